@@ -1,0 +1,396 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// Runner opens parsers for one response.
+type Runner interface {
+	// CanParse asks a parser about the head of a region.
+	CanParse(ctx context.Context, parser string, head []byte) (abi.Verdict, error)
+	// Open opens a parser for a region.
+	Open(ctx context.Context, parser string, opts abi.Options) (Run, error)
+}
+
+// Run is a parser that reads one region. The events are valid until the next call.
+type Run interface {
+	Feed(ctx context.Context, text []byte) ([]abi.Event, error)
+	Finish(ctx context.Context, reason abi.Reason) ([]abi.Event, error)
+	Close()
+}
+
+// Kinds of events that a chain adds to those of abi. A chain itself gives no
+// Malformed, End or Repair: it has dealt with them.
+const (
+	// Void takes call Index back: its text follows as content. A reader that has
+	// shown the call already has to say that it is broken.
+	Void abi.Kind = 0x80
+	// WasReasoning says that all content so far was reasoning, whose start marker
+	// was in the prompt.
+	WasReasoning abi.Kind = 0x81
+)
+
+// Options are what a chain needs to know of the request.
+type Options struct {
+	// Tools gives the offered tools; it is called when a region begins, and never
+	// for text without one. It may be nil.
+	Tools func() []abi.Tool
+	// AnyName takes every name for an offered one, for text whose request is not
+	// known.
+	AnyName bool
+	// NoTools looks for reasoning only: the request offers no tools.
+	NoTools bool
+	// Reasoning is how the output begins: Closed, Open or Auto.
+	Reasoning Reasoning
+	MaxDepth  int // how deep the JSON of a call may nest
+}
+
+// Reasoning says whether a model's output begins inside its reasoning, which only
+// the prompt could tell.
+type Reasoning int
+
+// The ways an output may begin.
+const (
+	Closed Reasoning = iota
+	Open             // the prompt ended with the start marker
+	Auto             // open if an end marker comes before any start marker
+)
+
+// Report is what a chain did, for headers and logs.
+type Report struct {
+	Parsers  []string       // names of the parsers whose calls were taken
+	Calls    int            // complete calls
+	Repairs  map[string]int // what was mended, by kind
+	Warnings []string       // what went wrong or was lost
+}
+
+// Chain reads the text of one choice of one answer. It is used by one goroutine.
+type Chain struct {
+	plan   *Plan
+	runner Runner
+	opts   Options
+	text   writer
+
+	buf     []byte // text that is not decided yet
+	spare   []byte // the memory that an empty buf begins in again
+	scanned int    // how much of buf the scanner has read
+	scan    scanner
+	region  *region // what begins at buf[0], or nil
+	start   bool    // nothing but white space came since the start, or since reasoning
+	fenced  bool    // inside a code fence
+	open    bool    // inside reasoning
+	spent   bool    // a limit was reached: no parser is asked any more
+	thought *thought
+	report  Report
+}
+
+// thought is a call that the model wrote inside its reasoning. It counts only if
+// the output ends with it.
+type thought struct {
+	raw    []byte
+	events []abi.Event
+	parser string
+}
+
+// New makes a chain for one choice.
+func (p *Plan) New(runner Runner, opts Options) *Chain {
+	return &Chain{
+		plan: p, runner: runner, opts: opts,
+		scan: scanner{a: p.automaton}, start: true, text: newWriter(),
+		open: p.reasoning && opts.Reasoning == Open,
+	}
+}
+
+// Report returns what the chain did so far.
+func (c *Chain) Report() *Report { return &c.report }
+
+// Plain reports whether text can go to the client as it is, and if so takes it for
+// read. It is the short way for text that holds nothing to parse; where it says no
+// the text must be fed.
+func (c *Chain) Plain(text []byte) bool {
+	if len(text) == 0 {
+		return !c.Holding()
+	}
+	if c.Holding() || c.start || c.open || c.thought != nil || c.text.trims() || isSpace(text[len(text)-1]) {
+		return false
+	}
+	if !utf8.RuneStart(text[0]) || incomplete(text) > 0 {
+		return false
+	}
+	if _, found := c.scan.scan(text, 0, false); found || c.scan.state != 0 || c.scan.found.end > 0 {
+		c.scan.state, c.scan.found = 0, match{}
+		return false
+	}
+	c.text.passed(text)
+	return true
+}
+
+// Holding reports whether the chain holds text of which it has not said yet what
+// it is.
+func (c *Chain) Holding() bool {
+	return len(c.buf) > 0 || c.text.holding() || c.thought != nil
+}
+
+// Parsing reports whether a parser reads the text at present.
+func (c *Chain) Parsing() bool { return c.region != nil && c.region.run != nil }
+
+// Feed reads the next piece of text. The events are valid until the next call.
+func (c *Chain) Feed(ctx context.Context, text []byte) []abi.Event {
+	c.text.reset()
+	if len(c.buf) == 0 {
+		c.spare = append(c.buf, text...)
+		c.buf = c.spare
+	} else {
+		c.buf = append(c.buf, text...)
+	}
+	c.advance(ctx, false, abi.Stop)
+	return c.text.events
+}
+
+// Finish tells the chain that the output has ended, and why.
+func (c *Chain) Finish(ctx context.Context, reason abi.Reason) []abi.Event {
+	c.text.reset()
+	c.advance(ctx, true, reason)
+	c.settleThought(true)
+	c.text.finish()
+	return c.text.events
+}
+
+// Close lets the open parser go. It may be called more than once.
+func (c *Chain) Close() {
+	if c.region != nil {
+		c.region.close()
+	}
+}
+
+// advance reads buf as far as it can be decided.
+func (c *Chain) advance(ctx context.Context, final bool, reason abi.Reason) {
+	for {
+		if c.region != nil {
+			if !c.parse(ctx, final, reason) {
+				return
+			}
+			continue
+		}
+		if !c.seek(final) {
+			return
+		}
+	}
+}
+
+// seek looks for the next literal in buf and gives out what comes before it. It
+// reports whether there may be more to do.
+func (c *Chain) seek(final bool) bool {
+	text := c.whole(final)
+	if c.start && c.seekStart(text, final) {
+		return c.region != nil
+	}
+	m, ok := c.scan.scan(text, c.scanned, final)
+	if !ok {
+		c.scanned = len(text)
+		held := 0
+		if !final {
+			held = c.scan.held(len(text))
+		}
+		c.pass(len(text) - held)
+		return false
+	}
+	literal := string(text[m.start:m.end])
+	c.scanned = m.start // the scanner may have read on to see whether the literal goes on
+	c.pass(m.start)
+	c.found(literal)
+	return true
+}
+
+// whole is buf without a rune at its end that is not complete yet: events hold
+// whole runes as long as the text does.
+func (c *Chain) whole(final bool) []byte {
+	if final {
+		return c.buf
+	}
+	return c.buf[:len(c.buf)-incomplete(c.buf)]
+}
+
+// found acts on a literal at the start of buf.
+func (c *Chain) found(literal string) {
+	switch role := c.plan.role(literal); {
+	case role == isFence:
+		if c.text.lineBlank && !c.open {
+			c.fenced = !c.fenced
+		}
+	case role == isOpen && !c.fenced && (c.open || c.text.lineBlank):
+		c.openReasoning(literal)
+		return
+	case role == isClose && !c.fenced && (c.open || c.text.last != '`'):
+		c.closeReasoning(literal)
+		return
+	case role == isTrigger && !c.opts.NoTools && !c.spent:
+		c.region = c.newRegion(false)
+		return
+	}
+	c.pass(len(literal))
+}
+
+// seekStart deals with literals that only count at the start of the output. It
+// reports whether buf is dealt with: held, or taken as a region.
+func (c *Chain) seekStart(text []byte, final bool) bool {
+	body := strings.TrimLeft(string(text[:min(len(text), abi.MaxHead)]), " \t\r\n")
+	white := min(len(text), abi.MaxHead) - len(body)
+	if len(body) == 0 && !final {
+		return len(text) < abi.MaxHead
+	}
+	if c.open || c.opts.NoTools || c.spent {
+		c.start = len(body) == 0
+		return false
+	}
+	for _, s := range c.plan.starts {
+		if strings.HasPrefix(body, s) {
+			c.pass(white)
+			c.region = c.newRegion(true)
+			return true
+		}
+		if !final && strings.HasPrefix(s, body) {
+			return true
+		}
+	}
+	c.start = false
+	return false
+}
+
+// pass gives the first n bytes of buf out as content or reasoning.
+func (c *Chain) pass(n int) {
+	if n <= 0 {
+		return
+	}
+	text := c.buf[:n]
+	if c.thought != nil && !blank(text) {
+		c.settleThought(false)
+	}
+	if !blank(text) {
+		c.start = false
+	}
+	switch {
+	case c.thought != nil:
+		c.thought.raw = append(c.thought.raw, text...)
+		c.text.line(text)
+	case c.open:
+		c.text.write(abi.Reasoning, text)
+	default:
+		c.text.write(abi.Content, text)
+	}
+	c.drop(n)
+}
+
+// drop forgets the first n bytes of buf.
+func (c *Chain) drop(n int) {
+	if c.buf = c.buf[n:]; len(c.buf) == 0 {
+		c.buf = c.spare[:0]
+	}
+	c.scan.drop(n)
+	c.scanned = max(0, c.scanned-n)
+}
+
+// rescan makes the scanner begin anew at the start of buf.
+func (c *Chain) rescan() {
+	c.scan.state, c.scan.found, c.scanned = 0, match{}, 0
+}
+
+func (c *Chain) openReasoning(literal string) {
+	c.settleThought(false)
+	c.drop(len(literal))
+	c.rescan()
+	if !c.open {
+		c.open = true
+		c.opts.Reasoning = Closed // a start marker came: an end marker is no surprise any more
+		c.text.edge(abi.Reasoning)
+	}
+}
+
+func (c *Chain) closeReasoning(literal string) {
+	c.settleThought(false)
+	c.drop(len(literal))
+	c.rescan()
+	switch {
+	case c.open:
+		c.open = false
+	case c.opts.Reasoning == Auto && c.report.Calls == 0:
+		c.opts.Reasoning = Closed
+		c.text.add(abi.Event{Kind: WasReasoning})
+		c.warn("reasoning_start_missing")
+	default:
+		c.warn("reasoning_end_stray")
+	}
+	c.start = true
+	c.text.edge(abi.Content)
+}
+
+// settleThought decides about calls that came inside reasoning: calls if the
+// output ended with them, otherwise words of the model's.
+func (c *Chain) settleThought(ended bool) {
+	t := c.thought
+	if t == nil {
+		return
+	}
+	c.thought = nil
+	if ended {
+		c.open = false
+		c.text.edge(abi.Content)
+		for _, e := range t.events {
+			c.text.call(e, &c.report, t.parser)
+		}
+		return
+	}
+	c.text.write(abi.Reasoning, t.raw)
+}
+
+func (c *Chain) warn(w string) { c.report.warn(w) }
+
+func (r *Report) warn(w string) {
+	if !slices.Contains(r.Warnings, w) {
+		r.Warnings = append(r.Warnings, w)
+	}
+}
+
+// failed notes that a parser failed and says why in one word.
+func (c *Chain) failed(parser string, err error) {
+	reason := "error"
+	var classed interface{ Reason() string }
+	if errors.As(err, &classed) {
+		reason = classed.Reason()
+	}
+	if reason == "input_limit" {
+		c.spent = true
+	}
+	c.warn("plugin:" + parser + ":" + reason)
+}
+
+// incomplete is how many bytes at the end of text begin a rune that is not
+// complete yet.
+func incomplete(text []byte) int {
+	for n := 1; n <= min(len(text), utf8.UTFMax-1); n++ {
+		if b := text[len(text)-n]; utf8.RuneStart(b) {
+			if utf8.FullRune(text[len(text)-n:]) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }
+
+func blank(text []byte) bool {
+	for _, b := range text {
+		if !isSpace(b) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,224 @@
+package chain_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/chain/chaintest"
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/wasm-parsers/all"
+)
+
+// text is a case of testdata/texts.jsonl: what a model wrote and what it means.
+type text struct {
+	Name         string `json:"name"`
+	Parser       string `json:"parser"`
+	FinishReason string `json:"finish_reason"`
+	Text         string `json:"text"`
+	Reasoning    string `json:"reasoning"`
+	Content      string `json:"content"`
+	Start        string `json:"start"` // how the output begins: "", open or auto
+	Calls        []struct {
+		Name      string          `json:"name"`
+		ID        string          `json:"id"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"calls"`
+	Warnings []string `json:"warnings"`
+}
+
+func texts(t *testing.T) []text {
+	t.Helper()
+	f, err := os.Open("testdata/texts.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var cases []text
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var c text
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatalf("%v in %s", err, lines.Bytes())
+		}
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+func tools(t testing.TB) []abi.Tool {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/tools.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, err := gateway.ReadTools(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tools
+}
+
+var runner = chaintest.Runner{Specs: all.Specs()}
+
+// plan has the named parser and the fallback, or all.
+func plan(name string) *chain.Plan {
+	var chosen []chain.Candidate
+	for _, c := range runner.Candidates() {
+		aliases := []string{c.Name}
+		for _, s := range runner.Specs {
+			if s.Name == c.Name {
+				aliases = append(aliases, s.Aliases...)
+			}
+		}
+		if name == "auto" || c.Name == chain.Fallback || strings.Contains(" "+strings.Join(aliases, " ")+" ", " "+name+" ") {
+			chosen = append(chosen, c)
+		}
+	}
+	return chain.NewPlan(chosen, "", true)
+}
+
+// result is what a reader of the events has at the end.
+type result struct {
+	content, reasoning string
+	calls              []chain.Call
+	cut                bool
+	warnings           []string
+}
+
+func read(p *chain.Plan, opts chain.Options, pieces []string, finish string) result {
+	c := p.New(runner, opts)
+	defer c.Close()
+	ctx := context.Background()
+	var m chain.Message
+	for _, piece := range pieces {
+		m.Add(c.Feed(ctx, []byte(piece)))
+	}
+	reason := abi.Stop
+	if finish == "length" {
+		reason = abi.Length
+	}
+	m.Add(c.Finish(ctx, reason))
+	return result{m.Content.String(), m.Reasoning.String(), m.Calls(), m.Cut, c.Report().Warnings}
+}
+
+// cuts are many ways to cut a text.
+func cuts(s string) [][]string {
+	ways := [][]string{{s}, pieces(s, 1), pieces(s, 6), {"", s, ""}}
+	for i := 1; i < len(s); i++ {
+		ways = append(ways, []string{s[:i], s[i:]})
+	}
+	rng := rand.New(rand.NewPCG(1, uint64(len(s))))
+	for range 20 {
+		var way []string
+		for rest := s; rest != ""; {
+			n := min(1+rng.IntN(12), len(rest))
+			way, rest = append(way, rest[:n]), rest[n:]
+		}
+		ways = append(ways, way)
+	}
+	return ways
+}
+
+func pieces(s string, n int) []string {
+	var out []string
+	for s != "" {
+		k := min(n, len(s))
+		out, s = append(out, s[:k]), s[k:]
+	}
+	return out
+}
+
+// TestTexts reads every text in every cut, with its own parser and with auto, and
+// must get the same each time.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	offered := tools(t)
+	for _, c := range texts(t) {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			for _, name := range []string{c.Parser, "auto"} {
+				p := plan(name)
+				for _, way := range cuts(c.Text) {
+					opts := chain.Options{Tools: func() []abi.Tool { return offered }, Reasoning: map[string]chain.Reasoning{"": chain.Auto, "open": chain.Open}[c.Start]}
+					got := read(p, opts, way, c.FinishReason)
+					if !c.matches(t, got) {
+						t.Fatalf("parser %s, cut %q\n got %+v\nwant content %q, reasoning %q, calls %s", name, way, got, c.Content, c.Reasoning, c.Calls)
+					}
+				}
+			}
+		})
+	}
+}
+
+func (c *text) matches(t *testing.T, got result) bool {
+	t.Helper()
+	if got.content != c.Content || got.reasoning != c.Reasoning || len(got.calls) != len(c.Calls) {
+		return false
+	}
+	if c.Warnings != nil && !reflect.DeepEqual(got.warnings, c.Warnings) {
+		return false
+	}
+	for i, call := range got.calls {
+		want := c.Calls[i]
+		if call.Name != want.Name || call.ID != want.ID || !sameJSON(t, call.Arguments, string(want.Arguments)) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameJSON compares values, with every digit of a number.
+func sameJSON(t *testing.T, a, b string) bool {
+	t.Helper()
+	decode := func(s string) (v any) {
+		d := json.NewDecoder(bytes.NewReader([]byte(s)))
+		d.UseNumber()
+		if err := d.Decode(&v); err != nil {
+			t.Fatalf("%q is not JSON: %v", s, err)
+		}
+		return v
+	}
+	return reflect.DeepEqual(decode(a), decode(b))
+}
+
+// FuzzChain reads any text in two cuts: the results are the same, and text in
+// which nothing was found comes out unchanged.
+func FuzzChain(f *testing.F) {
+	for _, s := range []string{
+		"plain", "a <tool_call>\n{\"name\": \"get_time\", \"arguments\": {}}\n</tool_call> b",
+		"<think>x</think>y", "```\n<tool_call>{\"name\":\"q\",\"arguments\":{}}</tool_call>\n```",
+		"<tool_call><function=get_time>\n</function></tool_call>", "[TOOL_CALL]{\"name\":\"get_time\"}[/TOOL_CALL]",
+		`{"tool_calls":[{"name":"get_time","arguments":{}}]}`, "<think>\n<tool_call>\n{\"name\": \"get_time\"}</tool_call>",
+	} {
+		f.Add(s, 3, true)
+	}
+	offered := tools(f)
+	p := plan("auto")
+	f.Fuzz(func(t *testing.T, s string, cut int, stop bool) {
+		if len(s) > 512 || cut < 0 {
+			return
+		}
+		finish := map[bool]string{true: "stop", false: "length"}[stop]
+		opts := chain.Options{Tools: func() []abi.Tool { return offered }, Reasoning: chain.Auto}
+		want := read(p, opts, []string{s}, finish)
+		cut %= len(s) + 1
+		for _, way := range [][]string{{s[:cut], s[cut:]}, pieces(s, 1), pieces(s, 6)} {
+			if got := read(p, opts, way, finish); !reflect.DeepEqual(got, want) {
+				t.Fatalf("cut %q\n got %+v\nwant %+v", way, got, want)
+			}
+		}
+		if len(want.calls) == 0 && !want.cut && want.reasoning == "" && len(want.warnings) == 0 && want.content != s &&
+			!strings.Contains(s, "think") && !strings.Contains(s, "tool_calls") && !strings.Contains(s, "THINK") && !strings.Contains(s, "</") {
+			t.Fatalf("nothing was found in %q, and %q came out", s, want.content)
+		}
+	})
+}

@@ -1,0 +1,165 @@
+// Package chain reads the text of a model's answer: it finds where a tool call or
+// reasoning may begin, asks the parsers in order, and turns all of it into events.
+//
+// Text without a trigger never reaches a parser. At a trigger the candidates are
+// asked by priority; the first that says yes is fed the region, and what it gives
+// back goes to the next one, in the end out as content. The events do not depend
+// on how the text was cut.
+package chain
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// Fallback is the name of the parser that takes what all others have declined.
+const Fallback = "fallback"
+
+// Candidate is a parser that a chain may ask.
+type Candidate struct {
+	Name      string // what logs and headers call it
+	Parser    string // the plugin's name of it; a configured format has another than Name
+	Priority  int
+	Triggers  []string
+	Starts    []string
+	Models    []string // globs of model names that ask it first
+	Heuristic bool
+	Settings  []abi.Setting
+}
+
+// Plan is a set of candidates made ready for scanning. It is built once for a
+// target, and shared.
+type Plan struct {
+	candidates []Candidate // in the order in which they are asked
+	fallback   *Candidate
+	automaton  *automaton
+	starts     []string // literals that begin a region at the start of the output
+	reasoning  bool
+}
+
+// NewPlan makes a plan. The candidates whose models match model are asked first,
+// then the others, each by priority. reasoning says whether the markers of
+// reasoning are looked for too.
+func NewPlan(candidates []Candidate, model string, reasoning bool) *Plan {
+	p := &Plan{reasoning: reasoning}
+	literals := []string{fence}
+	if reasoning {
+		for _, m := range markers {
+			literals = append(literals, m.open, m.close)
+		}
+	}
+	for _, c := range candidates {
+		if c.Name == Fallback {
+			p.fallback = &c
+			continue
+		}
+		p.candidates = append(p.candidates, c)
+		literals = append(literals, c.Triggers...)
+		p.starts = append(p.starts, c.Starts...)
+	}
+	rank := func(c Candidate) int {
+		if c.hints(model) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(p.candidates, func(a, b Candidate) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Priority, a.Priority))
+	})
+	p.automaton = newAutomaton(literals)
+	return p
+}
+
+// hints reports whether the candidate is made for the model. Names are compared
+// without case, and a glob's * also crosses the slash of an organisation.
+func (c *Candidate) hints(model string) bool {
+	flat := strings.NewReplacer("/", "-").Replace(strings.ToLower(model))
+	return slices.ContainsFunc(c.Models, func(glob string) bool {
+		ok, err := path.Match(strings.ToLower(glob), flat)
+		return err == nil && ok
+	})
+}
+
+// at returns the candidates whose trigger begins the text, in order; start adds
+// those that only read the start of the output. A longer trigger comes before a
+// shorter one of the same priority.
+func (p *Plan) at(text []byte, start bool) []*Candidate {
+	var found []*Candidate
+	lengths := map[*Candidate]int{}
+	for i := range p.candidates {
+		c := &p.candidates[i]
+		n := longestPrefix(c.Triggers, text)
+		if start {
+			n = max(n, longestPrefix(c.Starts, text))
+		}
+		if n > 0 {
+			found = append(found, c)
+			lengths[c] = n
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *Candidate) int {
+		if a.Priority != b.Priority {
+			return 0 // the plan's order holds
+		}
+		return cmp.Compare(lengths[b], lengths[a])
+	})
+	return found
+}
+
+func longestPrefix(literals []string, text []byte) int {
+	n := 0
+	for _, l := range literals {
+		if len(l) > n && strings.HasPrefix(string(text[:min(len(l), len(text))]), l) {
+			n = len(l)
+		}
+	}
+	return n
+}
+
+// fence begins and ends a block of code in Markdown.
+const fence = "```"
+
+// marker is a pair of literals around reasoning.
+type marker struct{ open, close string }
+
+// markers are the literals that models put around their reasoning, where these are
+// not part of a format's own framing.
+var markers = []marker{
+	{"<think>", "</think>"},
+	{"<thinking>", "</thinking>"},
+	{"<seed:think>", "</seed:think>"},
+	{"<mm:think>", "</mm:think>"},
+	{"[THINK]", "[/THINK]"},
+	{"◁think▷", "◁/think▷"},
+}
+
+// role is what a literal that the scanner found means.
+type role int
+
+const (
+	isTrigger role = iota
+	isFence
+	isOpen
+	isClose
+)
+
+func (p *Plan) role(literal string) role {
+	if literal == fence {
+		return isFence
+	}
+	if p.reasoning {
+		for _, m := range markers {
+			switch literal {
+			case m.open:
+				return isOpen
+			case m.close:
+				return isClose
+			}
+		}
+	}
+	return isTrigger
+}

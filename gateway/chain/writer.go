@@ -1,0 +1,156 @@
+package chain
+
+import (
+	"slices"
+
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// writer collects a chain's events and keeps the rules of white space: what
+// touches markup goes, except that two pieces of content with markup between them
+// stay as far apart as the model wrote the first gap; all else stays.
+type writer struct {
+	events []abi.Event
+	white  [2][]byte // white space that may yet touch markup: content's, reasoning's
+	wrote  [2]bool   // something was written before it
+	kind   abi.Kind  // of the last text
+	trim   bool      // markup was the last thing: white space behind it goes
+
+	lineBlank bool // only white space since the last newline
+	last      byte // the last byte of text
+	next      int  // index of the next call
+	open      int  // index of the open call, -1 if none
+}
+
+func newWriter() writer { return writer{lineBlank: true, open: -1, kind: abi.Content} }
+
+func (w *writer) reset() { w.events = w.events[:0] }
+
+func (w *writer) add(e abi.Event) { w.events = append(w.events, e) }
+
+func slot(kind abi.Kind) int {
+	if kind == abi.Reasoning {
+		return 1
+	}
+	return 0
+}
+
+// write gives out text but for white space that may turn out to touch markup.
+func (w *writer) write(kind abi.Kind, text []byte) {
+	w.line(text)
+	i := slot(kind)
+	w.kind = kind
+	if w.trim {
+		lead := 0
+		for lead < len(text) && isSpace(text[lead]) {
+			lead++
+		}
+		if len(w.white[i]) == 0 && w.wrote[i] {
+			w.white[i] = append(w.white[i], text[:lead]...)
+		}
+		text = text[lead:]
+		if len(text) == 0 {
+			return
+		}
+		w.trim = false
+	}
+	end := len(text)
+	for end > 0 && isSpace(text[end-1]) {
+		end--
+	}
+	if end > 0 {
+		w.add(abi.Event{Kind: kind, Text: string(w.white[i]) + string(text[:end])})
+		w.white[i], w.wrote[i] = w.white[i][:0], true
+	}
+	w.white[i] = append(w.white[i], text[end:]...)
+}
+
+// passed notes content that was given out past write. It ends in no white space.
+func (w *writer) passed(text []byte) {
+	w.line(text)
+	w.wrote[0] = true
+}
+
+// line keeps track of where lines begin.
+func (w *writer) line(text []byte) {
+	for i := len(text) - 1; i >= 0; i-- {
+		if text[i] == '\n' {
+			w.lineBlank = true
+			break
+		}
+		if !isSpace(text[i]) {
+			w.lineBlank = false
+			break
+		}
+	}
+	if len(text) > 0 {
+		w.last = text[len(text)-1]
+	}
+}
+
+// edge notes that markup stood here; text of kind next follows.
+func (w *writer) edge(next abi.Kind) {
+	w.trim, w.kind = true, next
+	w.white[1] = w.white[1][:0]
+	if !w.wrote[0] {
+		w.white[0] = w.white[0][:0]
+	}
+}
+
+// trims reports whether white space at the start of the next text would go.
+func (w *writer) trims() bool { return w.trim }
+
+// holding reports whether there is white space of which it is not known yet
+// whether it stays.
+func (w *writer) holding() bool { return len(w.white[0]) > 0 || len(w.white[1]) > 0 }
+
+// finish gives out white space at the end, unless it touches markup.
+func (w *writer) finish() {
+	i := slot(w.kind)
+	if !w.trim && len(w.white[i]) > 0 {
+		w.add(abi.Event{Kind: w.kind, Text: string(w.white[i])})
+	}
+	w.white[0], w.white[1] = w.white[0][:0], w.white[1][:0]
+}
+
+// call gives out an event of a parser, with the chain's own index.
+func (w *writer) call(e abi.Event, report *Report, parser string) {
+	switch e.Kind {
+	case abi.Content, abi.Reasoning:
+		w.write(e.Kind, []byte(e.Text))
+		return
+	case abi.CallStart:
+		w.edge(abi.Content)
+		w.open = w.next
+		w.next++
+	case abi.CallEnd:
+		report.Calls++
+		if !slices.Contains(report.Parsers, parser) {
+			report.Parsers = append(report.Parsers, parser)
+		}
+	case abi.Cut:
+		report.warn("truncated_call")
+	case abi.Repair:
+		if report.Repairs == nil {
+			report.Repairs = map[string]int{}
+		}
+		report.Repairs[e.Name]++
+		return
+	}
+	w.edge(abi.Content)
+	e.Index = w.open
+	w.add(e)
+	if e.Kind == abi.CallEnd || e.Kind == abi.Cut {
+		w.open = -1
+	}
+}
+
+// void takes the open call back and reports whether there was one.
+func (w *writer) void() bool {
+	if w.open < 0 {
+		return false
+	}
+	w.add(abi.Event{Kind: Void, Index: w.open})
+	w.open = -1
+	return true
+}

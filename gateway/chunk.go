@@ -1,0 +1,305 @@
+package gateway
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// maxQueue is how many bytes of frames wait unchanged while their text may still
+// turn out to be markup. Beyond it they are written anew.
+const maxQueue = 64 << 10
+
+// chunk is a completion or one piece of it, by the places of what may change.
+type chunk struct {
+	data  []byte
+	usage span.Span
+	parts []part
+}
+
+// part is one choice of a chunk.
+type part struct {
+	index   int
+	body    span.Span // delta or message
+	content span.Span
+	native  span.Span // tool_calls
+	finish  span.Span // finish_reason
+}
+
+// maxChoices is how many choices of an answer are read; OpenAI's limit for n.
+const maxChoices = 128
+
+// locate finds the parts of a chunk; key is what holds a choice's body. ok is
+// false for JSON of another kind, such as an error in the stream.
+func locate(dst *chunk, data []byte, key string) (ok bool) {
+	*dst = chunk{data: data, parts: dst.parts[:0]}
+	var choices, failure span.Span
+	ok = span.Members(data, 0, func(k []byte, v span.Span) bool {
+		switch string(k) {
+		case "choices":
+			choices = v
+		case "usage":
+			dst.usage = v
+		case "error":
+			failure = v
+		}
+		return true
+	})
+	if !ok || choices.IsNull(data) || !failure.IsNull(data) {
+		return false
+	}
+	ok = span.Elements(data, choices.Start, func(n int, v span.Span) bool {
+		p := part{index: n}
+		span.Members(data, v.Start, func(k []byte, v span.Span) bool {
+			switch string(k) {
+			case "index":
+				p.index = number(v.Of(data), n)
+			case "finish_reason":
+				p.finish = v
+			case key:
+				p.body = v
+			}
+			return true
+		})
+		p.locateBody(data)
+		dst.parts = append(dst.parts, p)
+		return len(dst.parts) <= maxChoices
+	})
+	return ok && !slices.ContainsFunc(dst.parts, func(p part) bool { return p.index >= maxChoices })
+}
+
+func (p *part) locateBody(data []byte) {
+	if p.body.Empty() {
+		return
+	}
+	span.Members(data, p.body.Start, func(k []byte, v span.Span) bool {
+		switch string(k) {
+		case "content":
+			p.content = v
+		case "tool_calls":
+			p.native = v
+		}
+		return true
+	})
+}
+
+// number reads a small index, which is otherwise the place in the list.
+func number(b []byte, otherwise int) int {
+	if n, err := strconv.Atoi(string(b)); err == nil && n >= 0 {
+		return n
+	}
+	return otherwise
+}
+
+// textOf is the content of a part, decoded, valid until the next call. ok is false
+// if it is neither a string nor null.
+func (r *Response) textOf(p *part, data []byte) (text []byte, ok bool) {
+	if p.content.IsNull(data) || data[p.content.Start] != '"' {
+		return nil, p.content.IsNull(data)
+	}
+	raw := p.content.Of(data)
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1], true
+	}
+	var err error
+	r.text, err = jsontext.AppendUnquote(r.text[:0], raw)
+	return r.text, err == nil
+}
+
+// reason is the finish reason, or "".
+func (p *part) reason(data []byte) string {
+	if p.finish.IsNull(data) || data[p.finish.Start] != '"' {
+		return ""
+	}
+	raw := p.finish.Of(data)
+	return string(raw[1 : len(raw)-1])
+}
+
+// chunk reads one chunk of a stream and returns what can go out.
+func (r *Response) chunk(f Frame) []byte {
+	if !locate(&r.scratch, f.Data, "delta") {
+		return append(r.flush(), f.Raw...)
+	}
+	if r.template == nil && len(r.scratch.parts) > 0 {
+		r.template = bytes.Clone(f.Data)
+	}
+	plain := len(r.queue) == 0
+	alone := plain && len(r.scratch.parts) == 1
+	for i := range r.scratch.parts {
+		if !r.readPart(&r.scratch.parts[i], f.Data, alone) {
+			plain = false
+		}
+	}
+	switch {
+	case plain || r.target.Mode == Report:
+		r.forget()
+		return f.Raw
+	case r.changing():
+		return r.rewrite(f)
+	case r.holding():
+		r.queue = append(r.queue, queued{bytes.Clone(f.Raw), bytes.Clone(f.Data)})
+		if r.queued += len(f.Raw); r.queued <= maxQueue {
+			return nil
+		}
+		for _, c := range r.choices {
+			c.changed = true
+		}
+		return r.flush()
+	}
+	return append(r.unqueue(), f.Raw...)
+}
+
+// readPart gives the text of a part to its chain. It reports whether the part can
+// go out as it is, as far as it alone decides. alone says that no other part or
+// frame waits to go out with it.
+func (r *Response) readPart(p *part, data []byte, alone bool) (plain bool) {
+	c := r.choice(p.index)
+	c.countNative(data, p.native)
+	text, ok := r.textOf(p, data)
+	if !ok || c.done {
+		return true
+	}
+	reason := p.reason(data)
+	if alone && reason == "" && c.chain.Plain(text) {
+		return true
+	}
+	c.in = append(c.in, text...)
+	c.events = append(c.events, c.chain.Feed(r.ctx, text)...)
+	if reason != "" {
+		c.finish(r, reason)
+	}
+	return len(c.in) == 0 && len(c.events) == 0 && reason == ""
+}
+
+// finish ends the choice's chain.
+func (c *choice) finish(r *Response, reason string) {
+	if c.done {
+		return
+	}
+	c.done = true
+	why := abi.Stop
+	if reason == string(openai.FinishReasonLength) {
+		why = abi.Length
+	}
+	c.events = append(c.events, c.chain.Finish(r.ctx, why)...)
+}
+
+// countNative keeps count of the calls that the upstream itself gives, so that
+// those that are read from text get indexes behind them.
+func (c *choice) countNative(data []byte, calls span.Span) {
+	if calls.IsNull(data) {
+		return
+	}
+	span.Elements(data, calls.Start, func(n int, v span.Span) bool {
+		index := n
+		if at := span.Find(data, v, "index"); !at.Empty() {
+			index = number(at.Of(data), n)
+		}
+		c.native = max(c.native, index+1)
+		return true
+	})
+}
+
+// changing reports whether what goes out must differ from what came in.
+func (r *Response) changing() bool {
+	changing := false
+	for _, c := range r.choices {
+		c.changed = c.changed || c.differs()
+		changing = changing || c.changed && (len(c.events) > 0 || len(c.in) > 0)
+	}
+	return changing
+}
+
+// differs reports whether the events are anything but the text that came in.
+func (c *choice) differs() bool {
+	if c.chain.Parsing() {
+		return true
+	}
+	in := c.in
+	for _, e := range c.events {
+		if e.Kind != abi.Content || !bytes.HasPrefix(in, []byte(e.Text)) {
+			return true
+		}
+		in = in[len(e.Text):]
+	}
+	return len(in) > 0 && (c.done || !c.chain.Holding())
+}
+
+func (r *Response) holding() bool {
+	for _, c := range r.choices {
+		if !c.done && !c.changed && c.chain.Holding() {
+			return true
+		}
+	}
+	return false
+}
+
+// forget drops what was noted about text that goes out as it is.
+func (r *Response) forget() {
+	for _, c := range r.choices {
+		c.in, c.events = c.in[:0], c.events[:0]
+	}
+}
+
+// unqueue returns the frames that waited, as they came.
+func (r *Response) unqueue() []byte {
+	for _, q := range r.queue {
+		r.out = append(r.out, q.raw...)
+	}
+	r.queue, r.queued = r.queue[:0], 0
+	r.forget()
+	return r.out
+}
+
+// flush gives out all that waits: as it came, or anew if it differs.
+func (r *Response) flush() []byte {
+	if !r.changing() {
+		return r.unqueue()
+	}
+	r.writeQueue()
+	return r.out
+}
+
+// rewrite writes the frames that waited and this one anew.
+func (r *Response) rewrite(f Frame) []byte {
+	for _, c := range r.choices {
+		r.prune(c)
+	}
+	r.writeQueue()
+	if r.ended == nil {
+		r.writeFrame(f.Raw, f.Data)
+	}
+	return r.out
+}
+
+// prune takes calls that were cut or taken back out of events that nobody has seen
+// yet. Where a call had been shown already it cannot be taken back: the stream ends
+// with an error then, so that no client runs half a call.
+func (r *Response) prune(c *choice) {
+	for i := 0; i < len(c.events); i++ {
+		e := c.events[i]
+		if e.Kind != chain.Void && e.Kind != abi.Cut {
+			continue
+		}
+		start := i
+		for start >= 0 && (c.events[start].Kind != abi.CallStart || c.events[start].Index != e.Index) {
+			start--
+		}
+		if start < 0 {
+			start = i
+			if e.Kind == chain.Void {
+				r.ended = &Error{Kind: Unavailable, Code: "invalid_tool_call",
+					Message: "The model's tool call turned out to be broken after its beginning had been sent."}
+			}
+		}
+		c.events = append(c.events[:start], c.events[i+1:]...)
+		i = start - 1
+	}
+}

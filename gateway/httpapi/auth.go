@@ -1,0 +1,60 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// key is a client's key, as its hash.
+type key struct {
+	name string
+	hash [sha256.Size]byte
+}
+
+func readKeys(hashes map[string]string) ([]key, error) {
+	var keys []key
+	for name, text := range hashes {
+		digits, ok := strings.CutPrefix(text, "sha256:")
+		hash, err := hex.DecodeString(digits)
+		if !ok || err != nil || len(hash) != sha256.Size {
+			return nil, fmt.Errorf("key %q: the hash must be \"sha256:\" and 64 hex digits", name)
+		}
+		keys = append(keys, key{name, [sha256.Size]byte(hash)})
+	}
+	slices.SortFunc(keys, func(a, b key) int { return strings.Compare(a.name, b.name) })
+	return keys, nil
+}
+
+// clientKey is where authenticate leaves the name of the client's key.
+const clientKey = "callgate.key"
+
+// authenticate lets a request through that carries a known bearer key. Every key
+// is compared, in constant time, so that the time tells nothing.
+func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if len(s.keys) == 0 {
+			return next(c)
+		}
+		scheme, token, _ := strings.Cut(c.Request().Header.Get(echo.HeaderAuthorization), " ")
+		hash := sha256.Sum256([]byte(token))
+		for _, k := range s.keys {
+			if subtle.ConstantTimeCompare(hash[:], k.hash[:]) == 1 {
+				c.Set(clientKey, k.name)
+			}
+		}
+		if c.Get(clientKey) == nil || !strings.EqualFold(scheme, "Bearer") {
+			c.Response().Header().Set("www-authenticate", "Bearer")
+			return &gateway.Error{Kind: gateway.Denied,
+				Message: "No valid key: send one of this gateway's keys as \"Authorization: Bearer …\"."}
+		}
+		return next(c)
+	}
+}

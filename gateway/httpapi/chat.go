@@ -1,0 +1,189 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// chat is POST /v1/chat/completions.
+func (s *Server) chat(c echo.Context) error {
+	r := c.Request()
+	// The whole body is read before anything is sent upstream: a POST whose answer
+	// outruns its body loses the answer in net/http (golang/go#40747).
+	body, err := s.readBody(c)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	req, err := gateway.ParseRequest(body)
+	if err != nil {
+		return err
+	}
+	req.ID = requestID(c)
+	req.Header = travelling(r.Header)
+	seen(c).model, seen(c).stream = req.Model, req.Stream
+	resp, err := s.cfg.Gateway.Chat(r.Context(), req)
+	if err != nil {
+		return err
+	}
+	defer resp.Close()
+	resp.Summary.Overhead += time.Since(began)
+	seen(c).summary = &resp.Summary
+	return s.write(c, resp, began)
+}
+
+// readBody reads the request's body up to the limit.
+func (s *Server) readBody(c echo.Context) ([]byte, error) {
+	r := c.Request()
+	tooLarge := &gateway.Error{Kind: gateway.TooLarge,
+		Message: fmt.Sprintf("The request body is larger than %d bytes (limits.body).", s.cfg.MaxBody)}
+	if r.ContentLength > s.cfg.MaxBody {
+		return nil, tooLarge
+	}
+	if enc := r.Header.Get("content-encoding"); enc != "" && enc != "identity" {
+		return nil, &gateway.Error{Kind: gateway.Invalid, Param: "content-encoding",
+			Message: fmt.Sprintf("The request body has the content encoding %.40q; send it without one.", enc)}
+	}
+	var buf bytes.Buffer
+	if n := r.ContentLength; n > 0 {
+		buf.Grow(int(min(n, 1<<20)) + bytes.MinRead)
+	}
+	_, err := buf.ReadFrom(http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody))
+	var limit *http.MaxBytesError
+	switch {
+	case errors.As(err, &limit):
+		return nil, tooLarge
+	case err != nil && r.Context().Err() != nil:
+		return nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: err}
+	case err != nil:
+		return nil, &gateway.Error{Kind: gateway.Invalid, Message: "The request body could not be read to its end.", Err: err}
+	}
+	return buf.Bytes(), nil
+}
+
+// write sends a response. The first piece is awaited before the status is sent, so
+// that a failure until then has a status of its own.
+func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time) error {
+	piece, more, err := resp.Next()
+	if err != nil && err != io.EOF {
+		return err
+	}
+	w := c.Response()
+	header(w.Header(), resp)
+	if !resp.Streamed {
+		return s.writeWhole(w, resp, piece, began)
+	}
+	w.Header().Set("cache-control", "no-cache")
+	w.Header().Set("x-accel-buffering", "no") // nginx in front of us must not collect the stream
+	w.WriteHeader(http.StatusOK)
+	for ; err == nil; piece, more, err = resp.Next() {
+		if _, werr := w.Write(piece); werr != nil {
+			return &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: werr}
+		}
+		if !more {
+			w.Flush()
+		}
+	}
+	w.Flush()
+	if err == io.EOF {
+		return nil
+	}
+	return err // fail writes it into the stream
+}
+
+func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byte, began time.Time) error {
+	body = bytes.Clone(body)
+	if _, _, err := resp.Next(); err != nil && err != io.EOF {
+		return err
+	}
+	h, sum := w.Header(), &resp.Summary
+	report(h, sum)
+	total := time.Since(began)
+	h.Set("x-callgate-overhead-ms", milliseconds(sum.Overhead))
+	h.Set("server-timing", fmt.Sprintf("upstream;dur=%s, gw;dur=%s", milliseconds(total-sum.Overhead), milliseconds(sum.Overhead)))
+	h.Set("content-length", strconv.Itoa(len(body)))
+	w.WriteHeader(http.StatusOK)
+	if _, err := w.Write(body); err != nil {
+		return &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: err}
+	}
+	return nil
+}
+
+// header sets what is known before the first byte: the upstream's headers and ours.
+func header(h http.Header, resp *gateway.Response) {
+	for name, values := range resp.Header {
+		if key := http.CanonicalHeaderKey(name); key != "X-Request-Id" {
+			h[key] = values
+		}
+	}
+	if upstream := resp.Header.Get("x-request-id"); upstream != "" {
+		h.Set("x-callgate-upstream-request-id", upstream)
+	}
+	h.Del("content-length")
+	h.Set("x-callgate-provider", resp.Summary.Provider)
+	h.Set("x-callgate-model", headerText(resp.Summary.Model))
+	h.Set("x-callgate-attempts", strconv.Itoa(resp.Summary.Attempts))
+}
+
+// report sets what is known when the whole answer has been read.
+func report(h http.Header, s *gateway.Summary) {
+	set := func(name, value string) {
+		if value != "" {
+			h.Set(name, headerText(value))
+		}
+	}
+	set("x-callgate-parser", strings.Join(s.Parsers, ","))
+	set("x-callgate-repairs", s.RepairList())
+	set("x-callgate-warnings", strings.Join(s.Warnings, ","))
+}
+
+// headerText is s without what may not stand in a header.
+func headerText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+func milliseconds(d time.Duration) string {
+	return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 3, 64)
+}
+
+// staying are headers of a client that stay with us: they say who it is, how its
+// connection to us works, or are ours to set.
+var staying = map[string]bool{
+	"Authorization": true, "Api-Key": true, "X-Api-Key": true, "Cookie": true, "Proxy-Authorization": true,
+	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Te": true, "Trailer": true,
+	"Transfer-Encoding": true, "Upgrade": true, "Expect": true, "Host": true,
+	"Content-Length": true, "Content-Encoding": true, "Accept-Encoding": true,
+	"Forwarded": true, "Via": true, "X-Real-Ip": true, "X-Request-Id": true,
+}
+
+// travelling are the client's headers that go on to the upstream.
+func travelling(in http.Header) http.Header {
+	drop := map[string]bool{}
+	for _, list := range in["Connection"] {
+		for name := range strings.SplitSeq(list, ",") {
+			drop[http.CanonicalHeaderKey(strings.TrimSpace(name))] = true
+		}
+	}
+	out := make(http.Header, len(in)+2)
+	for name, values := range in {
+		if !staying[name] && !drop[name] && !strings.HasPrefix(name, "X-Callgate-") && !strings.HasPrefix(name, "X-Forwarded-") {
+			out[name] = values
+		}
+	}
+	return out
+}

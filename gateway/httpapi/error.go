@@ -1,0 +1,91 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// envelope is OpenAI's error body. All four keys are always there.
+type envelope struct {
+	Error errorBody `json:"error"`
+}
+
+type errorBody struct {
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    *string `json:"code"`
+}
+
+func newEnvelope(e *gateway.Error) envelope {
+	body := errorBody{Message: e.Message, Type: e.Type()}
+	if e.Param != "" {
+		body.Param = &e.Param
+	}
+	if code := e.CodeOrDefault(); code != "" {
+		body.Code = &code
+	}
+	return envelope{body}
+}
+
+// fail is Echo's error handler: it answers with the error, or, where an answer has
+// begun, ends the stream with it and without the end marker.
+func (s *Server) fail(err error, c echo.Context) {
+	e := classify(err)
+	seen(c).err = e
+	w := c.Response()
+	switch {
+	case e.Kind == gateway.Canceled:
+		if !w.Committed {
+			w.WriteHeader(e.HTTPStatus()) // nobody reads it; the log does
+		}
+	case w.Committed:
+		data, _ := json.Marshal(newEnvelope(e)) // strings cannot fail
+		fmt.Fprintf(w, "data: %s\n\n", data)
+		w.Flush()
+	case e.Kind == gateway.Rejected && e.Body != nil:
+		for name, values := range e.Header {
+			w.Header()[http.CanonicalHeaderKey(name)] = values
+		}
+		setRequestID(c)
+		w.Header().Set("x-should-retry", "false")
+		w.WriteHeader(e.HTTPStatus())
+		_, _ = w.Write(e.Body)
+	default:
+		setRetry(w.Header(), e)
+		_ = c.JSON(e.HTTPStatus(), newEnvelope(e))
+	}
+}
+
+// setRetry tells OpenAI's SDKs whether and when to try again.
+func setRetry(h http.Header, e *gateway.Error) {
+	h.Set("x-should-retry", strconv.FormatBool(e.Retryable()))
+	if e.RetryAfter > 0 {
+		h.Set("retry-after", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+		h.Set("retry-after-ms", strconv.FormatInt(e.RetryAfter.Milliseconds(), 10))
+	}
+}
+
+// classify turns any error into the gateway's own.
+func classify(err error) *gateway.Error {
+	var he *echo.HTTPError
+	if !errors.As(err, &he) {
+		return gateway.AsError(err)
+	}
+	switch he.Code {
+	case http.StatusNotFound:
+		return &gateway.Error{Kind: gateway.NotFound, Code: "not_found",
+			Message: "There is nothing here. The API is POST /v1/chat/completions and GET /v1/models."}
+	case http.StatusMethodNotAllowed:
+		return &gateway.Error{Kind: gateway.MethodNotAllowed, Message: "This path does not take this method."}
+	}
+	return &gateway.Error{Kind: gateway.Invalid, Message: fmt.Sprint(he.Message), Err: err}
+}

@@ -1,0 +1,120 @@
+// Package httpapi is the gateway's face: HTTP handlers that read a request, hand
+// it to the gateway and write what comes back. It is the only importer of Echo, so
+// that another version of Echo is a change of this package alone.
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// Chatter answers chat requests; *gateway.Gateway is one.
+type Chatter interface {
+	Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error)
+	Models(ctx context.Context) []string
+}
+
+// Config is what a Server is made of.
+type Config struct {
+	Gateway Chatter
+	// Keys are the clients' keys: name to "sha256:<hex>" of the key. None lets
+	// everyone in, which the configuration allows on loopback only.
+	Keys map[string]string
+	// MaxBody is the largest request body in bytes; default 32 MiB.
+	MaxBody int64
+	// Ready says why requests cannot be answered well yet, or nil. It may be nil.
+	Ready func() error
+	// Log may be nil.
+	Log *slog.Logger
+}
+
+// Server serves the API. It is an http.Handler.
+type Server struct {
+	cfg      Config
+	keys     []key
+	echo     *echo.Echo
+	draining atomic.Bool
+}
+
+// New makes a server. A key whose hash is not in the form above gives an error.
+func New(cfg Config) (*Server, error) {
+	if cfg.MaxBody <= 0 {
+		cfg.MaxBody = 32 << 20
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	keys, err := readKeys(cfg.Keys)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, keys: keys, echo: echo.New()}
+	s.echo.HTTPErrorHandler = s.fail
+	s.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
+	s.echo.Use(s.observe, s.recover)
+	s.echo.GET("/livez", s.livez)
+	s.echo.GET("/readyz", s.readyz)
+	v1 := s.echo.Group("/v1", s.authenticate)
+	v1.POST("/chat/completions", s.chat)
+	v1.GET("/models", s.models)
+	return s, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+
+// Drain makes /readyz say no, so that no new traffic comes while running requests
+// finish.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// HTTP returns the server that listens: with limits on headers and on slow clients
+// but none on how long an answer takes, which the gateway's own timers bound.
+func (s *Server) HTTP() *http.Server {
+	return &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       120 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelWarn),
+	}
+}
+
+func (s *Server) livez(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
+
+func (s *Server) readyz(c echo.Context) error {
+	if s.draining.Load() {
+		return c.String(http.StatusServiceUnavailable, "shutting down\n")
+	}
+	if s.cfg.Ready != nil {
+		if err := s.cfg.Ready(); err != nil {
+			return c.String(http.StatusServiceUnavailable, err.Error()+"\n")
+		}
+	}
+	return c.String(http.StatusOK, "ok\n")
+}
+
+// model is one entry of GET /v1/models.
+type model struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+}
+
+func (s *Server) models(c echo.Context) error {
+	list := struct {
+		Object string  `json:"object"`
+		Data   []model `json:"data"`
+	}{Object: "list", Data: []model{}}
+	for _, name := range s.cfg.Gateway.Models(c.Request().Context()) {
+		list.Data = append(list.Data, model{ID: name, Object: "model", OwnedBy: "callgate"})
+	}
+	return c.JSON(http.StatusOK, list)
+}

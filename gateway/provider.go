@@ -1,0 +1,54 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+)
+
+// Provider asks one upstream. Implementations live under providers and are safe
+// for concurrent use. A provider that can list its upstream's models implements
+// [ModelLister] too.
+type Provider interface {
+	// Chat sends req to the upstream under the upstream's own name of the model.
+	// An error is an [*Error]; it means that the client has seen nothing yet, so
+	// that the caller may ask another target. Cancelling ctx ends the upstream
+	// request, also while the reply is read.
+	Chat(ctx context.Context, model string, req *Request) (Reply, error)
+}
+
+// ModelLister is a provider that can say which models its upstream has.
+type ModelLister interface {
+	// Models returns the upstream's names in its own order.
+	Models(ctx context.Context) ([]string, error)
+}
+
+// Reply is an upstream's answer, frame by frame. It is used by one goroutine.
+type Reply interface {
+	// Header holds the upstream's response headers that may reach the client.
+	Header() http.Header
+	// Streamed says whether the frames are chunks of a stream, or one whole
+	// completion.
+	Streamed() bool
+	// Next returns the next frame, and io.EOF after the last. A stream that ends
+	// without its end marker and without a finish reason gives an [*Error]. A
+	// frame is valid until the next call.
+	Next() (Frame, error)
+	// Close ends the upstream request. It may be called more than once.
+	Close() error
+}
+
+// Frame is one piece of a reply: a block of a server-sent event stream, or a
+// whole completion.
+type Frame struct {
+	// Raw is the frame exactly as it came, for a stream with the blank line that
+	// ends it.
+	Raw []byte
+	// Data is the JSON in it: one chunk, or the completion. It is nil for a block
+	// that carries none, such as a comment, and for the end marker.
+	Data []byte
+	// Done marks the end of a stream, "data: [DONE]".
+	Done bool
+	// More says that the next frame is already here, so that a writer need not
+	// flush yet.
+	More bool
+}

@@ -1,0 +1,205 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// MaxDepth is how deep a request's JSON may nest. Tool schemas nest some twenty
+// deep at most; parsers of JSON disagree about what is deeper than their own
+// limit, so what is passed on stays far below all of them.
+const MaxDepth = 128
+
+// Request is a client's chat completion request. Its bytes are validated once and
+// kept; fields are read by span, and what goes upstream is the same bytes with the
+// model's name replaced.
+type Request struct {
+	// ID names the request in logs and in the header x-request-id.
+	ID string
+	// Header holds the client's headers that may travel on. It may be nil.
+	Header http.Header
+	// Model is the name that the client asked for.
+	Model string
+	// Stream says that the client wants server-sent events.
+	Stream bool
+
+	body                     []byte
+	model, tools, toolChoice span.Span
+	read                     func() []abi.Tool
+}
+
+// ParseRequest validates the body of a chat completion request and reads what the
+// gateway needs of it. It refuses what two JSON parsers could read differently:
+// duplicate keys, invalid UTF-8, nesting deeper than MaxDepth. The error is an
+// *Error of Kind Invalid that names the place. The request keeps body.
+func ParseRequest(body []byte) (*Request, error) {
+	if err := validate(body); err != nil {
+		return nil, err
+	}
+	r := &Request{body: body}
+	r.read = sync.OnceValue(r.readTools)
+	var stream span.Span
+	ok := span.Members(body, 0, func(key []byte, v span.Span) bool {
+		switch string(key) {
+		case "model":
+			r.model = v
+		case "stream":
+			stream = v
+		case "tools":
+			r.tools = v
+		case "tool_choice":
+			r.toolChoice = v
+		}
+		return true
+	})
+	if !ok {
+		return nil, invalid("", "The request body must be a JSON object.")
+	}
+	if err := r.readFields(stream); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Request) readFields(stream span.Span) error {
+	if r.model.Empty() {
+		return invalid("model", "The field \"model\" is missing: name the model to use.")
+	}
+	if json.Unmarshal(r.model.Of(r.body), &r.Model) != nil || r.Model == "" {
+		return invalid("model", fmt.Sprintf("The field \"model\" must be a non-empty string, not %s.", excerpt(r.model.Of(r.body))))
+	}
+	if !stream.IsNull(r.body) && json.Unmarshal(stream.Of(r.body), &r.Stream) != nil {
+		return invalid("stream", fmt.Sprintf("The field \"stream\" must be true or false, not %s.", excerpt(stream.Of(r.body))))
+	}
+	if !r.tools.IsNull(r.body) && r.body[r.tools.Start] != '[' {
+		return invalid("tools", fmt.Sprintf("The field \"tools\" must be an array, not %s.", excerpt(r.tools.Of(r.body))))
+	}
+	return nil
+}
+
+// Body returns the request as it goes upstream: the client's bytes with the
+// upstream's name of the model. The caller must not change them.
+func (r *Request) Body(model string) []byte {
+	if model == r.Model {
+		return r.body
+	}
+	name, _ := json.Marshal(model) // a string cannot fail
+	b := make([]byte, 0, len(r.body)+len(name))
+	b = append(b, r.body[:r.model.Start]...)
+	b = append(b, name...)
+	return append(b, r.body[r.model.End:]...)
+}
+
+// OffersTools says whether the model may call a tool: the request offers at least
+// one and does not forbid them all with a tool_choice of "none".
+func (r *Request) OffersTools() bool {
+	if r.tools.IsNull(r.body) || string(bytes.TrimSpace(r.toolChoice.Of(r.body))) == `"none"` {
+		return false
+	}
+	offers := false
+	span.Elements(r.body, r.tools.Start, func(int, span.Span) bool {
+		offers = true
+		return false
+	})
+	return offers
+}
+
+// Tools returns the JSON of the offered tools, or nil.
+func (r *Request) Tools() []byte {
+	if r.tools.IsNull(r.body) {
+		return nil
+	}
+	return r.tools.Of(r.body)
+}
+
+// offered is what a parser needs to know of the offered tools, read once.
+func (r *Request) offered() []abi.Tool { return r.read() }
+
+// readTools leaves a list that is not made as OpenAI's is to the upstream's own
+// complaint: no name is known then.
+func (r *Request) readTools() []abi.Tool {
+	tools, err := ReadTools(r.Tools())
+	if err != nil {
+		return nil
+	}
+	return tools
+}
+
+// validate checks the body's JSON once, strictly, and says where it is at fault.
+// The text that is good passes a plain check; only bad text is read a second time
+// to find the place.
+func validate(body []byte) error {
+	if _, at := span.Depth(body, MaxDepth); at >= 0 {
+		return invalid("", fmt.Sprintf("The request body nests deeper than %d levels at byte %d.", MaxDepth, at))
+	}
+	if jsontext.Value(body).IsValid() {
+		return nil
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(body))
+	for {
+		_, err := d.ReadToken()
+		if err == nil {
+			continue
+		}
+		var syntax *jsontext.SyntacticError
+		if !errors.As(err, &syntax) {
+			return invalid("", "The request body is not JSON: it is empty or more than one value.")
+		}
+		return invalid(place(syntax.JSONPointer), fmt.Sprintf("The request body is not valid JSON at byte %d%s: %s.",
+			syntax.ByteOffset, at(syntax.JSONPointer), reason(syntax)))
+	}
+}
+
+// reason is the library's word for what is wrong, without its own prefix.
+func reason(e *jsontext.SyntacticError) string {
+	if e.Err == nil {
+		return "syntax error"
+	}
+	return strings.TrimPrefix(e.Err.Error(), "jsontext: ")
+}
+
+func at(p jsontext.Pointer) string {
+	if p == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (in %q)", place(p))
+}
+
+// place writes a JSON pointer the way OpenAI's error.param does: messages[2].content.
+func place(p jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range p.Tokens() {
+		switch {
+		case strings.Trim(token, "0123456789") == "" && token != "":
+			fmt.Fprintf(&b, "[%s]", token)
+		case b.Len() > 0:
+			b.WriteString("." + token)
+		default:
+			b.WriteString(token)
+		}
+	}
+	return excerpt([]byte(b.String()))
+}
+
+// excerpt is b cut to a length that an error message can carry.
+func excerpt(b []byte) string {
+	const limit = 80
+	if len(b) <= limit {
+		return string(b)
+	}
+	return strings.ToValidUTF8(string(b[:limit]), "") + "…"
+}
+
+func invalid(param, message string) *Error {
+	return &Error{Kind: Invalid, Param: param, Message: message}
+}

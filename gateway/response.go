@@ -1,0 +1,218 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// Summary is what was done for a request, for response headers and the log.
+type Summary struct {
+	Provider, Model string // where the answer came from
+	Attempts        int
+	Overhead        time.Duration // spent in the gateway itself, before and between the upstream's frames
+	chain.Report
+	// Changed says that the client received something else than the upstream sent.
+	Changed bool
+}
+
+// RepairList writes the repairs as a header does: args_json=1,index=2.
+func (s *Summary) RepairList() string {
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(s.Repairs)) {
+		parts = append(parts, fmt.Sprintf("%s=%d", kind, s.Repairs[kind]))
+	}
+	return strings.Join(parts, ",")
+}
+
+// Response is an answer on its way to the client, piece by piece. It is used by
+// one goroutine.
+type Response struct {
+	// Header holds the upstream's headers for the client.
+	Header http.Header
+	// Streamed says whether the pieces are server-sent events, or one JSON body.
+	Streamed bool
+	// Summary grows while the response is read. It is complete when Next has
+	// returned an error.
+	Summary Summary
+
+	gateway  *Gateway
+	ctx      context.Context //nolint:containedctx // a response lives as long as its request
+	req      *Request
+	target   Target
+	reply    Reply
+	parsers  *chain.Plan // nil: nothing is read
+	session  ParserSession
+	choices  []*choice
+	queue    []queued // frames that wait until it is known whether they go on as they are
+	queued   int      // bytes in queue
+	out      []byte
+	template []byte // the last chunk, to write further ones by
+	scratch  chunk
+	text     []byte // decoded content of the part at hand
+	ended    error
+}
+
+// queued is a frame that was read and not yet given out.
+type queued struct{ raw, data []byte }
+
+// plan gets the parsers ready, if the target's text is read at all.
+func (r *Response) plan(model string) error {
+	spec := r.target.Parsers
+	if r.target.Mode == Off || spec.None() || (!r.req.OffersTools() && !spec.Reasoning) {
+		return nil
+	}
+	plan, err := r.gateway.parsers.Plan(r.ctx, spec, model)
+	if err != nil {
+		return err
+	}
+	r.parsers = plan
+	return nil
+}
+
+// Next returns the next bytes for the client: one or more blocks of a stream, or
+// the whole body. more says that further bytes are already here, so that a writer
+// need not flush yet. The bytes are valid until the next call. The error is io.EOF
+// at the end, otherwise an *Error.
+func (r *Response) Next() (b []byte, more bool, err error) {
+	for r.ended == nil {
+		frame, err := r.reply.Next()
+		began := time.Now()
+		if err != nil {
+			r.ended = err
+			b := r.drain(err)
+			r.Summary.Overhead += time.Since(began)
+			if len(b) > 0 {
+				return b, true, nil
+			}
+			break
+		}
+		if r.parsers == nil {
+			return frame.Raw, frame.More, nil
+		}
+		b := r.read(frame)
+		r.Summary.Overhead += time.Since(began)
+		if len(b) > 0 {
+			return b, frame.More, nil
+		}
+	}
+	r.summarise()
+	return nil, false, r.ended
+}
+
+// read takes one frame in and returns what can go out.
+func (r *Response) read(f Frame) []byte {
+	r.out = r.out[:0]
+	switch {
+	case f.Done:
+		if out := r.finish(); r.ended != nil {
+			return out
+		}
+		return append(r.out, f.Raw...)
+	case f.Data == nil:
+		return f.Raw
+	case !r.Streamed:
+		return r.whole(f)
+	}
+	return r.chunk(f)
+}
+
+// drain gives out what is held when the upstream's reply ends, well or badly.
+func (r *Response) drain(err error) []byte {
+	r.out = r.out[:0]
+	if r.parsers == nil || !r.Streamed {
+		return nil
+	}
+	if err == io.EOF {
+		return r.finish()
+	}
+	for _, q := range r.queue {
+		r.out = append(r.out, q.raw...)
+	}
+	r.queue = nil
+	return r.out
+}
+
+// Close ends the upstream request and gives the parsers back. It may be called
+// more than once.
+func (r *Response) Close() error {
+	for _, c := range r.choices {
+		c.chain.Close()
+	}
+	if r.session != nil {
+		r.session.Close()
+		r.session = nil
+	}
+	return r.reply.Close()
+}
+
+// choice is the state of one choice of the answer.
+type choice struct {
+	index   int
+	chain   *chain.Chain
+	native  int         // tool calls that the upstream itself gave
+	base    int         // index on the wire of the first call that was read from text
+	events  []abi.Event // not given out yet
+	in      []byte      // text that the events are about, while frames are queued
+	changed bool        // what goes out differs from what came in
+	done    bool        // the chain is finished
+	late    bool        // the stream ended and no finish reason had come
+	ids     map[string]bool
+}
+
+// choice returns the state for the choice with an index, making it at first.
+func (r *Response) choice(index int) *choice {
+	for _, c := range r.choices {
+		if c.index == index {
+			return c
+		}
+	}
+	if r.session == nil {
+		r.session = r.gateway.parsers.Session()
+	}
+	c := &choice{index: index, chain: r.parsers.New(r.session, chain.Options{
+		Tools:     r.offered,
+		NoTools:   !r.req.OffersTools(),
+		Reasoning: r.target.Reasoning,
+	})}
+	r.choices = append(r.choices, c)
+	return c
+}
+
+// offered reads the request's tools when a parser first wants them.
+func (r *Response) offered() []abi.Tool { return r.req.offered() }
+
+// summarise adds up what the chains did.
+func (r *Response) summarise() {
+	s := &r.Summary
+	s.Report = chain.Report{}
+	for _, c := range r.choices {
+		report := c.chain.Report()
+		s.Calls += report.Calls
+		for kind, n := range report.Repairs {
+			if s.Repairs == nil {
+				s.Repairs = map[string]int{}
+			}
+			s.Repairs[kind] += n
+		}
+		for _, p := range report.Parsers {
+			if !slices.Contains(s.Parsers, p) {
+				s.Parsers = append(s.Parsers, p)
+			}
+		}
+		for _, w := range report.Warnings {
+			if !slices.Contains(s.Warnings, w) {
+				s.Warnings = append(s.Warnings, w)
+			}
+		}
+		s.Changed = s.Changed || c.changed
+	}
+}

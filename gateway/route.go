@@ -1,0 +1,130 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"github.com/callgate/callgate/gateway/chain"
+)
+
+// Mode says what a target does about tool calls that the model wrote as text.
+type Mode int
+
+// The modes.
+const (
+	Off    Mode = iota // forward
+	Report             // forward, and say what Repair would have done
+	Repair             // turn them into tool calls
+)
+
+// String is the mode's name in the configuration.
+func (m Mode) String() string { return [...]string{"off", "report", "repair"}[m] }
+
+// Target is one choice of a route: a provider, a model of its upstream, and how
+// that model's text is read.
+type Target struct {
+	Provider string
+	Model    string // the upstream's name; "" is the name that the client sent
+	Parsers  ParserSpec
+	Mode     Mode
+	// Reasoning says how the model's output begins; it matters if Parsers.Reasoning.
+	Reasoning chain.Reasoning
+}
+
+// ParserSpec names the parsers of a target.
+type ParserSpec struct {
+	Auto      bool     // all that are loaded
+	Names     []string // or these; neither: none
+	Reasoning bool     // split reasoning off the content
+}
+
+// None reports whether the text is not read at all.
+func (s ParserSpec) None() bool { return !s.Auto && len(s.Names) == 0 }
+
+// ParserSource gives the parsers. The wiring implements it over the plugin host.
+type ParserSource interface {
+	// Plan returns the parsers of spec for an upstream's model, made ready. It waits
+	// until they are loaded, or ctx ends.
+	Plan(ctx context.Context, spec ParserSpec, model string) (*chain.Plan, error)
+	// Session begins the reading of one response.
+	Session() ParserSession
+}
+
+// ParserSession is one response's lease of the parsers.
+type ParserSession interface {
+	chain.Runner
+	// Close gives everything back. No run of the session is used after it.
+	Close()
+}
+
+// AnyModel ends a route's name that stands for all names with that beginning;
+// alone it is the route for names that have no other.
+const AnyModel = "*"
+
+// target finds where requests for a model go: its own route, "provider/model", or
+// the longest route that ends in * and fits. resolved is the upstream's name of the model.
+func (g *Gateway) target(model string) (t Target, resolved string, err error) {
+	if t, ok := g.routes[model]; ok {
+		return t, resolveModel(t, model), nil
+	}
+	if provider, rest, ok := strings.Cut(model, "/"); ok && rest != "" {
+		if t, ok := g.direct[provider]; ok {
+			return t, rest, nil
+		}
+	}
+	if t, ok := g.pattern(model); ok {
+		return t, resolveModel(t, model), nil
+	}
+	e := &Error{Kind: NotFound, Code: "model_not_found", Param: "model", Message: fmt.Sprintf("The model %q does not exist.", excerpt([]byte(model)))}
+	if near := g.near(model); len(near) > 0 {
+		e.Message += " Near names: " + strings.Join(near, ", ") + "."
+	} else {
+		e.Message += " GET /v1/models lists those that do."
+	}
+	return Target{}, "", e
+}
+
+// pattern finds the longest route that ends in * and whose beginning model has.
+func (g *Gateway) pattern(model string) (Target, bool) {
+	for n := len(model); n >= 0; n-- {
+		if t, ok := g.routes[model[:n]+AnyModel]; ok {
+			return t, true
+		}
+	}
+	return Target{}, false
+}
+
+func resolveModel(t Target, model string) string {
+	if t.Model != "" {
+		return t.Model
+	}
+	return model
+}
+
+// near lists up to three names of models that model may be a slip of.
+func (g *Gateway) near(model string) []string {
+	if len(model) > 256 {
+		return nil
+	}
+	type candidate struct {
+		name     string
+		distance int
+	}
+	var found []candidate
+	for _, name := range g.names(context.Background()) {
+		d := levenshtein.ComputeDistance(strings.ToLower(model), strings.ToLower(name))
+		if d <= max(2, len(name)/3) || strings.Contains(name, model) {
+			found = append(found, candidate{name, d})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
+	var names []string
+	for _, c := range found[:min(3, len(found))] {
+		names = append(names, c.name)
+	}
+	return names
+}

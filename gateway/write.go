@@ -1,0 +1,388 @@
+package gateway
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// writeQueue writes the frames that waited, with what their text turned out to be.
+func (r *Response) writeQueue() {
+	for _, q := range r.queue {
+		r.writeFrame(q.raw, q.data)
+	}
+	r.queue, r.queued = r.queue[:0], 0
+}
+
+// writeFrame writes one frame of a stream anew: the choices' events in place of
+// their text, all other bytes as they came. Events at the end of a choice go into
+// a chunk of their own before the one with the finish reason, because clients stop
+// reading a delta where they see one. A frame in which nothing is left is dropped.
+func (r *Response) writeFrame(raw, data []byte) {
+	var k chunk
+	if !locate(&k, data, "delta") {
+		r.out = append(r.out, raw...)
+		return
+	}
+	if k.finishes() && r.pending(&k) {
+		r.put(raw, data, r.patch(&k, true))
+	}
+	if patched := r.patch(&k, false); !r.empty(patched) {
+		r.put(raw, data, patched)
+	}
+}
+
+// put writes a block of the stream with patched in the place of data.
+func (r *Response) put(raw, data, patched []byte) {
+	at := bytes.Index(raw, data)
+	if at < 0 { // the data came on several lines
+		r.out = append(append(append(r.out, "data: "...), patched...), "\n\n"...)
+		return
+	}
+	r.out = append(append(append(r.out, raw[:at]...), patched...), raw[at+len(data):]...)
+}
+
+func (k *chunk) finishes() bool {
+	return slices.ContainsFunc(k.parts, func(p part) bool { return p.reason(k.data) != "" })
+}
+
+// pending reports whether a choice of the chunk has events that are not out yet.
+func (r *Response) pending(k *chunk) bool {
+	return slices.ContainsFunc(k.parts, func(p part) bool { return len(r.choice(p.index).events) > 0 })
+}
+
+// edit replaces a span of a chunk.
+type edit struct {
+	at   span.Span
+	with []byte
+}
+
+// patch returns the chunk with each choice's events in its delta, and takes the
+// events. A chunk that is extra, put in before k, has nothing else of k's: no other
+// delta, finish reason or usage.
+func (r *Response) patch(k *chunk, extra bool) []byte {
+	var edits []edit
+	null := []byte("null")
+	if extra && !k.usage.IsNull(k.data) {
+		edits = append(edits, edit{k.usage, null})
+	}
+	for _, p := range k.parts {
+		c := r.choice(p.index)
+		body := span.Span{}
+		if !extra {
+			body = p.body
+		}
+		if !p.body.Empty() {
+			edits = append(edits, edit{p.body, r.delta(c, k.data, body)})
+		}
+		c.events, c.in = c.events[:0], c.in[:0]
+		switch {
+		case extra && !p.finish.Empty():
+			edits = append(edits, edit{p.finish, null})
+		case !extra && p.reason(k.data) == string(openai.FinishReasonStop) && c.chain.Report().Calls > 0:
+			edits = append(edits, edit{p.finish, []byte(`"` + openai.FinishReasonToolCalls + `"`)})
+		}
+	}
+	return splice(k.data, edits)
+}
+
+// splice returns data with the edits, which do not overlap.
+func splice(data []byte, edits []edit) []byte {
+	slices.SortFunc(edits, func(a, b edit) int { return a.at.Start - b.at.Start })
+	out := make([]byte, 0, len(data)+256)
+	from := 0
+	for _, e := range edits {
+		out = append(append(out, data[from:e.at.Start]...), e.with...)
+		from = e.at.End
+	}
+	return append(out, data[from:]...)
+}
+
+// empty reports whether a patched chunk says nothing any more, so that it need not
+// be sent.
+func (r *Response) empty(data []byte) bool {
+	var k chunk
+	if !locate(&k, data, "delta") || !k.usage.IsNull(data) || len(k.parts) == 0 {
+		return false
+	}
+	for _, p := range k.parts {
+		members := 0
+		span.Members(data, p.body.Start, func([]byte, span.Span) bool {
+			members++
+			return false
+		})
+		if members > 0 || p.reason(data) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// delta writes a choice's events as a delta. The members of the original one stay,
+// but for its text, which the events stand for.
+func (r *Response) delta(c *choice, data []byte, original span.Span) []byte {
+	var content, reasoning strings.Builder
+	for _, e := range c.events {
+		switch e.Kind {
+		case abi.Content:
+			content.WriteString(e.Text)
+		case abi.Reasoning:
+			reasoning.WriteString(e.Text)
+		}
+	}
+	o := object{text: content.String(), reasoning: reasoning.String(), reasoningField: r.gateway.reasoningField}
+	o.calls = c.wireCalls()
+	return o.write(data, original, false)
+}
+
+// wireCalls joins the events of each call to an entry of a delta's tool_calls.
+func (c *choice) wireCalls() [][]byte {
+	var calls [][]byte
+	for i := 0; i < len(c.events); i++ {
+		e := c.events[i]
+		if e.Kind != abi.CallStart && e.Kind != abi.Args {
+			continue
+		}
+		index := e.Index
+		if index == 0 && e.Kind == abi.CallStart {
+			c.base = c.native
+		}
+		entry := fmt.Appendf(nil, `{"index":%d`, c.base+index)
+		if e.Kind == abi.CallStart {
+			entry = append(entry, `,"id":`...)
+			entry = quote(entry, c.id(e.ID))
+			entry = append(entry, `,"type":"function","function":{"name":`...)
+			entry = append(quote(entry, e.Name), `,"arguments":`...)
+		} else {
+			entry = append(entry, `,"function":{"arguments":`...)
+			i--
+		}
+		var args strings.Builder
+		for i+1 < len(c.events) && c.events[i+1].Kind == abi.Args && c.events[i+1].Index == index {
+			i++
+			args.WriteString(c.events[i].Text)
+		}
+		calls = append(calls, append(quote(entry, args.String()), "}}"...))
+	}
+	return calls
+}
+
+// id is the model's own id of a call, byte for byte, as long as it has one that no
+// other call of the choice has; otherwise one in OpenAI's form.
+func (c *choice) id(model string) string {
+	if model == "" || c.ids[model] {
+		model = "call_" + rand.Text()[:24]
+	}
+	if c.ids == nil {
+		c.ids = map[string]bool{}
+	}
+	c.ids[model] = true
+	return model
+}
+
+// object is a delta or a message with new text and calls.
+type object struct {
+	text, reasoning, reasoningField string
+	calls                           [][]byte // entries of tool_calls
+}
+
+// write returns the object: the members of the original with the new text in place
+// of the old, and what is new behind them. In a whole message an empty text is null
+// beside calls, as OpenAI writes it.
+func (o *object) write(data []byte, original span.Span, whole bool) []byte {
+	b := []byte{'{'}
+	name := func(key string) {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(quote(b, key), ':')
+	}
+	text, reasoning, calls := o.text != "" || whole, o.reasoning != "", len(o.calls) > 0
+	putText := func() {
+		text = false
+		name("content")
+		if o.text == "" && whole && len(o.calls) > 0 {
+			b = append(b, "null"...)
+			return
+		}
+		b = quote(b, o.text)
+	}
+	if !original.Empty() {
+		span.Members(data, original.Start, func(k []byte, v span.Span) bool {
+			old := v.Of(data)
+			switch key := string(k); {
+			case key == "content" && !whole && len(old) > 2 && old[0] == '"' && !text:
+				return true // its text is gone, or goes out later
+			case key == "content" && text:
+				putText()
+			case key == o.reasoningField && reasoning:
+				reasoning = false
+				name(key)
+				b = quote(b, unquote(old)+o.reasoning)
+			case key == "tool_calls" && calls && old[0] == '[':
+				calls = false
+				name(key)
+				b = appendElements(b, old, o.calls)
+			default:
+				name(key)
+				b = append(b, old...)
+			}
+			return true
+		})
+	}
+	if text {
+		putText()
+	}
+	if reasoning {
+		name(o.reasoningField)
+		b = quote(b, o.reasoning)
+	}
+	if calls {
+		name("tool_calls")
+		b = appendElements(b, []byte("[]"), o.calls)
+	}
+	return append(b, '}')
+}
+
+// appendElements appends the array old with more elements behind its own.
+func appendElements(b, old []byte, more [][]byte) []byte {
+	inner := bytes.TrimSpace(old[1 : len(old)-1])
+	b = append(append(b, '['), inner...)
+	for i, m := range more {
+		if i > 0 || len(inner) > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, m...)
+	}
+	return append(b, ']')
+}
+
+// quote appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
+func quote(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
+}
+
+// unquote is the text of a JSON string, or "".
+func unquote(raw []byte) string {
+	b, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// finish ends the chains of a stream whose end has come, and says what was done.
+func (r *Response) finish() []byte {
+	for _, c := range r.choices {
+		if !c.done {
+			c.finish(r, "")
+			c.late = true
+		}
+	}
+	if r.target.Mode == Report {
+		r.forget()
+	}
+	for _, c := range r.choices {
+		r.prune(c)
+	}
+	r.flush()
+	for _, c := range r.choices {
+		if c.late && (len(c.events) > 0 || c.chain.Report().Calls > 0) {
+			r.writeLate(c)
+		}
+	}
+	r.summarise()
+	if s := &r.Summary; s.Changed || len(s.Warnings) > 0 || s.Calls > 0 {
+		r.out = fmt.Appendf(r.out, ": callgate mode=%s%s\n\n", r.target.Mode, s.comment())
+	}
+	return r.out
+}
+
+// writeLate writes what is left of a choice for which no finish reason came, in a
+// chunk like those before it.
+func (r *Response) writeLate(c *choice) {
+	var k chunk
+	if !locate(&k, r.template, "delta") || len(k.parts) == 0 {
+		return
+	}
+	p := &k.parts[0]
+	edits := []edit{{p.body, r.delta(c, nil, span.Span{})}}
+	if c.chain.Report().Calls > 0 && !p.finish.Empty() {
+		edits = append(edits, edit{p.finish, []byte(`"` + openai.FinishReasonToolCalls + `"`)})
+	}
+	c.events = c.events[:0]
+	r.out = append(append(append(r.out, "data: "...), splice(r.template, edits)...), "\n\n"...)
+}
+
+// comment is what the headers of a whole answer would say.
+func (s *Summary) comment() string {
+	var b strings.Builder
+	if len(s.Parsers) > 0 {
+		fmt.Fprintf(&b, " parser=%s", strings.Join(s.Parsers, ","))
+	}
+	fmt.Fprintf(&b, " calls=%d", s.Calls)
+	if len(s.Repairs) > 0 {
+		fmt.Fprintf(&b, " repairs=%s", s.RepairList())
+	}
+	if len(s.Warnings) > 0 {
+		fmt.Fprintf(&b, " warnings=%s", strings.Join(s.Warnings, ","))
+	}
+	return b.String()
+}
+
+// whole reads a whole completion and writes it anew if it holds calls or
+// reasoning.
+func (r *Response) whole(f Frame) []byte {
+	var k chunk
+	if !locate(&k, f.Data, "message") {
+		return f.Raw
+	}
+	var edits []edit
+	for i := range k.parts {
+		p := &k.parts[i]
+		c := r.choice(p.index)
+		c.countNative(f.Data, p.native)
+		text, ok := r.textOf(p, f.Data)
+		if !ok || len(text) == 0 {
+			continue
+		}
+		c.in = append(c.in, text...)
+		c.events = append(c.events, c.chain.Feed(r.ctx, text)...)
+		c.finish(r, p.reason(f.Data))
+		if c.changed = c.differs(); c.changed && r.target.Mode == Repair {
+			edits = append(edits, r.message(c, p, f.Data)...)
+		}
+	}
+	if len(edits) == 0 {
+		return f.Raw
+	}
+	return splice(f.Data, edits)
+}
+
+// message writes a choice's events as a message.
+func (r *Response) message(c *choice, p *part, data []byte) []edit {
+	var m chain.Message
+	m.Add(c.events)
+	o := object{text: m.Content.String(), reasoning: m.Reasoning.String(), reasoningField: r.gateway.reasoningField}
+	for _, call := range m.Calls() {
+		entry := quote([]byte(`{"id":`), c.id(call.ID))
+		entry = quote(append(entry, `,"type":"function","function":{"name":`...), call.Name)
+		entry = quote(append(entry, `,"arguments":`...), call.Arguments)
+		o.calls = append(o.calls, append(entry, "}}"...))
+	}
+	edits := []edit{{p.body, o.write(data, p.body, true)}}
+	if len(o.calls) > 0 && p.reason(data) == string(openai.FinishReasonStop) {
+		edits = append(edits, edit{p.finish, []byte(`"` + openai.FinishReasonToolCalls + `"`)})
+	}
+	return edits
+}
