@@ -189,6 +189,7 @@ func (c *choice) finish(r *Response, reason string) {
 		why = abi.Length
 	}
 	c.events = append(c.events, c.chain.Finish(r.ctx, why)...)
+	c.renamed = reason == string(openai.FinishReasonStop) && c.chain.Report().Calls > 0
 }
 
 // countNative keeps count of the calls that the upstream itself gives, so that
@@ -212,7 +213,7 @@ func (r *Response) changing() bool {
 	changing := false
 	for _, c := range r.choices {
 		c.changed = c.changed || c.differs()
-		changing = changing || c.changed && (len(c.events) > 0 || len(c.in) > 0)
+		changing = changing || c.changed && (len(c.events) > 0 || len(c.in) > 0 || c.renamed)
 	}
 	return changing
 }
@@ -269,9 +270,7 @@ func (r *Response) flush() []byte {
 
 // rewrite writes the frames that waited and this one anew.
 func (r *Response) rewrite(f Frame) []byte {
-	for _, c := range r.choices {
-		r.prune(c)
-	}
+	r.prune()
 	r.writeQueue()
 	if r.ended == nil {
 		r.writeFrame(f.Raw, f.Data)
@@ -279,10 +278,9 @@ func (r *Response) rewrite(f Frame) []byte {
 	return r.out
 }
 
-// prune takes calls that were cut or taken back out of events that nobody has seen
-// yet. Where a call had been shown already it cannot be taken back: the stream ends
-// with an error then, so that no client runs half a call.
-func (r *Response) prune(c *choice) {
+// prune takes calls that were cut or taken back out of the events that nobody has
+// seen yet. broken reports that a call was taken back which had been shown before.
+func (c *choice) prune() (broken bool) {
 	for i := 0; i < len(c.events); i++ {
 		e := c.events[i]
 		if e.Kind != chain.Void && e.Kind != abi.Cut {
@@ -294,12 +292,21 @@ func (r *Response) prune(c *choice) {
 		}
 		if start < 0 {
 			start = i
-			if e.Kind == chain.Void {
-				r.ended = &Error{Kind: Unavailable, Code: "invalid_tool_call",
-					Message: "The model's tool call turned out to be broken after its beginning had been sent."}
-			}
+			broken = broken || e.Kind == chain.Void
 		}
 		c.events = append(c.events[:start], c.events[i+1:]...)
 		i = start - 1
+	}
+	return broken
+}
+
+// prune prunes all choices. A call that was shown cannot be taken back: the stream
+// ends with an error then, so that no client runs half a call.
+func (r *Response) prune() {
+	for _, c := range r.choices {
+		if c.prune() {
+			r.ended = &Error{Kind: Unavailable, Code: "invalid_tool_call",
+				Message: "The model's tool call turned out to be broken after its beginning had been sent."}
+		}
 	}
 }

@@ -58,6 +58,7 @@ type Response struct {
 	template []byte // the last chunk, to write further ones by
 	scratch  chunk
 	text     []byte // decoded content of the part at hand
+	finished bool   // the stream's end was dealt with
 	ended    error
 }
 
@@ -165,6 +166,7 @@ type choice struct {
 	changed bool        // what goes out differs from what came in
 	done    bool        // the chain is finished
 	late    bool        // the stream ended and no finish reason had come
+	renamed bool        // the finish reason "stop" has to become "tool_calls"
 	ids     map[string]bool
 }
 

@@ -65,10 +65,13 @@ type ParserSession interface {
 // alone it is the route for names that have no other.
 const AnyModel = "*"
 
-// target finds where requests for a model go: its own route, "provider/model", or
-// the longest route that ends in * and fits. resolved is the upstream's name of the model.
+// target finds where requests for a model go: its own route, the longest route that
+// ends in * and fits, "provider/model", or the route for any model. resolved is the upstream's name of the model.
 func (g *Gateway) target(model string) (t Target, resolved string, err error) {
 	if t, ok := g.routes[model]; ok {
+		return t, resolveModel(t, model), nil
+	}
+	if t, ok := g.pattern(model); ok {
 		return t, resolveModel(t, model), nil
 	}
 	if provider, rest, ok := strings.Cut(model, "/"); ok && rest != "" {
@@ -76,7 +79,7 @@ func (g *Gateway) target(model string) (t Target, resolved string, err error) {
 			return t, rest, nil
 		}
 	}
-	if t, ok := g.pattern(model); ok {
+	if t, ok := g.routes[AnyModel]; ok {
 		return t, resolveModel(t, model), nil
 	}
 	e := &Error{Kind: NotFound, Code: "model_not_found", Param: "model", Message: fmt.Sprintf("The model %q does not exist.", excerpt([]byte(model)))}
@@ -90,7 +93,7 @@ func (g *Gateway) target(model string) (t Target, resolved string, err error) {
 
 // pattern finds the longest route that ends in * and whose beginning model has.
 func (g *Gateway) pattern(model string) (Target, bool) {
-	for n := len(model); n >= 0; n-- {
+	for n := len(model); n > 0; n-- {
 		if t, ok := g.routes[model[:n]+AnyModel]; ok {
 			return t, true
 		}

@@ -88,8 +88,9 @@ func (r *Response) patch(k *chunk, extra bool) []byte {
 		switch {
 		case extra && !p.finish.Empty():
 			edits = append(edits, edit{p.finish, null})
-		case !extra && p.reason(k.data) == string(openai.FinishReasonStop) && c.chain.Report().Calls > 0:
+		case !extra && c.renamed && p.reason(k.data) != "":
 			edits = append(edits, edit{p.finish, []byte(`"` + openai.FinishReasonToolCalls + `"`)})
+			c.renamed = false
 		}
 	}
 	return splice(k.data, edits)
@@ -283,6 +284,10 @@ func unquote(raw []byte) string {
 
 // finish ends the chains of a stream whose end has come, and says what was done.
 func (r *Response) finish() []byte {
+	if r.finished {
+		return nil
+	}
+	r.finished = true
 	for _, c := range r.choices {
 		if !c.done {
 			c.finish(r, "")
@@ -292,9 +297,7 @@ func (r *Response) finish() []byte {
 	if r.target.Mode == Report {
 		r.forget()
 	}
-	for _, c := range r.choices {
-		r.prune(c)
-	}
+	r.prune()
 	r.flush()
 	for _, c := range r.choices {
 		if c.late && (len(c.events) > 0 || c.chain.Report().Calls > 0) {
@@ -359,6 +362,7 @@ func (r *Response) whole(f Frame) []byte {
 		c.in = append(c.in, text...)
 		c.events = append(c.events, c.chain.Feed(r.ctx, text)...)
 		c.finish(r, p.reason(f.Data))
+		c.prune()
 		if c.changed = c.differs(); c.changed && r.target.Mode == Repair {
 			edits = append(edits, r.message(c, p, f.Data)...)
 		}
@@ -381,7 +385,7 @@ func (r *Response) message(c *choice, p *part, data []byte) []edit {
 		o.calls = append(o.calls, append(entry, "}}"...))
 	}
 	edits := []edit{{p.body, o.write(data, p.body, true)}}
-	if len(o.calls) > 0 && p.reason(data) == string(openai.FinishReasonStop) {
+	if c.renamed {
 		edits = append(edits, edit{p.finish, []byte(`"` + openai.FinishReasonToolCalls + `"`)})
 	}
 	return edits

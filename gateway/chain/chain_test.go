@@ -222,3 +222,41 @@ func FuzzChain(f *testing.F) {
 		}
 	})
 }
+
+// TestFragments reads random successions of markup and text, whole and in pieces:
+// however they are cut the results are the same, and no complete call has arguments
+// that are not a JSON object.
+func TestFragments(t *testing.T) {
+	t.Parallel()
+	fragments := []string{
+		"<tool_call>", "</tool_call>", "\n", "\n", " ", "Hello", "São ", "<", "```\n", "```json\n", "<think>", "</think>",
+		`{"name": "get_time", "arguments": {}}`, `{"name": "nope", "arguments": {"a": [1, 2`, `}}`, `{"name": "get_weather", "arguments": {"city": "Os`, `lo"}}`,
+		`{'name': 'get_time'}`, `{"arguments": {"x": "</tool_call>"}, "name": "search"}`, `[{"name": "get_time"}, `, "]", "{bad}", `"`, ",",
+		"<function=get_weather>", "<function=write_file>\n", "</function>", "<parameter=city>", "\nOslo\n", "<parameter=days>\n3\n", "</parameter>", "<parameter=content>\n",
+		"[TOOL_CALL]", "[/TOOL_CALL]", `{"tool_calls": [`, `]}`, `{"id": "c1", "type": "function", "function": {"name": "get_time", "arguments": "{}"}}`, "<|im_end|>",
+	}
+	offered := tools(t)
+	plans := []*chain.Plan{plan("auto"), plan("hermes"), plan("qwen3_coder")}
+	rng := rand.New(rand.NewPCG(7, 7))
+	for range 4000 {
+		var b strings.Builder
+		for range 1 + rng.IntN(14) {
+			b.WriteString(fragments[rng.IntN(len(fragments))])
+		}
+		s := b.String()
+		p := plans[rng.IntN(len(plans))]
+		opts := chain.Options{Tools: func() []abi.Tool { return offered }, Reasoning: chain.Reasoning(rng.IntN(3)), NoTools: rng.IntN(10) == 0}
+		finish := []string{"stop", "length"}[rng.IntN(2)]
+		want := read(p, opts, []string{s}, finish)
+		for _, way := range [][]string{pieces(s, 1), pieces(s, 6), cuts(s)[4+rng.IntN(len(s))]} {
+			if got := read(p, opts, way, finish); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%q\ncut %q\n got %+v\nwant %+v", s, way, got, want)
+			}
+		}
+		for _, c := range want.calls {
+			if !json.Valid([]byte(c.Arguments)) || c.Arguments[0] != '{' || c.Name == "" {
+				t.Fatalf("%q gave the call %+v", s, c)
+			}
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/callgate/callgate/gateway/config"
+)
+
+type checkCmd struct {
+	File   string `arg:"" optional:"" help:"Configuration file."`
+	Schema bool   `help:"Print the JSON Schema of configuration files instead, for editors."`
+}
+
+// Run checks a configuration, the plugins that it names among it, and prints it
+// with every default. Secrets are not shown.
+func (c *checkCmd) Run(e *env) error {
+	if c.Schema {
+		_, err := fmt.Fprintf(e.stdout, "%s\n", config.Schema())
+		return err
+	}
+	if c.File == "" {
+		return usageError{fmt.Errorf("check: name a configuration file")}
+	}
+	cfg, err := config.Load(c.File)
+	if err != nil {
+		return usageError{err}
+	}
+	sys, err := wire(e.ctx, cfg, logger(e.stderr, config.Log{Level: "error", Format: "text"}))
+	if err != nil {
+		return usageError{err}
+	}
+	defer sys.parsers.host.Close(e.ctx)
+	if err := sys.parsers.load(e.ctx, cfg.Plugins.Dir); err != nil {
+		return usageError{err}
+	}
+	if err := cfg.CheckParsers(sys.parsers.names()); err != nil {
+		return usageError{err}
+	}
+	_, err = fmt.Fprintf(e.stdout, "# %s is good. With every default:\n%s", c.File, cfg.YAML())
+	return err
+}

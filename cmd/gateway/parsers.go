@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/plugins"
+	"github.com/callgate/callgate/plugins/builtin"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// customParser is the built-in parser that reads formats of the configuration.
+const customParser = "custom"
+
+// maxPlans is how many plans are kept: one for each pair of a target and a model's
+// name, and a route for any model may meet very many names.
+const maxPlans = 256
+
+// parsers joins the plugin host to the gateway: it loads the plugins in the
+// background, and makes plans of what they and the configuration hold.
+type parsers struct {
+	host   *plugins.Host
+	custom map[string]config.CustomParser
+	plans  *lru.Cache[string, *chain.Plan]
+	loaded chan struct{} // closed when loading is over
+	failed atomic.Pointer[error]
+}
+
+// newParsers makes a plugin host as the configuration says. load fills it.
+func newParsers(ctx context.Context, cfg *config.Config, log *slog.Logger) (*parsers, error) {
+	p, l := cfg.Plugins, cfg.Plugins.Limits
+	dir, err := cacheDir(p.CacheDir)
+	if err != nil {
+		log.Warn("compiled parsers are not kept", "error", err)
+	}
+	host, err := plugins.New(ctx, plugins.Config{
+		CacheDir:  dir,
+		Isolation: p.Isolation,
+		Limits: plugins.Limits{
+			Input: int(l.Input), Time: time.Duration(l.Time), Total: time.Duration(l.Total),
+			Memory: int(l.Memory), Output: int(l.Output), Handles: l.Handles, Depth: l.Depth,
+		},
+		Failures:   p.Quarantine.Failures,
+		Quarantine: time.Duration(p.Quarantine.Open),
+		Log:        log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	plans, err := lru.New[string, *chain.Plan](maxPlans)
+	if err != nil {
+		return nil, err
+	}
+	return &parsers{host: host, custom: cfg.Parsers, plans: plans, loaded: make(chan struct{})}, nil
+}
+
+// cacheDir is where compiled code is kept: what the configuration says, or a
+// directory of our own in the user's cache directory.
+func cacheDir(configured string) (string, error) {
+	switch configured {
+	case "off":
+		return "", nil
+	case "":
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			return "", err
+		}
+		return filepath.Join(dir, "callgate", "wazero"), nil
+	}
+	return configured, nil
+}
+
+// load loads the built-in parsers and those of the plugins directory. A broken
+// built-in module is an error; a broken plugin of the operator's is one too, so
+// that it is not missed.
+func (p *parsers) load(ctx context.Context, dir string) (err error) {
+	defer close(p.loaded)
+	defer func() {
+		if err != nil {
+			p.failed.Store(&err)
+		}
+	}()
+	wasm, err := builtin.Wasm()
+	if err != nil {
+		return err
+	}
+	if err := p.host.Load(ctx, plugins.Source{Name: builtin.Name, Wasm: wasm}); err != nil {
+		return err
+	}
+	var files []string
+	if dir != "" {
+		if files, err = filepath.Glob(filepath.Join(dir, "*.wasm")); err != nil {
+			return err
+		}
+	}
+	for _, file := range files {
+		wasm, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if err := p.host.Load(ctx, plugins.Source{Name: file, Wasm: wasm}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ready says why parsers cannot be used yet, or nil.
+func (p *parsers) ready() error {
+	select {
+	case <-p.loaded:
+	default:
+		return errors.New("parsers are being compiled")
+	}
+	if err := p.failed.Load(); err != nil {
+		return fmt.Errorf("parsers: %w", *err)
+	}
+	return nil
+}
+
+// Plan implements gateway.ParserSource.
+func (p *parsers) Plan(ctx context.Context, spec gateway.ParserSpec, model string) (*chain.Plan, error) {
+	select {
+	case <-p.loaded:
+	case <-ctx.Done():
+		return nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: ctx.Err()}
+	}
+	if err := p.failed.Load(); err != nil {
+		return nil, &gateway.Error{Kind: gateway.Overloaded, Code: "plugin_error", Message: "The gateway's parsers could not be loaded.", Err: *err}
+	}
+	key := fmt.Sprintf("%t %t %q %q", spec.Auto, spec.Reasoning, spec.Names, model)
+	if plan, ok := p.plans.Get(key); ok {
+		return plan, nil
+	}
+	plan := chain.NewPlan(p.candidates(spec), model, spec.Reasoning)
+	p.plans.Add(key, plan)
+	return plan, nil
+}
+
+// candidates are the parsers that spec names, and always the fallback.
+func (p *parsers) candidates(spec gateway.ParserSpec) []chain.Candidate {
+	wanted := func(names ...string) bool {
+		return spec.Auto || slices.ContainsFunc(names, func(n string) bool { return slices.Contains(spec.Names, n) })
+	}
+	var out []chain.Candidate
+	for _, info := range p.host.Parsers() {
+		if info.Name == customParser {
+			continue // it has no format but those of the configuration
+		}
+		if info.Name == chain.Fallback || wanted(append(info.Aliases, info.Name)...) {
+			out = append(out, chain.Candidate{Name: info.Name, Parser: info.Name, Priority: info.Priority,
+				Triggers: info.Triggers, Starts: info.Starts, Models: info.Models, Heuristic: info.Heuristic})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.custom)) {
+		if c := p.custom[name]; wanted(name) {
+			out = append(out, chain.Candidate{Name: name, Parser: customParser, Priority: c.Priority,
+				Triggers: []string{c.Start}, Models: c.Models, Heuristic: true, Settings: settings(c)})
+		}
+	}
+	return out
+}
+
+// settings are what the parser custom is told of a format.
+func settings(c config.CustomParser) []abi.Setting {
+	return []abi.Setting{
+		{Key: "start", Value: c.Start}, {Key: "end", Value: c.End}, {Key: "body", Value: c.Body},
+		{Key: "name_key", Value: c.NameKey}, {Key: "arguments_key", Value: c.ArgumentsKey},
+		{Key: "separator", Value: c.Separator},
+	}
+}
+
+// names are all names that a target may use: parsers, their aliases, and formats of
+// the configuration.
+func (p *parsers) names() []string {
+	var names []string
+	for _, info := range p.host.Parsers() {
+		names = append(append(names, info.Name), info.Aliases...)
+	}
+	names = append(names, slices.Collect(maps.Keys(p.custom))...)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Session implements gateway.ParserSource.
+func (p *parsers) Session() gateway.ParserSession { return session{p.host.Session()} }
+
+// session makes a session of the plugin host a gateway.ParserSession.
+type session struct{ *plugins.Session }
+
+// Open implements chain.Runner.
+func (s session) Open(ctx context.Context, parser string, opts abi.Options) (chain.Run, error) {
+	run, err := s.Session.Open(ctx, parser, opts)
+	if err != nil {
+		return nil, err
+	}
+	return run, nil
+}
+
+// spec turns the configuration's word for a target's parsers into the gateway's.
+func parserSpec(p config.Parsers, reasoning string) gateway.ParserSpec {
+	spec := gateway.ParserSpec{Auto: p.IsAuto(), Reasoning: reasoning != "none" && !p.IsNone()}
+	if !p.IsAuto() {
+		for _, name := range p.Names() {
+			spec.Names = append(spec.Names, strings.ToLower(name))
+		}
+	}
+	return spec
+}

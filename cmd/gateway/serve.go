@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/callgate/callgate/gateway/config"
+)
+
+type serveCmd struct {
+	Config   string `short:"c" type:"path" help:"Configuration file. Without one: the demo provider, and OpenAI if OPENAI_API_KEY is set." placeholder:"FILE"`
+	Listen   string `help:"Address to listen on, instead of the configuration's." placeholder:"ADDR"`
+	Upstream string `help:"Base URL of an OpenAI-compatible server that gets every model not named otherwise, such as http://127.0.0.1:8000/v1." placeholder:"URL"`
+	Parser   string `help:"Parser for --upstream: a name, auto or none." default:"auto" placeholder:"NAME"`
+}
+
+// Run serves until the process is told to stop, then lets running requests finish.
+func (s *serveCmd) Run(e *env) error {
+	cfg, err := s.configuration()
+	if err != nil {
+		return usageError{err}
+	}
+	log := logger(e.stderr, cfg.Log)
+	sys, err := wire(e.ctx, cfg, log)
+	if err != nil {
+		return usageError{err}
+	}
+	defer sys.parsers.host.Close(context.WithoutCancel(e.ctx))
+	var lc net.ListenConfig
+	l, err := lc.Listen(e.ctx, "tcp", cfg.Listen)
+	if err != nil {
+		return usageError{fmt.Errorf("listen on %s: %w", cfg.Listen, err)}
+	}
+	loading := make(chan error, 1)
+	go func() {
+		err := sys.parsers.load(e.ctx, cfg.Plugins.Dir)
+		if err == nil {
+			err = cfg.CheckParsers(sys.parsers.names())
+		}
+		loading <- err
+	}()
+	server := sys.server.HTTP()
+	serving := make(chan error, 1)
+	go func() { serving <- server.Serve(l) }()
+	log.Info("listening", "address", l.Addr().String())
+	greet(e, l.Addr().String(), cfg)
+	for {
+		select {
+		case err := <-serving:
+			return err
+		case err := <-loading:
+			loading = nil
+			if err != nil && e.ctx.Err() == nil {
+				_ = server.Close()
+				return usageError{err}
+			}
+			log.Info("ready", "parsers", len(sys.parsers.host.Parsers()))
+		case <-e.ctx.Done():
+			sys.server.Drain()
+			return shutdown(server, time.Duration(cfg.ShutdownTimeout))
+		}
+	}
+}
+
+// shutdown lets running requests finish for as long as limit, then cuts them.
+func shutdown(server *http.Server, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	err := server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.Join(fmt.Errorf("requests still ran after %v (shutdown_timeout)", limit), server.Close())
+	}
+	return err
+}
+
+// configuration reads the file, or finds providers in the environment, and puts
+// what the flags say on top.
+func (s *serveCmd) configuration() (*config.Config, error) {
+	cfg := config.FromEnv(os.LookupEnv)
+	if s.Config != "" {
+		var err error
+		if cfg, err = config.Load(s.Config); err != nil {
+			return nil, err
+		}
+	}
+	if s.Listen != "" {
+		cfg.Listen = s.Listen
+	}
+	if s.Upstream != "" {
+		cfg.AddUpstream("upstream", s.Upstream, s.Parser)
+	}
+	return cfg, cfg.Validate()
+}
+
+// greet says where the gateway is and how to try it.
+func greet(e *env, addr string, cfg *config.Config) {
+	fmt.Fprintf(e.stdout, "callgate listens on http://%s (set your app's base URL to http://%s/v1)\n", addr, addr)
+	if cfg.Providers["demo"].Type != "demo" || len(cfg.Keys) > 0 {
+		return
+	}
+	fmt.Fprintf(e.stdout, `
+Try it: the demo model "hermes" writes its tool call as text, and you get a real one.
+
+  curl -s http://%s/v1/chat/completions -H 'content-type: application/json' -d '%s'
+
+Add "stream": true to see it streamed.
+`, addr, tryBody)
+}
+
+// tryBody is the request that the greeting and the README show.
+const tryBody = `{"model": "demo/hermes",
+    "messages": [{"role": "user", "content": "What is the weather in Oslo?"}],
+    "tools": [{"type": "function", "function": {"name": "get_weather", "parameters":
+      {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]}`

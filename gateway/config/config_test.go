@@ -1,0 +1,235 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/callgate/callgate/gateway/config"
+)
+
+func env(settings ...string) func(string) (string, bool) {
+	return environment([]byte("# env: " + strings.Join(settings, "\n# env: ")))
+}
+
+func mustParse(t *testing.T, text string) *config.Config {
+	t.Helper()
+	c, err := config.Parse("callgate.yaml", []byte(text), env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	good, large := filepath.Join(dir, "good.yaml"), filepath.Join(dir, "large.yaml")
+	for file, text := range map[string]string{good: "log: {level: warn}\n", large: strings.Repeat("#\n", 1<<20)} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := config.Load(good)
+	if err != nil || c.Log.Level != "warn" {
+		t.Errorf("got %+v, %v, want level warn", c, err)
+	}
+	if _, err := config.Load(large); err == nil || !strings.Contains(err.Error(), "the most is 1MiB") {
+		t.Errorf("got error %v, want one for the size", err)
+	}
+	if _, err := config.Load(filepath.Join(dir, "none.yaml")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got error %v, want %v", err, os.ErrNotExist)
+	}
+}
+
+func TestFromEnv(t *testing.T) {
+	t.Parallel()
+	c := config.FromEnv(nil)
+	if err := c.Validate(); err != nil {
+		t.Errorf("got error %v, want none", err)
+	}
+	demo := config.Resolved{Provider: "demo", Parser: config.Parsers{"auto"}, Reasoning: "auto", ToolCalls: "repair"}
+	if got := c.ProviderTarget("demo"); !reflect.DeepEqual(got, demo) {
+		t.Errorf("got %+v, want %+v", got, demo)
+	}
+	if got := c.Targets("gpt-4o"); got != nil {
+		t.Errorf("got %+v without a key, want none", got)
+	}
+
+	c = config.FromEnv(env("OPENAI_API_KEY="+canary, "OPENAI_BASE_URL=http://127.0.0.1:1/v1"))
+	if err := c.Validate(); err != nil {
+		t.Errorf("got error %v, want none", err)
+	}
+	p := c.Providers["openai"]
+	if p.BaseURL != "http://127.0.0.1:1/v1" || p.APIKey.Reveal() != canary {
+		t.Errorf("got %+v, want the values of the environment", p)
+	}
+	want := []config.Resolved{{
+		Provider: "openai", Model: "gpt-4o",
+		Parser: config.Parsers{"none"}, Reasoning: "none", ToolCalls: "off",
+	}}
+	if got := c.Targets("gpt-4o"); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestFromEnvWrong(t *testing.T) {
+	t.Parallel()
+	err := config.FromEnv(env("OPENAI_API_KEY=k", "OPENAI_BASE_URL="+canary)).Validate()
+	const want = `environment: providers.openai.base_url: the value of "${OPENAI_BASE_URL:-https://api.openai.com/v1}" is not an http(s) URL; write for example http://127.0.0.1:8000/v1`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+}
+
+// TestTargets walks the defaults of a target: its own, its provider's, those of
+// the provider's type.
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	const file = `
+providers:
+  raw: {type: openai, base_url: http://127.0.0.1/v1}
+  set: {type: openai, base_url: http://127.0.0.1/v1, parser: hermes, reasoning: open, tool_calls: report}
+  demo: {type: demo}
+models:
+  raw: {targets: [{provider: raw}]}
+  raw-parser: {targets: [{provider: raw, model: m, parser: [hermes, pythonic]}]}
+  raw-tools: {targets: [{provider: raw, tool_calls: report}]}
+  set: {targets: [{provider: set}, {provider: demo}]}
+  set-own: {targets: [{provider: set, parser: auto, reasoning: closed, tool_calls: repair}]}
+  set-out: {targets: [{provider: set, parser: none}]}
+  set-*: {targets: [{provider: set, model: prefix}]}
+  s*: {targets: [{provider: set, model: short}]}
+`
+	c := mustParse(t, file)
+	r := func(provider, model, reasoning, tools string, parsers ...string) config.Resolved {
+		return config.Resolved{Provider: provider, Model: model, Parser: parsers, Reasoning: reasoning, ToolCalls: tools}
+	}
+	tests := map[string][]config.Resolved{
+		"raw":        {r("raw", "raw", "none", "off", "none")},
+		"raw-parser": {r("raw", "m", "auto", "repair", "hermes", "pythonic")},
+		"raw-tools":  {r("raw", "raw-tools", "none", "report", "none")},
+		"set":        {r("set", "set", "open", "report", "hermes"), r("demo", "set", "auto", "repair", "auto")},
+		"set-own":    {r("set", "set-own", "closed", "repair", "auto")},
+		"set-out":    {r("set", "set-out", "none", "off", "none")},
+		"set-":       {r("set", "prefix", "open", "report", "hermes")},
+		"set-*":      {r("set", "prefix", "open", "report", "hermes")},
+		"st":         {r("set", "short", "open", "report", "hermes")},
+		"other":      nil,
+	}
+	for model, want := range tests {
+		if got := c.Targets(model); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, want %+v", model, got, want)
+		}
+	}
+}
+
+// TestValidateListen checks an address that a flag put in place of the file's.
+func TestValidateListen(t *testing.T) {
+	t.Parallel()
+	tests := map[string]bool{
+		"127.0.0.1:0": true, "127.9.9.9:1": true, "[::1]:65535": true, "localhost:80": true,
+		"[::ffff:127.0.0.1]:80": true,
+		":8080":                 false, "0.0.0.0:80": false, "[::]:80": false, "example.com:80": false,
+		"127.0.0.1": false, "127.0.0.1:http": false, "127.0.0.1:65536": false, "": false,
+	}
+	for listen, want := range tests {
+		c := mustParse(t, "listen: localhost:1\n")
+		c.Listen = listen
+		err := c.Validate()
+		if got := err == nil; got != want {
+			t.Errorf("%q: got error %v, want valid %v", listen, err, want)
+		}
+		if err == nil {
+			continue
+		}
+		// The place in the file would mislead.
+		var problems *config.Error
+		if !errors.As(err, &problems) || problems.Problems[0].Line != 0 {
+			t.Errorf("%q: got %+v, want no line", listen, problems)
+		}
+	}
+	c := mustParse(t, "keys: [{name: a, hash: \""+config.HashKey("k")+"\"}]\n")
+	c.Listen = "0.0.0.0:80"
+	if err := c.Validate(); err != nil {
+		t.Errorf("got error %v with keys, want none", err)
+	}
+}
+
+func TestCheckParsers(t *testing.T) {
+	t.Parallel()
+	c := mustParse(t, `
+providers:
+  p: {type: demo, parser: [hermes, pytonic]}
+models:
+  m: {targets: [{provider: p, parser: mine}, {provider: p, parser: hermess}, {provider: p, parser: none}]}
+parsers:
+  mine: {start: "<<"}
+`)
+	if err := c.CheckParsers([]string{"pytonic", "hermess", "hermes"}); err != nil {
+		t.Errorf("got error %v, want none", err)
+	}
+	got := c.CheckParsers([]string{"pythonic", "hermes"})
+	const want = `callgate.yaml:3:36: providers.p.parser[1]: there is no parser "pytonic"; did you mean "pythonic"? known parsers: hermes, mine, pythonic
+callgate.yaml:5:68: models.m.targets[1].parser: there is no parser "hermess"; did you mean "hermes"? known parsers: hermes, mine, pythonic`
+	if got == nil || got.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", got, want)
+	}
+}
+
+func TestBOM(t *testing.T) {
+	t.Parallel()
+	c := mustParse(t, "\xef\xbb\xbflisten: localhost:1\r\nlog: {format: text}\r\n")
+	if c.Listen != "localhost:1" || c.Log.Format != "text" {
+		t.Errorf("got %+v, want the file's values", c)
+	}
+}
+
+// TestHostile checks that what makes the YAML parser slow is refused before.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	huge := env("BIG=" + strings.Repeat("x", 1<<16))
+	tests := map[string]string{
+		"brackets": strings.Repeat("[", 1<<19),
+		"braces":   strings.Repeat("{a: ", 1<<17),
+		"dashes":   strings.Repeat("- ", 1<<18),
+		"keys":     strings.Repeat("a:\n", 1<<18),
+		"tokens":   "log: [" + strings.Repeat("a,", 1<<18) + "]",
+		"siblings": strings.Repeat("a:\n", 24_000),
+		"long key": strings.Repeat("a", 1<<18) + ": x",
+		"variables": "models: {m: {targets: [" +
+			strings.Repeat(`{model: "`+strings.Repeat("${BIG}", 1000)+"\"},", 100) + "]}}",
+	}
+	for name, text := range tests {
+		start := time.Now()
+		if _, err := config.Parse("f", []byte(text), huge); err == nil {
+			t.Errorf("%s: got no error, want one", name)
+		}
+		took := time.Since(start)
+		t.Logf("%s: %v", name, took)
+		if took > 20*time.Second {
+			t.Errorf("%s: took %v", name, took)
+		}
+	}
+}
+
+func TestAddUpstream(t *testing.T) {
+	t.Parallel()
+	c := config.FromEnv(nil)
+	c.AddUpstream("upstream", "http://127.0.0.1:8000/v1", "hermes")
+	if err := c.Validate(); err != nil {
+		t.Errorf("got error %v, want none", err)
+	}
+	want := []config.Resolved{{Provider: "upstream", Model: "m", Parser: config.Parsers{"hermes"}, Reasoning: "auto", ToolCalls: "repair"}}
+	if got := c.Targets("m"); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	c.AddUpstream("upstream", "127.0.0.1:8000", "hermes")
+	if err := c.Validate(); err == nil {
+		t.Error("a base URL without a scheme gave no error")
+	}
+}

@@ -1,0 +1,164 @@
+package config
+
+import (
+	"errors"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// field is a key of a section, read from the tags of a struct field.
+type field struct {
+	index    int
+	typ      reflect.Type
+	name     string
+	doc      string
+	def      string
+	hasDef   bool
+	min, max string
+	enum     []string
+	example  string
+	required bool
+}
+
+var fieldCache sync.Map // reflect.Type to []field
+
+// fieldsOf returns the keys of a section in the order of its struct.
+func fieldsOf(t reflect.Type) []field {
+	if cached, ok := fieldCache.Load(t); ok {
+		return cached.([]field)
+	}
+	var fields []field
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		name, ok := sf.Tag.Lookup("yaml")
+		if !ok {
+			continue
+		}
+		f := field{
+			index: i, typ: sf.Type, name: name,
+			doc: sf.Tag.Get("doc"), min: sf.Tag.Get("min"), max: sf.Tag.Get("max"),
+			required: sf.Tag.Get("required") == "true",
+		}
+		f.def, f.hasDef = sf.Tag.Lookup("default")
+		if enum := sf.Tag.Get("enum"); enum != "" {
+			f.enum = strings.Split(enum, ",")
+		}
+		f.example = exampleOf(sf.Tag, f)
+		fields = append(fields, f)
+	}
+	fieldCache.Store(t, fields)
+	return fields
+}
+
+// exampleOf returns what an error shows: the example, else the default, else the
+// first of the words.
+func exampleOf(tag reflect.StructTag, f field) string {
+	if eg := tag.Get("eg"); eg != "" {
+		return eg
+	}
+	if f.def == "" && len(f.enum) > 0 {
+		return f.enum[0]
+	}
+	return f.def
+}
+
+func namesOf(fields []field) []string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	return names
+}
+
+var (
+	secretType   = reflect.TypeFor[Secret]()
+	sizeType     = reflect.TypeFor[Size]()
+	durationType = reflect.TypeFor[Duration]()
+	parsersType  = reflect.TypeFor[Parsers]()
+)
+
+// isScalar reports whether a value of the type is written as one word.
+func isScalar(t reflect.Type) bool {
+	switch t {
+	case secretType, parsersType:
+		return true
+	}
+	return t.Kind() == reflect.String || isInt(t)
+}
+
+func isInt(t reflect.Type) bool { return t.Kind() == reflect.Int || t.Kind() == reflect.Int64 }
+
+// typeName says for a message what is expected.
+func typeName(t reflect.Type) string {
+	switch {
+	case t == sizeType:
+		return "a size"
+	case t == durationType:
+		return "a duration"
+	case t == parsersType:
+		return "a name or a list of names"
+	case t == secretType || t.Kind() == reflect.String:
+		return "text"
+	case isInt(t):
+		return "a whole number"
+	case t.Kind() == reflect.Slice:
+		return "a list"
+	}
+	return "a mapping"
+}
+
+// setScalar reads text into v. An error begins with "is".
+func setScalar(v reflect.Value, text string) error {
+	switch v.Type() {
+	case secretType:
+		v.Set(reflect.ValueOf(NewSecret(text)))
+		return nil
+	case parsersType:
+		v.Set(reflect.ValueOf(Parsers{text}))
+		return nil
+	}
+	if v.Kind() == reflect.String {
+		v.SetString(text)
+		return nil
+	}
+	n, err := parseInt(v.Type(), text)
+	if err != nil {
+		return err
+	}
+	v.SetInt(n)
+	return nil
+}
+
+// parseInt reads a number, size or duration.
+func parseInt(t reflect.Type, text string) (int64, error) {
+	switch t {
+	case sizeType:
+		n, err := ParseSize(text)
+		return int64(n), err
+	case durationType:
+		d, err := parseDuration(text)
+		return int64(d), err
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return 0, errors.New("is not a whole number")
+	}
+	return n, nil
+}
+
+// setDefaults fills a section, and the sections in it, with the defaults of the
+// tags. Entries of mappings and lists get theirs when they are read.
+func setDefaults(v reflect.Value) {
+	for _, f := range fieldsOf(v.Type()) {
+		fv := v.Field(f.index)
+		if f.hasDef {
+			if err := setScalar(fv, f.def); err != nil {
+				panic("config: default of " + f.name + " " + err.Error())
+			}
+		} else if f.typ.Kind() == reflect.Struct && !isScalar(f.typ) {
+			setDefaults(fv)
+		}
+	}
+}

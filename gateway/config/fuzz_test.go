@@ -1,0 +1,55 @@
+package config_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/callgate/callgate/gateway/config"
+)
+
+// FuzzParse checks that no file panics or takes long, that errors hold no
+// secret, and that the printed configuration means what the file meant.
+func FuzzParse(f *testing.F) {
+	for _, dir := range []string{"good", "bad"} {
+		names, err := filepath.Glob(filepath.Join("testdata", dir, "*.yaml"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, name := range names {
+			if data := read(f, name); len(data) < 4096 && !strings.Contains(string(data), canary) {
+				f.Add(data)
+			}
+		}
+	}
+	lookup := env("E=", "X="+canary, "U=http://127.0.0.1/v1")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		start := time.Now()
+		c, err := config.Parse("f", data, lookup)
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%d bytes took %v", len(data), took)
+		}
+		if err != nil {
+			if strings.Contains(err.Error(), canary) && !strings.Contains(string(data), canary) {
+				t.Errorf("the error holds a secret: %v", err)
+			}
+			return
+		}
+		printed := c.YAML()
+		again, err := config.Parse("f", printed, nil)
+		var problems *config.Error
+		if errors.As(err, &problems) {
+			for _, p := range problems.Problems {
+				if !strings.HasPrefix(p.Path, "keys") { // a redacted hash is none
+					t.Errorf("the printed configuration has a problem: %v\n%s", err, printed)
+				}
+			}
+			return
+		}
+		if got := again.YAML(); string(got) != string(printed) {
+			t.Errorf("got\n%s\nwant\n%s", got, printed)
+		}
+	})
+}

@@ -1,0 +1,153 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// YAML returns the effective configuration: what the file said, with variables
+// expanded, every default filled in and secrets as "[redacted]". A secret that
+// is not set is left out.
+func (c *Config) YAML() []byte {
+	var b bytes.Buffer
+	printSection(&b, reflect.ValueOf(c.effective()).Elem(), 0)
+	return b.Bytes()
+}
+
+// effective returns a copy in which providers and targets say what
+// [Config.Targets] makes of them.
+func (c *Config) effective() *Config {
+	out := *c
+	out.Providers = maps.Clone(c.Providers)
+	for name, p := range out.Providers {
+		r := c.resolve(Target{Provider: name})
+		p.Parser, p.Reasoning, p.ToolCalls = r.Parser, r.Reasoning, r.ToolCalls
+		out.Providers[name] = p
+	}
+	out.Models = maps.Clone(c.Models)
+	for name, m := range out.Models {
+		m.Targets = slices.Clone(m.Targets)
+		for i, t := range m.Targets {
+			m.Targets[i] = Target(c.resolve(t))
+		}
+		out.Models[name] = m
+	}
+	return &out
+}
+
+func printSection(b *bytes.Buffer, v reflect.Value, indent int) {
+	for _, f := range fieldsOf(v.Type()) {
+		fv := v.Field(f.index)
+		if s, ok := fv.Interface().(Secret); ok && s.IsZero() {
+			continue
+		}
+		b.WriteString(strings.Repeat("  ", indent) + f.name + ":")
+		printValue(b, fv, indent+1)
+	}
+}
+
+// printValue writes what follows a key and its colon, with the newline.
+func printValue(b *bytes.Buffer, v reflect.Value, indent int) {
+	switch {
+	case v.Kind() == reflect.Slice && v.Type() != parsersType:
+		printList(b, v, indent)
+	case v.Kind() == reflect.Map:
+		printTable(b, v, indent)
+	case v.Kind() == reflect.Struct && !isScalar(v.Type()):
+		b.WriteByte('\n')
+		printSection(b, v, indent)
+	default:
+		b.WriteString(" " + scalarText(v) + "\n")
+	}
+}
+
+// printList writes a list one level in. The dash takes the place of the first
+// element's indentation.
+func printList(b *bytes.Buffer, v reflect.Value, indent int) {
+	if v.Len() == 0 {
+		b.WriteString(" []\n")
+		return
+	}
+	b.WriteByte('\n')
+	for i := range v.Len() {
+		b.WriteString(strings.Repeat("  ", indent) + "- ")
+		item := v.Index(i)
+		if item.Kind() != reflect.Struct || isScalar(item.Type()) {
+			b.WriteString(scalarText(item) + "\n")
+			continue
+		}
+		var section bytes.Buffer
+		printSection(&section, item, indent+1)
+		b.Write(bytes.TrimLeft(section.Bytes(), " "))
+	}
+}
+
+func printTable(b *bytes.Buffer, v reflect.Value, indent int) {
+	if v.Len() == 0 {
+		b.WriteString(" {}\n")
+		return
+	}
+	b.WriteByte('\n')
+	for _, key := range sortedMapKeys(v) {
+		b.WriteString(strings.Repeat("  ", indent) + quoteYAML(key.String()) + ":")
+		printValue(b, v.MapIndex(key), indent+1)
+	}
+}
+
+func sortedMapKeys(v reflect.Value) []reflect.Value {
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(x, y reflect.Value) int { return strings.Compare(x.String(), y.String()) })
+	return keys
+}
+
+func scalarText(v reflect.Value) string {
+	if parsers, ok := v.Interface().(Parsers); ok {
+		return parsersText(parsers)
+	}
+	switch v.Type() {
+	case secretType:
+		return quoteYAML(redacted)
+	case sizeType, durationType:
+		return fmt.Sprint(v.Interface())
+	}
+	if v.CanInt() {
+		return strconv.FormatInt(v.Int(), 10)
+	}
+	return quoteYAML(strings.ReplaceAll(v.String(), "${", "$${"))
+}
+
+func parsersText(p Parsers) string {
+	names := make([]string, len(p))
+	for i, name := range p {
+		names[i] = quoteYAML(name)
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return "[" + strings.Join(names, ", ") + "]"
+}
+
+// quoteYAML puts text in quotes unless it is plainly a word, path or URL that
+// YAML takes for nothing else. What Go escapes, YAML reads the same.
+func quoteYAML(text string) string {
+	switch strings.ToLower(text) {
+	case "true", "false", "null", "yes", "no", "on", "y", "n":
+		return strconv.Quote(text)
+	}
+	if text == "" || !isPlainStart(text[0]) || strings.HasSuffix(text, ":") {
+		return strconv.Quote(text)
+	}
+	for i := range len(text) {
+		if !isWord(text[i]) && !strings.ContainsRune("./:-", rune(text[i])) {
+			return strconv.Quote(text)
+		}
+	}
+	return text
+}
+
+func isPlainStart(c byte) bool { return isWord(c) && (c < '0' || c > '9') || c == '/' }

@@ -1,0 +1,118 @@
+package config
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+)
+
+const (
+	sizePattern     = `^[0-9]+(B|KB|MB|GB|KiB|MiB|GiB)?$`
+	durationPattern = `^[+-]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`
+	parserPattern   = `^[a-z0-9_.-]+$`
+	variablePattern = `\$\{`
+)
+
+type schema = map[string]any
+
+// Schema returns the JSON Schema (2020-12) of the file. Editors use it to
+// complete and check: begin the file with
+//
+//	# yaml-language-server: $schema=callgate.schema.json
+//
+// It accepts everything that [Parse] accepts; the rules that span several keys
+// are checked by Parse alone.
+func Schema() []byte {
+	root := sectionSchema(reflect.TypeFor[Config]())
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["title"] = "Callgate configuration"
+	root["$defs"] = schema{"variable": schema{
+		"type": "string", "pattern": variablePattern,
+		"description": "Text with ${NAME} or ${NAME:-default}, from the environment.",
+	}}
+	out, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		panic("config: schema: " + err.Error()) // only strings, numbers and maps
+	}
+	return append(out, '\n')
+}
+
+func sectionSchema(t reflect.Type) schema {
+	properties, required := schema{}, []string{}
+	for _, f := range fieldsOf(t) {
+		properties[f.name] = fieldSchema(f)
+		if f.required {
+			required = append(required, f.name)
+		}
+	}
+	s := schema{"type": "object", "additionalProperties": false, "properties": properties}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
+}
+
+func fieldSchema(f field) schema {
+	s := typeSchema(f.typ, f)
+	description := f.doc
+	if f.min != "" {
+		description += " From " + f.min + " to " + f.max + "."
+	}
+	s["description"] = description
+	switch {
+	case f.hasDef && f.typ.Kind() == reflect.Int:
+		n, _ := strconv.Atoi(f.def) // setDefaults has read it too
+		s["default"] = n
+	case f.hasDef:
+		s["default"] = f.def
+	}
+	return s
+}
+
+// typeSchema gives the schema of a type, with what the tags of f say of words
+// and numbers.
+func typeSchema(t reflect.Type, f field) schema {
+	switch {
+	case isScalar(t):
+		return scalarSchema(t, f)
+	case t.Kind() == reflect.Slice:
+		s := schema{"type": []string{"array", "null"}, "items": typeSchema(t.Elem(), field{})}
+		if f.required {
+			s["type"], s["minItems"] = "array", 1
+		}
+		return s
+	case t.Kind() == reflect.Map:
+		return schema{"type": []string{"object", "null"}, "additionalProperties": typeSchema(t.Elem(), field{})}
+	}
+	s := sectionSchema(t)
+	if f.name != "" {
+		s["type"] = []string{"object", "null"}
+	}
+	return s
+}
+
+func scalarSchema(t reflect.Type, f field) schema {
+	switch {
+	case t == secretType:
+		return schema{"type": "string", "minLength": 1}
+	case t == parsersType:
+		name := orVariable(schema{"type": "string", "pattern": parserPattern})
+		return schema{"anyOf": []any{name, schema{"type": "array", "items": name, "minItems": 1}}}
+	case t == sizeType:
+		return orVariable(schema{"type": []string{"string", "integer"}, "pattern": sizePattern, "minimum": 0})
+	case t == durationType:
+		return orVariable(schema{"type": "string", "pattern": durationPattern})
+	case isInt(t):
+		least, _ := strconv.Atoi(f.min) // a test holds that both are numbers
+		most, _ := strconv.Atoi(f.max)
+		return orVariable(schema{"type": "integer", "minimum": least, "maximum": most})
+	case len(f.enum) > 0:
+		return orVariable(schema{"enum": f.enum})
+	}
+	return schema{"type": "string"}
+}
+
+// orVariable allows what is known only once a variable is expanded.
+func orVariable(s schema) schema {
+	return schema{"anyOf": []any{s, schema{"$ref": "#/$defs/variable"}}}
+}

@@ -1,0 +1,171 @@
+package config
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+// sections calls visit with every struct of the file.
+func sections(t reflect.Type, visit func(reflect.Type)) {
+	switch t.Kind() {
+	case reflect.Slice, reflect.Map:
+		sections(t.Elem(), visit)
+	case reflect.Struct:
+		if isScalar(t) {
+			return
+		}
+		visit(t)
+		for _, f := range fieldsOf(t) {
+			sections(f.typ, visit)
+		}
+	}
+}
+
+// TestTags checks what the rest of the package takes for granted of the tags.
+func TestTags(t *testing.T) {
+	t.Parallel()
+	sections(reflect.TypeFor[Config](), func(section reflect.Type) {
+		for _, f := range fieldsOf(section) {
+			name := section.Name() + "." + f.name
+			if f.doc == "" {
+				t.Errorf("%s: got no doc tag", name)
+			}
+			if f.example == "" {
+				t.Errorf("%s: got no example", name)
+			}
+			if f.min != "" || f.max != "" || isInt(f.typ) {
+				least, err1 := parseInt(f.typ, f.min)
+				most, err2 := parseInt(f.typ, f.max)
+				def, err3 := parseInt(f.typ, f.def)
+				if err1 != nil || err2 != nil || err3 != nil || least > def || def > most {
+					t.Errorf("%s: got min %s, default %s, max %s, want them valid and in order", name, f.min, f.def, f.max)
+				}
+			}
+			var example map[string]any
+			if err := yaml.Unmarshal([]byte(f.name+": "+f.example), &example); err != nil {
+				t.Errorf("%s: got an example that is not YAML: %v", name, err)
+			}
+		}
+	})
+}
+
+// TestDocComments checks that the comment of every field exists and tells its
+// default and its words.
+func TestDocComments(t *testing.T) {
+	t.Parallel()
+	file, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		f, ok := n.(*ast.Field)
+		if !ok || f.Tag == nil {
+			return true
+		}
+		literal, err := strconv.Unquote(f.Tag.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tag := reflect.StructTag(literal)
+		comment := strings.Join(strings.Fields(f.Doc.Text()), " ")
+		if comment == "" {
+			t.Errorf("%s: got no comment", f.Names[0])
+		}
+		if def, ok := tag.Lookup("default"); ok && !strings.Contains(comment, def) {
+			t.Errorf("%s: the comment does not tell the default %s", f.Names[0], def)
+		}
+		return true
+	})
+}
+
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	var root map[string]any
+	if err := json.Unmarshal(Schema(), &root); err != nil {
+		t.Fatal(err)
+	}
+	checkListed(t, "", root, reflect.TypeFor[Config]())
+	data, err := os.ReadFile("testdata/good/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections(reflect.TypeFor[Config](), func(section reflect.Type) {
+		for _, f := range fieldsOf(section) {
+			if !strings.Contains(string(data), f.name+":") {
+				t.Errorf("full.yaml does not show %s", f.name)
+			}
+		}
+	})
+}
+
+// checkListed checks that a schema lists every key of a type, and no others.
+func checkListed(t *testing.T, p path, s map[string]any, typ reflect.Type) {
+	t.Helper()
+	switch {
+	case isScalar(typ):
+	case typ.Kind() == reflect.Slice:
+		checkListed(t, p, s["items"].(map[string]any), typ.Elem())
+	case typ.Kind() == reflect.Map:
+		checkListed(t, p, s["additionalProperties"].(map[string]any), typ.Elem())
+	case typ.Kind() == reflect.Struct:
+		properties, _ := s["properties"].(map[string]any)
+		if got, want := len(properties), len(fieldsOf(typ)); got != want || s["additionalProperties"] != false {
+			t.Errorf("%s: got %d keys, want %d", p, got, want)
+		}
+		for i := range typ.NumField() {
+			name, ok := typ.Field(i).Tag.Lookup("yaml")
+			if !ok {
+				continue
+			}
+			property, ok := properties[name].(map[string]any)
+			if !ok || property["description"] == "" {
+				t.Errorf("%s: got %v, want a schema with a description", p.key(name), properties[name])
+				continue
+			}
+			checkListed(t, p.key(name), property, typ.Field(i).Type)
+		}
+	}
+}
+
+// TestPatterns checks that the schema's patterns take what the parser takes.
+func TestPatterns(t *testing.T) {
+	t.Parallel()
+	size, duration := regexp.MustCompile(sizePattern), regexp.MustCompile(durationPattern)
+	for _, text := range []string{"1", "32MiB", "1KB", "x", "1.5MB", "1mib", "", "-1"} {
+		_, err := ParseSize(text)
+		if got, want := size.MatchString(text), err == nil; got != want {
+			t.Errorf("size %q: got %v, want %v", text, got, want)
+		}
+	}
+	for _, text := range []string{"1s", "1m30s", "1.5h", "100ms", "1.s", ".5s", "+1s", "0s", "1µs", "0", "3", "x", "", ".s", "1 s"} {
+		_, err := parseDuration(text)
+		if got, want := duration.MatchString(text), err == nil; got != want {
+			t.Errorf("duration %q: got %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestPath(t *testing.T) {
+	t.Parallel()
+	steps := []path{""}
+	for _, key := range []string{"models", `a["b"].c]`, "x.y", "", "targets"} {
+		steps = append(steps, steps[len(steps)-1].key(key))
+	}
+	steps = append(steps, steps[len(steps)-1].at(12))
+	steps = append(steps, steps[len(steps)-1].key("provider"))
+	for i := 1; i < len(steps); i++ {
+		if got, want := steps[i].parent(), steps[i-1]; got != want {
+			t.Errorf("parent of %s: got %s, want %s", steps[i], got, want)
+		}
+	}
+}

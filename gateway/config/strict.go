@@ -1,0 +1,181 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+)
+
+// decoder fills structs from nodes. A value that it refuses keeps its default,
+// and the decoder goes on, to report every problem of the file at once.
+type decoder struct {
+	r   *report
+	exp *expander
+}
+
+// value reads n into v. The field is the nearest one above, whose example an
+// error shows.
+func (d *decoder) value(p path, n *node, v reflect.Value, f field) {
+	if _, ok := d.r.src.marks[p]; !ok {
+		d.r.src.marks[p] = mark{line: n.line, col: n.col}
+	}
+	t := v.Type()
+	switch {
+	case n.kind == kindNull:
+		d.null(p, t, f)
+	case t == parsersType && n.kind == kindList:
+		d.list(p, n, v, f)
+	case isScalar(t):
+		d.scalar(p, n, v, f)
+	case t.Kind() == reflect.Slice && n.kind == kindList:
+		d.list(p, n, v, f)
+	case t.Kind() == reflect.Map && n.kind == kindMap:
+		d.table(p, n, v, f)
+	case t.Kind() == reflect.Struct && n.kind == kindMap:
+		d.section(p, n, v)
+	default:
+		d.mismatch(p, n, t, f)
+	}
+}
+
+// null takes a section without content for one that is left out, as it is when
+// all its keys are comments. A value left empty is more likely a mistake.
+func (d *decoder) null(p path, t reflect.Type, f field) {
+	if isScalar(t) {
+		d.r.add(p, "there is no value; write for example %s, or leave the key out", example(f))
+	}
+}
+
+func (d *decoder) mismatch(p path, n *node, t reflect.Type, f field) {
+	d.r.add(p, "expected %s, got %s; write for example %s", typeName(t), n.kind, example(f))
+}
+
+func example(f field) string {
+	if f.example == "" {
+		return f.name + `: ""`
+	}
+	return f.name + ": " + f.example
+}
+
+// scalar reads text, a number, a size or a duration. Text must be written as
+// text: what YAML takes for a number, such as 1.10, may not be what was meant.
+func (d *decoder) scalar(p path, n *node, v reflect.Value, f field) {
+	t := v.Type()
+	isText := typeName(t) == "text" || t == parsersType
+	switch {
+	case n.kind == kindList || n.kind == kindMap:
+		d.mismatch(p, n, t, f)
+		return
+	case isText && n.kind != kindText:
+		d.r.add(p, "expected text, got %s; put it in quotes", n.kind)
+		return
+	case !isText && n.kind == kindBool:
+		d.mismatch(p, n, t, f)
+		return
+	}
+	text, expanded, err := d.exp.expand(n.text)
+	if err != nil {
+		d.r.add(p, "%v", err)
+		return
+	}
+	if t.Kind() == reflect.Int && n.kind == kindText && !expanded {
+		d.mismatch(p, n, t, f)
+		return
+	}
+	if t == secretType {
+		d.secret(p, n, text, expanded, v, f)
+		return
+	}
+	if expanded {
+		d.r.src.marks[p] = mark{n.line, n.col, n.text, text}
+	}
+	if err := setScalar(v, text); err != nil {
+		d.r.add(p, "%s %v; write for example %s", d.r.src.show(p, text), err, example(f))
+	}
+}
+
+// secret refuses an empty value where one was written: a variable that is set
+// but empty would otherwise turn authorization off without a word.
+func (d *decoder) secret(p path, n *node, text string, expanded bool, v reflect.Value, f field) {
+	orNone := ", or leave the key out"
+	if f.required {
+		orNone = ""
+	}
+	switch {
+	case text != "":
+		v.Set(reflect.ValueOf(NewSecret(text)))
+	case expanded:
+		d.r.add(p, "%s is empty; set it%s", n.text, orNone)
+	default:
+		d.r.add(p, "the value is empty; write for example %s%s", example(f), orNone)
+	}
+}
+
+func (d *decoder) list(p path, n *node, v reflect.Value, f field) {
+	list := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
+	for i, item := range n.items {
+		d.element(p.at(i), item, list.Index(i), f)
+	}
+	v.Set(list)
+}
+
+func (d *decoder) table(p path, n *node, v reflect.Value, f field) {
+	table := reflect.MakeMapWithSize(v.Type(), len(n.entries))
+	for _, e := range n.entries {
+		if strings.Contains(e.key, "${") {
+			d.r.at(e.line, e.col, p.key(e.key), "variables are expanded in values only, not in keys")
+			continue
+		}
+		d.markKey(p, e)
+		element := reflect.New(v.Type().Elem()).Elem()
+		d.element(p.key(e.key), e.value, element, f)
+		table.SetMapIndex(reflect.ValueOf(e.key), element)
+	}
+	v.Set(table)
+}
+
+// element reads an element of a list or mapping, which begins with its defaults.
+// Here an empty section is a mistake, since it stands for something.
+func (d *decoder) element(p path, n *node, v reflect.Value, f field) {
+	isSection := v.Kind() == reflect.Struct && !isScalar(v.Type())
+	if isSection {
+		setDefaults(v)
+	}
+	d.value(p, n, v, f)
+	if isSection && n.kind == kindNull {
+		d.r.add(p, "expected a mapping, got nothing; write for example %s", example(f))
+	}
+}
+
+func (d *decoder) section(p path, n *node, v reflect.Value) {
+	fields := fieldsOf(v.Type())
+	for _, e := range n.entries {
+		known := false
+		for _, f := range fields {
+			if f.name == e.key {
+				d.markKey(p, e)
+				d.value(p.key(e.key), e.value, v.Field(f.index), f)
+				known = true
+			}
+		}
+		if !known {
+			d.unknown(p, e, fields)
+		}
+	}
+}
+
+// markKey has problems of a list or mapping shown at its key, which is where one
+// looks for what is missing in it.
+func (d *decoder) markKey(p path, e entry) {
+	if k := e.value.kind; k == kindList || k == kindMap || k == kindNull {
+		d.r.src.marks[p.key(e.key)] = mark{line: e.line, col: e.col}
+	}
+}
+
+func (d *decoder) unknown(p path, e entry, fields []field) {
+	names := namesOf(fields)
+	d.r.at(e.line, e.col, p.key(e.key), "unknown key %s%s", quote(e.key), d.r.suggest(e.key, "keys", names))
+	if meant := nearest(e.key, names); meant != "" && !d.r.full() {
+		// That the key meant is missing follows from this.
+		d.r.bad[p.key(meant)] = true
+	}
+}

@@ -1,0 +1,115 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+func (c *Config) checkModels(r *report) {
+	providers := sortedKeys(c.Providers)
+	for _, name := range sortedKeys(c.Models) {
+		p := path("models").key(name)
+		switch star := strings.IndexByte(name, '*'); {
+		case name == "" || strings.ContainsFunc(name, unicode.IsControl):
+			r.addName(p, "the name of a model is empty or holds control characters")
+		case star >= 0 && star != len(name)-1:
+			r.addName(p, `a * may only be the last character of a name, as in "qwen*"`)
+		}
+		for i, t := range c.Models[name].Targets {
+			checkTarget(r, p.key("targets").at(i), t, providers)
+		}
+	}
+}
+
+func checkTarget(r *report, p path, t Target, providers []string) {
+	checkParsers(r, p.key("parser"), t.Parser)
+	at := p.key("provider")
+	_, found := slices.BinarySearch(providers, t.Provider)
+	if !found && t.Provider != "" && !r.bad["providers"] {
+		r.add(at, "there is no provider %s%s", r.src.show(at, t.Provider), r.suggestFor(at, t.Provider, "providers", providers))
+	}
+}
+
+// checkParsers checks the form of names; [Config.CheckParsers] checks that they
+// exist.
+func checkParsers(r *report, p path, names Parsers) {
+	if names != nil && len(names) == 0 {
+		r.add(p, "the list is empty; write none, auto or a name")
+	}
+	for i, name := range names {
+		at := parserPath(p, names, i)
+		switch {
+		case !isParserName(name):
+			r.add(at, "%s is not the name of a parser: only a-z, 0-9, _, . and -", r.src.show(at, name))
+		case len(names) > 1 && (name == Auto || name == None):
+			r.add(at, "%s stands alone, not in a list with names", r.src.show(at, name))
+		case slices.Index(names, name) < i:
+			r.add(at, "%s is in the list twice", r.src.show(at, name))
+		}
+	}
+}
+
+// parserPath leads to one name of a parser, which may stand without a list.
+func parserPath(p path, names Parsers, i int) path {
+	if len(names) == 1 {
+		return p
+	}
+	return p.at(i)
+}
+
+func isParserName(name string) bool {
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == ""
+}
+
+func checkCustomParser(r *report, name string, f CustomParser) {
+	p := path("parsers").key(name)
+	if !isParserName(name) || name == Auto || name == None {
+		r.addName(p, "the name of a parser has only a-z, 0-9, _, . and -, and is not auto or none")
+	}
+	if len(f.Start) == 1 {
+		r.add(p.key("start"), "one byte begins too much text that is no call; use at least 2 bytes")
+	}
+	if f.NameKey == "" {
+		r.add(p.key("name_key"), "the key is empty; leave it out for %q", "name")
+	}
+	if f.ArgumentsKey == "" {
+		r.add(p.key("arguments_key"), "the key is empty; leave it out for %q", "arguments")
+	}
+	if f.NameKey == f.ArgumentsKey {
+		r.add(p.key("arguments_key"), "the key is the same as name_key")
+	}
+	for i, pattern := range f.Models {
+		if pattern == "" {
+			r.add(p.key("models").at(i), `the pattern is empty; write for example "my-*"`)
+		}
+	}
+}
+
+// CheckParsers checks that every parser named by a provider or target is in
+// known or among the configuration's own. Which there are is known only once
+// plugins are loaded, hence the separate check. The error is an [*Error].
+func (c *Config) CheckParsers(known []string) error {
+	r := newReport(c.src)
+	names := append(sortedKeys(c.Parsers), known...)
+	slices.Sort(names)
+	names = slices.Compact(names)
+	check := func(p path, parsers Parsers) {
+		for i, name := range parsers.Names() {
+			if _, ok := slices.BinarySearch(names, name); ok {
+				continue
+			}
+			at := parserPath(p, parsers, i)
+			r.add(at, "there is no parser %s%s", r.src.show(at, name), r.suggestFor(at, name, "parsers", names))
+		}
+	}
+	for _, name := range sortedKeys(c.Providers) {
+		check(path("providers").key(name).key("parser"), c.Providers[name].Parser)
+	}
+	for _, name := range sortedKeys(c.Models) {
+		for i, t := range c.Models[name].Targets {
+			check(path("models").key(name).key("targets").at(i).key("parser"), t.Parser)
+		}
+	}
+	return r.err()
+}

@@ -1,0 +1,134 @@
+package demo
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// request is what the demo reads of a request.
+type request struct {
+	Messages      []message       `json:"messages"`
+	Tools         []tool          `json:"tools"`
+	ToolChoice    json.RawMessage `json:"tool_choice"`
+	StreamOptions struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+}
+
+type message struct {
+	Role    string  `json:"role"`
+	Content content `json:"content"`
+}
+
+type tool struct {
+	Function struct {
+		Name       string          `json:"name"`
+		Parameters json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+// content is the text of a message, which is a string or parts of which some are
+// text.
+type content string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *content) UnmarshalJSON(b []byte) error {
+	if len(b) == 0 || b[0] != '[' {
+		return json.Unmarshal(b, (*string)(c))
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(b, &parts); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		*c += content(p.Text)
+	}
+	return nil
+}
+
+// prompt is the last text of the user.
+func (r *request) prompt() string {
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Role == "user" {
+			return string(m.Content)
+		}
+	}
+	return ""
+}
+
+// results are those of tools with which the conversation ends.
+func (r *request) results() []string {
+	var results []string
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Role != "tool" {
+			break
+		}
+		results = append(results, string(m.Content))
+	}
+	slices.Reverse(results)
+	return results
+}
+
+// choice is what tool_choice says: a word, or the name of a function.
+func (r *request) choice() (word, name string) {
+	if json.Unmarshal(r.ToolChoice, &word) == nil {
+		return word, ""
+	}
+	var named tool
+	_ = json.Unmarshal(r.ToolChoice, &named) // what is neither says nothing
+	return "", named.Function.Name
+}
+
+// offered are the functions that may be called: all, or the one that the client
+// chose.
+func (r *request) offered() []tool {
+	word, name := r.choice()
+	if word == "none" {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(r.Tools), func(t tool) bool {
+		return t.Function.Name == "" || name != "" && t.Function.Name != name
+	})
+}
+
+// words are those of a prompt as they are written, without punctuation. first
+// holds whether a word begins a sentence.
+type words struct {
+	text  []string
+	first []bool
+}
+
+func wordsOf(prompt string) words {
+	var w words
+	first := true
+	for _, field := range strings.Fields(prompt) {
+		word := strings.TrimFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if word != "" {
+			w.text = append(w.text, word)
+			w.first = append(w.first, first)
+		}
+		first = strings.ContainsAny(field[len(field)-1:], ".!?")
+	}
+	return w
+}
+
+// has says whether one of the words is among want, in any case.
+func (w words) has(want ...string) bool {
+	return slices.ContainsFunc(w.text, func(s string) bool { return slices.Contains(want, strings.ToLower(s)) })
+}
+
+// names are the capitalised words that do not begin a sentence.
+func (w words) names() []string {
+	var names []string
+	for i, word := range w.text {
+		if first, _ := utf8.DecodeRuneInString(word); !w.first[i] && word != "I" && unicode.IsUpper(first) {
+			names = append(names, word)
+		}
+	}
+	return names
+}

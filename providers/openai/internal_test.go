@@ -1,0 +1,124 @@
+package openai
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		5 * time.Second: "5s", time.Minute: "60s", 90 * time.Second: "90s", 10 * time.Minute: "10m", time.Hour: "1h",
+		150 * time.Second: "2m30s", 30 * time.Millisecond: "30ms", 1500 * time.Millisecond: "1.5s",
+	} {
+		if got := plain(d); got != want {
+			t.Errorf("%v: got %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestFinishes(t *testing.T) {
+	t.Parallel()
+	for chunk, want := range map[string]bool{
+		`{}`:                                   false,
+		`{"choices":[{"finish_reason":null}]}`: false,
+		`{"choices":[{"finish_reason":null},{"finish_reason" :` + "\n" + `"stop"}]}`: true,
+		`{"choices":[{"delta":{"content":"\"finish_reason\":\"stop\""}}]}`:           false,
+		`{"choices":[{"finish_reason":"tool_calls","index":0}]}`:                     true,
+		`{"a":"finish_reason","finish_reason":`:                                      false,
+	} {
+		if got := finishes([]byte(chunk)); got != want {
+			t.Errorf("%s: got %v, want %v", chunk, got, want)
+		}
+	}
+}
+
+func TestReason(t *testing.T) {
+	t.Parallel()
+	inner := &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 80}
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{&net.DNSError{Err: "no such host", Name: "inner.example", Server: "10.1.2.3:53"}, "cannot be resolved"},
+		{syscall.ECONNRESET, "reset the connection"},
+		{syscall.ENETUNREACH, "cannot be reached"},
+		{io.EOF, "closed the connection before it answered"},
+		{errors.New("http: server closed idle connection"), "closed the connection before it answered"},
+		{errors.New("something at 10.1.2.3"), "the request to host.example failed"},
+	} {
+		err := fmt.Errorf("wrapped: %w", &net.OpError{Op: "read", Net: "tcp", Addr: inner, Err: tt.err})
+		got := reason(err, "host.example")
+		if !strings.Contains(got, tt.want) || !strings.Contains(got, "host.example") || strings.Contains(got, "10.") || strings.Contains(got, "inner") {
+			t.Errorf("%v: got %q, want %q with the configured host and no other", tt.err, got, tt.want)
+		}
+	}
+}
+
+// canned gives chunks without a network.
+type canned struct{ chunk string }
+
+func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, ContentLength: -1,
+		Body: io.NopCloser(&oneByOne{chunk: c.chunk}),
+	}, nil
+}
+
+// oneByOne gives a chunk a read, so that nothing is buffered and every chunk pays
+// for its timer.
+type oneByOne struct{ chunk string }
+
+func (o *oneByOne) Read(p []byte) (int, error) { return copy(p, o.chunk), nil }
+
+func BenchmarkNext(b *testing.B) {
+	const chunk = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":[{"index":0,"delta":{"content":" token"},"finish_reason":null}]}` + "\n\n"
+	p, err := New(Config{BaseURL: "http://x/v1", Transport: canned{chunk}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	req, err := gateway.ParseRequest([]byte(`{"model":"m","stream":true}`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	reply, err := p.Chat(b.Context(), "m", req)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer reply.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := reply.Next(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkChat(b *testing.B) {
+	p, err := New(Config{BaseURL: "http://x/v1", APIKey: "sk-0123456789", Transport: canned{"data: [DONE]\n\n"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	req, err := gateway.ParseRequest([]byte(`{"model":"m","stream":true}`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	req.Header = http.Header{"Content-Type": {"application/json"}, "User-Agent": {"x"}, "X-Stainless-Lang": {"python"}, "Accept": {"*/*"}}
+	b.ReportAllocs()
+	for b.Loop() {
+		reply, err := p.Chat(b.Context(), "m", req)
+		if err != nil {
+			b.Fatal(err)
+		}
+		reply.Close()
+	}
+}

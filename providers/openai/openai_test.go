@@ -1,0 +1,267 @@
+package openai_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/providers/openai"
+)
+
+const (
+	chunk = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":[{"index":0,"delta":{"content":" token"},"finish_reason":null}]}` + "\n\n"
+	end   = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+)
+
+func mustRequest(t *testing.T, stream bool) *gateway.Request {
+	t.Helper()
+	req, err := gateway.ParseRequest(fmt.Appendf(nil, `{"model":"m","stream":%v,"messages":[]}`, stream))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
+
+func serve(t *testing.T, h http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL + "/v1"
+}
+
+// readAll reads a reply to its end and counts its frames.
+func readAll(t *testing.T, p *openai.Provider, req *gateway.Request) (frames int, err error) {
+	t.Helper()
+	reply, err := p.Chat(t.Context(), "m", req)
+	if err != nil {
+		return 0, err
+	}
+	defer reply.Close()
+	for {
+		if _, err := reply.Next(); err == io.EOF {
+			return frames, nil
+		} else if err != nil {
+			return frames, err
+		}
+		frames++
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	const secret = "sk-canary\n"
+	for want, c := range map[string]openai.Config{
+		"base_url: \"\" is not":          {},
+		"base_url: \"ftp://x\" is not":   {BaseURL: "ftp://x"},
+		"base_url: \"/v1\" is not":       {BaseURL: "/v1"},
+		"base_url: not a URL":            {BaseURL: "http://u:sk-canary@x:y/"},
+		"base_url: it holds credentials": {BaseURL: "http://u:sk-canary@x/v1"},
+		"api_key:":                       {BaseURL: "http://x", APIKey: secret},
+		"headers: \"X-A\"":               {BaseURL: "http://x", Headers: map[string]string{"X-A": secret}},
+		"headers: \"X A\"":               {BaseURL: "http://x", Headers: map[string]string{"X A": "v"}},
+		"timeouts.idle: -1s is negative": {BaseURL: "http://x", Timeouts: openai.Timeouts{Idle: -time.Second}},
+		"max_response: -1 is negative":   {BaseURL: "http://x", MaxResponse: -1},
+	} {
+		_, err := openai.New(c)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		} else if strings.Contains(err.Error(), "canary") {
+			t.Errorf("got %q, want no secret in it", err)
+		}
+	}
+}
+
+func TestConfiguredHeaders(t *testing.T) {
+	t.Parallel()
+	got := make(chan *http.Request, 1)
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got <- r
+		w.Header().Set("X-Quoted", "canary-of-the-header")
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, "{}")
+	})
+	p := mustNew(t, openai.Config{BaseURL: url + "/deployments/d?api-version=2", Headers: map[string]string{
+		"api-key": "canary-of-the-header", "host": "other.example", "x-title": "application/json",
+	}})
+	req := mustRequest(t, false)
+	req.Header = http.Header{"X-Title": {"client"}}
+	reply, err := p.Chat(t.Context(), "m", req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := <-got
+	if r.URL.String() != "/v1/deployments/d/chat/completions?api-version=2" || r.Host != "other.example" {
+		t.Errorf("got %s at %s, want the path in front of the query, at other.example", r.URL, r.Host)
+	}
+	if r.Header.Get("Api-Key") != "canary-of-the-header" || r.Header.Get("X-Title") != "application/json" {
+		t.Errorf("got header %v, want the configured ones over the client's", r.Header)
+	}
+	if h := reply.Header(); h.Get("X-Quoted") != "" || h.Get("Content-Type") == "" {
+		t.Errorf("got header %v, want only the one away that quotes a secret", h)
+	}
+}
+
+func TestConnectionIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{"text/event-stream": chunk + end, "application/json": "{}"} {
+		addrs := make(chan string, 5)
+		url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			addrs <- r.RemoteAddr
+			w.Header().Set("Content-Type", name)
+			io.WriteString(w, body)
+			w.(http.Flusher).Flush() // so that the end comes apart
+		})
+		p := mustNew(t, openai.Config{BaseURL: url})
+		for range cap(addrs) {
+			if _, err := readAll(t, p, mustRequest(t, true)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first := <-addrs
+		for range cap(addrs) - 1 {
+			if got := <-addrs; got != first {
+				t.Errorf("%s: got a connection from %s, want that from %s again", name, got, first)
+			}
+		}
+	}
+}
+
+func TestStreamThatStaysOpenBehindItsEnd(t *testing.T) {
+	t.Parallel()
+	left := make(chan struct{})
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, chunk+end)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		close(left)
+	})
+	if n, err := readAll(t, mustNew(t, openai.Config{BaseURL: url}), mustRequest(t, true)); n != 3 || err != nil {
+		t.Errorf("got %d frames, %v, want 3", n, err)
+	}
+	<-left
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	z.Write(bytes.Repeat([]byte(chunk), 1000))
+	z.Close()
+	large := `{"x":"` + strings.Repeat("x", 5000) + `"}`
+	for _, tt := range []struct{ name, contentType, encoding, body, want string }{
+		{"declared", "application/json", "", large, "larger than 4096 bytes"},
+		{"whole bomb", "application/json", "gzip", bomb.String(), "larger than 4096 bytes"},
+		{"stream bomb", "text/event-stream", "gzip", bomb.String(), "larger than 4096 bytes"},
+		{"chunk", "text/event-stream", "", strings.Repeat("x", 17<<20), "a chunk of more than 16777216 bytes"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", tt.contentType)
+				if tt.encoding != "" {
+					w.Header().Set("Content-Encoding", tt.encoding)
+				}
+				io.WriteString(w, tt.body)
+			})
+			_, err := readAll(t, mustNew(t, openai.Config{BaseURL: url, MaxResponse: 4096}), mustRequest(t, true))
+			if e := gateway.AsError(err); err == nil || e.Kind != gateway.Unavailable || !strings.Contains(e.Message, tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestBackpressure reads nothing and sees that the upstream cannot go on writing.
+func TestBackpressure(t *testing.T) {
+	t.Parallel()
+	const enough = 64 << 20 // more than the kernel's buffers hold
+	wrote := make(chan int, 1)
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		rc := http.NewResponseController(w)
+		n := 0
+		for n < enough {
+			rc.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+			m, err := io.WriteString(w, strings.Repeat(chunk, 100))
+			if n += m; err != nil {
+				break
+			}
+		}
+		wrote <- n
+	})
+	reply, err := mustNew(t, openai.Config{BaseURL: url}).Chat(t.Context(), "m", mustRequest(t, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Close()
+	if got := <-wrote; got >= enough {
+		t.Errorf("the upstream wrote %d bytes to a reader that did not read", got)
+	}
+}
+
+func TestHTTP2(t *testing.T) {
+	t.Parallel()
+	left := make(chan struct{})
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			t.Errorf("got %s, want HTTP/2", r.Proto)
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, chunk)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		close(left)
+	}))
+	s.EnableHTTP2 = true
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // the handshake fails on purpose
+	s.StartTLS()
+	t.Cleanup(s.Close)
+
+	_, err := readAll(t, mustNew(t, openai.Config{BaseURL: s.URL}), mustRequest(t, true))
+	if e := gateway.AsError(err); err == nil || e.Kind != gateway.Unavailable || !strings.Contains(e.Message, "certificate") {
+		t.Errorf("got %v, want that the certificate is not accepted", err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	reply, err := mustNew(t, openai.Config{BaseURL: s.URL, Transport: s.Client().Transport}).Chat(ctx, "m", mustRequest(t, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Close()
+	if f, err := reply.Next(); err != nil || string(f.Raw) != chunk {
+		t.Errorf("got %q, %v, want %q", f.Raw, err, chunk)
+	}
+	cancel()
+	<-left
+	if _, err := reply.Next(); err == nil || gateway.AsError(err).Kind != gateway.Canceled {
+		t.Errorf("got %v, want Kind Canceled", err)
+	}
+}
+
+func TestCauseOfTheCaller(t *testing.T) {
+	t.Parallel()
+	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	})
+	own, cancel := context.WithCancelCause(t.Context())
+	cancel(&gateway.Error{Kind: gateway.Overloaded})
+	late, stop := context.WithTimeout(t.Context(), time.Millisecond)
+	defer stop()
+	for ctx, want := range map[context.Context]gateway.Kind{own: gateway.Overloaded, late: gateway.Timeout} {
+		_, err := mustNew(t, openai.Config{BaseURL: url}).Chat(ctx, "m", mustRequest(t, false))
+		if err == nil || gateway.AsError(err).Kind != want {
+			t.Errorf("got %v, want Kind %d", err, want)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package providertest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+func statusCases() []testCase {
+	return []testCase{
+		{"status 429", "A rate limit says how long to wait, in any of the forms, within a day.", limited},
+		{"status 400", "A refusal is passed on byte for byte.", rejected},
+		{"status 401", "The upstream's refusal of the gateway's credentials is hidden: it quotes the key.", credentials},
+		{"status 500", "A failure names the status and a part of the upstream's message, without the key.", failed},
+	}
+}
+
+const errorBody = `{"error":{"message":"the words of the upstream","type":"t","param":null,"code":"c"},"unknown":1.0}`
+
+func limited(t *testing.T, f Factory) {
+	for _, tt := range []struct {
+		header   map[string]string
+		min, max time.Duration
+	}{
+		{nil, 0, 0},
+		{map[string]string{"Retry-After": "7"}, 7 * time.Second, 7 * time.Second},
+		{map[string]string{"Retry-After": "0.5"}, time.Second / 2, time.Second / 2},
+		{map[string]string{"Retry-After-Ms": "1500", "Retry-After": "7"}, 1500 * time.Millisecond, 1500 * time.Millisecond},
+		{map[string]string{"Retry-After-Ms": "x", "Retry-After": "7"}, 7 * time.Second, 7 * time.Second},
+		{map[string]string{"Retry-After": time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)}, 59 * time.Minute, time.Hour},
+		{map[string]string{"Retry-After": "Mon, 02 Jan 2006 15:04:05 GMT"}, 0, 0},
+		{map[string]string{"Retry-After": "-1"}, 0, 0},
+		{map[string]string{"Retry-After": "NaN"}, 0, 0},
+		{map[string]string{"Retry-After": "1000000000000000000000"}, 24 * time.Hour, 24 * time.Hour},
+		{map[string]string{"Retry-After": "Mon, 02 Jan 2106 15:04:05 GMT"}, 24 * time.Hour, 24 * time.Hour},
+	} {
+		p := open(t, f, Settings{BaseURL: answer(t, 429, tt.header, errorBody)})
+		_, err := ask(t, p, streamRequest(t))
+		e := wantError(t, err, gateway.Limited, "upstream_rate_limited", "429", "the words of the upstream")
+		if e.RetryAfter < tt.min || e.RetryAfter > tt.max {
+			t.Errorf("%v: got a wait of %v, want %v to %v", tt.header, e.RetryAfter, tt.min, tt.max)
+		}
+	}
+}
+
+func rejected(t *testing.T, f Factory) {
+	header := map[string]string{"Content-Type": "application/json", "X-Request-Id": "r", "Set-Cookie": "a=b"}
+	for _, status := range []int{400, 404, 413, 422} {
+		p := open(t, f, Settings{BaseURL: answer(t, status, header, errorBody)})
+		_, err := ask(t, p, streamRequest(t))
+		e := wantError(t, err, gateway.Rejected, "upstream_rejected")
+		if e.Status != status || string(e.Body) != errorBody {
+			t.Errorf("got %d %q, want %d %q", e.Status, e.Body, status, errorBody)
+		}
+		if e.Header.Get("X-Request-Id") != "r" || e.Header.Get("Content-Type") != "application/json" || e.Header.Get("Set-Cookie") != "" {
+			t.Errorf("got header %v, want the request id and the content type alone", e.Header)
+		}
+	}
+	large := answer(t, 400, header, `{"error":"`+strings.Repeat("x", 1<<20)+`"}`)
+	_, err := ask(t, open(t, f, Settings{BaseURL: large}), streamRequest(t))
+	if e := wantError(t, err, gateway.Rejected, "upstream_rejected"); e.Body != nil {
+		t.Errorf("got a body of %d bytes, want none of more than 1 MiB", len(e.Body))
+	}
+}
+
+func credentials(t *testing.T, f Factory) {
+	for _, status := range []int{401, 403} {
+		url := answer(t, status, nil, `{"error":{"message":"Incorrect API key provided: `+key+`"}}`)
+		_, err := ask(t, open(t, f, Settings{BaseURL: url}), plainRequest(t))
+		e := wantError(t, err, gateway.Unavailable, "upstream_auth_error", "credentials")
+		if e.Body != nil || strings.Contains(e.Message, "Incorrect") {
+			t.Errorf("got %q with a body of %q, want nothing of the upstream's", e.Message, e.Body)
+		}
+	}
+}
+
+func failed(t *testing.T, f Factory) {
+	const words = "the words of the upstream"
+	for _, tt := range []struct {
+		status int
+		body   string
+		texts  []string
+	}{
+		{500, errorBody, []string{"500", words}},
+		{503, `{"error":"` + words + `"}`, []string{"503", words}},
+		{502, `{"detail":"` + words + `"}`, []string{"502", words}},
+		{529, `{"message":"` + words + `"}`, []string{"529", words}},
+		{500, `<html>no</html>`, []string{"status 500."}},
+		{500, ``, []string{"status 500."}},
+		{500, `{"error":{"message":"` + words + ` and ` + key + `"}}`, []string{words + " and [redacted]"}},
+		// The key must be gone before the message is cut, which would leave a part of it.
+		{500, `{"error":{"message":"` + strings.Repeat("é", 143) + key + strings.Repeat("x", 300) + `"}}`, []string{"é"}},
+		{500, `{"error":{"message":"a\nb` + strings.Repeat("é", 1000) + `"}}`, []string{"a b", "é…"}},
+	} {
+		p := open(t, f, Settings{BaseURL: answer(t, tt.status, map[string]string{"Retry-After": "3"}, tt.body)})
+		_, err := ask(t, p, plainRequest(t))
+		e := wantError(t, err, gateway.Unavailable, "upstream_error", tt.texts...)
+		if len(e.Message) > 500 {
+			t.Errorf("got a message of %d bytes, want the upstream's words cut", len(e.Message))
+		}
+		if e.RetryAfter != 3*time.Second {
+			t.Errorf("got a wait of %v, want 3s", e.RetryAfter)
+		}
+	}
+}
