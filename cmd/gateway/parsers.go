@@ -116,7 +116,7 @@ func (p *parsers) load(ctx context.Context, dir string) (err error) {
 			return err
 		}
 	}
-	return nil
+	return p.checkCustom(ctx)
 }
 
 // ready says why parsers cannot be used yet, or nil.
@@ -175,13 +175,31 @@ func (p *parsers) candidates(spec gateway.ParserSpec) []chain.Candidate {
 	return out
 }
 
-// settings are what the parser custom is told of a format.
+// settings are what the parser custom is told of a format. It refuses those that
+// its kind of body has no use for.
 func settings(c config.CustomParser) []abi.Setting {
-	return []abi.Setting{
-		{Key: "start", Value: c.Start}, {Key: "end", Value: c.End}, {Key: "body", Value: c.Body},
-		{Key: "name_key", Value: c.NameKey}, {Key: "arguments_key", Value: c.ArgumentsKey},
-		{Key: "separator", Value: c.Separator},
+	out := []abi.Setting{{Key: "start", Value: c.Start}, {Key: "end", Value: c.End}, {Key: "body", Value: c.Body}}
+	if c.Body == "name_json" {
+		return append(out, abi.Setting{Key: "separator", Value: c.Separator})
 	}
+	return append(out, abi.Setting{Key: "name_key", Value: c.NameKey}, abi.Setting{Key: "arguments_key", Value: c.ArgumentsKey})
+}
+
+// checkCustom opens every format of the configuration once, so that settings which
+// the parser refuses are found at the start and not with the first answer.
+func (p *parsers) checkCustom(ctx context.Context) error {
+	for _, name := range slices.Sorted(maps.Keys(p.custom)) {
+		s := p.host.Session()
+		run, err := s.Open(ctx, customParser, abi.Options{Settings: settings(p.custom[name])})
+		if err == nil {
+			run.Close()
+		}
+		s.Close()
+		if err != nil {
+			return fmt.Errorf("parsers.%s: these settings make no format: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // names are all names that a target may use: parsers, their aliases, and formats of

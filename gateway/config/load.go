@@ -66,6 +66,14 @@ func (c *Config) fromEnv(env func(string) (string, bool)) {
 	exp := newExpander(env)
 	demo := newProvider("demo")
 	c.Providers = map[string]Provider{"demo": demo}
+	// The model demo/custom writes a form of its own, as an example of one that
+	// only a configuration describes.
+	if len(c.Parsers) == 0 {
+		custom := CustomParser{}
+		setDefaults(reflect.ValueOf(&custom).Elem())
+		custom.Start, custom.End, custom.Body = "<<call ", ">>", "name_json"
+		c.Parsers = map[string]CustomParser{"demo_custom": custom}
+	}
 	key, _, err := exp.expand("${OPENAI_API_KEY:-}")
 	if err != nil || key == "" {
 		return
