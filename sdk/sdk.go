@@ -15,16 +15,17 @@ package sdk
 
 import "github.com/callgate/callgate/sdk/abi"
 
-// What both sides of the border share, under the names that authors use.
+// What both sides of the border share, under the names that authors use. Package
+// abi describes each.
 type (
-	Event   = abi.Event
-	Kind    = abi.Kind
-	Verdict = abi.Verdict
-	Reason  = abi.Reason
-	Options = abi.Options
-	Tool    = abi.Tool
-	Param   = abi.Param
-	Types   = abi.Types
+	Event   = abi.Event   // one thing that a parser found
+	Kind    = abi.Kind    // what an Event is
+	Verdict = abi.Verdict // what CanParse says
+	Reason  = abi.Reason  // why the output ended
+	Options = abi.Options // what a parser is opened with
+	Tool    = abi.Tool    // an offered tool
+	Param   = abi.Param   // a parameter of a tool
+	Types   = abi.Types   // the JSON types of a parameter
 )
 
 // The verdicts of CanParse and the reasons of Finish.
@@ -69,14 +70,14 @@ type Out struct {
 // Content writes text of the answer.
 func (o *Out) Content(text []byte) {
 	if len(text) > 0 {
-		o.put(Event{Kind: abi.Content, Text: string(text)})
+		o.buf = abi.AppendText(o.buf, abi.Content, text)
 	}
 }
 
 // Reasoning writes text of the model's reasoning.
 func (o *Out) Reasoning(text []byte) {
 	if len(text) > 0 {
-		o.put(Event{Kind: abi.Reasoning, Text: string(text)})
+		o.buf = abi.AppendText(o.buf, abi.Reasoning, text)
 	}
 }
 
@@ -93,7 +94,7 @@ func (o *Out) CallStart(name, id string) {
 // taken back.
 func (o *Out) Args(b []byte) {
 	if len(b) > 0 {
-		o.put(Event{Kind: abi.Args, Index: o.open, Text: string(b)})
+		o.buf = abi.AppendArgs(o.buf, o.open, b)
 	}
 }
 

@@ -1,9 +1,8 @@
 package abi
 
 import (
-	"encoding/binary"
 	"errors"
-	"fmt"
+	"strconv"
 )
 
 // Kind says what an Event is.
@@ -28,7 +27,7 @@ func (k Kind) String() string {
 	if int(k) < len(names) && k != 0 {
 		return names[k]
 	}
-	return fmt.Sprintf("kind(%d)", uint8(k))
+	return "kind(" + strconv.Itoa(int(k)) + ")"
 }
 
 // Event is one thing that a parser found, in the order of the text. Which fields
@@ -50,21 +49,31 @@ func AppendEvent(b []byte, e Event) []byte {
 	case Content, Reasoning:
 		b = appendString(b, e.Text)
 	case CallStart:
-		b = binary.AppendUvarint(b, uint64(e.Index))
+		b = appendInt(b, e.Index)
 		b = appendString(appendString(b, e.Name), e.ID)
 	case Args:
-		b = appendString(binary.AppendUvarint(b, uint64(e.Index)), e.Text)
+		b = appendString(appendInt(b, e.Index), e.Text)
 	case CallEnd, Cut:
-		b = binary.AppendUvarint(b, uint64(e.Index))
+		b = appendInt(b, e.Index)
 	case Malformed:
-		b = binary.AppendUvarint(b, uint64(e.From))
-		b = binary.AppendUvarint(b, uint64(e.To))
+		b = appendInt(b, e.From)
+		b = appendInt(b, e.To)
 	case End:
-		b = binary.AppendUvarint(b, uint64(e.To))
+		b = appendInt(b, e.To)
 	case Repair:
 		b = appendString(b, e.Name)
 	}
 	return b
+}
+
+// AppendText appends a Content or Reasoning event without a copy of its text.
+func AppendText(b []byte, kind Kind, text []byte) []byte {
+	return append(appendInt(append(b, byte(kind)), len(text)), text...)
+}
+
+// AppendArgs appends an Args event without a copy of its text.
+func AppendArgs(b []byte, index int, text []byte) []byte {
+	return append(appendInt(appendInt(append(b, byte(Args)), index), len(text)), text...)
 }
 
 // DecodeEvents decodes all of b, which comes from an untrusted guest, and appends
@@ -90,7 +99,7 @@ func DecodeEvents(dst []Event, b []byte) ([]Event, error) {
 		case Repair:
 			e.Name = d.string()
 		default:
-			return dst, fmt.Errorf("abi: unknown event kind %d", uint8(e.Kind))
+			return dst, errors.New("abi: unknown event " + e.Kind.String())
 		}
 		if d.err == nil {
 			dst = append(dst, e)
@@ -100,7 +109,18 @@ func DecodeEvents(dst []Event, b []byte) ([]Event, error) {
 }
 
 func appendString(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	return append(appendInt(b, len(s)), s...)
+}
+
+// appendInt appends n, which is not negative, as unsigned LEB128. encoding/binary
+// could do it, but brings package reflect into every guest.
+func appendInt(b []byte, n int) []byte {
+	v := uint64(n)
+	for v >= 0x80 {
+		b = append(b, byte(v)|0x80)
+		v >>= 7
+	}
+	return append(b, byte(v))
 }
 
 var errShort = errors.New("abi: encoding ends early or holds a number that is too large")
@@ -112,13 +132,19 @@ type decoder struct {
 }
 
 func (d *decoder) int() int {
-	v, n := binary.Uvarint(d.b)
-	if n <= 0 || v > 1<<31-1 {
-		d.err, d.b = errShort, nil
-		return 0
+	v := uint64(0)
+	for i, c := range d.b[:min(len(d.b), 5)] {
+		v |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			if v > 1<<31-1 {
+				break
+			}
+			d.b = d.b[i+1:]
+			return int(v)
+		}
 	}
-	d.b = d.b[n:]
-	return int(v)
+	d.err, d.b = errShort, nil
+	return 0
 }
 
 func (d *decoder) string() string {

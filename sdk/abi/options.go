@@ -1,7 +1,5 @@
 package abi
 
-import "encoding/binary"
-
 // Types is a set of JSON types, as a tool's schema allows them for a parameter.
 type Types uint16
 
@@ -66,7 +64,7 @@ func AppendOptions(b []byte, o Options) []byte {
 		field(optTools)
 	}
 	if len(o.Settings) > 0 {
-		v = binary.AppendUvarint(v, uint64(len(o.Settings)))
+		v = appendInt(v, len(o.Settings))
 		for _, s := range o.Settings {
 			v = appendString(appendString(v, s.Key), s.Value)
 		}
@@ -77,18 +75,18 @@ func AppendOptions(b []byte, o Options) []byte {
 		field(optFenced)
 	}
 	if o.MaxDepth > 0 {
-		v = binary.AppendUvarint(v, uint64(o.MaxDepth))
+		v = appendInt(v, o.MaxDepth)
 		field(optMaxDepth)
 	}
 	return b
 }
 
 func appendTools(v []byte, tools []Tool) []byte {
-	v = binary.AppendUvarint(v, uint64(len(tools)))
+	v = appendInt(v, len(tools))
 	for _, t := range tools {
-		v = binary.AppendUvarint(appendString(v, t.Name), uint64(len(t.Params)))
+		v = appendInt(appendString(v, t.Name), len(t.Params))
 		for _, p := range t.Params {
-			v = binary.AppendUvarint(appendString(v, p.Name), uint64(p.Types))
+			v = appendInt(appendString(v, p.Name), int(p.Types))
 			required := byte(0)
 			if p.Required {
 				required = 1

@@ -1,0 +1,117 @@
+package sdk
+
+import "github.com/callgate/callgate/sdk/abi"
+
+// maxHandles is how many regions may be open at once in one instance. A gateway
+// has one at a time for each choice of a reply.
+const maxHandles = 1 << 12
+
+// maxInput is the largest buffer that alloc gives. Text comes in pieces of
+// abi.MaxFeed; only options, which hold every offered tool, are larger.
+const maxInput = 16 << 20
+
+// guest is the state behind the exports, apart from them so that it can be tested
+// natively. guest.go turns pointers into the slices that its methods take.
+type guest struct {
+	name, version string
+	specs         []Spec
+	in            []byte // what the host writes into
+	handles       []*handle
+	free          []int32 // handles that were closed
+}
+
+// handle is an open region.
+type handle struct {
+	parser Parser // nil when the handle is closed
+	out    Out
+}
+
+// alloc makes room for n bytes of input. It gives nil if n makes no sense.
+func (g *guest) alloc(n int32) []byte {
+	if n < 0 || n > maxInput {
+		return nil
+	}
+	if int(n) > cap(g.in) || n == 0 && g.in == nil {
+		g.in = make([]byte, max(int(n), abi.MaxFeed))
+	}
+	g.in = g.in[:cap(g.in)]
+	return g.in[:n]
+}
+
+// input is n bytes of the input buffer from byte at on, or nil if that is not
+// inside the buffer.
+func (g *guest) input(at uint64, n int32) []byte {
+	if n < 0 || at > uint64(len(g.in)) || uint64(n) > uint64(len(g.in))-at {
+		return nil
+	}
+	return g.in[at : at+uint64(n)]
+}
+
+func (g *guest) canParse(parser int32, head []byte) Verdict {
+	if parser < 0 || int(parser) >= len(g.specs) {
+		return No
+	}
+	if check := g.specs[parser].CanParse; check != nil {
+		return check(head)
+	}
+	return Yes
+}
+
+func (g *guest) open(parser int32, options []byte) int32 {
+	if parser < 0 || int(parser) >= len(g.specs) {
+		return abi.OpenUnknownParser
+	}
+	opts, err := abi.DecodeOptions(options)
+	if err != nil {
+		return abi.OpenBadOptions
+	}
+	p, err := g.specs[parser].New(opts)
+	if err != nil {
+		return abi.OpenBadOptions
+	}
+	if n := len(g.free); n > 0 {
+		id := g.free[n-1]
+		g.free = g.free[:n-1]
+		h := g.handles[id]
+		*h = handle{parser: p, out: Out{buf: h.out.buf[:0]}}
+		return id
+	}
+	if len(g.handles) == maxHandles {
+		return abi.OpenTooMany
+	}
+	g.handles = append(g.handles, &handle{parser: p})
+	return int32(len(g.handles) - 1)
+}
+
+// find gives an open handle, or nil.
+func (g *guest) find(id int32) *handle {
+	if id < 0 || int(id) >= len(g.handles) || g.handles[id].parser == nil {
+		return nil
+	}
+	return g.handles[id]
+}
+
+func (g *guest) feed(id int32, text []byte) []byte {
+	h := g.find(id)
+	if h == nil || h.out.Ended() {
+		return nil
+	}
+	h.parser.Feed(text, &h.out)
+	return h.out.Take()
+}
+
+func (g *guest) finish(id int32, reason Reason) []byte {
+	h := g.find(id)
+	if h == nil || h.out.Ended() {
+		return nil
+	}
+	h.parser.Finish(reason, &h.out)
+	return h.out.Take()
+}
+
+func (g *guest) close(id int32) {
+	if h := g.find(id); h != nil {
+		h.parser = nil
+		g.free = append(g.free, id)
+	}
+}

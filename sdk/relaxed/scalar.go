@@ -1,0 +1,215 @@
+package relaxed
+
+func (r *Reader) beginString(quote byte, isKey bool) {
+	r.state, r.quote, r.isKey = inString, quote, isKey
+	if quote == '\'' {
+		r.repairs |= SingleQuotes
+	}
+}
+
+// write appends strict bytes of a string to where that string goes.
+func (r *Reader) write(b ...byte) {
+	if r.isKey {
+		r.held = append(r.held, b...)
+	} else {
+		r.Out = append(r.Out, b...)
+	}
+}
+
+// readString copies a run of plain bytes, or else reads the one byte that is not.
+func (r *Reader) readString(src []byte) (int, Token) {
+	n := 0
+	for n < len(src) && !special[src[n]] {
+		n++
+	}
+	if n > 0 {
+		r.write(src[:n]...)
+		return n, More
+	}
+	c := src[0]
+	if c == r.quote {
+		r.write('"')
+		if !r.isKey {
+			return 1, r.end(String)
+		}
+		r.keyEnd, r.state = len(r.held), wantColon
+		return 1, More
+	}
+	switch c {
+	case '\\':
+		r.state = inEscape // \' loses its backslash, so it waits
+	case '"':
+		r.write('\\', '"')
+	case '\'':
+		r.write('\'')
+	default:
+		var b [6]byte
+		r.write(appendControl(b[:0], c)...)
+		r.repairs |= ControlChar
+	}
+	return 1, More
+}
+
+func (r *Reader) readEscape(c byte) (int, Token) {
+	switch c {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		r.write('\\', c)
+	case 'u':
+		r.write('\\', 'u')
+		r.state, r.hex = inHex, 4
+		return 1, More
+	case '\'':
+		r.write('\'')
+		// Inside '…' Python needs the backslash; the quotes are the slip there.
+		r.repairs |= QuoteEscape
+	default:
+		return 0, r.fail()
+	}
+	r.state = inString
+	return 1, More
+}
+
+func (r *Reader) readHex(c byte) (int, Token) {
+	if hexDigit(c) < 0 {
+		return 0, r.fail()
+	}
+	r.write(c)
+	if r.hex--; r.hex == 0 {
+		r.state = inString
+	}
+	return 1, More
+}
+
+func (r *Reader) readBareKey(c byte) (int, Token) {
+	if isLetter(c) || c >= '0' && c <= '9' {
+		r.held = append(r.held, c)
+		return 1, More
+	}
+	r.held = append(r.held, '"')
+	r.keyEnd, r.state = len(r.held), wantColon
+	r.repairs |= BareKey
+	return 0, More
+}
+
+// words are the bare words of JSON and of Python, with what they mean. None is the
+// beginning of another, so a word is complete without a look at what follows.
+var words = [...]struct {
+	text, strict string
+	tok          Token
+}{
+	{"true", "true", Bool}, {"false", "false", Bool}, {"null", "null", Null},
+	{"True", "true", Bool}, {"False", "false", Bool}, {"None", "null", Null},
+}
+
+func isWordStart(c byte) bool {
+	for i := range words {
+		if words[i].text[0] == c {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Reader) readWord(c byte) (int, Token) {
+	n := len(r.held)
+	for i := range words {
+		w := &words[i]
+		if n >= len(w.text) || w.text[n] != c || w.text[:n] != string(r.held) {
+			continue
+		}
+		if r.held = append(r.held, c); len(r.held) < len(w.text) {
+			return 1, More
+		}
+		if w.text != w.strict {
+			r.repairs |= PythonWord
+		}
+		r.held = append(r.held[:0], w.strict...)
+		r.flush()
+		return 1, r.end(w.tok)
+	}
+	return 0, r.fail()
+}
+
+func (r *Reader) readNumber(c byte) (int, Token) {
+	if next := r.number.next(c); next != 0 {
+		r.number = next
+		r.held = append(r.held, c)
+		return 1, More
+	}
+	if !r.number.complete() {
+		return 0, r.fail()
+	}
+	r.flush()
+	return 0, r.end(Number)
+}
+
+// numberState is a place in the grammar of JSON numbers; 0 is outside.
+type numberState uint8
+
+const (
+	numberStart numberState = iota + 1
+	numberMinus
+	numberZero // a leading 0, which no digit may follow
+	numberInt
+	numberPoint
+	numberFraction
+	numberE
+	numberSign // of the exponent
+	numberExponent
+)
+
+// next is the place after c, or 0 if c cannot follow.
+func (s numberState) next(c byte) numberState {
+	switch {
+	case c >= '0' && c <= '9':
+		return s.digit(c)
+	case c == '-' && s == numberStart:
+		return numberMinus
+	case c == '.' && (s == numberZero || s == numberInt):
+		return numberPoint
+	case c|0x20 == 'e' && s.complete() && s != numberExponent:
+		return numberE
+	case (c == '+' || c == '-') && s == numberE:
+		return numberSign
+	}
+	return 0
+}
+
+// digit is the place after the digit c.
+func (s numberState) digit(c byte) numberState {
+	switch s {
+	case numberStart, numberMinus:
+		if c == '0' {
+			return numberZero
+		}
+		return numberInt
+	case numberZero:
+		return 0
+	case numberPoint:
+		return numberFraction
+	case numberE, numberSign:
+		return numberExponent
+	default:
+		return s
+	}
+}
+
+func (s numberState) complete() bool {
+	return s == numberZero || s == numberInt || s == numberFraction || s == numberExponent
+}
+
+// special are the bytes of a string that cannot simply be copied.
+var special = func() (t [256]bool) {
+	for c := range 0x20 {
+		t[c] = true
+	}
+	t['"'], t['\''], t['\\'] = true, true, true
+	return t
+}()
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// isLetter tells what may begin a bare key.
+func isLetter(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '$'
+}

@@ -1,0 +1,149 @@
+package sdktest
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// Run feeds input to a new parser in one piece, tells it that the output ended if
+// the region did not, and gives the joined events. It fails the test if they break
+// the contract. Options and events cross the border encoded, as in a gateway.
+func Run(tb testing.TB, spec sdk.Spec, opts sdk.Options, input string, reason sdk.Reason) []sdk.Event {
+	tb.Helper()
+	events := feed(tb, spec, opts, []string{input}, reason)
+	if err := check(events, len(input)); err != nil {
+		tb.Fatalf("%s of %q: %v\n%s", spec.Name, input, err, Format(events))
+	}
+	return events
+}
+
+// Stable is Run, and checks that every way of cutting the input gives the same
+// joined events: byte by byte, in sixes, in two (at every place if the input is
+// not longer than 512 bytes, else at 512 places) and in 50 random ways.
+func Stable(tb testing.TB, spec sdk.Spec, opts sdk.Options, input string, reason sdk.Reason) []sdk.Event {
+	tb.Helper()
+	checkVerdicts(tb, spec, input)
+	want := Run(tb, spec, opts, input, reason)
+	for _, pieces := range cuts(input) {
+		got := feed(tb, spec, opts, pieces, reason)
+		if Format(got) != Format(want) {
+			tb.Fatalf("%s of %q depends on the cut\n%q gives:\n%s\nin one piece:\n%s",
+				spec.Name, input, pieces, Format(got), Format(want))
+		}
+	}
+	return want
+}
+
+// Fragments runs n inputs through Stable that are fragments put together at random,
+// the same ones each time. Fragments that are a format's own markers find what
+// changed bytes do not.
+func Fragments(tb testing.TB, spec sdk.Spec, opts sdk.Options, fragments []string, n int) {
+	tb.Helper()
+	random := rand.New(rand.NewPCG(2, uint64(n))) //nolint:gosec // a repeatable test
+	for range n {
+		var input strings.Builder
+		for range 1 + random.IntN(14) {
+			input.WriteString(fragments[random.IntN(len(fragments))])
+		}
+		Stable(tb, spec, opts, input.String(), sdk.Reason(random.IntN(2)))
+	}
+}
+
+// feed gives the pieces to a new parser and finishes it.
+func feed(tb testing.TB, spec sdk.Spec, opts sdk.Options, pieces []string, reason sdk.Reason) []sdk.Event {
+	tb.Helper()
+	decoded, err := abi.DecodeOptions(abi.AppendOptions(nil, opts))
+	if err != nil {
+		tb.Fatalf("the options do not survive the border: %v", err)
+	}
+	p, err := spec.New(decoded)
+	if err != nil {
+		tb.Fatalf("New of %s: %v", spec.Name, err)
+	}
+	var out sdk.Out
+	var events []sdk.Event
+	take := func() {
+		if events, err = abi.DecodeEvents(events, out.Take()); err != nil {
+			tb.Fatalf("events of %s: %v", spec.Name, err)
+		}
+	}
+	for _, piece := range pieces {
+		if out.Ended() {
+			break
+		}
+		text := []byte(piece)
+		p.Feed(text, &out)
+		take()
+		clear(text) // the parser must not have kept it
+	}
+	if !out.Ended() {
+		p.Finish(reason, &out)
+		take()
+	}
+	return join(events)
+}
+
+// join puts neighbours together that only the cut has separated.
+func join(events []sdk.Event) []sdk.Event {
+	var joined []sdk.Event
+	for _, e := range events {
+		last := len(joined) - 1
+		mergeable := e.Kind == abi.Args || e.Kind == abi.Content || e.Kind == abi.Reasoning
+		if last >= 0 && mergeable && joined[last].Kind == e.Kind && joined[last].Index == e.Index {
+			joined[last].Text += e.Text
+			continue
+		}
+		joined = append(joined, e)
+	}
+	return joined
+}
+
+const maxCuts = 512
+
+// cuts are the ways of cutting input that Stable tries.
+func cuts(input string) [][]string {
+	ways := [][]string{sized(input, 1), sized(input, 6)}
+	step := max(1, len(input)/maxCuts)
+	for i := 1; i < len(input); i += step {
+		ways = append(ways, []string{input[:i], input[i:]})
+	}
+	random := rand.New(rand.NewPCG(1, uint64(len(input)))) //nolint:gosec // a repeatable test
+	for range 50 {
+		var pieces []string
+		for rest := input; rest != ""; {
+			n := min(1+random.IntN(24), len(rest))
+			pieces = append(pieces, rest[:n])
+			rest = rest[n:]
+		}
+		ways = append(ways, pieces)
+	}
+	return ways
+}
+
+func sized(input string, size int) []string {
+	var pieces []string
+	for ; len(input) > size; input = input[size:] {
+		pieces = append(pieces, input[:size])
+	}
+	return append(pieces, input)
+}
+
+// checkVerdicts asks CanParse with every head of the input.
+func checkVerdicts(tb testing.TB, spec sdk.Spec, input string) {
+	tb.Helper()
+	if spec.CanParse == nil {
+		return
+	}
+	final := sdk.Maybe
+	for n := range min(len(input), abi.MaxHead) + 1 {
+		got := spec.CanParse([]byte(input[:n]))
+		if final != sdk.Maybe && got != final {
+			tb.Fatalf("CanParse of %s said %d and then %d on %q", spec.Name, final, got, input[:n])
+		}
+		final = got
+	}
+}

@@ -1,0 +1,284 @@
+// Package callobject reads one tool call written as a JSON object,
+//
+//	{"name": "get_weather", "arguments": {"city": "Oslo"}}
+//
+// piece by piece. Members may come in any order, those with other names are
+// skipped, and {"type": "function", "function": {…}} around the two is accepted.
+package callobject
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/relaxed"
+)
+
+// MaxName is how many bytes a name may have; an id too, or it is dropped.
+const MaxName = 256
+
+// Keys are the names that members may have.
+type Keys struct {
+	Name []string // of the member that holds the function's name
+	Args []string // of the member that holds its arguments
+}
+
+// Hermes are the keys that Hermes models and OpenAI use. Some write parameters for
+// arguments, as the schema of a tool does.
+func Hermes() Keys {
+	return Keys{Name: []string{"name"}, Args: []string{"arguments", "parameters"}}
+}
+
+// Status is how far a Reader has come.
+type Status uint8
+
+// The statuses.
+const (
+	More Status = iota // the input was read, or Args, Name or ID may have changed
+	Done               // the object is complete
+	Bad                // the next byte cannot be read, or what was read is no call
+)
+
+// field is the member whose value is being read.
+type field uint8
+
+const (
+	none field = iota
+	skipped
+	name
+	id
+	function // the object around name and arguments in OpenAI's form
+	arguments
+	argsObject // inside the object of arguments
+)
+
+// Reader reads one call. It is made by New.
+type Reader struct {
+	// Name is the function's name, not empty once it is certain.
+	Name string
+	// ID is what the model wrote as "id", if that came before anything was certain.
+	ID string
+	// Args are certain bytes of the arguments, without their last brace, which the
+	// caller writes when it is sure of the call. It may take them and cut Args to
+	// length 0 at any time.
+	Args []byte
+
+	keys    Keys
+	json    *relaxed.Reader
+	field   field
+	depth   int // depth of the members that are read
+	hasArgs bool
+	decoded bool // the arguments were a string
+	mended  bool // text outside of the reader's was not strict JSON
+}
+
+// New makes a reader of objects with such keys; maxDepth is as for
+// relaxed.NewReader.
+func New(keys Keys, maxDepth int) *Reader {
+	return &Reader{keys: keys, json: relaxed.NewReader(maxDepth), depth: 1}
+}
+
+// Reset makes the reader ready for another object.
+func (r *Reader) Reset() {
+	r.json.Reset()
+	*r = Reader{keys: r.keys, json: r.json, depth: 1, Args: r.Args[:0]}
+}
+
+// ResetArgs makes the reader ready for an object that is the arguments of the
+// function called name, which was written in front of it.
+func (r *Reader) ResetArgs(name string) {
+	r.Reset()
+	r.Name, r.field, r.depth, r.hasArgs = name, arguments, 0, true
+}
+
+// Feed reads from src until something may have changed, and says how many bytes
+// it read. The caller looks at Name, ID and Args after every call.
+func (r *Reader) Feed(src []byte) (int, Status) {
+	n, tok := r.json.Feed(src)
+	return n, r.token(tok)
+}
+
+// Mend notes that text around the object was not strict JSON.
+func (r *Reader) Mend() { r.mended = true }
+
+// Report writes what had to be repaired in the call.
+func (r *Reader) Report(out *sdk.Out) {
+	if r.mended || r.json.Repaired() != 0 {
+		out.Repair("args_json")
+	}
+	if r.decoded {
+		out.Repair("args_string")
+	}
+}
+
+func (r *Reader) token(tok relaxed.Token) Status {
+	if tok == relaxed.Bad && r.field != argsObject {
+		return Bad
+	}
+	switch r.field {
+	case none:
+		return r.between(tok)
+	case argsObject:
+		return r.inArgs(tok)
+	case name, id, arguments:
+		if tok == relaxed.More {
+			return More // the value stays in the reader's output until it is complete
+		}
+		return r.value(tok)
+	case function:
+		if tok == relaxed.ObjectOpen && r.json.Depth() == 2 {
+			r.depth, r.field = 2, none
+			return More
+		}
+		return r.skip(tok)
+	default:
+		return r.skip(tok)
+	}
+}
+
+// skip reads a token of a value that does not matter.
+func (r *Reader) skip(tok relaxed.Token) Status {
+	r.json.Out = r.json.Out[:0]
+	switch {
+	case r.ended(tok):
+		r.field = none
+	case tok != relaxed.More:
+		r.field = skipped
+	}
+	return More
+}
+
+// ended reports whether tok completes a member's value.
+func (r *Reader) ended(tok relaxed.Token) bool {
+	switch tok {
+	case relaxed.More, relaxed.Key, relaxed.ObjectOpen, relaxed.ArrayOpen:
+		return false
+	default:
+		return r.json.Depth() == r.depth
+	}
+}
+
+// between reads a token that is not part of a member's value.
+func (r *Reader) between(tok relaxed.Token) Status {
+	switch {
+	case tok == relaxed.Key:
+		return r.member(string(r.json.Key()))
+	case tok == relaxed.ObjectClose && r.json.Depth() == 1:
+		r.depth = 1 // the end of "function"
+	case tok == relaxed.ObjectClose:
+		return r.complete()
+	}
+	return More
+}
+
+// member begins the value of the member called key.
+func (r *Reader) member(key string) Status {
+	r.json.Out = r.json.Out[:0]
+	switch {
+	case slices.Contains(r.keys.Name, key):
+		if r.field = name; r.Name != "" {
+			return Bad
+		}
+	case slices.Contains(r.keys.Args, key):
+		if r.field = arguments; r.hasArgs {
+			return Bad
+		}
+		r.hasArgs = true
+	case key == "id":
+		r.field = id
+	case key == "function" && r.depth == 1:
+		r.field = function
+	default:
+		r.field = skipped
+	}
+	return More
+}
+
+// value reads the first token of the value of name, id or arguments.
+func (r *Reader) value(tok relaxed.Token) Status {
+	field := r.field
+	r.field = none
+	text := bytes.TrimLeft(r.json.Out, " \t\r\n")
+	switch {
+	case field == arguments:
+		return r.args(tok, text)
+	case tok != relaxed.String && field == id:
+		return r.skip(tok)
+	case tok != relaxed.String:
+		return Bad
+	}
+	decoded, _ := relaxed.Unquote(text)
+	fits := len(decoded) > 0 && len(decoded) <= MaxName
+	switch {
+	case field == name && !fits:
+		return Bad
+	case field == name:
+		r.Name = string(decoded)
+	case fits:
+		r.ID = string(decoded)
+	}
+	return More
+}
+
+// args reads the first token of the arguments; text is what it is in strict JSON.
+func (r *Reader) args(tok relaxed.Token, text []byte) Status {
+	switch tok {
+	case relaxed.ObjectOpen:
+		r.json.Out = r.json.Out[:0] // white space; the brace comes with what follows it
+		r.field = argsObject
+		return More
+	case relaxed.Null:
+		r.Args = append(r.Args, '{')
+		return More
+	case relaxed.String:
+		return r.argsString(text)
+	default:
+		return Bad
+	}
+}
+
+// argsString decodes arguments that were written as a string, once.
+func (r *Reader) argsString(text []byte) Status {
+	decoded, _ := relaxed.Unquote(text)
+	decoded = bytes.Trim(decoded, " \t\r\n")
+	if len(decoded) == 0 {
+		r.Args = append(r.Args, '{')
+		return More
+	}
+	strict, kind, ok := relaxed.Value(decoded, r.json.MaxDepth())
+	if !ok || kind != relaxed.ObjectOpen {
+		return Bad
+	}
+	r.decoded, r.mended = true, !bytes.Equal(strict, decoded)
+	r.Args = append(r.Args, strict[:len(strict)-1]...)
+	return More
+}
+
+// inArgs passes the object of arguments on as it becomes certain.
+func (r *Reader) inArgs(tok relaxed.Token) Status {
+	r.Args = append(r.Args, r.json.Out...)
+	r.json.Out = r.json.Out[:0]
+	switch {
+	case tok == relaxed.Bad:
+		return Bad
+	case !r.ended(tok):
+		return More
+	}
+	r.Args = r.Args[:len(r.Args)-1]
+	r.field = none
+	if r.depth == 0 {
+		return Done
+	}
+	return More
+}
+
+// complete checks the object at its end.
+func (r *Reader) complete() Status {
+	if r.Name == "" {
+		return Bad
+	}
+	if !r.hasArgs {
+		r.Args = append(r.Args, '{')
+	}
+	return Done
+}

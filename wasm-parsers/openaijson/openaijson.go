@@ -1,0 +1,121 @@
+// Package openaijson reads replies whose whole text is the JSON of OpenAI's API,
+//
+//	{"tool_calls": [{"id": "…", "type": "function", "function": {"name": "…", "arguments": "…"}}]}
+//
+// which models without a format of their own write from memory. The shorter
+// {"name", "arguments"} is taken for an element too, and {"tool_call": {…}} for one
+// call. Calls are written when the whole object was read: until then anything may
+// follow that shows it to be the answer itself.
+package openaijson
+
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/relaxed"
+)
+
+// OpenAI reads the form at the start of the output only.
+func OpenAI() sdk.Spec {
+	return sdk.Spec{
+		Parser: abi.Parser{
+			Name:      "openai",
+			Priority:  100,
+			Formats:   []string{`{"tool_calls": [{"function": {"name", "arguments"}}]}`, `{"tool_call": {"name", "arguments"}}`},
+			Starts:    []string{"{"},
+			Heuristic: true,
+		},
+		CanParse: canParse,
+		New: func(o sdk.Options) (sdk.Parser, error) {
+			return &parser{json: relaxed.NewReader(o.MaxDepth)}, nil
+		},
+	}
+}
+
+// canParse wants the key of the calls to be the first.
+func canParse(head []byte) sdk.Verdict {
+	verdict := sdk.No
+	for _, tokens := range [][]string{{"{", `"tool_calls"`, ":", "["}, {"{", `"tool_call"`, ":", "{"}} {
+		switch begins(head, tokens) {
+		case sdk.Yes:
+			return sdk.Yes
+		case sdk.Maybe:
+			verdict = sdk.Maybe
+		case sdk.No:
+		}
+	}
+	return verdict
+}
+
+// begins tells whether b is the tokens with white space between them.
+func begins(b []byte, tokens []string) sdk.Verdict {
+	for i, token := range tokens {
+		if i > 0 {
+			b = bytes.TrimLeft(b, " \t\r\n")
+		}
+		n := min(len(b), len(token))
+		if string(b[:n]) != token[:n] {
+			return sdk.No
+		}
+		if n < len(token) {
+			return sdk.Maybe
+		}
+		b = b[n:]
+	}
+	return sdk.Yes
+}
+
+// parser reads the object and keeps it, in strict form, until it is complete.
+type parser struct {
+	json *relaxed.Reader
+	pos  int
+}
+
+// Feed implements sdk.Parser.
+func (p *parser) Feed(text []byte, out *sdk.Out) {
+	for len(text) > 0 && !out.Ended() {
+		n, tok := p.json.Feed(text)
+		p.pos += n
+		text = text[n:]
+		switch {
+		case tok == relaxed.Bad:
+			out.Malformed(0, max(p.pos, 1))
+		case tok == relaxed.More || p.json.Depth() > 0:
+		default:
+			p.write(out)
+		}
+	}
+}
+
+// Finish implements sdk.Parser. An object that a token limit has cut is lost, and is
+// not text either.
+func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
+	if reason == sdk.Length && p.pos > 1 {
+		out.Cut()
+		out.End(p.pos)
+		return
+	}
+	out.Malformed(0, p.pos)
+}
+
+// write writes what the complete object says, or gives it back.
+func (p *parser) write(out *sdk.Out) {
+	r := reader{json: relaxed.NewReader(p.json.MaxDepth()), text: p.json.Out}
+	if !r.read() {
+		out.Malformed(0, p.pos)
+		return
+	}
+	out.Content(r.content)
+	for i, c := range r.calls {
+		out.CallStart(c.Name, c.ID)
+		out.Args(c.Args)
+		out.Args([]byte("}"))
+		if i == 0 && p.json.Repaired() != 0 {
+			c.Mend() // somewhere in the object, not always in this call
+		}
+		c.Report(out)
+		out.CallEnd()
+	}
+	out.End(p.pos)
+}

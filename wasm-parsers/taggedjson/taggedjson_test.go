@@ -1,0 +1,159 @@
+package taggedjson_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/sdktest"
+	"github.com/callgate/callgate/wasm-parsers/taggedjson"
+)
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	for _, spec := range []sdk.Spec{taggedjson.Hermes(), taggedjson.ToolCallTags(), taggedjson.Custom()} {
+		t.Run(spec.Name, func(t *testing.T) {
+			t.Parallel()
+			sdktest.Golden(t, spec, "testdata/"+spec.Name)
+		})
+	}
+}
+
+func TestFragments(t *testing.T) {
+	t.Parallel()
+	sdktest.Fragments(t, taggedjson.Hermes(), sdk.Options{MaxDepth: 4}, []string{
+		"<tool_call>", "<tool_call>\n", "</tool_call>", "\n</tool_call>", `{"name": "a", "arguments": {"b": 1}}`, `{"name": "a"}`,
+		`{`, `}`, `[`, `]`, `,`, `, `, ` `, "\n", `"name": `, `'name':`, `"a"`, `"é\u00e9"`, `'it\'s'`, `"arguments": `, `"parameters":`,
+		`{"b": [1, {"c": "d"}]}`, `{}`, `null`, `None`, `12`, `"{\"a\": 1}"`, `""`, `"id": "x"`, `"function": {`, `key`, `:`, `<`, `</`,
+	}, 300)
+	sdktest.Fragments(t, taggedjson.Hermes(), sdk.Options{}, []string{
+		"<tool_call>\n{", `"name": "a",`, `"name": "a"`, `"arguments": {"b": 1}`, `"arguments": "{}"`, `"arguments": {},`, `"id": "x",`,
+		`"x": [{"name": 1}],`, `"function": {`, `}`, `}]`, `,`, `}`, `}</tool_call>`, `},{`, `"arguments": {"b": "`, `"`,
+	}, 300)
+}
+
+func TestCanParse(t *testing.T) {
+	t.Parallel()
+	for head, want := range map[string]sdk.Verdict{
+		"": sdk.Maybe, "<tool": sdk.Maybe, "<tool_call>": sdk.Maybe, "<tool_call>\n ": sdk.Maybe,
+		"<tool_call>\n{": sdk.Yes, "<tool_call>[": sdk.Yes, "<tool_call>\n<function=": sdk.No,
+		"<tool_calls>": sdk.No, "<tool_call> is": sdk.No,
+	} {
+		if got := taggedjson.Hermes().CanParse([]byte(head)); got != want {
+			t.Errorf("CanParse(%q) = %d, want %d", head, got, want)
+		}
+	}
+}
+
+func TestCustomSettings(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		settings []abi.Setting
+		want     string // what the error names
+	}{
+		{nil, `setting start = "": give the marker`},
+		{[]abi.Setting{{Key: "start", Value: " "}}, `setting start = " ": give the marker`},
+		{[]abi.Setting{{Key: "start", Value: "<a>"}, {Key: "stop", Value: "x"}}, `setting stop = "x": remove it`},
+		{[]abi.Setting{{Key: "start", Value: "<a>"}, {Key: "body", Value: "xml"}}, `setting body = "xml": use json or name_json`},
+		{[]abi.Setting{{Key: "start", Value: "<a>"}, {Key: "end", Value: "<a>b"}}, `setting end = "<a>b": choose an end`},
+		{[]abi.Setting{{Key: "start", Value: "<a>"}, {Key: "end", Value: "\n{/a}"}}, `setting end = "{/a}": choose an end`},
+		{[]abi.Setting{{Key: "start", Value: "<a>"}, {Key: "separator", Value: ":"}}, `setting separator = ":": remove it`},
+		{[]abi.Setting{{Key: "start", Value: "<a>"}, {Key: "name_key", Value: ""}}, `setting name_key = "": give the key`},
+		{[]abi.Setting{{Key: "start", Value: "<a>"}, {Key: "arguments_key", Value: "name"}}, `setting arguments_key = "name": choose another`},
+		{
+			[]abi.Setting{{Key: "start", Value: "<a>"}, {Key: "body", Value: "name_json"}, {Key: "separator", Value: "={"}},
+			`setting separator = "={": leave out the brace`,
+		},
+		{
+			[]abi.Setting{{Key: "start", Value: "<a>"}, {Key: "body", Value: "name_json"}, {Key: "name_key", Value: "x"}},
+			`setting name_key = "x": remove it`,
+		},
+	} {
+		_, err := taggedjson.Custom().New(sdk.Options{Settings: tt.settings})
+		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("New with %v: error %v, want %s…", tt.settings, err, tt.want)
+		}
+	}
+}
+
+// TestArgumentsStream checks that arguments come as they are written, and their
+// last brace only when the call is sure.
+func TestArgumentsStream(t *testing.T) {
+	t.Parallel()
+	p, err := taggedjson.Hermes().New(sdk.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out sdk.Out
+	for _, tt := range []struct{ text, want string }{
+		{`<tool_call>{"name": "f", "arguments"`, ""},
+		{`: {"a`, ""},
+		{`": `, "call_start 0 \"f\"\nargs 0 \"{\\\"a\\\":\"\n"},
+		{`"he`, `args 0 " \"he"` + "\n"},
+		{`llo", `, `args 0 "llo\""` + "\n"},
+		{`"b": 12`, `args 0 ", \"b\": "` + "\n"},
+		{`3}`, `args 0 "123"` + "\n"},
+		{"}\n", ""},
+		{"</tool_call", ""},
+		{">", "args 0 \"}\"\ncall_end 0\nend 76\n"},
+	} {
+		p.Feed([]byte(tt.text), &out)
+		events, err := abi.DecodeEvents(nil, out.Take())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sdktest.Format(events); got != tt.want {
+			t.Errorf("after %q: %q, want %q", tt.text, got, tt.want)
+		}
+	}
+}
+
+func FuzzHermes(f *testing.F) {
+	for _, seed := range []string{
+		`<tool_call>{"name": "a", "arguments": {"b": [1, "c\n"]}}</tool_call>`,
+		"<tool_call>\n[{'name': 'a', 'arguments': None}, {name: \"b\", id: 'x', parameters: \"{}\"},]\n</tool_call>",
+		`<tool_call>{"function": {"arguments": {}, "name": "a"}},{"name":"b"}<tool_call>`,
+		`<tool_call>{"arguments": "{\"a\": 1}", "name": "a"}</tool_`,
+	} {
+		f.Add(seed, false)
+		f.Add(seed[:len(seed)-20], true)
+	}
+	f.Fuzz(func(t *testing.T, input string, length bool) {
+		if len(input) > 256 {
+			t.Skip("longer than the cuts are meant for")
+		}
+		reason := sdk.Stop
+		if length {
+			reason = sdk.Length
+		}
+		sdktest.Stable(t, taggedjson.Hermes(), sdk.Options{}, input, reason)
+	})
+}
+
+func BenchmarkFeed(b *testing.B) {
+	for _, size := range []int{1, 16, 256} {
+		b.Run("hermes/"+strconv.Itoa(size)+"KB", func(b *testing.B) {
+			line := `a line of text with \"quotes\" and a newline\n`
+			text := []byte(`<tool_call>{"name": "write_file", "arguments": {"content": "` +
+				strings.Repeat(line, size<<10/len(line)) + `"}}</tool_call>`)
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				p, err := taggedjson.Hermes().New(sdk.Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				var out sdk.Out
+				for rest := text; len(rest) > 0; rest = rest[min(len(rest), 64):] {
+					p.Feed(rest[:min(len(rest), 64)], &out)
+					out.Take()
+				}
+				if !out.Ended() {
+					b.Fatal("the region did not end")
+				}
+			}
+		})
+	}
+}
