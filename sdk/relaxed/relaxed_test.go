@@ -88,6 +88,40 @@ func read(src []byte, size, maxDepth int) result {
 	return res
 }
 
+// readTo is read without a look inside the value. It knows no tokens.
+func readTo(src []byte, size, maxDepth int) result {
+	r := relaxed.NewReader(maxDepth)
+	res := result{bad: -1}
+	at := 0
+	for at < len(src) {
+		piece := src[at:min(at+size, len(src))]
+		var n int
+		var tok relaxed.Token
+		if r.Depth() > 0 {
+			n, tok = r.FeedTo(piece, 0)
+		} else {
+			n, tok = r.Feed(piece)
+		}
+		at += n
+		if tok == relaxed.Bad {
+			res.bad = at
+			break
+		}
+		if tok == relaxed.Done {
+			rest := bytes.TrimLeft(src[at:], " \t\r\n")
+			if len(rest) > 0 {
+				res.bad = len(src) - len(rest)
+			}
+			at = len(src)
+		}
+	}
+	if res.bad < 0 && r.End() == relaxed.Bad {
+		res.bad = at
+	}
+	res.out, res.repairs = string(r.Out), r.Repaired()
+	return res
+}
+
 func mended(r relaxed.Repairs) string {
 	var s []string
 	for i, name := range []string{"trailing_comma", "single_quotes", "python_word", "control_char", "bare_key", "quote_escape"} {
@@ -114,8 +148,13 @@ func TestReader(t *testing.T) {
 				t.Errorf("bad byte of %q at %d, want %d", c.In, got.bad, *c.Bad)
 			}
 			for size := 1; size <= len(c.In); size++ {
-				if cut := read([]byte(c.In), size, 0); cut != got {
+				cut := read([]byte(c.In), size, 0)
+				if cut != got {
 					t.Fatalf("%q in pieces of %d: %+v, want %+v", c.In, size, cut, got)
+				}
+				cut.tokens = ""
+				if blind := readTo([]byte(c.In), size, 0); blind != cut {
+					t.Fatalf("%q in pieces of %d without tokens: %+v, want %+v", c.In, size, blind, cut)
 				}
 			}
 		})
@@ -212,6 +251,13 @@ func FuzzReader(f *testing.F) {
 		for _, size := range []int{1, 2, 3, 7} {
 			if cut := read(src, size, maxDepth); cut != whole {
 				t.Fatalf("%q in pieces of %d: %+v, want %+v", src, size, cut, whole)
+			}
+		}
+		without := whole
+		without.tokens = ""
+		for _, size := range []int{1, 5, len(src) + 1} {
+			if blind := readTo(src, size, maxDepth); blind != without {
+				t.Fatalf("%q in pieces of %d without tokens: %+v, want %+v", src, size, blind, without)
 			}
 		}
 		strict, _, ok := relaxed.Value(src, maxDepth)

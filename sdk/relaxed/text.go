@@ -123,7 +123,12 @@ func hexDigit(c byte) int {
 func Value(src []byte, maxDepth int) (strict []byte, kind Token, ok bool) {
 	r := NewReader(maxDepth)
 	for len(src) > 0 {
-		n, tok := r.Feed(src)
+		n, tok := 0, More
+		if r.Depth() > 0 {
+			n, tok = r.FeedTo(src, 0)
+		} else {
+			n, tok = r.Feed(src)
+		}
 		src = src[n:]
 		if kind == More {
 			kind = tok

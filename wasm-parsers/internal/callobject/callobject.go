@@ -94,6 +94,10 @@ func (r *Reader) ResetArgs(name string) {
 // Feed reads from src until something may have changed, and says how many bytes
 // it read. The caller looks at Name, ID and Args after every call.
 func (r *Reader) Feed(src []byte) (int, Status) {
+	if r.field == argsObject { // whose inside does not matter
+		n, tok := r.json.FeedTo(src, r.depth)
+		return n, r.token(tok)
+	}
 	n, tok := r.json.Feed(src)
 	return n, r.token(tok)
 }
