@@ -1,0 +1,134 @@
+package plugins
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+const (
+	// fuel is how many counts of the meter a guest runs before it asks for more,
+	// 50 to 200 µs. The garbage collector waits as long, and asking costs nothing
+	// against it.
+	fuel = 40_000
+	// stall is the most that the time between two looks at the clock counts. If it
+	// was longer, the machine was busy with something else.
+	stall = 5 * time.Millisecond
+)
+
+// budget is what the calls of a response have used up together.
+type budget struct {
+	time          time.Duration
+	input, output int // bytes
+}
+
+// stopwatch bounds a call into a guest. It is also the context that the call is
+// made with: host functions find it there without a search, and wazero looks for
+// values of its own without going through those of a request.
+type stopwatch struct {
+	parent      context.Context //nolint:containedctx // of the current call only
+	last        time.Duration
+	spent       time.Duration // in this call
+	limit       time.Duration // of a call
+	total       *time.Duration
+	limitTotal  time.Duration
+	clockOffset time.Duration // what the guest has slept
+	guest       *instance
+}
+
+var (
+	_ context.Context = (*stopwatch)(nil)
+
+	began = time.Now()
+)
+
+func now() time.Duration { return time.Since(began) }
+
+// start begins a call. The error is that of a call that must not be made.
+func (w *stopwatch) start(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return canceled(ctx)
+	}
+	w.spent = 0
+	if *w.total >= w.limitTotal {
+		return w.timeUp()
+	}
+	w.parent, w.last = ctx, now()
+	return nil
+}
+
+// stop ends a call.
+func (w *stopwatch) stop() {
+	w.count()
+	w.parent = nil
+}
+
+// count adds the time since the last look at the clock.
+func (w *stopwatch) count() {
+	t := now()
+	d := min(t-w.last, stall)
+	w.last = t
+	w.spent += d
+	*w.total += d
+}
+
+// check panics with a failure if the guest may not go on. Every host function
+// calls it first, so that none of them is a way to work for nothing.
+func (w *stopwatch) check() {
+	w.count()
+	if w.spent > w.limit || *w.total > w.limitTotal {
+		panic(w.timeUp())
+	}
+	if w.parent.Err() != nil {
+		panic(canceled(w.parent))
+	}
+}
+
+func (w *stopwatch) timeUp() *failure {
+	if w.spent > w.limit {
+		return fail(KindTimeLimit, "stopped after %v", w.limit)
+	}
+	return fail(KindTimeLimit, "stopped after %v of the response", w.limitTotal)
+}
+
+func canceled(ctx context.Context) *failure {
+	return &failure{KindCanceled, fmt.Errorf("canceled: %w", context.Cause(ctx))}
+}
+
+// yield is meter.HostYield.
+func yield(ctx context.Context, stack []uint64) {
+	watchOf(ctx).check()
+	stack[0] = fuel
+}
+
+var _ api.GoFunc = yield
+
+// watchOf returns the stopwatch of the current call. While a module is
+// instantiated wazero's own values lie around it.
+func watchOf(ctx context.Context) *stopwatch {
+	if w, ok := ctx.(*stopwatch); ok {
+		return w
+	}
+	return ctx.Value(watchKey{}).(*stopwatch)
+}
+
+type watchKey struct{}
+
+// Deadline implements context.Context.
+func (*stopwatch) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Done implements context.Context. Nobody waits: check looks at the parent.
+func (*stopwatch) Done() <-chan struct{} { return nil }
+
+// Err implements context.Context.
+func (*stopwatch) Err() error { return nil }
+
+// Value implements context.Context.
+func (w *stopwatch) Value(key any) any {
+	if key == (watchKey{}) {
+		return w
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package plugins
+
+import (
+	"log/slog"
+	"runtime"
+	"time"
+)
+
+// Limits bound what a plugin may do. A field that is zero has its default.
+type Limits struct {
+	Input   int           // bytes of text that a response may feed to parsers: 1 MiB
+	Time    time.Duration // time of a call into a guest: 100 ms
+	Total   time.Duration // time of all calls of a response: 1 s
+	Memory  int           // bytes of linear memory of an instance: 32 MiB
+	Output  int           // bytes of events of a response: 8 MiB
+	Handles int           // open handles of an instance: 16
+	Depth   int           // nesting of JSON, which parsers are told: 128
+}
+
+// How instances are kept apart between responses (Config.Isolation).
+const (
+	// IsolationReset starts every response from the state that the module had
+	// after it was loaded.
+	IsolationReset = "reset"
+	// IsolationPooled leaves memory as the last response left it: faster, and a
+	// plugin that remembers can carry text from one response to another.
+	IsolationPooled = "pooled"
+)
+
+// Config is how a Host runs plugins. The zero value is usable.
+type Config struct {
+	// CacheDir keeps compiled code across starts of the process; empty means that
+	// it is not kept. It is made if it does not exist. What it holds is machine
+	// code that is run, so New refuses a directory that others can write to.
+	CacheDir string
+	// Limits bound every plugin alike.
+	Limits Limits
+	// Isolation is IsolationReset, which is the default, or IsolationPooled.
+	Isolation string
+	// Idle is how many unused instances of a module are kept: 2*GOMAXPROCS and at
+	// least 4. Less than 0 keeps none.
+	Idle int
+	// MaxInstances is how many instances of a module may be in use at once: 4096.
+	MaxInstances int
+	// Failures is how many responses in a row a parser must fail to be
+	// quarantined: 5.
+	Failures int
+	// Quarantine is how long a parser stays so before it is tried again: 60 s.
+	Quarantine time.Duration
+	// Log takes loads, quarantines and, at debug level, what guests print. Nil
+	// discards them.
+	Log *slog.Logger
+}
+
+// Source is a module to load.
+type Source struct {
+	// Name is the path of a file, or "builtin". It names the plugin in messages,
+	// and a module of the same name replaces the one that is loaded.
+	Name string
+	// Wasm is the module.
+	Wasm []byte
+}
+
+func (c Config) withDefaults() Config {
+	c.Limits = c.Limits.withDefaults()
+	setDefault(&c.Isolation, IsolationReset)
+	setDefault(&c.Idle, max(4, 2*runtime.GOMAXPROCS(0)))
+	setDefault(&c.MaxInstances, 4096)
+	setDefault(&c.Failures, 5)
+	setDefault(&c.Quarantine, time.Minute)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func (l Limits) withDefaults() Limits {
+	setDefault(&l.Input, 1<<20)
+	setDefault(&l.Time, 100*time.Millisecond)
+	setDefault(&l.Total, time.Second)
+	setDefault(&l.Memory, 32<<20)
+	setDefault(&l.Output, 8<<20)
+	setDefault(&l.Handles, 16)
+	setDefault(&l.Depth, 128)
+	return l
+}
+
+func setDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}

@@ -1,0 +1,312 @@
+package plugins_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/callgate/callgate/plugins"
+	. "github.com/callgate/callgate/plugins/pluginstest"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+func open(t *testing.T, s *plugins.Session, parser string) *plugins.Run {
+	t.Helper()
+	r, err := s.Open(t.Context(), parser, abi.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func wantKind(t *testing.T, err error, want plugins.ErrorKind) {
+	t.Helper()
+	if got := kindOf(err); got != want {
+		t.Errorf("got %q (%v), want %q", got, err, want)
+	}
+}
+
+func TestInputLimit(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{Limits: plugins.Limits{Input: 10}, Failures: 1})
+	load(t, h, "hand.wasm", Guest{}.Wasm())
+	s := h.Session()
+	defer s.Close()
+	a, b := open(t, s, "hand"), open2(t, s, h)
+	if _, err := a.Feed(t.Context(), []byte("12345678")); err != nil {
+		t.Error(err)
+	}
+	_, err := b.Feed(t.Context(), []byte("123")) // all of a response count together
+	wantKind(t, err, plugins.KindInputLimit)
+	if want := `parser "other" (plugin other.wasm): the response is longer than 10 bytes`; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+	b.Close()
+	if got := h.Parsers()[1].State; got != plugins.StateOK {
+		t.Errorf("got state %s: the parser is not to blame", got)
+	}
+}
+
+// open2 opens a parser of another plugin.
+func open2(t *testing.T, s *plugins.Session, h *plugins.Host) *plugins.Run {
+	t.Helper()
+	load(t, h, "other.wasm", Guest{Manifest: Manifest("other")}.Wasm())
+	return open(t, s, "other")
+}
+
+func TestTotalTime(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{Limits: plugins.Limits{Time: time.Hour, Total: 50 * time.Millisecond}})
+	load(t, h, "hand.wasm", Guest{Globals: []int32{0}, Funcs: []Func{Feed( // counts to 2^20
+		Const(1<<20), GlobalSet, 0, Loop, Void, GlobalGet, 0, Const(-1), Add, GlobalSet, 0, GlobalGet, 0, BrIf, 0, End, Const64(0))}}.Wasm())
+	s := h.Session()
+	defer s.Close()
+	r := open(t, s, "hand")
+	var err error
+	calls := 0
+	for ; err == nil && calls < 10_000; calls++ {
+		_, err = r.Feed(t.Context(), []byte("x"))
+	}
+	wantKind(t, err, plugins.KindTimeLimit)
+	if want := `parser "hand" (plugin hand.wasm): stopped after 50ms of the response`; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+	if calls < 2 {
+		t.Error("the first call ended it")
+	}
+	_, err = s.CanParse(t.Context(), "hand", nil)
+	wantKind(t, err, plugins.KindTimeLimit)
+	if _, err := feed(t, h, "hand", "x"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHandles(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{Limits: plugins.Limits{Handles: 2}, Failures: 1})
+	load(t, h, "hand.wasm", Guest{Globals: []int32{0}, Funcs: []Func{
+		// The handle is how many there were.
+		{Name: abi.ExportOpen, Params: "iii", Results: "i", Body: Code(GlobalGet, 0, GlobalGet, 0, Const(1), Add, GlobalSet, 0)},
+	}}.Wasm())
+	s := h.Session()
+	defer s.Close()
+	a := open(t, s, "hand")
+	b := open(t, s, "hand")
+	_, err := s.Open(t.Context(), "hand", abi.Options{})
+	wantKind(t, err, plugins.KindHandles)
+	a.Close()
+	a.Close()
+	c := open(t, s, "hand")
+	for _, r := range []*plugins.Run{b, c} {
+		if _, err := r.Feed(t.Context(), []byte("x")); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err = a.Feed(t.Context(), []byte("x"))
+	wantKind(t, err, plugins.KindInternal)
+}
+
+func TestHandleUsedTwice(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{})
+	load(t, h, "hand.wasm", Guest{}.Wasm()) // opens handle 0 every time
+	s := h.Session()
+	defer s.Close()
+	a := open(t, s, "hand")
+	_, err := s.Open(t.Context(), "hand", abi.Options{})
+	wantKind(t, err, plugins.KindBadResult)
+	_, err = a.Feed(t.Context(), []byte("x")) // its instance is dead
+	wantKind(t, err, plugins.KindBadResult)
+	open(t, s, "hand") // in a new instance
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{})
+	load(t, h, "hand.wasm", Guest{}.Wasm())
+	s := h.Session()
+	defer s.Close()
+	settings := func(n int) abi.Options {
+		return abi.Options{Settings: []abi.Setting{{Key: "k", Value: strings.Repeat("v", n)}}}
+	}
+	_, err := s.Open(t.Context(), "hand", settings(1<<20))
+	wantKind(t, err, plugins.KindRefused)
+	// Longer than the buffer: the hand-made guest always returns the same one,
+	// which ends with its memory.
+	_, err = s.Open(t.Context(), "hand", settings(300<<10))
+	wantKind(t, err, plugins.KindBadPointer)
+
+	load(t, h, "go.wasm", goGuest(t))
+	r, err := s.Open(t.Context(), "go", settings(300<<10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Feed(t.Context(), []byte("text")); err != nil || content(got) != "text" {
+		t.Errorf("got %v, %v, want text", got, err)
+	}
+}
+
+func TestLongFeed(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{})
+	load(t, h, "go.wasm", goGuest(t))
+	want := strings.Repeat("0123456789", 30_000)
+	if got, err := feed(t, h, "go", want); got != want || err != nil {
+		t.Errorf("got %d bytes, %v, want %d", len(got), err, len(want))
+	}
+}
+
+func TestRunAfterEnd(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{})
+	load(t, h, "hand.wasm", events(abi.Event{Kind: abi.End, To: 1}).Wasm())
+	s := h.Session()
+	defer s.Close()
+	r := open(t, s, "hand")
+	for i, want := range []int{1, 0} {
+		got, err := r.Feed(t.Context(), []byte(strings.Repeat("x", abi.MaxFeed+1)))
+		if len(got) != want || err != nil {
+			t.Errorf("feed %d: got %v, %v, want %d events", i, got, err, want)
+		}
+	}
+	if got, err := r.Finish(t.Context(), abi.Stop); len(got) != 0 || err != nil {
+		t.Errorf("finish: got %v, %v", got, err)
+	}
+}
+
+func TestCanceled(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{Limits: plugins.Limits{Time: time.Hour, Total: time.Hour}, Failures: 1})
+	load(t, h, "go.wasm", goGuest(t))
+	s := h.Session()
+	defer s.Close()
+	cause := errors.New("the client went away")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	r := open(t, s, "go")
+	time.AfterFunc(20*time.Millisecond, func() { cancel(cause) })
+	_, err := r.Feed(ctx, []byte("!loop"))
+	wantKind(t, err, plugins.KindCanceled)
+	if !errors.Is(err, cause) {
+		t.Errorf("got %v, want it to wrap %v", err, cause)
+	}
+	r.Close()
+	_, err = s.CanParse(ctx, "go", nil)
+	wantKind(t, err, plugins.KindCanceled)
+	works(t, h) // nobody is quarantined
+}
+
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{MaxInstances: 2})
+	load(t, h, "hand.wasm", Guest{}.Wasm())
+	a, b, c := h.Session(), h.Session(), h.Session()
+	defer c.Close()
+	open(t, a, "hand")
+	open(t, b, "hand")
+	_, err := c.Open(t.Context(), "hand", abi.Options{})
+	wantKind(t, err, plugins.KindBusy)
+	a.Close()
+	a.Close()
+	open(t, c, "hand")
+	b.Close()
+}
+
+func TestUnknownParser(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{})
+	s := h.Session()
+	defer s.Close()
+	_, err := s.Open(t.Context(), "nobody", abi.Options{})
+	wantKind(t, err, plugins.KindUnknownParser)
+	if want := `parser "nobody": no plugin has it`; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+}
+
+func TestCanParse(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{})
+	verdict := func(code ...any) []byte {
+		return Guest{Funcs: []Func{{Name: abi.ExportCanParse, Params: "iii", Results: "i", Body: Code(code...)}}}.Wasm()
+	}
+	tests := []struct {
+		name string
+		wasm []byte
+		want abi.Verdict
+		kind plugins.ErrorKind
+	}{
+		{"no", verdict(Const(0)), abi.No, ""},
+		{"yes", verdict(Const(1)), abi.Yes, ""},
+		{"maybe", verdict(Const(2)), abi.Maybe, ""},
+		{"length of the head", verdict(LocalGet, 2, Const(abi.MaxHead), Eq), abi.Yes, ""},
+		{"first byte of the head", verdict(LocalGet, 1, Load8, 0, 0, Const('x'), Eq), abi.Yes, ""},
+		{"3", verdict(Const(3)), abi.No, plugins.KindBadResult},
+		{"-1", verdict(Const(-1)), abi.No, plugins.KindBadResult},
+		{"trap", verdict(Unreachable), abi.No, plugins.KindTrap},
+	}
+	for _, tt := range tests {
+		load(t, h, "hand.wasm", tt.wasm)
+		s := h.Session()
+		got, err := s.CanParse(t.Context(), "hand", []byte(strings.Repeat("x", 300)))
+		if got != tt.want || kindOf(err) != tt.kind {
+			t.Errorf("%s: got %v, %v, want %v, %q", tt.name, got, err, tt.want, tt.kind)
+		}
+		s.Close()
+	}
+}
+
+// The garbage collector must stop all goroutines for a moment. One that runs a
+// guest can only be stopped in a host function.
+func TestGuestDoesNotHoldUpGC(t *testing.T) {
+	h := newHost(t, plugins.Config{Limits: plugins.Limits{Time: 3 * time.Second, Total: 3 * time.Second}})
+	load(t, h, "go.wasm", goGuest(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		s := h.Session()
+		defer s.Close()
+		_, err := feedIn(ctx, s, "go", "!loop")
+		ended <- err
+	}()
+	time.Sleep(50 * time.Millisecond)
+	took := time.Hour
+	for range 3 { // something else may hold it up once
+		start := time.Now()
+		runtime.GC()
+		took = min(took, time.Since(start))
+	}
+	cancel()
+	wantKind(t, <-ended, plugins.KindCanceled) // so it did run meanwhile
+	if took > 500*time.Millisecond {
+		t.Errorf("runtime.GC took %v", took)
+	}
+	t.Logf("runtime.GC took %v", took)
+}
+
+func TestPrintedTextIsLogged(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	log := slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	h := newHost(t, plugins.Config{Log: log})
+	load(t, h, "go.wasm", goGuest(t))
+	if _, err := feed(t, h, "go", "!say hello"); err != nil {
+		t.Error(err)
+	}
+	if got, want := text.String(), `msg="plugin printed" plugin=go.wasm text=hello more=0`; !strings.Contains(got, want) {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	text.Reset()
+	_, _ = feed(t, h, "go", "!print")
+	if n := len(text.String()); n < 4096 || n > 6000 {
+		t.Errorf("a guest that prints all the time: logged %d bytes", n)
+	}
+	text.Reset()
+	works(t, h)
+	if text.Len() > 0 {
+		t.Errorf("a guest that prints nothing: logged %s", &text)
+	}
+}

@@ -1,0 +1,157 @@
+package plugins
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/callgate/callgate/plugins/meter"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// module is a loaded plugin. It has a runtime of its own, so that closing one
+// plugin closes nothing of another.
+type module struct {
+	name         string // Source.Name
+	sha256       string
+	size         int
+	summary      *summary
+	manifest     abi.Manifest
+	limits       Limits
+	isolation    string
+	maxIdle      int
+	maxInstances int
+	log          *slog.Logger
+	parsers      []*parser
+	byName       map[string]*parser // aliases too
+
+	rewritten *meter.Module
+	runtime   wazero.Runtime
+	compiled  wazero.CompiledModule
+	snap      *snapshot
+	pool      pool
+
+	loadTime, compileTime time.Duration
+}
+
+// ModuleInfo describes a loaded module.
+type ModuleInfo struct {
+	Plugin      string // Source.Name
+	Manifest    abi.Manifest
+	SHA256      string
+	Size        int
+	Exports     []string
+	Imports     []string
+	MinPages    int // of memory, as declared
+	MaxPages    int // 0 if none was declared
+	Pages       int // that an instance begins with
+	Loops       int // instrumented
+	Funcs       int // instrumented
+	Load        time.Duration
+	Compile     time.Duration // of Load
+	InUse       int           // instances
+	Idle        int           // instances
+	CopyOnWrite bool          // instances share the memory that they begin with
+}
+
+// loadModule does all the work of Host.Load that does not need other modules.
+func loadModule(ctx context.Context, src Source, cfg Config, cache *codeCache) (*module, error) {
+	start := time.Now()
+	refuse := func(reason string, err error) (*module, error) {
+		return nil, &LoadError{Plugin: src.Name, Reason: reason, Err: err}
+	}
+	sum, err := inspect(src.Wasm, abi.ManifestSection)
+	if err != nil {
+		return refuse("it is not a valid WebAssembly module", err)
+	}
+	if reason := checkModule(sum); reason != "" {
+		return refuse(reason, nil)
+	}
+	rewritten, err := meter.Rewrite(src.Wasm, fuel)
+	if err != nil {
+		return refuse("its code cannot be metered", err)
+	}
+	if reason := checkMemory(rewritten, cfg.Limits); reason != "" {
+		return refuse(reason, nil)
+	}
+	hash := sha256.Sum256(src.Wasm)
+	m := &module{
+		name: src.Name, sha256: hex.EncodeToString(hash[:]), size: len(src.Wasm), summary: sum,
+		limits: cfg.Limits, isolation: cfg.Isolation, maxIdle: cfg.Idle, maxInstances: cfg.MaxInstances,
+		log: cfg.Log, rewritten: rewritten, pool: pool{emptied: make(chan struct{})},
+	}
+	if err := m.build(ctx, cache); err != nil {
+		m.close(ctx)
+		return refuse("it cannot be started", err)
+	}
+	m.byName = map[string]*parser{}
+	for i := range m.manifest.Parsers {
+		p := newParser(m, i, cfg)
+		m.parsers = append(m.parsers, p)
+		for _, name := range append([]string{p.Name}, p.Aliases...) {
+			m.byName[name] = p
+		}
+	}
+	m.loadTime = time.Since(start)
+	return m, nil
+}
+
+// build compiles the module and makes its template.
+func (m *module) build(ctx context.Context, cache *codeCache) error {
+	// The memory is bounded by its allocator, which knows when it refused some.
+	m.runtime = wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().
+		WithCompilationCache(cache.code).WithDebugInfoEnabled(false))
+	if err := instantiateWASI(ctx, m.runtime); err != nil {
+		return err
+	}
+	_, err := m.runtime.NewHostModuleBuilder(meter.HostModule).NewFunctionBuilder().
+		WithGoFunction(api.GoFunc(yield), nil, []api.ValueType{api.ValueTypeI32}).
+		Export(meter.HostYield).Instantiate(ctx)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if m.compiled, err = cache.compile(ctx, m.runtime, m.rewritten.Wasm); err != nil {
+		return err
+	}
+	m.compileTime = time.Since(start)
+	m.rewritten.Wasm = nil
+	if err := m.makeTemplate(ctx); err != nil {
+		return err
+	}
+	m.rewritten.Segments = nil
+	return nil
+}
+
+// close ends everything of the module. Nothing of it may be in use.
+func (m *module) close(ctx context.Context) {
+	// What fails to close is closed all the same.
+	if m.runtime != nil {
+		_ = m.runtime.Close(ctx)
+	}
+	if m.compiled != nil {
+		_ = m.compiled.Close(ctx)
+	}
+	if m.snap != nil {
+		m.snap.memory.close()
+	}
+}
+
+func (m *module) info() ModuleInfo {
+	i := ModuleInfo{
+		Plugin: m.name, Manifest: m.manifest, SHA256: m.sha256, Size: m.size,
+		Exports: m.summary.order, MinPages: int(m.rewritten.MinPages), MaxPages: int(m.rewritten.MaxPages),
+		Pages: m.snap.memory.size >> 16, Loops: m.rewritten.Loops, Funcs: m.rewritten.Funcs,
+		Load: m.loadTime, Compile: m.compileTime, CopyOnWrite: m.snap.memory.pages != nil,
+	}
+	for _, imp := range m.summary.imports {
+		i.Imports = append(i.Imports, imp.module+"."+imp.name)
+	}
+	i.InUse, i.Idle = m.instances()
+	return i
+}

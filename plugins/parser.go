@@ -1,0 +1,85 @@
+package plugins
+
+import (
+	"errors"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// State says whether a parser is used.
+type State string
+
+// The states of a parser.
+const (
+	StateOK          State = "ok"
+	StateQuarantined State = "quarantined" // it is not, or a single response is trying it
+)
+
+// Info describes a loaded parser.
+type Info struct {
+	abi.Parser
+	Plugin string // Source.Name of its module
+	SHA256 string // of the module
+	Size   int    // bytes of the module
+	State  State
+	Opened uint64 // regions it was opened for
+	Failed uint64 // responses it failed in
+}
+
+// parser is one parser of a module.
+type parser struct {
+	abi.Parser
+	mod     *module
+	num     int // in the module
+	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
+	opened  atomic.Uint64
+	failed  atomic.Uint64
+}
+
+// errNeutral is what the breaker is told of a response that says nothing about the
+// parser.
+var errNeutral = errors.New("neither success nor failure")
+
+func newParser(m *module, num int, cfg Config) *parser {
+	p := &parser{Parser: m.manifest.Parsers[num], mod: m, num: num}
+	p.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		Name:        p.Name,
+		MaxRequests: 1,
+		Timeout:     cfg.Quarantine,
+		ReadyToTrip: func(c gobreaker.Counts) bool { return int(c.ConsecutiveFailures) >= cfg.Failures },
+		IsExcluded:  func(err error) bool { return errors.Is(err, errNeutral) },
+		OnStateChange: func(_ string, _, to gobreaker.State) {
+			log := cfg.Log.With(slog.String("parser", p.Name), slog.String("plugin", m.name))
+			switch to {
+			case gobreaker.StateOpen:
+				log.Warn("parser is quarantined", "for", cfg.Quarantine)
+			case gobreaker.StateHalfOpen:
+				log.Info("quarantined parser is tried")
+			case gobreaker.StateClosed:
+				log.Info("parser is used again")
+			}
+		},
+	})
+	return p
+}
+
+func (p *parser) info() Info {
+	i := Info{
+		Parser: p.Parser, Plugin: p.mod.name, SHA256: p.mod.sha256, Size: p.mod.size,
+		State: StateOK, Opened: p.opened.Load(), Failed: p.failed.Load(),
+	}
+	if p.breaker.State() != gobreaker.StateClosed {
+		i.State = StateQuarantined
+	}
+	return i
+}
+
+// error makes an Error of what went wrong.
+func (p *parser) error(err error) *Error {
+	f := asFailure(err)
+	return &Error{Parser: p.Name, Plugin: p.mod.name, Kind: f.kind, Err: f.err}
+}

@@ -1,0 +1,206 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// Session is one response's use of plugins. It is for one goroutine at a time, and
+// Close must be called at its end.
+//
+// When a guest fails, or is stopped, its instance is dead: all runs that it has
+// return the same error, and what is opened later gets a new instance.
+type Session struct {
+	host   *Host
+	leases []*instance // at most one of a module
+	first  [2]*instance
+	runs   []*Run // that are open
+	used   budget
+	failed []*parser // that have been counted as failed
+}
+
+// CanParse asks a parser about the first bytes of a region; it sees abi.MaxHead of
+// them at most. An error is an *Error.
+func (s *Session) CanParse(ctx context.Context, parser string, head []byte) (abi.Verdict, error) {
+	p, in, err := s.lease(ctx, parser)
+	if err != nil {
+		return abi.No, err
+	}
+	v, err := in.canParse(ctx, p.num, head[:min(len(head), abi.MaxHead)])
+	if err != nil {
+		return abi.No, s.failedCall(p, in, err)
+	}
+	return v, nil
+}
+
+var errQuarantined = fail(KindQuarantined, "quarantined because it kept failing")
+
+// Open gives a region to a parser. The Run must be closed. An error is an *Error.
+func (s *Session) Open(ctx context.Context, parser string, opts abi.Options) (*Run, error) {
+	p, in, err := s.lease(ctx, parser)
+	if err != nil {
+		return nil, err
+	}
+	if n := s.openRuns(in); n >= s.host.cfg.Limits.Handles {
+		return nil, p.error(fail(KindHandles, "%d regions are open already", n))
+	}
+	if limit := s.host.cfg.Limits.Depth; opts.MaxDepth <= 0 || opts.MaxDepth > limit {
+		opts.MaxDepth = limit
+	}
+	in.scratch = abi.AppendOptions(in.scratch[:0], opts)
+	if len(in.scratch) > maxOptions {
+		return nil, p.error(fail(KindRefused, "its options are longer than %d bytes", maxOptions))
+	}
+	done, err := p.breaker.Allow()
+	if err != nil {
+		return nil, p.error(errQuarantined)
+	}
+	handle, err := s.openHandle(ctx, in, p.num)
+	if err != nil {
+		done(s.outcome(p, asFailure(err)))
+		s.dropDead(in)
+		return nil, p.error(err)
+	}
+	p.opened.Add(1)
+	r := &Run{s: s, in: in, p: p, handle: handle, done: done}
+	if last := len(in.events) - 1; last >= 0 {
+		r.events, in.events = in.events[last], in.events[:last]
+	}
+	s.runs = append(s.runs, r)
+	return r, nil
+}
+
+// openRuns counts the runs of an instance.
+func (s *Session) openRuns(in *instance) int {
+	n := 0
+	for _, r := range s.runs {
+		if r.in == in {
+			n++
+		}
+	}
+	return n
+}
+
+// openHandle opens a handle with the options in in.scratch.
+func (s *Session) openHandle(ctx context.Context, in *instance, num int) (int32, error) {
+	handle, err := in.open(ctx, num, in.scratch)
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range s.runs {
+		if r.in == in && r.handle == handle {
+			return 0, in.die(fail(KindBadResult, "open returned handle %d, which is in use", handle))
+		}
+	}
+	return handle, nil
+}
+
+// maxOptions is how long encoded options may be.
+const maxOptions = 1 << 20
+
+// Close ends the runs that are still open and gives the instances back. It may be
+// called twice.
+func (s *Session) Close() {
+	for len(s.runs) > 0 {
+		r := s.runs[len(s.runs)-1]
+		r.left = s.host.cfg.Isolation == IsolationReset // which closes the handle
+		r.Close()
+	}
+	for len(s.leases) > 0 {
+		s.give(len(s.leases) - 1)
+	}
+}
+
+// lease finds a parser and the session's instance of its module.
+func (s *Session) lease(ctx context.Context, name string) (*parser, *instance, error) {
+	for {
+		p, in := s.find(name)
+		switch {
+		case p == nil:
+			return nil, nil, &Error{Parser: name, Kind: KindUnknownParser, Err: errUnknown}
+		case p.breaker.State() == gobreaker.StateOpen:
+			return nil, nil, p.error(errQuarantined)
+		case in != nil:
+			return p, in, nil
+		}
+		in, err := p.mod.acquire(ctx)
+		switch {
+		case errors.Is(err, errRetired): // and so no longer in the table
+			continue
+		case err != nil:
+			return nil, nil, p.error(err)
+		}
+		limits := &s.host.cfg.Limits
+		in.setTime(limitedTime{limits.Time, limits.Total, &s.used.time})
+		s.leases = append(s.leases, in)
+		return p, in, nil
+	}
+}
+
+// find looks for a parser in the modules that the session uses already, and then
+// in what is loaded.
+func (s *Session) find(name string) (*parser, *instance) {
+	for _, in := range s.leases {
+		if p := in.mod.byName[name]; p != nil {
+			return p, in
+		}
+	}
+	return s.host.table.Load().byName[name], nil
+}
+
+var errUnknown = errors.New("no plugin has it")
+
+// failedCall turns the error of a call outside of a run into an *Error and counts
+// it.
+func (s *Session) failedCall(p *parser, in *instance, err error) *Error {
+	if done, refused := p.breaker.Allow(); refused == nil {
+		done(s.outcome(p, asFailure(err)))
+	}
+	s.dropDead(in)
+	return p.error(err)
+}
+
+// outcome is what a parser's breaker is told of a failure. Only the first one in a
+// response counts, and a success after it does not.
+func (s *Session) outcome(p *parser, f *failure) error {
+	if slices.Contains(s.failed, p) {
+		return errNeutral
+	}
+	if f == nil {
+		return nil
+	}
+	if !faults[f.kind] {
+		return errNeutral
+	}
+	s.failed = append(s.failed, p)
+	p.failed.Add(1)
+	return f
+}
+
+// dropDead gives up an instance if it is dead, so that the next Open takes another
+// one.
+func (s *Session) dropDead(in *instance) {
+	if in.dead == nil {
+		return
+	}
+	if i := slices.Index(s.leases, in); i >= 0 {
+		s.host.cfg.Log.Debug("plugin instance is thrown away", "plugin", in.mod.name, "error", in.dead.err)
+		s.give(i)
+	}
+}
+
+// give returns a lease.
+func (s *Session) give(i int) {
+	in := s.leases[i]
+	s.leases = slices.Delete(s.leases, i, i+1)
+	if len(in.printed.text) > 0 {
+		s.host.cfg.Log.Debug("plugin printed", "plugin", in.mod.name,
+			"text", in.printed.String(), "more", in.printed.more)
+	}
+	in.mod.release(context.Background(), in)
+}
