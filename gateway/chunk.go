@@ -130,52 +130,85 @@ func (r *Response) chunk(f Frame) []byte {
 	if r.template == nil && len(r.scratch.parts) > 0 {
 		r.template = bytes.Clone(f.Data)
 	}
-	plain := len(r.queue) == 0
-	alone := plain && len(r.scratch.parts) == 1
+	if passage, ok := r.pass(f.Data); ok {
+		return r.passed(f, passage)
+	}
 	for i := range r.scratch.parts {
-		if !r.readPart(&r.scratch.parts[i], f.Data, alone) {
-			plain = false
-		}
+		r.readPart(&r.scratch.parts[i], f.Data)
 	}
 	switch {
-	case plain || r.target.Mode == Report:
+	case r.target.Mode == Report:
 		r.forget()
 		return f.Raw
 	case r.changing():
 		return r.rewrite(f)
-	case r.holding():
-		r.queue = append(r.queue, queued{bytes.Clone(f.Raw), bytes.Clone(f.Data)})
-		if r.queued += len(f.Raw); r.queued <= maxQueue {
-			return nil
-		}
-		for _, c := range r.choices {
-			c.changed = true
-		}
-		return r.flush()
+	case !r.holding():
+		return append(r.unqueue(), f.Raw...)
 	}
-	return append(r.unqueue(), f.Raw...)
+	if r.enqueue(f); len(r.held) <= maxQueue {
+		return r.out
+	}
+	for _, c := range r.choices {
+		c.changed = true
+	}
+	return r.flush()
 }
 
-// readPart gives the text of a part to its chain. It reports whether the part can
-// go out as it is, as far as it alone decides. alone says that no other part or
-// frame waits to go out with it.
-func (r *Response) readPart(p *part, data []byte, alone bool) (plain bool) {
+// pass takes the short way for a chunk of one choice with nothing to parse in it.
+func (r *Response) pass(data []byte) (passage chain.Passage, ok bool) {
+	if len(r.scratch.parts) != 1 {
+		return chain.Unsure, false
+	}
+	p := &r.scratch.parts[0]
+	c := r.choice(p.index)
+	if len(r.choices) > 1 || len(c.events) > 0 || c.done || !p.native.Empty() || p.reason(data) != "" {
+		return chain.Unsure, false
+	}
+	text, ok := r.textOf(p, data)
+	if !ok {
+		return chain.Unsure, false
+	}
+	passage = c.chain.Plain(text)
+	if passage == chain.Unsure {
+		return passage, false
+	}
+	c.in = c.in[:0]
+	if passage == chain.White {
+		c.in = append(c.in, text...)
+	}
+	return passage, true
+}
+
+// passed gives a chunk out that took the short way, behind those that waited; or
+// lets it wait.
+func (r *Response) passed(f Frame, passage chain.Passage) []byte {
+	if r.target.Mode == Report || passage == chain.Clean && len(r.queue) == 0 {
+		return f.Raw
+	}
+	for _, q := range r.queue {
+		r.out = append(r.out, q.raw(r.held)...)
+	}
+	r.queue, r.held = r.queue[:0], r.held[:0]
+	if passage == chain.White {
+		r.enqueue(f)
+		return r.out
+	}
+	return append(r.out, f.Raw...)
+}
+
+// readPart gives the text of a part to its chain.
+func (r *Response) readPart(p *part, data []byte) {
 	c := r.choice(p.index)
 	c.countNative(data, p.native)
 	text, ok := r.textOf(p, data)
 	if !ok || c.done {
-		return true
-	}
-	reason := p.reason(data)
-	if alone && reason == "" && c.chain.Plain(text) {
-		return true
+		return
 	}
 	c.in = append(c.in, text...)
 	c.events = append(c.events, c.chain.Feed(r.ctx, text)...)
-	if reason != "" {
+	if reason := p.reason(data); reason != "" {
 		c.finish(r, reason)
 	}
-	return len(c.in) == 0 && len(c.events) == 0 && reason == ""
 }
 
 // finish ends the choice's chain.
@@ -249,12 +282,33 @@ func (r *Response) forget() {
 	}
 }
 
+// queued is a frame that waits, by its places in Response.held.
+type queued struct{ from, to, dataFrom, dataTo int }
+
+func (q queued) raw(held []byte) []byte  { return held[q.from:q.to] }
+func (q queued) data(held []byte) []byte { return held[q.dataFrom:q.dataTo] }
+
+// enqueue lets a frame wait.
+func (r *Response) enqueue(f Frame) {
+	q := queued{from: len(r.held)}
+	r.held = append(r.held, f.Raw...)
+	q.to = len(r.held)
+	if at := bytes.Index(f.Raw, f.Data); at >= 0 {
+		q.dataFrom = q.from + at
+	} else { // it came on several lines
+		q.dataFrom = q.to
+		r.held = append(r.held, f.Data...)
+	}
+	q.dataTo = q.dataFrom + len(f.Data)
+	r.queue = append(r.queue, q)
+}
+
 // unqueue returns the frames that waited, as they came.
 func (r *Response) unqueue() []byte {
 	for _, q := range r.queue {
-		r.out = append(r.out, q.raw...)
+		r.out = append(r.out, q.raw(r.held)...)
 	}
-	r.queue, r.queued = r.queue[:0], 0
+	r.queue, r.held = r.queue[:0], r.held[:0]
 	r.forget()
 	return r.out
 }

@@ -41,7 +41,7 @@ type Response struct {
 	// Streamed says whether the pieces are server-sent events, or one JSON body.
 	Streamed bool
 	// Summary grows while the response is read. It is complete when Next has
-	// returned an error.
+	// returned an error, or a whole body.
 	Summary Summary
 
 	gateway  *Gateway
@@ -53,7 +53,7 @@ type Response struct {
 	session  ParserSession
 	choices  []*choice
 	queue    []queued // frames that wait until it is known whether they go on as they are
-	queued   int      // bytes in queue
+	held     []byte   // their bytes
 	out      []byte
 	template []byte // the last chunk, to write further ones by
 	scratch  chunk
@@ -61,9 +61,6 @@ type Response struct {
 	finished bool   // the stream's end was dealt with
 	ended    error
 }
-
-// queued is a frame that was read and not yet given out.
-type queued struct{ raw, data []byte }
 
 // plan gets the parsers ready, if the target's text is read at all.
 func (r *Response) plan(model string) error {
@@ -135,11 +132,7 @@ func (r *Response) drain(err error) []byte {
 	if err == io.EOF {
 		return r.finish()
 	}
-	for _, q := range r.queue {
-		r.out = append(r.out, q.raw...)
-	}
-	r.queue = nil
-	return r.out
+	return r.unqueue()
 }
 
 // Close ends the upstream request and gives the parsers back. It may be called

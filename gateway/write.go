@@ -18,9 +18,9 @@ import (
 // writeQueue writes the frames that waited, with what their text turned out to be.
 func (r *Response) writeQueue() {
 	for _, q := range r.queue {
-		r.writeFrame(q.raw, q.data)
+		r.writeFrame(q.raw(r.held), q.data(r.held))
 	}
-	r.queue, r.queued = r.queue[:0], 0
+	r.queue, r.held = r.queue[:0], r.held[:0]
 }
 
 // writeFrame writes one frame of a stream anew: the choices' events in place of
@@ -367,6 +367,7 @@ func (r *Response) whole(f Frame) []byte {
 			edits = append(edits, r.message(c, p, f.Data)...)
 		}
 	}
+	r.summarise()
 	if len(edits) == 0 {
 		return f.Raw
 	}

@@ -79,6 +79,7 @@ type Chain struct {
 
 	buf     []byte // text that is not decided yet
 	spare   []byte // the memory that an empty buf begins in again
+	waiting []byte // text from Plain whose white space at the end may touch markup
 	scanned int    // how much of buf the scanner has read
 	scan    scanner
 	region  *region // what begins at buf[0], or nil
@@ -110,31 +111,53 @@ func (p *Plan) New(runner Runner, opts Options) *Chain {
 // Report returns what the chain did so far.
 func (c *Chain) Report() *Report { return &c.report }
 
-// Plain reports whether text can go to the client as it is, and if so takes it for
-// read. It is the short way for text that holds nothing to parse; where it says no
-// the text must be fed.
-func (c *Chain) Plain(text []byte) bool {
+// Passage is what Plain says of a piece of text.
+type Passage int
+
+// The passages.
+const (
+	Unsure Passage = iota // the text must be fed
+	Clean                 // the text goes out as it is, and so does what waited
+	White                 // what waited goes out as it is; the text waits, for it ends in white space
+)
+
+// Plain is the short way for text that holds nothing to parse: the chain takes it
+// for read, and gives no events for it. Where it says Unsure it has taken nothing.
+// White space at the end of a text may yet touch markup, so such a text waits for
+// the next one.
+func (c *Chain) Plain(text []byte) Passage {
 	if len(text) == 0 {
-		return !c.Holding()
+		if c.Holding() {
+			return Unsure
+		}
+		return Clean
 	}
-	if c.Holding() || c.start || c.open || c.thought != nil || c.text.trims() || isSpace(text[len(text)-1]) {
-		return false
+	if len(c.buf) > 0 || c.text.holding() || c.thought != nil || c.start || c.open || c.text.trims() {
+		return Unsure
 	}
-	if !utf8.RuneStart(text[0]) || incomplete(text) > 0 {
-		return false
+	if len(c.waiting) > 0 && isSpace(text[0]) || blank(text) || !utf8.RuneStart(text[0]) || incomplete(text) > 0 {
+		return Unsure
 	}
 	if _, found := c.scan.scan(text, 0, false); found || c.scan.state != 0 || c.scan.found.end > 0 {
 		c.scan.state, c.scan.found = 0, match{}
-		return false
+		return Unsure
+	}
+	if len(c.waiting) > 0 {
+		c.text.passed(c.waiting)
+		c.waiting = c.waiting[:0]
+	}
+	if isSpace(text[len(text)-1]) {
+		c.waiting = append(c.waiting, text...)
+		return White
 	}
 	c.text.passed(text)
-	return true
+	return Clean
 }
 
 // Holding reports whether the chain holds text of which it has not said yet what
 // it is.
 func (c *Chain) Holding() bool {
-	return len(c.buf) > 0 || c.text.holding() || c.thought != nil
+	return len(c.buf) > 0 || len(c.waiting) > 0 || c.text.holding() || c.thought != nil
 }
 
 // Parsing reports whether a parser reads the text at present.
@@ -143,19 +166,28 @@ func (c *Chain) Parsing() bool { return c.region != nil && c.region.run != nil }
 // Feed reads the next piece of text. The events are valid until the next call.
 func (c *Chain) Feed(ctx context.Context, text []byte) []abi.Event {
 	c.text.reset()
-	if len(c.buf) == 0 {
-		c.spare = append(c.buf, text...)
-		c.buf = c.spare
-	} else {
-		c.buf = append(c.buf, text...)
-	}
+	c.take(c.waiting)
+	c.waiting = c.waiting[:0]
+	c.take(text)
 	c.advance(ctx, false, abi.Stop)
 	return c.text.events
+}
+
+// take appends text to buf.
+func (c *Chain) take(text []byte) {
+	if len(c.buf) > 0 {
+		c.buf = append(c.buf, text...)
+		return
+	}
+	c.spare = append(c.buf, text...)
+	c.buf = c.spare
 }
 
 // Finish tells the chain that the output has ended, and why.
 func (c *Chain) Finish(ctx context.Context, reason abi.Reason) []abi.Event {
 	c.text.reset()
+	c.take(c.waiting)
+	c.waiting = c.waiting[:0]
 	c.advance(ctx, true, reason)
 	c.settleThought(true)
 	c.text.finish()

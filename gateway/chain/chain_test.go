@@ -94,13 +94,39 @@ type result struct {
 	warnings           []string
 }
 
+// read feeds all pieces.
 func read(p *chain.Plan, opts chain.Options, pieces []string, finish string) result {
+	return readBy(p, opts, pieces, finish, func(*chain.Chain, *chain.Message, string) bool { return false })
+}
+
+// readPlain takes the short way where it can, as the gateway does.
+func readPlain(p *chain.Plan, opts chain.Options, pieces []string, finish string) result {
+	waiting := ""
+	return readBy(p, opts, pieces, finish, func(c *chain.Chain, m *chain.Message, piece string) bool {
+		passage := c.Plain([]byte(piece))
+		if passage == chain.Unsure {
+			waiting = "" // Feed gives it out
+			return false
+		}
+		m.Content.WriteString(waiting)
+		if waiting = ""; passage == chain.White {
+			waiting = piece
+		} else {
+			m.Content.WriteString(piece)
+		}
+		return true
+	})
+}
+
+func readBy(p *chain.Plan, opts chain.Options, pieces []string, finish string, plain func(*chain.Chain, *chain.Message, string) bool) result {
 	c := p.New(runner, opts)
 	defer c.Close()
 	ctx := context.Background()
 	var m chain.Message
 	for _, piece := range pieces {
-		m.Add(c.Feed(ctx, []byte(piece)))
+		if !plain(c, &m, piece) {
+			m.Add(c.Feed(ctx, []byte(piece)))
+		}
 	}
 	reason := abi.Stop
 	if finish == "length" {
@@ -150,6 +176,9 @@ func TestTexts(t *testing.T) {
 				for _, way := range cuts(c.Text) {
 					opts := chain.Options{Tools: func() []abi.Tool { return offered }, Reasoning: map[string]chain.Reasoning{"": chain.Auto, "open": chain.Open}[c.Start]}
 					got := read(p, opts, way, c.FinishReason)
+					if short := readPlain(p, opts, way, c.FinishReason); !reflect.DeepEqual(short, got) {
+						t.Fatalf("cut %q\nthe short way gives %+v\nwant %+v", way, short, got)
+					}
 					if !c.matches(t, got) {
 						t.Fatalf("parser %s, cut %q\n got %+v\nwant content %q, reasoning %q, calls %s", name, way, got, c.Content, c.Reasoning, c.Calls)
 					}
@@ -251,6 +280,9 @@ func TestFragments(t *testing.T) {
 		for _, way := range [][]string{pieces(s, 1), pieces(s, 6), cuts(s)[4+rng.IntN(len(s))]} {
 			if got := read(p, opts, way, finish); !reflect.DeepEqual(got, want) {
 				t.Fatalf("%q\ncut %q\n got %+v\nwant %+v", s, way, got, want)
+			}
+			if got := readPlain(p, opts, way, finish); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%q\ncut %q\nthe short way gives %+v\nwant %+v", s, way, got, want)
 			}
 		}
 		for _, c := range want.calls {

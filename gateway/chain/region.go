@@ -102,7 +102,7 @@ func (c *Chain) feed(ctx context.Context, final bool, reason abi.Reason) bool {
 		}
 		events, err := r.run.Feed(ctx, text[r.fed:r.fed+n])
 		r.fed += n
-		if ended, done := c.take(events, err); ended {
+		if ended, done := c.act(events, err); ended {
 			return done
 		}
 	}
@@ -110,15 +110,15 @@ func (c *Chain) feed(ctx context.Context, final bool, reason abi.Reason) bool {
 		return false
 	}
 	events, err := r.run.Finish(ctx, reason)
-	if ended, done := c.take(events, err); ended {
+	if ended, done := c.act(events, err); ended {
 		return done
 	}
 	return c.end(len(c.buf))
 }
 
-// take acts on a run's events. ended says that the run is over, done that the
+// act acts on a run's events. ended says that the run is over, done that the
 // region is too.
-func (c *Chain) take(events []abi.Event, err error) (ended, done bool) {
+func (c *Chain) act(events []abi.Event, err error) (ended, done bool) {
 	r := c.region
 	for _, e := range events {
 		switch e.Kind {

@@ -65,7 +65,7 @@ func (w *writer) write(kind abi.Kind, text []byte) {
 	w.white[i] = append(w.white[i], text[end:]...)
 }
 
-// passed notes content that was given out past write. It ends in no white space.
+// passed notes content that was given out past write, all of it.
 func (w *writer) passed(text []byte) {
 	w.line(text)
 	w.wrote[0] = true

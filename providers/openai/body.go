@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -85,8 +84,7 @@ func (c *call) readJSON(resp *http.Response, body io.Reader, limit int64) ([]byt
 		e.Err = c.p.safe(err)
 		return nil, e
 	}
-	trimmed := bytes.TrimLeft(data, " \t\r\n")
-	if len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(data) {
+	if gateway.IsObject(data) {
 		return data, nil
 	}
 	if t := mediaType(resp.Header); !strings.HasSuffix(t, "json") {

@@ -113,6 +113,9 @@ func space(b []byte, i int) int {
 	return i
 }
 
+// Blank reports whether b is white space, if anything.
+func Blank(b []byte) bool { return space(b, 0) == len(b) }
+
 // stringEnd returns the place behind the closing quote of the string at i, or -1.
 // It jumps from quote to quote: most of a chat is long strings.
 func stringEnd(b []byte, i int) int {
