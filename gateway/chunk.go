@@ -161,7 +161,7 @@ func (r *Response) pass(data []byte) (passage chain.Passage, ok bool) {
 	}
 	p := &r.scratch.parts[0]
 	c := r.choice(p.index)
-	if len(r.choices) > 1 || len(c.events) > 0 || c.done || !p.native.Empty() || p.reason(data) != "" {
+	if len(r.choices) > 1 || c.done || c.changed && c.chain.Holding() || !p.native.Empty() || p.reason(data) != "" {
 		return chain.Unsure, false
 	}
 	text, ok := r.textOf(p, data)
@@ -172,7 +172,7 @@ func (r *Response) pass(data []byte) (passage chain.Passage, ok bool) {
 	if passage == chain.Unsure {
 		return passage, false
 	}
-	c.in = c.in[:0]
+	c.in, c.events = c.in[:0], c.events[:0]
 	if passage == chain.White {
 		c.in = append(c.in, text...)
 	}

@@ -132,16 +132,17 @@ func (c *Chain) Plain(text []byte) Passage {
 		}
 		return Clean
 	}
-	if len(c.buf) > 0 || c.text.holding() || c.thought != nil || c.start || c.open || c.text.trims() {
+	if len(c.buf) > 0 || c.thought != nil || c.start || c.open || c.text.trims() || c.text.holding() && c.Marked() {
 		return Unsure
 	}
-	if len(c.waiting) > 0 && isSpace(text[0]) || blank(text) || !utf8.RuneStart(text[0]) || incomplete(text) > 0 {
+	if c.Holding() && isSpace(text[0]) || blank(text) || !utf8.RuneStart(text[0]) || incomplete(text) > 0 {
 		return Unsure
 	}
 	if _, found := c.scan.scan(text, 0, false); found || c.scan.state != 0 || c.scan.found.end > 0 {
 		c.scan.state, c.scan.found = 0, match{}
 		return Unsure
 	}
+	c.text.settle()
 	if len(c.waiting) > 0 {
 		c.text.passed(c.waiting)
 		c.waiting = c.waiting[:0]
@@ -159,6 +160,9 @@ func (c *Chain) Plain(text []byte) Passage {
 func (c *Chain) Holding() bool {
 	return len(c.buf) > 0 || len(c.waiting) > 0 || c.text.holding() || c.thought != nil
 }
+
+// Marked reports whether there was markup: until then all text was content.
+func (c *Chain) Marked() bool { return c.text.marked }
 
 // Parsing reports whether a parser reads the text at present.
 func (c *Chain) Parsing() bool { return c.region != nil && c.region.run != nil }

@@ -101,18 +101,24 @@ func read(p *chain.Plan, opts chain.Options, pieces []string, finish string) res
 
 // readPlain takes the short way where it can, as the gateway does.
 func readPlain(p *chain.Plan, opts chain.Options, pieces []string, finish string) result {
-	waiting := ""
+	all, waiting := "", ""
 	return readBy(p, opts, pieces, finish, func(c *chain.Chain, m *chain.Message, piece string) bool {
+		before := all
+		all += piece
 		passage := c.Plain([]byte(piece))
 		if passage == chain.Unsure {
 			waiting = "" // Feed gives it out
 			return false
 		}
-		m.Content.WriteString(waiting)
-		if waiting = ""; passage == chain.White {
-			waiting = piece
+		if !c.Marked() { // nothing but content so far: the client has it as it came
+			m.Content.Reset()
+			m.Content.WriteString(before)
 		} else {
+			m.Content.WriteString(waiting)
+		}
+		if waiting = piece; passage == chain.Clean {
 			m.Content.WriteString(piece)
+			waiting = ""
 		}
 		return true
 	})

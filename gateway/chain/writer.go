@@ -15,6 +15,7 @@ type writer struct {
 	wrote  [2]bool   // something was written before it
 	kind   abi.Kind  // of the last text
 	trim   bool      // markup was the last thing: white space behind it goes
+	marked bool      // there was markup
 
 	lineBlank bool // only white space since the last newline
 	last      byte // the last byte of text
@@ -90,7 +91,7 @@ func (w *writer) line(text []byte) {
 
 // edge notes that markup stood here; text of kind next follows.
 func (w *writer) edge(next abi.Kind) {
-	w.trim, w.kind = true, next
+	w.trim, w.marked, w.kind = true, true, next
 	w.white[1] = w.white[1][:0]
 	if !w.wrote[0] {
 		w.white[0] = w.white[0][:0]
@@ -103,6 +104,9 @@ func (w *writer) trims() bool { return w.trim }
 // holding reports whether there is white space of which it is not known yet
 // whether it stays.
 func (w *writer) holding() bool { return len(w.white[0]) > 0 || len(w.white[1]) > 0 }
+
+// settle lets white space of content go that a reader has as it was written.
+func (w *writer) settle() { w.white[0] = w.white[0][:0] }
 
 // finish gives out white space at the end, unless it touches markup.
 func (w *writer) finish() {
