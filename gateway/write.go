@@ -142,7 +142,7 @@ func (r *Response) delta(c *choice, data []byte, original span.Span) []byte {
 	}
 	o := object{text: content.String(), reasoning: reasoning.String(), reasoningField: r.gateway.reasoningField}
 	o.calls = c.wireCalls()
-	return o.write(data, original, false)
+	return o.write(data, original)
 }
 
 // wireCalls joins the events of each call to an entry of a delta's tool_calls.
@@ -188,70 +188,6 @@ func (c *choice) id(model string) string {
 	}
 	c.ids[model] = true
 	return model
-}
-
-// object is a delta or a message with new text and calls.
-type object struct {
-	text, reasoning, reasoningField string
-	calls                           [][]byte // entries of tool_calls
-}
-
-// write returns the object: the members of the original with the new text in place
-// of the old, and what is new behind them. In a whole message an empty text is null
-// beside calls, as OpenAI writes it.
-func (o *object) write(data []byte, original span.Span, whole bool) []byte {
-	b := []byte{'{'}
-	name := func(key string) {
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(quote(b, key), ':')
-	}
-	text, reasoning, calls := o.text != "" || whole, o.reasoning != "", len(o.calls) > 0
-	putText := func() {
-		text = false
-		name("content")
-		if o.text == "" && whole && len(o.calls) > 0 {
-			b = append(b, "null"...)
-			return
-		}
-		b = quote(b, o.text)
-	}
-	if !original.Empty() {
-		span.Members(data, original.Start, func(k []byte, v span.Span) bool {
-			old := v.Of(data)
-			switch key := string(k); {
-			case key == "content" && !whole && len(old) > 2 && old[0] == '"' && !text:
-				return true // its text is gone, or goes out later
-			case key == "content" && text:
-				putText()
-			case key == o.reasoningField && reasoning:
-				reasoning = false
-				name(key)
-				b = quote(b, unquote(old)+o.reasoning)
-			case key == "tool_calls" && calls && old[0] == '[':
-				calls = false
-				name(key)
-				b = appendElements(b, old, o.calls)
-			default:
-				name(key)
-				b = append(b, old...)
-			}
-			return true
-		})
-	}
-	if text {
-		putText()
-	}
-	if reasoning {
-		name(o.reasoningField)
-		b = quote(b, o.reasoning)
-	}
-	if calls {
-		name("tool_calls")
-		b = appendElements(b, []byte("[]"), o.calls)
-	}
-	return append(b, '}')
 }
 
 // appendElements appends the array old with more elements behind its own.
@@ -378,14 +314,14 @@ func (r *Response) whole(f Frame) []byte {
 func (r *Response) message(c *choice, p *part, data []byte) []edit {
 	var m chain.Message
 	m.Add(c.events)
-	o := object{text: m.Content.String(), reasoning: m.Reasoning.String(), reasoningField: r.gateway.reasoningField}
+	o := object{text: m.Content.String(), reasoning: m.Reasoning.String(), reasoningField: r.gateway.reasoningField, whole: true}
 	for _, call := range m.Calls() {
 		entry := quote([]byte(`{"id":`), c.id(call.ID))
 		entry = quote(append(entry, `,"type":"function","function":{"name":`...), call.Name)
 		entry = quote(append(entry, `,"arguments":`...), call.Arguments)
 		o.calls = append(o.calls, append(entry, "}}"...))
 	}
-	edits := []edit{{p.body, o.write(data, p.body, true)}}
+	edits := []edit{{p.body, o.write(data, p.body)}}
 	if c.renamed {
 		edits = append(edits, edit{p.finish, []byte(`"` + openai.FinishReasonToolCalls + `"`)})
 	}

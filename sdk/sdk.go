@@ -18,14 +18,22 @@ import "github.com/callgate/callgate/sdk/abi"
 // What both sides of the border share, under the names that authors use. Package
 // abi describes each.
 type (
-	Event   = abi.Event   // one thing that a parser found
-	Kind    = abi.Kind    // what an Event is
-	Verdict = abi.Verdict // what CanParse says
-	Reason  = abi.Reason  // why the output ended
-	Options = abi.Options // what a parser is opened with
-	Tool    = abi.Tool    // an offered tool
-	Param   = abi.Param   // a parameter of a tool
-	Types   = abi.Types   // the JSON types of a parameter
+	// Event is one thing that a parser found.
+	Event = abi.Event
+	// Kind says what an Event is.
+	Kind = abi.Kind
+	// Verdict is what CanParse says.
+	Verdict = abi.Verdict
+	// Reason is why the output ended.
+	Reason = abi.Reason
+	// Options are what a parser is opened with.
+	Options = abi.Options
+	// Tool is an offered tool.
+	Tool = abi.Tool
+	// Param is a parameter of a tool.
+	Param = abi.Param
+	// Types are the JSON types of a parameter.
+	Types = abi.Types
 )
 
 // The verdicts of CanParse and the reasons of Finish.

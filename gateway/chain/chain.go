@@ -132,14 +132,7 @@ func (c *Chain) Plain(text []byte) Passage {
 		}
 		return Clean
 	}
-	if len(c.buf) > 0 || c.thought != nil || c.start || c.open || c.text.trims() || c.text.holding() && c.Marked() {
-		return Unsure
-	}
-	if c.Holding() && isSpace(text[0]) || blank(text) || !utf8.RuneStart(text[0]) || incomplete(text) > 0 {
-		return Unsure
-	}
-	if _, found := c.scan.scan(text, 0, false); found || c.scan.state != 0 || c.scan.found.end > 0 {
-		c.scan.state, c.scan.found = 0, match{}
+	if !c.idle() || c.Holding() && isSpace(text[0]) || !c.harmless(text) {
 		return Unsure
 	}
 	c.text.settle()
@@ -153,6 +146,23 @@ func (c *Chain) Plain(text []byte) Passage {
 	}
 	c.text.passed(text)
 	return Clean
+}
+
+// idle reports whether nothing but white space waits to be decided.
+func (c *Chain) idle() bool {
+	return len(c.buf) == 0 && c.thought == nil && !c.start && !c.open && !c.text.trims() && (!c.text.holding() || !c.Marked())
+}
+
+// harmless reports whether text holds no literal, nor a part of one at its end.
+func (c *Chain) harmless(text []byte) bool {
+	if blank(text) || !utf8.RuneStart(text[0]) || incomplete(text) > 0 {
+		return false
+	}
+	if _, found := c.scan.scan(text, 0, false); found || c.scan.state != 0 || c.scan.found.end > 0 {
+		c.scan.state, c.scan.found = 0, match{}
+		return false
+	}
+	return true
 }
 
 // Holding reports whether the chain holds text of which it has not said yet what
@@ -179,12 +189,10 @@ func (c *Chain) Feed(ctx context.Context, text []byte) []abi.Event {
 
 // take appends text to buf.
 func (c *Chain) take(text []byte) {
-	if len(c.buf) > 0 {
-		c.buf = append(c.buf, text...)
-		return
+	empty := len(c.buf) == 0
+	if c.buf = append(c.buf, text...); empty {
+		c.spare = c.buf
 	}
-	c.spare = append(c.buf, text...)
-	c.buf = c.spare
 }
 
 // Finish tells the chain that the output has ended, and why.

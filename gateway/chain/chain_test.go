@@ -54,15 +54,15 @@ func texts(t *testing.T) []text {
 	return cases
 }
 
-func tools(t testing.TB) []abi.Tool {
-	t.Helper()
+func tools(tb testing.TB) []abi.Tool {
+	tb.Helper()
 	raw, err := os.ReadFile("testdata/tools.json")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	tools, err := gateway.ReadTools(raw)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return tools
 }

@@ -115,7 +115,7 @@ func (s *Server) recover(next echo.HandlerFunc) echo.HandlerFunc {
 			if p == nil {
 				return
 			}
-			if p == http.ErrAbortHandler { //nolint:errorlint // net/http panics with this very value
+			if p == http.ErrAbortHandler { // net/http panics with this very value
 				panic(p)
 			}
 			s.cfg.Log.Error("panic", "id", requestID(c), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))

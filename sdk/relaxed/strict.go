@@ -45,7 +45,7 @@ func (r *Reader) strict(src []byte, depth int) int {
 	}
 	n := 0
 	for n < len(src) && len(r.stack) > depth {
-		next := 0
+		var next int
 		if r.state == wantComma {
 			next = r.strictNext(src, n)
 		} else {
@@ -146,7 +146,7 @@ func (r *Reader) strictOpen(src []byte, i int) int {
 		r.state = wantFirst
 		return i + 1
 	}
-	next := -1
+	var next int
 	if i = skipSpace(src, i+1); i < len(src) && src[i] == '}' {
 		next = r.strictClose(src, i)
 	} else {

@@ -123,7 +123,8 @@ func hexDigit(c byte) int {
 func Value(src []byte, maxDepth int) (strict []byte, kind Token, ok bool) {
 	r := NewReader(maxDepth)
 	for len(src) > 0 {
-		n, tok := 0, More
+		var n int
+		var tok Token
 		if r.Depth() > 0 {
 			n, tok = r.FeedTo(src, 0)
 		} else {

@@ -9,7 +9,7 @@ import (
 	"github.com/callgate/callgate/wasm-parsers/all"
 )
 
-func init() { //nolint:gochecknoinits // the host of a WASI reactor runs init and never main
+func init() { // the host of a WASI reactor runs init and never main
 	sdk.Module("builtin", "0.1.0")
 	sdk.Register(all.Specs()...)
 }

@@ -128,7 +128,7 @@ func (r *Reader) fill() error {
 		r.end += n
 		r.err, r.eof = err, err == io.EOF
 		if n > 0 || r.err != nil {
-			return nil
+			return nil //nolint:nilerr // r.err is reported when all that was read is given out
 		}
 	}
 	return io.ErrNoProgress
