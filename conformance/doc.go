@@ -1,0 +1,15 @@
+// Package conformance tests a gateway that speaks OpenAI's chat completions, from
+// outside: it sends requests over HTTP, plays the upstream that the gateway asks,
+// and checks what comes back, whole and streamed.
+//
+// A case is a text file under testdata: a request, what the model writes, and the
+// answer that the client must get. README.md says how to read and add one. The
+// package knows nothing of the gateway but its address, so it runs against any:
+//
+//	up := conformance.NewUpstream()
+//	url, err := up.Listen("127.0.0.1:0")
+//	// … start the gateway with url as its upstream …
+//	conformance.Run(t, conformance.Target{BaseURL: "http://127.0.0.1:8080/v1"}, up)
+//
+// Run makes each case a subtest. Check is for programs that are no tests.
+package conformance

@@ -1,0 +1,138 @@
+package conformance
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// frame is an event of a stream with one choice.
+func frame(choice string) string {
+	return `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[` + choice + `]}` + "\n\n"
+}
+
+const (
+	role   = `{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}`
+	begin  = `{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{"}}]},"finish_reason":null}`
+	goOn   = `{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]},"finish_reason":null}`
+	calls  = `{"index":0,"delta":{},"finish_reason":"tool_calls"}`
+	stop   = `{"index":0,"delta":{},"finish_reason":"stop"}`
+	length = `{"index":0,"delta":{},"finish_reason":"length"}`
+	done   = "data: [DONE]\n\n"
+	failed = `data: {"error":{"message":"m","type":"server_error"}}` + "\n\n"
+)
+
+// TestStreamRules gives streams that break a rule each, and some that do not.
+func TestStreamRules(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, stream, want string }{
+		{"good", frame(role) + frame(begin) + frame(goOn) + frame(calls) + done, ""},
+		{"comments and CR LF", ": a\r\n\r\n" + strings.ReplaceAll(frame(role)+frame(stop)+done, "\n", "\r\n"), ""},
+		{"error at the end", frame(role) + frame(begin) + failed, ""},
+		{"call that was cut", frame(role) + frame(begin) + frame(length) + done, ""},
+		{"no [DONE]", frame(role) + frame(stop), "ends without [DONE]"},
+		{"[DONE] twice", frame(role) + frame(stop) + done + done, "comes after [DONE]"},
+		{"[DONE] not last", frame(role) + done + frame(stop), "comes after [DONE]"},
+		{"[DONE] after an error", frame(role) + failed + done, "comes after an error"},
+		{"two errors", frame(role) + failed + failed, "comes after an error"},
+		{"no empty line", frame(role) + frame(stop) + "data: [DONE]\n", "not ended by an empty line"},
+		{"two events in one", strings.TrimSuffix(frame(role), "\n") + frame(stop) + done, "is no chunk"},
+		{"text without a field", frame(role) + "oops\n\n" + frame(stop) + done, "no field of an event"},
+		{"no role", frame(stop) + done, "first delta of choice 0 has the role"},
+		{"no finish reason", frame(role) + done, "0 finish reasons"},
+		{"two finish reasons", frame(role) + frame(stop) + frame(stop) + done, "2 finish reasons"},
+		{"text after the finish reason", frame(role) + frame(stop) + frame(`{"index":0,"delta":{"content":"x"}}`) + done, "goes on after its finish reason"},
+		{"no index", frame(role) + frame(strings.Replace(begin, `"index":0,"id"`, `"id"`, 1)) + frame(calls) + done, "has no index"},
+		{"gap between indexes", frame(role) + frame(strings.Replace(begin, `"index":0,"id"`, `"index":1,"id"`, 1)) + frame(calls) + done, "comes where 0 is next"},
+		{"no id", frame(role) + frame(strings.Replace(begin, `"id":"a",`, "", 1)) + frame(goOn) + frame(calls) + done, "must begin with its id"},
+		{"name twice", frame(role) + frame(begin) + frame(begin) + frame(calls) + done, "id or name again"},
+		{"half the arguments", frame(role) + frame(begin) + frame(calls) + done, "no JSON object"},
+		{"tool_calls without a call", frame(role) + frame(calls) + done, "there is no call"},
+		{"another id", frame(role) + strings.Replace(frame(stop), `"id":"c"`, `"id":"d"`, 1) + done, "want the same in all chunks"},
+		{"another object", strings.Replace(frame(role), "chat.completion.chunk", "chat.completion", 1) + frame(stop) + done, "object: got"},
+		{"choice 1 alone", frame(strings.Replace(role, `"index":0`, `"index":1`, 1)) + frame(strings.Replace(stop, `"index":0`, `"index":1`, 1)) + done, "none with index 0"},
+	} {
+		got := strings.Join(readStream([]byte(tt.stream)).faults, "; ")
+		if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: got %q, want %q in it", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestWholeRules(t *testing.T) {
+	t.Parallel()
+	answer := func(message, finish string) string {
+		return `{"id":"c","object":"chat.completion","choices":[{"index":0,"message":` + message + `,"finish_reason":"` + finish + `"}]}`
+	}
+	call := func(args string) string {
+		return `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":` + args + `}}]}`
+	}
+	for _, tt := range []struct{ name, body, want string }{
+		{"good", answer(call(`"{}"`), "tool_calls"), ""},
+		{"no JSON", `{"id"`, "is no completion"},
+		{"arguments that are an object", answer(call(`{}`), "tool_calls"), "is no completion"},
+		{"arguments that are a list", answer(call(`"[]"`), "tool_calls"), "no JSON object"},
+		{"no role", answer(`{"content":"x"}`, "stop"), "message.role"},
+		{"no message", answer("null", "stop"), "message: is missing"},
+		{"tool_calls without a call", answer(`{"role":"assistant"}`, "tool_calls"), "there is no call"},
+		{"no id", strings.Replace(answer(call(`"{}"`), "stop"), `"id":"a",`, "", 1), "want one of its own"},
+	} {
+		got := strings.Join(readWhole([]byte(tt.body)).faults, "; ")
+		if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: got %q, want %q in it", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestAnswerRules gives answers that a case does not want.
+func TestAnswerRules(t *testing.T) {
+	t.Parallel()
+	c := Case{Want: Want{Answers: []Answer{{Content: "x", FinishReason: "stop"}}}}
+	e := Case{Want: Want{Status: 429, Header: map[string]string{"retry-after": "7"}, Error: []byte(`{"error":{"type":"t"}}`)}}
+	json, events := http.Header{"Content-Type": {"application/json"}}, http.Header{"Content-Type": {"text/event-stream"}}
+	good := frame(`{"index":0,"delta":{"role":"assistant","content":"x"},"finish_reason":null}`) + frame(stop) + done
+	for _, tt := range []struct {
+		name   string
+		c      Case
+		stream bool
+		a      answered
+		want   string
+	}{
+		{"good", c, true, answered{status: 200, header: events, body: []byte(good)}, ""},
+		{"status", c, true, answered{status: 500, header: events, body: []byte(good)}, "status: got 500"},
+		{"content type", c, true, answered{status: 200, header: json, body: []byte(good)}, "content type"},
+		{"content", c, true, answered{status: 200, header: events, body: []byte(strings.Replace(good, `"x"`, `"y"`, 1))}, `content: got "y"`},
+		{"error", c, true, answered{status: 200, header: events, body: []byte(frame(role) + failed)}, "ends with an error"},
+		{"no retry-after", e, false, answered{status: 429, header: json, body: []byte(`{"error":{"message":"m","type":"t"}}`)}, "header retry-after"},
+		{"another type", e, false, answered{status: 429, header: json, body: []byte(`{"error":{"message":"m","type":"u"}}`)}, "error body.error.type"},
+		{"no message", e, false, answered{status: 429, header: json, body: []byte(`{"error":{"type":"t"}}`)}, "must have a message"},
+	} {
+		got := strings.Join(tt.c.checkAnswer(&tt.a, &exchange{stream: tt.stream}), "; ")
+		if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: got %q, want %q in it", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestDiffer(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		want, got string
+		beside    bool
+		differ    string
+	}{
+		{`{"a":[1.0,null]}`, `{"a": [1.0, null]}`, false, ""},
+		{`{"a":1}`, `{"a":1,"b":2}`, true, ""},
+		{`{"a":1}`, `{"a":1,"b":2}`, false, "v.b: got 2, want no such member"},
+		{`{"a":1.0}`, `{"a":1}`, false, "v.a: got 1, want 1.0"},
+		{`{"a":null}`, `{}`, true, "v.a: is missing, want null"},
+		{`[{"a":"<"}]`, `[{"a":{}}]`, false, `v[0].a: got {}, want "<"`},
+		{`[1]`, `[1,2]`, false, "v: got [1,2], want [1]"},
+		{`1`, `1 2`, false, "v: is no JSON"},
+	} {
+		got := strings.Join(differJSON("v", []byte(tt.want), []byte(tt.got), tt.beside), "; ")
+		if (tt.differ == "") != (got == "") || !strings.Contains(got, tt.differ) {
+			t.Errorf("%s and %s: got %q, want %q", tt.want, tt.got, got, tt.differ)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// script is what the upstream answers in one exchange. Whether it answers whole or
+// with a stream is what the gateway asks for.
+type script struct {
+	model  *written // what the model writes, or nil
+	http   string   // a whole answer, with its header
+	sse    []string // a stream's body, in the pieces that are sent
+	status int      // what is said where there is nothing to say
+}
+
+// written is a model's text on its way out.
+type written struct {
+	deltas []string
+	finish string
+	// last says that the finish reason comes with the last delta, as some servers
+	// do it, and not in a chunk of its own.
+	last bool
+	// flush sends each delta at once; otherwise several may arrive together.
+	flush bool
+}
+
+// usage is what the upstream says it used for a model's text. The numbers are odd
+// so that nobody else comes to them by counting.
+const usage = `{"prompt_tokens":1009,"completion_tokens":2003,"total_tokens":3012}`
+
+// answer writes the answer to a request.
+func (s *script) answer(w http.ResponseWriter, request []byte) {
+	var asked struct {
+		Model         json.RawMessage `json:"model"`
+		Stream        bool            `json:"stream"`
+		StreamOptions struct {
+			IncludeUsage bool `json:"include_usage"`
+		} `json:"stream_options"`
+	}
+	if err := json.Unmarshal(request, &asked); err != nil {
+		http.Error(w, "the request is not JSON: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	switch {
+	case s.model != nil && asked.Stream:
+		s.model.stream(w, string(asked.Model), asked.StreamOptions.IncludeUsage)
+	case s.model != nil:
+		s.model.whole(w, string(asked.Model))
+	case s.sse != nil && (asked.Stream || s.http == ""):
+		beginStream(w)
+		for _, piece := range s.sse {
+			send(w, piece, true)
+		}
+	case s.http != "":
+		raw(w, s.http)
+	default:
+		http.Error(w, "this case does not expect the upstream to be asked", s.status)
+	}
+}
+
+func (m *written) whole(w http.ResponseWriter, model string) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"id":"chatcmpl-upstream","object":"chat.completion","created":1700000000,"model":%s,`+
+		`"choices":[{"index":0,"message":{"role":"assistant","content":%s},"logprobs":null,"finish_reason":%s}],"usage":%s}`,
+		model, quote(strings.Join(m.deltas, "")), quote(m.finish), usage)
+}
+
+func (m *written) stream(w http.ResponseWriter, model string, usageToo bool) {
+	chunk := func(choices, usage string, flush bool) {
+		send(w, fmt.Sprintf(`data: {"id":"chatcmpl-upstream","object":"chat.completion.chunk","created":1700000000,"model":%s,`+
+			`"choices":[%s]%s}`+"\n\n", model, choices, usage), flush)
+	}
+	noUsage := ""
+	if usageToo {
+		noUsage = `,"usage":null`
+	}
+	beginStream(w)
+	chunk(`{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}`, noUsage, m.flush)
+	finish := "null"
+	for i, d := range m.deltas {
+		if m.last && i == len(m.deltas)-1 {
+			finish = quote(m.finish)
+		}
+		chunk(fmt.Sprintf(`{"index":0,"delta":{"content":%s},"finish_reason":%s}`, quote(d), finish), noUsage, m.flush)
+	}
+	if finish == "null" {
+		chunk(fmt.Sprintf(`{"index":0,"delta":{},"finish_reason":%s}`, quote(m.finish)), noUsage, m.flush)
+	}
+	if usageToo {
+		chunk("", `,"usage":`+usage, m.flush)
+	}
+	send(w, "data: [DONE]\n\n", true)
+}
+
+func beginStream(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+}
+
+// send writes a piece of a stream. That the gateway left is its own business.
+func send(w http.ResponseWriter, piece string, flush bool) {
+	_, _ = io.WriteString(w, piece)
+	if flush {
+		_ = http.NewResponseController(w).Flush()
+	}
+}
+
+// raw takes the connection over and writes an answer's bytes as they are.
+func raw(w http.ResponseWriter, answer string) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, "the upstream must be served by HTTP/1.1: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	_, _ = io.WriteString(conn, answer)
+}

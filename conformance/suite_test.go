@@ -1,0 +1,140 @@
+package conformance_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/callgate/callgate/conformance"
+)
+
+const good = `One call.
+features: chat stream tools
+parser: hermes
+rule: it must work
+
+-- request.json --
+{"messages": []}
+-- model.jsonl --
+"Hi."
+-- want/response.json --
+{"content": "Hi.", "finish_reason": "stop"}
+`
+
+// TestParseCase checks that a case which does not say what it means is refused.
+func TestParseCase(t *testing.T) {
+	t.Parallel()
+	replace := func(old, with string) string { return strings.Replace(good, old, with, 1) }
+	for _, tt := range []struct{ name, text, want string }{
+		{"good", good, ""},
+		{"unknown field", replace("rule:", "rules:"), "no field"},
+		{"unknown feature", replace("stream", "strem"), `no feature "strem"`},
+		{"no parser", replace("parser: hermes\n", ""), "must have a sentence"},
+		{"no way to run", replace("chat stream ", ""), "chat, stream or both"},
+		{"unknown file", replace("want/response.json", "want/respons.json"), "no file called want/respons.json"},
+		{"file twice", good + "-- request.json --\n{}\n", "there twice"},
+		{"unknown member", replace(`"content"`, `"contents"`), "unknown field"},
+		{"text that is no string", replace(`"Hi."`, "Hi."), "must be a JSON string"},
+		{"no request", replace("-- request.json --\n{\"messages\": []}\n", ""), "one of request.json"},
+		{"nothing wanted", replace("-- want/response.json --\n{\"content\": \"Hi.\", \"finish_reason\": \"stop\"}\n", ""), "nothing is wanted"},
+		{"error without status", good + "-- want/error.json --\n{}\n", "needs a want/status"},
+		{"model and upstream", good + "-- upstream.sse --\n\"\"\n", "stands alone"},
+		{"connection stays open", strings.Replace(good, "-- model.jsonl --\n\"Hi.\"", "-- upstream.http --\n\"HTTP/1.1 200 OK\\r\\n\\r\\n{}\"", 1), "Connection: close"},
+	} {
+		_, err := conformance.ParseCase("x/y", []byte(tt.text))
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q in it", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestReadCases(t *testing.T) {
+	t.Parallel()
+	cases, err := conformance.ReadCases(fstest.MapFS{
+		"a/one.txtar": {Data: []byte(good)}, "b/two.txtar": {Data: []byte(good)}, "b/README.md": {Data: []byte("no case")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) != 2 || cases[0].Name != "a/one" || cases[1].Name != "b/two" {
+		t.Errorf("got %d cases, want a/one and b/two", len(cases))
+	}
+}
+
+// TestOnUpstream runs the suite on its own upstream, as if that were a gateway: one
+// that changes nothing. What needs no change must pass, and what needs one must
+// fail, or the suite would see no fault anywhere.
+func TestOnUpstream(t *testing.T) {
+	t.Parallel()
+	up := conformance.NewUpstream()
+	url, err := up.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer up.Close()
+	cases, err := conformance.Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := conformance.Target{BaseURL: url}
+	for _, c := range cases {
+		want := c.Has(conformance.Fidelity)
+		switch {
+		case c.Model != nil:
+			a := c.Want.Answers[0]
+			want = len(a.ToolCalls) == 0 && a.Reasoning == "" && a.Content == strings.Join(c.Model, "")
+		case !want && (c.HTTP != nil || c.SSE != nil):
+			continue // it depends on the upstream's bytes
+		}
+		r := conformance.Check(t.Context(), target, up, c)
+		if passed := len(r.Failures) == 0; passed != want {
+			t.Errorf("%s: passes is %t on an upstream as it is, want %t", c.Name, passed, want)
+		}
+	}
+}
+
+// TestSkipped checks that a target is only asked for what it claims.
+func TestSkipped(t *testing.T) {
+	t.Parallel()
+	c, err := conformance.ParseCase("x/y", []byte(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	up := conformance.NewUpstream()
+	url, err := up.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer up.Close()
+	for _, tt := range []struct {
+		name      string
+		target    conformance.Target
+		skipped   string
+		exchanges int
+	}{
+		{"all", conformance.Target{}, "", 5},
+		{"no streams", conformance.Target{Features: []string{conformance.Chat, conformance.Tools}}, "", 1},
+		{"no tools", conformance.Target{Features: []string{conformance.Chat, conformance.Stream}}, "does not claim tools", 0},
+		{"neither", conformance.Target{Features: []string{conformance.Tools}}, "does not claim chat", 0},
+		{"no such parser", conformance.Target{Model: func(string) string { return "" }}, "no model with the parser hermes", 0},
+	} {
+		tt.target.BaseURL = url
+		r := conformance.Check(t.Context(), tt.target, up, c)
+		if !strings.Contains(r.Skipped, tt.skipped) || (r.Skipped == "") != (tt.skipped == "") || r.Exchanges != tt.exchanges || len(r.Failures) > 0 {
+			t.Errorf("%s: got %+v, want %d exchanges, skipped %q", tt.name, r, tt.exchanges, tt.skipped)
+		}
+	}
+}
+
+// TestNoGateway checks that a target that cannot be reached is a failure.
+func TestNoGateway(t *testing.T) {
+	t.Parallel()
+	c, err := conformance.ParseCase("x/y", []byte(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := conformance.Check(t.Context(), conformance.Target{BaseURL: "http://127.0.0.1:1/v1"}, conformance.NewUpstream(), c)
+	if len(r.Failures) != 5 {
+		t.Errorf("got %d failures, want all 5", len(r.Failures))
+	}
+}

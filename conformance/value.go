@@ -1,0 +1,122 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+)
+
+// decode reads JSON with the digits of its numbers as they are: 1.0 is not 1.
+func decode(b []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("there is something behind the value")
+	}
+	return v, nil
+}
+
+// decodeObject is decode for an object.
+func decodeObject(b []byte) (map[string]any, error) {
+	v, err := decode(b)
+	if err != nil {
+		return nil, err
+	}
+	o, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("not an object: %.80s", b)
+	}
+	return o, nil
+}
+
+// without takes members out of an object, those that every server chooses itself.
+func without(v any, keys ...string) any {
+	o, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	o = maps.Clone(o)
+	for _, k := range keys {
+		delete(o, k)
+	}
+	return o
+}
+
+// differ says where two JSON values differ, at most once for each member. With
+// beside set, objects of got may have more members than those of want.
+func differ(at string, want, got any, beside bool) []string {
+	switch w := want.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok {
+			break
+		}
+		return differObjects(at, w, g, beside)
+	case []any:
+		g, ok := got.([]any)
+		if !ok || len(w) != len(g) {
+			break
+		}
+		var out []string
+		for i := range w {
+			out = append(out, differ(fmt.Sprintf("%s[%d]", at, i), w[i], g[i], beside)...)
+		}
+		return out
+	default:
+		if want == got {
+			return nil
+		}
+	}
+	return []string{fmt.Sprintf("%s: got %s, want %s", at, show(got), show(want))}
+}
+
+func differObjects(at string, want, got map[string]any, beside bool) []string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(want)) {
+		v, ok := got[k]
+		if !ok {
+			out = append(out, fmt.Sprintf("%s.%s: is missing, want %s", at, k, show(want[k])))
+			continue
+		}
+		out = append(out, differ(at+"."+k, want[k], v, beside)...)
+	}
+	for _, k := range slices.Sorted(maps.Keys(got)) {
+		if _, ok := want[k]; !ok && !beside {
+			out = append(out, fmt.Sprintf("%s.%s: got %s, want no such member", at, k, show(got[k])))
+		}
+	}
+	return out
+}
+
+// show is a value as JSON, cut to a length that a message can carry.
+func show(v any) string {
+	const limit = 300
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return fmt.Sprint(v)
+	}
+	s := bytes.TrimSpace(b.Bytes())
+	if len(s) > limit {
+		return fmt.Sprintf("%s… (%d bytes)", s[:limit], len(s))
+	}
+	return string(s)
+}
+
+// quote is s as a JSON string with <, > and & as they are.
+func quote(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // strings cannot fail
+	return string(bytes.TrimSpace(b.Bytes()))
+}
