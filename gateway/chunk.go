@@ -19,14 +19,16 @@ const maxQueue = 64 << 10
 
 // chunk is a completion or one piece of it, by the places of what may change.
 type chunk struct {
-	data  []byte
-	usage span.Span
-	parts []part
+	data   []byte
+	usage  span.Span
+	parts  []part
+	failed bool // it is an error in the place of a chunk
 }
 
 // part is one choice of a chunk.
 type part struct {
 	index   int
+	object  span.Span
 	body    span.Span // delta or message
 	content span.Span
 	native  span.Span // tool_calls
@@ -52,11 +54,12 @@ func locate(dst *chunk, data []byte, key string) (ok bool) {
 		}
 		return true
 	})
-	if !ok || choices.IsNull(data) || !failure.IsNull(data) {
+	dst.failed = ok && !failure.IsNull(data)
+	if !ok || dst.failed || choices.IsNull(data) {
 		return false
 	}
 	ok = span.Elements(data, choices.Start, func(n int, v span.Span) bool {
-		p := part{index: n}
+		p := part{index: n, object: v}
 		span.Members(data, v.Start, func(k []byte, v span.Span) bool {
 			switch string(k) {
 			case "index":
@@ -125,7 +128,11 @@ func (p *part) reason(data []byte) string {
 // chunk reads one chunk of a stream and returns what can go out.
 func (r *Response) chunk(f Frame) []byte {
 	if !locate(&r.scratch, f.Data, "delta") {
-		return append(r.flush(), f.Raw...)
+		out := append(r.flush(), f.Raw...)
+		if r.scratch.failed {
+			r.fail()
+		}
+		return out
 	}
 	if r.template == nil && len(r.scratch.parts) > 0 {
 		r.template = bytes.Clone(f.Data)
@@ -199,7 +206,7 @@ func (r *Response) passed(f Frame, passage chain.Passage) []byte {
 // readPart gives the text of a part to its chain.
 func (r *Response) readPart(p *part, data []byte) {
 	c := r.choice(p.index)
-	c.countNative(data, p.native)
+	c.number(data, p.native)
 	text, ok := r.textOf(p, data)
 	if !ok || c.done {
 		return
@@ -225,9 +232,9 @@ func (c *choice) finish(r *Response, reason string) {
 	c.renamed = reason == string(openai.FinishReasonStop) && c.chain.Report().Calls > 0
 }
 
-// countNative keeps count of the calls that the upstream itself gives, so that
-// those that are read from text get indexes behind them.
-func (c *choice) countNative(data []byte, calls span.Span) {
+// number gives the calls that the upstream itself makes their indexes on the wire:
+// their own, as long as no call that was read from text has it.
+func (c *choice) number(data []byte, calls span.Span) {
 	if calls.IsNull(data) {
 		return
 	}
@@ -236,17 +243,44 @@ func (c *choice) countNative(data []byte, calls span.Span) {
 		if at := span.Find(data, v, "index"); !at.Empty() {
 			index = number(at.Of(data), n)
 		}
-		c.native = max(c.native, index+1)
+		wire, known := c.native[index]
+		if !known {
+			if wire = index; c.texts[wire] {
+				wire = c.next
+			}
+			if c.native == nil {
+				c.native = map[int]int{}
+			}
+			c.native[index] = wire
+			c.next = max(c.next, wire+1)
+		}
+		c.renumber = c.renumber || wire != index
+		return len(c.native) < maxCalls
+	})
+}
+
+// maxCalls is how many calls of the upstream's are kept track of in a choice.
+const maxCalls = 1024
+
+// renumbered writes the upstream's calls with their indexes on the wire.
+func (c *choice) renumbered(calls []byte) []byte {
+	var edits []edit
+	span.Elements(calls, 0, func(n int, v span.Span) bool {
+		at := span.Find(calls, v, "index")
+		if wire, known := c.native[number(at.Of(calls), n)]; known && !at.Empty() {
+			edits = append(edits, edit{at, strconv.AppendInt(nil, int64(wire), 10)})
+		}
 		return true
 	})
+	return splice(calls, edits)
 }
 
 // changing reports whether what goes out must differ from what came in.
 func (r *Response) changing() bool {
 	changing := false
 	for _, c := range r.choices {
-		c.changed = c.changed || c.differs()
-		changing = changing || c.changed && (len(c.events) > 0 || len(c.in) > 0 || c.renamed)
+		c.changed = c.changed || c.differs() || c.renumber
+		changing = changing || c.changed && (len(c.events) > 0 || len(c.in) > 0 || c.renamed || c.renumber)
 	}
 	return changing
 }

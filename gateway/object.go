@@ -10,6 +10,8 @@ type object struct {
 	// whole writes a message: its text is always there, and null beside calls where
 	// it is empty, as OpenAI writes it.
 	whole bool
+	// renumber, if there is one, writes the original's calls with other indexes.
+	renumber func(calls []byte) []byte
 
 	out                             []byte
 	textDone, reasonDone, callsDone bool
@@ -43,6 +45,9 @@ func (o *object) write(data []byte, original span.Span) []byte {
 
 // member writes a member of the original, or what takes its place.
 func (o *object) member(key string, old []byte) {
+	if key == "tool_calls" && o.renumber != nil {
+		old = o.renumber(old)
+	}
 	switch {
 	case key == "content" && !o.textDone:
 		o.putText()

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -20,8 +21,19 @@ type Summary struct {
 	Attempts        int
 	Overhead        time.Duration // spent in the gateway itself, before and between the upstream's frames
 	chain.Report
+	// UpstreamError says that the upstream ended its stream with an error, which was
+	// passed on.
+	UpstreamError bool
 	// Changed says that the client received something else than the upstream sent.
 	Changed bool
+
+	own []string // warnings that no chain gave
+}
+
+// Warn adds a warning of the gateway's own.
+func (s *Summary) Warn(w string) {
+	s.own = append(s.own, w)
+	s.Warnings = append(s.Warnings, w)
 }
 
 // RepairList writes the repairs as a header does: args_json=1,index=2.
@@ -94,7 +106,7 @@ func (r *Response) Next() (b []byte, more bool, err error) {
 			break
 		}
 		if r.parsers == nil {
-			return frame.Raw, frame.More, nil
+			return r.unread(frame), frame.More, nil
 		}
 		b := r.read(frame)
 		r.Summary.Overhead += time.Since(began)
@@ -104,6 +116,26 @@ func (r *Response) Next() (b []byte, more bool, err error) {
 	}
 	r.summarise()
 	return nil, false, r.ended
+}
+
+// unread lets a frame through whose text nobody reads.
+func (r *Response) unread(f Frame) []byte {
+	if r.Streamed && f.Done {
+		r.finished = true
+	}
+	if r.Streamed && bytes.Contains(f.Data, []byte(`"error"`)) {
+		if locate(&r.scratch, f.Data, "delta"); r.scratch.failed {
+			r.fail()
+		}
+	}
+	return f.Raw
+}
+
+// fail ends a stream in which the upstream has sent an error. The client has it, so
+// no other error and no end marker follows.
+func (r *Response) fail() {
+	r.Summary.UpstreamError = true
+	r.ended = io.EOF
 }
 
 // read takes one frame in and returns what can go out.
@@ -126,13 +158,21 @@ func (r *Response) read(f Frame) []byte {
 // drain gives out what is held when the upstream's reply ends, well or badly.
 func (r *Response) drain(err error) []byte {
 	r.out = r.out[:0]
-	if r.parsers == nil || !r.Streamed {
+	switch {
+	case !r.Streamed || r.finished:
 		return nil
+	case err != io.EOF && r.parsers == nil:
+		return nil
+	case err != io.EOF:
+		return r.unqueue()
 	}
-	if err == io.EOF {
-		return r.finish()
+	// The upstream has given a finish reason, or this would be an error, but no end
+	// marker. Some clients wait for one.
+	r.Summary.Warn("done_missing")
+	if r.parsers != nil {
+		r.finish()
 	}
-	return r.unqueue()
+	return append(r.out, "data: [DONE]\n\n"...)
 }
 
 // Close ends the upstream request and gives the parsers back. It may be called
@@ -152,15 +192,19 @@ func (r *Response) Close() error {
 type choice struct {
 	index   int
 	chain   *chain.Chain
-	native  int         // tool calls that the upstream itself gave
-	base    int         // index on the wire of the first call that was read from text
-	events  []abi.Event // not given out yet
-	in      []byte      // text that the events are about, while frames are queued
-	changed bool        // what goes out differs from what came in
-	done    bool        // the chain is finished
-	late    bool        // the stream ended and no finish reason had come
-	renamed bool        // the finish reason "stop" has to become "tool_calls"
-	ids     map[string]bool
+	next    int          // index on the wire of the next call
+	native  map[int]int  // indexes of calls that the upstream itself gave, on the wire
+	texts   map[int]bool // indexes on the wire of calls that were read from text
+	wire    int          // index of the last of these
+	events  []abi.Event  // not given out yet
+	in      []byte       // text that the events are about, while frames are queued
+	changed bool         // what goes out differs from what came in
+	done    bool         // the chain is finished
+	late    bool         // the stream ended and no finish reason had come
+	renamed bool         // the finish reason "stop" has to become "tool_calls"
+	// renumber says that the upstream's calls in the chunk at hand need other indexes.
+	renumber bool
+	ids      map[string]bool
 }
 
 // choice returns the state for the choice with an index, making it at first.
@@ -188,7 +232,7 @@ func (r *Response) offered() []abi.Tool { return r.req.offered() }
 // summarise adds up what the chains did.
 func (r *Response) summarise() {
 	s := &r.Summary
-	s.Report = chain.Report{}
+	s.Report = chain.Report{Warnings: s.own}
 	for _, c := range r.choices {
 		report := c.chain.Report()
 		s.Calls += report.Calls

@@ -81,10 +81,17 @@ func (r *Response) patch(k *chunk, extra bool) []byte {
 		if !extra {
 			body = p.body
 		}
-		if !p.body.Empty() {
+		switch {
+		case !p.body.Empty():
 			edits = append(edits, edit{p.body, r.delta(c, k.data, body)})
+		case len(c.events) > 0: // the upstream left the delta out
+			inside := span.Span{Start: p.object.Start + 1, End: p.object.Start + 1}
+			edits = append(edits, edit{inside, append(append([]byte(`"delta":`), r.delta(c, nil, body)...), ',')})
 		}
 		c.events, c.in = c.events[:0], c.in[:0]
+		if !extra {
+			c.renumber = false
+		}
 		switch {
 		case extra && !p.finish.Empty():
 			edits = append(edits, edit{p.finish, null})
@@ -138,10 +145,16 @@ func (r *Response) delta(c *choice, data []byte, original span.Span) []byte {
 			content.WriteString(e.Text)
 		case abi.Reasoning:
 			reasoning.WriteString(e.Text)
+		case chain.WasReasoning: // what has been sent cannot be taken back
+			reasoning.WriteString(content.String())
+			content.Reset()
 		}
 	}
 	o := object{text: content.String(), reasoning: reasoning.String(), reasoningField: r.gateway.reasoningField}
 	o.calls = c.wireCalls()
+	if c.renumber {
+		o.renumber = c.renumbered
+	}
 	return o.write(data, original)
 }
 
@@ -154,10 +167,10 @@ func (c *choice) wireCalls() [][]byte {
 			continue
 		}
 		index := e.Index
-		if index == 0 && e.Kind == abi.CallStart {
-			c.base = c.native
+		if e.Kind == abi.CallStart {
+			c.beginText()
 		}
-		entry := fmt.Appendf(nil, `{"index":%d`, c.base+index)
+		entry := fmt.Appendf(nil, `{"index":%d`, c.wire)
 		if e.Kind == abi.CallStart {
 			entry = append(entry, `,"id":`...)
 			entry = quote(entry, c.id(e.ID))
@@ -175,6 +188,16 @@ func (c *choice) wireCalls() [][]byte {
 		calls = append(calls, append(quote(entry, args.String()), "}}"...))
 	}
 	return calls
+}
+
+// beginText gives a call that was read from text its index on the wire.
+func (c *choice) beginText() {
+	if c.texts == nil {
+		c.texts = map[int]bool{}
+	}
+	c.wire = c.next
+	c.texts[c.wire] = true
+	c.next++
 }
 
 // id is the model's own id of a call, byte for byte, as long as it has one that no
@@ -290,7 +313,6 @@ func (r *Response) whole(f Frame) []byte {
 	for i := range k.parts {
 		p := &k.parts[i]
 		c := r.choice(p.index)
-		c.countNative(f.Data, p.native)
 		text, ok := r.textOf(p, f.Data)
 		if !ok || len(text) == 0 {
 			continue

@@ -90,6 +90,9 @@ func (rec *record) attrs(c echo.Context, took time.Duration) []slog.Attr {
 			attrs = append(attrs, slog.String("warnings", strings.Join(s.Warnings, ",")))
 		}
 	}
+	if s := rec.summary; s != nil && s.UpstreamError {
+		attrs = append(attrs, slog.Bool("upstream_error", true))
+	}
 	if rec.err != nil {
 		attrs = append(attrs, slog.String("code", rec.err.CodeOrDefault()), slog.String("error", rec.err.Error()))
 	}

@@ -61,9 +61,10 @@ func New(cfg Config) (*Server, error) {
 	s.echo.Use(s.observe, s.recover)
 	s.echo.GET("/livez", s.livez)
 	s.echo.GET("/readyz", s.readyz)
-	v1 := s.echo.Group("/v1", s.authenticate)
-	v1.POST("/chat/completions", s.chat)
-	v1.GET("/models", s.models)
+	// Not a group's middleware: Echo would make a route of it for every other path and
+	// method below /v1, and a wrong method would be a wrong path.
+	s.echo.POST("/v1/chat/completions", s.chat, s.authenticate)
+	s.echo.GET("/v1/models", s.models, s.authenticate)
 	return s, nil
 }
 
