@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -30,41 +31,54 @@ func (s *serveCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
-	defer sys.parsers.host.Close(context.WithoutCancel(e.ctx))
 	var lc net.ListenConfig
 	l, err := lc.Listen(e.ctx, "tcp", cfg.Listen)
 	if err != nil {
-		return usageError{fmt.Errorf("listen on %s: %w", cfg.Listen, err)}
+		return usageError{errors.Join(fmt.Errorf("listen on %s: %w", cfg.Listen, err), sys.parsers.host.Close(e.ctx))}
 	}
-	loading := make(chan error, 1)
-	go func() {
-		err := sys.parsers.load(e.ctx, cfg.Plugins.Dir)
-		if err == nil {
-			err = cfg.CheckParsers(sys.parsers.names())
-		}
-		loading <- err
-	}()
-	server := sys.server.HTTP()
-	serving := make(chan error, 1)
-	go func() { serving <- server.Serve(l) }()
 	log.Info("listening", "address", l.Addr().String())
 	greet(e, l.Addr().String(), cfg)
-	for {
-		select {
-		case err := <-serving:
-			return err
-		case err := <-loading:
-			loading = nil
-			if err != nil && e.ctx.Err() == nil {
-				_ = server.Close()
-				return usageError{err}
+	return sys.serve(e.ctx, l, cfg, log)
+}
+
+// serve answers on l until ctx ends, and loads the parsers meanwhile. When it
+// returns, nothing that it began is running any more.
+func (sys *system) serve(ctx context.Context, l net.Listener, cfg *config.Config, log *slog.Logger) error {
+	loaded := make(chan error, 1)
+	go func() { loaded <- sys.load(ctx, cfg) }()
+	server := sys.server.HTTP()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	err := func() error {
+		for loading := loaded; ; {
+			select {
+			case err := <-served:
+				served <- err
+				return err
+			case err := <-loading:
+				loaded <- err
+				loading = nil
+				if err != nil && ctx.Err() == nil {
+					return usageError{errors.Join(err, server.Close())}
+				}
+				log.Info("ready", "parsers", len(sys.parsers.host.Parsers()))
+			case <-ctx.Done():
+				sys.server.Drain()
+				return shutdown(server, time.Duration(cfg.ShutdownTimeout))
 			}
-			log.Info("ready", "parsers", len(sys.parsers.host.Parsers()))
-		case <-e.ctx.Done():
-			sys.server.Drain()
-			return shutdown(server, time.Duration(cfg.ShutdownTimeout))
 		}
+	}()
+	<-loaded
+	<-served
+	return errors.Join(err, sys.parsers.host.Close(context.WithoutCancel(ctx)))
+}
+
+// load loads the parsers and checks the names of them that the configuration uses.
+func (sys *system) load(ctx context.Context, cfg *config.Config) error {
+	if err := sys.parsers.load(ctx, cfg.Plugins.Dir); err != nil {
+		return err
 	}
+	return cfg.CheckParsers(sys.parsers.names())
 }
 
 // shutdown lets running requests finish for as long as limit, then cuts them.
