@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The models of the mock upstream. A request's model decides about the answer.
+const (
+	modelClean = "clean" // 1 KB of prose
+	modelLarge = "large" // 16 KB of prose
+	modelText  = "text"  // a tool call as text
+	modelSlow  = "slow"  // the same, streamed slowly
+)
+
+// chunks is how many pieces of text a stream has.
+const chunks = 100
+
+// slowPause is the pause before each piece of a slow stream, which so takes 2 s.
+const slowPause = 20 * time.Millisecond
+
+// modelAnswer is what a model writes.
+func modelAnswer(model string) string {
+	switch model {
+	case modelLarge:
+		return prose(16 << 10)
+	case modelText, modelSlow:
+		return longCall(chunks * deltaSize)
+	}
+	return prose(1 << 10)
+}
+
+// answer is a model's answer as bytes to send.
+type answer struct {
+	whole  []byte   // with its HTTP header
+	head   []byte   // HTTP header of a stream
+	frames [][]byte // HTTP chunks of a stream
+	pause  time.Duration
+}
+
+// newAnswers makes the answers of all models.
+func newAnswers() map[string]*answer {
+	answers := map[string]*answer{}
+	for _, model := range []string{modelClean, modelLarge, modelText, modelSlow} {
+		answers[model] = newAnswer(model)
+	}
+	answers[modelSlow].pause = slowPause
+	return answers
+}
+
+const (
+	envelope = `{"id":"chatcmpl-bench","object":"chat.completion%s","created":1700000000,"model":"%s",` +
+		`"system_fingerprint":"fp_bench","choices":[{"index":0,%s,"logprobs":null,"finish_reason":%s}]%s}`
+	usage = `,"usage":{"prompt_tokens":200,"completion_tokens":200,"total_tokens":400}`
+)
+
+func newAnswer(model string) *answer {
+	text := modelAnswer(model)
+	body := fmt.Sprintf(envelope, "", model, `"message":{"role":"assistant","content":`+quoted(text)+`}`, `"stop"`, usage)
+	a := &answer{
+		whole: []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Request-Id: req_bench\r\nContent-Length: " +
+			strconv.Itoa(len(body)) + "\r\n\r\n" + body),
+		head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n" +
+			"X-Request-Id: req_bench\r\nTransfer-Encoding: chunked\r\n\r\n"),
+	}
+	chunk := func(delta, finish string) {
+		a.frames = append(a.frames, frame(fmt.Sprintf(envelope, ".chunk", model, `"delta":`+delta, finish, "")))
+	}
+	role := `"role":"assistant",`
+	size := (len(text) + chunks - 1) / chunks
+	for ; text != ""; text = text[min(size, len(text)):] {
+		chunk(`{`+role+`"content":`+quoted(text[:min(size, len(text))])+`}`, "null")
+		role = ""
+	}
+	chunk("{}", `"stop"`)
+	a.frames = append(a.frames, append(frame("[DONE]"), "0\r\n\r\n"...))
+	return a
+}
+
+// frame is an event of a stream as an HTTP chunk.
+func frame(data string) []byte {
+	event := "data: " + data + "\n\n"
+	return fmt.Appendf(nil, "%x\r\n%s\r\n", len(event), event)
+}
+
+func quoted(s string) string {
+	b, _ := json.Marshal(s) // a string cannot fail
+	return string(b)
+}
+
+// request is the body of a request of about size bytes, which offers tools, so
+// that the gateway has to look for calls in the answer.
+func request(model string, stream bool, size int) []byte {
+	const system = "You are a careful assistant. Answer in one short paragraph. "
+	const tool = `{"type":"function","function":{"name":"write_file","description":"Write a file.","parameters":` +
+		`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}}}`
+	make := func(prompt string) []byte {
+		return fmt.Appendf(nil, `{"model":"%s","stream":%t,"messages":[{"role":"system","content":"%s"},`+
+			`{"role":"user","content":"Please write the file."}],"tools":[%s],"temperature":0.7,"max_tokens":256}`,
+			model, stream, prompt, tool)
+	}
+	n := max(0, size-len(make("")))
+	return make(strings.Repeat(system, n/len(system)+1)[:n])
+}
+
+// reply is the part of an answer, whole or streamed, that is checked.
+type reply struct {
+	Choices []struct {
+		Message, Delta struct {
+			Content   string `json:"content"`
+			ToolCalls []struct {
+				Function struct {
+					Name      string `json:"name"`
+					Arguments string `json:"arguments"`
+				} `json:"function"`
+			} `json:"tool_calls"`
+		}
+		FinishReason string `json:"finish_reason"`
+	} `json:"choices"`
+}
+
+// received is what an answer says, joined.
+type received struct{ content, name, arguments, finish string }
+
+func (r *received) add(data []byte) error {
+	var part reply
+	if err := json.Unmarshal(data, &part); err != nil {
+		return err
+	}
+	for _, c := range part.Choices {
+		r.content += c.Message.Content + c.Delta.Content
+		r.finish += c.FinishReason
+		for _, call := range append(c.Message.ToolCalls, c.Delta.ToolCalls...) {
+			r.name += call.Function.Name
+			r.arguments += call.Function.Arguments
+		}
+	}
+	return nil
+}
+
+// read reads the body of an answer.
+func read(body []byte, stream bool) (r received, err error) {
+	if !stream {
+		return r, r.add(body)
+	}
+	done := false
+	for event := range bytes.SplitSeq(body, []byte("\n\n")) {
+		data, ok := bytes.CutPrefix(event, []byte("data: "))
+		switch {
+		case !ok || done: // a comment, or nothing
+		case string(data) == "[DONE]":
+			done = true
+		default:
+			if err := r.add(data); err != nil {
+				return r, err
+			}
+		}
+	}
+	if !done {
+		return r, fmt.Errorf("the stream has no [DONE]")
+	}
+	return r, nil
+}
+
+// expect is what an answer must say. repaired is that of a gateway that reads
+// tool calls.
+func expect(model string, repaired bool) received {
+	text := modelAnswer(model)
+	if !repaired || !strings.HasPrefix(text, trigger) {
+		return received{content: text, finish: "stop"}
+	}
+	var call struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	inner := strings.TrimSuffix(strings.TrimPrefix(text, trigger), "</tool_call>")
+	_ = json.Unmarshal([]byte(inner), &call) // our own text, as a test shows
+	return received{name: call.Name, arguments: string(call.Arguments), finish: "tool_calls"}
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxAnswer bounds what a client reads for one answer.
+const maxAnswer = 4 << 20
+
+// client sends the same request again and again over one connection.
+type client struct {
+	conn    net.Conn
+	r       *bufio.Reader
+	request []byte
+	stream  bool
+	want    int // length of a right body; 0 if it is not known yet
+	body    []byte
+	took    []float64 // µs
+}
+
+// dial connects to a server.
+func dial(ctx context.Context, address, path string, body []byte, stream bool) (*client, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	head := "POST " + path + " HTTP/1.1\r\nHost: " + address + "\r\nContent-Type: application/json\r\n" +
+		"Authorization: Bearer none\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n"
+	return &client{conn: conn, r: bufio.NewReaderSize(conn, 32<<10), request: append([]byte(head), body...), stream: stream}, nil
+}
+
+// do sends the request and reads the whole answer into c.body, which must be as
+// long as it should be and, if it is a stream, have its end.
+func (c *client) do() error {
+	if _, err := c.conn.Write(c.request); err != nil {
+		return err
+	}
+	line, err := c.r.ReadSlice('\n')
+	if err != nil {
+		return err
+	}
+	status := strings.TrimSpace(string(line))
+	size, err := readHead(c.r)
+	if err != nil {
+		return err
+	}
+	c.body = c.body[:0]
+	if size == chunkedBody {
+		err = c.readChunks()
+	} else {
+		err = c.readBytes(size)
+	}
+	switch {
+	case err != nil:
+		return err
+	case !strings.HasPrefix(status, "HTTP/1.1 200"):
+		return fmt.Errorf("%s: %.300s", status, c.body)
+	case c.want > 0 && len(c.body) != c.want:
+		return fmt.Errorf("the answer has %d bytes, want %d: %.300s", len(c.body), c.want, c.body)
+	case c.stream && !bytes.HasSuffix(c.body, []byte("data: [DONE]\n\n")):
+		return errors.New("the stream has no [DONE]")
+	}
+	return nil
+}
+
+// readChunks reads a body in HTTP chunks.
+func (c *client) readChunks() error {
+	for {
+		line, err := c.r.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		n, err := strconv.ParseInt(string(bytes.TrimSpace(line)), 16, 32)
+		if err != nil {
+			return err
+		}
+		if err := c.readBytes(int(n)); err != nil {
+			return err
+		}
+		if _, err := c.r.Discard(len("\r\n")); err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
+// readBytes appends n bytes to the body.
+func (c *client) readBytes(n int) error {
+	from := len(c.body)
+	if from+n > maxAnswer {
+		return errors.New("the answer is too long")
+	}
+	c.body = slices.Grow(c.body, n)[:from+n]
+	_, err := io.ReadFull(c.r, c.body[from:])
+	return err
+}
+
+// load is a number of clients that ask one server.
+type load []*client
+
+// newLoad connects clients, and checks with one request that the server answers as
+// it should. All further answers must be as long as that one.
+func newLoad(ctx context.Context, address string, clients int, body []byte, stream bool, want received) (load, error) {
+	var l load
+	for range clients {
+		c, err := dial(ctx, address, "/v1/chat/completions", body, stream)
+		if err != nil {
+			l.close()
+			return nil, err
+		}
+		l = append(l, c)
+	}
+	size, err := l[0].check(ctx, want)
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	for _, c := range l {
+		c.want = size
+	}
+	return l, nil
+}
+
+// check asks once, and returns the length of the answer if it says what it should.
+func (c *client) check(ctx context.Context, want received) (int, error) {
+	c.allow(ctx, 0)
+	if err := c.do(); err != nil {
+		return 0, err
+	}
+	got, err := read(c.body, c.stream)
+	if err == nil && got != want {
+		err = fmt.Errorf("wrong answer: got %+v, want %+v", got, want)
+	}
+	return len(c.body), err
+}
+
+// allow bounds the client's waiting: to the time d and a while for the last answer.
+func (c *client) allow(ctx context.Context, d time.Duration) {
+	deadline := time.Now().Add(d + 30*time.Second)
+	if limit, ok := ctx.Deadline(); ok && limit.Before(deadline) {
+		deadline = limit
+	}
+	_ = c.conn.SetDeadline(deadline) // of a TCP connection
+}
+
+// run lets all clients ask for the time d, one request after the other, and
+// returns how long the answers took in µs. What has begun is ended.
+func (l load) run(ctx context.Context, d time.Duration) ([]float64, error) {
+	var over atomic.Bool
+	timer := time.AfterFunc(d, func() { over.Store(true) })
+	defer timer.Stop()
+	stop := context.AfterFunc(ctx, l.close)
+	defer stop()
+	errs := make([]error, len(l))
+	var group sync.WaitGroup
+	for i, c := range l {
+		c.allow(ctx, d)
+		group.Go(func() {
+			if errs[i] = c.repeat(&over); errs[i] != nil {
+				over.Store(true)
+			}
+		})
+	}
+	group.Wait()
+	var took []float64
+	for _, c := range l {
+		took = append(took, c.took...)
+	}
+	return took, errors.Join(errs...)
+}
+
+// repeat asks until it is over.
+func (c *client) repeat(over *atomic.Bool) error {
+	c.took = c.took[:0]
+	for !over.Load() {
+		began := time.Now()
+		if err := c.do(); err != nil {
+			return err
+		}
+		c.took = append(c.took, micros(time.Since(began)))
+	}
+	return nil
+}
+
+func (l load) close() {
+	for _, c := range l {
+		_ = c.conn.Close() // nothing is lost
+	}
+}

@@ -1,0 +1,164 @@
+// Command bench prints the figures that the README quotes, all in one run and as
+// ratios where it can, so that they mean the same on every machine: what the
+// sandbox costs a parser, what the gateway costs a request beside a plain reverse
+// proxy, and how soon it answers after a start.
+//
+// "make bench" builds what it measures and runs it. Servers are processes of their
+// own on loopback: the gateway, and this program again as proxy and as upstream.
+// Things that are compared take turns, since a machine is seldom alone, and every
+// answer is checked. A missed target is shown and does not fail the run.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// maxRun bounds the whole run.
+const maxRun = 30 * time.Minute
+
+// bench is one run.
+type bench struct {
+	time time.Duration // for each thing that is measured
+	dir  string        // for temporary files
+	// compiled says that a gateway of this run has filled the cache directory.
+	compiled bool
+}
+
+// section is one table of figures.
+type section struct {
+	name string
+	run  func(context.Context, *bench) (*table, error)
+}
+
+func sections() []section {
+	return []section{
+		{"parse", measureParse},
+		{"delta", measureDelta},
+		{"plain", measurePlain},
+		{"gateway", measureGateway},
+		{"memory", measureMemory},
+		{"start", measureStart},
+	}
+}
+
+func main() { os.Exit(command()) }
+
+// command runs the program until it is done, or told to stop, and gives its exit
+// status.
+func command() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, maxRun)
+	defer cancel()
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, "bench:", err)
+	return 1
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) == 1 && args[0] == mockCommand {
+		return serveMock(ctx, stdout)
+	}
+	if len(args) == 2 && args[0] == proxyCommand {
+		return serveProxy(ctx, stdout, args[1])
+	}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	each := flags.Duration("time", 3*time.Second, "how long each thing is measured, 100ms to 1m")
+	only := flags.String("only", "", "`regexp` of the sections to run: parse, delta, plain, gateway, memory, start")
+	file := flags.String("json", "", "`file` that the figures are written to as JSON")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	wanted, err := regexp.Compile(*only)
+	if err != nil {
+		return err
+	}
+	if *each < 100*time.Millisecond || *each > time.Minute {
+		return fmt.Errorf("-time is %v, want 100ms to 1m", *each)
+	}
+	chosen := slices.DeleteFunc(sections(), func(s section) bool { return !wanted.MatchString(s.name) })
+	if len(chosen) == 0 {
+		return fmt.Errorf("-only %q fits no section", *only)
+	}
+	dir, err := os.MkdirTemp("", "callgate-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{time: *each, dir: dir}
+	tables, err := b.measure(ctx, chosen, stdout)
+	if err != nil || *file == "" {
+		return err
+	}
+	return writeJSON(*file, *each, tables)
+}
+
+// measure runs sections and prints each table when it is there.
+func (b *bench) measure(ctx context.Context, chosen []section, stdout io.Writer) ([]*table, error) {
+	fmt.Fprintf(stdout, "%s %s/%s, %d CPUs, %v each\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), b.time)
+	var tables []*table
+	for _, s := range chosen {
+		load := watchCPU()
+		t, err := s.run(ctx, b)
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, context.Cause(ctx))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		t.Name, t.Others = s.name, figure(load.others())
+		t.print(stdout)
+		tables = append(tables, t)
+	}
+	return tables, nil
+}
+
+// writeJSON writes all figures to a file.
+func writeJSON(file string, each time.Duration, tables []*table) error {
+	b, err := json.MarshalIndent(map[string]any{
+		"go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH, "cpus": runtime.NumCPU(),
+		"time": each.String(), "sections": tables,
+	}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(b, '\n'), 0o600)
+}
+
+// cacheDir is where compiled parsers are kept during a run, so that they are
+// compiled once.
+func (b *bench) cacheDir() string { return filepath.Join(b.dir, "cache") }
+
+// cpuWatch measures how much of the machine others use.
+type cpuWatch struct {
+	began          time.Time
+	busy, ownAtAll float64
+}
+
+func watchCPU() cpuWatch { return cpuWatch{time.Now(), busyTime(), familyTime()} }
+
+// others is the share of all CPUs, in percent, that went to processes that are
+// neither this one nor its ended children. Where it is much, figures are worse
+// than the code.
+func (w cpuWatch) others() float64 {
+	spent := busyTime() - w.busy - (familyTime() - w.ownAtAll)
+	return math.Max(0, 100*spent/time.Since(w.began).Seconds()/float64(runtime.NumCPU()))
+}

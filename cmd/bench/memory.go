@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// memoryClients is how many clients stream at once.
+const memoryClients = 128
+
+// measureMemory looks at what many open parsers need.
+func measureMemory(ctx context.Context, b *bench) (*table, error) {
+	mock, err := startSelf(ctx, mockCommand)
+	if err != nil {
+		return nil, err
+	}
+	defer mock.close()
+	gateway, err := b.startReady(ctx, fmt.Sprintf(gatewayConfig, mock.address))
+	if err != nil {
+		return nil, err
+	}
+	defer gateway.close()
+	pid := gateway.cmd.Process.Pid
+	idle, _ := memory(pid)
+	load, err := newLoad(ctx, gateway.address, memoryClients, request(modelSlow, true, 1<<10), true, expect(modelSlow, true))
+	if err != nil {
+		return nil, gateway.failed(err)
+	}
+	defer load.close()
+	shares := watchShare(pid)
+	_, err = load.run(ctx, b.time)
+	share := shares()
+	if err != nil {
+		return nil, gateway.failed(err)
+	}
+	_, peak := memory(pid)
+	t := &table{
+		Title:   "resident memory of the gateway, from its start with compiled parsers",
+		Columns: []column{{"MiB", "idle"}, {"MiB", "peak"}, {"MiB", "peak, shared pages once"}},
+		Rows: []row{{
+			name:    fmt.Sprintf("%d clients stream inside a tool call", memoryClients),
+			figures: []figure{figure(idle), figure(peak), figure(share)},
+			target:  below("peak", figure(peak), 100, " MiB"),
+		}},
+		Note: fmt.Sprintf("Each stream takes %v, so that all of them have a parser open at the same time. The instances\n"+
+			"of a parser share pages, which the system counts once for each instance (RSS), and last once (PSS).", (chunks+2)*slowPause),
+	}
+	if t.Rows[0].target.value.missing() {
+		t.Note += " Memory is measured on Linux only."
+	}
+	return t, nil
+}
+
+// watchShare looks at a process's proportional share of memory until the function
+// that it returns is called, which gives the largest.
+func watchShare(pid int) func() float64 {
+	stop, most := make(chan struct{}), make(chan float64)
+	go func() {
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		peak := memoryShare(pid)
+		for {
+			select {
+			case <-tick.C:
+				peak = max(peak, memoryShare(pid))
+			case <-stop:
+				most <- peak
+				return
+			}
+		}
+	}()
+	return func() float64 {
+		close(stop)
+		return <-most
+	}
+}

@@ -1,0 +1,22 @@
+//go:build !linux
+
+package main
+
+import (
+	"math"
+	"os/exec"
+)
+
+// Elsewhere than on Linux it is not known what another process uses.
+
+func cpuTime(int) float64 { return math.NaN() }
+
+func familyTime() float64 { return math.NaN() }
+
+func busyTime() float64 { return math.NaN() }
+
+func memory(int) (now, peak float64) { return math.NaN(), math.NaN() }
+
+func memoryShare(int) float64 { return math.NaN() }
+
+func dieWithParent(*exec.Cmd) {}

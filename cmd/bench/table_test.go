@@ -1,0 +1,137 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestQuantiles(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		values []float64
+		best   figure
+		median figure
+		worst  figure
+	}{
+		{"one", []float64{3}, 3, 3, 3},
+		{"two", []float64{4, 2}, 2, 3, 4},
+		{"ten", []float64{10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, 1, 5.5, 10},
+		{"eleven", []float64{11, 1, 10, 2, 9, 3, 8, 4, 7, 5, 6}, 2, 6, 11},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := best(tt.values); got != tt.best {
+				t.Errorf("best = %v, want %v", got, tt.best)
+			}
+			if got := median(tt.values); got != tt.median {
+				t.Errorf("median = %v, want %v", got, tt.median)
+			}
+			if got := quantile(tt.values, 1); got != tt.worst {
+				t.Errorf("quantile 1 = %v, want %v", got, tt.worst)
+			}
+		})
+	}
+	if got := median(nil); !got.missing() {
+		t.Errorf("median of nothing = %v, want none", got)
+	}
+}
+
+func TestPairwise(t *testing.T) {
+	t.Parallel()
+	// The machine was busy in the second round: the ratio of a round stays.
+	if got := pairwise([]float64{2, 20, 3}, []float64{1, 10, 1}, quotient); got != 2 {
+		t.Errorf("got %v, want 2", got)
+	}
+	if got := pairwise([]float64{5, 7}, []float64{4, 4}, difference); got != 2 {
+		t.Errorf("got %v, want 2", got)
+	}
+}
+
+func TestFigure(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		value      float64
+		text, json string
+	}{
+		{0.1234, "0.12", "0.1234"}, {9.996, "10.0", "9.996"}, {12.34, "12.3", "12.34"}, {99.96, "100", "99.96"},
+		{1234.5, "1234", "1234.5"}, {-42.42, "-42.4", "-42.42"}, {math.NaN(), "-", "null"}, {math.Inf(1), "-", "null"},
+	}
+	for _, tt := range tests {
+		if got := figure(tt.value).String(); got != tt.text {
+			t.Errorf("String of %v = %q, want %q", tt.value, got, tt.text)
+		}
+		if got, err := json.Marshal(figure(tt.value).json()); err != nil || string(got) != tt.json {
+			t.Errorf("JSON of %v = %s, %v, want %s", tt.value, got, err, tt.json)
+		}
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		target *target
+		want   string
+	}{
+		{nil, ""},
+		{below("x", 99.9, 100, " µs"), "met"},
+		{below("x", 100, 100, " µs"), "MISSED"},
+		{upTo("x", 100, 100, " µs"), "met"},
+		{upTo("x", 100.1, 100, " µs"), "MISSED"},
+		{upTo("x", none(), 100, " µs"), "n/a"},
+	}
+	for _, tt := range tests {
+		if got := tt.target.verdict(); got != tt.want {
+			t.Errorf("verdict of %+v = %q, want %q", tt.target, got, tt.want)
+		}
+	}
+}
+
+func sample() *table {
+	return &table{
+		Name: "parse", Title: "texts parsed", Note: "A note.", Others: 12.34,
+		Columns: []column{{"native µs", "best"}, {"native µs", "median"}, {"", "ratio"}},
+		Rows: []row{
+			{"1 KB", []figure{1.234, 2, 10}, below("median", 2, 100, " µs")},
+			{"16 KB", []figure{20, 30, none()}, nil},
+		},
+	}
+}
+
+func TestPrint(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	sample().print(&out)
+	var lines []string
+	for line := range strings.Lines(out.String()) {
+		lines = append(lines, strings.TrimRight(line, " \n"))
+	}
+	want := `
+parse: texts parsed
+
+       native µs
+       best       median  ratio  target
+1 KB   1.23       2.00    10.0   median < 100 µs  met
+16 KB  20.0       30.0    -
+
+A note.
+
+Other processes used 12.3 % of the CPUs meanwhile.`
+	if got := strings.Join(lines, "\n"); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestTableJSON(t *testing.T) {
+	t.Parallel()
+	got, err := json.Marshal(sample())
+	want := `{"name":"parse","note":"A note.","other_cpu_percent":12.34,"rows":[` +
+		`{"name":"1 KB","figures":{"native µs best":1.234,"native µs median":2,"ratio":10},"target":"median \u003c 100 µs","verdict":"met"},` +
+		`{"name":"16 KB","figures":{"native µs best":20,"native µs median":30,"ratio":null}}],"title":"texts parsed"}`
+	if err != nil || string(got) != want {
+		t.Errorf("got  %s, %v\nwant %s", got, err, want)
+	}
+}
