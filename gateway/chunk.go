@@ -112,7 +112,7 @@ func (r *Response) textOf(p *part, data []byte) (text []byte, ok bool) {
 		return raw[1 : len(raw)-1], true
 	}
 	var err error
-	r.text, err = jsontext.AppendUnquote(r.text[:0], raw)
+	r.text, err = jsontext.AppendUnquote(slices.Grow(r.text[:0], len(raw)), raw)
 	return r.text, err == nil
 }
 
@@ -128,11 +128,11 @@ func (p *part) reason(data []byte) string {
 // chunk reads one chunk of a stream and returns what can go out.
 func (r *Response) chunk(f Frame) []byte {
 	if !locate(&r.scratch, f.Data, "delta") {
-		out := append(r.flush(), f.Raw...)
-		if r.scratch.failed {
-			r.fail()
+		if !r.scratch.failed {
+			return r.other(f)
 		}
-		return out
+		r.fail()
+		return append(r.flush(), f.Raw...)
 	}
 	if r.template == nil && len(r.scratch.parts) > 0 {
 		r.template = bytes.Clone(f.Data)
@@ -152,13 +152,30 @@ func (r *Response) chunk(f Frame) []byte {
 	case !r.holding():
 		return append(r.unqueue(), f.Raw...)
 	}
-	if r.enqueue(f); len(r.held) <= maxQueue {
+	r.enqueue(f)
+	return r.bound()
+}
+
+// other lets a block through that is no chunk, such as a comment, in its place among
+// those that wait.
+func (r *Response) other(f Frame) []byte {
+	if len(r.queue) == 0 {
+		return f.Raw
+	}
+	r.enqueue(f)
+	return r.bound()
+}
+
+// bound writes the frames that wait anew if they have become too many.
+func (r *Response) bound() []byte {
+	if len(r.held) <= maxQueue {
 		return r.out
 	}
 	for _, c := range r.choices {
 		c.changed = true
 	}
-	return r.flush()
+	r.writeQueue()
+	return r.out
 }
 
 // pass takes the short way for a chunk of one choice with nothing to parse in it.
@@ -327,7 +344,7 @@ func (r *Response) enqueue(f Frame) {
 	q := queued{from: len(r.held)}
 	r.held = append(r.held, f.Raw...)
 	q.to = len(r.held)
-	if at := bytes.Index(f.Raw, f.Data); at >= 0 {
+	if at := bytes.Index(f.Raw, f.Data); at >= 0 { // also where there is no data
 		q.dataFrom = q.from + at
 	} else { // it came on several lines
 		q.dataFrom = q.to
@@ -361,7 +378,7 @@ func (r *Response) rewrite(f Frame) []byte {
 	r.prune()
 	r.writeQueue()
 	if r.ended == nil {
-		r.writeFrame(f.Raw, f.Data)
+		r.writeFrame(f.Raw, &r.scratch)
 	}
 	return r.out
 }

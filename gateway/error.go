@@ -20,6 +20,7 @@ const (
 	MethodNotAllowed             // the path exists, but not for this method
 	Limited                      // the upstream limits our rate
 	Rejected                     // the upstream refused the request; its own answer is passed on
+	Unauthorized                 // the upstream refuses the gateway's own credentials
 	Unavailable                  // the upstream cannot be reached, fails, or its answer is unusable
 	Timeout                      // one of the timers of an attempt ran out
 	Overloaded                   // the gateway itself cannot take the request now
@@ -90,6 +91,7 @@ var outcomes = map[Kind]outcome{
 	MethodNotAllowed: {http.StatusMethodNotAllowed, "invalid_request_error", "method_not_allowed", false},
 	Limited:          {http.StatusTooManyRequests, "rate_limit_error", "upstream_rate_limited", true},
 	Rejected:         {http.StatusBadGateway, "invalid_request_error", "upstream_rejected", false},
+	Unauthorized:     {http.StatusBadGateway, "server_error", "upstream_auth_error", false},
 	Unavailable:      {http.StatusBadGateway, "server_error", "upstream_error", true},
 	Timeout:          {http.StatusGatewayTimeout, "server_error", "upstream_timeout", true},
 	Overloaded:       {http.StatusServiceUnavailable, "server_error", "overloaded", true},

@@ -98,6 +98,9 @@ func (g *Gateway) names(ctx context.Context) []string {
 			return
 		}
 		models, err := lister.Models(ctx)
+		if err != nil && ctx.Err() != nil {
+			return
+		}
 		if err != nil {
 			g.log.WarnContext(ctx, "models not listed", "provider", t.Provider, "error", err)
 			return

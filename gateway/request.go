@@ -20,6 +20,9 @@ import (
 // limit, so what is passed on stays far below all of them.
 const MaxDepth = 128
 
+// maxModel is how many bytes a model's name may have. It goes into headers and logs.
+const maxModel = 256
+
 // Request is a client's chat completion request. Its bytes are validated once and
 // kept; fields are read by span, and what goes upstream is the same bytes with the
 // model's name replaced.
@@ -77,6 +80,9 @@ func (r *Request) readFields(stream span.Span) error {
 	}
 	if json.Unmarshal(r.model.Of(r.body), &r.Model) != nil || r.Model == "" {
 		return invalid("model", fmt.Sprintf("The field \"model\" must be a non-empty string, not %s.", excerpt(r.model.Of(r.body))))
+	}
+	if len(r.Model) > maxModel {
+		return invalid("model", fmt.Sprintf("The field \"model\" is %d bytes long; a name has at most %d.", len(r.Model), maxModel))
 	}
 	if !stream.IsNull(r.body) && json.Unmarshal(stream.Of(r.body), &r.Stream) != nil {
 		return invalid("stream", fmt.Sprintf("The field \"stream\" must be true or false, not %s.", excerpt(stream.Of(r.body))))

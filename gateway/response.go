@@ -70,6 +70,7 @@ type Response struct {
 	template []byte // the last chunk, to write further ones by
 	scratch  chunk
 	text     []byte // decoded content of the part at hand
+	owed     bool   // a flush is owed for what was given out
 	finished bool   // the stream's end was dealt with
 	ended    error
 }
@@ -88,8 +89,8 @@ func (r *Response) plan(model string) error {
 	return nil
 }
 
-// Next returns the next bytes for the client: one or more blocks of a stream, or
-// the whole body. more says that further bytes are already here, so that a writer
+// Next returns the next bytes for the client: blocks of a stream, or the whole body.
+// There may be none, when only a flush is due. more says that further bytes are already here, so that a writer
 // need not flush yet. The bytes are valid until the next call. The error is io.EOF
 // at the end, otherwise an *Error.
 func (r *Response) Next() (b []byte, more bool, err error) {
@@ -110,7 +111,8 @@ func (r *Response) Next() (b []byte, more bool, err error) {
 		}
 		b := r.read(frame)
 		r.Summary.Overhead += time.Since(began)
-		if len(b) > 0 {
+		if len(b) > 0 || r.owed && !frame.More { // what went out must not wait for what is held
+			r.owed = frame.More
 			return b, frame.More, nil
 		}
 	}
@@ -148,7 +150,7 @@ func (r *Response) read(f Frame) []byte {
 		}
 		return append(r.out, f.Raw...)
 	case f.Data == nil:
-		return f.Raw
+		return r.other(f)
 	case !r.Streamed:
 		return r.whole(f)
 	}

@@ -93,12 +93,17 @@ func (g *Gateway) target(model string) (t Target, resolved string, err error) {
 
 // pattern finds the longest route that ends in * and whose beginning model has.
 func (g *Gateway) pattern(model string) (Target, bool) {
-	for n := len(model); n > 0; n-- {
-		if t, ok := g.routes[model[:n]+AnyModel]; ok {
-			return t, true
+	longest := ""
+	for name := range g.routes {
+		prefix, ok := strings.CutSuffix(name, AnyModel)
+		if ok && len(prefix) > len(longest) && strings.HasPrefix(model, prefix) {
+			longest = prefix
 		}
 	}
-	return Target{}, false
+	if longest == "" {
+		return Target{}, false
+	}
+	return g.routes[longest+AnyModel], true
 }
 
 func resolveModel(t Target, model string) string {
@@ -108,17 +113,18 @@ func resolveModel(t Target, model string) string {
 	return model
 }
 
-// near lists up to three names of models that model may be a slip of.
+// near lists up to three names of models that model may be a slip of. It asks no
+// upstream: with a context that has ended only providers that know their models by
+// heart answer.
 func (g *Gateway) near(model string) []string {
-	if len(model) > 256 {
-		return nil
-	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
 	type candidate struct {
 		name     string
 		distance int
 	}
 	var found []candidate
-	for _, name := range g.names(context.Background()) {
+	for _, name := range g.names(ended) {
 		d := levenshtein.ComputeDistance(strings.ToLower(model), strings.ToLower(name))
 		if d <= max(2, len(name)/3) || strings.Contains(name, model) {
 			found = append(found, candidate{name, d})

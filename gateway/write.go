@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,28 +18,67 @@ import (
 
 // writeQueue writes the frames that waited, with what their text turned out to be.
 func (r *Response) writeQueue() {
+	var k chunk
 	for _, q := range r.queue {
-		r.writeFrame(q.raw(r.held), q.data(r.held))
+		if locate(&k, q.data(r.held), "delta") {
+			r.writeFrame(q.raw(r.held), &k)
+		} else {
+			r.out = append(r.out, q.raw(r.held)...)
+		}
 	}
 	r.queue, r.held = r.queue[:0], r.held[:0]
 }
 
-// writeFrame writes one frame of a stream anew: the choices' events in place of
-// their text, all other bytes as they came. Events at the end of a choice go into
-// a chunk of their own before the one with the finish reason, because clients stop
-// reading a delta where they see one. A frame in which nothing is left is dropped.
-func (r *Response) writeFrame(raw, data []byte) {
-	var k chunk
-	if !locate(&k, data, "delta") {
-		r.out = append(r.out, raw...)
-		return
+// writeFrame writes one frame of a stream, whose chunk is k, anew: the choices'
+// events in place of their text, all other bytes as they came. Clients take a delta
+// to hold text or the piece of one call, and stop reading one that has a finish
+// reason; so what does not fit into the frame gets chunks of its own, before the one
+// with the finish reason and otherwise behind it. A frame in which nothing is left is
+// dropped.
+func (r *Response) writeFrame(raw []byte, k *chunk) {
+	rest := r.split(k)
+	if k.finishes() {
+		for r.pending(k) {
+			r.put(raw, k.data, r.patch(k, true))
+			rest = r.restore(k, rest)
+		}
 	}
-	if k.finishes() && r.pending(&k) {
-		r.put(raw, data, r.patch(&k, true))
+	pending := r.pending(k)
+	if patched := r.patch(k, false); pending || !r.empty(patched) {
+		r.put(raw, k.data, patched)
 	}
-	if patched := r.patch(&k, false); !r.empty(patched) {
-		r.put(raw, data, patched)
+	for rest = r.restore(k, rest); r.pending(k); rest = r.restore(k, rest) {
+		r.put(raw, k.data, r.patch(k, true))
 	}
+}
+
+// split leaves a choice only those events that go into one delta, and returns the
+// others. In a chunk with several choices each delta takes all.
+func (r *Response) split(k *chunk) []abi.Event {
+	if len(k.parts) != 1 {
+		return nil
+	}
+	c := r.choice(k.parts[0].index)
+	for i, e := range c.events {
+		if i > 0 && (e.Kind == abi.CallStart || isText(e) && !isText(c.events[i-1])) {
+			rest := slices.Clone(c.events[i:])
+			c.events = c.events[:i]
+			return rest
+		}
+	}
+	return nil
+}
+
+func isText(e abi.Event) bool { return e.Kind == abi.Content || e.Kind == abi.Reasoning }
+
+// restore gives the choice the next of the events that split has returned.
+func (r *Response) restore(k *chunk, rest []abi.Event) []abi.Event {
+	if len(rest) == 0 {
+		return nil
+	}
+	c := r.choice(k.parts[0].index)
+	c.events = append(c.events[:0], rest...)
+	return r.split(k)
 }
 
 // put writes a block of the stream with patched in the place of data.
@@ -55,9 +95,12 @@ func (k *chunk) finishes() bool {
 	return slices.ContainsFunc(k.parts, func(p part) bool { return p.reason(k.data) != "" })
 }
 
-// pending reports whether a choice of the chunk has events that are not out yet.
+// pending reports whether a choice of the chunk has events that are not out yet and
+// that a client sees.
 func (r *Response) pending(k *chunk) bool {
-	return slices.ContainsFunc(k.parts, func(p part) bool { return len(r.choice(p.index).events) > 0 })
+	return slices.ContainsFunc(k.parts, func(p part) bool {
+		return slices.ContainsFunc(r.choice(p.index).events, func(e abi.Event) bool { return e.Kind != abi.CallEnd })
+	})
 }
 
 // edit replaces a span of a chunk.
@@ -166,28 +209,29 @@ func (c *choice) wireCalls() [][]byte {
 		if e.Kind != abi.CallStart && e.Kind != abi.Args {
 			continue
 		}
-		index := e.Index
+		var entry []byte
 		if e.Kind == abi.CallStart {
 			c.beginText()
-		}
-		entry := fmt.Appendf(nil, `{"index":%d`, c.wire)
-		if e.Kind == abi.CallStart {
-			entry = append(entry, `,"id":`...)
-			entry = quote(entry, c.id(e.ID))
-			entry = append(entry, `,"type":"function","function":{"name":`...)
+			entry = append(c.entry(), `"id":`...)
+			entry = append(quote(entry, c.id(e.ID)), `,"type":"function","function":{"name":`...)
 			entry = append(quote(entry, e.Name), `,"arguments":`...)
+			e.Text = ""
 		} else {
-			entry = append(entry, `,"function":{"arguments":`...)
-			i--
+			entry = append(c.entry(), `"function":{"arguments":`...)
 		}
-		var args strings.Builder
-		for i+1 < len(c.events) && c.events[i+1].Kind == abi.Args && c.events[i+1].Index == index {
+		args := e.Text
+		for i+1 < len(c.events) && c.events[i+1].Kind == abi.Args && c.events[i+1].Index == e.Index {
 			i++
-			args.WriteString(c.events[i].Text)
+			args += c.events[i].Text
 		}
-		calls = append(calls, append(quote(entry, args.String()), "}}"...))
+		calls = append(calls, append(quote(entry, args), "}}"...))
 	}
 	return calls
+}
+
+// entry begins an entry of the call that is being written.
+func (c *choice) entry() []byte {
+	return append(strconv.AppendInt([]byte(`{"index":`), int64(c.wire), 10), ',')
 }
 
 // beginText gives a call that was read from text its index on the wire.
@@ -314,7 +358,7 @@ func (r *Response) whole(f Frame) []byte {
 		p := &k.parts[i]
 		c := r.choice(p.index)
 		text, ok := r.textOf(p, f.Data)
-		if !ok || len(text) == 0 {
+		if !ok || len(text) == 0 || c.chain.Nothing(text) {
 			continue
 		}
 		c.in = append(c.in, text...)

@@ -41,22 +41,22 @@ type module struct {
 
 // ModuleInfo describes a loaded module.
 type ModuleInfo struct {
-	Plugin      string // Source.Name
-	Manifest    abi.Manifest
-	SHA256      string
-	Size        int
-	Exports     []string
-	Imports     []string
-	MinPages    int // of memory, as declared
-	MaxPages    int // 0 if none was declared
-	Pages       int // that an instance begins with
-	Loops       int // instrumented
-	Funcs       int // instrumented
-	Load        time.Duration
-	Compile     time.Duration // of Load
-	InUse       int           // instances
-	Idle        int           // instances
-	CopyOnWrite bool          // instances share the memory that they begin with
+	Plugin      string        `json:"plugin"` // Source.Name
+	Manifest    abi.Manifest  `json:"manifest"`
+	SHA256      string        `json:"sha256"`
+	Size        int           `json:"size"`
+	Exports     []string      `json:"exports"`
+	Imports     []string      `json:"imports"`
+	MinPages    int           `json:"min_pages"` // of memory, as declared
+	MaxPages    int           `json:"max_pages"` // 0 if none was declared
+	Pages       int           `json:"pages"`     // that an instance begins with
+	Loops       int           `json:"metered_loops"`
+	Funcs       int           `json:"metered_functions"`
+	Load        time.Duration `json:"load_ns"`
+	Compile     time.Duration `json:"compile_ns"`     // of Load
+	InUse       int           `json:"instances"`      // that responses have
+	Idle        int           `json:"instances_idle"` // that wait
+	CopyOnWrite bool          `json:"copy_on_write"`  // instances share the memory that they begin with
 }
 
 // loadModule does all the work of Host.Load that does not need other modules.

@@ -142,6 +142,9 @@ func (p *parseCmd) lines(e *env, source *parsers, defaults parseIn) error {
 		if err := encoder.Encode(result); err != nil {
 			return err
 		}
+		if err := out.Flush(); err != nil { // who writes a line may wait for its answer
+			return err
+		}
 	}
 	if err := in.Err(); err != nil {
 		_ = encoder.Encode(parseError{Error: "the input could not be read on: " + err.Error()})
@@ -153,10 +156,17 @@ func (p *parseCmd) lines(e *env, source *parsers, defaults parseIn) error {
 	return nil
 }
 
-func parseLine(ctx context.Context, source *parsers, c parseIn, line []byte) (result any, ok bool) {
-	c.ID = nil
+func parseLine(ctx context.Context, source *parsers, defaults parseIn, line []byte) (result any, ok bool) {
+	c := defaults
+	c.Parser, c.Tools = nil, nil // the decoder would write into what all lines share
 	if err := json.Unmarshal(line, &c); err != nil {
 		return parseError{c.ID, "not a JSON object of the known form: " + err.Error()}, false
+	}
+	if c.Parser == nil {
+		c.Parser = defaults.Parser
+	}
+	if c.Tools == nil {
+		c.Tools = defaults.Tools
 	}
 	out, err := parse(ctx, source, c)
 	if err != nil {
@@ -186,8 +196,12 @@ func parse(ctx context.Context, source *parsers, c parseIn) (*parseOut, error) {
 		return nil, err
 	}
 	reason, finish := abi.Stop, openai.FinishReasonStop
-	if c.FinishReason == string(openai.FinishReasonLength) {
+	switch openai.FinishReason(c.FinishReason) {
+	case openai.FinishReasonStop, openai.FinishReasonToolCalls:
+	case openai.FinishReasonLength:
 		reason, finish = abi.Length, openai.FinishReasonLength
+	default:
+		return nil, fmt.Errorf("finish_reason is %q; it must be stop or length", c.FinishReason)
 	}
 	plan, err := source.Plan(ctx, spec, c.Model)
 	if err != nil {
@@ -214,7 +228,11 @@ func readTools(raw json.RawMessage) ([]abi.Tool, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
-	return gateway.ReadTools(raw)
+	tools, err := gateway.ReadTools(raw)
+	if err != nil {
+		return nil, errors.New("tools must be a list of tools, in OpenAI's form or as bare functions")
+	}
+	return tools, nil
 }
 
 // specFor checks what a line asks for.
@@ -223,7 +241,13 @@ func (p *parsers) specFor(names nameOrNames, reasoning string) (gateway.ParserSp
 		return gateway.ParserSpec{}, fmt.Errorf("reasoning is %q; it must be auto, open, closed or none", reasoning)
 	}
 	known := p.names()
+	if len(names) == 0 {
+		return gateway.ParserSpec{}, errors.New("parser is an empty list; write none, auto or a name")
+	}
 	for _, name := range names {
+		if len(names) > 1 && (name == config.Auto || name == config.None) {
+			return gateway.ParserSpec{}, fmt.Errorf("%q stands alone, not in a list with names", name)
+		}
 		if name != config.Auto && name != config.None && !slices.Contains(known, name) {
 			return gateway.ParserSpec{}, fmt.Errorf("there is no parser %q; callgate plugin list shows those that there are", name)
 		}

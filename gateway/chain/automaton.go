@@ -8,6 +8,7 @@ import "bytes"
 // literal: just what a scanner must hold back.
 type automaton struct {
 	first   []byte     // bytes that begin a literal
+	begins  [256]bool  // the same as a table
 	class   [256]uint8 // which column of next a byte uses; 0 for bytes in no literal
 	classes int
 	next    []uint16 // state*classes + class → state
@@ -23,7 +24,7 @@ func newAutomaton(literals []string) *automaton {
 	a := &automaton{classes: 1}
 	for _, l := range literals {
 		if bytes.IndexByte(a.first, l[0]) < 0 {
-			a.first = append(a.first, l[0])
+			a.first, a.begins[l[0]] = append(a.first, l[0]), true
 		}
 		for i := range len(l) {
 			if a.class[l[i]] == 0 {
@@ -109,7 +110,7 @@ func (s *scanner) scan(text []byte, from int, final bool) (m match, ok bool) {
 	var skip skipper
 	for i := from; i < len(text); i++ {
 		if s.state == 0 {
-			if i = skip.to(a.first, text, i); i == len(text) {
+			if i = skip.to(a, text, i); i == len(text) {
 				break
 			}
 		}
@@ -137,17 +138,18 @@ type skipper struct {
 	known bool
 }
 
-// to returns the place of the first byte of text[i:] that is one of first, or
-// len(text).
-func (s *skipper) to(first, text []byte, i int) int {
-	if len(first) > len(s.next) {
-		for i < len(text) && bytes.IndexByte(first, text[i]) < 0 {
+// to returns the place of the first byte of text[i:] that begins a literal, or
+// len(text). In a short text the search costs more than it saves.
+func (s *skipper) to(a *automaton, text []byte, i int) int {
+	const short = 64
+	if len(text) <= short || len(a.first) > len(s.next) {
+		for i < len(text) && !a.begins[text[i]] {
 			i++
 		}
 		return i
 	}
 	nearest := len(text)
-	for k, b := range first {
+	for k, b := range a.first {
 		if !s.known || s.next[k] < i {
 			n := bytes.IndexByte(text[i:], b)
 			if n < 0 {

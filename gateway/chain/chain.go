@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -146,6 +147,23 @@ func (c *Chain) Plain(text []byte) Passage {
 	}
 	c.text.passed(text)
 	return Clean
+}
+
+// Nothing reports whether the whole output, of which nothing was fed yet, holds
+// neither a trigger nor a marker, so that it is content as it is.
+func (c *Chain) Nothing(output []byte) bool {
+	if c.open || c.Holding() {
+		return false
+	}
+	body := bytes.TrimLeft(output, " \t\r\n")
+	for _, s := range c.plan.starts {
+		if bytes.HasPrefix(body, []byte(s)) {
+			return false
+		}
+	}
+	scan := scanner{a: c.plan.automaton}
+	_, found := scan.scan(output, 0, true)
+	return !found
 }
 
 // idle reports whether nothing but white space waits to be decided.
@@ -417,6 +435,9 @@ func (c *Chain) failed(parser string, err error) {
 // incomplete is how many bytes at the end of text begin a rune that is not
 // complete yet.
 func incomplete(text []byte) int {
+	if len(text) == 0 || text[len(text)-1] < utf8.RuneSelf {
+		return 0
+	}
 	for n := 1; n <= min(len(text), utf8.UTFMax-1); n++ {
 		if b := text[len(text)-n]; utf8.RuneStart(b) {
 			if utf8.FullRune(text[len(text)-n:]) {

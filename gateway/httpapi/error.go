@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -60,6 +61,11 @@ func (s *Server) fail(err error, c echo.Context) {
 		w.WriteHeader(e.HTTPStatus())
 		_, _ = w.Write(e.Body)
 	default:
+		for name, values := range e.Header { // what an upstream says of its limits
+			if strings.HasPrefix(name, "X-Ratelimit-") {
+				w.Header()[name] = values
+			}
+		}
 		setRetry(w.Header(), e)
 		_ = c.JSON(e.HTTPStatus(), newEnvelope(e))
 	}

@@ -116,7 +116,7 @@ func (c *call) statusError(resp *http.Response, body io.Reader) *gateway.Error {
 			"the upstream answered with a redirect (status %d), which is not followed; check base_url.", status)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		// The body is kept back, since it quotes the key.
-		return p.errorf(gateway.Unavailable, codeAuth,
+		return p.errorf(gateway.Unauthorized, codeAuth,
 			"the upstream refused the gateway's own credentials (status %d).", status)
 	}
 	data, err := read(body, resp.ContentLength, maxErrorBody)

@@ -25,7 +25,7 @@ func TestModels(t *testing.T) {
 		{200, `[]`, nil, gateway.Unavailable},
 		{200, `{"x":"` + strings.Repeat("x", 4<<20) + `"}`, nil, gateway.Unavailable},
 		{404, `{}`, nil, gateway.Rejected},
-		{401, `{}`, nil, gateway.Unavailable},
+		{401, `{}`, nil, gateway.Unauthorized},
 	} {
 		url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodGet || r.URL.Path != "/v1/models" || r.Header.Get("Authorization") != "Bearer k" {

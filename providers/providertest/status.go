@@ -70,7 +70,7 @@ func credentials(t *testing.T, f Factory) {
 	for _, status := range []int{401, 403} {
 		url := answer(t, status, nil, `{"error":{"message":"Incorrect API key provided: `+key+`"}}`)
 		_, err := ask(t, open(t, f, Settings{BaseURL: url}), plainRequest(t))
-		e := wantError(t, err, gateway.Unavailable, "upstream_auth_error", "credentials")
+		e := wantError(t, err, gateway.Unauthorized, "upstream_auth_error", "credentials")
 		if e.Body != nil || strings.Contains(e.Message, "Incorrect") {
 			t.Errorf("got %q with a body of %q, want nothing of the upstream's", e.Message, e.Body)
 		}
