@@ -68,8 +68,7 @@ func (sys *system) serve(ctx context.Context, l net.Listener, cfg *config.Config
 			}
 		}
 	}()
-	<-loaded
-	<-served
+	_, _ = <-loaded, <-served
 	return errors.Join(err, sys.parsers.host.Close(context.WithoutCancel(ctx)))
 }
 

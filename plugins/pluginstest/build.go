@@ -36,7 +36,7 @@ func build(dir string) ([]byte, error) {
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
 	file := filepath.Join(tmp, "guest.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w -buildid=", "-o", file, ".") //nolint:noctx // a test's own package
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w -buildid=", "-o", file, ".")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
