@@ -150,7 +150,7 @@ func TestLoadAccepts(t *testing.T) {
 		{"_initialize", Guest{Funcs: []Func{writeEvent("_initialize")}}},
 		// Segments and start are left in, so that every instance runs them.
 		{"start in a module that names data segments", Guest{Start: &start, DataCount: true, Funcs: []Func{
-			{Name: "s", Body: Code(Const(8), MemoryGrow, 0, Drop, Const(EventsAt), Const(1), Store, 2, 0, 0xfc, 9, 0)},
+			{Name: "s", Body: Code(Const(8), MemoryGrow, 0, Drop, Const(EventsAt), Const(1), Store, 2, 0, Const(0), Const(0), Const(0), 0xfc, 8, 0, 0)},
 		}}},
 		{"memory that grows at the start", Guest{Funcs: []Func{
 			{Name: "_initialize", Body: Code(Const(8), MemoryGrow, 0, Drop)},

@@ -263,14 +263,10 @@ func memoryCopy(w *walker) {
 }
 
 func memoryInit(w *walker) {
-	dataIndex(w)
-	memoryIndex(w)
-	chargeBulk(w)
-}
-
-func dataIndex(w *walker) {
 	w.u32()
 	w.rw.usesData = true
+	memoryIndex(w)
+	chargeBulk(w)
 }
 
 func i32Const(w *walker) { w.signed(32) }

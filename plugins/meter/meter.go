@@ -59,7 +59,7 @@ type Module struct {
 	Segments []Segment
 	// Stripped says that data segments and start function were taken out. It is
 	// false if a segment is passive, has an offset that is not a constant, or is
-	// used by memory.init or data.drop; then instantiation applies the segments and
+	// used by memory.init; then instantiation applies the segments and
 	// runs the start function as usual.
 	Stripped bool
 	// Start is the exported name of the start function that was taken out, "" if

@@ -57,7 +57,6 @@ var instructions = table([]opcodes{
 var miscInstructions = table([]opcodes{
 	{0, 7, noImmediate}, // saturating truncation
 	{8, 8, memoryInit},
-	{9, 9, dataIndex},
 	{10, 10, memoryCopy},
 	{11, 11, memoryFill},
 	{13, 13, anyIndex}, // elem.drop, which nothing can see without table.init
@@ -100,6 +99,7 @@ var (
 		0xfe: "threads (atomic instructions) are not supported",
 	}
 	refusedMisc = map[byte]string{
+		9:  "data.drop changes a data segment, and data segments are not restored between responses",
 		12: "table.init" + tableChange,
 		14: "table.copy" + tableChange,
 		15: "table.grow" + tableChange,

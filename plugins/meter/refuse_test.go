@@ -93,6 +93,7 @@ func TestRefused(t *testing.T) {
 		{"table.init", f(0xfc, 12, 0, 0), -2, "table.init changes a table"},
 		{"table.copy", f(0xfc, 14, 0, 0), -2, "table.copy changes a table"},
 		{"table.grow", f(0xfc, 15, 0), -2, "table.grow changes a table"},
+		{"data.drop", f(0xfc, 9, 0), -2, "data.drop changes a data segment"},
 		{"table.fill", f(0xfc, 17, 0), -2, "table.fill changes a table"},
 		{"fuel set", f(0x41, 0, 0x24, 0), -2, "global 0 does not exist"},
 		{"call of yield", f(0x10, 1, 0x1a), -2, "function 1 does not exist"},

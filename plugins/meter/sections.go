@@ -75,7 +75,7 @@ type rewriter struct {
 	exports         int // entries of the export section, without their number
 	exportBody      []byte
 	code            snippets
-	usesData        bool // there is a memory.init or data.drop
+	usesData        bool // there is a memory.init
 	allLocals       uint64
 }
 
