@@ -99,6 +99,7 @@ type scanner struct {
 	a     *automaton
 	state uint16
 	found match // a literal that a longer or an earlier one may still replace
+	skip  skipper
 }
 
 // scan reads text[from:] and returns the leftmost literal, the longest of those
@@ -107,10 +108,9 @@ type scanner struct {
 // beginning of one. At the final call nothing more can come.
 func (s *scanner) scan(text []byte, from int, final bool) (m match, ok bool) {
 	a := s.a
-	var skip skipper
 	for i := from; i < len(text); i++ {
 		if s.state == 0 {
-			if i = skip.to(a, text, i); i == len(text) {
+			if i = s.skip.to(a, text, i); i == len(text) {
 				break
 			}
 		}
@@ -132,10 +132,10 @@ func (s *scanner) scan(text []byte, from int, final bool) (m match, ok bool) {
 
 // skipper jumps over text that begins no literal. Few bytes begin one, so looking
 // for each of them with the machine's fast search beats reading byte by byte; where
-// each comes next is remembered, so that a text full of one of them stays linear.
+// each comes next is remembered, from one literal to the next too, so that a text
+// full of one of them stays linear.
 type skipper struct {
-	next  [8]int
-	known bool
+	next [8]int // no such byte comes before; it is there, or the text was searched up to there
 }
 
 // to returns the place of the first byte of text[i:] that begins a literal, or
@@ -150,16 +150,17 @@ func (s *skipper) to(a *automaton, text []byte, i int) int {
 	}
 	nearest := len(text)
 	for k, b := range a.first {
-		if !s.known || s.next[k] < i {
-			n := bytes.IndexByte(text[i:], b)
+		at := max(s.next[k], i)
+		if at < len(text) && text[at] != b {
+			n := bytes.IndexByte(text[at:], b)
 			if n < 0 {
-				n = len(text) - i
+				n = len(text) - at
 			}
-			s.next[k] = i + n
+			at += n
 		}
-		nearest = min(nearest, s.next[k])
+		s.next[k] = at
+		nearest = min(nearest, at)
 	}
-	s.known = true
 	return nearest
 }
 
@@ -179,14 +180,18 @@ func (s *scanner) take() match {
 // held is how many bytes at the end of the text may still become a literal, given
 // the length of the text.
 func (s *scanner) held(length int) int {
+	held := int(s.a.depth[s.state])
 	if s.found.end > 0 {
-		return length - s.found.start
+		held = max(held, length-s.found.start)
 	}
-	return int(s.a.depth[s.state])
+	return held
 }
 
 // drop tells the scanner that the first n bytes of the text are gone.
 func (s *scanner) drop(n int) {
+	for k := range s.skip.next {
+		s.skip.next[k] = max(0, s.skip.next[k]-n)
+	}
 	if s.found.end > 0 {
 		s.found.start -= n
 		s.found.end -= n

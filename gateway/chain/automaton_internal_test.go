@@ -23,6 +23,7 @@ func FuzzScan(f *testing.F) {
 	f.Add("abcd|bc|c", "xabcabcd")
 	f.Add("aa|aaaa", "aaab aaaa")
 	f.Add("ab|bab|b", "bbabab")
+	f.Add("a|0aa", "0aa")
 	f.Fuzz(func(t *testing.T, list, text string) {
 		var literals []string
 		for l := range strings.SplitSeq(strings.ToValidUTF8(list, ""), "|") {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/callgate/callgate/sdk/abi"
@@ -85,7 +84,6 @@ type Chain struct {
 	scan    scanner
 	region  *region // what begins at buf[0], or nil
 	start   bool    // nothing but white space came since the start, or since reasoning
-	fenced  bool    // inside a code fence
 	open    bool    // inside reasoning
 	spent   bool    // a limit was reached: no parser is asked any more
 	thought *thought
@@ -176,7 +174,10 @@ func (c *Chain) harmless(text []byte) bool {
 	if blank(text) || !utf8.RuneStart(text[0]) || incomplete(text) > 0 {
 		return false
 	}
-	if _, found := c.scan.scan(text, 0, false); found || c.scan.state != 0 || c.scan.found.end > 0 {
+	c.scan.skip = skipper{} // what it knows is about buf
+	_, found := c.scan.scan(text, 0, false)
+	c.scan.skip = skipper{}
+	if found || c.scan.state != 0 || c.scan.found.end > 0 {
 		c.scan.state, c.scan.found = 0, match{}
 		return false
 	}
@@ -249,10 +250,10 @@ func (c *Chain) advance(ctx context.Context, final bool, reason abi.Reason) {
 // seek looks for the next literal in buf and gives out what comes before it. It
 // reports whether there may be more to do.
 func (c *Chain) seek(final bool) bool {
-	text := c.whole(final)
-	if c.start && c.seekStart(text, final) {
+	if c.start && c.seekStart(c.whole(final), final) {
 		return c.region != nil
 	}
+	text := c.whole(final)
 	m, ok := c.scan.scan(text, c.scanned, final)
 	if !ok {
 		c.scanned = len(text)
@@ -283,13 +284,15 @@ func (c *Chain) whole(final bool) []byte {
 func (c *Chain) found(literal string) {
 	switch role := c.plan.role(literal); {
 	case role == isFence:
-		if c.text.lineBlank && !c.open {
-			c.fenced = !c.fenced
+		if c.text.lineMarks && !c.open {
+			c.pass(len(literal))
+			c.text.fence.begin(literal)
+			return
 		}
-	case role == isOpen && !c.fenced && (c.open || c.text.lineBlank):
+	case role == isOpen && !c.text.fence.around() && (c.open || c.text.lineBlank):
 		c.openReasoning(literal)
 		return
-	case role == isClose && !c.fenced && (c.open || c.text.last != '`'):
+	case role == isClose && !c.text.fence.around() && (c.open || c.text.last != '`'):
 		c.closeReasoning(literal)
 		return
 	case role == isTrigger && !c.opts.NoTools && !c.spent:
@@ -299,25 +302,30 @@ func (c *Chain) found(literal string) {
 	c.pass(len(literal))
 }
 
+// fenced reports whether what comes next stands in code: in a fence, or behind a
+// backtick. A fence that has just ended leaves a backtick too.
+func (c *Chain) fenced() bool {
+	return c.text.fence.around() || c.text.last == '`' && !c.text.fence.closing()
+}
+
 // seekStart deals with literals that only count at the start of the output. It
 // reports whether buf is dealt with: held, or taken as a region.
 func (c *Chain) seekStart(text []byte, final bool) bool {
-	body := strings.TrimLeft(string(text[:min(len(text), abi.MaxHead)]), " \t\r\n")
-	white := min(len(text), abi.MaxHead) - len(body)
-	if len(body) == 0 && !final {
-		return len(text) < abi.MaxHead
+	body := bytes.TrimLeft(text, " \t\r\n")
+	c.pass(len(text) - len(body))
+	if len(body) == 0 {
+		return true
 	}
 	if c.open || c.opts.NoTools || c.spent {
-		c.start = len(body) == 0
+		c.start = false
 		return false
 	}
 	for _, s := range c.plan.starts {
-		if strings.HasPrefix(body, s) {
-			c.pass(white)
+		if bytes.HasPrefix(body, []byte(s)) {
 			c.region = c.newRegion(true)
 			return true
 		}
-		if !final && strings.HasPrefix(s, body) {
+		if !final && len(body) < len(s) && bytes.HasPrefix([]byte(s), body) {
 			return true
 		}
 	}

@@ -46,7 +46,7 @@ type Plan struct {
 // reasoning are looked for too.
 func NewPlan(candidates []Candidate, model string, reasoning bool) *Plan {
 	p := &Plan{reasoning: reasoning}
-	literals := []string{fence}
+	literals := fences[:]
 	if reasoning {
 		for _, m := range markers {
 			literals = append(literals, m.open, m.close)
@@ -120,8 +120,8 @@ func longestPrefix(literals []string, text []byte) int {
 	return n
 }
 
-// fence begins and ends a block of code in Markdown.
-const fence = "```"
+// fences begin and end blocks of code in Markdown.
+var fences = [...]string{"```", "~~~"}
 
 // marker is a pair of literals around reasoning.
 type marker struct{ open, close string }
@@ -148,7 +148,7 @@ const (
 )
 
 func (p *Plan) role(literal string) role {
-	if literal == fence {
+	if slices.Contains(fences[:], literal) {
 		return isFence
 	}
 	if p.reasoning {

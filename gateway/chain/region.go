@@ -60,7 +60,7 @@ func (c *Chain) choose(ctx context.Context, final bool) bool {
 	r := c.region
 	for len(r.candidates) > 0 {
 		candidate := r.candidates[0]
-		if candidate.Heuristic && c.fenced {
+		if candidate.Heuristic && c.fenced() {
 			r.candidates = r.candidates[1:]
 			continue
 		}
@@ -79,7 +79,7 @@ func (c *Chain) choose(ctx context.Context, final bool) bool {
 		}
 		if r.run != nil {
 			r.candidate, r.fed, r.held = candidate, 0, nil
-			r.hold = candidate.Heuristic || c.fenced || c.open
+			r.hold = candidate.Heuristic || c.fenced() || c.open
 			return true
 		}
 	}
@@ -87,8 +87,13 @@ func (c *Chain) choose(ctx context.Context, final bool) bool {
 }
 
 func (c *Chain) options(candidate *Candidate) abi.Options {
-	return abi.Options{Tools: c.tools(), Settings: candidate.Settings, Fenced: c.fenced, MaxDepth: c.opts.MaxDepth}
+	return abi.Options{Tools: c.tools(), Settings: candidate.Settings, Fenced: c.fenced(), MaxDepth: c.opts.MaxDepth}
 }
+
+// firstFeed is how much a run is fed at first, then as much as it has read. Where a
+// short region ends is not known before, and a text of many would be fed, and count
+// against the limit of input, many times over.
+const firstFeed = 128
 
 // feed gives the run what is new in buf. It reports whether the region is done
 // with; if it is not and there is no run any more, the next candidate is due.
@@ -96,7 +101,7 @@ func (c *Chain) feed(ctx context.Context, final bool, reason abi.Reason) bool {
 	r := c.region
 	text := c.whole(final)
 	for r.fed < len(text) {
-		n := min(len(text)-r.fed, abi.MaxFeed)
+		n := min(len(text)-r.fed, max(firstFeed, r.fed), abi.MaxFeed)
 		if r.fed+n < len(text) {
 			n -= incomplete(text[r.fed : r.fed+n])
 		}
@@ -192,7 +197,7 @@ func (c *Chain) believe(events []abi.Event) bool {
 
 func (c *Chain) offered(name string) bool {
 	tools := c.tools()
-	if c.opts.AnyName && !c.fenced && len(tools) == 0 {
+	if c.opts.AnyName && !c.fenced() && len(tools) == 0 {
 		return true
 	}
 	return slices.ContainsFunc(tools, func(t abi.Tool) bool { return t.Name == name })

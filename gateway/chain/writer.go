@@ -2,6 +2,7 @@ package chain
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/callgate/callgate/sdk/abi"
 )
@@ -15,15 +16,18 @@ type writer struct {
 	wrote  [2]bool   // something was written before it
 	kind   abi.Kind  // of the last text
 	trim   bool      // markup was the last thing: white space behind it goes
+	gap    [2]bool   // unless there was none before it
 	marked bool      // there was markup
 
 	lineBlank bool // only white space since the last newline
+	lineMarks bool // only that and marks of lists and quotes
+	fence     fence
 	last      byte // the last byte of text
 	next      int  // index of the next call
 	open      int  // index of the open call, -1 if none
 }
 
-func newWriter() writer { return writer{lineBlank: true, open: -1, kind: abi.Content} }
+func newWriter() writer { return writer{lineBlank: true, lineMarks: true, open: -1, kind: abi.Content} }
 
 func (w *writer) reset() { w.events = w.events[:0] }
 
@@ -46,7 +50,7 @@ func (w *writer) write(kind abi.Kind, text []byte) {
 		for lead < len(text) && isSpace(text[lead]) {
 			lead++
 		}
-		if len(w.white[i]) == 0 && w.wrote[i] {
+		if w.gap[i] && w.wrote[i] {
 			w.white[i] = append(w.white[i], text[:lead]...)
 		}
 		text = text[lead:]
@@ -72,18 +76,25 @@ func (w *writer) passed(text []byte) {
 	w.wrote[0] = true
 }
 
-// line keeps track of where lines begin.
+// line keeps track of where lines and fences begin.
 func (w *writer) line(text []byte) {
-	for i := len(text) - 1; i >= 0; i-- {
-		if text[i] == '\n' {
-			w.lineBlank = true
+	w.fence.read(text)
+	blank, marks := true, true // of what was read backwards
+	for i := len(text) - 1; ; i-- {
+		if i < 0 {
+			blank, marks = blank && w.lineBlank, marks && w.lineMarks
 			break
 		}
-		if !isSpace(text[i]) {
-			w.lineBlank = false
+		if text[i] == '\n' {
+			break
+		}
+		blank = blank && isSpace(text[i])
+		marks = marks && (isSpace(text[i]) || strings.IndexByte(">-*+.)0123456789", text[i]) >= 0)
+		if !marks {
 			break
 		}
 	}
+	w.lineBlank, w.lineMarks = blank, marks
 	if len(text) > 0 {
 		w.last = text[len(text)-1]
 	}
@@ -96,6 +107,7 @@ func (w *writer) edge(next abi.Kind) {
 	if !w.wrote[0] {
 		w.white[0] = w.white[0][:0]
 	}
+	w.gap = [2]bool{len(w.white[0]) == 0, true}
 }
 
 // trims reports whether white space at the start of the next text would go.

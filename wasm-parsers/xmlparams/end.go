@@ -71,6 +71,9 @@ func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
 	}
 	all := p.pos + len(p.buf)
 	half := p.maybeEnd(p.buf) // nothing, or half an end tag
+	if p.state == inFunc && len(p.buf) > 0 && match(p.buf, p.paramOpen) == sdk.Maybe {
+		half = false // it may as well be half of another parameter
+	}
 	switch {
 	case p.state == afterFunc && half:
 		p.endCall(out)

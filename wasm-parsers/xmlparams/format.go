@@ -116,7 +116,7 @@ func tag(b []byte, open string) (name []byte, n int, v sdk.Verdict) {
 		return nil, 0, sdk.Maybe
 	case end < 0:
 		return nil, len(open) + maxName, sdk.No
-	case end == 0 || rest[end] == '\n':
+	case len(skipSpace(rest[:end])) == 0 || rest[end] == '\n':
 		return nil, len(open) + end, sdk.No
 	}
 	return rest[:end], len(open) + end + 1, sdk.Yes

@@ -1,6 +1,7 @@
 package xmlparams
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/callgate/callgate/sdk"
@@ -54,9 +55,10 @@ func (p *parser) wait(v verdict) verdict {
 // parameter, or the ends of the function and the wrapper. If those are followed by
 // another end of a parameter they are all text, say of a file about this format.
 func (p *parser) lookBehind(b []byte) verdict {
-	legal := []string{p.funcClose}
-	if p.wrapped {
-		legal = append(legal, p.wrapClose)
+	ends := []string{p.funcClose, p.wrapClose}
+	legal := ends
+	if !p.wrapped {
+		legal = ends[:1] // the wrapper's end may come all the same, but only behind the function's
 	}
 	decided := isText // unless one legal tag was seen
 	for {
@@ -78,7 +80,8 @@ func (p *parser) lookBehind(b []byte) verdict {
 		if at < 0 {
 			return p.lookLast(rest, legal, decided)
 		}
-		b, legal, decided = rest[len(legal[at]):], legal[at+1:], closes
+		b, decided = rest[len(legal[at]):], closes
+		legal = ends[slices.Index(ends, legal[at])+1:]
 	}
 }
 
@@ -149,7 +152,7 @@ func (p *parser) lookFuncClose(b []byte) verdict {
 	}
 	text := matchAny(rest, p.paramClose, p.paramOpen)
 	switch {
-	case legal == sdk.Maybe, text == sdk.Maybe:
+	case legal == sdk.Maybe, text == sdk.Maybe, match(rest, p.wrapClose) == sdk.Maybe:
 		return p.wait(implies)
 	case text == sdk.Yes, p.wrapped && legal == sdk.No:
 		return isText
@@ -159,7 +162,8 @@ func (p *parser) lookFuncClose(b []byte) verdict {
 	return implies
 }
 
-// lookWrapClose is lookFuncClose behind the end of the wrapper.
+// lookWrapClose is lookFuncClose behind the end of the wrapper. In the middle of a
+// line it must not go on with text: the value may be about this format.
 func (p *parser) lookWrapClose(b []byte) verdict {
 	rest := skipSpace(b)
 	if len(b)-len(rest) > maxSpace {
@@ -170,7 +174,9 @@ func (p *parser) lookWrapClose(b []byte) verdict {
 		return isText
 	case sdk.Maybe:
 		return p.wait(implies)
-	default:
-		return implies
 	}
+	if !p.value.lineStart && rest[0] != '<' && bytes.IndexByte(b[:len(b)-len(rest)], '\n') < 0 {
+		return isText
+	}
+	return implies
 }

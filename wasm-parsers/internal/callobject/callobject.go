@@ -212,7 +212,7 @@ func (r *Reader) value(tok relaxed.Token) Status {
 		return Bad
 	}
 	decoded, _ := relaxed.Unquote(text)
-	fits := len(decoded) > 0 && len(decoded) <= MaxName
+	fits := len(bytes.Trim(decoded, " \t\r\n")) > 0 && len(decoded) <= MaxName
 	switch {
 	case field == name && !fits:
 		return Bad
