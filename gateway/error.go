@@ -16,6 +16,7 @@ const (
 	Invalid                      // the request is at fault
 	TooLarge                     // the request is larger than a limit
 	Denied                       // no valid key
+	Forbidden                    // a web page of another site asks
 	NotFound                     // no such model or path
 	MethodNotAllowed             // the path exists, but not for this method
 	Limited                      // the upstream limits our rate
@@ -87,6 +88,7 @@ var outcomes = map[Kind]outcome{
 	Invalid:          {http.StatusBadRequest, "invalid_request_error", "invalid_request", false},
 	TooLarge:         {http.StatusRequestEntityTooLarge, "invalid_request_error", "request_too_large", false},
 	Denied:           {http.StatusUnauthorized, "authentication_error", "invalid_api_key", false},
+	Forbidden:        {http.StatusForbidden, "permission_error", "forbidden", false},
 	NotFound:         {http.StatusNotFound, "invalid_request_error", "not_found", false},
 	MethodNotAllowed: {http.StatusMethodNotAllowed, "invalid_request_error", "method_not_allowed", false},
 	Limited:          {http.StatusTooManyRequests, "rate_limit_error", "upstream_rate_limited", true},

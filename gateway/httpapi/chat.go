@@ -58,7 +58,9 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	if n := r.ContentLength; n > 0 {
 		buf.Grow(int(min(n, 1<<20)) + bytes.MinRead)
 	}
-	_, err := buf.ReadFrom(http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody))
+	pace := s.newPacer(c.Response())
+	pace.body = http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody)
+	_, err := buf.ReadFrom(pace)
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit):
@@ -68,6 +70,7 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	case err != nil:
 		return nil, &gateway.Error{Kind: gateway.Invalid, Message: "The request body could not be read to its end.", Err: err}
 	}
+	pace.read() // not after an error: net/http reads what is left of the body
 	return buf.Bytes(), nil
 }
 
@@ -79,6 +82,9 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time) 
 		return err
 	}
 	w := c.Response()
+	pace := s.newPacer(w)
+	pace.write()
+	defer pace.done()
 	header(w.Header(), resp)
 	if !resp.Streamed {
 		return s.writeWhole(w, resp, piece, began)
@@ -87,6 +93,7 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time) 
 	w.Header().Set("x-accel-buffering", "no") // nginx in front of us must not collect the stream
 	w.WriteHeader(http.StatusOK)
 	for ; err == nil; piece, more, err = resp.Next() {
+		pace.write()
 		if _, werr := w.Write(piece); werr != nil {
 			return &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: werr}
 		}

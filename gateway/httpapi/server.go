@@ -41,6 +41,7 @@ type Server struct {
 	keys     []key
 	echo     *echo.Echo
 	draining atomic.Bool
+	stall    time.Duration
 }
 
 // New makes a server. A key whose hash is not in the form above gives an error.
@@ -55,7 +56,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, keys: keys, echo: echo.New()}
+	s := &Server{cfg: cfg, keys: keys, echo: echo.New(), stall: stallLimit}
 	s.echo.HTTPErrorHandler = s.fail
 	s.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
 	s.echo.Use(s.observe, s.recover)
@@ -63,8 +64,8 @@ func New(cfg Config) (*Server, error) {
 	s.echo.GET("/readyz", s.readyz)
 	// Not a group's middleware: Echo would make a route of it for every other path and
 	// method below /v1, and a wrong method would be a wrong path.
-	s.echo.POST("/v1/chat/completions", s.chat, s.authenticate)
-	s.echo.GET("/v1/models", s.models, s.authenticate)
+	s.echo.POST("/v1/chat/completions", s.chat, s.sameSite, s.authenticate)
+	s.echo.GET("/v1/models", s.models, s.sameSite, s.authenticate)
 	return s, nil
 }
 
@@ -75,8 +76,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.Serv
 // finish.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// HTTP returns the server that listens: with limits on headers and on slow clients
-// but none on how long an answer takes, which the gateway's own timers bound.
+// HTTP returns the server that listens: with limits on headers but none on how long an
+// answer takes. The gateway's own timers bound that, and chat ends connections of
+// clients that stall.
 func (s *Server) HTTP() *http.Server {
 	return &http.Server{
 		Handler:           s,

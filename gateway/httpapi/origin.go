@@ -1,0 +1,47 @@
+package httpapi
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// sameSite keeps web pages away from a gateway without keys. It listens on loopback
+// only, but so does the browser of whoever runs it: any page could send a request
+// there and spend the upstream's key, and with a name of its own that resolves to
+// 127.0.0.1 it could read the answer too. With keys a page would have to know one.
+func (s *Server) sameSite(next echo.HandlerFunc) echo.HandlerFunc {
+	protection := http.NewCrossOriginProtection()
+	return func(c echo.Context) error {
+		if len(s.keys) > 0 {
+			return next(c)
+		}
+		if err := protection.Check(c.Request()); err != nil {
+			return &gateway.Error{Kind: gateway.Forbidden, Err: err,
+				Message: "A web page of another site may not use a gateway without keys."}
+		}
+		if !isLoopback(c.Request().Host) {
+			return &gateway.Error{Kind: gateway.Forbidden, Param: "host",
+				Message: fmt.Sprintf("A gateway without keys answers as localhost only, not as %.80q.", c.Request().Host)}
+		}
+		return next(c)
+	}
+}
+
+// isLoopback reports whether a Host header names this machine itself.
+func isLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.Unmap().IsLoopback()
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}

@@ -1,0 +1,79 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// endless is a provider whose streams have no end; ended tells that one was closed.
+type endless struct{ ended chan struct{} }
+
+func (e *endless) Chat(context.Context, string, *gateway.Request) (gateway.Reply, error) {
+	return e, nil
+}
+func (e *endless) Header() http.Header { return http.Header{} }
+func (e *endless) Streamed() bool      { return true }
+
+func (e *endless) Next() (gateway.Frame, error) {
+	return gateway.Frame{Raw: bytes.Repeat([]byte(": wait\n\n"), 1<<12)}, nil
+}
+
+func (e *endless) Close() error {
+	close(e.ended)
+	return nil
+}
+
+// TestStalledClient holds that a client which neither reads its answer nor sends its
+// body does not keep a connection, while one that is only slow does.
+func TestStalledClient(t *testing.T) {
+	t.Parallel()
+	const limit = 200 * time.Millisecond
+	upstream := &endless{make(chan struct{})}
+	g, err := gateway.New(gateway.Options{Providers: map[string]gateway.Provider{"p": upstream}, Routes: map[string]gateway.Target{"m": {Provider: "p"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Config{Gateway: g})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.stall = limit
+	server := httptest.NewServer(s)
+	defer server.Close()
+	send := func(pieces ...string) net.Conn {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		for i, piece := range pieces {
+			if i > 0 {
+				time.Sleep(limit / 2)
+			}
+			if _, err := io.WriteString(conn, piece); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		return conn
+	}
+	const head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 27\r\n\r\n"
+
+	if answer, err := io.ReadAll(send(head, `{"model":`)); err != nil {
+		t.Errorf("a connection whose body stalled stays open: %v behind %q", err, answer)
+	}
+	send(head, `{"model":`, `"m",`, `"stream"`, `:true}`) // and reads nothing
+	select {
+	case <-upstream.ended:
+	case <-time.After(20 * time.Second):
+		t.Error("an answer that nobody reads goes on")
+	}
+}
