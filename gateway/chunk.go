@@ -19,10 +19,11 @@ const maxQueue = 64 << 10
 
 // chunk is a completion or one piece of it, by the places of what may change.
 type chunk struct {
-	data   []byte
-	usage  span.Span
-	parts  []part
-	failed bool // it is an error in the place of a chunk
+	data    []byte
+	usage   span.Span
+	choices span.Span
+	parts   []part
+	failed  bool // it is an error in the place of a chunk
 }
 
 // part is one choice of a chunk.
@@ -42,11 +43,11 @@ const maxChoices = 128
 // false for JSON of another kind, such as an error in the stream.
 func locate(dst *chunk, data []byte, key string) (ok bool) {
 	*dst = chunk{data: data, parts: dst.parts[:0]}
-	var choices, failure span.Span
+	var failure span.Span
 	ok = span.Members(data, 0, func(k []byte, v span.Span) bool {
 		switch string(k) {
 		case "choices":
-			choices = v
+			dst.choices = v
 		case "usage":
 			dst.usage = v
 		case "error":
@@ -55,10 +56,10 @@ func locate(dst *chunk, data []byte, key string) (ok bool) {
 		return true
 	})
 	dst.failed = ok && !failure.IsNull(data)
-	if !ok || dst.failed || choices.IsNull(data) {
+	if !ok || dst.failed || dst.choices.IsNull(data) {
 		return false
 	}
-	ok = span.Elements(data, choices.Start, func(n int, v span.Span) bool {
+	ok = span.Elements(data, dst.choices.Start, func(n int, v span.Span) bool {
 		p := part{index: n, object: v}
 		span.Members(data, v.Start, func(k []byte, v span.Span) bool {
 			switch string(k) {
@@ -224,12 +225,13 @@ func (r *Response) passed(f Frame, passage chain.Passage) []byte {
 func (r *Response) readPart(p *part, data []byte) {
 	c := r.choice(p.index)
 	c.number(data, p.native)
-	text, ok := r.textOf(p, data)
-	if !ok || c.done {
+	if c.done {
 		return
 	}
-	c.in = append(c.in, text...)
-	c.events = append(c.events, c.chain.Feed(r.ctx, text)...)
+	if text, ok := r.textOf(p, data); ok {
+		c.in = append(c.in, text...)
+		c.events = append(c.events, c.chain.Feed(r.ctx, text)...)
+	}
 	if reason := p.reason(data); reason != "" {
 		c.finish(r, reason)
 	}
@@ -250,7 +252,7 @@ func (c *choice) finish(r *Response, reason string) {
 }
 
 // number gives the calls that the upstream itself makes their indexes on the wire:
-// their own, as long as no call that was read from text has it.
+// their own, as long as no other call has it.
 func (c *choice) number(data []byte, calls span.Span) {
 	if calls.IsNull(data) {
 		return
@@ -262,18 +264,27 @@ func (c *choice) number(data []byte, calls span.Span) {
 		}
 		wire, known := c.native[index]
 		if !known {
-			if wire = index; c.texts[wire] {
+			if wire = index; c.taken[wire] {
 				wire = c.next
 			}
 			if c.native == nil {
 				c.native = map[int]int{}
 			}
 			c.native[index] = wire
-			c.next = max(c.next, wire+1)
+			c.take(wire)
 		}
 		c.renumber = c.renumber || wire != index
 		return len(c.native) < maxCalls
 	})
+}
+
+// take notes that a call has an index on the wire.
+func (c *choice) take(wire int) {
+	if c.taken == nil {
+		c.taken = map[int]bool{}
+	}
+	c.taken[wire] = true
+	c.next = max(c.next, wire+1)
 }
 
 // maxCalls is how many calls of the upstream's are kept track of in a choice.
@@ -375,9 +386,9 @@ func (r *Response) flush() []byte {
 
 // rewrite writes the frames that waited and this one anew.
 func (r *Response) rewrite(f Frame) []byte {
-	r.prune()
+	broken := r.prune()
 	r.writeQueue()
-	if r.ended == nil {
+	if !broken {
 		r.writeFrame(f.Raw, &r.scratch)
 	}
 	return r.out
@@ -386,32 +397,35 @@ func (r *Response) rewrite(f Frame) []byte {
 // prune takes calls that were cut or taken back out of the events that nobody has
 // seen yet. broken reports that a call was taken back which had been shown before.
 func (c *choice) prune() (broken bool) {
-	for i := 0; i < len(c.events); i++ {
-		e := c.events[i]
+	kept := c.events[:0]
+	for _, e := range c.events {
 		if e.Kind != chain.Void && e.Kind != abi.Cut {
+			kept = append(kept, e)
 			continue
 		}
-		start := i
-		for start >= 0 && (c.events[start].Kind != abi.CallStart || c.events[start].Index != e.Index) {
+		start := len(kept) - 1
+		for start >= 0 && (kept[start].Kind != abi.CallStart || kept[start].Index != e.Index) {
 			start--
 		}
-		if start < 0 {
-			start = i
+		if start >= 0 {
+			kept = kept[:start]
+		} else {
 			broken = broken || e.Kind == chain.Void
 		}
-		c.events = append(c.events[:start], c.events[i+1:]...)
-		i = start - 1
 	}
+	c.events = kept
 	return broken
 }
 
 // prune prunes all choices. A call that was shown cannot be taken back: the stream
 // ends with an error then, so that no client runs half a call.
-func (r *Response) prune() {
+func (r *Response) prune() (broken bool) {
 	for _, c := range r.choices {
 		if c.prune() {
+			broken = true
 			r.ended = &Error{Kind: Unavailable, Code: "invalid_tool_call",
 				Message: "The model's tool call turned out to be broken after its beginning had been sent."}
 		}
 	}
+	return broken
 }

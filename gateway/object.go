@@ -57,7 +57,10 @@ func (o *object) member(key string, old []byte) {
 		o.reasonDone = true
 		o.name(key)
 		o.out = quote(o.out, unquote(old)+o.reasoning)
-	case key == "tool_calls" && !o.callsDone && old[0] == '[':
+	case key == "tool_calls" && !o.callsDone:
+		if old[0] != '[' { // null, where there were none
+			old = []byte("[]")
+		}
 		o.callsDone = true
 		o.name(key)
 		o.out = appendElements(o.out, old, o.calls)

@@ -134,6 +134,18 @@ func value(depth int) *rapid.Generator[string] {
 	})
 }
 
+// TestReadToolsTangled holds that schemas which lead to each other many times over
+// are not followed for ever: these would be visited some 10^12 times.
+func TestReadToolsTangled(t *testing.T) {
+	t.Parallel()
+	refs := strings.Repeat(`{"$ref":"#/$defs/a"},`, 1000)
+	tools, err := gateway.ReadTools([]byte(`[{"function":{"name":"f","parameters":{"properties":{"x":{"$ref":"#/$defs/a"}},
+		"$defs":{"a":{"anyOf":[` + refs + `{"type":"string"}]}}}}}]`))
+	if err != nil || len(tools) != 1 || len(tools[0].Params) != 1 {
+		t.Errorf("got %v, %v", tools, err)
+	}
+}
+
 func TestReadTools(t *testing.T) {
 	t.Parallel()
 	tools, err := gateway.ReadTools([]byte(`[

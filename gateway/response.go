@@ -67,7 +67,7 @@ type Response struct {
 	queue    []queued // frames that wait until it is known whether they go on as they are
 	held     []byte   // their bytes
 	out      []byte
-	template []byte // the last chunk, to write further ones by
+	template []byte // the first chunk, to write further ones by
 	scratch  chunk
 	text     []byte // decoded content of the part at hand
 	owed     bool   // a flush is owed for what was given out
@@ -172,7 +172,9 @@ func (r *Response) drain(err error) []byte {
 	// marker. Some clients wait for one.
 	r.Summary.Warn("done_missing")
 	if r.parsers != nil {
-		r.finish()
+		if r.finish(); r.ended != err { // a call is broken: no end marker
+			return r.out
+		}
 	}
 	return append(r.out, "data: [DONE]\n\n"...)
 }
@@ -196,8 +198,8 @@ type choice struct {
 	chain   *chain.Chain
 	next    int          // index on the wire of the next call
 	native  map[int]int  // indexes of calls that the upstream itself gave, on the wire
-	texts   map[int]bool // indexes on the wire of calls that were read from text
-	wire    int          // index of the last of these
+	taken   map[int]bool // indexes on the wire that calls have
+	wire    int          // index of the last call that was read from text
 	events  []abi.Event  // not given out yet
 	in      []byte       // text that the events are about, while frames are queued
 	changed bool         // what goes out differs from what came in

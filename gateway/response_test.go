@@ -64,7 +64,7 @@ func (r *reply) Next() (gateway.Frame, error) {
 	f := gateway.Frame{Raw: append(raw, "\n\n"...)}
 	if data, ok := bytes.CutPrefix(raw, []byte("data: ")); ok {
 		if f.Done = string(data) == "[DONE]"; !f.Done {
-			f.Data = data
+			f.Data = bytes.ReplaceAll(data, []byte("\ndata: "), []byte{'\n'})
 		}
 	}
 	return f, nil

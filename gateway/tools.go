@@ -47,6 +47,9 @@ func ReadTools(tools []byte) ([]abi.Tool, error) {
 	if err := json.Unmarshal(tools, &list); err != nil {
 		return nil, fmt.Errorf("tools: %w", err)
 	}
+	// References to each other could lead through more schemas than anyone can wait
+	// for. Of a request only as many are read as it has bytes, all tools together.
+	left := len(tools)
 	out := make([]abi.Tool, 0, len(list))
 	for _, t := range list {
 		f := t.function
@@ -54,13 +57,13 @@ func ReadTools(tools []byte) ([]abi.Tool, error) {
 			f = *t.Function
 		}
 		if f.Name != "" {
-			out = append(out, abi.Tool{Name: f.Name, Params: readParams(f.Parameters)})
+			out = append(out, abi.Tool{Name: f.Name, Params: readParams(f.Parameters, &left)})
 		}
 	}
 	return out, nil
 }
 
-func readParams(parameters json.RawMessage) []abi.Param {
+func readParams(parameters json.RawMessage, left *int) []abi.Param {
 	var root schema
 	if len(parameters) == 0 || json.Unmarshal(parameters, &root) != nil {
 		return nil
@@ -75,27 +78,29 @@ func readParams(parameters json.RawMessage) []abi.Param {
 	}
 	params := make([]abi.Param, 0, len(properties))
 	for name, s := range properties {
-		params = append(params, abi.Param{Name: name, Types: s.types(&root, maxSchemaDepth), Required: required[name]})
+		params = append(params, abi.Param{Name: name, Types: s.types(&root, maxSchemaDepth, left), Required: required[name]})
 	}
 	slices.SortFunc(params, func(a, b abi.Param) int { return strings.Compare(a.Name, b.Name) })
 	return params
 }
 
-// types is the union of the types that the schema allows, 0 if it does not say.
-func (s schema) types(root *schema, depth int) abi.Types {
-	if depth == 0 {
+// types is the union of the types that the schema allows, 0 if it does not say. left
+// is how many schemas may be read yet.
+func (s schema) types(root *schema, depth int, left *int) abi.Types {
+	if depth == 0 || *left <= 0 {
 		return 0
 	}
+	*left--
 	var t abi.Types
 	if s.Ref != "" {
 		if target, ok := root.resolve(s.Ref); ok {
-			t |= target.types(root, depth-1)
+			t |= target.types(root, depth-1, left)
 		}
 	}
 	t |= namedTypes(s.Type)
 	for _, list := range [][]schema{s.AnyOf, s.OneOf, s.AllOf} {
 		for _, sub := range list {
-			t |= sub.types(root, depth-1)
+			t |= sub.types(root, depth-1, left)
 		}
 	}
 	if t == 0 {

@@ -36,19 +36,20 @@ func (r *Response) writeQueue() {
 // with the finish reason and otherwise behind it. A frame in which nothing is left is
 // dropped.
 func (r *Response) writeFrame(raw []byte, k *chunk) {
+	before, after := around(raw, k.data)
 	rest := r.split(k)
-	if k.finishes() {
+	if k.finishes() || r.bodiless(k) {
 		for r.pending(k) {
-			r.put(raw, k.data, r.patch(k, true))
+			r.put(before, r.extra(k), after)
 			rest = r.restore(k, rest)
 		}
 	}
 	pending := r.pending(k)
-	if patched := r.patch(k, false); pending || !r.empty(patched) {
-		r.put(raw, k.data, patched)
+	if patched := r.patch(k); pending || !r.empty(patched) {
+		r.put(before, patched, after)
 	}
 	for rest = r.restore(k, rest); r.pending(k); rest = r.restore(k, rest) {
-		r.put(raw, k.data, r.patch(k, true))
+		r.put(before, r.extra(k), after)
 	}
 }
 
@@ -58,13 +59,19 @@ func (r *Response) split(k *chunk) []abi.Event {
 	if len(k.parts) != 1 {
 		return nil
 	}
-	c := r.choice(k.parts[0].index)
+	return r.choice(k.parts[0].index).split()
+}
+
+// split leaves the events that go into one delta, and returns the others.
+func (c *choice) split() []abi.Event {
+	shown := false // a client sees something of the events before
 	for i, e := range c.events {
-		if i > 0 && (e.Kind == abi.CallStart || isText(e) && !isText(c.events[i-1])) {
-			rest := slices.Clone(c.events[i:])
-			c.events = c.events[:i]
+		if shown && (e.Kind == abi.CallStart || isText(e) && !isText(c.events[i-1])) {
+			rest := c.events[i:]
+			c.events = c.events[:i:i]
 			return rest
 		}
+		shown = shown || e.Kind != abi.CallEnd
 	}
 	return nil
 }
@@ -77,18 +84,23 @@ func (r *Response) restore(k *chunk, rest []abi.Event) []abi.Event {
 		return nil
 	}
 	c := r.choice(k.parts[0].index)
-	c.events = append(c.events[:0], rest...)
-	return r.split(k)
+	c.events = rest
+	return c.split()
 }
 
-// put writes a block of the stream with patched in the place of data.
-func (r *Response) put(raw, data, patched []byte) {
+// around is what stands before and behind the data of a block of the stream.
+func around(raw, data []byte) (before, after []byte) {
 	at := bytes.Index(raw, data)
 	if at < 0 { // the data came on several lines
-		r.out = append(append(append(r.out, "data: "...), patched...), "\n\n"...)
-		return
+		return []byte("data: "), []byte("\n\n")
 	}
-	r.out = append(append(append(r.out, raw[:at]...), patched...), raw[at+len(data):]...)
+	return raw[:at], raw[at+len(data):]
+}
+
+// put writes a block of the stream, with its data on one line.
+func (r *Response) put(before, data, after []byte) {
+	data = bytes.ReplaceAll(data, []byte{'\n'}, []byte{' '}) // where it came on several; in JSON both are white space
+	r.out = append(append(append(r.out, before...), data...), after...)
 }
 
 func (k *chunk) finishes() bool {
@@ -109,36 +121,23 @@ type edit struct {
 	with []byte
 }
 
+// bodiless reports whether a choice of the chunk has events and no delta to put them
+// in.
+func (r *Response) bodiless(k *chunk) bool {
+	return slices.ContainsFunc(k.parts, func(p part) bool { return p.body.Empty() && len(r.choice(p.index).events) > 0 })
+}
+
 // patch returns the chunk with each choice's events in its delta, and takes the
-// events. A chunk that is extra, put in before k, has nothing else of k's: no other
-// delta, finish reason or usage.
-func (r *Response) patch(k *chunk, extra bool) []byte {
+// events.
+func (r *Response) patch(k *chunk) []byte {
 	var edits []edit
-	null := []byte("null")
-	if extra && !k.usage.IsNull(k.data) {
-		edits = append(edits, edit{k.usage, null})
-	}
 	for _, p := range k.parts {
 		c := r.choice(p.index)
-		body := span.Span{}
-		if !extra {
-			body = p.body
+		if !p.body.Empty() {
+			edits = append(edits, edit{p.body, r.delta(c, k.data, p.body)})
 		}
-		switch {
-		case !p.body.Empty():
-			edits = append(edits, edit{p.body, r.delta(c, k.data, body)})
-		case len(c.events) > 0: // the upstream left the delta out
-			inside := span.Span{Start: p.object.Start + 1, End: p.object.Start + 1}
-			edits = append(edits, edit{inside, append(append([]byte(`"delta":`), r.delta(c, nil, body)...), ',')})
-		}
-		c.events, c.in = c.events[:0], c.in[:0]
-		if !extra {
-			c.renumber = false
-		}
-		switch {
-		case extra && !p.finish.Empty():
-			edits = append(edits, edit{p.finish, null})
-		case !extra && c.renamed && p.reason(k.data) != "":
+		c.events, c.in, c.renumber = c.events[:0], c.in[:0], false
+		if c.renamed && p.reason(k.data) != "" {
 			edits = append(edits, edit{p.finish, []byte(`"` + openai.FinishReasonToolCalls + `"`)})
 			c.renamed = false
 		}
@@ -146,10 +145,47 @@ func (r *Response) patch(k *chunk, extra bool) []byte {
 	return splice(k.data, edits)
 }
 
+// extra returns a chunk with nothing but the choices' events, and takes them. It has
+// no usage and no other member of k's choices: a client would have these twice.
+func (r *Response) extra(k *chunk) []byte {
+	var choices [][]byte
+	for _, p := range k.parts {
+		if c := r.choice(p.index); len(c.events) > 0 {
+			choices = append(choices, r.alone(c, ""))
+		}
+	}
+	return k.with(choices...)
+}
+
+// alone returns a choice of a chunk that has the choice's events and a finish reason,
+// if any, and takes the events.
+func (r *Response) alone(c *choice, finish openai.FinishReason) []byte {
+	reason := "null"
+	if finish != "" {
+		reason = `"` + string(finish) + `"`
+	}
+	b := fmt.Appendf(nil, `{"index":%d,"delta":%s,"finish_reason":%s}`, c.index, r.delta(c, nil, span.Span{}), reason)
+	c.events, c.in = c.events[:0], c.in[:0]
+	return b
+}
+
+// with returns the chunk with other choices, and without usage.
+func (k *chunk) with(choices ...[]byte) []byte {
+	edits := []edit{{k.choices, appendElements(nil, []byte("[]"), choices)}}
+	if !k.usage.IsNull(k.data) {
+		edits = append(edits, edit{k.usage, []byte("null")})
+	}
+	return splice(k.data, edits)
+}
+
 // splice returns data with the edits, which do not overlap.
 func splice(data []byte, edits []edit) []byte {
 	slices.SortFunc(edits, func(a, b edit) int { return a.at.Start - b.at.Start })
-	out := make([]byte, 0, len(data)+256)
+	size := len(data)
+	for _, e := range edits {
+		size += len(e.with) - (e.at.End - e.at.Start)
+	}
+	out := make([]byte, 0, size)
 	from := 0
 	for _, e := range edits {
 		out = append(append(out, data[from:e.at.Start]...), e.with...)
@@ -236,12 +272,8 @@ func (c *choice) entry() []byte {
 
 // beginText gives a call that was read from text its index on the wire.
 func (c *choice) beginText() {
-	if c.texts == nil {
-		c.texts = map[int]bool{}
-	}
 	c.wire = c.next
-	c.texts[c.wire] = true
-	c.next++
+	c.take(c.wire)
 }
 
 // id is the model's own id of a call, byte for byte, as long as it has one that no
@@ -299,12 +331,11 @@ func (r *Response) finish() []byte {
 	}
 	if r.target.Mode == Report {
 		r.forget()
-	}
-	r.prune()
-	r.flush()
-	for _, c := range r.choices {
-		if c.late && (len(c.events) > 0 || c.chain.Report().Calls > 0) {
-			r.writeLate(c)
+	} else {
+		broken := r.prune()
+		r.flush()
+		if !broken {
+			r.writeLate()
 		}
 	}
 	r.summarise()
@@ -314,20 +345,27 @@ func (r *Response) finish() []byte {
 	return r.out
 }
 
-// writeLate writes what is left of a choice for which no finish reason came, in a
-// chunk like those before it.
-func (r *Response) writeLate(c *choice) {
+// writeLate writes what is left of choices for which no finish reason came, in chunks
+// like those before, and the finish reason of calls that were read from text.
+func (r *Response) writeLate() {
 	var k chunk
-	if !locate(&k, r.template, "delta") || len(k.parts) == 0 {
+	if !locate(&k, r.template, "delta") {
 		return
 	}
-	p := &k.parts[0]
-	edits := []edit{{p.body, r.delta(c, nil, span.Span{})}}
-	if c.chain.Report().Calls > 0 && !p.finish.Empty() {
-		edits = append(edits, edit{p.finish, []byte(`"` + openai.FinishReasonToolCalls + `"`)})
+	before, after := around(nil, r.template)
+	for _, c := range r.choices {
+		if !c.late {
+			continue
+		}
+		for len(c.events) > 0 {
+			rest := c.split()
+			r.put(before, k.with(r.alone(c, "")), after)
+			c.events = rest
+		}
+		if c.chain.Report().Calls > 0 {
+			r.put(before, k.with(r.alone(c, openai.FinishReasonToolCalls)), after)
+		}
 	}
-	c.events = c.events[:0]
-	r.out = append(append(append(r.out, "data: "...), splice(r.template, edits)...), "\n\n"...)
 }
 
 // comment is what the headers of a whole answer would say.
@@ -356,7 +394,7 @@ func (r *Response) whole(f Frame) []byte {
 	var edits []edit
 	for i := range k.parts {
 		p := &k.parts[i]
-		c := r.choice(p.index)
+		c := r.choice(i) // also where an upstream gives all of them one index
 		text, ok := r.textOf(p, f.Data)
 		if !ok || len(text) == 0 || c.chain.Nothing(text) {
 			continue
@@ -365,7 +403,7 @@ func (r *Response) whole(f Frame) []byte {
 		c.events = append(c.events, c.chain.Feed(r.ctx, text)...)
 		c.finish(r, p.reason(f.Data))
 		c.prune()
-		if c.changed = c.differs(); c.changed && r.target.Mode == Repair {
+		if c.changed = r.target.Mode == Repair && c.differs(); c.changed {
 			edits = append(edits, r.message(c, p, f.Data)...)
 		}
 	}

@@ -152,14 +152,14 @@ func TestLargeBody(t *testing.T) {
 	}
 	t.Run("header alone", func(t *testing.T) {
 		c := g.dial(t)
-		fmt.Fprintf(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", size)
+		fmt.Fprintf(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", size)
 		if got := statusOf(t, c); got != 413 {
 			t.Errorf("got status %d, want 413", got)
 		}
 	})
 	t.Run("expect", func(t *testing.T) {
 		c := g.dial(t)
-		fmt.Fprintf(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", size)
+		fmt.Fprintf(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", size)
 		if got := statusOf(t, c); got != 413 {
 			t.Errorf("got status %d, want 413", got)
 		}
@@ -171,7 +171,7 @@ func TestBrokenBody(t *testing.T) {
 	t.Parallel()
 	g := serve(t, fmt.Sprintf(badInputConfig, down(t)))
 	c := g.dial(t)
-	io.WriteString(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"model\":\"qwen3\"")
+	io.WriteString(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"model\":\"qwen3\"")
 	c.CloseWrite()
 	if b, err := io.ReadAll(c); err != nil && !errors.Is(err, io.EOF) || bytes.Contains(b, []byte("200 OK")) {
 		t.Errorf("got %q and error %v, want an error or nothing", b, err)

@@ -61,6 +61,9 @@ func (sys *system) serve(ctx context.Context, l net.Listener, cfg *config.Config
 				if err != nil && ctx.Err() == nil {
 					return usageError{errors.Join(err, server.Close())}
 				}
+				if err != nil { // ctx has ended, and with it the loading
+					continue
+				}
 				log.Info("ready", "parsers", len(sys.parsers.host.Parsers()))
 			case <-ctx.Done():
 				sys.server.Drain()

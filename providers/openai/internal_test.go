@@ -31,6 +31,7 @@ func TestFinishes(t *testing.T) {
 	for chunk, want := range map[string]bool{
 		`{}`:                                   false,
 		`{"choices":[{"finish_reason":null}]}`: false,
+		`{"choices":[{"finish_reason":""}]}`:   false,
 		`{"choices":[{"finish_reason":null},{"finish_reason" :` + "\n" + `"stop"}]}`: true,
 		`{"choices":[{"delta":{"content":"\"finish_reason\":\"stop\""}}]}`:           false,
 		`{"choices":[{"finish_reason":"tool_calls","index":0}]}`:                     true,

@@ -120,7 +120,8 @@ func complete(b *sse.Block) bool {
 }
 
 // finishes says whether a chunk holds a finish reason. It looks for the text
-// only: within a string of JSON the quotes would be escaped.
+// only: within a string of JSON the quotes would be escaped. Some upstreams send an
+// empty one with every chunk, which says nothing.
 func finishes(chunk []byte) bool {
 	key := []byte(`"finish_reason"`)
 	for {
@@ -133,7 +134,7 @@ func finishes(chunk []byte) bool {
 		if !ok {
 			continue
 		}
-		if value = bytes.TrimLeft(value, " \t\r\n"); len(value) > 0 && value[0] == '"' {
+		if value = bytes.TrimLeft(value, " \t\r\n"); len(value) > 1 && value[0] == '"' && value[1] != '"' {
 			return true
 		}
 	}
