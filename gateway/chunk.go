@@ -228,7 +228,11 @@ func (r *Response) readPart(p *part, data []byte) {
 	if c.done {
 		return
 	}
-	if text, ok := r.textOf(p, data); ok {
+	text, ok := r.textOf(p, data)
+	if len(text) == 0 && !p.native.IsNull(data) && !c.changed && c.chain.Settle() {
+		c.in, c.events = c.in[:0], c.events[:0] // the upstream's own calls do not wait behind white space
+	}
+	if ok {
 		c.in = append(c.in, text...)
 		c.events = append(c.events, c.chain.Feed(r.ctx, text)...)
 	}

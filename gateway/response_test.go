@@ -359,3 +359,43 @@ func TestUpstreamCut(t *testing.T) {
 		t.Errorf("got %v, %q, want the error behind %q", err, out, s.raw())
 	}
 }
+
+// TestNativeCallsStream holds that the upstream's own calls are not kept back by white
+// space before them, which might have touched markup.
+func TestNativeCallsStream(t *testing.T) {
+	t.Parallel()
+	call := `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"}}]}}]}`
+	for _, texts := range [][]string{{"Let me check.\n\n"}, {"\n"}, {"Let me", " check. "}, {"a", "\n", "\n"}} {
+		s := stream("tool_calls", texts...)
+		at := len(s.blocks) - 2
+		s.blocks = append(s.blocks[:at:at], append([]string{call}, s.blocks[at:]...)...)
+		g, err := gateway.New(gateway.Options{
+			Providers: map[string]gateway.Provider{"p": s},
+			Routes:    map[string]gateway.Target{"m": {Provider: "p", Mode: repair.Mode, Parsers: repair.Parsers, Reasoning: repair.Reasoning}},
+			Parsers:   native{chaintest.Runner{Specs: all.Specs()}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, err := gateway.ParseRequest([]byte(request))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := g.Chat(context.Background(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Close()
+		var out strings.Builder
+		for !strings.Contains(out.String(), `"arguments":"{"`) {
+			piece, _, err := resp.Next()
+			if err != nil || strings.Contains(string(piece), "finish_reason\":\"tool") {
+				t.Fatalf("%q: the call came with %q, %v, behind %s", texts, piece, err, out.String())
+			}
+			out.Write(piece)
+		}
+		if want := strings.Join(s.blocks[:at+1], "\n\n") + "\n\n"; out.String() != want {
+			t.Errorf("%q: got\n%s\nwant\n%s", texts, out.String(), want)
+		}
+	}
+}

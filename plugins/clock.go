@@ -90,7 +90,11 @@ func (w *stopwatch) timeUp() *failure {
 	if w.spent > w.limit {
 		return fail(KindTimeLimit, "stopped after %v", w.limit)
 	}
-	return fail(KindTimeLimit, "stopped after %v of the response", w.limitTotal)
+	kind := KindTotalLimit
+	if w.spent > w.limitTotal/2 { // one call used most of it up
+		kind = KindTimeLimit
+	}
+	return fail(kind, "stopped after %v of the response", w.limitTotal)
 }
 
 func canceled(ctx context.Context) *failure {

@@ -13,7 +13,8 @@ type ErrorKind string
 // quarantine.
 const (
 	KindInputLimit    ErrorKind = "input_limit"    // the response fed more text than it may
-	KindTimeLimit     ErrorKind = "time_limit"     // a call or the response took too long
+	KindTimeLimit     ErrorKind = "time_limit"     // a call took too long
+	KindTotalLimit    ErrorKind = "total_limit"    // the response took too long, over many calls
 	KindMemoryLimit   ErrorKind = "memory_limit"   // the guest failed after it was refused memory
 	KindOutputLimit   ErrorKind = "output_limit"   // too many events
 	KindTrap          ErrorKind = "trap"           // the guest failed
@@ -30,7 +31,9 @@ const (
 	KindInternal      ErrorKind = "internal"       // the host could not make an instance
 )
 
-// faults are the kinds that a plugin is to blame for.
+// faults are the kinds that a plugin is to blame for. A response that uses its time
+// up over very many regions is the model's doing: who can make a model print those
+// must not be able to have a parser quarantined for everybody.
 var faults = map[ErrorKind]bool{
 	KindTimeLimit: true, KindMemoryLimit: true, KindOutputLimit: true, KindTrap: true,
 	KindExit: true, KindBadEvents: true, KindBadPointer: true, KindBadResult: true,

@@ -71,7 +71,7 @@ func TestTotalTime(t *testing.T) {
 	for ; err == nil && calls < 10_000; calls++ {
 		_, err = r.Feed(t.Context(), []byte("x"))
 	}
-	wantKind(t, err, plugins.KindTimeLimit)
+	wantKind(t, err, plugins.KindTotalLimit)
 	if want := `parser "hand" (plugin hand.wasm): stopped after 50ms of the response`; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
@@ -79,7 +79,7 @@ func TestTotalTime(t *testing.T) {
 		t.Error("the first call ended it")
 	}
 	_, err = s.CanParse(t.Context(), "hand", nil)
-	wantKind(t, err, plugins.KindTimeLimit)
+	wantKind(t, err, plugins.KindTotalLimit)
 	if _, err := feed(t, h, "hand", "x"); err != nil {
 		t.Error(err)
 	}

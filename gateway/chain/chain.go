@@ -164,6 +164,24 @@ func (c *Chain) Nothing(output []byte) bool {
 	return !found
 }
 
+// Settle tells the chain that its reader gives out all that waits as it came, since
+// what follows is not text. It reports whether that is right: whether nothing but
+// white space waits, and there was no markup.
+func (c *Chain) Settle() bool {
+	if c.region != nil || c.thought != nil || c.open || c.Marked() || c.scan.found.end > 0 || !blank(c.buf) {
+		return false
+	}
+	for _, text := range [][]byte{c.buf, c.waiting} {
+		if len(text) > 0 {
+			c.text.passed(text)
+		}
+	}
+	c.waiting = c.waiting[:0]
+	c.drop(len(c.buf))
+	c.text.settle()
+	return true
+}
+
 // idle reports whether nothing but white space waits to be decided.
 func (c *Chain) idle() bool {
 	return len(c.buf) == 0 && c.thought == nil && !c.start && !c.open && !c.text.trims() && (!c.text.holding() || !c.Marked())
@@ -434,7 +452,7 @@ func (c *Chain) failed(parser string, err error) {
 	if errors.As(err, &classed) {
 		reason = classed.Reason()
 	}
-	if reason == "input_limit" {
+	if reason == "input_limit" || reason == "total_limit" {
 		c.spent = true
 	}
 	c.warn("plugin:" + parser + ":" + reason)
