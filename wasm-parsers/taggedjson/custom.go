@@ -21,7 +21,7 @@ import (
 func Custom() sdk.Spec {
 	return sdk.Spec{
 		Parser: abi.Parser{
-			Name: "custom", Priority: 25, Streams: true,
+			Name: "custom", Priority: 25, Heuristic: true,
 			Formats: []string{"JSON between markers from the configuration"},
 		},
 		New: func(o sdk.Options) (sdk.Parser, error) {

@@ -66,7 +66,7 @@ func ToolCallTags() sdk.Spec {
 }
 
 func spec(p abi.Parser, f format) sdk.Spec {
-	p.Triggers, p.Streams = []string{f.start}, true
+	p.Triggers, p.Streams = []string{f.start}, !p.Heuristic // the gateway holds heuristic regions to their end
 	return sdk.Spec{
 		Parser:   p,
 		CanParse: f.canParse,
