@@ -218,7 +218,7 @@ func validValue(s string) bool {
 
 // writeBuffer lets most requests leave in one write; the transport's own 4 KiB cut
 // a prompt of 16 KiB into five.
-const writeBuffer = 16 << 10
+const writeBuffer = 20 << 10
 
 func newTransport(connect time.Duration) *http.Transport {
 	dialer := &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}
