@@ -90,9 +90,9 @@ func (r *Response) plan(model string) error {
 }
 
 // Next returns the next bytes for the client: blocks of a stream, or the whole body.
-// There may be none, when only a flush is due. more says that further bytes are already here, so that a writer
-// need not flush yet. The bytes are valid until the next call. The error is io.EOF
-// at the end, otherwise an *Error.
+// There may be none, when only a flush is due. more says that further bytes are
+// already here, so that a writer need not flush yet. The bytes are valid until the
+// next call. The error is io.EOF at the end, otherwise an *Error.
 func (r *Response) Next() (b []byte, more bool, err error) {
 	for r.ended == nil {
 		frame, err := r.reply.Next()

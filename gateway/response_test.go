@@ -72,8 +72,8 @@ func (r *reply) Next() (gateway.Frame, error) {
 
 const request = `{"model":"m","stream":true,"messages":[],"tools":[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{"city":{"type":"string"}}}}},{"type":"function","function":{"name":"get_time"}}]}`
 
-// exchange sends a request through a gateway and returns all that comes back.
-func exchange(t failer, p gateway.Provider, target gateway.Target, body string) (string, *gateway.Response, error) {
+// open sends a request through a gateway.
+func open(t failer, p gateway.Provider, target gateway.Target, body string) *gateway.Response {
 	t.Helper()
 	target.Provider = "p"
 	g, err := gateway.New(gateway.Options{
@@ -92,6 +92,13 @@ func exchange(t failer, p gateway.Provider, target gateway.Target, body string) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	return resp
+}
+
+// exchange sends a request through a gateway and returns all that comes back.
+func exchange(t failer, p gateway.Provider, target gateway.Target, body string) (string, *gateway.Response, error) {
+	t.Helper()
+	resp := open(t, p, target, body)
 	defer resp.Close()
 	var out strings.Builder
 	for {
@@ -369,22 +376,7 @@ func TestNativeCallsStream(t *testing.T) {
 		s := stream("tool_calls", texts...)
 		at := len(s.blocks) - 2
 		s.blocks = append(s.blocks[:at:at], append([]string{call}, s.blocks[at:]...)...)
-		g, err := gateway.New(gateway.Options{
-			Providers: map[string]gateway.Provider{"p": s},
-			Routes:    map[string]gateway.Target{"m": {Provider: "p", Mode: repair.Mode, Parsers: repair.Parsers, Reasoning: repair.Reasoning}},
-			Parsers:   native{chaintest.Runner{Specs: all.Specs()}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		req, err := gateway.ParseRequest([]byte(request))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := g.Chat(context.Background(), req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := open(t, s, repair, request)
 		defer resp.Close()
 		var out strings.Builder
 		for !strings.Contains(out.String(), `"arguments":"{"`) {
