@@ -210,10 +210,7 @@ func (r *Response) passed(f Frame, passage chain.Passage) []byte {
 	if r.target.Mode == Report || passage == chain.Clean && len(r.queue) == 0 {
 		return f.Raw
 	}
-	for _, q := range r.queue {
-		r.out = append(r.out, q.raw(r.held)...)
-	}
-	r.queue, r.held = r.queue[:0], r.held[:0]
+	r.release()
 	if passage == chain.White {
 		r.enqueue(f)
 		return r.out
@@ -369,12 +366,17 @@ func (r *Response) enqueue(f Frame) {
 	r.queue = append(r.queue, q)
 }
 
-// unqueue returns the frames that waited, as they came.
-func (r *Response) unqueue() []byte {
+// release lets the frames that waited go as they came.
+func (r *Response) release() {
 	for _, q := range r.queue {
 		r.out = append(r.out, q.raw(r.held)...)
 	}
 	r.queue, r.held = r.queue[:0], r.held[:0]
+}
+
+// unqueue returns the frames that waited, as they came, and forgets their text.
+func (r *Response) unqueue() []byte {
+	r.release()
 	r.forget()
 	return r.out
 }
