@@ -17,9 +17,11 @@ type Parser struct {
 	Version   string   `json:"version"`
 	Priority  int      `json:"priority"`            // 1 to 100, the highest is asked first
 	Formats   []string `json:"formats,omitempty"`   // the wire forms it reads, for people
+	Example   string   `json:"example,omitempty"`   // a call in its form, short and on one line
 	Triggers  []string `json:"triggers,omitempty"`  // literals that begin a region, anywhere in the text
-	Starts    []string `json:"starts,omitempty"`    // literals that begin a region at the start of the output, after white space
+	Starts    []string `json:"starts,omitempty"`    // literals that begin a region at the start of the output, after white space; "" is any text, for a parser that the configuration names
 	Models    []string `json:"models,omitempty"`    // globs of model names that it should be asked first for
 	Heuristic bool     `json:"heuristic,omitempty"` // its markup is ordinary text too: only offered names are calls, never in a code fence
+	Framing   bool     `json:"framing,omitempty"`   // its markup frames the answer too, so it is asked even if no tools are offered
 	Streams   bool     `json:"streams,omitempty"`   // gives arguments before the call is complete
 }

@@ -58,7 +58,7 @@ func readSettings(settings []abi.Setting) (format, error) {
 		end:       strings.TrimLeft(values["end"], " \t\r\n"),
 		separator: strings.Trim(values["separator"], " \t\r\n"),
 		named:     values["body"] == bodyNamed,
-		keys:      callobject.Keys{Name: []string{values["name_key"]}, Args: []string{values["arguments_key"]}},
+		keys:      callobject.Keys{Name: []string{values["name_key"]}, Args: []string{values["arguments_key"]}, ID: []string{"id"}},
 	}
 	if !f.named && values["body"] != bodyJSON {
 		return f, refuse("body", values["body"], "use json or name_json")

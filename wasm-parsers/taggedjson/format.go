@@ -61,7 +61,7 @@ func ToolCallTags() sdk.Spec {
 		Heuristic: true,
 	}, format{
 		start: "[TOOL_CALL]", end: "[/TOOL_CALL]",
-		keys: callobject.Keys{Name: []string{"name", "tool"}, Args: []string{"arguments", "args", "parameters"}},
+		keys: callobject.Keys{Name: []string{"name", "tool"}, Args: []string{"arguments", "args", "parameters"}, ID: []string{"id"}},
 	})
 }
 

@@ -2,11 +2,12 @@ package xmlparams
 
 import (
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // maybeEnd reports whether b is the first part of an end tag.
 func (p *parser) maybeEnd(b []byte) bool {
-	return match(b, p.funcClose) == sdk.Maybe || p.wrapped && match(b, p.wrapClose) == sdk.Maybe
+	return markup.Match(b, p.funcClose) == sdk.Maybe || p.wrapped && markup.Match(b, p.wrapClose) == sdk.Maybe
 }
 
 // endCall ends the call, which is sure now.
@@ -25,20 +26,20 @@ func (p *parser) endCall(out *sdk.Out) {
 func (p *parser) readAfterFunc(out *sdk.Out) bool {
 	b := p.rest()
 	switch {
-	case match(b, p.wrapClose) == sdk.Yes:
+	case markup.Match(b, p.wrapClose) == sdk.Yes:
 		p.endCall(out)
 		p.used += len(p.wrapClose)
 		out.End(p.at())
 		return false
-	case match(b, p.wrapOpen) == sdk.Yes:
+	case markup.Match(b, p.wrapOpen) == sdk.Yes:
 		p.endCall(out)
 		out.End(p.at())
 		return false
-	case match(b, p.funcOpen) == sdk.Yes:
+	case markup.Match(b, p.funcOpen) == sdk.Yes:
 		p.endCall(out)
 		p.state = atFunc
 		return true
-	case matchAny(b, p.wrapClose, p.wrapOpen, p.funcOpen) == sdk.Maybe:
+	case markup.MatchAny(b, p.wrapClose, p.wrapOpen, p.funcOpen) == sdk.Maybe:
 		return false
 	}
 	return p.refuse(p.at(), out)
@@ -48,8 +49,8 @@ func (p *parser) readAfterFunc(out *sdk.Out) bool {
 // end may be there all the same: models forget its beginning alone.
 func (p *parser) readAfterBare(out *sdk.Out) bool {
 	b := p.rest()
-	rest := skipSpace(b)
-	v := match(rest, p.wrapClose)
+	rest := markup.SkipSpace(b)
+	v := markup.Match(rest, p.wrapClose)
 	switch {
 	case len(b)-len(rest) > maxSpace, v == sdk.No, v == sdk.Maybe && p.ended && len(rest) == 0:
 		out.End(p.at())
@@ -71,7 +72,7 @@ func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
 	}
 	all := p.pos + len(p.buf)
 	half := p.maybeEnd(p.buf) // nothing, or half an end tag
-	if p.state == inFunc && len(p.buf) > 0 && match(p.buf, p.paramOpen) == sdk.Maybe {
+	if p.state == inFunc && len(p.buf) > 0 && markup.Match(p.buf, p.paramOpen) == sdk.Maybe {
 		half = false // it may as well be half of another parameter
 	}
 	switch {

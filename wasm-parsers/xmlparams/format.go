@@ -19,6 +19,8 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/typed"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // format is what tells one family member from another.
@@ -28,7 +30,7 @@ type format struct {
 	paramOpen, paramClose string // a name and > follow paramOpen
 	// trim says that the newline after a parameter's tag and the one before its
 	// end are markup. More than that is never trimmed: it is the model's text.
-	trim bool
+	trim typed.Trim
 }
 
 // Qwen3Coder reads the form of Qwen3-Coder, Qwen3.5, Nemotron 3, MiMo-V2 and
@@ -38,7 +40,7 @@ func Qwen3Coder() sdk.Spec {
 		wrapOpen: "<tool_call>", wrapClose: "</tool_call>",
 		funcOpen: "<function=", funcClose: "</function>",
 		paramOpen: "<parameter=", paramClose: "</parameter>",
-		trim: true,
+		trim: typed.Newline,
 	}
 	return sdk.Spec{
 		Parser: abi.Parser{
@@ -58,9 +60,9 @@ func Qwen3Coder() sdk.Spec {
 // canParse wants a function in a wrapper, or a function whose next tag fits: other
 // formats write JSON after a function's tag.
 func (f *format) canParse(head []byte) sdk.Verdict {
-	switch match(head, f.wrapOpen) {
+	switch markup.Match(head, f.wrapOpen) {
 	case sdk.Yes:
-		return match(skipSpace(head[len(f.wrapOpen):]), f.funcOpen)
+		return markup.Match(markup.SkipSpace(head[len(f.wrapOpen):]), f.funcOpen)
 	case sdk.Maybe:
 		return sdk.Maybe
 	case sdk.No:
@@ -69,34 +71,7 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	if v != sdk.Yes {
 		return v
 	}
-	return matchAny(skipSpace(head[n:]), f.paramOpen, f.funcClose)
-}
-
-// match tells whether b begins with marker, or may do so with more text.
-func match(b []byte, marker string) sdk.Verdict {
-	n := min(len(b), len(marker))
-	switch {
-	case string(b[:n]) != marker[:n]:
-		return sdk.No
-	case n < len(marker):
-		return sdk.Maybe
-	}
-	return sdk.Yes
-}
-
-// matchAny is match for several markers, none of which begins another.
-func matchAny(b []byte, markers ...string) sdk.Verdict {
-	verdict := sdk.No
-	for _, m := range markers {
-		switch match(b, m) {
-		case sdk.Yes:
-			return sdk.Yes
-		case sdk.Maybe:
-			verdict = sdk.Maybe
-		case sdk.No:
-		}
-	}
-	return verdict
+	return markup.MatchAny(markup.SkipSpace(head[n:]), f.paramOpen, f.funcClose)
 }
 
 // maxName is how many bytes the name in a tag may have.
@@ -105,7 +80,7 @@ const maxName = 256
 // tag reads a tag that begins with open, then a name and >. On Yes, n is the length
 // of the tag; on No it is the place of the byte that does not fit.
 func tag(b []byte, open string) (name []byte, n int, v sdk.Verdict) {
-	if v := match(b, open); v != sdk.Yes {
+	if v := markup.Match(b, open); v != sdk.Yes {
 		return nil, 0, v
 	}
 	rest := b[len(open):]
@@ -116,17 +91,8 @@ func tag(b []byte, open string) (name []byte, n int, v sdk.Verdict) {
 		return nil, 0, sdk.Maybe
 	case end < 0:
 		return nil, len(open) + maxName, sdk.No
-	case len(skipSpace(rest[:end])) == 0 || rest[end] == '\n':
+	case len(markup.SkipSpace(rest[:end])) == 0 || rest[end] == '\n':
 		return nil, len(open) + end, sdk.No
 	}
 	return rest[:end], len(open) + end + 1, sdk.Yes
-}
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
-
-func skipSpace(b []byte) []byte {
-	for len(b) > 0 && isSpace(b[0]) {
-		b = b[1:]
-	}
-	return b
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // maxSpace is how much white space is looked through for the tag that follows
@@ -23,7 +24,7 @@ const (
 
 // look decides about the tag that b, the rest of a value's text, begins with.
 func (p *parser) look(b []byte) verdict {
-	switch match(b, p.paramClose) {
+	switch markup.Match(b, p.paramClose) {
 	case sdk.Yes:
 		return p.lookBehind(b[len(p.paramClose):])
 	case sdk.Maybe:
@@ -33,7 +34,7 @@ func (p *parser) look(b []byte) verdict {
 	if v := p.lookParam(b); v != isText {
 		return v
 	}
-	switch match(b, p.funcClose) {
+	switch markup.Match(b, p.funcClose) {
 	case sdk.Yes:
 		return p.lookFuncClose(b[len(p.funcClose):])
 	case sdk.Maybe:
@@ -62,7 +63,7 @@ func (p *parser) lookBehind(b []byte) verdict {
 	}
 	decided := isText // unless one legal tag was seen
 	for {
-		rest := skipSpace(b)
+		rest := markup.SkipSpace(b)
 		if len(b)-len(rest) > maxSpace {
 			return decided
 		}
@@ -76,7 +77,7 @@ func (p *parser) lookBehind(b []byte) verdict {
 				return p.waitTag(rest)
 			}
 		}
-		at := slices.IndexFunc(legal, func(m string) bool { return match(rest, m) == sdk.Yes })
+		at := slices.IndexFunc(legal, func(m string) bool { return markup.Match(rest, m) == sdk.Yes })
 		if at < 0 {
 			return p.lookLast(rest, legal, decided)
 		}
@@ -87,10 +88,10 @@ func (p *parser) lookBehind(b []byte) verdict {
 
 // lookLast decides at the first tag that is not legal behind the end of a parameter.
 func (p *parser) lookLast(rest []byte, legal []string, decided verdict) verdict {
-	if matchAny(rest, legal...) == sdk.Maybe {
+	if markup.MatchAny(rest, legal...) == sdk.Maybe {
 		return p.wait(closes)
 	}
-	switch match(rest, p.paramClose) {
+	switch markup.Match(rest, p.paramClose) {
 	case sdk.Yes:
 		return isText
 	case sdk.Maybe:
@@ -103,7 +104,7 @@ func (p *parser) lookLast(rest []byte, legal []string, decided verdict) verdict 
 // waitTag is for half a tag of a parameter: at the end of the output it closes the
 // value if it may also be half of an end tag.
 func (p *parser) waitTag(rest []byte) verdict {
-	if matchAny(rest, p.funcClose, p.wrapClose) == sdk.Maybe {
+	if markup.MatchAny(rest, p.funcClose, p.wrapClose) == sdk.Maybe {
 		return p.wait(closes)
 	}
 	return p.wait(isText)
@@ -113,7 +114,7 @@ func (p *parser) waitTag(rest []byte) verdict {
 // lost its own end: at the beginning of a line, for a parameter that the tool has
 // and that has no value yet.
 func (p *parser) lookParam(b []byte) verdict {
-	if !p.value.lineStart {
+	if !p.value.LineStart() {
 		return isText
 	}
 	name, _, v := tag(b, p.paramOpen)
@@ -132,10 +133,10 @@ func (p *parser) lookParam(b []byte) verdict {
 // lost its own end if something legal is behind it. Without a wrapper anything is,
 // so there it must at least stand at the beginning of a line.
 func (p *parser) lookFuncClose(b []byte) verdict {
-	if !p.wrapped && !p.value.lineStart {
+	if !p.wrapped && !p.value.LineStart() {
 		return isText
 	}
-	rest := skipSpace(b)
+	rest := markup.SkipSpace(b)
 	switch {
 	case len(b)-len(rest) > maxSpace && p.wrapped:
 		return isText
@@ -148,15 +149,15 @@ func (p *parser) lookFuncClose(b []byte) verdict {
 	}
 	legal := sdk.No
 	if p.wrapped {
-		legal = matchAny(rest, p.wrapClose, p.funcOpen, p.wrapOpen)
+		legal = markup.MatchAny(rest, p.wrapClose, p.funcOpen, p.wrapOpen)
 	}
-	text := matchAny(rest, p.paramClose, p.paramOpen)
+	text := markup.MatchAny(rest, p.paramClose, p.paramOpen)
 	switch {
-	case legal == sdk.Maybe, text == sdk.Maybe, match(rest, p.wrapClose) == sdk.Maybe:
+	case legal == sdk.Maybe, text == sdk.Maybe, markup.Match(rest, p.wrapClose) == sdk.Maybe:
 		return p.wait(implies)
 	case text == sdk.Yes, p.wrapped && legal == sdk.No:
 		return isText
-	case match(rest, p.wrapClose) == sdk.Yes:
+	case markup.Match(rest, p.wrapClose) == sdk.Yes:
 		return p.lookWrapClose(rest[len(p.wrapClose):])
 	}
 	return implies
@@ -165,17 +166,17 @@ func (p *parser) lookFuncClose(b []byte) verdict {
 // lookWrapClose is lookFuncClose behind the end of the wrapper. In the middle of a
 // line it must not go on with text: the value may be about this format.
 func (p *parser) lookWrapClose(b []byte) verdict {
-	rest := skipSpace(b)
+	rest := markup.SkipSpace(b)
 	if len(b)-len(rest) > maxSpace {
 		return implies
 	}
-	switch match(rest, p.paramClose) {
+	switch markup.Match(rest, p.paramClose) {
 	case sdk.Yes:
 		return isText
 	case sdk.Maybe:
 		return p.wait(implies)
 	}
-	if !p.value.lineStart && rest[0] != '<' && bytes.IndexByte(b[:len(b)-len(rest)], '\n') < 0 {
+	if !p.value.LineStart() && rest[0] != '<' && bytes.IndexByte(b[:len(b)-len(rest)], '\n') < 0 {
 		return isText
 	}
 	return implies

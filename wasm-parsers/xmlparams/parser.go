@@ -5,6 +5,8 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/relaxed"
+	"github.com/callgate/callgate/sdk/typed"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // state is what a parser expects next.
@@ -41,7 +43,7 @@ type parser struct {
 	began   bool            // something of a function was read
 	started bool            // CallStart was written, CallEnd not
 	mended  bool            // a value was not strict JSON
-	value   value
+	value   typed.Value
 }
 
 func newParser(f *format, o sdk.Options) *parser {
@@ -78,7 +80,7 @@ func (p *parser) step(out *sdk.Out) bool {
 	case afterBare:
 		return p.readAfterBare(out)
 	default:
-		p.used = len(p.buf) - len(skipSpace(p.rest()))
+		p.used = len(p.buf) - len(markup.SkipSpace(p.rest()))
 		return len(p.rest()) > 0 && p.readTag(out)
 	}
 }
@@ -103,13 +105,13 @@ func (p *parser) refuse(to int, out *sdk.Out) bool {
 
 func (p *parser) readStart(out *sdk.Out) bool {
 	b := p.rest()
-	if match(b, p.wrapOpen) == sdk.Yes {
+	if markup.Match(b, p.wrapOpen) == sdk.Yes {
 		p.used += len(p.wrapOpen)
 		p.wrapped = true
 		p.state = atFunc
 		return true
 	}
-	switch matchAny(b, p.wrapOpen, p.funcOpen) {
+	switch markup.MatchAny(b, p.wrapOpen, p.funcOpen) {
 	case sdk.Yes:
 		p.state = atFunc
 		return true
@@ -122,7 +124,7 @@ func (p *parser) readStart(out *sdk.Out) bool {
 
 func (p *parser) readFunc(out *sdk.Out) bool {
 	name, n, v := tag(p.rest(), p.funcOpen)
-	if n > 0 || p.wrapped && match(p.rest(), p.funcOpen) == sdk.Yes {
+	if n > 0 || p.wrapped && markup.Match(p.rest(), p.funcOpen) == sdk.Yes {
 		p.began = true
 	}
 	if v == sdk.Maybe {
@@ -149,7 +151,7 @@ func (p *parser) readInFunc(out *sdk.Out) bool {
 		return p.refuse(p.at()+n, out) // a tag with a name that cannot be one
 	}
 	switch {
-	case match(b, p.funcClose) == sdk.Yes:
+	case markup.Match(b, p.funcClose) == sdk.Yes:
 		p.start(out)
 		p.used += len(p.funcClose)
 		p.state = afterFunc
@@ -158,7 +160,7 @@ func (p *parser) readInFunc(out *sdk.Out) bool {
 			p.state = afterBare
 		}
 		return true
-	case p.wrapped && match(b, p.wrapClose) == sdk.Yes:
+	case p.wrapped && markup.Match(b, p.wrapClose) == sdk.Yes:
 		p.start(out) // the function's end is missing
 		p.state = afterFunc
 		return true
@@ -192,14 +194,12 @@ func (p *parser) beginValue(key string, n int, out *sdk.Out) bool {
 	args = append(args, ": "...)
 	p.seen[key] = true
 	param := sdk.FindParam(p.tool, key)
-	p.value = value{trim: p.trim, fresh: true, raw: p.value.raw[:0], escaped: p.value.escaped}
+	var types sdk.Types
 	if param != nil {
-		p.value.types = param.Types
-	}
-	if p.value.streams() {
-		args = append(args, '"')
+		types = param.Types
 	}
 	out.Args(args)
+	p.value.Begin(types, p.trim, out)
 	p.used += n
 	p.state = inValue
 	return true
@@ -212,13 +212,13 @@ func (p *parser) readValue(out *sdk.Out) bool {
 		if n < 0 {
 			n = len(b)
 		}
-		p.value.write(b[:n], out)
+		p.value.Write(b[:n], out)
 		p.used += n
 		return n > 0
 	}
 	switch p.look(b) {
 	case isText:
-		p.value.write(b[:1], out)
+		p.value.Write(b[:1], out)
 		p.used++
 		return true
 	case closes:
@@ -227,7 +227,7 @@ func (p *parser) readValue(out *sdk.Out) bool {
 	default:
 		return false
 	}
-	if p.value.end(p.maxDepth, out) {
+	if p.value.End(p.maxDepth, out) {
 		p.mended = true
 	}
 	p.state = inFunc

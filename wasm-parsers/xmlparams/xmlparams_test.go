@@ -55,7 +55,7 @@ func TestStream(t *testing.T) {
 	var out sdk.Out
 	for _, tt := range []struct{ text, want string }{
 		{"<tool_call>\n<function=f>\n", ""},
-		{"<parameter=s>", "call_start 0 \"f\"\nargs 0 \"{\"\nargs 0 \"\\\"s\\\": \\\"\"\n"},
+		{"<parameter=s>", "call_start 0 \"f\"\nargs 0 \"{\"\nargs 0 \"\\\"s\\\": \"\nargs 0 \"\\\"\"\n"},
 		{"\nab\"", `args 0 "ab\\\""` + "\n"},
 		{"c\n", `args 0 "c"` + "\n"},
 		{"d</par", "args 0 \"\\\\n\"\nargs 0 \"d\"\n"},

@@ -21,12 +21,13 @@ const MaxName = 256
 type Keys struct {
 	Name []string // of the member that holds the function's name
 	Args []string // of the member that holds its arguments
+	ID   []string // of the member that holds the call's id
 }
 
 // Hermes are the keys that Hermes models and OpenAI use. Some write parameters for
 // arguments, as the schema of a tool does.
 func Hermes() Keys {
-	return Keys{Name: []string{"name"}, Args: []string{"arguments", "parameters"}}
+	return Keys{Name: []string{"name"}, Args: []string{"arguments", "parameters"}, ID: []string{"id"}}
 }
 
 // Status is how far a Reader has come.
@@ -56,7 +57,7 @@ const (
 type Reader struct {
 	// Name is the function's name, not empty once it is certain.
 	Name string
-	// ID is what the model wrote as "id", if that came before anything was certain.
+	// ID is the id that the model wrote, if that came before anything was certain.
 	ID string
 	// Args are certain bytes of the arguments, without their last brace, which the
 	// caller writes when it is sure of the call. It may take them and cut Args to
@@ -188,7 +189,7 @@ func (r *Reader) member(key string) Status {
 			return Bad
 		}
 		r.hasArgs = true
-	case key == "id":
+	case slices.Contains(r.keys.ID, key):
 		r.field = id
 	case key == "function" && r.depth == 1:
 		r.field = function
