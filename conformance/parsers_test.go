@@ -55,7 +55,7 @@ func readCases(t *testing.T, infos []abi.Parser, open func() (chain.Runner, func
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			plan := chain.NewPlan(candidates(infos, c.Parser), "", true)
+			plan := chain.NewPlan(candidates(infos, c.Parser), chain.PlanOptions{Reasoning: true, Auto: c.Parser == "auto"})
 			text := strings.Join(c.Model, "")
 			var single []string
 			for i := range len(text) {

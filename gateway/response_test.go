@@ -23,7 +23,7 @@ import (
 type native struct{ chaintest.Runner }
 
 func (n native) Plan(_ context.Context, spec gateway.ParserSpec, model string) (*chain.Plan, error) {
-	return chain.NewPlan(n.Candidates(), model, spec.Reasoning), nil
+	return chain.NewPlan(n.Candidates(), chain.PlanOptions{Model: model, Reasoning: spec.Reasoning, Auto: spec.Auto}), nil
 }
 
 func (n native) Session() gateway.ParserSession { return n }

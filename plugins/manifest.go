@@ -15,9 +15,9 @@ import (
 // Limits of a manifest.
 const (
 	maxManifest = 256 << 10
-	maxParsers  = 64
+	maxParsers  = 128
 	maxEntries  = 64  // of a list of a parser
-	maxString   = 128 // bytes of a name, version, format or glob
+	maxString   = 256 // bytes of a name, version, format, example or glob
 	maxLiteral  = 64  // bytes of a trigger or start
 )
 
@@ -62,12 +62,10 @@ func checkManifest(m *abi.Manifest) error {
 		if err := checkParser(p); err != nil {
 			return fmt.Errorf("parser %d (%q): %w", i, p.Name, err)
 		}
-		for _, name := range append([]string{p.Name}, p.Aliases...) {
-			if seen[name] {
-				return fmt.Errorf("parser %d: name %q is used twice", i, name)
-			}
-			seen[name] = true
+		if seen[p.Name] {
+			return fmt.Errorf("parser %d: name %q is used twice", i, p.Name)
 		}
+		seen[p.Name] = true // an alias may stand for several parsers
 	}
 	return nil
 }
@@ -84,10 +82,11 @@ func checkParser(p *abi.Parser) error {
 	}{
 		{"aliases", p.Aliases, checkName},
 		{"formats", p.Formats, checkText},
+		{"example", []string{p.Example}, checkExample},
 		{"models", p.Models, checkText},
 		// One byte would make a region of half of all texts.
 		{"triggers", p.Triggers, checkLiteral(2)},
-		{"starts", p.Starts, checkLiteral(1)},
+		{"starts", p.Starts, checkLiteral(0)},
 	} {
 		if n := len(list.values); n > maxEntries {
 			errs = append(errs, fmt.Errorf("%d %s, at most %d are allowed", n, list.name, maxEntries))
@@ -116,6 +115,13 @@ func checkText(what, s string) error {
 		return fmt.Errorf("%s: %.60q is not 1 to %d bytes", what, s, maxString)
 	}
 	return nil
+}
+
+func checkExample(what, s string) error {
+	if s == "" {
+		return nil
+	}
+	return checkText(what, s)
 }
 
 func checkLiteral(shortest int) func(what, s string) error {

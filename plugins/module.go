@@ -28,7 +28,7 @@ type module struct {
 	maxInstances int
 	log          *slog.Logger
 	parsers      []*parser
-	byName       map[string]*parser // aliases too
+	byName       map[string]*parser
 
 	rewritten *meter.Module
 	runtime   wazero.Runtime
@@ -93,9 +93,7 @@ func loadModule(ctx context.Context, src Source, cfg Config, cache *codeCache) (
 	for i := range m.manifest.Parsers {
 		p := newParser(m, i, cfg)
 		m.parsers = append(m.parsers, p)
-		for _, name := range append([]string{p.Name}, p.Aliases...) {
-			m.byName[name] = p
-		}
+		m.byName[p.Name] = p
 	}
 	m.loadTime = time.Since(start)
 	return m, nil

@@ -25,7 +25,7 @@ func newPlan(names ...string) *chain.Plan {
 				Triggers: p.Triggers, Starts: p.Starts, Models: p.Models, Heuristic: p.Heuristic})
 		}
 	}
-	return chain.NewPlan(candidates, "bench", true)
+	return chain.NewPlan(candidates, chain.PlanOptions{Model: "bench", Reasoning: true, Auto: true})
 }
 
 // deltaSize is the size in bytes of a streamed piece: some three or four tokens.

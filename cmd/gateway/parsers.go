@@ -146,7 +146,7 @@ func (p *parsers) Plan(ctx context.Context, spec gateway.ParserSpec, model strin
 	if plan, ok := p.plans.Get(key); ok {
 		return plan, nil
 	}
-	plan := chain.NewPlan(p.candidates(spec), model, spec.Reasoning)
+	plan := chain.NewPlan(p.candidates(spec), chain.PlanOptions{Model: model, Reasoning: spec.Reasoning, Auto: spec.Auto})
 	p.plans.Add(key, plan)
 	return plan, nil
 }
@@ -163,7 +163,7 @@ func (p *parsers) candidates(spec gateway.ParserSpec) []chain.Candidate {
 		}
 		if info.Name == chain.Fallback || wanted(append(info.Aliases, info.Name)...) {
 			out = append(out, chain.Candidate{Name: info.Name, Parser: info.Name, Priority: info.Priority,
-				Triggers: info.Triggers, Starts: info.Starts, Models: info.Models, Heuristic: info.Heuristic})
+				Triggers: info.Triggers, Starts: info.Starts, Models: info.Models, Heuristic: info.Heuristic, Framing: info.Framing})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.custom)) {

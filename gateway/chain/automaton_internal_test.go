@@ -58,7 +58,7 @@ func BenchmarkScan(b *testing.B) {
 		{Name: "hermes", Triggers: []string{"<tool_call>"}},
 		{Name: "qwen3_coder", Triggers: []string{"<tool_call>", "<function="}},
 		{Name: "tool_call_tags", Triggers: []string{"[TOOL_CALL]"}},
-	}, "", true)
+	}, PlanOptions{Reasoning: true})
 	prose := []byte(strings.Repeat("The quick brown fox jumps over the lazy dog, and then some. ", 18)[:1024])
 	b.SetBytes(int64(len(prose)))
 	for b.Loop() {

@@ -48,8 +48,20 @@ type Options struct {
 	NoTools bool
 	// Reasoning is how the output begins: Closed, Open or Auto.
 	Reasoning Reasoning
-	MaxDepth  int // how deep the JSON of a call may nest
+	// InReasoning says what a call is that stands in open reasoning.
+	InReasoning InReasoning
+	MaxDepth    int // how deep the JSON of a call may nest
 }
+
+// InReasoning says what a call is that the model wrote before its reasoning ended.
+type InReasoning int
+
+// The ways to read it.
+const (
+	Buffer InReasoning = iota // a call if the output ends with it; until then it waits
+	Ends                      // the end of the reasoning, and a call
+	Ignore                    // the model's thought
+)
 
 // Reasoning says whether a model's output begins inside its reasoning, which only
 // the prompt could tell.
@@ -84,18 +96,26 @@ type Chain struct {
 	scan    scanner
 	region  *region // what begins at buf[0], or nil
 	start   bool    // nothing but white space came since the start, or since reasoning
+	begun   bool    // something else came since the start
 	open    bool    // inside reasoning
+	opened  *marker // how it began; nil if the prompt did that
+	after   bool    // nothing but white space came since the reasoning
+	wrapper *marker // the answer's, that is open
 	spent   bool    // a limit was reached: no parser is asked any more
+	tail    []byte  // an end token and what followed: not text if the output ends here
 	thought *thought
 	report  Report
 }
 
-// thought is a call that the model wrote inside its reasoning. It counts only if
-// the output ends with it.
+// thought is a call that the model wrote inside its reasoning, or inside a block of
+// code. It counts only if the output ends with it.
 type thought struct {
 	raw    []byte
+	after  []byte // what of raw stands behind the last call
 	events []abi.Event
 	parser string
+	fenced bool
+	closes bool // the end of the block of code is being read
 }
 
 // New makes a chain for one choice.
@@ -150,7 +170,7 @@ func (c *Chain) Plain(text []byte) Passage {
 // Nothing reports whether the whole output, of which nothing was fed yet, holds
 // neither a trigger nor a marker, so that it is content as it is.
 func (c *Chain) Nothing(output []byte) bool {
-	if c.open || c.Holding() {
+	if c.open || c.Holding() || c.plan.anyStart && !c.opts.NoTools {
 		return false
 	}
 	body := bytes.TrimLeft(output, " \t\r\n")
@@ -168,7 +188,7 @@ func (c *Chain) Nothing(output []byte) bool {
 // what follows is not text. It reports whether that is right: whether nothing but
 // white space waits, and there was no markup.
 func (c *Chain) Settle() bool {
-	if c.region != nil || c.thought != nil || c.open || c.Marked() || c.scan.found.end > 0 || !blank(c.buf) {
+	if c.region != nil || c.thought != nil || len(c.tail) > 0 || c.open || c.Marked() || c.scan.found.end > 0 || !blank(c.buf) {
 		return false
 	}
 	for _, text := range [][]byte{c.buf, c.waiting} {
@@ -184,7 +204,7 @@ func (c *Chain) Settle() bool {
 
 // idle reports whether nothing but white space waits to be decided.
 func (c *Chain) idle() bool {
-	return len(c.buf) == 0 && c.thought == nil && !c.start && !c.open && !c.text.trims() && (!c.text.holding() || !c.Marked())
+	return len(c.buf) == 0 && len(c.tail) == 0 && c.thought == nil && !c.start && !c.open && !c.text.trims() && (!c.text.holding() || !c.Marked())
 }
 
 // harmless reports whether text holds no literal, nor a part of one at its end.
@@ -205,7 +225,7 @@ func (c *Chain) harmless(text []byte) bool {
 // Holding reports whether the chain holds text of which it has not said yet what
 // it is.
 func (c *Chain) Holding() bool {
-	return len(c.buf) > 0 || len(c.waiting) > 0 || c.text.holding() || c.thought != nil
+	return len(c.buf) > 0 || len(c.waiting) > 0 || len(c.tail) > 0 || c.text.holding() || c.thought != nil
 }
 
 // Marked reports whether there was markup: until then all text was content.
@@ -239,6 +259,11 @@ func (c *Chain) Finish(ctx context.Context, reason abi.Reason) []abi.Event {
 	c.waiting = c.waiting[:0]
 	c.advance(ctx, true, reason)
 	c.settleThought(true)
+	if len(c.tail) > 0 {
+		c.tail = nil
+		c.warn("end_token")
+		c.text.edge(abi.Content)
+	}
 	c.text.finish()
 	return c.text.events
 }
@@ -300,24 +325,74 @@ func (c *Chain) whole(final bool) []byte {
 
 // found acts on a literal at the start of buf.
 func (c *Chain) found(literal string) {
-	switch role := c.plan.role(literal); {
-	case role == isFence:
-		if c.text.lineMarks && !c.open {
-			c.pass(len(literal))
-			c.text.fence.begin(literal)
+	m := c.plan.literals[literal]
+	around := c.text.fence.around()
+	if !around {
+		if k := c.opening(m); k != nil {
+			c.openReasoning(literal, k)
 			return
 		}
-	case role == isOpen && !c.text.fence.around() && (c.open || c.text.lineBlank):
-		c.openReasoning(literal)
-		return
-	case role == isClose && !c.text.fence.around() && (c.open || c.text.last != '`'):
-		c.closeReasoning(literal)
-		return
-	case role == isTrigger && !c.opts.NoTools && !c.spent:
+		if c.closing(m) {
+			c.closeReasoning(literal)
+			return
+		}
+	}
+	switch {
+	case m.wraps != nil && c.after && c.wrapper == nil:
+		c.wrapper, c.start = m.wraps, true
+		c.drop(len(literal))
+		c.rescan()
+		c.text.edge(abi.Content)
+	case m.ends != nil && m.ends == c.wrapper, m.endToken && c.text.last != '`':
+		c.hold(len(literal))
+	case m.trigger && c.mayParse(m):
 		c.region = c.newRegion(false)
+	case m.fence != "":
+		c.fence(m.fence)
+	default:
+		c.pass(len(literal))
+	}
+}
+
+// fence reads what begins or ends a block of code, if it stands where that can be.
+func (c *Chain) fence(literal string) {
+	if !c.text.lineMarks || c.open {
+		c.pass(len(literal))
 		return
 	}
+	if c.thought != nil && c.thought.fenced {
+		c.thought.closes = true
+	}
 	c.pass(len(literal))
+	c.text.fence.begin(literal)
+}
+
+// mayParse reports whether a trigger may begin a region here.
+func (c *Chain) mayParse(m *meaning) bool {
+	switch {
+	case c.spent, c.open && c.opts.InReasoning == Ignore:
+		return false
+	case c.opts.NoTools && !c.plan.framing:
+		return false
+	case m.fence != "":
+		return c.text.lineMarks && !c.open && !c.text.fence.around()
+	case c.plan.auto && !c.text.fence.around():
+		return !c.quoted()
+	}
+	return true
+}
+
+// quoted reports whether the last character is a quotation mark, or begins code in
+// a line.
+func (c *Chain) quoted() bool {
+	return c.text.last == '"' || c.text.last == '\'' || c.text.last == '`' && !c.text.fence.closing()
+}
+
+// hold takes n bytes that are no text if the output ends behind them.
+func (c *Chain) hold(n int) {
+	c.tail = append(c.tail, c.buf[:n]...)
+	c.drop(n)
+	c.rescan()
 }
 
 // fenced reports whether what comes next stands in code: in a fence, or behind a
@@ -334,9 +409,13 @@ func (c *Chain) seekStart(text []byte, final bool) bool {
 	if len(body) == 0 {
 		return true
 	}
-	if c.open || c.opts.NoTools || c.spent {
+	if c.open || c.opts.NoTools && !c.plan.framing || c.spent {
 		c.start = false
 		return false
+	}
+	if c.plan.anyStart {
+		c.region = c.newRegion(true)
+		return true
 	}
 	for _, s := range c.plan.starts {
 		if bytes.HasPrefix(body, []byte(s)) {
@@ -357,22 +436,42 @@ func (c *Chain) pass(n int) {
 		return
 	}
 	text := c.buf[:n]
-	if c.thought != nil && !blank(text) {
-		c.settleThought(false)
-	}
 	if !blank(text) {
-		c.start = false
+		c.start, c.begun, c.after = false, true, false
+		if c.thought != nil && !c.thought.closes {
+			c.settleThought(false)
+		}
+		c.flushTail()
 	}
 	switch {
+	case len(c.tail) > 0:
+		c.tail = append(c.tail, text...)
 	case c.thought != nil:
 		c.thought.raw = append(c.thought.raw, text...)
+		c.thought.after = append(c.thought.after, text...)
+		c.thought.closes = false
 		c.text.line(text)
-	case c.open:
-		c.text.write(abi.Reasoning, text)
 	default:
-		c.text.write(abi.Content, text)
+		c.text.write(c.kind(), text)
 	}
 	c.drop(n)
+}
+
+// kind is what text is at present.
+func (c *Chain) kind() abi.Kind {
+	if c.open {
+		return abi.Reasoning
+	}
+	return abi.Content
+}
+
+// flushTail gives out an end token that was not the end.
+func (c *Chain) flushTail() {
+	if len(c.tail) > 0 {
+		c.settleThought(false)
+		c.text.write(c.kind(), c.tail)
+		c.tail = c.tail[:0]
+	}
 }
 
 // drop forgets the first n bytes of buf.
@@ -389,24 +488,27 @@ func (c *Chain) rescan() {
 	c.scan.state, c.scan.found, c.scanned = 0, match{}, 0
 }
 
-func (c *Chain) openReasoning(literal string) {
+func (c *Chain) openReasoning(literal string, m *marker) {
+	c.flushTail()
 	c.settleThought(false)
 	c.drop(len(literal))
 	c.rescan()
+	c.begun = true
 	if !c.open {
-		c.open = true
+		c.open, c.opened = true, m
 		c.opts.Reasoning = Closed // a start marker came: an end marker is no surprise any more
 		c.text.edge(abi.Reasoning)
 	}
 }
 
 func (c *Chain) closeReasoning(literal string) {
+	c.flushTail()
 	c.settleThought(false)
 	c.drop(len(literal))
 	c.rescan()
 	switch {
 	case c.open:
-		c.open = false
+		c.open, c.opened = false, nil
 	case c.opts.Reasoning == Auto && c.report.Calls == 0:
 		c.opts.Reasoning = Closed
 		c.text.add(abi.Event{Kind: WasReasoning})
@@ -414,27 +516,30 @@ func (c *Chain) closeReasoning(literal string) {
 	default:
 		c.warn("reasoning_end_stray")
 	}
-	c.start = true
+	c.start, c.after, c.begun = true, true, true
 	c.text.edge(abi.Content)
 }
 
-// settleThought decides about calls that came inside reasoning: calls if the
-// output ended with them, otherwise words of the model's.
+// settleThought decides about calls that came inside reasoning or code: calls if
+// the output ended with them, otherwise words of the model's.
 func (c *Chain) settleThought(ended bool) {
 	t := c.thought
 	if t == nil {
 		return
 	}
 	c.thought = nil
-	if ended {
-		c.open = false
-		c.text.edge(abi.Content)
-		for _, e := range t.events {
-			c.text.call(e, &c.report, t.parser)
-		}
+	if !ended {
+		c.text.write(c.kind(), t.raw)
 		return
 	}
-	c.text.write(abi.Reasoning, t.raw)
+	c.open = false
+	c.text.edge(abi.Content)
+	for _, e := range t.events {
+		c.text.call(e, &c.report, t.parser)
+	}
+	if t.fenced {
+		c.text.write(abi.Content, t.after)
+	}
 }
 
 func (c *Chain) warn(w string) { c.report.warn(w) }

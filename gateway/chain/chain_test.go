@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,9 @@ type text struct {
 	Text         string `json:"text"`
 	Reasoning    string `json:"reasoning"`
 	Content      string `json:"content"`
-	Start        string `json:"start"` // how the output begins: "", open or auto
+	Start        string `json:"start"`        // how the output begins: "", open or auto
+	InReasoning  string `json:"in_reasoning"` // what a call in open reasoning is: "", end or ignore
+	Only         bool   `json:"only"`         // it is not read with auto too
 	Calls        []struct {
 		Name      string          `json:"name"`
 		ID        string          `json:"id"`
@@ -83,7 +86,7 @@ func plan(name string) *chain.Plan {
 			chosen = append(chosen, c)
 		}
 	}
-	return chain.NewPlan(chosen, "", true)
+	return chain.NewPlan(chosen, chain.PlanOptions{Reasoning: true, Auto: name == "auto"})
 }
 
 // result is what a reader of the events has at the end.
@@ -177,10 +180,15 @@ func TestTexts(t *testing.T) {
 	for _, c := range texts(t) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			for _, name := range []string{c.Parser, "auto"} {
+			names := []string{c.Parser, "auto"}
+			if c.Only {
+				names = names[:1]
+			}
+			for _, name := range names {
 				p := plan(name)
 				for _, way := range cuts(c.Text) {
-					opts := chain.Options{Tools: func() []abi.Tool { return offered }, Reasoning: map[string]chain.Reasoning{"": chain.Auto, "open": chain.Open}[c.Start]}
+					opts := chain.Options{Tools: func() []abi.Tool { return offered }, Reasoning: map[string]chain.Reasoning{"": chain.Auto, "open": chain.Open}[c.Start],
+						InReasoning: map[string]chain.InReasoning{"": chain.Buffer, "end": chain.Ends, "ignore": chain.Ignore}[c.InReasoning]}
 					got := read(p, opts, way, c.FinishReason)
 					if short := readPlain(p, opts, way, c.FinishReason); !reflect.DeepEqual(short, got) {
 						t.Fatalf("cut %q\nthe short way gives %+v\nwant %+v", way, short, got)
@@ -199,7 +207,7 @@ func (c *text) matches(t *testing.T, got result) bool {
 	if got.content != c.Content || got.reasoning != c.Reasoning || len(got.calls) != len(c.Calls) {
 		return false
 	}
-	if c.Warnings != nil && !reflect.DeepEqual(got.warnings, c.Warnings) {
+	if c.Warnings != nil && !slices.Equal(got.warnings, c.Warnings) {
 		return false
 	}
 	for i, call := range got.calls {

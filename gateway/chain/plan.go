@@ -9,6 +9,7 @@ package chain
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -28,7 +29,10 @@ type Candidate struct {
 	Starts    []string
 	Models    []string // globs of model names that ask it first
 	Heuristic bool
+	Framing   bool // it reads the framing of the answer, also where no tools are offered
 	Settings  []abi.Setting
+
+	anything bool // reads any text at the start of the output
 }
 
 // Plan is a set of candidates made ready for scanning. It is built once for a
@@ -37,32 +41,44 @@ type Plan struct {
 	candidates []Candidate // in the order in which they are asked
 	fallback   *Candidate
 	automaton  *automaton
+	literals   map[string]*meaning
 	starts     []string // literals that begin a region at the start of the output
+	anyStart   bool     // some candidate reads any text at the start of the output
+	framing    bool     // some candidate reads the framing of the answer
 	reasoning  bool
+	auto       bool
 }
 
-// NewPlan makes a plan. The candidates whose models match model are asked first,
-// then the others, each by priority. reasoning says whether the markers of
-// reasoning are looked for too.
-func NewPlan(candidates []Candidate, model string, reasoning bool) *Plan {
-	p := &Plan{reasoning: reasoning}
-	literals := fences[:]
-	if reasoning {
-		for _, m := range markers {
-			literals = append(literals, m.open, m.close)
-		}
-	}
+// PlanOptions say how a plan's candidates were chosen.
+type PlanOptions struct {
+	Model     string // candidates made for it are asked first
+	Reasoning bool   // the markers of reasoning are looked for too
+	// Auto says that nobody named the candidates. What they read is then a guess,
+	// and text that quotes a call, or a call without its required arguments, is text.
+	Auto bool
+}
+
+// NewPlan makes a plan. The candidates whose models match the model are asked
+// first, then the others, each by priority.
+func NewPlan(candidates []Candidate, o PlanOptions) *Plan {
+	p := &Plan{reasoning: o.Reasoning, auto: o.Auto}
 	for _, c := range candidates {
 		if c.Name == Fallback {
 			p.fallback = &c
 			continue
 		}
+		if i := slices.Index(c.Starts, ""); i >= 0 {
+			c.Starts = slices.Delete(slices.Clone(c.Starts), i, i+1)
+			if c.anything = !o.Auto; c.anything {
+				p.anyStart = true
+			}
+		}
+		p.framing = p.framing || c.Framing
 		p.candidates = append(p.candidates, c)
-		literals = append(literals, c.Triggers...)
 		p.starts = append(p.starts, c.Starts...)
 	}
 	rank := func(c Candidate) int {
-		if c.hints(model) {
+		if c.hints(o.Model) {
 			return 0
 		}
 		return 1
@@ -70,7 +86,8 @@ func NewPlan(candidates []Candidate, model string, reasoning bool) *Plan {
 	slices.SortStableFunc(p.candidates, func(a, b Candidate) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Priority, a.Priority))
 	})
-	p.automaton = newAutomaton(literals)
+	p.literals = p.meanings()
+	p.automaton = newAutomaton(slices.Sorted(maps.Keys(p.literals)))
 	return p
 }
 
@@ -96,7 +113,7 @@ func (p *Plan) at(text []byte, start bool) []*Candidate {
 		if start {
 			n = max(n, longestPrefix(c.Starts, text))
 		}
-		if n > 0 {
+		if n > 0 || start && c.anything {
 			found = append(found, c)
 			lengths[c] = n
 		}
@@ -118,48 +135,4 @@ func longestPrefix(literals []string, text []byte) int {
 		}
 	}
 	return n
-}
-
-// fences begin and end blocks of code in Markdown.
-var fences = [...]string{"```", "~~~"}
-
-// marker is a pair of literals around reasoning.
-type marker struct{ open, close string }
-
-// markers are the literals that models put around their reasoning, where these are
-// not part of a format's own framing.
-var markers = []marker{
-	{"<think>", "</think>"},
-	{"<thinking>", "</thinking>"},
-	{"<seed:think>", "</seed:think>"},
-	{"<mm:think>", "</mm:think>"},
-	{"[THINK]", "[/THINK]"},
-	{"◁think▷", "◁/think▷"},
-}
-
-// role is what a literal that the scanner found means.
-type role int
-
-const (
-	isTrigger role = iota
-	isFence
-	isOpen
-	isClose
-)
-
-func (p *Plan) role(literal string) role {
-	if slices.Contains(fences[:], literal) {
-		return isFence
-	}
-	if p.reasoning {
-		for _, m := range markers {
-			switch literal {
-			case m.open:
-				return isOpen
-			case m.close:
-				return isClose
-			}
-		}
-	}
-	return isTrigger
 }

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
@@ -17,13 +18,24 @@ type region struct {
 	run       Run
 	fed       int  // how much of buf the run has read
 	hold      bool // events wait for the region's end
+	gate      bool // events wait for a call that is meant
 	held      []abi.Event
 	shown     bool // an event of the region has been given out
 	clean     int  // how much of buf was read when the last call was complete
+	args      args // the arguments of the call at hand
+	meant     bool // the call at hand has an offered name, or one that may be forwarded
+	calls     int  // complete calls
+	short     int  // those of them that lack an argument or whose name was not offered
+	lacks     bool // one of them lacks an argument
+	cut       bool
+	kind      abi.Kind // of the last text that was given out
 }
 
 func (c *Chain) newRegion(start bool) *region {
 	r := &region{candidates: c.plan.at(c.buf, start), literal: 1}
+	if c.opts.NoTools {
+		r.candidates = slices.DeleteFunc(r.candidates, func(candidate *Candidate) bool { return !candidate.Framing })
+	}
 	for _, candidate := range r.candidates {
 		r.literal = max(r.literal, longestPrefix(candidate.Triggers, c.buf))
 	}
@@ -78,12 +90,20 @@ func (c *Chain) choose(ctx context.Context, final bool) bool {
 			continue
 		}
 		if r.run != nil {
-			r.candidate, r.fed, r.held = candidate, 0, nil
-			r.hold = candidate.Heuristic || c.fenced() || c.open
+			c.begin(candidate)
 			return true
 		}
 	}
 	return false
+}
+
+// begin makes the region ready for what candidate's run will say.
+func (c *Chain) begin(candidate *Candidate) {
+	r := c.region
+	*r = region{candidates: r.candidates, literal: r.literal, declined: r.declined, candidate: candidate, run: r.run}
+	thinks := c.open && c.opts.InReasoning == Buffer && !candidate.Framing
+	r.hold = candidate.Heuristic || c.fenced() || thinks
+	r.gate = c.plan.auto && !candidate.Framing && !r.hold
 }
 
 func (c *Chain) options(candidate *Candidate) abi.Options {
@@ -132,12 +152,13 @@ func (c *Chain) act(events []abi.Event, err error) (ended, done bool) {
 		case abi.Malformed:
 			return true, c.giveBack(e.From, e.To)
 		default:
-			if r.hold {
-				r.held = append(r.held, e)
-				continue
+			if c.check(&e) {
+				c.release()
 			}
-			r.shown = true
-			c.show(e)
+			if e.Kind == abi.CallEnd && r.args.changed {
+				c.give(abi.Event{Kind: abi.Repair, Name: "args_types"})
+			}
+			c.give(e)
 		}
 	}
 	if err != nil {
@@ -147,12 +168,95 @@ func (c *Chain) act(events []abi.Event, err error) (ended, done bool) {
 	return false, false
 }
 
+// give gives an event of a region out, or keeps it until it is known that it may.
+func (c *Chain) give(e abi.Event) {
+	if r := c.region; r.hold || r.gate {
+		r.held = append(r.held, e)
+		return
+	}
+	c.show(e)
+}
+
+// check keeps account of the calls of a region, and gives strings their type where
+// the schema has none for them. It reports whether the call at hand is known to be
+// meant.
+func (c *Chain) check(e *abi.Event) bool {
+	r := c.region
+	switch e.Kind {
+	case abi.CallStart:
+		r.meant = c.offered(e.Name) || !r.candidate.Heuristic && (c.text.lineMarks || c.text.fence.closing())
+		r.args.begin(c.tool(e.Name), c.opts.MaxDepth)
+	case abi.Args:
+		e.Text = r.args.read(e.Text)
+	case abi.CallEnd:
+		r.calls++
+		if !r.meant || r.args.missing() {
+			r.short++
+		}
+		r.lacks = r.lacks || r.args.missing()
+		return false
+	case abi.Cut:
+		r.cut = true
+		return false
+	default:
+		return false
+	}
+	return r.meant && !r.args.missing()
+}
+
+// release gives out what waited for a call that is meant.
+func (c *Chain) release() {
+	r := c.region
+	if !r.gate {
+		return
+	}
+	r.gate = false
+	for _, e := range r.held {
+		c.show(e)
+	}
+	r.held = nil
+}
+
 // show gives an event of a region that nothing can take back any more.
 func (c *Chain) show(e abi.Event) {
-	if e.Kind == abi.CallEnd {
-		c.region.clean = c.region.fed
+	r := c.region
+	if !r.shown {
+		r.shown = true
+		c.tail = c.tail[:0]
+		c.settleThought(false)
+		if c.open && r.candidate.Framing || c.open && c.opts.InReasoning == Ends {
+			c.open, c.opened = false, nil
+			c.opts.Reasoning = Closed
+		}
 	}
-	c.text.call(e, &c.report, c.region.candidate.Name)
+	switch e.Kind {
+	case abi.Content, abi.Reasoning:
+		if r.kind != e.Kind {
+			c.text.edge(e.Kind)
+		}
+		r.kind = e.Kind
+	case abi.CallEnd:
+		r.clean, r.kind = r.fed, 0
+	}
+	if c.opts.NoTools {
+		c.showText(e)
+		return
+	}
+	c.text.call(e, &c.report, r.candidate.Name)
+}
+
+// showText gives out an event of an answer to a request without tools: a call is
+// text there.
+func (c *Chain) showText(e abi.Event) {
+	switch e.Kind {
+	case abi.Content, abi.Reasoning:
+		c.text.write(e.Kind, []byte(e.Text))
+	case abi.Args:
+		c.text.write(abi.Content, []byte(e.Text))
+	case abi.CallStart:
+		c.text.edge(abi.Content)
+		c.warn("call_without_tools")
+	}
 }
 
 // end closes a region that its parser has read up to byte to of buf.
@@ -161,38 +265,54 @@ func (c *Chain) end(to int) bool {
 	if to <= 0 {
 		return c.giveBack(0, r.literal)
 	}
-	if r.hold && !c.believe(r.held) {
+	if !c.believe() {
+		if r.short > 0 {
+			c.warn("call_refused")
+		}
 		return c.giveBack(0, to)
 	}
-	switch {
-	case c.open:
+	if r.gate && r.cut {
+		r.held = nil // a call that was cut, and not known to be meant
+		c.warn("truncated_call")
+	}
+	if r.hold && (c.open || c.plan.auto && c.text.fence.around() && r.calls > 0) {
 		c.think(r, to)
-	case r.hold:
-		for _, e := range r.held {
-			c.show(e)
-		}
+	} else {
+		c.accept()
 	}
 	c.leave(to)
 	return true
 }
 
-// believe decides about events that were held back: markup that is ordinary text
-// too, in a code fence, or inside reasoning counts only if all of it is complete
-// and every name was offered.
-func (c *Chain) believe(events []abi.Event) bool {
-	calls := 0
-	for _, e := range events {
-		switch e.Kind {
-		case abi.Cut:
-			return false
-		case abi.CallStart:
-			calls++
-			if !c.offered(e.Name) {
-				return false
-			}
-		}
+// accept gives out what was held of a region that counts.
+func (c *Chain) accept() {
+	r := c.region
+	for _, e := range r.held {
+		c.show(e)
 	}
-	return calls > 0 || c.region.candidate.Heuristic
+	if r.lacks {
+		c.warn("missing_arguments")
+	}
+	if !r.shown || r.kind != 0 {
+		c.tail = c.tail[:0]
+		c.text.edge(abi.Content)
+	}
+}
+
+// believe decides about events that were held back. Markup that is ordinary text
+// too, in a code fence, or inside reasoning counts only if all of it is complete,
+// every name was offered and no required argument is missing. Where nobody named
+// the parser one call must be so.
+func (c *Chain) believe() bool {
+	r := c.region
+	if r.hold {
+		return !r.cut && r.short == 0 && c.allOffered(r.held) && (r.calls > 0 || r.candidate.Heuristic)
+	}
+	return !r.gate || r.short == 0 || r.short < r.calls
+}
+
+func (c *Chain) allOffered(events []abi.Event) bool {
+	return !slices.ContainsFunc(events, func(e abi.Event) bool { return e.Kind == abi.CallStart && !c.offered(e.Name) })
 }
 
 func (c *Chain) offered(name string) bool {
@@ -201,6 +321,15 @@ func (c *Chain) offered(name string) bool {
 		return true
 	}
 	return slices.ContainsFunc(tools, func(t abi.Tool) bool { return t.Name == name })
+}
+
+// tool is the offered tool with a name, or nil.
+func (c *Chain) tool(name string) *abi.Tool {
+	tools := c.tools()
+	if i := slices.IndexFunc(tools, func(t abi.Tool) bool { return t.Name == name }); i >= 0 {
+		return &tools[i]
+	}
+	return nil
 }
 
 func (c *Chain) tools() []abi.Tool {
@@ -214,13 +343,14 @@ func (c *Chain) tools() []abi.Tool {
 // model meant them.
 func (c *Chain) think(r *region, to int) {
 	if c.thought == nil {
-		c.thought = &thought{}
+		c.thought = &thought{fenced: !c.open}
 	}
-	c.thought.raw = append(c.thought.raw, c.buf[:to]...)
+	t := c.thought
+	t.raw, t.after = append(t.raw, c.buf[:to]...), nil
 	for _, e := range r.held {
 		if e.Kind == abi.CallStart || e.Kind == abi.Args || e.Kind == abi.CallEnd || e.Kind == abi.Repair {
-			c.thought.events = append(c.thought.events, e)
-			c.thought.parser = r.candidate.Name
+			t.events = append(t.events, e)
+			t.parser = r.candidate.Name
 		}
 	}
 }
@@ -242,7 +372,7 @@ func (c *Chain) giveBack(from, to int) bool {
 	c.region = nil
 	c.rescan()
 	c.drop(from)
-	c.start = false
+	c.start, c.begun = false, true
 	c.pass(to - from)
 	return true
 }
@@ -250,13 +380,24 @@ func (c *Chain) giveBack(from, to int) bool {
 // decline gives out a region that no candidate wants.
 func (c *Chain) decline(ctx context.Context) {
 	n := min(max(c.region.declined, c.region.literal), len(c.buf))
+	asked := c.region.declined > 0
 	c.region = nil
 	c.start = false
 	c.rescan()
-	if text, ok := c.fallback(ctx, c.buf[:n]); ok {
-		c.drop(n)
-		c.text.write(abi.Content, text)
-		return
+	for _, f := range fences {
+		if c.text.lineMarks && bytes.HasPrefix(c.buf, []byte(f)) {
+			c.fence(f) // a block of code after all; what is in it is read anew
+			return
+		}
+	}
+	if asked {
+		if text, ok := c.fallback(ctx, c.buf[:n]); ok {
+			c.begun, c.after = true, false
+			c.flushTail()
+			c.drop(n)
+			c.text.write(abi.Content, text)
+			return
+		}
 	}
 	c.pass(n)
 }
@@ -293,7 +434,7 @@ func (c *Chain) fallback(ctx context.Context, text []byte) (content []byte, ok b
 func (c *Chain) leave(to int) {
 	c.region.close()
 	c.region = nil
-	c.start = false
+	c.start, c.begun, c.after = false, true, false
 	c.rescan()
 	c.drop(min(to, len(c.buf)))
 }

@@ -95,17 +95,20 @@ func (v *Value) open() bool {
 	if v.start == len(v.raw) {
 		return true
 	}
-	only := v.types&abi.String == 0 // nothing but JSON, or whatever the text says
-	switch c := v.raw[v.start]; {
-	case c == '{' || c == '[':
-		return only || v.types&structure != 0
-	case c == '"' || c == '\'':
-		return only
-	case c == '-' || c >= '0' && c <= '9':
-		return (only || v.types&(abi.Integer|abi.Number) != 0) && v.openNumber()
+	switch v.raw[v.start] {
+	case '{', '[':
+		return v.may(structure)
+	case '"', '\'':
+		return v.may(0)
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		return v.may(abi.Integer|abi.Number) && v.openNumber()
 	}
-	return (only || v.types&(abi.Boolean|abi.Null) != 0) && openWord(v.raw[v.start:])
+	return v.may(abi.Boolean|abi.Null) && openWord(v.raw[v.start:])
 }
+
+// may reports whether the value may be of one of the types: the schema has one of
+// them, or no string, so that what is JSON stays so.
+func (v *Value) may(types sdk.Types) bool { return v.types&types != 0 || v.types&abi.String == 0 }
 
 // openNumber looks at what is new behind the first digit.
 func (v *Value) openNumber() bool {

@@ -21,7 +21,7 @@ func (r Runner) Candidates() []chain.Candidate {
 	var out []chain.Candidate
 	for _, s := range r.Specs {
 		out = append(out, chain.Candidate{Name: s.Name, Parser: s.Name, Priority: s.Priority,
-			Triggers: s.Triggers, Starts: s.Starts, Models: s.Models, Heuristic: s.Heuristic})
+			Triggers: s.Triggers, Starts: s.Starts, Models: s.Models, Heuristic: s.Heuristic, Framing: s.Framing})
 	}
 	return out
 }
