@@ -33,6 +33,7 @@ type part struct {
 	body    span.Span // delta or message
 	content span.Span
 	native  span.Span // tool_calls
+	thought bool      // it holds reasoning that the upstream has split off itself
 	finish  span.Span // finish_reason
 }
 
@@ -89,6 +90,8 @@ func (p *part) locateBody(data []byte) {
 			p.content = v
 		case "tool_calls":
 			p.native = v
+		case "reasoning_content", "reasoning":
+			p.thought = p.thought || !v.IsNull(data) && v.End-v.Start > len(`""`)
 		}
 		return true
 	})
@@ -224,6 +227,9 @@ func (r *Response) readPart(p *part, data []byte) {
 	c.number(data, p.native)
 	if c.done {
 		return
+	}
+	if p.thought {
+		c.chain.Split()
 	}
 	text, ok := r.textOf(p, data)
 	if len(text) == 0 && !p.native.IsNull(data) && !c.changed && c.chain.Settle() {

@@ -72,6 +72,7 @@ func (g *Gateway) Chat(ctx context.Context, req *Request) (*Response, error) {
 		return nil, err
 	}
 	r.Summary.Overhead = time.Since(began)
+	req.RawText = target.RawText
 	r.reply, err = g.providers[target.Provider].Chat(ctx, model, req)
 	if err != nil {
 		return nil, err

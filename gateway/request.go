@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -35,6 +37,10 @@ type Request struct {
 	Model string
 	// Stream says that the client wants server-sent events.
 	Stream bool
+
+	// RawText asks the upstream for the model's text unparsed. The gateway sets it
+	// for a target that wants it.
+	RawText bool
 
 	body                     []byte
 	model, tools, toolChoice span.Span
@@ -104,6 +110,44 @@ func (r *Request) Body(model string) []byte {
 	b = append(b, r.body[:r.model.Start]...)
 	b = append(b, name...)
 	return append(b, r.body[r.model.End:]...)
+}
+
+// Field is a member of a request, its value in JSON.
+type Field struct{ Name, Value string }
+
+// With returns the request as [Request.Body] does, with some fields set. Those that
+// the client has set too are replaced.
+func (r *Request) With(model string, fields []Field) []byte {
+	var edits []edit
+	if model != r.Model {
+		name, _ := json.Marshal(model) // a string cannot fail
+		edits = append(edits, edit{r.model, name})
+	}
+	set := make([]bool, len(fields))
+	span.Members(r.body, 0, func(key []byte, v span.Span) bool {
+		if i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == string(key) }); i >= 0 {
+			edits = append(edits, edit{v, []byte(fields[i].Value)})
+			set[i] = true
+		}
+		return true
+	})
+	brace := bytes.IndexByte(r.body, '{') + 1
+	var added []byte
+	for i, f := range fields {
+		if !set[i] {
+			added = append(append(append(strconv.AppendQuote(added, f.Name), ':'), f.Value...), ',') // the model follows
+		}
+	}
+	edits = append(edits, edit{span.Span{Start: brace, End: brace}, added})
+	return splice(r.body, edits)
+}
+
+// LeavesChoice says whether the request offers tools and leaves it to the model to
+// call one, which is what tool_choice means by "auto" and what it means if it is
+// not there.
+func (r *Request) LeavesChoice() bool {
+	choice := string(bytes.TrimSpace(r.toolChoice.Of(r.body)))
+	return r.OffersTools() && (r.toolChoice.IsNull(r.body) || choice == `"auto"`)
 }
 
 // OffersTools says whether the model may call a tool: the request offers at least

@@ -222,9 +222,10 @@ func (r *Response) choice(index int) *choice {
 		r.session = r.gateway.parsers.Session()
 	}
 	c := &choice{index: index, chain: r.parsers.New(r.session, chain.Options{
-		Tools:     r.offered,
-		NoTools:   !r.req.OffersTools(),
-		Reasoning: r.target.Reasoning,
+		Tools:       r.offered,
+		NoTools:     !r.req.OffersTools(),
+		Reasoning:   reasoningStart(r.target, r.req, r.Summary.Model, r.Streamed),
+		InReasoning: r.target.InReasoning,
 	})}
 	r.choices = append(r.choices, c)
 	return c

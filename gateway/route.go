@@ -33,6 +33,11 @@ type Target struct {
 	Mode     Mode
 	// Reasoning says how the model's output begins; it matters if Parsers.Reasoning.
 	Reasoning chain.Reasoning
+	// InReasoning says what a call is that stands in open reasoning.
+	InReasoning chain.InReasoning
+	// RawText asks the upstream for the model's own text, calls and reasoning
+	// unparsed. What that takes is the provider's business.
+	RawText bool
 }
 
 // ParserSpec names the parsers of a target.

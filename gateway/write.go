@@ -395,6 +395,9 @@ func (r *Response) whole(f Frame) []byte {
 	for i := range k.parts {
 		p := &k.parts[i]
 		c := r.choice(i) // also where an upstream gives all of them one index
+		if p.thought {
+			c.chain.Split()
+		}
 		text, ok := r.textOf(p, f.Data)
 		if !ok || len(text) == 0 || c.chain.Nothing(text) {
 			continue

@@ -23,6 +23,8 @@ type modelText struct {
 	Reasoning    string `json:"reasoning"`
 	Content      string `json:"content"`
 	Start        string `json:"start"`
+	InReasoning  string `json:"in_reasoning"`
+	Only         bool   `json:"only"`
 	Calls        []struct {
 		Name      string          `json:"name"`
 		ID        string          `json:"id"`
@@ -82,6 +84,7 @@ func TestParseTexts(t *testing.T) {
 		Chunks       []string `json:"chunks,omitempty"`
 		Parser       any      `json:"parser"`
 		Reasoning    string   `json:"reasoning,omitempty"`
+		InReasoning  string   `json:"tool_in_reasoning,omitempty"`
 		FinishReason string   `json:"finish_reason"`
 	}
 	var in strings.Builder
@@ -89,13 +92,16 @@ func TestParseTexts(t *testing.T) {
 	want := map[string]modelText{}
 	for _, c := range modelTextsOfChain(t) {
 		for _, parser := range []any{c.Parser, "auto", []string{"tool_call_tags", c.Parser}} {
+			if c.Only && parser != c.Parser {
+				continue
+			}
 			if c.Parser == "tool_call_tags" && parser != "auto" {
 				parser = c.Parser
 			}
 			ways := cutsOf(c.Text)
 			ways["whole"] = nil
 			for way, chunks := range ways {
-				l := line{ID: fmt.Sprintf("%s/%v/%s", c.Name, parser, way), Chunks: chunks, Parser: parser, Reasoning: c.Start, FinishReason: c.FinishReason}
+				l := line{ID: fmt.Sprintf("%s/%v/%s", c.Name, parser, way), Chunks: chunks, Parser: parser, Reasoning: c.Start, InReasoning: c.InReasoning, FinishReason: c.FinishReason}
 				if chunks == nil {
 					l.Input = &c.Text
 				}

@@ -30,7 +30,7 @@ type parseCmd struct {
 	Reasoning string `help:"Where the text begins: auto, open (inside the reasoning), closed or none (no reasoning is looked for)." enum:"auto,open,closed,none" default:"auto" placeholder:"STATE"`
 	Finish    string `help:"Why the model stopped: stop or length." enum:"stop,length" default:"stop" placeholder:"REASON"`
 	Config    string `short:"c" type:"path" help:"Configuration file, for formats and plugins of your own." placeholder:"FILE"`
-	JSONL     bool   `name:"jsonl" help:"Read one JSON object a line (id, input or chunks, tools, parser, model, reasoning, finish_reason) and write one a line. The flags are the defaults of the lines."`
+	JSONL     bool   `name:"jsonl" help:"Read one JSON object a line (id, input or chunks, tools, parser, model, reasoning, tool_in_reasoning, finish_reason) and write one a line. The flags are the defaults of the lines."`
 }
 
 // parseIn is a line of parse --jsonl.
@@ -43,6 +43,7 @@ type parseIn struct {
 	Model        string          `json:"model"`
 	Reasoning    string          `json:"reasoning"`
 	FinishReason string          `json:"finish_reason"`
+	InReasoning  string          `json:"tool_in_reasoning"`
 }
 
 // nameOrNames is a parser's name, or a list of them.
@@ -203,6 +204,10 @@ func parse(ctx context.Context, source *parsers, c parseIn) (*parseOut, error) {
 	default:
 		return nil, fmt.Errorf("finish_reason is %q; it must be stop or length", c.FinishReason)
 	}
+	inReasoning, ok := inReasonings[c.InReasoning]
+	if !ok && c.InReasoning != "" {
+		return nil, fmt.Errorf("tool_in_reasoning is %q; it must be buffer, end or ignore", c.InReasoning)
+	}
 	plan, err := source.Plan(ctx, spec, c.Model)
 	if err != nil {
 		return nil, err
@@ -211,7 +216,7 @@ func parse(ctx context.Context, source *parsers, c parseIn) (*parseOut, error) {
 	defer session.Close()
 	reader := plan.New(session, chain.Options{
 		Tools: func() []abi.Tool { return tools }, AnyName: len(tools) == 0,
-		Reasoning: reasoningStates[c.Reasoning],
+		Reasoning: reasoningStates[c.Reasoning], InReasoning: inReasoning,
 	})
 	defer reader.Close()
 	var m chain.Message
@@ -223,6 +228,10 @@ func parse(ctx context.Context, source *parsers, c parseIn) (*parseOut, error) {
 }
 
 var reasoningStates = map[string]chain.Reasoning{"auto": chain.Auto, "open": chain.Open, "closed": chain.Closed, "none": chain.Closed} //nolint:gochecknoglobals // a table
+
+// inReasonings are the ways to read a call in open reasoning, as the configuration
+// calls them.
+var inReasonings = map[string]chain.InReasoning{"buffer": chain.Buffer, "end": chain.Ends, "ignore": chain.Ignore} //nolint:gochecknoglobals // a table
 
 func readTools(raw json.RawMessage) ([]abi.Tool, error) {
 	if len(raw) == 0 || string(raw) == "null" {

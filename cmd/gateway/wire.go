@@ -77,7 +77,7 @@ func newOpenAI(name string, p config.Provider) (gateway.Provider, error) {
 		headers[key] = value.Reveal()
 	}
 	return openaiprovider.New(openaiprovider.Config{
-		Name: name, BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Headers: headers,
+		Name: name, BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Headers: headers, Server: p.Server,
 		MaxResponse: int64(p.MaxResponse),
 		Timeouts: openaiprovider.Timeouts{
 			Connect: time.Duration(p.Timeouts.Connect), FirstToken: time.Duration(p.Timeouts.FirstToken),
@@ -112,6 +112,7 @@ func target(r config.Resolved) gateway.Target {
 	return gateway.Target{
 		Provider: r.Provider, Model: r.Model, Mode: modes[r.ToolCalls],
 		Parsers: parserSpec(r.Parser, r.Reasoning), Reasoning: reasoning[r.Reasoning],
+		InReasoning: inReasonings[r.ToolInReasoning], RawText: r.RawToolText,
 	}
 }
 

@@ -268,6 +268,14 @@ func (c *Chain) Finish(ctx context.Context, reason abi.Reason) []abi.Event {
 	return c.text.events
 }
 
+// Split tells the chain that its reader has reasoning which somebody else has split
+// off the text, so that the text does not begin with any.
+func (c *Chain) Split() {
+	if !c.begun && c.opened == nil {
+		c.open, c.opts.Reasoning = false, Closed
+	}
+}
+
 // Close lets the open parser go. It may be called more than once.
 func (c *Chain) Close() {
 	if c.region != nil {

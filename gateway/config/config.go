@@ -66,6 +66,9 @@ type Provider struct {
 	BaseURL string `yaml:"base_url" eg:"http://127.0.0.1:8000/v1" doc:"Where the upstream's paths begin, with its /v1. Required for type openai."`
 	// APIKey is sent as the bearer key. Left out, none is sent.
 	APIKey Secret `yaml:"api_key" eg:"${OPENAI_API_KEY}" doc:"Bearer key for the upstream. Left out, none is sent."`
+	// Server is the upstream's software, which RawToolText needs to know: "vllm",
+	// "sglang" or "llama.cpp".
+	Server string `yaml:"server" enum:"vllm,sglang,llama.cpp" doc:"The upstream's software, which raw_tool_text needs to know."`
 	// Headers are added to every request. Their values count as secrets, since
 	// some upstreams are authorized by one.
 	Headers map[string]Secret `yaml:"headers" eg:"{X-Team: a}" doc:"Headers added to every request; their values count as secrets."`
@@ -83,6 +86,14 @@ type Provider struct {
 	// ToolCalls is that of targets that do not set it: "off", "report" or
 	// "repair". The default is "repair" with a parser and "off" without.
 	ToolCalls string `yaml:"tool_calls" enum:"off,report,repair" doc:"What is done to tool calls. Default: repair with a parser, off without."`
+	// ToolInReasoning is that of targets that do not set it: what a call is that
+	// the model wrote before its reasoning ended. "buffer" (the default of all) is a
+	// call if the output ends with it, "end" is a call and the end of the reasoning,
+	// "ignore" is reasoning.
+	ToolInReasoning string `yaml:"tool_in_reasoning" enum:"buffer,end,ignore" doc:"A call before the reasoning ends: buffer makes it one if the output ends with it, end ends the reasoning with it, ignore leaves it as reasoning. Default: buffer."`
+	// RawToolText asks the upstream of every target for the model's own text, so
+	// that the parser has something to read. It needs Server.
+	RawToolText bool `yaml:"raw_tool_text" eg:"true" doc:"Ask the upstream for the model's own text, with special tokens, calls unparsed. Needs server."`
 }
 
 // Timeouts are those of one attempt at an upstream.
@@ -120,12 +131,21 @@ type Target struct {
 	// ToolCalls is as in [Provider]. Default: the provider's, but "off" where
 	// Parser is "none".
 	ToolCalls string `yaml:"tool_calls" enum:"off,report,repair" doc:"What is done to tool calls. Default: the provider's, but off where parser is none."`
+	// ToolInReasoning is as in [Provider]. Default: the provider's.
+	ToolInReasoning string `yaml:"tool_in_reasoning" enum:"buffer,end,ignore" doc:"What a call is that stands in open reasoning. Default: the provider's."`
+	// RawToolText is as in [Provider]. The provider's true is true for all targets.
+	RawToolText bool `yaml:"raw_tool_text" eg:"true" doc:"Ask the upstream for the model's own text. Needs the provider's server."`
 }
 
-// CustomParser is a text format of tool calls that needs no code.
+// CustomParser is a text format of tool calls that needs no code: markers around
+// JSON, or a model's own response_template.
 type CustomParser struct {
-	// Start is the marker before a call, at least 2 bytes. Required.
-	Start string `yaml:"start" required:"true" eg:"\"<<call \"" doc:"Marker before a call, at least 2 bytes."`
+	// ResponseTemplate is the file of a Hugging Face response_template, or of a
+	// tokenizer_config.json that holds one. Start and the rest have no meaning then.
+	ResponseTemplate string `yaml:"response_template" eg:"./tokenizer_config.json" doc:"File with a Hugging Face response_template, or a tokenizer_config.json that holds one. It stands instead of start and the rest."`
+	// Start is the marker before a call, at least 2 bytes. Required without
+	// ResponseTemplate.
+	Start string `yaml:"start" eg:"\"<<call \"" doc:"Marker before a call, at least 2 bytes. Required without response_template."`
 	// End is the marker after a call. Default "": the call ends with its JSON.
 	End string `yaml:"end" eg:"\">>\"" doc:"Marker after a call. Default: the call ends with its JSON."`
 	// Body is what stands between them: "json" (default), one object with name

@@ -52,7 +52,7 @@ func TestFromEnv(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Errorf("got error %v, want none", err)
 	}
-	demo := config.Resolved{Provider: "demo", Parser: config.Parsers{"auto"}, Reasoning: "auto", ToolCalls: "repair"}
+	demo := config.Resolved{Provider: "demo", Parser: config.Parsers{"auto"}, Reasoning: "auto", ToolCalls: "repair", ToolInReasoning: "buffer"}
 	if got := c.ProviderTarget("demo"); !reflect.DeepEqual(got, demo) {
 		t.Errorf("got %+v, want %+v", got, demo)
 	}
@@ -70,7 +70,7 @@ func TestFromEnv(t *testing.T) {
 	}
 	want := []config.Resolved{{
 		Provider: "openai", Model: "gpt-4o",
-		Parser: config.Parsers{"none"}, Reasoning: "none", ToolCalls: "off",
+		Parser: config.Parsers{"none"}, Reasoning: "none", ToolCalls: "off", ToolInReasoning: "buffer",
 	}}
 	if got := c.Targets("gpt-4o"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -107,7 +107,7 @@ models:
 `
 	c := mustParse(t, file)
 	r := func(provider, model, reasoning, tools string, parsers ...string) config.Resolved {
-		return config.Resolved{Provider: provider, Model: model, Parser: parsers, Reasoning: reasoning, ToolCalls: tools}
+		return config.Resolved{Provider: provider, Model: model, Parser: parsers, Reasoning: reasoning, ToolCalls: tools, ToolInReasoning: "buffer"}
 	}
 	tests := map[string][]config.Resolved{
 		"raw":        {r("raw", "raw", "none", "off", "none")},
@@ -224,7 +224,7 @@ func TestAddUpstream(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Errorf("got error %v, want none", err)
 	}
-	want := []config.Resolved{{Provider: "upstream", Model: "m", Parser: config.Parsers{"hermes"}, Reasoning: "auto", ToolCalls: "repair"}}
+	want := []config.Resolved{{Provider: "upstream", Model: "m", Parser: config.Parsers{"hermes"}, Reasoning: "auto", ToolCalls: "repair", ToolInReasoning: "buffer"}}
 	if got := c.Targets("m"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -85,7 +85,7 @@ func isScalar(t reflect.Type) bool {
 	case secretType, parsersType:
 		return true
 	}
-	return t.Kind() == reflect.String || isInt(t)
+	return t.Kind() == reflect.String || t.Kind() == reflect.Bool || isInt(t)
 }
 
 func isInt(t reflect.Type) bool { return t.Kind() == reflect.Int || t.Kind() == reflect.Int64 }
@@ -101,6 +101,8 @@ func typeName(t reflect.Type) string {
 		return "a name or a list of names"
 	case t == secretType || t.Kind() == reflect.String:
 		return "text"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
 	case isInt(t):
 		return "a whole number"
 	case t.Kind() == reflect.Slice:
@@ -119,8 +121,15 @@ func setScalar(v reflect.Value, text string) error {
 		v.Set(reflect.ValueOf(Parsers{text}))
 		return nil
 	}
-	if v.Kind() == reflect.String {
+	switch v.Kind() {
+	case reflect.String:
 		v.SetString(text)
+		return nil
+	case reflect.Bool:
+		if text != "true" && text != "false" {
+			return errors.New("is neither true nor false")
+		}
+		v.SetBool(text == "true")
 		return nil
 	}
 	n, err := parseInt(v.Type(), text)

@@ -26,7 +26,7 @@ func (c *Config) effective() *Config {
 	out.Providers = maps.Clone(c.Providers)
 	for name, p := range out.Providers {
 		r := c.resolve(Target{Provider: name})
-		p.Parser, p.Reasoning, p.ToolCalls = r.Parser, r.Reasoning, r.ToolCalls
+		p.Parser, p.Reasoning, p.ToolCalls, p.ToolInReasoning = r.Parser, r.Reasoning, r.ToolCalls, r.ToolInReasoning
 		out.Providers[name] = p
 	}
 	out.Models = maps.Clone(c.Models)
@@ -114,6 +114,9 @@ func scalarText(v reflect.Value) string {
 		return quoteYAML(redacted)
 	case sizeType, durationType:
 		return fmt.Sprint(v.Interface())
+	}
+	if v.Kind() == reflect.Bool {
+		return strconv.FormatBool(v.Bool())
 	}
 	if v.CanInt() {
 		return strconv.FormatInt(v.Int(), 10)

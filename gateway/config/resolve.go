@@ -16,6 +16,10 @@ type Resolved struct {
 	Reasoning string
 	// ToolCalls is "off", "report" or "repair".
 	ToolCalls string
+	// ToolInReasoning is "buffer", "end" or "ignore".
+	ToolInReasoning string
+	// RawToolText asks the upstream for the model's own text.
+	RawToolText bool
 }
 
 // Targets returns where requests for a model go, in order of preference, nil if
@@ -65,6 +69,8 @@ func (c *Config) resolve(t Target) Resolved {
 			r.Parser = Parsers{Auto}
 		}
 	}
+	r.ToolInReasoning = cmp.Or(t.ToolInReasoning, p.ToolInReasoning, "buffer")
+	r.RawToolText = t.RawToolText || p.RawToolText
 	reasoning, toolCalls := "auto", "repair"
 	if r.Parser.IsNone() {
 		reasoning, toolCalls = "none", "off"

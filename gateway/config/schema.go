@@ -102,6 +102,8 @@ func scalarSchema(t reflect.Type, f field) schema {
 		return orVariable(schema{"type": []string{"string", "integer"}, "pattern": sizePattern, "minimum": 0})
 	case t == durationType:
 		return orVariable(schema{"type": "string", "pattern": durationPattern})
+	case t.Kind() == reflect.Bool:
+		return orVariable(schema{"type": "boolean"})
 	case isInt(t):
 		least, _ := strconv.Atoi(f.min) // a test holds that both are numbers
 		most, _ := strconv.Atoi(f.max)

@@ -60,16 +60,7 @@ func example(f field) string {
 // text: what YAML takes for a number, such as 1.10, may not be what was meant.
 func (d *decoder) scalar(p path, n *node, v reflect.Value, f field) {
 	t := v.Type()
-	isText := typeName(t) == "text" || t == parsersType
-	switch {
-	case n.kind == kindList || n.kind == kindMap:
-		d.mismatch(p, n, t, f)
-		return
-	case isText && n.kind != kindText:
-		d.r.add(p, "expected text, got %s; put it in quotes", n.kind)
-		return
-	case !isText && n.kind == kindBool:
-		d.mismatch(p, n, t, f)
+	if !d.fits(p, n, t, f) {
 		return
 	}
 	text, expanded, err := d.exp.expand(n.text)
@@ -94,6 +85,20 @@ func (d *decoder) scalar(p path, n *node, v reflect.Value, f field) {
 }
 
 // secret refuses an empty value where one was written: a variable that is set
+// fits reports whether a YAML value may be a setting of type t, or says why not.
+func (d *decoder) fits(p path, n *node, t reflect.Type, f field) bool {
+	isText := typeName(t) == "text" || t == parsersType
+	switch {
+	case n.kind == kindList || n.kind == kindMap, !isText && n.kind == kindBool && t.Kind() != reflect.Bool:
+		d.mismatch(p, n, t, f)
+	case isText && n.kind != kindText:
+		d.r.add(p, "expected text, got %s; put it in quotes", n.kind)
+	default:
+		return true
+	}
+	return false
+}
+
 // but empty would otherwise turn authorization off without a word.
 func (d *decoder) secret(p path, n *node, text string, expanded bool, v reflect.Value, f field) {
 	orNone := ", or leave the key out"

@@ -17,7 +17,11 @@ func (c *Config) checkModels(r *report) {
 			r.addName(p, `a * may only be the last character of a name, as in "qwen*"`)
 		}
 		for i, t := range c.Models[name].Targets {
-			checkTarget(r, p.key("targets").at(i), t, providers)
+			at := p.key("targets").at(i)
+			checkTarget(r, at, t, providers)
+			if pr, ok := c.Providers[t.Provider]; ok {
+				checkRaw(r, at, t.RawToolText, pr)
+			}
 		}
 	}
 }
@@ -67,6 +71,13 @@ func checkCustomParser(r *report, name string, f CustomParser) {
 	if !isParserName(name) || name == Auto || name == None {
 		r.addName(p, "the name of a parser has only a-z, 0-9, _, . and -, and is not auto or none")
 	}
+	if f.ResponseTemplate != "" {
+		checkTemplate(r, p, f)
+		return
+	}
+	if f.Start == "" {
+		r.add(p.key("start"), "a value is required; write for example start: \"<<call \", or response_template: FILE")
+	}
 	if len(f.Start) == 1 {
 		r.add(p.key("start"), "one byte begins too much text that is no call; use at least 2 bytes")
 	}
@@ -82,6 +93,15 @@ func checkCustomParser(r *report, name string, f CustomParser) {
 	for i, pattern := range f.Models {
 		if pattern == "" {
 			r.add(p.key("models").at(i), `the pattern is empty; write for example "my-*"`)
+		}
+	}
+}
+
+// checkTemplate refuses what a response_template has no use for.
+func checkTemplate(r *report, p path, f CustomParser) {
+	for key, value := range map[string]string{"start": f.Start, "end": f.End, "separator": f.Separator} {
+		if value != "" {
+			r.add(p.key(key), "response_template says that already; keep one of them")
 		}
 	}
 }

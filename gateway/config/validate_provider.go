@@ -19,9 +19,17 @@ func checkProvider(r *report, name string, pr Provider) {
 		checkDemo(r, p, pr)
 		return
 	}
+	checkRaw(r, p, pr.RawToolText, pr)
 	checkBaseURL(r, p.key("base_url"), pr.BaseURL)
 	checkCredential(r, p.key("api_key"), pr.APIKey)
 	checkHeaders(r, p.key("headers"), pr)
+}
+
+// checkRaw wants to know the server that is asked for raw text.
+func checkRaw(r *report, p path, raw bool, pr Provider) {
+	if raw && pr.Server == "" {
+		r.add(p.key("raw_tool_text"), "what to ask for depends on the upstream's software; give the provider server: vllm, sglang or llama.cpp")
+	}
 }
 
 func isProviderName(name string) bool {
@@ -33,6 +41,9 @@ func isProviderName(name string) bool {
 // expects another type.
 func checkDemo(r *report, p path, pr Provider) {
 	const message = "type demo has no upstream; leave it out, or use type: openai"
+	if pr.Server != "" {
+		r.add(p.key("server"), message)
+	}
 	if pr.BaseURL != "" {
 		r.add(p.key("base_url"), message)
 	}

@@ -16,7 +16,7 @@ import (
 // it has read and found to be JSON.
 func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request) (gateway.Reply, error) {
 	c, ctx := p.begin(ctx)
-	c.req = p.chatRequest(ctx, req.Body(model), req.Header)
+	c.req = p.chatRequest(ctx, p.body(model, req), req.Header)
 	if req.Stream {
 		c.awaitFirstToken()
 	}

@@ -65,6 +65,9 @@ type Config struct {
 	APIKey string
 	// Headers are set in every request, over all others.
 	Headers map[string]string
+	// Server is the upstream's software, VLLM, SGLang or LlamaCpp. It says how to ask
+	// for the model's text unparsed; empty if nobody does.
+	Server string
 
 	Timeouts Timeouts
 	// MaxResponse is the limit in bytes on a whole answer, and on a stream that the
@@ -81,6 +84,7 @@ type Provider struct {
 	chatURL, listURL *url.URL
 	header           http.Header // set in every request
 	hostHeader       string
+	server           string
 	secrets          []string // never to be seen in a message
 	timeouts         Timeouts
 	maxResponse      int64
@@ -104,6 +108,7 @@ func New(c Config) (*Provider, error) {
 		host:        base.Host,
 		chatURL:     base.JoinPath("chat/completions"),
 		listURL:     base.JoinPath("models"),
+		server:      c.Server,
 		maxResponse: cmp.Or(c.MaxResponse, DefaultMaxResponse),
 		transport:   c.Transport,
 	}

@@ -1,0 +1,69 @@
+package gateway
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/internal/span"
+)
+
+// thinkers are models whose prompt always ends inside the reasoning, so that their
+// output has an end marker and no start marker. (From their chat templates. Models
+// that can be told not to think are not among them: for those the configuration has
+// to say it.)
+var thinkers = [...]string{
+	"*deepseek-r1*", "*qwq*", "*qwen3*-thinking*", "*minimax-m2*", "*step-3*", "*kimi-k3*", "*ernie-4.5*-thinking*",
+	"*apriel-1.6*", "*mimo-*thinking*",
+}
+
+// reasoningStart says how the output of a model begins. What the configuration says
+// stands, but a client that switches the thinking off gets none. A stream cannot
+// take back what it has sent as content when an end marker comes, so for models that
+// always think it begins as reasoning; a whole answer shows by itself what it is.
+func reasoningStart(t Target, req *Request, model string, streamed bool) chain.Reasoning {
+	switch {
+	case t.Reasoning != chain.Closed && req.thinkingOff():
+		return chain.Closed
+	case t.Reasoning == chain.Auto && streamed && alwaysThinks(model):
+		return chain.Open
+	}
+	return t.Reasoning
+}
+
+func alwaysThinks(model string) bool {
+	flat := strings.ReplaceAll(strings.ToLower(model), "/", "-")
+	return slices.ContainsFunc(thinkers[:], func(glob string) bool {
+		ok, err := path.Match(glob, flat)
+		return err == nil && ok
+	})
+}
+
+// thinkingOff reports whether the client asks for no reasoning, in one of the ways
+// that servers know: enable_thinking and thinking of vLLM's and SGLang's
+// chat_template_kwargs, enable_thinking of Qwen's API, think of Ollama's, and
+// OpenAI's reasoning_effort.
+func (r *Request) thinkingOff() bool {
+	off := false
+	span.Members(r.body, 0, func(key []byte, v span.Span) bool {
+		switch string(key) {
+		case "chat_template_kwargs":
+			if r.body[v.Start] == '{' {
+				span.Members(r.body, v.Start, func(key []byte, v span.Span) bool {
+					off = off || (string(key) == "enable_thinking" || string(key) == "thinking") && isFalse(v.Of(r.body))
+					return !off
+				})
+			}
+		case "enable_thinking", "think":
+			off = isFalse(v.Of(r.body))
+		case "reasoning_effort":
+			off = string(v.Of(r.body)) == `"none"`
+		}
+		return !off
+	})
+	return off
+}
+
+func isFalse(b []byte) bool { return bytes.Equal(b, []byte("false")) }

@@ -1,0 +1,54 @@
+package gateway
+
+import (
+	"testing"
+
+	"github.com/callgate/callgate/gateway/chain"
+)
+
+func TestReasoningStart(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		set      chain.Reasoning
+		model    string
+		request  string
+		streamed bool
+		want     chain.Reasoning
+	}{
+		{chain.Auto, "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", `{"model":"m"}`, true, chain.Open},
+		{chain.Auto, "deepseek-ai/DeepSeek-R1", `{"model":"m"}`, false, chain.Auto},
+		{chain.Auto, "Qwen/Qwen3-32B", `{"model":"m"}`, true, chain.Auto},
+		{chain.Closed, "deepseek-r1", `{"model":"m"}`, true, chain.Closed},
+		{chain.Open, "any", `{"model":"m"}`, true, chain.Open},
+		{chain.Open, "any", `{"model":"m","chat_template_kwargs":{"enable_thinking":false}}`, true, chain.Closed},
+		{chain.Open, "any", `{"model":"m","chat_template_kwargs":{"thinking":false}}`, true, chain.Closed},
+		{chain.Open, "any", `{"model":"m","chat_template_kwargs":{"enable_thinking":true}}`, true, chain.Open},
+		{chain.Open, "any", `{"model":"m","chat_template_kwargs":null}`, true, chain.Open},
+		{chain.Auto, "qwq-32b", `{"model":"m","enable_thinking":false}`, true, chain.Closed},
+		{chain.Auto, "qwq-32b", `{"model":"m","reasoning_effort":"none"}`, true, chain.Closed},
+		{chain.Auto, "qwq-32b", `{"model":"m","reasoning_effort":"low"}`, true, chain.Open},
+	} {
+		req, err := ParseRequest([]byte(tt.request))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reasoningStart(Target{Reasoning: tt.set}, req, tt.model, tt.streamed); got != tt.want {
+			t.Errorf("%d, %s, %s, streamed %t: got %d, want %d", tt.set, tt.model, tt.request, tt.streamed, got, tt.want)
+		}
+	}
+}
+
+func TestRequestWith(t *testing.T) {
+	t.Parallel()
+	req, err := ParseRequest([]byte(` { "b": 1, "model": "m", "a" : {"x": 1} } `))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(req.With("other", []Field{{"a", "false"}, {"c", `"none"`}, {"d", "2"}}))
+	if want := ` {"c":"none","d":2, "b": 1, "model": "other", "a" : false } `; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := string(req.With("m", nil)); got != string(req.Body("m")) {
+		t.Errorf("got %s, want the client's bytes", got)
+	}
+}
