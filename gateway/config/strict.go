@@ -84,7 +84,6 @@ func (d *decoder) scalar(p path, n *node, v reflect.Value, f field) {
 	}
 }
 
-// secret refuses an empty value where one was written: a variable that is set
 // fits reports whether a YAML value may be a setting of type t, or says why not.
 func (d *decoder) fits(p path, n *node, t reflect.Type, f field) bool {
 	isText := typeName(t) == "text" || t == parsersType
@@ -99,6 +98,7 @@ func (d *decoder) fits(p path, n *node, t reflect.Type, f field) bool {
 	return false
 }
 
+// secret refuses an empty value where one was written: a variable that is set
 // but empty would otherwise turn authorization off without a word.
 func (d *decoder) secret(p path, n *node, text string, expanded bool, v reflect.Value, f field) {
 	orNone := ", or leave the key out"

@@ -53,9 +53,11 @@ func readSettings(settings []abi.Setting) (format, error) {
 		values[s.Key], given[s.Key] = s.Value, true
 	}
 	f := format{
-		start: values["start"],
-		// White space is allowed around the body and the separator anyway.
-		end:       strings.TrimLeft(values["end"], " \t\r\n"),
+		forms: []form{{
+			open: []string{values["start"]},
+			// White space is allowed around the body and the separator anyway.
+			close: strings.TrimLeft(values["end"], " \t\r\n"),
+		}},
 		separator: strings.Trim(values["separator"], " \t\r\n"),
 		named:     values["body"] == bodyNamed,
 		keys:      callobject.Keys{Name: []string{values["name_key"]}, Args: []string{values["arguments_key"]}, ID: []string{"id"}},
@@ -70,13 +72,14 @@ func readSettings(settings []abi.Setting) (format, error) {
 }
 
 func (f *format) checkMarkers() error {
+	start, end := f.forms[0].open[0], f.forms[0].close
 	switch {
-	case strings.TrimSpace(f.start) == "":
-		return refuse("start", f.start, "give the marker that begins a call")
-	case f.end != f.start && strings.HasPrefix(f.end, f.start):
-		return refuse("end", f.end, "choose an end that does not begin with the start, "+quote(f.start))
-	case !f.named && f.end != "" && strings.IndexByte("{,", f.end[0]) >= 0:
-		return refuse("end", f.end, "choose an end that does not begin like another call, with { or a comma")
+	case strings.TrimSpace(start) == "":
+		return refuse("start", start, "give the marker that begins a call")
+	case end != start && strings.HasPrefix(end, start):
+		return refuse("end", end, "choose an end that does not begin with the start, "+quote(start))
+	case !f.named && end != "" && strings.IndexByte("{,", end[0]) >= 0:
+		return refuse("end", end, "choose an end that does not begin like another call, with { or a comma")
 	case strings.IndexByte(f.separator, '{') >= 0:
 		return refuse("separator", f.separator, "leave out the brace, it belongs to the arguments")
 	}

@@ -6,67 +6,146 @@
 //
 // The body is one object, an array of objects, or several objects with white space
 // or a comma between them. Arguments stream as they are written; their last brace
-// waits until the call is sure.
+// waits until the call is sure: until the end marker, or, in a format without one,
+// until the JSON is complete.
 package taggedjson
 
 import (
+	"slices"
+
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // format is what tells one family member from another.
 type format struct {
-	start string // begins a region
-	end   string // ends it; if empty the region ends with its JSON
+	forms []form // in the order in which they are tried
 	keys  callobject.Keys
+	// keyed means that a call is an object with one member, whose key is the
+	// function's name and whose value is its arguments.
+	keyed bool
+	// lateID means that the id stands behind the arguments. Short arguments wait
+	// for it, so that the call can begin with it.
+	lateID bool
 	// named means that the function's name stands in front of its arguments,
 	// which are the body: get_weather{"city": "Oslo"}.
 	named     bool
 	separator string // between the name and the arguments
 }
 
-// New makes a parser for a model of your own that writes
-// START {"name": …, "arguments": {…}} END. An empty end means that the region ends
-// with its JSON. It is what a plugin for a new model mostly needs.
-func New(name string, priority int, start, end string) sdk.Spec {
-	return spec(abi.Parser{
-		Name:     name,
-		Priority: priority,
-		Formats:  []string{start + `{"name", "arguments"}` + end},
-	}, format{start: start, end: end, keys: callobject.Hermes()})
+// form is one way of marking calls in a format. Where the opening of one begins
+// that of another, the longer one is tried first.
+type form struct {
+	open  []string // the literals that begin a region, with white space between them
+	close string   // ends it; if empty the region ends with its JSON
+	after []string // literals that belong to the region if they follow its end
+	body  body
+	// atStart means that the region begins at the start of the output only.
+	atStart bool
+	// loose means that the markers are ordinary text too, so that only a call of
+	// an offered tool that has arguments is one.
+	loose bool
 }
 
-// Hermes reads the form of Hermes, Qwen 2.5 and 3, Granite 4 and many others.
-func Hermes() sdk.Spec {
-	return spec(abi.Parser{
-		Name:     "hermes",
-		Aliases:  []string{"qwen", "qwen25", "qwen3", "qwen3-thinking", "granite4", "trinity"},
-		Priority: 95,
-		Formats:  []string{`<tool_call>{"name", "arguments"}</tool_call>`},
-		Models: []string{
-			"*hermes*", "*qwen2.5*", "*qwen3*", "*qwq*", "*granite-4*", "*trinity*",
-			"*mimo-vl*", "*smollm3*", "*bielik*", "*reka*",
-		},
-	}, format{start: "<tool_call>", end: "</tool_call>", keys: callobject.Hermes()})
+// body is what may stand between the markers.
+type body uint8
+
+const (
+	anyBody    body = iota // objects, or an array of them
+	listBody               // the same, and an empty array says that nothing is called
+	arrayBody              // an array, also an empty one
+	objectBody             // objects
+)
+
+// maxSpace is how much white space may stand between the literals that open a
+// region, and between its end and what follows that.
+const maxSpace = 64
+
+// begin looks for the opening of a form at the front of b. With Yes it gives the
+// form and the opening's length, with No the place of the first byte that no form
+// could read.
+func (f *format) begin(b []byte) (*form, int, sdk.Verdict) {
+	far := 0
+	for i := range f.forms {
+		n, verdict := f.forms[i].begin(b)
+		switch verdict {
+		case sdk.Yes:
+			return &f.forms[i], n, sdk.Yes
+		case sdk.Maybe:
+			return nil, n, sdk.Maybe
+		case sdk.No:
+			far = max(far, n)
+		}
+	}
+	return nil, far, sdk.No
 }
 
-// ToolCallTags reads the bracket tags that models without a format of their own
-// make up.
-func ToolCallTags() sdk.Spec {
-	return spec(abi.Parser{
-		Name:      "tool_call_tags",
-		Priority:  50,
-		Formats:   []string{`[TOOL_CALL]{"name", "arguments"}[/TOOL_CALL]`},
-		Heuristic: true,
-	}, format{
-		start: "[TOOL_CALL]", end: "[/TOOL_CALL]",
-		keys: callobject.Keys{Name: []string{"name", "tool"}, Args: []string{"arguments", "args", "parameters"}, ID: []string{"id"}},
-	})
+func (f *form) begin(b []byte) (int, sdk.Verdict) {
+	at := 0
+	for i, literal := range f.open {
+		for space := 0; i > 0 && at < len(b) && markup.IsSpace(b[at]); space++ {
+			if space == maxSpace {
+				return at, sdk.No
+			}
+			at++
+		}
+		for j := range len(literal) {
+			switch {
+			case at == len(b):
+				return at, sdk.Maybe
+			case b[at] != literal[j]:
+				return at, sdk.No
+			}
+			at++
+		}
+	}
+	return at, sdk.Yes
 }
 
+// canParse wants the opening of a form and then the first bracket of its body. An
+// array must hold an object or nothing: other formats write Python there.
+func (f *format) canParse(head []byte) sdk.Verdict {
+	form, n, verdict := f.begin(head)
+	if verdict != sdk.Yes {
+		return verdict
+	}
+	rest := markup.SkipSpace(head[n:])
+	if len(rest) == 0 {
+		return sdk.Maybe
+	}
+	switch rest[0] {
+	case '{':
+		return yes(form.body != arrayBody)
+	case '[':
+		if rest = markup.SkipSpace(rest[1:]); len(rest) == 0 && form.body != objectBody {
+			return sdk.Maybe
+		}
+		return yes(len(rest) > 0 && (rest[0] == '{' && form.body != objectBody || rest[0] == ']' && form.mayBeEmpty()))
+	}
+	return sdk.No
+}
+
+func (f *form) mayBeEmpty() bool { return f.body == listBody || f.body == arrayBody }
+
+func yes(b bool) sdk.Verdict {
+	if b {
+		return sdk.Yes
+	}
+	return sdk.No
+}
+
+// spec makes a parser of a format. What begins its regions is taken from the forms,
+// if p does not say it.
 func spec(p abi.Parser, f format) sdk.Spec {
-	p.Triggers, p.Streams = []string{f.start}, !p.Heuristic // the gateway holds heuristic regions to their end
+	if f.keys.Name == nil {
+		f.keys = callobject.Hermes()
+	}
+	if p.Triggers == nil {
+		p.Triggers, p.Starts = f.literals(false), f.literals(true)
+	}
+	p.Streams = !p.Heuristic // the gateway holds heuristic regions to their end
 	return sdk.Spec{
 		Parser:   p,
 		CanParse: f.canParse,
@@ -74,21 +153,13 @@ func spec(p abi.Parser, f format) sdk.Spec {
 	}
 }
 
-// canParse wants an object or an array after the start marker.
-func (f *format) canParse(head []byte) sdk.Verdict {
-	for i, c := range head {
-		switch {
-		case i < len(f.start):
-			if c != f.start[i] {
-				return sdk.No
-			}
-		case c == '{' || c == '[':
-			return sdk.Yes
-		case !isSpace(c):
-			return sdk.No
+// literals are those that begin the forms that are read anywhere, or at the start.
+func (f *format) literals(atStart bool) []string {
+	var literals []string
+	for i := range f.forms {
+		if form := &f.forms[i]; form.atStart == atStart && !slices.Contains(literals, form.open[0]) {
+			literals = append(literals, form.open[0])
 		}
 	}
-	return sdk.Maybe
+	return literals
 }
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }

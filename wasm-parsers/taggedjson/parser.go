@@ -2,33 +2,36 @@ package taggedjson
 
 import (
 	"bytes"
-	"strings"
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // state is what a parser expects next.
 type state uint8
 
 const (
-	inStart  state = iota // the rest of the start marker
+	inStart  state = iota // the rest of the opening
 	atBody                // the body's first bracket, or the name in front of it
 	inObject              // the rest of a call
 	afterCall
 	afterComma // another object, if the comma was not trailing
+	afterEnd   // what may still belong to the region
 )
 
 // parser reads one region.
 type parser struct {
 	*format
 
+	tools   []sdk.Tool
+	form    *form // nil until the opening was read
 	call    *callobject.Reader
 	state   state
 	pos     int    // of the next byte in the region
 	from    int    // end of the last call that was ended: what comes later is given back
-	lastEnd int    // end of the last object
-	head    []byte // the name in front of the body, as far as it was read
+	lastEnd int    // end of the last object, then of the region
+	head    []byte // the opening or the name in front of the body, as far as it was read
 	tail    []byte // the beginning of a marker after the body
 	began   bool   // the body's first bracket was read
 	array   bool   // the body is an array that is still open
@@ -37,7 +40,7 @@ type parser struct {
 }
 
 func newParser(f format, o sdk.Options) *parser {
-	return &parser{format: &f, call: callobject.New(f.keys, o.MaxDepth)}
+	return &parser{format: &f, tools: o.Tools, call: callobject.New(f.keys, o.MaxDepth)}
 }
 
 // Feed implements sdk.Parser.
@@ -46,9 +49,8 @@ func (p *parser) Feed(text []byte, out *sdk.Out) {
 		n := p.step(text, out)
 		p.pos += n
 		text = text[n:]
-		if p.state == afterCall && p.end == "" && !p.array && !out.Ended() {
-			p.endCall(out)
-			out.End(p.pos)
+		if p.state == afterCall && p.form.close == "" && !p.array && !out.Ended() {
+			p.endRegion(p.pos, out)
 		}
 	}
 	if p.state == inObject && !out.Ended() {
@@ -57,11 +59,11 @@ func (p *parser) Feed(text []byte, out *sdk.Out) {
 }
 
 // step reads some of text and says how much. It reads nothing only when it ends
-// the region.
+// the region or changes the state.
 func (p *parser) step(text []byte, out *sdk.Out) int {
 	switch c := text[0]; p.state {
 	case inStart:
-		return p.readStart(c, out)
+		return p.readOpening(text, out)
 	case inObject:
 		return p.readObject(text, out)
 	case atBody:
@@ -71,36 +73,46 @@ func (p *parser) step(text []byte, out *sdk.Out) int {
 		return p.readBody(c, out)
 	case afterComma:
 		return p.readBody(c, out)
+	case afterEnd:
+		return p.readBehind(c, out)
 	default:
 		return p.readAfter(c, out)
 	}
 }
 
-func (p *parser) readStart(c byte, out *sdk.Out) int {
-	if c != p.start[p.pos] {
-		out.Malformed(0, max(p.pos, 1))
+func (p *parser) readOpening(text []byte, out *sdk.Out) int {
+	const piece = 64
+	n := len(p.head)
+	p.head = append(p.head, text[:min(len(text), piece)]...)
+	form, used, verdict := p.begin(p.head)
+	switch verdict {
+	case sdk.Maybe:
+		return len(p.head) - n
+	case sdk.No:
+		out.Malformed(0, max(used, 1))
 		return 0
 	}
-	if p.pos+1 == len(p.start) {
-		p.state = atBody
-	}
-	return 1
+	p.form, p.head, p.state = form, p.head[:0], atBody
+	return used - n
 }
 
 // readBody reads up to the next object.
 func (p *parser) readBody(c byte, out *sdk.Out) int {
+	first := p.state == atBody
 	switch {
-	case isSpace(c):
+	case markup.IsSpace(c):
 		return 1
-	case c == '{':
+	case c == '{' && (p.array || p.form.body != arrayBody):
 		p.endCall(out)
-		p.call.Reset()
 		p.beginObject()
 		return 0
-	case c == '[' && !p.began:
+	case c == '[' && !p.began && p.form.body != objectBody:
 		p.began, p.array = true, true
 		return 1
-	case p.state == afterComma:
+	case c == ']' && first && p.array && p.form.mayBeEmpty():
+		p.array, p.state = false, afterCall
+		return 1
+	case !first:
 		return p.readTrailing(c, out)
 	}
 	out.Malformed(p.from, p.pos)
@@ -123,12 +135,11 @@ func (p *parser) readName(c byte, out *sdk.Out) int {
 	if c == '{' {
 		if name := p.nameOf(p.head); name != "" {
 			p.call.ResetArgs(name)
-			p.beginObject()
+			p.state, p.began, p.started = inObject, true, false
 			return 0
 		}
 	}
-	const space = 64 // more white space than that around a name is no call
-	if c < ' ' && !isSpace(c) || c == '{' || len(p.head) == callobject.MaxName+len(p.separator)+space {
+	if c < ' ' && !markup.IsSpace(c) || c == '{' || len(p.head) == callobject.MaxName+len(p.separator)+maxSpace {
 		out.Malformed(p.from, p.pos)
 		return 0
 	}
@@ -147,14 +158,23 @@ func (f *format) nameOf(head []byte) string {
 }
 
 func (p *parser) beginObject() {
+	if p.keyed {
+		p.call.ResetKeyed()
+	} else {
+		p.call.Reset()
+	}
 	p.state, p.began, p.started = inObject, true, false
 }
 
 func (p *parser) readObject(text []byte, out *sdk.Out) int {
 	n, status := p.call.Feed(text)
-	if !p.started && p.call.Name != "" && len(p.call.Args) > 0 {
-		out.CallStart(p.call.Name, p.call.ID)
-		p.started = true
+	if !p.started && status != callobject.Bad {
+		if p.form.loose && !p.wanted(status) {
+			status = callobject.Bad
+		} else if p.certain(status) {
+			out.CallStart(p.call.Name, p.call.ID)
+			p.started = true
+		}
 	}
 	switch status {
 	case callobject.More:
@@ -168,84 +188,33 @@ func (p *parser) readObject(text []byte, out *sdk.Out) int {
 	return n
 }
 
+// wanted reports whether what was read of an object may be a call although its
+// markers are ordinary text.
+func (p *parser) wanted(status callobject.Status) bool {
+	if p.call.Name != "" && sdk.FindTool(p.tools, p.call.Name) == nil {
+		return false
+	}
+	return status != callobject.Done || p.call.HasArgs()
+}
+
+// maxWait is how many bytes of arguments wait for an id behind them.
+const maxWait = 256
+
+// certain reports whether the call can begin.
+func (p *parser) certain(status callobject.Status) bool {
+	switch {
+	case p.call.Name == "" || len(p.call.Args) == 0:
+		return false
+	case !p.lateID || p.call.ID != "":
+		return true
+	}
+	return status == callobject.Done || len(p.call.Args) > maxWait
+}
+
 // writeArgs passes on what is certain of the arguments.
 func (p *parser) writeArgs(out *sdk.Out) {
 	if p.started {
 		out.Args(p.call.Args)
 		p.call.Args = p.call.Args[:0]
-	}
-}
-
-// endCall ends the call that has waited to be sure, if there is one.
-func (p *parser) endCall(out *sdk.Out) {
-	if !p.unsure {
-		return
-	}
-	out.Args([]byte("}"))
-	p.call.Report(out)
-	out.CallEnd()
-	p.unsure, p.from = false, p.lastEnd
-}
-
-// readAfter reads what may follow an object.
-func (p *parser) readAfter(c byte, out *sdk.Out) int {
-	switch {
-	case len(p.tail) == 0 && isSpace(c):
-		return 1
-	case len(p.tail) == 0 && c == ',' && !p.named && (p.array || p.unsure):
-		if p.array {
-			p.endCall(out)
-		}
-		p.state = afterComma
-		return 1
-	case len(p.tail) == 0 && c == '{' && !p.array && p.unsure && !p.named:
-		return p.readBody(c, out)
-	}
-	return p.readEnd(c, out)
-}
-
-// readEnd reads a byte of what ends the body: its bracket, the end marker, or the
-// start marker of another region if the end marker is missing.
-func (p *parser) readEnd(c byte, out *sdk.Out) int {
-	if p.array {
-		if c != ']' {
-			out.Malformed(p.from, p.pos)
-			return 0
-		}
-		p.array = false
-		return 1
-	}
-	at := p.pos - len(p.tail)
-	p.tail = append(p.tail, c)
-	switch tail := string(p.tail); {
-	case tail == p.end:
-		p.endCall(out)
-		out.End(p.pos + 1)
-	case tail == p.start:
-		p.endCall(out)
-		out.End(at)
-	case strings.HasPrefix(p.end, tail), strings.HasPrefix(p.start, tail):
-	default:
-		out.Malformed(p.from, at)
-	}
-	return 1
-}
-
-// Finish implements sdk.Parser. The end of the output makes a complete object
-// sure. A call that was cut off by a token limit is lost, and is not text either.
-func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
-	switch {
-	case p.state == afterCall || p.state == afterComma:
-		p.endCall(out)
-		at := p.pos
-		if !strings.HasPrefix(p.end, string(p.tail)) {
-			at -= len(p.tail)
-		}
-		out.End(at)
-	case reason == sdk.Length && p.began:
-		out.Cut()
-		out.End(p.pos)
-	default:
-		out.Malformed(p.from, p.pos)
 	}
 }

@@ -68,6 +68,7 @@ type Reader struct {
 	json    *relaxed.Reader
 	field   field
 	depth   int // depth of the members that are read
+	keyed   bool // the only member's key is the function's name
 	hasArgs bool
 	decoded bool // the arguments were a string
 	mended  bool // text outside of the reader's was not strict JSON
@@ -91,6 +92,17 @@ func (r *Reader) ResetArgs(name string) {
 	r.Reset()
 	r.Name, r.field, r.depth, r.hasArgs = name, arguments, 0, true
 }
+
+// ResetKeyed makes the reader ready for an object whose only member has the
+// function's name as its key and the arguments as its value:
+// {"get_weather": {"city": "Oslo"}}.
+func (r *Reader) ResetKeyed() {
+	r.Reset()
+	r.keyed = true
+}
+
+// HasArgs reports whether a member that holds the arguments has begun.
+func (r *Reader) HasArgs() bool { return r.hasArgs }
 
 // Feed reads from src until something may have changed, and says how many bytes
 // it read. The caller looks at Name, ID and Args after every call.
@@ -180,6 +192,8 @@ func (r *Reader) between(tok relaxed.Token) Status {
 func (r *Reader) member(key string) Status {
 	r.json.Out = r.json.Out[:0]
 	switch {
+	case r.keyed:
+		return r.keyedMember(key)
 	case slices.Contains(r.keys.Name, key):
 		if r.field = name; r.Name != "" {
 			return Bad
@@ -199,6 +213,15 @@ func (r *Reader) member(key string) Status {
 	return More
 }
 
+// keyedMember begins the arguments of the function called key.
+func (r *Reader) keyedMember(key string) Status {
+	if r.Name != "" || !fits([]byte(key)) {
+		return Bad
+	}
+	r.Name, r.field, r.hasArgs = key, arguments, true
+	return More
+}
+
 // value reads the first token of the value of name, id or arguments.
 func (r *Reader) value(tok relaxed.Token) Status {
 	field := r.field
@@ -213,16 +236,26 @@ func (r *Reader) value(tok relaxed.Token) Status {
 		return Bad
 	}
 	decoded, _ := relaxed.Unquote(text)
-	fits := len(bytes.Trim(decoded, " \t\r\n")) > 0 && len(decoded) <= MaxName
 	switch {
-	case field == name && !fits:
-		return Bad
-	case field == name:
+	case fits(decoded) && field == name:
 		r.Name = string(decoded)
-	case fits:
+	case fits(decoded):
 		r.ID = string(decoded)
+	case field == name:
+		return Bad
 	}
 	return More
+}
+
+// fits reports whether text can be a name or an id: not blank, not longer than
+// MaxName, and without control characters.
+func fits(text []byte) bool {
+	for _, c := range text {
+		if c < ' ' || c == 0x7f {
+			return false
+		}
+	}
+	return len(bytes.Trim(text, " ")) > 0 && len(text) <= MaxName
 }
 
 // args reads the first token of the arguments; text is what it is in strict JSON.
