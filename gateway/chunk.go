@@ -196,6 +196,9 @@ func (r *Response) pass(data []byte) (passage chain.Passage, ok bool) {
 	if !ok {
 		return chain.Unsure, false
 	}
+	if p.thought {
+		c.chain.Split()
+	}
 	passage = c.chain.Plain(text)
 	if passage == chain.Unsure {
 		return passage, false

@@ -20,8 +20,9 @@ type Options struct {
 	Direct map[string]Target
 	// Parsers may be nil if no target reads text.
 	Parsers ParserSource
-	// ReasoningField is the member that split reasoning is written to; default
-	// "reasoning_content".
+	// ReasoningField is the member that reasoning is written to. An upstream's own is
+	// renamed. If it is empty that stays as it is, and what the gateway splits off
+	// goes to "reasoning_content".
 	ReasoningField string
 	// Log may be nil.
 	Log *slog.Logger
@@ -34,6 +35,7 @@ type Gateway struct {
 	routes, direct map[string]Target
 	parsers        ParserSource
 	reasoningField string
+	renameTo       string // the name for upstreams' own reasoning too; "" leaves it
 	log            *slog.Logger
 }
 
@@ -41,7 +43,7 @@ type Gateway struct {
 // wiring and gives an error.
 func New(o Options) (*Gateway, error) {
 	g := &Gateway{providers: o.Providers, routes: o.Routes, direct: o.Direct, parsers: o.Parsers,
-		reasoningField: o.ReasoningField, log: o.Log}
+		reasoningField: o.ReasoningField, renameTo: o.ReasoningField, log: o.Log}
 	if g.reasoningField == "" {
 		g.reasoningField = "reasoning_content"
 	}

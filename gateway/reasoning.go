@@ -66,4 +66,53 @@ func (r *Request) thinkingOff() bool {
 	return off
 }
 
+// reasoningFields are the names that servers and clients use for the reasoning of a
+// message. Both are read.
+var reasoningFields = [...]string{"reasoning_content", "reasoning"}
+
+// renameReasoning gives an upstream's own reasoning the configured name, so that a
+// client finds all of it in one place. A message that has both is left alone.
+func (r *Response) renameReasoning(f Frame, body string) Frame {
+	name := r.gateway.renameTo
+	if name == "" || r.target.Mode != Repair || !bytes.Contains(f.Data, []byte(`"reasoning`)) || !locate(&r.scratch, f.Data, body) {
+		return f
+	}
+	var edits []edit
+	for i := range r.scratch.parts {
+		if p := &r.scratch.parts[i]; !p.body.Empty() {
+			edits = append(edits, renames(f.Data, p.body.Start, name)...)
+		}
+	}
+	at := bytes.Index(f.Raw, f.Data) // a block of several lines of data holds it in pieces
+	if len(edits) == 0 || at < 0 {
+		return f
+	}
+	r.renamed = true
+	data := splice(f.Data, edits)
+	f.Raw = slices.Concat(f.Raw[:at], data, f.Raw[at+len(f.Data):])
+	f.Data = data
+	return f
+}
+
+// renames is the edit that gives reasoning in the message at start the name, if it
+// has another.
+func renames(data []byte, start int, name string) []edit {
+	var found []edit
+	wanted := false
+	span.Members(data, start, func(key []byte, v span.Span) bool {
+		k := string(key)
+		wanted = wanted || k == name
+		if k != name && slices.Contains(reasoningFields[:], k) {
+			quoted := `"` + k + `"`
+			at := bytes.LastIndex(data[:v.Start], []byte(quoted))
+			found = append(found, edit{span.Span{Start: at, End: at + len(quoted)}, []byte(`"` + name + `"`)})
+		}
+		return true
+	})
+	if wanted || len(found) != 1 || found[0].at.Start < 0 {
+		return nil
+	}
+	return found
+}
+
 func isFalse(b []byte) bool { return bytes.Equal(b, []byte("false")) }

@@ -71,6 +71,7 @@ type Response struct {
 	scratch  chunk
 	text     []byte // decoded content of the part at hand
 	owed     bool   // a flush is owed for what was given out
+	renamed  bool   // the upstream's reasoning was given the configured name
 	finished bool   // the stream's end was dealt with
 	ended    error
 }
@@ -152,9 +153,9 @@ func (r *Response) read(f Frame) []byte {
 	case f.Data == nil:
 		return r.other(f)
 	case !r.Streamed:
-		return r.whole(f)
+		return r.whole(r.renameReasoning(f, "message"))
 	}
-	return r.chunk(f)
+	return r.chunk(r.renameReasoning(f, "delta"))
 }
 
 // drain gives out what is held when the upstream's reply ends, well or badly.
@@ -238,6 +239,9 @@ func (r *Response) offered() []abi.Tool { return r.req.offered() }
 func (r *Response) summarise() {
 	s := &r.Summary
 	s.Report = chain.Report{Warnings: s.own}
+	if r.renamed {
+		s.Repairs, s.Changed = map[string]int{"reasoning_field": 1}, true
+	}
 	for _, c := range r.choices {
 		report := c.chain.Report()
 		s.Calls += report.Calls

@@ -28,9 +28,10 @@ type Config struct {
 	Models map[string]Model `yaml:"models" eg:"{\"*\": {targets: [{provider: local}]}}" doc:"Names that clients use. One that ends in * stands for every name with that prefix; the longest wins, an exact name first."`
 	// Parsers declares formats of your own, by name.
 	Parsers map[string]CustomParser `yaml:"parsers" eg:"{my_format: {start: \"<<call \", end: \">>\"}}" doc:"Formats of your own by name, read by the built-in parser \"custom\"."`
-	// ReasoningField is the field of a message that split reasoning is written
-	// to: "reasoning_content" (default) or "reasoning".
-	ReasoningField string `yaml:"reasoning_field" default:"reasoning_content" enum:"reasoning_content,reasoning" doc:"Field of a message that split reasoning is written to."`
+	// ReasoningField is the field of a message that reasoning is written to,
+	// "reasoning_content" or "reasoning". Default: what the gateway splits off goes
+	// to "reasoning_content", and an upstream's own stays where it is.
+	ReasoningField string `yaml:"reasoning_field" enum:"reasoning_content,reasoning" doc:"Field of a message that reasoning is written to; an upstream's own is renamed if it uses the other. Default: reasoning_content for what the gateway splits off, and an upstream's own as it comes."`
 	// Plugins says where WebAssembly plugins are and what they may use.
 	Plugins Plugins `yaml:"plugins" eg:"{dir: ./plugins.d}" doc:"Where WebAssembly plugins are and what they may use."`
 	// Log says what is logged and how.
