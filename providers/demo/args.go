@@ -83,18 +83,18 @@ func value(s schema, name string, depth int) string {
 		if depth >= maxDepth {
 			return "{}"
 		}
-		return objectJSON(object(s, name, depth), "", "")
+		return objectJSON(object(s, name, depth))
 	}
 	return quote(name)
 }
 
-// objectJSON writes an object with what is put behind its colons and its commas.
-func objectJSON(args []arg, colon, comma string) string {
+// objectJSON writes an object.
+func objectJSON(args []arg) string {
 	members := make([]string, len(args))
 	for i, a := range args {
-		members[i] = quote(a.name) + ":" + colon + a.value
+		members[i] = quote(a.name) + ":" + a.value
 	}
-	return "{" + strings.Join(members, ","+comma) + "}"
+	return "{" + strings.Join(members, ",") + "}"
 }
 
 // quote is s in JSON, without the escapes for HTML that a model would not write.

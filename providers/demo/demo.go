@@ -2,8 +2,8 @@
 // answers as a model that writes its tool calls as text, in the format that its
 // name says, so that everything behind a provider can be tried at once.
 //
-// The models are the formats: hermes, qwen3_coder, openai, tool_call_tags, custom,
-// native, which gives correct tool_calls, and text, which never calls. What a
+// The models are the formats of package formats, such as hermes and kimi_k2; custom;
+// native, which gives correct tool_calls; and text, which never calls. What a
 // model does depends on the request alone and is the same each time; only the
 // field created is the clock's. In this order:
 //
@@ -70,9 +70,9 @@ func New(c Config) *Provider {
 
 // Models implements [gateway.ModelLister]: the names of the formats.
 func (p *Provider) Models(context.Context) ([]string, error) {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.name
+	var names []string
+	for _, f := range models() {
+		names = append(names, f.name)
 	}
 	return names, nil
 }

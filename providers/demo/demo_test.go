@@ -20,8 +20,8 @@ func TestFormats(t *testing.T) {
 		{"hermes", one, "Let me check.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>"},
 		{"hermes", two, "Let me check.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"get_time\", \"arguments\": {\"city\": \"Bergen\"}}\n</tool_call>"},
 		{"hermes", why, thought + "Let me check.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>"},
-		{"qwen3_coder", one, "Let me check.\n<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>"},
-		{"qwen3_coder", two, "Let me check.\n<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=get_time>\n<parameter=city>\nBergen\n</parameter>\n</function>\n</tool_call>"},
+		{"qwen3_coder", one, "Let me check.\n\n<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>"},
+		{"qwen3_coder", two, "Let me check.\n\n<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=get_time>\n<parameter=city>\nBergen\n</parameter>\n</function>\n</tool_call>"},
 		{"openai", one, `{"tool_calls": [{"name": "get_weather", "arguments": {"city": "Oslo"}}]}`},
 		{"openai", two, `{"tool_calls": [{"name": "get_weather", "arguments": {"city": "Oslo"}}, {"name": "get_time", "arguments": {"city": "Bergen"}}]}`},
 		{"openai", why, thought + `{"tool_calls": [{"name": "get_weather", "arguments": {"city": "Oslo"}}]}`},
@@ -140,7 +140,7 @@ func TestUnknownModel(t *testing.T) {
 	}
 	_, err = fast().Chat(t.Context(), "herms", req)
 	e := gateway.AsError(err)
-	if e.Kind != gateway.NotFound || e.Code != "model_not_found" || !strings.Contains(e.Message, "hermes, qwen3_coder, openai, tool_call_tags, custom, native, text") {
+	if e.Kind != gateway.NotFound || e.Code != "model_not_found" || !strings.Contains(e.Message, "hermes, longcat, ernie45") {
 		t.Errorf("got %+v, want model_not_found with the models", e)
 	}
 	for _, text := range []string{`{"model":"m","messages":7}`, `{"model":"m","messages":[{"role":"user","content":7}]}`} {

@@ -1,8 +1,10 @@
 package demo
 
 import (
-	"encoding/json"
+	"strconv"
 	"strings"
+
+	"github.com/callgate/callgate/providers/demo/formats"
 )
 
 // output is what the model writes: text, and with the format native calls beside
@@ -19,19 +21,43 @@ type format struct {
 	write func(answer) output
 }
 
-// formats are the models.
-var formats = []format{
-	{"hermes", textual(intro+"\n", each(hermes))},
-	{"qwen3_coder", textual(intro+"\n", each(qwen3Coder))},
-	{"openai", textual("", openAI)}, // a model that answers in JSON writes nothing else
-	{"tool_call_tags", textual(intro+"\n", each(toolCallTags))},
-	{"custom", textual(intro+"\n", each(custom))},
-	{"native", func(a answer) output { return output(a) }},
-	{"text", textual("", func([]call) string { return "I would have to use a tool for this, and this model uses none." })},
+// models are those that the demo has: one for each format, and a few of its own.
+func models() []format {
+	var all []format
+	for _, f := range formats.All() {
+		all = append(all, format{f.Name, func(a answer) output { return output{text: written(f, a)} }})
+	}
+	return append(all,
+		format{"custom", func(a answer) output { return output{text: written(custom, a)} }},
+		format{"native", func(a answer) output { return output(a) }},
+		format{"text", func(a answer) output {
+			if len(a.calls) > 0 {
+				a.text, a.calls = "I would have to use a tool for this, and this model uses none.", nil
+			}
+			return output{text: written(custom, a)}
+		}},
+	)
 }
 
+// custom is a format of the operator's: <<call NAME ARGUMENTS>>.
+var custom = formats.Format{Write: func(t formats.Turn) string {
+	var b strings.Builder
+	if t.Reasoning != "" {
+		b.WriteString("<think>\n" + t.Reasoning + "\n</think>\n\n")
+	}
+	b.WriteString(t.Content)
+	for _, c := range t.Calls {
+		args := make([]arg, len(c.Args))
+		for i, a := range c.Args {
+			args[i] = arg{a.Key, string(a.Value)}
+		}
+		b.WriteString("\n<<call " + c.Name + " " + objectJSON(args) + ">>")
+	}
+	return b.String()
+}}
+
 func formatOf(model string) (format, bool) {
-	for _, f := range formats {
+	for _, f := range models() {
 		if f.name == model {
 			return f, true
 		}
@@ -39,71 +65,29 @@ func formatOf(model string) (format, bool) {
 	return format{}, false
 }
 
-// textual makes the writer of a format: the reasoning, then the text, or lead and
-// the calls.
-func textual(lead string, write func([]call) string) func(answer) output {
-	return func(a answer) output {
-		var b strings.Builder
-		if a.reasoning != "" {
-			b.WriteString("<think>\n" + a.reasoning + "\n</think>\n\n")
+// written is an answer in a format. The demo has no prompt, so it writes the start
+// of the reasoning where the format leaves that to the prompt.
+func written(f formats.Format, a answer) string {
+	t := formats.Turn{Reasoning: a.reasoning, Content: a.text}
+	for i, c := range a.calls {
+		if f.Single && i == 1 {
+			break
 		}
-		if len(a.calls) == 0 {
-			b.WriteString(a.text)
-		} else {
-			b.WriteString(lead + write(a.calls))
+		call := formats.Call{Name: c.name, ID: strconv.Itoa(i)}
+		if f.Name == "kimi_k2" {
+			call.ID = "" // its ids hold the name
 		}
-		return output{text: b.String()}
-	}
-}
-
-// each writes call by call, one behind the other.
-func each(write func(call) string) func([]call) string {
-	return func(calls []call) string {
-		texts := make([]string, len(calls))
-		for i, c := range calls {
-			texts[i] = write(c)
+		for _, a := range c.args {
+			call.Args = append(call.Args, formats.Arg{Key: a.name, Value: []byte(a.value)})
 		}
-		return strings.Join(texts, "\n")
+		t.Calls = append(t.Calls, call)
 	}
-}
-
-// nameAndArguments is the object that most formats hold.
-func nameAndArguments(c call) string {
-	return `{"name": ` + quote(c.name) + `, "arguments": ` + objectJSON(c.args, " ", " ") + `}`
-}
-
-func hermes(c call) string {
-	return "<tool_call>\n" + nameAndArguments(c) + "\n</tool_call>"
-}
-
-func toolCallTags(c call) string {
-	return "[TOOL_CALL]\n" + nameAndArguments(c) + "\n[/TOOL_CALL]"
-}
-
-func custom(c call) string {
-	return "<<call " + c.name + " " + objectJSON(c.args, "", "") + ">>"
-}
-
-// qwen3Coder writes strings without quotes, each in lines of its own.
-func qwen3Coder(c call) string {
-	var b strings.Builder
-	b.WriteString("<tool_call>\n<function=" + c.name + ">\n")
-	for _, a := range c.args {
-		value := a.value
-		var s string
-		if json.Unmarshal([]byte(value), &s) == nil {
-			value = s
-		}
-		b.WriteString("<parameter=" + a.name + ">\n" + value + "\n</parameter>\n")
+	if f.Silent && len(t.Calls) > 0 {
+		t.Content = ""
 	}
-	b.WriteString("</function>\n</tool_call>")
-	return b.String()
-}
-
-func openAI(calls []call) string {
-	texts := make([]string, len(calls))
-	for i, c := range calls {
-		texts[i] = nameAndArguments(c)
+	text := f.Write(t)
+	if a.reasoning != "" {
+		text = f.Start + text
 	}
-	return `{"tool_calls": [` + strings.Join(texts, ", ") + `]}`
+	return text
 }

@@ -73,7 +73,7 @@ func newWriter(model string, body []byte, out output) *writer {
 	size := len(out.reasoning) + len(out.text)
 	for _, c := range out.calls {
 		w.finish = "tool_calls"
-		size += len(c.name) + len(objectJSON(c.args, "", ""))
+		size += len(c.name) + len(objectJSON(c.args))
 	}
 	prompt, answer := 1+len(body)/bytesPerToken, 1+size/bytesPerToken
 	w.usage = usage{prompt, answer, prompt + answer}
@@ -95,7 +95,7 @@ func (w *writer) whole() gateway.Frame {
 	m := &part{Role: "assistant", Content: &w.out.text, Reasoning: w.out.reasoning}
 	for i, c := range w.out.calls {
 		call := w.toolCall(i)
-		call.Function.Arguments = objectJSON(c.args, "", "")
+		call.Function.Arguments = objectJSON(c.args)
 		m.ToolCalls = append(m.ToolCalls, call)
 	}
 	c := w.completion("chat.completion", choice{Message: m, FinishReason: &w.finish})
@@ -121,7 +121,7 @@ func (w *writer) stream(runes int, withUsage bool) []gateway.Frame {
 		call := w.toolCall(i)
 		call.Index = &i
 		delta(part{ToolCalls: []toolCall{call}})
-		for _, s := range split(objectJSON(c.args, "", ""), runes) {
+		for _, s := range split(objectJSON(c.args), runes) {
 			delta(part{ToolCalls: []toolCall{{Index: &i, Function: function{Arguments: s}}}})
 		}
 	}

@@ -1,0 +1,158 @@
+// Package formats writes tool calls the way models do: one turn of a model, in each
+// of the forms that the gateway reads. The demo provider answers with it, the
+// benchmark measures with it, and tests read back what it wrote.
+//
+// The forms are those of the models' own chat templates.
+package formats
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Turn is what a model wants to say in one answer.
+type Turn struct {
+	Reasoning, Content string
+	Calls              []Call
+}
+
+// Call is a tool call. Its arguments keep their order.
+type Call struct {
+	ID   string // formats that have none leave it out
+	Name string
+	Args []Arg
+}
+
+// Arg is an argument, its value in JSON.
+type Arg struct {
+	Key   string
+	Value json.RawMessage
+}
+
+// Format is a form in which models write.
+type Format struct {
+	Name   string // the parser that reads it
+	Model  string // a model that writes so
+	Start  string // how the prompt begins the reasoning, of which the model then writes only the end
+	Single bool   // at most one call a turn
+	IDs    bool   // calls carry their ids
+	Silent bool   // no content beside calls
+	// Heuristic says that its text is ordinary text too, and counts only if the call
+	// is of an offered tool and the answer is nothing else.
+	Heuristic bool
+	// Write writes the turn. It does not escape what the format cannot escape.
+	Write func(Turn) string
+}
+
+// All returns the formats, in the order of the families that read them.
+func All() []Format {
+	all := append(taggedJSON(), headerJSON()...)
+	all = append(all, xmlParams()...)
+	all = append(all, keyValue()...)
+	all = append(all, pythonic()...)
+	all = append(all, braces()...)
+	all = append(all, channels()...)
+	return append(all, heuristic()...)
+}
+
+// Find returns the format of a name.
+func Find(name string) (Format, bool) {
+	for _, f := range All() {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return Format{}, false
+}
+
+// object writes arguments as a JSON object.
+func object(args []Arg) string { return join(args, "{", ", ", "}", member) }
+
+func member(a Arg) string { return quote(a.Key) + ": " + string(a.Value) }
+
+// named writes a call as an object with a name and arguments.
+func named(name, args string) func(Call) string {
+	return func(c Call) string {
+		return "{" + quote(name) + ": " + quote(c.Name) + ", " + quote(args) + ": " + object(c.Args) + "}"
+	}
+}
+
+func join[T any](items []T, start, between, end string, write func(T) string) string {
+	parts := make([]string, len(items))
+	for i, item := range items {
+		parts[i] = write(item)
+	}
+	return start + strings.Join(parts, between) + end
+}
+
+// quote writes a JSON string that escapes only what JSON demands.
+func quote(s string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string cannot fail
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// text is a string's own text, and any other value as JSON.
+func text(v json.RawMessage) string {
+	if s, ok := asString(v); ok {
+		return s
+	}
+	return string(v)
+}
+
+func asString(v json.RawMessage) (string, bool) {
+	var s string
+	if len(v) == 0 || v[0] != '"' || json.Unmarshal(v, &s) != nil {
+		return "", false
+	}
+	return s, true
+}
+
+// thinkStart is what most prompts begin the reasoning with.
+const thinkStart = "<think>\n"
+
+// think is the usual beginning of an answer with reasoning.
+func think(t Turn) string {
+	if t.Reasoning == "" {
+		return t.Content
+	}
+	return "<think>\n" + t.Reasoning + "\n</think>\n\n" + t.Content
+}
+
+// opened is the same where the prompt has written <think>.
+func opened(t Turn) string {
+	if t.Reasoning == "" {
+		return t.Content
+	}
+	return t.Reasoning + "\n</think>\n\n" + t.Content
+}
+
+// line is s with a newline behind it, or nothing.
+func line(s string) string {
+	if s == "" {
+		return ""
+	}
+	return s + "\n"
+}
+
+// calls writes what comes before, and then the calls if there are any.
+func calls(before func(Turn) string, write func([]Call) string) func(Turn) string {
+	return func(t Turn) string {
+		if len(t.Calls) == 0 {
+			return before(t)
+		}
+		return before(t) + write(t.Calls)
+	}
+}
+
+// onLine makes the calls begin a line of their own.
+func onLine(before func(Turn) string) func(Turn) string {
+	return func(t Turn) string {
+		if len(t.Calls) == 0 {
+			return before(t)
+		}
+		return line(before(t))
+	}
+}
