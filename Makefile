@@ -2,7 +2,7 @@
 GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-WASM        := plugins/builtin/dist/parsers.wasm
+WASM        := plugins/builtin/dist/builtin.wasm plugins/builtin/dist/template.wasm
 GUEST       := $(shell find sdk wasm-parsers -name '*.go' ! -name '*_test.go' 2>/dev/null) go.mod
 FUZZTIME    ?= 20s
 BENCHTIME   ?= 3s
@@ -20,8 +20,10 @@ bin/callgate: $(WASM) FORCE
 
 wasm: $(WASM) ## build the built-in parsers to WebAssembly
 
+plugins/builtin/dist/builtin.wasm: MAIN := ./wasm-parsers/builtin
+plugins/builtin/dist/template.wasm: MAIN := ./wasm-parsers/templateplugin
 $(WASM): $(GUEST)
-	@GOOS=wasip1 GOARCH=wasm go build -trimpath -ldflags '-s -w -buildid=' -buildmode=c-shared -o $@ ./wasm-parsers/builtin
+	@GOOS=wasip1 GOARCH=wasm go build -trimpath -ldflags '-s -w -buildid=' -buildmode=c-shared -o $@ $(MAIN)
 
 run: build ## serve on 127.0.0.1:8080 with the demo upstream, no key needed
 	@./bin/callgate serve

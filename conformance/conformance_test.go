@@ -94,7 +94,7 @@ func serve(t *testing.T, upstream string) string {
 // build builds the gateway. Its parsers must be there.
 func build(t *testing.T) string {
 	t.Helper()
-	if _, err := builtin.Wasm(); err != nil {
+	if _, err := builtin.Wasm(builtin.Name); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "callgate.exe") // a name that every system runs

@@ -157,7 +157,7 @@ func compact(text string) string {
 // loadHost loads the built-in parsers as a plugin.
 func loadHost(t *testing.T) *plugins.Host {
 	t.Helper()
-	wasm, err := builtin.Wasm()
+	wasm, err := builtin.Wasm(builtin.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

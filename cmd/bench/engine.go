@@ -88,7 +88,7 @@ type sandboxed struct{ host *plugins.Host }
 
 // newSandboxed compiles the built-in parsers, if the run has not done so yet.
 func newSandboxed(ctx context.Context, b *bench) (*sandboxed, error) {
-	wasm, err := builtin.Wasm()
+	wasm, err := builtin.Wasm(builtin.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type checked struct{ *testing.M }
 
 // Run implements testscript.TestingM.
 func (c checked) Run() int {
-	if _, err := builtin.Wasm(); err != nil {
+	if _, err := builtin.Wasm(builtin.Name); err != nil {
 		fmt.Fprintln(os.Stderr, "cmd/gateway cannot be tested:", err)
 		return 1
 	}

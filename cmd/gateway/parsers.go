@@ -23,8 +23,11 @@ import (
 	"github.com/callgate/callgate/sdk/abi"
 )
 
-// customParser is the built-in parser that reads formats of the configuration.
-const customParser = "custom"
+// The built-in parsers that read formats of the configuration.
+const (
+	customParser   = "custom"
+	templateParser = "response_template"
+)
 
 // maxPlans is how many plans are kept: one for each pair of a target and a model's
 // name, and a route for any model may meet very many names.
@@ -35,9 +38,11 @@ const maxPlans = 256
 type parsers struct {
 	host   *plugins.Host
 	custom map[string]config.CustomParser
-	plans  *lru.Cache[string, *chain.Plan]
-	loaded chan struct{} // closed when loading is over
-	failed atomic.Pointer[error]
+	// templates are the texts of the response templates of custom. load reads them.
+	templates map[string]string
+	plans     *lru.Cache[string, *chain.Plan]
+	loaded    chan struct{} // closed when loading is over
+	failed    atomic.Pointer[error]
 }
 
 // newParsers makes a plugin host as the configuration says. load fills it.
@@ -65,7 +70,7 @@ func newParsers(ctx context.Context, cfg *config.Config, log *slog.Logger) (*par
 	if err != nil {
 		return nil, err
 	}
-	return &parsers{host: host, custom: cfg.Parsers, plans: plans, loaded: make(chan struct{})}, nil
+	return &parsers{host: host, custom: cfg.Parsers, templates: map[string]string{}, plans: plans, loaded: make(chan struct{})}, nil
 }
 
 // cacheDir is where compiled code is kept: what the configuration says, or a
@@ -94,11 +99,7 @@ func (p *parsers) load(ctx context.Context, dir string) (err error) {
 			p.failed.Store(&err)
 		}
 	}()
-	wasm, err := builtin.Wasm()
-	if err != nil {
-		return err
-	}
-	if err := p.host.Load(ctx, plugins.Source{Name: builtin.Name, Wasm: wasm}); err != nil {
+	if err := p.loadBuiltin(ctx); err != nil {
 		return err
 	}
 	var files []string
@@ -117,6 +118,28 @@ func (p *parsers) load(ctx context.Context, dir string) (err error) {
 		}
 	}
 	return p.checkCustom(ctx)
+}
+
+// loadBuiltin loads the parsers of known formats, and the interpreter of response
+// templates if the configuration has one.
+func (p *parsers) loadBuiltin(ctx context.Context) error {
+	names := []string{builtin.Name}
+	for _, c := range p.custom {
+		if c.ResponseTemplate != "" {
+			names = append(names, builtin.Template)
+			break
+		}
+	}
+	for _, name := range names {
+		wasm, err := builtin.Wasm(name)
+		if err != nil {
+			return err
+		}
+		if err := p.host.Load(ctx, plugins.Source{Name: name, Wasm: wasm}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ready says why parsers cannot be used yet, or nil.
@@ -158,8 +181,8 @@ func (p *parsers) candidates(spec gateway.ParserSpec) []chain.Candidate {
 	}
 	var out []chain.Candidate
 	for _, info := range p.host.Parsers() {
-		if info.Name == customParser {
-			continue // it has no format but those of the configuration
+		if info.Name == customParser || info.Name == templateParser {
+			continue // they have no format but those of the configuration
 		}
 		if info.Name == chain.Fallback || wanted(append(info.Aliases, info.Name)...) {
 			out = append(out, chain.Candidate{Name: info.Name, Parser: info.Name, Priority: info.Priority,
@@ -167,17 +190,29 @@ func (p *parsers) candidates(spec gateway.ParserSpec) []chain.Candidate {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.custom)) {
-		if c := p.custom[name]; wanted(name) {
+		c := p.custom[name]
+		switch {
+		case !wanted(name):
+		case c.ResponseTemplate != "":
+			if !spec.Auto { // it reads any text, so somebody has to want it
+				out = append(out, chain.Candidate{Name: name, Parser: templateParser, Priority: c.Priority,
+					Starts: []string{""}, Models: c.Models, Framing: true, Settings: p.settings(name)})
+			}
+		default:
 			out = append(out, chain.Candidate{Name: name, Parser: customParser, Priority: c.Priority,
-				Triggers: []string{c.Start}, Models: c.Models, Heuristic: true, Settings: settings(c)})
+				Triggers: []string{c.Start}, Models: c.Models, Heuristic: true, Settings: p.settings(name)})
 		}
 	}
 	return out
 }
 
-// settings are what the parser custom is told of a format. It refuses those that
-// its kind of body has no use for.
-func settings(c config.CustomParser) []abi.Setting {
+// settings are what the parser custom is told of a format, or the interpreter of its
+// template. They refuse what they have no use for.
+func (p *parsers) settings(name string) []abi.Setting {
+	c := p.custom[name]
+	if c.ResponseTemplate != "" {
+		return []abi.Setting{{Key: "template", Value: p.templates[name]}}
+	}
 	out := []abi.Setting{{Key: "start", Value: c.Start}, {Key: "end", Value: c.End}, {Key: "body", Value: c.Body}}
 	if c.Body == "name_json" {
 		return append(out, abi.Setting{Key: "separator", Value: c.Separator})
@@ -189,8 +224,17 @@ func settings(c config.CustomParser) []abi.Setting {
 // the parser refuses are found at the start and not with the first answer.
 func (p *parsers) checkCustom(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(p.custom)) {
+		parser := customParser
+		if file := p.custom[name].ResponseTemplate; file != "" {
+			parser = templateParser
+			text, err := readTemplate(file)
+			if err != nil {
+				return fmt.Errorf("parsers.%s.response_template: %w", name, err)
+			}
+			p.templates[name] = text
+		}
 		s := p.host.Session()
-		run, err := s.Open(ctx, customParser, abi.Options{Settings: settings(p.custom[name])})
+		run, err := s.Open(ctx, parser, abi.Options{Settings: p.settings(name)})
 		if err == nil {
 			run.Close()
 		}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -19,7 +21,8 @@ type pluginCmd struct {
 }
 
 type pluginListCmd struct {
-	Config string `short:"c" type:"path" help:"Configuration file." placeholder:"FILE"`
+	Config   string `short:"c" type:"path" help:"Configuration file." placeholder:"FILE"`
+	Markdown bool   `help:"Print the table of formats that the README has."`
 }
 
 // Run prints a line a parser.
@@ -39,12 +42,16 @@ func (p *pluginListCmd) Run(e *env) error {
 	if err := source.load(e.ctx, cfg.Plugins.Dir); err != nil {
 		return usageError{err}
 	}
+	if p.Markdown {
+		_, err := io.WriteString(e.stdout, formatTable(source.host.Parsers()))
+		return err
+	}
 	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PARSER\tPRIORITY\tPLUGIN\tBEGINS AT\tSTREAMS\tALSO CALLED")
 	for _, i := range source.host.Parsers() {
 		begins := append([]string{}, i.Triggers...)
 		for _, s := range i.Starts {
-			begins = append(begins, s+" (start of the output)")
+			begins = append(begins, cmp.Or(s, "anything")+" (start of the output)")
 		}
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", i.Name, i.Priority, i.Plugin, dash(strings.Join(begins, " ")),
 			map[bool]string{true: "yes", false: "no"}[i.Streams], dash(strings.Join(i.Aliases, " ")))
@@ -69,7 +76,7 @@ func (p *pluginInspectCmd) Run(e *env) error {
 	var err error
 	if p.File == "" {
 		src.Name = builtin.Name
-		src.Wasm, err = builtin.Wasm()
+		src.Wasm, err = builtin.Wasm(builtin.Name)
 	} else {
 		src.Wasm, err = os.ReadFile(p.File)
 	}

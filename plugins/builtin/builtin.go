@@ -9,15 +9,18 @@ import (
 	"io/fs"
 )
 
-// Name is what messages and lists call the plugin.
-const Name = "builtin"
+// Names are what messages and lists call the plugins.
+const (
+	Name     = "builtin"  // the parsers of known formats
+	Template = "template" // the interpreter of response templates, for those who use one
+)
 
 //go:embed all:dist
 var dist embed.FS
 
-// Wasm returns the module. It fails in a binary that was built without it.
-func Wasm() ([]byte, error) {
-	b, err := dist.ReadFile("dist/parsers.wasm")
+// Wasm returns the module of a name. It fails in a binary that was built without it.
+func Wasm(name string) ([]byte, error) {
+	b, err := dist.ReadFile("dist/" + name + ".wasm")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("this binary was built without its parsers: run \"make build\", or \"make wasm\" before go build or go test")
 	}
