@@ -47,6 +47,7 @@ type section struct {
 func sections() []section {
 	return []section{
 		{"parse", measureParse},
+		{"formats", measureFormats},
 		{"delta", measureDelta},
 		{"plain", measurePlain},
 		{"gateway", measureGateway},
@@ -82,7 +83,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	each := flags.Duration("time", 3*time.Second, "how long each thing is measured, 100ms to 1m")
-	only := flags.String("only", "", "`regexp` of the sections to run: parse, delta, plain, gateway, memory, start")
+	only := flags.String("only", "", "`regexp` of the sections to run: parse, formats, delta, plain, gateway, memory, start")
 	file := flags.String("json", "", "`file` that the figures are written to as JSON")
 	if err := flags.Parse(args); err != nil {
 		return err

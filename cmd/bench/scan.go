@@ -14,6 +14,7 @@ import (
 func newPlan(names ...string) *chain.Plan {
 	var candidates []chain.Candidate
 	specs := newNative()
+	auto := len(names) == 0
 	if len(names) == 0 {
 		for name := range specs {
 			names = append(names, name)
@@ -22,10 +23,10 @@ func newPlan(names ...string) *chain.Plan {
 	for _, name := range names {
 		if p := specs[name]; name != "custom" {
 			candidates = append(candidates, chain.Candidate{Name: name, Parser: name, Priority: p.Priority,
-				Triggers: p.Triggers, Starts: p.Starts, Models: p.Models, Heuristic: p.Heuristic})
+				Triggers: p.Triggers, Starts: p.Starts, Models: p.Models, Heuristic: p.Heuristic, Framing: p.Framing})
 		}
 	}
-	return chain.NewPlan(candidates, chain.PlanOptions{Model: "bench", Reasoning: true, Auto: true})
+	return chain.NewPlan(candidates, chain.PlanOptions{Model: "bench", Reasoning: true, Auto: auto})
 }
 
 // deltaSize is the size in bytes of a streamed piece: some three or four tokens.

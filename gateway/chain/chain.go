@@ -351,10 +351,19 @@ func (c *Chain) found(literal string) {
 		c.drop(len(literal))
 		c.rescan()
 		c.text.edge(abi.Content)
-	case m.ends != nil && m.ends == c.wrapper, m.endToken && c.text.last != '`':
-		c.hold(len(literal))
 	case m.trigger && c.mayParse(m):
 		c.region = c.newRegion(false)
+		c.region.found = literal
+	default:
+		c.unparsed(literal, m)
+	}
+}
+
+// unparsed acts on a literal that begins no region.
+func (c *Chain) unparsed(literal string, m *meaning) {
+	switch {
+	case m.ends != nil && m.ends == c.wrapper, m.endToken && c.text.last != '`':
+		c.hold(len(literal))
 	case m.fence != "":
 		c.fence(m.fence)
 	default:

@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -11,7 +10,8 @@ import (
 // region is text that begins at a trigger, at buf[0], while parsers read it.
 type region struct {
 	candidates []*Candidate // those still to be asked
-	literal    int          // length of the trigger
+	found      string       // the trigger; "" for a region at the start of the output
+	literal    int          // length of the longest trigger that stands here
 	declined   int          // how far a parser read that gave the region back
 
 	candidate *Candidate // who reads it now
@@ -100,7 +100,7 @@ func (c *Chain) choose(ctx context.Context, final bool) bool {
 // begin makes the region ready for what candidate's run will say.
 func (c *Chain) begin(candidate *Candidate) {
 	r := c.region
-	*r = region{candidates: r.candidates, literal: r.literal, declined: r.declined, candidate: candidate, run: r.run}
+	*r = region{candidates: r.candidates, found: r.found, literal: r.literal, declined: r.declined, candidate: candidate, run: r.run}
 	thinks := c.open && c.opts.InReasoning == Buffer && !candidate.Framing
 	r.hold = candidate.Heuristic || c.fenced() || thinks
 	r.gate = c.plan.auto && !candidate.Framing && !r.hold
@@ -380,15 +380,16 @@ func (c *Chain) giveBack(from, to int) bool {
 // decline gives out a region that no candidate wants.
 func (c *Chain) decline(ctx context.Context) {
 	n := min(max(c.region.declined, c.region.literal), len(c.buf))
-	asked := c.region.declined > 0
+	asked, found := c.region.declined > 0, c.region.found
 	c.region = nil
 	c.start = false
 	c.rescan()
-	for _, f := range fences {
-		if c.text.lineMarks && bytes.HasPrefix(c.buf, []byte(f)) {
-			c.fence(f) // a block of code after all; what is in it is read anew
-			return
-		}
+	if found == "" {
+		return // it began with the output, not with markup: it is read again for that
+	}
+	if m := c.plan.literals[found]; m != nil && (m.fence != "" || m.endToken || m.ends != nil) {
+		c.unparsed(found, m) // a block of code after all, or an end; what is behind it is read anew
+		return
 	}
 	if asked {
 		if text, ok := c.fallback(ctx, c.buf[:n]); ok {

@@ -2,6 +2,7 @@ package chain_test
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -181,8 +182,9 @@ func writable(format, s string, types abi.Types, depth int) bool {
 func drawCuts(t *rapid.T, text string) []string {
 	var out []string
 	most := rapid.SampledFrom([]int{1, 6, 40, 10000}).Draw(t, "most")
+	rng := rand.New(rand.NewPCG(1, rapid.Uint64().Draw(t, "cuts")))
 	for text != "" {
-		n := min(rapid.IntRange(1, most).Draw(t, "piece"), len(text))
+		n := min(1+rng.IntN(most), len(text))
 		out, text = append(out, text[:n]), text[n:]
 	}
 	return out

@@ -3,6 +3,9 @@
 package all
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/wasm-parsers/fallback"
 	"github.com/callgate/callgate/wasm-parsers/openaijson"
@@ -12,12 +15,12 @@ import (
 
 // Specs are the parsers, the one that is asked first in front.
 func Specs() []sdk.Spec {
-	return []sdk.Spec{
-		openaijson.OpenAI(),
-		taggedjson.Hermes(),
-		xmlparams.Qwen3Coder(),
-		taggedjson.ToolCallTags(),
-		taggedjson.Custom(),
-		fallback.Fallback(),
-	}
+	specs := slices.Concat(
+		[]sdk.Spec{openaijson.OpenAI(), taggedjson.Custom(), fallback.Fallback()},
+		taggedjson.Specs(),
+		[]sdk.Spec{xmlparams.Qwen3Coder()},
+		[]sdk.Spec{taggedjson.ToolCallTags()},
+	)
+	slices.SortStableFunc(specs, func(a, b sdk.Spec) int { return cmp.Compare(b.Priority, a.Priority) })
+	return specs
 }

@@ -56,6 +56,7 @@ const (
 	anyBody    body = iota // objects, or an array of them
 	listBody               // the same, and an empty array says that nothing is called
 	arrayBody              // an array, also an empty one
+	callsBody              // an array that is not empty
 	objectBody             // objects
 )
 
@@ -117,7 +118,7 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	}
 	switch rest[0] {
 	case '{':
-		return yes(form.body != arrayBody)
+		return yes(form.mayBeObject())
 	case '[':
 		if rest = markup.SkipSpace(rest[1:]); len(rest) == 0 && form.body != objectBody {
 			return sdk.Maybe
@@ -126,6 +127,18 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	}
 	return sdk.No
 }
+
+// keysOf are the keys of objects in a form. A loose one wants the most usual key:
+// a list of tools has names and parameters too.
+func (f *format) keysOf(form *form) callobject.Keys {
+	keys := f.keys
+	if form.loose {
+		keys.Args = keys.Args[:1]
+	}
+	return keys
+}
+
+func (f *form) mayBeObject() bool { return f.body != arrayBody && f.body != callsBody }
 
 func (f *form) mayBeEmpty() bool { return f.body == listBody || f.body == arrayBody }
 

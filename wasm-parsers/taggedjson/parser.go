@@ -25,8 +25,9 @@ type parser struct {
 	*format
 
 	tools   []sdk.Tool
-	form    *form // nil until the opening was read
-	call    *callobject.Reader
+	depth   int                // how deep the JSON may nest
+	form    *form              // nil until the opening was read
+	call    *callobject.Reader // as form
 	state   state
 	pos     int    // of the next byte in the region
 	from    int    // end of the last call that was ended: what comes later is given back
@@ -37,10 +38,11 @@ type parser struct {
 	array   bool   // the body is an array that is still open
 	started bool   // CallStart was written for the object
 	unsure  bool   // the object is complete, its call is not sure yet
+	resync  resync // of the object
 }
 
 func newParser(f format, o sdk.Options) *parser {
-	return &parser{format: &f, tools: o.Tools, call: callobject.New(f.keys, o.MaxDepth)}
+	return &parser{format: &f, tools: o.Tools, depth: o.MaxDepth}
 }
 
 // Feed implements sdk.Parser.
@@ -91,8 +93,14 @@ func (p *parser) readOpening(text []byte, out *sdk.Out) int {
 	case sdk.No:
 		out.Malformed(0, max(used, 1))
 		return 0
+	case sdk.Yes:
+	}
+	if used < n { // a longer opening went on with what cannot begin a body
+		out.Malformed(0, used)
+		return 0
 	}
 	p.form, p.head, p.state = form, p.head[:0], atBody
+	p.call = callobject.New(p.keysOf(form), p.depth)
 	return used - n
 }
 
@@ -102,7 +110,7 @@ func (p *parser) readBody(c byte, out *sdk.Out) int {
 	switch {
 	case markup.IsSpace(c):
 		return 1
-	case c == '{' && (p.array || p.form.body != arrayBody):
+	case c == '{' && (p.array || p.form.mayBeObject()):
 		p.endCall(out)
 		p.beginObject()
 		return 0
@@ -164,11 +172,15 @@ func (p *parser) beginObject() {
 		p.call.Reset()
 	}
 	p.state, p.began, p.started = inObject, true, false
+	p.resync = resync{end: p.form.close, start: p.form.open[0]}
 }
 
 func (p *parser) readObject(text []byte, out *sdk.Out) int {
 	n, status := p.call.Feed(text)
-	if !p.started && status != callobject.Bad {
+	if len(p.resync.end) > 1 {
+		p.resync.read(text[:n], p.pos)
+	}
+	if !p.started {
 		if p.form.loose && !p.wanted(status) {
 			status = callobject.Bad
 		} else if p.certain(status) {
@@ -180,12 +192,20 @@ func (p *parser) readObject(text []byte, out *sdk.Out) int {
 	case callobject.More:
 	case callobject.Bad:
 		p.writeArgs(out)
-		out.Malformed(p.from, p.pos+n)
+		out.Malformed(p.from, p.badEnd(p.pos+n))
 	case callobject.Done:
 		p.writeArgs(out)
 		p.state, p.unsure, p.lastEnd = afterCall, true, p.pos+n
 	}
 	return n
+}
+
+// badEnd is the end of a block that was read up to byte at.
+func (p *parser) badEnd(at int) int {
+	if p.resync.found > 0 {
+		return p.resync.found
+	}
+	return at
 }
 
 // wanted reports whether what was read of an object may be a call although its

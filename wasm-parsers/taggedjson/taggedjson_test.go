@@ -11,18 +11,36 @@ import (
 	"github.com/callgate/callgate/wasm-parsers/taggedjson"
 )
 
+// golden are the specs by the folder of their cases.
+func golden() map[string]sdk.Spec {
+	specs := map[string]sdk.Spec{
+		"hermes_tags": taggedjson.Hermes(), "tool_call_tags": taggedjson.ToolCallTags(), "custom": taggedjson.Custom(),
+	}
+	for _, spec := range taggedjson.Specs() {
+		specs[spec.Name] = spec
+	}
+	return specs
+}
+
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	for _, spec := range []sdk.Spec{taggedjson.Hermes(), taggedjson.ToolCallTags(), taggedjson.Custom()} {
-		t.Run(spec.Name, func(t *testing.T) {
+	for dir, spec := range golden() {
+		t.Run(dir, func(t *testing.T) {
 			t.Parallel()
-			sdktest.Golden(t, spec, "testdata/"+spec.Name)
+			sdktest.Golden(t, spec, "testdata/"+dir)
 		})
 	}
 }
 
 func TestFragments(t *testing.T) {
 	t.Parallel()
+	for _, spec := range taggedjson.Specs() {
+		opts := sdk.Options{MaxDepth: 4, Tools: []sdk.Tool{{Name: "a"}}}
+		sdktest.Fragments(t, spec, opts, append([]string{
+			" ", "\n", "[", "]", ",", "{", "}", `{"name": "a", "arguments": {"b": 1}}`, `{"name": "a", "arguments": {}, "id": "x"}`,
+			`{"a": {"b": "c"}}`, `{"name": "a"`, `{"arguments": {}, `, `"name": "a"}`, `{"a": {`, `"`, `"x": "`, "<", "</", "<|", "|>", "x",
+		}, markers(spec)...), 300)
+	}
 	sdktest.Fragments(t, taggedjson.Hermes(), sdk.Options{MaxDepth: 4}, []string{
 		"<tool_call>", "<tool_call>\n", "</tool_call>", "\n</tool_call>", `{"name": "a", "arguments": {"b": 1}}`, `{"name": "a"}`,
 		`{`, `}`, `[`, `]`, `,`, `, `, ` `, "\n", `"name": `, `'name':`, `"a"`, `"é\u00e9"`, `'it\'s'`, `"arguments": `, `"parameters":`,
@@ -38,7 +56,7 @@ func TestCanParse(t *testing.T) {
 	t.Parallel()
 	for head, want := range map[string]sdk.Verdict{
 		"": sdk.Maybe, "<tool": sdk.Maybe, "<tool_call>": sdk.Maybe, "<tool_call>\n ": sdk.Maybe,
-		"<tool_call>\n{": sdk.Yes, "<tool_call>[": sdk.Yes, "<tool_call>\n<function=": sdk.No,
+		"<tool_call>\n{": sdk.Yes, "<tool_call>[": sdk.Maybe, "<tool_call>[ {": sdk.Yes, "<tool_call>[f(": sdk.No, "<tool_call>\n<function=": sdk.No,
 		"<tool_calls>": sdk.No, "<tool_call> is": sdk.No,
 	} {
 		if got := taggedjson.Hermes().CanParse([]byte(head)); got != want {
@@ -108,28 +126,6 @@ func TestArgumentsStream(t *testing.T) {
 			t.Errorf("after %q: %q, want %q", tt.text, got, tt.want)
 		}
 	}
-}
-
-func FuzzHermes(f *testing.F) {
-	for _, seed := range []string{
-		`<tool_call>{"name": "a", "arguments": {"b": [1, "c\n"]}}</tool_call>`,
-		"<tool_call>\n[{'name': 'a', 'arguments': None}, {name: \"b\", id: 'x', parameters: \"{}\"},]\n</tool_call>",
-		`<tool_call>{"function": {"arguments": {}, "name": "a"}},{"name":"b"}<tool_call>`,
-		`<tool_call>{"arguments": "{\"a\": 1}", "name": "a"}</tool_`,
-	} {
-		f.Add(seed, false)
-		f.Add(seed[:len(seed)-20], true)
-	}
-	f.Fuzz(func(t *testing.T, input string, length bool) {
-		if len(input) > 256 {
-			t.Skip("longer than the cuts are meant for")
-		}
-		reason := sdk.Stop
-		if length {
-			reason = sdk.Length
-		}
-		sdktest.Stable(t, taggedjson.Hermes(), sdk.Options{}, input, reason)
-	})
 }
 
 func BenchmarkFeed(b *testing.B) {

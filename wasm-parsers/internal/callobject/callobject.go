@@ -67,7 +67,7 @@ type Reader struct {
 	keys    Keys
 	json    *relaxed.Reader
 	field   field
-	depth   int // depth of the members that are read
+	depth   int  // depth of the members that are read
 	keyed   bool // the only member's key is the function's name
 	hasArgs bool
 	decoded bool // the arguments were a string

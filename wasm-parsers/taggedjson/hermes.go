@@ -1,0 +1,35 @@
+package taggedjson
+
+import (
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// Hermes reads the form of Hermes, Qwen 2.5 and 3, Granite 4, ERNIE 4.5 and many
+// others. Smaller models write other tags than the one that they were taught, which
+// are those that llama.cpp's handler of Hermes accepted. These are ordinary text as
+// well: a list of tools, an answer that was asked for as JSON.
+func Hermes() sdk.Spec {
+	forms := []form{{open: []string{"<tool_call>"}, close: "</tool_call>"}}
+	for _, tag := range []string{"tools", "tool", "response", "json", "JSON", "xml"} {
+		forms = append(forms, form{open: []string{"<" + tag + ">"}, close: "</" + tag + ">", loose: true})
+	}
+	// Granite-20B-FunctionCalling writes this tag without an end.
+	forms = append(forms, form{
+		open: []string{"<function_call>"}, after: []string{"</function_call>"}, body: objectBody, loose: true,
+	})
+	return spec(abi.Parser{
+		Name: "hermes",
+		Aliases: []string{
+			"qwen", "qwen25", "qwen3", "qwen3-thinking", "qwen3-vl-instruct", "qwen3-vl-thinking",
+			"granite4", "ernie45", "trinity",
+		},
+		Priority: 95,
+		Formats:  []string{`<tool_call>{"name", "arguments"}</tool_call>`},
+		Example:  `<tool_call>` + example + `</tool_call>`,
+		Models: []string{
+			"*hermes*", "*qwen2.5*", "*qwen3*", "*qwq*", "*granite-4*", "*trinity*",
+			"*mimo-vl*", "*smollm3*", "*bielik*", "*reka*", "*ernie-4.5*",
+		},
+	}, format{forms: forms})
+}
