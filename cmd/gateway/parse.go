@@ -31,6 +31,7 @@ type parseCmd struct {
 	Finish    string `help:"Why the model stopped: stop or length." enum:"stop,length" default:"stop" placeholder:"REASON"`
 	Config    string `short:"c" type:"path" help:"Configuration file, for formats and plugins of your own." placeholder:"FILE"`
 	JSONL     bool   `name:"jsonl" help:"Read one JSON object a line (id, input or chunks, tools, parser, model, reasoning, tool_in_reasoning, finish_reason) and write one a line. The flags are the defaults of the lines."`
+	Check     bool   `help:"Read such lines with what each text means (want: content, reasoning, tool_calls, finish_reason), parse each with its parser and with auto, whole and cut in many ways, and print what is not as it should be."`
 }
 
 // parseIn is a line of parse --jsonl.
@@ -44,6 +45,8 @@ type parseIn struct {
 	Reasoning    string          `json:"reasoning"`
 	FinishReason string          `json:"finish_reason"`
 	InReasoning  string          `json:"tool_in_reasoning"`
+
+	alsoAuto bool // parse --check reads it with auto too
 }
 
 // nameOrNames is a parser's name, or a list of them.
@@ -104,6 +107,9 @@ func (p *parseCmd) Run(e *env) error {
 		if defaults.Tools, err = os.ReadFile(p.Tools); err != nil {
 			return usageError{err}
 		}
+	}
+	if p.Check {
+		return p.check(e, source, defaults)
 	}
 	if p.JSONL {
 		return p.lines(e, source, defaults)

@@ -21,21 +21,23 @@ import (
 
 // text is a case of testdata/texts.jsonl: what a model wrote and what it means.
 type text struct {
-	Name         string `json:"name"`
+	ID           string `json:"id"`
 	Parser       string `json:"parser"`
+	Auto         *bool  `json:"auto"` // false: it is not read with auto too
+	Input        string `json:"input"`
+	Start        string `json:"reasoning"`         // how the output begins: "", open or auto
+	InReasoning  string `json:"tool_in_reasoning"` // what a call in open reasoning is: "", end or ignore
 	FinishReason string `json:"finish_reason"`
-	Text         string `json:"text"`
-	Reasoning    string `json:"reasoning"`
-	Content      string `json:"content"`
-	Start        string `json:"start"`        // how the output begins: "", open or auto
-	InReasoning  string `json:"in_reasoning"` // what a call in open reasoning is: "", end or ignore
-	Only         bool   `json:"only"`         // it is not read with auto too
-	Calls        []struct {
-		Name      string          `json:"name"`
-		ID        string          `json:"id"`
-		Arguments json.RawMessage `json:"arguments"`
-	} `json:"calls"`
-	Warnings []string `json:"warnings"`
+	Want         struct {
+		Content   string `json:"content"`
+		Reasoning string `json:"reasoning"`
+		Calls     []struct {
+			Name      string          `json:"name"`
+			ID        string          `json:"id"`
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"tool_calls"`
+		Warnings []string `json:"warnings"`
+	} `json:"want"`
 }
 
 func texts(t *testing.T) []text {
@@ -181,15 +183,15 @@ func TestTexts(t *testing.T) {
 	t.Parallel()
 	offered := tools(t)
 	for _, c := range texts(t) {
-		t.Run(c.Name, func(t *testing.T) {
+		t.Run(c.ID, func(t *testing.T) {
 			t.Parallel()
 			names := []string{c.Parser, "auto"}
-			if c.Only {
+			if c.Auto != nil && !*c.Auto {
 				names = names[:1]
 			}
 			for _, name := range names {
 				p := plan(name)
-				for _, way := range cuts(c.Text) {
+				for _, way := range cuts(c.Input) {
 					opts := chain.Options{Tools: func() []abi.Tool { return offered }, Reasoning: map[string]chain.Reasoning{"": chain.Auto, "open": chain.Open}[c.Start],
 						InReasoning: map[string]chain.InReasoning{"": chain.Buffer, "end": chain.Ends, "ignore": chain.Ignore}[c.InReasoning]}
 					got := read(p, opts, way, c.FinishReason)
@@ -197,7 +199,7 @@ func TestTexts(t *testing.T) {
 						t.Fatalf("cut %q\nthe short way gives %+v\nwant %+v", way, short, got)
 					}
 					if !c.matches(t, got) {
-						t.Fatalf("parser %s, cut %q\n got %+v\nwant content %q, reasoning %q, calls %s", name, way, got, c.Content, c.Reasoning, c.Calls)
+						t.Fatalf("parser %s, cut %q\n got %+v\nwant content %q, reasoning %q, calls %s", name, way, got, c.Want.Content, c.Want.Reasoning, c.Want.Calls)
 					}
 				}
 			}
@@ -207,14 +209,14 @@ func TestTexts(t *testing.T) {
 
 func (c *text) matches(t *testing.T, got result) bool {
 	t.Helper()
-	if got.content != c.Content || got.reasoning != c.Reasoning || len(got.calls) != len(c.Calls) {
+	if got.content != c.Want.Content || got.reasoning != c.Want.Reasoning || len(got.calls) != len(c.Want.Calls) {
 		return false
 	}
-	if c.Warnings != nil && !slices.Equal(got.warnings, c.Warnings) {
+	if c.Want.Warnings != nil && !slices.Equal(got.warnings, c.Want.Warnings) {
 		return false
 	}
 	for i, call := range got.calls {
-		want := c.Calls[i]
+		want := c.Want.Calls[i]
 		if call.Name != want.Name || call.ID != want.ID || !sameJSON(t, call.Arguments, string(want.Arguments)) {
 			return false
 		}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"unicode/utf8"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// parseWant is what a line of parse --check says that its text means.
+type parseWant struct {
+	Content      string     `json:"content"`
+	Reasoning    string     `json:"reasoning"`
+	ToolCalls    []wantCall `json:"tool_calls"`
+	FinishReason string     `json:"finish_reason"`
+	Warnings     []string   `json:"warnings"` // compared if it is there
+}
+
+type wantCall struct {
+	ID        string          `json:"id"` // compared if it is there
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"` // compared as a JSON value, numbers by their digits
+}
+
+// check parses each line's text with its own parser and with auto (unless the line
+// says "auto": false), whole and cut in many ways, and compares with its "want".
+func (p *parseCmd) check(e *env, source *parsers, defaults parseIn) error {
+	in := bufio.NewScanner(e.stdin)
+	in.Buffer(make([]byte, 0, 64<<10), maxLine)
+	texts, parses, failed := 0, 0, 0
+	for in.Scan() {
+		if len(in.Bytes()) == 0 {
+			continue
+		}
+		line, want, err := readCheck(in.Bytes(), defaults)
+		if err != nil {
+			return usageError{err}
+		}
+		texts++
+		wrong, n := checkLine(e.ctx, source, line, want)
+		parses += n
+		if wrong != "" {
+			failed++
+			fmt.Fprintln(e.stdout, wrong)
+		}
+	}
+	if err := in.Err(); err != nil {
+		return usageError{err}
+	}
+	if failed > 0 {
+		fmt.Fprintf(e.stdout, "%d of %d texts do not mean what they should\n", failed, texts)
+		return errFailed
+	}
+	fmt.Fprintf(e.stdout, "%d texts mean what they should, in all of %d ways to cut and read them\n", texts, parses)
+	return nil
+}
+
+func readCheck(b []byte, defaults parseIn) (parseIn, *parseWant, error) {
+	line := defaults
+	line.Parser, line.Tools = nil, nil // the decoder would write into what all lines share
+	var more struct {
+		Auto *bool      `json:"auto"`
+		Want *parseWant `json:"want"`
+	}
+	if err := json.Unmarshal(b, &line); err != nil {
+		return line, nil, fmt.Errorf("not a JSON object of the known form: %w", err)
+	}
+	if err := json.Unmarshal(b, &more); err != nil || more.Want == nil || line.Input == nil {
+		return line, nil, fmt.Errorf("line %s: give input, and want with content, reasoning, tool_calls and finish_reason", line.ID)
+	}
+	if line.Parser == nil {
+		line.Parser = defaults.Parser
+	}
+	if line.Tools == nil {
+		line.Tools = defaults.Tools
+	}
+	line.alsoAuto = more.Auto == nil || *more.Auto
+	return line, more.Want, nil
+}
+
+// checkLine returns what is wrong, or "", and how often it parsed.
+func checkLine(ctx context.Context, source *parsers, line parseIn, want *parseWant) (wrong string, parses int) {
+	names := []nameOrNames{*line.Parser}
+	if auto := (nameOrNames{"auto"}); line.alsoAuto && !reflect.DeepEqual(names[0], auto) {
+		names = append(names, auto)
+	}
+	text := *line.Input
+	line.Input = nil
+	for _, name := range names {
+		line.Parser = &name
+		for _, pieces := range waysToCut(text) {
+			line.Chunks = pieces
+			parses++
+			out, err := parse(ctx, source, line)
+			if err != nil {
+				return fmt.Sprintf("%s: parser %s: %v", line.ID, name[0], err), parses
+			}
+			if !want.is(out) {
+				got, _ := json.Marshal(out) // it was made to be written
+				return fmt.Sprintf("%s: parser %s, cut as %.300q gives\n  %s", line.ID, name[0], pieces, got), parses
+			}
+		}
+	}
+	return "", parses
+}
+
+// waysToCut are: not at all, after every byte, after six characters each, in two at
+// every byte, and 50 at random.
+func waysToCut(text string) [][]string {
+	ways := [][]string{{text}}
+	var bytesOf, sixes []string
+	for i := range len(text) {
+		bytesOf = append(bytesOf, text[i:i+1])
+		if i > 0 {
+			ways = append(ways, []string{text[:i], text[i:]})
+		}
+	}
+	for rest := text; rest != ""; {
+		n := 0
+		for range 6 {
+			_, size := utf8.DecodeRuneInString(rest[n:])
+			n += size
+		}
+		sixes, rest = append(sixes, rest[:n]), rest[n:]
+	}
+	ways = append(ways, bytesOf, sixes)
+	rng := rand.New(rand.NewPCG(1, uint64(len(text)))) //nolint:gosec // the same each time
+	for range 50 {
+		var way []string
+		for rest := text; rest != ""; {
+			n := min(1+rng.IntN(16), len(rest))
+			way, rest = append(way, rest[:n]), rest[n:]
+		}
+		ways = append(ways, way)
+	}
+	return ways
+}
+
+// is reports whether a text was read as it should be.
+func (w *parseWant) is(got *parseOut) bool {
+	if got.Content != w.Content || got.Reasoning != w.Reasoning || got.FinishReason != w.FinishReason || len(got.ToolCalls) != len(w.ToolCalls) {
+		return false
+	}
+	if w.Warnings != nil && fmt.Sprint(w.Warnings) != fmt.Sprint(got.Warnings) {
+		return false
+	}
+	for i, c := range got.ToolCalls {
+		if !w.ToolCalls[i].is(c) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *wantCall) is(got openai.ToolCall) bool {
+	value := func(b []byte) (v any) {
+		d := json.NewDecoder(bytes.NewReader(b))
+		d.UseNumber()
+		if d.Decode(&v) != nil || d.More() {
+			return got // equal to nothing
+		}
+		return v
+	}
+	return got.Function.Name == w.Name && (w.ID == "" || got.ID == w.ID) &&
+		reflect.DeepEqual(value([]byte(got.Function.Arguments)), value(w.Arguments))
+}
