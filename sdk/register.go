@@ -68,11 +68,17 @@ func appendParser(b []byte, p abi.Parser) []byte {
 	b = strconv.AppendInt(b, int64(p.Priority), 10)
 	b = appendList(b, "aliases", p.Aliases)
 	b = appendList(b, "formats", p.Formats)
+	if p.Example != "" {
+		b = appendMember(b, "example", p.Example)
+	}
 	b = appendList(b, "triggers", p.Triggers)
 	b = appendList(b, "starts", p.Starts)
 	b = appendList(b, "models", p.Models)
 	if p.Heuristic {
 		b = append(b, `,"heuristic":true`...)
+	}
+	if p.Framing {
+		b = append(b, `,"framing":true`...)
 	}
 	if p.Streams {
 		b = append(b, `,"streams":true`...)

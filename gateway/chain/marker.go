@@ -58,7 +58,8 @@ var wrappers = [...]marker{
 var endTokens = [...]string{
 	"<|im_end|>", "</s>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|call|>", "<|return|>",
 	"<｜end▁of▁sentence｜>", "<|END_OF_TURN_TOKEN|>", "<end_of_turn>", "<turn|>", "<|tool_response>",
-	"[e~[", "<SPECIAL_12>", "<|message_sep|>", "<end_of_sentence>", "<|end_of_msg|>", "<|calls|>", "<|endoftext|>", "<|end_of_text|>", "<seed:eos>", "<|eom|>", "<|eot|>",
+	"[e~[", "<SPECIAL_12>", "<|message_sep|>", "<end_of_sentence>",
+	"</assistant>", "<｜hy_eos:opensource｜>", "<|observation|>", "<|user|>", "<start_function_response>", "<|end_of_msg|>", "<|calls|>", "<|endoftext|>", "<|end_of_text|>", "<seed:eos>", "<|eom|>", "<|eot|>",
 }
 
 // fences begin and end blocks of code in Markdown.

@@ -7,7 +7,10 @@ import (
 	"slices"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/wasm-parsers/braces"
 	"github.com/callgate/callgate/wasm-parsers/fallback"
+	"github.com/callgate/callgate/wasm-parsers/heuristic"
+	"github.com/callgate/callgate/wasm-parsers/keyvalue"
 	"github.com/callgate/callgate/wasm-parsers/openaijson"
 	"github.com/callgate/callgate/wasm-parsers/taggedjson"
 	"github.com/callgate/callgate/wasm-parsers/xmlparams"
@@ -19,7 +22,9 @@ func Specs() []sdk.Spec {
 		[]sdk.Spec{openaijson.OpenAI(), taggedjson.Custom(), fallback.Fallback()},
 		taggedjson.Specs(),
 		[]sdk.Spec{xmlparams.Qwen3Coder()},
-		[]sdk.Spec{taggedjson.ToolCallTags()},
+		keyvalue.Specs(),
+		braces.Specs(),
+		heuristic.Specs(),
 	)
 	slices.SortStableFunc(specs, func(a, b sdk.Spec) int { return cmp.Compare(b.Priority, a.Priority) })
 	return specs

@@ -22,7 +22,6 @@ func OpenAI() sdk.Spec {
 		Parser: abi.Parser{
 			Name:      "openai",
 			Priority:  100,
-			Aliases:   []string{"generic"},
 			Formats:   []string{`{"tool_calls": [{"function": {"name", "arguments"}}]}`, `{"tool_call": {"name", "arguments"}}`},
 			Example:   `{"tool_calls": [{"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Oslo"}}}]}`,
 			Starts:    []string{"{"},

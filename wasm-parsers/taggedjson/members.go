@@ -3,7 +3,6 @@ package taggedjson
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
-	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 )
 
 // Specs are the parsers of the models' own formats, the one that is asked first in
@@ -27,20 +26,6 @@ func New(name string, priority int, start, end string) sdk.Spec {
 		Priority: priority,
 		Formats:  []string{start + `{"name", "arguments"}` + end},
 	}, format{forms: []form{{open: []string{start}, close: end}}})
-}
-
-// ToolCallTags reads the bracket tags that models without a format of their own
-// make up.
-func ToolCallTags() sdk.Spec {
-	return spec(abi.Parser{
-		Name:      "tool_call_tags",
-		Priority:  50,
-		Formats:   []string{`[TOOL_CALL]{"name", "arguments"}[/TOOL_CALL]`},
-		Heuristic: true,
-	}, format{
-		forms: []form{{open: []string{"[TOOL_CALL]"}, close: "[/TOOL_CALL]"}},
-		keys:  callobject.Keys{Name: []string{"name", "tool"}, Args: []string{"arguments", "args", "parameters"}, ID: []string{"id"}},
-	})
 }
 
 // Longcat reads the form of LongCat-Flash.

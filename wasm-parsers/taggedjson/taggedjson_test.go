@@ -14,7 +14,7 @@ import (
 // golden are the specs by the folder of their cases.
 func golden() map[string]sdk.Spec {
 	specs := map[string]sdk.Spec{
-		"hermes_tags": taggedjson.Hermes(), "tool_call_tags": taggedjson.ToolCallTags(), "custom": taggedjson.Custom(),
+		"hermes_tags": taggedjson.Hermes(), "custom": taggedjson.Custom(),
 	}
 	for _, spec := range taggedjson.Specs() {
 		specs[spec.Name] = spec

@@ -1,0 +1,197 @@
+package braces
+
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/relaxed"
+	"github.com/callgate/callgate/sdk/typed"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+)
+
+// beginValue begins a value, or ends an array.
+func (p *parser) beginValue(out *sdk.Out) bool {
+	b := p.rest()
+	switch c := b[0]; {
+	case c == ']' && p.state != atValue:
+		p.mended = p.mended || p.state == nextItem
+		p.closeBracket(out)
+	case c == '{' || c == '[':
+		return p.openBracket(c, out)
+	case c == '"' || c == '\'':
+		p.writeComma(out)
+		if p.json == nil {
+			p.json = relaxed.NewReader(0)
+		}
+		p.json.Reset()
+		p.state = inString
+	case c == '<':
+		return p.beginMarked(out)
+	case c == ',' || c == '}' || c == ']' || c == ':':
+		return p.refuse(out) // a value is missing
+	default:
+		p.beginBare(out)
+	}
+	return true
+}
+
+func (p *parser) openBracket(c byte, out *sdk.Out) bool {
+	if len(p.stack) == p.maxDepth {
+		return p.refuse(out)
+	}
+	p.writeComma(out)
+	out.Args([]byte{c})
+	p.stack = append(p.stack, c)
+	p.used++
+	p.state, p.types = atKey, 0
+	if c == '[' {
+		p.state = atItem
+	}
+	return true
+}
+
+// beginMarked begins a string between quotes, or a bare value that begins with what
+// looks like a tag.
+func (p *parser) beginMarked(out *sdk.Out) bool {
+	b := p.rest()
+	switch markup.Match(b, p.quote) {
+	case sdk.Yes:
+		p.writeComma(out)
+		types := abi.String
+		if p.guess && len(p.stack) == 1 {
+			types = p.types
+		}
+		p.used += len(p.quote)
+		p.value.Begin(types, typed.Keep, out)
+		p.state, p.quoted = inQuoted, false
+		return true
+	case sdk.Maybe:
+		return false
+	case sdk.No:
+	}
+	switch p.ends(b) {
+	case sdk.Maybe:
+		return false
+	case sdk.Yes:
+		return p.refuse(out)
+	case sdk.No:
+	}
+	p.beginBare(out)
+	return true
+}
+
+// readString reads a string between quotes of JSON or Python, whose own rules tell
+// where it ends.
+func (p *parser) readString(out *sdk.Out) bool {
+	for len(p.rest()) > 0 {
+		n, tok := p.json.Feed(p.rest())
+		p.used += n
+		out.Args(p.json.Out)
+		p.json.Out = p.json.Out[:0]
+		switch tok {
+		case relaxed.More:
+		case relaxed.String:
+			p.mended = p.mended || p.json.Repaired() != 0
+			p.state = atComma
+			return true
+		default:
+			return p.refuse(out)
+		}
+	}
+	return false
+}
+
+// readQuoted passes on the text of a string up to the next quote, and decides about
+// that. Brackets at the end of the text wait: they are the call's if the quote that
+// ends the string is missing.
+func (p *parser) readQuoted(out *sdk.Out) bool {
+	b := p.rest()
+	n := p.plain(b)
+	tail := tail(b[:n])
+	if len(tail) < n {
+		p.value.Write(b[:n-len(tail)], out)
+		p.used += n - len(tail)
+	}
+	if n == len(b) {
+		return false
+	}
+	b = b[n:]
+	switch p.lookQuoted(tail, b) {
+	case isText:
+		p.count(b)
+		p.value.Write(p.rest()[:len(tail)+1], out)
+		p.used += len(tail) + 1
+		return true
+	case closes:
+		p.value.Write(tail, out)
+		p.used += len(tail) + len(p.quote)
+	case implies:
+		end := p.brackets(tail)
+		p.value.Write(tail[:end], out)
+		p.used += end
+		p.mended = true
+	default:
+		return false
+	}
+	if p.value.End(p.maxDepth, out) {
+		p.mended = true
+	}
+	p.state, p.inner = atComma, 0
+	return true
+}
+
+// plain is how much of a string's text holds no marker.
+func (p *parser) plain(b []byte) int {
+	for n := 0; ; n++ {
+		i := bytes.IndexByte(b[n:], '<')
+		if i < 0 {
+			return len(b)
+		}
+		n += i
+		if len(b)-n < 3 {
+			return n
+		}
+		if begin := string(b[n : n+3]); begin == p.quote[:3] || begin == p.close[:3] || begin == p.open[:3] {
+			return n
+		}
+	}
+}
+
+// count notes a marker that is text of the string.
+func (p *parser) count(b []byte) {
+	switch sdk.Yes {
+	case markup.Match(b, p.quote):
+		p.quoted = true
+	case markup.Match(b, p.opening):
+		p.inner++
+	case markup.Match(b, p.close):
+		p.inner = max(p.inner-1, 0)
+	}
+}
+
+// tail is the brackets and the white space at the end of b, or the last of them.
+func tail(b []byte) []byte {
+	n := len(b)
+	for n > 0 && len(b)-n < maxTail && (b[n-1] == '}' || b[n-1] == ']' || markup.IsSpace(b[n-1])) {
+		n--
+	}
+	return b[n:]
+}
+
+// brackets is the place in tail from which on it closes all that is open, or -1.
+func (p *parser) brackets(tail []byte) int {
+	open := 0
+	for i := len(tail) - 1; i >= 0; i-- {
+		switch {
+		case markup.IsSpace(tail[i]):
+			continue
+		case tail[i] != p.stack[open]+2:
+			return -1
+		}
+		if open++; open == len(p.stack) {
+			return i
+		}
+	}
+	return -1
+}

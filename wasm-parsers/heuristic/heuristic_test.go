@@ -1,0 +1,318 @@
+package heuristic_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/sdktest"
+	"github.com/callgate/callgate/wasm-parsers/heuristic"
+)
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	for _, spec := range heuristic.Specs() {
+		t.Run(spec.Name, func(t *testing.T) {
+			t.Parallel()
+			sdktest.Golden(t, spec, "testdata/"+spec.Name)
+		})
+	}
+}
+
+// offered are tools with what golden files cannot say: required parameters.
+func offered() sdk.Options {
+	return sdk.Options{Tools: []sdk.Tool{
+		{Name: "get_time"},
+		{Name: "get_weather", Params: []sdk.Param{{Name: "city", Types: abi.String, Required: true}, {Name: "days", Types: abi.Integer}}},
+		{Name: "write_file", Params: []sdk.Param{{Name: "path", Types: abi.String, Required: true}, {Name: "content", Types: abi.String, Required: true}}},
+	}}
+}
+
+// TestNotCalls checks that no text of a golden case that is not a call becomes one
+// in any parser of the family, with tools and without.
+func TestNotCalls(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*/not_*.case")
+	if err != nil || len(files) < 60 {
+		t.Fatalf("%d cases (%v), want 60", len(files), err)
+	}
+	for _, file := range files {
+		input := readInput(t, file)
+		for _, spec := range heuristic.Specs() {
+			for _, reason := range []sdk.Reason{sdk.Stop, sdk.Length} {
+				if spec.CanParse([]byte(input[:min(len(input), abi.MaxHead)])) != sdk.Yes {
+					continue
+				}
+				if calls := ended(sdktest.Run(t, spec, offered(), input, reason)); calls > 0 {
+					t.Errorf("%s takes %s for %d calls", spec.Name, file, calls)
+				}
+			}
+		}
+	}
+}
+
+func readInput(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Clean(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(data), "-- input --\n")
+	text, _, _ = strings.Cut(text, "-- events --\n")
+	var input strings.Builder
+	for line := range strings.Lines(text) {
+		var piece string
+		if err := json.Unmarshal([]byte(line), &piece); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		input.WriteString(piece)
+	}
+	return input.String()
+}
+
+func ended(events []sdk.Event) int {
+	n := 0
+	for _, e := range events {
+		if e.Kind == abi.CallEnd {
+			n++
+		}
+	}
+	return n
+}
+
+// TestExample reads the example of every manifest.
+func TestExample(t *testing.T) {
+	t.Parallel()
+	for _, spec := range heuristic.Specs() {
+		for _, opts := range []sdk.Options{{}, offered()} {
+			if spec.CanParse([]byte(spec.Example)) != sdk.Yes {
+				t.Errorf("%s declines its example", spec.Name)
+			}
+			got := sdktest.Format(sdktest.Stable(t, spec, opts, spec.Example, sdk.Stop))
+			want := "call_start 0 \"get_weather\"\nargs 0 \"{\\\"city\\\": \\\"Oslo\\\"}\"\ncall_end 0\nend " + strconv.Itoa(len(spec.Example)) + "\n"
+			if got != want {
+				t.Errorf("%s of %s gives\n%s", spec.Name, spec.Example, got)
+			}
+		}
+	}
+}
+
+// TestMissing checks which calls may come without arguments.
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text  string
+		opts  sdk.Options
+		calls int
+	}{
+		{`{"type": "function", "name": "get_time"}`, offered(), 1},
+		{`{"type": "function", "function": {"name": "get_time"}}`, offered(), 1},
+		{`{"type": "function", "function": "get_time"}`, offered(), 1},
+		{`{"tool_call": {"name": "get_time"}}`, offered(), 1},
+		{`[TOOL_REQUEST]{"name": "get_time"}[END_TOOL_REQUEST]`, offered(), 1},
+		{`{"name": "get_time"}`, offered(), 0},
+		{`[{"name": "get_time"}]`, offered(), 0},
+		{`{"type": "function", "name": "get_weather"}`, offered(), 0},
+		{`[TOOL_REQUEST]{"name": "get_weather"}[END_TOOL_REQUEST]`, offered(), 0},
+		{`{"type": "function", "name": "get_time"}`, sdk.Options{}, 0},
+		{`[TOOL_REQUEST]{"name": "get_time"}[END_TOOL_REQUEST]`, sdk.Options{}, 1},
+		{`{"name": "get_time", "arguments": null}`, sdk.Options{}, 1},
+		{`{"name": "get_time", "arguments": ""}`, offered(), 1},
+		{`{"get_time": {}}`, offered(), 1},
+		{`{"get_time": {}}`, sdk.Options{}, 0},
+		{`{"get_time": {"time": "12:00"}}`, offered(), 0},
+		{`{"get_weather": {"city": "Oslo"}}`, offered(), 1},
+		{`{"get_weather": {"city": "Oslo", "temperature": 12}}`, offered(), 0},
+	} {
+		if got := ended(sdktest.Stable(t, heuristic.Generic(), tt.opts, tt.text, sdk.Stop)); got != tt.calls {
+			t.Errorf("%s with %d tools: %d calls, want %d", tt.text, len(tt.opts.Tools), got, tt.calls)
+		}
+	}
+}
+
+// TestDeclinesEarly checks after how much text an answer is let go.
+func TestDeclinesEarly(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ read, rest string }{
+		{`{"answer":`, ` "Oslo"}`},
+		{`{"name": "Ada"`, `, "age": 36}`},
+		{`{"id": 7,`, ` "name": "get_weather"}`},
+		{`{"type": "object"`, `, "properties": {}}`},
+		{`{"name": "get_weather", "description":`, ` "Weather"}`},
+		{`{"name": "get_weather", "parameters": {"type": "object"`, `, "properties": {}}}`},
+		{`{"name": "get_weather", "parameters": {"properties":`, ` {}}}`},
+		{`{"name": "get_weather", "parameters": {"city": {"type":`, ` "string"}}}`},
+		{`{"name": "get_weather", "arguments": {"city": "<city>"`, `}}`},
+		{`{"name": "get_weather", "arguments": {"city": "..."`, `}}`},
+		{`{"name": "get_weather", "arguments": {"town": "Oslo"}`, `}`},
+		{`{"name": "get_weather", "arguments": 3,`, `}`},
+		{`{"name": "get_weather", "arguments": [`, `]}`},
+		{`{"name": "get_weather", "arguments": {"city": "Oslo"}, "result":`, ` 3}`},
+		{`{"name": "get_weather", "arguments": {"city": "Oslo"}} is`, ` a call`},
+		{`[1,`, ` 2]`},
+		{`[{"city":`, ` "Oslo"}]`},
+		{`[{"name": "get_time"}`, `]`},
+		{`[link]`, `(https://example.com)`},
+		{"```json\n{\"city\":", " 1}\n```"},
+	} {
+		p, err := heuristic.Generic().New(offered())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out sdk.Out
+		for i, c := range []byte(tt.read + tt.rest) {
+			p.Feed([]byte{c}, &out)
+			if out.Ended() {
+				if i+1 > len(tt.read) {
+					t.Errorf("%s is let go after %d bytes, want %d", tt.read+tt.rest, i+1, len(tt.read))
+				}
+				break
+			}
+		}
+		if !out.Ended() {
+			t.Errorf("%s is never let go", tt.read+tt.rest)
+		}
+	}
+}
+
+// TestTruncated cuts every golden text at every place.
+func TestTruncated(t *testing.T) {
+	t.Parallel()
+	for _, spec := range heuristic.Specs() {
+		files, err := filepath.Glob("testdata/" + spec.Name + "/*.case")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no cases of %s (%v)", spec.Name, err)
+		}
+		for _, file := range files {
+			input := readInput(t, file)
+			for _, reason := range []sdk.Reason{sdk.Stop, sdk.Length} {
+				last := 0
+				for n := range min(len(input), 1500) {
+					calls := ended(sdktest.Run(t, spec, sdk.Options{}, input[:n], reason))
+					if calls < last && reason == sdk.Length && spec.Streams {
+						t.Errorf("%s: %d calls of %q, %d of less", spec.Name, calls, input[:n], last)
+					}
+					last = calls
+				}
+			}
+		}
+	}
+}
+
+func TestFragments(t *testing.T) {
+	t.Parallel()
+	fragments := []string{
+		`{`, `}`, `[`, `]`, `,`, `;`, ` `, "\n", `"name": "get_weather"`, `"name": `, `"get_time"`, `"arguments": {"city": "Oslo"}`,
+		`"arguments": `, `{"city": "Oslo"}`, `{}`, `null`, `""`, `"{\"city\": \"Oslo\"}"`, `"type": "function"`, `"function": {`,
+		`{"name": "get_time", "parameters": {}}`, `{"tool": "get_weather", "args": {"city": "A", "days": 2}}`, `{"get_time": {}}`,
+		`{"tool_calls": [`, `{"tool_call": `, "```", "```json\n", "\n```", "```\n", `[TOOL_REQUEST]`, `[END_TOOL_REQUEST]`, `[TOOL_CALL]`,
+		`[/TOOL_CALL]`, `[Calling tool: get_weather(`, `)]`, `[get_weather]`, `{tool => "get_weather", args => {`, `--city "Oslo"`, `--days 3 `,
+		`}}`, `<|python_tag|>`, `<|eot_id|>`, `</s>`, `<`, "Action:\n```json\n[", `"tool_name": "directly-answer"`, `x`, `'`, `é`,
+	}
+	for _, spec := range heuristic.Specs() {
+		for _, opts := range []sdk.Options{{MaxDepth: 5}, offered()} {
+			starts := slices.Concat(fragments, spec.Triggers, spec.Starts)
+			sdktest.Fragments(t, spec, opts, starts, 150)
+			for _, start := range slices.Concat(spec.Triggers, spec.Starts) {
+				for _, f := range []string{spec.Example, spec.Example + "\n", start} {
+					sdktest.Fragments(t, spec, opts, []string{f, spec.Example, start, "\n", " x", "; ", "}", "```", "<|eot_id|>"}, 20)
+				}
+			}
+		}
+	}
+}
+
+// TestStreams checks that a long argument comes in many pieces where the form is
+// behind a token.
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	text := `<|python_tag|>{"name": "write_file", "parameters": {"path": "a.txt", "content": "` + strings.Repeat("0123456789", 43) + `"}}`
+	for _, spec := range heuristic.Specs() {
+		if !spec.Streams {
+			continue
+		}
+		p, err := spec.New(offered())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out sdk.Out
+		args := 0
+		for i := range len(text) {
+			p.Feed([]byte{text[i]}, &out)
+			events, err := abi.DecodeEvents(nil, out.Take())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events {
+				if e.Kind == abi.Args {
+					args++
+				}
+			}
+		}
+		if args < 50 {
+			t.Errorf("%s gives the arguments in %d pieces", spec.Name, args)
+		}
+	}
+}
+
+// FuzzHeuristic holds all parsers of the family to the contract.
+func FuzzHeuristic(f *testing.F) {
+	for i, spec := range heuristic.Specs() {
+		f.Add(spec.Example, byte(i), true)
+		f.Add("```json\n"+spec.Example+"\n```", byte(i), false)
+	}
+	f.Add(`[TOOL_CALL]{tool => "get_weather", args => {--city "Oslo" --days 3}}[/TOOL_CALL]`, byte(1), true)
+	f.Add(`{"tool_calls": [{"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Oslo\"}"}}]}`, byte(6), true)
+	f.Add("[get_weather]\n{'city': 'Oslo',}[END_TOOL_REQUEST]", byte(2), true)
+	specs := heuristic.Specs()
+	f.Fuzz(func(t *testing.T, input string, which byte, known bool) {
+		if len(input) > 256 {
+			t.Skip("longer than the cuts are meant for")
+		}
+		opts := sdk.Options{}
+		if known {
+			opts = offered()
+		}
+		sdktest.Stable(t, specs[int(which)%len(specs)], opts, input, sdk.Reason(len(input)&1))
+	})
+}
+
+func BenchmarkFeed(b *testing.B) {
+	line := `a line of text with \"quotes\" and a newline\n`
+	for _, size := range []int{1, 16, 256} {
+		for _, bb := range []struct {
+			spec sdk.Spec
+			text string
+		}{
+			{heuristic.Generic(), `{"name": "write_file", "arguments": {"path": "a", "content": "`},
+			{heuristic.Llama3JSON(), `<|python_tag|>{"name": "write_file", "parameters": {"path": "a", "content": "`},
+		} {
+			b.Run(bb.spec.Name+"/"+strconv.Itoa(size)+"KB", func(b *testing.B) {
+				text := []byte(bb.text + strings.Repeat(line, size<<10/len(line)) + `"}}`)
+				b.SetBytes(int64(len(text)))
+				b.ReportAllocs()
+				for b.Loop() {
+					p, err := bb.spec.New(offered())
+					if err != nil {
+						b.Fatal(err)
+					}
+					var out sdk.Out
+					for rest := text; len(rest) > 0; rest = rest[min(len(rest), 64):] {
+						p.Feed(rest[:min(len(rest), 64)], &out)
+						out.Take()
+					}
+					p.Finish(sdk.Stop, &out)
+					if !out.Ended() {
+						b.Fatal("the region did not end")
+					}
+				}
+			})
+		}
+	}
+}

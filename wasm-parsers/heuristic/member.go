@@ -1,0 +1,213 @@
+package heuristic
+
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/relaxed"
+)
+
+// field is a member that a call has, or the object around it. As a set it says which
+// ones have come.
+type field uint8
+
+const (
+	fieldName field = 1 << iota
+	fieldArgs
+	fieldID
+	fieldType
+	fieldFunction
+	fieldCalls   // of the object around: an array of calls
+	fieldCall    // a call
+	fieldMessage // role or content, as in a message of OpenAI's API
+	noField      = field(0)
+	allFields    = ^field(0)
+)
+
+// short reports whether the value is a word, or begins with a bracket.
+func (f field) short() bool { return f != fieldArgs }
+
+// fieldOf is the member of a call that key names.
+func fieldOf(key []byte) field {
+	switch string(key) {
+	case "name", "tool", "tool_name":
+		return fieldName
+	case "arguments", "parameters", "args":
+		return fieldArgs
+	case "id", "tool_call_id", "call_id":
+		return fieldID
+	case "type":
+		return fieldType
+	case "function":
+		return fieldFunction
+	}
+	return noField
+}
+
+// outerOf is the member that key names of an object that holds calls.
+func outerOf(key []byte) field {
+	switch string(key) {
+	case "tool_calls":
+		return fieldCalls
+	case "tool_call", "function_call":
+		return fieldCall
+	case "role", "content":
+		return fieldMessage
+	}
+	return noField
+}
+
+// member begins the value of the member called key.
+func (r *reader) member(key []byte) status {
+	r.json.Out = r.json.Out[:0]
+	first := r.place == inCall && r.seen == 0 && r.json.Depth() == 1
+	if first && r.forms&wrapped != 0 && outerOf(key) != noField {
+		r.place, r.wrap = inWrapper, true
+	}
+	f := fieldOf(key)
+	switch {
+	case r.place == inWrapper:
+		f = outerOf(key)
+	case first && f == noField && r.forms&named != 0:
+		return r.nameAsKey(string(key))
+	case r.place == inFunction && f != fieldName && f != fieldArgs, r.seen&f != 0:
+		return bad
+	default:
+		r.seen |= f
+	}
+	r.field, r.back, r.place = f, r.place, inValue
+	return good(f != noField)
+}
+
+// nameAsKey begins the arguments of a call whose only key is the tool's name.
+func (r *reader) nameAsKey(name string) status {
+	if r.tool = sdk.FindTool(r.tools, name); r.tool == nil {
+		return bad
+	}
+	r.cur.name, r.seen = name, allFields
+	r.field, r.back, r.place = noField, inCall, inValue
+	return next
+}
+
+// value reads the first token of a member's value.
+func (r *reader) value(tok relaxed.Token) status {
+	text := r.text(0)
+	r.place = r.back
+	switch r.field {
+	case fieldName:
+		return r.name(tok, text)
+	case fieldFunction:
+		if tok == relaxed.ObjectOpen {
+			r.place = inFunction
+			return next
+		}
+		if r.seen&fieldName != 0 {
+			return bad
+		}
+		r.seen |= fieldName
+		return r.name(tok, text)
+	case fieldArgs:
+		return r.args(tok, text)
+	case noField:
+		if tok == relaxed.ObjectOpen {
+			return r.beginArgs(true)
+		}
+		return bad
+	case fieldCalls:
+		if tok == relaxed.ArrayOpen {
+			return r.beginList()
+		}
+		return bad
+	case fieldCall:
+		if tok == relaxed.ObjectOpen {
+			return r.beginCall()
+		}
+		return bad
+	default:
+		return r.word(tok, text)
+	}
+}
+
+// types are what a member "type" of a call says.
+var types = []string{`"function"`, `"tool_call"`, `"function_call"`, `"tool_use"`, `"tool"`}
+
+// word reads a member that says little.
+func (r *reader) word(tok relaxed.Token, text []byte) status {
+	switch {
+	case r.field == fieldType:
+		return good(contains(types, text))
+	case r.field == fieldMessage:
+		return good(tok == relaxed.Null || contains([]string{`"assistant"`, `""`}, text))
+	case tok == relaxed.Null, tok == relaxed.Number && r.wrap:
+		return next
+	case tok != relaxed.String:
+		return bad
+	}
+	id, _ := relaxed.Unquote(text)
+	if len(id) > maxName {
+		return bad
+	}
+	r.cur.id = string(bytes.Trim(id, " \t\r\n"))
+	return next
+}
+
+// name reads the name of a call, which must be that of an offered tool.
+func (r *reader) name(tok relaxed.Token, text []byte) status {
+	if tok != relaxed.String {
+		return bad
+	}
+	name, _ := relaxed.Unquote(text)
+	if !isName(name) {
+		return bad
+	}
+	r.cur.name = string(name)
+	r.tool = sdk.FindTool(r.tools, r.cur.name)
+	return good(r.tool != nil || len(r.tools) == 0)
+}
+
+// isName tells what may be a name.
+func isName(b []byte) bool {
+	for _, c := range b {
+		if c <= ' ' || c == 0x7f {
+			return false
+		}
+	}
+	return len(b) > 0 && len(b) <= maxName
+}
+
+// args reads the first token of the arguments.
+func (r *reader) args(tok relaxed.Token, text []byte) status {
+	switch tok {
+	case relaxed.ObjectOpen:
+		return r.beginArgs(false)
+	case relaxed.Null:
+		return r.noArgs()
+	case relaxed.String:
+		return r.argsString(text)
+	default:
+		return bad
+	}
+}
+
+// noArgs takes null or "" for no arguments.
+func (r *reader) noArgs() status {
+	r.cur.args = []byte("{}")
+	return next
+}
+
+// argsString decodes arguments that were written as a string, once.
+func (r *reader) argsString(text []byte) status {
+	decoded, _ := relaxed.Unquote(text)
+	decoded = bytes.Trim(decoded, " \t\r\n")
+	r.json.Out = r.json.Out[:0]
+	if len(decoded) == 0 {
+		return r.noArgs()
+	}
+	strict, kind, ok := relaxed.Value(decoded, r.json.MaxDepth())
+	if !ok || kind != relaxed.ObjectOpen {
+		return bad
+	}
+	r.cur.args, r.cur.decoded, r.cur.mended = strict, true, !bytes.Equal(strict, decoded)
+	r.late = true
+	return next
+}

@@ -1,0 +1,181 @@
+package heuristic
+
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+)
+
+// The literals of the forms.
+const (
+	fence        = "```"
+	startAction  = "Action:"
+	startRequest = "[TOOL_REQUEST]"
+	endRequest   = "[END_TOOL_REQUEST]"
+	startTags    = "[TOOL_CALL]"
+	endTags      = "[/TOOL_CALL]"
+	startCalling = "[Calling tool:"
+)
+
+// infos are the words behind an opening fence that a call may follow.
+var infos = []string{"", "json", "JSON", "tool_call", "tool_calls", "tool_code"}
+
+const (
+	maxInfo  = 16
+	maxSpace = 64 // more white space than that in front of a block is no call's
+	maxName  = 256
+)
+
+// canParse wants the beginning of a block that may be a call.
+func (f *format) canParse(head []byte) sdk.Verdict {
+	n, verdict := f.opening(head)
+	if verdict != sdk.Yes {
+		return verdict
+	}
+	forms := f.forms
+	if n > 0 {
+		forms &= object | array
+	}
+	return begins(head[n:], forms)
+}
+
+// opening tells what stands in front of the block that head begins with: nothing,
+// or the opening line of a block of code. n is its length.
+func (f *format) opening(head []byte) (n int, verdict sdk.Verdict) {
+	rest := head
+	if f.action {
+		if verdict := markup.Match(head, startAction); verdict != sdk.Yes {
+			return 0, verdict
+		}
+		rest = markup.SkipSpace(head[len(startAction):])
+	}
+	switch {
+	case len(rest) == 0:
+		return 0, few(len(head), sdk.Maybe)
+	case rest[0] == '`' && (f.fenced || f.action):
+		n, verdict = fenceLine(rest)
+		n += len(head) - len(rest)
+		return n, few(n, verdict)
+	case rest[0] == '`', f.action:
+		return 0, sdk.No
+	}
+	return 0, sdk.Yes
+}
+
+// fenceLine reads the line that begins a block of code, and the white space behind
+// it. n is how much of b that is, or all of b if more may come.
+func fenceLine(b []byte) (n int, verdict sdk.Verdict) {
+	if verdict := markup.Match(b, fence); verdict != sdk.Yes {
+		return len(b), verdict
+	}
+	info := b[len(fence):]
+	body := info
+	for len(body) > 0 && isNameByte(body[0]) {
+		body = body[1:]
+	}
+	info = info[:len(info)-len(body)]
+	switch {
+	case len(info) > maxInfo, len(body) > 0 && !contains(infos, info):
+		return 0, sdk.No
+	case len(markup.SkipSpace(body)) == 0:
+		return len(b), sdk.Maybe
+	}
+	return len(b) - len(markup.SkipSpace(body)), sdk.Yes
+}
+
+// few is the verdict if an opening of n bytes has not too much white space.
+func few(n int, verdict sdk.Verdict) sdk.Verdict {
+	if n > len(startAction)+len(fence)+maxInfo+maxSpace {
+		return sdk.No
+	}
+	return verdict
+}
+
+func contains(words []string, word []byte) bool {
+	for _, w := range words {
+		if w == string(word) {
+			return true
+		}
+	}
+	return false
+}
+
+// begins tells whether a block of one of the forms may begin with b.
+func begins(b []byte, f forms) sdk.Verdict {
+	switch {
+	case len(b) == 0:
+		return sdk.Maybe
+	case b[0] == '{' && f&object != 0:
+		return objectBegins(b[1:])
+	case b[0] != '[':
+		return sdk.No
+	}
+	verdict := sdk.No
+	if f&array != 0 {
+		verdict = follows(b[1:], isOpenBrace)
+	}
+	for _, m := range []struct {
+		form  forms
+		start string
+		first func(byte) bool // of what follows the literal
+	}{{request, startRequest, isBracket}, {tags, startTags, isBracket}, {calling, startCalling, isNameByte}} {
+		if f&m.form == 0 {
+			continue
+		}
+		switch markup.Match(b, m.start) {
+		case sdk.Yes:
+			return follows(b[len(m.start):], m.first)
+		case sdk.Maybe:
+			verdict = sdk.Maybe
+		case sdk.No:
+		}
+	}
+	if verdict == sdk.No && f&header != 0 {
+		return headerBegins(b[1:])
+	}
+	return verdict
+}
+
+// objectBegins wants a first key.
+func objectBegins(b []byte) sdk.Verdict {
+	return follows(b, func(c byte) bool { return c == '"' || c == '\'' || isLetter(c) })
+}
+
+// headerBegins wants a name in brackets and an object behind it.
+func headerBegins(b []byte) sdk.Verdict {
+	n := 0
+	for n < len(b) && isNameByte(b[n]) {
+		n++
+	}
+	switch {
+	case n > maxName:
+		return sdk.No
+	case n == len(b):
+		return sdk.Maybe
+	case n == 0 || b[n] != ']':
+		return sdk.No
+	}
+	return follows(b[n+1:], isOpenBrace)
+}
+
+// follows tells whether the first byte of b that is no white space is a good one.
+func follows(b []byte, good func(byte) bool) sdk.Verdict {
+	if b = markup.SkipSpace(b); len(b) == 0 {
+		return sdk.Maybe
+	}
+	if good(b[0]) {
+		return sdk.Yes
+	}
+	return sdk.No
+}
+
+func isOpenBrace(c byte) bool { return c == '{' }
+func isBracket(c byte) bool   { return c == '{' || c == '[' }
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
+
+// isNameByte tells what a name that is not in quotes may be made of.
+func isNameByte(c byte) bool {
+	return isLetter(c) || c >= '0' && c <= '9' || bytes.IndexByte([]byte("-.:/"), c) >= 0
+}

@@ -1,0 +1,291 @@
+package heuristic
+
+import (
+	"strings"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+)
+
+// state is what a parser expects next.
+type state uint8
+
+const (
+	inOpening state = iota // in front of a block
+	inBlock
+	inClosing // behind a block, in front of the fence that ends it
+	behind    // what may follow a call
+)
+
+// parser reads one region. Its calls are written when it is certain that it holds
+// nothing else.
+type parser struct {
+	*format
+	tools    []sdk.Tool
+	maxDepth int
+
+	state   state
+	fences  bool   // the block at hand stands between fences
+	head    []byte // the opening, as far as it was read
+	tail    []byte // the beginning of a literal behind a block
+	block   *block
+	blocks  int  // that were read
+	newline bool // the line of a form in brackets has ended
+	ticks   int  // backticks behind it
+	calls   []call
+	pos     int // of the next byte in the region
+	sure    int // end of the last part that a call may have
+	end     int // of the last block
+}
+
+// Feed implements sdk.Parser.
+func (p *parser) Feed(text []byte, out *sdk.Out) {
+	for len(text) > 0 && !out.Ended() {
+		n, s := p.step(text, out)
+		p.pos += n
+		text = text[n:]
+		switch s {
+		case next, done:
+			p.sure = p.pos
+		case bad:
+			p.giveBack(out)
+		case more:
+		}
+		if s == done {
+			p.blockEnds(out)
+		}
+	}
+}
+
+// maxBlocks is how many blocks of code with calls may follow one another. Where text
+// follows in the end each of them is read again as the first.
+const maxBlocks = 16
+
+// giveBack says that the region holds no call. A block of code is for the gateway to
+// find, so what is in front of it is all that is given back.
+func (p *parser) giveBack(out *sdk.Out) {
+	to := max(p.sure, 1)
+	if p.action {
+		to = min(to, len(startAction))
+	}
+	out.Malformed(0, to)
+}
+
+// step reads some of text. done says that a block is complete.
+func (p *parser) step(text []byte, out *sdk.Out) (int, status) {
+	switch c := text[0]; p.state {
+	case inBlock:
+		return p.block.step(text)
+	case inOpening:
+		return p.readOpening(c)
+	case inClosing:
+		return 1, p.readClosing(c)
+	default:
+		return p.readBehind(c, out)
+	}
+}
+
+// readOpening reads up to the first byte of a block. What was read is put together
+// because it may have been cut; it is short.
+func (p *parser) readOpening(c byte) (int, status) {
+	p.head = append(p.head, c)
+	n, verdict := p.opening(p.head)
+	switch verdict {
+	case sdk.No:
+		return 0, bad
+	case sdk.Maybe:
+		return 1, more
+	case sdk.Yes:
+	}
+	forms := p.forms
+	if p.fences = n > 0; p.fences {
+		forms &= object | array | wrapped | named
+	}
+	p.head, p.state = p.head[:0], inBlock
+	p.block = newBlock(forms, p.tools, p.maxDepth)
+	return 0, next
+}
+
+// blockEnds takes the calls of a complete block.
+func (p *parser) blockEnds(out *sdk.Out) {
+	p.calls = append(p.calls, p.block.calls...)
+	p.blocks++
+	p.end = p.pos - p.block.over
+	switch {
+	case p.fences:
+		p.state = inClosing
+	case p.block.over > 0:
+		p.write(out)
+	default:
+		p.state = behind
+	}
+}
+
+// readClosing reads the fence behind a block.
+func (p *parser) readClosing(c byte) status {
+	switch {
+	case len(p.tail) == 0 && markup.IsSpace(c):
+		return next
+	case c != '`':
+		return bad
+	}
+	if p.tail = append(p.tail, c); len(p.tail) == len(fence) {
+		p.tail, p.state, p.end = p.tail[:0], behind, p.pos+1
+	}
+	return next
+}
+
+// tagged reports whether the block is a form in brackets that may stand anywhere.
+func (p *parser) tagged() bool { return p.block.form&(request|tags|calling) != 0 }
+
+// readBehind reads what follows a block. JSON must be the last of the output, but
+// for more of its kind; a form in brackets must be the last of its line.
+func (p *parser) readBehind(c byte, out *sdk.Out) (int, status) {
+	switch {
+	case len(p.tail) > 0:
+		return 1, p.readTail(c, out)
+	case p.newline && !markup.IsSpace(c):
+		return p.readNextLine(c, out)
+	case p.answers():
+		p.write(out)
+		return 0, more
+	case markup.IsSpace(c), p.several && c == ';':
+		p.newline = p.tagged() && (p.newline || c == '\n')
+		return 1, next
+	case p.begins(c):
+		p.state = inOpening
+		return 0, next
+	case c == '<', c == '[' && p.tagged():
+		return 1, p.readTail(c, out)
+	}
+	return 0, bad
+}
+
+// begins reports whether another block of the same kind may begin with c.
+func (p *parser) begins(c byte) bool {
+	switch c {
+	case '{':
+		return p.several
+	case '`':
+		return p.fences && !p.action && p.blocks < maxBlocks
+	case '[':
+		return p.block.form == header
+	}
+	return false
+}
+
+// readNextLine reads the first line behind a form in brackets. Where a fence begins
+// it, the form stood in a block of code that does not look like one, such as one
+// behind the number of a list.
+func (p *parser) readNextLine(c byte, out *sdk.Out) (int, status) {
+	if c != '`' {
+		p.write(out)
+		return 0, more
+	}
+	if p.ticks++; p.ticks == len(fence) {
+		return 0, bad
+	}
+	return 1, more
+}
+
+// endTokens end a model's turn, or stand where another call begins.
+var endTokens = [...]string{
+	"<|im_end|>", "</s>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|return|>", "<|END_OF_TURN_TOKEN|>", "<end_of_turn>",
+	"<|endoftext|>", "<|end_of_text|>", "<|eom|>", "<|eot|>", "<turn|>", "<｜end▁of▁sentence｜>",
+}
+
+// readTail reads a literal behind a block.
+func (p *parser) readTail(c byte, out *sdk.Out) status {
+	p.tail = append(p.tail, c)
+	tail := string(p.tail)
+	verdict := bad
+	for _, token := range endTokens {
+		if token == tail {
+			p.tail = p.tail[:0]
+			return next
+		}
+		if strings.HasPrefix(token, tail) {
+			verdict = more
+		}
+	}
+	if p.block.start != "" && strings.HasPrefix(p.block.start, tail) {
+		if p.block.start == tail {
+			p.write(out)
+		}
+		return more
+	}
+	return verdict
+}
+
+// answers reports whether the action says that an answer follows.
+func (p *parser) answers() bool {
+	if !p.action || p.state != behind {
+		return false
+	}
+	for _, c := range p.calls {
+		if contains(notCalled, []byte(c.name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// write writes the calls and ends the region behind the last block.
+func (p *parser) write(out *sdk.Out) {
+	for _, c := range p.calls {
+		if p.action && contains(notCalled, []byte(c.name)) {
+			continue
+		}
+		out.CallStart(c.name, c.id)
+		out.Args(c.args)
+		if c.mended {
+			out.Repair("args_json")
+		}
+		if c.decoded {
+			out.Repair("args_string")
+		}
+		out.CallEnd()
+	}
+	out.End(p.end)
+}
+
+// Finish implements sdk.Parser. What a token limit has cut off is lost, and is not
+// text either; the calls before it stay.
+func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
+	switch {
+	case p.state == behind && len(p.tail) == 0:
+		p.write(out)
+	case p.state == inClosing:
+		p.end = p.pos
+		p.write(out)
+	case p.state == inBlock && p.block.finish():
+		p.calls, p.end = append(p.calls, p.block.calls...), p.pos
+		p.write(out)
+	case reason == sdk.Length && p.pos > 0:
+		p.cut(out)
+	case p.pos == 0:
+		out.Malformed(0, 0)
+	default:
+		p.giveBack(out)
+	}
+}
+
+// cut ends a region inside a block, or what may have become one.
+func (p *parser) cut(out *sdk.Out) {
+	begun := false
+	if p.state == inBlock {
+		p.calls, begun = append(p.calls, p.block.complete()...), p.block.begun()
+	}
+	if p.state != behind {
+		p.end = p.pos
+	}
+	switch {
+	case len(p.calls) > 0:
+		p.write(out)
+	case begun:
+		out.Cut()
+		out.End(p.pos)
+	default:
+		p.giveBack(out)
+	}
+}

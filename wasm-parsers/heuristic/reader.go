@@ -1,0 +1,242 @@
+package heuristic
+
+import (
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/relaxed"
+)
+
+// call is a complete call.
+type call struct {
+	name, id string
+	args     []byte // the object, in strict JSON
+	decoded  bool   // it was in a string
+	mended   bool   // it was not strict JSON
+}
+
+// status is how far a reader has come.
+type status uint8
+
+const (
+	more status = iota // all of the input was read, no part is complete
+	next               // a part was read that a call may have
+	done               // the whole is complete
+	bad                // this is no call
+)
+
+// place is where a reader is.
+type place uint8
+
+const (
+	atTop      place = iota
+	inList           // between the elements of an array of calls
+	inWrapper        // between the members of an object that holds calls
+	inCall           // between the members of a call
+	inFunction       // between the members of the object "function" of a call
+	inValue          // before or in the value of a member
+	inArgs           // between the arguments, or in a scalar one
+	inSchema         // in an object that is an argument, before its first key
+	inType           // behind the key "type" there
+	inNested         // inside an argument
+)
+
+// reader reads a JSON value that is a call or holds calls. It stops at the first
+// member that a call does not have.
+type reader struct {
+	json  *relaxed.Reader
+	forms forms
+	tools []sdk.Tool // empty if they are not known
+	// sure says that what is around the value makes it a call, so that arguments
+	// may be missing.
+	sure  bool
+	bare  bool // the value is the arguments of cur
+	calls []call
+
+	place     place
+	back      place // where the value belongs to
+	field     field
+	seen      field // members of the call so far
+	list      bool  // inside an array
+	wrap      bool  // inside an object that holds calls
+	cur       call
+	tool      *sdk.Tool // that cur calls, if the tools are known
+	late      bool      // the arguments came in a form that is looked at in the end
+	check     checker
+	argsDepth int
+	valueAt   int // where in json.Out the argument begins
+}
+
+func newReader(f forms, tools []sdk.Tool, maxDepth int) *reader {
+	return &reader{json: relaxed.NewReader(maxDepth), forms: f, tools: tools}
+}
+
+// newArgs makes a reader of the arguments of a call whose name was written in front
+// of them. tool is nil if the tools are not known.
+func newArgs(name string, tool *sdk.Tool, maxDepth int) *reader {
+	return &reader{json: relaxed.NewReader(maxDepth), bare: true, cur: call{name: name}, tool: tool, seen: fieldArgs}
+}
+
+// maxShort is how long a member may be that is neither arguments nor holds calls.
+const maxShort = 4096
+
+// step reads up to the end of the next token.
+func (r *reader) step(src []byte) (int, status) {
+	var n int
+	var tok relaxed.Token
+	if r.place == inNested {
+		n, tok = r.json.FeedTo(src, r.argsDepth)
+	} else {
+		n, tok = r.json.Feed(src)
+	}
+	switch {
+	case tok == relaxed.Bad, tok == relaxed.Done, r.place == inValue && r.field.short() && len(r.json.Out) > maxShort:
+		return n, bad
+	case tok == relaxed.More:
+		return n, more
+	}
+	return n, r.token(tok)
+}
+
+// ended reports whether the output may end here: only the bracket of an array of
+// complete calls is missing.
+func (r *reader) ended() bool {
+	return r.place == inList && !r.wrap && len(r.calls) > 0
+}
+
+// result are the calls of a value that was read.
+func (r *reader) result() []call {
+	if r.json.Repaired() != 0 { // somewhere in it, not always in each of them
+		for i := range r.calls {
+			r.calls[i].mended = true
+		}
+	}
+	return r.calls
+}
+
+func (r *reader) token(tok relaxed.Token) status {
+	switch r.place {
+	case atTop:
+		return r.top(tok)
+	case inList:
+		return r.element(tok)
+	case inValue:
+		return r.value(tok)
+	case inArgs, inSchema, inType:
+		return r.argument(tok)
+	case inNested:
+		r.place = inArgs
+		return next
+	default: // between members
+		if tok == relaxed.Key {
+			return r.member(r.json.Key())
+		}
+		return r.close()
+	}
+}
+
+func (r *reader) top(tok relaxed.Token) status {
+	switch {
+	case tok == relaxed.ObjectOpen && r.bare:
+		return r.beginArgs(false)
+	case tok == relaxed.ObjectOpen && r.forms&object != 0:
+		return r.beginCall()
+	case tok == relaxed.ArrayOpen && r.forms&array != 0:
+		return r.beginList()
+	}
+	return bad
+}
+
+func (r *reader) beginList() status {
+	r.list, r.place = true, inList
+	return next
+}
+
+func (r *reader) element(tok relaxed.Token) status {
+	switch tok {
+	case relaxed.ObjectOpen:
+		return r.beginCall()
+	case relaxed.ArrayClose:
+		if len(r.calls) == 0 {
+			return bad
+		}
+		r.list = false
+		return r.behind()
+	default:
+		return bad
+	}
+}
+
+// behind goes on behind a call or an array of calls.
+func (r *reader) behind() status {
+	switch {
+	case r.list:
+		r.place = inList
+	case r.wrap:
+		r.place = inWrapper
+	default:
+		return done
+	}
+	return next
+}
+
+func (r *reader) beginCall() status {
+	r.place, r.cur, r.tool, r.seen, r.late = inCall, call{}, nil, 0, false
+	return next
+}
+
+// close reads the end of an object that is not arguments.
+func (r *reader) close() status {
+	switch {
+	case r.place == inFunction && r.seen&fieldName != 0:
+		r.place = inCall
+		return next
+	case r.place == inWrapper && len(r.calls) > 0:
+		return done
+	case r.place == inCall:
+		return r.endCall()
+	}
+	return bad
+}
+
+// endCall looks at a call as a whole.
+func (r *reader) endCall() status {
+	if r.cur.name == "" || r.seen&fieldArgs == 0 && !r.mayLack() {
+		return bad
+	}
+	if r.seen&fieldArgs == 0 {
+		r.cur.args = []byte("{}")
+	}
+	if r.late && !checkArgs(r.cur.args, r.cur.name, r.tool, r.json.MaxDepth()) {
+		return bad
+	}
+	r.calls = append(r.calls, r.cur)
+	r.cur = call{}
+	return r.behind()
+}
+
+// mayLack reports whether the call may have no arguments: it is clear that it is
+// one, and the tool needs none.
+func (r *reader) mayLack() bool {
+	if !r.sure && (r.tool == nil || !r.wrap && r.seen&(fieldType|fieldFunction) == 0) {
+		return false
+	}
+	return !needsArguments(r.tool)
+}
+
+func needsArguments(t *sdk.Tool) bool {
+	if t == nil {
+		return false
+	}
+	for i := range t.Params {
+		if t.Params[i].Required {
+			return true
+		}
+	}
+	return false
+}
+
+func good(ok bool) status {
+	if ok {
+		return next
+	}
+	return bad
+}

@@ -1,0 +1,178 @@
+package keyvalue
+
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// header is what stands in front of a value: its key and maybe its type.
+type header struct {
+	key    []byte
+	types  sdk.Types // 0 if it has no type
+	n      int       // its length, with the start tag of the value
+	mended bool      // a tag is missing
+	opened bool      // the start tag of the value is not what is missing
+}
+
+// header reads a header into h. Of its tags one may be missing, as GLM models do it
+// (Ollama's parser mends the same): the one that opens or closes the key, or the one
+// that opens the value.
+func (t *tags) header(b []byte, h *header) sdk.Verdict {
+	*h = header{}
+	for _, part := range [...]func([]byte, *header) sdk.Verdict{t.headerKey, t.headerKind, t.headerValue} {
+		if v := part(b, h); v != sdk.Yes {
+			return v
+		}
+	}
+	return sdk.Yes
+}
+
+// headerKey reads the key with its tags, and the white space behind it.
+func (t *tags) headerKey(b []byte, h *header) sdk.Verdict {
+	switch match(b, t.keyOpen) {
+	case sdk.Yes:
+		h.n = len(t.keyOpen)
+	case sdk.Maybe:
+		return sdk.Maybe
+	case sdk.No:
+		h.mended = true
+	}
+	if v := h.readKey(b); v != sdk.Yes {
+		return v
+	}
+	v := match(b[h.n:], t.keyClose)
+	switch {
+	case v == sdk.Yes:
+		h.n += len(t.keyClose)
+	case v == sdk.Maybe:
+		return v
+	case h.mended:
+		return sdk.No
+	default:
+		h.mended = true
+		if v := matchAny(b[h.n:], t.valueOpen, t.kindOpen); v != sdk.Yes {
+			return v
+		}
+	}
+	return h.skip(b)
+}
+
+// readKey reads the text of the key.
+func (h *header) readKey(b []byte) sdk.Verdict {
+	text := b[h.n:min(len(b), h.n+maxKey+1)]
+	end := bytes.IndexByte(text, '<')
+	if end >= 0 {
+		text = text[:end]
+	}
+	h.key = trimSpace(text)
+	switch {
+	case h.mended && bytes.ContainsAny(h.key, " \t\r\n"):
+		return sdk.No // prose
+	case end < 0 && len(text) <= maxKey:
+		return sdk.Maybe
+	case end < 0, !isKey(h.key):
+		return sdk.No
+	}
+	h.n += end
+	return sdk.Yes
+}
+
+// headerKind reads the type, if there is one, and the white space behind it.
+func (t *tags) headerKind(b []byte, h *header) sdk.Verdict {
+	rest := b[h.n:]
+	switch match(rest, t.kindOpen) {
+	case sdk.No:
+		return sdk.Yes
+	case sdk.Maybe:
+		return sdk.Maybe
+	case sdk.Yes:
+	}
+	rest = rest[len(t.kindOpen):]
+	end := bytes.IndexByte(rest[:min(len(rest), maxKind)], '<')
+	switch {
+	case end < 0 && len(rest) < maxKind:
+		return sdk.Maybe
+	case end < 0:
+		return sdk.No
+	}
+	if v := match(rest[end:], t.kindClose); v != sdk.Yes {
+		return v
+	}
+	h.types = typesOf(string(trimSpace(rest[:end])))
+	h.n = len(b) - len(rest) + end + len(t.kindClose)
+	return h.skip(b)
+}
+
+// headerValue reads the start tag of the value.
+func (t *tags) headerValue(b []byte, h *header) sdk.Verdict {
+	v := match(b[h.n:], t.valueOpen)
+	switch {
+	case v == sdk.Yes:
+		h.n += len(t.valueOpen)
+		h.opened = true
+	case v == sdk.No && !h.mended && b[h.n] != '<':
+		h.mended = true
+		return sdk.Yes
+	}
+	return v
+}
+
+// skip reads white space between tags. Yes means that something stands behind it.
+func (h *header) skip(b []byte) sdk.Verdict {
+	rest := skipSpace(b[h.n:])
+	switch space := len(b) - h.n - len(rest); {
+	case space > maxSpace:
+		return sdk.No
+	case len(rest) == 0 || len(rest) == 1 && rest[0] == '\\':
+		return sdk.Maybe
+	default:
+		h.n += space
+	}
+	return sdk.Yes
+}
+
+// isKey tells what a key may be: something without control characters.
+func isKey(key []byte) bool {
+	for _, c := range key {
+		if c < ' ' || c == 0x7f {
+			return false
+		}
+	}
+	return len(key) > 0
+}
+
+// trimSpace is b without what may stand between tags at its ends.
+func trimSpace(b []byte) []byte {
+	b = skipSpace(b)
+	for {
+		b = bytes.TrimRight(b, " \t\r\n")
+		if !bytes.HasSuffix(b, []byte(`\n`)) {
+			return b
+		}
+		b = b[:len(b)-2]
+	}
+}
+
+// typesOf gives the type that a type tag names: JSON's names and Python's. An
+// unknown one is none, and the schema decides.
+func typesOf(name string) sdk.Types {
+	switch name {
+	case "string", "str":
+		return abi.String
+	case "integer", "int":
+		return abi.Integer
+	case "number", "float":
+		return abi.Number
+	case "boolean", "bool":
+		return abi.Boolean
+	case "object", "dict":
+		return abi.Object
+	case "array", "list":
+		return abi.Array
+	case "null", "none", "None":
+		return abi.Null
+	}
+	return 0
+}

@@ -1,0 +1,182 @@
+package keyvalue
+
+import (
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+)
+
+// tags are the tags of a format as one region writes them.
+type tags struct {
+	wrapOpen, wrapClose   string
+	callOpen, callClose   string
+	sep                   string
+	keyOpen, keyClose     string
+	kindOpen, kindClose   string
+	valueOpen, valueClose string
+}
+
+// tags gives the tags with a suffix.
+func (f *format) tags(suffix string) *tags {
+	t := &tags{}
+	t.wrapOpen, t.wrapClose = pair(f.wrap, suffix)
+	t.callOpen, t.callClose = pair(f.call, suffix)
+	t.sep, _ = pair(f.sep, suffix)
+	t.keyOpen, t.keyClose = pair(f.key, suffix)
+	t.kindOpen, t.kindClose = pair(f.kind, suffix)
+	t.valueOpen, t.valueClose = pair(f.value, suffix)
+	return t
+}
+
+func pair(name, suffix string) (open, end string) {
+	if name == "" {
+		return "", ""
+	}
+	return "<" + name + suffix + ">", "</" + name + suffix + ">"
+}
+
+// match is markup.Match, and never matches a tag that the format does not have.
+func match(b []byte, tag string) sdk.Verdict {
+	if tag == "" {
+		return sdk.No
+	}
+	return markup.Match(b, tag)
+}
+
+// matchAny is match for several tags, none of which begins another.
+func matchAny(b []byte, tags ...string) sdk.Verdict {
+	verdict := sdk.No
+	for _, tag := range tags {
+		switch match(b, tag) {
+		case sdk.Yes:
+			return sdk.Yes
+		case sdk.Maybe:
+			verdict = sdk.Maybe
+		case sdk.No:
+		}
+	}
+	return verdict
+}
+
+// opening reads the start tag of the element called name, with any suffix. n is its
+// length on Yes.
+func (f *format) opening(b []byte, name string) (suffix string, n int, v sdk.Verdict) {
+	if name == "" {
+		return "", 0, sdk.No
+	}
+	if v := markup.Match(b, "<"+name); v != sdk.Yes {
+		return "", 0, v
+	}
+	from := 1 + len(name)
+	end := from
+	for end < len(b) && end-from <= maxSuffix && (end == from && b[end] == ':' || end > from && isWord(b[end])) {
+		end++
+	}
+	switch {
+	case end > from && !f.suffix, end-from > maxSuffix:
+		return "", 0, sdk.No
+	case end == len(b):
+		return "", 0, sdk.Maybe
+	case b[end] != '>' || end == from+1:
+		return "", 0, sdk.No
+	}
+	return string(b[from:end]), end + 1, sdk.Yes
+}
+
+// maxSuffix is how many bytes the suffix of tags may have, with its colon.
+const maxSuffix = 32
+
+func isWord(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
+}
+
+// canParse wants the tag of a call, in the wrapper if there is one, and a name with
+// what may stand behind it: others write JSON or another tag there. A call without
+// wrapper and suffix must have the separator, if the format has one, for it is some
+// other format's otherwise.
+func (f *format) canParse(head []byte) sdk.Verdict {
+	suffix, n, v := f.opening(head, f.wrap)
+	if v == sdk.Yes {
+		t := f.tags(suffix)
+		rest := markup.SkipSpace(head[n:])
+		if v := match(rest, t.callOpen); v != sdk.Yes {
+			return v
+		}
+		_, _, v := t.name(rest[len(t.callOpen):])
+		return v
+	}
+	suffix, n, bare := f.opening(head, f.call)
+	if bare != sdk.Yes {
+		return max(v, bare) // Maybe if one of them may still be it
+	}
+	t := f.tags(suffix)
+	_, n, v = t.name(head[n:])
+	if v == sdk.Yes && f.sep != "" && suffix == "" && !endsWith(head, t.sep, n+len(t.callOpen)) {
+		return sdk.No
+	}
+	return v
+}
+
+// endsWith reports whether the first n bytes of b end with tag.
+func endsWith(b []byte, tag string, n int) bool {
+	return n >= len(tag) && string(b[n-len(tag):n]) == tag
+}
+
+// Limits of what is waited for.
+const (
+	maxName  = 256
+	maxKey   = 1024
+	maxKind  = 64
+	maxSpace = 256 // white space in front of a tag; more of it means that none follows
+)
+
+// name reads a function's name and what ends it: a line's end, the separator, or
+// the tag of what follows. n is the length of all of it but such a tag.
+func (t *tags) name(b []byte) (name []byte, n int, v sdk.Verdict) {
+	from := len(b) - len(markup.SkipSpace(b))
+	end := from
+	for end < len(b) && isName(b[end]) {
+		end++
+	}
+	after := end
+	for after < len(b) && (b[after] == ' ' || b[after] == '\t' || b[after] == '\r') {
+		after++
+	}
+	switch {
+	case from > maxSpace, end-from > maxName, after-end > maxSpace, end == from && end < len(b):
+		return nil, 0, sdk.No
+	case after == len(b):
+		return nil, 0, sdk.Maybe
+	}
+	name, b = b[from:end], b[after:]
+	switch v := match(b, t.sep); {
+	case b[0] == '\n':
+		return name, after + 1, sdk.Yes
+	case v == sdk.Yes:
+		return name, after + len(t.sep), sdk.Yes
+	case v == sdk.Maybe:
+		return nil, 0, sdk.Maybe
+	}
+	return name, after, matchAny(b, `\n`, t.keyOpen, t.callClose)
+}
+
+// isName tells what a name may hold: nothing that is markup here or that begins
+// another format's arguments, and no white space.
+func isName(c byte) bool {
+	switch c {
+	case '<', '>', '{', '}', '[', ']', '(', ')', '"', '\'', '`', '\\', ',', 0x7f:
+		return false
+	}
+	return c > ' '
+}
+
+// skipSpace is b without what may stand between tags: white space, and the letters
+// \n, which some models write for a newline (SGLang's GLM parser).
+func skipSpace(b []byte) []byte {
+	for {
+		b = markup.SkipSpace(b)
+		if len(b) < 2 || b[0] != '\\' || b[1] != 'n' {
+			return b
+		}
+		b = b[2:]
+	}
+}
