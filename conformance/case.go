@@ -23,6 +23,10 @@ const (
 	Errors    = "errors"    // errors have OpenAI's form and the statuses of this suite
 )
 
+// Pieces is a feature that no case lists: the target's streams are cut just as the
+// suite shows them. Those of other targets are joined before they are compared.
+const Pieces = "pieces"
+
 // Features are all features there are.
 func Features() []string { return []string{Chat, Stream, Tools, Reasoning, Fidelity, Errors} }
 
@@ -32,6 +36,7 @@ type Case struct {
 	About    string   // what it shows, in a sentence
 	Features []string // what a target must claim
 	Parser   string   // what reads the model's text: hermes, auto, none …
+	Open     bool     // the prompt has begun the model's reasoning, and the gateway is told so
 	Rule     string   // what is broken where the case fails
 
 	// Request is the client's request as JSON. The suite adds the model where there
@@ -48,7 +53,8 @@ type Case struct {
 	FinishReason string
 	HTTP, SSE    []string
 
-	Want Want
+	Want  Want
+	Asked []string // empty files of want, which ask to be filled; see Result.Got
 }
 
 // Want is what a case must give. What is not set is not compared.
@@ -59,6 +65,9 @@ type Want struct {
 	Answers     []Answer          // one for each choice
 	Body        json.RawMessage   // the whole answer, but for id, created and model
 	Frames      []string          // a stream's data, each but for id, created and model
+	Stream      []string          // a stream's deltas, as want/stream.jsonl has them
+	Deltas      int               // how many pieces arguments come in at least, if the text comes rune by rune
+	Events      []string          // what the text is, as FormatEvents writes it, for parsers that are tested alone
 	StreamError json.RawMessage   // members of the error that ends a stream; see MayFail
 	Upstream    json.RawMessage   // the request that the upstream receives, but for its model
 }
@@ -83,6 +92,15 @@ type Call struct {
 	Arguments json.RawMessage `json:"arguments"` // compared as a JSON value
 }
 
+// Reader is what reads the model's text: the parser's name, and "-open" behind it
+// where the prompt has begun the reasoning.
+func (c *Case) Reader() string {
+	if c.Open {
+		return c.Parser + "-open"
+	}
+	return c.Parser
+}
+
 // Has reports whether the case lists a feature.
 func (c *Case) Has(feature string) bool { return slices.Contains(c.Features, feature) }
 
@@ -104,6 +122,10 @@ func ParseCase(name string, text []byte) (Case, error) {
 		if !known {
 			return c, fmt.Errorf("%s: there is no file called %s in a case", name, f.Name)
 		}
+		if strings.HasPrefix(f.Name, "want/") && len(bytes.TrimSpace(f.Data)) == 0 {
+			c.Asked = append(c.Asked, f.Name)
+			continue
+		}
 		if err := read(&c, f.Data); err != nil {
 			return c, fmt.Errorf("%s: %s: %w", name, f.Name, err)
 		}
@@ -116,7 +138,8 @@ func ParseCase(name string, text []byte) (Case, error) {
 
 // readHead reads the sentence and the fields below it.
 func (c *Case) readHead(head string) error {
-	fields := map[string]*string{"parser": &c.Parser, "rule": &c.Rule, "finish": &c.FinishReason, "features": new(string)}
+	fields := map[string]*string{"parser": &c.Parser, "rule": &c.Rule, "finish": &c.FinishReason,
+		"features": new(string), "reasoning": new(string), "deltas": new(string)}
 	for i, line := range strings.Split(strings.TrimSpace(head), "\n") {
 		if i == 0 {
 			c.About = line
@@ -129,6 +152,16 @@ func (c *Case) readHead(head string) error {
 		*fields[key] = strings.TrimSpace(value)
 	}
 	c.Features = strings.Fields(*fields["features"])
+	if r := *fields["reasoning"]; r != "" && r != "open" {
+		return fmt.Errorf("reasoning can be open, or be left out; it is %q", r)
+	}
+	c.Open = *fields["reasoning"] == "open"
+	if n := *fields["deltas"]; n != "" {
+		var err error
+		if c.Want.Deltas, err = strconv.Atoi(n); err != nil || c.Want.Deltas < 1 {
+			return fmt.Errorf("deltas is a number from 1 on, not %q", n)
+		}
+	}
 	return nil
 }
 
@@ -145,6 +178,8 @@ var files = map[string]func(c *Case, data []byte) error{ //nolint:gochecknogloba
 	"want/response.json":     func(c *Case, b []byte) error { return c.Want.setAnswers(b) },
 	"want/body.json":         func(c *Case, b []byte) error { return setJSON(&c.Want.Body, b) },
 	"want/frames.jsonl":      func(c *Case, b []byte) error { return c.Want.setFrames(b) },
+	"want/stream.jsonl":      func(c *Case, b []byte) error { return c.Want.setStream(b) },
+	"want/events.txt":        func(c *Case, b []byte) error { return c.Want.setEvents(b) },
 	"want/stream_error.json": func(c *Case, b []byte) error { return setJSON(&c.Want.StreamError, b) },
 	"want/upstream.json":     func(c *Case, b []byte) error { return setJSON(&c.Want.Upstream, b) },
 }

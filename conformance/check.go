@@ -14,6 +14,17 @@ type Result struct {
 	Skipped   string // why the case was not run, or ""
 	Exchanges int    // how many requests were sent
 	Failures  []Failure
+	// Got is what the files of the case's want, by name, would have to be to pass.
+	// It is for tests that write them anew; see Rewrite.
+	Got map[string]string
+}
+
+// Failing is Got where something failed, and empty where all is well.
+func (r Result) Failing() map[string]string {
+	if len(r.Failures) == 0 {
+		return nil
+	}
+	return r.Got
 }
 
 // Failure is an exchange that went wrong.
@@ -36,9 +47,9 @@ func Check(ctx context.Context, target Target, up *Upstream, c Case) Result {
 			return r
 		}
 	}
-	model := target.model(c.Parser)
+	model := target.model(c.Reader())
 	if model == "" {
-		r.Skipped = "the target has no model with the parser " + c.Parser
+		r.Skipped = "the target has no model with the parser " + c.Reader()
 		return r
 	}
 	exchanges := c.exchanges(&target)
@@ -46,18 +57,23 @@ func Check(ctx context.Context, target Target, up *Upstream, c Case) Result {
 		r.Skipped = "the target does not claim " + strings.Join(c.Features, " or ")
 		return r
 	}
+	r.Got = gotten{}
 	for i := range exchanges {
 		r.Exchanges++
-		if f := c.run(ctx, &target, up, model, &exchanges[i]); len(f.Faults) > 0 {
+		if f := c.run(ctx, &target, up, model, &exchanges[i], r.Got); len(f.Faults) > 0 {
 			f.Exchange = exchanges[i].name
 			r.Failures = append(r.Failures, f)
 		}
 	}
+	if len(c.Asked) > 0 {
+		r.Failures = append(r.Failures, Failure{Exchange: "the file", Faults: []string{
+			"empty, and to be filled with -update: " + strings.Join(c.Asked, ", ")}})
+	}
 	return r
 }
 
-// run runs a case in one way.
-func (c *Case) run(ctx context.Context, t *Target, up *Upstream, model string, e *exchange) Failure {
+// run runs a case in one way. What came goes to got, too.
+func (c *Case) run(ctx context.Context, t *Target, up *Upstream, model string, e *exchange, got gotten) Failure {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTime)
 	defer cancel()
 	end := up.begin(&e.script)
@@ -67,15 +83,18 @@ func (c *Case) run(ctx context.Context, t *Target, up *Upstream, model string, e
 		return Failure{Faults: []string{"there is no answer: " + err.Error()}}
 	}
 	f := Failure{Status: a.status, Body: a.body}
-	f.Faults = append(c.checkAnswer(a, e), c.checkReceived(received, model, e)...)
+	f.Faults = append(c.checkAnswer(a, e, got), c.checkReceived(received, model, e, got)...)
 	return f
 }
 
-func (c *Case) checkAnswer(a *answered, e *exchange) (faults []string) {
+func (c *Case) checkAnswer(a *answered, e *exchange, got gotten) (faults []string) {
 	w := &c.Want
 	status := http.StatusOK
 	if w.Status != 0 {
 		status = w.Status
+	}
+	if a.status >= http.StatusBadRequest || w.Error != nil {
+		c.collect(got, a, nil, e)
 	}
 	if a.status != status {
 		return []string{fmt.Sprintf("status: got %d, want %d", a.status, status)}
@@ -84,8 +103,8 @@ func (c *Case) checkAnswer(a *answered, e *exchange) (faults []string) {
 		faults = append(faults, "the answer's body broke off: "+a.cut.Error())
 	}
 	for name, value := range w.Header {
-		if got := a.header.Get(name); got != value {
-			faults = append(faults, fmt.Sprintf("header %s: got %q, want %q", name, got, value))
+		if has := a.header.Get(name); has != value {
+			faults = append(faults, fmt.Sprintf("header %s: got %q, want %q", name, has, value))
 		}
 	}
 	if w.Error != nil {
@@ -94,10 +113,13 @@ func (c *Case) checkAnswer(a *answered, e *exchange) (faults []string) {
 	}
 	if e.stream {
 		faults = append(faults, checkType(a.header, "text/event-stream")...)
-		return append(faults, c.checkStream(a, e)...)
+		r := readStream(a.body)
+		c.collect(got, a, r, e)
+		return append(faults, c.checkStream(r, e)...)
 	}
 	faults = append(faults, checkType(a.header, "application/json")...)
 	r := readWhole(a.body)
+	c.collect(got, a, r, e)
 	faults = append(faults, r.faults...)
 	if w.Body != nil {
 		faults = append(faults, differJSON("body", w.Body, a.body, false, "id", "created", "model")...)
@@ -113,8 +135,8 @@ func checkType(h http.Header, want string) []string {
 	return nil
 }
 
-func (c *Case) checkStream(a *answered, e *exchange) []string {
-	w, r := &c.Want, readStream(a.body)
+func (c *Case) checkStream(r *reply, e *exchange) []string {
+	w := &c.Want
 	faults := append([]string(nil), r.faults...)
 	if w.Frames != nil {
 		faults = append(faults, differFrames(w.Frames, r.data)...)
@@ -123,7 +145,7 @@ func (c *Case) checkStream(a *answered, e *exchange) []string {
 	case r.failure == nil && w.StreamError != nil && !w.MayFail():
 		return append(faults, "the stream ends well, want an error at its end")
 	case r.failure == nil:
-		return append(faults, c.checkMeaning(r, e)...)
+		return append(append(faults, c.checkMeaning(r, e)...), c.checkDeltas(r, e)...)
 	case w.StreamError == nil:
 		return append(faults, fmt.Sprintf("the stream ends with an error: %.300s", r.failure))
 	}
@@ -201,7 +223,7 @@ func names(calls []Call) string {
 }
 
 // checkReceived checks what the upstream was asked.
-func (c *Case) checkReceived(received [][]byte, model string, e *exchange) []string {
+func (c *Case) checkReceived(received [][]byte, model string, e *exchange, got gotten) []string {
 	switch {
 	case c.silent() && len(received) > 0:
 		return []string{"the upstream was asked, though the request is at fault"}
@@ -209,12 +231,19 @@ func (c *Case) checkReceived(received [][]byte, model string, e *exchange) []str
 		return nil
 	case len(received) == 0:
 		return []string{"the upstream was not asked"}
-	case c.Want.Upstream == nil:
+	case !c.wants("want/upstream.json", c.Want.Upstream != nil):
 		return nil
 	}
 	drop := []string{"model"}
 	for _, m := range c.added(model, e.stream) {
 		drop = append(drop, m.name)
 	}
-	return differJSON("upstream's request", c.Want.Upstream, received[len(received)-1], false, drop...)
+	last := received[len(received)-1]
+	if v, err := decode(last); err == nil {
+		got.set("want/upstream.json", layOut(without(v, drop...)))
+	}
+	if c.Want.Upstream == nil {
+		return nil
+	}
+	return differJSON("upstream's request", c.Want.Upstream, last, false, drop...)
 }

@@ -50,8 +50,12 @@ func (c *Case) silent() bool { return c.Model == nil && c.HTTP == nil && c.SSE =
 func (c *Case) checkWant() error {
 	w := &c.Want
 	switch {
-	case w.Error == nil && w.Answers == nil && w.Body == nil && w.Frames == nil && w.StreamError == nil:
+	case w.Error == nil && w.Answers == nil && w.Body == nil && w.Frames == nil && w.StreamError == nil && c.Asked == nil:
 		return errors.New("nothing is wanted: add want/response.json or another file of want")
+	case c.Model == nil && (w.Events != nil || w.Stream != nil || w.Deltas > 0):
+		return errors.New("events.txt, stream.jsonl and deltas are about a text: add model.jsonl")
+	case !c.Has(Stream) && (w.Stream != nil || w.Deltas > 0):
+		return errors.New("stream.jsonl and deltas are about a stream: add the feature")
 	case w.Error != nil && w.Status < 400:
 		return errors.New("want/error.json needs a want/status of 400 or more")
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/callgate/callgate/conformance"
 	"github.com/callgate/callgate/plugins/builtin"
+	"github.com/callgate/callgate/wasm-parsers/all"
 )
 
 //go:embed known-failing.txt
@@ -31,10 +32,55 @@ func TestGateway(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { up.Close() })
-	conformance.Run(t, conformance.Target{BaseURL: serve(t, url)}, up, conformance.KnownFailing(knownFailing))
+	readers := readers(t)
+	target := conformance.Target{BaseURL: serve(t, url, readers), Model: func(reader string) string {
+		if _, ok := readers[reader]; !ok {
+			return ""
+		}
+		return reader
+	}}
+	if !*update {
+		conformance.Run(t, target, up, conformance.KnownFailing(knownFailing))
+		return
+	}
+	for _, c := range readSuite(t) {
+		rewrite(t, &c, conformance.Check(t.Context(), target, up, c).Failing())
+	}
 }
 
-// config has one model for each parser, named as the parser is. The limits are
+// readers are the readers of the suite's cases whose parser is there, each with what
+// a target's configuration says of it.
+func readers(t *testing.T) map[string]string {
+	t.Helper()
+	known := map[string]bool{"auto": true, "none": true, "my_format": true}
+	for _, s := range all.Specs() {
+		for _, name := range append(s.Aliases, s.Name) {
+			known[name] = true
+		}
+	}
+	found := map[string]string{}
+	for _, c := range readSuite(t) {
+		settings := "parser: " + c.Parser
+		if c.Open {
+			settings += ", reasoning: open"
+		}
+		if known[c.Parser] {
+			found[c.Reader()] = settings
+		}
+	}
+	return found
+}
+
+func readSuite(t *testing.T) []conformance.Case {
+	t.Helper()
+	cases, err := conformance.Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+// config has one model for each reader, named as the reader is. The limits are
 // wide: a busy machine must not fail a case about text.
 const config = `
 providers:
@@ -47,11 +93,11 @@ models:
 `
 
 // serve starts the gateway with an upstream and returns its base URL.
-func serve(t *testing.T, upstream string) string {
+func serve(t *testing.T, upstream string, readers map[string]string) string {
 	t.Helper()
 	text := fmt.Sprintf(config, upstream)
-	for _, parser := range []string{"hermes", "qwen3_coder", "openai", "tool_call_tags", "my_format", "auto", "none"} {
-		text += fmt.Sprintf("  %s: {targets: [{provider: suite, model: upstream-%s, parser: %s}]}\n", parser, parser, parser)
+	for reader, settings := range readers {
+		text += fmt.Sprintf("  %s: {targets: [{provider: suite, model: upstream-%s, %s}]}\n", reader, reader, settings)
 	}
 	file := filepath.Join(t.TempDir(), "callgate.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

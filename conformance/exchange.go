@@ -16,9 +16,10 @@ type Target struct {
 	BaseURL string // where its API begins, with its "/v1"
 	Key     string // bearer key; "" sends none
 	// Model names the model whose text the gateway reads with a parser, such as
-	// "hermes", "auto" or "none", and whose upstream is the suite's. "" says that
-	// there is none: its cases are skipped. Where Model is nil, the parser's name
-	// is the model's.
+	// "hermes", "auto" or "none", and whose upstream is the suite's. With "-open"
+	// behind the parser's name, the gateway is told that the prompt has begun the
+	// model's reasoning. "" says that there is none: its cases are skipped. Where
+	// Model is nil, the parser's name is the model's.
 	Model func(parser string) string
 	// Features are what the target claims; nil claims all.
 	Features []string
@@ -41,6 +42,9 @@ func (t *Target) claims(feature string) bool {
 type exchange struct {
 	name   string
 	stream bool
+	asFile bool // the text is cut as the case's file cuts it
+	exact  bool // the deltas are to be cut as in want/stream.jsonl
+	single bool // the text comes rune by rune
 	script script
 }
 
@@ -51,7 +55,7 @@ func (c *Case) exchanges(t *Target) []exchange {
 	var out []exchange
 	add := func(name string, streamed bool, w *written) {
 		s := script{model: w, http: strings.Join(c.HTTP, ""), sse: c.SSE, status: http.StatusInternalServerError}
-		out = append(out, exchange{name, streamed, s})
+		out = append(out, exchange{name: name, stream: streamed, script: s})
 	}
 	text := strings.Join(c.Model, "")
 	switch {
@@ -72,7 +76,9 @@ func (c *Case) exchanges(t *Target) []exchange {
 	}
 	if stream {
 		add("stream, cut as in the file", true, &written{deltas: c.Model, finish: c.FinishReason, flush: true})
+		out[len(out)-1].asFile, out[len(out)-1].exact = true, t.claims(Pieces)
 		add("stream, rune by rune", true, &written{deltas: cut(text, 1), finish: c.FinishReason})
+		out[len(out)-1].single = true
 		add("stream, in sixes", true, &written{deltas: cut(text, 6), finish: c.FinishReason})
 		add("stream, at once", true, &written{deltas: []string{text}, finish: c.FinishReason, last: true})
 	}

@@ -107,7 +107,7 @@ func TestAnswerRules(t *testing.T) {
 		{"another type", e, false, answered{status: 429, header: json, body: []byte(`{"error":{"message":"m","type":"u"}}`)}, "error body.error.type"},
 		{"no message", e, false, answered{status: 429, header: json, body: []byte(`{"error":{"type":"t"}}`)}, "must have a message"},
 	} {
-		got := strings.Join(tt.c.checkAnswer(&tt.a, &exchange{stream: tt.stream}), "; ")
+		got := strings.Join(tt.c.checkAnswer(&tt.a, &exchange{stream: tt.stream}, gotten{}), "; ")
 		if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %q, want %q in it", tt.name, got, tt.want)
 		}

@@ -114,6 +114,9 @@ func (s *streamed) read(i int, data string) {
 	for _, part := range c.Choices {
 		ch := s.choice(part.Index)
 		s.delta(i, ch, &part.Delta)
+		if d, ok := reduce(part.Index, &part.Delta, unquote(part.FinishReason)); ok {
+			s.deltas = append(s.deltas, d.String())
+		}
 		if string(part.FinishReason) != "null" && len(part.FinishReason) > 0 {
 			ch.finished++
 			ch.answer.FinishReason = unquote(part.FinishReason)

@@ -11,6 +11,7 @@ import (
 type reply struct {
 	answers []Answer
 	data    []string       // of a stream, or the one body
+	deltas  []string       // of a stream, as reduce gives them
 	usage   map[string]any // the last that was sent
 	failure json.RawMessage
 	faults  []string

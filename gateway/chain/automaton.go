@@ -7,9 +7,10 @@ import "bytes"
 // state is the length of the longest end of the text that could still become a
 // literal: just what a scanner must hold back.
 type automaton struct {
-	first   []byte     // bytes that begin a literal
-	begins  [256]bool  // the same as a table
-	class   [256]uint8 // which column of next a byte uses; 0 for bytes in no literal
+	first   []byte       // bytes that begin a literal
+	begins  [256]bool    // the same as a table
+	pairs   [1024]uint64 // the first two bytes of the literals, as bits
+	class   [256]uint8   // which column of next a byte uses; 0 for bytes in no literal
 	classes int
 	next    []uint16 // state*classes + class → state
 	depth   []uint16 // how many bytes of a literal the state has matched
@@ -25,6 +26,12 @@ func newAutomaton(literals []string) *automaton {
 	for _, l := range literals {
 		if bytes.IndexByte(a.first, l[0]) < 0 {
 			a.first, a.begins[l[0]] = append(a.first, l[0]), true
+		}
+		for second := range 256 {
+			if len(l) == 1 || byte(second) == l[1] {
+				pair := int(l[0])<<8 | second
+				a.pairs[pair/64] |= 1 << (pair % 64)
+			}
 		}
 		for i := range len(l) {
 			if a.class[l[i]] == 0 {
@@ -143,8 +150,13 @@ type skipper struct {
 func (s *skipper) to(a *automaton, text []byte, i int) int {
 	const short = 64
 	if len(text) <= short || len(a.first) > len(s.next) {
-		for i < len(text) && !a.begins[text[i]] {
-			i++
+		for ; i < len(text); i++ {
+			if !a.begins[text[i]] {
+				continue
+			}
+			if i+1 == len(text) || a.begin(text[i], text[i+1]) {
+				break
+			}
 		}
 		return i
 	}
@@ -162,6 +174,12 @@ func (s *skipper) to(a *automaton, text []byte, i int) int {
 		nearest = min(nearest, at)
 	}
 	return nearest
+}
+
+// begin reports whether a literal may begin with the two bytes.
+func (a *automaton) begin(first, second byte) bool {
+	pair := int(first)<<8 | int(second)
+	return a.pairs[pair/64]&(1<<(pair%64)) != 0
 }
 
 // settled reports whether no literal that is still being read, up to end, could

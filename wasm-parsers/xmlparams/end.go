@@ -5,19 +5,54 @@ import (
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
+// readEnd reads the end of the function, or says that there is none. In a wrapper
+// it may be missing.
+func (p *parser) readEnd(b []byte, out *sdk.Out) bool {
+	switch {
+	case markup.Match(b, p.funcClose) == sdk.Yes:
+		p.used += len(p.funcClose)
+	case !p.wrapped || match(b, p.wrapClose) != sdk.Yes && match(b, p.tail) != sdk.Yes:
+		return false
+	}
+	p.closeFunc(out)
+	return true
+}
+
 // maybeEnd reports whether b is the first part of an end tag.
 func (p *parser) maybeEnd(b []byte) bool {
-	return markup.Match(b, p.funcClose) == sdk.Maybe || p.wrapped && markup.Match(b, p.wrapClose) == sdk.Maybe
+	return markup.Match(b, p.funcClose) == sdk.Maybe ||
+		p.wrapped && (match(b, p.wrapClose) == sdk.Maybe || match(b, p.tail) == sdk.Maybe)
+}
+
+// closeFunc ends the function. In a wrapper its call is not sure yet.
+func (p *parser) closeFunc(out *sdk.Out) {
+	p.start(out)
+	p.closeArgs(out)
+	p.state = afterFunc
+	if !p.wrapped {
+		p.endCall(out)
+		p.state = afterBare
+	}
+}
+
+// closeArgs writes what is left of the arguments but for the last brace.
+func (p *parser) closeArgs(out *sdk.Out) {
+	p.unwrapHeld(out)
+	p.flushHeld(out)
+	p.brace(out)
 }
 
 // endCall ends the call, which is sure now.
 func (p *parser) endCall(out *sdk.Out) {
-	out.Args([]byte("}"))
+	out.Args([]byte{'}'})
 	if p.mended {
 		out.Repair("args_json")
 	}
+	if p.isJSON {
+		p.json.Report(out)
+	}
 	out.CallEnd()
-	p.started, p.mended = false, false
+	p.started, p.mended, p.isJSON = false, false, false
 	p.from = p.at()
 }
 
@@ -25,21 +60,26 @@ func (p *parser) endCall(out *sdk.Out) {
 // another region: the end of this one is missing.
 func (p *parser) readAfterFunc(out *sdk.Out) bool {
 	b := p.rest()
+	if match(b, p.tail) == sdk.Yes {
+		p.used += len(p.tail)
+		return true
+	}
+	end, wrap, call := match(b, p.wrapClose), p.matchWrap(b), p.matchCall(b)
 	switch {
-	case markup.Match(b, p.wrapClose) == sdk.Yes:
+	case end == sdk.Yes:
 		p.endCall(out)
 		p.used += len(p.wrapClose)
 		out.End(p.at())
 		return false
-	case markup.Match(b, p.wrapOpen) == sdk.Yes:
+	case wrap == sdk.Yes:
 		p.endCall(out)
 		out.End(p.at())
 		return false
-	case markup.Match(b, p.funcOpen) == sdk.Yes:
+	case call == sdk.Yes, p.isCall(b):
 		p.endCall(out)
 		p.state = atFunc
 		return true
-	case markup.MatchAny(b, p.wrapClose, p.wrapOpen, p.funcOpen) == sdk.Maybe:
+	case end == sdk.Maybe, wrap == sdk.Maybe, call == sdk.Maybe, match(b, p.tail) == sdk.Maybe:
 		return false
 	}
 	return p.refuse(p.at(), out)
@@ -49,13 +89,18 @@ func (p *parser) readAfterFunc(out *sdk.Out) bool {
 // end may be there all the same: models forget its beginning alone.
 func (p *parser) readAfterBare(out *sdk.Out) bool {
 	b := p.rest()
-	rest := markup.SkipSpace(b)
-	v := markup.Match(rest, p.wrapClose)
+	rest := p.skip(b)
+	behind := p.pos + len(p.buf) - len(rest)
+	tail, end := match(rest, p.tail), match(rest, p.wrapClose)
 	switch {
-	case len(b)-len(rest) > maxSpace, v == sdk.No, v == sdk.Maybe && p.ended && len(rest) == 0:
+	case len(b)-len(rest) > maxSpace, tail == sdk.No && end == sdk.No, p.ended && len(rest) == 0:
 		out.End(p.at())
-	case v == sdk.Yes:
-		out.End(p.pos + len(p.buf) - len(rest) + len(p.wrapClose))
+	case tail == sdk.Yes:
+		p.used = behind - p.pos + len(p.tail)
+		p.from = p.at()
+		return true
+	case end == sdk.Yes:
+		out.End(behind + len(p.wrapClose))
 	case p.ended:
 		out.End(p.pos + len(p.buf))
 	}
@@ -66,24 +111,20 @@ func (p *parser) readAfterBare(out *sdk.Out) bool {
 // sure. A call that was cut off by a token limit is lost, and is not text either.
 func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
 	p.ended, p.cut = true, reason == sdk.Length
+	p.buf = append(p.buf, p.half...)
 	p.run(out)
 	if out.Ended() {
 		return
 	}
 	all := p.pos + len(p.buf)
-	half := p.maybeEnd(p.buf) // nothing, or half an end tag
-	if p.state == inFunc && len(p.buf) > 0 && markup.Match(p.buf, p.paramOpen) == sdk.Maybe {
-		half = false // it may as well be half of another parameter
-	}
+	half := p.isHalfEnd()
 	switch {
-	case p.state == afterFunc && half:
-		p.endCall(out)
-		out.End(all)
-	case p.state == afterFunc:
+	case p.state == afterFunc && !half:
 		p.endCall(out)
 		out.End(p.pos) // half a start tag
-	case p.state == inFunc && p.started && half && !p.cut:
-		p.endCall(out) // the model has ended, so the function has too
+	case half && p.isComplete():
+		p.closeArgs(out)
+		p.endCall(out)
 		out.End(all)
 	case p.cut && p.began:
 		out.Cut()
@@ -91,4 +132,21 @@ func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
 	default:
 		out.Malformed(p.from, all)
 	}
+}
+
+// isHalfEnd reports whether what is left can only be the first part of an end tag,
+// or is nothing.
+func (p *parser) isHalfEnd() bool {
+	if len(p.buf) == 0 {
+		return true
+	}
+	mayGoOn := p.state == inFunc && markup.Match(p.buf, p.param.open) == sdk.Maybe
+	return p.maybeEnd(p.buf) && !mayGoOn
+}
+
+// isComplete reports whether the call that was read last is complete if the output
+// has ended. A model that has ended has also ended its call behind a parameter; one
+// that was cut may not.
+func (p *parser) isComplete() bool {
+	return p.state == afterFunc || p.state == afterArgs || p.state == inFunc && p.started && !p.cut
 }

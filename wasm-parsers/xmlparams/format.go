@@ -9,90 +9,139 @@
 //	</function>
 //	</tool_call>
 //
-// The text says nothing of types, so the offered tool's schema decides. Nothing is
-// escaped either, so a value may hold tags: one that closes is told from one that
-// is text by what follows it, within a bounded look ahead.
+// Mostly the text says nothing of types, so the offered tool's schema decides.
+// Nothing is escaped either, so a value may hold tags: one that closes is told from
+// one that is text by what follows it, within a bounded look ahead.
 package xmlparams
 
 import (
-	"bytes"
-
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/typed"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
+// typing is how the text tells the type of a value.
+type typing uint8
+
+const (
+	bySchema typing = iota // not at all
+	byString               // the attribute string is true or false
+	byType                 // the attribute type is raw, json, dict or list
+)
+
 // format is what tells one family member from another.
 type format struct {
-	wrapOpen, wrapClose   string
-	funcOpen, funcClose   string // a name and > follow funcOpen
-	paramOpen, paramClose string // a name and > follow paramOpen
+	wrapOpen, wrapClose string // around the calls; "" if nothing is
+	// lead stands in front of a function's tag, in this order, and tail behind its
+	// end. A function may come without both.
+	lead []string
+	tail string
+
+	fun, param tagForm
+	funcClose  string
+	// paramClose ends a value. It is "" if a parameter is a tag of its own, whose
+	// end is prefix, then the tag's name.
+	paramClose string
+	prefix     string
+
 	// trim says that the newline after a parameter's tag and the one before its
 	// end are markup. More than that is never trimmed: it is the model's text.
-	trim typed.Trim
+	trim   typed.Trim
+	typing typing
+
+	inLine   bool // tags do not begin lines
+	cdata    bool // a value may be <![CDATA[…]]>
+	bpe      bool // Ġ and Ċ are white space between tags
+	closed   bool // a call may be <invoke name="f"/>
+	jsonArgs bool // a function may hold its arguments as a JSON object
+	jsonCall bool // the wrapper may hold calls as JSON objects
+	unwrap   bool // a lone parameter called arguments or input may hold all of them
+	nested   bool // objects and arrays are tags inside tags
 }
 
-// Qwen3Coder reads the form of Qwen3-Coder, Qwen3.5, Nemotron 3, MiMo-V2 and
-// Step-3.5.
-func Qwen3Coder() sdk.Spec {
-	f := &format{
-		wrapOpen: "<tool_call>", wrapClose: "</tool_call>",
-		funcOpen: "<function=", funcClose: "</function>",
-		paramOpen: "<parameter=", paramClose: "</parameter>",
-		trim: typed.Newline,
-	}
+// spec makes the parser of a format.
+func spec(p abi.Parser, f format) sdk.Spec {
+	f.fun.bpe, f.param.bpe = f.bpe, f.bpe
+	p.Streams = !p.Heuristic // the gateway holds heuristic regions to their end
 	return sdk.Spec{
-		Parser: abi.Parser{
-			Name:     "qwen3_coder",
-			Aliases:  []string{"qwen3-coder", "qwen3_xml", "qwen3.5", "mimo", "step3p5", "nemotron_nano", "nemotron-3-nano"},
-			Priority: 90,
-			Formats:  []string{"<tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></tool_call>"},
-			Triggers: []string{f.wrapOpen, f.funcOpen},
-			Models:   []string{"*qwen3-coder*", "*qwen3.5*", "*nemotron-3*", "*step-3.5*", "*mimo*"},
-			Streams:  true,
-		},
+		Parser:   p,
 		CanParse: f.canParse,
-		New:      func(o sdk.Options) (sdk.Parser, error) { return newParser(f, o), nil },
+		New:      func(o sdk.Options) (sdk.Parser, error) { return newParser(&f, o), nil },
 	}
 }
 
 // canParse wants a function in a wrapper, or a function whose next tag fits: other
-// formats write JSON after a function's tag.
+// formats write something else after a function's tag.
 func (f *format) canParse(head []byte) sdk.Verdict {
-	switch markup.Match(head, f.wrapOpen) {
-	case sdk.Yes:
-		return markup.Match(markup.SkipSpace(head[len(f.wrapOpen):]), f.funcOpen)
-	case sdk.Maybe:
-		return sdk.Maybe
-	case sdk.No:
+	if f.bpe {
+		head, _ = cutHalf(head)
 	}
-	_, n, v := tag(head, f.funcOpen)
-	if v != sdk.Yes {
+	if f.wrapOpen != "" {
+		switch markup.Match(head, f.wrapOpen) {
+		case sdk.Yes:
+			return f.canParseInside(f.skip(head[len(f.wrapOpen):]))
+		case sdk.Maybe:
+			return sdk.Maybe
+		case sdk.No:
+		}
+	}
+	if v := f.matchLead(head); v != sdk.No {
 		return v
 	}
-	return markup.MatchAny(markup.SkipSpace(head[n:]), f.paramOpen, f.funcClose)
-}
-
-// maxName is how many bytes the name in a tag may have.
-const maxName = 256
-
-// tag reads a tag that begins with open, then a name and >. On Yes, n is the length
-// of the tag; on No it is the place of the byte that does not fit.
-func tag(b []byte, open string) (name []byte, n int, v sdk.Verdict) {
-	if v := markup.Match(b, open); v != sdk.Yes {
-		return nil, 0, v
-	}
-	rest := b[len(open):]
-	rest = rest[:min(len(rest), maxName+1)]
-	end := bytes.IndexAny(rest, ">\n")
+	t, v := f.fun.read(head)
 	switch {
-	case end < 0 && len(rest) <= maxName:
-		return nil, 0, sdk.Maybe
-	case end < 0:
-		return nil, len(open) + maxName, sdk.No
-	case len(markup.SkipSpace(rest[:end])) == 0 || rest[end] == '\n':
-		return nil, len(open) + end, sdk.No
+	case v != sdk.Yes:
+		return v
+	case t.closed && f.closed:
+		return sdk.Yes
+	case t.closed:
+		return sdk.No
 	}
-	return rest[:end], len(open) + end + 1, sdk.Yes
+	body := f.skip(head[t.n:])
+	if f.jsonArgs && len(body) > 0 && body[0] == '{' {
+		return sdk.Yes
+	}
+	return markup.MatchAny(body, f.param.open, f.funcClose)
 }
+
+// canParseInside looks at what the wrapper holds.
+func (f *format) canParseInside(b []byte) sdk.Verdict {
+	if f.jsonCall && len(b) > 0 && b[0] == '{' {
+		return sdk.Yes
+	}
+	return f.matchCall(b)
+}
+
+// matchCall tells whether b begins a call.
+func (f *format) matchCall(b []byte) sdk.Verdict {
+	if v := f.matchLead(b); v == sdk.Yes || v == sdk.Maybe {
+		return v
+	}
+	return markup.Match(b, f.fun.open)
+}
+
+// matchLead tells whether b begins what stands in front of a function's tag.
+func (f *format) matchLead(b []byte) sdk.Verdict {
+	if len(f.lead) == 0 {
+		return sdk.No
+	}
+	return markup.Match(b, f.lead[0])
+}
+
+// matchWrap tells whether b begins the wrapper.
+func (f *format) matchWrap(b []byte) sdk.Verdict { return match(b, f.wrapOpen) }
+
+// match is markup.Match, but nothing begins with a marker that a format lacks.
+func match(b []byte, marker string) sdk.Verdict {
+	if marker == "" {
+		return sdk.No
+	}
+	return markup.Match(b, marker)
+}
+
+// mark is the byte that every tag inside a value begins with.
+func (f *format) mark() byte { return f.param.open[0] }
+
+// skip is b without the white space at its front.
+func (f *format) skip(b []byte) []byte { return b[spaceLen(b, f.bpe):] }

@@ -2,15 +2,16 @@ package xmlparams
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
-// maxSpace is how much white space is looked through for the tag that follows
-// another. More of it means that no tag follows.
-const maxSpace = 256
+// Limits of looking ahead.
+const (
+	maxSpace = 256 // white space before the tag that follows another; more means that none does
+	maxOver  = 256 // bytes of a parameter that the call cannot have
+)
 
 // verdict is what a tag inside a value turned out to be.
 type verdict uint8
@@ -22,21 +23,25 @@ const (
 	unclear                // more text is needed
 )
 
-// look decides about the tag that b, the rest of a value's text, begins with.
-func (p *parser) look(b []byte) verdict {
-	switch markup.Match(b, p.paramClose) {
+// look decides about the tag that b, the rest of a value's text, begins with. A
+// newline in front of it that was not read yet is lineStart.
+func (p *parser) look(b []byte, lineStart bool) verdict {
+	switch markup.Match(b, p.val.close) {
 	case sdk.Yes:
-		return p.lookBehind(b[len(p.paramClose):])
+		return p.lookBehind(b[len(p.val.close):])
 	case sdk.Maybe:
 		return p.wait(isText)
 	case sdk.No:
 	}
-	if v := p.lookParam(b); v != isText {
-		return v
+	lineStart = lineStart || !p.val.hold && p.val.text.LineStart()
+	if lineStart || p.inLine {
+		if v := p.lookParam(b); v != isText {
+			return v
+		}
 	}
 	switch markup.Match(b, p.funcClose) {
 	case sdk.Yes:
-		return p.lookFuncClose(b[len(p.funcClose):])
+		return p.lookFuncClose(b[len(p.funcClose):], lineStart)
 	case sdk.Maybe:
 		return p.wait(isText)
 	default:
@@ -52,18 +57,39 @@ func (p *parser) wait(v verdict) verdict {
 	return unclear
 }
 
+// The ends that may follow the end of a parameter, in this order.
+const (
+	endFunc = iota
+	endTail
+	endWrap
+	endNone
+)
+
+// matchEnd finds the end tag that b begins with among those from first on. On No
+// end is endNone.
+func (p *parser) matchEnd(b []byte, first int) (end, length int, v sdk.Verdict) {
+	for end, marker := range [...]string{p.funcClose, p.tail, p.wrapClose} {
+		if end < first || first == endFunc && end > endFunc && !p.wrapped {
+			continue // without a wrapper the function's end must be there
+		}
+		switch match(b, marker) {
+		case sdk.Yes:
+			return end, len(marker), sdk.Yes
+		case sdk.Maybe:
+			v = sdk.Maybe
+		case sdk.No:
+		}
+	}
+	return endNone, 0, v
+}
+
 // lookBehind decides about the end of a parameter by the tags behind it: the next
 // parameter, or the ends of the function and the wrapper. If those are followed by
 // another end of a parameter they are all text, say of a file about this format.
 func (p *parser) lookBehind(b []byte) verdict {
-	ends := []string{p.funcClose, p.wrapClose}
-	legal := ends
-	if !p.wrapped {
-		legal = ends[:1] // the wrapper's end may come all the same, but only behind the function's
-	}
 	decided := isText // unless one legal tag was seen
-	for {
-		rest := markup.SkipSpace(b)
+	for first := endFunc; ; {
+		rest := p.skip(b)
 		if len(b)-len(rest) > maxSpace {
 			return decided
 		}
@@ -71,27 +97,27 @@ func (p *parser) lookBehind(b []byte) verdict {
 			return p.wait(closes)
 		}
 		if decided == isText {
-			if _, _, v := tag(rest, p.paramOpen); v == sdk.Yes {
-				return closes
+			if t, v := p.readParam(rest); v == sdk.Yes {
+				return p.lookNext(t, rest[t.n:])
 			} else if v == sdk.Maybe {
 				return p.waitTag(rest)
 			}
 		}
-		at := slices.IndexFunc(legal, func(m string) bool { return markup.Match(rest, m) == sdk.Yes })
-		if at < 0 {
-			return p.lookLast(rest, legal, decided)
+		end, n, v := p.matchEnd(rest, first)
+		switch v {
+		case sdk.Maybe:
+			return p.wait(closes)
+		case sdk.No:
+			return p.lookLast(rest, decided)
+		case sdk.Yes:
 		}
-		b, decided = rest[len(legal[at]):], closes
-		legal = ends[slices.Index(ends, legal[at])+1:]
+		b, first, decided = rest[n:], end+1, closes
 	}
 }
 
 // lookLast decides at the first tag that is not legal behind the end of a parameter.
-func (p *parser) lookLast(rest []byte, legal []string, decided verdict) verdict {
-	if markup.MatchAny(rest, legal...) == sdk.Maybe {
-		return p.wait(closes)
-	}
-	switch markup.Match(rest, p.paramClose) {
+func (p *parser) lookLast(rest []byte, decided verdict) verdict {
+	switch markup.Match(rest, p.val.close) {
 	case sdk.Yes:
 		return isText
 	case sdk.Maybe:
@@ -104,26 +130,49 @@ func (p *parser) lookLast(rest []byte, legal []string, decided verdict) verdict 
 // waitTag is for half a tag of a parameter: at the end of the output it closes the
 // value if it may also be half of an end tag.
 func (p *parser) waitTag(rest []byte) verdict {
-	if markup.MatchAny(rest, p.funcClose, p.wrapClose) == sdk.Maybe {
+	if _, _, v := p.matchEnd(rest, endFunc); v == sdk.Maybe {
 		return p.wait(closes)
 	}
 	return p.wait(isText)
 }
 
+// mayFollow reports whether a parameter can come next in the call.
+func (p *parser) mayFollow(key string) bool {
+	return !p.seen[key] && (p.tool == nil || sdk.FindParam(p.tool, key) != nil)
+}
+
+// lookNext decides about the end of a parameter behind which the tag of another
+// stands, and then b. Most likely that is the next one. But one that the call cannot
+// have may be text, as in a file about this format, and if so, another end of a
+// parameter comes where none is legal.
+func (p *parser) lookNext(t tag, b []byte) verdict {
+	if p.mayFollow(string(t.name)) || p.prefix != "" || t.closed {
+		return closes
+	}
+	window := b[:min(len(b), maxOver)]
+	at := bytes.Index(window, []byte(p.val.close))
+	v := unclear
+	if at >= 0 {
+		v = p.lookBehind(window[at+len(p.val.close):])
+	}
+	if v == unclear && (p.ended || len(window) == maxOver) {
+		return closes
+	}
+	return v
+}
+
 // lookParam decides about the tag of a parameter, which ends the value if that has
 // lost its own end: at the beginning of a line, for a parameter that the tool has
-// and that has no value yet.
+// and that has no value yet. Where tags do not begin lines the tool must be known,
+// and attributes that are not the format's are those of text, say of HTML's <param>.
 func (p *parser) lookParam(b []byte) verdict {
-	if !p.value.LineStart() {
-		return isText
-	}
-	name, _, v := tag(b, p.paramOpen)
+	t, v := p.readParam(b)
 	switch {
 	case v == sdk.Maybe:
 		return p.wait(isText)
-	case v == sdk.No || p.seen[string(name)]:
+	case v == sdk.No || !p.mayFollow(string(t.name)):
 		return isText
-	case p.tool != nil && sdk.FindParam(p.tool, string(name)) == nil:
+	case p.inLine && (p.tool == nil || t.foreign):
 		return isText
 	}
 	return implies
@@ -132,51 +181,68 @@ func (p *parser) lookParam(b []byte) verdict {
 // lookFuncClose decides about the end of the function, which ends a value that has
 // lost its own end if something legal is behind it. Without a wrapper anything is,
 // so there it must at least stand at the beginning of a line.
-func (p *parser) lookFuncClose(b []byte) verdict {
-	if !p.wrapped && !p.value.LineStart() {
+func (p *parser) lookFuncClose(b []byte, lineStart bool) verdict {
+	if !p.wrapped && !lineStart && !p.inLine {
 		return isText
 	}
-	rest := markup.SkipSpace(b)
-	switch {
-	case len(b)-len(rest) > maxSpace && p.wrapped:
-		return isText
-	case len(b)-len(rest) > maxSpace:
+	rest := p.skip(b)
+	space := b[:len(b)-len(rest)]
+	if len(space) > maxSpace {
+		if p.wrapped {
+			return isText
+		}
 		return implies
-	case len(rest) == 0 && !p.cut:
-		return p.wait(implies)
-	case len(rest) == 0:
-		return isText // the token limit may have cut the value here
 	}
-	legal := sdk.No
-	if p.wrapped {
-		legal = markup.MatchAny(rest, p.wrapClose, p.funcOpen, p.wrapOpen)
+	ownLine := lineStart || bytes.IndexByte(space, '\n') >= 0
+	tail := match(rest, p.tail)
+	if tail == sdk.Yes { // a token that makes the end as good as one on a line of its own
+		rest, ownLine = p.skip(rest[len(p.tail):]), true
 	}
-	text := markup.MatchAny(rest, p.paramClose, p.paramOpen)
 	switch {
-	case legal == sdk.Maybe, text == sdk.Maybe, markup.Match(rest, p.wrapClose) == sdk.Maybe:
+	case len(rest) == 0 && p.cut:
+		return isText // the token limit may have cut the value here
+	case len(rest) == 0, tail == sdk.Maybe:
 		return p.wait(implies)
-	case text == sdk.Yes, p.wrapped && legal == sdk.No:
-		return isText
-	case markup.Match(rest, p.wrapClose) == sdk.Yes:
-		return p.lookWrapClose(rest[len(p.wrapClose):])
 	}
-	return implies
+	return p.lookOnwards(rest, lineStart, ownLine)
+}
+
+// lookOnwards is lookFuncClose with something behind the white space. lineStart says
+// that the function's end begins a line, ownLine that it begins or ends one.
+func (p *parser) lookOnwards(rest []byte, lineStart, ownLine bool) verdict {
+	wrapEnd, wrap, call := match(rest, p.wrapClose), p.matchWrap(rest), p.matchCall(rest)
+	text := markup.MatchAny(rest, p.val.close, p.param.open)
+	switch {
+	case wrapEnd == sdk.Maybe, text == sdk.Maybe, p.wrapped && (wrap == sdk.Maybe || call == sdk.Maybe):
+		return p.wait(implies)
+	case wrapEnd == sdk.Yes:
+		return p.lookWrapClose(rest[len(p.wrapClose):], lineStart)
+	case p.wrapped && (wrap == sdk.Yes || call == sdk.Yes):
+		return implies
+	case text == sdk.Yes || p.wrapped:
+		return isText
+	case ownLine || call == sdk.Yes:
+		return implies
+	case call == sdk.Maybe:
+		return p.wait(implies)
+	}
+	return isText
 }
 
 // lookWrapClose is lookFuncClose behind the end of the wrapper. In the middle of a
 // line it must not go on with text: the value may be about this format.
-func (p *parser) lookWrapClose(b []byte) verdict {
+func (p *parser) lookWrapClose(b []byte, lineStart bool) verdict {
 	rest := markup.SkipSpace(b)
 	if len(b)-len(rest) > maxSpace {
 		return implies
 	}
-	switch markup.Match(rest, p.paramClose) {
+	switch markup.Match(rest, p.val.close) {
 	case sdk.Yes:
 		return isText
 	case sdk.Maybe:
 		return p.wait(implies)
 	}
-	if !p.value.LineStart() && rest[0] != '<' && bytes.IndexByte(b[:len(b)-len(rest)], '\n') < 0 {
+	if !lineStart && rest[0] != p.mark() && bytes.IndexByte(b[:len(b)-len(rest)], '\n') < 0 {
 		return isText
 	}
 	return implies

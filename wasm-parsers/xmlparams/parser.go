@@ -1,11 +1,10 @@
 package xmlparams
 
 import (
-	"bytes"
-
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/relaxed"
-	"github.com/callgate/callgate/sdk/typed"
+	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
@@ -16,7 +15,13 @@ const (
 	inStart   state = iota // the wrapper or a function
 	atFunc                 // the function's tag
 	inFunc                 // a parameter or the function's end
+	atValue                // the first bytes of a value, which say what kind it is
 	inValue                // the rest of a value
+	inCDATA                // the rest of a CDATA section
+	inNested               // the rest of an element that holds elements
+	inArgs                 // the rest of a JSON object of arguments
+	inCall                 // the rest of a call as a JSON object
+	afterArgs              // the function's end
 	afterFunc              // the wrapper's end or another function
 	afterBare              // after a function without a wrapper
 )
@@ -30,20 +35,29 @@ type parser struct {
 
 	state   state
 	buf     []byte
-	used    int // bytes at the front of buf that were read
-	pos     int // of the first byte of buf in the region
-	from    int // end of the last call that was ended: what comes later is given back
+	half    []byte // a byte that may be half of Ġ or Ċ
+	used    int    // bytes at the front of buf that were read
+	pos     int    // of the first byte of buf in the region
+	from    int    // end of the last call that was ended: what comes later is given back
 	wrapped bool
 	ended   bool // the output has ended
 	cut     bool // by the token limit
+	leads   int  // markers of lead that were read
 
 	name    string
+	id      string
 	tool    *sdk.Tool       // nil if the tool was not offered
 	seen    map[string]bool // parameters of the call
+	written int             // parameters whose value was written or begun
 	began   bool            // something of a function was read
 	started bool            // CallStart was written, CallEnd not
+	braced  bool            // the first brace of the arguments was written
 	mended  bool            // a value was not strict JSON
-	value   typed.Value
+
+	json   *callobject.Reader // of arguments or a call written as JSON
+	isJSON bool               // the call is read by it
+	val    value
+	tree   tree
 }
 
 func newParser(f *format, o sdk.Options) *parser {
@@ -52,7 +66,12 @@ func newParser(f *format, o sdk.Options) *parser {
 
 // Feed implements sdk.Parser.
 func (p *parser) Feed(text []byte, out *sdk.Out) {
-	p.buf = append(p.buf, text...)
+	p.buf = append(append(p.buf, p.half...), text...)
+	p.half = p.half[:0]
+	if p.bpe {
+		whole, half := cutHalf(p.buf)
+		p.buf, p.half = whole, append(p.half, half...)
+	}
 	p.run(out)
 }
 
@@ -75,12 +94,20 @@ func (p *parser) step(out *sdk.Out) bool {
 	switch p.state {
 	case inStart:
 		return p.readStart(out)
+	case atValue:
+		return p.readValueStart(out)
 	case inValue:
 		return p.readValue(out)
+	case inCDATA:
+		return p.readCDATA(out)
+	case inNested:
+		return p.readNested(out)
+	case inArgs, inCall:
+		return len(p.rest()) > 0 && p.readJSON(out)
 	case afterBare:
 		return p.readAfterBare(out)
 	default:
-		p.used = len(p.buf) - len(markup.SkipSpace(p.rest()))
+		p.used += spaceLen(p.rest(), p.bpe)
 		return len(p.rest()) > 0 && p.readTag(out)
 	}
 }
@@ -92,6 +119,8 @@ func (p *parser) readTag(out *sdk.Out) bool {
 		return p.readFunc(out)
 	case inFunc:
 		return p.readInFunc(out)
+	case afterArgs:
+		return p.readFuncEnd(out)
 	default:
 		return p.readAfterFunc(out)
 	}
@@ -105,15 +134,57 @@ func (p *parser) refuse(to int, out *sdk.Out) bool {
 
 func (p *parser) readStart(out *sdk.Out) bool {
 	b := p.rest()
-	if markup.Match(b, p.wrapOpen) == sdk.Yes {
+	wrap := p.matchWrap(b)
+	if wrap == sdk.Yes {
 		p.used += len(p.wrapOpen)
 		p.wrapped = true
 		p.state = atFunc
 		return true
 	}
-	switch markup.MatchAny(b, p.wrapOpen, p.funcOpen) {
-	case sdk.Yes:
+	switch call := p.matchCall(b); {
+	case call == sdk.Yes:
 		p.state = atFunc
+		return true
+	case call == sdk.Maybe, wrap == sdk.Maybe:
+		return false
+	default:
+		return p.refuse(p.at(), out)
+	}
+}
+
+// readFunc reads the tag of a function and what stands in front of it.
+func (p *parser) readFunc(out *sdk.Out) bool {
+	b := p.rest()
+	switch lead := p.matchLead(b); {
+	case p.isCall(b):
+		return p.beginCall()
+	case p.leads > 0 && p.leads < len(p.lead), p.leads == 0 && lead == sdk.Yes:
+		return p.readLead(out)
+	case p.leads == 0 && lead == sdk.Maybe:
+		return false
+	}
+	t, v := p.fun.read(b)
+	if v != sdk.Maybe && t.n > 0 || p.wrapped && markup.Match(b, p.fun.open) == sdk.Yes {
+		p.began = true
+	}
+	switch {
+	case v == sdk.Maybe:
+		return false
+	case v == sdk.No, t.closed && !p.closed:
+		return p.refuse(p.at()+t.n, out)
+	}
+	p.beginFunc(t, out)
+	return true
+}
+
+// readLead reads the next marker in front of a function.
+func (p *parser) readLead(out *sdk.Out) bool {
+	marker := p.lead[p.leads]
+	switch markup.Match(p.rest(), marker) {
+	case sdk.Yes:
+		p.began = true
+		p.leads++
+		p.used += len(marker)
 		return true
 	case sdk.Maybe:
 		return false
@@ -122,47 +193,41 @@ func (p *parser) readStart(out *sdk.Out) bool {
 	}
 }
 
-func (p *parser) readFunc(out *sdk.Out) bool {
-	name, n, v := tag(p.rest(), p.funcOpen)
-	if n > 0 || p.wrapped && markup.Match(p.rest(), p.funcOpen) == sdk.Yes {
-		p.began = true
+// beginFunc begins a call at its tag.
+func (p *parser) beginFunc(t tag, out *sdk.Out) {
+	p.name, p.id = string(t.name), ""
+	if len(t.id) > 0 && len(t.id) <= callobject.MaxName {
+		p.id = string(t.id)
 	}
-	if v == sdk.Maybe {
-		return false
-	}
-	if v == sdk.No {
-		return p.refuse(p.at()+n, out)
-	}
-	p.name, p.tool = string(name), sdk.FindTool(p.tools, string(name))
-	clear(p.seen)
-	p.used += n
+	p.reset()
+	p.used += t.n
 	p.state = inFunc
-	return true
+	if t.closed {
+		p.closeFunc(out)
+	}
+}
+
+// reset forgets the last call.
+func (p *parser) reset() {
+	p.tool = sdk.FindTool(p.tools, p.name)
+	p.leads, p.written, p.braced, p.isJSON = 0, 0, false, false
+	clear(p.seen)
 }
 
 // readInFunc reads the tag of a parameter or what ends the function.
 func (p *parser) readInFunc(out *sdk.Out) bool {
 	b := p.rest()
-	key, n, v := tag(b, p.paramOpen)
+	if p.jsonArgs && b[0] == '{' && len(p.seen) == 0 {
+		return p.beginArgs()
+	}
+	t, v := p.readParam(b)
 	if v == sdk.Yes {
-		return p.beginValue(string(key), n, out)
+		return p.beginValue(t, out)
 	}
-	if n > 0 {
-		return p.refuse(p.at()+n, out) // a tag with a name that cannot be one
+	if t.n > 0 && v == sdk.No {
+		return p.refuse(p.at()+t.n, out) // a tag with a name that cannot be one
 	}
-	switch {
-	case markup.Match(b, p.funcClose) == sdk.Yes:
-		p.start(out)
-		p.used += len(p.funcClose)
-		p.state = afterFunc
-		if !p.wrapped {
-			p.endCall(out)
-			p.state = afterBare
-		}
-		return true
-	case p.wrapped && markup.Match(b, p.wrapClose) == sdk.Yes:
-		p.start(out) // the function's end is missing
-		p.state = afterFunc
+	if p.readEnd(b, out) {
 		return true
 	}
 	if v == sdk.Maybe || p.maybeEnd(b) {
@@ -171,65 +236,57 @@ func (p *parser) readInFunc(out *sdk.Out) bool {
 	return p.refuse(p.at(), out)
 }
 
+// readParam reads the tag of a parameter. Where those are not told by their own name
+// any other tag is none, not a bad one.
+func (p *parser) readParam(b []byte) (tag, sdk.Verdict) {
+	t, v := p.param.read(b)
+	if p.prefix != "" && (v == sdk.No || p.matchWrap(b) == sdk.Yes) {
+		return tag{}, sdk.No // another tag
+	}
+	return t, v
+}
+
 // start writes the beginning of the call, once.
 func (p *parser) start(out *sdk.Out) {
 	if !p.started {
-		out.CallStart(p.name, "")
-		out.Args([]byte("{"))
+		out.CallStart(p.name, p.id)
 		p.started = true
 	}
 }
 
-// beginValue begins the value of parameter key, whose tag is n bytes long.
-func (p *parser) beginValue(key string, n int, out *sdk.Out) bool {
-	if p.seen[key] {
-		return p.refuse(p.at(), out)
+// brace writes the first brace of the arguments, once.
+func (p *parser) brace(out *sdk.Out) {
+	if !p.braced {
+		out.Args([]byte{'{'})
+		p.braced = true
 	}
-	p.start(out)
-	var args []byte
-	if len(p.seen) > 0 {
-		args = append(args, ", "...)
-	}
-	args = relaxed.AppendString(args, []byte(key))
-	args = append(args, ": "...)
-	p.seen[key] = true
-	param := sdk.FindParam(p.tool, key)
-	var types sdk.Types
-	if param != nil {
-		types = param.Types
-	}
-	out.Args(args)
-	p.value.Begin(types, p.trim, out)
-	p.used += n
-	p.state = inValue
-	return true
 }
 
-// readValue passes on text of a value up to the next tag, and decides about that.
-func (p *parser) readValue(out *sdk.Out) bool {
-	b := p.rest()
-	if n := bytes.IndexByte(b, '<'); n != 0 {
-		if n < 0 {
-			n = len(b)
-		}
-		p.value.Write(b[:n], out)
-		p.used += n
-		return n > 0
+// member writes the key of a parameter.
+func (p *parser) member(key string, out *sdk.Out) {
+	p.brace(out)
+	var args []byte
+	if p.written > 0 {
+		args = append(args, ", "...)
 	}
-	switch p.look(b) {
-	case isText:
-		p.value.Write(b[:1], out)
-		p.used++
-		return true
-	case closes:
-		p.used += len(p.paramClose)
-	case implies:
-	default:
-		return false
+	p.written++
+	args = relaxed.AppendString(args, []byte(key))
+	out.Args(append(args, ": "...))
+}
+
+// typesOf gives the types of a parameter: those that the text states, else those
+// of the schema. What the text states is not known more exactly than that it is no
+// string, or that it is one.
+func (p *parser) typesOf(key string, t tag) sdk.Types {
+	kind := string(t.kind)
+	switch {
+	case p.typing == byString && kind == "true", p.typing == byType && kind == "raw":
+		return abi.String
+	case p.typing == byString && kind == "false", p.typing == byType && kind == "json":
+		return 0
 	}
-	if p.value.End(p.maxDepth, out) {
-		p.mended = true
+	if param := sdk.FindParam(p.tool, key); param != nil {
+		return param.Types
 	}
-	p.state = inFunc
-	return true
+	return 0
 }
