@@ -101,6 +101,7 @@ type Chain struct {
 	opened  *marker // how it began; nil if the prompt did that
 	after   bool    // nothing but white space came since the reasoning
 	wrapper *marker // the answer's, that is open
+	example bool    // a block of code that looked like a call was none: none of the others is
 	spent   bool    // a limit was reached: no parser is asked any more
 	tail    []byte  // an end token and what followed: not text if the output ends here
 	thought *thought
@@ -392,7 +393,7 @@ func (c *Chain) mayParse(m *meaning) bool {
 	case c.opts.NoTools && !c.plan.framing:
 		return false
 	case m.fence != "":
-		return c.text.lineMarks && !c.open && !c.text.fence.around()
+		return c.text.lineMarks && !c.open && !c.example && !c.text.fence.around()
 	case c.plan.auto && !c.text.fence.around():
 		return !c.quoted()
 	}
@@ -434,14 +435,16 @@ func (c *Chain) seekStart(text []byte, final bool) bool {
 		c.region = c.newRegion(true)
 		return true
 	}
+	found := false
 	for _, s := range c.plan.starts {
-		if bytes.HasPrefix(body, []byte(s)) {
-			c.region = c.newRegion(true)
-			return true
-		}
 		if !final && len(body) < len(s) && bytes.HasPrefix([]byte(s), body) {
-			return true
+			return true // a longer one may be on its way
 		}
+		found = found || bytes.HasPrefix(body, []byte(s))
+	}
+	if found {
+		c.region = c.newRegion(true)
+		return true
 	}
 	c.start = false
 	return false

@@ -387,7 +387,9 @@ func (c *Chain) decline(ctx context.Context) {
 	if found == "" {
 		return // it began with the output, not with markup: it is read again for that
 	}
-	if m := c.plan.literals[found]; m != nil && (m.fence != "" || m.endToken || m.ends != nil) {
+	m := c.plan.literals[found]
+	c.example = c.example || asked && m != nil && m.fence != ""
+	if m != nil && (m.fence != "" || m.endToken || m.ends != nil) {
 		c.unparsed(found, m) // a block of code after all, or an end; what is behind it is read anew
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/callgate/callgate/wasm-parsers/heuristic"
 	"github.com/callgate/callgate/wasm-parsers/keyvalue"
 	"github.com/callgate/callgate/wasm-parsers/openaijson"
+	"github.com/callgate/callgate/wasm-parsers/pythonic"
 	"github.com/callgate/callgate/wasm-parsers/taggedjson"
 	"github.com/callgate/callgate/wasm-parsers/xmlparams"
 )
@@ -24,6 +25,7 @@ func Specs() []sdk.Spec {
 		[]sdk.Spec{xmlparams.Qwen3Coder()},
 		keyvalue.Specs(),
 		braces.Specs(),
+		pythonic.Specs(),
 		heuristic.Specs(),
 	)
 	slices.SortStableFunc(specs, func(a, b sdk.Spec) int { return cmp.Compare(b.Priority, a.Priority) })

@@ -1,0 +1,221 @@
+package pythonic
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/callgate/callgate/sdk"
+)
+
+// tokenByte tells what numbers and words are made of.
+func tokenByte(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '.'
+}
+
+// readToken reads a number, a word, or the prefix of a string.
+func (a *argReader) readToken(c byte) (int, status) {
+	if tokenByte(c) || (c == '-' || c == '+') && a.signFits() {
+		if len(a.token) == maxBare {
+			return 0, bad
+		}
+		a.token = append(a.token, c)
+		return 1, more
+	}
+	if (c == '"' || c == '\'') && isPrefix(a.token) {
+		a.beginText(false)
+		return a.openPrefixed(a.token, c)
+	}
+	return a.endToken(c)
+}
+
+// endToken decides what the token was by the byte behind it.
+func (a *argReader) endToken(c byte) (int, status) {
+	literal := literalOf(a.token)
+	switch {
+	case literal != nil && (c == ',' || c == ')' || !a.mayBare()):
+		a.out = append(a.out, literal...)
+		a.place = afterValue
+		return 0, more
+	case literal != nil && isSpace(c):
+		a.place = afterToken
+		return 0, more
+	case c == '=' && a.atTop():
+		return a.split()
+	case !a.mayBare(), c == '(' && len(a.token) > 0:
+		return 0, bad // an expression
+	}
+	a.beginBare()
+	return 0, more
+}
+
+// signFits tells whether a sign may follow: at the front, or before an exponent.
+func (a *argReader) signFits() bool {
+	n := len(a.token)
+	if n == 0 {
+		return true
+	}
+	return a.token[n-1]|0x20 == 'e' && numeric(a.token[:n-1])
+}
+
+// numeric reports whether b begins like a decimal number.
+func numeric(b []byte) bool {
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		b = b[1:]
+	}
+	if len(b) > 1 && b[0] == '.' {
+		b = b[1:]
+	}
+	return len(b) > 0 && b[0] >= '0' && b[0] <= '9' && (len(b) == 1 || b[1]|0x20 != 'x')
+}
+
+// readAfterToken reads on behind a literal and white space, where the literal may
+// be the first word of a text without quotes.
+func (a *argReader) readAfterToken(c byte) (int, status) {
+	switch {
+	case isSpace(c) && len(a.token) < maxBare:
+		a.token = append(a.token, c)
+		return 1, more
+	case c == ',' || c == ')':
+		a.out = append(a.out, literalOf(trim(a.token))...)
+		a.place = afterValue
+		return 0, more
+	case c == '=' || len(a.token) >= maxBare:
+		return 0, bad
+	}
+	a.beginBare()
+	return 0, more
+}
+
+// split reads a literal and a keyword without anything between, as a template of
+// Gemma 3 writes them: days=3unit="c". The keyword must be a parameter's name.
+func (a *argReader) split() (int, status) {
+	for n := min(len(a.token), maxName) - 1; n > 0; n-- {
+		key := a.token[n:]
+		if sdk.FindParam(a.tool, string(key)) == nil {
+			continue
+		}
+		literal := literalOf(a.token[:n])
+		if literal == nil {
+			continue
+		}
+		a.out = append(a.out, literal...)
+		a.token = append(a.token[:0], key...)
+		a.place, a.mended = inKey, true
+		return 0, more
+	}
+	return 0, bad
+}
+
+// literalOf is a number or a word as JSON, or nil if it is neither.
+func literalOf(token []byte) []byte {
+	switch string(token) {
+	case "True", "true":
+		return []byte("true")
+	case "False", "false":
+		return []byte("false")
+	case "None", "null":
+		return []byte("null")
+	}
+	return number(token)
+}
+
+// number is a Python number as JSON, or nil if it is none or JSON has none such.
+// Decimal digits are copied, never computed.
+func number(b []byte) []byte {
+	var out []byte
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		if b[0] == '-' {
+			out = append(out, '-')
+		}
+		b = b[1:]
+	}
+	if len(b) > 1 && b[0] == '0' && b[1]|0x20 >= 'a' && b[1]|0x20 != 'e' {
+		return based(out, b)
+	}
+	return decimal(out, b)
+}
+
+// decimal appends a number of base ten, behind its sign.
+func decimal(out, b []byte) []byte {
+	whole, b := digits(b)
+	fraction, point := []byte(nil), len(b) > 0 && b[0] == '.'
+	if point {
+		fraction, b = digits(b[1:])
+	}
+	if len(whole)+len(fraction) == 0 {
+		return nil
+	}
+	zeros := len(whole) - len(bytes.TrimLeft(whole, "0"))
+	switch {
+	case len(whole) == 0:
+		whole = []byte{'0'}
+	case zeros == len(whole):
+		whole = whole[:1]
+	case zeros > 0:
+		return nil // Python has no such number
+	}
+	out = append(out, whole...)
+	if point {
+		if len(fraction) == 0 {
+			fraction = []byte{'0'}
+		}
+		out = append(append(out, '.'), fraction...)
+	}
+	return exponent(out, b)
+}
+
+// exponent appends what may follow the digits of a number.
+func exponent(out, b []byte) []byte {
+	if len(b) == 0 {
+		return out
+	}
+	if b[0]|0x20 != 'e' {
+		return nil
+	}
+	out, b = append(out, b[0]), b[1:]
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		out, b = append(out, b[0]), b[1:]
+	}
+	power, rest := digits(b)
+	if len(power) == 0 || len(rest) > 0 {
+		return nil
+	}
+	return append(out, power...)
+}
+
+// digits reads decimal digits, which may have single underscores between them.
+func digits(b []byte) (read, rest []byte) {
+	n := 0
+	for n < len(b) && (b[n] >= '0' && b[n] <= '9' || b[n] == '_' && n > 0 && b[n-1] != '_') {
+		n++
+	}
+	if n > 0 && b[n-1] == '_' {
+		n--
+	}
+	read = b[:n]
+	if bytes.IndexByte(read, '_') >= 0 {
+		read = bytes.ReplaceAll(read, []byte{'_'}, nil)
+	}
+	return read, b[n:]
+}
+
+// based is a number with another base than ten, behind its sign, if it fits into
+// 64 bits.
+func based(sign, b []byte) []byte {
+	var base int
+	switch b[1] | 0x20 {
+	case 'x':
+		base = 16
+	case 'o':
+		base = 8
+	case 'b':
+		base = 2
+	default:
+		return nil
+	}
+	n, err := strconv.ParseUint(string(bytes.ReplaceAll(b[2:], []byte{'_'}, nil)), base, 64)
+	if err != nil {
+		return nil
+	}
+	return strconv.AppendUint(sign, n, 10)
+}
