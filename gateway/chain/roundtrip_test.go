@@ -171,6 +171,8 @@ func writable(format, s string, types abi.Types, depth int) bool {
 		return false
 	case types&abi.Null != 0 && (strings.EqualFold(trimmed, "null") || strings.EqualFold(trimmed, "none")):
 		return false // a format without types cannot tell
+	case format == "minimax_m3" && types&abi.Null != 0 && s == "":
+		return false
 	case format == "minimax_m3" && depth > 0: // what is nested has no schema
 		return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == "" && s != "true" && s != "false" && s != "null" && s != "none"
 	case format == "cohere_xml", format == "minicpm5":

@@ -22,7 +22,7 @@ func Specs() []sdk.Spec {
 	specs := slices.Concat(
 		[]sdk.Spec{openaijson.OpenAI(), taggedjson.Custom(), fallback.Fallback()},
 		taggedjson.Specs(),
-		[]sdk.Spec{xmlparams.Qwen3Coder()},
+		xmlparams.Specs(),
 		keyvalue.Specs(),
 		braces.Specs(),
 		pythonic.Specs(),

@@ -1,0 +1,82 @@
+package xmlparams
+
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/relaxed"
+	"github.com/callgate/callgate/sdk/typed"
+)
+
+// isLone reports whether parameter key may be a wrapper of all arguments, which
+// DeepSeek's models write at times.
+func (p *parser) isLone(key string) bool {
+	return p.unwrap && (key == "arguments" || key == "input") && len(p.seen) == 0 &&
+		p.tool != nil && sdk.FindParam(p.tool, key) == nil
+}
+
+// json is a value that was held.
+func (v *value) json(nested bool, maxDepth int) (json []byte, mended bool) {
+	if nested && v.empty {
+		return []byte(absent(v.types)), false
+	}
+	return typed.Convert(v.raw, v.types, maxDepth)
+}
+
+// absent is what an element without any text says where elements nest: null is
+// written so, and so is what has no members.
+func absent(types sdk.Types) string {
+	switch {
+	case types&abi.Null != 0:
+		return "null"
+	case types&abi.String != 0:
+		return `""`
+	case types == abi.Object:
+		return "{}"
+	case types == abi.Array:
+		return "[]"
+	}
+	return "null"
+}
+
+// flushHeld writes the value that was held, if there is one.
+func (p *parser) flushHeld(out *sdk.Out) {
+	v := &p.val
+	if v.lone {
+		v.lone = false
+		json, mended := v.json(false, p.maxDepth)
+		p.mended = p.mended || mended
+		v.items = append(v.items, json)
+	}
+	if len(v.items) == 0 {
+		return
+	}
+	p.member(v.key, out)
+	if len(v.items) == 1 {
+		out.Args(v.items[0])
+	} else {
+		out.Args(joined(v.items))
+	}
+	v.items = v.items[:0]
+}
+
+// joined is an array of items.
+func joined(items [][]byte) []byte {
+	return append(append([]byte{'['}, bytes.Join(items, []byte(", "))...), ']')
+}
+
+// unwrapHeld writes a lone parameter that holds the object of all arguments.
+func (p *parser) unwrapHeld(out *sdk.Out) {
+	v := &p.val
+	if !v.lone {
+		return
+	}
+	strict, kind, ok := relaxed.Value(v.raw, p.maxDepth)
+	if !ok || kind != relaxed.ObjectOpen {
+		return
+	}
+	v.lone, p.braced = false, true
+	p.mended = p.mended || !bytes.Equal(strict, bytes.Trim(v.raw, " \t\r\n"))
+	out.Args(strict[:len(strict)-1])
+}

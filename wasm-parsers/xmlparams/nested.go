@@ -1,0 +1,102 @@
+package xmlparams
+
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+)
+
+// readNested reads text of the innermost element, its end, or the tag of one in it.
+func (p *parser) readNested(out *sdk.Out) bool {
+	b := p.rest()
+	if n := bytes.IndexByte(b, p.mark()); n != 0 {
+		if n < 0 {
+			n = len(b)
+		}
+		p.tree.text = append(p.tree.text, b[:n]...)
+		p.used += n
+		return n > 0
+	}
+	top := p.tree.top()
+	switch markup.Match(b, top.close) {
+	case sdk.Yes:
+		return p.closeElement(len(top.close), out)
+	case sdk.Maybe:
+		return false
+	case sdk.No:
+	}
+	if top.kind == isAny || top.kind == isDict || top.kind == isList {
+		switch t, v := p.readElement(b); v {
+		case sdk.Maybe:
+			return false
+		case sdk.Yes:
+			return p.openElement(t, out)
+		case sdk.No:
+		}
+	}
+	if p.prefix != "" && markup.Match(b, p.prefix) == sdk.Yes {
+		return p.refuse(p.at(), out) // a tag that is not legal here, which no text is like
+	}
+	p.tree.text = append(p.tree.text, b[0])
+	p.used++
+	return true
+}
+
+// readElement reads the tag of an element inside a value.
+func (p *parser) readElement(b []byte) (tag, sdk.Verdict) {
+	if p.nested {
+		return p.readParam(b)
+	}
+	return p.param.readAny(b) // the items of a list have no names
+}
+
+func (p *parser) openElement(t tag, out *sdk.Out) bool {
+	e := element{kind: p.kindOf(t), key: string(t.name), close: p.closeOf(string(t.name))}
+	if !p.tree.push(e, p.depth()) || t.closed && !p.tree.pop(p.maxDepth) {
+		return p.refuse(p.at(), out)
+	}
+	p.used += t.n
+	return true
+}
+
+// closeElement closes the innermost element at its end, which is n bytes long.
+func (p *parser) closeElement(n int, out *sdk.Out) bool {
+	if len(p.tree.open) == 1 && !p.tree.mixed() {
+		p.used += n
+		p.endValue(out)
+		return true
+	}
+	if len(p.tree.open) == 1 || !p.tree.pop(p.maxDepth) {
+		return p.refuse(p.at(), out)
+	}
+	p.used += n
+	return true
+}
+
+// depth is how deep elements may nest.
+func (p *parser) depth() int {
+	if p.maxDepth < 1 {
+		return abi.DefaultMaxDepth
+	}
+	return p.maxDepth
+}
+
+// kindOf is what the text says of an element.
+func (p *parser) kindOf(t tag) kind {
+	if p.typing != byType {
+		return isAny
+	}
+	switch string(t.kind) {
+	case "dict":
+		return isDict
+	case "list":
+		return isList
+	case "json":
+		return isJSON
+	case "raw":
+		return isRaw
+	}
+	return isAny
+}

@@ -1,0 +1,195 @@
+package xmlparams
+
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/typed"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+)
+
+// value is the parameter that is being read, or that was read and is held.
+type value struct {
+	key   string
+	types sdk.Types
+	close string      // its end
+	text  typed.Value // what streams
+	empty bool        // no text was read
+
+	// A value is held if what follows decides how it is written: another with the
+	// same key makes an array of both, and a lone wrapper of arguments is opened.
+	hold  bool
+	raw   []byte   // its text
+	items [][]byte // the values with this key, as JSON
+	lone  bool     // raw may hold all arguments
+}
+
+// beginValue begins the value of a parameter at its tag.
+func (p *parser) beginValue(t tag, out *sdk.Out) bool {
+	key, v := string(t.name), &p.val
+	again := len(v.items) > 0 && v.key == key
+	if p.seen[key] && !again {
+		return p.refuse(p.at(), out)
+	}
+	if !again {
+		p.flushHeld(out)
+	}
+	p.start(out)
+	lone := p.isLone(key)
+	p.seen[key] = true
+	p.used += t.n
+	v.key, v.types, v.close, v.empty = key, p.typesOf(key, t), p.closeOf(key), true
+	v.lone, v.raw = lone, v.raw[:0]
+	v.hold = lone || p.nested && v.types&abi.Array != 0
+	kind := p.kindOf(t)
+	switch {
+	case kind == isDict || kind == isList:
+		p.tree.begin(kind, v.types, v.close)
+		p.state = inNested
+	case p.cdata || p.nested && v.types != abi.String:
+		p.state = atValue
+	default:
+		p.beginText(out)
+	}
+	if t.closed {
+		p.endValue(out)
+	}
+	return true
+}
+
+// closeOf is the end of parameter key.
+func (p *parser) closeOf(key string) string {
+	if p.paramClose != "" {
+		return p.paramClose
+	}
+	return p.prefix + "</" + key + ">"
+}
+
+// readValueStart reads a value up to where it is clear what kind it is.
+func (p *parser) readValueStart(out *sdk.Out) bool {
+	b := p.rest()
+	rest := markup.SkipSpace(b)
+	space := len(b) - len(rest)
+	if space <= maxSpace {
+		cdata, element := sdk.No, sdk.No
+		if p.cdata {
+			cdata = markup.Match(rest, cdataOpen)
+		}
+		if p.nested {
+			_, element = p.readParam(rest)
+		}
+		switch {
+		case cdata == sdk.Yes:
+			p.used += space + len(cdataOpen)
+			p.beginCDATA(out)
+			return true
+		case element == sdk.Yes:
+			p.used += space
+			p.tree.begin(isAny, p.val.types, p.val.close)
+			p.state = inNested
+			return true
+		case (cdata == sdk.Maybe || element == sdk.Maybe) && !p.ended:
+			return false
+		}
+	}
+	p.beginText(out)
+	return true
+}
+
+// beginText begins a value that is text.
+func (p *parser) beginText(out *sdk.Out) {
+	p.state = inValue
+	if v := &p.val; !v.hold {
+		p.member(v.key, out)
+		v.text.Begin(v.types, p.trim, out)
+	}
+}
+
+// write takes the next bytes of a value that is text.
+func (p *parser) write(b []byte, out *sdk.Out) {
+	v := &p.val
+	v.empty = v.empty && len(b) == 0
+	if v.hold {
+		v.raw = append(v.raw, b...)
+		return
+	}
+	v.text.Write(b, out)
+}
+
+// readValue passes on text of a value up to the next tag, and decides about that. A
+// newline in front of a tag waits with it: it is no part of a value that has lost
+// its end.
+func (p *parser) readValue(out *sdk.Out) bool {
+	b := p.rest()
+	n := bytes.IndexByte(b, p.mark())
+	if n < 0 {
+		n = len(b)
+	}
+	newline := 0
+	if p.trim == typed.Keep && n > 0 && b[n-1] == '\n' {
+		newline = 1
+	}
+	if n > newline {
+		p.write(b[:n-newline], out)
+		p.used += n - newline
+		return true
+	}
+	if n == len(b) { // nothing, or a newline
+		return p.ended && n > 0 && p.pass(n, out)
+	}
+	switch p.look(b[newline:], newline > 0) {
+	case isText:
+		n = newline + 1
+		if next := bytes.IndexByte(b[n:], p.mark()); next > 0 && b[n+next-1] != '\n' {
+			n += next // in one piece with what is text anyway
+		}
+		return p.pass(n, out)
+	case closes:
+		p.pass(newline, out)
+		p.used += len(p.val.close)
+	case implies:
+		p.used += newline
+	default:
+		return false
+	}
+	p.endValue(out)
+	return true
+}
+
+// pass writes the next n bytes as text of the value.
+func (p *parser) pass(n int, out *sdk.Out) bool {
+	p.write(p.rest()[:n], out)
+	p.used += n
+	return true
+}
+
+// endValue writes what is left of a value, or holds it.
+func (p *parser) endValue(out *sdk.Out) {
+	v := &p.val
+	nested := p.state == inNested
+	p.state = inFunc
+	switch {
+	case nested:
+		json, mended := p.tree.end(p.maxDepth)
+		p.mended = p.mended || mended
+		v.items = append(v.items, json)
+	case v.lone:
+		return
+	case v.hold:
+		json, mended := v.json(p.nested, p.maxDepth)
+		p.mended = p.mended || mended
+		v.items = append(v.items, json)
+	case p.nested && v.empty && v.types != abi.String:
+		out.Args([]byte(absent(v.types)))
+		return
+	default:
+		if v.text.End(p.maxDepth, out) {
+			p.mended = true
+		}
+		return
+	}
+	if !v.hold {
+		p.flushHeld(out)
+	}
+}
