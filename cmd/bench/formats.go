@@ -73,8 +73,14 @@ func namesOf(name string) []string {
 	return names
 }
 
-// formatCall is a call of write_file in a format, with some size of text to write.
+// formatCall is a call of write_file in a format, of about some size.
 func formatCall(f formats.Format, size int) string {
+	const sample = 4 << 10
+	return writeCall(f, size*sample/len(writeCall(f, sample)))
+}
+
+// writeCall is a call with a text of some size to write.
+func writeCall(f formats.Format, size int) string {
 	const line = "a line of text, with \"quotes\" and a newline\n"
 	content, _ := json.Marshal(strings.Repeat(line, size/len(line)+1)[:size]) // a string cannot fail
 	return f.Write(formats.Turn{Calls: []formats.Call{{ID: "call12345", Name: "write_file", Args: []formats.Arg{

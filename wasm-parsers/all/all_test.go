@@ -1,6 +1,8 @@
 package all_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/callgate/callgate/sdk"
@@ -38,6 +40,63 @@ func TestNothing(t *testing.T) {
 			for _, reason := range []sdk.Reason{sdk.Stop, sdk.Length} {
 				sdktest.Stable(t, s, opts, input, reason)
 			}
+		}
+	}
+}
+
+// TestNames checks that the names which other servers use are known here, so that
+// nobody who comes from one has to look for another.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	list, err := os.ReadFile("testdata/names.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, s := range all.Specs() {
+		known[s.Name] = true
+		for _, alias := range s.Aliases {
+			known[alias] = true
+		}
+	}
+	for line := range strings.Lines(string(list)) {
+		server, names, _ := strings.Cut(line, " ")
+		if server == "#" {
+			continue
+		}
+		for _, name := range strings.Fields(names) {
+			if !known[name] {
+				t.Errorf("%s calls a parser %s, which no parser here is called", server, name)
+			}
+		}
+	}
+}
+
+// TestExamples checks that each parser's example is what it reads: the README shows
+// them.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	tools := []sdk.Tool{{Name: "get_weather", Params: []sdk.Param{{Name: "city", Types: abi.String, Required: true}}}}
+	for _, s := range all.Specs() {
+		if s.Example == "" {
+			if s.Name != "custom" && s.Name != "fallback" {
+				t.Errorf("%s has no example", s.Name)
+			}
+			continue
+		}
+		calls := ""
+		for _, e := range sdktest.Stable(t, s, sdk.Options{Tools: tools}, s.Example, sdk.Stop) {
+			switch e.Kind {
+			case abi.CallStart:
+				calls += e.Name
+			case abi.Args:
+				calls += e.Text
+			case abi.CallEnd:
+				calls += ";"
+			}
+		}
+		if strings.ReplaceAll(calls, " ", "") != `get_weather{"city":"Oslo"};` {
+			t.Errorf("%s reads its example %q as %q", s.Name, s.Example, calls)
 		}
 	}
 }

@@ -50,7 +50,7 @@ var openings = []string{"```json", "```JSON", "```tool_call", "```tool_code", "`
 func Generic() sdk.Spec {
 	return spec(abi.Parser{
 		Name:     "generic",
-		Aliases:  []string{"json", "tools"},
+		Aliases:  []string{"json", "tools", "default"},
 		Priority: 20,
 		Formats: []string{
 			`{"name", "arguments"}`, `[{"name", "arguments"}]`, `{"tool_calls": [{"function": {"name", "arguments"}}]}`,
@@ -142,7 +142,7 @@ func CallingTool() sdk.Spec {
 func Llama3JSONBare() sdk.Spec {
 	return spec(abi.Parser{
 		Name:     "llama3_json_bare",
-		Aliases:  []string{"llama3_json", "llama3", "llama4_json"},
+		Aliases:  []string{"llama3_json", "llama3", "llama4_json", "default"},
 		Priority: 15,
 		Formats:  []string{`{"name", "parameters"}; {"name", "parameters"}`},
 		Example:  `{"name": "get_weather", "parameters": {"city": "Oslo"}}`,

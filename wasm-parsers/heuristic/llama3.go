@@ -21,7 +21,7 @@ func Llama3JSON() sdk.Spec {
 	return sdk.Spec{
 		Parser: abi.Parser{
 			Name:     "llama3_json",
-			Aliases:  []string{"llama3", "llama4_json"},
+			Aliases:  []string{"llama3", "llama4_json", "default"},
 			Priority: 70,
 			Formats:  []string{`<|python_tag|>{"name", "parameters"}; {"name", "parameters"}`},
 			Example:  `<|python_tag|>{"name": "get_weather", "parameters": {"city": "Oslo"}}`,

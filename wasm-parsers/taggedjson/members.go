@@ -47,7 +47,7 @@ func NemotronJSON() sdk.Spec {
 	after := []string{"<SPECIAL_12>"}
 	return spec(abi.Parser{
 		Name:     "nemotron_json",
-		Aliases:  []string{"nemotron_deci"},
+		Aliases:  []string{"nemotron_deci", "default"},
 		Priority: 60,
 		Formats:  []string{`<TOOLCALL>[{"name", "arguments"}]</TOOLCALL>`},
 		Example:  open + "[" + example + "]" + end,

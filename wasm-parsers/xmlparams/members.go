@@ -20,7 +20,7 @@ func Qwen3Coder() sdk.Spec {
 	f := equals("<tool_call>", "</tool_call>", typed.Newline)
 	return spec(abi.Parser{
 		Name:     "qwen3_coder",
-		Aliases:  []string{"qwen3-coder", "qwen3_xml", "qwen3.5", "mimo", "step3p5", "nemotron_nano", "nemotron-3-nano"},
+		Aliases:  []string{"qwen3-coder", "qwen3_xml", "qwen3.5", "mimo", "step3p5", "nemotron_nano", "nemotron-3-nano", "nemotron-3.5-nano", "ornith"},
 		Priority: 90,
 		Formats:  []string{"<tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></tool_call>"},
 		Example:  "<tool_call><function=get_weather><parameter=city>Oslo</parameter></function></tool_call>",
