@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,10 @@ import (
 type native struct{ chaintest.Runner }
 
 func (n native) Plan(_ context.Context, spec gateway.ParserSpec, model string) (*chain.Plan, error) {
-	return chain.NewPlan(n.Candidates(), chain.PlanOptions{Model: model, Reasoning: spec.Reasoning, Auto: spec.Auto}), nil
+	candidates := slices.DeleteFunc(n.Candidates(), func(c chain.Candidate) bool {
+		return !spec.Auto && c.Name != chain.Fallback && !slices.Contains(spec.Names, c.Name)
+	})
+	return chain.NewPlan(candidates, chain.PlanOptions{Model: model, Reasoning: spec.Reasoning, Auto: spec.Auto}), nil
 }
 
 func (n native) Session() gateway.ParserSession { return n }
@@ -113,7 +117,9 @@ func exchange(t failer, p gateway.Provider, target gateway.Target, body string) 
 	}
 }
 
-var repair = gateway.Target{Mode: gateway.Repair, Parsers: gateway.ParserSpec{Auto: true, Reasoning: true}, Reasoning: chain.Auto}
+var repair = gateway.Target{Mode: gateway.Repair, Parsers: gateway.ParserSpec{
+	Names: []string{"hermes", "qwen3_coder", "openai", "tool_call_tags"}, Reasoning: true,
+}, Reasoning: chain.Auto}
 
 // delta is a block of a stream with some text and unknown members at every level.
 func delta(text string) string {

@@ -108,14 +108,16 @@ type Chain struct {
 	report  Report
 }
 
-// thought is a call that the model wrote inside its reasoning, or inside a block of
-// code. It counts only if the output ends with it.
+// thought is a call that counts only if of what follows it nothing shows that the
+// model only wrote about it. In reasoning or in a block of code the output must end
+// with it, in the middle of a line the line.
 type thought struct {
 	raw    []byte
 	after  []byte // what of raw stands behind the last call
 	events []abi.Event
 	parser string
 	fenced bool
+	inline bool
 	closes bool // the end of the block of code is being read
 }
 
@@ -458,8 +460,8 @@ func (c *Chain) pass(n int) {
 	text := c.buf[:n]
 	if !blank(text) {
 		c.start, c.begun, c.after = false, true, false
-		if c.thought != nil && !c.thought.closes {
-			c.settleThought(false)
+		if t := c.thought; t != nil && !t.closes {
+			c.settleThought(t.inline && (bytes.IndexByte(t.after, '\n') >= 0 || newLine(text)))
 		}
 		c.flushTail()
 	}
@@ -488,7 +490,7 @@ func (c *Chain) kind() abi.Kind {
 // flushTail gives out an end token that was not the end.
 func (c *Chain) flushTail() {
 	if len(c.tail) > 0 {
-		c.settleThought(false)
+		c.passThought()
 		c.text.write(c.kind(), c.tail)
 		c.tail = c.tail[:0]
 	}
@@ -510,7 +512,7 @@ func (c *Chain) rescan() {
 
 func (c *Chain) openReasoning(literal string, m *marker) {
 	c.flushTail()
-	c.settleThought(false)
+	c.passThought()
 	c.drop(len(literal))
 	c.rescan()
 	c.begun = true
@@ -523,7 +525,7 @@ func (c *Chain) openReasoning(literal string, m *marker) {
 
 func (c *Chain) closeReasoning(literal string) {
 	c.flushTail()
-	c.settleThought(false)
+	c.passThought()
 	c.drop(len(literal))
 	c.rescan()
 	switch {
@@ -538,6 +540,11 @@ func (c *Chain) closeReasoning(literal string) {
 	}
 	c.start, c.after, c.begun = true, true, true
 	c.text.edge(abi.Content)
+}
+
+// passThought settles a call behind which markup comes.
+func (c *Chain) passThought() {
+	c.settleThought(c.thought != nil && c.thought.inline)
 }
 
 // settleThought decides about calls that came inside reasoning or code: calls if
@@ -557,7 +564,7 @@ func (c *Chain) settleThought(ended bool) {
 	for _, e := range t.events {
 		c.text.call(e, &c.report, t.parser)
 	}
-	if t.fenced {
+	if t.fenced || t.inline {
 		c.text.write(abi.Content, t.after)
 	}
 }
@@ -598,6 +605,16 @@ func incomplete(text []byte) int {
 		}
 	}
 	return 0
+}
+
+// newLine reports whether text goes on in another line.
+func newLine(text []byte) bool {
+	for _, b := range text {
+		if b == '\n' || !isSpace(b) {
+			return b == '\n'
+		}
+	}
+	return false
 }
 
 func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }

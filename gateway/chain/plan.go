@@ -33,6 +33,7 @@ type Candidate struct {
 	Settings  []abi.Setting
 
 	anything bool // reads any text at the start of the output
+	hinted   bool // it is made for the plan's model
 }
 
 // Plan is a set of candidates made ready for scanning. It is built once for a
@@ -73,12 +74,13 @@ func NewPlan(candidates []Candidate, o PlanOptions) *Plan {
 				p.anyStart = true
 			}
 		}
+		c.hinted = c.hints(o.Model)
 		p.framing = p.framing || c.Framing
 		p.candidates = append(p.candidates, c)
 		p.starts = append(p.starts, c.Starts...)
 	}
 	rank := func(c Candidate) int {
-		if c.hints(o.Model) {
+		if c.hinted {
 			return 0
 		}
 		return 1

@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/callgate/callgate/sdk/abi"
 )
@@ -18,6 +19,7 @@ type region struct {
 	run       Run
 	fed       int  // how much of buf the run has read
 	hold      bool // events wait for the region's end
+	inline    bool // it begins in the middle of a line, as a mention of a format would
 	gate      bool // events wait for a call that is meant
 	held      []abi.Event
 	shown     bool // an event of the region has been given out
@@ -28,6 +30,7 @@ type region struct {
 	short     int  // those of them that lack an argument or whose name was not offered
 	lacks     bool // one of them lacks an argument
 	cut       bool
+	dropped   bool     // a call was cut and left out
 	kind      abi.Kind // of the last text that was given out
 }
 
@@ -102,7 +105,8 @@ func (c *Chain) begin(candidate *Candidate) {
 	r := c.region
 	*r = region{candidates: r.candidates, found: r.found, literal: r.literal, declined: r.declined, candidate: candidate, run: r.run}
 	thinks := c.open && c.opts.InReasoning == Buffer && !candidate.Framing
-	r.hold = candidate.Heuristic || c.fenced() || thinks
+	r.inline = c.plan.auto && !candidate.hinted && !candidate.Heuristic && plain(r.found) && !c.text.lineMarks && !c.text.fence.closing() && !c.open
+	r.hold = candidate.Heuristic || c.fenced() || thinks || r.inline
 	r.gate = c.plan.auto && !candidate.Framing && !r.hold
 }
 
@@ -223,7 +227,7 @@ func (c *Chain) show(e abi.Event) {
 	if !r.shown {
 		r.shown = true
 		c.tail = c.tail[:0]
-		c.settleThought(false)
+		c.passThought()
 		if c.open && r.candidate.Framing || c.open && c.opts.InReasoning == Ends {
 			c.open, c.opened = false, nil
 			c.opts.Reasoning = Closed
@@ -265,6 +269,9 @@ func (c *Chain) end(to int) bool {
 	if to <= 0 {
 		return c.giveBack(0, r.literal)
 	}
+	if r.inline && r.cut {
+		c.dropCut()
+	}
 	if !c.believe() {
 		if r.short > 0 {
 			c.warn("call_refused")
@@ -275,13 +282,34 @@ func (c *Chain) end(to int) bool {
 		r.held = nil // a call that was cut, and not known to be meant
 		c.warn("truncated_call")
 	}
-	if r.hold && (c.open || c.plan.auto && c.text.fence.around() && r.calls > 0) {
+	if r.calls > 0 && r.hold && (c.open || r.inline || c.plan.auto && c.text.fence.around()) {
 		c.think(r, to)
 	} else {
 		c.accept()
 	}
 	c.leave(to)
 	return true
+}
+
+// dropCut leaves out the call that was cut at the end of a region that was held.
+func (c *Chain) dropCut() {
+	r := c.region
+	r.cut, r.dropped = false, true
+	c.warn("truncated_call")
+	for i := len(r.held) - 1; i >= 0 && r.held[i].Kind != abi.CallEnd; i-- {
+		if r.held[i].Kind == abi.CallStart {
+			r.held = r.held[:i]
+			return
+		}
+	}
+	r.held = slices.DeleteFunc(r.held, func(e abi.Event) bool { return e.Kind == abi.Cut })
+}
+
+// plain reports whether a trigger is made of ordinary characters, so that a text
+// about the format has it too: those of special tokens have a bar, or brackets that
+// no text has.
+func plain(trigger string) bool {
+	return trigger != "" && !strings.ContainsAny(trigger, "|｜") && !strings.HasPrefix(trigger, "]<]")
 }
 
 // accept gives out what was held of a region that counts.
@@ -306,7 +334,7 @@ func (c *Chain) accept() {
 func (c *Chain) believe() bool {
 	r := c.region
 	if r.hold {
-		return !r.cut && r.short == 0 && c.allOffered(r.held) && (r.calls > 0 || r.candidate.Heuristic)
+		return !r.cut && r.short == 0 && c.allOffered(r.held) && (r.calls > 0 || r.candidate.Heuristic || r.dropped)
 	}
 	return !r.gate || r.short == 0 || r.short < r.calls
 }
@@ -343,7 +371,7 @@ func (c *Chain) tools() []abi.Tool {
 // model meant them.
 func (c *Chain) think(r *region, to int) {
 	if c.thought == nil {
-		c.thought = &thought{fenced: !c.open}
+		c.thought = &thought{inline: r.inline, fenced: !c.open && !r.inline}
 	}
 	t := c.thought
 	t.raw, t.after = append(t.raw, c.buf[:to]...), nil

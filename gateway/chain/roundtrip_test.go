@@ -88,7 +88,7 @@ func drawTools(t *rapid.T) []abi.Tool {
 
 func drawTurn(t *rapid.T, f formats.Format, tools []abi.Tool) formats.Turn {
 	var turn formats.Turn
-	if rapid.Bool().Draw(t, "thinks") {
+	if !f.Plain && rapid.Bool().Draw(t, "thinks") {
 		turn.Reasoning = sentence.Draw(t, "reasoning")
 	}
 	n := rapid.IntRange(1, 3).Draw(t, "calls")

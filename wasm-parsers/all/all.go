@@ -9,6 +9,7 @@ import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/wasm-parsers/braces"
 	"github.com/callgate/callgate/wasm-parsers/fallback"
+	"github.com/callgate/callgate/wasm-parsers/headerjson"
 	"github.com/callgate/callgate/wasm-parsers/heuristic"
 	"github.com/callgate/callgate/wasm-parsers/keyvalue"
 	"github.com/callgate/callgate/wasm-parsers/openaijson"
@@ -22,6 +23,7 @@ func Specs() []sdk.Spec {
 	specs := slices.Concat(
 		[]sdk.Spec{openaijson.OpenAI(), taggedjson.Custom(), fallback.Fallback()},
 		taggedjson.Specs(),
+		headerjson.Specs(),
 		xmlparams.Specs(),
 		keyvalue.Specs(),
 		braces.Specs(),

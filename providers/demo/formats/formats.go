@@ -37,6 +37,7 @@ type Format struct {
 	Single bool   // at most one call a turn
 	IDs    bool   // calls carry their ids
 	Silent bool   // no content beside calls
+	Plain  bool   // no reasoning
 	// Heuristic says that its text is ordinary text too, and counts only if the call
 	// is of an offered tool and the answer is nothing else.
 	Heuristic bool

@@ -96,14 +96,14 @@ func headerJSON() []Format {
 		{Name: "functionary_v31", Model: "meetkai/functionary-medium-v3.1", Write: calls(think, func(c []Call) string {
 			return join(c, "", "", "", func(c Call) string { return "<function=" + c.Name + ">" + object(c.Args) + "</function>" })
 		})},
-		{Name: "functionary_v32", Model: "meetkai/functionary-medium-v3.2", Write: func(t Turn) string {
+		{Name: "functionary_v32", Model: "meetkai/functionary-medium-v3.2", Plain: true, Write: func(t Turn) string {
 			out := ""
 			if t.Content != "" || len(t.Calls) == 0 {
 				out = ">>>all\n" + t.Content
 			}
 			return out + join(t.Calls, "", "", "", func(c Call) string { return ">>>" + c.Name + "\n" + object(c.Args) })
 		}},
-		{Name: "functionary_v2", Model: "meetkai/functionary-medium-v2.4", Write: functionaryV2},
+		{Name: "functionary_v2", Model: "meetkai/functionary-medium-v2.4", Plain: true, Write: functionaryV2},
 	}
 }
 
@@ -125,10 +125,7 @@ func kimi(t Turn) string {
 }
 
 func functionaryV2(t Turn) string {
-	var messages []string
-	if t.Content != "" || len(t.Calls) == 0 {
-		messages = append(messages, "all\n<|content|>"+t.Content)
-	}
+	messages := []string{"all\n<|content|>" + t.Content}
 	for _, c := range t.Calls {
 		messages = append(messages, c.Name+"\n<|content|>"+object(c.Args))
 	}

@@ -1,0 +1,159 @@
+// Package headerjson reads tool calls that are a header with the function's name
+// and then JSON arguments, such as
+//
+//	<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Oslo"}<|tool_call_end|>
+//
+// One engine reads the forms that mark single calls, of which each is a value of
+// format. Another one reads the forms of functionary, in which every message has
+// such a header, that of the answer too. Arguments stream as they are written;
+// their last brace waits until the call is sure.
+package headerjson
+
+import (
+	"slices"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// format is what tells one family member from another:
+//
+//	[section] open before NAME [id ID] sep ARGS end … [sectionEnd]
+//
+// White space may stand between any two of them.
+type format struct {
+	sections    []string // spellings of what begins a section of calls; the section may be missing
+	sectionEnds []string // spellings of what ends it; also ends calls without a section
+	open        string   // begins a call
+	openless    bool     // the first call of a section may lack open
+	before      string   // a constant in front of the name
+	idName      bool     // the name is read from an id, functions.NAME:0
+	id          string   // stands between the name and an id
+	sep         string   // ends the name or the id
+	bodySep     bool     // the first byte of the arguments, or of a block of code, does so too
+	fenced      bool     // the arguments may stand in a block of code
+	braceOnly   bool     // only arguments that are an object are this format's
+	end         string   // ends the call; if empty the call ends with its arguments
+	turnEnds    []string // tokens that end the turn, and with it a call whose end is missing
+	// textKey is the argument for a body that is no JSON object, if that may be.
+	textKey string
+}
+
+// Specs are the parsers of the family.
+func Specs() []sdk.Spec {
+	return []sdk.Spec{
+		Mistral(), DeepSeekV3(), DeepSeekV31(), KimiK2(), FunctionaryV31(), FunctionaryV32(), FunctionaryV2(), CWM(),
+	}
+}
+
+// Mistral reads the form of Mistral's tokenizers since v11, of which v11 alone
+// writes an id. Where a server has stripped the special tokens the answer is
+// NAME{…} alone.
+func Mistral() sdk.Spec {
+	f := &format{open: "[TOOL_CALLS]", id: "[CALL_ID]", sep: "[ARGS]", bodySep: true}
+	s := spec(abi.Parser{
+		Name: "mistral", Aliases: []string{"ministral"}, Priority: 92,
+		Formats: []string{"[TOOL_CALLS]NAME[ARGS]{…}", "[TOOL_CALLS]NAME[CALL_ID]ID[ARGS]{…}", "[TOOL_CALLS]NAME{…}"},
+		Example: `[TOOL_CALLS]get_weather[ARGS]{"city": "Oslo"}`,
+		Starts:  []string{""},
+		Models: []string{
+			"*devstral*", "*magistral*", "*ministral-3*", "*mistral-small-3.2*", "*mistral-small-2506*",
+			"*mistral-medium-3*", "*mistral-large-3*",
+		},
+	}, f)
+	s.CanParse = f.canParseBare
+	s.New = func(o sdk.Options) (sdk.Parser, error) { return &either{format: f, options: o}, nil }
+	return s
+}
+
+// The tokens of DeepSeek. V3's section is also read in the spellings that
+// llama.cpp accepts.
+const (
+	deepSeekOpen = "<｜tool▁call▁begin｜>"
+	deepSeekSep  = "<｜tool▁sep｜>"
+	deepSeekEnd  = "<｜tool▁call▁end｜>"
+)
+
+func deepSeek() format {
+	return format{
+		sections: []string{
+			"<｜tool▁calls▁begin｜>", "<｜tool▁calls｜>", "<｜tool calls begin｜>", `<｜tool\_calls\_begin｜>`,
+		},
+		sectionEnds: []string{"<｜tool▁calls▁end｜>"},
+		open:        deepSeekOpen, openless: true, end: deepSeekEnd, fenced: true,
+		turnEnds: []string{"<｜end▁of▁sentence｜>"},
+	}
+}
+
+// DeepSeekV3 reads the form of DeepSeek V3 and R1. It shares its tokens with V3.1,
+// which has the name where V3 has the word function.
+func DeepSeekV3() sdk.Spec {
+	f := deepSeek()
+	f.before, f.sep, f.bodySep = "function"+deepSeekSep, "\n", true
+	return spec(abi.Parser{
+		Name: "deepseek_v3", Aliases: []string{"deepseekv3", "cogito"}, Priority: 82,
+		Formats: []string{"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>NAME ```json {…} ```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"},
+		Example: "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather ```json {\"city\": \"Oslo\"} ```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+		Models:  []string{"*deepseek-v3", "*deepseek-v3-0324*", "*deepseek-r1*", "*cogito*"},
+	}, &f)
+}
+
+// DeepSeekV31 reads the form of DeepSeek V3.1 and V3.2-Exp.
+func DeepSeekV31() sdk.Spec {
+	f := deepSeek()
+	f.sep = deepSeekSep
+	return spec(abi.Parser{
+		Name: "deepseek_v31", Aliases: []string{"deepseekv31", "deepseek3", "deepseek_v3_1"}, Priority: 80,
+		Formats: []string{"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>NAME<｜tool▁sep｜>{…}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"},
+		Example: `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Oslo"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>`,
+		Models:  []string{"*deepseek-v3.1*", "*deepseek-v3.2-exp*"},
+	}, &f)
+}
+
+// KimiK2 reads the form of Kimi K2 and K2.5.
+func KimiK2() sdk.Spec {
+	return spec(abi.Parser{
+		Name: "kimi_k2", Priority: 90,
+		Formats: []string{"<|tool_calls_section_begin|><|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>{…}<|tool_call_end|><|tool_calls_section_end|>"},
+		Example: `<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Oslo"}<|tool_call_end|><|tool_calls_section_end|>`,
+		Models:  []string{"*kimi-k2*"},
+	}, &format{
+		sections:    []string{"<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"},
+		sectionEnds: []string{"<|tool_calls_section_end|>", "<|tool_call_section_end|>"},
+		open:        "<|tool_call_begin|>", idName: true, sep: "<|tool_call_argument_begin|>", bodySep: true,
+		end: "<|tool_call_end|>", turnEnds: []string{"<|im_end|>"},
+	})
+}
+
+// FunctionaryV31 reads the form of functionary v3.1, which is also that of Llama
+// 3.1's custom tools. With <parameter=…> behind the tag it is another parser's.
+func FunctionaryV31() sdk.Spec {
+	return spec(abi.Parser{
+		Name: "functionary_v31", Aliases: []string{"functionary_v3_1", "functionary-v3.1", "llama3.1_custom"}, Priority: 60,
+		Formats: []string{"<function=NAME>{…}</function>"},
+		Example: `<function=get_weather>{"city": "Oslo"}</function>`,
+		Models:  []string{"*functionary*v3.1*"},
+	}, &format{
+		open: "<function=", sep: ">", bodySep: true, braceOnly: true,
+		end: "</function>", turnEnds: []string{"<|eom_id|>", "<|eot_id|>"},
+	})
+}
+
+// CWM reads the form of Meta's Code World Model, in which the body is a command.
+func CWM() sdk.Spec {
+	return spec(abi.Parser{
+		Name: "cwm", Priority: 45,
+		Formats: []string{"<tool: NAME> TEXT </tool>", "<tool: NAME>{…}</tool>"},
+		Example: `<tool: get_weather>{"city": "Oslo"}</tool>`,
+		Models:  []string{"*cwm*"},
+	}, &format{open: "<tool: ", sep: ">", end: "</tool>", turnEnds: []string{"<|eot_id|>"}, textKey: "command"})
+}
+
+func spec(p abi.Parser, f *format) sdk.Spec {
+	p.Triggers, p.Streams = slices.Concat(f.sections, []string{f.open}), true
+	return sdk.Spec{
+		Parser:   p,
+		CanParse: f.canParse,
+		New:      func(o sdk.Options) (sdk.Parser, error) { return newParser(f, o), nil },
+	}
+}
