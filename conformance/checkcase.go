@@ -50,7 +50,7 @@ func (c *Case) silent() bool { return c.Model == nil && c.HTTP == nil && c.SSE =
 func (c *Case) checkWant() error {
 	w := &c.Want
 	switch {
-	case w.Error == nil && w.Answers == nil && w.Body == nil && w.Frames == nil && w.StreamError == nil && c.Asked == nil:
+	case w.nothing() && c.Asked == nil:
 		return errors.New("nothing is wanted: add want/response.json or another file of want")
 	case c.Model == nil && (w.Events != nil || w.Stream != nil || w.Deltas > 0):
 		return errors.New("events.txt, stream.jsonl and deltas are about a text: add model.jsonl")
@@ -60,4 +60,9 @@ func (c *Case) checkWant() error {
 		return errors.New("want/error.json needs a want/status of 400 or more")
 	}
 	return nil
+}
+
+// nothing reports whether there is nothing that an answer could be compared with.
+func (w *Want) nothing() bool {
+	return w.Error == nil && w.Answers == nil && w.Body == nil && w.Frames == nil && w.StreamError == nil
 }

@@ -3,8 +3,9 @@
 // and checks what comes back, whole and streamed.
 //
 // A case is a text file under testdata: a request, what the model writes, and the
-// answer that the client must get. README.md says how to read and add one. The
-// package knows nothing of the gateway but its address, so it runs against any:
+// answer that the client must get; some also have what a parser must say of it.
+// README.md says how to read and add one, and how to use them without Go. The package
+// knows nothing of the gateway but its address, so it runs against any:
 //
 //	up := conformance.NewUpstream()
 //	url, err := up.Listen("127.0.0.1:0")

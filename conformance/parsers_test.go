@@ -223,6 +223,9 @@ func compare(want *conformance.Answer, m *chain.Message) (faults []string) {
 		if got.Name != w.Name || compact(got.Arguments) != compact(string(w.Arguments)) {
 			faults = append(faults, fmt.Sprintf("call %d is %s(%.300s), want %s(%.300s)", i, got.Name, got.Arguments, w.Name, w.Arguments))
 		}
+		if w.ID != "" && got.ID != w.ID {
+			faults = append(faults, fmt.Sprintf("call %d has the id %q, want %q", i, got.ID, w.ID))
+		}
 	}
 	return faults
 }

@@ -114,6 +114,82 @@ func TestAnswerRules(t *testing.T) {
 	}
 }
 
+// TestJoinDeltas checks that deltas which only the cutting tells apart are the same.
+func TestJoinDeltas(t *testing.T) {
+	t.Parallel()
+	const (
+		name = `{"tool_calls":[{"index":0,"name":"f","arguments":""}]}`
+		next = `{"tool_calls":[{"index":1,"name":"f","arguments":"{}"}]}`
+		end  = `{"finish_reason":"tool_calls"}`
+		cut  = `{"finish_reason":"length"}`
+	)
+	for _, tt := range []struct {
+		name, got, want string
+	}{
+		{"role", `{"role":"assistant"} {"content":"x"}`, `{"content":"x"}`},
+		{"text", `{"content":"x"} {"content":"y"} {"reasoning_content":"z"}`, `{"content":"xy"} {"reasoning_content":"z"}`},
+		{"call", name + ` {"tool_calls":[{"index":0,"arguments":"{"}]} {"tool_calls":[{"index":0,"arguments":"}"}]} ` + next + " " + end,
+			`{"tool_calls":[{"index":0,"name":"f","arguments":"{}"}]} ` + next + " " + end},
+		{"all in one", `{"role":"assistant","content":"x","tool_calls":[{"index":0,"name":"f","arguments":"{}"}],"finish_reason":"tool_calls"}`,
+			`{"content":"x"} {"tool_calls":[{"index":0,"name":"f","arguments":"{}"}]} ` + end},
+		{"cut call", name + ` {"tool_calls":[{"index":0,"arguments":"{\"a"}]} ` + cut, cut},
+		{"complete call", next + " " + cut, next + " " + cut},
+	} {
+		if got := strings.Join(joinDeltas(strings.Split(tt.got, " ")), " "); got != tt.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestFormatEvents(t *testing.T) {
+	t.Parallel()
+	got := FormatEvents([]Event{
+		{Kind: "reasoning", Text: "a <b>"}, {Kind: "content", Text: "x"}, {Kind: "content"}, {Kind: "content", Text: "\n"},
+		{Kind: "call_start", Name: "f", ID: "1"}, {Kind: "args", Text: "{"}, {Kind: "args", Text: "}"}, {Kind: "call_end"},
+		{Kind: "call_start", Index: 1, Name: "g"}, {Kind: "cut", Index: 1}, {Kind: "was_reasoning"},
+	})
+	const want = `reasoning "a <b>"
+content "x\n"
+call_start 0 "f" "1"
+args 0 "{}"
+call_end 0
+call_start 1 "g"
+cut 1
+was_reasoning
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	var w Want
+	if err := w.setEvents([]byte("# a comment\n\n" + got)); err != nil || strings.Join(w.Events, "\n")+"\n" != want {
+		t.Errorf("read back: %q (%v)", w.Events, err)
+	}
+	if err := w.setEvents([]byte(FormatEvents(nil))); err != nil || w.Events == nil || len(w.Events) > 0 {
+		t.Errorf("no events are read back as %q (%v)", w.Events, err)
+	}
+}
+
+// TestGot checks what the files of want would be for an answer.
+func TestGot(t *testing.T) {
+	t.Parallel()
+	c := Case{Want: Want{Answers: []Answer{{ToolCalls: []Call{{ID: "mine"}}}}, Upstream: []byte("{}"), StreamError: []byte(`{"error":{"type":"t"}}`)}, Asked: []string{"want/status"}}
+	call := `{"role":"assistant","content":"<x>","tool_calls":[{"id":"b","type":"function","function":{"name":"f","arguments":"{\"n\": 1.0}"}},{"id":"c","type":"function","function":{"name":"g","arguments":"{}"}}]}`
+	whole := `{"id":"c","object":"chat.completion","choices":[{"index":0,"message":` + call + `,"finish_reason":"tool_calls"}]}`
+	got := gotten{}
+	c.checkAnswer(&answered{status: 200, header: http.Header{"Content-Type": {"application/json"}}, body: []byte(whole)}, &exchange{}, got)
+	c.checkAnswer(&answered{status: 200, header: http.Header{"Content-Type": {"text/event-stream"}}, body: []byte(frame(role) + failed)}, &exchange{stream: true}, got)
+	c.checkReceived([][]byte{[]byte(`{"model":"m","stream":true,"n":1e3}`)}, "m", &exchange{stream: true}, got)
+	for name, want := range map[string]string{
+		"want/status":            "200\n",
+		"want/response.json":     "{\n  \"content\": \"<x>\",\n  \"tool_calls\": [\n    {\"id\": \"b\", \"name\": \"f\", \"arguments\": {\"n\": 1.0}},\n    {\"name\": \"g\", \"arguments\": {}}\n  ],\n  \"finish_reason\": \"tool_calls\"\n}\n",
+		"want/stream_error.json": "{\n  \"error\": {\n    \"type\": \"server_error\"\n  }\n}\n",
+	} {
+		if got[name] != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got[name], want)
+		}
+	}
+}
+
 func TestDiffer(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

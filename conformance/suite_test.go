@@ -38,6 +38,13 @@ func TestParseCase(t *testing.T) {
 		{"no request", replace("-- request.json --\n{\"messages\": []}\n", ""), "one of request.json"},
 		{"nothing wanted", replace("-- want/response.json --\n{\"content\": \"Hi.\", \"finish_reason\": \"stop\"}\n", ""), "nothing is wanted"},
 		{"error without status", good + "-- want/error.json --\n{}\n", "needs a want/status"},
+		{"empty file of want", good + "-- want/events.txt --\n", ""},
+		{"unknown start of reasoning", replace("rule:", "reasoning: opened\nrule:"), "can be open"},
+		{"no number of deltas", replace("rule:", "deltas: many\nrule:"), "a number"},
+		{"unknown event", good + "-- want/events.txt --\ntext \"Hi.\"\n", "no event of this kind"},
+		{"event without its text", good + "-- want/events.txt --\nargs 0\n", "other arguments"},
+		{"unknown delta", good + "-- want/stream.jsonl --\n{\"text\": \"Hi.\"}\n", "unknown field"},
+		{"stream without the feature", replace("chat stream", "chat") + "-- want/stream.jsonl --\n{\"content\": \"Hi.\"}\n", "about a stream"},
 		{"model and upstream", good + "-- upstream.sse --\n\"\"\n", "stands alone"},
 		{"connection stays open", strings.Replace(good, "-- model.jsonl --\n\"Hi.\"", "-- upstream.http --\n\"HTTP/1.1 200 OK\\r\\n\\r\\n{}\"", 1), "Connection: close"},
 	} {
@@ -76,7 +83,7 @@ func TestOnUpstream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := conformance.Target{BaseURL: url}
+	target := conformance.Target{BaseURL: url, Features: conformance.Features()} // which are without Pieces
 	for _, c := range cases {
 		want := c.Has(conformance.Fidelity)
 		switch {
@@ -122,6 +129,42 @@ func TestSkipped(t *testing.T) {
 		r := conformance.Check(t.Context(), tt.target, up, c)
 		if !strings.Contains(r.Skipped, tt.skipped) || (r.Skipped == "") != (tt.skipped == "") || r.Exchanges != tt.exchanges || len(r.Failures) > 0 {
 			t.Errorf("%s: got %+v, want %d exchanges, skipped %q", tt.name, r, tt.exchanges, tt.skipped)
+		}
+	}
+}
+
+// TestAsked checks that an empty file of want fails a case and is told how to be
+// filled, and that a case has to keep its promises about deltas and events.
+func TestAsked(t *testing.T) {
+	t.Parallel()
+	up := conformance.NewUpstream()
+	url, err := up.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer up.Close()
+	const deltas = "{\"role\":\"assistant\"}\n{\"content\":\"Hi.\"}\n{\"finish_reason\":\"stop\"}\n"
+	for _, tt := range []struct {
+		name, more string
+		features   []string
+		failures   int
+	}{
+		{"asked", "-- want/stream.jsonl --\n", nil, 1},
+		{"the same", "-- want/stream.jsonl --\n" + deltas, nil, 0},
+		{"another text", "-- want/stream.jsonl --\n" + strings.Replace(deltas, "Hi", "Ho", 1), nil, 4},
+		{"another cut", "-- want/stream.jsonl --\n" + strings.Replace(deltas, "Hi.", "Hi\"}\n{\"content\":\".", 1), nil, 1},
+		{"another cut, joined", "-- want/stream.jsonl --\n" + strings.Replace(deltas, "Hi.", "Hi\"}\n{\"content\":\".", 1), conformance.Features(), 0},
+	} {
+		c, err := conformance.ParseCase("x/y", []byte(good+tt.more))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := conformance.Check(t.Context(), conformance.Target{BaseURL: url, Features: tt.features}, up, c)
+		if len(r.Failures) != tt.failures {
+			t.Errorf("%s: got %d failures, want %d: %+v", tt.name, len(r.Failures), tt.failures, r.Failures)
+		}
+		if got := r.Got["want/stream.jsonl"]; tt.more != "" && got != deltas {
+			t.Errorf("%s: the file should be\n%s\nnot\n%s", tt.name, deltas, got)
 		}
 	}
 }

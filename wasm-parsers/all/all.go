@@ -9,6 +9,7 @@ import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/wasm-parsers/braces"
 	"github.com/callgate/callgate/wasm-parsers/fallback"
+	"github.com/callgate/callgate/wasm-parsers/framing"
 	"github.com/callgate/callgate/wasm-parsers/headerjson"
 	"github.com/callgate/callgate/wasm-parsers/heuristic"
 	"github.com/callgate/callgate/wasm-parsers/keyvalue"
@@ -28,6 +29,7 @@ func Specs() []sdk.Spec {
 		keyvalue.Specs(),
 		braces.Specs(),
 		pythonic.Specs(),
+		framing.Specs(),
 		heuristic.Specs(),
 	)
 	slices.SortStableFunc(specs, func(a, b sdk.Spec) int { return cmp.Compare(b.Priority, a.Priority) })

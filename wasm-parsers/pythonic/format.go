@@ -99,6 +99,7 @@ func LFM2() sdk.Spec {
 func Llama3Builtin() sdk.Spec {
 	return spec(abi.Parser{
 		Name:     "llama3_builtin",
+		Aliases:  []string{"llama3_json"},
 		Priority: 45,
 		Formats:  []string{"<|python_tag|>NAME.call(KEY=VALUE)"},
 		Example:  `<|python_tag|>get_weather.call(city="Oslo")`,

@@ -43,7 +43,7 @@ func MiniMaxM1() sdk.Spec {
 func MistralArray() sdk.Spec {
 	return spec(abi.Parser{
 		Name:     "mistral_array",
-		Aliases:  []string{"mistral"}, // one model's two generations go by one name elsewhere
+		Aliases:  []string{"mistral", "xlam"}, // Mistral's two generations go by one name elsewhere; xLAM writes it too
 		Priority: 91,
 		Formats:  []string{`[TOOL_CALLS] [{"name", "arguments", "id"}]`},
 		Example:  `[TOOL_CALLS] [` + example + `]`,

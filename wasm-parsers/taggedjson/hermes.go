@@ -21,7 +21,7 @@ func Hermes() sdk.Spec {
 	return spec(abi.Parser{
 		Name: "hermes",
 		Aliases: []string{
-			"qwen", "qwen25", "qwen3", "qwen3-thinking", "qwen3-vl-instruct", "qwen3-vl-thinking",
+			"qwen", "qwen25", "xlam", "qwen3", "qwen3-thinking", "qwen3-vl-instruct", "qwen3-vl-thinking",
 			"granite4", "ernie45", "trinity",
 		},
 		Priority: 95,

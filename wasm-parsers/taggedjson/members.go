@@ -92,6 +92,7 @@ func Apertus() sdk.Spec {
 func Pangu() sdk.Spec {
 	return spec(abi.Parser{
 		Name:     "pangu",
+		Aliases:  []string{"lfm2"},
 		Priority: 35,
 		Formats: []string{
 			`<|tool_call_start|>[{"name", "arguments"}]<|tool_call_end|>`,

@@ -88,6 +88,7 @@ func BracketInvoke() sdk.Spec {
 	f := attributes("", "[TOOL_CALL]", "[/TOOL_CALL]")
 	return spec(abi.Parser{
 		Name:      "tool_call_invoke",
+		Aliases:   []string{"tool_call_tags"},
 		Priority:  49,
 		Formats:   []string{`[TOOL_CALL]<invoke name="NAME"><parameter name="KEY">VALUE</parameter></invoke>[/TOOL_CALL]`},
 		Example:   `[TOOL_CALL]<invoke name="get_weather"><parameter name="city">Oslo</parameter></invoke>[/TOOL_CALL]`,

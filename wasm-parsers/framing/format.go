@@ -1,0 +1,143 @@
+// Package framing reads formats whose markup frames the whole output: every piece
+// of it, reasoning, answer or call, is a message of its own, such as
+//
+//	<|channel|>analysis<|message|>Need the weather.<|end|><|start|>assistant
+//	<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Oslo"}<|call|>
+//
+// One engine reads them all. A format is a table of markers, which says where each
+// of them is markup and what it begins, and, for the formats that need it, how a
+// header is read and how a call is written. A region goes on to the end of the output.
+package framing
+
+import (
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+)
+
+// place is where a marker stands. A marker that is no markup where it stands is text.
+type place uint8
+
+const (
+	between  place = 1 << iota // outside of the messages
+	inHeader                   // in the header of a message
+	inText                     // in the text of a message
+	inCall                     // where the JSON of a call is complete or was none
+
+	anywhere = between | inHeader | inText | inCall
+)
+
+// action is what a marker does.
+type action uint8
+
+const (
+	skips    action = iota // ends what came before it, and no more
+	heads                  // begins a header
+	endsHead               // ends a header, which says what follows
+	answers                // text of the answer follows
+	thinks                 // text of the reasoning follows
+	calls                  // calls follow
+	nests                  // begins a body that another parser reads
+)
+
+// marker is a literal of a format.
+type marker struct {
+	text string
+	does action
+	in   place // where it is markup
+}
+
+// body is how a format writes a call.
+type body uint8
+
+const (
+	argsJSON  body = iota // an object of arguments, the header names the function
+	callsJSON             // an object that holds name and arguments, or a list of them
+	nested                // another parser's, which begins with the marker that nests
+)
+
+// kind is what a message holds.
+type kind uint8
+
+const (
+	isContent kind = iota
+	isReasoning
+	isCall
+	isNothing
+)
+
+// message is what a header says.
+type message struct {
+	kind     kind
+	name, id string // of a call
+}
+
+// format is what tells one member of the family from another. Of the markers that
+// stand in one place none begins another.
+type format struct {
+	markers []marker
+	read    func(header []byte) message // header begins with its marker
+	body    body
+	keys    callobject.Keys                       // of callsJSON
+	nested  func(sdk.Options) (sdk.Parser, error) // of nested
+}
+
+// Specs are the parsers of the family.
+func Specs() []sdk.Spec {
+	return []sdk.Spec{Harmony(), Cohere(), KimiK3(), Muse(), Inkling(), SolarOpen()}
+}
+
+func spec(p abi.Parser, f *format, canParse func([]byte) sdk.Verdict) sdk.Spec {
+	p.Framing, p.Streams = true, true
+	return sdk.Spec{
+		Parser:   p,
+		CanParse: canParse,
+		New:      func(o sdk.Options) (sdk.Parser, error) { return newParser(f, o), nil },
+	}
+}
+
+// marker tells which marker of the place b begins with, if it does.
+func (f *format) marker(b []byte, where place) (*marker, sdk.Verdict) {
+	verdict := sdk.No
+	for i := range f.markers {
+		m := &f.markers[i]
+		if m.in&where == 0 || len(b) > 1 && m.text[1] != b[1] {
+			continue
+		}
+		switch markup.Match(b, m.text) {
+		case sdk.Yes:
+			return m, sdk.Yes
+		case sdk.Maybe:
+			verdict = sdk.Maybe
+		case sdk.No:
+		}
+	}
+	return nil, verdict
+}
+
+// isWord tells what may be part of the name of a role or a channel.
+func isWord(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
+}
+
+// word is the front of b up to white space or markup.
+func word(b []byte) []byte {
+	for i, c := range b {
+		if c == '<' || markup.IsSpace(c) {
+			return b[:i]
+		}
+	}
+	return b
+}
+
+// validName tells whether a name that stands in the text, not in a string, may be
+// a function's.
+func validName(name []byte) bool {
+	for _, c := range name {
+		if c <= ' ' || c == '<' || c == '>' || c == 0x7f {
+			return false
+		}
+	}
+	return len(name) > 0 && len(name) <= callobject.MaxName
+}

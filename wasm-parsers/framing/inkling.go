@@ -1,0 +1,48 @@
+package framing
+
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
+)
+
+// Inkling reads the form of Inkling. The name in front of a call's JSON is said
+// again inside of it, and that one counts.
+func Inkling() sdk.Spec {
+	const (
+		model    = "<|message_model|>"
+		thinking = "<|content_thinking|>"
+		text     = "<|content_text|>"
+		invoke   = "<|content_invoke_tool_json|>"
+		end      = "<|end_message|>"
+		sampled  = "<|content_model_end_sampling|>"
+	)
+	f := &format{
+		markers: []marker{
+			{model, heads, anywhere},
+			{thinking, thinks, between | inHeader},
+			{text, answers, between | inHeader},
+			{invoke, calls, between | inHeader},
+			{end, skips, anywhere},
+			{sampled, skips, anywhere},
+		},
+		read: func(header []byte) message {
+			if bytes.HasPrefix(header, []byte(model)) && len(bytes.TrimSpace(header[len(model):])) > 0 {
+				return message{kind: isCall} // the output ended inside its header
+			}
+			return message{kind: isContent}
+		},
+		body: callsJSON,
+		keys: callobject.Keys{Name: []string{"name"}, Args: []string{"args", "arguments", "parameters"}, ID: []string{"id"}},
+	}
+	return spec(abi.Parser{
+		Name:     "inkling",
+		Priority: 45,
+		Formats:  []string{`<|message_model|>NAME<|content_invoke_tool_json|>{"name", "args"}<|end_message|>`},
+		Example:  `<|message_model|>get_weather<|content_invoke_tool_json|>{"name": "get_weather", "args": {"city": "Oslo"}}<|end_message|>`,
+		Triggers: []string{model, thinking, text, invoke, end, sampled},
+		Models:   []string{"*inkling*"},
+	}, f, nil)
+}

@@ -1,0 +1,67 @@
+package framing
+
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/xmlparams"
+)
+
+// Muse reads the form of Meta's Muse and Glimmer: headers with a recipient, and calls
+// as atem tags. Only a message to a tool is a call.
+func Muse() sdk.Spec {
+	body := xmlparams.ATEM()
+	f := &format{
+		markers: []marker{
+			{startTag + assistant, heads, between | inText | inCall},
+			{recipient, heads, between},
+			{messageTag, endsHead, inHeader},
+			{"<|eom|>", skips, anywhere},
+			{"<|eot|>", skips, anywhere},
+			{"<atem:function_calls>", nests, inCall},
+		},
+		read:   readMuse,
+		body:   nested,
+		nested: body.New,
+	}
+	return spec(abi.Parser{
+		Name:     "muse",
+		Aliases:  []string{"muse_glimmer", "glimmer", "atem"},
+		Priority: 60,
+		Formats:  append([]string{" to=NAME<|message|>" + body.Formats[0] + "<|eom|>"}, " to=self<|message|>TEXT<|eom|>", " to=user<|message|>TEXT<|eot|>"),
+		Example:  "to=get_weather<|message|>" + body.Example + "<|eot|>",
+		Triggers: []string{startTag + assistant + " to="},
+		Starts:   []string{recipient},
+		Models:   []string{"*muse*", "*glimmer*"},
+	}, f, museHead)
+}
+
+// museHead wants a recipient and the end of the header right behind it.
+func museHead(head []byte) sdk.Verdict {
+	head = bytes.TrimPrefix(head, []byte(startTag+assistant))
+	rest, found := bytes.CutPrefix(markup.SkipSpace(head), []byte(recipient))
+	if !found {
+		return markup.MatchAny(markup.SkipSpace(head), recipient, startTag+assistant)
+	}
+	name := word(rest)
+	if len(name) == len(rest) {
+		return sdk.Maybe
+	}
+	if !validName(name) {
+		return sdk.No
+	}
+	return markup.Match(rest[len(name):], messageTag)
+}
+
+func readMuse(header []byte) message {
+	_, to, found := bytes.Cut(header, []byte(recipient))
+	switch to = bytes.Trim(to, " \t\r\n"); {
+	case !found, string(to) == "user":
+		return message{kind: isContent}
+	case string(to) == "self":
+		return message{kind: isReasoning}
+	}
+	return message{kind: isCall, name: string(to)}
+}
