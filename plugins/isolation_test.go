@@ -144,14 +144,11 @@ func TestNamesClash(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, plugins.Config{})
 	load(t, h, "one.wasm", withParser(`,"aliases":["q"]`))
-	for _, name := range []string{"p", "q"} {
-		err := h.Load(t.Context(), plugins.Source{Name: "two.wasm", Wasm: withManifest(Manifest(name))})
-		want := `plugin two.wasm: parser name "` + name + `" is taken by plugin one.wasm`
-		if err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
+	err := h.Load(t.Context(), plugins.Source{Name: "two.wasm", Wasm: withManifest(Manifest("p"))})
+	if want := `plugin two.wasm: parser name "p" is taken by plugin one.wasm`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
-	load(t, h, "two.wasm", withManifest(Manifest("r")))
+	load(t, h, "two.wasm", withManifest(Manifest("q"))) // an alias is not taken: it may stand for several
 }
 
 func TestLoadAfterClose(t *testing.T) {

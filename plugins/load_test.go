@@ -86,17 +86,16 @@ func TestLoadRefuses(t *testing.T) {
 		{"unknown key", withParser(`,"color":"red"`), `manifest: json: unknown field "color"`},
 		{"manifest of ABI 2", withManifest(strings.Replace(Manifest("a"), `"abi":1`, `"abi":2`, 1)), "manifest: abi is 2, want 1"},
 		{"no version", withManifest(strings.Replace(Manifest("a"), `"version":"1.0.0"`, `"version":""`, 1)), "manifest: version:"},
-		{"no parsers", withManifest(Manifest()), "manifest: 0 parsers, want 1 to 64"},
-		{"too many parsers", withManifest(manyParsers(65)), "manifest: 65 parsers, want 1 to 64"},
+		{"no parsers", withManifest(Manifest()), "manifest: 0 parsers, want 1 to 128"},
+		{"too many parsers", withManifest(manyParsers(129)), "manifest: 129 parsers, want 1 to 128"},
 		{"upper case", withManifest(Manifest("Hand")), `manifest: parser 0 ("Hand"): name: "Hand" is not`},
 		{"no name", withManifest(Manifest("")), "manifest: parser 0"},
 		{"same name twice", withManifest(Manifest("a", "b", "a")), `manifest: parser 2: name "a" is used twice`},
-		{"alias is a name", withParser(`,"aliases":["p"]`), `manifest: parser 0: name "p" is used twice`},
 		{"priority 0", withManifest(strings.Replace(Manifest("a"), `"priority":50`, `"priority":0`, 1)), "priority is 0, want 1 to 100"},
 		{"priority 101", withManifest(strings.Replace(Manifest("a"), `"priority":50`, `"priority":101`, 1)), "priority is 101, want 1 to 100"},
 		{"short trigger", withParser(`,"triggers":["<"]`), `triggers: "<" is not 2 to 64 bytes`},
 		{"long trigger", withParser(`,"triggers":["` + strings.Repeat("<", 65) + `"]`), "is not 2 to 64 bytes"},
-		{"empty start", withParser(`,"starts":[""]`), `starts: "" is not 1 to 64 bytes`},
+		{"long example", withParser(`,"example":"` + strings.Repeat("x", 257) + `"`), "is not 1 to 256 bytes"},
 		{"many triggers", withParser(`,"triggers":[` + strings.Repeat(`"<a>",`, 64) + `"<a>"]`), "65 triggers, at most 64 are allowed"},
 	}
 	h := newHost(t, plugins.Config{})
@@ -187,7 +186,7 @@ func TestInfo(t *testing.T) {
 		{"name":"low","version":"1.0.0","priority":1},
 		{"name":"high","version":"1.0.0","priority":100,"aliases":["alias"],"triggers":["<high>"],"starts":["{"],"models":["b*"],"formats":["f"]}]}`))
 	load(t, h, "a.wasm", Guest{Manifest: Manifest("y", "x"), Imports: wasi("sched_yield", "")}.Wasm())
-	if _, err := feed(t, h, "alias", "text"); err != nil {
+	if _, err := feed(t, h, "high", "text"); err != nil {
 		t.Error(err)
 	}
 	var got []string
@@ -208,5 +207,27 @@ func TestInfo(t *testing.T) {
 	}
 	if m.Funcs != 7 || m.MinPages != 3 || m.Pages != 3 || len(m.Exports) != 8 || len(m.SHA256) != 64 || m.Idle != 1 || m.InUse != 0 {
 		t.Errorf("got %+v", m)
+	}
+}
+
+// TestInputCountsWhatIsRead checks that text which a parser gave back does not count
+// against the limit: it is fed again, to whoever reads on.
+func TestInputCountsWhatIsRead(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{Limits: plugins.Limits{Input: 1000}})
+	load(t, h, "real.wasm", Build(t, "../wasm-parsers/builtin"))
+	s := h.Session()
+	defer s.Close()
+	const call = `<tool_call>{"name": "f", "arguments": {}}</tool_call>`
+	text := []byte(call + strings.Repeat("x", 500))
+	for range 15 {
+		run, err := s.Open(t.Context(), "hermes", abi.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Feed(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+		run.Close()
 	}
 }

@@ -46,6 +46,10 @@ func (r *Run) Feed(ctx context.Context, text []byte) ([]abi.Event, error) {
 			return nil, r.fail(err)
 		}
 	}
+	if n := len(r.events); n > 0 && r.ended() {
+		// What the parser did not take is fed again, to whoever reads on.
+		r.s.used.input -= r.grammar.fed - r.events[n-1].To
+	}
 	return r.events, nil
 }
 

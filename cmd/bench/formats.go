@@ -83,7 +83,7 @@ func formatCall(f formats.Format, size int) string {
 func writeCall(f formats.Format, size int) string {
 	const line = "a line of text, with \"quotes\" and a newline\n"
 	content, _ := json.Marshal(strings.Repeat(line, size/len(line)+1)[:size]) // a string cannot fail
-	return f.Write(formats.Turn{Calls: []formats.Call{{ID: "call12345", Name: "write_file", Args: []formats.Arg{
+	return f.Write(formats.Turn{Calls: []formats.Call{{ID: "functions.write_file:0", Name: "write_file", Args: []formats.Arg{
 		{Key: "path", Value: []byte(`"a.txt"`)}, {Key: "content", Value: content},
 	}}}})
 }

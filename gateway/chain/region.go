@@ -115,9 +115,9 @@ func (c *Chain) options(candidate *Candidate) abi.Options {
 }
 
 // firstFeed is how much a run is fed at first, then as much as it has read. Where a
-// short region ends is not known before, and a text of many would be fed, and count
-// against the limit of input, many times over.
-const firstFeed = 128
+// short region ends is not known before, so that a text of many is fed several times
+// over; a call, on the other hand, should come at once.
+const firstFeed = 4 << 10
 
 // feed gives the run what is new in buf. It reports whether the region is done
 // with; if it is not and there is no run any more, the next candidate is due.
