@@ -209,25 +209,3 @@ func TestInfo(t *testing.T) {
 		t.Errorf("got %+v", m)
 	}
 }
-
-// TestInputCountsWhatIsRead checks that text which a parser gave back does not count
-// against the limit: it is fed again, to whoever reads on.
-func TestInputCountsWhatIsRead(t *testing.T) {
-	t.Parallel()
-	h := newHost(t, plugins.Config{Limits: plugins.Limits{Input: 1000}})
-	load(t, h, "real.wasm", Build(t, "../wasm-parsers/builtin"))
-	s := h.Session()
-	defer s.Close()
-	const call = `<tool_call>{"name": "f", "arguments": {}}</tool_call>`
-	text := []byte(call + strings.Repeat("x", 500))
-	for range 15 {
-		run, err := s.Open(t.Context(), "hermes", abi.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := run.Feed(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
-		run.Close()
-	}
-}
