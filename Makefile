@@ -61,7 +61,10 @@ bench: build ## print the figures of the README, as ratios of one run
 	@go run ./cmd/bench -time $(BENCHTIME)
 
 golden: $(WASM) ## rewrite the golden files with what the code gives now; look at the diff
-	go test ./gateway/config ./wasm-parsers/openaijson ./wasm-parsers/taggedjson ./wasm-parsers/xmlparams -update
+	go test ./gateway/config -update
+	@for p in $$(go list ./wasm-parsers/...); do go test -run Golden $$p -args -update || exit 1; done
+	go test ./cmd/gateway -run Readme -update
+	cd conformance && go test -update
 
 clean: ## remove what was built
 	rm -rf bin $(WASM)
