@@ -28,6 +28,9 @@ type args struct {
 	param   *abi.Param // whose value is read
 	seen    []bool     // parameters that have come
 	held    []byte     // a string that may be given its type
+	value   []byte     // the beginning of a string that is a value of the object itself
+	strings int        // such strings
+	samples int        // those of them that documentation writes for a value
 	out     []byte
 }
 
@@ -45,7 +48,7 @@ const (
 // begin makes a ready for the arguments of another call; tool is nil if it was not
 // offered.
 func (a *args) begin(tool *abi.Tool, maxDepth int) {
-	*a = args{tool: tool, maxDepth: maxDepth, key: a.key[:0], held: a.held[:0], out: a.out[:0], seen: a.seen[:0]}
+	*a = args{tool: tool, maxDepth: maxDepth, key: a.key[:0], held: a.held[:0], value: a.value[:0], out: a.out[:0], seen: a.seen[:0]}
 	if tool == nil {
 		return
 	}
@@ -107,7 +110,9 @@ func (a *args) readString(text string) int {
 			a.place = atValue
 			a.find()
 		}
-	case atKey, atValue, inValue:
+	case inValue:
+		a.sample(text[:n])
+	case atKey, atValue:
 	}
 	a.out = append(a.out, text[:n]...)
 	return n
@@ -115,6 +120,10 @@ func (a *args) readString(text string) int {
 
 // readByte reads a byte outside of strings.
 func (a *args) readByte(c byte) {
+	first := a.depth == 1 && a.place == atValue && c != ':' && !isSpace(c)
+	if first {
+		a.arrive(c)
+	}
 	switch c {
 	case '{', '[':
 		if a.depth++; a.depth > 1 {
@@ -136,10 +145,59 @@ func (a *args) readByte(c byte) {
 			a.place, a.held = inHeld, append(a.held[:0], '"')
 			return
 		default:
+			a.place, a.value = inValue, append(a.value[:0], '"')
+		}
+	default:
+		if first {
 			a.place = inValue
 		}
 	}
 	a.out = append(a.out, c)
+}
+
+// sample looks at the strings among the arguments, at their beginnings alone.
+func (a *args) sample(text string) {
+	const longest = 64
+	if a.depth != 1 {
+		return
+	}
+	if len(a.value) < longest {
+		a.value = append(a.value, text[:min(len(text), longest-len(a.value))]...)
+	}
+	if a.str {
+		return
+	}
+	a.strings++
+	if v := strings.Trim(string(a.value), `"`); isSample(v) {
+		a.samples++
+	}
+}
+
+// isSample reports whether a string is what documentation writes for a value.
+func isSample(v string) bool {
+	inside := func(open, end string) bool {
+		return len(v) > len(open)+len(end) && strings.HasPrefix(v, open) && strings.HasSuffix(v, end) && !strings.ContainsAny(v[1:len(v)-1], "<>/=")
+	}
+	return v == "..." || v == "…" || strings.HasPrefix(v, "YOUR_") || inside("<", ">") || inside("{", "}") && !strings.ContainsAny(v, " :\"")
+}
+
+// example reports whether all strings are such.
+func (a *args) example() bool { return a.strings > 0 && a.samples == a.strings }
+
+// arrive notes that a value begins. Null, where the schema has none, is no value.
+func (a *args) arrive(c byte) {
+	p := a.param
+	if p == nil || c == 'n' && p.Types != 0 && p.Types&abi.Null == 0 {
+		return
+	}
+	for i := range a.tool.Params {
+		if &a.tool.Params[i] == p && !a.seen[i] {
+			a.seen[i] = true
+			if p.Required {
+				a.lacking--
+			}
+		}
+	}
 }
 
 // find looks up the parameter whose key was read.
@@ -158,10 +216,6 @@ func (a *args) find() {
 			continue
 		}
 		a.param = p
-		if p.Required && !a.seen[i] {
-			a.lacking--
-		}
-		a.seen[i] = true
 		return
 	}
 }

@@ -109,8 +109,7 @@ type Chain struct {
 }
 
 // thought is a call that counts only if of what follows it nothing shows that the
-// model only wrote about it. In reasoning or in a block of code the output must end
-// with it, in the middle of a line the line.
+// model only wrote about it: the output must end with it.
 type thought struct {
 	raw    []byte
 	after  []byte // what of raw stands behind the last call
@@ -396,16 +395,8 @@ func (c *Chain) mayParse(m *meaning) bool {
 		return false
 	case m.fence != "":
 		return c.text.lineMarks && !c.open && !c.example && !c.text.fence.around()
-	case c.plan.auto && !c.text.fence.around():
-		return !c.quoted()
 	}
 	return true
-}
-
-// quoted reports whether the last character is a quotation mark, or begins code in
-// a line.
-func (c *Chain) quoted() bool {
-	return c.text.last == '"' || c.text.last == '\'' || c.text.last == '`' && !c.text.fence.closing()
 }
 
 // hold takes n bytes that are no text if the output ends behind them.
@@ -438,10 +429,12 @@ func (c *Chain) seekStart(text []byte, final bool) bool {
 		return true
 	}
 	found := false
-	for _, s := range c.plan.starts {
+	for _, s := range c.plan.beginnings {
 		if !final && len(body) < len(s) && bytes.HasPrefix([]byte(s), body) {
 			return true // a longer one may be on its way
 		}
+	}
+	for _, s := range c.plan.starts {
 		found = found || bytes.HasPrefix(body, []byte(s))
 	}
 	if found {
@@ -461,7 +454,7 @@ func (c *Chain) pass(n int) {
 	if !blank(text) {
 		c.start, c.begun, c.after = false, true, false
 		if t := c.thought; t != nil && !t.closes {
-			c.settleThought(t.inline && (bytes.IndexByte(t.after, '\n') >= 0 || newLine(text)))
+			c.settleThought(false)
 		}
 		c.flushTail()
 	}
@@ -518,6 +511,7 @@ func (c *Chain) openReasoning(literal string, m *marker) {
 	c.begun = true
 	if !c.open {
 		c.open, c.opened = true, m
+		c.text.newLine()
 		c.opts.Reasoning = Closed // a start marker came: an end marker is no surprise any more
 		c.text.edge(abi.Reasoning)
 	}
@@ -539,6 +533,7 @@ func (c *Chain) closeReasoning(literal string) {
 		c.warn("reasoning_end_stray")
 	}
 	c.start, c.after, c.begun = true, true, true
+	c.text.newLine()
 	c.text.edge(abi.Content)
 }
 
@@ -605,16 +600,6 @@ func incomplete(text []byte) int {
 		}
 	}
 	return 0
-}
-
-// newLine reports whether text goes on in another line.
-func newLine(text []byte) bool {
-	for _, b := range text {
-		if b == '\n' || !isSpace(b) {
-			return b == '\n'
-		}
-	}
-	return false
 }
 
 func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }

@@ -1,5 +1,7 @@
 package chain
 
+import "strings"
+
 // fence knows whether text stands in a block of code of Markdown. A block ends with
 // a line of the character that began it, at least as many, and nothing behind them:
 // whatever else looks like a fence in it is its text.
@@ -9,6 +11,8 @@ type fence struct {
 	state  fenceState
 	run    byte // the character of the line that is read
 	count  int
+	info   []byte // what stands behind the opening fence
+	body   bool   // the block holds text
 }
 
 type fenceState uint8
@@ -37,9 +41,21 @@ func (f *fence) closing() bool {
 
 // read reads what comes behind the literal, up to where all is said.
 func (f *fence) read(text []byte) {
-	for i := 0; i < len(text) && f.state != elsewhere; i++ {
+	i := 0
+	for ; i < len(text) && f.state != elsewhere; i++ {
 		f.next(text[i])
 	}
+	f.body = f.body || f.char != 0 && !blank(text[i:])
+}
+
+// holdsOnly reports whether the open block has held nothing yet, and may be one that
+// a model puts a call into.
+func (f *fence) holdsOnly() bool {
+	switch strings.ToLower(strings.TrimSpace(string(f.info))) {
+	case "", "json", "xml", "tool_call", "tool_calls", "tool_code":
+		return !f.body
+	}
+	return false
 }
 
 func (f *fence) next(c byte) {
@@ -52,11 +68,14 @@ func (f *fence) next(c byte) {
 	}
 	switch f.state {
 	case inInfo:
-		if c == '`' {
-			f.char = 0
-		}
-		if c == '`' || c == '\n' {
+		inLine := c == '`' && f.char == '`'
+		switch {
+		case inLine:
+			f.char, f.state = 0, elsewhere
+		case c == '\n':
 			f.state = elsewhere
+		case len(f.info) < 16:
+			f.info = append(f.info, c)
 		}
 	case inTail:
 		if c == ' ' || c == '\t' || c == '\r' {
@@ -78,10 +97,8 @@ func (f *fence) runEnds() {
 	case f.char != 0:
 		f.state = elsewhere
 	default:
-		f.char, f.length, f.state = f.run, f.count, elsewhere
-		if f.run == '`' {
-			f.state = inInfo
-		}
+		f.char, f.length, f.state = f.run, f.count, inInfo
+		f.info, f.body = f.info[:0], false
 	}
 }
 

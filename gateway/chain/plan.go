@@ -44,6 +44,7 @@ type Plan struct {
 	automaton  *automaton
 	literals   map[string]*meaning
 	starts     []string // literals that begin a region at the start of the output
+	beginnings []string // these and all other literals
 	anyStart   bool     // some candidate reads any text at the start of the output
 	framing    bool     // some candidate reads the framing of the answer
 	reasoning  bool
@@ -89,7 +90,9 @@ func NewPlan(candidates []Candidate, o PlanOptions) *Plan {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Priority, a.Priority))
 	})
 	p.literals = p.meanings()
-	p.automaton = newAutomaton(slices.Sorted(maps.Keys(p.literals)))
+	literals := slices.Sorted(maps.Keys(p.literals))
+	p.automaton = newAutomaton(literals)
+	p.beginnings = slices.Concat(p.starts, literals)
 	return p
 }
 

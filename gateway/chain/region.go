@@ -3,7 +3,6 @@ package chain
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/callgate/callgate/sdk/abi"
 )
@@ -19,7 +18,9 @@ type region struct {
 	run       Run
 	fed       int  // how much of buf the run has read
 	hold      bool // events wait for the region's end
-	inline    bool // it begins in the middle of a line, as a mention of a format would
+	doubt     doubt
+	framed    bool // a call in framing waits until it is meant
+	waits     bool // one does
 	gate      bool // events wait for a call that is meant
 	held      []abi.Event
 	shown     bool // an event of the region has been given out
@@ -29,6 +30,7 @@ type region struct {
 	calls     int  // complete calls
 	short     int  // those of them that lack an argument or whose name was not offered
 	lacks     bool // one of them lacks an argument
+	examples  int  // those whose strings are what documentation writes for a value
 	cut       bool
 	dropped   bool     // a call was cut and left out
 	kind      abi.Kind // of the last text that was given out
@@ -105,9 +107,10 @@ func (c *Chain) begin(candidate *Candidate) {
 	r := c.region
 	*r = region{candidates: r.candidates, found: r.found, literal: r.literal, declined: r.declined, candidate: candidate, run: r.run}
 	thinks := c.open && c.opts.InReasoning == Buffer && !candidate.Framing
-	r.inline = c.plan.auto && !candidate.hinted && !candidate.Heuristic && plain(r.found) && !c.text.lineMarks && !c.text.fence.closing() && !c.open
-	r.hold = candidate.Heuristic || c.fenced() || thinks || r.inline
+	r.doubt = c.doubts(candidate)
+	r.hold = candidate.Heuristic || c.fenced() || thinks || r.doubt != noDoubt
 	r.gate = c.plan.auto && !candidate.Framing && !r.hold
+	r.framed = c.plan.auto && candidate.Framing && !r.hold && !c.opts.NoTools
 }
 
 func (c *Chain) options(candidate *Candidate) abi.Options {
@@ -124,6 +127,9 @@ const firstFeed = 4 << 10
 func (c *Chain) feed(ctx context.Context, final bool, reason abi.Reason) bool {
 	r := c.region
 	text := c.whole(final)
+	if !r.candidate.Framing { // a token that ends the output is nobody's markup
+		text = text[:max(r.fed, len(text)-endTail(text, final))]
+	}
 	for r.fed < len(text) {
 		n := min(len(text)-r.fed, max(firstFeed, r.fed), abi.MaxFeed)
 		if r.fed+n < len(text) {
@@ -142,7 +148,7 @@ func (c *Chain) feed(ctx context.Context, final bool, reason abi.Reason) bool {
 	if ended, done := c.act(events, err); ended {
 		return done
 	}
-	return c.end(len(c.buf))
+	return c.end(r.fed)
 }
 
 // act acts on a run's events. ended says that the run is over, done that the
@@ -174,11 +180,45 @@ func (c *Chain) act(events []abi.Event, err error) (ended, done bool) {
 
 // give gives an event of a region out, or keeps it until it is known that it may.
 func (c *Chain) give(e abi.Event) {
-	if r := c.region; r.hold || r.gate {
+	r := c.region
+	switch {
+	case r.hold || r.gate:
 		r.held = append(r.held, e)
+	case r.framed && (r.waits || e.Kind == abi.CallStart):
+		r.held = append(r.held, e)
+		c.await(e.Kind)
+	default:
+		c.show(e)
+	}
+}
+
+// await decides about a call in framing that waits: it goes out as soon as it is
+// meant. One that ends before is no call, and its arguments are text.
+func (c *Chain) await(last abi.Kind) {
+	r := c.region
+	held := r.held
+	r.waits = true
+	switch {
+	case r.meant && !r.args.missing():
+	case last == abi.CallEnd:
+		text := abi.Event{Kind: abi.Content}
+		for _, e := range held {
+			if e.Kind == abi.Args {
+				text.Text += e.Text
+			}
+		}
+		held = []abi.Event{text}
+		c.warn("call_refused")
+	case last == abi.Cut:
+		held = nil
+		c.warn("truncated_call")
+	default:
 		return
 	}
-	c.show(e)
+	r.held, r.waits = nil, false
+	for _, e := range held {
+		c.show(e)
+	}
 }
 
 // check keeps account of the calls of a region, and gives strings their type where
@@ -188,7 +228,7 @@ func (c *Chain) check(e *abi.Event) bool {
 	r := c.region
 	switch e.Kind {
 	case abi.CallStart:
-		r.meant = c.offered(e.Name) || !r.candidate.Heuristic && (c.text.lineMarks || c.text.fence.closing())
+		r.meant = c.offered(e.Name) || !r.candidate.Heuristic && c.forwards(e.Name)
 		r.args.begin(c.tool(e.Name), c.opts.MaxDepth)
 	case abi.Args:
 		e.Text = r.args.read(e.Text)
@@ -198,6 +238,9 @@ func (c *Chain) check(e *abi.Event) bool {
 			r.short++
 		}
 		r.lacks = r.lacks || r.args.missing()
+		if r.doubt == untilEnd && r.args.example() {
+			r.examples++
+		}
 		return false
 	case abi.Cut:
 		r.cut = true
@@ -269,7 +312,11 @@ func (c *Chain) end(to int) bool {
 	if to <= 0 {
 		return c.giveBack(0, r.literal)
 	}
-	if r.inline && r.cut {
+	if r.doubt == isText {
+		c.warn("call_quoted")
+		return c.asText(to)
+	}
+	if r.doubt == untilEnd && r.cut {
 		c.dropCut()
 	}
 	if !c.believe() {
@@ -282,12 +329,23 @@ func (c *Chain) end(to int) bool {
 		r.held = nil // a call that was cut, and not known to be meant
 		c.warn("truncated_call")
 	}
-	if r.calls > 0 && r.hold && (c.open || r.inline || c.plan.auto && c.text.fence.around()) {
+	if r.calls > 0 && r.hold && (c.open || r.doubt == untilEnd || c.plan.auto && c.text.fence.around()) {
 		c.think(r, to)
 	} else {
 		c.accept()
 	}
 	c.leave(to)
+	return true
+}
+
+// asText gives a region that was read out as text, all of it: a marker inside of it
+// does not begin another.
+func (c *Chain) asText(to int) bool {
+	c.region.close()
+	c.region = nil
+	c.start = false
+	c.rescan()
+	c.pass(min(to, len(c.buf)))
 	return true
 }
 
@@ -303,13 +361,6 @@ func (c *Chain) dropCut() {
 		}
 	}
 	r.held = slices.DeleteFunc(r.held, func(e abi.Event) bool { return e.Kind == abi.Cut })
-}
-
-// plain reports whether a trigger is made of ordinary characters, so that a text
-// about the format has it too: those of special tokens have a bar, or brackets that
-// no text has.
-func plain(trigger string) bool {
-	return trigger != "" && !strings.ContainsAny(trigger, "|｜") && !strings.HasPrefix(trigger, "]<]")
 }
 
 // accept gives out what was held of a region that counts.
@@ -334,7 +385,8 @@ func (c *Chain) accept() {
 func (c *Chain) believe() bool {
 	r := c.region
 	if r.hold {
-		return !r.cut && r.short == 0 && c.allOffered(r.held) && (r.calls > 0 || r.candidate.Heuristic || r.dropped)
+		return !r.cut && r.short == 0 && r.examples == 0 && !trailing(r.held) && c.allOffered(r.held) &&
+			(r.calls > 0 || r.candidate.Heuristic || r.dropped)
 	}
 	return !r.gate || r.short == 0 || r.short < r.calls
 }
@@ -371,7 +423,8 @@ func (c *Chain) tools() []abi.Tool {
 // model meant them.
 func (c *Chain) think(r *region, to int) {
 	if c.thought == nil {
-		c.thought = &thought{inline: r.inline, fenced: !c.open && !r.inline}
+		fenced := c.text.fence.around() && !c.open
+		c.thought = &thought{inline: r.doubt == untilEnd && !fenced && !c.open, fenced: fenced}
 	}
 	t := c.thought
 	t.raw, t.after = append(t.raw, c.buf[:to]...), nil

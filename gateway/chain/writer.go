@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -23,8 +24,12 @@ type writer struct {
 	lineMarks bool // only that and marks of lists and quotes
 	fence     fence
 	last      byte // the last byte of text
-	next      int  // index of the next call
-	open      int  // index of the open call, -1 if none
+	first     byte // the first byte of the line that is no white space
+	indent    int  // columns of white space before it
+	ink       [3]byte
+	inks      int // how many of ink are there: the last bytes of text that are no white space
+	next      int // index of the next call
+	open      int // index of the open call, -1 if none
 }
 
 func newWriter() writer { return writer{lineBlank: true, lineMarks: true, open: -1, kind: abi.Content} }
@@ -95,9 +100,57 @@ func (w *writer) line(text []byte) {
 		}
 	}
 	w.lineBlank, w.lineMarks = blank, marks
+	w.margin(text)
 	if len(text) > 0 {
 		w.last = text[len(text)-1]
 	}
+}
+
+// margin keeps track of how a line begins, and of the last characters.
+func (w *writer) margin(text []byte) {
+	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
+		w.first, w.indent = 0, 0
+		w.margins(text[i+1:])
+	} else {
+		w.margins(text)
+	}
+	text = bytes.TrimRight(text, " \t\r\n")
+	for _, b := range text[max(0, len(text)-len(w.ink)):] {
+		if w.inks == len(w.ink) {
+			copy(w.ink[:], w.ink[1:])
+			w.inks--
+		}
+		w.ink[w.inks] = b
+		w.inks++
+	}
+}
+
+func (w *writer) margins(line []byte) {
+	for i := 0; i < len(line) && w.first == 0; i++ {
+		switch line[i] {
+		case ' ':
+			w.indent++
+		case '\t':
+			w.indent += 4
+		case '\r':
+		default:
+			w.first = line[i]
+		}
+	}
+}
+
+// newLine notes that what comes next begins a line, whatever was before.
+func (w *writer) newLine() {
+	w.lineBlank, w.lineMarks, w.first, w.indent, w.inks, w.last = true, true, 0, 0, 0, 0
+}
+
+// introduces reports whether the text so far ends with what introduces an example: a
+// colon, a tag, an opening bracket, a rule.
+func (w *writer) introduces() bool {
+	if w.inks == 0 {
+		return false
+	}
+	return strings.IndexByte(`:>"'-=([{,|`, w.ink[w.inks-1]) >= 0 || string(w.ink[:w.inks]) == "："
 }
 
 // edge notes that markup stood here; text of kind next follows.
