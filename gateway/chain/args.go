@@ -178,7 +178,11 @@ func isSample(v string) bool {
 	inside := func(open, end string) bool {
 		return len(v) > len(open)+len(end) && strings.HasPrefix(v, open) && strings.HasSuffix(v, end) && !strings.ContainsAny(v[1:len(v)-1], "<>/=")
 	}
-	return v == "..." || v == "…" || strings.HasPrefix(v, "YOUR_") || inside("<", ">") || inside("{", "}") && !strings.ContainsAny(v, " :\"")
+	switch v {
+	case "...", "…", "string", "str", "integer", "int", "number", "float", "boolean", "bool", "object", "array":
+		return true
+	}
+	return inside("[", "]") || strings.HasPrefix(v, "YOUR_") || inside("<", ">") || inside("{", "}") && !strings.ContainsAny(v, " :\"")
 }
 
 // example reports whether all strings are such.

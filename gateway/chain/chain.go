@@ -102,6 +102,9 @@ type Chain struct {
 	after   bool    // nothing but white space came since the reasoning
 	wrapper *marker // the answer's, that is open
 	example bool    // a block of code that looked like a call was none: none of the others is
+	cut     bool    // the output ended at a token limit
+	mention bool    // the text shows a chat's own markup
+	classes uint16  // classes of markers that were read
 	spent   bool    // a limit was reached: no parser is asked any more
 	tail    []byte  // an end token and what followed: not text if the output ends here
 	thought *thought
@@ -259,6 +262,7 @@ func (c *Chain) Finish(ctx context.Context, reason abi.Reason) []abi.Event {
 	c.text.reset()
 	c.take(c.waiting)
 	c.waiting = c.waiting[:0]
+	c.cut = reason == abi.Length
 	c.advance(ctx, true, reason)
 	c.settleThought(true)
 	if len(c.tail) > 0 {
@@ -336,6 +340,7 @@ func (c *Chain) whole(final bool) []byte {
 // found acts on a literal at the start of buf.
 func (c *Chain) found(literal string) {
 	m := c.plan.literals[literal]
+	c.mention = c.mention || m.mention
 	around := c.text.fence.around()
 	if !around {
 		if k := c.opening(m); k != nil {
@@ -511,6 +516,7 @@ func (c *Chain) openReasoning(literal string, m *marker) {
 	c.begun = true
 	if !c.open {
 		c.open, c.opened = true, m
+		c.classes |= 1 << m.class
 		c.text.newLine()
 		c.opts.Reasoning = Closed // a start marker came: an end marker is no surprise any more
 		c.text.edge(abi.Reasoning)

@@ -34,6 +34,8 @@ func (c *Chain) doubts(candidate *Candidate) doubt {
 		return untilEnd
 	case !c.begun || c.after:
 		return noDoubt
+	case c.mention, c.text.triple:
+		return untilEnd
 	case candidate.Framing && !strings.HasPrefix(c.region.found, "<|end|>"), c.text.indent >= 4 && !c.text.fence.around(), c.text.introduces():
 		return untilEnd
 	}
@@ -72,12 +74,7 @@ func (c *Chain) forwards(name string) bool {
 	if !c.plan.auto || r.candidate.hinted {
 		return true
 	}
-	for i := range len(name) {
-		if b := name[i]; !isWord(b) && b != '_' && b != ':' && b != '/' && b != '-' || b == '{' {
-			return false
-		}
-	}
-	if slices.Contains([]string{"NAME", "name", "tool_name", "function_name", "function-name", "example_function_name", "tool-name"}, name) {
+	if !isName(name) {
 		return false
 	}
 	body := bytes.TrimLeft(c.buf[min(len(r.found), len(c.buf)):], " \t\r\n")
@@ -85,6 +82,17 @@ func (c *Chain) forwards(name string) bool {
 		return true
 	}
 	return !plain(r.found) || len(body) > 0 && (body[0] == '{' || body[0] == '[')
+}
+
+// isName reports whether a tool may be called so, and documentation does not call
+// one so.
+func isName(name string) bool {
+	for i := range len(name) {
+		if b := name[i]; !isWord(b) && b != '_' && b != ':' && b != '/' && b != '-' || b == '{' {
+			return false
+		}
+	}
+	return !slices.Contains([]string{"NAME", "name", "tool_name", "function_name", "function-name", "example_function_name", "tool-name"}, name)
 }
 
 // trailing reports whether text follows the last call among the events.

@@ -70,6 +70,7 @@ type meaning struct {
 	opens, closes []*marker
 	wraps, ends   *marker // of the answer
 	endToken      bool
+	mention       bool // it stands in text about chats, not in answers
 	trigger       bool
 	fence         string // the fence that it is or begins with
 }
@@ -88,6 +89,9 @@ func (p *Plan) meanings() map[string]*meaning {
 	}
 	for _, t := range endTokens {
 		of(t).endToken = true
+	}
+	for _, t := range [...]string{"<|im_start|>", "<|start_header_id|>", "[INST]"} {
+		of(t).mention = true
 	}
 	if p.reasoning {
 		for i := range markers {
@@ -118,7 +122,7 @@ func (p *Plan) meanings() map[string]*meaning {
 func (c *Chain) opening(m *meaning) *marker {
 	for _, k := range m.opens {
 		switch {
-		case c.open && c.ends(k), !c.open && !k.first && c.text.lineBlank, !c.open && k.first && !c.begun:
+		case c.open && c.ends(k), !c.open && !k.first && (c.text.lineBlank || c.text.trims() || c.classes&(1<<k.class) != 0 && !c.quoted()), !c.open && k.first && !c.begun:
 			return k
 		}
 	}

@@ -71,9 +71,8 @@ func NewPlan(candidates []Candidate, o PlanOptions) *Plan {
 		}
 		if i := slices.Index(c.Starts, ""); i >= 0 {
 			c.Starts = slices.Delete(slices.Clone(c.Starts), i, i+1)
-			if c.anything = !o.Auto; c.anything {
-				p.anyStart = true
-			}
+			c.anything = !o.Auto || c.hints(o.Model)
+			p.anyStart = p.anyStart || c.anything
 		}
 		c.hinted = c.hints(o.Model)
 		p.framing = p.framing || c.Framing
@@ -124,7 +123,7 @@ func (p *Plan) at(text []byte, start bool) []*Candidate {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b *Candidate) int {
-		if a.Priority != b.Priority {
+		if a.Priority != b.Priority || a.hinted != b.hinted {
 			return 0 // the plan's order holds
 		}
 		return cmp.Compare(lengths[b], lengths[a])

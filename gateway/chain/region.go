@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/callgate/callgate/sdk/abi"
 )
@@ -21,12 +22,16 @@ type region struct {
 	doubt     doubt
 	framed    bool // a call in framing waits until it is meant
 	waits     bool // one does
+	gone      bool // it was cut off before anything was certain
 	gate      bool // events wait for a call that is meant
 	held      []abi.Event
 	shown     bool // an event of the region has been given out
 	clean     int  // how much of buf was read when the last call was complete
 	args      args // the arguments of the call at hand
-	meant     bool // the call at hand has an offered name, or one that may be forwarded
+	offered   bool // the call at hand has an offered name
+	meant     bool // or one that may be forwarded
+	argued    bool // or one that may be if it has arguments
+	known     int  // complete calls with an offered name
 	calls     int  // complete calls
 	short     int  // those of them that lack an argument or whose name was not offered
 	lacks     bool // one of them lacks an argument
@@ -62,6 +67,10 @@ func (c *Chain) parse(ctx context.Context, final bool, reason abi.Reason) bool {
 			if len(r.candidates) > 0 {
 				return false // a candidate needs more text to tell
 			}
+			if r.gone {
+				c.leave(len(c.buf))
+				return true
+			}
 			c.decline(ctx)
 			return true
 		}
@@ -77,13 +86,16 @@ func (c *Chain) choose(ctx context.Context, final bool) bool {
 	r := c.region
 	for len(r.candidates) > 0 {
 		candidate := r.candidates[0]
-		if candidate.Heuristic && c.fenced() {
+		if candidate.Heuristic && c.fenced() || candidate.Framing && c.doubts(candidate) == isText {
 			r.candidates = r.candidates[1:]
 			continue
 		}
 		verdict, err := c.runner.CanParse(ctx, candidate.Parser, c.buf[:min(len(c.buf), abi.MaxHead)])
 		if verdict == abi.Maybe && err == nil && !final && len(c.buf) < abi.MaxHead {
 			return false
+		}
+		if verdict == abi.Maybe && err == nil && final && c.cut && !candidate.Heuristic && r.found != "" {
+			return c.cutOff()
 		}
 		r.candidates = r.candidates[1:]
 		if err == nil && verdict == abi.Yes {
@@ -102,6 +114,17 @@ func (c *Chain) choose(ctx context.Context, final bool) bool {
 	return false
 }
 
+// cutOff drops what may have been the beginning of a call when a token limit cut the
+// output off. It reports false, as choose does for a region that is over.
+func (c *Chain) cutOff() bool {
+	c.region.candidates = nil
+	c.warn("truncated_call")
+	c.tail = c.tail[:0]
+	c.text.edge(abi.Content)
+	c.region.gone = true
+	return false
+}
+
 // begin makes the region ready for what candidate's run will say.
 func (c *Chain) begin(candidate *Candidate) {
 	r := c.region
@@ -114,7 +137,7 @@ func (c *Chain) begin(candidate *Candidate) {
 }
 
 func (c *Chain) options(candidate *Candidate) abi.Options {
-	return abi.Options{Tools: c.tools(), Settings: candidate.Settings, Fenced: c.fenced(), MaxDepth: c.opts.MaxDepth}
+	return abi.Options{Tools: c.tools(), Settings: candidate.Settings, Fenced: c.fenced(), Guess: c.plan.auto, MaxDepth: c.opts.MaxDepth}
 }
 
 // firstFeed is how much a run is fed at first, then as much as it has read. Where a
@@ -228,17 +251,23 @@ func (c *Chain) check(e *abi.Event) bool {
 	r := c.region
 	switch e.Kind {
 	case abi.CallStart:
-		r.meant = c.offered(e.Name) || !r.candidate.Heuristic && c.forwards(e.Name)
+		r.offered = c.offered(e.Name)
+		r.meant = r.offered || !r.candidate.Heuristic && c.forwards(e.Name)
+		r.argued = !r.meant && !r.candidate.Heuristic && isName(e.Name)
 		r.args.begin(c.tool(e.Name), c.opts.MaxDepth)
 	case abi.Args:
+		r.meant = r.meant || r.argued && strings.Trim(e.Text, "{} \n") != "" // a tag alone may be a word
 		e.Text = r.args.read(e.Text)
 	case abi.CallEnd:
 		r.calls++
-		if !r.meant || r.args.missing() {
+		if !r.meant || c.plan.auto && r.args.missing() {
 			r.short++
 		}
+		if r.offered {
+			r.known++
+		}
 		r.lacks = r.lacks || r.args.missing()
-		if r.doubt == untilEnd && r.args.example() {
+		if c.plan.auto && r.hold && r.args.example() {
 			r.examples++
 		}
 		return false
@@ -384,6 +413,9 @@ func (c *Chain) accept() {
 // the parser one call must be so.
 func (c *Chain) believe() bool {
 	r := c.region
+	if r.hold && !c.plan.auto && r.candidate.Heuristic && !c.fenced() && !c.open {
+		return !r.cut && (r.known > 0 || r.calls == 0) // the model has its form: one name vouches for the others
+	}
 	if r.hold {
 		return !r.cut && r.short == 0 && r.examples == 0 && !trailing(r.held) && c.allOffered(r.held) &&
 			(r.calls > 0 || r.candidate.Heuristic || r.dropped)

@@ -27,9 +27,11 @@ type writer struct {
 	first     byte // the first byte of the line that is no white space
 	indent    int  // columns of white space before it
 	ink       [3]byte
-	inks      int // how many of ink are there: the last bytes of text that are no white space
-	next      int // index of the next call
-	open      int // index of the open call, -1 if none
+	inks      int  // how many of ink are there: the last bytes of text that are no white space
+	quotes    int  // quotation marks in a row at the end of the text
+	triple    bool // inside three of them, as Python has around texts
+	next      int  // index of the next call
+	open      int  // index of the open call, -1 if none
 }
 
 func newWriter() writer { return writer{lineBlank: true, lineMarks: true, open: -1, kind: abi.Content} }
@@ -101,8 +103,28 @@ func (w *writer) line(text []byte) {
 	}
 	w.lineBlank, w.lineMarks = blank, marks
 	w.margin(text)
+	w.triples(text)
 	if len(text) > 0 {
 		w.last = text[len(text)-1]
+	}
+}
+
+// triples looks for three quotation marks in a row.
+func (w *writer) triples(text []byte) {
+	for len(text) > 0 {
+		if w.quotes == 0 {
+			i := bytes.IndexByte(text, '"')
+			if i < 0 {
+				return
+			}
+			text = text[i:]
+		}
+		if text[0] != '"' {
+			w.quotes = 0
+		} else if w.quotes++; w.quotes == 3 {
+			w.triple, w.quotes = !w.triple, 0
+		}
+		text = text[1:]
 	}
 }
 
@@ -150,7 +172,7 @@ func (w *writer) introduces() bool {
 	if w.inks == 0 {
 		return false
 	}
-	return strings.IndexByte(`:>"'-=([{,|`, w.ink[w.inks-1]) >= 0 || string(w.ink[:w.inks]) == "："
+	return strings.IndexByte(`:>"'-=([{}),|`, w.ink[w.inks-1]) >= 0 || string(w.ink[:w.inks]) == "："
 }
 
 // edge notes that markup stood here; text of kind next follows.

@@ -43,7 +43,7 @@ func TestOptions(t *testing.T) {
 			{Name: "f", Params: []abi.Param{{Name: "p", Types: abi.String | abi.Null, Required: true}, {Name: "q"}}},
 			{Name: "g"},
 		},
-		Settings: []abi.Setting{{Key: "start", Value: "<<"}}, Fenced: true, MaxDepth: 200,
+		Settings: []abi.Setting{{Key: "start", Value: "<<"}}, Fenced: true, Guess: true, MaxDepth: 200,
 	}
 	b := abi.AppendOptions(nil, want)
 	if got, err := abi.DecodeOptions(b); err != nil || !reflect.DeepEqual(got, want) {

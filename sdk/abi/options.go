@@ -36,6 +36,7 @@ type Options struct {
 	Tools    []Tool
 	Settings []Setting // the operator's configuration of this parser
 	Fenced   bool      // the region lies inside a code fence
+	Guess    bool      // nobody named the parser: it was chosen by the text
 	MaxDepth int       // how deep JSON may nest; 0 means DefaultMaxDepth
 }
 
@@ -49,6 +50,7 @@ const (
 	optSettings = 2
 	optFenced   = 3
 	optMaxDepth = 4
+	optGuess    = 5
 )
 
 // AppendOptions appends the encoding of o to b.
@@ -73,6 +75,10 @@ func AppendOptions(b []byte, o Options) []byte {
 	if o.Fenced {
 		v = append(v, 1)
 		field(optFenced)
+	}
+	if o.Guess {
+		v = append(v, 1)
+		field(optGuess)
 	}
 	if o.MaxDepth > 0 {
 		v = appendInt(v, o.MaxDepth)
@@ -114,6 +120,8 @@ func DecodeOptions(b []byte) (Options, error) {
 			}
 		case optFenced:
 			o.Fenced = len(v.b) > 0 && v.b[0] != 0
+		case optGuess:
+			o.Guess = len(v.b) > 0 && v.b[0] != 0
 		case optMaxDepth:
 			o.MaxDepth = v.int()
 		}

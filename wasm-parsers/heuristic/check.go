@@ -1,11 +1,8 @@
 package heuristic
 
 import (
-	"bytes"
-
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
-	"github.com/callgate/callgate/sdk/relaxed"
 )
 
 // checker looks at the arguments of a call for signs that they are none: the schema
@@ -33,14 +30,7 @@ func (c *checker) key(key []byte) bool {
 
 // text looks at an argument that is a string, as strict JSON.
 func (c *checker) text(quoted []byte) bool {
-	if len(quoted) > maxPlaceholder {
-		return true
-	}
-	text, _ := relaxed.Unquote(quoted)
-	if c.last == "type" && c.param == nil && string(text) == "object" {
-		return false
-	}
-	return !isPlaceholder(text)
+	return c.last != "type" || c.param != nil || string(quoted) != `"object"`
 }
 
 // curious reports whether an object as the argument may be the schema of one.
@@ -62,23 +52,4 @@ func isType(quoted []byte) bool {
 // end looks at the whole.
 func (c *checker) end() bool {
 	return c.keys == 0 || c.known > 0 || c.tool == nil || len(c.tool.Params) == 0
-}
-
-const maxPlaceholder = 64
-
-// isPlaceholder tells what documentation has in place of a value: ..., …, <city>.
-func isPlaceholder(text []byte) bool {
-	switch string(text) {
-	case "...", "…":
-		return true
-	}
-	if len(text) < 3 || text[0] != '<' || text[len(text)-1] != '>' {
-		return false
-	}
-	for _, c := range text[1 : len(text)-1] {
-		if c < 0x80 && !isLetter(c) && (c < '0' || c > '9') && bytes.IndexByte([]byte(" -.,:|'"), c) < 0 {
-			return false
-		}
-	}
-	return true
 }

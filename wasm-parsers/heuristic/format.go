@@ -60,7 +60,7 @@ func Generic() sdk.Spec {
 		Example:  `{"name": "get_weather", "arguments": {"city": "Oslo"}}`,
 		Starts:   []string{"{", "["},
 		Triggers: append([]string{startRequest, startTags, startCalling}, openings...),
-	}, format{forms: object | array | wrapped | named | request | header | tags | calling, fenced: true})
+	}, format{forms: object | array | wrapped | named | request | header | tags | calling, fenced: true, several: true})
 }
 
 // XLAM reads the array that Salesforce's xLAM models write.

@@ -87,7 +87,9 @@ func (r *reader) call(b []byte) int {
 	if b[0] != '{' {
 		return 0
 	}
-	c := callobject.New(callobject.Hermes(), r.json.MaxDepth())
+	keys := callobject.Hermes()
+	keys.Only = true
+	c := callobject.New(keys, r.json.MaxDepth())
 	at, status := 0, callobject.More
 	for status == callobject.More {
 		var n int

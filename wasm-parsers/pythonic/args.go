@@ -48,6 +48,7 @@ type argReader struct {
 	// out is the object so far, without its last brace. See flush.
 	out    []byte
 	mended bool // what was written is no Python
+	quoted bool // a text without quotes is code, not a call
 
 	maxDepth int
 	tool     *sdk.Tool // nil if it was not offered

@@ -20,7 +20,7 @@ type bareText struct {
 
 // mayBare reports whether a value may be text without quotes.
 func (a *argReader) mayBare() bool {
-	return a.atTop() && a.param != nil && a.param.Types&abi.String != 0
+	return !a.quoted && a.atTop() && a.param != nil && a.param.Types&abi.String != 0
 }
 
 // beginBare makes what was read as a token the beginning of a text.

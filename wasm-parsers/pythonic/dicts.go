@@ -43,7 +43,9 @@ func dictSpec(p abi.Parser, f format) sdk.Spec {
 		Parser:   p,
 		CanParse: f.canParseDicts,
 		New: func(o sdk.Options) (sdk.Parser, error) {
-			return &dictParser{format: &f, call: callobject.New(callobject.Hermes(), o.MaxDepth)}, nil
+			keys := callobject.Hermes()
+			keys.Only = f.whole
+			return &dictParser{format: &f, call: callobject.New(keys, o.MaxDepth)}, nil
 		},
 	}
 }

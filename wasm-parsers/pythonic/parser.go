@@ -42,6 +42,7 @@ type parser struct {
 
 func newParser(f *format, o sdk.Options) *parser {
 	p := &parser{format: f, tools: o.Tools, args: newArgReader(o.MaxDepth)}
+	p.args.quoted = o.Guess && f.open == ""
 	if f.open == "" {
 		p.state = atBody
 	}

@@ -12,7 +12,7 @@ func Jamba() sdk.Spec {
 	const open, end = "<tool_calls>", "</tool_calls>"
 	return spec(abi.Parser{
 		Name:     "jamba",
-		Aliases:  []string{"apriel", "hunyuan_a13b"},
+		Aliases:  []string{"apriel", "hunyuan_a13b", "minimax_m1"},
 		Priority: 62,
 		Formats:  []string{`<tool_calls>[{"name", "arguments"}]</tool_calls>`},
 		Example:  open + "[" + example + "]" + end,
@@ -27,7 +27,7 @@ func Jamba() sdk.Spec {
 func MiniMaxM1() sdk.Spec {
 	return spec(abi.Parser{
 		Name:     "minimax_m1",
-		Aliases:  []string{"minimax"},
+		Aliases:  []string{"minimax", "jamba"},
 		Priority: 40,
 		Formats:  []string{`<tool_calls>{"name", "arguments"} {…}</tool_calls>`},
 		Example:  `<tool_calls>` + example + `</tool_calls>`,

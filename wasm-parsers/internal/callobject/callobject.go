@@ -22,6 +22,9 @@ type Keys struct {
 	Name []string // of the member that holds the function's name
 	Args []string // of the member that holds its arguments
 	ID   []string // of the member that holds the call's id
+	// Only refuses objects with other members than these, type and index: a record
+	// about a call has some.
+	Only bool
 }
 
 // Hermes are the keys that Hermes models and OpenAI use. Some write parameters for
@@ -209,6 +212,9 @@ func (r *Reader) member(key string) Status {
 		r.field = function
 	default:
 		r.field = skipped
+		if r.keys.Only && key != "type" && key != "index" {
+			return Bad
+		}
 	}
 	return More
 }
