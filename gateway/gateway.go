@@ -74,7 +74,7 @@ func (g *Gateway) Chat(ctx context.Context, req *Request) (*Response, error) {
 		return nil, err
 	}
 	r.Summary.Overhead = time.Since(began)
-	req.RawText = target.RawText
+	req.RawText = target.RawText && r.parsers != nil && target.Mode == Repair // somebody must read it
 	r.reply, err = g.providers[target.Provider].Chat(ctx, model, req)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ var thinkers = [...]string{
 // always think it begins as reasoning; a whole answer shows by itself what it is.
 func reasoningStart(t Target, req *Request, model string, streamed bool) chain.Reasoning {
 	switch {
-	case t.Reasoning != chain.Closed && req.thinkingOff():
+	case t.Reasoning != chain.Closed && req.thinkingOff() && !alwaysThinks(model):
 		return chain.Closed
 	case t.Reasoning == chain.Auto && streamed && alwaysThinks(model):
 		return chain.Open
@@ -102,7 +102,7 @@ func renames(data []byte, start int, name string) []edit {
 	span.Members(data, start, func(key []byte, v span.Span) bool {
 		k := string(key)
 		wanted = wanted || k == name
-		if k != name && slices.Contains(reasoningFields[:], k) {
+		if k != name && slices.Contains(reasoningFields[:], k) && !v.IsNull(data) {
 			quoted := `"` + k + `"`
 			at := bytes.LastIndex(data[:v.Start], []byte(quoted))
 			found = append(found, edit{span.Span{Start: at, End: at + len(quoted)}, []byte(`"` + name + `"`)})

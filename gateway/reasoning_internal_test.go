@@ -24,8 +24,9 @@ func TestReasoningStart(t *testing.T) {
 		{chain.Open, "any", `{"model":"m","chat_template_kwargs":{"thinking":false}}`, true, chain.Closed},
 		{chain.Open, "any", `{"model":"m","chat_template_kwargs":{"enable_thinking":true}}`, true, chain.Open},
 		{chain.Open, "any", `{"model":"m","chat_template_kwargs":null}`, true, chain.Open},
-		{chain.Auto, "qwq-32b", `{"model":"m","enable_thinking":false}`, true, chain.Closed},
-		{chain.Auto, "qwq-32b", `{"model":"m","reasoning_effort":"none"}`, true, chain.Closed},
+		{chain.Auto, "qwq-32b", `{"model":"m","enable_thinking":false}`, true, chain.Open},
+		{chain.Open, "any", `{"model":"m","enable_thinking":false}`, true, chain.Closed},
+		{chain.Open, "any", `{"model":"m","reasoning_effort":"none"}`, true, chain.Closed},
 		{chain.Auto, "qwq-32b", `{"model":"m","reasoning_effort":"low"}`, true, chain.Open},
 	} {
 		req, err := ParseRequest([]byte(tt.request))
@@ -40,12 +41,12 @@ func TestReasoningStart(t *testing.T) {
 
 func TestRequestWith(t *testing.T) {
 	t.Parallel()
-	req, err := ParseRequest([]byte(` { "b": 1, "model": "m", "a" : {"x": 1} } `))
+	req, err := ParseRequest([]byte(` { "b": 1, "model": "m", "a" : {"x": 1}, "e\u0065": 0 } `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := string(req.With("other", []Field{{"a", "false"}, {"c", `"none"`}, {"d", "2"}}))
-	if want := ` {"c":"none","d":2, "b": 1, "model": "other", "a" : false } `; got != want {
+	got := string(req.With("other", []Field{{"a", "false"}, {"c", `"none"`}, {"d", "2"}, {"ee", "1"}}))
+	if want := ` {"c":"none","d":2, "b": 1, "model": "other", "a" : false, "e\u0065": 1 } `; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := string(req.With("m", nil)); got != string(req.Body("m")) {

@@ -125,6 +125,11 @@ func (r *Request) With(model string, fields []Field) []byte {
 	}
 	set := make([]bool, len(fields))
 	span.Members(r.body, 0, func(key []byte, v span.Span) bool {
+		if bytes.IndexByte(key, '\\') >= 0 {
+			var plain string
+			_ = json.Unmarshal(slices.Concat([]byte{'"'}, key, []byte{'"'}), &plain) // the body is valid
+			key = []byte(plain)
+		}
 		if i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == string(key) }); i >= 0 {
 			edits = append(edits, edit{v, []byte(fields[i].Value)})
 			set[i] = true

@@ -30,7 +30,7 @@ func TestReadmeTable(t *testing.T) {
 	}
 	want = "\n" + want + "\n"
 	if *update && table != want {
-		if err := os.WriteFile(readme, []byte(before+begin+line+"\n"+want+end+after), 0o644); err != nil { //nolint:gosec // a file for all to read
+		if err := os.WriteFile(readme, []byte(before+begin+line+"\n"+want+end+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

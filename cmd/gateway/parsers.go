@@ -251,6 +251,9 @@ func (p *parsers) checkCustom(ctx context.Context) error {
 func (p *parsers) names() []string {
 	var names []string
 	for _, info := range p.host.Parsers() {
+		if info.Name == customParser || info.Name == templateParser {
+			continue // without a format of the configuration they read nothing
+		}
 		names = append(append(names, info.Name), info.Aliases...)
 	}
 	names = append(names, slices.Collect(maps.Keys(p.custom))...)

@@ -137,15 +137,8 @@ func (a *args) readByte(c byte) {
 		}
 	case '"':
 		a.str = true
-		switch {
-		case a.depth != 1:
-		case a.place == atKey:
-			a.place, a.key = inKey, append(a.key, '"')
-		case a.place == atValue && a.param != nil && a.param.Types != 0 && a.param.Types&abi.String == 0:
-			a.place, a.held = inHeld, append(a.held[:0], '"')
+		if a.beginString(); a.place == inHeld {
 			return
-		default:
-			a.place, a.value = inValue, append(a.value[:0], '"')
 		}
 	default:
 		if first {
@@ -153,6 +146,19 @@ func (a *args) readByte(c byte) {
 		}
 	}
 	a.out = append(a.out, c)
+}
+
+// beginString says what the string is that begins.
+func (a *args) beginString() {
+	switch {
+	case a.depth != 1:
+	case a.place == atKey:
+		a.place, a.key = inKey, append(a.key, '"')
+	case a.place == atValue && a.param != nil && a.param.Types != 0 && a.param.Types&abi.String == 0:
+		a.place, a.held = inHeld, append(a.held[:0], '"')
+	default:
+		a.place, a.value = inValue, append(a.value[:0], '"')
+	}
 }
 
 // sample looks at the strings among the arguments, at their beginnings alone.

@@ -105,6 +105,7 @@ type Chain struct {
 	cut     bool    // the output ended at a token limit
 	mention bool    // the text shows a chat's own markup
 	classes uint16  // classes of markers that were read
+	spoken  uint16  // classes of markers that were text
 	spent   bool    // a limit was reached: no parser is asked any more
 	tail    []byte  // an end token and what followed: not text if the output ends here
 	thought *thought
@@ -116,11 +117,16 @@ type Chain struct {
 type thought struct {
 	raw    []byte
 	after  []byte // what of raw stands behind the last call
-	events []abi.Event
-	parser string
+	events []thoughtEvent
 	fenced bool
 	inline bool
 	closes bool // the end of the block of code is being read
+}
+
+// thoughtEvent is an event of a region that waits.
+type thoughtEvent struct {
+	event  abi.Event
+	parser string
 }
 
 // New makes a chain for one choice.
@@ -175,7 +181,7 @@ func (c *Chain) Plain(text []byte) Passage {
 // Nothing reports whether the whole output, of which nothing was fed yet, holds
 // neither a trigger nor a marker, so that it is content as it is.
 func (c *Chain) Nothing(output []byte) bool {
-	if c.open || c.Holding() || c.plan.anyStart && !c.opts.NoTools {
+	if c.open || c.Holding() || c.plan.anyStart && (!c.opts.NoTools || c.plan.framing) {
 		return false
 	}
 	body := bytes.TrimLeft(output, " \t\r\n")
@@ -203,6 +209,7 @@ func (c *Chain) Settle() bool {
 	}
 	c.waiting = c.waiting[:0]
 	c.drop(len(c.buf))
+	c.rescan()
 	c.text.settle()
 	return true
 }
@@ -264,6 +271,9 @@ func (c *Chain) Finish(ctx context.Context, reason abi.Reason) []abi.Event {
 	c.waiting = c.waiting[:0]
 	c.cut = reason == abi.Length
 	c.advance(ctx, true, reason)
+	if c.open && c.opened == nil && c.thought == nil {
+		c.warn("reasoning_end_missing")
+	}
 	c.settleThought(true)
 	if len(c.tail) > 0 {
 		c.tail = nil
@@ -368,8 +378,11 @@ func (c *Chain) found(literal string) {
 
 // unparsed acts on a literal that begins no region.
 func (c *Chain) unparsed(literal string, m *meaning) {
+	for _, k := range m.opens {
+		c.spoken |= 1 << k.class // text about reasoning: its end marker is text too
+	}
 	switch {
-	case m.ends != nil && m.ends == c.wrapper, m.endToken && c.text.last != '`':
+	case m.ends != nil && m.ends == c.wrapper, m.endToken && !c.inCode():
 		c.hold(len(literal))
 	case m.fence != "":
 		c.fence(m.fence)
@@ -403,6 +416,10 @@ func (c *Chain) mayParse(m *meaning) bool {
 	}
 	return true
 }
+
+// inCode reports whether code in a line begins right before: a backtick that ends no
+// block of code.
+func (c *Chain) inCode() bool { return c.text.last == '`' && !c.text.fence.closing() }
 
 // hold takes n bytes that are no text if the output ends behind them.
 func (c *Chain) hold(n int) {
@@ -457,11 +474,7 @@ func (c *Chain) pass(n int) {
 	}
 	text := c.buf[:n]
 	if !blank(text) {
-		c.start, c.begun, c.after = false, true, false
-		if t := c.thought; t != nil && !t.closes {
-			c.settleThought(false)
-		}
-		c.flushTail()
+		c.say()
 	}
 	switch {
 	case len(c.tail) > 0:
@@ -475,6 +488,16 @@ func (c *Chain) pass(n int) {
 		c.text.write(c.kind(), text)
 	}
 	c.drop(n)
+}
+
+// say notes that text comes: what waited for the end of the output has waited in
+// vain.
+func (c *Chain) say() {
+	c.start, c.begun, c.after = false, true, false
+	if t := c.thought; t != nil && !t.closes {
+		c.settleThought(false)
+	}
+	c.flushTail()
 }
 
 // kind is what text is at present.
@@ -534,6 +557,7 @@ func (c *Chain) closeReasoning(literal string) {
 	case c.opts.Reasoning == Auto && c.report.Calls == 0:
 		c.opts.Reasoning = Closed
 		c.text.add(abi.Event{Kind: WasReasoning})
+		c.text.wrote[0], c.text.white[0] = false, c.text.white[0][:0] // the answer begins here
 		c.warn("reasoning_start_missing")
 	default:
 		c.warn("reasoning_end_stray")
@@ -563,7 +587,7 @@ func (c *Chain) settleThought(ended bool) {
 	c.open = false
 	c.text.edge(abi.Content)
 	for _, e := range t.events {
-		c.text.call(e, &c.report, t.parser)
+		c.text.call(e.event, &c.report, e.parser)
 	}
 	if t.fenced || t.inline {
 		c.text.write(abi.Content, t.after)

@@ -32,14 +32,17 @@ func (c *Chain) doubts(candidate *Candidate) doubt {
 		return noDoubt
 	case candidate.Heuristic, c.thought != nil, letterFirst(c.region.found), !c.text.lineBlank && !c.text.fence.closing():
 		return untilEnd
-	case !c.begun || c.after:
-		return noDoubt
-	case c.mention, c.text.triple:
-		return untilEnd
-	case candidate.Framing && !strings.HasPrefix(c.region.found, "<|end|>"), c.text.indent >= 4 && !c.text.fence.around(), c.text.introduces():
+	case c.begun && !c.after && c.introduced(candidate):
 		return untilEnd
 	}
 	return noDoubt
+}
+
+// introduced reports whether what comes is shown by the text before it: in a code's
+// indent, behind a colon or a tag, as part of a chat.
+func (c *Chain) introduced(candidate *Candidate) bool {
+	return c.mention || c.text.triple || c.text.introduces() || c.text.indent >= 4 && !c.text.fence.around() ||
+		candidate.Framing && !strings.HasPrefix(c.region.found, "<|end|>")
 }
 
 // quoted reports whether a quotation mark stands right before, or code in a line, or

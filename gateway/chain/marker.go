@@ -135,7 +135,7 @@ func (c *Chain) closing(m *meaning) bool {
 		switch {
 		case c.open && c.ends(k):
 			return true
-		case !c.open && !k.bound && c.text.last != '`':
+		case !c.open && !k.bound && !c.inCode() && c.spoken&(1<<k.class) == 0:
 			return true
 		}
 	}

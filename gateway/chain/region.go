@@ -86,25 +86,20 @@ func (c *Chain) choose(ctx context.Context, final bool) bool {
 	r := c.region
 	for len(r.candidates) > 0 {
 		candidate := r.candidates[0]
-		if candidate.Heuristic && c.fenced() || candidate.Framing && c.doubts(candidate) == isText {
-			r.candidates = r.candidates[1:]
-			continue
-		}
-		verdict, err := c.runner.CanParse(ctx, candidate.Parser, c.buf[:min(len(c.buf), abi.MaxHead)])
-		if verdict == abi.Maybe && err == nil && !final && len(c.buf) < abi.MaxHead {
+		verdict, err := c.ask(ctx, candidate)
+		if verdict == abi.Maybe && !final && len(c.buf) < abi.MaxHead {
 			return false
 		}
-		if verdict == abi.Maybe && err == nil && final && c.cut && !candidate.Heuristic && r.found != "" {
+		if verdict == abi.Maybe && final && c.cut && !candidate.Heuristic && r.found != "" {
 			return c.cutOff()
 		}
 		r.candidates = r.candidates[1:]
-		if err == nil && verdict == abi.Yes {
+		if verdict == abi.Yes {
 			r.run, err = c.runner.Open(ctx, candidate.Parser, c.options(candidate))
 		}
 		if err != nil {
 			c.failed(candidate.Name, err)
 			r.run = nil
-			continue
 		}
 		if r.run != nil {
 			c.begin(candidate)
@@ -112,6 +107,18 @@ func (c *Chain) choose(ctx context.Context, final bool) bool {
 		}
 	}
 	return false
+}
+
+// ask asks a candidate about the region's head, unless it has no say here.
+func (c *Chain) ask(ctx context.Context, candidate *Candidate) (abi.Verdict, error) {
+	if candidate.Heuristic && c.fenced() || candidate.Framing && c.doubts(candidate) == isText {
+		return abi.No, nil
+	}
+	verdict, err := c.runner.CanParse(ctx, candidate.Parser, c.buf[:min(len(c.buf), abi.MaxHead)])
+	if err != nil {
+		return abi.No, err
+	}
+	return verdict, nil
 }
 
 // cutOff drops what may have been the beginning of a call when a token limit cut the
@@ -259,17 +266,7 @@ func (c *Chain) check(e *abi.Event) bool {
 		r.meant = r.meant || r.argued && strings.Trim(e.Text, "{} \n") != "" // a tag alone may be a word
 		e.Text = r.args.read(e.Text)
 	case abi.CallEnd:
-		r.calls++
-		if !r.meant || c.plan.auto && r.args.missing() {
-			r.short++
-		}
-		if r.offered {
-			r.known++
-		}
-		r.lacks = r.lacks || r.args.missing()
-		if c.plan.auto && r.hold && r.args.example() {
-			r.examples++
-		}
+		c.count()
 		return false
 	case abi.Cut:
 		r.cut = true
@@ -278,6 +275,22 @@ func (c *Chain) check(e *abi.Event) bool {
 		return false
 	}
 	return r.meant && !r.args.missing()
+}
+
+// count takes account of a call that is complete.
+func (c *Chain) count() {
+	r := c.region
+	r.calls++
+	r.lacks = r.lacks || r.args.missing()
+	if !r.meant || c.plan.auto && r.args.missing() {
+		r.short++
+	}
+	if r.offered {
+		r.known++
+	}
+	if c.plan.auto && r.hold && r.args.example() {
+		r.examples++
+	}
 }
 
 // release gives out what waited for a call that is meant.
@@ -358,7 +371,7 @@ func (c *Chain) end(to int) bool {
 		r.held = nil // a call that was cut, and not known to be meant
 		c.warn("truncated_call")
 	}
-	if r.calls > 0 && r.hold && (c.open || r.doubt == untilEnd || c.plan.auto && c.text.fence.around()) {
+	if r.calls > 0 && r.hold && !c.opts.NoTools && (c.open || r.doubt == untilEnd || c.plan.auto && c.text.fence.around()) {
 		c.think(r, to)
 	} else {
 		c.accept()
@@ -413,14 +426,17 @@ func (c *Chain) accept() {
 // the parser one call must be so.
 func (c *Chain) believe() bool {
 	r := c.region
-	if r.hold && !c.plan.auto && r.candidate.Heuristic && !c.fenced() && !c.open {
-		return !r.cut && (r.known > 0 || r.calls == 0) // the model has its form: one name vouches for the others
+	switch {
+	case !r.hold:
+		return !r.gate || r.short == 0 || r.short < r.calls
+	case r.cut:
+		return false
+	case !c.plan.auto && r.candidate.Heuristic && !c.fenced() && !c.open:
+		return r.known > 0 || r.calls == 0 // the model has its form: one name vouches for the others
+	case r.calls == 0 && !r.candidate.Heuristic && !r.dropped:
+		return false
 	}
-	if r.hold {
-		return !r.cut && r.short == 0 && r.examples == 0 && !trailing(r.held) && c.allOffered(r.held) &&
-			(r.calls > 0 || r.candidate.Heuristic || r.dropped)
-	}
-	return !r.gate || r.short == 0 || r.short < r.calls
+	return r.short == 0 && r.examples == 0 && !trailing(r.held) && c.allOffered(r.held)
 }
 
 func (c *Chain) allOffered(events []abi.Event) bool {
@@ -459,12 +475,10 @@ func (c *Chain) think(r *region, to int) {
 		c.thought = &thought{inline: r.doubt == untilEnd && !fenced && !c.open, fenced: fenced}
 	}
 	t := c.thought
-	t.raw, t.after = append(t.raw, c.buf[:to]...), nil
+	t.raw, t.after = append(append(t.raw, c.tail...), c.buf[:to]...), nil
+	c.tail = c.tail[:0]
 	for _, e := range r.held {
-		if e.Kind == abi.CallStart || e.Kind == abi.Args || e.Kind == abi.CallEnd || e.Kind == abi.Repair {
-			t.events = append(t.events, e)
-			t.parser = r.candidate.Name
-		}
+		t.events = append(t.events, thoughtEvent{e, r.candidate.Name})
 	}
 }
 
@@ -508,8 +522,7 @@ func (c *Chain) decline(ctx context.Context) {
 	}
 	if asked {
 		if text, ok := c.fallback(ctx, c.buf[:n]); ok {
-			c.begun, c.after = true, false
-			c.flushTail()
+			c.say()
 			c.drop(n)
 			c.text.write(abi.Content, text)
 			return

@@ -44,6 +44,9 @@ func checkDemo(r *report, p path, pr Provider) {
 	if pr.Server != "" {
 		r.add(p.key("server"), message)
 	}
+	if pr.RawToolText {
+		r.add(p.key("raw_tool_text"), message)
+	}
 	if pr.BaseURL != "" {
 		r.add(p.key("base_url"), message)
 	}

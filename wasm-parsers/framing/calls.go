@@ -13,22 +13,22 @@ type jsonCalls struct {
 	list bool // objects with names, not arguments
 
 	name, id string // from the header
-	open     bool   // inside an object
+	open     bool   // inside a value
 	shown    bool   // CallStart was written, CallEnd not
-	done     int    // complete calls of the message
+	waits    bool   // arguments that are no object were read: a call if nothing follows
+	whole    bool   // the object that was bad is complete
+	done     int    // complete calls and objects of the message
 	array    bool   // inside a list
 	closed   bool   // behind it
 	comma    bool   // behind a comma
+	raw      []byte // the value at hand, as long as nothing of it was shown
 }
 
 func (j *jsonCalls) begin(name, id string) {
-	*j = jsonCalls{call: j.call, list: j.list, name: name, id: id}
+	*j = jsonCalls{call: j.call, list: j.list, raw: j.raw[:0], name: name, id: id}
 }
 
-// empty reports whether the message has held nothing.
-func (j *jsonCalls) empty() bool { return !j.list && j.done == 0 && !j.shown }
-
-// none writes a call of a message that is empty: it has no arguments.
+// none writes a call that has no arguments.
 func (j *jsonCalls) none(out *sdk.Out) {
 	out.CallStart(j.name, j.id)
 	out.Args([]byte("{}"))
@@ -39,66 +39,125 @@ func (j *jsonCalls) none(out *sdk.Out) {
 // sure reports whether nothing of a call is open.
 func (j *jsonCalls) sure() bool { return !j.open && (j.done > 0 || j.list && j.closed) }
 
+// settle ends a call that was waiting for the end of its message.
+func (j *jsonCalls) settle(out *sdk.Out) {
+	if j.waits {
+		j.waits = false
+		j.show(out, j.name)
+		j.finish(out)
+	}
+}
+
 // read reads some of b. Bad means that the next byte belongs to no call; n bytes were
 // read before it.
 func (j *jsonCalls) read(b []byte, out *sdk.Out) (n int, status callobject.Status) {
-	if j.open {
-		return j.readObject(b, out)
-	}
-	switch c := b[0]; {
+	c := b[0]
+	switch {
+	case j.open:
+		return j.readValue(b, out)
 	case markup.IsSpace(c):
-		return 1, callobject.More
-	case c == '{' && !j.closed && (j.list || j.done == 0) && (j.done == 0 || j.comma):
-		j.call.Reset()
-		if !j.list {
-			j.call.ResetArgs(j.name)
-			j.call.ID = j.id
+		if j.waits {
+			j.raw = append(j.raw, c) // what waits is text if more follows
 		}
-		j.open, j.comma = true, false
-		return j.readObject(b, out)
-	case c == '[' && j.list && !j.array && !j.closed && j.done == 0:
-		j.array = true
 		return 1, callobject.More
-	case c == ',' && j.list && j.array && j.done > 0 && !j.comma:
-		j.comma = true
-		return 1, callobject.More
-	case c == ']' && j.array:
-		j.array, j.closed = false, true
+	case j.waits || j.closed:
+		return 0, callobject.Bad
+	case j.begins(c):
+		j.beginValue()
+		return j.readValue(b, out)
+	case j.list && j.readList(c):
 		return 1, callobject.More
 	}
 	return 0, callobject.Bad
 }
 
-func (j *jsonCalls) readObject(b []byte, out *sdk.Out) (n int, status callobject.Status) {
+// begins tells whether a value may begin here with c: an object, or what stands for
+// arguments that are none: null, an empty string, or a string that holds the object.
+func (j *jsonCalls) begins(c byte) bool {
+	if j.list {
+		return c == '{' && (j.done == 0 || j.comma || !j.array)
+	}
+	return j.done == 0 && (c == '{' || c == '"' || c|0x20 == 'n')
+}
+
+// readList reads a byte of the list around the objects, or reports that it is none.
+func (j *jsonCalls) readList(c byte) bool {
+	switch {
+	case c == '[' && !j.array && j.done == 0:
+		j.array = true
+	case c == ',' && j.done > 0 && !j.comma:
+		j.comma = true
+	case c == ']' && j.array:
+		j.array, j.closed = false, true
+	default:
+		return false
+	}
+	return true
+}
+
+func (j *jsonCalls) beginValue() {
+	j.call.Reset()
+	if !j.list {
+		j.call.ResetArgs(j.name)
+		j.call.ID = j.id
+	}
+	j.open, j.comma, j.raw = true, false, j.raw[:0]
+}
+
+func (j *jsonCalls) readValue(b []byte, out *sdk.Out) (n int, status callobject.Status) {
 	for n < len(b) {
 		var used int
 		used, status = j.call.Feed(b[n:])
-		n += used
-		if !j.shown && j.call.Name != "" && len(j.call.Args) > 0 {
-			out.CallStart(j.call.Name, j.call.ID)
-			j.shown = true
+		if !j.shown {
+			j.raw = append(j.raw, b[n:n+used]...)
 		}
-		switch status {
-		case callobject.Bad:
-			j.flush(out)
-			j.open = false
-			return n, status
-		case callobject.Done:
-			j.flush(out)
-			j.open = false
-			out.Args([]byte("}"))
-			j.call.Report(out)
-			out.CallEnd()
-			j.shown = false
-			j.done++
+		n += used
+		if !j.shown && j.call.Name != "" && len(j.call.Args) > 0 && j.raw[0] == '{' {
+			j.show(out, j.call.Name)
+		}
+		switch {
+		case status == callobject.Done:
+			j.finish(out)
 			return n, callobject.More
-		case callobject.More:
-			if used == 0 {
-				return n, callobject.Bad // what stands there is no object
-			}
+		case status == callobject.Bad:
+			return n, j.bad(used > 0 && b[n-1] == '}', out)
+		case j.raw[0] != '{' && len(j.call.Args) > 0:
+			j.open, j.waits = false, true
+			return n, callobject.More
 		}
 	}
 	return n, callobject.More
+}
+
+// bad ends a value that is no call. An object that lacks only the name is one if the
+// header has it.
+func (j *jsonCalls) bad(whole bool, out *sdk.Out) callobject.Status {
+	j.flush(out)
+	j.open, j.whole = false, whole && j.list && !j.shown
+	if !j.whole {
+		return callobject.Bad
+	}
+	if j.name != "" && j.call.HasArgs() {
+		j.show(out, j.name)
+		j.finish(out)
+		return callobject.More
+	}
+	j.done++
+	return callobject.Bad
+}
+
+func (j *jsonCalls) show(out *sdk.Out, name string) {
+	out.CallStart(name, j.call.ID)
+	j.shown, j.raw = true, j.raw[:1]
+}
+
+func (j *jsonCalls) finish(out *sdk.Out) {
+	j.flush(out)
+	out.Args([]byte("}"))
+	j.call.Report(out)
+	out.CallEnd()
+	j.open, j.shown, j.raw = false, false, j.raw[:0]
+	j.done++
 }
 
 // flush passes on what is certain of the arguments.
@@ -108,6 +167,3 @@ func (j *jsonCalls) flush(out *sdk.Out) {
 		j.call.Args = j.call.Args[:0]
 	}
 }
-
-// end notes that a marker ends the message.
-func (j *jsonCalls) end(*sdk.Out) {}

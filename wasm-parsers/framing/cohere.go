@@ -40,6 +40,7 @@ func Cohere() sdk.Spec {
 		Example: `<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "get_weather", "parameters": {"city": "Oslo"}}]<|END_ACTION|>`,
 		Triggers: []string{
 			"<|START_ACTION|>", "<|START_RESPONSE|>", "<|START_TEXT|>",
+			"<|END_ACTION|>", // behind a call that was given back
 		},
 		Models: []string{"*command-r7b*", "*command-a*", "*command-4*", "*command4*", "*cohere2moe*"},
 	}, f, nil)

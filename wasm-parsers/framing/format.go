@@ -23,7 +23,8 @@ const (
 	between  place = 1 << iota // outside of the messages
 	inHeader                   // in the header of a message
 	inText                     // in the text of a message
-	inCall                     // where the JSON of a call is complete or was none
+	inCall                     // outside of the values of a message that calls
+	inBad                      // in a message whose call turned out to be none; no marker is only there
 
 	anywhere = between | inHeader | inText | inCall
 )
@@ -64,7 +65,6 @@ const (
 	isContent kind = iota
 	isReasoning
 	isCall
-	isNothing
 )
 
 // message is what a header says.
@@ -76,11 +76,12 @@ type message struct {
 // format is what tells one member of the family from another. Of the markers that
 // stand in one place none begins another.
 type format struct {
-	markers []marker
-	read    func(header []byte) message // header begins with its marker
-	body    body
-	keys    callobject.Keys                       // of callsJSON
-	nested  func(sdk.Options) (sdk.Parser, error) // of nested
+	markers  []marker
+	read     func(header []byte) message // header begins with its marker, if that is not missing
+	headText bool                        // a header that is not ended is text
+	body     body
+	keys     callobject.Keys                       // of callsJSON
+	nested   func(sdk.Options) (sdk.Parser, error) // of nested
 }
 
 // Specs are the parsers of the family.

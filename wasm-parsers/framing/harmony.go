@@ -14,6 +14,7 @@ const (
 	messageTag = "<|message|>"
 	assistant  = "assistant"
 	recipient  = "to="
+	functions  = "functions."
 )
 
 // Harmony reads the form of gpt-oss, as OpenAI's harmony format describes it. The
@@ -88,7 +89,7 @@ func harmonyHead(head []byte) sdk.Verdict {
 	if !found {
 		return markup.MatchAny(head, channelTag, recipient, startTag+assistant)
 	}
-	v := markup.MatchAny(rest, channelTag, messageTag, "analysis", "commentary", "final")
+	v := markup.MatchAny(rest, startTag, channelTag, messageTag, "analysis", "commentary", "final", recipient+functions)
 	if v != sdk.No {
 		return v
 	}
@@ -118,7 +119,7 @@ func channelHead(rest []byte) sdk.Verdict {
 // recipientHead reads what follows to=. Muse has the end of the header behind the
 // recipient; harmony has the channel there, or an offered function in front.
 func recipientHead(rest []byte) sdk.Verdict {
-	if v := markup.Match(rest, "functions."); v != sdk.No {
+	if v := markup.Match(rest, functions); v != sdk.No {
 		return v
 	}
 	name := word(rest)
@@ -159,7 +160,7 @@ func harmonyRole(header []byte) (glued, rest []byte) {
 	role := word(rest)
 	switch {
 	case bytes.HasPrefix(role, []byte(assistant)):
-		return role[len(assistant):], rest[len(role):]
+		return role[len(assistant):], rest[len(assistant):]
 	case len(role) == 0, bytes.HasPrefix(rest, []byte(recipient)):
 		return []byte{}, rest
 	case string(role) == "analysis", string(role) == "commentary", string(role) == "final":
@@ -176,10 +177,11 @@ func harmonyCall(rest []byte) []byte {
 	case "user", "all", assistant:
 		return nil
 	}
-	return bytes.TrimPrefix(to, []byte("functions."))
+	return bytes.TrimPrefix(to, []byte(functions))
 }
 
-// headerRecipient is the word behind the first to= of a header.
+// headerRecipient is the word behind the first to= of a header. One that is glued to
+// the word in front of it must be a function.
 func headerRecipient(rest []byte) []byte {
 	for from := 0; ; {
 		i := bytes.Index(rest[from:], []byte(recipient))
@@ -188,7 +190,7 @@ func headerRecipient(rest []byte) []byte {
 		}
 		i += from
 		from = i + len(recipient)
-		if i == 0 || rest[i-1] == '>' || markup.IsSpace(rest[i-1]) {
+		if i == 0 || rest[i-1] == '>' || markup.IsSpace(rest[i-1]) || bytes.HasPrefix(rest[from:], []byte(functions)) {
 			return word(markup.SkipSpace(rest[from:]))
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Inkling reads the form of Inkling. The name in front of a call's JSON is said
-// again inside of it, and that one counts.
+// again inside of it, and that one counts if they differ.
 func Inkling() sdk.Spec {
 	const (
 		model    = "<|message_model|>"
@@ -22,20 +22,23 @@ func Inkling() sdk.Spec {
 	f := &format{
 		markers: []marker{
 			{model, heads, anywhere},
-			{thinking, thinks, between | inHeader},
-			{text, answers, between | inHeader},
-			{invoke, calls, between | inHeader},
+			{thinking, thinks, anywhere},
+			{text, answers, anywhere},
+			{invoke, calls, between | inText | inCall},
+			{invoke, endsHead, inHeader},
 			{end, skips, anywhere},
 			{sampled, skips, anywhere},
 		},
 		read: func(header []byte) message {
-			if bytes.HasPrefix(header, []byte(model)) && len(bytes.TrimSpace(header[len(model):])) > 0 {
-				return message{kind: isCall} // the output ended inside its header
+			name := bytes.TrimSpace(bytes.TrimPrefix(header, []byte(model)))
+			if !validName(name) {
+				name = nil
 			}
-			return message{kind: isContent}
+			return message{kind: isCall, name: string(name)}
 		},
-		body: callsJSON,
-		keys: callobject.Keys{Name: []string{"name"}, Args: []string{"args", "arguments", "parameters"}, ID: []string{"id"}},
+		headText: true,
+		body:     callsJSON,
+		keys:     callobject.Keys{Name: []string{"name"}, Args: []string{"args", "arguments", "parameters"}, ID: []string{"id"}},
 	}
 	return spec(abi.Parser{
 		Name:     "inkling",

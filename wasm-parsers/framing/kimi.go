@@ -5,9 +5,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
-	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/sdk/typed"
-	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
@@ -34,7 +32,8 @@ func KimiK3() sdk.Spec {
 			Example: `<|open|>call tool="get_weather" index="1"<|sep|><|open|>argument key="city" type="string"<|sep|>Oslo` +
 				`<|close|>argument<|sep|><|close|>call<|sep|>`,
 			Triggers: []string{
-				kimiOpen + "response", kimiOpen + "tools", kimiOpen + "call ", kimiClose + "response", kimiClose + "message", kimiEnd,
+				kimiOpen + "response", kimiOpen + "tools", kimiOpen + "call ", kimiClose + "response",
+				kimiClose + "tools", kimiClose + "message", kimiEnd,
 			},
 			Models:  []string{"*kimi-k3*"},
 			Framing: true,
@@ -46,21 +45,33 @@ func KimiK3() sdk.Spec {
 	}
 }
 
+// kimiPlace is where in the elements the parser is.
+type kimiPlace uint8
+
+const (
+	kimiOutside kimiPlace = iota
+	kimiText              // in the answer or the reasoning
+	kimiCall              // in a call, outside of its arguments
+	kimiArg               // in an argument
+	kimiBad               // in a call that turned out to be none
+)
+
 // kimi reads one region.
 type kimi struct {
 	tools    []sdk.Tool
 	maxDepth int
 
+	where kimiPlace
 	buf   []byte
 	used  int
 	pos   int // of the first byte of buf in the region
 	from  int // where the call at hand begins
 	ended bool
+	cut   bool // by the token limit
+	half  bool // the output ended in the tag that begins a call or an argument
 
 	text   writer
-	think  bool // inside an element of reasoning
-	call   bool // inside a call
-	inArg  bool // inside an argument
+	spoke  bool // there was text since the last element
 	tool   *sdk.Tool
 	keys   map[string]bool
 	value  typed.Value
@@ -82,7 +93,10 @@ func (k *kimi) run(out *sdk.Out) {
 	k.used = 0
 }
 
-// step reads text up to the next token, and what that begins or ends.
+// at is the place of the next byte in the region.
+func (k *kimi) at() int { return k.pos + k.used }
+
+// step reads text up to the next token, or what that token begins or ends.
 func (k *kimi) step(out *sdk.Out) bool {
 	b := k.buf[k.used:]
 	n := bytes.IndexByte(b, '<')
@@ -90,190 +104,134 @@ func (k *kimi) step(out *sdk.Out) bool {
 		n = len(b)
 	}
 	if n > 0 {
-		k.write(b[:n], out)
-		k.used += n
+		k.write(n, out)
 		return true
 	}
-	switch v := markup.MatchAny(b, kimiOpen, kimiClose, kimiEnd); {
-	case v == sdk.Maybe && !k.ended:
-		return false
-	case v != sdk.Yes:
-		k.write(b[:1], out)
-		k.used++
+	var v sdk.Verdict
+	switch k.where {
+	case kimiArg:
+		v = k.readValueEnd(b, out)
+	case kimiBad:
+		v = k.readBadEnd(b, out)
+	default:
+		v = k.readTag(b, out)
+	}
+	if v == sdk.No || v == sdk.Maybe && k.ended {
+		k.write(1, out)
 		return true
 	}
+	return v == sdk.Yes
+}
+
+// write takes n bytes of text where they stand. In a call they belong to no argument,
+// so that it is none; white space between elements does not count.
+func (k *kimi) write(n int, out *sdk.Out) {
+	b := k.buf[k.used : k.used+n]
+	k.used += n
+	if !k.spoke && (k.where == kimiOutside || k.where == kimiCall) {
+		if b = markup.SkipSpace(b); len(b) == 0 {
+			return
+		}
+	}
+	switch k.where {
+	case kimiArg:
+		k.value.Write(b, out)
+	case kimiCall:
+		k.where = kimiBad
+	case kimiBad:
+	default:
+		k.spoke = true
+		k.text.write(b)
+	}
+}
+
+// readTag reads the tag of an element that b begins with.
+func (k *kimi) readTag(b []byte, out *sdk.Out) sdk.Verdict {
+	if v := markup.MatchAny(b, kimiOpen, kimiClose, kimiEnd); v != sdk.Yes {
+		return v
+	}
+	at := k.at()
 	if markup.Match(b, kimiEnd) == sdk.Yes {
 		k.used += len(kimiEnd)
-		return true
-	}
-	return k.element(b, out)
-}
-
-// write takes text where it stands: in an argument, in the answer, or between
-// elements, where only white space does not count.
-func (k *kimi) write(b []byte, out *sdk.Out) {
-	switch {
-	case k.inArg:
-		k.value.Write(b, out)
-	case k.call:
-	default:
-		if len(markup.SkipSpace(b)) > 0 || k.text.any {
-			k.text.write(b)
-		}
-	}
-}
-
-// element reads the tag of an element that b begins with.
-func (k *kimi) element(b []byte, out *sdk.Out) bool {
-	end := bytes.Index(b[:min(len(b), maxHeader)], []byte(kimiSep))
-	if end < 0 {
-		if len(b) < maxHeader && !k.ended {
-			return false
-		}
-		if k.ended && len(b) < maxHeader {
-			k.used = len(k.buf) // half a tag
-			return true
-		}
-		k.write(b[:1], out)
-		k.used++
-		return true
+		k.close("message", out)
+		return sdk.Yes
 	}
 	opens := b[2] == 'o'
-	start := len(kimiOpen)
-	if !opens {
-		start = len(kimiClose)
+	end := bytes.Index(b[:min(len(b), maxHeader)], []byte(kimiSep))
+	switch {
+	case end < 0 && len(b) >= maxHeader:
+		return sdk.No
+	case end < 0 && k.ended: // half a tag
+		k.half = opens && (bytes.HasPrefix(b[len(kimiOpen):], []byte("call")) || k.where == kimiCall)
+		k.used = len(k.buf)
+		return sdk.Yes
+	case end < 0:
+		return sdk.Maybe
 	}
-	tag := b[start:end]
+	tag := b[:end][bytes.IndexByte(b, '>')+1:]
 	name := word(tag)
-	if k.inArg && (opens || string(name) != "argument") && !(string(name) == "call" && !opens) {
-		k.write(b[:1], out) // only its own end, or the call's, ends a value
-		k.used++
-		return true
+	if len(name) == 0 || !opens && len(name) < len(tag) || bytes.Contains(tag, []byte("<|")) {
+		return sdk.No
 	}
-	at := k.pos + k.used
 	k.used += end + len(kimiSep)
+	k.spoke = false
 	if opens {
 		k.open(string(name), tag[len(name):], at, out)
 	} else {
 		k.close(string(name), out)
 	}
-	return true
+	return sdk.Yes
 }
 
+// open begins an element. A call whose end is missing ends where another begins.
 func (k *kimi) open(name string, attributes []byte, at int, out *sdk.Out) {
 	switch name {
-	case "response":
-		k.text.begin(isContent)
-	case "think":
-		k.text.begin(isReasoning)
+	case "response", "think":
+		k.endCall(out)
+		k.where = kimiText
+		if k.text.begin(isContent); name == "think" {
+			k.text.begin(isReasoning)
+		}
 	case "call":
+		k.endCall(out)
 		k.from = at
-		tool := attribute(attributes, "tool")
-		if k.call || !validName(tool) {
-			out.Malformed(k.from, k.pos+k.used)
-			return
-		}
-		k.call, k.mended, k.keys = true, false, map[string]bool{}
-		k.tool = sdk.FindTool(k.tools, string(tool))
-		k.text.call()
-		out.CallStart(string(tool), "")
-		out.Args([]byte("{"))
+		k.beginCall(attributes, out)
 	case "argument":
-		k.argument(attributes, out)
-	}
-}
-
-// argument begins an argument. Its type attribute says whether its text is a string
-// or JSON.
-func (k *kimi) argument(attributes []byte, out *sdk.Out) {
-	key := attribute(attributes, "key")
-	if !k.call || len(key) > callobject.MaxName || k.keys[string(key)] {
-		out.Malformed(k.from, k.pos+k.used)
-		return
-	}
-	var args []byte
-	if len(k.keys) > 0 {
-		args = append(args, ", "...)
-	}
-	k.keys[string(key)] = true
-	out.Args(append(relaxed.AppendString(args, key), ": "...))
-	var types sdk.Types
-	switch string(attribute(attributes, "type")) {
-	case "string":
-		types = abi.String
-	case "number":
-		types = abi.Number | abi.Integer
-	case "boolean":
-		types = abi.Boolean
-	case "null":
-		types = abi.Null
-	case "object":
-		types = abi.Object
-	case "array":
-		types = abi.Array
-	default:
-		if p := sdk.FindParam(k.tool, string(key)); p != nil {
-			types = p.Types
+		if k.where != kimiCall {
+			k.from = at
 		}
+		k.beginArg(attributes, out)
 	}
-	k.inArg = true
-	k.value.Begin(types, typed.Keep, out)
 }
 
 func (k *kimi) close(name string, out *sdk.Out) {
-	if k.inArg { // by its own end, or by the call's
-		k.inArg = false
-		k.mended = k.value.End(k.maxDepth, out) || k.mended
-	}
-	if name == "call" && k.call {
-		k.call = false
-		out.Args([]byte("}"))
-		if k.mended {
-			out.Repair("args_json")
-		}
-		out.CallEnd()
-	}
-	if name == "think" || name == "response" {
+	switch name {
+	case "call", "tools":
+		k.endCall(out)
+	case "think", "response", "message":
+		k.endCall(out)
+		k.where = kimiOutside
 		k.text.begin(isContent)
 	}
 }
 
-// Finish implements sdk.Parser. A call whose own end is missing may lack arguments.
+// Finish implements sdk.Parser. A call whose own end is missing may lack arguments if
+// the output was cut; a model that has ended has ended it too.
 func (k *kimi) Finish(reason sdk.Reason, out *sdk.Out) {
-	k.ended = true
+	k.ended, k.cut = true, reason == sdk.Length
 	k.run(out)
 	all := k.pos + len(k.buf)
 	switch {
 	case out.Ended():
-	case k.call && !k.inArg && reason == sdk.Stop:
-		k.close("call", out) // the model has ended, so the call has too
+	case k.where == kimiCall && !k.cut && !k.half:
+		k.endCall(out)
 		out.End(all)
-	case k.call && reason == sdk.Length:
+	case k.cut && (k.half || k.where == kimiCall || k.where == kimiArg):
 		out.Cut()
 		out.End(all)
-	case k.call:
-		out.Malformed(k.from, all)
-	default:
+	case k.where == kimiOutside, k.where == kimiText:
 		out.End(all)
-	}
-}
-
-// attribute is the value of an attribute, with its escapes undone.
-func attribute(b []byte, name string) []byte {
-	for {
-		b = markup.SkipSpace(b)
-		key, rest, found := bytes.Cut(b, []byte(`="`))
-		if !found {
-			return nil
-		}
-		value, behind, found := bytes.Cut(rest, []byte{'"'})
-		if !found {
-			return nil
-		}
-		if string(key) == name {
-			value = bytes.ReplaceAll(value, []byte("&quot;"), []byte{'"'})
-			return bytes.ReplaceAll(value, []byte("&amp;"), []byte{'&'})
-		}
-		b = behind
+	default:
+		out.Malformed(k.from, all)
 	}
 }

@@ -21,6 +21,7 @@ func Muse() sdk.Spec {
 			{"<|eom|>", skips, anywhere},
 			{"<|eot|>", skips, anywhere},
 			{"<atem:function_calls>", nests, inCall},
+			{"<atem:invoke ", nests, inCall},
 		},
 		read:   readMuse,
 		body:   nested,
@@ -62,6 +63,9 @@ func readMuse(header []byte) message {
 		return message{kind: isContent}
 	case string(to) == "self":
 		return message{kind: isReasoning}
+	}
+	if !validName(to) {
+		return message{kind: isContent}
 	}
 	return message{kind: isCall, name: string(to)}
 }

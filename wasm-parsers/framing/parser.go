@@ -4,13 +4,9 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
-	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
-
-// maxHeader is how many bytes a header may have. Longer ones are text.
-const maxHeader = 512
 
 // parser reads one region: a row of messages. Text waits in buf until it is clear
 // what it is.
@@ -22,15 +18,18 @@ type parser struct {
 	buf   []byte
 	used  int // bytes at the front of buf that were read
 	pos   int // of the first byte of buf in the region
-	from  int // where the message at hand begins in the region
+	from  int // what is given back if a call turns out to be none: its message, or what follows the call before it
 	ended bool
-	cut   bool
 
-	text writer
-	msg  message
-	json jsonCalls
-	body sdk.Parser // the other parser, while it reads
-	opts sdk.Options
+	text  writer
+	msg   message
+	empty bool // the message that calls has held nothing
+	fresh bool // and no text since it or a body of another parser began
+	half  bool // the output ended in the first tag of a body
+	json  jsonCalls
+	body  sdk.Parser // the other parser, while it reads
+	inner sdk.Out    // what it says
+	opts  sdk.Options
 }
 
 func newParser(f *format, o sdk.Options) *parser {
@@ -47,9 +46,7 @@ func (p *parser) run(out *sdk.Out) {
 	p.out, p.text.out = out, out
 	for !out.Ended() && p.used < len(p.buf) && p.step() {
 	}
-	if p.json.open {
-		p.json.flush(out)
-	}
+	p.json.flush(out)
 	p.pos += p.used
 	p.buf = p.buf[:copy(p.buf, p.buf[p.used:])]
 	p.used = 0
@@ -70,8 +67,12 @@ func (p *parser) step() bool {
 		return p.readHeader()
 	case p.where == inText:
 		return p.readText()
+	case p.where == inCall && p.format.body == nested:
+		return p.readNested()
 	case p.where == inCall:
 		return p.readCall()
+	case p.where == inBad:
+		return p.readBad()
 	default:
 		return p.readBetween()
 	}
@@ -100,16 +101,15 @@ func (p *parser) readBetween() bool {
 // act does what a marker at the front of the rest says.
 func (p *parser) act(m *marker) {
 	if p.where == inCall {
-		p.json.end(p.out)
+		p.endCall()
+	}
+	if p.where != inHeader {
+		p.from = p.at()
 	}
 	if m.does == heads {
 		p.from = p.at()
 		p.where = inHeader
-		p.msg = message{}
 		return // the header keeps its marker
-	}
-	if p.where == between {
-		p.from = p.at()
 	}
 	p.used += len(m.text)
 	switch m.does {
@@ -119,7 +119,7 @@ func (p *parser) act(m *marker) {
 		p.begin(message{kind: isReasoning})
 	case calls:
 		p.begin(message{kind: isCall})
-	case skips, endsHead, nests, heads:
+	default:
 		p.where = between
 	}
 }
@@ -127,143 +127,109 @@ func (p *parser) act(m *marker) {
 // begin begins the text or the call of a message.
 func (p *parser) begin(m message) {
 	p.msg = m
-	switch m.kind {
-	case isCall:
-		p.where = inCall
+	if m.kind == isCall {
+		p.where, p.empty, p.fresh = inCall, true, true
 		p.text.call()
 		p.json.begin(m.name, m.id)
-	case isNothing:
-		p.where = between
-	default:
-		p.where = inText
-		p.text.begin(m.kind)
+		return
 	}
+	p.where = inText
+	p.text.begin(m.kind)
 }
 
-// readHeader reads a header to its end, which another marker may be.
-func (p *parser) readHeader() bool {
-	b := p.rest()
-	for i := 1; i < len(b) && i <= maxHeader; i++ {
-		if b[i] != '<' {
-			if b[i] == '\n' {
-				break
-			}
-			continue
-		}
-		m, v := p.marker(b[i:], inHeader)
-		if v == sdk.Maybe && !p.ended {
-			return false
-		}
-		if v != sdk.Yes {
-			continue
-		}
-		header := b[:i]
-		p.used += i
-		if m.does == endsHead {
-			msg := p.read(header)
-			p.used += len(m.text)
-			p.begin(msg)
-			return true
-		}
-		p.act(m)
-		return true
+// endCall ends a message that calls. One that names a function and holds nothing
+// calls it without arguments.
+func (p *parser) endCall() {
+	if p.empty && p.msg.name != "" {
+		p.json.none(p.out)
 	}
-	if !p.ended && len(b) <= maxHeader && bytes.IndexByte(b, '\n') < 0 {
-		return false
-	}
-	return p.noHeader(b)
-}
-
-// noHeader gives text back that looked like a header. What is markup of its front
-// is dropped, and so is a header at which the output ends.
-func (p *parser) noHeader(b []byte) bool {
-	switch {
-	case b[0] != '<':
-		p.begin(message{kind: isContent})
-		p.text.write(b[:1])
-		p.used++
-	case p.ended && len(b) <= maxHeader && bytes.IndexByte(b, '\n') < 0:
-		p.used = len(p.buf)
-		p.where = between
-	default:
-		m, v := p.marker(b, between|inText|inCall)
-		n := 1
-		if v == sdk.Yes {
-			n = len(m.text)
-		}
-		p.used += n
-		p.where = between
-	}
-	return true
+	p.json.settle(p.out)
+	p.empty = false
 }
 
 // readText passes on text up to the next marker.
 func (p *parser) readText() bool {
+	n, m, v := p.find(p.where)
+	p.text.write(p.rest()[:n])
+	p.used += n
+	if v == sdk.Yes {
+		p.act(m)
+	}
+	return v == sdk.Yes
+}
+
+// readBad skips the rest of a message whose call is none, and gives the message back.
+func (p *parser) readBad() bool {
+	n, _, v := p.find(inText | inCall)
+	p.used += n
+	if v == sdk.Yes {
+		p.out.Malformed(p.from, p.at())
+	}
+	return false
+}
+
+// find finds the next marker of a place, or what may be the first part of one at the
+// end of the text.
+func (p *parser) find(where place) (n int, m *marker, v sdk.Verdict) {
 	b := p.rest()
-	n := 0
 	for n < len(b) {
 		i := bytes.IndexByte(b[n:], '<')
 		if i < 0 {
-			n = len(b)
 			break
 		}
 		n += i
-		m, v := p.marker(b[n:], inText)
-		if v == sdk.Yes || v == sdk.Maybe && !p.ended {
-			p.text.write(b[:n])
-			p.used += n
-			if v == sdk.Yes {
-				p.act(m)
-			}
-			return v == sdk.Yes
+		if m, v = p.marker(b[n:], where); v == sdk.Yes || v == sdk.Maybe && !p.ended {
+			return n, m, v
 		}
 		n++
 	}
-	p.text.write(b[:n])
-	p.used += n
-	return n > 0
+	return len(b), nil, sdk.No
 }
 
 // readCall reads the JSON of a call, and what may follow it.
 func (p *parser) readCall() bool {
 	b := p.rest()
 	if !p.json.open {
-		if b = markup.SkipSpace(b); len(b) == 0 {
-			p.used = len(p.buf)
-			return false
-		}
-		p.used = len(p.buf) - len(b)
-		if p.format.body == nested {
-			return p.beginBody(b)
-		}
 		m, v := p.marker(b, inCall)
 		switch {
 		case v == sdk.Yes:
-			if p.json.empty() {
-				p.json.none(p.out)
-			}
 			p.act(m)
 			return true
 		case v == sdk.Maybe && !p.ended:
 			return false
 		}
 	}
+	p.empty = p.empty && markup.IsSpace(b[0])
+	done := p.json.done
 	n, status := p.json.read(b, p.out)
 	p.used += n
-	if status != callobject.Bad {
-		return n > 0
+	if p.json.done > done {
+		p.from = p.at()
 	}
-	if p.json.shown {
-		p.out.Malformed(p.from, p.at())
-		return false
+	if status == callobject.Bad {
+		p.badCall()
 	}
-	p.begin(message{kind: isContent}) // no call: its text is not lost
 	return true
+}
+
+// badCall turns what is no call into text of the answer. If some of it was given
+// out as a call the whole message is given back, or what of it follows the last call.
+func (p *parser) badCall() {
+	if p.json.shown {
+		p.where = inBad
+		return
+	}
+	raw, whole := p.json.raw, p.json.whole
+	p.json.raw, p.json.whole = raw[:0], false
+	if p.text.begin(isContent); !whole {
+		p.begin(message{kind: isContent})
+	}
+	p.text.write(raw)
 }
 
 // Finish implements sdk.Parser.
 func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
-	p.ended, p.cut = true, reason == sdk.Length
+	p.ended = true
 	p.run(out)
 	if out.Ended() {
 		return
@@ -272,10 +238,12 @@ func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
 	switch {
 	case p.body != nil:
 		p.finishBody(reason)
-	case p.where != inCall || p.json.sure():
-		p.json.end(out)
+		if !out.Ended() {
+			out.End(all)
+		}
+	case p.isComplete(reason):
 		out.End(all)
-	case p.cut:
+	case reason == sdk.Length && p.where != inBad:
 		out.Cut()
 		out.End(all)
 	default:
@@ -283,124 +251,18 @@ func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
 	}
 }
 
-// writer writes texts of messages, two of one kind in lines of their own.
-type writer struct {
-	out  *sdk.Out
-	kind kind
-	last kind // of the last text
-	any  bool // there was some
-	gap  bool // the next text begins a message
-}
-
-func (w *writer) begin(k kind) { w.kind, w.gap = k, true }
-
-// call notes that a call stands between texts.
-func (w *writer) call() { w.any = false }
-
-func (w *writer) write(b []byte) {
-	if len(b) == 0 {
-		return
+// isComplete reports whether the output may end where it did, and ends a call that is
+// complete there. A model that stops right behind a header has no arguments to give:
+// the server cuts the marker off that ends the message.
+func (p *parser) isComplete(reason sdk.Reason) bool {
+	switch {
+	case p.where == inHeader, p.where == inBad, p.half:
+		return false // the header of a call: others are dropped
+	case p.where != inCall:
+		return true
+	case p.json.waits, p.empty && p.msg.name != "" && reason == sdk.Stop:
+		p.endCall()
+		return true
 	}
-	write := w.out.Content
-	if w.kind == isReasoning {
-		write = w.out.Reasoning
-	}
-	if w.gap && w.any && w.last == w.kind {
-		write([]byte{'\n'})
-	}
-	w.gap, w.any, w.last = false, true, w.kind
-	write(b)
-}
-
-// beginBody begins a call that another parser reads.
-func (p *parser) beginBody(b []byte) bool {
-	for i := range p.markers {
-		m := &p.markers[i]
-		if m.does != nests {
-			continue
-		}
-		switch markup.Match(b, m.text) {
-		case sdk.Yes:
-			body, err := p.nested(p.opts)
-			if err != nil {
-				break
-			}
-			p.from = p.at()
-			p.body = body
-			return true
-		case sdk.Maybe:
-			if !p.ended {
-				return false
-			}
-		case sdk.No:
-		}
-	}
-	p.begin(message{kind: isContent})
-	return true
-}
-
-// readBody feeds the other parser, tags in one piece: what it gives back at the end of
-// its region, which it may know by the tag behind it, is then still here.
-func (p *parser) readBody() bool {
-	const longest = 32 // of the tags behind a region
-	b := p.rest()
-	n := bytes.IndexByte(b[1:], '<') + 1
-	if b[0] == '<' {
-		n = bytes.IndexByte(b, '>') + 1
-		if n == 0 && len(b) < longest && !p.ended {
-			return false
-		}
-	}
-	if n == 0 {
-		n = len(b)
-	}
-	var inner sdk.Out
-	p.body.Feed(b[:n], &inner)
-	p.used += n
-	p.forward(&inner)
-	return true
-}
-
-func (p *parser) finishBody(reason sdk.Reason) {
-	var inner sdk.Out
-	p.body.Finish(reason, &inner)
-	p.forward(&inner)
-	if !p.out.Ended() {
-		p.out.End(p.at())
-	}
-}
-
-// forward passes the events of the other parser on.
-func (p *parser) forward(inner *sdk.Out) {
-	events, err := abi.DecodeEvents(nil, inner.Take())
-	if err != nil {
-		p.out.Malformed(p.from, p.at()) // cannot be: we made them
-		return
-	}
-	for _, e := range events {
-		switch e.Kind {
-		case abi.CallStart:
-			p.text.call()
-			p.out.CallStart(e.Name, e.ID)
-		case abi.Args:
-			p.out.Args([]byte(e.Text))
-		case abi.CallEnd:
-			p.out.CallEnd()
-		case abi.Repair:
-			p.out.Repair(e.Name)
-		case abi.Cut:
-			p.out.Cut()
-		case abi.Content:
-			p.out.Content([]byte(e.Text))
-		case abi.Reasoning:
-			p.out.Reasoning([]byte(e.Text))
-		case abi.Malformed:
-			p.out.Malformed(p.from+e.From, p.from+e.To)
-			return
-		case abi.End:
-			p.used -= min(p.at()-(p.from+e.To), p.used)
-			p.body, p.where = nil, between
-			return
-		}
-	}
+	return p.json.sure() || p.format.body == nested && !p.empty
 }

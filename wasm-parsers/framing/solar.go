@@ -20,12 +20,12 @@ func SolarOpen() sdk.Spec {
 	f := &format{
 		markers: []marker{
 			{"<|begin|>assistant", skips, anywhere},
-			{"<|think|>", thinks, between},
-			{"<|content|>", answers, between},
+			{"<|think|>", thinks, between | inText | inCall},
+			{"<|content|>", answers, between | inText | inCall},
 			{solarCalls, skips, between | inText | inCall},
 			{solarCall, heads, between | inHeader | inCall},
 			{"<|tool_call:args|>", endsHead, inHeader},
-			{"<|tool_call:end|>", skips, between | inHeader | inCall},
+			{"<|tool_call:end|>", skips, anywhere},
 			{"<|calls|>", skips, anywhere},
 			{"<|end|>", skips, anywhere},
 		},
@@ -39,7 +39,7 @@ func SolarOpen() sdk.Spec {
 		Formats:  []string{"<|tool_calls|><|tool_call:begin|>ID<|tool_call:name|>NAME<|tool_call:args|>ARGS<|tool_call:end|><|calls|>"},
 		Example: `<|tool_calls|><|tool_call:begin|>call00001<|tool_call:name|>get_weather<|tool_call:args|>{"city": "Oslo"}` +
 			`<|tool_call:end|><|calls|>`,
-		Triggers: []string{solarCalls, solarCall, "<|begin|>assistant<|", "<|end|><|begin|>assistant<|", "<|calls|>"},
+		Triggers: []string{solarCalls, solarCall, "<|begin|>assistant<|", "<|end|><|begin|>assistant<|", "<|tool_call:end|>", "<|calls|>"},
 		Starts:   []string{"<|think|>", "<|content|>"},
 		Models:   []string{"*solar-open*"},
 	}, f, solarHead)
@@ -50,7 +50,7 @@ func solarHead(head []byte) sdk.Verdict {
 	rest, found := bytes.CutPrefix(head, []byte(solarCalls))
 	if !found {
 		return markup.MatchAny(head, solarCalls, solarCall, "<|begin|>assistant<|", "<|end|><|begin|>assistant<|",
-			"<|calls|>", "<|think|>", "<|content|>")
+			"<|tool_call:end|>", "<|calls|>", "<|think|>", "<|content|>")
 	}
 	rest = markup.SkipSpace(rest)
 	if len(rest) == 0 {

@@ -1,0 +1,183 @@
+package framing
+
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+)
+
+// maxSpace is how much white space may stand between two markers that are read
+// together.
+const maxSpace = 64
+
+// readNested reads a message that calls in another parser's form. Text around its
+// body is text of the answer.
+func (p *parser) readNested() bool {
+	if p.fresh {
+		b := markup.SkipSpace(p.rest())
+		p.used = len(p.buf) - len(b)
+		if len(b) == 0 {
+			return false
+		}
+	}
+	n, m, v := p.find(inCall)
+	if p.ended && v != sdk.Yes {
+		n = p.cutTag(n)
+	}
+	if n > 0 {
+		if p.fresh {
+			p.text.begin(isContent)
+		}
+		p.empty, p.fresh = false, false
+		p.text.write(p.rest()[:n])
+		p.used += n
+	}
+	if v != sdk.Yes {
+		return false
+	}
+	if m.does == nests {
+		return p.beginBody()
+	}
+	p.act(m)
+	return true
+}
+
+// cutTag is n, or the place of a tag in the text before n that the output ended in.
+func (p *parser) cutTag(n int) int {
+	b := p.rest()[:n]
+	i := bytes.LastIndexByte(b, '<')
+	if i < 0 {
+		return n
+	}
+	if _, v := p.marker(b[i:], inCall); v != sdk.Maybe {
+		return n
+	}
+	p.half = true
+	return i
+}
+
+// beginBody begins a body that another parser reads.
+func (p *parser) beginBody() bool {
+	body, err := p.nested(p.opts)
+	if err != nil {
+		p.out.Malformed(p.from, p.at()+1) // cannot be: it takes any options
+		return false
+	}
+	p.from, p.body, p.inner, p.empty = p.at(), body, sdk.Out{}, false
+	return true
+}
+
+// readBody feeds the other parser what comes before the next marker, tags in one
+// piece: what it gives back at the end of its region, which it may know by the tag
+// behind it, is then still here.
+func (p *parser) readBody() bool {
+	b := p.rest()
+	if b[0] == '<' {
+		switch v := p.endsBody(b); {
+		case v == sdk.Yes:
+			p.endBody()
+			return true
+		case v == sdk.Maybe && !p.ended:
+			return false
+		}
+	}
+	n := p.bodyEnd(b)
+	if n > 0 {
+		p.body.Feed(b[:n], &p.inner)
+		p.used += n
+		p.forward()
+	}
+	return n > 0
+}
+
+// bodyEnd is how much of b can be fed: as far as the next marker, and not the first
+// part of a tag.
+func (p *parser) bodyEnd(b []byte) int {
+	const longest = 32 // of the tags behind a region
+	n := bytes.Index(b[1:], []byte("<|")) + 1
+	if n > 0 {
+		return n
+	}
+	tag := bytes.LastIndexByte(b, '<')
+	if tag < 0 || p.ended || len(b)-tag >= longest || bytes.IndexByte(b[tag:], '>') >= 0 {
+		return len(b)
+	}
+	return tag
+}
+
+// endsBody tells whether b begins with the end of the message, whatever the body
+// lacks. It is text of a value if neither another message nor the end of the output
+// follows.
+func (p *parser) endsBody(b []byte) sdk.Verdict {
+	m, v := p.marker(b, inCall)
+	switch {
+	case v != sdk.Yes:
+		return v
+	case m.does == nests:
+		return sdk.No
+	}
+	behind := b[len(m.text):]
+	if m.does == heads {
+		return p.unlessEnded(markup.MatchAny(behind, " "+recipient, messageTag))
+	}
+	rest := markup.SkipSpace(behind)
+	switch {
+	case len(behind)-len(rest) > maxSpace:
+		return sdk.No
+	case len(rest) == 0:
+		return p.unlessEnded(sdk.Maybe)
+	}
+	_, v = p.marker(rest, between)
+	return p.unlessEnded(v)
+}
+
+// unlessEnded says that what the output ended in is what it may be.
+func (p *parser) unlessEnded(v sdk.Verdict) sdk.Verdict {
+	if v == sdk.Maybe && p.ended {
+		return sdk.Yes
+	}
+	return v
+}
+
+// endBody ends the body at the end of its message.
+func (p *parser) endBody() {
+	p.finishBody(sdk.Stop)
+	p.body, p.where = nil, between
+}
+
+func (p *parser) finishBody(reason sdk.Reason) {
+	p.body.Finish(reason, &p.inner)
+	p.forward()
+}
+
+// forward passes the events of the other parser on.
+func (p *parser) forward() {
+	events, err := abi.DecodeEvents(nil, p.inner.Take())
+	if err != nil {
+		p.out.Malformed(p.from, p.at()) // cannot be: we made them
+		return
+	}
+	for _, e := range events {
+		switch e.Kind {
+		case abi.CallStart:
+			p.text.call()
+			p.out.CallStart(e.Name, e.ID)
+		case abi.Args:
+			p.out.Args([]byte(e.Text))
+		case abi.CallEnd:
+			p.out.CallEnd()
+		case abi.Repair:
+			p.out.Repair(e.Name)
+		case abi.Cut:
+			p.out.Cut()
+		case abi.Malformed:
+			p.out.Malformed(p.from+e.From, p.from+e.To)
+		case abi.End:
+			p.used -= min(p.at()-(p.from+e.To), p.used)
+			p.body, p.where, p.fresh = nil, inCall, true
+		default: // a body holds no text of the answer
+		}
+	}
+}

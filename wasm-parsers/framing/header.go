@@ -1,0 +1,114 @@
+package framing
+
+import (
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+)
+
+// maxHeader is how many bytes a header may have. Longer ones are text.
+const maxHeader = 512
+
+// readHeader reads a header to its end, which another marker may be.
+func (p *parser) readHeader() bool {
+	b := p.rest()
+	n, m, v := p.headerEnd(b)
+	switch {
+	case v == sdk.Yes:
+		p.used += n
+		p.endHeader(b[:n], m)
+		return true
+	case v == sdk.Maybe && !p.ended:
+		return false
+	case v == sdk.Maybe:
+		return p.cutHeader(b)
+	}
+	p.noHeader(b)
+	return true
+}
+
+// headerEnd finds the marker that ends the header that b begins with. A header is one
+// line, but there may be white space of any kind around its markers.
+func (p *parser) headerEnd(b []byte) (n int, m *marker, v sdk.Verdict) {
+	for n = 1; n < len(b) && n <= maxHeader; n++ {
+		switch {
+		case b[n] == '\n' && b[n-1] != '>':
+			rest := markup.SkipSpace(b[n:])
+			if len(rest) > 0 && rest[0] != '<' {
+				return n, nil, sdk.No
+			}
+			n = len(b) - len(rest) - 1
+		case markup.IsSpace(b[n]) && b[n-1] == '>':
+			n = len(b) - len(markup.SkipSpace(b[n:])) - 1
+		case b[n] == '<':
+			if m, v = p.marker(b[n:], inHeader); v != sdk.No {
+				return n, m, v
+			}
+		}
+	}
+	if len(b) <= maxHeader {
+		return n, nil, sdk.Maybe
+	}
+	return n, nil, sdk.No
+}
+
+// endHeader ends the header at marker m. A message that ends there has no body.
+func (p *parser) endHeader(header []byte, m *marker) {
+	switch {
+	case m.does == endsHead:
+		p.used += len(m.text)
+		p.begin(p.read(header))
+		return
+	case m.does == skips && p.headText:
+		p.headerText(header)
+	case m.does == skips:
+		if msg := p.read(header); msg.name != "" {
+			p.begin(msg)
+		}
+	}
+	p.act(m)
+}
+
+// headerText passes on the text of what turned out to be no header.
+func (p *parser) headerText(b []byte) {
+	b = b[p.markup(b):]
+	p.text.begin(isContent)
+	p.text.write(b)
+}
+
+// cutHeader deals with a header in which the output ended. That of a call stays: it
+// is a call that was cut. Any other says nothing.
+func (p *parser) cutHeader(b []byte) bool {
+	switch {
+	case p.read(b).name != "":
+		return false
+	case p.headText, b[0] != '<':
+		p.headerText(b)
+	}
+	p.used = len(p.buf)
+	p.where = between
+	return true
+}
+
+// noHeader gives text back that looked like a header. What is markup of its front is
+// dropped.
+func (p *parser) noHeader(b []byte) {
+	if b[0] != '<' {
+		p.begin(message{kind: isContent})
+		p.text.write(b[:1])
+		p.used++
+		return
+	}
+	p.where = between
+	p.used += max(p.markup(b), 1)
+}
+
+// markup is the length of the marker that b begins with; a word is no markup. One
+// that counts in text is longer than one that does not.
+func (p *parser) markup(b []byte) int {
+	for _, where := range [...]place{inText, anywhere} {
+		if m, v := p.marker(b, where); v == sdk.Yes && b[0] == '<' {
+			return len(m.text)
+		}
+	}
+	return 0
+}
