@@ -20,7 +20,10 @@ import (
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/plugins/builtin"
+	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/wasm-parsers/responsetemplate"
+	"github.com/callgate/callgate/wasm-parsers/taggedjson"
 )
 
 // The built-in parsers that read formats of the configuration.
@@ -233,6 +236,10 @@ func (p *parsers) checkCustom(ctx context.Context) error {
 			}
 			p.templates[name] = text
 		}
+		// The parser itself says what is wrong; across the sandbox's border it can only refuse.
+		if _, err := builtinSpec(parser).New(sdk.Options{Settings: p.settings(name)}); err != nil {
+			return fmt.Errorf("parsers.%s: %w", name, err)
+		}
 		s := p.host.Session()
 		run, err := s.Open(ctx, parser, abi.Options{Settings: p.settings(name)})
 		if err == nil {
@@ -244,6 +251,14 @@ func (p *parsers) checkCustom(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// builtinSpec is the parser of the name as plain Go.
+func builtinSpec(parser string) sdk.Spec {
+	if parser == templateParser {
+		return responsetemplate.ResponseTemplate()
+	}
+	return taggedjson.Custom()
 }
 
 // names are all names that a target may use: parsers, their aliases, and formats of

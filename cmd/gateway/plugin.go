@@ -47,14 +47,14 @@ func (p *pluginListCmd) Run(e *env) error {
 		return err
 	}
 	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "PARSER\tPRIORITY\tPLUGIN\tBEGINS AT\tSTREAMS\tALSO CALLED")
+	fmt.Fprintln(w, "PARSER\tPRIORITY\tPLUGIN\tSTREAMS\tALSO CALLED\tBEGINS AT")
 	for _, i := range source.host.Parsers() {
 		begins := append([]string{}, i.Triggers...)
 		for _, s := range i.Starts {
 			begins = append(begins, cmp.Or(s, "anything")+" (start of the output)")
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", i.Name, i.Priority, i.Plugin, dash(strings.Join(begins, " ")),
-			map[bool]string{true: "yes", false: "no"}[i.Streams], dash(strings.Join(i.Aliases, " ")))
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", i.Name, i.Priority, i.Plugin, map[bool]string{true: "yes", false: "no"}[i.Streams],
+			dash(strings.Join(i.Aliases, " ")), dash(strings.ReplaceAll(strings.Join(begins, " "), "\n", `\n`)))
 	}
 	return w.Flush()
 }
