@@ -371,13 +371,20 @@ func (c *Chain) end(to int) bool {
 		r.held = nil // a call that was cut, and not known to be meant
 		c.warn("truncated_call")
 	}
-	if r.calls > 0 && r.hold && !c.opts.NoTools && (c.open || r.doubt == untilEnd || c.plan.auto && c.text.fence.around()) {
+	if c.waits() {
 		c.think(r, to)
 	} else {
 		c.accept()
 	}
 	c.leave(to)
 	return true
+}
+
+// waits reports whether the calls of a region that was held count only if the output
+// ends with them.
+func (c *Chain) waits() bool {
+	r := c.region
+	return r.calls > 0 && r.hold && !c.opts.NoTools && (c.open || r.doubt == untilEnd || c.plan.auto && c.text.fence.around())
 }
 
 // asText gives a region that was read out as text, all of it: a marker inside of it
@@ -433,11 +440,14 @@ func (c *Chain) believe() bool {
 		return false
 	case !c.plan.auto && r.candidate.Heuristic && !c.fenced() && !c.open:
 		return r.known > 0 || r.calls == 0 // the model has its form: one name vouches for the others
-	case r.calls == 0 && !r.candidate.Heuristic && !r.dropped:
-		return false
 	}
-	return r.short == 0 && r.examples == 0 && !trailing(r.held) && c.allOffered(r.held)
+	sound := r.short == 0 && r.examples == 0 && !trailing(r.held) && c.allOffered(r.held)
+	return sound && r.saysMuch()
 }
+
+// saysMuch reports whether there is anything to believe: a call, or markup alone that
+// is a parser's to drop.
+func (r *region) saysMuch() bool { return r.calls > 0 || r.candidate.Heuristic || r.dropped }
 
 func (c *Chain) allOffered(events []abi.Event) bool {
 	return !slices.ContainsFunc(events, func(e abi.Event) bool { return e.Kind == abi.CallStart && !c.offered(e.Name) })
