@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestParseCheck reads the texts of the chain's own tests through the program: with
-// their own parsers and with auto, in all ways to cut them.
+// TestParseCheck reads some of the texts of the chain's own tests through the
+// program: with their own parsers and with auto, in all ways to cut them. The chain's
+// tests read all of them.
 func TestParseCheck(t *testing.T) {
 	t.Parallel()
 	const data = "../../gateway/chain/testdata/"
@@ -17,8 +18,14 @@ func TestParseCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, stdout, stderr := command(t, string(texts), "parse", "--check", "--tools", data+"tools.json")
-	if status != 0 || !regexp.MustCompile(`^\d{3} texts mean what they should, in all of \d{5,} ways`).MatchString(stdout) {
+	var some []string
+	for line := range strings.Lines(string(texts)) {
+		if some = append(some, line); len(some)%5 != 0 {
+			some[len(some)-1] = "\n"
+		}
+	}
+	status, stdout, stderr := command(t, strings.Join(some, ""), "parse", "--check", "--tools", data+"tools.json")
+	if status != 0 || !regexp.MustCompile(`^\d{2} texts mean what they should, in all of \d{4,} ways`).MatchString(stdout) {
 		t.Errorf("got exit status %d\n%s%s", status, stdout, stderr)
 	}
 }

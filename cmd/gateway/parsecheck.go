@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
+	"sync"
 	"unicode/utf8"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -33,7 +35,7 @@ type wantCall struct {
 func (p *parseCmd) check(e *env, source *parsers, defaults parseIn) error {
 	in := bufio.NewScanner(e.stdin)
 	in.Buffer(make([]byte, 0, 64<<10), maxLine)
-	texts, parses, failed := 0, 0, 0
+	var checks []*check
 	for in.Scan() {
 		if len(in.Bytes()) == 0 {
 			continue
@@ -42,23 +44,52 @@ func (p *parseCmd) check(e *env, source *parsers, defaults parseIn) error {
 		if err != nil {
 			return usageError{err}
 		}
-		texts++
-		wrong, n := checkLine(e.ctx, source, line, want)
-		parses += n
-		if wrong != "" {
-			failed++
-			fmt.Fprintln(e.stdout, wrong)
-		}
+		checks = append(checks, &check{line: line, want: want})
 	}
 	if err := in.Err(); err != nil {
 		return usageError{err}
 	}
+	runChecks(e.ctx, source, checks)
+	parses, failed := 0, 0
+	for _, c := range checks {
+		parses += c.parses
+		if c.wrong != "" {
+			failed++
+			fmt.Fprintln(e.stdout, c.wrong)
+		}
+	}
 	if failed > 0 {
-		fmt.Fprintf(e.stdout, "%d of %d texts do not mean what they should\n", failed, texts)
+		fmt.Fprintf(e.stdout, "%d of %d texts do not mean what they should\n", failed, len(checks))
 		return errFailed
 	}
-	fmt.Fprintf(e.stdout, "%d texts mean what they should, in all of %d ways to cut and read them\n", texts, parses)
+	fmt.Fprintf(e.stdout, "%d texts mean what they should, in all of %d ways to cut and read them\n", len(checks), parses)
 	return nil
+}
+
+// check is a text with what it means, and what came of it.
+type check struct {
+	line   parseIn
+	want   *parseWant
+	wrong  string
+	parses int
+}
+
+// runChecks checks the texts, as many at once as there are processors.
+func runChecks(ctx context.Context, source *parsers, checks []*check) {
+	next := make(chan *check)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for c := range next {
+				c.wrong, c.parses = checkLine(ctx, source, c.line, c.want)
+			}
+		})
+	}
+	for _, c := range checks {
+		next <- c
+	}
+	close(next)
+	workers.Wait()
 }
 
 func readCheck(b []byte, defaults parseIn) (parseIn, *parseWant, error) {
