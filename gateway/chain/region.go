@@ -358,7 +358,7 @@ func (c *Chain) end(to int) bool {
 		c.warn("call_quoted")
 		return c.asText(to)
 	}
-	if r.doubt == untilEnd && r.cut {
+	if r.cut && (r.doubt == untilEnd || r.candidate.Heuristic && !c.open) {
 		c.dropCut()
 	}
 	if !c.believe() {
