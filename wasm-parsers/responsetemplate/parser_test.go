@@ -258,7 +258,7 @@ func FuzzText(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, number uint8, input string, length bool) {
-		if len(input) > 2000 {
+		if len(input) > 300 {
 			return
 		}
 		reason := sdk.Stop
