@@ -187,7 +187,7 @@ func (p *parsers) candidates(spec gateway.ParserSpec) []chain.Candidate {
 		if info.Name == customParser || info.Name == templateParser {
 			continue // they have no format but those of the configuration
 		}
-		if info.Name == chain.Fallback || wanted(append(info.Aliases, info.Name)...) {
+		if info.Name == chain.Fallback || wanted(append([]string{info.Name}, info.Aliases...)...) {
 			out = append(out, chain.Candidate{Name: info.Name, Parser: info.Name, Priority: info.Priority,
 				Triggers: info.Triggers, Starts: info.Starts, Models: info.Models, Heuristic: info.Heuristic, Framing: info.Framing})
 		}
