@@ -20,7 +20,7 @@ func TestParseCheck(t *testing.T) {
 	}
 	var some []string
 	for line := range strings.Lines(string(texts)) {
-		if some = append(some, line); len(some)%5 != 0 {
+		if some = append(some, line); len(some)%12 != 0 {
 			some[len(some)-1] = "\n"
 		}
 	}
