@@ -39,9 +39,15 @@ func openCache(dir string, log *slog.Logger) (*codeCache, error) {
 		return nil, fmt.Errorf("cache directory %s must belong to this user and be writable by nobody else (it is %s): it holds code that is run",
 			dir, info.Mode())
 	}
+	opening.Lock()
+	defer opening.Unlock()
 	c.code, err = wazero.NewCompilationCacheWithDir(dir)
 	return c, err
 }
+
+// opening guards wazero's opening of a cache, which remembers the library's version in
+// a variable without a lock. Only a program of several hosts would meet it.
+var opening sync.Mutex //nolint:gochecknoglobals // it is about a global of the library's
 
 // compile compiles a module, or takes it from the cache. wazero fails for ever on
 // a damaged file of the cache, and on one that it cannot write, so both are tried
