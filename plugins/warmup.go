@@ -32,17 +32,30 @@ func (m *module) warmUp(ctx context.Context, in *instance) {
 		Tools:    []abi.Tool{{Name: "get_weather", Params: []abi.Param{{Name: "city", Types: abi.String}}}},
 		MaxDepth: m.limits.Depth,
 	})
-	for num, p := range m.manifest.Parsers {
-		begins := append(append([]string{}, p.Triggers...), p.Starts...)
-		if len(begins) == 0 {
-			begins = []string{""}
-		}
-		for _, begin := range begins[:min(len(begins), warmUpBegins)] {
-			for _, s := range samples() {
-				m.warmUpParser(ctx, in, num, options, []byte(begin+"\n"+s+"\n"+closing(begin)))
-			}
+	for num := range m.manifest.Parsers {
+		for _, text := range warmUpTexts(&m.manifest.Parsers[num]) {
+			m.warmUpParser(ctx, in, num, options, []byte(text))
 		}
 	}
+}
+
+// warmUpTexts are texts that a parser may read: its own example, with a short and a
+// long value, or something behind its triggers.
+func warmUpTexts(p *abi.Parser) []string {
+	if p.Example != "" {
+		return []string{p.Example, strings.Replace(p.Example, "Oslo", strings.Repeat(`a \"word\" or two, `, 48), 1)}
+	}
+	begins := append(append([]string{}, p.Triggers...), p.Starts...)
+	if len(begins) == 0 {
+		begins = []string{""}
+	}
+	var texts []string
+	for _, begin := range begins[:min(len(begins), warmUpBegins)] {
+		for _, s := range samples() {
+			texts = append(texts, begin+"\n"+s+"\n"+closing(begin))
+		}
+	}
+	return texts
 }
 
 // closing is the end of a region that begins with a tag.
