@@ -112,23 +112,6 @@ type Chain struct {
 	report  Report
 }
 
-// thought is a call that counts only if of what follows it nothing shows that the
-// model only wrote about it: the output must end with it.
-type thought struct {
-	raw    []byte
-	after  []byte // what of raw stands behind the last call
-	events []thoughtEvent
-	fenced bool
-	inline bool
-	closes bool // the end of the block of code is being read
-}
-
-// thoughtEvent is an event of a region that waits.
-type thoughtEvent struct {
-	event  abi.Event
-	parser string
-}
-
 // New makes a chain for one choice.
 func (p *Plan) New(runner Runner, opts Options) *Chain {
 	return &Chain{
@@ -314,159 +297,6 @@ func (c *Chain) advance(ctx context.Context, final bool, reason abi.Reason) {
 	}
 }
 
-// seek looks for the next literal in buf and gives out what comes before it. It
-// reports whether there may be more to do.
-func (c *Chain) seek(final bool) bool {
-	if c.start && c.seekStart(c.whole(final), final) {
-		return c.region != nil
-	}
-	text := c.whole(final)
-	m, ok := c.scan.scan(text, c.scanned, final)
-	if !ok {
-		c.scanned = len(text)
-		held := 0
-		if !final {
-			held = c.scan.held(len(text))
-		}
-		c.pass(len(text) - held)
-		return false
-	}
-	literal := string(text[m.start:m.end])
-	c.scanned = m.start // the scanner may have read on to see whether the literal goes on
-	c.pass(m.start)
-	c.found(literal)
-	return true
-}
-
-// whole is buf without a rune at its end that is not complete yet: events hold
-// whole runes as long as the text does.
-func (c *Chain) whole(final bool) []byte {
-	if final {
-		return c.buf
-	}
-	return c.buf[:len(c.buf)-incomplete(c.buf)]
-}
-
-// found acts on a literal at the start of buf.
-func (c *Chain) found(literal string) {
-	m := c.plan.literals[literal]
-	c.mention = c.mention || m.mention
-	around := c.text.fence.around()
-	if !around {
-		if k := c.opening(m); k != nil {
-			c.openReasoning(literal, k)
-			return
-		}
-		if c.closing(m) {
-			c.closeReasoning(literal)
-			return
-		}
-	}
-	switch {
-	case m.wraps != nil && c.after && c.wrapper == nil:
-		c.wrapper, c.start = m.wraps, true
-		c.drop(len(literal))
-		c.rescan()
-		c.text.edge(abi.Content)
-	case m.trigger && c.mayParse(m):
-		c.region = c.newRegion(false)
-		c.region.found = literal
-	default:
-		c.unparsed(literal, m)
-	}
-}
-
-// unparsed acts on a literal that begins no region.
-func (c *Chain) unparsed(literal string, m *meaning) {
-	for _, k := range m.opens {
-		c.spoken |= 1 << k.class // text about reasoning: its end marker is text too
-	}
-	switch {
-	case m.ends != nil && m.ends == c.wrapper, m.endToken && !c.inCode():
-		c.hold(len(literal))
-	case m.fence != "":
-		c.fence(m.fence)
-	default:
-		c.pass(len(literal))
-	}
-}
-
-// fence reads what begins or ends a block of code, if it stands where that can be.
-func (c *Chain) fence(literal string) {
-	if !c.text.lineMarks || c.open {
-		c.pass(len(literal))
-		return
-	}
-	if c.thought != nil && c.thought.fenced {
-		c.thought.closes = true
-	}
-	c.pass(len(literal))
-	c.text.fence.begin(literal)
-}
-
-// mayParse reports whether a trigger may begin a region here.
-func (c *Chain) mayParse(m *meaning) bool {
-	switch {
-	case c.spent, c.open && c.opts.InReasoning == Ignore:
-		return false
-	case c.opts.NoTools && !c.plan.framing:
-		return false
-	case m.fence != "":
-		return c.text.lineMarks && !c.open && !c.example && !c.text.fence.around()
-	}
-	return true
-}
-
-// inCode reports whether code in a line begins right before: a backtick that ends no
-// block of code.
-func (c *Chain) inCode() bool { return c.text.last == '`' && !c.text.fence.closing() }
-
-// hold takes n bytes that are no text if the output ends behind them.
-func (c *Chain) hold(n int) {
-	c.tail = append(c.tail, c.buf[:n]...)
-	c.drop(n)
-	c.rescan()
-}
-
-// fenced reports whether what comes next stands in code: in a fence, or behind a
-// backtick. A fence that has just ended leaves a backtick too.
-func (c *Chain) fenced() bool {
-	return c.text.fence.around() || c.text.last == '`' && !c.text.fence.closing()
-}
-
-// seekStart deals with literals that only count at the start of the output. It
-// reports whether buf is dealt with: held, or taken as a region.
-func (c *Chain) seekStart(text []byte, final bool) bool {
-	body := bytes.TrimLeft(text, " \t\r\n")
-	c.pass(len(text) - len(body))
-	if len(body) == 0 {
-		return true
-	}
-	if c.open || c.opts.NoTools && !c.plan.framing || c.spent {
-		c.start = false
-		return false
-	}
-	if c.plan.anyStart {
-		c.region = c.newRegion(true)
-		return true
-	}
-	found := false
-	for _, s := range c.plan.beginnings {
-		if !final && len(body) < len(s) && bytes.HasPrefix([]byte(s), body) {
-			return true // a longer one may be on its way
-		}
-	}
-	for _, s := range c.plan.starts {
-		found = found || bytes.HasPrefix(body, []byte(s))
-	}
-	if found {
-		c.region = c.newRegion(true)
-		return true
-	}
-	c.start = false
-	return false
-}
-
 // pass gives the first n bytes of buf out as content or reasoning.
 func (c *Chain) pass(n int) {
 	if n <= 0 {
@@ -490,31 +320,12 @@ func (c *Chain) pass(n int) {
 	c.drop(n)
 }
 
-// say notes that text comes: what waited for the end of the output has waited in
-// vain.
-func (c *Chain) say() {
-	c.start, c.begun, c.after = false, true, false
-	if t := c.thought; t != nil && !t.closes {
-		c.settleThought(false)
-	}
-	c.flushTail()
-}
-
 // kind is what text is at present.
 func (c *Chain) kind() abi.Kind {
 	if c.open {
 		return abi.Reasoning
 	}
 	return abi.Content
-}
-
-// flushTail gives out an end token that was not the end.
-func (c *Chain) flushTail() {
-	if len(c.tail) > 0 {
-		c.passThought()
-		c.text.write(c.kind(), c.tail)
-		c.tail = c.tail[:0]
-	}
 }
 
 // drop forgets the first n bytes of buf.
@@ -565,33 +376,6 @@ func (c *Chain) closeReasoning(literal string) {
 	c.start, c.after, c.begun = true, true, true
 	c.text.newLine()
 	c.text.edge(abi.Content)
-}
-
-// passThought settles a call behind which markup comes.
-func (c *Chain) passThought() {
-	c.settleThought(c.thought != nil && c.thought.inline)
-}
-
-// settleThought decides about calls that came inside reasoning or code: calls if
-// the output ended with them, otherwise words of the model's.
-func (c *Chain) settleThought(ended bool) {
-	t := c.thought
-	if t == nil {
-		return
-	}
-	c.thought = nil
-	if !ended {
-		c.text.write(c.kind(), t.raw)
-		return
-	}
-	c.open = false
-	c.text.edge(abi.Content)
-	for _, e := range t.events {
-		c.text.call(e.event, &c.report, e.parser)
-	}
-	if t.fenced || t.inline {
-		c.text.write(abi.Content, t.after)
-	}
 }
 
 func (c *Chain) warn(w string) { c.report.warn(w) }
