@@ -22,7 +22,7 @@ import (
 	"github.com/callgate/callgate/plugins/builtin"
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
-	"github.com/callgate/callgate/wasm-parsers/responsetemplate"
+	"github.com/callgate/callgate/wasm-parsers/template"
 	"github.com/callgate/callgate/wasm-parsers/taggedjson"
 )
 
@@ -256,7 +256,7 @@ func (p *parsers) checkCustom(ctx context.Context) error {
 // builtinSpec is the parser of the name as plain Go.
 func builtinSpec(parser string) sdk.Spec {
 	if parser == templateParser {
-		return responsetemplate.ResponseTemplate()
+		return template.ResponseTemplate()
 	}
 	return taggedjson.Custom()
 }

@@ -8,12 +8,12 @@ package main
 
 import (
 	"github.com/callgate/callgate/sdk"
-	"github.com/callgate/callgate/wasm-parsers/responsetemplate"
+	"github.com/callgate/callgate/wasm-parsers/template"
 )
 
 func init() { // the host of a WASI reactor runs init and never main
 	sdk.Module("template", "0.1.0")
-	sdk.Register(responsetemplate.Specs()...)
+	sdk.Register(template.Specs()...)
 }
 
 func main() {}
