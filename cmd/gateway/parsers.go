@@ -22,8 +22,8 @@ import (
 	"github.com/callgate/callgate/plugins/builtin"
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
-	"github.com/callgate/callgate/wasm-parsers/template"
 	"github.com/callgate/callgate/wasm-parsers/taggedjson"
+	"github.com/callgate/callgate/wasm-parsers/template"
 )
 
 // The built-in parsers that read formats of the configuration.
