@@ -223,7 +223,8 @@ func (c *Chain) Holding() bool {
 	return len(c.buf) > 0 || len(c.waiting) > 0 || len(c.tail) > 0 || c.text.holding() || c.thought != nil
 }
 
-// Marked reports whether there was markup: until then all text was content.
+// Marked reports whether there was markup: until then all text was content, or
+// reasoning if the output began inside of it.
 func (c *Chain) Marked() bool { return c.text.marked }
 
 // Parsing reports whether a parser reads the text at present.

@@ -53,7 +53,7 @@ func (c *Chain) quoted() bool {
 			return true
 		}
 	}
-	return c.text.last == '`' && !c.text.fence.closing() && !c.text.fence.around() || c.text.first == '>'
+	return c.inCode() && !c.text.fence.around() || c.text.first == '>'
 }
 
 // letterFirst reports whether a trigger begins as a word does.

@@ -114,8 +114,9 @@ func (c *Chain) waits() bool {
 
 // believe decides about events that were held back. Markup that is ordinary text
 // too, in a code fence, or inside reasoning counts only if all of it is complete,
-// every name was offered and no required argument is missing. Where nobody named
-// the parser one call must be so.
+// every name was offered and no required argument is missing. For a form of ordinary
+// text that somebody has named one offered name is enough. What has streamed to a gate
+// needs one call that is so.
 func (c *Chain) believe() bool {
 	r := c.region
 	switch {

@@ -113,11 +113,8 @@ func (c *Chain) mayParse(m *meaning) bool {
 	return true
 }
 
-// fenced reports whether what comes next stands in code: in a fence, or behind a
-// backtick. A fence that has just ended leaves a backtick too.
-func (c *Chain) fenced() bool {
-	return c.text.fence.around() || c.text.last == '`' && !c.text.fence.closing()
-}
+// fenced reports whether what comes next stands in code: in a fence, or in a line.
+func (c *Chain) fenced() bool { return c.text.fence.around() || c.inCode() }
 
 // seekStart deals with literals that only count at the start of the output. It
 // reports whether buf is dealt with: held, or taken as a region.

@@ -35,7 +35,7 @@ type region struct {
 	short     int  // those of them that lack an argument or whose name was not offered
 	lacks     bool // one of them lacks an argument
 	examples  int  // those whose strings are what documentation writes for a value
-	cut       bool
+	cut       bool // its last call was cut off
 	dropped   bool     // a call was cut and left out
 	kind      abi.Kind // of the last text that was given out
 }
@@ -307,8 +307,8 @@ func (c *Chain) accept() {
 	}
 }
 
-// think keeps the calls of a region inside reasoning until it is known whether the
-// model meant them.
+// think keeps the calls of a region until it is known whether the output ends with
+// them.
 func (c *Chain) think(r *region, to int) {
 	if c.thought == nil {
 		fenced := c.text.fence.around() && !c.open

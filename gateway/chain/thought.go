@@ -10,8 +10,8 @@ type thought struct {
 	raw    []byte
 	after  []byte // what of raw stands behind the last call
 	events []thoughtEvent
-	fenced bool
-	inline bool
+	fenced bool // it stands in a block of code
+	inline bool // it stands in the answer: what surrounds it is content
 	closes bool // the end of the block of code is being read
 }
 
@@ -26,8 +26,8 @@ func (c *Chain) passThought() {
 	c.settleThought(c.thought != nil && c.thought.inline)
 }
 
-// settleThought decides about calls that came inside reasoning or code: calls if
-// the output ended with them, otherwise words of the model's.
+// settleThought decides about calls that wait: calls if the output ended with them,
+// otherwise words of the model's.
 func (c *Chain) settleThought(ended bool) {
 	t := c.thought
 	if t == nil {

@@ -21,7 +21,7 @@ type Parser struct {
 	Triggers  []string `json:"triggers,omitempty"`  // literals that begin a region, anywhere in the text
 	Starts    []string `json:"starts,omitempty"`    // literals that begin a region at the start of the output, after white space; "" is any text, for a parser that the configuration names
 	Models    []string `json:"models,omitempty"`    // globs of model names that it should be asked first for
-	Heuristic bool     `json:"heuristic,omitempty"` // its markup is ordinary text too: only offered names are calls, never in a code fence
+	Heuristic bool     `json:"heuristic,omitempty"` // its markup is ordinary text too: it counts only at its end, for offered names, never in a code fence
 	Framing   bool     `json:"framing,omitempty"`   // its markup frames the answer too, so it is asked even if no tools are offered
 	Streams   bool     `json:"streams,omitempty"`   // gives arguments before the call is complete
 }
