@@ -181,14 +181,23 @@ func (a *args) sample(text string) {
 
 // isSample reports whether a string is what documentation writes for a value.
 func isSample(v string) bool {
-	inside := func(open, end string) bool {
-		return len(v) > len(open)+len(end) && strings.HasPrefix(v, open) && strings.HasSuffix(v, end) && !strings.ContainsAny(v[1:len(v)-1], "<>/=")
-	}
 	switch v {
 	case "...", "…", "string", "str", "integer", "int", "number", "float", "boolean", "bool", "object", "array":
 		return true
 	}
-	return inside("[", "]") || strings.HasPrefix(v, "YOUR_") || inside("<", ">") || inside("{", "}") && !strings.ContainsAny(v, " :\"")
+	if strings.HasPrefix(v, "YOUR_") {
+		return true
+	}
+	words := strings.Trim(v, "<>[]{}")
+	if len(words) < 2 || len(v)-len(words) < 2 || strings.IndexByte("<[{", v[0]) < 0 || strings.IndexByte(">]}", v[len(v)-1]) < 0 {
+		return false
+	}
+	for _, b := range []byte(words) { // <city>, [city name], {{city}}: words alone
+		if b < 0x80 && !isWord(b) && b != ' ' && b != '_' && b != '-' || b == '{' || b == '.' {
+			return false
+		}
+	}
+	return true
 }
 
 // example reports whether all strings are such.

@@ -24,18 +24,18 @@ type region struct {
 	gone      bool // it was cut off before anything was certain
 	gate      bool // events wait for a call that is meant
 	held      []abi.Event
-	shown     bool // an event of the region has been given out
-	clean     int  // how much of buf was read when the last call was complete
-	args      args // the arguments of the call at hand
-	offered   bool // the call at hand has an offered name
-	meant     bool // or one that may be forwarded
-	argued    bool // or one that may be if it has arguments
-	known     int  // complete calls with an offered name
-	calls     int  // complete calls
-	short     int  // those of them that lack an argument or whose name was not offered
-	lacks     bool // one of them lacks an argument
-	examples  int  // those whose strings are what documentation writes for a value
-	cut       bool // its last call was cut off
+	shown     bool     // an event of the region has been given out
+	clean     int      // how much of buf was read when the last call was complete
+	args      args     // the arguments of the call at hand
+	offered   bool     // the call at hand has an offered name
+	meant     bool     // or one that may be forwarded
+	argued    bool     // or one that may be if it has arguments
+	known     int      // complete calls with an offered name
+	calls     int      // complete calls
+	short     int      // those of them that lack an argument or whose name was not offered
+	lacks     bool     // one of them lacks an argument
+	examples  int      // those whose strings are what documentation writes for a value
+	cut       bool     // its last call was cut off
 	dropped   bool     // a call was cut and left out
 	kind      abi.Kind // of the last text that was given out
 }

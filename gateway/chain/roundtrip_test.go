@@ -169,6 +169,8 @@ func writable(format, s string, types abi.Types, depth int) bool {
 	switch {
 	case !utf8.ValidString(s):
 		return false
+	case s != "" && strings.ContainsAny(s[:1], "<[{.Y") && strings.ContainsAny(s[len(s)-1:], ">]}.") || strings.HasPrefix(s, "YOUR_"):
+		return false // it may be a sample of the documentation's, which auto leaves alone
 	case types&abi.Null != 0 && (strings.EqualFold(trimmed, "null") || strings.EqualFold(trimmed, "none")):
 		return false // a format without types cannot tell
 	case format == "minimax_m3" && types&abi.Null != 0 && s == "":
