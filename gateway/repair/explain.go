@@ -1,0 +1,272 @@
+package repair
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+const (
+	// mostIssues is how many things a message names.
+	mostIssues = 5
+	// mostErrors is how many of the library's errors are read.
+	mostErrors = 10_000
+)
+
+// explainer puts the library's errors into words.
+type explainer struct {
+	known map[string]*jsonschema.Schema // by location
+	value any                           // the arguments
+	read  int                           // errors
+	cycle bool                          // the schema refers to itself in a circle
+}
+
+// issue is one thing that is wrong with the arguments.
+type issue struct {
+	path string
+	what string
+	hint string
+	types []string // the allowed types, if it is of none of them
+	// whole says that the value at path is of another form altogether, and value that
+	// it is none of those that are allowed. Both tell forms apart.
+	whole, value bool
+}
+
+// problem explains why the arguments do not fit. checked is false if that is not
+// their fault.
+func (x *explainer) problem(err error) (problem *Problem, checked bool) {
+	var top *jsonschema.ValidationError
+	if !errors.As(err, &top) {
+		return nil, false
+	}
+	issues := x.issues(top)
+	if x.cycle || len(issues) == 0 {
+		return nil, false
+	}
+	slices.SortFunc(issues, func(a, b issue) int {
+		return cmp.Or(strings.Compare(a.path, b.path), strings.Compare(a.what, b.what))
+	})
+	issues = slices.CompactFunc(issues, func(a, b issue) bool { return a.path == b.path && a.what == b.what })
+	p := &Problem{Class: SchemaMismatch, Path: issues[0].path, Hint: "Call the tool again with arguments that fit its schema."}
+	var parts []string
+	for _, i := range issues[:min(len(issues), mostIssues)] {
+		part := i.what + i.hint
+		if i.path != "" {
+			part = i.path + ": " + part
+		}
+		parts = append(parts, part)
+	}
+	if more := len(issues) - mostIssues; more > 0 {
+		parts = append(parts, "and "+strconv.Itoa(more)+" more")
+	}
+	p.Message = "The arguments do not fit the tool's schema: " + strings.Join(parts, "; ") + "."
+	return p, true
+}
+
+// issues are those that an error is about.
+func (x *explainer) issues(e *jsonschema.ValidationError) []issue {
+	if x.read++; x.read > mostErrors {
+		return nil
+	}
+	switch k := e.ErrorKind.(type) {
+	case *kind.AnyOf:
+		return x.forms(e)
+	case *kind.OneOf:
+		if k.Subschemas == nil {
+			return x.forms(e)
+		}
+	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
+		var all []issue
+		for _, cause := range e.Causes {
+			all = append(all, x.issues(cause)...)
+		}
+		return all
+	case *kind.RefCycle:
+		x.cycle = true
+	}
+	return []issue{x.issue(e)}
+}
+
+// forms explains that a value has none of several forms. If it was clearly meant to
+// have one of them, only that one matters.
+func (x *explainer) forms(e *jsonschema.ValidationError) []issue {
+	path := x.path(e.InstanceLocation)
+	var meant []issue
+	var types []string
+	likely, typed := 0, true
+	for _, cause := range e.Causes {
+		form := x.issues(cause)
+		other := func(i issue) bool { return i.value || i.whole && i.path == path }
+		if len(form) > 0 && !slices.ContainsFunc(form, other) {
+			likely++
+			meant = form
+		}
+		if len(form) != 1 || form[0].types == nil || form[0].path != path {
+			typed = false
+		} else {
+			types = append(types, form[0].types...)
+		}
+	}
+	switch {
+	case typed && len(types) > 0:
+		slices.Sort(types)
+		return []issue{x.mistyped(e, slices.Compact(types))}
+	case likely == 1:
+		return meant
+	}
+	return []issue{{path: path, what: "it fits none of the " + strconv.Itoa(len(e.Causes)) + " forms that are allowed", whole: true}}
+}
+
+func (x *explainer) mistyped(e *jsonschema.ValidationError, want []string) issue {
+	what := "expected " + strings.Join(want, " or ") + ", found " + typeName(x.at(e.InstanceLocation))
+	return issue{path: x.path(e.InstanceLocation), what: what, types: want, whole: true}
+}
+
+// issue explains an error that has no others below it, or none that matter.
+func (x *explainer) issue(e *jsonschema.ValidationError) issue {
+	i := issue{path: x.path(e.InstanceLocation)}
+	switch k := e.ErrorKind.(type) {
+	case *kind.Type:
+		return x.mistyped(e, k.Want)
+	case *kind.Enum:
+		i.what, i.value = "expected "+values(k.Want)+", found another "+typeName(x.at(e.InstanceLocation)), true
+	case *kind.Const:
+		i.what, i.value = "expected "+values([]any{k.Want})+", found another "+typeName(x.at(e.InstanceLocation)), true
+	case *kind.Required:
+		i.what = missing(k.Missing)
+	case *kind.DependentRequired:
+		i.what = "with " + strconv.Quote(excerpt(k.Prop)) + ", " + missing(k.Missing)
+	case *kind.Dependency:
+		i.what = "with " + strconv.Quote(excerpt(k.Prop)) + ", " + missing(k.Missing)
+	case *kind.AdditionalProperties:
+		return x.unknown(e, k.Properties)
+	case *kind.PropertyNames:
+		i.what = "no member may be called " + strconv.Quote(excerpt(k.Property))
+	case *kind.FalseSchema:
+		i.what = "nothing may be given here"
+	case *kind.Not, *kind.OneOf:
+		i.what = "it fits a form that is not allowed, or several of which one is"
+	default:
+		i.what = bound(e.ErrorKind)
+	}
+	return i
+}
+
+// unknown explains that there are members that the schema does not have.
+func (x *explainer) unknown(e *jsonschema.ValidationError, names []string) issue {
+	slices.Sort(names)
+	i := issue{path: x.path(e.InstanceLocation), what: "there must be no " + quoteAll(names)}
+	if len(names) == 1 {
+		i.path = x.path(append(slices.Clone(e.InstanceLocation), names[0]))
+		i.what = "there is no such parameter"
+	}
+	schema := x.known[e.SchemaURL]
+	if schema == nil || len(schema.Properties) == 0 {
+		return i
+	}
+	known := slices.Sorted(maps.Keys(schema.Properties))
+	for _, name := range names[:min(len(names), mostIssues)] {
+		if like := near(name, known); len(like) > 0 {
+			i.hint += " (did you mean " + strconv.Quote(excerpt(like[0])) + "?)"
+		}
+	}
+	if i.hint == "" {
+		i.hint = " (there are " + quoteAll(known) + ")"
+	}
+	return i
+}
+
+func missing(names []string) string {
+	if len(names) == 1 {
+		return "the required " + quoteAll(names) + " is missing"
+	}
+	return "the required " + quoteAll(names) + " are missing"
+}
+
+// values writes values of the schema, as many as a message can carry.
+func values(list []any) string {
+	const most = 10
+	var parts []string
+	for _, v := range list[:min(len(list), most)] {
+		b, err := json.Marshal(v)
+		if err != nil {
+			continue
+		}
+		parts = append(parts, excerpt(string(b)))
+	}
+	if more := len(list) - most; more > 0 {
+		parts = append(parts, "or "+strconv.Itoa(more)+" more")
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return "one of " + strings.Join(parts, ", ")
+}
+
+// at is the value at a place in the arguments.
+func (x *explainer) at(location []string) any {
+	v := x.value
+	for _, token := range location {
+		v, _ = step(v, token)
+	}
+	return v
+}
+
+// path writes a place as location.city or items[2].id.
+func (x *explainer) path(location []string) string {
+	var b strings.Builder
+	v := x.value
+	for _, token := range location {
+		var array bool
+		v, array = step(v, token)
+		switch {
+		case array:
+			b.WriteString("[" + token + "]")
+		case b.Len() > 0:
+			b.WriteString("." + excerpt(token))
+		default:
+			b.WriteString(excerpt(token))
+		}
+	}
+	return longPath(b.String())
+}
+
+// step goes to a member or an element.
+func step(v any, token string) (next any, array bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		return v[token], false
+	case []any:
+		if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(v) {
+			return v[i], true
+		}
+	}
+	return nil, false
+}
+
+// typeName is JSON Schema's name for the type of a value.
+func typeName(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		return "object"
+	case []any:
+		return "array"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case json.Number:
+		if strings.ContainsAny(string(v), ".eE") {
+			return "number"
+		}
+		return "integer"
+	}
+	return "null"
+}

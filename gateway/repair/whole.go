@@ -1,0 +1,165 @@
+package repair
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/callgate/callgate/sdk/relaxed"
+)
+
+// mostObjects is how many objects one call's arguments may hold. Models that write
+// several calls into one write a few.
+const mostObjects = 64
+
+// JSON mends whole arguments by the rules of [Args]. If nothing is wrong or there is
+// a problem, fixed is text itself and there are no repairs. Several objects that
+// differ are a problem here. maxDepth is as for [Args.Begin].
+func JSON(text []byte, maxDepth int) (fixed []byte, repairs []string, problem *Problem) {
+	a := Args{maxDepth: depthOr(maxDepth), raw: slices.Clip(text)}
+	out := a.advance()
+	rest, extra, problem := a.End()
+	switch {
+	case problem != nil:
+		return text, nil, problem
+	case len(extra) > 0:
+		return text, nil, &Problem{
+			Class: InvalidJSON, Message: "The arguments are several JSON objects, one behind the other.",
+			Hint: "Give one object, and make several calls if several are meant.",
+		}
+	case a.Same():
+		return text, nil, nil
+	}
+	return a.join(out, rest), a.Repairs(), nil
+}
+
+// decode reads the object that the arguments hold in a string.
+func (a *Args) decode() (out []byte, extra [][]byte, problem *Problem) {
+	quoted, ok := a.unquote()
+	if !ok {
+		return nil, nil, a.problem
+	}
+	if a.inner == nil {
+		a.inner = new(Args)
+	}
+	a.inner.Begin(a.tool, a.maxDepth)
+	a.inner.decoded = true
+	out = slices.Clone(a.inner.Feed(quoted))
+	rest, extra, problem := a.inner.End()
+	if problem != nil {
+		p := *problem
+		p.Message = strings.Replace(p.Message, "The arguments", "The arguments, decoded from a string,", 1)
+		return nil, nil, &p
+	}
+	a.kinds |= mendedEncoding | a.inner.mended()
+	return append(out, rest...), extra, nil
+}
+
+// unquote gives the text that the arguments hold in a string.
+func (a *Args) unquote() ([]byte, bool) {
+	reader := relaxed.NewReader(a.maxDepth)
+	for text := a.raw; ; {
+		n, tok := reader.Feed(text)
+		text = text[n:]
+		switch tok {
+		case relaxed.String:
+			if reader.Repaired() != 0 {
+				a.kinds |= mendedJSON
+			}
+			return relaxed.Unquote(reader.Out)
+		case relaxed.Bad:
+			offset := len(a.raw) - len(text)
+			a.refuse(offset, describe(a.raw[offset])+" cannot stand here.", hintStrict)
+			return nil, false
+		case relaxed.More:
+			a.refuse(len(a.raw), "the text ends inside a string.", hintCut)
+			return nil, false
+		default:
+		}
+	}
+}
+
+// split reads the objects behind the first, and leaves out those that were there
+// already.
+func (a *Args) split() (extra [][]byte) {
+	if a.other == nil {
+		a.other = new(object)
+	}
+	first, _ := a.readWhole(a.object.start)
+	seen := map[string]struct{}{compact(first): {}}
+	for i := a.object.at; ; {
+		for i < len(a.raw) && isSpace(a.raw[i]) {
+			i++
+		}
+		if i == len(a.raw) {
+			break
+		}
+		text, ok := a.readWhole(i)
+		if !ok {
+			return nil
+		}
+		i = a.other.at
+		a.mark()
+		key := compact(text)
+		if _, found := seen[key]; found {
+			a.kinds |= mendedRepeated
+			continue
+		}
+		if seen[key] = struct{}{}; len(seen) > mostObjects {
+			a.refuse(i, "more than "+strconv.Itoa(mostObjects)+" objects follow each other.", hintStrict)
+			return nil
+		}
+		extra = append(extra, text)
+	}
+	if len(extra) > 0 {
+		a.kinds |= mendedSplit
+	}
+	return extra
+}
+
+// readWhole reads the object that begins at place i, to its end.
+func (a *Args) readWhole(i int) ([]byte, bool) {
+	if a.raw[i] != '{' {
+		a.refuse(i, "text follows the arguments.", hintStrict)
+		return nil, false
+	}
+	o := a.other
+	o.begin(a.tool, a.maxDepth, i, i)
+	text := slices.Clone(o.read(a.raw))
+	if o.end(a.raw); o.fault != nil {
+		a.problem = o.fault
+		return nil, false
+	}
+	return text, true
+}
+
+// mark notes the repairs to an object behind the first.
+func (a *Args) mark() {
+	if !a.other.same {
+		a.kinds |= mendedJSON
+	}
+	if a.other.typing && a.other.typer.Changed() {
+		a.kinds |= mendedTypes
+	}
+}
+
+// compact is strict JSON without the white space between its tokens.
+func compact(text []byte) string {
+	b := make([]byte, 0, len(text))
+	inside := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '"':
+			inside = !inside
+		case c == '\\':
+			b = append(b, c)
+			i++
+			c = text[i]
+		case !inside && isSpace(c):
+			continue
+		}
+		b = append(b, c)
+	}
+	return string(b)
+}
