@@ -1,0 +1,78 @@
+package history
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/callgate/callgate/gateway/internal/span"
+)
+
+// maxDepth is how deep arguments may nest, which is as deep as a request may.
+const maxDepth = 128
+
+// rawArguments is the member that holds a text which could not be mended. A model
+// reads there what it wrote. An empty object in its place would say that it had
+// called without arguments.
+const rawArguments = "raw_arguments"
+
+// mendArguments has the arguments of a function be the text of a JSON object.
+func (r *repairer) mendArguments(function span.Span) {
+	if !isObject(r.text, function) {
+		return
+	}
+	at := member(r.text, function, "arguments")
+	fixed, needed := r.mended(at)
+	if !needed {
+		return
+	}
+	r.set(function, at, "arguments", quote(nil, fixed))
+	r.count(KindArgs)
+}
+
+// mended returns the object that the arguments at a span have to be. needed is
+// false if that is what they are.
+func (r *repairer) mended(at span.Span) (fixed []byte, needed bool) {
+	if at.IsNull(r.text) {
+		return []byte("{}"), true
+	}
+	raw := at.Of(r.text)
+	switch raw[0] {
+	case '{': // not put into a string
+		return raw, true
+	case '"':
+	default:
+		return keepRaw(raw), true
+	}
+	text, err := jsontext.AppendUnquote(r.scratch[:0], raw)
+	if err != nil {
+		return nil, false
+	}
+	r.scratch = text
+	if isStrictObject(text) {
+		return nil, false
+	}
+	if trimmed := bytes.Trim(text, " \t\r\n"); len(trimmed) == 0 || string(trimmed) == "null" {
+		return []byte("{}"), true
+	}
+	if r.fix != nil {
+		if fixed, ok := r.fix(text); ok && isStrictObject(fixed) {
+			return fixed, true
+		}
+	}
+	return keepRaw(text), true
+}
+
+// isStrictObject says whether a text is a JSON object that no two parsers read
+// differently, as a request has to be.
+func isStrictObject(text []byte) bool {
+	if text = bytes.TrimLeft(text, " \t\r\n"); len(text) == 0 || text[0] != '{' {
+		return false
+	}
+	_, at := span.Depth(text, maxDepth)
+	return at < 0 && jsontext.Value(text).IsValid()
+}
+
+func keepRaw(text []byte) []byte {
+	return append(quote([]byte(`{"`+rawArguments+`":`), text), '}')
+}

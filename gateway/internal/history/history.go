@@ -1,0 +1,184 @@
+// Package history repairs the conversation that a client sends with its request,
+// for upstreams that demand more of it than others: arguments that parse, a result
+// for every call, ids of a form. A conversation goes wrong by what happened to it
+// before: a stream was cut, a user interrupted a call, another model wrote the
+// turns so far.
+//
+// What needs no repair keeps its bytes, and nothing is dropped. Messages stay in
+// their order; only a result without a call, which stands between results that have
+// one, goes behind them. A repair depends on the messages up to the next one that is
+// no tool result, and on no state: so a turn is sent the same way each time, and an
+// upstream's cache of the conversation so far stays good.
+package history
+
+import (
+	"slices"
+
+	"github.com/callgate/callgate/gateway/internal/span"
+)
+
+// The kinds of repair, as a report to the client names them.
+const (
+	// KindArgs counts calls whose arguments were no JSON object.
+	KindArgs = "history_args"
+	// KindResult counts calls that were given a result, which says that there is none.
+	KindResult = "history_result"
+	// KindOrphan counts results that belong to no call and became user messages.
+	KindOrphan = "history_orphan"
+	// KindID counts calls that have another id upstream than the client gave them, and
+	// results that had none or one of the wrong form.
+	KindID = "history_id"
+)
+
+// maxEntries bounds what is held of a conversation, some hundred bytes for each of
+// its calls and results. None that means anything has as many.
+const maxEntries = 1 << 18
+
+// Fix mends the text of a call's arguments, which is no strict JSON object. ok is
+// false where that would be a guess. The caller of Repair gives the one that mends
+// the calls of answers, so that both follow the same rules.
+type Fix func(text []byte) (fixed []byte, ok bool)
+
+// Edit replaces a part of the messages.
+type Edit struct {
+	At   span.Span
+	With []byte
+}
+
+// Repair returns the edits that messages needs, in the order of the text and apart
+// from each other, and how many repairs of each kind they are. Both are nil if
+// nothing is needed.
+//
+// messages is the array of that name of a chat completion request, in JSON that was
+// validated. Whatever in it is not made as OpenAI's reference says is left for the
+// upstream to complain about. Without a fix, broken arguments are only quoted.
+//
+// Time and memory are linear in messages. A text of nothing but the shortest calls,
+// the worst, grows by a factor of fourteen. A conversation of more than 262,144 calls
+// and results is left as it is.
+func Repair(messages []byte, needs Needs, fix Fix) (edits []Edit, repairs map[string]int) {
+	if needs == (Needs{}) || !mentionsTools(messages) {
+		return nil, nil
+	}
+	r := repairer{text: messages, needs: needs, fix: fix, ids: map[string]known{}}
+	span.Elements(messages, 0, func(_ int, at span.Span) bool {
+		r.message(readMessage(messages, at))
+		return r.entries <= maxEntries
+	})
+	if r.entries > maxEntries {
+		return nil, nil
+	}
+	r.endTurn()
+	slices.SortFunc(r.edits, func(a, b Edit) int { return a.At.Start - b.At.Start })
+	return r.edits, r.repairs
+}
+
+// IDs returns the ids that the calls and results of messages have, and how many
+// calls there are. The reader of an answer asks, to give a new call an id that the
+// conversation does not have yet, and Kimi's next number. It does not look further
+// than 262,144 calls.
+func IDs(messages []byte) (inUse map[string]bool, calls int) {
+	if !mentionsTools(messages) {
+		return nil, 0
+	}
+	inUse = map[string]bool{}
+	use := func(at span.Span) {
+		if id, ok := decode(messages, at); ok && len(id) > 0 {
+			inUse[string(id)] = true
+		}
+	}
+	span.Elements(messages, 0, func(_ int, at span.Span) bool {
+		m := readMessage(messages, at)
+		switch m.role {
+		case roleTool:
+			use(m.id)
+		case roleAssistant:
+			eachCall(messages, m.calls, func(e entry) bool {
+				calls++
+				use(e.id)
+				return calls < maxEntries
+			})
+		}
+		return calls < maxEntries && len(inUse) < maxEntries
+	})
+	return inUse, calls
+}
+
+// repairer reads a conversation message by message and collects edits.
+type repairer struct {
+	text  []byte
+	needs Needs
+	fix   Fix
+
+	edits   []Edit
+	repairs map[string]int
+	entries int // calls and results so far
+
+	calls   []call
+	ids     map[string]known // by what the client, or the upstream, calls them
+	turn    turn
+	scratch []byte
+}
+
+// message takes in the next message. Results are collected until the turn ends,
+// which any other message does.
+func (r *repairer) message(m message) {
+	if m.role == roleTool {
+		if r.entries++; r.needs.links() {
+			r.turn.results = append(r.turn.results, result{at: m.at, id: m.id})
+		}
+		return
+	}
+	r.endTurn()
+	r.turn = turn{head: m.at, first: len(r.calls), results: r.turn.results[:0]}
+	if m.role == roleAssistant {
+		r.readCalls(m.calls)
+	}
+}
+
+// readCalls repairs what stands in the calls of one message, and has them wait for
+// their results.
+func (r *repairer) readCalls(list span.Span) {
+	eachCall(r.text, list, func(e entry) bool {
+		if r.entries++; r.needs.Arguments {
+			r.mendArguments(e.function)
+		}
+		if r.needs.links() {
+			r.addCall(e)
+		}
+		return r.entries <= maxEntries
+	})
+	// Of calls with the same id the first is to be found first.
+	for i := len(r.calls) - 1; i >= r.turn.first; i-- {
+		c := &r.calls[i]
+		k := r.ids[c.id]
+		c.under = k.waiting
+		k.waiting = i + 1
+		r.ids[c.id] = k
+	}
+}
+
+func (r *repairer) edit(at span.Span, with []byte) {
+	r.edits = append(r.edits, Edit{At: at, With: with})
+}
+
+// set gives a member of object a value, in JSON. at is the place of the one it has,
+// or empty.
+func (r *repairer) set(object, at span.Span, name string, value []byte) {
+	if !at.Empty() {
+		r.edit(at, value)
+		return
+	}
+	with := append([]byte(`"`+name+`":`), value...)
+	if !span.Blank(r.text[object.Start+1 : object.End-1]) {
+		with = append(with, ',')
+	}
+	r.edit(span.Span{Start: object.Start + 1, End: object.Start + 1}, with)
+}
+
+func (r *repairer) count(kind string) {
+	if r.repairs == nil {
+		r.repairs = map[string]int{}
+	}
+	r.repairs[kind]++
+}

@@ -1,0 +1,84 @@
+package history_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/callgate/callgate/gateway/internal/history"
+	"github.com/callgate/callgate/sdk/relaxed"
+)
+
+// mend is a fix like the gateway's own.
+func mend(text []byte) ([]byte, bool) {
+	strict, kind, ok := relaxed.Value(text, 128)
+	return strict, ok && kind == relaxed.ObjectOpen
+}
+
+// apply returns messages with the edits.
+func apply(messages []byte, edits []history.Edit) []byte {
+	var out []byte
+	from := 0
+	for _, e := range edits {
+		out = append(append(out, messages[from:e.At.Start]...), e.With...)
+		from = e.At.End
+	}
+	return slices.Concat(out, messages[from:])
+}
+
+// TestRepairLimit: a conversation of more calls and results than are looked at is
+// not repaired in part.
+func TestRepairLimit(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		entries int
+		want    bool
+	}{{"as many as are looked at", 1 << 18, true}, {"one more", 1<<18 + 1, false}} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for _, messages := range []string{
+				"[" + repeat(tt.entries, func(int) string { return `{"role":"tool"}` }) + "]",
+				"[" + assistant(repeat(tt.entries, func(int) string { return `{"id":"a"}` })) + "]",
+			} {
+				edits, repairs := history.Repair([]byte(messages), everything, nil)
+				if got := len(edits) > 0; got != tt.want || got != (len(repairs) > 0) {
+					t.Errorf("got %d edits and %v, want some: %t", len(edits), repairs, tt.want)
+				}
+			}
+		})
+	}
+}
+
+func TestIDs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, messages string
+		want           []string
+		calls          int
+	}{
+		{"no tools", `[{"role":"user","content":"id"}]`, nil, 0},
+		{"calls and results", `[{"role":"assistant","tool_calls":[{"id":"a","function":{}},{"id":"b","custom":{}}]},
+			{"role":"tool","tool_call_id":"a","content":""},{"role":"tool","tool_call_id":"orphan","content":""}]`, []string{"a", "b", "orphan"}, 2},
+		{"the same twice", `[{"role":"assistant","tool_calls":[{"id":"a","function":{}}]},{"role":"assistant","tool_calls":[{"id":"\u0061","function":{}}]}]`, []string{"a"}, 2},
+		{"no ids", `[{"role":"assistant","tool_calls":[{"function":{}},{"id":null,"function":{}},{"id":"","function":{}}]},{"role":"tool"}]`, nil, 3},
+		{"no calls", `[{"role":"assistant","tool_calls":[{"id":7,"function":{}},{},5,null]},{"role":"user","tool_calls":[{"id":"a","function":{}}]},{"role":"tool","tool_call_id":7}]`, nil, 0},
+		{"no list", `{"role":"tool","tool_call_id":"a"}`, nil, 0},
+		{"null", `null`, nil, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if !json.Valid([]byte(tt.messages)) {
+				t.Fatal("the messages are not valid")
+			}
+			inUse, calls := history.IDs([]byte(tt.messages))
+			if got := slices.Sorted(maps.Keys(inUse)); !slices.Equal(got, tt.want) {
+				t.Errorf("got the ids %q, want %q", got, tt.want)
+			}
+			if calls != tt.calls {
+				t.Errorf("got %d calls, want %d", calls, tt.calls)
+			}
+		})
+	}
+}
