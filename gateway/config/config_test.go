@@ -46,46 +46,6 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-func TestFromEnv(t *testing.T) {
-	t.Parallel()
-	c := config.FromEnv(nil)
-	if err := c.Validate(); err != nil {
-		t.Errorf("got error %v, want none", err)
-	}
-	demo := config.Resolved{Provider: "demo", Parser: config.Parsers{"auto"}, Reasoning: "auto", ToolCalls: "repair", ToolInReasoning: "buffer"}
-	if got := c.ProviderTarget("demo"); !reflect.DeepEqual(got, demo) {
-		t.Errorf("got %+v, want %+v", got, demo)
-	}
-	if got := c.Targets("gpt-4o"); got != nil {
-		t.Errorf("got %+v without a key, want none", got)
-	}
-
-	c = config.FromEnv(env("OPENAI_API_KEY="+canary, "OPENAI_BASE_URL=http://127.0.0.1:1/v1"))
-	if err := c.Validate(); err != nil {
-		t.Errorf("got error %v, want none", err)
-	}
-	p := c.Providers["openai"]
-	if p.BaseURL != "http://127.0.0.1:1/v1" || p.APIKey.Reveal() != canary {
-		t.Errorf("got %+v, want the values of the environment", p)
-	}
-	want := []config.Resolved{{
-		Provider: "openai", Model: "gpt-4o",
-		Parser: config.Parsers{"none"}, Reasoning: "none", ToolCalls: "off", ToolInReasoning: "buffer",
-	}}
-	if got := c.Targets("gpt-4o"); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-}
-
-func TestFromEnvWrong(t *testing.T) {
-	t.Parallel()
-	err := config.FromEnv(env("OPENAI_API_KEY=k", "OPENAI_BASE_URL="+canary)).Validate()
-	const want = `environment: providers.openai.base_url: the value of "${OPENAI_BASE_URL:-https://api.openai.com/v1}" is not an http(s) URL; write for example http://127.0.0.1:8000/v1`
-	if err == nil || err.Error() != want {
-		t.Errorf("got %v\nwant %s", err, want)
-	}
-}
-
 // TestTargets walks the defaults of a target: its own, its provider's, those of
 // the provider's type.
 func TestTargets(t *testing.T) {
@@ -94,6 +54,8 @@ func TestTargets(t *testing.T) {
 providers:
   raw: {type: openai, base_url: http://127.0.0.1/v1}
   set: {type: openai, base_url: http://127.0.0.1/v1, parser: hermes, reasoning: open, tool_calls: report}
+  rules: {type: azure, base_url: "https://a.example.com", on_invalid_call: reject, empty_completion: pass, history: report, tool_in_reasoning: end}
+  kimi: {type: moonshot}
   demo: {type: demo}
 models:
   raw: {targets: [{provider: raw}]}
@@ -102,20 +64,37 @@ models:
   set: {targets: [{provider: set}, {provider: demo}]}
   set-own: {targets: [{provider: set, parser: auto, reasoning: closed, tool_calls: repair}]}
   set-out: {targets: [{provider: set, parser: none}]}
+  rules: {targets: [{provider: rules, weight: 7}, {provider: rules, on_invalid_call: reask, empty_completion: fail}, {provider: rules, tool_calls: off}]}
+  native: {targets: [{provider: kimi}]}
   set-*: {targets: [{provider: set, model: prefix}]}
   s*: {targets: [{provider: set, model: short}]}
 `
 	c := mustParse(t, file)
 	r := func(provider, model, reasoning, tools string, parsers ...string) config.Resolved {
-		return config.Resolved{Provider: provider, Model: model, Parser: parsers, Reasoning: reasoning, ToolCalls: tools, ToolInReasoning: "buffer"}
+		return config.Resolved{
+			Provider: provider, Model: model, Parser: parsers, Reasoning: reasoning, ToolCalls: tools,
+			OnInvalidCall: "pass", EmptyCompletion: "fail", History: "off", ToolInReasoning: "buffer",
+		}
 	}
+	rules := func(tools, onInvalid, onEmpty string) config.Resolved {
+		return config.Resolved{
+			Provider: "rules", Model: "rules", Parser: config.Parsers{"none"}, Reasoning: "none", ToolCalls: tools,
+			OnInvalidCall: onInvalid, EmptyCompletion: onEmpty, History: "report", ToolInReasoning: "end",
+		}
+	}
+	heavy := rules("repair", "reject", "pass")
+	heavy.Weight = 7
+	native := r("kimi", "native", "none", "repair", "none")
+	native.History = "repair"
 	tests := map[string][]config.Resolved{
-		"raw":        {r("raw", "raw", "none", "off", "none")},
+		"raw":        {r("raw", "raw", "none", "repair", "none")},
 		"raw-parser": {r("raw", "m", "auto", "repair", "hermes", "pythonic")},
 		"raw-tools":  {r("raw", "raw-tools", "none", "report", "none")},
 		"set":        {r("set", "set", "open", "report", "hermes"), r("demo", "set", "auto", "repair", "auto")},
 		"set-own":    {r("set", "set-own", "closed", "repair", "auto")},
-		"set-out":    {r("set", "set-out", "none", "off", "none")},
+		"set-out":    {r("set", "set-out", "none", "report", "none")},
+		"rules":      {heavy, rules("repair", "reask", "fail"), rules("off", "pass", "pass")},
+		"native":     {native},
 		"set-":       {r("set", "prefix", "open", "report", "hermes")},
 		"set-*":      {r("set", "prefix", "open", "report", "hermes")},
 		"st":         {r("set", "short", "open", "report", "hermes")},
@@ -125,38 +104,6 @@ models:
 		if got := c.Targets(model); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", model, got, want)
 		}
-	}
-}
-
-// TestValidateListen checks an address that a flag put in place of the file's.
-func TestValidateListen(t *testing.T) {
-	t.Parallel()
-	tests := map[string]bool{
-		"127.0.0.1:0": true, "127.9.9.9:1": true, "[::1]:65535": true, "localhost:80": true,
-		"[::ffff:127.0.0.1]:80": true,
-		":8080":                 false, "0.0.0.0:80": false, "[::]:80": false, "example.com:80": false,
-		"127.0.0.1": false, "127.0.0.1:http": false, "127.0.0.1:65536": false, "": false,
-	}
-	for listen, want := range tests {
-		c := mustParse(t, "listen: localhost:1\n")
-		c.Listen = listen
-		err := c.Validate()
-		if got := err == nil; got != want {
-			t.Errorf("%q: got error %v, want valid %v", listen, err, want)
-		}
-		if err == nil {
-			continue
-		}
-		// The place in the file would mislead.
-		var problems *config.Error
-		if !errors.As(err, &problems) || problems.Problems[0].Line != 0 {
-			t.Errorf("%q: got %+v, want no line", listen, problems)
-		}
-	}
-	c := mustParse(t, "keys: [{name: a, hash: \""+config.HashKey("k")+"\"}]\n")
-	c.Listen = "0.0.0.0:80"
-	if err := c.Validate(); err != nil {
-		t.Errorf("got error %v with keys, want none", err)
 	}
 }
 
@@ -224,7 +171,10 @@ func TestAddUpstream(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Errorf("got error %v, want none", err)
 	}
-	want := []config.Resolved{{Provider: "upstream", Model: "m", Parser: config.Parsers{"hermes"}, Reasoning: "auto", ToolCalls: "repair", ToolInReasoning: "buffer"}}
+	want := []config.Resolved{{
+		Provider: "upstream", Model: "m", Parser: config.Parsers{"hermes"}, Reasoning: "auto", ToolCalls: "repair",
+		OnInvalidCall: "pass", EmptyCompletion: "fail", History: "off", ToolInReasoning: "buffer",
+	}}
 	if got := c.Targets("m"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

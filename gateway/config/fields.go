@@ -85,8 +85,10 @@ func isScalar(t reflect.Type) bool {
 	case secretType, parsersType:
 		return true
 	}
-	return t.Kind() == reflect.String || t.Kind() == reflect.Bool || isInt(t)
+	return t.Kind() == reflect.String || t.Kind() == reflect.Bool || isInt(t) || isFloat(t)
 }
+
+func isFloat(t reflect.Type) bool { return t.Kind() == reflect.Float64 }
 
 func isInt(t reflect.Type) bool { return t.Kind() == reflect.Int || t.Kind() == reflect.Int64 }
 
@@ -105,6 +107,8 @@ func typeName(t reflect.Type) string {
 		return "true or false"
 	case isInt(t):
 		return "a whole number"
+	case isFloat(t):
+		return "a number"
 	case t.Kind() == reflect.Slice:
 		return "a list"
 	}
@@ -131,6 +135,13 @@ func setScalar(v reflect.Value, text string) error {
 		}
 		v.SetBool(text == "true")
 		return nil
+	case reflect.Float64:
+		f, err := parseFloat(text)
+		if err != nil {
+			return err
+		}
+		v.SetFloat(f)
+		return nil
 	}
 	n, err := parseInt(v.Type(), text)
 	if err != nil {
@@ -155,6 +166,28 @@ func parseInt(t reflect.Type, text string) (int64, error) {
 		return 0, errors.New("is not a whole number")
 	}
 	return n, nil
+}
+
+// parseFloat reads a decimal number. What else Go takes for one, such as NaN and
+// 0x1p-2, has no place in a file.
+func parseFloat(text string) (float64, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || strings.Trim(text, "0123456789.eE+-") != "" {
+		return 0, errors.New("is not a number")
+	}
+	return f, nil
+}
+
+// inRange reports whether the number v is within the bounds of f.
+func (f field) inRange(v reflect.Value) bool {
+	if isFloat(f.typ) {
+		least, _ := parseFloat(f.min)
+		most, _ := parseFloat(f.max)
+		return least <= v.Float() && v.Float() <= most
+	}
+	least, _ := parseInt(f.typ, f.min)
+	most, _ := parseInt(f.typ, f.max)
+	return least <= v.Int() && v.Int() <= most
 }
 
 // setDefaults fills a section, and the sections in it, with the defaults of the

@@ -20,24 +20,38 @@ func (c *Config) YAML() []byte {
 }
 
 // effective returns a copy in which providers and targets say what
-// [Config.Targets] makes of them.
+// [Config.Targets] makes of them, and nothing is left that has no effect.
 func (c *Config) effective() *Config {
 	out := *c
+	if !c.AdminGiven() && c.sameAddress() {
+		out.Admin.Listen = Off
+	}
 	out.Providers = maps.Clone(c.Providers)
 	for name, p := range out.Providers {
 		r := c.resolve(Target{Provider: name})
 		p.Parser, p.Reasoning, p.ToolCalls, p.ToolInReasoning = r.Parser, r.Reasoning, r.ToolCalls, r.ToolInReasoning
+		p.OnInvalidCall, p.EmptyCompletion, p.History = r.OnInvalidCall, r.EmptyCompletion, r.History
+		p.Timeouts.Total = min(p.Timeouts.Total, c.Timeout)
 		out.Providers[name] = p
 	}
 	out.Models = maps.Clone(c.Models)
 	for name, m := range out.Models {
 		m.Targets = slices.Clone(m.Targets)
 		for i, t := range m.Targets {
-			m.Targets[i] = Target(c.resolve(t))
+			m.Targets[i] = c.resolve(t).target()
 		}
 		out.Models[name] = m
 	}
 	return &out
+}
+
+// target writes what was resolved as a file would.
+func (r Resolved) target() Target {
+	return Target{
+		Provider: r.Provider, Model: r.Model, Weight: r.Weight, Parser: r.Parser, Reasoning: r.Reasoning,
+		ToolCalls: r.ToolCalls, OnInvalidCall: r.OnInvalidCall, EmptyCompletion: r.EmptyCompletion,
+		ToolInReasoning: r.ToolInReasoning, RawToolText: r.RawToolText,
+	}
 }
 
 func printSection(b *bytes.Buffer, v reflect.Value, indent int) {
@@ -117,6 +131,9 @@ func scalarText(v reflect.Value) string {
 	}
 	if v.Kind() == reflect.Bool {
 		return strconv.FormatBool(v.Bool())
+	}
+	if v.CanFloat() {
+		return strconv.FormatFloat(v.Float(), 'f', -1, 64)
 	}
 	if v.CanInt() {
 		return strconv.FormatInt(v.Int(), 10)

@@ -10,12 +10,20 @@ type Resolved struct {
 	// Provider is the name of the provider, and Model the upstream's name of the
 	// model.
 	Provider, Model string
+	// Weight is the target's share of the requests that ask it first.
+	Weight int
 	// Parser is never empty.
 	Parser Parsers
 	// Reasoning is "auto", "open", "closed" or "none".
 	Reasoning string
 	// ToolCalls is "off", "report" or "repair".
 	ToolCalls string
+	// OnInvalidCall is "pass", "reject" or "reask"; with ToolCalls "off" it is "pass".
+	OnInvalidCall string
+	// EmptyCompletion is "pass" or "fail".
+	EmptyCompletion string
+	// History is the provider's: "off", "report" or "repair".
+	History string
 	// ToolInReasoning is "buffer", "end" or "ignore".
 	ToolInReasoning string
 	// RawToolText asks the upstream for the model's own text.
@@ -25,9 +33,9 @@ type Resolved struct {
 // Targets returns where requests for a model go, in order of preference, nil if
 // no model of the configuration has that name. The parser of a target is its
 // own, else the provider's, else "auto" for the demo provider and "none" for
-// others; reasoning and tool calls are its own, else the provider's, else "auto"
-// and "repair" with a parser, "none" and "off" without. A target with parser
-// "none" of its own takes neither from its provider: it opts out.
+// others. Reasoning is its own, else the provider's, else "auto" with a parser and
+// "none" without; a target with parser "none" of its own does not take the
+// provider's. All else is its own, else the provider's, else the default of all.
 func (c *Config) Targets(model string) []Resolved {
 	m, ok := c.match(model)
 	if !ok {
@@ -59,25 +67,39 @@ func (c *Config) match(name string) (Model, bool) {
 // resolve fills in the defaults of a target but for the model's name.
 func (c *Config) resolve(t Target) Resolved {
 	p := c.Providers[t.Provider]
-	r := Resolved{Provider: t.Provider, Model: t.Model, Parser: t.Parser}
-	if len(r.Parser) == 0 {
-		r.Parser = p.Parser
+	r := Resolved{
+		Provider: t.Provider, Model: t.Model, Weight: t.Weight,
+		Parser:          c.resolveParser(t),
+		ToolCalls:       cmp.Or(t.ToolCalls, p.ToolCalls, "repair"),
+		OnInvalidCall:   cmp.Or(t.OnInvalidCall, p.OnInvalidCall, "pass"),
+		EmptyCompletion: cmp.Or(t.EmptyCompletion, p.EmptyCompletion, "fail"),
+		History:         cmp.Or(p.History, adapters[p.Type].history),
+		ToolInReasoning: cmp.Or(t.ToolInReasoning, p.ToolInReasoning, "buffer"),
+		RawToolText:     t.RawToolText || p.RawToolText,
 	}
-	if len(r.Parser) == 0 {
-		r.Parser = Parsers{None}
-		if p.Type == "demo" {
-			r.Parser = Parsers{Auto}
-		}
+	if r.ToolCalls == "off" { // nobody looks for a call that is broken
+		r.OnInvalidCall = "pass"
 	}
-	r.ToolInReasoning = cmp.Or(t.ToolInReasoning, p.ToolInReasoning, "buffer")
-	r.RawToolText = t.RawToolText || p.RawToolText
-	reasoning, toolCalls := "auto", "repair"
+	reasoning := "auto"
 	if r.Parser.IsNone() {
-		reasoning, toolCalls = "none", "off"
+		reasoning = "none"
 	}
 	if len(t.Parser) == 0 || !t.Parser.IsNone() {
-		reasoning, toolCalls = cmp.Or(p.Reasoning, reasoning), cmp.Or(p.ToolCalls, toolCalls)
+		reasoning = cmp.Or(p.Reasoning, reasoning)
 	}
-	r.Reasoning, r.ToolCalls = cmp.Or(t.Reasoning, reasoning), cmp.Or(t.ToolCalls, toolCalls)
+	r.Reasoning = cmp.Or(t.Reasoning, reasoning)
 	return r
+}
+
+func (c *Config) resolveParser(t Target) Parsers {
+	p := c.Providers[t.Provider]
+	switch {
+	case len(t.Parser) > 0:
+		return t.Parser
+	case len(p.Parser) > 0:
+		return p.Parser
+	case p.Type == "demo":
+		return Parsers{Auto}
+	}
+	return Parsers{None}
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/json"
 	"reflect"
-	"strconv"
 )
 
 const (
@@ -60,9 +59,8 @@ func fieldSchema(f field) schema {
 	}
 	s["description"] = description
 	switch {
-	case f.hasDef && f.typ.Kind() == reflect.Int:
-		n, _ := strconv.Atoi(f.def) // setDefaults has read it too
-		s["default"] = n
+	case f.hasDef && (f.typ.Kind() == reflect.Int || isFloat(f.typ)):
+		s["default"] = json.Number(f.def) // setDefaults has read it too
 	case f.hasDef:
 		s["default"] = f.def
 	}
@@ -105,9 +103,9 @@ func scalarSchema(t reflect.Type, f field) schema {
 	case t.Kind() == reflect.Bool:
 		return orVariable(schema{"type": "boolean"})
 	case isInt(t):
-		least, _ := strconv.Atoi(f.min) // a test holds that both are numbers
-		most, _ := strconv.Atoi(f.max)
-		return orVariable(schema{"type": "integer", "minimum": least, "maximum": most})
+		return orVariable(schema{"type": "integer", "minimum": json.Number(f.min), "maximum": json.Number(f.max)})
+	case isFloat(t):
+		return orVariable(schema{"type": "number", "minimum": json.Number(f.min), "maximum": json.Number(f.max)})
 	case len(f.enum) > 0:
 		return orVariable(schema{"enum": f.enum})
 	}

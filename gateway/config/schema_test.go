@@ -6,8 +6,10 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -43,13 +45,8 @@ func TestTags(t *testing.T) {
 			if f.example == "" {
 				t.Errorf("%s: got no example", name)
 			}
-			if f.min != "" || f.max != "" || isInt(f.typ) {
-				least, err1 := parseInt(f.typ, f.min)
-				most, err2 := parseInt(f.typ, f.max)
-				def, err3 := parseInt(f.typ, f.def)
-				if err1 != nil || err2 != nil || err3 != nil || least > def || def > most {
-					t.Errorf("%s: got min %s, default %s, max %s, want them valid and in order", name, f.min, f.def, f.max)
-				}
+			if (f.min != "" || f.max != "" || isInt(f.typ) || isFloat(f.typ)) && !inOrder(f) {
+				t.Errorf("%s: got min %s, default %s, max %s, want them valid and in order", name, f.min, f.def, f.max)
 			}
 			var example map[string]any
 			if err := yaml.Unmarshal([]byte(f.name+": "+f.example), &example); err != nil {
@@ -59,33 +56,94 @@ func TestTags(t *testing.T) {
 	})
 }
 
+// inOrder reports whether min, default and max are numbers, each not less than the
+// one before.
+func inOrder(f field) bool {
+	var numbers [3]float64
+	for i, text := range []string{f.min, f.def, f.max} {
+		v := reflect.New(f.typ).Elem()
+		if err := setScalar(v, text); err != nil {
+			return false
+		}
+		numbers[i] = v.Convert(reflect.TypeFor[float64]()).Float()
+	}
+	return slices.IsSorted(numbers[:])
+}
+
 // TestDocComments checks that the comment of every field exists and tells its
 // default and its words.
 func TestDocComments(t *testing.T) {
 	t.Parallel()
-	file, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments)
+	names, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		f, ok := n.(*ast.Field)
-		if !ok || f.Tag == nil {
-			return true
-		}
-		literal, err := strconv.Unquote(f.Tag.Value)
+	checked := 0
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tag := reflect.StructTag(literal)
-		comment := strings.Join(strings.Fields(f.Doc.Text()), " ")
-		if comment == "" {
-			t.Errorf("%s: got no comment", f.Names[0])
+		ast.Inspect(file, func(n ast.Node) bool {
+			if f, ok := n.(*ast.Field); ok && f.Tag != nil {
+				checkComment(t, f)
+				checked++
+			}
+			return true
+		})
+	}
+	want := 0
+	seen := map[reflect.Type]bool{}
+	sections(reflect.TypeFor[Config](), func(section reflect.Type) {
+		if !seen[section] {
+			want += len(fieldsOf(section))
 		}
-		if def, ok := tag.Lookup("default"); ok && !strings.Contains(comment, def) {
-			t.Errorf("%s: the comment does not tell the default %s", f.Names[0], def)
-		}
-		return true
+		seen[section] = true
 	})
+	if checked != want {
+		t.Errorf("got the comments of %d fields, want %d", checked, want)
+	}
+}
+
+func checkComment(t *testing.T, f *ast.Field) {
+	t.Helper()
+	literal, err := strconv.Unquote(f.Tag.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag := reflect.StructTag(literal)
+	comment := strings.Join(strings.Fields(f.Doc.Text()), " ")
+	if comment == "" {
+		t.Errorf("%s: got no comment", f.Names[0])
+	}
+	if def, ok := tag.Lookup("default"); ok && !strings.Contains(comment, def) {
+		t.Errorf("%s: the comment does not tell the default %s", f.Names[0], def)
+	}
+	for word := range strings.SplitSeq(tag.Get("enum"), ",") {
+		// A target's words are told where the provider has the key.
+		if !strings.Contains(comment, word) && !strings.Contains(comment, "as in [Provider]") {
+			t.Errorf("%s: the comment does not tell the word %s", f.Names[0], word)
+		}
+	}
+}
+
+// TestAdapters checks that every type of provider is known, and none more.
+func TestAdapters(t *testing.T) {
+	t.Parallel()
+	var words []string
+	for _, f := range fieldsOf(reflect.TypeFor[Provider]()) {
+		if f.name == "type" {
+			words = slices.Sorted(slices.Values(f.enum))
+		}
+	}
+	if got := sortedKeys(adapters); !slices.Equal(got, words) {
+		t.Errorf("got adapters %v, want %v", got, words)
+	}
+	for _, v := range vendors {
+		if adapters[v.name].baseURL == "" {
+			t.Errorf("%s: got no type of that name with an upstream, want one", v.name)
+		}
+	}
 }
 
 func TestSchema(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 type source struct {
 	file  string
 	marks map[path]mark
-	// listen is the address that was read, to tell one that a flag has put in
-	// its place.
-	listen string
+	// listen and admin are the addresses that were read, to tell one that a flag has
+	// put in its place.
+	listen, admin string
 }
 
 // without returns a copy that has no place for p: the value there is another one

@@ -68,7 +68,7 @@ func (d *decoder) scalar(p path, n *node, v reflect.Value, f field) {
 		d.r.add(p, "%v", err)
 		return
 	}
-	if t.Kind() == reflect.Int && n.kind == kindText && !expanded {
+	if (t.Kind() == reflect.Int || isFloat(t)) && n.kind == kindText && !expanded {
 		d.mismatch(p, n, t, f)
 		return
 	}

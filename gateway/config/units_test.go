@@ -59,6 +59,35 @@ func TestUnitStrings(t *testing.T) {
 	}
 }
 
+// TestNumbers checks the key that takes a fraction: what is read, and that it is
+// printed as something that reads the same.
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	tests := map[string]float64{
+		"0": 0, "1": 1, "0.25": 0.25, "1.0": 1, ".5": 0.5, "1.0e-3": 0.001, "2.5E-7": 2.5e-7, "+0.5": 0.5, "0.1e1": 1,
+		"${SHARE}": 0.75, "${NONE:-0.1}": 0.1,
+	}
+	for text, want := range tests {
+		c, err := config.Parse("f", []byte("tracing: {sample: \""+text+"\"}"), env("SHARE=0.75"))
+		if !strings.Contains(text, "$") {
+			c, err = config.Parse("f", []byte("tracing:\n  sample: "+text+"\n"), env())
+		}
+		if err != nil || c.Tracing.Sample != want {
+			t.Errorf("%s: got %+v, %v, want %v", text, c, err, want)
+			continue
+		}
+		again, err := config.Parse("f", c.YAML(), nil)
+		if err != nil || again.Tracing.Sample != want {
+			t.Errorf("%s: got error %v of what was printed, want %v again:\n%s", text, err, want, c.YAML())
+		}
+	}
+	for _, text := range []string{"-0.1", "1.1", ".nan", "-.inf", "half", "0x1p-2", "true", "[1]", "\"0.5\"", "1_0e-3", ""} {
+		if c, err := config.Parse("f", []byte("tracing:\n  sample: "+text+"\n"), nil); err == nil {
+			t.Errorf("%s: got %v, want an error", text, c.Tracing.Sample)
+		}
+	}
+}
+
 func TestSecret(t *testing.T) {
 	t.Parallel()
 	s := config.NewSecret(canary)
@@ -107,7 +136,7 @@ func TestConfigHidesSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := fmt.Sprintf("%v %+v %#v %s %s", c, c, *c, text, c.YAML())
-	for _, secret := range []string{canary, config.HashKey("dev"), strings.TrimPrefix(config.HashKey("dev"), "sha256:")} {
+	for _, secret := range []string{canary, config.HashKey("dev"), config.HashKey("key"), strings.TrimPrefix(config.HashKey("dev"), "sha256:")} {
 		if strings.Contains(out, secret) {
 			t.Errorf("the output holds %s:\n%s", secret, out)
 		}

@@ -2,21 +2,21 @@ package config
 
 import (
 	"cmp"
-	"net"
-	"net/netip"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 )
 
 // Validate checks the configuration as [Parse] does. It is for one that was
-// changed afterwards, such as by a flag for Listen. The error is an [*Error].
+// changed afterwards, such as by a flag for Listen or Admin.Listen. The error is an [*Error].
 func (c *Config) Validate() error {
 	src := c.src
 	if src != nil && c.Listen != src.listen {
 		src = src.without("listen")
+	}
+	if src != nil && c.Admin.Listen != src.admin {
+		src = src.without("admin.listen")
 	}
 	r := newReport(src)
 	c.check(r)
@@ -27,8 +27,11 @@ func (c *Config) check(r *report) {
 	checkTags(r, "", reflect.ValueOf(c).Elem())
 	c.checkListen(r)
 	c.checkKeys(r)
+	c.checkAdmin(r)
+	checkTracing(r, c.Tracing)
 	for _, name := range sortedKeys(c.Providers) {
 		checkProvider(r, name, c.Providers[name])
+		c.checkTotal(r, name)
 	}
 	c.checkModels(r)
 	for _, name := range sortedKeys(c.Parsers) {
@@ -67,34 +70,9 @@ func checkField(r *report, p path, v reflect.Value, f field) {
 	if f.min == "" {
 		return
 	}
-	least, _ := parseInt(f.typ, f.min)
-	most, _ := parseInt(f.typ, f.max)
-	if n := v.Int(); n < least || n > most {
+	if !f.inRange(v) {
 		r.add(p, "the value is out of range; it may be from %s to %s, for example %s", f.min, f.max, example(f))
 	}
-}
-
-func (c *Config) checkListen(r *report) {
-	const p = path("listen")
-	host, port, err := net.SplitHostPort(c.Listen)
-	if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil {
-		r.add(p, "%s is not host:port; write for example 127.0.0.1:8080", r.src.show(p, c.Listen))
-		return
-	}
-	if len(c.Keys) == 0 && !r.bad["keys"] && !isLoopback(host) {
-		r.add(p, "listen on %s without keys would let anyone use your upstream keys; add keys: or listen on 127.0.0.1",
-			r.src.show(p, c.Listen))
-	}
-}
-
-// isLoopback reports whether only this machine can reach host. A name other than
-// localhost may resolve to anything, and no host is every address.
-func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback()
 }
 
 func (c *Config) checkKeys(r *report) {
@@ -109,16 +87,21 @@ func (c *Config) checkKeys(r *report) {
 			r.add(name, "the name is that of %s too; every key needs its own", first)
 		}
 		names[k.Name] = cmp.Or(names[k.Name], p)
+		checkHash(r, hash, k.Hash)
 		text := k.Hash.Reveal()
-		switch first, repeated := hashes[text]; {
-		case !isHash(text):
-			r.add(hash, "the value is not the hash of a key: \"sha256:\" and 64 digits from 0-9 and a-f")
-		case text == HashKey(""):
-			r.add(hash, "this is the hash of an empty key; hash the key itself")
-		case repeated:
+		if first, repeated := hashes[text]; repeated {
 			r.add(hash, "the hash is that of %s too; every key needs its own", first)
 		}
 		hashes[text] = cmp.Or(hashes[text], p)
+	}
+}
+
+func checkHash(r *report, p path, hash Secret) {
+	switch text := hash.Reveal(); {
+	case !isHash(text):
+		r.add(p, "the value is not the hash of a key: \"sha256:\" and 64 digits from 0-9 and a-f")
+	case text == HashKey(""):
+		r.add(p, "this is the hash of an empty key; hash the key itself")
 	}
 }
 
@@ -130,6 +113,14 @@ func isHash(text string) bool {
 // isLabel reports whether text can stand in a line of a log.
 func isLabel(text string) bool {
 	return text != "" && len(text) <= 64 && !strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) })
+}
+
+func checkTracing(r *report, t Tracing) {
+	const p = path("tracing")
+	if t.Endpoint != "" {
+		checkURL(r, p.key("endpoint"), t.Endpoint, "http://127.0.0.1:4318", "headers")
+	}
+	checkHeaders(r, p.key("headers"), t.Headers, nil)
 }
 
 func checkPluginLimits(r *report, l PluginLimits) {

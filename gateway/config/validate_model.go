@@ -21,6 +21,7 @@ func (c *Config) checkModels(r *report) {
 			checkTarget(r, at, t, providers)
 			if pr, ok := c.Providers[t.Provider]; ok {
 				checkRaw(r, at, t.RawToolText, pr)
+				checkInvalidCall(r, at.key("on_invalid_call"), t.OnInvalidCall, c.resolve(t).ToolCalls)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"net/textproto"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,20 +16,87 @@ func checkProvider(r *report, name string, pr Provider) {
 		r.addName(p, "the name of a provider has 1 to 64 characters of a-z, A-Z, 0-9, _, . and -")
 	}
 	checkParsers(r, p.key("parser"), pr.Parser)
+	checkInvalidCall(r, p.key("on_invalid_call"), pr.OnInvalidCall, pr.ToolCalls)
+	checkRetry(r, p.key("retry"), pr.Retry)
+	checkSpecial(r, p, pr)
 	if pr.Type == "demo" {
 		checkDemo(r, p, pr)
 		return
 	}
 	checkRaw(r, p, pr.RawToolText, pr)
-	checkBaseURL(r, p.key("base_url"), pr.BaseURL)
-	checkCredential(r, p.key("api_key"), pr.APIKey)
-	checkHeaders(r, p.key("headers"), pr)
+	checkBaseURL(r, p.key("base_url"), pr)
+	checkAPIVersion(r, p.key("api_version"), pr)
+	checkAPIKey(r, p, pr.APIKey)
+	checkHeaders(r, p.key("headers"), pr.Headers, setHeaders(pr))
 }
 
-// checkRaw wants to know the server that is asked for raw text.
+// special gives the keys that only some types take, and whether a provider has
+// them. Only what was written counts: what is at its default asks for nothing.
+func special(pr Provider) map[string]bool {
+	return map[string]bool{
+		"server": pr.Server != "", "raw_tool_text": pr.RawToolText,
+		"api_version": pr.APIVersion != "", "max_tokens": pr.MaxTokens != 0,
+	}
+}
+
+// checkSpecial refuses what a type would ignore.
+func checkSpecial(r *report, p path, pr Provider) {
+	known, ok := adapters[pr.Type]
+	if !ok {
+		return // a problem already
+	}
+	given := special(pr)
+	for _, key := range sortedKeys(given) {
+		if given[key] && !slices.Contains(known.keys, key) {
+			r.add(p.key(key), "type %s does not take it; leave it out, or use %s", pr.Type, typesWith(key))
+		}
+	}
+}
+
+// typesWith lists for a message the types that take a key.
+func typesWith(key string) string {
+	var types []string
+	for _, typ := range sortedKeys(adapters) {
+		if slices.Contains(adapters[typ].keys, key) {
+			types = append(types, "type: "+typ)
+		}
+	}
+	return strings.Join(types, " or ")
+}
+
+// checkRaw wants to know the server that is asked for raw text. A target may ask
+// too, of a provider whose type has no such thing.
 func checkRaw(r *report, p path, raw bool, pr Provider) {
-	if raw && pr.Server == "" {
-		r.add(p.key("raw_tool_text"), "what to ask for depends on the upstream's software; give the provider server: vllm, sglang or llama.cpp")
+	known, ok := adapters[pr.Type]
+	switch at := p.key("raw_tool_text"); {
+	case !raw || !ok:
+	case !slices.Contains(known.keys, "raw_tool_text"):
+		r.add(at, "a provider of type %s does not take it; leave it out, or use %s", pr.Type, typesWith("raw_tool_text"))
+	case pr.Server == "":
+		r.add(at, "what to ask for depends on the upstream's software; give the provider server: vllm, sglang or llama.cpp")
+	}
+}
+
+// checkInvalidCall refuses a rule for broken calls where nobody looks for them.
+func checkInvalidCall(r *report, p path, rule, toolCalls string) {
+	if toolCalls == Off && rule != "" && rule != "pass" {
+		r.add(p, "with tool_calls: off nobody looks at the calls; use tool_calls: repair, or leave it out")
+	}
+}
+
+func checkRetry(r *report, p path, retry Retry) {
+	if retry.MaxDelay < retry.BaseDelay {
+		r.add(p.key("max_delay"), "the longest wait, %s, is less than the first, %s; raise it, or lower base_delay", retry.MaxDelay, retry.BaseDelay)
+	}
+}
+
+// checkTotal refuses a time for one attempt that the time for all of them cuts
+// short. One that nobody wrote is no promise.
+func (c *Config) checkTotal(r *report, provider string) {
+	p := path("providers").key(provider).key("timeouts").key("total")
+	total := c.Providers[provider].Timeouts.Total
+	if _, written := r.src.marks[p]; written && total > c.Timeout && !r.isBad("timeout") {
+		r.add(p, "an attempt of %s would end with the request's timeout, %s; raise timeout: at the top of the file, or lower this", total, c.Timeout)
 	}
 }
 
@@ -40,30 +108,34 @@ func isProviderName(name string) bool {
 // checkDemo refuses what the demo provider would ignore: whoever writes it
 // expects another type.
 func checkDemo(r *report, p path, pr Provider) {
-	const message = "type demo has no upstream; leave it out, or use type: openai"
-	if pr.Server != "" {
-		r.add(p.key("server"), message)
-	}
-	if pr.RawToolText {
-		r.add(p.key("raw_tool_text"), message)
-	}
-	if pr.BaseURL != "" {
-		r.add(p.key("base_url"), message)
-	}
-	if !pr.APIKey.IsZero() {
-		r.add(p.key("api_key"), message)
-	}
-	if len(pr.Headers) > 0 {
-		r.add(p.key("headers"), message)
+	given := map[string]bool{"base_url": pr.BaseURL != "", "api_key": !pr.APIKey.IsZero(), "headers": len(pr.Headers) > 0}
+	for _, key := range sortedKeys(given) {
+		if given[key] {
+			r.add(p.key(key), "type demo has no upstream; leave it out, or use type: openai")
+		}
 	}
 }
 
-func checkBaseURL(r *report, p path, text string) {
-	const eg = "; write for example http://127.0.0.1:8000/v1"
-	if text == "" {
-		r.add(p, "a value is required%s", eg)
-		return
+func checkBaseURL(r *report, p path, pr Provider) {
+	known, ok := adapters[pr.Type]
+	if !ok { // a problem already, but a URL can be looked at all the same
+		known.baseURL = adapters["openai"].baseURL
 	}
+	m := r.src.marks[p]
+	switch {
+	case pr.BaseURL != "":
+		checkURL(r, p, pr.BaseURL, known.baseURL, "api_key or headers")
+		checkURLPath(r, p, pr)
+	case m.origin != "" && known.needsURL:
+		r.add(p, "a value is required, and %s is empty; set it, for example to %s", m.origin, known.baseURL)
+	case known.needsURL:
+		r.add(p, "a value is required; write for example %s", known.baseURL)
+	}
+}
+
+// checkURL checks an upstream's address. Credentials are what to use instead of
+// a user in it.
+func checkURL(r *report, p path, text, eg, credentials string) {
 	shown := r.src.show(p, text)
 	if strings.ContainsAny(text, "@?#") {
 		shown = "the value" // a password or token may be in it
@@ -71,12 +143,61 @@ func checkBaseURL(r *report, p path, text string) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || !isPort(u.Port()):
-		r.add(p, "%s is not an http(s) URL%s", shown, eg)
+		r.add(p, "%s is not an http(s) URL; write for example %s", shown, eg)
 	case u.User != nil:
-		r.add(p, "the URL holds a user; use api_key or headers instead")
+		r.add(p, "the URL holds a user; use %s instead", credentials)
 	case u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#"):
-		r.add(p, "the URL holds a query or fragment%s", eg)
+		r.add(p, "the URL holds a query or fragment; write for example %s", eg)
 	}
+}
+
+// checkURLPath refuses a path that the adapter adds itself: copied from the
+// vendor's example of a whole request, it would be there twice.
+func checkURLPath(r *report, p path, pr Provider) {
+	u, err := url.Parse(pr.BaseURL)
+	if err != nil {
+		return
+	}
+	const message = "the adapter adds %s itself; write for example %s"
+	base, eg := strings.TrimRight(u.Path, "/"), adapters[pr.Type].baseURL
+	switch rest, _ := strings.CutSuffix(base, azureV1); {
+	case pr.Type == "anthropic" && strings.HasSuffix(base, "/messages"):
+		r.add(p, message, "/v1/messages", eg)
+	case pr.Type == "azure" && slices.Contains(strings.Split(rest, "/"), "openai"):
+		r.add(p, message, "/openai and what follows", eg)
+	case strings.HasSuffix(base, "/chat/completions"):
+		r.add(p, message, "/chat/completions", eg)
+	}
+}
+
+// azureV1 ends the base URL of Azure's interface without dated versions.
+const azureV1 = "/openai/v1"
+
+// azureVersion is what Azure calls its versions: dates, or the words for the one
+// without dates.
+var azureVersion = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2}(-preview)?|v1|preview)$`)
+
+func checkAPIVersion(r *report, p path, pr Provider) {
+	version := pr.APIVersion
+	switch {
+	case version == "":
+	case pr.Type == "azure" && !azureVersion.MatchString(version):
+		r.add(p, "%s is not a version of Azure's; write for example 2024-10-21, or v1", r.src.show(p, version))
+	case pr.Type == "azure" && strings.HasSuffix(strings.TrimRight(pr.BaseURL, "/"), azureV1) && strings.Contains(version, "-"):
+		r.add(p, "base_url ends in %s, which has no dated versions; leave this out, or write the endpoint alone", azureV1)
+	case !isParserName(strings.ToLower(version)): // it goes into a header
+		r.add(p, "%s is not a version: only a-z, A-Z, 0-9, _, . and -", r.src.show(p, version))
+	}
+}
+
+// checkAPIKey says too if a key is missing that the environment should hold.
+func checkAPIKey(r *report, p path, key Secret) {
+	at := p.key("api_key")
+	if m := r.src.marks[at]; key.IsZero() && m.origin != "" {
+		r.add(at, "%s is empty; set it, or unset %s", m.origin, r.src.marks[p.key("base_url")].origin)
+		return
+	}
+	checkCredential(r, at, key)
 }
 
 func isPort(text string) bool {
@@ -101,23 +222,36 @@ var ownHeaders = []string{
 	"Host", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-func checkHeaders(r *report, p path, pr Provider) {
+// setHeaders gives the headers that keys of a provider set, with the key of each.
+func setHeaders(pr Provider) map[string]string {
+	known, out := adapters[pr.Type], map[string]string{}
+	if !pr.APIKey.IsZero() {
+		out[known.keyHeader] = "api_key"
+	}
+	if pr.APIVersion != "" {
+		out[known.versionHeader] = "api_version"
+	}
+	return out
+}
+
+func checkHeaders(r *report, p path, headers map[string]Secret, set map[string]string) {
 	seen := map[string]string{}
-	for _, name := range sortedKeys(pr.Headers) {
+	for _, name := range sortedKeys(headers) {
 		at := p.key(name)
 		canonical := textproto.CanonicalMIMEHeaderKey(name)
+		key, own := set[canonical]
 		switch first, repeated := seen[canonical]; {
 		case !isHeaderName(name):
 			r.add(at, "this is not the name of a header")
 		case slices.Contains(ownHeaders, canonical):
 			r.add(at, "the gateway sets this header itself")
-		case canonical == "Authorization" && !pr.APIKey.IsZero():
-			r.add(at, "api_key sets this header; keep one of them")
+		case own:
+			r.add(at, "%s sets this header; keep one of them", key)
 		case repeated:
 			r.add(at, "the header is here as %s too; keep one", first)
 		}
 		seen[canonical] = name
-		checkCredential(r, at, pr.Headers[name])
+		checkCredential(r, at, headers[name])
 	}
 }
 

@@ -1,0 +1,39 @@
+package config
+
+// adapter is what a type of provider has of its own.
+type adapter struct {
+	// baseURL is an example of a base URL. Only the type without an upstream has none.
+	baseURL string
+	// needsURL says that the adapter has no base URL of its own to go to.
+	needsURL bool
+	// keys are those that only some types take; see special.
+	keys []string
+	// headers are those that api_key and api_version set.
+	keyHeader, versionHeader string
+	// history is the default of the key.
+	history string
+}
+
+// adapters are the types of providers, as the enum of [Provider.Type] lists them.
+var adapters = map[string]adapter{
+	"openai": {
+		baseURL: "http://127.0.0.1:8000/v1", needsURL: true, keys: []string{"server", "raw_tool_text"},
+		keyHeader: "Authorization", history: "off",
+	},
+	"azure": {
+		baseURL: "https://NAME.openai.azure.com", needsURL: true, keys: []string{"api_version"},
+		keyHeader: "Api-Key", history: "repair",
+	},
+	"qwen": {
+		baseURL:   "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+		keyHeader: "Authorization", history: "repair",
+	},
+	"moonshot": {
+		baseURL: "https://api.moonshot.ai/v1", keyHeader: "Authorization", history: "repair",
+	},
+	"anthropic": {
+		baseURL: "https://api.anthropic.com", keys: []string{"api_version", "max_tokens"},
+		keyHeader: "X-Api-Key", versionHeader: "Anthropic-Version", history: "repair",
+	},
+	"demo": {history: "off"},
+}

@@ -1,0 +1,109 @@
+package config
+
+// Provider is an upstream, and the defaults of the targets that use it.
+type Provider struct {
+	// Type is the adapter: "openai" for anything that speaks OpenAI's chat
+	// completions, "azure" (Azure OpenAI), "qwen" (DashScope), "moonshot" (Kimi),
+	// "anthropic", "demo" for the built-in one without a network. Required.
+	Type string `yaml:"type" enum:"openai,azure,qwen,moonshot,anthropic,demo" required:"true" doc:"Adapter: openai for anything that speaks OpenAI's chat completions, azure, qwen, moonshot, anthropic, or demo for the built-in one."`
+	// BaseURL is where the upstream's paths begin: with its "/v1" for type openai,
+	// the resource's endpoint for azure, alone or with "/openai/v1". It is required
+	// for these two, and refused for demo, as are APIKey and Headers. The others have
+	// their vendor's international address, which the adapter knows.
+	BaseURL string `yaml:"base_url" eg:"http://127.0.0.1:8000/v1" doc:"Where the upstream's paths begin: with its /v1 for type openai, the resource's endpoint for azure, alone or with /openai/v1. Required for these two. Default: https://dashscope-intl.aliyuncs.com/compatible-mode/v1 for qwen, https://api.moonshot.ai/v1 for moonshot, https://api.anthropic.com for anthropic."`
+	// APIKey is sent as the vendor wants it: as the bearer key, for azure as
+	// "api-key", for anthropic as "x-api-key". Left out, none is sent.
+	APIKey Secret `yaml:"api_key" eg:"${OPENAI_API_KEY}" doc:"Key for the upstream. Left out, none is sent."`
+	// APIVersion is the version of the upstream's interface, for azure and anthropic
+	// only: for azure a date, "v1" or "preview". Default: the adapter's.
+	APIVersion string `yaml:"api_version" eg:"\"2024-10-21\"" doc:"Version of the upstream's interface, for azure (a date, v1 or preview) and anthropic only. Default: the adapter's."`
+	// MaxTokens is sent to anthropic, which demands a limit, where the client sets
+	// none. Default 0, the adapter's, 0 to 1000000. It is refused for other types.
+	MaxTokens int `yaml:"max_tokens" eg:"8192" default:"0" min:"0" max:"1000000" doc:"Limit on the answer's tokens where the client sets none, for anthropic only; 0 is the adapter's."`
+	// Server is the upstream's software, which RawToolText needs to know: "vllm",
+	// "sglang" or "llama.cpp". Both are for type openai only.
+	Server string `yaml:"server" enum:"vllm,sglang,llama.cpp" doc:"The upstream's software, which raw_tool_text needs to know."`
+	// Headers are added to every request. Their values count as secrets, since
+	// some upstreams are authorized by one.
+	Headers map[string]Secret `yaml:"headers" eg:"{X-Team: a}" doc:"Headers added to every request; their values count as secrets."`
+	// Timeouts are those of one attempt.
+	Timeouts Timeouts `yaml:"timeouts" eg:"{connect: 5s, total: 10m}" doc:"Timeouts of one attempt."`
+	// Retry says when a failed attempt is made once more.
+	Retry Retry `yaml:"retry" eg:"{max_retries: 2}" doc:"When a failed attempt is made once more."`
+	// CircuitBreaker says when a failing provider is left alone.
+	CircuitBreaker CircuitBreaker `yaml:"circuit_breaker" eg:"{failure_threshold: 5, open_timeout: 60s}" doc:"When a failing provider is left alone."`
+	// MaxResponse is the largest response read. Default 64MiB, 1B to 1GiB.
+	MaxResponse Size `yaml:"max_response" default:"64MiB" min:"1B" max:"1GiB" doc:"Largest response read."`
+	// Parser is that of targets that name none: a name, a list of names, "auto"
+	// or "none". The default is "auto" for demo and "none" for the other types, whose
+	// text passes through.
+	Parser Parsers `yaml:"parser" eg:"auto" doc:"Parser of targets that name none: a name, a list of names, auto or none. Default: auto for type demo, none for the others."`
+	// Reasoning is that of targets that do not set it: "auto", "open", "closed"
+	// or "none". The default is "auto" with a parser and "none" without.
+	Reasoning string `yaml:"reasoning" enum:"auto,open,closed,none" doc:"State of the reasoning where the text begins. Default: auto with a parser, none without."`
+	// ToolCalls is that of targets that do not set it: "off", "report" or
+	// "repair" (the default of all). Native calls are looked at always but with
+	// "off", which does not look at the answer; text is read only with a parser.
+	ToolCalls string `yaml:"tool_calls" enum:"off,report,repair" doc:"What is done to tool calls, native ones and, with a parser, those in text: off does not look at the answer, report says what repair would do. Default: repair."`
+	// OnInvalidCall is that of targets that do not set it: what is done about a call
+	// that cannot be repaired. "pass" (the default of all) forwards it and says so,
+	// "reject" answers with an error, "reask" asks the model once more and shows it
+	// what was wrong.
+	OnInvalidCall string `yaml:"on_invalid_call" enum:"pass,reject,reask" doc:"A call that cannot be repaired: pass forwards it and says so, reject answers with an error, reask asks the model once more. Default: pass."`
+	// EmptyCompletion is that of targets that do not set it: what an answer is that
+	// holds neither text nor a call. "fail" (the default of all) makes it a failed
+	// attempt, "pass" forwards it.
+	EmptyCompletion string `yaml:"empty_completion" enum:"pass,fail" doc:"An answer with neither text nor a call: pass forwards it, fail makes it a failed attempt. Default: fail."`
+	// History is what is done about broken calls in the conversation that a client
+	// sends: "off", "report" or "repair". Upstreams refuse them, some for the rest of
+	// the conversation. The default is "repair" for azure, qwen, moonshot and
+	// anthropic, and "off" for openai and demo.
+	History string `yaml:"history" enum:"off,report,repair" doc:"What is done about broken calls in the conversation that a client sends. Default: repair for azure, qwen, moonshot and anthropic, off for openai and demo."`
+	// ToolInReasoning is that of targets that do not set it: what a call is that
+	// the model wrote before its reasoning ended. "buffer" (the default of all) is a
+	// call if the output ends with it, "end" is a call and the end of the reasoning,
+	// "ignore" is reasoning.
+	ToolInReasoning string `yaml:"tool_in_reasoning" enum:"buffer,end,ignore" doc:"A call before the reasoning ends: buffer makes it one if the output ends with it, end ends the reasoning with it, ignore leaves it as reasoning. Default: buffer."`
+	// RawToolText asks the upstream of every target for the model's own text, so
+	// that the parser has something to read. It needs Server.
+	RawToolText bool `yaml:"raw_tool_text" eg:"true" doc:"Ask the upstream for the model's own text, with special tokens, calls unparsed. Needs server."`
+}
+
+// Timeouts are those of one attempt at an upstream.
+type Timeouts struct {
+	// Connect bounds the connection with its TLS handshake. Default 5s, 1ms to
+	// 24h as all of them.
+	Connect Duration `yaml:"connect" default:"5s" min:"1ms" max:"24h" doc:"Until the connection stands."`
+	// FirstToken bounds the wait for the first bytes of an answer. Default 60s.
+	FirstToken Duration `yaml:"first_token" default:"60s" min:"1ms" max:"24h" doc:"Until the first bytes of the answer."`
+	// Idle bounds the wait between two pieces of a stream. Default 60s.
+	Idle Duration `yaml:"idle" default:"60s" min:"1ms" max:"24h" doc:"Between two pieces of a stream."`
+	// Total bounds the whole attempt. Default 10m. One that is written may not be
+	// more than [Config.Timeout], which would cut it short.
+	Total Duration `yaml:"total" default:"10m" min:"1ms" max:"24h" doc:"For the whole attempt; not more than timeout at the top of the file."`
+}
+
+// Retry says when a failed attempt is made once more. Retries, and attempts at
+// other targets, share the time of [Config.Timeout].
+type Retry struct {
+	// MaxRetries is how often an attempt is repeated that ended with status 429 or
+	// 5xx, ran into a timeout or got no connection. Default 0, 0 to 10. At 0 only a
+	// 429 is, once, if its answer says when.
+	MaxRetries int `yaml:"max_retries" eg:"2" default:"0" min:"0" max:"10" doc:"How often an attempt is repeated after status 429 or 5xx, a timeout or a failed connection. At 0 only a 429 that says when to come back is, once."`
+	// BaseDelay is the wait before the first repetition, doubled for every other,
+	// where the upstream does not say how long. Default 1s, 1ms to 1m.
+	BaseDelay Duration `yaml:"base_delay" default:"1s" min:"1ms" max:"1m" doc:"Wait before the first repetition, doubled for every other, where the upstream does not say how long."`
+	// MaxDelay bounds each wait. Default 60s, 1ms to 10m, not less than BaseDelay.
+	MaxDelay Duration `yaml:"max_delay" default:"60s" min:"1ms" max:"10m" doc:"Longest wait; not less than base_delay."`
+}
+
+// CircuitBreaker says when a failing provider is left alone.
+type CircuitBreaker struct {
+	// FailureThreshold is how many attempts in a row fail before the provider is
+	// left alone. Default 5, 1 to 1000. Limits (429), refused requests and clients
+	// that left do not count.
+	FailureThreshold int `yaml:"failure_threshold" default:"5" min:"1" max:"1000" doc:"How many attempts in a row fail before the provider is left alone."`
+	// OpenTimeout is how long, before one request tries it again. Default 60s, 1ms
+	// to 1h.
+	OpenTimeout Duration `yaml:"open_timeout" default:"60s" min:"1ms" max:"1h" doc:"How long it is left alone before one request tries it again."`
+}

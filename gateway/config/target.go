@@ -1,0 +1,39 @@
+package config
+
+// Model is a name that clients use.
+type Model struct {
+	// Targets are tried in this order but for the first, which is drawn if any has a
+	// weight; at least one.
+	Targets []Target `yaml:"targets" required:"true" eg:"[{provider: local}]" doc:"Where requests for the model go, in order of preference."`
+}
+
+// Target is a model of a provider, as it was written. [Config.Targets] gives it
+// with its defaults filled in.
+type Target struct {
+	// Provider is the name of one of the providers. Required.
+	Provider string `yaml:"provider" required:"true" eg:"local" doc:"Name of one of the providers."`
+	// Model is the upstream's name of the model. Default: the name that the
+	// client used.
+	Model string `yaml:"model" eg:"Qwen/Qwen3-32B" doc:"The upstream's name of the model. Default: the name that the client used."`
+	// Weight is the target's share of the requests that ask it first, out of the sum
+	// of all weights of the model. Default 0, 0 to 1000. If no target has one, the
+	// first of the list is asked first; if any has, one with 0 is only a fallback.
+	// The others follow in their order.
+	Weight int `yaml:"weight" eg:"1" default:"0" min:"0" max:"1000" doc:"If any target of the model has a weight, the one that is asked first is drawn by weight, and those with 0 are only fallbacks; the others follow in their order."`
+	// Parser is as in [Provider]. Default: the provider's.
+	Parser Parsers `yaml:"parser" eg:"hermes" doc:"A parser's name, a list of names, auto or none. Default: the provider's."`
+	// Reasoning is as in [Provider]. Default: the provider's, but "none" where the
+	// target's own Parser is "none".
+	Reasoning string `yaml:"reasoning" enum:"auto,open,closed,none" doc:"State of the reasoning where the text begins. Default: the provider's, but none where parser is none."`
+	// ToolCalls is as in [Provider]. Default: the provider's.
+	ToolCalls string `yaml:"tool_calls" enum:"off,report,repair" doc:"What is done to tool calls. Default: the provider's."`
+	// OnInvalidCall is as in [Provider]. Default: the provider's, but "pass" where
+	// ToolCalls is "off".
+	OnInvalidCall string `yaml:"on_invalid_call" enum:"pass,reject,reask" doc:"What is done about a call that cannot be repaired. Default: the provider's."`
+	// EmptyCompletion is as in [Provider]. Default: the provider's.
+	EmptyCompletion string `yaml:"empty_completion" enum:"pass,fail" doc:"What is done about an answer with neither text nor a call. Default: the provider's."`
+	// ToolInReasoning is as in [Provider]. Default: the provider's.
+	ToolInReasoning string `yaml:"tool_in_reasoning" enum:"buffer,end,ignore" doc:"What a call is that stands in open reasoning. Default: the provider's."`
+	// RawToolText is as in [Provider]. The provider's true is true for all targets.
+	RawToolText bool `yaml:"raw_tool_text" eg:"true" doc:"Ask the upstream for the model's own text. Needs the provider's server."`
+}
