@@ -2,94 +2,78 @@ package openai
 
 import (
 	"bytes"
-	"compress/gzip"
-	"errors"
-	"io"
-	"net/http"
-	"strings"
+	"path"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway"
 )
 
-// preallocated is how much of an answer's declared length is believed.
-const preallocated = 1 << 20
+// asked is a request as it goes upstream.
+type asked struct {
+	body   []byte
+	stream bool
+	// warnings say what was changed beside the name of the model and what the gateway
+	// asked for.
+	warnings []string
+}
 
-var errTooLarge = errors.New("the answer is too large")
-
-// decode returns the body of an answer without its compression, and removes from
-// the header what the client must not see.
-func (c *call) decode(resp *http.Response) (io.Reader, error) {
-	encoding := strings.ToLower(strings.Join(resp.Header.Values("Content-Encoding"), ", "))
-	switch strings.TrimSpace(encoding) {
-	case "", "identity":
-		c.p.passOn(resp.Header, false)
-		return resp.Body, nil
-	case "gzip", "x-gzip":
-		c.p.passOn(resp.Header, true)
-		return &gunzip{src: resp.Body, left: c.p.maxResponse}, nil
+func (p *Provider) ask(model string, req *gateway.Request) asked {
+	var fields []gateway.Field
+	if req.RawText {
+		fields = rawFields(p.server, req.LeavesChoice())
 	}
-	return nil, c.p.errorf(gateway.Unavailable, codeUpstream,
-		"the upstream's answer has the content encoding %q, which nobody asked for.", cut(encoding, maxQuoted))
-}
-
-// gunzip decompresses src as it comes. More than left bytes are errTooLarge.
-type gunzip struct {
-	src  io.Reader
-	z    *gzip.Reader
-	left int64
-}
-
-// Read implements io.Reader.
-func (g *gunzip) Read(p []byte) (n int, err error) {
-	if g.z == nil {
-		if g.z, err = gzip.NewReader(g.src); err != nil {
-			return 0, err
+	if !p.asksWhole(model, req) {
+		if len(fields) == 0 {
+			return asked{body: req.Body(model), stream: req.Stream}
 		}
+		return asked{body: req.With(model, fields), stream: req.Stream}
 	}
-	n, err = g.z.Read(p)
-	if g.left -= int64(n); g.left < 0 {
-		return 0, errTooLarge
+	a := asked{
+		body:     req.With(model, append(fields, gateway.Field{Name: "stream", Value: "false"})),
+		warnings: []string{"changed:stream"},
 	}
-	return n, err
+	if shorter, ok := without(a.body, "stream_options"); ok {
+		a.body, a.warnings = shorter, append(a.warnings, "dropped:stream_options")
+	}
+	return a
 }
 
-// read reads a whole body of at most limit bytes; more are errTooLarge.
-func read(body io.Reader, declared, limit int64) ([]byte, error) {
-	if declared > limit {
-		return nil, errTooLarge
-	}
-	var b bytes.Buffer
-	b.Grow(int(min(max(declared, 0), preallocated)) + bytes.MinRead)
-	if _, err := b.ReadFrom(io.LimitReader(body, limit+1)); err != nil {
-		return nil, err
-	}
-	if int64(b.Len()) > limit {
-		return nil, errTooLarge
-	}
-	return b.Bytes(), nil
+// asksWhole says whether a stream is asked for whole.
+func (p *Provider) asksWhole(model string, req *gateway.Request) bool {
+	return p.wholeWithTools && req.Stream && req.OffersTools() &&
+		!slices.ContainsFunc(p.streamOnly, func(pattern string) bool {
+			ok, _ := path.Match(pattern, model) // New has tried the pattern
+			return ok
+		})
 }
 
-// readJSON reads an answer that must be one JSON object, whatever its content
-// type says.
-func (c *call) readJSON(resp *http.Response, body io.Reader, limit int64) ([]byte, error) {
-	data, err := read(body, resp.ContentLength, limit)
-	if err != nil {
-		if e := c.interrupted(); e != nil {
-			return nil, e
+// without returns a copy of a JSON object without the member called name, and false
+// if it has none.
+func without(object []byte, name string) ([]byte, bool) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(object)) // a Buffer is read where it is
+	if _, err := d.ReadToken(); err != nil {
+		return nil, false
+	}
+	for first := true; d.PeekKind() == '"'; first = false {
+		start := int(d.InputOffset()) // in front of the comma
+		key, err := d.ReadToken()
+		if err != nil {
+			return nil, false
 		}
-		if errors.Is(err, errTooLarge) {
-			return nil, c.p.errorf(gateway.Unavailable, codeUpstream, "the upstream's answer is larger than %d bytes.", limit)
+		found := key.String() == name
+		if d.SkipValue() != nil {
+			return nil, false
 		}
-		e := c.p.errorf(gateway.Unavailable, codeUpstream, "the upstream's answer broke off.")
-		e.Err = c.p.safe(err)
-		return nil, e
+		if !found {
+			continue
+		}
+		before, after := object[:start], object[d.InputOffset():]
+		if first {
+			after = bytes.TrimPrefix(bytes.TrimLeft(after, " \t\r\n"), []byte(","))
+		}
+		return slices.Concat(before, after), true
 	}
-	if gateway.IsObject(data) {
-		return data, nil
-	}
-	if t := mediaType(resp.Header); !strings.HasSuffix(t, "json") {
-		return nil, c.p.errorf(gateway.Unavailable, codeUpstream,
-			"the upstream's answer is not JSON; its content type is %q.", cut(t, maxQuoted))
-	}
-	return nil, c.p.errorf(gateway.Unavailable, codeUpstream, "the upstream's answer is not valid JSON, or was cut.")
+	return nil, false
 }

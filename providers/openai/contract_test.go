@@ -14,7 +14,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // It is not parallel: it looks for goroutines that were left.
 func TestContract(t *testing.T) {
-	providertest.Run(t, func(t *testing.T, s providertest.Settings) gateway.Provider {
+	providertest.Run(t, providertest.OpenAI(), func(t *testing.T, s providertest.Settings) gateway.Provider {
 		return mustNew(t, openai.Config{
 			Name: "test", BaseURL: s.BaseURL, APIKey: s.Key,
 			Timeouts: openai.Timeouts{Connect: s.Connect, FirstToken: s.FirstToken, Idle: s.Idle, Total: s.Total},

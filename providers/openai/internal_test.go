@@ -1,30 +1,12 @@
 package openai
 
 import (
-	"errors"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/callgate/callgate/gateway"
 )
-
-func TestPlain(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]string{
-		5 * time.Second: "5s", time.Minute: "60s", 90 * time.Second: "90s", 10 * time.Minute: "10m", time.Hour: "1h",
-		150 * time.Second: "2m30s", 30 * time.Millisecond: "30ms", 1500 * time.Millisecond: "1.5s",
-	} {
-		if got := plain(d); got != want {
-			t.Errorf("%v: got %q, want %q", d, got, want)
-		}
-	}
-}
 
 func TestFinishes(t *testing.T) {
 	t.Parallel()
@@ -39,28 +21,6 @@ func TestFinishes(t *testing.T) {
 	} {
 		if got := finishes([]byte(chunk)); got != want {
 			t.Errorf("%s: got %v, want %v", chunk, got, want)
-		}
-	}
-}
-
-func TestReason(t *testing.T) {
-	t.Parallel()
-	inner := &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 80}
-	for _, tt := range []struct {
-		err  error
-		want string
-	}{
-		{&net.DNSError{Err: "no such host", Name: "inner.example", Server: "10.1.2.3:53"}, "cannot be resolved"},
-		{syscall.ECONNRESET, "reset the connection"},
-		{syscall.ENETUNREACH, "cannot be reached"},
-		{io.EOF, "closed the connection before it answered"},
-		{errors.New("http: server closed idle connection"), "closed the connection before it answered"},
-		{errors.New("something at 10.1.2.3"), "the request to host.example failed"},
-	} {
-		err := fmt.Errorf("wrapped: %w", &net.OpError{Op: "read", Net: "tcp", Addr: inner, Err: tt.err})
-		got := reason(err, "host.example")
-		if !strings.Contains(got, tt.want) || !strings.Contains(got, "host.example") || strings.Contains(got, "10.") || strings.Contains(got, "inner") {
-			t.Errorf("%v: got %q, want %q with the configured host and no other", tt.err, got, tt.want)
 		}
 	}
 }

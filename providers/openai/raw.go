@@ -9,14 +9,6 @@ const (
 	LlamaCpp = "llama.cpp"
 )
 
-// body is the request as it goes upstream.
-func (p *Provider) body(model string, req *gateway.Request) []byte {
-	if !req.RawText {
-		return req.Body(model)
-	}
-	return req.With(model, rawFields(p.server, req.LeavesChoice()))
-}
-
 // rawFields are what each server needs so that the tools are in the prompt, and the
 // model's text, special tokens and all, in the answer. choice says that the request
 // offers tools and leaves it to the model to call one.

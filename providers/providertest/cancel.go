@@ -39,7 +39,7 @@ func leaveChat(t *testing.T, f Factory, contentType string, pieces ...string) {
 	failed := make(chan error, 1)
 	req := plainRequest(t)
 	go func() {
-		_, err := p.Chat(ctx, model, req)
+		_, err := p.Chat(ctx, Model, req)
 		failed <- err
 	}()
 	<-started

@@ -31,12 +31,27 @@ type Settings struct {
 	Connect, FirstToken, Idle, Total time.Duration
 }
 
+// Wire is where an upstream differs from OpenAI's own in what it must be sent.
+type Wire struct {
+	// URL is the path and the query of a chat request, behind Settings.BaseURL.
+	URL string
+	// KeyHeader is the header that holds the key; KeyScheme stands in front of it.
+	KeyHeader, KeyScheme string
+}
+
+// OpenAI is the wire of OpenAI itself and of most upstreams that speak like it.
+func OpenAI() Wire {
+	return Wire{URL: "/chat/completions", KeyHeader: "Authorization", KeyScheme: "Bearer "}
+}
+
+// Model is the upstream's name of the model in every request that [Run] sends.
+const Model = "upstream-model"
+
 // Factory makes the provider under test. It may use t to free what it holds.
 type Factory func(t *testing.T, s Settings) gateway.Provider
 
 const (
 	key   = "sk-canary-0123456789abcdef"
-	model = "upstream-model"
 	short = 50 * time.Millisecond // a timer that shall run out
 	soon  = 100 * time.Millisecond
 	slow  = 10 * time.Second // longer than anything here takes
@@ -60,16 +75,17 @@ func (c testCase) check(t *testing.T, f Factory) {
 	c.run(t, f)
 }
 
-// Run tests the provider that f makes. It must be called from a test that is not
-// parallel, since it looks for goroutines that were left behind.
-func Run(t *testing.T, f Factory) {
+// Run tests the provider that f makes, whose upstream speaks w. It must be called
+// from a test that is not parallel, since it looks for goroutines that were left
+// behind.
+func Run(t *testing.T, w Wire, f Factory) {
 	before := goleak.IgnoreCurrent()
 	// What is measured in time comes first and alone.
 	for _, c := range cancelCases() {
 		t.Run(c.title(), func(t *testing.T) { c.check(t, f) })
 	}
 	t.Run("contract", func(t *testing.T) {
-		for _, c := range slices.Concat(requestCases(), replyCases(), streamCases(), cutCases(), timerCases(), statusCases(), errorCases()) {
+		for _, c := range slices.Concat(requestCases(w), replyCases(), streamCases(), cutCases(), timerCases(), statusCases(), errorCases()) {
 			t.Run(c.title(), func(t *testing.T) {
 				t.Parallel()
 				c.check(t, f)
@@ -112,7 +128,7 @@ func streamRequest(t *testing.T) *gateway.Request {
 // chat asks and expects a reply, which is closed at the test's end.
 func chat(ctx context.Context, t *testing.T, p gateway.Provider, r *gateway.Request) gateway.Reply {
 	t.Helper()
-	reply, err := p.Chat(ctx, model, r)
+	reply, err := p.Chat(ctx, Model, r)
 	if err != nil {
 		t.Fatalf("Chat: got error %v, want a reply", err)
 	}
@@ -150,7 +166,7 @@ func drain(reply gateway.Reply) drained {
 // ask sends one request and returns the first error, from Chat or from the reply.
 func ask(t *testing.T, p gateway.Provider, r *gateway.Request) (drained, error) {
 	t.Helper()
-	reply, err := p.Chat(t.Context(), model, r)
+	reply, err := p.Chat(t.Context(), Model, r)
 	if err != nil {
 		return drained{}, err
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/callgate/callgate/gateway"
 )
 
-func requestCases() []testCase {
+func requestCases(w Wire) []testCase {
 	return []testCase{
-		{"request body", "The client's bytes arrive as they are, with the upstream's name of the model.", requestBody},
-		{"request header", "The client's header travels on without its credentials and what belongs to its connection.", requestHeader},
+		{"request body", "The client's bytes arrive as they are, with the upstream's name of the model.", w.requestBody},
+		{"request header", "The client's header travels on without its credentials and what belongs to its connection.", w.requestHeader},
 		{"request once", "A request is sent once, also one with an idempotency key.", requestOnce},
 		{"redirect", "A redirect is not followed: it would take the key and the body elsewhere.", redirect},
 	}
@@ -25,7 +25,7 @@ func requestCases() []testCase {
 const wholeAnswer = "{ \"id\":\"c\",\"unknown\":{\"z\":1,\"a\":[1.0,2.50,9007199254740993]},\"html\":\"<&>\\u00e9\",\r\n" +
 	"\t\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"hi\",\"extra\":null},\"finish_reason\":\"stop\",\"logprobs\":null}]}\n"
 
-func requestBody(t *testing.T, f Factory) {
+func (wire Wire) requestBody(t *testing.T, f Factory) {
 	const before, after = `{ "unknown":{"b":1.0,"a":[9007199254740993]},` + "\n" + `"html":"<&>","model" : `,
 		` , "messages":[{"role":"user","content":"h\u00e9","x":null}],"stream_options":{"include_usage":true,"y":2}}` + "\n"
 	got := make(chan *http.Request, 1)
@@ -40,18 +40,18 @@ func requestBody(t *testing.T, f Factory) {
 		t.Fatal(err)
 	}
 	r := <-got
-	if want := before + `"` + model + `"` + after; string(body) != want {
+	if want := before + `"` + Model + `"` + after; string(body) != want {
 		t.Errorf("body:\n got %q\nwant %q", body, want)
 	}
-	if r.Method != http.MethodPost || r.URL.String() != "/v1/chat/completions" {
-		t.Errorf("got %s %s, want POST /v1/chat/completions", r.Method, r.URL)
+	if want := "/v1" + wire.URL; r.Method != http.MethodPost || r.URL.String() != want {
+		t.Errorf("got %s %s, want POST %s", r.Method, r.URL, want)
 	}
 	if r.ContentLength != int64(len(body)) || r.TransferEncoding != nil {
 		t.Errorf("got content length %d, transfer encoding %v, want %d and none", r.ContentLength, r.TransferEncoding, len(body))
 	}
 }
 
-func requestHeader(t *testing.T, f Factory) {
+func (wire Wire) requestHeader(t *testing.T, f Factory) {
 	got := make(chan http.Header, 2)
 	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		got <- r.Header
@@ -72,7 +72,7 @@ func requestHeader(t *testing.T, f Factory) {
 	}
 	h := <-got
 	want := http.Header{
-		"Authorization": {"Bearer " + key}, "Openai-Organization": {"org"}, "X-Custom": {"a", "b"},
+		wire.KeyHeader: {wire.KeyScheme + key}, "Openai-Organization": {"org"}, "X-Custom": {"a", "b"},
 		"Accept": {"text/event-stream"}, "User-Agent": {"client/1"}, "Content-Type": {"application/json; charset=utf-8"},
 	}
 	for name, values := range want {

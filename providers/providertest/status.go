@@ -12,6 +12,9 @@ import (
 func statusCases() []testCase {
 	return []testCase{
 		{"status 429", "A rate limit says how long to wait, in any of the forms, within a day.", limited},
+		{"status 429 without a header", "A rate limit whose body alone says how long to wait is understood.", limitedInBody},
+		{"quota spent", "An account without money is no rate limit: nothing is said of waiting.", spent},
+		{"status 408", "What is about the moment and not the request may be tried again.", passing},
 		{"status 400", "A refusal is passed on byte for byte.", rejected},
 		{"status 401", "The upstream's refusal of the gateway's credentials is hidden: it quotes the key.", credentials},
 		{"status 500", "A failure names the status and a part of the upstream's message, without the key.", failed},
@@ -42,6 +45,43 @@ func limited(t *testing.T, f Factory) {
 		e := wantError(t, err, gateway.Limited, "upstream_rate_limited", "429", "the words of the upstream")
 		if e.RetryAfter < tt.min || e.RetryAfter > tt.max {
 			t.Errorf("%v: got a wait of %v, want %v to %v", tt.header, e.RetryAfter, tt.min, tt.max)
+		}
+	}
+}
+
+func limitedInBody(t *testing.T, f Factory) {
+	const body = `{"error":{"message":"Rate limit reached for m. Please try again in 1.2s. Visit the limits page.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`
+	for _, tt := range []struct {
+		header map[string]string
+		want   time.Duration
+	}{
+		{nil, 1200 * time.Millisecond},
+		{map[string]string{"Retry-After": "7"}, 7 * time.Second},
+	} {
+		p := open(t, f, Settings{BaseURL: answer(t, 429, tt.header, body)})
+		_, err := ask(t, p, streamRequest(t))
+		if e := wantError(t, err, gateway.Limited, "upstream_rate_limited", "Rate limit reached"); e.RetryAfter != tt.want {
+			t.Errorf("%v: got a wait of %v, want %v", tt.header, e.RetryAfter, tt.want)
+		}
+	}
+}
+
+func spent(t *testing.T, f Factory) {
+	p := open(t, f, Settings{BaseURL: answer(t, 402, map[string]string{"Retry-After": "9"}, errorBody)})
+	_, err := ask(t, p, plainRequest(t))
+	e := wantError(t, err, gateway.Limited, "insufficient_quota", "402", "the words of the upstream")
+	if e.RetryAfter != 0 || e.Header.Get("Retry-After") != "" {
+		t.Errorf("got a wait of %v and %q, want none", e.RetryAfter, e.Header.Get("Retry-After"))
+	}
+}
+
+func passing(t *testing.T, f Factory) {
+	for _, status := range []int{408, 409, 425} {
+		p := open(t, f, Settings{BaseURL: answer(t, status, map[string]string{"Retry-After": "3"}, errorBody)})
+		_, err := ask(t, p, plainRequest(t))
+		e := wantError(t, err, gateway.Unavailable, "upstream_error", "the words of the upstream")
+		if e.RetryAfter != 3*time.Second || e.Body != nil {
+			t.Errorf("%d: got a wait of %v and a body of %q, want 3s and none", status, e.RetryAfter, e.Body)
 		}
 	}
 }
@@ -97,7 +137,11 @@ func failed(t *testing.T, f Factory) {
 	} {
 		p := open(t, f, Settings{BaseURL: answer(t, tt.status, map[string]string{"Retry-After": "3"}, tt.body)})
 		_, err := ask(t, p, plainRequest(t))
-		e := wantError(t, err, gateway.Unavailable, "upstream_error", tt.texts...)
+		code := "upstream_error"
+		if tt.status == 529 { // Anthropic's status for a lack of capacity
+			code = "upstream_overloaded"
+		}
+		e := wantError(t, err, gateway.Unavailable, code, tt.texts...)
 		if len(e.Message) > 500 {
 			t.Errorf("got a message of %d bytes, want the upstream's words cut", len(e.Message))
 		}

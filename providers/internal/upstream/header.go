@@ -1,4 +1,4 @@
-package openai
+package upstream
 
 import (
 	"net/http"
@@ -26,18 +26,18 @@ const own = "X-Callgate-"
 func names(list ...string) map[string]bool {
 	m := make(map[string]bool, len(list))
 	for _, name := range list {
-		m[name] = true
+		m[http.CanonicalHeaderKey(name)] = true
 	}
 	return m
 }
 
 // requestHeader is the header of a request to the upstream. It shares the values
 // of client.
-func (p *Provider) requestHeader(client http.Header) http.Header {
+func (p *Client) requestHeader(client http.Header) http.Header {
 	h := make(http.Header, len(client)+len(p.header)+2)
 	for name, values := range client {
 		name = http.CanonicalHeaderKey(name)
-		if !hopByHop[name] && !clientOnly[name] && !strings.HasPrefix(name, own) {
+		if !hopByHop[name] && !clientOnly[name] && !p.drop[name] && !strings.HasPrefix(name, own) {
 			h[name] = values
 		}
 	}
@@ -80,7 +80,7 @@ func removeNominated(h, from http.Header) {
 // passOn removes from the header of an upstream's answer what the client must not
 // see, also a header that quotes a secret. decoded says that the body has been
 // decompressed.
-func (p *Provider) passOn(h http.Header, decoded bool) {
+func (p *Client) passOn(h http.Header, decoded bool) {
 	removeNominated(h, h)
 	for name, values := range h {
 		if hopByHop[name] || upstreamOnly[name] || strings.HasPrefix(name, own) ||
@@ -91,14 +91,4 @@ func (p *Provider) passOn(h http.Header, decoded bool) {
 	if decoded {
 		h.Del("Content-Encoding")
 	}
-}
-
-// quotes says whether s holds a secret.
-func (p *Provider) quotes(s string) bool {
-	for _, secret := range p.secrets {
-		if strings.Contains(s, secret) {
-			return true
-		}
-	}
-	return false
 }

@@ -1,11 +1,9 @@
-package openai
+package upstream
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -15,7 +13,7 @@ import (
 // way, by cancelling its context with the error that the caller is to see. No
 // goroutine waits for them.
 type call struct {
-	p      *Provider
+	p      *Client
 	req    *http.Request
 	cancel context.CancelCauseFunc
 
@@ -23,7 +21,7 @@ type call struct {
 }
 
 // begin starts a call, whose req is to be made with ctx.
-func (p *Provider) begin(parent context.Context) (c *call, ctx context.Context) {
+func (p *Client) begin(parent context.Context) (c *call, ctx context.Context) {
 	ctx, cancel := context.WithCancelCause(parent)
 	c = &call{p: p, cancel: cancel}
 	c.total = c.after(p.timeouts.Total, "no complete answer within", "total")
@@ -75,27 +73,12 @@ func (c *call) interrupted() *gateway.Error {
 	case errors.As(cause, &e):
 		return e
 	case errors.Is(cause, context.DeadlineExceeded):
-		return c.p.errorf(gateway.Timeout, codeTimeout, "no complete answer before the request's deadline.")
+		return c.p.Errorf(gateway.Timeout, codeTimeout, "no complete answer before the request's deadline.")
 	}
 	return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: cause}
 }
 
 // timeout is the error of a timer that ran out.
-func (p *Provider) timeout(d time.Duration, what, timer string) *gateway.Error {
-	return p.errorf(gateway.Timeout, codeTimeout, "%s %s (timeouts.%s).", what, plain(d), timer)
-}
-
-// plain writes a duration as people do: 60s, not 1m0s; 10m, not 10m0s.
-func plain(d time.Duration) string {
-	if d < 2*time.Minute && d%time.Second == 0 {
-		return fmt.Sprintf("%ds", d/time.Second)
-	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+func (p *Client) timeout(d time.Duration, what, timer string) *gateway.Error {
+	return p.Errorf(gateway.Timeout, codeTimeout, "%s %s (timeouts.%s).", what, plain(d), timer)
 }

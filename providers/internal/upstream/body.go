@@ -1,0 +1,95 @@
+package upstream
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// preallocated is how much of an answer's declared length is believed.
+const preallocated = 1 << 20
+
+var errTooLarge = errors.New("the answer is too large")
+
+// decode returns the body of an answer without its compression, and removes from
+// the header what the client must not see.
+func (c *call) decode(resp *http.Response) (io.Reader, error) {
+	encoding := strings.ToLower(strings.Join(resp.Header.Values("Content-Encoding"), ", "))
+	switch strings.TrimSpace(encoding) {
+	case "", "identity":
+		c.p.passOn(resp.Header, false)
+		return resp.Body, nil
+	case "gzip", "x-gzip":
+		c.p.passOn(resp.Header, true)
+		return &gunzip{src: resp.Body, left: c.p.maxResponse}, nil
+	}
+	return nil, c.p.Errorf(gateway.Unavailable, CodeUpstream,
+		"the upstream's answer has the content encoding %q, which nobody asked for.", cut(encoding, maxQuoted))
+}
+
+// gunzip decompresses src as it comes. More than left bytes are errTooLarge.
+type gunzip struct {
+	src  io.Reader
+	z    *gzip.Reader
+	left int64
+}
+
+// Read implements io.Reader.
+func (g *gunzip) Read(p []byte) (n int, err error) {
+	if g.z == nil {
+		if g.z, err = gzip.NewReader(g.src); err != nil {
+			return 0, err
+		}
+	}
+	n, err = g.z.Read(p)
+	if g.left -= int64(n); g.left < 0 {
+		return 0, errTooLarge
+	}
+	return n, err
+}
+
+// read reads a whole body of at most limit bytes; more are errTooLarge.
+func read(body io.Reader, declared, limit int64) ([]byte, error) {
+	if declared > limit {
+		return nil, errTooLarge
+	}
+	var b bytes.Buffer
+	b.Grow(int(min(max(declared, 0), preallocated)) + bytes.MinRead)
+	if _, err := b.ReadFrom(io.LimitReader(body, limit+1)); err != nil {
+		return nil, err
+	}
+	if int64(b.Len()) > limit {
+		return nil, errTooLarge
+	}
+	return b.Bytes(), nil
+}
+
+// readJSON reads an answer that must be one JSON object, whatever its content
+// type says.
+func (c *call) readJSON(resp *http.Response, body io.Reader, limit int64) ([]byte, error) {
+	data, err := read(body, resp.ContentLength, limit)
+	if err != nil {
+		if e := c.interrupted(); e != nil {
+			return nil, e
+		}
+		if errors.Is(err, errTooLarge) {
+			return nil, c.p.Errorf(gateway.Unavailable, CodeUpstream, "the upstream's answer is larger than %d bytes.", limit)
+		}
+		e := c.p.Errorf(gateway.Unavailable, CodeUpstream, "the upstream's answer broke off.")
+		e.Err = c.p.Safe(err)
+		return nil, e
+	}
+	if gateway.IsObject(data) {
+		return data, nil
+	}
+	if t := mediaType(resp.Header); !strings.HasSuffix(t, "json") {
+		return nil, c.p.Errorf(gateway.Unavailable, CodeUpstream,
+			"the upstream's answer is not JSON; its content type is %q.", cut(t, maxQuoted))
+	}
+	return nil, c.p.Errorf(gateway.Unavailable, CodeUpstream, "the upstream's answer is not valid JSON, or was cut.")
+}

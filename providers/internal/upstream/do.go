@@ -1,0 +1,116 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Request is what an adapter asks its upstream.
+type Request struct {
+	// URL is made by [Client.URL]. It is not changed and may serve many requests.
+	URL *url.URL
+	// Body is the JSON to send, which is not changed.
+	Body []byte
+	// Header is the client's. What must not travel on is left out; it may be nil.
+	Header http.Header
+	// Stream says that a stream is asked for, so that the first token is awaited no
+	// longer than the timer allows.
+	Stream bool
+}
+
+// Response is an answer that means success: either a whole JSON object, in Data, or
+// a stream.
+type Response struct {
+	// Header is the upstream's, without what a client must not see.
+	Header http.Header
+	// Data is the answer from end to end, if Stream is nil.
+	Data []byte
+	// Stream is the answer as it comes, which must be closed; nil for a whole one.
+	// The upstream's content type decides which of the two it is.
+	Stream *Stream
+}
+
+// Do posts r. It returns when the upstream has answered with a header, if the
+// answer is a stream, and else with the whole answer. Every other outcome is a
+// [*gateway.Error]. Cancelling ctx ends the upstream request, also while a stream
+// is read.
+func (p *Client) Do(ctx context.Context, r Request) (*Response, error) {
+	c, ctx := p.begin(ctx)
+	c.req = p.post(ctx, r)
+	if r.Stream {
+		c.awaitFirstToken()
+	}
+	resp, err := c.do()
+	if err != nil {
+		c.end()
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (c *call) do() (*Response, error) {
+	resp, body, err := c.send()
+	if err != nil {
+		return nil, err
+	}
+	if mediaType(resp.Header) == "text/event-stream" {
+		return &Response{Header: resp.Header, Stream: newStream(c, resp, body)}, nil
+	}
+	c.stopFirstToken()
+	defer resp.Body.Close()
+	data, err := c.readJSON(resp, body, c.p.maxResponse)
+	if err != nil {
+		return nil, err
+	}
+	c.end()
+	return &Response{Header: resp.Header, Data: data}, nil
+}
+
+// send sends the request. It returns an answer that means success, with its header
+// as the client may see it and a reader of its decoded body.
+func (c *call) send() (*http.Response, io.Reader, error) {
+	resp, err := c.p.transport.RoundTrip(c.req)
+	if err != nil {
+		return nil, nil, c.connectionError(err)
+	}
+	body, err := c.decode(resp)
+	if err == nil && resp.StatusCode/100 != 2 {
+		err = c.statusError(resp, body)
+	}
+	if err != nil {
+		resp.Body.Close()
+		return nil, nil, err
+	}
+	return resp, body, nil
+}
+
+func (p *Client) post(ctx context.Context, r Request) *http.Request {
+	req := p.request(ctx, http.MethodPost, r.URL, p.requestHeader(r.Header))
+	req.ContentLength = int64(len(r.Body))
+	// With GetBody a request that did not leave yet may take another connection,
+	// when the idle one that it was given turns out to be closed.
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.Body)), nil }
+	req.Body, _ = req.GetBody()
+	return req
+}
+
+func (p *Client) request(ctx context.Context, method string, u *url.URL, h http.Header) *http.Request {
+	req := &http.Request{
+		Method: method, URL: u, Host: p.base.Host, Header: h,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	if p.hostHeader != "" {
+		req.Host = p.hostHeader
+	}
+	return req.WithContext(ctx)
+}
+
+// mediaType is the content type without its parameters.
+func mediaType(h http.Header) string {
+	t, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(t))
+}

@@ -1,0 +1,120 @@
+package upstream
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// Codes of errors, beside those that a [gateway.Kind] has by itself.
+const (
+	// CodeUpstream is the code of a failure or an answer that cannot be used.
+	CodeUpstream = "upstream_error"
+	// CodeOverloaded is the code of an upstream that has no capacity.
+	CodeOverloaded = "upstream_overloaded"
+	// CodeCut is the code of a stream that ended too early.
+	CodeCut = "upstream_cut"
+	// CodeQuota is OpenAI's own code for an account whose money or quota is spent.
+	// Its Kind is Limited, but waiting does not help.
+	CodeQuota = "insufficient_quota"
+
+	codeAuth    = "upstream_auth_error"
+	codeTimeout = "upstream_timeout"
+)
+
+const (
+	maxMessage = 300 // bytes of the upstream's own message
+	maxQuoted  = 80  // bytes of anything else of the upstream's that is quoted
+)
+
+// Errorf makes an error whose message names the provider and holds no secret.
+func (p *Client) Errorf(kind gateway.Kind, code, format string, args ...any) *gateway.Error {
+	message := fmt.Sprintf("Provider %q: ", p.name) + p.Redact(fmt.Sprintf(format, args...))
+	return &gateway.Error{Kind: kind, Code: code, Message: message}
+}
+
+// Excerpt is a text of the upstream's as a message may quote it: without secrets,
+// in one line, of at most some 300 bytes.
+func (p *Client) Excerpt(s string) string {
+	return cut(p.Redact(s), maxMessage) // in this order, else a part of a secret might stay
+}
+
+// cut is s in one line, of at most limit bytes and a mark that it was longer.
+func cut(s string, limit int) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "…"
+}
+
+// connectionError is the error of a request that got no answer.
+func (c *call) connectionError(err error) *gateway.Error {
+	e := c.interrupted()
+	if e != nil {
+		return e
+	}
+	if connecting(err) {
+		e = c.p.timeout(c.p.timeouts.Connect, "no connection within", "connect")
+	} else {
+		e = c.p.Errorf(gateway.Unavailable, CodeUpstream, "%s.", reason(err, c.p.base.Host))
+	}
+	e.Err = c.p.Safe(err)
+	return e
+}
+
+// connecting says whether err is a timeout of the dialer or of the TLS handshake.
+func connecting(err error) bool {
+	var timeout net.Error
+	if !errors.As(err, &timeout) || !timeout.Timeout() {
+		return false
+	}
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial" || strings.Contains(err.Error(), "TLS handshake")
+}
+
+// reason says in plain words why there is no answer. It names no address but the
+// configured host: err may hold that of an internal machine.
+func reason(err error, host string) string {
+	var (
+		dns    *net.DNSError
+		cert   *tls.CertificateVerificationError
+		record tls.RecordHeaderError
+		alert  tls.AlertError
+	)
+	switch {
+	case errors.As(err, &dns):
+		return fmt.Sprintf("the name of the host %s cannot be resolved", host)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return host + " refused the connection"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return host + " reset the connection"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return host + " cannot be reached"
+	case errors.As(err, &cert):
+		return fmt.Sprintf("the TLS certificate of %s is not accepted", host)
+	case errors.As(err, &record), errors.As(err, &alert):
+		return "the TLS handshake failed with " + host
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), strings.Contains(err.Error(), "server closed idle"):
+		return host + " closed the connection before it answered"
+	case strings.Contains(err.Error(), "malformed HTTP"):
+		return host + " answered with something that is not HTTP"
+	}
+	return "the request to " + host + " failed"
+}

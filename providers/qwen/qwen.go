@@ -1,0 +1,70 @@
+// Package qwen is the provider for Alibaba Cloud's Model Studio (DashScope) in its
+// compatible mode, after its documentation "OpenAI compatible - Chat", "Function
+// calling" and "Error messages". The wire is OpenAI's.
+//
+// Streams of DashScope mix up parallel calls. A streamed request that offers tools is
+// therefore asked for whole; the gateway streams the answer to its client. Arguments
+// that are no JSON (a trailing comma, a bare key) are mended by the gateway and not
+// here.
+package qwen
+
+import (
+	"cmp"
+	"net/http"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/providers/openai"
+)
+
+// DefaultBaseURL is the international endpoint. That of mainland China is
+// "https://dashscope.aliyuncs.com/compatible-mode/v1"; a key belongs to one of them.
+const DefaultBaseURL = "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"
+
+// Config says how to ask DashScope.
+type Config struct {
+	// Name is the provider's name in messages. Empty means the upstream's host.
+	Name string
+	// BaseURL is the address up to and with its version; empty means DefaultBaseURL.
+	BaseURL string
+	// APIKey is sent as a bearer token.
+	APIKey string
+	// Headers are set in every request, over all others.
+	Headers map[string]string
+	// StreamOnly names the models that DashScope answers in a stream only, as names
+	// or patterns of [path.Match]. Their streams stay streams, also with tools. Nil
+	// means [StreamOnly].
+	StreamOnly []string
+
+	Timeouts openai.Timeouts
+	// MaxResponse is the limit in bytes on an answer; 0 means
+	// [openai.DefaultMaxResponse].
+	MaxResponse int64
+	// Transport sends the requests. Nil means one of the provider's own.
+	Transport http.RoundTripper
+}
+
+// StreamOnly are the models that think before they answer and can only do so in a
+// stream, by DashScope's documentation "Deep thinking": QwQ, QVQ, the thinking
+// editions, and the open models of Qwen3, which are named by their size and think
+// unless they are told not to. The commercial ones, such as qwen-plus, can do both.
+func StreamOnly() []string {
+	return []string{"qwq-*", "qvq-*", "*-thinking", "*-thinking-*", "qwen3-*b"}
+}
+
+// quotaCode is DashScope's for an account that is in debt. Its "insufficient_quota",
+// unlike OpenAI's, means a rate of tokens that was too high, and goes away by itself.
+const quotaCode = "Arrearage"
+
+// New returns a provider, or an error that says which field of c is wrong and never
+// quotes a secret.
+func New(c Config) (*openai.Provider, error) {
+	if c.StreamOnly == nil {
+		c.StreamOnly = StreamOnly()
+	}
+	return openai.New(openai.Config{
+		Name: c.Name, BaseURL: cmp.Or(c.BaseURL, DefaultBaseURL), APIKey: c.APIKey, Headers: c.Headers,
+		WholeWithTools: true, StreamOnly: c.StreamOnly, QuotaCodes: []string{quotaCode},
+		Needs:    gateway.Needs{Arguments: true, Pairs: true},
+		Timeouts: c.Timeouts, MaxResponse: c.MaxResponse, Transport: c.Transport,
+	})
+}
