@@ -3,6 +3,8 @@ package demo
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -54,8 +56,27 @@ func arguments(parameters json.RawMessage, name string) []arg {
 
 func object(s schema, name string, depth int) []arg {
 	args := make([]arg, 0, len(s.Required))
+	seen := make(map[string]bool, len(s.Required)) // a list may repeat a name, arguments may not
 	for _, property := range s.Required {
+		if seen[property] {
+			continue
+		}
+		seen[property] = true
 		args = append(args, arg{property, value(schemaOf(s.Properties[property]), name, depth+1)})
+	}
+	return args
+}
+
+// scalars are values for the properties of a tool's parameters that are numbers and
+// truth values and not required.
+func scalars(parameters json.RawMessage) []arg {
+	s := schemaOf(parameters)
+	var args []arg
+	for _, property := range slices.Sorted(maps.Keys(s.Properties)) {
+		of := schemaOf(s.Properties[property])
+		if k := of.kind(); !slices.Contains(s.Required, property) && (k == "integer" || k == "number" || k == "boolean") {
+			args = append(args, arg{property, value(of, "", 1)})
+		}
 	}
 	return args
 }

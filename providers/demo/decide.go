@@ -21,8 +21,19 @@ type call struct {
 // intro is what the model says before it calls.
 const intro = "Let me check."
 
+// maxName is how many characters of a word go into arguments. Each string has the
+// word, so a long one would make an answer far larger than its request.
+const maxName = 64
+
+// wish is what a fault needs of the calls of an answer, else it would not show.
+type wish struct {
+	two     bool // at least two calls, whatever the prompt
+	same    bool // all of the first tool
+	scalars bool // with the numbers and truth values that are optional, too
+}
+
 // decide makes the answer to a request, by the rules in the package's comment.
-func decide(r *request) answer {
+func decide(r *request, want wish) answer {
 	prompt := r.prompt()
 	w := wordsOf(prompt)
 	if results := r.results(); len(results) > 0 {
@@ -41,12 +52,19 @@ func decide(r *request) answer {
 	}
 	a.text = intro
 	n := 1
-	if w.has("two", "both") || strings.Contains(strings.ToLower(prompt), "and the time") {
+	if want.two || w.has("two", "both") || strings.Contains(strings.ToLower(prompt), "and the time") {
 		n = 2
+	}
+	if want.same {
+		tools = tools[:1]
 	}
 	for i := range n {
 		f := tools[min(i, len(tools)-1)].Function
-		a.calls = append(a.calls, call{f.Name, arguments(f.Parameters, nameFor(w, i))})
+		args := arguments(f.Parameters, nameFor(w, i))
+		if want.scalars {
+			args = append(args, scalars(f.Parameters)...)
+		}
+		a.calls = append(a.calls, call{f.Name, args})
 	}
 	return a
 }
@@ -65,5 +83,6 @@ func nameFor(w words, i int) string {
 	if len(names) == 0 {
 		return "demo"
 	}
-	return names[min(i, len(names)-1)]
+	name := []rune(names[min(i, len(names)-1)])
+	return string(name[:min(len(name), maxName)])
 }

@@ -1,11 +1,13 @@
 // Package demo is a provider that is built in and needs no network and no key. It
 // answers as a model that writes its tool calls as text, in the format that its
-// name says, so that everything behind a provider can be tried at once.
+// name says, or as one that does something wrong, so that everything behind a
+// provider can be tried at once.
 //
 // The models are the formats of package formats, such as hermes and kimi_k2; custom;
-// native, which gives correct tool_calls; and text, which never calls. What a
-// model does depends on the request alone and is the same each time; only the
-// field created is the clock's. In this order:
+// native, which gives correct tool_calls; text, which never calls; and the faults
+// below. What a model does depends on the request alone and is the same each time;
+// only the field created is the clock's, and rate_limited and flaky count requests.
+// In this order:
 //
 //   - The conversation ends with results of tools: it answers with them, in text.
 //   - No tools are offered, or tool_choice is "none": it answers in text.
@@ -24,11 +26,57 @@
 // The format custom is "<<call NAME ARGUMENTS>>", the arguments being JSON, for a
 // parser that is declared in the configuration: start "<<call ", end ">>", body
 // name_json.
+//
+// # Faults in calls
+//
+// These models answer as native, but with something wrong in their calls, whole and
+// streamed. What they answer without a call is right, so that a conversation in
+// which the calls are mended goes on to its end.
+//
+//	broken_args    arguments with trailing commas, bare keys, single quotes, Python's words
+//	wrong_index    two calls that both have the index 0, with ids functions.NAME:0 and :1
+//	no_index       the deltas of calls have no index
+//	missing_id     calls have no id
+//	empty_args     arguments are the empty string, in place of {}
+//	encoded_args   arguments are a JSON string that holds a JSON string
+//	object_args    arguments are an object, not a string
+//	concatenated   one call has the arguments of two, {"city":"Oslo"}{"city":"Bergen"};
+//	               they are equal if the prompt names one city only
+//	wrong_types    numbers and booleans are strings; there are those that the schema
+//	               does not require, too
+//	wrong_name     GetWeather, and get-weather in the second call, for get_weather
+//	unknown_name   a tool that was not offered
+//	irreparable    the arguments of the last call end in the middle
+//	stop_reason    finish_reason is "stop"
+//	malformed      finish_reason is "malformed_function_call", with no content and no call
+//
+// # Faults of the upstream
+//
+// These models fail as an upstream does, with the errors that a provider with a real
+// one gives, whether or not they would call. What they answer is native's answer.
+//
+//	rate_limited         429 with Retry-After: 1, the first time that a body comes within
+//	                     a minute
+//	rate_limited_always  429 with Retry-After: 1
+//	unavailable          503
+//	flaky                503 for the first of every two requests
+//	auth                 the key is refused
+//	slow                 the first token, or the whole answer, comes after 3 seconds
+//	hang                 there is no answer until the client leaves, or a timer runs out
+//	cut                  the connection breaks in the middle of the text
+//	cut_call             the connection breaks in the middle of the last call's arguments;
+//	                     an answer without calls is complete
+//	error_in_stream      behind the first chunk, which has the role only, the stream ends
+//	                     with {"error":…}; a whole answer is that object, with status 200
+//	late_error           the same in the middle of the text
+//	empty                neither text nor calls, finish_reason is "stop"
 package demo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -36,23 +84,44 @@ import (
 	"github.com/callgate/callgate/gateway"
 )
 
-// DefaultDelay is the pause before each delta.
-const DefaultDelay = 5 * time.Millisecond
+// Defaults of Config.
+const (
+	// DefaultDelay is the pause before each delta.
+	DefaultDelay = 5 * time.Millisecond
+	// DefaultFirstToken is how long a stream may wait for its first token.
+	DefaultFirstToken = 60 * time.Second
+	// DefaultTotal is how long a whole answer may take.
+	DefaultTotal = 10 * time.Minute
+)
 
 // Config says how a demo writes.
 type Config struct {
+	// Name is the provider's name in messages; "" means demo.
+	Name string
 	// Delay is the pause before each delta of a stream, and before a whole answer;
-	// 0 means DefaultDelay, a negative one none.
+	// 0 means DefaultDelay. A negative one means none, and that the model slow answers
+	// at once.
 	Delay time.Duration
 	// ChunkRunes is how many characters a delta has, wherever that cuts the format's
-	// markers; 0 means 3 and 4 in turn.
+	// markers; 0 means 3 and 4 in turn. Those of a very long text have more.
 	ChunkRunes int
+	// FirstToken and Total are the timers of a request that is streamed and of one
+	// that is not; 0 means the default. They end the models slow and hang.
+	FirstToken, Total time.Duration
+	// Now is the clock that dates answers and counts the minute of the model
+	// rate_limited; nil means time.Now.
+	Now func() time.Time
 }
 
 // Provider is the demo. It is safe for concurrent use.
 type Provider struct {
-	delay time.Duration
-	runes int
+	name              string
+	delay, slow       time.Duration
+	runes             int
+	firstToken, total time.Duration
+	now               func() time.Time
+	models            []model
+	memory            memory
 }
 
 var (
@@ -62,47 +131,103 @@ var (
 
 // New returns a demo.
 func New(c Config) *Provider {
-	if c.Delay == 0 {
-		c.Delay = DefaultDelay
+	p := &Provider{
+		name: cmp.Or(c.Name, "demo"), delay: max(cmp.Or(c.Delay, DefaultDelay), 0), slow: slowStart, runes: max(c.ChunkRunes, 0),
+		firstToken: cmp.Or(c.FirstToken, DefaultFirstToken), total: cmp.Or(c.Total, DefaultTotal),
+		now: c.Now, models: models(),
 	}
-	return &Provider{delay: max(c.Delay, 0), runes: max(c.ChunkRunes, 0)}
+	if c.Delay < 0 {
+		p.slow = 0
+	}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	return p
 }
 
-// Models implements [gateway.ModelLister]: the names of the formats.
-func (p *Provider) Models(context.Context) ([]string, error) {
-	var names []string
-	for _, f := range models() {
-		names = append(names, f.name)
-	}
-	return names, nil
-}
+// Models implements [gateway.ModelLister]: the names of [Formats] and [Faults].
+func (p *Provider) Models(context.Context) ([]string, error) { return namesOf(p.models), nil }
 
 // Chat implements [gateway.Provider]. A model that does not exist is an error of
 // Kind NotFound that lists those that do.
-func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request) (gateway.Reply, error) {
-	f, ok := formatOf(model)
-	if !ok {
-		names, _ := p.Models(ctx) // cannot fail
-		e := gateway.Errorf(gateway.NotFound, "model_not_found",
-			"The demo has no model %q; it has %s.", model, strings.Join(names, ", "))
-		e.Param = "model"
-		return nil, e
+func (p *Provider) Chat(ctx context.Context, name string, req *gateway.Request) (gateway.Reply, error) {
+	m, err := p.model(name)
+	if err != nil {
+		return nil, err
 	}
-	body := req.Body(model)
+	body := req.Body(name)
 	var r request
 	if err := json.Unmarshal(body, &r); err != nil {
 		return nil, &gateway.Error{Kind: gateway.Invalid, Message: "The demo cannot read the request: " + err.Error()}
 	}
-	w := newWriter(model, body, f.write(decide(&r)))
-	reply := &reply{delay: p.delay, header: http.Header{"X-Request-Id": {w.id}}}
-	if req.Stream {
-		reply.frames = w.stream(p.runes, r.StreamOptions.IncludeUsage)
-		reply.streamed = true
-		reply.header.Set("Content-Type", "text/event-stream")
-	} else {
-		reply.frames = []gateway.Frame{w.whole()}
-		reply.header.Set("Content-Type", "application/json")
+	if m.refuse != nil {
+		if err := m.refuse(ctx, p, ask{body, req.Stream}); err != nil {
+			return nil, err
+		}
 	}
-	reply.begin(ctx)
+	w := newWriter(m, body, &r, p.now())
+	if m.end == inCall && len(w.calls) == 0 {
+		m.end = atEnd
+	}
+	reply := &reply{delay: p.delay, streamed: req.Stream, end: io.EOF, header: http.Header{"X-Request-Id": {w.id}}}
+	ctx, reply.cancel = context.WithCancel(ctx)
+	reply.wait = func(d time.Duration) error { return wait(ctx, d) }
+	if req.Stream {
+		p.stream(ctx, m, w, reply, r.StreamOptions.IncludeUsage)
+		return reply, nil
+	}
+	if err := p.whole(ctx, m, w, reply); err != nil {
+		reply.cancel()
+		return nil, err
+	}
 	return reply, nil
+}
+
+func (p *Provider) model(name string) (model, error) {
+	for _, m := range p.models {
+		if m.name == name {
+			return m, nil
+		}
+	}
+	e := gateway.Errorf(gateway.NotFound, "model_not_found",
+		"The demo has no model %q; it has %s.", name, strings.Join(namesOf(p.models), ", "))
+	e.Param = "model"
+	return model{}, e
+}
+
+// stream fills a reply that is a stream.
+func (p *Provider) stream(ctx context.Context, m model, w *writer, reply *reply, withUsage bool) {
+	reply.header.Set("Content-Type", "text/event-stream")
+	if m.slow {
+		reply.first = func() error { return p.await(ctx, p.slow, true) }
+	}
+	s := w.stream(p.runes, withUsage)
+	if m.end != atEnd {
+		s.cut(m.end)
+		reply.end = p.brokenOff(true)
+	}
+	if m.inBand {
+		s.frames = append(s.frames, event([]byte(inBandError)))
+	}
+	reply.frames = s.frames
+}
+
+// whole fills a reply that is a whole answer. As with a real upstream the answer is
+// there before the reply is, or there is an error.
+func (p *Provider) whole(ctx context.Context, m model, w *writer, reply *reply) error {
+	reply.header.Set("Content-Type", "application/json")
+	if m.slow {
+		if err := p.await(ctx, p.slow, false); err != nil {
+			return err
+		}
+	}
+	frame := w.whole()
+	switch {
+	case m.inBand:
+		frame = gateway.Frame{Raw: []byte(inBandError), Data: []byte(inBandError)}
+	case m.end != atEnd:
+		return p.brokenOff(false)
+	}
+	reply.frames = []gateway.Frame{frame}
+	return nil
 }

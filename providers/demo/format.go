@@ -7,30 +7,17 @@ import (
 	"github.com/callgate/callgate/providers/demo/formats"
 )
 
-// output is what the model writes: text, and with the format native calls beside
-// it.
-type output struct {
-	reasoning string // beside the text; the other formats have it in the text
-	text      string
-	calls     []call
-}
-
-// format is one way to write an answer.
-type format struct {
-	name  string
-	write func(answer) output
-}
-
-// models are those that the demo has: one for each format, and a few of its own.
-func models() []format {
-	var all []format
+// formatModels are the models that do nothing wrong: one for each format, and a few
+// of the demo's own.
+func formatModels() []model {
+	var all []model
 	for _, f := range formats.All() {
-		all = append(all, format{f.Name, func(a answer) output { return output{text: written(f, a)} }})
+		all = append(all, model{name: f.Name, write: func(a answer) output { return output{text: written(f, a)} }})
 	}
 	return append(all,
-		format{"custom", func(a answer) output { return output{text: written(custom, a)} }},
-		format{"native", func(a answer) output { return output(a) }},
-		format{"text", func(a answer) output {
+		model{name: "custom", write: func(a answer) output { return output{text: written(custom, a)} }},
+		model{name: "native", write: native},
+		model{name: "text", write: func(a answer) output {
 			if len(a.calls) > 0 {
 				a.text, a.calls = "I would have to use a tool for this, and this model uses none.", nil
 			}
@@ -38,6 +25,9 @@ func models() []format {
 		}},
 	)
 }
+
+// native gives the calls beside the text, as OpenAI's API does.
+func native(a answer) output { return output(a) }
 
 // custom is a format of the operator's: <<call NAME ARGUMENTS>>.
 var custom = formats.Format{Write: func(t formats.Turn) string {
@@ -55,15 +45,6 @@ var custom = formats.Format{Write: func(t formats.Turn) string {
 	}
 	return b.String()
 }}
-
-func formatOf(model string) (format, bool) {
-	for _, f := range models() {
-		if f.name == model {
-			return f, true
-		}
-	}
-	return format{}, false
-}
 
 // written is an answer in a format. The demo has no prompt, so it writes the start
 // of the reasoning where the format leaves that to the prompt.

@@ -2,8 +2,6 @@ package demo
 
 import (
 	"context"
-	"errors"
-	"io"
 	"net/http"
 	"time"
 
@@ -15,21 +13,15 @@ type reply struct {
 	header   http.Header
 	streamed bool
 	frames   []gateway.Frame
+	end      error // behind the frames: io.EOF if the answer is complete
 	delay    time.Duration
+	first    func() error // what to wait for before the first frame; nil: the delay
 
-	done   <-chan struct{}
-	cause  func() error
+	wait   func(time.Duration) error // fails when the request ends
 	cancel context.CancelFunc
 }
 
 var _ gateway.Reply = (*reply)(nil)
-
-// begin binds the reply to ctx.
-func (r *reply) begin(ctx context.Context) {
-	ctx, r.cancel = context.WithCancel(ctx)
-	r.done = ctx.Done()
-	r.cause = func() error { return context.Cause(ctx) }
-}
 
 // Header implements [gateway.Reply].
 func (r *reply) Header() http.Header { return r.header }
@@ -46,11 +38,10 @@ func (r *reply) Close() error {
 // Next implements [gateway.Reply].
 func (r *reply) Next() (gateway.Frame, error) {
 	if len(r.frames) == 0 {
-		r.cancel()
-		return gateway.Frame{}, io.EOF
+		return r.fail(r.end)
 	}
 	if err := r.pause(); err != nil {
-		return gateway.Frame{}, err
+		return r.fail(err)
 	}
 	f := r.frames[0]
 	r.frames = r.frames[1:]
@@ -58,25 +49,18 @@ func (r *reply) Next() (gateway.Frame, error) {
 	return f, nil
 }
 
-// pause waits for the delay, and ends with the request.
 func (r *reply) pause() error {
-	if r.delay > 0 {
-		t := time.NewTimer(r.delay)
-		defer t.Stop()
-		select {
-		case <-r.done:
-		case <-t.C:
-		}
+	if r.first == nil {
+		return r.wait(r.delay)
 	}
-	cause := r.cause()
-	var e *gateway.Error
-	switch {
-	case cause == nil:
-		return nil
-	case errors.As(cause, &e):
-		return e
-	case errors.Is(cause, context.DeadlineExceeded):
-		return &gateway.Error{Kind: gateway.Timeout, Message: "The demo was given no time to answer.", Err: cause}
-	}
-	return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: cause}
+	first := r.first
+	r.first = nil
+	return first()
+}
+
+// fail ends the reply with err, io.EOF if it is complete.
+func (r *reply) fail(err error) (gateway.Frame, error) {
+	r.frames, r.end = nil, err
+	r.cancel()
+	return gateway.Frame{}, err
 }

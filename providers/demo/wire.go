@@ -44,8 +44,8 @@ type toolCall struct {
 }
 
 type function struct {
-	Name      string `json:"name,omitempty"`
-	Arguments string `json:"arguments"`
+	Name      string          `json:"name,omitempty"`
+	Arguments json.RawMessage `json:"arguments"` // a string, in all but a fault
 }
 
 type usage struct {
@@ -57,33 +57,60 @@ type usage struct {
 // bytesPerToken is the usual ratio for English text.
 const bytesPerToken = 4
 
+// wireCall is a call as it goes on the wire, and what a fault spoils.
+type wireCall struct {
+	index    *int // in a stream
+	id, name string
+	args     string
+	object   bool // the arguments are not in a string, and not cut into deltas
+}
+
 // writer writes one output on the wire.
 type writer struct {
 	id, model string
 	created   int64
 	out       output
+	calls     []wireCall
 	finish    string
 	usage     usage
 }
 
 // newWriter returns a writer whose ids and counts follow from the request.
-func newWriter(model string, body []byte, out output) *writer {
-	sum := sha256.Sum256(body)
-	w := &writer{id: "chatcmpl-" + hex.EncodeToString(sum[:12]), model: model, created: time.Now().Unix(), out: out, finish: "stop"}
-	size := len(out.reasoning) + len(out.text)
-	for _, c := range out.calls {
+func newWriter(m model, body []byte, r *request, now time.Time) *writer {
+	w := &writer{id: requestID(body), model: m.name, created: now.Unix(), out: m.write(decide(r, m.wish)), finish: "stop"}
+	for i, c := range w.out.calls {
 		w.finish = "tool_calls"
-		size += len(c.name) + len(objectJSON(c.args))
+		w.calls = append(w.calls, wireCall{index: &i, id: w.callID(i), name: c.name, args: objectJSON(c.args)})
+	}
+	if m.spoil != nil && len(w.calls) > 0 {
+		m.spoil(w, r)
+	}
+	size := len(w.out.reasoning) + len(w.out.text)
+	for _, c := range w.calls {
+		size += len(c.name) + len(c.args)
 	}
 	prompt, answer := 1+len(body)/bytesPerToken, 1+size/bytesPerToken
 	w.usage = usage{prompt, answer, prompt + answer}
 	return w
 }
 
-// toolCall is the call number i without its arguments.
-func (w *writer) toolCall(i int) toolCall {
+func requestID(body []byte) string {
+	sum := sha256.Sum256(body)
+	return "chatcmpl-" + hex.EncodeToString(sum[:12])
+}
+
+func (w *writer) callID(i int) string {
 	sum := sha256.Sum256([]byte(w.id + "/" + strconv.Itoa(i)))
-	return toolCall{ID: "call_" + hex.EncodeToString(sum[:12]), Type: "function", Function: function{Name: w.out.calls[i].name}}
+	return "call_" + hex.EncodeToString(sum[:12])
+}
+
+// toolCall writes a call with some of its arguments.
+func (c wireCall) toolCall(args string) toolCall {
+	f := function{Name: c.name, Arguments: json.RawMessage(quote(args))}
+	if c.object {
+		f.Arguments = json.RawMessage(args)
+	}
+	return toolCall{ID: c.id, Type: "function", Function: f}
 }
 
 func (w *writer) completion(object string, choices ...choice) *completion {
@@ -93,52 +120,13 @@ func (w *writer) completion(object string, choices ...choice) *completion {
 // whole is the answer in one frame.
 func (w *writer) whole() gateway.Frame {
 	m := &part{Role: "assistant", Content: &w.out.text, Reasoning: w.out.reasoning}
-	for i, c := range w.out.calls {
-		call := w.toolCall(i)
-		call.Function.Arguments = objectJSON(c.args)
-		m.ToolCalls = append(m.ToolCalls, call)
+	for _, c := range w.calls {
+		m.ToolCalls = append(m.ToolCalls, c.toolCall(c.args))
 	}
 	c := w.completion("chat.completion", choice{Message: m, FinishReason: &w.finish})
 	c.Usage = &w.usage
 	data := encode(c)
 	return gateway.Frame{Raw: data, Data: data}
-}
-
-// stream is the answer in small frames of a number of runes, 0 for 3 and 4 in turn.
-func (w *writer) stream(runes int, withUsage bool) []gateway.Frame {
-	var frames []gateway.Frame
-	add := func(c *completion) { frames = append(frames, event(encode(c))) }
-	delta := func(d part) { add(w.completion("chat.completion.chunk", choice{Delta: &d})) }
-
-	delta(part{Role: "assistant", Content: new(string)})
-	for _, s := range split(w.out.reasoning, runes) {
-		delta(part{Reasoning: s})
-	}
-	for _, s := range split(w.out.text, runes) {
-		delta(part{Content: &s})
-	}
-	for i, c := range w.out.calls {
-		call := w.toolCall(i)
-		call.Index = &i
-		delta(part{ToolCalls: []toolCall{call}})
-		for _, s := range split(objectJSON(c.args), runes) {
-			delta(part{ToolCalls: []toolCall{{Index: &i, Function: function{Arguments: s}}}})
-		}
-	}
-	add(w.completion("chat.completion.chunk", choice{Delta: &part{}, FinishReason: &w.finish}))
-	if withUsage {
-		c := w.completion("chat.completion.chunk")
-		c.Choices = []choice{}
-		c.Usage = &w.usage
-		add(c)
-	}
-	return append(frames, gateway.Frame{Raw: []byte("data: [DONE]\n\n"), Done: true})
-}
-
-func event(data []byte) gateway.Frame {
-	const field = "data: "
-	raw := append(append([]byte(field), data...), "\n\n"...)
-	return gateway.Frame{Raw: raw, Data: raw[len(field) : len(field)+len(data)]}
 }
 
 // encode writes JSON without the escapes for HTML.
@@ -148,20 +136,4 @@ func encode(c *completion) []byte {
 	e.SetEscapeHTML(false)
 	_ = e.Encode(c) // its types cannot fail
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
-// split cuts s into pieces of n runes, of 3 and 4 in turn if n is 0.
-func split(s string, n int) []string {
-	var pieces []string
-	rest := []rune(s)
-	for i := 0; len(rest) > 0; i++ {
-		size := n
-		if n == 0 {
-			size = 3 + i%2
-		}
-		size = min(size, len(rest))
-		pieces = append(pieces, string(rest[:size]))
-		rest = rest[size:]
-	}
-	return pieces
 }

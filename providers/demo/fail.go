@@ -1,0 +1,154 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// The codes that providers with a real upstream give.
+const (
+	codeUpstream = "upstream_error"
+	codeAuth     = "upstream_auth_error"
+	codeTimeout  = "upstream_timeout"
+	codeCut      = "upstream_cut"
+)
+
+const (
+	slowStart = 3 * time.Second // how late the first token of the model slow is
+	retryWait = time.Second     // what a rate limit asks for
+	forever   = time.Duration(math.MaxInt64)
+)
+
+// inBandError is how an upstream says that it failed when it can no longer change
+// the status.
+const inBandError = `{"error":{"message":"The demo failed while it answered.","type":"server_error","param":null,"code":"internal_error"}}`
+
+// failingModels are those of which something else than the calls is wrong: there is
+// no answer, or none that is complete.
+func failingModels() []model {
+	all := []model{
+		{name: "rate_limited", refuse: func(_ context.Context, p *Provider, a ask) error {
+			if p.memory.first(a.body, p.now()) {
+				return p.limited(a)
+			}
+			return nil
+		}},
+		{name: "rate_limited_always", refuse: func(_ context.Context, p *Provider, a ask) error { return p.limited(a) }},
+		{name: "unavailable", refuse: func(_ context.Context, p *Provider, a ask) error { return p.unavailable(a) }},
+		{name: "flaky", refuse: func(_ context.Context, p *Provider, a ask) error {
+			if p.memory.odd() {
+				return p.unavailable(a)
+			}
+			return nil
+		}},
+		{name: "auth", refuse: func(_ context.Context, p *Provider, _ ask) error {
+			return p.errorf(gateway.Unauthorized, codeAuth,
+				"the upstream refused the gateway's own credentials (status %d).", http.StatusUnauthorized)
+		}},
+		{name: "slow", slow: true},
+		{name: "hang", refuse: func(ctx context.Context, p *Provider, a ask) error { return p.await(ctx, forever, a.stream) }},
+		{name: "cut", end: inText},
+		{name: "cut_call", end: inCall},
+		{name: "error_in_stream", end: afterRole, inBand: true},
+		{name: "late_error", end: inText, inBand: true},
+	}
+	for i := range all {
+		all[i].write = native
+	}
+	return append(all, model{name: "empty", write: func(answer) output { return output{} }})
+}
+
+// errorf makes an error whose message names the provider, as those of a real
+// upstream do.
+func (p *Provider) errorf(kind gateway.Kind, code, format string, args ...any) *gateway.Error {
+	return &gateway.Error{Kind: kind, Code: code, Message: fmt.Sprintf("Provider %q: ", p.name) + fmt.Sprintf(format, args...)}
+}
+
+// limited is the error for an answer with the status 429.
+func (p *Provider) limited(a ask) error {
+	e := p.errorf(gateway.Limited, "", "the upstream limits the rate of requests (status %d): The demo limits this model; try again in %v.",
+		http.StatusTooManyRequests, retryWait)
+	e.RetryAfter = retryWait
+	e.Header = errorHeader(a)
+	e.Header.Set("Retry-After", strconv.Itoa(int(retryWait/time.Second)))
+	return e
+}
+
+// unavailable is the error for an answer with the status 503.
+func (p *Provider) unavailable(a ask) error {
+	e := p.errorf(gateway.Unavailable, codeUpstream, "the upstream failed with status %d: The demo has no capacity for this model.",
+		http.StatusServiceUnavailable)
+	e.Header = errorHeader(a)
+	return e
+}
+
+func errorHeader(a ask) http.Header {
+	return http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {requestID(a.body)}}
+}
+
+// brokenOff is the error for a connection that breaks within an answer.
+func (p *Provider) brokenOff(stream bool) error {
+	e := p.errorf(gateway.Unavailable, codeUpstream, "the upstream's answer broke off.")
+	if stream {
+		e = p.errorf(gateway.Unavailable, codeCut, "the upstream's answer ended in mid-stream.")
+	}
+	e.Err = io.ErrUnexpectedEOF
+	return e
+}
+
+// await waits for d, under the timer that counts before the first token of a stream
+// or the end of a whole answer.
+func (p *Provider) await(ctx context.Context, d time.Duration, stream bool) error {
+	limit, message := p.total, "no complete answer within %s (timeouts.total)."
+	if stream {
+		limit, message = p.firstToken, "no first token within %s (timeouts.first_token)."
+	}
+	if err := wait(ctx, min(d, limit)); err != nil || d < limit {
+		return err
+	}
+	return p.errorf(gateway.Timeout, codeTimeout, message, plain(limit))
+}
+
+// wait waits for d, and ends with the request.
+func wait(ctx context.Context, d time.Duration) error {
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		}
+	}
+	cause := context.Cause(ctx)
+	var e *gateway.Error
+	switch {
+	case cause == nil:
+		return nil
+	case errors.As(cause, &e):
+		return e
+	case errors.Is(cause, context.DeadlineExceeded):
+		return &gateway.Error{Kind: gateway.Timeout, Message: "The demo was given no time to answer.", Err: cause}
+	}
+	return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: cause}
+}
+
+// plain writes a duration as people do: 60s and 10m, not 1m0s and 10m0s.
+func plain(d time.Duration) string {
+	if d < 2*time.Minute && d%time.Second == 0 {
+		return fmt.Sprintf("%ds", d/time.Second)
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	return s
+}

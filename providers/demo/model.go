@@ -1,0 +1,64 @@
+package demo
+
+import (
+	"context"
+	"slices"
+)
+
+// model is one model of the demo: how it writes, and what goes wrong with it. The
+// fields below write are zero in a model that does nothing wrong.
+type model struct {
+	name  string
+	write func(answer) output
+
+	wish  wish
+	spoil func(*writer, *request) // spoils an answer that has calls
+	// refuse gives the error that comes in place of an answer, if any.
+	refuse func(context.Context, *Provider, ask) error
+	slow   bool  // the first token is late
+	end    place // where the answer ends too early
+	inBand bool  // the upstream says that it ends; else the connection breaks
+}
+
+// output is what the model writes: text, and with the format native calls beside
+// it.
+type output struct {
+	reasoning string // beside the text; the other formats have it in the text
+	text      string
+	calls     []call
+}
+
+// ask is what a model that refuses needs to know of a request.
+type ask struct {
+	body   []byte
+	stream bool
+}
+
+// place is a place in an answer.
+type place int
+
+// The places at which an answer may end.
+const (
+	atEnd     place = iota
+	afterRole       // behind the first chunk, which has nothing but the role
+	inText
+	inCall // if there is one
+)
+
+func models() []model { return slices.Concat(formatModels(), spoilingModels(), failingModels()) }
+
+func namesOf(models []model) []string {
+	names := make([]string, len(models))
+	for i, m := range models {
+		names[i] = m.name
+	}
+	return names
+}
+
+// Formats returns the names of the models that do nothing wrong, in the order of
+// their families. The command demo asks them all.
+func Formats() []string { return namesOf(formatModels()) }
+
+// Faults returns the names of the models that do something wrong, in the order of
+// the package's comment. Some of them never answer.
+func Faults() []string { return namesOf(slices.Concat(spoilingModels(), failingModels())) }
