@@ -81,14 +81,15 @@ func readSuite(t *testing.T) []conformance.Case {
 }
 
 // config has one model for each reader, named as the reader is. The limits are
-// wide: a busy machine must not fail a case about text.
+// wide: a busy machine must not fail a case about text, nor a case that fails the next one.
 const config = `
 providers:
-  suite: {type: openai, base_url: %s}
+  suite: {type: openai, base_url: %s, circuit_breaker: {failure_threshold: 1000}}
 parsers:
   my_format: {start: "<<call ", end: ">>", body: name_json}
 plugins: {dir: "", limits: {time: 10s, total: 60s}}
 log: {level: debug}
+admin: {listen: off}
 models:
 `
 

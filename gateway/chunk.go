@@ -135,7 +135,7 @@ func (r *Response) chunk(f Frame) []byte {
 		if !r.scratch.failed {
 			return r.other(f)
 		}
-		r.fail()
+		r.fail(f.Data)
 		return append(r.flush(), f.Raw...)
 	}
 	if r.template == nil && len(r.scratch.parts) > 0 {
@@ -240,7 +240,7 @@ func (r *Response) readPart(p *part, data []byte) {
 	}
 	if ok {
 		c.in = append(c.in, text...)
-		c.events = append(c.events, c.chain.Feed(r.ctx, text)...)
+		c.events = append(c.events, r.judged(c, c.chain.Feed(r.ctx, text))...)
 	}
 	if reason := p.reason(data); reason != "" {
 		c.finish(r, reason)
@@ -257,7 +257,7 @@ func (c *choice) finish(r *Response, reason string) {
 	if reason == string(openai.FinishReasonLength) {
 		why = abi.Length
 	}
-	c.events = append(c.events, c.chain.Finish(r.ctx, why)...)
+	c.events = append(c.events, r.judged(c, c.chain.Finish(r.ctx, why))...)
 	c.renamed = reason == string(openai.FinishReasonStop) && c.chain.Report().Calls > 0
 }
 

@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/callgate/callgate/gateway/breaker"
 )
 
-// Kind classifies a failure. It alone decides the status that a client sees.
+// Kind classifies a failure. It alone decides the status that a client sees, whether
+// the request is sent again or to another target, and what the breaker of the
+// provider makes of it.
 type Kind int
 
 // The kinds of failure.
@@ -20,10 +24,14 @@ const (
 	NotFound                     // no such model or path
 	MethodNotAllowed             // the path exists, but not for this method
 	Limited                      // the upstream limits our rate
+	Exhausted                    // the upstream wants money first; no waiting helps
 	Rejected                     // the upstream refused the request; its own answer is passed on
 	Unauthorized                 // the upstream refuses the gateway's own credentials
-	Unavailable                  // the upstream cannot be reached, fails, or its answer is unusable
+	Unavailable                  // the upstream cannot be reached, fails, or its answer breaks off
+	Unusable                     // the upstream works, but what the model answered is nothing
+	BadCall                      // the model's tool call is broken, and the target refuses those
 	Timeout                      // one of the timers of an attempt ran out
+	CircuitOpen                  // the breaker of every target is open
 	Overloaded                   // the gateway itself cannot take the request now
 	Canceled                     // the client left
 )
@@ -42,7 +50,13 @@ type Error struct {
 	Header http.Header
 	// RetryAfter is how long the client should wait, 0 if nothing is known.
 	RetryAfter time.Duration
-	Err        error
+	// Attempts are the requests to upstreams that failed before this was given up.
+	Attempts []Attempt
+	// Faults are the broken calls of their answers, as in Summary.
+	Faults map[string]int
+	Err    error
+
+	refused []refusal // of Kind BadCall: what the model may be told
 }
 
 // Error implements error. The text may hold the cause and is for logs.
@@ -73,31 +87,54 @@ func AsError(err error) *Error {
 	return &Error{Kind: Internal, Code: "internal_error", Message: "Internal error.", Err: err}
 }
 
-// outcome is what a kind means to a client.
+// outcome is what a kind means, to a client and to what comes next.
 type outcome struct {
 	status int
 	typ    string // OpenAI's error.type
 	code   string // error.code where the error itself names none
 	retry  bool   // the client may try the same again
+	next   next
+	health breaker.Outcome
 }
 
-// outcomes is the one table from kinds to what a client sees. The statuses
-// follow OpenAI where it has the case; 499 is nginx's for a client that left.
+// next is what may be tried after a failure while the client has seen nothing.
+type next int
+
+const (
+	giveUp    next = iota
+	elsewhere      // another target
+	again          // another target, or the same once more
+)
+
+const (
+	invalidRequest = "invalid_request_error"
+	serverError    = "server_error"
+	rateLimit      = "rate_limit_error"
+)
+
+// outcomes is the one table of what kinds mean. The statuses follow OpenAI where it
+// has the case; 499 is nginx's for a client that left. What says nothing about the
+// upstream's health is excluded from its breaker: limits have a cool-down of their
+// own, and a refused key does not get better by waiting.
 var outcomes = map[Kind]outcome{
-	Internal:         {http.StatusInternalServerError, "server_error", "internal_error", false},
-	Invalid:          {http.StatusBadRequest, "invalid_request_error", "invalid_request", false},
-	TooLarge:         {http.StatusRequestEntityTooLarge, "invalid_request_error", "request_too_large", false},
-	Denied:           {http.StatusUnauthorized, "authentication_error", "invalid_api_key", false},
-	Forbidden:        {http.StatusForbidden, "permission_error", "forbidden", false},
-	NotFound:         {http.StatusNotFound, "invalid_request_error", "not_found", false},
-	MethodNotAllowed: {http.StatusMethodNotAllowed, "invalid_request_error", "method_not_allowed", false},
-	Limited:          {http.StatusTooManyRequests, "rate_limit_error", "upstream_rate_limited", true},
-	Rejected:         {http.StatusBadGateway, "invalid_request_error", "upstream_rejected", false},
-	Unauthorized:     {http.StatusBadGateway, "server_error", "upstream_auth_error", false},
-	Unavailable:      {http.StatusBadGateway, "server_error", "upstream_error", true},
-	Timeout:          {http.StatusGatewayTimeout, "server_error", "upstream_timeout", true},
-	Overloaded:       {http.StatusServiceUnavailable, "server_error", "overloaded", true},
-	Canceled:         {499, "server_error", "client_closed_request", false},
+	Internal:         {http.StatusInternalServerError, serverError, "internal_error", false, giveUp, breaker.Excluded},
+	Invalid:          {http.StatusBadRequest, invalidRequest, "invalid_request", false, giveUp, breaker.Excluded},
+	TooLarge:         {http.StatusRequestEntityTooLarge, invalidRequest, "request_too_large", false, giveUp, breaker.Excluded},
+	Denied:           {http.StatusUnauthorized, "authentication_error", "invalid_api_key", false, giveUp, breaker.Excluded},
+	Forbidden:        {http.StatusForbidden, "permission_error", "forbidden", false, giveUp, breaker.Excluded},
+	NotFound:         {http.StatusNotFound, invalidRequest, "not_found", false, giveUp, breaker.Excluded},
+	MethodNotAllowed: {http.StatusMethodNotAllowed, invalidRequest, "method_not_allowed", false, giveUp, breaker.Excluded},
+	Limited:          {http.StatusTooManyRequests, rateLimit, "upstream_rate_limited", true, again, breaker.Excluded},
+	Exhausted:        {http.StatusTooManyRequests, rateLimit, "insufficient_quota", false, elsewhere, breaker.Excluded},
+	Rejected:         {http.StatusBadGateway, invalidRequest, "upstream_rejected", false, giveUp, breaker.Excluded},
+	Unauthorized:     {http.StatusBadGateway, serverError, "upstream_auth_error", false, elsewhere, breaker.Excluded},
+	Unavailable:      {http.StatusBadGateway, serverError, "upstream_error", true, again, breaker.Failure},
+	Unusable:         {http.StatusBadGateway, serverError, "empty_completion", true, again, breaker.Success},
+	BadCall:          {http.StatusBadGateway, serverError, "invalid_tool_call", false, giveUp, breaker.Success},
+	Timeout:          {http.StatusGatewayTimeout, serverError, "upstream_timeout", true, again, breaker.Failure},
+	CircuitOpen:      {http.StatusServiceUnavailable, serverError, "circuit_open", true, elsewhere, breaker.Excluded},
+	Overloaded:       {http.StatusServiceUnavailable, serverError, "overloaded", true, giveUp, breaker.Excluded},
+	Canceled:         {499, serverError, "client_closed_request", false, giveUp, breaker.Excluded},
 }
 
 // HTTPStatus is the status that the client is answered with.
@@ -119,6 +156,19 @@ func (e *Error) CodeOrDefault() string {
 	return outcomes[e.Kind].code
 }
 
-// Retryable says whether the same request may succeed later. It is what the
-// header x-should-retry tells OpenAI's SDKs.
-func (e *Error) Retryable() bool { return outcomes[e.Kind].retry }
+// maxClientWait is the longest wait that OpenAI's SDKs take from an answer; beyond it
+// they give up, or come back too early.
+const maxClientWait = 120 * time.Second
+
+// Retryable says whether the client should send the same request again. It is what
+// the header x-should-retry tells OpenAI's SDKs. Where the gateway has tried more
+// than once itself, its tries and theirs would multiply.
+func (e *Error) Retryable() bool {
+	return outcomes[e.Kind].retry && len(e.Attempts) < 2 && e.RetryAfter <= maxClientWait
+}
+
+// next says what may be tried after the failure.
+func (e *Error) next() next { return outcomes[e.Kind].next }
+
+// health says what the failure tells about the upstream.
+func (e *Error) health() breaker.Outcome { return outcomes[e.Kind].health }

@@ -1,20 +1,29 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/repair"
 )
 
 // Options are what a Gateway is made of. The wiring in cmd/gateway fills them.
 type Options struct {
 	Providers map[string]Provider
-	// Routes maps the names that clients send to targets; AnyModel stands for all
-	// others.
-	Routes map[string]Target
+	// Policies say what is done around a provider; one that is missing has the
+	// defaults.
+	Policies map[string]Policy
+	// Routes maps the names that clients send to targets, of which the first is asked
+	// first and the others if it fails; AnyModel stands for all other names.
+	Routes map[string][]Target
 	// Direct maps a provider's name to the target for models called
 	// "provider/model"; the rest of the name is the upstream's.
 	Direct map[string]Target
@@ -24,63 +33,106 @@ type Options struct {
 	// renamed. If it is empty that stays as it is, and what the gateway splits off
 	// goes to "reasoning_content".
 	ReasoningField string
+	// Timeout bounds a request over all its attempts; 0 means DefaultTimeout.
+	Timeout time.Duration
+	// Trace is told of each attempt, and may add to the header that goes upstream. end is
+	// called once, with what became of it. It may be nil.
+	Trace Trace
+	// OnChange is told when a breaker changes its state; it may be nil.
+	OnChange func(breaker.Change)
 	// Log may be nil.
 	Log *slog.Logger
 }
 
+// Trace is what Options.Trace is.
+type Trace func(ctx context.Context, a Attempt, header http.Header) (_ context.Context, end func(outcome string))
+
+// DefaultTimeout is that of Options: one attempt of ten minutes and half another.
+const DefaultTimeout = 15 * time.Minute
+
 // Gateway takes chat requests to upstreams and brings correct replies back. It is
 // safe for concurrent use.
 type Gateway struct {
-	providers      map[string]Provider
-	routes, direct map[string]Target
+	upstreams      map[string]*upstream
+	routes         map[string][]Target
+	direct         map[string]Target
 	parsers        ParserSource
+	schemas        *repair.Schemas
 	reasoningField string
 	renameTo       string // the name for upstreams' own reasoning too; "" leaves it
+	timeout        time.Duration
+	trace          Trace
+	onChange       func(breaker.Change)
 	log            *slog.Logger
 }
+
+// maxSchemas is how many tools' compiled schemas are kept.
+const maxSchemas = 1024
 
 // New makes a gateway. A target whose provider is missing is a mistake of the
 // wiring and gives an error.
 func New(o Options) (*Gateway, error) {
-	g := &Gateway{providers: o.Providers, routes: o.Routes, direct: o.Direct, parsers: o.Parsers,
-		reasoningField: o.ReasoningField, renameTo: o.ReasoningField, log: o.Log}
-	if g.reasoningField == "" {
-		g.reasoningField = "reasoning_content"
+	g := &Gateway{
+		upstreams: map[string]*upstream{}, routes: o.Routes, direct: o.Direct, parsers: o.Parsers,
+		schemas: repair.NewSchemas(maxSchemas), reasoningField: cmp.Or(o.ReasoningField, "reasoning_content"),
+		renameTo: o.ReasoningField, timeout: cmp.Or(o.Timeout, DefaultTimeout), trace: o.Trace, onChange: o.OnChange, log: o.Log,
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}
-	for _, targets := range []map[string]Target{o.Routes, o.Direct} {
-		for name, t := range targets {
-			if o.Providers[t.Provider] == nil {
-				return nil, Errorf(Internal, "", "model %q: there is no provider %q", name, t.Provider)
+	for name, p := range o.Providers {
+		g.upstreams[name] = g.newUpstream(name, p, o.Policies[name])
+	}
+	check := func(model string, t Target) error {
+		if g.upstreams[t.Provider] == nil {
+			return Errorf(Internal, "", "model %q: there is no provider %q", model, t.Provider)
+		}
+		return nil
+	}
+	for name, targets := range o.Routes {
+		if len(targets) == 0 {
+			return nil, Errorf(Internal, "", "model %q: there is no target", name)
+		}
+		for _, t := range targets {
+			if err := check(name, t); err != nil {
+				return nil, err
 			}
+		}
+	}
+	for name, t := range o.Direct {
+		if err := check(name, t); err != nil {
+			return nil, err
 		}
 	}
 	return g, nil
 }
 
-// Chat sends a request where its model's route leads. The caller reads the
-// response to its end, or closes it.
+// Chat sends a request where its model's route leads, as often as its budget allows,
+// until an upstream has begun a useful answer. The caller reads the response to its
+// end, or closes it. An error is an *Error that says what was tried.
 func (g *Gateway) Chat(ctx context.Context, req *Request) (*Response, error) {
-	began := time.Now()
-	target, model, err := g.target(req.Model)
+	route, targets, model, err := g.route(req.Model)
 	if err != nil {
 		return nil, err
 	}
-	r := &Response{gateway: g, ctx: ctx, req: req, target: target,
-		Summary: Summary{Provider: target.Provider, Model: model, Attempts: 1}}
-	if err := r.plan(model); err != nil {
-		return nil, err
-	}
-	r.Summary.Overhead = time.Since(began)
-	req.RawText = target.RawText && r.parsers != nil && target.Mode == Repair // somebody must read it
-	r.reply, err = g.providers[target.Provider].Chat(ctx, model, req)
+	req.Route = route
+	ctx, cancel := context.WithTimeoutCause(ctx, g.timeout, &Error{Kind: Timeout,
+		Message: fmt.Sprintf("No complete answer within %s (timeout).", g.timeout)})
+	resp, err := g.begin(req, targets, model).run(ctx)
 	if err != nil {
+		cancel()
 		return nil, err
 	}
-	r.Header, r.Streamed = r.reply.Header(), r.reply.Streamed()
-	return r, nil
+	resp.cancel = cancel
+	return resp, nil
+}
+
+// changed notes that a provider's breaker has changed its state.
+func (g *Gateway) changed(provider string, c breaker.Change) {
+	g.log.Warn("circuit breaker", "provider", provider, "from", c.From, "to", c.To, "reason", c.Reason)
+	if g.onChange != nil {
+		g.onChange(c)
+	}
 }
 
 // Models returns the names that clients may send, sorted.
@@ -96,7 +148,7 @@ func (g *Gateway) names(ctx context.Context) []string {
 		}
 	}
 	add := func(prefix string, t Target) {
-		lister, ok := g.providers[t.Provider].(ModelLister)
+		lister, ok := g.upstreams[t.Provider].provider.(ModelLister)
 		if !ok {
 			return
 		}
@@ -115,7 +167,7 @@ func (g *Gateway) names(ctx context.Context) []string {
 	for prefix, t := range g.direct {
 		add(prefix+"/", t)
 	}
-	if t, ok := g.routes[AnyModel]; ok {
+	for _, t := range g.routes[AnyModel] {
 		add("", t)
 	}
 	return slices.Sorted(maps.Keys(set))

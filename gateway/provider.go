@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/callgate/callgate/gateway/internal/history"
 	"github.com/callgate/callgate/gateway/internal/span"
 )
 
@@ -22,6 +23,31 @@ type Provider interface {
 type ModelLister interface {
 	// Models returns the upstream's names in its own order.
 	Models(ctx context.Context) ([]string, error)
+}
+
+// Needer is a provider whose upstream demands something of the conversation. What it
+// needs is mended before Chat is called, and reported.
+type Needer interface {
+	Needs() Needs
+}
+
+// Needs is what an upstream demands of the messages of a request.
+type Needs = history.Needs
+
+// The forms that an upstream may demand of the ids of calls.
+const (
+	AnyID       = history.AnyID
+	KimiID      = history.KimiID
+	AnthropicID = history.AnthropicID
+	ShortID     = history.ShortID
+	MistralID   = history.MistralID
+)
+
+// Warner is a reply that has something to say about its request or itself, such as
+// a field that the upstream's wire has no word for ("dropped:seed").
+type Warner interface {
+	// Warnings is complete when Next has returned an error, or a whole answer.
+	Warnings() []string
 }
 
 // Reply is an upstream's answer, frame by frame. It is used by one goroutine.

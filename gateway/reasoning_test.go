@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -18,13 +19,13 @@ func renamed(t *testing.T, field string, p *scripted) (string, *gateway.Response
 	target := repair
 	target.Provider = "p"
 	g, err := gateway.New(gateway.Options{
-		Providers: map[string]gateway.Provider{"p": p}, Routes: map[string]gateway.Target{"m": target},
+		Providers: map[string]gateway.Provider{"p": p}, Routes: map[string][]gateway.Target{"m": {target}},
 		Parsers: native{chaintest.Runner{Specs: all.Specs()}}, ReasoningField: field,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	req, err := gateway.ParseRequest([]byte(request))
+	req, err := gateway.ParseRequest([]byte(strings.Replace(request, `"stream":true`, fmt.Sprintf(`"stream":%t`, !p.whole), 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,10 +41,21 @@ type Request struct {
 	// RawText asks the upstream for the model's text unparsed. The gateway sets it
 	// for a target that wants it.
 	RawText bool
+	// MaxRetries is how many further attempts the client allows, instead of the
+	// provider's number; nil if it does not say.
+	MaxRetries *int
+	// ClientRetries is how often the client's SDK has sent this request before. They
+	// count against the retries.
+	ClientRetries int
+	// Route is the entry of the configuration that was taken; the gateway sets it.
+	Route string
 
-	body                     []byte
-	model, tools, toolChoice span.Span
-	read                     func() []abi.Tool
+	body                               []byte
+	model, tools, toolChoice, messages span.Span
+	stops                              bool   // the client has stop sequences of its own
+	mended                             []edit // of the body, for an upstream that needs them
+	appended                           *edit  // a further message, which tells the model what was wrong
+	read                               func() []abi.Tool
 }
 
 // ParseRequest validates the body of a chat completion request and reads what the
@@ -68,6 +79,10 @@ func ParseRequest(body []byte) (*Request, error) {
 			r.tools = v
 		case "tool_choice":
 			r.toolChoice = v
+		case "messages":
+			r.messages = v
+		case "stop":
+			r.stops = !v.IsNull(body)
 		}
 		return true
 	})
@@ -100,16 +115,26 @@ func (r *Request) readFields(stream span.Span) error {
 }
 
 // Body returns the request as it goes upstream: the client's bytes with the
-// upstream's name of the model. The caller must not change them.
+// upstream's name of the model, and with what was mended for the upstream. The caller
+// must not change them.
 func (r *Request) Body(model string) []byte {
-	if model == r.Model {
+	if model == r.Model && len(r.mended) == 0 && r.appended == nil {
 		return r.body
 	}
-	name, _ := json.Marshal(model) // a string cannot fail
-	b := make([]byte, 0, len(r.body)+len(name))
-	b = append(b, r.body[:r.model.Start]...)
-	b = append(b, name...)
-	return append(b, r.body[r.model.End:]...)
+	return splice(r.body, r.edits(model))
+}
+
+// edits are the changes of the body for an upstream and its name of the model.
+func (r *Request) edits(model string) []edit {
+	edits := slices.Clone(r.mended)
+	if r.appended != nil {
+		edits = append(edits, *r.appended)
+	}
+	if model != r.Model {
+		name, _ := json.Marshal(model) // a string cannot fail
+		edits = append(edits, edit{r.model, name})
+	}
+	return edits
 }
 
 // Field is a member of a request, its value in JSON.
@@ -118,11 +143,7 @@ type Field struct{ Name, Value string }
 // With returns the request as [Request.Body] does, with some fields set. Those that
 // the client has set too are replaced.
 func (r *Request) With(model string, fields []Field) []byte {
-	var edits []edit
-	if model != r.Model {
-		name, _ := json.Marshal(model) // a string cannot fail
-		edits = append(edits, edit{r.model, name})
-	}
+	edits := r.edits(model)
 	set := make([]bool, len(fields))
 	span.Members(r.body, 0, func(key []byte, v span.Span) bool {
 		if bytes.IndexByte(key, '\\') >= 0 {
@@ -247,12 +268,14 @@ func place(p jsontext.Pointer) string {
 }
 
 // excerpt is b cut to a length that an error message can carry.
-func excerpt(b []byte) string {
-	const limit = 80
-	if len(b) <= limit {
-		return string(b)
+func excerpt(b []byte) string { return excerptOf(string(b), 80) }
+
+// excerptOf is s cut to limit bytes, with a mark if it was longer.
+func excerptOf(s string, limit int) string {
+	if len(s) <= limit {
+		return s
 	}
-	return strings.ToValidUTF8(string(b[:limit]), "") + "…"
+	return strings.ToValidUTF8(s[:limit], "") + "…"
 }
 
 func invalid(param, message string) *Error {

@@ -3,47 +3,16 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/sdk/abi"
 )
-
-// Summary is what was done for a request, for response headers and the log.
-type Summary struct {
-	Provider, Model string // where the answer came from
-	Attempts        int
-	Overhead        time.Duration // spent in the gateway itself, before and between the upstream's frames
-	chain.Report
-	// UpstreamError says that the upstream ended its stream with an error, which was
-	// passed on.
-	UpstreamError bool
-	// Changed says that the client received something else than the upstream sent.
-	Changed bool
-
-	own []string // warnings that no chain gave
-}
-
-// Warn adds a warning of the gateway's own.
-func (s *Summary) Warn(w string) {
-	s.own = append(s.own, w)
-	s.Warnings = append(s.Warnings, w)
-}
-
-// RepairList writes the repairs as a header does: args_json=1,index=2.
-func (s *Summary) RepairList() string {
-	var parts []string
-	for _, kind := range slices.Sorted(maps.Keys(s.Repairs)) {
-		parts = append(parts, fmt.Sprintf("%s=%d", kind, s.Repairs[kind]))
-	}
-	return strings.Join(parts, ",")
-}
 
 // Response is an answer on its way to the client, piece by piece. It is used by
 // one goroutine.
@@ -55,6 +24,8 @@ type Response struct {
 	// Summary grows while the response is read. It is complete when Next has
 	// returned an error, or a whole body.
 	Summary Summary
+
+	attempt
 
 	gateway  *Gateway
 	ctx      context.Context //nolint:containedctx // a response lives as long as its request
@@ -69,11 +40,30 @@ type Response struct {
 	out      []byte
 	template []byte // the first chunk, to write further ones by
 	scratch  chunk
-	text     []byte // decoded content of the part at hand
-	owed     bool   // a flush is owed for what was given out
-	renamed  bool   // the upstream's reasoning was given the configured name
-	finished bool   // the stream's end was dealt with
+	text     []byte         // decoded content of the part at hand
+	owed     bool           // a flush is owed for what was given out
+	renamed  bool           // the upstream's reasoning was given the configured name
+	mended   map[string]int // repairs outside of the calls' text
+	finished bool           // the stream's end was dealt with
+	failure  []byte         // the error that the upstream sent in the place of a chunk
+	ahead    []byte         // read before the first useful byte, and not given out yet
 	ended    error
+}
+
+// attempt is what a response knows of the attempt that it is the answer of.
+type attempt struct {
+	upstream  *upstream
+	permit    breaker.Pass
+	faults    map[string]int // of answers before, and of this one besides its calls
+	further   bool           // the attempt is not the first of its request
+	began     time.Time      // the attempt
+	requested time.Time      // the client's request
+	judge     *judge
+	native    *nativeReply // nil: nobody looks at the upstream's own calls
+	ids       *callIDs
+	settled   bool
+	cancel    context.CancelFunc // of the request's deadline
+	endTrace  func(outcome string)
 }
 
 // plan gets the parsers ready, if the target's text is read at all.
@@ -90,11 +80,63 @@ func (r *Response) plan(model string) error {
 	return nil
 }
 
+// open sends the request of the attempt.
+func (r *Response) open() error {
+	began := time.Now()
+	if err := r.plan(r.Summary.Model); err != nil {
+		return err
+	}
+	req := *r.req
+	req.RawText = r.target.RawText && r.parsers != nil && r.target.Mode == Repair // somebody must read it
+	r.mendHistory(&req)
+	ctx := r.ctx
+	if trace := r.gateway.trace; trace != nil {
+		if req.Header = req.Header.Clone(); req.Header == nil {
+			req.Header = http.Header{}
+		}
+		ctx, r.endTrace = trace(ctx, r.Summary.Attempts[len(r.Summary.Attempts)-1], req.Header)
+	}
+	r.Summary.Overhead = time.Since(began)
+	reply, err := r.upstream.provider.Chat(ctx, r.Summary.Model, &req)
+	if err != nil {
+		return err
+	}
+	r.reply = reply
+	r.Header = reply.Header()
+	if req.Stream && !reply.Streamed() {
+		r.reply = newStreamedReply(reply, &req)
+		r.repaired("stream")
+	}
+	r.Streamed = r.reply.Streamed()
+	if r.target.Mode != Off && req.OffersTools() {
+		r.judge = r.gateway.newJudge(&req, r.target)
+		r.ids = newCallIDs(&req, r.upstream.needs)
+		r.native = newNativeReply(r.reply, r.judge, r.ids)
+		r.reply = r.native
+	}
+	return nil
+}
+
 // Next returns the next bytes for the client: blocks of a stream, or the whole body.
 // There may be none, when only a flush is due. more says that further bytes are
 // already here, so that a writer need not flush yet. The bytes are valid until the
 // next call. The error is io.EOF at the end, otherwise an *Error.
 func (r *Response) Next() (b []byte, more bool, err error) {
+	if len(r.ahead) > 0 {
+		if !r.Streamed {
+			r.settle(io.EOF)
+		}
+		b, r.ahead = r.ahead, nil
+		return b, false, nil
+	}
+	b, more, err = r.next()
+	if err != nil {
+		r.settle(err)
+	}
+	return b, more, err
+}
+
+func (r *Response) next() (b []byte, more bool, err error) {
 	for r.ended == nil {
 		frame, err := r.reply.Next()
 		began := time.Now()
@@ -121,29 +163,99 @@ func (r *Response) Next() (b []byte, more bool, err error) {
 	return nil, false, r.ended
 }
 
+// settle says how the attempt ended, once: to the breaker of its provider, to the
+// trace and in the summary.
+func (r *Response) settle(err error) {
+	if r.settled {
+		return
+	}
+	r.settled = true
+	health, outcome := breaker.Success, "ok"
+	switch e := AsError(err); {
+	case err == nil: // closed before its end
+		health, outcome = breaker.Excluded, "client_closed_request"
+	case err == io.EOF && r.Summary.UpstreamError:
+		health, outcome = breaker.Failure, "upstream_error"
+	case err != io.EOF:
+		health, outcome = e.health(), e.CodeOrDefault()
+	}
+	r.permit.Done(health, outcome)
+	if health == breaker.Success {
+		r.upstream.bucket.succeeded(r.further)
+	}
+	if n := len(r.Summary.Attempts); n > 0 {
+		last := &r.Summary.Attempts[n-1]
+		last.Outcome, last.Took = outcome, time.Since(r.began)
+	}
+	if r.endTrace != nil {
+		r.endTrace(outcome)
+	}
+}
+
+// since is how long the client's request has run.
+func (r *Response) since() time.Duration { return time.Since(r.requested) }
+
+// fault counts a broken call of the answer.
+func (r *Response) fault(class string) { r.faults = count(r.faults, class) }
+
+// repaired counts something that was mended outside of the calls' text.
+func (r *Response) repaired(kind string) { r.mended = count(r.mended, kind) }
+
+// count adds one to a kind's count, in a map that may not be there yet.
+func count(counts map[string]int, kind string) map[string]int {
+	if counts == nil {
+		counts = map[string]int{}
+	}
+	counts[kind]++
+	return counts
+}
+
 // unread lets a frame through whose text nobody reads.
 func (r *Response) unread(f Frame) []byte {
 	if r.Streamed && f.Done {
 		r.finished = true
+		r.summarise()
+		if c := r.comment(); c != "" {
+			return append([]byte(c), f.Raw...)
+		}
 	}
 	if r.Streamed && bytes.Contains(f.Data, []byte(`"error"`)) {
 		if locate(&r.scratch, f.Data, "delta"); r.scratch.failed {
-			r.fail()
+			r.fail(f.Data)
 		}
+	} else if !r.Streamed && bytes.Contains(f.Data, []byte(`"error"`)) {
+		if locate(&r.scratch, f.Data, "message"); r.scratch.failed {
+			r.fail(f.Data)
+		}
+	}
+	if !r.Streamed {
+		r.summarise()
 	}
 	return f.Raw
 }
 
 // fail ends a stream in which the upstream has sent an error. The client has it, so
 // no other error and no end marker follows.
-func (r *Response) fail() {
+func (r *Response) fail(data []byte) {
 	r.Summary.UpstreamError = true
+	r.failure = bytes.Clone(data)
 	r.ended = io.EOF
 }
 
 // read takes one frame in and returns what can go out.
 func (r *Response) read(f Frame) []byte {
 	r.out = r.out[:0]
+	out := r.readFrame(f)
+	if r.judge != nil && r.ended == nil {
+		if err := r.judge.err(); err != nil {
+			r.ended = err
+			return nil
+		}
+	}
+	return out
+}
+
+func (r *Response) readFrame(f Frame) []byte {
 	switch {
 	case f.Done:
 		if out := r.finish(); r.ended != nil {
@@ -183,12 +295,19 @@ func (r *Response) drain(err error) []byte {
 // Close ends the upstream request and gives the parsers back. It may be called
 // more than once.
 func (r *Response) Close() error {
+	r.settle(nil)
+	if r.cancel != nil {
+		defer r.cancel()
+	}
 	for _, c := range r.choices {
 		c.chain.Close()
 	}
 	if r.session != nil {
 		r.session.Close()
 		r.session = nil
+	}
+	if r.reply == nil {
+		return nil
 	}
 	return r.reply.Close()
 }
@@ -209,7 +328,8 @@ type choice struct {
 	renamed bool         // the finish reason "stop" has to become "tool_calls"
 	// renumber says that the upstream's calls in the chunk at hand need other indexes.
 	renumber bool
-	ids      map[string]bool
+	read     textCalls
+	named    int // calls whose name was mended
 }
 
 // choice returns the state for the choice with an index, making it at first.
@@ -239,17 +359,34 @@ func (r *Response) offered() []abi.Tool { return r.req.offered() }
 func (r *Response) summarise() {
 	s := &r.Summary
 	s.Report = chain.Report{Warnings: s.own}
+	for kind, n := range r.mended {
+		s.addRepair(kind, n)
+	}
 	if r.renamed {
-		s.Repairs, s.Changed = map[string]int{"reasoning_field": 1}, true
+		s.addRepair("reasoning_field", 1)
+	}
+	s.Changed = len(s.Repairs) > 0
+	if r.native != nil {
+		r.native.report(s)
+	}
+	s.Faults = maps.Clone(r.faults)
+	if r.judge != nil {
+		s.Warnings = append(s.Warnings, r.judge.warnings...)
+		for class, n := range r.judge.faults {
+			s.addFault(class, n)
+		}
+	}
+	if w, ok := r.reply.(Warner); ok {
+		s.Warnings = append(s.Warnings, w.Warnings()...)
 	}
 	for _, c := range r.choices {
 		report := c.chain.Report()
 		s.Calls += report.Calls
+		if c.named > 0 {
+			s.addRepair("name", c.named)
+		}
 		for kind, n := range report.Repairs {
-			if s.Repairs == nil {
-				s.Repairs = map[string]int{}
-			}
-			s.Repairs[kind] += n
+			s.addRepair(kind, n)
 		}
 		for _, p := range report.Parsers {
 			if !slices.Contains(s.Parsers, p) {

@@ -79,10 +79,24 @@ const request = `{"model":"m","stream":true,"messages":[],"tools":[{"type":"func
 // open sends a request through a gateway.
 func open(t failer, p gateway.Provider, target gateway.Target, body string) *gateway.Response {
 	t.Helper()
+	resp, err := ask(t, p, target, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+// ask sends a request through a gateway. A whole answer is for a client that asked for
+// one.
+func ask(t failer, p gateway.Provider, target gateway.Target, body string) (*gateway.Response, error) {
+	t.Helper()
+	if s, ok := p.(*scripted); ok && s.whole {
+		body = strings.Replace(body, `"stream":true`, `"stream":false`, 1)
+	}
 	target.Provider = "p"
 	g, err := gateway.New(gateway.Options{
 		Providers: map[string]gateway.Provider{"p": p},
-		Routes:    map[string]gateway.Target{"m": target},
+		Routes:    map[string][]gateway.Target{"m": {target}},
 		Parsers:   native{chaintest.Runner{Specs: all.Specs()}},
 	})
 	if err != nil {
@@ -92,17 +106,16 @@ func open(t failer, p gateway.Provider, target gateway.Target, body string) *gat
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := g.Chat(context.Background(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp
+	return g.Chat(context.Background(), req)
 }
 
 // exchange sends a request through a gateway and returns all that comes back.
 func exchange(t failer, p gateway.Provider, target gateway.Target, body string) (string, *gateway.Response, error) {
 	t.Helper()
-	resp := open(t, p, target, body)
+	resp, err := ask(t, p, target, body)
+	if err != nil {
+		return "", &gateway.Response{}, err
+	}
 	defer resp.Close()
 	var out strings.Builder
 	for {
@@ -119,7 +132,7 @@ func exchange(t failer, p gateway.Provider, target gateway.Target, body string) 
 
 var repair = gateway.Target{Mode: gateway.Repair, Parsers: gateway.ParserSpec{
 	Names: []string{"hermes", "qwen3_coder", "openai", "tool_call_tags"}, Reasoning: true,
-}, Reasoning: chain.Auto}
+}, Reasoning: chain.Auto, AllowEmpty: true}
 
 // delta is a block of a stream with some text and unknown members at every level.
 func delta(text string) string {

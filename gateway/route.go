@@ -38,7 +38,24 @@ type Target struct {
 	// RawText asks the upstream for the model's own text, calls and reasoning
 	// unparsed. What that takes is the provider's business.
 	RawText bool
+	// Weight is the chance, against the other targets of the route, to be asked first.
+	// If none has one the first is.
+	Weight int
+	// OnInvalid says what becomes of a call that cannot be mended.
+	OnInvalid InvalidPolicy
+	// AllowEmpty takes an answer with nothing in it for an answer.
+	AllowEmpty bool
 }
+
+// InvalidPolicy says what becomes of a call that is broken and cannot be mended.
+type InvalidPolicy int
+
+// The policies.
+const (
+	PassInvalid   InvalidPolicy = iota // it goes on as it is, and is reported
+	RejectInvalid                      // the request ends with an error
+	ReaskInvalid                       // the model is told what is wrong and asked once more, then as RejectInvalid
+)
 
 // ParserSpec names the parsers of a target.
 type ParserSpec struct {
@@ -70,22 +87,29 @@ type ParserSession interface {
 // alone it is the route for names that have no other.
 const AnyModel = "*"
 
-// target finds where requests for a model go: its own route, the longest route that
-// ends in * and fits, "provider/model", or the route for any model. resolved is the upstream's name of the model.
-func (g *Gateway) target(model string) (t Target, resolved string, err error) {
+// route finds where requests for a model go: its own route, "provider/model", the longest
+// route that ends in * and fits, or the route for any model. A route such as "qwen/*" wins
+// over a provider called qwen, and "qwen*" does not. name is the route's, and
+// resolved what a target without a model's name of its own asks for.
+func (g *Gateway) route(model string) (name string, targets []Target, resolved string, err error) {
 	if t, ok := g.routes[model]; ok {
-		return t, resolveModel(t, model), nil
+		return model, t, model, nil
 	}
-	if t, ok := g.pattern(model); ok {
-		return t, resolveModel(t, model), nil
+	name, t, ok := g.pattern(model)
+	if ok && strings.Contains(name, "/") {
+		return name, t, model, nil
 	}
-	if provider, rest, ok := strings.Cut(model, "/"); ok && rest != "" {
-		if t, ok := g.direct[provider]; ok {
-			return t, rest, nil
+	if provider, rest, cut := strings.Cut(model, "/"); cut && rest != "" {
+		if t, known := g.direct[provider]; known {
+			t.Model = ""
+			return provider + "/" + AnyModel, []Target{t}, rest, nil
 		}
 	}
+	if ok {
+		return name, t, model, nil
+	}
 	if t, ok := g.routes[AnyModel]; ok {
-		return t, resolveModel(t, model), nil
+		return AnyModel, t, model, nil
 	}
 	e := &Error{Kind: NotFound, Code: "model_not_found", Param: "model", Message: fmt.Sprintf("The model %q does not exist.", excerpt([]byte(model)))}
 	if near := g.near(model); len(near) > 0 {
@@ -93,11 +117,11 @@ func (g *Gateway) target(model string) (t Target, resolved string, err error) {
 	} else {
 		e.Message += " GET /v1/models lists those that do."
 	}
-	return Target{}, "", e
+	return "", nil, "", e
 }
 
 // pattern finds the longest route that ends in * and whose beginning model has.
-func (g *Gateway) pattern(model string) (Target, bool) {
+func (g *Gateway) pattern(model string) (name string, targets []Target, ok bool) {
 	longest := ""
 	for name := range g.routes {
 		prefix, ok := strings.CutSuffix(name, AnyModel)
@@ -106,9 +130,9 @@ func (g *Gateway) pattern(model string) (Target, bool) {
 		}
 	}
 	if longest == "" {
-		return Target{}, false
+		return "", nil, false
 	}
-	return g.routes[longest+AnyModel], true
+	return longest + AnyModel, g.routes[longest+AnyModel], true
 }
 
 func resolveModel(t Target, model string) string {

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"crypto/rand"
 	"fmt"
 	"slices"
 	"strconv"
@@ -45,7 +44,7 @@ func (r *Response) writeFrame(raw []byte, k *chunk) {
 		}
 	}
 	pending := r.pending(k)
-	if patched := r.patch(k); pending || !r.empty(patched) {
+	if patched := r.patch(k); pending || !isEmptyChunk(patched) {
 		r.put(before, patched, after)
 	}
 	for rest = r.restore(k, rest); r.pending(k); rest = r.restore(k, rest) {
@@ -180,7 +179,7 @@ func (k *chunk) with(choices ...[]byte) []byte {
 
 // splice returns data with the edits, which do not overlap.
 func splice(data []byte, edits []edit) []byte {
-	slices.SortFunc(edits, func(a, b edit) int { return a.at.Start - b.at.Start })
+	slices.SortStableFunc(edits, func(a, b edit) int { return a.at.Start - b.at.Start })
 	size := len(data)
 	for _, e := range edits {
 		size += len(e.with) - (e.at.End - e.at.Start)
@@ -192,26 +191,6 @@ func splice(data []byte, edits []edit) []byte {
 		from = e.at.End
 	}
 	return append(out, data[from:]...)
-}
-
-// empty reports whether a patched chunk says nothing any more, so that it need not
-// be sent.
-func (r *Response) empty(data []byte) bool {
-	var k chunk
-	if !locate(&k, data, "delta") || !k.usage.IsNull(data) || len(k.parts) == 0 {
-		return false
-	}
-	for _, p := range k.parts {
-		members := 0
-		span.Members(data, p.body.Start, func([]byte, span.Span) bool {
-			members++
-			return false
-		})
-		if members > 0 || p.reason(data) != "" {
-			return false
-		}
-	}
-	return true
 }
 
 // delta writes a choice's events as a delta. The members of the original one stay,
@@ -230,7 +209,7 @@ func (r *Response) delta(c *choice, data []byte, original span.Span) []byte {
 		}
 	}
 	o := object{text: content.String(), reasoning: reasoning.String(), reasoningField: r.gateway.reasoningField}
-	o.calls = c.wireCalls()
+	o.calls = r.wireCalls(c)
 	if c.renumber {
 		o.renumber = c.renumbered
 	}
@@ -238,7 +217,7 @@ func (r *Response) delta(c *choice, data []byte, original span.Span) []byte {
 }
 
 // wireCalls joins the events of each call to an entry of a delta's tool_calls.
-func (c *choice) wireCalls() [][]byte {
+func (r *Response) wireCalls(c *choice) [][]byte {
 	var calls [][]byte
 	for i := 0; i < len(c.events); i++ {
 		e := c.events[i]
@@ -249,7 +228,7 @@ func (c *choice) wireCalls() [][]byte {
 		if e.Kind == abi.CallStart {
 			c.beginText()
 			entry = append(c.entry(), `"id":`...)
-			entry = append(quote(entry, c.id(e.ID)), `,"type":"function","function":{"name":`...)
+			entry = append(quote(entry, r.callID(c.index, e.ID, e.Name)), `,"type":"function","function":{"name":`...)
 			entry = append(quote(entry, e.Name), `,"arguments":`...)
 			e.Text = ""
 		} else {
@@ -274,19 +253,6 @@ func (c *choice) entry() []byte {
 func (c *choice) beginText() {
 	c.wire = c.next
 	c.take(c.wire)
-}
-
-// id is the model's own id of a call, byte for byte, as long as it has one that no
-// other call of the choice has; otherwise one in OpenAI's form.
-func (c *choice) id(model string) string {
-	if model == "" || c.ids[model] {
-		model = "call_" + rand.Text()[:24]
-	}
-	if c.ids == nil {
-		c.ids = map[string]bool{}
-	}
-	c.ids[model] = true
-	return model
 }
 
 // appendElements appends the array old with more elements behind its own.
@@ -339,9 +305,7 @@ func (r *Response) finish() []byte {
 		}
 	}
 	r.summarise()
-	if s := &r.Summary; s.Changed || len(s.Warnings) > 0 || s.Calls > 0 {
-		r.out = fmt.Appendf(r.out, ": callgate mode=%s%s\n\n", r.target.Mode, s.comment())
-	}
+	r.out = append(r.out, r.comment()...)
 	return r.out
 }
 
@@ -368,20 +332,32 @@ func (r *Response) writeLate() {
 	}
 }
 
-// comment is what the headers of a whole answer would say.
-func (s *Summary) comment() string {
+// comment is what the headers of a whole answer would say, as a comment of a stream;
+// "" if nothing was done.
+func (r *Response) comment() string {
+	s := &r.Summary
+	if !s.Changed && len(s.Warnings) == 0 && s.Calls == 0 && len(s.Faults) == 0 && len(s.Attempts) < 2 {
+		return ""
+	}
 	var b strings.Builder
+	fmt.Fprintf(&b, ": callgate mode=%s", r.target.Mode)
+	if len(s.Attempts) > 1 {
+		fmt.Fprintf(&b, " provider=%s attempts=%d fallbacks=%d", s.Provider, len(s.Attempts), s.Fallbacks())
+	}
 	if len(s.Parsers) > 0 {
 		fmt.Fprintf(&b, " parser=%s", strings.Join(s.Parsers, ","))
 	}
-	fmt.Fprintf(&b, " calls=%d", s.Calls)
-	if len(s.Repairs) > 0 {
-		fmt.Fprintf(&b, " repairs=%s", s.RepairList())
+	if s.Calls > 0 || r.parsers != nil {
+		fmt.Fprintf(&b, " calls=%d", s.Calls)
 	}
-	if len(s.Warnings) > 0 {
-		fmt.Fprintf(&b, " warnings=%s", strings.Join(s.Warnings, ","))
+	for _, list := range []struct{ name, value string }{
+		{"faults", s.FaultList()}, {"repairs", s.RepairList()}, {"warnings", strings.Join(s.Warnings, ",")},
+	} {
+		if list.value != "" {
+			fmt.Fprintf(&b, " %s=%s", list.name, list.value)
+		}
 	}
-	return b.String()
+	return b.String() + "\n\n"
 }
 
 // whole reads a whole completion and writes it anew if it holds calls or
@@ -389,6 +365,9 @@ func (s *Summary) comment() string {
 func (r *Response) whole(f Frame) []byte {
 	var k chunk
 	if !locate(&k, f.Data, "message") {
+		if k.failed {
+			r.fail(f.Data)
+		}
 		return f.Raw
 	}
 	var edits []edit
@@ -403,7 +382,7 @@ func (r *Response) whole(f Frame) []byte {
 			continue
 		}
 		c.in = append(c.in, text...)
-		c.events = append(c.events, c.chain.Feed(r.ctx, text)...)
+		c.events = append(c.events, r.judged(c, c.chain.Feed(r.ctx, text))...)
 		c.finish(r, p.reason(f.Data))
 		c.prune()
 		if c.changed = r.target.Mode == Repair && c.differs(); c.changed {
@@ -423,7 +402,7 @@ func (r *Response) message(c *choice, p *part, data []byte) []edit {
 	m.Add(c.events)
 	o := object{text: m.Content.String(), reasoning: m.Reasoning.String(), reasoningField: r.gateway.reasoningField, whole: true}
 	for _, call := range m.Calls() {
-		entry := quote([]byte(`{"id":`), c.id(call.ID))
+		entry := quote([]byte(`{"id":`), r.callID(c.index, call.ID, call.Name))
 		entry = quote(append(entry, `,"type":"function","function":{"name":`...), call.Name)
 		entry = quote(append(entry, `,"arguments":`...), call.Arguments)
 		o.calls = append(o.calls, append(entry, "}}"...))
@@ -434,3 +413,5 @@ func (r *Response) message(c *choice, p *part, data []byte) []edit {
 	}
 	return edits
 }
+
+func appendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

@@ -22,10 +22,7 @@ type demoCmd struct{}
 // Run asks each demo model the same, streamed, over HTTP: once with the upstream's
 // own bytes passed on, once through the parsers, and prints both side by side.
 func (demoCmd) Run(e *env) error {
-	models, err := demo.New(demo.Config{}).Models(e.ctx)
-	if err != nil {
-		return err
-	}
+	models := demo.Formats()
 	cfg, err := config.Parse("demo", []byte(demoConfig), func(string) (string, bool) { return "", false })
 	if err != nil {
 		return err
@@ -34,7 +31,7 @@ func (demoCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	defer sys.parsers.host.Close(e.ctx)
+	defer sys.close(e.ctx)
 	if err := sys.parsers.load(e.ctx, ""); err != nil {
 		return err
 	}

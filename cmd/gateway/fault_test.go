@@ -171,8 +171,8 @@ func TestUpstreamsOwnErrors(t *testing.T) {
 		{name: "400", url: static(t, 400, "application/json", odd, "x-ratelimit-limit-tokens", "9", "x-request-id", "theirs")},
 		{name: "404", url: static(t, 404, "application/json", odd)},
 		{name: "422, stream", url: static(t, 422, "application/json", odd), stream: true},
-		{name: "429", url: static(t, 429, "application/json", odd, "retry-after", "7")},
-		{name: "429 in milliseconds", url: static(t, 429, "application/json", odd, "retry-after-ms", "1500"), stream: true},
+		{name: "429", url: static(t, 429, "application/json", odd, "retry-after", "1")},
+		{name: "429 in milliseconds", url: static(t, 429, "application/json", odd, "retry-after-ms", "200"), stream: true},
 		{name: "503 with a time", url: static(t, 503, "application/json", odd, "retry-after", "3")},
 		{name: "in-band error", url: static(t, 200, events, inBand), stream: true},
 		{name: "in-band error and end", url: static(t, 200, events, inBand+done), stream: true},
@@ -191,11 +191,11 @@ func TestUpstreamsOwnErrors(t *testing.T) {
 				t.Error("got the upstream's x-request-id, want the gateway's")
 			}
 		case "429":
-			failure{status: 429, code: "upstream_rate_limited", retry: "true", says: "too long"}.check(t, r)
-			hasHeader(t, r.header, map[string]string{"retry-after": "7", "retry-after-ms": "7000"})
+			failure{status: 429, code: "upstream_rate_limited", retry: "false", says: "too long"}.check(t, r)
+			hasHeader(t, r.header, map[string]string{"retry-after": "1", "retry-after-ms": "1000", "x-callgate-attempts": "2", "x-callgate-retry-delay-ms": "1000"})
 		case "429 in milliseconds":
-			failure{status: 429, code: "upstream_rate_limited", retry: "true"}.check(t, r)
-			hasHeader(t, r.header, map[string]string{"retry-after": "2", "retry-after-ms": "1500"})
+			failure{status: 429, code: "upstream_rate_limited", retry: "false"}.check(t, r)
+			hasHeader(t, r.header, map[string]string{"retry-after": "1", "retry-after-ms": "200", "x-callgate-attempts": "2"})
 		case "503 with a time":
 			failure{status: 502, code: "upstream_error", retry: "true"}.check(t, r)
 			hasHeader(t, r.header, map[string]string{"retry-after": "3"})

@@ -14,7 +14,7 @@ import (
 )
 
 type serveCmd struct {
-	Config   string `short:"c" type:"path" help:"Configuration file. Without one: the demo provider, and OpenAI if OPENAI_API_KEY is set." placeholder:"FILE"`
+	Config   string `short:"c" type:"path" help:"Configuration file. Without one: the demo provider, and those whose own environment variables are set, such as OPENAI_API_KEY." placeholder:"FILE"`
 	Listen   string `help:"Address to listen on, instead of the configuration's." placeholder:"ADDR"`
 	Upstream string `help:"Base URL of an OpenAI-compatible server that gets every model not named otherwise, such as http://127.0.0.1:8000/v1." placeholder:"URL"`
 	Parser   string `help:"Parser for --upstream: a name, auto or none." default:"auto" placeholder:"NAME"`
@@ -31,24 +31,55 @@ func (s *serveCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(e.ctx, "tcp", cfg.Listen)
+	listeners, err := listen(e.ctx, cfg, log)
 	if err != nil {
-		return usageError{errors.Join(fmt.Errorf("listen on %s: %w", cfg.Listen, err), sys.parsers.host.Close(e.ctx))}
+		return usageError{errors.Join(err, sys.close(e.ctx))}
 	}
-	log.Info("listening", "address", l.Addr().String())
-	greet(e, l.Addr().String(), cfg)
-	return sys.serve(e.ctx, l, cfg, log)
+	greet(e, listeners, cfg)
+	return sys.serve(e.ctx, listeners, cfg, log)
 }
 
-// serve answers on l until ctx ends, and loads the parsers meanwhile. When it
-// returns, nothing that it began is running any more.
-func (sys *system) serve(ctx context.Context, l net.Listener, cfg *config.Config, log *slog.Logger) error {
+// listeners are where the gateway listens. admin is nil if nobody does.
+type listeners struct{ api, admin net.Listener }
+
+// listen opens the addresses. Nobody has asked for the operator's if it is the default,
+// so another gateway that has it is no reason to stop.
+func listen(ctx context.Context, cfg *config.Config, log *slog.Logger) (l listeners, err error) {
+	var lc net.ListenConfig
+	if l.api, err = lc.Listen(ctx, "tcp", cfg.Listen); err != nil {
+		return l, fmt.Errorf("listen on %s: %w", cfg.Listen, err)
+	}
+	log.Info("listening", "address", l.api.Addr().String())
+	if cfg.Admin.Listen == config.Off {
+		return l, nil
+	}
+	l.admin, err = lc.Listen(ctx, "tcp", cfg.Admin.Listen)
+	switch {
+	case err == nil:
+		log.Info("listening for the operator", "address", l.admin.Addr().String())
+	case cfg.AdminGiven():
+		return l, errors.Join(fmt.Errorf("listen on %s (admin.listen): %w", cfg.Admin.Listen, err), l.api.Close())
+	default:
+		log.Warn("no metrics and no admin API: the default address is taken; set admin.listen", "address", cfg.Admin.Listen, "error", err)
+		l.admin = nil
+	}
+	return l, nil
+}
+
+// serve answers until ctx ends, and loads the parsers meanwhile. When it returns,
+// nothing that it began is running any more.
+func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, log *slog.Logger) error {
 	loaded := make(chan error, 1)
 	go func() { loaded <- sys.load(ctx, cfg) }()
 	server := sys.server.HTTP()
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
+	go func() { served <- server.Serve(l.api) }()
+	admin, ended := sys.admin.HTTP(), make(chan error, 1)
+	if l.admin != nil {
+		go func() { ended <- admin.Serve(l.admin) }()
+	} else {
+		ended <- http.ErrServerClosed
+	}
 	err := func() error {
 		for loading := loaded; ; {
 			select {
@@ -71,8 +102,9 @@ func (sys *system) serve(ctx context.Context, l net.Listener, cfg *config.Config
 			}
 		}
 	}()
-	_, _ = <-loaded, <-served
-	return errors.Join(err, sys.parsers.host.Close(context.WithoutCancel(ctx)))
+	_ = admin.Close() // a scrape that is cut is repeated
+	_, _, _ = <-loaded, <-served, <-ended
+	return errors.Join(err, sys.close(context.WithoutCancel(ctx)))
 }
 
 // load loads the parsers and checks the names of them that the configuration uses.
@@ -114,8 +146,12 @@ func (s *serveCmd) configuration() (*config.Config, error) {
 }
 
 // greet says where the gateway is and how to try it.
-func greet(e *env, addr string, cfg *config.Config) {
+func greet(e *env, l listeners, cfg *config.Config) {
+	addr := l.api.Addr().String()
 	fmt.Fprintf(e.stdout, "callgate listens on http://%s (set your app's base URL to http://%s/v1)\n", addr, addr)
+	if l.admin != nil {
+		fmt.Fprintf(e.stdout, "metrics and circuit breakers: http://%s/metrics, http://%[1]s/admin/breakers\n", l.admin.Addr())
+	}
 	if cfg.Providers["demo"].Type != "demo" || len(cfg.Keys) > 0 {
 		return
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,11 +10,12 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/httpapi"
-	"github.com/callgate/callgate/providers/demo"
-	openaiprovider "github.com/callgate/callgate/providers/openai"
+	"github.com/callgate/callgate/gateway/metrics"
+	"github.com/callgate/callgate/gateway/trace"
 )
 
 // system is a gateway put together as its configuration says.
@@ -21,6 +23,8 @@ type system struct {
 	parsers *parsers
 	gateway *gateway.Gateway
 	server  *httpapi.Server
+	admin   *httpapi.Admin
+	tracer  *trace.Tracer // nil: none
 }
 
 // wire puts a gateway together. The parsers still have to be loaded.
@@ -29,70 +33,77 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 	if err != nil {
 		return nil, err
 	}
-	p, err := newParsers(ctx, cfg, log)
-	if err != nil {
-		return nil, err
-	}
-	g, err := gateway.New(gateway.Options{
-		Providers: providers, Routes: routes(cfg), Direct: direct(cfg), Parsers: p,
-		ReasoningField: cfg.ReasoningField, Log: log,
-	})
-	if err != nil {
-		return nil, errors.Join(err, p.host.Close(ctx))
-	}
-	keys := map[string]string{}
-	for _, k := range cfg.Keys {
-		keys[k.Name] = k.Hash.Reveal()
-	}
-	server, err := httpapi.New(httpapi.Config{Gateway: g, Keys: keys, MaxBody: int64(cfg.Limits.Body), Ready: p.ready, Log: log})
-	if err != nil {
-		return nil, errors.Join(err, p.host.Close(ctx))
-	}
-	return &system{parsers: p, gateway: g, server: server}, nil
-}
-
-// newProviders makes the providers. This table is the only place that knows their
-// kinds.
-func newProviders(cfg *config.Config) (map[string]gateway.Provider, error) {
-	kinds := map[string]func(name string, p config.Provider) (gateway.Provider, error){
-		"openai": newOpenAI,
-		"demo": func(string, config.Provider) (gateway.Provider, error) {
-			return demo.New(demo.Config{}), nil
-		},
-	}
-	out := map[string]gateway.Provider{}
-	for name, p := range cfg.Providers {
-		provider, err := kinds[p.Type](name, p)
+	sys := &system{}
+	if cfg.Tracing.Endpoint != "" {
+		sys.tracer, err = trace.New(ctx, trace.Options{Endpoint: cfg.Tracing.Endpoint, Headers: reveal(cfg.Tracing.Headers),
+			Sample: cfg.Tracing.Sample, Version: version, Log: log})
 		if err != nil {
-			return nil, fmt.Errorf("provider %q: %w", name, err)
+			return nil, fmt.Errorf("tracing: %w", err)
 		}
-		out[name] = provider
 	}
-	return out, nil
+	if sys.parsers, err = newParsers(ctx, cfg, log); err != nil {
+		return nil, errors.Join(err, sys.tracer.Shutdown(ctx))
+	}
+	if err := sys.build(cfg, providers, log); err != nil {
+		return nil, errors.Join(err, sys.close(ctx))
+	}
+	return sys, nil
 }
 
-func newOpenAI(name string, p config.Provider) (gateway.Provider, error) {
-	headers := map[string]string{}
-	for key, value := range p.Headers {
-		headers[key] = value.Reveal()
+func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provider, log *slog.Logger) (err error) {
+	options := gateway.Options{
+		Providers: providers, Policies: policies(cfg), Routes: routes(cfg), Direct: direct(cfg), Parsers: sys.parsers,
+		ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Log: log,
 	}
-	return openaiprovider.New(openaiprovider.Config{
-		Name: name, BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Headers: headers, Server: p.Server,
-		MaxResponse: int64(p.MaxResponse),
-		Timeouts: openaiprovider.Timeouts{
-			Connect: time.Duration(p.Timeouts.Connect), FirstToken: time.Duration(p.Timeouts.FirstToken),
-			Idle: time.Duration(p.Timeouts.Idle), Total: time.Duration(p.Timeouts.Total),
-		},
-	})
+	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), Ready: sys.parsers.ready, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{}}
+	if sys.tracer != nil {
+		options.Trace, server.Trace = sys.tracer.Attempt, sys.tracer.Request
+	}
+	var m *metrics.Metrics
+	options.OnChange = func(c breaker.Change) { m.Transition(c) }
+	if sys.gateway, err = gateway.New(options); err != nil {
+		return err
+	}
+	m = metrics.New(metrics.Options{Breakers: sys.gateway.Breakers, Models: modelNames(cfg), Log: log})
+	for _, k := range cfg.Keys {
+		server.Keys[k.Name] = k.Hash.Reveal()
+	}
+	server.Gateway, server.Metrics = sys.gateway, m
+	if sys.server, err = httpapi.New(server); err != nil {
+		return err
+	}
+	sys.admin, err = httpapi.NewAdmin(httpapi.AdminConfig{KeyHash: cfg.Admin.KeyHash.Reveal(),
+		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker, Metrics: m.Handler(), Log: log})
+	return err
 }
 
-// routes are the models of the configuration. The first target of each is asked.
-func routes(cfg *config.Config) map[string]gateway.Target {
-	out := map[string]gateway.Target{}
+// close ends what the system holds. Spans that wait are sent first.
+func (sys *system) close(ctx context.Context) error {
+	return errors.Join(sys.tracer.Shutdown(ctx), sys.parsers.host.Close(ctx))
+}
+
+// policies are what is done around each provider.
+func policies(cfg *config.Config) map[string]gateway.Policy {
+	out := map[string]gateway.Policy{}
+	for name, p := range cfg.Providers {
+		out[name] = gateway.Policy{
+			Retry:    gateway.RetryPolicy{Max: p.Retry.MaxRetries, Base: time.Duration(p.Retry.BaseDelay), Cap: time.Duration(p.Retry.MaxDelay)},
+			Failures: p.CircuitBreaker.FailureThreshold, Open: time.Duration(p.CircuitBreaker.OpenTimeout),
+			History: modes[cfg.ProviderTarget(name).History],
+		}
+	}
+	return out
+}
+
+// routes are the models of the configuration.
+func routes(cfg *config.Config) map[string][]gateway.Target {
+	out := map[string][]gateway.Target{}
 	for name, m := range cfg.Models {
-		t := target(cfg.Targets(name)[0])
-		t.Model = m.Targets[0].Model
-		out[name] = t
+		for i, r := range cfg.Targets(name) {
+			t := target(r)
+			t.Model = m.Targets[i].Model // and not the pattern's name
+			out[name] = append(out[name], t)
+		}
 	}
 	return out
 }
@@ -106,14 +117,30 @@ func direct(cfg *config.Config) map[string]gateway.Target {
 	return out
 }
 
+var (
+	modes      = map[string]gateway.Mode{"off": gateway.Off, "report": gateway.Report, "repair": gateway.Repair}
+	reasonings = map[string]chain.Reasoning{"open": chain.Open, "auto": chain.Auto}
+	invalid    = map[string]gateway.InvalidPolicy{"pass": gateway.PassInvalid, "reject": gateway.RejectInvalid, "reask": gateway.ReaskInvalid}
+)
+
 func target(r config.Resolved) gateway.Target {
-	modes := map[string]gateway.Mode{"off": gateway.Off, "report": gateway.Report, "repair": gateway.Repair}
-	reasoning := map[string]chain.Reasoning{"open": chain.Open, "auto": chain.Auto}
 	return gateway.Target{
-		Provider: r.Provider, Model: r.Model, Mode: modes[r.ToolCalls],
-		Parsers: parserSpec(r.Parser, r.Reasoning), Reasoning: reasoning[r.Reasoning],
+		Provider: r.Provider, Model: r.Model, Mode: modes[r.ToolCalls], Weight: r.Weight,
+		Parsers: parserSpec(r.Parser, r.Reasoning), Reasoning: reasonings[r.Reasoning],
 		InReasoning: inReasonings[r.ToolInReasoning], RawText: r.RawToolText,
+		OnInvalid: invalid[r.OnInvalidCall], AllowEmpty: r.EmptyCompletion == "pass",
 	}
+}
+
+// modelNames are the upstreams' names of models that the configuration knows.
+func modelNames(cfg *config.Config) []string {
+	var out []string
+	for name, m := range cfg.Models {
+		for _, t := range m.Targets {
+			out = append(out, cmp.Or(t.Model, name))
+		}
+	}
+	return out
 }
 
 // logger makes the log that the configuration asks for.

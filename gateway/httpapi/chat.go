@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -29,17 +30,61 @@ func (s *Server) chat(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := budget(req, r.Header); err != nil {
+		return err
+	}
 	req.ID = requestID(c)
 	req.Header = travelling(r.Header)
-	seen(c).model, seen(c).stream = req.Model, req.Stream
-	resp, err := s.cfg.Gateway.Chat(r.Context(), req)
+	rec := seen(c)
+	rec.model, rec.stream = req.Model, req.Stream
+	defer func() { rec.route = req.Route }()
+	if s.cfg.Metrics != nil {
+		s.cfg.Metrics.Begin()
+		defer s.cfg.Metrics.End()
+	}
+	pulse := s.newPulse(c.Response(), req.Stream)
+	defer pulse.stop()
+	ctx, end := s.traced(r)
+	rec.endTrace = end
+	resp, err := s.cfg.Gateway.Chat(ctx, req)
 	if err != nil {
 		return err
 	}
 	defer resp.Close()
-	resp.Summary.Overhead += time.Since(began)
-	seen(c).summary = &resp.Summary
-	return s.write(c, resp, began)
+	rec.summary = &resp.Summary
+	return s.write(c, resp, began, pulse)
+}
+
+// maxRetriesHeader is what a client sets to say how many further attempts its request
+// may take, at most maxRetries.
+const (
+	maxRetriesHeader = "X-Callgate-Max-Retries"
+	maxRetries       = 10
+)
+
+// budget reads what the client says of its retries: how many ours may be, and how many
+// its SDK has made. OpenAI's and Anthropic's SDKs count theirs in a header.
+func budget(req *gateway.Request, h http.Header) error {
+	if text := h.Get(maxRetriesHeader); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || n > maxRetries {
+			return &gateway.Error{Kind: gateway.Invalid, Param: strings.ToLower(maxRetriesHeader),
+				Message: fmt.Sprintf("The header %s must be a number from 0 to %d, not %.40q.", strings.ToLower(maxRetriesHeader), maxRetries, text)}
+		}
+		req.MaxRetries = &n
+	}
+	if n, err := strconv.Atoi(h.Get("X-Stainless-Retry-Count")); err == nil {
+		req.ClientRetries = max(n, 0)
+	}
+	return nil
+}
+
+// traced begins the trace of a request, if there are traces.
+func (s *Server) traced(r *http.Request) (context.Context, func(gateway.Record)) {
+	if s.cfg.Trace == nil {
+		return r.Context(), nil
+	}
+	return s.cfg.Trace(r.Context(), r.Header, "POST "+chatPath)
 }
 
 // readBody reads the request's body up to the limit.
@@ -74,9 +119,8 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// write sends a response. The first piece is awaited before the status is sent, so
-// that a failure until then has a status of its own.
-func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time) error {
+// write sends a response.
+func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time, pulse *pulse) error {
 	piece, more, err := resp.Next()
 	if err != nil && err != io.EOF {
 		return err
@@ -85,27 +129,33 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time) 
 	pace := s.newPacer(w)
 	pace.write()
 	defer pace.done()
-	header(w.Header(), resp)
 	if !resp.Streamed {
+		header(w.Header(), resp)
 		return s.writeWhole(w, resp, piece, began)
 	}
-	w.Header().Set("cache-control", "no-cache")
-	w.Header().Set("x-accel-buffering", "no") // nginx in front of us must not collect the stream
-	w.WriteHeader(http.StatusOK)
+	pulse.begin(func() {
+		header(w.Header(), resp)
+		streamHeader(w.Header())
+		w.WriteHeader(http.StatusOK)
+	})
 	for ; err == nil; piece, more, err = resp.Next() {
 		pace.write()
-		if _, werr := w.Write(piece); werr != nil {
+		if werr := pulse.write(piece, !more); werr != nil {
 			return &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: werr}
 		}
-		if !more {
-			w.Flush()
-		}
 	}
-	w.Flush()
+	_ = pulse.write(nil, true) // nothing is written; what is owed is flushed
 	if err == io.EOF {
 		return nil
 	}
 	return err // fail writes it into the stream
+}
+
+// streamHeader says that the answer is a stream, to whoever stands in front of us: nginx
+// would collect it.
+func streamHeader(h http.Header) {
+	h.Set("cache-control", "no-cache")
+	h.Set("x-accel-buffering", "no")
 }
 
 func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byte, began time.Time) error {
@@ -135,7 +185,17 @@ func header(h http.Header, resp *gateway.Response) {
 	h.Del("content-length")
 	h.Set("x-callgate-provider", resp.Summary.Provider)
 	h.Set("x-callgate-model", headerText(resp.Summary.Model))
-	h.Set("x-callgate-attempts", strconv.Itoa(resp.Summary.Attempts))
+	attempts(h, &resp.Summary)
+}
+
+// attempts says what was tried.
+func attempts(h http.Header, s *gateway.Summary) {
+	h.Set("x-callgate-attempts", strconv.Itoa(len(s.Attempts)))
+	if len(s.Attempts) < 2 {
+		return
+	}
+	h.Set("x-callgate-retry-delay-ms", strconv.FormatInt(s.RetryDelay().Milliseconds(), 10))
+	h.Set("x-callgate-fallbacks", strconv.Itoa(s.Fallbacks()))
 }
 
 // report sets what is known when the whole answer has been read.
@@ -146,6 +206,7 @@ func report(h http.Header, s *gateway.Summary) {
 		}
 	}
 	set("x-callgate-parser", strings.Join(s.Parsers, ","))
+	set("x-callgate-faults", s.FaultList())
 	set("x-callgate-repairs", s.RepairList())
 	set("x-callgate-warnings", strings.Join(s.Warnings, ","))
 }

@@ -41,8 +41,18 @@ func newEnvelope(e *gateway.Error) envelope {
 // begun, ends the stream with it and without the end marker.
 func (s *Server) fail(err error, c echo.Context) {
 	e := classify(err)
-	seen(c).err = e
+	rec := seen(c)
+	rec.err = e
 	w := c.Response()
+	if n := len(e.Attempts); n > 0 && rec.summary == nil {
+		last := e.Attempts[n-1]
+		rec.summary = &gateway.Summary{Provider: last.Provider, Model: last.Model, Attempts: e.Attempts, Faults: e.Faults}
+	}
+	if s := rec.summary; s != nil && !w.Committed {
+		w.Header().Set("x-callgate-provider", s.Provider)
+		attempts(w.Header(), s)
+		report(w.Header(), s)
+	}
 	switch {
 	case e.Kind == gateway.Canceled:
 		if !w.Committed {

@@ -19,8 +19,11 @@ type record struct {
 	id      string
 	model   string
 	stream  bool
+	route   string
 	summary *gateway.Summary
 	err     *gateway.Error
+
+	endTrace func(gateway.Record)
 }
 
 // recordKey is where observe leaves the record.
@@ -48,6 +51,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := next(c); err != nil {
 			c.Error(err)
 		}
+		s.ended(c, rec, time.Since(began))
 		level := slog.LevelInfo
 		if path := c.Request().URL.Path; path == "/livez" || path == "/readyz" {
 			level = slog.LevelDebug
@@ -59,6 +63,23 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 			s.cfg.Log.LogAttrs(ctx, level, "request", rec.attrs(c, time.Since(began))...)
 		}
 		return nil
+	}
+}
+
+// ended hands a chat request that is over to the metrics and the trace.
+func (s *Server) ended(c echo.Context, rec *record, took time.Duration) {
+	if c.Path() != chatPath {
+		return
+	}
+	r := gateway.Record{Route: rec.route, Status: c.Response().Status, Stream: rec.stream, Took: took, Summary: rec.summary}
+	if rec.err != nil {
+		r.Code = rec.err.CodeOrDefault()
+	}
+	if rec.endTrace != nil {
+		rec.endTrace(r)
+	}
+	if s.cfg.Metrics != nil {
+		s.cfg.Metrics.Request(r)
 	}
 }
 
@@ -80,6 +101,15 @@ func (rec *record) attrs(c echo.Context, took time.Duration) []slog.Attr {
 	if s := rec.summary; s != nil {
 		attrs = append(attrs, slog.String("provider", s.Provider), slog.String("upstream_model", s.Model),
 			slog.Duration("overhead", s.Overhead), slog.Int("calls", s.Calls))
+		if len(s.Attempts) > 1 {
+			attrs = append(attrs, slog.String("attempts", attemptList(s.Attempts)), slog.Duration("retry_delay", s.RetryDelay()))
+		}
+		if s.FirstToken > 0 {
+			attrs = append(attrs, slog.Duration("first_token", s.FirstToken))
+		}
+		if len(s.Faults) > 0 {
+			attrs = append(attrs, slog.String("faults", s.FaultList()))
+		}
 		if len(s.Parsers) > 0 {
 			attrs = append(attrs, slog.String("parser", strings.Join(s.Parsers, ",")))
 		}
@@ -126,4 +156,16 @@ func (s *Server) recover(next echo.HandlerFunc) echo.HandlerFunc {
 		}()
 		return next(c)
 	}
+}
+
+// attemptList writes what was tried: openai first upstream_error, azure fallback ok.
+func attemptList(list []gateway.Attempt) string {
+	var b strings.Builder
+	for i, a := range list {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s %s %s", a.Provider, a.Reason, a.Outcome)
+	}
+	return b.String()
 }

@@ -21,6 +21,14 @@ type Chatter interface {
 	Models(ctx context.Context) []string
 }
 
+// Metrics are told of each chat request: Begin when it comes, then Request and End when
+// it is over.
+type Metrics interface {
+	Begin()
+	Request(r gateway.Record)
+	End()
+}
+
 // Config is what a Server is made of.
 type Config struct {
 	Gateway Chatter
@@ -31,6 +39,14 @@ type Config struct {
 	MaxBody int64
 	// Ready says why requests cannot be answered well yet, or nil. It may be nil.
 	Ready func() error
+	// Heartbeat is after how much silence a comment goes to the client of a stream, so
+	// that nobody on the way takes the connection for dead; 0 means never.
+	Heartbeat time.Duration
+	// Metrics are told of chat requests. They may be nil.
+	Metrics Metrics
+	// Trace begins the trace of a chat request, with the name of its span; it may be nil.
+	// The function that it returns is called once.
+	Trace func(ctx context.Context, header http.Header, name string) (context.Context, func(gateway.Record))
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -43,6 +59,8 @@ type Server struct {
 	draining atomic.Bool
 	stall    time.Duration
 }
+
+const chatPath = "/v1/chat/completions"
 
 // New makes a server. A key whose hash is not in the form above gives an error.
 func New(cfg Config) (*Server, error) {
@@ -64,7 +82,7 @@ func New(cfg Config) (*Server, error) {
 	s.echo.GET("/readyz", s.readyz)
 	// Not a group's middleware: Echo would make a route of it for every other path and
 	// method below /v1, and a wrong method would be a wrong path.
-	s.echo.POST("/v1/chat/completions", s.chat, s.sameSite, s.authenticate)
+	s.echo.POST(chatPath, s.chat, s.sameSite, s.authenticate)
 	s.echo.GET("/v1/models", s.models, s.sameSite, s.authenticate)
 	return s, nil
 }

@@ -37,7 +37,7 @@ func TestStalledClient(t *testing.T) {
 	t.Parallel()
 	const limit = 200 * time.Millisecond
 	upstream := &endless{make(chan struct{})}
-	g, err := gateway.New(gateway.Options{Providers: map[string]gateway.Provider{"p": upstream}, Routes: map[string]gateway.Target{"m": {Provider: "p"}}})
+	g, err := gateway.New(gateway.Options{Providers: map[string]gateway.Provider{"p": upstream}, Routes: map[string][]gateway.Target{"m": {{Provider: "p"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,194 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/repair"
+)
+
+// maxAhead is how many bytes of an answer wait for the first useful one among them.
+const maxAhead = 256 << 10
+
+// commit reads the answer up to its first useful byte: text, reasoning, a call or
+// whatever else a client would act on. Until then the client has seen nothing, and
+// each failure is an error that lets another attempt follow: an answer with nothing
+// in it, or an error in the place of a chunk, is one too.
+func (r *Response) commit() error {
+	var seen glimpse
+	for {
+		b, _, err := r.next()
+		if r.failure != nil {
+			return r.inBand()
+		}
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if len(b) > 0 {
+			r.ahead = append(r.ahead, b...)
+			seen.look(b, r.Streamed)
+		}
+		if e := r.malformed(&seen); e != nil {
+			return e
+		}
+		if seen.useful || len(r.ahead) > maxAhead {
+			r.Summary.FirstToken = r.since()
+			return nil
+		}
+		if err == io.EOF || len(b) > 0 && !r.Streamed {
+			return r.empty(&seen)
+		}
+	}
+}
+
+// malformed is the failure of an answer whose call the upstream itself calls
+// malformed, as Gemini does.
+func (r *Response) malformed(seen *glimpse) error {
+	if !isMalformed(seen.finish) || seen.useful && r.Streamed || r.target.Mode == Off {
+		return nil
+	}
+	r.fault(repair.VendorMalformed)
+	return &Error{Kind: Unusable, Code: "invalid_tool_call",
+		Message: fmt.Sprintf("Provider %q: the model's tool call was malformed (finish_reason %.40q).", r.upstream.name, seen.finish)}
+}
+
+// isMalformed reads finish reasons such as Gemini's MALFORMED_FUNCTION_CALL.
+func isMalformed(finish string) bool {
+	f := strings.ToLower(finish)
+	return strings.HasPrefix(f, "malformed") && strings.HasSuffix(f, "call")
+}
+
+// empty decides about an answer that ended with nothing in it. One that a token
+// limit, a filter or a stop sequence of the client has ended is what was asked for.
+func (r *Response) empty(seen *glimpse) error {
+	ended := seen.finish == "" || seen.finish == "stop" || seen.finish == "tool_calls" || seen.finish == "function_call"
+	if !seen.choices && !r.Streamed || !ended || r.target.AllowEmpty || r.req.stops {
+		return nil
+	}
+	return &Error{Kind: Unusable, Message: fmt.Sprintf("Provider %q: the model's answer is empty.", r.upstream.name)}
+}
+
+// glimpse is what the beginning of an answer holds.
+type glimpse struct {
+	useful  bool
+	choices bool   // it has any
+	finish  string // the last finish reason
+}
+
+// look reads what goes to the client next: a whole completion, or blocks of a stream.
+func (g *glimpse) look(b []byte, streamed bool) {
+	if !streamed {
+		g.chunk(b, "message")
+		return
+	}
+	var data []byte // of the block at hand
+	for line := range bytes.Lines(append(bytes.Clone(b), "\n\n"...)) {
+		line = bytes.TrimRight(line, "\r\n")
+		if more, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			data = append(append(data, more...), '\n')
+			continue
+		}
+		if data = bytes.TrimSpace(data); len(line) == 0 && len(data) > 0 {
+			if string(data) != "[DONE]" {
+				g.chunk(data, "delta")
+			}
+			data = nil
+		}
+	}
+}
+
+func (g *glimpse) chunk(data []byte, key string) {
+	var k chunk
+	if !locate(&k, data, key) {
+		g.useful = g.useful || !isObject(data)
+		return
+	}
+	for i := range k.parts {
+		p := &k.parts[i]
+		g.choices = true
+		if reason := p.reason(data); reason != "" {
+			g.finish = reason
+		}
+		span.Members(data, p.body.Start, func(key []byte, v span.Span) bool {
+			g.useful = g.useful || says(string(key), v.Of(data))
+			return true
+		})
+	}
+}
+
+// isObject says whether data is an object. What is none is not for us to judge.
+func isObject(data []byte) bool { return len(data) > 0 && data[0] == '{' }
+
+// says reports whether a member of a delta or message says anything.
+func says(key string, value []byte) bool {
+	if key == "role" || len(value) < 2 {
+		return false
+	}
+	switch value[0] {
+	case '"':
+		blank := bytes.Trim(value[1:len(value)-1], " \t")
+		for len(blank) > 1 && blank[0] == '\\' && bytes.IndexByte([]byte("nrt"), blank[1]) >= 0 {
+			blank = bytes.TrimLeft(blank[2:], " \t")
+		}
+		return len(blank) > 0
+	case '[', '{':
+		return !span.Blank(value[1 : len(value)-1])
+	}
+	return string(value) == "true"
+}
+
+// inBand is the error of an upstream that sends one in the place of a chunk, as a
+// failure of the attempt.
+func (r *Response) inBand() error {
+	var body struct {
+		Error json.RawMessage `json:"error"`
+	}
+	var detail struct {
+		Message string          `json:"message"`
+		Type    string          `json:"type"`
+		Code    json.RawMessage `json:"code"`
+		Status  json.RawMessage `json:"status"`
+	}
+	_ = json.Unmarshal(r.failure, &body) // the chunk was located
+	if json.Unmarshal(body.Error, &detail) != nil {
+		_ = json.Unmarshal(body.Error, &detail.Message) // a bare string
+	}
+	e := &Error{Kind: inBandKind(detail.Type, string(detail.Code), string(detail.Status)),
+		Message: fmt.Sprintf("Provider %q: the upstream answered with an error: %s", r.upstream.name, excerptOf(detail.Message, 300))}
+	if e.Kind == Rejected {
+		e.Status, e.Body = http.StatusBadRequest, bytes.Clone(r.failure)
+		e.Header = http.Header{"Content-Type": {"application/json"}}
+	}
+	return e
+}
+
+// inBandKind classifies an error by whatever upstreams put into it: a status as the
+// code (vLLM, OpenRouter, Google), or a word.
+func inBandKind(words ...string) Kind {
+	text := strings.ToLower(strings.Join(words, " "))
+	status := 0
+	for _, w := range words {
+		if n, err := strconv.Atoi(strings.Trim(w, `"`)); err == nil && n >= 400 && n < 600 {
+			status = n
+		}
+	}
+	switch {
+	case strings.Contains(text, "insufficient_quota"):
+		return Exhausted
+	case status == http.StatusTooManyRequests, strings.Contains(text, "rate_limit"):
+		return Limited
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, strings.Contains(text, "authentication"):
+		return Unauthorized
+	case status == http.StatusRequestTimeout, status == http.StatusConflict:
+		return Unavailable
+	case status >= 400 && status < 500, status == 0 && strings.Contains(text, "invalid_request"):
+		return Rejected
+	}
+	return Unavailable
+}

@@ -1,0 +1,256 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/breaker"
+)
+
+// AdminConfig is what an Admin is made of.
+type AdminConfig struct {
+	// KeyHash is the operator's key as "sha256:<hex>". Without one everyone who can
+	// connect is let in, so the address must be on loopback then.
+	KeyHash string
+	// Breakers returns the state of all circuit breakers, in the order to show them in.
+	Breakers func() []breaker.Snapshot
+	// Reset closes the breaker with a name and says whether there is one.
+	Reset func(name string) bool
+	// Metrics answers GET /metrics. Without it there is no such path.
+	Metrics http.Handler
+	// Log may be nil.
+	Log *slog.Logger
+}
+
+// Admin serves what the operator needs, on an address of its own: GET /metrics, GET
+// /admin/breakers, POST /admin/breakers/{name}/reset, and GET /livez, which alone is
+// open to everyone. It is an http.Handler.
+type Admin struct {
+	cfg  AdminConfig
+	echo *echo.Echo
+	// api lends its checks, its recovery and its form of errors. It serves nothing here.
+	api *Server
+}
+
+// The operator's paths.
+const (
+	livezPath    = "/livez"
+	metricsPath  = "/metrics"
+	breakersPath = "/admin/breakers"
+)
+
+// Bounds on what the operator's address takes, and for how long.
+const (
+	maxAdminBody   = 4 << 10 // nothing reads a body, but some clients send one
+	maxAdminHeader = 16 << 10
+	maxAdminRead   = 10 * time.Second
+	maxAdminWrite  = 30 * time.Second // a scrape of all metrics, by a slow reader
+	maxAdminIdle   = 120 * time.Second
+	maxBreakerName = 256 // bytes that are compared with the names there are
+	maxNear        = 3
+)
+
+// NewAdmin makes an admin server. A key whose hash is not in the form above, or a
+// missing function, gives an error.
+func NewAdmin(cfg AdminConfig) (*Admin, error) {
+	if cfg.Breakers == nil || cfg.Reset == nil {
+		return nil, errors.New("an admin server needs Breakers and Reset")
+	}
+	hashes := map[string]string{}
+	if cfg.KeyHash != "" {
+		hashes["admin"] = cfg.KeyHash
+	}
+	keys, err := readKeys(hashes)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	a := &Admin{cfg: cfg, echo: echo.New(), api: &Server{cfg: Config{Log: cfg.Log}, keys: keys}}
+	a.echo.HTTPErrorHandler = a.fail
+	a.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
+	a.echo.Use(a.observe, a.api.recover, a.guard)
+	a.echo.GET(livezPath, a.api.livez)
+	a.echo.GET(breakersPath, a.breakers)
+	a.echo.POST(breakersPath+"/:name/reset", a.reset)
+	if cfg.Metrics != nil {
+		a.echo.GET(metricsPath, echo.WrapHandler(cfg.Metrics))
+	}
+	return a, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.echo.ServeHTTP(w, r) }
+
+// HTTP returns the server that listens, with limits on all that it takes. It has to
+// listen where the operator alone can connect, or have a key.
+func (a *Admin) HTTP() *http.Server {
+	return &http.Server{
+		Handler:        a,
+		ReadTimeout:    maxAdminRead,
+		WriteTimeout:   maxAdminWrite,
+		IdleTimeout:    maxAdminIdle,
+		MaxHeaderBytes: maxAdminHeader,
+		ErrorLog:       slog.NewLogLogger(a.cfg.Log.Handler(), slog.LevelWarn),
+	}
+}
+
+// guard stands before every path but the one that is open, those that do not exist
+// too: a way to write a path that nobody thought of leads to no handler, and who has
+// no key cannot find out what there is. It sees the route that Echo has chosen, so it
+// and Echo cannot read a path differently.
+func (a *Admin) guard(next echo.HandlerFunc) echo.HandlerFunc {
+	checked := a.api.sameSite(a.api.authenticate(limitBody(next)))
+	return func(c echo.Context) error {
+		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+		c.Response().Header().Set(echo.HeaderXContentTypeOptions, "nosniff")
+		if c.Path() == livezPath {
+			return next(c)
+		}
+		return checked(c)
+	}
+}
+
+// limitBody reads what body there is, so that one that is too long is refused.
+func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		_, err := io.Copy(io.Discard, http.MaxBytesReader(c.Response().Writer, r.Body, maxAdminBody))
+		var tooLarge *http.MaxBytesError
+		switch {
+		case errors.As(err, &tooLarge):
+			return &gateway.Error{Kind: gateway.TooLarge,
+				Message: fmt.Sprintf("The body is larger than %d bytes, and this path needs none.", maxAdminBody)}
+		case err != nil:
+			return &gateway.Error{Kind: gateway.Invalid, Message: "The body could not be read.", Err: err}
+		}
+		return next(c)
+	}
+}
+
+func (a *Admin) breakers(c echo.Context) error {
+	list := struct {
+		Breakers []breaker.Snapshot `json:"breakers"`
+	}{a.cfg.Breakers()}
+	if list.Breakers == nil {
+		list.Breakers = []breaker.Snapshot{}
+	}
+	return c.JSON(http.StatusOK, list)
+}
+
+// reset closes a breaker and answers with its state.
+func (a *Admin) reset(c echo.Context) error {
+	name := c.Param("name")
+	if c.Request().URL.RawPath != "" { // otherwise Echo has taken it from the decoded path
+		decoded, err := url.PathUnescape(name)
+		if err != nil {
+			return &gateway.Error{Kind: gateway.Invalid, Param: "name", Message: "The breaker's name is not percent-encoded well.", Err: err}
+		}
+		name = decoded
+	}
+	if !a.cfg.Reset(name) {
+		return a.unknown(name)
+	}
+	a.cfg.Log.InfoContext(c.Request().Context(), "breaker reset by the operator", "id", requestID(c), "breaker", name)
+	for _, s := range a.cfg.Breakers() {
+		if s.Name == name {
+			return c.JSON(http.StatusOK, s)
+		}
+	}
+	return fmt.Errorf("the breaker %q was reset but is not in the list", name)
+}
+
+// unknown says that there is no such breaker, and which ones may be meant.
+func (a *Admin) unknown(name string) error {
+	message := fmt.Sprintf("There is no breaker %.80q.", name)
+	if near := nearNames(name, a.cfg.Breakers()); len(near) > 0 {
+		message += " Did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return &gateway.Error{Kind: gateway.NotFound, Code: "breaker_not_found", Param: "name",
+		Message: message + " GET " + breakersPath + " lists them."}
+}
+
+// nearNames lists up to three names, quoted, that name may be a slip of, the nearest
+// first. The distance takes the product of both lengths in time, so long names have
+// none.
+func nearNames(name string, all []breaker.Snapshot) []string {
+	if name == "" || len(name) > maxBreakerName {
+		return nil
+	}
+	type candidate struct {
+		name     string
+		distance int
+	}
+	var found []candidate
+	for _, s := range all {
+		d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(s.Name))
+		if d <= max(2, len(s.Name)/3) || strings.Contains(s.Name, name) {
+			found = append(found, candidate{s.Name, d})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
+	var names []string
+	for _, c := range found[:min(maxNear, len(found))] {
+		names = append(names, fmt.Sprintf("%q", c.name))
+	}
+	return names
+}
+
+// observe gives each request its id and writes one line to the log when it is done.
+// Scrapers come every few seconds, so what only reads and works is for debugging.
+func (a *Admin) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		began := time.Now()
+		r, w := c.Request(), c.Response()
+		rec := &record{id: clientID(r.Header.Get("x-request-id"))}
+		c.Set(recordKey, rec)
+		setRequestID(c)
+		err := next(c)
+		broken := err != nil && w.Committed
+		if err != nil {
+			a.fail(err, c)
+		}
+		level := slog.LevelInfo
+		switch {
+		case broken || w.Status >= http.StatusInternalServerError:
+			level = slog.LevelWarn
+		case w.Status < http.StatusBadRequest && r.Method == http.MethodGet:
+			level = slog.LevelDebug
+		}
+		a.cfg.Log.LogAttrs(r.Context(), level, "admin request", rec.attrs(c, time.Since(began))...)
+		if broken {
+			panic(http.ErrAbortHandler) // cut off, so that nobody takes half an answer for a whole one
+		}
+		return nil
+	}
+}
+
+// fail answers with an error in the API's form. Where the API would speak of its own
+// paths and keys, it speaks of the operator's.
+func (a *Admin) fail(err error, c echo.Context) {
+	e := classify(err)
+	switch {
+	case c.Response().Committed:
+		seen(c).err = e
+		return
+	case e.Kind == gateway.NotFound && e.Code == "not_found":
+		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "There is nothing here. The paths are GET " +
+			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + metricsPath + " and GET " + livezPath + "."}
+	case e.Kind == gateway.Denied:
+		e = &gateway.Error{Kind: gateway.Denied,
+			Message: "No valid key: send the operator's key as \"Authorization: Bearer …\". Clients' keys are not for this address."}
+	}
+	a.api.fail(e, c)
+}

@@ -1,0 +1,33 @@
+package gateway
+
+import (
+	"github.com/callgate/callgate/gateway/internal/history"
+	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/repair"
+)
+
+// mendHistory makes the client's messages what the upstream needs them to be, and says
+// what was done.
+func (r *Response) mendHistory(req *Request) {
+	mode := r.upstream.policy.History
+	if mode == Off || r.upstream.needs == (Needs{}) || req.messages.IsNull(req.body) {
+		return
+	}
+	fix := func(text []byte) ([]byte, bool) {
+		fixed, _, problem := repair.JSON(text, MaxDepth)
+		return fixed, problem == nil
+	}
+	edits, repairs := history.Repair(req.messages.Of(req.body), r.upstream.needs, fix)
+	for kind, n := range repairs {
+		for range n {
+			r.repaired(kind)
+		}
+	}
+	if mode == Report {
+		return
+	}
+	for _, e := range edits {
+		at := span.Span{Start: e.At.Start + req.messages.Start, End: e.At.End + req.messages.Start}
+		req.mended = append(req.mended, edit{at, e.With})
+	}
+}

@@ -1,0 +1,306 @@
+package metrics_test
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"go.uber.org/goleak"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/metrics"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/scrape.txt with what is given now")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// rich is a request with something for every metric: a broken stream after a retry, a
+// fallback and a second question.
+func rich() gateway.Record {
+	return gateway.Record{
+		Route: "qwen3", Status: 200, Stream: true, Took: 1500 * time.Millisecond,
+		Summary: &gateway.Summary{
+			Provider: "remote", Model: "qwen-max",
+			Attempts: []gateway.Attempt{
+				{Provider: "local", Model: "qwen3", Reason: gateway.First, Outcome: "upstream_rate_limited", Took: 3 * time.Millisecond},
+				{Provider: "local", Model: "qwen3", Reason: gateway.Retry, Outcome: "circuit_open", Wait: 200 * time.Millisecond},
+				{Provider: "remote", Model: "qwen-max", Reason: gateway.Fallback, Outcome: "invalid_json", Took: 400 * time.Millisecond},
+				{Provider: "remote", Model: "qwen-max", Reason: gateway.Reask, Outcome: "ok", Took: 800 * time.Millisecond},
+			},
+			FirstToken: 700 * time.Millisecond, Overhead: 40 * time.Microsecond,
+			Report: chain.Report{
+				Calls: 2, Repairs: map[string]int{"args_json": 2, "index": 1},
+				Warnings: []string{"truncated_call", "dropped:seed", "dropped:logprobs", "plugin:acme:hermes:time_limit"},
+			},
+			Faults: map[string]int{"invalid_json": 2}, Native: 1,
+			Usage: gateway.Usage{Prompt: 1000, Completion: 50, Cached: 600},
+		},
+	}
+}
+
+// serve serves metrics over a real listener.
+func serve(t *testing.T, m *metrics.Metrics) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(m.Handler())
+	t.Cleanup(server.Close)
+	return server
+}
+
+// get returns the body of a scrape.
+func get(t *testing.T, server *httptest.Server, accept string) (body []byte, contentType string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("accept", accept)
+	resp, err := server.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err = io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("got status %d, error %v: %s", resp.StatusCode, err, body)
+	}
+	return body, resp.Header.Get("content-type")
+}
+
+// scrape reads the metrics as Prometheus would.
+func scrape(t *testing.T, m *metrics.Metrics) map[string]*dto.MetricFamily {
+	t.Helper()
+	body, _ := get(t, serve(t, m), "text/plain")
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(body))
+	if err != nil {
+		t.Fatalf("not what Prometheus reads: %v", err)
+	}
+	return families
+}
+
+// ours are the lines of a scrape that are about the gateway, without the buckets.
+func ours(body []byte) string {
+	var out strings.Builder
+	for line := range strings.Lines(string(body)) {
+		name := strings.TrimPrefix(strings.TrimPrefix(line, "# HELP "), "# TYPE ")
+		if (strings.HasPrefix(name, "callgate_") || strings.HasPrefix(name, "gen_ai_")) && !strings.Contains(name, "_bucket{") {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+func snapshots() []breaker.Snapshot {
+	return []breaker.Snapshot{
+		{Name: "local", State: breaker.Open, FailureRate: 0.75, RejectionRate: 0.2,
+			Totals: breaker.Counts{Requests: 8, Successes: 1, Failures: 3, Excluded: 4, Rejections: 2}},
+		{Name: "probing", State: breaker.HalfOpen},
+		{Name: "remote", State: breaker.Closed},
+		{Name: "remote", State: breaker.Open}, // a defect of the wiring; the scrape must live
+	}
+}
+
+// TestGolden shows what one request of each sort leaves: testdata/scrape.txt is the
+// list of all names and labels.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(metrics.Options{Breakers: snapshots})
+	m.Begin()
+	m.Begin()
+	m.End()
+	m.Request(rich())
+	m.Request(gateway.Record{Status: 401, Code: "invalid_api_key", Took: time.Millisecond})
+	m.Request(gateway.Record{Status: 404, Took: time.Millisecond})
+	m.RetryAfter(20 * time.Second)
+	m.Transition(breaker.Change{Name: "local", From: breaker.Closed, To: breaker.Open})
+	body, _ := get(t, serve(t, m), "text/plain")
+
+	file := filepath.Join("testdata", "scrape.txt")
+	got := ours(body)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got other metrics than %s:\n%s", file, difference(got, string(want)))
+	}
+}
+
+// difference lists the lines that are on one side only.
+func difference(got, want string) string {
+	var out strings.Builder
+	list := func(sign, of, without string) {
+		lines := strings.Split(without, "\n")
+		for line := range strings.SplitSeq(of, "\n") {
+			if !slices.Contains(lines, line) {
+				out.WriteString(sign + line + "\n")
+			}
+		}
+	}
+	list("- ", want, got)
+	list("+ ", got, want)
+	return out.String()
+}
+
+// TestBuckets checks that a request falls between the bounds it should.
+func TestBuckets(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(metrics.Options{})
+	m.Request(rich())
+	families := scrape(t, m)
+	for _, row := range []struct {
+		name      string
+		low, high float64 // the value is over the one, and not over the other
+		first     float64
+		last      float64
+	}{
+		{"callgate_request_duration_seconds", 1, 2.5, 0.005, 600},
+		{"callgate_time_to_first_token_seconds", 0.5, 1, 0.005, 600},
+		{"callgate_overhead_seconds", 2.5e-5, 5e-5, 1e-6, 1},
+		{"gen_ai_server_request_duration_seconds", 1.28, 2.56, 0.01, 81.92},
+		{"gen_ai_server_time_to_first_token_seconds", 0.5, 0.75, 0.001, 10},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			h := families[row.name].GetMetric()[0].GetHistogram()
+			counts := map[float64]uint64{}
+			var bounds []float64
+			for _, b := range h.GetBucket() {
+				counts[b.GetUpperBound()] = b.GetCumulativeCount()
+				if !math.IsInf(b.GetUpperBound(), 1) {
+					bounds = append(bounds, b.GetUpperBound())
+				}
+			}
+			if counts[row.low] != 0 || counts[row.high] != 1 {
+				t.Errorf("got %d below %g and %d below %g, want 0 and 1", counts[row.low], row.low, counts[row.high], row.high)
+			}
+			if bounds[0] != row.first || bounds[len(bounds)-1] != row.last {
+				t.Errorf("got bounds %g to %g, want %g to %g", bounds[0], bounds[len(bounds)-1], row.first, row.last)
+			}
+		})
+	}
+}
+
+func TestFormats(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(metrics.Options{})
+	m.Request(rich())
+	server := serve(t, m)
+	for _, row := range []struct{ name, accept, want string }{
+		{"text", "text/plain", "text/plain"},
+		{"openmetrics", "application/openmetrics-text; version=1.0.0", "application/openmetrics-text"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			body, contentType := get(t, server, row.accept)
+			if !strings.HasPrefix(contentType, row.want) {
+				t.Errorf("got content type %q, want %q", contentType, row.want)
+			}
+			for _, name := range []string{"callgate_requests_total{", "go_goroutines ", "process_start_time_seconds "} {
+				if !bytes.Contains(body, []byte("\n"+name)) {
+					t.Errorf("got no line with %q", name)
+				}
+			}
+			if eof := bytes.HasSuffix(body, []byte("# EOF\n")); eof != (row.name == "openmetrics") {
+				t.Errorf("got an end mark: %v", eof)
+			}
+		})
+	}
+}
+
+// TestNames holds the names to Prometheus's rules: a base unit, and _total for
+// counters alone.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(metrics.Options{Breakers: snapshots})
+	m.Request(rich())
+	m.RetryAfter(time.Second)
+	unit := regexp.MustCompile(`_(seconds|usage)$`)
+	for name, f := range scrape(t, m) {
+		if !strings.HasPrefix(name, "callgate_") && !strings.HasPrefix(name, "gen_ai_") {
+			continue
+		}
+		if counter := f.GetType() == dto.MetricType_COUNTER; counter != strings.HasSuffix(name, "_total") {
+			t.Errorf("%s is a %s", name, f.GetType())
+		}
+		if f.GetType() == dto.MetricType_HISTOGRAM && !unit.MatchString(name) {
+			t.Errorf("%s has no unit", name)
+		}
+		if len(f.GetHelp()) < 10 {
+			t.Errorf("%s has the help %q", name, f.GetHelp())
+		}
+	}
+}
+
+// TestBreakersLive checks that a scrape shows the breakers as they are then.
+func TestBreakersLive(t *testing.T) {
+	t.Parallel()
+	var m *metrics.Metrics
+	b := breaker.New(breaker.Settings{Name: "local", Failures: 1, OnChange: func(c breaker.Change) { m.Transition(c) }})
+	m = metrics.New(metrics.Options{Breakers: func() []breaker.Snapshot { return []breaker.Snapshot{b.Snapshot()} }})
+	state := func() float64 { return scrape(t, m)["callgate_circuit_state"].GetMetric()[0].GetGauge().GetValue() }
+	if got := state(); got != 0 {
+		t.Errorf("got state %g before, want 0", got)
+	}
+	pass, err := b.Allow()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass.Done(breaker.Failure, "timeout")
+	if got := state(); got != 2 {
+		t.Errorf("got state %g after a failure, want 2", got)
+	}
+	transitions := scrape(t, m)["callgate_circuit_transitions_total"].GetMetric()
+	if len(transitions) != 1 || transitions[0].GetCounter().GetValue() != 1 || value(transitions[0], "to") != "open" {
+		t.Errorf("got transitions %v, want one to open", transitions)
+	}
+}
+
+func value(m *dto.Metric, label string) string {
+	for _, pair := range m.GetLabel() {
+		if pair.GetName() == label {
+			return pair.GetValue()
+		}
+	}
+	return ""
+}
+
+// TestScrapeError checks that a collector that fails is logged, and hides nothing else.
+func TestScrapeError(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	m := metrics.New(metrics.Options{
+		Log:      slog.New(slog.NewTextHandler(&log, nil)),
+		Breakers: func() []breaker.Snapshot { panic("boom") },
+	})
+	m.Request(rich())
+	body, _ := get(t, serve(t, m), "text/plain")
+	if !bytes.Contains(body, []byte("callgate_requests_total{")) {
+		t.Errorf("got no other metrics: %s", body)
+	}
+	if !strings.Contains(log.String(), "boom") {
+		t.Errorf("got the log %q, want the failure", log.String())
+	}
+}

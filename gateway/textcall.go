@@ -1,0 +1,72 @@
+package gateway
+
+import (
+	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// textCalls are the calls that are read from the text of a choice, on their way
+// through the judge.
+type textCalls struct {
+	name string
+	args []byte
+	held []abi.Event // of the call at hand, where it waits to be judged
+}
+
+// judged takes events of a chain and returns those that may go on, with the names that
+// were meant. Where the policy is strict a call waits until it is complete.
+func (r *Response) judged(c *choice, events []abi.Event) []abi.Event {
+	if r.judge == nil {
+		return events
+	}
+	t, strict := &c.read, r.judge.strict()
+	out := events[:0]
+	for _, e := range events {
+		switch e.Kind {
+		case abi.CallStart:
+			r.judgeName(c, &e)
+			t.args = t.args[:0]
+		case abi.Args:
+			t.args = append(t.args, e.Text...)
+		case abi.CallEnd:
+			if p := r.judgeArgs(t); p != nil && r.judge.refuse(t.name, string(t.args), p) {
+				t.held = t.held[:0]
+				continue
+			}
+			out = append(out, t.held...)
+			t.held = t.held[:0]
+		case chain.Void, abi.Cut:
+			if len(t.held) > 0 { // nobody has seen it
+				t.held = t.held[:0]
+				continue
+			}
+		}
+		if strict && (e.Kind == abi.CallStart || e.Kind == abi.Args) {
+			t.held = append(t.held, e)
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// judgeName gives the beginning of a call the name of the tool that is meant.
+func (r *Response) judgeName(c *choice, e *abi.Event) {
+	name, problem := r.judge.name(e.Name)
+	switch {
+	case problem != nil:
+		r.judge.refuse(e.Name, "", problem)
+	case name != e.Name:
+		r.judge.fault(repair.UnknownTool)
+		c.named++
+	}
+	e.Name, c.read.name = name, name
+}
+
+func (r *Response) judgeArgs(t *textCalls) *repair.Problem {
+	if r.judge.tool(t.name) == nil {
+		return nil
+	}
+	return r.judge.arguments(t.name, string(t.args))
+}

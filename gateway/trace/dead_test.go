@@ -1,0 +1,204 @@
+package trace_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/trace"
+)
+
+// logged is a log that can be read.
+type logged struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logged) logger() *slog.Logger { return slog.New(slog.NewJSONHandler(l, nil)) }
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+// spans are the numbers of lost spans that the log was told, line by line.
+func (l *logged) spans() (counts []int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for lines := bufio.NewScanner(bytes.NewReader(l.buf.Bytes())); lines.Scan(); {
+		var line struct{ Spans int }
+		_ = json.Unmarshal(lines.Bytes(), &line)
+		counts = append(counts, line.Spans)
+	}
+	return counts
+}
+
+func (l *logged) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// refused is the address of nobody.
+func refused(t *testing.T) (endpoint string, stop func()) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return "http://" + listener.Addr().String(), func() {}
+}
+
+// silent takes everything and never answers.
+func silent(*testing.T) (endpoint string, stop func()) {
+	gone := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-gone
+	}))
+	return server.URL, func() { close(gone); server.Close() }
+}
+
+// failing has much to say about why it takes nothing.
+func failing(*testing.T) (endpoint string, stop func()) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write(bytes.Repeat([]byte("no \xff"), 10_000))
+	}))
+	return server.URL, server.Close
+}
+
+// TestDeadCollector ends far more spans than the queue holds while nobody takes them.
+// No request may wait, the end must come when it is told to, and the log must account
+// for every span in a few lines.
+func TestDeadCollector(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		endpoint func(*testing.T) (string, func())
+	}{{"refused", refused}, {"silent", silent}, {"failing", failing}} {
+		t.Run(row.name, func(t *testing.T) {
+			before := goleak.IgnoreCurrent()
+			endpoint, stop := row.endpoint(t)
+			var log logged
+			tracer := newTracer(t, trace.Options{Endpoint: endpoint, Sample: 1, Log: log.logger()})
+			const requests, workers = 10_000, 4
+			slowest := make(chan time.Duration, workers)
+			var group sync.WaitGroup
+			for range workers {
+				group.Go(func() {
+					var worst time.Duration
+					for range requests / workers {
+						began := time.Now()
+						ctx, end := tracer.Request(t.Context(), nil, "POST")
+						_, endAttempt := tracer.Attempt(ctx, first, http.Header{})
+						endAttempt("ok")
+						end(gateway.Record{Status: 200})
+						worst = max(worst, time.Since(began))
+					}
+					slowest <- worst
+				})
+			}
+			group.Wait()
+			close(slowest)
+			for worst := range slowest {
+				if worst > time.Second { // it is microseconds, but this machine may be busy
+					t.Errorf("a request waited %s", worst)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			began := time.Now()
+			err := tracer.Shutdown(ctx)
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("the end took %s", took)
+			}
+			stop()
+			if row.name == "silent" && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got error %v, want that the time was over", err)
+			}
+			total := 0
+			for _, n := range log.spans() {
+				total += n
+			}
+			if total != 2*requests {
+				t.Errorf("the log accounts for %d spans, want %d: %s", total, 2*requests, log.text())
+			}
+			if n := len(log.spans()); n > 3 {
+				t.Errorf("got %d lines in the log: %s", n, log.text())
+			}
+			if len(log.text()) > 3000 {
+				t.Errorf("got %d bytes of log: the collector's whole answer", len(log.text()))
+			}
+			goleak.VerifyNone(t, before)
+		})
+	}
+}
+
+// TestRecovers checks that spans arrive again when a collector is back.
+func TestRecovers(t *testing.T) {
+	t.Parallel()
+	s := newSink(t)
+	var mu sync.Mutex
+	tries := 0
+	flaky := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if tries++; tries == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		s.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer flaky.Close()
+	var log logged
+	tracer := newTracer(t, trace.Options{Endpoint: flaky.URL, Sample: 1, Log: log.logger()})
+	_, end := tracer.Request(t.Context(), nil, "POST")
+	end(gateway.Record{})
+	if got := len(s.flush(t, tracer)); got != 1 {
+		t.Errorf("got %d spans, want 1", got)
+	}
+	if log.text() != "" {
+		t.Errorf("got the log %q, want nothing: the second try went well", log.text())
+	}
+}
+
+// TestConcurrent makes whole traces from many goroutines; the race detector watches.
+func TestConcurrent(t *testing.T) {
+	t.Parallel()
+	s := newSink(t)
+	tracer := newTracer(t, trace.Options{Endpoint: s.URL, Sample: 1})
+	var group sync.WaitGroup
+	const workers, each = 8, 50
+	for range workers {
+		group.Go(func() {
+			for range each {
+				ctx, end := tracer.Request(t.Context(), http.Header{}, "POST")
+				_, end1 := tracer.Attempt(ctx, first, http.Header{})
+				group.Go(func() { end1("ok") }) // a timer may end an attempt while the request ends
+				_, end2 := tracer.Attempt(ctx, fallback, http.Header{})
+				end2("ok")
+				end(gateway.Record{Summary: &gateway.Summary{Model: "m"}})
+				end2("ok")
+			}
+		})
+	}
+	group.Wait()
+	if got := len(s.flush(t, tracer)); got != 3*workers*each {
+		t.Errorf("got %d spans, want %d", got, 3*workers*each)
+	}
+}

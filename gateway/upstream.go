@@ -1,0 +1,65 @@
+package gateway
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/callgate/callgate/gateway/breaker"
+)
+
+// Policy is what the gateway does around one provider.
+type Policy struct {
+	Retry RetryPolicy
+	// Failures in a row open the provider's breaker for Open; zero means 5 and 60 s.
+	Failures int
+	Open     time.Duration
+	// History says what is done about calls in the client's messages that the provider
+	// could not take ([Needer]).
+	History Mode
+}
+
+// upstream is a provider with its state.
+type upstream struct {
+	name     string
+	provider Provider
+	needs    Needs
+	policy   Policy
+	breaker  *breaker.Breaker
+	bucket   *bucket
+}
+
+func (g *Gateway) newUpstream(name string, p Provider, policy Policy) *upstream {
+	u := &upstream{name: name, provider: p, policy: policy, bucket: newBucket()}
+	u.policy.Retry = policy.Retry.withDefaults()
+	if n, ok := p.(Needer); ok {
+		u.needs = n.Needs()
+	}
+	u.breaker = breaker.New(breaker.Settings{
+		Name: name, Failures: policy.Failures, Open: policy.Open,
+		OnChange: func(c breaker.Change) { g.changed(name, c) },
+	})
+	return u
+}
+
+// rest is how long the upstream asked to be left alone, or its breaker leaves it
+// alone; 0 if it can be asked now.
+func (u *upstream) rested() bool { return u.breaker.Available() && u.breaker.Cooling() == 0 }
+
+// Breakers returns the state of every provider's breaker, sorted by name.
+func (g *Gateway) Breakers() []breaker.Snapshot {
+	var out []breaker.Snapshot
+	for _, name := range slices.Sorted(maps.Keys(g.upstreams)) {
+		out = append(out, g.upstreams[name].breaker.Snapshot())
+	}
+	return out
+}
+
+// ResetBreaker closes a provider's breaker by hand. It reports whether there is one.
+func (g *Gateway) ResetBreaker(name string) bool {
+	u, ok := g.upstreams[name]
+	if ok {
+		u.breaker.Reset("manual")
+	}
+	return ok
+}
