@@ -28,8 +28,10 @@ type attempts struct {
 	made    []Attempt
 	last    *Error         // the latest failure that says more than that a breaker is open
 	faults  map[string]int // of answers that were thrown away
-	current *candidate
-	asked   int // corrections of the model so far
+	// warnings say which targets were left out since their breakers are open.
+	warnings []string
+	current  *candidate
+	asked    int // corrections of the model so far
 }
 
 // candidate is a target of the route, with what became of it.
@@ -127,11 +129,15 @@ func (a *attempts) try(ctx context.Context, c *candidate, reason Reason, wait ti
 		if errors.As(err, &open) {
 			e.RetryAfter = open.RetryAfter
 		}
+		a.warnings = append(a.warnings, "circuit_open:"+c.Provider)
 		return nil, e
 	}
 	a.left--
 	a.made = append(a.made, Attempt{Provider: c.Provider, Model: c.model, Reason: reason, Outcome: "open", Wait: wait})
 	r.began, r.Summary.Attempts = time.Now(), slices.Clone(a.made)
+	for _, w := range a.warnings {
+		r.Summary.Warn(w)
+	}
 	if err = r.open(); err == nil {
 		err = r.commit()
 	}

@@ -149,6 +149,7 @@ func (r *Response) next() (b []byte, more bool, err error) {
 			}
 			break
 		}
+		r.seeUsage(frame.Data)
 		if r.parsers == nil {
 			return r.unread(frame), frame.More, nil
 		}
@@ -186,6 +187,9 @@ func (r *Response) settle(err error) {
 	if n := len(r.Summary.Attempts); n > 0 {
 		last := &r.Summary.Attempts[n-1]
 		last.Outcome, last.Took = outcome, time.Since(r.began)
+		if err != nil && err != io.EOF {
+			last.RetryAfter = AsError(err).RetryAfter
+		}
 	}
 	if r.endTrace != nil {
 		r.endTrace(outcome)
@@ -288,6 +292,9 @@ func (r *Response) drain(err error) []byte {
 		if r.finish(); r.ended != err { // a call is broken: no end marker
 			return r.out
 		}
+	} else {
+		r.summarise()
+		r.out = append(r.out, r.comment()...)
 	}
 	return append(r.out, "data: [DONE]\n\n"...)
 }

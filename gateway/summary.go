@@ -45,7 +45,9 @@ type Attempt struct {
 	// attempt runs.
 	Outcome string
 	Wait    time.Duration // before it
-	Took    time.Duration
+	// RetryAfter is how long the upstream asked to wait behind it, 0 if it did not.
+	RetryAfter time.Duration
+	Took       time.Duration
 }
 
 // Reason is why an attempt was made.
@@ -58,11 +60,6 @@ const (
 	Fallback Reason = "fallback" // another target
 	Reask    Reason = "reask"    // a call was refused, and the model was told why
 )
-
-// Usage is the upstream's count of tokens.
-type Usage struct {
-	Prompt, Completion, Cached int
-}
 
 // Record is one request of a client, when it is over. The HTTP server hands it to
 // the metrics.

@@ -45,16 +45,18 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		scheme, token, _ := strings.Cut(c.Request().Header.Get(echo.HeaderAuthorization), " ")
 		hash := sha256.Sum256([]byte(token))
+		name, known := "", false
 		for _, k := range s.keys {
 			if subtle.ConstantTimeCompare(hash[:], k.hash[:]) == 1 {
-				c.Set(clientKey, k.name)
+				name, known = k.name, true
 			}
 		}
-		if c.Get(clientKey) == nil || !strings.EqualFold(scheme, "Bearer") {
+		if !known || !strings.EqualFold(scheme, "Bearer") {
 			c.Response().Header().Set("www-authenticate", "Bearer")
 			return &gateway.Error{Kind: gateway.Denied,
 				Message: "No valid key: send one of this gateway's keys as \"Authorization: Bearer …\"."}
 		}
+		c.Set(clientKey, name)
 		return next(c)
 	}
 }

@@ -129,7 +129,6 @@ func TestHostileValues(t *testing.T) {
 	t.Parallel()
 	const negative = math.MinInt64
 	m := metrics.New(metrics.Options{Breakers: func() []breaker.Snapshot { return []breaker.Snapshot{{Name: "bad\xff\n\"", State: "no such state"}} }})
-	m.RetryAfter(-time.Hour)
 	m.Transition(breaker.Change{Name: "bad\xff", To: "bad\xff"})
 	m.Request(gateway.Record{})
 	m.Request(gateway.Record{

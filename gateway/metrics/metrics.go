@@ -172,10 +172,6 @@ func (m *Metrics) Begin() { m.inFlight.Inc() }
 // End takes back what Begin counted.
 func (m *Metrics) End() { m.inFlight.Dec() }
 
-// RetryAfter notes how long an upstream asked to wait. The gateway calls it for every
-// such answer, also where it then does not wait.
-func (m *Metrics) RetryAfter(d time.Duration) { m.retryAfter.Observe(seconds(d)) }
-
 // Transition counts a change of a circuit breaker's state. It is for the OnChange of
 // [breaker.Settings].
 func (m *Metrics) Transition(c breaker.Change) {

@@ -39,7 +39,7 @@ func rich() gateway.Record {
 		Summary: &gateway.Summary{
 			Provider: "remote", Model: "qwen-max",
 			Attempts: []gateway.Attempt{
-				{Provider: "local", Model: "qwen3", Reason: gateway.First, Outcome: "upstream_rate_limited", Took: 3 * time.Millisecond},
+				{Provider: "local", Model: "qwen3", Reason: gateway.First, Outcome: "upstream_rate_limited", Took: 3 * time.Millisecond, RetryAfter: 20 * time.Second},
 				{Provider: "local", Model: "qwen3", Reason: gateway.Retry, Outcome: "circuit_open", Wait: 200 * time.Millisecond},
 				{Provider: "remote", Model: "qwen-max", Reason: gateway.Fallback, Outcome: "invalid_json", Took: 400 * time.Millisecond},
 				{Provider: "remote", Model: "qwen-max", Reason: gateway.Reask, Outcome: "ok", Took: 800 * time.Millisecond},
@@ -128,7 +128,6 @@ func TestGolden(t *testing.T) {
 	m.Request(rich())
 	m.Request(gateway.Record{Status: 401, Code: "invalid_api_key", Took: time.Millisecond})
 	m.Request(gateway.Record{Status: 404, Took: time.Millisecond})
-	m.RetryAfter(20 * time.Second)
 	m.Transition(breaker.Change{Name: "local", From: breaker.Closed, To: breaker.Open})
 	body, _ := get(t, serve(t, m), "text/plain")
 
@@ -236,7 +235,6 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Options{Breakers: snapshots})
 	m.Request(rich())
-	m.RetryAfter(time.Second)
 	unit := regexp.MustCompile(`_(seconds|usage)$`)
 	for name, f := range scrape(t, m) {
 		if !strings.HasPrefix(name, "callgate_") && !strings.HasPrefix(name, "gen_ai_") {

@@ -44,6 +44,9 @@ func (m *Metrics) countAttempts(attempts []gateway.Attempt) {
 		if a.Took > 0 { // what a circuit breaker kept back took no time, and says nothing about the upstream's
 			m.attemptTime.at(labels{a.Provider}).Observe(seconds(a.Took))
 		}
+		if a.RetryAfter > 0 {
+			m.retryAfter.Observe(seconds(a.RetryAfter))
+		}
 		if a.Wait > 0 {
 			m.retryWait.at(labels{a.Provider}).Observe(seconds(a.Wait))
 		}

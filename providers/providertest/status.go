@@ -69,7 +69,7 @@ func limitedInBody(t *testing.T, f Factory) {
 func spent(t *testing.T, f Factory) {
 	p := open(t, f, Settings{BaseURL: answer(t, 402, map[string]string{"Retry-After": "9"}, errorBody)})
 	_, err := ask(t, p, plainRequest(t))
-	e := wantError(t, err, gateway.Limited, "insufficient_quota", "402", "the words of the upstream")
+	e := wantError(t, err, gateway.Exhausted, "insufficient_quota", "402", "the words of the upstream")
 	if e.RetryAfter != 0 || e.Header.Get("Retry-After") != "" {
 		t.Errorf("got a wait of %v and %q, want none", e.RetryAfter, e.Header.Get("Retry-After"))
 	}

@@ -50,7 +50,7 @@ func (p *Client) classify(resp *http.Response, f failure, now time.Time) *gatewa
 	var e *gateway.Error
 	switch {
 	case status == http.StatusPaymentRequired, status/100 == 4 && slices.ContainsFunc(f.codes, p.spent):
-		e = p.Errorf(gateway.Limited, CodeQuota, "the account's quota is spent (status %d)%s", status, detail)
+		e = p.Errorf(gateway.Exhausted, CodeQuota, "the account's quota is spent (status %d)%s", status, detail)
 		for _, name := range []string{"Retry-After", "Retry-After-Ms", "X-Ms-Retry-After-Ms"} {
 			resp.Header.Del(name) // it says when to fail again
 		}
