@@ -6,6 +6,9 @@ import (
 	"github.com/callgate/callgate/gateway/repair"
 )
 
+// maxGrowth is how much longer than twice its length a request may become upstream.
+const maxGrowth = 1 << 20
+
 // mendHistory makes the client's messages what the upstream needs them to be, and says
 // what was done.
 func (r *Response) mendHistory(req *Request) {
@@ -23,7 +26,15 @@ func (r *Response) mendHistory(req *Request) {
 			r.repaired(kind)
 		}
 	}
+	grown := 0
+	for _, e := range edits {
+		grown += len(e.With) - (e.At.End - e.At.Start)
+	}
 	if mode == Report {
+		return
+	}
+	if grown > len(req.body)+maxGrowth { // only a conversation made for it grows so
+		r.Summary.Warn("history_too_large")
 		return
 	}
 	for _, e := range edits {

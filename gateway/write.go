@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	openai "github.com/sashabaranov/go-openai"
@@ -342,7 +343,8 @@ func (r *Response) comment() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ": callgate mode=%s", r.target.Mode)
 	if len(s.Attempts) > 1 {
-		fmt.Fprintf(&b, " provider=%s attempts=%d fallbacks=%d", s.Provider, len(s.Attempts), s.Fallbacks())
+		fmt.Fprintf(&b, " provider=%s attempts=%d fallbacks=%d retry_delay_ms=%d",
+			s.Provider, len(s.Attempts), s.Fallbacks(), s.RetryDelay().Round(time.Millisecond).Milliseconds())
 	}
 	if len(s.Parsers) > 0 {
 		fmt.Fprintf(&b, " parser=%s", strings.Join(s.Parsers, ","))

@@ -2,73 +2,59 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
+	"net/http"
+	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
-	openai "github.com/sashabaranov/go-openai"
-
-	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/providers/demo"
 )
 
-type demoCmd struct{}
+type demoCmd struct {
+	What string `arg:"" optional:"" enum:"all,faults,formats" default:"all" help:"What to show: faults, formats or all."`
+}
 
-// Run asks each demo model the same, streamed, over HTTP: once with the upstream's
-// own bytes passed on, once through the parsers, and prints both side by side.
-func (demoCmd) Run(e *env) error {
-	models := demo.Formats()
-	cfg, err := config.Parse("demo", []byte(demoConfig), func(string) (string, bool) { return "", false })
+// Run asks the demo upstream over HTTP what an app would, streamed, once directly and
+// once through a gateway, and prints both.
+func (d demoCmd) Run(e *env) error {
+	stage, err := newStage(e)
 	if err != nil {
 		return err
 	}
-	sys, err := wire(e.ctx, cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	defer sys.close(e.ctx)
-	if err := sys.parsers.load(e.ctx, ""); err != nil {
-		return err
-	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(e.ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	server := sys.server.HTTP()
-	go func() { _ = server.Serve(l) }() // ends with Close
-	defer server.Close()
-	client := openai.NewClientWithConfig(clientConfig("http://" + l.Addr().String() + "/v1"))
-
-	fmt.Fprint(e.stdout, "The user asks: \""+demoPrompt+"\" and the app offers get_weather and get_time.\nWhat the app gets, streamed, from the model directly and through Callgate:\n\n")
-	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MODEL WRITES\tDIRECT: FINISH\tCALLS\tTEXT\tCALLGATE: FINISH\tCALLS")
-	for _, m := range models {
-		direct, err := ask(e.ctx, client, "direct/"+m)
-		if err != nil {
-			return fmt.Errorf("direct/%s: %w", m, err)
+	defer stage.close()
+	fmt.Fprintf(e.stdout, "The user asks: %q and the app offers get_weather and get_time.\n", demoPrompt)
+	if d.What != "formats" {
+		if err := stage.faults(); err != nil {
+			return err
 		}
-		through, err := ask(e.ctx, client, "demo/"+m)
-		if err != nil {
-			return fmt.Errorf("demo/%s: %w", m, err)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m, direct.finish, direct.list(), shorten(direct.text), through.finish, through.list())
 	}
-	return w.Flush()
+	if d.What != "faults" {
+		return stage.formats()
+	}
+	return nil
 }
 
 const demoPrompt = "What is the weather in Oslo and the time?"
 
-// demoConfig has the demo upstream twice: as it is, and with its text parsed.
+// demoConfig is what a gateway in front of upstreams that fail would have.
 const demoConfig = `
+heartbeat: 0s
 providers:
-  direct: {type: demo, parser: none}
-  demo: {type: demo, parser: auto}
+  demo: {type: demo}
+  reject: {type: demo, on_invalid_call: reject}
+  broken: {type: demo, circuit_breaker: {failure_threshold: 3}}
+  down: {type: demo}
+  retry: {type: demo, retry: {max_retries: 2, base_delay: 100ms}}
+models:
+  fallback:
+    targets:
+      - {provider: down, model: unavailable}
+      - {provider: demo, model: hermes}
 ` + customDemo
 
 // customDemo is the format of the model demo/custom, which no parser of its own
@@ -78,82 +64,132 @@ parsers:
   demo_custom: {start: "<<call ", end: ">>", body: name_json}
 `
 
-// answer is what a client has when a stream has ended.
-type answer struct {
-	text   string
-	calls  []openai.FunctionCall
-	finish openai.FinishReason
+// stage is a demo upstream and a gateway in front of it, each on an address.
+type stage struct {
+	e       *env
+	sys     *system
+	direct  string // base URLs
+	through string
+	servers []*http.Server
 }
 
-func (a *answer) list() string {
-	var parts []string
-	for _, c := range a.calls {
-		parts = append(parts, fmt.Sprintf("%s(%s)", c.Name, c.Arguments))
-	}
-	return dash(strings.Join(parts, " "))
-}
-
-func shorten(s string) string {
-	const limit = 40
-	quoted := fmt.Sprintf("%q", s)
-	if r := []rune(quoted); len(r) > limit {
-		return string(r[:limit]) + "…"
-	}
-	return quoted
-}
-
-func ask(ctx context.Context, client *openai.Client, model string) (*answer, error) {
-	tool := func(name, parameters string) openai.Tool {
-		return openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{Name: name, Parameters: json.RawMessage(parameters)}}
-	}
-	stream, err := client.CreateChatCompletionStream(ctx, openai.ChatCompletionRequest{
-		Model: model, Stream: true,
-		Messages: []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: demoPrompt}},
-		Tools: []openai.Tool{
-			tool("get_weather", `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`),
-			tool("get_time", `{"type":"object","properties":{}}`),
-		},
-	})
+func newStage(e *env) (s *stage, err error) {
+	cfg, err := config.Parse("demo", []byte(demoConfig), func(string) (string, bool) { return "", false })
 	if err != nil {
 		return nil, err
 	}
-	defer stream.Close()
-	var a answer
-	for {
-		chunk, err := stream.Recv()
-		if err == io.EOF {
-			return &a, nil
-		}
+	s = &stage{e: e}
+	if s.sys, err = wire(e.ctx, cfg, slog.New(slog.DiscardHandler)); err != nil {
+		return nil, err
+	}
+	if err = s.sys.parsers.load(e.ctx, ""); err == nil {
+		s.through, err = s.serve(s.sys.server.HTTP())
+	}
+	if err == nil {
+		upstream := &directUpstream{demo.New(demo.Config{})}
+		s.direct, err = s.serve(&http.Server{Handler: upstream, ReadHeaderTimeout: 10 * time.Second})
+	}
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// serve serves on a free port and returns the API's base URL.
+func (s *stage) serve(server *http.Server) (string, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(s.e.ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	s.servers = append(s.servers, server)
+	go func() { _ = server.Serve(l) }() // ends with Close
+	return "http://" + l.Addr().String() + "/v1", nil
+}
+
+func (s *stage) close() {
+	for _, server := range s.servers {
+		_ = server.Close()
+	}
+	_ = s.sys.close(context.WithoutCancel(s.e.ctx))
+}
+
+// formats shows what each model writes and what the app gets.
+func (s *stage) formats() error {
+	fmt.Fprint(s.e.stdout, "\nModels that write calls as text, streamed, from the model directly and through Callgate:\n\n")
+	w := tabwriter.NewWriter(s.e.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "MODEL WRITES\tDIRECT: FINISH\tCALLS\tTEXT\tCALLGATE: FINISH\tCALLS")
+	for _, m := range demo.Formats() {
+		direct, err := s.ask(s.direct, m)
 		if err != nil {
-			return nil, err
+			return fmt.Errorf("direct/%s: %w", m, err)
 		}
-		for _, choice := range chunk.Choices {
-			a.add(choice)
+		through, err := s.ask(s.through, "demo/"+m)
+		if err != nil {
+			return fmt.Errorf("demo/%s: %w", m, err)
 		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m, direct.finish, direct.list(), shorten(direct.text), through.finish, through.list())
+	}
+	return w.Flush()
+}
+
+// scene is something that goes wrong.
+type scene struct {
+	title  string
+	direct string // the model, asked directly
+	model  string // the same through the gateway
+	before int    // requests before it, through the gateway
+}
+
+// scenes are those that the demo shows.
+func scenes() []scene {
+	same := func(title, model string) scene { return scene{title: title, direct: model, model: "demo/" + model} }
+	return []scene{
+		same("a call as text", "hermes"),
+		same("arguments with trailing commas, bare keys, single quotes", "broken_args"),
+		same("two parallel calls that both say index 0", "wrong_index"),
+		same("no arguments: an empty string, which is no JSON", "empty_args"),
+		same("the same arguments twice in one call", "concatenated"),
+		same("GetWeather for get_weather", "wrong_name"),
+		same("calls without ids", "missing_id"),
+		same("finish_reason \"stop\" behind a call", "stop_reason"),
+		same("arguments that nobody can mend: passed on and reported, never {}", "irreparable"),
+		{title: "the same, with on_invalid_call: reject", direct: "irreparable", model: "reject/irreparable"},
+		same("429 with Retry-After", "rate_limited"),
+		{title: "503 every other time, with max_retries: 2", direct: "flaky", model: "retry/flaky"},
+		same("an answer with nothing in it", "empty"),
+		same("a stream that is cut", "cut"),
+		same("an error in the place of the first chunk", "error_in_stream"),
+		{title: "an upstream that is down, with a second target", direct: "unavailable", model: "fallback"},
+		{title: "one that stays down: the breaker is open after 3 failures", direct: "unavailable", model: "broken/unavailable", before: 3},
 	}
 }
 
-func (a *answer) add(c openai.ChatCompletionStreamChoice) {
-	a.text += c.Delta.Content
-	if c.FinishReason != "" {
-		a.finish = c.FinishReason
-	}
-	for _, t := range c.Delta.ToolCalls {
-		if t.Index == nil {
-			continue
+// faults shows what goes wrong, and what the app gets.
+func (s *stage) faults() error {
+	fmt.Fprint(s.e.stdout, "\nUpstreams that fail and models that misspell, streamed, directly and through Callgate:\n")
+	for _, sc := range scenes() {
+		direct, err := s.ask(s.direct, sc.direct)
+		if err != nil {
+			return fmt.Errorf("direct/%s: %w", sc.direct, err)
 		}
-		for len(a.calls) <= *t.Index {
-			a.calls = append(a.calls, openai.FunctionCall{})
+		for range sc.before {
+			if _, err := s.ask(s.through, sc.model); err != nil {
+				return fmt.Errorf("%s: %w", sc.model, err)
+			}
 		}
-		a.calls[*t.Index].Name += t.Function.Name
-		a.calls[*t.Index].Arguments += t.Function.Arguments
+		through, err := s.ask(s.through, sc.model)
+		if err != nil {
+			return fmt.Errorf("%s: %w", sc.model, err)
+		}
+		fmt.Fprintf(s.e.stdout, "\n%s (%s)\n  direct    %s\n  callgate  %s\n", sc.title, sc.model, direct, through)
 	}
+	var open []string
+	for _, b := range s.sys.gateway.Breakers() {
+		open = append(open, fmt.Sprintf("%s %s (%d failures)", b.Name, b.State, b.Totals.Failures))
+	}
+	slices.Sort(open)
+	fmt.Fprintf(s.e.stdout, "\nCircuit breakers, as GET /admin/breakers says: %s\n", strings.Join(open, ", "))
+	return nil
 }
-
-func clientConfig(base string) openai.ClientConfig {
-	c := openai.DefaultConfig("none")
-	c.BaseURL = base
-	return c
-}
-
-var _ gateway.Provider = (*demo.Provider)(nil)

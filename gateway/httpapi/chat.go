@@ -194,7 +194,7 @@ func attempts(h http.Header, s *gateway.Summary) {
 	if len(s.Attempts) < 2 {
 		return
 	}
-	h.Set("x-callgate-retry-delay-ms", strconv.FormatInt(s.RetryDelay().Milliseconds(), 10))
+	h.Set("x-callgate-retry-delay-ms", strconv.FormatInt(s.RetryDelay().Round(time.Millisecond).Milliseconds(), 10))
 	h.Set("x-callgate-fallbacks", strconv.Itoa(s.Fallbacks()))
 }
 

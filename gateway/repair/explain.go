@@ -30,9 +30,9 @@ type explainer struct {
 
 // issue is one thing that is wrong with the arguments.
 type issue struct {
-	path string
-	what string
-	hint string
+	path  string
+	what  string
+	hint  string
 	types []string // the allowed types, if it is of none of them
 	// whole says that the value at path is of another form altogether, and value that
 	// it is none of those that are allowed. Both tell forms apart.

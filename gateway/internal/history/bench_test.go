@@ -11,8 +11,8 @@ import (
 // everything is what Anthropic's API demands.
 var everything = history.Needs{Arguments: true, Pairs: true, IDs: history.AnthropicID}
 
-// agentChat is a conversation of about 200 KB, as an agent that writes code has it.
-func agentChat(id string) []byte {
+// longChat is a conversation of about 200 KB, as a program that edits code has it.
+func longChat(id string) []byte {
 	var b strings.Builder
 	b.WriteString(`[{"role":"system","content":"You are a careful engineer."},{"role":"user","content":"Fix the build."}`)
 	output := strings.Repeat(`main.go:12:3: cannot use \"x\" (untyped string constant) as int value in argument to f\n`, 43)
@@ -35,10 +35,10 @@ func BenchmarkRepair(b *testing.B) {
 		needs    history.Needs
 	}{
 		{"no tools", []byte(`[{"role":"user","content":"` + text + `"}]`), everything},
-		{"no needs", agentChat("call_%d"), history.Needs{}},
-		{"nothing wrong", agentChat("call_%d"), everything},
-		{"all ids wrong", agentChat("functions.edit:%d"), everything},
-		{"Kimi", agentChat("functions.edit:%d"), history.Needs{IDs: history.KimiID}},
+		{"no needs", longChat("call_%d"), history.Needs{}},
+		{"nothing wrong", longChat("call_%d"), everything},
+		{"all ids wrong", longChat("functions.edit:%d"), everything},
+		{"Kimi", longChat("functions.edit:%d"), history.Needs{IDs: history.KimiID}},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			b.SetBytes(int64(len(bb.messages)))

@@ -36,7 +36,8 @@ const maxEntries = 1 << 18
 
 // Fix mends the text of a call's arguments, which is no strict JSON object. ok is
 // false where that would be a guess. The caller of Repair gives the one that mends
-// the calls of answers, so that both follow the same rules.
+// the calls of answers, so that both follow the same rules. text is valid until it
+// returns, and fixed may be a part of it.
 type Fix func(text []byte) (fixed []byte, ok bool)
 
 // Edit replaces a part of the messages.

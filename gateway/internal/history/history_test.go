@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/gateway/internal/history"
-	"github.com/callgate/callgate/sdk/relaxed"
+	"github.com/callgate/callgate/gateway/repair"
 )
 
-// mend is a fix like the gateway's own.
+// mend is the gateway's own fix.
 func mend(text []byte) ([]byte, bool) {
-	strict, kind, ok := relaxed.Value(text, 128)
-	return strict, ok && kind == relaxed.ObjectOpen
+	fixed, _, problem := repair.JSON(text, 128)
+	return fixed, problem == nil
 }
 
 // apply returns messages with the edits.

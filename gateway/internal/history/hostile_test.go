@@ -100,16 +100,16 @@ var hostile = []struct {
 // TestRepairHostile compares the times of a conversation and of one sixteen times
 // as large. What is quadratic takes 256 times as long.
 func TestRepairHostile(t *testing.T) { // not parallel: it measures
-	const small, factor = 2500, 16
+	const small, factor = 1500, 16
 	for _, tt := range hostile {
 		for _, needs := range []history.Needs{everything, {IDs: history.MistralID}} {
 			t.Run(fmt.Sprintf("%s for %v", tt.name, needs), func(t *testing.T) {
 				a, b := []byte("["+tt.of(small)+"]"), []byte("["+tt.of(small*factor)+"]")
 				times := [2]time.Duration{time.Hour, time.Hour}
-				for range 8 { // others use the machine too
+				for began := time.Now(); time.Since(began) < 2*time.Second; { // others use the machine too
 					times[0] = min(times[0], took(a, needs))
 					times[1] = min(times[1], took(b, needs))
-					if times[1] < 5*factor*times[0] {
+					if times[1] < 4*factor*times[0] {
 						return
 					}
 				}

@@ -1,0 +1,119 @@
+package anthropic
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The fields that are read of a message of the model's, of a call in it, and of the
+// call's function.
+var (
+	assistantFields = set("role", "content", "cache_control", "tool_calls", "refusal", "thinking_blocks", "function_call")
+	callFields      = set("id", "type", "function", "index", "cache_control")
+	functionFields  = set("name", "arguments")
+)
+
+// readAssistant takes a message of the model's. Its thinking comes first, as it came
+// from the model.
+func (r *request) readAssistant(c *conversation, place string, m map[string]value) error {
+	if v := m["function_call"]; v != nil {
+		return invalid(place+".function_call", "%s has a function_call, which this model's API does not have: use tool_calls.", place)
+	}
+	blocks, err := r.readThoughts(place, m)
+	if err != nil {
+		return err
+	}
+	content, err := r.readContent(place, m["content"])
+	if err != nil {
+		return err
+	}
+	blocks = append(blocks, content...)
+	if refusal := m["refusal"]; refusal != nil && len(content) == 0 && isString(refusal) && !blank(refusal) {
+		blocks = append(blocks, textBlock(refusal, nil))
+	}
+	calls, err := r.readCalls(place, m["tool_calls"])
+	if err != nil {
+		return err
+	}
+	blocks = append(blocks, calls...)
+	if len(blocks) == 0 {
+		r.warnings.drop("messages.empty")
+		return nil
+	}
+	r.mark(blocks, m["cache_control"])
+	c.add(true, blocks...)
+	return nil
+}
+
+// readThoughts returns the thinking blocks that a message brings back. Reasoning
+// without them has no signature, so that Anthropic would refuse it.
+func (r *request) readThoughts(place string, m map[string]value) ([]value, error) {
+	thoughts := m["thinking_blocks"]
+	if !hollow(thoughts) {
+		delete(m, "reasoning_content") // the same once more
+		delete(m, "reasoning")
+	}
+	r.leftover("messages", m, assistantFields)
+	if thoughts != nil && !isArray(thoughts) {
+		return nil, invalid(place+".thinking_blocks", "%s.thinking_blocks must be an array.", place)
+	}
+	var blocks []value
+	err := elements(thoughts, func(i int, v value) error {
+		if !isThinking(v) {
+			at := fmt.Sprintf("%s.thinking_blocks[%d]", place, i)
+			return invalid(at, "%s is no block of the type thinking or redacted_thinking.", at)
+		}
+		blocks = append(blocks, v)
+		return nil
+	})
+	return blocks, err
+}
+
+// readCalls translates tool_calls.
+func (r *request) readCalls(place string, v value) ([]value, error) {
+	if v != nil && !isArray(v) {
+		return nil, invalid(place+".tool_calls", "%s.tool_calls must be an array.", place)
+	}
+	var blocks []value
+	err := elements(v, func(j int, v value) error {
+		block, err := r.readCall(fmt.Sprintf("%s.tool_calls[%d]", place, j), fields(v))
+		blocks = append(blocks, block)
+		return err
+	})
+	return blocks, err
+}
+
+func (r *request) readCall(place string, m map[string]value) (value, error) {
+	function := fields(m["function"])
+	r.leftover("messages.tool_calls", m, callFields)
+	r.leftover("messages.tool_calls.function", function, functionFields)
+	switch kind := text(m["type"]); {
+	case m["type"] != nil && kind != "function":
+		return nil, invalid(place+".type", "%s has the type %q; this model's API has functions only.", place, cut(kind))
+	case text(m["id"]) == "":
+		return nil, invalid(place+".id", "%s.id is missing: the result of the call has to name it.", place)
+	case text(function["name"]) == "":
+		return nil, invalid(place+".function.name", "%s.function.name is missing.", place)
+	}
+	input := function["arguments"]
+	if isString(input) {
+		input = value(text(input))
+	}
+	input = bytes.TrimSpace(input)
+	// Twice the same name in the arguments is the model's own and the API's to judge.
+	if !isObject(input) || !input.IsValid(jsontext.AllowDuplicateNames(true)) {
+		// {} in its place would be another call than the model made.
+		return nil, invalid(place+".function.arguments", "%s.function.arguments is not a JSON object, which this model's API needs it to be.", place)
+	}
+	var o object
+	o.setString("type", "tool_use")
+	o.set("id", m["id"])
+	o.set("name", function["name"])
+	o.set("input", input)
+	if v := m["cache_control"]; v != nil {
+		o.set("cache_control", v)
+	}
+	return o.close(), nil
+}

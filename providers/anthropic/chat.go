@@ -1,0 +1,52 @@
+package anthropic
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/providers/internal/upstream"
+)
+
+// Chat implements [gateway.Provider]. It returns when the upstream has answered
+// with a header, if the answer is a stream, and else with the whole answer,
+// translated. A request that cannot be translated is an error of Kind Invalid, and
+// nothing is sent. Arguments of earlier calls, pairs and ids must already be as Needs
+// says.
+func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request) (gateway.Reply, error) {
+	ask, err := translate(req.Body(model), p.maxTokens)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := p.client.Do(ctx, upstream.Request{URL: p.chatURL, Body: ask.body, Header: req.Header, Stream: req.Stream})
+	if err != nil {
+		return nil, translateError(err)
+	}
+	renameHeader(resp.Header)
+	now := time.Now().Unix()
+	if resp.Stream != nil {
+		s := &stream{p: p, header: resp.Header, upstream: resp.Stream}
+		s.decoder = decoder{created: now, model: ask.model, withUsage: ask.usage, warnings: &s.warnings}
+		s.warnings = ask.warnings
+		return s, nil
+	}
+	w := &whole{header: resp.Header, warnings: ask.warnings}
+	if w.data, err = complete(resp.Data, now, ask.model, &w.warnings); err != nil {
+		return nil, p.unusable(err)
+	}
+	return w, nil
+}
+
+// unusable is the error to report for one that an answer itself gave.
+func (p *Provider) unusable(err error) *gateway.Error {
+	var reported *apiError
+	switch {
+	case errors.As(err, &reported):
+		return p.failure(reported)
+	case errors.Is(err, errNoMessage):
+		return p.client.Errorf(gateway.Unavailable, upstream.CodeUpstream,
+			"the upstream's answer is no message of Anthropic's Messages API; check base_url.")
+	}
+	return p.client.Errorf(gateway.Unavailable, upstream.CodeUpstream, "the upstream's stream cannot be read: %s.", err)
+}

@@ -1,0 +1,122 @@
+package anthropic
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/providers/internal/upstream"
+)
+
+// whole is a reply that has been read.
+type whole struct {
+	header   http.Header
+	data     []byte
+	warnings warnings
+	given    bool
+}
+
+var (
+	_ gateway.Reply  = (*whole)(nil)
+	_ gateway.Warner = (*whole)(nil)
+)
+
+// Header implements [gateway.Reply].
+func (w *whole) Header() http.Header { return w.header }
+
+// Streamed implements [gateway.Reply].
+func (w *whole) Streamed() bool { return false }
+
+// Warnings implements [gateway.Warner].
+func (w *whole) Warnings() []string { return w.warnings }
+
+// Next implements [gateway.Reply].
+func (w *whole) Next() (gateway.Frame, error) {
+	if w.given {
+		return gateway.Frame{}, io.EOF
+	}
+	w.given = true
+	return gateway.Frame{Raw: w.data, Data: w.data}, nil
+}
+
+// Close implements [gateway.Reply].
+func (w *whole) Close() error { return nil }
+
+// stream is a reply that is read as it comes. Close may be called while Next
+// waits; nothing else is shared.
+type stream struct {
+	p        *Provider
+	header   http.Header
+	upstream *upstream.Stream
+	decoder  decoder
+	given    int // of the decoder's frames
+	warnings warnings
+	err      error // that ended the stream
+}
+
+var (
+	_ gateway.Reply  = (*stream)(nil)
+	_ gateway.Warner = (*stream)(nil)
+)
+
+// Header implements [gateway.Reply].
+func (s *stream) Header() http.Header { return s.header }
+
+// Streamed implements [gateway.Reply].
+func (s *stream) Streamed() bool { return true }
+
+// Warnings implements [gateway.Warner].
+func (s *stream) Warnings() []string { return s.warnings }
+
+// Close implements [gateway.Reply].
+func (s *stream) Close() error { return s.upstream.Close() }
+
+// Next implements [gateway.Reply]. After the end marker it should be called once
+// more: that lets the upstream's connection be used again.
+func (s *stream) Next() (gateway.Frame, error) {
+	for s.err == nil && s.given == len(s.decoder.frames) {
+		s.read()
+	}
+	if s.given == len(s.decoder.frames) {
+		return gateway.Frame{}, s.err
+	}
+	f := s.decoder.frames[s.given]
+	s.given++
+	// What is here already may hold no frame at all, so only reading it tells.
+	for s.err == nil && !s.decoder.done && s.given == len(s.decoder.frames) && s.upstream.Buffered() {
+		s.read()
+	}
+	f.More = s.given < len(s.decoder.frames)
+	return f, nil
+}
+
+// read reads one block of the upstream's, which may give no frame or several.
+func (s *stream) read() {
+	s.decoder.frames, s.given = s.decoder.frames[:0], 0
+	if s.decoder.done {
+		s.err = s.upstream.End()
+		return
+	}
+	b, err := s.upstream.Next()
+	if err != nil {
+		s.err = err
+		return
+	}
+	switch data := bytes.TrimSpace(b.Data); {
+	case len(data) > 0:
+		err = s.decoder.read(data)
+	case bytes.HasPrefix(b.Raw, []byte(":")):
+		s.decoder.frames = append(s.decoder.frames, gateway.Frame{Raw: bytes.Clone(b.Raw)})
+	}
+	if s.decoder.content {
+		s.upstream.Started()
+	}
+	if s.decoder.finished {
+		s.upstream.Finished()
+	}
+	if err != nil {
+		s.upstream.Close()
+		s.err = s.p.unusable(err)
+	}
+}
