@@ -178,8 +178,14 @@ func (a *Args) readQuoted(c byte) bool {
 		a.refuse(a.at, "the text is not UTF-8.", hintText)
 	case unitHalf:
 		a.refuse(a.at, "half of a surrogate pair stands alone.", hintText)
-	case unitOK, unitEscape, unitOther:
-		a.at = min(a.at+n, len(a.raw))
+	case unitEscape:
+		if wrong := a.at + n - 1; a.raw[wrong] != '\'' {
+			a.refuse(wrong, describe(a.raw[wrong])+" cannot stand here.", hintStrict)
+			break
+		}
+		a.at += n
+	case unitOK, unitOther:
+		a.at += n
 	}
 	return true
 }

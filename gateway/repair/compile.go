@@ -18,7 +18,7 @@ const (
 	mostNodes    = 4096    // objects, arrays and booleans
 	mostPointers = 1 << 20 // bytes of the JSON pointers to all of them
 	mostLookups  = 1 << 20 // references and ids, times nodes
-	mostDigits   = 400     // of a number, and its exponent
+	mostDigits   = 400     // of a number, written out
 )
 
 // base is the address of a schema. Nothing is ever loaded from it or from any other.
@@ -149,11 +149,17 @@ func modest(v any) bool {
 	return true
 }
 
-func modestNumber(s string) bool {
+func modestNumber(s string) bool { return digitsOf(s) <= mostDigits }
+
+// digitsOf is about how many digits a number has when its exponent is written out.
+func digitsOf(s string) int {
 	i := strings.IndexAny(s, "eE")
 	if i < 0 {
-		return len(s) <= mostDigits
+		return len(s)
 	}
 	exponent, err := strconv.Atoi(s[i+1:])
-	return err == nil && i <= mostDigits && max(exponent, -exponent) <= mostDigits
+	if err != nil || max(exponent, -exponent) > mostDigits {
+		return mostDigits + 1
+	}
+	return i + max(exponent, -exponent)
 }

@@ -58,7 +58,7 @@ func (o *object) mendString(text []byte) bool {
 	case unitUTF8, unitHalf:
 		o.refuseUnit(kind)
 	case unitOK, unitEscape, unitOther:
-		o.feed(text, min(o.at+n, len(text)))
+		o.feed(text, o.at+n)
 	}
 	return true
 }

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"encoding/json"
 	"maps"
 	"regexp"
 	"regexp/syntax"
@@ -173,6 +174,8 @@ func (m *meter) toll(s *jsonschema.Schema, chain int) func(v any) error {
 			}
 		case string:
 			m.spend(len(v) / 64)
+		case json.Number:
+			m.spend(digitsOf(string(v)) / 32)
 		}
 		return nil
 	}
@@ -227,8 +230,8 @@ type pattern struct {
 // JavaScript, of which Go's are nearly a part: what it lacks, as look-ahead, takes
 // time without bound.
 func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
-	tree, err := syntax.Parse(text[:min(len(text), mostPattern)], syntax.Perl)
-	if err != nil || len(text) > mostPattern {
+	tree := parse(text)
+	if tree == nil {
 		return &pattern{text: text}, nil
 	}
 	size := programSize(tree)
@@ -236,10 +239,19 @@ func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 		return nil, errUnchecked
 	}
 	re, err := regexp.Compile(text)
-	if err != nil {
-		return &pattern{text: text}, nil //nolint:nilerr // not an error of the schema: the pattern is left aside
+	return &pattern{text: text, re: re, size: size, meter: p.meter}, err
+}
+
+// parse returns nil for an expression that Go's package cannot say.
+func parse(text string) *syntax.Regexp {
+	if len(text) > mostPattern {
+		return nil
 	}
-	return &pattern{text: text, re: re, size: size, meter: p.meter}, nil
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	return tree
 }
 
 // programSize is about how many states the machine for an expression has. Repeated
@@ -265,6 +277,6 @@ func (p *pattern) MatchString(s string) bool {
 	if p.re == nil {
 		return false
 	}
-	p.meter.spend(1 + len(s)*p.size/128)
+	p.meter.spend(1 + len(s)*p.size/64)
 	return p.re.MatchString(s)
 }

@@ -94,9 +94,6 @@ func (o *object) given() int {
 	return o.sent
 }
 
-// changed reports whether what went out differs from what came.
-func (o *object) changed() bool { return !o.same || o.typing && o.typer.Changed() }
-
 // end says that there is no more text, which is a fault if the object is open.
 func (o *object) end(text []byte) {
 	if o.closed || o.fault != nil {

@@ -30,7 +30,7 @@ const (
 )
 
 // Problem is what is wrong with a call and could not be mended.
-type Problem struct {
+type Problem struct { //nolint:errname // it is more than an error: reports and answers carry it
 	// Class is one of the constants, such as [InvalidJSON].
 	Class string
 	// Path names the place within the arguments, such as location.city or

@@ -1,6 +1,9 @@
 package repair
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // plain are the bytes that stand for themselves in any string of nearly JSON.
 var plain = func() (t [256]bool) {
@@ -19,7 +22,7 @@ const (
 	unitCut         // more text is needed to tell
 	unitUTF8        // not UTF-8
 	unitHalf        // half of a surrogate pair
-	unitEscape      // an escape that JSON has not
+	unitEscape      // an escape that JSON has not, to the byte that is wrong
 	unitOther       // a quote or a control character
 )
 
@@ -59,44 +62,42 @@ func escapeUnit(text []byte) (n int, kind unit) {
 	default:
 		return 2, unitEscape
 	}
-	high, kind := hexUnit(text)
+	high, n, kind := hexUnit(text)
 	switch {
-	case kind != unitOK:
-		return 6, kind
-	case high < 0xd800 || high > 0xdfff:
-		return 6, unitOK
+	case kind != unitOK || high < 0xd800 || high > 0xdfff:
+		return n, kind
 	case high > 0xdbff:
-		return 6, unitHalf
+		return n, unitHalf
 	}
-	low, kind := hexUnit(text[6:])
+	low, _, kind := hexUnit(text[n:])
 	switch {
 	case kind == unitCut:
 		return 0, unitCut
 	case kind != unitOK || low < 0xdc00 || low > 0xdfff:
-		return 6, unitHalf
+		return n, unitHalf
 	}
-	return 12, unitOK
+	return 2 * n, unitOK
 }
 
 // hexUnit reads the \uXXXX that text begins with.
-func hexUnit(text []byte) (r rune, kind unit) {
+func hexUnit(text []byte) (r rune, n int, kind unit) {
 	for i := range 6 {
 		switch {
 		case i == len(text):
-			return 0, unitCut
+			return 0, 0, unitCut
 		case i < 2:
 			if text[i] != `\u`[i] {
-				return 0, unitEscape
+				return 0, i + 1, unitEscape
 			}
 		default:
 			digit := hexDigit(text[i])
 			if digit < 0 {
-				return 0, unitEscape
+				return 0, i + 1, unitEscape
 			}
 			r = r<<4 | digit
 		}
 	}
-	return r, unitOK
+	return r, 6, unitOK
 }
 
 // hexDigit is the value of a hexadecimal digit, or -1.
@@ -112,30 +113,34 @@ func hexDigit(c byte) rune {
 
 // isNumber reports whether b is a number of JSON.
 func isNumber(b []byte) bool {
-	digits := func() bool {
-		n := 0
-		for n < len(b) && b[n] >= '0' && b[n] <= '9' {
-			n++
-		}
-		b = b[n:]
-		return n > 0
-	}
-	if len(b) > 0 && b[0] == '-' {
-		b = b[1:]
-	}
-	if len(b) > 1 && b[0] == '0' && b[1] >= '0' && b[1] <= '9' || !digits() {
+	b = bytes.TrimPrefix(b, []byte{'-'})
+	whole, rest := digits(b)
+	if len(whole) == 0 || len(whole) > 1 && whole[0] == '0' {
 		return false
 	}
-	if len(b) > 0 && b[0] == '.' {
-		if b = b[1:]; !digits() {
+	if len(rest) > 0 && rest[0] == '.' {
+		fraction, behind := digits(rest[1:])
+		if rest = behind; len(fraction) == 0 {
 			return false
 		}
 	}
-	if len(b) > 0 && b[0]|0x20 == 'e' {
-		if b = b[1:]; len(b) > 0 && (b[0] == '+' || b[0] == '-') {
-			b = b[1:]
+	if len(rest) > 0 && rest[0]|0x20 == 'e' {
+		if rest = rest[1:]; len(rest) > 0 && (rest[0] == '+' || rest[0] == '-') {
+			rest = rest[1:]
 		}
-		return digits() && len(b) == 0
+		exponent, behind := digits(rest)
+		if rest = behind; len(exponent) == 0 {
+			return false
+		}
 	}
-	return len(b) == 0
+	return len(rest) == 0
+}
+
+// digits cuts b behind the digits that it begins with.
+func digits(b []byte) (head, rest []byte) {
+	n := 0
+	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+		n++
+	}
+	return b[:n], b[n:]
 }

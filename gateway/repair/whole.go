@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,26 +58,15 @@ func (a *Args) decode() (out []byte, extra [][]byte, problem *Problem) {
 
 // unquote gives the text that the arguments hold in a string.
 func (a *Args) unquote() ([]byte, bool) {
-	reader := relaxed.NewReader(a.maxDepth)
-	for text := a.raw; ; {
-		n, tok := reader.Feed(text)
-		text = text[n:]
-		switch tok {
-		case relaxed.String:
-			if reader.Repaired() != 0 {
-				a.kinds |= mendedJSON
-			}
-			return relaxed.Unquote(reader.Out)
-		case relaxed.Bad:
-			offset := len(a.raw) - len(text)
-			a.refuse(offset, describe(a.raw[offset])+" cannot stand here.", hintStrict)
-			return nil, false
-		case relaxed.More:
-			a.refuse(len(a.raw), "the text ends inside a string.", hintCut)
-			return nil, false
-		default:
-		}
+	strict, kind, ok := relaxed.Value(a.raw, a.maxDepth)
+	if !ok || kind != relaxed.String {
+		a.refuse(0, "the string is not valid.", hintStrict)
+		return nil, false
 	}
+	if !bytes.Equal(strict, bytes.Trim(a.raw, " \t\r\n")) {
+		a.kinds |= mendedJSON
+	}
+	return relaxed.Unquote(strict)
 }
 
 // split reads the objects behind the first, and leaves out those that were there
