@@ -61,7 +61,7 @@ bench: build ## print the figures of the README, as ratios of one run
 	@go run ./cmd/bench -time $(BENCHTIME)
 
 golden: $(WASM) ## rewrite the golden files with what the code gives now; look at the diff
-	go test ./gateway/config -update
+	go test ./gateway/config ./gateway/metrics -update
 	@for p in $$(grep -rl sdktest.Golden --include=*_test.go wasm-parsers | xargs -n1 dirname | sort -u); do go test -run Golden ./$$p -args -update || exit 1; done
 	go test ./cmd/gateway -run Readme -update
 	cd conformance && go test -update
