@@ -93,31 +93,31 @@ func order(targets []Target) []Target {
 
 // run asks until there is an answer to give.
 func (a *attempts) run(ctx context.Context) (*Response, error) {
-	c, reason, wait := a.targets[0], First, time.Duration(0)
+	s, ok := step{target: a.targets[0], reason: First}, true
 	for {
-		a.current = c
-		resp, err := a.try(ctx, c, reason, wait)
+		a.current = s.target
+		resp, err := a.try(ctx, s)
 		if err == nil {
 			return resp, nil
 		}
 		e := AsError(err)
-		a.note(c, e)
+		a.note(s.target, e)
 		if a.reask(e) {
-			reason, wait = Reask, 0
+			s.reason, s.wait = Reask, 0
 			continue
 		}
-		var ok bool
-		if c, reason, wait, ok = a.after(ctx, e); !ok {
+		if s, ok = a.after(ctx, e); !ok {
 			return nil, a.failed(e)
 		}
-		if err := sleep(ctx, wait); err != nil {
-			return nil, err
+		if err := sleep(ctx, s.wait); err != nil {
+			return nil, a.failed(err)
 		}
 	}
 }
 
 // try makes one attempt at a target.
-func (a *attempts) try(ctx context.Context, c *candidate, reason Reason, wait time.Duration) (*Response, error) {
+func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
+	c := s.target
 	c.asked = true
 	r := &Response{gateway: a.g, ctx: ctx, req: a.req, target: c.Target,
 		Summary: Summary{Provider: c.Provider, Model: c.model},
@@ -133,11 +133,17 @@ func (a *attempts) try(ctx context.Context, c *candidate, reason Reason, wait ti
 		return nil, e
 	}
 	a.left--
-	a.made = append(a.made, Attempt{Provider: c.Provider, Model: c.model, Reason: reason, Outcome: "open", Wait: wait})
+	a.made = append(a.made, Attempt{Provider: c.Provider, Model: c.model, Reason: s.reason, Outcome: "open", Wait: s.wait})
 	r.began, r.Summary.Attempts = time.Now(), slices.Clone(a.made)
 	for _, w := range a.warnings {
 		r.Summary.Warn(w)
 	}
+	kept := false
+	defer func() {
+		if !kept { // also if something panicked: the breaker must hear how it ended
+			r.Close()
+		}
+	}()
 	if err = r.open(); err == nil {
 		err = r.commit()
 	}
@@ -146,9 +152,9 @@ func (a *attempts) try(ctx context.Context, c *candidate, reason Reason, wait ti
 		a.made[len(a.made)-1] = r.Summary.Attempts[len(a.made)-1]
 		r.summarise()
 		a.faults = r.Summary.Faults
-		r.Close()
 		return nil, err
 	}
+	kept = true
 	return r, nil
 }
 
@@ -167,40 +173,62 @@ func (a *attempts) note(c *candidate, e *Error) {
 	}
 }
 
-// after decides what follows a failure: a target that was not asked yet, at once; or
-// else one that was, after a while.
-func (a *attempts) after(ctx context.Context, e *Error) (c *candidate, reason Reason, wait time.Duration, ok bool) {
+// step is what follows a failure: an attempt at a target, after a wait.
+type step struct {
+	target *candidate
+	reason Reason
+	wait   time.Duration
+}
+
+// after decides what follows a failure, if anything: a target that was not asked yet, at
+// once; or else one that was, after a while.
+func (a *attempts) after(ctx context.Context, e *Error) (s step, ok bool) {
 	if e.next() == giveUp || ctx.Err() != nil {
-		return nil, "", 0, false
+		return step{}, false
 	}
-	for _, c := range a.targets {
-		if !c.asked && a.left > 0 {
-			return c, Fallback, 0, len(a.made) == 0 || c.upstream.bucket.take()
-		}
+	if s, ok = a.fallback(); !ok {
+		s, ok = a.retry(e)
+	}
+	if deadline, limited := ctx.Deadline(); !ok || limited && time.Until(deadline) < s.wait {
+		return step{}, false
+	}
+	return s, len(a.made) == 0 || s.target.upstream.bucket.take()
+}
+
+// fallback is a step to the first target that was not asked yet.
+func (a *attempts) fallback() (step, bool) {
+	i := slices.IndexFunc(a.targets, func(c *candidate) bool { return !c.asked })
+	if i < 0 || a.left <= 0 {
+		return step{}, false
+	}
+	return step{target: a.targets[i], reason: Fallback}, true
+}
+
+// retry is a step to the target whose failure may go away and is the longest ago.
+func (a *attempts) retry(e *Error) (s step, ok bool) {
+	once := a.waits && e.Kind == Limited && e.RetryAfter > 0
+	if a.left <= 0 && !once {
+		return step{}, false
 	}
 	policy := a.targets[0].upstream.policy.Retry
-	for _, t := range a.targets {
-		if t.again && (c == nil || t.failed.Before(c.failed)) && time.Until(t.notYet) <= policy.Cap {
-			c = t
+	for _, c := range a.targets {
+		if c.again && time.Until(c.notYet) <= policy.Cap && (s.target == nil || c.failed.Before(s.target.failed)) {
+			s.target = c
 		}
 	}
-	once := a.waits && e.Kind == Limited && e.RetryAfter > 0
-	if c == nil || a.left <= 0 && !once {
-		return nil, "", 0, false
+	if s.target == nil {
+		return step{}, false
 	}
-	if wait = time.Until(c.notYet); wait <= 0 {
-		wait = policy.backoff(a.retries)
-	}
-	if deadline, limited := ctx.Deadline(); limited && time.Until(deadline) < wait {
-		return nil, "", 0, false
+	if s.wait = time.Until(s.target.notYet); s.wait <= 0 {
+		s.wait = policy.backoff(a.retries)
 	}
 	a.waits = false
 	a.retries++
-	reason = Retry
-	if n := len(a.made); n > 0 && a.made[n-1].Provider != c.Provider {
-		reason = Fallback
+	s.reason = Retry
+	if n := len(a.made); n > 0 && a.made[n-1].Provider != s.target.Provider {
+		s.reason = Fallback
 	}
-	return c, reason, wait, c.upstream.bucket.take()
+	return s, true
 }
 
 // failed is the error for the client when nothing more is tried.
@@ -227,7 +255,7 @@ func (a *attempts) failed(e *Error) error {
 }
 
 // sleep waits, or ends with the request.
-func sleep(ctx context.Context, d time.Duration) error {
+func sleep(ctx context.Context, d time.Duration) *Error {
 	if d <= 0 {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -207,7 +208,7 @@ func (d *directUpstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := gateway.AsError(err)
 	status, message := e.HTTPStatus(), e.Message
 	if m := upstreamStatus.FindStringSubmatch(message); m != nil { // as it was before the provider gave it a name
-		fmt.Sscan(m[1], &status)
+		status, _ = strconv.Atoi(m[1]) // three digits
 		message = m[2]
 	}
 	if e.RetryAfter > 0 {
@@ -218,7 +219,7 @@ func (d *directUpstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": e.Type(), "code": e.CodeOrDefault()}})
 }
 
-var upstreamStatus = regexp.MustCompile(`status (\d+)\)?: (.*)`)
+var upstreamStatus = regexp.MustCompile(`status (\d{3})\)?: (.*)`)
 
 // answer writes a reply. One that breaks off breaks off.
 func (d *directUpstream) answer(w http.ResponseWriter, r *http.Request, req *gateway.Request) error {
@@ -231,10 +232,10 @@ func (d *directUpstream) answer(w http.ResponseWriter, r *http.Request, req *gat
 	for {
 		f, err := reply.Next()
 		if err != nil {
-			return nil //nolint:nilerr // the client sees that the stream has ended
+			return nil // the client sees that the stream has ended
 		}
 		if _, err := w.Write(f.Raw); err != nil {
-			return nil //nolint:nilerr // the client has gone
+			return nil // the client has gone
 		}
 		if flusher, ok := w.(http.Flusher); ok {
 			flusher.Flush()

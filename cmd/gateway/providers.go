@@ -62,7 +62,7 @@ func newMoonshot(name string, p config.Provider) (gateway.Provider, error) {
 func newAnthropic(name string, p config.Provider) (gateway.Provider, error) {
 	return anthropic.New(anthropic.Config{
 		Name: name, BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Headers: reveal(p.Headers), Version: p.APIVersion,
-		MaxTokens: p.MaxTokens, MaxResponse: int64(p.MaxResponse), Timeouts: anthropic.Timeouts(timeouts(p.Timeouts)),
+		MaxTokens: p.MaxTokens, MaxResponse: int64(p.MaxResponse), Timeouts: timeouts(p.Timeouts),
 	})
 }
 
