@@ -119,9 +119,9 @@ func (a *attempts) run(ctx context.Context) (*Response, error) {
 func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 	c := s.target
 	c.asked = true
-	r := &Response{gateway: a.g, ctx: ctx, req: a.req, target: c.Target,
+	r := &Response{gateway: a.g, ctx: ctx, req: a.req,
 		Summary: Summary{Provider: c.Provider, Model: c.model},
-		attempt: attempt{upstream: c.upstream, faults: maps.Clone(a.faults), requested: a.began, further: len(a.made) > 0}}
+		attempt: attempt{upstream: c.upstream, target: c.Target, faults: maps.Clone(a.faults), requested: a.began, further: len(a.made) > 0}}
 	var err error
 	if r.permit, err = c.upstream.breaker.Allow(); err != nil {
 		e := &Error{Kind: CircuitOpen, Message: fmt.Sprintf("Provider %q has failed too often and is left alone for a while.", c.Provider)}
@@ -155,6 +155,7 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 		return nil, err
 	}
 	kept = true
+	c.upstream.bucket.succeeded(r.further)
 	return r, nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/sdk/abi"
 )
@@ -26,12 +25,19 @@ type Response struct {
 	Summary Summary
 
 	attempt
+	reading
 
-	gateway  *Gateway
-	ctx      context.Context //nolint:containedctx // a response lives as long as its request
-	req      *Request
-	target   Target
-	reply    Reply
+	gateway *Gateway
+	ctx     context.Context //nolint:containedctx // a response lives as long as its request
+	req     *Request
+	reply   Reply
+	failure []byte // the error that the upstream sent in the place of a chunk
+	ahead   []byte // read before the first useful byte, and not given out yet
+	ended   error
+}
+
+// reading is the state of the text's reading, and of its writing anew.
+type reading struct {
 	parsers  *chain.Plan // nil: nothing is read
 	session  ParserSession
 	choices  []*choice
@@ -40,81 +46,10 @@ type Response struct {
 	out      []byte
 	template []byte // the first chunk, to write further ones by
 	scratch  chunk
-	text     []byte         // decoded content of the part at hand
-	owed     bool           // a flush is owed for what was given out
-	renamed  bool           // the upstream's reasoning was given the configured name
-	mended   map[string]int // repairs outside of the calls' text
-	finished bool           // the stream's end was dealt with
-	failure  []byte         // the error that the upstream sent in the place of a chunk
-	ahead    []byte         // read before the first useful byte, and not given out yet
-	ended    error
-}
-
-// attempt is what a response knows of the attempt that it is the answer of.
-type attempt struct {
-	upstream  *upstream
-	permit    breaker.Pass
-	faults    map[string]int // of answers before, and of this one besides its calls
-	further   bool           // the attempt is not the first of its request
-	began     time.Time      // the attempt
-	requested time.Time      // the client's request
-	judge     *judge
-	native    *nativeReply // nil: nobody looks at the upstream's own calls
-	ids       *callIDs
-	settled   bool
-	cancel    context.CancelFunc // of the request's deadline
-	endTrace  func(outcome string)
-}
-
-// plan gets the parsers ready, if the target's text is read at all.
-func (r *Response) plan(model string) error {
-	spec := r.target.Parsers
-	if r.target.Mode == Off || spec.None() || (!r.req.OffersTools() && !spec.Reasoning) {
-		return nil
-	}
-	plan, err := r.gateway.parsers.Plan(r.ctx, spec, model)
-	if err != nil {
-		return err
-	}
-	r.parsers = plan
-	return nil
-}
-
-// open sends the request of the attempt.
-func (r *Response) open() error {
-	began := time.Now()
-	if err := r.plan(r.Summary.Model); err != nil {
-		return err
-	}
-	req := *r.req
-	req.RawText = r.target.RawText && r.parsers != nil && r.target.Mode == Repair // somebody must read it
-	r.mendHistory(&req)
-	ctx := r.ctx
-	if trace := r.gateway.trace; trace != nil {
-		if req.Header = req.Header.Clone(); req.Header == nil {
-			req.Header = http.Header{}
-		}
-		ctx, r.endTrace = trace(ctx, r.Summary.Attempts[len(r.Summary.Attempts)-1], req.Header)
-	}
-	r.Summary.Overhead = time.Since(began)
-	reply, err := r.upstream.provider.Chat(ctx, r.Summary.Model, &req)
-	if err != nil {
-		return err
-	}
-	r.reply = reply
-	r.Header = reply.Header()
-	if req.Stream && !reply.Streamed() {
-		r.reply = newStreamedReply(reply, &req)
-		r.repaired("stream")
-	}
-	r.Streamed = r.reply.Streamed()
-	if r.target.Mode != Off && req.OffersTools() {
-		r.judge = r.gateway.newJudge(&req, r.target)
-		r.ids = newCallIDs(&req, r.upstream.needs)
-		r.native = newNativeReply(r.reply, r.judge, r.ids)
-		r.reply = r.native
-	}
-	return nil
+	text     []byte // decoded content of the part at hand
+	owed     bool   // a flush is owed for what was given out
+	renamed  bool   // the upstream's reasoning was given the configured name
+	finished bool   // the stream's end was dealt with
 }
 
 // Next returns the next bytes for the client: blocks of a stream, or the whole body.
@@ -162,56 +97,6 @@ func (r *Response) next() (b []byte, more bool, err error) {
 	}
 	r.summarise()
 	return nil, false, r.ended
-}
-
-// settle says how the attempt ended, once: to the breaker of its provider, to the
-// trace and in the summary.
-func (r *Response) settle(err error) {
-	if r.settled {
-		return
-	}
-	r.settled = true
-	health, outcome := breaker.Success, "ok"
-	switch e := AsError(err); {
-	case err == nil: // closed before its end
-		health, outcome = breaker.Excluded, "client_closed_request"
-	case err == io.EOF && r.Summary.UpstreamError:
-		health, outcome = breaker.Failure, "upstream_error"
-	case err != io.EOF:
-		health, outcome = e.health(), e.CodeOrDefault()
-	}
-	r.permit.Done(health, outcome)
-	if health == breaker.Success {
-		r.upstream.bucket.succeeded(r.further)
-	}
-	if n := len(r.Summary.Attempts); n > 0 {
-		last := &r.Summary.Attempts[n-1]
-		last.Outcome, last.Took = outcome, time.Since(r.began)
-		if err != nil && err != io.EOF {
-			last.RetryAfter = AsError(err).RetryAfter
-		}
-	}
-	if r.endTrace != nil {
-		r.endTrace(outcome)
-	}
-}
-
-// since is how long the client's request has run.
-func (r *Response) since() time.Duration { return time.Since(r.requested) }
-
-// fault counts a broken call of the answer.
-func (r *Response) fault(class string) { r.faults = count(r.faults, class) }
-
-// repaired counts something that was mended outside of the calls' text.
-func (r *Response) repaired(kind string) { r.mended = count(r.mended, kind) }
-
-// count adds one to a kind's count, in a map that may not be there yet.
-func count(counts map[string]int, kind string) map[string]int {
-	if counts == nil {
-		counts = map[string]int{}
-	}
-	counts[kind]++
-	return counts
 }
 
 // unread lets a frame through whose text nobody reads.

@@ -1,0 +1,126 @@
+package gateway
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/callgate/callgate/gateway/breaker"
+)
+
+// attempt is what a response knows of the attempt that it is the answer of.
+type attempt struct {
+	upstream  *upstream
+	target    Target
+	permit    breaker.Pass // of the upstream's breaker, which has to hear how it ended
+	further   bool         // the attempt is not the first of its request
+	began     time.Time    // the attempt
+	requested time.Time    // the client's request
+	judge     *judge       // nil, as the next: nobody looks at the calls
+	native    *nativeReply
+	ids       *callIDs
+	faults    map[string]int // of answers before, and of this one besides its calls
+	mended    map[string]int // repairs outside of the calls
+	settled   bool
+	cancel    context.CancelFunc // of the request's deadline
+	endTrace  func(outcome string)
+}
+
+// open sends the request of the attempt.
+func (r *Response) open() error {
+	began := time.Now()
+	if err := r.plan(r.Summary.Model); err != nil {
+		return err
+	}
+	req := *r.req
+	req.RawText = r.target.RawText && r.parsers != nil && r.target.Mode == Repair // somebody must read it
+	r.mendHistory(&req)
+	ctx := r.ctx
+	if trace := r.gateway.trace; trace != nil {
+		if req.Header = req.Header.Clone(); req.Header == nil {
+			req.Header = http.Header{}
+		}
+		ctx, r.endTrace = trace(ctx, r.Summary.Attempts[len(r.Summary.Attempts)-1], req.Header)
+	}
+	r.Summary.Overhead = time.Since(began)
+	reply, err := r.upstream.provider.Chat(ctx, r.Summary.Model, &req)
+	if err != nil {
+		return err
+	}
+	r.reply = reply
+	r.Header = reply.Header()
+	if req.Stream && !reply.Streamed() {
+		r.reply = newStreamedReply(reply, &req)
+		r.repaired("stream")
+	}
+	r.Streamed = r.reply.Streamed()
+	if r.target.Mode != Off && req.OffersTools() {
+		r.judge = r.gateway.newJudge(&req, r.target)
+		r.ids = newCallIDs(&req, r.upstream.needs)
+		r.native = newNativeReply(r.reply, r.judge, r.ids)
+		r.reply = r.native
+	}
+	return nil
+}
+
+// plan gets the parsers ready, if the target's text is read at all.
+func (r *Response) plan(model string) error {
+	spec := r.target.Parsers
+	if r.target.Mode == Off || spec.None() || (!r.req.OffersTools() && !spec.Reasoning) {
+		return nil
+	}
+	plan, err := r.gateway.parsers.Plan(r.ctx, spec, model)
+	if err != nil {
+		return err
+	}
+	r.parsers = plan
+	return nil
+}
+
+// settle says how the attempt ended, once: to the breaker of its provider, to the
+// trace and in the summary.
+func (r *Response) settle(err error) {
+	if r.settled {
+		return
+	}
+	r.settled = true
+	health, outcome := breaker.Success, "ok"
+	switch e := AsError(err); {
+	case err == nil: // closed before its end
+		health, outcome = breaker.Excluded, "client_closed_request"
+	case err == io.EOF && r.Summary.UpstreamError:
+		health, outcome = breaker.Failure, "upstream_error"
+	case err != io.EOF:
+		health, outcome = e.health(), e.CodeOrDefault()
+	}
+	r.permit.Done(health, outcome)
+	if n := len(r.Summary.Attempts); n > 0 {
+		last := &r.Summary.Attempts[n-1]
+		last.Outcome, last.Took = outcome, time.Since(r.began)
+		if err != nil && err != io.EOF {
+			last.RetryAfter = AsError(err).RetryAfter
+		}
+	}
+	if r.endTrace != nil {
+		r.endTrace(outcome)
+	}
+}
+
+// since is how long the client's request has run.
+func (r *Response) since() time.Duration { return time.Since(r.requested) }
+
+// fault counts a broken call of the answer.
+func (r *Response) fault(class string) { r.faults = count(r.faults, class) }
+
+// repaired counts something that was mended outside of the calls' text.
+func (r *Response) repaired(kind string) { r.mended = count(r.mended, kind) }
+
+// count adds one to a kind's count, in a map that may not be there yet.
+func count(counts map[string]int, kind string) map[string]int {
+	if counts == nil {
+		counts = map[string]int{}
+	}
+	counts[kind]++
+	return counts
+}
