@@ -147,18 +147,12 @@ func (g *Gateway) names(ctx context.Context) []string {
 			set[name] = true
 		}
 	}
+	listed := map[string][]string{} // by provider
 	add := func(prefix string, t Target) {
-		lister, ok := g.upstreams[t.Provider].provider.(ModelLister)
-		if !ok {
-			return
-		}
-		models, err := lister.Models(ctx)
-		if err != nil && ctx.Err() != nil {
-			return
-		}
-		if err != nil {
-			g.log.WarnContext(ctx, "models not listed", "provider", t.Provider, "error", err)
-			return
+		models, known := listed[t.Provider]
+		if !known {
+			models = g.list(ctx, t.Provider)
+			listed[t.Provider] = models
 		}
 		for _, m := range models {
 			set[prefix+m] = true
@@ -171,4 +165,17 @@ func (g *Gateway) names(ctx context.Context) []string {
 		add("", t)
 	}
 	return slices.Sorted(maps.Keys(set))
+}
+
+// list asks a provider for its models, if it can list them.
+func (g *Gateway) list(ctx context.Context, provider string) []string {
+	lister, ok := g.upstreams[provider].provider.(ModelLister)
+	if !ok {
+		return nil
+	}
+	models, err := lister.Models(ctx)
+	if err != nil && ctx.Err() == nil {
+		g.log.WarnContext(ctx, "models not listed", "provider", provider, "error", err)
+	}
+	return models
 }
