@@ -47,6 +47,10 @@ type Config struct {
 	Failures int
 	// Quarantine is how long a parser stays so before it is tried again: 60 s.
 	Quarantine time.Duration
+	// Took is told, when a region's reading ends, how long the guest has worked on it; a
+	// session that has several open at once gives each of them all of that time. It may
+	// be nil, and must be safe for concurrent use.
+	Took func(parser string, d time.Duration)
 	// Log takes loads, quarantines and, at debug level, what guests print. Nil
 	// discards them.
 	Log *slog.Logger

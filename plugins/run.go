@@ -3,6 +3,7 @@ package plugins
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/callgate/callgate/sdk/abi"
 )
@@ -14,7 +15,8 @@ type Run struct {
 	in       *instance // nil after Close
 	p        *parser
 	handle   int32
-	done     func(error) // tells the breaker
+	began    time.Duration // of the session's time
+	done     func(error)   // tells the breaker
 	grammar  grammar
 	finished bool
 	left     bool // the handle need not be closed
@@ -82,6 +84,9 @@ func (r *Run) Close() {
 		r.closeHandle()
 	}
 	r.done(r.outcome())
+	if took := r.s.host.cfg.Took; took != nil {
+		took(r.p.Name, r.s.used.time-r.began)
+	}
 	const keep = 4
 	if in.dead == nil && cap(r.events) <= 1024 && len(in.events) < keep {
 		clear(r.events[:cap(r.events)]) // lets the texts go

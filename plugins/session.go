@@ -52,6 +52,7 @@ func (s *Session) Open(ctx context.Context, parser string, opts abi.Options) (*R
 	if limit := s.host.cfg.Limits.Depth; opts.MaxDepth <= 0 || opts.MaxDepth > limit {
 		opts.MaxDepth = limit
 	}
+	began := s.used.time
 	in.scratch = abi.AppendOptions(in.scratch[:0], opts)
 	if len(in.scratch) > maxOptions {
 		return nil, p.error(fail(KindRefused, "its options are longer than %d bytes", maxOptions))
@@ -67,7 +68,7 @@ func (s *Session) Open(ctx context.Context, parser string, opts abi.Options) (*R
 		return nil, p.error(err)
 	}
 	p.opened.Add(1)
-	r := &Run{s: s, in: in, p: p, handle: handle, done: done}
+	r := &Run{s: s, in: in, p: p, handle: handle, began: began, done: done}
 	if last := len(in.events) - 1; last >= 0 {
 		r.events, in.events = in.events[last], in.events[:last]
 	}

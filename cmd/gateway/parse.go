@@ -94,7 +94,7 @@ func (p *parseCmd) Run(e *env) error {
 			return usageError{err}
 		}
 	}
-	source, err := newParsers(e.ctx, cfg, slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	source, err := newParsers(e.ctx, cfg, nil, slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	if err != nil {
 		return usageError{err}
 	}

@@ -48,8 +48,9 @@ type parsers struct {
 	failed    atomic.Pointer[error]
 }
 
-// newParsers makes a plugin host as the configuration says. load fills it.
-func newParsers(ctx context.Context, cfg *config.Config, log *slog.Logger) (*parsers, error) {
+// newParsers makes a plugin host as the configuration says. load fills it. took is
+// told how long parsers work, and may be nil.
+func newParsers(ctx context.Context, cfg *config.Config, took func(parser string, d time.Duration), log *slog.Logger) (*parsers, error) {
 	p, l := cfg.Plugins, cfg.Plugins.Limits
 	dir, err := cacheDir(p.CacheDir)
 	if err != nil {
@@ -64,6 +65,7 @@ func newParsers(ctx context.Context, cfg *config.Config, log *slog.Logger) (*par
 		},
 		Failures:   p.Quarantine.Failures,
 		Quarantine: time.Duration(p.Quarantine.Open),
+		Took:       took,
 		Log:        log,
 	})
 	if err != nil {

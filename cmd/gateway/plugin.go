@@ -34,7 +34,7 @@ func (p *pluginListCmd) Run(e *env) error {
 			return usageError{err}
 		}
 	}
-	source, err := newParsers(e.ctx, cfg, slog.New(slog.DiscardHandler))
+	source, err := newParsers(e.ctx, cfg, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return usageError{err}
 	}

@@ -41,30 +41,28 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 			return nil, fmt.Errorf("tracing: %w", err)
 		}
 	}
-	if sys.parsers, err = newParsers(ctx, cfg, log); err != nil {
+	m := metrics.New(metrics.Options{Breakers: func() []breaker.Snapshot { return sys.gateway.Breakers() }, Models: modelNames(cfg), Log: log})
+	if sys.parsers, err = newParsers(ctx, cfg, m.Plugin, log); err != nil {
 		return nil, errors.Join(err, sys.tracer.Shutdown(ctx))
 	}
-	if err := sys.build(cfg, providers, log); err != nil {
+	if err := sys.build(cfg, providers, m, log); err != nil {
 		return nil, errors.Join(err, sys.close(ctx))
 	}
 	return sys, nil
 }
 
-func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provider, log *slog.Logger) (err error) {
+func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provider, m *metrics.Metrics, log *slog.Logger) (err error) {
 	options := gateway.Options{
 		Providers: providers, Policies: policies(cfg), Routes: routes(cfg), Direct: direct(cfg), Parsers: sys.parsers,
-		ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Log: log,
+		ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), OnChange: m.Transition, Log: log,
 	}
 	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), Ready: sys.parsers.ready, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{}}
 	if sys.tracer != nil {
 		options.Trace, server.Trace = sys.tracer.Attempt, sys.tracer.Request
 	}
-	var m *metrics.Metrics
-	options.OnChange = func(c breaker.Change) { m.Transition(c) }
 	if sys.gateway, err = gateway.New(options); err != nil {
 		return err
 	}
-	m = metrics.New(metrics.Options{Breakers: sys.gateway.Breakers, Models: modelNames(cfg), Log: log})
 	for _, k := range cfg.Keys {
 		server.Keys[k.Name] = k.Hash.Reveal()
 	}

@@ -50,6 +50,7 @@ type Metrics struct {
 
 	calls, faults, repairs, reasks *counters
 	warnings, pluginFailures       *counters
+	pluginTime                     *histograms
 	tokens                         *counters
 	genTokens                      *histograms
 }
@@ -116,6 +117,8 @@ func (m *Metrics) toolMetrics(k maker, model, code *values) {
 	m.warnings = k.counters("callgate_warnings_total",
 		"Warnings, by what stands before their first colon.", open("kind"))
 	m.pluginFailures = k.counters("callgate_plugin_failures_total", "Failures of plugins.", open("plugin"), open("reason"))
+	m.pluginTime = k.histograms("callgate_plugin_duration_seconds",
+		"Time that a parser's plugin worked on a region of text.", overheadBuckets(), open("plugin"))
 	m.tokens = k.counters("callgate_tokens_total",
 		"Tokens that upstreams report. The cached ones are part of the prompt's.", label{name: "provider"}, label{name: "type"})
 }
@@ -171,6 +174,11 @@ func (m *Metrics) Begin() { m.inFlight.Inc() }
 
 // End takes back what Begin counted.
 func (m *Metrics) End() { m.inFlight.Dec() }
+
+// Plugin notes how long a parser's plugin has worked on a region of text.
+func (m *Metrics) Plugin(parser string, d time.Duration) {
+	m.pluginTime.at(labels{parser}).Observe(seconds(d))
+}
 
 // Transition counts a change of a circuit breaker's state. It is for the OnChange of
 // [breaker.Settings].

@@ -128,6 +128,7 @@ func TestGolden(t *testing.T) {
 	m.Request(rich())
 	m.Request(gateway.Record{Status: 401, Code: "invalid_api_key", Took: time.Millisecond})
 	m.Request(gateway.Record{Status: 404, Took: time.Millisecond})
+	m.Plugin("hermes", 50*time.Microsecond)
 	m.Transition(breaker.Change{Name: "local", From: breaker.Closed, To: breaker.Open})
 	body, _ := get(t, serve(t, m), "text/plain")
 
