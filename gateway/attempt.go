@@ -104,11 +104,11 @@ func (a *attempts) run(ctx context.Context) (*Response, error) {
 		a.note(s.target, e)
 		if a.reask(e) {
 			s.reason, s.wait = Reask, 0
-			continue
-		}
-		if s, ok = a.after(ctx, e); !ok {
+		} else if s, ok = a.after(ctx, e); !ok {
 			return nil, a.failed(e)
 		}
+		a.g.log.WarnContext(ctx, "attempt failed", "id", a.req.ID, "provider", a.current.Provider, "upstream_model", a.current.model,
+			"code", e.CodeOrDefault(), "error", e.Error(), "next", s.reason, "provider_next", s.target.Provider, "wait", s.wait)
 		if err := sleep(ctx, s.wait); err != nil {
 			return nil, a.failed(err)
 		}
@@ -129,7 +129,9 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 		if errors.As(err, &open) {
 			e.RetryAfter = open.RetryAfter
 		}
-		a.warnings = append(a.warnings, "circuit_open:"+c.Provider)
+		if w := "circuit_open:" + c.Provider; !slices.Contains(a.warnings, w) {
+			a.warnings = append(a.warnings, w)
+		}
 		return nil, e
 	}
 	a.left--
