@@ -22,16 +22,16 @@ type attempts struct {
 	req     *Request
 	began   time.Time
 	targets []*candidate // in the order in which they are asked
-	left    int          // attempts
-	waits   bool         // a Retry-After may be waited for once, though no retry is left
-	retries int          // waits so far
+	current *candidate
 	made    []Attempt
-	last    *Error         // the latest failure that says more than that a breaker is open
+	retries int            // so far
+	refused int            // targets that were not asked, since a breaker or a bucket was against it
+	reasked int            // corrections of the model
+	waited  bool           // for a Retry-After where no retries are allowed, which happens once
+	last    *Error         // the latest failure that says more than that nobody was asked
 	faults  map[string]int // of answers that were thrown away
-	// warnings say which targets were left out since their breakers are open.
+	// warnings say which targets were left out, and why.
 	warnings []string
-	current  *candidate
-	asked    int // corrections of the model so far
 }
 
 // candidate is a target of the route, with what became of it.
@@ -39,8 +39,11 @@ type candidate struct {
 	Target
 	model    string
 	upstream *upstream
-	asked    bool      // it was asked, or its breaker was open
+	retries  int // how many the request may take, as far as this target goes
+	tried    int
+	asked    bool      // or refused
 	again    bool      // its latest failure may go away
+	last     *Error    // that failure
 	notYet   time.Time // until then it wants to be left alone
 	failed   time.Time
 }
@@ -49,28 +52,40 @@ type candidate struct {
 func (g *Gateway) begin(req *Request, targets []Target, model string) *attempts {
 	a := &attempts{g: g, req: req, began: time.Now()}
 	for _, t := range order(targets) {
-		a.targets = append(a.targets, &candidate{Target: t, model: resolveModel(t, model), upstream: g.upstreams[t.Provider]})
+		c := &candidate{Target: t, model: resolveModel(t, model), upstream: g.upstreams[t.Provider]}
+		c.retries = c.upstream.policy.Retry.Max
+		if req.MaxRetries != nil {
+			c.retries = *req.MaxRetries
+		}
+		c.retries = max(c.retries-req.ClientRetries, 0) // what the client's SDK has tried is tried
+		a.targets = append(a.targets, c)
 	}
-	// Those that are open or want to be left alone come last, but they come: they may
-	// be all there is.
-	slices.SortStableFunc(a.targets, func(x, y *candidate) int {
-		return rank(!x.upstream.rested()) - rank(!y.upstream.rested())
-	})
-	n := a.targets[0].upstream.policy.Retry.Max
-	if req.MaxRetries != nil {
-		n = *req.MaxRetries
-	}
-	a.waits = n == 0 && req.ClientRetries == 0 && len(a.targets) == 1
-	n = max(n-req.ClientRetries, 0) // what the client's SDK has tried itself is tried
-	a.left = max(1+n, len(a.targets))
+	a.postpone()
 	return a
 }
 
-func rank(last bool) int {
-	if last {
-		return 1
+// postpone puts the first targets behind the others that are open or want to be left
+// alone, and says so. They may be asked nevertheless: they may be all there is.
+func (a *attempts) postpone() {
+	ready := slices.IndexFunc(a.targets, func(c *candidate) bool { return c.upstream.ready() })
+	if ready <= 0 {
+		return
 	}
-	return 0
+	for _, c := range a.targets[:ready] {
+		if c.upstream.breaker.Available() {
+			a.warn("cooling:" + c.Provider)
+			continue
+		}
+		a.warn("circuit_open:" + c.Provider)
+		c.upstream.reject()
+	}
+	a.targets = slices.Concat(a.targets[ready:], a.targets[:ready])
+}
+
+func (a *attempts) warn(w string) {
+	if !slices.Contains(a.warnings, w) {
+		a.warnings = append(a.warnings, w)
+	}
 }
 
 // order puts a target in front that is drawn by its weight, if any has one.
@@ -102,43 +117,30 @@ func (a *attempts) run(ctx context.Context) (*Response, error) {
 		}
 		e := AsError(err)
 		a.note(s.target, e)
+		failed := s.target
 		if a.reask(e) {
 			s.reason, s.wait = Reask, 0
 		} else if s, ok = a.after(ctx, e); !ok {
 			return nil, a.failed(e)
 		}
-		a.g.log.WarnContext(ctx, "attempt failed", "id", a.req.ID, "provider", a.current.Provider, "upstream_model", a.current.model,
-			"code", e.CodeOrDefault(), "error", e.Error(), "next", s.reason, "provider_next", s.target.Provider, "wait", s.wait)
+		a.g.log.WarnContext(ctx, "target failed", "id", a.req.ID, "provider", failed.Provider, "upstream_model", failed.model,
+			"code", e.CodeOrDefault(), "error", e.Error(), "next", s.reason, "next_provider", s.target.Provider, "wait", s.wait)
 		if err := sleep(ctx, s.wait); err != nil {
 			return nil, a.failed(err)
 		}
 	}
 }
 
-// try makes one attempt at a target.
+// try makes one attempt at a target, if its breaker lets it.
 func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 	c := s.target
 	c.asked = true
 	r := &Response{gateway: a.g, ctx: ctx, req: a.req,
 		Summary: Summary{Provider: c.Provider, Model: c.model},
-		attempt: attempt{upstream: c.upstream, target: c.Target, faults: maps.Clone(a.faults), requested: a.began, further: len(a.made) > 0}}
+		attempt: attempt{upstream: c.upstream, target: c.Target, faults: maps.Clone(a.faults), requested: a.began}}
 	var err error
 	if r.permit, err = c.upstream.breaker.Allow(); err != nil {
-		e := &Error{Kind: CircuitOpen, Message: fmt.Sprintf("Provider %q has failed too often and is left alone for a while.", c.Provider)}
-		var open *breaker.OpenError
-		if errors.As(err, &open) {
-			e.RetryAfter = open.RetryAfter
-		}
-		if w := "circuit_open:" + c.Provider; !slices.Contains(a.warnings, w) {
-			a.warnings = append(a.warnings, w)
-		}
-		return nil, e
-	}
-	a.left--
-	a.made = append(a.made, Attempt{Provider: c.Provider, Model: c.model, Reason: s.reason, Outcome: "open", Wait: s.wait})
-	r.began, r.Summary.Attempts = time.Now(), slices.Clone(a.made)
-	for _, w := range a.warnings {
-		r.Summary.Warn(w)
+		return nil, a.open(c, err)
 	}
 	kept := false
 	defer func() {
@@ -146,6 +148,17 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 			r.Close()
 		}
 	}()
+	if s.reason == Retry || s.reason == Fallback && len(a.made) > 0 {
+		if r.further = true; !c.upstream.bucket.allows() {
+			return nil, a.throttled(c)
+		}
+	}
+	c.tried++
+	a.made = append(a.made, Attempt{Provider: c.Provider, Model: c.model, Reason: s.reason, Outcome: "running", Wait: s.wait})
+	r.began, r.Summary.Attempts = time.Now(), slices.Clone(a.made)
+	for _, w := range a.warnings {
+		r.Summary.Warn(w)
+	}
 	if err = r.open(); err == nil {
 		err = r.commit()
 	}
@@ -154,16 +167,40 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 		a.made[len(a.made)-1] = r.Summary.Attempts[len(a.made)-1]
 		r.summarise()
 		a.faults = r.Summary.Faults
+		if r.further && AsError(err).next() == again {
+			c.upstream.bucket.failed()
+		}
 		return nil, err
 	}
 	kept = true
-	c.upstream.bucket.succeeded(r.further)
+	c.upstream.bucket.succeeded()
 	return r, nil
+}
+
+// open is the failure of a target whose breaker is open.
+func (a *attempts) open(c *candidate, err error) *Error {
+	a.refused++
+	a.warn("circuit_open:" + c.Provider)
+	e := &Error{Kind: CircuitOpen, Message: fmt.Sprintf("Provider %q has failed too often and is left alone for a while.", c.Provider)}
+	var open *breaker.OpenError
+	if errors.As(err, &open) {
+		e.RetryAfter = open.RetryAfter
+	}
+	return e
+}
+
+// throttled is the failure of a target that is not asked, since what is asked beyond
+// first attempts has failed there too often.
+func (a *attempts) throttled(c *candidate) *Error {
+	a.refused++
+	a.warn("retry_budget:" + c.Provider)
+	return &Error{Kind: CircuitOpen, Code: "retry_budget_spent", RetryAfter: time.Second,
+		Message: fmt.Sprintf("Provider %q fails so often that nothing is tried again there for now.", c.Provider)}
 }
 
 // note keeps what a failure says about its target.
 func (a *attempts) note(c *candidate, e *Error) {
-	c.failed, c.again = time.Now(), e.next() == again
+	c.failed, c.again, c.last = time.Now(), e.next() == again, e
 	if e.RetryAfter > 0 && e.Kind != CircuitOpen {
 		c.notYet = c.failed.Add(e.RetryAfter)
 		c.upstream.breaker.CoolDown(e.RetryAfter)
@@ -189,49 +226,56 @@ func (a *attempts) after(ctx context.Context, e *Error) (s step, ok bool) {
 	if e.next() == giveUp || ctx.Err() != nil {
 		return step{}, false
 	}
-	if s, ok = a.fallback(); !ok {
-		s, ok = a.retry(e)
-	}
-	if deadline, limited := ctx.Deadline(); !ok || limited && time.Until(deadline) < s.wait {
-		return step{}, false
-	}
-	return s, len(a.made) == 0 || s.target.upstream.bucket.take()
-}
-
-// fallback is a step to the first target that was not asked yet.
-func (a *attempts) fallback() (step, bool) {
-	i := slices.IndexFunc(a.targets, func(c *candidate) bool { return !c.asked })
-	if i < 0 || a.left <= 0 {
-		return step{}, false
-	}
-	return step{target: a.targets[i], reason: Fallback}, true
-}
-
-// retry is a step to the target whose failure may go away and is the longest ago.
-func (a *attempts) retry(e *Error) (s step, ok bool) {
-	once := a.waits && e.Kind == Limited && e.RetryAfter > 0
-	if a.left <= 0 && !once {
-		return step{}, false
-	}
-	policy := a.targets[0].upstream.policy.Retry
 	for _, c := range a.targets {
-		if c.again && time.Until(c.notYet) <= policy.Cap && (s.target == nil || c.failed.Before(s.target.failed)) {
-			s.target = c
+		if !c.asked {
+			return step{target: c, reason: Fallback}, true
 		}
 	}
-	if s.target == nil {
+	if s.target = a.earliest(); s.target == nil {
 		return step{}, false
 	}
 	if s.wait = time.Until(s.target.notYet); s.wait <= 0 {
-		s.wait = policy.backoff(a.retries)
+		s.wait = s.target.upstream.policy.Retry.backoff(a.retries)
 	}
-	a.waits = false
+	if deadline, limited := ctx.Deadline(); limited && time.Until(deadline) < s.wait {
+		return step{}, false
+	}
+	a.waited = a.waited || s.target.retries == 0
 	a.retries++
-	s.reason = Retry
-	if n := len(a.made); n > 0 && a.made[n-1].Provider != s.target.Provider {
+	if s.reason = Retry; s.target != a.current {
 		s.reason = Fallback
 	}
 	return s, true
+}
+
+// earliest is the target that may be asked once more, and first; nil if there is none.
+func (a *attempts) earliest() *candidate {
+	var best *candidate
+	now := time.Now()
+	for _, c := range a.targets {
+		wait := max(c.notYet.Sub(now), 0)
+		if !c.again || !a.allows(c) || wait > c.upstream.policy.Retry.Cap || !c.upstream.breaker.Available() {
+			continue
+		}
+		if best == nil || wait < max(best.notYet.Sub(now), 0) || wait == 0 && c.failed.Before(best.failed) && !best.notYet.After(now) {
+			best = c
+		}
+	}
+	return best
+}
+
+// allows reports whether the budget lets a target be asked once more. Where it allows
+// no retries at all, a 429 that says how long to wait is waited for once, unless it was
+// the client's SDK that came back.
+func (a *attempts) allows(c *candidate) bool {
+	if c.retries == 0 {
+		return !a.waited && a.req.ClientRetries == 0 && c.last.Kind == Limited && c.last.RetryAfter > 0
+	}
+	most := 0
+	for _, t := range a.targets {
+		most = max(most, t.retries)
+	}
+	return c.tried-a.reasked <= c.retries && len(a.made)-a.reasked < max(1+most, len(a.targets)-a.refused)
 }
 
 // failed is the error for the client when nothing more is tried.
@@ -240,8 +284,10 @@ func (a *attempts) failed(e *Error) error {
 		e = a.last
 	}
 	out := *e
-	out.Attempts = a.made
-	out.Faults = a.faults
+	out.Summary = &Summary{Provider: a.current.Provider, Model: a.current.model, Attempts: a.made, Faults: a.faults}
+	for _, w := range a.warnings {
+		out.Summary.Warn(w)
+	}
 	for _, c := range a.targets { // the earliest that something may have changed
 		if d := time.Until(c.notYet); out.Kind == Limited && d > 0 && d < out.RetryAfter && c != a.current {
 			out.RetryAfter = d
@@ -250,9 +296,9 @@ func (a *attempts) failed(e *Error) error {
 	if len(a.made) > 1 && out.Body == nil {
 		var tried []string
 		for _, m := range a.made {
-			tried = append(tried, m.Provider+" ("+m.Outcome+")")
+			tried = append(tried, fmt.Sprintf("%s/%s (%s)", m.Provider, m.Model, m.Outcome))
 		}
-		out.Message += " Tried: " + strings.Join(tried, ", ") + "."
+		out.Message = strings.TrimRight(out.Message, ". ") + ". Tried: " + strings.Join(tried, ", ") + "."
 	}
 	return &out
 }

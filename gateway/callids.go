@@ -37,11 +37,10 @@ func (c *callIDs) claim(choice int, theirs, name string) (id string, ok bool) {
 	c.read = true
 	free := func(id string) bool { return id != "" && !c.history[id] && !c.taken[choiceID{choice, id}] }
 	id, ok = theirs, free(theirs)
-	for !free(id) {
+	for n := c.calls; !free(id); n++ {
 		id = "call_" + rand.Text()[:24]
 		if c.form == KimiID { // its own form, or the model's next turn suffers
-			id = fmt.Sprintf("functions.%s:%d", name, c.calls)
-			c.calls++
+			id = fmt.Sprintf("functions.%s:%d", name, n)
 		}
 	}
 	c.calls++

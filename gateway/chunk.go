@@ -56,7 +56,7 @@ func locate(dst *chunk, data []byte, key string) (ok bool) {
 		}
 		return true
 	})
-	dst.failed = ok && !failure.IsNull(data)
+	dst.failed = ok && isFailure(failure.Of(data))
 	if !ok || dst.failed || dst.choices.IsNull(data) {
 		return false
 	}
@@ -78,6 +78,12 @@ func locate(dst *chunk, data []byte, key string) (ok bool) {
 		return len(dst.parts) <= maxChoices
 	})
 	return ok && !slices.ContainsFunc(dst.parts, func(p part) bool { return p.index >= maxChoices })
+}
+
+// isFailure reports whether the value of a member "error" is one. Some servers write an
+// empty one beside every answer.
+func isFailure(v []byte) bool {
+	return len(v) > 2 && (v[0] == '"' || v[0] == '{' && !span.Blank(v[1:len(v)-1]))
 }
 
 func (p *part) locateBody(data []byte) {
@@ -136,7 +142,7 @@ func (r *Response) chunk(f Frame) []byte {
 			return r.other(f)
 		}
 		r.fail(f.Data)
-		return append(r.flush(), f.Raw...)
+		return append(r.flush(), r.redact(f.Raw)...)
 	}
 	if r.template == nil && len(r.scratch.parts) > 0 {
 		r.template = bytes.Clone(f.Data)
@@ -438,7 +444,7 @@ func (r *Response) prune() (broken bool) {
 	for _, c := range r.choices {
 		if c.prune() {
 			broken = true
-			r.ended = &Error{Kind: Unavailable, Code: "invalid_tool_call",
+			r.ended = &Error{Kind: BadCall,
 				Message: "The model's tool call turned out to be broken after its beginning had been sent."}
 		}
 	}

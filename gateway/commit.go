@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/gateway/repair"
@@ -21,7 +22,8 @@ const maxAhead = 256 << 10
 // each failure is an error that lets another attempt follow: an answer with nothing
 // in it, or an error in the place of a chunk, is one too.
 func (r *Response) commit() error {
-	var seen glimpse
+	r.seen = &glimpse{}
+	defer func() { r.seen = nil }()
 	for {
 		b, _, err := r.next()
 		if r.failure != nil {
@@ -30,32 +32,33 @@ func (r *Response) commit() error {
 		if err != nil && err != io.EOF {
 			return err
 		}
-		if len(b) > 0 {
+		if r.ahead == nil && !r.Streamed {
+			r.ahead = b // valid until the next call, which nobody makes before it is out
+		} else {
 			r.ahead = append(r.ahead, b...)
-			seen.look(b, r.Streamed)
 		}
-		if e := r.malformed(&seen); e != nil {
+		if e := r.malformed(); e != nil {
 			return e
 		}
-		if seen.useful || len(r.ahead) > maxAhead {
-			r.Summary.FirstToken = r.since()
+		if len(b) > 0 && r.seen.useful || len(r.ahead) > maxAhead {
+			r.Summary.FirstToken = time.Since(r.requested)
 			return nil
 		}
 		if err == io.EOF || len(b) > 0 && !r.Streamed {
-			return r.empty(&seen)
+			return r.empty()
 		}
 	}
 }
 
 // malformed is the failure of an answer whose call the upstream itself calls
 // malformed, as Gemini does.
-func (r *Response) malformed(seen *glimpse) error {
-	if !isMalformed(seen.finish) || seen.useful && r.Streamed || r.target.Mode == Off {
+func (r *Response) malformed() error {
+	if seen := r.seen; !isMalformed(seen.finish) || seen.useful && r.Streamed || r.target.Mode != Repair {
 		return nil
 	}
 	r.fault(repair.VendorMalformed)
 	return &Error{Kind: Unusable, Code: "invalid_tool_call",
-		Message: fmt.Sprintf("Provider %q: the model's tool call was malformed (finish_reason %.40q).", r.upstream.name, seen.finish)}
+		Message: fmt.Sprintf("Provider %q: the model's tool call was malformed (finish_reason %.40q).", r.upstream.name, r.seen.finish)}
 }
 
 // isMalformed reads finish reasons such as Gemini's MALFORMED_FUNCTION_CALL.
@@ -66,7 +69,8 @@ func isMalformed(finish string) bool {
 
 // empty decides about an answer that ended with nothing in it. One that a token
 // limit, a filter or a stop sequence of the client has ended is what was asked for.
-func (r *Response) empty(seen *glimpse) error {
+func (r *Response) empty() error {
+	seen := r.seen
 	ended := seen.finish == "" || seen.finish == "stop" || seen.finish == "tool_calls" || seen.finish == "function_call"
 	if !seen.choices && !r.Streamed || !ended || r.target.AllowEmpty || r.req.stops {
 		return nil
@@ -81,30 +85,13 @@ type glimpse struct {
 	finish  string // the last finish reason
 }
 
-// look reads what goes to the client next: a whole completion, or blocks of a stream.
-func (g *glimpse) look(b []byte, streamed bool) {
-	if !streamed {
-		g.chunk(b, "message")
-		return
-	}
-	var data []byte // of the block at hand
-	for line := range bytes.Lines(append(bytes.Clone(b), "\n\n"...)) {
-		line = bytes.TrimRight(line, "\r\n")
-		if more, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			data = append(append(data, more...), '\n')
-			continue
-		}
-		if data = bytes.TrimSpace(data); len(line) == 0 && len(data) > 0 {
-			if string(data) != "[DONE]" {
-				g.chunk(data, "delta")
-			}
-			data = nil
-		}
-	}
-}
-
-func (g *glimpse) chunk(data []byte, key string) {
+// chunk reads a chunk, or a whole completion.
+func (g *glimpse) chunk(data []byte, streamed bool) {
 	var k chunk
+	key := "delta"
+	if !streamed {
+		key = "message"
+	}
 	if !locate(&k, data, key) {
 		g.useful = g.useful || !isObject(data)
 		return
@@ -155,17 +142,29 @@ func (r *Response) inBand() error {
 		Code    json.RawMessage `json:"code"`
 		Status  json.RawMessage `json:"status"`
 	}
-	_ = json.Unmarshal(r.failure, &body) // the chunk was located
+	said := r.redact(r.failure)
+	_ = json.Unmarshal(said, &body) // the chunk was located
 	if json.Unmarshal(body.Error, &detail) != nil {
 		_ = json.Unmarshal(body.Error, &detail.Message) // a bare string
 	}
-	e := &Error{Kind: inBandKind(detail.Type, string(detail.Code), string(detail.Status)),
-		Message: fmt.Sprintf("Provider %q: the upstream answered with an error: %s", r.upstream.name, excerptOf(detail.Message, 300))}
-	if e.Kind == Rejected {
-		e.Status, e.Body = http.StatusBadRequest, bytes.Clone(r.failure)
+	e := &Error{Kind: inBandKind(detail.Type, string(detail.Code), string(detail.Status)), Quote: excerptOf(detail.Message, 300)}
+	e.Message = fmt.Sprintf("Provider %q: the upstream answered with an error: %s", r.upstream.name, e.Quote)
+	switch e.Kind {
+	case Unauthorized: // its words may quote the key
+		e.Quote, e.Message = "", fmt.Sprintf("Provider %q: the upstream refused the gateway's own credentials.", r.upstream.name)
+	case Rejected:
+		e.Status, e.Body = http.StatusBadRequest, said
 		e.Header = http.Header{"Content-Type": {"application/json"}}
 	}
 	return e
+}
+
+// redact takes the provider's secrets out of what its upstream says of a failure.
+func (r *Response) redact(b []byte) []byte {
+	if p, ok := r.upstream.provider.(Redactor); ok {
+		return []byte(p.Redact(string(b)))
+	}
+	return b
 }
 
 // inBandKind classifies an error by whatever upstreams put into it: a status as the

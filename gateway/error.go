@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/callgate/callgate/gateway/breaker"
@@ -50,21 +51,27 @@ type Error struct {
 	Header http.Header
 	// RetryAfter is how long the client should wait, 0 if nothing is known.
 	RetryAfter time.Duration
-	// Attempts are the requests to upstreams that failed before this was given up.
-	Attempts []Attempt
-	// Faults are the broken calls of their answers, as in Summary.
-	Faults map[string]int
-	Err    error
+	// Quote is the part of Message that is the upstream's own words. They may hold what
+	// the client has sent, and do not go to the log.
+	Quote string
+	// Summary says what was tried before this was given up; nil if nothing was.
+	Summary *Summary
+	Err     error
 
 	refused []refusal // of Kind BadCall: what the model may be told
 }
 
-// Error implements error. The text may hold the cause and is for logs.
+// Error implements error. The text is for logs: it may hold the cause, and it does not
+// hold the upstream's own words.
 func (e *Error) Error() string {
-	if e.Err != nil {
-		return fmt.Sprintf("%s: %v", e.Message, e.Err)
+	text := e.Message
+	if e.Quote != "" {
+		text = strings.ReplaceAll(text, e.Quote, "…")
 	}
-	return e.Message
+	if e.Err != nil {
+		return fmt.Sprintf("%s: %v", text, e.Err)
+	}
+	return text
 }
 
 // Unwrap returns the cause.
@@ -164,7 +171,7 @@ const maxClientWait = 120 * time.Second
 // the header x-should-retry tells OpenAI's SDKs. Where the gateway has tried more
 // than once itself, its tries and theirs would multiply.
 func (e *Error) Retryable() bool {
-	return outcomes[e.Kind].retry && len(e.Attempts) < 2 && e.RetryAfter <= maxClientWait
+	return outcomes[e.Kind].retry && (e.Summary == nil || len(e.Summary.Attempts) < 2) && e.RetryAfter <= maxClientWait
 }
 
 // next says what may be tried after the failure.

@@ -9,10 +9,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/sdk/abi"
 )
 
 // Options are what a Gateway is made of. The wiring in cmd/gateway fills them.
@@ -58,9 +60,11 @@ type Gateway struct {
 	direct         map[string]Target
 	parsers        ParserSource
 	schemas        *repair.Schemas
+	tools          *toolCache
 	reasoningField string
 	renameTo       string // the name for upstreams' own reasoning too; "" leaves it
 	timeout        time.Duration
+	late           *Error // what ends a request then
 	trace          Trace
 	onChange       func(breaker.Change)
 	log            *slog.Logger
@@ -74,9 +78,10 @@ const maxSchemas = 1024
 func New(o Options) (*Gateway, error) {
 	g := &Gateway{
 		upstreams: map[string]*upstream{}, routes: o.Routes, direct: o.Direct, parsers: o.Parsers,
-		schemas: repair.NewSchemas(maxSchemas), reasoningField: cmp.Or(o.ReasoningField, "reasoning_content"),
+		schemas: repair.NewSchemas(maxSchemas), tools: newToolCache(), reasoningField: cmp.Or(o.ReasoningField, "reasoning_content"),
 		renameTo: o.ReasoningField, timeout: cmp.Or(o.Timeout, DefaultTimeout), trace: o.Trace, onChange: o.OnChange, log: o.Log,
 	}
+	g.late = &Error{Kind: Timeout, Message: fmt.Sprintf("No complete answer within %s (timeout).", g.timeout)}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}
@@ -116,14 +121,19 @@ func (g *Gateway) Chat(ctx context.Context, req *Request) (*Response, error) {
 		return nil, err
 	}
 	req.Route = route
-	ctx, cancel := context.WithTimeoutCause(ctx, g.timeout, &Error{Kind: Timeout,
-		Message: fmt.Sprintf("No complete answer within %s (timeout).", g.timeout)})
+	req.read = sync.OnceValue(func() []abi.Tool { return g.tools.read(req.Tools()) })
+	ctx, cancel := context.WithTimeoutCause(ctx, g.timeout, g.late)
+	handed := false
+	defer func() {
+		if !handed { // also if something panicked
+			cancel()
+		}
+	}()
 	resp, err := g.begin(req, targets, model).run(ctx)
 	if err != nil {
-		cancel()
 		return nil, err
 	}
-	resp.cancel = cancel
+	resp.cancel, handed = cancel, true
 	return resp, nil
 }
 

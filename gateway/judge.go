@@ -96,6 +96,11 @@ func (j *judge) fault(class string) {
 // policy keeps it from the client.
 func (j *judge) refuse(name, args string, p *repair.Problem) bool {
 	j.fault(p.Class)
+	return j.turnDown(name, args, p)
+}
+
+// turnDown is refuse for a call of which the fault was counted before.
+func (j *judge) turnDown(name, args string, p *repair.Problem) bool {
 	if j.strict() {
 		j.refused = append(j.refused, refusal{name, args, p})
 		return true
@@ -120,7 +125,7 @@ func (j *judge) err() error {
 	}
 	r := j.refused[0]
 	e := &Error{Kind: BadCall, Param: "choices[0].message.tool_calls", refused: j.refused,
-		Message: fmt.Sprintf("The model's call of %q is refused (%s): %s", excerpt([]byte(r.name)), r.problem.Class, r.problem.Message)}
+		Message: fmt.Sprintf("The model's call of %q is refused (%s): %s", excerpt([]byte(r.name)), r.problem.Class, r.problem.Error())}
 	if r.problem.Path != "" {
 		e.Param += ": " + excerpt([]byte(r.problem.Path))
 	}

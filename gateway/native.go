@@ -3,12 +3,14 @@ package gateway
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/repair"
 )
 
 // nativeReply mends the tool_calls of an upstream that makes them itself: indexes, ids,
@@ -21,26 +23,46 @@ type nativeReply struct {
 	choices []*nativeChoice
 
 	scratch  chunk
-	template []byte // a chunk, to write further ones by
+	text     []byte        // arguments of the entry at hand
+	current  heldFrame     // the frame at hand
+	shape    shape         // of the chunk before
+	template []byte        // a chunk, to write further ones by
+	touched  []*nativeCall // calls of the frame at hand and of those that wait
 	queue    []heldFrame
 	held     int     // bytes in the queue
 	out      []Frame // to be given out
+	given    int     // how many of them were
+	failed   bool    // the upstream has sent an error in the place of a chunk
 	repairs  map[string]int
 	changed  bool
 	overhead time.Duration
 	err      error
 }
 
-// maxHeldCalls is how many bytes of frames wait for a call to become certain.
-const maxHeldCalls = 4 << 20
+const (
+	// maxHeldCalls is how many bytes of frames wait for a call to become certain. More
+	// of them are written anew, with what is certain.
+	maxHeldCalls = 4 << 20
+	// maxJudged is how many wait where a call has to be complete and good before
+	// anyone sees it. A longer one is refused.
+	maxJudged = 32 << 20
+	// heldOverhead is about what a frame that waits takes besides its bytes.
+	heldOverhead = 256
+)
 
-// heldFrame is a frame that waits, and what stands in its place if something in it, or
-// in the frames that wait with it, has to be mended.
+// heldFrame is a frame with what there is to say of its calls.
 type heldFrame struct {
-	frame  Frame
-	before [][]byte // chunks in front of it
-	alt    []byte   // its data; nil if nothing is left of it
-	mended bool     // alt and before say something else than the frame alone
+	frame Frame
+	// pieces are the entries of tool_calls in it. Where an answer is whole there may
+	// be further ones.
+	pieces []piece
+	// late are pieces of which the frame has no entries: they belong in front of its
+	// finish reason, or of the end of the stream.
+	late []piece
+	// renamed are the places of the choices whose finish reason has to be tool_calls,
+	// and unfinished the indexes of those that need one behind their calls.
+	renamed, unfinished []int
+	mended              bool // renamed or unfinished is not empty
 }
 
 func newNativeReply(r Reply, j *judge, ids *callIDs) *nativeReply {
@@ -57,23 +79,27 @@ func (n *nativeReply) Warnings() []string {
 
 // Next implements [Reply].
 func (n *nativeReply) Next() (Frame, error) {
-	for len(n.out) == 0 && n.err == nil {
+	for n.given == len(n.out) && n.err == nil {
+		n.out, n.given = n.out[:0], 0
 		f, err := n.Reply.Next()
-		if err != nil {
-			n.end(err)
-			break
-		}
-		if n.ordinary(f) {
+		switch {
+		case err == nil && n.shaped(f):
+			continue
+		case err == nil && n.ordinary(f):
 			return f, nil
 		}
 		began := time.Now()
-		n.read(f)
+		if err != nil {
+			n.end(err)
+		} else {
+			n.read(f)
+		}
 		n.overhead += time.Since(began)
 	}
-	if len(n.out) > 0 {
-		f := n.out[0]
-		n.out = n.out[1:]
-		f.More = f.More || len(n.out) > 0
+	if n.given < len(n.out) {
+		f := n.out[n.given]
+		n.given++
+		f.More = f.More || n.given < len(n.out)
 		return f, nil
 	}
 	return Frame{}, n.err
@@ -87,23 +113,37 @@ func (n *nativeReply) ordinary(f Frame) bool {
 	return !bytes.Contains(f.Data, []byte(`"tool_calls"`))
 }
 
+// begin makes the frame at hand of one that came.
+func (n *nativeReply) begin(f Frame) *heldFrame {
+	h := &n.current
+	*h = heldFrame{frame: f, pieces: h.pieces[:0], late: h.late[:0], renamed: h.renamed[:0], unfinished: h.unfinished[:0]}
+	return h
+}
+
 // read takes a frame that may hold calls, or ends them.
 func (n *nativeReply) read(f Frame) {
-	key := "delta"
-	if !n.Streamed() {
-		key = "message"
-	}
-	h := heldFrame{frame: f, alt: f.Data}
+	h := n.begin(f)
+	n.shape.call = nil
 	switch {
 	case f.Done:
-		h.before = n.close("")
-		h.mended = len(h.before) > 0
-	case f.Data != nil && locate(&n.scratch, f.Data, key):
+		n.close(h)
+	case f.Data == nil:
+	case locate(&n.scratch, f.Data, n.key()):
 		if n.template == nil {
 			n.template = bytes.Clone(f.Data)
 		}
-		n.readChunk(&h)
+		n.readChunk(h)
+	case n.scratch.failed && !n.judge.report:
+		n.failed = true
+		n.abandon()
+		n.out = append(n.out, f)
+		return
 	}
+	n.finish(h)
+}
+
+// finish deals with a frame that was read.
+func (n *nativeReply) finish(h *heldFrame) {
 	if n.err = n.judge.err(); n.err != nil {
 		n.queue = nil
 		return
@@ -111,49 +151,117 @@ func (n *nativeReply) read(f Frame) {
 	n.take(h)
 }
 
-// take gives a frame out with those that waited, or lets it wait.
-func (n *nativeReply) take(h heldFrame) {
-	if n.judge.report {
-		n.out = append(n.out, h.frame)
-		return
+// key is the member of a choice that the calls are in.
+func (n *nativeReply) key() string {
+	if n.Streamed() {
+		return "delta"
 	}
-	holding := n.holding() && n.held <= maxHeldCalls
-	if !holding && len(n.queue) == 0 && !h.mended && n.unchanged() {
+	return "message"
+}
+
+// readChunk reads the calls of a chunk or of a whole completion.
+func (n *nativeReply) readChunk(h *heldFrame) {
+	k := &n.scratch
+	for i := range k.parts {
+		p := &k.parts[i]
+		c := n.choice(p.index, i)
+		if !p.native.Empty() && k.data[p.native.Start] == '[' {
+			n.readEntries(h, c, i, p.native)
+		}
+		reason := p.reason(k.data)
+		if reason == "" && n.Streamed() {
+			continue
+		}
+		n.closeChoice(h, c, i, reason)
+		c.finished = true
+		if len(c.calls) > 0 && strings.EqualFold(reason, string(openai.FinishReasonStop)) {
+			h.renamed, h.mended = append(h.renamed, i), true
+			n.repaired("finish_reason")
+		}
+	}
+}
+
+// take gives a frame out with those that waited, or lets it wait.
+func (n *nativeReply) take(h *heldFrame) {
+	if n.judge.report {
 		n.out = append(n.out, h.frame)
 		n.settle()
 		return
 	}
+	holding := n.holding()
+	switch {
+	case !holding && len(n.queue) == 0 && !h.mended && n.unchanged(false):
+		n.out = append(n.out, h.frame)
+		n.settle()
+		return
+	case holding && n.judge.strict() && n.held > maxJudged:
+		n.tooLong()
+		return
+	case holding && !n.judge.strict() && n.held > maxHeldCalls:
+		holding = false
+	}
 	if holding {
-		h.frame.Raw, h.frame.Data = bytes.Clone(h.frame.Raw), bytes.Clone(h.frame.Data)
-		h.frame.More = false
+		n.keep(h)
+		return
 	}
-	n.queue = append(n.queue, h)
-	n.held += len(h.frame.Raw)
-	if !holding {
-		n.release()
+	n.queue = append(n.queue, *h)
+	n.release(false)
+}
+
+// keep lets a frame wait, which is valid only until the next one.
+func (n *nativeReply) keep(h *heldFrame) {
+	kept := *h
+	kept.frame = h.frame.clone()
+	kept.frame.More = false
+	kept.pieces, kept.late = slices.Clone(h.pieces), slices.Clone(h.late)
+	kept.renamed, kept.unfinished = slices.Clone(h.renamed), slices.Clone(h.unfinished)
+	n.queue = append(n.queue, kept)
+	n.held += len(kept.frame.Raw) + heldOverhead
+}
+
+// clone returns the frame with bytes of its own.
+func (f Frame) clone() Frame {
+	raw := bytes.Clone(f.Raw)
+	if at := bytes.Index(f.Raw, f.Data); f.Data == nil || at < 0 { // it came on several lines
+		f.Data = bytes.Clone(f.Data)
+	} else {
+		f.Data = raw[at : at+len(f.Data)]
 	}
+	f.Raw = raw
+	return f
+}
+
+// tooLong refuses a call that cannot wait until it is complete.
+func (n *nativeReply) tooLong() {
+	for _, call := range n.touched {
+		if call.holding(true) {
+			n.refuse(call, nil, &repair.Problem{Class: repair.InvalidJSON,
+				Message: "The arguments are too long to be checked.", Hint: "Give shorter arguments."})
+			break
+		}
+	}
+	n.err, n.queue = n.judge.err(), nil
 }
 
 // release gives the frames out that waited: as they came if nothing in them was
-// mended, and anew otherwise.
-func (n *nativeReply) release() {
-	mended := !n.unchanged()
-	for _, h := range n.queue {
-		mended = mended || h.mended
+// mended, and anew otherwise. cut says that the upstream's answer has broken off.
+func (n *nativeReply) release(cut bool) {
+	mended := !n.unchanged(cut)
+	for i := range n.queue {
+		mended = mended || n.queue[i].mended
 	}
-	for _, h := range n.queue {
-		if !mended {
-			n.out = append(n.out, h.frame)
-			continue
-		}
+	if mended {
 		n.changed = true
-		for _, data := range h.before {
-			n.out = append(n.out, n.frame(h.frame, data))
+		for _, call := range n.touched {
+			if !call.shown {
+				n.show(call)
+			}
 		}
-		switch {
-		case h.alt != nil && h.frame.Data != nil:
-			n.out = append(n.out, n.frame(h.frame, h.alt))
-		case h.frame.Data == nil:
+	}
+	for i := range n.queue {
+		if h := &n.queue[i]; mended {
+			n.rewrite(h)
+		} else if h.frame.Raw != nil {
 			n.out = append(n.out, h.frame)
 		}
 	}
@@ -161,133 +269,47 @@ func (n *nativeReply) release() {
 	n.settle()
 }
 
-// frame is a frame with other data than f.
-func (n *nativeReply) frame(f Frame, data []byte) Frame {
-	if !n.Streamed() {
-		return Frame{Raw: data, Data: data}
+// abandon gives out what waits for an answer that has broken off, if it may be seen.
+func (n *nativeReply) abandon() {
+	if len(n.queue) > 0 && !n.judge.strict() {
+		n.release(true)
 	}
-	before, after := []byte("data: "), []byte("\n\n")
-	if f.Data != nil {
-		before, after = around(f.Raw, f.Data)
-	}
-	data = bytes.ReplaceAll(data, []byte{'\n'}, []byte{' '})
-	raw := append(append(append(make([]byte, 0, len(before)+len(data)+len(after)), before...), data...), after...)
-	return Frame{Raw: raw, Data: raw[len(before) : len(before)+len(data)]}
+	n.queue = nil
 }
 
 // end deals with the end of the upstream's reply.
 func (n *nativeReply) end(err error) {
 	n.err = err
-	if err == io.EOF && n.Streamed() && len(n.choices) > 0 {
-		if before := n.close(""); len(before) > 0 && !n.judge.report {
-			for _, data := range before {
-				n.queue = append(n.queue, heldFrame{frame: Frame{Raw: data}, before: [][]byte{data}, mended: true})
-			}
-		}
-		if refused := n.judge.err(); refused != nil {
-			n.err, n.queue = refused, nil
-		}
-	}
-	if len(n.queue) > 0 && !n.judge.strict() {
-		n.release()
-	}
-}
-
-// readChunk reads the calls of a chunk or of a whole completion, and writes what
-// stands in its place.
-func (n *nativeReply) readChunk(h *heldFrame) {
-	k := &n.scratch
-	var edits []edit
-	for i := range k.parts {
-		p := &k.parts[i]
-		c := n.choice(p.index, i)
-		var entries [][]byte
-		if !p.native.IsNull(k.data) && k.data[p.native.Start] == '[' {
-			entries = n.entries(c, k.data, p.native)
-		}
-		reason := p.reason(k.data)
-		if reason != "" || !n.Streamed() {
-			rest := n.closeChoice(c, reason)
-			if n.Streamed() && len(rest) > 0 {
-				h.before = append(h.before, n.chunks(c, append(entries, rest...))...)
-				h.mended, entries = true, nil
-			} else {
-				entries = append(entries, rest...)
-			}
-		}
-		if !p.native.IsNull(k.data) {
-			edits = append(edits, n.writeEntries(k.data, p, entries)...)
-		}
-		if len(c.calls) > 0 && strings.EqualFold(reason, string(openai.FinishReasonStop)) {
-			edits = append(edits, edit{p.finish, []byte(`"` + openai.FinishReasonToolCalls + `"`)})
-			h.mended = true
-			n.repaired("finish_reason")
-		}
-	}
-	if n.judge.report {
+	switch {
+	case err != io.EOF:
+		n.abandon()
+		return
+	case !n.Streamed(), n.failed: // nothing follows an error
 		return
 	}
-	h.alt = splice(k.data, edits)
-	if n.Streamed() && isEmptyChunk(h.alt) {
-		h.alt = nil
+	h := heldFrame{} // there is no end marker to write in front of
+	n.close(&h)
+	if refused := n.judge.err(); refused != nil {
+		n.err, n.queue = refused, nil
+		return
+	}
+	if !n.judge.report {
+		n.queue = append(n.queue, h)
+		n.release(false)
 	}
 }
 
-// entries reads the entries of a choice's tool_calls, and returns them as they should
-// be.
-func (n *nativeReply) entries(c *nativeChoice, data []byte, list span.Span) [][]byte {
-	var out [][]byte
-	span.Elements(data, list.Start, func(place int, v span.Span) bool {
-		if data[v.Start] != '{' || len(c.calls) >= maxCalls {
-			out = append(out, bytes.Clone(v.Of(data)))
-			return true
-		}
-		out = append(out, n.entry(c, v.Of(data), place)...)
-		return true
-	})
-	return out
-}
-
-// writeEntries puts entries in the place of a part's tool_calls. A delta in which none
-// are left loses the member.
-func (n *nativeReply) writeEntries(data []byte, p *part, entries [][]byte) []edit {
-	if len(entries) > 0 || !n.Streamed() {
-		return []edit{{p.native, appendElements(nil, []byte("[]"), entries)}}
-	}
-	out := []byte{'{'}
-	span.Members(data, p.body.Start, func(key []byte, v span.Span) bool {
-		if string(key) != "tool_calls" {
-			if len(out) > 1 {
-				out = append(out, ',')
-			}
-			out = append(append(append(append(out, '"'), key...), `":`...), v.Of(data)...)
-		}
-		return true
-	})
-	return []edit{{p.body, append(out, '}')}}
-}
-
-// chunks are chunks with nothing but entries of a choice's calls, one each.
-func (n *nativeReply) chunks(c *nativeChoice, entries [][]byte) [][]byte {
-	var k chunk
-	if !locate(&k, n.template, "delta") {
-		return nil
-	}
-	var out [][]byte
-	for _, e := range entries {
-		choice := append(appendInt([]byte(`{"index":`), c.index), `,"delta":{"tool_calls":[`...)
-		out = append(out, k.with(append(append(choice, e...), `]},"finish_reason":null}`...)))
-	}
-	return out
-}
-
-// close ends the calls of all choices for which no finish reason came.
-func (n *nativeReply) close(reason string) [][]byte {
-	var out [][]byte
+// close ends the calls of all choices for which no finish reason came. A choice whose
+// calls are complete gets one: clients wait for it before they run them.
+func (n *nativeReply) close(h *heldFrame) {
 	for _, c := range n.choices {
-		out = append(out, n.chunks(c, n.closeChoice(c, reason))...)
+		broken := !n.closeChoice(h, c, -1, "")
+		if len(c.calls) > 0 && !c.finished && !broken {
+			h.unfinished, h.mended = append(h.unfinished, c.index), true
+			n.repaired("finish_reason")
+		}
+		c.finished = true
 	}
-	return out
 }
 
 func (n *nativeReply) choice(index, place int) *nativeChoice {
@@ -304,37 +326,38 @@ func (n *nativeReply) choice(index, place int) *nativeChoice {
 	return c
 }
 
-// holding reports whether what was read is not certain yet.
-func (n *nativeReply) holding() bool {
-	for _, c := range n.choices {
-		for _, call := range c.calls {
-			if call.holding(n.judge.strict()) {
-				return true
-			}
-		}
+// touch notes that the frame at hand says something of a call.
+func (n *nativeReply) touch(call *nativeCall) {
+	if !call.touched {
+		call.touched = true
+		n.touched = append(n.touched, call)
 	}
-	return false
 }
 
-// unchanged reports whether the calls of the frames at hand go out as they came.
-func (n *nativeReply) unchanged() bool {
-	for _, c := range n.choices {
-		for _, call := range c.calls {
-			if call.edited || !bytes.Equal(call.in, call.went) {
-				return false
-			}
-		}
-	}
-	return true
+// holding reports whether what was read is not certain yet.
+func (n *nativeReply) holding() bool {
+	strict := n.judge.strict()
+	return slices.ContainsFunc(n.touched, func(c *nativeCall) bool { return c.holding(strict) })
+}
+
+// unchanged reports whether the calls of the frames at hand go out as they came; where
+// the answer is cut, as far as they go out.
+func (n *nativeReply) unchanged(cut bool) bool {
+	return !slices.ContainsFunc(n.touched, func(c *nativeCall) bool { return c.edited || !c.same(cut) })
 }
 
 // settle forgets what went out.
 func (n *nativeReply) settle() {
-	for _, c := range n.choices {
-		for _, call := range c.calls {
-			call.edited, call.in, call.went = false, call.in[:0], call.went[:0]
+	strict := n.judge.strict()
+	kept := n.touched[:0]
+	for _, call := range n.touched {
+		call.edited = false
+		call.cameBefore, call.wentBefore = len(call.args.Raw()), len(call.text)
+		if call.touched = call.holding(strict); call.touched {
+			kept = append(kept, call)
 		}
 	}
+	n.touched = kept
 }
 
 func (n *nativeReply) repaired(kind string) { n.repairs = count(n.repairs, kind) }
@@ -345,6 +368,8 @@ func (n *nativeReply) report(s *Summary) {
 		s.addRepair(kind, k)
 	}
 	s.Changed = s.Changed || n.changed
+	s.Overhead += n.overhead
+	n.overhead = 0
 	s.Native = 0
 	for _, c := range n.choices {
 		s.Native += len(c.calls)

@@ -2,10 +2,8 @@ package gateway
 
 import (
 	"bytes"
-	"encoding/json"
-	"strconv"
-
-	openai "github.com/sashabaranov/go-openai"
+	"cmp"
+	"slices"
 
 	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/gateway/repair"
@@ -13,225 +11,245 @@ import (
 
 // nativeChoice is the calls of one choice.
 type nativeChoice struct {
-	index  int
-	calls  []*nativeCall
-	closed bool
+	index    int
+	calls    []*nativeCall
+	finished bool // its finish reason came
+	stray    bool // it has arguments of no call
+	full     bool // it has more calls than are kept track of
 }
 
 // nativeCall is a call that the upstream makes itself, as far as it has come.
 type nativeCall struct {
-	wire     int    // its index towards the client
-	upstream int    // its index by the upstream, -1 if it has none
-	theirs   string // its id by the upstream
-	id       string // its id towards the client
-	name     string
-	pieces   int // in which the name came
-	head     []byte
+	choice   *nativeChoice
+	wire     int             // its index towards the client
+	upstream int             // its index by the upstream, -1 if it has none
+	theirs   string          // its id by the upstream
+	id       string          // its id towards the client
+	said     string          // its name by the upstream
+	name     string          // the name of the tool that is meant
+	problem  *repair.Problem // with the name
+	faults   []string        // classes that were counted
 	args     repair.Args
 	text     []byte // the arguments as they go out
-	begun    bool   // arguments came
-	shown    bool   // its name is certain and goes out
-	approved bool   // its arguments are known to be good
-	closed   bool
-	indexed  bool // a repair of its index was counted
+	waiting  []byte // of the arguments, until the name is there or more than white space
+	half     []byte // of a surrogate pair, at the end of the arguments so far
 
-	edited   bool   // something besides the arguments is mended in the frames at hand
-	in, went []byte // the arguments of the frames at hand, as they came and as they go out
+	foreign  bool // it is of another type and stays as it is
+	typed    bool // it says that it is a function
+	resolved bool // name is known
+	begun    bool // arguments came
+	shown    bool // its name and id are certain
+	approved bool // its arguments are known to be good
+	closed   bool
+	pieced   bool // a repair of its name was counted, because it came late or more than once,
+	indexed  bool // of its index,
+	named    bool // of its id, because it came more than once,
+	object   bool // of its arguments, because they were no string,
+	joined   bool // and because two pieces had half of a character each
+
+	// Of the frames at hand and those that wait:
+	touched, edited        bool // it is in them; something besides its arguments is mended
+	cameBefore, wentBefore int  // how long the arguments were before them
 }
 
 // holding reports whether the call is not certain yet: its name may go on, its
 // arguments wait, or it is to be complete and good before anyone sees it.
 func (c *nativeCall) holding(strict bool) bool {
-	if c.closed {
+	if c.closed || c.foreign {
 		return false
 	}
-	return !c.shown || c.args.Holding() || strict && !c.approved
+	return !c.shown || len(c.waiting) > 0 || len(c.half) > 0 || c.args.Holding() || strict && !c.approved
 }
 
-// entryFields are the members of an entry of tool_calls.
-type entryFields struct {
-	index     int // -1: there is none
-	id, name  string
-	arguments []byte // the text; nil if there is none
-	object    bool   // arguments came as JSON and not as a string
-	typed     bool   // type is there
+// same reports whether the arguments go out as they came; where the answer is cut, as
+// far as they go out.
+func (c *nativeCall) same(cut bool) bool {
+	came, went := c.args.Raw()[c.cameBefore:], c.text[c.wentBefore:]
+	if cut {
+		return bytes.HasPrefix(came, went)
+	}
+	return bytes.Equal(came, went)
 }
 
-func readEntry(e []byte) entryFields {
-	f := entryFields{index: -1}
-	span.Members(e, 0, func(key []byte, v span.Span) bool {
-		switch string(key) {
-		case "index":
-			f.index = number(v.Of(e), -1)
-		case "id":
-			f.id = unquote(v.Of(e))
-		case "type":
-			f.typed = !v.IsNull(e)
-		case "function":
-			f.readFunction(e, v)
-		}
-		return true
-	})
-	return f
-}
-
-func (f *entryFields) readFunction(e []byte, function span.Span) {
-	span.Members(e, function.Start, func(key []byte, v span.Span) bool {
-		switch {
-		case string(key) == "name" && !v.IsNull(e):
-			f.name = unquote(v.Of(e))
-		case string(key) == "arguments" && !v.IsNull(e) && e[v.Start] == '"':
-			f.arguments = []byte(unquote(v.Of(e)))
-		case string(key) == "arguments" && !v.IsNull(e):
-			f.arguments, f.object = v.Of(e), true
-		}
-		return true
-	})
-}
-
-// entry reads one entry and returns what stands in its place: nothing while its call
-// is not certain, else usually one.
-func (n *nativeReply) entry(c *nativeChoice, e []byte, place int) [][]byte {
-	f := readEntry(e)
-	call := n.find(c, &f, place)
-	if call == nil && f.id == "" && f.name == "" { // of no call that anyone has begun
-		return [][]byte{bytes.Clone(e)}
-	}
-	if call == nil {
-		call = n.begin(c, &f)
-		call.head = bytes.Clone(e)
-	} else if f.name != "" {
-		call.addName(f.name)
-	}
-	if n.Streamed() && f.index != call.wire {
-		call.edited = true
-		n.badIndex(call)
-	}
-	var out []byte
-	if f.arguments != nil {
-		if !call.begun {
-			call.begin(n.judge)
-		}
-		if f.object {
-			call.edited = true
-			n.repaired("args_object")
-		}
-		call.in = append(call.in, f.arguments...)
-		out = call.args.Feed(f.arguments)
-		call.went = append(call.went, out...)
-		call.text = append(call.text, out...)
-	}
-	if !call.shown {
-		if n.Streamed() && !call.begun && n.judge.continues(call.name) {
-			return nil
-		}
-		return n.show(c, call)
-	}
-	n.approve(call)
-	return [][]byte{call.write(e, false, out, n.Streamed())}
-}
-
-// find is the call that an entry goes on with; nil if it begins another. An id decides,
-// then an index, then the order: upstreams are known to give all calls the index 0, no
-// index, an id with every piece, or the name with every piece.
-func (n *nativeReply) find(c *nativeChoice, f *entryFields, place int) *nativeCall {
-	if !n.Streamed() || len(c.calls) == 0 {
-		return nil
-	}
-	last := c.calls[len(c.calls)-1]
-	if f.id != "" {
-		for _, call := range c.calls {
-			if call.theirs == f.id && (f.name == "" || !call.args.Complete()) {
-				return call
-			}
-		}
-	}
-	if f.index >= 0 {
-		last = nil
-		for _, call := range c.calls {
-			if call.upstream == f.index {
-				last = call
-			}
-		}
-		if last == nil && f.id == "" && f.name == "" { // an index that nobody has begun
-			return c.calls[len(c.calls)-1]
-		}
-	}
-	switch {
-	case last == nil:
-		return nil
-	case f.name == "":
-		return last
-	case f.id != "" && last.theirs != "": // another call at the same index
-		return nil
-	case last.args.Complete(), f.name != last.name && last.begun && len(last.in)+len(last.text) > 0:
-		return nil
-	case f.name != last.name && n.judge.tool(f.name) != nil && n.judge.tool(last.name) != nil:
-		return nil
-	}
-	return last
-}
-
-// begin adds a call.
-func (n *nativeReply) begin(c *nativeChoice, f *entryFields) *nativeCall {
-	call := &nativeCall{wire: len(c.calls), upstream: f.index, theirs: f.id, name: f.name}
-	if f.name != "" {
-		call.pieces = 1
-	}
+// add adds a call.
+func (c *nativeChoice) add(f *entryFields) *nativeCall {
+	call := &nativeCall{choice: c, wire: len(c.calls), upstream: f.index, theirs: f.id, said: f.name, typed: f.typed, foreign: f.foreign}
 	c.calls = append(c.calls, call)
 	return call
 }
 
-func (c *nativeCall) addName(piece string) {
-	c.edited = true
-	if c.shown || piece == c.name { // some upstreams say it with every piece
+// entry reads an entry of tool_calls, and fills in the piece that stands for it.
+func (n *nativeReply) entry(c *nativeChoice, f *entryFields, p *piece) {
+	call := n.callOf(c, f, p)
+	if call == nil {
 		return
 	}
-	c.name += piece
-	c.pieces++
+	n.touch(call)
+	p.call = call
+	if n.Streamed() && f.index != call.wire {
+		n.mend(call, &call.indexed, repair.BadIndex, "index")
+	}
+	if p.kept = call.foreign || call.closed; p.kept {
+		return
+	}
+	if !p.begins {
+		n.again(call, f)
+	}
+	if f.object {
+		n.mend(call, &call.object, repair.InvalidJSON, "args_object")
+	}
+	p.from = len(call.text)
+	n.feed(call, f.arguments)
+	p.to = len(call.text)
+	if !call.shown && (call.begun || n.certain(call.said)) {
+		n.show(call)
+	}
+	n.approve(call)
 }
 
-func (n *nativeReply) badIndex(call *nativeCall) {
-	if !call.indexed {
-		call.indexed = true
-		n.judge.fault(repair.BadIndex)
-		n.repaired("index")
+// callOf is the call of an entry, which may begin it; nil if there is none.
+func (n *nativeReply) callOf(c *nativeChoice, f *entryFields, p *piece) *nativeCall {
+	if c.full && f.anonymous() && c.withIndex(f.index) == nil {
+		return nil
+	}
+	call := n.find(c, f)
+	switch {
+	case call != nil:
+		return call
+	case !f.says():
+		return nil
+	case n.Streamed() && f.anonymous() && !f.foreign: // of no call that anyone has begun
+		if !c.stray {
+			c.stray = true
+			n.judge.refuse("", string(f.arguments), repair.UnknownName("", nil))
+		}
+		return nil
+	case len(c.calls) >= maxCalls:
+		c.full = true
+		n.judge.refuse(f.name, string(f.arguments), &repair.Problem{Class: repair.BadIndex,
+			Message: "There are too many calls in one answer.", Hint: "Make fewer calls at a time."})
+		return nil
+	}
+	p.begins = true
+	return c.add(f)
+}
+
+// again deals with an id and a name that a further entry of a call has: clients join
+// what comes twice.
+func (n *nativeReply) again(call *nativeCall, f *entryFields) {
+	switch {
+	case f.id == "":
+	case call.theirs == "" && !call.shown:
+		call.theirs = f.id
+	default:
+		n.mend(call, &call.named, repair.BadID, "id")
+	}
+	switch {
+	case f.name == "":
+		return
+	case f.name != call.said && !call.shown:
+		call.said += f.name
+	}
+	n.mend(call, &call.pieced, "", "name")
+}
+
+// mend notes that something besides the arguments of a call is mended, and counts that
+// once for each call.
+func (n *nativeReply) mend(call *nativeCall, counted *bool, class, kind string) {
+	call.edited = true
+	if !*counted {
+		*counted = true
+		n.fault(call, class)
+		n.repaired(kind)
 	}
 }
 
-// begin makes the call ready for its arguments, whose types its tool decides.
-func (c *nativeCall) begin(j *judge) {
-	c.begun = true
-	name, _ := j.name(c.name)
-	c.args.Begin(j.tool(name), MaxDepth)
+// fault counts a call that is broken, once in each class.
+func (n *nativeReply) fault(call *nativeCall, class string) {
+	if !slices.Contains(call.faults, class) {
+		call.faults = append(call.faults, class)
+		n.judge.fault(class)
+	}
 }
 
-// show decides about the name and the id of a call, and returns its beginning.
-func (n *nativeReply) show(c *nativeChoice, call *nativeCall) [][]byte {
+// refuse is [judge.refuse] for a call.
+func (n *nativeReply) refuse(call *nativeCall, args []byte, p *repair.Problem) {
+	n.fault(call, p.Class)
+	n.judge.turnDown(cmp.Or(call.name, call.said), string(args), p)
+}
+
+// certain reports whether a name that may go on, in the next pieces of its call, is
+// that of a tool already.
+func (n *nativeReply) certain(name string) bool {
+	if !n.Streamed() {
+		return true
+	}
+	return name != "" && (len(n.judge.req.offered()) == 0 || n.judge.tool(name) != nil && !n.judge.continues(name))
+}
+
+// feed reads a piece of the arguments. They begin with the first byte that is no white
+// space, if the name is known: it decides about their types.
+func (n *nativeReply) feed(call *nativeCall, args []byte) {
+	if len(call.half) > 0 && len(args) > 0 {
+		if halfAt(args) != 0 { // clients decode each piece alone
+			n.mend(call, &call.joined, repair.InvalidJSON, repair.ArgsJSON)
+		}
+		args, call.half = joinHalves(call.half, args), nil
+	}
+	if endsHigh(args) {
+		at := len(args) - halfSize
+		call.half = bytes.Clone(args[at:])
+		args = args[:at]
+	}
+	if !call.begun && n.Streamed() && !call.closed && (call.said == "" || span.Blank(args)) {
+		call.waiting = append(call.waiting, args...)
+		return
+	}
+	if !call.begun {
+		call.begun = true
+		n.resolve(call)
+		call.args.Begin(n.judge.tool(call.name), MaxDepth)
+		if len(call.waiting) > 0 {
+			args, call.waiting = append(call.waiting, args...), nil
+		}
+	}
+	call.text = append(call.text, call.args.Feed(args)...)
+}
+
+// resolve finds the tool that is meant.
+func (n *nativeReply) resolve(call *nativeCall) {
+	if !call.resolved {
+		call.resolved = true
+		call.name, call.problem = n.judge.name(call.said)
+	}
+}
+
+// show decides about the name and the id of a call, and with that about its beginning.
+func (n *nativeReply) show(call *nativeCall) {
 	call.shown = true
-	name, problem := n.judge.name(call.name)
+	if call.foreign {
+		return
+	}
+	n.resolve(call)
 	switch {
-	case problem != nil:
-		n.judge.refuse(call.name, string(call.text), problem)
-	case name != call.name:
-		n.judge.fault(repair.UnknownTool)
+	case call.problem != nil:
+		n.refuse(call, call.text, call.problem)
+	case call.name != call.said:
+		call.edited = true
+		n.fault(call, repair.UnknownTool)
 		n.repaired("name")
 	}
-	call.edited = call.edited || name != call.name || call.pieces > 1
-	call.name = name
-	id, ok := n.ids.claim(c.index, call.theirs, name)
+	id, ok := n.ids.claim(call.choice.index, call.theirs, call.name)
 	if !ok {
 		call.edited = true
-		n.judge.fault(repair.BadID)
+		n.fault(call, repair.BadID)
 		n.repaired("id")
 	}
 	call.id = id
-	if f := readEntry(call.head); !f.typed {
+	if !call.typed {
 		call.edited = true
 		n.repaired("type")
 	}
-	n.approve(call)
-	return [][]byte{call.write(call.head, true, call.text, n.Streamed())}
 }
 
 // approve checks a call that is complete, where it waits for that.
@@ -240,7 +258,7 @@ func (n *nativeReply) approve(call *nativeCall) {
 		return
 	}
 	if p := n.check(call); p != nil {
-		n.judge.refuse(call.name, string(call.text), p)
+		n.refuse(call, call.text, p)
 	}
 	call.approved = true
 }
@@ -251,156 +269,4 @@ func (n *nativeReply) check(call *nativeCall) *repair.Problem {
 		return nil
 	}
 	return n.judge.arguments(call.name, string(call.text))
-}
-
-// closeChoice ends the calls of a choice, and returns what is still to be said of
-// them.
-func (n *nativeReply) closeChoice(c *nativeChoice, reason string) [][]byte {
-	if c.closed {
-		return nil
-	}
-	c.closed = n.Streamed()
-	var out [][]byte
-	for _, call := range c.calls {
-		if !call.closed {
-			out = append(out, n.closeCall(c, call, reason)...)
-		}
-	}
-	return out
-}
-
-func (n *nativeReply) closeCall(c *nativeChoice, call *nativeCall, reason string) [][]byte {
-	call.closed = true
-	if !call.begun {
-		call.begin(n.judge)
-	}
-	rest, extra, problem := call.args.End()
-	call.text = append(call.text, rest...)
-	call.went = append(call.went, rest...)
-	for _, kind := range call.args.Repairs() {
-		n.repaired(kind)
-	}
-	var out [][]byte
-	switch {
-	case !call.shown:
-		out = n.show(c, call)
-	case len(rest) > 0:
-		out = [][]byte{call.piece(rest, n.Streamed())}
-	}
-	switch {
-	case problem != nil && reason == string(openai.FinishReasonLength):
-		n.judge.warn("truncated_call")
-	case problem != nil:
-		n.judge.refuse(call.name, string(call.args.Raw()), problem)
-	default:
-		n.judge.fault(call.args.Class())
-		if p := n.check(call); p != nil && !call.approved {
-			n.judge.refuse(call.name, string(call.text), p)
-		}
-		out = append(out, n.split(c, call, extra)...)
-	}
-	return out
-}
-
-// split makes calls of further objects that an upstream has put behind the arguments of
-// one, if each of them fits the tool; otherwise nobody knows what was meant.
-func (n *nativeReply) split(c *nativeChoice, call *nativeCall, extra [][]byte) [][]byte {
-	if len(extra) == 0 {
-		return nil
-	}
-	for _, args := range extra {
-		if n.judge.tool(call.name) == nil || n.judge.arguments(call.name, string(args)) != nil || len(c.calls) >= maxCalls {
-			n.judge.refuse(call.name, string(call.args.Raw()), &repair.Problem{Class: repair.InvalidJSON,
-				Message: "the arguments hold several objects, of which not all fit the tool"})
-			all := bytes.Join(extra, nil)
-			call.went = append(call.went, all...)
-			return [][]byte{call.piece(all, n.Streamed())}
-		}
-	}
-	var out [][]byte
-	for _, args := range extra {
-		id, _ := n.ids.claim(c.index, "", call.name)
-		further := &nativeCall{wire: len(c.calls), upstream: -1, id: id, name: call.name, text: bytes.Clone(args), begun: true, shown: true, approved: true, closed: true, edited: true}
-		c.calls = append(c.calls, further)
-		out = append(out, further.write([]byte(`{"type":"function","function":{}}`), true, args, n.Streamed()))
-	}
-	return out
-}
-
-// piece is an entry with further arguments and nothing else.
-func (c *nativeCall) piece(args []byte, streamed bool) []byte {
-	c.edited = true
-	return c.write([]byte(`{"function":{}}`), false, args, streamed)
-}
-
-// write writes an entry as e with what belongs into it: the call's index, at its
-// beginning its id, type and name, and the arguments. Other members stay.
-func (c *nativeCall) write(e []byte, begin bool, args []byte, streamed bool) []byte {
-	out := []byte{'{'}
-	member := func(key string) {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(quote(out, key), ':')
-	}
-	if streamed {
-		member("index")
-		out = strconv.AppendInt(out, int64(c.wire), 10)
-	}
-	if begin {
-		member("id")
-		out = quote(out, c.id)
-		member("type")
-		out = append(out, `"function"`...)
-	}
-	var function []byte
-	span.Members(e, 0, func(key []byte, v span.Span) bool {
-		switch string(key) {
-		case "index":
-			if streamed {
-				return true
-			}
-			member("index")
-			out = append(out, v.Of(e)...)
-		case "id", "type":
-		case "function":
-			function = v.Of(e)
-		default:
-			member(keyText(key))
-			out = append(out, v.Of(e)...)
-		}
-		return true
-	})
-	member("function")
-	out = append(out, '{')
-	start := len(out)
-	inner := func(key string) {
-		if len(out) > start {
-			out = append(out, ',')
-		}
-		out = append(quote(out, key), ':')
-	}
-	if begin {
-		inner("name")
-		out = quote(out, c.name)
-	}
-	span.Members(function, 0, func(key []byte, v span.Span) bool {
-		if k := string(key); k != "name" && k != "arguments" {
-			inner(keyText(key))
-			out = append(out, v.Of(function)...)
-		}
-		return true
-	})
-	inner("arguments")
-	out = quote(out, string(args))
-	return append(out, '}', '}')
-}
-
-// keyText is the name of a member by the text between its quotes.
-func keyText(key []byte) string {
-	var s string
-	if json.Unmarshal(append(append([]byte{'"'}, key...), '"'), &s) != nil {
-		return string(key)
-	}
-	return s
 }

@@ -50,6 +50,12 @@ type Warner interface {
 	Warnings() []string
 }
 
+// Redactor is a provider that has secrets which its upstream may quote.
+type Redactor interface {
+	// Redact replaces them in a text.
+	Redact(s string) string
+}
+
 // Reply is an upstream's answer, frame by frame. It is used by one goroutine.
 type Reply interface {
 	// Header holds the upstream's response headers that may reach the client.

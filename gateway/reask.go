@@ -17,10 +17,10 @@ const maxQuotedCall = 4 << 10
 // was wrong with its call. It reports whether there is one: the policy must be such,
 // and the model is asked once.
 func (a *attempts) reask(e *Error) bool {
-	if len(e.refused) == 0 || a.current.OnInvalid != ReaskInvalid || a.asked >= maxReasks || a.req.messages.IsNull(a.req.body) {
+	if len(e.refused) == 0 || a.current.OnInvalid != ReaskInvalid || a.reasked >= maxReasks || a.req.messages.IsNull(a.req.body) {
 		return false
 	}
-	a.asked++
+	a.reasked++
 	var text strings.Builder
 	for _, r := range e.refused {
 		fmt.Fprintf(&text, "Your call of the tool %q was not carried out: %s\n", r.name, r.problem.Message)

@@ -69,6 +69,7 @@ func ParseRequest(body []byte) (*Request, error) {
 	r := &Request{body: body}
 	r.read = sync.OnceValue(r.readTools)
 	var stream span.Span
+	var odd, meant string
 	ok := span.Members(body, 0, func(key []byte, v span.Span) bool {
 		switch string(key) {
 		case "model":
@@ -83,17 +84,42 @@ func ParseRequest(body []byte) (*Request, error) {
 			r.messages = v
 		case "stop":
 			r.stops = !v.IsNull(body)
+		default:
+			if odd == "" {
+				odd, meant = misspelt(key)
+			}
 		}
 		return true
 	})
 	if !ok {
 		return nil, invalid("", "The request body must be a JSON object.")
 	}
+	if odd != "" {
+		return nil, invalid(excerpt([]byte(odd)), fmt.Sprintf("The field %q must be written %q: servers disagree about whether they are the same.", excerpt([]byte(odd)), meant))
+	}
 	if err := r.readFields(stream); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
+
+// misspelt finds a key that some parsers of JSON, Go's among them, take for one of those
+// that decide where a request goes and how it is read; name is "" if it is none.
+func misspelt(key []byte) (name, meant string) {
+	if len(key) > maxFolded {
+		return "", ""
+	}
+	name = unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
+	for _, known := range [...]string{"model", "messages", "stream", "tools", "tool_choice"} {
+		if strings.EqualFold(name, known) {
+			return name, known
+		}
+	}
+	return "", ""
+}
+
+// maxFolded is the length of the longest such key, with every letter escaped.
+const maxFolded = 6 * len("tool_choice")
 
 func (r *Request) readFields(stream span.Span) error {
 	if r.model.Empty() {

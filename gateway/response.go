@@ -31,8 +31,9 @@ type Response struct {
 	ctx     context.Context //nolint:containedctx // a response lives as long as its request
 	req     *Request
 	reply   Reply
-	failure []byte // the error that the upstream sent in the place of a chunk
-	ahead   []byte // read before the first useful byte, and not given out yet
+	failure []byte   // the error that the upstream sent in the place of a chunk
+	seen    *glimpse // until the first useful byte
+	ahead   []byte   // read before the first useful byte, and not given out yet
 	ended   error
 }
 
@@ -85,6 +86,9 @@ func (r *Response) next() (b []byte, more bool, err error) {
 			break
 		}
 		r.seeUsage(frame.Data)
+		if r.seen != nil && frame.Data != nil {
+			r.seen.chunk(frame.Data, r.Streamed)
+		}
 		if r.parsers == nil {
 			return r.unread(frame), frame.More, nil
 		}
@@ -107,14 +111,16 @@ func (r *Response) unread(f Frame) []byte {
 		if c := r.comment(); c != "" {
 			return append([]byte(c), f.Raw...)
 		}
+		return f.Raw
 	}
-	if r.Streamed && bytes.Contains(f.Data, []byte(`"error"`)) {
-		if locate(&r.scratch, f.Data, "delta"); r.scratch.failed {
-			r.fail(f.Data)
+	if bytes.Contains(f.Data, []byte(`"error"`)) {
+		key := "delta"
+		if !r.Streamed {
+			key = "message"
 		}
-	} else if !r.Streamed && bytes.Contains(f.Data, []byte(`"error"`)) {
-		if locate(&r.scratch, f.Data, "message"); r.scratch.failed {
+		if locate(&r.scratch, f.Data, key); r.scratch.failed {
 			r.fail(f.Data)
+			return r.redact(f.Raw)
 		}
 	}
 	if !r.Streamed {
@@ -173,6 +179,10 @@ func (r *Response) drain(err error) []byte {
 	// The upstream has given a finish reason, or this would be an error, but no end
 	// marker. Some clients wait for one.
 	r.Summary.Warn("done_missing")
+	if r.target.Mode != Repair {
+		r.summarise()
+		return []byte(r.comment())
+	}
 	if r.parsers != nil {
 		if r.finish(); r.ended != err { // a call is broken: no end marker
 			return r.out

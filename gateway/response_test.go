@@ -329,7 +329,7 @@ func TestBrokenCall(t *testing.T) {
 	const broken = "<tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\", bad bad}}</tool_call>"
 	out, _, err := exchange(t, stream("stop", broken[:60], broken[60:]), repair, request)
 	var e *gateway.Error
-	if !errors.As(err, &e) || e.Code != "invalid_tool_call" || strings.Contains(out, "[DONE]") {
+	if !errors.As(err, &e) || e.CodeOrDefault() != "invalid_tool_call" || e.Kind != gateway.BadCall || strings.Contains(out, "[DONE]") {
 		t.Errorf("got %v behind %s", err, out)
 	}
 	out, resp, err := exchange(t, whole(broken, "stop"), repair, request)

@@ -47,41 +47,45 @@ func (p RetryPolicy) backoff(n int) time.Duration {
 	return d - time.Duration(rand.Float64()*jitter*float64(d)) //nolint:gosec // chance, not a secret
 }
 
-// bucket bounds what retries and fallbacks add to the load of a provider that fails:
-// an attempt beyond a request's first takes a token and gives it back if it
-// succeeds; a first attempt that succeeds adds a tenth of one. Against an upstream
-// that fails half of the time this settles at one further attempt for ten requests,
-// as in gRPC's retry throttling (gRFC A6).
+// bucket bounds what retries and fallbacks add to the load of a provider that fails,
+// as gRPC's retry throttling does (gRFC A6): an attempt beyond a request's first that
+// fails takes a token, every success earns a tenth of one, and without a token there
+// are no such attempts. Against an upstream that fails half of the time this settles at
+// one further attempt for ten requests; one that works is never throttled. One token comes
+// back each second besides, or a target that is only ever fallen back to could not
+// recover.
 type bucket struct {
 	mu     sync.Mutex
 	tokens float64
+	at     time.Time // when the tokens were counted
 }
 
 const (
 	bucketSize = 10
-	deposit    = 0.1
+	earned     = 0.1
+	perSecond  = 1
 )
 
-func newBucket() *bucket { return &bucket{tokens: bucketSize} }
+func newBucket() *bucket { return &bucket{tokens: bucketSize, at: time.Now()} }
 
-// take takes a token for an attempt beyond a request's first.
-func (b *bucket) take() bool {
+// allows reports whether there may be an attempt beyond a request's first.
+func (b *bucket) allows() bool { return b.add(0) >= 1 }
+
+// failed takes the token of an attempt beyond a request's first.
+func (b *bucket) failed() { b.add(-1) }
+
+// succeeded notes that an attempt did.
+func (b *bucket) succeeded() { b.add(earned) }
+
+// fill makes the bucket full.
+func (b *bucket) fill() { b.add(bucketSize) }
+
+// add adds tokens, and returns how many there are.
+func (b *bucket) add(n float64) float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.tokens < 1 {
-		return false
-	}
-	b.tokens--
-	return true
-}
-
-// succeeded notes that an attempt did; further says that a token was taken for it.
-func (b *bucket) succeeded(further bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	amount := deposit
-	if further {
-		amount = 1
-	}
-	b.tokens = min(b.tokens+amount, bucketSize)
+	now := time.Now()
+	b.tokens = min(max(b.tokens+n, 0)+perSecond*now.Sub(b.at).Seconds(), bucketSize)
+	b.at = now
+	return b.tokens
 }

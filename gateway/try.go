@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -14,7 +15,7 @@ type attempt struct {
 	upstream  *upstream
 	target    Target
 	permit    breaker.Pass // of the upstream's breaker, which has to hear how it ended
-	further   bool         // the attempt is not the first of its request
+	further   bool         // it is beyond the first of its request
 	began     time.Time    // the attempt
 	requested time.Time    // the client's request
 	judge     *judge       // nil, as the next: nobody looks at the calls
@@ -54,7 +55,9 @@ func (r *Response) open() error {
 		r.reply = newStreamedReply(reply, &req)
 		r.repaired("stream")
 	}
-	r.Streamed = r.reply.Streamed()
+	if r.Streamed = r.reply.Streamed(); r.Streamed && !req.Stream {
+		return &Error{Kind: Unavailable, Message: fmt.Sprintf("Provider %q: the upstream answered with a stream, which nobody asked for.", r.upstream.name)}
+	}
 	if r.target.Mode != Off && req.OffersTools() {
 		r.judge = r.gateway.newJudge(&req, r.target)
 		r.ids = newCallIDs(&req, r.upstream.needs)

@@ -42,9 +42,16 @@ func (g *Gateway) newUpstream(name string, p Provider, policy Policy) *upstream 
 	return u
 }
 
-// rest is how long the upstream asked to be left alone, or its breaker leaves it
-// alone; 0 if it can be asked now.
-func (u *upstream) rested() bool { return u.breaker.Available() && u.breaker.Cooling() == 0 }
+// ready reports whether the upstream can be asked: its breaker is closed, or would let a
+// probe through, and it has not asked to be left alone.
+func (u *upstream) ready() bool { return u.breaker.Available() && u.breaker.Cooling() == 0 }
+
+// reject counts a request that did not come to the upstream since its breaker is open.
+func (u *upstream) reject() {
+	if pass, err := u.breaker.Allow(); err == nil { // it has just become ready
+		pass.Done(breaker.Excluded, "not asked")
+	}
+}
 
 // Breakers returns the state of every provider's breaker, sorted by name.
 func (g *Gateway) Breakers() []breaker.Snapshot {
@@ -60,6 +67,7 @@ func (g *Gateway) ResetBreaker(name string) bool {
 	u, ok := g.upstreams[name]
 	if ok {
 		u.breaker.Reset("manual")
+		u.bucket.fill()
 	}
 	return ok
 }

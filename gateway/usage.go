@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"github.com/callgate/callgate/gateway/internal/span"
 )
@@ -27,14 +26,19 @@ func (r *Response) seeUsage(data []byte) {
 	if !ok || !found || rest[object.Start] != '{' {
 		return
 	}
-	var u struct {
-		Prompt     int `json:"prompt_tokens"`
-		Completion int `json:"completion_tokens"`
-		Details    struct {
-			Cached int `json:"cached_tokens"`
-		} `json:"prompt_tokens_details"`
-	}
-	if json.Unmarshal(object.Of(rest), &u) == nil {
-		r.Summary.Usage = Usage{max(u.Prompt, 0), max(u.Completion, 0), max(u.Details.Cached, 0)}
-	}
+	var u Usage
+	span.Members(rest, object.Start, func(key []byte, v span.Span) bool {
+		switch string(key) {
+		case "prompt_tokens":
+			u.Prompt = number(v.Of(rest), 0)
+		case "completion_tokens":
+			u.Completion = number(v.Of(rest), 0)
+		case "prompt_tokens_details":
+			if rest[v.Start] == '{' {
+				u.Cached = number(span.Find(rest, v, "cached_tokens").Of(rest), 0)
+			}
+		}
+		return true
+	})
+	r.Summary.Usage = u
 }

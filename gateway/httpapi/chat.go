@@ -126,20 +126,17 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time, 
 		return err
 	}
 	w := c.Response()
-	pace := s.newPacer(w)
-	pace.write()
-	defer pace.done()
 	if !resp.Streamed {
+		pulse.pace.write()
 		header(w.Header(), resp)
 		return s.writeWhole(w, resp, piece, began)
 	}
-	pulse.begin(func() {
+	pulse.begin(&resp.Summary, func() {
 		header(w.Header(), resp)
 		streamHeader(w.Header())
 		w.WriteHeader(http.StatusOK)
 	})
 	for ; err == nil; piece, more, err = resp.Next() {
-		pace.write()
 		if werr := pulse.write(piece, !more); werr != nil {
 			return &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: werr}
 		}

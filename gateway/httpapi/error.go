@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,9 +45,8 @@ func (s *Server) fail(err error, c echo.Context) {
 	rec := seen(c)
 	rec.err = e
 	w := c.Response()
-	if n := len(e.Attempts); n > 0 && rec.summary == nil {
-		last := e.Attempts[n-1]
-		rec.summary = &gateway.Summary{Provider: last.Provider, Model: last.Model, Attempts: e.Attempts, Faults: e.Faults}
+	if rec.summary == nil {
+		rec.summary = e.Summary
 	}
 	if s := rec.summary; s != nil && !w.Committed {
 		w.Header().Set("x-callgate-provider", s.Provider)
@@ -59,9 +59,7 @@ func (s *Server) fail(err error, c echo.Context) {
 			w.WriteHeader(e.HTTPStatus()) // nobody reads it; the log does
 		}
 	case w.Committed:
-		data, _ := json.Marshal(newEnvelope(e)) // strings cannot fail
-		fmt.Fprintf(w, "data: %s\n\n", data)
-		w.Flush()
+		s.failLate(w, e, rec.summary)
 	case e.Kind == gateway.Rejected && e.Body != nil:
 		for name, values := range e.Header {
 			w.Header()[http.CanonicalHeaderKey(name)] = values
@@ -79,6 +77,25 @@ func (s *Server) fail(err error, c echo.Context) {
 		setRetry(w.Header(), e)
 		_ = c.JSON(e.HTTPStatus(), newEnvelope(e))
 	}
+}
+
+// failLate ends a stream with an error. The upstream's own refusal goes on as it is.
+func (s *Server) failLate(w *echo.Response, e *gateway.Error, sum *gateway.Summary) {
+	pace := s.newPacer(w)
+	pace.write()
+	data, _ := json.Marshal(newEnvelope(e)) // strings cannot fail
+	var refusal struct {
+		Error json.RawMessage `json:"error"`
+	}
+	var compact bytes.Buffer
+	if e.Kind == gateway.Rejected && json.Unmarshal(e.Body, &refusal) == nil && len(refusal.Error) > 0 && json.Compact(&compact, e.Body) == nil {
+		data = compact.Bytes()
+	}
+	if sum != nil && e.Summary != nil { // nothing of an answer went out, and so no headers of it
+		fmt.Fprint(w, lateHeader(sum))
+	}
+	fmt.Fprintf(w, "data: %s\n\n", data)
+	w.Flush()
 }
 
 // setRetry tells OpenAI's SDKs whether and when to try again.

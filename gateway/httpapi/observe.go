@@ -55,7 +55,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		level := slog.LevelInfo
 		if path := c.Request().URL.Path; path == "/livez" || path == "/readyz" {
 			level = slog.LevelDebug
-		} else if rec.err != nil && c.Response().Status >= http.StatusInternalServerError {
+		} else if rec.failed(c.Response().Status) {
 			level = slog.LevelWarn
 		}
 		ctx := c.Request().Context()
@@ -66,11 +66,21 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// failed reports whether a request came to a bad end that is not the client's doing. In
+// a stream that began well the status does not say so.
+func (rec *record) failed(status int) bool {
+	if rec.summary != nil && rec.summary.UpstreamError {
+		return true
+	}
+	return rec.err != nil && rec.err.Kind != gateway.Canceled && (status >= http.StatusInternalServerError || status == http.StatusOK)
+}
+
 // ended hands a chat request that is over to the metrics and the trace.
 func (s *Server) ended(c echo.Context, rec *record, took time.Duration) {
 	if c.Path() != chatPath {
 		return
 	}
+	s.newPacer(c.Response()).done()
 	r := gateway.Record{Route: rec.route, Status: c.Response().Status, Stream: rec.stream, Took: took, Summary: rec.summary}
 	if rec.err != nil {
 		r.Code = rec.err.CodeOrDefault()

@@ -1,12 +1,15 @@
 package httpapi
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
 )
 
 // pulse writes the stream of one answer, and a comment whenever nothing else has been
@@ -15,17 +18,19 @@ import (
 // be said in the stream.
 type pulse struct {
 	w     *echo.Response
+	pace  *pacer
 	every time.Duration // 0: never
 
 	mu      sync.Mutex // of the writer and all below
 	last    time.Time
 	timer   *time.Timer
+	early   bool // the status went out before the answer was known
 	stopped bool
 }
 
 // newPulse begins the pulse of a stream. It must be stopped.
 func (s *Server) newPulse(w *echo.Response, streamed bool) *pulse {
-	p := &pulse{w: w, every: s.cfg.Heartbeat, last: time.Now()}
+	p := &pulse{w: w, pace: s.newPacer(w), every: s.cfg.Heartbeat, last: time.Now()}
 	if p.every > 0 && streamed {
 		p.mu.Lock()
 		p.timer = time.AfterFunc(p.every, p.beat)
@@ -43,7 +48,9 @@ func (p *pulse) beat() {
 	}
 	wait := p.every - time.Since(p.last)
 	if wait <= 0 {
+		p.pace.write()
 		if !p.w.Committed {
+			p.early = true
 			p.w.Header().Set("content-type", "text/event-stream")
 			streamHeader(p.w.Header())
 			p.w.WriteHeader(http.StatusOK)
@@ -55,19 +62,30 @@ func (p *pulse) beat() {
 	p.timer.Reset(wait)
 }
 
-// begin sends the status, if no comment has done it.
-func (p *pulse) begin(send func()) {
+// begin sends the status by send, if no comment has done it. If one has, what the
+// headers would have said is said in the stream.
+func (p *pulse) begin(s *gateway.Summary, send func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.w.Committed {
-		send()
+	p.pace.write()
+	if p.early {
+		fmt.Fprint(p.w, lateHeader(s))
+		return
 	}
+	send()
+}
+
+// lateHeader is what the headers say of where an answer comes from, as a comment.
+func lateHeader(s *gateway.Summary) string {
+	return fmt.Sprintf(": callgate provider=%s model=%s attempts=%d fallbacks=%d retry_delay_ms=%d\n\n",
+		s.Provider, headerText(s.Model), len(s.Attempts), s.Fallbacks(), s.RetryDelay().Round(time.Millisecond).Milliseconds())
 }
 
 // write writes a piece of the stream.
 func (p *pulse) write(piece []byte, flush bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.pace.write()
 	if p.timer != nil {
 		p.last = time.Now()
 	}
@@ -82,7 +100,8 @@ func (p *pulse) write(piece []byte, flush bool) error {
 	return nil
 }
 
-// stop ends the pulse. Nothing is written after it.
+// stop ends the pulse. Nothing is written after it. The deadline of writes stays for
+// what may still have to be said of a failure.
 func (p *pulse) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -51,7 +51,9 @@ func (p *Provider) failure(e *apiError) *gateway.Error {
 	if o.kind == gateway.Unauthorized { // its message may quote the key
 		return p.client.Errorf(o.kind, o.code, "the upstream refused the gateway's own credentials.")
 	}
-	f := p.client.Errorf(o.kind, o.code, "the upstream ended its answer with an error: %s", p.client.Excerpt(e.Error()))
+	said := p.client.Excerpt(e.Error())
+	f := p.client.Errorf(o.kind, o.code, "the upstream ended its answer with an error: %s", said)
+	f.Quote = said
 	if o.kind == gateway.Rejected {
 		f.Status = o.status
 		e.message = p.client.Redact(e.message)

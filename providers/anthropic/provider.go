@@ -139,3 +139,6 @@ func (p *Provider) Needs() gateway.Needs {
 func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	return p.client.Models(ctx, p.listURL)
 }
+
+// Redact implements [gateway.Redactor].
+func (p *Provider) Redact(s string) string { return p.client.Redact(s) }

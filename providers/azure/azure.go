@@ -137,3 +137,6 @@ func (p *Provider) Needs() gateway.Needs { return p.wire.Needs() }
 // CloseIdleConnections closes the connections that no request is using. A provider
 // that is no longer needed would else keep them for a while.
 func (p *Provider) CloseIdleConnections() { p.wire.CloseIdleConnections() }
+
+// Redact implements [gateway.Redactor].
+func (p *Provider) Redact(s string) string { return p.wire.Redact(s) }

@@ -77,9 +77,9 @@ func TestForeignID(t *testing.T) {
 // TestQuota knows an account without money from a rate limit: both have status 429.
 func TestQuota(t *testing.T) {
 	t.Parallel()
-	for typ, want := range map[string]string{
-		"exceeded_current_quota_error": "insufficient_quota",
-		"rate_limit_reached_error":     "upstream_rate_limited",
+	for typ, want := range map[string]gateway.Kind{
+		"exceeded_current_quota_error": gateway.Exhausted,
+		"rate_limit_reached_error":     gateway.Limited,
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "1")
@@ -89,8 +89,8 @@ func TestQuota(t *testing.T) {
 		t.Cleanup(s.Close)
 		_, err := ask(t, mustNew(t, moonshot.Config{BaseURL: s.URL}), `{"role":"user","content":"hi"}`)
 		var e *gateway.Error
-		if !errors.As(err, &e) || e.Kind != gateway.Limited || e.CodeOrDefault() != want || (e.RetryAfter == 0) != (want == "insufficient_quota") {
-			t.Errorf("%s: got %+v, want Limited with code %q, and no wait if the quota is spent", typ, err, want)
+		if !errors.As(err, &e) || e.Kind != want || (e.RetryAfter == 0) != (want == gateway.Exhausted) {
+			t.Errorf("%s: got %+v, want kind %d, and no wait if the quota is spent", typ, err, want)
 		}
 	}
 }

@@ -129,3 +129,6 @@ func New(c Config) (*Provider, error) {
 // CloseIdleConnections closes the connections that no request is using. A
 // provider that is no longer needed would else keep them for a while.
 func (p *Provider) CloseIdleConnections() { p.client.CloseIdleConnections() }
+
+// Redact implements [gateway.Redactor].
+func (p *Provider) Redact(s string) string { return p.client.Redact(s) }

@@ -34,7 +34,9 @@ func (c *call) statusError(resp *http.Response, body io.Reader) *gateway.Error {
 		}
 		data = nil
 	}
-	e := p.classify(resp, readFailure(data), time.Now())
+	f := readFailure(data)
+	e := p.classify(resp, f, time.Now())
+	e.Quote = p.Excerpt(f.message)
 	if e.Kind == gateway.Rejected && data != nil {
 		e.Body = p.redactBody(data)
 	}

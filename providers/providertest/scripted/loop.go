@@ -110,7 +110,7 @@ func (l Loop) ask(t testing.TB, messages []any) (text string, calls []Call) {
 	defer cancel()
 	reply, err := l.Provider.Chat(ctx, l.Model, req)
 	if err != nil {
-		t.Fatalf("got error %v", err)
+		t.Fatalf("got error %s", gateway.AsError(err).Message)
 	}
 	defer reply.Close()
 	var j joiner
@@ -120,7 +120,7 @@ func (l Loop) ask(t testing.TB, messages []any) (text string, calls []Call) {
 			return j.text, j.calls
 		}
 		if err != nil {
-			t.Fatalf("got error %v behind %q and %v", err, j.text, j.calls)
+			t.Fatalf("got error %s behind %q and %v", gateway.AsError(err).Message, j.text, j.calls)
 		}
 		j.add(t, frame.Data)
 	}
