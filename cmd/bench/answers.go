@@ -11,25 +11,38 @@ import (
 
 // The models of the mock upstream. A request's model decides about the answer.
 const (
-	modelClean = "clean" // 1 KB of prose
-	modelLarge = "large" // 16 KB of prose
-	modelText  = "text"  // a tool call as text
-	modelSlow  = "slow"  // the same, streamed slowly
+	modelClean      = "clean"       // 1 KB of prose
+	modelLarge      = "large"       // 16 KB of prose
+	modelText       = "text"        // a tool call as text
+	modelSlow       = "slow"        // the same, streamed slowly
+	modelNative     = "native"      // a call in tool_calls, by a model whose text is not read
+	modelNativeRead = "native-read" // the same, by one whose text is read
 )
 
-// chunks is how many pieces of text a stream has.
+// chunks is how many pieces of text, or of a call, a stream has. Its finish reason and
+// its end marker come on top.
 const chunks = 100
 
 // slowPause is the pause before each piece of a slow stream, which so takes 2 s.
 const slowPause = 20 * time.Millisecond
 
-// modelAnswer is what a model writes.
+// models are those that the mock has.
+func models() []string {
+	return []string{modelClean, modelLarge, modelText, modelSlow, modelNative, modelNativeRead}
+}
+
+// callsNatively says whether a model writes its answer into tool_calls.
+func callsNatively(model string) bool { return model == modelNative || model == modelNativeRead }
+
+// modelAnswer is what a model writes: its text, or the arguments of its call.
 func modelAnswer(model string) string {
 	switch model {
 	case modelLarge:
 		return prose(16 << 10)
 	case modelText, modelSlow:
 		return longCall(chunks * deltaSize)
+	case modelNative, modelNativeRead:
+		return longArguments((chunks - 1) * deltaSize) // the call's beginning is a piece, too
 	}
 	return prose(1 << 10)
 }
@@ -45,7 +58,7 @@ type answer struct {
 // newAnswers makes the answers of all models.
 func newAnswers() map[string]*answer {
 	answers := map[string]*answer{}
-	for _, model := range []string{modelClean, modelLarge, modelText, modelSlow} {
+	for _, model := range models() {
 		answers[model] = newAnswer(model)
 	}
 	answers[modelSlow].pause = slowPause
@@ -56,27 +69,55 @@ const (
 	envelope = `{"id":"chatcmpl-bench","object":"chat.completion%s","created":1700000000,"model":"%s",` +
 		`"system_fingerprint":"fp_bench","choices":[{"index":0,%s,"logprobs":null,"finish_reason":%s}]%s}`
 	usage = `,"usage":{"prompt_tokens":200,"completion_tokens":200,"total_tokens":400}`
+	// nativeCall is a call whole, or the beginning of one.
+	nativeCall = `"content":null,"tool_calls":[{%s"id":"call_bench","type":"function",` +
+		`"function":{"name":"write_file","arguments":%s}}]`
 )
 
+// completion is the whole answer of a model.
+func completion(model string) string {
+	said, finish := `"content":`+quoted(modelAnswer(model)), `"stop"`
+	if callsNatively(model) {
+		said, finish = fmt.Sprintf(nativeCall, "", quoted(modelAnswer(model))), `"tool_calls"`
+	}
+	return fmt.Sprintf(envelope, "", model, `"message":{"role":"assistant",`+said+`}`, finish, usage)
+}
+
+// events are the answer of a model as it streams it, without the end marker.
+func events(model string) []string { return streamed(model, modelAnswer(model), chunks) }
+
+// streamed is a text of a model in so many pieces, and the finish reason behind them.
+func streamed(model, text string, count int) []string {
+	var list []string
+	add := func(delta, finish string) {
+		list = append(list, fmt.Sprintf(envelope, ".chunk", model, `"delta":{`+delta+`}`, finish, ""))
+	}
+	role, piece, finish := `"role":"assistant",`, `"content":%s`, `"stop"`
+	if callsNatively(model) {
+		piece, finish = `"tool_calls":[{"index":0,"function":{"arguments":%s}}]`, `"tool_calls"`
+		add(role+fmt.Sprintf(nativeCall, `"index":0,`, `""`), "null")
+		role = ""
+	}
+	for i := count - len(list); i > 0; i-- {
+		n := len(text) / i
+		add(role+fmt.Sprintf(piece, quoted(text[:n])), "null")
+		role, text = "", text[n:]
+	}
+	add("", finish)
+	return list
+}
+
 func newAnswer(model string) *answer {
-	text := modelAnswer(model)
-	body := fmt.Sprintf(envelope, "", model, `"message":{"role":"assistant","content":`+quoted(text)+`}`, `"stop"`, usage)
+	body := completion(model)
 	a := &answer{
 		whole: []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Request-Id: req_bench\r\nContent-Length: " +
 			strconv.Itoa(len(body)) + "\r\n\r\n" + body),
 		head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n" +
 			"X-Request-Id: req_bench\r\nTransfer-Encoding: chunked\r\n\r\n"),
 	}
-	chunk := func(delta, finish string) {
-		a.frames = append(a.frames, frame(fmt.Sprintf(envelope, ".chunk", model, `"delta":`+delta, finish, "")))
+	for _, data := range events(model) {
+		a.frames = append(a.frames, frame(data))
 	}
-	role := `"role":"assistant",`
-	size := (len(text) + chunks - 1) / chunks
-	for ; text != ""; text = text[min(size, len(text)):] {
-		chunk(`{`+role+`"content":`+quoted(text[:min(size, len(text))])+`}`, "null")
-		role = ""
-	}
-	chunk("{}", `"stop"`)
 	a.frames = append(a.frames, append(frame("[DONE]"), "0\r\n\r\n"...))
 	return a
 }
@@ -170,6 +211,9 @@ func read(body []byte, stream bool) (r received, err error) {
 // tool calls.
 func expect(model string, repaired bool) received {
 	text := modelAnswer(model)
+	if callsNatively(model) {
+		return received{name: "write_file", arguments: text, finish: "tool_calls"}
+	}
 	if !repaired || !strings.HasPrefix(text, trigger) {
 		return received{content: text, finish: "stop"}
 	}

@@ -56,9 +56,7 @@ func measureFormat(ctx context.Context, total time.Duration, e engine, f formats
 	}
 	growth := best(times[2]) / best(times[1])
 	r := row{name: f.Name, figures: []figure{best(times[0]), median(times[0]), best(times[1]), best(times[2]), growth}}
-	if r.target = below("1 KB", r.figures[1], 100, " µs"); r.target.verdict() == "met" {
-		r.target = upTo("growth", growth, 20, "")
-	}
+	r.target = unmet(below("1 KB", r.figures[1], 100, " µs"), upTo("growth", growth, 20, ""))
 	return r, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 )
 
@@ -14,17 +15,21 @@ type scenario struct {
 	stream  bool
 	clients int
 	size    int     // of a request in bytes
-	limit   float64 // of the CPU time, as a multiple of the proxy's
+	than    int     // the contender that the gateway is compared with
+	limit   float64 // of the gateway's CPU time, as a multiple of that contender's
 }
 
 func scenarios() []scenario {
 	return []scenario{
-		{"whole answer, 1 client", modelClean, false, 1, 1 << 10, 1.5},
-		{"whole answer, 64 clients", modelClean, false, 64, 1 << 10, 1.5},
-		{"whole, 16 KB each way, 64 clients", modelLarge, false, 64, 16 << 10, 1.5},
-		{"stream, 1 client", modelClean, true, 1, 1 << 10, 2},
-		{"stream, 64 clients", modelClean, true, 64, 1 << 10, 2},
-		{"stream in a tool call, 64 clients", modelText, true, 64, 1 << 10, 5},
+		{"whole answer, 1 client", modelClean, false, 1, 1 << 10, throughProxy, 1.5},
+		{"whole answer, 64 clients", modelClean, false, 64, 1 << 10, throughProxy, 1.5},
+		{"whole, 16 KB each way, 64 clients", modelLarge, false, 64, 16 << 10, throughProxy, 1.5},
+		{"whole native call, 64 clients", modelNative, false, 64, 1 << 10, throughOff, 1.5},
+		{"stream, 1 client", modelClean, true, 1, 1 << 10, throughProxy, 2},
+		{"stream, 64 clients", modelClean, true, 64, 1 << 10, throughProxy, 2},
+		{"stream in a tool call in text, 64 clients", modelText, true, 64, 1 << 10, throughProxy, 5},
+		{"stream in a native call, 64 clients", modelNative, true, 64, 1 << 10, throughOff, 1.5},
+		{"the same, and text is read", modelNativeRead, true, 64, 1 << 10, throughOff, 1.5},
 	}
 }
 
@@ -40,36 +45,46 @@ type contender struct {
 const (
 	direct = iota
 	throughProxy
+	throughOff // through a gateway that does not look at answers
 	throughGateway
 	contenders
 )
 
-// gatewayConfig lets the gateway read what the mock's models say.
-const gatewayConfig = `
-providers: {mock: {type: openai, base_url: "http://%s/v1", parser: auto, tool_calls: repair}}
-models: {"*": {targets: [{provider: mock}]}}
-`
+// gatewayConfig is the configuration of a gateway before the mock, which reads what
+// the models say but for modelNative's. toolCalls is what it does about calls.
+func gatewayConfig(address, toolCalls string) string {
+	return fmt.Sprintf(`
+providers: {mock: {type: openai, base_url: "http://%s/v1", parser: auto, tool_calls: %s}}
+models: {"*": {targets: [{provider: mock}]}, %q: {targets: [{provider: mock, parser: none}]}}
+`, address, toolCalls, modelNative)
+}
 
 // startContenders starts the upstream and the servers before it, with the parsers
 // compiled and ready.
-func startContenders(ctx context.Context, b *bench) ([]*contender, error) {
+func startContenders(ctx context.Context, b *bench) (list []*contender, err error) {
+	defer func() {
+		if err != nil {
+			closeContenders(list)
+		}
+	}()
 	mock, err := startSelf(ctx, mockCommand)
 	if err != nil {
 		return nil, err
 	}
-	list := []*contender{{server: mock}}
+	list = append(list, &contender{server: mock})
 	proxy, err := startSelf(ctx, proxyCommand, "http://"+mock.address)
 	if err != nil {
-		closeContenders(list)
-		return nil, err
+		return list, err
 	}
 	list = append(list, &contender{server: proxy})
-	gateway, err := b.startReady(ctx, fmt.Sprintf(gatewayConfig, mock.address))
-	if err != nil {
-		closeContenders(list)
-		return nil, err
+	for _, toolCalls := range []string{"off", "repair"} {
+		gateway, err := b.startReady(ctx, gatewayConfig(mock.address, toolCalls))
+		if err != nil {
+			return list, err
+		}
+		list = append(list, &contender{server: gateway, repairs: toolCalls == "repair"})
 	}
-	return append(list, &contender{server: gateway, repairs: true}), nil
+	return list, nil
 }
 
 func closeContenders(list []*contender) {
@@ -88,13 +103,14 @@ func measureGateway(ctx context.Context, b *bench) (*table, error) {
 	t := &table{
 		Title: "the gateway and Go's own reverse proxy before the same instant upstream",
 		Columns: []column{
-			{"added p50 µs", "proxy"}, {"added p50 µs", "gateway"}, {"added p99 µs", "proxy"}, {"added p99 µs", "gateway"},
-			{"CPU µs a request", "proxy"}, {"CPU µs a request", "gateway"},
-			{"CPU µs a chunk", "proxy"}, {"CPU µs a chunk", "gateway"}, {"", "CPU ratio"},
+			{"added p50 µs", "proxy"}, {"added p50 µs", "off"}, {"added p50 µs", "repair"},
+			{"added p99 µs", "proxy"}, {"added p99 µs", "off"}, {"added p99 µs", "repair"},
+			{"CPU µs", "proxy"}, {"CPU µs", "off"}, {"CPU µs", "repair"}, {"repair's CPU", "/ proxy"}, {"repair's CPU", "/ off"},
 		},
-		Note: fmt.Sprintf("added: to the time that the upstream alone takes. A stream has %d chunks. All requests offer a tool,\n"+
-			"so that the gateway reads all text. Medians of %d rounds. Clients and servers share the CPUs, which 64 clients\n"+
-			"keep busy: what is added there is waiting for them.", chunks, rounds),
+		Note: fmt.Sprintf("added: to the time that the upstream alone takes. off and repair: the gateway with these tool_calls.\n"+
+			"CPU: of a request, and in a stream of one of its %d chunks. All requests offer a tool, so that repair looks at\n"+
+			"all answers. Medians of %d rounds. Clients and servers share the CPUs, which 64 clients keep busy: what is\n"+
+			"added there is waiting for them.", chunks, rounds),
 	}
 	if runtime.GOOS != "linux" {
 		t.Note += " CPU time is measured on Linux only."
@@ -153,21 +169,30 @@ func (c *contender) measure(ctx context.Context, d time.Duration) error {
 
 // row sums up the rounds.
 func (s scenario) row(list []*contender) row {
-	base, proxy, gateway := list[direct], list[throughProxy], list[throughGateway]
-	ratio := pairwise(gateway.cpu, proxy.cpu, quotient)
-	each := []figure{none(), none()}
-	what := "CPU a request"
-	if s.stream {
-		each = []figure{median(proxy.cpu) / chunks, median(gateway.cpu) / chunks}
-		what = "CPU a chunk"
+	var p50, p99, cpu, ratios []figure
+	for _, c := range list[throughProxy:] {
+		p50 = append(p50, pairwise(c.p50, list[direct].p50, difference))
+		p99 = append(p99, pairwise(c.p99, list[direct].p99, difference))
+		cpu = append(cpu, median(c.cpu)/figure(s.units()))
+	}
+	for _, c := range list[throughProxy:throughGateway] {
+		ratios = append(ratios, pairwise(list[throughGateway].cpu, c.cpu, quotient))
+	}
+	what := "CPU / proxy"
+	if s.than == throughOff {
+		what = "CPU / off"
 	}
 	return row{
-		name: s.name,
-		figures: []figure{
-			pairwise(proxy.p50, base.p50, difference), pairwise(gateway.p50, base.p50, difference),
-			pairwise(proxy.p99, base.p99, difference), pairwise(gateway.p99, base.p99, difference),
-			median(proxy.cpu), median(gateway.cpu), each[0], each[1], ratio,
-		},
-		target: upTo(what, ratio, s.limit, "×"),
+		name:    s.name,
+		figures: slices.Concat(p50, p99, cpu, ratios),
+		target:  upTo(what, ratios[s.than-throughProxy], s.limit, "×"),
 	}
+}
+
+// units is in how many parts the CPU time of an answer is given.
+func (s scenario) units() int {
+	if s.stream {
+		return chunks
+	}
+	return 1
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +101,52 @@ func TestCanceledLoad(t *testing.T) {
 	defer cancel()
 	if _, err := l.run(ctx, time.Minute); err == nil {
 		t.Error("no error")
+	}
+}
+
+// TestEvents checks that a stream has as many pieces as its time is divided by, and
+// that whole it says the same.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	for _, model := range models() {
+		list := events(model)
+		if len(list) != chunks+1 {
+			t.Errorf("%s: %d events, want %d and one with the finish reason", model, len(list), chunks)
+		}
+		var got, whole received
+		for _, data := range list {
+			if err := got.add([]byte(data)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := whole.add([]byte(completion(model))); err != nil {
+			t.Fatal(err)
+		}
+		if want := expect(model, false); got != want || whole != want {
+			t.Errorf("%s: got %+v, whole %+v, want %+v", model, got, whole, want)
+		}
+	}
+}
+
+// TestRow checks which contenders the figures of a row compare.
+func TestRow(t *testing.T) {
+	t.Parallel()
+	list := make([]*contender, contenders)
+	for i, cpu := range []float64{direct: 100, throughProxy: 200, throughOff: 400, throughGateway: 600} {
+		list[i] = &contender{p50: []float64{10 * cpu}, p99: []float64{20 * cpu}, cpu: []float64{cpu}}
+	}
+	want := []figure{1000, 3000, 5000, 2000, 6000, 10000, 2, 4, 6, 3, 1.5}
+	for _, s := range []scenario{{stream: true, than: throughProxy, limit: 2}, {stream: true, than: throughOff, limit: 1.5}} {
+		got := s.row(list)
+		if !slices.Equal(got.figures, want) {
+			t.Errorf("got %v, want %v", got.figures, want)
+		}
+		if met := s.than == throughOff; (got.target.verdict() == "met") != met {
+			t.Errorf("%s is %s", got.target, got.target.verdict())
+		}
+	}
+	if got := (scenario{than: throughProxy, limit: 3}).row(list); got.figures[6] != 200 || got.target.verdict() != "met" {
+		t.Errorf("a whole answer gives %v, %s", got.figures, got.target.verdict())
 	}
 }
 

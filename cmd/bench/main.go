@@ -1,7 +1,8 @@
 // Command bench prints the figures that the README quotes, all in one run and as
 // ratios where it can, so that they mean the same on every machine: what the
-// sandbox costs a parser, what the gateway costs a request beside a plain reverse
-// proxy, and how soon it answers after a start.
+// sandbox costs a parser, what mending a call, a breaker, the attempts and another
+// wire add to a request, what the gateway costs beside a plain reverse proxy, and how
+// soon it answers after a start.
 //
 // "make bench" builds what it measures and runs it. Servers are processes of their
 // own on loopback: the gateway, and this program again as proxy and as upstream.
@@ -23,6 +24,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -50,6 +52,10 @@ func sections() []section {
 		{"formats", measureFormats},
 		{"delta", measureDelta},
 		{"plain", measurePlain},
+		{"repair", measureRepair},
+		{"breaker", measureBreaker},
+		{"attempts", measureAttempts},
+		{"translate", measureTranslate},
 		{"gateway", measureGateway},
 		{"memory", measureMemory},
 		{"start", measureStart},
@@ -80,10 +86,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 2 && args[0] == proxyCommand {
 		return serveProxy(ctx, stdout, args[1])
 	}
+	var names []string
+	for _, s := range sections() {
+		names = append(names, s.name)
+	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	each := flags.Duration("time", 3*time.Second, "how long each thing is measured, 100ms to 1m")
-	only := flags.String("only", "", "`regexp` of the sections to run: parse, formats, delta, plain, gateway, memory, start")
+	only := flags.String("only", "", "`regexp` of the sections to run: "+strings.Join(names, ", "))
 	file := flags.String("json", "", "`file` that the figures are written to as JSON")
 	if err := flags.Parse(args); err != nil {
 		return err

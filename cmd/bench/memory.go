@@ -44,7 +44,7 @@ func (b *bench) memoryOf(ctx context.Context, model string) ([]figure, error) {
 		return nil, err
 	}
 	defer mock.close()
-	gateway, err := b.startReady(ctx, fmt.Sprintf(gatewayConfig, mock.address))
+	gateway, err := b.startReady(ctx, gatewayConfig(mock.address, "repair"))
 	if err != nil {
 		return nil, err
 	}

@@ -45,6 +45,12 @@ func longCall(size int) string {
 	return callHead + escaped(size-len(callHead)-len(callTail)) + callTail
 }
 
+// longArguments is the arguments of such a call, size bytes of them.
+func longArguments(size int) string {
+	const head, tail = `{"path": "cmd/hello/main.go", "content": "`, `"}`
+	return head + escaped(size-len(head)-len(tail)) + tail
+}
+
 // twoCalls is nearly 1 KB as a model writes it: a sentence and two calls.
 func twoCalls() string {
 	const weather = trigger + "\n" + `{"name": "get_weather", "arguments": {"city": "Oslo", "days": 3}}` + "\n</tool_call>"

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// manner is a way in which arguments are written.
+type manner struct {
+	name   string
+	write  func(size int) string
+	tool   *abi.Tool
+	broken bool
+	limit  float64 // of 1 KB, in µs
+}
+
+func manners() []manner {
+	edit := &abi.Tool{Name: "edit_files", Params: []abi.Param{{Name: "edits", Types: abi.Array, Required: true}, {Name: "dry_run", Types: abi.Boolean}}}
+	valid := func(size int) string {
+		return edits(`{"path": "src/file_%d.go", "line": %d, "all": true, "text": "x = 1"}, `, `null], "dry_run": false}`, size)
+	}
+	broken := func(size int) string {
+		return edits(`{'path': 'src/file_%d.go', line: %d, all: true, text: 'x = 1',}, `, `null,], dry_run: false,}`, size)
+	}
+	return []manner{
+		{"valid, one long string", longArguments, &tools()[0], false, 5},
+		{"valid, many values", valid, edit, false, 5},
+		{"broken, many values", broken, edit, true, 50},
+	}
+}
+
+// edits is arguments of about a size, whose entries hold two numbers.
+func edits(entry, end string, size int) string {
+	var b strings.Builder
+	b.WriteString(`{"edits": [`)
+	for i := 1; b.Len() < size-len(entry); i++ {
+		fmt.Fprintf(&b, entry, i, i)
+	}
+	return b.String() + end
+}
+
+// measureRepair measures what it costs to look at arguments, and to mend them.
+func measureRepair(ctx context.Context, b *bench) (*table, error) {
+	t := &table{
+		Title:   "the arguments of a call read, and mended where they are broken",
+		Columns: []column{{"µs", "best"}, {"µs", "median"}, {"", "allocations"}},
+		Note: "broken: bare keys, single quotes and trailing commas everywhere. targets: 1 KB below 5 µs if valid and 50 µs\n" +
+			"if broken, the median; and 16 times the text for at most 20 times the time. A frame is one of a clean streamed\n" +
+			"call: what the gateway adds to what its provider takes, at most what a chunk costs a plain proxy.",
+	}
+	for _, m := range manners() {
+		rows, err := m.measure(ctx, b.time/2)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.name, err)
+		}
+		t.Rows = append(t.Rows, rows...)
+	}
+	for _, s := range []struct {
+		name  string
+		check func() error
+	}{
+		{"schema check, compiled before", checking(repair.NewSchemas(0))},
+		{"schema check, compiled for it", func() error { return checking(repair.NewSchemas(0))() }},
+	} {
+		figures, err := measureEach(ctx, b.time/2, 1, s.check)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		t.Rows = append(t.Rows, row{s.name, figures, nil})
+	}
+	for _, w := range []passage{
+		{name: "a frame, tool_calls: off", model: modelNative, stream: true, mode: gateway.Off},
+		{name: "a frame, tool_calls: repair", model: modelNative, stream: true, mode: gateway.Repair},
+	} {
+		r, err := w.frame(ctx, b.time/2)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", w.name, err)
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	return t, nil
+}
+
+// measure measures 1 KB, whole and in pieces, and how the time grows.
+func (m *manner) measure(ctx context.Context, total time.Duration) ([]row, error) {
+	small := []byte(m.write(1 << 10))
+	whole, err := measureEach(ctx, total, 1, m.reading(small, len(small)))
+	if err != nil {
+		return nil, err
+	}
+	pieces, err := measureEach(ctx, total, 1, m.reading(small, deltaSize))
+	if err != nil {
+		return nil, err
+	}
+	rows := []row{
+		{"1 KB, " + m.name, whole, below("median", whole[1], m.limit, " µs")},
+		{fmt.Sprintf("  in pieces of %d bytes", deltaSize), pieces, nil},
+	}
+	var batches []batch
+	for _, size := range []int{64 << 10, 1 << 20} {
+		text := []byte(m.write(size))
+		batches = append(batches, repeated(m.reading(text, len(text))))
+	}
+	times, err := interleave(ctx, total, batches...)
+	if err != nil {
+		return nil, err
+	}
+	growth := []figure{best(times[1]) / best(times[0]), median(times[1]) / median(times[0]), none()}
+	return append(rows,
+		row{"  64 KB", []figure{best(times[0]), median(times[0]), none()}, nil},
+		row{"  1 MB", []figure{best(times[1]), median(times[1]), none()}, nil},
+		row{"  1 MB / 64 KB", growth, upTo("best", growth[0], 20, "")}), nil
+}
+
+// reading makes a batch's work of reading arguments in pieces of a size, as the
+// gateway reads those of one call.
+func (m *manner) reading(text []byte, piece int) func() error {
+	return func() error {
+		var a repair.Args
+		a.Begin(m.tool, gateway.MaxDepth)
+		out := 0
+		for from := 0; from < len(text); from += piece {
+			out += len(a.Feed(text[from:min(from+piece, len(text))]))
+		}
+		tail, extra, problem := a.End()
+		out += len(tail)
+		switch {
+		case problem != nil:
+			return problem
+		case len(extra) > 0, a.Same() == m.broken, out == 0, a.Same() && out != len(text):
+			return fmt.Errorf("%d bytes of arguments give %d and %d further objects, the same: %t", len(text), out, len(extra), a.Same())
+		}
+		return nil
+	}
+}
+
+// The schema of a typical tool, and arguments that fit.
+var (
+	schema = []byte(`{"type":"object","properties":{"location":{"type":"object","properties":{"city":{"type":"string",` +
+		`"description":"The city's name"},"country":{"type":"string","pattern":"^[A-Z]{2}$"}},"required":["city"],` +
+		`"additionalProperties":false},"days":{"type":"integer","minimum":1,"maximum":14},"unit":{"enum":["celsius",` +
+		`"fahrenheit"]},"details":{"type":"array","items":{"type":"string","enum":["wind","rain","sun"]},"maxItems":3}},` +
+		`"required":["location","days"],"additionalProperties":false}`)
+	schemaArgs = []byte(`{"location": {"city": "Oslo", "country": "NO"}, "days": 3, "unit": "celsius", "details": ["wind", "rain"]}`)
+)
+
+// checking makes a batch's work of a check against the schema.
+func checking(schemas *repair.Schemas) func() error {
+	return func() error {
+		problem, checked := schemas.Check(schema, schemaArgs)
+		if problem != nil || !checked {
+			return fmt.Errorf("arguments that fit their schema are refused (checked: %t): %w", checked, problem)
+		}
+		return nil
+	}
+}
+
+// frame measures what the gateway adds to each frame of a stream.
+func (w *passage) frame(ctx context.Context, total time.Duration) (row, error) {
+	direct, gated, err := w.askers(ctx)
+	if err != nil {
+		return row{}, err
+	}
+	frames := len(newInstant(w.model).frames)
+	times, err := interleave(ctx, total, repeated(direct), repeated(gated))
+	if err != nil {
+		return row{}, err
+	}
+	added := make([]float64, 0, len(times[0]))
+	for i := range times[0] {
+		added = append(added, (times[1][i]-times[0][i])/float64(frames))
+	}
+	r := row{name: w.name, figures: []figure{best(added), median(added)}}
+	before, err := allocations(frames, direct)
+	if err != nil {
+		return row{}, err
+	}
+	after, err := allocations(frames, gated)
+	r.figures = append(r.figures, after-before)
+	r.target = below("median", r.figures[1], frameLimit, " µs")
+	return r, err
+}
