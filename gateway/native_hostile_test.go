@@ -3,8 +3,11 @@ package gateway_test
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/tools/txtar"
 
 	"github.com/callgate/callgate/gateway"
 )
@@ -142,10 +145,24 @@ func TestNativeHeld(t *testing.T) {
 // FuzzNative holds that whatever blocks an upstream sends nothing panics, what comes out
 // is JSON if what came in was, and where nothing may be changed it is what came in.
 func FuzzNative(f *testing.F) {
-	seeds := append([]string{}, blocksOf("get_time", `{\"a\": 1,}`, 3).blocks...)
-	f.Add(strings.Join(seeds, "\n"), uint8(0))
-	f.Add(entry(`"index":1,"function":{"name":"GetTime","arguments":{"a":1}}`)[len("data: "):], uint8(1))
-	f.Add(`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"get_time","arguments":"{}{}"}}]},"finish_reason":"stop"}]}`, uint8(3))
+	files, err := filepath.Glob("testdata/native/*.txtar")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("%d cases, %v", len(files), err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, part := range archive.Files {
+			switch part.Name {
+			case "upstream.sse":
+				f.Add(strings.ReplaceAll(string(part.Data), "\n\n", "\n"), uint8(0))
+			case "upstream.json":
+				f.Add(string(part.Data), uint8(2))
+			}
+		}
+	}
 	f.Fuzz(func(t *testing.T, text string, how uint8) {
 		s := &scripted{whole: how&2 != 0}
 		sane := true

@@ -148,21 +148,31 @@ func resolveModel(t Target, model string) string {
 func (g *Gateway) near(model string) []string {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
+	return Near(model, g.names(ended))
+}
+
+// Near lists up to three of names that name may be a slip of, the nearest first, for an
+// error to show. The distance takes the product of both lengths in time, so a long name
+// has none.
+func Near(name string, names []string) []string {
+	if name == "" || len(name) > maxModel {
+		return nil
+	}
 	type candidate struct {
 		name     string
 		distance int
 	}
 	var found []candidate
-	for _, name := range g.names(ended) {
-		d := levenshtein.ComputeDistance(strings.ToLower(model), strings.ToLower(name))
-		if d <= max(2, len(name)/3) || strings.Contains(name, model) {
-			found = append(found, candidate{name, d})
+	for _, n := range names {
+		d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(n))
+		if d <= max(2, len(n)/3) || strings.Contains(n, name) {
+			found = append(found, candidate{n, d})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
-	var names []string
+	var near []string
 	for _, c := range found[:min(3, len(found))] {
-		names = append(names, c.name)
+		near = append(near, c.name)
 	}
-	return names
+	return near
 }

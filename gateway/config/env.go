@@ -46,8 +46,8 @@ const officialOpenAI = "https://api.openai.com/v1"
 //   - "moonshot" for MOONSHOT_API_KEY, at MOONSHOT_BASE_URL or the adapter's;
 //   - "anthropic" for ANTHROPIC_API_KEY, at ANTHROPIC_BASE_URL or the adapter's.
 //
-// Models called qwen*, kimi-*, moonshot-* and claude-* go to their vendors; all
-// others to openai, else to azure, else to the only vendor there is. The result is
+// Models called qwen*, kimi-*, moonshot-* and claude-*, and Azure's deployment, go to
+// their vendors; all others to openai, else to azure, else to the only vendor there is. The result is
 // not validated yet: an address may be wrong, or one of Azure's two variables missing.
 func FromEnv(env func(string) (string, bool)) *Config {
 	c := &Config{src: &source{file: "environment", marks: map[path]mark{}}}
@@ -78,6 +78,9 @@ func (c *Config) fromEnv(env func(string) (string, bool)) {
 		found = append(found, Target{Provider: v.name, Model: model})
 		for _, name := range v.models {
 			c.addModel(name, Target{Provider: v.name})
+		}
+		if model != "" { // a deployment, by its own name too
+			c.addModel(model, Target{Provider: v.name, Model: model})
 		}
 	}
 	if len(found) == 1 || len(found) > 0 && (found[0].Provider == "openai" || found[0].Provider == "azure") {

@@ -116,6 +116,7 @@ func TestFromEnvModels(t *testing.T) {
 		{"moonshot", openai + " " + others, "moonshot-v1-8k", "moonshot", "moonshot-v1-8k"},
 		{"qwen", openai + " " + others, "qwen3-max", "qwen", "qwen3-max"},
 		{"other to openai", openai + " " + azure + " " + others, "gpt-4o", "openai", "gpt-4o"},
+		{"a deployment beside openai", openai + " " + azure, "mine", "azure", "mine"},
 		{"other to azure", azure + " " + others, "gpt-4o", "azure", "mine"},
 		{"other to the only one", "MOONSHOT_API_KEY=k", "gpt-4o", "moonshot", "gpt-4o"},
 		{"other to none of several", others, "gpt-4o", "", ""},

@@ -74,8 +74,9 @@ type Timeouts struct {
 	// Connect bounds the connection with its TLS handshake. Default 5s, 1ms to
 	// 24h as all of them.
 	Connect Duration `yaml:"connect" default:"5s" min:"1ms" max:"24h" doc:"Until the connection stands."`
-	// FirstToken bounds the wait for the first bytes of an answer. Default 60s.
-	FirstToken Duration `yaml:"first_token" default:"60s" min:"1ms" max:"24h" doc:"Until the first bytes of the answer."`
+	// FirstToken bounds the wait for the first piece of a stream. A whole answer comes at
+	// once, and Total alone bounds it. Default 60s.
+	FirstToken Duration `yaml:"first_token" default:"60s" min:"1ms" max:"24h" doc:"Until the first piece of a stream; a whole answer has only total."`
 	// Idle bounds the wait between two pieces of a stream. Default 60s.
 	Idle Duration `yaml:"idle" default:"60s" min:"1ms" max:"24h" doc:"Between two pieces of a stream."`
 	// Total bounds the whole attempt. Default 10m. One that is written may not be

@@ -7,11 +7,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
@@ -57,8 +55,6 @@ const (
 	maxAdminRead   = 10 * time.Second
 	maxAdminWrite  = 30 * time.Second // a scrape of all metrics, by a slow reader
 	maxAdminIdle   = 120 * time.Second
-	maxBreakerName = 256 // bytes that are compared with the names there are
-	maxNear        = 3
 )
 
 // NewAdmin makes an admin server. A key whose hash is not in the form above, or a
@@ -175,37 +171,15 @@ func (a *Admin) reset(c echo.Context) error {
 // unknown says that there is no such breaker, and which ones may be meant.
 func (a *Admin) unknown(name string) error {
 	message := fmt.Sprintf("There is no breaker %.80q.", name)
-	if near := nearNames(name, a.cfg.Breakers()); len(near) > 0 {
-		message += " Did you mean " + strings.Join(near, ", ") + "?"
+	var names []string
+	for _, b := range a.cfg.Breakers() {
+		names = append(names, b.Name)
+	}
+	if near := gateway.Near(name, names); len(near) > 0 {
+		message += " Did you mean \"" + strings.Join(near, `", "`) + "\"?"
 	}
 	return &gateway.Error{Kind: gateway.NotFound, Code: "breaker_not_found", Param: "name",
 		Message: message + " GET " + breakersPath + " lists them."}
-}
-
-// nearNames lists up to three names, quoted, that name may be a slip of, the nearest
-// first. The distance takes the product of both lengths in time, so long names have
-// none.
-func nearNames(name string, all []breaker.Snapshot) []string {
-	if name == "" || len(name) > maxBreakerName {
-		return nil
-	}
-	type candidate struct {
-		name     string
-		distance int
-	}
-	var found []candidate
-	for _, s := range all {
-		d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(s.Name))
-		if d <= max(2, len(s.Name)/3) || strings.Contains(s.Name, name) {
-			found = append(found, candidate{s.Name, d})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
-	var names []string
-	for _, c := range found[:min(maxNear, len(found))] {
-		names = append(names, fmt.Sprintf("%q", c.name))
-	}
-	return names
 }
 
 // observe gives each request its id and writes one line to the log when it is done.

@@ -23,7 +23,7 @@ const (
 	// CodeCut is the code of a stream that ended too early.
 	CodeCut = "upstream_cut"
 	// CodeQuota is OpenAI's own code for an account whose money or quota is spent.
-	// Its Kind is Limited, but waiting does not help.
+	// Its Kind is Exhausted: waiting does not help.
 	CodeQuota = "insufficient_quota"
 
 	codeAuth    = "upstream_auth_error"
