@@ -49,8 +49,9 @@ func (p RetryPolicy) backoff(n int) time.Duration {
 
 // bucket bounds what retries and fallbacks add to the load of a provider that fails,
 // as gRPC's retry throttling does (gRFC A6): an attempt beyond a request's first that
-// fails takes a token, every success earns a tenth of one, and without a token there
-// are no such attempts. Against an upstream that fails half of the time this settles at
+// fails takes a token, every success earns a tenth of one, and there are such attempts
+// only while the bucket is more than half full. What many at once take beyond that is a
+// debt. Against an upstream that fails half of the time this settles at
 // one further attempt for ten requests; one that works is never throttled. One token comes
 // back each second besides, or a target that is only ever fallen back to could not
 // recover.
@@ -69,7 +70,7 @@ const (
 func newBucket() *bucket { return &bucket{tokens: bucketSize, at: time.Now()} }
 
 // allows reports whether there may be an attempt beyond a request's first.
-func (b *bucket) allows() bool { return b.add(0) >= 1 }
+func (b *bucket) allows() bool { return b.add(0) > bucketSize/2 }
 
 // failed takes the token of an attempt beyond a request's first.
 func (b *bucket) failed() { b.add(-1) }
@@ -78,14 +79,14 @@ func (b *bucket) failed() { b.add(-1) }
 func (b *bucket) succeeded() { b.add(earned) }
 
 // fill makes the bucket full.
-func (b *bucket) fill() { b.add(bucketSize) }
+func (b *bucket) fill() { b.add(2 * bucketSize) }
 
 // add adds tokens, and returns how many there are.
 func (b *bucket) add(n float64) float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	b.tokens = min(max(b.tokens+n, 0)+perSecond*now.Sub(b.at).Seconds(), bucketSize)
+	b.tokens = min(max(b.tokens+n, -bucketSize)+perSecond*now.Sub(b.at).Seconds(), bucketSize)
 	b.at = now
 	return b.tokens
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	stdlog "log"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/callgate/callgate/gateway/config"
@@ -27,6 +29,8 @@ func (s *serveCmd) Run(e *env) error {
 		return usageError{err}
 	}
 	log := logger(e.stderr, cfg.Log)
+	stdlog.SetFlags(0)
+	stdlog.SetOutput(library{log})
 	sys, err := wire(e.ctx, cfg, log)
 	if err != nil {
 		return usageError{err}
@@ -37,6 +41,20 @@ func (s *serveCmd) Run(e *env) error {
 	}
 	greet(e, listeners, cfg)
 	return sys.serve(e.ctx, listeners, cfg, log)
+}
+
+// library takes what packages write to the standard log: net/http quotes there what an
+// upstream sends unasked. Nothing of what is quoted goes on.
+type library struct{ log *slog.Logger }
+
+// Write implements io.Writer.
+func (l library) Write(p []byte) (int, error) {
+	text, _, quoted := strings.Cut(strings.TrimSpace(string(p)), `"`)
+	if quoted {
+		text += "…"
+	}
+	l.log.Warn("library", "message", text)
+	return len(p), nil
 }
 
 // listeners are where the gateway listens. admin is nil if nobody does.

@@ -1,0 +1,85 @@
+package clients_test
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// The modes in which clients ask.
+const (
+	whole  = "whole"
+	helper = "helper" // a stream that the SDK puts together
+	chunks = "chunks" // a stream that the app puts together
+)
+
+// client is one SDK.
+type client struct {
+	name  string
+	modes []string
+	// retries is how often the SDK repeats a request by itself.
+	retries int
+	// errorIDs says whether the SDK shows the request id of an error.
+	errorIDs bool
+	// play plays jobs one after the other and returns the turns of all.
+	play func(t *testing.T, jobs []job) []turn
+}
+
+func clients() []client {
+	all := []string{whole, helper, chunks}
+	return []client{
+		{name: "python", modes: all, retries: 2, errorIDs: true, play: python},
+		{name: "node", modes: all, retries: 2, errorIDs: true, play: node},
+		{name: "go", modes: []string{whole, helper}, retries: 2, errorIDs: true, play: official},
+		{name: "go-openai", modes: []string{whole, chunks}, play: community},
+	}
+}
+
+// job is one conversation: the client asks, gives the calls their results, and asks
+// again until there are none.
+type job struct {
+	Name     string            `json:"name"`
+	BaseURL  string            `json:"base_url"`
+	Model    string            `json:"model"`
+	Mode     string            `json:"mode"`
+	Messages []message         `json:"messages"`
+	Tools    json.RawMessage   `json:"tools"`
+	Results  map[string]string `json:"results"` // what each tool gives
+}
+
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// turn is what the app got in one turn of a job, or the error that ended the job.
+type turn struct {
+	Job       string   `json:"job"`
+	Content   string   `json:"content"`
+	Calls     []call   `json:"calls"`
+	Finish    string   `json:"finish"`
+	Usage     *usage   `json:"usage"`
+	RequestID string   `json:"request_id"`
+	Error     *failure `json:"error"`
+}
+
+type call struct {
+	ID        string         `json:"id"`
+	Name      string         `json:"name"`
+	Arguments map[string]any `json:"arguments"`
+}
+
+type usage struct {
+	Prompt     int64 `json:"prompt_tokens"`
+	Completion int64 `json:"completion_tokens"`
+	Total      int64 `json:"total_tokens"`
+}
+
+// failure is an error as the SDK shows it.
+type failure struct {
+	Type      string `json:"type"` // the error's class
+	Message   string `json:"message"`
+	Status    int    `json:"status"`
+	Code      string `json:"code"`
+	RequestID string `json:"request_id"`
+	API       bool   `json:"api"` // it is of the class that apps catch
+}

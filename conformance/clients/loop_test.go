@@ -1,0 +1,56 @@
+package clients_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// maxTurns ends a loop in which the model calls again and again.
+const maxTurns = 5
+
+// app is one Go client with its own types: M is a message of a conversation.
+type app[M any] struct {
+	// ask sends the messages and returns what came, and the message to go on with.
+	ask func(messages []M) (turn, M, error)
+	// result is the message that gives a call its result.
+	result func(id, text string) M
+	// failure is an error as the client shows it.
+	failure func(error) failure
+}
+
+// play plays one job.
+func (a app[M]) play(j job, messages []M) []turn {
+	var turns []turn
+	for range maxTurns {
+		got, answer, err := a.ask(messages)
+		got.Job = j.Name
+		if err != nil {
+			f := a.failure(err)
+			return append(turns, turn{Job: j.Name, Error: &f})
+		}
+		turns = append(turns, got)
+		if len(got.Calls) == 0 {
+			break
+		}
+		messages = append(messages, answer)
+		for _, c := range got.Calls {
+			messages = append(messages, a.result(c.ID, j.Results[c.Name]))
+		}
+	}
+	return turns
+}
+
+var errChoices = errors.New("the answer does not have one choice")
+
+// newCall is a call whose arguments must be a JSON object.
+func newCall(id, name, arguments string) (call, error) {
+	c := call{ID: id, Name: name}
+	if err := json.Unmarshal([]byte(arguments), &c.Arguments); err != nil {
+		return call{}, fmt.Errorf("arguments %q of %s: %w", arguments, name, err)
+	}
+	return c, nil
+}
+
+func requestID(h http.Header) string { return h.Get("X-Request-Id") }

@@ -1,0 +1,67 @@
+package clients_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// patience is how long a script may take for all of its jobs.
+const patience = 3 * time.Minute
+
+// python plays jobs with OpenAI's SDK for Python.
+func python(t *testing.T, jobs []job) []turn {
+	t.Helper()
+	interpreter, err := installPython(t.Context())
+	need(t, err)
+	return script(t, jobs, "", interpreter, "-I", "-X", "utf8", "testdata/loop.py")
+}
+
+// node plays jobs with OpenAI's SDK for Node.
+func node(t *testing.T, jobs []job) []turn {
+	t.Helper()
+	program, dir, err := installNode(t.Context())
+	need(t, err)
+	text, err := os.ReadFile("testdata/loop.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A module looks for what it imports beside itself; text that is evaluated looks in
+	// the working directory, where the SDK is.
+	return script(t, jobs, dir, program, "--input-type=module", "--eval", string(text))
+}
+
+// script runs a program that reads jobs and writes turns, one JSON object a line.
+func script(t *testing.T, jobs []job, dir, program string, args ...string) []turn {
+	t.Helper()
+	var input, stderr bytes.Buffer
+	lines := json.NewEncoder(&input)
+	for _, j := range jobs {
+		if err := lines.Encode(j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, &input, &stderr
+	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")
+	cmd.WaitDelay = time.Second
+	output, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v (context: %v)\n%s", program, err, ctx.Err(), stderr.Bytes())
+	}
+	var turns []turn
+	for d := json.NewDecoder(bytes.NewReader(output)); d.More(); {
+		var got turn
+		if err := d.Decode(&got); err != nil {
+			t.Fatalf("%v in %s", err, output)
+		}
+		turns = append(turns, got)
+	}
+	return turns
+}

@@ -1,0 +1,105 @@
+"""Plays tool loops with OpenAI's SDK for Python.
+
+Each line of standard input is a job in JSON: name, base_url, model, mode, messages,
+tools and results, the text that each tool gives. For each turn of a job, and for the
+error that ended it, one line of JSON goes to standard output.
+
+mode is "whole", "helper" (the SDK puts the stream together) or "chunks" (we do).
+"""
+
+import json
+import sys
+
+import openai
+from openai import OpenAI
+from openai.types.chat import ChatCompletionMessage
+
+MAX_TURNS = 5
+
+
+def whole(client, request):
+    completion = client.chat.completions.create(**request)
+    choice = completion.choices[0]
+    return choice.message, choice.finish_reason, completion.usage, completion._request_id
+
+
+def helper(client, request):
+    with client.chat.completions.stream(stream_options={"include_usage": True}, **request) as stream:
+        completion = stream.get_final_completion()
+    choice = completion.choices[0]
+    return choice.message, choice.finish_reason, completion.usage, None
+
+
+def chunks(client, request):
+    content, calls, finish, usage = "", {}, None, None
+    with client.chat.completions.create(stream=True, stream_options={"include_usage": True}, **request) as stream:
+        for chunk in stream:
+            usage = chunk.usage or usage
+            for choice in chunk.choices:
+                finish = choice.finish_reason or finish
+                content += choice.delta.content or ""
+                for part in choice.delta.tool_calls or []:
+                    if part.index not in calls:
+                        calls[part.index] = {"id": part.id, "type": "function", "function": {"name": "", "arguments": ""}}
+                    function = calls[part.index]["function"]
+                    function["name"] += part.function.name or ""
+                    function["arguments"] += part.function.arguments or ""
+    message = {"role": "assistant", "content": content or None}
+    if calls:
+        message["tool_calls"] = [calls[index] for index in sorted(calls)]
+    return ChatCompletionMessage.model_validate(message), finish, usage, stream.response.headers.get("x-request-id")
+
+
+MODES = {"whole": whole, "helper": helper, "chunks": chunks}
+
+
+def play(job):
+    """Yields what the app got, turn by turn, and answers the calls of each."""
+    client = OpenAI(base_url=job["base_url"], api_key="none")
+    messages = job["messages"]
+    for _ in range(MAX_TURNS):
+        request = {"model": job["model"], "messages": messages, "tools": job["tools"]}
+        message, finish, usage, request_id = MODES[job["mode"]](client, request)
+        calls = message.tool_calls or []
+        yield {
+            "content": message.content or "",
+            "calls": [
+                {"id": call.id, "name": call.function.name, "arguments": json.loads(call.function.arguments)} for call in calls
+            ],
+            "finish": finish,
+            "usage": usage and {
+                "prompt_tokens": usage.prompt_tokens,
+                "completion_tokens": usage.completion_tokens,
+                "total_tokens": usage.total_tokens,
+            },
+            "request_id": request_id or "",
+        }
+        if not calls:
+            return
+        messages.append(message)
+        for call in calls:
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": job["results"][call.function.name]})
+
+
+def failure(error):
+    return {
+        "type": type(error).__name__,
+        "message": str(error),
+        "status": getattr(error, "status_code", None) or 0,
+        "code": getattr(error, "code", None) or "",
+        "request_id": getattr(error, "request_id", None) or "",
+        "api": isinstance(error, openai.APIError),
+    }
+
+
+def main():
+    for line in sys.stdin:
+        job = json.loads(line)
+        try:
+            for turn in play(job):
+                print(json.dumps({"job": job["name"], **turn}), flush=True)
+        except Exception as error:  # the next job runs all the same
+            print(json.dumps({"job": job["name"], "error": failure(error)}), flush=True)
+
+
+main()
