@@ -72,7 +72,7 @@ func check(events []sdk.Event, fed int) error {
 		}
 	}
 	if !c.ended {
-		return errors.New("Finish has not ended the region")
+		return errors.New("the region was not ended by Finish")
 	}
 	return nil
 }

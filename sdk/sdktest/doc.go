@@ -1,7 +1,13 @@
 // Package sdktest is the contract of a parser as a test. A plugin's author calls
-// Golden for cases kept as data files and Stable from a fuzz target:
+// Golden for cases kept as data files, Example for what the manifest shows and Fuzz
+// from a fuzz target:
 //
 //	func TestGolden(t *testing.T) { sdktest.Golden(t, mine.Spec(), "testdata") }
+//
+// Fragments puts inputs together from a format's markers, Truncated ends them at every
+// byte, and Rendered has calls written by the author's own code read back. LongString
+// and Steps show that arguments come while they are written, Verdicts and Heads what
+// CanParse says, and Benchmark what reading costs.
 //
 // What is checked, whatever the input:
 //

@@ -17,6 +17,18 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the events of golden files")
 
+// GoldenAll is Golden for each parser of a family, in a sub-test with its name; the
+// cases are in a folder of dir with its name.
+func GoldenAll(t *testing.T, dir string, specs ...sdk.Spec) {
+	t.Helper()
+	for _, spec := range specs {
+		t.Run(spec.Name, func(t *testing.T) {
+			t.Parallel()
+			Golden(t, spec, filepath.Join(dir, spec.Name))
+		})
+	}
+}
+
 // Golden runs the cases in the *.case files of dir with Stable. A file reads
 //
 //	Why this case is there, in prose.
@@ -37,67 +49,84 @@ var update = flag.Bool("update", false, "rewrite the events of golden files")
 // -update the events are written anew, to be read before they are committed.
 func Golden(t *testing.T, spec sdk.Spec, dir string) {
 	t.Helper()
-	tools, err := readTools(filepath.Join(dir, "tools.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.case"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases in %s (%v)", dir, err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".case"), func(t *testing.T) {
+	for _, c := range Cases(t, dir) {
+		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			c, err := readCase(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c.options.Tools = tools
-			got := Format(Stable(t, spec, c.options, c.input, c.reason))
+			got := Format(Stable(t, spec, c.Options, c.Input, c.Reason))
 			if *update {
-				if err := os.WriteFile(file, []byte(c.head+got), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, c.Name+extension), []byte(c.head+got), 0o600); err != nil {
 					t.Fatal(err)
 				}
 				return
 			}
-			if got != c.events {
-				t.Errorf("%s\n%q gives:\n%s\nwant:\n%s", c.why, c.input, got, c.events)
+			if got != c.Events {
+				t.Errorf("%s\n%q gives:\n%s\nwant:\n%s", c.Why, c.Input, got, c.Events)
 			}
 		})
 	}
 }
 
-// goldenCase is one file.
-type goldenCase struct {
-	why     string
-	options sdk.Options
-	reason  sdk.Reason
-	input   string
-	head    string // the file up to its events
-	events  string
+// Case is one golden file.
+type Case struct {
+	Name    string // of the file, without .case
+	Why     string
+	Options sdk.Options // with the tools of the folder
+	Reason  sdk.Reason
+	Input   string
+	Events  string // as Format writes them
+
+	head string // the file up to its events
 }
 
-const eventsMark = "-- events --\n"
+// Cases reads the golden files of dir, for tests that take their inputs and do more
+// with them than Golden does. They are sorted by name; a folder without any fails
+// the test.
+func Cases(tb testing.TB, dir string) []Case {
+	tb.Helper()
+	tools, err := readTools(filepath.Join(dir, "tools.json"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"+extension))
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("no cases in %s (%v)", dir, err)
+	}
+	cases := make([]Case, len(files))
+	for i, file := range files {
+		if cases[i], err = readCase(file); err != nil {
+			tb.Fatal(err)
+		}
+		cases[i].Options.Tools = tools
+	}
+	return cases
+}
 
-func readCase(file string) (goldenCase, error) {
+const (
+	extension  = ".case"
+	eventsMark = "-- events --\n"
+)
+
+func readCase(file string) (Case, error) {
 	data, err := os.ReadFile(filepath.Clean(file))
 	if err != nil {
-		return goldenCase{}, fmt.Errorf("golden case: %w", err)
+		return Case{}, fmt.Errorf("golden case: %w", err)
 	}
 	text := string(data)
 	head, events, _ := strings.Cut(text, eventsMark)
 	why, input, found := strings.Cut(head, "-- input --\n")
 	if !found {
-		return goldenCase{}, fmt.Errorf("%s has no input", file)
+		return Case{}, fmt.Errorf("%s has no input", file)
 	}
 	why, options, _ := strings.Cut(why, "-- options --\n")
-	c := goldenCase{why: strings.TrimSpace(why), head: head + eventsMark, events: events}
+	c := Case{
+		Name: strings.TrimSuffix(filepath.Base(file), extension), Why: strings.TrimSpace(why), Events: events, head: head + eventsMark,
+	}
 	for line := range strings.Lines(input) {
 		var piece string
 		if err := json.Unmarshal([]byte(line), &piece); err != nil {
 			return c, fmt.Errorf("input of %s: %w", file, err)
 		}
-		c.input += piece
+		c.Input += piece
 	}
 	if options != "" {
 		if err := c.readOptions(options); err != nil {
@@ -107,7 +136,7 @@ func readCase(file string) (goldenCase, error) {
 	return c, nil
 }
 
-func (c *goldenCase) readOptions(text string) error {
+func (c *Case) readOptions(text string) error {
 	var o struct {
 		Reason   string            `json:"reason"`
 		Settings map[string]string `json:"settings"`
@@ -121,13 +150,13 @@ func (c *goldenCase) readOptions(text string) error {
 	switch o.Reason {
 	case "", "stop":
 	case "length":
-		c.reason = sdk.Length
+		c.Reason = sdk.Length
 	default:
 		return fmt.Errorf("reason %q, want stop or length", o.Reason)
 	}
-	c.options.MaxDepth = o.MaxDepth
+	c.Options.MaxDepth = o.MaxDepth
 	for key, value := range o.Settings {
-		c.options.Settings = append(c.options.Settings, abi.Setting{Key: key, Value: value})
+		c.Options.Settings = append(c.Options.Settings, abi.Setting{Key: key, Value: value})
 	}
 	return nil
 }

@@ -56,6 +56,26 @@ func Fragments(tb testing.TB, spec sdk.Spec, opts sdk.Options, fragments []strin
 // feed gives the pieces to a new parser and finishes it.
 func feed(tb testing.TB, spec sdk.Spec, opts sdk.Options, pieces []string, reason sdk.Reason) []sdk.Event {
 	tb.Helper()
+	r := open(tb, spec, opts)
+	for _, piece := range pieces {
+		r.feed(piece)
+	}
+	r.finish(reason)
+	return join(r.events)
+}
+
+// region is one that a parser reads.
+type region struct {
+	tb     testing.TB
+	name   string
+	parser sdk.Parser
+	out    sdk.Out
+	events []sdk.Event // all so far, not joined
+}
+
+// open begins a region. The options cross the border encoded.
+func open(tb testing.TB, spec sdk.Spec, opts sdk.Options) *region {
+	tb.Helper()
 	decoded, err := abi.DecodeOptions(abi.AppendOptions(nil, opts))
 	if err != nil {
 		tb.Fatalf("the options do not survive the border: %v", err)
@@ -64,27 +84,41 @@ func feed(tb testing.TB, spec sdk.Spec, opts sdk.Options, pieces []string, reaso
 	if err != nil {
 		tb.Fatalf("New of %s: %v", spec.Name, err)
 	}
-	var out sdk.Out
-	var events []sdk.Event
-	take := func() {
-		if events, err = abi.DecodeEvents(events, out.Take()); err != nil {
-			tb.Fatalf("events of %s: %v", spec.Name, err)
-		}
+	return &region{tb: tb, name: spec.Name, parser: p}
+}
+
+// feed gives the next text to the parser, unless the region has ended, and returns
+// what it says.
+func (r *region) feed(piece string) []sdk.Event {
+	r.tb.Helper()
+	if r.out.Ended() {
+		return nil
 	}
-	for _, piece := range pieces {
-		if out.Ended() {
-			break
-		}
-		text := []byte(piece)
-		p.Feed(text, &out)
-		take()
-		clear(text) // the parser must not have kept it
+	text := []byte(piece)
+	r.parser.Feed(text, &r.out)
+	events := r.take()
+	clear(text) // the parser must not have kept it
+	return events
+}
+
+// finish ends the output, unless the region has ended.
+func (r *region) finish(reason sdk.Reason) {
+	r.tb.Helper()
+	if !r.out.Ended() {
+		r.parser.Finish(reason, &r.out)
+		r.take()
 	}
-	if !out.Ended() {
-		p.Finish(reason, &out)
-		take()
+}
+
+func (r *region) take() []sdk.Event {
+	r.tb.Helper()
+	n := len(r.events)
+	events, err := abi.DecodeEvents(r.events, r.out.Take())
+	if err != nil {
+		r.tb.Fatalf("events of %s: %v", r.name, err)
 	}
-	return join(events)
+	r.events = events
+	return events[n:]
 }
 
 // join puts neighbours together that only the cut has separated.
@@ -130,20 +164,4 @@ func sized(input string, size int) []string {
 		pieces = append(pieces, input[:size])
 	}
 	return append(pieces, input)
-}
-
-// checkVerdicts asks CanParse with every head of the input.
-func checkVerdicts(tb testing.TB, spec sdk.Spec, input string) {
-	tb.Helper()
-	if spec.CanParse == nil {
-		return
-	}
-	final := sdk.Maybe
-	for n := range min(len(input), abi.MaxHead) + 1 {
-		got := spec.CanParse([]byte(input[:n]))
-		if final != sdk.Maybe && got != final {
-			tb.Fatalf("CanParse of %s said %d and then %d on %q", spec.Name, final, got, input[:n])
-		}
-		final = got
-	}
 }

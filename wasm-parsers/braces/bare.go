@@ -23,7 +23,7 @@ func (p *parser) beginBare(out *sdk.Out) {
 
 // readBare looks for the end of a value without quotes.
 func (p *parser) readBare(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	for ; p.bare.n < len(b); p.bare.n++ {
 		switch p.lookBare(b, b[p.bare.n]) {
 		case closes:
@@ -118,7 +118,7 @@ func (p *parser) lookBareMarker(b []byte) verdict {
 
 // endBare writes the value text, behind which n bytes are skipped.
 func (p *parser) endBare(text []byte, n int, out *sdk.Out) bool {
-	p.used += len(text) + n
+	p.Advance(len(text) + n)
 	text = bytes.Trim(text, " \t\r\n")
 	if len(text) == 0 {
 		return p.refuse(out)

@@ -19,25 +19,13 @@ var tools = []sdk.Tool{
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	for _, spec := range braces.Specs() {
-		t.Run(spec.Name, func(t *testing.T) {
-			t.Parallel()
-			sdktest.Golden(t, spec, "testdata/"+spec.Name)
-		})
-	}
+	sdktest.GoldenAll(t, "testdata", braces.Specs()...)
 }
 
 func TestExample(t *testing.T) {
 	t.Parallel()
 	for _, spec := range braces.Specs() {
-		if got := spec.CanParse([]byte(spec.Example)[:min(len(spec.Example), abi.MaxHead)]); got != sdk.Yes {
-			t.Errorf("%s: CanParse of its example is %d", spec.Name, got)
-		}
-		want := "call_start 0 \"get_weather\"\nargs 0 \"{\\\"city\\\": \\\"Oslo\\\"}\"\ncall_end 0\nend " +
-			strconv.Itoa(len(spec.Example)) + "\n"
-		if got := sdktest.Format(sdktest.Stable(t, spec, sdk.Options{}, spec.Example, sdk.Stop)); got != want {
-			t.Errorf("%s: its example gives\n%s", spec.Name, got)
-		}
+		sdktest.Example(t, spec, sdk.Options{}, sdktest.Call{Name: "get_weather", Args: `{"city": "Oslo"}`})
 	}
 }
 
@@ -56,24 +44,20 @@ func TestFragments(t *testing.T) {
 
 func TestCanParse(t *testing.T) {
 	t.Parallel()
-	for head, want := range map[string]sdk.Verdict{
+	sdktest.Verdicts(t, braces.Gemma4(), map[string]sdk.Verdict{
 		"": sdk.Maybe, "<|tool": sdk.Maybe, "<|tool_call": sdk.Maybe, "<|tool_call>": sdk.Maybe, "<|tool_call>\nca": sdk.Maybe, "<|tool_call>call:": sdk.Maybe,
 		"<|tool_call>call:f": sdk.Maybe, "<|tool_call>call: f ": sdk.Maybe, "<|tool_call>call:f{": sdk.Yes, "<|tool_call>call:f<tool": sdk.Maybe,
 		"<|tool_call>call:f<tool_call|>": sdk.Yes, "<|tool_call>call:f<|": sdk.No, "<|tool_call>call:f g": sdk.No, "<|tool_call>call:{": sdk.No,
 		"<|tool_call>call:f(": sdk.No, "<|tool_call>{": sdk.No, "<|tool_call|>": sdk.No, "<tool_call>": sdk.No, "<|tool_call>callf": sdk.No,
 		"<|tool_call>call:" + strings.Repeat("n", 257): sdk.No,
-	} {
-		if got := braces.Gemma4().CanParse([]byte(head)); got != want {
-			t.Errorf("CanParse(%q) = %d, want %d", head, got, want)
-		}
-	}
+	})
 }
 
 // TestStream checks that a string is passed on as it comes, but for brackets and a
 // quote that may end it, and that other values wait for their end.
 func TestStream(t *testing.T) {
 	t.Parallel()
-	steps := []struct{ text, want string }{
+	sdktest.Steps(t, braces.Gemma4(), sdk.Options{Tools: tools}, [][2]string{
 		{"<|tool_call>call:f", ""},
 		{"{", "call_start 0 \"f\"\nargs 0 \"{\"\n"},
 		{"s", ""},
@@ -90,82 +74,56 @@ func TestStream(t *testing.T) {
 		{"]}", "args 0 \"]\"\n"},
 		{"<tool_call|", ""},
 		{">", "args 0 \"}\"\ncall_end 0\nend 62\n"},
-	}
-	feed(t, braces.Gemma4(), func(p sdk.Parser, out *sdk.Out) {
-		for _, tt := range steps {
-			p.Feed([]byte(tt.text), out)
-			if got := sdktest.Format(take(t, out)); got != tt.want {
-				t.Errorf("after %q: %q, want %q", tt.text, got, tt.want)
-			}
-		}
 	})
 }
 
-// TestStringsStream counts the pieces in which a long string comes.
-func TestStringsStream(t *testing.T) {
+// TestLongString checks that every parser passes a long string on while it comes.
+func TestLongString(t *testing.T) {
 	t.Parallel()
 	content := strings.Repeat("a line of <b>text</b> with \"quotes\",\n", 12)[:430]
 	for _, spec := range braces.Specs() {
-		feed(t, spec, func(p sdk.Parser, out *sdk.Out) {
-			pieces := 0
-			text := strings.ReplaceAll(strings.ReplaceAll(spec.Example, "get_weather", "write_file"), "city", "content")
-			for _, c := range []byte(strings.Replace(text, "Oslo", content, 1)) {
-				p.Feed([]byte{c}, out)
-				for _, e := range take(t, out) {
-					if e.Kind == abi.Args {
-						pieces++
-					}
+		input := strings.NewReplacer("get_weather", "write_file", "city", "content", "Oslo", content).Replace(spec.Example)
+		sdktest.LongString(t, spec, sdk.Options{Tools: tools}, input, `{"content": `+strconv.Quote(content)+`}`, 51)
+	}
+}
+
+// TestTruncated cuts every golden input at every byte: calls that were complete
+// before the cut stay, and the last is what was written of it up to the end of a
+// value, or nothing. Where the output ends by itself in a string that holds calls as
+// text, or behind a brace, that is its end.
+func TestTruncated(t *testing.T) {
+	t.Parallel()
+	opts := sdk.Options{Tools: tools}
+	for _, spec := range braces.Specs() {
+		for _, c := range sdktest.Cases(t, "testdata/"+spec.Name) {
+			whole := sdktest.Calls(sdktest.Run(t, spec, opts, c.Input, sdk.Stop))
+			for cut := range sdktest.Truncated(t, spec, opts, c.Input) {
+				if strings.Contains(c.Name, "in_string") && cut.Reason == sdk.Stop || strings.Contains(c.Name, "text_braces") {
+					continue
+				}
+				if !sdktest.BeginsCut(whole, cut.Calls) && len(whole) > 0 {
+					t.Errorf("%s: %q (%d) gives %q, the whole %q", c.Name, cut.Text, cut.Reason, cut.Calls, whole)
 				}
 			}
-			if pieces <= 50 {
-				t.Errorf("%s gives %d pieces", spec.Name, pieces)
-			}
-		})
+		}
 	}
-}
-
-func feed(t *testing.T, spec sdk.Spec, do func(sdk.Parser, *sdk.Out)) {
-	t.Helper()
-	p, err := spec.New(sdk.Options{Tools: tools})
-	if err != nil {
-		t.Fatal(err)
-	}
-	do(p, &sdk.Out{})
-}
-
-func take(t *testing.T, out *sdk.Out) []sdk.Event {
-	t.Helper()
-	events, err := abi.DecodeEvents(nil, out.Take())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return events
 }
 
 func FuzzBraces(f *testing.F) {
-	for _, seed := range []string{
-		`<|tool_call>call:f{s:<|"|>a {b}, c: "d"<|"|>,n:5.0,x:{y:[1,null,<|"|>]<|"|>]}}<tool_call|> text`,
-		`<|tool_call>call:f{s:a b, c,n:1,"x":'y',}<tool_call|><|tool_call>call:g{}<tool_call|>`,
-		`<|tool_call>call:f{s:<|"|>a}}}<tool_call|>                                          `,
-		`<start_function_call>call:f{s:<escape>3<escape>,n:<escape>3<escape>,x:<escape>{'a': None}<escape>}<end_function_call>`,
+	for which, seeds := range [][]string{
+		{
+			`<|tool_call>call:f{s:<|"|>a {b}, c: "d"<|"|>,n:5.0,x:{y:[1,null,<|"|>]<|"|>]}}<tool_call|> text`,
+			`<|tool_call>call:f{s:a b, c,n:1,"x":'y',}<tool_call|><|tool_call>call:g{}<tool_call|>`,
+			`<|tool_call>call:f{s:<|"|>a}}}<tool_call|>                                          `,
+		},
+		{`<start_function_call>call:f{s:<escape>3<escape>,n:<escape>3<escape>,x:<escape>{'a': None}<escape>}<end_function_call>`},
 	} {
-		f.Add(seed, false)
-		f.Add(seed[:len(seed)-20], true)
+		for _, seed := range seeds {
+			f.Add(uint8(which), seed, false)
+			f.Add(uint8(which), seed[:len(seed)-20], true)
+		}
 	}
-	f.Fuzz(func(t *testing.T, input string, length bool) {
-		if len(input) > 256 {
-			t.Skip("longer than the cuts are meant for")
-		}
-		reason := sdk.Stop
-		if length {
-			reason = sdk.Length
-		}
-		spec := braces.Gemma4()
-		if strings.HasPrefix(input, "<s") {
-			spec = braces.FunctionGemma()
-		}
-		sdktest.Stable(t, spec, sdk.Options{Tools: tools}, input, reason)
-	})
+	sdktest.Fuzz(f, sdk.Options{Tools: tools}, braces.Gemma4(), braces.FunctionGemma())
 }
 
 func BenchmarkFeed(b *testing.B) {
@@ -192,21 +150,6 @@ func BenchmarkFeed(b *testing.B) {
 
 func benchmark(b *testing.B, name, text string) {
 	b.Run(name, func(b *testing.B) {
-		b.SetBytes(int64(len(text)))
-		b.ReportAllocs()
-		for b.Loop() {
-			p, err := braces.Gemma4().New(sdk.Options{Tools: tools})
-			if err != nil {
-				b.Fatal(err)
-			}
-			var out sdk.Out
-			for rest := []byte(text); len(rest) > 0 && !out.Ended(); rest = rest[min(len(rest), 64):] {
-				p.Feed(rest[:min(len(rest), 64)], &out)
-				out.Take()
-			}
-			if !out.Ended() {
-				p.Finish(sdk.Stop, &out)
-			}
-		}
+		sdktest.Benchmark(b, braces.Gemma4(), sdk.Options{Tools: tools}, text)
 	})
 }

@@ -13,20 +13,20 @@ func (p *parser) endCall(out *sdk.Out) {
 	}
 	out.CallEnd()
 	p.started, p.began = false, false
-	p.from = p.at()
+	p.from = p.At()
 }
 
 // readEnd reads what makes a call sure: its end, or what only comes behind it.
 func (p *parser) readEnd(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	switch {
 	case markup.Match(b, p.close) == sdk.Yes:
-		p.used += len(p.close)
+		p.Advance(len(p.close))
 		p.endCall(out)
-		out.End(p.at())
+		out.End(p.At())
 		return false
 	case b[0] == '}' && p.spare < maxSpare:
-		p.used++
+		p.Advance(1)
 		p.spare++
 		p.mended = true
 		return true
@@ -43,7 +43,7 @@ func (p *parser) readEnd(out *sdk.Out) bool {
 		p.state = atCall
 		return true
 	}
-	out.End(p.at())
+	out.End(p.At())
 	return false
 }
 
@@ -55,14 +55,14 @@ func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
 	if out.Ended() {
 		return
 	}
-	all := p.pos + len(p.buf)
+	all := p.Fed()
 	switch {
 	case p.state == atEnd:
-		if markup.Match(p.buf, p.close) == sdk.Maybe {
-			p.pos, p.buf = all, nil // nothing, or half an end
+		if markup.Match(p.Rest(), p.close) == sdk.Maybe {
+			p.AdvanceTo(nil) // nothing, or half an end
 		}
 		p.endCall(out)
-		out.End(p.pos)
+		out.End(p.At())
 	case p.cut && p.began:
 		out.Cut()
 		out.End(all)

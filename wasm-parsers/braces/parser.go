@@ -27,17 +27,15 @@ const (
 	atEnd                 // after the arguments
 )
 
-// parser reads one region. Text waits in buf until it is clear what it is.
+// parser reads one region. Text waits until it is clear what it is.
 type parser struct {
 	format
+	markup.Buffer
 
 	tools    []sdk.Tool
 	maxDepth int
 
 	state state
-	buf   []byte
-	used  int // bytes at the front of buf that were read
-	pos   int // of the first byte of buf in the region
 	from  int // end of the last call that was ended: what comes later is given back
 	ended bool
 	cut   bool // ended by the token limit
@@ -69,25 +67,15 @@ func newParser(f format, o sdk.Options) *parser {
 
 // Feed implements sdk.Parser.
 func (p *parser) Feed(text []byte, out *sdk.Out) {
-	p.buf = append(p.buf, text...)
+	p.Append(text)
 	p.run(out)
 }
 
 func (p *parser) run(out *sdk.Out) {
 	for !out.Ended() && p.step(out) {
 	}
-	if p.used > 0 {
-		p.pos += p.used
-		p.buf = p.buf[:copy(p.buf, p.buf[p.used:])]
-		p.used = 0
-	}
+	p.Drop()
 }
-
-// rest is the text that was not read yet.
-func (p *parser) rest() []byte { return p.buf[p.used:] }
-
-// at is the place of the next byte in the region.
-func (p *parser) at() int { return p.pos + p.used }
 
 // step reads something, or reports that it needs more text.
 func (p *parser) step(out *sdk.Out) bool {
@@ -103,8 +91,8 @@ func (p *parser) step(out *sdk.Out) bool {
 	case inBare:
 		return p.readBare(out)
 	default:
-		p.used = len(p.buf) - len(markup.SkipSpace(p.rest()))
-		return len(p.rest()) > 0 && p.readBetween(out)
+		p.AdvanceTo(markup.SkipSpace(p.Rest()))
+		return len(p.Rest()) > 0 && p.readBetween(out)
 	}
 }
 
@@ -126,19 +114,19 @@ func (p *parser) readBetween(out *sdk.Out) bool {
 
 // refuse gives the region back up to the next byte.
 func (p *parser) refuse(out *sdk.Out) bool {
-	out.Malformed(p.from, max(p.at(), 1))
+	out.Malformed(p.from, max(p.At(), 1))
 	return false
 }
 
 func (p *parser) readMarker(marker string, next state, out *sdk.Out) bool {
-	switch markup.Match(p.rest(), marker) {
+	switch markup.Match(p.Rest(), marker) {
 	case sdk.Maybe:
 		return false
 	case sdk.No:
 		return p.refuse(out)
 	case sdk.Yes:
 	}
-	p.used += len(marker)
+	p.Advance(len(marker))
 	p.state, p.began = next, next == inName
 	return true
 }
@@ -146,7 +134,7 @@ func (p *parser) readMarker(marker string, next state, out *sdk.Out) bool {
 // readName reads the function's name and the brace behind it. A call without
 // arguments may lack both braces.
 func (p *parser) readName(out *sdk.Out) bool {
-	name, n, v := p.format.name(p.rest())
+	name, n, v := p.format.name(p.Rest())
 	switch v {
 	case sdk.Maybe:
 		return false
@@ -157,10 +145,10 @@ func (p *parser) readName(out *sdk.Out) bool {
 	p.name, p.tool = string(name), sdk.FindTool(p.tools, string(name))
 	out.CallStart(p.name, "")
 	p.started, p.mended, p.comma, p.spare = true, false, false, 0
-	p.used += n
+	p.Advance(n)
 	p.state = atEnd
-	if p.rest()[0] == '{' {
-		p.used++
+	if p.Rest()[0] == '{' {
+		p.Advance(1)
 		p.state, p.stack = atKey, append(p.stack[:0], '{')
 	}
 	out.Args([]byte{'{'})
@@ -169,7 +157,7 @@ func (p *parser) readName(out *sdk.Out) bool {
 
 // readKey reads a key and its colon, or the end of the object.
 func (p *parser) readKey(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	if b[0] == '}' {
 		p.mended = p.mended || p.state == nextKey
 		p.closeBracket(out)
@@ -191,7 +179,7 @@ func (p *parser) readKey(out *sdk.Out) bool {
 	}
 	p.writeComma(out)
 	out.Args(append(relaxed.AppendString(nil, key), ": "...))
-	p.used += n
+	p.Advance(n)
 	p.state = atValue
 	return true
 }
@@ -199,7 +187,7 @@ func (p *parser) readKey(out *sdk.Out) bool {
 // readComma reads what may follow a value. The end of the call is good for all
 // brackets that are missing.
 func (p *parser) readComma(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	array := p.array()
 	switch c := b[0]; {
 	case c == ',' && array:
@@ -212,13 +200,13 @@ func (p *parser) readComma(out *sdk.Out) bool {
 	default:
 		return p.readMissing(out)
 	}
-	p.used++
+	p.Advance(1)
 	return true
 }
 
 // readMissing reads the end of the call where brackets are missing.
 func (p *parser) readMissing(out *sdk.Out) bool {
-	switch markup.Match(p.rest(), p.close) {
+	switch markup.Match(p.Rest(), p.close) {
 	case sdk.Maybe:
 		return false
 	case sdk.No:
@@ -243,7 +231,7 @@ func (p *parser) closer() byte { return p.stack[len(p.stack)-1] + 2 }
 // closeBracket reads what closes the innermost bracket. That of the arguments waits
 // until the call is sure.
 func (p *parser) closeBracket(out *sdk.Out) {
-	p.used++
+	p.Advance(1)
 	p.comma = false
 	if len(p.stack) == 1 {
 		p.state = atEnd

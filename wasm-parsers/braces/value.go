@@ -12,7 +12,7 @@ import (
 
 // beginValue begins a value, or ends an array.
 func (p *parser) beginValue(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	switch c := b[0]; {
 	case c == ']' && p.state != atValue:
 		p.mended = p.mended || p.state == nextItem
@@ -43,7 +43,7 @@ func (p *parser) openBracket(c byte, out *sdk.Out) bool {
 	p.writeComma(out)
 	out.Args([]byte{c})
 	p.stack = append(p.stack, c)
-	p.used++
+	p.Advance(1)
 	p.state, p.types = atKey, 0
 	if c == '[' {
 		p.state = atItem
@@ -54,7 +54,7 @@ func (p *parser) openBracket(c byte, out *sdk.Out) bool {
 // beginMarked begins a string between quotes, or a bare value that begins with what
 // looks like a tag.
 func (p *parser) beginMarked(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	switch markup.Match(b, p.quote) {
 	case sdk.Yes:
 		p.writeComma(out)
@@ -62,7 +62,7 @@ func (p *parser) beginMarked(out *sdk.Out) bool {
 		if p.guess && len(p.stack) == 1 {
 			types = p.types
 		}
-		p.used += len(p.quote)
+		p.Advance(len(p.quote))
 		p.value.Begin(types, typed.Keep, out)
 		p.state, p.quoted = inQuoted, false
 		return true
@@ -84,9 +84,9 @@ func (p *parser) beginMarked(out *sdk.Out) bool {
 // readString reads a string between quotes of JSON or Python, whose own rules tell
 // where it ends.
 func (p *parser) readString(out *sdk.Out) bool {
-	for len(p.rest()) > 0 {
-		n, tok := p.json.Feed(p.rest())
-		p.used += n
+	for len(p.Rest()) > 0 {
+		n, tok := p.json.Feed(p.Rest())
+		p.Advance(n)
 		out.Args(p.json.Out)
 		p.json.Out = p.json.Out[:0]
 		switch tok {
@@ -106,12 +106,12 @@ func (p *parser) readString(out *sdk.Out) bool {
 // that. Brackets at the end of the text wait: they are the call's if the quote that
 // ends the string is missing.
 func (p *parser) readQuoted(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	n := p.plain(b)
 	tail := tail(b[:n])
 	if len(tail) < n {
 		p.value.Write(b[:n-len(tail)], out)
-		p.used += n - len(tail)
+		p.Advance(n - len(tail))
 	}
 	if n == len(b) {
 		return false
@@ -120,16 +120,16 @@ func (p *parser) readQuoted(out *sdk.Out) bool {
 	switch p.lookQuoted(tail, b) {
 	case isText:
 		p.count(b)
-		p.value.Write(p.rest()[:len(tail)+1], out)
-		p.used += len(tail) + 1
+		p.value.Write(p.Rest()[:len(tail)+1], out)
+		p.Advance(len(tail) + 1)
 		return true
 	case closes:
 		p.value.Write(tail, out)
-		p.used += len(tail) + len(p.quote)
+		p.Advance(len(tail) + len(p.quote))
 	case implies:
 		end := p.brackets(tail)
 		p.value.Write(tail[:end], out)
-		p.used += end
+		p.Advance(end)
 		p.mended = true
 	default:
 		return false

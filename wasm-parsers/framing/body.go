@@ -16,8 +16,8 @@ const maxSpace = 64
 // body is text of the answer.
 func (p *parser) readNested() bool {
 	if p.fresh {
-		b := markup.SkipSpace(p.rest())
-		p.used = len(p.buf) - len(b)
+		b := markup.SkipSpace(p.Rest())
+		p.AdvanceTo(b)
 		if len(b) == 0 {
 			return false
 		}
@@ -31,8 +31,8 @@ func (p *parser) readNested() bool {
 			p.text.begin(isContent)
 		}
 		p.empty, p.fresh = false, false
-		p.text.write(p.rest()[:n])
-		p.used += n
+		p.text.write(p.Rest()[:n])
+		p.Advance(n)
 	}
 	if v != sdk.Yes {
 		return false
@@ -46,7 +46,7 @@ func (p *parser) readNested() bool {
 
 // cutTag is n, or the place of a tag in the text before n that the output ended in.
 func (p *parser) cutTag(n int) int {
-	b := p.rest()[:n]
+	b := p.Rest()[:n]
 	i := bytes.LastIndexByte(b, '<')
 	if i < 0 {
 		return n
@@ -62,10 +62,10 @@ func (p *parser) cutTag(n int) int {
 func (p *parser) beginBody() bool {
 	body, err := p.nested(p.opts)
 	if err != nil {
-		p.out.Malformed(p.from, p.at()+1) // cannot be: it takes any options
+		p.out.Malformed(p.from, p.At()+1) // cannot be: it takes any options
 		return false
 	}
-	p.from, p.body, p.inner, p.empty = p.at(), body, sdk.Out{}, false
+	p.from, p.body, p.inner, p.empty = p.At(), body, sdk.Out{}, false
 	return true
 }
 
@@ -73,7 +73,7 @@ func (p *parser) beginBody() bool {
 // piece: what it gives back at the end of its region, which it may know by the tag
 // behind it, is then still here.
 func (p *parser) readBody() bool {
-	b := p.rest()
+	b := p.Rest()
 	if b[0] == '<' {
 		switch v := p.endsBody(b); {
 		case v == sdk.Yes:
@@ -86,7 +86,7 @@ func (p *parser) readBody() bool {
 	n := p.bodyEnd(b)
 	if n > 0 {
 		p.body.Feed(b[:n], &p.inner)
-		p.used += n
+		p.Advance(n)
 		p.forward()
 	}
 	return n > 0
@@ -156,7 +156,7 @@ func (p *parser) finishBody(reason sdk.Reason) {
 func (p *parser) forward() {
 	events, err := abi.DecodeEvents(nil, p.inner.Take())
 	if err != nil {
-		p.out.Malformed(p.from, p.at()) // cannot be: we made them
+		p.out.Malformed(p.from, p.At()) // cannot be: we made them
 		return
 	}
 	for _, e := range events {
@@ -175,7 +175,7 @@ func (p *parser) forward() {
 		case abi.Malformed:
 			p.out.Malformed(p.from+e.From, p.from+e.To)
 		case abi.End:
-			p.used -= min(p.at()-(p.from+e.To), p.used)
+			p.Return(p.from + e.To)
 			p.body, p.where, p.fresh = nil, inCall, true
 		default: // a body holds no text of the answer
 		}

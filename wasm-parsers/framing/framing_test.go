@@ -1,9 +1,6 @@
 package framing_test
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,60 +19,21 @@ var tools = []sdk.Tool{
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	for _, spec := range framing.Specs() {
-		t.Run(spec.Name, func(t *testing.T) {
-			t.Parallel()
-			sdktest.Golden(t, spec, "testdata/"+spec.Name)
-		})
-	}
+	sdktest.GoldenAll(t, "testdata", framing.Specs()...)
 }
 
-// TestExample checks that the call in the manifest is one, wherever it is cut.
 func TestExample(t *testing.T) {
 	t.Parallel()
+	ids := map[string]string{"cohere": "0", "solar_open": "call00001"}
 	for _, spec := range framing.Specs() {
-		if spec.CanParse != nil && spec.CanParse([]byte(spec.Example)) != sdk.Yes {
-			t.Errorf("%s: CanParse does not say yes to its example", spec.Name)
-		}
-		for _, s := range append(spec.Formats, spec.Example) {
-			if len(s) == 0 || len(s) > 256 || strings.Contains(s, "\n") {
-				t.Errorf("%s: %q has %d bytes", spec.Name, s, len(s))
-			}
-		}
-		got := calls(sdktest.Stable(t, spec, sdk.Options{Tools: tools}, spec.Example, sdk.Stop))
-		if want := `get_weather{"city": "Oslo"}`; len(got) != 1 || got[0] != want {
-			t.Errorf("%s: the example's calls are %q", spec.Name, got)
-		}
+		want := sdktest.Call{Name: "get_weather", ID: ids[spec.Name], Args: `{"city": "Oslo"}`}
+		sdktest.Example(t, spec, sdk.Options{Tools: tools}, want)
 	}
 }
 
-// TestCanParse holds every parser to the heads in testdata/heads.json, at every cut of
-// which an answer may not change.
 func TestCanParse(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("testdata/heads.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var heads map[string]map[string]string
-	if err := json.Unmarshal(data, &heads); err != nil {
-		t.Fatal(err)
-	}
-	verdicts := map[string]sdk.Verdict{"no": sdk.No, "yes": sdk.Yes, "maybe": sdk.Maybe}
-	for _, spec := range framing.Specs() {
-		if spec.CanParse == nil {
-			continue
-		}
-		if len(heads[spec.Name]) == 0 {
-			t.Errorf("no heads of %s", spec.Name)
-		}
-		for head, want := range heads[spec.Name] {
-			if got := spec.CanParse([]byte(head)); got != verdicts[want] {
-				t.Errorf("%s: CanParse(%q) = %d, want %s", spec.Name, head, got, want)
-			}
-			sdktest.Stable(t, spec, sdk.Options{}, head, sdk.Stop)
-		}
-	}
+	sdktest.Heads(t, "testdata/heads.json", framing.Specs()...)
 }
 
 // fragments are what inputs of a parser are put together from: the markers of its
@@ -133,9 +91,7 @@ func TestFragments(t *testing.T) {
 // certain argument, text as it is written but for what may be a marker.
 func TestStream(t *testing.T) {
 	t.Parallel()
-	p := open(t, framing.Harmony(), nil)
-	var out sdk.Out
-	for _, tt := range []struct{ text, want string }{
+	sdktest.Steps(t, framing.Harmony(), sdk.Options{}, [][2]string{
 		{"<|channel|>analysis<|message", ""},
 		{"|>Need ", "reasoning \"Need \"\n"},
 		{"a < b <|e", "reasoning \"a < b \"\n"},
@@ -152,30 +108,7 @@ func TestStream(t *testing.T) {
 		{"<|call|>", ""},
 		{"<|start|>assistant to=functions.f<|channel|>commentary json<|message|>", ""},
 		{"<|call|>", "call_start 1 \"f\"\nargs 1 \"{}\"\ncall_end 1\n"},
-	} {
-		p.Feed([]byte(tt.text), &out)
-		if got := sdktest.Format(taken(t, &out)); got != tt.want {
-			t.Errorf("after %q: %q, want %q", tt.text, got, tt.want)
-		}
-	}
-}
-
-func open(tb testing.TB, spec sdk.Spec, tools []sdk.Tool) sdk.Parser {
-	tb.Helper()
-	p, err := spec.New(sdk.Options{Tools: tools})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return p
-}
-
-func taken(tb testing.TB, out *sdk.Out) []sdk.Event {
-	tb.Helper()
-	events, err := abi.DecodeEvents(nil, out.Take())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return events
+	})
 }
 
 // written is a call of write_file in the parser's form, with such a content.
@@ -190,74 +123,9 @@ func TestLongStringStreams(t *testing.T) {
 	content := strings.Repeat("some <b>text</b> <|, ", 24)[:430]
 	for _, spec := range framing.Specs() {
 		for _, offered := range [][]sdk.Tool{nil, tools} {
-			p := open(t, spec, offered)
-			var out sdk.Out
-			var args strings.Builder
-			n := 0
-			take := func() {
-				for _, e := range taken(t, &out) {
-					if e.Kind == abi.Args {
-						args.WriteString(e.Text)
-						n++
-					}
-				}
-			}
-			for _, c := range []byte(written(spec, content)) {
-				p.Feed([]byte{c}, &out)
-				take()
-			}
-			p.Finish(sdk.Stop, &out)
-			take()
-			if n < 200 || args.String() != `{"content": "`+content+`"}` {
-				t.Errorf("%s: %d pieces of %s", spec.Name, n, args.String())
-			}
+			sdktest.LongString(t, spec, sdk.Options{Tools: offered}, written(spec, content), `{"content": "`+content+`"}`, 200)
 		}
 	}
-}
-
-// inputs are the inputs of the golden cases of a parser.
-func inputs(t *testing.T, name string) []string {
-	t.Helper()
-	files, err := filepath.Glob("testdata/" + name + "/*.case")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []string
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, text, _ := strings.Cut(string(data), "-- input --\n")
-		text, _, _ = strings.Cut(text, "-- events --\n")
-		var input strings.Builder
-		for line := range strings.Lines(text) {
-			var piece string
-			if err := json.Unmarshal([]byte(line), &piece); err != nil {
-				t.Fatal(err)
-			}
-			input.WriteString(piece)
-		}
-		all = append(all, input.String())
-	}
-	return all
-}
-
-// calls are the calls that ended, each as its name and arguments.
-func calls(events []sdk.Event) []string {
-	var all []string
-	var call string
-	for _, e := range events {
-		switch e.Kind {
-		case abi.CallStart:
-			call = e.Name
-		case abi.Args:
-			call += e.Text
-		case abi.CallEnd:
-			all = append(all, call)
-		}
-	}
-	return all
 }
 
 // TestTruncated cuts every golden input at every place. Run holds the events to the
@@ -268,25 +136,20 @@ func TestTruncated(t *testing.T) {
 	for _, spec := range framing.Specs() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
-			for _, input := range inputs(t, spec.Name) {
-				whole := calls(sdktest.Run(t, spec, sdk.Options{Tools: tools}, input, sdk.Stop))
-				for n := range len(input) {
-					cut := calls(sdktest.Run(t, spec, sdk.Options{Tools: tools}, input[:n], sdk.Length))
-					stopped := calls(sdktest.Run(t, spec, sdk.Options{Tools: tools}, input[:n], sdk.Stop))
-					checkCalls(t, input[:n], cut, whole)
-					checkCalls(t, input[:n], stopped[:max(0, len(stopped)-1)], whole)
+			opts := sdk.Options{Tools: tools}
+			for _, c := range sdktest.Cases(t, "testdata/"+spec.Name) {
+				whole := sdktest.Calls(sdktest.Run(t, spec, opts, c.Input, sdk.Stop))
+				for cut := range sdktest.Truncated(t, spec, opts, c.Input) {
+					calls := cut.Calls
+					if cut.Reason == sdk.Stop {
+						calls = calls[:max(0, len(calls)-1)]
+					}
+					if !sdktest.Begins(whole, calls) && !sdktest.Begins(calls, whole) {
+						t.Fatalf("%s: %q (%d) gives %q, the whole %q", c.Name, cut.Text, cut.Reason, cut.Calls, whole)
+					}
 				}
 			}
 		})
-	}
-}
-
-func checkCalls(t *testing.T, input string, got, whole []string) {
-	t.Helper()
-	for i := range got {
-		if i < len(whole) && got[i] != whole[i] {
-			t.Fatalf("%q: call %d is %s of %s", input, i, got[i], whole)
-		}
 	}
 }
 
@@ -305,13 +168,8 @@ func TestHostile(t *testing.T) {
 		for _, piece := range repeated {
 			for _, before := range []string{"", long} {
 				input := []byte(before + strings.Repeat(piece, size/len(piece)))
-				p := open(t, spec, nil)
-				var out sdk.Out
 				start := time.Now()
-				for rest := input; len(rest) > 0 && !out.Ended(); rest = rest[min(len(rest), 32):] {
-					p.Feed(rest[:min(len(rest), 32)], &out)
-					out.Take()
-				}
+				sdktest.Drain(t, spec, sdk.Options{}, input, 32, sdk.Stop)
 				if took := time.Since(start); took > 10*time.Second {
 					t.Errorf("%s: a megabyte of %q behind %q takes %s", spec.Name, piece, before, took)
 				} else if testing.Verbose() && took > time.Second/2 {
@@ -333,16 +191,7 @@ func FuzzFamily(f *testing.F) {
 			f.Add(byte(i), seed[:len(seed)*2/3], true)
 		}
 	}
-	f.Fuzz(func(t *testing.T, which byte, input string, length bool) {
-		if len(input) > 400 {
-			t.Skip("longer than the cuts are meant for")
-		}
-		reason := sdk.Stop
-		if length {
-			reason = sdk.Length
-		}
-		sdktest.Stable(t, all[int(which)%len(all)], sdk.Options{Tools: tools, MaxDepth: 4}, input, reason)
-	})
+	sdktest.Fuzz(f, sdk.Options{Tools: tools, MaxDepth: 4}, all...)
 }
 
 func BenchmarkFeed(b *testing.B) {
@@ -350,18 +199,7 @@ func BenchmarkFeed(b *testing.B) {
 	for _, spec := range framing.Specs() {
 		for _, size := range []int{1, 16, 256} {
 			b.Run(spec.Name+"/"+strconv.Itoa(size)+"KB", func(b *testing.B) {
-				text := []byte(written(spec, strings.Repeat(line, size<<10/len(line))))
-				b.SetBytes(int64(len(text)))
-				b.ReportAllocs()
-				for b.Loop() {
-					p := open(b, spec, tools)
-					var out sdk.Out
-					for rest := text; len(rest) > 0; rest = rest[min(len(rest), 64):] {
-						p.Feed(rest[:min(len(rest), 64)], &out)
-						out.Take()
-					}
-					p.Finish(sdk.Stop, &out)
-				}
+				sdktest.Benchmark(b, spec, sdk.Options{Tools: tools}, written(spec, strings.Repeat(line, size<<10/len(line))))
 			})
 		}
 	}

@@ -10,11 +10,11 @@ const maxHeader = 512
 
 // readHeader reads a header to its end, which another marker may be.
 func (p *parser) readHeader() bool {
-	b := p.rest()
+	b := p.Rest()
 	n, m, v := p.headerEnd(b)
 	switch {
 	case v == sdk.Yes:
-		p.used += n
+		p.Advance(n)
 		p.endHeader(b[:n], m)
 		return true
 	case v == sdk.Maybe && !p.ended:
@@ -55,7 +55,7 @@ func (p *parser) headerEnd(b []byte) (n int, m *marker, v sdk.Verdict) {
 func (p *parser) endHeader(header []byte, m *marker) {
 	switch {
 	case m.does == endsHead:
-		p.used += len(m.text)
+		p.Advance(len(m.text))
 		p.begin(p.read(header))
 		return
 	case m.does == skips && p.headText:
@@ -84,7 +84,7 @@ func (p *parser) cutHeader(b []byte) bool {
 	case p.headText, b[0] != '<':
 		p.headerText(b)
 	}
-	p.used = len(p.buf)
+	p.AdvanceTo(nil)
 	p.where = between
 	return true
 }
@@ -95,11 +95,11 @@ func (p *parser) noHeader(b []byte) {
 	if b[0] != '<' {
 		p.begin(message{kind: isContent})
 		p.text.write(b[:1])
-		p.used++
+		p.Advance(1)
 		return
 	}
 	p.where = between
-	p.used += max(p.markup(b), 1)
+	p.Advance(max(p.markup(b), 1))
 }
 
 // markup is the length of the marker that b begins with; a word is no markup. One

@@ -8,16 +8,14 @@ import (
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
-// parser reads one region: a row of messages. Text waits in buf until it is clear
-// what it is.
+// parser reads one region: a row of messages. Text waits until it is clear what
+// it is.
 type parser struct {
 	*format
+	markup.Buffer
 
 	out   *sdk.Out
 	where place
-	buf   []byte
-	used  int // bytes at the front of buf that were read
-	pos   int // of the first byte of buf in the region
 	from  int // what is given back if a call turns out to be none: its message, or what follows the call before it
 	ended bool
 
@@ -38,25 +36,17 @@ func newParser(f *format, o sdk.Options) *parser {
 
 // Feed implements sdk.Parser.
 func (p *parser) Feed(text []byte, out *sdk.Out) {
-	p.buf = append(p.buf, text...)
+	p.Append(text)
 	p.run(out)
 }
 
 func (p *parser) run(out *sdk.Out) {
 	p.out, p.text.out = out, out
-	for !out.Ended() && p.used < len(p.buf) && p.step() {
+	for !out.Ended() && len(p.Rest()) > 0 && p.step() {
 	}
 	p.json.flush(out)
-	p.pos += p.used
-	p.buf = p.buf[:copy(p.buf, p.buf[p.used:])]
-	p.used = 0
+	p.Drop()
 }
-
-// rest is the text that was not read yet.
-func (p *parser) rest() []byte { return p.buf[p.used:] }
-
-// at is the place of the next byte in the region.
-func (p *parser) at() int { return p.pos + p.used }
 
 // step reads something, or reports that it needs more text.
 func (p *parser) step() bool {
@@ -81,8 +71,8 @@ func (p *parser) step() bool {
 // readBetween reads what stands outside of the messages. Text that is no markup is
 // text of the answer.
 func (p *parser) readBetween() bool {
-	b := markup.SkipSpace(p.rest())
-	p.used = len(p.buf) - len(b)
+	b := markup.SkipSpace(p.Rest())
+	p.AdvanceTo(b)
 	if len(b) == 0 {
 		return false
 	}
@@ -104,14 +94,14 @@ func (p *parser) act(m *marker) {
 		p.endCall()
 	}
 	if p.where != inHeader {
-		p.from = p.at()
+		p.from = p.At()
 	}
 	if m.does == heads {
-		p.from = p.at()
+		p.from = p.At()
 		p.where = inHeader
 		return // the header keeps its marker
 	}
-	p.used += len(m.text)
+	p.Advance(len(m.text))
 	switch m.does {
 	case answers:
 		p.begin(message{kind: isContent})
@@ -150,8 +140,8 @@ func (p *parser) endCall() {
 // readText passes on text up to the next marker.
 func (p *parser) readText() bool {
 	n, m, v := p.find(p.where)
-	p.text.write(p.rest()[:n])
-	p.used += n
+	p.text.write(p.Rest()[:n])
+	p.Advance(n)
 	if v == sdk.Yes {
 		p.act(m)
 	}
@@ -161,9 +151,9 @@ func (p *parser) readText() bool {
 // readBad skips the rest of a message whose call is none, and gives the message back.
 func (p *parser) readBad() bool {
 	n, _, v := p.find(inText | inCall)
-	p.used += n
+	p.Advance(n)
 	if v == sdk.Yes {
-		p.out.Malformed(p.from, p.at())
+		p.out.Malformed(p.from, p.At())
 	}
 	return false
 }
@@ -171,7 +161,7 @@ func (p *parser) readBad() bool {
 // find finds the next marker of a place, or what may be the first part of one at the
 // end of the text.
 func (p *parser) find(where place) (n int, m *marker, v sdk.Verdict) {
-	b := p.rest()
+	b := p.Rest()
 	for n < len(b) {
 		i := bytes.IndexByte(b[n:], '<')
 		if i < 0 {
@@ -188,7 +178,7 @@ func (p *parser) find(where place) (n int, m *marker, v sdk.Verdict) {
 
 // readCall reads the JSON of a call, and what may follow it.
 func (p *parser) readCall() bool {
-	b := p.rest()
+	b := p.Rest()
 	if !p.json.open {
 		m, v := p.marker(b, inCall)
 		switch {
@@ -202,9 +192,9 @@ func (p *parser) readCall() bool {
 	p.empty = p.empty && markup.IsSpace(b[0])
 	done := p.json.done
 	n, status := p.json.read(b, p.out)
-	p.used += n
+	p.Advance(n)
 	if p.json.done > done {
-		p.from = p.at()
+		p.from = p.At()
 	}
 	if status == callobject.Bad {
 		p.badCall()
@@ -234,7 +224,7 @@ func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
 	if out.Ended() {
 		return
 	}
-	all := p.pos + len(p.buf)
+	all := p.Fed()
 	switch {
 	case p.body != nil:
 		p.finishBody(reason)

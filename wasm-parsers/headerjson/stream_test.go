@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/sdk"
-	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/sdktest"
 	"github.com/callgate/callgate/wasm-parsers/headerjson"
 )
@@ -55,7 +54,8 @@ func TestFragments(t *testing.T) {
 // only when the call is sure.
 func TestStream(t *testing.T) {
 	t.Parallel()
-	follow(t, headerjson.KimiK2(), [][2]string{
+	opts := sdk.Options{Tools: tools}
+	sdktest.Steps(t, headerjson.KimiK2(), opts, [][2]string{
 		{"<|tool_calls_section_begin|><|tool_call_begin|>functions.f:", ""},
 		{"0<|tool_call_argument_begin|>", ""},
 		{`{"a": `, "call_start 0 \"f\" \"functions.f:0\"\nargs 0 \"{\\\"a\\\":\"\n"},
@@ -66,7 +66,7 @@ func TestStream(t *testing.T) {
 		{">", "args 0 \"}\"\ncall_end 0\n"},
 		{"<|tool_calls_section_end|>", "end 145\n"},
 	})
-	follow(t, headerjson.CWM(), [][2]string{
+	sdktest.Steps(t, headerjson.CWM(), opts, [][2]string{
 		{"<tool: bash>\n", ""},
 		{"ls", `call_start 0 "bash"` + "\nargs 0 \"{\\\"command\\\": \\\"\"\nargs 0 \"ls\"\n"},
 		{"\n", ""},
@@ -76,7 +76,7 @@ func TestStream(t *testing.T) {
 		{"</tool>", ""},
 		{"\nD", "args 0 \"\\\"}\"\ncall_end 0\nend 34\n"},
 	})
-	follow(t, headerjson.FunctionaryV32(), [][2]string{
+	sdktest.Steps(t, headerjson.FunctionaryV32(), opts, [][2]string{
 		{"all\nNo", `content "No"` + "\n"},
 		{"w >", `content "w "` + "\n"},
 		{">>get_time", ""},
@@ -86,55 +86,14 @@ func TestStream(t *testing.T) {
 	})
 }
 
-// follow feeds pieces to a parser and wants the events that each of them gives.
-func follow(t *testing.T, spec sdk.Spec, pieces [][2]string) {
-	t.Helper()
-	p, err := spec.New(sdk.Options{Tools: tools})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out sdk.Out
-	for _, piece := range pieces {
-		p.Feed([]byte(piece[0]), &out)
-		events, err := abi.DecodeEvents(nil, out.Take())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := sdktest.Format(events); got != piece[1] {
-			t.Errorf("%s after %q: %q, want %q", spec.Name, piece[0], got, piece[1])
-		}
-	}
-}
-
 // TestLongString checks that every parser passes a long string on while it comes.
 func TestLongString(t *testing.T) {
 	t.Parallel()
 	content := strings.Repeat("some text of a file, ", 21)[:430]
 	for _, spec := range headerjson.Specs() {
-		call := strings.Replace(spec.Example, "get_weather", "write_file", 1)
-		call = strings.Replace(call, `{"city": "Oslo"}`, `{"path": "a", "content": "`+content+`"}`, 1)
-		p, err := spec.New(sdk.Options{Tools: tools})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out sdk.Out
-		pieces, args := 0, ""
-		for i := range len(call) {
-			p.Feed([]byte{call[i]}, &out)
-			events, err := abi.DecodeEvents(nil, out.Take())
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range events {
-				if e.Kind == abi.Args {
-					pieces++
-					args += e.Text
-				}
-			}
-		}
-		if pieces <= 50 || !strings.Contains(args, content) {
-			t.Errorf("%s gives %q in %d pieces", spec.Name, args, pieces)
-		}
+		args := `{"path": "a", "content": "` + content + `"}`
+		input := strings.NewReplacer("get_weather", "write_file", `{"city": "Oslo"}`, args).Replace(spec.Example)
+		sdktest.LongString(t, spec, sdk.Options{Tools: tools}, input, args, 51)
 	}
 }
 
@@ -217,48 +176,27 @@ func FuzzFamily(f *testing.F) {
 		f.Add(uint8(i), "all\n<|content|>a >>> b\n<|from|>assistant\n<|recipient|>", false)
 		f.Add(uint8(i), "all\na >>>get_time\n{}>>>python\nx = 1>>>all\nb", false)
 	}
-	f.Fuzz(func(t *testing.T, parser uint8, input string, length bool) {
-		if len(input) > 256 {
-			t.Skip("longer than the cuts are meant for")
-		}
-		reason := sdk.Stop
-		if length {
-			reason = sdk.Length
-		}
-		sdktest.Stable(t, specs[int(parser)%len(specs)], sdk.Options{Tools: tools}, input, reason)
-	})
+	sdktest.Fuzz(f, sdk.Options{Tools: tools}, specs...)
 }
 
 func BenchmarkFeed(b *testing.B) {
 	line := `a line of text with \"quotes\" and a newline\n`
 	for _, spec := range []sdk.Spec{headerjson.KimiK2(), headerjson.FunctionaryV32(), headerjson.CWM()} {
 		for _, size := range []int{1, 16, 256} {
-			text := []byte(strings.Replace(spec.Example, "Oslo", strings.Repeat(line, size<<10/len(line)), 1))
+			text := strings.Replace(spec.Example, "Oslo", strings.Repeat(line, size<<10/len(line)), 1)
 			benchmark(b, spec, spec.Name+"/"+strconv.Itoa(size)+"KB", text)
 		}
 	}
-	benchmark(b, headerjson.CWM(), "cwm/text/16KB", []byte("<tool: f>\n"+strings.Repeat("ls -la < a | grep 'b' && cd \"c\"\n", 512)+"</tool>"))
+	benchmark(b, headerjson.CWM(), "cwm/text/16KB", "<tool: f>\n"+strings.Repeat("ls -la < a | grep 'b' && cd \"c\"\n", 512)+"</tool>")
 	// Text that begins like markup again and again must not cost more than other text.
-	benchmark(b, headerjson.FunctionaryV32(), "functionary_v32/markers/16KB", []byte("all\n"+strings.Repeat(">>>"+strings.Repeat("a", 250), 64)))
-	benchmark(b, headerjson.CWM(), "cwm/ends/16KB", []byte("<tool: f>\na"+strings.Repeat("</tool>"+strings.Repeat(" ", 60)+"x", 240)))
-	benchmark(b, headerjson.KimiK2(), "kimi_k2/space/16KB", []byte("<|tool_calls_section_begin|><|tool_call_begin|>"+strings.Repeat("\n", 16<<10)))
+	benchmark(b, headerjson.FunctionaryV32(), "functionary_v32/markers/16KB", "all\n"+strings.Repeat(">>>"+strings.Repeat("a", 250), 64))
+	benchmark(b, headerjson.CWM(), "cwm/ends/16KB", "<tool: f>\na"+strings.Repeat("</tool>"+strings.Repeat(" ", 60)+"x", 240))
+	benchmark(b, headerjson.KimiK2(), "kimi_k2/space/16KB", "<|tool_calls_section_begin|><|tool_call_begin|>"+strings.Repeat("\n", 16<<10))
 }
 
-func benchmark(b *testing.B, spec sdk.Spec, name string, text []byte) {
+func benchmark(b *testing.B, spec sdk.Spec, name, text string) {
 	b.Helper()
 	b.Run(name, func(b *testing.B) {
-		b.SetBytes(int64(len(text)))
-		b.ReportAllocs()
-		for b.Loop() {
-			p, err := spec.New(sdk.Options{Tools: tools})
-			if err != nil {
-				b.Fatal(err)
-			}
-			var out sdk.Out
-			for rest := text; len(rest) > 0; rest = rest[min(len(rest), 64):] {
-				p.Feed(rest[:min(len(rest), 64)], &out)
-				out.Take()
-			}
-		}
+		sdktest.Benchmark(b, spec, sdk.Options{Tools: tools}, text)
 	})
 }

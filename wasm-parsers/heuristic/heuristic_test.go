@@ -1,9 +1,6 @@
 package heuristic_test
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,12 +14,7 @@ import (
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	for _, spec := range heuristic.Specs() {
-		t.Run(spec.Name, func(t *testing.T) {
-			t.Parallel()
-			sdktest.Golden(t, spec, "testdata/"+spec.Name)
-		})
-	}
+	sdktest.GoldenAll(t, "testdata", heuristic.Specs()...)
 }
 
 // offered are tools with what golden files cannot say: required parameters.
@@ -38,67 +30,39 @@ func offered() sdk.Options {
 // in any parser of the family, with tools and without.
 func TestNotCalls(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*/not_*.case")
-	if err != nil || len(files) < 60 {
-		t.Fatalf("%d cases (%v), want 60", len(files), err)
+	tried := 0
+	for _, family := range heuristic.Specs() {
+		for _, c := range sdktest.Cases(t, "testdata/"+family.Name) {
+			if strings.HasPrefix(c.Name, "not_") {
+				tried++
+				checkNoCall(t, family.Name+"/"+c.Name, c.Input)
+			}
+		}
 	}
-	for _, file := range files {
-		input := readInput(t, file)
-		for _, spec := range heuristic.Specs() {
-			for _, reason := range []sdk.Reason{sdk.Stop, sdk.Length} {
-				if spec.CanParse([]byte(input[:min(len(input), abi.MaxHead)])) != sdk.Yes {
-					continue
-				}
-				if calls := ended(sdktest.Run(t, spec, offered(), input, reason)); calls > 0 {
-					t.Errorf("%s takes %s for %d calls", spec.Name, file, calls)
-				}
+	if tried < 60 {
+		t.Errorf("%d cases, want 60", tried)
+	}
+}
+
+func checkNoCall(t *testing.T, name, input string) {
+	t.Helper()
+	for _, spec := range heuristic.Specs() {
+		if spec.CanParse([]byte(input[:min(len(input), abi.MaxHead)])) != sdk.Yes {
+			continue
+		}
+		for _, reason := range []sdk.Reason{sdk.Stop, sdk.Length} {
+			if calls := sdktest.Calls(sdktest.Run(t, spec, offered(), input, reason)); len(calls) > 0 {
+				t.Errorf("%s takes %s for %q", spec.Name, name, calls)
 			}
 		}
 	}
 }
 
-func readInput(t *testing.T, file string) string {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Clean(file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, _ := strings.Cut(string(data), "-- input --\n")
-	text, _, _ = strings.Cut(text, "-- events --\n")
-	var input strings.Builder
-	for line := range strings.Lines(text) {
-		var piece string
-		if err := json.Unmarshal([]byte(line), &piece); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		input.WriteString(piece)
-	}
-	return input.String()
-}
-
-func ended(events []sdk.Event) int {
-	n := 0
-	for _, e := range events {
-		if e.Kind == abi.CallEnd {
-			n++
-		}
-	}
-	return n
-}
-
-// TestExample reads the example of every manifest.
 func TestExample(t *testing.T) {
 	t.Parallel()
 	for _, spec := range heuristic.Specs() {
 		for _, opts := range []sdk.Options{{}, offered()} {
-			if spec.CanParse([]byte(spec.Example)) != sdk.Yes {
-				t.Errorf("%s declines its example", spec.Name)
-			}
-			got := sdktest.Format(sdktest.Stable(t, spec, opts, spec.Example, sdk.Stop))
-			want := "call_start 0 \"get_weather\"\nargs 0 \"{\\\"city\\\": \\\"Oslo\\\"}\"\ncall_end 0\nend " + strconv.Itoa(len(spec.Example)) + "\n"
-			if got != want {
-				t.Errorf("%s of %s gives\n%s", spec.Name, spec.Example, got)
-			}
+			sdktest.Example(t, spec, opts, sdktest.Call{Name: "get_weather", Args: `{"city": "Oslo"}`})
 		}
 	}
 }
@@ -130,8 +94,8 @@ func TestMissing(t *testing.T) {
 		{`{"get_weather": {"city": "Oslo"}}`, offered(), 1},
 		{`{"get_weather": {"city": "Oslo", "temperature": 12}}`, offered(), 0},
 	} {
-		if got := ended(sdktest.Stable(t, heuristic.Generic(), tt.opts, tt.text, sdk.Stop)); got != tt.calls {
-			t.Errorf("%s with %d tools: %d calls, want %d", tt.text, len(tt.opts.Tools), got, tt.calls)
+		if got := sdktest.Calls(sdktest.Stable(t, heuristic.Generic(), tt.opts, tt.text, sdk.Stop)); len(got) != tt.calls {
+			t.Errorf("%s with %d tools: %d calls, want %d", tt.text, len(tt.opts.Tools), len(got), tt.calls)
 		}
 	}
 }
@@ -183,20 +147,13 @@ func TestDeclinesEarly(t *testing.T) {
 func TestTruncated(t *testing.T) {
 	t.Parallel()
 	for _, spec := range heuristic.Specs() {
-		files, err := filepath.Glob("testdata/" + spec.Name + "/*.case")
-		if err != nil || len(files) == 0 {
-			t.Fatalf("no cases of %s (%v)", spec.Name, err)
-		}
-		for _, file := range files {
-			input := readInput(t, file)
-			for _, reason := range []sdk.Reason{sdk.Stop, sdk.Length} {
-				last := 0
-				for n := range min(len(input), 1500) {
-					calls := ended(sdktest.Run(t, spec, sdk.Options{}, input[:n], reason))
-					if calls < last && reason == sdk.Length && spec.Streams {
-						t.Errorf("%s: %d calls of %q, %d of less", spec.Name, calls, input[:n], last)
-					}
-					last = calls
+		for _, c := range sdktest.Cases(t, "testdata/"+spec.Name) {
+			before := map[sdk.Reason]int{}
+			for cut := range sdktest.Truncated(t, spec, sdk.Options{}, c.Input[:min(len(c.Input), 1500)]) {
+				calls, less := len(cut.Calls), before[cut.Reason]
+				before[cut.Reason] = calls
+				if calls < less && cut.Reason == sdk.Length && spec.Streams {
+					t.Errorf("%s: %d calls of %q, %d of less", spec.Name, calls, cut.Text, less)
 				}
 			}
 		}
@@ -230,31 +187,10 @@ func TestFragments(t *testing.T) {
 // behind a token.
 func TestStreams(t *testing.T) {
 	t.Parallel()
-	text := `<|python_tag|>{"name": "write_file", "parameters": {"path": "a.txt", "content": "` + strings.Repeat("0123456789", 43) + `"}}`
+	args := `{"path": "a.txt", "content": "` + strings.Repeat("0123456789", 43) + `"}`
 	for _, spec := range heuristic.Specs() {
-		if !spec.Streams {
-			continue
-		}
-		p, err := spec.New(offered())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out sdk.Out
-		args := 0
-		for i := range len(text) {
-			p.Feed([]byte{text[i]}, &out)
-			events, err := abi.DecodeEvents(nil, out.Take())
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range events {
-				if e.Kind == abi.Args {
-					args++
-				}
-			}
-		}
-		if args < 50 {
-			t.Errorf("%s gives the arguments in %d pieces", spec.Name, args)
+		if spec.Streams {
+			sdktest.LongString(t, spec, offered(), `<|python_tag|>{"name": "write_file", "parameters": `+args+`}`, args, 50)
 		}
 	}
 }
@@ -292,24 +228,7 @@ func BenchmarkFeed(b *testing.B) {
 			{heuristic.Llama3JSON(), `<|python_tag|>{"name": "write_file", "parameters": {"path": "a", "content": "`},
 		} {
 			b.Run(bb.spec.Name+"/"+strconv.Itoa(size)+"KB", func(b *testing.B) {
-				text := []byte(bb.text + strings.Repeat(line, size<<10/len(line)) + `"}}`)
-				b.SetBytes(int64(len(text)))
-				b.ReportAllocs()
-				for b.Loop() {
-					p, err := bb.spec.New(offered())
-					if err != nil {
-						b.Fatal(err)
-					}
-					var out sdk.Out
-					for rest := text; len(rest) > 0; rest = rest[min(len(rest), 64):] {
-						p.Feed(rest[:min(len(rest), 64)], &out)
-						out.Take()
-					}
-					p.Finish(sdk.Stop, &out)
-					if !out.Ended() {
-						b.Fatal("the region did not end")
-					}
-				}
+				sdktest.Benchmark(b, bb.spec, offered(), bb.text+strings.Repeat(line, size<<10/len(line))+`"}}`)
 			})
 		}
 	}

@@ -12,7 +12,7 @@ func (p *parser) endCall(out *sdk.Out) {
 	}
 	out.CallEnd()
 	p.started, p.mended, p.began = false, false, false
-	p.from = p.at()
+	p.from = p.At()
 	p.state = afterCall
 	if p.format.wrap == "" {
 		out.End(p.from)
@@ -22,10 +22,10 @@ func (p *parser) endCall(out *sdk.Out) {
 // readAfterCall reads what may follow a call. Behind one without a wrapper its end
 // may stand all the same: models forget its beginning alone.
 func (p *parser) readAfterCall(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	if match(b, p.wrapClose) == sdk.Yes {
-		p.used += len(p.wrapClose)
-		out.End(p.at())
+		p.Advance(len(p.wrapClose))
+		out.End(p.At())
 		return false
 	}
 	call := sdk.No
@@ -50,14 +50,14 @@ func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
 	if out.Ended() {
 		return
 	}
-	all := p.pos + len(p.buf)
+	all := p.Fed()
 	switch {
-	case p.state == afterCall && match(p.buf, p.wrapClose) == sdk.Maybe:
+	case p.state == afterCall && match(p.Rest(), p.wrapClose) == sdk.Maybe:
 		out.End(all) // nothing, or half an end tag
 	case p.state == afterCall:
 		out.End(p.from)
 	case p.state == inCall && p.started && p.halfEnd():
-		p.pos, p.buf = all, nil
+		p.AdvanceTo(nil)
 		p.endCall(out)
 		if !out.Ended() {
 			out.End(all)
@@ -73,6 +73,6 @@ func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
 // halfEnd reports whether the output ended behind a value in a way that leaves no
 // argument out: the model has ended, or it had begun an end tag.
 func (p *parser) halfEnd() bool {
-	half := matchAny(p.buf, p.callClose, p.wrapClose) == sdk.Maybe
-	return half && (!p.cut || len(p.buf) > 1)
+	half := matchAny(p.Rest(), p.callClose, p.wrapClose) == sdk.Maybe
+	return half && (!p.cut || len(p.Rest()) > 1)
 }

@@ -19,25 +19,13 @@ var tools = []sdk.Tool{
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	for _, spec := range keyvalue.Specs() {
-		t.Run(spec.Name, func(t *testing.T) {
-			t.Parallel()
-			sdktest.Golden(t, spec, "testdata/"+spec.Name)
-		})
-	}
+	sdktest.GoldenAll(t, "testdata", keyvalue.Specs()...)
 }
 
 func TestExample(t *testing.T) {
 	t.Parallel()
 	for _, spec := range keyvalue.Specs() {
-		if got := spec.CanParse([]byte(spec.Example)[:min(len(spec.Example), abi.MaxHead)]); got != sdk.Yes {
-			t.Errorf("%s: CanParse of its example is %d", spec.Name, got)
-		}
-		want := "call_start 0 \"get_weather\"\nargs 0 \"{\\\"city\\\": \\\"Oslo\\\"}\"\ncall_end 0\nend " +
-			strconv.Itoa(len(spec.Example)) + "\n"
-		if got := sdktest.Format(sdktest.Stable(t, spec, sdk.Options{}, spec.Example, sdk.Stop)); got != want {
-			t.Errorf("%s: its example gives\n%s", spec.Name, got)
-		}
+		sdktest.Example(t, spec, sdk.Options{}, sdktest.Call{Name: "get_weather", Args: `{"city": "Oslo"}`})
 	}
 }
 
@@ -93,11 +81,7 @@ func TestCanParse(t *testing.T) {
 			"<ifm|tool_call>f</ifm|tool_call>": sdk.Yes, "<ifm|tool_calls> is": sdk.No, "<ifm|x": sdk.No,
 		}},
 	} {
-		for head, want := range tt.heads {
-			if got := tt.spec.CanParse([]byte(head)); got != want {
-				t.Errorf("CanParse of %s of %q = %d, want %d", tt.spec.Name, head, got, want)
-			}
-		}
+		sdktest.Verdicts(t, tt.spec, tt.heads)
 	}
 }
 
@@ -105,7 +89,7 @@ func TestCanParse(t *testing.T) {
 // tag that may end it, and that an integer waits for its end.
 func TestStream(t *testing.T) {
 	t.Parallel()
-	steps := []struct{ text, want string }{
+	sdktest.Steps(t, keyvalue.GLM45(), sdk.Options{Tools: tools}, [][2]string{
 		{"<tool_call>f\n", ""},
 		{"<arg_key>s</arg_key>\n<arg_val", ""},
 		{"ue>", "call_start 0 \"f\"\nargs 0 \"{\"\nargs 0 \"\\\"s\\\": \"\nargs 0 \"\\\"\"\n"},
@@ -118,56 +102,36 @@ func TestStream(t *testing.T) {
 		{"12", ""},
 		{"</arg_value>\n</tool_call>", ""},
 		{"\n<tool_call>", "args 0 \"12\"\nargs 0 \"}\"\ncall_end 0\nend 131\n"},
-	}
-	feed(t, keyvalue.GLM45(), func(p sdk.Parser, out *sdk.Out) {
-		for _, tt := range steps {
-			p.Feed([]byte(tt.text), out)
-			if got := sdktest.Format(take(t, out)); got != tt.want {
-				t.Errorf("after %q: %q, want %q", tt.text, got, tt.want)
-			}
-		}
 	})
 }
 
-// TestStringsStream counts the pieces in which a long string comes.
-func TestStringsStream(t *testing.T) {
+// TestLongString checks that every parser passes a long string on while it comes.
+func TestLongString(t *testing.T) {
 	t.Parallel()
 	content := strings.Repeat("a line of <b>text</b> with \"quotes\",\n", 12)[:430]
 	for _, spec := range keyvalue.Specs() {
-		feed(t, spec, func(p sdk.Parser, out *sdk.Out) {
-			pieces := 0
-			text := strings.ReplaceAll(strings.ReplaceAll(spec.Example, "get_weather", "write_file"), "city", "content")
-			for _, c := range []byte(strings.Replace(text, "Oslo", content, 1)) {
-				p.Feed([]byte{c}, out)
-				for _, e := range take(t, out) {
-					if e.Kind == abi.Args {
-						pieces++
-					}
+		input := strings.NewReplacer("get_weather", "write_file", "city", "content", "Oslo", content).Replace(spec.Example)
+		sdktest.LongString(t, spec, sdk.Options{Tools: tools}, input, `{"content": `+strconv.Quote(content)+`}`, 51)
+	}
+}
+
+// TestTruncated cuts every golden input at every byte: calls that were complete
+// before the cut stay, and the last is what was written of it up to the end of a
+// value, or nothing. Values that hold the ends of others as text are left out.
+func TestTruncated(t *testing.T) {
+	t.Parallel()
+	opts := sdk.Options{Tools: tools}
+	for _, spec := range keyvalue.Specs() {
+		for _, c := range sdktest.Cases(t, "testdata/"+spec.Name) {
+			whole := sdktest.Calls(sdktest.Run(t, spec, opts, c.Input, sdk.Stop))
+			text := strings.Contains(c.Name, "in_value") || strings.Contains(c.Name, "ending_value") || strings.Contains(c.Name, "much_space")
+			for cut := range sdktest.Truncated(t, spec, opts, c.Input) {
+				if !sdktest.BeginsCut(whole, cut.Calls) && !text && len(whole) > 0 {
+					t.Errorf("%s: %q (%d) gives %q, the whole %q", c.Name, cut.Text, cut.Reason, cut.Calls, whole)
 				}
 			}
-			if pieces <= 50 {
-				t.Errorf("%s gives %d pieces", spec.Name, pieces)
-			}
-		})
+		}
 	}
-}
-
-func feed(t *testing.T, spec sdk.Spec, do func(sdk.Parser, *sdk.Out)) {
-	t.Helper()
-	p, err := spec.New(sdk.Options{Tools: tools})
-	if err != nil {
-		t.Fatal(err)
-	}
-	do(p, &sdk.Out{})
-}
-
-func take(t *testing.T, out *sdk.Out) []sdk.Event {
-	t.Helper()
-	events, err := abi.DecodeEvents(nil, out.Take())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return events
 }
 
 func FuzzKeyValue(f *testing.F) {
@@ -179,20 +143,10 @@ func FuzzKeyValue(f *testing.F) {
 		"<ifm|tool_calls><ifm|tool_call>f<ifm|arg_key>s</ifm|arg_key><ifm|arg_type>integer</ifm|arg_type><ifm|arg_value>1</ifm|arg_value>" +
 			"</ifm|tool_call></ifm|tool_calls>",
 	} {
-		f.Add(seed, uint8(max(0, i-2)), false)
-		f.Add(seed[:len(seed)-20], uint8(max(0, i-2)), true)
+		f.Add(uint8(max(0, i-2)), seed, false)
+		f.Add(uint8(max(0, i-2)), seed[:len(seed)-20], true)
 	}
-	specs := []sdk.Spec{keyvalue.GLM47(), keyvalue.HyV3(), keyvalue.IFM()}
-	f.Fuzz(func(t *testing.T, input string, spec uint8, length bool) {
-		if len(input) > 256 || int(spec) >= len(specs) {
-			t.Skip("longer than the cuts are meant for")
-		}
-		reason := sdk.Stop
-		if length {
-			reason = sdk.Length
-		}
-		sdktest.Stable(t, specs[spec], sdk.Options{Tools: tools}, input, reason)
-	})
+	sdktest.Fuzz(f, sdk.Options{Tools: tools}, keyvalue.GLM47(), keyvalue.HyV3(), keyvalue.IFM())
 }
 
 func BenchmarkFeed(b *testing.B) {
@@ -213,21 +167,6 @@ func BenchmarkFeed(b *testing.B) {
 
 func benchmark(b *testing.B, name, text string) {
 	b.Run(name, func(b *testing.B) {
-		b.SetBytes(int64(len(text)))
-		b.ReportAllocs()
-		for b.Loop() {
-			p, err := keyvalue.GLM45().New(sdk.Options{Tools: tools})
-			if err != nil {
-				b.Fatal(err)
-			}
-			var out sdk.Out
-			for rest := []byte(text); len(rest) > 0 && !out.Ended(); rest = rest[min(len(rest), 64):] {
-				p.Feed(rest[:min(len(rest), 64)], &out)
-				out.Take()
-			}
-			if !out.Ended() {
-				p.Finish(sdk.Stop, &out)
-			}
-		}
+		sdktest.Benchmark(b, keyvalue.GLM45(), sdk.Options{Tools: tools}, text)
 	})
 }

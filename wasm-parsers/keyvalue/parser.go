@@ -3,6 +3,7 @@ package keyvalue
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/typed"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // state is what a parser expects next.
@@ -17,18 +18,16 @@ const (
 	afterCall              // the wrapper's end or another call
 )
 
-// parser reads one region. Text waits in buf until it is clear what it is.
+// parser reads one region. Text waits until it is clear what it is.
 type parser struct {
 	*tags
+	markup.Buffer
 
 	format   format
 	tools    []sdk.Tool
 	maxDepth int
 
 	state   state
-	buf     []byte
-	used    int // bytes at the front of buf that were read
-	pos     int // of the first byte of buf in the region
 	from    int // end of the last call that was ended: what comes later is given back
 	wrapped bool
 	ended   bool // the output has ended
@@ -56,25 +55,15 @@ func newParser(f format, o sdk.Options) *parser {
 
 // Feed implements sdk.Parser.
 func (p *parser) Feed(text []byte, out *sdk.Out) {
-	p.buf = append(p.buf, text...)
+	p.Append(text)
 	p.run(out)
 }
 
 func (p *parser) run(out *sdk.Out) {
 	for !out.Ended() && p.step(out) {
 	}
-	if p.used > 0 {
-		p.pos += p.used
-		p.buf = p.buf[:copy(p.buf, p.buf[p.used:])]
-		p.used = 0
-	}
+	p.Drop()
 }
-
-// rest is the text that was not read yet.
-func (p *parser) rest() []byte { return p.buf[p.used:] }
-
-// at is the place of the next byte in the region.
-func (p *parser) at() int { return p.pos + p.used }
 
 // step reads something, or reports that it needs more text.
 func (p *parser) step(out *sdk.Out) bool {
@@ -86,8 +75,8 @@ func (p *parser) step(out *sdk.Out) bool {
 	case inValue:
 		return p.readValue(out)
 	default:
-		rest := skipSpace(p.rest())
-		p.used = len(p.buf) - len(rest)
+		rest := skipSpace(p.Rest())
+		p.AdvanceTo(rest)
 		if len(rest) == 0 || len(rest) == 1 && rest[0] == '\\' && !p.ended {
 			return false
 		}
@@ -115,21 +104,21 @@ func (p *parser) refuse(to int, out *sdk.Out) bool {
 
 // readStart reads the tag that begins the region, which tells the suffix of all.
 func (p *parser) readStart(out *sdk.Out) bool {
-	suffix, n, v := p.format.opening(p.rest(), p.format.wrap)
+	suffix, n, v := p.format.opening(p.Rest(), p.format.wrap)
 	next := atCall
 	if v == sdk.No {
-		suffix, n, v = p.format.opening(p.rest(), p.format.call)
+		suffix, n, v = p.format.opening(p.Rest(), p.format.call)
 		next = inName
 	}
 	switch v {
 	case sdk.Maybe:
 		return false
 	case sdk.No:
-		return p.refuse(p.at(), out)
+		return p.refuse(p.At(), out)
 	case sdk.Yes:
 	}
 	p.tags = p.format.tags(suffix)
-	p.used += n
+	p.Advance(n)
 	p.wrapped = next == atCall
 	p.state, p.began = next, next == inName
 	return true
@@ -137,44 +126,44 @@ func (p *parser) readStart(out *sdk.Out) bool {
 
 // readCall reads the tag of a call inside the wrapper.
 func (p *parser) readCall(out *sdk.Out) bool {
-	switch match(p.rest(), p.callOpen) {
+	switch match(p.Rest(), p.callOpen) {
 	case sdk.Maybe:
 		return false
 	case sdk.No:
-		return p.refuse(p.at(), out)
+		return p.refuse(p.At(), out)
 	case sdk.Yes:
 	}
-	p.used += len(p.callOpen)
+	p.Advance(len(p.callOpen))
 	p.state, p.began = inName, true
 	return true
 }
 
 func (p *parser) readName(out *sdk.Out) bool {
-	name, n, v := p.tags.name(p.rest())
+	name, n, v := p.tags.name(p.Rest())
 	switch v {
 	case sdk.Maybe:
 		return false
 	case sdk.No:
-		return p.refuse(p.at(), out)
+		return p.refuse(p.At(), out)
 	case sdk.Yes:
 	}
 	p.name, p.tool = string(name), sdk.FindTool(p.tools, string(name))
 	clear(p.seen)
-	p.used += n
+	p.Advance(n)
 	p.state = inCall
 	return true
 }
 
 // readInCall reads a header or what ends the call.
 func (p *parser) readInCall(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	switch {
 	case match(b, p.callClose) == sdk.Yes:
-		p.used += len(p.callClose)
+		p.Advance(len(p.callClose))
 		p.endCall(out)
 		return true
 	case match(b, p.sep) == sdk.Yes && len(p.seen) == 0:
-		p.used += len(p.sep) // on a line of its own
+		p.Advance(len(p.sep)) // on a line of its own
 		return true
 	case match(b, p.callOpen) == sdk.Yes && len(p.seen) > 0, p.wrapped && match(b, p.wrapClose) == sdk.Yes:
 		p.endCall(out) // whose own end is missing
@@ -189,7 +178,7 @@ func (p *parser) readInCall(out *sdk.Out) bool {
 	case sdk.Maybe:
 		return false
 	default:
-		return p.refuse(p.at(), out)
+		return p.refuse(p.At(), out)
 	}
 }
 

@@ -3,12 +3,8 @@ package keyvalue_test
 import (
 	"encoding/json"
 	"math/rand/v2"
-	"reflect"
-	"strings"
 	"testing"
 
-	"github.com/callgate/callgate/sdk"
-	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/sdktest"
 	"github.com/callgate/callgate/wasm-parsers/keyvalue"
 )
@@ -54,63 +50,14 @@ func TestRendered(t *testing.T) {
 		if write == nil {
 			continue
 		}
-		for range 150 {
-			tool := sdk.Tool{Name: "mcp__srv-" + text(random, "abc_", 1)}
-			want := map[string]any{}
+		sdktest.Rendered(t, spec, random, 150, func(name string, args []sdktest.Arg) string {
 			var keys, values []string
-			for range random.IntN(5) {
-				key := text(random, "abcXYZ_-.$@ []é", 1+random.IntN(8))
-				if key = strings.TrimSpace(key); key == "" || want[key] != nil {
-					continue
-				}
-				value, types := randomValue(random, 2)
-				want[key] = value
-				tool.Params = append(tool.Params, sdk.Param{Name: key, Types: types})
-				keys, values = append(keys, key), append(values, written(t, value))
+			for _, arg := range args {
+				keys, values = append(keys, arg.Name), append(values, written(t, arg.Value))
 			}
-			input := write(tool.Name, keys, values)
-			got := calls(sdktest.Stable(t, spec, sdk.Options{Tools: []sdk.Tool{tool}}, input, sdk.Stop))
-			var args map[string]any
-			if len(got) != 1 || json.Unmarshal([]byte(strings.TrimPrefix(got[0], tool.Name)), &args) != nil || !reflect.DeepEqual(args, want) {
-				t.Errorf("%s: %q gives %q", spec.Name, input, got)
-			}
-		}
+			return write(name, keys, values)
+		})
 	}
-}
-
-// randomValue is a value and the type that a schema has for it.
-func randomValue(random *rand.Rand, depth int) (any, sdk.Types) {
-	switch n := random.IntN(8); {
-	case n == 0:
-		return float64(random.IntN(1e6)) - 5e5, abi.Integer
-	case n == 1:
-		return random.Float64() * 100, abi.Number
-	case n == 2:
-		return random.IntN(2) == 0, abi.Boolean
-	case n == 3 && depth > 0:
-		list := []any{}
-		for range random.IntN(3) {
-			value, _ := randomValue(random, depth-1)
-			list = append(list, value)
-		}
-		return list, abi.Array
-	case n == 4 && depth > 0:
-		object := map[string]any{}
-		for range random.IntN(3) {
-			object[text(random, "abc_", 1+random.IntN(3))], _ = randomValue(random, depth-1)
-		}
-		return object, abi.Object
-	}
-	return text(random, "ab \n\t\"'\\{}[]<>/:,é😀&;#0123", random.IntN(30)), abi.String
-}
-
-func text(random *rand.Rand, letters string, n int) string {
-	runes := []rune(letters)
-	var b strings.Builder
-	for range n {
-		b.WriteRune(runes[random.IntN(len(runes))])
-	}
-	return b.String()
 }
 
 // written is a string as it is, and anything else as JSON.

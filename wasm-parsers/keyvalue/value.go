@@ -13,7 +13,7 @@ import (
 func (p *parser) beginValue(h *header, out *sdk.Out) bool {
 	key := string(h.key)
 	if p.seen[key] {
-		return p.refuse(p.at(), out)
+		return p.refuse(p.At(), out)
 	}
 	p.start(out)
 	var args []byte
@@ -29,7 +29,7 @@ func (p *parser) beginValue(h *header, out *sdk.Out) bool {
 	}
 	p.value.Begin(types, typed.Keep, out)
 	p.mended = p.mended || h.mended
-	p.used += h.n
+	p.Advance(h.n)
 	p.state, p.inner = inValue, inner{}
 	return true
 }
@@ -38,7 +38,7 @@ func (p *parser) beginValue(h *header, out *sdk.Out) bool {
 // decides about that. A newline in front of the tag waits with it: it is markup if
 // the value's own end is missing.
 func (p *parser) readValue(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	n := p.plain(b)
 	newline := 0
 	if n > 0 && b[n-1] == '\n' {
@@ -46,7 +46,7 @@ func (p *parser) readValue(out *sdk.Out) bool {
 	}
 	if n > newline {
 		p.value.Write(b[:n-newline], out)
-		p.used += n - newline
+		p.Advance(n - newline)
 		b, n = b[n-newline:], newline
 	}
 	if n == len(b) {
@@ -56,16 +56,16 @@ func (p *parser) readValue(out *sdk.Out) bool {
 	case isText:
 		p.count(b[n:])
 		p.value.Write(b[:n+1], out)
-		p.used += n + 1
+		p.Advance(n + 1)
 		return true
 	case closes:
 		p.value.Write(b[:n], out)
-		p.used += n + len(p.valueClose)
+		p.Advance(n + len(p.valueClose))
 	case implies:
-		p.used += n
+		p.Advance(n)
 		p.mended = true
 	case broken:
-		return p.refuse(p.at()+n, out)
+		return p.refuse(p.At()+n, out)
 	default:
 		return false
 	}

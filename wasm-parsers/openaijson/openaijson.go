@@ -9,11 +9,10 @@
 package openaijson
 
 import (
-	"bytes"
-
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/relaxed"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // OpenAI reads the form at the start of the output only.
@@ -53,16 +52,12 @@ func canParse(head []byte) sdk.Verdict {
 func begins(b []byte, tokens []string) sdk.Verdict {
 	for i, token := range tokens {
 		if i > 0 {
-			b = bytes.TrimLeft(b, " \t\r\n")
+			b = markup.SkipSpace(b)
 		}
-		n := min(len(b), len(token))
-		if string(b[:n]) != token[:n] {
-			return sdk.No
+		if v := markup.Match(b, token); v != sdk.Yes {
+			return v
 		}
-		if n < len(token) {
-			return sdk.Maybe
-		}
-		b = b[n:]
+		b = b[len(token):]
 	}
 	return sdk.Yes
 }

@@ -1,9 +1,6 @@
 package pythonic_test
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,12 +19,7 @@ var tools = []sdk.Tool{
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	for _, spec := range pythonic.Specs() {
-		t.Run(spec.Name, func(t *testing.T) {
-			t.Parallel()
-			sdktest.Golden(t, spec, "testdata/"+spec.Name)
-		})
-	}
+	sdktest.GoldenAll(t, "testdata", pythonic.Specs()...)
 }
 
 func TestFragments(t *testing.T) {
@@ -96,55 +88,22 @@ func TestCanParse(t *testing.T) {
 			"[{'": sdk.Maybe, "[{'name'": sdk.Yes, "[ { 'arguments'": sdk.Yes, `[{"name"`: sdk.No, "[{'a'": sdk.No, "[1": sdk.No,
 		},
 	} {
-		for head, want := range heads {
-			if got := specs[parser].CanParse([]byte(head)); got != want {
-				t.Errorf("CanParse of %s on %q = %d, want %d", parser, head, got, want)
-			}
-		}
+		sdktest.Verdicts(t, specs[parser], heads)
 	}
 }
 
-// TestExample holds the manifests to one call of get_weather.
 func TestExample(t *testing.T) {
 	t.Parallel()
 	for _, spec := range pythonic.Specs() {
-		if spec.CanParse([]byte(spec.Example)) != sdk.Yes {
-			t.Errorf("%s does not take its example", spec.Name)
-		}
-		events := sdktest.Stable(t, spec, sdk.Options{}, spec.Example, sdk.Stop)
-		want := "call_start 0 \"get_weather\"\nargs 0 \"{\\\"city\\\": \\\"Oslo\\\"}\"\ncall_end 0\nend " + strconv.Itoa(len(spec.Example)) + "\n"
-		if got := sdktest.Format(events); got != want {
-			t.Errorf("%s of its example gives\n%s\nwant\n%s", spec.Name, got, want)
-		}
+		sdktest.Example(t, spec, sdk.Options{}, sdktest.Call{Name: "get_weather", Args: `{"city": "Oslo"}`})
 	}
-}
-
-// chunks feeds the pieces to a new parser, and gives the events of
-// each piece.
-func chunks(t *testing.T, spec sdk.Spec, pieces []string) [][]sdk.Event {
-	t.Helper()
-	p, err := spec.New(sdk.Options{Tools: tools})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out sdk.Out
-	var all [][]sdk.Event
-	for _, piece := range pieces {
-		p.Feed([]byte(piece), &out)
-		events, err := abi.DecodeEvents(nil, out.Take())
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, events)
-	}
-	return all
 }
 
 // TestStream checks that strings come as they are written, but for what may be part
 // of an escape or of the end, and the last brace only when the call is sure.
 func TestStream(t *testing.T) {
 	t.Parallel()
-	steps := []struct{ text, want string }{
+	sdktest.Steps(t, pythonic.Llama4Pythonic(), sdk.Options{Tools: tools}, [][2]string{
 		{"<|python_start|>[f", ""},
 		{"(", "call_start 0 \"f\"\nargs 0 \"{\"\n"},
 		{"s", ""},
@@ -166,16 +125,7 @@ func TestStream(t *testing.T) {
 		{"]", "args 0 \"}\"\ncall_end 0\n"},
 		{"<|python_end|", ""},
 		{">", "end 68\n"},
-	}
-	var pieces []string
-	for _, s := range steps {
-		pieces = append(pieces, s.text)
-	}
-	for i, events := range chunks(t, pythonic.Llama4Pythonic(), pieces) {
-		if got := sdktest.Format(events); got != steps[i].want {
-			t.Errorf("after %q: %q, want %q", steps[i].text, got, steps[i].want)
-		}
-	}
+	})
 }
 
 // TestLongStringStreams checks for every parser that a long string does not come in
@@ -184,49 +134,9 @@ func TestLongStringStreams(t *testing.T) {
 	t.Parallel()
 	content := strings.Repeat("a line of text, (with) [brackets]. ", 13)[:430]
 	for _, spec := range pythonic.Specs() {
-		text := strings.Replace(spec.Example, "get_weather", "write_file", 1)
-		text = strings.Replace(text, "city", "content", 1)
-		text = strings.Replace(text, "Oslo", content, 1)
-		args := 0
-		for _, events := range chunks(t, spec, strings.Split(text, "")) {
-			for _, e := range events {
-				if e.Kind == abi.Args {
-					args++
-				}
-			}
-		}
-		if args <= 400 {
-			t.Errorf("%s gives %d pieces of arguments", spec.Name, args)
-		}
+		input := strings.NewReplacer("get_weather", "write_file", "city", "content", "Oslo", content).Replace(spec.Example)
+		sdktest.LongString(t, spec, sdk.Options{Tools: tools}, input, `{"content": "`+content+`"}`, 401)
 	}
-}
-
-// goldenInputs are the inputs of a parser's cases.
-func goldenInputs(tb testing.TB, parser string) []string {
-	tb.Helper()
-	files, err := filepath.Glob("testdata/" + parser + "/*.case")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var inputs []string
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		_, rest, _ := strings.Cut(string(data), "-- input --\n")
-		lines, _, _ := strings.Cut(rest, "-- events --\n")
-		var input string
-		for line := range strings.Lines(lines) {
-			var piece string
-			if err := json.Unmarshal([]byte(line), &piece); err != nil {
-				tb.Fatal(err)
-			}
-			input += piece
-		}
-		inputs = append(inputs, input)
-	}
-	return inputs
 }
 
 // TestTruncated ends every golden input at every place. A call that was complete
@@ -238,37 +148,29 @@ func TestTruncated(t *testing.T) {
 	for _, spec := range pythonic.Specs() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
-			for _, input := range goldenInputs(t, spec.Name) {
-				for _, reason := range []sdk.Reason{sdk.Stop, sdk.Length} {
-					truncate(t, spec, input, reason)
-				}
+			for _, c := range sdktest.Cases(t, "testdata/"+spec.Name) {
+				truncate(t, spec, c.Input)
 			}
 		})
 	}
 }
 
-func truncate(t *testing.T, spec sdk.Spec, input string, reason sdk.Reason) {
+func truncate(t *testing.T, spec sdk.Spec, input string) {
 	t.Helper()
-	before := 0
-	for n := range len(input) + 1 {
-		events := sdktest.Run(t, spec, sdk.Options{Tools: tools}, input[:n], reason)
-		ended := 0
-		for _, e := range events {
-			if e.Kind == abi.CallEnd {
-				ended++
-			}
+	before := map[sdk.Reason]int{}
+	for cut := range sdktest.Truncated(t, spec, sdk.Options{Tools: tools}, input) {
+		ended, less := len(cut.Calls), before[cut.Reason]
+		before[cut.Reason] = ended
+		last := cut.Events[len(cut.Events)-1].Kind
+		if !spec.Heuristic && ended < less-1 {
+			t.Fatalf("%s of %q: %d calls, and %d of a shorter text", spec.Name, cut.Text, ended, less)
 		}
-		last := events[len(events)-1].Kind
-		if !spec.Heuristic && ended < before-1 {
-			t.Fatalf("%s of %q: %d calls, and %d of a shorter text", spec.Name, input[:n], ended, before)
+		if ended > less && last != abi.End {
+			t.Fatalf("%s of %q ends with %v", spec.Name, cut.Text, last)
 		}
-		if n > 0 && ended > before && last != abi.End {
-			t.Fatalf("%s of %q ends with %v", spec.Name, input[:n], last)
+		if ended > less && !strings.HasSuffix(cut.Text, ")") && !strings.HasSuffix(cut.Text, "}") {
+			t.Fatalf("%s of %q: a call is complete", spec.Name, cut.Text)
 		}
-		if ended > before && !strings.ContainsAny(input[n-1:n], ")}") {
-			t.Fatalf("%s of %q: a call is complete", spec.Name, input[:n])
-		}
-		before = ended
 	}
 }
 
@@ -291,18 +193,7 @@ func TestHostile(t *testing.T) {
 		"<|python_start|>[f(x='''" + strings.Repeat("''a", size/3),
 		"<|python_start|>[f(" + strings.Repeat(" ", size),
 	} {
-		p, err := pythonic.Llama4Pythonic().New(sdk.Options{Tools: tools})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out sdk.Out
-		for rest := []byte(text); len(rest) > 0 && !out.Ended(); rest = rest[min(len(rest), 7):] {
-			p.Feed(rest[:min(len(rest), 7)], &out)
-			out.Take()
-		}
-		if !out.Ended() {
-			p.Finish(sdk.Length, &out)
-		}
+		sdktest.Drain(t, pythonic.Llama4Pythonic(), sdk.Options{Tools: tools}, []byte(text), 7, sdk.Length)
 	}
 }
 
@@ -311,20 +202,11 @@ func TestHostile(t *testing.T) {
 func FuzzPythonic(f *testing.F) {
 	specs := pythonic.Specs()
 	for i, spec := range specs {
-		for j, input := range goldenInputs(f, spec.Name) {
-			f.Add(input, uint8(i), j%2 == 0)
+		for j, c := range sdktest.Cases(f, "testdata/"+spec.Name) {
+			f.Add(uint8(i), c.Input, j%2 == 0)
 		}
 	}
-	f.Fuzz(func(t *testing.T, input string, which uint8, length bool) {
-		if len(input) > 256 {
-			t.Skip("longer than the cuts are meant for")
-		}
-		reason := sdk.Stop
-		if length {
-			reason = sdk.Length
-		}
-		sdktest.Stable(t, specs[int(which)%len(specs)], sdk.Options{Tools: tools, MaxDepth: 6}, input, reason)
-	})
+	sdktest.Fuzz(f, sdk.Options{Tools: tools, MaxDepth: 6}, specs...)
 }
 
 func BenchmarkFeed(b *testing.B) {
@@ -332,22 +214,9 @@ func BenchmarkFeed(b *testing.B) {
 		for _, size := range []int{1, 16, 256} {
 			b.Run(spec.Name+"/"+strconv.Itoa(size)+"KB", func(b *testing.B) {
 				line := `a line of text with \'quotes\' and a newline\n`
-				text := []byte(strings.Replace(spec.Example, "Oslo", strings.Repeat(line, size<<10/len(line)), 1))
-				b.SetBytes(int64(len(text)))
-				b.ReportAllocs()
-				for b.Loop() {
-					p, err := spec.New(sdk.Options{})
-					if err != nil {
-						b.Fatal(err)
-					}
-					var out sdk.Out
-					for rest := text; len(rest) > 0; rest = rest[min(len(rest), 64):] {
-						p.Feed(rest[:min(len(rest), 64)], &out)
-						out.Take()
-					}
-					if !out.Ended() {
-						b.Fatal("the region did not end")
-					}
+				text := strings.Replace(spec.Example, "Oslo", strings.Repeat(line, size<<10/len(line)), 1)
+				if !sdktest.Benchmark(b, spec, sdk.Options{}, text) {
+					b.Fatal("the region did not end")
 				}
 			})
 		}

@@ -1,9 +1,6 @@
 package taggedjson_test
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -42,20 +39,7 @@ func write(spec sdk.Spec, args string) string {
 func TestExample(t *testing.T) {
 	t.Parallel()
 	for _, spec := range taggedjson.Specs() {
-		if got := spec.CanParse([]byte(spec.Example)); got != sdk.Yes {
-			t.Errorf("CanParse of %s = %d for its example", spec.Name, got)
-		}
-		if strings.Contains(spec.Example, "\n") {
-			t.Errorf("the example of %s has more than one line", spec.Name)
-		}
-		events := sdktest.Stable(t, spec, sdk.Options{}, spec.Example, sdk.Stop)
-		want := "call_start 0 \"get_weather\"\nargs 0 \"{\\\"city\\\": \\\"Oslo\\\"}\"\ncall_end 0\n"
-		if got := sdktest.Format(events[:len(events)-1]); got != want {
-			t.Errorf("%s gives\n%swant\n%s", spec.Example, got, want)
-		}
-		if last := events[len(events)-1]; last.Kind != abi.End || last.To != len(spec.Example) {
-			t.Errorf("the region of %s ends with %v", spec.Example, last)
-		}
+		sdktest.Example(t, spec, sdk.Options{}, sdktest.Call{Name: "get_weather", Args: `{"city": "Oslo"}`})
 	}
 }
 
@@ -94,34 +78,7 @@ func TestStreams(t *testing.T) {
 	content := strings.Repeat("A line of text.\\n", 27)[:430]
 	args := `{"path": "a.md", "content": "` + content + `"}`
 	for _, spec := range taggedjson.Specs() {
-		p, err := spec.New(sdk.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out sdk.Out
-		for _, c := range []byte(write(spec, args)) {
-			if !out.Ended() {
-				p.Feed([]byte{c}, &out)
-			}
-		}
-		if !out.Ended() {
-			p.Finish(sdk.Stop, &out)
-		}
-		events, err := abi.DecodeEvents(nil, out.Take())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got strings.Builder
-		pieces := 0
-		for _, e := range events {
-			if e.Kind == abi.Args {
-				got.WriteString(e.Text)
-				pieces++
-			}
-		}
-		if pieces <= 50 || got.String() != args {
-			t.Errorf("%s gives %s in %d pieces", spec.Name, got.String(), pieces)
-		}
+		sdktest.LongString(t, spec, sdk.Options{}, write(spec, args), args, 51)
 	}
 }
 
@@ -135,79 +92,30 @@ func TestTruncated(t *testing.T) {
 		}
 		t.Run(dir, func(t *testing.T) {
 			t.Parallel()
-			for _, input := range goldenInputs(t, dir) {
-				for _, reason := range []sdk.Reason{sdk.Stop, sdk.Length} {
-					truncate(t, spec, input, reason)
-				}
+			for _, c := range sdktest.Cases(t, "testdata/"+dir) {
+				truncate(t, spec, c.Input)
 			}
 		})
 	}
 }
 
-// call is one that was ended.
-type call struct{ name, args string }
-
-func truncate(t *testing.T, spec sdk.Spec, input string, reason sdk.Reason) {
+func truncate(t *testing.T, spec sdk.Spec, input string) {
 	t.Helper()
 	opts := sdk.Options{Tools: []sdk.Tool{{Name: "get_weather"}, {Name: "get_time"}}}
-	all := calls(sdktest.Run(t, spec, opts, input, reason))
-	before := 0
-	for n := range len(input) {
-		got := calls(sdktest.Run(t, spec, opts, input[:n], reason))
-		if len(got) < before && len(all) >= before {
-			t.Errorf("%s of %q has %d calls, of %q %d", spec.Name, input[:n-1], before, input[:n], len(got))
+	whole, before := map[sdk.Reason][]sdktest.Call{}, map[sdk.Reason]int{}
+	for _, reason := range []sdk.Reason{sdk.Stop, sdk.Length} {
+		whole[reason] = sdktest.Calls(sdktest.Run(t, spec, opts, input, reason))
+	}
+	for cut := range sdktest.Truncated(t, spec, opts, input) {
+		all, got, less := whole[cut.Reason], cut.Calls, before[cut.Reason]
+		before[cut.Reason] = len(got)
+		if len(got) < less && len(all) >= less {
+			t.Errorf("%s of %q has %d calls, of less %d", spec.Name, cut.Text, len(got), less)
 		}
-		before = len(got)
-		for i, c := range got {
-			if i < len(all) && c != all[i] {
-				t.Errorf("%s of %q gives %v, of all of it %v", spec.Name, input[:n], c, all[i])
-			}
+		if !sdktest.Begins(all, got) && !sdktest.Begins(got, all) {
+			t.Errorf("%s of %q gives %v, of all of it %v", spec.Name, cut.Text, got, all)
 		}
 	}
-}
-
-func calls(events []sdk.Event) []call {
-	var calls []call
-	var c call
-	for _, e := range events {
-		switch e.Kind {
-		case abi.CallStart:
-			c = call{name: e.Name}
-		case abi.Args:
-			c.args += e.Text
-		case abi.CallEnd:
-			calls = append(calls, c)
-		}
-	}
-	return calls
-}
-
-// goldenInputs are the inputs of the cases in a folder.
-func goldenInputs(t *testing.T, dir string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", dir, "*.case"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases in %s (%v)", dir, err)
-	}
-	var inputs []string
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, text, _ := strings.Cut(string(data), "-- input --\n")
-		text, _, _ = strings.Cut(text, "-- events --\n")
-		var input strings.Builder
-		for line := range strings.Lines(text) {
-			var piece string
-			if err := json.Unmarshal([]byte(line), &piece); err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			input.WriteString(piece)
-		}
-		inputs = append(inputs, input.String())
-	}
-	return inputs
 }
 
 // FuzzFamily gives text to one of the parsers.
@@ -226,15 +134,5 @@ func FuzzFamily(f *testing.F) {
 			f.Add(uint8(i), before+body, true)
 		}
 	}
-	f.Fuzz(func(t *testing.T, which uint8, input string, length bool) {
-		if len(input) > 256 {
-			t.Skip("longer than the cuts are meant for")
-		}
-		reason := sdk.Stop
-		if length {
-			reason = sdk.Length
-		}
-		opts := sdk.Options{Tools: []sdk.Tool{{Name: "a"}}}
-		sdktest.Stable(t, specs[int(which)%len(specs)], opts, input, reason)
-	})
+	sdktest.Fuzz(f, sdk.Options{Tools: []sdk.Tool{{Name: "a"}}}, specs...)
 }

@@ -54,15 +54,11 @@ func TestFragments(t *testing.T) {
 
 func TestCanParse(t *testing.T) {
 	t.Parallel()
-	for head, want := range map[string]sdk.Verdict{
+	sdktest.Verdicts(t, taggedjson.Hermes(), map[string]sdk.Verdict{
 		"": sdk.Maybe, "<tool": sdk.Maybe, "<tool_call>": sdk.Maybe, "<tool_call>\n ": sdk.Maybe,
 		"<tool_call>\n{": sdk.Yes, "<tool_call>[": sdk.Maybe, "<tool_call>[ {": sdk.Yes, "<tool_call>[f(": sdk.No, "<tool_call>\n<function=": sdk.No,
 		"<tool_calls>": sdk.No, "<tool_call> is": sdk.No,
-	} {
-		if got := taggedjson.Hermes().CanParse([]byte(head)); got != want {
-			t.Errorf("CanParse(%q) = %d, want %d", head, got, want)
-		}
-	}
+	})
 }
 
 func TestCustomSettings(t *testing.T) {
@@ -100,12 +96,7 @@ func TestCustomSettings(t *testing.T) {
 // last brace only when the call is sure.
 func TestArgumentsStream(t *testing.T) {
 	t.Parallel()
-	p, err := taggedjson.Hermes().New(sdk.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out sdk.Out
-	for _, tt := range []struct{ text, want string }{
+	sdktest.Steps(t, taggedjson.Hermes(), sdk.Options{}, [][2]string{
 		{`<tool_call>{"name": "f", "arguments"`, ""},
 		{`: {"a`, ""},
 		{`": `, "call_start 0 \"f\"\nargs 0 \"{\\\"a\\\":\"\n"},
@@ -116,39 +107,17 @@ func TestArgumentsStream(t *testing.T) {
 		{"}\n", ""},
 		{"</tool_call", ""},
 		{">", "args 0 \"}\"\ncall_end 0\nend 76\n"},
-	} {
-		p.Feed([]byte(tt.text), &out)
-		events, err := abi.DecodeEvents(nil, out.Take())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := sdktest.Format(events); got != tt.want {
-			t.Errorf("after %q: %q, want %q", tt.text, got, tt.want)
-		}
-	}
+	})
 }
 
 func BenchmarkFeed(b *testing.B) {
 	for _, size := range []int{1, 16, 256} {
 		b.Run("hermes/"+strconv.Itoa(size)+"KB", func(b *testing.B) {
 			line := `a line of text with \"quotes\" and a newline\n`
-			text := []byte(`<tool_call>{"name": "write_file", "arguments": {"content": "` +
-				strings.Repeat(line, size<<10/len(line)) + `"}}</tool_call>`)
-			b.SetBytes(int64(len(text)))
-			b.ReportAllocs()
-			for b.Loop() {
-				p, err := taggedjson.Hermes().New(sdk.Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				var out sdk.Out
-				for rest := text; len(rest) > 0; rest = rest[min(len(rest), 64):] {
-					p.Feed(rest[:min(len(rest), 64)], &out)
-					out.Take()
-				}
-				if !out.Ended() {
-					b.Fatal("the region did not end")
-				}
+			text := `<tool_call>{"name": "write_file", "arguments": {"content": "` +
+				strings.Repeat(line, size<<10/len(line)) + `"}}</tool_call>`
+			if !sdktest.Benchmark(b, taggedjson.Hermes(), sdk.Options{}, text) {
+				b.Fatal("the region did not end")
 			}
 		})
 	}

@@ -58,32 +58,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// inputs are the inputs of the cases in dir.
-func inputs(tb testing.TB, dir string) []string {
-	tb.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.case"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	all := make([]string, len(files))
-	for i, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		_, text, _ := strings.Cut(string(data), "-- input --\n")
-		text, _, _ = strings.Cut(text, "-- events --\n")
-		for line := range strings.Lines(text) {
-			var piece string
-			if err := json.Unmarshal([]byte(line), &piece); err != nil {
-				tb.Fatal(err)
-			}
-			all[i] += piece
-		}
-	}
-	return all
-}
-
 // TestTruncated ends every input at every place. A call is given out only if its
 // arguments were complete, and stays if more of the output comes.
 func TestTruncated(t *testing.T) {
@@ -92,40 +66,21 @@ func TestTruncated(t *testing.T) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
 			spec := with(readTemplate(t, dir))
-			for _, input := range inputs(t, dir) {
-				if len(input) > 2000 {
+			for _, c := range sdktest.Cases(t, dir) {
+				if len(c.Input) > 2000 {
 					continue
 				}
-				whole := calls(sdktest.Run(t, spec, sdk.Options{}, input, sdk.Length))
-				for n := range input {
-					sdktest.Run(t, spec, sdk.Options{}, input[:n], sdk.Stop)
-					got := calls(sdktest.Run(t, spec, sdk.Options{}, input[:n], sdk.Length))
-					for i := range len(got) - 1 { // the last one may lie in a region that is spoiled later
-						if i >= len(whole) || got[i] != whole[i] {
-							t.Fatalf("%q gives the calls %q, the whole output %q", input[:n], got, whole)
-						}
+				whole := sdktest.Calls(sdktest.Run(t, spec, sdk.Options{}, c.Input, sdk.Length))
+				for cut := range sdktest.Truncated(t, spec, sdk.Options{}, c.Input) {
+					// The last call may lie in a region that is spoiled later.
+					sure := cut.Calls[:max(0, len(cut.Calls)-1)]
+					if cut.Reason == sdk.Length && !sdktest.Begins(whole, sure) {
+						t.Fatalf("%q gives the calls %q, the whole output %q", cut.Text, cut.Calls, whole)
 					}
 				}
 			}
 		})
 	}
-}
-
-// calls are the complete calls of events.
-func calls(events []sdk.Event) []string {
-	var all []string
-	var last string
-	for _, e := range events {
-		switch e.Kind {
-		case abi.CallStart:
-			last = e.Name + " "
-		case abi.Args:
-			last += e.Text
-		case abi.CallEnd:
-			all = append(all, last)
-		}
-	}
-	return all
 }
 
 // TestFragments puts pieces of the inputs together at random.
@@ -134,10 +89,10 @@ func TestFragments(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1)) // a repeatable test
 	for _, dir := range dirs(t) {
 		fragments := []string{" ", "\n", "<", `"`, "{", "}", "x", "é", "\xff", "\xe2\x96"}
-		for _, input := range inputs(t, dir) {
+		for _, c := range sdktest.Cases(t, dir) {
 			for range 6 {
-				from := random.IntN(len(input) + 1)
-				fragments = append(fragments, input[from:min(len(input), from+random.IntN(40))])
+				from := random.IntN(len(c.Input) + 1)
+				fragments = append(fragments, c.Input[from:min(len(c.Input), from+random.IntN(40))])
 			}
 		}
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -152,12 +107,7 @@ func TestFragments(t *testing.T) {
 func TestStream(t *testing.T) {
 	t.Parallel()
 	spec := with(readTemplate(t, "testdata/hermes"))
-	p, err := spec.New(sdk.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out sdk.Out
-	for _, tt := range []struct{ text, want string }{
+	sdktest.Steps(t, spec, sdk.Options{}, [][2]string{
 		{"<thi", ""},
 		{"nk>\nI", `reasoning "I"` + "\n"},
 		{" think <", `reasoning " think"` + "\n"},
@@ -168,16 +118,7 @@ func TestStream(t *testing.T) {
 		{"_call>{\"name\": \"f\"}", ""},
 		{"</tool_call", ""},
 		{">", "call_start 0 \"f\"\nargs 0 \"{}\"\ncall_end 0\n"},
-	} {
-		p.Feed([]byte(tt.text), &out)
-		events, err := abi.DecodeEvents(nil, out.Take())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := sdktest.Format(events); got != tt.want {
-			t.Errorf("after %q: %q, want %q", tt.text, got, tt.want)
-		}
-	}
+	})
 }
 
 // TestRefused checks that what a template gets wrong is named, with its value and
@@ -245,21 +186,12 @@ func FuzzText(f *testing.F) {
 	var specs []sdk.Spec
 	for i, dir := range dirs(f) {
 		specs = append(specs, with(readTemplate(f, dir)))
-		for _, input := range inputs(f, dir) {
-			f.Add(input, uint8(i), false)
-			f.Add(input[:len(input)*2/3], uint8(i), true)
+		for _, c := range sdktest.Cases(f, dir) {
+			f.Add(uint8(i), c.Input, false)
+			f.Add(uint8(i), c.Input[:len(c.Input)*2/3], true)
 		}
 	}
-	f.Fuzz(func(t *testing.T, input string, number uint8, length bool) {
-		if len(input) > 256 {
-			t.Skip("longer than the cuts are meant for")
-		}
-		reason := sdk.Stop
-		if length {
-			reason = sdk.Length
-		}
-		sdktest.Stable(t, specs[int(number)%len(specs)], sdk.Options{}, input, reason)
-	})
+	sdktest.Fuzz(f, sdk.Options{}, specs...)
 }
 
 func BenchmarkFeed(b *testing.B) {
@@ -267,22 +199,9 @@ func BenchmarkFeed(b *testing.B) {
 		b.Run("hermes/"+strconv.Itoa(size)+"KB", func(b *testing.B) {
 			spec := with(readTemplate(b, "testdata/hermes"))
 			line := `a line of text with \"quotes\" and a newline\n`
-			text := []byte(`<tool_call>{"name": "write_file", "arguments": {"content": "` +
-				strings.Repeat(line, size<<10/len(line)) + `"}}</tool_call>`)
-			b.SetBytes(int64(len(text)))
-			b.ReportAllocs()
-			for b.Loop() {
-				p, err := spec.New(sdk.Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				var out sdk.Out
-				for rest := text; len(rest) > 0; rest = rest[min(len(rest), 64):] {
-					p.Feed(rest[:min(len(rest), 64)], &out)
-					out.Take()
-				}
-				p.Finish(sdk.Stop, &out)
-			}
+			text := `<tool_call>{"name": "write_file", "arguments": {"content": "` +
+				strings.Repeat(line, size<<10/len(line)) + `"}}</tool_call>`
+			sdktest.Benchmark(b, spec, sdk.Options{}, text)
 		})
 	}
 }

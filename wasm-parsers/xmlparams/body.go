@@ -35,10 +35,10 @@ func (p *parser) beginCall() bool {
 // readJSON reads some of a JSON object, whose strings may hold any tag.
 func (p *parser) readJSON(out *sdk.Out) bool {
 	status := callobject.More
-	for len(p.rest()) > 0 && status == callobject.More {
+	for len(p.Rest()) > 0 && status == callobject.More {
 		var n int
-		n, status = p.json.Feed(p.rest())
-		p.used += n
+		n, status = p.json.Feed(p.Rest())
+		p.Advance(n)
 		if !p.started && p.json.Name != "" && len(p.json.Args) > 0 {
 			p.name, p.id = p.json.Name, p.json.ID
 			p.start(out)
@@ -51,7 +51,7 @@ func (p *parser) readJSON(out *sdk.Out) bool {
 	}
 	switch {
 	case status == callobject.Bad:
-		return p.refuse(p.at(), out)
+		return p.refuse(p.At(), out)
 	case status == callobject.Done && p.state == inCall:
 		p.state = afterFunc
 	case status == callobject.Done:
@@ -62,12 +62,12 @@ func (p *parser) readJSON(out *sdk.Out) bool {
 
 // readFuncEnd reads the end of a function whose arguments are complete.
 func (p *parser) readFuncEnd(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	if p.readEnd(b, out) {
 		return true
 	}
 	if p.maybeEnd(b) {
 		return false
 	}
-	return p.refuse(p.at(), out)
+	return p.refuse(p.At(), out)
 }

@@ -25,7 +25,7 @@ func (p *parser) beginCDATA(out *sdk.Out) {
 
 // readCDATA is readValue inside a CDATA section, where only its end is markup.
 func (p *parser) readCDATA(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	if n := bytes.IndexByte(b, cdataClose[0]); n != 0 {
 		if n < 0 {
 			n = len(b)
@@ -63,7 +63,7 @@ func (p *parser) endCDATA(rest []byte, space int, v verdict, out *sdk.Out) bool 
 	case space > maxSpace:
 		v = isText
 	case again == sdk.Yes:
-		p.used = len(p.buf) - len(rest) + len(cdataOpen)
+		p.AdvanceTo(rest[len(cdataOpen):])
 		return true
 	case again == sdk.Maybe && !p.ended:
 		return false
@@ -74,9 +74,9 @@ func (p *parser) endCDATA(rest []byte, space int, v verdict, out *sdk.Out) bool 
 	case unclear:
 		return false
 	case closes:
-		p.used = min(len(p.buf), len(p.buf)-len(rest)+len(p.val.close))
+		p.AdvanceTo(rest[min(len(rest), len(p.val.close)):])
 	case implies:
-		p.used = len(p.buf) - len(rest)
+		p.AdvanceTo(rest)
 	}
 	p.endValue(out)
 	return true

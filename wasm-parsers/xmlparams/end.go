@@ -10,7 +10,7 @@ import (
 func (p *parser) readEnd(b []byte, out *sdk.Out) bool {
 	switch {
 	case markup.Match(b, p.funcClose) == sdk.Yes:
-		p.used += len(p.funcClose)
+		p.Advance(len(p.funcClose))
 	case !p.wrapped || match(b, p.wrapClose) != sdk.Yes && match(b, p.tail) != sdk.Yes:
 		return false
 	}
@@ -53,27 +53,27 @@ func (p *parser) endCall(out *sdk.Out) {
 	}
 	out.CallEnd()
 	p.started, p.mended, p.isJSON = false, false, false
-	p.from = p.at()
+	p.from = p.At()
 }
 
 // readAfterFunc reads what makes a function in a wrapper sure. A new wrapper is
 // another region: the end of this one is missing.
 func (p *parser) readAfterFunc(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	if match(b, p.tail) == sdk.Yes {
-		p.used += len(p.tail)
+		p.Advance(len(p.tail))
 		return true
 	}
 	end, wrap, call := match(b, p.wrapClose), p.matchWrap(b), p.matchCall(b)
 	switch {
 	case end == sdk.Yes:
 		p.endCall(out)
-		p.used += len(p.wrapClose)
-		out.End(p.at())
+		p.Advance(len(p.wrapClose))
+		out.End(p.At())
 		return false
 	case wrap == sdk.Yes:
 		p.endCall(out)
-		out.End(p.at())
+		out.End(p.At())
 		return false
 	case call == sdk.Yes, p.isCall(b):
 		p.endCall(out)
@@ -82,27 +82,27 @@ func (p *parser) readAfterFunc(out *sdk.Out) bool {
 	case end == sdk.Maybe, wrap == sdk.Maybe, call == sdk.Maybe, match(b, p.tail) == sdk.Maybe:
 		return false
 	}
-	return p.refuse(p.at(), out)
+	return p.refuse(p.At(), out)
 }
 
 // readAfterBare ends the region behind a function without a wrapper. The wrapper's
 // end may be there all the same: models forget its beginning alone.
 func (p *parser) readAfterBare(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	rest := p.skip(b)
-	behind := p.pos + len(p.buf) - len(rest)
+	behind := p.Fed() - len(rest)
 	tail, end := match(rest, p.tail), match(rest, p.wrapClose)
 	switch {
 	case len(b)-len(rest) > maxSpace, tail == sdk.No && end == sdk.No, p.ended && len(rest) == 0:
-		out.End(p.at())
+		out.End(p.At())
 	case tail == sdk.Yes:
-		p.used = behind - p.pos + len(p.tail)
-		p.from = p.at()
+		p.AdvanceTo(rest[len(p.tail):])
+		p.from = p.At()
 		return true
 	case end == sdk.Yes:
 		out.End(behind + len(p.wrapClose))
 	case p.ended:
-		out.End(p.pos + len(p.buf))
+		out.End(p.Fed())
 	}
 	return false
 }
@@ -111,17 +111,17 @@ func (p *parser) readAfterBare(out *sdk.Out) bool {
 // sure. A call that was cut off by a token limit is lost, and is not text either.
 func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
 	p.ended, p.cut = true, reason == sdk.Length
-	p.buf = append(p.buf, p.half...)
+	p.Append(p.half)
 	p.run(out)
 	if out.Ended() {
 		return
 	}
-	all := p.pos + len(p.buf)
+	all := p.Fed()
 	half := p.isHalfEnd()
 	switch {
 	case p.state == afterFunc && !half:
 		p.endCall(out)
-		out.End(p.pos) // half a start tag
+		out.End(p.At()) // half a start tag
 	case half && p.isComplete():
 		p.closeArgs(out)
 		p.endCall(out)
@@ -137,11 +137,12 @@ func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
 // isHalfEnd reports whether what is left can only be the first part of an end tag,
 // or is nothing.
 func (p *parser) isHalfEnd() bool {
-	if len(p.buf) == 0 {
+	b := p.Rest()
+	if len(b) == 0 {
 		return true
 	}
-	mayGoOn := p.state == inFunc && markup.Match(p.buf, p.param.open) == sdk.Maybe
-	return p.maybeEnd(p.buf) && !mayGoOn
+	mayGoOn := p.state == inFunc && markup.Match(b, p.param.open) == sdk.Maybe
+	return p.maybeEnd(b) && !mayGoOn
 }
 
 // isComplete reports whether the call that was read last is complete if the output

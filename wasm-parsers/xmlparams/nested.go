@@ -10,13 +10,13 @@ import (
 
 // readNested reads text of the innermost element, its end, or the tag of one in it.
 func (p *parser) readNested(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	if n := bytes.IndexByte(b, p.mark()); n != 0 {
 		if n < 0 {
 			n = len(b)
 		}
 		p.tree.text = append(p.tree.text, b[:n]...)
-		p.used += n
+		p.Advance(n)
 		return n > 0
 	}
 	top := p.tree.top()
@@ -37,10 +37,10 @@ func (p *parser) readNested(out *sdk.Out) bool {
 		}
 	}
 	if p.prefix != "" && markup.Match(b, p.prefix) == sdk.Yes {
-		return p.refuse(p.at(), out) // a tag that is not legal here, which no text is like
+		return p.refuse(p.At(), out) // a tag that is not legal here, which no text is like
 	}
 	p.tree.text = append(p.tree.text, b[0])
-	p.used++
+	p.Advance(1)
 	return true
 }
 
@@ -55,23 +55,23 @@ func (p *parser) readElement(b []byte) (tag, sdk.Verdict) {
 func (p *parser) openElement(t tag, out *sdk.Out) bool {
 	e := element{kind: p.kindOf(t), key: string(t.name), close: p.closeOf(string(t.name))}
 	if !p.tree.push(e, p.depth()) || t.closed && !p.tree.pop(p.maxDepth) {
-		return p.refuse(p.at(), out)
+		return p.refuse(p.At(), out)
 	}
-	p.used += t.n
+	p.Advance(t.n)
 	return true
 }
 
 // closeElement closes the innermost element at its end, which is n bytes long.
 func (p *parser) closeElement(n int, out *sdk.Out) bool {
 	if len(p.tree.open) == 1 && !p.tree.mixed() {
-		p.used += n
+		p.Advance(n)
 		p.endValue(out)
 		return true
 	}
 	if len(p.tree.open) == 1 || !p.tree.pop(p.maxDepth) {
-		return p.refuse(p.at(), out)
+		return p.refuse(p.At(), out)
 	}
-	p.used += n
+	p.Advance(n)
 	return true
 }
 

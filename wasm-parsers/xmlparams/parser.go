@@ -29,15 +29,13 @@ const (
 // parser reads one region. Text waits in buf until it is clear what it is.
 type parser struct {
 	*format
+	markup.Buffer
 
 	tools    []sdk.Tool
 	maxDepth int
 
 	state   state
-	buf     []byte
 	half    []byte // a byte that may be half of Ġ or Ċ
-	used    int    // bytes at the front of buf that were read
-	pos     int    // of the first byte of buf in the region
 	from    int    // end of the last call that was ended: what comes later is given back
 	wrapped bool
 	ended   bool // the output has ended
@@ -66,28 +64,20 @@ func newParser(f *format, o sdk.Options) *parser {
 
 // Feed implements sdk.Parser.
 func (p *parser) Feed(text []byte, out *sdk.Out) {
-	p.buf = append(append(p.buf, p.half...), text...)
-	p.half = p.half[:0]
-	if p.bpe {
-		whole, half := cutHalf(p.buf)
-		p.buf, p.half = whole, append(p.half, half...)
+	if p.bpe && len(text) > 0 {
+		whole, half := cutHalf(text)
+		p.Append(p.half)
+		text, p.half = whole, append(p.half[:0], half...)
 	}
+	p.Append(text)
 	p.run(out)
 }
 
 func (p *parser) run(out *sdk.Out) {
 	for !out.Ended() && p.step(out) {
 	}
-	p.pos += p.used
-	p.buf = p.buf[:copy(p.buf, p.buf[p.used:])]
-	p.used = 0
+	p.Drop()
 }
-
-// rest is the text that was not read yet.
-func (p *parser) rest() []byte { return p.buf[p.used:] }
-
-// at is the place of the next byte in the region.
-func (p *parser) at() int { return p.pos + p.used }
 
 // step reads something, or reports that it needs more text.
 func (p *parser) step(out *sdk.Out) bool {
@@ -103,12 +93,12 @@ func (p *parser) step(out *sdk.Out) bool {
 	case inNested:
 		return p.readNested(out)
 	case inArgs, inCall:
-		return len(p.rest()) > 0 && p.readJSON(out)
+		return len(p.Rest()) > 0 && p.readJSON(out)
 	case afterBare:
 		return p.readAfterBare(out)
 	default:
-		p.used += spaceLen(p.rest(), p.bpe)
-		return len(p.rest()) > 0 && p.readTag(out)
+		p.Advance(spaceLen(p.Rest(), p.bpe))
+		return len(p.Rest()) > 0 && p.readTag(out)
 	}
 }
 
@@ -133,10 +123,10 @@ func (p *parser) refuse(to int, out *sdk.Out) bool {
 }
 
 func (p *parser) readStart(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	wrap := p.matchWrap(b)
 	if wrap == sdk.Yes {
-		p.used += len(p.wrapOpen)
+		p.Advance(len(p.wrapOpen))
 		p.wrapped = true
 		p.state = atFunc
 		return true
@@ -148,13 +138,13 @@ func (p *parser) readStart(out *sdk.Out) bool {
 	case call == sdk.Maybe, wrap == sdk.Maybe:
 		return false
 	default:
-		return p.refuse(p.at(), out)
+		return p.refuse(p.At(), out)
 	}
 }
 
 // readFunc reads the tag of a function and what stands in front of it.
 func (p *parser) readFunc(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	switch lead := p.matchLead(b); {
 	case p.isCall(b):
 		return p.beginCall()
@@ -171,7 +161,7 @@ func (p *parser) readFunc(out *sdk.Out) bool {
 	case v == sdk.Maybe:
 		return false
 	case v == sdk.No, t.closed && !p.closed:
-		return p.refuse(p.at()+t.n, out)
+		return p.refuse(p.At()+t.n, out)
 	}
 	p.beginFunc(t, out)
 	return true
@@ -180,16 +170,16 @@ func (p *parser) readFunc(out *sdk.Out) bool {
 // readLead reads the next marker in front of a function.
 func (p *parser) readLead(out *sdk.Out) bool {
 	marker := p.lead[p.leads]
-	switch markup.Match(p.rest(), marker) {
+	switch markup.Match(p.Rest(), marker) {
 	case sdk.Yes:
 		p.began = true
 		p.leads++
-		p.used += len(marker)
+		p.Advance(len(marker))
 		return true
 	case sdk.Maybe:
 		return false
 	default:
-		return p.refuse(p.at(), out)
+		return p.refuse(p.At(), out)
 	}
 }
 
@@ -200,7 +190,7 @@ func (p *parser) beginFunc(t tag, out *sdk.Out) {
 		p.id = string(t.id)
 	}
 	p.reset()
-	p.used += t.n
+	p.Advance(t.n)
 	p.state = inFunc
 	if t.closed {
 		p.closeFunc(out)
@@ -216,7 +206,7 @@ func (p *parser) reset() {
 
 // readInFunc reads the tag of a parameter or what ends the function.
 func (p *parser) readInFunc(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	if p.jsonArgs && b[0] == '{' && len(p.seen) == 0 {
 		return p.beginArgs()
 	}
@@ -225,7 +215,7 @@ func (p *parser) readInFunc(out *sdk.Out) bool {
 		return p.beginValue(t, out)
 	}
 	if t.n > 0 && v == sdk.No {
-		return p.refuse(p.at()+t.n, out) // a tag with a name that cannot be one
+		return p.refuse(p.At()+t.n, out) // a tag with a name that cannot be one
 	}
 	if p.readEnd(b, out) {
 		return true
@@ -233,7 +223,7 @@ func (p *parser) readInFunc(out *sdk.Out) bool {
 	if v == sdk.Maybe || p.maybeEnd(b) {
 		return false
 	}
-	return p.refuse(p.at(), out)
+	return p.refuse(p.At(), out)
 }
 
 // readParam reads the tag of a parameter. Where those are not told by their own name

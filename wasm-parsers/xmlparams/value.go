@@ -30,7 +30,7 @@ func (p *parser) beginValue(t tag, out *sdk.Out) bool {
 	key, v := string(t.name), &p.val
 	again := len(v.items) > 0 && v.key == key
 	if p.seen[key] && !again {
-		return p.refuse(p.at(), out)
+		return p.refuse(p.At(), out)
 	}
 	if !again {
 		p.flushHeld(out)
@@ -38,7 +38,7 @@ func (p *parser) beginValue(t tag, out *sdk.Out) bool {
 	p.start(out)
 	lone := p.isLone(key)
 	p.seen[key] = true
-	p.used += t.n
+	p.Advance(t.n)
 	v.key, v.types, v.close, v.empty = key, p.typesOf(key, t), p.closeOf(key), true
 	v.lone, v.raw = lone, v.raw[:0]
 	v.hold = lone || p.nested && v.types&abi.Array != 0
@@ -68,7 +68,7 @@ func (p *parser) closeOf(key string) string {
 
 // readValueStart reads a value up to where it is clear what kind it is.
 func (p *parser) readValueStart(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	rest := markup.SkipSpace(b)
 	space := len(b) - len(rest)
 	if space <= maxSpace {
@@ -81,11 +81,11 @@ func (p *parser) readValueStart(out *sdk.Out) bool {
 		}
 		switch {
 		case cdata == sdk.Yes:
-			p.used += space + len(cdataOpen)
+			p.Advance(space + len(cdataOpen))
 			p.beginCDATA(out)
 			return true
 		case element == sdk.Yes:
-			p.used += space
+			p.Advance(space)
 			p.tree.begin(isAny, p.val.types, p.val.close)
 			p.state = inNested
 			return true
@@ -121,7 +121,7 @@ func (p *parser) write(b []byte, out *sdk.Out) {
 // newline in front of a tag waits with it: it is no part of a value that has lost
 // its end.
 func (p *parser) readValue(out *sdk.Out) bool {
-	b := p.rest()
+	b := p.Rest()
 	n := bytes.IndexByte(b, p.mark())
 	if n < 0 {
 		n = len(b)
@@ -132,7 +132,7 @@ func (p *parser) readValue(out *sdk.Out) bool {
 	}
 	if n > newline {
 		p.write(b[:n-newline], out)
-		p.used += n - newline
+		p.Advance(n - newline)
 		return true
 	}
 	if n == len(b) { // nothing, or a newline
@@ -147,9 +147,9 @@ func (p *parser) readValue(out *sdk.Out) bool {
 		return p.pass(n, out)
 	case closes:
 		p.pass(newline, out)
-		p.used += len(p.val.close)
+		p.Advance(len(p.val.close))
 	case implies:
-		p.used += newline
+		p.Advance(newline)
 	default:
 		return false
 	}
@@ -159,8 +159,8 @@ func (p *parser) readValue(out *sdk.Out) bool {
 
 // pass writes the next n bytes as text of the value.
 func (p *parser) pass(n int, out *sdk.Out) bool {
-	p.write(p.rest()[:n], out)
-	p.used += n
+	p.write(p.Rest()[:n], out)
+	p.Advance(n)
 	return true
 }
 

@@ -1,9 +1,6 @@
 package xmlparams_test
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,48 +27,19 @@ func specs() []sdk.Spec { return append(xmlparams.Specs(), xmlparams.ATEM()) }
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	for _, spec := range specs() {
-		t.Run(spec.Name, func(t *testing.T) {
-			t.Parallel()
-			sdktest.Golden(t, spec, "testdata/"+spec.Name)
-		})
-	}
+	sdktest.GoldenAll(t, "testdata", specs()...)
 }
 
-// TestExample checks that the call in the manifest is one, wherever it is cut.
+// TestExample checks that the call in the manifest is one, also with text behind it.
 func TestExample(t *testing.T) {
 	t.Parallel()
+	ids := map[string]string{"cohere_xml": "0"}
 	for _, spec := range specs() {
+		call := sdktest.Call{Name: "get_weather", ID: ids[spec.Name], Args: `{"city": "Oslo"}`}
 		for _, o := range []sdk.Options{{}, {Tools: tools}} {
-			if got := spec.CanParse([]byte(spec.Example[:min(len(spec.Example), abi.MaxHead)])); got != sdk.Yes {
-				t.Errorf("%s: CanParse of the example = %d", spec.Name, got)
-			}
-			var name, args string
-			ends := 0
-			for _, e := range sdktest.Stable(t, spec, o, spec.Example+".", sdk.Stop) {
-				switch e.Kind {
-				case abi.CallStart:
-					name += e.Name
-				case abi.Args:
-					args += e.Text
-				case abi.End:
-					ends = e.To
-				}
-			}
-			if name != "get_weather" || args != `{"city": "Oslo"}` || ends != len(spec.Example) {
-				t.Errorf("%s: %q is a call of %s with %s that ends at %d", spec.Name, spec.Example, name, args, ends)
-			}
-		}
-	}
-}
-
-// TestManifest checks the limits that a gateway sets.
-func TestManifest(t *testing.T) {
-	t.Parallel()
-	for _, spec := range specs() {
-		for _, s := range append(spec.Formats, spec.Example) {
-			if len(s) == 0 || len(s) > 256 {
-				t.Errorf("%s: %q has %d bytes", spec.Name, s, len(s))
+			want := sdktest.Format(sdktest.Example(t, spec, o, call))
+			if got := sdktest.Format(sdktest.Stable(t, spec, o, spec.Example+".", sdk.Stop)); got != want {
+				t.Errorf("%s: the example and a dot give\n%s\nwithout the dot\n%s", spec.Name, got, want)
 			}
 		}
 	}
@@ -128,32 +96,10 @@ func TestFragments(t *testing.T) {
 
 func TestCanParse(t *testing.T) {
 	t.Parallel()
-	byName := map[string]sdk.Spec{}
-	for _, spec := range specs() {
-		byName[spec.Name] = spec
-	}
-	data, err := os.ReadFile("testdata/heads.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var heads map[string]map[string]string
-	if err := json.Unmarshal(data, &heads); err != nil {
-		t.Fatal(err)
-	}
-	verdicts := map[string]sdk.Verdict{"no": sdk.No, "yes": sdk.Yes, "maybe": sdk.Maybe}
-	for name, spec := range byName {
-		if len(heads[name]) == 0 {
-			t.Errorf("no heads of %s", name)
-		}
-		for head, word := range heads[name] {
-			if got := spec.CanParse([]byte(head)); got != verdicts[word] {
-				t.Errorf("%s: CanParse(%q) = %d, want %s", name, head, got, word)
-			}
-		}
-	}
+	sdktest.Heads(t, "testdata/heads.json", specs()...)
 	for _, n := range []int{256, 257} {
 		head := "<function=" + strings.Repeat("n", n) + "><parameter="
-		if got := byName["qwen3_coder"].CanParse([]byte(head)) == sdk.Yes; got != (n == 256) {
+		if got := xmlparams.Qwen3Coder().CanParse([]byte(head)) == sdk.Yes; got != (n == 256) {
 			t.Errorf("a name of %d bytes is one: %t", n, got)
 		}
 	}
@@ -163,12 +109,7 @@ func TestCanParse(t *testing.T) {
 // tag that may end it, and that an integer waits for its end.
 func TestStream(t *testing.T) {
 	t.Parallel()
-	p, err := xmlparams.Qwen3Coder().New(sdk.Options{Tools: tools})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out sdk.Out
-	for _, tt := range []struct{ text, want string }{
+	sdktest.Steps(t, xmlparams.Qwen3Coder(), sdk.Options{Tools: tools}, [][2]string{
 		{"<tool_call>\n<function=f>\n", ""},
 		{"<parameter=s>", "call_start 0 \"f\"\nargs 0 \"{\"\nargs 0 \"\\\"s\\\": \"\nargs 0 \"\\\"\"\n"},
 		{"\nab\"", `args 0 "ab\\\""` + "\n"},
@@ -181,21 +122,7 @@ func TestStream(t *testing.T) {
 		{"\n</parameter>\n</function>\n", ""},
 		{"</tool_call>", ""},
 		{"\nx", "args 0 \"12\"\nargs 0 \"}\"\ncall_end 0\nend 120\n"},
-	} {
-		p.Feed([]byte(tt.text), &out)
-		if got := sdktest.Format(taken(t, &out)); got != tt.want {
-			t.Errorf("after %q: %q, want %q", tt.text, got, tt.want)
-		}
-	}
-}
-
-func taken(t *testing.T, out *sdk.Out) []sdk.Event {
-	t.Helper()
-	events, err := abi.DecodeEvents(nil, out.Take())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return events
+	})
 }
 
 // written is a call of write_file in the parser's form, with such a content.
@@ -210,75 +137,9 @@ func TestLongStringStreams(t *testing.T) {
 	content := strings.Repeat("some <b>text</b>, ", 24)[:430]
 	for _, spec := range specs() {
 		for _, o := range []sdk.Options{{}, {Tools: tools}} {
-			p, err := spec.New(o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var out sdk.Out
-			var args strings.Builder
-			n := 0
-			for _, c := range []byte(written(spec, content) + ".") {
-				p.Feed([]byte{c}, &out)
-				for _, e := range taken(t, &out) {
-					if e.Kind == abi.Args {
-						args.WriteString(e.Text)
-						n++
-					}
-				}
-				if out.Ended() {
-					break
-				}
-			}
-			if n < 300 || args.String() != `{"content": "`+content+`"}` {
-				t.Errorf("%s: %d pieces of %s", spec.Name, n, args.String())
-			}
+			sdktest.LongString(t, spec, o, written(spec, content)+".", `{"content": "`+content+`"}`, 300)
 		}
 	}
-}
-
-// inputs are the inputs of the golden cases of a parser.
-func inputs(t *testing.T, name string) []string {
-	t.Helper()
-	files, err := filepath.Glob("testdata/" + name + "/*.case")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []string
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, text, _ := strings.Cut(string(data), "-- input --\n")
-		text, _, _ = strings.Cut(text, "-- events --\n")
-		var input strings.Builder
-		for line := range strings.Lines(text) {
-			var piece string
-			if err := json.Unmarshal([]byte(line), &piece); err != nil {
-				t.Fatal(err)
-			}
-			input.WriteString(piece)
-		}
-		all = append(all, input.String())
-	}
-	return all
-}
-
-// calls are the calls that ended, each as its name and arguments.
-func calls(events []sdk.Event) []string {
-	var all []string
-	var call string
-	for _, e := range events {
-		switch e.Kind {
-		case abi.CallStart:
-			call = e.Name
-		case abi.Args:
-			call += e.Text
-		case abi.CallEnd:
-			all = append(all, call)
-		}
-	}
-	return all
 }
 
 // TestTruncated cuts every golden input at every place. Run holds the events to the
@@ -288,20 +149,15 @@ func TestTruncated(t *testing.T) {
 	for _, spec := range specs() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
-			for _, input := range inputs(t, spec.Name) {
-				if len(input) > 700 || testing.Short() && len(input) > 200 {
+			opts := sdk.Options{Tools: tools}
+			for _, c := range sdktest.Cases(t, "testdata/"+spec.Name) {
+				if len(c.Input) > 700 || testing.Short() && len(c.Input) > 200 {
 					continue
 				}
-				o := sdk.Options{Tools: tools}
-				whole := calls(sdktest.Run(t, spec, o, input, sdk.Stop))
-				for n := range len(input) {
-					for _, reason := range []sdk.Reason{sdk.Stop, sdk.Length} {
-						got := calls(sdktest.Run(t, spec, o, input[:n], reason))
-						for i := range len(got) - 1 {
-							if i >= len(whole) || got[i] != whole[i] {
-								t.Fatalf("%s of %q: call %d is %s of %s", spec.Name, input[:n], i, got[i], whole)
-							}
-						}
+				whole := sdktest.Calls(sdktest.Run(t, spec, opts, c.Input, sdk.Stop))
+				for cut := range sdktest.Truncated(t, spec, opts, c.Input) {
+					if !sdktest.Begins(whole, cut.Calls[:max(0, len(cut.Calls)-1)]) {
+						t.Fatalf("%s: %q (%d) gives %q, the whole %q", c.Name, cut.Text, cut.Reason, cut.Calls, whole)
 					}
 				}
 			}
@@ -320,16 +176,7 @@ func FuzzFamily(f *testing.F) {
 			f.Add(byte(i), seed[:len(seed)*2/3], true)
 		}
 	}
-	f.Fuzz(func(t *testing.T, which byte, input string, length bool) {
-		if len(input) > 400 {
-			t.Skip("longer than the cuts are meant for")
-		}
-		reason := sdk.Stop
-		if length {
-			reason = sdk.Length
-		}
-		sdktest.Stable(t, all[int(which)%len(all)], sdk.Options{Tools: tools, MaxDepth: 4}, input, reason)
-	})
+	sdktest.Fuzz(f, sdk.Options{Tools: tools, MaxDepth: 4}, all...)
 }
 
 func BenchmarkFeed(b *testing.B) {
@@ -340,22 +187,8 @@ func BenchmarkFeed(b *testing.B) {
 				continue
 			}
 			b.Run(spec.Name+"/"+strconv.Itoa(size)+"KB", func(b *testing.B) {
-				text := []byte(written(spec, strings.Repeat(line, size<<10/len(line))) + "\n.")
-				b.SetBytes(int64(len(text)))
-				b.ReportAllocs()
-				for b.Loop() {
-					p, err := spec.New(sdk.Options{Tools: tools})
-					if err != nil {
-						b.Fatal(err)
-					}
-					var out sdk.Out
-					for rest := text; len(rest) > 0 && !out.Ended(); rest = rest[min(len(rest), 64):] {
-						p.Feed(rest[:min(len(rest), 64)], &out)
-						out.Take()
-					}
-					if !out.Ended() {
-						b.Fatal("the region did not end")
-					}
+				if !sdktest.Benchmark(b, spec, sdk.Options{Tools: tools}, written(spec, strings.Repeat(line, size<<10/len(line)))+"\n.") {
+					b.Fatal("the region did not end")
 				}
 			})
 		}

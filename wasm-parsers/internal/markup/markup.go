@@ -1,5 +1,5 @@
-// Package markup holds what parsers of marked text share: matching of literals that
-// may still be cut, and white space.
+// Package markup holds what parsers of marked text share: the text that waits for
+// more, matching of literals that may still be cut, and white space.
 package markup
 
 import "github.com/callgate/callgate/sdk"

@@ -1,0 +1,121 @@
+package sdktest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// TestCheck shows that each rule of the contract is held to.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	start := sdk.Event{Kind: abi.CallStart, Name: "a"}
+	args := sdk.Event{Kind: abi.Args, Text: "{}"}
+	callEnd := sdk.Event{Kind: abi.CallEnd}
+	end := sdk.Event{Kind: abi.End, To: 10}
+	for _, tt := range []struct {
+		name   string
+		events []sdk.Event
+		want   string // part of the error, "" for none
+	}{
+		{"a call", []sdk.Event{start, args, {Kind: abi.Repair, Name: "args_json"}, callEnd, end}, ""},
+		{"a void call", []sdk.Event{start, args, {Kind: abi.Malformed, To: 10}}, ""},
+		{"a cut call", []sdk.Event{start, {Kind: abi.Cut}, end}, ""},
+		{"no end", []sdk.Event{start, args, callEnd}, "not ended"},
+		{"two ends", []sdk.Event{end, end}, "after the end"},
+		{"end beyond the text", []sdk.Event{{Kind: abi.End, To: 11}}, "byte 11 of 10"},
+		{"end in a call", []sdk.Event{start, end}, "still open"},
+		{"malformed beyond the text", []sdk.Event{{Kind: abi.Malformed, To: 11}}, "bytes 0 to 11"},
+		{"malformed backwards", []sdk.Event{{Kind: abi.Malformed, From: 5, To: 4}}, "bytes 5 to 4"},
+		{"malformed without bytes", []sdk.Event{{Kind: abi.Malformed}}, "for ever"},
+		{"two calls open", []sdk.Event{start, {Kind: abi.CallStart, Index: 1, Name: "b"}, end}, "no other open"},
+		{"no name", []sdk.Event{{Kind: abi.CallStart}}, "with a name"},
+		{"an index left out", []sdk.Event{{Kind: abi.CallStart, Index: 1, Name: "a"}}, "want call 0"},
+		{"arguments of another call", []sdk.Event{start, {Kind: abi.Args, Index: 1, Text: "{}"}}, "not the open one"},
+		{"arguments without a call", []sdk.Event{args}, "not the open one"},
+		{"end of no call", []sdk.Event{callEnd}, "not the open one"},
+		{"arguments no object", []sdk.Event{start, {Kind: abi.Args, Text: "[]"}, callEnd}, "not a JSON object"},
+		{"arguments no JSON", []sdk.Event{start, {Kind: abi.Args, Text: "{a}"}, callEnd}, "not a JSON object"},
+		{"no arguments", []sdk.Event{start, callEnd}, "not a JSON object"},
+		{"repair of nothing", []sdk.Event{{Kind: abi.Repair}}, "what was mended"},
+	} {
+		err := check(tt.events, 10)
+		if tt.want == "" && err != nil {
+			t.Errorf("%s: %v, want no error", tt.name, err)
+		}
+		if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestCutsJoin(t *testing.T) {
+	t.Parallel()
+	for _, input := range []string{"", "a", strings.Repeat("0123456789", 10), strings.Repeat("x", 5000)} {
+		ways := cuts(input)
+		if len(ways) > 3*maxCuts {
+			t.Errorf("%d ways of cutting %d bytes", len(ways), len(input))
+		}
+		for _, pieces := range ways {
+			if got := strings.Join(pieces, ""); got != input {
+				t.Errorf("pieces join to %q, want %q", got, input)
+			}
+		}
+	}
+}
+
+func TestReadCase(t *testing.T) {
+	t.Parallel()
+	write := func(text string) string {
+		file := filepath.Join(t.TempDir(), "x.case")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	c, err := readCase(write("Why.\n-- options --\n{\"reason\": \"length\", \"max_depth\": 3}\n-- input --\n\"a\\n\"\n\"b\"\n-- events --\nend 3\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Why != "Why." || c.Input != "a\nb" || c.Reason != sdk.Length || c.Options.MaxDepth != 3 || c.Events != "end 3\n" {
+		t.Errorf("case = %+v", c)
+	}
+	for _, text := range []string{
+		"Why.\n",
+		"Why.\n-- input --\na\n-- events --\n",
+		"Why.\n-- options --\n{\"x\": 1}\n-- input --\n\"a\"\n-- events --\n",
+		"Why.\n-- options --\n{\"reason\": \"x\"}\n-- input --\n\"a\"\n-- events --\n",
+	} {
+		if _, err := readCase(write(text)); err == nil {
+			t.Errorf("case %q was read", text)
+		}
+	}
+}
+
+func TestReadTools(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "tools.json")
+	if tools, err := readTools(file); err != nil || tools != nil {
+		t.Errorf("no file gives %v, %v, want no tools", tools, err)
+	}
+	if err := os.WriteFile(file, []byte(`{"a": {"x": "string|null", "y": ""}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tools, err := readTools(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := sdk.FindParam(sdk.FindTool(tools, "a"), "x").Types; got != abi.String|abi.Null {
+		t.Errorf("types of x = %b, want string and null", got)
+	}
+	if err := os.WriteFile(file, []byte(`{"a": {"x": "text"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readTools(file); err == nil {
+		t.Error("an unknown type was read")
+	}
+}

@@ -1,0 +1,43 @@
+package markup
+
+// Buffer is what a parser was fed of a region and has not dropped. Parsers that decide
+// about text once they have seen what follows embed it: they take what is clear with
+// Advance and leave the rest for later. Places are bytes of the region, counted from
+// its start.
+type Buffer struct {
+	text []byte
+	used int // bytes at the front of text that were read
+	pos  int // place of the first byte of text
+}
+
+// Append adds text that was fed.
+func (b *Buffer) Append(text []byte) { b.text = append(b.text, text...) }
+
+// Rest is the text that was not read yet. It is valid until Append or Drop.
+func (b *Buffer) Rest() []byte { return b.text[b.used:] }
+
+// At is the place of the next byte to read.
+func (b *Buffer) At() int { return b.pos + b.used }
+
+// Fed is the place behind everything that was fed.
+func (b *Buffer) Fed() int { return b.pos + len(b.text) }
+
+// Advance reads the next n bytes.
+func (b *Buffer) Advance(n int) { b.used += n }
+
+// AdvanceTo reads all but rest, which is what is left of Rest.
+func (b *Buffer) AdvanceTo(rest []byte) { b.used = len(b.text) - len(rest) }
+
+// Return makes the byte at a place the next one again, or the first one that was not
+// dropped.
+func (b *Buffer) Return(at int) { b.used = max(at-b.pos, 0) }
+
+// Drop forgets what was read. A parser calls it when it is done with what it was fed,
+// so that the text is moved once for a piece and not for everything in it.
+func (b *Buffer) Drop() {
+	if b.used > 0 {
+		b.pos += b.used
+		b.text = b.text[:copy(b.text, b.text[b.used:])]
+		b.used = 0
+	}
+}
