@@ -108,7 +108,7 @@ func order(targets []Target) []Target {
 
 // run asks until there is an answer to give.
 func (a *attempts) run(ctx context.Context) (*Response, error) {
-	s, ok := step{target: a.targets[0], reason: First}, true
+	s := step{target: a.targets[0], reason: First}
 	for {
 		a.current = s.target
 		resp, err := a.try(ctx, s)
@@ -120,7 +120,9 @@ func (a *attempts) run(ctx context.Context) (*Response, error) {
 		failed := s.target
 		if a.reask(e) {
 			s.reason, s.wait = Reask, 0
-		} else if s, ok = a.after(ctx, e); !ok {
+		} else if next, ok := a.after(ctx, e); ok {
+			s = next
+		} else {
 			return nil, a.failed(e)
 		}
 		a.g.log.WarnContext(ctx, "target failed", "id", a.req.ID, "provider", failed.Provider, "upstream_model", failed.model,

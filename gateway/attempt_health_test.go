@@ -110,6 +110,21 @@ func TestStorm(t *testing.T) {
 	}
 }
 
+// TestFallbackToGoodOne holds that a target which works is asked as often as the one
+// before it fails.
+func TestFallbackToGoodOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := (&play{actors: map[string]*actor{"a": acts(turn{err: unavailable}), "b": acts(turn{})}, policies: map[string]gateway.Policy{"a": {Failures: 1 << 30}}}).start(t)
+		for i := range 500 {
+			if o := p.ask(t, t.Context()); o.steps() != "a first upstream_error; b fallback ok" {
+				t.Fatalf("request %d: got %s", i, o.steps())
+			}
+		}
+		p.checkDone(t)
+	})
+}
+
 // TestHealth holds what each way in which an attempt can end says to the breaker of its
 // provider: it is told once, also by clients that leave or never read.
 func TestHealth(t *testing.T) {

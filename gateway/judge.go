@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/span"
@@ -19,6 +20,7 @@ type judge struct {
 	policy  InvalidPolicy
 	report  bool // nothing is changed or refused, only said
 
+	unknown  []string // names that nobody offered
 	faults   map[string]int
 	warnings []string
 	refused  []refusal // calls that the policy does not let through
@@ -65,12 +67,22 @@ func (j *judge) name(name string) (resolved string, problem *repair.Problem) {
 	if len(j.req.offered()) == 0 {
 		return name, nil
 	}
-	resolved, candidates := repair.Name(name, j.req.offered())
-	if resolved == "" {
+	if n := len(j.unknown); n == 0 || n < maxUnknown && !slices.Contains(j.unknown, name) {
+		resolved, candidates := repair.Name(name, j.req.offered())
+		if resolved != "" {
+			return resolved, nil
+		}
+		j.unknown = append(j.unknown, name)
 		return name, repair.UnknownName(name, candidates)
 	}
-	return resolved, nil
+	if j.tool(name) != nil {
+		return name, nil
+	}
+	return name, repair.UnknownName(name, nil)
 }
+
+// maxUnknown is how many names of an answer are compared with all that were offered.
+const maxUnknown = 32
 
 // arguments checks the arguments of a call of an offered tool.
 func (j *judge) arguments(name, args string) *repair.Problem {

@@ -32,7 +32,6 @@ type nativeReply struct {
 	held     int     // bytes in the queue
 	out      []Frame // to be given out
 	given    int     // how many of them were
-	failed   bool    // the upstream has sent an error in the place of a chunk
 	repairs  map[string]int
 	changed  bool
 	overhead time.Duration
@@ -134,7 +133,6 @@ func (n *nativeReply) read(f Frame) {
 		}
 		n.readChunk(h)
 	case n.scratch.failed && !n.judge.report:
-		n.failed = true
 		n.abandon()
 		n.out = append(n.out, f)
 		return
@@ -284,7 +282,7 @@ func (n *nativeReply) end(err error) {
 	case err != io.EOF:
 		n.abandon()
 		return
-	case !n.Streamed(), n.failed: // nothing follows an error
+	case !n.Streamed():
 		return
 	}
 	h := heldFrame{} // there is no end marker to write in front of

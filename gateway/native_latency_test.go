@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -28,8 +29,9 @@ func (w *watched) raw(blocks int) int {
 // watchedReply asks for blocks on behalf of a watched provider.
 type watchedReply struct {
 	gateway.Reply
-	from *watched
-	read int
+	from   *watched
+	read   int
+	memory []byte // of the frame before
 }
 
 func (r *watchedReply) Next() (gateway.Frame, error) {
@@ -37,7 +39,17 @@ func (r *watchedReply) Next() (gateway.Frame, error) {
 		r.from.waiting = append(r.from.waiting, r.from.raw(r.read)-r.from.out)
 	}
 	r.read++
-	return r.Reply.Next()
+	f, err := r.Reply.Next()
+	clear(r.memory) // a frame is valid until the next one
+	if err != nil {
+		return f, err
+	}
+	r.memory = bytes.Clone(f.Raw)
+	if at := bytes.Index(f.Raw, f.Data); f.Data != nil {
+		f.Data = r.memory[at : at+len(f.Data)]
+	}
+	f.Raw = r.memory
+	return f, nil
 }
 
 // forecastRequest offers a tool with a parameter that is no string.

@@ -90,6 +90,10 @@ func (n *nativeReply) entry(c *nativeChoice, f *entryFields, p *piece) {
 		n.mend(call, &call.indexed, repair.BadIndex, "index")
 	}
 	if p.kept = call.foreign || call.closed; p.kept {
+		if !call.foreign && !span.Blank(f.arguments) {
+			n.refuse(call, f.arguments, &repair.Problem{Class: repair.InvalidJSON,
+				Message: "Arguments follow the end of the call.", Hint: "Call the tool again."})
+		}
 		return
 	}
 	if !p.begins {

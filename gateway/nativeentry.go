@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -210,13 +209,4 @@ func quoteText(b, text []byte) []byte {
 		from = at
 	}
 	return append(b, '"')
-}
-
-// keyText is the name of a member by the text between its quotes.
-func keyText(key []byte) string {
-	var s string
-	if json.Unmarshal(append(append([]byte{'"'}, key...), '"'), &s) != nil {
-		return string(key)
-	}
-	return s
 }

@@ -21,7 +21,7 @@ const mostShaped = 4 << 10
 func (n *nativeReply) learn(h *heldFrame, f *entryFields, p *piece) {
 	data := h.frame.Data
 	n.shape.call = nil
-	if p.call == nil || p.kept || p.begins || !p.call.shown || f.text.Empty() || !f.anonymous() || f.index != p.call.wire {
+	if p.call == nil || p.kept || !p.call.shown || f.text.Empty() || !f.anonymous() || f.index != p.call.wire {
 		return
 	}
 	from, to := p.at.Start+f.text.Start+1, p.at.Start+f.text.End-1

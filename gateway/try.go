@@ -110,9 +110,6 @@ func (r *Response) settle(err error) {
 	}
 }
 
-// since is how long the client's request has run.
-func (r *Response) since() time.Duration { return time.Since(r.requested) }
-
 // fault counts a broken call of the answer.
 func (r *Response) fault(class string) { r.faults = count(r.faults, class) }
 

@@ -20,8 +20,28 @@ const (
 
 // budget is what the calls of a response have used up together.
 type budget struct {
-	time          time.Duration
-	input, output int // bytes
+	time   time.Duration
+	input  int // bytes
+	output []outputOf
+}
+
+// outputOf is how many bytes of events a parser has given for a response. Each has the
+// limit for itself: what one shouts is no fault of the next.
+type outputOf struct {
+	parser *parser
+	bytes  int
+}
+
+// give counts n more bytes of a parser's events, and returns how many they are now.
+func (b *budget) give(p *parser, n int) int {
+	for i := range b.output {
+		if o := &b.output[i]; o.parser == p {
+			o.bytes += n
+			return o.bytes
+		}
+	}
+	b.output = append(b.output, outputOf{p, n})
+	return n
 }
 
 // stopwatch bounds a call into a guest. It is also the context that the call is

@@ -149,8 +149,7 @@ func (r *Run) outcome() error {
 
 // decode appends the events in b, which is in the guest's memory, to r.events.
 func (r *Run) decode(b []byte) error {
-	r.s.used.output += len(b)
-	if limit := r.s.host.cfg.Limits.Output; r.s.used.output > limit {
+	if limit := r.s.host.cfg.Limits.Output; r.s.used.give(r.p, len(b)) > limit {
 		return r.in.die(fail(KindOutputLimit, "more than %d bytes of events", limit))
 	}
 	if countEvents(b) > maxEvents {
