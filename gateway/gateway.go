@@ -14,7 +14,6 @@ import (
 
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/repair"
-	"github.com/callgate/callgate/sdk/abi"
 )
 
 // Options are what a Gateway is made of. The wiring in cmd/gateway fills them.
@@ -121,7 +120,7 @@ func (g *Gateway) Chat(ctx context.Context, req *Request) (*Response, error) {
 		return nil, err
 	}
 	req.Route = route
-	req.read = sync.OnceValue(func() []abi.Tool { return g.tools.read(req.Tools()) })
+	req.read = sync.OnceValue(func() *toolList { return g.tools.read(req.Tools()) })
 	ctx, cancel := context.WithTimeoutCause(ctx, g.timeout, g.late)
 	handed := false
 	defer func() {

@@ -1,12 +1,10 @@
 package gateway
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/sdk/abi"
 )
@@ -86,7 +84,7 @@ const maxUnknown = 32
 
 // arguments checks the arguments of a call of an offered tool.
 func (j *judge) arguments(name, args string) *repair.Problem {
-	parameters := j.req.parameters(name)
+	parameters := j.req.read().schemas[name]
 	if len(parameters) == 0 {
 		return nil
 	}
@@ -142,22 +140,4 @@ func (j *judge) err() error {
 		e.Param += ": " + excerpt([]byte(r.problem.Path))
 	}
 	return e
-}
-
-// parameters is the schema of an offered tool, as the client wrote it.
-func (r *Request) parameters(name string) []byte {
-	var found []byte
-	tools := r.Tools()
-	span.Elements(tools, 0, func(_ int, tool span.Span) bool {
-		f := span.Find(tools, tool, "function")
-		if f.Empty() {
-			f = tool
-		}
-		var have string
-		if json.Unmarshal(span.Find(tools, f, "name").Of(tools), &have) == nil && have == name {
-			found = span.Find(tools, f, "parameters").Of(tools)
-		}
-		return found == nil
-	})
-	return found
 }

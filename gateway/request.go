@@ -55,7 +55,7 @@ type Request struct {
 	stops                              bool   // the client has stop sequences of its own
 	mended                             []edit // of the body, for an upstream that needs them
 	appended                           *edit  // a further message, which tells the model what was wrong
-	read                               func() []abi.Tool
+	read                               func() *toolList
 }
 
 // ParseRequest validates the body of a chat completion request and reads what the
@@ -67,7 +67,7 @@ func ParseRequest(body []byte) (*Request, error) {
 		return nil, err
 	}
 	r := &Request{body: body}
-	r.read = sync.OnceValue(r.readTools)
+	r.read = sync.OnceValue(func() *toolList { return readToolList(r.Tools()) })
 	var stream span.Span
 	var odd, meant string
 	ok := span.Members(body, 0, func(key []byte, v span.Span) bool {
@@ -225,17 +225,7 @@ func (r *Request) Tools() []byte {
 }
 
 // offered is what a parser needs to know of the offered tools, read once.
-func (r *Request) offered() []abi.Tool { return r.read() }
-
-// readTools leaves a list that is not made as OpenAI's is to the upstream's own
-// complaint: no name is known then.
-func (r *Request) readTools() []abi.Tool {
-	tools, err := ReadTools(r.Tools())
-	if err != nil {
-		return nil
-	}
-	return tools
-}
+func (r *Request) offered() []abi.Tool { return r.read().tools }
 
 // validate checks the body's JSON once, strictly, and says where it is at fault.
 // The text that is good passes a plain check; only bad text is read a second time

@@ -1,50 +1,75 @@
 package gateway
 
 import (
+	"bytes"
+	"encoding/json"
+
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/sdk/abi"
 )
+
+// toolList is what is known of a request's tools. It is not changed once it is made.
+type toolList struct {
+	tools   []abi.Tool
+	schemas map[string][]byte // of their parameters by name, as the client wrote them
+}
+
+// readToolList reads a list of tools. One that is not made as OpenAI's is left to the
+// upstream's own complaint: no name is known then.
+func readToolList(list []byte) *toolList {
+	tools, err := ReadTools(list)
+	if err != nil || len(tools) == 0 {
+		return &toolList{}
+	}
+	t := &toolList{tools: tools, schemas: map[string][]byte{}}
+	span.Elements(list, 0, func(_ int, tool span.Span) bool {
+		f := span.Find(list, tool, "function")
+		if f.Empty() {
+			f = tool
+		}
+		var name string
+		if json.Unmarshal(span.Find(list, f, "name").Of(list), &name) != nil {
+			return true
+		}
+		if _, known := t.schemas[name]; !known { // the first is the one that is offered
+			t.schemas[name] = span.Find(list, f, "parameters").Of(list)
+		}
+		return true
+	})
+	return t
+}
 
 // toolCache keeps what was read of lists of tools: an agent sends the same list with
 // every request, and reading some dozens of schemas takes most of a millisecond. The
 // key is the list itself, so that no client can get another's.
-type toolCache struct {
-	lists *lru.Cache[string, []abi.Tool]
-}
+type toolCache struct{ lists *lru.Cache[string, *toolList] }
 
-// Bounds of the cache: together 8 MiB of keys.
+// Bounds of the cache: together 16 MiB of lists, as keys and as schemas.
 const (
 	maxToolLists = 128
 	maxToolList  = 64 << 10 // bytes; a longer one is read each time
 )
 
 func newToolCache() *toolCache {
-	lists, err := lru.New[string, []abi.Tool](maxToolLists)
+	lists, err := lru.New[string, *toolList](maxToolLists)
 	if err != nil {
 		panic(err) // the size is not positive
 	}
 	return &toolCache{lists}
 }
 
-// read is [ReadTools]. A list that is not made as OpenAI's is left to the upstream's own
-// complaint: no name is known then. What it returns is shared, and not to be changed.
-func (c *toolCache) read(list []byte) []abi.Tool {
-	if len(list) == 0 {
-		return nil
+// read is readToolList, of which it remembers the results.
+func (c *toolCache) read(list []byte) *toolList {
+	if len(list) == 0 || len(list) > maxToolList {
+		return readToolList(list)
 	}
-	short := len(list) <= maxToolList
-	if short {
-		if tools, ok := c.lists.Get(string(list)); ok {
-			return tools
-		}
-	}
-	tools, err := ReadTools(list)
-	if err != nil {
-		return nil
-	}
-	if short {
-		c.lists.Add(string(list), tools)
+	key := string(list)
+	tools, ok := c.lists.Get(key)
+	if !ok {
+		tools = readToolList(bytes.Clone(list)) // the request's bytes are not kept
+		c.lists.Add(key, tools)
 	}
 	return tools
 }
