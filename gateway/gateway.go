@@ -121,6 +121,9 @@ func (g *Gateway) Chat(ctx context.Context, req *Request) (*Response, error) {
 	}
 	req.Route = route
 	req.read = sync.OnceValue(func() *toolList { return g.tools.read(req.Tools()) })
+	if err := req.checkChoice(targets); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, g.timeout, g.late)
 	handed := false
 	defer func() {

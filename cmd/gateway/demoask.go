@@ -182,12 +182,6 @@ func shorten(s string) string {
 	return quoted
 }
 
-func clientConfig(base string) openai.ClientConfig {
-	c := openai.DefaultConfig("none")
-	c.BaseURL = base
-	return c
-}
-
 // directUpstream serves a provider as its upstream would: what it says goes out as it
 // is, and nobody looks after it.
 type directUpstream struct{ provider gateway.Provider }

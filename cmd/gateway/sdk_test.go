@@ -148,6 +148,12 @@ func officialSaid(t *testing.T, choices []official.ChatCompletionChoice) said {
 	return s
 }
 
+func clientConfig(base string) openai.ClientConfig {
+	c := openai.DefaultConfig("none")
+	c.BaseURL = base
+	return c
+}
+
 func communityClient(g *gate) *openai.Client {
 	c := clientConfig("http://" + g.addr + "/v1")
 	c.HTTPClient = g.client
