@@ -82,7 +82,7 @@ func (a *answer) read(body io.Reader) {
 	for lines.Scan() {
 		line := lines.Text()
 		if report, ok := strings.CutPrefix(line, ": callgate mode=repair "); ok {
-			a.report = strings.TrimPrefix(report, "calls=0")
+			a.report = strings.TrimSpace(strings.TrimPrefix(report, "calls=0"))
 		}
 		data, ok := strings.CutPrefix(line, "data: ")
 		switch {
