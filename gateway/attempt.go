@@ -42,8 +42,7 @@ type candidate struct {
 	retries  int // how many the request may take, as far as this target goes
 	tried    int
 	asked    bool      // or refused
-	again    bool      // its latest failure may go away
-	last     *Error    // that failure
+	last     *Error    // its latest failure
 	notYet   time.Time // until then it wants to be left alone
 	failed   time.Time
 }
@@ -202,7 +201,7 @@ func (a *attempts) throttled(c *candidate) *Error {
 
 // note keeps what a failure says about its target.
 func (a *attempts) note(c *candidate, e *Error) {
-	c.failed, c.again, c.last = time.Now(), e.next() == again, e
+	c.failed, c.last = time.Now(), e
 	if e.RetryAfter > 0 && e.Kind != CircuitOpen {
 		c.notYet = c.failed.Add(e.RetryAfter)
 		c.upstream.breaker.CoolDown(e.RetryAfter)
@@ -256,7 +255,7 @@ func (a *attempts) earliest() *candidate {
 	now := time.Now()
 	for _, c := range a.targets {
 		wait := max(c.notYet.Sub(now), 0)
-		if !c.again || !a.allows(c) || wait > c.upstream.policy.Retry.Cap || !c.upstream.breaker.Available() {
+		if c.last.next() != again || !a.allows(c) || wait > c.upstream.policy.Retry.Cap || !c.upstream.breaker.Available() {
 			continue
 		}
 		if best == nil || wait < max(best.notYet.Sub(now), 0) || wait == 0 && c.failed.Before(best.failed) && !best.notYet.After(now) {

@@ -80,6 +80,14 @@ func locate(dst *chunk, data []byte, key string) (ok bool) {
 	return ok && !slices.ContainsFunc(dst.parts, func(p part) bool { return p.index >= maxChoices })
 }
 
+// bodyKey is the member that holds a choice's body.
+func bodyKey(streamed bool) string {
+	if streamed {
+		return "delta"
+	}
+	return "message"
+}
+
 // isFailure reports whether the value of a member "error" is one. Some servers write an
 // empty one beside every answer.
 func isFailure(v []byte) bool {

@@ -88,11 +88,7 @@ type glimpse struct {
 // chunk reads a chunk, or a whole completion.
 func (g *glimpse) chunk(data []byte, streamed bool) {
 	var k chunk
-	key := "delta"
-	if !streamed {
-		key = "message"
-	}
-	if !locate(&k, data, key) {
+	if !locate(&k, data, bodyKey(streamed)) {
 		g.useful = g.useful || !isObject(data)
 		return
 	}

@@ -127,7 +127,7 @@ func (n *nativeReply) read(f Frame) {
 	case f.Done:
 		n.close(h)
 	case f.Data == nil:
-	case locate(&n.scratch, f.Data, n.key()):
+	case locate(&n.scratch, f.Data, bodyKey(n.Streamed())):
 		if n.template == nil {
 			n.template = bytes.Clone(f.Data)
 		}
@@ -147,14 +147,6 @@ func (n *nativeReply) finish(h *heldFrame) {
 		return
 	}
 	n.take(h)
-}
-
-// key is the member of a choice that the calls are in.
-func (n *nativeReply) key() string {
-	if n.Streamed() {
-		return "delta"
-	}
-	return "message"
 }
 
 // readChunk reads the calls of a chunk or of a whole completion.

@@ -22,7 +22,7 @@ type piece struct {
 // rewrite gives a frame out anew, with its calls as they should be.
 func (n *nativeReply) rewrite(h *heldFrame) {
 	var k chunk
-	if h.frame.Data == nil || !locate(&k, h.frame.Data, n.key()) {
+	if h.frame.Data == nil || !locate(&k, h.frame.Data, bodyKey(n.Streamed())) {
 		n.writeEnd(h)
 		return
 	}

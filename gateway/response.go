@@ -114,11 +114,7 @@ func (r *Response) unread(f Frame) []byte {
 		return f.Raw
 	}
 	if bytes.Contains(f.Data, []byte(`"error"`)) {
-		key := "delta"
-		if !r.Streamed {
-			key = "message"
-		}
-		if locate(&r.scratch, f.Data, key); r.scratch.failed {
+		if locate(&r.scratch, f.Data, bodyKey(r.Streamed)); r.scratch.failed {
 			r.fail(f.Data)
 			return r.redact(f.Raw)
 		}
