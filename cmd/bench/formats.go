@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway/chain"
-	"github.com/callgate/callgate/providers/demo/formats"
+	"github.com/callgate/callgate/gateway/formats"
 	"github.com/callgate/callgate/sdk/abi"
 )
 

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/callgate/callgate/gateway/chain"
-	"github.com/callgate/callgate/providers/demo/formats"
+	"github.com/callgate/callgate/gateway/formats"
 	"github.com/callgate/callgate/sdk/abi"
 )
 

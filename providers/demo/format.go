@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/callgate/callgate/providers/demo/formats"
+	"github.com/callgate/callgate/gateway/formats"
 )
 
 // formatModels are the models that do nothing wrong: one for each format, and a few

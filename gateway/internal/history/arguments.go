@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/span"
 )
 
@@ -18,15 +19,15 @@ const rawArguments = "raw_arguments"
 
 // mendArguments has the arguments of a function be the text of a JSON object.
 func (r *repairer) mendArguments(function span.Span) {
-	if !isObject(r.text, function) {
+	if !conversation.IsObject(r.text, function) {
 		return
 	}
-	at := member(r.text, function, "arguments")
+	at := conversation.Member(r.text, function, "arguments")
 	fixed, needed := r.mended(at)
 	if !needed {
 		return
 	}
-	r.set(function, at, "arguments", quote(nil, fixed))
+	r.set(function, at, "arguments", conversation.Quote(nil, fixed))
 	r.count(KindArgs)
 }
 
@@ -74,5 +75,5 @@ func isStrictObject(text []byte) bool {
 }
 
 func keepRaw(text []byte) []byte {
-	return append(quote([]byte(`{"`+rawArguments+`":`), text), '}')
+	return append(conversation.Quote([]byte(`{"`+rawArguments+`":`), text), '}')
 }

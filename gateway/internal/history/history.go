@@ -14,6 +14,7 @@ package history
 import (
 	"slices"
 
+	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/span"
 )
 
@@ -84,7 +85,7 @@ func IDs(messages []byte) (inUse map[string]bool, calls int) {
 	}
 	inUse = map[string]bool{}
 	use := func(at span.Span) {
-		if id, ok := decode(messages, at); ok && len(id) > 0 {
+		if id, ok := conversation.Decode(messages, at); ok && len(id) > 0 {
 			inUse[string(id)] = true
 		}
 	}

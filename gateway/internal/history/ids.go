@@ -5,6 +5,8 @@ import (
 	"encoding/base32"
 	"strconv"
 	"strings"
+
+	"github.com/callgate/callgate/gateway/internal/conversation"
 )
 
 // fits says whether an id has the form. Of Kimi's it does not look at name and
@@ -57,11 +59,11 @@ type call struct {
 
 // addCall gives a call the id that the upstream needs.
 func (r *repairer) addCall(e entry) {
-	decoded, _ := decode(r.text, e.id)
+	decoded, _ := conversation.Decode(r.text, e.id)
 	c := call{id: string(decoded)}
 	c.upstream = r.upstreamID(c.id, e)
 	if c.upstream != c.id {
-		r.set(e.at, e.id, "id", quote(nil, c.upstream))
+		r.set(e.at, e.id, "id", conversation.Quote(nil, c.upstream))
 		r.count(KindID)
 	}
 	r.calls = append(r.calls, c)

@@ -2,10 +2,8 @@ package history
 
 import (
 	"bytes"
-	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/span"
 )
 
@@ -35,7 +33,7 @@ type message struct {
 // no result, but something of the client's own.
 func readMessage(text []byte, at span.Span) message {
 	m := message{at: at}
-	members(text, at, func(key []byte, v span.Span) bool {
+	conversation.Members(text, at, func(key []byte, v span.Span) bool {
 		switch string(key) {
 		case "role":
 			m.role = readRole(text, v)
@@ -47,7 +45,7 @@ func readMessage(text []byte, at span.Span) message {
 		return !m.complete()
 	})
 	if m.role == roleTool {
-		if _, ok := decode(text, m.id); !ok {
+		if _, ok := conversation.Decode(text, m.id); !ok {
 			m.role = roleOther
 		}
 	}
@@ -61,7 +59,7 @@ func (m message) complete() bool {
 }
 
 func readRole(text []byte, at span.Span) role {
-	name, _ := decode(text, at)
+	name, _ := conversation.Decode(text, at)
 	switch string(name) {
 	case "assistant":
 		return roleAssistant
@@ -84,7 +82,7 @@ func eachCall(text []byte, list span.Span, f func(entry) bool) {
 	}
 	span.Elements(text[:list.End], list.Start, func(_ int, at span.Span) bool {
 		e := entry{at: at}
-		members(text, at, func(key []byte, v span.Span) bool {
+		conversation.Members(text, at, func(key []byte, v span.Span) bool {
 			switch string(key) {
 			case "id":
 				e.id = v
@@ -95,8 +93,8 @@ func eachCall(text []byte, list span.Span, f func(entry) bool) {
 			}
 			return true
 		})
-		id, ok := decode(text, e.id)
-		if ok && (len(id) > 0 || isObject(text, e.function) || isObject(text, e.custom)) {
+		id, ok := conversation.Decode(text, e.id)
+		if ok && (len(id) > 0 || conversation.IsObject(text, e.function) || conversation.IsObject(text, e.custom)) {
 			return f(e)
 		}
 		return true
@@ -109,63 +107,6 @@ func (e entry) name(text []byte) []byte {
 	if called.Empty() {
 		called = e.custom
 	}
-	name, _ := decode(text, member(text, called, "name"))
+	name, _ := conversation.Decode(text, conversation.Member(text, called, "name"))
 	return name
-}
-
-// members calls f for the members of the object at a span, with their keys decoded,
-// until f returns false. Anything but an object has none.
-func members(text []byte, at span.Span, f func(key []byte, v span.Span) bool) {
-	if !isObject(text, at) {
-		return
-	}
-	span.Members(text[:at.End], at.Start, func(key []byte, v span.Span) bool { return f(plainKey(key), v) })
-}
-
-// plainKey decodes a key, as it stands between its quotes. None that matters here
-// is written with escapes by anyone, but it may be.
-func plainKey(key []byte) []byte {
-	if bytes.IndexByte(key, '\\') < 0 {
-		return key
-	}
-	plain, _ := jsontext.AppendUnquote(nil, slices.Concat([]byte{'"'}, key, []byte{'"'})) // what is no key is none that is sought
-	return plain
-}
-
-// member returns the place of an object's member, or an empty span.
-func member(text []byte, object span.Span, name string) (found span.Span) {
-	members(text, object, func(key []byte, v span.Span) bool {
-		if string(key) == name {
-			found = v
-			return false
-		}
-		return true
-	})
-	return found
-}
-
-func isObject(text []byte, at span.Span) bool { return !at.Empty() && text[at.Start] == '{' }
-
-// decode returns the text of a string, or nil for null and for an empty span. ok is
-// false for any other value. What it returns is a part of text where that has no
-// escapes.
-func decode(text []byte, at span.Span) (s []byte, ok bool) {
-	if at.IsNull(text) {
-		return nil, true
-	}
-	raw := at.Of(text)
-	if raw[0] != '"' {
-		return nil, false
-	}
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return raw[1 : len(raw)-1], true
-	}
-	s, err := jsontext.AppendUnquote(nil, raw)
-	return s, err == nil
-}
-
-// quote writes a text as a JSON string.
-func quote[Bytes ~[]byte | ~string](dst []byte, s Bytes) []byte {
-	dst, _ = jsontext.AppendQuote(dst, s) // only invalid UTF-8 fails, and is replaced
-	return dst
 }

@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 
+	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/span"
 )
 
@@ -38,7 +39,7 @@ func (r *repairer) match() (matched int) {
 	unnamed := -1
 	for i := range r.turn.results {
 		res := &r.turn.results[i]
-		id, _ := decode(r.text, res.id)
+		id, _ := conversation.Decode(r.text, res.id)
 		if len(id) == 0 {
 			if unnamed < 0 {
 				unnamed = i
@@ -105,7 +106,7 @@ func (r *repairer) pair(matched int) {
 func (r *repairer) appendMissing(dst []byte) []byte {
 	for i := r.turn.first; i < len(r.calls); i++ {
 		if c := &r.calls[i]; !c.answered {
-			dst = quote(append(dst, `,{"role":"tool","tool_call_id":`...), c.upstream)
+			dst = conversation.Quote(append(dst, `,{"role":"tool","tool_call_id":`...), c.upstream)
 			dst = append(dst, `,"content":"No result: the call was interrupted."}`...)
 			r.count(KindResult)
 		}
@@ -115,7 +116,7 @@ func (r *repairer) appendMissing(dst []byte) []byte {
 
 // rename gives a result the id that its call has upstream.
 func (r *repairer) rename(res *result) {
-	id, _ := decode(r.text, res.id)
+	id, _ := conversation.Decode(r.text, res.id)
 	var want string
 	switch latest := r.ids[string(id)].latest; {
 	case res.call > 0:
@@ -132,7 +133,7 @@ func (r *repairer) rename(res *result) {
 	if want == string(id) {
 		return
 	}
-	r.set(res.at, res.id, "tool_call_id", quote(nil, want))
+	r.set(res.at, res.id, "tool_call_id", conversation.Quote(nil, want))
 	if len(id) == 0 || r.ids[string(id)].latest == 0 {
 		r.count(KindID)
 	}
@@ -145,7 +146,7 @@ func (r *repairer) appendAsUser(dst []byte, res *result) []byte {
 	var content span.Span
 	dst = append(dst, `{"role":"user"`...)
 	span.Members(r.text[:res.at.End], res.at.Start, func(key []byte, v span.Span) bool {
-		switch string(plainKey(key)) {
+		switch string(conversation.Key(key)) {
 		case "role", "tool_call_id":
 		case "content":
 			content = v
@@ -163,23 +164,23 @@ func (r *repairer) appendAsUser(dst []byte, res *result) []byte {
 // it is.
 func (r *repairer) appendContent(dst []byte, res *result, content span.Span) []byte {
 	intro := "Result of an earlier tool call:"
-	if id, _ := decode(r.text, res.id); len(id) > 0 {
+	if id, _ := conversation.Decode(r.text, res.id); len(id) > 0 {
 		intro = "Result of an earlier tool call (id " + string(id) + "):"
 	}
 	if content.IsNull(r.text) {
-		return quote(dst, intro+" none.")
+		return conversation.Quote(dst, intro+" none.")
 	}
 	raw := content.Of(r.text)
 	switch raw[0] {
 	case '"':
-		dst = quote(dst, intro+" ")
+		dst = conversation.Quote(dst, intro+" ")
 		return append(dst[:len(dst)-1], raw[1:]...)
 	case '[':
-		dst = append(quote(append(dst, `[{"type":"text","text":`...), intro), '}')
+		dst = append(conversation.Quote(append(dst, `[{"type":"text","text":`...), intro), '}')
 		if !span.Blank(raw[1 : len(raw)-1]) {
 			dst = append(dst, ',')
 		}
 		return append(dst, bytes.TrimLeft(raw[1:], " \t\r\n")...)
 	}
-	return quote(dst, intro+" "+string(raw)) // no content that the reference knows, but nothing is lost
+	return conversation.Quote(dst, intro+" "+string(raw)) // no content that the reference knows, but nothing is lost
 }

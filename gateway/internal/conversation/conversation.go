@@ -1,0 +1,206 @@
+// Package conversation reads the messages of a chat request: who says what, which
+// tools were called and what they answered. It works on the client's bytes, which are
+// valid JSON already, and changes nothing. Whatever is not made as OpenAI's messages
+// are is passed over. Time is linear in the bytes that are read.
+package conversation
+
+import (
+	"strings"
+
+	"github.com/callgate/callgate/gateway/internal/span"
+)
+
+// Role is who says a message.
+type Role uint8
+
+// The roles.
+const (
+	Other     Role = iota
+	System         // "system" or "developer"
+	User           // "user"
+	Assistant      // "assistant"
+	Tool           // "tool": the result of a call
+)
+
+// Message is the place of a message and of its parts. Spans of missing members are
+// empty.
+type Message struct {
+	Role Role
+	// At is the whole message; Content, Calls (tool_calls) and CallID (tool_call_id) are
+	// members of it.
+	At, Content, Calls, CallID span.Span
+}
+
+// Conversation is what was read of a request's messages.
+type Conversation struct {
+	// Text is the JSON that was read, and all spans are places in it.
+	Text     []byte
+	Messages []Message
+}
+
+// Read reads messages, the JSON array of a request.
+func Read(messages []byte) *Conversation {
+	c := &Conversation{Text: messages}
+	span.Elements(messages, 0, func(_ int, at span.Span) bool {
+		c.Messages = append(c.Messages, readMessage(messages, at))
+		return true
+	})
+	return c
+}
+
+func readMessage(text []byte, at span.Span) Message {
+	m := Message{At: at}
+	Members(text, at, func(key []byte, v span.Span) bool {
+		switch string(key) {
+		case "role":
+			m.Role = readRole(text, v)
+		case "content":
+			m.Content = v
+		case "tool_calls":
+			m.Calls = v
+		case "tool_call_id":
+			m.CallID = v
+		}
+		return true
+	})
+	return m
+}
+
+func readRole(text []byte, at span.Span) Role {
+	name, _ := Decode(text, at)
+	switch string(name) {
+	case "system", "developer":
+		return System
+	case "user":
+		return User
+	case "assistant":
+		return Assistant
+	case "tool":
+		return Tool
+	}
+	return Other
+}
+
+// Last returns the place of the last message of a role, or -1.
+func (c *Conversation) Last(r Role) int {
+	for i := len(c.Messages) - 1; i >= 0; i-- {
+		if c.Messages[i].Role == r {
+			return i
+		}
+	}
+	return -1
+}
+
+// Said is the text of a message: its content, or the text parts of it, one a line.
+func (c *Conversation) Said(m Message) string {
+	if m.Content.IsNull(c.Text) {
+		return ""
+	}
+	if s, ok := Decode(c.Text, m.Content); ok {
+		return string(s)
+	}
+	var parts []string
+	if c.Text[m.Content.Start] == '[' {
+		span.Elements(c.Text[:m.Content.End], m.Content.Start, func(_ int, part span.Span) bool {
+			if s, ok := Decode(c.Text, Member(c.Text, part, "text")); ok && len(s) > 0 {
+				parts = append(parts, string(s))
+			}
+			return true
+		})
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Call is a call of an assistant's message.
+type Call struct {
+	ID, Name string
+	// Args are the arguments as the model wrote them, JSON in most cases.
+	Args string
+	// At is the place of the arguments where they are a string, and empty otherwise.
+	At span.Span
+}
+
+// Calls are the calls of functions in a message, in their order.
+func (c *Conversation) Calls(m Message) []Call {
+	if m.Calls.IsNull(c.Text) || c.Text[m.Calls.Start] != '[' {
+		return nil
+	}
+	var calls []Call
+	span.Elements(c.Text[:m.Calls.End], m.Calls.Start, func(_ int, at span.Span) bool {
+		id, _ := Decode(c.Text, Member(c.Text, at, "id"))
+		function := Member(c.Text, at, "function")
+		if !IsObject(c.Text, function) {
+			return true
+		}
+		call := Call{ID: string(id)}
+		Members(c.Text, function, func(key []byte, v span.Span) bool {
+			switch string(key) {
+			case "name":
+				name, _ := Decode(c.Text, v)
+				call.Name = string(name)
+			case "arguments":
+				if args, ok := Decode(c.Text, v); ok {
+					call.Args, call.At = string(args), v
+				} else {
+					call.Args = string(v.Of(c.Text)) // an object, as some clients send
+				}
+			}
+			return true
+		})
+		calls = append(calls, call)
+		return true
+	})
+	return calls
+}
+
+// Exchange is a call and what came of it.
+type Exchange struct {
+	Call
+	// Message is the place of the assistant's message, and Result that of the tool's, or
+	// -1 if there is none.
+	Message, Result int
+}
+
+// Exchanges are the calls of the messages from one on, in their order, each with its
+// result. A result belongs to the last call before it that has its id and no result
+// yet; ids need not be unique in a conversation. One without an id belongs to the first
+// call of the message before that has none.
+func (c *Conversation) Exchanges(from int) []Exchange {
+	var list []Exchange
+	open := map[string][]waiting{} // by id
+	for i := max(from, 0); i < len(c.Messages); i++ {
+		m := c.Messages[i]
+		switch m.Role {
+		case Assistant:
+			for _, call := range c.Calls(m) {
+				open[call.ID] = wait(open[call.ID], i, len(list))
+				list = append(list, Exchange{Call: call, Message: i, Result: -1})
+			}
+		case Tool:
+			id, _ := Decode(c.Text, m.CallID)
+			if groups := open[string(id)]; len(groups) > 0 {
+				last := &groups[len(groups)-1]
+				list[last.calls[0]].Result = i
+				if last.calls = last.calls[1:]; len(last.calls) == 0 {
+					open[string(id)] = groups[:len(groups)-1]
+				}
+			}
+		}
+	}
+	return list
+}
+
+// waiting are the calls of a message with one id that have no result yet, by their
+// places in the list.
+type waiting struct {
+	message int
+	calls   []int
+}
+
+func wait(groups []waiting, message, call int) []waiting {
+	if n := len(groups); n > 0 && groups[n-1].message == message {
+		groups[n-1].calls = append(groups[n-1].calls, call)
+		return groups
+	}
+	return append(groups, waiting{message, []int{call}})
+}

@@ -1,0 +1,68 @@
+package conversation
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/callgate/callgate/gateway/internal/span"
+)
+
+// Members calls f for the members of the object at a span, with their keys decoded,
+// until f returns false. Anything but an object has none.
+func Members(text []byte, at span.Span, f func(key []byte, v span.Span) bool) {
+	if !IsObject(text, at) {
+		return
+	}
+	span.Members(text[:at.End], at.Start, func(key []byte, v span.Span) bool { return f(Key(key), v) })
+}
+
+// Key decodes a key, as it stands between its quotes. None that matters here
+// is written with escapes by anyone, but it may be.
+func Key(key []byte) []byte {
+	if bytes.IndexByte(key, '\\') < 0 {
+		return key
+	}
+	plain, _ := jsontext.AppendUnquote(nil, slices.Concat([]byte{'"'}, key, []byte{'"'})) // what is no key is none that is sought
+	return plain
+}
+
+// Member returns the place of an object's member, or an empty span.
+func Member(text []byte, object span.Span, name string) (found span.Span) {
+	Members(text, object, func(key []byte, v span.Span) bool {
+		if string(key) == name {
+			found = v
+			return false
+		}
+		return true
+	})
+	return found
+}
+
+// IsObject reports whether there is an object at a span.
+func IsObject(text []byte, at span.Span) bool { return !at.Empty() && text[at.Start] == '{' }
+
+// Decode returns the text of a string, or nil for null and for an empty span. ok is
+// false for any other value. What it returns is a part of text where that has no
+// escapes.
+func Decode(text []byte, at span.Span) (s []byte, ok bool) {
+	if at.IsNull(text) {
+		return nil, true
+	}
+	raw := at.Of(text)
+	if raw[0] != '"' {
+		return nil, false
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1], true
+	}
+	s, err := jsontext.AppendUnquote(nil, raw)
+	return s, err == nil
+}
+
+// Quote appends a text as a JSON string.
+func Quote[Bytes ~[]byte | ~string](dst []byte, s Bytes) []byte {
+	dst, _ = jsontext.AppendQuote(dst, s) // only invalid UTF-8 fails, and is replaced
+	return dst
+}
