@@ -2,7 +2,7 @@ package config
 
 // The tags of a field: yaml is its key; doc describes it in the schema; default
 // is used where the file says nothing; min and max bound a number, size or
-// duration; enum lists the words allowed; eg is the example that an error shows;
+// duration, where one without a default is 0 until written; enum lists the words allowed; eg is the example that an error shows;
 // required marks a key without a sensible default.
 
 // Config is the whole file. [Parse], [Load] and [FromEnv] make one.
@@ -28,6 +28,9 @@ type Config struct {
 	// Providers are the upstreams, by a name of your choice. A file with neither
 	// Providers nor Models gets those of [FromEnv].
 	Providers map[string]Provider `yaml:"providers" eg:"{local: {type: openai, base_url: http://127.0.0.1:8000/v1}}" doc:"Upstreams by a name of your choice."`
+	// Defaults is the behaviour of models that do not set a key themselves, and of
+	// requests for "provider/model".
+	Defaults Route `yaml:"defaults" eg:"{guard: enforce}" doc:"Behaviour of models that do not set a key themselves, and of requests for provider/model."`
 	// Models maps the names that clients use to targets. A name that ends in "*"
 	// stands for every name with that prefix; the longest one wins, and an exact
 	// name wins over all. A model that has no entry but "*" can also be asked for as

@@ -73,13 +73,13 @@ models:
 	r := func(provider, model, reasoning, tools string, parsers ...string) config.Resolved {
 		return config.Resolved{
 			Provider: provider, Model: model, Parser: parsers, Reasoning: reasoning, ToolCalls: tools,
-			OnInvalidCall: "pass", EmptyCompletion: "fail", History: "off", ToolInReasoning: "buffer",
+			Tools: "native", OnInvalidCall: "pass", EmptyCompletion: "fail", History: "off", ToolInReasoning: "buffer",
 		}
 	}
 	rules := func(tools, onInvalid, onEmpty string) config.Resolved {
 		return config.Resolved{
 			Provider: "rules", Model: "rules", Parser: config.Parsers{"none"}, Reasoning: "none", ToolCalls: tools,
-			OnInvalidCall: onInvalid, EmptyCompletion: onEmpty, History: "report", ToolInReasoning: "end",
+			Tools: "native", OnInvalidCall: onInvalid, EmptyCompletion: onEmpty, History: "report", ToolInReasoning: "end",
 		}
 	}
 	heavy := rules("repair", "reject", "pass")
@@ -147,6 +147,9 @@ func TestHostile(t *testing.T) {
 		"keys":     strings.Repeat("a:\n", 1<<18),
 		"tokens":   "log: [" + strings.Repeat("a,", 1<<18) + "]",
 		"siblings": strings.Repeat("a:\n", 24_000),
+		"words": "defaults: {intents: [{expect: x, match: [&a \"" + strings.Repeat("a ", 1<<18) + "\"" +
+			strings.Repeat(",*a", 15_000) + "]}]}",
+		"zones":    "models: {" + strings.Repeat("M: {date_context: x/y},", 6_000) + "}",
 		"long key": strings.Repeat("a", 1<<18) + ": x",
 		"variables": "models: {m: {targets: [" +
 			strings.Repeat(`{model: "`+strings.Repeat("${BIG}", 1000)+"\"},", 100) + "]}}",
@@ -167,13 +170,17 @@ func TestHostile(t *testing.T) {
 func TestAddUpstream(t *testing.T) {
 	t.Parallel()
 	c := config.FromEnv(nil)
+	c.Models = map[string]config.Model{"*": {Route: config.Route{Guard: "enforce"}}}
 	c.AddUpstream("upstream", "http://127.0.0.1:8000/v1", "hermes")
+	if got := c.Route("*").Guard; got != "enforce" {
+		t.Errorf("got guard %q, want that of the model before", got)
+	}
 	if err := c.Validate(); err != nil {
 		t.Errorf("got error %v, want none", err)
 	}
 	want := []config.Resolved{{
 		Provider: "upstream", Model: "m", Parser: config.Parsers{"hermes"}, Reasoning: "auto", ToolCalls: "repair",
-		OnInvalidCall: "pass", EmptyCompletion: "fail", History: "off", ToolInReasoning: "buffer",
+		Tools: "native", OnInvalidCall: "pass", EmptyCompletion: "fail", History: "off", ToolInReasoning: "buffer",
 	}}
 	if got := c.Targets("m"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

@@ -6,7 +6,8 @@ import (
 
 const (
 	// maxNodes bounds the values of a file with every alias and merge key
-	// written out, so that a few lines cannot stand for millions of values.
+	// written out, so that a few lines cannot stand for millions of values. Long
+	// text counts as several, one for each 256 bytes.
 	maxNodes = 100_000
 	// maxKey bounds a key, as the path of every value below repeats it.
 	maxKey = 256
@@ -102,6 +103,9 @@ func (c *converter) convert(in ast.Node, p path, depth int) *node {
 		c.mapping(n, []*ast.MappingValueNode{in}, p, depth)
 	default:
 		c.scalar(n, in, p)
+		long := len(n.text) / 256
+		n.size += long
+		c.spend(n, p, long)
 	}
 	return n
 }

@@ -15,7 +15,7 @@ func TestFromEnv(t *testing.T) {
 		t.Errorf("got error %v, want none", err)
 	}
 	demo := config.Resolved{
-		Provider: "demo", Parser: config.Parsers{"auto"}, Reasoning: "auto", ToolCalls: "repair",
+		Provider: "demo", Parser: config.Parsers{"auto"}, Reasoning: "auto", Tools: "native", ToolCalls: "repair",
 		OnInvalidCall: "pass", EmptyCompletion: "fail", History: "off", ToolInReasoning: "buffer",
 	}
 	if got := c.ProviderTarget("demo"); !reflect.DeepEqual(got, demo) {
@@ -30,7 +30,7 @@ func TestFromEnv(t *testing.T) {
 		t.Errorf("got error %v, want none", err)
 	}
 	want := []config.Resolved{{
-		Provider: "openai", Model: "gpt-4o", Parser: config.Parsers{"none"}, Reasoning: "none", ToolCalls: "repair",
+		Provider: "openai", Model: "gpt-4o", Parser: config.Parsers{"none"}, Reasoning: "none", Tools: "native", ToolCalls: "repair",
 		OnInvalidCall: "pass", EmptyCompletion: "fail", History: "repair", ToolInReasoning: "buffer",
 	}}
 	if got := c.Targets("gpt-4o"); !reflect.DeepEqual(got, want) {

@@ -127,6 +127,20 @@ func (r *report) isBad(p path) bool {
 	return true
 }
 
+// written reports whether the file says anything at p itself.
+func (r *report) written(p path) bool {
+	_, ok := r.src.marks[p]
+	return ok
+}
+
+// where names the place of another value in a message.
+func (r *report) where(p path) string {
+	if m := r.src.marks[p]; m.line > 0 {
+		return fmt.Sprintf("%s in line %d", p, m.line)
+	}
+	return string(p)
+}
+
 // err returns what was collected, nil if nothing was.
 func (r *report) err() error {
 	if len(r.problems) == 0 {

@@ -10,7 +10,7 @@ import (
 
 // field is a key of a section, read from the tags of a struct field.
 type field struct {
-	index    int
+	index    []int // for reflect.Value.FieldByIndex, since sections may be inlined
 	typ      reflect.Type
 	name     string
 	doc      string
@@ -24,7 +24,8 @@ type field struct {
 
 var fieldCache sync.Map // reflect.Type to []field
 
-// fieldsOf returns the keys of a section in the order of its struct.
+// fieldsOf returns the keys of a section in the order of its struct. Those of a
+// struct with the tag yaml:",inline" are keys of the section that holds it.
 func fieldsOf(t reflect.Type) []field {
 	if cached, ok := fieldCache.Load(t); ok {
 		return cached.([]field)
@@ -32,25 +33,41 @@ func fieldsOf(t reflect.Type) []field {
 	var fields []field
 	for i := range t.NumField() {
 		sf := t.Field(i)
-		name, ok := sf.Tag.Lookup("yaml")
-		if !ok {
-			continue
+		switch name, ok := sf.Tag.Lookup("yaml"); {
+		case !ok:
+		case name == ",inline":
+			for _, f := range fieldsOf(sf.Type) {
+				f.index = append([]int{i}, f.index...)
+				fields = append(fields, f)
+			}
+		default:
+			f := newField(sf, name)
+			f.index = []int{i}
+			fields = append(fields, f)
 		}
-		f := field{
-			index: i, typ: sf.Type, name: name,
-			doc: sf.Tag.Get("doc"), min: sf.Tag.Get("min"), max: sf.Tag.Get("max"),
-			required: sf.Tag.Get("required") == "true",
-		}
-		f.def, f.hasDef = sf.Tag.Lookup("default")
-		if enum := sf.Tag.Get("enum"); enum != "" {
-			f.enum = strings.Split(enum, ",")
-		}
-		f.example = exampleOf(sf.Tag, f)
-		fields = append(fields, f)
 	}
 	fieldCache.Store(t, fields)
 	return fields
 }
+
+// newField reads the tags of a struct field.
+func newField(sf reflect.StructField, name string) field {
+	f := field{
+		typ: sf.Type, name: name,
+		doc: sf.Tag.Get("doc"), min: sf.Tag.Get("min"), max: sf.Tag.Get("max"),
+		required: sf.Tag.Get("required") == "true",
+	}
+	f.def, f.hasDef = sf.Tag.Lookup("default")
+	if enum := sf.Tag.Get("enum"); enum != "" {
+		f.enum = strings.Split(enum, ",")
+	}
+	f.example = exampleOf(sf.Tag, f)
+	return f
+}
+
+// isUnset reports whether v is a number that nobody wrote. One without a default in
+// its tags takes that of another place, and is 0 until then.
+func (f field) isUnset(v reflect.Value) bool { return f.min != "" && !f.hasDef && v.IsZero() }
 
 // exampleOf returns what an error shows: the example, else the default, else the
 // first of the words.
@@ -194,7 +211,7 @@ func (f field) inRange(v reflect.Value) bool {
 // tags. Entries of mappings and lists get theirs when they are read.
 func setDefaults(v reflect.Value) {
 	for _, f := range fieldsOf(v.Type()) {
-		fv := v.Field(f.index)
+		fv := v.FieldByIndex(f.index)
 		if f.hasDef {
 			if err := setScalar(fv, f.def); err != nil {
 				panic("config: default of " + f.name + " " + err.Error())

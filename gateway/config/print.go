@@ -12,7 +12,7 @@ import (
 
 // YAML returns the effective configuration: what the file said, with variables
 // expanded, every default filled in and secrets as "[redacted]". A secret that
-// is not set is left out.
+// is not set is left out, and so is a number that is not set or has no effect.
 func (c *Config) YAML() []byte {
 	var b bytes.Buffer
 	printSection(&b, reflect.ValueOf(c.effective()).Elem(), 0)
@@ -20,7 +20,8 @@ func (c *Config) YAML() []byte {
 }
 
 // effective returns a copy in which providers and targets say what
-// [Config.Targets] makes of them, and nothing is left that has no effect.
+// [Config.Targets] makes of them, models what [Config.Route] does, and nothing is left
+// that has no effect.
 func (c *Config) effective() *Config {
 	out := *c
 	if !c.AdminGiven() && c.sameAddress() {
@@ -29,17 +30,20 @@ func (c *Config) effective() *Config {
 	out.Providers = maps.Clone(c.Providers)
 	for name, p := range out.Providers {
 		r := c.resolve(Target{Provider: name})
-		p.Parser, p.Reasoning, p.ToolCalls, p.ToolInReasoning = r.Parser, r.Reasoning, r.ToolCalls, r.ToolInReasoning
+		p.Parser, p.Reasoning, p.ToolInReasoning = r.Parser, r.Reasoning, r.ToolInReasoning
+		p.Tools, p.ToolCalls = r.Tools, r.ToolCalls
 		p.OnInvalidCall, p.EmptyCompletion, p.History = r.OnInvalidCall, r.EmptyCompletion, r.History
 		p.Timeouts.Total = min(p.Timeouts.Total, c.Timeout)
 		out.Providers[name] = p
 	}
+	out.Defaults = c.fill(c.Defaults).printable()
 	out.Models = maps.Clone(c.Models)
 	for name, m := range out.Models {
 		m.Targets = slices.Clone(m.Targets)
 		for i, t := range m.Targets {
 			m.Targets[i] = c.resolve(t).target()
 		}
+		m.Route = c.fill(m.Route).printable()
 		out.Models[name] = m
 	}
 	return &out
@@ -49,15 +53,15 @@ func (c *Config) effective() *Config {
 func (r Resolved) target() Target {
 	return Target{
 		Provider: r.Provider, Model: r.Model, Weight: r.Weight, Parser: r.Parser, Reasoning: r.Reasoning,
-		ToolCalls: r.ToolCalls, OnInvalidCall: r.OnInvalidCall, EmptyCompletion: r.EmptyCompletion,
+		Tools: r.Tools, ToolCalls: r.ToolCalls, OnInvalidCall: r.OnInvalidCall, EmptyCompletion: r.EmptyCompletion,
 		ToolInReasoning: r.ToolInReasoning, RawToolText: r.RawToolText,
 	}
 }
 
 func printSection(b *bytes.Buffer, v reflect.Value, indent int) {
 	for _, f := range fieldsOf(v.Type()) {
-		fv := v.Field(f.index)
-		if s, ok := fv.Interface().(Secret); ok && s.IsZero() {
+		fv := v.FieldByIndex(f.index)
+		if s, ok := fv.Interface().(Secret); ok && s.IsZero() || f.isUnset(fv) {
 			continue
 		}
 		b.WriteString(strings.Repeat("  ", indent) + f.name + ":")

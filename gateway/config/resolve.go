@@ -16,6 +16,8 @@ type Resolved struct {
 	Parser Parsers
 	// Reasoning is "auto", "open", "closed" or "none".
 	Reasoning string
+	// Tools is "native" or "prompted".
+	Tools string
 	// ToolCalls is "off", "report" or "repair".
 	ToolCalls string
 	// OnInvalidCall is "pass", "reject" or "reask"; with ToolCalls "off" it is "pass".
@@ -70,6 +72,7 @@ func (c *Config) resolve(t Target) Resolved {
 	r := Resolved{
 		Provider: t.Provider, Model: t.Model, Weight: t.Weight,
 		Parser:          c.resolveParser(t),
+		Tools:           cmp.Or(t.Tools, p.Tools, "native"),
 		ToolCalls:       cmp.Or(t.ToolCalls, p.ToolCalls, "repair"),
 		OnInvalidCall:   cmp.Or(t.OnInvalidCall, p.OnInvalidCall, "pass"),
 		EmptyCompletion: cmp.Or(t.EmptyCompletion, p.EmptyCompletion, "fail"),

@@ -106,13 +106,15 @@ func scalarSchema(t reflect.Type, f field) schema {
 		return orVariable(schema{"type": "integer", "minimum": json.Number(f.min), "maximum": json.Number(f.max)})
 	case isFloat(t):
 		return orVariable(schema{"type": "number", "minimum": json.Number(f.min), "maximum": json.Number(f.max)})
-	case len(f.enum) > 0:
+	case len(f.enum) > 0 && (f.hasDef || f.required):
 		return orVariable(schema{"enum": f.enum})
+	case len(f.enum) > 0: // empty text stands for nothing written
+		return orVariable(schema{"enum": f.enum}, schema{"type": "string", "maxLength": 0})
 	}
 	return schema{"type": "string"}
 }
 
 // orVariable allows what is known only once a variable is expanded.
-func orVariable(s schema) schema {
-	return schema{"anyOf": []any{s, schema{"$ref": "#/$defs/variable"}}}
+func orVariable(choices ...any) schema {
+	return schema{"anyOf": append(choices, schema{"$ref": "#/$defs/variable"})}
 }

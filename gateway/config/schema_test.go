@@ -37,8 +37,13 @@ func sections(t reflect.Type, visit func(reflect.Type)) {
 func TestTags(t *testing.T) {
 	t.Parallel()
 	sections(reflect.TypeFor[Config](), func(section reflect.Type) {
+		seen := map[string]bool{}
 		for _, f := range fieldsOf(section) {
 			name := section.Name() + "." + f.name
+			if seen[f.name] {
+				t.Errorf("%s: got the key twice", name)
+			}
+			seen[f.name] = true
 			if f.doc == "" {
 				t.Errorf("%s: got no doc tag", name)
 			}
@@ -57,17 +62,22 @@ func TestTags(t *testing.T) {
 }
 
 // inOrder reports whether min, default and max are numbers, each not less than the
-// one before.
+// one before. Without a default, 0 must be out of bounds, since it stands for nothing
+// written.
 func inOrder(f field) bool {
-	var numbers [3]float64
-	for i, text := range []string{f.min, f.def, f.max} {
+	texts := []string{f.min, f.def, f.max}
+	if !f.hasDef {
+		texts = []string{"0", f.min, f.max}
+	}
+	var numbers []float64
+	for _, text := range texts {
 		v := reflect.New(f.typ).Elem()
 		if err := setScalar(v, text); err != nil {
 			return false
 		}
-		numbers[i] = v.Convert(reflect.TypeFor[float64]()).Float()
+		numbers = append(numbers, v.Convert(reflect.TypeFor[float64]()).Float())
 	}
-	return slices.IsSorted(numbers[:])
+	return slices.IsSorted(numbers) && (f.hasDef || numbers[1] > 0)
 }
 
 // TestDocComments checks that the comment of every field exists and tells its
@@ -80,12 +90,15 @@ func TestDocComments(t *testing.T) {
 	}
 	checked := 0
 	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			if f, ok := n.(*ast.Field); ok && f.Tag != nil {
+			if f, ok := n.(*ast.Field); ok && f.Tag != nil && len(f.Names) > 0 {
 				checkComment(t, f)
 				checked++
 			}
@@ -96,13 +109,24 @@ func TestDocComments(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	sections(reflect.TypeFor[Config](), func(section reflect.Type) {
 		if !seen[section] {
-			want += len(fieldsOf(section))
+			want += ownKeys(section)
 		}
 		seen[section] = true
 	})
 	if checked != want {
 		t.Errorf("got the comments of %d fields, want %d", checked, want)
 	}
+}
+
+// ownKeys counts the keys of a section without those that it inlines.
+func ownKeys(section reflect.Type) int {
+	own := 0
+	for _, f := range fieldsOf(section) {
+		if len(f.index) == 1 {
+			own++
+		}
+	}
+	return own
 }
 
 func checkComment(t *testing.T, f *ast.Field) {
@@ -180,9 +204,9 @@ func checkListed(t *testing.T, p path, s map[string]any, typ reflect.Type) {
 		if got, want := len(properties), len(fieldsOf(typ)); got != want || s["additionalProperties"] != false {
 			t.Errorf("%s: got %d keys, want %d", p, got, want)
 		}
-		for i := range typ.NumField() {
-			name, ok := typ.Field(i).Tag.Lookup("yaml")
-			if !ok {
+		for _, f := range reflect.VisibleFields(typ) {
+			name, ok := f.Tag.Lookup("yaml")
+			if !ok || f.Anonymous {
 				continue
 			}
 			property, ok := properties[name].(map[string]any)
@@ -190,7 +214,7 @@ func checkListed(t *testing.T, p path, s map[string]any, typ reflect.Type) {
 				t.Errorf("%s: got %v, want a schema with a description", p.key(name), properties[name])
 				continue
 			}
-			checkListed(t, p.key(name), property, typ.Field(i).Type)
+			checkListed(t, p.key(name), property, f.Type)
 		}
 	}
 }

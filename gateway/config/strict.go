@@ -158,7 +158,7 @@ func (d *decoder) section(p path, n *node, v reflect.Value) {
 		for _, f := range fields {
 			if f.name == e.key {
 				d.markKey(p, e)
-				d.value(p.key(e.key), e.value, v.Field(f.index), f)
+				d.value(p.key(e.key), e.value, v.FieldByIndex(f.index), f)
 				known = true
 			}
 		}

@@ -5,6 +5,9 @@ type Model struct {
 	// Targets are tried in this order but for the first, which is drawn if any has a
 	// weight; at least one.
 	Targets []Target `yaml:"targets" required:"true" eg:"[{provider: local}]" doc:"Where requests for the model go, in order of preference."`
+	// Route has the keys that the model shares with [Config.Defaults], which it wins
+	// over key by key. [Config.Route] gives them with their defaults filled in.
+	Route `yaml:",inline"`
 }
 
 // Target is a model of a provider, as it was written. [Config.Targets] gives it
@@ -25,6 +28,8 @@ type Target struct {
 	// Reasoning is as in [Provider]. Default: the provider's, but "none" where the
 	// target's own Parser is "none".
 	Reasoning string `yaml:"reasoning" enum:"auto,open,closed,none" doc:"State of the reasoning where the text begins. Default: the provider's, but none where parser is none."`
+	// Tools is as in [Provider]. Default: the provider's.
+	Tools string `yaml:"tools" enum:"native,prompted" eg:"prompted" doc:"How the upstream learns of a request's tools. Default: the provider's."`
 	// ToolCalls is as in [Provider]. Default: the provider's.
 	ToolCalls string `yaml:"tool_calls" enum:"off,report,repair" doc:"What is done to tool calls. Default: the provider's."`
 	// OnInvalidCall is as in [Provider]. Default: the provider's, but "pass" where

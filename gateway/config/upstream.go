@@ -1,7 +1,8 @@
 package config
 
 // AddUpstream adds a provider of type "openai" and makes it the target of every
-// model that has no other. It is what the flag --upstream of callgate serve does.
+// model that has no other. What the file says of the model "*" besides its targets
+// stays. It is what the flag --upstream of callgate serve does.
 // [Config.Validate] says whether the URL is good.
 func (c *Config) AddUpstream(name, baseURL, parser string) {
 	p := newProvider("openai")
@@ -13,7 +14,9 @@ func (c *Config) AddUpstream(name, baseURL, parser string) {
 		c.Models = map[string]Model{}
 	}
 	c.Providers[name] = p
-	c.Models["*"] = Model{Targets: []Target{{Provider: name}}}
+	m := c.Models["*"]
+	m.Targets = []Target{{Provider: name}}
+	c.Models["*"] = m
 }
 
 // ProviderTarget is the target for requests that name a provider and leave the

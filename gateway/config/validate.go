@@ -34,6 +34,8 @@ func (c *Config) check(r *report) {
 		c.checkTotal(r, name)
 	}
 	c.checkModels(r)
+	c.checkRoutes(r)
+	c.visitTargets(func(p path, own Target) { c.checkPrompted(r, p, own) })
 	for _, name := range sortedKeys(c.Parsers) {
 		checkCustomParser(r, name, c.Parsers[name])
 	}
@@ -46,8 +48,8 @@ func checkTags(r *report, p path, v reflect.Value) {
 	case isScalar(v.Type()):
 	case v.Kind() == reflect.Struct:
 		for _, f := range fieldsOf(v.Type()) {
-			checkField(r, p.key(f.name), v.Field(f.index), f)
-			checkTags(r, p.key(f.name), v.Field(f.index))
+			checkField(r, p.key(f.name), v.FieldByIndex(f.index), f)
+			checkTags(r, p.key(f.name), v.FieldByIndex(f.index))
 		}
 	case v.Kind() == reflect.Map:
 		for _, key := range sortedMapKeys(v) {
@@ -67,7 +69,7 @@ func checkField(r *report, p path, v reflect.Value, f field) {
 	if len(f.enum) > 0 && (f.hasDef || !v.IsZero()) && !slices.Contains(f.enum, v.String()) {
 		r.add(p, "%s is not one of the words allowed%s", r.src.show(p, v.String()), r.suggestFor(p, v.String(), "words", f.enum))
 	}
-	if f.min == "" {
+	if f.min == "" || f.isUnset(v) && !r.written(p) {
 		return
 	}
 	if !f.inRange(v) {

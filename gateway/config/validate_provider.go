@@ -95,7 +95,7 @@ func checkRetry(r *report, p path, retry Retry) {
 func (c *Config) checkTotal(r *report, provider string) {
 	p := path("providers").key(provider).key("timeouts").key("total")
 	total := c.Providers[provider].Timeouts.Total
-	if _, written := r.src.marks[p]; written && total > c.Timeout && !r.isBad("timeout") {
+	if r.written(p) && total > c.Timeout && !r.isBad("timeout") {
 		r.add(p, "an attempt of %s would end with the request's timeout, %s; raise timeout: at the top of the file, or lower this", total, c.Timeout)
 	}
 }

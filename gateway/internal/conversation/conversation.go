@@ -204,3 +204,12 @@ func wait(groups []waiting, message, call int) []waiting {
 	}
 	return append(groups, waiting{message, []int{call}})
 }
+
+// First reads the first of messages alone. A text without one gives an empty Message.
+func First(messages []byte) (m Message) {
+	span.Elements(messages, 0, func(_ int, at span.Span) bool {
+		m = readMessage(messages, at)
+		return false
+	})
+	return m
+}

@@ -1,0 +1,107 @@
+package config
+
+import (
+	"cmp"
+	"time"
+)
+
+// ResolvedRoute is a [Route] with every default filled in. What has no effect is
+// empty: with Guard "off" there are no Intents, with LoopGuard "off" no rounds, with
+// ResolveReferences "off" no References.
+type ResolvedRoute struct {
+	// Guard is "off", "report" or "enforce".
+	Guard string
+	// GuardThreshold is 0 for the guard's own.
+	GuardThreshold float64
+	// Intents belong to the configuration and must not be changed.
+	Intents []Intent
+	// LoopGuard is "off", "report", "answer" or "refuse".
+	LoopGuard string
+	// MaxRounds is at least 1, and IdleRounds is not more.
+	MaxRounds, IdleRounds int
+	// ToolBinding is "off", "report" or "refuse".
+	ToolBinding string
+	// DateContext is the time zone of the date in the system prompt, nil for none.
+	DateContext *time.Location
+	// References belong to the configuration and must not be changed.
+	References []Reference
+	// ResolveReferences is "off", "report" or "repair".
+	ResolveReferences string
+	// ExecutionMetadata is "off" or "body".
+	ExecutionMetadata string
+}
+
+// Route returns the behaviour of a model by the name of its entry, patterns as they
+// are written, and [Config.DefaultRoute] for a name without one. A key is the
+// model's own, else that of [Config.Defaults], else the default of all. It is for the wiring,
+// once a model: a time zone is read from the database each time.
+func (c *Config) Route(model string) ResolvedRoute {
+	return c.fill(c.Models[model].Route).resolved()
+}
+
+// DefaultRoute returns the behaviour of requests that name a provider,
+// "provider/model", and of all others without an entry in the configuration.
+func (c *Config) DefaultRoute() ResolvedRoute { return c.fill(Route{}).resolved() }
+
+const defaultMaxRounds = 15
+
+// fill fills in the defaults of a route, and empties what has no effect.
+func (c *Config) fill(own Route) Route {
+	all := c.Defaults
+	out := Route{
+		Guard:             cmp.Or(own.Guard, all.Guard, "report"),
+		GuardThreshold:    cmp.Or(own.GuardThreshold, all.GuardThreshold),
+		Intents:           ownList(own.Intents, all.Intents),
+		LoopGuard:         cmp.Or(own.LoopGuard, all.LoopGuard, "report"),
+		MaxRounds:         cmp.Or(own.MaxRounds, all.MaxRounds, defaultMaxRounds),
+		IdleRounds:        cmp.Or(own.IdleRounds, all.IdleRounds, 3),
+		ToolBinding:       cmp.Or(own.ToolBinding, all.ToolBinding, "report"),
+		DateContext:       cmp.Or(own.DateContext, all.DateContext, Off),
+		References:        ownList(own.References, all.References),
+		ResolveReferences: cmp.Or(own.ResolveReferences, all.ResolveReferences, "repair"),
+		ExecutionMetadata: cmp.Or(own.ExecutionMetadata, all.ExecutionMetadata, Off),
+	}
+	if out.Guard == Off {
+		out.GuardThreshold, out.Intents = 0, nil
+	}
+	// A model that lowers its rounds need not lower those without progress too.
+	out.IdleRounds = min(out.IdleRounds, out.MaxRounds)
+	if out.LoopGuard == Off {
+		out.MaxRounds, out.IdleRounds = 0, 0
+	}
+	if out.ResolveReferences == Off {
+		out.References = nil
+	}
+	return out
+}
+
+// ownList is cmp.Or for lists: one that was written counts even if it is empty.
+func ownList[E any](own, all []E) []E {
+	if own != nil {
+		return own
+	}
+	return all
+}
+
+// resolved gives a route that is filled in to those who use it.
+func (route Route) resolved() ResolvedRoute {
+	out := ResolvedRoute{
+		Guard: route.Guard, GuardThreshold: route.GuardThreshold, Intents: route.Intents,
+		LoopGuard: route.LoopGuard, MaxRounds: route.MaxRounds, IdleRounds: route.IdleRounds,
+		ToolBinding: route.ToolBinding, References: route.References, ResolveReferences: route.ResolveReferences,
+		ExecutionMetadata: route.ExecutionMetadata,
+	}
+	if route.DateContext != Off {
+		out.DateContext, _ = loadZone(route.DateContext) // the configuration has been checked
+	}
+	return out
+}
+
+// printable gives a route that is filled in as a file may write it: with one round
+// of calls there is no number of idle ones to write.
+func (route Route) printable() Route {
+	if route.IdleRounds < 2 {
+		route.IdleRounds = 0
+	}
+	return route
+}

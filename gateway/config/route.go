@@ -1,0 +1,76 @@
+package config
+
+// Route is how requests for a model are guarded. [Model] has its keys, and
+// [Config.Defaults] has them for models that do not set one. A list replaces that of the
+// defaults as a whole, and an empty one stands for none. A key is refused where the
+// mode that it belongs to is off.
+type Route struct {
+	// Guard is what is done about an answer that claims an action and calls no tool:
+	// "off" does not look, "report" (the default) says so, "enforce" does not let it
+	// through. "enforce" needs targets whose ToolCalls is not "off".
+	Guard string `yaml:"guard" enum:"off,report,enforce" eg:"enforce" doc:"An answer that claims an action and calls no tool: off does not look, report says so, enforce does not let it through. Default: report."`
+	// GuardThreshold is how sure the guard must be, 0.05 to 1. Default 0: the guard's
+	// own. Lower finds more such answers, and more that are none.
+	GuardThreshold float64 `yaml:"guard_threshold" eg:"0.8" min:"0.05" max:"1" doc:"How sure the guard must be that an answer only claims an action. Default: the guard's."`
+	// Intents are the operator's rules for Guard.
+	Intents []Intent `yaml:"intents" eg:"[{match: [delete, remove], expect: delete_task}]" doc:"Which tool must be called when the user's message holds certain words."`
+	// LoopGuard is what is done about an agent that goes in circles: "off" does not
+	// look, "report" (the default) says so, "answer" has the model answer without
+	// tools, by tool_choice none and a note to it, "refuse" refuses the request with
+	// status 422.
+	LoopGuard string `yaml:"loop_guard" enum:"off,report,answer,refuse" eg:"answer" doc:"An agent that goes in circles: off does not look, report says so, answer sets tool_choice none with a note to the model, refuse is status 422. Default: report."`
+	// MaxRounds is how many rounds of calls may follow a message of the user, 1 to
+	// 1000. Default 15.
+	MaxRounds int `yaml:"max_rounds" eg:"15" min:"1" max:"1000" doc:"How many rounds of calls may follow a message of the user. Default: 15."`
+	// IdleRounds is how many rounds in a row may bring nothing new, 2 to 100 and not
+	// more than MaxRounds. Default 3. One that is not the model's own is at most
+	// MaxRounds.
+	IdleRounds int `yaml:"idle_rounds" eg:"3" min:"2" max:"100" doc:"How many rounds of calls in a row may bring nothing new; not more than max_rounds. Default: 3."`
+	// ToolBinding is what is done if the tools that a client offers do not reach the
+	// upstream, or the answer does not heed them: "off" does not look, "report" (the
+	// default) says so, "refuse" answers with an error.
+	ToolBinding string `yaml:"tool_binding" enum:"off,report,refuse" eg:"refuse" doc:"Whether the tools offered reach the upstream and the answer heeds them: off does not look, report says so, refuse answers with an error. Default: report."`
+	// DateContext is "off" (the default) or the IANA time zone in which a line of the
+	// system prompt tells the date, such as "Europe/Berlin" or "UTC".
+	DateContext string `yaml:"date_context" eg:"Europe/Berlin" doc:"IANA time zone, such as Europe/Berlin or UTC, in which a line of the system prompt tells the date; off adds none. Default: off."`
+	// References are the arguments that stand for something an earlier result has
+	// named. Tools may declare some themselves, as x-reference.
+	References []Reference `yaml:"references" eg:"[{tool: complete_task, argument: id, from: list_tasks, match: title, value: id}]" doc:"Arguments that stand for something an earlier result has named, besides those that tools declare as x-reference."`
+	// ResolveReferences is what is done about them: "off" does not look, "report" says
+	// what "repair" (the default) would put in their place.
+	ResolveReferences string `yaml:"resolve_references" enum:"off,report,repair" eg:"repair" doc:"Arguments that are references: off does not look at them, report says what repair would put in their place. Default: repair."`
+	// ExecutionMetadata is where a client finds what the guards did, besides the
+	// headers: "off" (the default) nowhere, "body" in the answer itself.
+	ExecutionMetadata string `yaml:"execution_metadata" enum:"off,body" eg:"body" doc:"What the guards did, in the body of the answer too: off or body. Default: off."`
+}
+
+// Intent is a rule of the operator's: words in the user's last message, and the tool
+// that must be called then.
+type Intent struct {
+	// Match are the words, or phrases, one of which is enough. Case does not matter.
+	// At least one; a word that is in two intents has one tool.
+	Match []string `yaml:"match" required:"true" eg:"[delete, remove]" doc:"Words or phrases of the user's last message, one of which is enough; case does not matter."`
+	// Expect is the name of the tool, as clients offer it. Required.
+	Expect string `yaml:"expect" required:"true" eg:"delete_task" doc:"Name of the tool that must be called then."`
+}
+
+// Reference says that an argument of a tool is a value that an earlier result of
+// another tool has. The model may have written the name that belongs to it instead.
+type Reference struct {
+	// Tool is the name of the tool with the argument. Required.
+	Tool string `yaml:"tool" required:"true" eg:"complete_task" doc:"Name of the tool that has the argument."`
+	// Argument leads to it: the names of properties with dots, and [] for the elements
+	// of an array, as in "items[].id". Required; one reference each.
+	Argument string `yaml:"argument" required:"true" eg:"id" doc:"The argument: names of properties with dots, [] for the elements of an array, as in items[].id."`
+	// From is the name of the tool whose results have the value, which may be Tool.
+	// Required.
+	From string `yaml:"from" required:"true" eg:"list_tasks" doc:"Name of the tool whose results have the value."`
+	// Match is the member of a result's objects that the model's text is compared
+	// with, with dots as Argument. Required.
+	Match string `yaml:"match" required:"true" eg:"title" doc:"Member of a result's objects that the argument is compared with."`
+	// Value is the member that takes the argument's place. Required.
+	Value string `yaml:"value" required:"true" eg:"id" doc:"Member of the same object that takes the argument's place."`
+	// MinRatio is how alike the two texts must be. Default 0.6, 0.1 to 1, which takes
+	// equal ones only.
+	MinRatio float64 `yaml:"min_ratio" default:"0.6" min:"0.1" max:"1" doc:"How alike the two texts must be; 1 takes equal ones only."`
+}

@@ -1,0 +1,193 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// defaultsPath leads to [Config.Defaults].
+const defaultsPath path = "defaults"
+
+const enforce = "enforce"
+
+func (c *Config) checkRoutes(r *report) {
+	c.checkRoute(r, defaultsPath, c.Defaults)
+	for _, name := range sortedKeys(c.Models) {
+		c.checkRoute(r, path("models").key(name), c.Models[name].Route)
+	}
+	c.checkEnforce(r)
+}
+
+// checkRoute checks what is written at one place, p.
+func (c *Config) checkRoute(r *report, p path, own Route) {
+	c.checkModes(r, p, own)
+	c.checkIdleRounds(r, p, own)
+	checkIntents(r, p.key("intents"), own.Intents)
+	checkDateContext(r, p.key("date_context"), own.DateContext)
+	checkReferences(r, p.key("references"), own.References)
+}
+
+// dependent is a key that has no effect where the mode that it belongs to is off.
+type dependent struct {
+	key, mode string
+	// off says that the mode of the same route is, and set that the key has a value.
+	off, set bool
+	// on is what to write for it.
+	on string
+}
+
+func (route Route) dependents() []dependent {
+	guard, loops, references := route.Guard == Off, route.LoopGuard == Off, route.ResolveReferences == Off
+	return []dependent{
+		{"guard_threshold", "guard", guard, route.GuardThreshold != 0, "report"},
+		{"intents", "guard", guard, len(route.Intents) > 0, "report"},
+		{"max_rounds", "loop_guard", loops, route.MaxRounds != 0, "report"},
+		{"idle_rounds", "loop_guard", loops, route.IdleRounds != 0, "report"},
+		{"references", "resolve_references", references, len(route.References) > 0, "repair"},
+	}
+}
+
+// checkModes refuses keys without an effect. One of the defaults may have its effect
+// in a model that turns the mode on.
+func (c *Config) checkModes(r *report, p path, own Route) {
+	all := c.fill(own).dependents()
+	for i, d := range own.dependents() {
+		if !d.set || !all[i].off || p == defaultsPath && c.isInherited(i) {
+			continue
+		}
+		mode := p.key(d.mode)
+		if !d.off {
+			mode = defaultsPath.key(d.mode)
+		}
+		r.add(p.key(d.key), "with %s: off (%s) this has no effect; write %s: %s here, or leave this out",
+			d.mode, r.where(mode), d.mode, d.on)
+	}
+}
+
+// isInherited reports whether some model uses the value that the defaults have for a
+// dependent key.
+func (c *Config) isInherited(i int) bool {
+	for _, m := range c.Models {
+		if c.fill(m.Route).dependents()[i].set && !m.dependents()[i].set {
+			return true
+		}
+	}
+	return false
+}
+
+// checkIdleRounds refuses a number that the one for all rounds never lets happen.
+func (c *Config) checkIdleRounds(r *report, p path, own Route) {
+	most := p.key("max_rounds")
+	place := r.where(most)
+	switch {
+	case own.MaxRounds != 0:
+	case c.Defaults.MaxRounds != 0:
+		most = defaultsPath.key("max_rounds")
+		place = r.where(most)
+	default:
+		place = "the default"
+	}
+	if filled := c.fill(own); filled.LoopGuard != Off && own.IdleRounds > filled.MaxRounds && !r.isBad(most) {
+		r.add(p.key("idle_rounds"), "that is more than all rounds, max_rounds: %d (%s); raise max_rounds, or lower this", filled.MaxRounds, place)
+	}
+}
+
+// checkIntents refuses what the guard could not follow: nothing to look for, and one
+// word for two tools.
+func checkIntents(r *report, p path, intents []Intent) {
+	type meaning struct {
+		at     path
+		expect string
+	}
+	words := map[string]meaning{}
+	for i, intent := range intents {
+		for j, word := range intent.Match {
+			at := p.at(i).key("match").at(j)
+			folded := foldWord(word)
+			if folded == "" {
+				r.add(at, "the word is empty; write for example match: [delete, remove]")
+				continue
+			}
+			first, known := words[folded]
+			if known && first.expect != intent.Expect && intent.Expect != "" {
+				r.add(at, "%s expects another tool already (%s); keep one of them", r.src.show(at, word), r.where(first.at))
+			}
+			if !known && intent.Expect != "" {
+				words[folded] = meaning{at, intent.Expect}
+			}
+		}
+	}
+}
+
+// foldWord gives words that differ only in case and white space the same text.
+func foldWord(word string) string {
+	return strings.Map(func(c rune) rune {
+		least := c
+		for next := unicode.SimpleFold(c); next != c; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return least
+	}, strings.Join(strings.Fields(word), " "))
+}
+
+func checkReferences(r *report, p path, references []Reference) {
+	type argument struct{ tool, name string }
+	seen := map[argument]path{}
+	for i, ref := range references {
+		at := p.at(i)
+		for key, text := range map[string]string{"argument": ref.Argument, "match": ref.Match, "value": ref.Value} {
+			if text != "" && !isDotted(text) {
+				r.add(at.key(key), "a name in it is empty; write for example %s: task.id", key)
+			}
+		}
+		arg := argument{ref.Tool, ref.Argument}
+		if first, repeated := seen[arg]; repeated && ref.Tool != "" && ref.Argument != "" {
+			r.add(at.key("argument"), "this argument of the tool has a reference already (%s); keep one of them", r.where(first))
+		}
+		seen[arg] = cmp.Or(seen[arg], at)
+	}
+}
+
+// isDotted reports whether text is names with dots between them, and perhaps [] after one.
+func isDotted(text string) bool {
+	return !slices.ContainsFunc(strings.Split(text, "."), func(step string) bool {
+		return strings.TrimSpace(strings.ReplaceAll(step, "[]", "")) == ""
+	})
+}
+
+// checkEnforce refuses to promise what nobody can keep: with tool_calls off the guard
+// sees no answer.
+func (c *Config) checkEnforce(r *report) {
+	guard := defaultsPath.key("guard")
+	for _, name := range sortedKeys(c.Providers) { // they are asked without a model's entry too
+		if c.fill(Route{}).Guard == enforce && c.ProviderTarget(name).ToolCalls == Off {
+			r.add(path("providers").key(name).key("tool_calls"),
+				"with off the guard sees no answer to %s, and guard: enforce (%s) is for these too; use tool_calls: report, or set guard for single models",
+				quote(name+"/MODEL"), r.where(guard))
+		}
+	}
+	for _, name := range sortedKeys(c.Models) {
+		if c.fill(c.Models[name].Route).Guard == enforce {
+			c.checkEnforced(r, path("models").key(name), c.Models[name])
+		}
+	}
+}
+
+// checkEnforced checks the targets of a model whose guard is to enforce. What a target
+// and the model only inherit is a problem of the provider already.
+func (c *Config) checkEnforced(r *report, p path, m Model) {
+	guard := p.key("guard")
+	if m.Guard == "" {
+		guard = defaultsPath.key("guard")
+	}
+	for i, t := range m.Targets {
+		if c.resolve(t).ToolCalls != Off || t.ToolCalls == "" && m.Guard == "" {
+			continue
+		}
+		at := p.key("targets").at(i)
+		r.add(at.key("tool_calls"), "with tool_calls: off (%s) the guard sees no answer, and it is to enforce (%s); use tool_calls: report, or guard: off",
+			r.where(t.origin(at, "tool_calls", t.ToolCalls != "")), r.where(guard))
+	}
+}
