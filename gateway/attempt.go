@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/internal/reference"
 )
 
 // attempts is a client's request on its way through the targets of its route, until
@@ -19,19 +21,29 @@ import (
 // each target if there are more of those.
 type attempts struct {
 	g       *Gateway
-	req     *Request
+	asked   *Request // what the client asked for
+	req     *Request // that, with what was changed for all targets
+	conduct *conduct
 	began   time.Time
 	targets []*candidate // in the order in which they are asked
 	current *candidate
 	made    []Attempt
 	retries int            // so far
 	refused int            // targets that were not asked, since a breaker or a bucket was against it
-	reasked int            // corrections of the model
+	reasked int            // corrections of the model, of any sort
 	waited  bool           // for a Retry-After where no retries are allowed, which happens once
 	last    *Error         // the latest failure that says more than that nobody was asked
 	faults  map[string]int // of answers that were thrown away
-	// warnings say which targets were left out, and why.
-	warnings []string
+	// warnings say which targets were left out, and why, and what is odd about the
+	// request.
+	warnings   []string
+	changes    []string // of the request, by kind
+	rounds     *Rounds  // of tools; nil if there are none
+	references *reference.Resolver
+	forced     *Verdict // on an answer without the call that is now demanded
+	verdict    *Verdict // on the last answer
+	// corrections are what the model was told to do better.
+	corrections []Correction
 }
 
 // candidate is a target of the route, with what became of it.
@@ -48,8 +60,8 @@ type candidate struct {
 }
 
 // begin orders the targets of a request.
-func (g *Gateway) begin(req *Request, targets []Target, model string) *attempts {
-	a := &attempts{g: g, req: req, began: time.Now()}
+func (a *attempts) begin(targets []Target, model string) *attempts {
+	g, req := a.g, a.req
 	for _, t := range order(targets) {
 		c := &candidate{Target: t, model: resolveModel(t, model), upstream: g.upstreams[t.Provider]}
 		c.retries = c.upstream.policy.Retry.Max
@@ -119,6 +131,8 @@ func (a *attempts) run(ctx context.Context) (*Response, error) {
 		failed := s.target
 		if a.reask(e) {
 			s.reason, s.wait = Reask, 0
+		} else if a.force(e) {
+			s.reason, s.wait = Forced, 0
 		} else if next, ok := a.after(ctx, e); ok {
 			s = next
 		} else {
@@ -138,7 +152,7 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 	c.asked = true
 	r := &Response{gateway: a.g, ctx: ctx, req: a.req,
 		Summary: Summary{Provider: c.Provider, Model: c.model},
-		attempt: attempt{upstream: c.upstream, target: c.Target, faults: maps.Clone(a.faults), requested: a.began}}
+		attempt: attempt{upstream: c.upstream, target: c.Target, faults: maps.Clone(a.faults), requested: a.began, of: a}}
 	var err error
 	if r.permit, err = c.upstream.breaker.Allow(); err != nil {
 		return nil, a.open(c, err)
@@ -160,6 +174,10 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 	for _, w := range a.warnings {
 		r.Summary.Warn(w)
 	}
+	for _, kind := range a.changes {
+		r.repaired(kind)
+	}
+	r.Summary.Rounds, r.Summary.Corrections = a.rounds, a.corrections
 	if err = r.open(); err == nil {
 		err = r.commit()
 	}
@@ -173,7 +191,7 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 		}
 		return nil, err
 	}
-	kept = true
+	kept, r.told = true, len(r.Summary.own)
 	c.upstream.bucket.succeeded()
 	return r, nil
 }
@@ -224,7 +242,7 @@ type step struct {
 // after decides what follows a failure, if anything: a target that was not asked yet, at
 // once; or else one that was, after a while.
 func (a *attempts) after(ctx context.Context, e *Error) (s step, ok bool) {
-	if e.next() == giveUp || ctx.Err() != nil {
+	if e.next() == giveUp || a.forced != nil || ctx.Err() != nil {
 		return step{}, false
 	}
 	for _, c := range a.targets {
@@ -284,17 +302,15 @@ func (a *attempts) failed(e *Error) error {
 	if e.Kind == CircuitOpen {
 		e = a.last
 	}
-	out := *e
-	out.Summary = &Summary{Provider: a.current.Provider, Model: a.current.model, Attempts: a.made, Faults: a.faults}
-	for _, w := range a.warnings {
-		out.Summary.Warn(w)
-	}
+	out := *a.unforced(e)
+	out.Summary = &Summary{Provider: a.current.Provider, Model: a.current.model, Attempts: a.made, Faults: a.faults,
+		Report: a.report(), Rounds: a.rounds, Guard: a.verdict, Corrections: a.corrections}
 	for _, c := range a.targets { // the earliest that something may have changed
 		if d := time.Until(c.notYet); out.Kind == Limited && d > 0 && d < out.RetryAfter && c != a.current {
 			out.RetryAfter = d
 		}
 	}
-	if len(a.made) > 1 && out.Body == nil {
+	if len(a.made) > 1 && out.Body == nil && out.Kind != Ghost {
 		var tried []string
 		for _, m := range a.made {
 			tried = append(tried, fmt.Sprintf("%s/%s (%s)", m.Provider, m.Model, m.Outcome))
@@ -302,6 +318,11 @@ func (a *attempts) failed(e *Error) error {
 		out.Message = strings.TrimRight(out.Message, ". ") + ". Tried: " + strings.Join(tried, ", ") + "."
 	}
 	return &out
+}
+
+// report is what there is to say of a request that has no answer.
+func (a *attempts) report() chain.Report {
+	return chain.Report{Warnings: a.warnings}
 }
 
 // sleep waits, or ends with the request.

@@ -23,11 +23,11 @@ func (r *Request) chosen() string {
 
 // checkChoice refuses a tool_choice that names a function which is not offered. Upstreams
 // answer it with an error of their own, with another tool, or with a call that nobody
-// can run; the client has made a slip in every case. Targets that are off look at
-// nothing.
-func (r *Request) checkChoice(targets []Target) error {
+// can run; the client has made a slip in every case. Nothing is looked at where the
+// binding is off, or all targets are.
+func (r *Request) checkChoice(action BindingAction, targets []Target) error {
 	name := r.chosen()
-	if name == "" || !slices.ContainsFunc(targets, func(t Target) bool { return t.Mode != Off }) {
+	if name == "" || action == BindingOff || !slices.ContainsFunc(targets, func(t Target) bool { return t.Mode != Off }) {
 		return nil
 	}
 	tools := r.offered()

@@ -152,6 +152,9 @@ func (r *Response) chunk(f Frame) []byte {
 		r.fail(f.Data)
 		return append(r.flush(), r.redact(f.Raw)...)
 	}
+	if r.watch != nil {
+		r.watch.chunk(&r.scratch)
+	}
 	if r.template == nil && len(r.scratch.parts) > 0 {
 		r.template = bytes.Clone(f.Data)
 	}

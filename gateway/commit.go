@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,10 +21,12 @@ const maxAhead = 256 << 10
 // commit reads the answer up to its first useful byte: text, reasoning, a call or
 // whatever else a client would act on. Until then the client has seen nothing, and
 // each failure is an error that lets another attempt follow: an answer with nothing
-// in it, or an error in the place of a chunk, is one too.
+// in it, or an error in the place of a chunk, is one too. So is one that the guard has
+// held back to its end, and found to lack a call.
 func (r *Response) commit() error {
 	r.seen = &glimpse{}
 	defer func() { r.seen = nil }()
+	withheld := false // by the guard
 	for {
 		b, _, err := r.next()
 		if r.failure != nil {
@@ -40,11 +43,18 @@ func (r *Response) commit() error {
 		if e := r.malformed(); e != nil {
 			return e
 		}
-		if len(b) > 0 && r.seen.useful || len(r.ahead) > maxAhead {
+		over := err == io.EOF || r.finished || len(b) > 0 && !r.Streamed
+		held := r.seen.useful && !over && len(r.ahead) <= maxAhead && r.undecided()
+		withheld = withheld || held
+		switch {
+		case held:
+		case r.seen.useful && (len(b) > 0 || withheld), len(r.ahead) > maxAhead:
 			r.Summary.FirstToken = time.Since(r.requested)
+			if over {
+				return cmp.Or(r.unheeded(), r.ghost())
+			}
 			return nil
-		}
-		if err == io.EOF || len(b) > 0 && !r.Streamed {
+		case err == io.EOF || len(b) > 0 && !r.Streamed:
 			return r.empty()
 		}
 	}

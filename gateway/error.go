@@ -31,6 +31,9 @@ const (
 	Unavailable                  // the upstream cannot be reached, fails, or its answer breaks off
 	Unusable                     // the upstream works, but what the model answered is nothing
 	BadCall                      // the model's tool call is broken, and the target refuses those
+	Ghost                        // the model was told to call a tool, and did not
+	Unbound                      // the upstream has lost the tools of the request, or cannot take them
+	Looping                      // the conversation calls tools without an end
 	Timeout                      // one of the timers of an attempt ran out
 	CircuitOpen                  // the breaker of every target is open
 	Overloaded                   // the gateway itself cannot take the request now
@@ -44,8 +47,8 @@ type Error struct {
 	Code    string // OpenAI's error.code, such as "model_not_found"
 	Param   string // the place in the request, such as "messages[2].content"
 	Message string
-	// Status and Body are the upstream's own answer, passed on as it is, for Kind
-	// Rejected. Header holds what goes with it.
+	// Status and Body are the upstream's own answer, passed on as it is, for the kinds
+	// Rejected and Unbound. Header holds what goes with it.
 	Status int
 	Body   []byte
 	Header http.Header
@@ -59,6 +62,7 @@ type Error struct {
 	Err     error
 
 	refused []refusal // of Kind BadCall: what the model may be told
+	verdict *Verdict  // of Kind Ghost
 }
 
 // Error implements error. The text is for logs: it may hold the cause, and it does not
@@ -138,6 +142,9 @@ var outcomes = map[Kind]outcome{
 	Unavailable:      {http.StatusBadGateway, serverError, "upstream_error", true, again, breaker.Failure},
 	Unusable:         {http.StatusBadGateway, serverError, "empty_completion", true, again, breaker.Success},
 	BadCall:          {http.StatusBadGateway, serverError, "invalid_tool_call", false, giveUp, breaker.Success},
+	Ghost:            {http.StatusBadGateway, serverError, "tool_not_triggered", false, giveUp, breaker.Success},
+	Unbound:          {http.StatusBadGateway, serverError, "tools_lost", false, elsewhere, breaker.Success},
+	Looping:          {http.StatusUnprocessableEntity, invalidRequest, "max_iterations_exceeded", false, giveUp, breaker.Excluded},
 	Timeout:          {http.StatusGatewayTimeout, serverError, "upstream_timeout", true, again, breaker.Failure},
 	CircuitOpen:      {http.StatusServiceUnavailable, serverError, "circuit_open", true, elsewhere, breaker.Excluded},
 	Overloaded:       {http.StatusServiceUnavailable, serverError, "overloaded", true, giveUp, breaker.Excluded},
@@ -146,7 +153,7 @@ var outcomes = map[Kind]outcome{
 
 // HTTPStatus is the status that the client is answered with.
 func (e *Error) HTTPStatus() int {
-	if e.Kind == Rejected && e.Status != 0 {
+	if e.Status != 0 {
 		return e.Status
 	}
 	return outcomes[e.Kind].status

@@ -28,6 +28,10 @@ type Options struct {
 	// Direct maps a provider's name to the target for models called
 	// "provider/model"; the rest of the name is the upstream's.
 	Direct map[string]Target
+	// RoutePolicies say what is watched over in the requests of a route, by its name;
+	// one that is missing has RoutePolicy.
+	RoutePolicies map[string]RoutePolicy
+	RoutePolicy   RoutePolicy
 	// Parsers may be nil if no target reads text.
 	Parsers ParserSource
 	// ReasoningField is the member that reasoning is written to. An upstream's own is
@@ -41,6 +45,8 @@ type Options struct {
 	Trace Trace
 	// OnChange is told when a breaker changes its state; it may be nil.
 	OnChange func(breaker.Change)
+	// Now is the clock that dates are taken from; nil means time.Now.
+	Now func() time.Time
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -57,6 +63,8 @@ type Gateway struct {
 	upstreams      map[string]*upstream
 	routes         map[string][]Target
 	direct         map[string]Target
+	conducts       map[string]*conduct // by route
+	conduct        *conduct            // of all other routes
 	parsers        ParserSource
 	schemas        *repair.Schemas
 	tools          *toolCache
@@ -66,6 +74,7 @@ type Gateway struct {
 	late           *Error // what ends a request then
 	trace          Trace
 	onChange       func(breaker.Change)
+	now            func() time.Time
 	log            *slog.Logger
 }
 
@@ -78,11 +87,18 @@ func New(o Options) (*Gateway, error) {
 	g := &Gateway{
 		upstreams: map[string]*upstream{}, routes: o.Routes, direct: o.Direct, parsers: o.Parsers,
 		schemas: repair.NewSchemas(maxSchemas), tools: newToolCache(), reasoningField: cmp.Or(o.ReasoningField, "reasoning_content"),
-		renameTo: o.ReasoningField, timeout: cmp.Or(o.Timeout, DefaultTimeout), trace: o.Trace, onChange: o.OnChange, log: o.Log,
+		renameTo: o.ReasoningField, timeout: cmp.Or(o.Timeout, DefaultTimeout), trace: o.Trace, onChange: o.OnChange, log: o.Log, now: o.Now,
+		conducts: map[string]*conduct{}, conduct: newConduct(o.RoutePolicy),
 	}
 	g.late = &Error{Kind: Timeout, Message: fmt.Sprintf("No complete answer within %s (timeout).", g.timeout)}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
+	}
+	if g.now == nil {
+		g.now = time.Now
+	}
+	for name, p := range o.RoutePolicies {
+		g.conducts[name] = newConduct(p)
 	}
 	for name, p := range o.Providers {
 		g.upstreams[name] = g.newUpstream(name, p, o.Policies[name])
@@ -121,7 +137,12 @@ func (g *Gateway) Chat(ctx context.Context, req *Request) (*Response, error) {
 	}
 	req.Route = route
 	req.read = sync.OnceValue(func() *toolList { return g.tools.read(req.Tools()) })
-	if err := req.checkChoice(targets); err != nil {
+	c := cmp.Or(g.conducts[route], g.conduct)
+	if err := req.checkChoice(c.Binding, targets); err != nil {
+		return nil, err
+	}
+	a, err := g.prepare(req, c)
+	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, g.timeout, g.late)
@@ -131,7 +152,7 @@ func (g *Gateway) Chat(ctx context.Context, req *Request) (*Response, error) {
 			cancel()
 		}
 	}()
-	resp, err := g.begin(req, targets, model).run(ctx)
+	resp, err := a.begin(targets, model).run(ctx)
 	if err != nil {
 		return nil, err
 	}

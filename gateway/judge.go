@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/callgate/callgate/gateway/internal/reference"
 	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/sdk/abi"
 )
@@ -17,7 +18,15 @@ type judge struct {
 	schemas *repair.Schemas
 	policy  InvalidPolicy
 	report  bool // nothing is changed or refused, only said
+	// references resolves arguments that refer to earlier results; nil if none do. What
+	// is done about them is in mode, and correctable reports whether the model can be
+	// told of one that nobody knows.
+	references  *reference.Resolver
+	mode        Mode
+	correctable func() bool
 
+	called   []string // the tools that were called so far
+	resolved []Resolution
 	unknown  []string // names that nobody offered
 	faults   map[string]int
 	warnings []string
@@ -30,12 +39,27 @@ type refusal struct {
 	problem         *repair.Problem
 }
 
-func (g *Gateway) newJudge(req *Request, t Target) *judge {
-	return &judge{req: req, schemas: g.schemas, policy: t.OnInvalid, report: t.Mode == Report}
+func (r *Response) newJudge() *judge {
+	a := r.of
+	return &judge{
+		req: r.req, schemas: r.gateway.schemas, policy: r.target.OnInvalid, report: r.target.Mode == Report,
+		references: a.references, mode: a.conduct.References,
+		correctable: func() bool { return r.seen != nil && a.mayCorrect() },
+	}
 }
 
-// strict reports whether a call waits until it is complete and known to be good.
+// strict reports whether every call waits until it is complete and known to be good.
 func (j *judge) strict() bool { return j.policy != PassInvalid && !j.report }
+
+// strictFor reports whether a call of a tool does.
+func (j *judge) strictFor(tool string) bool {
+	return j.strict() || !j.report && j.mode == Repair && j.references.Covers(tool)
+}
+
+// waits reports whether there may be calls that do.
+func (j *judge) waits() bool {
+	return j.strict() || !j.report && j.mode == Repair && j.references != nil
+}
 
 // tool is the offered tool of a name, or nil.
 func (j *judge) tool(name string) *abi.Tool {
@@ -59,9 +83,20 @@ func (j *judge) continues(name string) bool {
 	return false
 }
 
-// name finds the offered tool that the model means. Where tools are not known as
-// OpenAI's, every name is left as it is.
+// name finds the offered tool that the model means by a call that it begins. Where tools
+// are not known as OpenAI's, every name is left as it is.
 func (j *judge) name(name string) (resolved string, problem *repair.Problem) {
+	resolved, problem = j.meant(name)
+	if len(j.called) < maxCalls {
+		j.called = append(j.called, resolved)
+	}
+	return resolved, problem
+}
+
+// uncall forgets the last call: it was none, or broke off before anyone saw it.
+func (j *judge) uncall() { j.called = j.called[:max(len(j.called)-1, 0)] }
+
+func (j *judge) meant(name string) (resolved string, problem *repair.Problem) {
 	if len(j.req.offered()) == 0 {
 		return name, nil
 	}
@@ -111,12 +146,19 @@ func (j *judge) refuse(name, args string, p *repair.Problem) bool {
 
 // turnDown is refuse for a call of which the fault was counted before.
 func (j *judge) turnDown(name, args string, p *repair.Problem) bool {
-	if j.strict() {
+	if j.refuses(p) {
 		j.refused = append(j.refused, refusal{name, args, p})
 		return true
 	}
 	j.warn(p.Class)
 	return false
+}
+
+// refuses reports whether the policy is against a call with a problem. A reference that
+// nobody knows is the model's to correct, if it can be told; otherwise it is a call like
+// others.
+func (j *judge) refuses(p *repair.Problem) bool {
+	return j.strict() || isReference(p) && !j.report && j.mode == Repair && j.correctable()
 }
 
 func (j *judge) warn(w string) {

@@ -11,10 +11,10 @@ const maxGrowth = 1 << 20
 
 // mendHistory makes the client's messages what the upstream needs them to be, and says
 // what was done.
-func (r *Response) mendHistory(req *Request) {
+func (r *Response) mendHistory(req *Request) *Request {
 	mode := r.upstream.policy.History
 	if mode == Off || r.upstream.needs == (Needs{}) || req.messages.IsNull(req.body) {
-		return
+		return req
 	}
 	fix := func(text []byte) ([]byte, bool) {
 		fixed, _, problem := repair.JSON(text, MaxDepth)
@@ -31,14 +31,16 @@ func (r *Response) mendHistory(req *Request) {
 		grown += len(e.With) - (e.At.End - e.At.Start)
 	}
 	if mode == Report {
-		return
+		return req
 	}
 	if grown > len(req.body)+maxGrowth { // only a conversation made for it grows so
 		r.Summary.Warn("history_too_large")
-		return
+		return req
 	}
-	for _, e := range edits {
+	mended := make([]edit, len(edits))
+	for i, e := range edits {
 		at := span.Span{Start: e.At.Start + req.messages.Start, End: e.At.End + req.messages.Start}
-		req.mended = append(req.mended, edit{at, e.With})
+		mended[i] = edit{at, e.With}
 	}
+	return req.with(mended...)
 }

@@ -184,10 +184,10 @@ func (n *nativeReply) take(h *heldFrame) {
 		n.out = append(n.out, h.frame)
 		n.settle()
 		return
-	case holding && n.judge.strict() && n.held > maxJudged:
+	case holding && n.judge.waits() && n.held > maxJudged:
 		n.tooLong()
 		return
-	case holding && !n.judge.strict() && n.held > maxHeldCalls:
+	case holding && !n.judge.waits() && n.held > maxHeldCalls:
 		holding = false
 	}
 	if holding {
@@ -261,7 +261,7 @@ func (n *nativeReply) release(cut bool) {
 
 // abandon gives out what waits for an answer that has broken off, if it may be seen.
 func (n *nativeReply) abandon() {
-	if len(n.queue) > 0 && !n.judge.strict() {
+	if len(n.queue) > 0 && !n.judge.waits() {
 		n.release(true)
 	}
 	n.queue = nil
@@ -326,9 +326,11 @@ func (n *nativeReply) touch(call *nativeCall) {
 
 // holding reports whether what was read is not certain yet.
 func (n *nativeReply) holding() bool {
-	strict := n.judge.strict()
-	return slices.ContainsFunc(n.touched, func(c *nativeCall) bool { return c.holding(strict) })
+	return slices.ContainsFunc(n.touched, n.waiting)
 }
+
+// waiting reports whether a call is not certain yet.
+func (n *nativeReply) waiting(c *nativeCall) bool { return c.holding(n.judge.strictFor(c.name)) }
 
 // unchanged reports whether the calls of the frames at hand go out as they came; where
 // the answer is cut, as far as they go out.
@@ -338,12 +340,11 @@ func (n *nativeReply) unchanged(cut bool) bool {
 
 // settle forgets what went out.
 func (n *nativeReply) settle() {
-	strict := n.judge.strict()
 	kept := n.touched[:0]
 	for _, call := range n.touched {
 		call.edited = false
 		call.cameBefore, call.wentBefore = len(call.args.Raw()), len(call.text)
-		if call.touched = call.holding(strict); call.touched {
+		if call.touched = n.waiting(call); call.touched {
 			kept = append(kept, call)
 		}
 	}

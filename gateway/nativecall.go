@@ -104,11 +104,11 @@ func (n *nativeReply) entry(c *nativeChoice, f *entryFields, p *piece) {
 	}
 	p.from = len(call.text)
 	n.feed(call, f.arguments)
-	p.to = len(call.text)
 	if !call.shown && (call.begun || n.certain(call.said)) {
 		n.show(call)
 	}
 	n.approve(call)
+	p.from, p.to = min(p.from, len(call.text)), len(call.text)
 }
 
 // callOf is the call of an entry, which may begin it; nil if there is none.
@@ -258,19 +258,40 @@ func (n *nativeReply) show(call *nativeCall) {
 
 // approve checks a call that is complete, where it waits for that.
 func (n *nativeReply) approve(call *nativeCall) {
-	if call.approved || !n.judge.strict() || !call.begun || !call.args.Complete() {
+	if call.approved || !call.begun || !n.judge.strictFor(call.name) || !call.args.Complete() {
 		return
 	}
-	if p := n.check(call); p != nil {
-		n.refuse(call, call.text, p)
-	}
+	n.check(call)
 	call.approved = true
 }
 
-// check says whether a complete call fits its tool.
-func (n *nativeReply) check(call *nativeCall) *repair.Problem {
-	if n.judge.tool(call.name) == nil {
-		return nil
+// check says whether a complete call fits its tool, and puts the values in place of its
+// references.
+func (n *nativeReply) check(call *nativeCall) {
+	text := string(call.text)
+	args, p := n.judge.settle(call.name, text)
+	if p != nil {
+		n.refuse(call, call.text, p)
 	}
-	return n.judge.arguments(call.name, string(call.text))
+	if args != text {
+		n.replace(call, args)
+	}
+}
+
+// replace gives a call of which nothing is out yet other arguments: the last of its
+// pieces has what the others do not.
+func (n *nativeReply) replace(call *nativeCall, args string) {
+	call.text = append(call.text[:0], args...)
+	clamp := func(pieces []piece) {
+		for i := range pieces {
+			if p := &pieces[i]; p.call == call {
+				p.from, p.to = min(p.from, len(args)), min(p.to, len(args))
+			}
+		}
+	}
+	for i := range n.queue {
+		clamp(n.queue[i].pieces)
+		clamp(n.queue[i].late)
+	}
+	clamp(n.current.pieces)
 }

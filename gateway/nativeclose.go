@@ -20,6 +20,7 @@ func (n *nativeReply) closeChoice(h *heldFrame, c *nativeChoice, part int, reaso
 		from := len(call.text)
 		cut := reason == string(openai.FinishReasonLength) && i == len(c.calls)-1
 		extra, fine := n.closeCall(call, cut)
+		from = min(from, len(call.text))
 		if to := len(call.text); to > from {
 			n.attach(h, piece{call: call, part: part, from: from, to: to})
 		}
@@ -63,9 +64,7 @@ func (n *nativeReply) closeCall(call *nativeCall, cut bool) (extra [][]byte, ok 
 	}
 	n.fault(call, call.args.Class())
 	if !call.approved {
-		if p := n.check(call); p != nil {
-			n.refuse(call, call.text, p)
-		}
+		n.check(call)
 	}
 	return extra, true
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/sdk/abi"
 )
@@ -41,6 +42,8 @@ type Request struct {
 	// RawText asks the upstream for the model's text unparsed. The gateway sets it
 	// for a target that wants it.
 	RawText bool
+	// Sent, if it is there, is told of the body that goes to the upstream, by Announce.
+	Sent func(wire []byte)
 	// MaxRetries is how many further attempts the client allows, instead of the
 	// provider's number; nil if it does not say.
 	MaxRetries *int
@@ -50,12 +53,11 @@ type Request struct {
 	// Route is the entry of the configuration that was taken; the gateway sets it.
 	Route string
 
-	body                               []byte
-	model, tools, toolChoice, messages span.Span
-	stops                              bool   // the client has stop sequences of its own
-	mended                             []edit // of the body, for an upstream that needs them
-	appended                           *edit  // a further message, which tells the model what was wrong
-	read                               func() *toolList
+	body                                       []byte
+	model, stream, tools, toolChoice, messages span.Span
+	stops                                      bool // the client has stop sequences of its own
+	read                                       func() *toolList
+	talk                                       func() *conversation.Conversation
 }
 
 // ParseRequest validates the body of a chat completion request and reads what the
@@ -68,14 +70,35 @@ func ParseRequest(body []byte) (*Request, error) {
 	}
 	r := &Request{body: body}
 	r.read = sync.OnceValue(func() *toolList { return readToolList(r.Tools()) })
-	var stream span.Span
-	var odd, meant string
-	ok := span.Members(body, 0, func(key []byte, v span.Span) bool {
+	odd, meant, ok := r.locate()
+	if !ok {
+		return nil, invalid("", "The request body must be a JSON object.")
+	}
+	if odd != "" {
+		return nil, invalid(excerpt([]byte(odd)), fmt.Sprintf("The field %q must be written %q: servers disagree about whether they are the same.", excerpt([]byte(odd)), meant))
+	}
+	if err := r.readFields(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// locate finds the members of the body that matter. odd is one that some servers take
+// for the one that is meant, or "".
+func (r *Request) locate() (odd, meant string, ok bool) {
+	r.model, r.stream, r.tools, r.toolChoice, r.messages = span.Span{}, span.Span{}, span.Span{}, span.Span{}, span.Span{}
+	r.talk = sync.OnceValue(func() *conversation.Conversation {
+		if r.messages.IsNull(r.body) {
+			return &conversation.Conversation{}
+		}
+		return conversation.Read(r.messages.Of(r.body))
+	})
+	ok = span.Members(r.body, 0, func(key []byte, v span.Span) bool {
 		switch string(key) {
 		case "model":
 			r.model = v
 		case "stream":
-			stream = v
+			r.stream = v
 		case "tools":
 			r.tools = v
 		case "tool_choice":
@@ -83,7 +106,7 @@ func ParseRequest(body []byte) (*Request, error) {
 		case "messages":
 			r.messages = v
 		case "stop":
-			r.stops = !v.IsNull(body)
+			r.stops = !v.IsNull(r.body)
 		default:
 			if odd == "" {
 				odd, meant = misspelt(key)
@@ -91,16 +114,29 @@ func ParseRequest(body []byte) (*Request, error) {
 		}
 		return true
 	})
-	if !ok {
-		return nil, invalid("", "The request body must be a JSON object.")
+	return odd, meant, ok
+}
+
+// with returns the request with edits of its body. What was read of the tools stays:
+// edits of them do not change what they mean.
+func (r *Request) with(edits ...edit) *Request {
+	if len(edits) == 0 {
+		return r
 	}
-	if odd != "" {
-		return nil, invalid(excerpt([]byte(odd)), fmt.Sprintf("The field %q must be written %q: servers disagree about whether they are the same.", excerpt([]byte(odd)), meant))
+	out := *r
+	out.body = splice(r.body, edits)
+	out.locate()
+	return &out
+}
+
+// set is the edit that gives a member of the body a value; at is its place, empty if it
+// is not there.
+func (r *Request) set(at span.Span, name, value string) edit {
+	if !at.Empty() {
+		return edit{at, []byte(value)}
 	}
-	if err := r.readFields(stream); err != nil {
-		return nil, err
-	}
-	return r, nil
+	brace := bytes.IndexByte(r.body, '{') + 1
+	return edit{span.Span{Start: brace, End: brace}, fmt.Appendf(nil, "%q:%s,", name, value)} // the model follows
 }
 
 // misspelt finds a key that some parsers of JSON, Go's among them, take for one of those
@@ -121,7 +157,7 @@ func misspelt(key []byte) (name, meant string) {
 // maxFolded is the length of the longest such key, with every letter escaped.
 const maxFolded = 6 * len("tool_choice")
 
-func (r *Request) readFields(stream span.Span) error {
+func (r *Request) readFields() error {
 	if r.model.Empty() {
 		return invalid("model", "The field \"model\" is missing: name the model to use.")
 	}
@@ -131,8 +167,8 @@ func (r *Request) readFields(stream span.Span) error {
 	if len(r.Model) > maxModel {
 		return invalid("model", fmt.Sprintf("The field \"model\" is %d bytes long; a name has at most %d.", len(r.Model), maxModel))
 	}
-	if !stream.IsNull(r.body) && json.Unmarshal(stream.Of(r.body), &r.Stream) != nil {
-		return invalid("stream", fmt.Sprintf("The field \"stream\" must be true or false, not %s.", excerpt(stream.Of(r.body))))
+	if !r.stream.IsNull(r.body) && json.Unmarshal(r.stream.Of(r.body), &r.Stream) != nil {
+		return invalid("stream", fmt.Sprintf("The field \"stream\" must be true or false, not %s.", excerpt(r.stream.Of(r.body))))
 	}
 	if !r.tools.IsNull(r.body) && r.body[r.tools.Start] != '[' {
 		return invalid("tools", fmt.Sprintf("The field \"tools\" must be an array, not %s.", excerpt(r.tools.Of(r.body))))
@@ -144,23 +180,28 @@ func (r *Request) readFields(stream span.Span) error {
 // upstream's name of the model, and with what was mended for the upstream. The caller
 // must not change them.
 func (r *Request) Body(model string) []byte {
-	if model == r.Model && len(r.mended) == 0 && r.appended == nil {
+	if model == r.Model {
 		return r.body
 	}
 	return splice(r.body, r.edits(model))
 }
 
-// edits are the changes of the body for an upstream and its name of the model.
+// Announce tells the gateway which body goes to the upstream. Providers call it before
+// they send one, so that what they lose of a request is noticed. Who keeps to Body or
+// With has nothing to fear.
+func (r *Request) Announce(wire []byte) {
+	if r.Sent != nil {
+		r.Sent(wire)
+	}
+}
+
+// edits are the changes of the body for an upstream's name of the model.
 func (r *Request) edits(model string) []edit {
-	edits := slices.Clone(r.mended)
-	if r.appended != nil {
-		edits = append(edits, *r.appended)
+	if model == r.Model {
+		return nil
 	}
-	if model != r.Model {
-		name, _ := json.Marshal(model) // a string cannot fail
-		edits = append(edits, edit{r.model, name})
-	}
-	return edits
+	name, _ := json.Marshal(model) // a string cannot fail
+	return []edit{{r.model, name}}
 }
 
 // Field is a member of a request, its value in JSON.

@@ -34,6 +34,7 @@ type Response struct {
 	failure []byte   // the error that the upstream sent in the place of a chunk
 	seen    *glimpse // until the first useful byte
 	ahead   []byte   // read before the first useful byte, and not given out yet
+	told    int      // warnings that were there when the answer began, for its header
 	ended   error
 }
 
@@ -107,11 +108,13 @@ func (r *Response) next() (b []byte, more bool, err error) {
 func (r *Response) unread(f Frame) []byte {
 	if r.Streamed && f.Done {
 		r.finished = true
-		r.summarise()
-		if c := r.comment(); c != "" {
-			return append([]byte(c), f.Raw...)
+		if c := r.closing(); len(c) > 0 {
+			return append(c, f.Raw...)
 		}
 		return f.Raw
+	}
+	if r.watch != nil && f.Data != nil {
+		r.watch.frame(f.Data, r.Streamed)
 	}
 	if bytes.Contains(f.Data, []byte(`"error"`)) {
 		if locate(&r.scratch, f.Data, bodyKey(r.Streamed)); r.scratch.failed {
@@ -120,8 +123,9 @@ func (r *Response) unread(f Frame) []byte {
 		}
 	}
 	if !r.Streamed {
-		r.summarise()
+		return r.complete(f.Raw)
 	}
+	r.keepTemplate(f.Data)
 	return f.Raw
 }
 
@@ -176,16 +180,14 @@ func (r *Response) drain(err error) []byte {
 	// marker. Some clients wait for one.
 	r.Summary.Warn("done_missing")
 	if r.target.Mode != Repair {
-		r.summarise()
-		return []byte(r.comment())
+		return r.closing()
 	}
 	if r.parsers != nil {
 		if r.finish(); r.ended != err { // a call is broken: no end marker
 			return r.out
 		}
 	} else {
-		r.summarise()
-		r.out = append(r.out, r.comment()...)
+		r.out = append(r.out, r.closing()...)
 	}
 	return append(r.out, "data: [DONE]\n\n"...)
 }
@@ -272,6 +274,10 @@ func (r *Response) summarise() {
 		s.Warnings = append(s.Warnings, r.judge.warnings...)
 		for class, n := range r.judge.faults {
 			s.addFault(class, n)
+		}
+		s.Called = slices.Clone(r.judge.called)
+		if s.References = r.judge.resolved; len(s.References) > 0 && r.judge.mode == Repair && !r.judge.report {
+			s.addRepair("reference", len(s.References))
 		}
 	}
 	if w, ok := r.reply.(Warner); ok {

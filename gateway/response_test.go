@@ -95,9 +95,10 @@ func ask(t failer, p gateway.Provider, target gateway.Target, body string) (*gat
 	}
 	target.Provider = "p"
 	g, err := gateway.New(gateway.Options{
-		Providers: map[string]gateway.Provider{"p": p},
-		Routes:    map[string][]gateway.Target{"m": {target}},
-		Parsers:   native{chaintest.Runner{Specs: all.Specs()}},
+		Providers:   map[string]gateway.Provider{"p": p},
+		Routes:      map[string][]gateway.Target{"m": {target}},
+		Parsers:     native{chaintest.Runner{Specs: all.Specs()}},
+		RoutePolicy: reporting,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -108,6 +109,9 @@ func ask(t failer, p gateway.Provider, target gateway.Target, body string) (*gat
 	}
 	return g.Chat(context.Background(), req)
 }
+
+// reporting is the policy of a configuration that says nothing.
+var reporting = gateway.RoutePolicy{Guard: gateway.Report, Loop: gateway.LoopReport, Binding: gateway.BindingReport, References: gateway.Repair}
 
 // exchange sends a request through a gateway and returns all that comes back.
 func exchange(t failer, p gateway.Provider, target gateway.Target, body string) (string, *gateway.Response, error) {

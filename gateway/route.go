@@ -38,6 +38,9 @@ type Target struct {
 	// RawText asks the upstream for the model's own text, calls and reasoning
 	// unparsed. What that takes is the provider's business.
 	RawText bool
+	// Prompted is the format, one of PromptForms, in which tools are written into the
+	// prompt of an upstream without tools; "" sends them as tools.
+	Prompted string
 	// Weight is the chance, against the other targets of the route, to be asked first.
 	// If none has one the first is.
 	Weight int

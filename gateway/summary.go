@@ -31,6 +31,18 @@ type Summary struct {
 	// UpstreamError says that the upstream ended its stream with an error, which was
 	// passed on.
 	UpstreamError bool
+	// Rounds is what there is to say of the conversation's rounds of tools; nil if it has
+	// none, or nobody looked.
+	Rounds *Rounds
+	// Guard is the verdict on an answer that made no call; nil if nobody looked.
+	Guard *Verdict
+	// Corrections are what the model was told to do better, in answers that were thrown
+	// away.
+	Corrections []Correction
+	// Called are the tools that the answer calls, in their order.
+	Called []string
+	// References are those that were resolved.
+	References []Resolution
 	// Changed says that the client received something else than the upstream sent.
 	Changed bool
 
@@ -59,7 +71,18 @@ const (
 	Retry    Reason = "retry"    // the same target once more
 	Fallback Reason = "fallback" // another target
 	Reask    Reason = "reask"    // a call was refused, and the model was told why
+	Forced   Reason = "forced"   // no call was made, and the model was told to make it
 )
+
+// Correction is a call that was asked for once more.
+type Correction struct {
+	Tool string // "" if nobody knows which
+	// Reason is the class of the problem with the call, such as "schema_mismatch", or
+	// "tool_not_triggered" where there was none.
+	Reason string
+	// Verdict is the guard's, where that is the reason.
+	Verdict *Verdict
+}
 
 // Record is one request of a client, when it is over. The HTTP server hands it to
 // the metrics.
@@ -120,6 +143,58 @@ func (s *Summary) RepairList() string { return countList(s.Repairs) }
 
 // FaultList writes the faults as a header does.
 func (s *Summary) FaultList() string { return countList(s.Faults) }
+
+// CorrectionList writes the corrections as a header does: tool_not_triggered:delete_task.
+func (s *Summary) CorrectionList() string {
+	var parts []string
+	for _, c := range s.Corrections {
+		parts = append(parts, strings.TrimSuffix(c.Reason+":"+c.Tool, ":"))
+	}
+	return strings.Join(parts, ",")
+}
+
+// GuardText writes what the guard has against the answer, as a header does; "" if that
+// is nothing.
+func (s *Summary) GuardText() string {
+	v := s.Guard
+	if v == nil || !v.Ghost && !v.Contradiction {
+		return ""
+	}
+	what := "ghost"
+	if !v.Ghost {
+		what = "contradiction"
+	}
+	text := fmt.Sprintf("%s;score=%.2f;signals=%s", what, v.Score, strings.Join(signalsFor(v), "+"))
+	if v.Tool != "" {
+		text += ";tool=" + v.Tool
+	}
+	return text
+}
+
+// signalsFor are the names of the signals that spoke for a verdict.
+func signalsFor(v *Verdict) []string {
+	names := []string{}
+	for _, s := range v.Signals {
+		if s.Weight > 0 {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// RoundsText writes the conversation's rounds of tools as a header does: 3/15 and how
+// many of them brought something new; "" if there are none.
+func (s *Summary) RoundsText() string {
+	r := s.Rounds
+	if r == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%d/%d;efficiency=%.2f", r.Rounds, r.Limit, r.Efficiency)
+	if r.Stop != "" {
+		text += ";stop=" + string(r.Stop)
+	}
+	return text
+}
 
 func countList(counts map[string]int) string {
 	var parts []string

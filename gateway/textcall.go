@@ -12,6 +12,8 @@ type textCalls struct {
 	name string
 	args []byte
 	held []abi.Event // of the call at hand, where it waits to be judged
+	// strict says that it does.
+	strict bool
 }
 
 // judged takes events of a chain and returns those that may go on, with the names that
@@ -20,29 +22,34 @@ func (r *Response) judged(c *choice, events []abi.Event) []abi.Event {
 	if r.judge == nil {
 		return events
 	}
-	t, strict := &c.read, r.judge.strict()
+	t := &c.read
 	out := events[:0]
 	for _, e := range events {
 		switch e.Kind {
 		case abi.CallStart:
 			r.judgeName(c, &e)
-			t.args = t.args[:0]
+			t.args, t.strict = t.args[:0], r.judge.strictFor(t.name)
 		case abi.Args:
 			t.args = append(t.args, e.Text...)
 		case abi.CallEnd:
-			if p := r.judgeArgs(t); p != nil && r.judge.refuse(t.name, string(t.args), p) {
+			args, p := r.judge.settle(t.name, string(t.args))
+			if p != nil && r.judge.refuse(t.name, string(t.args), p) {
 				t.held = t.held[:0]
 				continue
+			}
+			if len(t.held) > 0 && args != string(t.args) {
+				t.held = append(t.held[:1], abi.Event{Kind: abi.Args, Index: e.Index, Text: args})
 			}
 			out = append(out, t.held...)
 			t.held = t.held[:0]
 		case chain.Void, abi.Cut:
+			r.judge.uncall()
 			if len(t.held) > 0 { // nobody has seen it
 				t.held = t.held[:0]
 				continue
 			}
 		}
-		if strict && (e.Kind == abi.CallStart || e.Kind == abi.Args) {
+		if t.strict && (e.Kind == abi.CallStart || e.Kind == abi.Args) {
 			t.held = append(t.held, e)
 			continue
 		}
@@ -62,11 +69,4 @@ func (r *Response) judgeName(c *choice, e *abi.Event) {
 		c.named++
 	}
 	e.Name, c.read.name = name, name
-}
-
-func (r *Response) judgeArgs(t *textCalls) *repair.Problem {
-	if r.judge.tool(t.name) == nil {
-		return nil
-	}
-	return r.judge.arguments(t.name, string(t.args))
 }

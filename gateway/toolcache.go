@@ -6,6 +6,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/callgate/callgate/gateway/internal/reference"
 	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/sdk/abi"
 )
@@ -14,6 +15,11 @@ import (
 type toolList struct {
 	tools   []abi.Tool
 	schemas map[string][]byte // of their parameters by name, as the client wrote them
+	// references are the arguments that the schemas declare references, problems is what
+	// is wrong with such declarations, and stripped takes them out of the list.
+	references []reference.Rule
+	problems   []string
+	stripped   []reference.Edit
 }
 
 // readToolList reads a list of tools. One that is not made as OpenAI's is left to the
@@ -38,7 +44,21 @@ func readToolList(list []byte) *toolList {
 		}
 		return true
 	})
+	t.readReferences(list)
 	return t
+}
+
+// readReferences reads which arguments the schemas declare references.
+func (t *toolList) readReferences(list []byte) {
+	if !bytes.Contains(list, []byte("x-reference")) {
+		return
+	}
+	t.stripped = reference.Strip(list)
+	for _, tool := range t.tools { // in their order
+		rules, problems := reference.FromSchema(tool.Name, t.schemas[tool.Name])
+		t.references = append(t.references, rules...)
+		t.problems = append(t.problems, problems...)
+	}
 }
 
 // toolCache keeps what was read of lists of tools: an agent sends the same list with

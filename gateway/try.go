@@ -12,17 +12,20 @@ import (
 
 // attempt is what a response knows of the attempt that it is the answer of.
 type attempt struct {
+	of        *attempts
 	upstream  *upstream
 	target    Target
 	permit    breaker.Pass // of the upstream's breaker, which has to hear how it ended
 	further   bool         // it is beyond the first of its request
 	began     time.Time    // the attempt
 	requested time.Time    // the client's request
-	judge     *judge       // nil, as the next: nobody looks at the calls
+	judge     *judge       // nil, as the next two: nobody looks at the calls
+	watch     *watch
 	native    *nativeReply
 	ids       *callIDs
 	faults    map[string]int // of answers before, and of this one besides its calls
 	mended    map[string]int // repairs outside of the calls
+	unbound   bool           // the tools of the request are not in what was sent
 	settled   bool
 	cancel    context.CancelFunc // of the request's deadline
 	endTrace  func(outcome string)
@@ -34,9 +37,10 @@ func (r *Response) open() error {
 	if err := r.plan(r.Summary.Model); err != nil {
 		return err
 	}
-	req := *r.req
-	req.RawText = r.target.RawText && r.parsers != nil && r.target.Mode == Repair // somebody must read it
-	r.mendHistory(&req)
+	req, err := r.request()
+	if err != nil {
+		return err
+	}
 	ctx := r.ctx
 	if trace := r.gateway.trace; trace != nil {
 		if req.Header = req.Header.Clone(); req.Header == nil {
@@ -45,26 +49,45 @@ func (r *Response) open() error {
 		ctx, r.endTrace = trace(ctx, r.Summary.Attempts[len(r.Summary.Attempts)-1], req.Header)
 	}
 	r.Summary.Overhead = time.Since(began)
-	reply, err := r.upstream.provider.Chat(ctx, r.Summary.Model, &req)
+	reply, err := r.upstream.provider.Chat(ctx, r.Summary.Model, req)
 	if err != nil {
-		return err
+		return r.refusedTools(err)
 	}
 	r.reply = reply
 	r.Header = reply.Header()
+	if err := r.lost(); err != nil {
+		return err
+	}
 	if req.Stream && !reply.Streamed() {
-		r.reply = newStreamedReply(reply, &req)
+		r.reply = newStreamedReply(reply, req)
 		r.repaired("stream")
 	}
 	if r.Streamed = r.reply.Streamed(); r.Streamed && !req.Stream {
 		return &Error{Kind: Unavailable, Message: fmt.Sprintf("Provider %q: the upstream answered with a stream, which nobody asked for.", r.upstream.name)}
 	}
-	if r.target.Mode != Off && req.OffersTools() {
-		r.judge = r.gateway.newJudge(&req, r.target)
-		r.ids = newCallIDs(&req, r.upstream.needs)
+	if r.target.Mode != Off && r.req.OffersTools() {
+		r.judge = r.newJudge()
+		r.ids = newCallIDs(r.req, r.upstream.needs)
 		r.native = newNativeReply(r.reply, r.judge, r.ids)
 		r.reply = r.native
 	}
+	r.watch = r.newWatch()
 	return nil
+}
+
+// request is what the attempt asks its provider.
+func (r *Response) request() (*Request, error) {
+	own := *r.req
+	own.RawText = r.target.RawText && r.parsers != nil && r.target.Mode == Repair // somebody must read it
+	req := &own
+	if r.target.Prompted != "" {
+		return r.prompt(req)
+	}
+	req = r.mendHistory(req)
+	if r.of.conduct.Binding != BindingOff && req.OffersTools() {
+		req.Sent = func(wire []byte) { r.sent(req, wire) }
+	}
+	return req, nil
 }
 
 // plan gets the parsers ready, if the target's text is read at all.

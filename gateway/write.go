@@ -305,8 +305,7 @@ func (r *Response) finish() []byte {
 			r.writeLate()
 		}
 	}
-	r.summarise()
-	r.out = append(r.out, r.comment()...)
+	r.out = append(r.out, r.closing()...)
 	return r.out
 }
 
@@ -334,10 +333,11 @@ func (r *Response) writeLate() {
 }
 
 // comment is what the headers of a whole answer would say, as a comment of a stream;
-// "" if nothing was done.
+// "" if nothing was done but what its own headers say.
 func (r *Response) comment() string {
 	s := &r.Summary
-	if !s.Changed && len(s.Warnings) == 0 && s.Calls == 0 && len(s.Faults) == 0 && len(s.Attempts) < 2 {
+	guard := s.GuardText()
+	if !s.Changed && len(s.Warnings) <= r.told && s.Calls == 0 && len(s.Faults) == 0 && len(s.Attempts) < 2 && guard == "" {
 		return ""
 	}
 	var b strings.Builder
@@ -354,6 +354,7 @@ func (r *Response) comment() string {
 	}
 	for _, list := range []struct{ name, value string }{
 		{"faults", s.FaultList()}, {"repairs", s.RepairList()}, {"warnings", strings.Join(s.Warnings, ",")},
+		{"guard", guard}, {"corrections", s.CorrectionList()},
 	} {
 		if list.value != "" {
 			fmt.Fprintf(&b, " %s=%s", list.name, list.value)
@@ -371,6 +372,9 @@ func (r *Response) whole(f Frame) []byte {
 			r.fail(f.Data)
 		}
 		return f.Raw
+	}
+	if r.watch != nil {
+		r.watch.chunk(&k)
 	}
 	var edits []edit
 	for i := range k.parts {
@@ -391,11 +395,10 @@ func (r *Response) whole(f Frame) []byte {
 			edits = append(edits, r.message(c, p, f.Data)...)
 		}
 	}
-	r.summarise()
 	if len(edits) == 0 {
-		return f.Raw
+		return r.complete(f.Raw)
 	}
-	return splice(f.Data, edits)
+	return r.complete(splice(f.Data, edits))
 }
 
 // message writes a choice's events as a message.

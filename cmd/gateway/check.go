@@ -30,10 +30,7 @@ func (c *checkCmd) Run(e *env) error {
 		return usageError{err}
 	}
 	defer sys.parsers.host.Close(e.ctx)
-	if err := sys.parsers.load(e.ctx, cfg.Plugins.Dir); err != nil {
-		return usageError{err}
-	}
-	if err := cfg.CheckParsers(sys.parsers.names()); err != nil {
+	if err := sys.load(e.ctx, cfg); err != nil {
 		return usageError{err}
 	}
 	_, err = fmt.Fprintf(e.stdout, "# %s is good. With every default:\n%s", c.File, cfg.YAML())

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // for date_context, where the machine has no time zones
 
 	"github.com/alecthomas/kong"
 )

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/config"
 )
 
@@ -130,7 +132,7 @@ func (sys *system) load(ctx context.Context, cfg *config.Config) error {
 	if err := sys.parsers.load(ctx, cfg.Plugins.Dir); err != nil {
 		return err
 	}
-	return cfg.CheckParsers(sys.parsers.names())
+	return cmp.Or(cfg.CheckParsers(sys.parsers.names()), cfg.CheckPrompted(gateway.PromptForms()))
 }
 
 // shutdown lets running requests finish for as long as limit, then cuts them.

@@ -54,6 +54,7 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provider, m *metrics.Metrics, log *slog.Logger) (err error) {
 	options := gateway.Options{
 		Providers: providers, Policies: policies(cfg), Routes: routes(cfg), Direct: direct(cfg), Parsers: sys.parsers,
+		RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
 		ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), OnChange: m.Transition, Log: log,
 	}
 	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), Ready: sys.parsers.ready, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{}}
@@ -122,7 +123,12 @@ var (
 )
 
 func target(r config.Resolved) gateway.Target {
+	prompted := ""
+	if r.Tools == "prompted" {
+		prompted = r.Parser.Names()[0] // there is exactly one, or the configuration would be refused
+	}
 	return gateway.Target{
+		Prompted: prompted,
 		Provider: r.Provider, Model: r.Model, Mode: modes[r.ToolCalls], Weight: r.Weight,
 		Parsers: parserSpec(r.Parser, r.Reasoning), Reasoning: reasonings[r.Reasoning],
 		InReasoning: inReasonings[r.ToolInReasoning], RawText: r.RawToolText,

@@ -183,6 +183,15 @@ func header(h http.Header, resp *gateway.Response) {
 	h.Set("x-callgate-provider", resp.Summary.Provider)
 	h.Set("x-callgate-model", headerText(resp.Summary.Model))
 	attempts(h, &resp.Summary)
+	conduct(h, &resp.Summary)
+}
+
+// conduct says what is known of a request before its answer begins: the rounds of tools
+// in the conversation, what the model was told to do better, and what was odd so far.
+func conduct(h http.Header, s *gateway.Summary) {
+	setText(h, "x-callgate-tool-rounds", s.RoundsText())
+	setText(h, "x-callgate-corrections", s.CorrectionList())
+	setText(h, "x-callgate-warnings", strings.Join(s.Warnings, ","))
 }
 
 // attempts says what was tried.
@@ -197,15 +206,18 @@ func attempts(h http.Header, s *gateway.Summary) {
 
 // report sets what is known when the whole answer has been read.
 func report(h http.Header, s *gateway.Summary) {
-	set := func(name, value string) {
-		if value != "" {
-			h.Set(name, headerText(value))
-		}
+	setText(h, "x-callgate-parser", strings.Join(s.Parsers, ","))
+	setText(h, "x-callgate-faults", s.FaultList())
+	setText(h, "x-callgate-repairs", s.RepairList())
+	setText(h, "x-callgate-warnings", strings.Join(s.Warnings, ","))
+	setText(h, "x-callgate-guard", s.GuardText())
+}
+
+// setText sets a header, if there is anything to say.
+func setText(h http.Header, name, value string) {
+	if value != "" {
+		h.Set(name, headerText(value))
 	}
-	set("x-callgate-parser", strings.Join(s.Parsers, ","))
-	set("x-callgate-faults", s.FaultList())
-	set("x-callgate-repairs", s.RepairList())
-	set("x-callgate-warnings", strings.Join(s.Warnings, ","))
 }
 
 // headerText is s without what may not stand in a header.

@@ -49,8 +49,11 @@ func (s *Server) fail(err error, c echo.Context) {
 		rec.summary = e.Summary
 	}
 	if s := rec.summary; s != nil && !w.Committed {
-		w.Header().Set("x-callgate-provider", s.Provider)
-		attempts(w.Header(), s)
+		if s.Provider != "" {
+			w.Header().Set("x-callgate-provider", s.Provider)
+			attempts(w.Header(), s)
+		}
+		conduct(w.Header(), s)
 		report(w.Header(), s)
 	}
 	switch {
@@ -60,7 +63,7 @@ func (s *Server) fail(err error, c echo.Context) {
 		}
 	case w.Committed:
 		s.failLate(w, e, rec.summary)
-	case e.Kind == gateway.Rejected && e.Body != nil:
+	case e.Body != nil:
 		for name, values := range e.Header {
 			w.Header()[http.CanonicalHeaderKey(name)] = values
 		}
@@ -88,7 +91,7 @@ func (s *Server) failLate(w *echo.Response, e *gateway.Error, sum *gateway.Summa
 		Error json.RawMessage `json:"error"`
 	}
 	var compact bytes.Buffer
-	if e.Kind == gateway.Rejected && json.Unmarshal(e.Body, &refusal) == nil && len(refusal.Error) > 0 && json.Compact(&compact, e.Body) == nil {
+	if e.Body != nil && json.Unmarshal(e.Body, &refusal) == nil && len(refusal.Error) > 0 && json.Compact(&compact, e.Body) == nil {
 		data = compact.Bytes()
 	}
 	if sum != nil && e.Summary != nil { // nothing of an answer went out, and so no headers of it

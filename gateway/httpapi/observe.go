@@ -126,6 +126,7 @@ func (rec *record) attrs(c echo.Context, took time.Duration) []slog.Attr {
 		if len(s.Repairs) > 0 {
 			attrs = append(attrs, slog.String("repairs", s.RepairList()))
 		}
+		attrs = append(attrs, conductAttrs(s)...)
 		if len(s.Warnings) > 0 {
 			attrs = append(attrs, slog.String("warnings", strings.Join(s.Warnings, ",")))
 		}
@@ -135,6 +136,24 @@ func (rec *record) attrs(c echo.Context, took time.Duration) []slog.Attr {
 	}
 	if rec.err != nil {
 		attrs = append(attrs, slog.String("code", rec.err.CodeOrDefault()), slog.String("error", rec.err.Error()))
+	}
+	return attrs
+}
+
+// conductAttrs say what the guards made of a request.
+func conductAttrs(s *gateway.Summary) (attrs []slog.Attr) {
+	if len(s.Called) > 0 {
+		attrs = append(attrs, slog.Int("tools_called", len(s.Called)))
+	}
+	for _, text := range []struct{ name, value string }{
+		{"guard", s.GuardText()}, {"tool_rounds", s.RoundsText()}, {"corrections", s.CorrectionList()},
+	} {
+		if text.value != "" {
+			attrs = append(attrs, slog.String(text.name, text.value))
+		}
+	}
+	if len(s.References) > 0 {
+		attrs = append(attrs, slog.Int("references", len(s.References)))
 	}
 	return attrs
 }

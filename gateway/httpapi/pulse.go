@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -77,8 +78,15 @@ func (p *pulse) begin(s *gateway.Summary, send func()) {
 
 // lateHeader is what the headers say of where an answer comes from, as a comment.
 func lateHeader(s *gateway.Summary) string {
-	return fmt.Sprintf(": callgate provider=%s model=%s attempts=%d fallbacks=%d retry_delay_ms=%d\n\n",
+	text := fmt.Sprintf(": callgate provider=%s model=%s attempts=%d fallbacks=%d retry_delay_ms=%d",
 		s.Provider, headerText(s.Model), len(s.Attempts), s.Fallbacks(), s.RetryDelay().Round(time.Millisecond).Milliseconds())
+	if rounds := s.RoundsText(); rounds != "" {
+		text += " rounds=" + rounds
+	}
+	if len(s.Warnings) > 0 {
+		text += " warnings=" + headerText(strings.Join(s.Warnings, ","))
+	}
+	return text + "\n\n"
 }
 
 // write writes a piece of the stream.

@@ -51,6 +51,9 @@ type Metrics struct {
 	calls, faults, repairs, reasks *counters
 	warnings, pluginFailures       *counters
 	pluginTime                     *histograms
+	verdicts, signals, corrections *counters
+	roundsStopped, references      *counters
+	rounds                         prometheus.Histogram
 	tokens                         *counters
 	genTokens                      *histograms
 }
@@ -70,6 +73,7 @@ func New(o Options) *Metrics {
 	m.requestMetrics(k, model, code)
 	m.attemptMetrics(k, code)
 	m.toolMetrics(k, model, code)
+	m.guardMetrics(k)
 	m.genMetrics(k, model, code)
 	return m
 }

@@ -236,7 +236,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Options{Breakers: snapshots})
 	m.Request(rich())
-	unit := regexp.MustCompile(`_(seconds|usage)$`)
+	unit := regexp.MustCompile(`_(seconds|usage|rounds)$`)
 	for name, f := range scrape(t, m) {
 		if !strings.HasPrefix(name, "callgate_") && !strings.HasPrefix(name, "gen_ai_") {
 			continue

@@ -34,6 +34,7 @@ func (m *Metrics) Request(r gateway.Record) {
 	}
 	m.countAttempts(s.Attempts)
 	m.countTools(s)
+	m.countGuards(r.Route, s)
 	m.countWarnings(s.Warnings)
 	m.countTokens(s)
 }

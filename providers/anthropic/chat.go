@@ -19,6 +19,7 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 	if err != nil {
 		return nil, err
 	}
+	req.Announce(ask.body)
 	resp, err := p.client.Do(ctx, upstream.Request{URL: p.chatURL, Body: ask.body, Header: req.Header, Stream: req.Stream})
 	if err != nil {
 		return nil, translateError(err)

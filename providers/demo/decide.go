@@ -37,16 +37,11 @@ func decide(r *request, want wish) answer {
 	prompt := r.prompt()
 	w := wordsOf(prompt)
 	if results := r.results(); len(results) > 0 {
-		return answer{text: "Here is what I found: " + strings.Join(results, "; ")}
+		return findings(results...)
 	}
-	var a answer
-	if w.has("think", "why") {
-		a.reasoning = "The user asks: " + prompt + "\nI consider which tools I have."
-	}
+	a := answer{reasoning: thought(prompt, w)}
 	tools := r.offered()
-	word, name := r.choice()
-	forced := word == "required" || name != ""
-	if greets := w.has("hello", "hi"); len(tools) == 0 || greets && !forced {
+	if greets := w.has("hello", "hi"); len(tools) == 0 || greets && !r.forced() {
 		a.text = chatter(prompt, greets)
 		return a
 	}
@@ -69,6 +64,19 @@ func decide(r *request, want wish) answer {
 	return a
 }
 
+// findings is an answer with the results of tools.
+func findings(results ...string) answer {
+	return answer{text: "Here is what I found: " + strings.Join(results, "; ")}
+}
+
+// thought is the reasoning, if the prompt asks for some.
+func thought(prompt string, w words) string {
+	if !w.has("think", "why") {
+		return ""
+	}
+	return "The user asks: " + prompt + "\nI consider which tools I have."
+}
+
 // chatter is an answer in text.
 func chatter(prompt string, greets bool) string {
 	if greets {
@@ -83,6 +91,10 @@ func nameFor(w words, i int) string {
 	if len(names) == 0 {
 		return "demo"
 	}
-	name := []rune(names[min(i, len(names)-1)])
-	return string(name[:min(len(name), maxName)])
+	return cutName(names[min(i, len(names)-1)])
+}
+
+func cutName(name string) string {
+	runes := []rune(name)
+	return string(runes[:min(len(runes), maxName)])
 }

@@ -4,16 +4,17 @@
 // provider can be tried at once.
 //
 // The models are the formats of package formats, such as hermes and kimi_k2; custom;
-// native, which gives correct tool_calls; text, which never calls; and the faults
-// below. What a model does depends on the request alone and is the same each time;
-// only the field created is the clock's, and rate_limited and flaky count requests.
-// In this order:
+// native, which gives correct tool_calls; text, which never calls; the faults below,
+// the models that need a guard, and those without support for tools. What a model
+// does depends on the request alone and is the same each time; only the field created
+// is the clock's, and rate_limited and flaky count requests. In this order:
 //
 //   - The conversation ends with results of tools: it answers with them, in text.
 //   - No tools are offered, or tool_choice is "none": it answers in text.
 //   - tool_choice is "required" or names a function: it calls, whatever the prompt.
 //   - The prompt, the last message of the user, has the word "hello" or "hi": it
-//     answers in text.
+//     answers in text. A message with "You MUST call" or "was not carried out", which
+//     a gateway writes in the user's place, is no prompt if there is another.
 //   - Otherwise it calls the first tool. With the word "two" or "both", or with
 //     "and the time", it calls two tools, or the same one twice if there is one.
 //
@@ -26,6 +27,9 @@
 // The format custom is "<<call NAME ARGUMENTS>>", the arguments being JSON, for a
 // parser that is declared in the configuration: start "<<call ", end ">>", body
 // name_json.
+//
+// The usage counts four characters a token: of the messages' texts, their calls and the
+// tools for the prompt.
 //
 // # Faults in calls
 //
@@ -70,6 +74,46 @@
 //	                     with {"error":…}; a whole answer is that object, with status 200
 //	late_error           the same in the middle of the text
 //	empty                neither text nor calls, finish_reason is "stop"
+//
+// # Models that need a guard
+//
+// What these answer is well formed, and of no use to an application.
+//
+//	ghost          where native calls it answers that it is done: "Done! I've deleted the
+//	               task.", by the name of the tool whose verb the prompt has, else of
+//	               the first. It calls if tool_choice demands a call, or if a message of
+//	               the user or the system behind the prompt says "You MUST call": then
+//	               the tool that stands behind these words
+//	ghost_always   the same, and it never calls
+//	ignores_tools  it answers as if there were no tools, and counts none in its usage
+//	loops          it calls the first tool, with the same arguments each time, also behind
+//	               results. Without tools, or with tool_choice "none", it answers with
+//	               the last result
+//	by_title       it writes names for ids. First it calls the first tool, say list_tasks.
+//	               Once a tool other than the last has answered, it calls the last, say
+//	               complete_task, with the words between the prompt's quotes as the first
+//	               required string or integer; then it answers with the result. When a
+//	               message behind the prompt says that the call "was not carried out",
+//	               it takes the first id that the message names and a result has, as the
+//	               member of that name or as id; if there is none, it gives up
+//
+// # Models without support for tools
+//
+// The models no_tools/FORMAT are upstreams that know nothing of tools. A request with
+// tools, tool_choice, tool_calls or a message of the role tool is refused with 400. They
+// work from the messages' texts alone:
+//
+//   - Tools are defined as the official chat template of the format's models prints
+//     them, with what it says of the form of calls, in a message of the system; and in
+//     front of a user's text where the template has them there.
+//   - Results stand at the beginning of a user's message, in the template's form. Other
+//     text may follow. The message of the assistant before has a call in the format.
+//   - "You MUST call" in a message of the system, or in the user's last, demands a call
+//     as tool_choice does: of the tool that is named behind it in the line, or of any.
+//
+// They test what writes such messages, so they say what they miss: "I see no tools."
+// where the system or the user speaks of tools and none are defined in the right form,
+// and "I see no result." and "I see no call." for results and the calls before them.
 package demo
 
 import (
@@ -145,7 +189,8 @@ func New(c Config) *Provider {
 	return p
 }
 
-// Models implements [gateway.ModelLister]: the names of [Formats] and [Faults].
+// Models implements [gateway.ModelLister]: the names of [Formats], [Faults],
+// [Guards] and [NoTools].
 func (p *Provider) Models(context.Context) ([]string, error) { return namesOf(p.models), nil }
 
 // Chat implements [gateway.Provider]. A model that does not exist is an error of
@@ -156,12 +201,13 @@ func (p *Provider) Chat(ctx context.Context, name string, req *gateway.Request) 
 		return nil, err
 	}
 	body := req.Body(name)
+	req.Announce(body)
 	var r request
 	if err := json.Unmarshal(body, &r); err != nil {
 		return nil, &gateway.Error{Kind: gateway.Invalid, Message: "The demo cannot read the request: " + err.Error()}
 	}
 	if m.refuse != nil {
-		if err := m.refuse(ctx, p, ask{body, req.Stream}); err != nil {
+		if err := m.refuse(ctx, p, ask{body, req.Stream, &r}); err != nil {
 			return nil, err
 		}
 	}

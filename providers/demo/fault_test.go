@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the models answer into the files of testdata, to be read before it is committed")
 
-// TestFaults holds what the models that do something wrong answer to the requests in
+// TestFaults holds what the models that do something wrong or need a guard answer to the requests in
 // testdata, whole and streamed. A file is named for its model.
 func TestFaults(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
-	for _, model := range demo.Faults() {
+	for _, model := range slices.Concat(demo.Faults(), demo.Guards()) {
 		if !tried[model] {
 			t.Errorf("testdata has no file for %s", model)
 		}

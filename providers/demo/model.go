@@ -11,13 +11,16 @@ type model struct {
 	name  string
 	write func(answer) output
 
-	wish  wish
-	spoil func(*writer, *request) // spoils an answer that has calls
+	wish wish
+	// decide makes the answer; nil: by the rules that all follow.
+	decide func(*request) answer
+	spoil  func(*writer, *request) // spoils an answer that has calls
 	// refuse gives the error that comes in place of an answer, if any.
-	refuse func(context.Context, *Provider, ask) error
-	slow   bool  // the first token is late
-	end    place // where the answer ends too early
-	inBand bool  // the upstream says that it ends; else the connection breaks
+	refuse   func(context.Context, *Provider, ask) error
+	toolless bool  // the upstream drops the tools, and does not count them
+	slow     bool  // the first token is late
+	end      place // where the answer ends too early
+	inBand   bool  // the upstream says that it ends; else the connection breaks
 }
 
 // output is what the model writes: text, and with the format native calls beside
@@ -30,8 +33,9 @@ type output struct {
 
 // ask is what a model that refuses needs to know of a request.
 type ask struct {
-	body   []byte
-	stream bool
+	body    []byte
+	stream  bool
+	request *request
 }
 
 // place is a place in an answer.
@@ -45,7 +49,17 @@ const (
 	inCall // if there is one
 )
 
-func models() []model { return slices.Concat(formatModels(), spoilingModels(), failingModels()) }
+func models() []model {
+	return slices.Concat(formatModels(), spoilingModels(), failingModels(), guardModels(), noToolsModels())
+}
+
+// answer is what the model means to say to a request.
+func (m model) answer(r *request) answer {
+	if m.decide != nil {
+		return m.decide(r)
+	}
+	return decide(r, m.wish)
+}
 
 func namesOf(models []model) []string {
 	names := make([]string, len(models))
@@ -62,3 +76,11 @@ func Formats() []string { return namesOf(formatModels()) }
 // Faults returns the names of the models that do something wrong, in the order of
 // the package's comment. Some of them never answer.
 func Faults() []string { return namesOf(slices.Concat(spoilingModels(), failingModels())) }
+
+// Guards returns the names of the models that are clean on the wire and of no use
+// without a guard, in the order of the package's comment.
+func Guards() []string { return namesOf(guardModels()) }
+
+// NoTools returns the names of the models without support for tools: no_tools/FORMAT,
+// for the formats whose templates the demo knows.
+func NoTools() []string { return namesOf(noToolsModels()) }

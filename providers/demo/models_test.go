@@ -1,6 +1,7 @@
 package demo_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -19,7 +20,7 @@ func TestModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := slices.Concat(demo.Formats(), demo.Faults()); !slices.Equal(got, want) {
+	if want := slices.Concat(demo.Formats(), demo.Faults(), demo.Guards(), demo.NoTools()); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	seen := map[string]bool{}
@@ -32,7 +33,7 @@ func TestModels(t *testing.T) {
 }
 
 // TestFaultsAreDocumented checks that the tables of the package's comment have the
-// faults, all and in their order.
+// faults and the models that need a guard, all and in their order.
 func TestFaultsAreDocumented(t *testing.T) {
 	t.Parallel()
 	f, err := parser.ParseFile(token.NewFileSet(), "demo.go", nil, parser.ParseComments|parser.PackageClauseOnly)
@@ -43,7 +44,7 @@ func TestFaultsAreDocumented(t *testing.T) {
 	for _, row := range regexp.MustCompile(`(?m)^\t([a-z_]+) {2,}\S`).FindAllStringSubmatch(f.Doc.Text(), -1) {
 		got = append(got, row[1])
 	}
-	if want := demo.Faults(); !slices.Equal(got, want) {
+	if want := slices.Concat(demo.Faults(), demo.Guards()); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -88,9 +89,19 @@ func TestAnswerIsBounded(t *testing.T) {
 // FuzzChat checks that every model answers every request that the gateway lets
 // through, or refuses it with an error of its own.
 func FuzzChat(f *testing.F) {
-	models := slices.DeleteFunc(slices.Concat(demo.Formats(), demo.Faults()), func(name string) bool { return name == "hang" })
+	all := slices.Concat(demo.Formats(), demo.Faults(), demo.Guards(), demo.NoTools())
+	models := slices.DeleteFunc(all, func(name string) bool { return name == "hang" })
 	for i := range models {
 		f.Add([]byte(body(i%2 == 0, "Why two, in Oslo?", weather+","+clock, "")), uint8(i))
+	}
+	for _, form := range templates(f) {
+		text, err := json.Marshal(map[string]any{"model": "m", "messages": []said{
+			say("system", form.tools), say("user", weatherAndTime), say("assistant", form.call), say("user", form.results),
+		}})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text, uint8(slices.Index(models, "no_tools/"+form.format)))
 	}
 	f.Add([]byte(`{"model":"m","messages":[{"role":"user","content":"x"}],"tools":[{"function":{"name":"Ä_b","parameters":{"required":["'","a","a"],"properties":{"'":{"enum":["'\\\""]}}}}}]}`), uint8(0))
 	f.Fuzz(func(t *testing.T, text []byte, n uint8) {

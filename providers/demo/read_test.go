@@ -22,7 +22,7 @@ func body(stream bool, prompt, tools, more string) string {
 	return fmt.Sprintf(`{"model":"m","stream":%v,"messages":[{"role":"user","content":%q}],"tools":[%s]%s}`, stream, prompt, tools, more)
 }
 
-func chat(ctx context.Context, t *testing.T, p *demo.Provider, model, text string) gateway.Reply {
+func chat(ctx context.Context, t testing.TB, p *demo.Provider, model, text string) gateway.Reply {
 	t.Helper()
 	req, err := gateway.ParseRequest([]byte(text))
 	if err != nil {
@@ -60,7 +60,7 @@ type answer struct {
 	done    bool
 }
 
-func (a *answer) add(t *testing.T, data []byte) {
+func (a *answer) add(t testing.TB, data []byte) {
 	t.Helper()
 	var c struct {
 		ID, Object, Model string
@@ -113,7 +113,7 @@ func (a *answer) join(m message) {
 	}
 }
 
-func read(t *testing.T, reply gateway.Reply) answer {
+func read(t testing.TB, reply gateway.Reply) answer {
 	t.Helper()
 	defer reply.Close()
 	var a answer

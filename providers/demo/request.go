@@ -11,7 +11,7 @@ import (
 // request is what the demo reads of a request.
 type request struct {
 	Messages      []message       `json:"messages"`
-	Tools         []tool          `json:"tools"`
+	Tools         toolList        `json:"tools"`
 	ToolChoice    json.RawMessage `json:"tool_choice"`
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
@@ -19,9 +19,29 @@ type request struct {
 }
 
 type message struct {
-	Role    string  `json:"role"`
-	Content content `json:"content"`
+	Role       string          `json:"role"`
+	Content    content         `json:"content"`
+	ToolCalls  json.RawMessage `json:"tool_calls"`
+	ToolCallID loose           `json:"tool_call_id"`
 }
+
+// toolList is the tools of a request, and how many characters they have in it.
+type toolList struct {
+	list  []tool
+	size  int
+	given bool // the member is there, be it empty
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *toolList) UnmarshalJSON(b []byte) error {
+	if given(b) {
+		t.given, t.size = true, utf8.RuneCount(b)
+	}
+	return json.Unmarshal(b, &t.list)
+}
+
+// given says whether a member is there and not null.
+func given(v json.RawMessage) bool { return len(v) > 0 && string(v) != "null" }
 
 type tool struct {
 	Function struct {
@@ -51,14 +71,29 @@ func (c *content) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// prompt is the last text of the user.
-func (r *request) prompt() string {
-	for _, m := range slices.Backward(r.Messages) {
-		if m.Role == "user" {
-			return string(m.Content)
+// loose is a string, and empty where there is anything else.
+type loose string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *loose) UnmarshalJSON(b []byte) error {
+	_ = json.Unmarshal(b, (*string)(s)) // what is no string says nothing
+	return nil
+}
+
+// size is how many characters the model reads: the texts, and with the tools also
+// those, and the calls.
+func (r *request) size(withTools bool) int {
+	n := 0
+	for _, m := range r.Messages {
+		n += utf8.RuneCountInString(string(m.Content))
+		if withTools && given(m.ToolCalls) {
+			n += utf8.RuneCount(m.ToolCalls)
 		}
 	}
-	return ""
+	if withTools {
+		n += r.Tools.size
+	}
+	return n
 }
 
 // results are those of tools with which the conversation ends.
@@ -84,6 +119,12 @@ func (r *request) choice() (word, name string) {
 	return "", named.Function.Name
 }
 
+// forced says whether tool_choice demands a call.
+func (r *request) forced() bool {
+	word, name := r.choice()
+	return word == "required" || name != ""
+}
+
 // offered are the functions that may be called: all, or the one that the client
 // chose.
 func (r *request) offered() []tool {
@@ -91,7 +132,7 @@ func (r *request) offered() []tool {
 	if word == "none" {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(r.Tools), func(t tool) bool {
+	return slices.DeleteFunc(slices.Clone(r.Tools.list), func(t tool) bool {
 		return t.Function.Name == "" || name != "" && t.Function.Name != name
 	})
 }

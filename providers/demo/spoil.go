@@ -73,7 +73,7 @@ func quoteScalars(w *writer, _ *request) {
 // callUnknown calls a tool that nobody offered.
 func callUnknown(w *writer, r *request) {
 	offered := map[string]bool{}
-	for _, t := range r.Tools {
+	for _, t := range r.Tools.list {
 		offered[t.Function.Name] = true
 	}
 	name := "search_the_web"

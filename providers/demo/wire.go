@@ -54,8 +54,8 @@ type usage struct {
 	TotalTokens      int `json:"total_tokens"`
 }
 
-// bytesPerToken is the usual ratio for English text.
-const bytesPerToken = 4
+// charactersPerToken is the usual ratio for English text.
+const charactersPerToken = 4
 
 // wireCall is a call as it goes on the wire, and what a fault spoils.
 type wireCall struct {
@@ -77,7 +77,7 @@ type writer struct {
 
 // newWriter returns a writer whose ids and counts follow from the request.
 func newWriter(m model, body []byte, r *request, now time.Time) *writer {
-	w := &writer{id: requestID(body), model: m.name, created: now.Unix(), out: m.write(decide(r, m.wish)), finish: "stop"}
+	w := &writer{id: requestID(body), model: m.name, created: now.Unix(), out: m.write(m.answer(r)), finish: "stop"}
 	for i, c := range w.out.calls {
 		w.finish = "tool_calls"
 		w.calls = append(w.calls, wireCall{index: &i, id: w.callID(i), name: c.name, args: objectJSON(c.args)})
@@ -89,7 +89,7 @@ func newWriter(m model, body []byte, r *request, now time.Time) *writer {
 	for _, c := range w.calls {
 		size += len(c.name) + len(c.args)
 	}
-	prompt, answer := 1+len(body)/bytesPerToken, 1+size/bytesPerToken
+	prompt, answer := 1+r.size(!m.toolless)/charactersPerToken, 1+size/charactersPerToken
 	w.usage = usage{prompt, answer, prompt + answer}
 	return w
 }

@@ -23,6 +23,7 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 		return nil, err
 	}
 	a := p.ask(model, req)
+	req.Announce(a.body)
 	resp, err := p.client.Do(ctx, upstream.Request{URL: u, Body: a.body, Header: req.Header, Stream: a.stream})
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ func requestCases(w Wire) []testCase {
 	return []testCase{
 		{"request body", "The client's bytes arrive as they are, with the upstream's name of the model.", w.requestBody},
 		{"request header", "The client's header travels on without its credentials and what belongs to its connection.", w.requestHeader},
+		{"request announced", "The gateway is told of the body before it goes, and the tools of the request are in it.", announced},
 		{"request once", "A request is sent once, also one with an idempotency key.", requestOnce},
 		{"redirect", "A redirect is not followed: it would take the key and the body elsewhere.", redirect},
 	}
@@ -48,6 +49,23 @@ func (wire Wire) requestBody(t *testing.T, f Factory) {
 	}
 	if r.ContentLength != int64(len(body)) || r.TransferEncoding != nil {
 		t.Errorf("got content length %d, transfer encoding %v, want %d and none", r.ContentLength, r.TransferEncoding, len(body))
+	}
+}
+
+func announced(t *testing.T, f Factory) {
+	var told, sent []byte
+	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		sent, _ = io.ReadAll(r.Body)
+		io.WriteString(w, wholeAnswer)
+	})
+	p := open(t, f, Settings{BaseURL: url})
+	req := request(t, `{"model":"m","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"get_time","parameters":{"type":"object"}}}]}`)
+	req.Sent = func(wire []byte) { told = wire }
+	if _, err := ask(t, p, req); err != nil {
+		t.Fatal(err)
+	}
+	if string(told) != string(sent) || !strings.Contains(string(sent), `"get_time"`) {
+		t.Errorf("the gateway was told of %q, and %q was sent", told, sent)
 	}
 }
 

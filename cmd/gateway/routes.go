@@ -1,0 +1,46 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/config"
+)
+
+// routePolicies say what is watched over in the requests of each model.
+func routePolicies(cfg *config.Config) map[string]gateway.RoutePolicy {
+	out := map[string]gateway.RoutePolicy{}
+	for name := range cfg.Models {
+		out[name] = routePolicy(cfg.Route(name))
+	}
+	return out
+}
+
+// guardModes, loopActions and bindingActions are the configuration's words.
+var (
+	guardModes  = map[string]gateway.Mode{"off": gateway.Off, "report": gateway.Report, "enforce": gateway.Repair}
+	loopActions = map[string]gateway.LoopAction{
+		"off": gateway.LoopOff, "report": gateway.LoopReport, "answer": gateway.LoopAnswer, "refuse": gateway.LoopRefuse,
+	}
+	bindingActions = map[string]gateway.BindingAction{
+		"off": gateway.BindingOff, "report": gateway.BindingReport, "refuse": gateway.BindingRefuse,
+	}
+)
+
+func routePolicy(r config.ResolvedRoute) gateway.RoutePolicy {
+	p := gateway.RoutePolicy{
+		Guard: guardModes[r.Guard], GuardSettings: gateway.GuardSettings{Threshold: r.GuardThreshold},
+		Loop: loopActions[r.LoopGuard], LoopLimits: gateway.LoopLimits{Rounds: r.MaxRounds, Idle: r.IdleRounds},
+		Binding: bindingActions[r.ToolBinding], References: modes[r.ResolveReferences],
+		Date: r.DateContext, Execution: r.ExecutionMetadata == "body",
+	}
+	for _, i := range r.Intents {
+		p.GuardSettings.Intents = append(p.GuardSettings.Intents, gateway.Intent{Match: slices.Clone(i.Match), Expect: i.Expect})
+	}
+	for _, ref := range r.References {
+		p.ReferenceRules = append(p.ReferenceRules, gateway.ReferenceRule{
+			Tool: ref.Tool, Argument: ref.Argument, From: ref.From, Match: ref.Match, Value: ref.Value, MinRatio: ref.MinRatio,
+		})
+	}
+	return p
+}

@@ -1,0 +1,164 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/callgate/callgate/gateway/internal/span"
+)
+
+// The problems between the tools of a request and the model, as warnings name them.
+const (
+	toolsEmpty    = "tools_empty"         // the list has no tool
+	choiceAlone   = "tool_choice_alone"   // a call is demanded and no tool is offered
+	toolsLost     = "tools_lost"          // the adapter did not send them
+	toolsRefused  = "tools_refused"       // the upstream cannot take tools
+	toolsUnseen   = "tools_unseen"        // by its count of tokens, the model has not seen them
+	choiceIgnored = "tool_choice_ignored" // the model called, or did not, against tool_choice
+)
+
+// checkBinding looks at the tools of a request before it goes out.
+func (a *attempts) checkBinding() error {
+	action, req := a.conduct.Binding, a.req
+	if action == BindingOff {
+		return nil
+	}
+	choice := req.choice()
+	none := req.tools.IsNull(req.body)
+	problem, e := "", &Error{Kind: Invalid}
+	switch {
+	case choice.Required && none:
+		problem, e.Param = choiceAlone, "tool_choice"
+		e.Message = "tool_choice demands a call of a tool, and the request offers no tools."
+	case !none && span.Blank(req.body[req.tools.Start+1:req.tools.End-1]):
+		problem, e.Param = toolsEmpty, "tools"
+		e.Message = "The list of tools is empty. Leave the field out, or offer a tool."
+	default:
+		return nil
+	}
+	if action == BindingRefuse {
+		e.Code = problem
+		return e
+	}
+	a.warn(problem)
+	return nil
+}
+
+// sent looks at what an adapter puts on the wire. Adapters that keep the list of tools
+// keep its bytes; of others the tools are counted.
+func (r *Response) sent(req *Request, wire []byte) {
+	if r.of.conduct.Binding == BindingOff || req.tools.IsNull(req.body) || !req.OffersTools() {
+		return
+	}
+	if bytes.Contains(wire, req.tools.Of(req.body)) || countTools(wire) >= countTools(req.body) {
+		return
+	}
+	r.unbound = true
+}
+
+// countTools is how many elements the member "tools" of a body has.
+func countTools(body []byte) int {
+	tools := span.Find(body, span.Span{Start: 0, End: len(body)}, "tools")
+	n := 0
+	if !tools.IsNull(body) {
+		span.Elements(body, tools.Start, func(int, span.Span) bool { n++; return true })
+	}
+	return n
+}
+
+// lost is the failure of an attempt whose tools did not reach the upstream, where the
+// policy refuses that.
+func (r *Response) lost() error {
+	if !r.unbound {
+		return nil
+	}
+	if r.of.conduct.Binding != BindingRefuse {
+		r.Summary.Warn(toolsLost)
+		return nil
+	}
+	r.of.warn(toolsLost + ":" + r.upstream.name)
+	return r.unboundError(toolsLost, "the tools of the request did not reach the upstream")
+}
+
+func (r *Response) unboundError(code, what string) *Error {
+	return &Error{Kind: Unbound, Code: code, Message: fmt.Sprintf("Provider %q: %s (tool_binding).", r.upstream.name, what)}
+}
+
+// refusedTools looks at the failure of an attempt: whether it is the tools that the
+// upstream cannot take. Where the policy says so another target may.
+func (r *Response) refusedTools(err error) error {
+	e := AsError(err)
+	if e.Kind != Rejected || r.of.conduct.Binding == BindingOff || !r.req.OffersTools() || !namesTools(e.Body) {
+		return err
+	}
+	r.of.warn(toolsRefused + ":" + r.upstream.name)
+	if r.of.conduct.Binding != BindingRefuse {
+		return err
+	}
+	out := *e
+	out.Kind, out.Code = Unbound, toolsRefused
+	return &out
+}
+
+// namesTools reports whether an upstream's refusal says that tools are not supported:
+// vLLM ("\"auto\" tool choice requires --enable-auto-tool-choice"), Ollama ("does not
+// support tools"), OpenRouter ("No endpoints found that support tool use"), Groq and
+// others ("`tool calling` is not supported with this model").
+func namesTools(body []byte) bool {
+	text := strings.ToLower(string(body[:min(len(body), 4<<10)]))
+	if strings.Contains(text, "--enable-auto-tool-choice") {
+		return true
+	}
+	tools := strings.Contains(text, "tool") || strings.Contains(text, "function call")
+	for _, words := range []string{"not support", "unsupported", "no endpoints found that support", "not available", "isn't supported", "not enabled"} {
+		if tools && strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// bytesPerToken is more than any tokenizer gets of JSON into a token on average: those
+// of large models take three to five, and some whole words of schemas.
+const bytesPerToken = 12
+
+// leastTools is how long a list of tools is, in bytes, before a count of tokens says
+// anything about it.
+const leastTools = 600
+
+// checkAnswer looks at whether an answer that is over heeds the tools.
+func (r *Response) checkAnswer() {
+	w, req := r.watch, r.of.asked
+	if r.of.conduct.Binding == BindingOff {
+		return
+	}
+	choice := req.choice()
+	called := w.native || r.judge != nil && len(r.judge.called) > 0
+	ended := w.finish == "stop" || w.finish == "tool_calls" || w.finish == "function_call"
+	if choice.None && called || choice.Required && !called && ended {
+		r.Summary.Warn(choiceIgnored)
+	}
+	if n, p := len(req.Tools()), r.Summary.Usage.Prompt; !called && !choice.None && p > 0 && n >= leastTools && p*bytesPerToken < n {
+		r.Summary.Warn(toolsUnseen)
+	}
+}
+
+// unheeded is the failure of a whole answer, or of one that was held, whose model has
+// not seen the tools, where the policy refuses that.
+func (r *Response) unheeded() error {
+	if r.watch == nil || r.of.conduct.Binding != BindingRefuse {
+		return nil
+	}
+	for _, w := range r.Summary.own {
+		switch w {
+		case toolsUnseen:
+			r.of.warn(w + ":" + r.upstream.name)
+			return r.unboundError(w, "by its count of tokens the model has not seen the tools")
+		case choiceIgnored:
+			r.of.warn(w + ":" + r.upstream.name)
+			return r.unboundError(w, "the model did not heed tool_choice")
+		}
+	}
+	return nil
+}

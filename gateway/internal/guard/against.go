@@ -1,0 +1,95 @@
+package guard
+
+// against adds the signals that speak against a ghost.
+func (j *judgement) against() {
+	r := j.text
+	left := 3
+	for i := len(r.sentences) - 1; i >= 0; i-- {
+		s := &r.sentences[i]
+		if r.has(s, refusal) {
+			j.add(SignalRefusal, -0.5, "")
+		}
+		if left == 0 || r.has(s, closing) {
+			continue
+		}
+		left--
+		if s.closed == '?' || r.has(s, question) {
+			j.add(SignalQuestion, -0.5, "")
+		}
+	}
+	if j.wish.forbids {
+		j.add(SignalForbidden, -0.5, "")
+	}
+	if j.wish.composes && (r.block+r.code > 0 || len(r.text) > 120) {
+		j.add(SignalContent, -0.5, "")
+	}
+}
+
+// contradicts looks for calls of this turn that failed and an answer that claims success
+// all the same. A tool that succeeded later is forgiven, and so is an answer that speaks
+// of a failure anywhere.
+func (j *judgement) contradicts() {
+	failed := j.failure()
+	if failed == nil {
+		return
+	}
+	for i := range j.text.sentences {
+		if s := &j.text.sentences[i]; j.text.has(s, failure|refusal) || s.closed == '?' && !j.text.has(s, closing) {
+			j.add(SignalFailureTold, -0.5, "")
+			return
+		}
+	}
+	for _, c := range j.text.claims() {
+		if fit := closeness(&c, &failed.tool); fit > 0 && fit >= j.succeeded(&c) {
+			j.contradict(failed, c.word)
+			return
+		}
+	}
+	if last := &j.turn[len(j.turn)-1]; last == failed && !j.text.hasAny(negation) && j.text.language != nil {
+		j.contradict(failed, "")
+	}
+}
+
+func (j *judgement) contradict(failed *called, word string) {
+	j.contradiction = true
+	j.add(SignalContradiction, 0, word)
+	j.tool = failed.name
+}
+
+// failure returns the last call of this turn that failed and was not repeated with
+// success, or nil.
+func (j *judgement) failure() *called {
+	succeeded := map[string]bool{}
+	for i := len(j.turn) - 1; i >= 0; i-- {
+		c := &j.turn[i]
+		if !c.answered {
+			continue
+		}
+		if c.failed && !succeeded[c.name] {
+			return c
+		}
+		succeeded[c.name] = true
+	}
+	return nil
+}
+
+// closeness says how well a tool fits a claim: 0 is not at all.
+func closeness(c *claim, t *tool) (n int) {
+	if c.actions&t.actions != 0 || c.general || t.actions&anything != 0 || c.things.local&t.things.local != 0 {
+		n = 2
+		if c.things.meets(t.things) {
+			n++
+		}
+	}
+	return n
+}
+
+// succeeded returns how well a call that did not fail fits a claim.
+func (j *judgement) succeeded(c *claim) (best int) {
+	for i := range j.turn {
+		if t := &j.turn[i]; !t.failed && !c.general {
+			best = max(best, closeness(c, &t.tool))
+		}
+	}
+	return best
+}

@@ -1,0 +1,283 @@
+package guard
+
+import (
+	"strings"
+
+	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/span"
+)
+
+// writtenCall is a call that stands in a text, where nobody runs it.
+type writtenCall struct {
+	name    string
+	offered bool
+	// alone says that the answer is little else, or that marks of a model's own format are
+	// around it: then it is no documentation.
+	alone bool
+}
+
+const (
+	// maxAround is how many bytes of prose may be around a call in a block of code.
+	maxAround = 260
+	// maxOpenings bounds the objects that are looked into.
+	maxOpenings = 24
+	maxName     = 80
+)
+
+// formats are marks that models put around calls.
+var formats = []string{
+	"<tool_call", "</tool_call", "<function", "<|tool", "<|python_tag|>", "[tool_call", "<invoke", "<tool>", "<tool_use",
+	"<|action", "<action>", "[function", "functions.", "action input:", "<execute", "<call", "tool_code", "<｜tool", "<use_",
+	"<api_call", "call:", "to=functions", "<|channel|>commentary",
+}
+
+// writtenCall finds the first call that is written in a text.
+func (b *toolbox) writtenCall(text string, p plain) (writtenCall, bool) {
+	lower := strings.ToLower(text)
+	formatted := false
+	for _, f := range formats {
+		formatted = formatted || strings.Contains(lower, f)
+	}
+	around := len(strings.TrimSpace(string(p.text)))
+	for _, find := range []func(string) (string, int){b.jsonCall, b.taggedCall, b.functionCall} {
+		name, size := find(text)
+		if name == "" {
+			continue
+		}
+		_, offered := b.byName[name]
+		prose := around
+		if size <= around && p.code == 0 {
+			prose = len(text) - size
+		}
+		return writtenCall{name: name, offered: offered, alone: formatted || prose <= maxAround && prose <= 4*size+60}, true
+	}
+	return writtenCall{}, false
+}
+
+// jsonCall finds an object that has a tool's name and arguments, or whose only member is
+// called like a tool.
+func (b *toolbox) jsonCall(text string) (name string, size int) {
+	bytes := []byte(text)
+	for i, tries := 0, 0; i < len(text) && tries < maxOpenings; tries++ {
+		n := strings.IndexByte(text[i:], '{')
+		if n < 0 {
+			break
+		}
+		v, ok := span.Value(bytes, i+n)
+		if !ok || v.End <= v.Start {
+			i += n + 1
+			continue
+		}
+		if name := b.objectCall(bytes, v, 0); name != "" {
+			return name, v.End - v.Start
+		}
+		i = v.End
+	}
+	return "", 0
+}
+
+func (b *toolbox) objectCall(text []byte, v span.Span, depth int) string {
+	var name, only string
+	var args bool
+	members := 0
+	conversation.Members(text, v, func(key []byte, value span.Span) bool {
+		members++
+		only = string(key)
+		switch string(key) {
+		case "name", "tool", "tool_name", "function", "function_name", "recipient_name", "action", "call", "api":
+			switch text[value.Start] {
+			case '"':
+				s, _ := conversation.Decode(text, value)
+				if name == "" || string(key) == "name" {
+					name = string(s)
+				}
+			case '{':
+				if depth < 2 {
+					if inner := b.objectCall(text, value, depth+1); inner != "" {
+						name, args = inner, true
+					}
+				}
+			}
+		case "arguments", "args", "parameters", "params", "input", "tool_input", "action_input", "tool_args", "kwargs":
+			args = args || text[value.Start] == '{' || text[value.Start] == '"'
+		case "tool_calls", "function_call", "tool_call", "calls", "actions":
+			if inner := b.innerCall(text, value, depth); inner != "" {
+				name, args = inner, true
+			}
+		}
+		return members < 64
+	})
+	if members == 1 {
+		if _, offered := b.byName[only]; offered {
+			return only
+		}
+	}
+	if !args || !isToolName(name) {
+		return ""
+	}
+	return b.bare(name)
+}
+
+func (b *toolbox) innerCall(text []byte, v span.Span, depth int) (name string) {
+	if depth > 1 {
+		return ""
+	}
+	if text[v.Start] == '{' {
+		return b.objectCall(text, v, depth+1)
+	}
+	span.Elements(text[:v.End], v.Start, func(_ int, item span.Span) bool {
+		if text[item.Start] == '{' {
+			name = b.objectCall(text, item, depth+1)
+		}
+		return false
+	})
+	return name
+}
+
+// bare takes off what models put in front of a name: "functions.get_time".
+func (b *toolbox) bare(name string) string {
+	if _, offered := b.byName[name]; offered {
+		return name
+	}
+	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
+		if _, offered := b.byName[name[dot+1:]]; offered || name[:dot] == "functions" {
+			return name[dot+1:]
+		}
+	}
+	return name
+}
+
+func isToolName(name string) bool {
+	if name == "" || len(name) > maxName {
+		return false
+	}
+	for i := range len(name) {
+		if !isNameByte(name[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isNameByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' || c == ':' || c == '/'
+}
+
+// taggedCall finds <delete_task>…</delete_task>, <function=delete_task>, <invoke
+// name="delete_task"> and "Action: delete_task" with an "Action Input:".
+func (b *toolbox) taggedCall(text string) (name string, size int) {
+	for _, opening := range []string{"<function=", "<invoke name=\"", "<tool name=\"", "<function name=\"", "<tool_name>", "to=functions.", "<tool_call>"} {
+		_, rest, found := strings.Cut(text, opening)
+		if !found {
+			continue
+		}
+		if name := b.bare(leadingName(strings.TrimLeft(rest, " \n"))); name != "" {
+			return name, len(rest)
+		}
+	}
+	if before, rest, found := strings.Cut(text, "\nAction Input:"); found {
+		if at := strings.LastIndex(before, "Action:"); at >= 0 {
+			if name := b.bare(leadingName(strings.TrimLeft(before[at+7:], " "))); name != "" {
+				return name, len(rest) + len(before) - at
+			}
+		}
+	}
+	for i, tries := 0, 0; tries < maxOpenings; tries++ {
+		n := strings.IndexByte(text[i:], '<')
+		if n < 0 {
+			return "", 0
+		}
+		i += n + 1
+		name := leadingName(text[i:])
+		if _, offered := b.byName[name]; offered && strings.Contains(text[i:], "</"+name+">") {
+			return name, len(text) - i
+		}
+		if _, offered := b.byName[name]; offered && strings.Contains(text[i:min(len(text), i+400)], "/>") {
+			return name, len(text) - i
+		}
+	}
+	return "", 0
+}
+
+func leadingName(text string) string {
+	end := 0
+	for end < len(text) && end < maxName && isNameByte(text[end]) {
+		end++
+	}
+	return text[:end]
+}
+
+// functionCall finds delete_task(id=3) where it is an act: a line of its own, or in
+// brackets. Of tools that are not offered it takes only what looks like nothing else.
+func (b *toolbox) functionCall(text string) (name string, size int) {
+	for i, tries := 0, 0; tries < maxOpenings*4; tries++ {
+		n := strings.IndexByte(text[i:], '(')
+		if n < 0 {
+			return "", 0
+		}
+		open := i + n
+		start := open
+		for start > i && open-start < maxName && isNameByte(text[start-1]) {
+			start--
+		}
+		i = open + 1
+		name := b.bare(text[start:open])
+		if name == "" {
+			continue
+		}
+		end := callEnd(text, open)
+		if end < 0 || !b.isAct(text, start, end) {
+			continue
+		}
+		if _, offered := b.byName[name]; offered || b.looksLikeTool(name, text[open:end]) {
+			return name, end - start
+		}
+	}
+	return "", 0
+}
+
+// maxArguments bounds the arguments of a call that is written as in a program.
+const maxArguments = 2000
+
+// callEnd returns the place behind the bracket that closes the one at open, or -1.
+func callEnd(text string, open int) int {
+	depth := 0
+	for i := open; i < len(text) && i < open+maxArguments; i++ {
+		switch text[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return -1
+}
+
+// isAct reports whether nothing but marks stands around a call in its line.
+func (b *toolbox) isAct(text string, start, end int) bool {
+	before := text[strings.LastIndexByte(text[:start], '\n')+1 : start]
+	after, _, _ := strings.Cut(text[end:], "\n")
+	bracketed := strings.HasSuffix(before, "[") && strings.HasPrefix(after, "]")
+	trimmed := strings.Trim(before, " \t`[*>-→|")
+	lower := strings.ToLower(trimmed)
+	named := trimmed == "" || strings.HasSuffix(lower, ":") && len(lower) < 40 || strings.HasSuffix(lower, "print(") ||
+		strings.HasPrefix(lower, "<|") || strings.HasSuffix(lower, "=") && len(lower) < 30 || lower == "await" || lower == "call" || lower == "calling"
+	return bracketed || named && strings.Trim(after, " \t`]*)|.;") == ""
+}
+
+// looksLikeTool reports whether a name that is not offered is one of a tool: two words
+// with a verb, and arguments by name.
+func (b *toolbox) looksLikeTool(name, args string) bool {
+	words := nameWords(name)
+	if len(words) < 2 || !strings.ContainsAny(args, "=:") || strings.Contains(args, ":=") {
+		return false
+	}
+	for _, word := range words {
+		if b.lexicons.tools[word] != 0 {
+			return true
+		}
+	}
+	return false
+}

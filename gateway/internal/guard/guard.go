@@ -1,0 +1,131 @@
+package guard
+
+import (
+	"github.com/callgate/callgate/gateway/internal/conversation"
+)
+
+// DefaultThreshold is the score from which an answer is a ghost. The table of the test
+// TestCorpus shows what it was set by.
+const DefaultThreshold = 0.7
+
+// Intent is a rule of the operator: a message of the user that has one of some words or
+// phrases must lead to the call of a tool.
+type Intent struct {
+	// Match are words and phrases. They match whole words in any case; a star at the end
+	// stands for any ending. Chinese, Japanese, Korean and Thai ones match anywhere.
+	Match []string
+	// Expect is the name of the tool. A rule counts only in requests that offer it.
+	Expect string
+}
+
+// Settings configure a guard. The zero value has no rules.
+type Settings struct {
+	// Threshold is the score from which an answer is a ghost, above 0 and at most 1.
+	// 0 is DefaultThreshold.
+	Threshold float64
+	Intents   []Intent
+}
+
+// Guard judges answers. It is safe for concurrent use.
+type Guard struct {
+	threshold float64
+	lexicons  *lexicons
+	intents   *intents
+}
+
+// New makes a guard. The lexicons are read with the first one, which takes some ten
+// milliseconds.
+func New(s Settings) *Guard {
+	g := &Guard{threshold: s.Threshold, lexicons: loadLexicons(), intents: compileIntents(s.Intents)}
+	if g.threshold <= 0 {
+		g.threshold = DefaultThreshold
+	}
+	return g
+}
+
+// Choice is what the request's tool_choice says: none, required, or the one tool that
+// must be called.
+type Choice struct {
+	None, Required bool
+	Tool           string
+}
+
+// Answer is what is known of an answer.
+type Answer struct {
+	// Text is its content so far, without reasoning.
+	Text string
+	// Calls are the names of the tools that it called so far.
+	Calls []string
+	// Finish is the finish_reason, if there is one.
+	Finish string
+	// Done says that the answer is over.
+	Done bool
+}
+
+// Case is one request whose answer is judged. It is used by one goroutine and for one
+// choice of the answer.
+type Case struct {
+	guard  *Guard
+	chat   *conversation.Conversation
+	names  []string
+	choice Choice
+	last   int // the last message of the user, or -1
+	unmet  []expected
+	tools  *toolbox // nil until they are needed
+	turn   []called // the calls since the user spoke
+	before []tool   // those of earlier turns; nil until they are needed
+	wish   wish
+	stream stream
+}
+
+// called is a call of this turn.
+type called struct {
+	tool
+	failed, answered bool
+}
+
+// Begin takes a request: its messages, the names of the tools that it offers, and its
+// tool_choice. Time is linear in the conversation; of the turns before the last message
+// of the user little is decoded, and only where an answer needs it.
+func (g *Guard) Begin(c *conversation.Conversation, tools []string, choice Choice) *Case {
+	k := &Case{guard: g, chat: c, names: tools, choice: choice, last: c.Last(conversation.User)}
+	if len(tools) > 0 && !choice.None && g.intents != nil && k.last >= 0 {
+		k.unmet = g.intents.expect(c.Said(c.Messages[k.last]), tools, c.Exchanges(k.last+1))
+	}
+	return k
+}
+
+// prepare reads the request, which only answers without a call need.
+func (k *Case) prepare() {
+	if k.tools != nil {
+		return
+	}
+	k.tools = newToolbox(k.guard.lexicons, k.names)
+	for _, e := range k.chat.Exchanges(k.last + 1) {
+		c := called{tool: k.tools.get(e.Name), answered: e.Result >= 0}
+		c.failed = c.answered && hasFailed(k.chat.Said(k.chat.Messages[e.Result]))
+		k.turn = append(k.turn, c)
+	}
+	k.wish = readWish(k.guard.lexicons, k.chat, k.last, k.tools.local)
+}
+
+// earlier returns the tools that were called in the turns before.
+func (k *Case) earlier() []tool {
+	if k.before != nil {
+		return k.before
+	}
+	k.before = []tool{}
+	seen := map[string]bool{}
+	for _, m := range k.chat.Messages[:max(k.last, 0)] {
+		if m.Role != conversation.Assistant || m.Calls.Empty() {
+			continue
+		}
+		for _, call := range k.chat.Calls(m) {
+			if !seen[call.Name] {
+				seen[call.Name] = true
+				k.before = append(k.before, k.tools.get(call.Name))
+			}
+		}
+	}
+	return k.before
+}

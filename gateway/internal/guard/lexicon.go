@@ -1,0 +1,170 @@
+package guard
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed lexicon/*.txt
+var lexiconFiles embed.FS
+
+// lexicons are all words that the guard knows.
+type lexicons struct {
+	words     *trie
+	meanings  [][]meaning // by pattern; there is none of number 0
+	languages []language
+	tools     map[string]actions // words in the names of tools
+	idle      map[string]bool    // words there that say nothing
+}
+
+type language struct {
+	code    string
+	english bool
+	// clause says that the verb may stand far behind its auxiliary.
+	clause bool
+}
+
+// loadLexicons reads the files of the folder, which are part of the program, so that an
+// error is a mistake of its own. It takes some milliseconds, once.
+var loadLexicons = sync.OnceValue(func() *lexicons {
+	l, err := readLexicons(lexiconFiles)
+	if err != nil {
+		panic(err)
+	}
+	return l
+})
+
+func readLexicons(fsys fs.FS) (*lexicons, error) {
+	l := &lexicons{words: newTrie(), meanings: make([][]meaning, 1), tools: map[string]actions{}, idle: map[string]bool{}}
+	names, err := fs.Glob(fsys, "lexicon/*.txt")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		code := strings.TrimSuffix(path.Base(name), ".txt")
+		add := l.addWords
+		if code == "tools" {
+			add = l.addTools
+		} else {
+			l.languages = append(l.languages, language{code: code, english: code == "en"})
+		}
+		if err := readLines(string(text), add); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return l, nil
+}
+
+func readLines(text string, add func(key string, items []string) error) error {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		key, list, found := strings.Cut(line, ":")
+		if !found {
+			return fmt.Errorf("line %d: no colon behind a role", n)
+		}
+		var items []string
+		for item := range strings.SplitSeq(list, ",") {
+			if item = strings.TrimSpace(item); item != "" {
+				items = append(items, alternatives(item)...)
+			}
+		}
+		if err := add(strings.TrimSpace(key), items); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	return nil
+}
+
+// alternatives are the items that one with round brackets stands for.
+func alternatives(item string) []string {
+	before, rest, found := strings.Cut(item, "(")
+	inside, after, closed := strings.Cut(rest, ")")
+	if !found || !closed {
+		return []string{item}
+	}
+	var all []string
+	for choice := range strings.SplitSeq(inside, "|") {
+		for _, end := range alternatives(after) {
+			all = append(all, strings.Join(strings.Fields(before+choice+end), " "))
+		}
+	}
+	return all
+}
+
+func (l *lexicons) addTools(key string, items []string) error {
+	if key == "idle" {
+		for _, item := range items {
+			l.idle[item] = true
+		}
+		return nil
+	}
+	a, ok := actionNames[key]
+	if !ok {
+		return fmt.Errorf("unknown action %q", key)
+	}
+	for _, item := range items {
+		l.tools[item] |= a
+	}
+	return nil
+}
+
+func (l *lexicons) addWords(key string, items []string) error {
+	current := &l.languages[len(l.languages)-1]
+	name, of, _ := strings.Cut(key, " ")
+	if name == "order" {
+		current.clause = slices.Contains(items, "clause")
+		return nil
+	}
+	m := meaning{language: len(l.languages) - 1, roles: roleNames[name]}
+	switch {
+	case m.roles == 0:
+		return fmt.Errorf("unknown role %q", name)
+	case m.roles&verbal != 0:
+		if m.actions = actionNames[of]; m.actions == 0 {
+			return fmt.Errorf("unknown action %q", of)
+		}
+	case m.roles == object:
+		bit := slices.Index(thingNames, of)
+		if bit < 0 {
+			return fmt.Errorf("unknown thing %q", of)
+		}
+		m.things.known = 1 << bit
+	}
+	for _, item := range items {
+		l.addWord(item, m)
+	}
+	return nil
+}
+
+func (l *lexicons) addWord(item string, m meaning) {
+	word, open := strings.CutSuffix(item, "*")
+	pattern := l.words.add(string(foldString(word)), open)
+	if *pattern == 0 {
+		*pattern = int32(len(l.meanings))
+		l.meanings = append(l.meanings, nil)
+	}
+	list := l.meanings[*pattern]
+	for i := range list {
+		if list[i].language == m.language {
+			list[i].roles |= m.roles
+			list[i].actions |= m.actions
+			list[i].things = list[i].things.or(m.things)
+			return
+		}
+	}
+	l.meanings[*pattern] = append(list, m)
+}

@@ -1,0 +1,101 @@
+package guard
+
+// The names of signals. They are labels of metrics and stay as they are.
+const (
+	SignalToolsUnused   = "tools_unused"
+	SignalRequired      = "required_unmet"
+	SignalIntent        = "intent"
+	SignalClaim         = "claim"
+	SignalClaimTool     = "claim_tool"
+	SignalLookup        = "lookup"
+	SignalUnsourced     = "unsourced"
+	SignalPromise       = "promise"
+	SignalCallText      = "call_text"
+	SignalUndeclared    = "undeclared_call"
+	SignalQuestion      = "question"
+	SignalRefusal       = "refusal"
+	SignalFailureTold   = "failure_told"
+	SignalAfterResult   = "after_result"
+	SignalPastTurn      = "past_turn"
+	SignalContent       = "content"
+	SignalForbidden     = "forbidden"
+	SignalContradiction = "contradiction"
+)
+
+// Signal is a reason for a verdict, or one against it.
+type Signal struct {
+	Name string
+	// Weight is between 0 and 1, or between -1 and 0 where it speaks against a ghost.
+	Weight float64
+	// Detail is a word of a lexicon or the name of a tool. It quotes nothing else.
+	Detail string
+}
+
+// Verdict is what is to be thought of an answer.
+type Verdict struct {
+	// Score is between 0 and 1.
+	Score float64
+	// Signals are the reasons, at most one of each name.
+	Signals []Signal
+	// Ghost says that the answer claims or owes an act that no call was made for.
+	Ghost bool
+	// Contradiction says that the calls of this turn failed and the answer claims success.
+	Contradiction bool
+	// Tool is the one that should have been called, or "" where several might be meant.
+	Tool string
+}
+
+// weakens says by how much a signal that speaks against a ghost weakens one that speaks
+// for it. A question at the end is the right answer to many requests, but does not take
+// back that something "was deleted".
+func weakens(against, signal string) float64 {
+	switch against {
+	case SignalQuestion:
+		switch signal {
+		case SignalPromise, SignalUnsourced, SignalLookup:
+			return 0.8
+		case SignalIntent:
+			return 0.85
+		case SignalClaim:
+			return 0.5
+		}
+	case SignalRefusal:
+		switch signal {
+		case SignalClaimTool:
+			return 0.5
+		case SignalRequired, SignalCallText, SignalUndeclared:
+		default:
+			return 0.85
+		}
+	case SignalContent:
+		switch signal {
+		case SignalClaim, SignalUnsourced, SignalPromise, SignalIntent:
+			return 0.7
+		case SignalCallText, SignalUndeclared:
+			return 0.6
+		}
+	case SignalForbidden:
+		if signal != SignalRequired && signal != SignalClaimTool {
+			return 0.7
+		}
+	}
+	return 0
+}
+
+// combine adds the signals up: each takes its part of what the others leave open.
+func combine(signals []Signal) float64 {
+	open := 1.0
+	for _, s := range signals {
+		if s.Weight <= 0 {
+			continue
+		}
+		w := s.Weight
+		for _, a := range signals {
+			if a.Weight < 0 {
+				w *= 1 - weakens(a.Name, s.Name)
+			}
+		}
+		open *= 1 - w
+	}
+	return 1 - open
+}

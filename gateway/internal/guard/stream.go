@@ -1,0 +1,33 @@
+package guard
+
+// heldText is how many bytes of an answer are held back at most while nothing in them
+// says that it will be a ghost. Claims stand at the beginning: of the corpus' ghosts all
+// but a few claim within the first two or three sentences.
+const heldText = 400
+
+// stream is what is known of an answer on its way.
+type stream struct{ decided, hold bool }
+
+// Undecided reports whether the text so far must still be held back from the client, for
+// a gateway that asks again instead of letting a ghost through. It is called after each
+// piece of a stream, with all of the answer so far. What was let go once is not held
+// again, though Judge may still find the whole answer a ghost.
+//
+// The work is bounded: the text is read once, when it has grown to some 400 bytes.
+func (k *Case) Undecided(a Answer) bool {
+	switch {
+	case a.Done || len(k.names) == 0 || k.choice.None:
+		return false
+	case k.stream.decided:
+		return k.stream.hold && len(a.Calls) == 0
+	case k.requiredUnmet(a):
+		return true
+	case len(a.Calls) > 0:
+		k.stream = stream{decided: true}
+		return false
+	case len(k.unmet) > 0 || len(a.Text) < heldText:
+		return true
+	}
+	k.stream = stream{decided: true, hold: k.Judge(a).Score >= k.guard.threshold}
+	return k.stream.hold
+}

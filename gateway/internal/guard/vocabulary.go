@@ -1,0 +1,106 @@
+package guard
+
+import "strings"
+
+// role says what a word does in a sentence. A word may have several.
+type role uint32
+
+// The roles that a lexicon's lines name; README.md of the folder explains them.
+const (
+	common role = 1 << iota
+	frame
+	passive
+	adverb
+	and
+	finished
+	promise
+	waiting
+	negation
+	hypothetical
+	other
+	earlier
+	question
+	refusal
+	failure
+	hedge
+	closing
+	harmless
+	content
+	inquiry
+	forbid
+	assent
+	composing
+	participle
+	done
+	doing
+	ask
+	object
+)
+
+// verbal are the roles of words that stand for an action.
+const verbal = participle | done | doing | ask
+
+var roleNames = map[string]role{
+	"common": common, "frame": frame, "passive": passive, "adverb": adverb, "and": and, "finished": finished,
+	"promise": promise, "waiting": waiting, "negation": negation, "hypothetical": hypothetical, "other": other,
+	"earlier": earlier, "question": question, "refusal": refusal, "failure": failure, "hedge": hedge,
+	"closing": closing, "harmless": harmless, "content": content, "inquiry": inquiry, "forbid": forbid,
+	"assent": assent, "composing": composing,
+	"participle": participle, "done": done, "doing": doing, "ask": ask, "object": object,
+}
+
+// actions is a set of the things that tools do.
+type actions uint16
+
+const (
+	deletes actions = 1 << iota
+	creates
+	sends
+	updates
+	writes
+	finds
+	runs
+	pays
+	// anything is a tool that can do whatever it is told, such as a shell, or one whose
+	// name does not say what it does.
+	anything
+)
+
+// changes are the actions that leave something changed behind.
+const changes = deletes | creates | sends | updates | writes | runs | pays
+
+// making are the actions that many tools do under each other's names: a file is created
+// by writing it, an event is booked, an order is placed and paid.
+const making = creates | sends | updates | writes | runs | pays
+
+var actionNames = map[string]actions{
+	"delete": deletes, "create": creates, "send": sends, "update": updates, "write": writes,
+	"find": finds, "run": runs, "pay": pays, "any": anything,
+}
+
+// fileThing is what the name of a file is about.
+var fileThing = things{known: 1 << 5}
+
+// thingNames are the kinds of things that tools are about, in the order of their bits.
+var thingNames = strings.Fields(`task event reminder alarm email message file note ticket order booking payment
+	account user contact weather light climate device music database repo server stock package leave list
+	product test place report web code time person form workout`)
+
+// things is a set of kinds: those of the lexicons, and the words in the names of this
+// request's tools that the lexicons do not know.
+type things struct{ known, local uint64 }
+
+func (t things) or(u things) things      { return things{t.known | u.known, t.local | u.local} }
+func (t things) meets(u things) bool     { return t.known&u.known != 0 || t.local&u.local != 0 }
+func (t things) none() bool              { return t == things{} }
+func (t things) without(u things) things { return things{t.known &^ u.known, t.local &^ u.local} }
+
+// meaning is what a word is in one language.
+type meaning struct {
+	language int
+	roles    role
+	actions  actions
+	things   things
+}
+
+func (m *meaning) is(r role) bool { return m.roles&r != 0 }

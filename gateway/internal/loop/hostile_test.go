@@ -1,0 +1,121 @@
+package loop_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/loop"
+)
+
+// rounds are n of them, with arguments and a result.
+func rounds(n int, arguments func(int) string, result string) []byte {
+	exchanges := make([]exchange, n)
+	for i := range exchanges {
+		exchanges[i] = exchange{"tool", arguments(i), quote(result)}
+	}
+	return messages(exchanges...)
+}
+
+func always(s string) func(int) string { return func(int) string { return s } }
+
+func numbered(i int) string { return fmt.Sprintf(`{"n":%d}`, i) }
+
+// hostile are conversations of n rounds or calls, or n times something else.
+var hostile = []struct {
+	name string
+	of   func(n int) []byte
+}{
+	{"the same round", func(n int) []byte { return rounds(n, always(`{}`), "ok") }},
+	{"acknowledgements", func(n int) []byte { return rounds(n, numbered, "ok") }},
+	{"failures", func(n int) []byte { return rounds(n, numbered, "error: not found") }},
+	{"half failures", func(n int) []byte { return rounds(n, always(`{}`), strings.Repeat("no or ", 40)) }},
+	{"ruled out failures", func(n int) []byte { return rounds(n, always(`{}`), "no "+strings.Repeat("error or ", 25)) }},
+	{"a large first call", func(n int) []byte {
+		large := `{"x":"` + strings.Repeat("y", 10*n) + `"}`
+		return rounds(n/4, func(i int) string {
+			if i == 0 {
+				return large
+			}
+			return numbered(i)
+		}, "ok")
+	}},
+	{"many arguments of a failure", func(n int) []byte {
+		var b strings.Builder
+		for i := range n / 2 {
+			fmt.Fprintf(&b, `"%d":"%d",`, i, i%9)
+		}
+		return rounds(2, always("{"+b.String()+`"x":0}`), "error: not found")
+	}},
+	{"echoes", func(n int) []byte { return rounds(n/4, always(`{"a":"e"}`), strings.Repeat("error ", 150)) }},
+	{"brackets", func(n int) []byte { return rounds(2, always(strings.Repeat(`{"a":[`, n)), "ok") }},
+	{"objects within", func(n int) []byte {
+		return rounds(n/16, always(strings.Repeat(`{"b":0,"a":`, 31)+"0"+strings.Repeat("}", 31)), "ok")
+	}},
+	{"many keys", func(n int) []byte {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `"%d":0,`, n-i)
+		}
+		return rounds(2, always("{"+b.String()+`"x":0}`), "ok")
+	}},
+	{"quotes", func(n int) []byte { return rounds(2, always(strings.Repeat(`"`, 10*n)), strings.Repeat(`"`, 10*n)) }},
+	{"capital letters", func(n int) []byte { return rounds(n/4, always(`{}`), strings.Repeat("É", 128)) }},
+	{"a long name", func(n int) []byte {
+		return messages(exchange{strings.Repeat("GetX", n), `{}`, `""`}, exchange{strings.Repeat("É", n), `{}`, `""`})
+	}},
+	{"calls of one round", func(n int) []byte {
+		call := `{"id":"a","function":{"name":"f","arguments":"{}"}},`
+		result := `{"role":"tool","tool_call_id":"a","content":"ok"},`
+		return []byte(`[{"role":"assistant","tool_calls":[` + strings.Repeat(call, n) + `{}]},` + strings.Repeat(result, n) + `{}]`)
+	}},
+	{"rounds without results", func(n int) []byte {
+		return []byte("[" + strings.Repeat(`{"role":"assistant","tool_calls":[{"function":{}}]},`, n) + "{}]")
+	}},
+	{"parts", func(n int) []byte {
+		return messages(exchange{"f", `{}`, "[" + strings.Repeat(`{"text":""},`, n) + `{"text":""}]`}, exchange{"f", `{}`, "[" + strings.Repeat(`{"text":""},`, n) + "{}]"})
+	}},
+}
+
+// TestHostile compares the times of a conversation and of one sixteen times as large.
+// What is quadratic takes 256 times as long.
+func TestHostile(t *testing.T) { // not parallel: it measures
+	const small, factor = 1500, 16
+	for _, tt := range hostile {
+		t.Run(tt.name, func(t *testing.T) {
+			a, b := conversation.Read(tt.of(small)), conversation.Read(tt.of(small*factor))
+			times := [2]time.Duration{time.Hour, time.Hour}
+			for began := time.Now(); time.Since(began) < 3*time.Second; { // others use the machine too
+				times[0] = min(times[0], took(a))
+				times[1] = min(times[1], took(b))
+				if times[1] < 4*factor*times[0] {
+					return
+				}
+			}
+			t.Errorf("got %v and %v for %d and %d bytes, want them to grow alike", times[0], times[1], len(a.Text), len(b.Text))
+		})
+	}
+}
+
+func took(c *conversation.Conversation) time.Duration {
+	began := time.Now()
+	loop.Check(c, loop.Limits{})
+	return time.Since(began)
+}
+
+// TestHostileMemory: what is allocated for the smallest calls is bounded by their text.
+func TestHostileMemory(t *testing.T) { // not parallel: it measures
+	for _, tt := range hostile {
+		c := conversation.Read(tt.of(20_000))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		loop.Check(c, loop.Limits{})
+		runtime.ReadMemStats(&after)
+		if got := (after.TotalAlloc - before.TotalAlloc) / uint64(len(c.Text)); got > 20 {
+			t.Errorf("%s: got %d bytes for each byte of the text, want 20 at most", tt.name, got)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+// Package loop says whether an agent goes in circles. An agent sends its whole
+// conversation with each request, so the messages alone tell: nothing is remembered
+// between requests, and another replica of the gateway says the same.
+//
+// What counts is whether a call brought something new, not whether it was made
+// before: who polls a job whose percentage moves gets on, and who asks for one file
+// after the other and is told "not found" each time does not. Where a result may be
+// read both ways, it counts as new. To stop a program at work is worse than to let
+// one that goes in circles reach the limit on rounds.
+package loop
+
+import (
+	"cmp"
+
+	"github.com/callgate/callgate/gateway/internal/conversation"
+)
+
+// The limits that hold where none are given.
+const (
+	// DefaultRounds is enough for what chat programs do with tools in one turn. Programs
+	// that edit code need more, and say so.
+	DefaultRounds = 15
+	// DefaultIdle is as many as OpenHands allows of actions that end in the same error.
+	// Twice the same happens to programs that get on: a second look, a second try.
+	DefaultIdle = 3
+)
+
+// Limits say when to stop. Zero means the default, and so does less.
+type Limits struct {
+	// Rounds is how many rounds of calls may follow a message of the user.
+	Rounds int
+	// Idle is how many rounds without progress may come in a row.
+	Idle int
+}
+
+// Reason says why a conversation should not go on as it does, in the words that
+// clients and metrics see.
+type Reason string
+
+// The reasons. There is none in the zero value.
+const (
+	// Limit means that there were as many rounds as are allowed.
+	Limit Reason = "limit"
+	// Idle means that the last rounds brought nothing new.
+	Idle Reason = "no_progress"
+	// Oscillation means the same, and that their calls repeat in turn: A B A B.
+	Oscillation Reason = "oscillation"
+)
+
+// Report is what was seen since the last message of the user.
+type Report struct {
+	// Rounds counts the assistant's messages with calls, and Limit is how many may be.
+	Rounds, Limit int
+	// Calls counts the calls in them, and NewResults those that brought something new.
+	Calls, NewResults int
+	// Efficiency is the share of the rounds that brought something new, from 0 to 1, and
+	// 1 if there was no round.
+	Efficiency float64
+	// Near is set from 80 % of the limit on.
+	Near bool
+	// Stop is the reason to stop. Where there are several it is the most exact one:
+	// Oscillation, Idle, Limit. The limit was reached if Rounds is Limit, whatever Stop
+	// says.
+	Stop Reason
+	// Tool is the one that was called most in the rounds without progress at the end, and
+	// the last one of several. It is empty if Stop is empty or Limit.
+	Tool string
+	// Period is how many rounds repeat, 2 or 3, if Stop is Oscillation, otherwise 0.
+	Period int
+}
+
+// Check looks at the rounds of a conversation since the last message of the user.
+// The gateway asks it before it sends a request: one more answer with calls would
+// begin another round. It fails on nothing. What is not made as OpenAI's messages
+// are does not count.
+//
+// Time and memory are linear in the text since that message.
+func Check(c *conversation.Conversation, l Limits) Report {
+	l.Rounds = cmp.Or(max(l.Rounds, 0), DefaultRounds)
+	l.Idle = cmp.Or(max(l.Idle, 0), DefaultIdle)
+	run := readRun(c)
+
+	r := Report{Rounds: len(run.rounds), Limit: l.Rounds, Calls: len(run.exchanges), Efficiency: 1}
+	if r.Rounds == 0 {
+		return r
+	}
+	progress := 0
+	for _, round := range run.rounds {
+		r.NewResults += round.news
+		if round.news > 0 {
+			progress++
+		}
+	}
+	r.Efficiency = float64(progress) / float64(r.Rounds)
+	r.Near = r.Rounds >= l.Rounds*4/5
+
+	switch idle := run.idle(); {
+	case idle >= l.Idle:
+		r.Stop, r.Period = Idle, run.period(idle)
+		if r.Period > 0 {
+			r.Stop = Oscillation
+		}
+		r.Tool = run.mostCalled(idle)
+	case r.Rounds >= l.Rounds:
+		r.Stop = Limit
+	}
+	return r
+}

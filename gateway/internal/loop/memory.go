@@ -1,0 +1,135 @@
+package loop
+
+import (
+	"bytes"
+	"hash/maphash"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/span"
+)
+
+// Arguments that are larger or nest deeper are compared as text.
+const (
+	maxArguments = 64 << 10
+	maxDepth     = 32
+)
+
+// memory knows the results so far, and which calls gave them. It holds hashes, with
+// a seed of its own: nobody can make two texts that share one, and by chance it
+// happens to one pair in 2^64.
+type memory struct {
+	conversation *conversation.Conversation
+	exchanges    []conversation.Exchange
+	seed         maphash.Seed
+	sayings      map[saying]int // by whom it was said, or several
+	answers      map[answer]struct{}
+	scratch      []byte
+}
+
+// saying is a result that a tool gave, to whatever arguments.
+type saying struct{ tool, result uint64 }
+
+// several stands for more than one exchange. Their arguments are in the answers then:
+// they are put in canonical form only when a tool says the same a second time, which
+// is rare where there is progress.
+const several = -1
+
+// answer is a result that a tool gave to some arguments.
+type answer struct {
+	saying
+	arguments uint64
+}
+
+func newMemory(c *conversation.Conversation, exchanges []conversation.Exchange) *memory {
+	return &memory{
+		conversation: c, exchanges: exchanges, seed: maphash.MakeSeed(),
+		sayings: make(map[saying]int, len(exchanges)), answers: map[answer]struct{}{},
+	}
+}
+
+// isNew says whether the exchange at a place brought something new, and takes note of
+// it. It is asked in order. These bring nothing:
+//
+//   - a call without a result, or with an empty list;
+//   - a call that gave the same result before;
+//   - a call of a tool that reads and gives nothing at all, see reads;
+//   - a call whose result the tool gave before to other arguments, if it is long or
+//     says that something failed or is not there, see speaksOfFailure.
+//
+// The last two rules spare tools that act. They give nothing ("", null, {}), or the
+// same short "ok" to all. Words for success are without number ("Row added.", "1 row
+// affected", "queued"), those for failure are not, and so the latter are sought. The
+// same long text to other arguments is no acknowledgement, but the same page in
+// another way.
+func (m *memory) isNew(place int) bool {
+	e := m.exchanges[place]
+	if e.Result < 0 {
+		return false
+	}
+	text := bytes.TrimSpace(resultText(m.conversation, m.conversation.Messages[e.Result]))
+	switch substanceOf(text) {
+	case emptyList:
+		return false
+	case nothing:
+		if reads(e.Name) {
+			return false
+		}
+	}
+	text, failed := withoutEchoes(text, e.Args)
+	said := saying{maphash.String(m.seed, e.Name), maphash.Bytes(m.seed, text)}
+	first, known := m.sayings[said]
+	switch {
+	case !known:
+		m.sayings[said] = place
+		return true
+	case failed || len(text) > maxShort:
+		return false
+	case first != several:
+		m.answers[answer{said, m.argumentsOf(first)}] = struct{}{}
+		m.sayings[said] = several
+	}
+	given := answer{said, m.argumentsOf(place)}
+	_, known = m.answers[given]
+	m.answers[given] = struct{}{}
+	return !known
+}
+
+// callsOf returns a hash of some calls, which does not depend on their order.
+func (m *memory) callsOf(from, to int) (sum uint64) {
+	for i := from; i < to; i++ {
+		call := struct{ tool, arguments uint64 }{maphash.String(m.seed, m.exchanges[i].Name), m.argumentsOf(i)}
+		sum += maphash.Comparable(m.seed, call)
+	}
+	return sum
+}
+
+func (m *memory) argumentsOf(place int) uint64 {
+	arguments := canonical(m.scratch[:0], m.exchanges[place].Args)
+	m.scratch = arguments
+	return maphash.Bytes(m.seed, arguments)
+}
+
+// canonical appends arguments as they are compared: without regard to the order of
+// keys, white space and ways to write a text or a fraction. Integers keep their
+// digits, since ids may have more than a float64 holds. None are an empty object,
+// as repairs of calls have it. What is no JSON is compared as text.
+func canonical(dst []byte, arguments string) []byte {
+	dst = append(dst, arguments...)
+	trimmed := bytes.TrimSpace(dst)
+	if len(trimmed) == 0 || string(trimmed) == "null" {
+		return append(dst[:0], "{}"...)
+	}
+	if len(trimmed) > maxArguments {
+		return trimmed
+	}
+	if _, deep := span.Depth(trimmed, maxDepth); deep >= 0 {
+		return trimmed
+	}
+	value := jsontext.Value(trimmed)
+	if value.Canonicalize(jsontext.CanonicalizeRawInts(false)) != nil {
+		return trimmed
+	}
+	return value
+}

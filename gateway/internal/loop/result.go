@@ -1,0 +1,116 @@
+package loop
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/span"
+)
+
+const (
+	// maxShort is the most bytes of an acknowledgement. The longest that is in wide use,
+	// of Claude Code's list of things to do, has 160.
+	maxShort = 256
+	// maxEchoed is the most bytes of a result in which arguments are sought, and
+	// maxEchoes how many of them are.
+	maxEchoed = 1 << 10
+	maxEchoes = 16
+)
+
+// resultText is what a tool answered: a text, the text parts of a list if there are
+// no others, or else the JSON as it stands, such as a list with a picture.
+func resultText(c *conversation.Conversation, m conversation.Message) []byte {
+	if s, ok := conversation.Decode(c.Text, m.Content); ok {
+		return s
+	}
+	if isText(c.Text, m.Content) {
+		return []byte(c.Said(m))
+	}
+	return m.Content.Of(c.Text)
+}
+
+// isText says whether a content is a list of text parts.
+func isText(text []byte, content span.Span) bool {
+	if text[content.Start] != '[' {
+		return false
+	}
+	all := true
+	span.Elements(text[:content.End], content.Start, func(_ int, part span.Span) bool {
+		at := conversation.Member(text, part, "text")
+		all = !at.Empty() && text[at.Start] == '"'
+		return all
+	})
+	return all
+}
+
+// substance is what a result holds.
+type substance uint8
+
+const (
+	something substance = iota
+	nothing             // no text, no value or an object without members
+	emptyList           // a list was asked for, and nothing is in it
+)
+
+// substanceOf looks for the results that hold nothing, as JSON, Python, Go and
+// JavaScript write them.
+func substanceOf(text []byte) substance {
+	const longest = 16 // with white space between brackets
+	if len(text) > longest {
+		return something
+	}
+	switch strings.Join(strings.Fields(string(text)), "") {
+	case "", `""`, "''", "null", "{}", "None", "nil", "<nil>", "undefined":
+		return nothing
+	case "[]":
+		return emptyList
+	}
+	return something
+}
+
+// withoutEchoes returns a result as it is compared, and whether it says that something
+// failed. From a failure the arguments of its call are cut: "not found: a.txt" and
+// "not found: b.txt" say the same of what was asked, and white space says nothing. It
+// is a failure only if that does not depend on what is cut, as it does in "Status set
+// to rejected".
+func withoutEchoes(text []byte, arguments string) (compared []byte, failed bool) {
+	if len(text) > maxEchoed || !speaksOfFailure(text) {
+		return text, false
+	}
+	cut := text
+	for _, echo := range echoes(arguments, len(text)) {
+		if bytes.Contains(cut, echo) {
+			cut = bytes.ReplaceAll(cut, echo, []byte{0})
+		}
+	}
+	if len(cut) < len(text) && !speaksOfFailure(cut) {
+		return text, false
+	}
+	return bytes.Join(bytes.Fields(cut), []byte{' '}), true
+}
+
+// echoes returns what a result of some length may repeat of the arguments of its call:
+// the members of the object, the longest first, as one may be a part of another.
+func echoes(arguments string, longest int) (values [][]byte) {
+	if len(arguments) > maxArguments {
+		return nil
+	}
+	text := bytes.TrimSpace([]byte(arguments))
+	conversation.Members(text, span.Span{End: len(text)}, func(_ []byte, at span.Span) bool {
+		value := at.Of(text)
+		if s, ok := conversation.Decode(text, at); ok {
+			value = bytes.TrimSpace(s)
+		}
+		if len(value) > 0 && len(value) <= longest {
+			values = append(values, value)
+		}
+		return true
+	})
+	slices.SortFunc(values, func(a, b []byte) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), bytes.Compare(a, b))
+	})
+	return values[:min(len(values), maxEchoes)]
+}

@@ -1,0 +1,151 @@
+package prompted
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/span"
+)
+
+// prefixed is s with something before it, or nothing.
+func prefixed(before, s string) string {
+	if s == "" {
+		return ""
+	}
+	return before + s
+}
+
+// quoted is a text as it stands between the quotes of a JSON string.
+func quoted(s string) []byte {
+	q := conversation.Quote(nil, s)
+	return q[1 : len(q)-1]
+}
+
+func textPart[Text ~[]byte | ~string](s Text) []byte {
+	return append(conversation.Quote([]byte(`{"type":"text","text":`), s), '}')
+}
+
+// extend adds a text behind a message's content: a string, an array of parts, or
+// nothing. gap stands between the two. The bytes that are there stay.
+func extend(content []byte, gap, text string) []byte {
+	if len(content) < 2 || content[0] == 'n' {
+		return conversation.Quote(nil, text)
+	}
+	inside := content[:len(content)-1]
+	if content[0] == '[' {
+		if span.Blank(inside[1:]) {
+			return slices.Concat(inside, textPart(text), []byte("]"))
+		}
+		return slices.Concat(inside, []byte(","), textPart(gap+text), []byte("]"))
+	}
+	if len(inside) == 1 {
+		gap = ""
+	}
+	return slices.Concat(inside, quoted(gap+text), []byte(`"`))
+}
+
+// precede does the same before content that is a string or an array.
+func precede(content []byte, text, gap string) []byte {
+	rest := content[1:]
+	if content[0] == '[' {
+		if span.Blank(rest[:len(rest)-1]) {
+			return slices.Concat([]byte("["), textPart(text), rest)
+		}
+		return slices.Concat([]byte("["), textPart(text+gap), []byte(","), rest)
+	}
+	if len(rest) == 1 {
+		gap = ""
+	}
+	return slices.Concat([]byte(`"`), quoted(text+gap), rest)
+}
+
+// said splits a message's content into its text, of parts one a line, and the parts that
+// are no text. A value that no content may be is a text as it stands.
+func (w *writer) said(at span.Span) (text string, others [][]byte) {
+	if at.IsNull(w.c.Text) {
+		return "", nil
+	}
+	if s, ok := conversation.Decode(w.c.Text, at); ok {
+		return string(s), nil
+	}
+	if w.c.Text[at.Start] != '[' {
+		return string(at.Of(w.c.Text)), nil
+	}
+	var texts []string
+	span.Elements(w.c.Text[:at.End], at.Start, func(_ int, part span.Span) bool {
+		if s, ok := w.partText(part); !ok {
+			others = append(others, part.Of(w.c.Text))
+		} else if s != "" {
+			texts = append(texts, s)
+		}
+		return true
+	})
+	return strings.Join(texts, "\n"), others
+}
+
+// partText is the text of a part of a content. ok is false if it is something else.
+func (w *writer) partText(part span.Span) (text string, ok bool) {
+	var kind, s span.Span
+	conversation.Members(w.c.Text, part, func(key []byte, v span.Span) bool {
+		switch string(key) {
+		case "type":
+			kind = v
+		case "text":
+			s = v
+		}
+		return true
+	})
+	name, _ := conversation.Decode(w.c.Text, kind)
+	if s.IsNull(w.c.Text) || len(name) > 0 && string(name) != "text" {
+		return "", false
+	}
+	plain, ok := conversation.Decode(w.c.Text, s)
+	return string(plain), ok
+}
+
+// appendContent appends a text as a message's content. With other parts it is an array.
+func (w *writer) appendContent(text []byte, others [][]byte) {
+	if len(others) == 0 {
+		w.out = conversation.Quote(w.out, text)
+		return
+	}
+	w.told.content += len(others)
+	w.out = append(append(w.out, '['), textPart(text)...)
+	for _, part := range others {
+		w.out = append(append(w.out, ','), part...)
+	}
+	w.out = append(w.out, ']')
+}
+
+// spaced appends JSON with the spaces that Python's json.dumps writes, which is what
+// chat templates print. Numbers keep their digits.
+func spaced(dst, value []byte) []byte {
+	return layout(dst, value, jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
+}
+
+// compact appends JSON without spaces.
+func compact(dst, value []byte) []byte { return layout(dst, value) }
+
+// maxIndent is how deep JSON may nest that is written over several lines: no deeper
+// than a request may, or there would be more spaces than text.
+const maxIndent = 128
+
+// indented returns a function that appends JSON as json.dumps does with an indent. The
+// lines behind the first begin with prefix.
+func indented(prefix, indent string) func(dst, value []byte) []byte {
+	return func(dst, value []byte) []byte {
+		if _, deep := span.Depth(value, maxIndent); deep >= 0 {
+			return spaced(dst, value)
+		}
+		return layout(dst, value, jsontext.WithIndent(indent), jsontext.WithIndentPrefix(prefix))
+	}
+}
+
+func layout(dst, value []byte, options ...jsontext.Options) []byte {
+	options = append(options, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dst, _ = jsontext.AppendFormat(dst, value, options...) // what is no JSON stays as it is
+	return dst
+}

@@ -1,0 +1,153 @@
+package prompted
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/span"
+)
+
+// tool is a function that is offered.
+type tool struct {
+	whole       []byte // {"type":"function","function":{…}}
+	function    []byte // {"name":…}
+	name        string
+	description string
+	parameters  []byte // the JSON Schema, or nil
+}
+
+// readTools reads the functions of a request's tools: in OpenAI's form, or bare objects
+// with a name. It tells of tools that are none.
+func readTools(tools []byte, told *told) []tool {
+	var list []tool
+	span.Elements(tools, 0, func(_ int, at span.Span) bool {
+		if t, kind := readTool(tools, at); kind == "" {
+			list = append(list, t)
+		} else {
+			told.drop(kind)
+		}
+		return true
+	})
+	return list
+}
+
+// readTool reads one tool. kind is "" if it is a function, and what it is otherwise.
+func readTool(text []byte, at span.Span) (t tool, kind string) {
+	var typ, function, name span.Span
+	conversation.Members(text, at, func(key []byte, v span.Span) bool {
+		switch string(key) {
+		case "type":
+			typ = v
+		case "function":
+			function = v
+		case "name":
+			name = v
+		}
+		return true
+	})
+	named, _ := conversation.Decode(text, typ)
+	isFunction := len(named) == 0 || string(named) == "function"
+	switch {
+	case isFunction && conversation.IsObject(text, function):
+		t.whole, t.function = at.Of(text), function.Of(text)
+	case isFunction && !name.IsNull(text):
+		t.function = bare(text, at)
+		t.whole = slices.Concat([]byte(`{"type":"function","function":`), t.function, []byte("}"))
+	default:
+		return t, cmp.Or(string(named), unknown)
+	}
+	t.read()
+	if t.name == "" {
+		return t, "unnamed"
+	}
+	return t, ""
+}
+
+// bare is an object without the member type.
+func bare(text []byte, at span.Span) []byte {
+	out := []byte("{")
+	span.Members(text[:at.End], at.Start, func(key []byte, v span.Span) bool {
+		if string(conversation.Key(key)) != "type" {
+			out = appendMember(out, key, v.Of(text))
+		}
+		return true
+	})
+	return append(out, '}')
+}
+
+// appendMember appends a member to an object that is being written. The key is as it
+// stands between its quotes.
+func appendMember(dst, key, value []byte) []byte {
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	dst = append(append(append(dst, '"'), key...), `":`...)
+	return append(dst, value...)
+}
+
+func (t *tool) read() {
+	conversation.Members(t.function, span.Span{End: len(t.function)}, func(key []byte, v span.Span) bool {
+		switch string(key) {
+		case "name":
+			name, _ := conversation.Decode(t.function, v)
+			t.name = string(name)
+		case "description":
+			description, _ := conversation.Decode(t.function, v)
+			t.description = string(description)
+		case "parameters":
+			if !v.IsNull(t.function) {
+				t.parameters = v.Of(t.function)
+			}
+		}
+		return true
+	})
+}
+
+// schema is the JSON Schema of the parameters. A tool without one takes none.
+func (t *tool) schema() []byte {
+	if t.parameters == nil {
+		return []byte("{}")
+	}
+	return t.parameters
+}
+
+// told is what the client is told.
+type told struct {
+	args, content int
+	dropped       []string
+}
+
+// unknown stands for a type that is none.
+const unknown = "unknown"
+
+// maxDropped bounds how many types are named. Clients know a handful.
+const maxDropped = 16
+
+func (t *told) drop(kind string) {
+	if kind == "" || len(kind) > 64 || strings.Trim(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.") != "" {
+		kind = unknown // it goes into a header
+	}
+	if len(t.dropped) == maxDropped {
+		kind = "others"
+	}
+	if len(t.dropped) <= maxDropped && !slices.Contains(t.dropped, kind) {
+		t.dropped = append(t.dropped, kind)
+	}
+}
+
+func (t *told) list() []string {
+	var list []string
+	if t.args > 0 {
+		list = append(list, KindArgs+"="+strconv.Itoa(t.args))
+	}
+	if t.content > 0 {
+		list = append(list, KindContent+"="+strconv.Itoa(t.content))
+	}
+	for _, kind := range t.dropped {
+		list = append(list, KindDropped+":"+kind)
+	}
+	return list
+}

@@ -1,0 +1,96 @@
+package reference
+
+// state is what came of a reference.
+type state uint8
+
+const (
+	asIs state = iota // the value is one that a result holds
+	resolved
+	unchecked
+	unresolved
+	ambiguous
+)
+
+// verdict is what came of a reference, and why.
+type verdict struct {
+	state state
+	// value, how and ratio are of what is resolved.
+	value scalar
+	how   How
+	ratio float64
+	// listed are the candidates that a problem names, and more how many others there are.
+	listed []candidate
+	more   int
+}
+
+// decide looks a reference up.
+func (r *Resolver) decide(p *place) verdict {
+	table := &p.rule.source.table
+	held := r.known[p.rule.source.value][p.value.text]
+	if held&p.value.kind != 0 {
+		return verdict{state: asIs}
+	}
+	typed, isHeld := p.value.other(held)
+	if isHeld && typed.as(p.rule.Types).equal(p.value) {
+		return verdict{state: asIs}
+	}
+	if r.partial || len(table.list) == 0 && !isHeld {
+		return verdict{state: unchecked}
+	}
+	hits := table.exact(p.value.text)
+	switch {
+	case isHeld && len(hits) > 0 && table.list[hits[0]].value.text != typed.text: // a thing is called as another's value is
+		return several(append([]candidate{{text: typed.text, value: typed}}, table.pick(hits)...), len(hits)+1)
+	case isHeld:
+		return p.settle(typed, Exact, 1)
+	case len(hits) > 0:
+		return p.choose(hits, Exact, 1)
+	case p.value.kind != aString:
+		return r.missing(p, table.first())
+	}
+	folded := fold(p.value.text)
+	if hits = table.fold(folded); len(hits) > 0 {
+		return p.choose(hits, Folded, 1)
+	}
+	found := table.fuzzy(folded, p.rule.ratio(), &r.work)
+	switch {
+	case !found.complete:
+		return verdict{state: unchecked}
+	case len(found.alike) > 0:
+		return p.choose(found.alike, Fuzzy, found.ratio)
+	}
+	return r.missing(p, found.near)
+}
+
+// choose is the verdict on a reference that candidates fit, each with another value.
+func (p *place) choose(hits []int, how How, ratio float64) verdict {
+	table := &p.rule.source.table
+	if len(hits) > 1 {
+		return several(table.pick(hits), len(hits))
+	}
+	return p.settle(table.list[hits[0]].value, how, ratio)
+}
+
+func several(listed []candidate, all int) verdict {
+	listed = listed[:min(len(listed), mostListed)]
+	return verdict{state: ambiguous, listed: listed, more: all - len(listed)}
+}
+
+// settle is the verdict on a reference that means a value.
+func (p *place) settle(value scalar, how How, ratio float64) verdict {
+	if value = value.as(p.rule.Types); value.equal(p.value) {
+		return verdict{state: asIs}
+	}
+	return verdict{state: resolved, value: value, how: how, ratio: ratio}
+}
+
+// missing is the verdict on a reference that nothing fits. near are candidates that may
+// be meant.
+func (r *Resolver) missing(p *place, near []int) verdict {
+	if r.mentions(p.value) {
+		return verdict{state: unchecked}
+	}
+	table := &p.rule.source.table
+	listed := table.pick(near)
+	return verdict{state: unresolved, listed: listed, more: len(table.results) - len(listed)}
+}

@@ -1,0 +1,218 @@
+package reference_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/reference"
+)
+
+// hostile are calls whose arguments or results have the size n.
+var hostile = []struct {
+	name     string
+	argument string
+	of       func(n int) (results []string, args string)
+}{
+	{"many objects", "id", func(n int) ([]string, string) { return []string{tasks(n)}, `{"id":"x"}` }},
+	{"many results", "id", func(n int) ([]string, string) {
+		return strings.Split(strings.Repeat(tasks(3)+"\n", n), "\n"), `{"id":"x"}`
+	}},
+	{"one title for all", "ids[]", func(n int) ([]string, string) {
+		return []string{"[" + repeat(n, func(i int) string { return fmt.Sprintf(`{"id":%d,"title":"x"}`, i) }) + "]"}, `{"ids":[` + repeat(500, all(`"X"`)) + `]}`
+	}},
+	{"one object with many members", "id", func(n int) ([]string, string) {
+		return []string{"{" + repeat(n, func(i int) string { return fmt.Sprintf(`"k%d":1,"id":%d`, i, i) }) + "}"}, `{"id":"x"}`
+	}},
+	{"empty objects", "id", func(n int) ([]string, string) { return []string{"[" + repeat(n, all("{}")) + "]"}, `{"id":"x"}` }},
+	{"objects within objects", "id", func(n int) ([]string, string) {
+		deep := strings.Repeat(`{"id":1,"title":"a","x":`, 126) + "1" + strings.Repeat("}", 126)
+		return []string{"[" + repeat(n/100, all(deep)) + "]"}, `{"id":"x"}`
+	}},
+	{"brackets", "id", func(n int) ([]string, string) { return []string{strings.Repeat("[", n)}, `{"id":"x"}` }},
+	{"backslashes", "id", func(n int) ([]string, string) {
+		return []string{`{"id":"` + strings.Repeat(`\\`, n) + `","title":"` + strings.Repeat(`\"`, n) + `"}`}, `{"id":"x"}`
+	}},
+	{"JSON within strings", "id", func(n int) ([]string, string) {
+		return []string{"[" + repeat(n, all(`"{\"id\":1,\"title\":\"a\"}"`)) + "]"}, `{"id":"x"}`
+	}},
+	{"broken JSON within strings", "id", func(n int) ([]string, string) {
+		return []string{"[" + repeat(n, all(`"[[["`)) + `,{"id":1,"title":"a"}]`}, `{"id":"x"}`
+	}},
+	{"marks without a letter", "id", func(n int) ([]string, string) {
+		return []string{`{"id":1,"title":"` + strings.Repeat("\u0301\u0323", n) + `"}`}, `{"id":"` + strings.Repeat("\u0323\u0301", n) + `a"}`
+	}},
+	{"plain texts that nearly have the word", "id", func(n int) ([]string, string) {
+		return []string{tasks(1), strings.Repeat("1", n)}, `{"id":"` + strings.Repeat("1", 200) + `"}`
+	}},
+	{"many arguments", "ids[]", func(n int) ([]string, string) {
+		return []string{tasks(5)}, `{"ids":[` + repeat(n, all(`"paint the fence"`)) + `]}`
+	}},
+	{"nulls", "ids[]", func(n int) ([]string, string) { return []string{tasks(5)}, `{"ids":[` + repeat(n, all(`null`)) + `]}` }},
+	{"a long argument", "id", func(n int) ([]string, string) { return []string{tasks(5)}, `{"id":"` + strings.Repeat("é ", n) + `"}` }},
+	{"deep arguments", "id", func(n int) ([]string, string) {
+		return []string{tasks(5)}, `{"x":` + strings.Repeat(`{"x":`, n) + "1" + strings.Repeat("}", n+1)
+	}},
+}
+
+// all repeats the same.
+func all(s string) func(int) string { return func(int) string { return s } }
+
+// TestResolveHostile compares the times of a call and of one sixteen times as large.
+// What is quadratic takes 256 times as long.
+func TestResolveHostile(t *testing.T) { // not parallel: it measures
+	const small, factor = 500, 16
+	for _, tt := range hostile {
+		t.Run(tt.name, func(t *testing.T) {
+			rule := taskRule
+			rule.Argument = tt.argument
+			var run [2]func() time.Duration
+			for i, n := range []int{small, small * factor} {
+				results, args := tt.of(n)
+				c := listed(results...)
+				run[i] = func() time.Duration {
+					began := time.Now()
+					reference.New([]reference.Rule{rule}, c).Resolve("complete_task", args)
+					return time.Since(began)
+				}
+			}
+			compare(t, factor, run)
+		})
+	}
+}
+
+// compare fails if the second takes more than four times factor as long as the first.
+func compare(t *testing.T, factor int, run [2]func() time.Duration) {
+	t.Helper()
+	times := [2]time.Duration{time.Hour, time.Hour}
+	for began := time.Now(); time.Since(began) < 2*time.Second; { // others use the machine too
+		for i := range run {
+			times[i] = min(times[i], run[i]())
+		}
+		if times[1] < time.Duration(4*factor)*times[0] {
+			return
+		}
+	}
+	t.Errorf("got %v and %v for sizes with the factor %d, want them to grow alike", times[0], times[1], factor)
+}
+
+// TestReadHostile does the same for what reads tools.
+func TestReadHostile(t *testing.T) { // not parallel: it measures
+	const small, factor = 200, 16
+	declared := `{"x-reference":{"tool":"l","match":"t","value":"v"}}`
+	for _, tt := range []struct {
+		name string
+		of   func(n int) string // a schema
+	}{
+		{"many properties", func(n int) string {
+			return `{"properties":{` + repeat(n, func(i int) string { return fmt.Sprintf(`"p%d":%s`, i, declared) }) + `}}`
+		}},
+		{"many in one", func(n int) string { return `{` + repeat(n, all(`"x-reference":1`)) + `}` }},
+		{"each refers to the next twice", func(n int) string {
+			return `{"properties":{"a":{"$ref":"#/$defs/d0"}},"$defs":{` + repeat(n, func(i int) string {
+				return fmt.Sprintf(`"d%d":{"properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/d%d"}},"x-reference":1}`, i, i+1, i+1)
+			}) + `}}`
+		}},
+		{"deep", func(n int) string { return strings.Repeat(`{"items":`, n) + declared + strings.Repeat("}", n) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var run [2]func() time.Duration
+			for i, n := range []int{small, small * factor} {
+				schema := []byte(tt.of(n))
+				tools := []byte(`[{"parameters":` + string(schema) + `}]`)
+				run[i] = func() time.Duration {
+					began := time.Now()
+					reference.FromSchema("f", schema)
+					reference.Strip(tools)
+					return time.Since(began)
+				}
+			}
+			compare(t, factor, run)
+		})
+	}
+}
+
+// TestLikenessIsBounded: titles of the same letters in other orders defeat all that
+// spares comparisons. Then nothing is said, and soon.
+func TestLikenessIsBounded(t *testing.T) { // not parallel: it measures
+	title := func(i int) string {
+		runes := []rune(strings.Repeat("abcdefghijklmnopqrst", 10))
+		for k := range runes { // a shuffle that i decides
+			j := (k*7919 + i*104729) % len(runes)
+			runes[k], runes[j] = runes[j], runes[k]
+		}
+		return string(runes)
+	}
+	c := listed("[" + repeat(9_000, func(i int) string { return fmt.Sprintf(`{"id":%d,"title":"%s"}`, i, title(i+1)) }) + "]")
+	r := reference.New([]reference.Rule{taskRule}, c)
+	args := `{"id":"` + title(0) + `"}`
+	began := time.Now()
+	for range 50 {
+		if out, _, problem, checked := r.Resolve("complete_task", args); out != args || problem != nil || checked {
+			t.Fatalf("got %.100s, %v and checked %v, want the arguments unchecked", out, problem, checked)
+		}
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("got %v for 50 calls, want that they end soon", took)
+	}
+}
+
+// longTalk is a conversation of n calls of two tools with their results.
+func longTalk(n int) *conversation.Conversation {
+	var results []result
+	for i := range n {
+		if i%2 == 0 {
+			results = append(results, result{Tool: "read_file", Content: []byte(`"package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(1) }\n"`)})
+			continue
+		}
+		content := repeat(3, func(k int) string {
+			return fmt.Sprintf(`{"id":%d,"title":"Prepare the %s report","done":false,"tags":["work"],"due":"2026-11-%02d"}`, 3*i+k, letters(3*i+k), 1+i%28)
+		})
+		results = append(results, result{Content: []byte(`{"tasks":[` + content + `],"next":null}`)})
+	}
+	return conversation.Read(talk(results))
+}
+
+func BenchmarkResolve(b *testing.B) {
+	rules := []reference.Rule{taskRule}
+	long := longTalk(2500)
+	for _, bb := range []struct {
+		name, args string
+		c          *conversation.Conversation
+	}{
+		{"7501 messages, known", `{"id":7501}`, long},
+		{"7501 messages, exact", `{"id":"Prepare the bcd report"}`, long},
+		{"7501 messages, fuzzy", `{"id":"Prepare the bcd reports"}`, long},
+		{"7501 messages, no reference", `{"note":"x"}`, long},
+		{"20 messages, fuzzy", `{"id":"Prepare the dd reports"}`, longTalk(7)},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			b.SetBytes(int64(len(bb.c.Text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				reference.New(rules, bb.c).Resolve("complete_task", bb.args)
+			}
+		})
+	}
+}
+
+func BenchmarkStrip(b *testing.B) {
+	tool := func(member string) string {
+		return `{"type":"function","function":{"name":"f","description":"Completes a task.","parameters":{"type":"object","properties":{"id":{"type":"integer"` + member + `},"note":{"type":"string"}}}}}`
+	}
+	for _, bb := range []struct{ name, member string }{
+		{"nothing to cut", ""},
+		{"one in each tool", `,"x-reference":{"tool":"list_tasks","match":"title","value":"id"}`},
+	} {
+		tools := []byte("[" + repeat(50, all(tool(bb.member))) + "]")
+		b.Run(bb.name, func(b *testing.B) {
+			b.SetBytes(int64(len(tools)))
+			b.ReportAllocs()
+			for b.Loop() {
+				reference.Strip(tools)
+			}
+		})
+	}
+}

@@ -1,0 +1,69 @@
+package reference
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/span"
+)
+
+// place is a reference in a call's arguments.
+type place struct {
+	rule  *rule
+	path  string // such as items[2].id
+	at    span.Span
+	value scalar
+}
+
+// places finds the references in arguments.
+type places struct {
+	text  []byte
+	found []place
+	// odd says that something could not be looked at: a value of another form than the
+	// rule says, or one too many.
+	odd bool
+}
+
+// readArguments returns the place of the object that arguments are. ok is false for
+// what is none, or none that all parsers of JSON read alike.
+func readArguments(args []byte) (at span.Span, ok bool) {
+	at, ok = span.Value(args, 0)
+	if !ok || !conversation.IsObject(args, at) {
+		return at, false
+	}
+	depth, _ := span.Depth(args, maxDepth)
+	return at, depth <= maxDepth && jsontext.Value(args).IsValid()
+}
+
+// find walks a rule's steps from a value on. What is missing or null is no reference.
+func (p *places) find(r *rule, at span.Span, steps []step, path string) {
+	switch {
+	case at.IsNull(p.text):
+	case len(steps) == 0:
+		value, ok := readScalar(at.Of(p.text))
+		if !ok || r.source == nil || len(p.found) == maxPlaces {
+			p.odd = true
+			return
+		}
+		p.found = append(p.found, place{rule: r, path: path, at: at, value: value})
+	case steps[0].element:
+		if p.text[at.Start] != '[' {
+			p.odd = true
+			return
+		}
+		span.Elements(p.text[:at.End], at.Start, func(n int, element span.Span) bool {
+			p.find(r, element, steps[1:], path+"["+strconv.Itoa(n)+"]")
+			return len(p.found) < maxPlaces || !p.odd
+		})
+	case !conversation.IsObject(p.text, at):
+		p.odd = true
+	default:
+		name := steps[0].name
+		if path != "" {
+			path += "."
+		}
+		p.find(r, conversation.Member(p.text, at, name), steps[1:], path+cut(name))
+	}
+}

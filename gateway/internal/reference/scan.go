@@ -1,0 +1,308 @@
+package reference
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/callgate/callgate/gateway/internal/conversation"
+)
+
+var (
+	// errFailure is that a result says itself that the call failed.
+	errFailure = errors.New("the result is a failure")
+	// errBound is that a result is deeper or larger than what is looked into.
+	errBound = errors.New("the result is too deep or has too many objects")
+)
+
+// scanner finds the members that rules ask for in the objects of JSON text, in one
+// pass. It takes what is known of a text's objects only when the text is valid
+// to its end.
+type scanner struct {
+	keys   map[string]int // the names in all paths, numbered
+	paths  [][]int        // of such names
+	byLast [][]int        // by name: the paths that end in it
+
+	dec    *jsontext.Decoder
+	input  bytes.Buffer
+	frames []frame
+	found  []object
+	inner  [][]byte // texts of strings that may be JSON themselves
+}
+
+// object is what was found of one object, a member for each path that leads to one.
+type object []member
+
+type member struct {
+	path  int
+	value scalar
+	twice bool // parsers disagree about which one counts
+}
+
+// frame is an object or array that is being read.
+type frame struct {
+	array bool
+	named bool // the key of the member at hand was read
+	key   int  // its number in keys, or -1
+	found object
+}
+
+// The members by which results tell of a failure. See failure.
+const (
+	keySuccess = iota
+	keyOK
+	keyIsError
+	keyIsErrorSnake
+	keyError
+	keyStatus
+	failureKeys
+)
+
+func newScanner() *scanner {
+	return &scanner{
+		keys: map[string]int{
+			"success": keySuccess, "ok": keyOK, "isError": keyIsError, "is_error": keyIsErrorSnake, "error": keyError, "status": keyStatus,
+		},
+		byLast: make([][]int, failureKeys),
+		dec:    jsontext.NewDecoder(bytes.NewReader(nil)),
+	}
+}
+
+// path returns the number of a path, which is new or not.
+func (s *scanner) path(names []string) int {
+	var path []int
+	for _, name := range names {
+		key, known := s.keys[name]
+		if !known {
+			key = len(s.byLast)
+			s.keys[name] = key
+			s.byLast = append(s.byLast, nil)
+		}
+		path = append(path, key)
+	}
+	last := path[len(path)-1]
+	for _, n := range s.byLast[last] {
+		if slices.Equal(s.paths[n], path) {
+			return n
+		}
+	}
+	s.byLast[last] = append(s.byLast[last], len(s.paths))
+	s.paths = append(s.paths, path)
+	return len(s.paths) - 1
+}
+
+// read finds the objects of a text, which may be fenced, and of strings in it that are JSON
+// in turn. They are valid until the next call. json is false for a text that is not
+// JSON. The error is errFailure or errBound.
+func (s *scanner) read(text []byte) (found []object, json bool, err error) {
+	s.found, s.inner = s.found[:0], s.inner[:0]
+	if err := s.document(unfence(text), true); err != nil {
+		return nil, errors.Is(err, errFailure), bounds(err)
+	}
+	for _, text := range s.inner {
+		kept := len(s.found)
+		if err := s.document(unfence(text), false); err != nil {
+			if s.found = s.found[:kept]; errors.Is(err, errBound) {
+				return nil, true, err
+			}
+		}
+	}
+	return s.found, true, nil
+}
+
+// bounds leaves the errors that read returns: text that is not JSON is none.
+func bounds(err error) error {
+	if errors.Is(err, errFailure) || errors.Is(err, errBound) {
+		return err
+	}
+	return nil
+}
+
+// unfence returns what is in a text but for white space and a code fence around it.
+func unfence(text []byte) []byte {
+	text = bytes.TrimSpace(text)
+	fence := []byte("```")
+	if !bytes.HasPrefix(text, fence) {
+		return text
+	}
+	_, body, found := bytes.Cut(text, []byte("\n")) // the first line may name the language
+	if !found || !bytes.HasSuffix(body, fence) {
+		return nil
+	}
+	return bytes.TrimSpace(bytes.TrimSuffix(body, fence))
+}
+
+var (
+	errNotJSON   = errors.New("the text is no JSON object or array")
+	anyDuplicate = jsontext.AllowDuplicateNames(true)
+)
+
+// document reads one text. nest says that strings are looked into.
+func (s *scanner) document(text []byte, nest bool) error {
+	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
+		return errNotJSON
+	}
+	s.input = *bytes.NewBuffer(text)
+	s.dec.Reset(&s.input, anyDuplicate)
+	s.frames = s.frames[:0]
+	for {
+		if err := s.next(nest); err != nil {
+			return err
+		}
+		if len(s.frames) == 0 {
+			break
+		}
+	}
+	if _, err := s.dec.ReadToken(); err != io.EOF {
+		return errNotJSON
+	}
+	return nil
+}
+
+// next reads a token, or a value without objects.
+func (s *scanner) next(nest bool) error {
+	top := len(s.frames) - 1
+	kind := s.dec.PeekKind()
+	if top == 0 && s.frames[0].named && s.frames[0].key == keyError {
+		return s.value(nest) // of any kind
+	}
+	switch kind {
+	case jsontext.KindBeginObject, jsontext.KindBeginArray:
+		if top+1 == maxDepth {
+			return errBound
+		}
+		if top >= 0 {
+			s.frames[top].named = false
+		}
+		s.push(kind == jsontext.KindBeginArray)
+	case jsontext.KindEndObject, jsontext.KindEndArray:
+		if len(s.found) == maxKnown {
+			return errBound
+		}
+		if f := &s.frames[top]; len(f.found) > 0 {
+			s.found = append(s.found, f.found)
+			f.found = nil
+		}
+		s.frames = s.frames[:top]
+	default:
+		if f := &s.frames[top]; !f.array && !f.named {
+			return s.name(f)
+		}
+		return s.value(nest)
+	}
+	_, err := s.dec.ReadToken()
+	return err
+}
+
+func (s *scanner) push(array bool) {
+	s.frames = append(s.frames, frame{array: array, key: -1})
+}
+
+// name reads a member's name.
+func (s *scanner) name(f *frame) error {
+	raw, err := s.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	f.named, f.key = true, -1
+	if key, known := s.keys[string(conversation.Key(raw[1:len(raw)-1]))]; known {
+		f.key = key
+	}
+	return nil
+}
+
+// value reads a value and notes it where a path leads to it.
+func (s *scanner) value(nest bool) error {
+	raw, err := s.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	top := len(s.frames) - 1
+	f := &s.frames[top]
+	f.named = false
+	if !f.array && f.key >= 0 {
+		if top == 0 && failure(f.key, raw) {
+			return errFailure
+		}
+		s.note(top, raw)
+	}
+	if nest && raw[0] == '"' && opens(raw[1:]) {
+		if text, err := jsontext.AppendUnquote(nil, raw); err == nil {
+			s.inner = append(s.inner, text)
+		}
+	}
+	return nil
+}
+
+// opens says whether a string may hold an object, an array or a code fence.
+func opens(text []byte) bool {
+	for len(text) > 0 && text[0] == ' ' || len(text) > 1 && text[0] == '\\' && bytes.IndexByte([]byte("nrt"), text[1]) >= 0 {
+		if text[0] == '\\' {
+			text = text[1:]
+		}
+		text = text[1:]
+	}
+	return len(text) > 0 && (text[0] == '{' || text[0] == '[' || text[0] == '`')
+}
+
+// note puts a scalar into the object in which each path begins that leads to it.
+func (s *scanner) note(top int, raw []byte) {
+	for _, n := range s.byLast[s.frames[top].key] {
+		path := s.paths[n]
+		first := top - len(path) + 1
+		if first < 0 || !s.leads(path, first) {
+			continue
+		}
+		value, ok := readScalar(raw)
+		if !ok {
+			return
+		}
+		owner := &s.frames[first]
+		twice := false
+		for i := range owner.found {
+			if owner.found[i].path == n {
+				owner.found[i].twice, twice = true, true
+			}
+		}
+		if !twice {
+			owner.found = append(owner.found, member{path: n, value: value})
+		}
+	}
+}
+
+// leads says whether the members at hand, from one frame on, are those of a path.
+func (s *scanner) leads(path []int, first int) bool {
+	for i, key := range path {
+		if f := &s.frames[first+i]; f.array || f.key != key {
+			return false
+		}
+	}
+	return true
+}
+
+// failure says whether a member of a result's outermost object tells that the call
+// failed. So write OpenAI's and Anthropic's examples, the Model Context Protocol
+// (isError) and most web APIs. A status of "failed" is none: it may be that of the thing
+// that is asked for, such as a job.
+func failure(key int, raw []byte) bool {
+	switch key {
+	case keySuccess, keyOK:
+		return string(raw) == "false"
+	case keyIsError, keyIsErrorSnake:
+		return string(raw) == "true"
+	case keyStatus:
+		return string(raw) == `"error"`
+	case keyError:
+		switch raw[0] {
+		case 'n', 'f':
+			return false
+		case '"', '{', '[':
+			return len(bytes.TrimSpace(raw[1:len(raw)-1])) > 0
+		}
+		return string(raw) != "0"
+	}
+	return false
+}
