@@ -50,7 +50,7 @@ func (r *Response) commit() error {
 		case held:
 		case r.seen.useful && (len(b) > 0 || withheld), len(r.ahead) > maxAhead:
 			r.Summary.FirstToken = time.Since(r.requested)
-			if over {
+			if over || withheld && r.of.forced != nil { // of a call that was demanded nothing else is let through
 				return cmp.Or(r.unheeded(), r.ghost())
 			}
 			return nil

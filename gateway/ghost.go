@@ -63,11 +63,13 @@ func (r *Response) conclude() {
 // ghost is the failure of an answer, of which nothing is out yet, that lacks a call.
 func (r *Response) ghost() error {
 	v := r.Summary.Guard
-	if v == nil || !r.guarded() || r.watch.decided {
+	switch {
+	case !r.guarded() || r.watch.decided:
 		return nil
-	}
-	if r.of.forced != nil && len(r.judge.called) > 0 || r.of.forced == nil && !v.Ghost {
+	case r.of.forced != nil && len(r.judge.called) > 0 || r.of.forced == nil && (v == nil || !v.Ghost):
 		return nil
+	case v == nil:
+		v = r.of.forced
 	}
 	return ghostError(v)
 }
@@ -90,7 +92,7 @@ func (a *attempts) force(e *Error) bool {
 		text = fmt.Sprintf("You MUST call the %s tool for this request. Do not respond without calling it.", tool)
 		choice = `{"type":"function","function":{"name":` + string(quote(nil, tool)) + `}}`
 	}
-	a.req = a.req.with(a.req.set(a.req.toolChoice, "tool_choice", choice), a.req.append("user", text))
+	a.req = a.req.with(a.req.set(a.req.toolChoice, "tool_choice", choice), a.req.message("user", text))
 	return true
 }
 

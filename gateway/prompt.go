@@ -32,12 +32,3 @@ func (r *Response) prompt(req *Request) (*Request, error) {
 	out := req.with(edit{req.messages, messages})
 	return out.drop("tools", "tool_choice", "parallel_tool_calls"), nil
 }
-
-// drop returns the request without some of its members.
-func (r *Request) drop(names ...string) *Request {
-	body, _ := appendOthers([]byte{'{'}, r.body, names...)
-	out := *r
-	out.body = append(body, '}')
-	out.locate()
-	return &out
-}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -117,28 +116,6 @@ func (r *Request) locate() (odd, meant string, ok bool) {
 	return odd, meant, ok
 }
 
-// with returns the request with edits of its body. What was read of the tools stays:
-// edits of them do not change what they mean.
-func (r *Request) with(edits ...edit) *Request {
-	if len(edits) == 0 {
-		return r
-	}
-	out := *r
-	out.body = splice(r.body, edits)
-	out.locate()
-	return &out
-}
-
-// set is the edit that gives a member of the body a value; at is its place, empty if it
-// is not there.
-func (r *Request) set(at span.Span, name, value string) edit {
-	if !at.Empty() {
-		return edit{at, []byte(value)}
-	}
-	brace := bytes.IndexByte(r.body, '{') + 1
-	return edit{span.Span{Start: brace, End: brace}, fmt.Appendf(nil, "%q:%s,", name, value)} // the model follows
-}
-
 // misspelt finds a key that some parsers of JSON, Go's among them, take for one of those
 // that decide where a request goes and how it is read; name is "" if it is none.
 func misspelt(key []byte) (name, meant string) {
@@ -176,63 +153,15 @@ func (r *Request) readFields() error {
 	return nil
 }
 
-// Body returns the request as it goes upstream: the client's bytes with the
-// upstream's name of the model, and with what was mended for the upstream. The caller
-// must not change them.
-func (r *Request) Body(model string) []byte {
-	if model == r.Model {
-		return r.body
-	}
-	return splice(r.body, r.edits(model))
+// hasMessages reports whether there is an array of messages.
+func (r *Request) hasMessages() bool {
+	return !r.messages.IsNull(r.body) && r.body[r.messages.Start] == '['
 }
 
-// Announce tells the gateway which body goes to the upstream. Providers call it before
-// they send one, so that what they lose of a request is noticed. Who keeps to Body or
-// With has nothing to fear.
-func (r *Request) Announce(wire []byte) {
-	if r.Sent != nil {
-		r.Sent(wire)
-	}
-}
-
-// edits are the changes of the body for an upstream's name of the model.
-func (r *Request) edits(model string) []edit {
-	if model == r.Model {
-		return nil
-	}
-	name, _ := json.Marshal(model) // a string cannot fail
-	return []edit{{r.model, name}}
-}
-
-// Field is a member of a request, its value in JSON.
-type Field struct{ Name, Value string }
-
-// With returns the request as [Request.Body] does, with some fields set. Those that
-// the client has set too are replaced.
-func (r *Request) With(model string, fields []Field) []byte {
-	edits := r.edits(model)
-	set := make([]bool, len(fields))
-	span.Members(r.body, 0, func(key []byte, v span.Span) bool {
-		if bytes.IndexByte(key, '\\') >= 0 {
-			var plain string
-			_ = json.Unmarshal(slices.Concat([]byte{'"'}, key, []byte{'"'}), &plain) // the body is valid
-			key = []byte(plain)
-		}
-		if i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == string(key) }); i >= 0 {
-			edits = append(edits, edit{v, []byte(fields[i].Value)})
-			set[i] = true
-		}
-		return true
-	})
-	brace := bytes.IndexByte(r.body, '{') + 1
-	var added []byte
-	for i, f := range fields {
-		if !set[i] {
-			added = append(append(append(strconv.AppendQuote(added, f.Name), ':'), f.Value...), ',') // the model follows
-		}
-	}
-	edits = append(edits, edit{span.Span{Start: brace, End: brace}, added})
-	return splice(r.body, edits)
+// mentionsTools reports whether there can be a call or a result in the messages. It is
+// a search in place of a reading: most conversations have neither.
+func (r *Request) mentionsTools() bool {
+	return r.hasMessages() && bytes.Contains(r.messages.Of(r.body), []byte(`"tool`))
 }
 
 // LeavesChoice says whether the request offers tools and leaves it to the model to

@@ -28,6 +28,8 @@ type passage struct {
 	read   bool // the text is read
 	failed bool // another provider was asked before, and failed
 	tools  int  // further tools that are offered, of some 700 bytes each
+	guards bool // answers without a call are judged, and what else a configuration that says nothing looks at
+	held   bool // and answers are held until that is done
 }
 
 // passages are those that are measured.
@@ -35,6 +37,7 @@ func passages() []passage {
 	return []passage{
 		{name: "whole answer, off", model: modelClean},
 		{name: "whole answer", model: modelClean, mode: gateway.Repair},
+		{name: "whole answer, guards report", model: modelClean, mode: gateway.Repair, guards: true},
 		{name: "whole answer, another provider failed", model: modelClean, mode: gateway.Repair, failed: true},
 		{name: "whole native call, off", model: modelNative},
 		{name: "whole native call", model: modelNative, mode: gateway.Repair},
@@ -42,7 +45,10 @@ func passages() []passage {
 		{name: "whole native call, 33 tools", model: modelNative, mode: gateway.Repair, tools: 32},
 		{name: "stream, off", model: modelClean, stream: true},
 		{name: "stream", model: modelClean, stream: true, mode: gateway.Repair},
+		{name: "stream, guards report", model: modelClean, stream: true, mode: gateway.Repair, guards: true},
+		{name: "stream, guard enforces", model: modelClean, stream: true, mode: gateway.Repair, guards: true, held: true},
 		{name: "stream, text is read", model: modelClean, stream: true, mode: gateway.Repair, read: true},
+		{name: "stream, text is read, guards report", model: modelClean, stream: true, mode: gateway.Repair, read: true, guards: true},
 		{name: "stream of a native call, off", model: modelNative, stream: true},
 		{name: "stream of a native call", model: modelNative, stream: true, mode: gateway.Repair},
 		{name: "stream of a native call, text is read", model: modelNative, stream: true, mode: gateway.Repair, read: true},
@@ -63,6 +69,12 @@ func (w *passage) gateway(p gateway.Provider) (*gateway.Gateway, int, error) {
 	if w.failed {
 		o.Routes[gateway.AnyModel] = []gateway.Target{{Provider: "failing", Mode: w.mode}, target}
 		attempts = 2
+	}
+	if w.guards {
+		o.RoutePolicy = gateway.RoutePolicy{Guard: gateway.Report, Loop: gateway.LoopReport, Binding: gateway.BindingReport, References: gateway.Repair}
+	}
+	if w.held {
+		o.RoutePolicy.Guard = gateway.Repair
 	}
 	g, err := gateway.New(o)
 	return g, attempts, err
