@@ -13,7 +13,8 @@ import (
 // template tool_use. Three things differ. The template's preambles are left to the
 // upstream. Its order to write an action is the last turn there; here it stands behind the
 // tools, where it does not move. And an action directly-answer, which announces an answer
-// to be asked for with another prompt, is not demanded: there is no such prompt.
+// to be asked for with another prompt, is not demanded: there is no such prompt. How
+// results are counted is not certain.
 func commandR() form {
 	return form{
 		name: "command_r", gap: paragraph,

@@ -3,8 +3,8 @@ package prompted
 import "slices"
 
 // form is how a family's chat template writes what concerns tools. Its texts are those
-// of the template that the comment names. They were not copied from it but written down
-// from knowledge of it, and a comment says where that is not certain.
+// of the template that its comment names, written down from knowledge of it. The comment
+// says where that is not certain, and where the form differs.
 type form struct {
 	name   string // of the parser
 	preset string // the system prompt where the client has none
@@ -35,11 +35,8 @@ func (f *form) list(tools []tool) string {
 
 // prompt is a system prompt of the template's own text and the tools.
 func (f *form) prompt(tools string) string {
-	switch {
-	case f.preset == "":
+	if f.preset == "" {
 		return tools
-	case f.first:
-		return tools + f.gap + f.preset
 	}
 	return f.preset + f.gap + tools
 }

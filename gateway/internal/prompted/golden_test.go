@@ -155,6 +155,7 @@ func readRuleCase(t *testing.T, file string) (c ruleCase) {
 			c.format = value
 		case "choice":
 			words := strings.Fields(value)
+			c.choice.None = slices.Contains(words, "none")
 			c.choice.Required = slices.Contains(words, "required")
 			c.choice.Single = slices.Contains(words, "single")
 			if i := slices.Index(words, "tool"); i >= 0 {

@@ -96,7 +96,8 @@ Here is a list of functions in JSON format that you can invoke:
 
 // functionaryV31 is the form of meetkai/functionary-medium-v3.1, tokenizer_config.json,
 // which is Meta's of custom tools. Two of its reminders are left out: that there is
-// brave_search to fall back to, and that there may be only one call.
+// brave_search to fall back to, and that there may be only one call. The order of its
+// paragraphs is not certain.
 func functionaryV31() form {
 	return form{
 		name: "functionary_v31", first: true, gap: paragraph,

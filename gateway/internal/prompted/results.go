@@ -85,7 +85,7 @@ func (w *writer) result(i int) (r result, others [][]byte) {
 		r.name, r.id = w.calls[n-1].name, w.calls[n-1].id
 		return r, others
 	}
-	r.name, _ = w.member(m, "name")
+	r.name = w.member(m, "name")
 	id, _ := conversation.Decode(w.c.Text, m.CallID)
 	r.id = string(id)
 	return r, others

@@ -31,7 +31,9 @@ For each function call, return a json object with function name and arguments wi
 	}
 }
 
-// qwenCoder is the form of Qwen/Qwen3-Coder-480B-A35B-Instruct, chat_template.jinja.
+// qwenCoder is the form of Qwen/Qwen3-Coder-480B-A35B-Instruct, chat_template.jinja. Its
+// first version had no heading. A list of types is JSON here; the template prints it as
+// Python does.
 func qwenCoder() form {
 	return form{
 		name: "qwen3_coder", gap: paragraph,
@@ -92,7 +94,7 @@ func glm45() form {
 }
 
 // glm47 is the form of zai-org/GLM-4.7, chat_template.jinja: GLM-4.5's without the
-// newlines.
+// newlines. That results have none is not certain.
 func glm47() form {
 	return form{
 		name: "glm47", first: true, gap: paragraph,

@@ -171,8 +171,9 @@ func granite() form {
 	}
 }
 
-// lfm2 is the form of LiquidAI/LFM2-8B-A1B, chat_template.jinja and README.md. The
-// template has a role for results, with these tokens inside.
+// lfm2 is the form of LiquidAI/LFM2-8B-A1B, chat_template.jinja and README.md, whose
+// examples have the functions alone. The template has a role for results, with these
+// tokens inside.
 func lfm2() form {
 	return form{
 		name: "lfm2", gap: "\n",

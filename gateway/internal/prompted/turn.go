@@ -16,6 +16,7 @@ type call struct {
 	message  int // the one it stands in
 	id, name string
 	args     string // as the model wrote them
+	old      bool   // a function_call
 }
 
 // noCall stands for the call of a result that has none.
@@ -41,15 +42,13 @@ func (w *writer) readCalls() {
 					w.results[e.Result] = len(w.calls)
 				}
 			}
-			if n := len(w.calls); n == 0 || w.calls[n-1].message != i {
-				if w.readFunctionCall(i) {
-					waiting = len(w.calls)
-				}
+			if n := len(w.calls); (n == 0 || w.calls[n-1].message != i) && w.readFunctionCall(i) {
+				waiting = len(w.calls)
 			}
 		case conversation.Other:
-			if role, _ := w.member(m, "role"); role == "function" {
+			if w.member(m, "role") == "function" {
 				w.results[i] = noCall
-				if name, _ := w.member(m, "name"); waiting > 0 && w.calls[waiting-1].name == name {
+				if waiting > 0 && w.calls[waiting-1].name == w.member(m, "name") {
 					w.results[i], waiting = waiting, 0
 				}
 			}
@@ -61,7 +60,7 @@ func (w *writer) addCall(message int, id, name, args string) {
 	if w.form.number != nil {
 		id = w.form.number(len(w.calls), name)
 	}
-	w.calls = append(w.calls, call{message, id, name, args})
+	w.calls = append(w.calls, call{message: message, id: id, name: name, args: args})
 }
 
 // readFunctionCall reads the function_call of a message, which came before tool_calls.
@@ -77,12 +76,14 @@ func (w *writer) readFunctionCall(message int) bool {
 		args = at.Of(w.c.Text)
 	}
 	w.addCall(message, "", string(name), string(args))
+	w.calls[len(w.calls)-1].old = true
 	return true
 }
 
-func (w *writer) member(m *conversation.Message, name string) (string, bool) {
-	s, ok := conversation.Decode(w.c.Text, conversation.Member(w.c.Text, m.At, name))
-	return string(s), ok
+// member is the text of a message's member.
+func (w *writer) member(m *conversation.Message, name string) string {
+	s, _ := conversation.Decode(w.c.Text, conversation.Member(w.c.Text, m.At, name))
+	return string(s)
 }
 
 // assistant writes a message of the model, its calls as text.
@@ -103,7 +104,7 @@ func (w *writer) assistant(m *conversation.Message, calls []call) {
 			w.turnContent(v, calls)
 		case "function_call":
 			if conversation.IsObject(w.c.Text, v) {
-				if !m.Calls.IsNull(w.c.Text) {
+				if len(calls) > 0 && !calls[0].old {
 					w.told.drop("function_call")
 				}
 				return true
