@@ -31,11 +31,14 @@ type Message struct {
 	At, Content, Calls, CallID span.Span
 }
 
-// Conversation is what was read of a request's messages.
+// Conversation is what was read of a request's messages. It is used by one goroutine.
 type Conversation struct {
 	// Text is the JSON that was read, and all spans are places in it.
 	Text     []byte
 	Messages []Message
+
+	exchanges []Exchange // from a message on, of which there is one in use
+	from      int
 }
 
 // Read reads messages, the JSON array of a request.
@@ -164,9 +167,17 @@ type Exchange struct {
 // Exchanges are the calls of the messages from one on, in their order, each with its
 // result. A result belongs to the last call before it that has its id and no result
 // yet; ids need not be unique in a conversation. One without an id belongs to the first
-// call of the message before that has none.
+// call of the message before that has none. The list is kept for the next who asks, and
+// must not be changed.
 func (c *Conversation) Exchanges(from int) []Exchange {
-	var list []Exchange
+	if c.exchanges == nil || c.from != from {
+		c.exchanges, c.from = c.exchange(from), from
+	}
+	return c.exchanges
+}
+
+func (c *Conversation) exchange(from int) []Exchange {
+	list := []Exchange{}
 	open := map[string][]waiting{} // by id
 	for i := max(from, 0); i < len(c.Messages); i++ {
 		m := c.Messages[i]

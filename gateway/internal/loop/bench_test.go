@@ -31,7 +31,7 @@ func BenchmarkCheck5000(b *testing.B) {
 			loop.Check(conversation.Read(run), loop.Limits{})
 		}
 	})
-	b.Run("alone", func(b *testing.B) {
+	b.Run("read before", func(b *testing.B) {
 		c := conversation.Read(run)
 		b.SetBytes(int64(len(run)))
 		b.ReportAllocs()

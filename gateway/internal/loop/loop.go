@@ -92,7 +92,7 @@ func Check(c *conversation.Conversation, l Limits) Report {
 		}
 	}
 	r.Efficiency = float64(progress) / float64(r.Rounds)
-	r.Near = r.Rounds >= l.Rounds*4/5
+	r.Near = r.Rounds >= l.Rounds-l.Rounds/5
 
 	switch idle := run.idle(); {
 	case idle >= l.Idle:
