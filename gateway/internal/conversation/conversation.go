@@ -130,30 +130,45 @@ func (c *Conversation) Calls(m Message) []Call {
 	}
 	var calls []Call
 	span.Elements(c.Text[:m.Calls.End], m.Calls.Start, func(_ int, at span.Span) bool {
-		id, _ := Decode(c.Text, Member(c.Text, at, "id"))
-		function := Member(c.Text, at, "function")
-		if !IsObject(c.Text, function) {
-			return true
-		}
-		call := Call{ID: string(id)}
-		Members(c.Text, function, func(key []byte, v span.Span) bool {
+		var id, function span.Span
+		Members(c.Text, at, func(key []byte, v span.Span) bool {
 			switch string(key) {
-			case "name":
-				name, _ := Decode(c.Text, v)
-				call.Name = string(name)
-			case "arguments":
-				if args, ok := Decode(c.Text, v); ok {
-					call.Args, call.At = string(args), v
-				} else {
-					call.Args = string(v.Of(c.Text)) // an object, as some clients send
-				}
+			case "id":
+				id = v
+			case "function":
+				function = v
 			}
 			return true
 		})
-		calls = append(calls, call)
+		if IsObject(c.Text, function) {
+			calls = append(calls, c.call(id, function))
+		}
 		return true
 	})
 	return calls
+}
+
+func (c *Conversation) call(id, function span.Span) Call {
+	text, _ := Decode(c.Text, id)
+	call := Call{ID: string(text)}
+	Members(c.Text, function, func(key []byte, v span.Span) bool {
+		switch string(key) {
+		case "name":
+			name, _ := Decode(c.Text, v)
+			call.Name = string(name)
+		case "arguments":
+			args, ok := Decode(c.Text, v)
+			switch {
+			case v.IsNull(c.Text):
+			case ok:
+				call.Args, call.At = string(args), v
+			default:
+				call.Args = string(v.Of(c.Text)) // an object, as some clients send
+			}
+		}
+		return true
+	})
+	return call
 }
 
 // Exchange is a call and what came of it.
@@ -165,8 +180,8 @@ type Exchange struct {
 }
 
 // Exchanges are the calls of the messages from one on, in their order, each with its
-// result. A result belongs to the last call before it that has its id and no result
-// yet; ids need not be unique in a conversation. One without an id belongs to the first
+// result. A result belongs to the last message before it with a call that has its id and
+// no result yet, and to the first of several there; ids need not be unique in a conversation. One without an id belongs to the first
 // call of the message before that has none. The list is kept for the next who asks, and
 // must not be changed.
 func (c *Conversation) Exchanges(from int) []Exchange {

@@ -51,7 +51,8 @@ const (
 type Report struct {
 	// Rounds counts the assistant's messages with calls, and Limit is how many may be.
 	Rounds, Limit int
-	// Calls counts the calls in them, and NewResults those that brought something new.
+	// Calls counts the calls in them, and NewResults those that brought something new. Of
+	// more than 512 calls all but the last ones count as such.
 	Calls, NewResults int
 	// Efficiency is the share of the rounds that brought something new, from 0 to 1, and
 	// 1 if there was no round.

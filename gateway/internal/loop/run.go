@@ -27,12 +27,17 @@ func readRun(c *conversation.Conversation) run {
 		if i == 0 || e.Message != r.exchanges[i-1].Message {
 			r.rounds = append(r.rounds, round{first: i})
 		}
-		if r.memory.isNew(i) {
+		if i < len(r.exchanges)-maxCompared || r.memory.isNew(i) {
 			r.rounds[len(r.rounds)-1].news++
 		}
 	}
 	return r
 }
+
+// maxCompared is how many calls are compared with those before them, the last ones. A
+// program that goes in circles does so in less, and one with more calls would wait for
+// the comparison. What came before counts as new.
+const maxCompared = 512
 
 // of returns the exchanges from the nth last round on.
 func (r run) last(n int) []conversation.Exchange {
