@@ -135,8 +135,7 @@ func (r *Response) checkAnswer() {
 	}
 	choice := req.choice()
 	called := w.native || r.judge != nil && len(r.judge.called) > 0
-	ended := w.finish == "stop" || w.finish == "tool_calls" || w.finish == "function_call"
-	if choice.None && called || choice.Required && !called && ended {
+	if choice.None && called || choice.Required && !called && !w.broken() {
 		r.Summary.Warn(choiceIgnored)
 	}
 	if n, p := len(req.Tools()), r.Summary.Usage.Prompt; !called && !choice.None && p > 0 && n >= leastTools && p*bytesPerToken < n {

@@ -15,8 +15,13 @@ import (
 	"github.com/callgate/callgate/gateway/repair"
 )
 
-// maxAhead is how many bytes of an answer wait for the first useful one among them.
-const maxAhead = 256 << 10
+const (
+	// maxAhead is how many bytes of an answer wait for the first useful one among them.
+	maxAhead = 256 << 10
+	// maxWithheld is how many wait for the guard. A token takes some two hundred, and
+	// models think for some ten thousand.
+	maxWithheld = 8 << 20
+)
 
 // commit reads the answer up to its first useful byte: text, reasoning, a call or
 // whatever else a client would act on. Until then the client has seen nothing, and
@@ -44,7 +49,11 @@ func (r *Response) commit() error {
 			return e
 		}
 		over := err == io.EOF || r.finished || len(b) > 0 && !r.Streamed
-		held := r.seen.useful && !over && len(r.ahead) <= maxAhead && r.undecided()
+		held := r.seen.useful && !over && r.undecided()
+		if held && len(r.ahead) > maxWithheld {
+			r.Summary.Warn("guard_gave_up")
+			held = false
+		}
 		withheld = withheld || held
 		switch {
 		case held:

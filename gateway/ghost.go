@@ -66,7 +66,9 @@ func (r *Response) ghost() error {
 	switch {
 	case !r.guarded() || r.watch.decided:
 		return nil
-	case r.of.forced != nil && len(r.judge.called) > 0 || r.of.forced == nil && (v == nil || !v.Ghost):
+	case r.of.forced != nil && len(r.judge.called) > 0:
+		return nil
+	case r.of.forced == nil && (v == nil || !v.Ghost || r.watch.broken()):
 		return nil
 	case v == nil:
 		v = r.of.forced

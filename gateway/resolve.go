@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"slices"
+
 	"github.com/callgate/callgate/gateway/internal/reference"
 	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/gateway/repair"
@@ -13,25 +15,20 @@ func (a *attempts) readReferences() {
 	if c.References == Off || !a.req.OffersTools() {
 		return
 	}
-	own := a.req.read().references
-	if len(own) == 0 && len(c.ReferenceRules) == 0 {
-		return
-	}
-	for _, problem := range a.req.read().problems {
-		a.warn(problem)
-	}
-	rules := own[:len(own):len(own)]
+	tools := a.req.read()
+	rules := slices.Clone(tools.references)
 	for _, rule := range c.ReferenceRules {
-		rules = append(rules, rule.Typed(a.req.read().schemas[rule.Tool]))
+		rules = append(rules, rule.Typed(tools.schemas[rule.Tool]))
 	}
 	a.references = reference.New(rules, a.req.talk())
-	if strip := a.req.read().stripped; len(strip) > 0 {
-		edits := make([]edit, len(strip))
-		for i, e := range strip {
-			edits[i] = edit{span.Span{Start: a.req.tools.Start + e.At.Start, End: a.req.tools.Start + e.At.End}, e.With}
-		}
-		a.req = a.req.with(edits...)
+	if tools.badReference {
+		a.warn("bad_reference")
 	}
+	edits := make([]edit, len(tools.stripped))
+	for i, e := range tools.stripped {
+		edits[i] = edit{span.Span{Start: a.req.tools.Start + e.At.Start, End: a.req.tools.Start + e.At.End}, e.With}
+	}
+	a.req = a.req.with(edits...)
 }
 
 // isReference reports whether a problem is a reference that could not be resolved.
@@ -47,17 +44,16 @@ func (j *judge) settle(name, args string) (out string, problem *repair.Problem) 
 	}
 	if j.references.Covers(name) {
 		resolved, done, problem, checked := j.references.Resolve(name, args)
-		switch {
-		case problem != nil:
+		if problem != nil {
 			return args, problem
-		case !checked:
+		}
+		if !checked {
 			j.warn("reference_unchecked")
-		case j.mode == Repair && !j.report:
+		}
+		if j.mode == Repair && !j.report {
 			args = resolved
 		}
-		for _, d := range done {
-			j.resolved = append(j.resolved, d)
-		}
+		j.resolved = append(j.resolved, done...)
 	}
 	return args, j.arguments(name, args)
 }

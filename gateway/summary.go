@@ -175,7 +175,7 @@ func (s *Summary) GuardText() string {
 func signalsFor(v *Verdict) []string {
 	names := []string{}
 	for _, s := range v.Signals {
-		if s.Weight > 0 {
+		if s.Weight >= 0 { // those below speak against it
 			names = append(names, s.Name)
 		}
 	}

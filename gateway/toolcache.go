@@ -15,11 +15,11 @@ import (
 type toolList struct {
 	tools   []abi.Tool
 	schemas map[string][]byte // of their parameters by name, as the client wrote them
-	// references are the arguments that the schemas declare references, problems is what
-	// is wrong with such declarations, and stripped takes them out of the list.
-	references []reference.Rule
-	problems   []string
-	stripped   []reference.Edit
+	// references are the arguments that the schemas declare references, and stripped takes
+	// the declarations out of the list. badReference says that one of them is wrong.
+	references   []reference.Rule
+	stripped     []reference.Edit
+	badReference bool
 }
 
 // readToolList reads a list of tools. One that is not made as OpenAI's is left to the
@@ -57,7 +57,7 @@ func (t *toolList) readReferences(list []byte) {
 	for _, tool := range t.tools { // in their order
 		rules, problems := reference.FromSchema(tool.Name, t.schemas[tool.Name])
 		t.references = append(t.references, rules...)
-		t.problems = append(t.problems, problems...)
+		t.badReference = t.badReference || len(problems) > 0
 	}
 }
 

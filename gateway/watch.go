@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,9 +17,11 @@ type watch struct {
 	head    strings.Builder
 	tail    []byte // of the text, where it is longer than the head
 	finish  string
-	native  bool // the upstream made a call itself
-	over    bool // the answer is
-	decided bool // nothing is held back any more
+	thought thought
+	ending  []byte // of reasoning in the text, where its mark may have begun
+	native  bool   // the upstream made a call itself
+	over    bool   // the answer is
+	decided bool   // nothing is held back any more
 	scratch chunk
 	text    []byte
 }
@@ -59,7 +62,46 @@ func (w *watch) chunk(k *chunk) {
 	}
 }
 
+// thought is where in a text that may begin with reasoning the watch is.
+type thought int
+
+const (
+	unknownThought thought = iota
+	inThought
+	behindThought
+)
+
+// The marks of reasoning in the content, where nobody splits it off.
+const (
+	thinks     = "<think>"
+	thoughtEnd = "</think>"
+)
+
+// add takes a piece of the text in. Reasoning at its beginning is left out: what a model
+// thinks of doing it has not claimed.
 func (w *watch) add(text []byte) {
+	for len(text) > 0 && w.thought != behindThought {
+		w.ending = append(w.ending, text...)
+		text = nil
+		switch begun := bytes.TrimLeft(w.ending, " \t\r\n"); {
+		case w.thought == inThought:
+			if _, rest, closed := bytes.Cut(w.ending, []byte(thoughtEnd)); closed {
+				w.thought, text, w.ending = behindThought, rest, nil
+			} else {
+				w.ending = w.ending[max(len(w.ending)-len(thoughtEnd), 0):]
+			}
+		case bytes.HasPrefix(begun, []byte(thinks)):
+			w.thought, text, w.ending = inThought, begun[len(thinks):], nil
+		case !strings.HasPrefix(thinks, string(begun)):
+			w.thought, text, w.ending = behindThought, w.ending, nil
+		}
+	}
+	if len(text) > 0 {
+		w.keep(text)
+	}
+}
+
+func (w *watch) keep(text []byte) {
 	n := min(len(text), maxHead-w.head.Len())
 	w.head.Write(text[:n])
 	if text = text[n:]; len(text) == 0 {
@@ -68,6 +110,11 @@ func (w *watch) add(text []byte) {
 	if w.tail = append(w.tail, text...); len(w.tail) > 2*maxTail {
 		w.tail = append(w.tail[:0], w.tail[len(w.tail)-maxTail:]...)
 	}
+}
+
+// broken reports whether the answer was cut short: what it lacks might have followed.
+func (w *watch) broken() bool {
+	return w.finish != "" && w.finish != "stop" && w.finish != "tool_calls" && w.finish != "function_call"
 }
 
 // answer is what the guard is asked about.

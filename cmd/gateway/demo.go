@@ -16,33 +16,50 @@ import (
 )
 
 type demoCmd struct {
-	What string `arg:"" optional:"" enum:"all,faults,formats" default:"all" help:"What to show: faults, formats or all."`
+	What  string `arg:"" optional:"" enum:"all,faults,formats,guards" default:"all" help:"What to show: faults, formats, guards or all."`
+	Whole bool   `help:"Ask for whole answers, not for streams."`
 }
 
-// Run asks the demo upstream over HTTP what an app would, streamed, once directly and
-// once through a gateway, and prints both.
+// Run asks the demo upstream over HTTP what an app would, once directly and once
+// through a gateway, and prints both.
 func (d demoCmd) Run(e *env) error {
 	stage, err := newStage(e)
 	if err != nil {
 		return err
 	}
 	defer stage.close()
-	fmt.Fprintf(e.stdout, "The user asks: %q and the app offers get_weather and get_time.\n", demoPrompt)
-	if d.What != "formats" {
-		if err := stage.faults(); err != nil {
+	stage.whole = d.Whole
+	shows := []struct {
+		name string
+		show func() error
+	}{{"faults", stage.faults}, {"formats", stage.formats}, {"guards", stage.guards}}
+	if d.What != "guards" {
+		fmt.Fprintf(e.stdout, "The user asks: %q and the app offers get_weather and get_time.\n", demoPrompt)
+	}
+	for _, s := range shows {
+		if d.What != "all" && d.What != s.name {
+			continue
+		}
+		if err := s.show(); err != nil {
 			return err
 		}
-	}
-	if d.What != "faults" {
-		return stage.formats()
 	}
 	return nil
 }
 
 const demoPrompt = "What is the weather in Oslo and the time?"
 
-// demoConfig is what a gateway in front of upstreams that fail would have.
-const demoConfig = `
+// demoConfig is the configuration of the gateway: what one in front of upstreams that
+// fail would have, and what the guard scenes show.
+func demoConfig() string {
+	text := faultConfig + demoUpstream + customDemo + "models:" + demoFallback
+	for _, sc := range guardScenes() {
+		text += sc.config
+	}
+	return text
+}
+
+const faultConfig = `
 heartbeat: 0s
 providers:
   demo: {type: demo}
@@ -50,12 +67,14 @@ providers:
   broken: {type: demo, circuit_breaker: {failure_threshold: 3}}
   down: {type: demo}
   retry: {type: demo, retry: {max_retries: 2, base_delay: 100ms}}
-models:
+`
+
+const demoFallback = `
   fallback:
     targets:
       - {provider: down, model: unavailable}
       - {provider: demo, model: hermes}
-` + customDemo
+`
 
 // customDemo is the format of the model demo/custom, which no parser of its own
 // reads.
@@ -66,34 +85,37 @@ parsers:
 
 // stage is a demo upstream and a gateway in front of it, each on an address.
 type stage struct {
-	e       *env
-	sys     *system
-	direct  string // base URLs
-	through string
-	servers []*http.Server
+	e        *env
+	whole    bool // answers are not streamed
+	sys      *system
+	upstream *directUpstream
+	direct   string // base URLs
+	through  string
+	servers  []*http.Server
 }
 
-func newStage(e *env) (s *stage, err error) {
-	cfg, err := config.Parse("demo", []byte(demoConfig), func(string) (string, bool) { return "", false })
+func newStage(e *env) (_ *stage, err error) {
+	s := &stage{e: e, upstream: &directUpstream{provider: demo.New(demo.Config{Delay: time.Millisecond})}}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if s.direct, err = s.serve(&http.Server{Handler: s.upstream, ReadHeaderTimeout: 10 * time.Second}); err != nil {
+		return nil, err
+	}
+	cfg, err := config.Parse("demo", []byte(demoConfig()), func(name string) (string, bool) { return s.direct, name == "UPSTREAM" })
 	if err != nil {
 		return nil, err
 	}
-	s = &stage{e: e}
 	if s.sys, err = wire(e.ctx, cfg, slog.New(slog.DiscardHandler)); err != nil {
 		return nil, err
 	}
-	if err = s.sys.parsers.load(e.ctx, ""); err == nil {
-		s.through, err = s.serve(s.sys.server.HTTP())
-	}
-	if err == nil {
-		upstream := &directUpstream{demo.New(demo.Config{})}
-		s.direct, err = s.serve(&http.Server{Handler: upstream, ReadHeaderTimeout: 10 * time.Second})
-	}
-	if err != nil {
-		s.close()
+	if err = s.sys.parsers.load(e.ctx, ""); err != nil {
 		return nil, err
 	}
-	return s, nil
+	s.through, err = s.serve(s.sys.server.HTTP())
+	return s, err
 }
 
 // serve serves on a free port and returns the API's base URL.
@@ -112,24 +134,34 @@ func (s *stage) close() {
 	for _, server := range s.servers {
 		_ = server.Close()
 	}
-	_ = s.sys.close(context.WithoutCancel(s.e.ctx))
+	if s.sys != nil {
+		_ = s.sys.close(context.WithoutCancel(s.e.ctx))
+	}
+}
+
+// manner is how the app asks.
+func (s *stage) manner() string {
+	if s.whole {
+		return "whole"
+	}
+	return "streamed"
 }
 
 // formats shows what each model writes and what the app gets.
 func (s *stage) formats() error {
-	fmt.Fprint(s.e.stdout, "\nModels that write calls as text, streamed, from the model directly and through Callgate:\n\n")
+	fmt.Fprintf(s.e.stdout, "\nModels that write calls as text, %s, from the model directly and through Callgate:\n\n", s.manner())
 	w := tabwriter.NewWriter(s.e.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODEL WRITES\tDIRECT: FINISH\tCALLS\tTEXT\tCALLGATE: FINISH\tCALLS")
 	for _, m := range demo.Formats() {
-		direct, err := s.ask(s.direct, m)
+		direct, err := s.askWeather(s.direct, m)
 		if err != nil {
 			return fmt.Errorf("direct/%s: %w", m, err)
 		}
-		through, err := s.ask(s.through, "demo/"+m)
+		through, err := s.askWeather(s.through, "demo/"+m)
 		if err != nil {
 			return fmt.Errorf("demo/%s: %w", m, err)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m, direct.finish, direct.list(), shorten(direct.text), through.finish, through.list())
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m, direct.finish, direct.list(), shorten(direct.text, narrow), through.finish, through.list())
 	}
 	return w.Flush()
 }
@@ -168,18 +200,18 @@ func scenes() []scene {
 
 // faults shows what goes wrong, and what the app gets.
 func (s *stage) faults() error {
-	fmt.Fprint(s.e.stdout, "\nUpstreams that fail and models that misspell, streamed, directly and through Callgate:\n")
+	fmt.Fprintf(s.e.stdout, "\nUpstreams that fail and models that misspell, %s, directly and through Callgate:\n", s.manner())
 	for _, sc := range scenes() {
-		direct, err := s.ask(s.direct, sc.direct)
+		direct, err := s.askWeather(s.direct, sc.direct)
 		if err != nil {
 			return fmt.Errorf("direct/%s: %w", sc.direct, err)
 		}
 		for range sc.before {
-			if _, err := s.ask(s.through, sc.model); err != nil {
+			if _, err := s.askWeather(s.through, sc.model); err != nil {
 				return fmt.Errorf("%s: %w", sc.model, err)
 			}
 		}
-		through, err := s.ask(s.through, sc.model)
+		through, err := s.askWeather(s.through, sc.model)
 		if err != nil {
 			return fmt.Errorf("%s: %w", sc.model, err)
 		}

@@ -2,17 +2,17 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
+	"net/url"
 	"strconv"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
-
-	"github.com/callgate/callgate/gateway"
 )
 
 // answer is what a client has when a stream has ended.
@@ -23,6 +23,7 @@ type answer struct {
 	done   bool   // the end marker came
 	err    string // the error that came instead of an answer, or in it
 	report string // what the gateway says that it did
+	rounds string // what it says of the rounds of calls before
 }
 
 // demoCall is a call as a client puts it together: by the index of its pieces.
@@ -31,45 +32,106 @@ type demoCall struct{ id, name, args string }
 const demoTools = `[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}},
 {"type":"function","function":{"name":"get_time","parameters":{"type":"object","properties":{}}}}]`
 
-// ask sends the demo's request. What an upstream does wrong is part of the answer.
-func (s *stage) ask(base, model string) (*answer, error) {
-	body, err := json.Marshal(map[string]any{
-		"model": model, "stream": true, "tools": json.RawMessage(demoTools),
-		"messages": []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: demoPrompt}},
+// chatBody is the body of an app's request.
+type chatBody struct {
+	Model         string                         `json:"model"`
+	Stream        bool                           `json:"stream"`
+	StreamOptions *openai.StreamOptions          `json:"stream_options,omitempty"`
+	Messages      []openai.ChatCompletionMessage `json:"messages"`
+	Tools         json.RawMessage                `json:"tools,omitempty"`
+	ToolChoice    string                         `json:"tool_choice,omitempty"`
+}
+
+// askWeather asks a model for the weather and the time.
+func (s *stage) askWeather(base, model string) (*answer, error) {
+	return s.ask(base, &chatBody{
+		Model: model, Stream: !s.whole, Tools: json.RawMessage(demoTools),
+		Messages: []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: demoPrompt}},
 	})
+}
+
+// ask sends a request. What an upstream does wrong is part of the answer.
+func (s *stage) ask(base string, body *chatBody) (*answer, error) {
+	b, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(s.e.ctx, http.MethodPost, base+"/chat/completions", strings.NewReader(string(body)))
+	req, err := http.NewRequestWithContext(s.e.ctx, http.MethodPost, base+"/chat/completions", bytes.NewReader(b))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("content-type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
+	var broken *url.Error
+	switch {
+	case errors.As(err, &broken) && s.e.ctx.Err() == nil:
+		return &answer{err: "connection: " + broken.Err.Error()}, nil
+	case err != nil:
 		return nil, err
 	}
 	defer resp.Body.Close()
-	a := &answer{}
-	if resp.StatusCode != http.StatusOK {
-		text, err := io.ReadAll(resp.Body)
-		if err != nil {
-			return nil, err
-		}
-		a.fail(text, resp)
-	} else {
+	a := &answer{report: reportIn(resp.Header), rounds: resp.Header.Get("x-callgate-tool-rounds")}
+	if body.Stream && resp.StatusCode == http.StatusOK {
 		a.read(resp.Body)
+		return a, nil
+	}
+	text, err := io.ReadAll(resp.Body)
+	switch {
+	case resp.StatusCode != http.StatusOK && err == nil:
+		a.fail(text, resp)
+	case err == nil:
+		a.take(text)
+	default:
+		a.err = "connection: " + err.Error()
 	}
 	return a, nil
+}
+
+// reportIn is what the gateway says in the headers, in the words of a stream's comment.
+func reportIn(h http.Header) string {
+	var parts []string
+	for _, name := range []string{"attempts", "fallbacks", "retry-delay-ms", "parser", "faults", "repairs", "warnings", "guard", "corrections"} {
+		value := h.Get("x-callgate-" + name)
+		if once := name == "attempts" && value == "1"; value != "" && !once {
+			parts = append(parts, strings.ReplaceAll(name, "-", "_")+"="+value)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// take reads a whole answer.
+func (a *answer) take(text []byte) {
+	var body struct {
+		openai.ChatCompletionResponse
+		Error *openai.APIError `json:"error"`
+	}
+	a.done = true
+	if err := json.Unmarshal(text, &body); err != nil {
+		a.err = "an answer that the client cannot read: " + shorten(err.Error(), narrow)
+		return
+	}
+	if body.Error != nil {
+		a.err = fmt.Sprintf("error in the answer: %v: %s", body.Error.Code, body.Error.Message)
+	}
+	for _, c := range body.Choices {
+		a.text += c.Message.Content
+		a.finish = c.FinishReason
+		for _, t := range c.Message.ToolCalls {
+			a.calls = append(a.calls, demoCall{t.ID, t.Function.Name, t.Function.Arguments})
+		}
+	}
 }
 
 // fail reads an error that came with a status.
 func (a *answer) fail(text []byte, resp *http.Response) {
 	var body openai.ErrorResponse
 	_ = json.Unmarshal(text, &body) // an answer without one is said by its status
-	a.err = fmt.Sprintf("%d", resp.StatusCode)
+	a.err = strconv.Itoa(resp.StatusCode)
 	if body.Error != nil {
-		a.err += fmt.Sprintf(" %v: %s", body.Error.Code, body.Error.Message)
+		if code := fmt.Sprint(body.Error.Code); code != a.err { // some upstreams repeat the status
+			a.err += " " + code
+		}
+		a.err += ": " + body.Error.Message
 	}
 	if after := resp.Header.Get("retry-after"); after != "" {
 		a.err += " (retry-after: " + after + ")"
@@ -104,7 +166,7 @@ func (a *answer) add(data string) {
 		Error *openai.APIError `json:"error"`
 	}
 	if err := json.Unmarshal([]byte(data), &chunk); err != nil {
-		a.err = "a chunk that the client cannot read: " + shorten(err.Error())
+		a.err = "a chunk that the client cannot read: " + shorten(err.Error(), narrow)
 		return
 	}
 	if chunk.Error != nil {
@@ -151,13 +213,16 @@ func (a *answer) list() string {
 }
 
 // String is all that the client got, in one line.
-func (a *answer) String() string {
+func (a *answer) String() string { return a.line(narrow) }
+
+// line is the same, with as much of the text as is wanted.
+func (a *answer) line(limit int) string {
 	var parts []string
 	switch {
 	case len(a.calls) > 0:
 		parts = append(parts, a.list())
 	case a.text != "":
-		parts = append(parts, shorten(a.text))
+		parts = append(parts, shorten(a.text, limit))
 	}
 	if a.finish != "" {
 		parts = append(parts, "finish_reason="+string(a.finish))
@@ -167,72 +232,23 @@ func (a *answer) String() string {
 	} else if !a.done {
 		parts = append(parts, "and the stream just ends")
 	}
-	if a.report != "" {
-		parts = append(parts, "["+a.report+"]")
+	report := a.report
+	if strings.Contains(a.rounds, "stop=") { // there were too many
+		report = strings.TrimSpace(report + " tool_rounds=" + a.rounds)
+	}
+	if report != "" {
+		parts = append(parts, "["+report+"]")
 	}
 	return strings.Join(parts, "  ")
 }
 
-func shorten(s string) string {
-	const limit = 40
+// narrow is how many characters of a text a line has room for that shows several.
+const narrow = 40
+
+func shorten(s string, limit int) string {
 	quoted := fmt.Sprintf("%q", s)
 	if r := []rune(quoted); len(r) > limit {
 		return string(r[:limit]) + "…"
 	}
 	return quoted
-}
-
-// directUpstream serves a provider as its upstream would: what it says goes out as it
-// is, and nobody looks after it.
-type directUpstream struct{ provider gateway.Provider }
-
-// ServeHTTP implements http.Handler.
-func (d *directUpstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
-	if err != nil {
-		return
-	}
-	req, err := gateway.ParseRequest(body)
-	if err == nil {
-		err = d.answer(w, r, req)
-	}
-	if err == nil {
-		return
-	}
-	e := gateway.AsError(err)
-	status, message := e.HTTPStatus(), e.Message
-	if m := upstreamStatus.FindStringSubmatch(message); m != nil { // as it was before the provider gave it a name
-		status, _ = strconv.Atoi(m[1]) // three digits
-		message = m[2]
-	}
-	if e.RetryAfter > 0 {
-		w.Header().Set("retry-after", fmt.Sprint(int(e.RetryAfter.Seconds())))
-	}
-	w.Header().Set("content-type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": e.Type(), "code": e.CodeOrDefault()}})
-}
-
-var upstreamStatus = regexp.MustCompile(`status (\d{3})\)?: (.*)`)
-
-// answer writes a reply. One that breaks off breaks off.
-func (d *directUpstream) answer(w http.ResponseWriter, r *http.Request, req *gateway.Request) error {
-	reply, err := d.provider.Chat(r.Context(), req.Model, req)
-	if err != nil {
-		return err
-	}
-	defer reply.Close()
-	w.Header().Set("content-type", reply.Header().Get("Content-Type"))
-	for {
-		f, err := reply.Next()
-		if err != nil {
-			return nil // the client sees that the stream has ended
-		}
-		if _, err := w.Write(f.Raw); err != nil {
-			return nil // the client has gone
-		}
-		if flusher, ok := w.(http.Flusher); ok {
-			flusher.Flush()
-		}
-	}
 }

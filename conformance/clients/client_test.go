@@ -44,6 +44,9 @@ type job struct {
 	Messages []message         `json:"messages"`
 	Tools    json.RawMessage   `json:"tools"`
 	Results  map[string]string `json:"results"` // what each tool gives
+	// Then is what the user says behind the results of the first round of calls, of the
+	// second, and so on. Nothing is said behind those of the others.
+	Then []string `json:"then"`
 }
 
 type message struct {

@@ -40,6 +40,9 @@ func community(t *testing.T, jobs []job) []turn {
 			result: func(id, text string) openai.ChatCompletionMessage {
 				return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, ToolCallID: id, Content: text}
 			},
+			user: func(text string) openai.ChatCompletionMessage {
+				return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text}
+			},
 			failure: communityFailure,
 		}
 		var messages []openai.ChatCompletionMessage

@@ -18,19 +18,21 @@ import (
 
 // config is a configuration of the gateway. As JSON it is YAML too.
 type config struct {
-	Providers map[string]any `json:"providers"`
-	Models    map[string]any `json:"models"`
-	Admin     any            `json:"admin"`
+	Providers map[string]any            `json:"providers"`
+	Models    map[string]map[string]any `json:"models"`
+	Admin     any                       `json:"admin"`
 }
 
 func newConfig() *config {
-	return &config{Providers: map[string]any{}, Models: map[string]any{}, Admin: map[string]string{"listen": "off"}}
+	return &config{Providers: map[string]any{}, Models: map[string]map[string]any{}, Admin: map[string]string{"listen": "off"}}
 }
 
 // target is one of a model's.
 type target struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
+	Parser   string `json:"parser,omitempty"`
+	Tools    string `json:"tools,omitempty"`
 }
 
 // route adds a model with its targets.
@@ -145,6 +147,19 @@ func (g gate) awaitLog(t *testing.T, ids []string) {
 		}
 	}
 	t.Errorf("got the request id %q from the SDK, want it in the gateway's log", lacks)
+}
+
+// requests counts the requests in the log, by their models.
+func (g gate) requests(t *testing.T) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	for line := range strings.Lines(g.logged(t)) {
+		var of struct{ Msg, Model string }
+		if json.Unmarshal([]byte(line), &of) == nil && of.Msg == "request" { // the last line may be half there
+			counts[of.Model]++
+		}
+	}
+	return counts
 }
 
 // awaitReady waits until the parsers are compiled.

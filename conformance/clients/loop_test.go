@@ -8,14 +8,15 @@ import (
 )
 
 // maxTurns ends a loop in which the model calls again and again.
-const maxTurns = 5
+const maxTurns = 8
 
 // app is one Go client with its own types: M is a message of a conversation.
 type app[M any] struct {
 	// ask sends the messages and returns what came, and the message to go on with.
 	ask func(messages []M) (turn, M, error)
-	// result is the message that gives a call its result.
+	// result is the message that gives a call its result, user one of the user.
 	result func(id, text string) M
+	user   func(text string) M
 	// failure is an error as the client shows it.
 	failure func(error) failure
 }
@@ -23,7 +24,7 @@ type app[M any] struct {
 // play plays one job.
 func (a app[M]) play(j job, messages []M) []turn {
 	var turns []turn
-	for range maxTurns {
+	for n := range maxTurns {
 		got, answer, err := a.ask(messages)
 		got.Job = j.Name
 		if err != nil {
@@ -37,6 +38,9 @@ func (a app[M]) play(j job, messages []M) []turn {
 		messages = append(messages, answer)
 		for _, c := range got.Calls {
 			messages = append(messages, a.result(c.ID, j.Results[c.Name]))
+		}
+		if n < len(j.Then) {
+			messages = append(messages, a.user(j.Then[n]))
 		}
 	}
 	return turns

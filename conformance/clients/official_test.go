@@ -34,6 +34,7 @@ func official(t *testing.T, jobs []job) []turn {
 			result: func(id, text string) openai.ChatCompletionMessageParamUnion {
 				return openai.ToolMessage(text, id)
 			},
+			user:    func(text string) openai.ChatCompletionMessageParamUnion { return openai.UserMessage(text) },
 			failure: officialFailure,
 		}
 		messages := []openai.ChatCompletionMessageParamUnion{}

@@ -12,6 +12,10 @@ type scenario struct {
 	name string
 	// streams says that there is only something to see in a stream.
 	streams bool
+	// retried says that the SDKs which repeat requests do so.
+	retried bool
+	// shape makes the job of a client another than the usual one.
+	shape func(t *testing.T, j *job)
 	// serve starts the upstreams and adds the model to the configuration.
 	serve func(t *testing.T, c *config, model string) verdict
 	want  []turn
@@ -28,11 +32,13 @@ func scenarios() []scenario {
 	for _, model := range []string{"hermes", "broken_args", "wrong_index", "missing_id"} {
 		all = append(all, scenario{name: "demo " + model, serve: demo(model), want: demoTurns()})
 	}
+	all = append(all, promptedScenarios()...)
+	all = append(all, guardScenarios()...)
 	return append(all,
 		scenario{name: "retried by the gateway", want: failed(502, "upstream_error", "overloaded"),
 			// The answer has x-should-retry: false.
 			serve: unavailable(1, func(client) int { return 2 })},
-		scenario{name: "retried by the SDK", want: failed(502, "upstream_error", "overloaded"),
+		scenario{name: "retried by the SDK", retried: true, want: failed(502, "upstream_error", "overloaded"),
 			serve: unavailable(0, func(c client) int { return 1 + c.retries })},
 		scenario{name: "error in a stream", streams: true, want: failed(0, "internal_error", "The demo failed while it answered."),
 			serve: demo("late_error")},

@@ -35,7 +35,7 @@ func vendors() []vendor {
 // add adds a provider for the server at an address.
 func (v vendor) add(c *config, provider, url string) target {
 	c.Providers[provider] = map[string]any{"type": v.name, "base_url": url, "api_key": scripted.Key}
-	return target{provider, v.model}
+	return target{Provider: provider, Model: v.model}
 }
 
 // verdict checks what the upstreams saw, when a client has played its job.
@@ -129,7 +129,7 @@ func unavailable(retries int, requests func(c client) int) func(t *testing.T, c 
 		c.Providers[model] = map[string]any{
 			"type": "openai", "base_url": s.URL + "/v1", "retry": map[string]any{"max_retries": retries, "base_delay": "1ms"},
 		}
-		c.route(model, target{model, "m"})
+		c.route(model, target{Provider: model, Model: "m"})
 		return func(t *testing.T, c client) {
 			if got, want := int(n.Load()), requests(c); got != want {
 				t.Errorf("got %d requests upstream, want %d", got, want)
@@ -143,7 +143,7 @@ func unavailable(retries int, requests func(c client) int) func(t *testing.T, c 
 func demo(name string) func(t *testing.T, c *config, model string) verdict {
 	return func(_ *testing.T, c *config, model string) verdict {
 		c.Providers[model] = map[string]any{"type": "demo"}
-		c.route(model, target{model, name})
+		c.route(model, target{Provider: model, Model: name})
 		return func(*testing.T, client) {}
 	}
 }

@@ -7,7 +7,7 @@ package config
 type Route struct {
 	// Guard is what is done about an answer that claims an action and calls no tool:
 	// "off" does not look, "report" (the default) says so, "enforce" does not let it
-	// through. "enforce" needs targets whose ToolCalls is not "off".
+	// through. "enforce" needs targets whose ToolCalls is "repair".
 	Guard string `yaml:"guard" enum:"off,report,enforce" eg:"enforce" doc:"An answer that claims an action and calls no tool: off does not look, report says so, enforce does not let it through. Default: report."`
 	// GuardThreshold is how sure the guard must be, 0.05 to 1. Default 0: the guard's
 	// own. Lower finds more such answers, and more that are none.

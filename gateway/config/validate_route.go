@@ -158,14 +158,14 @@ func isDotted(text string) bool {
 }
 
 // checkEnforce refuses to promise what nobody can keep: with tool_calls off the guard
-// sees no answer.
+// sees no answer, and with report nothing of an answer is changed.
 func (c *Config) checkEnforce(r *report) {
 	guard := defaultsPath.key("guard")
 	for _, name := range sortedKeys(c.Providers) { // they are asked without a model's entry too
-		if c.fill(Route{}).Guard == enforce && c.ProviderTarget(name).ToolCalls == Off {
+		if mode := c.ProviderTarget(name).ToolCalls; c.fill(Route{}).Guard == enforce && mode != "repair" {
 			r.add(path("providers").key(name).key("tool_calls"),
-				"with off the guard sees no answer to %s, and guard: enforce (%s) is for these too; use tool_calls: report, or set guard for single models",
-				quote(name+"/MODEL"), r.where(guard))
+				"with %s no answer to %s is changed, and guard: enforce (%s) is for these too; use tool_calls: repair, or set guard for single models",
+				mode, quote(name+"/MODEL"), r.where(guard))
 		}
 	}
 	for _, name := range sortedKeys(c.Models) {
@@ -183,11 +183,12 @@ func (c *Config) checkEnforced(r *report, p path, m Model) {
 		guard = defaultsPath.key("guard")
 	}
 	for i, t := range m.Targets {
-		if c.resolve(t).ToolCalls != Off || t.ToolCalls == "" && m.Guard == "" {
+		mode := c.resolve(t).ToolCalls
+		if mode == "repair" || t.ToolCalls == "" && m.Guard == "" {
 			continue
 		}
 		at := p.key("targets").at(i)
-		r.add(at.key("tool_calls"), "with tool_calls: off (%s) the guard sees no answer, and it is to enforce (%s); use tool_calls: report, or guard: off",
-			r.where(t.origin(at, "tool_calls", t.ToolCalls != "")), r.where(guard))
+		r.add(at.key("tool_calls"), "with tool_calls: %s (%s) no answer is changed, and the guard is to enforce (%s); use tool_calls: repair, or guard: report",
+			mode, r.where(t.origin(at, "tool_calls", t.ToolCalls != "")), r.where(guard))
 	}
 }

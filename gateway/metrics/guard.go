@@ -57,7 +57,7 @@ func (m *Metrics) countVerdict(route string, v *gateway.Verdict) {
 		return
 	}
 	for _, s := range v.Signals {
-		if s.Weight > 0 {
+		if s.Weight >= 0 { // those below spoke against it
 			m.signals.at(labels{s.Name}).Inc()
 		}
 	}

@@ -1,15 +1,16 @@
 // Plays tool loops with OpenAI's SDK for Node.
 //
 // Each line of standard input is a job in JSON: name, base_url, model, mode, messages,
-// tools and results, the text that each tool gives. For each turn of a job, and for
-// the error that ended it, one line of JSON goes to standard output.
+// tools, results, the text that each tool gives, and then, what the user says behind
+// the results of each round. For each turn of a job, and for the error that ended it, one
+// line of JSON goes to standard output.
 //
 // mode is "whole", "helper" (the SDK puts the stream together) or "chunks" (we do).
 
 import { createInterface } from 'node:readline';
 import OpenAI from 'openai';
 
-const maxTurns = 5;
+const maxTurns = 8;
 
 async function whole(client, request) {
   const completion = await client.chat.completions.create(request);
@@ -71,6 +72,7 @@ async function* play(job) {
     for (const call of calls) {
       messages.push({ role: 'tool', tool_call_id: call.id, content: job.results[call.function.name] });
     }
+    for (const content of job.then.slice(turn, turn + 1)) messages.push({ role: 'user', content });
   }
 }
 
@@ -79,7 +81,7 @@ function failure(error) {
     type: error.constructor.name,
     message: error.message,
     status: error.status ?? 0,
-    code: error.code ?? '',
+    code: String(error.code ?? ''),
     request_id: error.requestID ?? '',
     api: error instanceof OpenAI.APIError,
   };

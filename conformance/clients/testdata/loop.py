@@ -1,8 +1,9 @@
 """Plays tool loops with OpenAI's SDK for Python.
 
 Each line of standard input is a job in JSON: name, base_url, model, mode, messages,
-tools and results, the text that each tool gives. For each turn of a job, and for the
-error that ended it, one line of JSON goes to standard output.
+tools, results, the text that each tool gives, and then, what the user says behind the
+results of each round. For each turn of a job, and for the error that ended it, one line
+of JSON goes to standard output.
 
 mode is "whole", "helper" (the SDK puts the stream together) or "chunks" (we do).
 """
@@ -14,7 +15,7 @@ import openai
 from openai import OpenAI
 from openai.types.chat import ChatCompletionMessage
 
-MAX_TURNS = 5
+MAX_TURNS = 8
 
 
 def whole(client, request):
@@ -57,7 +58,7 @@ def play(job):
     """Yields what the app got, turn by turn, and answers the calls of each."""
     client = OpenAI(base_url=job["base_url"], api_key="none")
     messages = job["messages"]
-    for _ in range(MAX_TURNS):
+    for turn in range(MAX_TURNS):
         request = {"model": job["model"], "messages": messages, "tools": job["tools"]}
         message, finish, usage, request_id = MODES[job["mode"]](client, request)
         calls = message.tool_calls or []
@@ -79,6 +80,7 @@ def play(job):
         messages.append(message)
         for call in calls:
             messages.append({"role": "tool", "tool_call_id": call.id, "content": job["results"][call.function.name]})
+        messages.extend({"role": "user", "content": text} for text in job["then"][turn : turn + 1])
 
 
 def failure(error):
@@ -86,7 +88,7 @@ def failure(error):
         "type": type(error).__name__,
         "message": str(error),
         "status": getattr(error, "status_code", None) or 0,
-        "code": getattr(error, "code", None) or "",
+        "code": str(getattr(error, "code", None) or ""),
         "request_id": getattr(error, "request_id", None) or "",
         "api": isinstance(error, openai.APIError),
     }

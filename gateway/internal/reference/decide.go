@@ -1,5 +1,7 @@
 package reference
 
+import "slices"
+
 // state is what came of a reference.
 type state uint8
 
@@ -26,30 +28,43 @@ type verdict struct {
 // decide looks a reference up.
 func (r *Resolver) decide(p *place) verdict {
 	table := &p.rule.source.table
-	held := r.known[p.rule.source.value][p.value.text]
-	if held&p.value.kind != 0 {
-		return verdict{state: asIs}
-	}
+	held := r.held(p)
 	typed, isHeld := p.value.other(held)
-	if isHeld && typed.as(p.rule.Types).equal(p.value) {
+	switch {
+	case held&p.value.kind != 0 || isHeld && typed.as(p.rule.Types).equal(p.value):
 		return verdict{state: asIs}
-	}
-	if r.partial || len(table.list) == 0 && !isHeld {
+	case r.partial || len(table.list) == 0 && !isHeld:
 		return verdict{state: unchecked}
 	}
 	hits := table.exact(p.value.text)
+	has := func(i int) bool { return table.list[i].value.text == typed.text }
 	switch {
-	case isHeld && len(hits) > 0 && table.list[hits[0]].value.text != typed.text: // a thing is called as another's value is
+	case isHeld && len(hits) > 0 && !slices.ContainsFunc(hits, has): // things are called as another one's value is
 		return several(append([]candidate{{text: typed.text, value: typed}}, table.pick(hits)...), len(hits)+1)
-	case isHeld:
+	case isHeld && len(hits) < 2:
 		return p.settle(typed, Exact, 1)
 	case len(hits) > 0:
 		return p.choose(hits, Exact, 1)
 	case p.value.kind != aString:
 		return r.missing(p, table.first())
 	}
+	return r.compare(p)
+}
+
+// held returns the types in which results hold the value of a reference. Most
+// references are values that a late result holds; only for others are all results read.
+func (r *Resolver) held(p *place) kinds {
+	values := r.known[p.rule.source.value]
+	for values[p.value.text]&p.value.kind == 0 && r.next() {
+	}
+	return values[p.value.text]
+}
+
+// compare looks for a text that is not exactly the same.
+func (r *Resolver) compare(p *place) verdict {
+	table := &p.rule.source.table
 	folded := fold(p.value.text)
-	if hits = table.fold(folded); len(hits) > 0 {
+	if hits := table.fold(folded); len(hits) > 0 {
 		return p.choose(hits, Folded, 1)
 	}
 	found := table.fuzzy(folded, p.rule.ratio(), &r.work)

@@ -2,11 +2,11 @@ package reference
 
 import (
 	"bytes"
-	"cmp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/span"
@@ -18,20 +18,28 @@ type plainResult struct {
 	args string    // of the call that it belongs to
 }
 
-// load reads the results of the conversation, the newest first, once.
-func (r *Resolver) load() {
-	if r.loaded {
-		return
-	}
-	r.loaded = true
-	exchanges := slices.DeleteFunc(r.conversation.Exchanges(0), func(e conversation.Exchange) bool { return e.Result < 0 })
-	slices.SortStableFunc(exchanges, func(a, b conversation.Exchange) int { return cmp.Compare(b.Result, a.Result) })
-	for i := range exchanges {
-		if r.partial {
-			break
+// next reads a further result of the conversation, from the newest to the oldest. It
+// reports false if there is none.
+func (r *Resolver) next() bool {
+	c := r.conversation
+	if r.exchanges == nil {
+		exchanges := c.Exchanges(0)
+		r.exchanges = make([]*conversation.Exchange, len(c.Messages))
+		for i := range exchanges {
+			if at := exchanges[i].Result; at >= 0 {
+				r.exchanges[at] = &exchanges[i]
+			}
 		}
-		r.result(&exchanges[i])
+		r.unread = len(r.exchanges)
 	}
+	for r.unread > 0 && !r.partial {
+		r.unread--
+		if e := r.exchanges[r.unread]; e != nil {
+			r.result(e)
+			return true
+		}
+	}
+	return false
 }
 
 // result takes in a result: its text, or each of its parts.
@@ -53,8 +61,11 @@ func (r *Resolver) result(e *conversation.Exchange) {
 
 // text takes in a text of a result.
 func (r *Resolver) text(e *conversation.Exchange, at span.Span) {
-	text, ok := conversation.Decode(r.conversation.Text, at)
-	if !ok || len(text) == 0 {
+	if at.IsNull(r.conversation.Text) || r.conversation.Text[at.Start] != '"' {
+		return
+	}
+	text, err := jsontext.AppendUnquote(r.scratch[:0], at.Of(r.conversation.Text))
+	if r.scratch = text; err != nil {
 		return
 	}
 	found, json, err := r.scanner.read(text)
@@ -65,8 +76,9 @@ func (r *Resolver) text(e *conversation.Exchange, at span.Span) {
 	case !json && !fails(text):
 		r.plain = append(r.plain, plainResult{at: at, args: e.Args})
 	}
+	sources := r.sources[e.Name]
 	for _, o := range found {
-		r.object(e, o)
+		r.object(o, sources, e.Result)
 	}
 }
 
@@ -81,8 +93,8 @@ func fails(text []byte) bool {
 	return false
 }
 
-// object takes in what was found of an object.
-func (r *Resolver) object(e *conversation.Exchange, o object) {
+// object takes in what was found of an object. sources are those of the result's tool.
+func (r *Resolver) object(o object, sources []*source, result int) {
 	for i := range o {
 		if texts := r.known[o[i].path]; texts != nil && !o[i].twice {
 			if r.amount++; r.amount > maxKnown {
@@ -92,7 +104,7 @@ func (r *Resolver) object(e *conversation.Exchange, o object) {
 			texts[o[i].value.text] |= o[i].value.kind
 		}
 	}
-	for _, s := range r.sources[e.Name] {
+	for _, s := range sources {
 		text, value := o.member(s.match), o.member(s.value)
 		if text == nil || value == nil {
 			continue
@@ -101,7 +113,7 @@ func (r *Resolver) object(e *conversation.Exchange, o object) {
 			r.partial = true
 			return
 		}
-		s.table.add(text.text, *value, e.Result)
+		s.table.add(text.text, *value, result)
 	}
 }
 
@@ -152,7 +164,7 @@ func hasWord(text, word string) bool {
 		if !partOfWord(before) && !partOfWord(after) {
 			return true
 		}
-		from = at + 1
+		from = at + len(word)
 	}
 }
 

@@ -1,6 +1,7 @@
 package reference_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -86,54 +87,75 @@ func ratio(a, b []rune) float64 {
 func TestResolveProperties(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
-	rapid.Check(t, func(t *rapid.T) {
-		title := rapid.StringMatching(`[abAB ]{0,2}[abéA ]{1,6}`)
-		drawn := rapid.Custom(func(t *rapid.T) task {
-			return task{rapid.IntRange(1, 6).Draw(t, "id"), title.Draw(t, "title")}
-		})
-		lists := rapid.SliceOfN(rapid.SliceOfN(drawn, 0, 4), 1, 3).Draw(t, "lists")
-		count := 0
-		var results []result
-		for _, list := range lists {
-			content, err := json.Marshal(map[string]any{"tasks": list})
-			if err != nil {
-				t.Fatal(err)
-			}
-			results = append(results, result{Content: content})
-			count += len(list)
+	missing := func(what string) bool { return seen[what] == 0 }
+	kinds := []string{reference.Unresolved, reference.Ambiguous, "exact", "folded", "fuzzy", "known", "none"}
+	for range 20 { // a hundred draws may leave one out
+		rapid.Check(t, func(t *rapid.T) { checkResolve(t, seen) })
+		if !slices.ContainsFunc(kinds, missing) {
+			return
 		}
-		var id any = rapid.IntRange(1, 8).Draw(t, "number")
-		if rapid.Bool().Draw(t, "text") {
-			id = title.Draw(t, "text")
-		}
-		argument, err := json.Marshal(id)
+	}
+	t.Errorf("got the kinds %v, want all of %v", seen, kinds)
+}
+
+// checkResolve draws results and an argument, and counts what came of it.
+func checkResolve(t *rapid.T, seen map[string]int) {
+	title := rapid.OneOf(rapid.StringMatching(`[abA]{2}`), rapid.StringMatching(`[abAB ]{0,2}[abéA ]{1,6}`))
+	drawn := rapid.Custom(func(t *rapid.T) task {
+		return task{rapid.IntRange(1, 6).Draw(t, "id"), title.Draw(t, "title")}
+	})
+	lists := rapid.SliceOfN(rapid.SliceOfN(drawn, 0, 4), 1, 3).Draw(t, "lists")
+	var results []result
+	for _, list := range lists {
+		content, err := json.Marshal(map[string]any{"tasks": list})
 		if err != nil {
 			t.Fatal(err)
 		}
-		args := `{"a":"x", "id": ` + string(argument) + `}`
-		out, done, problem, checked := reference.New([]reference.Rule{taskRule}, conversation.Read(talk(results))).Resolve("complete_task", args)
-		if count == 0 {
-			if out != args || problem != nil || checked {
-				t.Fatalf("got %s, %v and checked %v with no candidates, want the arguments unchecked", out, problem, checked)
-			}
-			return
-		}
-		value, wantClass := expected(lists, id)
-		want := args
-		if value != "" {
-			want = `{"a":"x", "id": ` + value + `}`
-		}
-		if out != want || class(problem) != wantClass || !checked || (len(done) > 0) != (value != "") {
-			t.Fatalf("got %s, %v, %v, checked %v, want %s and the class %q", out, done, problem, checked, want, wantClass)
-		}
-		seen[wantClass]++
-		for _, d := range done {
-			seen[string(d.How)]++
-		}
-	})
-	for _, what := range []string{reference.Unresolved, reference.Ambiguous, "exact", "folded", "fuzzy"} {
-		if seen[what] == 0 {
-			t.Errorf("no case was %s, want all kinds drawn: %v", what, seen)
-		}
+		results = append(results, result{Content: content})
 	}
+	all := slices.Concat(lists...)
+	id := drawArgument(t, title, all)
+	argument, err := json.Marshal(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := `{"a":"x", "id": ` + string(argument) + `}`
+	out, done, problem, checked := reference.New([]reference.Rule{taskRule}, conversation.Read(talk(results))).Resolve("complete_task", args)
+	if len(all) == 0 {
+		if seen["none"]++; out != args || problem != nil || checked {
+			t.Fatalf("got %s, %v and checked %v with no candidates, want the arguments unchecked", out, problem, checked)
+		}
+		return
+	}
+	value, wantClass := expected(lists, id)
+	want, kind := args, cmp.Or(wantClass, "known")
+	if value != "" {
+		want = `{"a":"x", "id": ` + value + `}`
+	}
+	if out != want || class(problem) != wantClass || !checked || (len(done) > 0) != (value != "") {
+		t.Fatalf("got %s, %v, %v, checked %v, want %s and the class %q", out, done, problem, checked, want, wantClass)
+	}
+	if len(done) > 0 {
+		kind = string(done[0].How)
+	}
+	seen[kind]++
+}
+
+// drawArgument draws a number, a text, or a title that is there, as it is or changed.
+func drawArgument(t *rapid.T, title *rapid.Generator[string], all []task) any {
+	kind := rapid.IntRange(0, 4).Draw(t, "kind")
+	switch {
+	case kind == 0:
+		return rapid.IntRange(1, 8).Draw(t, "number")
+	case kind == 1 || len(all) == 0:
+		return title.Draw(t, "text")
+	}
+	text := rapid.SampledFrom(all).Draw(t, "task").Title
+	switch kind {
+	case 2:
+		text = strings.ToUpper(text)
+	case 3:
+		text += "x"
+	}
+	return text
 }

@@ -39,6 +39,8 @@ const (
 	maxDepth = 128
 	// maxSteps is how long a path may be.
 	maxSteps = 16
+	// maxRules is how many arguments of one tool may be references.
+	maxRules = 100
 	// maxSources is how many different sources the rules of a conversation may have.
 	maxSources = 64
 	// maxCandidates is how many things of one source are compared.

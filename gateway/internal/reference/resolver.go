@@ -9,85 +9,90 @@ import (
 )
 
 // maxWork is how many pairs of runes are compared for likeness in an answer, a tenth
-// of a second on a slow machine. Ten thousand titles of ordinary length need a tenth
-// of it.
+// of a second on a slow machine. Ten thousand titles of thirty letters need a third of
+// it if all of them have the same letters.
 const maxWork = 1 << 25
 
 // Resolver resolves the references of one answer's calls. A nil Resolver has no
 // rules. It is used by one goroutine.
 type Resolver struct {
-	rules        map[string][]*rule // by tool
-	sources      map[string][]*source
+	rules        map[string][]*rule   // by tool
+	sources      map[string][]*source // by the tool that they are results of
+	origins      map[origin]*source
 	conversation *conversation.Conversation
 	scanner      *scanner
 
-	loaded bool
+	exchanges []*conversation.Exchange // by the messages that are their results; nil until they are needed
+	unread    int                      // what is before it was not taken in yet
 	// partial says that not all of the conversation was taken in, so that nothing can be
 	// said about what is not found.
 	partial bool
 	known   map[int]map[string]kinds // by path: the values that results hold there
 	amount  int                      // of known
 	plain   []plainResult
-	work    int
+	scratch []byte
+	work    int // pairs of runes that may be compared yet
 }
 
 // rule is a Rule that was made ready.
 type rule struct {
 	Rule
 	steps  []step
-	source *source // nil: the rule is broken, or one too many
+	source *source // nil if the argument is left unchecked
 }
+
+// origin is what rules with the same source have in common.
+type origin struct{ tool, match, value string }
 
 // source is where candidates come from: a tool and two members. Rules share it.
 type source struct {
-	tool         string
 	match, value int // paths of the scanner
 	table        table
 }
 
 // New makes a resolver for the calls of an answer to a conversation, of which it reads
 // nothing until a call needs it. Of several rules for one argument the first counts.
-// Those whose sources, a tool and two members of its results, are not among the first
-// 64 leave their arguments unchecked, and so do rules that are not valid. Without
-// rules the resolver is nil.
+// An argument is left unchecked if its rule is not valid, is not among the first 100 of
+// its tool, or has a source, a tool and two members of its results, that is not among
+// the first 64. Without rules the resolver is nil.
 func New(rules []Rule, c *conversation.Conversation) *Resolver {
 	if len(rules) == 0 {
 		return nil
 	}
 	r := &Resolver{
-		rules: map[string][]*rule{}, sources: map[string][]*source{}, conversation: c, scanner: newScanner(),
-		known: map[int]map[string]kinds{}, work: maxWork,
+		rules: map[string][]*rule{}, sources: map[string][]*source{}, origins: map[origin]*source{},
+		conversation: c, scanner: newScanner(), known: map[int]map[string]kinds{}, work: maxWork,
 	}
 	type place struct{ tool, argument string }
-	type origin struct{ tool, match, value string }
-	seen, origins := map[place]bool{}, map[origin]*source{}
+	seen := map[place]bool{}
 	for _, declared := range rules {
-		if p := (place{declared.Tool, declared.Argument}); seen[p] {
+		p := place{declared.Tool, declared.Argument}
+		if seen[p] || len(r.rules[declared.Tool]) > maxRules {
 			continue
-		} else {
-			seen[p] = true
 		}
+		seen[p] = true
 		ready := &rule{Rule: declared}
-		if declared.Validate() == nil {
+		if declared.Validate() == nil && len(r.rules[declared.Tool]) < maxRules {
 			ready.steps, _ = parseArgument(declared.Argument)
-			o := origin{declared.From, declared.Match, declared.Value}
-			if origins[o] == nil && len(origins) < maxSources {
-				origins[o] = r.source(declared)
-			}
-			ready.source = origins[o]
+			ready.source = r.source(declared)
 		}
 		r.rules[declared.Tool] = append(r.rules[declared.Tool], ready)
 	}
 	return r
 }
 
-// source makes the source that a valid rule names.
+// source returns the source that a valid rule names, or nil if there are too many.
 func (r *Resolver) source(declared Rule) *source {
+	o := origin{declared.From, declared.Match, declared.Value}
+	if s := r.origins[o]; s != nil || len(r.origins) == maxSources {
+		return s
+	}
 	match, _ := parseMember(declared.Match)
 	value, _ := parseMember(declared.Value)
-	s := &source{tool: declared.From, match: r.scanner.path(match), value: r.scanner.path(value)}
+	s := &source{match: r.scanner.path(match), value: r.scanner.path(value)}
+	r.origins[o] = s
 	r.known[s.value] = map[string]kinds{}
-	r.sources[s.tool] = append(r.sources[s.tool], s)
+	r.sources[o.tool] = append(r.sources[o.tool], s)
 	return s
 }
 
@@ -119,7 +124,6 @@ func (r *Resolver) Resolve(tool, args string) (out string, done []Resolution, pr
 	if len(p.found) == 0 {
 		return args, nil, nil, !p.odd
 	}
-	r.load()
 	slices.SortFunc(p.found, func(a, b place) int { return cmp.Compare(a.at.Start, b.at.Start) })
 	checked = !p.odd
 	var b []byte

@@ -179,6 +179,34 @@ func TestManySources(t *testing.T) {
 	}
 }
 
+// TestManyRules: the first hundred of a tool count, and the others are not forgotten.
+func TestManyRules(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		n       int
+		checked bool
+	}{{100, true}, {101, false}, {300, false}} {
+		var rules []reference.Rule
+		for i := range tt.n {
+			rule := taskRule
+			rule.Argument = letters(i)
+			rules = append(rules, rule)
+		}
+		r := reference.New(rules, listed(tasks(3)))
+		last := letters(99)
+		if out, _, _, checked := r.Resolve("complete_task", `{"`+last+`":"task b"}`); out != `{"`+last+`":2}` || checked != tt.checked {
+			t.Errorf("%d rules: got %s and checked %v, want the hundredth resolved and %v", tt.n, out, checked, tt.checked)
+		}
+		schema := `{"properties":{` + repeat(tt.n, func(i int) string {
+			return `"` + letters(i) + `":{"x-reference":{"tool":"list_tasks","match":"title","value":"id"}}`
+		}) + `}}`
+		read, problems := reference.FromSchema("complete_task", []byte(schema))
+		if len(read) != 100 || (len(problems) == 0) != tt.checked {
+			t.Errorf("%d declarations: got %d rules and %q, want 100 and a problem if there are more", tt.n, len(read), problems)
+		}
+	}
+}
+
 // TestResolveIsLazy: arguments without a reference in them cost no look at the results.
 func TestResolveIsLazy(t *testing.T) { // not parallel: it counts allocations
 	c := listed(tasks(1000))

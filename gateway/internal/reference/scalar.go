@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"strings"
@@ -34,6 +35,9 @@ type scalar struct {
 func readScalar(raw []byte) (s scalar, ok bool) {
 	switch raw[0] {
 	case '"':
+		if bytes.IndexByte(raw, '\\') < 0 {
+			return scalar{kind: aString, text: string(raw[1 : len(raw)-1])}, true
+		}
 		text, err := jsontext.AppendUnquote(nil, raw)
 		return scalar{kind: aString, text: string(text)}, err == nil
 	case 't', 'f':

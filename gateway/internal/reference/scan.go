@@ -26,11 +26,12 @@ type scanner struct {
 	paths  [][]int        // of such names
 	byLast [][]int        // by name: the paths that end in it
 
-	dec    *jsontext.Decoder
-	input  bytes.Buffer
-	frames []frame
-	found  []object
-	inner  [][]byte // texts of strings that may be JSON themselves
+	dec     *jsontext.Decoder
+	input   bytes.Buffer
+	frames  []frame
+	found   []object
+	members []member // of found
+	inner   [][]byte // texts of strings that may be JSON themselves
 }
 
 // object is what was found of one object, a member for each path that leads to one.
@@ -94,31 +95,29 @@ func (s *scanner) path(names []string) int {
 	return len(s.paths) - 1
 }
 
-// read finds the objects of a text, which may be fenced, and of strings in it that are JSON
-// in turn. They are valid until the next call. json is false for a text that is not
-// JSON. The error is errFailure or errBound.
+// read finds the objects of a text, which may be fenced, and of strings in it that are
+// JSON in turn. They are valid until the next call. json is false for a text that is
+// not JSON. The error is errFailure or errBound.
 func (s *scanner) read(text []byte) (found []object, json bool, err error) {
-	s.found, s.inner = s.found[:0], s.inner[:0]
-	if err := s.document(unfence(text), true); err != nil {
-		return nil, errors.Is(err, errFailure), bounds(err)
+	s.found, s.members, s.inner = s.found[:0], s.members[:0], s.inner[:0]
+	switch err := s.document(unfence(text), true); err {
+	case nil:
+	case errFailure, errBound:
+		return nil, true, err
+	default:
+		return nil, false, nil
 	}
 	for _, text := range s.inner {
 		kept := len(s.found)
-		if err := s.document(unfence(text), false); err != nil {
-			if s.found = s.found[:kept]; errors.Is(err, errBound) {
-				return nil, true, err
-			}
+		switch s.document(unfence(text), false) {
+		case nil:
+		case errBound:
+			return nil, true, errBound
+		default:
+			s.found = s.found[:kept]
 		}
 	}
 	return s.found, true, nil
-}
-
-// bounds leaves the errors that read returns: text that is not JSON is none.
-func bounds(err error) error {
-	if errors.Is(err, errFailure) || errors.Is(err, errBound) {
-		return err
-	}
-	return nil
 }
 
 // unfence returns what is in a text but for white space and a code fence around it.
@@ -183,8 +182,8 @@ func (s *scanner) next(nest bool) error {
 			return errBound
 		}
 		if f := &s.frames[top]; len(f.found) > 0 {
-			s.found = append(s.found, f.found)
-			f.found = nil
+			s.members = append(s.members, f.found...)
+			s.found = append(s.found, s.members[len(s.members)-len(f.found):])
 		}
 		s.frames = s.frames[:top]
 	default:
@@ -197,8 +196,14 @@ func (s *scanner) next(nest bool) error {
 	return err
 }
 
+// push opens an object or array, with the memory of one that was read before.
 func (s *scanner) push(array bool) {
-	s.frames = append(s.frames, frame{array: array, key: -1})
+	n := len(s.frames)
+	if n == cap(s.frames) {
+		s.frames = append(s.frames, frame{})
+	}
+	s.frames = s.frames[:n+1]
+	s.frames[n] = frame{array: array, key: -1, found: s.frames[n].found[:0]}
 }
 
 // name reads a member's name.

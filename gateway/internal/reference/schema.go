@@ -47,6 +47,10 @@ func FromSchema(tool string, parameters []byte) (rules []Rule, problems []string
 	w.tool = tool
 	w.walk(w.root, "", maxDepth)
 	for _, path := range slices.Sorted(maps.Keys(w.rules)) {
+		if len(rules) == maxRules {
+			w.problem("", fmt.Sprintf("there are more than %d; those from %s on are not used", maxRules, quote(path)))
+			break
+		}
 		rule := w.rules[path]
 		rule.Types = w.types[path]
 		rules = append(rules, rule)

@@ -3,6 +3,7 @@ package reference
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/agnivade/levenshtein"
@@ -21,6 +22,7 @@ type candidate struct {
 type table struct {
 	list    []candidate
 	results map[string]int // by value: the result that it was taken from
+	again   bool           // a result has a value more than once
 	byText  index
 	folded  index // nil until it is needed
 }
@@ -38,10 +40,13 @@ func (t *table) add(text string, value scalar, result int) {
 	if t.results == nil {
 		t.results = map[string]int{}
 	}
-	if from, found := t.results[value.text]; found && from != result {
+	if from, found := t.results[value.text]; !found {
+		t.results[value.text] = result
+	} else if from != result {
 		return
+	} else {
+		t.again = true
 	}
-	t.results[value.text] = result
 	t.list = append(t.list, candidate{text: text, value: value})
 }
 
@@ -70,15 +75,18 @@ func (t *table) fold(folded string) []int {
 
 // index makes one of all candidates but those without a text, which nothing names.
 func (t *table) index(key func(*candidate) string) index {
-	found := index{}
+	found := make(index, len(t.list))
 	seen := map[pair]bool{}
 	for i := range t.list {
 		c := &t.list[i]
 		p := pair{key(c), c.value.text}
-		if p.text != "" && !seen[p] {
-			seen[p] = true
-			found[p.text] = append(found[p.text], i)
+		if strings.TrimSpace(p.text) == "" || seen[p] {
+			continue
 		}
+		if t.again {
+			seen[p] = true
+		}
+		found[p.text] = append(found[p.text], i)
 	}
 	return found
 }
