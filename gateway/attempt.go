@@ -12,6 +12,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/internal/guard"
 	"github.com/callgate/callgate/gateway/internal/reference"
 )
 
@@ -24,6 +25,7 @@ type attempts struct {
 	asked   *Request // what the client asked for
 	req     *Request // that, with what was changed for all targets
 	conduct *conduct
+	choice  guard.Choice // of req, before a call is demanded
 	began   time.Time
 	targets []*candidate // in the order in which they are asked
 	current *candidate

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/span"
@@ -129,35 +130,36 @@ const leastTools = 600
 
 // checkAnswer looks at whether an answer that is over heeds the tools.
 func (r *Response) checkAnswer() {
-	w, req := r.watch, r.of.asked
+	w, choice := r.watch, r.of.choice
 	if r.of.conduct.Binding == BindingOff {
 		return
 	}
-	choice := req.choice()
 	called := w.native || r.judge != nil && len(r.judge.called) > 0
 	if choice.None && called || choice.Required && !called && !w.broken() {
 		r.Summary.Warn(choiceIgnored)
 	}
-	if n, p := len(req.Tools()), r.Summary.Usage.Prompt; !called && !choice.None && p > 0 && n >= leastTools && p*bytesPerToken < n {
+	if n, p := len(r.req.Tools()), r.Summary.Usage.Prompt; !called && !choice.None && p > 0 && n >= leastTools && p*bytesPerToken < n {
 		r.Summary.Warn(toolsUnseen)
 	}
 }
 
-// unheeded is the failure of a whole answer, or of one that was held, whose model has
-// not seen the tools, where the policy refuses that.
-func (r *Response) unheeded() error {
-	if r.watch == nil || r.of.conduct.Binding != BindingRefuse {
+// unfit is the failure of an answer that is over and of which nothing is out yet. Where
+// the model has not seen the tools there is no use in telling it to call one.
+func (r *Response) unfit() error {
+	if err := r.unheeded(toolsUnseen, "by its count of tokens the model has not seen the tools"); err != nil {
+		return err
+	}
+	if err := r.ghost(); err != nil {
+		return err
+	}
+	return r.unheeded(choiceIgnored, "the model did not heed tool_choice")
+}
+
+// unheeded is the failure of an answer with a problem, where the policy refuses that.
+func (r *Response) unheeded(problem, what string) error {
+	if r.watch == nil || r.of.conduct.Binding != BindingRefuse || !slices.Contains(r.Summary.own, problem) {
 		return nil
 	}
-	for _, w := range r.Summary.own {
-		switch w {
-		case toolsUnseen:
-			r.of.warn(w + ":" + r.upstream.name)
-			return r.unboundError(w, "by its count of tokens the model has not seen the tools")
-		case choiceIgnored:
-			r.of.warn(w + ":" + r.upstream.name)
-			return r.unboundError(w, "the model did not heed tool_choice")
-		}
-	}
-	return nil
+	r.of.warn(problem + ":" + r.upstream.name)
+	return r.unboundError(problem, what)
 }

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -60,7 +59,7 @@ func (r *Response) commit() error {
 		case r.seen.useful && (len(b) > 0 || withheld), len(r.ahead) > maxAhead:
 			r.Summary.FirstToken = time.Since(r.requested)
 			if over || withheld && r.of.forced != nil { // of a call that was demanded nothing else is let through
-				return cmp.Or(r.unheeded(), r.ghost())
+				return r.unfit()
 			}
 			return nil
 		case err == io.EOF || len(b) > 0 && !r.Streamed:

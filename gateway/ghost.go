@@ -33,15 +33,20 @@ func (r *Response) caseOf() *guard.Case {
 // undecided reports whether the answer so far is held back yet: no call has come, and
 // what follows may show that one is missing.
 func (r *Response) undecided() bool {
-	if !r.guarded() || r.watch.decided {
+	w := r.watch
+	if w == nil || w.decided || r.judge == nil || r.judge.report {
 		return false
 	}
-	if r.of.forced != nil { // it has to be a call, or nothing
-		r.watch.decided = len(r.judge.called) > 0
-	} else {
-		r.watch.decided = !r.caseOf().Undecided(r.watch.answer())
+	called := len(r.judge.called) > 0
+	switch {
+	case r.of.forced != nil: // it has to be a call, or nothing
+		w.decided = called
+	case r.guarded():
+		w.decided = !r.caseOf().Undecided(w.answer())
+	default:
+		w.decided = called || r.of.conduct.Binding != BindingRefuse || !r.of.choice.Required
 	}
-	return !r.watch.decided
+	return !w.decided
 }
 
 // conclude is told that the answer is over, and judges it.

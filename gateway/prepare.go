@@ -15,6 +15,7 @@ func (g *Gateway) prepare(req *Request, c *conduct) (*attempts, error) {
 	}
 	a.addDate()
 	a.readReferences()
+	a.choice = a.req.choice()
 	return a, nil
 }
 

@@ -12,15 +12,17 @@ import (
 // declarations of tools, which are ours, from the upstream.
 func (a *attempts) readReferences() {
 	c := a.conduct
-	if c.References == Off || !a.req.OffersTools() {
+	if c.References == Off || a.req.tools.IsNull(a.req.body) {
 		return
 	}
 	tools := a.req.read()
-	rules := slices.Clone(tools.references)
-	for _, rule := range c.ReferenceRules {
-		rules = append(rules, rule.Typed(tools.schemas[rule.Tool]))
+	if a.req.OffersTools() {
+		rules := slices.Clone(tools.references)
+		for _, rule := range c.ReferenceRules {
+			rules = append(rules, rule.Typed(tools.schemas[rule.Tool]))
+		}
+		a.references = reference.New(rules, a.req.talk())
 	}
-	a.references = reference.New(rules, a.req.talk())
 	if tools.badReference {
 		a.warn("bad_reference")
 	}
