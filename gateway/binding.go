@@ -135,7 +135,8 @@ func (r *Response) checkAnswer() {
 		return
 	}
 	called := w.native || r.judge != nil && len(r.judge.called) > 0
-	if choice.None && called || choice.Required && !called && !w.broken() {
+	missing := !called || choice.Tool != "" && r.judge != nil && !slices.Contains(r.judge.called, choice.Tool)
+	if choice.None && called || choice.Required && missing && !w.broken() {
 		r.Summary.Warn(choiceIgnored)
 	}
 	if n, p := len(r.req.Tools()), r.Summary.Usage.Prompt; !called && !choice.None && p > 0 && n >= leastTools && p*bytesPerToken < n {

@@ -52,8 +52,11 @@ func (j *judge) settle(name, args string) (out string, problem *repair.Problem) 
 		if !checked {
 			j.warn("reference_unchecked")
 		}
-		if j.mode == Repair && !j.report {
+		switch {
+		case j.mode == Repair && !j.report:
 			args = resolved
+		case len(done) > 0: // what would have been put in
+			j.warn("reference_found")
 		}
 		j.resolved = append(j.resolved, done...)
 	}

@@ -54,7 +54,6 @@ func (r *Response) open() error {
 		return r.refusedTools(err)
 	}
 	r.reply = reply
-	r.Header = reply.Header()
 	if err := r.lost(); err != nil {
 		return err
 	}
@@ -62,6 +61,7 @@ func (r *Response) open() error {
 		r.reply = newStreamedReply(reply, req)
 		r.repaired("stream")
 	}
+	r.Header = r.reply.Header()
 	if r.Streamed = r.reply.Streamed(); r.Streamed && !req.Stream {
 		return &Error{Kind: Unavailable, Message: fmt.Sprintf("Provider %q: the upstream answered with a stream, which nobody asked for.", r.upstream.name)}
 	}

@@ -10,7 +10,8 @@ import (
 )
 
 // watch follows what an answer says, where the route's policy wants to know whether a
-// call is missing. It looks at the first choice; further ones are variants of it.
+// call is missing. It reads the first choice; further ones are variants of it, and a call
+// in any of them is one.
 type watch struct {
 	judge   *judge
 	guard   *guard.Case // nil until it is needed

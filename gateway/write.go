@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 	openai "github.com/sashabaranov/go-openai"
@@ -360,7 +361,18 @@ func (r *Response) comment() string {
 			fmt.Fprintf(&b, " %s=%s", list.name, list.value)
 		}
 	}
-	return b.String() + "\n\n"
+	return oneLine(b.String()) + "\n\n"
+}
+
+// oneLine is s without control characters: a line end would begin another event, and
+// names of tools are the model's own words.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, s)
 }
 
 // whole reads a whole completion and writes it anew if it holds calls or

@@ -79,14 +79,15 @@ func (p *pulse) begin(s *gateway.Summary, send func()) {
 // lateHeader is what the headers say of where an answer comes from, as a comment.
 func lateHeader(s *gateway.Summary) string {
 	text := fmt.Sprintf(": callgate provider=%s model=%s attempts=%d fallbacks=%d retry_delay_ms=%d",
-		s.Provider, headerText(s.Model), len(s.Attempts), s.Fallbacks(), s.RetryDelay().Round(time.Millisecond).Milliseconds())
-	if rounds := s.RoundsText(); rounds != "" {
-		text += " rounds=" + rounds
+		s.Provider, s.Model, len(s.Attempts), s.Fallbacks(), s.RetryDelay().Round(time.Millisecond).Milliseconds())
+	for _, part := range []struct{ name, value string }{
+		{"rounds", s.RoundsText()}, {"corrections", s.CorrectionList()}, {"guard", s.GuardText()}, {"warnings", strings.Join(s.Warnings, ",")},
+	} {
+		if part.value != "" {
+			text += " " + part.name + "=" + part.value
+		}
 	}
-	if len(s.Warnings) > 0 {
-		text += " warnings=" + headerText(strings.Join(s.Warnings, ","))
-	}
-	return text + "\n\n"
+	return headerText(text) + "\n\n"
 }
 
 // write writes a piece of the stream.
