@@ -47,7 +47,7 @@ func (r *Response) commit() error {
 		if e := r.malformed(); e != nil {
 			return e
 		}
-		over := err == io.EOF || r.finished || len(b) > 0 && !r.Streamed
+		over := err == io.EOF || r.ended == io.EOF || r.finished || len(b) > 0 && !r.Streamed
 		held := r.seen.useful && !over && r.undecided()
 		if held && len(r.ahead) > maxWithheld {
 			r.Summary.Warn("guard_gave_up")
