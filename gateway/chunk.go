@@ -220,6 +220,9 @@ func (r *Response) pass(data []byte) (passage chain.Passage, ok bool) {
 	if passage == chain.Unsure {
 		return passage, false
 	}
+	if r.watch != nil && c.index == 0 {
+		r.watch.add(text)
+	}
 	c.in, c.events = c.in[:0], c.events[:0]
 	if passage == chain.White {
 		c.in = append(c.in, text...)

@@ -12,7 +12,7 @@ func (r *Response) newWatch() *watch {
 	if r.target.Mode == Off || r.req.tools.IsNull(r.req.body) || c.guard == nil && c.Binding == BindingOff {
 		return nil
 	}
-	return &watch{judge: r.judge}
+	return &watch{judge: r.judge, read: r.parsers != nil}
 }
 
 // guarded reports whether an answer without a call is held until the guard has judged
@@ -42,7 +42,7 @@ func (r *Response) undecided() bool {
 	case r.of.forced != nil: // it has to be a call, or nothing
 		w.decided = called
 	case r.guarded():
-		w.decided = !r.caseOf().Undecided(w.answer())
+		w.decided = !r.caseOf().Undecided(w.begun())
 	default:
 		w.decided = called || r.of.conduct.Binding != BindingRefuse || !r.of.choice.Required
 	}

@@ -19,6 +19,9 @@ type textCalls struct {
 // judged takes events of a chain and returns those that may go on, with the names that
 // were meant. Where the policy is strict a call waits until it is complete.
 func (r *Response) judged(c *choice, events []abi.Event) []abi.Event {
+	if r.watch != nil && c.index == 0 {
+		r.watch.events(events)
+	}
 	if r.judge == nil {
 		return events
 	}

@@ -6,7 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/internal/guard"
+	"github.com/callgate/callgate/sdk/abi"
 )
 
 // watch follows what an answer says, where the route's policy wants to know whether a
@@ -14,6 +16,7 @@ import (
 // in any of them is one.
 type watch struct {
 	judge   *judge
+	read    bool        // a chain reads the text, and tells what of it is content
 	guard   *guard.Case // nil until it is needed
 	head    strings.Builder
 	tail    []byte // of the text, where it is longer than the head
@@ -52,7 +55,7 @@ func (w *watch) chunk(k *chunk) {
 		if reason := p.reason(k.data); reason != "" {
 			w.finish = reason
 		}
-		if p.content.IsNull(k.data) || k.data[p.content.Start] != '"' {
+		if w.read || p.content.IsNull(k.data) || k.data[p.content.Start] != '"' {
 			continue
 		}
 		text, err := jsontext.AppendUnquote(w.text[:0], p.content.Of(k.data))
@@ -118,15 +121,39 @@ func (w *watch) broken() bool {
 	return w.finish != "" && w.finish != "stop" && w.finish != "tool_calls" && w.finish != "function_call"
 }
 
-// answer is what the guard is asked about.
-func (w *watch) answer() guard.Answer {
-	text := w.head.String()
-	if len(w.tail) > 0 {
-		text += "\n…\n" + strings.ToValidUTF8(string(w.tail[max(len(w.tail)-maxTail, 0):]), "")
+// events takes in what a chain makes of the text.
+func (w *watch) events(events []abi.Event) {
+	for _, e := range events {
+		switch e.Kind {
+		case abi.Content:
+			w.add([]byte(e.Text))
+		case chain.WasReasoning: // nobody had marked its beginning
+			w.head.Reset()
+			w.tail = w.tail[:0]
+		}
 	}
-	a := guard.Answer{Text: text, Finish: w.finish, Done: w.over}
+}
+
+// begun is what the guard is asked about while the answer comes: the beginning, which is
+// not copied.
+func (w *watch) begun() guard.Answer {
+	a := guard.Answer{Text: w.head.String(), Finish: w.finish}
 	if w.judge != nil {
 		a.Calls = w.judge.called
 	}
+	return a
+}
+
+// answer is what the guard is asked about when the answer is over. What stands in front
+// of a mark that ends reasoning is reasoning, also where its beginning stood in the prompt.
+func (w *watch) answer() guard.Answer {
+	a := w.begun()
+	if len(w.tail) > 0 {
+		a.Text += "\n…\n" + strings.ToValidUTF8(string(w.tail[max(len(w.tail)-maxTail, 0):]), "")
+	}
+	if before, rest, found := strings.Cut(a.Text, thoughtEnd); found && !strings.Contains(before, thinks) {
+		a.Text = rest
+	}
+	a.Done = true
 	return a
 }

@@ -397,6 +397,9 @@ func (r *Response) whole(f Frame) []byte {
 		}
 		text, ok := r.textOf(p, f.Data)
 		if !ok || len(text) == 0 || c.chain.Nothing(text) {
+			if r.watch != nil && ok && i == 0 {
+				r.watch.add(text)
+			}
 			continue
 		}
 		c.in = append(c.in, text...)

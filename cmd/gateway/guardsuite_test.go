@@ -1,39 +1,49 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
 )
 
 // A guardCase is a request, what the upstream answers to it time after time, and what
-// the client and the upstream get. It is a txtar file of testdata/guards:
+// the client and the upstream get. It is a txtar file of testdata/guards, whose comment
+// says what it shows:
 //
-//	route.yaml       keys of the model, as in models: {m: {…}}; "{a: 1}" on one line or several keys
+//	route.yaml       keys of the model, as in models: {m: {…}}, each on a line of its own
 //	target.yaml      keys of the target, likewise
+//	provider.yaml    keys of its provider, likewise; the type is openai if it has none
+//	second.yaml      keys of a second target with a provider of its own; there is one if the file is
+//	gateway.yaml     keys at the top of the configuration; the case has a gateway for itself then
 //	request.json     the client's request without model and stream
-//	upstream/N.json  the Nth answer: a message with finish_reason and usage beside it,
-//	                 or {"status": 400, "body": {…}}; the last one is repeated
-//	want.json        what the client gets: content, calls ["name(arguments)"],
-//	                 finish_reason; or status, code and message of an error
-//	want/header.txt  headers of a whole answer, NAME: REGEXP; "NAME:" is one that is not there
-//	want/sent/N.json members of the Nth request upstream; "last" is its last message,
-//	                 "system" the text of the first, null one that is not there
+//	direct           is there if the client asks for the provider's model, which has no entry
+//	request.txt      its headers, "NAME: VALUE"
+//	only             "whole" or "stream" if the case is not played in both ways
+//	upstream/N.json  the Nth answer, of either target: see guardAnswer; the last one is repeated
+//	want.json        what the client gets: content, reasoning, calls ["name(arguments)"], finish_reason,
+//	                 those of further choices in choice1 and so on; execution; or status, code, message
+//	                 and param of an error. What is not there is not looked at, but for an error
+//	want/header.txt  headers of a whole answer, NAME: REGEXP; "NAME:" is one that is not there. Of a
+//	                 stream, they are headers or stand in a comment
+//	want/stream.json, want/stream.txt  in place of these two for a stream, where it differs
+//	want/sent/N.json members of the Nth request upstream; "first" and "last" are messages of it, "count" is
+//	                 how many it has, "target" is first or second, null one that is not there, "~…" a REGEXP
+//	want/raw/N/NAME  a member of the Nth request upstream byte for byte
 //	want/requests    how many there are
-//	want/same        is there if the answer must be the upstream's byte for byte
+//	want/asked       is there if the first of them must be the client's byte for byte, but for the model
+//	want/same        is there if the answer must be the upstream's byte for byte; with the word "data"
+//	                 comments of a stream do not count
+//
+// DATE(ZONE) in any of them is the line that tells the date in a time zone.
 type guardCase struct {
 	name  string
 	files map[string]string
@@ -45,6 +55,7 @@ func guardCases(t *testing.T) []guardCase {
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("got no cases: %v", err)
 	}
+	now := time.Now()
 	var cases []guardCase
 	for _, p := range paths {
 		b, err := os.ReadFile(p)
@@ -53,54 +64,101 @@ func guardCases(t *testing.T) []guardCase {
 		}
 		c := guardCase{strings.TrimSuffix(filepath.Base(p), ".txtar"), map[string]string{}}
 		for _, f := range txtar.Parse(b).Files {
-			c.files[f.Name] = strings.TrimSpace(string(f.Data))
+			if !guardFile.MatchString(f.Name) {
+				t.Errorf("%s: nothing reads the file %s", p, f.Name)
+			}
+			c.files[f.Name] = dated(t, strings.TrimSpace(string(f.Data)), now)
 		}
 		cases = append(cases, c)
 	}
 	return cases
 }
 
-// TestGuards plays each case whole and streamed, over HTTP.
+// guardFile is what the files of a case may be called.
+var guardFile = regexp.MustCompile(`^(((route|target|provider|second|gateway)\.yaml)|request\.json|request\.txt|only|direct|` +
+	`upstream/[1-9]\.json|want\.json|want/(header\.txt|stream\.json|stream\.txt|requests|asked|same|sent/[1-9]\.json|raw/[1-9]/\w+))$`)
+
+var dateMark = regexp.MustCompile(`DATE\(([\w/]+)\)`)
+
+// dated writes the date's line where a text has a mark for it.
+func dated(t *testing.T, text string, now time.Time) string {
+	t.Helper()
+	return dateMark.ReplaceAllStringFunc(text, func(mark string) string {
+		zone, err := time.LoadLocation(dateMark.FindStringSubmatch(mark)[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return now.In(zone).Format("Today's date is Monday, 2 January 2006 (2006-01-02).")
+	})
+}
+
+// guardPlay is a case that is played in one of two ways, with a model and an upstream of
+// its own.
+type guardPlay struct {
+	guardCase
+	stream bool
+	model  string
+	up     *guardUpstream
+}
+
+func (c guardCase) plays(t *testing.T) (plays []*guardPlay) {
+	t.Helper()
+	for _, way := range []string{"whole", "stream"} {
+		if only := c.files["only"]; only == "" || only == way {
+			p := &guardPlay{guardCase: c, stream: way == "stream", model: c.name + "-" + way}
+			p.up = &guardUpstream{files: c.files}
+			p.up.url = upstream(t, p.up.answer)
+			plays = append(plays, p)
+		}
+	}
+	return plays
+}
+
+// TestGuards plays each case whole and streamed, over HTTP. One gateway has the routes
+// of nearly all.
 func TestGuards(t *testing.T) {
 	t.Parallel()
+	var shared []*guardPlay
 	for _, c := range guardCases(t) {
-		for _, stream := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/stream=%v", c.name, stream), func(t *testing.T) {
+		plays := c.plays(t)
+		if c.files["gateway.yaml"] == "" {
+			shared = append(shared, plays...)
+			continue
+		}
+		for _, p := range plays {
+			t.Run(p.model, func(t *testing.T) {
 				t.Parallel()
-				c.play(t, stream)
+				p.play(t, serve(t, guardConfig(p)))
 			})
 		}
 	}
-}
-
-func (c guardCase) play(t *testing.T, stream bool) {
-	up := &guardUpstream{c: c}
-	g := serve(t, c.config(upstream(t, up.answer)))
-	body := strings.Replace(c.files["request.json"], "{", fmt.Sprintf(`{"model":"m","stream":%v,`, stream), 1)
-	r := g.chat(body)
-	if r.err != nil {
-		t.Fatalf("got %v behind %q", r.err, r.body)
-	}
-	up.mu.Lock()
-	defer up.mu.Unlock()
-	if _, same := c.files["want/same"]; same && r.body != up.last {
-		t.Errorf("got other bytes than the upstream's:\n got %q\nwant %q", r.body, up.last)
-	}
-	c.checkAnswer(t, r, stream)
-	c.checkHeader(t, r, stream)
-	if want, ok := c.files["want/requests"]; ok && want != fmt.Sprint(len(up.bodies)) {
-		t.Errorf("got %d requests upstream, want %s", len(up.bodies), want)
-	}
-	for i, sent := range up.bodies {
-		c.checkSent(t, i+1, sent)
+	g := serve(t, guardConfig(shared...))
+	for _, p := range shared {
+		t.Run(p.model, func(t *testing.T) {
+			t.Parallel()
+			p.play(t, g)
+		})
 	}
 }
 
-// config is the gateway's configuration for a case.
-func (c guardCase) config(url string) string {
-	s := "admin: {listen: \"127.0.0.1:0\"}\nlog: {level: error}\nproviders:\n  up: {type: openai, base_url: \"" + url + "\"}\nmodels:\n  m:\n"
-	s += indented("    ", c.files["route.yaml"]) + "    targets:\n    - provider: up\n      model: up\n"
-	return s + indented("      ", c.files["target.yaml"])
+// guardConfig is the configuration of a gateway for some plays.
+func guardConfig(plays ...*guardPlay) string {
+	providers, models := "providers:\n", "models:\n"
+	for _, p := range plays {
+		target := func(name, keys, providerKeys string) string {
+			if !strings.Contains(providerKeys, "type:") {
+				providerKeys = "type: openai\n" + providerKeys
+			}
+			providers += fmt.Sprintf("  %s:\n    base_url: %s\n", name, p.up.url) + indented("    ", providerKeys)
+			return fmt.Sprintf("    - provider: %s\n      model: up\n", name) + indented("      ", keys)
+		}
+		models += fmt.Sprintf("  %s:\n", p.model) + indented("    ", p.files["route.yaml"]) + "    targets:\n" +
+			target(p.model, p.files["target.yaml"], p.files["provider.yaml"])
+		if second, ok := p.files["second.yaml"]; ok {
+			models += target(p.model+"-2", second, fmt.Sprintf("headers: {%s: second}", targetHeader))
+		}
+	}
+	return "admin: {listen: \"127.0.0.1:0\"}\nlog: {level: error}\n" + indented("", plays[0].files["gateway.yaml"]) + providers + models
 }
 
 func indented(by, text string) (out string) {
@@ -110,255 +168,72 @@ func indented(by, text string) (out string) {
 	return out
 }
 
-// guardUpstream plays the answers of a case.
-type guardUpstream struct {
-	c      guardCase
-	mu     sync.Mutex
-	bodies []string
-	last   string // what it has written last
-}
-
-type guardAnswer struct {
-	Status       int             `json:"status"`
-	Body         json.RawMessage `json:"body"`
-	Content      *string         `json:"content"`
-	ToolCalls    json.RawMessage `json:"tool_calls,omitempty"`
-	FinishReason string          `json:"finish_reason"`
-	Usage        json.RawMessage `json:"usage"`
-}
-
-func (u *guardUpstream) answer(w http.ResponseWriter, r received) {
-	u.mu.Lock()
-	u.bodies = append(u.bodies, r.body)
-	n := len(u.bodies)
-	for u.c.files[fmt.Sprintf("upstream/%d.json", n)] == "" && n > 1 {
-		n--
+func (p *guardPlay) play(t *testing.T, g *gate) {
+	model := p.model
+	if _, direct := p.files["direct"]; direct {
+		model += "/up"
 	}
-	u.mu.Unlock()
-	var a guardAnswer
-	if err := json.Unmarshal([]byte(u.c.files[fmt.Sprintf("upstream/%d.json", n)]), &a); err != nil {
-		http.Error(w, "the case is wrong: "+err.Error(), http.StatusInternalServerError)
-		return
+	body := strings.Replace(p.files["request.json"], "{", fmt.Sprintf(`{"model":%q,"stream":%v,`, model, p.stream), 1)
+	var header []string
+	for line := range strings.Lines(p.files["request.txt"]) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		header = append(header, name, value)
 	}
-	var out bytes.Buffer
-	switch {
-	case a.Status != 0:
-		w.Header().Set("content-type", "application/json")
-		w.WriteHeader(a.Status)
-		out.Write(a.Body)
-	case r.wantsStream():
-		w.Header().Set("content-type", events)
-		a.stream(&out)
-	default:
-		w.Header().Set("content-type", "application/json")
-		a.whole(&out)
+	r := g.chat(body, header...)
+	if r.err != nil {
+		t.Fatalf("got %v behind %q", r.err, r.body)
 	}
-	u.mu.Lock()
-	u.last = out.String()
-	u.mu.Unlock()
-	send(w, strings.SplitAfter(out.String(), "\n\n")...)
-}
-
-const guardChunk = `"id":"c1","object":"chat.completion.chunk","created":1,"model":"up","x_kept":1.0`
-
-func (a *guardAnswer) whole(w io.Writer) {
-	content, _ := json.Marshal(a.Content)
-	calls := ""
-	if a.ToolCalls != nil {
-		calls = `,"tool_calls":` + string(a.ToolCalls)
+	defer func() {
+		if t.Failed() {
+			t.Logf("the answer: status %d, %v\n%s", r.status, r.header, middleCut(r.body))
+		}
+	}()
+	p.up.mu.Lock()
+	defer p.up.mu.Unlock()
+	p.checkSame(t, r)
+	p.checkAnswer(t, r)
+	p.checkHeader(t, r)
+	sent := p.up.got
+	if want, ok := p.files["want/requests"]; ok && want != fmt.Sprint(len(sent)) {
+		t.Errorf("got %d requests upstream, want %s", len(sent), want)
 	}
-	usage := "null"
-	if a.Usage != nil {
-		usage = string(a.Usage)
-	}
-	fmt.Fprintf(w, `{"id":"c1","object":"chat.completion","created":1,"model":"up","x_kept":1.0,"choices":[{"index":0,"message":{"role":"assistant","content":%s%s},"finish_reason":%q}],"usage":%s}`,
-		content, calls, a.FinishReason, usage)
-}
-
-func (a *guardAnswer) stream(w io.Writer) {
-	chunk := func(delta, finish string) {
-		fmt.Fprintf(w, "data: {%s,\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}]}\n\n", guardChunk, delta, finish)
-	}
-	chunk(`{"role":"assistant","content":""}`, "null")
-	if a.Content != nil {
-		for _, piece := range pieces(*a.Content, 5) {
-			text, _ := json.Marshal(strings.ToValidUTF8(piece, "?"))
-			chunk(fmt.Sprintf(`{"content":%s}`, text), "null")
+	if _, asked := p.files["want/asked"]; asked && len(sent) > 0 {
+		if want := strings.Replace(body, fmt.Sprintf("%q", model), `"up"`, 1); sent[0].body != want {
+			t.Errorf("got other bytes upstream than the client's:\n got %s\nwant %s", sent[0].body, want)
 		}
 	}
-	var calls []map[string]any
-	if a.ToolCalls != nil && json.Unmarshal(a.ToolCalls, &calls) == nil {
-		for i, call := range calls {
-			call["index"] = i
-			b, _ := json.Marshal([]any{call})
-			chunk(fmt.Sprintf(`{"tool_calls":%s}`, b), "null")
+	for i := range sent {
+		p.checkSent(t, i+1, sent[i])
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.files)) {
+		var n int
+		if _, err := fmt.Sscanf(strings.TrimPrefix(strings.TrimPrefix(name, "want/sent/"), "want/raw/"), "%d", &n); err == nil && n > len(sent) {
+			t.Errorf("got %d requests upstream, want one for %s", len(sent), name)
 		}
 	}
-	chunk("{}", fmt.Sprintf("%q", a.FinishReason))
-	if a.Usage != nil {
-		fmt.Fprintf(w, "data: {%s,\"choices\":[],\"usage\":%s}\n\n", guardChunk, a.Usage)
-	}
-	io.WriteString(w, "data: [DONE]\n\n")
 }
 
-// checkAnswer compares what the client got.
-func (c guardCase) checkAnswer(t *testing.T, r result, stream bool) {
+// checkSame compares the answer with the upstream's.
+func (p *guardPlay) checkSame(t *testing.T, r result) {
 	t.Helper()
-	got := map[string]any{}
-	var data []string
-	if strings.HasPrefix(r.header.Get("content-type"), events) {
-		for block := range strings.SplitSeq(r.body, "\n\n") {
-			if d, ok := strings.CutPrefix(block, "data: "); ok && d != "[DONE]" {
-				data = append(data, d)
-			}
-		}
-		if ended := strings.HasSuffix(r.body, "data: [DONE]\n\n"); ended == strings.Contains(r.body, `"error":`) {
-			t.Errorf("got an end mark: %v, of %q", ended, r.body)
-		}
-	} else {
-		data = []string{r.body}
+	how, same := p.files["want/same"]
+	body := r.body
+	if how == "data" {
+		body = callgateComment.ReplaceAllString(body, "")
 	}
-	joinAnswer(t, got, data)
-	if r.status != http.StatusOK {
-		got["status"] = float64(r.status)
+	if same && body != p.up.last {
+		t.Errorf("got other bytes than the upstream's:\n got %q\nwant %q", middleCut(body), middleCut(p.up.last))
 	}
-	var want map[string]any
-	if err := json.Unmarshal([]byte(c.files["want.json"]), &want); err != nil {
-		t.Fatalf("want.json: %v", err)
-	}
-	if stream && r.status == http.StatusOK && want["status"] != nil {
-		delete(want, "status") // it went out before the answer was known
-	}
-	for _, key := range slices.Sorted(maps.Keys(want)) {
-		if !reflect.DeepEqual(got[key], want[key]) {
-			t.Errorf("%s: got %v, want %v\n%s", key, got[key], want[key], r.body)
-		}
-	}
-	if want["code"] == nil && got["code"] != nil {
-		t.Errorf("got the error %v: %v", got["code"], got["message"])
+	if same && r.status != http.StatusOK && p.up.status != r.status {
+		t.Errorf("got status %d, want the upstream's %d", r.status, p.up.status)
 	}
 }
 
-// joinAnswer joins a stream, or reads a whole answer or an error.
-func joinAnswer(t *testing.T, got map[string]any, data []string) {
-	t.Helper()
-	type call struct {
-		Index    int
-		Function struct{ Name, Arguments string }
+// middleCut leaves the middle of a long text out.
+func middleCut(s string) string {
+	const most = 700
+	if len(s) <= 2*most {
+		return s
 	}
-	type message struct {
-		Content   string
-		ToolCalls []call `json:"tool_calls"`
-	}
-	content, names, args := "", []string{}, map[int]string{}
-	for _, d := range data {
-		var k struct {
-			Choices []struct {
-				Delta, Message message
-				FinishReason   string `json:"finish_reason"`
-			}
-			Execution any
-			Error     map[string]any
-		}
-		if err := json.Unmarshal([]byte(d), &k); err != nil {
-			t.Fatalf("%v in %q", err, d)
-		}
-		if k.Error != nil {
-			got["code"], got["message"] = k.Error["code"], k.Error["message"]
-		}
-		if k.Execution != nil {
-			got["execution"] = steady(k.Execution)
-		}
-		for _, choice := range k.Choices {
-			content += choice.Delta.Content + choice.Message.Content
-			for i, call := range append(choice.Delta.ToolCalls, choice.Message.ToolCalls...) {
-				at := call.Index
-				if len(choice.Message.ToolCalls) > 0 {
-					at = i
-				}
-				if call.Function.Name != "" {
-					names = append(names, call.Function.Name)
-				}
-				args[at] += call.Function.Arguments
-			}
-			if choice.FinishReason != "" {
-				got["finish_reason"] = choice.FinishReason
-			}
-		}
-	}
-	calls := []any{}
-	for i, name := range names {
-		calls = append(calls, name+"("+args[i]+")")
-	}
-	got["content"], got["calls"] = content, calls
-}
-
-// steady takes the times out of an extension.
-func steady(extension any) any {
-	if m, ok := extension.(map[string]any); ok {
-		for _, key := range []string{"latency_ms", "first_token_ms"} {
-			if _, ok := m[key].(float64); ok {
-				delete(m, key)
-			}
-		}
-	}
-	return extension
-}
-
-// checkHeader compares the headers of a whole answer, and looks for what they say in
-// the comment of a stream.
-func (c guardCase) checkHeader(t *testing.T, r result, stream bool) {
-	t.Helper()
-	for line := range strings.Lines(c.files["want/header.txt"]) {
-		name, want, _ := strings.Cut(strings.TrimSpace(line), ":")
-		got := r.header.Get(name)
-		if stream && got == "" {
-			m := regexp.MustCompile(` ` + commentKey(name) + `=(\S+)`).FindStringSubmatch(r.body)
-			if m != nil {
-				got = m[1]
-			}
-		}
-		if want = strings.TrimSpace(want); !regexp.MustCompile(`^(?:` + want + `)$`).MatchString(got) {
-			t.Errorf("%s: got %q, want %s", name, got, want)
-		}
-	}
-}
-
-// commentKey is what a header is called in the comment of a stream.
-func commentKey(header string) string {
-	key := strings.TrimPrefix(header, "x-callgate-")
-	if key == "tool-rounds" {
-		return "rounds"
-	}
-	return key
-}
-
-// checkSent compares what the upstream got.
-func (c guardCase) checkSent(t *testing.T, n int, body string) {
-	t.Helper()
-	text, ok := c.files[fmt.Sprintf("want/sent/%d.json", n)]
-	if !ok {
-		return
-	}
-	var want, got map[string]any
-	if err := json.Unmarshal([]byte(text), &want); err != nil {
-		t.Fatalf("want/sent/%d.json: %v", n, err)
-	}
-	if err := json.Unmarshal([]byte(body), &got); err != nil {
-		t.Fatalf("%v in what was sent: %s", err, body)
-	}
-	if messages, ok := got["messages"].([]any); ok && len(messages) > 0 {
-		got["last"], got["first"], got["count"] = messages[len(messages)-1], messages[0], float64(len(messages))
-	}
-	for key, value := range want {
-		if pattern, ok := value.(string); ok && strings.HasPrefix(pattern, "~") {
-			if text := fmt.Sprint(got[key]); !regexp.MustCompile(pattern[1:]).MatchString(text) {
-				t.Errorf("request %d: %s: got %q, want %s", n, key, text, pattern)
-			}
-			continue
-		}
-		if !reflect.DeepEqual(got[key], value) {
-			t.Errorf("request %d: %s:\n got %v\nwant %v", n, key, got[key], value)
-		}
-	}
+	return s[:most] + "…" + s[len(s)-most:]
 }

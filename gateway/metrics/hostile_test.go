@@ -15,6 +15,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/internal/guard"
 	"github.com/callgate/callgate/gateway/metrics"
 )
 
@@ -30,7 +31,9 @@ func attack(i int) gateway.Record {
 			Report: chain.Report{Calls: 1, Repairs: map[string]int{"repair" + word: 1},
 				Warnings: []string{"warning" + word, "dropped:" + word, "plugin:p" + word + ":r" + word}},
 			Faults: map[string]int{"fault" + word: 1}, Native: 1,
-			Usage: gateway.Usage{Prompt: 1, Completion: 1},
+			Usage:       gateway.Usage{Prompt: 1, Completion: 1},
+			Guard:       &gateway.Verdict{Ghost: true, Signals: []guard.Signal{{Name: "signal" + word, Weight: 1}}},
+			Corrections: []gateway.Correction{{Tool: "tool" + word, Reason: "reason" + word}},
 		},
 	}
 }
@@ -60,7 +63,7 @@ func TestCardinality(t *testing.T) {
 		if n := len(f.GetMetric()); n > limit {
 			t.Errorf("%s has %d series, want at most %d", name, n, limit)
 		}
-		for _, label := range []string{"model", "code", "outcome", "kind", "class", "plugin", "reason", "result",
+		for _, label := range []string{"model", "code", "outcome", "kind", "class", "plugin", "reason", "result", "signal", "verdict", "how",
 			"gen_ai_request_model", "error_type"} {
 			if n := len(distinct(f, label)); n > 205 {
 				t.Errorf("%s has %d values of %s, want at most 205", name, n, label)

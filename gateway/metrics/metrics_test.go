@@ -24,6 +24,9 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/internal/guard"
+	"github.com/callgate/callgate/gateway/internal/loop"
+	"github.com/callgate/callgate/gateway/internal/reference"
 	"github.com/callgate/callgate/gateway/metrics"
 )
 
@@ -32,7 +35,7 @@ var update = flag.Bool("update", false, "rewrite testdata/scrape.txt with what i
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // rich is a request with something for every metric: a broken stream after a retry, a
-// fallback and a second question.
+// fallback and a second question, in a conversation that has come to its limit.
 func rich() gateway.Record {
 	return gateway.Record{
 		Route: "qwen3", Status: 200, Stream: true, Took: 1500 * time.Millisecond,
@@ -50,9 +53,29 @@ func rich() gateway.Record {
 				Warnings: []string{"truncated_call", "dropped:seed", "dropped:logprobs", "plugin:acme:hermes:time_limit"},
 			},
 			Faults: map[string]int{"invalid_json": 2}, Native: 1,
-			Usage: gateway.Usage{Prompt: 1000, Completion: 50, Cached: 600},
+			Usage:  gateway.Usage{Prompt: 1000, Completion: 50, Cached: 600},
+			Rounds: &gateway.Rounds{Rounds: 15, Limit: 15, Calls: 16, NewResults: 14, Efficiency: 0.8, Near: true, Stop: loop.Limit},
+			Guard:  ghost(),
+			Corrections: []gateway.Correction{
+				{Tool: "complete_task", Reason: "unresolved_reference"},
+				{Tool: "delete_task", Reason: "tool_not_triggered", Verdict: ghost()},
+			},
+			References: []gateway.Resolution{
+				{Tool: "complete_task", Argument: "items[0].id", How: reference.Exact, Ratio: 1},
+				{Tool: "complete_task", Argument: "items[1].id", How: reference.Exact, Ratio: 1},
+				{Tool: "complete_task", Argument: "items[2].id", How: reference.Fuzzy, Ratio: 0.8},
+			},
 		},
 	}
+}
+
+// ghost is the verdict on an answer that a question at its end did not save.
+func ghost() *gateway.Verdict {
+	return &gateway.Verdict{Score: 0.91, Ghost: true, Tool: "delete_task", Signals: []guard.Signal{
+		{Name: guard.SignalClaimTool, Weight: 0.9, Detail: "deleted"},
+		{Name: guard.SignalToolsUnused, Weight: 0.1},
+		{Name: guard.SignalQuestion, Weight: -0.5},
+	}}
 }
 
 // serve serves metrics over a real listener.
@@ -117,6 +140,11 @@ func snapshots() []breaker.Snapshot {
 	}
 }
 
+// judged is a request of which little is known but what the guard made of its answer.
+func judged(route string, v *gateway.Verdict) gateway.Record {
+	return gateway.Record{Route: route, Status: 200, Took: time.Millisecond, Summary: &gateway.Summary{Provider: "local", Model: "qwen3", Guard: v}}
+}
+
 // TestGolden shows what one request of each sort leaves: testdata/scrape.txt is the
 // list of all names and labels.
 func TestGolden(t *testing.T) {
@@ -126,6 +154,8 @@ func TestGolden(t *testing.T) {
 	m.Begin()
 	m.End()
 	m.Request(rich())
+	m.Request(judged("fine", &gateway.Verdict{Score: 0.1, Signals: []guard.Signal{{Name: guard.SignalToolsUnused, Weight: 0.1}}}))
+	m.Request(judged("denied", &gateway.Verdict{Contradiction: true, Signals: []guard.Signal{{Name: guard.SignalContradiction}}}))
 	m.Request(gateway.Record{Status: 401, Code: "invalid_api_key", Took: time.Millisecond})
 	m.Request(gateway.Record{Status: 404, Took: time.Millisecond})
 	m.Plugin("hermes", 50*time.Microsecond)
@@ -179,6 +209,7 @@ func TestBuckets(t *testing.T) {
 		{"callgate_request_duration_seconds", 1, 2.5, 0.005, 600},
 		{"callgate_time_to_first_token_seconds", 0.5, 1, 0.005, 600},
 		{"callgate_overhead_seconds", 2.5e-5, 5e-5, 1e-6, 1},
+		{"callgate_tool_rounds", 12, 15, 1, 100},
 		{"gen_ai_server_request_duration_seconds", 1.28, 2.56, 0.01, 81.92},
 		{"gen_ai_server_time_to_first_token_seconds", 0.5, 0.75, 0.001, 10},
 	} {

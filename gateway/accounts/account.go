@@ -1,0 +1,89 @@
+package accounts
+
+// Request is what the gateway knows of a request when its answer has ended.
+type Request struct {
+	// Provider and Model are those of the target that answered.
+	Provider, Model string
+	// Tenant is whose request it was, "" without tenants.
+	Tenant string
+	// Expected is how many tokens of the prompt should have been in the target's cache by
+	// what the gateway knew when it chose the target; 0 if none.
+	Expected int
+	// Usage is what [Read] made of the answer's usage.
+	Usage Usage
+}
+
+// Account is the bill of one request, for a response header, the log and metrics.
+type Account struct {
+	Usage Usage
+	// Expected is the request's, cut to the prompt. It is 0 where the provider does not
+	// report what it read from its cache, so that nothing is held against it.
+	Expected int
+	// Missed is how many of Expected were not read from the cache.
+	Missed int
+	// Rated says that it is known what the cache costs, and that it is not free.
+	Rated bool
+	// SavedShare is the part of the price of the prompt that the cache has saved. It is
+	// below 0 where writing has cost more than reading saved, and 0 if it is not known.
+	SavedShare float64
+	// Money is the zero value where the price is not known.
+	Money Money
+}
+
+// Money is a sum of costs in one currency.
+type Money struct {
+	// Currency is its code of ISO 4217, such as USD.
+	Currency string `json:"currency"`
+	// Requests are those that are in the sum.
+	Requests uint64 `json:"requests"`
+	// List is what their prompts would have cost without a cache, and Cost what they did.
+	List float64 `json:"list"`
+	Cost float64 `json:"cost"`
+	// Saved is List less Cost. It is below 0 where writing has cost more than reading
+	// saved.
+	Saved float64 `json:"saved"`
+	// Output is the cost of the answers; those whose price is not known are left out.
+	Output float64 `json:"output"`
+}
+
+// Bill makes the account of a request, whose price ok says is known, as [Prices.Of] gives
+// the two. Prices are for a million tokens.
+func Bill(r *Request, price Price, ok bool) Account {
+	u := r.Usage
+	a := Account{Usage: u}
+	if u.CacheReported {
+		a.Expected = min(max(r.Expected, 0), u.Input)
+		a.Missed = max(a.Expected-u.CacheRead, 0)
+	}
+	if !ok || !u.Reported {
+		return a
+	}
+	list, cost := price.prompt(u)
+	if a.Rated = list > 0; a.Rated {
+		a.SavedShare = (list - cost) / list
+	}
+	if price.Currency != "" {
+		a.Money = Money{Currency: price.Currency, Requests: 1, List: list / perMillion, Cost: cost / perMillion,
+			Saved: (list - cost) / perMillion, Output: float64(u.Output) * price.Output / perMillion}
+	}
+	return a
+}
+
+const perMillion = 1e6
+
+// prompt is what the tokens of a prompt would cost without a cache, and what they cost.
+func (p *Price) prompt(u Usage) (list, cost float64) {
+	list = float64(u.Input) * p.Input
+	cost = float64(u.Fresh())*p.Input + float64(u.CacheRead)*p.CacheRead +
+		float64(u.WriteShort)*p.CacheWrite + float64(u.WriteLong)*p.CacheWriteLong
+	return list, cost
+}
+
+// add adds a sum of the same currency.
+func (m *Money) add(n *Money) {
+	m.Requests += n.Requests
+	m.List += n.List
+	m.Cost += n.Cost
+	m.Saved += n.Saved
+	m.Output += n.Output
+}

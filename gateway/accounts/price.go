@@ -1,0 +1,143 @@
+package accounts
+
+import (
+	"cmp"
+	_ "embed"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Price is what the tokens of some models cost. With a Currency all numbers are its units
+// for a million tokens. Without one the price itself is not known, and they are multiples
+// of it: Input is 1, and Output 0.
+type Price struct {
+	// Provider and Model are the patterns of the entry. An empty Provider is any.
+	Provider, Model string
+	// Currency is its code of ISO 4217, such as USD.
+	Currency string
+	// Input is the price of a token that was neither read from the cache nor written.
+	Input, CacheRead, CacheWrite, CacheWriteLong float64
+	// Output is 0 where the file does not say it.
+	Output float64
+}
+
+// Prices is a list of prices. It is not changed once it is read, and may be used by many
+// goroutines. The zero value knows no price.
+type Prices struct {
+	// Date is the day on which the prices were looked up, as 2026-11-21; "" if the file
+	// does not say it.
+	Date string
+
+	entries []entry // the first that matches counts
+	base    *Prices // is asked where none does
+}
+
+// entry is a price with its patterns made ready.
+type entry struct {
+	Price
+	provider, model pattern
+}
+
+// pattern is a glob of names, which are compared without case. Its * also crosses the
+// slash of an organisation.
+type pattern struct {
+	glob   string
+	prefix string // what a name must begin with, to tell most names apart at once
+	weight int    // of how many bytes that are no wildcards
+	exact  bool
+}
+
+func newPattern(glob string) (pattern, error) {
+	p := pattern{glob: flat(glob)}
+	first := strings.IndexAny(p.glob, `*?[\`)
+	if p.exact = first < 0; p.exact {
+		p.prefix, p.weight = p.glob, len(p.glob)
+		return p, nil
+	}
+	p.prefix = p.glob[:first]
+	p.weight = len(p.glob) - strings.Count(p.glob, "*") - strings.Count(p.glob, "?")
+	_, err := path.Match(p.glob, "")
+	return p, err
+}
+
+// flat is the form in which names and patterns are compared.
+func flat(name string) string { return strings.ReplaceAll(strings.ToLower(name), "/", "-") }
+
+func (p *pattern) matches(name string) bool {
+	switch {
+	case !strings.HasPrefix(name, p.prefix):
+		return false
+	case p.exact:
+		return len(name) == len(p.prefix)
+	case len(p.glob) == len(p.prefix)+1 && strings.HasSuffix(p.glob, "*"):
+		return true
+	}
+	ok, err := path.Match(p.glob, name)
+	return err == nil && ok
+}
+
+// compare puts the pattern first that says more of a name: the longer one, and of two
+// equally long ones that without wildcards.
+func (p *pattern) compare(q *pattern) int {
+	switch {
+	case p.weight != q.weight:
+		return cmp.Compare(q.weight, p.weight)
+	case p.exact == q.exact:
+		return 0
+	case p.exact:
+		return -1
+	}
+	return 1
+}
+
+// order puts the entries into the order in which they are asked: those that name a
+// provider before those for all, then the longest pattern of models first, then as they
+// stand in the file.
+func (p *Prices) order() {
+	slices.SortStableFunc(p.entries, func(a, b entry) int {
+		return cmp.Or(a.provider.compare(&b.provider), a.model.compare(&b.model))
+	})
+}
+
+// Of returns the price of a provider's model; ok is false where nobody knows it. The
+// entry counts that says most of the provider's name, and of those the one that says
+// most of the model's.
+func (p *Prices) Of(provider, model string) (price Price, ok bool) {
+	provider, model = flat(provider), flat(model)
+	for ; p != nil; p = p.base {
+		for i := range p.entries {
+			if e := &p.entries[i]; e.provider.matches(provider) && e.model.matches(model) {
+				return e.Price, true
+			}
+		}
+	}
+	return Price{}, false
+}
+
+// Over returns the prices of p, and those of base for models that p does not know. It is
+// for an operator's own file over the built-in one, whose entries count for less however
+// long their patterns are. Date is p's.
+func (p *Prices) Over(base *Prices) *Prices {
+	over := *p
+	if p.base != nil {
+		base = p.base.Over(base)
+	}
+	over.base = base
+	return &over
+}
+
+//go:embed prices.yaml
+var builtin []byte
+
+// DefaultPrices returns what is built in. For most models that is only what reading from
+// the cache and writing to it costs compared with other input: enough for the share that
+// is saved, and no money. Prices move, and contracts differ: an operator who wants money
+// writes a file of his own, and puts it over this one.
+func DefaultPrices() *Prices {
+	p, err := ParsePrices("prices.yaml", builtin)
+	if err != nil {
+		panic("accounts: " + err.Error()) // the file is part of the program
+	}
+	return p
+}

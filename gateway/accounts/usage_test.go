@@ -1,0 +1,137 @@
+package accounts_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/callgate/callgate/gateway/accounts"
+)
+
+// usageCase is a provider's usage and what is made of it. Text that is no JSON is given
+// as a string.
+type usageCase struct {
+	Name  string
+	Usage json.RawMessage
+	Want  struct {
+		Reported, CacheReported                         bool
+		Input, CacheRead, WriteShort, WriteLong, Output int
+		Faults                                          []string
+	}
+}
+
+func readJSON[T any](t testing.TB, file string) T {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v T
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return v
+}
+
+func (c *usageCase) object() []byte {
+	var text string
+	if json.Unmarshal(c.Usage, &text) == nil && string(c.Usage) != "null" {
+		return []byte(text)
+	}
+	return c.Usage
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{"openai", "azure", "dashscope", "moonshot", "deepseek", "xai", "anthropic", "impossible"} {
+		for _, c := range readJSON[[]usageCase](t, filepath.Join("testdata", "usage", provider+".json")) {
+			t.Run(provider+"/"+c.Name, func(t *testing.T) {
+				t.Parallel()
+				got := accounts.Read(c.object())
+				if names := got.Faults.Names(); !slices.Equal(names, c.Want.Faults) {
+					t.Errorf("got the faults %q, want %q", names, c.Want.Faults)
+				}
+				want := accounts.Usage{Reported: c.Want.Reported, CacheReported: c.Want.CacheReported, Input: c.Want.Input, CacheRead: c.Want.CacheRead,
+					WriteShort: c.Want.WriteShort, WriteLong: c.Want.WriteLong, Output: c.Want.Output, Faults: got.Faults}
+				if got != want {
+					t.Errorf("got %+v, want %+v", got, want)
+				}
+			})
+		}
+	}
+}
+
+// TestReadAllocates holds that the usage of an answer costs no memory, whoever wrote it.
+func TestReadAllocates(t *testing.T) {
+	for _, provider := range []string{"openai", "azure", "dashscope", "moonshot", "deepseek", "xai", "anthropic"} {
+		for _, c := range readJSON[[]usageCase](t, filepath.Join("testdata", "usage", provider+".json")) {
+			object := c.object()
+			if got := testing.AllocsPerRun(10, func() { accounts.Read(object) }); got != 0 {
+				t.Errorf("%s: got %v allocations, want 0", c.Name, got)
+			}
+		}
+	}
+}
+
+// TestReadTwice holds that of a repeated key the last one counts, as for encoding/json.
+func TestReadTwice(t *testing.T) {
+	t.Parallel()
+	got := accounts.Read([]byte(`{"prompt_tokens":1,"prompt_tokens":7,"completion_tokens":2}`))
+	if want := (accounts.Usage{Reported: true, Input: 7, Output: 2}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// checkUsage holds what is true of a usage whatever was read.
+func checkUsage(t testing.TB, u accounts.Usage) {
+	t.Helper()
+	for _, n := range []int{u.Input, u.CacheRead, u.WriteShort, u.WriteLong, u.Output, u.Fresh()} {
+		if n < 0 || n > accounts.MaxTokens {
+			t.Errorf("got %+v with %d fresh tokens, want all from 0 to %d", u, u.Fresh(), accounts.MaxTokens)
+		}
+	}
+	if !u.Reported && u != (accounts.Usage{}) {
+		t.Errorf("got %+v, want nothing where nothing was reported", u)
+	}
+	if !u.CacheReported && u.CacheRead != 0 {
+		t.Errorf("got %+v, want no reads where none were reported", u)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	files, err := filepath.Glob("testdata/usage/*.json")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("got no files (%v), want some", err)
+	}
+	for _, file := range files {
+		for _, c := range readJSON[[]usageCase](f, file) {
+			f.Add(c.object())
+		}
+	}
+	f.Fuzz(func(t *testing.T, object []byte) { checkUsage(t, accounts.Read(object)) })
+}
+
+// TestReadHostile reads large objects. In time that is not linear it would not end.
+func TestReadHostile(t *testing.T) {
+	t.Parallel()
+	for _, object := range []string{
+		`{` + strings.Repeat(`"prompt_tokens":1,`, 200_000) + `"completion_tokens":1}`,
+		`{"prompt_tokens_details":` + strings.Repeat(`{"a":`, 500_000),
+		`{"prompt_tokens":1` + strings.Repeat("0", 4<<20) + `}`,
+		`{"prompt_tokens":1,"prompt_tokens_details":{` + strings.Repeat(`"cached_tokens":1,`, 200_000) + `"a":{}}}`,
+	} {
+		checkUsage(t, accounts.Read([]byte(object)))
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	cases := readJSON[[]usageCase](b, "testdata/usage/openai.json")
+	object := cases[0].object()
+	b.ReportAllocs()
+	for b.Loop() {
+		accounts.Read(object)
+	}
+}
