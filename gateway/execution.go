@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"slices"
 	"time"
 )
@@ -59,7 +60,7 @@ func (r *Response) execution() []byte {
 		x.Rounds = &roundsOf{n.Rounds, n.Limit, n.Efficiency, string(n.Stop)}
 	}
 	if v := s.Guard; v != nil {
-		x.Guard = &guardOf{v.Ghost, v.Contradiction, v.Score, signalsFor(v)}
+		x.Guard = &guardOf{v.Ghost, v.Contradiction, math.Round(v.Score*100) / 100, signalsFor(v)}
 	}
 	for _, d := range s.References {
 		x.Resolved = append(x.Resolved, resolvedRef{d.Tool, d.Argument, string(d.How), d.Ratio})
@@ -76,13 +77,16 @@ func inMilliseconds(d time.Duration) float64 {
 func (r *Response) complete(body []byte) []byte {
 	r.conclude()
 	r.summarise()
-	end := bytes.LastIndexByte(body, '}')
-	if !r.of.conduct.Execution || end < 0 || !isObject(bytes.TrimLeft(body, " \t\r\n")) {
+	if !r.of.conduct.Execution || !IsObject(body) {
 		return body
 	}
-	out := append(make([]byte, 0, len(body)+256), body[:end]...)
-	out = append(append(out, `,"execution":`...), r.execution()...)
-	return append(out, body[end:]...)
+	return r.withExecution(body)
+}
+
+// withExecution is an object with the member in place of its own.
+func (r *Response) withExecution(object []byte) []byte {
+	out, _ := appendOthers(append(make([]byte, 0, len(object)+256), '{'), object, "execution")
+	return append(append(appendKey(out, "execution"), r.execution()...), '}')
 }
 
 // closing is what a stream says before its end marker: what the headers of a whole
@@ -93,11 +97,9 @@ func (r *Response) closing() []byte {
 	var out []byte
 	var k chunk
 	if r.of.conduct.Execution && locate(&k, r.template, "delta") {
-		data := k.slim().with()
-		end := bytes.LastIndexByte(data, '}')
-		data = append(append(data[:end:end], `,"execution":`...), r.execution()...)
+		data := r.withExecution(k.slim().with())
 		data = bytes.ReplaceAll(data, []byte{'\n'}, []byte{' '}) // between values, where the chunk came on several lines
-		out = slices.Concat([]byte("data: "), data, []byte("}\n\n"))
+		out = slices.Concat([]byte("data: "), data, []byte("\n\n"))
 	}
 	return append(out, r.comment()...)
 }
