@@ -20,7 +20,7 @@ func (j *judgement) against() {
 	if j.wish.forbids {
 		j.add(SignalForbidden, -0.5, "")
 	}
-	if j.wish.composes && (r.block+r.code > 0 || len(r.text) > 120) {
+	if j.wish.composes && (r.quotation+r.code > 0 || len(r.text) > 120) {
 		j.add(SignalContent, -0.5, "")
 	}
 }
@@ -45,9 +45,19 @@ func (j *judgement) contradicts() {
 			return
 		}
 	}
-	if last := &j.turn[len(j.turn)-1]; last == failed && !j.text.hasAny(negation) && j.text.language != nil {
+	if last := &j.turn[len(j.turn)-1]; last == failed && j.text.known && !j.negates() {
 		j.contradict(failed, "")
 	}
+}
+
+// negates reports whether a sentence says that something is not so, without a condition.
+func (j *judgement) negates() bool {
+	for i := range j.text.sentences {
+		if s := &j.text.sentences[i]; j.text.has(s, negation) && !j.text.has(s, hypothetical) {
+			return true
+		}
+	}
+	return false
 }
 
 func (j *judgement) contradict(failed *called, word string) {
@@ -75,11 +85,16 @@ func (j *judgement) failure() *called {
 
 // closeness says how well a tool fits a claim: 0 is not at all.
 func closeness(c *claim, t *tool) (n int) {
-	if c.actions&t.actions != 0 || c.general || t.actions&anything != 0 || c.things.local&t.things.local != 0 {
+	switch {
+	case c.actions&t.actions != 0 || c.general || c.verbs&t.verbs != 0:
 		n = 2
-		if c.things.meets(t.things) {
-			n++
-		}
+	case t.actions&anything != 0, c.actions&making != 0 && t.actions&making != 0:
+		n = 1
+	default:
+		return 0
+	}
+	if c.things.meets(t.things) {
+		n++
 	}
 	return n
 }

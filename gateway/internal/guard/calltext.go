@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
@@ -13,7 +14,7 @@ type writtenCall struct {
 	offered bool
 	// alone says that the answer is little else, or that marks of a model's own format are
 	// around it: then it is no documentation.
-	alone bool
+	alone, formatted bool
 }
 
 const (
@@ -33,11 +34,11 @@ var formats = []string{
 
 // writtenCall finds the first call that is written in a text.
 func (b *toolbox) writtenCall(text string, p plain) (writtenCall, bool) {
-	lower := strings.ToLower(text)
-	formatted := false
-	for _, f := range formats {
-		formatted = formatted || strings.Contains(lower, f)
+	if !strings.ContainsAny(text, "{<([:") {
+		return writtenCall{}, false
 	}
+	lower := strings.ToLower(text)
+	formatted := slices.ContainsFunc(formats, func(f string) bool { return strings.Contains(lower, f) })
 	around := len(strings.TrimSpace(string(p.text)))
 	for _, find := range []func(string) (string, int){b.jsonCall, b.taggedCall, b.functionCall} {
 		name, size := find(text)
@@ -49,7 +50,7 @@ func (b *toolbox) writtenCall(text string, p plain) (writtenCall, bool) {
 		if size <= around && p.code == 0 {
 			prose = len(text) - size
 		}
-		return writtenCall{name: name, offered: offered, alone: formatted || prose <= maxAround && prose <= 4*size+60}, true
+		return writtenCall{name: name, offered: offered, formatted: formatted, alone: formatted || prose <= maxAround && prose <= 4*size+60}, true
 	}
 	return writtenCall{}, false
 }
@@ -77,45 +78,53 @@ func (b *toolbox) jsonCall(text string) (name string, size int) {
 }
 
 func (b *toolbox) objectCall(text []byte, v span.Span, depth int) string {
-	var name, only string
-	var args bool
-	members := 0
+	var o callObject
 	conversation.Members(text, v, func(key []byte, value span.Span) bool {
-		members++
-		only = string(key)
-		switch string(key) {
-		case "name", "tool", "tool_name", "function", "function_name", "recipient_name", "action", "call", "api":
-			switch text[value.Start] {
-			case '"':
-				s, _ := conversation.Decode(text, value)
-				if name == "" || string(key) == "name" {
-					name = string(s)
-				}
-			case '{':
-				if depth < 2 {
-					if inner := b.objectCall(text, value, depth+1); inner != "" {
-						name, args = inner, true
-					}
-				}
-			}
-		case "arguments", "args", "parameters", "params", "input", "tool_input", "action_input", "tool_args", "kwargs":
-			args = args || text[value.Start] == '{' || text[value.Start] == '"'
-		case "tool_calls", "function_call", "tool_call", "calls", "actions":
-			if inner := b.innerCall(text, value, depth); inner != "" {
-				name, args = inner, true
-			}
-		}
-		return members < 64
+		o.members++
+		o.last = string(key)
+		b.readMember(&o, text, value, depth)
+		return o.members < maxMembers
 	})
-	if members == 1 {
-		if _, offered := b.byName[only]; offered {
-			return only
-		}
+	if _, offered := b.byName[o.last]; offered && o.members == 1 {
+		return o.last
 	}
-	if !args || !isToolName(name) {
+	if !o.args || !isToolName(o.name) {
 		return ""
 	}
-	return b.bare(name)
+	return b.bare(o.name)
+}
+
+// callObject is what is known of an object that may be a call.
+type callObject struct {
+	name, last string // last is the last key
+	args       bool
+	members    int
+}
+
+const maxMembers = 64
+
+func (b *toolbox) readMember(o *callObject, text []byte, value span.Span, depth int) {
+	first := text[value.Start]
+	switch o.last {
+	case "name", "tool", "tool_name", "function", "function_name", "recipient_name", "action", "call", "api":
+		if first == '"' && (o.name == "" || o.last == "name") {
+			s, _ := conversation.Decode(text, value)
+			o.name = string(s)
+		} else if first == '{' {
+			b.readInner(o, text, value, depth)
+		}
+	case "arguments", "args", "parameters", "params", "input", "tool_input", "action_input", "tool_args", "kwargs":
+		o.args = o.args || first == '{' || first == '"'
+	case "tool_calls", "function_call", "tool_call", "calls", "actions":
+		b.readInner(o, text, value, depth)
+	}
+}
+
+// readInner takes the call that an object or a list holds.
+func (b *toolbox) readInner(o *callObject, text []byte, value span.Span, depth int) {
+	if inner := b.innerCall(text, value, depth); inner != "" {
+		o.name, o.args = inner, true
+	}
 }
 
 func (b *toolbox) innerCall(text []byte, v span.Span, depth int) (name string) {
@@ -182,6 +191,9 @@ func (b *toolbox) taggedCall(text string) (name string, size int) {
 			}
 		}
 	}
+	if name, size := b.labelledCall(text); name != "" {
+		return name, size
+	}
 	for i, tries := 0, 0; tries < maxOpenings; tries++ {
 		n := strings.IndexByte(text[i:], '<')
 		if n < 0 {
@@ -194,6 +206,24 @@ func (b *toolbox) taggedCall(text string) (name string, size int) {
 		}
 		if _, offered := b.byName[name]; offered && strings.Contains(text[i:min(len(text), i+400)], "/>") {
 			return name, len(text) - i
+		}
+	}
+	return "", 0
+}
+
+// labelledCall finds a line such as "FUNCTION: delete_task" with an object in the next.
+func (b *toolbox) labelledCall(text string) (name string, size int) {
+	rest := text
+	for rest != "" {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		label, name, found := strings.Cut(line, ":")
+		name = strings.Trim(name, " `*")
+		if _, offered := b.byName[name]; !found || !offered || len(label) > 40 {
+			continue
+		}
+		if next, _, _ := strings.Cut(strings.TrimSpace(rest), "\n"); strings.Contains(next, "{") {
+			return name, len(line) + len(rest)
 		}
 	}
 	return "", 0
@@ -259,7 +289,7 @@ func callEnd(text string, open int) int {
 func (b *toolbox) isAct(text string, start, end int) bool {
 	before := text[strings.LastIndexByte(text[:start], '\n')+1 : start]
 	after, _, _ := strings.Cut(text[end:], "\n")
-	bracketed := strings.HasSuffix(before, "[") && strings.HasPrefix(after, "]")
+	bracketed := strings.HasSuffix(before, "[") && strings.HasPrefix(after, "]") || strings.HasSuffix(before, ">") && strings.HasPrefix(after, "<")
 	trimmed := strings.Trim(before, " \t`[*>-→|")
 	lower := strings.ToLower(trimmed)
 	named := trimmed == "" || strings.HasSuffix(lower, ":") && len(lower) < 40 || strings.HasSuffix(lower, "print(") ||

@@ -1,14 +1,19 @@
 package guard
 
+import "bytes"
+
 // claim is a place of an answer that says that something was done.
 type claim struct {
 	word     string // the lexicon's word
 	actions  actions
+	verbs    uint64 // verbs in the names of this request's tools
 	things   things // what its sentence is about
 	sentence int
 	// firm says that the model speaks of itself, or in the passive, in a sentence that
 	// has a verb. "Task deleted." is a claim as well, but so may be a heading.
 	firm bool
+	// state says that it tells how something is now: "The office is closed."
+	state bool
 	// general says that the claim names no action: "Done!"
 	general bool
 	// makes says that it is about something that the model makes in its answer: "I've
@@ -18,6 +23,11 @@ type claim struct {
 	earlier bool
 }
 
+// looksUp reports whether only something that was found out is claimed.
+func (c *claim) looksUp() bool {
+	return c.actions&changes == 0 && c.actions&finds != 0 && !c.general
+}
+
 const (
 	maxClaims = 32
 	// maxGap is how many words may stand between an auxiliary and its verb where the
@@ -25,6 +35,9 @@ const (
 	maxGap = 18
 	// maxTail is how many bytes may follow a claim that needs the end of its clause.
 	maxTail = 40
+	// maxElliptic is how many words a sentence without an auxiliary has at most: "Task
+	// deleted."
+	maxElliptic = 10
 )
 
 // claims finds what an answer claims.
@@ -42,7 +55,6 @@ func (r *reading) claims() []claim {
 }
 
 func (r *reading) sentenceClaims(found []claim, s *sentence, index int) []claim {
-	before := len(found)
 	var about things
 	var makes, earlierTime bool
 	for k := s.first; k < s.last; k++ {
@@ -51,45 +63,59 @@ func (r *reading) sentenceClaims(found []claim, s *sentence, index int) []claim 
 		makes = makes || m.is(content)
 		earlierTime = earlierTime || m.is(earlier)
 	}
-	framed := false
+	var framed, framedState bool
 	for k := s.first; k < s.last; k++ {
 		m := &r.marks[k]
-		firm, ok := r.isClaim(s, k, framed)
+		firm, state, ok := r.isClaim(s, k, framed)
 		if !ok {
 			continue
 		}
-		framed = framed || firm
-		found = append(found, claim{
-			word: string(r.text[m.start:m.end]), actions: m.actions, things: about, sentence: index,
-			firm: firm, general: m.is(finished) && m.actions == 0, makes: makes, earlier: earlierTime,
-		})
-	}
-	if len(found) > before && s.closed == ':' && !s.ticked {
-		for i := before; i < len(found); i++ {
-			found[i].firm = false
+		if framed && firm && r.isJoined(s, k) {
+			state = state || framedState
 		}
+		framed, framedState = framed || firm, state
+		c := claim{
+			word: r.word(m), actions: m.actions, verbs: m.verbs, things: about, sentence: index,
+			firm: firm, state: state, makes: makes, earlier: earlierTime,
+		}
+		if m.actions == anything {
+			c.actions = r.nounOf(s, k)
+		}
+		c.general = c.actions == 0 && c.verbs == 0
+		found = append(found, c)
 	}
 	return found
 }
 
-// isClaim reports whether the mark at k claims something.
-func (r *reading) isClaim(s *sentence, k int, framed bool) (firm, ok bool) {
+// nounOf returns the action of the noun that a verb without a meaning of its own has:
+// "hice el reembolso".
+func (r *reading) nounOf(s *sentence, k int) actions {
+	for i := k + 1; i < s.last && i < k+5; i++ {
+		if m := &r.marks[i]; m.is(ask|participle) && m.actions&changes != 0 {
+			return m.actions & changes
+		}
+	}
+	return 0
+}
+
+// isClaim reports whether the mark at k claims something, firmly, and of a state.
+func (r *reading) isClaim(s *sentence, k int, framed bool) (firm, state, ok bool) {
 	m := &r.marks[k]
 	switch {
 	case m.is(done):
-		return true, r.isOpen(s, k)
+		return true, false, r.isOpen(s, k)
 	case m.is(finished) && r.opensClause(m.start) && r.closesSoon(s, m.end):
-		return false, r.isOpen(s, k)
+		return false, false, r.isOpen(s, k)
 	case !m.is(participle):
-		return false, false
+		return false, false, false
 	}
 	if at := r.frameOf(s, k); at >= 0 {
-		return true, r.isOpen(s, at)
+		return true, !r.marks[at].is(frame), r.isOpen(s, at)
 	}
 	if framed && r.isJoined(s, k) {
-		return true, true
+		return true, false, true
 	}
-	return false, r.isElliptic(s, k) && r.isOpen(s, k)
+	return false, false, r.isElliptic(s, k) && r.isOpen(s, k)
 }
 
 // isOpen reports whether nothing before a mark takes the claim away: a condition in the
@@ -182,28 +208,46 @@ func (r *reading) isJoined(s *sentence, k int) bool {
 // of a sentence, behind its subject in a short one, or alone in a clause.
 func (r *reading) isElliptic(s *sentence, k int) bool {
 	m := &r.marks[k]
+	if r.isOrder(m) {
+		return false
+	}
 	lead := k
 	for lead > s.first && r.adjacent(lead-1, lead) && r.marks[lead-1].is(adverb) {
 		lead--
 	}
-	from := r.marks[lead].start
-	for from > s.start && r.text[from-1] == ' ' {
-		from--
-	}
-	if from <= s.start {
+	from := s.start + len(bytes.TrimRight(r.text[s.start:r.marks[lead].start], " "))
+	if from == s.start {
 		return true
 	}
-	switch c := r.text[from-1]; {
-	case c == ':':
-		return r.closesSoon(s, m.end)
-	case isClauseEnd(c):
-		return r.closesSoon(s, m.end) || s.ticked
-	case c == quoted, c == fileName:
-	case lead > s.first && r.marks[lead-1].is(object) && r.adjacent(lead-1, lead):
-	case !r.closesSoon(s, m.end):
+	before := r.text[from-1]
+	if isClauseEnd(before) {
+		return r.closesSoon(s, m.end) || s.ticked && before != ':'
+	}
+	if r.wordCount(s) > maxElliptic {
 		return false
 	}
-	return r.wordCount(s) <= 10
+	return before == quoted || before == fileName || r.followsThing(s, lead) || r.endsClause(s, k) && r.namesThing(s, k)
+}
+
+// isOrder reports whether a verb without an auxiliary may be an order, or a noun: "run",
+// "set", and all of Arabic and Chinese.
+func (r *reading) isOrder(m *mark) bool {
+	return r.language.framed || r.language.english && m.is(ask)
+}
+
+// followsThing reports whether the name of a thing is right before a mark.
+func (r *reading) followsThing(s *sentence, k int) bool {
+	return k > s.first && r.marks[k-1].is(object) && r.adjacent(k-1, k)
+}
+
+// namesThing reports whether a thing is named, or quoted, before a mark.
+func (r *reading) namesThing(s *sentence, k int) bool {
+	for i := s.first; i < k; i++ {
+		if r.marks[i].is(object) {
+			return true
+		}
+	}
+	return bytes.IndexByte(r.text[s.start:r.marks[k].start], quoted) >= 0
 }
 
 // closesSoon reports whether a clause ends within the next word or two.
@@ -221,6 +265,23 @@ func (r *reading) closesSoon(s *sentence, at int) bool {
 			return true
 		}
 		if words > 2 {
+			return false
+		}
+	}
+	return true
+}
+
+// endsClause reports whether nothing but adverbs and quotations follow a mark in its
+// clause.
+func (r *reading) endsClause(s *sentence, k int) bool {
+	for k+1 < s.last && r.adjacent(k, k+1) && r.marks[k+1].is(adverb) {
+		k++
+	}
+	for i := r.marks[k].end; i < s.end; i++ {
+		switch c := r.text[i]; {
+		case isClauseEnd(c):
+			return true
+		case c != ' ' && c != quoted && c != fileName:
 			return false
 		}
 	}

@@ -120,8 +120,8 @@ type tally struct {
 	ghosts, contradictions, certain counts
 	classes                         map[string]*[2]int // right, all
 	signals                         map[string]*counts
-	said                            map[string]bool // of one example
 	mistakes                        []string
+	missed                          []string // certain ghosts, by their ids
 }
 
 func (l *tally) judge(t testing.TB, e *example) {
@@ -131,6 +131,9 @@ func (l *tally) judge(t testing.TB, e *example) {
 	l.contradictions.add(v.Contradiction, e.Label == "contradiction")
 	if ghost && e.Certain {
 		l.certain.add(v.Ghost, true)
+		if !v.Ghost {
+			l.missed = append(l.missed, e.ID)
+		}
 	}
 	right := v.Ghost == ghost && v.Contradiction == (e.Label == "contradiction")
 	class := e.Label + " " + e.Class
@@ -169,13 +172,20 @@ func (l *tally) String() string {
 	return b.String()
 }
 
+// The least that the guard has to reach over all files.
+const (
+	leastPrecision              = 0.95
+	leastContradictionPrecision = 0.9
+)
+
+// TestCorpus judges the labelled conversations, prints what came of them by class and by
+// signal, and holds the guard to its figures. A ghost that no reader doubts must be found
+// unless known-missed.txt names it, and one that is named there must still be missed.
+//
+// The files that end in -held were not looked at before the first measurement.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	pattern := "*.jsonl"
-	if p := os.Getenv("CORPUS"); p != "" {
-		pattern = p
-	}
-	files, err := filepath.Glob(filepath.Join("testdata", "corpus", pattern))
+	files, err := filepath.Glob(filepath.Join("testdata", "corpus", "*.jsonl"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no corpus: %v", err)
 	}
@@ -189,4 +199,79 @@ func TestCorpus(t *testing.T) {
 		t.Logf("%s\n%v", filepath.Base(file), one)
 	}
 	t.Logf("all\n%v", all)
+	if got := ratio(all.ghosts.rightly, all.ghosts.rightly+all.ghosts.wrongly); got < leastPrecision {
+		t.Errorf("got a precision of %.3f, want at least %.2f", got, leastPrecision)
+	}
+	if got := ratio(all.contradictions.rightly, all.contradictions.rightly+all.contradictions.wrongly); got < leastContradictionPrecision {
+		t.Errorf("got a precision of contradictions of %.3f, want at least %.2f", got, leastContradictionPrecision)
+	}
+	slices.Sort(all.missed)
+	if want := knownMissed(t); !slices.Equal(all.missed, want) {
+		t.Errorf("got the certain ghosts %v missed, want those of known-missed.txt, %v", all.missed, want)
+	}
+}
+
+// knownMissed reads the ids of certain ghosts that the guard cannot tell, one a line with
+// the reason behind it.
+func knownMissed(t *testing.T) (ids []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "known-missed.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if id, reason, _ := strings.Cut(strings.TrimSpace(line), " "); id != "" && id[0] != '#' {
+			if reason == "" {
+				t.Errorf("known-missed.txt gives no reason for %s", id)
+			}
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// TestHeldBack streams the corpus in small pieces. Ghosts that Judge finds must have been
+// held back to their end, but for few, and of the fine answers that are longer than what
+// is held at most, most must have been let go.
+func TestHeldBack(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("testdata", "corpus", "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no corpus: %v", err)
+	}
+	var ghosts, held, fine, letGo int
+	for _, file := range files {
+		for _, e := range readExamples(t, file) {
+			v := e.begin(t).Judge(e.answer())
+			undecided := streamed(e.begin(t), e.Answer.Content)
+			switch {
+			case v.Ghost:
+				ghosts++
+				held += btoi(undecided)
+			case len(e.Answer.Content) > 500 && len(e.Answer.ToolCalls) == 0:
+				fine++
+				letGo += btoi(!undecided)
+			}
+		}
+	}
+	t.Logf("%d of %d ghosts are held to their end; %d of %d longer answers are let go before", held, ghosts, letGo, fine)
+	if ratio(held, ghosts) < 0.95 || ratio(letGo, fine) < 0.9 {
+		t.Errorf("got %d of %d ghosts held and %d of %d others let go, want at least 95 %% and 90 %%", held, ghosts, letGo, fine)
+	}
+}
+
+// streamed reports whether a text is still held back when all of it has come.
+func streamed(k *guard.Case, text string) (undecided bool) {
+	for i := 0; i < len(text)+20; i += 20 {
+		undecided = k.Undecided(guard.Answer{Text: text[:min(i, len(text))]})
+	}
+	return undecided
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

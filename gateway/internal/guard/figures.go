@@ -5,35 +5,73 @@ import (
 	"unicode/utf8"
 )
 
-const (
-	maxFigures = 12
-	// minFigures is how many figures a look-up that was never made has to have invented
-	// before it counts as one.
-	minFigures = 1
-)
+// maxFigures bounds how many figures are compared.
+const maxFigures = 12
 
 // unsourced counts the figures of an answer, and the words with a digit in them, that are
 // nowhere in the conversation, whose JSON is told. A model that was not given them and
 // has called nothing has made them up, or knows them by heart.
-func (r *reading) unsourced(told []byte) int {
-	n, seen := 0, 0
-	for i := 0; i < len(r.text) && seen < maxFigures; i++ {
-		if !isWord(rune(r.text[i])) || r.text[i] >= utf8.RuneSelf {
+func (r *reading) unsourced(told []byte) (n int) {
+	seen := 0
+	figures(r.text, func(figure []byte) bool {
+		if !containsWord(told, figure) {
+			n++
+		}
+		seen++
+		return seen < maxFigures
+	})
+	return n
+}
+
+// sharesFigure reports whether a figure of a text is repeated.
+func (r *reading) sharesFigure(text string) (shared bool) {
+	seen := 0
+	figures(r.text, func(figure []byte) bool {
+		shared = shared || containsWord([]byte(text), figure)
+		seen++
+		return !shared && seen < maxFigures
+	})
+	return shared
+}
+
+// containsWord reports whether a figure stands in a text and not inside another word.
+func containsWord(text, figure []byte) bool {
+	for {
+		at := bytes.Index(text, figure)
+		if at < 0 {
+			return false
+		}
+		end := at + len(figure)
+		if (at == 0 || !isWordByte(text[at-1])) && (end == len(text) || !isWordByte(text[end])) {
+			return true
+		}
+		text = text[end:]
+	}
+}
+
+// figures calls f for the words with a digit in them, until it returns false.
+func figures(text []byte, f func(figure []byte) bool) {
+	for i := 0; i < len(text); i++ {
+		if !isDigit(text[i]) {
 			continue
 		}
-		end, digit := i, false
-		for end < len(r.text) && (r.text[end] < utf8.RuneSelf && isWord(rune(r.text[end])) || isPoint(r.text, end)) {
-			digit = digit || isDigit(r.text[end])
+		start, end := i, i
+		for start > 0 && isFigure(text, start-1) {
+			start--
+		}
+		for end < len(text) && isFigure(text, end) {
 			end++
 		}
-		if digit {
-			if seen++; !bytes.Contains(told, r.text[i:end]) {
-				n++
-			}
+		if !f(text[start:end]) {
+			return
 		}
 		i = end
 	}
-	return n
+}
+
+// isFigure reports whether a byte is part of a word with digits.
+func isFigure(text []byte, i int) bool {
+	return isWordByte(text[i]) || isPoint(text, i)
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
@@ -41,4 +79,55 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // isPoint reports whether a point, a comma or a colon is inside a number or a time.
 func isPoint(text []byte, i int) bool {
 	return (text[i] == '.' || text[i] == ',' || text[i] == ':') && i > 0 && isDigit(text[i-1]) && i+1 < len(text) && isDigit(text[i+1])
+}
+
+func isWordByte(c byte) bool { return c < utf8.RuneSelf && wordBytes[c] }
+
+// unsourced weighs figures that a look-up would have brought, by what tells that one was
+// wanted.
+func (j *judgement) unsourced() {
+	if len(j.turn) > 0 || j.figures == 0 {
+		return
+	}
+	points, about := j.lookupPoints(), j.text.about()
+	best, name := 0, ""
+	for i := range j.tools.tools {
+		t := &j.tools.tools[i]
+		if t.actions&(finds|anything) == 0 {
+			continue
+		}
+		switch p := points + 2*count(j.wish.things.meets(t.things)) + count(about.meets(t.things)); {
+		case p > best:
+			best, name = p, t.name
+		case p == best:
+			name = ""
+		}
+	}
+	if weight := unsourcedWeights[min(best, len(unsourcedWeights)-1)]; weight > 0 {
+		j.add(SignalUnsourced, weight, name)
+		j.prefer(name, weight)
+	}
+}
+
+// unsourcedWeights are the weights of unsourced figures, by points.
+var unsourcedWeights = []float64{0, 0, 0.2, 0.4, 0.6, 0.7, 0.75}
+
+// lookupPoints counts what speaks for a look-up that was left out, whatever the tool: the
+// more figures the more, a question, and words of this moment. General knowledge and a
+// text that was wanted speak against it.
+func (j *judgement) lookupPoints() int {
+	asks, n := j.wish.actions&finds != 0, j.figures
+	points := count(n > 1) + 2*count(n > 4) + count(n > 7) + count(asks) + count(j.wish.fresh) + count(j.text.hasAny(fresh)) -
+		2*count(j.text.hasAny(hedge)) - count(j.wish.actions&changes != 0) - count(j.wish.askedBack && !j.wish.fresh && n <= 4)
+	if !asks && len(j.text.sentences) > 0 && j.text.has(&j.text.sentences[0], content) {
+		points -= 2
+	}
+	return points
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -17,8 +17,19 @@ func fold(r rune) rune {
 		}
 		return r
 	}
+	switch {
+	case '\u064b' <= r && r <= '\u0652': // Arabic vowel signs
+		return dropped
+	case '！' <= r && r <= '～': // full width
+		return fold(r - '！' + '!')
+	}
+	return foldSign(r)
+}
+
+// foldSign folds the runes that have another form than their lower case.
+func foldSign(r rune) rune {
 	switch r {
-	case '’', '‘', 'ʼ', '′', '`':
+	case '’', '‘', 'ʼ', '′':
 		return '\''
 	case 'ı', 'İ':
 		return 'i'
@@ -35,12 +46,6 @@ func fold(r rune) rune {
 	case '—', '–', '、', '،', '؛':
 		return ','
 	}
-	switch {
-	case '\u064b' <= r && r <= '\u0652': // Arabic vowel signs
-		return dropped
-	case '！' <= r && r <= '～': // full width
-		return fold(r - '！' + '!')
-	}
 	return unicode.ToLower(r)
 }
 
@@ -54,10 +59,18 @@ func foldString(s string) []byte {
 	return out
 }
 
+// wordBytes are the bytes of ASCII that words are made of.
+var wordBytes = func() (t [utf8.RuneSelf]bool) {
+	for c := range t {
+		t[c] = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
+	}
+	return t
+}()
+
 // isWord reports whether a rune is part of a word.
 func isWord(r rune) bool {
 	if r < utf8.RuneSelf {
-		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '_' || 'A' <= r && r <= 'Z'
+		return wordBytes[r]
 	}
 	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r)
 }

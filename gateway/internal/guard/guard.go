@@ -4,8 +4,9 @@ import (
 	"github.com/callgate/callgate/gateway/internal/conversation"
 )
 
-// DefaultThreshold is the score from which an answer is a ghost. The table of the test
-// TestCorpus shows what it was set by.
+// DefaultThreshold is the score from which an answer is a ghost. From 0.65 to 0.7 the
+// corpus has no wrong ghost; below, they begin, and from 0.75 on one ghost in six that is
+// found now would be lost.
 const DefaultThreshold = 0.7
 
 // Intent is a rule of the operator: a message of the user that has one of some words or
@@ -74,7 +75,7 @@ type Case struct {
 	tools  *toolbox // nil until they are needed
 	turn   []called // the calls since the user spoke
 	before []tool   // those of earlier turns; nil until they are needed
-	wish   wish
+	wish   *wish
 	stream stream
 }
 
@@ -103,10 +104,22 @@ func (k *Case) prepare() {
 	k.tools = newToolbox(k.guard.lexicons, k.names)
 	for _, e := range k.chat.Exchanges(k.last + 1) {
 		c := called{tool: k.tools.get(e.Name), answered: e.Result >= 0}
+		if c.actions&anything != 0 && onlyReads(e.Args) {
+			c.actions, c.vague = finds, false
+		}
 		c.failed = c.answered && hasFailed(k.chat.Said(k.chat.Messages[e.Result]))
 		k.turn = append(k.turn, c)
 	}
-	k.wish = readWish(k.guard.lexicons, k.chat, k.last, k.tools.local)
+}
+
+// readText reads the answer, and with the first one the user's message.
+func (k *Case) readText(text string) *reading {
+	r := k.guard.lexicons.read(text, k.tools.local, nil)
+	if k.wish == nil {
+		w := readWish(k.guard.lexicons, k.chat, k.last, k.tools.local, r.language)
+		k.wish = &w
+	}
+	return r
 }
 
 // earlier returns the tools that were called in the turns before.

@@ -10,7 +10,6 @@ import (
 // intents are the operator's rules, with the words of all in one trie.
 type intents struct {
 	words *trie
-	rules []Intent
 	of    [][]expected // by pattern
 }
 
@@ -21,7 +20,8 @@ type expected struct{ tool, word string }
 const maxIntentText = 32 << 10
 
 func compileIntents(rules []Intent) *intents {
-	c := &intents{words: newTrie(), of: make([][]expected, 1)}
+	words := newTrieBuilder()
+	c := &intents{of: make([][]expected, 1)}
 	for _, rule := range rules {
 		for _, item := range rule.Match {
 			word, open := strings.CutSuffix(strings.TrimSpace(item), "*")
@@ -29,7 +29,7 @@ func compileIntents(rules []Intent) *intents {
 			if len(folded) == 0 || rule.Expect == "" {
 				continue
 			}
-			pattern := c.words.add(string(folded), open)
+			pattern := words.add(string(folded), open)
 			if *pattern == 0 {
 				*pattern = int32(len(c.of))
 				c.of = append(c.of, nil)
@@ -40,6 +40,7 @@ func compileIntents(rules []Intent) *intents {
 	if len(c.of) == 1 {
 		return nil
 	}
+	c.words = words.trie()
 	return c
 }
 
@@ -61,7 +62,7 @@ func (c *intents) expect(message string, offered []string, since []conversation.
 				}
 			})
 		}
-		inWord = word
+		inWord = word && !isUnspaced(r)
 	}
 	return slices.DeleteFunc(found, func(e expected) bool {
 		return slices.ContainsFunc(since, func(x conversation.Exchange) bool { return x.Name == e.tool })

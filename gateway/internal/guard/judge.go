@@ -15,12 +15,14 @@ func (k *Case) Judge(a Answer) Verdict {
 		j.tool = k.requiredTool()
 		j.add(SignalRequired, 0.99, j.tool)
 	}
-	if len(a.Calls) > 0 || strings.TrimSpace(a.Text) == "" {
+	if len(a.Calls) > 0 {
 		return j.verdict()
 	}
 	k.prepare()
 	text := cutText(a.Text)
-	j.text = k.guard.lexicons.read(text, k.tools.local)
+	j.text = k.readText(text)
+	j.figures = j.text.unsourced(k.chat.Text)
+	j.tellsBack = !k.wish.askedBack && k.wish.actions&finds == 0 && j.text.sharesFigure(k.wish.text)
 	j.contradicts()
 	if len(k.names) == 0 || k.choice.None {
 		return j.verdict()
@@ -32,7 +34,9 @@ func (k *Case) Judge(a Answer) Verdict {
 	j.written(text)
 	j.claims()
 	j.unsourced()
-	j.promises()
+	if a.Finish != "length" { // the end is missing
+		j.promises()
+	}
 	j.against()
 	return j.verdict()
 }
@@ -90,14 +94,19 @@ type judgement struct {
 	contradiction bool
 	tool          string
 	best          float64 // the weight that tool was found with
+	// figures are how many in the answer nobody gave. tellsBack says that it repeats one
+	// of a message that asks nothing: then it speaks of what the user has just said.
+	figures   int
+	tellsBack bool
 }
 
 func (j *judgement) verdict() Verdict {
-	score := combine(j.signals)
-	return Verdict{
-		Score: score, Signals: j.signals, Tool: j.tool, Contradiction: j.contradiction,
-		Ghost: score >= j.guard.threshold && !j.contradiction,
+	v := Verdict{Score: combine(j.signals), Signals: j.signals, Contradiction: j.contradiction}
+	v.Ghost = v.Score >= j.guard.threshold && !v.Contradiction
+	if v.Ghost || v.Contradiction {
+		v.Tool = j.tool
 	}
+	return v
 }
 
 // add adds a signal, or makes the one of that name stronger.
@@ -119,7 +128,7 @@ func (j *judgement) prefer(name string, weight float64) {
 	case weight > j.best:
 		j.tool, j.best = name, weight
 	case weight == j.best && j.tool != name:
-		j.tool = ""
+		j.tool = "" // two are as likely
 	}
 }
 
@@ -127,7 +136,7 @@ func (j *judgement) intents() {
 	for _, e := range j.unmet {
 		weight := 0.72
 		if t := j.tools.get(e.tool); j.wish.askedBack && j.wish.actions&changes == 0 && t.actions&(finds|anything) == 0 {
-			weight = 0.4
+			weight = 0.4 // "how do I delete a task?"
 		}
 		j.add(SignalIntent, weight, e.word)
 		j.prefer(e.tool, weight)
@@ -144,7 +153,7 @@ func (j *judgement) written(text string) {
 	if !c.alone {
 		weight = 0.3
 	}
-	if j.wish.askedBack || j.wish.composes {
+	if j.wish.askedBack || j.wish.composes && !c.formatted {
 		weight /= 2
 	}
 	if c.offered {
@@ -153,238 +162,4 @@ func (j *judgement) written(text string) {
 		return
 	}
 	j.add(SignalUndeclared, weight, c.name)
-}
-
-// claims weighs what the answer claims.
-func (j *judgement) claims() {
-	for _, c := range j.text.claims() {
-		switch {
-		case j.covered(&c):
-			j.add(SignalAfterResult, -0.5, c.word)
-		case j.isPast(&c):
-			j.add(SignalPastTurn, -0.5, c.word)
-		default:
-			j.claim(&c)
-		}
-	}
-}
-
-// claim weighs a claim that no call of this turn covers.
-func (j *judgement) claim(c *claim) {
-	best, name, ties := 0.0, "", 0
-	for i := range j.tools.tools {
-		t := &j.tools.tools[i]
-		if j.isCalled(t.name) {
-			continue
-		}
-		switch w := j.fit(c, t); {
-		case w > best:
-			best, name, ties = w, t.name, 1
-		case w == best:
-			ties++
-		}
-	}
-	signal := SignalClaimTool
-	if c.actions&changes == 0 && !c.general {
-		signal = SignalLookup
-		if j.text.unsourced(j.chat.Text) == 0 {
-			best *= 0.7
-		}
-	} else if c.firm && !c.makes {
-		j.add(SignalClaim, 0.3, c.word)
-	} else {
-		j.add(SignalClaim, 0.15, c.word)
-	}
-	if best == 0 {
-		return
-	}
-	j.add(signal, best, c.word)
-	if ties > 1 {
-		name = ""
-	}
-	j.prefer(name, best)
-}
-
-// fit says how well a tool that was not called fits a claim, between 0 and 1.
-func (j *judgement) fit(c *claim, t *tool) float64 {
-	same := c.things.meets(t.things)
-	wanted := j.wish.things.meets(t.things)
-	asked := j.wish.actions&c.actions&^finds != 0 && j.wish.actions&t.actions&^finds != 0
-	strict := t.actions&c.actions != 0
-	if c.actions&changes == 0 && !c.general { // a look-up
-		asked = j.wish.actions&finds != 0
-		if t.actions&(finds|anything) == 0 || len(j.turn) > 0 || c.makes && !same {
-			return 0
-		}
-	} else {
-		named := c.things.local&t.things.local != 0
-		switch {
-		case c.general:
-			asked = j.wish.actions&t.actions&changes != 0 && (wanted || len(j.tools.tools) < 6)
-			if !asked && !(t.actions == anything && wanted) {
-				return 0
-			}
-			same = wanted
-		case strict && t.actions&changes != 0:
-		case c.actions&making != 0 && t.actions&making != 0 && (same || named || wanted):
-		case t.actions&anything != 0 && (same || wanted || asked):
-		case named && t.actions&(changes|anything) != 0:
-			strict = true
-		default:
-			return 0
-		}
-	}
-	return j.grade(c, same, wanted, asked, strict)
-}
-
-// grade turns what fits into a weight.
-func (j *judgement) grade(c *claim, same, wanted, asked, strict bool) float64 {
-	w := 0.35
-	switch {
-	case asked && same:
-		w = 0.9
-	case asked && wanted:
-		w = 0.85
-	case asked:
-		w = 0.75
-	case same:
-		w = 0.7
-	}
-	if !strict && !c.general {
-		w *= 0.85
-	}
-	if !c.firm && !asked {
-		w *= 0.7
-	}
-	if c.makes && c.actions&(creates|updates|writes) != 0 {
-		switch {
-		case j.wish.composes && !same:
-			w *= 0.2
-		case j.wish.composes || !same:
-			w *= 0.5
-		}
-	}
-	if j.wish.askedBack && !asked {
-		w *= 0.9
-	}
-	return w
-}
-
-func (j *judgement) isCalled(name string) bool {
-	return slices.ContainsFunc(j.turn, func(c called) bool { return c.name == name })
-}
-
-// covered reports whether a call of this turn did what is claimed.
-func (j *judgement) covered(c *claim) bool {
-	if len(j.turn) == 0 {
-		return false
-	}
-	if c.actions&changes == 0 && !c.general {
-		return true
-	}
-	related := false
-	for i := range j.turn {
-		t := &j.turn[i].tool
-		switch {
-		case c.general && t.actions&(changes|anything) != 0, t.actions&(c.actions&changes|anything) != 0,
-			c.things.local&t.things.local != 0 && t.actions&changes != 0:
-			return true
-		case c.actions&making != 0 && t.actions&making != 0:
-			related = true
-		}
-	}
-	if c.general {
-		return j.wish.actions&changes == 0
-	}
-	return related && !slices.ContainsFunc(j.tools.tools, func(t tool) bool {
-		known := c.things.meets(t.things) || j.wish.actions&t.actions&c.actions&changes != 0 && j.wish.things.meets(t.things)
-		return t.actions&c.actions&changes != 0 && known && !j.isCalled(t.name)
-	})
-}
-
-// isPast reports whether a claim speaks of an earlier turn: a call there did it, and the
-// user does not ask for it now.
-func (j *judgement) isPast(c *claim) bool {
-	if j.wish.actions&c.actions&changes != 0 && !c.earlier && !j.wish.askedBack {
-		return false
-	}
-	if c.general && j.wish.actions&changes != 0 {
-		return false
-	}
-	return slices.ContainsFunc(j.earlier(), func(t tool) bool {
-		return t.actions&(c.actions|anything) != 0 || c.general || c.actions&making != 0 && t.actions&making != 0
-	})
-}
-
-// unsourced looks for figures that a look-up would have brought.
-func (j *judgement) unsourced() {
-	if len(j.turn) > 0 || j.wish.actions&finds == 0 {
-		return
-	}
-	n := j.text.unsourced(j.chat.Text)
-	if n == 0 {
-		return
-	}
-	best, name := 0.0, ""
-	for i := range j.tools.tools {
-		t := &j.tools.tools[i]
-		w := 0.0
-		switch {
-		case t.actions&(finds|anything) == 0:
-		case j.wish.things.meets(t.things):
-			w = 0.68
-		case n > 1 && j.text.about().meets(t.things):
-			w = 0.6
-		case n > 1:
-			w = 0.3
-		}
-		if w > best {
-			best, name = w, t.name
-		}
-	}
-	for s := range j.text.sentences {
-		if j.text.has(&j.text.sentences[s], hedge) {
-			best *= 0.5
-			break
-		}
-	}
-	if best > 0 {
-		j.add(SignalUnsourced, best, name)
-		j.prefer(name, best)
-	}
-}
-
-// promises weighs what the end of the answer announces.
-func (j *judgement) promises() {
-	p, ok := j.text.promised()
-	if !ok || j.wish.forbids {
-		return
-	}
-	best := 0.0
-	for i := range j.tools.tools {
-		t := &j.tools.tools[i]
-		asked := j.wish.actions&t.actions != 0
-		same := p.things.meets(t.things) || j.wish.things.meets(t.things)
-		w := 0.0
-		switch {
-		case p.waiting && asked:
-			w = 0.7
-		case p.waiting:
-			w = 0.5
-		case t.actions&p.actions == 0 && t.actions&anything == 0 && !(p.actions&making != 0 && t.actions&making != 0 && same):
-		case asked && same:
-			w = 0.85
-		case asked || same:
-			w = 0.75
-		default:
-			w = 0.5
-		}
-		if w > 0 {
-			j.prefer(t.name, w)
-		}
-		best = max(best, w)
-	}
-	if best > 0 {
-		j.add(SignalPromise, best, p.word)
-	}
 }

@@ -16,8 +16,10 @@ var lexiconFiles embed.FS
 // lexicons are all words that the guard knows.
 type lexicons struct {
 	words     *trie
-	meanings  [][]meaning // by pattern; there is none of number 0
+	builder   *trieBuilder // nil when all are read
+	meanings  [][]meaning  // by pattern; there is none of number 0
 	languages []language
+	english   int                // the place of English in languages
 	tools     map[string]actions // words in the names of tools
 	idle      map[string]bool    // words there that say nothing
 }
@@ -27,6 +29,10 @@ type language struct {
 	english bool
 	// clause says that the verb may stand far behind its auxiliary.
 	clause bool
+	// framed says that a participle claims nothing without an auxiliary.
+	framed bool
+	// final says that a verb ends its clause.
+	final bool
 }
 
 // loadLexicons reads the files of the folder, which are part of the program, so that an
@@ -40,7 +46,7 @@ var loadLexicons = sync.OnceValue(func() *lexicons {
 })
 
 func readLexicons(fsys fs.FS) (*lexicons, error) {
-	l := &lexicons{words: newTrie(), meanings: make([][]meaning, 1), tools: map[string]actions{}, idle: map[string]bool{}}
+	l := &lexicons{builder: newTrieBuilder(), meanings: make([][]meaning, 1), tools: map[string]actions{}, idle: map[string]bool{}}
 	names, err := fs.Glob(fsys, "lexicon/*.txt")
 	if err != nil {
 		return nil, err
@@ -55,12 +61,16 @@ func readLexicons(fsys fs.FS) (*lexicons, error) {
 		if code == "tools" {
 			add = l.addTools
 		} else {
+			if code == "en" {
+				l.english = len(l.languages)
+			}
 			l.languages = append(l.languages, language{code: code, english: code == "en"})
 		}
 		if err := readLines(string(text), add); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	l.words, l.builder = l.builder.trie(), nil
 	return l, nil
 }
 
@@ -79,7 +89,9 @@ func readLines(text string, add func(key string, items []string) error) error {
 		var items []string
 		for item := range strings.SplitSeq(list, ",") {
 			if item = strings.TrimSpace(item); item != "" {
-				items = append(items, alternatives(item)...)
+				for _, choice := range alternatives(item) {
+					items = append(items, strings.Join(strings.Fields(choice), " "))
+				}
 			}
 		}
 		if err := add(strings.TrimSpace(key), items); err != nil {
@@ -99,7 +111,7 @@ func alternatives(item string) []string {
 	var all []string
 	for choice := range strings.SplitSeq(inside, "|") {
 		for _, end := range alternatives(after) {
-			all = append(all, strings.Join(strings.Fields(before+choice+end), " "))
+			all = append(all, before+choice+end)
 		}
 	}
 	return all
@@ -127,6 +139,8 @@ func (l *lexicons) addWords(key string, items []string) error {
 	name, of, _ := strings.Cut(key, " ")
 	if name == "order" {
 		current.clause = slices.Contains(items, "clause")
+		current.framed = slices.Contains(items, "framed")
+		current.final = slices.Contains(items, "final")
 		return nil
 	}
 	m := meaning{language: len(l.languages) - 1, roles: roleNames[name]}
@@ -152,7 +166,7 @@ func (l *lexicons) addWords(key string, items []string) error {
 
 func (l *lexicons) addWord(item string, m meaning) {
 	word, open := strings.CutSuffix(item, "*")
-	pattern := l.words.add(string(foldString(word)), open)
+	pattern := l.builder.add(string(foldString(word)), open)
 	if *pattern == 0 {
 		*pattern = int32(len(l.meanings))
 		l.meanings = append(l.meanings, nil)

@@ -17,14 +17,14 @@ const (
 // without quotations, code and the marks of Markdown. Lines stay lines.
 type plain struct {
 	text []byte
-	// code and block say how many bytes were taken out with blocks of code, and with
+	// code and quotation say how many bytes were taken out with blocks of code, and with
 	// quoted lines.
-	code, block int
+	code, quotation int
 }
 
 // longestQuote bounds a quotation within a line, in bytes. What is longer is an inch sign
 // or a quotation that was never closed.
-const longestQuote = 400
+const longestQuote = 1000
 
 type plainer struct {
 	plain
@@ -35,8 +35,10 @@ type plainer struct {
 func makePlain(text string) plain {
 	p := plainer{plain: plain{text: make([]byte, 0, len(text)+8)}, rest: unwrap(text)}
 	for p.rest != "" {
-		p.beginLine()
-		p.line()
+		if !p.block() {
+			p.beginLine()
+			p.line()
+		}
 	}
 	return p.plain
 }
@@ -50,24 +52,28 @@ func unwrap(text string) string {
 	return text
 }
 
-// beginLine takes off what stands at the beginning of a line: a fence with all that is
-// behind it, the marks of quoted lines, headings and lists.
-func (p *plainer) beginLine() {
+// block leaves out a block of code or a quoted line, if one begins here.
+func (p *plainer) block() bool {
 	line := strings.TrimLeft(p.rest, " \t\r")
 	switch {
 	case strings.HasPrefix(line, "```"), strings.HasPrefix(line, "~~~"):
-		before := len(p.rest)
+		before := len(line)
 		p.rest = skipFence(line)
 		p.code += before - len(p.rest)
-		p.text = append(p.text, '\n', codeMark)
-		return
-	case strings.HasPrefix(line, ">"):
-		_, rest, _ := strings.Cut(line, "\n")
-		p.block += len(line) - len(rest)
-		p.text = append(p.text, '\n', codeMark, '\n')
-		p.rest = rest
-		return
+	case strings.HasPrefix(line, ">"), isSpeech(line):
+		_, p.rest, _ = strings.Cut(line, "\n")
+		p.quotation += len(line) - len(p.rest)
+	default:
+		return false
 	}
+	p.text = append(p.text, '\n', codeMark, '\n')
+	return true
+}
+
+// beginLine takes off what stands at the beginning of a line: the marks of headings and
+// of lists.
+func (p *plainer) beginLine() {
+	line := strings.TrimLeft(p.rest, " \t\r")
 	line = strings.TrimLeft(line, "#*-+•·–—→ \t")
 	digits := len(line) - len(strings.TrimLeft(line, "0123456789"))
 	if 0 < digits && digits < 3 && (strings.HasPrefix(line[digits:], ". ") || strings.HasPrefix(line[digits:], ") ")) {
@@ -82,6 +88,14 @@ func (p *plainer) beginLine() {
 		}
 	}
 	p.rest = line
+}
+
+// isSpeech reports whether a line is what a person in a story says: a dash without a
+// space, as novels in many languages have it.
+func isSpeech(line string) bool {
+	rest, found := strings.CutPrefix(line, "—")
+	r, _ := utf8.DecodeRuneInString(rest)
+	return found && (isWord(r) || r == '¡' || r == '¿')
 }
 
 // skipFence returns what is behind the block of code that a text begins with. One that
@@ -235,10 +249,13 @@ func (p *plainer) quote(rest, closing string) int {
 	return end + size
 }
 
+// maxFileName bounds the names of files, in bytes.
+const maxFileName = 200
+
 // isFileName reports whether a word looks like the name of a file: it has an ending, or
 // it is a path.
 func isFileName(word string) bool {
-	if len(word) < 3 || len(word) > 200 || strings.ContainsAny(word, " (){}=<>@\n") || strings.Contains(word, "://") {
+	if len(word) < 3 || len(word) > maxFileName || strings.ContainsAny(word, " (){}=<>@\n") || strings.Contains(word, "://") {
 		return false
 	}
 	if word[0] == '/' || strings.HasPrefix(word, "~/") || strings.HasPrefix(word, "./") {
@@ -246,16 +263,17 @@ func isFileName(word string) bool {
 	}
 	dot := strings.LastIndexByte(word, '.')
 	ending := word[dot+1:]
-	if dot < 1 || ending == "" || len(ending) > 5 || dot == 1 && len(ending) == 1 {
-		return false
-	}
+	return dot > 0 && len(ending) <= 5 && (dot > 1 || len(ending) > 1) && isEnding(ending)
+}
+
+// isEnding reports whether letters, and perhaps digits, are the ending of a file's name.
+func isEnding(ending string) bool {
 	letters := 0
 	for _, c := range []byte(ending) {
 		switch {
 		case 'a' <= c && c <= 'z':
 			letters++
-		case '0' <= c && c <= '9':
-		default:
+		case !isDigit(c):
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ package guard
 type announcement struct {
 	word    string
 	actions actions
+	verbs   uint64
 	things  things
 	// waiting says that no verb is announced: "One moment."
 	waiting bool
@@ -13,10 +14,12 @@ type announcement struct {
 // that only close the answer.
 const lookBack = 2
 
+// maxWaiting is how many words a sentence has at most that only says "one moment".
+const maxWaiting = 9
+
 // promised finds what the end of an answer announces.
-func (r *reading) promised() (announcement, bool) {
+func (r *reading) promised() (found []announcement) {
 	left := lookBack
-	var waits announcement
 	for i := len(r.sentences) - 1; i >= 0 && left > 0; i-- {
 		s := &r.sentences[i]
 		if r.has(s, closing) || r.isBare(s) {
@@ -24,51 +27,73 @@ func (r *reading) promised() (announcement, bool) {
 		}
 		left--
 		if s.closed == '?' {
-			return announcement{}, false
+			return found
 		}
-		switch p, ok := r.promiseOf(s); {
-		case ok && !p.waiting:
-			return p, true
-		case ok:
-			waits = p
+		if p, ok := r.promiseOf(s); ok {
+			found = append(found, p)
 		}
 	}
-	return waits, waits.waiting
+	return found
 }
 
 // isBare reports whether a sentence has no word that is known, as a line of code has.
 func (r *reading) isBare(s *sentence) bool { return s.first == s.last && s.end-s.start < 40 }
 
+// promiseOf reads an announcement from a sentence. What speaks against it counts only
+// before its verb: "I'll send it as soon as it is ready" is one.
 func (r *reading) promiseOf(s *sentence) (p announcement, ok bool) {
 	begun := false
 	for k := s.first; k < s.last; k++ {
 		m := &r.marks[k]
 		p.things = p.things.or(m.things)
 		switch {
-		case m.is(question):
-			return p, false
-		case m.is(hypothetical | negation):
-			if p.actions == 0 {
+		case m.is(question | hypothetical | negation):
+			if m.is(question) || !p.acts() && !p.waiting {
 				return p, false
 			}
-		case m.is(waiting):
-			p.waiting = true
-			p.word = string(r.text[m.start:m.end])
-		case m.is(done) && !m.is(promise):
-		case m.is(promise) && m.is(ask):
-			begun, p.actions, p.word = true, p.actions|m.actions, string(r.text[m.start:m.end])
-		case m.is(promise):
+		case m.is(waiting) && (begun || r.wordCount(s) <= maxWaiting):
+			p.waiting, p.word = true, r.word(m)
+		case m.is(promise) && !m.is(ask):
 			begun = true
-		case m.is(ask) && begun, m.is(doing) && (begun || r.opensSentence(s, k)):
-			if p.actions == 0 || p.word == "" {
-				p.word = string(r.text[m.start:m.end])
-			}
-			p.actions |= m.actions
+		case m.is(promise) || r.isPromised(s, k, begun):
 			begun = true
+			p.take(m, r.word(m))
 		}
 	}
-	p.waiting = p.waiting && p.actions == 0
-	return p, p.waiting || p.actions != 0
+	p.waiting = p.waiting && !p.acts()
+	return p, p.waiting || p.acts()
+}
+
+func (p *announcement) take(m *mark, word string) {
+	p.actions |= m.actions
+	p.verbs |= m.verbs
+	if p.word == "" {
+		p.word = word
+	}
+}
+
+// acts reports whether an announcement has a verb.
+func (p *announcement) acts() bool { return p.actions != 0 || p.verbs != 0 }
+
+// isPromised reports whether the verb at k is announced: behind "I'll", beside "I", or in
+// a form that says so by itself.
+func (r *reading) isPromised(s *sentence, k int, begun bool) bool {
+	m := &r.marks[k]
+	if m.is(done) {
+		return false
+	}
+	if m.is(ask) && (begun || r.besideSelf(s, k)) {
+		return true
+	}
+	return m.is(doing) && (begun || r.opensSentence(s, k) || r.language.final && r.endsClause(s, k))
+}
+
+// besideSelf reports whether a verb stands beside "I", where one of them opens its clause.
+func (r *reading) besideSelf(s *sentence, k int) bool {
+	if k > s.first && r.adjacent(k-1, k) && r.marks[k-1].is(self) {
+		return r.opensSentence(s, k-1)
+	}
+	return k+1 < s.last && r.adjacent(k, k+1) && r.marks[k+1].is(self) && r.opensSentence(s, k)
 }
 
 // opensSentence reports whether only adverbs and auxiliaries are before a mark: "Now I'm
@@ -100,4 +125,55 @@ func (r *reading) hasAny(roles role) bool {
 		}
 	}
 	return false
+}
+
+// promises weighs what the end of the answer announces.
+func (j *judgement) promises() {
+	if j.wish.forbids {
+		return
+	}
+	for _, p := range j.text.promised() {
+		best := 0.0
+		for i := range j.tools.tools {
+			if w := j.keeps(&j.tools.tools[i], &p); w > 0 {
+				best = max(best, w)
+				j.prefer(j.tools.tools[i].name, w)
+			}
+		}
+		if best > 0 {
+			j.add(SignalPromise, best, p.word)
+		}
+	}
+}
+
+// keeps says how well a tool fits an announcement, between 0 and 1.
+func (j *judgement) keeps(t *tool, p *announcement) float64 {
+	asked := j.wish.actions&t.actions != 0
+	same := p.things.meets(t.things) || j.wish.things.meets(t.things)
+	switch {
+	case p.waiting && asked && same:
+		return 0.75
+	case p.waiting && asked:
+		return 0.7
+	case p.waiting:
+		return 0.5
+	case p.verbs&t.verbs != 0:
+		return 0.8
+	}
+	switch {
+	case !p.isDoneBy(t, same):
+		return 0
+	case asked && same:
+		return 0.85
+	case asked || same:
+		return 0.75
+	case len(j.turn) > 0: // in the middle of work an announcement is no courtesy
+		return 0.72
+	}
+	return 0.6
+}
+
+// isDoneBy reports whether a tool may do what is announced.
+func (p *announcement) isDoneBy(t *tool, same bool) bool {
+	return t.actions&(p.actions|anything) != 0 || same && p.actions&making != 0 && t.actions&making != 0
 }

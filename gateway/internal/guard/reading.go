@@ -2,13 +2,14 @@ package guard
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 )
 
 // mark is a word of a text that means something in the text's language.
 type mark struct {
 	start, end int
-	meaning
+	*meaning
 }
 
 // sentence is a part of a text. first and last are its marks: marks[first:last].
@@ -24,9 +25,13 @@ type sentence struct {
 // reading is what was read of a text.
 type reading struct {
 	plain
-	language  *language // nil if the text has no word that is known
-	marks     []mark
-	sentences []sentence
+	language *language // English if the text has no word that is known
+	known    bool      // it has one
+	// alsoComposes says that it asks for a text in the language that was expected, and is
+	// in another: "traduce: I have sent it".
+	alsoComposes bool
+	marks        []mark
+	sentences    []sentence
 }
 
 // Bounds of what is kept of a text. No answer that means anything comes near.
@@ -38,23 +43,49 @@ const (
 // hit is a pattern that was found.
 type hit struct {
 	start, end int32
-	pattern    int32 // 0: one of the words of this request's tools
-	local      meaning
+	pattern    int32 // if it is below 0, ^pattern is the place of a word of its own
 }
 
-// read finds the words of a text. local are words in the names of tools.
-func (l *lexicons) read(text string, local map[string]meaning) *reading {
+// hits are all that were found, and the words that are in no lexicon: those of this
+// request's tools, and names of files.
+type hits struct {
+	list []hit
+	own  []meaning
+}
+
+func (h *hits) add(start, end int, m meaning) {
+	h.list = append(h.list, hit{int32(start), int32(end), int32(^len(h.own))})
+	h.own = append(h.own, m)
+}
+
+// Weights that tell a text's language: small words tell it better than others, which
+// languages borrow, and the language of the answer is most likely the user's.
+const (
+	commonScore   = 4
+	expectedScore = 12
+)
+
+// read finds the words of a text. local are words in the names of tools. expected is the
+// language that is assumed in doubt, or nil.
+func (l *lexicons) read(text string, local map[string]meaning, expected *language) *reading {
 	r := &reading{plain: makePlain(text)}
 	scores := make([]int, len(l.languages))
+	for i := range l.languages {
+		if expected == &l.languages[i] {
+			scores[i] = expectedScore
+		}
+	}
 	hits := l.scan(r.text, local, scores)
-	best := 0
+	best := l.english
 	for i, score := range scores {
 		if score > scores[best] {
 			best = i
 		}
 	}
-	if scores[best] > 0 {
-		r.language = &l.languages[best]
+	r.language, r.known = &l.languages[best], scores[best] > 0
+	if expected != nil && expected != r.language {
+		r.choose(l, hits, slices.IndexFunc(l.languages, func(g language) bool { return g.code == expected.code }))
+		r.alsoComposes = r.hasAny(composing)
 	}
 	r.choose(l, hits, best)
 	r.split()
@@ -62,54 +93,60 @@ func (l *lexicons) read(text string, local map[string]meaning) *reading {
 }
 
 // scan finds the patterns of all languages, and counts how much of the text each knows.
-func (l *lexicons) scan(text []byte, local map[string]meaning, scores []int) []hit {
-	hits := make([]hit, 0, len(text)/4+8)
+func (l *lexicons) scan(text []byte, local map[string]meaning, scores []int) *hits {
+	h := &hits{list: make([]hit, 0, len(text)/3+8)}
 	inWord := false
-	for i := 0; i < len(text) && len(hits) < maxHits; {
+	for i := 0; i < len(text) && len(h.list) < maxHits; {
 		r, size := rune(text[i]), 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRune(text[i:])
 		}
 		word := isWord(r)
-		if word && (!inWord || isUnspaced(r)) {
+		switch {
+		case r == fileName:
+			h.add(i, i+1, meaning{roles: object, things: fileThing})
+		case word && (!inWord || isUnspaced(r)):
 			if end := nameEnd(text, i); end > 0 {
-				hits = append(hits, hit{start: int32(i), end: int32(end), local: nameMeaning(text[i:end])})
+				h.add(i, end, nameMeaning(text[i:end]))
 				i, inWord = end, false
 				continue
 			}
-			hits = l.word(hits, text, i, local, scores)
+			l.word(h, text, i, local, scores)
 		}
 		// In Arabic, "and" is written together with the word behind it.
-		inWord = word && (r != 'و' || inWord)
+		inWord = word && !isUnspaced(r) && (r != 'و' || inWord)
 		i += size
 	}
-	return hits
+	return h
 }
 
 // word finds the patterns that begin at a place.
-func (l *lexicons) word(hits []hit, text []byte, i int, local map[string]meaning, scores []int) []hit {
+func (l *lexicons) word(h *hits, text []byte, i int, local map[string]meaning, scores []int) {
 	if len(local) > 0 {
 		end := wordEnd(text, i)
 		if m, ok := local[string(text[i:end])]; ok {
-			hits = append(hits, hit{start: int32(i), end: int32(end), local: m})
+			h.add(i, end, m)
 		}
 	}
 	l.words.match(text, i, func(end int, pattern int32) {
-		hits = append(hits, hit{start: int32(i), end: int32(end), pattern: pattern})
-		for _, m := range l.meanings[pattern] {
-			scores[m.language] += end - i
+		h.list = append(h.list, hit{int32(i), int32(end), pattern})
+		list := l.meanings[pattern]
+		for k := range list {
+			scores[list[k].language] += end - i
+			if list[k].roles&common != 0 {
+				scores[list[k].language] += commonScore
+			}
 		}
 	})
-	return hits
 }
 
 // nameEnd returns the end of a file's name, an address or a link that begins at a place,
 // or 0. Words in them mean nothing.
 func nameEnd(text []byte, i int) int {
-	limit := min(len(text), i+200)
+	limit := min(len(text), i+maxFileName)
 	end, special := i, false
-	for end < limit && text[end] > ' ' && text[end] != ',' && text[end] != ')' && text[end] != ';' && text[end] < utf8.RuneSelf {
-		special = special || text[end] == '.' || text[end] == '/' || text[end] == '@'
+	for end < limit && nameBytes[text[end]] != 0 {
+		special = special || nameBytes[text[end]] == 2
 		end++
 	}
 	if !special {
@@ -125,6 +162,20 @@ func nameEnd(text []byte, i int) int {
 	return 0
 }
 
+// nameBytes are the bytes of such names, 1, and those that other words have not, 2.
+var nameBytes = func() (t [256]byte) {
+	for c := '!'; c < utf8.RuneSelf; c++ {
+		switch c {
+		case ',', ')', ';':
+		case '.', '/', '@':
+			t[c] = 2
+		default:
+			t[c] = 1
+		}
+	}
+	return t
+}()
+
 func nameMeaning(name []byte) meaning {
 	if isFileName(string(name)) {
 		return meaning{roles: object, things: fileThing}
@@ -134,23 +185,21 @@ func nameMeaning(name []byte) meaning {
 
 // choose keeps the hits of a language. Of those that begin at one place the longest
 // counts, and none begins inside another.
-func (r *reading) choose(l *lexicons, hits []hit, language int) {
-	r.marks = make([]mark, 0, len(hits)/2)
+func (r *reading) choose(l *lexicons, hits *hits, language int) {
+	r.marks = make([]mark, 0, len(hits.list)/3+1)
 	covered := int32(0)
-	for _, h := range hits {
-		m := h.local
-		if h.pattern != 0 {
-			if m = find(l.meanings[h.pattern], language); m.roles == 0 {
-				continue
-			}
+	for _, h := range hits.list {
+		var m *meaning
+		if h.pattern < 0 {
+			m = &hits.own[^h.pattern]
+		} else if m = find(l.meanings[h.pattern], language); m == nil {
+			continue
 		}
 		n := len(r.marks)
 		switch {
 		case n > 0 && r.marks[n-1].start == int(h.start):
 			if last := &r.marks[n-1]; last.end == int(h.end) {
-				last.roles |= m.roles
-				last.actions |= m.actions
-				last.things = last.things.or(m.things)
+				last.meaning = last.and(m)
 			} else if int(h.end) > last.end {
 				*last = mark{int(h.start), int(h.end), m}
 				covered = h.end
@@ -162,13 +211,13 @@ func (r *reading) choose(l *lexicons, hits []hit, language int) {
 	}
 }
 
-func find(list []meaning, language int) meaning {
-	for _, m := range list {
-		if m.language == language {
-			return m
+func find(list []meaning, language int) *meaning {
+	for i := range list {
+		if list[i].language == language {
+			return &list[i]
 		}
 	}
-	return meaning{}
+	return nil
 }
 
 // split cuts the text into sentences.
@@ -198,8 +247,11 @@ func (r *reading) boundary(i, start int) (closed byte, size int) {
 		if i+1 < len(r.text) && r.text[i+1] > ' ' && r.text[i+1] != ')' {
 			return 0, 0
 		}
-		if i > 0 && '0' <= r.text[i-1] && r.text[i-1] <= '9' && r.language != nil && !r.language.english {
-			return 0, 0 // an ordinal: "am 3. Mai"
+		if !r.language.english && r.isOrdinal(i) {
+			return 0, 0
+		}
+		if r.isAbbreviation(i, start) {
+			return 0, 0
 		}
 		return c, 1
 	case 0xe3, 0xd8, 0xe0, 0xe2, 0xdb:
@@ -214,6 +266,33 @@ func (r *reading) boundary(i, start int) (closed byte, size int) {
 		return '.', 1
 	}
 	return 0, 0
+}
+
+// isOrdinal reports whether the point at i belongs to a number: "am 3. Mai".
+func (r *reading) isOrdinal(i int) bool {
+	from := i
+	for from > 0 && isDigit(r.text[from-1]) {
+		from--
+	}
+	return from < i && i-from <= 2 && (from == 0 || r.text[from-1] == ' ')
+}
+
+// abbreviations end with a point within a sentence.
+var abbreviations = map[string]bool{
+	"mr": true, "mrs": true, "ms": true, "dr": true, "prof": true, "st": true, "vs": true, "approx": true,
+	"nr": true, "hr": true, "ca": true, "bzw": true, "inkl": true, "str": true, "evtl": true,
+	"m": true, "mme": true, "sr": true, "sra": true, "srta": true, "dra": true, "sig": true, "dott": true, "avv": true,
+	"p": true, "ul": true, "godz": true, "им": true, "ул": true, "г": true, "вул": true, "mevr": true, "dhr": true,
+	"z": true, "b": true, "e": true, "g": true, "i": true, "fa": true, "art": true, "s": true, "d": true,
+}
+
+// isAbbreviation reports whether the point at i ends one.
+func (r *reading) isAbbreviation(i, start int) bool {
+	from := i
+	for from > start && i-from < 12 && r.text[from-1] > ' ' && !isClauseEnd(r.text[from-1]) {
+		from--
+	}
+	return abbreviations[string(r.text[from:i])]
 }
 
 // addSentence adds a sentence, unless it is empty, and returns the mark behind it.
@@ -258,3 +337,5 @@ func (r *reading) about() (t things) {
 	}
 	return t
 }
+
+func (r *reading) word(m *mark) string { return string(r.text[m.start:m.end]) }

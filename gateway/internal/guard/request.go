@@ -5,6 +5,7 @@ import "github.com/callgate/callgate/gateway/internal/conversation"
 // wish is what the user's last message asks for.
 type wish struct {
 	actions actions
+	verbs   uint64 // verbs in the names of the tools
 	things  things
 	// askedBack says that the message only wants to know: "did you delete it?"
 	askedBack bool
@@ -12,9 +13,14 @@ type wish struct {
 	forbids bool
 	// composes says that a text is wanted.
 	composes bool
-	text     string // what was read of the message
-	short    bool
+	// fresh says that something of this moment is asked for.
+	fresh bool
+	text  string // what was read of the message
+	short bool
 }
+
+// holdsBack reports whether the user wants nothing to be done now.
+func (w *wish) holdsBack() bool { return w.askedBack || w.forbids }
 
 // Bounds of what is read of a message of the user: a request stands at its beginning or
 // at its end, and between them may be a document.
@@ -27,11 +33,11 @@ const (
 
 // readWish reads the last message of the user, and what it answers to: "yes" asks for
 // what the model proposed.
-func readWish(l *lexicons, c *conversation.Conversation, last int, local map[string]meaning) wish {
+func readWish(l *lexicons, c *conversation.Conversation, last int, local map[string]meaning, expected *language) wish {
 	if last < 0 {
 		return wish{}
 	}
-	w := readMessage(l, cutMiddle(c.Said(c.Messages[last]), maxWish, wishEdge), local)
+	w := readMessage(l, cutMiddle(c.Said(c.Messages[last]), maxWish, wishEdge), local, expected)
 	if w.actions&changes != 0 || !w.short || w.askedBack || w.forbids {
 		return w
 	}
@@ -45,32 +51,38 @@ func readWish(l *lexicons, c *conversation.Conversation, last int, local map[str
 		if said == "" {
 			continue
 		}
-		before := readMessage(l, cutMiddle(said, maxWish, wishEdge), local)
+		before := readMessage(l, cutMiddle(said, maxWish, wishEdge), local, expected)
 		w.actions |= before.actions
+		w.verbs |= before.verbs
 		w.things = w.things.or(before.things)
 		w.forbids = w.forbids || m.Role == conversation.User && before.forbids && w.actions == 0
 	}
 	return w
 }
 
-func readMessage(l *lexicons, text string, local map[string]meaning) wish {
-	r := l.read(text, local)
-	w := wish{text: text, short: len(text) <= shortWish}
+func readMessage(l *lexicons, text string, local map[string]meaning, expected *language) wish {
+	r := l.read(text, local, expected)
+	w := wish{text: text, short: len(text) <= shortWish, composes: r.alsoComposes}
 	for _, s := range r.sentences {
 		asking := false
 		for k := s.first; k < s.last; k++ {
 			m := &r.marks[k]
 			asking = asking || m.is(inquiry) && (r.opensClause(m.start) || s.closed == '?')
 			w.forbids = w.forbids || m.is(forbid)
+			w.fresh = w.fresh || m.is(fresh)
 			w.composes = w.composes || m.is(composing)
 			w.things = w.things.or(m.things)
-			if m.is(ask) && (m.actions != 0 || m.things.local != 0) {
+			if m.is(ask) {
+				w.verbs |= m.verbs
 				if asking {
-					w.actions |= m.actions & (finds | anything)
+					w.actions |= m.actions & finds
 				} else {
 					w.actions |= m.actions
 				}
 			}
+		}
+		if s.closed == '?' {
+			w.actions |= finds
 		}
 		w.askedBack = w.askedBack || asking
 	}

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
@@ -54,35 +55,87 @@ func failedValue(b []byte, v span.Span, depth int) bool {
 
 func failedMember(b []byte, key string, v span.Span, depth int) bool {
 	raw := v.Of(b)
-	switch key {
-	case "success", "ok", "succeeded", "successful", "stored", "sent", "saved", "created", "deleted", "updated", "applied",
-		"delivered", "accepted", "basarili", "exito", "erfolg", "sukces", "succes", "успех", "成功":
+	switch memberKinds[key] {
+	case memberSuccess:
 		return string(raw) == "false"
-	case "error", "errors", "exception", "fehler", "erreur", "hata", "erro", "errore", "błąd":
+	case memberError:
 		return !isEmptyValue(raw)
-	case "iserror", "is_error", "failed", "failure", "failures":
-		return string(raw) == "true" || raw[0] >= '1' && raw[0] <= '9'
-	case "status", "state", "result", "outcome":
+	case memberFailure:
+		return string(raw) == "true" || isNonzero(raw)
+	case memberStatus:
 		if raw[0] == '{' {
 			return failedValue(b, v, depth+1)
 		}
 		return isFailedStatus(raw)
-	case "status_code", "statuscode", "http_status", "code":
-		return len(raw) == 3 && (raw[0] == '4' || raw[0] == '5')
-	case "exit_code", "exitcode", "returncode", "return_code", "exit_status":
-		return string(raw) != "0" && string(raw) != "null" && raw[0] != '"'
-	case "affected", "rows_affected", "affected_rows", "rowcount":
+	case memberHTTP:
+		return isFailedHTTP(raw)
+	case memberExit:
+		return isNonzero(raw)
+	case memberAffected:
 		return string(raw) == "0"
-	case "data", "response", "output", "results", "content", "text":
-		switch raw[0] {
-		case '{', '[':
-			return failedValue(b, v, depth+1)
-		case '"':
-			s, _ := conversation.Decode(b, v)
-			return key != "data" && hasFailedInside(string(s), depth)
-		}
+	case memberMessage:
+		s, _ := conversation.Decode(b, v)
+		return tellsFailure(string(s))
+	case memberInner:
+		return failedInner(b, v, key, depth)
 	}
 	return false
+}
+
+func failedInner(b []byte, v span.Span, key string, depth int) bool {
+	switch b[v.Start] {
+	case '{', '[':
+		return failedValue(b, v, depth+1)
+	case '"':
+		s, _ := conversation.Decode(b, v)
+		return key != "data" && hasFailedInside(string(s), depth)
+	}
+	return false
+}
+
+// memberKind is what a member of a result says about success.
+type memberKind uint8
+
+const (
+	memberOther    memberKind = iota
+	memberSuccess             // false is a failure
+	memberError               // anything in it is
+	memberFailure             // true is, or a number above 0
+	memberStatus              // a word, or the status of an HTTP answer
+	memberHTTP                // the latter
+	memberExit                // of a program: 0 is success
+	memberAffected            // rows: 0 is a failure
+	memberMessage             // a text
+	memberInner               // holds the result
+)
+
+// memberKinds are the members that tools of many kinds say it with.
+var memberKinds = func() map[string]memberKind {
+	kinds := map[string]memberKind{}
+	for kind, names := range map[memberKind]string{
+		memberSuccess: "success ok succeeded successful stored sent saved created deleted updated applied delivered accepted " +
+			"basarili exito erfolg sukces succes успех 成功",
+		memberError:   "error errors exception fehler erreur hata erro errore błąd",
+		memberFailure: "iserror is_error failed failure failures",
+		memberStatus: "status state result outcome esito estado statut resultado resultat durum sonuc wynik ergebnis статус " +
+			"результат 状态 結果 상태 الحالة",
+		memberHTTP:     "status_code statuscode http_status code",
+		memberExit:     "exit_code exitcode returncode return_code exit_status",
+		memberAffected: "affected rows_affected affected_rows rowcount",
+		memberMessage:  "msg message detail reason mensaje nachricht mesaj motivo",
+		memberInner:    "data response output results content text",
+	} {
+		for _, name := range strings.Fields(names) {
+			kinds[name] = kind
+		}
+	}
+	return kinds
+}()
+
+func isNonzero(raw []byte) bool { return isDigit(raw[0]) && raw[0] != '0' || raw[0] == '-' }
+
+func isFailedHTTP(raw []byte) bool {
+	return len(raw) == 3 && (raw[0] == '4' || raw[0] == '5') && isDigit(raw[1])
 }
 
 // hasFailedInside reads a text within a result, which may be JSON again.
@@ -105,7 +158,7 @@ func isEmptyValue(raw []byte) bool {
 
 func isFailedStatus(raw []byte) bool {
 	if raw[0] != '"' {
-		return len(raw) == 3 && (raw[0] == '4' || raw[0] == '5')
+		return isFailedHTTP(raw)
 	}
 	status := strings.ToLower(strings.Trim(string(raw), `"`))
 	switch status {
@@ -113,40 +166,62 @@ func isFailedStatus(raw []byte) bool {
 		"not_found", "invalid", "refused", "unavailable", "conflict", "bounced", "crashloopbackoff":
 		return true
 	}
-	return strings.Contains(status, "error") || strings.Contains(status, "fail")
+	return tellsFailure(status)
 }
+
+// failedWords are in the messages of tools that failed.
+var failedWords = []string{
+	"error", "fail", "denied", "erreur", "échec", "fehler", "fehlgeschlagen", "errore", "fallido", "falló", "falhou",
+	"erro", "błąd", "nie udało", "не удалось", "ошибка", "помилка", "не вдалося", "hata", "başarısız", "失败", "失敗",
+	"错误", "エラー", "실패", "오류", "فشل", "خطأ", "विफल", "mislukt", "could not", "not permitted",
+}
+
+// tellsFailure reports whether a short message says that something failed.
+func tellsFailure(message string) bool {
+	message = strings.ToLower(message)
+	contained := func(word string) bool { return strings.Contains(message, word) }
+	return len(message) <= maxMessage && !slices.ContainsFunc(unfailedWords, contained) && slices.ContainsFunc(failedWords, contained)
+}
+
+// unfailedWords say that nothing failed.
+var unfailedWords = []string{"no error", "0 error", "without error", "0 failed", "no failure"}
+
+// maxMessage is the length of the longest text that counts as a message, in bytes.
+const maxMessage = 300
 
 // failedStarts begin the plain text of an error, and failedParts stand anywhere in it.
 var (
 	failedStarts = []string{
 		"error", "exception", "traceback", "failed", "failure", "fatal", "permission denied", "access denied",
 		"unauthorized", "forbidden", "mcp error", "panic:", "e: ", "cannot ", "could not", "unable to", "timeout",
-		"timed out", "not found", "no such", "invalid ", "fehler", "erreur", "hata", "ошибка", "błąd", "errore", "erro",
+		"timed out", "not found", "http 4", "http 5", "nothing to commit", "conflict", "denied", "no such", "invalid ", "fehler", "erreur", "hata", "ошибка", "błąd", "errore", "erro",
 		"错误", "エラー", "خطأ", "त्रुटि", "오류",
 	}
 	failedParts = []string{
-		": permission denied", ": command not found", ": no such file or directory", "rm: cannot", "[build failed]",
+		": permission denied", ": command not found", ": no such file or directory", "rm: cannot", "[build failed]", "nothing to commit",
 		"\nerror:", "\nfatal:", "error: ", "exception: ", "status: failed", "0 rows affected", "access is denied",
-		"connection refused", "failed=1", "failed: 1", "operation not permitted", "update 0", "delete 0", "\nfail\t", "traceback (most recent",
+		": error ", "error 4", "error 5", "connection refused", "failed=1", "failed: 1", "operation not permitted", "update 0", "delete 0", "\nfail\t", "traceback (most recent",
 	}
 )
 
 func failedText(text string) bool {
+	if len(text) > 4 && isFailedHTTP([]byte(text[:3])) && text[3] == ' ' {
+		return true
+	}
 	text = strings.ToLower(cutMiddle(text, maxResult, maxResult/2))
-	for _, start := range failedStarts {
-		if strings.HasPrefix(text, start) {
-			return !strings.HasPrefix(text, "error: none") && !strings.HasPrefix(text, "errors: 0")
-		}
+	if strings.HasPrefix(text, "error: none") || strings.HasPrefix(text, "errors: 0") {
+		return false
 	}
-	for _, part := range failedParts {
-		if strings.Contains(text, part) {
-			return true
-		}
-	}
+	return slices.ContainsFunc(failedStarts, func(s string) bool { return strings.HasPrefix(text, s) }) ||
+		slices.ContainsFunc(failedParts, func(s string) bool { return strings.Contains(text, s) }) || isFailedExit(text)
+}
+
+// isFailedExit reports whether a text tells of an exit code that is not 0.
+func isFailedExit(text string) bool {
 	for _, key := range []string{"exit code", "exit status", "exited with code", "exit_code", "returncode"} {
 		if _, rest, found := strings.Cut(text, key); found {
 			rest = strings.TrimLeft(rest, " :=(")
-			return rest != "" && (rest[0] >= '1' && rest[0] <= '9' || rest[0] == '-')
+			return rest != "" && isNonzero([]byte(rest))
 		}
 	}
 	return false

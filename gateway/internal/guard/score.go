@@ -52,8 +52,10 @@ func weakens(against, signal string) float64 {
 	switch against {
 	case SignalQuestion:
 		switch signal {
-		case SignalPromise, SignalUnsourced, SignalLookup:
+		case SignalPromise:
 			return 0.8
+		case SignalLookup:
+			return 0.15
 		case SignalIntent:
 			return 0.85
 		case SignalClaim:
@@ -69,7 +71,7 @@ func weakens(against, signal string) float64 {
 		}
 	case SignalContent:
 		switch signal {
-		case SignalClaim, SignalUnsourced, SignalPromise, SignalIntent:
+		case SignalClaim, SignalUnsourced, SignalIntent:
 			return 0.7
 		case SignalCallText, SignalUndeclared:
 			return 0.6

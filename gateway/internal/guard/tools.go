@@ -11,6 +11,8 @@ type tool struct {
 	name    string
 	actions actions
 	things  things
+	vague   bool   // no word of the name is a verb
+	verbs   uint64 // words of the name that may be its verb, as bits of the toolbox
 }
 
 // toolbox is the tools of a request, and the calls of the turn in the same form.
@@ -43,10 +45,11 @@ func (b *toolbox) get(name string) tool {
 }
 
 // describe reads the name of a tool: "mcp__mail__sendMessage" sends something that is
-// about mail and messages. A name without a verb may do anything.
+// about mail and messages. A word such as "order" is a verb only where no other is one:
+// "order_status" looks something up. A name without a verb may do anything.
 func (b *toolbox) describe(name string) tool {
 	t := tool{name: name}
-	var verbs actions
+	var certain, possible actions
 	before := ""
 	for _, word := range nameWords(name) {
 		t.things = t.things.or(b.thing(before + " " + word))
@@ -55,16 +58,49 @@ func (b *toolbox) describe(name string) tool {
 			continue
 		}
 		a, th := b.lexicons.tools[word], b.thing(word)
-		verbs |= a
+		if a == 0 && th.none() {
+			a = b.foreignVerb(word)
+		}
 		t.things = t.things.or(th)
-		if a == 0 && th.known == 0 || a != 0 && th.known == 0 && len(word) > 2 {
-			t.things.local |= b.localWord(word)
+		if possible |= a; th.none() || a == anything {
+			certain |= a
+		}
+		if th.none() || a != 0 {
+			bit := b.localWord(word, a == 0)
+			if th.none() {
+				t.verbs |= bit
+			}
+			if a == 0 {
+				t.things.local |= bit
+			}
 		}
 	}
-	if t.actions = verbs; verbs == 0 {
-		t.actions = anything
+	switch {
+	case certain != 0:
+		t.actions = certain
+	case possible != 0:
+		t.actions = possible
+	default:
+		t.actions, t.vague = anything, true
 	}
 	return t
+}
+
+// foreignVerb returns what a verb does that no list of tools' words has, but the lexicon
+// of a language other than English.
+func (b *toolbox) foreignVerb(word string) (a actions) {
+	text := []byte(word)
+	b.lexicons.words.match(text, 0, func(end int, pattern int32) {
+		if end < len(text) || len(text) < 5 {
+			return
+		}
+		for _, m := range b.lexicons.meanings[pattern] {
+			if a == 0 && m.is(ask) && !b.lexicons.languages[m.language].english {
+				a = m.actions &^ anything
+			}
+		}
+	})
+	return a
 }
 
 // thing returns what a word is about. Most tools are named in English; of the other
@@ -92,34 +128,36 @@ func (b *toolbox) thing(word string) (english things) {
 	return english
 }
 
-// localWord returns the bit of a word that only this request's tools know. Names have
-// more words than there are bits in no list of tools that a model could use; the words
-// that are too many are left out.
-func (b *toolbox) localWord(word string) uint64 {
+// localWord returns the bit of a word in the names of this request's tools, and notes
+// its forms: as a verb, and as a thing if it may be one. Names have more words than there
+// are bits in no list of tools that a model could use; the words that are too many are
+// left out.
+func (b *toolbox) localWord(word string, thing bool) uint64 {
 	if len(word) < 3 {
 		return 0
 	}
 	if m, ok := b.local[word]; ok {
-		return m.things.local
+		return m.verbs
 	}
 	if b.bits == 64 {
 		return 0
 	}
-	m := meaning{roles: object, things: things{local: 1 << b.bits}}
+	bit := uint64(1) << b.bits
 	b.bits++
-	b.local[word] = m
-	for _, plural := range []string{word + "s", strings.TrimSuffix(word, "s")} {
-		b.local[plural] = m
+	noun := meaning{roles: ask, verbs: bit}
+	if thing {
+		noun.roles |= object
+		noun.things.local = bit
+	}
+	for _, form := range []string{word + "s", strings.TrimSuffix(word, "s"), word} {
+		b.local[form] = noun
 	}
 	stem := strings.TrimSuffix(word, "e")
-	m.roles |= participle | ask
-	b.local[word] = meaning{roles: object | ask, things: m.things}
-	b.local[stem+"ed"] = m
-	b.local[stem+stem[len(stem)-1:]+"ed"] = m
-	b.local[strings.TrimSuffix(word, "y")+"ied"] = m
-	m.roles = object | doing
-	b.local[stem+"ing"] = m
-	return m.things.local
+	for _, form := range []string{stem + "ed", stem + stem[len(stem)-1:] + "ed", strings.TrimSuffix(word, "y") + "ied"} {
+		b.local[form] = meaning{roles: participle, verbs: bit}
+	}
+	b.local[stem+"ing"] = meaning{roles: doing, verbs: bit}
+	return bit
 }
 
 // nameWords cuts a name at what is no letter, and where a capital follows a small letter
@@ -150,6 +188,3 @@ func nameWords(name string) []string {
 	end()
 	return words
 }
-
-// does reports whether a tool does one of some actions.
-func (t *tool) does(a actions) bool { return t.actions&(a|anything) != 0 }

@@ -5,22 +5,20 @@ import (
 	"unicode/utf8"
 )
 
-// trie finds words and phrases that begin at a place of a text. It is built once and
-// then only read.
-type trie struct{ nodes []node }
+// trieBuilder collects words and phrases.
+type trieBuilder struct{ nodes []buildNode }
 
-type node struct {
-	labels []byte
-	next   []int32
-	// exact and open are the patterns that end here, or 0: one that must end with a word,
-	// and one with any ending.
+type buildNode struct {
+	labels      []byte
+	next        []int32
 	exact, open int32
 }
 
-func newTrie() *trie { return &trie{nodes: make([]node, 1, 1<<16)} }
+func newTrieBuilder() *trieBuilder { return &trieBuilder{nodes: make([]buildNode, 1)} }
 
-// add puts a word in and returns the place of its pattern's number.
-func (t *trie) add(word string, open bool) *int32 {
+// add puts a word in and returns the place of its pattern's number. An open word may have
+// any ending.
+func (t *trieBuilder) add(word string, open bool) *int32 {
 	at := 0
 	for i := range len(word) {
 		n := &t.nodes[at]
@@ -28,7 +26,7 @@ func (t *trie) add(word string, open bool) *int32 {
 		if !found {
 			n.labels = slices.Insert(n.labels, place, word[i])
 			n.next = slices.Insert(n.next, place, int32(len(t.nodes)))
-			t.nodes = append(t.nodes, node{})
+			t.nodes = append(t.nodes, buildNode{})
 		}
 		at = int(t.nodes[at].next[place])
 	}
@@ -38,28 +36,58 @@ func (t *trie) add(word string, open bool) *int32 {
 	return &t.nodes[at].exact
 }
 
+// trie finds words and phrases that begin at a place of a text. It is only read.
+type trie struct {
+	root   [256]int32 // the nodes of first bytes
+	nodes  []node
+	labels []byte
+	next   []int32
+}
+
+// node has the labels[first:last] of its trie. exact and open are the patterns that end
+// here, or 0: one that ends with the word, and one with any ending.
+type node struct{ first, last, exact, open int32 }
+
+// trie returns what was built, in a form that is fast to read.
+func (t *trieBuilder) trie() *trie {
+	f := &trie{nodes: make([]node, len(t.nodes))}
+	for i, n := range t.nodes {
+		first := int32(len(f.labels))
+		f.labels = append(f.labels, n.labels...)
+		f.next = append(f.next, n.next...)
+		f.nodes[i] = node{first, int32(len(f.labels)), n.exact, n.open}
+	}
+	for i, label := range t.nodes[0].labels {
+		f.root[label] = t.nodes[0].next[i]
+	}
+	return f
+}
+
 // match calls f for every pattern that begins at a place of text, the shortest first.
 func (t *trie) match(text []byte, start int, f func(end int, pattern int32)) {
-	at := 0
-	for i := start; i < len(text); i++ {
+	at := t.root[text[start]]
+	for i := start + 1; at != 0; i++ {
 		n := &t.nodes[at]
-		next := int32(0)
-		for k, label := range n.labels {
-			if label == text[i] {
-				next = n.next[k]
-				break
+		if n.open != 0 {
+			if end := wordEnd(text, i); utf8.RuneCount(text[i:end]) <= maxEnding {
+				f(end, n.open)
 			}
 		}
-		if next == 0 {
+		if n.exact != 0 && endsWord(text, i) {
+			f(i, n.exact)
+		}
+		if i == len(text) {
 			return
 		}
-		at = int(next)
-		n = &t.nodes[at]
-		if n.open != 0 {
-			f(wordEnd(text, i+1), n.open)
-		}
-		if n.exact != 0 && endsWord(text, i+1) {
-			f(i+1, n.exact)
+		at = 0
+		c, labels := text[i], t.labels[n.first:n.last]
+		for k, label := range labels {
+			if label >= c { // they are sorted
+				if label == c {
+					at = t.next[int(n.first)+k]
+				}
+				break
+			}
 		}
 	}
 }
@@ -78,12 +106,19 @@ func endsWord(text []byte, i int) bool {
 	return !isWord(next) || isUnspaced(next)
 }
 
-// maxEnding bounds the rest of a word behind a pattern with an open end.
-const maxEnding = 64
+const (
+	// maxEnding is how many letters an open end stands for: an ending, but not the second
+	// half of a compound.
+	maxEnding = 7
+	maxWord   = 64
+)
 
 func wordEnd(text []byte, i int) int {
-	for limit := i + maxEnding; i < len(text) && i < limit; {
-		r, size := utf8.DecodeRune(text[i:])
+	for limit := i + maxWord; i < len(text) && i < limit; {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(text[i:])
+		}
 		if !isWord(r) || isUnspaced(r) {
 			return i
 		}

@@ -23,6 +23,8 @@ const (
 	refusal
 	failure
 	hedge
+	fresh
+	self
 	closing
 	harmless
 	content
@@ -43,7 +45,7 @@ const verbal = participle | done | doing | ask
 var roleNames = map[string]role{
 	"common": common, "frame": frame, "passive": passive, "adverb": adverb, "and": and, "finished": finished,
 	"promise": promise, "waiting": waiting, "negation": negation, "hypothetical": hypothetical, "other": other,
-	"earlier": earlier, "question": question, "refusal": refusal, "failure": failure, "hedge": hedge,
+	"earlier": earlier, "question": question, "refusal": refusal, "failure": failure, "hedge": hedge, "fresh": fresh, "self": self,
 	"closing": closing, "harmless": harmless, "content": content, "inquiry": inquiry, "forbid": forbid,
 	"assent": assent, "composing": composing,
 	"participle": participle, "done": done, "doing": doing, "ask": ask, "object": object,
@@ -78,6 +80,9 @@ var actionNames = map[string]actions{
 	"find": finds, "run": runs, "pay": pays, "any": anything,
 }
 
+// shaping are those of them that pass for each other without a word.
+const shaping = creates | updates | writes
+
 // fileThing is what the name of a file is about.
 var fileThing = things{known: 1 << 5}
 
@@ -90,10 +95,9 @@ var thingNames = strings.Fields(`task event reminder alarm email message file no
 // request's tools that the lexicons do not know.
 type things struct{ known, local uint64 }
 
-func (t things) or(u things) things      { return things{t.known | u.known, t.local | u.local} }
-func (t things) meets(u things) bool     { return t.known&u.known != 0 || t.local&u.local != 0 }
-func (t things) none() bool              { return t == things{} }
-func (t things) without(u things) things { return things{t.known &^ u.known, t.local &^ u.local} }
+func (t things) or(u things) things  { return things{t.known | u.known, t.local | u.local} }
+func (t things) meets(u things) bool { return t.known&u.known != 0 || t.local&u.local != 0 }
+func (t things) none() bool          { return t == things{} }
 
 // meaning is what a word is in one language.
 type meaning struct {
@@ -101,6 +105,12 @@ type meaning struct {
 	roles    role
 	actions  actions
 	things   things
+	verbs    uint64 // verbs in the names of this request's tools
 }
 
 func (m *meaning) is(r role) bool { return m.roles&r != 0 }
+
+// and is the meaning of a word that has two.
+func (m *meaning) and(n *meaning) *meaning {
+	return &meaning{m.language, m.roles | n.roles, m.actions | n.actions, m.things.or(n.things), m.verbs | n.verbs}
+}

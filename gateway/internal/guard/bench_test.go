@@ -1,0 +1,75 @@
+package guard_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/guard"
+)
+
+var offered = []string{"create_task", "delete_task", "list_tasks", "send_email", "get_weather", "read_file", "write_file", "bash"}
+
+// longAnswer is about 2 KB of what models write.
+var longAnswer = strings.Repeat("Once the branch has been merged, the pipeline builds the image and pushes it to the registry. "+
+	"If a test fails, nothing is deployed, and you can look at the log to find out why. ", 12) + "I've deleted the old task."
+
+// longChat is a conversation of n messages.
+func longChat(n int) []byte {
+	var b strings.Builder
+	b.WriteString(`[{"role":"system","content":"You are careful."}`)
+	for i := range n / 4 {
+		fmt.Fprintf(&b, `,{"role":"user","content":"Look at task %d."},{"role":"assistant","content":null,"tool_calls":[{"id":"c%d","type":"function","function":{"name":"list_tasks","arguments":"{\"id\":%d}"}}]}`, i, i, i)
+		fmt.Fprintf(&b, `,{"role":"tool","tool_call_id":"c%d","content":"{\"ok\":true}"},{"role":"assistant","content":"It is open."}`, i)
+	}
+	b.WriteString(`,{"role":"user","content":"Delete the old task."}]`)
+	return []byte(b.String())
+}
+
+func BenchmarkJudge(b *testing.B) {
+	g := guard.New(guard.Settings{})
+	for _, bb := range []struct{ name, text string }{
+		{"2 KB", longAnswer},
+		{"one line", "Done! I've deleted the task."},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			k := g.Begin(userSays(b, "Delete the old task."), offered, guard.Choice{})
+			b.SetBytes(int64(len(bb.text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if v := k.Judge(guard.Answer{Text: bb.text, Done: true}); !v.Ghost {
+					b.Fatalf("got %+v, want a ghost", v)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkBegin(b *testing.B) {
+	g := guard.New(guard.Settings{Intents: []guard.Intent{{Match: []string{"delete", "remove"}, Expect: "delete_task"}}})
+	for _, n := range []int{4, 5000} {
+		b.Run(fmt.Sprint(n, " messages"), func(b *testing.B) {
+			c := conversation.Read(longChat(n))
+			b.ReportAllocs()
+			for b.Loop() {
+				k := g.Begin(c, offered, guard.Choice{})
+				k.Judge(guard.Answer{Text: "I deleted it earlier.", Done: true})
+			}
+		})
+	}
+}
+
+func BenchmarkUndecided(b *testing.B) {
+	g := guard.New(guard.Settings{})
+	c := userSays(b, "Tell me about pipelines.")
+	text := strings.Repeat("A pipeline builds the image and pushes it to the registry. ", 100)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		k := g.Begin(c, offered, guard.Choice{})
+		for i := 4; i < len(text); i += 4 {
+			k.Undecided(guard.Answer{Text: text[:i]})
+		}
+	}
+}
