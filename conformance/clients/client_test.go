@@ -20,7 +20,8 @@ type client struct {
 	retries int
 	// errorIDs says whether the SDK shows the request id of an error.
 	errorIDs bool
-	// play plays jobs one after the other and returns the turns of all.
+	// play plays jobs, some of them at the same time, and returns the turns of all. Those
+	// of one job are in their order.
 	play func(t *testing.T, jobs []job) []turn
 }
 
@@ -29,8 +30,8 @@ func clients() []client {
 	return []client{
 		{name: "python", modes: all, retries: 2, errorIDs: true, play: python},
 		{name: "node", modes: all, retries: 2, errorIDs: true, play: node},
-		{name: "go", modes: []string{whole, helper}, retries: 2, errorIDs: true, play: official},
-		{name: "go-openai", modes: []string{whole, chunks}, play: community},
+		{name: "go", modes: []string{whole, helper}, retries: 2, errorIDs: true, play: each(official)},
+		{name: "go-openai", modes: []string{whole, chunks}, play: each(community)},
 	}
 }
 

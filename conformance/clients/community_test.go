@@ -11,47 +11,44 @@ import (
 	"github.com/sashabaranov/go-openai"
 )
 
-// community plays jobs with go-openai.
-func community(t *testing.T, jobs []job) []turn {
+// community plays a job with go-openai.
+func community(t *testing.T, j job) []turn {
 	t.Helper()
-	var turns []turn
-	for _, j := range jobs {
-		config := openai.DefaultConfig("none")
-		config.BaseURL = j.BaseURL
-		c := openai.NewClientWithConfig(config)
-		req := openai.ChatCompletionRequest{Model: j.Model}
-		if err := json.Unmarshal(j.Tools, &req.Tools); err != nil {
-			t.Fatal(err)
-		}
-		ask := communityWhole
-		if j.Mode != whole {
-			ask = communityChunks
-			req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
-		}
-		a := app[openai.ChatCompletionMessage]{
-			ask: func(messages []openai.ChatCompletionMessage) (turn, openai.ChatCompletionMessage, error) {
-				req.Messages = messages
-				got, err := ask(t.Context(), c, req)
-				if err != nil {
-					return turn{}, openai.ChatCompletionMessage{}, err
-				}
-				return got.turn()
-			},
-			result: func(id, text string) openai.ChatCompletionMessage {
-				return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, ToolCallID: id, Content: text}
-			},
-			user: func(text string) openai.ChatCompletionMessage {
-				return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text}
-			},
-			failure: communityFailure,
-		}
-		var messages []openai.ChatCompletionMessage
-		for _, m := range j.Messages {
-			messages = append(messages, openai.ChatCompletionMessage{Role: m.Role, Content: m.Content})
-		}
-		turns = append(turns, a.play(j, messages)...)
+	config := openai.DefaultConfig("none")
+	config.BaseURL = j.BaseURL
+	c := openai.NewClientWithConfig(config)
+	req := openai.ChatCompletionRequest{Model: j.Model}
+	if err := json.Unmarshal(j.Tools, &req.Tools); err != nil {
+		t.Error(err)
+		return nil
 	}
-	return turns
+	ask := communityWhole
+	if j.Mode != whole {
+		ask = communityChunks
+		req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	}
+	a := app[openai.ChatCompletionMessage]{
+		ask: func(messages []openai.ChatCompletionMessage) (turn, openai.ChatCompletionMessage, error) {
+			req.Messages = messages
+			got, err := ask(t.Context(), c, req)
+			if err != nil {
+				return turn{}, openai.ChatCompletionMessage{}, err
+			}
+			return got.turn()
+		},
+		result: func(id, text string) openai.ChatCompletionMessage {
+			return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, ToolCallID: id, Content: text}
+		},
+		user: func(text string) openai.ChatCompletionMessage {
+			return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text}
+		},
+		failure: communityFailure,
+	}
+	var messages []openai.ChatCompletionMessage
+	for _, m := range j.Messages {
+		messages = append(messages, openai.ChatCompletionMessage{Role: m.Role, Content: m.Content})
+	}
+	return a.play(j, messages)
 }
 
 // communityAnswer is one answer, put together.

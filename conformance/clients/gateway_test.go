@@ -149,6 +149,28 @@ func (g gate) awaitLog(t *testing.T, ids []string) {
 	t.Errorf("got the request id %q from the SDK, want it in the gateway's log", lacks)
 }
 
+// awaitRequests waits until the log has as many requests for each model as it should,
+// and checks that it has no more. Whoever sends them must have ended.
+func (g gate) awaitRequests(t *testing.T, want map[string]int) {
+	t.Helper()
+	var got map[string]int
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		got = g.requests(t)
+		lacks := false
+		for model, n := range want {
+			lacks = lacks || got[model] < n
+		}
+		if !lacks {
+			break
+		}
+	}
+	for model, n := range want {
+		if got[model] != n {
+			t.Errorf("got %d requests for the model %s, want %d", got[model], model, n)
+		}
+	}
+}
+
 // requests counts the requests in the log, by their models.
 func (g gate) requests(t *testing.T) map[string]int {
 	t.Helper()

@@ -5,10 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"sync"
+	"testing"
 )
 
 // maxTurns ends a loop in which the model calls again and again.
 const maxTurns = 8
+
+// atOnce is how many jobs a client plays at the same time. Most of their time they wait.
+const atOnce = 8
+
+// each plays jobs of which play plays one. It must not end the test.
+func each(play func(t *testing.T, j job) []turn) func(t *testing.T, jobs []job) []turn {
+	return func(t *testing.T, jobs []job) []turn {
+		t.Helper()
+		played := make([][]turn, len(jobs))
+		free := make(chan struct{}, atOnce)
+		var all sync.WaitGroup
+		for i, j := range jobs {
+			free <- struct{}{}
+			all.Go(func() {
+				played[i] = play(t, j)
+				<-free
+			})
+		}
+		all.Wait()
+		return slices.Concat(played...)
+	}
+}
 
 // app is one Go client with its own types: M is a message of a conversation.
 type app[M any] struct {

@@ -13,42 +13,39 @@ import (
 	"github.com/openai/openai-go/v3/packages/ssestream"
 )
 
-// official plays jobs with OpenAI's SDK for Go.
-func official(t *testing.T, jobs []job) []turn {
+// official plays a job with OpenAI's SDK for Go.
+func official(t *testing.T, j job) []turn {
 	t.Helper()
-	var turns []turn
-	for _, j := range jobs {
-		c := openai.NewClient(option.WithBaseURL(j.BaseURL), option.WithAPIKey("none"))
-		params := openai.ChatCompletionNewParams{Model: j.Model}
-		if err := json.Unmarshal(j.Tools, &params.Tools); err != nil {
-			t.Fatal(err)
-		}
-		if j.Mode != whole {
-			params.StreamOptions.IncludeUsage = openai.Bool(true)
-		}
-		a := app[openai.ChatCompletionMessageParamUnion]{
-			ask: func(messages []openai.ChatCompletionMessageParamUnion) (turn, openai.ChatCompletionMessageParamUnion, error) {
-				params.Messages = messages
-				return officialAsk(t.Context(), c, params, j.Mode)
-			},
-			result: func(id, text string) openai.ChatCompletionMessageParamUnion {
-				return openai.ToolMessage(text, id)
-			},
-			user:    func(text string) openai.ChatCompletionMessageParamUnion { return openai.UserMessage(text) },
-			failure: officialFailure,
-		}
-		messages := []openai.ChatCompletionMessageParamUnion{}
-		for _, m := range j.Messages {
-			switch m.Role {
-			case "system":
-				messages = append(messages, openai.SystemMessage(m.Content))
-			default:
-				messages = append(messages, openai.UserMessage(m.Content))
-			}
-		}
-		turns = append(turns, a.play(j, messages)...)
+	c := openai.NewClient(option.WithBaseURL(j.BaseURL), option.WithAPIKey("none"))
+	params := openai.ChatCompletionNewParams{Model: j.Model}
+	if err := json.Unmarshal(j.Tools, &params.Tools); err != nil {
+		t.Error(err)
+		return nil
 	}
-	return turns
+	if j.Mode != whole {
+		params.StreamOptions.IncludeUsage = openai.Bool(true)
+	}
+	a := app[openai.ChatCompletionMessageParamUnion]{
+		ask: func(messages []openai.ChatCompletionMessageParamUnion) (turn, openai.ChatCompletionMessageParamUnion, error) {
+			params.Messages = messages
+			return officialAsk(t.Context(), c, params, j.Mode)
+		},
+		result: func(id, text string) openai.ChatCompletionMessageParamUnion {
+			return openai.ToolMessage(text, id)
+		},
+		user:    openai.UserMessage[string],
+		failure: officialFailure,
+	}
+	messages := []openai.ChatCompletionMessageParamUnion{}
+	for _, m := range j.Messages {
+		switch m.Role {
+		case "system":
+			messages = append(messages, openai.SystemMessage(m.Content))
+		default:
+			messages = append(messages, openai.UserMessage(m.Content))
+		}
+	}
+	return a.play(j, messages)
 }
 
 // officialAsk sends one request. Streams are put together by the SDK's accumulator.

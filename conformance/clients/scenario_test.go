@@ -12,7 +12,7 @@ type scenario struct {
 	name string
 	// streams says that there is only something to see in a stream.
 	streams bool
-	// retried says that the SDKs which repeat requests do so.
+	// retried says that an SDK which repeats requests is to do so.
 	retried bool
 	// shape makes the job of a client another than the usual one.
 	shape func(t *testing.T, j *job)

@@ -11,6 +11,7 @@ import { createInterface } from 'node:readline';
 import OpenAI from 'openai';
 
 const maxTurns = 8;
+const atOnce = 8; // jobs; most of their time they wait
 
 async function whole(client, request) {
   const completion = await client.chat.completions.create(request);
@@ -87,11 +88,19 @@ function failure(error) {
   };
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const job = JSON.parse(line);
+async function run(job) {
   try {
     for await (const turn of play(job)) console.log(JSON.stringify({ job: job.name, ...turn }));
-  } catch (error) { // the next job runs all the same
+  } catch (error) { // the other jobs run all the same
     console.log(JSON.stringify({ job: job.name, error: failure(error) }));
   }
 }
+
+const jobs = [];
+for await (const line of createInterface({ input: process.stdin })) jobs.push(JSON.parse(line));
+
+async function worker() {
+  while (jobs.length > 0) await run(jobs.shift());
+}
+
+await Promise.all(Array.from({ length: atOnce }, worker));
