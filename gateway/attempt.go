@@ -12,7 +12,6 @@ import (
 
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/chain"
-	"github.com/callgate/callgate/gateway/internal/guard"
 	"github.com/callgate/callgate/gateway/internal/reference"
 )
 
@@ -25,7 +24,10 @@ type attempts struct {
 	asked   *Request // what the client asked for
 	req     *Request // that, with what was changed for all targets
 	conduct *conduct
-	choice  guard.Choice // of req, before a call is demanded
+	choice  toolChoice // of req, before a call is demanded
+	guarded bool       // answers without a call are judged
+	remark  string     // to the model, behind the messages; some upstreams refuse it there
+	bare    *Request   // req without the remark, if that was not tried yet
 	began   time.Time
 	targets []*candidate // in the order in which they are asked
 	current *candidate
@@ -135,6 +137,8 @@ func (a *attempts) run(ctx context.Context) (*Response, error) {
 			s.reason, s.wait = Reask, 0
 		} else if a.force(e) {
 			s.reason, s.wait = Forced, 0
+		} else if a.strip(e) {
+			s.reason, s.wait = Retry, 0
 		} else if next, ok := a.after(ctx, e); ok {
 			s = next
 		} else {
@@ -146,6 +150,16 @@ func (a *attempts) run(ctx context.Context) (*Response, error) {
 			return nil, a.failed(err)
 		}
 	}
+}
+
+// strip prepares the next attempt without our remark, where an upstream refuses the request
+// with it: some want a message of the model's behind every result.
+func (a *attempts) strip(e *Error) bool {
+	if a.bare == nil || e.Kind != Rejected {
+		return false
+	}
+	a.req, a.bare = a.bare, nil
+	return true
 }
 
 // try makes one attempt at a target, if its breaker lets it.
@@ -305,8 +319,12 @@ func (a *attempts) failed(e *Error) error {
 		e = a.last
 	}
 	out := *a.unforced(e)
+	verdict := a.verdict
+	if out.Kind == Ghost && (verdict == nil || !verdict.Ghost) {
+		verdict = a.forced
+	}
 	out.Summary = &Summary{Provider: a.current.Provider, Model: a.current.model, Attempts: a.made, Faults: a.faults,
-		Report: a.report(), Rounds: a.rounds, Guard: a.verdict, Corrections: a.corrections}
+		Report: a.report(), Rounds: a.rounds, Guard: verdict, Corrections: a.corrections}
 	for _, c := range a.targets { // the earliest that something may have changed
 		if d := time.Until(c.notYet); out.Kind == Limited && d > 0 && d < out.RetryAfter && c != a.current {
 			out.RetryAfter = d
@@ -324,7 +342,11 @@ func (a *attempts) failed(e *Error) error {
 
 // report is what there is to say of a request that has no answer.
 func (a *attempts) report() chain.Report {
-	return chain.Report{Warnings: a.warnings}
+	r := chain.Report{Warnings: a.warnings}
+	for _, kind := range a.changes {
+		r.Repairs = count(r.Repairs, kind)
+	}
+	return r
 }
 
 // sleep waits, or ends with the request.

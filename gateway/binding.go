@@ -46,16 +46,19 @@ func (a *attempts) checkBinding() error {
 	return nil
 }
 
-// sent looks at what an adapter puts on the wire. Adapters that keep the list of tools
-// keep its bytes; of others the tools are counted.
-func (r *Response) sent(req *Request, wire []byte) {
-	if r.of.conduct.Binding == BindingOff || req.tools.IsNull(req.body) || !req.OffersTools() {
-		return
-	}
+// checkWire looks at what an adapter is about to send. Adapters that keep the list of
+// tools keep its bytes; of others the tools are counted. Where some are lost the policy
+// decides whether it goes out.
+func (r *Response) checkWire(req *Request, wire []byte) error {
 	if bytes.Contains(wire, req.tools.Of(req.body)) || countTools(wire) >= countTools(req.body) {
-		return
+		return nil
 	}
-	r.unbound = true
+	r.of.warn(toolsLost + ":" + r.upstream.name)
+	if r.of.conduct.Binding != BindingRefuse {
+		r.Summary.Warn(toolsLost + ":" + r.upstream.name)
+		return nil
+	}
+	return r.unboundError(toolsLost, "the tools of the request do not reach the upstream")
 }
 
 // countTools is how many elements the member "tools" of a body has.
@@ -68,20 +71,6 @@ func countTools(body []byte) int {
 	return n
 }
 
-// lost is the failure of an attempt whose tools did not reach the upstream, where the
-// policy refuses that.
-func (r *Response) lost() error {
-	if !r.unbound {
-		return nil
-	}
-	if r.of.conduct.Binding != BindingRefuse {
-		r.Summary.Warn(toolsLost)
-		return nil
-	}
-	r.of.warn(toolsLost + ":" + r.upstream.name)
-	return r.unboundError(toolsLost, "the tools of the request did not reach the upstream")
-}
-
 func (r *Response) unboundError(code, what string) *Error {
 	return &Error{Kind: Unbound, Code: code, Message: fmt.Sprintf("Provider %q: %s (tool_binding).", r.upstream.name, what)}
 }
@@ -90,7 +79,7 @@ func (r *Response) unboundError(code, what string) *Error {
 // upstream cannot take. Where the policy says so another target may.
 func (r *Response) refusedTools(err error) error {
 	e := AsError(err)
-	if e.Kind != Rejected || r.of.conduct.Binding == BindingOff || !r.req.OffersTools() || !namesTools(e.Body) {
+	if e.Kind != Rejected || r.of.forced != nil || r.of.conduct.Binding == BindingOff || !r.req.OffersTools() || !namesTools(e.Body) {
 		return err
 	}
 	r.of.warn(toolsRefused + ":" + r.upstream.name)
@@ -107,7 +96,7 @@ func (r *Response) refusedTools(err error) error {
 // support tools"), OpenRouter ("No endpoints found that support tool use"), Groq and
 // others ("`tool calling` is not supported with this model").
 func namesTools(body []byte) bool {
-	text := strings.ToLower(string(body[:min(len(body), 4<<10)]))
+	text := fieldsOfTools.Replace(strings.ToLower(string(body[:min(len(body), 4<<10)])))
 	if strings.Contains(text, "--enable-auto-tool-choice") {
 		return true
 	}
@@ -120,12 +109,16 @@ func namesTools(body []byte) bool {
 	return false
 }
 
-// bytesPerToken is more than any tokenizer gets of JSON into a token on average: those
-// of large models take three to five, and some whole words of schemas.
-const bytesPerToken = 12
+// fieldsOfTools are words of requests that may be refused on their own, by an upstream
+// that takes tools.
+var fieldsOfTools = strings.NewReplacer("tool_choice", "", "parallel_tool_calls", "", "tool_call_id", "", "tools[", "", "role 'tool'", "", `role \"tool\"`, "")
 
-// leastTools is how long a list of tools is, in bytes, before a count of tokens says
-// anything about it.
+// runesPerToken is more than any tokenizer gets of JSON into a token on average: those
+// of large models take three to five characters, and some whole words of schemas.
+const runesPerToken = 12
+
+// leastTools is how long a list of tools is, in characters, before a count of tokens
+// says anything about it.
 const leastTools = 600
 
 // checkAnswer looks at whether an answer that is over heeds the tools.
@@ -134,12 +127,12 @@ func (r *Response) checkAnswer() {
 	if r.of.conduct.Binding == BindingOff {
 		return
 	}
-	called := w.native || r.judge != nil && len(r.judge.called) > 0
-	missing := !called || choice.Tool != "" && r.judge != nil && !slices.Contains(r.judge.called, choice.Tool)
+	called := w.called()
+	missing := !called || choice.Tool != "" && r.judge != nil && len(r.judge.called) > 0 && !slices.Contains(r.judge.called, choice.Tool)
 	if choice.None && called || choice.Required && missing && !w.broken() {
 		r.Summary.Warn(choiceIgnored)
 	}
-	if n, p := len(r.req.Tools()), r.Summary.Usage.Prompt; !called && !choice.None && p > 0 && n >= leastTools && p*bytesPerToken < n {
+	if n, p := r.req.read().runes, r.Summary.Usage.Prompt; !called && !choice.None && p > 0 && n >= leastTools && p*runesPerToken < n {
 		r.Summary.Warn(toolsUnseen)
 	}
 }

@@ -20,13 +20,14 @@ func (r *Request) Body(model string) []byte {
 	return splice(r.body, r.edits(model))
 }
 
-// Announce tells the gateway which body goes to the upstream. Providers call it before
-// they send one, so that what they lose of a request is noticed. Who keeps to Body or
-// With has nothing to fear.
-func (r *Request) Announce(wire []byte) {
-	if r.Sent != nil {
-		r.Sent(wire)
+// Announce tells the gateway which body is about to go to the upstream. Providers call
+// it before they send one, and do not send it if there is an error: that is how tools
+// which an adapter loses are noticed. Who keeps to Body or With has nothing to fear.
+func (r *Request) Announce(wire []byte) error {
+	if r.Announced == nil {
+		return nil
 	}
+	return r.Announced(wire)
 }
 
 // edits are the changes of the body for an upstream's name of the model.

@@ -155,9 +155,7 @@ func (r *Response) chunk(f Frame) []byte {
 	if r.watch != nil {
 		r.watch.chunk(&r.scratch)
 	}
-	if r.template == nil && len(r.scratch.parts) > 0 {
-		r.template = bytes.Clone(f.Data)
-	}
+	r.keepTemplate(&r.scratch)
 	if passage, ok := r.pass(f.Data); ok {
 		return r.passed(f, passage)
 	}

@@ -20,6 +20,8 @@ const (
 	// maxWithheld is how many wait for the guard. A token takes some two hundred, and
 	// models think for some ten thousand.
 	maxWithheld = 8 << 20
+	// maxWithheldAll is how many bytes of all answers do.
+	maxWithheldAll = 512 << 20
 )
 
 // commit reads the answer up to its first useful byte: text, reasoning, a call or
@@ -29,7 +31,10 @@ const (
 // held back to its end, and found to lack a call.
 func (r *Response) commit() error {
 	r.seen = &glimpse{}
-	defer func() { r.seen = nil }()
+	defer func() {
+		r.seen = nil
+		r.gateway.withheld.Add(-r.withheld)
+	}()
 	withheld := false // by the guard
 	for {
 		b, _, err := r.next()
@@ -49,7 +54,7 @@ func (r *Response) commit() error {
 		}
 		over := err == io.EOF || r.ended == io.EOF || r.finished || len(b) > 0 && !r.Streamed
 		held := r.seen.useful && !over && r.undecided()
-		if held && len(r.ahead) > maxWithheld {
+		if held && !r.hold() {
 			r.Summary.Warn("guard_gave_up")
 			held = false
 		}
@@ -66,6 +71,14 @@ func (r *Response) commit() error {
 			return r.empty()
 		}
 	}
+}
+
+// hold takes room for what of an answer waits for the guard. It reports false if there is
+// none.
+func (r *Response) hold() bool {
+	more := int64(len(r.ahead)) - r.withheld
+	r.withheld += more
+	return r.gateway.withheld.Add(more) <= maxWithheldAll && r.withheld <= maxWithheld
 }
 
 // malformed is the failure of an answer whose call the upstream itself calls

@@ -12,7 +12,7 @@ import (
 // the next one begins.
 func (a *attempts) addDate() {
 	zone := a.conduct.Date
-	if zone == nil || !a.req.hasMessages() {
+	if zone == nil || a.req.isEmpty() {
 		return
 	}
 	line := a.g.now().In(zone).Format("Today's date is Monday, 2 January 2006 (2006-01-02).")

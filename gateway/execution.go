@@ -104,9 +104,9 @@ func (r *Response) closing() []byte {
 	return append(out, r.comment()...)
 }
 
-// keepTemplate keeps the first chunk, to write a further one by.
-func (r *Response) keepTemplate(data []byte) {
-	if r.of.conduct.Execution && r.template == nil && len(data) > 0 {
-		r.template = bytes.Clone(data)
+// keepTemplate keeps the first chunk that has a choice, to write further ones by.
+func (r *Response) keepTemplate(k *chunk) {
+	if r.template == nil && len(k.parts) > 0 {
+		r.template = bytes.Clone(k.data)
 	}
 }

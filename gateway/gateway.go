@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/internal/prompted"
 	"github.com/callgate/callgate/gateway/repair"
 )
 
@@ -63,8 +65,9 @@ type Gateway struct {
 	upstreams      map[string]*upstream
 	routes         map[string][]Target
 	direct         map[string]Target
-	conducts       map[string]*conduct // by route
-	conduct        *conduct            // of all other routes
+	forms          map[string]*prompted.Format // of targets whose tools go into the prompt
+	conducts       map[string]*conduct         // by route
+	conduct        *conduct                    // of all other routes
 	parsers        ParserSource
 	schemas        *repair.Schemas
 	tools          *toolCache
@@ -75,6 +78,7 @@ type Gateway struct {
 	trace          Trace
 	onChange       func(breaker.Change)
 	now            func() time.Time
+	withheld       atomic.Int64 // bytes of answers that wait for the guard
 	log            *slog.Logger
 }
 
@@ -88,7 +92,7 @@ func New(o Options) (*Gateway, error) {
 		upstreams: map[string]*upstream{}, routes: o.Routes, direct: o.Direct, parsers: o.Parsers,
 		schemas: repair.NewSchemas(maxSchemas), tools: newToolCache(), reasoningField: cmp.Or(o.ReasoningField, "reasoning_content"),
 		renameTo: o.ReasoningField, timeout: cmp.Or(o.Timeout, DefaultTimeout), trace: o.Trace, onChange: o.OnChange, log: o.Log, now: o.Now,
-		conducts: map[string]*conduct{}, conduct: newConduct(o.RoutePolicy),
+		conducts: map[string]*conduct{}, forms: map[string]*prompted.Format{}, conduct: newConduct(o.RoutePolicy),
 	}
 	g.late = &Error{Kind: Timeout, Message: fmt.Sprintf("No complete answer within %s (timeout).", g.timeout)}
 	if g.log == nil {
@@ -107,6 +111,14 @@ func New(o Options) (*Gateway, error) {
 		if g.upstreams[t.Provider] == nil {
 			return Errorf(Internal, "", "model %q: there is no provider %q", model, t.Provider)
 		}
+		if t.Prompted == "" {
+			return nil
+		}
+		form, ok := prompted.Find(t.Prompted)
+		if !ok {
+			return Errorf(Internal, "", "model %q: the format %q has no form for prompts", model, t.Prompted)
+		}
+		g.forms[t.Prompted] = form
 		return nil
 	}
 	for name, targets := range o.Routes {

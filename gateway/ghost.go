@@ -2,8 +2,11 @@ package gateway
 
 import (
 	"fmt"
+	"runtime/debug"
+	"time"
 
 	"github.com/callgate/callgate/gateway/internal/guard"
+	"github.com/callgate/callgate/gateway/internal/span"
 )
 
 // newWatch makes the watch of an answer, or nil if nothing is to be known of it.
@@ -18,16 +21,53 @@ func (r *Response) newWatch() *watch {
 // guarded reports whether an answer without a call is held until the guard has judged
 // it, and not given out if the call is missing.
 func (r *Response) guarded() bool {
-	return r.watch != nil && r.of.conduct.Guard == Repair && r.req.OffersTools() && r.judge != nil && !r.judge.report
+	return r.watch != nil && r.of.conduct.Guard == Repair && r.of.guarded && r.judge != nil && !r.judge.report
 }
 
 // caseOf is the request as the guard sees it; nil if it has no opinion.
 func (r *Response) caseOf() *guard.Case {
 	w, g := r.watch, r.of.conduct.guard
 	if w.guard == nil && g != nil {
-		w.guard = g.Begin(r.of.asked.talk(), r.of.asked.toolNames(), r.of.asked.choice())
+		w.guard = g.Begin(r.of.asked.talk(), r.of.asked.toolNames(), r.of.asked.choice().Choice)
 	}
 	return w.guard
+}
+
+// maxGuarded is how many tools a request may offer for its answer to be judged. Each
+// claim of an answer is compared with all of them.
+const maxGuarded = 512
+
+// judged reports whether the guard has an opinion about answers to the request. What it
+// cannot read it lets alone: tools that are no functions, which an upstream may run
+// itself, a tool_choice that it does not know, and answers that have to be JSON, which
+// quote and do not claim.
+func (a *attempts) judged() bool {
+	req := a.req
+	n := len(req.offered())
+	switch {
+	case a.conduct.guard == nil || n == 0 || !req.OffersTools() || a.choice.Other:
+		return false
+	case n > maxGuarded:
+		a.warn("guard_tools")
+		return false
+	}
+	return a.choice.Required || !req.wantsJSON() && !req.offersOthers()
+}
+
+// offersOthers reports whether there are tools besides functions, such as a web search.
+func (r *Request) offersOthers() bool {
+	options := span.Find(r.body, span.Span{Start: 0, End: len(r.body)}, "web_search_options")
+	return countTools(r.body) > len(r.offered()) || !options.IsNull(r.body)
+}
+
+// wantsJSON reports whether response_format asks for JSON.
+func (r *Request) wantsJSON() bool {
+	format := span.Find(r.body, span.Span{Start: 0, End: len(r.body)}, "response_format")
+	if format.IsNull(r.body) || r.body[format.Start] != '{' {
+		return false
+	}
+	kind := unquote(span.Find(r.body, format, "type").Of(r.body))
+	return kind != "" && kind != "text"
 }
 
 // undecided reports whether the answer so far is held back yet: no call has come, and
@@ -37,12 +77,13 @@ func (r *Response) undecided() bool {
 	if w == nil || w.decided || r.judge == nil || r.judge.report {
 		return false
 	}
-	called := len(r.judge.called) > 0
+	called := w.called()
 	switch {
 	case r.of.forced != nil: // it has to be a call, or nothing
 		w.decided = called
 	case r.guarded():
-		w.decided = !r.caseOf().Undecided(w.begun())
+		w.decided = true // also if the guard fails
+		r.safely(func() { w.decided = !r.caseOf().Undecided(w.begun()) })
 	default:
 		w.decided = called || r.of.conduct.Binding != BindingRefuse || !r.of.choice.Required
 	}
@@ -51,18 +92,34 @@ func (r *Response) undecided() bool {
 
 // conclude is told that the answer is over, and judges it.
 func (r *Response) conclude() {
+	if r.Streamed && r.Summary.FirstToken == 0 && r.seen != nil && r.seen.useful { // it was held to its end
+		r.Summary.FirstToken = time.Since(r.requested)
+	}
 	w := r.watch
 	if w == nil || w.over {
 		return
 	}
 	w.over = true
 	r.checkAnswer()
-	if r.of.conduct.guard == nil || !r.req.OffersTools() || r.judge == nil {
+	if !r.of.guarded || r.judge == nil {
 		return
 	}
-	v := r.caseOf().Judge(w.answer())
-	r.Summary.Guard = &v
-	r.of.verdict = &v
+	r.safely(func() {
+		v := r.caseOf().Judge(w.answer())
+		r.Summary.Guard, r.of.verdict = &v, &v
+	})
+}
+
+// safely asks the guard. It reads what strangers write in sixteen languages: a defect of
+// it must not cost a client the answer.
+func (r *Response) safely(ask func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.gateway.log.ErrorContext(r.ctx, "guard failed", "id", r.of.asked.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			r.Summary.Warn("guard_failed")
+		}
+	}()
+	ask()
 }
 
 // ghost is the failure of an answer, of which nothing is out yet, that lacks a call.
@@ -71,7 +128,7 @@ func (r *Response) ghost() error {
 	switch {
 	case !r.guarded() || r.watch.decided:
 		return nil
-	case r.of.forced != nil && len(r.judge.called) > 0:
+	case r.of.forced != nil && r.watch.called():
 		return nil
 	case r.of.forced == nil && (v == nil || !v.Ghost || r.watch.broken()):
 		return nil
@@ -106,7 +163,7 @@ func (a *attempts) force(e *Error) bool {
 // unforced is the failure for a client that did not ask for the call which was demanded:
 // what an upstream has against the demand would tell it nothing.
 func (a *attempts) unforced(e *Error) *Error {
-	if a.forced == nil || e.Kind != Rejected && e.Kind != Unbound && e.Kind != BadCall && e.Kind != Unusable {
+	if a.forced == nil || e.Kind != Rejected && e.Kind != Unbound && e.Kind != Unusable {
 		return e
 	}
 	return ghostError(a.forced)
@@ -122,16 +179,27 @@ func (r *Request) toolNames() []string {
 	return names
 }
 
-// choice is what tool_choice says.
-func (r *Request) choice() guard.Choice {
+// toolChoice is what tool_choice says.
+type toolChoice struct {
+	guard.Choice
+	// Other says that it is of a kind that is not known here, such as allowed_tools.
+	Other bool
+}
+
+func (r *Request) choice() toolChoice {
+	if r.toolChoice.IsNull(r.body) {
+		return toolChoice{}
+	}
 	switch unquote(r.toolChoice.Of(r.body)) {
+	case "auto":
+		return toolChoice{}
 	case "none":
-		return guard.Choice{None: true}
+		return toolChoice{Choice: guard.Choice{None: true}}
 	case "required", "any": // "any" is Mistral's word
-		return guard.Choice{Required: true}
+		return toolChoice{Choice: guard.Choice{Required: true}}
 	}
 	if name := r.chosen(); name != "" {
-		return guard.Choice{Required: true, Tool: name}
+		return toolChoice{Choice: guard.Choice{Required: true, Tool: name}}
 	}
-	return guard.Choice{}
+	return toolChoice{Other: true}
 }

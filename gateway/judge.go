@@ -93,8 +93,16 @@ func (j *judge) name(name string) (resolved string, problem *repair.Problem) {
 	return resolved, problem
 }
 
-// uncall forgets the last call: it was none, or broke off before anyone saw it.
-func (j *judge) uncall() { j.called = j.called[:max(len(j.called)-1, 0)] }
+// uncall forgets a call of a tool, the last one: it was none, or broke off before anyone
+// saw it.
+func (j *judge) uncall(tool string) {
+	for i := len(j.called) - 1; i >= 0; i-- {
+		if j.called[i] == tool {
+			j.called = slices.Delete(j.called, i, i+1)
+			return
+		}
+	}
+}
 
 func (j *judge) meant(name string) (resolved string, problem *repair.Problem) {
 	if len(j.req.offered()) == 0 {

@@ -11,16 +11,15 @@ const maxGrowth = 1 << 20
 
 // mendHistory makes the client's messages what the upstream needs them to be, and says
 // what was done.
-func (r *Response) mendHistory(req *Request) *Request {
-	mode := r.upstream.policy.History
-	if mode == Off || r.upstream.needs == (Needs{}) || req.messages.IsNull(req.body) {
+func (r *Response) mendHistory(req *Request, needs Needs, mode Mode) *Request {
+	if mode == Off || needs == (Needs{}) || req.messages.IsNull(req.body) {
 		return req
 	}
 	fix := func(text []byte) ([]byte, bool) {
 		fixed, _, problem := repair.JSON(text, MaxDepth)
 		return fixed, problem == nil
 	}
-	edits, repairs := history.Repair(req.messages.Of(req.body), r.upstream.needs, fix)
+	edits, repairs := history.Repair(req.messages.Of(req.body), needs, fix)
 	for kind, n := range repairs {
 		for range n {
 			r.repaired(kind)

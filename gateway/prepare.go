@@ -16,6 +16,10 @@ func (g *Gateway) prepare(req *Request, c *conduct) (*attempts, error) {
 	a.addDate()
 	a.readReferences()
 	a.choice = a.req.choice()
+	a.guarded = a.judged()
+	if a.remark != "" {
+		a.bare, a.req = a.req, a.req.with(a.req.message("user", a.remark))
+	}
 	return a, nil
 }
 

@@ -12,23 +12,19 @@ func PromptForms() []string { return prompted.Names() }
 // prompt returns the request for an upstream without tools: what it offers stands in the
 // system prompt, and calls and results so far in the text of the messages, all in the
 // form of the target's format.
-func (r *Response) prompt(req *Request) (*Request, error) {
-	form, ok := prompted.Find(r.target.Prompted)
-	if !ok {
-		return nil, Errorf(Internal, "", "the format %q has no form for prompts", r.target.Prompted)
+func (r *Response) prompt(req *Request) *Request {
+	if req.isEmpty() || req.tools.IsNull(req.body) && !req.mentionsTools() {
+		return req
 	}
-	if !req.hasMessages() || req.tools.IsNull(req.body) && !req.mentionsTools() {
-		return req, nil
-	}
+	req = r.mendHistory(req, Needs{Pairs: true}, Repair) // results are told apart by their order alone
 	choice := req.choice()
 	single := string(span.Find(req.body, span.Span{Start: 0, End: len(req.body)}, "parallel_tool_calls").Of(req.body)) == "false"
-	messages, warnings := form.Messages(req.talk(), req.Tools(), prompted.Choice{
+	messages, warnings := r.gateway.forms[r.target.Prompted].Messages(req.talk(), req.Tools(), prompted.Choice{
 		None: choice.None, Required: choice.Required, Tool: choice.Tool, Single: single,
 	})
 	for _, w := range warnings {
 		r.Summary.Warn(w)
 	}
 	r.repaired("prompted")
-	out := req.with(edit{req.messages, messages})
-	return out.drop("tools", "tool_choice", "parallel_tool_calls"), nil
+	return req.with(edit{req.messages, messages}).drop("tools", "tool_choice", "parallel_tool_calls")
 }

@@ -41,8 +41,9 @@ type Request struct {
 	// RawText asks the upstream for the model's text unparsed. The gateway sets it
 	// for a target that wants it.
 	RawText bool
-	// Sent, if it is there, is told of the body that goes to the upstream, by Announce.
-	Sent func(wire []byte)
+	// Announced is told of the body that goes to the upstream, by Announce. The gateway
+	// sets it, and so do the tests of providers.
+	Announced func(wire []byte) error
 	// MaxRetries is how many further attempts the client allows, instead of the
 	// provider's number; nil if it does not say.
 	MaxRetries *int
@@ -156,6 +157,12 @@ func (r *Request) readFields() error {
 // hasMessages reports whether there is an array of messages.
 func (r *Request) hasMessages() bool {
 	return !r.messages.IsNull(r.body) && r.body[r.messages.Start] == '['
+}
+
+// isEmpty reports whether there is no message: upstreams refuse that, and nothing that is
+// added must hide it.
+func (r *Request) isEmpty() bool {
+	return !r.hasMessages() || span.Blank(r.body[r.messages.Start+1:r.messages.End-1])
 }
 
 // mentionsTools reports whether there can be a call or a result in the messages. It is

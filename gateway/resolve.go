@@ -19,7 +19,7 @@ func (a *attempts) readReferences() {
 	if a.req.OffersTools() {
 		rules := slices.Clone(tools.references)
 		for _, rule := range c.ReferenceRules {
-			rules = append(rules, rule.Typed(tools.schemas[rule.Tool]))
+			rules = append(rules, tools.typed(rule)...)
 		}
 		a.references = reference.New(rules, a.req.talk())
 	}

@@ -34,8 +34,10 @@ type Response struct {
 	failure []byte   // the error that the upstream sent in the place of a chunk
 	seen    *glimpse // until the first useful byte
 	ahead   []byte   // read before the first useful byte, and not given out yet
-	told    int      // warnings that were there when the answer began, for its header
-	ended   error
+	// withheld is how many bytes of those wait for the guard.
+	withheld int64
+	told     int // warnings that were there when the answer began, for its header
+	ended    error
 }
 
 // reading is the state of the text's reading, and of its writing anew.
@@ -125,7 +127,9 @@ func (r *Response) unread(f Frame) []byte {
 	if !r.Streamed {
 		return r.complete(f.Raw)
 	}
-	r.keepTemplate(f.Data)
+	if r.of.conduct.Execution && r.template == nil && locate(&r.scratch, f.Data, "delta") {
+		r.keepTemplate(&r.scratch)
+	}
 	return f.Raw
 }
 

@@ -53,7 +53,7 @@ func (a *attempts) stopCalling(r *Rounds) {
 	if r.Stop != loop.Limit {
 		note = "The last tool calls brought nothing new. " + note
 	}
-	req := a.req
-	a.req = req.with(req.set(req.toolChoice, "tool_choice", `"none"`), req.message("user", note))
+	a.remark = note
+	a.req = a.req.with(a.req.set(a.req.toolChoice, "tool_choice", `"none"`))
 	a.changed("tool_loop")
 }

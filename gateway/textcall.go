@@ -46,7 +46,7 @@ func (r *Response) judged(c *choice, events []abi.Event) []abi.Event {
 			out = append(out, t.held...)
 			t.held = t.held[:0]
 		case chain.Void, abi.Cut:
-			r.judge.uncall()
+			r.judge.uncall(t.name)
 			if len(t.held) > 0 { // nobody has seen it
 				t.held = t.held[:0]
 				continue

@@ -3,6 +3,9 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -15,6 +18,7 @@ import (
 type toolList struct {
 	tools   []abi.Tool
 	schemas map[string][]byte // of their parameters by name, as the client wrote them
+	runes   int               // of the list, without white space around values
 	// references are the arguments that the schemas declare references, and stripped takes
 	// the declarations out of the list. badReference says that one of them is wrong.
 	references   []reference.Rule
@@ -29,7 +33,7 @@ func readToolList(list []byte) *toolList {
 	if err != nil || len(tools) == 0 {
 		return &toolList{}
 	}
-	t := &toolList{tools: tools, schemas: map[string][]byte{}}
+	t := &toolList{tools: tools, schemas: map[string][]byte{}, runes: countRunes(list)}
 	span.Elements(list, 0, func(_ int, tool span.Span) bool {
 		f := span.Find(list, tool, "function")
 		if f.Empty() {
@@ -46,6 +50,46 @@ func readToolList(list []byte) *toolList {
 	})
 	t.readReferences(list)
 	return t
+}
+
+// countRunes counts the characters of JSON: an escape is one, and white space outside of
+// strings is none.
+func countRunes(list []byte) (n int) {
+	inside := false
+	for i := 0; i < len(list); i++ {
+		switch c := list[i]; {
+		case c == '"':
+			inside = !inside
+			n++
+		case inside && c == '\\':
+			if n++; i+1 < len(list) && list[i+1] == 'u' {
+				i += 4
+			}
+			i++
+		case !inside && (c == ' ' || c == '\n' || c == '\t' || c == '\r'):
+		case utf8.RuneStart(c):
+			n++
+		}
+	}
+	return n
+}
+
+// typed is a rule of the configuration with the types that its argument may have, or
+// nothing if its tool is not offered. Those at the top of a schema are known.
+func (t *toolList) typed(rule reference.Rule) []reference.Rule {
+	i := slices.IndexFunc(t.tools, func(tool abi.Tool) bool { return tool.Name == rule.Tool })
+	if i < 0 {
+		return nil
+	}
+	if strings.ContainsAny(rule.Argument, ".[") {
+		return []reference.Rule{rule.Typed(t.schemas[rule.Tool])}
+	}
+	for _, p := range t.tools[i].Params {
+		if p.Name == rule.Argument {
+			rule.Types = p.Types
+		}
+	}
+	return []reference.Rule{rule}
 }
 
 // readReferences reads which arguments the schemas declare references.

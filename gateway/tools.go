@@ -40,10 +40,7 @@ func ReadTools(tools []byte) ([]abi.Tool, error) {
 		Name       string          `json:"name"`
 		Parameters json.RawMessage `json:"parameters"`
 	}
-	var list []struct {
-		function
-		Function *function `json:"function"`
-	}
+	var list []json.RawMessage
 	if err := json.Unmarshal(tools, &list); err != nil {
 		return nil, fmt.Errorf("tools: %w", err)
 	}
@@ -51,7 +48,14 @@ func ReadTools(tools []byte) ([]abi.Tool, error) {
 	// for. Of a request only as many are read as it has bytes, all tools together.
 	left := len(tools)
 	out := make([]abi.Tool, 0, len(list))
-	for _, t := range list {
+	for _, raw := range list {
+		var t struct {
+			function
+			Function *function `json:"function"`
+		}
+		if json.Unmarshal(raw, &t) != nil {
+			continue // it is no function, or none that anyone can read
+		}
 		f := t.function
 		if t.Function != nil {
 			f = *t.Function

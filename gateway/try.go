@@ -25,7 +25,6 @@ type attempt struct {
 	ids       *callIDs
 	faults    map[string]int // of answers before, and of this one besides its calls
 	mended    map[string]int // repairs outside of the calls
-	unbound   bool           // the tools of the request are not in what was sent
 	settled   bool
 	cancel    context.CancelFunc // of the request's deadline
 	endTrace  func(outcome string)
@@ -37,10 +36,7 @@ func (r *Response) open() error {
 	if err := r.plan(r.Summary.Model); err != nil {
 		return err
 	}
-	req, err := r.request()
-	if err != nil {
-		return err
-	}
+	req := r.request()
 	ctx := r.ctx
 	if trace := r.gateway.trace; trace != nil {
 		if req.Header = req.Header.Clone(); req.Header == nil {
@@ -54,9 +50,6 @@ func (r *Response) open() error {
 		return r.refusedTools(err)
 	}
 	r.reply = reply
-	if err := r.lost(); err != nil {
-		return err
-	}
 	if req.Stream && !reply.Streamed() {
 		r.reply = newStreamedReply(reply, req)
 		r.repaired("stream")
@@ -76,18 +69,18 @@ func (r *Response) open() error {
 }
 
 // request is what the attempt asks its provider.
-func (r *Response) request() (*Request, error) {
+func (r *Response) request() *Request {
 	own := *r.req
 	own.RawText = r.target.RawText && r.parsers != nil && r.target.Mode == Repair // somebody must read it
 	req := &own
 	if r.target.Prompted != "" {
 		return r.prompt(req)
 	}
-	req = r.mendHistory(req)
+	req = r.mendHistory(req, r.upstream.needs, r.upstream.policy.History)
 	if r.of.conduct.Binding != BindingOff && req.OffersTools() {
-		req.Sent = func(wire []byte) { r.sent(req, wire) }
+		req.Announced = func(wire []byte) error { return r.checkWire(req, wire) }
 	}
-	return req, nil
+	return req
 }
 
 // plan gets the parsers ready, if the target's text is read at all.

@@ -7,7 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/guard"
+	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -22,7 +24,8 @@ type watch struct {
 	tail    []byte // of the text, where it is longer than the head
 	finish  string
 	thought thought
-	ending  []byte // of reasoning in the text, where its mark may have begun
+	ending  []byte // of the text so far, where a mark of reasoning may have begun
+	closed  bool   // reasoning has ended, or was none
 	native  bool   // the upstream made a call itself
 	over    bool   // the answer is
 	decided bool   // nothing is held back any more
@@ -51,11 +54,16 @@ func (w *watch) chunk(k *chunk) {
 		if i > 0 || p.index > 0 {
 			continue
 		}
-		w.native = w.native || !p.native.IsNull(k.data) && p.native.End-p.native.Start > len("[]")
+		w.native = w.native || !p.native.IsNull(k.data) && p.native.End-p.native.Start > len("[]") || actsOtherwise(k.data, p)
 		if reason := p.reason(k.data); reason != "" {
 			w.finish = reason
 		}
-		if w.read || p.content.IsNull(k.data) || k.data[p.content.Start] != '"' {
+		if w.read && k.data[p.content.Start] != '[' || p.content.IsNull(k.data) {
+			continue
+		}
+		if k.data[p.content.Start] != '"' {
+			c := conversation.Conversation{Text: k.data}
+			w.add([]byte(c.Said(conversation.Message{Content: p.content})))
 			continue
 		}
 		text, err := jsontext.AppendUnquote(w.text[:0], p.content.Of(k.data))
@@ -64,6 +72,24 @@ func (w *watch) chunk(k *chunk) {
 		}
 		w.text = text[:0]
 	}
+}
+
+// actsOtherwise reports whether a choice has a call in the form of before tool_calls, or
+// what a tool of the upstream's own has found.
+func actsOtherwise(data []byte, p *part) bool {
+	if p.body.Empty() || data[p.body.Start] != '{' {
+		return false
+	}
+	body := p.body.Of(data)
+	for _, name := range []string{"function_call", "annotations", "citations", "executed_tools"} {
+		if !bytes.Contains(body, []byte(name)) {
+			continue
+		}
+		if v := span.Find(data, p.body, name); !v.IsNull(data) && v.End-v.Start > len("[]") {
+			return true
+		}
+	}
+	return false
 }
 
 // thought is where in a text that may begin with reasoning the watch is.
@@ -87,10 +113,16 @@ func (w *watch) add(text []byte) {
 	for len(text) > 0 && w.thought != behindThought {
 		w.ending = append(w.ending, text...)
 		text = nil
-		switch begun := bytes.TrimLeft(w.ending, " \t\r\n"); {
+		begun := w.ending
+		if w.thought == unknownThought { // never more than the mark and a piece
+			begun = bytes.TrimLeft(w.ending, " \t\r\n")
+			w.ending = w.ending[:copy(w.ending, begun)]
+			begun = w.ending
+		}
+		switch {
 		case w.thought == inThought:
 			if _, rest, closed := bytes.Cut(w.ending, []byte(thoughtEnd)); closed {
-				w.thought, text, w.ending = behindThought, rest, nil
+				w.thought, w.closed, text, w.ending = behindThought, true, rest, nil
 			} else {
 				w.ending = w.ending[max(len(w.ending)-len(thoughtEnd), 0):]
 			}
@@ -101,8 +133,25 @@ func (w *watch) add(text []byte) {
 		}
 	}
 	if len(text) > 0 {
-		w.keep(text)
+		w.keep(w.unthought(text))
 	}
+}
+
+// unthought takes away what stands in front of a mark that ends reasoning, if nobody has
+// marked its beginning: that stood in the prompt.
+func (w *watch) unthought(text []byte) []byte {
+	if w.read || w.closed {
+		return text
+	}
+	w.ending = append(w.ending, text...)
+	_, rest, found := bytes.Cut(w.ending, []byte(thoughtEnd))
+	if !found {
+		w.ending = w.ending[:copy(w.ending, w.ending[max(len(w.ending)-len(thoughtEnd), 0):])]
+		return text
+	}
+	w.head.Reset()
+	w.tail, w.ending, w.closed = w.tail[:0], nil, true
+	return rest
 }
 
 func (w *watch) keep(text []byte) {
@@ -117,9 +166,19 @@ func (w *watch) keep(text []byte) {
 }
 
 // broken reports whether the answer was cut short: what it lacks might have followed.
+// Servers have many words for an end that is none.
 func (w *watch) broken() bool {
-	return w.finish != "" && w.finish != "stop" && w.finish != "tool_calls" && w.finish != "function_call"
+	finish := strings.ToLower(w.finish)
+	for _, cut := range []string{"length", "max_tokens", "filter", "safety", "error", "abort"} {
+		if strings.Contains(finish, cut) {
+			return true
+		}
+	}
+	return false
 }
+
+// called reports whether the answer has a call of any kind.
+func (w *watch) called() bool { return w.native || w.judge != nil && len(w.judge.called) > 0 }
 
 // events takes in what a chain makes of the text.
 func (w *watch) events(events []abi.Event) {
@@ -141,18 +200,17 @@ func (w *watch) begun() guard.Answer {
 	if w.judge != nil {
 		a.Calls = w.judge.called
 	}
+	if len(a.Calls) == 0 && w.native {
+		a.Calls = []string{""} // one whose name nobody knows
+	}
 	return a
 }
 
-// answer is what the guard is asked about when the answer is over. What stands in front
-// of a mark that ends reasoning is reasoning, also where its beginning stood in the prompt.
+// answer is what the guard is asked about when the answer is over.
 func (w *watch) answer() guard.Answer {
 	a := w.begun()
 	if len(w.tail) > 0 {
 		a.Text += "\n…\n" + strings.ToValidUTF8(string(w.tail[max(len(w.tail)-maxTail, 0):]), "")
-	}
-	if before, rest, found := strings.Cut(a.Text, thoughtEnd); found && !strings.Contains(before, thinks) {
-		a.Text = rest
 	}
 	a.Done = true
 	return a

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/config"
 )
 
@@ -132,7 +130,7 @@ func (sys *system) load(ctx context.Context, cfg *config.Config) error {
 	if err := sys.parsers.load(ctx, cfg.Plugins.Dir); err != nil {
 		return err
 	}
-	return cmp.Or(cfg.CheckParsers(sys.parsers.names()), cfg.CheckPrompted(gateway.PromptForms()))
+	return cfg.CheckParsers(sys.parsers.names())
 }
 
 // shutdown lets running requests finish for as long as limit, then cuts them.

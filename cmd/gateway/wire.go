@@ -29,6 +29,9 @@ type system struct {
 
 // wire puts a gateway together. The parsers still have to be loaded.
 func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, error) {
+	if err := cfg.CheckPrompted(gateway.PromptForms()); err != nil {
+		return nil, err
+	}
 	providers, err := newProviders(cfg)
 	if err != nil {
 		return nil, err

@@ -54,8 +54,7 @@ func (c *Config) checkPrompted(r *report, p path, own Target) {
 
 // CheckPrompted checks that the parser of every target and provider with tools:
 // prompted is in known, the parsers that have a form for the prompt, in any order.
-// The wiring, which alone knows them, calls it after [Config.CheckParsers]. The error
-// is an [*Error].
+// The wiring, which alone knows them, calls it first. The error is an [*Error].
 func (c *Config) CheckPrompted(known []string) error {
 	r := newReport(c.src)
 	known = slices.Sorted(slices.Values(known))

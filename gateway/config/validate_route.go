@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/callgate/callgate/gateway/internal/reference"
 )
 
 // defaultsPath leads to [Config.Defaults].
@@ -110,6 +112,10 @@ func checkIntents(r *report, p path, intents []Intent) {
 				r.add(at, "the word is empty; write for example match: [delete, remove]")
 				continue
 			}
+			if !strings.ContainsFunc(folded, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }) {
+				r.add(at, "%s has neither a letter nor a digit; write for example match: [delete, remove]", r.src.show(at, word))
+				continue
+			}
 			first, known := words[folded]
 			if known && first.expect != intent.Expect && intent.Expect != "" {
 				r.add(at, "%s expects another tool already (%s); keep one of them", r.src.show(at, word), r.where(first.at))
@@ -142,11 +148,22 @@ func checkReferences(r *report, p path, references []Reference) {
 				r.add(at.key(key), "a name in it is empty; write for example %s: task.id", key)
 			}
 		}
+		checkRule(r, at, ref)
 		arg := argument{ref.Tool, ref.Argument}
 		if first, repeated := seen[arg]; repeated && ref.Tool != "" && ref.Argument != "" {
 			r.add(at.key("argument"), "this argument of the tool has a reference already (%s); keep one of them", r.where(first))
 		}
 		seen[arg] = cmp.Or(seen[arg], at)
+	}
+}
+
+// checkRule asks those who resolve references whether they can follow one that is
+// written in full.
+func checkRule(r *report, at path, ref Reference) {
+	rule := reference.Rule{Tool: ref.Tool, Argument: ref.Argument, From: ref.From, Match: ref.Match, Value: ref.Value, MinRatio: ref.MinRatio}
+	written := ref.Tool != "" && ref.From != "" && isDotted(ref.Argument) && isDotted(ref.Match) && isDotted(ref.Value)
+	if err := rule.Validate(); err != nil && written {
+		r.add(at, "%s", err)
 	}
 }
 

@@ -11,7 +11,7 @@ func (m *Metrics) guardMetrics(k maker) {
 		"Answers that the execution guard has judged, also those that were thrown away: ok, ghost or contradiction.",
 		label{name: "route"}, label{name: "verdict"})
 	m.signals = k.counters("callgate_guard_signals_total",
-		"Signals that spoke for a missing call, in answers that were found to lack one.", open("signal"))
+		"Signals in answers that were found to lack a call, or to contradict a result.", open("signal"))
 	m.corrections = k.counters("callgate_tool_corrections_total",
 		"Answers that were thrown away and asked for again, by what was wrong with their calls.", open("reason"))
 	m.rounds = k.histogram("callgate_tool_rounds",
@@ -32,7 +32,7 @@ func (m *Metrics) countGuards(route string, s *gateway.Summary) {
 			m.countVerdict(route, c.Verdict)
 		}
 	}
-	if s.Guard != nil {
+	if n := len(s.Corrections); s.Guard != nil && (n == 0 || s.Corrections[n-1].Verdict != s.Guard) {
 		m.countVerdict(route, s.Guard)
 	}
 	if r := s.Rounds; r != nil {

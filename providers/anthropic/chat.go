@@ -19,7 +19,9 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 	if err != nil {
 		return nil, err
 	}
-	req.Announce(ask.body)
+	if err := req.Announce(ask.body); err != nil {
+		return nil, err
+	}
 	resp, err := p.client.Do(ctx, upstream.Request{URL: p.chatURL, Body: ask.body, Header: req.Header, Stream: req.Stream})
 	if err != nil {
 		return nil, translateError(err)

@@ -201,7 +201,9 @@ func (p *Provider) Chat(ctx context.Context, name string, req *gateway.Request) 
 		return nil, err
 	}
 	body := req.Body(name)
-	req.Announce(body)
+	if err := req.Announce(body); err != nil {
+		return nil, err
+	}
 	var r request
 	if err := json.Unmarshal(body, &r); err != nil {
 		return nil, &gateway.Error{Kind: gateway.Invalid, Message: "The demo cannot read the request: " + err.Error()}

@@ -23,7 +23,9 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 		return nil, err
 	}
 	a := p.ask(model, req)
-	req.Announce(a.body)
+	if err := req.Announce(a.body); err != nil {
+		return nil, err
+	}
 	resp, err := p.client.Do(ctx, upstream.Request{URL: u, Body: a.body, Header: req.Header, Stream: a.stream})
 	if err != nil {
 		return nil, err

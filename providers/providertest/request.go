@@ -60,9 +60,14 @@ func announced(t *testing.T, f Factory) {
 	})
 	p := open(t, f, Settings{BaseURL: url})
 	req := request(t, `{"model":"m","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"get_time","parameters":{"type":"object"}}}]}`)
-	req.Sent = func(wire []byte) { told = wire }
+	req.Announced = func(wire []byte) error { told = wire; return nil }
 	if _, err := ask(t, p, req); err != nil {
 		t.Fatal(err)
+	}
+	refused := request(t, `{"model":"m","messages":[]}`)
+	refused.Announced = func([]byte) error { return &gateway.Error{Kind: gateway.Unbound, Message: "no"} }
+	if _, err := p.Chat(t.Context(), Model, refused); gateway.AsError(err).Kind != gateway.Unbound {
+		t.Errorf("got %v for a body that the gateway refuses", err)
 	}
 	if string(told) != string(sent) || !strings.Contains(string(sent), `"get_time"`) {
 		t.Errorf("the gateway was told of %q, and %q was sent", told, sent)

@@ -31,7 +31,7 @@ import (
 )
 
 // The warnings that Messages gives. KindArgs and KindContent have a count behind
-// them: prompted_args=2.
+// them: prompted_args:2.
 const (
 	// KindArgs counts calls whose arguments are no JSON object. The text of the arguments
 	// stands in one, as the member raw_arguments.

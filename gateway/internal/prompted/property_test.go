@@ -145,10 +145,10 @@ func TestMessages(t *testing.T) {
 		}
 		var want []string
 		if d.broken > 0 {
-			want = append(want, fmt.Sprintf("%s=%d", prompted.KindArgs, d.broken))
+			want = append(want, fmt.Sprintf("%s:%d", prompted.KindArgs, d.broken))
 		}
 		if d.parts > 0 {
-			want = append(want, fmt.Sprintf("%s=%d", prompted.KindContent, d.parts))
+			want = append(want, fmt.Sprintf("%s:%d", prompted.KindContent, d.parts))
 		}
 		if strings.Join(warnings, ",") != strings.Join(want, ",") {
 			t.Fatalf("got the warnings %q, want %q", warnings, want)

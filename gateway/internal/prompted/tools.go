@@ -141,10 +141,10 @@ func (t *told) drop(kind string) {
 func (t *told) list() []string {
 	var list []string
 	if t.args > 0 {
-		list = append(list, KindArgs+"="+strconv.Itoa(t.args))
+		list = append(list, KindArgs+":"+strconv.Itoa(t.args))
 	}
 	if t.content > 0 {
-		list = append(list, KindContent+"="+strconv.Itoa(t.content))
+		list = append(list, KindContent+":"+strconv.Itoa(t.content))
 	}
 	for _, kind := range t.dropped {
 		list = append(list, KindDropped+":"+kind)
