@@ -13,6 +13,7 @@ import (
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/internal/reference"
+	"github.com/callgate/callgate/gateway/prefix"
 )
 
 // attempts is a client's request on its way through the targets of its route, until
@@ -20,24 +21,26 @@ import (
 // one budget and one deadline: as many attempts as the retries allow, or one for
 // each target if there are more of those.
 type attempts struct {
-	g       *Gateway
-	asked   *Request // what the client asked for
-	req     *Request // that, with what was changed for all targets
-	conduct *conduct
-	choice  toolChoice // of req, before a call is demanded
-	guarded bool       // answers without a call are judged
-	remark  string     // to the model, behind the messages; some upstreams refuse it there
-	bare    *Request   // req without the remark, if that was not tried yet
-	began   time.Time
-	targets []*candidate // in the order in which they are asked
-	current *candidate
-	made    []Attempt
-	retries int            // so far
-	refused int            // targets that were not asked, since a breaker or a bucket was against it
-	reasked int            // corrections of the model, of any sort
-	waited  bool           // for a Retry-After where no retries are allowed, which happens once
-	last    *Error         // the latest failure that says more than that nobody was asked
-	faults  map[string]int // of answers that were thrown away
+	g        *Gateway
+	chain    prefix.Chain     // of the prompt
+	decision *prefix.Decision // by it; nil if nobody looked
+	asked    *Request         // what the client asked for
+	req      *Request         // that, with what was changed for all targets
+	conduct  *conduct
+	choice   toolChoice // of req, before a call is demanded
+	guarded  bool       // answers without a call are judged
+	remark   string     // to the model, behind the messages; some upstreams refuse it there
+	bare     *Request   // req without the remark, if that was not tried yet
+	began    time.Time
+	targets  []*candidate // in the order in which they are asked
+	current  *candidate
+	made     []Attempt
+	retries  int            // so far
+	refused  int            // targets that were not asked, since a breaker or a bucket was against it
+	reasked  int            // corrections of the model, of any sort
+	waited   bool           // for a Retry-After where no retries are allowed, which happens once
+	last     *Error         // the latest failure that says more than that nobody was asked
+	faults   map[string]int // of answers that were thrown away
 	// warnings say which targets were left out, and why, and what is odd about the
 	// request.
 	warnings   []string
@@ -66,7 +69,10 @@ type candidate struct {
 // begin orders the targets of a request.
 func (a *attempts) begin(targets []Target, model string) *attempts {
 	g, req := a.g, a.req
-	for _, t := range order(targets) {
+	if !a.conduct.Affinity {
+		targets = order(targets)
+	}
+	for _, t := range targets {
 		c := &candidate{Target: t, model: resolveModel(t, model), upstream: g.upstreams[t.Provider]}
 		c.retries = c.upstream.policy.Retry.Max
 		if req.MaxRetries != nil {
@@ -76,6 +82,7 @@ func (a *attempts) begin(targets []Target, model string) *attempts {
 		a.targets = append(a.targets, c)
 	}
 	a.postpone()
+	a.near()
 	return a
 }
 
@@ -185,6 +192,7 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 		}
 	}
 	c.tried++
+	r.leave = a.g.affinity.begins(c.name())
 	a.made = append(a.made, Attempt{Provider: c.Provider, Model: c.model, Reason: s.reason, Outcome: "running", Wait: s.wait})
 	r.began, r.Summary.Attempts = time.Now(), slices.Clone(a.made)
 	for _, w := range a.warnings {
@@ -193,7 +201,7 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 	for _, kind := range a.changes {
 		r.repaired(kind)
 	}
-	r.Summary.Rounds, r.Summary.Corrections = a.rounds, a.corrections
+	r.Summary.Rounds, r.Summary.Corrections, r.Summary.Cache = a.rounds, a.corrections, a.decision
 	if err = r.open(); err == nil {
 		err = r.commit()
 	}

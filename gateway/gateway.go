@@ -47,6 +47,9 @@ type Options struct {
 	Trace Trace
 	// OnChange is told when a breaker changes its state; it may be nil.
 	OnChange func(breaker.Change)
+	// CacheSalt is the secret that keeps apart what tenants have sent, where targets are
+	// chosen by what they have in their caches. Empty makes one.
+	CacheSalt []byte
 	// Now is the clock that dates are taken from; nil means time.Now.
 	Now func() time.Time
 	// Log may be nil.
@@ -66,6 +69,7 @@ type Gateway struct {
 	routes         map[string][]Target
 	direct         map[string]Target
 	forms          map[string]*prompted.Format // of targets whose tools go into the prompt
+	affinity       *affinity                   // nil: no route wants it
 	conducts       map[string]*conduct         // by route
 	conduct        *conduct                    // of all other routes
 	parsers        ParserSource
@@ -136,6 +140,7 @@ func New(o Options) (*Gateway, error) {
 			return nil, err
 		}
 	}
+	g.affinity = g.newAffinity(o)
 	return g, nil
 }
 
@@ -175,6 +180,9 @@ func (g *Gateway) Chat(ctx context.Context, req *Request) (*Response, error) {
 // changed notes that a provider's breaker has changed its state.
 func (g *Gateway) changed(provider string, c breaker.Change) {
 	g.log.Warn("circuit breaker", "provider", provider, "from", c.From, "to", c.To, "reason", c.Reason)
+	if c.To == breaker.Open {
+		g.affinity.forget(provider)
+	}
 	if g.onChange != nil {
 		g.onChange(c)
 	}

@@ -30,6 +30,9 @@ type RoutePolicy struct {
 	// Date is the time zone of the date that is put into the system prompt; nil puts
 	// none.
 	Date *time.Location
+	// Affinity sends a request to the target that has the most of its prompt in its
+	// cache, if that is not too busy. Otherwise the targets' order and weights decide.
+	Affinity bool
 	// Execution adds what was done to the answer's body.
 	Execution bool
 }

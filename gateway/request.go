@@ -33,6 +33,9 @@ type Request struct {
 	ID string
 	// Header holds the client's headers that may travel on. It may be nil.
 	Header http.Header
+	// Tenant is who asks: what was learnt of one tenant's prompts is of no use for
+	// another's. It may be empty.
+	Tenant string
 	// Model is the name that the client asked for.
 	Model string
 	// Stream says that the client wants server-sent events.

@@ -28,6 +28,7 @@ type attempt struct {
 	settled   bool
 	cancel    context.CancelFunc // of the request's deadline
 	endTrace  func(outcome string)
+	leave     func() // takes the attempt off what its target has to do
 }
 
 // open sends the request of the attempt.
@@ -104,6 +105,9 @@ func (r *Response) settle(err error) {
 		return
 	}
 	r.settled = true
+	if r.leave != nil {
+		r.leave()
+	}
 	health, outcome := breaker.Success, "ok"
 	switch e := AsError(err); {
 	case err == nil: // closed before its end
@@ -112,6 +116,9 @@ func (r *Response) settle(err error) {
 		health, outcome = breaker.Failure, "upstream_error"
 	case err != io.EOF:
 		health, outcome = e.health(), e.CodeOrDefault()
+	}
+	if health == breaker.Success && outcome == "ok" {
+		r.answered()
 	}
 	r.permit.Done(health, outcome)
 	if n := len(r.Summary.Attempts); n > 0 {

@@ -17,6 +17,9 @@ type Policy struct {
 	// History says what is done about calls in the client's messages that the provider
 	// could not take ([Needer]).
 	History Mode
+	// CacheIdle is how long the provider keeps a prompt in its cache that is not used; 0
+	// means 5 minutes.
+	CacheIdle time.Duration
 }
 
 // upstream is a provider with its state.

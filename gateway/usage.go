@@ -9,8 +9,10 @@ import (
 // Usage is the upstream's count of tokens.
 type Usage struct {
 	Prompt, Completion int
-	// Cached are those of Prompt that came from the upstream's cache.
-	Cached int
+	// Cached are those of Prompt that came from the upstream's cache, if CacheReported says
+	// that the upstream counts them.
+	Cached        int
+	CacheReported bool
 }
 
 // seeUsage takes note of the usage in a chunk or in a whole answer. Most chunks have
@@ -35,7 +37,9 @@ func (r *Response) seeUsage(data []byte) {
 			u.Completion = number(v.Of(rest), 0)
 		case "prompt_tokens_details":
 			if rest[v.Start] == '{' {
-				u.Cached = number(span.Find(rest, v, "cached_tokens").Of(rest), 0)
+				cached := span.Find(rest, v, "cached_tokens")
+				u.CacheReported = !cached.IsNull(rest)
+				u.Cached = number(cached.Of(rest), 0)
 			}
 		}
 		return true

@@ -57,7 +57,7 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provider, m *metrics.Metrics, log *slog.Logger) (err error) {
 	options := gateway.Options{
 		Providers: providers, Policies: policies(cfg), Routes: routes(cfg), Direct: direct(cfg), Parsers: sys.parsers,
-		RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
+		CacheSalt: []byte(cfg.CacheSalt.Reveal()), RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
 		ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), OnChange: m.Transition, Log: log,
 	}
 	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), Ready: sys.parsers.ready, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{}}
@@ -75,7 +75,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		return err
 	}
 	sys.admin, err = httpapi.NewAdmin(httpapi.AdminConfig{KeyHash: cfg.Admin.KeyHash.Reveal(),
-		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker, Metrics: m.Handler(), Log: log})
+		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker, Caches: sys.gateway.Caches, Metrics: m.Handler(), Log: log})
 	return err
 }
 
@@ -91,7 +91,7 @@ func policies(cfg *config.Config) map[string]gateway.Policy {
 		out[name] = gateway.Policy{
 			Retry:    gateway.RetryPolicy{Max: p.Retry.MaxRetries, Base: time.Duration(p.Retry.BaseDelay), Cap: time.Duration(p.Retry.MaxDelay)},
 			Failures: p.CircuitBreaker.FailureThreshold, Open: time.Duration(p.CircuitBreaker.OpenTimeout),
-			History: modes[cfg.ProviderTarget(name).History],
+			History: modes[cfg.ProviderTarget(name).History], CacheIdle: time.Duration(p.PromptCacheTTL),
 		}
 	}
 	return out

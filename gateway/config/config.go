@@ -20,6 +20,10 @@ type Config struct {
 	// comment, which keeps proxies in between from closing it. Default 15s, 0s to
 	// 5m; 0s sends none.
 	Heartbeat Duration `yaml:"heartbeat" default:"15s" min:"0s" max:"5m" doc:"A comment goes to a stream's client when nothing else has gone for so long; 0s sends none."`
+	// CacheSalt is the secret that keeps apart what clients have sent, for routing by
+	// prefix. Gateways with the same one send a new prompt to the same target. Default:
+	// one made at the start.
+	CacheSalt Secret `yaml:"cache_salt" eg:"${CALLGATE_CACHE_SALT}" doc:"Secret that keeps apart what clients have sent, for routing: prefix. Gateways with the same one agree about new prompts. Default: made at the start."`
 	// Limits bound what a client may send.
 	Limits Limits `yaml:"limits" eg:"{body: 32MiB}" doc:"Bounds on what a client may send."`
 	// Keys are the bearer keys that clients may use. None means that everybody

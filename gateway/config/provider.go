@@ -32,6 +32,9 @@ type Provider struct {
 	Retry Retry `yaml:"retry" eg:"{max_retries: 2}" doc:"When a failed attempt is made once more."`
 	// CircuitBreaker says when a failing provider is left alone.
 	CircuitBreaker CircuitBreaker `yaml:"circuit_breaker" eg:"{failure_threshold: 5, open_timeout: 60s}" doc:"When a failing provider is left alone."`
+	// PromptCacheTTL is how long the provider keeps a prompt in its cache that nobody
+	// uses, for routing by prefix. Default 5m, 1s to 48h.
+	PromptCacheTTL Duration `yaml:"prompt_cache_ttl" default:"5m" min:"1s" max:"48h" doc:"How long the provider keeps a prompt in its cache that nobody uses, for routing: prefix."`
 	// MaxResponse is the largest response read. Default 64MiB, 1B to 1GiB.
 	MaxResponse Size `yaml:"max_response" default:"64MiB" min:"1B" max:"1GiB" doc:"Largest response read."`
 	// Parser is that of targets that name none: a name, a list of names, "auto"

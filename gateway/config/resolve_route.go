@@ -9,6 +9,8 @@ import (
 // empty: with Guard "off" there are no Intents, with LoopGuard "off" no rounds, with
 // ResolveReferences "off" no References.
 type ResolvedRoute struct {
+	// Routing is "order" or "prefix".
+	Routing string
 	// Guard is "off", "report" or "enforce".
 	Guard string
 	// GuardThreshold is 0 for the guard's own.
@@ -49,6 +51,7 @@ const defaultMaxRounds = 15
 func (c *Config) fill(own Route) Route {
 	all := c.Defaults
 	out := Route{
+		Routing:           cmp.Or(own.Routing, all.Routing, "order"),
 		Guard:             cmp.Or(own.Guard, all.Guard, "report"),
 		GuardThreshold:    cmp.Or(own.GuardThreshold, all.GuardThreshold),
 		Intents:           ownList(own.Intents, all.Intents),
@@ -86,7 +89,8 @@ func ownList[E any](own, all []E) []E {
 // resolved gives a route that is filled in to those who use it.
 func (route Route) resolved() ResolvedRoute {
 	out := ResolvedRoute{
-		Guard: route.Guard, GuardThreshold: route.GuardThreshold, Intents: route.Intents,
+		Routing: route.Routing,
+		Guard:   route.Guard, GuardThreshold: route.GuardThreshold, Intents: route.Intents,
 		LoopGuard: route.LoopGuard, MaxRounds: route.MaxRounds, IdleRounds: route.IdleRounds,
 		ToolBinding: route.ToolBinding, References: route.References, ResolveReferences: route.ResolveReferences,
 		ExecutionMetadata: route.ExecutionMetadata,

@@ -5,6 +5,10 @@ package config
 // defaults as a whole, and an empty one stands for none. A key is refused where the
 // mode that it belongs to is off.
 type Route struct {
+	// Routing says which target is asked first: "order" (the default) is the order of
+	// the targets, or their weights; "prefix" is the one that has the most of the prompt in
+	// its cache, if it is not too busy.
+	Routing string `yaml:"routing" enum:"order,prefix" eg:"prefix" doc:"Which target is asked first: by order and weights, or prefix, the one that has the most of the prompt in its cache and is not too busy. Default: order."`
 	// Guard is what is done about an answer that claims an action and calls no tool:
 	// "off" does not look, "report" (the default) says so, "enforce" does not let it
 	// through. "enforce" needs targets whose ToolCalls is "repair".

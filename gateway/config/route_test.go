@@ -15,6 +15,7 @@ func TestRoute(t *testing.T) {
 	const file = `
 providers: {local: {type: demo}}
 defaults:
+  routing: prefix
   guard: enforce
   guard_threshold: 0.8
   intents: [{match: [delete], expect: delete_task}]
@@ -30,6 +31,7 @@ models:
   inherits: {targets: [{provider: local}]}
   own*:
     targets: [{provider: local}]
+    routing: order
     guard: report
     guard_threshold: 0.9
     intents: [{match: [remove], expect: remove_file}, {match: [add], expect: add_file}]
@@ -51,7 +53,7 @@ models:
 	c := mustParse(t, file)
 	reference := config.Reference{Tool: "complete_task", Argument: "id", From: "list_tasks", Match: "title", Value: "id", MinRatio: 0.6}
 	inherited := config.ResolvedRoute{
-		Guard: "enforce", GuardThreshold: 0.8, Intents: []config.Intent{{Match: []string{"delete"}, Expect: "delete_task"}},
+		Routing: "prefix", Guard: "enforce", GuardThreshold: 0.8, Intents: []config.Intent{{Match: []string{"delete"}, Expect: "delete_task"}},
 		LoopGuard: "answer", MaxRounds: 20, IdleRounds: 5, ToolBinding: "refuse", DateContext: berlin,
 		References: []config.Reference{reference}, ResolveReferences: "report", ExecutionMetadata: "body",
 	}
@@ -63,13 +65,13 @@ models:
 		"own":      inherited, // not an entry, though one matches
 		"few":      few,
 		"own*": {
-			Guard: "report", GuardThreshold: 0.9,
+			Routing: "order", Guard: "report", GuardThreshold: 0.9,
 			Intents:   []config.Intent{{Match: []string{"remove"}, Expect: "remove_file"}, {Match: []string{"add"}, Expect: "add_file"}},
 			LoopGuard: "refuse", MaxRounds: 4, IdleRounds: 2, ToolBinding: "off", DateContext: time.UTC,
 			References: []config.Reference{}, ResolveReferences: "repair", ExecutionMetadata: "off",
 		},
 		"off": {
-			Guard: "off", LoopGuard: "off", ToolBinding: "refuse", ResolveReferences: "off", ExecutionMetadata: "body",
+			Routing: "prefix", Guard: "off", LoopGuard: "off", ToolBinding: "refuse", ResolveReferences: "off", ExecutionMetadata: "body",
 		},
 	}
 	for model, want := range tests {
@@ -85,7 +87,7 @@ models:
 func TestDefaultRoute(t *testing.T) {
 	t.Parallel()
 	want := config.ResolvedRoute{
-		Guard: "report", LoopGuard: "report", MaxRounds: 15, IdleRounds: 3, ToolBinding: "report",
+		Routing: "order", Guard: "report", LoopGuard: "report", MaxRounds: 15, IdleRounds: 3, ToolBinding: "report",
 		ResolveReferences: "repair", ExecutionMetadata: "off",
 	}
 	for name, c := range map[string]*config.Config{

@@ -25,6 +25,9 @@ type AdminConfig struct {
 	Breakers func() []breaker.Snapshot
 	// Reset closes the breaker with a name and says whether there is one.
 	Reset func(name string) bool
+	// Caches returns what is believed to be in the caches of targets. Without it there is
+	// no GET /admin/prefix.
+	Caches func() gateway.CacheSnapshot
 	// Metrics answers GET /metrics. Without it there is no such path.
 	Metrics http.Handler
 	// Log may be nil.
@@ -32,7 +35,7 @@ type AdminConfig struct {
 }
 
 // Admin serves what the operator needs, on an address of its own: GET /metrics, GET
-// /admin/breakers, POST /admin/breakers/{name}/reset, and GET /livez, which alone is
+// /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/prefix, and GET /livez, which alone is
 // open to everyone. It is an http.Handler.
 type Admin struct {
 	cfg  AdminConfig
@@ -46,6 +49,7 @@ const (
 	livezPath    = "/livez"
 	metricsPath  = "/metrics"
 	breakersPath = "/admin/breakers"
+	prefixPath   = "/admin/prefix"
 )
 
 // Bounds on what the operator's address takes, and for how long.
@@ -81,6 +85,9 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	a.echo.GET(livezPath, a.api.livez)
 	a.echo.GET(breakersPath, a.breakers)
 	a.echo.POST(breakersPath+"/:name/reset", a.reset)
+	if cfg.Caches != nil {
+		a.echo.GET(prefixPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Caches()) })
+	}
 	if cfg.Metrics != nil {
 		a.echo.GET(metricsPath, echo.WrapHandler(cfg.Metrics))
 	}

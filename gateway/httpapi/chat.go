@@ -35,6 +35,7 @@ func (s *Server) chat(c echo.Context) error {
 	}
 	req.ID = requestID(c)
 	req.Header = travelling(r.Header)
+	req.Tenant, _ = c.Get(clientKey).(string)
 	rec := seen(c)
 	rec.model, rec.stream = req.Model, req.Stream
 	defer func() { rec.route = req.Route }()
@@ -189,6 +190,7 @@ func header(h http.Header, resp *gateway.Response) {
 // conduct says what is known of a request before its answer begins: the rounds of tools
 // in the conversation, what the model was told to do better, and what was odd so far.
 func conduct(h http.Header, s *gateway.Summary) {
+	setText(h, "x-callgate-cache", s.CacheText())
 	setText(h, "x-callgate-tool-rounds", s.RoundsText())
 	setText(h, "x-callgate-corrections", s.CorrectionList())
 	setText(h, "x-callgate-warnings", strings.Join(s.Warnings, ","))

@@ -1,0 +1,140 @@
+package gateway
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/callgate/callgate/gateway/prefix"
+)
+
+// affinity leads requests to targets that have the beginning of their prompt in their
+// cache.
+type affinity struct {
+	index   *prefix.Index
+	salt    []byte
+	running map[string]*atomic.Int64 // requests by target
+}
+
+// CacheSnapshot is what the gateway believes to be in the caches of targets.
+type CacheSnapshot = prefix.Snapshot
+
+// newAffinity makes one for the targets of routes that want it; nil if none does.
+func (g *Gateway) newAffinity(o Options) *affinity {
+	a := &affinity{salt: o.CacheSalt, running: map[string]*atomic.Int64{}}
+	if len(a.salt) == 0 {
+		a.salt = []byte(rand.Text())
+	}
+	var targets []prefix.Target
+	for name, list := range o.Routes {
+		if c := g.conducts[name]; c == nil && !g.conduct.Affinity || c != nil && !c.Affinity {
+			continue
+		}
+		for _, t := range list {
+			if a.running[t.name()] == nil {
+				a.running[t.name()] = &atomic.Int64{}
+				targets = append(targets, prefix.Target{Name: t.name(), Idle: o.Policies[t.Provider].CacheIdle})
+			}
+		}
+	}
+	if len(targets) == 0 {
+		return nil
+	}
+	a.index = prefix.New(prefix.Options{Targets: targets})
+	return a
+}
+
+// name is what a target is called in the index: a model of a provider.
+func (t Target) name() string { return t.Provider + "/" + t.Model }
+
+// chain is the prompt of a request as the upstreams' caches see it: what comes first is
+// the tools, then the messages. That of the next turn begins with it.
+func (a *affinity) chain(req *Request) prefix.Chain {
+	parts := [][]byte{req.Tools()}
+	if req.hasMessages() {
+		messages := req.messages.Of(req.body)
+		parts = append(parts, messages[1:len(messages)-1]) // the bracket is elsewhere in the next turn
+	}
+	return prefix.Of(prefix.NewKey(a.salt, req.Tenant, req.Route+"\x00"+req.Model), parts...)
+}
+
+// near puts the target in front that has the most of the prompt and is not too busy. The
+// others follow as they were. Targets that want to be left alone are not in question.
+func (a *attempts) near() {
+	f := a.g.affinity
+	if f == nil || !a.conduct.Affinity || len(a.targets) < 2 {
+		return
+	}
+	a.chain = f.chain(a.req)
+	weighted := slices.ContainsFunc(a.targets, func(c *candidate) bool { return c.Weight > 0 })
+	var candidates []prefix.Candidate
+	for _, c := range a.targets {
+		if n := f.running[c.name()]; n != nil && c.upstream.ready() && (c.Weight > 0 || !weighted) { // else it is only a fallback
+			candidates = append(candidates, prefix.Candidate{Target: c.name(), Running: int(n.Load()), Weight: float64(c.Weight)})
+		}
+	}
+	d := f.index.Choose(a.chain, candidates)
+	for i, c := range a.targets {
+		if c.name() == d.Target {
+			copy(a.targets[1:i+1], a.targets[:i])
+			a.targets[0] = c
+			break
+		}
+	}
+	a.decision = &d
+}
+
+// begins counts a request that a target answers, until done is called.
+func (f *affinity) begins(target string) (done func()) {
+	if f == nil || f.running[target] == nil {
+		return func() {}
+	}
+	n := f.running[target]
+	n.Add(1)
+	return func() { n.Add(-1) }
+}
+
+// answered notes that a target has answered a prompt, and has it in its cache now.
+func (r *Response) answered() {
+	f, a := r.gateway.affinity, r.of
+	if f == nil || len(a.chain) == 0 {
+		return
+	}
+	name := r.target.name()
+	if u := r.Summary.Usage; u.CacheReported && u.Prompt > 0 {
+		expected := f.index.Match(name, a.chain)
+		f.index.Reported(name, a.chain, expected, a.chain.Share(u.Cached, u.Prompt))
+	}
+	f.index.Add(name, a.chain)
+}
+
+// forget drops what is known of a provider's caches: it failed so often that it may have
+// been started anew.
+func (f *affinity) forget(provider string) {
+	if f == nil {
+		return
+	}
+	for name := range f.running {
+		if strings.HasPrefix(name, provider+"/") {
+			f.index.Drop(name)
+		}
+	}
+}
+
+// Caches is what the gateway believes to be in the caches of targets, for the operator.
+func (g *Gateway) Caches() CacheSnapshot {
+	if g.affinity == nil {
+		return CacheSnapshot{Targets: []prefix.TargetSnapshot{}}
+	}
+	return g.affinity.index.Snapshot()
+}
+
+// CacheText writes how the target was chosen as a header does: cached;expected=12/64.
+func (s *Summary) CacheText() string {
+	if s.Cache == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s;expected=%d/%d", s.Cache.Reason, s.Cache.Expected, s.Cache.Blocks)
+}

@@ -1,0 +1,149 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// caches are n upstreams with prompt caches of their own, as targets of one route.
+type caches struct {
+	gateway *gateway.Gateway
+	actors  map[string]*actor
+}
+
+func newCaches(t *testing.T, n int, change ...func(*gateway.Options)) *caches {
+	t.Helper()
+	c := &caches{actors: map[string]*actor{}}
+	o := gateway.Options{Providers: map[string]gateway.Provider{}, Routes: map[string][]gateway.Target{}, Policies: map[string]gateway.Policy{},
+		RoutePolicy: gateway.RoutePolicy{Affinity: true}, CacheSalt: []byte("salt")}
+	for i := range n {
+		name := fmt.Sprintf("up%d", i)
+		c.actors[name] = acts(turn{})
+		o.Providers[name], o.Routes["m"] = c.actors[name], append(o.Routes["m"], gateway.Target{Provider: name, Mode: gateway.Repair})
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	var err error
+	if c.gateway, err = gateway.New(o); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// ask sends a conversation's turn, and returns what the summary says of it.
+func (c *caches) ask(t *testing.T, tenant string, messages ...string) gateway.Summary {
+	t.Helper()
+	var list []map[string]string
+	for i, text := range messages {
+		list = append(list, map[string]string{"role": []string{"user", "assistant"}[i%2], "content": text})
+	}
+	b, _ := json.Marshal(list)
+	req, err := gateway.ParseRequest([]byte(strings.Replace(request, `"messages":[]`, `"messages":`+string(b), 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Tenant = tenant
+	resp, err := c.gateway.Chat(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Close()
+	for err == nil {
+		_, _, err = resp.Next()
+	}
+	return resp.Summary
+}
+
+// words is text of which no block is like another's.
+func words(topic string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%s %d, ", topic, i)
+	}
+	return b.String()
+}
+
+// TestAffinity holds that the turns of a conversation go where the turn before went, that
+// conversations are spread, and that a tenant learns nothing of another's.
+func TestAffinity(t *testing.T) {
+	t.Parallel()
+	c := newCaches(t, 4)
+	used := map[string]int{}
+	for i := range 24 {
+		first := words(fmt.Sprint("topic ", i), 400)
+		one := c.ask(t, "a", first)
+		two := c.ask(t, "a", first, "Well.", "And then?")
+		three := c.ask(t, "a", first, "Well.", "And then?", "That.", words("more", 50))
+		if one.Provider != two.Provider || two.Provider != three.Provider {
+			t.Errorf("conversation %d went to %s, %s and %s", i, one.Provider, two.Provider, three.Provider)
+		}
+		if two.Cache == nil || two.Cache.Expected < two.Cache.Blocks-1 || two.Cache.Expected == 0 {
+			t.Errorf("conversation %d: the second turn expects %s", i, two.CacheText())
+		}
+		if other := c.ask(t, "b", first, "Well.", "And then?"); other.Cache.Expected != 0 {
+			t.Errorf("conversation %d: another tenant's expects %s", i, other.CacheText())
+		}
+		used[one.Provider]++
+	}
+	for name := range c.actors {
+		if used[name] < 2 || used[name] > 12 {
+			t.Errorf("of 24 conversations the upstreams have %v", used)
+			break
+		}
+	}
+}
+
+// TestAffinityOfTheDead holds that a target whose breaker opens loses its conversations to
+// the others, that no request is lost, and that it is not believed to know them any more.
+func TestAffinityOfTheDead(t *testing.T) {
+	t.Parallel()
+	c := newCaches(t, 2, func(o *gateway.Options) {
+		for name := range o.Providers {
+			o.Policies[name] = gateway.Policy{Failures: 1, Open: 1 << 40}
+		}
+	})
+	first := words("the dead", 400)
+	was := c.ask(t, "a", first).Provider
+	c.actors[was].mu.Lock()
+	c.actors[was].turns = []turn{{err: unavailable}}
+	c.actors[was].mu.Unlock()
+	if s := c.ask(t, "a", first, "Yes.", "And?"); s.Provider == was || len(s.Attempts) != 2 {
+		t.Errorf("got an answer of %s after %d attempts", s.Provider, len(s.Attempts))
+	}
+	for _, target := range c.gateway.Caches().Targets {
+		if strings.HasPrefix(target.Target, was) && target.Entries != 0 {
+			t.Errorf("%d blocks of %s are remembered", target.Entries, target.Target)
+		}
+	}
+	if s := c.ask(t, "a", first, "Yes.", "And?", "So.", "Go on."); s.Provider == was || s.Cache.Expected == 0 {
+		t.Errorf("the next turn went to %s: %s", s.Provider, s.CacheText())
+	}
+}
+
+// TestAffinityHammer asks from many goroutines, for the race detector.
+func TestAffinityHammer(t *testing.T) {
+	t.Parallel()
+	c := newCaches(t, 3)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for n := range 25 {
+				c.ask(t, fmt.Sprint(i%3), words("shared", 100), "Yes.", words(fmt.Sprint(i), n))
+			}
+		})
+	}
+	all.Wait()
+	answered := uint64(0)
+	for _, target := range c.gateway.Caches().Targets {
+		answered += target.Choices
+	}
+	if answered != 200 {
+		t.Errorf("%d choices are counted, want 200", answered)
+	}
+}

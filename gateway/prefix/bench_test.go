@@ -1,0 +1,100 @@
+package prefix_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/callgate/callgate/gateway/prefix"
+)
+
+// body is a prompt of 32 KB.
+func body() []byte { return bytes.Repeat([]byte("0123456789abcdef"), 2048) }
+
+// full returns an index of eight targets that are full, and the candidates. have of the
+// targets know the body.
+func full(have int) (*prefix.Index, []prefix.Candidate) {
+	o, targets := candidates(8)
+	x := prefix.New(prefix.Options{Targets: targets})
+	for i, target := range targets {
+		for range prefix.DefaultEntries / 50 {
+			chain := make(prefix.Chain, 50)
+			for i := range chain {
+				chain[i] = rand.Uint64()
+			}
+			x.Add(target.Name, chain)
+		}
+		if i < have {
+			x.Add(target.Name, prefix.Of(key(), body()))
+		}
+		o[i].Running = i
+	}
+	return x, o
+}
+
+// BenchmarkDecision is all that is done for a request before it is sent: key, chain, and
+// choice among eight full targets, of which so many know the whole prompt.
+func BenchmarkDecision(b *testing.B) {
+	for _, have := range []int{0, 1, 8} {
+		b.Run(fmt.Sprintf("known to %d", have), func(b *testing.B) {
+			x, o := full(have)
+			text, salt := body(), []byte("salt")
+			b.ReportAllocs()
+			for b.Loop() {
+				x.Choose(prefix.Of(prefix.NewKey(salt, "tenant", "model"), text), o)
+			}
+		})
+	}
+}
+
+func BenchmarkChain(b *testing.B) {
+	text, k := body(), key()
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		prefix.Of(k, text)
+	}
+}
+
+func BenchmarkChoose(b *testing.B) {
+	x, o := full(8)
+	chain := prefix.Of(key(), body())
+	b.ReportAllocs()
+	for b.Loop() {
+		x.Choose(chain, o)
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	for _, share := range []bool{false, true} {
+		b.Run(fmt.Sprintf("share %v", share), func(b *testing.B) {
+			x := prefix.New(prefix.Options{Targets: []prefix.Target{{Name: "a"}}, Share: share})
+			chains := make([]prefix.Chain, 1000)
+			for i := range chains {
+				chains[i] = ids(1000*i, 64)
+			}
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				x.Add("a", chains[n%len(chains)])
+				n++
+				if n%100 == 0 {
+					x.Deltas(10_000)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkApply(b *testing.B) {
+	from := prefix.New(prefix.Options{Targets: []prefix.Target{{Name: "a"}}, Share: true})
+	from.Add("a", ids(0, 1000))
+	deltas := from.Deltas(10_000)
+	x := prefix.New(prefix.Options{Targets: []prefix.Target{{Name: "a"}}})
+	b.ReportAllocs()
+	for b.Loop() {
+		x.Apply(deltas)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/mark")
+}

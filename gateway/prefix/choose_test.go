@@ -1,0 +1,389 @@
+package prefix_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/callgate/callgate/gateway/prefix"
+)
+
+// candidates returns n idle candidates, t0 and so on, and the targets for an index.
+func candidates(n int) (out []prefix.Candidate, targets []prefix.Target) {
+	for i := range n {
+		name := fmt.Sprintf("t%d", i)
+		out = append(out, prefix.Candidate{Target: name})
+		targets = append(targets, prefix.Target{Name: name})
+	}
+	return out, targets
+}
+
+func TestChooseReasons(t *testing.T) {
+	t.Parallel()
+	four, _ := candidates(4)
+	// hashed is where the rendezvous hash sends an unknown prompt.
+	hashed := newIndex(newClock()).Choose(ids(0, 10), four).Target
+	for _, tt := range []struct {
+		name     string
+		setup    func(x *prefix.Index, o []prefix.Candidate)
+		chain    prefix.Chain
+		one      bool // only t0
+		want     prefix.Reason
+		target   string // "" is any
+		expected int
+	}{
+		{name: "one candidate", chain: ids(0, 10), one: true, want: prefix.Single, target: "t0"},
+		{name: "nothing known", chain: ids(0, 10), want: prefix.Hashed, target: hashed},
+		{name: "no whole block", want: prefix.Load},
+		{
+			name:  "known to one",
+			setup: func(x *prefix.Index, _ []prefix.Candidate) { x.Add("t2", ids(0, 6)) },
+			chain: ids(0, 10), want: prefix.Cached, target: "t2", expected: 6,
+		},
+		{
+			name: "the longest wins",
+			setup: func(x *prefix.Index, _ []prefix.Candidate) {
+				x.Add("t2", ids(0, 6))
+				x.Add("t1", ids(0, 8))
+			},
+			chain: ids(0, 10), want: prefix.Cached, target: "t1", expected: 8,
+		},
+		{
+			name: "a few more running do not matter",
+			setup: func(x *prefix.Index, o []prefix.Candidate) {
+				x.Add("t2", ids(0, 9))
+				o[2].Running = 3
+			},
+			chain: ids(0, 10), want: prefix.Cached, target: "t2", expected: 9,
+		},
+		{
+			name: "the one that knows is far too busy",
+			setup: func(x *prefix.Index, o []prefix.Candidate) {
+				x.Add("t2", ids(0, 4))
+				o[0].Running, o[1].Running, o[2].Running, o[3].Running = 5, 4, 40, 5
+			},
+			chain: ids(0, 10), want: prefix.Relief, target: "t1",
+		},
+		{
+			name: "the one that knows is ill",
+			setup: func(x *prefix.Index, o []prefix.Candidate) {
+				x.Add("t2", ids(0, 4))
+				x.Add("t3", ids(0, 2))
+				o[2].Penalty = 3
+			},
+			chain: ids(0, 10), want: prefix.Relief, target: "t3", expected: 2,
+		},
+		{
+			name: "the one of the hash is too busy",
+			setup: func(_ *prefix.Index, o []prefix.Candidate) {
+				for i := range o {
+					if o[i].Target == hashed {
+						o[i].Running = 40
+					}
+				}
+			},
+			chain: ids(0, 10), want: prefix.Spilled,
+		},
+		{
+			name: "a penalty without an end",
+			setup: func(_ *prefix.Index, o []prefix.Candidate) {
+				o[0].Penalty, o[1].Penalty, o[3].Penalty = 1e9, math.Inf(1), 5
+			},
+			chain: ids(0, 10), target: "t2",
+		},
+		{
+			name: "all penalties without an end",
+			setup: func(_ *prefix.Index, o []prefix.Candidate) {
+				for i := range o {
+					o[i].Penalty = math.Inf(1)
+				}
+			},
+			chain: ids(0, 10), want: prefix.Hashed, target: hashed,
+		},
+		{
+			name: "numbers that are none",
+			setup: func(x *prefix.Index, o []prefix.Candidate) {
+				x.Add("t1", ids(0, 9))
+				o[1] = prefix.Candidate{Target: "t1", Penalty: math.NaN(), Weight: math.NaN(), Running: -5}
+			},
+			chain: ids(0, 10), want: prefix.Cached, target: "t1", expected: 9,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o, targets := candidates(4)
+			x := newIndex(newClock(), targets...)
+			if tt.setup != nil {
+				tt.setup(x, o)
+			}
+			if tt.one {
+				o = o[:1]
+			}
+			d := x.Choose(tt.chain, o)
+			if tt.want != "" && d.Reason != tt.want || tt.target != "" && d.Target != tt.target || d.Expected != tt.expected {
+				t.Errorf("got %v, want %s %s with %d blocks", d, tt.target, tt.want, tt.expected)
+			}
+			if tt.want == prefix.Spilled && d.Target == hashed {
+				t.Errorf("got %v, want another than %s", d, hashed)
+			}
+			if d.Blocks != len(tt.chain) || len(d.Costs) != len(o) {
+				t.Errorf("got %d blocks and %d costs, want %d and %d", d.Blocks, len(d.Costs), len(tt.chain), len(o))
+			}
+		})
+	}
+	if got := newIndex(newClock()).Choose(ids(0, 3), nil); got.Target != "" || got.Costs != nil {
+		t.Errorf("got %v without candidates, want no target", got)
+	}
+}
+
+// TestCostIsAsDocumented holds the formula.
+func TestCostIsAsDocumented(t *testing.T) {
+	t.Parallel()
+	o, targets := candidates(2)
+	x := newIndex(newClock(), targets...)
+	x.Add("t0", ids(0, 5))
+	o[0].Running, o[1].Running = 6, 2
+	o[0].Penalty = 0.25
+	d := x.Choose(ids(0, 10), o)
+	// Nobody was chosen lately, which counts as 4 running each. The lower quartile is t1.
+	want := []prefix.Cost{
+		{Target: "t0", Cached: 5, Load: 10.0 / 6, Penalty: 0.25, Total: 4*0.5 + 10.0/6 + 0.25},
+		{Target: "t1", Load: 1, Total: 4 + 1},
+	}
+	for i := range want {
+		got := d.Costs[i]
+		if math.Abs(got.Load-want[i].Load) > 1e-9 || math.Abs(got.Total-want[i].Total) > 1e-9 {
+			t.Errorf("got %+v, want %+v", got, want[i])
+		}
+		got.Load, got.Total = want[i].Load, want[i].Total
+		if got != want[i] {
+			t.Errorf("got %+v, want %+v", got, want[i])
+		}
+	}
+	if got, want := d.String(), "t0 cached 5/10 hot 0 (t0 3.92, t1 5.00)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestGatewaysAgree: indexes with the same keys send an unknown prompt to the same target,
+// and when a target goes, only its own prompts move.
+func TestGatewaysAgree(t *testing.T) {
+	t.Parallel()
+	o, targets := candidates(8)
+	moved := 0
+	for i := range 2000 {
+		chain := ids(10*i, 5)
+		a, b := newIndex(newClock(), targets...), newIndex(newClock())
+		got, want := a.Choose(chain, o).Target, b.Choose(chain, o).Target
+		if got != want {
+			t.Fatalf("prompt %d: got %s and %s, want the same", i, got, want)
+		}
+		without := newIndex(newClock()).Choose(chain, o[:7]).Target
+		if want == "t7" {
+			moved++
+		} else if without != want {
+			t.Fatalf("prompt %d: got %s without t7, want %s as before", i, without, want)
+		}
+	}
+	if moved < 200 || moved > 300 {
+		t.Errorf("got %d of 2000 prompts at t7, want an eighth", moved)
+	}
+}
+
+// TestWeights: unknown prompts, and those without a block, are shared by weight.
+func TestWeights(t *testing.T) {
+	t.Parallel()
+	o := []prefix.Candidate{{Target: "heavy", Weight: 6}, {Target: "light", Weight: 1}, {Target: "usual"}}
+	for name, chain := range map[string]func(i int) prefix.Chain{
+		"unknown": func(i int) prefix.Chain { return ids(10*i, 5) },
+		"empty":   func(int) prefix.Chain { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := newIndex(newClock(), prefix.Target{Name: "heavy"}, prefix.Target{Name: "light"}, prefix.Target{Name: "usual"})
+			got := map[string]int{}
+			for i := range 8000 {
+				got[x.Choose(chain(i), o).Target]++
+			}
+			for target, want := range map[string]int{"heavy": 6000, "light": 1000, "usual": 1000} {
+				if n := got[target]; n < want*85/100 || n > want*115/100 {
+					t.Errorf("got %d of 8000 at %s, want about %d", n, target, want)
+				}
+			}
+		})
+	}
+}
+
+// TestSharedPrompt: a system prompt that everybody sends does not send everything to the
+// target that had it first, though it is most of each prompt, nobody is ever busy, and
+// each prompt has only one block of its own.
+func TestSharedPrompt(t *testing.T) {
+	t.Parallel()
+	for _, tail := range []int{1, 5} {
+		t.Run(fmt.Sprint(tail), func(t *testing.T) {
+			t.Parallel()
+			o, targets := candidates(8)
+			x := newIndex(newClock(), targets...)
+			served := map[string]int{}
+			const requests = 4000
+			for i := range requests {
+				blocks := make([]int64, 0, 45)
+				for j := range int64(40) {
+					blocks = append(blocks, j)
+				}
+				for j := range tail {
+					blocks = append(blocks, int64(1000+10*i+j))
+				}
+				chain := prefix.OfIDs(key(), blocks)
+				d := x.Choose(chain, o)
+				x.Add(d.Target, chain)
+				served[d.Target]++
+			}
+			for _, c := range o {
+				if got, want := served[c.Target], requests/8; got < want*85/100 || got > want*115/100 {
+					t.Errorf("got %d of %d requests at %s, want about %d", got, requests, c.Target, want)
+				}
+			}
+		})
+	}
+}
+
+// TestConversationStays: a conversation that grows stays where it is, also when it and one
+// or two others are all that a gateway has to do, so that their own blocks are in a large
+// part of the requests.
+func TestConversationStays(t *testing.T) {
+	t.Parallel()
+	for conversations := 1; conversations <= 3; conversations++ {
+		t.Run(fmt.Sprint(conversations), func(t *testing.T) {
+			t.Parallel()
+			o, targets := candidates(8)
+			x := newIndex(newClock(), targets...)
+			first := make([]string, conversations)
+			for turn := range 200 {
+				for i := range conversations {
+					chain := ids(10_000*i, 10+turn)
+					d := x.Choose(chain, o)
+					if turn == 0 {
+						first[i] = d.Target
+					}
+					if d.Target != first[i] {
+						t.Fatalf("turn %d of %d: got %v, want %s", turn, i, d, first[i])
+					}
+					x.Add(d.Target, chain)
+				}
+			}
+		})
+	}
+}
+
+// TestIdleGatewayKeepsWhatIsCached: where nothing runs, a target that has a third of the
+// prompt gets it, however much it was given lately.
+func TestIdleGatewayKeepsWhatIsCached(t *testing.T) {
+	t.Parallel()
+	o, targets := candidates(8)
+	x := newIndex(newClock(), targets...)
+	first := x.Choose(ids(0, 3), o).Target
+	for i := range 7 {
+		x.Add(first, ids(0, 3<<i))
+		if d := x.Choose(ids(0, 9<<i), o); d.Target != first {
+			t.Fatalf("turn %d: got %v, want %s", i, d, first)
+		}
+	}
+}
+
+// TestBusyTargetIsRelieved: with many requests running, one target does not get all of a
+// popular prompt, though it is the only one to have it at first. More than three quarters
+// of the targets come to have it and share it evenly.
+func TestBusyTargetIsRelieved(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{2, 4, 8, 30} {
+		o, targets := candidates(n)
+		x := newIndex(newClock(), targets...)
+		x.Add("t0", ids(0, 40))
+		for range 100 * n { // none of them ends
+			d := x.Choose(ids(0, 40), o)
+			x.Add(d.Target, ids(0, 40))
+			for i := range o {
+				if o[i].Target == d.Target {
+					o[i].Running++
+				}
+			}
+		}
+		used, most := 0, 0
+		for _, c := range o {
+			most = max(most, c.Running)
+			if c.Running > 0 {
+				used++
+			}
+		}
+		if 4*used <= 3*n {
+			t.Errorf("got the prompt at %d of %d targets, want more than three quarters", used, n)
+		}
+		if want := 100 * n / used * 11 / 10; most > want {
+			t.Errorf("got %d of %d running at one of %d targets, want at most %d", most, 100*n, n, want)
+		}
+	}
+}
+
+// TestFreshTargetGetsItsShare: a target that came back empty is not left out for lack of
+// the common system prompt.
+func TestFreshTargetGetsItsShare(t *testing.T) {
+	t.Parallel()
+	o, targets := candidates(4)
+	x := newIndex(newClock(), targets...)
+	serve := func(from, n int) (fresh int) {
+		for i := range n {
+			chain := append(ids(0, 30), ids(1000+10*(from+i), 3)...)
+			d := x.Choose(chain, o)
+			x.Add(d.Target, chain)
+			if d.Target == "t3" {
+				fresh++
+			}
+		}
+		return fresh
+	}
+	serve(0, 1000)
+	x.Drop("t3")
+	if got := serve(1000, 1000); got < 200 || got > 300 {
+		t.Errorf("got %d of 1000 requests at the target that came back, want about 250", got)
+	}
+}
+
+// TestChoiceIsACandidate: whatever the numbers are, one of the candidates is chosen, and
+// none is that costs more than the least by more than the slack of the rendezvous.
+func TestChoiceIsACandidate(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		_, targets := candidates(5)
+		x := newIndex(newClock(), targets...)
+		odd := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64}))
+		for range rapid.IntRange(1, 30).Draw(t, "requests") {
+			var o []prefix.Candidate
+			for i := range rapid.IntRange(1, 7).Draw(t, "candidates") { // t5 and t6 are no targets of the index
+				o = append(o, prefix.Candidate{
+					Target: fmt.Sprintf("t%d", i), Running: rapid.IntRange(-1, 50).Draw(t, "running"),
+					Weight: odd.Draw(t, "weight"), Penalty: odd.Draw(t, "penalty"),
+				})
+			}
+			chain := branch(t)
+			d := x.Choose(chain, o)
+			found := false
+			for i, c := range o {
+				if c.Target == d.Target {
+					found = true
+					if got := d.Costs[i].Cached; got != d.Expected {
+						t.Fatalf("got %d blocks expected, want %d as in the costs", d.Expected, got)
+					}
+				}
+			}
+			if !found {
+				t.Fatalf("got %q, want one of %v", d.Target, o)
+			}
+			if rapid.Bool().Draw(t, "succeeds") {
+				x.Add(d.Target, chain)
+			}
+		}
+	})
+}

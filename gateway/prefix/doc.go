@@ -1,0 +1,27 @@
+// Package prefix knows which upstream has the beginning of a prompt in its cache, and
+// chooses the target of a request by it. It is pure: no network, no clock of its own.
+//
+// A prompt becomes a [Chain], the hashes of its 512-byte blocks, each of which covers
+// all that stands before it. An [Index] remembers for every target the blocks of the
+// prompts that it has answered. [Index.Choose] weighs what a target would have to read
+// anew against how busy it is:
+//
+//	cost = 4 × share of the prompt that is not cached + load + penalty
+//
+// The form of the cost is that of NVIDIA Dynamo's KV router (overlap weight × blocks to
+// prefill + running ones), the block chain with one LRU per target that of llm-d's
+// prefix scorer. A prompt that no target knows goes where a rendezvous hash of its first
+// block of its own sends it, so gateways that have not talked to each other agree. Blocks
+// that everybody sends, such as a common system prompt, do not count for that: hashing
+// them would send everything to one target.
+//
+// The order of calls for a request:
+//
+//	decision := index.Choose(chain, candidates)
+//	// … the target answers …
+//	index.Reported(decision.Target, chain, decision.Expected, cached) // if it says so
+//	index.Add(decision.Target, chain)                                 // on success only
+//
+// Gateways share what they learn: [Index.Deltas] gives out what is new, [Index.Apply]
+// takes it in. Package simulate replays public traces through this code.
+package prefix

@@ -1,0 +1,103 @@
+package simulate
+
+import (
+	"fmt"
+	"time"
+)
+
+// Policy is a way to choose a target.
+type Policy string
+
+// The policies. Cost is the gateway's own, the others are there to be compared with.
+const (
+	Cost       Policy = "cost"
+	Random     Policy = "random"
+	RoundRobin Policy = "round_robin"
+	Longest    Policy = "longest_prefix" // plain affinity, the first target of equals
+)
+
+// Policies are all of them, the plainest first.
+func Policies() []Policy { return []Policy{Random, RoundRobin, Longest, Cost} }
+
+// Options of a run. The zero value is one gateway with eight targets and the policy Cost.
+type Options struct {
+	Policy   Policy // "" is Cost
+	Targets  int    // 0 is 8
+	Gateways int    // 0 is 1; a request comes to any of them by chance
+	// Sync is how often gateways exchange deltas; 0 is never. What was learned is known
+	// to the others half of it later, in the mean.
+	Sync time.Duration
+	// Entries bounds an index's blocks for each target; 0 is prefix.DefaultEntries.
+	Entries int
+	// Idle is after which time without use both targets and indexes forget a block; 0 is
+	// never.
+	Idle time.Duration
+	// Capacity bounds the blocks of a target's own cache, which then forgets what was used
+	// least recently; 0 is without a bound.
+	Capacity int
+	// BlockTokens is the size of a block in the trace; 0 is 512, as in Mooncake's.
+	BlockTokens int
+	// Shared puts a system prompt of so many tokens in front of every request, a whole
+	// number of blocks.
+	Shared int
+	// Failure is what happens to the first target; nil is nothing.
+	Failure *Failure
+	// Seed is that of the chances, and of the hashes.
+	Seed uint64
+}
+
+// Failure is the death of the first target, in shares of the trace's requests from 0 to
+// 1. Requests that it was answering are sent again, and it comes back with an empty cache.
+type Failure struct {
+	Dies, Returns float64
+	// Unnoticed says that it was gone so shortly that no gateway saw it: requests go on,
+	// only its cache is empty. Gateways learn it from the cached tokens that it reports.
+	// It happens at Dies; Returns does not count.
+	Unnoticed bool
+}
+
+// Bounds of options, for what a user types.
+const (
+	maxTargets  = 1024
+	maxGateways = 256
+)
+
+// withDefaults fills in what is 0 and says what cannot be.
+func (o Options) withDefaults() (Options, error) {
+	for _, d := range []struct {
+		value    *int
+		fallback int
+	}{{&o.Targets, 8}, {&o.Gateways, 1}, {&o.BlockTokens, 512}} {
+		if *d.value == 0 {
+			*d.value = d.fallback
+		}
+	}
+	if o.Policy == "" {
+		o.Policy = Cost
+	}
+	f := o.Failure
+	switch {
+	case o.Targets < 1 || o.Targets > maxTargets:
+		return o, fmt.Errorf("targets: %d is not between 1 and %d", o.Targets, maxTargets)
+	case o.Gateways < 1 || o.Gateways > maxGateways:
+		return o, fmt.Errorf("gateways: %d is not between 1 and %d", o.Gateways, maxGateways)
+	case o.BlockTokens < 1:
+		return o, fmt.Errorf("block tokens: %d is not above 0", o.BlockTokens)
+	case o.Entries < 0 || o.Capacity < 0 || o.Shared < 0:
+		return o, fmt.Errorf("entries, capacity and shared tokens must not be negative")
+	case o.Sync < 0 || o.Idle < 0:
+		return o, fmt.Errorf("sync and idle must not be negative")
+	case o.Shared%o.BlockTokens != 0:
+		return o, fmt.Errorf("shared: %d tokens are not a whole number of blocks of %d", o.Shared, o.BlockTokens)
+	case f != nil && (f.Dies < 0 || f.Dies > 1 || !f.Unnoticed && (f.Returns < f.Dies || f.Returns > 1)):
+		return o, fmt.Errorf("failure: 0 ≤ dies %g ≤ returns %g ≤ 1 does not hold", f.Dies, f.Returns)
+	case f != nil && !f.Unnoticed && o.Targets == 1:
+		return o, fmt.Errorf("failure: the only target cannot die")
+	}
+	for _, p := range Policies() {
+		if o.Policy == p {
+			return o, nil
+		}
+	}
+	return o, fmt.Errorf("policy: %q is unknown", o.Policy)
+}

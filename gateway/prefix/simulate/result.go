@@ -1,0 +1,122 @@
+package simulate
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/callgate/callgate/gateway/prefix"
+)
+
+// Result is the outcome of a run.
+type Result struct {
+	Policy   Policy
+	Requests int // all of them were answered
+	Resent   int // those whose target died on the way
+	Blocks   int // of all requests' inputs
+	Hits     int // that were in the cache of the target which answered
+	// Expected is what gateways believed of Hits when they chose. The last block of an input
+	// is mostly not whole, and gateways do not count it.
+	Expected int
+	// Uncached is the mean number of a request's tokens that were not cached, which is what
+	// the time to the first token grows with.
+	Uncached float64
+	// Served holds the requests that each target answered, Work the tokens that it had to
+	// read.
+	Served []int
+	Work   []int64
+	// Entries is the largest number of blocks that an index had for a target at the end.
+	Entries int
+}
+
+// ExpectedRate is what gateways believed of HitRate when they chose.
+func (r Result) ExpectedRate() float64 { return ratio(float64(r.Expected), float64(r.Blocks)) }
+
+// HitRate is the share of blocks that were cached, from 0 to 1.
+func (r Result) HitRate() float64 { return ratio(float64(r.Hits), float64(r.Blocks)) }
+
+// Imbalance is the largest number of requests that a target answered over the mean. 1 is
+// even, and the number of targets is all to one.
+func (r Result) Imbalance() float64 { return imbalance(r.Served) }
+
+// WorkImbalance is the same for tokens that were not cached.
+func (r Result) WorkImbalance() float64 { return imbalance(r.Work) }
+
+func imbalance[T int | int64](shares []T) float64 {
+	var sum, most T
+	for _, n := range shares {
+		sum += n
+		most = max(most, n)
+	}
+	return ratio(float64(most)*float64(len(shares)), float64(sum))
+}
+
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// Row is a line of a table.
+type Row struct {
+	Name   string
+	Result Result
+}
+
+// WriteTable writes results as a table for people: the hit rate in percent of blocks and
+// what was expected of it, the mean of uncached tokens, the imbalance by requests and by
+// uncached tokens.
+func WriteTable(w io.Writer, rows []Row) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(table, "run\tpolicy\thit %\texpected %\tuncached\timbalance\tof work\tresent\tentries\t\n")
+	for _, row := range rows {
+		r := row.Result
+		fmt.Fprintf(table, "%s\t%s\t%.1f\t%.1f\t%.0f\t%.2f\t%.2f\t%d\t%d\t\n", row.Name, r.Policy,
+			100*r.HitRate(), 100*r.ExpectedRate(), r.Uncached, r.Imbalance(), r.WorkImbalance(), r.Resent, r.Entries)
+	}
+	return table.Flush()
+}
+
+// sums is what a run counts on its way.
+type sums struct {
+	requests, resent       int
+	blocks, hits, expected int
+	served                 []int
+	work                   []int64
+}
+
+func newSums(targets int) sums {
+	return sums{served: make([]int, targets), work: make([]int64, targets)}
+}
+
+func (s *sums) add(c *call, uncached int) {
+	s.requests++
+	s.blocks += len(c.blocks)
+	s.hits += c.hit
+	s.expected += c.expected
+	s.served[c.target]++
+	s.work[c.target] += int64(uncached)
+}
+
+func (r *run) result() Result {
+	s := r.sums
+	var work int64
+	for _, n := range s.work {
+		work += n
+	}
+	out := Result{
+		Policy: r.Policy, Requests: s.requests, Resent: s.resent,
+		Blocks: s.blocks, Hits: s.hits, Expected: s.expected,
+		Uncached: ratio(float64(work), float64(s.requests)), Served: s.served, Work: s.work,
+	}
+	for _, g := range r.gateways {
+		fullest := slices.MaxFunc(g.index.Snapshot().Targets, func(a, b prefix.TargetSnapshot) int {
+			return cmp.Compare(a.Entries, b.Entries)
+		})
+		out.Entries = max(out.Entries, fullest.Entries)
+	}
+	return out
+}
