@@ -75,6 +75,9 @@ func (a *attempts) near() {
 			candidates = append(candidates, prefix.Candidate{Target: c.name(), Running: int(n.Load()), Weight: float64(c.Weight)})
 		}
 	}
+	if len(candidates) == 0 {
+		return
+	}
 	d := f.index.Choose(a.chain, candidates)
 	for i, c := range a.targets {
 		if c.name() == d.Target {
