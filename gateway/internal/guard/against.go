@@ -17,7 +17,10 @@ func (j *judgement) against() {
 			j.add(SignalQuestion, -0.5, "")
 		}
 	}
-	if j.wish.forbids {
+	switch {
+	case j.wish.stopped:
+		j.add(SignalForbidden, barred, "")
+	case j.wish.forbids:
 		j.add(SignalForbidden, -0.5, "")
 	}
 	if j.wish.composes && (r.quotation+r.code > 0 || len(r.text) > 120) {
@@ -39,7 +42,7 @@ func (j *judgement) contradicts() {
 			return
 		}
 	}
-	for _, c := range j.text.claims() {
+	for _, c := range j.claimed() {
 		if fit := closeness(&c, &failed.tool); fit > 0 && fit >= j.succeeded(&c) {
 			j.contradict(failed, c.word)
 			return
@@ -72,10 +75,10 @@ func (j *judgement) failure() *called {
 	succeeded := map[string]bool{}
 	for i := len(j.turn) - 1; i >= 0; i-- {
 		c := &j.turn[i]
-		if !c.answered {
+		if !c.answered() {
 			continue
 		}
-		if c.failed && !succeeded[c.name] {
+		if j.hasFailed(c) && !succeeded[c.name] {
 			return c
 		}
 		succeeded[c.name] = true
@@ -102,7 +105,7 @@ func closeness(c *claim, t *tool) (n int) {
 // succeeded returns how well a call that did not fail fits a claim.
 func (j *judgement) succeeded(c *claim) (best int) {
 	for i := range j.turn {
-		if t := &j.turn[i]; !t.failed && !c.general {
+		if t := &j.turn[i]; !c.general && !j.hasFailed(t) {
 			best = max(best, closeness(c, &t.tool))
 		}
 	}

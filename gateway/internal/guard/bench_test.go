@@ -46,6 +46,20 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
+// BenchmarkPlain judges 1 KB without any signal, which most answers are.
+func BenchmarkPlain(b *testing.B) {
+	g := guard.New(guard.Settings{})
+	text := strings.Repeat("A pipeline builds the image and pushes it to the registry. If a test fails, the log tells why. ", 11)
+	k := g.Begin(userSays(b, "Tell me about pipelines."), offered, guard.Choice{})
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if v := k.Judge(guard.Answer{Text: text, Done: true}); v.Ghost {
+			b.Fatalf("got %+v, want no ghost", v)
+		}
+	}
+}
+
 func BenchmarkBegin(b *testing.B) {
 	g := guard.New(guard.Settings{Intents: []guard.Intent{{Match: []string{"delete", "remove"}, Expect: "delete_task"}}})
 	for _, n := range []int{4, 5000} {

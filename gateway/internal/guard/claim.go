@@ -19,6 +19,8 @@ type claim struct {
 	// makes says that it is about something that the model makes in its answer: "I've
 	// created a plan".
 	makes bool
+	// shown says that a block of code follows its sentence.
+	shown bool
 	// earlier says that it speaks of the time before.
 	earlier bool
 }
@@ -63,6 +65,7 @@ func (r *reading) sentenceClaims(found []claim, s *sentence, index int) []claim 
 		makes = makes || m.is(content)
 		earlierTime = earlierTime || m.is(earlier)
 	}
+	makes = makes && bytes.IndexByte(r.text[s.start:s.end], fileName) < 0
 	var framed, framedState bool
 	for k := s.first; k < s.last; k++ {
 		m := &r.marks[k]
@@ -76,7 +79,7 @@ func (r *reading) sentenceClaims(found []claim, s *sentence, index int) []claim 
 		framed, framedState = framed || firm, state
 		c := claim{
 			word: r.word(m), actions: m.actions, verbs: m.verbs, things: about, sentence: index,
-			firm: firm, state: state, makes: makes, earlier: earlierTime,
+			firm: firm, state: state, makes: makes, earlier: earlierTime, shown: r.isShown(s),
 		}
 		if m.actions == anything {
 			c.actions = r.nounOf(s, k)
@@ -85,6 +88,15 @@ func (r *reading) sentenceClaims(found []claim, s *sentence, index int) []claim 
 		found = append(found, c)
 	}
 	return found
+}
+
+// isShown reports whether a sentence introduces a block of code, and no file is named.
+func (r *reading) isShown(s *sentence) bool {
+	if s.closed != ':' || bytes.IndexByte(r.text[s.start:s.end], fileName) >= 0 {
+		return false
+	}
+	rest := bytes.TrimLeft(r.text[s.end:min(len(r.text), s.end+8)], ": \n")
+	return len(rest) > 0 && rest[0] == codeMark
 }
 
 // nounOf returns the action of the noun that a verb without a meaning of its own has:
@@ -104,18 +116,49 @@ func (r *reading) isClaim(s *sentence, k int, framed bool) (firm, state, ok bool
 	switch {
 	case m.is(done):
 		return true, false, r.isOpen(s, k)
-	case m.is(finished) && r.opensClause(m.start) && r.closesSoon(s, m.end):
+	case m.is(finished) && !m.is(participle) && r.closesSoon(s, m.end) && (r.opensClause(m.start) || r.isPhrase(m) && r.namesThing(s, k)):
 		return false, false, r.isOpen(s, k)
 	case !m.is(participle):
 		return false, false, false
 	}
 	if at := r.frameOf(s, k); at >= 0 {
+		if r.isRelative(s, k, at) {
+			return false, false, false
+		}
 		return true, !r.marks[at].is(frame), r.isOpen(s, at)
 	}
 	if framed && r.isJoined(s, k) {
 		return true, false, true
 	}
-	return false, false, r.isElliptic(s, k) && r.isOpen(s, k)
+	return false, false, r.isElliptic(s, k) && r.isOpen(s, k) && !r.isDenied(s, k)
+}
+
+// isRelative reports whether a verb and its auxiliary only say which one is meant: "rows
+// that are deleted", "Zeilen, die gelöscht wurden".
+func (r *reading) isRelative(s *sentence, k, at int) bool {
+	if !r.language.clause {
+		return at > s.first && r.adjacent(at-1, at) && r.marks[at-1].is(relative)
+	}
+	for i := k - 1; i >= s.first; i-- {
+		if r.marks[i].is(relative) && r.opensClause(r.marks[i].start) {
+			return i > s.first && at > k
+		}
+	}
+	return false
+}
+
+// isDenied reports whether a clause goes on to say what cannot be done: "an order already
+// shipped can't be cancelled".
+func (r *reading) isDenied(s *sentence, k int) bool {
+	for i := k + 1; i < s.last; i++ {
+		switch m := &r.marks[i]; {
+		case bytes.ContainsAny(r.text[r.marks[i-1].end:m.start], ",;:") || m.is(and):
+			return false
+		case m.is(negation | refusal):
+			return true
+		}
+	}
+	return false
 }
 
 // isOpen reports whether nothing before a mark takes the claim away: a condition in the
@@ -130,11 +173,21 @@ func (r *reading) isOpen(s *sentence, k int) bool {
 	}
 	for i := k - 1; i >= s.first; i-- {
 		m := &r.marks[i]
-		if m.is(hypothetical) || m.start >= clause && m.is(negation|other) {
+		if m.is(hypothetical) || m.start >= clause && (m.is(negation|other) || r.isUndone(m)) {
 			return false
 		}
 	}
 	return true
+}
+
+// isUndone reports whether a phrase says that something was not done: "has not been",
+// "не были". Words such as "error" do not.
+func (r *reading) isUndone(m *mark) bool {
+	return m.is(failure) && r.isPhrase(m)
+}
+
+func (r *reading) isPhrase(m *mark) bool {
+	return bytes.IndexByte(r.text[m.start:m.end], ' ') >= 0
 }
 
 // frameOf returns the mark of the auxiliary that belongs to a participle, or -1.
@@ -171,7 +224,7 @@ func (r *reading) farFrame(s *sentence, k int) int {
 			}
 		}
 		switch {
-		case words > maxGap || m.is(hypothetical|negation):
+		case words > maxGap || m.is(hypothetical|negation) || r.isUndone(m):
 			return -1
 		case m.is(frame | passive):
 			return i

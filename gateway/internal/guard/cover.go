@@ -36,7 +36,7 @@ func (j *judgement) owed() *tool {
 }
 
 func (j *judgement) isCalled(name string) bool {
-	return slices.ContainsFunc(j.turn, func(c called) bool { return c.name == name })
+	return j.calledNames[name]
 }
 
 // covered reports whether a call of this turn did what is claimed. Any call covers the

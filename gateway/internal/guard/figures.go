@@ -96,7 +96,8 @@ func (j *judgement) unsourced() {
 		if t.actions&(finds|anything) == 0 {
 			continue
 		}
-		switch p := points + 2*count(j.wish.things.meets(t.things)) + count(about.meets(t.things)); {
+		p := points + 2*count(j.wish.things.meets(t.things)) + count(about.meets(t.things))
+		switch {
 		case p > best:
 			best, name = p, t.name
 		case p == best:
@@ -119,6 +120,7 @@ func (j *judgement) lookupPoints() int {
 	asks, n := j.wish.actions&finds != 0, j.figures
 	points := count(n > 1) + 2*count(n > 4) + count(n > 7) + count(asks) + count(j.wish.fresh) + count(j.text.hasAny(fresh)) -
 		2*count(j.text.hasAny(hedge)) - count(j.wish.actions&changes != 0) - count(j.wish.askedBack && !j.wish.fresh && n <= 4)
+	points -= 2*count(j.wish.composes) + 2*count(!asks && j.wish.reported != 0)
 	if !asks && len(j.text.sentences) > 0 && j.text.has(&j.text.sentences[0], content) {
 		points -= 2
 	}

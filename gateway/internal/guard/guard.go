@@ -66,23 +66,25 @@ type Answer struct {
 // Case is one request whose answer is judged. It is used by one goroutine and for one
 // choice of the answer.
 type Case struct {
-	guard  *Guard
-	chat   *conversation.Conversation
-	names  []string
-	choice Choice
-	last   int // the last message of the user, or -1
-	unmet  []expected
-	tools  *toolbox // nil until they are needed
-	turn   []called // the calls since the user spoke
-	before []tool   // those of earlier turns; nil until they are needed
-	wish   *wish
-	stream stream
+	guard       *Guard
+	chat        *conversation.Conversation
+	names       []string
+	choice      Choice
+	last        int // the last message of the user, or -1
+	unmet       []expected
+	tools       *toolbox        // nil until they are needed
+	turn        []called        // the calls since the user spoke
+	calledNames map[string]bool // their names
+	before      []tool          // those of earlier turns; nil until they are needed
+	wish        *wish
+	stream      stream
 }
 
 // called is a call of this turn.
 type called struct {
 	tool
-	failed, answered bool
+	result       int // its message, or -1
+	read, failed bool
 }
 
 // Begin takes a request: its messages, the names of the tools that it offers, and its
@@ -96,20 +98,45 @@ func (g *Guard) Begin(c *conversation.Conversation, tools []string, choice Choic
 	return k
 }
 
+// recent is how many calls of a turn are looked at with their arguments and results. Of
+// the ones before only the names are known, each once.
+const recent = 64
+
 // prepare reads the request, which only answers without a call need.
 func (k *Case) prepare() {
 	if k.tools != nil {
 		return
 	}
 	k.tools = newToolbox(k.guard.lexicons, k.names)
-	for _, e := range k.chat.Exchanges(k.last + 1) {
-		c := called{tool: k.tools.get(e.Name), answered: e.Result >= 0}
-		if c.actions&anything != 0 && onlyReads(e.Args) {
-			c.actions, c.vague = finds, false
+	k.calledNames = map[string]bool{}
+	list := k.chat.Exchanges(k.last + 1)
+	from := max(0, len(list)-recent)
+	for i := range list {
+		e := &list[i]
+		if known := k.calledNames[e.Name]; i < from && (known || len(k.turn) == maxTools) {
+			continue
 		}
-		c.failed = c.answered && hasFailed(k.chat.Said(k.chat.Messages[e.Result]))
+		k.calledNames[e.Name] = true
+		c := called{tool: k.tools.get(e.Name), result: -1}
+		if i >= from {
+			c.result = e.Result
+			if c.actions&anything != 0 && onlyReads(e.Args) {
+				c.actions, c.vague = finds, false
+			}
+		}
 		k.turn = append(k.turn, c)
 	}
+}
+
+// answered reports whether a call of this turn has a result that is looked at.
+func (c *called) answered() bool { return c.result >= 0 }
+
+// hasFailed reports whether the result of a call says so. It is read once.
+func (k *Case) hasFailed(c *called) bool {
+	if !c.read && c.answered() {
+		c.read, c.failed = true, hasFailed(k.chat.Said(k.chat.Messages[c.result]))
+	}
+	return c.failed
 }
 
 // readText reads the answer, and with the first one the user's message.

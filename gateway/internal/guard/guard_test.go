@@ -170,9 +170,9 @@ func TestCut(t *testing.T) {
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	g := guard.New(guard.Settings{Intents: []guard.Intent{{Match: []string{"delete"}, Expect: "delete_task"}}})
-	chat := userSays(t, "Delete the task.")
 	var wait sync.WaitGroup
 	for range 8 {
+		chat := userSays(t, "Delete the task.") // a conversation is of one request
 		wait.Go(func() {
 			for range 50 {
 				if v := g.Begin(chat, []string{"delete_task"}, guard.Choice{}).Judge(guard.Answer{Text: "I've deleted it.", Done: true}); !v.Ghost {

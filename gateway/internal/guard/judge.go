@@ -94,19 +94,39 @@ type judgement struct {
 	contradiction bool
 	tool          string
 	best          float64 // the weight that tool was found with
+	several       bool    // two tools were found with it
 	// figures are how many in the answer nobody gave. tellsBack says that it repeats one
 	// of a message that asks nothing: then it speaks of what the user has just said.
 	figures   int
 	tellsBack bool
+	found     []claim
+	searched  bool // found has all claims
 }
 
 func (j *judgement) verdict() Verdict {
 	v := Verdict{Score: combine(j.signals), Signals: j.signals, Contradiction: j.contradiction}
 	v.Ghost = v.Score >= j.guard.threshold && !v.Contradiction
-	if v.Ghost || v.Contradiction {
+	if v.Contradiction || v.Ghost && j.fits(j.tool) {
 		v.Tool = j.tool
 	}
 	return v
+}
+
+// fits reports whether a tool may be demanded of the model: the request, an operator or
+// the user asked for what it does, the answer has the call as text, or it changes nothing.
+func (j *judgement) fits(name string) bool {
+	if j.tools == nil || name == j.choice.Tool || name == j.requiredTool() && j.choice.Required {
+		return true
+	}
+	demanded := func(e expected) bool { return e.tool == name }
+	spelled := func(s Signal) bool { return s.Name == SignalCallText && s.Detail == name }
+	if slices.ContainsFunc(j.unmet, demanded) || slices.ContainsFunc(j.signals, spelled) {
+		return true
+	}
+	t := j.tools.get(name)
+	wished := j.wish.actions & (changes | anything)
+	return t.actions&changes == 0 || t.actions&wished != 0 || t.verbs&j.wish.verbs != 0 ||
+		t.actions&making != 0 && wished&(making|anything) != 0 && t.things.meets(j.wish.things)
 }
 
 // add adds a signal, or makes the one of that name stronger.
@@ -122,13 +142,21 @@ func (j *judgement) add(name string, weight float64, detail string) {
 	j.signals = append(j.signals, Signal{name, weight, detail})
 }
 
+// claimed returns what the answer claims.
+func (j *judgement) claimed() []claim {
+	if !j.searched {
+		j.found, j.searched = j.text.claims(), true
+	}
+	return j.found
+}
+
 // prefer remembers the tool that should have been called, unless two are as likely.
 func (j *judgement) prefer(name string, weight float64) {
 	switch {
-	case weight > j.best:
-		j.tool, j.best = name, weight
-	case weight == j.best && j.tool != name:
-		j.tool = "" // two are as likely
+	case weight > j.best, weight == j.best && j.tool == "" && !j.several: // "Done! I've deleted it."
+		j.tool, j.best, j.several = name, weight, false
+	case weight == j.best && name != "" && j.tool != name:
+		j.tool, j.several = "", true // two are as likely
 	}
 }
 

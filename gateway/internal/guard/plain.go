@@ -10,7 +10,8 @@ const (
 	quoted   = '\x01' // a quotation, or code within a line
 	fileName = '\x02' // the name of a file, quoted
 	tick     = '\x03' // a picture that says that something is done
-	codeMark = '\x04' // a block of code, or of quoted lines
+	codeMark = '\x04' // a block of code
+	saidMark = '\x05' // a quoted line
 )
 
 // plain is a text in the form that words are found in: folded, one space between words,
@@ -54,7 +55,7 @@ func unwrap(text string) string {
 
 // block leaves out a block of code or a quoted line, if one begins here.
 func (p *plainer) block() bool {
-	line := strings.TrimLeft(p.rest, " \t\r")
+	line, mark := strings.TrimLeft(p.rest, " \t\r"), byte(codeMark)
 	switch {
 	case strings.HasPrefix(line, "```"), strings.HasPrefix(line, "~~~"):
 		before := len(line)
@@ -63,10 +64,11 @@ func (p *plainer) block() bool {
 	case strings.HasPrefix(line, ">"), isSpeech(line):
 		_, p.rest, _ = strings.Cut(line, "\n")
 		p.quotation += len(line) - len(p.rest)
+		mark = saidMark
 	default:
 		return false
 	}
-	p.text = append(p.text, '\n', codeMark, '\n')
+	p.text = append(p.text, '\n', mark, '\n')
 	return true
 }
 

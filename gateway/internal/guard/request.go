@@ -1,16 +1,27 @@
 package guard
 
-import "github.com/callgate/callgate/gateway/internal/conversation"
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/gateway/internal/conversation"
+)
 
 // wish is what the user's last message asks for.
 type wish struct {
 	actions actions
 	verbs   uint64 // verbs in the names of the tools
 	things  things
+	// open are the actions that the user asked for in the message before, where the last
+	// one only wants to know.
+	open actions
 	// askedBack says that the message only wants to know: "did you delete it?"
 	askedBack bool
-	// forbids says that nothing is to be done yet.
-	forbids bool
+	// forbids says that nothing is to be done yet, and stopped that nothing is to be done
+	// at all: "never mind", "don't delete it".
+	forbids, stopped bool
+	// reported are the actions that the user says were done, by whomever: "I've turned
+	// off the lights".
+	reported actions
 	// composes says that a text is wanted.
 	composes bool
 	// fresh says that something of this moment is asked for.
@@ -38,55 +49,150 @@ func readWish(l *lexicons, c *conversation.Conversation, last int, local map[str
 		return wish{}
 	}
 	w := readMessage(l, cutMiddle(c.Said(c.Messages[last]), maxWish, wishEdge), local, expected)
-	if w.actions&changes != 0 || !w.short || w.askedBack || w.forbids {
+	if w.actions&changes != 0 || !w.short || w.forbids || w.composes {
 		return w
 	}
+	before := func(i int) wish {
+		return readMessage(l, cutMiddle(c.Said(c.Messages[i]), maxWish, wishEdge), local, expected)
+	}
+	if w.askedBack {
+		if i := lastOfUser(c, last); i >= 0 {
+			w.open = before(i).actions & changes
+		}
+		return w
+	}
+	w.goBack(c, last, before)
+	return w
+}
+
+// lastOfUser returns the message of the user before one, or -1.
+func lastOfUser(c *conversation.Conversation, before int) int {
+	for i := before - 1; i >= 0; i-- {
+		if c.Messages[i].Role == conversation.User {
+			return i
+		}
+	}
+	return -1
+}
+
+// goBack adds what the messages before a short one ask for, or propose.
+func (w *wish) goBack(c *conversation.Conversation, last int, read func(message int) wish) {
 	for i, left := last-1, wishContext; i >= 0 && left > 0; i-- {
 		m := c.Messages[i]
 		if m.Role != conversation.User && m.Role != conversation.Assistant {
 			continue
 		}
 		left--
-		said := c.Said(m)
-		if said == "" {
-			continue
-		}
-		before := readMessage(l, cutMiddle(said, maxWish, wishEdge), local, expected)
+		before := read(i)
 		w.actions |= before.actions
 		w.verbs |= before.verbs
 		w.things = w.things.or(before.things)
 		w.forbids = w.forbids || m.Role == conversation.User && before.forbids && w.actions == 0
 	}
-	return w
 }
 
 func readMessage(l *lexicons, text string, local map[string]meaning, expected *language) wish {
 	r := l.read(text, local, expected)
 	w := wish{text: text, short: len(text) <= shortWish, composes: r.alsoComposes}
-	for _, s := range r.sentences {
-		asking := false
-		for k := s.first; k < s.last; k++ {
-			m := &r.marks[k]
-			asking = asking || m.is(inquiry) && (r.opensClause(m.start) || s.closed == '?')
-			w.forbids = w.forbids || m.is(forbid)
-			w.fresh = w.fresh || m.is(fresh)
-			w.composes = w.composes || m.is(composing)
-			w.things = w.things.or(m.things)
-			if m.is(ask) {
-				w.verbs |= m.verbs
-				if asking {
-					w.actions |= m.actions & finds
-				} else {
-					w.actions |= m.actions
-				}
-			}
+	for i := range r.sentences {
+		s := &r.sentences[i]
+		w.readSentence(r, s)
+		if w.composes && (s.closed == ':' || bytes.IndexByte(r.text[s.start:s.end], ':') >= 0) { // what follows is the text to work on
+			break
 		}
-		if s.closed == '?' {
-			w.actions |= finds
-		}
-		w.askedBack = w.askedBack || asking
 	}
+	w.stopped = w.stopped && w.actions&(changes|finds) == 0
+	w.forbids = w.forbids || w.stopped
 	return w
+}
+
+// readSentence takes from a sentence of the user what it asks for.
+func (w *wish) readSentence(r *reading, s *sentence) {
+	asking, from := false, -1
+	for k := s.first; k < s.last; k++ {
+		m := &r.marks[k]
+		if from >= 0 && bytes.IndexByte(r.text[from:m.start], ':') >= 0 { // the text to work on
+			break
+		}
+		if m.is(composing) && from < 0 {
+			w.composes, from = true, m.end
+		}
+		asking = asking || m.is(inquiry) && (r.opensClause(m.start) || s.closed == '?')
+		w.forbids = w.forbids || m.is(forbid)
+		w.stopped = w.stopped || m.is(veto)
+		w.fresh = w.fresh || m.is(fresh)
+		w.things = w.things.or(m.things)
+		w.readVerb(r, s, k, asking)
+	}
+	if s.closed == '?' {
+		w.actions |= finds
+	}
+	w.askedBack = w.askedBack || asking
+}
+
+// readVerb takes the verb at k, if there is one.
+func (w *wish) readVerb(r *reading, s *sentence, k int, asking bool) {
+	m := &r.marks[k]
+	switch {
+	case r.isReported(s, k):
+		w.reported |= m.actions & changes
+	case !m.is(ask) && (!m.is(participle) || !r.language.framed):
+	case m.is(object) && k > s.first && r.marks[k-1].is(article) && r.adjacent(k-1, k) && !r.asks(s): // "my order"
+	case r.isVetoed(s, k):
+		w.stopped = true
+	case asking:
+		w.verbs |= m.verbs
+		w.actions |= m.actions & finds
+	default:
+		w.verbs |= m.verbs
+		w.actions |= m.actions
+	}
+}
+
+// isReported reports whether the user says that something was done, or asks whether it
+// was: "I've deleted it", "was it cancelled?".
+func (r *reading) isReported(s *sentence, k int) bool {
+	m := &r.marks[k]
+	if !m.is(participle | done) {
+		return false
+	}
+	if r.asks(s) { // "I'd like it to be deleted"
+		return false
+	}
+	return m.is(done) || m.is(participle) && r.frameOf(s, k) >= 0
+}
+
+// asks reports whether a sentence has words such as "please".
+func (r *reading) asks(s *sentence) bool {
+	for i := s.first; i < s.last; i++ {
+		if r.marks[i].is(ask) && r.marks[i].actions&anything != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isVetoed reports whether a verb is forbidden: "don't delete", "verwijder de taak niet".
+func (r *reading) isVetoed(s *sentence, k int) bool {
+	m := &r.marks[k]
+	if m.is(veto) && r.wordCount(s) <= 2 && !r.has(s, object) { // "Stop!"
+		return true
+	}
+	if k > s.first && r.adjacent(k-1, k) && r.marks[k-1].is(negation|veto) {
+		return true
+	}
+	if !r.language.clause {
+		return false
+	}
+	for i := k + 1; i < s.last; i++ {
+		switch next := &r.marks[i]; {
+		case bytes.IndexByte(r.text[m.end:next.start], ',') >= 0 || next.is(and):
+			return false
+		case next.is(negation):
+			return true
+		}
+	}
+	return false
 }
 
 // opensClause reports whether nothing but spaces is between a place and the beginning of

@@ -13,11 +13,18 @@ import (
 // the beginning, and programs at the end.
 const maxResult = 2048
 
+// wholeResult is the size of the longest result that is read as JSON, in bytes. Failures
+// are told in few words; a longer one is taken for data.
+const wholeResult = 4 << 10
+
 // hasFailed reports whether a tool's result says that it failed. What says nothing of
 // it is a success.
 func hasFailed(result string) bool {
 	text := strings.TrimSpace(result)
 	if text == "" {
+		return false
+	}
+	if len(text) > wholeResult && (text[0] == '{' || text[0] == '[') {
 		return false
 	}
 	if text[0] == '{' || text[0] == '[' {

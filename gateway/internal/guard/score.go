@@ -45,6 +45,9 @@ type Verdict struct {
 	Tool string
 }
 
+// barred is the weight of a signal that takes every other but required_unmet away.
+const barred = -1
+
 // weakens says by how much a signal that speaks against a ghost weakens one that speaks
 // for it. A question at the end is the right answer to many requests, but does not take
 // back that something "was deleted".
@@ -93,7 +96,10 @@ func combine(signals []Signal) float64 {
 		}
 		w := s.Weight
 		for _, a := range signals {
-			if a.Weight < 0 {
+			switch {
+			case a.Weight == barred && s.Name != SignalRequired:
+				w = 0
+			case a.Weight < 0:
 				w *= 1 - weakens(a.Name, s.Name)
 			}
 		}

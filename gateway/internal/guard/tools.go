@@ -25,9 +25,13 @@ type toolbox struct {
 	bits  int
 }
 
+// maxTools bounds the tools of a request that an answer is held against. No model can
+// choose among as many.
+const maxTools = 512
+
 func newToolbox(l *lexicons, names []string) *toolbox {
 	b := &toolbox{lexicons: l, byName: make(map[string]int, len(names)), local: map[string]meaning{}}
-	for _, name := range names {
+	for _, name := range names[:min(len(names), maxTools)] {
 		if _, known := b.byName[name]; !known && name != "" {
 			b.byName[name] = len(b.tools)
 			b.tools = append(b.tools, b.describe(name))

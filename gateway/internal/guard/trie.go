@@ -42,16 +42,30 @@ type trie struct {
 	nodes  []node
 	labels []byte
 	next   []int32
+	wide   [][256]int32
 }
 
-// node has the labels[first:last] of its trie. exact and open are the patterns that end
-// here, or 0: one that ends with the word, and one with any ending.
+// node has the labels[first:last] of its trie, or the table wide[first] if it has many,
+// which last tells by being below 0. exact and open are the patterns that end here, or 0:
+// one that ends with the word, and one with any ending.
 type node struct{ first, last, exact, open int32 }
+
+// manyLabels is how many make a node wide.
+const manyLabels = 5
 
 // trie returns what was built, in a form that is fast to read.
 func (t *trieBuilder) trie() *trie {
 	f := &trie{nodes: make([]node, len(t.nodes))}
 	for i, n := range t.nodes {
+		if len(n.labels) > manyLabels {
+			var table [256]int32
+			for k, label := range n.labels {
+				table[label] = n.next[k]
+			}
+			f.nodes[i] = node{int32(len(f.wide)), -1, n.exact, n.open}
+			f.wide = append(f.wide, table)
+			continue
+		}
 		first := int32(len(f.labels))
 		f.labels = append(f.labels, n.labels...)
 		f.next = append(f.next, n.next...)
@@ -79,17 +93,21 @@ func (t *trie) match(text []byte, start int, f func(end int, pattern int32)) {
 		if i == len(text) {
 			return
 		}
-		at = 0
-		c, labels := text[i], t.labels[n.first:n.last]
-		for k, label := range labels {
-			if label >= c { // they are sorted
-				if label == c {
-					at = t.next[int(n.first)+k]
-				}
-				break
-			}
+		at = t.child(n, text[i])
+	}
+}
+
+// child returns the node behind another for a byte, or 0.
+func (t *trie) child(n *node, c byte) int32 {
+	if n.last < 0 {
+		return t.wide[n.first][c]
+	}
+	for k := n.first; k < n.last; k++ {
+		if t.labels[k] == c {
+			return t.next[k]
 		}
 	}
+	return 0
 }
 
 // endsWord reports whether a word may end before i: one does not go on there, or it is

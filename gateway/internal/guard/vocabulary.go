@@ -3,7 +3,7 @@ package guard
 import "strings"
 
 // role says what a word does in a sentence. A word may have several.
-type role uint32
+type role uint64
 
 // The roles that a lexicon's lines name; README.md of the folder explains them.
 const (
@@ -30,6 +30,9 @@ const (
 	content
 	inquiry
 	forbid
+	veto
+	relative
+	article
 	assent
 	composing
 	participle
@@ -46,7 +49,7 @@ var roleNames = map[string]role{
 	"common": common, "frame": frame, "passive": passive, "adverb": adverb, "and": and, "finished": finished,
 	"promise": promise, "waiting": waiting, "negation": negation, "hypothetical": hypothetical, "other": other,
 	"earlier": earlier, "question": question, "refusal": refusal, "failure": failure, "hedge": hedge, "fresh": fresh, "self": self,
-	"closing": closing, "harmless": harmless, "content": content, "inquiry": inquiry, "forbid": forbid,
+	"closing": closing, "harmless": harmless, "content": content, "inquiry": inquiry, "forbid": forbid, "veto": veto, "relative": relative, "article": article,
 	"assent": assent, "composing": composing,
 	"participle": participle, "done": done, "doing": doing, "ask": ask, "object": object,
 }

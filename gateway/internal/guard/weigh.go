@@ -1,10 +1,19 @@
 package guard
 
+import (
+	"bytes"
+	"slices"
+)
+
 // claims weighs what the answer claims.
 func (j *judgement) claims() {
-	owed := j.owed()
-	for _, c := range j.text.claims() {
+	owed, claims := j.owed(), j.claimed()
+	shown := slices.ContainsFunc(claims, func(c claim) bool { return c.shown })
+	draft, asksFirst, denied := j.isDraft(), j.asksFirst(), j.isDenied()
+	for _, c := range claims {
 		switch {
+		case draft, asksFirst && (c.state || !c.firm), c.general && (denied || shown), c.shown && c.actions&^shaping == 0:
+			j.add(SignalContent, -0.5, c.word)
 		case j.covered(&c):
 			j.add(SignalAfterResult, -0.5, c.word)
 		case j.isPast(&c):
@@ -17,10 +26,83 @@ func (j *judgement) claims() {
 	}
 }
 
+// isDraft reports whether an answer shows a text that it asks about: "Here's a draft: …
+// Should I send it?".
+func (j *judgement) isDraft() bool {
+	list, text := j.text.sentences, j.text.text
+	last := j.asked()
+	if last <= 0 {
+		return false
+	}
+	for i := range list[:min(last, 2)] {
+		if s := &list[i]; j.text.has(s, content) && bytes.IndexByte(text[s.start:s.end], ':') >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// asked returns the sentence that asks the user something at the end, or -1.
+func (j *judgement) asked() int {
+	list := j.text.sentences
+	last := len(list) - 1
+	for last > 0 && list[last].closed != '?' && j.text.has(&list[last], closing) {
+		last--
+	}
+	if last < 0 || list[last].closed != '?' && !j.text.has(&list[last], question) {
+		return -1
+	}
+	return last
+}
+
+// asksFirst reports whether the question at the end is for the user's leave to do what he
+// asked for: "Do you want me to go ahead?"
+func (j *judgement) asksFirst() bool {
+	at := j.asked()
+	if at < 0 {
+		return false
+	}
+	s := &j.text.sentences[at]
+	var about things
+	for k := s.first; k < s.last; k++ {
+		about = about.or(j.text.marks[k].things)
+	}
+	if !about.none() && !about.meets(j.wish.things) { // it offers something else
+		return false
+	}
+	for k := s.first; k < s.last; k++ {
+		m := &j.text.marks[k]
+		if m.is(assent) || m.is(ask|doing) && m.actions&j.wish.actions&changes != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isDenied reports whether an answer says that what the user speaks of was not done:
+// then "Got it" says no more than that he was understood.
+func (j *judgement) isDenied() bool {
+	for i := range j.text.sentences {
+		s := &j.text.sentences[i]
+		if !j.text.has(s, negation|failure) {
+			continue
+		}
+		for k := s.first; k < s.last; k++ {
+			m := &j.text.marks[k]
+			if m.is(participle|done|ask) && m.actions&j.wish.actions&changes != 0 {
+				if _, _, ok := j.text.isClaim(s, k, false); !ok {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // lookup weighs a claim to have found something out. Without a figure that nobody gave
 // it may be about what stands in the conversation.
 func (j *judgement) lookup(c *claim) {
-	weight, name := j.fittest(c)
+	weight, name, _ := j.fittest(c)
 	if j.figures == 0 {
 		weight *= 0.7
 	}
@@ -42,9 +124,12 @@ func (j *judgement) claim(c *claim, owed *tool) {
 	} else {
 		j.add(SignalClaim, 0.15, c.word)
 	}
-	weight, name := j.fittest(c)
+	weight, name, asked := j.fittest(c)
 	if weight < owedWeight && owed != nil && !c.makes && !c.state {
-		weight, name = owedWeight, owed.name
+		weight, name, asked = owedWeight, owed.name, true
+	}
+	if !asked && !j.mayClaim(c) || j.isContent(c) {
+		weight, name = min(weight, unaskedWeight), ""
 	}
 	if weight > 0 {
 		j.add(SignalClaimTool, weight, c.word)
@@ -52,26 +137,52 @@ func (j *judgement) claim(c *claim, owed *tool) {
 	}
 }
 
+// unaskedWeight is the most that a claim counts of what the user did not ask for: with
+// the other signals of a claim it stays below the default threshold. Else a call would
+// be demanded that nobody wants.
+const unaskedWeight = 0.35
+
+// mayClaim reports whether a claim counts that the user did not ask for: an operator or
+// the request demands a call, or the model itself says "I have", of an action that one
+// tool is for, in answer to a message that neither wants a text nor to know something.
+func (j *judgement) mayClaim(c *claim) bool {
+	switch {
+	case len(j.unmet) > 0 || j.choice.Required || j.choice.Tool != "":
+		return true
+	case !c.firm || c.state || c.general || j.wish.composes || j.wish.forbids || j.wish.reported&c.actions != 0:
+		return false
+	case j.wish.askedBack:
+		return j.wish.open&c.actions != 0
+	}
+	return true
+}
+
+// isContent reports whether a claim is about code that stands in the answer, as the user
+// wanted it.
+func (j *judgement) isContent(c *claim) bool {
+	return j.wish.composes && j.text.code > 0 && c.actions&^shaping == 0 && c.things.known&fileThing.known == 0
+}
+
 // fittest returns how well the best of the tools that were not called fits a claim, and
-// its name, or "" if two fit as well.
-func (j *judgement) fittest(c *claim) (best float64, name string) {
+// its name, or "" if two fit as well. asked says that the user asked for what it does.
+func (j *judgement) fittest(c *claim) (best float64, name string, asked bool) {
 	for i := range j.tools.tools {
 		t := &j.tools.tools[i]
 		if j.isCalled(t.name) {
 			continue
 		}
-		w := 0.0
-		if m, ok := j.compare(c, t); ok {
-			w = j.grade(c, m)
+		m, ok := j.compare(c, t)
+		if !ok {
+			continue
 		}
-		switch {
+		switch w := j.grade(c, m); {
 		case w > best:
-			best, name = w, t.name
+			best, name, asked = w, t.name, m.asked || m.named
 		case w == best:
-			name = ""
+			name, asked = "", asked || m.asked || m.named
 		}
 	}
-	return best, name
+	return best, name, asked
 }
 
 // match is what a tool and a claim have in common.
@@ -99,12 +210,18 @@ func (j *judgement) compare(c *claim, t *tool) (m match, ok bool) {
 		m.asked, m.same = true, m.wanted
 		return m, j.owes(t)
 	}
-	m.asked = j.tellsBack || j.asksFor(c, t, m.wanted)
+	m.asked = j.asksFor(c, t, m.wanted) || j.asksAbout(m)
 	if c.actions == 0 && c.verbs&t.verbs != 0 {
 		m.strict, m.same = true, true
 	}
 	about := m.same || m.wanted || m.asked
 	return m, t.actions&(changes|anything) != 0 && (m.strict || about && related(c, t))
+}
+
+// asksAbout reports whether the user asks for something else by its words, of the thing
+// that a claim and a tool are about: "put the meeting off".
+func (j *judgement) asksAbout(m match) bool {
+	return m.same && m.wanted && m.strict && len(j.turn) == 0 && j.wish.actions&(changes|anything) != 0 && j.wish.reported == 0
 }
 
 // related reports whether a tool may well do what is claimed under another name.
@@ -116,13 +233,20 @@ func related(c *claim, t *tool) bool {
 // does.
 func (j *judgement) asksFor(c *claim, t *tool, wanted bool) bool {
 	wished := j.wish.actions & changes
+	if j.tellsBack && j.wish.reported&c.actions == 0 {
+		return true
+	}
 	return wished&c.actions != 0 && wished&t.actions != 0 || j.wish.actions&anything != 0 && wanted || j.wish.verbs&c.verbs&t.verbs != 0
 }
+
+// namedWeight is for a claim with the very verb of the tool, which the user wrote too. No
+// "Done!" is better evidence of which tool is meant.
+const namedWeight = 0.9
 
 // grade turns what a tool and a claim have in common into a weight.
 func (j *judgement) grade(c *claim, m match) float64 {
 	if m.named {
-		return 0.85
+		return namedWeight
 	}
 	w := j.base(c, m)
 	if !m.strict && !c.general {
