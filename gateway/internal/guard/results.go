@@ -142,7 +142,7 @@ var memberKinds = func() map[string]memberKind {
 func isNonzero(raw []byte) bool { return isDigit(raw[0]) && raw[0] != '0' || raw[0] == '-' }
 
 func isFailedHTTP(raw []byte) bool {
-	return len(raw) == 3 && (raw[0] == '4' || raw[0] == '5') && isDigit(raw[1])
+	return len(raw) == 3 && (raw[0] == '4' || raw[0] == '5') && isDigit(raw[1]) && isDigit(raw[2])
 }
 
 // hasFailedInside reads a text within a result, which may be JSON again.
@@ -212,16 +212,27 @@ var (
 )
 
 func failedText(text string) bool {
-	if len(text) > 4 && isFailedHTTP([]byte(text[:3])) && text[3] == ' ' {
+	text = strings.ToLower(cutMiddle(text, maxResult, maxResult/2))
+	if len(text) > 4 && isFailedHTTP([]byte(text[:3])) && text[3] == ' ' && hasReason(text[4:]) { // "404 Not Found", not "412 tasks are open"
 		return true
 	}
-	text = strings.ToLower(cutMiddle(text, maxResult, maxResult/2))
 	if strings.HasPrefix(text, "error: none") || strings.HasPrefix(text, "errors: 0") {
 		return false
 	}
 	return slices.ContainsFunc(failedStarts, func(s string) bool { return strings.HasPrefix(text, s) }) ||
 		slices.ContainsFunc(failedParts, func(s string) bool { return strings.Contains(text, s) }) || isFailedExit(text)
 }
+
+// hasReason reports whether a text begins with one of HTTP's reasons for a failure.
+func hasReason(text string) bool {
+	return slices.ContainsFunc(httpReasons, func(s string) bool { return strings.HasPrefix(text, s) })
+}
+
+// httpReasons are those of RFC 9110 and 6585.
+var httpReasons = strings.Split("bad request,unauthorized,payment required,forbidden,not found,method not allowed,not acceptable,"+
+	"request timeout,conflict,gone,length required,precondition failed,content too large,payload too large,uri too long,"+
+	"unsupported media,unprocessable,too many requests,internal server error,not implemented,bad gateway,service unavailable,gateway timeout,"+
+	"client error,server error", ",")
 
 // isFailedExit reports whether a text tells of an exit code that is not 0.
 func isFailedExit(text string) bool {

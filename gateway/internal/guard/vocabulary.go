@@ -1,6 +1,9 @@
 package guard
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // role says what a word does in a sentence. A word may have several.
 type role uint64
@@ -87,7 +90,7 @@ var actionNames = map[string]actions{
 const shaping = creates | updates | writes
 
 // fileThing is what the name of a file is about.
-var fileThing = things{known: 1 << 5}
+var fileThing = things{known: 1 << slices.Index(thingNames, "file")}
 
 // thingNames are the kinds of things that tools are about, in the order of their bits.
 var thingNames = strings.Fields(`task event reminder alarm email message file note ticket order booking payment
