@@ -56,17 +56,15 @@ func (a *attempts) judged() bool {
 
 // offersOthers reports whether there are tools besides functions, such as a web search.
 func (r *Request) offersOthers() bool {
-	options := span.Find(r.body, span.Span{Start: 0, End: len(r.body)}, "web_search_options")
-	return countTools(r.body) > len(r.offered()) || !options.IsNull(r.body)
+	return r.read().count > len(r.offered()) || !r.webSearch.IsNull(r.body)
 }
 
 // wantsJSON reports whether response_format asks for JSON.
 func (r *Request) wantsJSON() bool {
-	format := span.Find(r.body, span.Span{Start: 0, End: len(r.body)}, "response_format")
-	if format.IsNull(r.body) || r.body[format.Start] != '{' {
+	if r.format.IsNull(r.body) || r.body[r.format.Start] != '{' {
 		return false
 	}
-	kind := unquote(span.Find(r.body, format, "type").Of(r.body))
+	kind := unquote(span.Find(r.body, r.format, "type").Of(r.body))
 	return kind != "" && kind != "text"
 }
 

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"github.com/callgate/callgate/gateway/internal/prompted"
-	"github.com/callgate/callgate/gateway/internal/span"
 )
 
 // PromptForms are the names of the formats in which tools can be written into a prompt.
@@ -18,7 +17,7 @@ func (r *Response) prompt(req *Request) *Request {
 	}
 	req = r.mendHistory(req, Needs{Pairs: true}, Repair) // results are told apart by their order alone
 	choice := req.choice()
-	single := string(span.Find(req.body, span.Span{Start: 0, End: len(req.body)}, "parallel_tool_calls").Of(req.body)) == "false"
+	single := string(req.parallel.Of(req.body)) == "false"
 	messages, warnings := r.gateway.forms[r.target.Prompted].Messages(req.talk(), req.Tools(), prompted.Choice{
 		None: choice.None, Required: choice.Required, Tool: choice.Tool, Single: single,
 	})

@@ -56,11 +56,19 @@ type Request struct {
 	// Route is the entry of the configuration that was taken; the gateway sets it.
 	Route string
 
-	body                                       []byte
+	body []byte
+	members
+	stops bool // the client has stop sequences of its own
+	read  func() *toolList
+	talk  func() *conversation.Conversation
+}
+
+// members are the places of what matters in a body; those that are not there are empty.
+type members struct {
 	model, stream, tools, toolChoice, messages span.Span
-	stops                                      bool // the client has stop sequences of its own
-	read                                       func() *toolList
-	talk                                       func() *conversation.Conversation
+	format                                     span.Span // response_format
+	webSearch                                  span.Span // web_search_options
+	parallel                                   span.Span // parallel_tool_calls
 }
 
 // ParseRequest validates the body of a chat completion request and reads what the
@@ -89,7 +97,7 @@ func ParseRequest(body []byte) (*Request, error) {
 // locate finds the members of the body that matter. odd is one that some servers take
 // for the one that is meant, or "".
 func (r *Request) locate() (odd, meant string, ok bool) {
-	r.model, r.stream, r.tools, r.toolChoice, r.messages = span.Span{}, span.Span{}, span.Span{}, span.Span{}, span.Span{}
+	r.members = members{}
 	r.talk = sync.OnceValue(func() *conversation.Conversation {
 		if r.messages.IsNull(r.body) {
 			return &conversation.Conversation{}
@@ -108,6 +116,12 @@ func (r *Request) locate() (odd, meant string, ok bool) {
 			r.toolChoice = v
 		case "messages":
 			r.messages = v
+		case "response_format":
+			r.format = v
+		case "web_search_options":
+			r.webSearch = v
+		case "parallel_tool_calls":
+			r.parallel = v
 		case "stop":
 			r.stops = !v.IsNull(r.body)
 		default:

@@ -27,22 +27,25 @@ type verdict struct {
 
 // decide looks a reference up.
 func (r *Resolver) decide(p *place) verdict {
+	held := r.held(p, &r.own)
+	if held&p.value.kind != 0 {
+		return verdict{state: asIs}
+	}
 	table := &p.rule.source.table
-	held := r.held(p)
+	hits := table.exact(p.value.text)
+	partial := r.own.partial
+	if !partial && (len(hits) == 0 || p.value.mayBeID()) {
+		held |= r.held(p, &r.others)
+		partial = r.others.partial
+	}
 	typed, isHeld := p.value.other(held)
 	switch {
 	case held&p.value.kind != 0 || isHeld && typed.as(p.rule.Types).equal(p.value):
 		return verdict{state: asIs}
-	case r.partial || len(table.list) == 0 && !isHeld:
+	case partial || len(table.list) == 0 && !isHeld:
 		return verdict{state: unchecked}
-	}
-	hits := table.exact(p.value.text)
-	has := func(i int) bool { return table.list[i].value.text == typed.text }
-	switch {
-	case isHeld && len(hits) > 0 && !slices.ContainsFunc(hits, has): // things are called as another one's value is
-		return several(append([]candidate{{text: typed.text, value: typed}}, table.pick(hits)...), len(hits)+1)
-	case isHeld && len(hits) < 2:
-		return p.settle(typed, Exact, 1)
+	case isHeld:
+		return p.retype(typed, hits)
 	case len(hits) > 0:
 		return p.choose(hits, Exact, 1)
 	case p.value.kind != aString:
@@ -51,11 +54,26 @@ func (r *Resolver) decide(p *place) verdict {
 	return r.compare(p)
 }
 
-// held returns the types in which results hold the value of a reference. Most
-// references are values that a late result holds; only for others are all results read.
-func (r *Resolver) held(p *place) kinds {
-	values := r.known[p.rule.source.value]
-	for values[p.value.text]&p.value.kind == 0 && r.next() {
+// retype is the verdict on a reference that is a value but for its type, unless things
+// are called so that have other values.
+func (p *place) retype(typed scalar, hits []int) verdict {
+	table := &p.rule.source.table
+	has := func(i int) bool { return table.list[i].value.text == typed.text }
+	switch {
+	case len(hits) > 0 && !slices.ContainsFunc(hits, has):
+		return several(append([]candidate{{text: typed.text, value: typed}}, table.pick(hits)...), len(hits)+1)
+	case len(hits) > 1:
+		return p.choose(hits, Exact, 1)
+	}
+	return p.settle(typed, Exact, 1)
+}
+
+// held returns the types in which some results hold the value of a reference. Most
+// references are values that a late result holds; only for others are all results read,
+// and those of other tools only if the text does not name something.
+func (r *Resolver) held(p *place, results *queue) kinds {
+	values := results.known[p.rule.source.value]
+	for values[p.value.text]&p.value.kind == 0 && r.next(results) {
 	}
 	return values[p.value.text]
 }

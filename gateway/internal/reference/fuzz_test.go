@@ -166,6 +166,8 @@ func FuzzResolve(f *testing.F) {
 		{`[{"id":17,"title":"Buy milk"}]`, `{"id":"Buy Milk","x":"Buy milk"}`},
 		{`{"tasks":[{"id":"a\"b","title":"Straße"},{"id":1.50,"title":"\u00e9"}]}`, ` {"x":[{"id":1}], "\u0069d" : "STRASSE" } `},
 		{"```\n{\"r\":\"[{\\\"id\\\":true,\\\"title\\\":\\\"x\\\"}]\"}\n```", `{"id":["x","X"]}`},
+		{`[{"id":2,"title":"Don’t buy milk","x":[{"id":3,"title":"mіlk"}],"note":"[{\"id\":4,\"title\":\"milk\"}]"}]`, `{"id":"Don't buy milk"}`},
+		{`[{"id":5,"title":"去超市买牛奶 C++ XVII"}]`, `{"id":"超市买牛奶 c++ xvii"}`},
 		{`[{"id":1,"title":"a"},{"id":2,"title":"A"}]`, `{"id":"a","id":"b"}`}, {`[{"id":`, `{"id":`}, {`Created 42`, `{"id":42}`},
 	} {
 		f.Add([]byte(s[0]), s[1])

@@ -34,9 +34,9 @@ type goldenCase struct {
 }
 
 type result struct {
-	Tool    string // list_tasks if it is left out
-	Args    json.RawMessage
-	Content json.RawMessage // a string is the text itself
+	Tool    string          // list_tasks if it is left out
+	Args    json.RawMessage // a string is the text itself, as it is of Content
+	Content json.RawMessage
 }
 
 var taskRule = reference.Rule{Tool: "complete_task", Argument: "id", From: "list_tasks", Match: "title", Value: "id"}
@@ -60,7 +60,7 @@ func talk(results []result) []byte {
 			tool = "list_tasks"
 		}
 		if r.Args != nil {
-			args = string(r.Args)
+			args = literal(r.Args)
 		}
 		fmt.Fprintf(&b, `,{"role":"assistant","content":null,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":%s,"arguments":%s}}]}`,
 			i, conversation.Quote(nil, tool), conversation.Quote(nil, args))

@@ -3,6 +3,7 @@ package reference_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,13 @@ var hostile = []struct {
 	}},
 	{"broken JSON within strings", "id", func(n int) ([]string, string) {
 		return []string{"[" + repeat(n, all(`"[[["`)) + `,{"id":1,"title":"a"}]`}, `{"id":"x"}`
+	}},
+	{"a wrapped result", "id", func(n int) ([]string, string) {
+		return []string{`{"result":"` + strings.Repeat(`\\\"`, n) + `","x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`}, `{"id":"x"}`
+	}},
+	{"words that are alike", "id", func(n int) ([]string, string) {
+		title := strings.Repeat("do not ", 28)
+		return []string{"[" + repeat(n, func(i int) string { return fmt.Sprintf(`{"id":%d,"title":"%snow"}`, i, title) }) + "]"}, `{"id":"` + title + `never"}`
 	}},
 	{"marks without a letter", "id", func(n int) ([]string, string) {
 		return []string{`{"id":1,"title":"` + strings.Repeat("\u0301\u0323", n) + `"}`}, `{"id":"` + strings.Repeat("\u0323\u0301", n) + `a"}`
@@ -135,12 +143,47 @@ func TestReadHostile(t *testing.T) { // not parallel: it measures
 	}
 }
 
-// TestLikenessIsBounded: titles of the same letters in other orders defeat all that
-// spares comparisons. Then nothing is said, and soon.
+// TestCallsHostile does the same for the calls and their results' parts.
+func TestCallsHostile(t *testing.T) { // not parallel: it measures
+	const small, factor = 500, 16
+	for _, tt := range []struct {
+		name string
+		of   func(n int) (args, content string)
+	}{
+		{"deep arguments", func(n int) (string, string) {
+			return strings.Repeat(`{"b":1,"a":`, n) + "1" + strings.Repeat("}", n), `"[]"`
+		}},
+		{"arguments with many members", func(n int) (string, string) {
+			return "{" + repeat(n, func(i int) string { return fmt.Sprintf(`"k%d":1e1`, n-i) }) + "}", `"[]"`
+		}},
+		{"many parts", func(n int) (string, string) { return "{}", "[" + repeat(n, all(`{"type":"text","text":"["}`)) + "]" }},
+		{"many parts, each of JSON", func(n int) (string, string) {
+			return "{}", "[" + repeat(n, all(`{"type":"text","text":"[{\"id\":1,\"title\":\"a\"}]"}`)) + "]"
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var run [2]func() time.Duration
+			for i, n := range []int{small, small * factor} {
+				args, content := tt.of(n)
+				c := conversation.Read(fmt.Appendf(nil, `[{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"list_tasks","arguments":%s}}]},`+
+					`{"role":"tool","tool_call_id":"a","content":%s}]`, conversation.Quote(nil, args), content))
+				run[i] = func() time.Duration {
+					began := time.Now()
+					reference.New([]reference.Rule{taskRule}, c).Resolve("complete_task", `{"id":"x"}`)
+					return time.Since(began)
+				}
+			}
+			compare(t, factor, run)
+		})
+	}
+}
+
+// TestLikenessIsBounded: titles of the same letters in other orders, with no blanks,
+// defeat all that spares comparisons. Then nothing is said, and soon.
 func TestLikenessIsBounded(t *testing.T) { // not parallel: it measures
 	random := rand.New(rand.NewPCG(1, 2))
 	title := func(int) string {
-		runes := []rune(strings.Repeat("abcdefghijklmnopqrst", 10))
+		runes := []rune(strings.Repeat("去超市买牛奶给妈妈打电话约医生看牙齿", 11))
 		random.Shuffle(len(runes), func(i, j int) { runes[i], runes[j] = runes[j], runes[i] })
 		return string(runes)
 	}
@@ -158,7 +201,8 @@ func TestLikenessIsBounded(t *testing.T) { // not parallel: it measures
 	}
 }
 
-// longTalk is a conversation of n calls of two tools with their results.
+// longTalk is a conversation of n calls of two tools with their results. Calls of one
+// of them ask for different pages.
 func longTalk(n int) *conversation.Conversation {
 	var results []result
 	for i := range n {
@@ -169,9 +213,15 @@ func longTalk(n int) *conversation.Conversation {
 		content := repeat(3, func(k int) string {
 			return fmt.Sprintf(`{"id":%d,"title":"Prepare the %s report","done":false,"tags":["work"],"due":"2026-11-%02d"}`, 3*i+k, letters(3*i+k), 1+i%28)
 		})
-		results = append(results, result{Content: []byte(`{"tasks":[` + content + `],"next":null}`)})
+		page := fmt.Appendf(nil, `{"page":%d}`, i) // so that none takes the place of another
+		results = append(results, result{Args: page, Content: []byte(`{"tasks":[` + content + `],"next":null}`)})
 	}
 	return conversation.Read(talk(results))
+}
+
+// repeatedTalk is the same, but for calls that all ask for the same.
+func repeatedTalk(n int) *conversation.Conversation {
+	return conversation.Read(regexp.MustCompile(`\{\\"page\\":\d+\}`).ReplaceAll(longTalk(n).Text, []byte("{}")))
 }
 
 func BenchmarkResolve(b *testing.B) {
@@ -185,6 +235,7 @@ func BenchmarkResolve(b *testing.B) {
 		{"5001 messages, exact", `{"id":"Prepare the bcd report"}`, long},
 		{"5001 messages, fuzzy", `{"id":"Prepare the bcd reports"}`, long},
 		{"5001 messages, no reference", `{"note":"x"}`, long},
+		{"5001 messages of the same calls, exact", `{"id":"Prepare the dret report"}`, repeatedTalk(2500)},
 		{"20 messages, fuzzy", `{"id":"Prepare the dd reports"}`, longTalk(7)},
 	} {
 		b.Run(bb.name, func(b *testing.B) {

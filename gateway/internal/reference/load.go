@@ -12,120 +12,248 @@ import (
 	"github.com/callgate/callgate/gateway/internal/span"
 )
 
+// queue are results, which are taken in when they are needed, from the newest to the
+// oldest.
+type queue struct {
+	unread []*conversation.Exchange // the newest last
+	// partial says that not all of them can be taken in, so that nothing can be said about
+	// what is not found.
+	partial bool
+	known   map[int]map[string]kinds // by path: the values that they hold there
+}
+
+// question is a call by what it asks: the tool, and the arguments in one form.
+type question struct{ tool, args string }
+
+// outcome is what a result is. Of several that its parts are, the last one here counts.
+type outcome uint8
+
+const (
+	unanswered outcome = iota
+	inWords            // not JSON, or nothing
+	inJSON
+	failure
+)
+
 // plainResult is a result that is not JSON.
 type plainResult struct {
 	at   span.Span // its text, in JSON
 	args string    // of the call that it belongs to
 }
 
-// next reads a further result of the conversation, from the newest to the oldest. It
-// reports false if there is none.
-func (r *Resolver) next() bool {
-	c := r.conversation
-	if r.exchanges == nil {
-		exchanges := c.Exchanges(0)
-		r.exchanges = make([]*conversation.Exchange, len(c.Messages))
-		for i := range exchanges {
-			if at := exchanges[i].Result; at >= 0 {
-				r.exchanges[at] = &exchanges[i]
+// next takes in a further result. It reports false if there is none.
+func (r *Resolver) next(q *queue) bool {
+	if !r.opened {
+		r.open()
+	}
+	last := len(q.unread) - 1
+	if last < 0 || q.partial {
+		return false
+	}
+	e := q.unread[last]
+	q.unread = q.unread[:last]
+	if q == &r.own {
+		r.answer(e)
+	} else {
+		r.result(q, e, nil)
+	}
+	return true
+}
+
+// open puts the conversation's results into the queues.
+func (r *Resolver) open() {
+	r.opened = true
+	exchanges := r.conversation.Exchanges(0)
+	byResult := make([]*conversation.Exchange, len(r.conversation.Messages))
+	for i := range exchanges {
+		if at := exchanges[i].Result; at >= 0 {
+			byResult[at] = &exchanges[i]
+		}
+	}
+	for _, e := range byResult {
+		switch {
+		case e == nil:
+		case r.sources[e.Name] != nil:
+			r.own.unread = append(r.own.unread, e)
+		default:
+			r.others.unread = append(r.others.unread, e)
+		}
+	}
+}
+
+// answer takes in a result of a tool that rules name. It tells nothing if a newer one
+// answers the same question: what that one does not list any more is gone. One in words
+// may have listed it or not. Then the older one gives no candidates, but its values
+// were not made up. A failure is no answer.
+func (r *Resolver) answer(e *conversation.Exchange) {
+	q := question{e.Name, plainArgs(e.Args)}
+	sources := r.sources[e.Name]
+	newer := r.answered[q]
+	switch newer {
+	case inJSON:
+		return
+	case inWords:
+		sources = nil
+	}
+	if is := r.result(&r.own, e, sources); is != failure {
+		r.answered[q] = max(newer, is)
+	}
+}
+
+// plainArgs writes arguments in the form that equal ones share. What is no JSON stays
+// as it is, and so do whole numbers, of which a float would lose digits.
+func plainArgs(args string) string {
+	if args = strings.TrimSpace(args); args == "" || args == "{}" {
+		return "{}" // many models write nothing where there are no arguments
+	}
+	v := jsontext.Value(args)
+	if depth, _ := span.Depth(v, maxDepth); depth > maxDepth || v.Format(jsontext.ReorderRawObjects(true), jsontext.CanonicalizeRawFloats(true)) != nil {
+		return args
+	}
+	return string(v)
+}
+
+// result takes in a result for some sources: its text, or its parts of text as one if
+// that is JSON, and each by itself otherwise.
+func (r *Resolver) result(q *queue, e *conversation.Exchange, sources []*source) outcome {
+	texts := r.texts(r.conversation.Messages[e.Result].Content)
+	if len(texts) > 1 {
+		if is := r.text(q, e, sources, texts...); is != inWords {
+			return is
+		}
+	}
+	all := inWords
+	for _, at := range texts {
+		is := r.text(q, e, sources, at)
+		if is == inWords {
+			r.plain = append(r.plain, plainResult{at: at, args: e.Args})
+		}
+		all = max(all, is)
+	}
+	return all
+}
+
+// texts are the places of the strings that a content consists of.
+func (r *Resolver) texts(content span.Span) (texts []span.Span) {
+	text := r.conversation.Text
+	switch {
+	case content.IsNull(text):
+	case text[content.Start] == '"':
+		texts = append(texts, content)
+	case text[content.Start] == '[':
+		span.Elements(text[:content.End], content.Start, func(_ int, part span.Span) bool {
+			kind, _ := conversation.Decode(text, conversation.Member(text, part, "type"))
+			at := conversation.Member(text, part, "text")
+			if string(kind) == "text" && !at.IsNull(text) && text[at.Start] == '"' {
+				texts = append(texts, at)
 			}
-		}
-		r.unread = len(r.exchanges)
-	}
-	for r.unread > 0 && !r.partial {
-		r.unread--
-		if e := r.exchanges[r.unread]; e != nil {
-			r.result(e)
 			return true
+		})
+	}
+	return texts
+}
+
+// text takes in a text of a result, which may stand in several places.
+func (r *Resolver) text(q *queue, e *conversation.Exchange, sources []*source, places ...span.Span) outcome {
+	raw := r.conversation.Text
+	if first := raw[places[0].Start+1 : places[0].End]; !opens(first) { // most texts are plain
+		return plainOutcome(first)
+	}
+	r.scratch = r.scratch[:0]
+	for _, at := range places {
+		var err error
+		if r.scratch, err = jsontext.AppendUnquote(r.scratch, at.Of(raw)); err != nil {
+			return inWords
 		}
 	}
-	return false
-}
-
-// result takes in a result: its text, or each of its parts.
-func (r *Resolver) result(e *conversation.Exchange) {
-	c := r.conversation
-	content := c.Messages[e.Result].Content
-	if content.IsNull(c.Text) {
-		return
-	}
-	if c.Text[content.Start] != '[' {
-		r.text(e, content)
-		return
-	}
-	span.Elements(c.Text[:content.End], content.Start, func(_ int, part span.Span) bool {
-		r.text(e, conversation.Member(c.Text, part, "text"))
-		return !r.partial
-	})
-}
-
-// text takes in a text of a result.
-func (r *Resolver) text(e *conversation.Exchange, at span.Span) {
-	if at.IsNull(r.conversation.Text) || r.conversation.Text[at.Start] != '"' {
-		return
-	}
-	text, err := jsontext.AppendUnquote(r.scratch[:0], at.Of(r.conversation.Text))
-	if r.scratch = text; err != nil {
-		return
-	}
-	found, json, err := r.scanner.read(text)
+	found, json, err := r.scanner.read(r.scratch)
 	switch {
 	case err == errBound:
-		r.partial = true
+		q.partial = true
 	case err != nil:
-	case !json && !fails(text):
-		r.plain = append(r.plain, plainResult{at: at, args: e.Args})
+		return failure
+	case !json:
+		return plainOutcome(r.scratch)
 	}
-	sources := r.sources[e.Name]
-	for _, o := range found {
-		r.object(o, sources, e.Result)
+	if !r.take(q, found, sources, e.Result) {
+		q.partial = true
 	}
+	return inJSON
 }
 
-// fails says whether a text that is not JSON tells that a call failed.
-func fails(text []byte) bool {
-	start := bytes.ToLower(bytes.TrimSpace(text[:min(len(text), 64)]))
+// plainOutcome is what a text is that is not JSON.
+func plainOutcome(text []byte) outcome {
+	start := bytes.ToLower(bytes.TrimSpace(skipSpace(text[:min(len(text), 64)])))
 	for _, word := range []string{"error", "exception", "traceback"} {
 		if bytes.HasPrefix(start, []byte(word)) {
-			return true
+			return failure
 		}
 	}
-	return false
+	return inWords
 }
 
-// object takes in what was found of an object. sources are those of the result's tool.
-func (r *Resolver) object(o object, sources []*source, result int) {
-	for i := range o {
-		if texts := r.known[o[i].path]; texts != nil && !o[i].twice {
-			if r.amount++; r.amount > maxKnown {
-				r.partial = true
-				return
+// take takes in what was found of a result's objects. It reports false if that is too
+// much.
+func (r *Resolver) take(q *queue, found []object, sources []*source, result int) bool {
+	for i := range found {
+		for _, m := range found[i].members {
+			texts := q.known[m.path]
+			if texts == nil || m.twice || m.value.kind == 0 {
+				continue
 			}
-			texts[o[i].value.text] |= o[i].value.kind
+			if r.amount++; r.amount > maxKnown {
+				return false
+			}
+			texts[m.value.text] |= m.value.kind
 		}
 	}
 	for _, s := range sources {
-		text, value := o.member(s.match), o.member(s.value)
-		if text == nil || value == nil {
+		if !s.take(found, result) {
+			return false
+		}
+	}
+	return true
+}
+
+// take takes in the candidates among objects: those that have both members, and stand
+// in no other that has them. A comment of a task is no task, whoever gave it the title
+// of one.
+func (s *source) take(found []object, result int) bool {
+	s.outer = s.outer[:0]
+	for i := range found {
+		if found[i].member(s.match) == nil || found[i].member(s.value) == nil {
+			continue
+		}
+		for n := len(s.outer); n > 0 && s.outer[n-1] >= found[i].inside; n-- {
+			s.outer = s.outer[:n-1]
+		}
+		s.outer = append(s.outer, i)
+	}
+	for _, i := range s.outer {
+		match, value := found[i].member(s.match), found[i].member(s.value)
+		if !match.readable() || !value.readable() {
 			continue
 		}
 		if s.table.full() {
-			r.partial = true
-			return
+			return false
 		}
-		s.table.add(text.text, *value, result)
+		s.table.add(match.value.text, value.value, result)
 	}
+	return true
 }
 
-// member returns the value of a path, or nil.
-func (o object) member(path int) *scalar {
-	for i := range o {
-		if o[i].path == path && !o[i].twice {
-			return &o[i].value
+// member returns the member of a path, or nil.
+func (o *object) member(path int) *member {
+	for i := range o.members {
+		if o.members[i].path == path {
+			return &o.members[i]
 		}
 	}
 	return nil
 }
+
+// readable says whether the member is a scalar that all parsers read alike.
+func (m *member) readable() bool { return !m.twice && m.value.kind != 0 }
 
 // maxWord is how many bytes an id may have that is looked for in plain text.
 const maxWord = 200
@@ -136,7 +264,7 @@ const maxWord = 200
 // digit. A title in a text says nothing about its value.
 func (r *Resolver) mentions(value scalar) bool {
 	word := value.text
-	if len(word) > maxWord || !strings.ContainsFunc(word, unicode.IsDigit) || strings.ContainsFunc(word, unicode.IsSpace) {
+	if len(word) > maxWord || !value.mayBeID() {
 		return false
 	}
 	for _, p := range r.plain {

@@ -5,6 +5,10 @@
 // they hold stays, a text that names exactly one thing in them is replaced by that
 // thing's value, and all else is a problem that lists what there is.
 //
+// Results hold what anyone wrote, and a reference decides what is deleted or whom is
+// paid. So only what the tool itself lists counts: no JSON in a note, no comment that is
+// called as a task is, and nothing that a later result of the same call lists no more.
+//
 // Nothing is guessed. Where several things fit, or not all of the conversation could
 // be looked at, the argument stays as it is and the caller is told. Time and memory are
 // linear in the conversation and bounded beyond that.
@@ -110,7 +114,7 @@ type How string
 const (
 	Exact  How = "exact"  // the same text, or the value as another type: "17" for 17
 	Folded How = "folded" // the same but for case, white space and composed letters
-	Fuzzy  How = "fuzzy"  // a text that is much alike
+	Fuzzy  How = "fuzzy"  // a text that is much alike, in its letters and its words
 )
 
 // Resolution is one argument that was replaced.

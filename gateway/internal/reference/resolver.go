@@ -22,16 +22,14 @@ type Resolver struct {
 	conversation *conversation.Conversation
 	scanner      *scanner
 
-	exchanges []*conversation.Exchange // by the messages that are their results; nil until they are needed
-	unread    int                      // what is before it was not taken in yet
-	// partial says that not all of the conversation was taken in, so that nothing can be
-	// said about what is not found.
-	partial bool
-	known   map[int]map[string]kinds // by path: the values that results hold there
-	amount  int                      // of known
-	plain   []plainResult
-	scratch []byte
-	work    int // pairs of runes that may be compared yet
+	opened   bool
+	own      queue // the results of tools that rules name; those of others tell no more than which values there are
+	others   queue
+	answered map[question]outcome // what newer results of such tools are
+	amount   int                  // of known values
+	plain    []plainResult
+	scratch  []byte
+	work     int // pairs of runes that may be compared yet
 }
 
 // rule is a Rule that was made ready.
@@ -48,6 +46,7 @@ type origin struct{ tool, match, value string }
 type source struct {
 	match, value int // paths of the scanner
 	table        table
+	outer        []int // used by take
 }
 
 // New makes a resolver for the calls of an answer to a conversation, of which it reads
@@ -61,7 +60,8 @@ func New(rules []Rule, c *conversation.Conversation) *Resolver {
 	}
 	r := &Resolver{
 		rules: map[string][]*rule{}, sources: map[string][]*source{}, origins: map[origin]*source{},
-		conversation: c, scanner: newScanner(), known: map[int]map[string]kinds{}, work: maxWork,
+		conversation: c, scanner: newScanner(), answered: map[question]outcome{}, work: maxWork,
+		own: queue{known: map[int]map[string]kinds{}}, others: queue{known: map[int]map[string]kinds{}},
 	}
 	type place struct{ tool, argument string }
 	seen := map[place]bool{}
@@ -91,7 +91,7 @@ func (r *Resolver) source(declared Rule) *source {
 	value, _ := parseMember(declared.Value)
 	s := &source{match: r.scanner.path(match), value: r.scanner.path(value)}
 	r.origins[o] = s
-	r.known[s.value] = map[string]kinds{}
+	r.own.known[s.value], r.others.known[s.value] = map[string]kinds{}, map[string]kinds{}
 	r.sources[o.tool] = append(r.sources[o.tool], s)
 	return s
 }

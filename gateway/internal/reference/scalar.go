@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -83,6 +84,12 @@ func (s scalar) as(types abi.Types) scalar {
 func isNumber(text string) bool {
 	v := jsontext.Value(text)
 	return len(text) > 0 && strings.IndexByte("-0123456789", text[0]) >= 0 && text[len(text)-1] > ' ' && v.IsValid()
+}
+
+// mayBeID says whether the scalar looks like an id rather than a name: a word with a
+// digit.
+func (s scalar) mayBeID() bool {
+	return strings.ContainsFunc(s.text, unicode.IsDigit) && !strings.ContainsFunc(s.text, unicode.IsSpace)
 }
 
 func (s scalar) equal(t scalar) bool { return s.kind == t.kind && s.text == t.text }

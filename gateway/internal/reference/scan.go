@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -31,16 +33,21 @@ type scanner struct {
 	frames  []frame
 	found   []object
 	members []member // of found
-	inner   [][]byte // texts of strings that may be JSON themselves
+	inner   []byte   // the text of a string that may be the result itself
+	inners  int      // how many such strings there are
 }
 
-// object is what was found of one object, a member for each path that leads to one.
-type object []member
+// object is what was found of one object. Those that stand inside of it were found
+// before it.
+type object struct {
+	members []member // one for each path that leads to one
+	inside  int      // the first object that was found inside of it, if any was
+}
 
 type member struct {
 	path  int
-	value scalar
-	twice bool // parsers disagree about which one counts
+	value scalar // without a kind if it is no scalar, or null
+	twice bool   // parsers disagree about which one counts
 }
 
 // frame is an object or array that is being read.
@@ -48,10 +55,12 @@ type frame struct {
 	array bool
 	named bool // the key of the member at hand was read
 	key   int  // its number in keys, or -1
-	found object
+	found []member
+	begin int // how many objects were found before it
 }
 
-// The members by which results tell of a failure. See failure.
+// The members by which results tell of a failure, see fails, and those that may hold
+// a whole result as text.
 const (
 	keySuccess = iota
 	keyOK
@@ -59,15 +68,20 @@ const (
 	keyIsErrorSnake
 	keyError
 	keyStatus
-	failureKeys
+	keyResult
+	keyContent
+	keyOutput
+	keyData
+	firstKey
 )
 
 func newScanner() *scanner {
 	return &scanner{
 		keys: map[string]int{
 			"success": keySuccess, "ok": keyOK, "isError": keyIsError, "is_error": keyIsErrorSnake, "error": keyError, "status": keyStatus,
+			"result": keyResult, "content": keyContent, "output": keyOutput, "data": keyData,
 		},
-		byLast: make([][]int, failureKeys),
+		byLast: make([][]int, firstKey),
 		dec:    jsontext.NewDecoder(bytes.NewReader(nil)),
 	}
 }
@@ -95,11 +109,14 @@ func (s *scanner) path(names []string) int {
 	return len(s.paths) - 1
 }
 
-// read finds the objects of a text, which may be fenced, and of strings in it that are
-// JSON in turn. They are valid until the next call. json is false for a text that is
-// not JSON. The error is errFailure or errBound.
+// read finds the objects of a text, which may be fenced. They are valid until the next
+// call. json is false for a text that is not JSON. The error is errFailure or errBound.
+//
+// A string is data, and what others wrote into a note is no result, though it be JSON.
+// But some tools wrap their whole result: {"result":"[...]"}. So the one string by such
+// a name in the outermost object is read if nothing is found outside of it.
 func (s *scanner) read(text []byte) (found []object, json bool, err error) {
-	s.found, s.members, s.inner = s.found[:0], s.members[:0], s.inner[:0]
+	s.found, s.members, s.inners = s.found[:0], s.members[:0], 0
 	switch err := s.document(unfence(text), true); err {
 	case nil:
 	case errFailure, errBound:
@@ -107,15 +124,15 @@ func (s *scanner) read(text []byte) (found []object, json bool, err error) {
 	default:
 		return nil, false, nil
 	}
-	for _, text := range s.inner {
-		kept := len(s.found)
-		switch s.document(unfence(text), false) {
-		case nil:
-		case errBound:
-			return nil, true, errBound
-		default:
-			s.found = s.found[:kept]
-		}
+	if s.inners != 1 || len(s.found) > 0 {
+		return s.found, true, nil
+	}
+	switch err := s.document(unfence(s.inner), false); err {
+	case nil:
+	case errFailure, errBound:
+		return nil, true, err
+	default:
+		return nil, true, nil
 	}
 	return s.found, true, nil
 }
@@ -139,8 +156,8 @@ var (
 	anyDuplicate = jsontext.AllowDuplicateNames(true)
 )
 
-// document reads one text. nest says that strings are looked into.
-func (s *scanner) document(text []byte, nest bool) error {
+// document reads one text. wraps says that it may be one that wraps the result.
+func (s *scanner) document(text []byte, wraps bool) error {
 	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
 		return errNotJSON
 	}
@@ -148,7 +165,7 @@ func (s *scanner) document(text []byte, nest bool) error {
 	s.dec.Reset(&s.input, anyDuplicate)
 	s.frames = s.frames[:0]
 	for {
-		if err := s.next(nest); err != nil {
+		if err := s.next(wraps); err != nil {
 			return err
 		}
 		if len(s.frames) == 0 {
@@ -162,11 +179,11 @@ func (s *scanner) document(text []byte, nest bool) error {
 }
 
 // next reads a token, or a value without objects.
-func (s *scanner) next(nest bool) error {
+func (s *scanner) next(wraps bool) error {
 	top := len(s.frames) - 1
 	kind := s.dec.PeekKind()
 	if top == 0 && s.frames[0].named && s.frames[0].key == keyError {
-		return s.value(nest) // of any kind
+		return s.value(wraps) // of any kind
 	}
 	switch kind {
 	case jsontext.KindBeginObject, jsontext.KindBeginArray:
@@ -175,6 +192,7 @@ func (s *scanner) next(nest bool) error {
 		}
 		if top >= 0 {
 			s.frames[top].named = false
+			s.note(top, nil)
 		}
 		s.push(kind == jsontext.KindBeginArray)
 	case jsontext.KindEndObject, jsontext.KindEndArray:
@@ -183,14 +201,14 @@ func (s *scanner) next(nest bool) error {
 		}
 		if f := &s.frames[top]; len(f.found) > 0 {
 			s.members = append(s.members, f.found...)
-			s.found = append(s.found, s.members[len(s.members)-len(f.found):])
+			s.found = append(s.found, object{s.members[len(s.members)-len(f.found):], f.begin})
 		}
 		s.frames = s.frames[:top]
 	default:
 		if f := &s.frames[top]; !f.array && !f.named {
 			return s.name(f)
 		}
-		return s.value(nest)
+		return s.value(wraps)
 	}
 	_, err := s.dec.ReadToken()
 	return err
@@ -203,7 +221,7 @@ func (s *scanner) push(array bool) {
 		s.frames = append(s.frames, frame{})
 	}
 	s.frames = s.frames[:n+1]
-	s.frames[n] = frame{array: array, key: -1, found: s.frames[n].found[:0]}
+	s.frames[n] = frame{array: array, key: -1, found: s.frames[n].found[:0], begin: len(s.found)}
 }
 
 // name reads a member's name.
@@ -220,7 +238,7 @@ func (s *scanner) name(f *frame) error {
 }
 
 // value reads a value and notes it where a path leads to it.
-func (s *scanner) value(nest bool) error {
+func (s *scanner) value(wraps bool) error {
 	raw, err := s.dec.ReadValue()
 	if err != nil {
 		return err
@@ -228,42 +246,50 @@ func (s *scanner) value(nest bool) error {
 	top := len(s.frames) - 1
 	f := &s.frames[top]
 	f.named = false
-	if !f.array && f.key >= 0 {
-		if top == 0 && failure(f.key, raw) {
-			return errFailure
-		}
-		s.note(top, raw)
+	if top == 0 && fails(f.key, raw) {
+		return errFailure
 	}
-	if nest && raw[0] == '"' && opens(raw[1:]) {
-		if text, err := jsontext.AppendUnquote(nil, raw); err == nil {
-			s.inner = append(s.inner, text)
-		}
+	s.note(top, raw)
+	if wraps && top == 0 && f.key >= keyResult && f.key <= keyData && raw[0] == '"' && opens(raw[1:]) {
+		s.inners++
+		s.inner, _ = jsontext.AppendUnquote(s.inner[:0], raw) // what is no text is no JSON either
 	}
 	return nil
 }
 
-// opens says whether a string may hold an object, an array or a code fence.
+// opens says whether a string may hold an object, an array or a code fence, so that it
+// is to be decoded. It is as it stands in JSON, behind its quote.
 func opens(text []byte) bool {
-	for len(text) > 0 && text[0] == ' ' || len(text) > 1 && text[0] == '\\' && bytes.IndexByte([]byte("nrt"), text[1]) >= 0 {
+	text = skipSpace(text)
+	return len(text) > 0 && (strings.IndexByte("{[`\\", text[0]) >= 0 || text[0] >= utf8.RuneSelf) // or other white space
+}
+
+// skipSpace returns a string, as it stands in JSON, without white space before it.
+func skipSpace(text []byte) []byte {
+	for len(text) > 0 && text[0] == ' ' || len(text) > 1 && text[0] == '\\' && strings.IndexByte("nrt", text[1]) >= 0 {
 		if text[0] == '\\' {
 			text = text[1:]
 		}
 		text = text[1:]
 	}
-	return len(text) > 0 && (text[0] == '{' || text[0] == '[' || text[0] == '`')
+	return text
 }
 
-// note puts a scalar into the object in which each path begins that leads to it.
+// note puts a value into the object in which each path begins that leads to it. raw is
+// nil for an object or array.
 func (s *scanner) note(top int, raw []byte) {
+	if f := &s.frames[top]; f.array || f.key < 0 {
+		return
+	}
 	for _, n := range s.byLast[s.frames[top].key] {
 		path := s.paths[n]
 		first := top - len(path) + 1
 		if first < 0 || !s.leads(path, first) {
 			continue
 		}
-		value, ok := readScalar(raw)
-		if !ok {
-			return
+		var value scalar
+		if raw != nil {
+			value, _ = readScalar(raw)
 		}
 		owner := &s.frames[first]
 		twice := false
@@ -288,11 +314,11 @@ func (s *scanner) leads(path []int, first int) bool {
 	return true
 }
 
-// failure says whether a member of a result's outermost object tells that the call
+// fails says whether a member of a result's outermost object tells that the call
 // failed. So write OpenAI's and Anthropic's examples, the Model Context Protocol
 // (isError) and most web APIs. A status of "failed" is none: it may be that of the thing
 // that is asked for, such as a job.
-func failure(key int, raw []byte) bool {
+func fails(key int, raw []byte) bool {
 	switch key {
 	case keySuccess, keyOK:
 		return string(raw) == "false"

@@ -121,33 +121,41 @@ type likenesses struct {
 // the stricter one; it is also symmetric, which difflib's is not.
 //
 // Texts that differ in a number are not alike, whatever the ratio: "Invoice 1042"
-// is not a slip for "Invoice 1043". Neither are texts of more than 200 runes.
+// is not a slip for "Invoice 1043". Neither are those that differ in words, see
+// [wording], and texts of more than 200 runes.
 func (t *table) fuzzy(folded string, least float64, work *int) likenesses {
 	runes := utf8.RuneCountInString(folded)
 	if runes == 0 || runes > maxFuzzy {
 		return likenesses{near: t.first(), complete: true}
 	}
-	var own bag
-	own.fill(folded)
+	var letters bag
+	letters.fill(folded)
+	var own, other wording
+	own.read(folded)
 	near := make([]likeness, 0, mostListed+1)
 	var alike []likeness
 	for i := range t.list {
 		c := &t.list[i]
-		most := c.most(&own, runes)
+		most := c.most(&letters, runes)
 		near = insert(near, likeness{i, most})
-		cost := len(own)
-		if most >= least {
+		like := false
+		if most >= least && sameNumbers(folded, c.folded) {
+			other.read(c.folded)
+			like = own.like(&other)
+		}
+		cost := len(letters)
+		if like {
 			cost += runes * c.runes
 		}
 		if *work -= cost; *work < 0 {
 			return likenesses{}
 		}
-		if most < least {
+		if !like {
 			continue
 		}
 		longer := max(runes, c.runes)
 		ratio := float64(longer-levenshtein.ComputeDistance(folded, c.folded)) / float64(longer)
-		if ratio >= least && sameNumbers(folded, c.folded) {
+		if ratio >= least && own.likeSigns(&other, ratio) {
 			alike = append(alike, likeness{i, ratio})
 		}
 	}
