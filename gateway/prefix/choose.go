@@ -8,7 +8,7 @@ import (
 
 const (
 	// overlap is the weight of the uncached share against the load: a target that has the
-	// whole prompt may be 4 times busier than the others, and a bit more.
+	// whole prompt may have a load of 4 above that of one which has nothing.
 	overlap = 4
 	// slack is by how much the load and penalty of the rendezvous target may be above the
 	// least. With less, gateways that do not know of each other disagree more often.
@@ -24,8 +24,9 @@ type Candidate struct {
 	// 0 and less is 1. It is at least 1e-6 and at most 1e6.
 	Weight float64
 	// Penalty is added to the cost, for slow answers or a breaker that doubts. 1 is as bad
-	// as a quarter of the prompt being uncached, or as twice the mean load. What must not
-	// be chosen at all is no candidate. What is not a number counts as 0.
+	// as a quarter of the prompt being uncached, or as twice the usual load, and halves the
+	// share of unknown prompts. What must not be chosen at all is no candidate. What is not
+	// a number counts as 0.
 	Penalty float64
 }
 
@@ -129,10 +130,7 @@ func (x *Index) weigh(d *Decision, c Chain, candidates []Candidate) (most int) {
 	d.Costs = make([]Cost, len(candidates))
 	all := loads{of: make([]load, len(candidates))}
 	for i, o := range candidates {
-		cost := Cost{Target: o.Target, Penalty: o.Penalty}
-		if math.IsNaN(cost.Penalty) {
-			cost.Penalty = 0
-		}
+		cost := Cost{Target: o.Target, Penalty: o.penalty()}
 		recent := 0.0
 		if t := targets[o.Target]; t != nil {
 			cost.Cached, recent = t.look(c, now, turn)
@@ -174,4 +172,11 @@ func (x *Index) pick(d *Decision, c Chain, candidates []Candidate, known bool) (
 		}
 	}
 	return best, first
+}
+
+func (o Candidate) penalty() float64 {
+	if math.IsNaN(o.Penalty) {
+		return 0
+	}
+	return o.Penalty
 }

@@ -136,7 +136,8 @@ type mark struct {
 // newPending has room for a quarter of the index: 12 bytes for each mark are 3 for an
 // entry, and so much is hardly learned in a second.
 func newPending(limit int) *pending {
-	return &pending{marks: make([]mark, 0, max(1, limit/4))}
+	const most = 1 << 16
+	return &pending{marks: make([]mark, 0, min(max(1, limit/4), most))}
 }
 
 func (p *pending) note(m mark) {

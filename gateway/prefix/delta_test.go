@@ -67,6 +67,36 @@ func TestDeltasTeach(t *testing.T) {
 	}
 }
 
+// TestDeltasOfOneMoment: what an answer forgets and learns comes with one age, and what it
+// learned stays.
+func TestDeltasOfOneMoment(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	a, b := newShared(c, prefix.Target{Name: "x"}), newShared(c, prefix.Target{Name: "x"})
+	a.Add("x", ids(0, 8))
+	b.Apply(a.Deltas(1000))
+	c.advance(time.Second)
+	a.Reported("x", ids(0, 10), 8, 2)
+	a.Add("x", ids(0, 10))
+	b.Apply(a.Deltas(1000))
+	wantMatch(t, b, "x", ids(0, 10), 10)
+}
+
+// TestApplyKeepsBeginnings: what deltas teach leaves in the same order as what an index
+// learned itself, the ends of prompts first.
+func TestApplyKeepsBeginnings(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	a, b := newShared(c, prefix.Target{Name: "x"}), newShared(c, prefix.Target{Name: "x", Entries: 20})
+	for i, length := range []int{10, 10, 4} {
+		a.Add("x", ids(100*i, length))
+		b.Apply(a.Deltas(1000))
+		c.advance(time.Second)
+	}
+	wantMatch(t, b, "x", ids(0, 10), 6)
+	wantMatch(t, b, "x", ids(100, 10), 10)
+}
+
 // TestDeltasKeepAges: what comes from elsewhere is as old here as it is there.
 func TestDeltasKeepAges(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,6 @@
 // Package prefix knows which upstream has the beginning of a prompt in its cache, and
-// chooses the target of a request by it. It is pure: no network, no clock of its own.
+// chooses the target of a request by it. It does not touch the network, and its clock can
+// be given.
 //
 // A prompt becomes a [Chain], the hashes of its 512-byte blocks, each of which covers
 // all that stands before it. An [Index] remembers for every target the blocks of the
@@ -8,6 +9,8 @@
 //
 //	cost = 4 × share of the prompt that is not cached + load + penalty
 //
+// where a load of 1 is that of a target with little to do, and grows with its running
+// requests.
 // The form of the cost is that of NVIDIA Dynamo's KV router (overlap weight × blocks to
 // prefill + running ones), the block chain with one LRU per target that of llm-d's
 // prefix scorer. A prompt that no target knows goes where a rendezvous hash of its first

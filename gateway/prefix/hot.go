@@ -23,8 +23,8 @@ type sketch struct {
 }
 
 // see counts the blocks of a request and returns how many of the leading ones are hot: in
-// more than one of 2n of the latest requests, where n targets are to choose from. Such a
-// prefix, hashed, would give its target more than half of another one's share on top.
+// more than 1/2n of the latest requests, where n targets are to choose from. Such a prefix,
+// hashed, would bring its target half of a fair share and more on top of its own.
 func (s *sketch) see(c Chain, n int) (hot int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,7 @@ type Target struct {
 type Options struct {
 	Targets []Target
 	// Share keeps what the index learns for Deltas, for each target at most a quarter of
-	// its Entries. Without it there are no deltas.
+	// its Entries, and 65,536 blocks. Without it there are no deltas.
 	Share bool
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time

@@ -7,13 +7,15 @@ import (
 )
 
 // rendezvous is the score of a candidate for a block: the highest wins. It depends on
-// nothing else, so a candidate that comes or goes moves no blocks between the others. A
-// candidate wins as often as its weight says (weighted rendezvous hashing: weight divided
-// by the negative logarithm of a number from 0 to 1).
+// nothing but the block and the candidate, so one that comes or goes moves no blocks
+// between the others. A candidate wins as often as its weight says, less its penalty
+// (weighted rendezvous hashing: the weight divided by the negative logarithm of a number
+// from 0 to 1).
 func rendezvous(block uint64, o Candidate) float64 {
 	u := mix(block ^ xxhash.Sum64String(o.Target))
 	const bits = 53
-	return o.weight() / -math.Log((float64(u>>(64-bits))+0.5)/(1<<bits))
+	weight := o.weight() / (1 + min(max(0, o.penalty()), 1e6))
+	return weight / -math.Log((float64(u>>(64-bits))+0.5)/(1<<bits))
 }
 
 // mix is the finalizer of SplitMix64: each bit of the result depends on all of x.

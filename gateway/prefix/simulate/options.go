@@ -1,8 +1,13 @@
 package simulate
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/callgate/callgate/gateway/prefix"
 )
 
 // Policy is a way to choose a target.
@@ -64,40 +69,43 @@ const (
 
 // withDefaults fills in what is 0 and says what cannot be.
 func (o Options) withDefaults() (Options, error) {
-	for _, d := range []struct {
-		value    *int
-		fallback int
-	}{{&o.Targets, 8}, {&o.Gateways, 1}, {&o.BlockTokens, 512}} {
-		if *d.value == 0 {
-			*d.value = d.fallback
-		}
-	}
-	if o.Policy == "" {
-		o.Policy = Cost
-	}
-	f := o.Failure
+	o.Policy = cmp.Or(o.Policy, Cost)
+	o.Targets = cmp.Or(o.Targets, 8)
+	o.Gateways = cmp.Or(o.Gateways, 1)
+	o.BlockTokens = cmp.Or(o.BlockTokens, 512)
 	switch {
+	case !slices.Contains(Policies(), o.Policy):
+		return o, fmt.Errorf("policy: %q is unknown", o.Policy)
 	case o.Targets < 1 || o.Targets > maxTargets:
 		return o, fmt.Errorf("targets: %d is not between 1 and %d", o.Targets, maxTargets)
 	case o.Gateways < 1 || o.Gateways > maxGateways:
 		return o, fmt.Errorf("gateways: %d is not between 1 and %d", o.Gateways, maxGateways)
 	case o.BlockTokens < 1:
 		return o, fmt.Errorf("block tokens: %d is not above 0", o.BlockTokens)
-	case o.Entries < 0 || o.Capacity < 0 || o.Shared < 0:
-		return o, fmt.Errorf("entries, capacity and shared tokens must not be negative")
-	case o.Sync < 0 || o.Idle < 0:
-		return o, fmt.Errorf("sync and idle must not be negative")
+	case min(o.Entries, o.Capacity, o.Shared) < 0:
+		return o, errors.New("entries, capacity and shared tokens must not be negative")
 	case o.Shared%o.BlockTokens != 0:
 		return o, fmt.Errorf("shared: %d tokens are not a whole number of blocks of %d", o.Shared, o.BlockTokens)
-	case f != nil && (f.Dies < 0 || f.Dies > 1 || !f.Unnoticed && (f.Returns < f.Dies || f.Returns > 1)):
-		return o, fmt.Errorf("failure: 0 ≤ dies %g ≤ returns %g ≤ 1 does not hold", f.Dies, f.Returns)
-	case f != nil && !f.Unnoticed && o.Targets == 1:
-		return o, fmt.Errorf("failure: the only target cannot die")
+	case o.Shared/o.BlockTokens > prefix.MaxBlocks:
+		return o, fmt.Errorf("shared: %d tokens are more than %d blocks of %d", o.Shared, prefix.MaxBlocks, o.BlockTokens)
+	case min(o.Sync, o.Idle) < 0:
+		return o, errors.New("sync and idle must not be negative")
 	}
-	for _, p := range Policies() {
-		if o.Policy == p {
-			return o, nil
-		}
+	return o, o.Failure.check(o.Targets)
+}
+
+func (f *Failure) check(targets int) error {
+	if f == nil {
+		return nil
 	}
-	return o, fmt.Errorf("policy: %q is unknown", o.Policy)
+	returns := f.Returns
+	if f.Unnoticed {
+		returns = f.Dies
+	} else if targets == 1 {
+		return errors.New("failure: the only target cannot die")
+	}
+	if !(0 <= f.Dies && f.Dies <= returns && returns <= 1) { // NaN is refused as well
+		return fmt.Errorf("failure: 0 ≤ dies %g ≤ returns %g ≤ 1 does not hold", f.Dies, returns)
+	}
+	return nil
 }

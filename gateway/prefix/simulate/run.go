@@ -47,20 +47,6 @@ type run struct {
 	sums      sums
 }
 
-// call is a request on its way.
-type call struct {
-	*Request
-	blocks   []int64
-	chain    prefix.Chain
-	input    int
-	gateway  *gateway
-	target   int
-	expected int
-	hit      int
-	ends     time.Duration
-	number   int // of calls that end at once the one that began first is the first
-}
-
 func newRun(o Options) *run {
 	r := &run{Options: o, key: prefix.NewKey([]byte("simulate"), strconv.FormatUint(o.Seed, 10), "")}
 	r.chance = rand.New(rand.NewPCG(o.Seed, 0)) //nolint:gosec // a simulation wants the same chances each time
@@ -85,7 +71,7 @@ func newRun(o Options) *run {
 func (r *run) call(q *Request) *call {
 	c := &call{Request: q, blocks: q.Blocks, input: q.Input + r.Shared}
 	if len(r.shared) > 0 {
-		c.blocks = append(r.shared[:len(r.shared):len(r.shared)], q.Blocks...)
+		c.blocks = slices.Concat(r.shared, q.Blocks)
 	}
 	// As for bytes, only whole blocks are in the chain.
 	c.chain = prefix.OfIDs(r.key, c.blocks[:min(len(c.blocks), c.input/r.BlockTokens)])
@@ -112,7 +98,7 @@ func (r *run) uncached(c *call) int { return max(0, c.input-c.hit*r.BlockTokens)
 func (r *run) until(end time.Duration) {
 	for len(r.calls) > 0 && (end < 0 || r.calls[0].ends <= end) {
 		r.syncUntil(r.calls[0].ends)
-		r.finish(heap.Pop(&r.calls).(*call)) //nolint:errcheck // a heap of calls holds calls
+		r.finish(heap.Pop(&r.calls).(*call))
 	}
 	r.syncUntil(end)
 }
@@ -135,15 +121,28 @@ func (r *run) syncUntil(end time.Duration) {
 	for r.synced+r.Sync <= end {
 		r.synced += r.Sync
 		r.now = r.synced
-		for _, from := range r.gateways {
-			deltas := from.index.Deltas(syncMarks)
-			for _, to := range r.gateways {
-				if to != from && len(deltas) > 0 {
-					to.index.Apply(deltas)
-				}
+		if !r.exchange() { // nothing is new, nor will it be until the next event
+			r.synced += (end - r.synced) / r.Sync * r.Sync
+		}
+	}
+}
+
+// exchange gives the deltas of each gateway to all others, and reports whether there were
+// some.
+func (r *run) exchange() (some bool) {
+	for _, from := range r.gateways {
+		deltas := from.index.Deltas(syncMarks)
+		if len(deltas) == 0 {
+			continue
+		}
+		some = true
+		for _, to := range r.gateways {
+			if to != from {
+				to.index.Apply(deltas)
 			}
 		}
 	}
+	return some
 }
 
 // syncMarks bounds the deltas of a gateway in one exchange.
@@ -191,20 +190,4 @@ func (r *run) resend(u *upstream) {
 		r.sums.resent++
 		r.dispatch(c)
 	}
-}
-
-// calls is a heap of calls by their end.
-type calls []*call
-
-func (h calls) Len() int { return len(h) }
-func (h calls) Less(i, j int) bool {
-	return h[i].ends < h[j].ends || h[i].ends == h[j].ends && h[i].number < h[j].number
-}
-func (h calls) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *calls) Push(x any)   { *h = append(*h, x.(*call)) } //nolint:errcheck // a heap of calls holds calls
-func (h *calls) Pop() any {
-	last := len(*h) - 1
-	c := (*h)[last]
-	*h = (*h)[:last]
-	return c
 }

@@ -2,6 +2,7 @@ package simulate_test
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"reflect"
 	"strings"
@@ -147,6 +148,19 @@ func TestDeath(t *testing.T) {
 	}
 }
 
+// TestLongPause: a trace may pause for years, and exchanges each second cost nothing.
+func TestLongPause(t *testing.T) {
+	t.Parallel()
+	trace := simulate.Trace{
+		{Input: 5120, Output: 10, Blocks: []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
+		{Timestamp: 300_000_000_000, Input: 5120, Output: 10, Blocks: []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
+	}
+	r := run(t, trace, simulate.Options{Gateways: 5, Sync: time.Second, Entries: 1 << 40})
+	if got, want := r.Hits, 10; got != want {
+		t.Errorf("got %d blocks, want %d", got, want)
+	}
+}
+
 // TestRunProperties draws small traces and options.
 func TestRunProperties(t *testing.T) {
 	t.Parallel()
@@ -213,6 +227,8 @@ func TestOptions(t *testing.T) {
 		{"gateways", simulate.Options{Gateways: 1000}, "gateways: 1000 is not between 1 and 256"},
 		{"block", simulate.Options{BlockTokens: -1}, "block tokens: -1 is not above 0"},
 		{"shared", simulate.Options{Shared: 1000}, "shared: 1000 tokens are not a whole number of blocks of 512"},
+		{"shared too long", simulate.Options{Shared: 512 << 20}, "shared: 536870912 tokens are more than 2048 blocks of 512"},
+		{"no number", simulate.Options{Failure: &simulate.Failure{Dies: math.NaN()}}, "failure: 0 ≤ dies NaN ≤ returns 0 ≤ 1 does not hold"},
 		{"negative", simulate.Options{Entries: -1}, "entries, capacity and shared tokens must not be negative"},
 		{"times", simulate.Options{Sync: -1}, "sync and idle must not be negative"},
 		{"policy", simulate.Options{Policy: "best"}, `policy: "best" is unknown`},

@@ -139,7 +139,7 @@ func kindName(t reflect.Type) string {
 
 // Bounds of a trace's numbers, so that sums of them stay within 64 bits.
 const (
-	maxTime   = 100 * 365 * 24 * 3600 * 1000 // ms, a century
+	maxTime   = 10 * 365 * 24 * 3600 * 1000 // ms, ten years
 	maxTokens = 1 << 30
 )
 
