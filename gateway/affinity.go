@@ -106,9 +106,9 @@ func (r *Response) answered() {
 		return
 	}
 	name := r.target.name()
-	if u := r.Summary.Usage; u.CacheReported && u.Prompt > 0 {
+	if u := r.Summary.Usage; u.CacheReported && u.Input > 0 {
 		expected := f.index.Match(name, a.chain)
-		f.index.Reported(name, a.chain, expected, a.chain.Share(u.Cached, u.Prompt))
+		f.index.Reported(name, a.chain, expected, a.chain.Share(u.CacheRead, u.Input))
 	}
 	f.index.Add(name, a.chain)
 }

@@ -132,7 +132,7 @@ func (r *Response) checkAnswer() {
 	if choice.None && called || choice.Required && missing && !w.broken() {
 		r.Summary.Warn(choiceIgnored)
 	}
-	if n, p := r.req.read().runes, r.Summary.Usage.Prompt; !called && !choice.None && p > 0 && n >= leastTools && p*runesPerToken < n {
+	if n, p := r.req.read().runes, r.Summary.Usage.Input; !called && !choice.None && p > 0 && n >= leastTools && p*runesPerToken < n {
 		r.Summary.Warn(toolsUnseen)
 	}
 }

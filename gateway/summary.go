@@ -96,6 +96,8 @@ type Record struct {
 	Status int
 	Code   string
 	Stream bool
+	// Tenant is whose request it was, by the name of the key.
+	Tenant string
 	Took   time.Duration
 	// Summary is nil if the request led to no upstream.
 	Summary *Summary

@@ -4,16 +4,11 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/usage"
 )
 
 // Usage is the upstream's count of tokens.
-type Usage struct {
-	Prompt, Completion int
-	// Cached are those of Prompt that came from the upstream's cache, if CacheReported says
-	// that the upstream counts them.
-	Cached        int
-	CacheReported bool
-}
+type Usage = usage.Usage
 
 // seeUsage takes note of the usage in a chunk or in a whole answer. Most chunks have
 // none, or null; within a string the quotes of the key would be escaped.
@@ -28,21 +23,5 @@ func (r *Response) seeUsage(data []byte) {
 	if !ok || !found || rest[object.Start] != '{' {
 		return
 	}
-	var u Usage
-	span.Members(rest, object.Start, func(key []byte, v span.Span) bool {
-		switch string(key) {
-		case "prompt_tokens":
-			u.Prompt = number(v.Of(rest), 0)
-		case "completion_tokens":
-			u.Completion = number(v.Of(rest), 0)
-		case "prompt_tokens_details":
-			if rest[v.Start] == '{' {
-				cached := span.Find(rest, v, "cached_tokens")
-				u.CacheReported = !cached.IsNull(rest)
-				u.Cached = number(cached.Of(rest), 0)
-			}
-		}
-		return true
-	})
-	r.Summary.Usage = u
+	r.Summary.Usage = usage.Read(object.Of(rest))
 }

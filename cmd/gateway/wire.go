@@ -70,12 +70,16 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 	for _, k := range cfg.Keys {
 		server.Keys[k.Name] = k.Hash.Reveal()
 	}
-	server.Gateway, server.Metrics = sys.gateway, m
+	books, err := newLedger(cfg, m)
+	if err != nil {
+		return err
+	}
+	server.Gateway, server.Metrics = sys.gateway, books
 	if sys.server, err = httpapi.New(server); err != nil {
 		return err
 	}
 	sys.admin, err = httpapi.NewAdmin(httpapi.AdminConfig{KeyHash: cfg.Admin.KeyHash.Reveal(),
-		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker, Caches: sys.gateway.Caches, Metrics: m.Handler(), Log: log})
+		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker, Caches: func() any { return books.snapshot(sys.gateway.Caches()) }, Metrics: m.Handler(), Log: log})
 	return err
 }
 

@@ -1,5 +1,7 @@
 package accounts
 
+import "github.com/callgate/callgate/gateway/usage"
+
 // Request is what the gateway knows of a request when its answer has ended.
 type Request struct {
 	// Provider and Model are those of the target that answered.
@@ -9,13 +11,13 @@ type Request struct {
 	// Expected is how many tokens of the prompt should have been in the target's cache by
 	// what the gateway knew when it chose the target; 0 if none.
 	Expected int
-	// Usage is what [Read] made of the answer's usage.
-	Usage Usage
+	// Usage is what [usage.Read] made of the answer's usage.
+	Usage usage.Usage
 }
 
 // Account is the bill of one request, for a response header, the log and metrics.
 type Account struct {
-	Usage Usage
+	Usage usage.Usage
 	// Expected is the request's, cut to the prompt. It is 0 where the provider does not
 	// report what it read from its cache, so that nothing is held against it.
 	Expected int
@@ -72,7 +74,7 @@ func Bill(r *Request, price Price, ok bool) Account {
 const perMillion = 1e6
 
 // prompt is what the tokens of a prompt would cost without a cache, and what they cost.
-func (p *Price) prompt(u Usage) (list, cost float64) {
+func (p *Price) prompt(u usage.Usage) (list, cost float64) {
 	list = float64(u.Input) * p.Input
 	cost = float64(u.Fresh())*p.Input + float64(u.CacheRead)*p.CacheRead +
 		float64(u.WriteShort)*p.CacheWrite + float64(u.WriteLong)*p.CacheWriteLong

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Totals sum up requests. All tokens are the providers' counts, by the rules of [Usage].
+// Totals sum up requests. All tokens are the providers' counts, by the rules of [usage.Usage].
 type Totals struct {
 	// Requests are all, and Unreported those of them whose answers had no usage: they are
 	// in no other number.
 	Requests   uint64 `json:"requests"`
 	Unreported uint64 `json:"unreported"`
-	// Faulty are those whose usage had an impossible number, which was cut; see [Fault].
+	// Faulty are those whose usage had an impossible number, which was cut; see [usage.Fault].
 	Faulty uint64 `json:"faulty"`
 	// InputTokens are all of the prompts. The next three are parts of them.
 	InputTokens          uint64 `json:"input_tokens"`

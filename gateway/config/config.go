@@ -24,6 +24,9 @@ type Config struct {
 	// prefix. Gateways with the same one send a new prompt to the same target. Default:
 	// one made at the start.
 	CacheSalt Secret `yaml:"cache_salt" eg:"${CALLGATE_CACHE_SALT}" doc:"Secret that keeps apart what clients have sent, for routing: prefix. Gateways with the same one agree about new prompts. Default: made at the start."`
+	// Prices is the file with the prices of models, for the accounts of what prompt caches
+	// save. Default: those that are built in, which are mostly shares and no money.
+	Prices string `yaml:"prices" eg:"./prices.yaml" doc:"File with the prices of models, for the accounts of what prompt caches save. Default: built in, mostly shares and no money."`
 	// Limits bound what a client may send.
 	Limits Limits `yaml:"limits" eg:"{body: 32MiB}" doc:"Bounds on what a client may send."`
 	// Keys are the bearer keys that clients may use. None means that everybody

@@ -25,9 +25,9 @@ type AdminConfig struct {
 	Breakers func() []breaker.Snapshot
 	// Reset closes the breaker with a name and says whether there is one.
 	Reset func(name string) bool
-	// Caches returns what is believed to be in the caches of targets. Without it there is
-	// no GET /admin/prefix.
-	Caches func() gateway.CacheSnapshot
+	// Caches returns what is believed to be in the caches of targets and what they have
+	// saved, as it is written in JSON. Without it there is no GET /admin/prefix.
+	Caches func() any
 	// Metrics answers GET /metrics. Without it there is no such path.
 	Metrics http.Handler
 	// Log may be nil.

@@ -82,6 +82,7 @@ func (s *Server) ended(c echo.Context, rec *record, took time.Duration) {
 	}
 	s.newPacer(c.Response()).done()
 	r := gateway.Record{Route: rec.route, Status: c.Response().Status, Stream: rec.stream, Took: took, Summary: rec.summary}
+	r.Tenant, _ = c.Get(clientKey).(string)
 	if rec.err != nil {
 		r.Code = rec.err.CodeOrDefault()
 	}
@@ -151,6 +152,9 @@ func conductAttrs(s *gateway.Summary) (attrs []slog.Attr) {
 		if text.value != "" {
 			attrs = append(attrs, slog.String(text.name, text.value))
 		}
+	}
+	if u := s.Usage; u.CacheReported {
+		attrs = append(attrs, slog.Int("prompt_tokens", u.Input), slog.Int("cached_tokens", u.CacheRead))
 	}
 	if len(s.References) > 0 {
 		attrs = append(attrs, slog.Int("references", len(s.References)))

@@ -31,7 +31,7 @@ func attack(i int) gateway.Record {
 			Report: chain.Report{Calls: 1, Repairs: map[string]int{"repair" + word: 1},
 				Warnings: []string{"warning" + word, "dropped:" + word, "plugin:p" + word + ":r" + word}},
 			Faults: map[string]int{"fault" + word: 1}, Native: 1,
-			Usage:       gateway.Usage{Prompt: 1, Completion: 1},
+			Usage:       gateway.Usage{Input: 1, Output: 1},
 			Guard:       &gateway.Verdict{Ghost: true, Signals: []guard.Signal{{Name: "signal" + word, Weight: 1}}},
 			Corrections: []gateway.Correction{{Tool: "tool" + word, Reason: "reason" + word}},
 		},
@@ -142,7 +142,7 @@ func TestHostileValues(t *testing.T) {
 			Report: chain.Report{Calls: negative, Repairs: map[string]int{"a": negative, "b": math.MaxInt64},
 				Warnings: []string{"", ":", "plugin", "plugin:", "plugin::", "plugin:\xff", strings.Repeat(":", 1000)}},
 			Faults: map[string]int{"": 1}, Native: negative,
-			Usage: gateway.Usage{Prompt: negative, Completion: math.MaxInt64, Cached: -1},
+			Usage: gateway.Usage{Input: negative, Output: math.MaxInt64, CacheRead: -1},
 		},
 	})
 	families := scrape(t, m)

@@ -53,7 +53,7 @@ func rich() gateway.Record {
 				Warnings: []string{"truncated_call", "dropped:seed", "dropped:logprobs", "plugin:acme:hermes:time_limit"},
 			},
 			Faults: map[string]int{"invalid_json": 2}, Native: 1,
-			Usage:  gateway.Usage{Prompt: 1000, Completion: 50, Cached: 600},
+			Usage:  gateway.Usage{Input: 1000, Output: 50, CacheRead: 600},
 			Rounds: &gateway.Rounds{Rounds: 15, Limit: 15, Calls: 16, NewResults: 14, Efficiency: 0.8, Near: true, Stop: loop.Limit},
 			Guard:  ghost(),
 			Corrections: []gateway.Correction{

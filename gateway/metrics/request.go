@@ -92,11 +92,11 @@ func (m *Metrics) countWarnings(warnings []string) {
 
 func (m *Metrics) countTokens(s *gateway.Summary) {
 	u := s.Usage
-	add(m.tokens, labels{s.Provider, "prompt"}, u.Prompt)
-	add(m.tokens, labels{s.Provider, "completion"}, u.Completion)
-	add(m.tokens, labels{s.Provider, "cached"}, u.Cached)
-	observe(m.genTokens, labels{telemetry.Chat, s.Provider, s.Model, telemetry.Input}, u.Prompt)
-	observe(m.genTokens, labels{telemetry.Chat, s.Provider, s.Model, telemetry.Output}, u.Completion)
+	add(m.tokens, labels{s.Provider, "prompt"}, u.Input)
+	add(m.tokens, labels{s.Provider, "completion"}, u.Output)
+	add(m.tokens, labels{s.Provider, "cached"}, u.CacheRead)
+	observe(m.genTokens, labels{telemetry.Chat, s.Provider, s.Model, telemetry.Input}, u.Input)
+	observe(m.genTokens, labels{telemetry.Chat, s.Provider, s.Model, telemetry.Output}, u.Output)
 }
 
 // add adds a number that an upstream may have given. A counter panics if it is made

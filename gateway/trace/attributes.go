@@ -95,9 +95,9 @@ func describeUsage(span trace.Span, u gateway.Usage) {
 		key string
 		n   int
 	}{
-		{telemetry.InputTokens, u.Prompt},
-		{telemetry.OutputTokens, u.Completion},
-		{telemetry.CachedTokens, u.Cached},
+		{telemetry.InputTokens, u.Input},
+		{telemetry.OutputTokens, u.Output},
+		{telemetry.CachedTokens, u.CacheRead},
 	} {
 		if count.n > 0 {
 			span.SetAttributes(attribute.Int(count.key, count.n))

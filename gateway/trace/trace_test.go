@@ -65,7 +65,7 @@ func TestTrace(t *testing.T) {
 		Report: chain.Report{Parsers: []string{"hermes"}, Calls: 2, Repairs: map[string]int{"index": 1, "args_json": 2},
 			Warnings: []string{"truncated_call", "dropped:seed"}},
 		Faults: map[string]int{"invalid_json": 2},
-		Usage:  gateway.Usage{Prompt: 100, Completion: 20},
+		Usage:  gateway.Usage{Input: 100, Output: 20},
 	}})
 	spans := s.flush(t, tracer)
 	if len(spans) != 3 {
@@ -254,7 +254,7 @@ func TestHostile(t *testing.T) {
 	end(gateway.Record{Route: bad, Status: -1, Code: bad, Summary: &gateway.Summary{
 		Provider: bad, Model: bad, Overhead: -1, Faults: counts,
 		Report: chain.Report{Repairs: counts, Warnings: warnings, Parsers: warnings},
-		Usage:  gateway.Usage{Prompt: -5},
+		Usage:  gateway.Usage{Input: -5},
 	}})
 	spans := s.flush(t, tracer)
 	if len(spans) != 1001 || len(log.spans()) != 0 {

@@ -1,4 +1,4 @@
-package accounts_test
+package usage_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/callgate/callgate/gateway/accounts"
+	"github.com/callgate/callgate/gateway/usage"
 )
 
 // usageCase is a provider's usage and what is made of it. Text that is no JSON is given
@@ -50,11 +50,11 @@ func TestRead(t *testing.T) {
 		for _, c := range readJSON[[]usageCase](t, filepath.Join("testdata", "usage", provider+".json")) {
 			t.Run(provider+"/"+c.Name, func(t *testing.T) {
 				t.Parallel()
-				got := accounts.Read(c.object())
+				got := usage.Read(c.object())
 				if names := got.Faults.Names(); !slices.Equal(names, c.Want.Faults) {
 					t.Errorf("got the faults %q, want %q", names, c.Want.Faults)
 				}
-				want := accounts.Usage{Reported: c.Want.Reported, CacheReported: c.Want.CacheReported, Input: c.Want.Input, CacheRead: c.Want.CacheRead,
+				want := usage.Usage{Reported: c.Want.Reported, CacheReported: c.Want.CacheReported, Input: c.Want.Input, CacheRead: c.Want.CacheRead,
 					WriteShort: c.Want.WriteShort, WriteLong: c.Want.WriteLong, Output: c.Want.Output, Faults: got.Faults}
 				if got != want {
 					t.Errorf("got %+v, want %+v", got, want)
@@ -69,7 +69,7 @@ func TestReadAllocates(t *testing.T) {
 	for _, provider := range []string{"openai", "azure", "dashscope", "moonshot", "deepseek", "xai", "anthropic"} {
 		for _, c := range readJSON[[]usageCase](t, filepath.Join("testdata", "usage", provider+".json")) {
 			object := c.object()
-			if got := testing.AllocsPerRun(10, func() { accounts.Read(object) }); got != 0 {
+			if got := testing.AllocsPerRun(10, func() { usage.Read(object) }); got != 0 {
 				t.Errorf("%s: got %v allocations, want 0", c.Name, got)
 			}
 		}
@@ -79,21 +79,21 @@ func TestReadAllocates(t *testing.T) {
 // TestReadTwice holds that of a repeated key the last one counts, as for encoding/json.
 func TestReadTwice(t *testing.T) {
 	t.Parallel()
-	got := accounts.Read([]byte(`{"prompt_tokens":1,"prompt_tokens":7,"completion_tokens":2}`))
-	if want := (accounts.Usage{Reported: true, Input: 7, Output: 2}); got != want {
+	got := usage.Read([]byte(`{"prompt_tokens":1,"prompt_tokens":7,"completion_tokens":2}`))
+	if want := (usage.Usage{Reported: true, Input: 7, Output: 2}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
 // checkUsage holds what is true of a usage whatever was read.
-func checkUsage(t testing.TB, u accounts.Usage) {
+func checkUsage(t testing.TB, u usage.Usage) {
 	t.Helper()
 	for _, n := range []int{u.Input, u.CacheRead, u.WriteShort, u.WriteLong, u.Output, u.Fresh()} {
-		if n < 0 || n > accounts.MaxTokens {
-			t.Errorf("got %+v with %d fresh tokens, want all from 0 to %d", u, u.Fresh(), accounts.MaxTokens)
+		if n < 0 || n > usage.MaxTokens {
+			t.Errorf("got %+v with %d fresh tokens, want all from 0 to %d", u, u.Fresh(), usage.MaxTokens)
 		}
 	}
-	if !u.Reported && u != (accounts.Usage{}) {
+	if !u.Reported && u != (usage.Usage{}) {
 		t.Errorf("got %+v, want nothing where nothing was reported", u)
 	}
 	if !u.CacheReported && u.CacheRead != 0 {
@@ -111,7 +111,7 @@ func FuzzRead(f *testing.F) {
 			f.Add(c.object())
 		}
 	}
-	f.Fuzz(func(t *testing.T, object []byte) { checkUsage(t, accounts.Read(object)) })
+	f.Fuzz(func(t *testing.T, object []byte) { checkUsage(t, usage.Read(object)) })
 }
 
 // TestReadHostile reads large objects. In time that is not linear it would not end.
@@ -123,7 +123,7 @@ func TestReadHostile(t *testing.T) {
 		`{"prompt_tokens":1` + strings.Repeat("0", 4<<20) + `}`,
 		`{"prompt_tokens":1,"prompt_tokens_details":{` + strings.Repeat(`"cached_tokens":1,`, 200_000) + `"a":{}}}`,
 	} {
-		checkUsage(t, accounts.Read([]byte(object)))
+		checkUsage(t, usage.Read([]byte(object)))
 	}
 }
 
@@ -132,6 +132,6 @@ func BenchmarkRead(b *testing.B) {
 	object := cases[0].object()
 	b.ReportAllocs()
 	for b.Loop() {
-		accounts.Read(object)
+		usage.Read(object)
 	}
 }

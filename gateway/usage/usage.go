@@ -1,4 +1,4 @@
-package accounts
+package usage
 
 // Usage is what a request has cost in tokens, by one set of rules for all providers. No
 // count is negative or above [MaxTokens], and the parts of Input together are never more

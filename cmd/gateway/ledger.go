@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/accounts"
+	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/metrics"
+)
+
+// ledger hands requests that are over to the metrics and to the accounts.
+type ledger struct {
+	*metrics.Metrics
+	book *accounts.Book
+}
+
+// newLedger opens the accounts, with the configuration's prices over those that are built
+// in.
+func newLedger(cfg *config.Config, m *metrics.Metrics) (*ledger, error) {
+	prices := accounts.DefaultPrices()
+	if cfg.Prices != "" {
+		data, err := os.ReadFile(cfg.Prices)
+		if err != nil {
+			return nil, fmt.Errorf("prices: %w", err)
+		}
+		own, err := accounts.ParsePrices(cfg.Prices, data)
+		if err != nil {
+			return nil, err
+		}
+		prices = own.Over(prices)
+	}
+	return &ledger{m, accounts.NewBook(prices)}, nil
+}
+
+// Request implements httpapi.Metrics.
+func (l *ledger) Request(r gateway.Record) {
+	l.Metrics.Request(r)
+	s := r.Summary
+	if s == nil || r.Code != "" {
+		return
+	}
+	account := accounts.Request{Provider: s.Provider, Model: s.Model, Tenant: r.Tenant, Usage: s.Usage}
+	if d := s.Cache; d != nil && d.Blocks > 0 {
+		account.Expected = int(float64(d.Expected) / float64(d.Blocks) * float64(s.Usage.Input))
+	}
+	l.book.Record(account)
+}
+
+// caches is the answer to GET /admin/prefix.
+type caches struct {
+	gateway.CacheSnapshot
+	Accounts accounts.Snapshot `json:"accounts"`
+}
+
+func (l *ledger) snapshot(c gateway.CacheSnapshot) caches { return caches{c, l.book.Snapshot()} }
