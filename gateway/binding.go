@@ -27,7 +27,8 @@ func (a *attempts) checkBinding() error {
 	}
 	choice := req.choice()
 	none := req.tools.IsNull(req.body)
-	problem, e := "", &Error{Kind: Invalid}
+	var problem string
+	e := &Error{Kind: Invalid}
 	switch {
 	case choice.Required && none:
 		problem, e.Param = choiceAlone, "tool_choice"
@@ -123,18 +124,31 @@ const leastTools = 600
 
 // checkAnswer looks at whether an answer that is over heeds the tools.
 func (r *Response) checkAnswer() {
-	w, choice := r.watch, r.of.choice
 	if r.of.conduct.Binding == BindingOff {
 		return
 	}
-	called := w.called()
-	missing := !called || choice.Tool != "" && r.judge != nil && len(r.judge.called) > 0 && !slices.Contains(r.judge.called, choice.Tool)
-	if choice.None && called || choice.Required && missing && !w.broken() {
+	if r.ignoresChoice() {
 		r.Summary.Warn(choiceIgnored)
 	}
-	if n, p := r.req.read().runes, r.Summary.Usage.Input; !called && !choice.None && p > 0 && n >= leastTools && p*runesPerToken < n {
+	if n, p := r.req.read().runes, r.Summary.Usage.Input; !r.watch.called() && !r.of.choice.None && p > 0 && n >= leastTools && p*runesPerToken < n {
 		r.Summary.Warn(toolsUnseen)
 	}
+}
+
+// ignoresChoice reports whether the model called, or did not, against tool_choice. One that
+// was cut short may have been about to.
+func (r *Response) ignoresChoice() bool {
+	w, choice := r.watch, r.of.choice
+	switch called := w.called(); {
+	case choice.None:
+		return called
+	case !choice.Required || w.broken():
+		return false
+	case !called:
+		return true
+	}
+	names := r.judge != nil && len(r.judge.called) > 0
+	return names && choice.Tool != "" && !slices.Contains(r.judge.called, choice.Tool)
 }
 
 // unfit is the failure of an answer that is over and of which nothing is out yet. Where

@@ -104,9 +104,9 @@ func (r *Request) message(role, text string) edit {
 
 // drop returns the request without some of its members.
 func (r *Request) drop(names ...string) *Request {
-	body, _ := appendOthers([]byte{'{'}, r.body, names...)
 	out := *r
-	out.body = append(body, '}')
+	out.body, _ = appendOthers([]byte{'{'}, r.body, names...)
+	out.body = append(out.body, '}')
 	out.locate()
 	return &out
 }

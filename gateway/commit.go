@@ -37,40 +37,65 @@ func (r *Response) commit() error {
 	}()
 	withheld := false // by the guard
 	for {
-		b, _, err := r.next()
-		if r.failure != nil {
-			return r.inBand()
-		}
+		b, err := r.advance()
 		if err != nil && err != io.EOF {
 			return err
 		}
-		if r.ahead == nil && !r.Streamed {
-			r.ahead = b // valid until the next call, which nobody makes before it is out
-		} else {
-			r.ahead = append(r.ahead, b...)
-		}
-		if e := r.malformed(); e != nil {
-			return e
-		}
-		over := err == io.EOF || r.ended == io.EOF || r.finished || len(b) > 0 && !r.Streamed
-		held := r.seen.useful && !over && r.undecided()
-		if held && !r.hold() {
-			r.Summary.Warn("guard_gave_up")
-			held = false
-		}
+		whole := len(b) > 0 && !r.Streamed
+		over := whole || err == io.EOF || r.ended == io.EOF || r.finished
+		held := !over && r.holdsBack()
 		withheld = withheld || held
 		switch {
 		case held:
 		case r.seen.useful && (len(b) > 0 || withheld), len(r.ahead) > maxAhead:
-			r.Summary.FirstToken = time.Since(r.requested)
-			if over || withheld && r.of.forced != nil { // of a call that was demanded nothing else is let through
-				return r.unfit()
-			}
-			return nil
-		case err == io.EOF || len(b) > 0 && !r.Streamed:
+			return r.settleHeld(over, withheld)
+		case err == io.EOF || whole:
 			return r.empty()
 		}
 	}
+}
+
+// settleHeld ends the wait: the answer goes out, or it is over and lacks something. In the
+// place of a call that was demanded nothing else is let through.
+func (r *Response) settleHeld(over, withheld bool) error {
+	r.Summary.FirstToken = time.Since(r.requested)
+	if over || withheld && r.of.forced != nil {
+		return r.unfit()
+	}
+	return nil
+}
+
+// advance reads the next bytes of the answer. The error is io.EOF at its end, and otherwise
+// why the attempt has failed.
+func (r *Response) advance() ([]byte, error) {
+	b, _, err := r.next()
+	if r.failure != nil {
+		return nil, r.inBand()
+	}
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	if r.ahead == nil && !r.Streamed {
+		r.ahead = b // valid until the next call, which nobody makes before it is out
+	} else {
+		r.ahead = append(r.ahead, b...)
+	}
+	if e := r.malformed(); e != nil {
+		return nil, e
+	}
+	return b, err
+}
+
+// holdsBack reports whether the guard keeps the answer so far from the client.
+func (r *Response) holdsBack() bool {
+	if !r.seen.useful || !r.undecided() {
+		return false
+	}
+	if r.hold() {
+		return true
+	}
+	r.Summary.Warn("guard_gave_up")
+	return false
 }
 
 // hold takes room for what of an answer waits for the guard. It reports false if there is

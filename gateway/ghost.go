@@ -44,19 +44,19 @@ const maxGuarded = 512
 func (a *attempts) judged() bool {
 	req := a.req
 	n := len(req.offered())
-	switch {
-	case a.conduct.guard == nil || n == 0 || !req.OffersTools() || a.choice.Other:
-		return false
-	case n > maxGuarded:
-		a.warn("guard_tools")
+	if a.conduct.guard == nil || n == 0 || !req.OffersTools() {
 		return false
 	}
-	return a.choice.Required || !req.wantsJSON() && !req.offersOthers()
+	fit := n <= maxGuarded && !a.choice.Other && (a.choice.Required || !req.wantsJSON() && !req.offersOthers())
+	if !fit && a.conduct.Guard == Repair {
+		a.warn("guard_skipped")
+	}
+	return fit
 }
 
 // offersOthers reports whether there are tools besides functions, such as a web search.
 func (r *Request) offersOthers() bool {
-	return r.read().count > len(r.offered()) || !r.webSearch.IsNull(r.body)
+	return r.read().others > 0 || !r.webSearch.IsNull(r.body)
 }
 
 // wantsJSON reports whether response_format asks for JSON.

@@ -287,6 +287,12 @@ func (r *Response) summarise() {
 	if w, ok := r.reply.(Warner); ok {
 		s.Warnings = append(s.Warnings, w.Warnings()...)
 	}
+	r.addChains()
+}
+
+// addChains adds up what the choices' chains did.
+func (r *Response) addChains() {
+	s := &r.Summary
 	for _, c := range r.choices {
 		report := c.chain.Report()
 		s.Calls += report.Calls

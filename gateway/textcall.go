@@ -35,13 +35,8 @@ func (r *Response) judged(c *choice, events []abi.Event) []abi.Event {
 		case abi.Args:
 			t.args = append(t.args, e.Text...)
 		case abi.CallEnd:
-			args, p := r.judge.settle(t.name, string(t.args))
-			if p != nil && r.judge.refuse(t.name, string(t.args), p) {
-				t.held = t.held[:0]
+			if !r.judgeCall(t, e.Index) {
 				continue
-			}
-			if len(t.held) > 0 && args != string(t.args) {
-				t.held = append(t.held[:1], abi.Event{Kind: abi.Args, Index: e.Index, Text: args})
 			}
 			out = append(out, t.held...)
 			t.held = t.held[:0]
@@ -59,6 +54,20 @@ func (r *Response) judged(c *choice, events []abi.Event) []abi.Event {
 		out = append(out, e)
 	}
 	return out
+}
+
+// judgeCall checks a call that is complete, and puts the values in place of its
+// references. It reports false if the call does not go on.
+func (r *Response) judgeCall(t *textCalls, index int) bool {
+	args, p := r.judge.settle(t.name, string(t.args))
+	if p != nil && r.judge.refuse(t.name, string(t.args), p) {
+		t.held = t.held[:0]
+		return false
+	}
+	if len(t.held) > 0 && args != string(t.args) {
+		t.held = append(t.held[:1], abi.Event{Kind: abi.Args, Index: index, Text: args})
+	}
+	return true
 }
 
 // judgeName gives the beginning of a call the name of the tool that is meant.

@@ -18,7 +18,7 @@ import (
 type toolList struct {
 	tools   []abi.Tool
 	schemas map[string][]byte // of their parameters by name, as the client wrote them
-	count   int               // of tools of every kind
+	others  int               // how many tools are of another kind than functions
 	runes   int               // of the list, without white space around values
 	// references are the arguments that the schemas declare references, and stripped takes
 	// the declarations out of the list. badReference says that one of them is wrong.
@@ -36,7 +36,9 @@ func readToolList(list []byte) *toolList {
 	}
 	t := &toolList{tools: tools, schemas: map[string][]byte{}, runes: countRunes(list)}
 	span.Elements(list, 0, func(_ int, tool span.Span) bool {
-		t.count++
+		if kind := unquote(span.Find(list, tool, "type").Of(list)); kind != "" && kind != "function" {
+			t.others++
+		}
 		f := span.Find(list, tool, "function")
 		if f.Empty() {
 			f = tool

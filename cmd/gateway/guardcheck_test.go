@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // checkAnswer compares what the client got.
@@ -82,8 +83,20 @@ type wireCall struct {
 	Function struct{ Name, Arguments string }
 }
 
+// wireText is the content of a message. One that is no string stands for itself.
+type wireText string
+
+func (c *wireText) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) != nil {
+		s = string(b)
+	}
+	*c = wireText(s)
+	return nil
+}
+
 type wireMessage struct {
-	Content   string
+	Content   wireText
 	Reasoning string     `json:"reasoning_content"`
 	ToolCalls []wireCall `json:"tool_calls"`
 }
@@ -138,7 +151,7 @@ func joinAnswer(t *testing.T, got map[string]any, data []string) {
 }
 
 func (c *guardChoice) add(w *wireChoice) {
-	c.content += w.Delta.Content + w.Message.Content
+	c.content += string(w.Delta.Content + w.Message.Content)
 	c.reasoning += w.Delta.Reasoning + w.Message.Reasoning
 	for i, call := range append(w.Delta.ToolCalls, w.Message.ToolCalls...) {
 		at := call.Index
@@ -209,6 +222,24 @@ func commentKey(header string) string {
 		return "rounds"
 	}
 	return key
+}
+
+// checkMetrics looks for lines of the metrics, which are counted when the client has its
+// answer.
+func (p *guardPlay) checkMetrics(t *testing.T, g *gate) {
+	t.Helper()
+	missing := strings.Split(strings.ReplaceAll(p.files["want/metrics"], "ROUTE", p.model), "\n")
+	if missing[0] == "" {
+		return
+	}
+	var text string
+	for end := time.Now().Add(patience); len(missing) > 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		text = g.operator("GET", "/metrics").body
+		missing = slices.DeleteFunc(missing, func(line string) bool { return strings.Contains(text, line+"\n") })
+	}
+	if len(missing) > 0 {
+		t.Errorf("got no %q in the metrics, but\n%s", missing, strings.Join(regexp.MustCompile(`(?m)^.*"`+p.model+`".*$`).FindAllString(text, -1), "\n"))
+	}
 }
 
 // checkSent compares what the upstream got.

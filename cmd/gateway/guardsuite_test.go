@@ -39,6 +39,7 @@ import (
 //	                 how many it has, "target" is first or second, null one that is not there, "~…" a REGEXP
 //	want/raw/N/NAME  a member of the Nth request upstream byte for byte
 //	want/requests    how many there are
+//	want/metrics     lines of the metrics; ROUTE in them is the model of the client
 //	want/asked       is there if the first of them must be the client's byte for byte, but for the model
 //	want/same        is there if the answer must be the upstream's byte for byte; with the word "data"
 //	                 comments of a stream do not count
@@ -76,7 +77,7 @@ func guardCases(t *testing.T) []guardCase {
 
 // guardFile is what the files of a case may be called.
 var guardFile = regexp.MustCompile(`^(((route|target|provider|second|gateway)\.yaml)|request\.json|request\.txt|only|direct|` +
-	`upstream/[1-9]\.json|want\.json|want/(header\.txt|stream\.json|stream\.txt|requests|asked|same|sent/[1-9]\.json|raw/[1-9]/\w+))$`)
+	`upstream/[1-9]\.json|want\.json|want/(header\.txt|stream\.json|stream\.txt|requests|metrics|asked|same|sent/[1-9]\.json|raw/[1-9]/\w+))$`)
 
 var dateMark = regexp.MustCompile(`DATE\(([\w/]+)\)`)
 
@@ -193,6 +194,7 @@ func (p *guardPlay) play(t *testing.T, g *gate) {
 	p.checkSame(t, r)
 	p.checkAnswer(t, r)
 	p.checkHeader(t, r)
+	p.checkMetrics(t, g)
 	sent := p.up.got
 	if want, ok := p.files["want/requests"]; ok && want != fmt.Sprint(len(sent)) {
 		t.Errorf("got %d requests upstream, want %s", len(sent), want)

@@ -29,7 +29,8 @@ type guardUpstream struct {
 type sentRequest struct{ target, body string }
 
 // guardAnswer is an answer of the upstream: a message, with what stands beside it, or any
-// body with a status.
+// body with a status. A message of an odd form stands in "message" as it is; a stream has
+// it in one chunk.
 type guardAnswer struct {
 	Status int             `json:"status"`
 	Body   json.RawMessage `json:"body"`
@@ -49,6 +50,7 @@ type guardMessage struct {
 	Reasoning    string          `json:"reasoning_content"`
 	ToolCalls    json.RawMessage `json:"tool_calls"`
 	FinishReason string          `json:"finish_reason"`
+	Message      json.RawMessage `json:"message"` // in place of all but the finish reason
 }
 
 func (u *guardUpstream) answer(w http.ResponseWriter, r received) {
@@ -108,24 +110,31 @@ func (a *guardAnswer) whole(w io.Writer) {
 	}
 	io.WriteString(w, `{"id":"c1","object":"chat.completion","created":1,"model":"up","x_kept":1.0,"choices":[`)
 	for i, m := range a.messages() {
-		content, _ := json.Marshal(m.Content)
-		reasoning, calls := "", ""
-		if m.Reasoning != "" {
-			reasoning = fmt.Sprintf(`,"reasoning_content":%q`, m.Reasoning)
-		}
-		if m.ToolCalls != nil {
-			calls = `,"tool_calls":` + string(m.ToolCalls)
-		}
 		if i > 0 {
 			io.WriteString(w, ",")
 		}
-		fmt.Fprintf(w, `{"index":%d,"message":{"role":"assistant","content":%s%s%s},"finish_reason":%q}`, i, content, reasoning, calls, m.FinishReason)
+		fmt.Fprintf(w, `{"index":%d,"message":%s,"finish_reason":%q}`, i, m.whole(), m.FinishReason)
 	}
 	usage := "null"
 	if a.Usage != nil {
 		usage = string(a.Usage)
 	}
 	fmt.Fprintf(w, `],"usage":%s}`, usage)
+}
+
+func (m *guardMessage) whole() string {
+	if m.Message != nil {
+		return string(m.Message)
+	}
+	content, _ := json.Marshal(m.Content)
+	out := `{"role":"assistant","content":` + string(content)
+	if m.Reasoning != "" {
+		out += fmt.Sprintf(`,"reasoning_content":%q`, m.Reasoning)
+	}
+	if m.ToolCalls != nil {
+		out += `,"tool_calls":` + string(m.ToolCalls)
+	}
+	return out + "}"
 }
 
 const guardChunk = `"id":"c1","object":"chat.completion.chunk","created":1,"model":"up","x_kept":1.0`
@@ -150,6 +159,11 @@ func (a *guardAnswer) stream(w io.Writer) {
 }
 
 func (m *guardMessage) stream(chunk func(delta, finish string)) {
+	if m.Message != nil {
+		chunk(string(m.Message), "null")
+		chunk("{}", fmt.Sprintf("%q", m.FinishReason))
+		return
+	}
 	text := func(key, s string) {
 		for _, piece := range runePieces(s, 5) {
 			quoted, _ := json.Marshal(piece)

@@ -1,0 +1,85 @@
+package guard_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// blindClasses are the classes a conversation may have, by its label.
+var blindClasses = map[string][]string{
+	"ghost": {
+		"claim_done", "claim_lookup", "promise", "required_ignored", "intent_ignored", "call_as_text", "undeclared_call",
+	},
+	"fine": {
+		"called", "refusal", "question", "no_tool_needed", "after_result", "tool_error", "confirm_first", "past_turn",
+		"hypothetical", "conditional",
+	},
+	"contradiction": {"contradiction"},
+}
+
+// blindCases is the number of conversations in the set, so that a truncated file shows.
+const blindCases = 160
+
+// blindPrecision is the least precision of ghosts. It is far below the aim: the set exists to print honest figures,
+// and this bound only shows a collapse.
+const blindPrecision = 0.80
+
+// TestBlind prints the figures on conversations whose author had not seen the rules or the lexicons. The set is not
+// to be fitted: whoever mends a rule because of a case in it writes a new set.
+func TestBlind(t *testing.T) {
+	t.Parallel()
+	examples := readExamples(t, filepath.Join("testdata", "blind.jsonl"))
+	if len(examples) != blindCases {
+		t.Fatalf("got %d conversations, want %d", len(examples), blindCases)
+	}
+	all, english, others := newTally(), newTally(), newTally()
+	seen := map[string]bool{}
+	for i := range examples {
+		e := &examples[i]
+		if fault := malformed(e); fault != "" || seen[e.ID] {
+			t.Fatalf("conversation %d (%q) is malformed or its id is taken: %s", i+1, e.ID, fault)
+		}
+		seen[e.ID] = true
+		all.judge(t, e)
+		if e.Lang == "en" {
+			english.judge(t, e)
+		} else {
+			others.judge(t, e)
+		}
+	}
+	t.Logf("all\n%v", all)
+	t.Logf("English\n%v", english)
+	t.Logf("other languages\n%v", others)
+	raised := all.ghosts.rightly + all.ghosts.wrongly
+	if got := ratio(all.ghosts.rightly, raised); got < blindPrecision {
+		t.Errorf("precision of ghosts: got %.3f, want at least %.2f", got, blindPrecision)
+	}
+}
+
+// malformed says what is wrong with a conversation of the set, or nothing.
+func malformed(e *example) string {
+	var messages []struct{ Role string }
+	if err := json.Unmarshal(e.Messages, &messages); err != nil {
+		return "messages: " + err.Error()
+	}
+	switch calls := len(e.Answer.ToolCalls) > 0; {
+	case !strings.HasPrefix(e.ID, "blind-"), e.Lang == "":
+		return "no id or no language"
+	case !slices.Contains(blindClasses[e.Label], e.Class):
+		return "class " + e.Class + " does not belong to label " + e.Label
+	case e.Certain && e.Label == "fine":
+		return "certain is for ghosts and contradictions"
+	case len(e.Tools) == 0:
+		return "no tools"
+	case len(messages) == 0 || !slices.Contains([]string{"user", "tool"}, messages[len(messages)-1].Role):
+		return "the last message is neither the user's nor a tool's"
+	case e.Answer.Content == "" && !calls:
+		return "empty answer"
+	case calls != (e.Class == "called"), calls != (e.Finish == "tool_calls"):
+		return "calls do not agree with the class or the finish reason"
+	}
+	return ""
+}
