@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -60,8 +62,9 @@ func (a *affinity) chain(req *Request) prefix.Chain {
 	return prefix.Of(prefix.NewKey(a.salt, req.Tenant, req.Route+"\x00"+req.Model), parts...)
 }
 
-// near puts the target in front that has the most of the prompt and is not too busy. The
-// others follow as they were. Targets that want to be left alone are not in question.
+// near puts the target in front that has the most of the prompt and is not too busy, and
+// the others behind it by what they would cost. Targets that want to be left alone come
+// last.
 func (a *attempts) near() {
 	f := a.g.affinity
 	if f == nil || !a.conduct.Affinity || len(a.targets) < 2 {
@@ -79,13 +82,19 @@ func (a *attempts) near() {
 		return
 	}
 	d := f.index.Choose(a.chain, candidates)
-	for i, c := range a.targets {
-		if c.name() == d.Target {
-			copy(a.targets[1:i+1], a.targets[:i])
-			a.targets[0] = c
-			break
+	cost := map[string]float64{d.Target: math.Inf(-1)}
+	for _, c := range d.Costs {
+		if c.Target != d.Target {
+			cost[c.Target] = c.Total
 		}
 	}
+	rank := func(c *candidate) float64 {
+		if total, ok := cost[c.name()]; ok {
+			return total
+		}
+		return math.Inf(1)
+	}
+	slices.SortStableFunc(a.targets, func(x, y *candidate) int { return cmp.Compare(rank(x), rank(y)) })
 	a.decision = &d
 }
 
@@ -99,6 +108,10 @@ func (f *affinity) begins(target string) (done func()) {
 	return func() { n.Add(-1) }
 }
 
+// leastCached is how many tokens a prompt has that providers cache at all; 1,024 is
+// OpenAI's and Anthropic's number for most models.
+const leastCached = 1024
+
 // answered notes that a target has answered a prompt, and has it in its cache now.
 func (r *Response) answered() {
 	f, a := r.gateway.affinity, r.of
@@ -106,6 +119,9 @@ func (r *Response) answered() {
 		return
 	}
 	name := r.target.name()
+	if u := r.Summary.Usage; u.Reported && u.Input < leastCached {
+		return
+	}
 	if u := r.Summary.Usage; u.CacheReported && u.Input > 0 {
 		expected := f.index.Match(name, a.chain)
 		f.index.Reported(name, a.chain, expected, a.chain.Share(u.CacheRead, u.Input))

@@ -201,7 +201,10 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 	for _, kind := range a.changes {
 		r.repaired(kind)
 	}
-	r.Summary.Rounds, r.Summary.Corrections, r.Summary.Cache = a.rounds, a.corrections, a.decision
+	r.Summary.Rounds, r.Summary.Corrections = a.rounds, a.corrections
+	if d := a.decision; d != nil && d.Target == c.name() {
+		r.Summary.Cache = d
+	}
 	if err = r.open(); err == nil {
 		err = r.commit()
 	}
