@@ -8,10 +8,10 @@ FUZZTIME    ?= 20s
 BENCHTIME   ?= 3s
 
 .DEFAULT_GOAL := help
-.PHONY: help build wasm run test race check lint fmt fuzz bench golden clean FORCE
+.PHONY: help build wasm run test race check lint fmt fuzz bench bench-prefix golden clean FORCE
 
 help: ## show the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: bin/callgate ## build the parsers and bin/callgate, one file that needs nothing beside it
 
@@ -60,10 +60,25 @@ fuzz: $(WASM) ## run every fuzz target for FUZZTIME each
 bench: build ## print the figures of the README, as ratios of one run
 	@go run ./cmd/bench -time $(BENCHTIME)
 
+# Eight targets whose caches keep everything, and no more than 10,000 blocks remembered of each.
+SIMULATE := ./bin/callgate simulate --targets 8 --entries 10000 --max-imbalance 1.15 --trace gateway/prefix/testdata/mooncake_
+
+bench-prefix: build ## replay public traces through the routing by prefix, with its aims met or missed
+	@status=0; replay() { \
+		echo; echo "$$1: $$4"; $(SIMULATE)$$1.jsonl.gz --min-hits $$2 $$3 || status=1; }; \
+	talk() { replay $$1 $$2 "--policy ours --gateways 8 --sync 1s --max-loss 0.5 $$3" "8 gateways that tell each other each second what they have learned"; }; \
+	replay conversation 36.0 "" "one gateway"; \
+	replay conversation 52.0 "--shared-tokens 4096" "with a system prompt that all share"; \
+	talk conversation 35.5 ""; talk conversation 51.5 "--shared-tokens 4096"; \
+	replay synthetic 63.5 "" "one gateway"; \
+	replay synthetic 71.0 "--shared-tokens 4096" "with a system prompt that all share"; \
+	talk synthetic 63.0 ""; talk synthetic 70.5 "--shared-tokens 4096"; \
+	exit $$status
+
 golden: $(WASM) ## rewrite the golden files with what the code gives now; look at the diff
 	go test ./gateway/config ./gateway/metrics -update
 	@for p in $$(grep -rl sdktest.Golden --include=*_test.go wasm-parsers | xargs -n1 dirname | sort -u); do go test -run Golden ./$$p -args -update || exit 1; done
-	go test ./cmd/gateway -run Readme -update
+	go test ./cmd/gateway -run 'Readme|TestSimulateGolden|TestPrefixAdmin' -update
 	cd conformance && go test -update
 
 clean: ## remove what was built
