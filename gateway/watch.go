@@ -33,11 +33,11 @@ type watch struct {
 	text    []byte
 }
 
-// Bounds of what is kept of an answer's text: what is claimed stands at its beginning or
-// at its end.
+// Bounds of what is kept of an answer's text, in bytes: what is claimed stands at its
+// beginning or at its end, and a whole answer waits while it is judged, some 50 µs a KB.
 const (
-	maxHead = 32 << 10
-	maxTail = 16 << 10
+	maxHead = 1536
+	maxTail = 1024
 )
 
 // frame reads a chunk or a whole completion.
@@ -210,7 +210,7 @@ func (w *watch) begun() guard.Answer {
 func (w *watch) answer() guard.Answer {
 	a := w.begun()
 	if len(w.tail) > 0 {
-		a.Text += "\n…\n" + strings.ToValidUTF8(string(w.tail[max(len(w.tail)-maxTail, 0):]), "")
+		a.Text = strings.ToValidUTF8(a.Text+"\n…\n"+string(w.tail[max(len(w.tail)-maxTail, 0):]), "")
 	}
 	a.Done = true
 	return a
