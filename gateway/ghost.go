@@ -15,7 +15,11 @@ func (r *Response) newWatch() *watch {
 	if r.target.Mode == Off || r.req.tools.IsNull(r.req.body) || c.guard == nil && c.Binding == BindingOff {
 		return nil
 	}
-	return &watch{judge: r.judge, read: r.parsers != nil}
+	w := &watch{judge: r.judge, read: r.parsers != nil, window: reported}
+	if c.Guard == Repair {
+		w.window = enforced
+	}
+	return w
 }
 
 // guarded reports whether an answer without a call is held until the guard has judged

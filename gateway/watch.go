@@ -17,6 +17,7 @@ import (
 // call is missing. It reads the first choice; further ones are variants of it, and a call
 // in any of them is one.
 type watch struct {
+	window  window
 	judge   *judge
 	read    bool        // a chain reads the text, and tells what of it is content
 	guard   *guard.Case // nil until it is needed
@@ -33,11 +34,14 @@ type watch struct {
 	text    []byte
 }
 
-// Bounds of what is kept of an answer's text, in bytes: what is claimed stands at its
+// window bounds what is kept of an answer's text, in bytes: what is claimed stands at its
 // beginning or at its end, and a whole answer waits while it is judged, some 50 µs a KB.
-const (
-	maxHead = 1536
-	maxTail = 1024
+type window struct{ head, tail int }
+
+// The windows of a guard that only reports, and of one that decides.
+var (
+	reported = window{512, 384}
+	enforced = window{1536, 1024}
 )
 
 // frame reads a chunk or a whole completion.
@@ -155,13 +159,13 @@ func (w *watch) unthought(text []byte) []byte {
 }
 
 func (w *watch) keep(text []byte) {
-	n := min(len(text), maxHead-w.head.Len())
+	n := min(len(text), w.window.head-w.head.Len())
 	w.head.Write(text[:n])
 	if text = text[n:]; len(text) == 0 {
 		return
 	}
-	if w.tail = append(w.tail, text...); len(w.tail) > 2*maxTail {
-		w.tail = append(w.tail[:0], w.tail[len(w.tail)-maxTail:]...)
+	if w.tail = append(w.tail, text...); len(w.tail) > 2*w.window.tail {
+		w.tail = append(w.tail[:0], w.tail[len(w.tail)-w.window.tail:]...)
 	}
 }
 
@@ -210,7 +214,7 @@ func (w *watch) begun() guard.Answer {
 func (w *watch) answer() guard.Answer {
 	a := w.begun()
 	if len(w.tail) > 0 {
-		a.Text = strings.ToValidUTF8(a.Text+"\n…\n"+string(w.tail[max(len(w.tail)-maxTail, 0):]), "")
+		a.Text = strings.ToValidUTF8(a.Text+"\n…\n"+string(w.tail[max(len(w.tail)-w.window.tail, 0):]), "")
 	}
 	a.Done = true
 	return a
