@@ -42,7 +42,7 @@ func (r *Response) commit() error {
 			return err
 		}
 		whole := len(b) > 0 && !r.Streamed
-		over := whole || err == io.EOF || r.ended == io.EOF || r.finished
+		over := whole || r.isOver(err)
 		held := !over && r.holdsBack()
 		withheld = withheld || held
 		switch {
@@ -54,6 +54,9 @@ func (r *Response) commit() error {
 		}
 	}
 }
+
+// isOver reports whether nothing of the answer is to come, after a piece or an error.
+func (r *Response) isOver(err error) bool { return err == io.EOF || r.ended == io.EOF || r.finished }
 
 // settleHeld ends the wait: the answer goes out, or it is over and lacks something. In the
 // place of a call that was demanded nothing else is let through.
