@@ -196,7 +196,7 @@ func TestLikenessIsBounded(t *testing.T) { // not parallel: it measures
 			t.Fatalf("got %.100s, %v and checked %v, want the arguments unchecked", out, problem, checked)
 		}
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 20*time.Second { // without a bound it is some minutes
 		t.Errorf("got %v for 50 calls, want that they end soon", took)
 	}
 }
