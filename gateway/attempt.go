@@ -32,7 +32,8 @@ type attempts struct {
 	remark   string     // to the model, behind the messages; some upstreams refuse it there
 	bare     *Request   // req without the remark, if that was not tried yet
 	began    time.Time
-	targets  []*candidate // in the order in which they are asked
+	prepared time.Duration // spent on the request before any upstream was asked
+	targets  []*candidate  // in the order in which they are asked
 	current  *candidate
 	made     []Attempt
 	retries  int            // so far

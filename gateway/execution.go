@@ -60,7 +60,7 @@ func (r *Response) execution() []byte {
 		x.Rounds = &roundsOf{n.Rounds, n.Limit, n.Efficiency, string(n.Stop)}
 	}
 	if v := s.Guard; v != nil {
-		x.Guard = &guardOf{v.Ghost, v.Contradiction, math.Round(v.Score*100) / 100, signalsFor(v)}
+		x.Guard = &guardOf{v.Ghost, v.Contradiction, math.Round(v.Score*100) / 100, slices.AppendSeq([]string{}, v.For())}
 	}
 	for _, d := range s.References {
 		x.Resolved = append(x.Resolved, resolvedRef{d.Tool, d.Argument, string(d.How), d.Ratio})

@@ -20,6 +20,7 @@ func (g *Gateway) prepare(req *Request, c *conduct) (*attempts, error) {
 	if a.remark != "" {
 		a.bare, a.req = a.req, a.req.with(a.req.message("user", a.remark))
 	}
+	a.prepared = time.Since(a.began)
 	return a, nil
 }
 

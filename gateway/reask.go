@@ -29,6 +29,7 @@ func (a *attempts) reask(e *Error) bool {
 		return false
 	}
 	a.reasked++
+	a.bare = nil // it lacks the correction
 	var text strings.Builder
 	for _, r := range e.refused {
 		a.corrections = append(a.corrections, Correction{Tool: r.name, Reason: r.problem.Class})

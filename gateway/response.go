@@ -93,7 +93,11 @@ func (r *Response) next() (b []byte, more bool, err error) {
 			r.seen.chunk(frame.Data, r.Streamed)
 		}
 		if r.parsers == nil {
-			return r.unread(frame), frame.More, nil
+			b := r.unread(frame)
+			if r.watch != nil {
+				r.Summary.Overhead += time.Since(began)
+			}
+			return b, frame.More, nil
 		}
 		b := r.read(frame)
 		r.Summary.Overhead += time.Since(began)

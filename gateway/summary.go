@@ -169,22 +169,11 @@ func (s *Summary) GuardText() string {
 	if !v.Ghost {
 		what = "contradiction"
 	}
-	text := fmt.Sprintf("%s;score=%.2f;signals=%s", what, v.Score, strings.Join(signalsFor(v), "+"))
+	text := fmt.Sprintf("%s;score=%.2f;signals=%s", what, v.Score, strings.Join(slices.Collect(v.For()), "+"))
 	if v.Tool != "" {
 		text += ";tool=" + v.Tool
 	}
 	return text
-}
-
-// signalsFor are the names of the signals that spoke for a verdict.
-func signalsFor(v *Verdict) []string {
-	names := []string{}
-	for _, s := range v.Signals {
-		if s.Weight >= 0 { // those below speak against it
-			names = append(names, s.Name)
-		}
-	}
-	return names
 }
 
 // RoundsText writes the conversation's rounds of tools as a header does: 3/15 and how

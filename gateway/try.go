@@ -45,7 +45,7 @@ func (r *Response) open() error {
 		}
 		ctx, r.endTrace = trace(ctx, r.Summary.Attempts[len(r.Summary.Attempts)-1], req.Header)
 	}
-	r.Summary.Overhead = time.Since(began)
+	r.Summary.Overhead = r.of.prepared + time.Since(began)
 	reply, err := r.upstream.provider.Chat(ctx, r.Summary.Model, req)
 	if err != nil {
 		return r.refusedTools(err)

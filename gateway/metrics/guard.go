@@ -56,9 +56,7 @@ func (m *Metrics) countVerdict(route string, v *gateway.Verdict) {
 		m.verdicts.at(labels{route, "ok"}).Inc()
 		return
 	}
-	for _, s := range v.Signals {
-		if s.Weight >= 0 { // those below spoke against it
-			m.signals.at(labels{s.Name}).Inc()
-		}
+	for signal := range v.For() {
+		m.signals.at(labels{signal}).Inc()
 	}
 }

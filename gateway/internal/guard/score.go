@@ -1,5 +1,7 @@
 package guard
 
+import "iter"
+
 // The names of signals. They are labels of metrics and stay as they are.
 const (
 	SignalToolsUnused   = "tools_unused"
@@ -43,6 +45,17 @@ type Verdict struct {
 	Contradiction bool
 	// Tool is the one that should have been called, or "" where several might be meant.
 	Tool string
+}
+
+// For gives the names of the signals that speak for the verdict.
+func (v *Verdict) For() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range v.Signals {
+			if s := &v.Signals[i]; s.Weight >= 0 && !yield(s.Name) {
+				return
+			}
+		}
+	}
 }
 
 // barred is the weight of a signal that takes every other but required_unmet away.

@@ -2,10 +2,7 @@ package simulate
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/callgate/callgate/gateway/prefix"
 )
@@ -31,18 +28,12 @@ type Result struct {
 	Entries int
 }
 
-// ExpectedRate is what gateways believed of HitRate when they chose.
-func (r Result) ExpectedRate() float64 { return ratio(float64(r.Expected), float64(r.Blocks)) }
-
 // HitRate is the share of blocks that were cached, from 0 to 1.
 func (r Result) HitRate() float64 { return ratio(float64(r.Hits), float64(r.Blocks)) }
 
 // Imbalance is the largest number of requests that a target answered over the mean. 1 is
 // even, and the number of targets is all to one.
 func (r Result) Imbalance() float64 { return imbalance(r.Served) }
-
-// WorkImbalance is the same for tokens that were not cached.
-func (r Result) WorkImbalance() float64 { return imbalance(r.Work) }
 
 func imbalance[T int | int64](shares []T) float64 {
 	var sum, most T
@@ -58,26 +49,6 @@ func ratio(a, b float64) float64 {
 		return 0
 	}
 	return a / b
-}
-
-// Row is a line of a table.
-type Row struct {
-	Name   string
-	Result Result
-}
-
-// WriteTable writes results as a table for people: the hit rate in percent of blocks and
-// what was expected of it, the mean of uncached tokens, the imbalance by requests and by
-// uncached tokens.
-func WriteTable(w io.Writer, rows []Row) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(table, "run\tpolicy\thit %\texpected %\tuncached\timbalance\tof work\tresent\tentries\t\n")
-	for _, row := range rows {
-		r := row.Result
-		fmt.Fprintf(table, "%s\t%s\t%.1f\t%.1f\t%.0f\t%.2f\t%.2f\t%d\t%d\t\n", row.Name, r.Policy,
-			100*r.HitRate(), 100*r.ExpectedRate(), r.Uncached, r.Imbalance(), r.WorkImbalance(), r.Resent, r.Entries)
-	}
-	return table.Flush()
 }
 
 // sums is what a run counts on its way.

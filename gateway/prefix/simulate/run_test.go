@@ -73,10 +73,10 @@ func TestGoals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			trace := readTrace(t, name)
-			var rows []simulate.Row
+			var rows []row
 			for _, g := range goals() {
 				r := run(t, trace, g.options)
-				rows = append(rows, simulate.Row{Name: g.name, Result: r})
+				rows = append(rows, row{Name: g.name, Result: r})
 				if got := 100 * r.HitRate(); got < g.hit[i] {
 					t.Errorf("%s: got %.2f %% of blocks, want at least %.1f", g.name, got, g.hit[i])
 				}
@@ -88,11 +88,11 @@ func TestGoals(t *testing.T) {
 				}
 			}
 			for _, p := range simulate.Policies()[:3] {
-				rows = append(rows, simulate.Row{Name: "to compare", Result: run(t, trace, simulate.Options{Policy: p})},
-					simulate.Row{Name: "to compare, shared prompt", Result: run(t, trace, simulate.Options{Policy: p, Shared: 4096})})
+				rows = append(rows, row{Name: "to compare", Result: run(t, trace, simulate.Options{Policy: p})},
+					row{Name: "to compare, shared prompt", Result: run(t, trace, simulate.Options{Policy: p, Shared: 4096})})
 			}
 			var b strings.Builder
-			if err := simulate.WriteTable(&b, rows); err != nil {
+			if err := writeTable(&b, rows); err != nil {
 				t.Fatal(err)
 			}
 			t.Logf("\n%s", b.String())
@@ -244,7 +244,7 @@ func TestOptions(t *testing.T) {
 		t.Errorf("got %+v, %v of an empty trace, want zeros", r, err)
 	}
 	var b bytes.Buffer
-	if err := simulate.WriteTable(&b, []simulate.Row{{Name: "nothing", Result: r}}); err != nil || !strings.Contains(b.String(), "nothing    cost    0.0") {
+	if err := writeTable(&b, []row{{Name: "nothing", Result: r}}); err != nil || !strings.Contains(b.String(), "nothing    cost    0.0") {
 		t.Errorf("got %q, %v, want a row", b.String(), err)
 	}
 }

@@ -142,18 +142,3 @@ const (
 	maxTime   = 10 * 365 * 24 * 3600 * 1000 // ms, ten years
 	maxTokens = 1 << 30
 )
-
-// WriteTrace writes a trace in the form that ReadTrace reads.
-func WriteTrace(w io.Writer, t Trace) error {
-	out := bufio.NewWriter(w)
-	lines := json.NewEncoder(out)
-	for _, r := range t {
-		if r.Blocks == nil {
-			r.Blocks = []int64{}
-		}
-		if err := lines.Encode(r); err != nil {
-			return err
-		}
-	}
-	return out.Flush()
-}
