@@ -150,10 +150,10 @@ func (g *Gateway) Caches() CacheSnapshot {
 	return g.affinity.index.Snapshot()
 }
 
-// CacheText writes how the target was chosen as a header does: cached;expected=12/64.
-func (s *Summary) CacheText() string {
-	if s.Cache == nil {
+// PrefixText writes how the target was chosen as a header does: cached;expected=12/64.
+func (s *Summary) PrefixText() string {
+	if s.Prefix == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s;expected=%d/%d", s.Cache.Reason, s.Cache.Expected, s.Cache.Blocks)
+	return fmt.Sprintf("%s;expected=%d/%d", s.Prefix.Reason, s.Prefix.Expected, s.Prefix.Blocks)
 }

@@ -83,11 +83,11 @@ func TestAffinity(t *testing.T) {
 		if one.Provider != two.Provider || two.Provider != three.Provider {
 			t.Errorf("conversation %d went to %s, %s and %s", i, one.Provider, two.Provider, three.Provider)
 		}
-		if two.Cache == nil || two.Cache.Expected < two.Cache.Blocks-1 || two.Cache.Expected == 0 {
-			t.Errorf("conversation %d: the second turn expects %s", i, two.CacheText())
+		if two.Prefix == nil || two.Prefix.Expected < two.Prefix.Blocks-1 || two.Prefix.Expected == 0 {
+			t.Errorf("conversation %d: the second turn expects %s", i, two.PrefixText())
 		}
-		if other := c.ask(t, "b", first, "Well.", "And then?"); other.Cache.Expected != 0 {
-			t.Errorf("conversation %d: another tenant's expects %s", i, other.CacheText())
+		if other := c.ask(t, "b", first, "Well.", "And then?"); other.Prefix.Expected != 0 {
+			t.Errorf("conversation %d: another tenant's expects %s", i, other.PrefixText())
 		}
 		used[one.Provider]++
 	}
@@ -121,8 +121,8 @@ func TestAffinityOfTheDead(t *testing.T) {
 			t.Errorf("%d blocks of %s are remembered", target.Entries, target.Target)
 		}
 	}
-	if s := c.ask(t, "a", first, "Yes.", "And?", "So.", "Go on."); s.Provider == was || s.Cache.Expected == 0 {
-		t.Errorf("the next turn went to %s: %s", s.Provider, s.CacheText())
+	if s := c.ask(t, "a", first, "Yes.", "And?", "So.", "Go on."); s.Provider == was || s.Prefix.Expected == 0 {
+		t.Errorf("the next turn went to %s: %s", s.Provider, s.PrefixText())
 	}
 }
 

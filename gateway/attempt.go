@@ -204,7 +204,7 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 	}
 	r.Summary.Rounds, r.Summary.Corrections = a.rounds, a.corrections
 	if d := a.decision; d != nil && d.Target == c.name() {
-		r.Summary.Cache = d
+		r.Summary.Prefix = d
 	}
 	if err = r.open(); err == nil {
 		err = r.commit()

@@ -32,8 +32,8 @@ type Summary struct {
 	// UpstreamError says that the upstream ended its stream with an error, which was
 	// passed on.
 	UpstreamError bool
-	// Cache is how the target was chosen by what it has in its cache; nil if it was not.
-	Cache *prefix.Decision
+	// Prefix is how the target was chosen by what it has in its cache; nil if it was not.
+	Prefix *prefix.Decision
 	// Rounds is what there is to say of the conversation's rounds of tools; nil if it has
 	// none, or nobody looked.
 	Rounds *Rounds

@@ -79,13 +79,13 @@ func (f *fleet) turn(c *talk, topic string) result {
 
 func provider(r result) string { return r.header.Get("x-callgate-provider") }
 
-// cacheHeader is what x-callgate-cache says.
+// cacheHeader is what x-callgate-prefix says.
 func cacheHeader(t *testing.T, r result) (reason string, expected, blocks int) {
 	t.Helper()
-	text := r.header.Get("x-callgate-cache")
+	text := r.header.Get("x-callgate-prefix")
 	reason, numbers, _ := strings.Cut(text, ";expected=")
 	if _, err := fmt.Sscanf(numbers, "%d/%d", &expected, &blocks); err != nil {
-		t.Errorf("got x-callgate-cache %q, want reason;expected=n/m", text)
+		t.Errorf("got x-callgate-prefix %q, want reason;expected=n/m", text)
 	}
 	return reason, expected, blocks
 }

@@ -42,7 +42,7 @@ func (l *ledger) Request(r gateway.Record) {
 		return
 	}
 	account := accounts.Request{Provider: s.Provider, Model: s.Model, Tenant: r.Tenant, Usage: s.Usage}
-	if d := s.Cache; d != nil && d.Blocks > 0 {
+	if d := s.Prefix; d != nil && d.Blocks > 0 {
 		account.Expected = int(float64(d.Expected) / float64(d.Blocks) * float64(s.Usage.Input))
 	}
 	l.book.Record(account)
