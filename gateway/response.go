@@ -247,9 +247,6 @@ func (r *Response) choice(index int) *choice {
 			return c
 		}
 	}
-	if r.session == nil {
-		r.session = r.gateway.parsers.Session()
-	}
 	c := &choice{index: index, chain: r.parsers.New(r.session, chain.Options{
 		Tools:       r.offered,
 		NoTools:     !r.req.OffersTools(),

@@ -23,15 +23,14 @@ import (
 // native is a ParserSource that runs the built-in parsers in this process.
 type native struct{ chaintest.Runner }
 
-func (n native) Plan(_ context.Context, spec gateway.ParserSpec, model string) (*chain.Plan, error) {
+func (n native) Plan(_ context.Context, spec gateway.ParserSpec, model string) (*chain.Plan, gateway.ParserSession, error) {
 	candidates := slices.DeleteFunc(n.Candidates(), func(c chain.Candidate) bool {
 		return !spec.Auto && c.Name != chain.Fallback && !slices.Contains(spec.Names, c.Name)
 	})
-	return chain.NewPlan(candidates, chain.PlanOptions{Model: model, Reasoning: spec.Reasoning, Auto: spec.Auto}), nil
+	return chain.NewPlan(candidates, chain.PlanOptions{Model: model, Reasoning: spec.Reasoning, Auto: spec.Auto}), n, nil
 }
 
-func (n native) Session() gateway.ParserSession { return n }
-func (n native) Close()                         {}
+func (n native) Close() {}
 
 // scripted is a provider that answers with given blocks.
 type scripted struct {

@@ -72,11 +72,10 @@ func (s ParserSpec) None() bool { return !s.Auto && len(s.Names) == 0 }
 
 // ParserSource gives the parsers. The wiring implements it over the plugin host.
 type ParserSource interface {
-	// Plan returns the parsers of spec for an upstream's model, made ready. It waits
-	// until they are loaded, or ctx ends.
-	Plan(ctx context.Context, spec ParserSpec, model string) (*chain.Plan, error)
-	// Session begins the reading of one response.
-	Session() ParserSession
+	// Plan returns the parsers of spec for an upstream's model, made ready, and begins the
+	// reading of one response with them: they stay the same to its end. It waits until
+	// they are loaded, or ctx ends.
+	Plan(ctx context.Context, spec ParserSpec, model string) (*chain.Plan, ParserSession, error)
 }
 
 // ParserSession is one response's lease of the parsers.

@@ -90,12 +90,9 @@ func (r *Response) plan(model string) error {
 	if r.target.Mode == Off || spec.None() || (!r.req.OffersTools() && !spec.Reasoning) {
 		return nil
 	}
-	plan, err := r.gateway.parsers.Plan(r.ctx, spec, model)
-	if err != nil {
-		return err
-	}
-	r.parsers = plan
-	return nil
+	var err error
+	r.parsers, r.session, err = r.gateway.parsers.Plan(r.ctx, spec, model)
+	return err
 }
 
 // settle says how the attempt ended, once: to the breaker of its provider, to the

@@ -63,6 +63,9 @@ type Source struct {
 	Name string
 	// Wasm is the module.
 	Wasm []byte
+	// Accept is told all parsers that there would be, before the module takes over, and
+	// with an error it does not. It may be nil.
+	Accept func([]Info) error
 }
 
 func (c Config) withDefaults() Config {

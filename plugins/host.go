@@ -13,7 +13,6 @@
 package plugins
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -29,13 +28,7 @@ type Host struct {
 	table  atomic.Pointer[table]
 	mu     sync.Mutex // of changes to the table
 	closed bool
-	busy   sync.WaitGroup // loads, and modules that are still in use after the table
-}
-
-// table is what is loaded. It is replaced as a whole.
-type table struct {
-	modules []*module
-	byName  map[string]*parser
+	busy   sync.WaitGroup // loads, and tables that are still in use
 }
 
 // New makes a host without plugins.
@@ -49,7 +42,8 @@ func New(_ context.Context, cfg Config) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{cfg: cfg, cache: cache}
-	h.table.Store(&table{})
+	h.busy.Add(1)
+	h.table.Store(newTable(0, nil))
 	return h, nil
 }
 
@@ -66,17 +60,36 @@ func (h *Host) Load(ctx context.Context, src Source) error {
 	if err != nil {
 		return err
 	}
-	old, err := h.add(m)
+	replaced, err := h.add(m, src.Accept)
 	if err != nil {
 		m.close(ctx)
 		return err
 	}
-	if old != nil {
-		h.closeUnused(old)
-	}
 	h.cfg.Log.Info("plugin loaded", "plugin", m.name, "version", m.manifest.Version,
-		"parsers", len(m.parsers), "took", m.loadTime, "replaced", old != nil)
+		"parsers", len(m.parsers), "took", m.loadTime, "replaced", replaced)
 	return nil
+}
+
+// Unload takes the module of that Source.Name out, unless accept is against it: it is told
+// the parsers that are left, and may be nil. Responses that have begun keep the module.
+// Whether there was one is the first result.
+func (h *Host) Unload(name string, accept func(left []Info) error) (bool, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	modules := h.table.Load().modules
+	i := slices.IndexFunc(modules, func(m *module) bool { return m.name == name })
+	if h.closed || i < 0 {
+		return false, nil
+	}
+	next := newTable(h.table.Load().version+1, slices.Delete(slices.Clone(modules), i, i+1))
+	if accept != nil {
+		if err := accept(next.parsers()); err != nil {
+			return true, err
+		}
+	}
+	h.use(next)
+	h.cfg.Log.Info("plugin unloaded", "plugin", name)
+	return true, nil
 }
 
 // beginLoad makes Close wait for the load, which needs the cache.
@@ -89,60 +102,67 @@ func (h *Host) beginLoad() bool {
 	return !h.closed
 }
 
-// add puts a module into the table and returns the one that it replaces.
-func (h *Host) add(m *module) (old *module, err error) {
+// add puts a module into the table and says whether it replaces another one.
+func (h *Host) add(m *module, accept func([]Info) error) (replaced bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		return nil, &LoadError{Plugin: m.name, Reason: "the host is closed"}
+		return false, &LoadError{Plugin: m.name, Reason: "the host is closed"}
 	}
-	next := &table{modules: slices.Clone(h.table.Load().modules)}
-	if i := slices.IndexFunc(next.modules, func(o *module) bool { return o.name == m.name }); i >= 0 {
-		old, next.modules[i] = next.modules[i], m
+	modules := slices.Clone(h.table.Load().modules)
+	if i := slices.IndexFunc(modules, func(o *module) bool { return o.name == m.name }); i >= 0 {
+		modules[i], replaced = m, true
 	} else {
-		next.modules = append(next.modules, m)
+		modules = append(modules, m)
 	}
-	next.byName = map[string]*parser{}
-	for _, mod := range next.modules {
-		for name, p := range mod.byName {
-			if other := next.byName[name]; other != nil {
-				taken := other
-				if other.mod == m {
-					taken = p
-				}
-				return nil, &LoadError{
-					Plugin: m.name,
-					Reason: fmt.Sprintf("parser name %q is taken by plugin %s", name, taken.mod.name),
-				}
-			}
-			next.byName[name] = p
+	next := newTable(h.table.Load().version+1, modules)
+	if name, with, taken := next.collision(m); taken {
+		return false, &LoadError{Plugin: m.name, Reason: fmt.Sprintf("parser name %q is taken by plugin %s", name, with)}
+	}
+	if accept != nil {
+		if err := accept(next.parsers()); err != nil {
+			return false, &LoadError{Plugin: m.name, Reason: "it cannot take over", Err: err}
 		}
 	}
-	h.table.Store(next)
-	return old, nil
+	h.use(next)
+	return replaced, nil
 }
 
-// closeUnused closes a module when the last response that uses it has ended.
-func (h *Host) closeUnused(m *module) {
-	unused := m.retire()
-	h.busy.Go(func() {
-		<-unused
-		m.close(context.Background())
-	})
+// use makes a table the one for new sessions. The host is locked.
+func (h *Host) use(next *table) {
+	h.busy.Add(1)
+	for _, m := range next.modules {
+		m.tables++
+	}
+	h.release(h.table.Swap(next))
+}
+
+// release gives up one use of a table. With the last one it closes the modules that are in
+// no other table. The host may be locked or not.
+func (h *Host) release(t *table) {
+	if !t.leave() {
+		return
+	}
+	go func() { // owned by busy
+		defer h.busy.Done()
+		h.mu.Lock()
+		var gone []*module
+		for _, m := range t.modules {
+			if m.tables--; m.tables == 0 {
+				gone = append(gone, m)
+			}
+		}
+		h.mu.Unlock()
+		for _, m := range gone {
+			<-m.retire()
+			m.close(context.Background())
+		}
+	}()
 }
 
 // Parsers returns all loaded parsers, those with the highest priority first.
 func (h *Host) Parsers() []Info {
-	var infos []Info
-	for _, m := range h.table.Load().modules {
-		for _, p := range m.parsers {
-			infos = append(infos, p.info())
-		}
-	}
-	slices.SortFunc(infos, func(a, b Info) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Name, b.Name))
-	})
-	return infos
+	return h.table.Load().parsers()
 }
 
 // Modules returns all loaded modules in the order they were first loaded.
@@ -154,9 +174,14 @@ func (h *Host) Modules() []ModuleInfo {
 	return infos
 }
 
-// Session begins a response. It costs nothing until a parser is used.
+// Session begins a response, which keeps to the plugins that are loaded now. It costs
+// little until a parser is used.
 func (h *Host) Session() *Session {
-	s := &Session{host: h}
+	t := h.table.Load()
+	for !t.enter() { // it was just replaced
+		t = h.table.Load()
+	}
+	s := &Session{host: h, table: t}
 	s.leases = s.first[:0]
 	return s
 }
@@ -165,12 +190,11 @@ func (h *Host) Session() *Session {
 // ended, or until ctx has.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
-	modules := h.table.Swap(&table{}).modules
-	h.closed = true
-	h.mu.Unlock()
-	for _, m := range modules {
-		h.closeUnused(m)
+	if !h.closed {
+		h.closed = true
+		h.release(h.table.Swap(newTable(h.table.Load().version+1, nil)))
 	}
+	h.mu.Unlock()
 	done := make(chan error, 1)
 	go func() {
 		h.busy.Wait()

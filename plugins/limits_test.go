@@ -34,9 +34,10 @@ func TestInputLimit(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, plugins.Config{Limits: plugins.Limits{Input: 10}, Failures: 1})
 	load(t, h, "hand.wasm", Guest{}.Wasm())
+	load(t, h, "other.wasm", Guest{Manifest: Manifest("other")}.Wasm())
 	s := h.Session()
 	defer s.Close()
-	a, b := open(t, s, "hand"), open2(t, s, h)
+	a, b := open(t, s, "hand"), open(t, s, "other")
 	if _, err := a.Feed(t.Context(), []byte("12345678")); err != nil {
 		t.Error(err)
 	}
@@ -49,13 +50,6 @@ func TestInputLimit(t *testing.T) {
 	if got := h.Parsers()[1].State; got != plugins.StateOK {
 		t.Errorf("got state %s: the parser is not to blame", got)
 	}
-}
-
-// open2 opens a parser of another plugin.
-func open2(t *testing.T, s *plugins.Session, h *plugins.Host) *plugins.Run {
-	t.Helper()
-	load(t, h, "other.wasm", Guest{Manifest: Manifest("other")}.Wasm())
-	return open(t, s, "other")
 }
 
 func TestTotalTime(t *testing.T) {
@@ -128,6 +122,7 @@ func TestOptions(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, plugins.Config{})
 	load(t, h, "hand.wasm", Guest{}.Wasm())
+	load(t, h, "go.wasm", goGuest(t))
 	s := h.Session()
 	defer s.Close()
 	settings := func(n int) abi.Options {
@@ -140,7 +135,6 @@ func TestOptions(t *testing.T) {
 	_, err = s.Open(t.Context(), "hand", settings(300<<10))
 	wantKind(t, err, plugins.KindBadPointer)
 
-	load(t, h, "go.wasm", goGuest(t))
 	r, err := s.Open(t.Context(), "go", settings(300<<10))
 	if err != nil {
 		t.Fatal(err)

@@ -35,6 +35,7 @@ type module struct {
 	compiled  wazero.CompiledModule
 	snap      *snapshot
 	pool      pool
+	tables    int // that hold it; under the host's lock
 
 	loadTime, compileTime time.Duration
 }

@@ -17,6 +17,8 @@ import (
 // return the same error, and what is opened later gets a new instance.
 type Session struct {
 	host   *Host
+	table  *table
+	closed bool
 	leases []*instance // at most one of a module
 	first  [2]*instance
 	runs   []*Run // that are open
@@ -105,7 +107,7 @@ func (s *Session) openHandle(ctx context.Context, in *instance, num int) (int32,
 const maxOptions = 1 << 20
 
 // Close ends the runs that are still open and gives the instances back. It may be
-// called twice.
+// called twice. Nothing is opened after it.
 func (s *Session) Close() {
 	for len(s.runs) > 0 {
 		r := s.runs[len(s.runs)-1]
@@ -115,44 +117,54 @@ func (s *Session) Close() {
 	for len(s.leases) > 0 {
 		s.give(len(s.leases) - 1)
 	}
+	if !s.closed {
+		s.closed = true
+		s.host.release(s.table)
+	}
 }
 
 // lease finds a parser and the session's instance of its module.
 func (s *Session) lease(ctx context.Context, name string) (*parser, *instance, error) {
-	for {
-		p, in := s.find(name)
-		switch {
-		case p == nil:
-			return nil, nil, &Error{Parser: name, Kind: KindUnknownParser, Err: errUnknown}
-		case p.breaker.State() == gobreaker.StateOpen:
-			return nil, nil, p.error(errQuarantined)
-		case in != nil:
-			return p, in, nil
-		}
-		in, err := p.mod.acquire(ctx)
-		switch {
-		case errors.Is(err, errRetired): // and so no longer in the table
-			continue
-		case err != nil:
-			return nil, nil, p.error(err)
-		}
-		limits := &s.host.cfg.Limits
-		in.setTime(limitedTime{limits.Time, limits.Total, &s.used.time})
-		s.leases = append(s.leases, in)
+	p, in := s.find(name)
+	switch {
+	case p == nil:
+		return nil, nil, &Error{Parser: name, Kind: KindUnknownParser, Err: errUnknown}
+	case p.breaker.State() == gobreaker.StateOpen:
+		return nil, nil, p.error(errQuarantined)
+	case in != nil:
 		return p, in, nil
 	}
+	in, err := p.mod.acquire(ctx)
+	if err != nil {
+		return nil, nil, p.error(err)
+	}
+	limits := &s.host.cfg.Limits
+	in.setTime(limitedTime{limits.Time, limits.Total, &s.used.time})
+	s.leases = append(s.leases, in)
+	return p, in, nil
 }
 
-// find looks for a parser in the modules that the session uses already, and then
-// in what is loaded.
+// find looks for a parser, and for an instance of it that the session has already.
 func (s *Session) find(name string) (*parser, *instance) {
+	p := s.table.byName[name]
+	if p == nil {
+		return nil, nil
+	}
 	for _, in := range s.leases {
-		if p := in.mod.byName[name]; p != nil {
+		if in.mod == p.mod {
 			return p, in
 		}
 	}
-	return s.host.table.Load().byName[name], nil
+	return p, nil
 }
+
+// Parsers describes the parsers that the session can use, those with the highest priority
+// first.
+func (s *Session) Parsers() []Info { return s.table.parsers() }
+
+// Version tells sets of plugins apart: it is another one after every change of what is
+// loaded.
+func (s *Session) Version() uint64 { return s.table.version }
 
 var errUnknown = errors.New("no plugin has it")
 

@@ -80,12 +80,9 @@ type nativeParsers struct {
 }
 
 // Plan implements gateway.ParserSource.
-func (p nativeParsers) Plan(context.Context, gateway.ParserSpec, string) (*chain.Plan, error) {
-	return p.plan, nil
+func (p nativeParsers) Plan(context.Context, gateway.ParserSpec, string) (*chain.Plan, gateway.ParserSession, error) {
+	return p.plan, p, nil
 }
-
-// Session implements gateway.ParserSource.
-func (p nativeParsers) Session() gateway.ParserSession { return p }
 
 // Close implements gateway.ParserSession.
 func (p nativeParsers) Close() {}

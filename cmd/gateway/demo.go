@@ -61,6 +61,7 @@ func demoConfig() string {
 
 const faultConfig = `
 heartbeat: 0s
+plugins: {dir: ""}
 providers:
   demo: {type: demo}
   reject: {type: demo, on_invalid_call: reject}
@@ -111,7 +112,7 @@ func newStage(e *env) (_ *stage, err error) {
 	if s.sys, err = wire(e.ctx, cfg, slog.New(slog.DiscardHandler)); err != nil {
 		return nil, err
 	}
-	if err = s.sys.parsers.load(e.ctx, ""); err != nil {
+	if err = s.sys.parsers.load(e.ctx); err != nil {
 		return nil, err
 	}
 	s.through, err = s.serve(s.sys.server.HTTP())

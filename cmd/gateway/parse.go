@@ -99,7 +99,7 @@ func (p *parseCmd) Run(e *env) error {
 		return usageError{err}
 	}
 	defer source.host.Close(e.ctx)
-	if err := source.load(e.ctx, cfg.Plugins.Dir); err != nil {
+	if err := source.load(e.ctx); err != nil {
 		return usageError{err}
 	}
 	defaults := parseIn{Model: p.Model, Reasoning: p.Reasoning, FinishReason: p.Finish, Parser: &nameOrNames{p.Parser}}
@@ -214,11 +214,10 @@ func parse(ctx context.Context, source *parsers, c parseIn) (*parseOut, error) {
 	if !ok && c.InReasoning != "" {
 		return nil, fmt.Errorf("tool_in_reasoning is %q; it must be buffer, end or ignore", c.InReasoning)
 	}
-	plan, err := source.Plan(ctx, spec, c.Model)
+	plan, session, err := source.Plan(ctx, spec, c.Model)
 	if err != nil {
 		return nil, err
 	}
-	session := source.Session()
 	defer session.Close()
 	reader := plan.New(session, chain.Options{
 		Tools: func() []abi.Tool { return tools }, AnyName: len(tools) == 0,
@@ -255,7 +254,7 @@ func (p *parsers) specFor(names nameOrNames, reasoning string) (gateway.ParserSp
 	if _, ok := reasoningStates[reasoning]; !ok {
 		return gateway.ParserSpec{}, fmt.Errorf("reasoning is %q; it must be auto, open, closed or none", reasoning)
 	}
-	known := p.names()
+	known := p.names(p.host.Parsers())
 	if len(names) == 0 {
 		return gateway.ParserSpec{}, errors.New("parser is an empty list; write none, auto or a name")
 	}

@@ -20,6 +20,8 @@ import (
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/plugins/builtin"
+	"github.com/callgate/callgate/plugins/folder"
+	"github.com/callgate/callgate/plugins/oci"
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/wasm-parsers/taggedjson"
@@ -43,6 +45,10 @@ type parsers struct {
 	custom map[string]config.CustomParser
 	// templates are the texts of the response templates of custom. load reads them.
 	templates map[string]string
+	folder    *folder.Folder
+	pulls     []oci.Ref
+	pulled    string // the directory that keeps them; "": none
+	needs     func(names []string) error
 	plans     *lru.Cache[string, *chain.Plan]
 	loaded    chan struct{} // closed when loading is over
 	failed    atomic.Pointer[error]
@@ -75,7 +81,11 @@ func newParsers(ctx context.Context, cfg *config.Config, took func(parser string
 	if err != nil {
 		return nil, err
 	}
-	return &parsers{host: host, custom: cfg.Parsers, templates: map[string]string{}, plans: plans, loaded: make(chan struct{})}, nil
+	out := &parsers{host: host, custom: cfg.Parsers, templates: map[string]string{}, plans: plans, loaded: make(chan struct{}), needs: cfg.CheckParsers}
+	if err := out.prepare(p, dir, log); err != nil {
+		return nil, errors.Join(err, host.Close(ctx))
+	}
+	return out, nil
 }
 
 // cacheDir is where compiled code is kept: what the configuration says, or a
@@ -94,10 +104,10 @@ func cacheDir(configured string) (string, error) {
 	return configured, nil
 }
 
-// load loads the built-in parsers and those of the plugins directory. A broken
-// built-in module is an error; a broken plugin of the operator's is one too, so
-// that it is not missed.
-func (p *parsers) load(ctx context.Context, dir string) (err error) {
+// load loads the built-in parsers, those that are pulled, and those of the plugins
+// directory. A broken built-in module is an error; a broken plugin of the operator's is
+// one too, so that it is not missed.
+func (p *parsers) load(ctx context.Context) (err error) {
 	defer close(p.loaded)
 	defer func() {
 		if err != nil {
@@ -107,18 +117,11 @@ func (p *parsers) load(ctx context.Context, dir string) (err error) {
 	if err := p.loadBuiltin(ctx); err != nil {
 		return err
 	}
-	var files []string
-	if dir != "" {
-		if files, err = filepath.Glob(filepath.Join(dir, "*.wasm")); err != nil {
-			return err
-		}
+	if err := p.pull(ctx); err != nil {
+		return err
 	}
-	for _, file := range files {
-		wasm, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		if err := p.host.Load(ctx, plugins.Source{Name: file, Wasm: wasm}); err != nil {
+	if p.folder != nil {
+		if err := p.folder.Load(ctx); err != nil {
 			return err
 		}
 	}
@@ -161,31 +164,32 @@ func (p *parsers) ready() error {
 }
 
 // Plan implements gateway.ParserSource.
-func (p *parsers) Plan(ctx context.Context, spec gateway.ParserSpec, model string) (*chain.Plan, error) {
+func (p *parsers) Plan(ctx context.Context, spec gateway.ParserSpec, model string) (*chain.Plan, gateway.ParserSession, error) {
 	select {
 	case <-p.loaded:
 	case <-ctx.Done():
-		return nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: ctx.Err()}
+		return nil, nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: ctx.Err()}
 	}
 	if err := p.failed.Load(); err != nil {
-		return nil, &gateway.Error{Kind: gateway.Overloaded, Code: "plugin_error", Message: "The gateway's parsers could not be loaded.", Err: *err}
+		return nil, nil, &gateway.Error{Kind: gateway.Overloaded, Code: "plugin_error", Message: "The gateway's parsers could not be loaded.", Err: *err}
 	}
-	key := fmt.Sprintf("%t %t %q %q", spec.Auto, spec.Reasoning, spec.Names, model)
-	if plan, ok := p.plans.Get(key); ok {
-		return plan, nil
+	s := session{p.host.Session()}
+	key := fmt.Sprintf("%d %t %t %q %q", s.Version(), spec.Auto, spec.Reasoning, spec.Names, model)
+	plan, ok := p.plans.Get(key)
+	if !ok {
+		plan = chain.NewPlan(p.candidates(s.Parsers(), spec), chain.PlanOptions{Model: model, Reasoning: spec.Reasoning, Auto: spec.Auto})
+		p.plans.Add(key, plan)
 	}
-	plan := chain.NewPlan(p.candidates(spec), chain.PlanOptions{Model: model, Reasoning: spec.Reasoning, Auto: spec.Auto})
-	p.plans.Add(key, plan)
-	return plan, nil
+	return plan, s, nil
 }
 
-// candidates are the parsers that spec names, and always the fallback.
-func (p *parsers) candidates(spec gateway.ParserSpec) []chain.Candidate {
+// candidates are those of the parsers that spec names, and always the fallback.
+func (p *parsers) candidates(infos []plugins.Info, spec gateway.ParserSpec) []chain.Candidate {
 	wanted := func(names ...string) bool {
 		return spec.Auto || slices.ContainsFunc(names, func(n string) bool { return slices.Contains(spec.Names, n) })
 	}
 	var out []chain.Candidate
-	for _, info := range p.host.Parsers() {
+	for _, info := range infos {
 		if info.Name == customParser || info.Name == templateParser {
 			continue // they have no format but those of the configuration
 		}
@@ -263,11 +267,11 @@ func builtinSpec(parser string) sdk.Spec {
 	return taggedjson.Custom()
 }
 
-// names are all names that a target may use: parsers, their aliases, and formats of
-// the configuration.
-func (p *parsers) names() []string {
+// names are all names that a target may use where these are loaded: parsers, their
+// aliases, and formats of the configuration.
+func (p *parsers) names(infos []plugins.Info) []string {
 	var names []string
-	for _, info := range p.host.Parsers() {
+	for _, info := range infos {
 		if info.Name == customParser || info.Name == templateParser {
 			continue // without a format of the configuration they read nothing
 		}
@@ -277,9 +281,6 @@ func (p *parsers) names() []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
-
-// Session implements gateway.ParserSource.
-func (p *parsers) Session() gateway.ParserSession { return session{p.host.Session()} }
 
 // session makes a session of the plugin host a gateway.ParserSession.
 type session struct{ *plugins.Session }

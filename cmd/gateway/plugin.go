@@ -18,6 +18,7 @@ import (
 type pluginCmd struct {
 	List    pluginListCmd    `cmd:"" help:"List the parsers that are loaded, in the order in which they are asked."`
 	Inspect pluginInspectCmd `cmd:"" help:"Load one plugin and print what is in it."`
+	Pull    pluginPullCmd    `cmd:"" help:"Fetch a plugin from an OCI registry or layout, by digest."`
 }
 
 type pluginListCmd struct {
@@ -39,7 +40,7 @@ func (p *pluginListCmd) Run(e *env) error {
 		return usageError{err}
 	}
 	defer source.host.Close(e.ctx)
-	if err := source.load(e.ctx, cfg.Plugins.Dir); err != nil {
+	if err := source.load(e.ctx); err != nil {
 		return usageError{err}
 	}
 	if p.Markdown {

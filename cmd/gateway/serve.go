@@ -87,8 +87,16 @@ func listen(ctx context.Context, cfg *config.Config, log *slog.Logger) (l listen
 // serve answers until ctx ends, and loads the parsers meanwhile. When it returns,
 // nothing that it began is running any more.
 func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, log *slog.Logger) error {
-	loaded := make(chan error, 1)
-	go func() { loaded <- sys.load(ctx, cfg) }()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	loaded, watched := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(watched)
+		err := sys.load(ctx, cfg)
+		if loaded <- err; err == nil && cfg.Plugins.Watch {
+			sys.parsers.watch(ctx)
+		}
+	}()
 	server := sys.server.HTTP()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l.api) }()
@@ -105,7 +113,6 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 				served <- err
 				return err
 			case err := <-loading:
-				loaded <- err
 				loading = nil
 				if err != nil && ctx.Err() == nil {
 					return usageError{errors.Join(err, server.Close())}
@@ -121,16 +128,17 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 		}
 	}()
 	_ = admin.Close() // a scrape that is cut is repeated
-	_, _, _ = <-loaded, <-served, <-ended
+	cancel()
+	_, _, _ = <-watched, <-served, <-ended
 	return errors.Join(err, sys.close(context.WithoutCancel(ctx)))
 }
 
 // load loads the parsers and checks the names of them that the configuration uses.
 func (sys *system) load(ctx context.Context, cfg *config.Config) error {
-	if err := sys.parsers.load(ctx, cfg.Plugins.Dir); err != nil {
+	if err := sys.parsers.load(ctx); err != nil {
 		return err
 	}
-	return cfg.CheckParsers(sys.parsers.names())
+	return cfg.CheckParsers(sys.parsers.names(sys.parsers.host.Parsers()))
 }
 
 // shutdown lets running requests finish for as long as limit, then cuts them.

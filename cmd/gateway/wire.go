@@ -32,6 +32,9 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 	if err := cfg.CheckPrompted(gateway.PromptForms()); err != nil {
 		return nil, err
 	}
+	if err := checkPlugins(cfg); err != nil {
+		return nil, err
+	}
 	providers, err := newProviders(cfg)
 	if err != nil {
 		return nil, err

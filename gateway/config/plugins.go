@@ -5,6 +5,22 @@ type Plugins struct {
 	// Dir holds the plugins, *.wasm, relative to the working directory. Default
 	// ./plugins.d, which need not exist; "" loads none.
 	Dir string `yaml:"dir" default:"./plugins.d" doc:"Directory of *.wasm files, relative to the working directory; it need not exist. \"\" loads none."`
+	// Watch says whether Dir is watched: a new file takes over for new responses, and one
+	// that is not fit is refused while the version before it stays. Default true.
+	Watch bool `yaml:"watch" default:"true" doc:"Watch dir: a new file takes over for new responses, one that is not fit is refused and the version before it stays."`
+	// Pull lists plugins in OCI registries and layouts, HOST/REPOSITORY@sha256:… or
+	// oci:DIRECTORY@sha256:…. They are fetched at the start, once.
+	Pull []string `yaml:"pull" eg:"[\"ghcr.io/me/parser@sha256:…\"]" doc:"Plugins in OCI registries or layouts, HOST/REPOSITORY@sha256:… or oci:DIRECTORY@sha256:…, the digest that of the manifest; fetched once, at the start."`
+	// Require is what a file of Dir must have: "nothing" (default), a "pin", a
+	// "signature", or "either". A pin or a signature that is there must be right in any
+	// case.
+	Require string `yaml:"require" default:"nothing" enum:"nothing,pin,signature,either" doc:"What a file of dir must have to be loaded: nothing, a pin, a minisign signature, or either of them. One that is there must be right in any case."`
+	// Pins are the hashes of files in Dir, by file name, as callgate plugin inspect
+	// prints them.
+	Pins map[string]string `yaml:"pins" eg:"{my_model.wasm: \"sha256:…\"}" doc:"Hashes of files in dir by file name, sha256: and 64 hex digits."`
+	// MinisignKeys are the public keys of those who may sign plugins. The signature of
+	// x.wasm is in x.wasm.minisig.
+	MinisignKeys []string `yaml:"minisign_keys" eg:"[RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3]" doc:"Public keys of those who may sign plugins with minisign; the signature of x.wasm is in x.wasm.minisig."`
 	// CacheDir keeps compiled code. Default "": a directory in the user's cache
 	// directory; "off" keeps none.
 	CacheDir string `yaml:"cache_dir" eg:"/var/cache/callgate" doc:"Directory for compiled code. Default: one in the user's cache directory; off keeps none."`

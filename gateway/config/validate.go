@@ -39,7 +39,7 @@ func (c *Config) check(r *report) {
 	for _, name := range sortedKeys(c.Parsers) {
 		checkCustomParser(r, name, c.Parsers[name])
 	}
-	checkPluginLimits(r, c.Plugins.Limits)
+	checkPlugins(r, c.Plugins)
 }
 
 // checkTags checks what the tags of the fields say: required, enum, min and max.

@@ -1,0 +1,219 @@
+// Package oci gets plugins from OCI registries and layouts, by digest alone: a tag may name
+// something else tomorrow.
+package oci
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	oras "oras.land/oras-go/v2"
+	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/content/oci"
+	"oras.land/oras-go/v2/registry"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/credentials"
+	"oras.land/oras-go/v2/registry/remote/retry"
+)
+
+// Bounds on what is fetched.
+const (
+	maxManifest = 1 << 20
+	maxPlugin   = 64 << 20
+)
+
+// Ref names a plugin in a registry, HOST/REPOSITORY@sha256:DIGEST, or in a layout on disk,
+// oci:DIRECTORY@sha256:DIGEST. The digest is that of the manifest.
+type Ref struct {
+	layout     string // "" for a registry
+	repository string
+	digest     digest.Digest
+}
+
+// Parse reads a reference.
+func Parse(text string) (Ref, error) {
+	name, sum, ok := strings.Cut(text, "@")
+	if !ok {
+		return Ref{}, fmt.Errorf("%q has no digest: name it as REPOSITORY@sha256:…, a tag may change", text)
+	}
+	d, err := digest.Parse(sum)
+	if err != nil || d.Algorithm() != digest.SHA256 {
+		return Ref{}, fmt.Errorf("%q: the digest is not sha256: and 64 hex digits", text)
+	}
+	if dir, ok := strings.CutPrefix(name, "oci:"); ok {
+		if dir == "" {
+			return Ref{}, fmt.Errorf("%q names no directory behind oci:", text)
+		}
+		return Ref{layout: dir, digest: d}, nil
+	}
+	r, err := registry.ParseReference(name)
+	if err != nil || r.Reference != "" {
+		return Ref{}, fmt.Errorf("%q is not HOST/REPOSITORY@sha256:… or oci:DIRECTORY@sha256:…", text)
+	}
+	return Ref{repository: name, digest: d}, nil
+}
+
+// Plugin is what was pulled.
+type Plugin struct {
+	// File is a name for it, without a directory: its title, or the repository's last
+	// part.
+	File string
+	Wasm []byte
+}
+
+// Pull fetches a plugin and checks it against the digest. It is kept in a layout below dir,
+// and not fetched again from there; with an empty dir it is not kept. Registries on
+// loopback are asked over plain HTTP. Credentials are those of docker login.
+func Pull(ctx context.Context, ref Ref, dir string) (*Plugin, error) {
+	if dir == "" || ref.layout != "" {
+		source, err := ref.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return ref.read(ctx, source)
+	}
+	kept := ref
+	kept.layout = filepath.Join(dir, ref.digest.Encoded())
+	if source, err := kept.open(ctx); err == nil {
+		if p, err := ref.read(ctx, source); err == nil {
+			return p, nil
+		}
+	}
+	if err := ref.copy(ctx, kept.layout); err != nil {
+		return nil, err
+	}
+	source, err := kept.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return ref.read(ctx, source)
+}
+
+// open opens where a plugin is.
+func (r Ref) open(ctx context.Context) (oras.ReadOnlyTarget, error) {
+	if r.layout != "" {
+		store, err := oci.NewFromFS(ctx, os.DirFS(r.layout))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.layout, err)
+		}
+		return store, nil
+	}
+	repository, err := remote.NewRepository(r.repository)
+	if err != nil {
+		return nil, err
+	}
+	repository.PlainHTTP = isLoopback(repository.Reference.Host())
+	client := &auth.Client{Client: retry.DefaultClient, Cache: auth.NewCache()}
+	if store, err := credentials.NewStoreFromDocker(credentials.StoreOptions{}); err == nil { // else nobody has logged in
+		client.Credential = credentials.Credential(store)
+	}
+	repository.Client = client
+	return repository, nil
+}
+
+func isLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// read takes the plugin out of a place. Each part is checked against its digest and size.
+func (r Ref) read(ctx context.Context, source oras.ReadOnlyTarget) (*Plugin, error) {
+	_, text, err := oras.FetchBytes(ctx, source, r.digest.String(), oras.FetchBytesOptions{MaxBytes: maxManifest})
+	if err != nil {
+		return nil, fmt.Errorf("%s: the manifest: %w", r, err)
+	}
+	var manifest ocispec.Manifest
+	if err := json.Unmarshal(text, &manifest); err != nil || manifest.Layers == nil {
+		return nil, fmt.Errorf("%s is no manifest with layers; an index is none", r)
+	}
+	layer, err := pick(manifest.Layers)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r, err)
+	}
+	wasm, err := content.FetchAll(ctx, source, layer)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the plugin: %w", r, err)
+	}
+	return &Plugin{File: r.file(layer), Wasm: wasm}, nil
+}
+
+// wasmTypes are the media types that tools give to WebAssembly.
+var wasmTypes = []string{ //nolint:gochecknoglobals // a table
+	"application/wasm", "application/vnd.wasm.content.layer.v1+wasm", "application/vnd.module.wasm.content.layer.v1+wasm",
+}
+
+// pick finds the one layer that is WebAssembly by its type or its title.
+func pick(layers []ocispec.Descriptor) (ocispec.Descriptor, error) {
+	layers = slices.DeleteFunc(slices.Clone(layers), func(d ocispec.Descriptor) bool {
+		return !slices.Contains(wasmTypes, d.MediaType) && !strings.HasSuffix(d.Annotations[ocispec.AnnotationTitle], ".wasm")
+	})
+	switch {
+	case len(layers) != 1:
+		return ocispec.Descriptor{}, fmt.Errorf("it has %d layers of WebAssembly, want 1", len(layers))
+	case layers[0].Size > maxPlugin:
+		return ocispec.Descriptor{}, fmt.Errorf("the plugin has %d bytes, more than %d", layers[0].Size, maxPlugin)
+	}
+	return layers[0], nil
+}
+
+// file is a name for the plugin that cannot leave a directory.
+func (r Ref) file(layer ocispec.Descriptor) string {
+	name := path.Base(strings.ReplaceAll(layer.Annotations[ocispec.AnnotationTitle], `\`, "/"))
+	if stem := strings.TrimSuffix(name, ".wasm"); stem == name || strings.Trim(stem, ".") == "" {
+		name = path.Base(cmp.Or(r.repository, filepath.ToSlash(r.layout))) + ".wasm"
+	}
+	return name
+}
+
+// String implements fmt.Stringer.
+func (r Ref) String() string {
+	if r.layout != "" {
+		return "oci:" + r.layout + "@" + r.digest.String()
+	}
+	return r.repository + "@" + r.digest.String()
+}
+
+// copy copies the plugin into a layout, which is there only when it is whole.
+func (r Ref) copy(ctx context.Context, layout string) error {
+	source, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := r.read(ctx, source); err != nil { // nothing else is kept, however large it is
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(layout), 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(layout), "pull")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	store, err := oci.New(tmp)
+	if err != nil {
+		return err
+	}
+	if _, err := oras.Copy(ctx, source, r.digest.String(), store, r.digest.String(), oras.DefaultCopyOptions); err != nil {
+		return fmt.Errorf("%s: %w", r, err)
+	}
+	_ = os.RemoveAll(layout) // what is there is damaged, or another process was faster
+	if err := os.Rename(tmp, layout); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package plugins_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/callgate/callgate/plugins"
+	. "github.com/callgate/callgate/plugins/pluginstest"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// names are the names of parsers, in their order.
+func names(infos []plugins.Info) string {
+	var out []string
+	for _, i := range infos {
+		out = append(out, i.Name)
+	}
+	return strings.Join(out, " ")
+}
+
+// A response keeps to the plugins that were there when it began, also for what it has not
+// used yet.
+func TestSessionKeepsItsPlugins(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{})
+	load(t, h, "one.wasm", Guest{Manifest: Manifest("a", "b")}.Wasm())
+	old := h.Session()
+	defer old.Close()
+	load(t, h, "one.wasm", Guest{Manifest: Manifest("a")}.Wasm())
+	next := h.Session()
+	defer next.Close()
+	if old.Version() == next.Version() {
+		t.Errorf("both sessions have version %d", old.Version())
+	}
+	if got := names(old.Parsers()); got != "a b" {
+		t.Errorf("the old session has %q, want a b", got)
+	}
+	open(t, old, "b")
+	if _, err := next.Open(t.Context(), "b", abi.Options{}); kindOf(err) != plugins.KindUnknownParser {
+		t.Errorf("the new session: got %v, want unknown_parser", err)
+	}
+	open(t, next, "a")
+}
+
+// A plugin that was taken out goes when the last response that began with it has ended, and
+// the host ends only then.
+func TestUnload(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{})
+	load(t, h, "one.wasm", Guest{Manifest: Manifest("a")}.Wasm())
+	load(t, h, "two.wasm", Guest{Manifest: Manifest("b")}.Wasm())
+	s := h.Session()
+	if found, err := h.Unload("three.wasm", nil); found || err != nil {
+		t.Errorf("of a plugin that is not there: got %t, %v", found, err)
+	}
+	no := errors.New("it is needed")
+	if found, err := h.Unload("one.wasm", func(left []plugins.Info) error {
+		if got := names(left); got != "b" {
+			t.Errorf("left would be %q, want b", got)
+		}
+		return no
+	}); !found || !errors.Is(err, no) {
+		t.Errorf("got %t, %v, want the refusal", found, err)
+	}
+	if got := names(h.Parsers()); got != "a b" {
+		t.Errorf("after a refusal there are %q, want a b", got)
+	}
+	if found, err := h.Unload("one.wasm", nil); !found || err != nil {
+		t.Errorf("got %t, %v", found, err)
+	}
+	if got := names(h.Parsers()); got != "b" {
+		t.Errorf("there are %q, want b", got)
+	}
+	open(t, s, "a")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := h.Close(ctx); err == nil {
+		t.Error("the host ended before the response")
+	}
+	s.Close()
+	if err := h.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAcceptRefuses(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{})
+	load(t, h, "one.wasm", Guest{Manifest: Manifest("a")}.Wasm())
+	no := errors.New("a model needs the parser a")
+	err := h.Load(t.Context(), plugins.Source{Name: "one.wasm", Wasm: Guest{Manifest: Manifest("b")}.Wasm(), Accept: func(infos []plugins.Info) error {
+		if got := names(infos); got != "b" {
+			t.Errorf("there would be %q, want b", got)
+		}
+		return no
+	}})
+	if want := "plugin one.wasm: it cannot take over: a model needs the parser a"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if got := names(h.Parsers()); got != "a" {
+		t.Errorf("there are %q, want a", got)
+	}
+}
+
+// Two hundred responses are read while the plugin is replaced again and again: each by one
+// version of it from its beginning to its end.
+func TestSwapUnderLoad(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{})
+	versions := [][]byte{Guest{Manifest: Manifest("a", "odd")}.Wasm(), Guest{Manifest: Manifest("a", "even")}.Wasm()}
+	load(t, h, "one.wasm", versions[0])
+	var wg sync.WaitGroup
+	for range 200 {
+		wg.Go(func() {
+			s := h.Session()
+			defer s.Close()
+			name := s.Parsers()[1].Name
+			if name == "a" {
+				name = s.Parsers()[0].Name
+			}
+			for range 20 {
+				for _, parser := range []string{"a", name} {
+					r, err := s.Open(t.Context(), parser, abi.Options{})
+					if err != nil {
+						t.Errorf("version %d: %v", s.Version(), err)
+						return
+					}
+					if _, err := r.Feed(t.Context(), []byte("text")); err != nil {
+						t.Error(err)
+					}
+					r.Close()
+				}
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	for i := range 20 {
+		load(t, h, "one.wasm", versions[(i+1)%2])
+	}
+	wg.Wait()
+}
+
+// A session that begins while its host ends has no parsers, and no trouble.
+func TestSessionOfClosedHost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, err := plugins.New(t.Context(), plugins.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := h.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		s := h.Session()
+		defer s.Close()
+		if _, err := s.Open(t.Context(), "a", abi.Options{}); kindOf(err) != plugins.KindUnknownParser {
+			t.Errorf("got %v, want unknown_parser", err)
+		}
+	})
+}
