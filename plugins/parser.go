@@ -28,6 +28,7 @@ type Info struct {
 	State  State
 	Opened uint64 // regions it was opened for
 	Failed uint64 // responses it failed in
+	Times  Times  // that it worked on a region
 }
 
 // parser is one parser of a module.
@@ -38,6 +39,7 @@ type parser struct {
 	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
 	opened  atomic.Uint64
 	failed  atomic.Uint64
+	times   times
 }
 
 // errNeutral is what the breaker is told of a response that says nothing about the
@@ -70,7 +72,7 @@ func newParser(m *module, num int, cfg Config) *parser {
 func (p *parser) info() Info {
 	i := Info{
 		Parser: p.Parser, Plugin: p.mod.name, SHA256: p.mod.sha256, Size: p.mod.size,
-		State: StateOK, Opened: p.opened.Load(), Failed: p.failed.Load(),
+		State: StateOK, Opened: p.opened.Load(), Failed: p.failed.Load(), Times: p.times.percentiles(),
 	}
 	if p.breaker.State() != gobreaker.StateClosed {
 		i.State = StateQuarantined

@@ -84,6 +84,7 @@ func (r *Run) Close() {
 		r.closeHandle()
 	}
 	r.done(r.outcome())
+	r.p.times.add(r.s.used.time - r.began)
 	if took := r.s.host.cfg.Took; took != nil {
 		took(r.p.Name, r.s.used.time-r.began)
 	}

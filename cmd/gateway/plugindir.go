@@ -83,10 +83,35 @@ func (p *parsers) watch(ctx context.Context) {
 	}
 }
 
-// files are the plugins of the directory, for the operator.
-func (p *parsers) files() []folder.File {
-	if p.folder == nil {
-		return nil
+// overview is the answer to GET /admin/plugins.
+type overview struct {
+	// Files are those of the directory, the refused ones too.
+	Files   []folder.File        `json:"files"`
+	Modules []plugins.ModuleInfo `json:"modules"`
+	Parsers []parserOverview     `json:"parsers"` // as they are asked
+}
+
+// parserOverview says how a parser does.
+type parserOverview struct {
+	Name     string        `json:"name"`
+	Plugin   string        `json:"plugin"`
+	Version  string        `json:"version"`
+	Priority int           `json:"priority"`
+	State    plugins.State `json:"state"`
+	Opened   uint64        `json:"opened"` // regions
+	Failed   uint64        `json:"failed"` // responses
+	Times    plugins.Times `json:"times"`  // for a region
+}
+
+// overview says what is loaded and how it does, for the operator.
+func (p *parsers) overview() any {
+	out := overview{Files: []folder.File{}, Modules: p.host.Modules()}
+	if p.folder != nil {
+		out.Files = append(out.Files, p.folder.Files()...)
 	}
-	return p.folder.Files()
+	for _, i := range p.host.Parsers() {
+		out.Parsers = append(out.Parsers, parserOverview{Name: i.Name, Plugin: i.Plugin, Version: i.Version, Priority: i.Priority,
+			State: i.State, Opened: i.Opened, Failed: i.Failed, Times: i.Times})
+	}
+	return out
 }

@@ -82,7 +82,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		return err
 	}
 	sys.admin, err = httpapi.NewAdmin(httpapi.AdminConfig{KeyHash: cfg.Admin.KeyHash.Reveal(),
-		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker, Caches: func() any { return books.snapshot(sys.gateway.Caches()) }, Metrics: m.Handler(), Log: log})
+		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker, Caches: func() any { return books.snapshot(sys.gateway.Caches()) }, Plugins: sys.parsers.overview, Metrics: m.Handler(), Log: log})
 	return err
 }
 

@@ -28,6 +28,9 @@ type AdminConfig struct {
 	// Caches returns what is believed to be in the caches of targets and what they have
 	// saved, as it is written in JSON. Without it there is no GET /admin/prefix.
 	Caches func() any
+	// Plugins returns which plugins and parsers are loaded and how they do, as it is
+	// written in JSON. Without it there is no GET /admin/plugins.
+	Plugins func() any
 	// Metrics answers GET /metrics. Without it there is no such path.
 	Metrics http.Handler
 	// Log may be nil.
@@ -35,8 +38,8 @@ type AdminConfig struct {
 }
 
 // Admin serves what the operator needs, on an address of its own: GET /metrics, GET
-// /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/prefix, and GET /livez, which alone is
-// open to everyone. It is an http.Handler.
+// /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/prefix, GET /admin/plugins, and GET /livez, which alone
+// is open to everyone. It is an http.Handler.
 type Admin struct {
 	cfg  AdminConfig
 	echo *echo.Echo
@@ -50,6 +53,7 @@ const (
 	metricsPath  = "/metrics"
 	breakersPath = "/admin/breakers"
 	prefixPath   = "/admin/prefix"
+	pluginsPath  = "/admin/plugins"
 )
 
 // Bounds on what the operator's address takes, and for how long.
@@ -87,6 +91,9 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	a.echo.POST(breakersPath+"/:name/reset", a.reset)
 	if cfg.Caches != nil {
 		a.echo.GET(prefixPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Caches()) })
+	}
+	if cfg.Plugins != nil {
+		a.echo.GET(pluginsPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Plugins()) })
 	}
 	if cfg.Metrics != nil {
 		a.echo.GET(metricsPath, echo.WrapHandler(cfg.Metrics))
@@ -228,7 +235,7 @@ func (a *Admin) fail(err error, c echo.Context) {
 		return
 	case e.Kind == gateway.NotFound && e.Code == "not_found":
 		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "There is nothing here. The paths are GET " +
-			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + prefixPath + ", GET " + metricsPath + " and GET " + livezPath + "."}
+			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + prefixPath + ", GET " + pluginsPath + ", GET " + metricsPath + " and GET " + livezPath + "."}
 	case e.Kind == gateway.Denied:
 		e = &gateway.Error{Kind: gateway.Denied,
 			Message: "No valid key: send the operator's key as \"Authorization: Bearer …\". Clients' keys are not for this address."}

@@ -95,10 +95,20 @@ type file struct {
 	next stamp // what was there then: it is read when it is the same once more
 }
 
-// stamp tells versions of a file, and of its signature, apart without reading them.
-type stamp struct {
-	size, signed  int64
-	written, sign time.Time
+// stamp tells versions of a file, and of its signature, apart without reading them. The
+// signature's is nil if there is none.
+type stamp struct{ plugin, signature fs.FileInfo }
+
+func (s stamp) equal(o stamp) bool {
+	return unchanged(s.plugin, o.plugin) && unchanged(s.signature, o.signature)
+}
+
+// unchanged also looks at which file it is: a clock's tick is long enough to replace one.
+func unchanged(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
 // New makes a folder. Nothing is loaded yet.
@@ -154,10 +164,10 @@ func (f *Folder) scan(ctx context.Context, now bool) error {
 			f.files[name] = k
 		}
 		at := found[name]
-		if k.seen == at && k.State != Kept {
+		if k.seen.equal(at) && k.State != Kept {
 			continue
 		}
-		if k.next == at || now {
+		if now || k.next.equal(at) {
 			if err := f.read(ctx, k, at); err != nil {
 				errs = append(errs, err)
 			}
@@ -192,9 +202,9 @@ func (f *Folder) find() (map[string]stamp, error) {
 		if err != nil || !info.Mode().IsRegular() {
 			continue // it went away meanwhile, or is no file
 		}
-		at := stamp{size: info.Size(), written: info.ModTime(), signed: -1}
+		at := stamp{plugin: info}
 		if sig, err := os.Stat(name + signature); err == nil {
-			at.signed, at.sign = sig.Size(), sig.ModTime()
+			at.signature = sig
 		}
 		found[name] = at
 	}
@@ -209,7 +219,7 @@ func (f *Folder) read(ctx context.Context, k *file, at stamp) error {
 		return f.refuse(k, err)
 	}
 	var sig []byte
-	if at.signed >= 0 {
+	if at.signature != nil {
 		if sig, err = readFile(k.Name+signature, 4<<10); err != nil {
 			return f.refuse(k, err)
 		}

@@ -1,0 +1,206 @@
+package oci_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	oras "oras.land/oras-go/v2"
+	store "oras.land/oras-go/v2/content/oci"
+	"oras.land/oras-go/v2/registry/remote"
+
+	"github.com/callgate/callgate/plugins/oci"
+)
+
+var wasm = []byte("\x00asm\x01\x00\x00\x00 a plugin")
+
+// layer is a file of an artifact, as "oras push" makes them.
+type layer struct {
+	title, mediaType string
+	data             []byte
+}
+
+// push puts an artifact somewhere and returns its digest.
+func push(t *testing.T, target oras.Target, layers ...layer) digest.Digest {
+	t.Helper()
+	var packed []ocispec.Descriptor
+	for _, l := range layers {
+		d, err := oras.PushBytes(t.Context(), target, l.mediaType, l.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.title != "" {
+			d.Annotations = map[string]string{ocispec.AnnotationTitle: l.title}
+		}
+		packed = append(packed, d)
+	}
+	d, err := oras.PackManifest(t.Context(), target, oras.PackManifestVersion1_1, "application/vnd.callgate.plugin", oras.PackManifestOptions{Layers: packed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := target.Tag(t.Context(), d, "latest"); err != nil {
+		t.Fatal(err)
+	}
+	return d.Digest
+}
+
+// hub is a registry on loopback. stop ends it.
+func hub(t *testing.T) (repository *remote.Repository, name string, stop func()) {
+	t.Helper()
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	t.Cleanup(server.Close)
+	name = strings.TrimPrefix(server.URL, "http://") + "/parsers/mine"
+	repository, err := remote.NewRepository(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository.PlainHTTP = true
+	return repository, name, server.Close
+}
+
+func pull(t *testing.T, text, dir string) (*oci.Plugin, error) {
+	t.Helper()
+	ref, err := oci.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return oci.Pull(t.Context(), ref, dir)
+}
+
+func TestRegistry(t *testing.T) {
+	t.Parallel()
+	repository, name, stop := hub(t)
+	d := push(t, repository, layer{"README.md", "text/markdown", []byte("about")}, layer{"my_model.wasm", "application/wasm", wasm})
+	dir := filepath.Join(t.TempDir(), "kept")
+	for i := range 3 {
+		p, err := pull(t, name+"@"+d.String(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(p.Wasm, wasm) || p.File != "my_model.wasm" {
+			t.Errorf("pull %d: got %q, %q", i, p.File, p.Wasm)
+		}
+		if i == 1 {
+			stop() // what was pulled once is there without the registry
+		}
+	}
+	if _, err := pull(t, name+"@"+d.String(), ""); err == nil {
+		t.Error("without the registry and a directory: got no error")
+	}
+}
+
+// What somebody has changed on disk is fetched again.
+func TestDamagedCopy(t *testing.T) {
+	t.Parallel()
+	repository, name, _ := hub(t)
+	d := push(t, repository, layer{"", "application/wasm", wasm})
+	dir := t.TempDir()
+	for range 2 {
+		p, err := pull(t, name+"@"+d.String(), dir)
+		if err != nil || !bytes.Equal(p.Wasm, wasm) || p.File != "mine.wasm" {
+			t.Fatalf("got %+v, %v", p, err)
+		}
+		blob := filepath.Join(dir, d.Encoded(), "blobs", "sha256", digest.FromBytes(wasm).Encoded())
+		if err := os.Chmod(blob, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(blob, bytes.Replace(wasm, []byte("a plugin"), []byte("another!"), 1), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestLayout(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	layout, err := store.New(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := push(t, layout, layer{`..\..\evil.wasm`, "application/octet-stream", wasm})
+	p, err := pull(t, "oci:"+dir+"@"+good.String(), "")
+	if err != nil || !bytes.Equal(p.Wasm, wasm) || p.File != "evil.wasm" {
+		t.Errorf("got %+v, %v", p, err)
+	}
+	tests := []struct {
+		name   string
+		layers []layer
+		want   string
+	}{
+		{"no plugin", []layer{{"a.txt", "text/plain", []byte("a")}}, "it has 0 layers of WebAssembly, want 1"},
+		{"two plugins", []layer{{"a.wasm", "application/wasm", []byte("x")}, {"b.wasm", "application/wasm", []byte("y")}}, "it has 2 layers of WebAssembly, want 1"},
+	}
+	for _, tt := range tests {
+		d := push(t, layout, tt.layers...)
+		if _, err := pull(t, "oci:"+dir+"@"+d.String(), ""); err == nil || !strings.HasSuffix(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
+		}
+	}
+	if _, err := pull(t, "oci:"+dir+"@"+digest.FromBytes([]byte("nothing")).String(), ""); err == nil {
+		t.Error("of a digest that is not there: got no error")
+	}
+	if _, err := pull(t, "oci:"+dir+"@"+digest.FromBytes(wasm).String(), ""); err == nil || !strings.Contains(err.Error(), "is no manifest") {
+		t.Errorf("of the digest of a file: got %v", err)
+	}
+	if _, err := pull(t, "oci:"+filepath.Join(dir, "nowhere")+"@"+good.String(), ""); err == nil {
+		t.Error("of a directory that is not there: got no error")
+	}
+}
+
+// A registry cannot make the gateway fetch without an end.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	layout, err := store.New(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf(`{"schemaVersion":2,"mediaType":%q,"config":{"mediaType":"application/vnd.oci.empty.v1+json","digest":%q,"size":2},"layers":[{"mediaType":"application/wasm","digest":%q,"size":%d}]}`,
+		ocispec.MediaTypeImageManifest, digest.FromString("{}"), digest.FromBytes(wasm), 1<<40)
+	if _, err := oras.PushBytes(context.Background(), layout, "application/json", []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = pull(t, "oci:"+dir+"@"+digest.FromString(text).String(), "")
+	if err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("got %v, want that it is too large", err)
+	}
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	sum := digest.FromBytes(wasm).String()
+	for _, good := range []string{"ghcr.io/me/mine@" + sum, "localhost:5000/mine@" + sum, "oci:./layout@" + sum} {
+		ref, err := oci.Parse(good)
+		if err != nil || ref.String() != good {
+			t.Errorf("%s: got %v, %v", good, ref, err)
+		}
+	}
+	for _, bad := range []string{"", "ghcr.io/me/mine", "ghcr.io/me/mine:latest", "ghcr.io/me/mine:latest@" + sum, "mine@" + sum, "oci:@" + sum,
+		"ghcr.io/me/mine@sha256:00", "ghcr.io/me/mine@sha512:" + strings.Repeat("0", 128), "https://ghcr.io/me/mine@" + sum, "GHCR.io/Me/Mine@" + sum} {
+		if ref, err := oci.Parse(bad); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: got %v, %v, want one line", bad, ref, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("ghcr.io/me/mine@" + digest.FromBytes(wasm).String())
+	f.Add("oci:a@b")
+	f.Fuzz(func(t *testing.T, text string) {
+		if ref, err := oci.Parse(text); err == nil {
+			if again, err := oci.Parse(ref.String()); err != nil || again != ref {
+				t.Errorf("%q: read again: %v, %v", text, again, err)
+			}
+		}
+	})
+}
