@@ -11,7 +11,8 @@ import (
 var module = guest{version: "0.0.0"}
 
 // Module names the plugin and gives its version, which parsers without one of
-// their own take over. Call it in an init function.
+// their own take over. Call it in an init function. A plugin that does not has the name of
+// its first parser, and version 0.0.0.
 func Module(name, version string) { module.name, module.version = name, version }
 
 // Register adds parsers to the plugin; call it in an init function. It panics on
@@ -44,8 +45,12 @@ func (g *guest) register(s Spec) {
 
 // manifest writes the JSON by hand: a JSON package would double a plugin's size.
 func (g *guest) manifest() []byte {
+	name := g.name
+	if name == "" && len(g.specs) > 0 {
+		name = g.specs[0].Name
+	}
 	b := append([]byte(`{"abi":`), strconv.Itoa(abi.Version)...)
-	b = appendMember(b, "name", g.name)
+	b = appendMember(b, "name", name)
 	b = appendMember(b, "version", g.version)
 	b = append(b, `,"parsers":[`...)
 	for i, s := range g.specs {

@@ -49,7 +49,7 @@ func replace(file string, data []byte) error {
 	if _, err := tmp.Write(data); err != nil {
 		return err
 	}
-	if err := tmp.Chmod(0o644); err != nil { //nolint:gosec // plugins are no secret
+	if err := tmp.Chmod(0o644); err != nil {
 		return err
 	}
 	if err := tmp.Close(); err != nil {

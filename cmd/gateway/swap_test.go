@@ -114,7 +114,9 @@ func TestHotSwap(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the file is missed", func() bool { return strings.Contains(g.adminDo(http.MethodGet, "/admin/plugins").body, `"state":"kept"`) })
+	await(t, "the file is missed", func() bool {
+		return strings.Contains(g.adminDo(http.MethodGet, "/admin/plugins").body, `"state":"kept"`)
+	})
 	if got := answer(); got != "Bergen" {
 		t.Errorf("without the file: got %s, want Bergen", got)
 	}

@@ -289,7 +289,7 @@ func (k *file) set(s State, reason string) {
 
 // readFile reads a file of at most limit bytes.
 func readFile(name string, limit int64) ([]byte, error) {
-	file, err := os.Open(name) //nolint:gosec // the operator's own directory
+	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}

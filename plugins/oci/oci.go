@@ -53,7 +53,7 @@ func Parse(text string) (Ref, error) {
 	}
 	if dir, ok := strings.CutPrefix(name, "oci:"); ok {
 		if dir == "" {
-			return Ref{}, fmt.Errorf("%q names no directory behind oci:", text)
+			return Ref{}, fmt.Errorf("%q names no directory behind its oci: prefix", text)
 		}
 		return Ref{layout: dir, digest: d}, nil
 	}

@@ -7,7 +7,6 @@ import (
 )
 
 func init() {
-	sdk.Module("swap", "1.0.0")
 	sdk.Register(taggedjson.New("swap", 60, "<one>", "</one>"))
 }
 
