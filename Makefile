@@ -37,8 +37,8 @@ race: $(WASM) ## run all tests with the race detector
 
 check: fmt build ## what a change must pass: format, lint, vet, race, tidy, clean tree
 	go vet ./...
-	GOOS=darwin GOARCH=arm64 go vet ./cmd/... ./plugins/... ./gateway/... ./providers/...
-	GOOS=windows GOARCH=amd64 go vet ./cmd/... ./plugins/... ./gateway/... ./providers/...
+	GOOS=darwin GOARCH=arm64 go vet ./cmd/... ./plugins/... ./gateway/... ./internal/... ./providers/...
+	GOOS=windows GOARCH=amd64 go vet ./cmd/... ./plugins/... ./gateway/... ./internal/... ./providers/...
 	$(MAKE) lint
 	$(MAKE) race
 	go mod tidy -diff
@@ -51,7 +51,7 @@ lint: ## run the linters, built at the pinned version
 	go run $(GOLANGCI) run ./...
 
 fmt: ## format all Go files
-	@gofmt -l -w cmd conformance gateway plugins providers sdk wasm-parsers
+	@gofmt -l -w cmd conformance gateway internal plugins providers sdk wasm-parsers
 
 fuzz: $(WASM) ## run every fuzz target for FUZZTIME each
 	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \

@@ -1,4 +1,4 @@
-package clients_test
+package install_test
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/callgate/callgate/internal/install"
 )
 
 // TestInstall fills a directory from several sides at once, and again when what it
@@ -15,8 +17,6 @@ import (
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), "new")
-	pins := filepath.Join(t.TempDir(), "pins")
-	write(t, pins, "sdk==1")
 	var filled atomic.Int64
 	fill := func(dir string) error {
 		filled.Add(1)
@@ -26,7 +26,7 @@ func TestInstall(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			dir, err := install(root, "kind", "1", []string{pins}, fill)
+			dir, err := install.Once(root, "kind", []string{"1", "sdk==1"}, fill)
 			if err != nil {
 				t.Error(err)
 			}
@@ -40,9 +40,9 @@ func TestInstall(t *testing.T) {
 	if got := filled.Load(); got != 1 {
 		t.Errorf("got %d installations, want 1", got)
 	}
-	another := func(version string) {
+	another := func(of ...string) {
 		t.Helper()
-		dir, err := install(root, "kind", version, []string{pins}, fill)
+		dir, err := install.Once(root, "kind", of, fill)
 		if err != nil {
 			t.Error(err)
 		}
@@ -50,9 +50,9 @@ func TestInstall(t *testing.T) {
 			t.Errorf("got %s once more, want a directory of its own", dir)
 		}
 	}
-	another("2")
-	write(t, pins, "sdk==2")
-	another("1")
+	another("2", "sdk==1")
+	another("1", "sdk==2")
+	another("1sdk==1")
 }
 
 // TestInstallFails sees that an installation that failed leaves nothing that the next
@@ -61,7 +61,7 @@ func TestInstallFails(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	broken := errors.New("no network")
-	dir, err := install(root, "kind", "1", nil, func(dir string) error {
+	dir, err := install.Once(root, "kind", nil, func(dir string) error {
 		write(t, filepath.Join(dir, "half"), "")
 		return broken
 	})
@@ -72,7 +72,7 @@ func TestInstallFails(t *testing.T) {
 	if err != nil || len(left) != 1 || !strings.HasSuffix(left[0], ".lock") {
 		t.Errorf("got %q left (error %v), want the lock alone", left, err)
 	}
-	again, err := install(root, "kind", "1", nil, func(string) error { return nil })
+	again, err := install.Once(root, "kind", nil, func(string) error { return nil })
 	if again != dir || err != nil {
 		t.Errorf("got %s and error %v, want %s", again, err, dir)
 	}
