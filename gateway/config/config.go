@@ -24,6 +24,8 @@ type Config struct {
 	// prefix. Gateways with the same one send a new prompt to the same target. Default:
 	// one made at the start.
 	CacheSalt Secret `yaml:"cache_salt" eg:"${CALLGATE_CACHE_SALT}" doc:"Secret that keeps apart what clients have sent, for routing: prefix. Gateways with the same one agree about new prompts. Default: made at the start."`
+	// Redis is where gateways tell each other what they have learned.
+	Redis Redis `yaml:"redis" eg:"{url: \"${REDIS_URL}\"}" doc:"Where gateways tell each other what they have learned about upstreams' caches, for routing: prefix. It needs cache_salt."`
 	// Prices is the file with the prices of models, for the accounts of what prompt caches
 	// save. Default: those that are built in, which are mostly shares and no money.
 	Prices string `yaml:"prices" eg:"./prices.yaml" doc:"File with the prices of models, for the accounts of what prompt caches save. Default: built in, mostly shares and no money."`

@@ -29,6 +29,7 @@ func (c *Config) check(r *report) {
 	c.checkKeys(r)
 	c.checkAdmin(r)
 	checkTracing(r, c.Tracing)
+	c.checkRedis(r)
 	for _, name := range sortedKeys(c.Providers) {
 		checkProvider(r, name, c.Providers[name])
 		c.checkTotal(r, name)

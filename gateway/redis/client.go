@@ -1,0 +1,113 @@
+// Package redis is the gateway's way to a Redis that several gateways have in common. It
+// is the only importer of go-redis.
+//
+// A [Client] neither waits for the server nor retries: whoever calls bounds each call by
+// its context, and does without when there is an error. Errors are one line and hold no
+// password.
+package redis
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Options are what a Client is made of.
+type Options struct {
+	// URL is redis://user:password@host:port/db, or rediss:// for TLS.
+	URL string
+	// KeyPrefix begins every key, and a colon follows it. Empty is DefaultKeyPrefix.
+	KeyPrefix string
+}
+
+// DefaultKeyPrefix is that of Options.
+const DefaultKeyPrefix = "callgate"
+
+// Times for what the URL does not set. The contexts of calls are mostly shorter.
+const (
+	dialTime = time.Second
+	ioTime   = 2 * time.Second
+	poolTime = time.Second
+)
+
+// Client talks to a Redis, version 5 or later, or what speaks its protocol. All methods
+// may be called by many goroutines.
+type Client struct {
+	redis  *redis.Client
+	prefix string
+	secret string
+}
+
+// Open makes a client. It does not connect; the first call does. The caller closes it.
+func Open(o Options) (*Client, error) {
+	options, err := redis.ParseURL(o.URL)
+	if err != nil { // it may quote the URL
+		return nil, errors.New("the URL of the Redis is not redis://user:password@host:port/db, or has a parameter that is not known")
+	}
+	options.DialTimeout = cmp.Or(options.DialTimeout, dialTime)
+	options.ReadTimeout = cmp.Or(options.ReadTimeout, ioTime)
+	options.WriteTimeout = cmp.Or(options.WriteTimeout, ioTime)
+	options.PoolTimeout = cmp.Or(options.PoolTimeout, poolTime)
+	options.MaxRetries = cmp.Or(options.MaxRetries, -1)
+	options.Protocol = cmp.Or(options.Protocol, 2)
+	options.ClientName = cmp.Or(options.ClientName, "callgate")
+	options.ContextTimeoutEnabled = true
+	options.DialerRetries = 1
+	options.DisableIdentity = true // a version says nothing here, and old servers refuse it
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return &Client{redis.NewClient(options), cmp.Or(o.KeyPrefix, DefaultKeyPrefix), options.Password}, nil
+}
+
+// Close ends the connections. Calls under way fail. A nil *Client has none.
+func (c *Client) Close() error {
+	if c == nil {
+		return nil
+	}
+	return c.clean(c.redis.Close())
+}
+
+// Key is the key of something, by the words that name it.
+func (c *Client) Key(words ...string) string { return c.prefix + ":" + strings.Join(words, ":") }
+
+// Get reads a value. found is false if there is none.
+func (c *Client) Get(ctx context.Context, key string) (value []byte, found bool, err error) {
+	value, err = c.redis.Get(ctx, key).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return nil, false, nil
+	}
+	return value, err == nil, c.clean(err)
+}
+
+// Set writes a value, which is gone after ttl; 0 is never.
+func (c *Client) Set(ctx context.Context, key string, value []byte, ttl time.Duration) error {
+	return c.clean(c.redis.Set(ctx, key, value, ttl).Err())
+}
+
+// maxError is how much of an error is kept, in bytes. What a server answers is its own.
+const maxError = 200
+
+// clean makes an error one short line without the password. What it wraps is kept for
+// errors.Is where that is a context's end.
+func (c *Client) clean(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	if c.secret != "" {
+		text = strings.ReplaceAll(text, c.secret, "[redacted]")
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	text = strings.ToValidUTF8(text[:min(len(text), maxError)], "")
+	for _, ended := range []error{context.DeadlineExceeded, context.Canceled} {
+		if errors.Is(err, ended) {
+			return fmt.Errorf("redis: %w", ended)
+		}
+	}
+	return errors.New("redis: " + strings.TrimPrefix(text, "redis: "))
+}
