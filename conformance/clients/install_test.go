@@ -42,7 +42,7 @@ func installPython(ctx context.Context) (interpreter string, err error) {
 		return err
 	})
 	if err != nil {
-		return "", install.Missing{
+		return "", install.MissingError{
 			What:   fmt.Sprintf("OpenAI's SDK for Python is not installed (%v)", err),
 			Remedy: "go test ./conformance/clients -run TestClients/python, where PyPI is in reach",
 		}
@@ -54,12 +54,12 @@ func installPython(ctx context.Context) (interpreter string, err error) {
 func installNode(ctx context.Context) (program, dir string, err error) {
 	program, err = exec.LookPath("node")
 	if err != nil {
-		return "", "", install.Missing{What: "node is not installed", Remedy: "apt-get install nodejs npm"}
+		return "", "", install.MissingError{What: "node is not installed", Remedy: "apt-get install nodejs npm"}
 	}
 	version, err := install.Command(ctx, "", program, "--version")
 	major, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	if n, _ := strconv.Atoi(major); err != nil || n < minNode { // what is no number is 0
-		return "", "", install.Missing{What: fmt.Sprintf("node %s is too old", version), Remedy: fmt.Sprintf("install Node.js %d or a newer one", minNode)}
+		return "", "", install.MissingError{What: fmt.Sprintf("node %s is too old", version), Remedy: fmt.Sprintf("install Node.js %d or a newer one", minNode)}
 	}
 	pins := []string{"testdata/package.json", "testdata/package-lock.json"}
 	dir, err = installOnce("node", "", pins, func(dir string) error {
@@ -80,7 +80,7 @@ func installNode(ctx context.Context) (program, dir string, err error) {
 		return err
 	})
 	if err != nil {
-		return "", "", install.Missing{
+		return "", "", install.MissingError{
 			What:   fmt.Sprintf("OpenAI's SDK for Node is not installed (%v)", err),
 			Remedy: "go test ./conformance/clients -run TestClients/node, where npm and its registry are in reach",
 		}

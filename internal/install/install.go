@@ -25,23 +25,23 @@ import (
 // timeLimit bounds one command.
 const timeLimit = 4 * time.Minute
 
-// Missing is a program that is not there, and what to do about it.
-type Missing struct{ What, Remedy string }
+// MissingError is a program that is not there, and what to do about it.
+type MissingError struct{ What, Remedy string }
 
 // Error implements error.
-func (m Missing) Error() string { return m.What + "; to have it: " + m.Remedy }
+func (m MissingError) Error() string { return m.What + "; to have it: " + m.Remedy }
 
 // Need skips a test whose program is missing, unless the environment variable is 1. Any
 // other error fails it.
-func Need(t testing.TB, err error, variable string) {
-	t.Helper()
-	var m Missing
+func Need(tb testing.TB, err error, variable string) {
+	tb.Helper()
+	var m MissingError
 	switch {
 	case err == nil:
 	case errors.As(err, &m) && os.Getenv(variable) != "1":
-		t.Skip(m)
+		tb.Skip(m)
 	default:
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 

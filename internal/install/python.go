@@ -18,11 +18,11 @@ func Python(ctx context.Context) (program, version string, err error) {
 		name = "python"
 	}
 	if program, err = exec.LookPath(name); err != nil {
-		return "", "", Missing{name + " is not installed", pythonRemedy}
+		return "", "", MissingError{name + " is not installed", pythonRemedy}
 	}
 	version, err = Command(ctx, "", program, "-c", "import platform, sys; print(sys.version, sys.base_prefix, platform.machine())")
 	if err != nil {
-		return "", "", Missing{fmt.Sprintf("%s does not run (%v)", program, err), pythonRemedy}
+		return "", "", MissingError{fmt.Sprintf("%s does not run (%v)", program, err), pythonRemedy}
 	}
 	return program, version, nil
 }

@@ -34,13 +34,13 @@ func find(ctx context.Context) (program string, err error) {
 	}
 	python, version, err := install.Python(ctx)
 	if err != nil {
-		return "", install.Missing{What: fmt.Sprintf("there is no redis-server, and no Python to install one with (%v)", err), Remedy: remedy}
+		return "", install.MissingError{What: fmt.Sprintf("there is no redis-server, and no Python to install one with (%v)", err), Remedy: remedy}
 	}
 	dir, err := install.Once(install.Root(), "redis", []string{version, pins}, func(dir string) error {
 		return fetch(ctx, python, dir)
 	})
 	if err != nil {
-		return "", install.Missing{What: fmt.Sprintf("redis-server is not installed (%v)", err), Remedy: remedy}
+		return "", install.MissingError{What: fmt.Sprintf("redis-server is not installed (%v)", err), Remedy: remedy}
 	}
 	return filepath.Join(dir, "redis-server"), nil
 }
@@ -133,7 +133,7 @@ func build(ctx context.Context, pip func(...string) error, tmp, program string) 
 
 // write writes a program, and runs it to see that it can.
 func write(ctx context.Context, program string, from io.Reader) error {
-	to, err := os.OpenFile(program, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o700) //nolint:gosec // it is a program
+	to, err := os.OpenFile(program, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o700)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (p *Process) Start(ctx context.Context) error {
 		return err
 	}
 	args := slices.Concat([]string{"--bind", host, "--port", port, "--dir", p.dir, "--save", "", "--appendonly", "no", "--loglevel", "warning"}, p.args)
-	p.cmd = exec.Command(p.program, args...) //nolint:gosec,noctx // it was found, or installed; Stop ends it
+	p.cmd = exec.Command(p.program, args...)
 	p.output.Reset()
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.SysProcAttr = &p.output, &p.output, attributes()
 	p.exited = make(chan struct{})

@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string) (status int, err error) {
 			defer stop()
 		}
 	}
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // the user names the command
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err = cmd.Run()
