@@ -44,7 +44,7 @@ func (g *Gateway) newAffinity(o Options) *affinity {
 	if len(targets) == 0 {
 		return nil
 	}
-	a.index = prefix.New(prefix.Options{Targets: targets})
+	a.index = prefix.New(prefix.Options{Targets: targets, Share: o.ShareIndex})
 	return a
 }
 
@@ -148,6 +148,15 @@ func (g *Gateway) Caches() CacheSnapshot {
 		return CacheSnapshot{Targets: []prefix.TargetSnapshot{}}
 	}
 	return g.affinity.index.Snapshot()
+}
+
+// Index is where the gateway keeps what it knows of targets' caches, for whoever tells
+// other gateways; nil if no route wants it.
+func (g *Gateway) Index() *prefix.Index {
+	if g.affinity == nil {
+		return nil
+	}
+	return g.affinity.index
 }
 
 // PrefixText writes how the target was chosen as a header does: cached;expected=12/64.

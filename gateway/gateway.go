@@ -50,6 +50,9 @@ type Options struct {
 	// CacheSalt is the secret that keeps apart what tenants have sent, where targets are
 	// chosen by what they have in their caches. Empty makes one.
 	CacheSalt []byte
+	// ShareIndex keeps what is learned about targets' caches for other gateways. Who sets
+	// it fetches that from Index.
+	ShareIndex bool
 	// Now is the clock that dates are taken from; nil means time.Now.
 	Now func() time.Time
 	// Log may be nil.

@@ -29,7 +29,7 @@ func (c *checkCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
-	defer sys.parsers.host.Close(e.ctx)
+	defer func() { _ = sys.close(e.ctx) }() // nothing has run yet
 	if err := sys.load(e.ctx, cfg); err != nil {
 		return usageError{err}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/metrics"
+	"github.com/callgate/callgate/gateway/prefix/share"
 )
 
 // ledger hands requests that are over to the metrics and to the accounts.
@@ -51,7 +52,10 @@ func (l *ledger) Request(r gateway.Record) {
 // caches is the answer to GET /admin/prefix.
 type caches struct {
 	gateway.CacheSnapshot
+	Sharing  *share.Snapshot   `json:"sharing,omitempty"` // nil: this gateway keeps to itself
 	Accounts accounts.Snapshot `json:"accounts"`
 }
 
-func (l *ledger) snapshot(c gateway.CacheSnapshot) caches { return caches{c, l.book.Snapshot()} }
+func (l *ledger) snapshot(c gateway.CacheSnapshot, s *share.Snapshot) caches {
+	return caches{c, s, l.book.Snapshot()}
+}

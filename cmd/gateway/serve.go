@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/redis"
 )
 
 type serveCmd struct {
@@ -31,6 +32,7 @@ func (s *serveCmd) Run(e *env) error {
 	log := logger(e.stderr, cfg.Log)
 	stdlog.SetFlags(0)
 	stdlog.SetOutput(library{log})
+	redis.LogTo(log)
 	sys, err := wire(e.ctx, cfg, log)
 	if err != nil {
 		return usageError{err}
@@ -97,6 +99,7 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 			sys.parsers.watch(ctx)
 		}
 	}()
+	stopSharing := sys.shared.run(ctx)
 	server := sys.server.HTTP()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l.api) }()
@@ -127,6 +130,7 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 			}
 		}
 	}()
+	stopSharing()     // after the last request
 	_ = admin.Close() // a scrape that is cut is repeated
 	cancel()
 	_, _, _ = <-watched, <-served, <-ended

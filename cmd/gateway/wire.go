@@ -25,6 +25,7 @@ type system struct {
 	server  *httpapi.Server
 	admin   *httpapi.Admin
 	tracer  *trace.Tracer // nil: none
+	shared  *sharing      // nil: nothing
 }
 
 // wire puts a gateway together. The parsers still have to be loaded.
@@ -40,16 +41,19 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 		return nil, err
 	}
 	sys := &system{}
+	if sys.shared, err = newSharing(cfg); err != nil {
+		return nil, err
+	}
 	if cfg.Tracing.Endpoint != "" {
 		sys.tracer, err = trace.New(ctx, trace.Options{Endpoint: cfg.Tracing.Endpoint, Headers: reveal(cfg.Tracing.Headers),
 			Sample: cfg.Tracing.Sample, Version: version, Log: log})
 		if err != nil {
-			return nil, fmt.Errorf("tracing: %w", err)
+			return nil, errors.Join(fmt.Errorf("tracing: %w", err), sys.shared.close())
 		}
 	}
-	m := metrics.New(metrics.Options{Breakers: func() []breaker.Snapshot { return sys.gateway.Breakers() }, Models: modelNames(cfg), Log: log})
+	m := metrics.New(metrics.Options{Breakers: func() []breaker.Snapshot { return sys.gateway.Breakers() }, Share: sys.shared.snapshot, Models: modelNames(cfg), Log: log})
 	if sys.parsers, err = newParsers(ctx, cfg, m.Plugin, log); err != nil {
-		return nil, errors.Join(err, sys.tracer.Shutdown(ctx))
+		return nil, errors.Join(err, sys.tracer.Shutdown(ctx), sys.shared.close())
 	}
 	if err := sys.build(cfg, providers, m, log); err != nil {
 		return nil, errors.Join(err, sys.close(ctx))
@@ -61,7 +65,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 	options := gateway.Options{
 		Providers: providers, Policies: policies(cfg), Routes: routes(cfg), Direct: direct(cfg), Parsers: sys.parsers,
 		CacheSalt: []byte(cfg.CacheSalt.Reveal()), RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
-		ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), OnChange: m.Transition, Log: log,
+		ShareIndex: sys.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), OnChange: m.Transition, Log: log,
 	}
 	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), Ready: sys.parsers.ready, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{}}
 	if sys.tracer != nil {
@@ -70,6 +74,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 	if sys.gateway, err = gateway.New(options); err != nil {
 		return err
 	}
+	sys.shared.prefixes(cfg, sys.gateway.Index(), log)
 	for _, k := range cfg.Keys {
 		server.Keys[k.Name] = k.Hash.Reveal()
 	}
@@ -82,13 +87,15 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		return err
 	}
 	sys.admin, err = httpapi.NewAdmin(httpapi.AdminConfig{KeyHash: cfg.Admin.KeyHash.Reveal(),
-		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker, Caches: func() any { return books.snapshot(sys.gateway.Caches()) }, Plugins: sys.parsers.overview, Metrics: m.Handler(), Log: log})
+		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker,
+		Caches:  func() any { return books.snapshot(sys.gateway.Caches(), sys.shared.snapshot()) },
+		Plugins: sys.parsers.overview, Metrics: m.Handler(), Log: log})
 	return err
 }
 
 // close ends what the system holds. Spans that wait are sent first.
 func (sys *system) close(ctx context.Context) error {
-	return errors.Join(sys.tracer.Shutdown(ctx), sys.parsers.host.Close(ctx))
+	return errors.Join(sys.tracer.Shutdown(ctx), sys.parsers.host.Close(ctx), sys.shared.close())
 }
 
 // policies are what is done around each provider.

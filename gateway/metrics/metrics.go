@@ -18,12 +18,16 @@ import (
 
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
+	"github.com/callgate/callgate/gateway/prefix/share"
 )
 
 // Options are what Metrics are made of. All may be left out.
 type Options struct {
 	// Breakers returns the state of all circuit breakers. It is called for every scrape.
 	Breakers func() []breaker.Snapshot
+	// Share returns how gateways tell each other what they have learned, nil if they do
+	// not. It is called for every scrape.
+	Share func() *share.Snapshot
 	// Models are the upstreams' names of the models that the configuration names. They
 	// have a label of their own however many names clients invent.
 	Models []string
@@ -67,6 +71,9 @@ func New(o Options) *Metrics {
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if o.Breakers != nil {
 		m.registry.MustRegister(newCircuits(o.Breakers))
+	}
+	if o.Share != nil {
+		m.registry.MustRegister(newSharing(o.Share))
 	}
 	k := maker{m.registry}
 	model, code := newValues(o.Models...), newValues(ok)

@@ -28,6 +28,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/loop"
 	"github.com/callgate/callgate/gateway/internal/reference"
 	"github.com/callgate/callgate/gateway/metrics"
+	"github.com/callgate/callgate/gateway/prefix/share"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/scrape.txt with what is given now")
@@ -140,6 +141,11 @@ func snapshots() []breaker.Snapshot {
 	}
 }
 
+func shared() *share.Snapshot {
+	return &share.Snapshot{Up: true, Lag: 0.4,
+		Pushed: share.Pushed{OK: 7, Failed: 1}, Pulled: share.Pulled{OK: 20, Foreign: 3, Version: 2, Failed: 1}}
+}
+
 // judged is a request of which little is known but what the guard made of its answer.
 func judged(route string, v *gateway.Verdict) gateway.Record {
 	return gateway.Record{Route: route, Status: 200, Took: time.Millisecond, Summary: &gateway.Summary{Provider: "local", Model: "qwen3", Guard: v}}
@@ -149,7 +155,7 @@ func judged(route string, v *gateway.Verdict) gateway.Record {
 // list of all names and labels.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	m := metrics.New(metrics.Options{Breakers: snapshots})
+	m := metrics.New(metrics.Options{Breakers: snapshots, Share: shared})
 	m.Begin()
 	m.Begin()
 	m.End()
