@@ -8,7 +8,7 @@ FUZZTIME    ?= 20s
 BENCHTIME   ?= 3s
 
 .DEFAULT_GOAL := help
-.PHONY: help build wasm run test race check lint fmt fuzz bench bench-prefix golden clean FORCE
+.PHONY: help build wasm run test race check lint fmt fuzz bench bench-prefix replay-prefix golden clean FORCE
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,13 +60,19 @@ fuzz: $(WASM) ## run every fuzz target for FUZZTIME each
 bench: build ## print the figures of the README, as ratios of one run
 	@go run ./cmd/bench -time $(BENCHTIME)
 
-# Eight targets whose caches keep everything, and no more than 10,000 blocks remembered of each.
+# Eight targets whose caches keep everything, and no more than 10,000 blocks remembered of
+# each. Gateways talk over a real Redis, or in memory if there can be none.
 SIMULATE := ./bin/callgate simulate --targets 8 --entries 10000 --max-imbalance 1.15 --trace gateway/prefix/testdata/mooncake_
 
 bench-prefix: build ## replay public traces through the routing by prefix, with its aims met or missed
+	@go run ./internal/redistest/with -- $(MAKE) --no-print-directory replay-prefix
+
+replay-prefix:
 	@status=0; replay() { \
 		echo; echo "$$1: $$4"; $(SIMULATE)$$1.jsonl.gz --min-hits $$2 $$3 || status=1; }; \
-	talk() { replay $$1 $$2 "--policy ours --gateways 8 --sync 1s --max-loss 0.5 $$3" "8 gateways that tell each other each second what they have learned"; }; \
+	way="in memory, for want of a Redis"; test -z "$$CALLGATE_REDIS_URL" || way="over Redis"; \
+	talk() { replay $$1 $$2 "--policy ours --gateways 8 --sync 1s --max-loss 0.5 $${CALLGATE_REDIS_URL:+--redis $$CALLGATE_REDIS_URL} $$3" \
+		"8 gateways that tell each other each second what they have learned, $$way"; }; \
 	replay conversation 36.0 "" "one gateway"; \
 	replay conversation 52.0 "--shared-tokens 4096" "with a system prompt that all share"; \
 	talk conversation 35.5 ""; talk conversation 51.5 "--shared-tokens 4096"; \

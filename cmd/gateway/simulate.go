@@ -16,7 +16,8 @@ type simulateCmd struct {
 	Trace        string        `required:"" type:"path" help:"Requests to replay, JSON lines in the form of Mooncake's traces, plain or as gzip." placeholder:"FILE"`
 	Targets      int           `help:"Targets, each with a cache of its own." default:"8"`
 	Gateways     int           `help:"Gateways; a request comes to any of them." default:"1"`
-	Sync         time.Duration `help:"How often gateways tell each other what they have learned, as a trial; 0 is never, as they are." default:"0s"`
+	Sync         time.Duration `help:"How often gateways tell each other what they have learned; 0 is never, as they are without a redis." default:"0s"`
+	Redis        string        `help:"Let the gateways talk over this Redis, as they do when they serve, and not in memory." placeholder:"URL"`
 	Entries      int           `help:"Blocks that a gateway remembers for each target." default:"10000"`
 	SharedTokens int           `help:"System prompt of so many tokens in front of every request." default:"0"`
 	BlockTokens  int           `help:"Tokens of a block in the trace." default:"512"`
@@ -37,7 +38,13 @@ func (c *simulateCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{fmt.Errorf("%s: %w", c.Trace, err)}
 	}
-	if err := replayAll(e.ctx, trace, replays); err != nil {
+	disconnect, err := c.connect(e.ctx, replays)
+	if err != nil {
+		return usageError{fmt.Errorf("simulate: --redis: %w", err)}
+	}
+	err = replayAll(e.ctx, trace, replays)
+	disconnect()
+	if err != nil {
 		return err
 	}
 	if err := c.print(e.stdout, replays); err != nil {
@@ -70,6 +77,8 @@ func (c *simulateCmd) check() error {
 		return errors.New("--min-hits, --max-imbalance and --max-loss must be numbers, and not negative")
 	case c.MaxLoss > 0 && c.Gateways == 1:
 		return errors.New("--max-loss compares several gateways with one: set --gateways")
+	case c.Redis != "" && (c.Gateways == 1 || c.Sync == 0):
+		return errors.New("--redis is how several gateways talk: set --gateways and --sync")
 	case aims && c.Policy != ours && c.Policy != "all":
 		return fmt.Errorf("--min-hits, --max-imbalance and --max-loss are about ours, not about %s", c.Policy)
 	}
@@ -154,7 +163,11 @@ func (c *simulateCmd) print(out io.Writer, replays []*replay) error {
 	fmt.Fprintf(out, "%d requests, %d blocks of %d tokens; targets: %d, blocks remembered of each: %d, gateways: %d",
 		first.Requests, first.Blocks, c.BlockTokens, c.Targets, c.Entries, c.Gateways)
 	if c.Gateways > 1 && c.Sync > 0 {
-		fmt.Fprintf(out, ", which talk every %v", c.Sync)
+		way := ""
+		if c.Redis != "" {
+			way = " over Redis"
+		}
+		fmt.Fprintf(out, ", which talk%s every %v", way, c.Sync)
 	}
 	if c.SharedTokens > 0 {
 		fmt.Fprintf(out, "; shared tokens: %d", c.SharedTokens)

@@ -12,6 +12,7 @@ import (
 type gateway struct {
 	policy     Policy
 	index      *prefix.Index
+	peer       Peer
 	candidates []prefix.Candidate // all targets; Running is what this gateway has there
 	chance     *rand.Rand
 	turn       int
@@ -29,6 +30,9 @@ func newGateway(o Options, names []string, seed uint64, clock func() time.Time) 
 		g.candidates = append(g.candidates, prefix.Candidate{Target: name})
 	}
 	g.index = prefix.New(options)
+	if options.Share && o.Join != nil {
+		g.peer = o.Join(g.index)
+	}
 	return g
 }
 

@@ -32,6 +32,9 @@ type Options struct {
 	// Sync is how often gateways exchange deltas; 0 is never. What was learned is known
 	// to the others half of it later, in the mean.
 	Sync time.Duration
+	// Join makes a gateway's way to the others, by its index; nil is memory. It is called
+	// for each gateway in turn, if there are several and Sync is not 0.
+	Join func(x *prefix.Index) Peer
 	// Entries bounds an index's blocks for each target; 0 is prefix.DefaultEntries.
 	Entries int
 	// Idle is after which time without use both targets and indexes forget a block; 0 is
@@ -49,6 +52,13 @@ type Options struct {
 	Failure *Failure
 	// Seed is that of the chances, and of the hashes.
 	Seed uint64
+}
+
+// Peer is a gateway's way to the others: Push sends them what it has learned, in so many
+// batches, and Pull takes in what they have sent. Both are done when they return. An error
+// ends the run.
+type Peer struct {
+	Push, Pull func() (batches int, err error)
 }
 
 // Failure is the death of the first target, in shares of the trace's requests from 0 to

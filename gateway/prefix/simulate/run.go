@@ -26,9 +26,12 @@ func Run(trace Trace, options Options) (Result, error) {
 		r.now = at
 		r.fail(i, len(trace))
 		r.dispatch(r.call(&trace[i]))
+		if r.err != nil {
+			return Result{}, r.err
+		}
 	}
 	r.until(-1)
-	return r.result(), nil
+	return r.result(), r.err
 }
 
 // run is the state of a replay.
@@ -41,6 +44,7 @@ type run struct {
 	upstreams []*upstream
 	calls     calls // being answered
 	synced    time.Duration
+	err       error // of an exchange, after which there is none
 	chance    *rand.Rand
 	failed    int // how far the failure has come
 	started   int
@@ -115,13 +119,17 @@ func (r *run) finish(c *call) {
 
 // syncUntil exchanges deltas for each interval that has passed.
 func (r *run) syncUntil(end time.Duration) {
-	if r.Sync == 0 || len(r.gateways) == 1 {
+	if r.Sync == 0 || len(r.gateways) == 1 || r.err != nil {
 		return
+	}
+	exchange := r.exchange
+	if r.Join != nil {
+		exchange = r.exchangeByPeers
 	}
 	for r.synced+r.Sync <= end {
 		r.synced += r.Sync
 		r.now = r.synced
-		if !r.exchange() { // nothing is new, nor will it be until the next event
+		if !exchange() { // nothing is new, nor will it be until the next event
 			r.synced += (end - r.synced) / r.Sync * r.Sync
 		}
 	}
@@ -143,6 +151,26 @@ func (r *run) exchange() (some bool) {
 		}
 	}
 	return some
+}
+
+// exchangeByPeers does the same on the way that Join has made.
+func (r *run) exchangeByPeers() (some bool) {
+	for _, g := range r.gateways {
+		n, err := g.peer.Push()
+		if r.err = err; err != nil {
+			return false
+		}
+		some = some || n > 0
+	}
+	if !some {
+		return false
+	}
+	for _, g := range r.gateways {
+		if _, r.err = g.peer.Pull(); r.err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // syncMarks bounds the deltas of a gateway in one exchange.
