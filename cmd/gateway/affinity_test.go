@@ -27,19 +27,25 @@ const fleetKeys = "keys: [{name: alice, hash: %q}, {name: bob, hash: %q}]\n"
 // newFleet starts one. keys are those of the providers.
 func newFleet(t *testing.T, keys string) *fleet {
 	t.Helper()
-	f := &fleet{sites: map[string]*warmSite{}}
+	sites, config := newSites(t, keys)
+	return &fleet{serve(t, "cache_salt: pepper\n"+config), sites}
+}
+
+// newSites starts the upstreams, and returns the configuration of a gateway before them.
+func newSites(t *testing.T, keys string) (sites map[string]*warmSite, config string) {
+	t.Helper()
+	sites = map[string]*warmSite{}
 	s := &setup{}
 	fmt.Fprintf(&s.head, fleetKeys, hashed("alice"), hashed("bob"))
-	s.head.WriteString("cache_salt: pepper\ndefaults: {routing: prefix}\n")
+	s.head.WriteString("defaults: {routing: prefix}\n")
 	names := []string{"up0", "up1", "up2", "up3"}
 	for _, name := range names {
 		site := &warmSite{}
-		f.sites[name] = site
+		sites[name] = site
 		s.provider(name, newSite(t, site.serve).url, keys)
 	}
 	s.model("m", names...)
-	f.gate = serve(t, s.String())
-	return f
+	return sites, s.String()
 }
 
 // talk is a conversation, which every answer makes longer.
