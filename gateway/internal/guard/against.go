@@ -3,7 +3,7 @@ package guard
 // against adds the signals that speak against a ghost.
 func (j *judgement) against() {
 	r := j.text
-	left := 3
+	left, others := 3, j.asksOthers()
 	for i := len(r.sentences) - 1; i >= 0; i-- {
 		s := &r.sentences[i]
 		if r.has(s, refusal) {
@@ -13,7 +13,7 @@ func (j *judgement) against() {
 			continue
 		}
 		left--
-		if s.closed == '?' || r.has(s, question) {
+		if s.closed == '?' && !others || r.has(s, question) {
 			j.add(SignalQuestion, -0.5, "")
 		}
 	}
@@ -26,6 +26,21 @@ func (j *judgement) against() {
 	if j.wish.composes && (r.quotation+r.code > 0 || len(r.text) > 120) {
 		j.add(SignalContent, -0.5, "")
 	}
+}
+
+// asksOthers reports whether the questions of an answer are not for the user to answer:
+// an operator demands a call, and the answer goes on behind them without a word of what
+// comes then. "A few things to check: Is it plugged in? Keep me posted."
+func (j *judgement) asksOthers() bool {
+	r := j.text
+	if len(j.unmet) == 0 || len(r.sentences) == 0 || j.asked() >= 0 || r.hasAny(question) {
+		return false
+	}
+	last := &r.sentences[len(r.sentences)-1]
+	if _, announced := r.promiseOf(last); announced || r.has(last, closing|assent) {
+		return false
+	}
+	return !r.has(last, hypothetical) || !r.has(last, ask|doing) // "once I know, I'll open it"
 }
 
 // contradicts looks for calls of this turn that failed and an answer that claims success

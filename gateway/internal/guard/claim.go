@@ -23,6 +23,9 @@ type claim struct {
 	shown bool
 	// earlier says that it speaks of the time before.
 	earlier bool
+	// left is a tool that was called for one of the things that it names, and not for
+	// another.
+	left string
 }
 
 // looksUp reports whether only something that was found out is claimed.
@@ -66,13 +69,14 @@ func (r *reading) sentenceClaims(found []claim, s *sentence, index int) []claim 
 		earlierTime = earlierTime || m.is(earlier)
 	}
 	makes = makes && bytes.IndexByte(r.text[s.start:s.end], fileName) < 0
-	var framed, framedState bool
+	var framed, framedState, begun bool
 	for k := s.first; k < s.last; k++ {
 		m := &r.marks[k]
 		firm, state, ok := r.isClaim(s, k, framed)
-		if !ok {
+		if !ok && !(begun && m.is(participle) && r.isJoined(s, k)) {
 			continue
 		}
+		begun = begun || m.is(participle)
 		if framed && firm && r.isJoined(s, k) {
 			state = state || framedState
 		}

@@ -50,6 +50,9 @@ func (j *judgement) covered(c *claim) bool {
 	case j.namesAnother(c):
 		return false
 	}
+	if c.left = j.leftOut(c); c.left != "" {
+		return false
+	}
 	related := false
 	for i := range j.turn {
 		t := &j.turn[i].tool
@@ -82,7 +85,8 @@ func (j *judgement) wouldHave(t *tool, c *claim) bool {
 	if t.actions&c.actions&changes == 0 || j.isCalled(t.name) {
 		return false
 	}
-	return c.things.meets(t.things) || j.wish.actions&t.actions&c.actions&changes != 0 && j.wish.things.meets(t.things)
+	wished := j.wish.actions&t.actions&c.actions&changes != 0
+	return c.things.meets(t.things) || wished && (j.wish.things.meets(t.things) || j.wish.verbs&t.verbs != 0)
 }
 
 // namesAnother reports whether a claim has the very verb of a tool that was not called,

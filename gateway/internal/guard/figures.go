@@ -90,6 +90,7 @@ func (j *judgement) unsourced() {
 		return
 	}
 	points, about := j.lookupPoints(), j.text.about()
+	numbered := j.wish.numbered && j.text.hasAny(fresh)
 	best, name := 0, ""
 	for i := range j.tools.tools {
 		t := &j.tools.tools[i]
@@ -97,6 +98,7 @@ func (j *judgement) unsourced() {
 			continue
 		}
 		p := points + 2*count(j.wish.things.meets(t.things)) + count(about.meets(t.things))
+		p += 2 * count(numbered && about.meets(t.things))
 		switch {
 		case p > best:
 			best, name = p, t.name
@@ -121,10 +123,50 @@ func (j *judgement) lookupPoints() int {
 	points := count(n > 1) + 2*count(n > 4) + count(n > 7) + count(asks) + count(j.wish.fresh) + count(j.text.hasAny(fresh)) -
 		2*count(j.text.hasAny(hedge)) - count(j.wish.actions&changes != 0) - count(j.wish.askedBack && !j.wish.fresh && n <= 4)
 	points -= 2*count(j.wish.composes) + 2*count(!asks && j.wish.reported != 0)
+	points += 3 * count(j.wish.terse && len(j.text.sentences) <= 3)
 	if !asks && len(j.text.sentences) > 0 && j.text.has(&j.text.sentences[0], content) {
 		points -= 2
 	}
 	return points
+}
+
+// Bounds of what a user writes who leaves out what everybody knows that he means.
+const (
+	terseWords   = 2 // or characters more, in a script without spaces
+	longNumber   = 6 // bytes of a number that stands for one parcel or one order
+	numberDigits = 5
+)
+
+// hasNumber reports whether a text has a number as parcels, orders and customers have
+// one. What is said of such a thing nobody knows by heart.
+func (r *reading) hasNumber() (found bool) {
+	seen := 0
+	figures(r.text, func(figure []byte) bool {
+		digits := 0
+		for _, c := range figure {
+			digits += count(isDigit(c))
+		}
+		found = len(figure) >= longNumber && digits >= numberDigits && bytes.IndexAny(figure, ",.:") < 0
+		seen++
+		return !found && seen < maxFigures
+	})
+	return found
+}
+
+// isTerse reports whether a message is a question of a word or two that names a thing and
+// no more, and no figure: "temperature?". What it is about is here and now.
+func (r *reading) isTerse() bool {
+	if len(r.sentences) != 1 {
+		return false
+	}
+	s := &r.sentences[0]
+	words := r.wordCount(s)
+	for i, c := range string(r.text[s.start:s.end]) {
+		if isUnspaced(c) && i > 0 {
+			words++
+		}
+	}
+	return s.closed == '?' && r.has(s, object) && words <= terseWords && !bytes.ContainsAny(r.text, "0123456789")
 }
 
 func count(b bool) int {

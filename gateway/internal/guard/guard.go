@@ -83,6 +83,7 @@ type Case struct {
 // called is a call of this turn.
 type called struct {
 	tool
+	args         string
 	result       int // its message, or -1
 	read, failed bool
 }
@@ -119,7 +120,7 @@ func (k *Case) prepare() {
 		k.calledNames[e.Name] = true
 		c := called{tool: k.tools.get(e.Name), result: -1}
 		if i >= from {
-			c.result = e.Result
+			c.result, c.args = e.Result, e.Args
 			if c.actions&anything != 0 && onlyReads(e.Args) {
 				c.actions, c.vague = finds, false
 			}

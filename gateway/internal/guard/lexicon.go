@@ -22,6 +22,7 @@ type lexicons struct {
 	english   int                // the place of English in languages
 	tools     map[string]actions // words in the names of tools
 	idle      map[string]bool    // words there that say nothing
+	spelled   spellings
 }
 
 type language struct {
@@ -47,6 +48,7 @@ var loadLexicons = sync.OnceValue(func() *lexicons {
 
 func readLexicons(fsys fs.FS) (*lexicons, error) {
 	l := &lexicons{builder: newTrieBuilder(), meanings: make([][]meaning, 1), tools: map[string]actions{}, idle: map[string]bool{}}
+	l.spelled = spellings{exact: map[string]things{}, open: map[string]things{}}
 	names, err := fs.Glob(fsys, "lexicon/*.txt")
 	if err != nil {
 		return nil, err
@@ -166,7 +168,11 @@ func (l *lexicons) addWords(key string, items []string) error {
 
 func (l *lexicons) addWord(item string, m meaning) {
 	word, open := strings.CutSuffix(item, "*")
-	pattern := l.builder.add(string(foldString(word)), open)
+	folded := string(foldString(word))
+	if m.roles == object {
+		l.spelled.add(folded, open, m.things)
+	}
+	pattern := l.builder.add(folded, open)
 	if *pattern == 0 {
 		*pattern = int32(len(l.meanings))
 		l.meanings = append(l.meanings, nil)

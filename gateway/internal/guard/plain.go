@@ -21,6 +21,9 @@ type plain struct {
 	// code and quotation say how many bytes were taken out with blocks of code, and with
 	// quoted lines.
 	code, quotation int
+	// quotes are the quotations within lines, in their order: what the marks quoted and
+	// fileName stand for.
+	quotes []string
 }
 
 // longestQuote bounds a quotation within a line, in bytes. What is longer is an inch sign
@@ -248,6 +251,7 @@ func (p *plainer) quote(rest, closing string) int {
 		mark = fileName
 	}
 	p.text = append(p.text, mark)
+	p.quotes = append(p.quotes, strings.TrimSpace(within[:end]))
 	return end + size
 }
 

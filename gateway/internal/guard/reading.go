@@ -178,9 +178,9 @@ var nameBytes = func() (t [256]byte) {
 
 func nameMeaning(name []byte) meaning {
 	if isFileName(string(name)) {
-		return meaning{roles: object, things: fileThing}
+		return meaning{roles: object, things: fileThing, named: true}
 	}
-	return meaning{}
+	return meaning{named: true}
 }
 
 // choose keeps the hits of a language. Of those that begin at one place the longest

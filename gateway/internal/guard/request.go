@@ -26,6 +26,10 @@ type wish struct {
 	composes bool
 	// fresh says that something of this moment is asked for.
 	fresh bool
+	// terse says that it is a question of a word or two, the first thing that the user
+	// says, and numbered that it has the number of a parcel, an order and the like.
+	terse, numbered bool
+
 	text  string // what was read of the message
 	short bool
 }
@@ -49,6 +53,7 @@ func readWish(l *lexicons, c *conversation.Conversation, last int, local map[str
 		return wish{}
 	}
 	w := readMessage(l, cutMiddle(c.Said(c.Messages[last]), maxWish, wishEdge), local, expected)
+	w.terse = w.terse && lastOfUser(c, last) < 0
 	if w.actions&changes != 0 || !w.short || w.forbids || w.composes {
 		return w
 	}
@@ -101,9 +106,33 @@ func readMessage(l *lexicons, text string, local map[string]meaning, expected *l
 			break
 		}
 	}
+	if w.composes && r.writesTo() {
+		w.composes = false
+		w.actions |= sends
+	}
+	w.terse, w.numbered = r.isTerse(), r.hasNumber()
 	w.stopped = w.stopped && w.actions&(changes|finds) == 0
 	w.forbids = w.forbids || w.stopped
 	return w
+}
+
+// writesTo reports whether a message that seems to want a text has a verb such as "write"
+// and the address that it is to go to, and no other word for a text: "write to
+// ann@mail.example that we are late" wants it sent.
+func (r *reading) writesTo() bool {
+	address, verb := false, false
+	for i := range r.marks {
+		switch m := &r.marks[i]; {
+		case m.named:
+			address = address || bytes.IndexByte(r.text[m.start:m.end], '@') > 0
+		case !m.is(composing):
+		case !m.is(ask) || m.actions&(sends|writes) == 0:
+			return false
+		default:
+			verb = true
+		}
+	}
+	return address && verb
 }
 
 // readSentence takes from a sentence of the user what it asks for.

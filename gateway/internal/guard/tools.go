@@ -126,10 +126,13 @@ func (b *toolbox) thing(word string) (english things) {
 			}
 		}
 	})
-	if english.none() {
-		return foreign
+	switch {
+	case !english.none():
+		return english
+	case foreign.none():
+		return b.lexicons.spelled.thing(word)
 	}
-	return english
+	return foreign
 }
 
 // localWord returns the bit of a word in the names of this request's tools, and notes
@@ -153,7 +156,7 @@ func (b *toolbox) localWord(word string, thing bool) uint64 {
 		noun.roles |= object
 		noun.things.local = bit
 	}
-	for _, form := range []string{word + "s", strings.TrimSuffix(word, "s"), word} {
+	for _, form := range []string{word + "s", strings.TrimSuffix(word, "s"), ofUmlauts.Replace(word), word} {
 		b.local[form] = noun
 	}
 	stem := strings.TrimSuffix(word, "e")

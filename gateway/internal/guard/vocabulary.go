@@ -112,11 +112,12 @@ type meaning struct {
 	actions  actions
 	things   things
 	verbs    uint64 // verbs in the names of this request's tools
+	named    bool   // it is the name of a file, an address or a link, of no lexicon
 }
 
 func (m *meaning) is(r role) bool { return m.roles&r != 0 }
 
 // and is the meaning of a word that has two.
 func (m *meaning) and(n *meaning) *meaning {
-	return &meaning{m.language, m.roles | n.roles, m.actions | n.actions, m.things.or(n.things), m.verbs | n.verbs}
+	return &meaning{m.language, m.roles | n.roles, m.actions | n.actions, m.things.or(n.things), m.verbs | n.verbs, m.named || n.named}
 }

@@ -100,10 +100,15 @@ func (j *judgement) isDenied() bool {
 }
 
 // lookup weighs a claim to have found something out. Without a figure that nobody gave
-// it may be about what stands in the conversation.
+// it may be about what stands in the conversation; less so if no tool has ever said
+// anything there and the user has pasted nothing.
 func (j *judgement) lookup(c *claim) {
-	weight, name, _ := j.fittest(c)
-	if j.figures == 0 {
+	weight, name, asked := j.fittest(c)
+	switch {
+	case j.figures > 0:
+	case asked && c.firm && !c.makes && !j.wish.composes && j.wish.short && len(j.earlier()) == 0:
+		weight *= 0.8
+	default:
 		weight *= 0.7
 	}
 	if weight > 0 {
@@ -125,6 +130,9 @@ func (j *judgement) claim(c *claim, owed *tool) {
 		j.add(SignalClaim, 0.15, c.word)
 	}
 	weight, name, asked := j.fittest(c)
+	if c.left != "" {
+		weight, name, asked = leftWeight, c.left, true
+	}
 	if weight < owedWeight && owed != nil && !c.makes && !c.state {
 		weight, name, asked = owedWeight, owed.name, true
 	}
@@ -136,6 +144,9 @@ func (j *judgement) claim(c *claim, owed *tool) {
 		j.prefer(name, weight)
 	}
 }
+
+// leftWeight is for a claim about two things where a call was made for one of them.
+const leftWeight = 0.75
 
 // unaskedWeight is the most that a claim counts of what the user did not ask for: with
 // the other signals of a claim it stays below the default threshold. Else a call would

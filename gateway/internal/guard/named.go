@@ -1,0 +1,169 @@
+package guard
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// name is a thing that an answer calls by its name: an address, a file, a quotation.
+type name struct {
+	text string
+	kind byte // '@', fileName or quoted
+	// start and end are its place in the plain text.
+	start, end int
+}
+
+const (
+	// shortName is the length in bytes from which a name is a name of one thing only.
+	shortName = 4
+	// maxNames bounds the names of a claim, and maxListed the items of a list behind it.
+	maxNames  = 16
+	maxListed = 8
+	// maxArgs bounds the arguments that are searched for a name. Longer ones are texts,
+	// which name much that no call is for.
+	maxArgs = 2 << 10
+)
+
+// leftOut returns the tool that was called for one of the things that a claim lists, and
+// not for another, or "": "I've blocked ann@mail.example and bob@mail.example" behind one
+// call with one address. Nothing is said of tools that can do anything, and of calls
+// whose arguments name none of the things.
+func (j *judgement) leftOut(c *claim) string {
+	if c.looksUp() || c.general {
+		return ""
+	}
+	names := j.text.listed(c.sentence)
+	if len(names) < 2 {
+		return ""
+	}
+	tool, said := j.saidTo(c)
+	if tool == "" {
+		return ""
+	}
+	in, out := false, false
+	for _, n := range names {
+		if strings.Contains(said, strings.ToLower(n.text)) {
+			in = true
+		} else {
+			out = true
+		}
+	}
+	if in && out {
+		return tool
+	}
+	return ""
+}
+
+// saidTo returns the tool whose calls of this turn did what is claimed, with all that was
+// said to it and that it said, in lower case. It is "" if there is none, or several, or
+// not all of it can be read.
+func (j *judgement) saidTo(c *claim) (tool, said string) {
+	var b strings.Builder
+	for i := range j.turn {
+		t := &j.turn[i]
+		if !did(&t.tool, c) {
+			continue
+		}
+		if t.actions&anything != 0 || !t.answered() || len(t.args) > maxArgs || tool != "" && tool != t.name {
+			return "", ""
+		}
+		tool = t.name
+		result := j.chat.Said(j.chat.Messages[t.result])
+		b.WriteString(t.args)
+		b.WriteByte('\n')
+		b.WriteString(cutMiddle(result, wholeResult, wholeResult/2))
+		b.WriteByte('\n')
+	}
+	if said = b.String(); strings.Contains(said, `\`) { // escapes hide names
+		return "", ""
+	}
+	return tool, strings.ToLower(said)
+}
+
+// listed returns the names of one kind that a sentence lists side by side, or that the
+// lines behind it begin with if it ends in a colon.
+func (r *reading) listed(sentence int) []name {
+	s := &r.sentences[sentence]
+	if s.closed == ':' {
+		return r.listedBelow(sentence)
+	}
+	var row []name
+	for _, n := range r.names(s.start, s.end) {
+		if last := len(row) - 1; last >= 0 && (row[last].kind != n.kind || !r.isListed(row[last].end, n.start)) {
+			if len(row) > 1 {
+				return row
+			}
+			row = row[:0]
+		}
+		row = append(row, n)
+	}
+	return row
+}
+
+// listedBelow returns the quotations that the lines behind a sentence begin with.
+func (r *reading) listedBelow(sentence int) (list []name) {
+	rest := r.sentences[sentence+1:]
+	for i := range rest[:min(len(rest), 3*maxListed)] {
+		s := &rest[i]
+		if s.start == 0 || r.text[s.start-1] != '\n' || r.text[s.start] != quoted {
+			continue
+		}
+		if found := r.names(s.start, s.start+1); len(found) > 0 && len(list) < maxListed {
+			list = append(list, found[0])
+		}
+	}
+	return list
+}
+
+// names returns the names in a part of the text.
+func (r *reading) names(start, end int) (list []name) {
+	quote := countQuotes(r.text[:start])
+	marks := r.marks
+	for i := start; i < end && len(list) < maxNames; i++ {
+		switch c := r.text[i]; c {
+		case quoted, fileName:
+			if quote < len(r.quotes) && len(r.quotes[quote]) >= shortName {
+				list = append(list, name{r.quotes[quote], c, i, i + 1})
+			}
+			quote++
+			continue
+		}
+		for len(marks) > 0 && marks[0].start < i {
+			marks = marks[1:]
+		}
+		if len(marks) == 0 || marks[0].start != i || !marks[0].named {
+			continue
+		}
+		m := &marks[0]
+		text := r.word(m)
+		kind := byte(fileName)
+		if strings.IndexByte(text, '@') > 0 {
+			kind = '@'
+		}
+		if len(text) >= shortName && utf8.ValidString(text) {
+			list = append(list, name{text, kind, m.start, m.end})
+		}
+		i = m.end - 1
+	}
+	return list
+}
+
+func countQuotes(text []byte) int {
+	return bytes.Count(text, []byte{quoted}) + bytes.Count(text, []byte{fileName})
+}
+
+// isListed reports whether nothing but a comma or a word such as "and" is between two
+// places.
+func (r *reading) isListed(from, to int) bool {
+	between := bytes.Trim(r.text[from:to], " ,'")
+	if len(between) == 0 {
+		return true
+	}
+	for i := range r.marks {
+		if m := &r.marks[i]; m.start >= from {
+			return m.end <= to && m.is(and) && bytes.Equal(r.text[m.start:m.end], between)
+		}
+	}
+	return false
+}
