@@ -101,12 +101,12 @@ func (j *judgement) isDenied() bool {
 
 // lookup weighs a claim to have found something out. Without a figure that nobody gave
 // it may be about what stands in the conversation; less so if no tool has ever said
-// anything there and the user has pasted nothing.
+// anything there, the user has pasted nothing, and the answer has a word of its own.
 func (j *judgement) lookup(c *claim) {
 	weight, name, asked := j.fittest(c)
 	switch {
 	case j.figures > 0:
-	case asked && c.firm && !c.makes && !j.wish.composes && j.wish.short && len(j.earlier()) == 0:
+	case asked && c.firm && !c.makes && !j.wish.composes && j.wish.short && len(j.earlier()) == 0 && j.text.isNews(j.chat.Text):
 		weight *= 0.8
 	default:
 		weight *= 0.7
