@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -37,15 +38,15 @@ func (b *toolbox) writtenCall(text string, p plain) (writtenCall, bool) {
 	if !strings.ContainsAny(text, "{<([:") {
 		return writtenCall{}, false
 	}
-	lower := strings.ToLower(text)
-	formatted := slices.ContainsFunc(formats, func(f string) bool { return strings.Contains(lower, f) })
-	around := len(strings.TrimSpace(string(p.text)))
 	for _, find := range []func(string) (string, int){b.jsonCall, b.taggedCall, b.functionCall} {
 		name, size := find(text)
 		if name == "" {
 			continue
 		}
 		_, offered := b.byName[name]
+		lower := strings.ToLower(text)
+		formatted := slices.ContainsFunc(formats, func(f string) bool { return strings.Contains(lower, f) })
+		around := len(bytes.TrimSpace(p.text))
 		prose := around
 		if size <= around && p.code == 0 {
 			prose = len(text) - size
@@ -58,18 +59,21 @@ func (b *toolbox) writtenCall(text string, p plain) (writtenCall, bool) {
 // jsonCall finds an object that has a tool's name and arguments, or whose only member is
 // called like a tool.
 func (b *toolbox) jsonCall(text string) (name string, size int) {
-	bytes := []byte(text)
+	if strings.IndexByte(text, '{') < 0 {
+		return "", 0
+	}
+	json := []byte(text)
 	for i, tries := 0, 0; i < len(text) && tries < maxOpenings; tries++ {
 		n := strings.IndexByte(text[i:], '{')
 		if n < 0 {
 			break
 		}
-		v, ok := span.Value(bytes, i+n)
+		v, ok := span.Value(json, i+n)
 		if !ok || v.End <= v.Start {
 			i += n + 1
 			continue
 		}
-		if name := b.objectCall(bytes, v, 0); name != "" {
+		if name := b.objectCall(json, v, 0); name != "" {
 			return name, v.End - v.Start
 		}
 		i = v.End

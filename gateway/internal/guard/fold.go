@@ -18,6 +18,8 @@ func fold(r rune) rune {
 		return r
 	}
 	switch {
+	case 'а' <= r && r <= 'я', '一' <= r && r <= '\u9fef', '가' <= r && r <= '힣': // most of what is read
+		return r
 	case '\u064b' <= r && r <= '\u0652': // Arabic vowel signs
 		return dropped
 	case '！' <= r && r <= '～': // full width
@@ -72,7 +74,21 @@ func isWord(r rune) bool {
 	if r < utf8.RuneSelf {
 		return wordBytes[r]
 	}
-	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r)
+	return isOftenWord(r) || unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r)
+}
+
+// isOftenWord reports whether a rune is of one of the ranges that are parts of words from
+// their beginning to their end, of the languages of the lexicons. It saves a search.
+func isOftenWord(r rune) bool {
+	switch {
+	case r < 'А':
+		return 'à' <= r && r <= 'ö' || 'ø' <= r && r <= 'ſ'
+	case r < 'अ':
+		return r <= 'џ' || 'ء' <= r && r <= '\u0652'
+	case r < 'ぁ':
+		return r <= '\u094d'
+	}
+	return r <= 'ゖ' || 'ァ' <= r && r <= 'ヺ' || '一' <= r && r <= '\u9fef' || '가' <= r && r <= '힣'
 }
 
 // isUnspaced reports whether a rune is of a script that puts no spaces between words, or

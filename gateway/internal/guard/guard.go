@@ -32,6 +32,7 @@ type Guard struct {
 	threshold float64
 	lexicons  *lexicons
 	intents   *intents
+	toolboxes toolboxes
 }
 
 // New makes a guard. The lexicons are read with the first one, which takes some ten
@@ -108,7 +109,7 @@ func (k *Case) prepare() {
 	if k.tools != nil {
 		return
 	}
-	k.tools = newToolbox(k.guard.lexicons, k.names)
+	k.tools = k.guard.toolboxes.get(k.guard.lexicons, k.names)
 	k.calledNames = map[string]bool{}
 	list := k.chat.Exchanges(k.last + 1)
 	from := max(0, len(list)-recent)

@@ -16,13 +16,15 @@ var lexiconFiles embed.FS
 // lexicons are all words that the guard knows.
 type lexicons struct {
 	words     *trie
-	builder   *trieBuilder // nil when all are read
-	meanings  [][]meaning  // by pattern; there is none of number 0
-	languages []language
+	builder   *trieBuilder       // nil when all are read
+	meanings  [][]meaning        // by pattern; there is none of number 0
+	spoken    []spoken           // by pattern
+	languages []language         // at most 32
 	english   int                // the place of English in languages
 	tools     map[string]actions // words in the names of tools
 	idle      map[string]bool    // words there that say nothing
 	spelled   spellings
+	spare     sync.Pool // of hits
 }
 
 type language struct {
@@ -73,6 +75,7 @@ func readLexicons(fsys fs.FS) (*lexicons, error) {
 		}
 	}
 	l.words, l.builder = l.builder.trie(), nil
+	l.speak()
 	return l, nil
 }
 

@@ -124,6 +124,11 @@ func skipFence(text string) string {
 func (p *plainer) line() {
 	for i := 0; i < len(p.rest); {
 		if c := p.rest[i]; c < utf8.RuneSelf {
+			if folded := simple[c]; folded != 0 {
+				p.text = append(p.text, folded)
+				i++
+				continue
+			}
 			if c == '\n' {
 				p.text = append(p.text, '\n')
 				p.rest = p.rest[i+1:]
@@ -152,6 +157,16 @@ func (p *plainer) line() {
 	p.rest = ""
 }
 
+// simple are the bytes of ASCII that are no more than themselves, folded.
+var simple = func() (t [utf8.RuneSelf]byte) {
+	for c := byte('!'); c < utf8.RuneSelf; c++ {
+		if strings.IndexByte("`\"'*~|", c) < 0 {
+			t[c] = byte(fold(rune(c)))
+		}
+	}
+	return t
+}()
+
 // ascii takes a byte at a place and returns how many bytes it took.
 func (p *plainer) ascii(c byte, i int) int {
 	switch c {
@@ -176,9 +191,6 @@ func (p *plainer) ascii(c byte, i int) int {
 	}
 	if c < ' ' {
 		return 1
-	}
-	if 'A' <= c && c <= 'Z' {
-		c += 'a' - 'A'
 	}
 	p.text = append(p.text, c)
 	return 1

@@ -38,25 +38,9 @@ type reading struct {
 const (
 	maxHits     = 1 << 14
 	maxSentence = 700 // bytes; what is longer is cut
+	// sentenceLength is that of a short one, in bytes.
+	sentenceLength = 60
 )
-
-// hit is a pattern that was found.
-type hit struct {
-	start, end int32
-	pattern    int32 // if it is below 0, ^pattern is the place of a word of its own
-}
-
-// hits are all that were found, and the words that are in no lexicon: those of this
-// request's tools, and names of files.
-type hits struct {
-	list []hit
-	own  []meaning
-}
-
-func (h *hits) add(start, end int, m meaning) {
-	h.list = append(h.list, hit{int32(start), int32(end), int32(^len(h.own))})
-	h.own = append(h.own, m)
-}
 
 // Weights that tell a text's language: small words tell it better than others, which
 // languages borrow, and the language of the answer is most likely the user's.
@@ -67,7 +51,7 @@ const (
 
 // read finds the words of a text. local are words in the names of tools. expected is the
 // language that is assumed in doubt, or nil.
-func (l *lexicons) read(text string, local map[string]meaning, expected *language) *reading {
+func (l *lexicons) read(text string, local *localWords, expected *language) *reading {
 	r := &reading{plain: makePlain(text)}
 	scores := make([]int, len(l.languages))
 	for i := range l.languages {
@@ -88,112 +72,25 @@ func (l *lexicons) read(text string, local map[string]meaning, expected *languag
 		r.alsoComposes = r.hasAny(composing)
 	}
 	r.choose(l, hits, best)
+	l.done(hits)
 	r.split()
 	return r
-}
-
-// scan finds the patterns of all languages, and counts how much of the text each knows.
-func (l *lexicons) scan(text []byte, local map[string]meaning, scores []int) *hits {
-	h := &hits{list: make([]hit, 0, len(text)/3+8)}
-	inWord := false
-	for i := 0; i < len(text) && len(h.list) < maxHits; {
-		r, size := rune(text[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRune(text[i:])
-		}
-		word := isWord(r)
-		switch {
-		case r == fileName:
-			h.add(i, i+1, meaning{roles: object, things: fileThing})
-		case word && (!inWord || isUnspaced(r)):
-			if end := nameEnd(text, i); end > 0 {
-				h.add(i, end, nameMeaning(text[i:end]))
-				i, inWord = end, false
-				continue
-			}
-			l.word(h, text, i, local, scores)
-		}
-		// In Arabic, "and" is written together with the word behind it.
-		inWord = word && !isUnspaced(r) && (r != 'و' || inWord)
-		i += size
-	}
-	return h
-}
-
-// word finds the patterns that begin at a place.
-func (l *lexicons) word(h *hits, text []byte, i int, local map[string]meaning, scores []int) {
-	if len(local) > 0 {
-		end := wordEnd(text, i)
-		if m, ok := local[string(text[i:end])]; ok {
-			h.add(i, end, m)
-		}
-	}
-	l.words.match(text, i, func(end int, pattern int32) {
-		h.list = append(h.list, hit{int32(i), int32(end), pattern})
-		list := l.meanings[pattern]
-		for k := range list {
-			scores[list[k].language] += end - i
-			if list[k].roles&common != 0 {
-				scores[list[k].language] += commonScore
-			}
-		}
-	})
-}
-
-// nameEnd returns the end of a file's name, an address or a link that begins at a place,
-// or 0. Words in them mean nothing.
-func nameEnd(text []byte, i int) int {
-	limit := min(len(text), i+maxFileName)
-	end, special := i, false
-	for end < limit && nameBytes[text[end]] != 0 {
-		special = special || nameBytes[text[end]] == 2
-		end++
-	}
-	if !special {
-		return 0
-	}
-	for end > i && (text[end-1] == '.' || text[end-1] == '!' || text[end-1] == '?' || text[end-1] == ':') {
-		end--
-	}
-	name := text[i:end]
-	if at := bytes.IndexByte(name, '@'); at > 0 && at < len(name)-1 || bytes.Contains(name, []byte("://")) || isFileName(string(name)) {
-		return end
-	}
-	return 0
-}
-
-// nameBytes are the bytes of such names, 1, and those that other words have not, 2.
-var nameBytes = func() (t [256]byte) {
-	for c := '!'; c < utf8.RuneSelf; c++ {
-		switch c {
-		case ',', ')', ';':
-		case '.', '/', '@':
-			t[c] = 2
-		default:
-			t[c] = 1
-		}
-	}
-	return t
-}()
-
-func nameMeaning(name []byte) meaning {
-	if isFileName(string(name)) {
-		return meaning{roles: object, things: fileThing, named: true}
-	}
-	return meaning{named: true}
 }
 
 // choose keeps the hits of a language. Of those that begin at one place the longest
 // counts, and none begins inside another.
 func (r *reading) choose(l *lexicons, hits *hits, language int) {
-	r.marks = make([]mark, 0, len(hits.list)/3+1)
+	r.marks = make([]mark, 0, len(hits.list)/2+1)
 	covered := int32(0)
 	for _, h := range hits.list {
 		var m *meaning
-		if h.pattern < 0 {
+		switch {
+		case h.pattern < 0:
 			m = &hits.own[^h.pattern]
-		} else if m = find(l.meanings[h.pattern], language); m == nil {
+		case l.spoken[h.pattern].languages&(1<<language) == 0:
 			continue
+		default:
+			m = find(l.meanings[h.pattern], language)
 		}
 		n := len(r.marks)
 		switch {
@@ -222,8 +119,13 @@ func find(list []meaning, language int) *meaning {
 
 // split cuts the text into sentences.
 func (r *reading) split() {
+	r.sentences = make([]sentence, 0, len(r.text)/sentenceLength+2)
 	start, next := 0, 0
 	for i := 0; i < len(r.text); {
+		if !mayClose[r.text[i]] && i-start <= maxSentence {
+			i++
+			continue
+		}
 		closed, size := r.boundary(i, start)
 		if size == 0 {
 			i++
@@ -234,6 +136,11 @@ func (r *reading) split() {
 		start = i
 	}
 	r.addSentence(start, len(r.text), next, 0)
+}
+
+// mayClose are the bytes that a sentence may be closed by, or by what they begin.
+var mayClose = [256]bool{
+	'\n': true, '!': true, '?': true, tick: true, '.': true, 0xe3: true, 0xd8: true, 0xe0: true, 0xe2: true, 0xdb: true,
 }
 
 // boundary returns what closes a sentence at a place and its length, or 0.

@@ -48,7 +48,7 @@ const (
 
 // readWish reads the last message of the user, and what it answers to: "yes" asks for
 // what the model proposed.
-func readWish(l *lexicons, c *conversation.Conversation, last int, local map[string]meaning, expected *language) wish {
+func readWish(l *lexicons, c *conversation.Conversation, last int, local *localWords, expected *language) wish {
 	if last < 0 {
 		return wish{}
 	}
@@ -96,7 +96,7 @@ func (w *wish) goBack(c *conversation.Conversation, last int, read func(message 
 	}
 }
 
-func readMessage(l *lexicons, text string, local map[string]meaning, expected *language) wish {
+func readMessage(l *lexicons, text string, local *localWords, expected *language) wish {
 	r := l.read(text, local, expected)
 	w := wish{text: text, short: len(text) <= shortWish, composes: r.alsoComposes}
 	for i := range r.sentences {

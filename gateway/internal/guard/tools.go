@@ -21,8 +21,10 @@ type toolbox struct {
 	tools    []tool
 	byName   map[string]int
 	// local are the words in the names that no lexicon knows, each a bit, and their forms.
-	local map[string]meaning
+	local *localWords
 	bits  int
+	// shared says that others read the same words, which are not to be changed.
+	shared bool
 }
 
 // maxTools bounds the tools of a request that an answer is held against. No model can
@@ -30,7 +32,7 @@ type toolbox struct {
 const maxTools = 512
 
 func newToolbox(l *lexicons, names []string) *toolbox {
-	b := &toolbox{lexicons: l, byName: make(map[string]int, len(names)), local: map[string]meaning{}}
+	b := &toolbox{lexicons: l, byName: make(map[string]int, len(names)), local: &localWords{words: map[string]meaning{}}}
 	for _, name := range names[:min(len(names), maxTools)] {
 		if _, known := b.byName[name]; !known && name != "" {
 			b.byName[name] = len(b.tools)
@@ -143,12 +145,13 @@ func (b *toolbox) localWord(word string, thing bool) uint64 {
 	if len(word) < 3 {
 		return 0
 	}
-	if m, ok := b.local[word]; ok {
+	if m, ok := b.local.words[word]; ok {
 		return m.verbs
 	}
 	if b.bits == 64 {
 		return 0
 	}
+	b.own()
 	bit := uint64(1) << b.bits
 	b.bits++
 	noun := meaning{roles: ask, verbs: bit}
@@ -157,13 +160,13 @@ func (b *toolbox) localWord(word string, thing bool) uint64 {
 		noun.things.local = bit
 	}
 	for _, form := range []string{word + "s", strings.TrimSuffix(word, "s"), ofUmlauts.Replace(word), word} {
-		b.local[form] = noun
+		b.local.add(form, noun)
 	}
 	stem := strings.TrimSuffix(word, "e")
 	for _, form := range []string{stem + "ed", stem + stem[len(stem)-1:] + "ed", strings.TrimSuffix(word, "y") + "ied"} {
-		b.local[form] = meaning{roles: participle, verbs: bit}
+		b.local.add(form, meaning{roles: participle, verbs: bit})
 	}
-	b.local[stem+"ing"] = meaning{roles: doing, verbs: bit}
+	b.local.add(stem+"ing", meaning{roles: doing, verbs: bit})
 	return bit
 }
 

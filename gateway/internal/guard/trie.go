@@ -37,77 +37,116 @@ func (t *trieBuilder) add(word string, open bool) *int32 {
 }
 
 // trie finds words and phrases that begin at a place of a text. It is only read.
-type trie struct {
-	root   [256]int32 // the nodes of first bytes
-	nodes  []node
-	labels []byte
-	next   []int32
-	wide   [][256]int32
-}
+//
+// It is an array of nodes: the one behind node n for byte c stands at n.base+c, if the
+// node there belongs to n. That is one look into memory for each byte, and the lexicons
+// of all languages are in one array.
+type trie struct{ nodes []node }
 
-// node has the labels[first:last] of its trie, or the table wide[first] if it has many,
-// which last tells by being below 0. exact and open are the patterns that end here, or 0:
-// one that ends with the word, and one with any ending.
-type node struct{ first, last, exact, open int32 }
+// node is one of a trie. parent is the node that it belongs to, with 1 added, so that 0
+// is a place without a node. exact and open are the patterns that end here, or 0: one
+// that ends with the word, and one with any ending.
+type node struct{ base, parent, exact, open int32 }
 
-// manyLabels is how many make a node wide.
-const manyLabels = 5
+// bytesOfNode is how many values a byte has.
+const bytesOfNode = 256
 
 // trie returns what was built, in a form that is fast to read.
 func (t *trieBuilder) trie() *trie {
-	f := &trie{nodes: make([]node, len(t.nodes))}
-	for i, n := range t.nodes {
-		if len(n.labels) > manyLabels {
-			var table [256]int32
-			for k, label := range n.labels {
-				table[label] = n.next[k]
-			}
-			f.nodes[i] = node{int32(len(f.wide)), -1, n.exact, n.open}
-			f.wide = append(f.wide, table)
-			continue
+	p := placer{of: t, nodes: make([]node, 2*bytesOfNode), free: bytesOfNode, forked: 1}
+	p.nodes[0] = node{parent: -1, exact: t.nodes[0].exact, open: t.nodes[0].open}
+	waiting := []placed{{}}
+	for len(waiting) > 0 {
+		next := waiting[len(waiting)-1]
+		waiting = p.place(next, waiting[:len(waiting)-1])
+	}
+	return &trie{nodes: slices.Clip(p.nodes)}
+}
+
+// placed is a node that was built, and its place.
+type placed struct{ built, at int32 }
+
+// placer gives nodes their places.
+type placer struct {
+	of    *trieBuilder
+	nodes []node
+	// free is a place before which there is no room, and forked the base of the last node
+	// with several behind it. The next of those is put behind it, which leaves room that
+	// those with one fill: to look for the first room that fits would take too long.
+	free, forked int32
+}
+
+// place finds room for what is behind a node, and adds it to the list of those that wait.
+func (p *placer) place(n placed, waiting []placed) []placed {
+	built := &p.of.nodes[n.built]
+	if len(built.labels) == 0 {
+		return waiting
+	}
+	for p.nodes[p.free].parent != 0 {
+		p.free++
+		p.grow(p.free)
+	}
+	base := p.free - int32(built.labels[0])
+	if len(built.labels) > 1 {
+		base = max(base, p.forked)
+	}
+	for !p.fits(base, built.labels) {
+		base++
+	}
+	if len(built.labels) > 1 {
+		p.forked = base
+	}
+	p.nodes[n.at].base = base
+	for i, label := range built.labels {
+		at := base + int32(label)
+		child := &p.of.nodes[built.next[i]]
+		p.nodes[at] = node{parent: n.at + 1, exact: child.exact, open: child.open}
+		waiting = append(waiting, placed{built.next[i], at})
+	}
+	return waiting
+}
+
+// fits reports whether there is room for all labels behind a base.
+func (p *placer) fits(base int32, labels []byte) bool {
+	p.grow(base)
+	for _, label := range labels {
+		if p.nodes[base+int32(label)].parent != 0 {
+			return false
 		}
-		first := int32(len(f.labels))
-		f.labels = append(f.labels, n.labels...)
-		f.next = append(f.next, n.next...)
-		f.nodes[i] = node{first, int32(len(f.labels)), n.exact, n.open}
 	}
-	for i, label := range t.nodes[0].labels {
-		f.root[label] = t.nodes[0].next[i]
+	return true
+}
+
+// grow makes room behind a place for any byte, so that reading needs no bound.
+func (p *placer) grow(place int32) {
+	if missing := int(place) + 2*bytesOfNode - len(p.nodes); missing > 0 {
+		p.nodes = append(p.nodes, make([]node, missing)...)
 	}
-	return f
 }
 
 // match calls f for every pattern that begins at a place of text, the shortest first.
 func (t *trie) match(text []byte, start int, f func(end int, pattern int32)) {
-	at := t.root[text[start]]
-	for i := start + 1; at != 0; i++ {
-		n := &t.nodes[at]
+	at, base := int32(0), t.nodes[0].base
+	for i := start; i < len(text); {
+		next := base + int32(text[i])
+		n := &t.nodes[next]
+		if n.parent != at+1 {
+			return
+		}
+		at, base = next, n.base
+		i++
 		if n.open != 0 {
-			if end := wordEnd(text, i); utf8.RuneCount(text[i:end]) <= maxEnding {
+			if end := wordEnd(text, i); end-i <= maxEnding || utf8.RuneCount(text[i:end]) <= maxEnding {
 				f(end, n.open)
 			}
 		}
 		if n.exact != 0 && endsWord(text, i) {
 			f(i, n.exact)
 		}
-		if i == len(text) {
+		if base == 0 {
 			return
 		}
-		at = t.child(n, text[i])
 	}
-}
-
-// child returns the node behind another for a byte, or 0.
-func (t *trie) child(n *node, c byte) int32 {
-	if n.last < 0 {
-		return t.wide[n.first][c]
-	}
-	for k := n.first; k < n.last; k++ {
-		if t.labels[k] == c {
-			return t.next[k]
-		}
-	}
-	return 0
 }
 
 // endsWord reports whether a word may end before i: one does not go on there, or it is
@@ -115,6 +154,9 @@ func (t *trie) child(n *node, c byte) int32 {
 func endsWord(text []byte, i int) bool {
 	if i >= len(text) {
 		return true
+	}
+	if last, next := text[i-1], text[i]; last < utf8.RuneSelf && next < utf8.RuneSelf {
+		return !wordBytes[last] || !wordBytes[next]
 	}
 	last, _ := utf8.DecodeLastRune(text[:i])
 	if !isWord(last) || isUnspaced(last) {

@@ -1,0 +1,214 @@
+package guard
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// hit is a pattern that was found.
+type hit struct {
+	start, end int32
+	pattern    int32 // if it is below 0, ^pattern is the place of a word of its own
+}
+
+// hits are all that were found, and the words that are in no lexicon: those of this
+// request's tools, and names of files.
+type hits struct {
+	list []hit
+	own  []meaning
+}
+
+func (h *hits) add(start, end int, m meaning) {
+	h.list = append(h.list, hit{int32(start), int32(end), int32(^len(h.own))})
+	h.own = append(h.own, m)
+}
+
+// newHits returns room for what is found in a text of n bytes.
+func (l *lexicons) newHits(n int) *hits {
+	if h, ok := l.spare.Get().(*hits); ok {
+		return h
+	}
+	return &hits{list: make([]hit, 0, n/3+8)}
+}
+
+// maxSpare is how many hits a list has at most that is kept for the next text.
+const maxSpare = 4 << 10
+
+// done gives back what newHits returned. The words of their own stay, which marks point
+// to.
+func (l *lexicons) done(h *hits) {
+	if cap(h.list) <= maxSpare {
+		h.list, h.own = h.list[:0], nil
+		l.spare.Put(h)
+	}
+}
+
+// spoken is what of a pattern tells the language of a text.
+type spoken struct {
+	languages uint32 // those that have a meaning for it, as bits
+	only      int8   // the one, or -1 if there are several
+	common    bool   // it is one of the one's small words
+}
+
+// speak notes of every pattern which languages have it.
+func (l *lexicons) speak() {
+	l.spoken = make([]spoken, len(l.meanings))
+	for pattern, list := range l.meanings {
+		s := spoken{only: -1}
+		for i := range list {
+			s.languages |= 1 << list[i].language
+		}
+		if len(list) == 1 {
+			s.only, s.common = int8(list[0].language), list[0].is(common)
+		}
+		l.spoken[pattern] = s
+	}
+}
+
+// scan finds the patterns of all languages, and counts how much of the text each knows.
+func (l *lexicons) scan(text []byte, local *localWords, scores []int) *hits {
+	h := l.newHits(len(text))
+	inWord := false
+	for i := 0; i < len(text) && len(h.list) < maxHits; {
+		if c := text[i]; c < utf8.RuneSelf {
+			switch {
+			case c == fileName:
+				h.add(i, i+1, meaning{roles: object, things: fileThing})
+				inWord = false
+			case !wordBytes[c]:
+				inWord = false
+			case !inWord:
+				i, inWord = l.asciiWord(h, text, i, local, scores)
+				continue
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		word := isWord(r)
+		if word && (!inWord || isUnspaced(r)) {
+			if end := nameEnd(text, i); end > 0 {
+				h.add(i, end, nameMeaning(text[i:end]))
+				i, inWord = end, false
+				continue
+			}
+			l.word(h, text, i, local, scores)
+		}
+		// In Arabic, "and" is written together with the word behind it.
+		inWord = word && !isUnspaced(r) && (r != 'و' || inWord)
+		i += size
+	}
+	return h
+}
+
+// asciiWord takes a word that begins with a byte of ASCII, and returns where to go on,
+// and whether that is inside of the word.
+func (l *lexicons) asciiWord(h *hits, text []byte, i int, local *localWords, scores []int) (next int, inWord bool) {
+	next = i + 1
+	for next < len(text) && text[next] < utf8.RuneSelf && wordBytes[text[next]] {
+		next++
+	}
+	if next < len(text) && nameBytes[text[next]] != 0 {
+		if end := nameEnd(text, i); end > 0 {
+			h.add(i, end, nameMeaning(text[i:end]))
+			return end, false
+		}
+	}
+	l.word(h, text, i, local, scores)
+	return next, true
+}
+
+// word finds the patterns that begin at a place.
+func (l *lexicons) word(h *hits, text []byte, i int, local *localWords, scores []int) {
+	if local.mayBegin(text[i]) {
+		if word := text[i:wordEnd(text, i)]; local.mayMeasure(len(word)) {
+			if m, ok := local.words[string(word)]; ok {
+				h.add(i, i+len(word), m)
+			}
+		}
+	}
+	l.words.match(text, i, func(end int, pattern int32) {
+		h.list = append(h.list, hit{int32(i), int32(end), pattern})
+		s := &l.spoken[pattern]
+		if s.only >= 0 {
+			scores[s.only] += end - i
+			if s.common {
+				scores[s.only] += commonScore
+			}
+			return
+		}
+		list := l.meanings[pattern]
+		for k := range list {
+			scores[list[k].language] += end - i
+			if list[k].roles&common != 0 {
+				scores[list[k].language] += commonScore
+			}
+		}
+	})
+}
+
+// localWords are the words in the names of this request's tools and their forms.
+type localWords struct {
+	words  map[string]meaning
+	starts [bytesOfNode / 64]uint64 // their first bytes, as bits
+	sizes  uint64                   // their lengths, modulo 64, as bits
+}
+
+// mayBegin and mayMeasure report whether one of them may begin with a byte, and be of a
+// length. Most words are none of them.
+func (w *localWords) mayMeasure(length int) bool { return w.sizes&(1<<(length%64)) != 0 }
+
+func (w *localWords) mayBegin(first byte) bool {
+	return w != nil && w.starts[first/64]&(1<<(first%64)) != 0
+}
+
+func (w *localWords) add(word string, m meaning) {
+	if word != "" {
+		w.words[word] = m
+		w.starts[word[0]/64] |= 1 << (word[0] % 64)
+		w.sizes |= 1 << (len(word) % 64)
+	}
+}
+
+// nameEnd returns the end of a file's name, an address or a link that begins at a place,
+// or 0. Words in them mean nothing.
+func nameEnd(text []byte, i int) int {
+	limit := min(len(text), i+maxFileName)
+	end, special := i, false
+	for end < limit && nameBytes[text[end]] != 0 {
+		special = special || nameBytes[text[end]] == 2
+		end++
+	}
+	if !special {
+		return 0
+	}
+	for end > i && (text[end-1] == '.' || text[end-1] == '!' || text[end-1] == '?' || text[end-1] == ':') {
+		end--
+	}
+	name := text[i:end]
+	if at := bytes.IndexByte(name, '@'); at > 0 && at < len(name)-1 || bytes.Contains(name, []byte("://")) || isFileName(string(name)) {
+		return end
+	}
+	return 0
+}
+
+// nameBytes are the bytes of such names, 1, and those that other words have not, 2.
+var nameBytes = func() (t [256]byte) {
+	for c := '!'; c < utf8.RuneSelf; c++ {
+		switch c {
+		case ',', ')', ';':
+		case '.', '/', '@':
+			t[c] = 2
+		default:
+			t[c] = 1
+		}
+	}
+	return t
+}()
+
+func nameMeaning(name []byte) meaning {
+	if isFileName(string(name)) {
+		return meaning{roles: object, things: fileThing, named: true}
+	}
+	return meaning{named: true}
+}
