@@ -87,3 +87,29 @@ func BenchmarkUndecided(b *testing.B) {
 		}
 	}
 }
+
+// typicalAnswer is what a model explains where tools are offered and none is needed.
+const typicalAnswer = `Here's how the release pipeline works, step by step.
+
+When a pull request is opened, the linter and the unit tests run in parallel. Both usually take about four minutes. If either of them fails, the merge button stays grey until somebody pushes a fix.
+
+After the merge, a container image is built from the main branch and tagged with the short hash of the commit. The image then goes to the staging cluster, where a smaller set of end-to-end tests exercises the login page, the search box and the checkout. You can follow along in the dashboard under "Deployments".
+
+Production is a separate decision: a maintainer presses the button, and traffic moves over in three steps of ten, fifty and a hundred percent. Let me know if you'd like more detail on any of these stages!`
+
+// BenchmarkRequest is all that a request costs: the next one of an app, with the same tools.
+func BenchmarkRequest(b *testing.B) {
+	g := guard.New(guard.Settings{})
+	c := userSays(b, "How does our release pipeline work?")
+	for _, bb := range []struct{ name, text string }{{"typical", typicalAnswer}, {"short", "You're welcome! Have a lovely evening."}} {
+		b.Run(bb.name, func(b *testing.B) {
+			b.SetBytes(int64(len(bb.text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if v := g.Begin(c, offered, guard.Choice{}).Judge(guard.Answer{Text: bb.text, Done: true}); v.Ghost {
+					b.Fatalf("got %+v, want no ghost", v)
+				}
+			}
+		})
+	}
+}

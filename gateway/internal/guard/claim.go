@@ -60,20 +60,12 @@ func (r *reading) claims() []claim {
 }
 
 func (r *reading) sentenceClaims(found []claim, s *sentence, index int) []claim {
-	var about things
-	var makes, earlierTime bool
-	for k := s.first; k < s.last; k++ {
-		m := &r.marks[k]
-		about = about.or(m.things)
-		makes = makes || m.is(content)
-		earlierTime = earlierTime || m.is(earlier)
-	}
-	makes = makes && bytes.IndexByte(r.text[s.start:s.end], fileName) < 0
+	from := len(found)
 	var framed, framedState, begun bool
 	for k := s.first; k < s.last; k++ {
 		m := &r.marks[k]
 		firm, state, ok := r.isClaim(s, k, framed)
-		if !ok && !(begun && m.is(participle) && r.isJoined(s, k)) {
+		if !ok && (!begun || !m.is(participle) || !r.isJoined(s, k)) { // "Deleted the mails and blocked the sender."
 			continue
 		}
 		begun = begun || m.is(participle)
@@ -81,17 +73,34 @@ func (r *reading) sentenceClaims(found []claim, s *sentence, index int) []claim 
 			state = state || framedState
 		}
 		framed, framedState = framed || firm, state
-		c := claim{
-			word: r.word(m), actions: m.actions, verbs: m.verbs, things: about, sentence: index,
-			firm: firm, state: state, makes: makes, earlier: earlierTime, shown: r.isShown(s),
-		}
+		c := claim{word: r.word(m), actions: m.actions, verbs: m.verbs, sentence: index, firm: firm, state: state}
 		if m.actions == anything {
 			c.actions = r.nounOf(s, k)
 		}
 		c.general = c.actions == 0 && c.verbs == 0
 		found = append(found, c)
 	}
+	if from < len(found) {
+		r.describe(found[from:], s)
+	}
 	return found
+}
+
+// describe adds to the claims of a sentence what the whole of it says.
+func (r *reading) describe(claims []claim, s *sentence) {
+	var all claim
+	for k := s.first; k < s.last; k++ {
+		m := &r.marks[k]
+		all.things = all.things.or(m.things)
+		all.makes = all.makes || m.is(content)
+		all.earlier = all.earlier || m.is(earlier)
+	}
+	all.makes = all.makes && bytes.IndexByte(r.text[s.start:s.end], fileName) < 0
+	all.shown = r.isShown(s)
+	for i := range claims {
+		c := &claims[i]
+		c.things, c.makes, c.earlier, c.shown = all.things, all.makes, all.earlier, all.shown
+	}
 }
 
 // isShown reports whether a sentence introduces a block of code, and no file is named.

@@ -146,7 +146,7 @@ func (r *reading) hasNumber() (found bool) {
 		for _, c := range figure {
 			digits += count(isDigit(c))
 		}
-		found = len(figure) >= longNumber && digits >= numberDigits && bytes.IndexAny(figure, ",.:") < 0
+		found = len(figure) >= longNumber && digits >= numberDigits && !bytes.ContainsAny(figure, ",.:")
 		seen++
 		return !found && seen < maxFigures
 	})

@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -33,8 +34,7 @@ func TestHostile(t *testing.T) {
 	t.Parallel()
 	g := guard.New(guard.Settings{Intents: []guard.Intent{{Match: []string{"delete", "删"}, Expect: "delete_task"}}})
 	for name, text := range hostile() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(name, func(t *testing.T) { // one after the other: time is measured
 			began := time.Now()
 			v := g.Begin(userSays(t, text), []string{"delete_task", "bash"}, guard.Choice{}).Judge(guard.Answer{Text: text, Done: true})
 			if took := time.Since(began); took > limit {
@@ -44,6 +44,24 @@ func TestHostile(t *testing.T) {
 				t.Errorf("got a score of %v and %d signals, want at most 1 and 16", v.Score, len(v.Signals))
 			}
 		})
+	}
+}
+
+// TestManyNames: an answer lists many things, behind many calls with long results.
+func TestManyNames(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(`[{"role":"user","content":"Delete them."}`)
+	for i := range 200 {
+		fmt.Fprintf(&b, `,{"role":"assistant","content":null,"tool_calls":[{"id":"c%d","type":"function","function":{"name":"delete_file","arguments":"{\"path\":\"a%d.txt\"}"}}]}`, i, i)
+		fmt.Fprintf(&b, `,{"role":"tool","tool_call_id":"c%d","content":%q}`, i, strings.Repeat("deleted ", 2000))
+	}
+	b.WriteString("]")
+	began := time.Now()
+	k := guard.New(guard.Settings{}).Begin(conversation.Read([]byte(b.String())), []string{"delete_file"}, guard.Choice{})
+	k.Judge(guard.Answer{Text: strings.Repeat(`I've deleted "a1.txt", a2.txt and "b.txt". `, 2000), Done: true})
+	if took := time.Since(began); took > limit {
+		t.Errorf("got a verdict in %v, want it within %v", took, limit)
 	}
 }
 

@@ -16,10 +16,10 @@ var lexiconFiles embed.FS
 // lexicons are all words that the guard knows.
 type lexicons struct {
 	words     *trie
-	builder   *trieBuilder       // nil when all are read
-	meanings  [][]meaning        // by pattern; there is none of number 0
-	spoken    []spoken           // by pattern
-	languages []language         // at most 32
+	builder   *trieBuilder // nil when all are read
+	meanings  [][]meaning  // by pattern; there is none of number 0
+	spoken    []spoken     // by pattern
+	languages []language
 	english   int                // the place of English in languages
 	tools     map[string]actions // words in the names of tools
 	idle      map[string]bool    // words there that say nothing
@@ -73,6 +73,9 @@ func readLexicons(fsys fs.FS) (*lexicons, error) {
 		if err := readLines(string(text), add); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+	}
+	if len(l.languages) > maxLanguages {
+		return nil, fmt.Errorf("got %d languages, want at most %d, which are bits of spoken", len(l.languages), maxLanguages)
 	}
 	l.words, l.builder = l.builder.trie(), nil
 	l.speak()

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"sort"
 	"strings"
 	"unicode/utf8"
 )
@@ -21,8 +22,9 @@ const (
 	maxNames  = 16
 	maxListed = 8
 	// maxArgs bounds the arguments that are searched for a name. Longer ones are texts,
-	// which name much that no call is for.
+	// which name much that no call is for. maxSaid bounds all of them and their results.
 	maxArgs = 2 << 10
+	maxSaid = 32 << 10
 )
 
 // leftOut returns the tool that was called for one of the things that a claim lists, and
@@ -74,6 +76,9 @@ func (j *judgement) saidTo(c *claim) (tool, said string) {
 		b.WriteByte('\n')
 		b.WriteString(cutMiddle(result, wholeResult, wholeResult/2))
 		b.WriteByte('\n')
+		if b.Len() > maxSaid {
+			return "", ""
+		}
 	}
 	if said = b.String(); strings.Contains(said, `\`) { // escapes hide names
 		return "", ""
@@ -119,7 +124,7 @@ func (r *reading) listedBelow(sentence int) (list []name) {
 // names returns the names in a part of the text.
 func (r *reading) names(start, end int) (list []name) {
 	quote := countQuotes(r.text[:start])
-	marks := r.marks
+	marks := r.marks[sort.Search(len(r.marks), func(i int) bool { return r.marks[i].start >= start }):]
 	for i := start; i < end && len(list) < maxNames; i++ {
 		switch c := r.text[i]; c {
 		case quoted, fileName:
@@ -160,10 +165,10 @@ func (r *reading) isListed(from, to int) bool {
 	if len(between) == 0 {
 		return true
 	}
-	for i := range r.marks {
-		if m := &r.marks[i]; m.start >= from {
-			return m.end <= to && m.is(and) && bytes.Equal(r.text[m.start:m.end], between)
-		}
+	i := sort.Search(len(r.marks), func(i int) bool { return r.marks[i].start >= from })
+	if i == len(r.marks) {
+		return false
 	}
-	return false
+	m := &r.marks[i]
+	return m.end <= to && m.is(and) && bytes.Equal(r.text[m.start:m.end], between)
 }

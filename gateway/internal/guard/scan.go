@@ -43,6 +43,9 @@ func (l *lexicons) done(h *hits) {
 	}
 }
 
+// maxLanguages is how many bits spoken has.
+const maxLanguages = 32
+
 // spoken is what of a pattern tells the language of a text.
 type spoken struct {
 	languages uint32 // those that have a meaning for it, as bits
@@ -154,13 +157,13 @@ type localWords struct {
 	sizes  uint64                   // their lengths, modulo 64, as bits
 }
 
-// mayBegin and mayMeasure report whether one of them may begin with a byte, and be of a
-// length. Most words are none of them.
-func (w *localWords) mayMeasure(length int) bool { return w.sizes&(1<<(length%64)) != 0 }
-
+// mayBegin reports whether one of them may begin with a byte. Most words are none.
 func (w *localWords) mayBegin(first byte) bool {
 	return w != nil && w.starts[first/64]&(1<<(first%64)) != 0
 }
+
+// mayMeasure reports whether one of them may have a length.
+func (w *localWords) mayMeasure(length int) bool { return w.sizes&(1<<(length%64)) != 0 }
 
 func (w *localWords) add(word string, m meaning) {
 	if word != "" {
