@@ -13,7 +13,8 @@ const DefaultThreshold = 0.7
 // phrases must lead to the call of a tool.
 type Intent struct {
 	// Match are words and phrases. They match whole words in any case; a star at the end
-	// stands for any ending. Chinese, Japanese, Korean and Thai ones match anywhere.
+	// stands for any ending. Chinese, Japanese, Korean and Thai ones match anywhere. One may
+	// begin with a sign, as commands do: "/delete" matches where no word is in front of it.
 	Match []string
 	// Expect is the name of the tool. A rule counts only in requests that offer it.
 	Expect string

@@ -88,6 +88,7 @@ func TestIntents(t *testing.T) {
 		{Match: []string{"delete", "get rid of", "lösch*", "удал*"}, Expect: "delete_task"},
 		{Match: []string{"天气", "weather"}, Expect: "get_weather"},
 		{Match: []string{"mail"}, Expect: "not_offered"},
+		{Match: []string{"/rm", "#task-*", "🗑️"}, Expect: "delete_task"},
 		{Match: []string{"", "  "}, Expect: "delete_task"},
 	}})
 	tools := []string{"delete_task", "get_weather"}
@@ -104,6 +105,12 @@ func TestIntents(t *testing.T) {
 		{"a tool that is not offered", "mail it", "Tasks are fine.", false, false},
 		{"a question back", "delete it", "Which task do you mean?", true, false},
 		{"a refusal", "delete it", "I'm sorry, I can't delete that one for you.", true, false},
+		{"a command", "/rm 17", "There is a lot to say about tasks.", true, true},
+		{"a command behind words", "now (/RM 17)", "There is a lot to say about tasks.", true, true},
+		{"a sign and any ending", "#task-17", "There is a lot to say about tasks.", true, true},
+		{"a picture", "🗑️ 17", "There is a lot to say about tasks.", true, true},
+		{"a part of a path", "look at usr/rm", "There is a lot to say about tasks.", false, false},
+		{"the beginning of another command", "/rmdir", "There is a lot to say about tasks.", false, false},
 		{"no word of it", "hello", "Hello!", false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

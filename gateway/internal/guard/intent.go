@@ -52,7 +52,7 @@ func (c *intents) expect(message string, offered []string, since []conversation.
 	inWord := false
 	for i, r := range string(text) {
 		word := isWord(r)
-		if word && (!inWord || isUnspaced(r)) {
+		if !inWord || isUnspaced(r) { // "/delete" as well, but not that of "a/delete"
 			c.words.match(text, i, func(_ int, pattern int32) {
 				for _, e := range c.of[pattern] {
 					known := slices.ContainsFunc(found, func(f expected) bool { return f.tool == e.tool })
