@@ -7,6 +7,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/contract"
 )
 
 // Run feeds input to a new parser in one piece, tells it that the output ended if
@@ -15,20 +16,19 @@ import (
 func Run(tb testing.TB, spec sdk.Spec, opts sdk.Options, input string, reason sdk.Reason) []sdk.Event {
 	tb.Helper()
 	events := feed(tb, spec, opts, []string{input}, reason)
-	if err := check(events, len(input)); err != nil {
+	if err := contract.Check(events, len(input)); err != nil {
 		tb.Fatalf("%s of %q: %v\n%s", spec.Name, input, err, Format(events))
 	}
 	return events
 }
 
 // Stable is Run, and checks that every way of cutting the input gives the same
-// joined events: byte by byte, in sixes, in two (at every place if the input is
-// not longer than 512 bytes, else at 512 places) and in 50 random ways.
+// joined events, as contract.Cuts has them.
 func Stable(tb testing.TB, spec sdk.Spec, opts sdk.Options, input string, reason sdk.Reason) []sdk.Event {
 	tb.Helper()
 	checkVerdicts(tb, spec, input)
 	want := Run(tb, spec, opts, input, reason)
-	for _, pieces := range cuts(input) {
+	for _, pieces := range contract.Cuts(input) {
 		got := feed(tb, spec, opts, pieces, reason)
 		if Format(got) != Format(want) {
 			tb.Fatalf("%s of %q depends on the cut\n%q gives:\n%s\nin one piece:\n%s",
@@ -61,7 +61,7 @@ func feed(tb testing.TB, spec sdk.Spec, opts sdk.Options, pieces []string, reaso
 		r.feed(piece)
 	}
 	r.finish(reason)
-	return join(r.events)
+	return contract.Join(r.events)
 }
 
 // region is one that a parser reads.
@@ -119,49 +119,4 @@ func (r *region) take() []sdk.Event {
 	}
 	r.events = events
 	return events[n:]
-}
-
-// join puts neighbours together that only the cut has separated.
-func join(events []sdk.Event) []sdk.Event {
-	var joined []sdk.Event
-	for _, e := range events {
-		last := len(joined) - 1
-		mergeable := e.Kind == abi.Args || e.Kind == abi.Content || e.Kind == abi.Reasoning
-		if last >= 0 && mergeable && joined[last].Kind == e.Kind && joined[last].Index == e.Index {
-			joined[last].Text += e.Text
-			continue
-		}
-		joined = append(joined, e)
-	}
-	return joined
-}
-
-const maxCuts = 512
-
-// cuts are the ways of cutting input that Stable tries.
-func cuts(input string) [][]string {
-	ways := [][]string{sized(input, 1), sized(input, 6)}
-	step := max(1, len(input)/maxCuts)
-	for i := 1; i < len(input); i += step {
-		ways = append(ways, []string{input[:i], input[i:]})
-	}
-	random := rand.New(rand.NewPCG(1, uint64(len(input)))) // a repeatable test
-	for range 50 {
-		var pieces []string
-		for rest := input; rest != ""; {
-			n := min(1+random.IntN(24), len(rest))
-			pieces = append(pieces, rest[:n])
-			rest = rest[n:]
-		}
-		ways = append(ways, pieces)
-	}
-	return ways
-}
-
-func sized(input string, size int) []string {
-	var pieces []string
-	for ; len(input) > size; input = input[size:] {
-		pieces = append(pieces, input[:size])
-	}
-	return append(pieces, input)
 }

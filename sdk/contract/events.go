@@ -1,4 +1,4 @@
-package sdktest
+package contract
 
 import (
 	"encoding/json"
@@ -60,8 +60,25 @@ type checker struct {
 	ended bool
 }
 
-// check says which rule of the contract the joined events of a region break.
-func check(events []sdk.Event, fed int) error {
+// Join puts neighbours together that only the cut has separated: texts and arguments
+// that follow each other.
+func Join(events []sdk.Event) []sdk.Event {
+	var joined []sdk.Event
+	for _, e := range events {
+		last := len(joined) - 1
+		mergeable := e.Kind == abi.Args || e.Kind == abi.Content || e.Kind == abi.Reasoning
+		if last >= 0 && mergeable && joined[last].Kind == e.Kind && joined[last].Index == e.Index {
+			joined[last].Text += e.Text
+			continue
+		}
+		joined = append(joined, e)
+	}
+	return joined
+}
+
+// Check says which rule the joined events of a region of fed bytes break, or nil. The
+// region must have been finished.
+func Check(events []sdk.Event, fed int) error {
 	c := checker{fed: fed}
 	for i, e := range events {
 		if c.ended {

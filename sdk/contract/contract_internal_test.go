@@ -1,4 +1,4 @@
-package sdktest
+package contract
 
 import (
 	"os"
@@ -43,7 +43,7 @@ func TestCheck(t *testing.T) {
 		{"no arguments", []sdk.Event{start, callEnd}, "not a JSON object"},
 		{"repair of nothing", []sdk.Event{{Kind: abi.Repair}}, "what was mended"},
 	} {
-		err := check(tt.events, 10)
+		err := Check(tt.events, 10)
 		if tt.want == "" && err != nil {
 			t.Errorf("%s: %v, want no error", tt.name, err)
 		}
@@ -56,7 +56,7 @@ func TestCheck(t *testing.T) {
 func TestCutsJoin(t *testing.T) {
 	t.Parallel()
 	for _, input := range []string{"", "a", strings.Repeat("0123456789", 10), strings.Repeat("x", 5000)} {
-		ways := cuts(input)
+		ways := Cuts(input)
 		if len(ways) > 3*maxCuts {
 			t.Errorf("%d ways of cutting %d bytes", len(ways), len(input))
 		}
