@@ -1,0 +1,83 @@
+package author
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ErrNoGo means that the Go toolchain is not there.
+var ErrNoGo = errors.New(`the Go toolchain is needed to build a plugin and there is no "go" in PATH: install it from https://go.dev/dl`)
+
+// BuildError is why a project could not be compiled.
+type BuildError struct {
+	Dir    string
+	Output string // what the toolchain printed: lines with files and places
+}
+
+// Error implements error, in one line.
+func (e *BuildError) Error() string { return "go build of " + e.Dir + " failed" }
+
+// Build compiles the project in dir as a plugin and returns the module. It needs Go and
+// no network: what the project imports has to be in it, in its vendor folder, or in Go's
+// module cache. An error is ErrNoGo, a *BuildError, or about the folder.
+func Build(ctx context.Context, dir string) ([]byte, error) {
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		return nil, ErrNoGo
+	}
+	if info, err := os.Stat(dir); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is no folder with the source of a plugin", dir)
+	}
+	tmp, err := os.MkdirTemp("", "callgate-plugin-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
+	file := filepath.Join(tmp, "plugin.wasm")
+	cmd := exec.CommandContext(ctx, goTool, "build", "-trimpath", "-ldflags=-s -w -buildid=", "-buildmode=c-shared", "-o", file, ".") //nolint:gosec // the user's own toolchain
+	cmd.Dir = dir
+	cmd.Env = environment(os.Environ(), dir)
+	out, err := cmd.CombinedOutput()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, &BuildError{Dir: dir, Output: strings.TrimSpace(string(out) + exitless(err))}
+	}
+	wasm, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) { // go build writes nothing for a package that is not main
+		return nil, &BuildError{Dir: dir, Output: "the package is not a program: begin its files with package main"}
+	}
+	return wasm, err
+}
+
+// exitless is what an error says besides an exit status.
+func exitless(err error) string {
+	if _, ok := errors.AsType[*exec.ExitError](err); ok {
+		return ""
+	}
+	return err.Error()
+}
+
+// environment is the user's with what makes a guest, and nothing that would change the
+// build or ask a network. A vendor folder is used if there is one.
+func environment(env []string, dir string) []string {
+	mod := "-mod=mod"
+	if _, err := os.Stat(filepath.Join(dir, "vendor", "modules.txt")); err == nil {
+		mod = "-mod=vendor"
+	}
+	ours := []string{"GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOWORK=off", "GOPROXY=off", "GOTOOLCHAIN=local", "GOFLAGS=" + mod, "GOWASM=", "GOEXPERIMENT="}
+	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.ContainsFunc(ours, func(o string) bool { return strings.HasPrefix(o, name+"=") })
+	})
+	return append(env, ours...)
+}

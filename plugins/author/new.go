@@ -1,0 +1,142 @@
+package author
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/callgate/callgate"
+)
+
+const (
+	starter     = "sdk/examples/starter"
+	starterName = "my_model" // everywhere in the starter
+	vendored    = "third_party/callgate"
+	modulePath  = "github.com/callgate/callgate"
+)
+
+// validName is what a file, a Go module and a parser can all be called, on every system.
+var validName = regexp.MustCompile(`^[a-z][a-z0-9]*([_-][a-z0-9]+)*$`)
+
+// maxName is how long a name may be.
+const maxName = 48
+
+// CheckName says why a plugin cannot have the name, or nil. The name is that of the
+// folder, the Go module, the parser and the file.
+func CheckName(name string) error {
+	if len(name) > maxName || !validName.MatchString(name) {
+		return fmt.Errorf("name %.60q: use up to %d small letters and digits that begin with a letter, with single _ or - between them, such as %s", name, maxName, starterName)
+	}
+	for _, taken := range strings.Fields(reserved) {
+		if name == taken {
+			return fmt.Errorf("name %q: it means something else to Go or to Windows; choose another, such as %s_model", name, name)
+		}
+	}
+	return nil
+}
+
+// reserved are names of Go's own packages and patterns, which a module may not have, and
+// of devices, which a file may not have on Windows.
+const reserved = `archive bufio builtin bytes cmp compress container context crypto database debug embed encoding errors expvar
+	flag fmt go hash html image index internal io iter log maps math mime net os path plugin reflect regexp runtime slices sort
+	strconv strings structs sync syscall testing text time unicode unique unsafe weak vendor
+	all cmd main std test tool work
+	aux con nul prn com1 com2 com3 com4 com5 com6 com7 com8 com9 lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9`
+
+// New writes a project for a plugin called name into dir, which must be empty or not be
+// there: the starter with that name, and beside it the SDK that the program carries, so
+// that neither a download nor a go.sum is needed. It never changes a file.
+func New(dir, name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err == nil && len(entries) > 0:
+		return fmt.Errorf("%s is there already and not empty: give another folder with --dir, or remove it", dir)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	source := callgate.Source()
+	version, err := goVersion(source)
+	if err != nil {
+		return err
+	}
+	if err := writeSDK(source, filepath.Join(dir, filepath.FromSlash(vendored)), version); err != nil {
+		return err
+	}
+	mod := fmt.Sprintf("module %s\n\n%s\n\nrequire %s v0.0.0\n\nreplace %s => ./%s\n", name, version, modulePath, modulePath, vendored)
+	if err := writeFile(filepath.Join(dir, "go.mod"), []byte(mod)); err != nil {
+		return err
+	}
+	return copyFiles(source, starter, dir, func(string) bool { return true }, func(b []byte) []byte {
+		return bytes.ReplaceAll(b, []byte(starterName), []byte(name))
+	})
+}
+
+// writeSDK writes what a plugin needs of this module, as a module of the same path: the
+// packages of sdk without their tests and examples, and the licence.
+func writeSDK(source fs.FS, dir, version string) error {
+	if err := writeFile(filepath.Join(dir, "go.mod"), []byte("module "+modulePath+"\n\n"+version+"\n")); err != nil {
+		return err
+	}
+	licence, err := fs.ReadFile(source, "LICENSE")
+	if err != nil {
+		return err
+	}
+	if err := writeFile(filepath.Join(dir, "LICENSE"), licence); err != nil {
+		return err
+	}
+	wanted := func(name string) bool {
+		return !strings.HasPrefix(name, "examples/") && !strings.HasSuffix(name, "_test.go")
+	}
+	return copyFiles(source, "sdk", filepath.Join(dir, "sdk"), wanted, func(b []byte) []byte { return b })
+}
+
+// goVersion is the line of go.mod that says which Go is needed.
+func goVersion(source fs.FS) (string, error) {
+	mod, err := fs.ReadFile(source, "go.mod")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(mod)) {
+		if strings.HasPrefix(line, "go ") {
+			return strings.TrimSpace(line), nil
+		}
+	}
+	return "", errors.New("go.mod names no version of Go")
+}
+
+// copyFiles writes the wanted files under root to dir. wanted gets their paths from root.
+func copyFiles(source fs.FS, root, dir string, wanted func(name string) bool, change func([]byte) []byte) error {
+	return fs.WalkDir(source, root, func(name string, entry fs.DirEntry, err error) error {
+		rel := strings.TrimPrefix(name, root+"/")
+		if err != nil || entry.IsDir() || !wanted(rel) {
+			return err
+		}
+		b, err := fs.ReadFile(source, name)
+		if err != nil {
+			return err
+		}
+		return writeFile(filepath.Join(dir, filepath.FromSlash(path.Clean(rel))), change(b))
+	})
+}
+
+// writeFile writes a file that is not there yet.
+func writeFile(file string, b []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // source is for all to read
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // source is for all to read
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	return errors.Join(err, f.Close())
+}
