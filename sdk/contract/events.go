@@ -64,14 +64,19 @@ type checker struct {
 // that follow each other.
 func Join(events []sdk.Event) []sdk.Event {
 	var joined []sdk.Event
-	for _, e := range events {
-		last := len(joined) - 1
-		mergeable := e.Kind == abi.Args || e.Kind == abi.Content || e.Kind == abi.Reasoning
-		if last >= 0 && mergeable && joined[last].Kind == e.Kind && joined[last].Index == e.Index {
-			joined[last].Text += e.Text
-			continue
+	for i := 0; i < len(events); {
+		e := events[i]
+		next := i + 1
+		if e.Kind == abi.Args || e.Kind == abi.Content || e.Kind == abi.Reasoning {
+			var text strings.Builder // very many pieces may follow each other
+			text.WriteString(e.Text)
+			for ; next < len(events) && events[next].Kind == e.Kind && events[next].Index == e.Index; next++ {
+				text.WriteString(events[next].Text)
+			}
+			e.Text = text.String()
 		}
 		joined = append(joined, e)
+		i = next
 	}
 	return joined
 }

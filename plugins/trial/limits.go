@@ -1,0 +1,186 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/plugins"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// stress is a text that is too much of something.
+type stress struct {
+	name string
+	text string
+	size int // of the pieces that it is fed in
+}
+
+// tooMuch are texts that are longer than a response may be, and that nest deeper than a
+// parser should follow. They stand behind what begins a region.
+func (s *subject) tooMuch() []stress {
+	const over = 1<<20 + 1<<16
+	begins := s.begins()
+	if s.Example != "" {
+		begins = append(slices.Clone(begins), s.Example[:len(s.Example)/2])
+		if i := strings.IndexAny(s.Example, "{[("); i >= 0 {
+			begins = append(begins, s.Example[:i+1])
+		}
+	}
+	var all []stress
+	for _, begin := range begins {
+		for _, fill := range []string{"x", " ", `\"`, "<", "]"} {
+			all = append(all, stress{fmt.Sprintf("1 MiB of %q behind %.60q", fill, begin), begin + strings.Repeat(fill, over/len(fill)), abi.MaxFeed})
+		}
+		all = append(all, stress{fmt.Sprintf("1 MiB of %q in small pieces behind %.60q", "x", begin), begin + strings.Repeat("x", over), 64})
+		for _, open := range []string{`{"a":`, "[", "{", "(", "<a>"} {
+			all = append(all, stress{fmt.Sprintf("%d times %q behind %.60q", 1<<14, open, begin), begin + strings.Repeat(open, 1<<14), abi.MaxFeed})
+		}
+	}
+	return all
+}
+
+// tryLimits reads texts that are too much of something. The gateway ends a response that
+// is too long; before that the parser must keep the contract and stay within its limits.
+func (t *trial) tryLimits(ctx context.Context, s *subject) {
+	check := Check{Name: "limits", Parser: s.Name}
+	for _, st := range s.tooMuch() {
+		check.Tried++
+		problem := t.endure(ctx, s, st)
+		if ctx.Err() != nil {
+			return
+		}
+		if problem != "" {
+			t.fail(Failure{Check: check.Name, Parser: s.Name, Case: st.name, Problem: problem, broken: true})
+			return
+		}
+	}
+	t.report.Checks = append(t.report.Checks, check)
+}
+
+func (t *trial) endure(ctx context.Context, s *subject, st stress) string {
+	var pieces []string
+	for rest := st.text; rest != ""; rest = rest[min(len(rest), st.size):] {
+		pieces = append(pieces, rest[:min(len(rest), st.size)])
+	}
+	t.took = 0
+	_, err := t.read(ctx, s.Name, input{st.text, abi.Options{Tools: s.tools}, abi.Length, false}, pieces)
+	f, isFault := errors.AsType[*fault](err)
+	switch {
+	case isFault && f.kind == plugins.KindInputLimit: // as it should be
+	case err != nil:
+		return err.Error()
+	}
+	if t.took > allowed {
+		return fmt.Sprintf("%s: took %v of the %v that a response has", plugins.KindTotalLimit, t.took.Round(time.Millisecond), allowed)
+	}
+	return ""
+}
+
+// The sizes of a text that repeats itself, and how many times as long the larger may
+// take: it is 16 times as long, and a machine has its moods.
+const (
+	smallSize = 1_000_000 / 16
+	largeSize = 1_000_000
+	maxGrowth = 20
+)
+
+// tryGrowth measures whether time grows as the text does when a text repeats what begins
+// a region, as one that attacks the parser would. The gateway's own scanner reads it.
+func (t *trial) tryGrowth(ctx context.Context, s *subject) {
+	check := Check{Name: "growth", Parser: s.Name}
+	units := slices.DeleteFunc(slices.Clone(s.begins()), func(b string) bool { return b == "" })
+	if s.Example != "" {
+		units = append(units, s.Example, s.Example[:len(s.Example)/2])
+	}
+	plan := chain.NewPlan([]chain.Candidate{{Name: s.Name, Parser: s.Name, Priority: s.Priority, Triggers: s.Triggers, Starts: s.Starts, Framing: s.Framing}}, chain.PlanOptions{})
+	for _, unit := range units {
+		check.Tried++
+		ratio, problem := t.growth(ctx, s, plan, unit)
+		if ctx.Err() != nil {
+			return
+		}
+		check.Ratio = max(check.Ratio, ratio)
+		if problem == "" && ratio > maxGrowth {
+			problem = fmt.Sprintf("time does not grow as the text does: 1 MB takes %.0f times as long as 64 KB, want at most %d", ratio, maxGrowth)
+		}
+		if problem != "" {
+			t.fail(Failure{Check: check.Name, Parser: s.Name, Case: fmt.Sprintf("%.60q again and again", unit), Problem: problem, broken: true})
+			return
+		}
+	}
+	t.report.Checks = append(t.report.Checks, check)
+}
+
+// growth is how many times as long the larger text takes. A ratio that is too high is
+// measured again: something else may have had the processor.
+func (t *trial) growth(ctx context.Context, s *subject, plan *chain.Plan, unit string) (ratio float64, problem string) {
+	for try := range 4 {
+		small, problem := t.fastest(ctx, s, plan, strings.Repeat(unit, smallSize/len(unit)+1), 6)
+		if problem != "" {
+			return 0, problem
+		}
+		large, problem := t.fastest(ctx, s, plan, strings.Repeat(unit, largeSize/len(unit)), 2)
+		if problem != "" {
+			return 0, "1 MB of it: " + problem
+		}
+		if r := float64(large) / float64(small); try == 0 || r < ratio {
+			ratio = r
+		}
+		if ratio <= maxGrowth || ctx.Err() != nil {
+			break
+		}
+	}
+	return ratio, ""
+}
+
+// fastest is the least time that a text takes in some rounds, or what is wrong with it.
+func (t *trial) fastest(ctx context.Context, s *subject, plan *chain.Plan, text string, rounds int) (time.Duration, string) {
+	least := time.Duration(0)
+	for range rounds {
+		began := time.Now()
+		session := t.host.Session()
+		reader := plan.New(runner{session}, chain.Options{Tools: func() []abi.Tool { return s.tools }, AnyName: true})
+		for rest := text; rest != ""; rest = rest[min(len(rest), 4<<10):] {
+			reader.Feed(ctx, []byte(rest[:min(len(rest), 4<<10)]))
+		}
+		reader.Finish(ctx, abi.Length)
+		reader.Close()
+		session.Close()
+		took := time.Since(began)
+		if w := faultIn(reader.Report().Warnings); w != "" {
+			return 0, w
+		}
+		if least == 0 || took < least {
+			least = took
+		}
+	}
+	return max(least, time.Nanosecond), ""
+}
+
+// faultIn finds what a chain warns of that is the plugin's doing.
+func faultIn(warnings []string) string {
+	for _, w := range warnings {
+		parts := strings.SplitN(w, ":", 3)
+		if len(parts) == 3 && parts[0] == "plugin" && parts[2] != string(plugins.KindInputLimit) {
+			return parts[2]
+		}
+	}
+	return ""
+}
+
+// runner is a session as a chain wants it.
+type runner struct{ *plugins.Session }
+
+// Open implements chain.Runner.
+func (r runner) Open(ctx context.Context, parser string, opts abi.Options) (chain.Run, error) {
+	run, err := r.Session.Open(ctx, parser, opts)
+	if err != nil {
+		return nil, err
+	}
+	return run, nil
+}

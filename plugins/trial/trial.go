@@ -1,0 +1,229 @@
+// Package trial puts a compiled plugin to the test in the sandbox that the gateway runs
+// it in: golden cases, every way of cutting them, long, deep and repeated texts, texts
+// made up at random, and what the plugin costs beside the built-in parsers. The plugin
+// may be written in any language.
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/callgate/callgate/plugins"
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/contract"
+)
+
+// Config says what is tried, and how.
+type Config struct {
+	// Plugin is the plugin on trial.
+	Plugin plugins.Source
+	// Builtin are the parsers that the gateway loads before any plugin: their names are
+	// taken, and their costs are what the plugin's are compared with. No Wasm is none.
+	Builtin plugins.Source
+	// Against are the parsers of Builtin to compare with. Nil leaves the choice to the
+	// form of the plugin's example.
+	Against []string
+	// Cases is a folder with golden cases, as contract.ReadCases reads it; a parser that
+	// has a folder of its name in it has its cases there. "" is none.
+	Cases string
+	// Update writes the events of the cases anew instead of comparing them.
+	Update bool
+	// Fuzz is how long texts are made up; 0 is not at all. Seed chooses them.
+	Fuzz time.Duration
+	Seed uint64
+	// CacheDir is as that of plugins.Config.
+	CacheDir string
+}
+
+// Check is a kind of trial that a parser was put to.
+type Check struct {
+	Name   string  `json:"name"` // load, cases, probes, limits, growth or fuzz
+	Parser string  `json:"parser,omitempty"`
+	Tried  int     `json:"tried"`          // cases, or texts
+	Read   int     `json:"read,omitempty"` // how often a text was read, whole or cut
+	Ratio  float64 `json:"ratio,omitempty"`
+}
+
+// Failure is something that is not as it should be.
+type Failure struct {
+	Check   string `json:"check"`
+	Parser  string `json:"parser,omitempty"`
+	Case    string `json:"case,omitempty"`  // its name, or what the text is
+	Input   string `json:"input,omitempty"` // a text that was made up
+	Cut     string `json:"cut,omitempty"`   // how the text was cut, "" for not at all
+	Problem string `json:"problem"`
+
+	// broken means that the parser does not keep the contract, and not just that a case
+	// wants something else.
+	broken bool
+}
+
+// String is the failure in one line.
+func (f Failure) String() string {
+	s := f.Check
+	if f.Parser != "" {
+		s += " of " + f.Parser
+	}
+	if f.Case != "" {
+		s += ", " + f.Case
+	}
+	if f.Input != "" {
+		s += fmt.Sprintf(", %q", f.Input)
+	}
+	if f.Cut != "" {
+		s += ", cut " + f.Cut
+	}
+	return oneLine(s + ": " + f.Problem)
+}
+
+// Report is what came of a trial.
+type Report struct {
+	Plugin   string    `json:"plugin"`
+	Parsers  []string  `json:"parsers"`
+	Checks   []Check   `json:"checks"`
+	Failures []Failure `json:"failures"`
+	Seed     uint64    `json:"seed"` // of the texts that were made up
+	Costs    []Cost    `json:"costs,omitempty"`
+}
+
+// trial is a trial under way.
+type trial struct {
+	cfg     Config
+	host    *plugins.Host
+	printed *printed
+	took    time.Duration // of the last region that was closed
+	report  Report
+	broken  bool
+}
+
+// A response may take a second in the gateway. Here it may take longer, so that what is
+// too slow can be measured.
+const (
+	allowed = time.Second
+	total   = 30 * time.Second
+)
+
+// Run tries a plugin. What is wrong with the plugin is in the report; an error is about
+// the cases, the built-in parsers or the context.
+func Run(ctx context.Context, cfg Config) (*Report, error) {
+	t, err := start(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer t.host.Close(context.WithoutCancel(ctx)) //nolint:errcheck // all sessions have ended
+	parsers, ok := t.load(ctx)
+	if !ok {
+		return &t.report, nil
+	}
+	subjects := make([]*subject, len(parsers))
+	for i := range parsers {
+		if subjects[i], err = t.subject(&parsers[i], len(parsers) == 1); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range subjects {
+		if err := t.tryCases(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	for _, step := range []func(context.Context, *subject){t.probe, t.tryLimits, t.tryGrowth, t.fuzz} {
+		for _, s := range subjects {
+			if t.broken || ctx.Err() != nil { // one line says it, and what follows would say it again
+				return &t.report, context.Cause(ctx)
+			}
+			step(ctx, s)
+		}
+	}
+	if !t.broken && len(cfg.Builtin.Wasm) > 0 {
+		t.report.Costs, err = t.costs(ctx, subjects)
+	}
+	return &t.report, errors.Join(err, context.Cause(ctx))
+}
+
+// start makes a host with the built-in parsers.
+func start(ctx context.Context, cfg Config) (*trial, error) {
+	t := &trial{cfg: cfg, printed: &printed{}}
+	t.report = Report{Plugin: cfg.Plugin.Name, Seed: cfg.Seed, Checks: []Check{}, Failures: []Failure{}}
+	host, err := plugins.New(ctx, plugins.Config{
+		CacheDir: cfg.CacheDir, Limits: plugins.Limits{Total: total}, Failures: 1 << 30,
+		Took: func(_ string, d time.Duration) { t.took = d }, Log: slog.New(t.printed),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(cfg.Builtin.Wasm) > 0 {
+		if err := host.Load(ctx, cfg.Builtin); err != nil {
+			return nil, errors.Join(err, host.Close(ctx))
+		}
+	}
+	t.host = host
+	return t, nil
+}
+
+// load loads the plugin as the gateway does.
+func (t *trial) load(ctx context.Context) ([]abi.Parser, bool) {
+	if err := t.host.Load(ctx, t.cfg.Plugin); err != nil {
+		problem := err.Error()
+		if e, ok := errors.AsType[*plugins.LoadError](err); ok {
+			problem = e.Reason
+			if e.Err != nil {
+				problem += ": " + e.Err.Error()
+			}
+		}
+		t.fail(Failure{Check: "load", Problem: problem, broken: true})
+		return nil, false
+	}
+	modules := t.host.Modules()
+	parsers := modules[len(modules)-1].Manifest.Parsers
+	for _, p := range parsers {
+		t.report.Parsers = append(t.report.Parsers, p.Name)
+	}
+	t.report.Checks = append(t.report.Checks, Check{Name: "load", Tried: len(parsers)})
+	return parsers, true
+}
+
+func (t *trial) fail(f Failure) {
+	t.report.Failures = append(t.report.Failures, f)
+	t.broken = t.broken || f.broken
+}
+
+// subject is a parser on trial.
+type subject struct {
+	*abi.Parser
+
+	dir   string // of its cases, "" if it has none
+	cases []contract.Case
+	tools []abi.Tool
+}
+
+// subject finds the cases of a parser. The only one of a plugin may have them in the
+// folder itself.
+func (t *trial) subject(p *abi.Parser, alone bool) (*subject, error) {
+	s := &subject{Parser: p}
+	if t.cfg.Cases != "" {
+		s.dir = filepath.Join(t.cfg.Cases, p.Name)
+		if _, err := os.Stat(s.dir); err != nil {
+			if s.dir = ""; alone {
+				s.dir = t.cfg.Cases
+			}
+		}
+	}
+	if s.dir != "" {
+		var err error
+		if s.cases, err = contract.ReadCases(s.dir); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range s.cases {
+		s.tools = c.Options.Tools
+	}
+	if s.tools == nil {
+		s.tools = []abi.Tool{{Name: "get_weather", Params: []abi.Param{{Name: "city", Types: abi.String, Required: true}}}}
+	}
+	return s, nil
+}
