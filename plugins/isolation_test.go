@@ -143,12 +143,12 @@ func TestReload(t *testing.T) {
 func TestNamesClash(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, plugins.Config{})
-	load(t, h, "one.wasm", withParser(`,"aliases":["q"]`))
-	err := h.Load(t.Context(), plugins.Source{Name: "two.wasm", Wasm: withManifest(Manifest("p"))})
+	load(t, h, "one.wasm", WithParser(`,"aliases":["q"]`))
+	err := h.Load(t.Context(), plugins.Source{Name: "two.wasm", Wasm: WithManifest(Manifest("p"))})
 	if want := `plugin two.wasm: parser name "p" is taken by plugin one.wasm`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	load(t, h, "two.wasm", withManifest(Manifest("q"))) // an alias is not taken: it may stand for several
+	load(t, h, "two.wasm", WithManifest(Manifest("q"))) // an alias is not taken: it may stand for several
 }
 
 func TestLoadAfterClose(t *testing.T) {

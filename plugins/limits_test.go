@@ -157,7 +157,7 @@ func TestLongFeed(t *testing.T) {
 func TestRunAfterEnd(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, plugins.Config{})
-	load(t, h, "hand.wasm", events(abi.Event{Kind: abi.End, To: 1}).Wasm())
+	load(t, h, "hand.wasm", Gives(abi.Event{Kind: abi.End, To: 1}).Wasm())
 	s := h.Session()
 	defer s.Close()
 	r := open(t, s, "hand")

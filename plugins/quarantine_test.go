@@ -219,7 +219,7 @@ func TestFailureOfClose(t *testing.T) {
 	// One parser uses the time up. That the other's handle cannot be closed then is
 	// not the other's fault.
 	load(t, h, "hand.wasm", closing())
-	load(t, h, "loop.wasm", Guest{Manifest: Manifest("loop"), Funcs: []Func{Feed(endless())}}.Wasm())
+	load(t, h, "loop.wasm", Guest{Manifest: Manifest("loop"), Funcs: []Func{Feed(Endless())}}.Wasm())
 	s := h.Session()
 	defer s.Close()
 	r := open(t, s, "hand")

@@ -54,7 +54,7 @@ func TestWASI(t *testing.T) {
 	h := newHost(t, plugins.Config{})
 	for _, tt := range tests {
 		load(t, h, "hand.wasm", Guest{
-			Imports: wasi(tt.name, tt.params),
+			Imports: WASI(tt.name, tt.params),
 			Raw:     strings.Repeat("\x01\x00", 100),
 			Funcs:   []Func{Feed(tt.args, Call, 0, Const(1), 0x74, Extend, Const64(EventsAt<<32), 0x84)},
 		}.Wasm())
