@@ -21,7 +21,8 @@ const (
 // budget is what the calls of a response have used up together.
 type budget struct {
 	time   time.Duration
-	input  int // bytes
+	input  int   // bytes
+	work   int64 // of instances that were given back
 	output []outputOf
 }
 
@@ -56,6 +57,7 @@ type stopwatch struct {
 	limitTotal  time.Duration
 	clockOffset time.Duration // what the guest has slept
 	guest       *instance
+	work        int64 // counts of the meter up to the last yield, since the instance was leased
 }
 
 var (
@@ -123,7 +125,11 @@ func canceled(ctx context.Context) *failure {
 
 // yield is meter.HostYield.
 func yield(ctx context.Context, stack []uint64) {
-	watchOf(ctx).check()
+	w := watchOf(ctx)
+	w.check()
+	if w.guest.fuel != nil { // else it is being instantiated
+		w.work += fuel - int64(int32(w.guest.fuel.Get()))
+	}
 	stack[0] = fuel
 }
 

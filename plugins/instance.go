@@ -112,6 +112,17 @@ func (in *instance) setTime(t limitedTime) {
 	in.watch.limit, in.watch.limitTotal, in.watch.total = t.call, t.total, t.used
 }
 
+// beginWork sets the count of the guest's work to 0.
+func (in *instance) beginWork() {
+	in.watch.work = 0
+	in.fuel.Set(fuel)
+}
+
+// work is how much the guest has worked since beginWork.
+func (in *instance) work() int64 {
+	return in.watch.work + fuel - int64(int32(in.fuel.Get()))
+}
+
 // take makes a snapshot, and the instance like all that will begin with it.
 func (in *instance) take() (*snapshot, error) {
 	view, ok := in.linear.Read(0, in.linear.Size())

@@ -57,13 +57,9 @@ func Costs(ctx context.Context, cfg Config) ([]Cost, error) {
 	if !ok {
 		return nil, fmt.Errorf("plugin %s: %s", cfg.Plugin.Name, t.report.Failures[0].Problem)
 	}
-	var subjects []*subject
-	for i := range parsers {
-		s, err := t.subject(&parsers[i], len(parsers) == 1)
-		if err != nil {
-			return nil, err
-		}
-		subjects = append(subjects, s)
+	subjects, err := t.subjects(parsers)
+	if err != nil {
+		return nil, err
 	}
 	return t.costs(ctx, subjects)
 }
