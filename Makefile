@@ -51,7 +51,7 @@ lint: ## run the linters, built at the pinned version
 	go run $(GOLANGCI) run ./...
 
 fmt: ## format all Go files
-	@gofmt -l -w cmd conformance gateway internal plugins providers sdk wasm-parsers
+	@gofmt -l -w *.go cmd conformance gateway internal plugins providers sdk wasm-parsers
 
 fuzz: $(WASM) ## run every fuzz target for FUZZTIME each
 	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
@@ -83,7 +83,7 @@ replay-prefix:
 
 golden: $(WASM) ## rewrite the golden files with what the code gives now; look at the diff
 	go test ./gateway/config ./gateway/metrics -update
-	@for p in $$(grep -rl sdktest.Golden --include=*_test.go wasm-parsers | xargs -n1 dirname | sort -u); do go test -run Golden ./$$p -args -update || exit 1; done
+	@for p in $$(grep -rl sdktest.Golden --include=*_test.go wasm-parsers sdk/examples | xargs -n1 dirname | sort -u); do go test -run Golden ./$$p -args -update || exit 1; done
 	go test ./cmd/gateway -run 'Readme|TestSimulateGolden|TestPrefixAdmin' -update
 	cd conformance && go test -update
 

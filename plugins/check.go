@@ -39,23 +39,33 @@ func checkModule(s *summary) string {
 // checkVersion finds a module that was built for another version of the ABI, and
 // one that was not built for this gateway at all.
 func checkVersion(s *summary) string {
-	others := map[int]bool{}
+	switch v := version(s); v {
+	case abi.Version:
+		return ""
+	case 0:
+		return fmt.Sprintf("it is not a parser plugin: it has no exports %s…", abi.Prefix)
+	default:
+		return fmt.Sprintf("it speaks ABI %d, this gateway speaks %d: rebuild it with the SDK of this version", v, abi.Version)
+	}
+}
+
+// version is that of the ABI in the names of a module's exports: this gateway's if some
+// have it, else the first one, else 0.
+func version(s *summary) int {
+	first := 0
 	for _, name := range s.order {
 		rest, ok := strings.CutPrefix(name, "callgate")
 		digits, _, found := strings.Cut(rest, "_")
 		v, err := strconv.Atoi(digits)
 		switch {
-		case !ok || !found || err != nil:
+		case !ok || !found || err != nil || v < 1:
 		case v == abi.Version:
-			return ""
-		default:
-			others[v] = true
+			return v
+		case first == 0:
+			first = v
 		}
 	}
-	for v := range others {
-		return fmt.Sprintf("it speaks ABI %d, this gateway speaks %d: rebuild it with the SDK of this version", v, abi.Version)
-	}
-	return fmt.Sprintf("it is not a parser plugin: it has no exports %s…", abi.Prefix)
+	return first
 }
 
 func checkExports(s *summary) string {

@@ -53,7 +53,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("XDG_CACHE_HOME", cache) // the compiled parsers are there
+			e.Setenv("XDG_CACHE_HOME", cache) // the compiled parsers are there, and what Go has built
 			return nil
 		},
 	})

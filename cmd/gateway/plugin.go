@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,13 +10,15 @@ import (
 	"text/tabwriter"
 
 	"github.com/callgate/callgate/gateway/config"
-	"github.com/callgate/callgate/plugins"
-	"github.com/callgate/callgate/plugins/builtin"
 )
 
 type pluginCmd struct {
 	List    pluginListCmd    `cmd:"" help:"List the parsers that are loaded, in the order in which they are asked."`
-	Inspect pluginInspectCmd `cmd:"" help:"Load one plugin and print what is in it."`
+	New     pluginNewCmd     `cmd:"" help:"Write a project for a plugin: parser, cases, tests and the SDK. It builds without a network."`
+	Build   pluginBuildCmd   `cmd:"" help:"Compile a project to a .wasm file and check that the gateway loads it. Needs Go."`
+	Test    pluginTestCmd    `cmd:"" help:"Put a plugin to the test in its sandbox: cases, cuts, limits, made-up texts, costs."`
+	Bench   pluginBenchCmd   `cmd:"" help:"Measure what a plugin costs, beside built-in parsers."`
+	Inspect pluginInspectCmd `cmd:"" help:"Print what is in a plugin, and whether the gateway loads it."`
 	Pull    pluginPullCmd    `cmd:"" help:"Fetch a plugin from an OCI registry or layout, by digest."`
 }
 
@@ -65,36 +66,4 @@ func dash(s string) string {
 		return "-"
 	}
 	return s
-}
-
-type pluginInspectCmd struct {
-	File string `arg:"" optional:"" help:"Plugin, a .wasm file. Without one: the built-in parsers."`
-}
-
-// Run loads a plugin with all its checks and prints what it holds, as JSON.
-func (p *pluginInspectCmd) Run(e *env) error {
-	src := plugins.Source{Name: p.File}
-	var err error
-	if p.File == "" {
-		src.Name = builtin.Name
-		src.Wasm, err = builtin.Wasm(builtin.Name)
-	} else {
-		src.Wasm, err = os.ReadFile(p.File)
-	}
-	if err != nil {
-		return usageError{err}
-	}
-	dir, _ := cacheDir("") // without a cache it only takes longer
-	host, err := plugins.New(e.ctx, plugins.Config{CacheDir: dir})
-	if err != nil {
-		return err
-	}
-	defer host.Close(e.ctx)
-	if err := host.Load(e.ctx, src); err != nil {
-		return usageError{err}
-	}
-	encoder := json.NewEncoder(e.stdout)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(host.Modules()[0])
 }

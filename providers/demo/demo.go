@@ -4,10 +4,11 @@
 // provider can be tried at once.
 //
 // The models are the formats of package formats, such as hermes and kimi_k2; custom;
-// native, which gives correct tool_calls; text, which never calls; the faults below,
-// the models that need a guard, and those without support for tools. What a model
-// does depends on the request alone and is the same each time; only the field created
-// is the clock's, and rate_limited and flaky count requests. In this order:
+// native, which gives correct tool_calls; text, which never calls; echo, which says what
+// the prompt says, markup and all, for trying parsers; the faults below, the models that
+// need a guard, and those without support for tools. What a model does depends on the
+// request alone and is the same each time; only the field created is the clock's, and
+// rate_limited and flaky count requests. All but echo do this, in this order:
 //
 //   - The conversation ends with results of tools: it answers with them, in text.
 //   - No tools are offered, or tool_choice is "none": it answers in text.
@@ -189,7 +190,7 @@ func New(c Config) *Provider {
 	return p
 }
 
-// Models implements [gateway.ModelLister]: the names of [Formats], [Faults],
+// Models implements [gateway.ModelLister]: the names of [Formats], [Echo], [Faults],
 // [Guards] and [NoTools].
 func (p *Provider) Models(context.Context) ([]string, error) { return namesOf(p.models), nil }
 

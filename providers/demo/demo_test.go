@@ -29,6 +29,8 @@ func TestFormats(t *testing.T) {
 		{"custom", one, "Let me check.\n<<call get_weather {\"city\":\"Oslo\"}>>"},
 		{"custom", two, "Let me check.\n<<call get_weather {\"city\":\"Oslo\"}>>\n<<call get_time {\"city\":\"Bergen\"}>>"},
 		{"text", one, "I would have to use a tool for this, and this model uses none."},
+		{"echo", `Hi <use tool="f">{"x": 1}</use>`, `Hi <use tool="f">{"x": 1}</use>`},
+		{"echo", why, why},
 		{"text", "Hi there", "Hello! I am the demo model. How can I help you?"},
 	} {
 		t.Run(tt.model+"/"+tt.prompt, func(t *testing.T) {
@@ -93,11 +95,13 @@ func TestChoice(t *testing.T) {
 
 func TestToolResults(t *testing.T) {
 	t.Parallel()
-	got := read(t, chat(t.Context(), t, fast(), "hermes", `{"model":"m","tools":[`+weather+`],"tool_choice":"required","messages":[
-		{"role":"user","content":[{"type":"text","text":"both, in Oslo"}]},{"role":"assistant","content":null,"tool_calls":[]},
-		{"role":"tool","tool_call_id":"1","content":"12 degrees"},{"role":"tool","tool_call_id":"2","content":[{"type":"text","text":"14:05"}]}]}`))
-	if want := "Here is what I found: 12 degrees; 14:05"; got.Content != want || got.finish != "stop" {
-		t.Errorf("got %q, finish reason %q, want %q", got.Content, got.finish, want)
+	for _, model := range []string{"hermes", demo.Echo} {
+		got := read(t, chat(t.Context(), t, fast(), model, `{"model":"m","tools":[`+weather+`],"tool_choice":"required","messages":[
+			{"role":"user","content":[{"type":"text","text":"both, in Oslo"}]},{"role":"assistant","content":null,"tool_calls":[]},
+			{"role":"tool","tool_call_id":"1","content":"12 degrees"},{"role":"tool","tool_call_id":"2","content":[{"type":"text","text":"14:05"}]}]}`))
+		if want := "Here is what I found: 12 degrees; 14:05"; got.Content != want || got.finish != "stop" {
+			t.Errorf("%s: got %q, finish reason %q, want %q", model, got.Content, got.finish, want)
+		}
 	}
 }
 

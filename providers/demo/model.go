@@ -50,7 +50,7 @@ const (
 )
 
 func models() []model {
-	return slices.Concat(formatModels(), spoilingModels(), failingModels(), guardModels(), noToolsModels())
+	return slices.Concat(formatModels(), []model{echoModel()}, spoilingModels(), failingModels(), guardModels(), noToolsModels())
 }
 
 // answer is what the model means to say to a request.
