@@ -98,7 +98,7 @@ func checkImports(s *summary) string {
 	var refused []string
 	for _, imp := range s.imports {
 		want, ok := wasiFuncs[imp.name]
-		name := imp.module + "." + imp.name
+		name := shown(imp.module) + "." + shown(imp.name)
 		switch {
 		case imp.module != wasiModule || !ok || imp.kind != kindFunc:
 			refused = append(refused, name)

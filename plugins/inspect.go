@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/callgate/callgate/sdk/abi"
 )
 
 // summary is what the host needs to know of a module before it works on it. It
@@ -32,6 +34,16 @@ func (e external) String() string {
 	return "something unknown"
 }
 
+// shown is a name or a word of a module as it may be printed: in one line, and not without
+// end.
+func shown(s string) string {
+	quoted := fmt.Sprintf("%.200q", s)
+	if quoted == `"`+s+`"` {
+		return s
+	}
+	return quoted
+}
+
 const (
 	kindFunc   = 0
 	kindTable  = 1
@@ -42,11 +54,11 @@ const (
 var errNotWasm = errors.New("it does not begin like a WebAssembly module")
 
 // inspect reads a module's imports, exports and manifest.
-func inspect(wasm []byte, section string) (*summary, error) {
+func inspect(wasm []byte) (*summary, error) {
 	if len(wasm) < 8 || string(wasm[:4]) != "\x00asm" {
 		return nil, errNotWasm
 	}
-	in := inspector{summary: summary{exports: map[string]external{}}, section: section}
+	in := inspector{summary: summary{exports: map[string]external{}}}
 	r := &wasmReader{b: wasm[8:]}
 	for len(r.b) > 0 && r.err == nil {
 		id := r.byte()
@@ -64,7 +76,6 @@ func inspect(wasm []byte, section string) (*summary, error) {
 
 type inspector struct {
 	summary
-	section string
 	types   []string
 	funcs   []uint32          // the type of each function
 	exFuncs map[string]uint32 // the function of each export that is one
@@ -86,11 +97,11 @@ func (in *inspector) read(id byte, r *wasmReader) {
 }
 
 func (in *inspector) custom(r *wasmReader) {
-	if r.name() != in.section || r.err != nil {
+	if r.name() != abi.ManifestSection || r.err != nil {
 		return
 	}
 	if in.manifest != nil {
-		r.err = fmt.Errorf("it has two sections %s", in.section)
+		r.err = fmt.Errorf("it has two sections %s", abi.ManifestSection)
 	}
 	in.manifest = append([]byte{}, r.b...)
 }
@@ -110,7 +121,7 @@ func (in *inspector) imported(r *wasmReader) {
 	case kindGlobal:
 		r.bytes(2)
 	default:
-		r.err = fmt.Errorf("import %s.%s is of an unknown kind", e.module, e.name)
+		r.err = fmt.Errorf("import %s.%s is of an unknown kind", shown(e.module), shown(e.name))
 	}
 	in.imports = append(in.imports, e)
 }
@@ -131,7 +142,7 @@ func (in *inspector) exported(r *wasmReader) {
 func (in *inspector) resolve() error {
 	for name, i := range in.exFuncs {
 		if int64(i) >= int64(len(in.funcs)) {
-			return fmt.Errorf("export %s is a function that does not exist", name)
+			return fmt.Errorf("export %s is a function that does not exist", shown(name))
 		}
 		e := in.exports[name]
 		e.sig = in.signature(in.funcs[i])

@@ -14,7 +14,7 @@ func TestInspect(t *testing.T) {
 		Imports: []pluginstest.Import{{Module: "m", Name: "f", Params: "iI", Results: "i"}},
 		Customs: [][2]string{{"other", "x"}, {abi.ManifestSection, "{}"}},
 	}.Wasm()
-	got, err := inspect(wasm, abi.ManifestSection)
+	got, err := inspect(wasm)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func FuzzInspect(f *testing.F) {
 	f.Add(pluginstest.Guest{Customs: [][2]string{{abi.ManifestSection, "{}"}}, Imports: []pluginstest.Import{{Module: "m", Name: "f"}}}.Wasm())
 	f.Add([]byte("\x00asm\x01\x00\x00\x00\x01\x06\xff\xff\xff\xff\x0f\x60"))
 	f.Fuzz(func(_ *testing.T, b []byte) {
-		if s, err := inspect(b, abi.ManifestSection); err == nil {
+		if s, err := inspect(b); err == nil {
 			_ = checkModule(s)
 		}
 	})

@@ -112,3 +112,20 @@ func TestInfo(t *testing.T) {
 		t.Errorf("got %+v", m)
 	}
 }
+
+// TestStartSaysWhatWasPrinted checks that who builds a plugin learns what its start has
+// panicked with, in one line.
+func TestStartSaysWhatWasPrinted(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, plugins.Config{})
+	const said = "panic: no name\n\ngoroutine 1"
+	guest := Guest{Imports: WASI("fd_write", "iiii"), Funcs: []Func{{Name: "_initialize", Body: Code(
+		Const(8), Const(int32(len(said))), Store, 2, 0, // a vector of one text
+		Const(4), Const(EventsAt), Store, 2, 0,
+		Const(2), Const(4), Const(1), Const(100), Call, 0, Drop, Unreachable)}}, Raw: said}
+	err := h.Load(t.Context(), plugins.Source{Name: "bad", Wasm: guest.Wasm()})
+	const want = "plugin bad: it cannot be started: _initialize: failed: wasm error: unreachable; it printed: panic: no name"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

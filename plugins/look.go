@@ -39,7 +39,7 @@ type Metering struct {
 func Look(wasm []byte) Outline {
 	hash := sha256.Sum256(wasm)
 	o := Outline{SHA256: hex.EncodeToString(hash[:]), Size: len(wasm), Exports: []string{}, Imports: []string{}}
-	s, err := inspect(wasm, abi.ManifestSection)
+	s, err := inspect(wasm)
 	if s != nil {
 		o.describe(s)
 	}
@@ -67,10 +67,10 @@ func Look(wasm []byte) Outline {
 func (o *Outline) describe(s *summary) {
 	o.ABI = version(s)
 	for _, name := range s.order {
-		o.Exports = append(o.Exports, name+" "+s.exports[name].String())
+		o.Exports = append(o.Exports, shown(name)+" "+s.exports[name].String())
 	}
 	for _, imp := range s.imports {
-		o.Imports = append(o.Imports, fmt.Sprintf("%s.%s %s", imp.module, imp.name, imp))
+		o.Imports = append(o.Imports, fmt.Sprintf("%s.%s %s", shown(imp.module), shown(imp.name), imp))
 	}
 	slices.Sort(o.Imports)
 	if m, err := parseManifest(s.manifest); err == nil {

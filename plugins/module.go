@@ -66,7 +66,7 @@ func loadModule(ctx context.Context, src Source, cfg Config, cache *codeCache) (
 	refuse := func(reason string, err error) (*module, error) {
 		return nil, &LoadError{Plugin: src.Name, Reason: reason, Err: err}
 	}
-	sum, err := inspect(src.Wasm, abi.ManifestSection)
+	sum, err := inspect(src.Wasm)
 	if err != nil {
 		return refuse("it is not a valid WebAssembly module", err)
 	}

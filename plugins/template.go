@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/callgate/callgate/plugins/meter"
@@ -75,13 +76,29 @@ func (m *module) boot(ctx context.Context) (*instance, error) {
 	}
 	if err := m.start(ctx, in); err != nil {
 		in.close(ctx)
-		if text := in.printed.String(); text != "" {
-			err = fmt.Errorf("%w; it printed: %s", err, text)
-		}
-		return nil, err
+		return nil, &startError{err, in.printed.String()}
 	}
 	return in, nil
 }
+
+// startError is why a module did not start, in one line, with the first that it printed:
+// what a panic says, for one.
+type startError struct {
+	err     error
+	printed string
+}
+
+// Error implements error.
+func (e *startError) Error() string {
+	what, _, _ := strings.Cut(e.err.Error(), "\n") // wazero's errors go on with a stack trace
+	if said, _, _ := strings.Cut(e.printed, "\n"); said != "" {
+		what += "; it printed: " + shown(said)
+	}
+	return what
+}
+
+// Unwrap returns the cause.
+func (e *startError) Unwrap() error { return e.err }
 
 func (m *module) start(ctx context.Context, in *instance) error {
 	for _, seg := range m.rewritten.Segments {

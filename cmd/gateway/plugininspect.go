@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/plugins/builtin"
@@ -90,7 +91,17 @@ func reasonOf(err error) string {
 		s += ": " + e.Err.Error()
 	}
 	s, _, _ = strings.Cut(s, "\n") // wazero's errors go on with a stack trace
-	return s
+	return plain(s)
+}
+
+// plain is text of a plugin as a terminal may have it.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
 }
 
 // print prints the inspection for people.
@@ -122,7 +133,7 @@ func (in *inspection) print(out io.Writer) error {
 	list("exports", in.Exports)
 	list("imports", in.Imports)
 	if m := in.Manifest; m != nil {
-		line("name", "%s %s", m.Name, m.Version)
+		line("name", "%s %s", m.Name, plain(m.Version))
 		for _, p := range m.Parsers {
 			line("parser", "%s", describeParser(&p))
 		}
@@ -139,7 +150,7 @@ func most(pages int) string {
 
 // describeParser is a parser of a manifest in one line.
 func describeParser(p *abi.Parser) string {
-	s := fmt.Sprintf("%s %s, priority %d", p.Name, p.Version, p.Priority)
+	s := fmt.Sprintf("%s %s, priority %d", p.Name, plain(p.Version), p.Priority)
 	add := func(what string, values []string) {
 		if len(values) > 0 {
 			s += fmt.Sprintf(", %s %q", what, values)

@@ -52,7 +52,7 @@ func Costs(ctx context.Context, cfg Config) ([]Cost, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer t.host.Close(context.WithoutCancel(ctx)) //nolint:errcheck // all sessions have ended
+	defer t.host.Close(context.WithoutCancel(ctx))
 	parsers, ok := t.load(ctx)
 	if !ok {
 		return nil, fmt.Errorf("plugin %s: %s", cfg.Plugin.Name, t.report.Failures[0].Problem)

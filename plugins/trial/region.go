@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/sdk/abi"
@@ -165,7 +166,13 @@ func line(lines []string, i int) string {
 	return lines[i]
 }
 
-// oneLine makes sure that s is one.
+// oneLine makes sure that s is one, and does nothing to a terminal: a plugin's own words may
+// be in it.
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
 }

@@ -119,7 +119,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer t.host.Close(context.WithoutCancel(ctx)) //nolint:errcheck // all sessions have ended
+	defer t.host.Close(context.WithoutCancel(ctx))
 	parsers, ok := t.load(ctx)
 	if !ok {
 		return &t.report, nil

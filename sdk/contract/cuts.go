@@ -14,7 +14,7 @@ func Cuts(input string) [][]string {
 	for i := 1; i < len(input); i += step {
 		ways = append(ways, []string{input[:i], input[i:]})
 	}
-	random := rand.New(rand.NewPCG(1, uint64(len(input)))) // a repeatable test
+	random := rand.New(rand.NewPCG(1, uint64(len(input)))) //nolint:gosec // it has to be repeatable
 	for range 50 {
 		var pieces []string
 		for rest := input; rest != ""; {
