@@ -1,0 +1,61 @@
+package route_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/callgate/callgate/gateway/internal/route"
+)
+
+// naive is a pattern as a regular expression.
+func naive(pattern string) *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^` + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, `.*`) + `$`)
+}
+
+func TestGlobProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		pattern := rapid.StringMatching(`[ab/*é]{0,8}`).Draw(t, "pattern")
+		text := rapid.StringMatching(`[ab/*é]{0,12}`).Draw(t, "text")
+		if got, want := route.NewGlob(pattern).Match(text), naive(pattern).MatchString(text); got != want {
+			t.Errorf("%q on %q: got %v, want %v", pattern, text, got, want)
+		}
+	})
+}
+
+// TestGlobLong holds that no pattern makes a long value slow.
+func TestGlobLong(t *testing.T) {
+	t.Parallel()
+	g := route.NewGlob(strings.Repeat("a*", 100) + "b")
+	text := strings.Repeat("a", 1<<20)
+	start := time.Now()
+	if g.Match(text) {
+		t.Error("got a match, want none")
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("got %v for 1 MB, want far less", took)
+	}
+}
+
+func FuzzGlob(f *testing.F) {
+	f.Add("gpt-*-mini*", "gpt-4o-mini-2024")
+	f.Add("*", "")
+	f.Add("**a", "ba")
+	f.Fuzz(func(t *testing.T, pattern, text string) {
+		if len(pattern) > 100 || !isASCII(pattern+text) { // regexp reads runes, and a broken one as another
+			route.NewGlob(pattern).Match(text)
+			return
+		}
+		if got, want := route.NewGlob(pattern).Match(text), naive(pattern).MatchString(text); got != want {
+			t.Errorf("%q on %q: got %v, want %v", pattern, text, got, want)
+		}
+	})
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f })
+}
