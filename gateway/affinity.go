@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/callgate/callgate/gateway/prefix"
 )
@@ -17,7 +16,7 @@ import (
 type affinity struct {
 	index   *prefix.Index
 	salt    []byte
-	running map[string]*atomic.Int64 // requests by target
+	targets map[string]bool // those in the index
 }
 
 // CacheSnapshot is what the gateway believes to be in the caches of targets.
@@ -25,18 +24,18 @@ type CacheSnapshot = prefix.Snapshot
 
 // newAffinity makes one for the targets of routes that want it; nil if none does.
 func (g *Gateway) newAffinity(o Options) *affinity {
-	a := &affinity{salt: o.CacheSalt, running: map[string]*atomic.Int64{}}
+	a := &affinity{salt: o.CacheSalt, targets: map[string]bool{}}
 	if len(a.salt) == 0 {
 		a.salt = []byte(rand.Text())
 	}
 	var targets []prefix.Target
-	for name, list := range o.Routes {
+	for name, list := range o.lists() {
 		if c := g.conducts[name]; c == nil && !g.conduct.Affinity || c != nil && !c.Affinity {
 			continue
 		}
 		for _, t := range list {
-			if a.running[t.name()] == nil {
-				a.running[t.name()] = &atomic.Int64{}
+			if !a.targets[t.name()] {
+				a.targets[t.name()] = true
 				targets = append(targets, prefix.Target{Name: t.name(), Idle: o.Policies[t.Provider].CacheIdle})
 			}
 		}
@@ -53,13 +52,13 @@ func (t Target) name() string { return t.Provider + "/" + t.Model }
 
 // chain is the prompt of a request as the upstreams' caches see it: what comes first is
 // the tools, then the messages. That of the next turn begins with it.
-func (a *affinity) chain(req *Request) prefix.Chain {
+func (a *affinity) chain(req *Request, model string) prefix.Chain {
 	parts := [][]byte{req.Tools()}
 	if req.hasMessages() {
 		messages := req.messages.Of(req.body)
 		parts = append(parts, messages[1:len(messages)-1]) // the bracket is elsewhere in the next turn
 	}
-	return prefix.Of(prefix.NewKey(a.salt, req.Tenant, req.Route+"\x00"+req.Model), parts...)
+	return prefix.Of(prefix.NewKey(a.salt, req.Tenant, req.Route+"\x00"+model), parts...)
 }
 
 // near puts the target in front that has the most of the prompt and is not too busy, and
@@ -70,12 +69,12 @@ func (a *attempts) near() {
 	if f == nil || !a.conduct.Affinity || len(a.targets) < 2 {
 		return
 	}
-	a.chain = f.chain(a.req)
+	a.chain = f.chain(a.req, a.way.model)
 	weighted := slices.ContainsFunc(a.targets, func(c *candidate) bool { return c.Weight > 0 })
 	var candidates []prefix.Candidate
 	for _, c := range a.targets {
-		if n := f.running[c.name()]; n != nil && c.upstream.ready() && (c.Weight > 0 || !weighted) { // else it is only a fallback
-			candidates = append(candidates, prefix.Candidate{Target: c.name(), Running: int(n.Load()), Weight: float64(c.Weight)})
+		if f.targets[c.name()] && c.upstream.ready() && (c.Weight > 0 || !weighted) { // else it is only a fallback
+			candidates = append(candidates, prefix.Candidate{Target: c.name(), Running: int(c.load.running.Load()), Weight: float64(c.Weight)})
 		}
 	}
 	if len(candidates) == 0 {
@@ -96,16 +95,6 @@ func (a *attempts) near() {
 	}
 	slices.SortStableFunc(a.targets, func(x, y *candidate) int { return cmp.Compare(rank(x), rank(y)) })
 	a.decision = &d
-}
-
-// begins counts a request that a target answers, until done is called.
-func (f *affinity) begins(target string) (done func()) {
-	if f == nil || f.running[target] == nil {
-		return func() {}
-	}
-	n := f.running[target]
-	n.Add(1)
-	return func() { n.Add(-1) }
 }
 
 // leastCached is how many tokens a prompt has that providers cache at all; 1,024 is
@@ -135,7 +124,7 @@ func (f *affinity) forget(provider string) {
 	if f == nil {
 		return
 	}
-	for name := range f.running {
+	for name := range f.targets {
 		if strings.HasPrefix(name, provider+"/") {
 			f.index.Drop(name)
 		}

@@ -27,6 +27,7 @@ type attempts struct {
 	asked    *Request         // what the client asked for
 	req      *Request         // that, with what was changed for all targets
 	conduct  *conduct
+	way      *chosen
 	choice   toolChoice // of req, before a call is demanded
 	guarded  bool       // answers without a call are judged
 	remark   string     // to the model, behind the messages; some upstreams refuse it there
@@ -59,6 +60,7 @@ type candidate struct {
 	Target
 	model    string
 	upstream *upstream
+	load     *load
 	retries  int // how many the request may take, as far as this target goes
 	tried    int
 	asked    bool      // or refused
@@ -68,13 +70,14 @@ type candidate struct {
 }
 
 // begin orders the targets of a request.
-func (a *attempts) begin(targets []Target, model string) *attempts {
-	g, req := a.g, a.req
+func (a *attempts) begin() *attempts {
+	g, req, targets := a.g, a.req, a.way.targets
 	if !a.conduct.Affinity {
 		targets = order(targets)
 	}
 	for _, t := range targets {
-		c := &candidate{Target: t, model: resolveModel(t, model), upstream: g.upstreams[t.Provider]}
+		c := &candidate{Target: t, model: resolveModel(t, a.way.model), upstream: g.upstreams[t.Provider]}
+		c.load = g.loadOf(c.Provider, c.model)
 		c.retries = c.upstream.policy.Retry.Max
 		if req.MaxRetries != nil {
 			c.retries = *req.MaxRetries
@@ -175,7 +178,7 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 	c := s.target
 	c.asked = true
 	r := &Response{gateway: a.g, ctx: ctx, req: a.req,
-		Summary: Summary{Provider: c.Provider, Model: c.model},
+		Summary: Summary{Route: &a.way.RouteChoice, Provider: c.Provider, Model: c.model},
 		attempt: attempt{upstream: c.upstream, target: c.Target, faults: maps.Clone(a.faults), requested: a.began, of: a}}
 	var err error
 	if r.permit, err = c.upstream.breaker.Allow(); err != nil {
@@ -193,7 +196,8 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 		}
 	}
 	c.tried++
-	r.leave = a.g.affinity.begins(c.name())
+	c.load.begins()
+	r.load = c.load
 	a.made = append(a.made, Attempt{Provider: c.Provider, Model: c.model, Reason: s.reason, Outcome: "running", Wait: s.wait})
 	r.began, r.Summary.Attempts = time.Now(), slices.Clone(a.made)
 	for _, w := range a.warnings {
@@ -335,7 +339,7 @@ func (a *attempts) failed(e *Error) error {
 	if out.Kind == Ghost && (verdict == nil || !verdict.Ghost) {
 		verdict = a.forced
 	}
-	out.Summary = &Summary{Provider: a.current.Provider, Model: a.current.model, Attempts: a.made, Faults: a.faults,
+	out.Summary = &Summary{Route: &a.way.RouteChoice, Provider: a.current.Provider, Model: a.current.model, Attempts: a.made, Faults: a.faults,
 		Report: a.report(), Rounds: a.rounds, Guard: verdict, Corrections: a.corrections}
 	for _, c := range a.targets { // the earliest that something may have changed
 		if d := time.Until(c.notYet); out.Kind == Limited && d > 0 && d < out.RetryAfter && c != a.current {

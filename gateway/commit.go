@@ -61,7 +61,7 @@ func (r *Response) isOver(err error) bool { return err == io.EOF || r.ended == i
 // settleHeld ends the wait: the answer goes out, or it is over and lacks something. In the
 // place of a call that was demanded nothing else is let through.
 func (r *Response) settleHeld(over, withheld bool) error {
-	r.Summary.FirstToken = time.Since(r.requested)
+	r.Summary.FirstToken, r.first = time.Since(r.requested), time.Since(r.began)
 	if over || withheld && r.of.forced != nil {
 		return r.unfit()
 	}

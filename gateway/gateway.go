@@ -8,13 +8,14 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/internal/language"
 	"github.com/callgate/callgate/gateway/internal/prompted"
+	"github.com/callgate/callgate/gateway/internal/route"
 	"github.com/callgate/callgate/gateway/repair"
 )
 
@@ -25,8 +26,15 @@ type Options struct {
 	// defaults.
 	Policies map[string]Policy
 	// Routes maps the names that clients send to targets, of which the first is asked
-	// first and the others if it fails; AnyModel stands for all other names.
+	// first and the others if it fails. A name with AnyModel in it stands for several, and
+	// AnyModel alone for all that have no other.
 	Routes map[string][]Target
+	// Rules are those of routes, the first of which that is met has its targets asked and
+	// not the route's.
+	Rules map[string][]Rule
+	// Aliases maps further names, which may have AnyModel in them too, to the name that is
+	// meant: of a route, of another alias, or "provider/model".
+	Aliases map[string]string
 	// Direct maps a provider's name to the target for models called
 	// "provider/model"; the rest of the name is the upstream's.
 	Direct map[string]Target
@@ -71,6 +79,10 @@ type Gateway struct {
 	upstreams      map[string]*upstream
 	routes         map[string][]Target
 	direct         map[string]Target
+	rules          map[string]*ruleSet // by route
+	table          *route.Table
+	languages      *language.Detector // nil: no rule asks
+	loads          map[targetKey]*load
 	forms          map[string]*prompted.Format // of targets whose tools go into the prompt
 	affinity       *affinity                   // nil: no route wants it
 	conducts       map[string]*conduct         // by route
@@ -99,6 +111,7 @@ func New(o Options) (*Gateway, error) {
 		upstreams: map[string]*upstream{}, routes: o.Routes, direct: o.Direct, parsers: o.Parsers,
 		schemas: repair.NewSchemas(maxSchemas), tools: newToolCache(), reasoningField: cmp.Or(o.ReasoningField, "reasoning_content"),
 		renameTo: o.ReasoningField, timeout: cmp.Or(o.Timeout, DefaultTimeout), trace: o.Trace, onChange: o.OnChange, log: o.Log, now: o.Now,
+		rules: map[string]*ruleSet{}, loads: o.newLoads(),
 		conducts: map[string]*conduct{}, forms: map[string]*prompted.Format{}, conduct: newConduct(o.RoutePolicy),
 	}
 	g.late = &Error{Kind: Timeout, Message: fmt.Sprintf("No complete answer within %s (timeout).", g.timeout)}
@@ -128,7 +141,10 @@ func New(o Options) (*Gateway, error) {
 		g.forms[t.Prompted] = form
 		return nil
 	}
-	for name, targets := range o.Routes {
+	if err := g.newRouting(o); err != nil {
+		return nil, err
+	}
+	for name, targets := range o.lists() {
 		if len(targets) == 0 {
 			return nil, Errorf(Internal, "", "model %q: there is no target", name)
 		}
@@ -151,17 +167,17 @@ func New(o Options) (*Gateway, error) {
 // until an upstream has begun a useful answer. The caller reads the response to its
 // end, or closes it. An error is an *Error that says what was tried.
 func (g *Gateway) Chat(ctx context.Context, req *Request) (*Response, error) {
-	route, targets, model, err := g.route(req.Model)
+	way, err := g.choose(req)
 	if err != nil {
 		return nil, err
 	}
-	req.Route = route
+	req.Route = way.Route
 	req.read = sync.OnceValue(func() *toolList { return g.tools.read(req.Tools()) })
-	c := cmp.Or(g.conducts[route], g.conduct)
-	if err := req.checkChoice(c.Binding, targets); err != nil {
+	c := cmp.Or(g.conducts[way.Route], g.conduct)
+	if err := req.checkChoice(c.Binding, way.targets); err != nil {
 		return nil, err
 	}
-	a, err := g.prepare(req, c)
+	a, err := g.prepare(req, c, way)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +188,7 @@ func (g *Gateway) Chat(ctx context.Context, req *Request) (*Response, error) {
 			cancel()
 		}
 	}()
-	resp, err := a.begin(targets, model).run(ctx)
+	resp, err := a.begin().run(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -194,14 +210,12 @@ func (g *Gateway) changed(provider string, c breaker.Change) {
 // Models returns the names that clients may send, sorted.
 func (g *Gateway) Models(ctx context.Context) []string { return g.names(ctx) }
 
-// names lists the routes, and the models of providers that can list them: under
+// names lists the routes and aliases, and the models of providers that can list them: under
 // the provider's name, and under their own where they are the route for any model.
 func (g *Gateway) names(ctx context.Context) []string {
 	set := map[string]bool{}
-	for name := range g.routes {
-		if !strings.HasSuffix(name, AnyModel) {
-			set[name] = true
-		}
+	for name := range g.table.Names() {
+		set[name] = true
 	}
 	listed := map[string][]string{} // by provider
 	add := func(prefix string, t Target) {

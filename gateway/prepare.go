@@ -5,8 +5,8 @@ import "time"
 // prepare looks at a request before any upstream is asked: whether its tools can be
 // called at all, whether it goes in circles, and what the route adds to it. The order
 // matters: what is refused costs nothing more.
-func (g *Gateway) prepare(req *Request, c *conduct) (*attempts, error) {
-	a := &attempts{g: g, asked: req, req: req, conduct: c, began: time.Now()}
+func (g *Gateway) prepare(req *Request, c *conduct, way *chosen) (*attempts, error) {
+	a := &attempts{g: g, asked: req, req: req, conduct: c, way: way, began: time.Now()}
 	if err := a.checkBinding(); err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func (g *Gateway) prepare(req *Request, c *conduct) (*attempts, error) {
 	if a.remark != "" {
 		a.bare, a.req = a.req, a.req.with(a.req.message("user", a.remark))
 	}
-	a.prepared = time.Since(a.began)
+	a.prepared = time.Since(a.began) + way.took
 	return a, nil
 }
 

@@ -69,6 +69,7 @@ type members struct {
 	format                                     span.Span // response_format
 	webSearch                                  span.Span // web_search_options
 	parallel                                   span.Span // parallel_tool_calls
+	metadata                                   span.Span
 }
 
 // ParseRequest validates the body of a chat completion request and reads what the
@@ -122,6 +123,8 @@ func (r *Request) locate() (odd, meant string, ok bool) {
 			r.webSearch = v
 		case "parallel_tool_calls":
 			r.parallel = v
+		case "metadata":
+			r.metadata = v
 		case "stop":
 			r.stops = !v.IsNull(r.body)
 		default:

@@ -2,13 +2,13 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
 
 	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/internal/route"
 )
 
 // Mode says what a target does about tool calls that the model wrote as text.
@@ -85,57 +85,9 @@ type ParserSession interface {
 	Close()
 }
 
-// AnyModel ends a route's name that stands for all names with that beginning;
-// alone it is the route for names that have no other.
-const AnyModel = "*"
-
-// route finds where requests for a model go: its own route, "provider/model", the longest
-// route that ends in * and fits, or the route for any model. A route such as "qwen/*" wins
-// over a provider called qwen, and "qwen*" does not. name is the route's, and
-// resolved what a target without a model's name of its own asks for.
-func (g *Gateway) route(model string) (name string, targets []Target, resolved string, err error) {
-	if t, ok := g.routes[model]; ok {
-		return model, t, model, nil
-	}
-	name, t, ok := g.pattern(model)
-	if ok && strings.Contains(name, "/") {
-		return name, t, model, nil
-	}
-	if provider, rest, cut := strings.Cut(model, "/"); cut && rest != "" {
-		if t, known := g.direct[provider]; known {
-			t.Model = ""
-			return provider + "/" + AnyModel, []Target{t}, rest, nil
-		}
-	}
-	if ok {
-		return name, t, model, nil
-	}
-	if t, ok := g.routes[AnyModel]; ok {
-		return AnyModel, t, model, nil
-	}
-	e := &Error{Kind: NotFound, Code: "model_not_found", Param: "model", Message: fmt.Sprintf("The model %q does not exist.", excerpt([]byte(model)))}
-	if near := g.near(model); len(near) > 0 {
-		e.Message += " Near names: " + strings.Join(near, ", ") + "."
-	} else {
-		e.Message += " GET /v1/models lists those that do."
-	}
-	return "", nil, "", e
-}
-
-// pattern finds the longest route that ends in * and whose beginning model has.
-func (g *Gateway) pattern(model string) (name string, targets []Target, ok bool) {
-	longest := ""
-	for name := range g.routes {
-		prefix, ok := strings.CutSuffix(name, AnyModel)
-		if ok && len(prefix) > len(longest) && strings.HasPrefix(model, prefix) {
-			longest = prefix
-		}
-	}
-	if longest == "" {
-		return "", nil, false
-	}
-	return longest + AnyModel, g.routes[longest+AnyModel], true
-}
+// AnyModel stands in a route's name for any text; alone it is the route for names that
+// have no other.
+const AnyModel = route.Any
 
 func resolveModel(t Target, model string) string {
 	if t.Model != "" {

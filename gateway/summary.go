@@ -14,6 +14,8 @@ import (
 // Summary is what was done for a request, for response headers, metrics and the log.
 type Summary struct {
 	Provider, Model string // where the answer came from
+	// Route is how its targets were found.
+	Route *RouteChoice
 	// Attempts are all requests to upstreams, in their order; the last one gave the
 	// answer.
 	Attempts []Attempt

@@ -28,7 +28,8 @@ type attempt struct {
 	settled   bool
 	cancel    context.CancelFunc // of the request's deadline
 	endTrace  func(outcome string)
-	leave     func() // takes the attempt off what its target has to do
+	load      *load         // of its target; nil until it is asked
+	first     time.Duration // to the first useful byte, from began on
 }
 
 // open sends the request of the attempt.
@@ -102,9 +103,6 @@ func (r *Response) settle(err error) {
 		return
 	}
 	r.settled = true
-	if r.leave != nil {
-		r.leave()
-	}
 	health, outcome := breaker.Success, "ok"
 	switch e := AsError(err); {
 	case err == nil: // closed before its end
@@ -116,6 +114,9 @@ func (r *Response) settle(err error) {
 	}
 	if health == breaker.Success && outcome == "ok" {
 		r.answered()
+	}
+	if r.load != nil {
+		r.load.ends(outcome, r.first, time.Since(r.began))
 	}
 	r.permit.Done(health, outcome)
 	if n := len(r.Summary.Attempts); n > 0 {

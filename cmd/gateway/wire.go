@@ -51,7 +51,8 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 			return nil, errors.Join(fmt.Errorf("tracing: %w", err), sys.shared.close())
 		}
 	}
-	m := metrics.New(metrics.Options{Breakers: func() []breaker.Snapshot { return sys.gateway.Breakers() }, Share: sys.shared.snapshot, Models: modelNames(cfg), Log: log})
+	m := metrics.New(metrics.Options{Breakers: func() []breaker.Snapshot { return sys.gateway.Breakers() }, Share: sys.shared.snapshot,
+		Targets: func() []gateway.TargetState { return sys.gateway.Targets() }, Models: modelNames(cfg), Log: log})
 	if sys.parsers, err = newParsers(ctx, cfg, m.Plugin, log); err != nil {
 		return nil, errors.Join(err, sys.tracer.Shutdown(ctx), sys.shared.close())
 	}
@@ -87,7 +88,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		return err
 	}
 	sys.admin, err = httpapi.NewAdmin(httpapi.AdminConfig{KeyHash: cfg.Admin.KeyHash.Reveal(),
-		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker,
+		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker, Targets: sys.gateway.Targets,
 		Caches:  func() any { return books.snapshot(sys.gateway.Caches(), sys.shared.snapshot()) },
 		Plugins: sys.parsers.overview, Metrics: m.Handler(), Log: log})
 	return err

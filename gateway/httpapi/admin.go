@@ -25,6 +25,9 @@ type AdminConfig struct {
 	Breakers func() []breaker.Snapshot
 	// Reset closes the breaker with a name and says whether there is one.
 	Reset func(name string) bool
+	// Targets returns the state of all targets, in the order to show them in. Without it
+	// there is no GET /admin/targets.
+	Targets func() []gateway.TargetState
 	// Caches returns what is believed to be in the caches of targets and what they have
 	// saved, as it is written in JSON. Without it there is no GET /admin/prefix.
 	Caches func() any
@@ -38,8 +41,8 @@ type AdminConfig struct {
 }
 
 // Admin serves what the operator needs, on an address of its own: GET /metrics, GET
-// /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/prefix, GET /admin/plugins, and GET /livez, which alone
-// is open to everyone. It is an http.Handler.
+// /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
+// /admin/plugins, and GET /livez, which alone is open to everyone. It is an http.Handler.
 type Admin struct {
 	cfg  AdminConfig
 	echo *echo.Echo
@@ -54,6 +57,7 @@ const (
 	breakersPath = "/admin/breakers"
 	prefixPath   = "/admin/prefix"
 	pluginsPath  = "/admin/plugins"
+	targetsPath  = "/admin/targets"
 )
 
 // Bounds on what the operator's address takes, and for how long.
@@ -89,6 +93,11 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	a.echo.GET(livezPath, a.api.livez)
 	a.echo.GET(breakersPath, a.breakers)
 	a.echo.POST(breakersPath+"/:name/reset", a.reset)
+	if cfg.Targets != nil {
+		a.echo.GET(targetsPath, func(c echo.Context) error {
+			return c.JSON(http.StatusOK, map[string][]gateway.TargetState{"targets": cfg.Targets()})
+		})
+	}
 	if cfg.Caches != nil {
 		a.echo.GET(prefixPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Caches()) })
 	}

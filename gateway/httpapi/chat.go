@@ -190,6 +190,7 @@ func header(h http.Header, resp *gateway.Response) {
 // conduct says what is known of a request before its answer begins: the rounds of tools
 // in the conversation, what the model was told to do better, and what was odd so far.
 func conduct(h http.Header, s *gateway.Summary) {
+	setText(h, "x-callgate-route", s.Route.Text())
 	setText(h, "x-callgate-prefix", s.PrefixText())
 	setText(h, "x-callgate-tool-rounds", s.RoundsText())
 	setText(h, "x-callgate-corrections", s.CorrectionList())

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
 	"github.com/callgate/callgate/gateway/prefix/share"
@@ -28,6 +29,8 @@ type Options struct {
 	// Share returns how gateways tell each other what they have learned, nil if they do
 	// not. It is called for every scrape.
 	Share func() *share.Snapshot
+	// Targets returns the state of all targets. It is called for every scrape.
+	Targets func() []gateway.TargetState
 	// Models are the upstreams' names of the models that the configuration names. They
 	// have a label of their own however many names clients invent.
 	Models []string
@@ -44,7 +47,7 @@ type Metrics struct {
 	inFlight prometheus.Gauge
 	overhead prometheus.Histogram
 
-	requests               *counters
+	requests, rules        *counters
 	duration, firstToken   *histograms
 	genDuration, genFirst  *histograms
 	attempts, fallbacks    *counters
@@ -75,6 +78,9 @@ func New(o Options) *Metrics {
 	if o.Share != nil {
 		m.registry.MustRegister(newSharing(o.Share))
 	}
+	if o.Targets != nil {
+		m.registry.MustRegister(newTargets(o.Targets))
+	}
 	k := maker{m.registry}
 	model, code := newValues(o.Models...), newValues(ok)
 	m.requestMetrics(k, model, code)
@@ -95,6 +101,8 @@ func (m *Metrics) requestMetrics(k maker, model, code *values) {
 		"Time that a request spent in the gateway itself, before and between the upstream's frames.", overheadBuckets())
 	m.requests = k.counters("callgate_requests_total",
 		"Requests that are over, by the error's code, or ok.", route, provider, label{"model", model}, label{"code", code})
+	m.rules = k.counters("callgate_route_rules_total",
+		"Requests for models with rules, by the number of the rule that they met, or none.", route, label{name: "rule"})
 	m.duration = k.histograms("callgate_request_duration_seconds",
 		"Time from the request to the end of its answer.", waitBuckets(), route, provider, stream)
 	m.firstToken = k.histograms("callgate_time_to_first_token_seconds",

@@ -42,6 +42,7 @@ func rich() gateway.Record {
 		Route: "qwen3", Status: 200, Stream: true, Took: 1500 * time.Millisecond,
 		Summary: &gateway.Summary{
 			Provider: "remote", Model: "qwen-max",
+			Route: &gateway.RouteChoice{Route: "qwen3", Rule: 2, HasRules: true, Language: "th"},
 			Attempts: []gateway.Attempt{
 				{Provider: "local", Model: "qwen3", Reason: gateway.First, Outcome: "upstream_rate_limited", Took: 3 * time.Millisecond, RetryAfter: 20 * time.Second},
 				{Provider: "local", Model: "qwen3", Reason: gateway.Retry, Outcome: "circuit_open", Wait: 200 * time.Millisecond},
@@ -146,6 +147,14 @@ func shared() *share.Snapshot {
 		Pushed: share.Pushed{OK: 7, Failed: 1}, Pulled: share.Pulled{OK: 20, Foreign: 3, Version: 2, Failed: 1}}
 }
 
+func states() []gateway.TargetState {
+	return []gateway.TargetState{
+		{Provider: "local", Model: "*"},
+		{Provider: "local", Model: "qwen3", Running: 2, FirstToken: 0.25, Answer: 2},
+		{Provider: "local", Model: "qwen3", Running: 3}, // a defect, as above
+	}
+}
+
 // judged is a request of which little is known but what the guard made of its answer.
 func judged(route string, v *gateway.Verdict) gateway.Record {
 	return gateway.Record{Route: route, Status: 200, Took: time.Millisecond, Summary: &gateway.Summary{Provider: "local", Model: "qwen3", Guard: v}}
@@ -155,12 +164,15 @@ func judged(route string, v *gateway.Verdict) gateway.Record {
 // list of all names and labels.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	m := metrics.New(metrics.Options{Breakers: snapshots, Share: shared})
+	m := metrics.New(metrics.Options{Breakers: snapshots, Share: shared, Targets: states})
 	m.Begin()
 	m.Begin()
 	m.End()
 	m.Request(rich())
 	m.Request(judged("fine", &gateway.Verdict{Score: 0.1, Signals: []guard.Signal{{Name: guard.SignalToolsUnused, Weight: 0.1}}}))
+	none := judged("routed", nil)
+	none.Summary.Route = &gateway.RouteChoice{Route: "routed", HasRules: true}
+	m.Request(none)
 	m.Request(judged("denied", &gateway.Verdict{Contradiction: true, Signals: []guard.Signal{{Name: guard.SignalContradiction}}}))
 	m.Request(gateway.Record{Status: 401, Code: "invalid_api_key", Took: time.Millisecond})
 	m.Request(gateway.Record{Status: 404, Took: time.Millisecond})

@@ -26,6 +26,7 @@ func (m *Metrics) Request(r gateway.Record) {
 		return
 	}
 	s := r.Summary
+	m.countRule(s.Route)
 	m.overhead.Observe(seconds(s.Overhead))
 	m.genDuration.at(labels{telemetry.Chat, provider, model, failure}).Observe(seconds(r.Took))
 	if s.FirstToken > 0 {

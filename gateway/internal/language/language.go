@@ -75,6 +75,7 @@ type row [languages]uint8
 type Detector struct {
 	rows   map[gram]row
 	groups map[script]group
+	codes  map[string]bool
 }
 
 // group is a script's place among the languages compared.
@@ -86,7 +87,10 @@ type group struct {
 // New makes a Detector, which takes some 20 ms. The gateway makes one if a route asks for
 // languages.
 func New() (*Detector, error) {
-	d := &Detector{rows: map[gram]row{}, groups: map[script]group{}}
+	d := &Detector{rows: map[gram]row{}, groups: map[script]group{}, codes: map[string]bool{}}
+	for _, code := range Codes() {
+		d.codes[code] = true
+	}
 	column := map[string]int{}
 	for _, g := range compared {
 		d.groups[g.script] = group{len(column), g.codes}
@@ -121,6 +125,9 @@ func New() (*Detector, error) {
 	}
 	return d, nil
 }
+
+// Knows reports whether a code is one of Codes.
+func (d *Detector) Knows(code string) bool { return d.codes[code] }
 
 // Detect returns the language of a message, or "" if that is in doubt. Blocks of code
 // between fences are passed over, and so are words with signs of code in them.

@@ -2,6 +2,7 @@ package route
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -48,6 +49,17 @@ func NewTable(entries map[string]string, providers []string) *Table {
 		return cmp.Or(y.literal()-x.literal(), len(x.parts)-len(y.parts), strings.Compare(x.text, y.text))
 	})
 	return t
+}
+
+// Names are the names of all entries, aliases among them, but for patterns.
+func (t *Table) Names() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for name := range t.entries {
+			if !IsPattern(name) && !yield(name) {
+				return
+			}
+		}
+	}
 }
 
 // Find follows a name, through aliases if need be. ok is false if it leads nowhere, or
