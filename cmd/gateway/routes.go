@@ -10,8 +10,10 @@ import (
 // routePolicies say what is watched over in the requests of each model.
 func routePolicies(cfg *config.Config) map[string]gateway.RoutePolicy {
 	out := map[string]gateway.RoutePolicy{}
-	for name := range cfg.Models {
-		out[name] = routePolicy(cfg.Route(name))
+	for name, m := range cfg.Models {
+		if m.Alias == "" { // it has those of the model that it stands for
+			out[name] = routePolicy(cfg.Route(name))
+		}
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -64,7 +65,7 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 
 func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provider, m *metrics.Metrics, log *slog.Logger) (err error) {
 	options := gateway.Options{
-		Providers: providers, Policies: policies(cfg), Routes: routes(cfg), Direct: direct(cfg), Parsers: sys.parsers,
+		Providers: providers, Policies: policies(cfg), Routes: routes(cfg), Rules: rules(cfg), Aliases: aliases(cfg), Direct: direct(cfg), Parsers: sys.parsers,
 		CacheSalt: []byte(cfg.CacheSalt.Reveal()), RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
 		ShareIndex: sys.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), OnChange: m.Transition, Log: log,
 	}
@@ -116,11 +117,19 @@ func policies(cfg *config.Config) map[string]gateway.Policy {
 func routes(cfg *config.Config) map[string][]gateway.Target {
 	out := map[string][]gateway.Target{}
 	for name, m := range cfg.Models {
-		for i, r := range cfg.Targets(name) {
-			t := target(r)
-			t.Model = m.Targets[i].Model // and not the pattern's name
-			out[name] = append(out[name], t)
+		if m.Alias == "" {
+			out[name] = targets(cfg.Targets(name), m.Targets)
 		}
+	}
+	return out
+}
+
+// targets are a list of the configuration's, own as it was written.
+func targets(resolved []config.Resolved, own []config.Target) []gateway.Target {
+	out := make([]gateway.Target, len(resolved))
+	for i, r := range resolved {
+		out[i] = target(r)
+		out[i].Model = own[i].Model // and not the pattern's name
 	}
 	return out
 }
@@ -158,7 +167,11 @@ func target(r config.Resolved) gateway.Target {
 func modelNames(cfg *config.Config) []string {
 	var out []string
 	for name, m := range cfg.Models {
-		for _, t := range m.Targets {
+		lists := [][]config.Target{m.Targets}
+		for _, r := range m.Rules {
+			lists = append(lists, r.Targets)
+		}
+		for _, t := range slices.Concat(lists...) {
 			out = append(out, cmp.Or(t.Model, name))
 		}
 	}

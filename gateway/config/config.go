@@ -40,11 +40,12 @@ type Config struct {
 	// Defaults is the behaviour of models that do not set a key themselves, and of
 	// requests for "provider/model".
 	Defaults Route `yaml:"defaults" eg:"{guard: enforce}" doc:"Behaviour of models that do not set a key themselves, and of requests for provider/model."`
-	// Models maps the names that clients use to targets. A name that ends in "*"
-	// stands for every name with that prefix; the longest one wins, and an exact
-	// name wins over all. A model that has no entry but "*" can also be asked for as
-	// "provider/model".
-	Models map[string]Model `yaml:"models" eg:"{\"*\": {targets: [{provider: local}]}}" doc:"Names that clients use. One that ends in * stands for every name with that prefix; the longest wins, an exact name first."`
+	// Models maps the names that clients use to targets. A "*" in a name stands for any
+	// text, "/" included. An exact name wins over all, and among patterns the one with the
+	// most bytes besides stars, then with the fewest stars, then the first in the order of
+	// bytes. A model that has no entry but "*", or a pattern without a "/", can also be
+	// asked for as "provider/model".
+	Models map[string]Model `yaml:"models" eg:"{\"*\": {targets: [{provider: local}]}}" doc:"Names that clients use. A * in one stands for any text; an exact name wins, then the pattern with the most bytes besides *."`
 	// Parsers declares formats of your own, by name.
 	Parsers map[string]CustomParser `yaml:"parsers" eg:"{my_format: {start: \"<<call \", end: \">>\"}}" doc:"Formats of your own by name, read by the built-in parser \"custom\"."`
 	// ReasoningField is the field of a message that reasoning is written to,

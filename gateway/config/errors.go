@@ -127,6 +127,17 @@ func (r *report) isBad(p path) bool {
 	return true
 }
 
+// hasBad reports whether something in the section at p has a problem, and may be all that
+// it has.
+func (r *report) hasBad(p path) bool {
+	for bad := range r.bad {
+		if strings.HasPrefix(string(bad), string(p)+".") {
+			return true
+		}
+	}
+	return false
+}
+
 // written reports whether the file says anything at p itself.
 func (r *report) written(p path) bool {
 	_, ok := r.src.marks[p]

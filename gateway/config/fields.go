@@ -20,6 +20,8 @@ type field struct {
 	enum     []string
 	example  string
 	required bool
+	instead  string // the key that makes this one, which is required otherwise, needless
+	omit     bool   // from what is printed, if it has no value
 }
 
 var fieldCache sync.Map // reflect.Type to []field
@@ -55,7 +57,7 @@ func newField(sf reflect.StructField, name string) field {
 	f := field{
 		typ: sf.Type, name: name,
 		doc: sf.Tag.Get("doc"), min: sf.Tag.Get("min"), max: sf.Tag.Get("max"),
-		required: sf.Tag.Get("required") == "true",
+		required: sf.Tag.Get("required") == "true", instead: sf.Tag.Get("instead"), omit: sf.Tag.Get("omit") == "true",
 	}
 	f.def, f.hasDef = sf.Tag.Lookup("default")
 	if enum := sf.Tag.Get("enum"); enum != "" {
@@ -94,16 +96,20 @@ var (
 	sizeType     = reflect.TypeFor[Size]()
 	durationType = reflect.TypeFor[Duration]()
 	parsersType  = reflect.TypeFor[Parsers]()
+	wordsType    = reflect.TypeFor[Words]()
+	switchType   = reflect.TypeFor[Switch]()
 )
 
 // isScalar reports whether a value of the type is written as one word.
 func isScalar(t reflect.Type) bool {
-	switch t {
-	case secretType, parsersType:
+	if t == secretType || isWordList(t) {
 		return true
 	}
 	return t.Kind() == reflect.String || t.Kind() == reflect.Bool || isInt(t) || isFloat(t)
 }
+
+// isWordList reports whether a value of the type is written as one word or a list of words.
+func isWordList(t reflect.Type) bool { return t == parsersType || t == wordsType }
 
 func isFloat(t reflect.Type) bool { return t.Kind() == reflect.Float64 }
 
@@ -118,6 +124,10 @@ func typeName(t reflect.Type) string {
 		return "a duration"
 	case t == parsersType:
 		return "a name or a list of names"
+	case t == wordsType:
+		return "text or a list of texts"
+	case t == switchType:
+		return "true or false"
 	case t == secretType || t.Kind() == reflect.String:
 		return "text"
 	case t.Kind() == reflect.Bool:
@@ -141,6 +151,13 @@ func setScalar(v reflect.Value, text string) error {
 	case parsersType:
 		v.Set(reflect.ValueOf(Parsers{text}))
 		return nil
+	case wordsType:
+		v.Set(reflect.ValueOf(Words{text}))
+		return nil
+	case switchType:
+		if text != string(True) && text != string(False) {
+			return errors.New("is neither true nor false")
+		}
 	}
 	switch v.Kind() {
 	case reflect.String:

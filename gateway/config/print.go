@@ -39,14 +39,25 @@ func (c *Config) effective() *Config {
 	out.Defaults = c.fill(c.Defaults).printable()
 	out.Models = maps.Clone(c.Models)
 	for name, m := range out.Models {
-		m.Targets = slices.Clone(m.Targets)
-		for i, t := range m.Targets {
-			m.Targets[i] = c.resolve(t).target()
+		if m.Alias != "" {
+			continue // it has nothing else
+		}
+		m.Targets, m.Rules = c.effectiveTargets(m.Targets), slices.Clone(m.Rules)
+		for i := range m.Rules {
+			m.Rules[i].Targets = c.effectiveTargets(m.Rules[i].Targets)
 		}
 		m.Route = c.fill(m.Route).printable()
 		out.Models[name] = m
 	}
 	return &out
+}
+
+func (c *Config) effectiveTargets(own []Target) []Target {
+	out := make([]Target, len(own))
+	for i, t := range own {
+		out[i] = c.resolve(t).target()
+	}
+	return out
 }
 
 // target writes what was resolved as a file would.
@@ -61,7 +72,10 @@ func (r Resolved) target() Target {
 func printSection(b *bytes.Buffer, v reflect.Value, indent int) {
 	for _, f := range fieldsOf(v.Type()) {
 		fv := v.FieldByIndex(f.index)
-		if s, ok := fv.Interface().(Secret); ok && s.IsZero() || f.isUnset(fv) {
+		if s, ok := fv.Interface().(Secret); ok && s.IsZero() || f.isUnset(fv) || f.omit && fv.IsZero() {
+			continue
+		}
+		if m, ok := v.Interface().(Model); ok && m.Alias != "" && f.name != "alias" {
 			continue
 		}
 		b.WriteString(strings.Repeat("  ", indent) + f.name + ":")
@@ -72,7 +86,7 @@ func printSection(b *bytes.Buffer, v reflect.Value, indent int) {
 // printValue writes what follows a key and its colon, with the newline.
 func printValue(b *bytes.Buffer, v reflect.Value, indent int) {
 	switch {
-	case v.Kind() == reflect.Slice && v.Type() != parsersType:
+	case v.Kind() == reflect.Slice && !isWordList(v.Type()):
 		printList(b, v, indent)
 	case v.Kind() == reflect.Map:
 		printTable(b, v, indent)
@@ -124,13 +138,13 @@ func sortedMapKeys(v reflect.Value) []reflect.Value {
 }
 
 func scalarText(v reflect.Value) string {
-	if parsers, ok := v.Interface().(Parsers); ok {
-		return parsersText(parsers)
+	if isWordList(v.Type()) {
+		return wordsText(v.Convert(wordsType).Interface().(Words))
 	}
 	switch v.Type() {
 	case secretType:
 		return quoteYAML(redacted)
-	case sizeType, durationType:
+	case sizeType, durationType, switchType:
 		return fmt.Sprint(v.Interface())
 	}
 	if v.Kind() == reflect.Bool {
@@ -145,10 +159,10 @@ func scalarText(v reflect.Value) string {
 	return quoteYAML(strings.ReplaceAll(v.String(), "${", "$${"))
 }
 
-func parsersText(p Parsers) string {
-	names := make([]string, len(p))
-	for i, name := range p {
-		names[i] = quoteYAML(name)
+func wordsText(words Words) string {
+	names := make([]string, len(words))
+	for i, name := range words {
+		names[i] = quoteYAML(strings.ReplaceAll(name, "${", "$${"))
 	}
 	if len(names) == 1 {
 		return names[0]

@@ -2,7 +2,8 @@ package config
 
 import (
 	"cmp"
-	"strings"
+
+	"github.com/callgate/callgate/gateway/internal/route"
 )
 
 // Resolved is a target with every default filled in.
@@ -32,38 +33,49 @@ type Resolved struct {
 	RawToolText bool
 }
 
-// Targets returns where requests for a model go, in order of preference, nil if
-// no model of the configuration has that name. The parser of a target is its
-// own, else the provider's, else "auto" for the demo provider and "none" for
-// others. Reasoning is its own, else the provider's, else "auto" with a parser and
+// Targets returns where requests for a model go that meet none of its rules, in order of
+// preference, nil if no model or provider of the configuration has that name. The parser of
+// a target is its own, else the provider's, else "auto" for the demo provider and "none"
+// for others. Reasoning is its own, else the provider's, else "auto" with a parser and
 // "none" without; a target with parser "none" of its own does not take the
 // provider's. All else is its own, else the provider's, else the default of all.
 func (c *Config) Targets(model string) []Resolved {
-	m, ok := c.match(model)
+	f, ok := c.table().Find(model)
 	if !ok {
 		return nil
 	}
-	targets := make([]Resolved, len(m.Targets))
-	for i, t := range m.Targets {
+	if f.Provider != "" {
+		return c.resolveAll([]Target{{Provider: f.Provider}}, f.Model)
+	}
+	return c.resolveAll(c.Models[f.Entry].Targets, f.Model)
+}
+
+// RuleTargets returns the targets of each rule of an entry, by the entry's name as it is
+// written, as Targets does those of the entry itself.
+func (c *Config) RuleTargets(entry string) [][]Resolved {
+	var out [][]Resolved
+	for _, rule := range c.Models[entry].Rules {
+		out = append(out, c.resolveAll(rule.Targets, entry))
+	}
+	return out
+}
+
+func (c *Config) resolveAll(own []Target, model string) []Resolved {
+	targets := make([]Resolved, len(own))
+	for i, t := range own {
 		targets[i] = c.resolve(t)
 		targets[i].Model = cmp.Or(t.Model, model)
 	}
 	return targets
 }
 
-// match finds a model by its name, else by the longest pattern.
-func (c *Config) match(name string) (Model, bool) {
-	if m, ok := c.Models[name]; ok && !strings.HasSuffix(name, "*") {
-		return m, true
+// table finds models as the gateway does.
+func (c *Config) table() *route.Table {
+	entries := map[string]string{}
+	for name, m := range c.Models {
+		entries[name] = m.Alias
 	}
-	best, longest := Model{}, -1
-	for pattern, m := range c.Models {
-		prefix, ok := strings.CutSuffix(pattern, "*")
-		if ok && len(prefix) > longest && strings.HasPrefix(name, prefix) {
-			best, longest = m, len(prefix)
-		}
-	}
-	return best, longest >= 0
+	return route.NewTable(entries, sortedKeys(c.Providers))
 }
 
 // resolve fills in the defaults of a target but for the model's name.

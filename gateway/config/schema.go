@@ -38,15 +38,22 @@ func Schema() []byte {
 
 func sectionSchema(t reflect.Type) schema {
 	properties, required := schema{}, []string{}
+	var oneOf []any
 	for _, f := range fieldsOf(t) {
 		properties[f.name] = fieldSchema(f)
 		if f.required {
 			required = append(required, f.name)
 		}
+		if f.instead != "" {
+			oneOf = append(oneOf, schema{"required": []string{f.name}}, schema{"required": []string{f.instead}})
+		}
 	}
 	s := schema{"type": "object", "additionalProperties": false, "properties": properties}
 	if len(required) > 0 {
 		s["required"] = required
+	}
+	if len(oneOf) > 0 {
+		s["oneOf"] = oneOf
 	}
 	return s
 }
@@ -75,7 +82,7 @@ func typeSchema(t reflect.Type, f field) schema {
 		return scalarSchema(t, f)
 	case t.Kind() == reflect.Slice:
 		s := schema{"type": []string{"array", "null"}, "items": typeSchema(t.Elem(), field{})}
-		if f.required {
+		if f.required || f.instead != "" {
 			s["type"], s["minItems"] = "array", 1
 		}
 		return s
@@ -96,6 +103,11 @@ func scalarSchema(t reflect.Type, f field) schema {
 	case t == parsersType:
 		name := orVariable(schema{"type": "string", "pattern": parserPattern})
 		return schema{"anyOf": []any{name, schema{"type": "array", "items": name, "minItems": 1}}}
+	case t == wordsType:
+		word := schema{"type": "string", "minLength": 1}
+		return schema{"anyOf": []any{word, schema{"type": "array", "items": word, "minItems": 1}}}
+	case t == switchType:
+		return orVariable(schema{"type": "boolean"})
 	case t == sizeType:
 		return orVariable(schema{"type": []string{"string", "integer"}, "pattern": sizePattern, "minimum": 0})
 	case t == durationType:

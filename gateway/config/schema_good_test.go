@@ -64,7 +64,10 @@ func TestSchemaAccepts(t *testing.T) {
 	for _, bad := range []string{
 		"defaults: {guards: report}", "defaults: {guard: on}", "defaults: {guard_threshold: 0}", "defaults: {max_rounds: 1001}",
 		"defaults: {intents: [{match: []}]}", "models: {m: {targets: [{provider: p}], route: {guard: off}}}",
-		"models: {m: {guard: off}}", "models: {m: {targets: [{provider: p, tools: none}]}}",
+		"models: {m: {guard: off}}", "models: {m: {alias: n, targets: [{provider: p}]}}", "models: {m: {alias: [n]}}",
+		"models: {m: {targets: [{provider: p}], rules: [{when: {tools: 1}, targets: [{provider: p}]}]}}",
+		"models: {m: {targets: [{provider: p}], rules: [{when: {metadata: {a: []}}, targets: [{provider: p}]}]}}",
+		"models: {m: {targets: [{provider: p}], rules: [{targets: [{provider: p}]}]}}", "models: {m: {targets: [{provider: p, tools: none}]}}",
 	} {
 		if err := schema.Validate(instance(t, []byte(bad))); err == nil {
 			t.Errorf("%s: got no error, want one", bad)

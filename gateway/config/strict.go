@@ -22,7 +22,7 @@ func (d *decoder) value(p path, n *node, v reflect.Value, f field) {
 	switch {
 	case n.kind == kindNull:
 		d.null(p, t, f)
-	case t == parsersType && n.kind == kindList:
+	case isWordList(t) && n.kind == kindList:
 		d.list(p, n, v, f)
 	case isScalar(t):
 		d.scalar(p, n, v, f)
@@ -86,9 +86,9 @@ func (d *decoder) scalar(p path, n *node, v reflect.Value, f field) {
 
 // fits reports whether a YAML value may be a setting of type t, or says why not.
 func (d *decoder) fits(p path, n *node, t reflect.Type, f field) bool {
-	isText := typeName(t) == "text" || t == parsersType
+	isText := typeName(t) == "text" || isWordList(t)
 	switch {
-	case n.kind == kindList || n.kind == kindMap, !isText && n.kind == kindBool && t.Kind() != reflect.Bool:
+	case n.kind == kindList || n.kind == kindMap, !isText && n.kind == kindBool && typeName(t) != "true or false":
 		d.mismatch(p, n, t, f)
 	case isText && n.kind != kindText:
 		d.r.add(p, "expected text, got %s; put it in quotes", n.kind)

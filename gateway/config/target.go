@@ -3,8 +3,15 @@ package config
 // Model is a name that clients use.
 type Model struct {
 	// Targets are tried in this order but for the first, which is drawn if any has a
-	// weight; at least one.
-	Targets []Target `yaml:"targets" required:"true" eg:"[{provider: local}]" doc:"Where requests for the model go, in order of preference."`
+	// weight; at least one, unless there is an Alias.
+	Targets []Target `yaml:"targets" instead:"alias" eg:"[{provider: local}]" doc:"Where requests for the model go, in order of preference."`
+	// Rules lead some of the requests elsewhere, the first of them that is met.
+	Rules []Rule `yaml:"rules" omit:"true" eg:"[{when: {metadata: {budget: premium}}, targets: [{provider: local}]}]" doc:"Targets for some of the requests: the first rule whose conditions all hold is taken, and targets if none is."`
+	// Alias is the name that is meant by this one: of another model, which may be an alias
+	// too, one that a pattern stands for, or "provider/model". Its targets, rules and
+	// policies are this one's, and it is what goes upstream where a target has no name
+	// of its own. No other key may stand beside it.
+	Alias string `yaml:"alias" omit:"true" eg:"qwen3" doc:"Another name that is meant by this one, of a model or provider/model, instead of targets and all other keys."`
 	// Route has the keys that the model shares with [Config.Defaults], which it wins
 	// over key by key. [Config.Route] gives them with their defaults filled in.
 	Route `yaml:",inline"`

@@ -15,7 +15,7 @@ func (c *Config) AddUpstream(name, baseURL, parser string) {
 	}
 	c.Providers[name] = p
 	m := c.Models["*"]
-	m.Targets = []Target{{Provider: name}}
+	m.Targets, m.Alias = []Target{{Provider: name}}, ""
 	c.Models["*"] = m
 }
 

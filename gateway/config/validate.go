@@ -48,7 +48,11 @@ func checkTags(r *report, p path, v reflect.Value) {
 	switch {
 	case isScalar(v.Type()):
 	case v.Kind() == reflect.Struct:
-		for _, f := range fieldsOf(v.Type()) {
+		fields := fieldsOf(v.Type())
+		for _, f := range fields {
+			if i := slices.IndexFunc(fields, func(other field) bool { return other.name == f.instead }); i >= 0 {
+				f.required = v.FieldByIndex(fields[i].index).IsZero()
+			}
 			checkField(r, p.key(f.name), v.FieldByIndex(f.index), f)
 			checkTags(r, p.key(f.name), v.FieldByIndex(f.index))
 		}
@@ -64,7 +68,7 @@ func checkTags(r *report, p path, v reflect.Value) {
 }
 
 func checkField(r *report, p path, v reflect.Value, f field) {
-	if f.required && (v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0) {
+	if f.required && (v.IsZero() && !r.hasBad(p) || v.Kind() == reflect.Slice && v.Len() == 0) {
 		r.add(p, "a value is required; write for example %s", example(f))
 	}
 	if len(f.enum) > 0 && (f.hasDef || !v.IsZero()) && !slices.Contains(f.enum, v.String()) {

@@ -7,22 +7,33 @@ import (
 )
 
 func (c *Config) checkModels(r *report) {
-	providers := sortedKeys(c.Providers)
+	providers, table := sortedKeys(c.Providers), c.table()
 	for _, name := range sortedKeys(c.Models) {
 		p := path("models").key(name)
-		switch star := strings.IndexByte(name, '*'); {
+		switch {
 		case name == "" || strings.ContainsFunc(name, unicode.IsControl):
 			r.addName(p, "the name of a model is empty or holds control characters")
-		case star >= 0 && star != len(name)-1:
-			r.addName(p, `a * may only be the last character of a name, as in "qwen*"`)
+		case strings.Contains(name, "**"):
+			r.addName(p, "two * stand for no more than one; write one")
 		}
-		for i, t := range c.Models[name].Targets {
-			at := p.key("targets").at(i)
-			checkTarget(r, at, t, providers)
-			if pr, ok := c.Providers[t.Provider]; ok {
-				checkRaw(r, at, t.RawToolText, pr)
-				checkInvalidCall(r, at.key("on_invalid_call"), t.OnInvalidCall, c.resolve(t).ToolCalls)
-			}
+		m := c.Models[name]
+		if m.Alias != "" {
+			c.checkAlias(r, table, name, m)
+		}
+		c.checkRules(r, p.key("rules"), m.Rules)
+		for list, targets := range m.lists(p) {
+			c.checkTargets(r, list, targets, providers)
+		}
+	}
+}
+
+func (c *Config) checkTargets(r *report, p path, targets []Target, providers []string) {
+	for i, t := range targets {
+		at := p.at(i)
+		checkTarget(r, at, t, providers)
+		if pr, ok := c.Providers[t.Provider]; ok {
+			checkRaw(r, at, t.RawToolText, pr)
+			checkInvalidCall(r, at.key("on_invalid_call"), t.OnInvalidCall, c.resolve(t).ToolCalls)
 		}
 	}
 }
@@ -128,8 +139,10 @@ func (c *Config) CheckParsers(known []string) error {
 		check(path("providers").key(name).key("parser"), c.Providers[name].Parser)
 	}
 	for _, name := range sortedKeys(c.Models) {
-		for i, t := range c.Models[name].Targets {
-			check(path("models").key(name).key("targets").at(i).key("parser"), t.Parser)
+		for list, targets := range c.Models[name].lists(path("models").key(name)) {
+			for i, t := range targets {
+				check(list.at(i).key("parser"), t.Parser)
+			}
 		}
 	}
 	return r.err()

@@ -14,9 +14,11 @@ func (c *Config) visitTargets(visit func(p path, own Target)) {
 		})
 	}
 	for _, name := range sortedKeys(c.Models) {
-		for i, t := range c.Models[name].Targets {
-			if _, ok := c.Providers[t.Provider]; ok {
-				visit(path("models").key(name).key("targets").at(i), t)
+		for list, targets := range c.Models[name].lists(path("models").key(name)) {
+			for i, t := range targets {
+				if _, ok := c.Providers[t.Provider]; ok {
+					visit(list.at(i), t)
+				}
 			}
 		}
 	}

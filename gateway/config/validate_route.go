@@ -199,13 +199,15 @@ func (c *Config) checkEnforced(r *report, p path, m Model) {
 	if m.Guard == "" {
 		guard = defaultsPath.key("guard")
 	}
-	for i, t := range m.Targets {
-		mode := c.resolve(t).ToolCalls
-		if mode == "repair" || t.ToolCalls == "" && m.Guard == "" {
-			continue
+	for list, targets := range m.lists(p) {
+		for i, t := range targets {
+			mode := c.resolve(t).ToolCalls
+			if mode == "repair" || t.ToolCalls == "" && m.Guard == "" {
+				continue
+			}
+			at := list.at(i)
+			r.add(at.key("tool_calls"), "with tool_calls: %s (%s) no answer is changed, and the guard is to enforce (%s); use tool_calls: repair, or guard: report",
+				mode, r.where(t.origin(at, "tool_calls", t.ToolCalls != "")), r.where(guard))
 		}
-		at := p.key("targets").at(i)
-		r.add(at.key("tool_calls"), "with tool_calls: %s (%s) no answer is changed, and the guard is to enforce (%s); use tool_calls: repair, or guard: report",
-			mode, r.where(t.origin(at, "tool_calls", t.ToolCalls != "")), r.where(guard))
 	}
 }

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/config"
+)
+
+// rules are those of the models of the configuration.
+func rules(cfg *config.Config) map[string][]gateway.Rule {
+	out := map[string][]gateway.Rule{}
+	for name, m := range cfg.Models {
+		for i, resolved := range cfg.RuleTargets(name) {
+			own := m.Rules[i]
+			out[name] = append(out[name], gateway.Rule{When: condition(own.When), Targets: targets(resolved, own.Targets)})
+		}
+	}
+	return out
+}
+
+// aliases are the names that stand for others.
+func aliases(cfg *config.Config) map[string]string {
+	out := map[string]string{}
+	for name, m := range cfg.Models {
+		if m.Alias != "" {
+			out[name] = m.Alias
+		}
+	}
+	return out
+}
+
+var answers = map[config.Switch]gateway.Answer{"": gateway.Either, config.True: gateway.Yes, config.False: gateway.No}
+
+func condition(w config.When) gateway.Condition {
+	return gateway.Condition{
+		Metadata: wordLists(w.Metadata), Headers: wordLists(w.Headers), Languages: w.Language,
+		Tools: answers[w.Tools], Stream: answers[w.Stream], MinSize: int(w.Size.Min), MaxSize: int(w.Size.Max),
+	}
+}
+
+func wordLists(table map[string]config.Words) map[string][]string {
+	out := map[string][]string{}
+	for name, words := range table {
+		out[name] = words
+	}
+	return out
+}
