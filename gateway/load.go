@@ -92,9 +92,9 @@ const (
 )
 
 func (a *average) add(x float64, now time.Time) {
-	fade := math.Exp(-now.Sub(a.at).Seconds() / memory.Seconds())
-	if a.weight == 0 {
-		fade = 0
+	fade := 0.0
+	if age := now.Sub(a.at); age <= forgotten {
+		fade = math.Exp(-age.Seconds() / memory.Seconds())
 	}
 	a.sum, a.weight, a.at = a.sum*fade+x, a.weight*fade+1, now
 }
