@@ -78,7 +78,7 @@ func (g *Gateway) newRouting(o Options) error {
 	}
 	g.table = route.NewTable(entries, slices.Collect(maps.Keys(o.Direct)))
 	for name := range o.Aliases {
-		if names, loops, lost := g.table.Chain(name); loops || lost {
+		if names, end := g.table.Chain(name); end != route.Reached {
 			return Errorf(Internal, "", "model %q: its alias leads nowhere: %s", name, strings.Join(names, " → "))
 		}
 	}

@@ -119,6 +119,15 @@ func TestRoutingExample(t *testing.T) {
 	}
 }
 
+// TestRoutingExampleChecks holds that the example is good as it is, on any machine.
+func TestRoutingExampleChecks(t *testing.T) {
+	t.Parallel()
+	status, stdout, stderr := command(t, "", "check", "../../examples/routing.yaml")
+	if status != 0 || !strings.Contains(stdout, "examples/routing.yaml is good") {
+		t.Errorf("got exit status %d\n%s", status, stderr)
+	}
+}
+
 // TestRoutingConditions sends what meets each sort of condition, and what nearly does.
 func TestRoutingConditions(t *testing.T) {
 	up := newSite(t, echo)

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -150,6 +151,11 @@ func TestHostile(t *testing.T) {
 		"words": "defaults: {intents: [{expect: x, match: [&a \"" + strings.Repeat("a ", 1<<18) + "\"" +
 			strings.Repeat(",*a", 15_000) + "]}]}",
 		"zones":    "models: {" + strings.Repeat("M: {date_context: x/y},", 6_000) + "}",
+		"aliases":  "models: {" + chain(4_000) + "}",
+		"slips":    "models: {" + strings.ReplaceAll(chain(4_000), "{alias: a", "{alias: b") + "}",
+		"patterns": "models: {" + strings.ReplaceAll(chain(4_000), ": {", "-*-*: {") + "}",
+		"rules":    "models: {m: {targets: [{provider: p}], rules: [" + strings.Repeat("{when: {tools: true}, targets: [{provider: p}]},", 2_500) + "]}}",
+		"values":   "models: {m: {targets: [{provider: p}], rules: [{when: {metadata: {a: [" + strings.Repeat("a,", 20_000) + "]}}, targets: [{provider: p}]}]}}",
 		"long key": strings.Repeat("a", 1<<18) + ": x",
 		"variables": "models: {m: {targets: [" +
 			strings.Repeat(`{model: "`+strings.Repeat("${BIG}", 1000)+"\"},", 100) + "]}}",
@@ -165,6 +171,15 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s: took %v", name, took)
 		}
 	}
+}
+
+// chain is n aliases, each of the next.
+func chain(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "a%d: {alias: a%d},", i, i+1)
+	}
+	return b.String()
 }
 
 func TestAddUpstream(t *testing.T) {

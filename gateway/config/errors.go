@@ -130,8 +130,9 @@ func (r *report) isBad(p path) bool {
 // hasBad reports whether something in the section at p has a problem, and may be all that
 // it has.
 func (r *report) hasBad(p path) bool {
+	within := string(p) + "."
 	for bad := range r.bad {
-		if strings.HasPrefix(string(bad), string(p)+".") {
+		if strings.HasPrefix(string(bad), within) {
 			return true
 		}
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 func (c *Config) checkModels(r *report) {
-	providers, table := sortedKeys(c.Providers), c.table()
+	providers, names := sortedKeys(c.Providers), c.modelNames()
 	for _, name := range sortedKeys(c.Models) {
 		p := path("models").key(name)
 		switch {
@@ -18,7 +18,7 @@ func (c *Config) checkModels(r *report) {
 		}
 		m := c.Models[name]
 		if m.Alias != "" {
-			c.checkAlias(r, table, name, m)
+			names.checkAlias(r, name, m)
 		}
 		c.checkRules(r, p.key("rules"), m.Rules)
 		for list, targets := range m.lists(p) {

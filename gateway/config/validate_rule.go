@@ -28,7 +28,7 @@ func (m Model) lists(p path) iter.Seq2[path, []Target] {
 
 // checkAlias checks a model that is another name. One that only leads to a mistake has
 // none of its own.
-func (c *Config) checkAlias(r *report, table *route.Table, name string, m Model) {
+func (n *modelNames) checkAlias(r *report, name string, m Model) {
 	at := path("models").key(name).key("alias")
 	v := reflect.ValueOf(m)
 	for _, f := range fieldsOf(v.Type()) {
@@ -41,17 +41,19 @@ func (c *Config) checkAlias(r *report, table *route.Table, name string, m Model)
 		r.add(at, "%s stands for several names; an alias is one of them", r.src.show(at, m.Alias))
 		return
 	}
-	names, loops, lost := table.Chain(name)
+	names, end := n.table.Chain(name)
 	switch {
-	case lost && len(names) == 2 && !r.bad["providers"]:
-		r.add(at, "there is no model %s%s", r.src.show(at, m.Alias), r.suggestFor(at, m.Alias, "models", c.modelNames()))
-	case loops && names[len(names)-1] == name && slices.Min(names) == name: // or it is said of another one
-		r.add(at, "the alias leads back to itself: %s; let one of them stand for a model with targets", c.steps(r, names))
+	case end == route.Lost && len(names) == 2 && !r.bad["providers"]:
+		r.add(at, "there is no model %s%s", r.src.show(at, m.Alias), r.suggestFor(at, m.Alias, "models", n.known))
+	case end == route.Looping && names[len(names)-1] == name && slices.Min(names) == name: // or it is said of another one
+		r.add(at, "the alias leads back to itself: %s; let one of them stand for a model with targets", steps(r, names))
+	case end == route.TooLong:
+		r.add(at, "more than %d aliases stand for one another; let this one stand for the model itself", route.MaxChain)
 	}
 }
 
 // steps writes the names of a chain of aliases, each with its line but for the last.
-func (c *Config) steps(r *report, names []string) string {
+func steps(r *report, names []string) string {
 	var parts []string
 	for _, name := range names[:len(names)-1] {
 		if m := r.src.find(path("models").key(name).key("alias")); m.line > 0 {
@@ -63,28 +65,34 @@ func (c *Config) steps(r *report, names []string) string {
 }
 
 // modelNames are the names that an alias may stand for.
-func (c *Config) modelNames() []string {
-	var names []string
-	for name := range c.Models {
-		if !route.IsPattern(name) {
-			names = append(names, name)
-		}
-	}
+type modelNames struct {
+	table *route.Table
+	known []string // for suggestions
+}
+
+func (c *Config) modelNames() *modelNames {
+	n := &modelNames{table: c.table()}
+	n.known = slices.Collect(n.table.Names())
 	for name := range c.Providers {
-		names = append(names, name+"/MODEL")
+		n.known = append(n.known, name+"/MODEL")
 	}
-	slices.Sort(names)
-	return names
+	slices.Sort(n.known)
+	return n
 }
 
 func (c *Config) checkRules(r *report, p path, rules []Rule) {
+	seen := map[string]path{} // by what is written
 	for i, rule := range rules {
 		at := p.at(i).key("when")
 		c.checkWhen(r, at, rule.When)
-		same := func(other Rule) bool { return reflect.DeepEqual(other.When, rule.When) }
-		if first := slices.IndexFunc(rules, same); first < i {
-			r.add(at, "the conditions are those of an earlier rule (%s), so that this one is never met; keep one of them", r.where(p.at(first).key("when")))
+		if r.isBad(at) || r.hasBad(at) {
+			continue
 		}
+		text := fmt.Sprintf("%q", rule.When)
+		if first, repeated := seen[text]; repeated {
+			r.add(at, "the conditions are those of an earlier rule (%s), so that this one is never met; keep one of them", r.where(first))
+		}
+		seen[text] = cmp.Or(seen[text], at)
 	}
 }
 
@@ -124,14 +132,16 @@ func checkWords(r *report, p path, words Words) {
 	if words != nil && len(words) == 0 {
 		r.add(p, "the list is empty, so that nothing is good enough; leave the key out, or write *")
 	}
+	seen := map[string]bool{}
 	for i, word := range words {
 		at := parserPath(p, Parsers(words), i)
 		switch {
 		case word == "":
 			r.add(at, "the text is empty; write * for any")
-		case slices.Index(words, word) < i:
+		case seen[word]:
 			r.add(at, "%s is in the list twice", r.src.show(at, word))
 		}
+		seen[word] = true
 	}
 }
 

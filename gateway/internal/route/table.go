@@ -19,6 +19,13 @@ type Table struct {
 	entries   map[string]string // to what each is an alias of, or ""
 	patterns  []Glob            // the most specific first, without Any
 	providers map[string]bool
+	hops      map[string]hop // of aliases, to what the name leads that they stand for
+}
+
+// hop is where a name leads, if anywhere.
+type hop struct {
+	found Found
+	ok    bool
 }
 
 // Found is what a name leads to.
@@ -36,7 +43,7 @@ type Found struct {
 // NewTable makes a table of entries, each with the name that it is an alias of or "", and
 // of providers.
 func NewTable(entries map[string]string, providers []string) *Table {
-	t := &Table{entries: entries, providers: map[string]bool{}}
+	t := &Table{entries: entries, providers: map[string]bool{}, hops: map[string]hop{}}
 	for _, name := range providers {
 		t.providers[name] = true
 	}
@@ -48,6 +55,11 @@ func NewTable(entries map[string]string, providers []string) *Table {
 	slices.SortFunc(t.patterns, func(x, y Glob) int {
 		return cmp.Or(y.literal()-x.literal(), len(x.parts)-len(y.parts), strings.Compare(x.text, y.text))
 	})
+	for name, meant := range entries {
+		if meant != "" {
+			t.hops[name] = t.step(meant)
+		}
+	}
 	return t
 }
 
@@ -63,62 +75,82 @@ func (t *Table) Names() iter.Seq[string] {
 }
 
 // Find follows a name, through aliases if need be. ok is false if it leads nowhere, or
-// aliases lead back to themselves.
+// through aliases that do not end.
 func (t *Table) Find(model string) (f Found, ok bool) {
-	f, ok = t.step(model)
-	if !ok || t.entries[f.Entry] == "" {
-		return f, ok
+	at := t.step(model)
+	if t.entries[at.found.Entry] == "" {
+		return at.found, at.ok
 	}
-	alias := f.Entry
-	for range t.entries { // more steps than entries come back to one
-		if f, ok = t.step(t.entries[f.Entry]); !ok {
+	alias := at.found.Entry
+	for range MaxChain {
+		at = t.hops[at.found.Entry]
+		if !at.ok {
 			break
 		}
-		if t.entries[f.Entry] == "" {
-			f.Alias = alias
-			return f, true
+		if t.entries[at.found.Entry] == "" {
+			at.found.Alias = alias
+			return at.found, true
 		}
 	}
 	return Found{}, false
 }
 
-// Chain returns the names that an alias leads through, beginning with its own, for a
-// message: what one is an alias of, and the entry that this is, if it is another. It ends
-// with a name that is there already if the aliases lead back to themselves, which loops
-// says, and with one that leads nowhere if lost says so.
-func (t *Table) Chain(alias string) (names []string, loops, lost bool) {
+// MaxChain is how many aliases may stand for one another in a row.
+const MaxChain = 16
+
+// End is how a chain of aliases ends.
+type End int
+
+// The ends.
+const (
+	Reached End = iota // an entry with targets, or a provider
+	Looping            // a name that was there before
+	Lost               // a name that leads nowhere
+	TooLong            // more than MaxChain aliases
+)
+
+// Chain returns the names that an alias leads through, for a message: its own, then the
+// entry that each one stands for, or the name itself where that leads to no entry.
+func (t *Table) Chain(alias string) (names []string, end End) {
 	names = []string{alias}
 	for entry := alias; t.entries[entry] != ""; {
-		f, ok := t.step(t.entries[entry])
-		next := cmp.Or(f.Entry, t.entries[entry])
-		if seen := slices.Contains(names, next); seen || !ok {
-			return append(names, next), seen, !ok
-		}
+		at := t.hops[entry]
+		next := cmp.Or(at.found.Entry, t.entries[entry])
+		seen := slices.Contains(names, next)
 		names = append(names, next)
-		entry = f.Entry // "" for a provider's, which is the end
+		switch {
+		case !at.ok:
+			return names, Lost
+		case seen:
+			return names, Looping
+		case len(names) > MaxChain && t.entries[next] != "":
+			return names, TooLong
+		}
+		entry = at.found.Entry // "" for a provider's, which is the end
 	}
-	return names, false, false
+	return names, Reached
 }
 
 // step finds what a name leads to, which may be an alias.
-func (t *Table) step(model string) (Found, bool) {
+func (t *Table) step(model string) hop {
+	entry := func(name string) hop { return hop{Found{Entry: name, Model: model}, true} }
 	if _, ok := t.entries[model]; ok {
-		return Found{Entry: model, Model: model}, true
+		return entry(model)
 	}
 	pattern := t.pattern(model)
 	if strings.Contains(pattern, "/") {
-		return Found{Entry: pattern, Model: model}, true
+		return entry(pattern)
 	}
 	if provider, rest, cut := strings.Cut(model, "/"); cut && rest != "" && t.providers[provider] {
-		return Found{Provider: provider, Model: rest}, true
+		return hop{Found{Provider: provider, Model: rest}, true}
 	}
 	if pattern != "" {
-		return Found{Entry: pattern, Model: model}, true
+		return entry(pattern)
 	}
 	if _, ok := t.entries[Any]; ok {
-		return Found{Entry: Any, Model: model}, true
+		return entry(Any)
 	}
-	return Found{}, false
+	return hop{}
 }
 
 // pattern is the most specific one that a name fits, or "".

@@ -1,6 +1,7 @@
 package route_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -60,21 +61,30 @@ func TestChain(t *testing.T) {
 		"faster": "faster fast qwen3", "vendor": "vendor openai/gpt-x", "x": "x y z x (loops)", "self": "self self (loops)",
 		"pattern": "pattern qwen*", "qwen3": "qwen3",
 	} {
-		names, loops, lost := table().Chain(alias)
+		names, end := table().Chain(alias)
 		got := strings.Join(names, " ")
-		if loops {
+		if end == route.Looping {
 			got += " (loops)"
 		}
-		if lost {
-			got += " (lost)"
-		}
-		if got != want {
+		if got != want || end != route.Reached && end != route.Looping {
 			t.Errorf("%s: got %s, want %s", alias, got, want)
 		}
 	}
 	without := route.NewTable(map[string]string{"a": "b", "b": "nowhere"}, nil)
-	if names, loops, lost := without.Chain("a"); strings.Join(names, " ") != "a b nowhere" || loops || !lost {
-		t.Errorf("got %v, %v, %v, want a chain that is lost behind b", names, loops, lost)
+	if names, end := without.Chain("a"); strings.Join(names, " ") != "a b nowhere" || end != route.Lost {
+		t.Errorf("got %v, %v, want a chain that is lost behind b", names, end)
+	}
+	entries := map[string]string{"end": ""}
+	for i := range 40 {
+		entries[fmt.Sprint(i)] = fmt.Sprint(i + 1)
+	}
+	entries["39"] = "end"
+	long := route.NewTable(entries, nil)
+	for first, want := range map[string]route.End{"24": route.Reached, "23": route.TooLong, "0": route.TooLong} {
+		_, ok := long.Find(first)
+		if names, end := long.Chain(first); end != want || ok != (want == route.Reached) {
+			t.Errorf("%s: got %v, %v, found %v, want %v", first, names, end, ok, want)
+		}
 	}
 }
 
@@ -150,8 +160,8 @@ func TestTableProperty(t *testing.T) {
 		if got != want || ok != wantOK {
 			t.Errorf("%q in %v, %v: got %+v, %v, want %+v, %v", model, entries, providers, got, ok, want, wantOK)
 		}
-		if _, loops, lost := table.Chain(model); entries[model] != "" && ok == (loops || lost) {
-			t.Errorf("%q in %v: got loops %v and lost %v of a name that is found: %v", model, entries, loops, lost, ok)
+		if _, end := table.Chain(model); entries[model] != "" && ok != (end == route.Reached) {
+			t.Errorf("%q in %v: got end %v of a name that is found: %v", model, entries, end, ok)
 		}
 	})
 }
