@@ -244,7 +244,7 @@ func (a *Admin) fail(err error, c echo.Context) {
 		return
 	case e.Kind == gateway.NotFound && e.Code == "not_found":
 		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "There is nothing here. The paths are GET " +
-			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + prefixPath + ", GET " + pluginsPath + ", GET " + metricsPath + " and GET " + livezPath + "."}
+			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + pluginsPath + ", GET " + metricsPath + " and GET " + livezPath + "."}
 	case e.Kind == gateway.Denied:
 		e = &gateway.Error{Kind: gateway.Denied,
 			Message: "No valid key: send the operator's key as \"Authorization: Bearer …\". Clients' keys are not for this address."}
