@@ -90,9 +90,8 @@ func (x *Index) Choose(c Chain, candidates []Candidate) Decision {
 		return d
 	}
 	d.Hot = x.hot.see(c, len(candidates))
-	most := x.weigh(&d, c, candidates)
-	// A prompt of which all is hot is the same one again and again.
-	known := most > d.Hot || most > 0 && d.Hot == len(c)
+	most, all := x.weigh(&d, c, candidates)
+	known := most > d.Hot
 	for i := range d.Costs {
 		cost := &d.Costs[i]
 		cost.Total = overlap + cost.Load + cost.Penalty
@@ -100,7 +99,7 @@ func (x *Index) Choose(c Chain, candidates []Candidate) Decision {
 			cost.Total -= overlap * float64(cost.Cached) / float64(len(c))
 		}
 	}
-	chosen, first := x.pick(&d, c, candidates, known)
+	chosen, first := x.pick(&d, c, all, known)
 	cost := d.Costs[chosen]
 	d.Target, d.Expected = cost.Target, cost.Cached
 	switch {
@@ -123,12 +122,13 @@ func (x *Index) Choose(c Chain, candidates []Candidate) Decision {
 	return d
 }
 
-// weigh fills in the costs but for their total, and returns the longest match.
-func (x *Index) weigh(d *Decision, c Chain, candidates []Candidate) (most int) {
+// weigh fills in the costs but for their total, and returns the longest match and what
+// the candidates have to do.
+func (x *Index) weigh(d *Decision, c Chain, candidates []Candidate) (most int, all *loads) {
 	turn, now := x.turn.Add(1), x.now()
 	targets := *x.targets.Load()
 	d.Costs = make([]Cost, len(candidates))
-	all := loads{of: make([]load, len(candidates))}
+	all = &loads{of: make([]load, len(candidates))}
 	for i, o := range candidates {
 		cost := Cost{Target: o.Target, Penalty: o.penalty()}
 		recent := 0.0
@@ -140,13 +140,13 @@ func (x *Index) weigh(d *Decision, c Chain, candidates []Candidate) (most int) {
 		all.add(i, o, recent)
 	}
 	all.relative(d.Costs)
-	return most
+	return most, all
 }
 
 // pick returns the cheapest candidate. Of several, and for an unknown prompt of those that
-// are nearly as cheap, it is the one with the highest rendezvous score. first is the one
-// with the highest score of all.
-func (x *Index) pick(d *Decision, c Chain, candidates []Candidate, known bool) (best, first int) {
+// are nearly as cheap, it is the one with the highest rendezvous score, and rather one that
+// is not ahead of its share. first is the one with the highest score of all.
+func (x *Index) pick(d *Decision, c Chain, all *loads, known bool) (best, first int) {
 	limit := math.Inf(1)
 	for _, cost := range d.Costs {
 		limit = min(limit, cost.Total)
@@ -161,14 +161,18 @@ func (x *Index) pick(d *Decision, c Chain, candidates []Candidate, known bool) (
 			limit += slack
 		}
 	}
-	firstScore, bestScore := math.Inf(-1), math.Inf(-1)
-	for i, o := range candidates {
-		score := rendezvous(block, o)
+	firstScore, bestScore, bestAhead := math.Inf(-1), math.Inf(-1), true
+	for i, own := range all.of {
+		score := rendezvous(block, d.Costs[i].Target, own.odds)
 		if score > firstScore {
 			first, firstScore = i, score
 		}
-		if score > bestScore && d.Costs[i].Total <= limit {
-			best, bestScore = i, score
+		if d.Costs[i].Total > limit {
+			continue
+		}
+		ahead := !known && all.ahead(i)
+		if score > bestScore && ahead == bestAhead || bestAhead && !ahead {
+			best, bestScore, bestAhead = i, score, ahead
 		}
 	}
 	return best, first

@@ -15,25 +15,39 @@ const (
 	// recentMost bounds what recent requests say. It is below overlap: they alone never
 	// take a prompt from a target that has all of it.
 	recentMost = 3
+	// A candidate is ahead of its share when it was given more than aheadShare of it and
+	// aheadSome beyond.
+	aheadShare, aheadSome = 1.25, 1
 )
 
 // load is what a candidate has to do, and what it was given lately, by its weight: equal
 // numbers are fair.
-type load struct{ running, recent float64 }
+type load struct{ running, recent, weight, odds float64 }
 
 // loads are those of all candidates.
 type loads struct {
 	of              []load
-	weight          float64
+	weight, odds    float64
 	running, recent float64
 }
 
 func (l *loads) add(i int, o Candidate, recent float64) {
 	running, weight := float64(max(0, o.Running)), o.weight()
-	l.of[i] = load{running / weight, recent / weight}
+	l.of[i] = load{running / weight, recent / weight, weight, o.odds()}
 	l.weight += weight
+	l.odds += l.of[i].odds
 	l.running += running
 	l.recent += recent
+}
+
+// ahead reports whether a candidate was given so much more lately than its share that
+// others should have what nobody knows. It evens out what chance makes of a few
+// conversations while so little runs that this says nothing; otherwise load does. It is
+// the bound of consistent hashing with bounded loads, on requests that were in the place
+// of those that are. Never are all candidates ahead.
+func (l *loads) ahead(i int) bool {
+	own := l.of[i]
+	return l.running < float64(len(l.of)) && own.recent*own.weight > aheadShare*l.recent*own.odds/l.odds+aheadSome
 }
 
 // relative sets the load of each candidate: 1 is that of one which has little to do. All

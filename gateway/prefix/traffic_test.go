@@ -90,13 +90,22 @@ func TestHotCoolsDown(t *testing.T) {
 	t.Parallel()
 	o, targets := candidates(8)
 	x := newIndex(newClock(), targets...)
+	sent := 0
 	send := func(first, n int) (hot int) {
-		for i := range n {
-			hot = x.Choose(append(ids(first, 12), ids(1_000_000*first+10*i, 3)...), o).Hot
+		for range n {
+			sent++
+			blocks := make([]int64, 0, 15)
+			for i := range 12 {
+				blocks = append(blocks, int64(first+i))
+			}
+			for i := range 3 {
+				blocks = append(blocks, int64(1_000_000+10*sent+i))
+			}
+			hot = x.Choose(prefix.OfIDs(key(), blocks), o).Hot
 		}
 		return hot
 	}
-	for _, s := range []struct{ first, n, want int }{{0, 10, 0}, {0, 9990, 12}, {100, 400, 12}, {100, 4000, 12}, {0, 1, 0}} {
+	for _, s := range []struct{ first, n, want int }{{0, 2, 0}, {0, 1, 12}, {0, 9990, 12}, {100, 400, 12}, {100, 4000, 12}, {0, 1, 0}} {
 		if got := send(s.first, s.n); got != s.want {
 			t.Errorf("got %d hot blocks after %d of the prompts from %d on, want %d", got, s.n, s.first, s.want)
 		}
