@@ -188,8 +188,8 @@ func TestPrefixOfClients(t *testing.T) {
 		t.Error("got nothing expected of the client's own prompt")
 	}
 	same := &talk{client: "bob", messages: messages}
-	if reason, expected, _ := cacheHeader(t, f.turn(same, "more of it")); reason != "hashed" || expected != 0 {
-		t.Errorf("got %s with %d blocks expected for another client's key, want hashed with none", reason, expected)
+	if reason, expected, _ := cacheHeader(t, f.turn(same, "more of it")); reason != "hashed" && reason != "spilled" || expected != 0 {
+		t.Errorf("got %s with %d blocks expected for another client's key, want hashed or spilled with none", reason, expected)
 	}
 	if _, expected, _ := cacheHeader(t, f.turn(same, "and more")); expected == 0 {
 		t.Error("got nothing expected of the other client's own prompt")

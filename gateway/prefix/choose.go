@@ -39,7 +39,7 @@ const (
 	Cached  Reason = "cached"  // it has the most of the prompt
 	Relief  Reason = "relief"  // another has more of the prompt, and is too busy
 	Hashed  Reason = "hashed"  // nobody knows the prompt: the rendezvous hash sends it there
-	Spilled Reason = "spilled" // the target of the rendezvous hash is too busy
+	Spilled Reason = "spilled" // the target of the rendezvous hash is too busy, or was given too many lately
 	Load    Reason = "load"    // nothing of the prompt is its own; it has the least to do
 )
 
