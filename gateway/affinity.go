@@ -97,25 +97,35 @@ func (a *attempts) near() {
 	a.decision = &d
 }
 
-// leastCached is how many tokens a prompt has that providers cache at all; 1,024 is
-// OpenAI's and Anthropic's number for most models.
-const leastCached = 1024
+// expects returns how the target of an attempt came to be asked, nil if nobody chose, and
+// how many blocks of the prompt it should have now. Behind a failure that may differ from
+// what was known when the target was chosen.
+func (a *attempts) expects(target string) (d *prefix.Decision, blocks int) {
+	f := a.g.affinity
+	if f == nil || a.decision != nil && a.decision.Target == target && len(a.made) == 0 {
+		d = a.decision
+		if d != nil {
+			blocks = d.Expected
+		}
+		return d, blocks
+	}
+	blocks = f.index.Match(target, a.chain)
+	if a.decision == nil {
+		return nil, blocks
+	}
+	now := *a.decision
+	if now.Target != target {
+		now.Target, now.Reason = target, prefix.Fallback
+	}
+	now.Expected = blocks
+	return &now, blocks
+}
 
-// answered notes that a target has answered a prompt, and has it in its cache now.
+// answered notes that a target has answered a prompt.
 func (r *Response) answered() {
-	f, a := r.gateway.affinity, r.of
-	if f == nil || len(a.chain) == 0 {
-		return
+	if f, a := r.gateway.affinity, r.of; f != nil && len(a.chain) > 0 {
+		f.index.Answered(r.target.name(), a.chain, r.expected, r.Summary.Usage)
 	}
-	name := r.target.name()
-	if u := r.Summary.Usage; u.Reported && u.Input < leastCached {
-		return
-	}
-	if u := r.Summary.Usage; u.CacheReported && u.Input > 0 {
-		expected := f.index.Match(name, a.chain)
-		f.index.Reported(name, a.chain, expected, a.chain.Share(u.CacheRead, u.Input))
-	}
-	f.index.Add(name, a.chain)
 }
 
 // forget drops what is known of a provider's caches: it failed so often that it may have

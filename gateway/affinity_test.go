@@ -3,11 +3,13 @@ package gateway_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/prefix"
 )
 
 // caches are n upstreams with prompt caches of their own, as targets of one route.
@@ -113,8 +115,12 @@ func TestAffinityOfTheDead(t *testing.T) {
 	c.actors[was].mu.Lock()
 	c.actors[was].turns = []turn{{err: unavailable}}
 	c.actors[was].mu.Unlock()
-	if s := c.ask(t, "a", first, "Yes.", "And?"); s.Provider == was || len(s.Attempts) != 2 {
+	s := c.ask(t, "a", first, "Yes.", "And?")
+	if s.Provider == was || len(s.Attempts) != 2 {
 		t.Errorf("got an answer of %s after %d attempts", s.Provider, len(s.Attempts))
+	}
+	if s.Prefix == nil || s.Prefix.Reason != prefix.Fallback || s.Prefix.Expected != 0 || s.Prefix.Blocks == 0 || !strings.HasPrefix(s.Prefix.Target, s.Provider+"/") {
+		t.Errorf("got %+v, want a fallback that has nothing of the prompt", s.Prefix)
 	}
 	for _, target := range c.gateway.Caches().Targets {
 		if strings.HasPrefix(target.Target, was) && target.Entries != 0 {
@@ -123,6 +129,93 @@ func TestAffinityOfTheDead(t *testing.T) {
 	}
 	if s := c.ask(t, "a", first, "Yes.", "And?", "So.", "Go on."); s.Provider == was || s.Prefix.Expected == 0 {
 		t.Errorf("the next turn went to %s: %s", s.Provider, s.PrefixText())
+	}
+}
+
+// TestAffinityOfFallbacks holds that what is said of the prompt is about the target that
+// answered: one that knows it well, though another was chosen and failed, and the chosen
+// one, when it is asked once more.
+func TestAffinityOfFallbacks(t *testing.T) {
+	t.Parallel()
+	c := newCaches(t, 2, func(o *gateway.Options) {
+		for name := range o.Providers {
+			o.Policies[name] = gateway.Policy{Retry: gateway.RetryPolicy{Max: 2, Base: 1}}
+		}
+	})
+	fails := func(name string, errs ...*gateway.Error) {
+		c.actors[name].mu.Lock()
+		defer c.actors[name].mu.Unlock()
+		c.actors[name].turns, c.actors[name].asked = nil, nil
+		for _, err := range errs {
+			c.actors[name].turns = append(c.actors[name].turns, turn{err: err})
+		}
+		c.actors[name].turns = append(c.actors[name].turns, turn{})
+	}
+	first := words("fallbacks", 400)
+	was := c.ask(t, "a", first).Provider
+	fails(was, unavailable)
+	other := c.ask(t, "a", first, "Yes.", "And?")
+	if other.Provider == was {
+		t.Fatalf("got %s, want the other one", other.Provider)
+	}
+	fails(was, unavailable) // the chosen one, as it has the same and the hash prefers it, or not
+	third := c.ask(t, "a", first, "Yes.", "And?")
+	if p := third.Prefix; p.Expected == 0 || p.Expected < p.Blocks-1 || third.Provider == was && p.Reason == prefix.Fallback {
+		t.Errorf("got %s of %s, want nearly all expected of it", third.PrefixText(), third.Provider)
+	}
+	fails(was, unavailable)
+	fails(other.Provider, unavailable)
+	last := c.ask(t, "a", first, "Yes.", "And?")
+	if p := last.Prefix; len(last.Attempts) != 3 || p.Expected < p.Blocks-1 || p.Target != last.Provider+"/" {
+		t.Errorf("got %s of %s after %d attempts, want nearly all expected after 3", last.PrefixText(), last.Provider, len(last.Attempts))
+	}
+}
+
+// TestAffinityWithoutCache holds that a target which reports again and again that it had
+// nothing is not believed to have anything, and is believed again when it reports something.
+func TestAffinityWithoutCache(t *testing.T) {
+	t.Parallel()
+	c := newCaches(t, 3)
+	reports := func(cached int) {
+		for _, a := range c.actors {
+			a.mu.Lock()
+			good := stream("stop", "Hi.").blocks
+			count := fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":4000,"prompt_tokens_details":{"cached_tokens":%d}}}`, cached)
+			a.turns = []turn{{blocks: slices.Insert(slices.Clone(good), len(good)-1, count)}}
+			a.mu.Unlock()
+		}
+	}
+	reports(0)
+	first := words("no cache", 800)
+	was := c.ask(t, "a", first).Provider
+	for i := range 5 {
+		if s := c.ask(t, "a", first); s.Provider != was || s.Prefix.Expected == 0 {
+			t.Fatalf("turn %d: got %s of %s, want something expected of %s", i, s.PrefixText(), s.Provider, was)
+		}
+	}
+	without := func() (n int) {
+		for _, target := range c.gateway.Caches().Targets {
+			if !target.Caches {
+				n++
+			}
+		}
+		return n
+	}
+	if got := without(); got != 1 {
+		t.Errorf("got %d targets without a cache, want 1", got)
+	}
+	for i := 0; without() < 3 && i < 30; i++ { // the others are asked now, and found out as well
+		c.ask(t, "a", first)
+	}
+	if s := c.ask(t, "a", first); s.Prefix.Expected != 0 || s.Prefix.Reason == prefix.Cached {
+		t.Errorf("got %s, want nothing expected of targets without caches", s.PrefixText())
+	}
+	reports(2000)
+	for range 4 { // until it is the turn of each
+		c.ask(t, "a", first)
+	}
+	if s := c.ask(t, "a", first); s.Prefix.Expected == 0 {
+		t.Errorf("got %s, want the cache expected that it has now", s.PrefixText())
 	}
 }
 

@@ -198,6 +198,7 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 	c.tried++
 	c.load.begins()
 	r.load = c.load
+	r.Summary.Prefix, r.expected = a.expects(c.name())
 	a.made = append(a.made, Attempt{Provider: c.Provider, Model: c.model, Reason: s.reason, Outcome: "running", Wait: s.wait})
 	r.began, r.Summary.Attempts = time.Now(), slices.Clone(a.made)
 	for _, w := range a.warnings {
@@ -207,9 +208,6 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 		r.repaired(kind)
 	}
 	r.Summary.Rounds, r.Summary.Corrections = a.rounds, a.corrections
-	if d := a.decision; d != nil && d.Target == c.name() {
-		r.Summary.Prefix = d
-	}
 	if err = r.open(); err == nil {
 		err = r.commit()
 	}

@@ -34,7 +34,9 @@ type Summary struct {
 	// UpstreamError says that the upstream ended its stream with an error, which was
 	// passed on.
 	UpstreamError bool
-	// Prefix is how the target was chosen by what it has in its cache; nil if it was not.
+	// Prefix is how the target that answered was chosen by what it has in its cache; nil if
+	// it was not. For one that was asked since the chosen one had failed, the reason is
+	// prefix.Fallback.
 	Prefix *prefix.Decision
 	// Rounds is what there is to say of the conversation's rounds of tools; nil if it has
 	// none, or nobody looked.

@@ -30,6 +30,7 @@ type attempt struct {
 	endTrace  func(outcome string)
 	load      *load         // of its target; nil until it is asked
 	first     time.Duration // to the first useful byte, from began on
+	expected  int           // blocks of the prompt that the target should have in its cache
 }
 
 // open sends the request of the attempt.

@@ -289,6 +289,35 @@ func TestPrefixReported(t *testing.T) {
 	}
 }
 
+// TestPrefixWithoutCache holds that upstreams which count what they cache, and never have
+// anything, are found out: nothing is expected of them, and the operator sees it.
+func TestPrefixWithoutCache(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, "")
+	for _, site := range f.sites {
+		site.cold = true
+	}
+	c := newTalk("alice", 0)
+	f.turn(c, "first")
+	for i := range 20 {
+		f.turn(c, fmt.Sprint("turn ", i))
+	}
+	if _, expected, _ := cacheHeader(t, f.turn(c, "last")); expected != 0 {
+		t.Errorf("got %d blocks expected, want none", expected)
+	}
+	found := 0
+	for name, target := range f.caches() {
+		if !target.Caches {
+			found++
+		} else if target.Expected > 0 && target.Reported > 0 {
+			t.Errorf("got %+v of %s, which never reports anything", target, name)
+		}
+	}
+	if found < 2 { // the hash need not lead the conversation to all of them
+		t.Errorf("%d upstreams are known to have no cache, want those that were asked", found)
+	}
+}
+
 const crowdSize = 2
 
 const easilyOpened = "circuit_breaker: {failure_threshold: 2, open_timeout: 1h}"
@@ -305,7 +334,12 @@ func TestPrefixOfTheDead(t *testing.T) {
 	f.sites[dies].fails(true)
 	moved := 0
 	for i, c := range talks {
-		now := provider(f.turn(c, fmt.Sprint("meanwhile ", i)))
+		r := f.turn(c, fmt.Sprint("meanwhile ", i))
+		now := provider(r)
+		reason, expected, _ := cacheHeader(t, r)
+		if told := r.header.Get("x-callgate-attempts") != "1"; told != (reason == "fallback") || told && expected > 9 {
+			t.Errorf("conversation %d: got %q after %s attempts, want a fallback that has the system prompt at most", i, r.header.Get("x-callgate-prefix"), r.header.Get("x-callgate-attempts"))
+		}
 		if now == dies || where[i] != dies && now != where[i] {
 			t.Errorf("conversation %d went from %s to %s while %s was dead", i, where[i], now, dies)
 		}

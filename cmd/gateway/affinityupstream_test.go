@@ -16,6 +16,7 @@ type warmSite struct {
 	prompts []string // the messages as they came
 	dead    bool     // connections are closed, those of streams behind their first chunk
 	cached  int      // tokens, of all answers
+	cold    bool     // it has no cache; set before the first request
 }
 
 func (s *warmSite) serve(w http.ResponseWriter, r received) {
@@ -56,6 +57,9 @@ func (s *warmSite) read(r received) (usage string, dead bool) {
 	}
 	s.prompts = append(s.prompts, prompt)
 	cached := longest / 512 * 512 / 4 // 128 tokens at a time
+	if s.cold {
+		cached = 0
+	}
 	s.cached += cached
 	return fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":4,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d}}`,
 		len(prompt)/4, len(prompt)/4+4, cached), false

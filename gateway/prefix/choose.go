@@ -41,6 +41,9 @@ const (
 	Hashed  Reason = "hashed"  // nobody knows the prompt: the rendezvous hash sends it there
 	Spilled Reason = "spilled" // the target of the rendezvous hash is too busy, or was given too many lately
 	Load    Reason = "load"    // nothing of the prompt is its own; it has the least to do
+	// Fallback is not one of Choose: the target that it gave has failed, and the caller
+	// asked another.
+	Fallback Reason = "fallback"
 )
 
 // Decision is what Choose gives.

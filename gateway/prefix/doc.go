@@ -22,8 +22,7 @@
 //
 //	decision := index.Choose(chain, candidates)
 //	// … the target answers …
-//	index.Reported(decision.Target, chain, decision.Expected, cached) // if it says so
-//	index.Add(decision.Target, chain)                                 // on success only
+//	index.Answered(decision.Target, chain, decision.Expected, usage) // on success only
 //
 // Gateways share what they learn: [Index.Deltas] gives out what is new, [Index.Apply]
 // takes it in. Package simulate replays public traces through this code.

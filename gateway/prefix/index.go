@@ -89,9 +89,8 @@ func (x *Index) Keep(targets []Target) {
 
 func (x *Index) target(name string) *target { return (*x.targets.Load())[name] }
 
-// Add notes that the target has answered the prompt, so its cache holds all of it from
-// now on. It must only be called for an answer that succeeded. Where the provider caches
-// a part of the prompt, or says what it wrote, only that part of the chain is given.
+// Add notes that the target's cache holds the prompt from now on. [Index.Answered] calls it
+// for an answer with a count of tokens; a simulation, which has none, calls it itself.
 func (x *Index) Add(name string, c Chain) {
 	if t := x.target(name); t != nil {
 		t.add(c, x.now())
@@ -101,8 +100,7 @@ func (x *Index) Add(name string, c Chain) {
 // Reported takes what the provider says about an answer: so many leading blocks of the
 // prompt came from its cache, where the decision expected another number. What it did not
 // have is forgotten, what it did have is learned. It is called before Add, since Add is
-// about the time after the answer. A provider that neither read nor wrote, as Anthropic
-// does for prompts without marks, gets no Add.
+// about the time after the answer.
 func (x *Index) Reported(name string, c Chain, expected, cached int) {
 	if t := x.target(name); t != nil {
 		t.reported(c, min(max(expected, 0), len(c)), min(max(cached, 0), len(c)), x.now())

@@ -12,9 +12,12 @@ type Snapshot struct {
 	Unknown uint64 `json:"unknown_deltas"`
 }
 
-// TargetSnapshot is the part of one target. All but Entries and Limit grow only.
+// TargetSnapshot is the part of one target. All but Caches, Entries and Limit grow only.
 type TargetSnapshot struct {
 	Target string `json:"target"`
+	// Caches is false where the provider has reported again and again that it had nothing
+	// of what should have been cached. Nothing is expected of it then; see [Index.Answered].
+	Caches bool `json:"caches"`
 	// Entries is how many blocks are remembered, a few of which may have grown too old;
 	// Limit is how many there may be.
 	Entries int `json:"entries"`
@@ -47,7 +50,7 @@ func (t *target) snapshot() TargetSnapshot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := TargetSnapshot{
-		Target: t.name, Entries: t.blocks.Len(), Limit: t.limit,
+		Target: t.name, Caches: t.caches(), Entries: t.blocks.Len(), Limit: t.limit,
 		Choices: t.counts.choices, Hits: t.counts.hits,
 		Expected: t.counts.expected, Reported: t.counts.reported, Evicted: t.counts.evicted,
 	}

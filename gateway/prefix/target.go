@@ -30,6 +30,7 @@ type target struct {
 	dropped stamp                        // of the last Drop; what is as old is not there
 	pending *pending                     // nil: not shared
 	recent  fading                       // choices of this target
+	misses  int                          // in a row, of much that was expected
 	counts  counts
 }
 
@@ -72,6 +73,9 @@ func (t *target) look(c Chain, now stamp, turn uint64) (cached int, recent float
 }
 
 func (t *target) leading(c Chain, now stamp) int {
+	if !t.caches() {
+		return 0
+	}
 	for i, hash := range c {
 		if at, ok := t.blocks.Peek(short(hash)); !ok || !t.fresh(at, now) {
 			return i
@@ -145,6 +149,7 @@ func (t *target) drop(now stamp) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.blocks.Purge()
+	t.misses = 0        // what was started anew may be set up in another way
 	t.dropped = now - 1 // an answer may come within the same tick
 	if t.pending != nil {
 		t.pending.drop(now)

@@ -218,7 +218,7 @@ func TestChoicesAreCounted(t *testing.T) {
 	x.Add("t0", ids(0, 5))
 	x.Choose(ids(0, 9), o)
 	got := x.Snapshot().Targets[0]
-	if want := (prefix.TargetSnapshot{Target: "t0", Entries: 5, Limit: prefix.DefaultEntries, Choices: 4, Hits: 1}); got != want {
+	if want := (prefix.TargetSnapshot{Caches: true, Target: "t0", Entries: 5, Limit: prefix.DefaultEntries, Choices: 4, Hits: 1}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

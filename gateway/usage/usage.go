@@ -9,6 +9,9 @@ type Usage struct {
 	// CacheReported says that it counted those from its cache, were it none. Servers
 	// that one runs oneself often do not, and then a CacheRead of 0 tells nothing.
 	CacheReported bool
+	// WriteReported says that it counted those that were written to its cache, were it
+	// none: Anthropic, and OpenAI from gpt-5.6 on.
+	WriteReported bool
 	// Input are all tokens of the prompt, from the cache or not.
 	Input int
 	// CacheRead are those of Input that were read from the cache.
@@ -82,6 +85,7 @@ func (r *reading) usage() Usage {
 	u := Usage{
 		Reported:      r.said(promptTokens) || r.said(inputTokens) || r.said(completionTokens) || r.said(outputTokens) || r.said(hitTokens),
 		CacheReported: r.any(readFields[:]),
+		WriteReported: r.any(writeFields[:]),
 		CacheRead:     r.least(readFields[:]),
 		Output:        r.output(),
 	}

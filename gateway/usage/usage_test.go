@@ -17,7 +17,7 @@ type usageCase struct {
 	Name  string
 	Usage json.RawMessage
 	Want  struct {
-		Reported, CacheReported                         bool
+		Reported, CacheReported, WriteReported          bool
 		Input, CacheRead, WriteShort, WriteLong, Output int
 		Faults                                          []string
 	}
@@ -54,7 +54,7 @@ func TestRead(t *testing.T) {
 				if names := got.Faults.Names(); !slices.Equal(names, c.Want.Faults) {
 					t.Errorf("got the faults %q, want %q", names, c.Want.Faults)
 				}
-				want := usage.Usage{Reported: c.Want.Reported, CacheReported: c.Want.CacheReported, Input: c.Want.Input, CacheRead: c.Want.CacheRead,
+				want := usage.Usage{Reported: c.Want.Reported, CacheReported: c.Want.CacheReported, WriteReported: c.Want.WriteReported, Input: c.Want.Input, CacheRead: c.Want.CacheRead,
 					WriteShort: c.Want.WriteShort, WriteLong: c.Want.WriteLong, Output: c.Want.Output, Faults: got.Faults}
 				if got != want {
 					t.Errorf("got %+v, want %+v", got, want)
