@@ -76,9 +76,11 @@ replay-prefix:
 	replay conversation 36.0 "" "one gateway"; \
 	replay conversation 52.0 "--shared-tokens 4096" "with a system prompt that all share"; \
 	talk conversation 35.5 ""; talk conversation 51.5 "--shared-tokens 4096"; \
+	replay conversation 36.0 "--down 0.4:0.5" "a target dies, and returns with an empty cache"; \
 	replay synthetic 63.5 "" "one gateway"; \
 	replay synthetic 71.0 "--shared-tokens 4096" "with a system prompt that all share"; \
 	talk synthetic 63.0 ""; talk synthetic 70.5 "--shared-tokens 4096"; \
+	replay synthetic 63.0 "--down 0.4:0.5" "a target dies, and returns with an empty cache"; \
 	exit $$status
 
 golden: $(WASM) ## rewrite the golden files with what the code gives now; look at the diff

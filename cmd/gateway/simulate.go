@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -22,6 +24,7 @@ type simulateCmd struct {
 	SharedTokens int           `help:"System prompt of so many tokens in front of every request." default:"0"`
 	BlockTokens  int           `help:"Tokens of a block in the trace." default:"512"`
 	TTL          time.Duration `name:"ttl" help:"How long targets keep a block that nobody uses; 0 is for ever." default:"0s"`
+	Down         string        `help:"One target dies and returns with an empty cache, at these shares of the requests, such as 0.4:0.5." placeholder:"FROM:TO"`
 	Policy       string        `help:"How targets are chosen: ours, random, round-robin, plain (the longest prefix, however busy its target is) or all." enum:"ours,random,round-robin,plain,all" default:"all"`
 	MinHits      float64       `help:"Fail if ours finds less than this percentage of the blocks cached." placeholder:"PERCENT"`
 	MaxImbalance float64       `help:"Fail if ours gives a target more than so many times the mean of requests." placeholder:"X"`
@@ -90,6 +93,10 @@ func (c *simulateCmd) replays() ([]*replay, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
+	failure, err := c.failure()
+	if err != nil {
+		return nil, err
+	}
 	var out []*replay
 	for _, p := range []struct {
 		name, flag string
@@ -107,7 +114,7 @@ func (c *simulateCmd) replays() ([]*replay, error) {
 		}
 		r := &replay{name: p.name, options: simulate.Options{
 			Policy: p.policy, Targets: c.Targets, Gateways: p.gateways, Sync: c.Sync, Entries: c.Entries,
-			Idle: c.TTL, BlockTokens: c.BlockTokens, Shared: c.SharedTokens,
+			Idle: c.TTL, BlockTokens: c.BlockTokens, Shared: c.SharedTokens, Failure: failure,
 		}}
 		if _, err := simulate.Run(nil, r.options); err != nil { // before a long file is read
 			return nil, err
@@ -115,6 +122,20 @@ func (c *simulateCmd) replays() ([]*replay, error) {
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// failure reads --down; nil is none.
+func (c *simulateCmd) failure() (*simulate.Failure, error) {
+	if c.Down == "" {
+		return nil, nil //nolint:nilnil // nothing fails, and nothing is wrong
+	}
+	from, to, _ := strings.Cut(c.Down, ":")
+	dies, err := strconv.ParseFloat(from, 64)
+	returns, err2 := strconv.ParseFloat(to, 64)
+	if errors.Join(err, err2) != nil || !(0 <= dies && dies <= returns && returns <= 1) { // NaN is refused as well
+		return nil, fmt.Errorf("--down: %q is not FROM:TO with 0 <= FROM <= TO <= 1, such as 0.4:0.5", c.Down)
+	}
+	return &simulate.Failure{Dies: dies, Returns: returns}, nil
 }
 
 func (c *simulateCmd) read() (simulate.Trace, error) {
@@ -175,11 +196,22 @@ func (c *simulateCmd) print(out io.Writer, replays []*replay) error {
 	if c.TTL > 0 {
 		fmt.Fprintf(out, "; unused blocks are forgotten after %v", c.TTL)
 	}
+	if c.Down != "" {
+		fmt.Fprintf(out, "; one target is down from %s of the requests", strings.Replace(c.Down, ":", " to ", 1))
+	}
 	fmt.Fprint(out, "\n\n")
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "POLICY\tBLOCKS CACHED\tUNCACHED TOKENS, MEAN\tIMBALANCE")
+	fmt.Fprint(w, "POLICY\tBLOCKS CACHED\tUNCACHED TOKENS, MEAN\tIMBALANCE")
+	if c.Down != "" {
+		fmt.Fprint(w, "\tSENT AGAIN")
+	}
+	fmt.Fprintln(w)
 	for _, r := range replays {
-		fmt.Fprintf(w, "%s\t%.1f %%\t%.0f\t%.2f\n", r.name, 100*r.result.HitRate(), r.result.Uncached, r.result.Imbalance())
+		fmt.Fprintf(w, "%s\t%.1f %%\t%.0f\t%.2f", r.name, 100*r.result.HitRate(), r.result.Uncached, r.result.Imbalance())
+		if c.Down != "" {
+			fmt.Fprintf(w, "\t%d", r.result.Resent)
+		}
+		fmt.Fprintln(w)
 	}
 	return w.Flush()
 }

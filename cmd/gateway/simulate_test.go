@@ -125,6 +125,10 @@ func TestSimulateMistakes(t *testing.T) {
 		{"negative aim", good, []string{"--min-hits=-1"}, "simulate: --min-hits, --max-imbalance and --max-loss must be numbers, and not negative"},
 		{"aim that is no number", good, []string{"--max-imbalance", "NaN"}, "simulate: --min-hits, --max-imbalance and --max-loss must be numbers, and not negative"},
 		{"aim of another", good, []string{"--min-hits", "3", "--policy", "plain"}, "simulate: --min-hits, --max-imbalance and --max-loss are about ours, not about plain"},
+		{"down without an end", good, []string{"--down", "0.4"}, `simulate: --down: "0.4" is not FROM:TO with 0 <= FROM <= TO <= 1, such as 0.4:0.5`},
+		{"up before down", good, []string{"--down", "0.5:0.4"}, `simulate: --down: "0.5:0.4" is not FROM:TO with 0 <= FROM <= TO <= 1, such as 0.4:0.5`},
+		{"down by no number", good, []string{"--down", "NaN:1"}, `simulate: --down: "NaN:1" is not FROM:TO with 0 <= FROM <= TO <= 1, such as 0.4:0.5`},
+		{"the only one down", good, []string{"--down", "0.4:0.5", "--targets", "1"}, "simulate: failure: the only target cannot die"},
 		{"loss of one", good, []string{"--max-loss", "3"}, "simulate: --max-loss compares several gateways with one: set --gateways"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
