@@ -27,13 +27,23 @@ const fleetKeys = "keys: [{name: alice, hash: %q}, {name: bob, hash: %q}]\n"
 // newFleet starts one. keys are those of the providers.
 func newFleet(t *testing.T, keys string) *fleet {
 	t.Helper()
-	sites, config := newSites(t, keys)
+	return newFleetAt(t, keys, func(s *warmSite) string { return newSite(t, s.serve).url })
+}
+
+// newFleetAt is newFleet with upstreams that open serves, at the URL that it returns.
+func newFleetAt(t *testing.T, keys string, open func(*warmSite) string) *fleet {
+	t.Helper()
+	sites, config := newSitesAt(keys, open)
 	return &fleet{serve(t, "cache_salt: pepper\n"+config), sites}
 }
 
 // newSites starts the upstreams, and returns the configuration of a gateway before them.
 func newSites(t *testing.T, keys string) (sites map[string]*warmSite, config string) {
 	t.Helper()
+	return newSitesAt(keys, func(s *warmSite) string { return newSite(t, s.serve).url })
+}
+
+func newSitesAt(keys string, open func(*warmSite) string) (sites map[string]*warmSite, config string) {
 	sites = map[string]*warmSite{}
 	s := &setup{}
 	fmt.Fprintf(&s.head, fleetKeys, hashed("alice"), hashed("bob"))
@@ -42,7 +52,7 @@ func newSites(t *testing.T, keys string) (sites map[string]*warmSite, config str
 	for _, name := range names {
 		site := &warmSite{}
 		sites[name] = site
-		s.provider(name, newSite(t, site.serve).url, keys)
+		s.provider(name, open(site), keys)
 	}
 	s.model("m", names...)
 	return sites, s.String()
