@@ -77,6 +77,7 @@ func inMilliseconds(d time.Duration) float64 {
 func (r *Response) complete(body []byte) []byte {
 	r.conclude()
 	r.summarise()
+	r.bill()
 	if !r.of.conduct.Execution || !IsObject(body) {
 		return body
 	}
@@ -94,6 +95,7 @@ func (r *Response) withExecution(object []byte) []byte {
 func (r *Response) closing() []byte {
 	r.conclude()
 	r.summarise()
+	r.bill()
 	var out []byte
 	var k chunk
 	if r.of.conduct.Execution && locate(&k, r.template, "delta") {

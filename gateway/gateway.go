@@ -61,6 +61,8 @@ type Options struct {
 	// ShareIndex keeps what is learned about targets' caches for other gateways. Who sets
 	// it fetches that from Index.
 	ShareIndex bool
+	// Saved prices what upstreams' caches save, for headers; it may be nil.
+	Saved Saved
 	// Now is the clock that dates are taken from; nil means time.Now.
 	Now func() time.Time
 	// Log may be nil.
@@ -95,6 +97,7 @@ type Gateway struct {
 	timeout        time.Duration
 	late           *Error // what ends a request then
 	trace          Trace
+	saved          Saved
 	onChange       func(breaker.Change)
 	now            func() time.Time
 	withheld       atomic.Int64 // bytes of answers that wait for the guard
@@ -110,7 +113,7 @@ func New(o Options) (*Gateway, error) {
 	g := &Gateway{
 		upstreams: map[string]*upstream{}, routes: o.Routes, direct: o.Direct, parsers: o.Parsers,
 		schemas: repair.NewSchemas(maxSchemas), tools: newToolCache(), reasoningField: cmp.Or(o.ReasoningField, "reasoning_content"),
-		renameTo: o.ReasoningField, timeout: cmp.Or(o.Timeout, DefaultTimeout), trace: o.Trace, onChange: o.OnChange, log: o.Log, now: o.Now,
+		renameTo: o.ReasoningField, timeout: cmp.Or(o.Timeout, DefaultTimeout), trace: o.Trace, saved: o.Saved, onChange: o.OnChange, log: o.Log, now: o.Now,
 		rules: map[string]*ruleSet{}, loads: o.newLoads(),
 		conducts: map[string]*conduct{}, forms: map[string]*prompted.Format{}, conduct: newConduct(o.RoutePolicy),
 	}

@@ -31,6 +31,9 @@ type Summary struct {
 	Native int
 	// Usage is what the upstream reports; the zero value if it does not.
 	Usage Usage
+	// Saved is what the upstream's cache has saved, as Options.Saved writes it. It is there
+	// when the answer has ended.
+	Saved string
 	// UpstreamError says that the upstream ended its stream with an error, which was
 	// passed on.
 	UpstreamError bool

@@ -338,7 +338,7 @@ func (r *Response) writeLate() {
 func (r *Response) comment() string {
 	s := &r.Summary
 	guard := s.GuardText()
-	if !s.Changed && len(s.Warnings) <= r.told && s.Calls == 0 && len(s.Faults) == 0 && len(s.Attempts) < 2 && guard == "" {
+	if !s.Changed && len(s.Warnings) <= r.told && s.Calls == 0 && len(s.Faults) == 0 && len(s.Attempts) < 2 && guard == "" && s.Saved == "" {
 		return ""
 	}
 	var b strings.Builder
@@ -355,7 +355,7 @@ func (r *Response) comment() string {
 	}
 	for _, list := range []struct{ name, value string }{
 		{"faults", s.FaultList()}, {"repairs", s.RepairList()}, {"warnings", strings.Join(s.Warnings, ",")},
-		{"guard", guard}, {"corrections", s.CorrectionList()},
+		{"guard", guard}, {"corrections", s.CorrectionList()}, {"saved", s.Saved},
 	} {
 		if list.value != "" {
 			fmt.Fprintf(&b, " %s=%s", list.name, list.value)

@@ -46,7 +46,14 @@ func (l *ledger) Request(r gateway.Record) {
 	if d := s.Prefix; d != nil && d.Blocks > 0 {
 		account.Expected = int(float64(d.Expected) / float64(d.Blocks) * float64(s.Usage.Input))
 	}
-	l.book.Record(account)
+	bill := l.book.Record(account)
+	l.Account(s.Provider, s.Model, &bill)
+}
+
+// saved implements gateway.Saved.
+func (l *ledger) saved(provider, model string, u gateway.Usage) string {
+	bill := l.book.Bill(accounts.Request{Provider: provider, Model: model, Usage: u})
+	return bill.SavedText()
 }
 
 // caches is the answer to GET /admin/prefix.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -28,8 +29,9 @@ func TestAccounts(t *testing.T) {
 	})
 	config := "prices: " + prices + "\n" + (&setup{}).String() + "  p: {type: openai, base_url: \"" + url + "\"}\nmodels: {m: {targets: [{provider: p, model: up}]}}\n"
 	g := serve(t, config)
-	if r := g.chat(prompt("m", "Hi", false)); r.header.Get("x-callgate-cached-tokens") != "3000/3600" {
-		t.Errorf("got the header %q, want 3000/3600", r.header.Get("x-callgate-cached-tokens"))
+	r := g.chat(prompt("m", "Hi", false))
+	if got, saved := r.header.Get("x-callgate-cached-tokens"), r.header.Get("x-callgate-saved"); got != "3000/3600" || saved != "0.42;usd=0.003" {
+		t.Errorf("got the headers %q and %q, want 3000/3600 and 0.42;usd=0.003", got, saved)
 	}
 	var got struct {
 		Accounts struct {
@@ -45,7 +47,7 @@ func TestAccounts(t *testing.T) {
 			}
 		}
 	}
-	r := g.adminDo("GET", "/admin/prefix")
+	r = g.adminDo("GET", "/admin/prefix")
 	if err := json.Unmarshal([]byte(r.body), &got); err != nil || len(got.Accounts.Rows) != 1 {
 		t.Fatalf("%v: got %s, want one row", err, r.body)
 	}
@@ -57,9 +59,43 @@ func TestAccounts(t *testing.T) {
 		t.Errorf("got %+v, want 0.0072 dollars without a cache and 0.003 saved", m)
 	}
 
+	if r := g.adminDo("GET", "/metrics"); !strings.Contains(r.body, "\ncallgate_prompt_list_cost_total{currency=\"USD\",model=\"up\",provider=\"p\"} 0.0072\n") ||
+		!strings.Contains(r.body, "\ncallgate_prompt_tokens_total{cache=\"read\",model=\"up\",provider=\"p\"} 3000\n") {
+		t.Errorf("got %s, want the tokens and what they would have cost", r.body)
+	}
+
 	write("prices:\n  - {model: up, inptu: 2}\n")
 	var out, errs buffer
 	if status := run(t.Context(), []string{"check", configFile(t, config)}, readerOf(""), &out, &errs); status != exitUsage || !strings.Contains(errs.String(), "prices.yaml:2") {
 		t.Errorf("got status %d and %q for a bad file of prices, want %d and its place", status, errs.String(), exitUsage)
+	}
+}
+
+// TestSavedOfStreams holds that a stream says at its end what the cache has saved, where
+// something was read from it and the price is known, and is otherwise left as it is.
+func TestSavedOfStreams(t *testing.T) {
+	t.Parallel()
+	prices := filepath.Join(t.TempDir(), "prices.yaml")
+	if err := os.WriteFile(prices, []byte("prices:\n  - {model: up, currency: USD, input: 2, cache_read: 1}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	url := upstream(t, func(w http.ResponseWriter, r received) {
+		cached := 0
+		if strings.Contains(r.body, "again") {
+			cached = 3000
+		}
+		w.Header().Set("content-type", events)
+		send(w, role+strings.TrimSuffix(stream(healthyText), done),
+			fmt.Sprintf(`data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"up","choices":[],"usage":{"prompt_tokens":3600,"prompt_tokens_details":{"cached_tokens":%d}}}`, cached)+"\n\n"+done)
+	})
+	g := serve(t, "prices: "+prices+"\n"+(&setup{}).String()+"  p: {type: openai, base_url: \""+url+"\"}\nmodels: {m: {targets: [{provider: p, model: up}]}, free: {targets: [{provider: p}]}}\n")
+	for _, c := range []struct{ model, text, want string }{
+		{"m", "again", ": callgate mode=repair saved=0.42;usd=0.003\n\n" + done},
+		{"m", "first", "}\n\n" + done},
+		{"free", "again", "}\n\n" + done},
+	} {
+		if r := g.chat(prompt(c.model, c.text, true)); !strings.HasSuffix(r.body, c.want) || strings.Count(r.body, ": callgate") != strings.Count(c.want, ": callgate") {
+			t.Errorf("%s, %s: got %q, want %q at its end", c.model, c.text, r.body, c.want)
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/httpapi"
 	"github.com/callgate/callgate/gateway/metrics"
+	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/trace"
 )
 
@@ -53,7 +54,8 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 		}
 	}
 	m := metrics.New(metrics.Options{Breakers: func() []breaker.Snapshot { return sys.gateway.Breakers() }, Share: sys.shared.snapshot,
-		Targets: func() []gateway.TargetState { return sys.gateway.Targets() }, Models: modelNames(cfg), Log: log})
+		Targets: func() []gateway.TargetState { return sys.gateway.Targets() },
+		Caches:  func() prefix.Snapshot { return sys.gateway.Caches() }, Models: modelNames(cfg), Log: log})
 	if sys.parsers, err = newParsers(ctx, cfg, m.Plugin, log); err != nil {
 		return nil, errors.Join(err, sys.tracer.Shutdown(ctx), sys.shared.close())
 	}
@@ -73,16 +75,17 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 	if sys.tracer != nil {
 		options.Trace, server.Trace = sys.tracer.Attempt, sys.tracer.Request
 	}
+	books, err := newLedger(cfg, m)
+	if err != nil {
+		return err
+	}
+	options.Saved = books.saved
 	if sys.gateway, err = gateway.New(options); err != nil {
 		return err
 	}
 	sys.shared.prefixes(cfg, sys.gateway.Index(), log)
 	for _, k := range cfg.Keys {
 		server.Keys[k.Name] = k.Hash.Reveal()
-	}
-	books, err := newLedger(cfg, m)
-	if err != nil {
-		return err
 	}
 	server.Gateway, server.Metrics = sys.gateway, books
 	if sys.server, err = httpapi.New(server); err != nil {

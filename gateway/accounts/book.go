@@ -49,8 +49,7 @@ func NewBook(prices *Prices) *Book {
 // called once for a request, with the target that answered. It takes about a microsecond
 // and waits for nothing but other calls of its own.
 func (b *Book) Record(r Request) Account {
-	price, ok := b.prices.Of(r.Provider, r.Model)
-	a := Bill(&r, price, ok)
+	a := b.Bill(r)
 	key := rowKey{cut(r.Provider), cut(r.Model), cut(r.Tenant)}
 
 	b.mu.Lock()

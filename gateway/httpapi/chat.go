@@ -214,9 +214,8 @@ func report(h http.Header, s *gateway.Summary) {
 	setText(h, "x-callgate-repairs", s.RepairList())
 	setText(h, "x-callgate-warnings", strings.Join(s.Warnings, ","))
 	setText(h, "x-callgate-guard", s.GuardText())
-	if u := s.Usage; u.CacheReported {
-		h.Set("x-callgate-cached-tokens", fmt.Sprintf("%d/%d", u.CacheRead, u.Input))
-	}
+	setText(h, "x-callgate-cached-tokens", s.CachedText())
+	setText(h, "x-callgate-saved", s.Saved)
 }
 
 // setText sets a header, if there is anything to say.

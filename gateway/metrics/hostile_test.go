@@ -276,4 +276,8 @@ func TestAllocs(t *testing.T) {
 	if got := testing.AllocsPerRun(100, func() { m.Request(r) }); got != 0 {
 		t.Errorf("got %g allocations, want 0", got)
 	}
+	account := bill()
+	if got := testing.AllocsPerRun(100, func() { m.Account("remote", "qwen-max", &account) }); got != 0 {
+		t.Errorf("got %g allocations for an account, want 0", got)
+	}
 }

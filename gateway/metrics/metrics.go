@@ -19,6 +19,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
+	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
 )
 
@@ -31,6 +32,9 @@ type Options struct {
 	Share func() *share.Snapshot
 	// Targets returns the state of all targets. It is called for every scrape.
 	Targets func() []gateway.TargetState
+	// Caches returns what is believed to be in the caches of targets. It is called for every
+	// scrape.
+	Caches func() prefix.Snapshot
 	// Models are the upstreams' names of the models that the configuration names. They
 	// have a label of their own however many names clients invent.
 	Models []string
@@ -63,6 +67,7 @@ type Metrics struct {
 	rounds                         prometheus.Histogram
 	tokens                         *counters
 	genTokens                      *histograms
+	caches                         cacheMetrics
 }
 
 // New makes the metrics.
@@ -81,12 +86,16 @@ func New(o Options) *Metrics {
 	if o.Targets != nil {
 		m.registry.MustRegister(newTargets(o.Targets))
 	}
+	if o.Caches != nil {
+		m.registry.MustRegister(newBlocks(o.Caches))
+	}
 	k := maker{m.registry}
 	model, code := newValues(o.Models...), newValues(ok)
 	m.requestMetrics(k, model, code)
 	m.attemptMetrics(k, code)
 	m.toolMetrics(k, model, code)
 	m.guardMetrics(k)
+	m.caches = newCacheMetrics(k, model)
 	m.genMetrics(k, model, code)
 	return m
 }

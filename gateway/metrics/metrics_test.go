@@ -22,12 +22,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/internal/guard"
 	"github.com/callgate/callgate/gateway/internal/loop"
 	"github.com/callgate/callgate/gateway/internal/reference"
 	"github.com/callgate/callgate/gateway/metrics"
+	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
 )
 
@@ -55,7 +57,8 @@ func rich() gateway.Record {
 				Warnings: []string{"truncated_call", "dropped:seed", "dropped:logprobs", "plugin:acme:hermes:time_limit"},
 			},
 			Faults: map[string]int{"invalid_json": 2}, Native: 1,
-			Usage:  gateway.Usage{Input: 1000, Output: 50, CacheRead: 600},
+			Usage:  gateway.Usage{Reported: true, CacheReported: true, WriteReported: true, Input: 1000, Output: 50, CacheRead: 600, WriteShort: 250, WriteLong: 50},
+			Prefix: &prefix.Decision{Target: "remote/qwen-max", Reason: prefix.Fallback, Expected: 12, Blocks: 14},
 			Rounds: &gateway.Rounds{Rounds: 15, Limit: 15, Calls: 16, NewResults: 14, Efficiency: 0.8, Near: true, Stop: loop.Limit},
 			Guard:  ghost(),
 			Corrections: []gateway.Correction{
@@ -155,6 +158,16 @@ func states() []gateway.TargetState {
 	}
 }
 
+func remembered() prefix.Snapshot {
+	return prefix.Snapshot{Targets: []prefix.TargetSnapshot{{Target: "local/qwen3", Entries: 42}, {Target: "remote/org/qwen-max", Entries: 7}, {Target: "any/"}}}
+}
+
+// bill is an account with something for every metric.
+func bill() accounts.Account {
+	return accounts.Account{Usage: gateway.Usage{Reported: true, CacheReported: true, Input: 1000, CacheRead: 600}, Expected: 800, Missed: 200, Rated: true, SavedShare: 0.3,
+		Money: accounts.Money{Currency: "USD", Requests: 1, List: 0.002, Cost: 0.0014, Saved: 0.0006}}
+}
+
 // judged is a request of which little is known but what the guard made of its answer.
 func judged(route string, v *gateway.Verdict) gateway.Record {
 	return gateway.Record{Route: route, Status: 200, Took: time.Millisecond, Summary: &gateway.Summary{Provider: "local", Model: "qwen3", Guard: v}}
@@ -164,7 +177,7 @@ func judged(route string, v *gateway.Verdict) gateway.Record {
 // list of all names and labels.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	m := metrics.New(metrics.Options{Breakers: snapshots, Share: shared, Targets: states})
+	m := metrics.New(metrics.Options{Breakers: snapshots, Share: shared, Targets: states, Caches: remembered})
 	m.Begin()
 	m.Begin()
 	m.End()
@@ -176,6 +189,9 @@ func TestGolden(t *testing.T) {
 	m.Request(judged("denied", &gateway.Verdict{Contradiction: true, Signals: []guard.Signal{{Name: guard.SignalContradiction}}}))
 	m.Request(gateway.Record{Status: 401, Code: "invalid_api_key", Took: time.Millisecond})
 	m.Request(gateway.Record{Status: 404, Took: time.Millisecond})
+	m.Request(gateway.Record{Route: "own", Status: 200, Summary: &gateway.Summary{Provider: "local", Model: "qwen3", Usage: gateway.Usage{Reported: true, Input: 70}}})
+	bill := bill()
+	m.Account("remote", "qwen-max", &bill)
 	m.Plugin("hermes", 50*time.Microsecond)
 	m.Transition(breaker.Change{Name: "local", From: breaker.Closed, To: breaker.Open})
 	body, _ := get(t, serve(t, m), "text/plain")

@@ -38,6 +38,7 @@ func (m *Metrics) Request(r gateway.Record) {
 	m.countGuards(r.Route, s)
 	m.countWarnings(s.Warnings)
 	m.countTokens(s)
+	m.countCaches(r.Route, s)
 }
 
 func (m *Metrics) countAttempts(attempts []gateway.Attempt) {
