@@ -24,6 +24,7 @@ type attempts struct {
 	g        *Gateway
 	chain    prefix.Chain     // of the prompt
 	decision *prefix.Decision // by it; nil if nobody looked
+	noted    *Prompt          // nil if nobody wants it
 	asked    *Request         // what the client asked for
 	req      *Request         // that, with what was changed for all targets
 	conduct  *conduct
@@ -87,6 +88,7 @@ func (a *attempts) begin() *attempts {
 	}
 	a.postpone()
 	a.near()
+	a.noted = a.prompt()
 	return a
 }
 
@@ -198,6 +200,7 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 	c.tried++
 	c.load.begins()
 	r.load = c.load
+	r.Summary.Prompt = a.noted
 	r.Summary.Prefix, r.expected = a.expects(c.name())
 	a.made = append(a.made, Attempt{Provider: c.Provider, Model: c.model, Reason: s.reason, Outcome: "running", Wait: s.wait})
 	r.began, r.Summary.Attempts = time.Now(), slices.Clone(a.made)

@@ -61,6 +61,8 @@ type Options struct {
 	// ShareIndex keeps what is learned about targets' caches for other gateways. Who sets
 	// it fetches that from Index.
 	ShareIndex bool
+	// Prompts has the hashes of every prompt's blocks noted, in Summary.Prompt.
+	Prompts bool
 	// Saved prices what upstreams' caches save, for headers; it may be nil.
 	Saved Saved
 	// Now is the clock that dates are taken from; nil means time.Now.
@@ -98,6 +100,7 @@ type Gateway struct {
 	late           *Error // what ends a request then
 	trace          Trace
 	saved          Saved
+	promptSalt     []byte // of what is noted of prompts; nil: nothing is
 	onChange       func(breaker.Change)
 	now            func() time.Time
 	withheld       atomic.Int64 // bytes of answers that wait for the guard
@@ -163,6 +166,7 @@ func New(o Options) (*Gateway, error) {
 		}
 	}
 	g.affinity = g.newAffinity(o)
+	g.promptSalt = promptSalt(o, g.affinity)
 	return g, nil
 }
 

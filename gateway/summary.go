@@ -31,6 +31,8 @@ type Summary struct {
 	Native int
 	// Usage is what the upstream reports; the zero value if it does not.
 	Usage Usage
+	// Prompt is for a trace of requests; nil without Options.Prompts.
+	Prompt *Prompt
 	// Saved is what the upstream's cache has saved, as Options.Saved writes it. It is there
 	// when the answer has ended.
 	Saved string

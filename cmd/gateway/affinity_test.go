@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -61,6 +62,7 @@ func newSitesAt(keys string, open func(*warmSite) string) (sites map[string]*war
 // talk is a conversation, which every answer makes longer.
 type talk struct {
 	client   string // its key
+	model    string // "" is m
 	stream   bool
 	messages []map[string]string
 }
@@ -82,7 +84,7 @@ func (f *fleet) turn(c *talk, topic string) result {
 	f.t.Helper()
 	c.say("user", strings.Repeat(topic+". ", 1200/(len(topic)+2)))
 	b, _ := json.Marshal(map[string]any{ // its types cannot fail
-		"model": "m", "messages": c.messages, "stream": c.stream, "stream_options": map[string]bool{"include_usage": c.stream},
+		"model": cmp.Or(c.model, "m"), "messages": c.messages, "stream": c.stream, "stream_options": map[string]bool{"include_usage": c.stream},
 	})
 	r := f.chat(string(b), "authorization", "Bearer "+c.client)
 	clean(f.t, r)

@@ -38,14 +38,15 @@ type env struct {
 
 // cli is the command line.
 type cli struct {
-	Serve    serveCmd    `cmd:"" help:"Serve the gateway."`
-	Demo     demoCmd     `cmd:"" help:"Show what models write and what apps get, direct and through Callgate, and exit."`
-	Parse    parseCmd    `cmd:"" help:"Read model text from standard input and print the tool calls in it."`
-	Check    checkCmd    `cmd:"" help:"Check a configuration and print it with all defaults."`
-	Plugin   pluginCmd   `cmd:"" help:"List and inspect parser plugins."`
-	Key      keyCmd      `cmd:"" help:"Make a key for clients and print it with its hash."`
-	Simulate simulateCmd `cmd:"" help:"Replay a trace of requests to see how many prompts routing by prefix finds cached."`
-	Version  versionCmd  `cmd:"" help:"Print the version."`
+	Serve       serveCmd       `cmd:"" help:"Serve the gateway."`
+	Demo        demoCmd        `cmd:"" help:"Show what models write and what apps get, direct and through Callgate, and exit."`
+	Parse       parseCmd       `cmd:"" help:"Read model text from standard input and print the tool calls in it."`
+	Check       checkCmd       `cmd:"" help:"Check a configuration and print it with all defaults."`
+	Plugin      pluginCmd      `cmd:"" help:"List and inspect parser plugins."`
+	Key         keyCmd         `cmd:"" help:"Make a key for clients and print it with its hash."`
+	ExportTrace exportTraceCmd `cmd:"" help:"Make a trace for simulate out of the gateway's own log (log.prefix)."`
+	Simulate    simulateCmd    `cmd:"" help:"Replay a trace of requests to see how many prompts routing by prefix finds cached."`
+	Version     versionCmd     `cmd:"" help:"Print the version."`
 }
 
 // usageError is a mistake on the command line or in a file that it names.

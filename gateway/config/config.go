@@ -112,4 +112,8 @@ type Log struct {
 	Level string `yaml:"level" default:"info" enum:"debug,info,warn,error" doc:"Least that is logged."`
 	// Format is "json" (default) or "text".
 	Format string `yaml:"format" default:"json" enum:"json,text" doc:"Form of a log line."`
+	// Prefix adds to each request's line what "callgate export-trace" makes a trace of:
+	// keyed hashes of its prompt's blocks, and its tokens. It needs the level info or debug,
+	// and the format json. The hashes of two runs only agree with the same CacheSalt.
+	Prefix bool `yaml:"prefix" eg:"true" doc:"Add to each request's line what callgate export-trace reads: keyed hashes of its prompt's blocks, and its tokens. Needs level info or debug, and format json."`
 }

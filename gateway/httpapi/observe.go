@@ -128,6 +128,7 @@ func (rec *record) attrs(c echo.Context, took time.Duration) []slog.Attr {
 			attrs = append(attrs, slog.String("repairs", s.RepairList()))
 		}
 		attrs = append(attrs, conductAttrs(s)...)
+		attrs = append(attrs, rec.promptAttrs()...)
 		if len(s.Warnings) > 0 {
 			attrs = append(attrs, slog.String("warnings", strings.Join(s.Warnings, ",")))
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway/prefix"
+	"github.com/callgate/callgate/gateway/usage"
 )
 
 // TestHammer calls everything at once. The race detector is the judge, and afterwards the
@@ -44,6 +45,9 @@ func TestHammer(t *testing.T) {
 					_ = x.Snapshot()
 				case 5:
 					other.Add(d.Target, chain)
+				case 6, 7, 8, 9:
+					x.Answered(d.Target, chain, d.Expected, usage.Usage{Reported: true, CacheReported: true,
+						WriteReported: chance.IntN(2) == 0, Input: 5000, CacheRead: 50 * chance.IntN(100)})
 				default:
 					x.Reported(d.Target, chain, d.Expected, chance.IntN(len(chain)+1))
 					x.Add(d.Target, chain)

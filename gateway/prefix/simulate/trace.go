@@ -47,13 +47,9 @@ const maxLine = 16 << 20
 // that it does not know are let be, empty lines are left out. Memory is linear in what is
 // read. Its errors about lines are of type *TraceError.
 func ReadTrace(r io.Reader) (Trace, error) {
-	in := bufio.NewReader(r)
-	if magic, err := in.Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {
-		unzipped, err := gzip.NewReader(in)
-		if err != nil {
-			return nil, err
-		}
-		in = bufio.NewReader(unzipped)
+	in, err := Unzip(r)
+	if err != nil {
+		return nil, err
 	}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
@@ -81,6 +77,40 @@ func ReadTrace(r io.Reader) (Trace, error) {
 	return trace, nil
 }
 
+// Unzip returns r, or what is in it if it is gzip.
+func Unzip(r io.Reader) (io.Reader, error) {
+	in := bufio.NewReader(r)
+	if magic, err := in.Peek(2); err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
+		return in, nil //nolint:nilerr // who reads on meets it again
+	}
+	return gzip.NewReader(in)
+}
+
+// WriteTrace writes a trace in the form that ReadTrace reads.
+func WriteTrace(w io.Writer, t Trace) error {
+	out := bufio.NewWriter(w)
+	lines := json.NewEncoder(out)
+	for _, r := range t {
+		if r.Blocks == nil {
+			r.Blocks = []int64{}
+		}
+		if err := lines.Encode(r); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// Fault says what is wrong with a line of JSON by the error of json.Unmarshal, in words for
+// people who write JSON. field is where it is, "" for the whole line.
+func Fault(err error) (field string, _ error) {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return wrong.Field, fmt.Errorf("is a JSON %s, want %s", wrong.Value, kindName(wrong.Type))
+	}
+	return "", err
+}
+
 // parse reads a line. field is where it is wrong.
 func parse(line []byte) (r Request, field string, err error) {
 	var raw struct {
@@ -90,11 +120,8 @@ func parse(line []byte) (r Request, field string, err error) {
 		Blocks    []int64 `json:"hash_ids"`
 	}
 	if err := json.Unmarshal(line, &raw); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) {
-			return r, wrong.Field, fmt.Errorf("is a JSON %s, want %s", wrong.Value, kindName(wrong.Type))
-		}
-		return r, "", err
+		field, err := Fault(err)
+		return r, field, err
 	}
 	for _, f := range []struct {
 		name  string
@@ -132,6 +159,10 @@ func kindName(t reflect.Type) string {
 		return "an object"
 	case reflect.Slice:
 		return "an array"
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
 	default:
 		return "a whole number"
 	}

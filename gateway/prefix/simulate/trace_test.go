@@ -1,10 +1,8 @@
 package simulate_test
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"io"
 	"reflect"
@@ -73,7 +71,7 @@ func TestReadTrace(t *testing.T) {
 		t.Errorf("got %v, %v from an empty file, want nothing", got, err)
 	}
 	var written bytes.Buffer
-	if err := writeTrace(&written, want); err != nil {
+	if err := simulate.WriteTrace(&written, want); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := simulate.ReadTrace(&written); err != nil || !reflect.DeepEqual(got, want) {
@@ -109,7 +107,7 @@ func FuzzReadTrace(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		if err := writeTrace(&b, trace); err != nil {
+		if err := simulate.WriteTrace(&b, trace); err != nil {
 			t.Fatal(err)
 		}
 		again, err := simulate.ReadTrace(&b)
@@ -121,19 +119,4 @@ func FuzzReadTrace(f *testing.F) {
 			t.Fatalf("got %d requests answered, %v, want %d", r.Requests, err, len(trace))
 		}
 	})
-}
-
-// writeTrace writes a trace in the form that ReadTrace reads.
-func writeTrace(w io.Writer, t simulate.Trace) error {
-	out := bufio.NewWriter(w)
-	lines := json.NewEncoder(out)
-	for _, r := range t {
-		if r.Blocks == nil {
-			r.Blocks = []int64{}
-		}
-		if err := lines.Encode(r); err != nil {
-			return err
-		}
-	}
-	return out.Flush()
 }
