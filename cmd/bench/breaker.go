@@ -76,13 +76,18 @@ func rejecting() func() error {
 
 // atOnce has n goroutines ask breakerCalls times each.
 func atOnce(n int, ask func() error) error {
+	return together(n, func() error { return askOften(ask) })
+}
+
+// together runs f in n goroutines.
+func together(n int, f func() error) error {
 	if n == 1 {
-		return askOften(ask)
+		return f()
 	}
 	errs := make([]error, n)
 	var group sync.WaitGroup
 	for i := range errs {
-		group.Go(func() { errs[i] = askOften(ask) })
+		group.Go(func() { errs[i] = f() })
 	}
 	group.Wait()
 	return errors.Join(errs...)

@@ -55,6 +55,7 @@ func sections() []section {
 		{"repair", measureRepair},
 		{"breaker", measureBreaker},
 		{"attempts", measureAttempts},
+		{"prefix", measurePrefix},
 		{"translate", measureTranslate},
 		{"gateway", measureGateway},
 		{"memory", measureMemory},

@@ -28,7 +28,7 @@ func (c *exportTraceCmd) Run(e *env) error {
 		return usageError{err}
 	}
 	named := 0
-	log := tracelog.New(tracelog.Options{Since: since, Route: c.Route, Problem: func(p *tracelog.Problem) {
+	log := tracelog.New(tracelog.Options{Since: since, Route: c.Route, Problem: func(p *tracelog.LineError) {
 		if named++; named <= maxNamed {
 			fmt.Fprintln(e.stderr, p)
 		}

@@ -127,7 +127,7 @@ func (c *simulateCmd) replays() ([]*replay, error) {
 // failure reads --down; nil is none.
 func (c *simulateCmd) failure() (*simulate.Failure, error) {
 	if c.Down == "" {
-		return nil, nil //nolint:nilnil // nothing fails, and nothing is wrong
+		return nil, nil
 	}
 	from, to, _ := strings.Cut(c.Down, ":")
 	dies, err := strconv.ParseFloat(from, 64)

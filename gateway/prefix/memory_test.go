@@ -11,7 +11,7 @@ import (
 // TestMemoryPerEntry measures a full index after much has come and gone, with room for
 // deltas that nobody fetches. It must run alone: it reads the heap of the process.
 func TestMemoryPerEntry(t *testing.T) { //nolint:paralleltest // see above
-	_, targets := candidates(8)
+	o, targets := candidates(8)
 	before := heap()
 	x := prefix.New(prefix.Options{Targets: targets, Share: true})
 	for range 3 * prefix.DefaultEntries / 50 {
@@ -20,6 +20,7 @@ func TestMemoryPerEntry(t *testing.T) { //nolint:paralleltest // see above
 			for i := range chain {
 				chain[i] = rand.Uint64()
 			}
+			x.Choose(chain, o) // for the sketch
 			x.Add(target.Name, chain)
 		}
 	}

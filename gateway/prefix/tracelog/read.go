@@ -20,11 +20,11 @@ type Options struct {
 	// Route leaves out those of other routes; "" leaves out none.
 	Route string
 	// Problem is told of each line that is about a request and malformed; nil: nobody is.
-	Problem func(*Problem)
+	Problem func(*LineError)
 }
 
-// Problem is what is wrong with a line of a log. The line is left out.
-type Problem struct {
+// LineError says what is wrong with a line of a log. The line is left out.
+type LineError struct {
 	File  string
 	Line  int    // from 1
 	Field string // "" where the whole line is at fault
@@ -32,7 +32,7 @@ type Problem struct {
 }
 
 // Error implements error.
-func (p *Problem) Error() string {
+func (p *LineError) Error() string {
 	if p.Field == "" {
 		return fmt.Sprintf("%s: line %d: %v", p.File, p.Line, p.Err)
 	}
@@ -40,7 +40,7 @@ func (p *Problem) Error() string {
 }
 
 // Unwrap returns the cause.
-func (p *Problem) Unwrap() error { return p.Err }
+func (p *LineError) Unwrap() error { return p.Err }
 
 // Summary counts lines by what became of them, and says how to replay the trace.
 type Summary struct {
@@ -107,7 +107,7 @@ func (r *Reader) take(file string, n int, line []byte) {
 	case err != nil:
 		r.summary.Malformed++
 		if r.options.Problem != nil {
-			r.options.Problem(&Problem{File: file, Line: n, Field: field, Err: err})
+			r.options.Problem(&LineError{File: file, Line: n, Field: field, Err: err})
 		}
 	case !ours:
 		r.summary.Others++

@@ -27,7 +27,7 @@ func read(t *testing.T, files []txtar.File, wrap func([]byte) io.Reader) (trace,
 	t.Helper()
 	var problem strings.Builder
 	r := tracelog.New(tracelog.Options{Since: time.Date(2026, 11, 21, 13, 0, 0, 0, time.UTC), Route: "m",
-		Problem: func(p *tracelog.Problem) { fmt.Fprintln(&problem, p) }})
+		Problem: func(p *tracelog.LineError) { fmt.Fprintln(&problem, p) }})
 	for _, f := range files {
 		if err := r.Read(f.Name, wrap(f.Data)); err != nil {
 			t.Fatal(err)
