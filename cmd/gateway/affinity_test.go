@@ -12,7 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/prefix"
 )
 
@@ -107,6 +106,9 @@ func cacheHeader(t *testing.T, r result) (reason string, expected, blocks int) {
 	}
 	return reason, expected, blocks
 }
+
+// crowdSize is how many conversations come before the one that shows what they share.
+const crowdSize = 2
 
 // crowd makes the system prompt known as one that everybody sends: until different
 // questions have followed it, it leads whoever sends it to where it is.
@@ -328,59 +330,6 @@ func TestPrefixWithoutCache(t *testing.T) {
 	if found < 2 { // the hash need not lead the conversation to all of them
 		t.Errorf("%d upstreams are known to have no cache, want those that were asked", found)
 	}
-}
-
-const crowdSize = 2
-
-const easilyOpened = "circuit_breaker: {failure_threshold: 2, open_timeout: 1h}"
-
-// TestPrefixOfTheDead lets an upstream die, and come back with an empty cache: no request
-// is lost, its conversations move and stay where they went, the others do not move, and
-// it gets new ones.
-func TestPrefixOfTheDead(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, easilyOpened)
-	f.crowd("alice")
-	talks, where := f.begin(12, "conversation")
-	dies := where[0]
-	f.sites[dies].fails(true)
-	moved := 0
-	for i, c := range talks {
-		r := f.turn(c, fmt.Sprint("meanwhile ", i))
-		now := provider(r)
-		reason, expected, _ := cacheHeader(t, r)
-		if told := r.header.Get("x-callgate-attempts") != "1"; told != (reason == "fallback") || told && expected > 9 {
-			t.Errorf("conversation %d: got %q after %s attempts, want a fallback that has the system prompt at most", i, r.header.Get("x-callgate-prefix"), r.header.Get("x-callgate-attempts"))
-		}
-		if now == dies || where[i] != dies && now != where[i] {
-			t.Errorf("conversation %d went from %s to %s while %s was dead", i, where[i], now, dies)
-		}
-		if now != where[i] {
-			moved++
-		}
-		where[i] = now
-	}
-	if moved < 2 {
-		t.Fatalf("%d conversations have moved, want two at least for the breaker to open", moved)
-	}
-	f.awaitBreaker(dies, "open", func(b breaker.Snapshot) bool { return b.State == breaker.Open })
-	dead := f.caches()[dies]
-	f.begin(8, "new meanwhile")
-	if now := f.caches()[dies]; dead.Entries != 0 || now.Entries != 0 || now.Choices != dead.Choices {
-		t.Errorf("got %+v of the dead and then %+v, want nothing remembered and no choice of it", dead, now)
-	}
-	f.sites[dies].fails(false)
-	if r := f.adminDo("POST", "/admin/breakers/"+dies+"/reset"); r.status != http.StatusOK {
-		t.Fatalf("got status %d, %q, want the breaker closed", r.status, r.body)
-	}
-	for turn := range 2 {
-		f.stays(talks, where, fmt.Sprint("afterwards ", turn))
-	}
-	talks, where = f.begin(12, "new conversation")
-	if !slices.Contains(where, dies) {
-		t.Errorf("got the new conversations at %v, want some at %s, which is back", where, dies)
-	}
-	f.stays(talks, where, "new turn")
 }
 
 // TestPrefixHammer asks from many conversations at once while an upstream dies and comes

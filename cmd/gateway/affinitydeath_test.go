@@ -62,6 +62,57 @@ func (d *door) shut() {
 	d.server = nil
 }
 
+const easilyOpened = "circuit_breaker: {failure_threshold: 2, open_timeout: 1h}"
+
+// TestPrefixOfTheDead lets an upstream die, and come back with an empty cache: no request
+// is lost, its conversations move and stay where they went, the others do not move, and
+// it gets new ones.
+func TestPrefixOfTheDead(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, easilyOpened)
+	f.crowd("alice")
+	talks, where := f.begin(12, "conversation")
+	dies := where[0]
+	f.sites[dies].fails(true)
+	moved := 0
+	for i, c := range talks {
+		r := f.turn(c, fmt.Sprint("meanwhile ", i))
+		now := provider(r)
+		reason, expected, _ := cacheHeader(t, r)
+		if told := r.header.Get("x-callgate-attempts") != "1"; told != (reason == "fallback") || told && expected > 9 {
+			t.Errorf("conversation %d: got %q after %s attempts, want a fallback that has the system prompt at most", i, r.header.Get("x-callgate-prefix"), r.header.Get("x-callgate-attempts"))
+		}
+		if now == dies || where[i] != dies && now != where[i] {
+			t.Errorf("conversation %d went from %s to %s while %s was dead", i, where[i], now, dies)
+		}
+		if now != where[i] {
+			moved++
+		}
+		where[i] = now
+	}
+	if moved < 2 {
+		t.Fatalf("%d conversations have moved, want two at least for the breaker to open", moved)
+	}
+	f.awaitBreaker(dies, "open", func(b breaker.Snapshot) bool { return b.State == breaker.Open })
+	dead := f.caches()[dies]
+	f.begin(8, "new meanwhile")
+	if now := f.caches()[dies]; dead.Entries != 0 || now.Entries != 0 || now.Choices != dead.Choices {
+		t.Errorf("got %+v of the dead and then %+v, want nothing remembered and no choice of it", dead, now)
+	}
+	f.sites[dies].fails(false)
+	if r := f.adminDo("POST", "/admin/breakers/"+dies+"/reset"); r.status != http.StatusOK {
+		t.Fatalf("got status %d, %q, want the breaker closed", r.status, r.body)
+	}
+	for turn := range 2 {
+		f.stays(talks, where, fmt.Sprint("afterwards ", turn))
+	}
+	talks, where = f.begin(12, "new conversation")
+	if !slices.Contains(where, dies) {
+		t.Errorf("got the new conversations at %v, want some at %s, which is back", where, dies)
+	}
+	f.stays(talks, where, "new turn")
+}
+
 // TestPrefixRefused lets an upstream go away under load: connections to it are refused, its
 // breaker opens, every request has its answer, and its conversations go on elsewhere. When
 // it is back, with nothing in its cache, it gets new conversations, and they stay.
