@@ -10,7 +10,8 @@
 //	func init() { sdk.Register(sdk.Spec{Name: "mine", Priority: 60, …}) }
 //	func main() {}
 //
-// Build it with GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared.
+// "callgate plugin new" writes such a plugin with its tests, and "callgate plugin build"
+// compiles it: GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared.
 package sdk
 
 import "github.com/callgate/callgate/sdk/abi"

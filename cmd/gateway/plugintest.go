@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -128,7 +130,7 @@ type pluginBenchCmd struct {
 	JSON    bool     `name:"json" help:"Print JSON."`
 }
 
-// Run measures the plugin.
+// Run measures the plugin. The status of one that cannot be measured is exitFailed.
 func (p *pluginBenchCmd) Run(e *env) error {
 	cfg, err := trialConfig(e, p.Plugin, p.Cases)
 	if err != nil {
@@ -136,13 +138,21 @@ func (p *pluginBenchCmd) Run(e *env) error {
 	}
 	cfg.Against = p.Against
 	costs, err := trial.Costs(e.ctx, cfg)
+	if refused, ok := errors.AsType[*trial.RefusedError](err); ok {
+		return fmt.Errorf("plugin bench: %w", refused)
+	}
 	if err != nil {
 		return usageError{fmt.Errorf("plugin bench: %w", err)}
 	}
 	if p.JSON {
-		return printJSON(e.stdout, costs)
+		err = printJSON(e.stdout, costs)
+	} else {
+		err = printCosts(e.stdout, costs)
 	}
-	return printCosts(e.stdout, costs)
+	if err == nil && slices.ContainsFunc(costs, func(c trial.Cost) bool { return c.Problem != "" }) {
+		return errFailed
+	}
+	return err
 }
 
 // printCosts prints a table of costs, with the ratio of each of the plugin's to the dearest

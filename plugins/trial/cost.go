@@ -44,9 +44,15 @@ type workload struct {
 
 func (w workload) kilobytes() float64 { return float64(len(w.region)*w.times) / 1024 }
 
-// Costs compares what the parsers of a plugin cost with what built-in ones do. The plugin
-// must keep the contract on its own example; one that does not is in the result with its
-// Problem.
+// RefusedError is why a plugin cannot be measured: no gateway loads it.
+type RefusedError struct{ Plugin, Problem string }
+
+// Error implements error, in one line.
+func (e *RefusedError) Error() string { return oneLine("plugin " + e.Plugin + ": " + e.Problem) }
+
+// Costs compares what the parsers of a plugin cost with what built-in ones do. A parser
+// that fails on its own example is in the result with its Problem; a plugin that does not
+// load is a *RefusedError.
 func Costs(ctx context.Context, cfg Config) ([]Cost, error) {
 	t, err := start(ctx, cfg)
 	if err != nil {
@@ -55,7 +61,7 @@ func Costs(ctx context.Context, cfg Config) ([]Cost, error) {
 	defer t.host.Close(context.WithoutCancel(ctx))
 	parsers, ok := t.load(ctx)
 	if !ok {
-		return nil, fmt.Errorf("plugin %s: %s", cfg.Plugin.Name, t.report.Failures[0].Problem)
+		return nil, &RefusedError{cfg.Plugin.Name, t.report.Failures[0].Problem}
 	}
 	subjects, err := t.subjects(parsers)
 	if err != nil {
