@@ -179,6 +179,9 @@ func isNameByte(c byte) bool {
 // taggedCall finds <delete_task>…</delete_task>, <function=delete_task>, <invoke
 // name="delete_task"> and "Action: delete_task" with an "Action Input:".
 func (b *toolbox) taggedCall(text string) (name string, size int) {
+	if strings.IndexByte(text, '<') < 0 && !strings.Contains(text, "to=functions.") && !strings.Contains(text, "\nAction Input:") && strings.IndexByte(text, '{') < 0 {
+		return "", 0
+	}
 	for _, opening := range []string{"<function=", "<invoke name=\"", "<tool name=\"", "<function name=\"", "<tool_name>", "to=functions.", "<tool_call>"} {
 		_, rest, found := strings.Cut(text, opening)
 		if !found {

@@ -40,27 +40,35 @@ func (t *trieBuilder) add(word string, open bool) *int32 {
 //
 // It is an array of nodes: the one behind node n for byte c stands at n.base+c, if the
 // node there belongs to n. That is one look into memory for each byte, and the lexicons
-// of all languages are in one array.
-type trie struct{ nodes []node }
+// of all languages are in one array. The patterns that end at a node stand in another
+// one, at the same place, since few nodes have some.
+type trie struct {
+	nodes []node
+	ends  []patterns
+}
 
 // node is one of a trie. parent is the node that it belongs to, with 1 added, so that 0
-// is a place without a node. exact and open are the patterns that end here, or 0: one
-// that ends with the word, and one with any ending.
-type node struct{ base, parent, exact, open int32 }
+// is a place without a node. base is shifted by a bit, which says that patterns end here.
+type node struct{ base, parent int32 }
+
+// patterns are those that end at a node, or 0: one that ends with the word, and one with
+// any ending.
+type patterns struct{ exact, open int32 }
 
 // bytesOfNode is how many values a byte has.
 const bytesOfNode = 256
 
 // trie returns what was built, in a form that is fast to read.
 func (t *trieBuilder) trie() *trie {
-	p := placer{of: t, nodes: make([]node, 2*bytesOfNode), free: bytesOfNode, forked: 1}
-	p.nodes[0] = node{parent: -1, exact: t.nodes[0].exact, open: t.nodes[0].open}
+	p := placer{of: t, free: bytesOfNode, forked: 1}
+	p.grow(0)
+	p.put(0, -1, &t.nodes[0])
 	waiting := []placed{{}}
 	for len(waiting) > 0 {
 		next := waiting[len(waiting)-1]
 		waiting = p.place(next, waiting[:len(waiting)-1])
 	}
-	return &trie{nodes: slices.Clip(p.nodes)}
+	return &trie{nodes: slices.Clip(p.nodes), ends: slices.Clip(p.ends)}
 }
 
 // placed is a node that was built, and its place.
@@ -68,12 +76,21 @@ type placed struct{ built, at int32 }
 
 // placer gives nodes their places.
 type placer struct {
-	of    *trieBuilder
-	nodes []node
+	of *trieBuilder
+	trie
 	// free is a place before which there is no room, and forked the base of the last node
 	// with several behind it. The next of those is put behind it, which leaves room that
 	// those with one fill: to look for the first room that fits would take too long.
 	free, forked int32
+}
+
+// put puts a node in its place.
+func (p *placer) put(at, parent int32, built *buildNode) {
+	p.nodes[at] = node{parent: parent}
+	p.ends[at] = patterns{built.exact, built.open}
+	if built.exact != 0 || built.open != 0 {
+		p.nodes[at].base = 1
+	}
 }
 
 // place finds room for what is behind a node, and adds it to the list of those that wait.
@@ -96,11 +113,10 @@ func (p *placer) place(n placed, waiting []placed) []placed {
 	if len(built.labels) > 1 {
 		p.forked = base
 	}
-	p.nodes[n.at].base = base
+	p.nodes[n.at].base |= base << 1
 	for i, label := range built.labels {
 		at := base + int32(label)
-		child := &p.of.nodes[built.next[i]]
-		p.nodes[at] = node{parent: n.at + 1, exact: child.exact, open: child.open}
+		p.put(at, n.at+1, &p.of.nodes[built.next[i]])
 		waiting = append(waiting, placed{built.next[i], at})
 	}
 	return waiting
@@ -121,31 +137,39 @@ func (p *placer) fits(base int32, labels []byte) bool {
 func (p *placer) grow(place int32) {
 	if missing := int(place) + 2*bytesOfNode - len(p.nodes); missing > 0 {
 		p.nodes = append(p.nodes, make([]node, missing)...)
+		p.ends = append(p.ends, make([]patterns, missing)...)
 	}
 }
 
 // match calls f for every pattern that begins at a place of text, the shortest first.
 func (t *trie) match(text []byte, start int, f func(end int, pattern int32)) {
-	at, base := int32(0), t.nodes[0].base
+	at, base := int32(0), t.nodes[0].base>>1
 	for i := start; i < len(text); {
 		next := base + int32(text[i])
-		n := &t.nodes[next]
+		n := t.nodes[next]
 		if n.parent != at+1 {
 			return
 		}
-		at, base = next, n.base
+		at, base = next, n.base>>1
 		i++
-		if n.open != 0 {
-			if end := wordEnd(text, i); end-i <= maxEnding || utf8.RuneCount(text[i:end]) <= maxEnding {
-				f(end, n.open)
-			}
-		}
-		if n.exact != 0 && endsWord(text, i) {
-			f(i, n.exact)
+		if n.base&1 != 0 {
+			t.ending(text, i, t.ends[at], f)
 		}
 		if base == 0 {
 			return
 		}
+	}
+}
+
+// ending calls f for the patterns that end before a place of text, if they may end there.
+func (t *trie) ending(text []byte, at int, found patterns, f func(end int, pattern int32)) {
+	if found.open != 0 {
+		if end := wordEnd(text, at); end-at <= maxEnding || utf8.RuneCount(text[at:end]) <= maxEnding {
+			f(end, found.open)
+		}
+	}
+	if found.exact != 0 && endsWord(text, at) {
+		f(at, found.exact)
 	}
 }
 
