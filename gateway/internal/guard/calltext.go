@@ -179,7 +179,7 @@ func isNameByte(c byte) bool {
 // taggedCall finds <delete_task>…</delete_task>, <function=delete_task>, <invoke
 // name="delete_task"> and "Action: delete_task" with an "Action Input:".
 func (b *toolbox) taggedCall(text string) (name string, size int) {
-	if strings.IndexByte(text, '<') < 0 && !strings.Contains(text, "to=functions.") && !strings.Contains(text, "\nAction Input:") && strings.IndexByte(text, '{') < 0 {
+	if !mayBeTagged(text) {
 		return "", 0
 	}
 	for _, opening := range []string{"<function=", "<invoke name=\"", "<tool name=\"", "<function name=\"", "<tool_name>", "to=functions.", "<tool_call>"} {
@@ -216,6 +216,11 @@ func (b *toolbox) taggedCall(text string) (name string, size int) {
 		}
 	}
 	return "", 0
+}
+
+// mayBeTagged reports whether a text has a mark that one of these forms cannot do without.
+func mayBeTagged(text string) bool {
+	return strings.ContainsAny(text, "<{") || strings.Contains(text, "to=functions.") || strings.Contains(text, "\nAction Input:")
 }
 
 // labelledCall finds a line such as "FUNCTION: delete_task" with an object in the next.
