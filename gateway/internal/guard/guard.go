@@ -36,7 +36,7 @@ type Guard struct {
 	toolboxes toolboxes
 }
 
-// New makes a guard. The lexicons are read with the first one, which takes some ten
+// New makes a guard. The lexicons are read with the first one, which takes some 100
 // milliseconds.
 func New(s Settings) *Guard {
 	g := &Guard{threshold: s.Threshold, lexicons: loadLexicons(), intents: compileIntents(s.Intents)}
