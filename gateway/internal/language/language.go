@@ -70,7 +70,7 @@ func (g gram) with(r rune) gram { return (g<<21 | gram(r)) & (1<<63 - 1) }
 // row is the score of a gram in each of the languages compared; 0 is not known.
 type row [languages]uint8
 
-// Detector tells in which language a message is written. It holds some 3 MB and is safe
+// Detector tells in which language a message is written. It holds some 4 MB and is safe
 // for concurrent use.
 type Detector struct {
 	rows   map[gram]row
