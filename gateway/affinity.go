@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"cmp"
-	"crypto/rand"
 	"fmt"
 	"math"
 	"slices"
@@ -24,10 +23,7 @@ type CacheSnapshot = prefix.Snapshot
 
 // newAffinity makes one for the targets of routes that want it; nil if none does.
 func (g *Gateway) newAffinity(o Options) *affinity {
-	a := &affinity{salt: o.CacheSalt, targets: map[string]bool{}}
-	if len(a.salt) == 0 {
-		a.salt = []byte(rand.Text())
-	}
+	a := &affinity{salt: g.salt, targets: map[string]bool{}}
 	var targets []prefix.Target
 	for name, list := range o.lists() {
 		if c := g.conducts[name]; c == nil && !g.conduct.Affinity || c != nil && !c.Affinity {

@@ -54,6 +54,9 @@ type attempts struct {
 	verdict    *Verdict // on the last answer
 	// corrections are what the model was told to do better.
 	corrections []Correction
+	broken      *PrefixChange // of what the client sent before; nil: none
+	hint        HintKind      // that the latest attempt was sent with
+	unhinted    bool          // no hint is given any more: one was refused
 }
 
 // candidate is a target of the route, with what became of it.
@@ -150,7 +153,7 @@ func (a *attempts) run(ctx context.Context) (*Response, error) {
 			s.reason, s.wait = Reask, 0
 		} else if a.force(e) {
 			s.reason, s.wait = Forced, 0
-		} else if a.strip(e) {
+		} else if a.unhint(e) || a.strip(e) {
 			s.reason, s.wait = Retry, 0
 		} else if next, ok := a.after(ctx, e); ok {
 			s = next
@@ -210,7 +213,7 @@ func (a *attempts) try(ctx context.Context, s step) (*Response, error) {
 	for _, kind := range a.changes {
 		r.repaired(kind)
 	}
-	r.Summary.Rounds, r.Summary.Corrections = a.rounds, a.corrections
+	r.Summary.Rounds, r.Summary.Corrections, r.Summary.PrefixChange = a.rounds, a.corrections, a.broken
 	if err = r.open(); err == nil {
 		err = r.commit()
 	}
@@ -341,7 +344,7 @@ func (a *attempts) failed(e *Error) error {
 		verdict = a.forced
 	}
 	out.Summary = &Summary{Route: &a.way.RouteChoice, Provider: a.current.Provider, Model: a.current.model, Attempts: a.made, Faults: a.faults,
-		Report: a.report(), Rounds: a.rounds, Guard: verdict, Corrections: a.corrections}
+		Report: a.report(), Rounds: a.rounds, Guard: verdict, Corrections: a.corrections, PrefixChange: a.broken}
 	for _, c := range a.targets { // the earliest that something may have changed
 		if d := time.Until(c.notYet); out.Kind == Limited && d > 0 && d < out.RetryAfter && c != a.current {
 			out.RetryAfter = d

@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -56,7 +57,7 @@ type Options struct {
 	// OnChange is told when a breaker changes its state; it may be nil.
 	OnChange func(breaker.Change)
 	// CacheSalt is the secret that keeps apart what tenants have sent, where targets are
-	// chosen by what they have in their caches. Empty makes one.
+	// chosen by what they have in their caches, and told of it. Empty makes one.
 	CacheSalt []byte
 	// ShareIndex keeps what is learned about targets' caches for other gateways. Who sets
 	// it fetches that from Index.
@@ -89,8 +90,10 @@ type Gateway struct {
 	loads          map[targetKey]*load
 	forms          map[string]*prompted.Format // of targets whose tools go into the prompt
 	affinity       *affinity                   // nil: no route wants it
-	conducts       map[string]*conduct         // by route
-	conduct        *conduct                    // of all other routes
+	hints          *hints                      // likewise
+	salt           []byte
+	conducts       map[string]*conduct // by route
+	conduct        *conduct            // of all other routes
 	parsers        ParserSource
 	schemas        *repair.Schemas
 	tools          *toolCache
@@ -100,7 +103,7 @@ type Gateway struct {
 	late           *Error // what ends a request then
 	trace          Trace
 	saved          Saved
-	promptSalt     []byte // of what is noted of prompts; nil: nothing is
+	prompts        bool // are noted
 	onChange       func(breaker.Change)
 	now            func() time.Time
 	withheld       atomic.Int64 // bytes of answers that wait for the guard
@@ -117,7 +120,7 @@ func New(o Options) (*Gateway, error) {
 		upstreams: map[string]*upstream{}, routes: o.Routes, direct: o.Direct, parsers: o.Parsers,
 		schemas: repair.NewSchemas(maxSchemas), tools: newToolCache(), reasoningField: cmp.Or(o.ReasoningField, "reasoning_content"),
 		renameTo: o.ReasoningField, timeout: cmp.Or(o.Timeout, DefaultTimeout), trace: o.Trace, saved: o.Saved, onChange: o.OnChange, log: o.Log, now: o.Now,
-		rules: map[string]*ruleSet{}, loads: o.newLoads(),
+		rules: map[string]*ruleSet{}, loads: o.newLoads(), prompts: o.Prompts,
 		conducts: map[string]*conduct{}, forms: map[string]*prompted.Format{}, conduct: newConduct(o.RoutePolicy),
 	}
 	g.late = &Error{Kind: Timeout, Message: fmt.Sprintf("No complete answer within %s (timeout).", g.timeout)}
@@ -165,8 +168,10 @@ func New(o Options) (*Gateway, error) {
 			return nil, err
 		}
 	}
-	g.affinity = g.newAffinity(o)
-	g.promptSalt = promptSalt(o, g.affinity)
+	if g.salt = o.CacheSalt; len(g.salt) == 0 {
+		g.salt = []byte(rand.Text())
+	}
+	g.affinity, g.hints = g.newAffinity(o), g.newHints()
 	return g, nil
 }
 

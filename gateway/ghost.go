@@ -158,7 +158,7 @@ func (a *attempts) force(e *Error) bool {
 		text = fmt.Sprintf("You MUST call the %s tool for this request. Do not respond without calling it.", tool)
 		choice = `{"type":"function","function":{"name":` + string(quote(nil, tool)) + `}}`
 	}
-	a.req = a.req.with(a.req.set(a.req.toolChoice, "tool_choice", choice), a.req.message("user", text))
+	a.req = a.req.remark(text, a.req.set(a.req.toolChoice, "tool_choice", choice))
 	return true
 }
 

@@ -33,6 +33,10 @@ type RoutePolicy struct {
 	// Affinity sends a request to the target that has the most of its prompt in its
 	// cache, if that is not too busy. Otherwise the targets' order and weights decide.
 	Affinity bool
+	// CacheHints says whether providers are told which beginning of a prompt they are to
+	// find in their caches: Report says what Repair would tell them. What a provider takes
+	// is in its Policy.
+	CacheHints Mode
 	// Execution adds what was done to the answer's body.
 	Execution bool
 }

@@ -10,6 +10,7 @@ func (g *Gateway) prepare(req *Request, c *conduct, way *chosen) (*attempts, err
 	if err := a.checkBinding(); err != nil {
 		return nil, err
 	}
+	a.checkPrefix()
 	if err := a.checkRounds(); err != nil {
 		return nil, err
 	}
@@ -18,7 +19,7 @@ func (g *Gateway) prepare(req *Request, c *conduct, way *chosen) (*attempts, err
 	a.choice = a.req.choice()
 	a.guarded = a.judged()
 	if a.remark != "" {
-		a.bare, a.req = a.req, a.req.with(a.req.message("user", a.remark))
+		a.bare, a.req = a.req, a.req.remark(a.remark)
 	}
 	a.prepared = time.Since(a.began) + way.took
 	return a, nil

@@ -18,12 +18,15 @@ func (r *Response) prompt(req *Request) *Request {
 	req = r.mendHistory(req, Needs{Pairs: true}, Repair) // results are told apart by their order alone
 	choice := req.choice()
 	single := string(req.parallel.Of(req.body)) == "false"
-	messages, warnings := r.gateway.forms[r.target.Prompted].Messages(req.talk(), req.Tools(), prompted.Choice{
-		None: choice.None, Required: choice.Required, Tool: choice.Tool, Single: single,
-	})
+	said := prompted.Choice{None: choice.None, Required: choice.Required, Tool: choice.Tool, Single: single}
+	messages, warnings := r.gateway.forms[r.target.Prompted].Messages(req.talk(), req.Tools(), said)
 	for _, w := range warnings {
 		r.Summary.Warn(w)
 	}
 	r.repaired("prompted")
-	return req.with(edit{req.messages, messages}).drop("tools", "tool_choice", "parallel_tool_calls")
+	out := req.with(edit{req.messages, messages}).drop("tools", "tool_choice", "parallel_tool_calls")
+	if said != (prompted.Choice{}) { // it stands in the last message
+		out.remarks = max(out.remarks, 1)
+	}
+	return out
 }

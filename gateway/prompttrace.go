@@ -1,11 +1,6 @@
 package gateway
 
-import (
-	"cmp"
-	"crypto/rand"
-
-	"github.com/callgate/callgate/gateway/prefix"
-)
+import "github.com/callgate/callgate/gateway/prefix"
 
 // Prompt is what a trace of requests needs to know of a prompt, and nothing of what it
 // says. Traces can be replayed to see what routing by prefix would bring.
@@ -17,26 +12,14 @@ type Prompt struct {
 	Bytes int
 }
 
-// promptSalt is the secret of the hashes in Prompts, nil if nobody wants them. It is that
-// of the routing, so that a request is read once.
-func promptSalt(o Options, f *affinity) []byte {
-	switch {
-	case !o.Prompts:
-		return nil
-	case f != nil:
-		return f.salt
-	}
-	return []byte(cmp.Or(string(o.CacheSalt), rand.Text()))
-}
-
 // prompt returns what a trace needs of the request's prompt, nil if there is none.
 func (a *attempts) prompt() *Prompt {
-	if a.g.promptSalt == nil {
+	if !a.g.prompts {
 		return nil
 	}
 	p := &Prompt{Blocks: a.chain, Bytes: len(a.req.Tools())}
 	if p.Blocks == nil {
-		f := affinity{salt: a.g.promptSalt}
+		f := affinity{salt: a.g.salt}
 		p.Blocks = f.chain(a.req, a.way.model)
 	}
 	if a.req.hasMessages() {

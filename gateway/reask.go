@@ -40,6 +40,6 @@ func (a *attempts) reask(e *Error) bool {
 		fmt.Fprintf(&text, "You wrote these arguments: %s\n", excerptOf(r.arguments, maxQuotedCall))
 	}
 	text.WriteString("Call the tool again with correct arguments, or answer without it.")
-	a.req = a.req.with(a.req.message("user", text.String()))
+	a.req = a.req.remark(text.String())
 	return true
 }

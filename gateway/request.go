@@ -58,9 +58,10 @@ type Request struct {
 
 	body []byte
 	members
-	stops bool // the client has stop sequences of its own
-	read  func() *toolList
-	talk  func() *conversation.Conversation
+	stops   bool // the client has stop sequences of its own
+	remarks int  // messages at the end that are the gateway's own
+	read    func() *toolList
+	talk    func() *conversation.Conversation
 }
 
 // members are the places of what matters in a body; those that are not there are empty.
@@ -70,6 +71,7 @@ type members struct {
 	webSearch                                  span.Span // web_search_options
 	parallel                                   span.Span // parallel_tool_calls
 	metadata                                   span.Span
+	cacheKey                                   span.Span // prompt_cache_key
 }
 
 // ParseRequest validates the body of a chat completion request and reads what the
@@ -125,6 +127,8 @@ func (r *Request) locate() (odd, meant string, ok bool) {
 			r.parallel = v
 		case "metadata":
 			r.metadata = v
+		case "prompt_cache_key":
+			r.cacheKey = v
 		case "stop":
 			r.stops = !v.IsNull(r.body)
 		default:

@@ -26,7 +26,8 @@ func (a *attempts) checkRounds() error {
 	a.warn("tool_loop:" + string(r.Stop))
 	switch c.Loop {
 	case LoopRefuse:
-		return &Error{Kind: Looping, Param: "messages", Message: stopText(&r), Summary: &Summary{Route: &a.way.RouteChoice, Rounds: &r, Report: a.report()}}
+		return &Error{Kind: Looping, Param: "messages", Message: stopText(&r),
+			Summary: &Summary{Route: &a.way.RouteChoice, Rounds: &r, Report: a.report(), PrefixChange: a.broken}}
 	case LoopAnswer:
 		if a.req.OffersTools() {
 			a.stopCalling(&r)

@@ -43,6 +43,9 @@ type Summary struct {
 	// it was not. For one that was asked since the chosen one had failed, the reason is
 	// prefix.Fallback.
 	Prefix *prefix.Decision
+	// PrefixChange is where the client has changed what it sent before; nil if nowhere, or
+	// if nobody looked.
+	PrefixChange *PrefixChange
 	// Rounds is what there is to say of the conversation's rounds of tools; nil if it has
 	// none, or nobody looked.
 	Rounds *Rounds

@@ -77,9 +77,9 @@ func (r *Response) request() *Request {
 	own.RawText = r.target.RawText && r.parsers != nil && r.target.Mode == Repair // somebody must read it
 	req := &own
 	if r.target.Prompted != "" {
-		return r.prompt(req)
+		return r.hinted(r.prompt(req))
 	}
-	req = r.mendHistory(req, r.upstream.needs, r.upstream.policy.History)
+	req = r.hinted(r.mendHistory(req, r.upstream.needs, r.upstream.policy.History))
 	if r.of.conduct.Binding != BindingOff && req.OffersTools() {
 		req.Announced = func(wire []byte) error { return r.checkWire(req, wire) }
 	}

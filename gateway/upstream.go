@@ -3,6 +3,7 @@ package gateway
 import (
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/callgate/callgate/gateway/breaker"
@@ -20,6 +21,8 @@ type Policy struct {
 	// CacheIdle is how long the provider keeps a prompt in its cache that is not used; 0
 	// means 5 minutes.
 	CacheIdle time.Duration
+	// Hints is what the provider can be told about the beginning of a prompt.
+	Hints HintKind
 }
 
 // upstream is a provider with its state.
@@ -30,6 +33,7 @@ type upstream struct {
 	policy   Policy
 	breaker  *breaker.Breaker
 	bucket   *bucket
+	unhinted atomic.Int64 // until then, in ns since 1970, it gets no hints
 }
 
 func (g *Gateway) newUpstream(name string, p Provider, policy Policy) *upstream {

@@ -18,9 +18,25 @@ func routePolicies(cfg *config.Config) map[string]gateway.RoutePolicy {
 	return out
 }
 
-// guardModes, loopActions and bindingActions are the configuration's words.
+// hintKind is what a provider can be told about the beginning of a prompt. Only Anthropic's
+// adapter takes marks beside the content.
+func hintKind(cfg *config.Config, provider string) gateway.HintKind {
+	switch cfg.Hints(provider) {
+	case "key":
+		return gateway.KeyHints
+	case "marks":
+		if cfg.Providers[provider].Type == "anthropic" {
+			return gateway.MemberMarks
+		}
+		return gateway.PartMarks
+	}
+	return gateway.NoHints
+}
+
+// guardModes, hintModes, loopActions and bindingActions are the configuration's words.
 var (
 	guardModes  = map[string]gateway.Mode{"off": gateway.Off, "report": gateway.Report, "enforce": gateway.Repair}
+	hintModes   = map[string]gateway.Mode{"off": gateway.Off, "report": gateway.Report, "set": gateway.Repair}
 	loopActions = map[string]gateway.LoopAction{
 		"off": gateway.LoopOff, "report": gateway.LoopReport, "answer": gateway.LoopAnswer, "refuse": gateway.LoopRefuse,
 	}
@@ -34,7 +50,7 @@ func routePolicy(r config.ResolvedRoute) gateway.RoutePolicy {
 		Guard: guardModes[r.Guard], GuardSettings: gateway.GuardSettings{Threshold: r.GuardThreshold},
 		Loop: loopActions[r.LoopGuard], LoopLimits: gateway.LoopLimits{Rounds: r.MaxRounds, Idle: r.IdleRounds},
 		Binding: bindingActions[r.ToolBinding], References: modes[r.ResolveReferences],
-		Affinity: r.Routing == "prefix", Date: r.DateContext, Execution: r.ExecutionMetadata == "body",
+		Affinity: r.Routing == "prefix", CacheHints: hintModes[r.CacheHints], Date: r.DateContext, Execution: r.ExecutionMetadata == "body",
 	}
 	for _, i := range r.Intents {
 		p.GuardSettings.Intents = append(p.GuardSettings.Intents, gateway.Intent{Match: slices.Clone(i.Match), Expect: i.Expect})

@@ -111,6 +111,7 @@ func policies(cfg *config.Config) map[string]gateway.Policy {
 			Retry:    gateway.RetryPolicy{Max: p.Retry.MaxRetries, Base: time.Duration(p.Retry.BaseDelay), Cap: time.Duration(p.Retry.MaxDelay)},
 			Failures: p.CircuitBreaker.FailureThreshold, Open: time.Duration(p.CircuitBreaker.OpenTimeout),
 			History: modes[cfg.ProviderTarget(name).History], CacheIdle: time.Duration(p.PromptCacheTTL),
+			Hints: hintKind(cfg, name),
 		}
 	}
 	return out

@@ -12,28 +12,30 @@ type adapter struct {
 	keyHeader, versionHeader string
 	// history is the default of the key.
 	history string
+	// hints are the values of prompt_cache_hints that the type takes, its default first.
+	hints []string
 }
 
 // adapters are the types of providers, as the enum of [Provider.Type] lists them.
 var adapters = map[string]adapter{
 	"openai": {
 		baseURL: "http://127.0.0.1:8000/v1", needsURL: true, keys: []string{"server", "raw_tool_text"},
-		keyHeader: "Authorization", history: "off",
+		keyHeader: "Authorization", history: "off", hints: []string{"none", "key", "marks"},
 	},
 	"azure": {
 		baseURL: "https://NAME.openai.azure.com", needsURL: true, keys: []string{"api_version"},
-		keyHeader: "Api-Key", history: "repair",
+		keyHeader: "Api-Key", history: "repair", hints: []string{"key", "none"},
 	},
 	"qwen": {
 		baseURL:   "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-		keyHeader: "Authorization", history: "repair",
+		keyHeader: "Authorization", history: "repair", hints: []string{"none", "key", "marks"},
 	},
 	"moonshot": {
-		baseURL: "https://api.moonshot.ai/v1", keyHeader: "Authorization", history: "repair",
+		baseURL: "https://api.moonshot.ai/v1", keyHeader: "Authorization", history: "repair", hints: []string{"none", "key"},
 	},
 	"anthropic": {
 		baseURL: "https://api.anthropic.com", keys: []string{"api_version", "max_tokens"},
-		keyHeader: "X-Api-Key", versionHeader: "Anthropic-Version", history: "repair",
+		keyHeader: "X-Api-Key", versionHeader: "Anthropic-Version", history: "repair", hints: []string{"marks", "none"},
 	},
-	"demo": {history: "off"},
+	"demo": {history: "off", hints: []string{"none"}},
 }

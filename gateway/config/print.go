@@ -33,6 +33,7 @@ func (c *Config) effective() *Config {
 		p.Parser, p.Reasoning, p.ToolInReasoning = r.Parser, r.Reasoning, r.ToolInReasoning
 		p.Tools, p.ToolCalls = r.Tools, r.ToolCalls
 		p.OnInvalidCall, p.EmptyCompletion, p.History = r.OnInvalidCall, r.EmptyCompletion, r.History
+		p.PromptCacheHints = c.Hints(name)
 		p.Timeouts.Total = min(p.Timeouts.Total, c.Timeout)
 		out.Providers[name] = p
 	}

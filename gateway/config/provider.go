@@ -35,6 +35,11 @@ type Provider struct {
 	// PromptCacheTTL is how long the provider keeps a prompt in its cache that nobody
 	// uses, for routing by prefix. Default 5m, 1s to 48h.
 	PromptCacheTTL Duration `yaml:"prompt_cache_ttl" default:"5m" min:"1s" max:"48h" doc:"How long the provider keeps a prompt in its cache that nobody uses, for routing: prefix."`
+	// PromptCacheHints is what the provider can be told about the beginning of a prompt,
+	// where a route's CacheHints is "set": "key" is the field prompt_cache_key, "marks" is
+	// cache_control on text, "none" is nothing. Default: "key" for azure, and for openai
+	// where BaseURL is OpenAI's own; "marks" for anthropic; "none" for all others.
+	PromptCacheHints string `yaml:"prompt_cache_hints" enum:"none,key,marks" eg:"marks" doc:"What the provider can be told about the beginning of a prompt, where cache_hints is set: key is the field prompt_cache_key, marks is cache_control on text, as OpenRouter and LiteLLM take it. Default: key for azure and for base_url https://api.openai.com, marks for anthropic, none for the others."`
 	// MaxResponse is the largest response read. Default 64MiB, 1B to 1GiB.
 	MaxResponse Size `yaml:"max_response" default:"64MiB" min:"1B" max:"1GiB" doc:"Largest response read."`
 	// Parser is that of targets that name none: a name, a list of names, "auto"

@@ -11,6 +11,8 @@ import (
 type ResolvedRoute struct {
 	// Routing is "order" or "prefix".
 	Routing string
+	// CacheHints is "off", "report" or "set".
+	CacheHints string
 	// Guard is "off", "report" or "enforce".
 	Guard string
 	// GuardThreshold is 0 for the guard's own.
@@ -64,6 +66,11 @@ func (c *Config) fill(own Route) Route {
 		ResolveReferences: cmp.Or(own.ResolveReferences, all.ResolveReferences, "repair"),
 		ExecutionMetadata: cmp.Or(own.ExecutionMetadata, all.ExecutionMetadata, Off),
 	}
+	hints := Off
+	if out.Routing == "prefix" { // what is led to a cache by us shall find it there
+		hints = "set"
+	}
+	out.CacheHints = cmp.Or(own.CacheHints, all.CacheHints, hints)
 	if out.Guard == Off {
 		out.GuardThreshold, out.Intents = 0, nil
 	}
@@ -89,8 +96,8 @@ func ownList[E any](own, all []E) []E {
 // resolved gives a route that is filled in to those who use it.
 func (route Route) resolved() ResolvedRoute {
 	out := ResolvedRoute{
-		Routing: route.Routing,
-		Guard:   route.Guard, GuardThreshold: route.GuardThreshold, Intents: route.Intents,
+		Routing: route.Routing, CacheHints: route.CacheHints,
+		Guard: route.Guard, GuardThreshold: route.GuardThreshold, Intents: route.Intents,
 		LoopGuard: route.LoopGuard, MaxRounds: route.MaxRounds, IdleRounds: route.IdleRounds,
 		ToolBinding: route.ToolBinding, References: route.References, ResolveReferences: route.ResolveReferences,
 		ExecutionMetadata: route.ExecutionMetadata,

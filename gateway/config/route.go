@@ -9,6 +9,10 @@ type Route struct {
 	// the targets, or their weights; "prefix" is the one that has the most of the prompt in
 	// its cache, if it is not too busy.
 	Routing string `yaml:"routing" enum:"order,prefix" eg:"prefix" doc:"Which target is asked first: by order and weights, or prefix, the one that has the most of the prompt in its cache and is not too busy. Default: order."`
+	// CacheHints says whether providers are told which beginning of a prompt they are to
+	// find in their caches, by what their PromptCacheHints is: "report" says what "set"
+	// would tell them. "off" does not. Default: "set" where Routing is "prefix", else "off".
+	CacheHints string `yaml:"cache_hints" enum:"off,report,set" eg:"set" doc:"Whether providers are told which beginning of a prompt to find in their caches, by what their prompt_cache_hints is: off, report says what set would tell them. Default: set where routing is prefix, else off."`
 	// Guard is what is done about an answer that claims an action and calls no tool:
 	// "off" does not look, "report" (the default) says so, "enforce" does not let it
 	// through. "enforce" needs targets whose ToolCalls is "repair".

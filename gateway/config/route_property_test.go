@@ -17,6 +17,8 @@ var routeValues = []struct {
 	key    string
 	values []string
 }{
+	{"routing", []string{"", "", "order", "prefix"}},
+	{"cache_hints", []string{"", "", "", "off", "report", "set"}},
 	{"guard", []string{"", "", "", "off", "report", "enforce"}},
 	{"guard_threshold", []string{"", "", "", "0.05", "1"}},
 	{"intents", []string{"", "", "", "[]", "[{match: [delete], expect: delete_task}]"}},

@@ -44,7 +44,7 @@ models:
     resolve_references: repair
     execution_metadata: "off"
   "off": {targets: [{provider: local}], guard: "off", loop_guard: "off", resolve_references: "off", date_context: "off"}
-  few: {targets: [{provider: local}], max_rounds: 3, intents: []}
+  few: {targets: [{provider: local}], max_rounds: 3, intents: [], cache_hints: report}
 `
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -53,25 +53,25 @@ models:
 	c := mustParse(t, file)
 	reference := config.Reference{Tool: "complete_task", Argument: "id", From: "list_tasks", Match: "title", Value: "id", MinRatio: 0.6}
 	inherited := config.ResolvedRoute{
-		Routing: "prefix", Guard: "enforce", GuardThreshold: 0.8, Intents: []config.Intent{{Match: []string{"delete"}, Expect: "delete_task"}},
+		Routing: "prefix", CacheHints: "set", Guard: "enforce", GuardThreshold: 0.8, Intents: []config.Intent{{Match: []string{"delete"}, Expect: "delete_task"}},
 		LoopGuard: "answer", MaxRounds: 20, IdleRounds: 5, ToolBinding: "refuse", DateContext: berlin,
 		References: []config.Reference{reference}, ResolveReferences: "report", ExecutionMetadata: "body",
 	}
 	few := inherited
-	few.MaxRounds, few.IdleRounds, few.Intents = 3, 3, []config.Intent{}
+	few.MaxRounds, few.IdleRounds, few.Intents, few.CacheHints = 3, 3, []config.Intent{}, "report"
 	tests := map[string]config.ResolvedRoute{
 		"inherits": inherited,
 		"unknown":  inherited,
 		"own":      inherited, // not an entry, though one matches
 		"few":      few,
 		"own*": {
-			Routing: "order", Guard: "report", GuardThreshold: 0.9,
+			Routing: "order", CacheHints: "off", Guard: "report", GuardThreshold: 0.9,
 			Intents:   []config.Intent{{Match: []string{"remove"}, Expect: "remove_file"}, {Match: []string{"add"}, Expect: "add_file"}},
 			LoopGuard: "refuse", MaxRounds: 4, IdleRounds: 2, ToolBinding: "off", DateContext: time.UTC,
 			References: []config.Reference{}, ResolveReferences: "repair", ExecutionMetadata: "off",
 		},
 		"off": {
-			Routing: "prefix", Guard: "off", LoopGuard: "off", ToolBinding: "refuse", ResolveReferences: "off", ExecutionMetadata: "body",
+			Routing: "prefix", CacheHints: "set", Guard: "off", LoopGuard: "off", ToolBinding: "refuse", ResolveReferences: "off", ExecutionMetadata: "body",
 		},
 	}
 	for model, want := range tests {
@@ -87,7 +87,7 @@ models:
 func TestDefaultRoute(t *testing.T) {
 	t.Parallel()
 	want := config.ResolvedRoute{
-		Routing: "order", Guard: "report", LoopGuard: "report", MaxRounds: 15, IdleRounds: 3, ToolBinding: "report",
+		Routing: "order", CacheHints: "off", Guard: "report", LoopGuard: "report", MaxRounds: 15, IdleRounds: 3, ToolBinding: "report",
 		ResolveReferences: "repair", ExecutionMetadata: "off",
 	}
 	for name, c := range map[string]*config.Config{

@@ -19,6 +19,7 @@ func checkProvider(r *report, name string, pr Provider) {
 	checkInvalidCall(r, p.key("on_invalid_call"), pr.OnInvalidCall, pr.ToolCalls)
 	checkRetry(r, p.key("retry"), pr.Retry)
 	checkSpecial(r, p, pr)
+	checkHints(r, p.key("prompt_cache_hints"), pr)
 	if pr.Type == "demo" {
 		checkDemo(r, p, pr)
 		return

@@ -18,6 +18,8 @@ func (m *Metrics) guardMetrics(k maker) {
 		"Rounds of tools since the user's last message, of requests that have any.", roundBuckets())
 	m.roundsStopped = k.counters("callgate_tool_loops_total",
 		"Requests whose rounds of tools had come to an end, by the reason.", label{name: "reason"})
+	m.prefixChanges = k.counters("callgate_prefix_changed_total",
+		"Requests that do not begin as the one before them did, by the first part that differs.", label{name: "route"}, label{name: "part"})
 	m.references = k.counters("callgate_tool_references_total",
 		"Arguments that referred to an earlier result, by how it was found.", label{name: "how"})
 }
@@ -40,6 +42,9 @@ func (m *Metrics) countGuards(route string, s *gateway.Summary) {
 		if r.Stop != "" {
 			m.roundsStopped.at(labels{string(r.Stop)}).Inc()
 		}
+	}
+	if c := s.PrefixChange; c != nil {
+		m.prefixChanges.at(labels{route, string(c.Part)}).Inc()
 	}
 	for _, d := range s.References {
 		m.references.at(labels{string(d.How)}).Inc()

@@ -64,6 +64,7 @@ type Metrics struct {
 	pluginTime                     *histograms
 	verdicts, signals, corrections *counters
 	roundsStopped, references      *counters
+	prefixChanges                  *counters
 	rounds                         prometheus.Histogram
 	tokens                         *counters
 	genTokens                      *histograms

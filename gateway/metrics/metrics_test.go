@@ -65,6 +65,7 @@ func rich() gateway.Record {
 				{Tool: "complete_task", Reason: "unresolved_reference"},
 				{Tool: "delete_task", Reason: "tool_not_triggered", Verdict: ghost()},
 			},
+			PrefixChange: &gateway.PrefixChange{Part: "messages", Message: 3, Offset: 1536},
 			References: []gateway.Resolution{
 				{Tool: "complete_task", Argument: "items[0].id", How: reference.Exact, Ratio: 1},
 				{Tool: "complete_task", Argument: "items[1].id", How: reference.Exact, Ratio: 1},

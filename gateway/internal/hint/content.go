@@ -1,0 +1,78 @@
+package hint
+
+import (
+	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/span"
+)
+
+const cacheControl = "cache_control"
+
+// reader reads messages as a cache sees them: a mark on a message is not a part of it, and
+// a text is the same whether it is a string or the only part of an array. Clients that set
+// marks move them with every turn, and turn strings into parts for it.
+type reader struct {
+	c      *conversation.Conversation
+	marked bool // there may be marks
+}
+
+func newReader(c *conversation.Conversation) reader {
+	return reader{c, nextKey(c.Text, 0, cacheControl) >= 0}
+}
+
+// message appends the pieces that a message consists of.
+func (r *reader) message(dst [][]byte, m *conversation.Message) [][]byte {
+	if m.Content.Empty() {
+		return r.append(dst, m.At)
+	}
+	dst = r.append(dst, span.Span{Start: m.At.Start, End: m.Content.Start})
+	dst = r.content(dst, m)
+	return r.append(dst, span.Span{Start: m.Content.End, End: m.At.End})
+}
+
+// content appends the pieces of a message's content.
+func (r *reader) content(dst [][]byte, m *conversation.Message) [][]byte {
+	if at := r.onlyText(m.Content); !at.Empty() {
+		return append(dst, at.Of(r.c.Text))
+	}
+	return r.append(dst, m.Content)
+}
+
+func (r *reader) append(dst [][]byte, at span.Span) [][]byte {
+	if r.marked {
+		return append(dst, withoutKey(at.Of(r.c.Text), cacheControl)...)
+	}
+	return append(dst, at.Of(r.c.Text))
+}
+
+// onlyText is the place of the text of a content that is an array of one part of text, and
+// nothing besides.
+func (r *reader) onlyText(content span.Span) (text span.Span) {
+	if content.Empty() || r.c.Text[content.Start] != '[' {
+		return span.Span{}
+	}
+	span.Elements(r.c.Text[:content.End], content.Start, func(n int, part span.Span) bool {
+		if n > 0 {
+			text = span.Span{}
+			return false
+		}
+		plain := true
+		conversation.Members(r.c.Text, part, func(key []byte, v span.Span) bool {
+			switch string(key) {
+			case "text":
+				text = v
+			case "type":
+				kind, _ := conversation.Decode(r.c.Text, v)
+				plain = plain && string(kind) == "text"
+			case cacheControl:
+			default:
+				plain = false
+			}
+			return true
+		})
+		if !plain || text.IsNull(r.c.Text) || r.c.Text[text.Start] != '"' {
+			text = span.Span{}
+		}
+		return true
+	})
+	return text
+}
