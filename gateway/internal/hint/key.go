@@ -135,8 +135,8 @@ type rate struct {
 	until           time.Time // the shards are kept
 }
 
-// count adds a request. The number of a minute is estimated from two windows, as if the
-// requests of the earlier one had come evenly.
+// count adds a request, and returns how many keys those before it need. How many came in a
+// minute is estimated from two windows, as if those of the earlier one had come evenly.
 func (r *rate) count(now time.Time) (shards int) {
 	switch passed := now.Sub(r.began); {
 	case passed >= 2*window || passed < 0: // a clock may be set back
@@ -144,9 +144,9 @@ func (r *rate) count(now time.Time) (shards int) {
 	case passed >= window:
 		r.began, r.current, r.before = r.began.Add(window), 0, r.current
 	}
-	r.current++
 	share := 1 - float64(now.Sub(r.began))/float64(window)
 	want := shardsFor(float64(r.current) + share*float64(r.before))
+	r.current++
 	if want >= r.shards || !now.Before(r.until) {
 		r.shards, r.until = want, now.Add(settled)
 	}
@@ -155,7 +155,7 @@ func (r *rate) count(now time.Time) (shards int) {
 
 // shardsFor is how many keys so many requests a minute need.
 func shardsFor(perMinute float64) int {
-	if perMinute <= perKey {
+	if int(perMinute) <= perKey {
 		return 1
 	}
 	return min(int(perMinute/aim)+1, maxShards)

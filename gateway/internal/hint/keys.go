@@ -73,9 +73,9 @@ func withoutKey(value []byte, name string) (pieces [][]byte) {
 		case value[start-1] == ',':
 			start--
 		default: // it is the first
-			behind := len(value) - len(bytes.TrimLeft(value[end:], " \t\r\n"))
-			if start = at; behind < len(value) && value[behind] == ',' {
-				end = behind + 1
+			start, end = at, blanks(value, end)
+			if end < len(value) && value[end] == ',' {
+				end = blanks(value, end+1)
 			}
 		}
 		pieces = append(pieces, value[from:max(from, start)])
@@ -84,3 +84,6 @@ func withoutKey(value []byte, name string) (pieces [][]byte) {
 	}
 	return append(pieces, value[from:])
 }
+
+// blanks is the place behind the white space at i.
+func blanks(b []byte, i int) int { return len(b) - len(bytes.TrimLeft(b[i:], " \t\r\n")) }

@@ -89,7 +89,11 @@ func (r *Request) places() (places []int) {
 	}
 	end := len(r.Talk.Messages) - r.Own - 1
 	last := r.markable(end, conversation.User, conversation.Tool)
-	before := r.markable(Before(r.Talk, end), conversation.User, conversation.Tool)
+	before, from := -1, end
+	for from >= 0 && before < 0 { // what ends with nothing to mark has left its own place behind
+		from = Before(r.Talk, from)
+		before = r.markable(from, conversation.User, conversation.Tool)
+	}
 	for _, i := range []int{r.markable(system, conversation.System, conversation.System), before, last} {
 		if i >= 0 {
 			places = append(places, i)
