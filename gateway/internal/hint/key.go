@@ -98,10 +98,11 @@ func (k *Keys) base(s Scope, b Beginning) []byte {
 	}
 	room := commonBytes
 	for _, part := range b.Common {
-		part = part[:min(len(part), room)]
-		mac.Write(part)
+		mac.Write(part[:min(len(part), room)])
+		if room -= len(part); room <= 0 {
+			break
+		}
 		mac.Write([]byte{0}) // JSON has no such byte
-		room -= len(part)
 	}
 	return mac.Sum(nil)
 }

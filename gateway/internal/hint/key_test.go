@@ -68,6 +68,7 @@ func TestKeyOfOthers(t *testing.T) {
 		"again":              {of("salt", scope, conversationOf(1)), true},
 		"another question":   {of("salt", scope, conversationOf(2)), true},
 		"a clock far behind": {of("salt", scope, beginning(strings.TrimSuffix(system, `"}`)+`12:00"}`, "question 1")), true},
+		"more messages":      {of("salt", scope, hint.Beginning{Common: append(conversationOf(1).Common, []byte("{}"))}), true},
 		"salt":               {of("pepper", scope, conversationOf(1)), false},
 		"tenant":             {of("salt", hint.Scope{Tenant: "other", Provider: "openai", Model: "gpt-5.5"}, conversationOf(1)), false},
 		"provider":           {of("salt", hint.Scope{Tenant: "acme", Provider: "azure", Model: "gpt-5.5"}, conversationOf(1)), false},
