@@ -15,7 +15,7 @@ import (
 // request never changes itself, and one that goes on from it changes nothing either.
 func FuzzRequest(f *testing.F) {
 	for _, s := range []string{
-		`[]`, `null`, `{}`, `[{"role":"user","content":"What is the weather?"}]`, `[{"role":"user","content":[{"type":"text","text":"\ud83d\ude00"}]}`,
+		`[]`, `null`, `{}`, `[{"content":5"cache_control":1}]`, `[{"role":"user","content":"What is the weather?"}]`, `[{"role":"user","content":[{"type":"text","text":"\ud83d\ude00"}]}`,
 		`[{"cache_control":{"a":[{"cache_control" : 1}]},"role":"user","content":[{"text":"x","cache_control":null,"type":"text"}]}]`,
 		`[{"role":"assistant"},{"role":"tool","tool_call_id":"a","content":"\"cache_control\":"},5,{"\u0063ache_control":1}]`,
 	} {

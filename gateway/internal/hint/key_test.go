@@ -59,7 +59,9 @@ func TestKeyForm(t *testing.T) {
 // another key, and who differs in what is no part of a shared prompt has the same.
 func TestKeyOfOthers(t *testing.T) {
 	t.Parallel()
-	of := func(salt string, s hint.Scope, b hint.Beginning) string { return hint.NewKeys([]byte(salt), nil).Key(s, b) }
+	of := func(salt string, s hint.Scope, b hint.Beginning) string {
+		return hint.NewKeys([]byte(salt), nil).Key(s, b)
+	}
 	want := of("salt", scope, conversationOf(1))
 	for name, tt := range map[string]struct {
 		key  string

@@ -69,10 +69,9 @@ func withoutKey(value []byte, name string) (pieces [][]byte) {
 			break
 		}
 		start, end := len(bytes.TrimRight(value[:at], " \t\r\n")), v.End
-		switch {
-		case value[start-1] == ',':
+		if start > 0 && value[start-1] == ',' {
 			start--
-		default: // it is the first
+		} else { // it is the first
 			start, end = at, blanks(value, end)
 			if end < len(value) && value[end] == ',' {
 				end = blanks(value, end+1)
