@@ -14,10 +14,11 @@ import (
 // upstream's name of the model, and with what was mended for the upstream. The caller
 // must not change them.
 func (r *Request) Body(model string) []byte {
-	if model == r.Model {
+	edits := r.edits(model)
+	if len(edits) == 0 {
 		return r.body
 	}
-	return splice(r.body, r.edits(model))
+	return splice(r.body, edits)
 }
 
 // Announce tells the gateway which body is about to go to the upstream. Providers call
@@ -30,13 +31,16 @@ func (r *Request) Announce(wire []byte) error {
 	return r.Announced(wire)
 }
 
-// edits are the changes of the body for an upstream's name of the model.
-func (r *Request) edits(model string) []edit {
-	if model == r.Model {
-		return nil
+// edits are the changes of the body for an upstream's name of the model, and for its cache.
+func (r *Request) edits(model string) (edits []edit) {
+	if model != r.Model {
+		name, _ := json.Marshal(model) // a string cannot fail
+		edits = append(edits, edit{r.model, name})
 	}
-	name, _ := json.Marshal(model) // a string cannot fail
-	return []edit{{r.model, name}}
+	if r.key != "" {
+		edits = append(edits, r.set(r.cacheKey, "prompt_cache_key", string(quote(nil, r.key))))
+	}
+	return edits
 }
 
 // Field is a member of a request, its value in JSON.

@@ -77,37 +77,37 @@ func (r *Response) hinted(req *Request) *Request {
 	if mode == Off || kind == NoHints || r.of.unhinted || !r.upstream.hintable(r.gateway.now()) || req.isEmpty() {
 		return req
 	}
-	var edits []edit
+	var out *Request
 	if kind == KeyHints {
-		edits = r.keyEdits(req, mode)
+		out = r.keyed(req, mode)
 	} else {
-		edits = req.markEdits(kind, r.Summary.Model)
+		out = req.marked(kind, r.Summary.Model)
 	}
-	if len(edits) == 0 {
+	switch {
+	case out == nil:
 		return req
-	}
-	if mode == Report {
+	case mode == Report:
 		r.Summary.Warn("cache_hint:" + kind.name())
 		return req
 	}
 	r.repaired("cache_hint")
 	r.of.hint = kind
-	return req.with(edits...)
+	return out
 }
 
-// keyEdits set the key. What it is follows from the client's own bytes: the date and the
-// like do not change it.
-func (r *Response) keyEdits(req *Request, mode Mode) []edit {
+// keyed is a request with a key, or nil. What the key is follows from the client's own
+// bytes: the date and the like do not change it.
+func (r *Response) keyed(req *Request, mode Mode) *Request {
 	asked := r.of.asked
 	if !req.cacheKey.Empty() || !asked.hasMessages() || hint.Tokens(len(asked.Tools())+len(asked.messages.Of(asked.body))) < hint.LeastKeyed {
 		return nil
 	}
-	key := ""
+	out := *req
 	if mode == Repair { // else it would be counted
 		scope := hint.Scope{Tenant: asked.Tenant, Provider: r.upstream.name, Model: r.Summary.Model}
-		key = r.gateway.hints.keys.Key(scope, asked.beginning())
+		out.key = r.gateway.hints.keys.Key(scope, asked.beginning())
 	}
-	return []edit{req.set(span.Span{}, "prompt_cache_key", string(quote(nil, key)))}
+	return &out
 }
 
 // beginning is what all requests of the conversation have in common.
@@ -124,8 +124,8 @@ func (r *Request) beginning() hint.Beginning {
 	return b
 }
 
-// markEdits set marks, unless there are some already.
-func (r *Request) markEdits(kind HintKind, model string) (edits []edit) {
+// marked is the request with marks, or nil: it has some already, or is too short for any.
+func (r *Request) marked(kind HintKind, model string) *Request {
 	if !r.hasMessages() || hint.HasKey(r.body, "cache_control") {
 		return nil
 	}
@@ -135,6 +135,7 @@ func (r *Request) markEdits(kind HintKind, model string) (edits []edit) {
 	}
 	in := hint.Request{Tools: r.Tools(), Talk: r.talk(), Own: r.remarks}
 	tools, messages := hint.Marks(in, form, hint.Minimum(model))
+	var edits []edit
 	add := func(list []hint.Edit, from int) {
 		for _, e := range list {
 			edits = append(edits, edit{span.Span{Start: e.At.Start + from, End: e.At.End + from}, e.With})
@@ -142,7 +143,10 @@ func (r *Request) markEdits(kind HintKind, model string) (edits []edit) {
 	}
 	add(tools, r.tools.Start)
 	add(messages, r.messages.Start)
-	return edits
+	if len(edits) == 0 {
+		return nil
+	}
+	return r.with(edits...)
 }
 
 // remark puts a message of the gateway's own behind the others.

@@ -58,8 +58,9 @@ type Request struct {
 
 	body []byte
 	members
-	stops   bool // the client has stop sequences of its own
-	remarks int  // messages at the end that are the gateway's own
+	stops   bool   // the client has stop sequences of its own
+	remarks int    // messages at the end that are the gateway's own
+	key     string // for the upstream's cache; "" is none
 	read    func() *toolList
 	talk    func() *conversation.Conversation
 }

@@ -101,7 +101,7 @@ func TestMemory(t *testing.T) { // not parallel: it measures
 		before := heap()
 		h := hint.NewHistories()
 		for n := range 6000 {
-			if n > 600 && name != "small" && name != "usual" {
+			if n > 300 && name != "small" && name != "usual" {
 				break
 			}
 			h.See([]string{"tenant"}, nil, conversation.Read([]byte(of(n))))
