@@ -7,7 +7,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 )
 
-// BenchmarkHints is a whole request of 32 KB with 120 messages: what the look at its
+// BenchmarkHints is a whole request of 32 KB with some 170 messages: what the look at its
 // prefix adds, and a key or marks on top of that.
 func BenchmarkHints(b *testing.B) {
 	body := longConversation(2)
