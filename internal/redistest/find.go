@@ -34,7 +34,7 @@ func find(ctx context.Context) (program string, err error) {
 	}
 	python, version, err := install.Python(ctx)
 	if err != nil {
-		return "", install.MissingError{What: fmt.Sprintf("there is no redis-server, and no Python to install one with (%v)", err), Remedy: remedy}
+		return "", install.MissingError{What: "there is no redis-server, and no Python to install one with", Remedy: remedy}
 	}
 	dir, err := install.Once(install.Root(), "redis", []string{version, pins}, func(dir string) error {
 		return fetch(ctx, python, dir)

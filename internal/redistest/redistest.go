@@ -69,8 +69,8 @@ func inPath() bool {
 	return false
 }
 
-// URL is the server's address, such as redis://127.0.0.1:40123, without a password. It
-// stays the same over Stop and Restart.
+// URL is the server's address, such as redis://127.0.0.1:40123, without the password that
+// Start's args may set. It stays the same over Stop and Restart.
 func (s *Server) URL() string { return s.url }
 
 // KeyPrefix is one that no other test uses, since the server may not be the test's alone.
