@@ -23,7 +23,7 @@ import (
 )
 
 // timeLimit bounds one command.
-const timeLimit = 4 * time.Minute
+const timeLimit = 7 * time.Minute
 
 // MissingError is a program that is not there, and what to do about it.
 type MissingError struct{ What, Remedy string }

@@ -31,7 +31,7 @@ const (
 )
 
 // installTime bounds the wait for an installation, also by another package's tests.
-const installTime = 8 * time.Minute
+const installTime = 9 * time.Minute
 
 // Server is a Redis for one test.
 type Server struct {
