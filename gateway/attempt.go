@@ -380,10 +380,6 @@ func sleep(ctx context.Context, d time.Duration) *Error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		var e *Error
-		if errors.As(context.Cause(ctx), &e) {
-			return e
-		}
-		return &Error{Kind: Canceled, Message: "The client closed the request.", Err: context.Cause(ctx)}
+		return ended(ctx)
 	}
 }

@@ -57,7 +57,8 @@ type Options struct {
 	// OnChange is told when a breaker changes its state; it may be nil.
 	OnChange func(breaker.Change)
 	// CacheSalt is the secret that keeps apart what tenants have sent, where targets are
-	// chosen by what they have in their caches, and told of it. Empty makes one.
+	// chosen by what they have in their caches, and told of it, and where answers are kept.
+	// Empty makes one.
 	CacheSalt []byte
 	// ShareIndex keeps what is learned about targets' caches for other gateways. Who sets
 	// it fetches that from Index.
@@ -91,6 +92,7 @@ type Gateway struct {
 	forms          map[string]*prompted.Format // of targets whose tools go into the prompt
 	affinity       *affinity                   // nil: no route wants it
 	hints          *hints                      // likewise
+	answering      *answering                  // nil: no route keeps answers
 	salt           []byte
 	conducts       map[string]*conduct // by route
 	conduct        *conduct            // of all other routes
@@ -172,7 +174,9 @@ func New(o Options) (*Gateway, error) {
 		g.salt = []byte(rand.Text())
 	}
 	g.affinity, g.hints = g.newAffinity(o), g.newHints()
-	return g, nil
+	var err error
+	g.answering, err = newAnswering(o)
+	return g, err
 }
 
 // Chat sends a request where its model's route leads, as often as its budget allows,
@@ -186,13 +190,6 @@ func (g *Gateway) Chat(ctx context.Context, req *Request) (*Response, error) {
 	req.Route = way.Route
 	req.read = sync.OnceValue(func() *toolList { return g.tools.read(req.Tools()) })
 	c := cmp.Or(g.conducts[way.Route], g.conduct)
-	if err := req.checkChoice(c.Binding, way.targets); err != nil {
-		return nil, err
-	}
-	a, err := g.prepare(req, c, way)
-	if err != nil {
-		return nil, err
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, g.timeout, g.late)
 	handed := false
 	defer func() {
@@ -200,12 +197,28 @@ func (g *Gateway) Chat(ctx context.Context, req *Request) (*Response, error) {
 			cancel()
 		}
 	}()
-	resp, err := a.begin().run(ctx)
+	ask := g.ask
+	if c.Answers.Store != nil {
+		ask = g.cached
+	}
+	resp, err := ask(ctx, req, c, way)
 	if err != nil {
 		return nil, err
 	}
 	resp.cancel, handed = cancel, true
 	return resp, nil
+}
+
+// ask sends a request to one target after the other, as far as need be.
+func (g *Gateway) ask(ctx context.Context, req *Request, c *conduct, way *chosen) (*Response, error) {
+	if err := req.checkChoice(c.Binding, way.targets); err != nil {
+		return nil, err
+	}
+	a, err := g.prepare(req, c, way)
+	if err != nil {
+		return nil, err
+	}
+	return a.begin().run(ctx)
 }
 
 // changed notes that a provider's breaker has changed its state.

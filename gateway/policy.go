@@ -39,6 +39,8 @@ type RoutePolicy struct {
 	CacheHints Mode
 	// Execution adds what was done to the answer's body.
 	Execution bool
+	// Answers says whether answers are kept for those who ask the same.
+	Answers AnswerPolicy
 }
 
 // The parts of a RoutePolicy.

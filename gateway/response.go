@@ -26,6 +26,7 @@ type Response struct {
 
 	attempt
 	reading
+	stored
 
 	gateway *Gateway
 	ctx     context.Context //nolint:containedctx // a response lives as long as its request
@@ -61,6 +62,17 @@ type reading struct {
 // already here, so that a writer need not flush yet. The bytes are valid until the
 // next call. The error is io.EOF at the end, otherwise an *Error.
 func (r *Response) Next() (b []byte, more bool, err error) {
+	if r.replayed != nil {
+		return r.again()
+	}
+	b, more, err = r.pull()
+	if r.tape != nil {
+		r.tape.take(r, b, err)
+	}
+	return b, more, err
+}
+
+func (r *Response) pull() (b []byte, more bool, err error) {
 	if len(r.ahead) > 0 {
 		if !r.Streamed {
 			r.settle(io.EOF)
@@ -203,6 +215,9 @@ func (r *Response) drain(err error) []byte {
 // Close ends the upstream request and gives the parsers back. It may be called
 // more than once.
 func (r *Response) Close() error {
+	if r.tape != nil {
+		r.tape.abandon()
+	}
 	r.settle(nil)
 	if r.cancel != nil {
 		defer r.cancel()

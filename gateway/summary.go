@@ -46,6 +46,10 @@ type Summary struct {
 	// PrefixChange is where the client has changed what it sent before; nil if nowhere, or
 	// if nobody looked.
 	PrefixChange *PrefixChange
+	// AnswerCache is what became of the request where answers are kept; "" elsewhere.
+	AnswerCache AnswerOutcome
+	// Age is how old the answer is, if it is a stored one.
+	Age time.Duration
 	// Rounds is what there is to say of the conversation's rounds of tools; nil if it has
 	// none, or nobody looked.
 	Rounds *Rounds

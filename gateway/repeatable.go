@@ -1,0 +1,145 @@
+package gateway
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/callgate/callgate/gateway/answers"
+	"github.com/callgate/callgate/gateway/internal/span"
+)
+
+// isRepeatable reports whether a request asks for an answer that another request with
+// the same bytes may have too. The client says so itself: by temperature 0, or by a seed,
+// which is there to get the same once more. Who wants neither wants a new answer each
+// time, and so does who wants several. What a request leaves behind at the upstream, and
+// what the upstream looks up elsewhere, another answer does not bring.
+func (r *Request) isRepeatable() bool {
+	wished, barred := false, false
+	ok := span.Members(r.body, 0, func(key []byte, v span.Span) bool {
+		value := v.Of(r.body)
+		switch {
+		case string(key) == "temperature":
+			wished = wished || isZero(value)
+		case string(key) == "seed":
+			wished = wished || !v.IsNull(r.body)
+		default:
+			barred = bars(key, value)
+		}
+		return !barred
+	})
+	return ok && wished && !barred && r.ownTools() && !r.looksElsewhere()
+}
+
+// bars reports whether a member makes a request one that cannot be repeated. A key with an
+// escape in it may be any.
+func bars(key, value []byte) bool {
+	off := len(value) == 0 || value[0] == 'n' || string(value) == "false"
+	switch name := string(key); {
+	case bytes.IndexByte(key, '\\') >= 0:
+		return true
+	case off:
+		return false
+	case name == "n":
+		return string(value) != "1"
+	case name == "modalities":
+		return string(value) != `["text"]`
+	default:
+		return slices.Contains(lasting[:], name)
+	}
+}
+
+// lasting are members with which an answer depends on more than the request, or does
+// more than answer: OpenAI's, then those that OpenRouter, Qwen, xAI and others have for
+// searches.
+var lasting = [...]string{
+	"store", "web_search_options", "audio", "conversation", "previous_response_id", "background",
+	"plugins", "enable_search", "search_options", "search_parameters", "web_search", "tool_resources",
+}
+
+// isZero reports whether a value is a number that is 0, however it is written.
+func isZero(value []byte) bool {
+	f, err := strconv.ParseFloat(string(value), 64)
+	return err == nil && f == 0
+}
+
+// ownTools reports whether all tools are functions, which the client runs. Others may be
+// the upstream's, and their results are of the day.
+func (r *Request) ownTools() bool {
+	if r.tools.IsNull(r.body) {
+		return true
+	}
+	own := true
+	span.Elements(r.body, r.tools.Start, func(_ int, tool span.Span) bool {
+		own = r.body[tool.Start] == '{' && string(span.Find(r.body, tool, "type").Of(r.body)) == `"function"`
+		return own
+	})
+	return own
+}
+
+// looksElsewhere reports whether the upstream may have to fetch a picture or a file from
+// the web, which may be another one by then. Rather a request too many is taken for one.
+func (r *Request) looksElsewhere() bool {
+	messages := r.messages.Of(r.body)
+	return bytes.Contains(messages, []byte(`_url"`)) && bytes.Contains(messages, []byte(`"http`))
+}
+
+// freshness is what a client wants of stored answers, by its header cache-control.
+type freshness int
+
+const (
+	anyAnswer   freshness = iota
+	freshAnswer           // no-cache, or max-age=0: its answer is to be a new one, which is stored
+	ownAnswer             // no-store: as well, but it is not stored
+)
+
+// freshness reads the header.
+func (r *Request) freshness() freshness {
+	f := anyAnswer
+	for _, line := range r.Header["Cache-Control"] {
+		for word := range strings.SplitSeq(line, ",") {
+			switch strings.ToLower(strings.TrimSpace(word)) {
+			case "no-store":
+				return ownAnswer
+			case "no-cache", "max-age=0":
+				f = freshAnswer
+			}
+		}
+	}
+	return f
+}
+
+// fleeting are headers that say something of one request, or of the program that sends it,
+// and nothing of its answer. All others count: a header such as openai-beta or one of an
+// upstream's own may change an answer, and nobody knows them all.
+var fleeting = map[string]bool{
+	"Accept": true, "Accept-Charset": true, "Accept-Language": true, "Baggage": true, "Cache-Control": true, "Content-Type": true,
+	"Cf-Connecting-Ip": true, "Cf-Ipcountry": true, "Cf-Ray": true, "Cf-Visitor": true,
+	"Date": true, "Dnt": true, "If-Modified-Since": true, "If-None-Match": true, "Idempotency-Key": true, "Origin": true,
+	"Pragma": true, "Priority": true, "Referer": true, "Sentry-Trace": true, "Traceparent": true, "Tracestate": true,
+	"Upgrade-Insecure-Requests": true, "User-Agent": true, "X-Amzn-Trace-Id": true, "X-B3-Flags": true, "X-B3-Parentspanid": true,
+	"X-B3-Sampled": true, "X-B3-Spanid": true, "X-B3-Traceid": true, "X-Client-Request-Id": true,
+	"X-Cloud-Trace-Context": true, "X-Correlation-Id": true, "X-Request-Id": true, "X-Request-Start": true,
+}
+
+// fleetingPrefixes begin the names of more of them.
+var fleetingPrefixes = [...]string{"X-Stainless-", "X-Datadog-", "Sec-"}
+
+// lastingHeaders are those of the client's headers that count, with their values, sorted.
+func lastingHeaders(h http.Header) []byte {
+	var names []string
+	for name := range h {
+		begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+		if !fleeting[name] && !slices.ContainsFunc(fleetingPrefixes[:], begins) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var out []string
+	for _, name := range names {
+		out = append(out, name, string(answers.List(h[name]...)))
+	}
+	return answers.List(out...)
+}
