@@ -21,11 +21,13 @@ type Config struct {
 	// 5m; 0s sends none.
 	Heartbeat Duration `yaml:"heartbeat" default:"15s" min:"0s" max:"5m" doc:"A comment goes to a stream's client when nothing else has gone for so long; 0s sends none."`
 	// CacheSalt is the secret that keeps apart what clients have sent, for routing by
-	// prefix. Gateways with the same one send a new prompt to the same target. Default:
-	// one made at the start.
-	CacheSalt Secret `yaml:"cache_salt" eg:"${CALLGATE_CACHE_SALT}" doc:"Secret that keeps apart what clients have sent, for routing: prefix. Gateways with the same one agree about new prompts. Default: made at the start."`
-	// Redis is where gateways tell each other what they have learned.
-	Redis Redis `yaml:"redis" eg:"{url: \"${REDIS_URL}\"}" doc:"Where gateways tell each other what they have learned about upstreams' caches, for routing: prefix. It needs cache_salt."`
+	// prefix and for answers that are kept. Gateways with the same one send a new prompt to
+	// the same target, and share answers in Redis. Default: one made at the start.
+	CacheSalt Secret `yaml:"cache_salt" eg:"${CALLGATE_CACHE_SALT}" doc:"Secret that keeps apart what clients have sent, for routing: prefix and answer_cache. Gateways with the same one agree about new prompts. Default: made at the start."`
+	// Redis is where gateways tell each other what they have learned, and keep answers.
+	Redis Redis `yaml:"redis" eg:"{url: \"${REDIS_URL}\"}" doc:"Where gateways tell each other what they have learned about upstreams' caches, for routing: prefix, and keep answers, for answer_cache: redis. It needs cache_salt."`
+	// AnswerStore bounds the answers that are kept where AnswerCache is on.
+	AnswerStore AnswerStore `yaml:"answer_store" eg:"{memory: 64MiB, largest: 1MiB}" doc:"Bounds of the answers that are kept where answer_cache is on."`
 	// Prices is the file with the prices of models, for the accounts of what prompt caches
 	// save. Default: those that are built in, which are mostly shares and no money.
 	Prices string `yaml:"prices" eg:"./prices.yaml" doc:"File with the prices of models, for the accounts of what prompt caches save. Default: built in, mostly shares and no money."`

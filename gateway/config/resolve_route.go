@@ -7,7 +7,7 @@ import (
 
 // ResolvedRoute is a [Route] with every default filled in. What has no effect is
 // empty: with Guard "off" there are no Intents, with LoopGuard "off" no rounds, with
-// ResolveReferences "off" no References.
+// ResolveReferences "off" no References, with AnswerCache "off" no time.
 type ResolvedRoute struct {
 	// Routing is "order" or "prefix".
 	Routing string
@@ -33,6 +33,10 @@ type ResolvedRoute struct {
 	ResolveReferences string
 	// ExecutionMetadata is "off" or "body".
 	ExecutionMetadata string
+	// AnswerCache is "off", "memory" or "redis".
+	AnswerCache string
+	// AnswerCacheTTL is 0 where that is off.
+	AnswerCacheTTL time.Duration
 }
 
 // Route returns the behaviour of a model by the name of its entry, patterns as they
@@ -47,7 +51,11 @@ func (c *Config) Route(model string) ResolvedRoute {
 // "provider/model", and of all others without an entry in the configuration.
 func (c *Config) DefaultRoute() ResolvedRoute { return c.fill(Route{}).resolved() }
 
-const defaultMaxRounds = 15
+// The defaults of numbers.
+const (
+	defaultMaxRounds      = 15
+	defaultAnswerCacheTTL = Duration(10 * time.Minute)
+)
 
 // fill fills in the defaults of a route, and empties what has no effect.
 func (c *Config) fill(own Route) Route {
@@ -65,6 +73,8 @@ func (c *Config) fill(own Route) Route {
 		References:        ownList(own.References, all.References),
 		ResolveReferences: cmp.Or(own.ResolveReferences, all.ResolveReferences, "repair"),
 		ExecutionMetadata: cmp.Or(own.ExecutionMetadata, all.ExecutionMetadata, Off),
+		AnswerCache:       cmp.Or(own.AnswerCache, all.AnswerCache, Off),
+		AnswerCacheTTL:    cmp.Or(own.AnswerCacheTTL, all.AnswerCacheTTL, defaultAnswerCacheTTL),
 	}
 	hints := Off
 	if out.Routing == "prefix" { // what is led to a cache by us shall find it there
@@ -81,6 +91,9 @@ func (c *Config) fill(own Route) Route {
 	}
 	if out.ResolveReferences == Off {
 		out.References = nil
+	}
+	if out.AnswerCache == Off {
+		out.AnswerCacheTTL = 0
 	}
 	return out
 }
@@ -100,7 +113,7 @@ func (route Route) resolved() ResolvedRoute {
 		Guard: route.Guard, GuardThreshold: route.GuardThreshold, Intents: route.Intents,
 		LoopGuard: route.LoopGuard, MaxRounds: route.MaxRounds, IdleRounds: route.IdleRounds,
 		ToolBinding: route.ToolBinding, References: route.References, ResolveReferences: route.ResolveReferences,
-		ExecutionMetadata: route.ExecutionMetadata,
+		ExecutionMetadata: route.ExecutionMetadata, AnswerCache: route.AnswerCache, AnswerCacheTTL: time.Duration(route.AnswerCacheTTL),
 	}
 	if route.DateContext != Off {
 		out.DateContext, _ = loadZone(route.DateContext) // the configuration has been checked

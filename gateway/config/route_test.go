@@ -27,6 +27,8 @@ defaults:
   references: [{tool: complete_task, argument: id, from: list_tasks, match: title, value: id}]
   resolve_references: report
   execution_metadata: body
+  answer_cache: memory
+  answer_cache_ttl: 1h
 models:
   inherits: {targets: [{provider: local}]}
   own*:
@@ -43,7 +45,8 @@ models:
     references: []
     resolve_references: repair
     execution_metadata: "off"
-  "off": {targets: [{provider: local}], guard: "off", loop_guard: "off", resolve_references: "off", date_context: "off"}
+    answer_cache_ttl: 1s
+  "off": {targets: [{provider: local}], answer_cache: "off", guard: "off", loop_guard: "off", resolve_references: "off", date_context: "off"}
   few: {targets: [{provider: local}], max_rounds: 3, intents: [], cache_hints: report}
 `
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -56,6 +59,7 @@ models:
 		Routing: "prefix", CacheHints: "set", Guard: "enforce", GuardThreshold: 0.8, Intents: []config.Intent{{Match: []string{"delete"}, Expect: "delete_task"}},
 		LoopGuard: "answer", MaxRounds: 20, IdleRounds: 5, ToolBinding: "refuse", DateContext: berlin,
 		References: []config.Reference{reference}, ResolveReferences: "report", ExecutionMetadata: "body",
+		AnswerCache: "memory", AnswerCacheTTL: time.Hour,
 	}
 	few := inherited
 	few.MaxRounds, few.IdleRounds, few.Intents, few.CacheHints = 3, 3, []config.Intent{}, "report"
@@ -69,9 +73,11 @@ models:
 			Intents:   []config.Intent{{Match: []string{"remove"}, Expect: "remove_file"}, {Match: []string{"add"}, Expect: "add_file"}},
 			LoopGuard: "refuse", MaxRounds: 4, IdleRounds: 2, ToolBinding: "off", DateContext: time.UTC,
 			References: []config.Reference{}, ResolveReferences: "repair", ExecutionMetadata: "off",
+			AnswerCache: "memory", AnswerCacheTTL: time.Second,
 		},
 		"off": {
 			Routing: "prefix", CacheHints: "set", Guard: "off", LoopGuard: "off", ToolBinding: "refuse", ResolveReferences: "off", ExecutionMetadata: "body",
+			AnswerCache: "off",
 		},
 	}
 	for model, want := range tests {
@@ -88,7 +94,7 @@ func TestDefaultRoute(t *testing.T) {
 	t.Parallel()
 	want := config.ResolvedRoute{
 		Routing: "order", CacheHints: "off", Guard: "report", LoopGuard: "report", MaxRounds: 15, IdleRounds: 3, ToolBinding: "report",
-		ResolveReferences: "repair", ExecutionMetadata: "off",
+		ResolveReferences: "repair", ExecutionMetadata: "off", AnswerCache: "off",
 	}
 	for name, c := range map[string]*config.Config{
 		"environment": config.FromEnv(nil), "file": mustParse(t, "defaults:\n"), "zero": {},

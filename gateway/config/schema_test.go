@@ -68,6 +68,9 @@ func inOrder(f field) bool {
 	texts := []string{f.min, f.def, f.max}
 	if !f.hasDef {
 		texts = []string{"0", f.min, f.max}
+		if f.typ == durationType {
+			texts[0] = "0s"
+		}
 	}
 	var numbers []float64
 	for _, text := range texts {

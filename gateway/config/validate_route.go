@@ -48,6 +48,7 @@ func (route Route) dependents() []dependent {
 		{"max_rounds", "loop_guard", loops, route.MaxRounds != 0, "report"},
 		{"idle_rounds", "loop_guard", loops, route.IdleRounds != 0, "report"},
 		{"references", "resolve_references", references, len(route.References) > 0, "repair"},
+		{"answer_cache_ttl", "answer_cache", route.AnswerCache == Off, route.AnswerCacheTTL != 0, "memory"},
 	}
 }
 
