@@ -185,12 +185,18 @@ func header(h http.Header, resp *gateway.Response) {
 	h.Set("x-callgate-model", headerText(resp.Summary.Model))
 	attempts(h, &resp.Summary)
 	conduct(h, &resp.Summary)
+	if resp.Summary.Replayed() { // all is known, of a stream too
+		report(h, &resp.Summary)
+	}
 }
 
-// conduct says what is known of a request before its answer begins: the rounds of tools
-// in the conversation, what the model was told to do better, and what was odd so far.
+// conduct says what is known of a request before its answer begins: whether that is a
+// stored one, the rounds of tools in the conversation, what the model was told to do
+// better, and what was odd so far.
 func conduct(h http.Header, s *gateway.Summary) {
 	setText(h, "x-callgate-route", s.Route.Text())
+	setText(h, "x-callgate-cache", s.AnswerText())
+	setText(h, "age", s.AgeText())
 	setText(h, "x-callgate-prefix", s.PrefixText())
 	setText(h, "x-callgate-tool-rounds", s.RoundsText())
 	setText(h, "x-callgate-corrections", s.CorrectionList())

@@ -148,7 +148,8 @@ func conductAttrs(s *gateway.Summary) (attrs []slog.Attr) {
 		attrs = append(attrs, slog.Int("tools_called", len(s.Called)))
 	}
 	for _, text := range []struct{ name, value string }{
-		{"route", s.Route.Text()}, {"prefix", s.PrefixText()}, {"guard", s.GuardText()}, {"tool_rounds", s.RoundsText()}, {"corrections", s.CorrectionList()}, {"saved", s.Saved},
+		{"answer_cache", string(s.AnswerCache)}, {"age", s.AgeText()}, {"route", s.Route.Text()}, {"prefix", s.PrefixText()},
+		{"guard", s.GuardText()}, {"tool_rounds", s.RoundsText()}, {"corrections", s.CorrectionList()}, {"saved", s.Saved},
 	} {
 		if text.value != "" {
 			attrs = append(attrs, slog.String(text.name, text.value))

@@ -81,7 +81,8 @@ func lateHeader(s *gateway.Summary) string {
 	text := fmt.Sprintf(": callgate provider=%s model=%s attempts=%d fallbacks=%d retry_delay_ms=%d",
 		s.Provider, s.Model, len(s.Attempts), s.Fallbacks(), s.RetryDelay().Round(time.Millisecond).Milliseconds())
 	for _, part := range []struct{ name, value string }{
-		{"route", s.Route.Text()}, {"rounds", s.RoundsText()}, {"corrections", s.CorrectionList()}, {"guard", s.GuardText()}, {"warnings", strings.Join(s.Warnings, ",")},
+		{"cache", s.AnswerText()}, {"age", s.AgeText()}, {"route", s.Route.Text()},
+		{"rounds", s.RoundsText()}, {"corrections", s.CorrectionList()}, {"guard", s.GuardText()}, {"warnings", strings.Join(s.Warnings, ",")},
 	} {
 		if part.value != "" {
 			text += " " + part.name + "=" + part.value

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/answers"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
 	"github.com/callgate/callgate/gateway/prefix"
@@ -38,6 +39,10 @@ type Options struct {
 	// Models are the upstreams' names of the models that the configuration names. They
 	// have a label of their own however many names clients invent.
 	Models []string
+	// AnswerMemory says what the store of answers in memory holds, and AnswerRedis how the one
+	// in a Redis does. They are called for every scrape; without one there is no such store.
+	AnswerMemory func() answers.MemoryStats
+	AnswerRedis  func() answers.SharedStats
 	// Log is told of scrapes that fail.
 	Log *slog.Logger
 }
@@ -66,6 +71,7 @@ type Metrics struct {
 	roundsStopped, references      *counters
 	prefixChanges                  *counters
 	rounds                         prometheus.Histogram
+	answerCache                    *counters
 	tokens                         *counters
 	genTokens                      *histograms
 	caches                         cacheMetrics
@@ -97,6 +103,7 @@ func New(o Options) *Metrics {
 	m.toolMetrics(k, model, code)
 	m.guardMetrics(k)
 	m.caches = newCacheMetrics(k, model)
+	m.answerMetrics(k, o)
 	m.genMetrics(k, model, code)
 	return m
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/accounts"
+	"github.com/callgate/callgate/gateway/answers"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/internal/guard"
@@ -43,7 +44,7 @@ func rich() gateway.Record {
 	return gateway.Record{
 		Route: "qwen3", Status: 200, Stream: true, Took: 1500 * time.Millisecond,
 		Summary: &gateway.Summary{
-			Provider: "remote", Model: "qwen-max",
+			Provider: "remote", Model: "qwen-max", AnswerCache: gateway.AnswerMiss,
 			Route: &gateway.RouteChoice{Route: "qwen3", Rule: 2, HasRules: true, Language: "th"},
 			Attempts: []gateway.Attempt{
 				{Provider: "local", Model: "qwen3", Reason: gateway.First, Outcome: "upstream_rate_limited", Took: 3 * time.Millisecond, RetryAfter: 20 * time.Second},
@@ -178,7 +179,11 @@ func judged(route string, v *gateway.Verdict) gateway.Record {
 // list of all names and labels.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	m := metrics.New(metrics.Options{Breakers: snapshots, Share: shared, Targets: states, Caches: remembered})
+	m := metrics.New(metrics.Options{
+		Breakers: snapshots, Share: shared, Targets: states, Caches: remembered,
+		AnswerMemory: func() answers.MemoryStats { return answers.MemoryStats{Entries: 3, Bytes: 4096, Evicted: 1} },
+		AnswerRedis:  func() answers.SharedStats { return answers.SharedStats{Failures: 2, Spared: 40, Foreign: 1} },
+	})
 	m.Begin()
 	m.Begin()
 	m.End()

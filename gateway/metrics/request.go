@@ -27,8 +27,14 @@ func (m *Metrics) Request(r gateway.Record) {
 	}
 	s := r.Summary
 	m.countRule(s.Route)
+	if s.AnswerCache != "" {
+		m.answerCache.at(labels{string(s.AnswerCache)}).Inc()
+	}
 	m.overhead.Observe(seconds(s.Overhead))
 	m.genDuration.at(labels{telemetry.Chat, provider, model, failure}).Observe(seconds(r.Took))
+	if s.Replayed() { // what there is to say of the answer was counted when it was made
+		return
+	}
 	if s.FirstToken > 0 {
 		m.firstToken.at(labels{provider, model}).Observe(seconds(s.FirstToken))
 		m.genFirst.at(labels{telemetry.Chat, provider, model}).Observe(seconds(s.FirstToken))
