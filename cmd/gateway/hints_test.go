@@ -136,13 +136,13 @@ func TestHints(t *testing.T) {
 						txtar.File{Name: "header/" + n, Data: []byte(hintHeaders(r.header))})
 				}
 			}
-			golden(t, file, string(txtar.Format(out)))
+			goldenText(t, file, string(txtar.Format(out)))
 		})
 	}
 }
 
-// golden compares a text with a file, or writes it.
-func golden(t *testing.T, file, got string) {
+// goldenText compares a text with a file, or writes it.
+func goldenText(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {

@@ -39,7 +39,7 @@ func newLedger(cfg *config.Config, m *metrics.Metrics) (*ledger, error) {
 func (l *ledger) Request(r gateway.Record) {
 	l.Metrics.Request(r)
 	s := r.Summary
-	if s == nil || r.Code != "" {
+	if s == nil || r.Code != "" || s.Replayed() { // the tokens of that were counted when they were spent
 		return
 	}
 	account := accounts.Request{Provider: s.Provider, Model: s.Model, Tenant: r.Tenant, Usage: s.Usage}

@@ -28,12 +28,12 @@ func aliases(cfg *config.Config) map[string]string {
 	return out
 }
 
-var answers = map[config.Switch]gateway.Answer{"": gateway.Either, config.True: gateway.Yes, config.False: gateway.No}
+var switches = map[config.Switch]gateway.Answer{"": gateway.Either, config.True: gateway.Yes, config.False: gateway.No}
 
 func condition(w config.When) gateway.Condition {
 	return gateway.Condition{
 		Metadata: wordLists(w.Metadata), Headers: wordLists(w.Headers), Languages: w.Language,
-		Tools: answers[w.Tools], Stream: answers[w.Stream], MinSize: int(w.Size.Min), MaxSize: int(w.Size.Max),
+		Tools: switches[w.Tools], Stream: switches[w.Stream], MinSize: int(w.Size.Min), MaxSize: int(w.Size.Max),
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 // system is a gateway put together as its configuration says.
 type system struct {
 	parsers *parsers
+	answers *answerStores
 	gateway *gateway.Gateway
 	server  *httpapi.Server
 	admin   *httpapi.Admin
@@ -53,9 +54,14 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 			return nil, errors.Join(fmt.Errorf("tracing: %w", err), sys.shared.close())
 		}
 	}
-	m := metrics.New(metrics.Options{Breakers: func() []breaker.Snapshot { return sys.gateway.Breakers() }, Share: sys.shared.snapshot,
+	measured := metrics.Options{Breakers: func() []breaker.Snapshot { return sys.gateway.Breakers() }, Share: sys.shared.snapshot,
 		Targets: func() []gateway.TargetState { return sys.gateway.Targets() },
-		Caches:  func() prefix.Snapshot { return sys.gateway.Caches() }, Models: modelNames(cfg), Log: log})
+		Caches:  func() prefix.Snapshot { return sys.gateway.Caches() }, Models: modelNames(cfg), Log: log}
+	if sys.answers, err = newAnswerStores(cfg, sys.shared, log); err != nil {
+		return nil, errors.Join(err, sys.tracer.Shutdown(ctx), sys.shared.close())
+	}
+	sys.answers.measure(&measured)
+	m := metrics.New(measured)
 	if sys.parsers, err = newParsers(ctx, cfg, m.Plugin, log); err != nil {
 		return nil, errors.Join(err, sys.tracer.Shutdown(ctx), sys.shared.close())
 	}
@@ -71,6 +77,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		CacheSalt: []byte(cfg.CacheSalt.Reveal()), RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
 		ShareIndex: sys.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: m.Transition, Log: log,
 	}
+	sys.answers.into(cfg, options.RoutePolicies, &options.RoutePolicy)
 	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), Ready: sys.parsers.ready, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{}}
 	if sys.tracer != nil {
 		options.Trace, server.Trace = sys.tracer.Attempt, sys.tracer.Request
