@@ -3,11 +3,11 @@ package httpapi
 import "log/slog"
 
 // The members of a request's line in the log that a trace is made of; see package
-// traceexport, which reads them. They are there only if the gateway notes prompts.
+// tracelog, which reads them. They are there only if the gateway notes prompts.
 const (
 	logBlocks = "prefix_blocks" // prefix.Chain.Text
 	logBytes  = "prompt_bytes"
-	logRoute  = "route"
+	logRoute  = "prompt_route"
 	logInput  = "input_tokens" // this one and the next only if the upstream counts them
 	logOutput = "output_tokens"
 )

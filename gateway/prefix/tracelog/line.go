@@ -40,7 +40,7 @@ func parse(line []byte) (r *request, ok bool, field string, err error) {
 		Took   *int64  `json:"took"`
 		Status int     `json:"status"`
 		Code   string  `json:"code"`
-		Route  string  `json:"route"`
+		Route  string  `json:"prompt_route"`
 		Stream bool    `json:"stream"`
 		Bytes  *int64  `json:"bytes"`
 		Prompt *int64  `json:"prompt_bytes"`
