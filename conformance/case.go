@@ -20,7 +20,15 @@ const (
 	Tools     = "tools"     // tool calls are read from the model's text
 	Reasoning = "reasoning" // reasoning is split from the model's text
 	Fidelity  = "fidelity"  // what the gateway need not change it does not change
+	Bytes     = "bytes"     // nor the bytes that say it: white space, escapes, the order of members
 	Errors    = "errors"    // errors have OpenAI's form and the statuses of this suite
+	Retry     = "retry"     // clients are told whether and when to try again, in the headers that OpenAI's SDKs read
+	Again     = "again"     // the gateway itself tries again what an upstream puts off for half a second or less
+	Cancel    = "cancel"    // a client that leaves ends the request at the upstream
+	Strict    = "strict"    // JSON that two parsers may read differently is refused
+	Limits    = "limits"    // bodies above 4 MiB and headers above 128 KiB are refused
+	Keys      = "keys"      // clients need a key, which Target.Key is
+	HTTP      = "http"      // bytes that are no good HTTP/1.1 are refused
 )
 
 // Pieces is a feature that no case lists: the target's streams are cut just as the
@@ -28,7 +36,9 @@ const (
 const Pieces = "pieces"
 
 // Features are all features there are.
-func Features() []string { return []string{Chat, Stream, Tools, Reasoning, Fidelity, Errors} }
+func Features() []string {
+	return []string{Chat, Stream, Tools, Reasoning, Fidelity, Bytes, Errors, Retry, Again, Cancel, Strict, Limits, Keys, HTTP}
+}
 
 // Case is one file of the suite.
 type Case struct {
@@ -44,52 +54,22 @@ type Case struct {
 	// stands for the model's name.
 	Request    json.RawMessage
 	RawRequest []byte
+	Header     map[string]string // of the client's request, beside the usual ones
+	// Client is what a client writes to its connection, in place of a good request.
+	// $BODY in it stands for the request, $LENGTH for its length; see expand.
+	Client []Step
 
 	// Model is the text that the model writes, cut as its upstream cuts it, and
 	// FinishReason is how it ends. Cases about the wire have the upstream's own
-	// bytes instead: HTTP is a whole answer with its header, SSE a stream's events.
-	// Without any of them the upstream must not be asked.
-	Model        []string
-	FinishReason string
-	HTTP, SSE    []string
+	// bytes instead: HTTP is a whole answer with its header, SSE a stream's events,
+	// Again the answer to every further request. Without any of them the upstream must
+	// not be asked.
+	Model            []string
+	FinishReason     string
+	HTTP, SSE, Again []Step
 
 	Want  Want
 	Asked []string // empty files of want, which ask to be filled; see Result.Got
-}
-
-// Want is what a case must give. What is not set is not compared.
-type Want struct {
-	Status      int               // of the answer; default 200
-	Header      map[string]string // of the answer, beside others
-	Error       json.RawMessage   // members that the error's body must have
-	Answers     []Answer          // one for each choice
-	Body        json.RawMessage   // the whole answer, but for id, created and model
-	Frames      []string          // a stream's data, each but for id, created and model
-	Stream      []string          // a stream's deltas, as want/stream.jsonl has them
-	Deltas      int               // how many pieces arguments come in at least, if the text comes rune by rune
-	Events      []string          // what the text is, as FormatEvents writes it, for parsers that are tested alone
-	StreamError json.RawMessage   // members of the error that ends a stream; see MayFail
-	Upstream    json.RawMessage   // the request that the upstream receives, but for its model
-}
-
-// MayFail says that a streamed answer may end with StreamError in place of its
-// end, because something was sent that cannot be taken back. If there is a
-// StreamError and no answer, the stream must end so.
-func (w *Want) MayFail() bool { return w.StreamError != nil && w.Answers != nil }
-
-// Answer is what one choice of an answer means, however it is written.
-type Answer struct {
-	Content      string `json:"content"`
-	Reasoning    string `json:"reasoning"`
-	ToolCalls    []Call `json:"tool_calls"`
-	FinishReason string `json:"finish_reason"`
-}
-
-// Call is a tool call of an answer.
-type Call struct {
-	ID        string          `json:"id"` // compared only if the case has one
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"` // compared as a JSON value
 }
 
 // Reader is what reads the model's text: the parser's name, and "-open" behind it
@@ -100,6 +80,15 @@ func (c *Case) Reader() string {
 	}
 	return c.Parser
 }
+
+// Area is what the case is about: the first directory of its name.
+func (c *Case) Area() string {
+	area, _, _ := strings.Cut(c.Name, "/")
+	return area
+}
+
+// File is where the case is, from the top of this repository.
+func (c *Case) File() string { return "conformance/testdata/" + c.Name + ".txtar" }
 
 // Has reports whether the case lists a feature.
 func (c *Case) Has(feature string) bool { return slices.Contains(c.Features, feature) }
@@ -163,89 +152,4 @@ func (c *Case) readHead(head string) error {
 		}
 	}
 	return nil
-}
-
-// files are the files that a case may have.
-var files = map[string]func(c *Case, data []byte) error{ //nolint:gochecknoglobals // a table
-	"request.json":           func(c *Case, b []byte) error { return setJSON(&c.Request, b) },
-	"request.raw":            func(c *Case, b []byte) error { return setBytes(&c.RawRequest, b) },
-	"model.jsonl":            func(c *Case, b []byte) error { return setStrings(&c.Model, b) },
-	"upstream.http":          func(c *Case, b []byte) error { return setStrings(&c.HTTP, b) },
-	"upstream.sse":           func(c *Case, b []byte) error { return setStrings(&c.SSE, b) },
-	"want/status":            func(c *Case, b []byte) error { return c.Want.setStatus(b) },
-	"want/header.json":       func(c *Case, b []byte) error { return json.Unmarshal(b, &c.Want.Header) },
-	"want/error.json":        func(c *Case, b []byte) error { return setJSON(&c.Want.Error, b) },
-	"want/response.json":     func(c *Case, b []byte) error { return c.Want.setAnswers(b) },
-	"want/body.json":         func(c *Case, b []byte) error { return setJSON(&c.Want.Body, b) },
-	"want/frames.jsonl":      func(c *Case, b []byte) error { return c.Want.setFrames(b) },
-	"want/stream.jsonl":      func(c *Case, b []byte) error { return c.Want.setStream(b) },
-	"want/events.txt":        func(c *Case, b []byte) error { return c.Want.setEvents(b) },
-	"want/stream_error.json": func(c *Case, b []byte) error { return setJSON(&c.Want.StreamError, b) },
-	"want/upstream.json":     func(c *Case, b []byte) error { return setJSON(&c.Want.Upstream, b) },
-}
-
-func (w *Want) setStatus(b []byte) (err error) {
-	w.Status, err = strconv.Atoi(strings.TrimSpace(string(b)))
-	return err
-}
-
-// setAnswers reads one answer, or an array of them, one for each choice.
-func (w *Want) setAnswers(b []byte) error {
-	if trimmed := bytes.TrimSpace(b); len(trimmed) > 0 && trimmed[0] != '[' {
-		b = slices.Concat([]byte("["), b, []byte("]"))
-	}
-	return strict(b, &w.Answers)
-}
-
-// setFrames reads a stream's data, each a JSON value on a line; "[DONE]" is one.
-func (w *Want) setFrames(b []byte) error {
-	for line := range strings.Lines(string(b)) {
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
-		if !json.Valid([]byte(line)) {
-			return fmt.Errorf("not JSON: %.80s", line)
-		}
-		w.Frames = append(w.Frames, line)
-	}
-	return nil
-}
-
-func setJSON(dst *json.RawMessage, b []byte) error {
-	var raw json.RawMessage
-	if err := json.Unmarshal(b, &raw); err != nil {
-		return err
-	}
-	*dst = raw
-	return nil
-}
-
-// setStrings reads one JSON string a line.
-func setStrings(dst *[]string, b []byte) error {
-	*dst = []string{}
-	for line := range strings.Lines(string(b)) {
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
-		var s string
-		if err := json.Unmarshal([]byte(line), &s); err != nil {
-			return fmt.Errorf("each line must be a JSON string: %w in %.80s", err, line)
-		}
-		*dst = append(*dst, s)
-	}
-	return nil
-}
-
-func setBytes(dst *[]byte, b []byte) error {
-	var parts []string
-	err := setStrings(&parts, b)
-	*dst = []byte(strings.Join(parts, ""))
-	return err
-}
-
-// strict decodes JSON and refuses members that dst does not have.
-func strict(b []byte, dst any) error {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	return d.Decode(dst)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -40,27 +41,36 @@ const exchangeTime = 30 * time.Second
 
 // Check runs a case on a target whose upstream is up.
 func Check(ctx context.Context, target Target, up *Upstream, c Case) Result {
-	var r Result
+	r := Result{Skipped: target.skips(&c)}
+	if r.Skipped != "" {
+		return r
+	}
+	return c.run(ctx, &target, up, route{model: target.model(c.Reader())})
+}
+
+// skips says why a case is not for a target, or "".
+func (t *Target) skips(c *Case) string {
 	for _, f := range c.Features {
-		if f != Chat && f != Stream && !target.claims(f) {
-			r.Skipped = "the target does not claim " + f
-			return r
+		if f != Chat && f != Stream && !t.claims(f) {
+			return "the target does not claim " + f
 		}
 	}
-	model := target.model(c.Reader())
-	if model == "" {
-		r.Skipped = "the target has no model with the parser " + c.Reader()
-		return r
+	if t.model(c.Reader()) == "" {
+		return "the target has no model with the parser " + c.Reader()
 	}
-	exchanges := c.exchanges(&target)
-	if len(exchanges) == 0 {
-		r.Skipped = "the target does not claim " + strings.Join(c.Features, " or ")
-		return r
+	if len(c.exchanges(t)) == 0 {
+		return "the target does not claim " + strings.Join(c.Features, " or ")
 	}
-	r.Got = gotten{}
+	return ""
+}
+
+// run runs a case in all ways.
+func (c *Case) run(ctx context.Context, t *Target, up *Upstream, on route) Result {
+	r := Result{Got: gotten{}}
+	exchanges := c.exchanges(t)
 	for i := range exchanges {
 		r.Exchanges++
-		if f := c.run(ctx, &target, up, model, &exchanges[i], r.Got); len(f.Faults) > 0 {
+		if f := c.judge(c.play(ctx, t, up, on, &exchanges[i]), &exchanges[i], r.Got); len(f.Faults) > 0 {
 			f.Exchange = exchanges[i].name
 			r.Failures = append(r.Failures, f)
 		}
@@ -72,59 +82,92 @@ func Check(ctx context.Context, target Target, up *Upstream, c Case) Result {
 	return r
 }
 
-// run runs a case in one way. What came goes to got, too.
-func (c *Case) run(ctx context.Context, t *Target, up *Upstream, model string, e *exchange, got gotten) Failure {
-	ctx, cancel := context.WithTimeout(ctx, exchangeTime)
-	defer cancel()
-	end := up.begin(&e.script)
-	a, err := t.ask(ctx, c.body(model, e.stream))
-	received := end()
-	if err != nil {
-		return Failure{Faults: []string{"there is no answer: " + err.Error()}}
+// judge compares what took place with what the case wants. What came goes to got, too.
+func (c *Case) judge(p *played, e *exchange, got gotten) (f Failure) {
+	if p.err != nil {
+		return Failure{Faults: []string{"there is no answer: " + p.err.Error()}}
 	}
-	f := Failure{Status: a.status, Body: a.body}
-	f.Faults = append(c.checkAnswer(a, e, got), c.checkReceived(received, model, e, got)...)
+	if p.answer != nil {
+		f.Status, f.Body = p.answer.status, p.answer.body
+	}
+	if p.leftAt.IsZero() { // or nobody has listened
+		f.Faults = append(f.Faults, c.checkStatuses(p)...)
+		if p.answer != nil {
+			f.Faults = append(f.Faults, c.checkAnswer(p, e, got)...)
+		}
+	}
+	f.Faults = append(f.Faults, c.checkReceived(p, e, got)...)
+	if w := c.Want.Left; w > 0 && !p.ended {
+		f.Faults = append(f.Faults, fmt.Sprintf("the upstream's connection is still open %v after the client has left", w))
+	}
 	return f
 }
 
-func (c *Case) checkAnswer(a *answered, e *exchange, got gotten) (faults []string) {
-	w := &c.Want
-	status := http.StatusOK
-	if w.Status != 0 {
-		status = w.Status
+// checkStatuses compares the answers on a connection of the case's own.
+func (c *Case) checkStatuses(p *played) (faults []string) {
+	for i, options := range c.Want.Status {
+		closed := slices.Contains(options, Closed)
+		switch {
+		case i < len(p.more) && i == 0: // checkAnswer compares it
+		case i < len(p.more) && !statusIs(p.more[i].status, options):
+			faults = append(faults, fmt.Sprintf("answer %d: got status %d, want %s", i+1, p.more[i].status, strings.Join(options, " or ")))
+		case i < len(p.more):
+		case closed && p.closed:
+			return faults
+		case p.closed:
+			return append(faults, fmt.Sprintf("answer %d: the connection was closed, want %s", i+1, strings.Join(options, " or ")))
+		default:
+			return append(faults, fmt.Sprintf("answer %d: nothing came, and the connection stays open; want %s", i+1, strings.Join(options, " or ")))
+		}
 	}
+	if n := len(c.Want.Status); n > 0 && len(p.more) > n {
+		faults = append(faults, fmt.Sprintf("there are %d answers, want no more than %d; the next has status %d", len(p.more), n, p.more[n].status))
+	}
+	return faults
+}
+
+func (c *Case) checkAnswer(p *played, e *exchange, got gotten) (faults []string) {
+	w, a := &c.Want, p.answer
 	if a.status >= http.StatusBadRequest || w.Error != nil {
 		c.collect(got, a, nil, e)
 	}
-	if a.status != status {
-		return []string{fmt.Sprintf("status: got %d, want %d", a.status, status)}
+	if !statusIs(a.status, w.first()) {
+		return []string{fmt.Sprintf("status: got %d, want %s", a.status, strings.Join(w.first(), " or "))}
 	}
 	if a.cut != nil {
 		faults = append(faults, "the answer's body broke off: "+a.cut.Error())
 	}
-	for name, value := range w.Header {
-		if has := a.header.Get(name); has != value {
-			faults = append(faults, fmt.Sprintf("header %s: got %q, want %q", name, has, value))
-		}
-	}
+	faults = append(faults, differHeader("header", w.Header, a.header, p.key)...)
 	if w.Error != nil {
 		faults = append(faults, checkType(a.header, "application/json")...)
-		return append(faults, checkError(w.Error, a.body)...)
+		return append(faults, checkError(w.Error, a.body, c.silent())...)
+	}
+	if a.status >= http.StatusBadRequest || c.Client != nil && w.statusOnly() {
+		return faults
 	}
 	if e.stream {
 		faults = append(faults, checkType(a.header, "text/event-stream")...)
 		r := readStream(a.body)
 		c.collect(got, a, r, e)
-		return append(faults, c.checkStream(r, e)...)
+		return append(append(faults, w.checkRawData(r.data)...), c.checkStream(r, e)...)
 	}
 	faults = append(faults, checkType(a.header, "application/json")...)
 	r := readWhole(a.body)
 	c.collect(got, a, r, e)
 	faults = append(faults, r.faults...)
+	if w.RawBody != nil {
+		faults = append(faults, differBytes("body", *w.RawBody, string(a.body))...)
+	}
 	if w.Body != nil {
 		faults = append(faults, differJSON("body", w.Body, a.body, false, "id", "created", "model")...)
 	}
 	return append(faults, c.checkMeaning(r, e)...)
+}
+
+// statusOnly reports whether nothing is wanted of a good answer but its status: it may be
+// one to anything.
+func (w *Want) statusOnly() bool {
+	return w.Answers == nil && w.Body == nil && w.RawBody == nil && w.RawData == nil && w.Frames == nil
 }
 
 func checkType(h http.Header, want string) []string {
@@ -149,7 +192,7 @@ func (c *Case) checkStream(r *reply, e *exchange) []string {
 	case w.StreamError == nil:
 		return append(faults, fmt.Sprintf("the stream ends with an error: %.300s", r.failure))
 	}
-	faults = append(faults, checkError(w.StreamError, r.failure)...)
+	faults = append(faults, checkError(w.StreamError, r.failure, false)...)
 	for i, got := range r.answers {
 		if w.MayFail() && i < len(w.Answers) && !strings.HasPrefix(w.Answers[i].Content, got.Content) {
 			faults = append(faults, fmt.Sprintf("choices[%d]: the content before the error is %.300q, want a beginning of %.300q", i, got.Content, w.Answers[i].Content))
@@ -220,30 +263,4 @@ func names(calls []Call) string {
 		list = append(list, c.Name)
 	}
 	return "[" + strings.Join(list, ", ") + "]"
-}
-
-// checkReceived checks what the upstream was asked.
-func (c *Case) checkReceived(received [][]byte, model string, e *exchange, got gotten) []string {
-	switch {
-	case c.silent() && len(received) > 0:
-		return []string{"the upstream was asked, though the request is at fault"}
-	case c.silent():
-		return nil
-	case len(received) == 0:
-		return []string{"the upstream was not asked"}
-	case !c.wants("want/upstream.json", c.Want.Upstream != nil):
-		return nil
-	}
-	drop := []string{"model"}
-	for _, m := range c.added(model, e.stream) {
-		drop = append(drop, m.name)
-	}
-	last := received[len(received)-1]
-	if v, err := decode(last); err == nil {
-		got.set("want/upstream.json", layOut(without(v, drop...)))
-	}
-	if c.Want.Upstream == nil {
-		return nil
-	}
-	return differJSON("upstream's request", c.Want.Upstream, last, false, drop...)
 }

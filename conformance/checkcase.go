@@ -17,34 +17,69 @@ func (c *Case) check() error {
 	switch {
 	case c.About == "" || c.Parser == "" || c.Rule == "":
 		return errors.New("the head must have a sentence, features, parser and rule")
-	case !c.Has(Chat) && !c.Has(Stream):
+	case len(c.Features) == 0 || c.Client == nil && !c.Has(Chat) && !c.Has(Stream):
 		return errors.New("features must list chat, stream or both")
-	case (c.Request == nil) == (c.RawRequest == nil):
-		return errors.New("there must be one of request.json and request.raw")
+	}
+	if err := c.checkRequest(); err != nil {
+		return err
 	}
 	if err := c.checkUpstream(); err != nil {
+		return err
+	}
+	if err := c.checkSteps(); err != nil {
 		return err
 	}
 	return c.checkWant()
 }
 
+// checkRequest refuses what cannot be sent.
+func (c *Case) checkRequest() error {
+	switch {
+	case c.Request != nil && c.RawRequest != nil:
+		return errors.New("there must be one of request.json and request.raw, not both")
+	case c.Client == nil && c.Request == nil && c.RawRequest == nil:
+		return errors.New("there must be one of request.json, request.raw and client.http")
+	case c.Client != nil && (c.Header != nil || c.Model != nil):
+		return errors.New("client.http has the header itself, and no model.jsonl beside it")
+	}
+	body := strings.Contains(sent(c.Client), "$BODY")
+	if c.Client != nil && body != (c.Request != nil || c.RawRequest != nil) {
+		return errors.New("a client.http with $BODY in it has a request beside it, and else none")
+	}
+	return nil
+}
+
 // checkUpstream refuses an upstream that cannot play its part.
 func (c *Case) checkUpstream() error {
+	for name, answer := range map[string][]Step{"upstream.http": c.HTTP, "upstream.again.http": c.Again} {
+		if answer != nil && !strings.Contains(sent(answer), "\r\nConnection: close\r\n") {
+			return errors.New(name + ` must have the header "Connection: close": the connection is closed behind it`)
+		}
+	}
 	switch {
 	case c.Model != nil && (c.HTTP != nil || c.SSE != nil):
 		return errors.New("model.jsonl stands alone: the suite writes the upstream's answer around it")
 	case c.SSE != nil && c.HTTP == nil && c.Has(Chat):
 		return errors.New("upstream.sse alone is for streams: leave chat out, or add upstream.http")
-	case c.HTTP != nil && !strings.Contains(strings.Join(c.HTTP, ""), "\r\nConnection: close\r\n"):
-		return errors.New(`upstream.http must have the header "Connection: close": the connection is closed behind it`)
-	case c.silent() && c.Want.Error == nil:
-		return errors.New("there must be a model.jsonl, upstream.http or upstream.sse, or a want/error.json")
+	case c.Again != nil && c.HTTP == nil:
+		return errors.New("upstream.again.http is what follows an upstream.http")
+	case c.silent() && c.Want.Error == nil && c.Want.Requests == nil:
+		return errors.New("there must be a model.jsonl, upstream.http or upstream.sse, or a want/error.json or want/requests")
 	}
 	return nil
 }
 
 // silent reports whether the upstream must not be asked.
 func (c *Case) silent() bool { return c.Model == nil && c.HTTP == nil && c.SSE == nil }
+
+// checkSteps refuses steps on the wrong side.
+func (c *Case) checkSteps() error {
+	return errors.Join(
+		checkSteps("client.http", c.Client, Send, Pause, Await, AwaitAsked, Close, CloseWrite),
+		checkSteps("upstream.http", c.HTTP, Send, Pause, Hold),
+		checkSteps("upstream.again.http", c.Again, Send, Pause, Hold),
+		checkSteps("upstream.sse", c.SSE, Send, Pause, Hold))
+}
 
 // checkWant refuses a case that wants nothing, or an error that is none.
 func (c *Case) checkWant() error {
@@ -56,13 +91,18 @@ func (c *Case) checkWant() error {
 		return errors.New("events.txt, stream.jsonl and deltas are about a text: add model.jsonl")
 	case !c.Has(Stream) && (w.Stream != nil || w.Deltas > 0):
 		return errors.New("stream.jsonl and deltas are about a stream: add the feature")
-	case w.Error != nil && w.Status < 400:
+	case w.Error != nil && statusIs(200, w.first()):
 		return errors.New("want/error.json needs a want/status of 400 or more")
+	case c.Client == nil && (len(w.Status) > 1 || w.Left > 0):
+		return errors.New("several answers, and want/left, are about a client.http")
+	case w.Left > 0 && !slices.ContainsFunc(c.Client, func(s Step) bool { return s.Do == Close }):
+		return errors.New(`want/left is about a client that leaves: add {"do": "close"} to client.http`)
 	}
 	return nil
 }
 
 // nothing reports whether there is nothing that an answer could be compared with.
 func (w *Want) nothing() bool {
-	return w.Error == nil && w.Answers == nil && w.Body == nil && w.Frames == nil && w.StreamError == nil
+	return w.Error == nil && w.Answers == nil && w.Body == nil && w.Frames == nil && w.StreamError == nil &&
+		w.RawBody == nil && w.RawData == nil && w.Requests == nil && w.Left == 0
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/conformance"
+	"github.com/callgate/callgate/conformance/conformancetest"
 	"github.com/callgate/callgate/plugins/builtin"
 	"github.com/callgate/callgate/wasm-parsers/all"
 )
@@ -40,7 +41,7 @@ func TestGateway(t *testing.T) {
 		return reader
 	}}
 	if !*update {
-		conformance.Run(t, target, up, conformance.KnownFailing(knownFailing))
+		conformancetest.Run(t, target, up, conformance.Options{Known: conformance.ReadKnown(knownFailing), Parallel: 4})
 		return
 	}
 	for _, c := range readSuite(t) {

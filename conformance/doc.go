@@ -10,7 +10,8 @@
 //	up := conformance.NewUpstream()
 //	url, err := up.Listen("127.0.0.1:0")
 //	// … start the gateway with url as its upstream …
-//	conformance.Run(t, conformance.Target{BaseURL: "http://127.0.0.1:8080/v1"}, up)
+//	report, err := conformance.Run(ctx, conformance.Target{BaseURL: "http://127.0.0.1:8080/v1"}, up, conformance.Options{})
 //
-// Run makes each case a subtest. Check is for programs that are no tests.
+// "callgate conformance" is that as a command, package conformancetest as a Go test, and
+// Check is for one case.
 package conformance

@@ -3,7 +3,6 @@ package conformance_test
 import (
 	"context"
 	"fmt"
-	"testing"
 
 	"github.com/callgate/callgate/conformance"
 )
@@ -12,19 +11,27 @@ import (
 // It names its models as it likes, has two parsers of the suite, and does not split
 // reasoning.
 func ExampleRun() { //nolint:testableexamples // it needs a gateway
-	var t *testing.T // that of the test
 	up := conformance.NewUpstream()
 	if _, err := up.Listen("127.0.0.1:9090"); err != nil {
-		t.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer up.Close()
 	models := map[string]string{"hermes": "qwen3-32b", "none": "plain"}
-	conformance.Run(t, conformance.Target{
+	report, err := conformance.Run(context.Background(), conformance.Target{
 		BaseURL:  "http://127.0.0.1:8080/v1",
 		Key:      "sk-test",
 		Model:    func(parser string) string { return models[parser] },
 		Features: []string{conformance.Chat, conformance.Stream, conformance.Tools, conformance.Errors},
-	}, up, conformance.KnownFailing("tools/hermes_raw_newline"))
+	}, up, conformance.Options{Known: []string{"tools/hermes_raw_newline"}, Parallel: 4})
+	if err != nil {
+		fmt.Println(err) // the gateway does not lead to the upstream
+		return
+	}
+	for _, o := range report.Unexpected() {
+		fmt.Printf("%s: %s\n%s", o.Case.Name, o.Case.Rule, o.Details())
+	}
+	fmt.Println(report.Summary())
 }
 
 // One case outside of a test. The upstream stands in for a gateway that changes

@@ -35,6 +35,9 @@ func (t *Target) model(parser string) string {
 }
 
 func (t *Target) claims(feature string) bool {
+	if feature == Keys && t.Key == "" {
+		return false
+	}
 	return t.Features == nil || slices.Contains(t.Features, feature)
 }
 
@@ -54,13 +57,13 @@ func (c *Case) exchanges(t *Target) []exchange {
 	whole, stream := c.Has(Chat) && t.claims(Chat), c.Has(Stream) && t.claims(Stream)
 	var out []exchange
 	add := func(name string, streamed bool, w *written) {
-		s := script{model: w, http: strings.Join(c.HTTP, ""), sse: c.SSE, status: http.StatusInternalServerError}
+		s := script{model: w, http: c.HTTP, sse: c.SSE, again: c.Again, status: http.StatusInternalServerError}
 		out = append(out, exchange{name: name, stream: streamed, script: s})
 	}
 	text := strings.Join(c.Model, "")
 	switch {
-	case c.Model == nil && c.RawRequest != nil:
-		add("as it is", false, nil)
+	case c.Client != nil || c.Model == nil && c.RawRequest != nil:
+		add("as it is", c.Want.RawData != nil || c.Want.Frames != nil, nil)
 		return out
 	case c.Model == nil:
 		if whole {
@@ -126,6 +129,9 @@ func (c *Case) added(model string, stream bool) []member {
 		}
 	}
 	add("model", quote(model))
+	if c.Client != nil {
+		return out
+	}
 	if stream {
 		add("stream", "true")
 	}
@@ -147,7 +153,7 @@ type answered struct {
 }
 
 // ask sends a request to the target and reads the answer to its end.
-func (t *Target) ask(ctx context.Context, body []byte) (*answered, error) {
+func (t *Target) ask(ctx context.Context, body []byte, header map[string]string) (*answered, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(t.BaseURL, "/")+"/chat/completions", bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -155,6 +161,9 @@ func (t *Target) ask(ctx context.Context, body []byte) (*answered, error) {
 	req.Header.Set("Content-Type", "application/json")
 	if t.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+t.Key)
+	}
+	for name, value := range header {
+		req.Header.Set(name, value)
 	}
 	client := t.Client
 	if client == nil {

@@ -88,7 +88,8 @@ func TestWholeRules(t *testing.T) {
 func TestAnswerRules(t *testing.T) {
 	t.Parallel()
 	c := Case{Want: Want{Answers: []Answer{{Content: "x", FinishReason: "stop"}}}}
-	e := Case{Want: Want{Status: 429, Header: map[string]string{"retry-after": "7"}, Error: []byte(`{"error":{"type":"t"}}`)}}
+	seven := "7"
+	e := Case{HTTP: []Step{{}}, Want: Want{Status: [][]string{{"429"}}, Header: map[string]*string{"retry-after": &seven}, Error: []byte(`{"error":{"type":"t"}}`)}}
 	json, events := http.Header{"Content-Type": {"application/json"}}, http.Header{"Content-Type": {"text/event-stream"}}
 	good := frame(`{"index":0,"delta":{"role":"assistant","content":"x"},"finish_reason":null}`) + frame(stop) + done
 	for _, tt := range []struct {
@@ -107,7 +108,7 @@ func TestAnswerRules(t *testing.T) {
 		{"another type", e, false, answered{status: 429, header: json, body: []byte(`{"error":{"message":"m","type":"u"}}`)}, "error body.error.type"},
 		{"no message", e, false, answered{status: 429, header: json, body: []byte(`{"error":{"type":"t"}}`)}, "must have a message"},
 	} {
-		got := strings.Join(tt.c.checkAnswer(&tt.a, &exchange{stream: tt.stream}, gotten{}), "; ")
+		got := strings.Join(tt.c.checkAnswer(&played{answer: &tt.a}, &exchange{stream: tt.stream}, gotten{}), "; ")
 		if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %q, want %q in it", tt.name, got, tt.want)
 		}
@@ -176,9 +177,9 @@ func TestGot(t *testing.T) {
 	call := `{"role":"assistant","content":"<x>","tool_calls":[{"id":"b","type":"function","function":{"name":"f","arguments":"{\"n\": 1.0}"}},{"id":"c","type":"function","function":{"name":"g","arguments":"{}"}}]}`
 	whole := `{"id":"c","object":"chat.completion","choices":[{"index":0,"message":` + call + `,"finish_reason":"tool_calls"}]}`
 	got := gotten{}
-	c.checkAnswer(&answered{status: 200, header: http.Header{"Content-Type": {"application/json"}}, body: []byte(whole)}, &exchange{}, got)
-	c.checkAnswer(&answered{status: 200, header: http.Header{"Content-Type": {"text/event-stream"}}, body: []byte(frame(role) + failed)}, &exchange{stream: true}, got)
-	c.checkReceived([][]byte{[]byte(`{"model":"m","stream":true,"n":1e3}`)}, "m", &exchange{stream: true}, got)
+	c.checkAnswer(&played{answer: &answered{status: 200, header: http.Header{"Content-Type": {"application/json"}}, body: []byte(whole)}}, &exchange{}, got)
+	c.checkAnswer(&played{answer: &answered{status: 200, header: http.Header{"Content-Type": {"text/event-stream"}}, body: []byte(frame(role) + failed)}}, &exchange{stream: true}, got)
+	c.checkReceived(&played{model: "m", received: []received{{body: []byte(`{"model":"m","stream":true,"n":1e3}`)}}}, &exchange{stream: true}, got)
 	for name, want := range map[string]string{
 		"want/status":            "200\n",
 		"want/response.json":     "{\n  \"content\": \"<x>\",\n  \"tool_calls\": [\n    {\"id\": \"b\", \"name\": \"f\", \"arguments\": {\"n\": 1.0}},\n    {\"name\": \"g\", \"arguments\": {}}\n  ],\n  \"finish_reason\": \"tool_calls\"\n}\n",

@@ -1,140 +1,143 @@
 package conformance
 
 import (
+	"context"
 	"fmt"
-	"maps"
-	"path"
 	"slices"
-	"strings"
-	"testing"
+	"sync"
+	"time"
 )
 
-// Option changes what Run does.
-type Option func(*options)
-
-type options struct {
-	cases []Case
-	known []string
+// Options are what Run may be told. The zero value runs the whole suite, one case after
+// the other.
+type Options struct {
+	Cases    []Case            // instead of the suite's own
+	Match    func(string) bool // the names of the cases to run; nil is all
+	Known    []string          // cases that fail; see ReadKnown
+	Parallel int               // cases at once, of models that differ at the upstream; default 1
+	// Progress is called after each case, by one goroutine at a time. It may be nil.
+	Progress func(o *Outcome)
 }
 
-// Only runs these cases and not the suite's own, or some of those.
-func Only(cases ...Case) Option { return func(o *options) { o.cases = cases } }
-
-// KnownFailing names cases that fail on the target. They are run all the same, and
-// one that passes is an error until it is taken off the list. The text has one name
-// a line; what follows a # is a comment.
-func KnownFailing(text string) Option {
-	return func(o *options) {
-		for line := range strings.Lines(text) {
-			line, _, _ = strings.Cut(line, "#")
-			if line = strings.TrimSpace(line); line != "" {
-				o.known = append(o.known, line)
-			}
+// Run runs the suite on a target whose upstream is up. The error says that nothing could
+// be run at all: the target does not lead to the upstream, or the options are wrong. A
+// case that fails is no error: see Report.OK. If ctx ends, what is left is not run.
+func Run(ctx context.Context, target Target, up *Upstream, o Options) (*Report, error) {
+	cases, err := o.choose()
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	claimed := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return target.skips(&c) != "" })
+	way, err := probe(ctx, &target, up, claimed, o.Parallel)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{ctx: ctx, target: &target, up: up, way: way, options: &o, outcomes: map[string]*Outcome{}}
+	r.all(cases)
+	report := &Report{Target: target.BaseURL, Began: began, Took: time.Since(began)}
+	for i := range cases {
+		if out := r.outcomes[cases[i].Name]; out != nil {
+			report.Cases = append(report.Cases, out)
 		}
 	}
+	if n := up.stray(); n > 0 {
+		report.Notes = append(report.Notes, fmt.Sprintf("%d requests came to the upstream that belonged to no running case: retries that come late, or another client", n))
+	}
+	return report, ctx.Err()
 }
 
-// Run runs the suite on a target whose upstream is up, each case as a subtest. It
-// ends with how many ran and how many were skipped, by reason.
-func Run(t *testing.T, target Target, up *Upstream, opts ...Option) {
-	t.Helper()
-	var o options
-	for _, opt := range opts {
-		opt(&o)
-	}
-	if o.cases == nil {
+// choose are the cases to run.
+func (o *Options) choose() ([]Case, error) {
+	cases := o.Cases
+	if cases == nil {
 		var err error
-		if o.cases, err = Cases(); err != nil {
-			t.Fatal(err)
+		if cases, err = Cases(); err != nil {
+			return nil, err
 		}
 	}
-	for _, name := range o.known {
-		if !slices.ContainsFunc(o.cases, func(c Case) bool { return c.Name == name }) {
-			t.Errorf("the list of known failures has %q, but there is no such case", name)
+	if err := checkKnown(o.Known, cases); err != nil {
+		return nil, err
+	}
+	if o.Match == nil {
+		return cases, nil
+	}
+	cases = slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return !o.Match(c.Name) })
+	if len(cases) == 0 {
+		return nil, fmt.Errorf("no case has a name that matches")
+	}
+	return cases, nil
+}
+
+// runner is a run.
+type runner struct {
+	ctx     context.Context //nolint:containedctx // a run's context lives as long as the run
+	target  *Target
+	up      *Upstream
+	way     *probed
+	options *Options
+
+	mu       sync.Mutex
+	outcomes map[string]*Outcome
+}
+
+// all runs cases: those of different lanes at once, then those that need the upstream
+// for themselves, since nobody knows what their bytes make the gateway ask for.
+func (r *runner) all(cases []Case) {
+	var lanes [][]*Case
+	var alone []*Case
+	at := map[string]int{}
+	for i := range cases {
+		c := &cases[i]
+		lane := r.way.lanes[r.target.model(c.Reader())]
+		if c.Client != nil || c.RawRequest != nil || lane == "" {
+			alone = append(alone, c)
+			continue
 		}
-	}
-	var n tally
-	for _, c := range o.cases {
-		t.Run(c.Name, func(t *testing.T) {
-			r := Check(t.Context(), target, up, c)
-			known := slices.Contains(o.known, c.Name)
-			n.add(&c, &r, known)
-			report(t, &c, &r, known)
-		})
-	}
-	n.log(t)
-}
-
-// report turns a result into that of a test.
-func report(t *testing.T, c *Case, r *Result, known bool) {
-	t.Helper()
-	switch {
-	case r.Skipped != "":
-		t.Skip(r.Skipped)
-	case known && len(r.Failures) == 0:
-		t.Error("this case is on the list of known failures and passes: take it off")
-	case known:
-		t.Logf("fails, as is known: %s: %s", r.Failures[0].Exchange, r.Failures[0].Faults[0])
-	case len(r.Failures) > 0:
-		t.Errorf("%s\nrule: %s", c.About, c.Rule)
-		for i, f := range r.Failures {
-			answer := ""
-			if i == 0 {
-				answer = fmt.Sprintf("\nthe answer, status %d:\n%s", f.Status, excerpt(f.Body))
-			}
-			t.Errorf("%s:\n  %s%s", f.Exchange, strings.Join(f.Faults, "\n  "), answer)
+		if _, ok := at[lane]; !ok {
+			at[lane] = len(lanes)
+			lanes = append(lanes, nil)
 		}
+		lanes[at[lane]] = append(lanes[at[lane]], c)
+	}
+	slices.SortStableFunc(lanes, func(a, b []*Case) int { return len(b) - len(a) }) // the longest is not to be the last
+	each(r.options.Parallel, lanes, func(list []*Case) {
+		for _, c := range list {
+			r.one(c, true)
+		}
+	})
+	for _, c := range alone {
+		r.one(c, false)
 	}
 }
 
-// excerpt is the beginning and the end of a body.
-func excerpt(body []byte) string {
-	const half = 1500
-	if len(body) <= 2*half {
-		return string(body)
-	}
-	return string(body[:half]) + "\n…\n" + string(body[len(body)-half:])
-}
-
-// tally counts results.
-type tally struct {
-	dirs    map[string]*count // by directory of the suite
-	skipped map[string]int    // by reason
-}
-
-type count struct{ passed, failed, known, exchanges int }
-
-func (n *tally) add(c *Case, r *Result, known bool) {
-	if n.dirs == nil {
-		*n = tally{map[string]*count{}, map[string]int{}}
-	}
-	if r.Skipped != "" {
-		n.skipped[r.Skipped]++
+// one runs a case, on its lane or with the upstream for itself.
+func (r *runner) one(c *Case, shared bool) {
+	if r.ctx.Err() != nil {
 		return
 	}
-	dir := path.Dir(c.Name)
-	if n.dirs[dir] == nil {
-		n.dirs[dir] = &count{}
+	began := time.Now()
+	model := r.target.model(c.Reader())
+	out := &Outcome{Case: c}
+	if out.Skipped = r.target.skips(c); out.Skipped == "" && r.way.why[model] != "" {
+		out.Skipped = fmt.Sprintf("the model %q does not lead to the upstream", model)
 	}
-	d := n.dirs[dir]
-	d.exchanges += r.Exchanges
-	switch {
-	case len(r.Failures) == 0:
-		d.passed++
-	case known:
-		d.known++
-	default:
-		d.failed++
+	if out.Skipped == "" {
+		on := route{model: model}
+		if shared {
+			on.lane = r.way.lanes[model]
+		}
+		out.Result = c.run(r.ctx, r.target, r.up, on)
 	}
-}
-
-func (n *tally) log(t *testing.T) {
-	t.Helper()
-	for _, dir := range slices.Sorted(maps.Keys(n.dirs)) {
-		d := n.dirs[dir]
-		t.Logf("%s: %d passed, %d failed, %d known to fail, in %d exchanges", dir, d.passed, d.failed, d.known, d.exchanges)
+	if r.ctx.Err() != nil && len(out.Failures) > 0 {
+		return // it failed because the run was ended
 	}
-	for _, reason := range slices.Sorted(maps.Keys(n.skipped)) {
-		t.Logf("%d skipped: %s", n.skipped[reason], reason)
+	out.Took = time.Since(began)
+	out.Verdict = judged(&out.Result, slices.Contains(r.options.Known, c.Name))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.outcomes[c.Name] = out
+	if r.options.Progress != nil {
+		r.options.Progress(out)
 	}
 }

@@ -4,16 +4,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // script is what the upstream answers in one exchange. Whether it answers whole or
 // with a stream is what the gateway asks for.
 type script struct {
 	model  *written // what the model writes, or nil
-	http   string   // a whole answer, with its header
-	sse    []string // a stream's body, in the pieces that are sent
+	http   []Step   // a whole answer, with its header
+	sse    []Step   // a stream's body, in the pieces that are sent
+	again  []Step   // the answer to every further request, if there is one
 	status int      // what is said where there is nothing to say
 }
 
@@ -32,8 +37,9 @@ type written struct {
 // so that nobody else comes to them by counting.
 const usage = `{"prompt_tokens":1009,"completion_tokens":2003,"total_tokens":3012}`
 
-// answer writes the answer to a request.
-func (s *script) answer(w http.ResponseWriter, request []byte) {
+// answer writes the answer to a request, the n-th of the exchange.
+func (p *play) answer(w http.ResponseWriter, r *http.Request, request []byte, n int) {
+	s := p.script
 	var asked struct {
 		Model         json.RawMessage `json:"model"`
 		Stream        bool            `json:"stream"`
@@ -50,15 +56,46 @@ func (s *script) answer(w http.ResponseWriter, request []byte) {
 		s.model.stream(w, string(asked.Model), asked.StreamOptions.IncludeUsage)
 	case s.model != nil:
 		s.model.whole(w, string(asked.Model))
-	case s.sse != nil && (asked.Stream || s.http == ""):
+	case n > 0 && s.again != nil:
+		p.raw(w, s.again)
+	case s.sse != nil && (asked.Stream || s.http == nil):
 		beginStream(w)
-		for _, piece := range s.sse {
-			send(w, piece, true)
-		}
-	case s.http != "":
-		raw(w, s.http)
+		p.run(s.sse, func(piece string) { send(w, piece, true) }, r.Context().Done())
+	case s.http != nil:
+		p.raw(w, s.http)
 	default:
 		http.Error(w, "this case does not expect the upstream to be asked", s.status)
+	}
+}
+
+// run does steps. gone is closed when the gateway leaves, which only Hold waits for.
+func (p *play) run(steps []Step, write func(piece string), gone <-chan struct{}) {
+	for _, s := range steps {
+		switch s.Do {
+		case Send:
+			write(s.Text)
+		case Pause:
+			sleep(s.Wait, p.over)
+		case Hold:
+			select {
+			case <-gone:
+				select {
+				case p.left <- struct{}{}:
+				default: // one is enough
+				}
+			case <-p.over:
+			}
+		}
+	}
+}
+
+// sleep waits, or until over is closed.
+func sleep(d time.Duration, over <-chan struct{}) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-over:
 	}
 }
 
@@ -110,12 +147,37 @@ func send(w http.ResponseWriter, piece string, flush bool) {
 }
 
 // raw takes the connection over and writes an answer's bytes as they are.
-func raw(w http.ResponseWriter, answer string) {
+func (p *play) raw(w http.ResponseWriter, answer []Step) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, "the upstream must be served by HTTP/1.1: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
-	defer func() { _ = conn.Close() }()
-	_, _ = io.WriteString(conn, answer)
+	gone := make(chan struct{})
+	go func() { // ends with the connection
+		_, _ = io.Copy(io.Discard, conn)
+		close(gone)
+	}()
+	p.run(answer, func(piece string) { _, _ = io.WriteString(conn, withDates(piece)) }, gone)
+	closeWrite(conn)
+	sleep(time.Second, gone) // what is not read yet would be lost with a reset
+	_ = conn.Close()
+	<-gone
+}
+
+// closeWrite says that no more comes.
+func closeWrite(conn net.Conn) {
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+}
+
+var dateMark = regexp.MustCompile(`\$DATE\((-?\d+)\)`)
+
+// withDates writes, for $DATE(30) in an upstream's header, the date in 30 seconds.
+func withDates(text string) string {
+	return dateMark.ReplaceAllStringFunc(text, func(mark string) string {
+		n, _ := strconv.Atoi(dateMark.FindStringSubmatch(mark)[1]) // it is digits
+		return time.Now().Add(time.Duration(n) * time.Second).UTC().Format(http.TimeFormat)
+	})
 }

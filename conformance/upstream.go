@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -12,23 +13,25 @@ import (
 )
 
 // Upstream is the model server that the gateway under test asks. It is an
-// http.Handler that answers POST …/chat/completions with what the running case
-// says, and GET …/models with a list. It plays one exchange at a time: a gateway
-// needs an Upstream of its own.
+// http.Handler that answers POST …/chat/completions with what the running cases
+// say, and GET …/models with a list. It knows a case by the model that is asked
+// for, or plays one at a time: a gateway needs an Upstream of its own.
 type Upstream struct {
-	turn sync.Mutex // held while an exchange runs
+	turn  sync.RWMutex // held for writing while a case runs that may get any request
+	lanes sync.Map     // of a model at the upstream: *sync.Mutex, held while a case with it runs
 
-	mu       sync.Mutex
-	script   *script // of the running exchange, or nil
-	received [][]byte
-	server   *http.Server
+	mu     sync.Mutex
+	plays  map[string]*play // that run, by model; "" is for all models
+	strays int              // requests that came while no case with their model ran
+	server *http.Server
+	addr   string
 }
 
 var _ http.Handler = (*Upstream)(nil)
 
 // NewUpstream makes an upstream. Listen gives it an address of its own; it may be
 // mounted in another server instead.
-func NewUpstream() *Upstream { return &Upstream{} }
+func NewUpstream() *Upstream { return &Upstream{plays: map[string]*play{}} }
 
 // Listen serves the upstream at an address such as "127.0.0.1:0", and returns the
 // base URL for the gateway's configuration, with its "/v1". Close ends it.
@@ -44,9 +47,9 @@ func (u *Upstream) Listen(addr string) (baseURL string, err error) {
 		return "", err
 	}
 	server := &http.Server{Handler: u, ReadHeaderTimeout: 10 * time.Second}
-	u.server = server
+	u.server, u.addr = server, "http://"+l.Addr().String()+"/v1"
 	go func() { _ = server.Serve(l) }() // ends with Close
-	return "http://" + l.Addr().String() + "/v1", nil
+	return u.addr, nil
 }
 
 // Close ends what Listen began.
@@ -61,21 +64,90 @@ func (u *Upstream) Close() error {
 	return err
 }
 
-// begin makes the upstream answer as s says until end is called, which returns the
-// bodies of the requests that came.
-func (u *Upstream) begin(s *script) (end func() [][]byte) {
-	u.turn.Lock()
-	u.mu.Lock()
-	u.script, u.received = s, nil
-	u.mu.Unlock()
-	return func() [][]byte {
-		u.mu.Lock()
-		received := u.received
-		u.script, u.received = nil, nil
-		u.mu.Unlock()
-		u.turn.Unlock()
-		return received
+// play is an exchange that runs.
+type play struct {
+	script *script
+	asked  chan struct{} // closed when the first request has come
+	left   chan struct{} // told when the gateway has left a request that is held
+	over   chan struct{} // closed when the exchange has ended
+
+	mu       sync.Mutex
+	requests []received
+}
+
+// received is a request that has come to the upstream.
+type received struct {
+	header http.Header
+	body   []byte
+}
+
+// add keeps a request, and returns how many came before.
+func (p *play) add(r received) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.requests = append(p.requests, r)
+	if len(p.requests) == 1 {
+		close(p.asked)
 	}
+	return len(p.requests) - 1
+}
+
+// received are the requests that have come so far.
+func (p *play) received() []received {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.requests
+}
+
+// begin makes the upstream answer as s says until end is called: all requests for a
+// model, or whatever comes if lane is "".
+func (u *Upstream) begin(lane string, s *script) (p *play, end func()) {
+	unlock := u.turn.Unlock
+	if lane == "" {
+		u.turn.Lock()
+	} else {
+		u.turn.RLock()
+		one, _ := u.lanes.LoadOrStore(lane, new(sync.Mutex))
+		one.(*sync.Mutex).Lock() //nolint:errcheck // nothing else is stored
+		unlock = func() {
+			one.(*sync.Mutex).Unlock() //nolint:errcheck // as above
+			u.turn.RUnlock()
+		}
+	}
+	p = &play{script: s, asked: make(chan struct{}), left: make(chan struct{}, 1), over: make(chan struct{})}
+	u.mu.Lock()
+	u.plays[lane] = p
+	u.mu.Unlock()
+	return p, func() {
+		u.mu.Lock()
+		delete(u.plays, lane)
+		u.mu.Unlock()
+		close(p.over)
+		unlock()
+	}
+}
+
+// find is the exchange that a request belongs to, or nil.
+func (u *Upstream) find(body []byte) *play {
+	var asked struct{ Model string }
+	_ = json.Unmarshal(body, &asked) // what has no model belongs to nobody in particular
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if p := u.plays[""]; p != nil {
+		return p
+	}
+	if p := u.plays[asked.Model]; p != nil {
+		return p
+	}
+	u.strays++
+	return nil
+}
+
+// stray is how many requests came that belonged to no case.
+func (u *Upstream) stray() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.strays
 }
 
 // ServeHTTP implements http.Handler.
@@ -92,19 +164,15 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (u *Upstream) chat(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer))
 	if err != nil {
 		return // the gateway left
 	}
-	u.mu.Lock()
-	s := u.script
-	if s != nil {
-		u.received = append(u.received, body)
-	}
-	u.mu.Unlock()
-	if s == nil {
+	p := u.find(body)
+	if p == nil {
 		http.Error(w, "no case is running", http.StatusInternalServerError)
 		return
 	}
-	s.answer(w, body)
+	n := p.add(received{header: r.Header, body: body})
+	p.answer(w, r, body, n)
 }

@@ -138,8 +138,9 @@ func unquote(raw json.RawMessage) string {
 	return s
 }
 
-// checkError checks the form that every error has and what the case wants of it.
-func checkError(want json.RawMessage, body []byte) (faults []string) {
+// checkError checks the form that every error has and what the case wants of it. One that
+// the gateway itself has made, own, has all four members.
+func checkError(want json.RawMessage, body []byte, own bool) (faults []string) {
 	var e struct {
 		Error struct {
 			Message string `json:"message"`
@@ -151,6 +152,15 @@ func checkError(want json.RawMessage, body []byte) (faults []string) {
 	}
 	if strings.TrimSpace(e.Error.Message) == "" || e.Error.Type == "" {
 		faults = append(faults, "the error must have a message and a type")
+	}
+	if own {
+		var all struct{ Error map[string]json.RawMessage }
+		_ = json.Unmarshal(body, &all) // it went well above
+		for _, name := range []string{"param", "code"} {
+			if all.Error[name] == nil {
+				faults = append(faults, fmt.Sprintf("error body.error.%s: is missing, and may be null", name))
+			}
+		}
 	}
 	return append(faults, differJSON("error body", want, bytes.TrimSpace(body), true)...)
 }

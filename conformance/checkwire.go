@@ -1,0 +1,110 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// differHeader compares headers: null is one that is not there, /…/ a regular
+// expression, and !/…/ one that must not match. $KEY stands for the client's key.
+func differHeader(at string, want map[string]*string, got http.Header, key string) (faults []string) {
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		value, has := want[name], strings.Join(got.Values(name), ", ")
+		switch {
+		case value == nil && len(got.Values(name)) > 0:
+			faults = append(faults, fmt.Sprintf("%s %s: got %q, want none", at, name, has))
+		case value != nil && !headerIs(has, strings.ReplaceAll(*value, "$KEY", regexp.QuoteMeta(key))):
+			faults = append(faults, fmt.Sprintf("%s %s: got %q, want %s", at, name, has, *value))
+		}
+	}
+	return faults
+}
+
+// headerIs compares the value of a header.
+func headerIs(has, want string) bool {
+	text, not := strings.CutPrefix(want, "!")
+	if len(text) < 2 || text[0] != '/' || text[len(text)-1] != '/' {
+		return has == want
+	}
+	re, err := regexp.Compile(text[1 : len(text)-1])
+	return err == nil && re.MatchString(has) != not
+}
+
+// differBytes says where two texts begin to differ.
+func differBytes(at, want, got string) []string {
+	if want == got {
+		return nil
+	}
+	n := 0
+	for n < len(want) && n < len(got) && want[n] == got[n] {
+		n++
+	}
+	const before, behind = 20, 60
+	part := func(s string) string { return s[max(0, n-before):min(len(s), n+behind)] }
+	return []string{fmt.Sprintf("%s: differs at byte %d: got %q, want %q", at, n, part(got), part(want))}
+}
+
+// checkRawData compares a stream's data byte for byte.
+func (w *Want) checkRawData(got []string) (faults []string) {
+	if w.RawData == nil {
+		return nil
+	}
+	for i := range min(len(w.RawData), len(got)) {
+		data := got[i]
+		if data == `"[DONE]"` { // as readStream has it
+			data = "[DONE]"
+		}
+		faults = append(faults, differBytes(fmt.Sprintf("data %d of the stream", i), w.RawData[i], data)...)
+	}
+	if len(w.RawData) != len(got) {
+		faults = append(faults, fmt.Sprintf("the stream has data %d times, want %d", len(got), len(w.RawData)))
+	}
+	return faults
+}
+
+// checkReceived checks what the upstream was asked.
+func (c *Case) checkReceived(p *played, e *exchange, got gotten) (faults []string) {
+	n := len(p.received)
+	switch {
+	case c.Want.Requests != nil && !slices.Contains(c.Want.Requests, n):
+		return []string{fmt.Sprintf("the upstream was asked %d times, want %s", n, strings.Trim(fmt.Sprint(c.Want.Requests), "[]"))}
+	case c.Want.Requests == nil && c.silent() && n > 0:
+		return []string{"the upstream was asked, though the request is at fault"}
+	case c.Want.Requests == nil && !c.silent() && n == 0:
+		return []string{"the upstream was not asked"}
+	case n == 0:
+		return nil
+	}
+	last := p.received[n-1]
+	faults = differHeader("upstream's header", c.Want.UpstreamHeader, last.header, p.key)
+	if raw := c.Want.RawUpstream; raw != nil {
+		faults = append(faults, differBytes("upstream's request", strings.ReplaceAll(*raw, `"$MODEL"`, upstreamModel(last.body)), string(last.body))...)
+	}
+	if !c.wants("want/upstream.json", c.Want.Upstream != nil) {
+		return faults
+	}
+	drop := []string{"model"}
+	for _, m := range c.added(p.model, e.stream) {
+		drop = append(drop, m.name)
+	}
+	if v, err := decode(last.body); err == nil {
+		got.set("want/upstream.json", layOut(without(v, drop...)))
+	}
+	if c.Want.Upstream == nil {
+		return faults
+	}
+	return append(faults, differJSON("upstream's request", c.Want.Upstream, last.body, false, drop...)...)
+}
+
+// upstreamModel is the model's name as the upstream was asked for it, in JSON.
+func upstreamModel(body []byte) string {
+	var asked struct{ Model json.RawMessage }
+	_ = json.Unmarshal(body, &asked) // what is no JSON differs anyway
+	return string(bytes.TrimSpace(asked.Model))
+}

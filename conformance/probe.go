@@ -1,0 +1,131 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Readers are the readers of cases: what a target needs a model for, as Case.Reader has
+// them, in order.
+func Readers(cases []Case) []string {
+	set := map[string]bool{}
+	for i := range cases {
+		set[cases[i].Reader()] = true
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// probed is what is known of the way to each of a target's models.
+type probed struct {
+	lanes map[string]string // of a model that leads to the upstream: its name there
+	why   map[string]string // of one that does not: why
+}
+
+// probeTime bounds the question to a model.
+const probeTime = 15 * time.Second
+
+// probe asks each model of the target that the cases need for a word that only the
+// suite's upstream knows.
+func probe(ctx context.Context, t *Target, up *Upstream, cases []Case, parallel int) (*probed, error) {
+	var models []string
+	for _, reader := range Readers(cases) {
+		if m := t.model(reader); m != "" && !slices.Contains(models, m) {
+			models = append(models, m)
+		}
+	}
+	p := &probed{map[string]string{}, map[string]string{}}
+	if len(models) == 0 {
+		return p, nil
+	}
+	word := fmt.Sprintf("conformance %x", time.Now().UnixNano())
+	pl, end := up.begin("", &script{model: &written{deltas: []string{word}, finish: "stop"}})
+	defer end()
+	// The first is asked alone: where it does not get through, most often none does, and
+	// the gateway is to say so once and not in as many words as it has models.
+	why, lane := t.probe(ctx, pl, models[0], word)
+	p.note(models[0], lane, why)
+	var mu sync.Mutex
+	each(parallel, models[1:], func(model string) {
+		if ctx.Err() != nil {
+			return
+		}
+		why, lane := t.probe(ctx, pl, model, word)
+		mu.Lock()
+		defer mu.Unlock()
+		p.note(model, lane, why)
+	})
+	if len(p.lanes) > 0 {
+		return p, ctx.Err()
+	}
+	return p, fmt.Errorf("the gateway at %s does not lead to the suite's upstream%s: model %q: %s (its %d models are asked for the same)",
+		t.BaseURL, up.at(), models[0], p.why[models[0]], len(models))
+}
+
+func (p *probed) note(model, lane, why string) {
+	if why != "" {
+		p.why[model] = why
+		return
+	}
+	p.lanes[model] = lane
+}
+
+// at says where the upstream is, if it listens by itself.
+func (u *Upstream) at() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.addr == "" {
+		return ""
+	}
+	return " at " + u.addr
+}
+
+// probe asks one model. why says what is wrong, or is ""; lane is the model's name at
+// the upstream.
+func (t *Target) probe(ctx context.Context, pl *play, model, word string) (why, lane string) {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	// The model stands in the message too, so that the request is found among others.
+	mark := word + " " + model
+	a, err := t.ask(ctx, fmt.Appendf(nil, `{"model":%s,"messages":[{"role":"user","content":%s}]}`, quote(model), quote(mark)), nil)
+	if err != nil {
+		return "there is no answer: " + err.Error(), ""
+	}
+	for _, r := range pl.received() {
+		if strings.Contains(string(r.body), quote(mark)) {
+			lane = unquote([]byte(upstreamModel(r.body)))
+		}
+	}
+	switch {
+	case lane == "" && a.status == 200:
+		return "it is answered, but by another upstream: point it to the suite's", ""
+	case a.status != 200:
+		return fmt.Sprintf("status %d: %.200s", a.status, strings.Join(strings.Fields(string(a.body)), " ")), ""
+	case lane == "" || !strings.Contains(string(a.body), word):
+		return "the upstream was asked, but its answer is not the gateway's", ""
+	}
+	return "", lane
+}
+
+// each calls do for all items, n at a time.
+func each[T any](n int, items []T, do func(T)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range max(1, min(n, len(items))) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(items) {
+					return
+				}
+				do(items[i])
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,218 @@
+package conformance
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// jsonReport is a report as JSON; README.md says what the members are.
+type jsonReport struct {
+	Suite   string       `json:"suite"` // the version of this form
+	Target  string       `json:"target"`
+	Began   time.Time    `json:"began"`
+	Seconds float64      `json:"seconds"`
+	OK      bool         `json:"ok"`
+	Totals  Totals       `json:"totals"`
+	Areas   []AreaTotals `json:"areas"`
+	Skipped []Reason     `json:"skipped"`
+	Notes   []string     `json:"notes"`
+	Cases   []jsonCase   `json:"cases"`
+}
+
+type jsonCase struct {
+	Case      string        `json:"case"`
+	Area      string        `json:"area"`
+	About     string        `json:"about"`
+	Rule      string        `json:"rule"`
+	File      string        `json:"file"`
+	Verdict   Verdict       `json:"verdict"`
+	Reason    string        `json:"reason,omitempty"` // of what was skipped
+	Seconds   float64       `json:"seconds"`
+	Exchanges int           `json:"exchanges"`
+	Failures  []jsonFailure `json:"failures,omitempty"`
+}
+
+type jsonFailure struct {
+	Exchange string   `json:"exchange"`
+	Faults   []string `json:"faults"`
+	Status   int      `json:"status"`
+	Body     string   `json:"body"` // its beginning and its end
+}
+
+// WriteJSON writes the report as JSON.
+func (r *Report) WriteJSON(w io.Writer) error {
+	out := jsonReport{Suite: "callgate-conformance/1", Target: r.Target, Began: r.Began.UTC(), Seconds: r.Took.Seconds(),
+		OK: r.OK(), Totals: r.Totals(), Areas: r.Areas(), Skipped: r.Skipped(), Notes: r.Notes}
+	for _, o := range r.Cases {
+		c := jsonCase{Case: o.Case.Name, Area: o.Case.Area(), About: o.Case.About, Rule: o.Case.Rule, File: o.Case.File(),
+			Verdict: o.Verdict, Reason: o.Result.Skipped, Seconds: o.Took.Seconds(), Exchanges: o.Exchanges}
+		for _, f := range o.Failures {
+			c.Failures = append(c.Failures, jsonFailure{f.Exchange, f.Faults, f.Status, f.Excerpt()})
+		}
+		out.Cases = append(out.Cases, c)
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(out)
+}
+
+// junit is a report in the form of JUnit, as CI systems read it: a suite for each area.
+type junit struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Skipped  int          `xml:"skipped,attr"`
+	Time     string       `xml:"time,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Time     string      `xml:"time,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Name    string     `xml:"name,attr"`
+	Class   string     `xml:"classname,attr"`
+	File    string     `xml:"file,attr"`
+	Time    string     `xml:"time,attr"`
+	Failure *junitText `xml:"failure"`
+	Skipped *junitText `xml:"skipped"`
+}
+
+type junitText struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// WriteJUnit writes the report in the form of JUnit. A known failure is skipped there.
+func (r *Report) WriteJUnit(w io.Writer) error {
+	t := r.Totals()
+	out := junit{Name: "conformance", Tests: len(r.Cases), Failures: t.Failed + t.KnownPassed, Skipped: t.Skipped + t.KnownFailed, Time: seconds(r.Took)}
+	for _, a := range r.Areas() {
+		s := junitSuite{Name: a.Area, Failures: a.Failed + a.KnownPassed, Skipped: a.Skipped + a.KnownFailed}
+		var took time.Duration
+		for _, o := range r.Cases {
+			if o.Case.Area() == a.Area {
+				s.Cases = append(s.Cases, o.junit())
+				took += o.Took
+			}
+		}
+		s.Tests, s.Time = len(s.Cases), seconds(took)
+		out.Suites = append(out.Suites, s)
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(out); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
+
+func (o *Outcome) junit() junitCase {
+	c := junitCase{Name: o.Case.Name, Class: "conformance." + o.Case.Area(), File: o.Case.File(), Time: seconds(o.Took)}
+	switch o.Verdict {
+	case Passed:
+	case Skipped:
+		c.Skipped = &junitText{Message: o.Result.Skipped}
+	case KnownFailed:
+		c.Skipped = &junitText{Message: "known to fail", Text: o.Details()}
+	case Failed, KnownPassed:
+		c.Failure = &junitText{Message: o.Case.Rule, Text: o.Details()}
+	}
+	return c
+}
+
+// Details say what is wrong with an unexpected outcome, on several lines: in which way
+// the case was run, what came, and what was wanted.
+func (o *Outcome) Details() string {
+	if o.Verdict == KnownPassed {
+		return "This case is on the list of known failures and passes: take it off.\n"
+	}
+	var b strings.Builder
+	for i, f := range o.Failures {
+		fmt.Fprintf(&b, "%s:\n", f.Exchange)
+		for _, fault := range f.Faults {
+			fmt.Fprintf(&b, "  %s\n", fault)
+		}
+		if i == 0 && f.Status != 0 {
+			fmt.Fprintf(&b, "  the answer, status %d:\n%s\n", f.Status, indent(f.Excerpt()))
+		}
+	}
+	return b.String()
+}
+
+// indent puts text where it is told from what stands around it.
+func indent(text string) string {
+	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
+}
+
+// Excerpt is the beginning and the end of the answer's body.
+func (f *Failure) Excerpt() string {
+	const half = 1500
+	body := string(f.Body)
+	if len(body) > 2*half {
+		body = body[:half] + "\n…\n" + body[len(body)-half:]
+	}
+	return strings.ToValidUTF8(body, "\uFFFD")
+}
+
+// WriteMarkdown writes the report as Markdown: a table of areas, then what failed.
+func (r *Report) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	t := r.Totals()
+	fmt.Fprintf(&b, "# Conformance of %s\n\n%s\n\n", r.Target, r.Summary())
+	fmt.Fprintf(&b, "| area | passed | failed | known failures | skipped | exchanges |\n|---|--:|--:|--:|--:|--:|\n")
+	for _, a := range append(r.Areas(), AreaTotals{"**all**", t}) {
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", a.Area, a.Passed, a.Failed+a.KnownPassed, a.KnownFailed, a.Skipped, a.Exchanges)
+	}
+	if reasons := r.Skipped(); len(reasons) > 0 {
+		fmt.Fprint(&b, "\n## Skipped\n\n")
+		for _, s := range reasons {
+			fmt.Fprintf(&b, "- %d: %s\n", s.Cases, s.Reason)
+		}
+	}
+	if failed := r.Unexpected(); len(failed) > 0 {
+		fmt.Fprint(&b, "\n## Failed\n")
+		for _, o := range failed {
+			fmt.Fprintf(&b, "\n### %s\n\n%s Rule: %s. File: `%s`.\n\n%s\n", o.Case.Name, o.Case.About, o.Case.Rule, o.Case.File(), indent(o.Details()))
+		}
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "\nNote: %s.\n", n)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Summary is the totals in a sentence.
+func (r *Report) Summary() string {
+	t := r.Totals()
+	var more string
+	if t.KnownFailed > 0 {
+		more += fmt.Sprintf(", %d known to fail", t.KnownFailed)
+	}
+	if t.KnownPassed > 0 {
+		more += fmt.Sprintf(", %d known to fail that pass", t.KnownPassed)
+	}
+	if t.Skipped > 0 {
+		more += fmt.Sprintf(", %d skipped", t.Skipped)
+	}
+	return fmt.Sprintf("%d of %d cases passed, %d failed%s, in %d exchanges and %.1f s.", t.Passed, t.Ran(), t.Failed, more, t.Exchanges, r.Took.Seconds())
+}
