@@ -92,6 +92,9 @@ func (k *talk) listen() {
 		a := &answered{status: resp.StatusCode, header: resp.Header}
 		a.body, a.cut = io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
+		if a.status >= http.StatusBadRequest && errors.Is(a.cut, syscall.ECONNRESET) {
+			a.cut = nil // it has not read what it refuses, so the end of its answer may be lost
+		}
 		k.change(func() { k.answers = append(k.answers, a) })
 	}
 }

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,6 +41,7 @@ const (
 // setSteps reads a step a line: a JSON string is sent, an object is one of
 //
 //	{"repeat": 1000, "text": "["}  sends the text so often
+//	{"hex": "ff"}                  sends bytes that no JSON string can hold
 //	{"wait": "50ms"}
 //	{"await": "data: "}
 //	{"do": "await_asked"}          or "close", "close_write", "hold"
@@ -69,6 +71,7 @@ func readStep(line string) (Step, error) {
 	var o struct {
 		Repeat      int
 		Text, Await *string
+		Hex         string
 		Wait        string
 		Do          Deed
 	}
@@ -80,6 +83,9 @@ func readStep(line string) (Step, error) {
 		return Step{Do: Send, Text: strings.Repeat(*o.Text, o.Repeat)}, nil
 	case o.Text != nil:
 		return Step{}, fmt.Errorf("repeat is above 0, and gives no more than %d bytes", maxRepeated)
+	case o.Hex != "":
+		b, err := hex.DecodeString(o.Hex)
+		return Step{Do: Send, Text: string(b)}, err
 	case o.Await != nil:
 		return Step{Do: Await, Text: *o.Await}, nil
 	case o.Wait != "":
@@ -93,7 +99,7 @@ func readStep(line string) (Step, error) {
 	case AwaitAsked, Close, CloseWrite, Hold:
 		return Step{Do: o.Do}, nil
 	}
-	return Step{}, errors.New("a step has one of text, await, wait, do")
+	return Step{}, errors.New("a step has one of text, hex, await, wait, do")
 }
 
 // checkSteps refuses what one side of a connection cannot do.

@@ -11,9 +11,9 @@ import (
 type block struct{ data string }
 
 // readEvents reads the blocks of a stream that have data. What breaks the framing
-// is a fault: clients differ in what they make of it.
+// is a fault: clients differ in what they make of it. A byte order mark in front is none.
 func readEvents(body string) (blocks []block, faults []string) {
-	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(body)
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(body, "\ufeff"))
 	if text != "" && !strings.HasSuffix(text, "\n\n") {
 		faults = append(faults, fmt.Sprintf("the stream's last event is not ended by an empty line: %.80q", text[max(0, len(text)-80):]))
 	}

@@ -204,12 +204,12 @@ func setBytes(dst *[]byte, b []byte) error {
 	return nil
 }
 
-// setRaw reads JSON strings, which are joined.
+// setRaw is setBytes for what is wanted.
 func setRaw(dst **string, b []byte) error {
-	var parts []string
-	err := setStrings(&parts, b)
-	joined := strings.Join(parts, "")
-	*dst = &joined
+	var all []byte
+	err := setBytes(&all, b)
+	text := string(all)
+	*dst = &text
 	return err
 }
 

@@ -77,7 +77,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, keys: keys, echo: echo.New(), stall: stallLimit}
 	s.echo.HTTPErrorHandler = s.fail
 	s.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
-	s.echo.Use(s.observe, s.recover)
+	s.echo.Use(s.observe, s.recover, endChunked)
 	s.echo.GET("/livez", s.livez)
 	s.echo.GET("/readyz", s.readyz)
 	// Not a group's middleware: Echo would make a route of it for every other path and

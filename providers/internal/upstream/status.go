@@ -37,7 +37,7 @@ func (c *call) statusError(resp *http.Response, body io.Reader) *gateway.Error {
 	f := readFailure(data)
 	e := p.classify(resp, f, time.Now())
 	e.Quote = p.Excerpt(f.message)
-	if e.Kind == gateway.Rejected && data != nil {
+	if e.Kind == gateway.Rejected && f.whole { // else the client gets our own body, with the upstream's words
 		e.Body = p.redactBody(data)
 	}
 	return e
@@ -90,12 +90,14 @@ type failure struct {
 	message    string
 	codes      []string      // error.code and error.type, those that are strings
 	retryAfter time.Duration // 0 if it does not say
+	whole      bool          // it has OpenAI's form: an object under "error"
 }
 
 // readFailure reads the body of an error in the shapes that upstreams use: OpenAI's,
 // a bare string, FastAPI's, Google's, whose object stands in a list.
 func readFailure(body []byte) failure {
-	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
+	listed := bytes.HasPrefix(bytes.TrimSpace(body), []byte("["))
+	if listed {
 		var list []json.RawMessage
 		if json.Unmarshal(body, &list) != nil || len(list) == 0 {
 			return failure{}
@@ -107,7 +109,7 @@ func readFailure(body []byte) failure {
 		return failure{}
 	}
 	_ = json.Unmarshal(fields["error"], &inner) // else it is a string, or there is none
-	var f failure
+	f := failure{whole: inner != nil && !listed}
 	for _, place := range []json.RawMessage{inner["message"], fields["error"], fields["message"], fields["detail"]} {
 		if f.message == "" {
 			f.message = text(place)
