@@ -97,7 +97,7 @@ func (c *Case) judge(p *played, e *exchange, got gotten) (f Failure) {
 		}
 	}
 	f.Faults = append(f.Faults, c.checkReceived(p, e, got)...)
-	if w := c.Want.Left; w > 0 && !p.ended {
+	if w := c.Want.Left; w > 0 && (p.endedIn == 0 || p.endedIn > w) {
 		f.Faults = append(f.Faults, fmt.Sprintf("the upstream's connection is still open %v after the client has left", w))
 	}
 	return f

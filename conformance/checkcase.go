@@ -84,6 +84,9 @@ func (c *Case) checkSteps() error {
 // checkWant refuses a case that wants nothing, or an error that is none.
 func (c *Case) checkWant() error {
 	w := &c.Want
+	if err := errors.Join(checkHeader(w.Header), checkHeader(w.UpstreamHeader)); err != nil {
+		return err
+	}
 	switch {
 	case w.nothing() && c.Asked == nil:
 		return errors.New("nothing is wanted: add want/response.json or another file of want")

@@ -28,12 +28,36 @@ func differHeader(at string, want map[string]*string, got http.Header, key strin
 
 // headerIs compares the value of a header.
 func headerIs(has, want string) bool {
-	text, not := strings.CutPrefix(want, "!")
-	if len(text) < 2 || text[0] != '/' || text[len(text)-1] != '/' {
+	text, not, ok := expression(want)
+	if !ok {
 		return has == want
 	}
-	re, err := regexp.Compile(text[1 : len(text)-1])
+	re, err := regexp.Compile(text)
 	return err == nil && re.MatchString(has) != not
+}
+
+// expression is the regular expression in the wanted value of a header, if it is one.
+func expression(want string) (text string, not, ok bool) {
+	text, not = strings.CutPrefix(want, "!")
+	if len(text) < 2 || text[0] != '/' || text[len(text)-1] != '/' {
+		return "", false, false
+	}
+	return text[1 : len(text)-1], not, true
+}
+
+// checkHeader refuses regular expressions that are none.
+func checkHeader(want map[string]*string) error {
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if want[name] == nil {
+			continue
+		}
+		if text, _, ok := expression(*want[name]); ok {
+			if _, err := regexp.Compile(text); err != nil {
+				return fmt.Errorf("header %s: %w", name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // differBytes says where two texts begin to differ.

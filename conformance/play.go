@@ -7,15 +7,15 @@ import (
 
 // played is an exchange that has taken place: all that a case is judged by.
 type played struct {
-	err      error       // why there is no answer
-	answer   *answered   // the first
-	more     []*answered // on a connection of the case's own: all of them
-	closed   bool        // that connection was ended by the target
-	received []received  // what the upstream was asked
-	model    string      // that the client asked for
-	key      string      // of the client
-	leftAt   time.Time   // when the client left
-	ended    bool        // the upstream has seen the gateway leave behind it
+	err      error         // why there is no answer
+	answer   *answered     // the first
+	more     []*answered   // on a connection of the case's own: all of them
+	closed   bool          // that connection was ended by the target
+	received []received    // what the upstream was asked
+	model    string        // that the client asked for
+	key      string        // of the client
+	leftAt   time.Time     // when the client left
+	endedIn  time.Duration // after which the upstream has seen the gateway leave; 0 if it has not
 }
 
 // play lets an exchange take place, on a lane of the upstream.
@@ -47,7 +47,7 @@ func (out *played) awaitLeft(p *play, d time.Duration) {
 	defer t.Stop()
 	select {
 	case <-p.left:
-		out.ended = true
+		out.endedIn = max(time.Since(out.leftAt), 1)
 	case <-t.C:
 	}
 }

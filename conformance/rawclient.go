@@ -20,7 +20,7 @@ import (
 
 // The times of a connection that a case speaks on itself.
 const (
-	rawTime   = 10 * time.Second       // for an answer, and for what a step awaits
+	rawTime   = 5 * time.Second        // for an answer, and for what a step awaits
 	rawClosed = 2 * time.Second        // for the end of a connection that has to end
 	rawMore   = 100 * time.Millisecond // for requests at the upstream that should not come
 )

@@ -1,0 +1,36 @@
+// Command plainproxy is a gateway that does nothing: a reverse proxy of the standard
+// library. What the conformance suite says of it shows what a proxy gives by itself, and
+// that the suite can fail:
+//
+//	go run ./conformance/plainproxy --listen 127.0.0.1:8081 --upstream http://127.0.0.1:9090 &
+//	callgate conformance --target http://127.0.0.1:8081/v1
+package main
+
+import (
+	"flag"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"time"
+)
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:8081", "address to listen on")
+	upstream := flag.String("upstream", "http://127.0.0.1:9090", "server to pass requests on to, without its /v1")
+	flag.Parse()
+	to, err := url.Parse(*upstream)
+	if err != nil {
+		log.Fatalf("plainproxy: --upstream: %v", err)
+	}
+	server := &http.Server{Addr: *listen, Handler: newProxy(to), ReadHeaderTimeout: 10 * time.Second}
+	log.Fatal(server.ListenAndServe())
+}
+
+// newProxy passes everything on to a server, and each piece of an answer at once.
+func newProxy(to *url.URL) http.Handler {
+	return &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		FlushInterval: -1,
+	}
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"io"
+	"log"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/callgate/callgate/conformance"
+)
+
+// serve starts a plain proxy in front of the suite's upstream.
+func serve(t *testing.T) (conformance.Target, *conformance.Upstream) {
+	t.Helper()
+	up := conformance.NewUpstream()
+	base, err := up.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { up.Close() })
+	to, err := url.Parse(strings.TrimSuffix(base, "/v1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := newProxy(to)
+	proxy.(*httputil.ReverseProxy).ErrorLog = log.New(io.Discard, "", 0)
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	return conformance.Target{BaseURL: server.URL + "/v1"}, up
+}
+
+// fewer leaves most of the forms out, which the proxy fails all alike, and the cases that
+// it lets wait for a body.
+func fewer(name string) bool {
+	if strings.HasPrefix(name, "input/length_") {
+		return false
+	}
+	dir, _, _ := strings.Cut(strings.TrimPrefix(name, "formats/"), "/")
+	return !strings.HasPrefix(name, "formats/") || dir == "hermes" || dir == "harmony"
+}
+
+// TestPlainProxy runs the suite on a proxy that changes nothing. What a gateway has to do
+// must fail, and what it must leave alone must pass: else the suite sees nothing, or
+// something that is not there.
+func TestPlainProxy(t *testing.T) {
+	t.Parallel()
+	target, up := serve(t)
+	o := conformance.Options{Match: fewer, Parallel: 4}
+	report, err := conformance.Run(t.Context(), target, up, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.OK() {
+		t.Error("got a run that is well")
+	}
+	// Cases that pass in each area, in percent: at least and at most.
+	bounds := map[string][2]int{
+		"formats": {0, 30}, "tools": {0, 40}, "symptoms": {0, 40}, "json": {0, 20}, "retry": {0, 30},
+		"request": {60, 99}, "response": {80, 100}, "sse": {60, 99}, "stream": {60, 99}, "cancel": {50, 100}, "http": {40, 99},
+	}
+	for _, a := range report.Areas() {
+		b, ok := bounds[a.Area]
+		if n := 100 * a.Passed / max(1, a.Ran()); ok && (n < b[0] || n > b[1]) {
+			t.Errorf("%s: got %d %% of %d cases that pass, want %d to %d", a.Area, n, a.Ran(), b[0], b[1])
+		}
+		delete(bounds, a.Area)
+	}
+	for area := range bounds {
+		t.Errorf("got no area %s", area)
+	}
+	verdicts := map[string]*conformance.Outcome{}
+	for _, out := range report.Cases {
+		verdicts[out.Case.Name] = out
+		if out.Case.Has(conformance.Bytes) && out.Verdict != conformance.Passed {
+			t.Errorf("%s: got %s from a proxy that changes no byte: %s", out.Case.Name, out.Verdict, out.Details())
+		}
+	}
+	for name, says := range map[string]string{
+		"tools/hermes_one_call":          "got 0 tool calls, want 1",
+		"json/key_twice":                 "the upstream was asked, though the request is at fault",
+		"errors/upstream_401":            "status: got 401, want 502",
+		"retry/refused":                  `header x-should-retry: got "", want false`,
+		"http/length_and_chunked":        "answer 2: got status 200, want closed",
+		"http/chunked_and_length_hidden": "the upstream was asked",
+		"input/body_large":               "status",
+		"request/header_cookie":          "upstream's header cookie",
+		"errors/own_type":                "status: got 500, want 404",
+		"sse/done_missing":               "the stream ends without [DONE]",
+		"errors/cut_stream_none":         "the stream",
+		"native/history_python":          "upstream's request.messages[1]",
+		"response/header_cookie":         "header set-cookie",
+		"request/header_request_id_made": "header x-request-id",
+		"input/stream_string":            "the upstream was asked, though the request is at fault",
+		"errors/upstream_400_text":       "content type",
+		"symptoms/06_markers_leak":       "content: got",
+		"native/finish_stop":             "finish_reason",
+		"reasoning/before_call":          "reasoning",
+		"stream/missing_done_after_call": "[DONE]",
+		"formats/hermes/two_calls":       "tool calls",
+	} {
+		out := verdicts[name]
+		switch {
+		case out == nil:
+			t.Errorf("got no case %s", name)
+		case out.Verdict != conformance.Failed || !strings.Contains(out.Details(), says):
+			t.Errorf("%s: got %s %q, want a failure with %q", name, out.Verdict, out.Details(), says)
+		}
+	}
+}
+
+// TestKnownFailing runs some cases again with a list of what fails, and with a list that
+// says too much.
+func TestKnownFailing(t *testing.T) {
+	t.Parallel()
+	target, up := serve(t)
+	o := conformance.Options{Parallel: 2, Match: func(name string) bool {
+		return strings.HasPrefix(name, "chat/") || strings.HasPrefix(name, "reasoning/")
+	}}
+	report, err := conformance.Run(t.Context(), target, up, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range report.Unexpected() {
+		o.Known = append(o.Known, out.Case.Name)
+	}
+	if len(o.Known) == 0 {
+		t.Fatal("got no failure")
+	}
+	if report, err = conformance.Run(t.Context(), target, up, o); err != nil || !report.OK() || report.Totals().KnownFailed != len(o.Known) {
+		t.Errorf("got %+v (%v), want a run that is well, with %d known failures", report.Totals(), err, len(o.Known))
+	}
+	o.Known = append(o.Known, "chat/plain_text")
+	if report, err = conformance.Run(t.Context(), target, up, o); err != nil || report.OK() || report.Totals().KnownPassed != 1 {
+		t.Errorf("got %+v (%v), want a run that fails for one known failure that passes", report.Totals(), err)
+	}
+	o.Known = append(o.Known, "chat/no_such_case")
+	if _, err = conformance.Run(t.Context(), target, up, o); err == nil || !strings.Contains(err.Error(), "chat/no_such_case") {
+		t.Errorf("got %v, want an error that names a case that is not there", err)
+	}
+}
