@@ -8,7 +8,7 @@ FUZZTIME    ?= 20s
 BENCHTIME   ?= 3s
 
 .DEFAULT_GOAL := help
-.PHONY: help build wasm run test race check lint fmt fuzz bench bench-prefix replay-prefix golden clean FORCE
+.PHONY: help build wasm run test race check lint fmt fuzz bench bench-prefix replay-prefix golden conformance clean FORCE
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ replay-prefix:
 	talk synthetic 63.0 ""; talk synthetic 70.5 "--shared-tokens 4096"; \
 	replay synthetic 63.0 "--down 0.4:0.5" "a target dies, and returns with an empty cache"; \
 	exit $$status
+
+conformance: build ## run the conformance suite on bin/callgate; reports go to bin/
+	@./bin/callgate conformance --self --quiet --report bin/conformance.json --report bin/conformance.xml --report bin/conformance.md
 
 golden: $(WASM) ## rewrite the golden files with what the code gives now; look at the diff
 	go test ./gateway/config ./gateway/metrics -update

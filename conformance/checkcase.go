@@ -96,6 +96,14 @@ func (c *Case) checkWant() error {
 		return errors.New("stream.jsonl and deltas are about a stream: add the feature")
 	case w.Error != nil && statusIs(200, w.first()):
 		return errors.New("want/error.json needs a want/status of 400 or more")
+	}
+	return c.checkTalk()
+}
+
+// checkTalk refuses what only a connection of the case's own can give.
+func (c *Case) checkTalk() error {
+	w := &c.Want
+	switch {
 	case c.Client == nil && (len(w.Status) > 1 || w.Left > 0):
 		return errors.New("several answers, and want/left, are about a client.http")
 	case w.Left > 0 && !slices.ContainsFunc(c.Client, func(s Step) bool { return s.Do == Close }):

@@ -63,8 +63,18 @@ func probe(ctx context.Context, t *Target, up *Upstream, cases []Case, parallel 
 	if len(p.lanes) > 0 {
 		return p, ctx.Err()
 	}
-	return p, fmt.Errorf("the gateway at %s does not lead to the suite's upstream%s: model %q: %s (its %d models are asked for the same)",
-		t.BaseURL, up.at(), models[0], p.why[models[0]], len(models))
+	return p, fmt.Errorf("the gateway at %s does not lead to the suite's upstream%s: model %q: %s; see \"callgate conformance config\"",
+		t.BaseURL, up.at(), models[0], p.why[models[0]])
+}
+
+// missing is the error of models that do not lead to the upstream.
+func (p *probed) missing() error {
+	if len(p.why) == 0 {
+		return nil
+	}
+	models := slices.Sorted(maps.Keys(p.why))
+	return fmt.Errorf("%d of the gateway's models do not lead to the suite's upstream: %.300s; %q: %s",
+		len(models), strings.Join(models, ", "), models[0], p.why[models[0]])
 }
 
 func (p *probed) note(model, lane, why string) {

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -92,7 +91,7 @@ func (k *talk) listen() {
 		a := &answered{status: resp.StatusCode, header: resp.Header}
 		a.body, a.cut = io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		if a.status >= http.StatusBadRequest && errors.Is(a.cut, syscall.ECONNRESET) {
+		if a.status >= http.StatusBadRequest && isReset(a.cut) {
 			a.cut = nil // it has not read what it refuses, so the end of its answer may be lost
 		}
 		k.change(func() { k.answers = append(k.answers, a) })
@@ -148,7 +147,7 @@ func (k *talk) step(ctx context.Context, s Step, p *play, fill *strings.Replacer
 	case Send:
 		_ = k.conn.SetWriteDeadline(time.Now().Add(rawTime))
 		_, err := io.WriteString(k.conn, fill.Replace(s.Text))
-		if errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
+		if isTimeout(err) {
 			return fmt.Errorf("the target does not read what is sent: %w", err)
 		}
 	case Pause:
@@ -203,8 +202,14 @@ func isTimeout(err error) bool {
 // ended reports whether err is the end of a connection, in one of the ways that there
 // are. What was not read when it was closed makes a reset of it.
 func ended(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || isReset(err)
+}
+
+// isReset reports whether err is a failure of the connection itself; systems have several
+// words for its reset.
+func isReset(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && !op.Timeout()
 }
 
 // expand are the words that stand for something in a client.http.

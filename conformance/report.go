@@ -80,7 +80,7 @@ func (t *Totals) add(o *Outcome) {
 }
 
 // Ran is how many cases were not skipped.
-func (t *Totals) Ran() int { return t.Passed + t.Failed + t.KnownFailed + t.KnownPassed }
+func (t Totals) Ran() int { return t.Passed + t.Failed + t.KnownFailed + t.KnownPassed }
 
 // OK reports whether all cases came out as expected, and at least one was run.
 func (r *Report) OK() bool {
@@ -136,7 +136,7 @@ func (r *Report) Skipped() []Reason {
 	counts := map[string]int{}
 	for _, o := range r.Cases {
 		if o.Verdict == Skipped {
-			counts[o.Result.Skipped]++
+			counts[o.Skipped]++
 		}
 	}
 	var out []Reason

@@ -49,7 +49,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		OK: r.OK(), Totals: r.Totals(), Areas: r.Areas(), Skipped: r.Skipped(), Notes: r.Notes}
 	for _, o := range r.Cases {
 		c := jsonCase{Case: o.Case.Name, Area: o.Case.Area(), About: o.Case.About, Rule: o.Case.Rule, File: o.Case.File(),
-			Verdict: o.Verdict, Reason: o.Result.Skipped, Seconds: o.Took.Seconds(), Exchanges: o.Exchanges}
+			Verdict: o.Verdict, Reason: o.Skipped, Seconds: o.Took.Seconds(), Exchanges: o.Exchanges}
 		for _, f := range o.Failures {
 			c.Failures = append(c.Failures, jsonFailure{f.Exchange, f.Faults, f.Status, f.Excerpt()})
 		}
@@ -130,7 +130,7 @@ func (o *Outcome) junit() junitCase {
 	switch o.Verdict {
 	case Passed:
 	case Skipped:
-		c.Skipped = &junitText{Message: o.Result.Skipped}
+		c.Skipped = &junitText{Message: o.Skipped}
 	case KnownFailed:
 		c.Skipped = &junitText{Message: "known to fail", Text: o.Details()}
 	case Failed, KnownPassed:

@@ -15,6 +15,9 @@ type Options struct {
 	Match    func(string) bool // the names of the cases to run; nil is all
 	Known    []string          // cases that fail; see ReadKnown
 	Parallel int               // cases at once, of models that differ at the upstream; default 1
+	// Partial skips the cases of models that do not lead to the upstream, as long as one
+	// does. Without it they are an error.
+	Partial bool
 	// Progress is called after each case, by one goroutine at a time. It may be nil.
 	Progress func(o *Outcome)
 }
@@ -31,6 +34,9 @@ func Run(ctx context.Context, target Target, up *Upstream, o Options) (*Report, 
 	claimed := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return target.skips(&c) != "" })
 	way, err := probe(ctx, &target, up, claimed, o.Parallel)
 	if err != nil {
+		return nil, err
+	}
+	if err := way.missing(); err != nil && !o.Partial {
 		return nil, err
 	}
 	r := &runner{ctx: ctx, target: &target, up: up, way: way, options: &o, outcomes: map[string]*Outcome{}}

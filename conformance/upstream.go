@@ -17,12 +17,12 @@ import (
 // say, and GET …/models with a list. It knows a case by the model that is asked
 // for, or plays one at a time: a gateway needs an Upstream of its own.
 type Upstream struct {
-	turn  sync.RWMutex // held for writing while a case runs that may get any request
-	lanes sync.Map     // of a model at the upstream: *sync.Mutex, held while a case with it runs
+	turn sync.RWMutex // held for writing while a case runs that may get any request
 
 	mu     sync.Mutex
-	plays  map[string]*play // that run, by model; "" is for all models
-	strays int              // requests that came while no case with their model ran
+	lanes  map[string]*sync.Mutex // of a model at the upstream; held while a case with it runs
+	plays  map[string]*play       // that run, by model; "" is for all models
+	strays int                    // requests that came while no case with their model ran
 	server *http.Server
 	addr   string
 }
@@ -31,7 +31,9 @@ var _ http.Handler = (*Upstream)(nil)
 
 // NewUpstream makes an upstream. Listen gives it an address of its own; it may be
 // mounted in another server instead.
-func NewUpstream() *Upstream { return &Upstream{plays: map[string]*play{}} }
+func NewUpstream() *Upstream {
+	return &Upstream{plays: map[string]*play{}, lanes: map[string]*sync.Mutex{}}
+}
 
 // Listen serves the upstream at an address such as "127.0.0.1:0", and returns the
 // base URL for the gateway's configuration, with its "/v1". Close ends it.
@@ -107,10 +109,10 @@ func (u *Upstream) begin(lane string, s *script) (p *play, end func()) {
 		u.turn.Lock()
 	} else {
 		u.turn.RLock()
-		one, _ := u.lanes.LoadOrStore(lane, new(sync.Mutex))
-		one.(*sync.Mutex).Lock() //nolint:errcheck // nothing else is stored
+		one := u.lane(lane)
+		one.Lock()
 		unlock = func() {
-			one.(*sync.Mutex).Unlock() //nolint:errcheck // as above
+			one.Unlock()
 			u.turn.RUnlock()
 		}
 	}
@@ -125,6 +127,16 @@ func (u *Upstream) begin(lane string, s *script) (p *play, end func()) {
 		close(p.over)
 		unlock()
 	}
+}
+
+// lane is what is held while a case with a model runs.
+func (u *Upstream) lane(model string) *sync.Mutex {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.lanes[model] == nil {
+		u.lanes[model] = new(sync.Mutex)
+	}
+	return u.lanes[model]
 }
 
 // find is the exchange that a request belongs to, or nil.

@@ -87,7 +87,7 @@ func (s *suiteCmd) prepare() (o conformance.Options, t conformance.Target, err e
 	if s.Parallel < 1 {
 		return o, t, fmt.Errorf("--parallel must be above 0, not %d", s.Parallel)
 	}
-	o.Parallel = s.Parallel
+	o.Parallel, o.Partial = s.Parallel, s.Models == nil && !s.Self // what is named by hand has to be there
 	for _, file := range s.Report {
 		if reportForms[filepath.Ext(file)] == nil {
 			return o, t, fmt.Errorf("--report %s: the name must end in .json, .xml or .md", file)

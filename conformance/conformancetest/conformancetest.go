@@ -40,7 +40,7 @@ func tell(t *testing.T, o *conformance.Outcome) {
 	t.Helper()
 	switch o.Verdict {
 	case conformance.Skipped:
-		t.Skip(o.Result.Skipped)
+		t.Skip(o.Skipped)
 	case conformance.KnownFailed:
 		t.Logf("fails, as is known: %s: %s", o.Failures[0].Exchange, o.Failures[0].Faults[0])
 	case conformance.Failed, conformance.KnownPassed:

@@ -99,6 +99,12 @@ func rejected(t *testing.T, f Factory) {
 			t.Errorf("got header %v, want the request id and the content type alone", e.Header)
 		}
 	}
+	for _, other := range []string{"", "words", `{"detail":"words"}`, `{"error":"words"}`, `{"message":"words"}`, `[{"error":{"message":"words"}}]`} {
+		_, err := ask(t, open(t, f, Settings{BaseURL: answer(t, 400, header, other)}), plainRequest(t))
+		if e := wantError(t, err, gateway.Rejected, "upstream_rejected", "400"); e.Status != 400 || e.Body != nil {
+			t.Errorf("got %d %q for a body of %q, want 400 and a body of our own", e.Status, e.Body, other)
+		}
+	}
 	large := answer(t, 400, header, `{"error":"`+strings.Repeat("x", 1<<20)+`"}`)
 	_, err := ask(t, open(t, f, Settings{BaseURL: large}), streamRequest(t))
 	if e := wantError(t, err, gateway.Rejected, "upstream_rejected"); e.Body != nil {
