@@ -15,7 +15,7 @@ import (
 )
 
 type conformCmd struct {
-	Suite  suiteCmd       `cmd:"" default:"withargs" hidden:"" help:"Run the suite on a gateway."`
+	Suite  suiteCmd       `cmd:"" name:"run" default:"withargs" help:"Run the suite, which conformance does by itself, too."`
 	Config suiteConfigCmd `cmd:"" help:"Print the configuration that a gateway under test needs."`
 }
 

@@ -46,7 +46,7 @@ type cli struct {
 	Key         keyCmd         `cmd:"" help:"Make a key for clients and print it with its hash."`
 	ExportTrace exportTraceCmd `cmd:"" help:"Make a trace for simulate out of the gateway's own log (log.prefix)."`
 	Simulate    simulateCmd    `cmd:"" help:"Replay a trace of requests to see how many prompts routing by prefix finds cached."`
-	Conformance conformCmd     `cmd:"" help:"Run the conformance suite on any gateway."`
+	Conformance conformCmd     `cmd:"" help:"Run the conformance suite on any gateway; see conformance run --help."`
 	Version     versionCmd     `cmd:"" help:"Print the version."`
 }
 
