@@ -24,10 +24,10 @@ type suiteCmd struct {
 	Target         string            `xor:"target" required:"" help:"Base URL of the gateway under test, with its /v1." placeholder:"URL"`
 	Self           bool              `xor:"target" required:"" help:"Test this program: start it beside, with the configuration of \"callgate conformance config\"."`
 	Key            string            `env:"CALLGATE_CONFORMANCE_KEY" help:"A key of the gateway; without one the cases about keys are skipped." placeholder:"KEY"`
-	UpstreamListen string            `help:"Where the suite plays the upstream that the gateway asks." default:"127.0.0.1:9090" placeholder:"ADDR"`
+	UpstreamListen string            `help:"Where the suite plays the upstream that the gateway asks; ${default} by default." default:"127.0.0.1:9090" placeholder:"ADDR"`
 	Features       []string          `help:"What the gateway claims; the rest is skipped. Default: all." placeholder:"NAME"`
 	Without        []string          `help:"What it does not claim, instead of --features." placeholder:"NAME"`
-	Models         map[string]string `help:"The gateway's models, by the parser that reads their text, such as hermes=qwen3-32b; cases with other parsers are skipped. Default: named as the parsers." placeholder:"PARSER=MODEL"`
+	Models         map[string]string `help:"The gateway's models, by the parser that reads their text, such as \"hermes=qwen3-32b;none=plain\"; cases with other parsers are skipped. Default: named as the parsers." placeholder:"PARSER=MODEL"`
 	ModelPrefix    string            `help:"What stands in front of the default names." placeholder:"TEXT"`
 	KnownFailing   string            `type:"existingfile" help:"List of cases that are known to fail, one a line. They must still fail." placeholder:"FILE"`
 	Pattern        string            `name:"run" help:"Run the cases whose names match, such as '^(http|json)/'." placeholder:"REGEXP"`
