@@ -138,20 +138,6 @@ func New(o Options) (*Gateway, error) {
 	for name, p := range o.Providers {
 		g.upstreams[name] = g.newUpstream(name, p, o.Policies[name])
 	}
-	check := func(model string, t Target) error {
-		if g.upstreams[t.Provider] == nil {
-			return Errorf(Internal, "", "model %q: there is no provider %q", model, t.Provider)
-		}
-		if t.Prompted == "" {
-			return nil
-		}
-		form, ok := prompted.Find(t.Prompted)
-		if !ok {
-			return Errorf(Internal, "", "model %q: the format %q has no form for prompts", model, t.Prompted)
-		}
-		g.forms[t.Prompted] = form
-		return nil
-	}
 	if err := g.newRouting(o); err != nil {
 		return nil, err
 	}
@@ -160,13 +146,13 @@ func New(o Options) (*Gateway, error) {
 			return nil, Errorf(Internal, "", "model %q: there is no target", name)
 		}
 		for _, t := range targets {
-			if err := check(name, t); err != nil {
+			if err := g.check(name, t); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for name, t := range o.Direct {
-		if err := check(name, t); err != nil {
+		if err := g.check(name, t); err != nil {
 			return nil, err
 		}
 	}
@@ -177,6 +163,23 @@ func New(o Options) (*Gateway, error) {
 	var err error
 	g.answering, err = newAnswering(o)
 	return g, err
+}
+
+// check says what is wrong with a target, and gets the form ready that its tools go into
+// the prompt in.
+func (g *Gateway) check(model string, t Target) error {
+	if g.upstreams[t.Provider] == nil {
+		return Errorf(Internal, "", "model %q: there is no provider %q", model, t.Provider)
+	}
+	if t.Prompted == "" {
+		return nil
+	}
+	form, ok := prompted.Find(t.Prompted)
+	if !ok {
+		return Errorf(Internal, "", "model %q: the format %q has no form for prompts", model, t.Prompted)
+	}
+	g.forms[t.Prompted] = form
+	return nil
 }
 
 // Chat sends a request where its model's route leads, as often as its budget allows,

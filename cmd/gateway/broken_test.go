@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/callgate/callgate/plugins/pluginstest"
@@ -37,8 +38,10 @@ func TestBrokenPlugin(t *testing.T) {
 			refused(t, status, "", stderr, "mine.wasm", c.says)
 			status, stdout, stderr := command(t, "", "check", config)
 			refused(t, status, stdout, stderr, "mine.wasm", c.says)
-			status, stdout, stderr = command(t, "", "plugin", "inspect", filepath.Join(dir, "mine.wasm"))
-			refused(t, status, stdout, stderr, "mine.wasm", c.says)
+			status, stdout, _ = command(t, "", "plugin", "inspect", filepath.Join(dir, "mine.wasm"))
+			if status != 1 || !strings.Contains(stdout, "no: ") || !strings.Contains(stdout, c.says) {
+				t.Errorf("inspect: got status %d and %q, want 1 and the reason with %q", status, stdout, c.says)
+			}
 		})
 	}
 }
