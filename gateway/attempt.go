@@ -57,6 +57,7 @@ type attempts struct {
 	broken      *PrefixChange // of what the client sent before; nil: none
 	hint        HintKind      // that the latest attempt was sent with
 	unhinted    bool          // no hint is given any more: one was refused
+	hintedAt    *upstream     // which refused it
 }
 
 // candidate is a target of the route, with what became of it.
@@ -144,6 +145,7 @@ func (a *attempts) run(ctx context.Context) (*Response, error) {
 		a.current = s.target
 		resp, err := a.try(ctx, s)
 		if err == nil {
+			a.answeredUnhinted(s.target.upstream)
 			return resp, nil
 		}
 		e := AsError(err)

@@ -172,8 +172,15 @@ func (a *attempts) unhint(e *Error) bool {
 	if a.hint == NoHints || a.unhinted || e.Kind != Rejected || !bytes.Contains(e.Body, word) {
 		return false
 	}
-	a.unhinted = true
-	a.current.upstream.unhinted.Store(a.g.now().Add(unhintedFor).UnixNano())
+	a.unhinted, a.hintedAt = true, a.current.upstream
 	a.warn("cache_hint_refused:" + a.current.Provider)
 	return true
+}
+
+// answeredUnhinted notes that the upstream which refused the request with a hint has answered
+// it without: the hint was at fault, and not what a client made it say.
+func (a *attempts) answeredUnhinted(u *upstream) {
+	if u == a.hintedAt {
+		u.unhinted.Store(a.g.now().Add(unhintedFor).UnixNano())
+	}
 }

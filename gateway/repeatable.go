@@ -47,16 +47,26 @@ func bars(key, value []byte) bool {
 	case name == "modalities":
 		return string(value) != `["text"]`
 	default:
-		return slices.Contains(lasting[:], name)
+		return !known[name]
 	}
 }
 
-// lasting are members with which an answer depends on more than the request, or does
-// more than answer: OpenAI's, then those that OpenRouter, Qwen, xAI and others have for
-// searches.
-var lasting = [...]string{
-	"store", "web_search_options", "audio", "conversation", "previous_response_id", "background",
-	"plugins", "enable_search", "search_options", "search_parameters", "web_search", "tool_resources",
+// known are members that say how an answer is made and nothing else: OpenAI's, and those of
+// servers such as vLLM and SGLang. With any other the upstream may look things up (data
+// sources, searches, connectors), or do more than answer.
+var known = map[string]bool{ //nolint:gochecknoglobals // a table
+	"model": true, "messages": true, "stream": true, "stream_options": true, "temperature": true, "top_p": true,
+	"top_k": true, "min_p": true, "typical_p": true, "seed": true, "max_tokens": true, "max_completion_tokens": true,
+	"min_tokens": true, "stop": true, "stop_token_ids": true, "include_stop_str_in_output": true, "ignore_eos": true,
+	"presence_penalty": true, "frequency_penalty": true, "repetition_penalty": true, "length_penalty": true,
+	"logit_bias": true, "logprobs": true, "top_logprobs": true, "response_format": true, "structured_outputs": true,
+	"guided_json": true, "guided_regex": true, "guided_choice": true, "guided_grammar": true, "grammar": true,
+	"json_schema": true, "tools": true, "tool_choice": true, "parallel_tool_calls": true, "user": true, "metadata": true,
+	"safety_identifier": true, "prompt_cache_key": true, "prompt_cache_retention": true, "prompt_cache_options": true,
+	"reasoning": true, "reasoning_effort": true, "reasoning_format": true, "reasoning_split": true,
+	"include_reasoning": true, "separate_reasoning": true, "thinking": true, "thinking_budget": true,
+	"enable_thinking": true, "chat_template_kwargs": true, "verbosity": true, "prediction": true, "service_tier": true,
+	"skip_special_tokens": true, "spaces_between_special_tokens": true, "cache_prompt": true, "cache_control": true,
 }
 
 // isZero reports whether a value is a number that is 0, however it is written.

@@ -43,13 +43,19 @@ func (g *Gateway) cached(ctx context.Context, req *Request, c *conduct, way *cho
 		how = AnswerMiss
 	}
 	resp, err := g.ask(ctx, req, c, way)
-	if err == nil {
+	if err == nil && !resp.Summary.isSound() { // nobody has to wait for its end to learn that
+		t.giveUp()
+	} else if err == nil {
 		resp.tape, handed = t, true
 	} else if AsError(err).Kind == Canceled {
 		t.abandon()
 	}
 	return noted(resp, err, how)
 }
+
+// maxWait is how long a request waits for the answer to an equal one. That one's client may
+// read it as slowly as it likes, and nobody else should have to wait for that.
+const maxWait = 20 * time.Second
 
 // find looks for the answer in the store, and waits for one that is under way. If there is
 // none the tape may have a flight, which the caller leads.
@@ -67,7 +73,9 @@ func (t *tape) find(ctx context.Context) (*answers.Answer, AnswerOutcome, error)
 		return a, AnswerHit, nil
 	}
 	joined := t.g.now()
-	switch a, end := flight.Wait(ctx); end {
+	bounded, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	switch a, end := flight.Wait(bounded); end {
 	case answers.Landed:
 		t.over = true
 		if a.Stored.Before(joined) { // the leader had it from the store
@@ -77,7 +85,9 @@ func (t *tape) find(ctx context.Context) (*answers.Answer, AnswerOutcome, error)
 	case answers.Lead:
 		t.flight = flight
 	case answers.Left:
-		return nil, "", ended(ctx)
+		if ctx.Err() != nil {
+			return nil, "", ended(ctx)
+		}
 	case answers.Failed: // the caller goes on its own
 	}
 	return nil, "", nil

@@ -86,9 +86,9 @@ func (t *tape) land(a *answers.Answer) {
 }
 
 // isSound reports whether nothing was odd about the answer: no warning, no fault, no call,
-// no claim that the guard doubts.
+// no claim that the guard doubts, and no target that stood in for another one.
 func (s *Summary) isSound() bool {
-	return !s.UpstreamError && len(s.Warnings) == 0 && len(s.Faults) == 0 && s.Calls == 0 && s.Native == 0 && len(s.Called) == 0 &&
+	return !s.UpstreamError && s.Fallbacks() == 0 && len(s.Warnings) == 0 && len(s.Faults) == 0 && s.Calls == 0 && s.Native == 0 && len(s.Called) == 0 &&
 		(s.Guard == nil || !s.Guard.Ghost && !s.Guard.Contradiction)
 }
 

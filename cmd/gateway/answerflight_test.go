@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"regexp"
@@ -207,7 +206,7 @@ func TestAnswerLeaderLeavesLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	io.ReadFull(resp.Body, make([]byte, 10))
+	await(t, "the first request", first.Load)
 	second := make(chan result)
 	go func() { second <- g.chat(repeatable("hi", true)) }()
 	g.inFlight(2)

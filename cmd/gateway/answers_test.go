@@ -191,15 +191,20 @@ func TestAnswerDiffers(t *testing.T) {
 	g.cached(g.chat(base), "miss")
 	for name, body := range map[string]string{
 		"stream": repeatable("hi", true), "space": base + " ", "text": repeatable("Hi", false),
-		"tools":   strings.Replace(base, "get_time", "get_day", 1),
-		"format":  strings.Replace(base, "{", `{"response_format":{"type":"text"},`, 1),
-		"unknown": strings.Replace(base, "{", `{"x":1,`, 1),
-		"seed":    strings.Replace(base, "{", `{"seed":1,`, 1),
-		"choice":  strings.Replace(base, "{", `{"tool_choice":"none",`, 1),
-		"user":    strings.Replace(base, "{", `{"user":"a",`, 1),
+		"tools":  strings.Replace(base, "get_time", "get_day", 1),
+		"format": strings.Replace(base, "{", `{"response_format":{"type":"text"},`, 1),
+		"top_p":  strings.Replace(base, "{", `{"top_p":1,`, 1),
+		"seed":   strings.Replace(base, "{", `{"seed":1,`, 1),
+		"choice": strings.Replace(base, "{", `{"tool_choice":"none",`, 1),
+		"user":   strings.Replace(base, "{", `{"user":"a",`, 1),
 	} {
 		if got := g.chat(body).header.Get("x-callgate-cache"); got != "miss" {
 			t.Errorf("%s: got %q, want a miss", name, got)
+		}
+	}
+	for _, member := range []string{"x", "data_sources", "mcp_servers", "web_search_options"} { // nobody knows what they do
+		if got := g.chat(strings.Replace(base, "{", `{"`+member+`":{},`, 1)).header.Get("x-callgate-cache"); got != "bypass" {
+			t.Errorf("%s: got %q, want bypass", member, got)
 		}
 	}
 	for name, want := range map[string]string{

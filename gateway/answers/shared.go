@@ -21,8 +21,8 @@ type Server interface {
 
 // Shared keeps answers in a server that several gateways have in common. What is written
 // there nobody reads or changes who does not have both the salt and the request. A server
-// that fails, or is slow, has no answers: it is left alone for a second, then tried with
-// one call. It is safe for concurrent use.
+// that fails, or is slow, has no answers: after five failures in a row it is left alone for a
+// second, then tried with one call. It is safe for concurrent use.
 type Shared struct {
 	server  Server
 	largest int
@@ -36,6 +36,7 @@ type Shared struct {
 // side is how calls of one kind do.
 type side struct {
 	away             bool
+	inARow           int       // failures
 	next             time.Time // when a server that is away is tried again
 	failures, spared uint64
 }
@@ -54,8 +55,11 @@ type SharedStats struct {
 const (
 	// callTime is for one call: a request waits for it, and an upstream that answers takes
 	// several times as long.
-	callTime = 50 * time.Millisecond
-	// awayTime is how long a server that failed is left alone.
+	callTime = 100 * time.Millisecond
+	// awayAfter is how many calls in a row must fail for the server to be away: one that is
+	// slow once, or a crowd that waits for connections, is none that is.
+	awayAfter = 5
+	// awayTime is how long a server that is away is left alone.
 	awayTime = time.Second
 )
 
@@ -134,8 +138,12 @@ func (s *Shared) called(ctx context.Context, of *side, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was := of.away
-	if of.away = err != nil; of.away {
+	if err == nil {
+		of.away, of.inARow = false, 0
+	} else {
 		of.failures++
+		of.inARow++
+		of.away = of.inARow >= awayAfter
 		of.next = time.Now().Add(awayTime)
 	}
 	what := "reads"

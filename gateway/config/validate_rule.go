@@ -130,14 +130,14 @@ func checkWordTable(r *report, p path, table map[string]Words) {
 // checkWords checks one text, or several.
 func checkWords(r *report, p path, words Words) {
 	if words != nil && len(words) == 0 {
-		r.add(p, "the list is empty, so that nothing is good enough; leave the key out, or write *")
+		r.add(p, "the list is empty, so that nothing is good enough; leave the key out")
 	}
 	seen := map[string]bool{}
 	for i, word := range words {
 		at := parserPath(p, Parsers(words), i)
 		switch {
 		case word == "":
-			r.add(at, "the text is empty; write * for any")
+			r.add(at, "the text is empty; leave it out")
 		case seen[word]:
 			r.add(at, "%s is in the list twice", r.src.show(at, word))
 		}
