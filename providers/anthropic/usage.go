@@ -42,14 +42,16 @@ func (u *usage) write() value {
 	read, written := count("cache_read_input_tokens"), count("cache_creation_input_tokens")
 	prompt, completion := count("input_tokens")+read+written, count("output_tokens")
 
-	var details object
-	details.set("cached_tokens", digits(read))
-	details.set("cache_creation_tokens", digits(written))
 	var o object
 	o.set("prompt_tokens", digits(prompt))
 	o.set("completion_tokens", digits(completion))
 	o.set("total_tokens", digits(prompt+completion))
-	o.set("prompt_tokens_details", details.close())
+	if u.known["cache_read_input_tokens"] != nil || u.known["cache_creation_input_tokens"] != nil { // a 0 would say that a cache was looked into
+		var details object
+		details.set("cached_tokens", digits(read))
+		details.set("cache_creation_tokens", digits(written))
+		o.set("prompt_tokens_details", details.close())
+	}
 	u.others.set(&o)
 	return o.close()
 }
