@@ -80,7 +80,7 @@ func (r *Response) unboundError(code, what string) *Error {
 // upstream cannot take. Where the policy says so another target may.
 func (r *Response) refusedTools(err error) error {
 	e := AsError(err)
-	if e.Kind != Rejected || r.of.forced != nil || r.of.conduct.Binding == BindingOff || !r.req.OffersTools() || !namesTools(e.Body) {
+	if e.Kind != Rejected || r.of.forced != nil || r.of.conduct.Binding == BindingOff || !r.req.OffersTools() || !namesTools(e.said()) {
 		return err
 	}
 	r.of.warn(toolsRefused + ":" + r.upstream.name)

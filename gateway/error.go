@@ -52,6 +52,9 @@ type Error struct {
 	Status int
 	Body   []byte
 	Header http.Header
+	// Said is the beginning of what a refusal said, in whatever form, without the gateway's
+	// own key. It tells what the upstream has against the request, and goes nowhere.
+	Said []byte
 	// RetryAfter is how long the client should wait, 0 if nothing is known.
 	RetryAfter time.Duration
 	// Quote is the part of Message that is the upstream's own words. They may hold what
@@ -161,6 +164,14 @@ func (e *Error) HTTPStatus() int {
 
 // Type is OpenAI's error.type for the error.
 func (e *Error) Type() string { return outcomes[e.Kind].typ }
+
+// said is what the upstream has said in a refusal.
+func (e *Error) said() []byte {
+	if e.Said == nil {
+		return e.Body
+	}
+	return e.Said
+}
 
 // CodeOrDefault is the error's code, or its kind's.
 func (e *Error) CodeOrDefault() string {

@@ -169,7 +169,7 @@ func (a *attempts) unhint(e *Error) bool {
 	if a.hint == KeyHints {
 		word = []byte("prompt_cache_key")
 	}
-	if a.hint == NoHints || a.unhinted || e.Kind != Rejected || !bytes.Contains(e.Body, word) {
+	if a.hint == NoHints || a.unhinted || e.Kind != Rejected || !bytes.Contains(e.said(), word) {
 		return false
 	}
 	a.unhinted, a.hintedAt = true, a.current.upstream

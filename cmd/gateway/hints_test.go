@@ -31,6 +31,7 @@ type hintSite struct {
 const (
 	anthropicAnswer = `{"id":"msg_1","type":"message","role":"assistant","model":"up","content":[{"type":"text","text":"I am well."}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":3000,"output_tokens":1}}`
 	unknownField    = `{"error":{"message":"Unrecognized request argument supplied: %s","type":"invalid_request_error","param":null,"code":null}}`
+	forbiddenField  = `{"detail":[{"type":"extra_forbidden","loc":["body","%s"],"msg":"Extra inputs are not permitted"}]}` // FastAPI's
 )
 
 func newHintSite(t *testing.T, refuses string) *hintSite {
@@ -48,7 +49,11 @@ func (s *hintSite) serve(w http.ResponseWriter, r received) {
 	switch {
 	case s.refuses != "" && strings.Contains(r.body, `"`+s.refuses+`"`):
 		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprintf(w, unknownField, s.refuses)
+		form := unknownField
+		if s.refuses == "prompt_cache_key" {
+			form = forbiddenField
+		}
+		fmt.Fprintf(w, form, s.refuses)
 	case strings.HasSuffix(r.URL.Path, "/messages"):
 		io.WriteString(w, anthropicAnswer)
 	default:

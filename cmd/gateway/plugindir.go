@@ -25,7 +25,7 @@ func checkPlugins(cfg *config.Config) error {
 // "".
 func (p *parsers) prepare(c config.Plugins, cache string, log *slog.Logger) error {
 	if cache != "" {
-		p.pulled = filepath.Join(filepath.Dir(cache), "pulled")
+		p.pulled = filepath.Join(cache, "pulled")
 	}
 	for _, text := range c.Pull {
 		ref, err := oci.Parse(text)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Redis is where gateways tell each other what they have learned. No request waits for
-// it.
+// Redis is where gateways tell each other what they have learned, for which no request
+// waits, and keep answers ([Route.AnswerCache]), for which one waits a tenth of a second at most.
 type Redis struct {
 	// URL is redis://user:password@host:port/db, or rediss:// for TLS. Default "": this
 	// gateway keeps to itself. It needs [Config.CacheSalt].

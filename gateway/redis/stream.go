@@ -22,7 +22,7 @@ type StreamOptions struct {
 // Stream is a list of entries to which many append and which each reads to its end. It
 // has a place of its own to which it has read, so one goroutine at a time may call Next.
 //
-// It uses XADD, XREAD, XREVRANGE, EXPIRE and TIME, each on one key or none.
+// It uses XADD, XREAD, XREVRANGE, PEXPIRE and TIME, each on one key or none.
 type Stream struct {
 	client *Client
 	key    string

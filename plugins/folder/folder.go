@@ -83,6 +83,8 @@ type Folder struct {
 	o     Options
 	mu    sync.Mutex // of a scan
 	files map[string]*file
+	moves int    // counts what was loaded and unloaded
+	blind string // why the directory could not be read the last time
 
 	list sync.Mutex // of shown
 	show []File
@@ -135,8 +137,21 @@ func (f *Folder) Watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			_ = f.scan(ctx, false) // what is refused is logged, and in Files
+			f.note(f.scan(ctx, false))
 		}
+	}
+}
+
+// note logs why the directory cannot be looked at, once. What is refused was logged already.
+func (f *Folder) note(err error) {
+	var blind *fs.PathError
+	if !errors.As(err, &blind) {
+		f.blind = ""
+		return
+	}
+	if text := blind.Error(); text != f.blind {
+		f.blind = text
+		f.o.Log.Warn("the plugins directory cannot be read; what was loaded stays", "error", text)
 	}
 }
 
@@ -157,6 +172,7 @@ func (f *Folder) scan(ctx context.Context, now bool) error {
 		return err
 	}
 	var errs []error
+	before := f.moves
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		k := f.files[name]
 		if k == nil {
@@ -179,6 +195,13 @@ func (f *Folder) scan(ctx context.Context, now bool) error {
 			f.gone(f.files[name])
 		}
 	}
+	if f.moves != before { // what was in the way of others may be gone
+		for _, k := range f.files {
+			if k.State == Refused || k.State == Stale || k.State == Kept {
+				k.seen = stamp{}
+			}
+		}
+	}
 	f.publish()
 	return errors.Join(errs...)
 }
@@ -199,6 +222,9 @@ func (f *Folder) find() (map[string]stamp, error) {
 		}
 		name := filepath.Join(f.o.Dir, e.Name())
 		info, err := os.Stat(name) // it may be a link, as Kubernetes makes them
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err // it is there: not to see it is no reason to unload it
+		}
 		if err != nil || !info.Mode().IsRegular() {
 			continue // it went away meanwhile, or is no file
 		}
@@ -234,6 +260,7 @@ func (f *Folder) read(ctx context.Context, k *file, at stamp) error {
 		if err != nil {
 			return f.refuse(k, err)
 		}
+		f.moves++
 	}
 	k.set(Loaded, "")
 	k.SHA256 = sum
@@ -265,6 +292,7 @@ func (f *Folder) gone(k *file) {
 		}
 		return
 	}
+	f.moves++
 	delete(f.files, k.Name)
 }
 

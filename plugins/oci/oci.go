@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -136,19 +137,28 @@ func (r Ref) read(ctx context.Context, source oras.ReadOnlyTarget) (*Plugin, err
 	if err != nil {
 		return nil, fmt.Errorf("%s: the manifest: %w", r, err)
 	}
-	var manifest ocispec.Manifest
-	if err := json.Unmarshal(text, &manifest); err != nil || manifest.Layers == nil {
-		return nil, fmt.Errorf("%s is no manifest with layers; an index is none", r)
-	}
-	layer, err := pick(manifest.Layers)
+	layer, err := r.layer(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r, err)
+		return nil, err
 	}
 	wasm, err := content.FetchAll(ctx, source, layer)
 	if err != nil {
 		return nil, fmt.Errorf("%s: the plugin: %w", r, err)
 	}
 	return &Plugin{File: r.file(layer), Wasm: wasm}, nil
+}
+
+// layer is the plugin's place, by the manifest.
+func (r Ref) layer(text []byte) (ocispec.Descriptor, error) {
+	var manifest ocispec.Manifest
+	if err := json.Unmarshal(text, &manifest); err != nil || manifest.Layers == nil {
+		return ocispec.Descriptor{}, fmt.Errorf("%s is no manifest with layers; an index is none", r)
+	}
+	layer, err := pick(manifest.Layers)
+	if err != nil {
+		return ocispec.Descriptor{}, fmt.Errorf("%s: %w", r, err)
+	}
+	return layer, nil
 }
 
 // wasmTypes are the media types that tools give to WebAssembly.
@@ -170,13 +180,20 @@ func pick(layers []ocispec.Descriptor) (ocispec.Descriptor, error) {
 	return layers[0], nil
 }
 
-// file is a name for the plugin that cannot leave a directory.
+// plainName is the name of a file that is no hidden one, leaves no directory and can be
+// printed.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.wasm$`)
+
+// file is a name for the plugin: its title, which is the publisher's word, if that is fit.
 func (r Ref) file(layer ocispec.Descriptor) string {
 	name := path.Base(strings.ReplaceAll(layer.Annotations[ocispec.AnnotationTitle], `\`, "/"))
-	if stem := strings.TrimSuffix(name, ".wasm"); stem == name || strings.Trim(stem, ".") == "" {
-		name = path.Base(cmp.Or(r.repository, filepath.ToSlash(r.layout))) + ".wasm"
+	if plainName.MatchString(name) {
+		return name
 	}
-	return name
+	if name = path.Base(cmp.Or(r.repository, filepath.ToSlash(r.layout))) + ".wasm"; plainName.MatchString(name) {
+		return name
+	}
+	return "plugin.wasm"
 }
 
 // String implements fmt.Stringer.
@@ -193,9 +210,6 @@ func (r Ref) copy(ctx context.Context, layout string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.read(ctx, source); err != nil { // nothing else is kept, however large it is
-		return err
-	}
 	if err := os.MkdirAll(filepath.Dir(layout), 0o700); err != nil {
 		return err
 	}
@@ -208,7 +222,9 @@ func (r Ref) copy(ctx context.Context, layout string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := oras.Copy(ctx, source, r.digest.String(), store, r.digest.String(), oras.DefaultCopyOptions); err != nil {
+	options := oras.DefaultCopyOptions
+	options.FindSuccessors = r.successors
+	if _, err := oras.Copy(ctx, source, r.digest.String(), store, r.digest.String(), options); err != nil {
 		return fmt.Errorf("%s: %w", r, err)
 	}
 	_ = os.RemoveAll(layout) // what is there is damaged, or another process was faster
@@ -216,4 +232,21 @@ func (r Ref) copy(ctx context.Context, layout string) error {
 		return err
 	}
 	return nil
+}
+
+// successors has nothing copied but the manifest and the plugin, whatever else the manifest
+// names, and neither if they are too large.
+func (r Ref) successors(ctx context.Context, fetcher content.Fetcher, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+	if d.Digest != r.digest {
+		return nil, nil
+	}
+	if d.Size > maxManifest {
+		return nil, fmt.Errorf("the manifest has %d bytes, more than %d", d.Size, maxManifest)
+	}
+	text, err := content.FetchAll(ctx, fetcher, d)
+	if err != nil {
+		return nil, err
+	}
+	layer, err := r.layer(text)
+	return []ocispec.Descriptor{layer}, err
 }

@@ -99,10 +99,8 @@ const (
 // the sandbox counts the work, so that a busy machine makes no difference.
 func (t *trial) tryGrowth(ctx context.Context, s *subject) {
 	check := Check{Name: "growth", Parser: s.Name}
-	units := slices.DeleteFunc(slices.Clone(s.begins()), func(b string) bool { return b == "" })
-	if s.Example != "" {
-		units = append(units, s.Example, s.Example[:len(s.Example)/2])
-	}
+	units := append(slices.Clone(s.begins()), s.Example, s.Example[:len(s.Example)/2])
+	units = slices.DeleteFunc(units, func(unit string) bool { return unit == "" })
 	plan := chain.NewPlan([]chain.Candidate{{Name: s.Name, Parser: s.Name, Priority: s.Priority, Triggers: s.Triggers, Starts: s.Starts, Framing: s.Framing}}, chain.PlanOptions{})
 	for _, unit := range units {
 		check.Tried++

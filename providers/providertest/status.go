@@ -101,8 +101,8 @@ func rejected(t *testing.T, f Factory) {
 	}
 	for _, other := range []string{"", "words", `{"detail":"words"}`, `{"error":"words"}`, `{"message":"words"}`, `[{"error":{"message":"words"}}]`} {
 		_, err := ask(t, open(t, f, Settings{BaseURL: answer(t, 400, header, other)}), plainRequest(t))
-		if e := wantError(t, err, gateway.Rejected, "upstream_rejected", "400"); e.Status != 400 || e.Body != nil {
-			t.Errorf("got %d %q for a body of %q, want 400 and a body of our own", e.Status, e.Body, other)
+		if e := wantError(t, err, gateway.Rejected, "upstream_rejected", "400"); e.Status != 400 || e.Body != nil || string(e.Said) != other {
+			t.Errorf("got %d %q, said %q, for a body of %q, want 400, a body of our own, and what was said", e.Status, e.Body, e.Said, other)
 		}
 	}
 	large := answer(t, 400, header, `{"error":"`+strings.Repeat("x", 1<<20)+`"}`)

@@ -15,6 +15,9 @@ import (
 // taken over.
 const statusOverloaded = 529
 
+// maxSaid is how much of a refusal is looked at for what it has against the request.
+const maxSaid = 8 << 10
+
 // statusError is the error of an answer whose status is not success.
 func (c *call) statusError(resp *http.Response, body io.Reader) *gateway.Error {
 	p, status := c.p, resp.StatusCode
@@ -37,6 +40,9 @@ func (c *call) statusError(resp *http.Response, body io.Reader) *gateway.Error {
 	f := readFailure(data)
 	e := p.classify(resp, f, time.Now())
 	e.Quote = p.Excerpt(f.message)
+	if e.Kind == gateway.Rejected {
+		e.Said = p.redactBody(data[:min(len(data), maxSaid)])
+	}
 	if e.Kind == gateway.Rejected && f.whole { // else the client gets our own body, with the upstream's words
 		e.Body = p.redactBody(data)
 	}
