@@ -292,7 +292,7 @@ func (r *reading) isElliptic(s *sentence, k int) bool {
 	if r.wordCount(s) > maxElliptic {
 		return false
 	}
-	return before == quoted || before == fileName || r.followsThing(s, lead) || r.endsClause(s, k) && r.namesThing(s, k)
+	return before == quoted || before == fileName || r.followsThing(s, lead) || r.endsClause(s, k) && r.namesThing(s, k) || r.leads(s, k)
 }
 
 // isOrder reports whether a verb without an auxiliary may be an order, or a noun: "run",
@@ -309,11 +309,31 @@ func (r *reading) followsThing(s *sentence, k int) bool {
 // namesThing reports whether a thing is named, or quoted, before a mark.
 func (r *reading) namesThing(s *sentence, k int) bool {
 	for i := s.first; i < k; i++ {
-		if r.marks[i].is(object) {
+		if m := &r.marks[i]; m.is(object) || m.is(ask) && i > s.first && r.marks[i-1].is(article) && r.adjacent(i-1, i) {
 			return true
 		}
 	}
-	return bytes.IndexByte(r.text[s.start:r.marks[k].start], quoted) >= 0
+	before := r.text[s.start:r.marks[k].start]
+	return bytes.IndexByte(before, quoted) >= 0 || r.repeats(before) > 0
+}
+
+// leads reports whether a sentence is no more than a thing, at its beginning, and the one
+// verb behind it: "Pix de R$ 150,00 enviado para a Júlia."
+func (r *reading) leads(s *sentence, k int) bool {
+	begun := false
+	for i := s.first; i < s.last; i++ {
+		m := &r.marks[i]
+		switch {
+		case i > k && m.is(frame|passive|participle|done|doing|negation|refusal|failure) && !m.is(object|common):
+			return false
+		case i >= k:
+		case m.is(object):
+			begun = true
+		case !m.is(common | article | adverb):
+			return false
+		}
+	}
+	return begun || r.repeats(r.text[s.start:r.marks[k].start]) > 0
 }
 
 // closesSoon reports whether a clause ends within the next word or two.

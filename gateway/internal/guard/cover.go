@@ -12,6 +12,9 @@ func (j *judgement) owes(t *tool) bool {
 		return false
 	}
 	wanted := j.wish.things.meets(t.things)
+	if len(j.tools.tools) <= fewTools && (t.vague && j.wish.actions&changes != 0 || t.actions&changes != 0 && j.answersPlain()) {
+		return true
+	}
 	if j.wish.actions&t.actions&changes != 0 || j.wish.actions&shaping != 0 && t.actions&shaping != 0 {
 		return wanted || len(j.tools.tools) <= fewTools
 	}

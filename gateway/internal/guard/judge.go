@@ -21,6 +21,7 @@ func (k *Case) Judge(a Answer) Verdict {
 	k.prepare()
 	text := cutText(a.Text)
 	j.text = k.readText(text)
+	j.text.told = k.wish.told
 	j.figures = j.text.unsourced(k.chat.Text)
 	j.tellsBack = !k.wish.askedBack && k.wish.actions&finds == 0 && j.text.sharesFigure(k.wish.text)
 	j.contradicts()
@@ -32,7 +33,9 @@ func (k *Case) Judge(a Answer) Verdict {
 	}
 	j.intents()
 	j.written(text)
+	j.references()
 	j.claims()
+	j.states(j.owed())
 	j.unsourced()
 	if a.Finish != "length" { // the end is missing
 		j.promises()
@@ -101,6 +104,8 @@ type judgement struct {
 	tellsBack bool
 	found     []claim
 	searched  bool // found has all claims
+	// referred says that it gives a number that a call would have brought: "booking 7741".
+	referred bool
 }
 
 func (j *judgement) verdict() Verdict {

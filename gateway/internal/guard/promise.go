@@ -148,7 +148,7 @@ func (j *judgement) promises() {
 
 // keeps says how well a tool fits an announcement, between 0 and 1.
 func (j *judgement) keeps(t *tool, p *announcement) float64 {
-	asked := j.wish.actions&t.actions != 0
+	asked := j.wish.actions&t.actions != 0 || t.vague && j.wish.actions != 0
 	same := p.things.meets(t.things) || j.wish.things.meets(t.things)
 	switch {
 	case p.waiting && asked && same:

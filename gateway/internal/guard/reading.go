@@ -30,8 +30,10 @@ type reading struct {
 	// alsoComposes says that it asks for a text in the language that was expected, and is
 	// in another: "traduce: I have sent it".
 	alsoComposes bool
-	marks        []mark
-	sentences    []sentence
+	// told are the words of the user's message that an answer may repeat.
+	told      []string
+	marks     []mark
+	sentences []sentence
 }
 
 // Bounds of what is kept of a text. No answer that means anything comes near.

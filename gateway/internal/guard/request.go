@@ -32,6 +32,13 @@ type wish struct {
 
 	text  string // what was read of the message
 	short bool
+	// told are the beginnings of the words that the message has of its own: "bisc" and
+	// "boos" of "move Biscuit's booster".
+	told []string
+	// plain says that the message is no question, and has no verb that is known.
+	plain bool
+	// sums says that it has numbers to reckon with.
+	sums bool
 }
 
 // holdsBack reports whether the user wants nothing to be done now.
@@ -92,6 +99,9 @@ func (w *wish) goBack(c *conversation.Conversation, last int, read func(message 
 		w.actions |= before.actions
 		w.verbs |= before.verbs
 		w.things = w.things.or(before.things)
+		if !w.plain {
+			w.told = append(w.told, before.told...)
+		}
 		w.forbids = w.forbids || m.Role == conversation.User && before.forbids && w.actions == 0
 	}
 }
@@ -111,6 +121,8 @@ func readMessage(l *lexicons, text string, local *localWords, expected *language
 		w.actions |= sends
 	}
 	w.terse, w.numbered = r.isTerse(), r.hasNumber()
+	w.told, w.sums = r.ownWords(), r.reckons()
+	w.plain = w.actions&^anything == 0 && !w.holdsBack() && !w.composes && w.reported == 0 && !r.hasAny(assent|closing)
 	w.stopped = w.stopped && w.actions&(changes|finds) == 0
 	w.forbids = w.forbids || w.stopped
 	return w

@@ -56,20 +56,27 @@ func (b *toolbox) get(name string) tool {
 func (b *toolbox) describe(name string) tool {
 	t := tool{name: name}
 	var certain, possible actions
+	named := false // a word that may be a verb is in the place of a noun
 	before := ""
-	for _, word := range nameWords(name) {
+	words := nameWords(name)
+	for i, word := range words {
 		t.things = t.things.or(b.thing(before + " " + word))
 		before = word
 		if b.lexicons.idle[word] {
 			continue
 		}
 		a, th := b.lexicons.tools[word], b.thing(word)
+		if i == 0 && word == "open" && len(words) > 1 && strings.HasSuffix(words[1], "s") { // those that are open
+			a = finds
+		}
 		if a == 0 && th.none() {
 			a = b.foreignVerb(word)
 		}
 		t.things = t.things.or(th)
 		if possible |= a; th.none() || a == anything {
 			certain |= a
+		} else if a != 0 && i > 0 {
+			named = true
 		}
 		if th.none() || a != 0 {
 			bit := b.localWord(word, a == 0)
@@ -84,6 +91,8 @@ func (b *toolbox) describe(name string) tool {
 	switch {
 	case certain != 0:
 		t.actions = certain
+	case possible != 0 && named: // "sales_report"
+		t.actions = possible | finds
 	case possible != 0:
 		t.actions = possible
 	default:

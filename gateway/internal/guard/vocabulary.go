@@ -43,6 +43,9 @@ const (
 	doing
 	ask
 	object
+	state
+	guide
+	reference
 )
 
 // verbal are the roles of words that stand for an action.
@@ -54,7 +57,7 @@ var roleNames = map[string]role{
 	"earlier": earlier, "question": question, "refusal": refusal, "failure": failure, "hedge": hedge, "fresh": fresh, "self": self,
 	"closing": closing, "harmless": harmless, "content": content, "inquiry": inquiry, "forbid": forbid, "veto": veto, "relative": relative, "article": article,
 	"assent": assent, "composing": composing,
-	"participle": participle, "done": done, "doing": doing, "ask": ask, "object": object,
+	"participle": participle, "done": done, "doing": doing, "ask": ask, "object": object, "state": state, "guide": guide, "reference": reference,
 }
 
 // actions is a set of the things that tools do.

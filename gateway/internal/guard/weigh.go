@@ -160,6 +160,8 @@ func (j *judgement) mayClaim(c *claim) bool {
 	switch {
 	case len(j.unmet) > 0 || j.choice.Required || j.choice.Tool != "":
 		return true
+	case j.referred && !c.general && j.wish.reported&c.actions == 0 && !j.wish.composes && !j.wish.holdsBack():
+		return true
 	case !c.firm || c.state || c.general || j.wish.composes || j.wish.forbids || j.wish.reported&c.actions != 0:
 		return false
 	case j.wish.askedBack:
@@ -247,7 +249,7 @@ func (j *judgement) asksFor(c *claim, t *tool, wanted bool) bool {
 	if j.tellsBack && j.wish.reported&c.actions == 0 {
 		return true
 	}
-	return wished&c.actions != 0 && wished&t.actions != 0 || j.wish.actions&anything != 0 && wanted || j.wish.verbs&c.verbs&t.verbs != 0
+	return wished&c.actions != 0 && (wished&t.actions != 0 || t.vague && len(j.tools.tools) <= fewTools) || j.wish.actions&anything != 0 && wanted || j.wish.verbs&c.verbs&t.verbs != 0
 }
 
 // namedWeight is for a claim with the very verb of the tool, which the user wrote too. No

@@ -1,0 +1,164 @@
+package guard
+
+import (
+	"bytes"
+	"slices"
+	"unicode/utf8"
+)
+
+// Acts are told as states as well: "Biscuit's booster now sits on Tuesday", "Melk en
+// eieren staan op je lijstje". No verb says what was done, so that such a sentence counts
+// only as the answer to a request, if it repeats what the request is about.
+
+const (
+	// maxOwnWords bounds the words of a message that are looked for in the answer.
+	maxOwnWords = 24
+	// ownWord is the least length of such a word in letters, and in a script without
+	// spaces that of the pieces that are taken for words.
+	ownWord, ownPiece = 4, 2
+	// stateWeight is what the weight of a claim is worth that is told as a state.
+	stateWeight = 0.9
+)
+
+// ownWords returns the beginnings of the words of a text that the lexicon does not know,
+// of the names of things, and the figures.
+func (r *reading) ownWords() (words []string) {
+	marks := r.marks
+	for i := 0; i < len(r.text) && len(words) < maxOwnWords; {
+		for len(marks) > 0 && marks[0].end <= i {
+			marks = marks[1:]
+		}
+		if len(marks) > 0 && marks[0].start <= i && !marks[0].is(object) {
+			i = marks[0].end
+			continue
+		}
+		c, size := utf8.DecodeRune(r.text[i:])
+		switch {
+		case !isWord(c):
+			i += size
+			continue
+		case isUnspaced(c):
+			_, next := utf8.DecodeRune(r.text[i+size:])
+			if piece := r.text[i : i+size+next]; isPiece(piece) {
+				words = append(words, string(piece))
+			}
+			i += size
+			continue
+		}
+		end := max(wordEnd(r.text, i), i+size)
+		if word := r.text[i:end]; utf8.RuneCount(word) >= ownWord || isDigit(word[0]) {
+			words = append(words, string(beginning(word)))
+		}
+		i = end
+	}
+	return words
+}
+
+// isPiece reports whether two characters of a script without spaces may be a word:
+// particles and endings are written in hiragana.
+func isPiece(piece []byte) bool {
+	n := 0
+	for _, c := range string(piece) {
+		if !isUnspaced(c) || 'ぁ' <= c && c <= 'ゟ' {
+			return false
+		}
+		n++
+	}
+	return n == ownPiece
+}
+
+// beginning leaves out what may be an ending: a third of a word.
+func beginning(word []byte) []byte {
+	if isDigit(word[0]) {
+		return word
+	}
+	keep := max(ownWord, (utf8.RuneCount(word)*2+2)/3)
+	at := 0
+	for range keep {
+		_, size := utf8.DecodeRune(word[at:])
+		at += size
+	}
+	return word[:at]
+}
+
+// repeats counts the words of the user's message that a part of the answer has.
+func (r *reading) repeats(part []byte) (n int) {
+	for i, word := range r.told {
+		if !slices.Contains(r.told[:i], word) && bytes.Contains(part, []byte(word)) {
+			n++
+		}
+	}
+	return n
+}
+
+// answersPlain reports whether a message without a verb that is known, such as "and Lena",
+// seems to be a request: the answer repeats what it is about.
+func (j *judgement) answersPlain() bool {
+	return j.wish.plain && j.text.repeats(j.text.text) >= min(2, max(1, len(j.wish.told)-1))
+}
+
+// states weighs sentences that tell how something is now, where the user has asked for
+// what makes it so.
+func (j *judgement) states(owed *tool) {
+	w := j.wish
+	if w.holdsBack() || w.composes || w.reported != 0 || w.actions&changes == 0 && !j.answersPlain() {
+		return
+	}
+	if j.text.hasAny(refusal|failure|guide) || j.asksBack() {
+		return
+	}
+	for i := range j.text.sentences {
+		word, ok := j.stateOf(&j.text.sentences[i])
+		if !ok {
+			continue
+		}
+		c := claim{word: word, sentence: i, firm: true, state: true, general: true}
+		if j.covered(&c) {
+			j.add(SignalAfterResult, -0.5, word)
+			return
+		}
+		j.claim(&c, owed)
+		return
+	}
+}
+
+// asksBack reports whether the answer ends with a question, but for one that offers
+// something else.
+func (j *judgement) asksBack() bool {
+	at := j.asked()
+	if at < 0 {
+		return false
+	}
+	s := &j.text.sentences[at]
+	if s.closed != '?' && j.text.has(s, hypothetical) { // "If you'd like, I can draft it as well."
+		return false
+	}
+	var about things
+	for k := s.first; k < s.last; k++ {
+		about = about.or(j.text.marks[k].things)
+	}
+	return about.none() || about.meets(j.wish.things)
+}
+
+// stateOf returns the word by which a sentence tells a state that the user has asked for.
+func (j *judgement) stateOf(s *sentence) (word string, ok bool) {
+	r := j.text
+	if s.closed == '?' || s.closed == ':' || r.has(s, hypothetical|question|hedge|promise|waiting|veto) || r.isInstruction(s) {
+		return "", false
+	}
+	if r.repeats(r.text[s.start:s.end]) == 0 {
+		return "", false
+	}
+	for k := s.first; k < s.last; k++ {
+		m := &r.marks[k]
+		if m.is(state) && r.isOpen(s, k) {
+			return r.word(m), true
+		}
+	}
+	return "", false
+}
+
+// isInstruction reports whether a sentence begins with what the user is to do.
+func (r *reading) isInstruction(s *sentence) bool {
+	return s.first < s.last && r.marks[s.first].start == s.start && r.marks[s.first].is(ask) && !r.marks[s.first].is(object|participle|state)
+}
