@@ -122,7 +122,7 @@ func (j *judgement) lookupPoints() int {
 	asks, n := j.wish.actions&finds != 0, j.figures
 	points := count(n > 1) + 2*count(n > 4) + count(n > 7) + count(asks) + count(j.wish.fresh) + count(j.text.hasAny(fresh)) -
 		2*count(j.text.hasAny(hedge)) - count(j.wish.actions&changes != 0) - count(j.wish.askedBack && !j.wish.fresh && n <= 4)
-	points -= 3 * count(j.wish.sums)
+	points += 2*count(j.wish.coded && j.figures > 0) - 3*count(j.wish.sums || j.deniesFirst())
 	points -= 2*count(j.wish.composes) + 2*count(!asks && j.wish.reported != 0)
 	points += 3 * count(j.wish.terse && len(j.text.sentences) <= 3)
 	if !asks && len(j.text.sentences) > 0 && j.text.has(&j.text.sentences[0], content) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,11 +58,15 @@ func (c *mendedCase) messages(t *testing.T) *conversation.Conversation {
 // look like them. Both were written before the rules that tell them apart.
 func TestMended(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("testdata/mended.jsonl")
-	if err != nil {
-		t.Fatal(err)
+	var lines []string
+	for _, file := range []string{"testdata/mended.jsonl", "testdata/mended2.jsonl"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = slices.AppendSeq(lines, strings.Lines(string(text)))
 	}
-	for line := range strings.Lines(string(text)) {
+	for _, line := range lines {
 		var c mendedCase
 		if err := json.Unmarshal([]byte(line), &c); err != nil {
 			t.Fatalf("%s: %v", line, err)

@@ -39,6 +39,8 @@ type wish struct {
 	plain bool
 	// sums says that it has numbers to reckon with.
 	sums bool
+	// coded says that it asks about something by its code: "is LX318 on time".
+	coded bool
 }
 
 // holdsBack reports whether the user wants nothing to be done now.
@@ -121,8 +123,8 @@ func readMessage(l *lexicons, text string, local *localWords, expected *language
 		w.actions |= sends
 	}
 	w.terse, w.numbered = r.isTerse(), r.hasNumber()
-	w.told, w.sums = r.ownWords(), r.reckons()
-	w.plain = w.actions&^anything == 0 && !w.holdsBack() && !w.composes && w.reported == 0 && !r.hasAny(assent|closing)
+	w.told, w.sums, w.coded = r.ownWords(), r.reckons(), r.hasCode()
+	w.plain = w.actions&^anything == 0 && !w.holdsBack() && !w.composes && w.reported == 0 && !r.hasAny(assent|closing|content|composing|question|inquiry)
 	w.stopped = w.stopped && w.actions&(changes|finds) == 0
 	w.forbids = w.forbids || w.stopped
 	return w
@@ -149,7 +151,7 @@ func (r *reading) writesTo() bool {
 
 // readSentence takes from a sentence of the user what it asks for.
 func (w *wish) readSentence(r *reading, s *sentence) {
-	asking, from := false, -1
+	asking, opened, from := false, false, -1
 	for k := s.first; k < s.last; k++ {
 		m := &r.marks[k]
 		if from >= 0 && bytes.IndexByte(r.text[from:m.start], ':') >= 0 { // the text to work on
@@ -158,14 +160,15 @@ func (w *wish) readSentence(r *reading, s *sentence) {
 		if m.is(composing) && from < 0 {
 			w.composes, from = true, m.end
 		}
+		opened = opened || m.is(opener) && m.start == s.start
 		asking = asking || m.is(inquiry) && (r.opensClause(m.start) || s.closed == '?')
 		w.forbids = w.forbids || m.is(forbid)
 		w.stopped = w.stopped || m.is(veto)
 		w.fresh = w.fresh || m.is(fresh)
 		w.things = w.things.or(m.things)
-		w.readVerb(r, s, k, asking)
+		w.readVerb(r, s, k, asking || opened)
 	}
-	if s.closed == '?' {
+	if s.closed == '?' || opened {
 		w.actions |= finds
 	}
 	w.askedBack = w.askedBack || asking

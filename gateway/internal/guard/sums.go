@@ -15,3 +15,37 @@ func (r *reading) reckons() bool {
 	}
 	return sign && numbers > 1
 }
+
+const (
+	// codeLetters and codeDigits are how many letters a code has at most and how many
+	// digits at least: "LX318", "F-2291".
+	codeLetters, codeDigits = 3, 3
+)
+
+// hasCode reports whether a text has the code of one thing, as flights, invoices and rooms
+// have them: letters, and digits at the end.
+func (r *reading) hasCode() (found bool) {
+	seen := 0
+	figures(r.text, func(figure []byte) bool {
+		digits := 0
+		for n := len(figure); digits < n && isDigit(figure[n-1-digits]); {
+			digits++
+		}
+		letters := len(figure) - digits
+		found = digits >= codeDigits && letters > 0 && letters <= codeLetters
+		seen++
+		return !found && seen < maxFigures
+	})
+	return found
+}
+
+// deniesFirst reports whether an answer begins with "not yet" and ends with a question:
+// then it tells what it has not done.
+func (j *judgement) deniesFirst() bool {
+	r := j.text
+	if len(r.sentences) < 2 || j.asked() < 0 {
+		return false
+	}
+	s := &r.sentences[0]
+	return s.first < s.last && r.marks[s.first].start == s.start && r.marks[s.first].is(negation|failure|forbid)
+}

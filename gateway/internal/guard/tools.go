@@ -75,8 +75,8 @@ func (b *toolbox) describe(name string) tool {
 		t.things = t.things.or(th)
 		if possible |= a; th.none() || a == anything {
 			certain |= a
-		} else if a != 0 && i > 0 {
-			named = true
+		} else if a != 0 {
+			named = i > 0 && (named || possible == a)
 		}
 		if th.none() || a != 0 {
 			bit := b.localWord(word, a == 0)

@@ -46,6 +46,7 @@ const (
 	state
 	guide
 	reference
+	opener
 )
 
 // verbal are the roles of words that stand for an action.
@@ -57,7 +58,7 @@ var roleNames = map[string]role{
 	"earlier": earlier, "question": question, "refusal": refusal, "failure": failure, "hedge": hedge, "fresh": fresh, "self": self,
 	"closing": closing, "harmless": harmless, "content": content, "inquiry": inquiry, "forbid": forbid, "veto": veto, "relative": relative, "article": article,
 	"assent": assent, "composing": composing,
-	"participle": participle, "done": done, "doing": doing, "ask": ask, "object": object, "state": state, "guide": guide, "reference": reference,
+	"participle": participle, "done": done, "doing": doing, "ask": ask, "object": object, "state": state, "guide": guide, "reference": reference, "opener": opener,
 }
 
 // actions is a set of the things that tools do.

@@ -59,6 +59,9 @@ func (j *judgement) asked() int {
 // asked for: "Do you want me to go ahead?"
 func (j *judgement) asksFirst() bool {
 	at := j.asked()
+	if at < 0 && len(j.text.sentences) > 1 && j.text.sentences[0].closed == '?' && j.text.has(&j.text.sentences[0], question) {
+		at = 0 // "Shall I cancel it? Your data are deleted then."
+	}
 	if at < 0 {
 		return false
 	}
@@ -105,6 +108,8 @@ func (j *judgement) isDenied() bool {
 func (j *judgement) lookup(c *claim) {
 	weight, name, asked := j.fittest(c)
 	switch {
+	case j.deniesFirst():
+		return
 	case j.figures > 0:
 	case asked && c.firm && !c.makes && !j.wish.composes && j.wish.short && len(j.earlier()) == 0 && j.text.isNews(j.chat.Text):
 		weight *= 0.8
