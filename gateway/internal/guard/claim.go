@@ -128,7 +128,9 @@ func (r *reading) isClaim(s *sentence, k int, framed bool) (firm, state, ok bool
 	m := &r.marks[k]
 	switch {
 	case m.is(done):
-		return true, false, r.isOpen(s, k)
+		return true, m.is(stated), r.isOpen(s, k)
+	case m.is(finished) && s.start > 0 && m.end < len(r.text) && r.text[m.end] == ':': // a heading
+		return false, false, false
 	case m.is(finished) && !m.is(participle) && r.closesSoon(s, m.end) && (r.opensClause(m.start) || r.isPhrase(m) && r.namesThing(s, k)):
 		return false, false, r.isOpen(s, k)
 	case !m.is(participle):

@@ -112,7 +112,7 @@ func (j *judgement) isPast(c *claim) bool {
 	switch {
 	case wished&c.actions != 0 && !c.earlier && !j.wish.askedBack:
 		return false
-	case c.general && wished != 0 || j.tellsBack:
+	case c.general && (wished != 0 || j.answersPlain()) || j.tellsBack:
 		return false
 	}
 	return slices.ContainsFunc(j.earlier(), func(t tool) bool {

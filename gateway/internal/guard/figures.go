@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -91,6 +92,7 @@ func (j *judgement) unsourced() {
 	}
 	points, about := j.lookupPoints(), j.text.about()
 	numbered := j.wish.numbered && j.text.hasAny(fresh)
+	coded := j.wish.coded && !slices.ContainsFunc(j.tools.tools, func(t tool) bool { return t.things.meets(commonThings) })
 	best, name := 0, ""
 	for i := range j.tools.tools {
 		t := &j.tools.tools[i]
@@ -98,7 +100,7 @@ func (j *judgement) unsourced() {
 			continue
 		}
 		p := points + 2*count(j.wish.things.meets(t.things)) + count(about.meets(t.things))
-		p += 2 * count(numbered && about.meets(t.things))
+		p += 2*count(numbered && about.meets(t.things)) + 3*count(coded && (t.vague || t.actions&anything == 0))
 		switch {
 		case p > best:
 			best, name = p, t.name
@@ -122,7 +124,7 @@ func (j *judgement) lookupPoints() int {
 	asks, n := j.wish.actions&finds != 0, j.figures
 	points := count(n > 1) + 2*count(n > 4) + count(n > 7) + count(asks) + count(j.wish.fresh) + count(j.text.hasAny(fresh)) -
 		2*count(j.text.hasAny(hedge)) - count(j.wish.actions&changes != 0) - count(j.wish.askedBack && !j.wish.fresh && n <= 4)
-	points += 2*count(j.wish.coded && j.figures > 0) - 3*count(j.wish.sums || j.deniesFirst())
+	points -= 3 * count(j.wish.sums || j.deniesFirst())
 	points -= 2*count(j.wish.composes) + 2*count(!asks && j.wish.reported != 0)
 	points += 3 * count(j.wish.terse && len(j.text.sentences) <= 3)
 	if !asks && len(j.text.sentences) > 0 && j.text.has(&j.text.sentences[0], content) {

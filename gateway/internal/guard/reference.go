@@ -14,7 +14,7 @@ const (
 // a call would have brought: "work order WO-2231", "pod numerem 7741".
 func (j *judgement) references() {
 	w := j.wish
-	if len(j.turn) > 0 || j.figures == 0 || w.holdsBack() || w.composes || w.actions&(changes|anything) == 0 && !w.plain {
+	if len(j.turn) > 0 || j.figures == 0 || w.holdsBack() || w.composes || w.asks {
 		return
 	}
 	r := j.text

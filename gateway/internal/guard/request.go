@@ -41,6 +41,8 @@ type wish struct {
 	sums bool
 	// coded says that it asks about something by its code: "is LX318 on time".
 	coded bool
+	// asks says that it is a question.
+	asks bool
 }
 
 // holdsBack reports whether the user wants nothing to be done now.
@@ -160,7 +162,7 @@ func (w *wish) readSentence(r *reading, s *sentence) {
 		if m.is(composing) && from < 0 {
 			w.composes, from = true, m.end
 		}
-		opened = opened || m.is(opener) && m.start == s.start
+		opened = opened || m.start == s.start && (m.is(opener) || m.is(ask) && m.actions == finds && s.closed == '?')
 		asking = asking || m.is(inquiry) && (r.opensClause(m.start) || s.closed == '?')
 		w.forbids = w.forbids || m.is(forbid)
 		w.stopped = w.stopped || m.is(veto)
@@ -169,6 +171,7 @@ func (w *wish) readSentence(r *reading, s *sentence) {
 		w.readVerb(r, s, k, asking || opened)
 	}
 	if s.closed == '?' || opened {
+		w.asks = true
 		w.actions |= finds
 	}
 	w.askedBack = w.askedBack || asking
@@ -222,15 +225,20 @@ func (r *reading) isVetoed(s *sentence, k int) bool {
 	if m.is(veto) && r.wordCount(s) <= 2 && !r.has(s, object) { // "Stop!"
 		return true
 	}
-	if k > s.first && r.adjacent(k-1, k) && r.marks[k-1].is(negation|veto) {
-		return true
+	if k > s.first && r.adjacent(k-1, k) {
+		switch before := &r.marks[k-1]; {
+		case before.is(negation | veto):
+			return true
+		case before.is(article): // "Der Kopierer zieht kein Papier"
+			return false
+		}
 	}
 	if !r.language.clause {
 		return false
 	}
 	for i := k + 1; i < s.last; i++ {
 		switch next := &r.marks[i]; {
-		case bytes.IndexByte(r.text[m.end:next.start], ',') >= 0 || next.is(and):
+		case bytes.IndexByte(r.text[m.end:next.start], ',') >= 0 || next.is(and|relative):
 			return false
 		case next.is(negation):
 			return true

@@ -101,7 +101,7 @@ func (j *judgement) answersPlain() bool {
 // what makes it so.
 func (j *judgement) states(owed *tool) {
 	w := j.wish
-	if w.holdsBack() || w.composes || w.reported != 0 || w.actions&changes == 0 && !j.answersPlain() {
+	if w.holdsBack() || w.composes || w.reported != 0 || w.actions&(changes|anything) == 0 && !j.answersPlain() {
 		return
 	}
 	if j.text.hasAny(refusal|failure|guide) || j.asksBack() {
@@ -122,28 +122,52 @@ func (j *judgement) states(owed *tool) {
 	}
 }
 
-// asksBack reports whether the answer ends with a question, but for one that offers
-// something else.
+// asksBack reports whether the answer asks the user something, but for what closes it and
+// offers of something else.
 func (j *judgement) asksBack() bool {
-	at := j.asked()
-	if at < 0 {
+	for i := range j.text.sentences {
+		if j.asksAt(&j.text.sentences[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (j *judgement) asksAt(s *sentence) bool {
+	r := j.text
+	switch {
+	case r.has(s, closing), s.closed != '?' && !r.has(s, question):
+		return false
+	case s.closed != '?' && r.has(s, hypothetical): // "If you'd like, I can draft it as well."
 		return false
 	}
-	s := &j.text.sentences[at]
-	if s.closed != '?' && j.text.has(s, hypothetical) { // "If you'd like, I can draft it as well."
-		return false
+	about := r.aboutSentence(s)
+	if about.none() || about.meets(j.wish.things) {
+		return true
 	}
-	var about things
 	for k := s.first; k < s.last; k++ {
-		about = about.or(j.text.marks[k].things)
+		if m := &r.marks[k]; m.is(ask|doing) && m.actions&changes != 0 {
+			return false
+		}
 	}
-	return about.none() || about.meets(j.wish.things)
+	return true
+}
+
+// aboutSentence returns what a sentence is about.
+func (r *reading) aboutSentence(s *sentence) (t things) {
+	for k := s.first; k < s.last; k++ {
+		t = t.or(r.marks[k].things)
+	}
+	return t
 }
 
 // stateOf returns the word by which a sentence tells a state that the user has asked for.
 func (j *judgement) stateOf(s *sentence) (word string, ok bool) {
 	r := j.text
-	if s.closed == '?' || s.closed == ':' || r.has(s, hypothetical|question|hedge|promise|waiting|veto) || r.isInstruction(s) {
+	if s.closed == '?' || s.closed == ':' || r.has(s, hypothetical|question|hedge|waiting|veto) || r.isInstruction(s) {
+		return "", false
+	}
+	if _, announced := r.promiseOf(s); announced {
 		return "", false
 	}
 	if r.repeats(r.text[s.start:s.end]) == 0 {
@@ -151,7 +175,7 @@ func (j *judgement) stateOf(s *sentence) (word string, ok bool) {
 	}
 	for k := s.first; k < s.last; k++ {
 		m := &r.marks[k]
-		if m.is(state) && r.isOpen(s, k) {
+		if m.is(stated) && r.isOpen(s, k) {
 			return r.word(m), true
 		}
 	}
@@ -160,5 +184,5 @@ func (j *judgement) stateOf(s *sentence) (word string, ok bool) {
 
 // isInstruction reports whether a sentence begins with what the user is to do.
 func (r *reading) isInstruction(s *sentence) bool {
-	return s.first < s.last && r.marks[s.first].start == s.start && r.marks[s.first].is(ask) && !r.marks[s.first].is(object|participle|state)
+	return s.first < s.last && r.marks[s.first].start == s.start && r.marks[s.first].is(ask) && !r.marks[s.first].is(object|participle|stated)
 }

@@ -43,7 +43,7 @@ const (
 	doing
 	ask
 	object
-	state
+	stated
 	guide
 	reference
 	opener
@@ -58,7 +58,7 @@ var roleNames = map[string]role{
 	"earlier": earlier, "question": question, "refusal": refusal, "failure": failure, "hedge": hedge, "fresh": fresh, "self": self,
 	"closing": closing, "harmless": harmless, "content": content, "inquiry": inquiry, "forbid": forbid, "veto": veto, "relative": relative, "article": article,
 	"assent": assent, "composing": composing,
-	"participle": participle, "done": done, "doing": doing, "ask": ask, "object": object, "state": state, "guide": guide, "reference": reference, "opener": opener,
+	"participle": participle, "done": done, "doing": doing, "ask": ask, "object": object, "state": stated, "guide": guide, "reference": reference, "opener": opener,
 }
 
 // actions is a set of the things that tools do.
@@ -95,6 +95,14 @@ const shaping = creates | updates | writes
 
 // fileThing is what the name of a file is about.
 var fileThing = things{known: 1 << slices.Index(thingNames, "file")}
+
+// thingsOf returns the things of some names.
+func thingsOf(names ...string) (t things) {
+	for _, name := range names {
+		t.known |= 1 << slices.Index(thingNames, name)
+	}
+	return t
+}
 
 // thingNames are the kinds of things that tools are about, in the order of their bits.
 var thingNames = strings.Fields(`task event reminder alarm email message file note ticket order booking payment

@@ -66,10 +66,7 @@ func (j *judgement) asksFirst() bool {
 		return false
 	}
 	s := &j.text.sentences[at]
-	var about things
-	for k := s.first; k < s.last; k++ {
-		about = about.or(j.text.marks[k].things)
-	}
+	about := j.text.aboutSentence(s)
 	if !about.none() && !about.meets(j.wish.things) { // it offers something else
 		return false
 	}
