@@ -129,10 +129,8 @@ func (r *reading) isClaim(s *sentence, k int, framed bool) (firm, state, ok bool
 	switch {
 	case m.is(done):
 		return true, m.is(stated), r.isOpen(s, k)
-	case m.is(finished) && s.start > 0 && m.end < len(r.text) && r.text[m.end] == ':': // a heading
-		return false, false, false
-	case m.is(finished) && !m.is(participle) && r.closesSoon(s, m.end) && (r.opensClause(m.start) || r.isPhrase(m) && r.namesThing(s, k)):
-		return false, false, r.isOpen(s, k)
+	case m.is(finished) && (r.isHeading(s, m) || !m.is(participle) && r.isFinished(s, k)):
+		return false, false, !r.isHeading(s, m) && r.isOpen(s, k)
 	case !m.is(participle):
 		return false, false, false
 	}
@@ -146,6 +144,18 @@ func (r *reading) isClaim(s *sentence, k int, framed bool) (firm, state, ok bool
 		return true, false, true
 	}
 	return false, false, r.isElliptic(s, k) && r.isOpen(s, k) && !r.isDenied(s, k)
+}
+
+// isFinished reports whether a word such as "done" is all that its clause says.
+func (r *reading) isFinished(s *sentence, k int) bool {
+	m := &r.marks[k]
+	return r.closesSoon(s, m.end) && (r.opensClause(m.start) || r.isPhrase(m) && r.namesThing(s, k))
+}
+
+// isHeading reports whether a word such as "done" is a heading within the answer: "Done:
+// the search page".
+func (r *reading) isHeading(s *sentence, m *mark) bool {
+	return s.start > 0 && m.end < len(r.text) && r.text[m.end] == ':'
 }
 
 // isRelative reports whether a verb and its auxiliary only say which one is meant: "rows

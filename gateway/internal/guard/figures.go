@@ -2,7 +2,6 @@ package guard
 
 import (
 	"bytes"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -90,18 +89,14 @@ func (j *judgement) unsourced() {
 	if len(j.turn) > 0 || j.figures == 0 {
 		return
 	}
-	points, about := j.lookupPoints(), j.text.about()
-	numbered := j.wish.numbered && j.text.hasAny(fresh)
-	coded := j.wish.coded && !slices.ContainsFunc(j.tools.tools, func(t tool) bool { return t.things.meets(commonThings) })
+	points, kind := j.lookupPoints(), j.lookupKind()
 	best, name := 0, ""
 	for i := range j.tools.tools {
 		t := &j.tools.tools[i]
 		if t.actions&(finds|anything) == 0 {
 			continue
 		}
-		p := points + 2*count(j.wish.things.meets(t.things)) + count(about.meets(t.things))
-		p += 2*count(numbered && about.meets(t.things)) + 3*count(coded && (t.vague || t.actions&anything == 0))
-		switch {
+		switch p := points + kind.points(&j.wish.things, t); {
 		case p > best:
 			best, name = p, t.name
 		case p == best:

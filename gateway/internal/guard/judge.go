@@ -106,6 +106,9 @@ type judgement struct {
 	searched  bool // found has all claims
 	// referred says that it gives a number that a call would have brought: "booking 7741".
 	referred bool
+	// repeated is how many of the user's words it has, once counted.
+	repeated int
+	counted  bool
 }
 
 func (j *judgement) verdict() Verdict {

@@ -148,7 +148,7 @@ func (j *judgement) promises() {
 
 // keeps says how well a tool fits an announcement, between 0 and 1.
 func (j *judgement) keeps(t *tool, p *announcement) float64 {
-	asked := j.wish.actions&t.actions != 0 || t.vague && j.wish.actions != 0
+	asked := j.wish.wants(t)
 	same := p.things.meets(t.things) || j.wish.things.meets(t.things)
 	switch {
 	case p.waiting && asked && same:
@@ -171,6 +171,12 @@ func (j *judgement) keeps(t *tool, p *announcement) float64 {
 		return 0.72
 	}
 	return 0.6
+}
+
+// wants reports whether a message asks for an action of a tool. One whose name does not say
+// what it does may do any.
+func (w *wish) wants(t *tool) bool {
+	return w.actions&t.actions != 0 || t.vague && w.actions != 0
 }
 
 // isDoneBy reports whether a tool may do what is announced.

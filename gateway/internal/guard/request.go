@@ -43,6 +43,8 @@ type wish struct {
 	coded bool
 	// asks says that it is a question.
 	asks bool
+	// own says that it is about what is the user's: "my balance", "do I have".
+	own bool
 }
 
 // holdsBack reports whether the user wants nothing to be done now.
@@ -153,7 +155,7 @@ func (r *reading) writesTo() bool {
 
 // readSentence takes from a sentence of the user what it asks for.
 func (w *wish) readSentence(r *reading, s *sentence) {
-	asking, opened, from := false, false, -1
+	asking, opened, from := false, r.isOpened(s), -1
 	for k := s.first; k < s.last; k++ {
 		m := &r.marks[k]
 		if from >= 0 && bytes.IndexByte(r.text[from:m.start], ':') >= 0 { // the text to work on
@@ -162,12 +164,8 @@ func (w *wish) readSentence(r *reading, s *sentence) {
 		if m.is(composing) && from < 0 {
 			w.composes, from = true, m.end
 		}
-		opened = opened || m.start == s.start && (m.is(opener) || m.is(ask) && m.actions == finds && s.closed == '?')
 		asking = asking || m.is(inquiry) && (r.opensClause(m.start) || s.closed == '?')
-		w.forbids = w.forbids || m.is(forbid)
-		w.stopped = w.stopped || m.is(veto)
-		w.fresh = w.fresh || m.is(fresh)
-		w.things = w.things.or(m.things)
+		w.note(m)
 		w.readVerb(r, s, k, asking || opened)
 	}
 	if s.closed == '?' || opened {
@@ -175,6 +173,24 @@ func (w *wish) readSentence(r *reading, s *sentence) {
 		w.actions |= finds
 	}
 	w.askedBack = w.askedBack || asking
+}
+
+// note takes from a word what it says of the whole message.
+func (w *wish) note(m *mark) {
+	w.forbids = w.forbids || m.is(forbid)
+	w.stopped = w.stopped || m.is(veto)
+	w.fresh = w.fresh || m.is(fresh)
+	w.own = w.own || m.is(own)
+	w.things = w.things.or(m.things)
+}
+
+// isOpened reports whether a sentence begins as a question does, with or without its mark.
+func (r *reading) isOpened(s *sentence) bool {
+	if s.first == s.last || r.marks[s.first].start != s.start {
+		return false
+	}
+	m := &r.marks[s.first]
+	return m.is(opener) || m.is(ask) && m.actions == finds && s.closed == '?'
 }
 
 // readVerb takes the verb at k, if there is one.
@@ -222,7 +238,7 @@ func (r *reading) asks(s *sentence) bool {
 // isVetoed reports whether a verb is forbidden: "don't delete", "verwijder de taak niet".
 func (r *reading) isVetoed(s *sentence, k int) bool {
 	m := &r.marks[k]
-	if m.is(veto) && r.wordCount(s) <= 2 && !r.has(s, object) { // "Stop!"
+	if m.is(veto) && r.wordCount(s) <= 2 && r.opensClause(m.start) && !r.has(s, object) { // "Stop!"
 		return true
 	}
 	if k > s.first && r.adjacent(k-1, k) {

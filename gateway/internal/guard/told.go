@@ -13,11 +13,9 @@ import (
 const (
 	// maxOwnWords bounds the words of a message that are looked for in the answer.
 	maxOwnWords = 24
-	// ownWord is the least length of such a word in letters, and in a script without
-	// spaces that of the pieces that are taken for words.
+	// ownWord is the length in letters from which a word may have endings. One of ownPiece
+	// letters counts as a whole, and so do as many characters of a script without spaces.
 	ownWord, ownPiece = 4, 2
-	// stateWeight is what the weight of a claim is worth that is told as a state.
-	stateWeight = 0.9
 )
 
 // ownWords returns the beginnings of the words of a text that the lexicon does not know,
@@ -46,7 +44,7 @@ func (r *reading) ownWords() (words []string) {
 			continue
 		}
 		end := max(wordEnd(r.text, i), i+size)
-		if word := r.text[i:end]; utf8.RuneCount(word) >= ownWord || isDigit(word[0]) {
+		if word := r.text[i:end]; utf8.RuneCount(word) >= ownPiece || isDigit(word[0]) {
 			words = append(words, string(beginning(word)))
 		}
 		i = end
@@ -67,12 +65,12 @@ func isPiece(piece []byte) bool {
 	return n == ownPiece
 }
 
-// beginning leaves out what may be an ending: a third of a word.
+// beginning leaves out what may be an ending: half of a word at most.
 func beginning(word []byte) []byte {
-	if isDigit(word[0]) {
+	if isDigit(word[0]) || utf8.RuneCount(word) <= ownWord {
 		return word
 	}
-	keep := max(ownWord, (utf8.RuneCount(word)*2+2)/3)
+	keep := max(ownWord, (utf8.RuneCount(word)+1)/2)
 	at := 0
 	for range keep {
 		_, size := utf8.DecodeRune(word[at:])
@@ -84,17 +82,30 @@ func beginning(word []byte) []byte {
 // repeats counts the words of the user's message that a part of the answer has.
 func (r *reading) repeats(part []byte) (n int) {
 	for i, word := range r.told {
-		if !slices.Contains(r.told[:i], word) && bytes.Contains(part, []byte(word)) {
+		if !slices.Contains(r.told[:i], word) && r.repeatsWord(part, word) {
 			n++
 		}
 	}
 	return n
 }
 
+func (r *reading) repeatsWord(part []byte, word string) bool {
+	if len(word) < ownWord && isWordByte(word[0]) {
+		return containsWord(part, []byte(word))
+	}
+	return bytes.Contains(part, []byte(word))
+}
+
 // answersPlain reports whether a message without a verb that is known, such as "and Lena",
 // seems to be a request: the answer repeats what it is about.
 func (j *judgement) answersPlain() bool {
-	return j.wish.plain && j.text.repeats(j.text.text) >= min(2, max(1, len(j.wish.told)-1))
+	if !j.wish.plain {
+		return false
+	}
+	if !j.counted {
+		j.repeated, j.counted = j.text.repeats(j.text.text), true
+	}
+	return j.repeated >= min(2, max(1, len(j.wish.told)-1))
 }
 
 // states weighs sentences that tell how something is now, where the user has asked for
@@ -170,12 +181,14 @@ func (j *judgement) stateOf(s *sentence) (word string, ok bool) {
 	if _, announced := r.promiseOf(s); announced {
 		return "", false
 	}
-	if r.repeats(r.text[s.start:s.end]) == 0 {
+	repeated := r.repeats(r.text[s.start:s.end])
+	if repeated == 0 {
 		return "", false
 	}
+	most := repeated > 1 && repeated >= len(r.told)-1
 	for k := s.first; k < s.last; k++ {
 		m := &r.marks[k]
-		if m.is(stated) && r.isOpen(s, k) {
+		if (m.is(stated) || most && m.is(passive)) && r.isOpen(s, k) {
 			return r.word(m), true
 		}
 	}

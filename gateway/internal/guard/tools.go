@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -65,13 +66,7 @@ func (b *toolbox) describe(name string) tool {
 		if b.lexicons.idle[word] {
 			continue
 		}
-		a, th := b.lexicons.tools[word], b.thing(word)
-		if i == 0 && word == "open" && len(words) > 1 && strings.HasSuffix(words[1], "s") { // those that are open
-			a = finds
-		}
-		if a == 0 && th.none() {
-			a = b.foreignVerb(word)
-		}
+		a, th := b.verb(words, i), b.thing(word)
 		t.things = t.things.or(th)
 		if possible |= a; th.none() || a == anything {
 			certain |= a
@@ -88,17 +83,26 @@ func (b *toolbox) describe(name string) tool {
 			}
 		}
 	}
-	switch {
-	case certain != 0:
-		t.actions = certain
-	case possible != 0 && named: // "sales_report"
-		t.actions = possible | finds
-	case possible != 0:
-		t.actions = possible
-	default:
+	if named { // "sales_report"
+		possible |= finds
+	}
+	if t.actions = cmp.Or(certain, possible); t.actions == 0 {
 		t.actions, t.vague = anything, true
 	}
 	return t
+}
+
+// verb returns what the word at i of a name does, if it is a verb. In "open_orders" it is
+// none: they are those that are open.
+func (b *toolbox) verb(words []string, i int) actions {
+	word := words[i]
+	if i == 0 && word == "open" && len(words) > 1 && strings.HasSuffix(words[1], "s") {
+		return finds
+	}
+	if a := b.lexicons.tools[word]; a != 0 || !b.thing(word).none() {
+		return a
+	}
+	return b.foreignVerb(word)
 }
 
 // foreignVerb returns what a verb does that no list of tools' words has, but the lexicon

@@ -47,6 +47,7 @@ const (
 	guide
 	reference
 	opener
+	own
 )
 
 // verbal are the roles of words that stand for an action.
@@ -58,7 +59,7 @@ var roleNames = map[string]role{
 	"earlier": earlier, "question": question, "refusal": refusal, "failure": failure, "hedge": hedge, "fresh": fresh, "self": self,
 	"closing": closing, "harmless": harmless, "content": content, "inquiry": inquiry, "forbid": forbid, "veto": veto, "relative": relative, "article": article,
 	"assent": assent, "composing": composing,
-	"participle": participle, "done": done, "doing": doing, "ask": ask, "object": object, "state": stated, "guide": guide, "reference": reference, "opener": opener,
+	"participle": participle, "done": done, "doing": doing, "ask": ask, "object": object, "state": stated, "guide": guide, "reference": reference, "opener": opener, "own": own,
 }
 
 // actions is a set of the things that tools do.

@@ -108,7 +108,8 @@ func (j *judgement) lookup(c *claim) {
 	case j.deniesFirst():
 		return
 	case j.figures > 0:
-	case asked && c.firm && !c.makes && !j.wish.composes && j.wish.short && len(j.earlier()) == 0 && j.text.isNews(j.chat.Text):
+	case asked && c.firm && !c.makes && !j.wish.composes && j.wish.short && len(j.earlier()) == 0 &&
+		(j.text.isNews(j.chat.Text) || j.wish.asks && c.things.meets(j.wish.things)):
 		weight *= 0.8
 	default:
 		weight *= 0.7
@@ -162,9 +163,11 @@ func (j *judgement) mayClaim(c *claim) bool {
 	switch {
 	case len(j.unmet) > 0 || j.choice.Required || j.choice.Tool != "":
 		return true
-	case j.referred && !c.general && j.wish.reported&c.actions == 0 && !j.wish.composes && !j.wish.holdsBack():
+	case c.general || j.wish.composes || j.wish.forbids || j.wish.reported&c.actions != 0:
+		return false
+	case j.referred && !j.wish.askedBack:
 		return true
-	case !c.firm || c.state || c.general || j.wish.composes || j.wish.forbids || j.wish.reported&c.actions != 0:
+	case !c.firm || c.state:
 		return false
 	case j.wish.askedBack:
 		return j.wish.open&c.actions != 0

@@ -30,6 +30,31 @@ const (
 // commonThings are what tools are about that look up what many people know.
 var commonThings = thingsOf("web", "product", "file", "code", "database", "repo", "note", "stock", "weather", "server")
 
+// lookupKind is what tells of a question that nobody answers by heart.
+type lookupKind struct {
+	// about is what the answer is about.
+	about things
+	// numbered says that the user gave the number of a parcel and the like and that the
+	// answer is of this moment, coded that he gave a code, and own that he asks for what is his.
+	numbered, coded, own bool
+}
+
+func (j *judgement) lookupKind() lookupKind {
+	k := lookupKind{about: j.text.about(), numbered: j.wish.numbered && j.text.hasAny(fresh), coded: j.wish.coded}
+	k.own = j.wish.own && j.wish.asks && !j.wish.sums && !j.text.hasAny(hypothetical|question|hedge|content)
+	for i := range j.tools.tools {
+		k.coded = k.coded && !j.tools.tools[i].things.meets(commonThings)
+	}
+	return k
+}
+
+// points counts what of a question speaks for a tool.
+func (k *lookupKind) points(wished *things, t *tool) int {
+	wanted, told := wished.meets(t.things), k.about.meets(t.things)
+	points := 2*count(wanted) + count(told) + 2*count(k.numbered && told)
+	return points + 3*count(k.own && (wanted || told)) + 3*count(k.coded && (t.vague || t.actions&anything == 0))
+}
+
 // hasCode reports whether a text has the code of one thing, as flights, invoices and rooms
 // have them: letters, and digits at the end.
 func (r *reading) hasCode() (found bool) {
