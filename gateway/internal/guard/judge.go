@@ -21,7 +21,7 @@ func (k *Case) Judge(a Answer) Verdict {
 	k.prepare()
 	text := cutText(a.Text)
 	j.text = k.readText(text)
-	j.text.told = k.wish.told
+	j.text.answers = k.wish.said
 	j.figures = j.text.unsourced(k.chat.Text)
 	j.tellsBack = !k.wish.askedBack && k.wish.actions&finds == 0 && j.text.sharesFigure(k.wish.text)
 	j.contradicts()
@@ -35,7 +35,7 @@ func (k *Case) Judge(a Answer) Verdict {
 	j.written(text)
 	j.references()
 	j.claims()
-	j.states(j.owed())
+	j.states()
 	j.unsourced()
 	if a.Finish != "length" { // the end is missing
 		j.promises()

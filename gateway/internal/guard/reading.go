@@ -30,8 +30,10 @@ type reading struct {
 	// alsoComposes says that it asks for a text in the language that was expected, and is
 	// in another: "traduce: I have sent it".
 	alsoComposes bool
-	// told are the words of the user's message that an answer may repeat.
-	told      []string
+	// answers are the messages of the user that it answers, and told the beginnings of the
+	// words of their own, once they are needed: "bisc" and "boos" of "move Biscuit's booster".
+	answers   []*reading
+	told      [][]byte
 	marks     []mark
 	sentences []sentence
 }

@@ -32,9 +32,8 @@ type wish struct {
 
 	text  string // what was read of the message
 	short bool
-	// told are the beginnings of the words that the message has of its own: "bisc" and
-	// "boos" of "move Biscuit's booster".
-	told []string
+	// said are the messages that it was read from, whose words an answer may repeat.
+	said []*reading
 	// plain says that the message is no question, and has no verb that is known.
 	plain bool
 	// sums says that it has numbers to reckon with.
@@ -106,7 +105,7 @@ func (w *wish) goBack(c *conversation.Conversation, last int, read func(message 
 		w.verbs |= before.verbs
 		w.things = w.things.or(before.things)
 		if !w.plain {
-			w.told = append(w.told, before.told...)
+			w.said = append(w.said, before.said...)
 		}
 		w.forbids = w.forbids || m.Role == conversation.User && before.forbids && w.actions == 0
 	}
@@ -127,7 +126,10 @@ func readMessage(l *lexicons, text string, local *localWords, expected *language
 		w.actions |= sends
 	}
 	w.terse, w.numbered = r.isTerse(), r.hasNumber()
-	w.told, w.sums, w.coded = r.ownWords(), r.reckons(), r.hasCode()
+	w.said = []*reading{r}
+	if bytes.ContainsAny(r.text, "0123456789") {
+		w.sums, w.coded = r.reckons(), r.hasCode()
+	}
 	w.plain = w.actions&^anything == 0 && !w.holdsBack() && !w.composes && w.reported == 0 && !r.hasAny(assent|closing|content|composing|question|inquiry)
 	w.stopped = w.stopped && w.actions&(changes|finds) == 0
 	w.forbids = w.forbids || w.stopped

@@ -20,7 +20,8 @@ const (
 
 // ownWords returns the beginnings of the words of a text that the lexicon does not know,
 // of the names of things, and the figures.
-func (r *reading) ownWords() (words []string) {
+func (r *reading) ownWords() [][]byte {
+	words := make([][]byte, 0, min(maxOwnWords, len(r.text)/8+1))
 	marks := r.marks
 	for i := 0; i < len(r.text) && len(words) < maxOwnWords; {
 		for len(marks) > 0 && marks[0].end <= i {
@@ -38,14 +39,14 @@ func (r *reading) ownWords() (words []string) {
 		case isUnspaced(c):
 			_, next := utf8.DecodeRune(r.text[i+size:])
 			if piece := r.text[i : i+size+next]; isPiece(piece) {
-				words = append(words, string(piece))
+				words = append(words, piece)
 			}
 			i += size
 			continue
 		}
 		end := max(wordEnd(r.text, i), i+size)
 		if word := r.text[i:end]; utf8.RuneCount(word) >= ownPiece || isDigit(word[0]) {
-			words = append(words, string(beginning(word)))
+			words = append(words, beginning(word))
 		}
 		i = end
 	}
@@ -79,21 +80,30 @@ func beginning(word []byte) []byte {
 	return word[:at]
 }
 
+// listen reads the words of the messages that a text answers.
+func (r *reading) listen() {
+	for _, said := range r.answers {
+		r.told = append(r.told, said.ownWords()...)
+	}
+	r.answers = nil
+}
+
 // repeats counts the words of the user's message that a part of the answer has.
 func (r *reading) repeats(part []byte) (n int) {
+	r.listen()
 	for i, word := range r.told {
-		if !slices.Contains(r.told[:i], word) && r.repeatsWord(part, word) {
+		if r.repeatsWord(part, word) && !slices.ContainsFunc(r.told[:i], func(w []byte) bool { return bytes.Equal(w, word) }) {
 			n++
 		}
 	}
 	return n
 }
 
-func (r *reading) repeatsWord(part []byte, word string) bool {
+func (r *reading) repeatsWord(part, word []byte) bool {
 	if len(word) < ownWord && isWordByte(word[0]) {
-		return containsWord(part, []byte(word))
+		return containsWord(part, word)
 	}
-	return bytes.Contains(part, []byte(word))
+	return bytes.Contains(part, word)
 }
 
 // answersPlain reports whether a message without a verb that is known, such as "and Lena",
@@ -105,12 +115,15 @@ func (j *judgement) answersPlain() bool {
 	if !j.counted {
 		j.repeated, j.counted = j.text.repeats(j.text.text), true
 	}
-	return j.repeated >= min(2, max(1, len(j.wish.told)-1))
+	return j.repeated >= min(2, max(1, len(j.text.told)-1))
 }
 
 // states weighs sentences that tell how something is now, where the user has asked for
 // what makes it so.
-func (j *judgement) states(owed *tool) {
+func (j *judgement) states() {
+	if slices.ContainsFunc(j.signals, func(s Signal) bool { return s.Name == SignalClaimTool && s.Weight >= owedWeight }) {
+		return
+	}
 	w := j.wish
 	if w.holdsBack() || w.composes || w.reported != 0 || w.actions&(changes|anything) == 0 && !j.answersPlain() {
 		return
@@ -128,7 +141,7 @@ func (j *judgement) states(owed *tool) {
 			j.add(SignalAfterResult, -0.5, word)
 			return
 		}
-		j.claim(&c, owed)
+		j.claim(&c, j.owed())
 		return
 	}
 }
