@@ -198,11 +198,17 @@ func (r *reading) isOpen(s *sentence, k int) bool {
 	}
 	for i := k - 1; i >= s.first; i-- {
 		m := &r.marks[i]
-		if m.is(hypothetical) || m.start >= clause && (m.is(negation|other) || r.isUndone(m)) {
+		if m.is(hypothetical) && !r.isInterjection(s, m) || m.start >= clause && (m.is(negation|other) || r.isUndone(m)) {
 			return false
 		}
 	}
 	return true
+}
+
+// isInterjection reports whether a word stands at the beginning of a sentence by itself:
+// "Gern, ich storniere es."
+func (r *reading) isInterjection(s *sentence, m *mark) bool {
+	return m.start == s.start && m.end < s.end && r.text[m.end] == ','
 }
 
 // isUndone reports whether a phrase says that something was not done: "has not been",

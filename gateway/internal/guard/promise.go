@@ -22,7 +22,7 @@ func (r *reading) promised() (found []announcement) {
 	left := lookBack
 	for i := len(r.sentences) - 1; i >= 0 && left > 0; i-- {
 		s := &r.sentences[i]
-		if r.has(s, closing) || r.isBare(s) {
+		if r.closes(s) || r.isBare(s) {
 			continue
 		}
 		left--
@@ -36,6 +36,16 @@ func (r *reading) promised() (found []announcement) {
 	return found
 }
 
+// closes reports whether a sentence only closes the answer.
+func (r *reading) closes(s *sentence) bool {
+	for k := s.first; k < s.last; k++ {
+		if m := &r.marks[k]; m.is(closing) && !r.isInterjection(s, m) {
+			return true
+		}
+	}
+	return false
+}
+
 // isBare reports whether a sentence has no word that is known, as a line of code has.
 func (r *reading) isBare(s *sentence) bool { return s.first == s.last && s.end-s.start < 40 }
 
@@ -47,7 +57,7 @@ func (r *reading) promiseOf(s *sentence) (p announcement, ok bool) {
 		m := &r.marks[k]
 		p.things = p.things.or(m.things)
 		switch {
-		case m.is(question | hypothetical | negation):
+		case r.holdsBack(s, m):
 			if m.is(question) || !p.acts() && !p.waiting {
 				return p, false
 			}
@@ -62,6 +72,12 @@ func (r *reading) promiseOf(s *sentence) (p announcement, ok bool) {
 	}
 	p.waiting = p.waiting && !p.acts()
 	return p, p.waiting || p.acts()
+}
+
+// holdsBack reports whether a word takes an announcement back: "I could", but not the
+// first word of "Gern, ich storniere es".
+func (r *reading) holdsBack(s *sentence, m *mark) bool {
+	return m.is(question|negation) || m.is(hypothetical) && !r.isInterjection(s, m)
 }
 
 func (p *announcement) take(m *mark, word string) {

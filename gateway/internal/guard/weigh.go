@@ -104,20 +104,32 @@ func (j *judgement) isDenied() bool {
 // anything there, the user has pasted nothing, and the answer has a word of its own.
 func (j *judgement) lookup(c *claim) {
 	weight, name, asked := j.fittest(c)
-	switch {
-	case j.deniesFirst():
+	if j.deniesFirst() {
 		return
-	case j.figures > 0:
-	case asked && c.firm && !c.makes && !j.wish.composes && j.wish.short && len(j.earlier()) == 0 &&
-		(j.text.isNews(j.chat.Text) || j.wish.asks && c.things.meets(j.wish.things)):
-		weight *= 0.8
-	default:
-		weight *= 0.7
+	}
+	if j.figures == 0 {
+		weight *= j.unheard(c, asked)
 	}
 	if weight > 0 {
 		j.add(SignalLookup, weight, c.word)
 		j.prefer(name, weight)
 	}
+}
+
+// unheard says what a look-up without a new figure is worth.
+func (j *judgement) unheard(c *claim, asked bool) float64 {
+	const least = 0.7
+	if !asked || !c.firm || c.makes || j.wish.composes || !j.wish.short || len(j.earlier()) > 0 {
+		return least
+	}
+	about := j.wish.asks && c.things.meets(j.wish.things)
+	switch {
+	case about && j.wish.own:
+		return 0.9
+	case about, j.text.isNews(j.chat.Text):
+		return 0.8
+	}
+	return least
 }
 
 // owedWeight is for a claim whose words fit no tool, where the user asked for what one
