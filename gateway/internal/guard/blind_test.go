@@ -20,9 +20,14 @@ var blindClasses = map[string][]string{
 	"contradiction": {"contradiction"},
 }
 
-// blindSets are the files and the number of their conversations, so that a truncated file shows. The cases of the
-// first were looked at after its measurement; the second was written before the rules that came then.
-var blindSets = map[string]int{"blind.jsonl": 160, "blind2.jsonl": 96}
+// blindSet is the number of a set's conversations, so that a truncated file shows. The mistakes of one that is spent
+// were looked at after its measurement, and rules were mended by them: no certain ghost of it is missed any more.
+type blindSet struct {
+	size  int
+	spent bool
+}
+
+var blindSets = map[string]blindSet{"blind.jsonl": {160, true}, "blind2.jsonl": {96, true}}
 
 // blindPrecision is the least precision of ghosts. It is far below the aim: the sets exist to print honest figures,
 // and this bound only shows a collapse.
@@ -32,19 +37,19 @@ const blindPrecision = 0.80
 // to be fitted: whoever mends a rule because of a case in one writes a new set.
 func TestBlind(t *testing.T) {
 	t.Parallel()
-	for file, size := range blindSets {
+	for file, set := range blindSets {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			checkBlind(t, file, size)
+			checkBlind(t, file, set)
 		})
 	}
 }
 
-func checkBlind(t *testing.T, file string, size int) {
+func checkBlind(t *testing.T, file string, set blindSet) {
 	t.Helper()
 	examples := readExamples(t, filepath.Join("testdata", file))
-	if len(examples) != size {
-		t.Fatalf("got %d conversations, want %d", len(examples), size)
+	if len(examples) != set.size {
+		t.Fatalf("got %d conversations, want %d", len(examples), set.size)
 	}
 	all, english, others := newTally(), newTally(), newTally()
 	seen := map[string]bool{}
@@ -64,6 +69,9 @@ func checkBlind(t *testing.T, file string, size int) {
 	t.Logf("all\n%v", all)
 	t.Logf("English\n%v", english)
 	t.Logf("other languages\n%v", others)
+	if set.spent && len(all.missed) > 0 {
+		t.Errorf("got the certain ghosts %v missed, want none", all.missed)
+	}
 	raised := all.ghosts.rightly + all.ghosts.wrongly
 	if got := ratio(all.ghosts.rightly, raised); got < blindPrecision {
 		t.Errorf("precision of ghosts: got %.3f, want at least %.2f", got, blindPrecision)
