@@ -55,7 +55,8 @@ func (c *mendedCase) messages(t *testing.T) *conversation.Conversation {
 }
 
 // TestMended judges ghosts of the kinds that were missed once, and honest answers that
-// look like them. Both were written before the rules that tell them apart.
+// look like them. Those of the first file were written before the rules that tell them
+// apart, those of the second along with them.
 func TestMended(t *testing.T) {
 	t.Parallel()
 	var lines []string
