@@ -16,22 +16,31 @@ const (
 type client struct {
 	name  string
 	modes []string
-	// retries is how often the SDK repeats a request by itself.
+	// retries is how often the SDK repeats a request by itself, and deaf says that it does
+	// so for every status above 499, whatever x-should-retry says.
 	retries int
-	// errorIDs says whether the SDK shows the request id of an error.
-	errorIDs bool
+	deaf    bool
+	// answerIDs and errorIDs say whether the SDK shows the request id of an answer, and
+	// of an error.
+	answerIDs, errorIDs bool
+	// streamErrors says that the SDK throws an error in a stream as one of its own class.
+	streamErrors bool
 	// play plays jobs, some of them at the same time, and returns the turns of all. Those
 	// of one job are in their order.
 	play func(t *testing.T, jobs []job) []turn
 }
 
 func clients() []client {
-	all := []string{whole, helper, chunks}
+	all, two := []string{whole, helper, chunks}, []string{whole, helper}
 	return []client{
-		{name: "python", modes: all, retries: 2, errorIDs: true, play: python},
-		{name: "node", modes: all, retries: 2, errorIDs: true, play: node},
-		{name: "go", modes: []string{whole, helper}, retries: 2, errorIDs: true, play: each(official)},
-		{name: "go-openai", modes: []string{whole, chunks}, play: each(community)},
+		{name: "python", modes: all, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: python("openai_sdk")},
+		{name: "node", modes: all, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: node("openai_sdk")},
+		{name: "go", modes: two, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: each(official)},
+		{name: "go-openai", modes: []string{whole, chunks}, answerIDs: true, streamErrors: true, play: each(community)},
+		{name: "ai-sdk", modes: two, retries: 2, deaf: true, answerIDs: true, errorIDs: true, play: node("ai_sdk", "openai-compatible")},
+		{name: "ai-sdk openai", modes: two, retries: 2, deaf: true, answerIDs: true, errorIDs: true, play: node("ai_sdk", "openai")},
+		{name: "langchain python", modes: two, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: python("langchain_chat")},
+		{name: "langchain node", modes: two, retries: 1, deaf: true, errorIDs: true, streamErrors: true, play: node("langchain")},
 	}
 }
 

@@ -29,6 +29,9 @@ func scenarios() []scenario {
 			all = append(all, scenario{name: "moonshot then " + v.name, serve: moonshotThen(v), want: scriptedTurns()})
 		}
 	}
+	for _, format := range []string{"hermes", "qwen3_coder"} {
+		all = append(all, scenario{name: "text " + format, serve: text(format), want: scriptedTurns()})
+	}
 	for _, model := range []string{"hermes", "broken_args", "wrong_index", "missing_id"} {
 		all = append(all, scenario{name: "demo " + model, serve: demo(model), want: demoTurns()})
 	}
@@ -37,7 +40,12 @@ func scenarios() []scenario {
 	return append(all,
 		scenario{name: "retried by the gateway", want: failed(502, "upstream_error", "overloaded"),
 			// The answer has x-should-retry: false.
-			serve: unavailable(1, func(client) int { return 2 })},
+			serve: unavailable(1, func(c client) int {
+				if c.deaf {
+					return 2 * (1 + c.retries)
+				}
+				return 2
+			})},
 		scenario{name: "retried by the SDK", retried: true, want: failed(502, "upstream_error", "overloaded"),
 			serve: unavailable(0, func(c client) int { return 1 + c.retries })},
 		scenario{name: "error in a stream", streams: true, want: failed(0, "internal_error", "The demo failed while it answered."),

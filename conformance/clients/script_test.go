@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -13,29 +14,39 @@ import (
 // patience is how long a script may take for all of its jobs.
 const patience = 3 * time.Minute
 
-// python plays jobs with OpenAI's SDK for Python.
-func python(t *testing.T, jobs []job) []turn {
-	t.Helper()
-	interpreter, err := installPython(t.Context())
-	need(t, err)
-	return script(t, jobs, "", interpreter, "-I", "-X", "utf8", "testdata/loop.py")
-}
-
-// node plays jobs with OpenAI's SDK for Node.
-func node(t *testing.T, jobs []job) []turn {
-	t.Helper()
-	program, dir, err := installNode(t.Context())
-	need(t, err)
-	text, err := os.ReadFile("testdata/loop.mjs")
-	if err != nil {
-		t.Fatal(err)
+// python plays jobs with a client of Python, which is a file of testdata.
+func python(name string) func(t *testing.T, jobs []job) []turn {
+	return func(t *testing.T, jobs []job) []turn {
+		t.Helper()
+		interpreter, err := installPython(t.Context())
+		need(t, err)
+		return script(t, jobs, "", interpreter, "-I", "-X", "utf8", "testdata/run.py", name)
 	}
-	// A module looks for what it imports beside itself; text that is evaluated looks in
-	// the working directory, where the SDK is.
-	return script(t, jobs, dir, program, "--input-type=module", "--eval", string(text))
 }
 
-// script runs a program that reads jobs and writes turns, one JSON object a line.
+// node plays jobs with a client of Node, which is a file of testdata and may take an
+// argument.
+func node(name string, args ...string) func(t *testing.T, jobs []job) []turn {
+	return func(t *testing.T, jobs []job) []turn {
+		t.Helper()
+		program, dir, err := installNode(t.Context())
+		need(t, err)
+		var text []byte
+		for _, file := range []string{name + ".mjs", "run.mjs"} {
+			part, err := os.ReadFile(filepath.Join("testdata", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = append(text, part...)
+		}
+		// A module looks for what it imports beside itself; text that is evaluated looks in
+		// the working directory, where the SDKs are.
+		return script(t, jobs, dir, program, append([]string{"--input-type=module", "--eval", string(text)}, args...)...)
+	}
+}
+
+// script runs a program that reads jobs and writes turns, one JSON object a line. What it
+// writes to standard error is a warning of the SDK's.
 func script(t *testing.T, jobs []job, dir, program string, args ...string) []turn {
 	t.Helper()
 	var input, stderr bytes.Buffer
@@ -54,6 +65,9 @@ func script(t *testing.T, jobs []job, dir, program string, args ...string) []tur
 	output, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%s: %v (context: %v)\n%s", program, err, ctx.Err(), stderr.Bytes())
+	}
+	if stderr.Len() > 0 {
+		t.Errorf("got the warnings %s, want none", stderr.Bytes())
 	}
 	var turns []turn
 	for d := json.NewDecoder(bytes.NewReader(output)); d.More(); {

@@ -1,23 +1,10 @@
-"""Plays tool loops with OpenAI's SDK for Python.
-
-Each line of standard input is a job in JSON: name, base_url, model, mode, messages,
-tools, results, the text that each tool gives, and then, what the user says behind the
-results of each round. For each turn of a job, and for the error that ended it, one line
-of JSON goes to standard output.
-
-mode is "whole", "helper" (the SDK puts the stream together) or "chunks" (we do).
-"""
+"""OpenAI's SDK for Python; see run.py."""
 
 import json
-import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import openai
 from openai import OpenAI
 from openai.types.chat import ChatCompletionMessage
-
-MAX_TURNS = 8
-AT_ONCE = 8  # jobs; most of their time they wait
 
 
 def whole(client, request):
@@ -56,11 +43,11 @@ def chunks(client, request):
 MODES = {"whole": whole, "helper": helper, "chunks": chunks}
 
 
-def play(job):
+def play(job, max_turns):
     """Yields what the app got, turn by turn, and answers the calls of each."""
     client = OpenAI(base_url=job["base_url"], api_key="none")
     messages = job["messages"]
-    for turn in range(MAX_TURNS):
+    for turn in range(max_turns):
         request = {"model": job["model"], "messages": messages, "tools": job["tools"]}
         message, finish, usage, request_id = MODES[job["mode"]](client, request)
         calls = message.tool_calls or []
@@ -94,25 +81,3 @@ def failure(error):
         "request_id": getattr(error, "request_id", None) or "",
         "api": isinstance(error, openai.APIError),
     }
-
-
-def turns(line):
-    """Returns the turns of a job, and the error that ended it."""
-    job = json.loads(line)
-    played = []
-    try:
-        for turn in play(job):
-            played.append({"job": job["name"], **turn})
-    except Exception as error:  # the other jobs run all the same
-        played.append({"job": job["name"], "error": failure(error)})
-    return played
-
-
-def main():
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        for played in pool.map(turns, sys.stdin):
-            for turn in played:
-                print(json.dumps(turn), flush=True)
-
-
-main()

@@ -1,17 +1,6 @@
-// Plays tool loops with OpenAI's SDK for Node.
-//
-// Each line of standard input is a job in JSON: name, base_url, model, mode, messages,
-// tools, results, the text that each tool gives, and then, what the user says behind
-// the results of each round. For each turn of a job, and for the error that ended it, one
-// line of JSON goes to standard output.
-//
-// mode is "whole", "helper" (the SDK puts the stream together) or "chunks" (we do).
+// OpenAI's SDK for Node; see run.mjs.
 
-import { createInterface } from 'node:readline';
 import OpenAI from 'openai';
-
-const maxTurns = 8;
-const atOnce = 8; // jobs; most of their time they wait
 
 async function whole(client, request) {
   const completion = await client.chat.completions.create(request);
@@ -51,7 +40,7 @@ async function chunks(client, request) {
 const modes = { whole, helper, chunks };
 
 // play yields what the app got, turn by turn, and answers the calls of each.
-async function* play(job) {
+async function* play(job, maxTurns) {
   const client = new OpenAI({ baseURL: job.base_url, apiKey: 'none' });
   const { messages, model, tools } = job;
   for (let turn = 0; turn < maxTurns; turn++) {
@@ -87,20 +76,3 @@ function failure(error) {
     api: error instanceof OpenAI.APIError,
   };
 }
-
-async function run(job) {
-  try {
-    for await (const turn of play(job)) console.log(JSON.stringify({ job: job.name, ...turn }));
-  } catch (error) { // the other jobs run all the same
-    console.log(JSON.stringify({ job: job.name, error: failure(error) }));
-  }
-}
-
-const jobs = [];
-for await (const line of createInterface({ input: process.stdin })) jobs.push(JSON.parse(line));
-
-async function worker() {
-  while (jobs.length > 0) await run(jobs.shift());
-}
-
-await Promise.all(Array.from({ length: atOnce }, worker));
