@@ -2,6 +2,7 @@ package clients_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"testing"
 )
 
@@ -16,10 +17,10 @@ const (
 type client struct {
 	name  string
 	modes []string
-	// retries is how often the SDK repeats a request by itself, and deaf says that it does
-	// so for every status above 499, whatever x-should-retry says.
+	// retries is how often the SDK repeats a request by itself, and repeats, where it is
+	// not nil, which statuses it does that for, whatever x-should-retry says.
 	retries int
-	deaf    bool
+	repeats func(status int) bool
 	// answerIDs and errorIDs say whether the SDK shows the request id of an answer, and
 	// of an error.
 	answerIDs, errorIDs bool
@@ -37,11 +38,20 @@ func clients() []client {
 		{name: "node", modes: all, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: node("openai_sdk")},
 		{name: "go", modes: two, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: each(official)},
 		{name: "go-openai", modes: []string{whole, chunks}, answerIDs: true, streamErrors: true, play: each(community)},
-		{name: "ai-sdk", modes: two, retries: 2, deaf: true, answerIDs: true, errorIDs: true, play: node("ai_sdk", "openai-compatible")},
-		{name: "ai-sdk openai", modes: two, retries: 2, deaf: true, answerIDs: true, errorIDs: true, play: node("ai_sdk", "openai")},
+		{name: "ai-sdk", modes: two, retries: 2, repeats: serverError, answerIDs: true, errorIDs: true, play: node("ai_sdk", "openai-compatible")},
+		{name: "ai-sdk openai", modes: two, retries: 2, repeats: serverError, answerIDs: true, errorIDs: true, play: node("ai_sdk", "openai")},
 		{name: "langchain python", modes: two, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: python("langchain_chat")},
-		{name: "langchain node", modes: two, retries: 1, deaf: true, errorIDs: true, streamErrors: true, play: node("langchain")},
+		{name: "langchain node", modes: two, retries: 1, repeats: unknownFault, errorIDs: true, streamErrors: true, play: node("langchain")},
 	}
+}
+
+// serverError is what the AI SDK repeats.
+func serverError(status int) bool { return status >= http.StatusInternalServerError }
+
+// unknownFault is what LangChain repeats in Node: all that it does not know for a fault of the
+// request.
+func unknownFault(status int) bool {
+	return status >= http.StatusInternalServerError || status == http.StatusUnprocessableEntity
 }
 
 // job is one conversation: the client asks, gives the calls their results, and asks

@@ -3,7 +3,6 @@ package clients_test
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"reflect"
 	"strings"
@@ -104,7 +103,7 @@ func requestsOf(cl client, plays []play) map[string]int {
 	for _, p := range plays {
 		requests[p.job.Model] = len(p.want)
 		last := p.want[len(p.want)-1].Error
-		if p.retried || cl.deaf && last != nil && last.Status >= http.StatusInternalServerError {
+		if p.retried || cl.repeats != nil && last != nil && cl.repeats(last.Status) {
 			requests[p.job.Model] += cl.retries
 		}
 	}

@@ -74,12 +74,13 @@ async function* play(job, maxTurns) {
 function failure(thrown) {
   const error = RetryError.isInstance(thrown) ? thrown.lastError : thrown;
   const said = error.data?.error ?? error;
+  const api = APICallError.isInstance(error); // else it came in a stream
   return {
     type: error.constructor.name,
     message: said.message,
-    status: error.statusCode ?? 0,
+    status: api ? error.statusCode : 0,
     code: String(said.code ?? ''),
     request_id: error.responseHeaders?.['x-request-id'] ?? '',
-    api: APICallError.isInstance(error),
+    api,
   };
 }

@@ -34,7 +34,8 @@ def turns(client, line):
 
 def main():
     client = runpy.run_path(str(Path(__file__).with_name(sys.argv[1] + ".py")))
-    warnings.simplefilter("always")  # from here on: what the import says is none of the gateway's business
+    warnings.simplefilter("always")  # what they say when they are imported is not about answers
+    warnings.simplefilter("ignore", ResourceWarning)  # connections that are kept end with the program
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for played in pool.map(lambda line: turns(client, line), sys.stdin):
             for turn in played:
