@@ -3,6 +3,7 @@ package clients_test
 import (
 	"encoding/json"
 	"net/http"
+	"sync"
 	"testing"
 )
 
@@ -31,17 +32,21 @@ type client struct {
 	play func(t *testing.T, jobs []job) []turn
 }
 
-func clients() []client {
+// clients are all. What those of Python and Node need is installed at most once.
+func clients(t *testing.T) []client {
+	t.Helper()
+	py := inPython{sync.OnceValues(func() (string, error) { return installPython(t.Context()) })}
+	js := inNode{sync.OnceValues(func() (nodeSDKs, error) { return installNode(t.Context()) })}
 	all, two := []string{whole, helper, chunks}, []string{whole, helper}
 	return []client{
-		{name: "python", modes: all, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: python("openai_sdk")},
-		{name: "node", modes: all, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: node("openai_sdk")},
+		{name: "python", modes: all, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: py.play("openai_sdk")},
+		{name: "node", modes: all, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: js.play("openai_sdk")},
 		{name: "go", modes: two, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: each(official)},
 		{name: "go-openai", modes: []string{whole, chunks}, answerIDs: true, streamErrors: true, play: each(community)},
-		{name: "ai-sdk", modes: two, retries: 2, repeats: serverError, answerIDs: true, errorIDs: true, play: node("ai_sdk", "openai-compatible")},
-		{name: "ai-sdk openai", modes: two, retries: 2, repeats: serverError, answerIDs: true, errorIDs: true, play: node("ai_sdk", "openai")},
-		{name: "langchain python", modes: two, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: python("langchain_chat")},
-		{name: "langchain node", modes: two, retries: 1, repeats: unknownFault, errorIDs: true, streamErrors: true, play: node("langchain")},
+		{name: "ai-sdk", modes: two, retries: 2, repeats: serverError, answerIDs: true, errorIDs: true, play: js.play("ai_sdk", "openai-compatible")},
+		{name: "ai-sdk openai", modes: two, retries: 2, repeats: serverError, answerIDs: true, errorIDs: true, play: js.play("ai_sdk", "openai")},
+		{name: "langchain python", modes: two, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: py.play("langchain_chat")},
+		{name: "langchain node", modes: two, retries: 1, repeats: unknownFault, errorIDs: true, streamErrors: true, play: js.play("langchain")},
 	}
 }
 

@@ -25,9 +25,9 @@ func TestClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newConfig()
+	c, all := newConfig(), clients(t)
 	plays := map[string][]play{}
-	for _, cl := range clients() {
+	for _, cl := range all {
 		for _, s := range scenarios() {
 			for _, mode := range cl.modes {
 				if s.streams && mode == whole {
@@ -44,7 +44,7 @@ func TestClients(t *testing.T) {
 		}
 	}
 	g := serve(t, c)
-	for _, cl := range clients() {
+	for _, cl := range all {
 		t.Run(cl.name, func(t *testing.T) {
 			t.Parallel()
 			run(t, g, cl, plays[cl.name])

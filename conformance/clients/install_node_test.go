@@ -19,21 +19,24 @@ type nodeRuntime struct {
 	npm     []string
 }
 
-// installNode returns the program node and a directory that has the SDKs.
-func installNode(ctx context.Context) (program, dir string, err error) {
+// nodeSDKs is the program node and a directory that has the SDKs.
+type nodeSDKs struct{ program, dir string }
+
+// installNode installs the SDKs, and Node where it is missing.
+func installNode(ctx context.Context) (nodeSDKs, error) {
 	node, err := findNode(ctx)
 	if err != nil {
-		return "", "", err
+		return nodeSDKs{}, err
 	}
 	pins := []string{"testdata/package.json", "testdata/package-lock.json"}
-	dir, err = installOnce("node", "", pins, func(dir string) error { return node.install(ctx, dir, pins) })
+	dir, err := installOnce("node", "", pins, func(dir string) error { return node.install(ctx, dir, pins) })
 	if err != nil {
-		return "", "", install.MissingError{
+		return nodeSDKs{}, install.MissingError{
 			What:   fmt.Sprintf("the SDKs for Node are not installed (%v)", err),
 			Remedy: "go test ./conformance/clients -run TestClients/node, where npm's registry is in reach",
 		}
 	}
-	return node.program, dir, nil
+	return nodeSDKs{node.program, dir}, nil
 }
 
 // install installs what the lock file pins. No package runs anything for that.

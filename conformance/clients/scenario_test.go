@@ -1,8 +1,10 @@
 package clients_test
 
 import (
+	"encoding/json"
 	"testing"
 
+	"github.com/callgate/callgate/gateway/formats"
 	"github.com/callgate/callgate/providers/providertest/scripted"
 )
 
@@ -30,7 +32,9 @@ func scenarios() []scenario {
 		}
 	}
 	for _, format := range []string{"hermes", "qwen3_coder"} {
-		all = append(all, scenario{name: "text " + format, serve: text(format), want: scriptedTurns()})
+		all = append(all,
+			scenario{name: "text " + format, serve: text(format, format), want: scriptedTurns()},
+			scenario{name: "text " + format + " unparsed", serve: text(format, "none"), want: unparsed(format)})
 	}
 	for _, model := range []string{"hermes", "broken_args", "wrong_index", "missing_id"} {
 		all = append(all, scenario{name: "demo " + model, serve: demo(model), want: demoTurns()})
@@ -64,6 +68,14 @@ func scriptedTurns() []turn {
 		{Finish: "tool_calls", Usage: counted, Calls: []call{{Name: "book", Arguments: map[string]any{"city": "Oslo", "note": note}}}},
 		{Finish: "stop", Usage: counted, Content: "Done: " + scripted.Result("book") + "."},
 	}
+}
+
+// unparsed is the first of the turns as a text: an app sees no calls in it.
+func unparsed(format string) []turn {
+	f, _ := formats.Find(format) // the server is served in it
+	return []turn{{Finish: "stop", Usage: &usage{100, 20, 120}, Content: f.Write(formats.Turn{Calls: []formats.Call{
+		{Name: "get_weather", Args: []formats.Arg{{Key: "city", Value: json.RawMessage(`"Oslo"`)}}}, {Name: "get_time"},
+	}})}}
 }
 
 // demoTurns are what the demo says to the same prompt. It counts tokens of its own.

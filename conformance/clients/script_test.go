@@ -14,22 +14,31 @@ import (
 // patience is how long a script may take for all of its jobs.
 const patience = 3 * time.Minute
 
-// python plays jobs with a client of Python, which is a file of testdata.
-func python(name string) func(t *testing.T, jobs []job) []turn {
+// inPython has the clients of Python.
+type inPython struct {
+	install func() (interpreter string, err error)
+}
+
+// play plays jobs with a client, which is a file of testdata.
+func (p inPython) play(name string) func(t *testing.T, jobs []job) []turn {
 	return func(t *testing.T, jobs []job) []turn {
 		t.Helper()
-		interpreter, err := installPython(t.Context())
+		interpreter, err := p.install()
 		need(t, err)
 		return script(t, jobs, "", interpreter, "-I", "-X", "utf8", "testdata/run.py", name)
 	}
 }
 
-// node plays jobs with a client of Node, which is a file of testdata and may take an
-// argument.
-func node(name string, args ...string) func(t *testing.T, jobs []job) []turn {
+// inNode has the clients of Node.
+type inNode struct {
+	install func() (nodeSDKs, error)
+}
+
+// play plays jobs with a client, which is a file of testdata and may take an argument.
+func (n inNode) play(name string, args ...string) func(t *testing.T, jobs []job) []turn {
 	return func(t *testing.T, jobs []job) []turn {
 		t.Helper()
-		program, dir, err := installNode(t.Context())
+		sdks, err := n.install()
 		need(t, err)
 		var text []byte
 		for _, file := range []string{name + ".mjs", "run.mjs"} {
@@ -41,7 +50,7 @@ func node(name string, args ...string) func(t *testing.T, jobs []job) []turn {
 		}
 		// A module looks for what it imports beside itself; text that is evaluated looks in
 		// the working directory, where the SDKs are.
-		return script(t, jobs, dir, program, append([]string{"--input-type=module", "--eval", string(text)}, args...)...)
+		return script(t, jobs, sdks.dir, sdks.program, append([]string{"--input-type=module", "--eval", string(text)}, args...)...)
 	}
 }
 

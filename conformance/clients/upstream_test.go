@@ -50,13 +50,18 @@ func alone(v vendor) func(t *testing.T, c *config, model string) verdict {
 	}
 }
 
-// text has a server behind a model that gives the calls as the model writes them.
-func text(format string) func(t *testing.T, c *config, model string) verdict {
+// text has a server behind a model that gives the calls as the model writes them, in a
+// format, and a parser that reads it or none.
+func text(format, parser string) func(t *testing.T, c *config, model string) verdict {
 	return func(t *testing.T, c *config, model string) verdict {
 		s := scripted.Text(t, format)
 		c.Providers[model] = map[string]any{"type": "openai", "base_url": s.URL, "api_key": scripted.Key}
-		c.route(model, target{Provider: model, Model: "m", Parser: format})
-		return func(t *testing.T, _ client) { accepted(t, "text "+format, s, 3) }
+		c.route(model, target{Provider: model, Model: "m", Parser: parser})
+		turns := 3
+		if parser == "none" {
+			turns = 1
+		}
+		return func(t *testing.T, _ client) { accepted(t, "text "+format, s, turns) }
 	}
 }
 

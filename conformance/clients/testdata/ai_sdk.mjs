@@ -1,6 +1,7 @@
 // Vercel's AI SDK, with the provider that the argument names; see run.mjs. The loop is the
 // SDK's own: it calls the tools and asks again.
 
+import assert from 'node:assert/strict';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, RetryError, generateText, isStepCount, jsonSchema, streamText, tool } from 'ai';
@@ -17,7 +18,12 @@ async function whole(request) {
 
 async function helper(request) {
   const result = streamText({ ...request, onError() {} }); // else it prints what is thrown here
-  for await (const part of result.stream) if (part.type === 'error') throw part.error;
+  const inputs = {}; // of the calls, as an interface shows them while they come
+  for await (const part of result.stream) {
+    if (part.type === 'error') throw part.error;
+    if (part.type === 'tool-input-delta') inputs[part.id] = (inputs[part.id] ?? '') + part.delta;
+    if (part.type === 'tool-call') assert.deepEqual(JSON.parse(inputs[part.toolCallId]), part.input);
+  }
   return (await result.response).messages;
 }
 
