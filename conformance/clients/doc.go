@@ -1,13 +1,18 @@
 // Package clients has tests alone: they play tool loops with the clients that apps
-// use, OpenAI's SDKs for Python, Node and Go and the Go community's go-openai, whole
-// and streamed, through the gateway as operators run it. Behind it stand the scripted
-// servers of each vendor, which refuse what the vendor refuses, and the demo's models:
-// those that write wrong calls, those that know nothing of tools but what the prompt
-// says, and those that need a guard. The latter two are played without the gateway's
-// help too, which shows that it is this that makes the difference.
+// use, whole and streamed, through the gateway as operators run it: OpenAI's SDKs for
+// Python, Node and Go, the Go community's go-openai, Vercel's AI SDK with two of its
+// providers, and LangChain for Python and Node. What an SDK's own parser complains of
+// fails the test, and so does a request that it repeats and should not.
 //
-// The SDKs for Python and Node are installed once, at the versions that testdata pins,
-// into a directory of the user's cache. Where that is not possible their tests are
+// Behind the gateway stand the scripted servers of each vendor, which refuse what the
+// vendor refuses, servers whose models write their calls as text, and the demo's models:
+// those that write wrong calls, those that know nothing of tools but what the prompt
+// says, and those that need a guard. The text, the prompts and the guards are played
+// without the gateway's help too, which shows that it is this that makes the difference.
+//
+// The SDKs for Python and Node are installed once, at the versions and hashes that
+// testdata pins, into a directory of the user's cache, and with them Node where the
+// machine has none that is new enough. Where that is not possible their tests are
 // skipped and say what is missing; the environment variable CALLGATE_REQUIRE_CLIENTS=1
 // makes that a failure.
 package clients

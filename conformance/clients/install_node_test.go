@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,8 +51,8 @@ func (n nodeRuntime) install(ctx context.Context, dir string, pins []string) err
 			return err
 		}
 	}
-	args := append(n.npm[1:len(n.npm):len(n.npm)],
-		"ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=1")
+	args := slices.Concat(n.npm[1:],
+		[]string{"ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=1"})
 	_, err := install.Command(ctx, dir, n.npm[0], args...)
 	return err
 }
