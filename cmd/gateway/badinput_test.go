@@ -85,6 +85,7 @@ func TestBadInput(t *testing.T) {
 		{"POST of the models", call("POST", "/v1/models"), failure{status: 405, code: "method_not_allowed"}},
 		{"DELETE of ready", call("DELETE", "/readyz"), failure{status: 405, code: "method_not_allowed"}},
 		{"wrong path", call("GET", "/v1/nope"), failure{status: 404, code: "not_found"}},
+		{"responses", call("POST", "/v1/responses"), failure{status: 404, code: "not_found", says: "/v1/chat/completions; with Vercel's AI SDK that is openai.chat(model)"}},
 		{"no version", call("POST", "/chat/completions"), failure{status: 404, code: "not_found"}},
 		{"root", call("GET", "/"), failure{status: 404, code: "not_found"}},
 		{"trailing slash", call("POST", "/v1/chat/completions/"), failure{status: 404, code: "not_found"}},

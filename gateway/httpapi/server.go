@@ -84,6 +84,7 @@ func New(cfg Config) (*Server, error) {
 	// method below /v1, and a wrong method would be a wrong path.
 	s.echo.POST(chatPath, s.chat, s.sameSite, s.authenticate)
 	s.echo.GET("/v1/models", s.models, s.sameSite, s.authenticate)
+	s.echo.Any(responsesPath, noResponses)
 	return s, nil
 }
 

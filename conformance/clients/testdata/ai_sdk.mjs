@@ -65,7 +65,15 @@ async function* play(job, maxTurns) {
     const stopWhen = isStepCount(says.length > 0 ? 1 : maxTurns - turn);
     let error, answers;
     try {
-      answers = await modes[job.mode]({ model, instructions, messages, tools, stopWhen, onStepEnd: (step) => void steps.push(step) });
+      answers = await modes[job.mode]({
+        model,
+        instructions,
+        messages,
+        tools,
+        stopWhen,
+        maxRetries: 1, // of 2; it waits for 2 s, and then for 4
+        onStepEnd: (step) => void steps.push(step),
+      });
     } catch (e) {
       error = e;
     }

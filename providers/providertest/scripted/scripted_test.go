@@ -17,6 +17,7 @@ import (
 func servers() map[string]func(testing.TB) *scripted.Server {
 	return map[string]func(testing.TB) *scripted.Server{
 		"openai": scripted.OpenAI, "azure": scripted.Azure, "qwen": scripted.Qwen, "moonshot": scripted.Moonshot,
+		"text": func(t testing.TB) *scripted.Server { return scripted.Text(t, "hermes") },
 	}
 }
 
@@ -105,5 +106,30 @@ func TestQuirks(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestText sees calls that are nothing but text.
+func TestText(t *testing.T) {
+	t.Parallel()
+	s := scripted.Text(t, "hermes")
+	status, got := post(t, s.URL+"/chat/completions", map[string]string{"Authorization": "Bearer " + scripted.Key},
+		`{"model":"m","messages":[{"role":"user","content":"x"}],"tools":`+scripted.Tools+`}`)
+	var answer struct {
+		Choices []struct {
+			Message      map[string]any
+			FinishReason string `json:"finish_reason"`
+		}
+	}
+	if err := json.Unmarshal([]byte(got), &answer); err != nil || status != http.StatusOK || len(answer.Choices) != 1 {
+		t.Fatalf("got %d %s, want one choice", status, got)
+	}
+	choice := answer.Choices[0]
+	text, _ := choice.Message["content"].(string)
+	if strings.Count(text, "<tool_call>") != 2 || !strings.Contains(text, `"name": "get_weather"`) || choice.FinishReason != "stop" {
+		t.Errorf("got %s, want two calls as text", got)
+	}
+	if calls, has := choice.Message["tool_calls"]; has {
+		t.Errorf("got the calls %v, want none beside the text", calls)
 	}
 }
