@@ -69,7 +69,8 @@ func script(t *testing.T, jobs []job, dir, program string, args ...string) []tur
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, &input, &stderr
-	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")
+	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1",
+		"LANGSMITH_TRACING=false", "LANGCHAIN_TRACING_V2=false") // else LangChain reports what it does where the user has it so
 	cmd.WaitDelay = time.Second
 	output, err := cmd.Output()
 	if err != nil {
