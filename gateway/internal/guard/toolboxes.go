@@ -1,8 +1,8 @@
 package guard
 
 import (
+	"encoding/binary"
 	"maps"
-	"strings"
 	"sync"
 )
 
@@ -31,7 +31,7 @@ func (t *toolboxes) get(l *lexicons, names []string) *toolbox {
 	if size > maxKept {
 		return newToolbox(l, names)
 	}
-	key := strings.Join(names, "\x00")
+	key := keyOf(names, size)
 	t.mutex.Lock()
 	kept := t.known[key]
 	t.mutex.Unlock()
@@ -42,6 +42,16 @@ func (t *toolboxes) get(l *lexicons, names []string) *toolbox {
 	own := *kept
 	own.shared = true
 	return &own
+}
+
+// keyOf is a list as one text. Each name stands behind its length: it may hold any
+// character, and no client's list may be taken for another's.
+func keyOf(names []string, size int) string {
+	key := make([]byte, 0, size+2*len(names))
+	for _, name := range names {
+		key = append(binary.AppendUvarint(key, uint64(len(name))), name...)
+	}
+	return string(key)
 }
 
 func (t *toolboxes) keep(key string, b *toolbox) {

@@ -37,3 +37,23 @@ func TestToolboxes(t *testing.T) {
 		}
 	}
 }
+
+// A name may hold any character, and two lists of names are not taken for each other.
+func TestToolboxKeys(t *testing.T) {
+	t.Parallel()
+	seen := map[string][]string{}
+	for _, names := range [][]string{
+		{"delete_task", "get_weather"}, {"delete_task\x00get_weather"}, {"delete_task", "get", "weather"}, {"delete_taskget_weather"},
+		{"\x01a"}, {"", "a"}, {"a", ""}, {"a"}, {}, {""},
+	} {
+		size := 0
+		for _, name := range names {
+			size += len(name)
+		}
+		key := keyOf(names, size)
+		if other, taken := seen[key]; taken {
+			t.Errorf("%q and %q have the same key", names, other)
+		}
+		seen[key] = names
+	}
+}
