@@ -6,13 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"runtime"
 	"sync"
-	"unicode/utf8"
 
 	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/callgate/callgate/gateway/playground"
 )
 
 // parseWant is what a line of parse --check says that its text means.
@@ -148,30 +148,12 @@ func waysToCut(text string) [][]string {
 	if text == "" {
 		return ways
 	}
-	var bytesOf, sixes []string
-	for i := range len(text) {
-		bytesOf = append(bytesOf, text[i:i+1])
-		if i > 0 {
-			ways = append(ways, []string{text[:i], text[i:]})
-		}
+	for i := 1; i < len(text); i++ {
+		ways = append(ways, []string{text[:i], text[i:]})
 	}
-	for rest := text; rest != ""; {
-		n := 0
-		for range 6 {
-			_, size := utf8.DecodeRuneInString(rest[n:])
-			n += size
-		}
-		sixes, rest = append(sixes, rest[:n]), rest[n:]
-	}
-	ways = append(ways, bytesOf, sixes)
-	rng := rand.New(rand.NewPCG(1, uint64(len(text)))) //nolint:gosec // the same each time
-	for range 50 {
-		var way []string
-		for rest := text; rest != ""; {
-			n := min(1+rng.IntN(16), len(rest))
-			way, rest = append(way, rest[:n]), rest[n:]
-		}
-		ways = append(ways, way)
+	ways = append(ways, playground.Bytes().Apply(text), playground.Sixes().Apply(text))
+	for i := range 50 {
+		ways = append(ways, playground.Random(uint64(len(text)), i).Apply(text))
 	}
 	return ways
 }

@@ -181,6 +181,7 @@ func greet(e *env, l listeners, cfg *config.Config) {
 	fmt.Fprintf(e.stdout, "callgate listens on http://%s (set your app's base URL to http://%s/v1)\n", addr, addr)
 	if l.admin != nil {
 		fmt.Fprintf(e.stdout, "metrics and circuit breakers: http://%s/metrics, http://%[1]s/admin/breakers\n", l.admin.Addr())
+		fmt.Fprintf(e.stdout, "what they do, and a playground for parsers, in a browser: http://%s/ui\n", l.admin.Addr())
 	}
 	if cfg.Providers["demo"].Type != "demo" || len(cfg.Keys) > 0 {
 		return

@@ -98,10 +98,14 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 	if sys.server, err = httpapi.New(server); err != nil {
 		return err
 	}
-	sys.admin, err = httpapi.NewAdmin(httpapi.AdminConfig{KeyHash: cfg.Admin.KeyHash.Reveal(),
+	admin := httpapi.AdminConfig{KeyHash: cfg.Admin.KeyHash.Reveal(),
 		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker, Targets: sys.gateway.Targets,
 		Caches:  func() any { return books.snapshot(sys.gateway.Caches(), sys.shared.snapshot()) },
-		Plugins: sys.parsers.overview, Metrics: m.Handler(), Log: log})
+		Plugins: sys.parsers.overview, Metrics: m.Handler(), Log: log}
+	if admin.Console, err = sys.console(cfg, admin); err != nil {
+		return err
+	}
+	sys.admin, err = httpapi.NewAdmin(admin)
 	return err
 }
 

@@ -36,13 +36,15 @@ type AdminConfig struct {
 	Plugins func() any
 	// Metrics answers GET /metrics. Without it there is no such path.
 	Metrics http.Handler
+	// Console answers /ui and all below. Without it there are no such paths.
+	Console Console
 	// Log may be nil.
 	Log *slog.Logger
 }
 
 // Admin serves what the operator needs, on an address of its own: GET /metrics, GET
 // /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
-// /admin/plugins, and GET /livez, which alone is open to everyone. It is an http.Handler.
+// /admin/plugins, /ui for browsers, and GET /livez, which alone is open to everyone. It is an http.Handler.
 type Admin struct {
 	cfg  AdminConfig
 	echo *echo.Echo
@@ -107,6 +109,9 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	if cfg.Metrics != nil {
 		a.echo.GET(metricsPath, echo.WrapHandler(cfg.Metrics))
 	}
+	if cfg.Console != nil {
+		a.mountConsole()
+	}
 	return a, nil
 }
 
@@ -131,12 +136,15 @@ func (a *Admin) HTTP() *http.Server {
 // no key cannot find out what there is. It sees the route that Echo has chosen, so it
 // and Echo cannot read a path differently.
 func (a *Admin) guard(next echo.HandlerFunc) echo.HandlerFunc {
-	checked := a.api.sameSite(a.api.authenticate(limitBody(next)))
+	checked, console := a.api.sameSite(a.api.authenticate(limitBody(next))), a.guardConsole(next)
 	return func(c echo.Context) error {
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 		c.Response().Header().Set(echo.HeaderXContentTypeOptions, "nosniff")
 		if c.Path() == livezPath {
 			return next(c)
+		}
+		if a.ofConsole(c) {
+			return console(c)
 		}
 		return checked(c)
 	}
@@ -242,9 +250,12 @@ func (a *Admin) fail(err error, c echo.Context) {
 	case c.Response().Committed:
 		seen(c).err = e
 		return
+	case a.ofConsole(c):
+		a.failConsole(e, c)
+		return
 	case e.Kind == gateway.NotFound && e.Code == "not_found":
 		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "There is nothing here. The paths are GET " +
-			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + pluginsPath + ", GET " + metricsPath + " and GET " + livezPath + "."}
+			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + pluginsPath + ", GET " + consolePath + ", GET " + metricsPath + " and GET " + livezPath + "."}
 	case e.Kind == gateway.Denied:
 		e = &gateway.Error{Kind: gateway.Denied,
 			Message: "No valid key: send the operator's key as \"Authorization: Bearer …\". Clients' keys are not for this address."}

@@ -36,21 +36,14 @@ func readKeys(hashes map[string]string) ([]key, error) {
 // clientKey is where authenticate leaves the name of the client's key.
 const clientKey = "callgate.key"
 
-// authenticate lets a request through that carries a known bearer key. Every key
-// is compared, in constant time, so that the time tells nothing.
+// authenticate lets a request through that carries a known bearer key.
 func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if len(s.keys) == 0 {
 			return next(c)
 		}
 		scheme, token, _ := strings.Cut(c.Request().Header.Get(echo.HeaderAuthorization), " ")
-		hash := sha256.Sum256([]byte(token))
-		name, known := "", false
-		for _, k := range s.keys {
-			if subtle.ConstantTimeCompare(hash[:], k.hash[:]) == 1 {
-				name, known = k.name, true
-			}
-		}
+		name, known := s.keyOf(token)
 		if !known || !strings.EqualFold(scheme, "Bearer") {
 			c.Response().Header().Set("www-authenticate", "Bearer")
 			return &gateway.Error{Kind: gateway.Denied,
@@ -59,4 +52,16 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		c.Set(clientKey, name)
 		return next(c)
 	}
+}
+
+// keyOf is the name of a key. Every key is compared, in constant time, so that the time
+// tells nothing.
+func (s *Server) keyOf(token string) (name string, known bool) {
+	hash := sha256.Sum256([]byte(token))
+	for _, k := range s.keys {
+		if subtle.ConstantTimeCompare(hash[:], k.hash[:]) == 1 {
+			name, known = k.name, true
+		}
+	}
+	return name, known
 }

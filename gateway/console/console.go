@@ -1,0 +1,229 @@
+// Package console is the operator's page: what the gateway's breakers, targets, parsers
+// and caches do, and a playground that shows how a text of a model is read. It is plain
+// HTML that works without scripts, made on the server, and asks no other server for
+// anything.
+//
+// Whoever mounts it has to let the operator alone in and to refuse what other web pages
+// send: see httpapi.Admin.
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"errors"
+	"html/template"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/playground"
+	"github.com/callgate/callgate/plugins"
+	"github.com/callgate/callgate/plugins/folder"
+)
+
+// Options are what a Console shows.
+type Options struct {
+	// Breakers returns the state of all circuit breakers, in the order to show them in.
+	Breakers func() []breaker.Snapshot
+	// Reset closes the breaker with a name and says whether there is one.
+	Reset func(name string) bool
+	// Targets returns the state of all targets, in the order to show them in.
+	Targets func() []gateway.TargetState
+	// Caches returns what is believed to be in the caches of targets. Lists of objects in
+	// its JSON become tables.
+	Caches func() any
+	// Plugins returns which plugins are loaded and refused.
+	Plugins func() Plugins
+	// Ready says why parsers cannot be used yet, or nil.
+	Ready func() error
+	// Source gives the parsers of the playground.
+	Source  playground.Source
+	Version string
+	// Log may be nil.
+	Log *slog.Logger
+}
+
+// Plugins are those that the gateway has, and the files that it would have them from.
+type Plugins struct {
+	Dir     string // "": no directory is looked at
+	Files   []folder.File
+	Parsers []plugins.Info // as they are asked
+	Custom  []string       // formats of the configuration
+}
+
+// Console is an http.Handler for /ui and all below.
+type Console struct {
+	o      Options
+	bench  *playground.Bench
+	busy   chan struct{} // holds one while the playground reads
+	pages  map[string]*template.Template
+	routes map[string]map[string]handler // by path and method
+}
+
+// handler answers a request. Its error becomes a page.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// Path is where the console is; its other paths are below.
+const Path = "/ui"
+
+const (
+	pluginsPath    = Path + "/plugins"
+	cachesPath     = Path + "/caches"
+	playgroundPath = Path + "/playground"
+	resetPath      = Path + "/breakers/reset"
+	stylePath      = Path + "/assets/console.css"
+	scriptPath     = Path + "/assets/console.js"
+)
+
+//go:embed pages assets
+var files embed.FS
+
+// New makes a console. Every function of the options but Log has to be there.
+func New(o Options) (*Console, error) {
+	if o.Breakers == nil || o.Reset == nil || o.Targets == nil || o.Caches == nil || o.Plugins == nil || o.Ready == nil || o.Source == nil {
+		return nil, errors.New("a console needs all functions of its options")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	c := &Console{o: o, bench: playground.New(o.Source), busy: make(chan struct{}, 1), pages: map[string]*template.Template{}}
+	for _, name := range []string{"overview", "plugins", "caches", "playground", "refused"} {
+		page, err := template.New("layout.html").Funcs(functions(time.Now)).ParseFS(files, "pages/layout.html", "pages/"+name+".html")
+		if err != nil {
+			return nil, err
+		}
+		c.pages[name] = page
+	}
+	get := func(h handler) map[string]handler { return map[string]handler{http.MethodGet: h, http.MethodHead: h} }
+	c.routes = map[string]map[string]handler{
+		Path: get(c.overview), pluginsPath: get(c.plugins), cachesPath: get(c.caches), playgroundPath: get(c.blank),
+		stylePath: get(asset("assets/console.css", "text/css")), scriptPath: get(asset("assets/console.js", "text/javascript")),
+		resetPath: {http.MethodPost: c.reset},
+	}
+	c.routes[playgroundPath][http.MethodPost] = c.read
+	return c, nil
+}
+
+// policy lets the page load its own style and script, and nothing else. What a model wrote
+// is never HTML; if it were, it could do nothing.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// protect sets the headers that every answer has, also that to who is not let in. With
+// same-origin as the policy of referrers browsers send the origin of forms, which the
+// check of where they come from needs where there is no TLS.
+func protect(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// Bounds on bodies. Percent-encoding makes three bytes of one.
+const (
+	maxBody     = 4 << 10
+	maxTextBody = 3*(playground.MaxText+playground.MaxTools) + maxBody
+)
+
+// ServeHTTP implements http.Handler.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	protect(w.Header())
+	path := r.URL.Path
+	if path == Path+"/" {
+		path = Path
+	}
+	methods, ok := c.routes[path]
+	if !ok {
+		c.Refuse(w, r, http.StatusNotFound, "There is no such page.")
+		return
+	}
+	serve, ok := methods[r.Method]
+	if !ok {
+		w.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(methods)), ", "))
+		c.Refuse(w, r, http.StatusMethodNotAllowed, "This page does not take this method.")
+		return
+	}
+	limit := int64(maxBody)
+	if path == playgroundPath {
+		limit = maxTextBody
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, limit)
+	if err := serve(w, r); err != nil {
+		c.fail(w, r, err)
+	}
+}
+
+// refusal is an error with a status of its own.
+type refusal struct {
+	status  int
+	message string
+}
+
+func (r *refusal) Error() string { return r.message }
+
+// fail answers with what went wrong.
+func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var known *refusal
+	if errors.As(err, &known) {
+		c.Refuse(w, r, known.status, known.message)
+		return
+	}
+	c.o.Log.ErrorContext(r.Context(), "operator's page", "path", r.URL.Path, "error", err)
+	c.Refuse(w, r, http.StatusInternalServerError, "The page could not be made; the log says why.")
+}
+
+// Refuse answers with a page that says why there is nothing else. The operator's address
+// calls it too, for who is not let in: nothing but the message is on the page then.
+func (c *Console) Refuse(w http.ResponseWriter, _ *http.Request, status int, message string) {
+	protect(w.Header())
+	p := page{Title: http.StatusText(status), Data: message, Bare: status == http.StatusUnauthorized || status == http.StatusForbidden}
+	if err := c.show(w, status, "refused", p); err != nil {
+		c.o.Log.Error("operator's page", "error", err)
+		http.Error(w, message, status)
+	}
+}
+
+// page is what the layout shows.
+type page struct {
+	Title   string
+	Current string // path of the page, for the navigation
+	Version string
+	Live    bool // it may be fetched anew
+	Bare    bool // no navigation
+	Data    any
+}
+
+// show writes a page, whole or not at all.
+func (c *Console) show(w http.ResponseWriter, status int, name string, p page) error {
+	p.Version = cmp.Or(c.o.Version, "unknown version")
+	var b bytes.Buffer
+	if err := c.pages[name].Execute(&b, p); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // who has left does not read it
+	return nil
+}
+
+// asset serves an embedded file.
+func asset(name, kind string) handler {
+	return func(w http.ResponseWriter, _ *http.Request) error {
+		b, err := files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		w.Header().Set("Content-Type", kind+"; charset=utf-8")
+		_, _ = w.Write(b)
+		return nil
+	}
+}

@@ -1,0 +1,138 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/plugins"
+	"github.com/callgate/callgate/plugins/folder"
+)
+
+// functions are what pages call. now is the clock.
+func functions(now func() time.Time) template.FuncMap {
+	return template.FuncMap{
+		"ago":      func(t time.Time) string { return ago(now().Sub(t)) },
+		"stamp":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"clock":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" },
+		"seconds":  func(s float64) string { return brief(time.Duration(s * float64(time.Second))) },
+		"brief":    brief,
+		"short":    func(s string) string { return s[:min(len(s), 12)] },
+		"visible":  visible,
+		"state":    mark,
+		"join":     strings.Join,
+		"meaning":  meaning,
+		"add":      func(a, b int) int { return a + b },
+		"selected": func(a, b string) bool { return a == b },
+		"menu":     func() []link { return menu },
+	}
+}
+
+// link is an entry of the navigation.
+type link struct{ Path, Name string }
+
+var menu = []link{{Path, "Overview"}, {pluginsPath, "Plugins"}, {cachesPath, "Caches"}, {playgroundPath, "Playground"}} //nolint:gochecknoglobals // a table
+
+// ago is how long something has been, in words.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return "now"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// brief is a duration with three digits at most; nothing is a dash.
+func brief(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "–"
+	case d < time.Microsecond:
+		return fmt.Sprintf("%d ns", d.Nanoseconds())
+	case d < time.Millisecond:
+		return fmt.Sprintf("%.3g µs", d.Seconds()*1e6)
+	case d < time.Second:
+		return fmt.Sprintf("%.3g ms", d.Seconds()*1e3)
+	case d < 1000*time.Second:
+		return fmt.Sprintf("%.3g s", d.Seconds())
+	}
+	return ago(d)
+}
+
+// visible is text in which nothing hides: characters that are not seen, or that turn the
+// direction of what follows, are written as their numbers.
+func visible(s string) string {
+	if !strings.ContainsFunc(s, hidden) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func hidden(r rune) bool {
+	const zeroWidthJoiner = '\u200d' // part of emoji
+	return r != '\n' && r != '\t' && r != zeroWidthJoiner && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r))
+}
+
+// badge is a state with a sign, so that the colour says nothing new.
+type badge struct{ Class, Sign, Word string }
+
+func mark(state any) badge {
+	switch s := state.(type) {
+	case breaker.State:
+		return map[breaker.State]badge{
+			breaker.Closed: {"good", "✓", "closed"}, breaker.HalfOpen: {"warn", "◐", "half-open"}, breaker.Open: {"bad", "✕", "open"},
+		}[s]
+	case plugins.State:
+		if s == plugins.StateOK {
+			return badge{"good", "✓", string(s)}
+		}
+		return badge{"bad", "✕", string(s)}
+	case folder.State:
+		if b, ok := map[folder.State]badge{
+			folder.Loaded: {"good", "✓", "loaded"}, folder.Refused: {"bad", "✕", "refused"},
+		}[s]; ok {
+			return b
+		}
+		return badge{"warn", "!", string(s)}
+	}
+	return badge{"", "", fmt.Sprint(state)}
+}
+
+// meanings are what warnings say, in words.
+var meanings = map[string]string{ //nolint:gochecknoglobals // a table
+	"broken_call":             "A call that had begun turned out to be none; its text went out as content.",
+	"call_quoted":             "Markup of a call stands in a quotation or in code; it was read as text.",
+	"call_refused":            "A parser read a call that was not taken: its name is not offered, or a required argument is missing.",
+	"call_without_tools":      "The text calls, but the request offers no tools.",
+	"end_token":               "A token that ends the output was dropped.",
+	"missing_arguments":       "A call was taken that lacks a required argument.",
+	"reasoning_end_missing":   "The reasoning never ended.",
+	"reasoning_end_stray":     "An end of reasoning came where none was open; it was dropped.",
+	"reasoning_start_missing": "The reasoning had no beginning: all text before its end was taken for it.",
+	"truncated_call":          "The output ended inside a call, which was dropped.",
+}
+
+// meaning is what a warning says, or "".
+func meaning(warning string) string {
+	if rest, ok := strings.CutPrefix(warning, "plugin:"); ok {
+		return "A parser failed (" + rest + "), and others read on."
+	}
+	return meanings[warning]
+}

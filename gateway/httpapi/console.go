@@ -1,0 +1,68 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// Console is the operator's page, for browsers.
+type Console interface {
+	http.Handler
+	// Refuse answers with a page that says why there is nothing else.
+	Refuse(w http.ResponseWriter, r *http.Request, status int, message string)
+}
+
+// consolePath is where the page is; its other paths are below.
+const consolePath = "/ui"
+
+func (a *Admin) mountConsole() {
+	serve := echo.WrapHandler(a.cfg.Console)
+	a.echo.Any(consolePath, serve)
+	a.echo.Any(consolePath+"/*", serve)
+}
+
+// ofConsole reports whether a request is for the page, as Echo has read its path.
+func (a *Admin) ofConsole(c echo.Context) bool {
+	return a.cfg.Console != nil && (c.Path() == consolePath || c.Path() == consolePath+"/*")
+}
+
+// guardConsole is guard for browsers, which send no bearer keys: they ask who sits there,
+// and send a name and a password with every request from then on, also one that another
+// page led them to. So what changes anything has to come from the page itself, key or no
+// key. The page bounds its bodies by itself.
+func (a *Admin) guardConsole(next echo.HandlerFunc) echo.HandlerFunc {
+	protection := http.NewCrossOriginProtection()
+	return func(c echo.Context) error {
+		r := c.Request()
+		if len(a.api.keys) == 0 && !isLoopback(r.Host) {
+			return &gateway.Error{Kind: gateway.Forbidden, Param: "host",
+				Message: fmt.Sprintf("A gateway without keys answers as localhost only, not as %.80q.", r.Host)}
+		}
+		if _, password, _ := r.BasicAuth(); len(a.api.keys) > 0 {
+			name, known := a.api.keyOf(password)
+			if !known {
+				c.Response().Header().Set("www-authenticate", `Basic realm="callgate", charset="UTF-8"`)
+				return &gateway.Error{Kind: gateway.Denied}
+			}
+			c.Set(clientKey, name)
+		}
+		if err := protection.Check(r); err != nil {
+			return &gateway.Error{Kind: gateway.Forbidden, Err: err, Message: "A web page of another site may not use this one."}
+		}
+		return next(c)
+	}
+}
+
+// failConsole answers with an error as a page.
+func (a *Admin) failConsole(e *gateway.Error, c echo.Context) {
+	seen(c).err = e
+	message := e.Message
+	if e.Kind == gateway.Denied {
+		message = "No valid key: the password is the operator's key, and the name can be anything. Clients' keys are not for this address."
+	}
+	a.cfg.Console.Refuse(c.Response(), c.Request(), e.HTTPStatus(), message)
+}
