@@ -15,10 +15,14 @@ type versionCmd struct{}
 
 // Run prints the version of the binary, of the toolchain and of the plugin ABI.
 func (versionCmd) Run(e *env) error {
-	v := version
-	if info, ok := debug.ReadBuildInfo(); ok && v == "" {
-		v = info.Main.Version
-	}
-	_, err := fmt.Fprintf(e.stdout, "callgate %s %s %s/%s plugin ABI %d\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH, abi.Version)
+	_, err := fmt.Fprintf(e.stdout, "callgate %s %s %s/%s plugin ABI %d\n", builtVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, abi.Version)
 	return err
+}
+
+// builtVersion is the version that the binary was built as.
+func builtVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
+		return info.Main.Version
+	}
+	return version
 }

@@ -141,7 +141,7 @@ func (b *Bench) Read(ctx context.Context, in Input, cut Cut) (*Reading, error) {
 	if err := p.read(ctx, plan, rec, r.Chunks, rec, &r.Result); err != nil {
 		return nil, err
 	}
-	r.Trace = rec.done(b.source.Candidates(p.spec))
+	r.Trace = rec.done(b.source.Candidates(p.spec), r.Result.Parsers)
 	return r, nil
 }
 

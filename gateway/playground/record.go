@@ -59,6 +59,8 @@ type Question struct {
 	Outcome  string   // what it did then
 	Problems []string // what is wrong with the calls that it read, by the request's tools
 	Failed   bool
+
+	calls int // that it read
 }
 
 // Parser is what one parser did in all.

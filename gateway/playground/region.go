@@ -21,7 +21,6 @@ type region struct {
 	base   int // where in the text it begins
 	name   string
 	args   []byte
-	calls  int
 }
 
 // Feed implements chain.Run.
@@ -64,13 +63,13 @@ func (g *region) note(events []abi.Event, err error) {
 			}
 			continue
 		case abi.CallEnd:
-			g.calls++
+			g.q.calls++
 			g.judge()
 			continue
 		case abi.End:
 			s.From = g.base
 			g.r.low = max(g.r.low, s.To)
-			g.q.Outcome = fmt.Sprintf("read bytes %d to %d, %s", s.From, s.To, count(g.calls, "call"))
+			g.q.Outcome = fmt.Sprintf("read bytes %d to %d, %s", s.From, s.To, count(g.q.calls, "call"))
 		case abi.Malformed:
 			g.q.Outcome = fmt.Sprintf("malformed: gave bytes %d to %d back", s.From, s.To)
 		case abi.Repair:

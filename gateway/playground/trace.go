@@ -11,9 +11,9 @@ import (
 )
 
 // done completes the notes with what did not happen: the parsers that were not asked.
-func (r *recorder) done(candidates []chain.Candidate) Trace {
+func (r *recorder) done(candidates []chain.Candidate, taken []string) Trace {
 	for _, p := range r.trace.Places {
-		p.note(candidates, r.input.text)
+		p.note(candidates, r.input.text, taken)
 	}
 	for _, c := range candidates {
 		at := first(r.input.text, c.Triggers)
@@ -36,8 +36,9 @@ func (r *recorder) done(candidates []chain.Candidate) Trace {
 	return r.trace
 }
 
-// note adds to a place who was not asked, and who could not tell.
-func (p *Place) note(candidates []chain.Candidate, text string) {
+// note adds to a place who was not asked, who could not tell, and whose calls the chain did
+// not believe.
+func (p *Place) note(candidates []chain.Candidate, text string, taken []string) {
 	for _, c := range candidates {
 		asked := p.of(c.Parser) != nil
 		if !asked && slices.ContainsFunc(c.Triggers, func(t string) bool { return strings.HasPrefix(text[p.Offset:], t) }) {
@@ -47,6 +48,9 @@ func (p *Place) note(candidates []chain.Candidate, text string) {
 	for _, q := range p.Questions {
 		if q.Verdict == "maybe" && q.Outcome == "" {
 			q.Outcome = "the text ended before it could tell"
+		}
+		if q.calls > 0 && !slices.Contains(taken, q.Parser) {
+			q.Problems = append(q.Problems, "what it read was not taken for a call")
 		}
 	}
 }
