@@ -30,6 +30,8 @@ run: build ## serve on 127.0.0.1:8080 with the demo upstream, no key needed
 
 # -count=1: conformance tests a binary that it builds, which go's cache of results cannot see.
 test: build ## build the parsers and run all tests
+	@for c in "$$CALLGATE_CHROMIUM" chromium chromium-browser google-chrome; do command -v "$$c" >/dev/null 2>&1 && exit 0; done; \
+		echo "no Chromium (apt-get install chromium): the tests of /ui in a browser are skipped"
 	go test -count=1 ./...
 
 race: $(WASM) ## run all tests with the race detector
@@ -87,7 +89,7 @@ conformance: build ## run the conformance suite on bin/callgate; reports go to b
 	@./bin/callgate conformance --self --quiet --report bin/conformance.json --report bin/conformance.xml --report bin/conformance.md
 
 golden: $(WASM) ## rewrite the golden files with what the code gives now; look at the diff
-	go test ./gateway/config ./gateway/metrics -update
+	go test ./gateway/config ./gateway/metrics ./gateway/playground -update
 	@for p in $$(grep -rl sdktest.Golden --include=*_test.go wasm-parsers sdk/examples | xargs -n1 dirname | sort -u); do go test -run Golden ./$$p -args -update || exit 1; done
 	go test ./cmd/gateway -run 'Readme|TestSimulateGolden|TestPrefixAdmin' -update
 	cd conformance && go test -update

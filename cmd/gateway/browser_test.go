@@ -61,7 +61,7 @@ func newBrowser(t *testing.T) context.Context {
 	install.Need(t, err, "CALLGATE_REQUIRE_CHROMIUM")
 	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 900)}
 	for _, flag := range []string{"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "no-default-browser-check",
-		"disable-background-networking", "disable-component-update", "disable-sync", "disable-extensions", "disable-dev-shm-usage", "mute-audio"} {
+		"disable-background-networking", "disable-component-update", "disable-sync", "disable-extensions", "disable-dev-shm-usage", "mute-audio", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(flag, true))
 	}
 	allocator, end := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)

@@ -22,6 +22,7 @@ func functions(now func() time.Time) template.FuncMap {
 		"brief":    brief,
 		"short":    func(s string) string { return s[:min(len(s), 12)] },
 		"visible":  visible,
+		"inline":   inline,
 		"state":    mark,
 		"join":     strings.Join,
 		"meaning":  meaning,
@@ -83,6 +84,11 @@ func visible(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// inline is visible text in one line.
+func inline(s string) string {
+	return strings.NewReplacer("\n", "⏎", "\t", "⇥").Replace(visible(s))
 }
 
 func hidden(r rune) bool {

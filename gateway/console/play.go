@@ -143,7 +143,7 @@ func (c *Console) read(w http.ResponseWriter, r *http.Request) error {
 func formOf(r *http.Request) form {
 	value := func(name string) string { return strings.ReplaceAll(r.PostForm.Get(name), "\r\n", "\n") }
 	return form{Input: playground.Input{Text: value("text"), Tools: value("tools"), Parser: value("parser"), Model: strings.TrimSpace(value("model")),
-		Reasoning: value("reasoning"), Finish: value("finish")}, Cut: value("cut"), Random: strings.TrimSpace(value("random")), Seed: strings.TrimSpace(value("seed"))}
+		Reasoning: value("reasoning"), Finish: value("finish")}, Cut: value("cut"), Random: strings.TrimSpace(value("random")), Seed: strings.TrimSpace(value("seed")), Example: value("example")}
 }
 
 // play reads the text, once for all to see and then in many cuts. One request at a time

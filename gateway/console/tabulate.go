@@ -23,7 +23,7 @@ type field struct{ Name, Value string }
 // table is a list of objects; a cell is empty where an object has no such member.
 type table struct {
 	Name    string
-	Columns []string
+	Columns []cell // a number: all cells below are
 	Rows    [][]cell
 }
 
@@ -153,8 +153,9 @@ func (n node) table(name string) table {
 			if !ok {
 				i = len(t.Columns)
 				column[name] = i
-				t.Columns, row = append(t.Columns, label(name)), append(row, cell{})
+				t.Columns, row = append(t.Columns, cell{label(name), true}), append(row, cell{})
 			}
+			t.Columns[i].Number = t.Columns[i].Number && c.Number
 			row[i] = c
 		})
 		t.Rows = append(t.Rows, row)

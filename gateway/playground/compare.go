@@ -2,6 +2,7 @@ package playground
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -43,8 +44,9 @@ type Difference struct {
 type Part struct{ Name, Want, Got string }
 
 // Compare reads a text whole, byte by byte, in sixes and in random cuts, and compares what
-// comes of it with the reading of the whole. It stops when a parser fails: whoever looks
-// for the reason should not put the parser into quarantine. The error is of the input or
+// comes of it with the reading of the whole. It stops when a parser fails or reaches one of
+// its limits, which says nothing of the cut: whoever looks for the reason should not put
+// the parser into quarantine. The error is of the input or
 // of ctx before anything was read.
 func (b *Bench) Compare(ctx context.Context, in Input, seed uint64, random int) (*Comparison, error) {
 	p, err := b.prepare(in)
@@ -65,6 +67,9 @@ func (b *Bench) Compare(ctx context.Context, in Input, seed uint64, random int) 
 		case err != nil:
 			out.Stopped = "the time for one comparison was over"
 			return out, nil
+		case got.Failed():
+			out.Stopped = fmt.Sprintf("read %s, a parser failed (%s), and failures in a row would put it into quarantine", cut.Name, list(got.Warnings))
+			return out, nil
 		}
 		out.Names = append(out.Names, cut.Name)
 		if i == 0 {
@@ -73,10 +78,6 @@ func (b *Bench) Compare(ctx context.Context, in Input, seed uint64, random int) 
 			if out.Different++; len(out.First) < maxDifferent {
 				out.First = append(out.First, Difference{cut.Name, parts})
 			}
-		}
-		if got.Failed() && i < len(cuts)-1 {
-			out.Stopped = "a parser failed, and more failures in a row would put it into quarantine"
-			return out, nil
 		}
 	}
 	return out, nil

@@ -189,7 +189,7 @@ func (r *recorder) question(parser string, head []byte) *Question {
 		at = r.locate(head, at+1)
 	}
 	r.offset, r.low = at, at
-	r.place = &Place{Offset: at, Head: strings.ToValidUTF8(string(head[:min(len(head), maxHead)]), "")}
+	r.place = &Place{Offset: at}
 	if len(r.trace.Places) == maxPlaces {
 		r.trace.MorePlaces++ // it is noted, and not kept
 	} else {

@@ -36,9 +36,10 @@ func (r *recorder) done(candidates []chain.Candidate, taken []string) Trace {
 	return r.trace
 }
 
-// note adds to a place who was not asked, who could not tell, and whose calls the chain did
+// note adds to a place what stands there, who was not asked, who could not tell, and whose calls the chain did
 // not believe.
 func (p *Place) note(candidates []chain.Candidate, text string, taken []string) {
+	p.Head = strings.ToValidUTF8(text[p.Offset:min(len(text), p.Offset+maxHead)], "")
 	for _, c := range candidates {
 		asked := p.of(c.Parser) != nil
 		if !asked && slices.ContainsFunc(c.Triggers, func(t string) bool { return strings.HasPrefix(text[p.Offset:], t) }) {
