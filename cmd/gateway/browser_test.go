@@ -79,7 +79,7 @@ func newBrowser(t *testing.T) context.Context {
 // tab is a page of a browser, and what the browser complains of.
 type tab struct {
 	t    *testing.T
-	ctx  context.Context
+	ctx  context.Context //nolint:containedctx // the library's way to name a tab
 	base string
 
 	mu         sync.Mutex

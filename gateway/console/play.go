@@ -27,23 +27,24 @@ type playData struct {
 
 // Reasonings are the choices for where the text begins: value, what is chosen, words.
 func (d *playData) Reasonings() [][3]string {
-	return choices(d.Form.Reasoning, "auto", "in the answer or in reasoning", "open", "inside the reasoning", "closed", "in the answer", "none", "no reasoning is looked for")
+	return choices(d.Form.Reasoning, [2]string{"auto", "in the answer or in reasoning"}, [2]string{"open", "inside the reasoning"},
+		[2]string{"closed", "in the answer"}, [2]string{"none", "no reasoning is looked for"})
 }
 
 // Finishes are the reasons for the text's end.
 func (d *playData) Finishes() [][3]string {
-	return choices(d.Form.Finish, "stop", "stop", "length", "length: cut off")
+	return choices(d.Form.Finish, [2]string{"stop", "stop"}, [2]string{"length", "length: cut off"})
 }
 
 // Cuts are the ways to cut the text for the time line.
 func (d *playData) Cuts() [][3]string {
-	return choices(d.Form.Cut, "whole", "the whole text", "bytes", "single bytes", "sixes", "six characters", "random", "random")
+	return choices(d.Form.Cut, [2]string{"whole", "the whole text"}, [2]string{"bytes", "single bytes"}, [2]string{"sixes", "six characters"}, [2]string{"random", "random"})
 }
 
 // choices are pairs of a value and its words, with what is chosen.
-func choices(chosen string, pairs ...string) (out [][3]string) {
-	for i := 0; i < len(pairs); i += 2 {
-		out = append(out, [3]string{pairs[i], chosen, pairs[i+1]})
+func choices(chosen string, pairs ...[2]string) (out [][3]string) {
+	for _, p := range pairs {
+		out = append(out, [3]string{p[0], chosen, p[1]})
 	}
 	return out
 }

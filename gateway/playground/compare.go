@@ -65,8 +65,10 @@ func (b *Bench) Compare(ctx context.Context, in Input, seed uint64, random int) 
 		case err != nil && i == 0:
 			return nil, err
 		case err != nil:
-			out.Stopped = "the time for one comparison was over"
-			return out, nil
+			if out.Stopped = err.Error(); ctx.Err() != nil {
+				out.Stopped = "the time for one comparison was over"
+			}
+			return out, nil //nolint:nilerr // what was compared until then counts
 		case got.Failed():
 			out.Stopped = fmt.Sprintf("read %s, a parser failed (%s), and failures in a row would put it into quarantine", cut.Name, list(got.Warnings))
 			return out, nil

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/playground"
 	"github.com/callgate/callgate/gateway/playground/playgroundtest"
 )
@@ -220,4 +222,29 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("got %+v", c.First)
 		}
 	})
+}
+
+// TestCompareStops holds that what was compared counts when the time is over.
+func TestCompareStops(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	source := &ending{Source: playgroundtest.New(), after: 3, end: cancel}
+	c, err := playground.New(source).Compare(ctx, playground.Input{Text: "hi", Parser: "none"}, 1, 10)
+	if err != nil || c.Same() || c.Different != 0 || len(c.Names) != 2 || c.Asked != 13 || c.Stopped != "the time for one comparison was over" {
+		t.Errorf("got %+v, %v, want 2 cuts and why there are no more", c, err)
+	}
+}
+
+// ending ends the time at one of the readings.
+type ending struct {
+	*playgroundtest.Source
+	plans, after int
+	end          context.CancelFunc
+}
+
+func (e *ending) Plan(ctx context.Context, spec gateway.ParserSpec, model string) (*chain.Plan, gateway.ParserSession, error) {
+	if e.plans++; e.plans == e.after {
+		e.end()
+	}
+	return e.Source.Plan(ctx, spec, model)
 }
