@@ -214,8 +214,7 @@ func TestLimits(t *testing.T) {
 		"unknown start":    {"/ui/playground", url.Values{"reasoning": {"x"}}, 400, "it must be auto, open, closed or none"},
 		"an empty example": {"/ui/playground", url.Values{}, 200, "Nothing came out"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(name, func(t *testing.T) { // one after the other, as the playground reads
 			w := d.do("POST", c.target, c.form)
 			if body := w.Body.String(); w.Code != c.status || !strings.Contains(body, c.says) {
 				t.Errorf("got %d %.300s, want %d and %q", w.Code, body, c.status, c.says)
