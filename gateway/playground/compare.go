@@ -68,7 +68,7 @@ func (b *Bench) Compare(ctx context.Context, in Input, seed uint64, random int) 
 			if out.Stopped = err.Error(); ctx.Err() != nil {
 				out.Stopped = "the time for one comparison was over"
 			}
-			return out, nil //nolint:nilerr // what was compared until then counts
+			return out, nil // what was compared until then counts
 		case got.Failed():
 			out.Stopped = fmt.Sprintf("read %s, a parser failed (%s), and failures in a row would put it into quarantine", cut.Name, list(got.Warnings))
 			return out, nil
