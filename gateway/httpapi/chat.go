@@ -33,8 +33,13 @@ func (s *Server) chat(c echo.Context) error {
 	if err := budget(req, r.Header); err != nil {
 		return err
 	}
+	passed := passages(r.Header)
+	if passed >= maxPassages {
+		return loops(passed)
+	}
 	req.ID = requestID(c)
 	req.Header = travelling(r.Header)
+	pass(req.Header, passed)
 	req.Tenant, _ = c.Get(clientKey).(string)
 	rec := seen(c)
 	rec.model, rec.stream = req.Model, req.Stream
@@ -243,31 +248,4 @@ func headerText(s string) string {
 
 func milliseconds(d time.Duration) string {
 	return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 3, 64)
-}
-
-// staying are headers of a client that stay with us: they say who it is, how its
-// connection to us works, or are ours to set.
-var staying = map[string]bool{
-	"Authorization": true, "Api-Key": true, "X-Api-Key": true, "Cookie": true, "Proxy-Authorization": true,
-	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Te": true, "Trailer": true,
-	"Transfer-Encoding": true, "Upgrade": true, "Expect": true, "Host": true,
-	"Content-Length": true, "Content-Encoding": true, "Accept-Encoding": true,
-	"Forwarded": true, "Via": true, "X-Real-Ip": true, "X-Request-Id": true,
-}
-
-// travelling are the client's headers that go on to the upstream.
-func travelling(in http.Header) http.Header {
-	drop := map[string]bool{}
-	for _, list := range in["Connection"] {
-		for name := range strings.SplitSeq(list, ",") {
-			drop[http.CanonicalHeaderKey(strings.TrimSpace(name))] = true
-		}
-	}
-	out := make(http.Header, len(in)+2)
-	for name, values := range in {
-		if !staying[name] && !drop[name] && !strings.HasPrefix(name, "X-Callgate-") && !strings.HasPrefix(name, "X-Forwarded-") {
-			out[name] = values
-		}
-	}
-	return out
 }
