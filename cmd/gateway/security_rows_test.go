@@ -59,17 +59,17 @@ func securitySandbox(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "go.wasm"), pluginstest.Build(t, "../../plugins/testdata/goguest"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command, heard := "", ""
+	var command, heard atomic.Value
 	url := newSite(t, func(w http.ResponseWriter, r received) {
-		heard = r.body
-		answerWith(w, r, "<go>!"+command)
+		heard.Store(r.body)
+		answerWith(w, r, fmt.Sprint("<go>!", command.Load()))
 	}).url
 	var s setup
 	fmt.Fprintf(&s.head, "plugins: {dir: %q}\n", dir)
 	s.provider("up", url, "parser: [go]")
 	g := serve(t, s.String())
 	for ask, want := range map[string]string{"files": "nothing", "clock": "runs"} {
-		command = ask
+		command.Store(ask)
 		got, warnings := understood(t, g.chat(prompt("up/m", "hi", false)), false)
 		if got.content != want || warnings != "" {
 			t.Errorf("%s: got %q and warnings %q from the plugin, want %q", ask, got.content, warnings, want)
@@ -78,7 +78,7 @@ func securitySandbox(t *testing.T) {
 	const template = `{{7*7}} ${7*7} #{7*7} <%= 7*7 %> {% import os %}{{''.__class__}} ${jndi:ldap://x} $(id) %s%n {0}`
 	body := fmt.Sprintf(`{"model":"up/m","messages":[{"role":"user","content":%q}]}`, template)
 	g.chat(body)
-	equalBytes(t, "prompts", heard, strings.Replace(body, "up/m", "m", 1))
+	equalBytes(t, "prompts", heard.Load().(string), strings.Replace(body, "up/m", "m", 1))
 }
 
 // securityRedirects has an upstream send the gateway elsewhere, with its key.

@@ -48,6 +48,7 @@ type tenants struct {
 	whole    atomic.Int64
 	parsed   atomic.Int64 // whole answers that the plugin has read
 	hits     atomic.Int64 // answers that were kept
+	multi    atomic.Int64 // requests that came over HTTP/2
 	expected atomic.Int64 // second askings whose prompt was expected in a cache
 }
 
@@ -91,6 +92,9 @@ func (s *tenants) own(where, text, tenant, mark string) {
 func (s *tenants) serve(w http.ResponseWriter, r *http.Request) {
 	s.active.Add(1)
 	defer s.active.Add(-1)
+	if r.ProtoMajor == 2 {
+		s.multi.Add(1)
+	}
 	b, _ := io.ReadAll(r.Body)
 	req := received{r, string(b)}
 	mark, kind := r.Header.Get("x-mark"), r.Header.Get("x-kind")
@@ -307,9 +311,9 @@ func securityTenants(t *testing.T) {
 		})
 	}
 	all.Wait()
-	t.Logf("%d requests in %v: %d left by their clients, %d whole, %d of them read by the plugin, %d kept answers, %d prompts expected again",
-		number.Load(), time.Since(began).Round(time.Millisecond), s.canceled.Load(), s.whole.Load(), s.parsed.Load(), s.hits.Load(), s.expected.Load())
-	if n := s.canceled.Load(); n < min(want, leastCancels) || s.whole.Load() == 0 || s.parsed.Load() == 0 || s.hits.Load() == 0 || s.expected.Load() == 0 {
+	t.Logf("%d requests in %v: %d left by their clients, %d whole, %d of them read by the plugin, %d kept answers, %d prompts expected again, %d over HTTP/2",
+		number.Load(), time.Since(began).Round(time.Millisecond), s.canceled.Load(), s.whole.Load(), s.parsed.Load(), s.hits.Load(), s.expected.Load(), s.multi.Load())
+	if n := s.canceled.Load(); n < min(want, leastCancels) || s.whole.Load() == 0 || s.parsed.Load() == 0 || s.hits.Load() == 0 || s.expected.Load() == 0 || s.multi.Load() == 0 {
 		t.Errorf("got %d clients that left, want %d, and some of all else", n, want)
 	}
 	await(t, "the end of all requests upstream", func() bool { return s.active.Load() == 0 })
