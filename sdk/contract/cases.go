@@ -17,7 +17,7 @@ import (
 //
 //	Why this case is there, in prose.
 //	-- options --
-//	{"reason": "length", "settings": {"start": "<<"}, "max_depth": 4}
+//	{"reason": "length", "settings": {"start": "<<"}, "max_depth": 4, "fenced": true}
 //	-- input --
 //	"the region as a JSON string, "
 //	"several lines are joined"
@@ -110,6 +110,7 @@ func (c *Case) readOptions(text string) error {
 		Reason   string            `json:"reason"`
 		Settings map[string]string `json:"settings"`
 		MaxDepth int               `json:"max_depth"`
+		Fenced   bool              `json:"fenced"`
 	}
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -123,7 +124,7 @@ func (c *Case) readOptions(text string) error {
 	default:
 		return fmt.Errorf("reason %q, want stop or length", o.Reason)
 	}
-	c.Options.MaxDepth = o.MaxDepth
+	c.Options.MaxDepth, c.Options.Fenced = o.MaxDepth, o.Fenced
 	for key, value := range o.Settings {
 		c.Options.Settings = append(c.Options.Settings, abi.Setting{Key: key, Value: value})
 	}

@@ -77,11 +77,11 @@ func TestReadCase(t *testing.T) {
 		}
 		return file
 	}
-	c, err := readCase(write("Why.\n-- options --\n{\"reason\": \"length\", \"max_depth\": 3}\n-- input --\n\"a\\n\"\n\"b\"\n-- events --\nend 3\n"))
+	c, err := readCase(write("Why.\n-- options --\n{\"reason\": \"length\", \"max_depth\": 3, \"fenced\": true}\n-- input --\n\"a\\n\"\n\"b\"\n-- events --\nend 3\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Why != "Why." || c.Input != "a\nb" || c.Reason != sdk.Length || c.Options.MaxDepth != 3 || c.Events != "end 3\n" {
+	if c.Why != "Why." || c.Input != "a\nb" || c.Reason != sdk.Length || c.Options.MaxDepth != 3 || !c.Options.Fenced || c.Events != "end 3\n" {
 		t.Errorf("case = %+v", c)
 	}
 	for _, text := range []string{
