@@ -1,0 +1,66 @@
+package guests
+
+import (
+	"context"
+	_ "embed" // the pins
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/callgate/callgate/internal/install"
+)
+
+//go:embed requirements.txt
+var zigPins string
+
+// findClang finds a C compiler with a linker for WebAssembly: the machine's clang, else
+// the one in Zig, which takes the same flags.
+func findClang(ctx context.Context, dir string) (toolchain, error) {
+	clang, err := exec.LookPath("clang")
+	if err == nil {
+		_, err = exec.LookPath("wasm-ld")
+	}
+	command := []string{clang}
+	if err != nil {
+		python, err := installZig(ctx)
+		if err != nil {
+			return toolchain{}, install.MissingError{
+				What:   fmt.Sprintf("clang and wasm-ld are not installed, nor is Zig (%v)", err),
+				Remedy: "apt-get install clang lld",
+			}
+		}
+		command = []string{python, "-m", "ziglang", "cc"}
+	}
+	version, err := install.Command(ctx, dir, command[0], append(command[1:], "--version")...)
+	if err != nil {
+		return toolchain{}, err
+	}
+	return toolchain{version, func(ctx context.Context, out string) error {
+		_, err := install.Command(ctx, dir, command[0], append(command[1:], "@flags", "-o", out, "lines.c")...)
+		return err
+	}}, nil
+}
+
+// installZig installs Zig from the registry of Python's packages and returns the Python
+// that runs it.
+func installZig(ctx context.Context) (interpreter string, err error) {
+	base, version, err := install.Python(ctx)
+	if err != nil {
+		return "", err
+	}
+	dir, err := install.Once(install.Root(), "zig", []string{version, zigPins}, func(dir string) error {
+		in, err := install.Venv(ctx, base, dir)
+		if err != nil {
+			return err
+		}
+		pins := filepath.Join(dir, "requirements.txt")
+		if err := os.WriteFile(pins, []byte(zigPins), 0o600); err != nil {
+			return err
+		}
+		_, err = install.Command(ctx, "", in, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
+			"--only-binary", ":all:", "--require-hashes", "--no-compile", "--retries", "1", "--timeout", "20", "-r", pins)
+		return err
+	})
+	return install.Interpreter(base, dir), err
+}
