@@ -50,6 +50,7 @@ func sections() []section {
 	return []section{
 		{"parse", measureParse},
 		{"formats", measureFormats},
+		{"languages", measureLanguages},
 		{"delta", measureDelta},
 		{"plain", measurePlain},
 		{"repair", measureRepair},

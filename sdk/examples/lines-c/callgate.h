@@ -14,7 +14,8 @@ enum { UNKNOWN_PARSER = -1, BAD_OPTIONS = -2, TOO_MANY = -3 };                  
 enum { STOP, CUT_OFF };                                                                       /* finish */
 enum { CONTENT = 1, REASONING, CALL_START, ARGS, CALL_END, MALFORMED, END, CUT, REPAIR };     /* events */
 
-/* Memory. A buffer that is too small is left behind: every response starts afresh. */
+/* Memory. A buffer that is too small is left behind: every response starts afresh. But an
+ * instance whose memory has grown is thrown away behind its response, so buffers begin large. */
 
 static byte *more(u32 n) {
   u32 pages = __builtin_wasm_memory_grow(0, (n + PAGE - 1) / PAGE);
@@ -39,15 +40,17 @@ typedef struct { /* of a region, which has one call open at a time */
   byte ended; /* by end or malformed */
 } events;
 
-/* A byte of text gives six at most, as an escape, and the page more is for what stands around
- * it. A parser that writes more than that traps. */
-static byte out[6 * MAX_FEED + PAGE];
-static u32 outs;
+static byte first[MAX_FEED], *out = first; /* may have to grow: a byte of text gives six at most, as an escape */
+static u32 outs, out_size = sizeof first;
 static byte args[4096]; /* that have not become an event */
 static u32 argss;
 
 static void room_for(u32 n) {
-  if (n > sizeof out - outs) __builtin_trap();
+  if (n <= out_size - outs) return;
+  out_size = 2 * (outs + n);
+  byte *bigger = more(out_size);
+  copy(bigger, out, outs);
+  out = bigger;
 }
 
 static void put(byte c) {
@@ -179,7 +182,7 @@ static int get_options(options *o, const byte *b, u32 n) {
     if (key == 3) o->fenced = field.at < field.end && *field.at;
   }
   n = tools.end - tools.at;
-  if (n > o->size) o->room = more(o->size = n);
+  if (n > o->size) o->room = more(o->size = n > PAGE ? n : PAGE);
   copy(o->room, tools.at, n);
   o->tools.at = n ? o->room : 0;
   o->tools.end = o->room + n;

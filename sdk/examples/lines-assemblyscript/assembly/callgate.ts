@@ -1,5 +1,10 @@
 // The ABI of sdk/README.md for any parser: bytes, options and events. Nothing here is
-// collected: what a region has grown the next one uses again, and every response starts afresh.
+// collected: what a region has grown the next one uses again, and every response starts
+// afresh. But an instance whose memory has grown is thrown away behind its response, so
+// buffers begin large.
+const EVENTS: u32 = 64 << 10;
+const ARGS: u32 = 4 << 10;
+const TOOLS: u32 = 16 << 10;
 
 /** Bytes that grow. */
 @unmanaged
@@ -135,6 +140,7 @@ export class Options {
   /** Reads the options and says whether they can be read. */
   decode(at: usize, n: u32): bool {
     this.tools.clear();
+    this.tools.reserve(TOOLS);
     this.fenced = false;
     decoder.over(at, n);
     while (decoder.more) {
@@ -185,6 +191,8 @@ export class Out {
   ended: bool = false;
 
   reset(): void {
+    this.events.reserve(EVENTS);
+    this.args.reserve(2 * ARGS);
     this.args.clear();
     this.next = 0;
     this.ended = false;
@@ -200,6 +208,7 @@ export class Out {
 
   /** The next byte of a string in the arguments. */
   escaped(c: u8): void {
+    if (this.args.length >= ARGS) this.flush();
     if (c >= 0x20 && c != 0x22 && c != 0x5c) {
       this.args.push(c);
       return;

@@ -39,8 +39,11 @@ pub trait Parser {
     fn finish(&mut self, cut: bool, out: &mut Out);
 }
 
+/// An instance whose memory has grown is thrown away behind its response, so buffers begin large.
+const EVENTS: usize = 64 << 10;
+const ARGS: usize = 4 << 10;
+
 /// Out takes the events. A parser has one call open at a time.
-#[derive(Default)]
 pub struct Out {
     events: Vec<u8>,
     args: Vec<u8>, // that have not become an event
@@ -49,6 +52,10 @@ pub struct Out {
 }
 
 impl Out {
+    fn new() -> Out {
+        Out { events: Vec::with_capacity(EVENTS), args: Vec::with_capacity(2 * ARGS), next: 0, ended: false }
+    }
+
     pub fn call_start(&mut self, name: &[u8]) {
         self.event(3);
         self.int(self.next);
@@ -60,6 +67,9 @@ impl Out {
     /// The next bytes of the open call's arguments, which may never be taken back.
     pub fn args(&mut self, b: &[u8]) {
         self.args.extend_from_slice(b);
+        if self.args.len() >= ARGS {
+            self.flush();
+        }
     }
 
     /// The next bytes of a string in the arguments.
@@ -72,7 +82,7 @@ impl Out {
                 b'\r' => self.args(b"\\r"),
                 b'\t' => self.args(b"\\t"),
                 0..=0x1f => self.args(&[b'\\', b'u', b'0', b'0', HEX[c as usize >> 4], HEX[c as usize & 15]]),
-                _ => self.args.push(c),
+                _ => self.args(&[c]),
             }
         }
     }
@@ -255,7 +265,7 @@ pub extern "C" fn callgate1_open(parser: i32, ptr: *const u8, n: usize) -> i32 {
         if handle == regions.len() {
             regions.push(None);
         }
-        regions[handle] = Some((crate::Lines::new(options), Out::default()));
+        regions[handle] = Some((crate::Lines::new(options), Out::new()));
         handle as i32
     })
 }
