@@ -87,8 +87,12 @@ type parser struct {
 
 // Feed implements sdk.Parser.
 func (p *parser) Feed(text []byte, out *sdk.Out) {
-	for _, c := range text {
-		ok := true
+	for len(text) > 0 {
+		if n := p.readString(text); n > 0 {
+			p.pos, text = p.pos+n, text[n:]
+			continue
+		}
+		c, ok := text[0], true
 		if p.inValue {
 			p.readValue(c)
 		} else {
@@ -102,9 +106,22 @@ func (p *parser) Feed(text []byte, out *sdk.Out) {
 			out.Malformed(p.from, max(p.pos, 1))
 			return
 		}
-		p.pos++
+		p.pos, text = p.pos+1, text[1:]
 	}
 	p.flush(out)
+}
+
+// readString passes on what the text has of a line of a string, and says how much.
+func (p *parser) readString(text []byte) int {
+	if !p.inValue || p.value != quote || p.fresh {
+		return 0
+	}
+	n := bytes.IndexByte(text, '\n')
+	if n < 0 {
+		n = len(text)
+	}
+	p.args = relaxed.AppendEscaped(p.args, text[:n])
+	return n
 }
 
 // readHead reads a line up to its value, and says whether it can go on like that.
