@@ -68,7 +68,8 @@ type toolchain struct {
 // sources are the names and texts of a folder, without what a build leaves there.
 func sources(dir string) ([]string, error) {
 	var of []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	folder := os.DirFS(dir)
+	err := fs.WalkDir(folder, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -79,8 +80,11 @@ func sources(dir string) ([]string, error) {
 			}
 			return nil
 		}
-		text, err := os.ReadFile(filepath.Clean(path))
-		of = append(of, strings.TrimPrefix(path, dir), string(text))
+		if filepath.Ext(path) == filepath.Ext(file) {
+			return nil
+		}
+		text, err := fs.ReadFile(folder, path)
+		of = append(of, path, string(text))
 		return err
 	})
 	return of, err

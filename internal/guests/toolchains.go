@@ -78,7 +78,7 @@ func findCompiler(ctx context.Context, dir string) (toolchain, error) {
 			return err
 		}
 		for i, pin := range pins {
-			if err := os.WriteFile(filepath.Join(into, pin), []byte(of[i]), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(into, pin), []byte(of[i]), 0o600); err != nil { //nolint:gosec // the names are those above
 				return err
 			}
 		}
