@@ -65,10 +65,11 @@ func TestLanguages(t *testing.T) {
 	})
 }
 
-// host loads the example as the gateway does.
+// host loads the example as the gateway does, with patience: work is counted here, and time is
+// the machine's.
 func host(t *testing.T, wasm []byte) *plugins.Host {
 	t.Helper()
-	h, err := plugins.New(t.Context(), plugins.Config{CacheDir: pluginstest.CacheDir(t), Limits: plugins.Limits{Handles: 64}})
+	h, err := plugins.New(t.Context(), plugins.Config{CacheDir: pluginstest.CacheDir(t), Limits: plugins.Limits{Handles: 64, Time: 10 * time.Second, Total: time.Minute}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"github.com/callgate/callgate/sdk"
@@ -30,7 +29,7 @@ func Spec() sdk.Spec {
 			Formats: []string{`@@call NAME, lines KEY: VALUE, @@end`}, Example: "@@call get_weather\ncity: Oslo\n@@end",
 		},
 		CanParse: canParse,
-		New:      func(o sdk.Options) (sdk.Parser, error) { return &parser{options: o}, nil },
+		New:      func(o sdk.Options) (sdk.Parser, error) { return &parser{options: o, keys: map[string]bool{}}, nil },
 	}
 }
 
@@ -76,7 +75,7 @@ type parser struct {
 	tool    *sdk.Tool
 	open    bool // a call is
 	mended  bool // something in it was
-	keys    []string
+	keys    map[string]bool
 
 	value value
 	types sdk.Types
@@ -164,7 +163,8 @@ func (p *parser) readName(line []byte, out *sdk.Out) bool {
 	p.flush(out)
 	out.CallStart(name, "")
 	p.args = append(p.args, '{')
-	p.open, p.mended, p.head, p.keys = true, false, p.head[:0], p.keys[:0]
+	p.open, p.mended, p.head = true, false, p.head[:0]
+	clear(p.keys)
 	return true
 }
 
@@ -174,7 +174,7 @@ func (p *parser) readKey(line []byte) bool {
 		return len(line) <= maxName && nameByte(c)
 	}
 	key := string(line[:len(line)-1])
-	if key == "" || len(p.keys) == maxKeys || slices.Contains(p.keys, key) { // which of two counts nobody can know
+	if key == "" || len(p.keys) == maxKeys || p.keys[key] { // which of two counts nobody can know
 		return false
 	}
 	p.endValue()
@@ -182,7 +182,7 @@ func (p *parser) readKey(line []byte) bool {
 		p.args = append(p.args, ',')
 	}
 	p.args = append(append(append(p.args, '"'), key...), `":`...)
-	p.keys, p.head = append(p.keys, key), p.head[:0]
+	p.keys[key], p.head = true, p.head[:0]
 	p.inValue, p.fresh, p.value, p.word, p.types = true, true, word, p.word[:0], 0
 	if param := sdk.FindParam(p.tool, key); param != nil {
 		p.types = param.Types
