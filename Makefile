@@ -91,6 +91,7 @@ conformance: build ## run the conformance suite on bin/callgate; reports go to b
 golden: $(WASM) ## rewrite the golden files with what the code gives now; look at the diff
 	go test ./gateway/config ./gateway/metrics ./gateway/playground -update
 	@for p in $$(grep -rl sdktest.Golden --include=*_test.go wasm-parsers sdk/examples | xargs -n1 dirname | sort -u); do go test -run Golden ./$$p -args -update || exit 1; done
+	go test ./sdk/examples -run Texts/go -args -update
 	go test ./cmd/gateway -run 'Readme|TestSimulateGolden|TestPrefixAdmin' -update
 	cd conformance && go test -update
 
