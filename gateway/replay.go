@@ -43,11 +43,12 @@ func (g *Gateway) cached(ctx context.Context, req *Request, c *conduct, way *cho
 		how = AnswerMiss
 	}
 	resp, err := g.ask(ctx, req, c, way)
-	if err == nil && !resp.Summary.isSound() { // nobody has to wait for its end to learn that
-		t.giveUp()
-	} else if err == nil {
+	switch {
+	case err == nil && !resp.Summary.isSound():
+		t.giveUp() // nobody has to wait for its end to learn that
+	case err == nil:
 		resp.tape, handed = t, true
-	} else if AsError(err).Kind == Canceled {
+	case AsError(err).Kind == Canceled:
 		t.abandon()
 	}
 	return noted(resp, err, how)

@@ -195,15 +195,20 @@ func (f *Folder) scan(ctx context.Context, now bool) error {
 			f.gone(f.files[name])
 		}
 	}
-	if f.moves != before { // what was in the way of others may be gone
-		for _, k := range f.files {
-			if k.State == Refused || k.State == Stale || k.State == Kept {
-				k.seen = stamp{}
-			}
-		}
+	if f.moves != before {
+		f.reconsider()
 	}
 	f.publish()
 	return errors.Join(errs...)
+}
+
+// reconsider has what was refused tried once more: what was in its way may be gone.
+func (f *Folder) reconsider() {
+	for _, k := range f.files {
+		if k.State != Loaded {
+			k.seen = stamp{}
+		}
+	}
 }
 
 // find stamps the plugins of the directory.
