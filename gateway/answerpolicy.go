@@ -18,8 +18,9 @@ type AnswerPolicy struct {
 	TTL time.Duration
 	// Largest is how many bytes the body of one may have.
 	Largest int
-	// Fingerprint stands for all in the configuration that an answer depends on. With
-	// another one nothing is found that was stored before.
+	// Fingerprint stands for the program and all in its configuration that an answer depends
+	// on. With another one nothing is found that was stored before. The parsers' code, which
+	// may change while the program runs, is not in it: see Fingerprinter.
 	Fingerprint string
 }
 

@@ -20,7 +20,8 @@ func (g *Gateway) cached(ctx context.Context, req *Request, c *conduct, way *cho
 		resp, err := g.ask(ctx, req, c, way)
 		return noted(resp, err, AnswerBypass)
 	}
-	t := &tape{g: g, policy: c.Answers, key: g.answerKey(req, c, way)}
+	t := &tape{g: g, policy: c.Answers, readers: fingerprint(g.parsers)}
+	t.key = g.answerKey(req, c, way, t.readers)
 	handed := false
 	defer func() {
 		if !handed { // also if something panicked: those who wait must hear of it
@@ -97,7 +98,7 @@ func (t *tape) find(ctx context.Context) (*answers.Answer, AnswerOutcome, error)
 // answerKey is what an answer is stored under: all that it depends on. The body counts as
 // it came, byte for byte: what can be left out of it without changing an answer is the
 // upstream's to know. So does the day, where the prompt tells it.
-func (g *Gateway) answerKey(req *Request, c *conduct, way *chosen) answers.Key {
+func (g *Gateway) answerKey(req *Request, c *conduct, way *chosen, readers string) answers.Key {
 	day := ""
 	if c.Date != nil {
 		day = g.now().In(c.Date).Format(time.DateOnly)
@@ -106,8 +107,16 @@ func (g *Gateway) answerKey(req *Request, c *conduct, way *chosen) answers.Key {
 	for i, t := range way.targets {
 		asked[i] = fmt.Sprintf("%+v", t)
 	}
-	return g.answering.keys.Of([]byte(req.Tenant), []byte(req.Route), []byte(way.model), []byte(c.Answers.Fingerprint), answers.List(asked...), []byte(day),
+	return g.answering.keys.Of([]byte(req.Tenant), []byte(req.Route), []byte(way.model), []byte(c.Answers.Fingerprint), []byte(readers), answers.List(asked...), []byte(day),
 		lastingHeaders(req.Header), req.body)
+}
+
+// fingerprint stands for the parsers of a source or a session, if it has one.
+func fingerprint(of any) string {
+	if f, ok := of.(Fingerprinter); ok {
+		return f.Fingerprint()
+	}
+	return ""
 }
 
 // noted notes what became of a request, also where it has failed.

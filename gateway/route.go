@@ -70,13 +70,21 @@ type ParserSpec struct {
 // None reports whether the text is not read at all.
 func (s ParserSpec) None() bool { return !s.Auto && len(s.Names) == 0 }
 
-// ParserSource gives the parsers. The wiring implements it over the plugin host.
+// ParserSource gives the parsers. The wiring implements it over the plugin host. Where answers
+// are kept both it and its sessions have to be a [Fingerprinter] too, or an answer that
+// other parsers have read may be given again.
 type ParserSource interface {
 	// Plan returns the parsers of spec for an upstream's model, made ready, and begins the
 	// reading of one response with them: they stay the same to its end. It waits until
 	// they are loaded, or ctx ends.
 	Plan(ctx context.Context, spec ParserSpec, model string) (*chain.Plan, ParserSession, error)
 }
+
+// Fingerprinter is what stands for the code of all parsers: of a ParserSource those that are
+// loaded now, of a ParserSession those that it leases. It is asked for with each request, must
+// not wait, and is the same in every process with the same parsers. A source whose parsers
+// are not loaded yet says "".
+type Fingerprinter interface{ Fingerprint() string }
 
 // ParserSession is one response's lease of the parsers.
 type ParserSession interface {

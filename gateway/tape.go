@@ -19,6 +19,8 @@ type tape struct {
 	flight *answers.Flight // nil: nobody waits for the answer
 	kept   []byte
 	over   bool
+	// readers stands for the parsers that the key was made with.
+	readers string
 
 	line    []byte // of a stream, the beginning of the next one
 	event   int    // lines that were kept since the last blank one
@@ -33,6 +35,7 @@ type stored struct {
 	tape     *tape           // nil: the answer is not kept
 	replayed *answers.Answer // nil: it is not a stored one
 	at       int             // how much of that was given out
+	readers  string          // stands for the parsers that read the answer; "": none do
 }
 
 // take takes note of what Next returns. The answer is stored before the caller has its end.
@@ -60,7 +63,8 @@ func (t *tape) take(r *Response, b []byte, err error) {
 
 // complete stores the answer, if it is one to give again, and gives it to those who wait.
 func (t *tape) complete(r *Response) {
-	if !t.isSound() || !r.Summary.isSound() {
+	swapped := r.readers != "" && r.readers != t.readers // since the key was made, and that is another one's
+	if swapped || !t.isSound() || !r.Summary.isSound() {
 		t.giveUp()
 		return
 	}

@@ -93,7 +93,9 @@ func (r *Response) plan(model string) error {
 		return nil
 	}
 	var err error
-	r.parsers, r.session, err = r.gateway.parsers.Plan(r.ctx, spec, model)
+	if r.parsers, r.session, err = r.gateway.parsers.Plan(r.ctx, spec, model); err == nil {
+		r.readers = fingerprint(r.session)
+	}
 	return err
 }
 

@@ -174,6 +174,10 @@ func (h *Host) Modules() []ModuleInfo {
 	return infos
 }
 
+// Fingerprint stands for the code of all modules that are loaded now, see
+// [Session.Fingerprint].
+func (h *Host) Fingerprint() string { return h.table.Load().fingerprint }
+
 // Session begins a response, which keeps to the plugins that are loaded now. It costs
 // little until a parser is used.
 func (h *Host) Session() *Session {

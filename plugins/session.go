@@ -179,6 +179,11 @@ func (s *Session) Parsers() []Info { return s.table.parsers() }
 // loaded.
 func (s *Session) Version() uint64 { return s.table.version }
 
+// Fingerprint stands for the code of all modules that the session can use. Unlike Version it
+// is the same in another process with the same modules, and again after a module has come
+// and gone. It costs nothing: it is made when the modules change.
+func (s *Session) Fingerprint() string { return s.table.fingerprint }
+
 var errUnknown = errors.New("no plugin has it")
 
 // failedCall turns the error of a call outside of a run into an *Error and counts

@@ -47,6 +47,39 @@ func TestSessionKeepsItsPlugins(t *testing.T) {
 	open(t, next, "a")
 }
 
+// The fingerprint is that of the code, whatever the files are called and in which order they
+// came, and a session keeps its own.
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	one, two := Guest{Manifest: Manifest("a")}.Wasm(), Guest{Manifest: Manifest("b")}.Wasm()
+	h, other := newHost(t, plugins.Config{}), newHost(t, plugins.Config{})
+	seen := map[string]bool{h.Fingerprint(): true}
+	load(t, h, "one.wasm", one)
+	seen[h.Fingerprint()] = true
+	old := h.Session()
+	defer old.Close()
+	load(t, h, "two.wasm", two)
+	both := h.Fingerprint()
+	seen[both] = true
+	load(t, h, "two.wasm", Guest{Manifest: Manifest("b", "c")}.Wasm())
+	seen[h.Fingerprint()] = true
+	if len(seen) != 4 {
+		t.Errorf("got %d fingerprints of 4 sets of modules", len(seen))
+	}
+	load(t, h, "two.wasm", two)
+	load(t, other, "b.wasm", two)
+	load(t, other, "a.wasm", one)
+	if h.Fingerprint() != both || other.Fingerprint() != both {
+		t.Errorf("got %s and %s of the same modules, want %s", h.Fingerprint(), other.Fingerprint(), both)
+	}
+	if _, err := h.Unload("two.wasm", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := old.Fingerprint(); got == both || got != h.Fingerprint() {
+		t.Errorf("got %s of an old session, want that of its one module, %s", got, h.Fingerprint())
+	}
+}
+
 // A plugin that was taken out goes when the last response that began with it has ended, and
 // the host ends only then.
 func TestUnload(t *testing.T) {

@@ -2,7 +2,10 @@ package plugins
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
+	"strings"
 	"sync/atomic"
 )
 
@@ -13,7 +16,9 @@ type table struct {
 	version uint64 // counts changes
 	modules []*module
 	byName  map[string]*parser
-	users   atomic.Int64 // sessions, and the host for as long as it is the newest; 0: over
+	// fingerprint is a hash of the modules' code. The order does not count: it decides nothing.
+	fingerprint string
+	users       atomic.Int64 // sessions, and the host for as long as it is the newest; 0: over
 }
 
 // newTable makes a table that the host uses. Of two parsers with one name the first counts,
@@ -21,13 +26,18 @@ type table struct {
 func newTable(version uint64, modules []*module) *table {
 	t := &table{version: version, modules: modules, byName: map[string]*parser{}}
 	t.users.Store(1)
+	var hashes []string
 	for _, m := range modules {
+		hashes = append(hashes, m.sha256)
 		for name, p := range m.byName {
 			if t.byName[name] == nil {
 				t.byName[name] = p
 			}
 		}
 	}
+	slices.Sort(hashes)
+	all := sha256.Sum256([]byte(strings.Join(hashes, " ")))
+	t.fingerprint = hex.EncodeToString(all[:])
 	return t
 }
 

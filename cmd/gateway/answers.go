@@ -1,13 +1,7 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"slices"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/answers"
@@ -19,9 +13,6 @@ import (
 type answerStores struct {
 	memory *answers.Memory
 	shared *answers.Shared
-	// readers stands for the parsers' files: with other parsers the same text may be
-	// another answer. It matters for what outlives the process.
-	readers string
 }
 
 // newAnswerStores makes the stores that the configuration's routes use. Those in a Redis use
@@ -38,9 +29,6 @@ func newAnswerStores(cfg *config.Config, others *sharing, log *slog.Logger) (s *
 		}
 	}
 	if used["redis"] {
-		if s.readers, err = readers(cfg); err != nil {
-			return nil, err
-		}
 		s.shared = answers.NewShared(others.redis, int(cfg.AnswerStore.Largest), log) // it is there, or the configuration would be refused
 	}
 	return s, nil
@@ -65,7 +53,7 @@ func (s *answerStores) policy(cfg *config.Config, name string, r config.Resolved
 	default:
 		return gateway.AnswerPolicy{}
 	}
-	p.Fingerprint = version + s.readers + cfg.Fingerprint(name)
+	p.Fingerprint = programVersion() + " " + cfg.Fingerprint(name)
 	return p
 }
 
@@ -77,28 +65,4 @@ func (s *answerStores) measure(o *metrics.Options) {
 	if s.shared != nil {
 		o.AnswerRedis = s.shared.Stats
 	}
-}
-
-// readers hashes the files that parsers are made of.
-func readers(cfg *config.Config) (string, error) {
-	files, err := filepath.Glob(filepath.Join(cfg.Plugins.Dir, "*.wasm"))
-	if err != nil {
-		return "", fmt.Errorf("plugins.dir: %w", err)
-	}
-	for _, p := range cfg.Parsers {
-		if p.ResponseTemplate != "" {
-			files = append(files, p.ResponseTemplate)
-		}
-	}
-	slices.Sort(files)
-	all := sha256.New()
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return "", err
-		}
-		sum := sha256.Sum256(data)
-		all.Write(sum[:])
-	}
-	return hex.EncodeToString(all.Sum(nil)), nil
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -44,14 +46,15 @@ type parsers struct {
 	host   *plugins.Host
 	custom map[string]config.CustomParser
 	// templates are the texts of the response templates of custom. load reads them.
-	templates map[string]string
-	folder    *folder.Folder
-	pulls     []oci.Ref
-	pulled    string // the directory that keeps them; "": none
-	needs     func(names []string) error
-	plans     *lru.Cache[string, *chain.Plan]
-	loaded    chan struct{} // closed when loading is over
-	failed    atomic.Pointer[error]
+	templates     map[string]string
+	templatesHash string
+	folder        *folder.Folder
+	pulls         []oci.Ref
+	pulled        string // the directory that keeps them; "": none
+	needs         func(names []string) error
+	plans         *lru.Cache[string, *chain.Plan]
+	loaded        chan struct{} // closed when loading is over
+	failed        atomic.Pointer[error]
 }
 
 // newParsers makes a plugin host as the configuration says. load fills it. took is
@@ -125,7 +128,11 @@ func (p *parsers) load(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return p.checkCustom(ctx)
+	if err := p.checkCustom(ctx); err != nil {
+		return err
+	}
+	p.hashTemplates()
+	return nil
 }
 
 // loadBuiltin loads the parsers of known formats, and the interpreter of response
@@ -173,7 +180,7 @@ func (p *parsers) Plan(ctx context.Context, spec gateway.ParserSpec, model strin
 	if err := p.failed.Load(); err != nil {
 		return nil, nil, &gateway.Error{Kind: gateway.Overloaded, Code: "plugin_error", Message: "The gateway's parsers could not be loaded.", Err: *err}
 	}
-	s := session{p.host.Session()}
+	s := session{p.host.Session(), p.templatesHash}
 	key := fmt.Sprintf("%d %t %t %q %q", s.Version(), spec.Auto, spec.Reasoning, spec.Names, model)
 	plan, ok := p.plans.Get(key)
 	if !ok {
@@ -181,6 +188,23 @@ func (p *parsers) Plan(ctx context.Context, spec gateway.ParserSpec, model strin
 		p.plans.Add(key, plan)
 	}
 	return plan, s, nil
+}
+
+// Fingerprint implements gateway.Fingerprinter. Until the parsers are loaded it is "".
+func (p *parsers) Fingerprint() string {
+	if p.ready() != nil {
+		return ""
+	}
+	return p.host.Fingerprint() + p.templatesHash
+}
+
+// hashTemplates makes what stands for the texts of the response templates.
+func (p *parsers) hashTemplates() {
+	all := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(p.templates)) {
+		fmt.Fprintf(all, "%q %q\n", name, p.templates[name])
+	}
+	p.templatesHash = hex.EncodeToString(all.Sum(nil))
 }
 
 // candidates are those of the parsers that spec names, and always the fallback.
@@ -283,7 +307,13 @@ func (p *parsers) names(infos []plugins.Info) []string {
 }
 
 // session makes a session of the plugin host a gateway.ParserSession.
-type session struct{ *plugins.Session }
+type session struct {
+	*plugins.Session
+	templates string // stands for the response templates, which are code as well
+}
+
+// Fingerprint implements gateway.Fingerprinter.
+func (s session) Fingerprint() string { return s.Session.Fingerprint() + s.templates }
 
 // Open implements chain.Runner.
 func (s session) Open(ctx context.Context, parser string, opts abi.Options) (chain.Run, error) {
