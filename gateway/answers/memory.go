@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"container/heap"
 	"context"
 	"errors"
 	"sync"
@@ -15,14 +16,10 @@ type Memory struct {
 	room int // bytes
 
 	mu      sync.Mutex
-	entries *simplelru.LRU[Name, entry]
+	entries *simplelru.LRU[Name, *entry]
+	expiry  expiryQueue // the same entries
 	bytes   int
 	evicted uint64
-}
-
-type entry struct {
-	answer  *Answer
-	expires time.Time
 }
 
 // MemoryStats say what a store in memory holds.
@@ -40,7 +37,10 @@ func NewMemory(bytes int) (*Memory, error) {
 	}
 	m := &Memory{room: bytes}
 	most := bytes / overhead // no answer is smaller
-	entries, err := simplelru.NewLRU(most, func(_ Name, e entry) { m.bytes -= e.answer.size() })
+	entries, err := simplelru.NewLRU(most, func(_ Name, e *entry) {
+		m.bytes -= e.answer.size()
+		heap.Remove(&m.expiry, e.place)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -50,15 +50,13 @@ func NewMemory(bytes int) (*Memory, error) {
 
 // Get returns the answer of a key, unless it has expired. It does not wait.
 func (m *Memory) Get(_ context.Context, key Key) (*Answer, bool) {
+	now := time.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.sweep(now, swept)
 	e, ok := m.entries.Get(key.Name)
-	if !ok {
-		return nil, false
-	}
-	if !time.Now().Before(e.expires) {
-		m.entries.Remove(key.Name)
-		return nil, false
+	if !ok || e.hasExpired(now) {
+		return nil, false // sweep comes to it
 	}
 	return e.answer, true
 }
@@ -73,35 +71,48 @@ func (m *Memory) Put(_ context.Context, key Key, a *Answer, ttl time.Duration) {
 	now := time.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.sweep(now, swept)
 	m.entries.Remove(key.Name)
 	for m.bytes+size > m.room {
-		_, e, _ := m.entries.RemoveOldest()
-		if now.Before(e.expires) {
+		if m.sweep(now, 1) == 0 {
+			m.entries.RemoveOldest()
 			m.evicted++
 		}
 	}
+	e := &entry{name: key.Name, answer: a, expires: now.Add(ttl)}
 	m.bytes += size
-	m.entries.Add(key.Name, entry{a, now.Add(ttl)})
-	m.sweep(now)
+	m.entries.Add(key.Name, e)
+	heap.Push(&m.expiry, e)
 }
 
-// swept is how many of the oldest answers are looked at for each that comes.
-const swept = 4
+// How many answers that have expired are taken out at once, while others wait for the store.
+const (
+	swept      = 8   // by Get and Put: more than one comes in with each
+	sweptStats = 256 // by Stats, in a row until there are no more
+)
 
-// sweep takes out some of those that have expired and were not used for long, so that a
-// store with much room does not keep people's texts for no use.
-func (m *Memory) sweep(now time.Time) {
-	for range swept {
-		_, e, ok := m.entries.GetOldest()
-		if !ok || now.Before(e.expires) {
-			return
+// sweep takes out answers that have expired, at most so many, and returns how many it were.
+// It goes with all that is done with the store, so that one with much room does not keep
+// people's texts for no use. Only a store that nobody asks, not even how it does, keeps them.
+func (m *Memory) sweep(now time.Time, most int) int {
+	for n := range most {
+		if len(m.expiry) == 0 || !m.expiry[0].hasExpired(now) {
+			return n
 		}
-		m.entries.RemoveOldest()
+		m.entries.Remove(m.expiry[0].name)
 	}
+	return most
 }
 
-// Stats counts what is there, what has expired and was not taken out yet among it.
+// Stats takes out what has expired, and counts what is there. The metrics ask for it each
+// time that they are read.
 func (m *Memory) Stats() MemoryStats {
+	now := time.Now()
+	for more := true; more; {
+		m.mu.Lock()
+		more = m.sweep(now, sweptStats) == sweptStats
+		m.mu.Unlock()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return MemoryStats{Entries: m.entries.Len(), Bytes: m.bytes, Evicted: m.evicted}

@@ -59,6 +59,23 @@ func TestMemoryTTL(t *testing.T) {
 	})
 }
 
+// TestMemoryExpiredFirst holds that what has expired makes room before what has not.
+func TestMemoryExpiredFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory(t, 20<<10)
+		m.Put(t.Context(), key(0), answer(4096), time.Hour)
+		for n := range 3 {
+			m.Put(t.Context(), key(n+1), answer(4096), time.Minute)
+		}
+		time.Sleep(time.Minute)
+		m.Put(t.Context(), key(9), answer(4096), time.Hour)
+		if _, ok := m.Get(t.Context(), key(0)); !ok || m.Stats().Evicted != 0 {
+			t.Errorf("got %+v, want the oldest there, since others have expired", m.Stats())
+		}
+	})
+}
+
 // TestMemoryBytes holds that the store never has more than its bytes, that what was used
 // last stays, and that all counts fit.
 func TestMemoryBytes(t *testing.T) {
