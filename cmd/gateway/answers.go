@@ -36,14 +36,15 @@ func newAnswerStores(cfg *config.Config, others *sharing, log *slog.Logger) (s *
 
 // into sets the policies of all routes, and that of names without one.
 func (s *answerStores) into(cfg *config.Config, policies map[string]gateway.RoutePolicy, other *gateway.RoutePolicy) {
+	prints := cfg.Fingerprints()
 	for name, p := range policies {
-		p.Answers = s.policy(cfg, name, cfg.Route(name))
+		p.Answers = s.policy(cfg, prints.Of(name), cfg.Route(name))
 		policies[name] = p
 	}
-	other.Answers = s.policy(cfg, "", cfg.DefaultRoute())
+	other.Answers = s.policy(cfg, prints.Of(""), cfg.DefaultRoute())
 }
 
-func (s *answerStores) policy(cfg *config.Config, name string, r config.ResolvedRoute) gateway.AnswerPolicy {
+func (s *answerStores) policy(cfg *config.Config, fingerprint string, r config.ResolvedRoute) gateway.AnswerPolicy {
 	p := gateway.AnswerPolicy{TTL: r.AnswerCacheTTL, Largest: int(cfg.AnswerStore.Largest)}
 	switch r.AnswerCache {
 	case "memory":
@@ -53,7 +54,7 @@ func (s *answerStores) policy(cfg *config.Config, name string, r config.Resolved
 	default:
 		return gateway.AnswerPolicy{}
 	}
-	p.Fingerprint = programVersion() + " " + cfg.Fingerprint(name)
+	p.Fingerprint = programVersion() + " " + fingerprint
 	return p
 }
 

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -18,7 +19,7 @@ models:
   n: {targets: [{provider: local, model: qwen}]}
 `
 	base := mustParse(t, file)
-	if base.Fingerprint("m") == base.Fingerprint("n") {
+	if base.Fingerprints().Of("m") == base.Fingerprints().Of("n") {
 		t.Error("got one fingerprint for two models that are not alike")
 	}
 	for _, row := range []struct {
@@ -38,8 +39,24 @@ models:
 		{"  n:", "  o:", true},
 	} {
 		changed := mustParse(t, strings.Replace(file, row.from, row.to, 1))
-		if same := changed.Fingerprint("m") == base.Fingerprint("m"); same != row.same {
+		if same := changed.Fingerprints().Of("m") == base.Fingerprints().Of("m"); same != row.same {
 			t.Errorf("%s for %s: got the same fingerprint: %v, want %v", row.to, row.from, same, row.same)
 		}
+	}
+}
+
+// TestFingerprintsOfMany holds that one model's fingerprint does not cost more where there are
+// many models.
+func TestFingerprintsOfMany(t *testing.T) { //nolint:paralleltest // it counts allocations
+	cost := func(models int) float64 {
+		text := "providers: {up: {type: openai, base_url: http://127.0.0.1:1/v1}}\nmodels:\n"
+		for i := range models {
+			text += fmt.Sprintf("  m%d: {targets: [{provider: up, model: up}]}\n", i)
+		}
+		prints := mustParse(t, text).Fingerprints()
+		return testing.AllocsPerRun(10, func() { prints.Of("m1") })
+	}
+	if few, many := cost(2), cost(200); many > few+few/2 {
+		t.Errorf("got %v allocations with 200 models and %v with 2", many, few)
 	}
 }

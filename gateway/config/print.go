@@ -27,30 +27,39 @@ func (c *Config) effective() *Config {
 	if !c.AdminGiven() && c.sameAddress() {
 		out.Admin.Listen = Off
 	}
-	out.Providers = maps.Clone(c.Providers)
-	for name, p := range out.Providers {
+	out.Providers = c.effectiveProviders()
+	out.Defaults = c.fill(c.Defaults).printable()
+	out.Models = maps.Clone(c.Models)
+	for name, m := range out.Models {
+		out.Models[name] = c.effectiveModel(m)
+	}
+	return &out
+}
+
+func (c *Config) effectiveProviders() map[string]Provider {
+	out := maps.Clone(c.Providers)
+	for name, p := range out {
 		r := c.resolve(Target{Provider: name})
 		p.Parser, p.Reasoning, p.ToolInReasoning = r.Parser, r.Reasoning, r.ToolInReasoning
 		p.Tools, p.ToolCalls = r.Tools, r.ToolCalls
 		p.OnInvalidCall, p.EmptyCompletion, p.History = r.OnInvalidCall, r.EmptyCompletion, r.History
 		p.PromptCacheHints = c.Hints(name)
 		p.Timeouts.Total = min(p.Timeouts.Total, c.Timeout)
-		out.Providers[name] = p
+		out[name] = p
 	}
-	out.Defaults = c.fill(c.Defaults).printable()
-	out.Models = maps.Clone(c.Models)
-	for name, m := range out.Models {
-		if m.Alias != "" {
-			continue // it has nothing else
-		}
-		m.Targets, m.Rules = c.effectiveTargets(m.Targets), slices.Clone(m.Rules)
-		for i := range m.Rules {
-			m.Rules[i].Targets = c.effectiveTargets(m.Rules[i].Targets)
-		}
-		m.Route = c.fill(m.Route).printable()
-		out.Models[name] = m
+	return out
+}
+
+func (c *Config) effectiveModel(m Model) Model {
+	if m.Alias != "" {
+		return m // it has nothing else
 	}
-	return &out
+	m.Targets, m.Rules = c.effectiveTargets(m.Targets), slices.Clone(m.Rules)
+	for i := range m.Rules {
+		m.Rules[i].Targets = c.effectiveTargets(m.Rules[i].Targets)
+	}
+	m.Route = c.fill(m.Route).printable()
+	return m
 }
 
 func (c *Config) effectiveTargets(own []Target) []Target {
