@@ -124,16 +124,19 @@ func (t *tape) abandon() {
 }
 
 func (t *tape) end() {
-	t.g.answering.taped.Add(-int64(len(t.kept)))
+	t.count(-len(t.kept) - len(t.line))
 	t.over, t.kept, t.line = true, nil, nil
 }
 
 // keep takes bytes in, if there is room for them.
 func (t *tape) keep(b []byte) bool {
 	t.kept = append(t.kept, b...)
-	all := t.g.answering.taped.Add(int64(len(b)))
-	return len(t.kept) <= t.policy.Largest && all <= maxTaped
+	return t.count(len(b)) && len(t.kept) <= t.policy.Largest
 }
+
+// count counts bytes that are held, or are not any more, and reports whether all tapes
+// together have room for them.
+func (t *tape) count(bytes int) bool { return t.g.answering.taped.Add(int64(bytes)) <= maxTaped }
 
 // whole takes a completion in.
 func (t *tape) whole(body []byte) bool {
@@ -147,13 +150,13 @@ func (t *tape) stream(b []byte) bool {
 	for len(b) > 0 {
 		end := bytes.IndexByte(b, '\n') + 1
 		if end == 0 {
-			t.line = append(t.line, b...)
-			return len(t.line) <= t.policy.Largest
+			return t.part(b)
 		}
 		line := b[:end]
 		if len(t.line) > 0 {
 			line = append(t.line, line...)
-			t.line = line[:0]
+			t.count(-len(t.line))
+			t.line = nil
 		}
 		if !t.streamLine(line) {
 			return false
@@ -161,6 +164,17 @@ func (t *tape) stream(b []byte) bool {
 		b = b[end:]
 	}
 	return true
+}
+
+// part takes in what has no end of the line yet. Of a comment one byte says enough.
+func (t *tape) part(b []byte) bool {
+	if len(t.line) == 0 && b[0] == ':' {
+		b = b[:1]
+	} else if len(t.line) > 0 && t.line[0] == ':' {
+		return true
+	}
+	t.line = append(t.line, b...)
+	return t.count(len(b)) && len(t.line) <= t.policy.Largest
 }
 
 // streamLine takes a line of a stream in. It reports false for what it does not know.

@@ -27,6 +27,38 @@ func record(t *tape, stream []byte, size int) (kept string, sound bool) {
 	return string(t.kept), t.isSound()
 }
 
+// TestTapeLine holds that the beginning of a line counts as long as it is held, and that of a
+// comment nothing is.
+func TestTapeLine(t *testing.T) {
+	t.Parallel()
+	tape := newTape(1 << 10)
+	counted := func(want int64) {
+		t.Helper()
+		if got := tape.g.answering.taped.Load(); got != want {
+			t.Errorf("got %d bytes counted, want %d", got, want)
+		}
+	}
+	for range 100 {
+		if !tape.stream([]byte(": a comment that has no end")) {
+			t.Fatal("got a comment refused")
+		}
+	}
+	counted(1)
+	if !tape.stream([]byte("\ndata: [DO")) {
+		t.Fatal("got the beginning of a line refused")
+	}
+	counted(int64(len("data: [DO")))
+	if !tape.stream([]byte("NE]\n\n")) {
+		t.Fatal("got the end of a line refused")
+	}
+	counted(int64(len("data: [DONE]\n\n")))
+	if tape.g.answering.taped.Add(maxTaped); tape.stream([]byte("data")) {
+		t.Error("got a line held though there is no room")
+	}
+	tape.giveUp()
+	counted(maxTaped)
+}
+
 // FuzzTape holds that it does not matter in which pieces a stream comes, that what is kept
 // is the stream without comments, that it would be kept the same once more, and that all
 // bytes are counted and given back.
@@ -52,8 +84,8 @@ func FuzzTape(f *testing.F) {
 			t.Fatalf("got %q, %v in one piece and %q, %v in several", kept, sound, again, same)
 		}
 		for _, tape := range []*tape{one, parts} {
-			if got := tape.g.answering.taped.Load(); got != int64(len(tape.kept)) {
-				t.Fatalf("got %d bytes counted of %d", got, len(tape.kept))
+			if got := tape.g.answering.taped.Load(); got != int64(len(tape.kept)+len(tape.line)) {
+				t.Fatalf("got %d bytes counted of %d and %d", got, len(tape.kept), len(tape.line))
 			}
 			tape.giveUp()
 			if got := tape.g.answering.taped.Load(); got != 0 {
