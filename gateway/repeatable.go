@@ -2,12 +2,9 @@ package gateway
 
 import (
 	"bytes"
-	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/callgate/callgate/gateway/answers"
 	"github.com/callgate/callgate/gateway/internal/span"
 )
 
@@ -119,37 +116,4 @@ func (r *Request) freshness() freshness {
 		}
 	}
 	return f
-}
-
-// fleeting are headers that say something of one request, or of the program that sends it,
-// and nothing of its answer. All others count: a header such as openai-beta or one of an
-// upstream's own may change an answer, and nobody knows them all.
-var fleeting = map[string]bool{
-	"Accept": true, "Accept-Charset": true, "Accept-Language": true, "Baggage": true, "Cache-Control": true, "Content-Type": true,
-	"Cf-Connecting-Ip": true, "Cf-Ipcountry": true, "Cf-Ray": true, "Cf-Visitor": true,
-	"Date": true, "Dnt": true, "If-Modified-Since": true, "If-None-Match": true, "Idempotency-Key": true, "Origin": true,
-	"Pragma": true, "Priority": true, "Referer": true, "Sentry-Trace": true, "Traceparent": true, "Tracestate": true,
-	"Upgrade-Insecure-Requests": true, "User-Agent": true, "X-Amzn-Trace-Id": true, "X-B3-Flags": true, "X-B3-Parentspanid": true,
-	"X-B3-Sampled": true, "X-B3-Spanid": true, "X-B3-Traceid": true, "X-Client-Request-Id": true,
-	"X-Cloud-Trace-Context": true, "X-Correlation-Id": true, "X-Request-Id": true, "X-Request-Start": true,
-}
-
-// fleetingPrefixes begin the names of more of them.
-var fleetingPrefixes = [...]string{"X-Stainless-", "X-Datadog-", "Sec-"}
-
-// lastingHeaders are those of the client's headers that count, with their values, sorted.
-func lastingHeaders(h http.Header) []byte {
-	var names []string
-	for name := range h {
-		begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
-		if !fleeting[name] && !slices.ContainsFunc(fleetingPrefixes[:], begins) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	var out []string
-	for _, name := range names {
-		out = append(out, name, string(answers.List(h[name]...)))
-	}
-	return answers.List(out...)
 }

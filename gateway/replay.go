@@ -42,6 +42,7 @@ func (g *Gateway) cached(ctx context.Context, req *Request, c *conduct, way *cho
 			return resp, nil
 		}
 		how = AnswerMiss
+		g.missed(ctx, req)
 	}
 	resp, err := g.ask(ctx, req, c, way)
 	switch {

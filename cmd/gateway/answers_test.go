@@ -211,6 +211,8 @@ func TestAnswerDiffers(t *testing.T) {
 		"openai-beta": "miss", "anthropic-beta": "miss", "x-tier": "miss", "helicone-user-id": "miss",
 		"x-request-id": "hit", "traceparent": "hit", "user-agent": "hit", "accept": "hit", "accept-encoding": "hit", "x-stainless-retry-count": "hit",
 		"x-stainless-lang": "hit", "idempotency-key": "hit", "x-callgate-max-retries": "hit", "x-forwarded-for": "hit", "cookie": "hit",
+		"x-azure-ref": "hit", "x-amz-cf-id": "hit", "b3": "hit", "x-b3-traceid": "hit", "uber-trace-id": "hit", "request-id": "hit",
+		"x-envoy-attempt-count": "hit", "x-original-forwarded-for": "hit", "true-client-ip": "hit", "x-client-ip": "hit",
 	} {
 		if got := g.chat(base, name, "1").header.Get("x-callgate-cache"); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
