@@ -38,9 +38,8 @@ func (c *simulateCmd) connect(ctx context.Context, replays []*replay) (disconnec
 				disconnect()
 				return nil, err
 			}
-			own = append(own, client)
+			clients, own = append(clients, client), append(own, client)
 		}
-		clients = append(clients, own...)
 		r.options.Join = func(x *prefix.Index) simulate.Peer {
 			s := share.New(share.Options{Index: x, Stream: share.StreamOf(own[0], salt, 0), Salt: salt})
 			own = own[1:]
