@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,8 +126,8 @@ func (c *Case) readOptions(text string) error {
 		return fmt.Errorf("reason %q, want stop or length", o.Reason)
 	}
 	c.Options.MaxDepth, c.Options.Fenced = o.MaxDepth, o.Fenced
-	for key, value := range o.Settings {
-		c.Options.Settings = append(c.Options.Settings, abi.Setting{Key: key, Value: value})
+	for _, key := range slices.Sorted(maps.Keys(o.Settings)) { // the same each time
+		c.Options.Settings = append(c.Options.Settings, abi.Setting{Key: key, Value: o.Settings[key]})
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,12 +78,15 @@ func TestReadCase(t *testing.T) {
 		}
 		return file
 	}
-	c, err := readCase(write("Why.\n-- options --\n{\"reason\": \"length\", \"max_depth\": 3, \"fenced\": true}\n-- input --\n\"a\\n\"\n\"b\"\n-- events --\nend 3\n"))
+	c, err := readCase(write("Why.\n-- options --\n{\"reason\": \"length\", \"max_depth\": 3, \"fenced\": true, \"settings\": {\"d\": \"4\", \"a\": \"1\", \"c\": \"3\", \"b\": \"2\"}}\n-- input --\n\"a\\n\"\n\"b\"\n-- events --\nend 3\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Why != "Why." || c.Input != "a\nb" || c.Reason != sdk.Length || c.Options.MaxDepth != 3 || !c.Options.Fenced || c.Events != "end 3\n" {
 		t.Errorf("case = %+v", c)
+	}
+	if got, want := fmt.Sprint(c.Options.Settings), "[{a 1} {b 2} {c 3} {d 4}]"; got != want {
+		t.Errorf("got the settings %s, want them sorted: %s", got, want)
 	}
 	for _, text := range []string{
 		"Why.\n",
