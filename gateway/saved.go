@@ -2,15 +2,22 @@ package gateway
 
 import "fmt"
 
-// Saved says what the upstream's cache has saved of an answer's price, as a header does:
-// 0.42;usd=0.003; "" if nobody knows. It is called once for an answer, with its target.
-type Saved func(provider, model string, u Usage) string
+// Saved makes the bill of an answer. It is called once for each, with its target.
+type Saved func(provider, model string, u Usage) Bill
+
+// Bill is what an answer has cost. It stays in the Summary, for whoever keeps the books.
+type Bill interface {
+	// SavedText says what the upstream's cache has saved of the price, as a header does:
+	// 0.42;usd=0.003; "" if nobody knows.
+	SavedText() string
+}
 
 // bill notes what the cache has saved, when the usage of the answer is known.
 func (r *Response) bill() {
 	s := &r.Summary
 	if saved := r.gateway.saved; saved != nil && s.Usage.Reported {
-		s.Saved = saved(s.Provider, s.Model, s.Usage)
+		s.Bill = saved(s.Provider, s.Model, s.Usage)
+		s.Saved = s.Bill.SavedText()
 	}
 }
 

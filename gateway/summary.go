@@ -33,8 +33,9 @@ type Summary struct {
 	Usage Usage
 	// Prompt is for a trace of requests; nil without Options.Prompts.
 	Prompt *Prompt
-	// Saved is what the upstream's cache has saved, as Options.Saved writes it. It is there
-	// when the answer has ended.
+	// Bill is what Options.Saved made of the answer, and Saved its text. They are there when
+	// the answer has ended, if its usage was reported.
+	Bill  Bill
 	Saved string
 	// UpstreamError says that the upstream ended its stream with an error, which was
 	// passed on.

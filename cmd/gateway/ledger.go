@@ -46,14 +46,20 @@ func (l *ledger) Request(r gateway.Record) {
 	if d := s.Prefix; d != nil && d.Blocks > 0 {
 		account.Expected = int(float64(d.Expected) / float64(d.Blocks) * float64(s.Usage.Input))
 	}
-	bill := l.book.Record(account)
-	l.Account(s.Provider, s.Model, &bill)
+	bill, ok := s.Bill.(*accounts.Account)
+	if ok && bill.Usage == s.Usage {
+		l.book.Enter(account, bill)
+	} else { // its usage was not reported, or it broke off
+		priced := l.book.Record(account)
+		bill = &priced
+	}
+	l.Account(s.Provider, s.Model, bill)
 }
 
 // saved implements gateway.Saved.
-func (l *ledger) saved(provider, model string, u gateway.Usage) string {
+func (l *ledger) saved(provider, model string, u gateway.Usage) gateway.Bill {
 	bill := l.book.Bill(accounts.Request{Provider: provider, Model: model, Usage: u})
-	return bill.SavedText()
+	return &bill
 }
 
 // caches is the answer to GET /admin/prefix.

@@ -53,10 +53,7 @@ type Money struct {
 func Bill(r *Request, price Price, ok bool) Account {
 	u := r.Usage
 	a := Account{Usage: u}
-	if u.CacheReported {
-		a.Expected = min(max(r.Expected, 0), u.Input)
-		a.Missed = max(a.Expected-u.CacheRead, 0)
-	}
+	a.expect(r.Expected)
 	if !ok || !u.Reported {
 		return a
 	}
@@ -69,6 +66,14 @@ func Bill(r *Request, price Price, ok bool) Account {
 			Saved: (list - cost) / perMillion, Output: float64(u.Output) * price.Output / perMillion}
 	}
 	return a
+}
+
+// expect notes how many tokens of the prompt should have been in the cache.
+func (a *Account) expect(tokens int) {
+	if u := a.Usage; u.CacheReported {
+		a.Expected = min(max(tokens, 0), u.Input)
+		a.Missed = max(a.Expected-u.CacheRead, 0)
+	}
 }
 
 const perMillion = 1e6

@@ -50,6 +50,14 @@ func NewBook(prices *Prices) *Book {
 // and waits for nothing but other calls of its own.
 func (b *Book) Record(r Request) Account {
 	a := b.Bill(r)
+	b.Enter(r, &a)
+	return a
+}
+
+// Enter is Record for a request whose account [Book.Bill] has made already, maybe before
+// anybody knew what to expect of the target's cache: that is taken from r.
+func (b *Book) Enter(r Request, a *Account) {
+	a.expect(r.Expected)
 	key := rowKey{cut(r.Provider), cut(r.Model), cut(r.Tenant)}
 
 	b.mu.Lock()
@@ -59,8 +67,7 @@ func (b *Book) Record(r Request) Account {
 		t = &Totals{}
 		b.rows.Add(rowKey{strings.Clone(key.provider), strings.Clone(key.model), strings.Clone(key.tenant)}, t)
 	}
-	t.count(&a)
-	return a
+	t.count(a)
 }
 
 // cut shortens a name for a row.

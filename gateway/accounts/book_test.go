@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -294,4 +295,26 @@ func readJSON[T any](t testing.TB, file string) T {
 		t.Fatalf("%s: %v", file, err)
 	}
 	return v
+}
+
+// TestEnter holds that an account that was made before counts as one that Record makes.
+func TestEnter(t *testing.T) {
+	t.Parallel()
+	prices := accounts.DefaultPrices()
+	r := accounts.Request{Provider: "p", Model: "gpt-4.1", Tenant: "a", Expected: 700, Usage: someUsage(1000, 600, 10)}
+	one, other := accounts.NewBook(prices), accounts.NewBook(prices)
+	want := one.Record(r)
+	early := r
+	early.Expected = 0
+	got := other.Bill(early)
+	other.Enter(r, &got)
+	if want.Missed != 100 || !want.Rated {
+		t.Errorf("got %+v, want 100 tokens missed and a rate", want)
+	}
+	if got != want {
+		t.Errorf("got the account %+v, want %+v", got, want)
+	}
+	if a, b := one.Snapshot().Total, other.Snapshot().Total; !reflect.DeepEqual(a, b) {
+		t.Errorf("got %+v, want %+v", b, a)
+	}
 }
