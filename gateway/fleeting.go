@@ -15,8 +15,8 @@ import (
 // Cloudflare, AWS, Azure, Google, Fastly, Akamai and others. All others count: a header such as
 // openai-beta or one of an upstream's own may change an answer, and nobody knows them all.
 var fleeting = map[string]bool{ //nolint:gochecknoglobals // a table
-	"Accept": true, "Accept-Charset": true, "Accept-Language": true, "B3": true, "Baggage": true, "Cache-Control": true,
-	"Cf-Connecting-Ip": true, "Cf-Connecting-Ipv6": true, "Cf-Ew-Via": true, "Cf-Ipcountry": true, "Cf-Ray": true,
+	"Accept": true, "Accept-Charset": true, "B3": true, "Baggage": true, "Cache-Control": true,
+	"Cf-Connecting-Ip": true, "Cf-Connecting-Ipv6": true, "Cf-Ew-Via": true, "Cf-Ray": true,
 	"Cf-Visitor": true, "Cloudfront-Viewer-Address": true, "Content-Type": true, "Date": true, "Dnt": true,
 	"Fastly-Client-Ip": true, "Idempotency-Key": true, "If-Modified-Since": true, "If-None-Match": true, "Origin": true,
 	"Pragma": true, "Priority": true, "Referer": true, "Request-Id": true, "Sentry-Trace": true, "Traceparent": true,

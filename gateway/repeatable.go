@@ -90,7 +90,7 @@ func (r *Request) ownTools() bool {
 // the web, which may be another one by then. Rather a request too many is taken for one.
 func (r *Request) looksElsewhere() bool {
 	messages := r.messages.Of(r.body)
-	return bytes.Contains(messages, []byte(`_url"`)) && bytes.Contains(messages, []byte(`"http`))
+	return bytes.Contains(messages, []byte(`_url"`)) && bytes.Contains(messages, []byte("://")) // data: has none
 }
 
 // freshness is what a client wants of stored answers, by its header cache-control.
