@@ -238,6 +238,35 @@ func TestStreamBounds(t *testing.T) {
 	}
 }
 
+// TestStreamOfLarge holds that behind a page of large entries they are read one by one, and
+// small ones by pages again, and that none is missed.
+func TestStreamOfLarge(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := open(t, s, s.URL())
+	stream := c.Stream(c.Key("stream"), redis.StreamOptions{Keep: time.Minute, Length: 1000})
+	var data [][]byte
+	for i := range 64 + 3 + 20 {
+		entry := []byte("small")
+		if i < 64+3 && i%10 == 0 || i >= 64 && i < 64+3 {
+			entry = make([]byte, 1<<20)
+		}
+		data = append(data, entry)
+	}
+	if err := stream.Append(t.Context(), data); err != nil {
+		t.Fatal(err)
+	}
+	var sizes []int
+	for more := true; more; {
+		var page []redis.Entry
+		page, more = next(t, stream)
+		sizes = append(sizes, len(page))
+	}
+	if got, want := fmt.Sprint(sizes), "[64 1 1 1 1 2 4 8 5]"; got != want {
+		t.Errorf("got pages of %s entries, want %s", got, want)
+	}
+}
+
 // TestStreamOfOthers reads what other programs have written, at times of their own, and
 // goes on after that was removed.
 func TestStreamOfOthers(t *testing.T) {

@@ -22,12 +22,17 @@ type StreamOptions struct {
 // Stream is a list of entries to which many append and which each reads to its end. It
 // has a place of its own to which it has read, so one goroutine at a time may call Next.
 //
+// Entries are read whole, whoever wrote them, and Redis can only be told how many to send. So
+// who may write to the Redis can make a gateway hold a page of large entries once; behind it
+// they are read one by one until they are small again.
+//
 // It uses XADD, XREAD, XREVRANGE, PEXPIRE and TIME, each on one key or none.
 type Stream struct {
 	client *Client
 	key    string
 	o      StreamOptions
-	read   id // to here; zero: nothing yet
+	read   id  // to here; zero: nothing yet
+	page   int // entries of the next Next
 }
 
 // Entry is an entry of a stream.
@@ -41,12 +46,14 @@ type Entry struct {
 
 // Stream returns the stream with a key, which [Client.Key] makes. It need not exist.
 func (c *Client) Stream(key string, o StreamOptions) *Stream {
-	return &Stream{client: c, key: key, o: o}
+	return &Stream{client: c, key: key, o: o, page: pageSize}
 }
 
 const (
 	dataField = "d"
-	pageSize  = 64 // entries of one Next
+	pageSize  = 64 // entries of one Next, at most
+	// largePage is how many bytes a page may have before the next one has a single entry.
+	largePage = 1 << 20
 )
 
 // Append adds entries at the end.
@@ -79,24 +86,29 @@ func (s *Stream) Next(ctx context.Context) (entries []Entry, more bool, err erro
 	var found *redis.XStreamSliceCmd
 	_, err = s.client.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		now = p.Time(ctx)
-		found = p.XRead(ctx, &redis.XReadArgs{Streams: []string{s.key, from.String()}, Count: pageSize, Block: -1})
+		found = p.XRead(ctx, &redis.XReadArgs{Streams: []string{s.key, from.String()}, Count: int64(s.page), Block: -1})
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) { // Nil: there are none
 		return nil, false, s.client.clean(err)
 	}
 	s.read = from
+	bytes, asked := 0, s.page
 	for _, stream := range found.Val() {
 		for _, m := range stream.Messages {
 			at := parseID(m.ID)
 			s.read = at
 			entries = append(entries, Entry{Age: max(0, now.Val().Sub(at.time())), Data: data(m)})
+			bytes += size(m)
 		}
+	}
+	if s.page = min(2*s.page, pageSize); bytes > largePage {
+		s.page = 1
 	}
 	if len(entries) == 0 && s.read.time().After(now.Val()) {
 		return nil, false, s.rewind(ctx, now.Val())
 	}
-	return entries, len(entries) == pageSize, nil
+	return entries, len(entries) == asked, nil
 }
 
 // start is from where a reader begins at a time of the server.
@@ -124,6 +136,15 @@ func data(m redis.XMessage) []byte {
 		return nil
 	}
 	return []byte(text)
+}
+
+// size is how many bytes an entry has.
+func size(m redis.XMessage) (bytes int) {
+	for name, value := range m.Values {
+		text, _ := value.(string) // there is nothing else
+		bytes += len(name) + len(text)
+	}
+	return bytes
 }
 
 // id is the place of an entry: a time of the server, and a number among those of it.
