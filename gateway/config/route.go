@@ -50,11 +50,11 @@ type Route struct {
 	// ExecutionMetadata is where a client finds what the guards did, besides the
 	// headers: "off" (the default) nowhere, "body" in the answer itself.
 	ExecutionMetadata string `yaml:"execution_metadata" enum:"off,body" eg:"body" doc:"What the guards did, in the body of the answer too: off or body. Default: off."`
-	// AnswerCache is where answers are kept for equal requests of the same client: "off"
-	// (the default), "memory" or "redis". Only requests with temperature 0 or a seed have
+	// AnswerCache is where answers are kept for equal requests of the same client, which without
+	// keys are all clients: "off" (the default), "memory" or "redis". Only requests with temperature 0 or a seed have
 	// one, and only answers that are complete, make no call and give no cause for doubt.
 	// A stored one is the same bytes, its id, usage and execution metadata among them.
-	AnswerCache string `yaml:"answer_cache" enum:"off,memory,redis" eg:"memory" doc:"Where answers are kept for equal requests of the same client with temperature 0 or a seed: off, memory or redis. Default: off."`
+	AnswerCache string `yaml:"answer_cache" enum:"off,memory,redis" eg:"memory" doc:"Where answers are kept for equal requests of the same client (without keys: of any) with temperature 0 or a seed: off, memory or redis. Default: off."`
 	// AnswerCacheTTL is for how long. Default 10m, 1s to 24h.
 	AnswerCacheTTL Duration `yaml:"answer_cache_ttl" eg:"1h" min:"1s" max:"24h" doc:"For how long an answer is kept. Default: 10m."`
 }
