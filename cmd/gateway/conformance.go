@@ -153,7 +153,7 @@ func progress(w io.Writer) func(o *conformance.Outcome) {
 // maxPrinted is how many failures are printed in full. The reports have all of them.
 const maxPrinted = 40
 
-// printReport prints what failed, each with its rule and file, and the totals.
+// printConformance prints what failed, each with its rule and file, and the totals.
 func printConformance(w io.Writer, r *conformance.Report) {
 	unexpected := r.Unexpected()
 	for _, o := range unexpected[:min(len(unexpected), maxPrinted)] {

@@ -53,7 +53,7 @@ func callgateConfig(readers []string, upstream, key, prefix string) string {
 providers:
   suite:
     type: openai
-    base_url: %s
+    base_url: %q
     server: vllm
     history: repair
     retry: {base_delay: 100ms, max_delay: 500ms}
@@ -75,7 +75,7 @@ admin: {listen: off}
 		if open {
 			settings += ", reasoning: open"
 		}
-		fmt.Fprintf(&b, "  %s%s: {targets: [{provider: suite, model: upstream-%s, %s}]}\n", prefix, reader, reader, settings)
+		fmt.Fprintf(&b, "  %q: {targets: [{provider: suite, model: upstream-%s, %s}]}\n", prefix+reader, reader, settings)
 	}
 	return b.String()
 }
@@ -86,7 +86,7 @@ func litellmConfig(readers []string, upstream, prefix string) string {
 	var b strings.Builder
 	b.WriteString("# For callgate conformance --without tools,reasoning, which plays the upstream.\nmodel_list:\n")
 	for _, reader := range readers {
-		fmt.Fprintf(&b, "  - {model_name: %s%s, litellm_params: {model: openai/upstream-%s, api_base: %q, api_key: unused}}\n", prefix, reader, reader, upstream)
+		fmt.Fprintf(&b, "  - {model_name: %q, litellm_params: {model: openai/upstream-%s, api_base: %q, api_key: unused}}\n", prefix+reader, reader, upstream)
 	}
 	b.WriteString("router_settings: {num_retries: 0, allowed_fails: 1000000}\n")
 	return b.String()

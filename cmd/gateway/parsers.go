@@ -175,6 +175,9 @@ func (p *parsers) Plan(ctx context.Context, spec gateway.ParserSpec, model strin
 	select {
 	case <-p.loaded:
 	case <-ctx.Done():
+		if late := new(gateway.Error); errors.As(context.Cause(ctx), &late) { // the request's own time is over
+			return nil, nil, late
+		}
 		return nil, nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: ctx.Err()}
 	}
 	if err := p.failed.Load(); err != nil {

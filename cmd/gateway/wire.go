@@ -49,7 +49,7 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 	}
 	if cfg.Tracing.Endpoint != "" {
 		sys.tracer, err = trace.New(ctx, trace.Options{Endpoint: cfg.Tracing.Endpoint, Headers: reveal(cfg.Tracing.Headers),
-			Sample: cfg.Tracing.Sample, Version: version, Log: log})
+			Sample: cfg.Tracing.Sample, Version: programVersion(), Log: log})
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("tracing: %w", err), sys.shared.close())
 		}

@@ -75,15 +75,6 @@ func (c *Client) Close() error {
 // Key is the key of something, by the words that name it.
 func (c *Client) Key(words ...string) string { return c.prefix + ":" + strings.Join(words, ":") }
 
-// Get reads a value. found is false if there is none.
-func (c *Client) Get(ctx context.Context, key string) (value []byte, found bool, err error) {
-	value, err = c.redis.Get(ctx, key).Bytes()
-	if errors.Is(err, redis.Nil) {
-		return nil, false, nil
-	}
-	return value, err == nil, c.clean(err)
-}
-
 // Set writes a value, which is gone after ttl; 0 is never.
 func (c *Client) Set(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	return c.clean(c.redis.Set(ctx, key, value, ttl).Err())

@@ -64,14 +64,14 @@ func TestValues(t *testing.T) {
 	if want := s.KeyPrefix() + ":a:b"; key != want {
 		t.Errorf("got the key %s, want %s", key, want)
 	}
-	if _, found, err := c.Get(t.Context(), key); found || err != nil {
+	if _, found, err := c.GetUpTo(t.Context(), key, 1<<20); found || err != nil {
 		t.Errorf("got a value: %v, error %v, want none", found, err)
 	}
 	want := []byte("a\x00\xff\r\n")
 	if err := c.Set(t.Context(), key, want, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if got, found, err := c.Get(t.Context(), key); !bytes.Equal(got, want) || !found || err != nil {
+	if got, found, err := c.GetUpTo(t.Context(), key, 1<<20); !bytes.Equal(got, want) || !found || err != nil {
 		t.Errorf("got %q, %v, error %v, want %q", got, found, err, want)
 	}
 	if ttl := raw(t, s).PTTL(t.Context(), key).Val(); ttl <= 0 || ttl > time.Minute {
@@ -107,7 +107,7 @@ func TestAway(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		_, _, err := c.Get(ctx, "k")
+		_, _, err := c.GetUpTo(ctx, "k", 1<<20)
 		return time.Since(began), err
 	}
 	back := func() {
@@ -321,7 +321,7 @@ func TestLibrary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := c.Get(t.Context(), "k"); err == nil || strings.Contains(err.Error(), "secret") {
+	if _, _, err := c.GetUpTo(t.Context(), "k", 1<<20); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("got error %v, want one without the password", err)
 	}
 	if err := c.Close(); err != nil {
