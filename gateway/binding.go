@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // The problems between the tools of a request and the model, as warnings name them.
@@ -33,7 +33,7 @@ func (a *attempts) checkBinding() error {
 	case choice.Required && none:
 		problem, e.Param = choiceAlone, "tool_choice"
 		e.Message = "tool_choice demands a call of a tool, and the request offers no tools."
-	case !none && span.Blank(req.body[req.tools.Start+1:req.tools.End-1]):
+	case !none && wire.Blank(req.body[req.tools.Start+1:req.tools.End-1]):
 		problem, e.Param = toolsEmpty, "tools"
 		e.Message = "The list of tools is empty. Leave the field out, or offer a tool."
 	default:
@@ -50,8 +50,8 @@ func (a *attempts) checkBinding() error {
 // checkWire looks at what an adapter is about to send. Adapters that keep the list of
 // tools keep its bytes; of others the tools are counted. Where some are lost the policy
 // decides whether it goes out.
-func (r *Response) checkWire(req *Request, wire []byte) error {
-	if bytes.Contains(wire, req.tools.Of(req.body)) || countTools(wire) >= countTools(req.body) {
+func (r *Response) checkWire(req *Request, body []byte) error {
+	if bytes.Contains(body, req.tools.Of(req.body)) || countTools(body) >= countTools(req.body) {
 		return nil
 	}
 	r.of.warn(toolsLost + ":" + r.upstream.name)
@@ -64,10 +64,10 @@ func (r *Response) checkWire(req *Request, wire []byte) error {
 
 // countTools is how many elements the member "tools" of a body has.
 func countTools(body []byte) int {
-	tools := span.Find(body, span.Span{Start: 0, End: len(body)}, "tools")
+	tools := wire.Find(body, wire.Span{Start: 0, End: len(body)}, "tools")
 	n := 0
 	if !tools.IsNull(body) {
-		span.Elements(body, tools.Start, func(int, span.Span) bool { n++; return true })
+		wire.Elements(body, tools.Start, func(int, wire.Span) bool { n++; return true })
 	}
 	return n
 }

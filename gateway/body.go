@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // Body returns the request as it goes upstream: the client's bytes with the
@@ -18,7 +18,7 @@ func (r *Request) Body(model string) []byte {
 	if len(edits) == 0 {
 		return r.body
 	}
-	return splice(r.body, edits)
+	return wire.Splice(r.body, edits)
 }
 
 // Announce tells the gateway which body is about to go to the upstream. Providers call
@@ -32,13 +32,13 @@ func (r *Request) Announce(wire []byte) error {
 }
 
 // edits are the changes of the body for an upstream's name of the model, and for its cache.
-func (r *Request) edits(model string) (edits []edit) {
+func (r *Request) edits(model string) (edits []wire.Edit) {
 	if model != r.Model {
 		name, _ := json.Marshal(model) // a string cannot fail
-		edits = append(edits, edit{r.model, name})
+		edits = append(edits, wire.Edit{At: r.model, With: name})
 	}
 	if r.key != "" {
-		edits = append(edits, r.set(r.cacheKey, "prompt_cache_key", string(quote(nil, r.key))))
+		edits = append(edits, r.set(r.cacheKey, "prompt_cache_key", string(wire.AppendQuoted(nil, r.key))))
 	}
 	return edits
 }
@@ -51,14 +51,14 @@ type Field struct{ Name, Value string }
 func (r *Request) With(model string, fields []Field) []byte {
 	edits := r.edits(model)
 	set := make([]bool, len(fields))
-	span.Members(r.body, 0, func(key []byte, v span.Span) bool {
+	wire.Members(r.body, 0, func(key []byte, v wire.Span) bool {
 		if bytes.IndexByte(key, '\\') >= 0 {
 			var plain string
 			_ = json.Unmarshal(slices.Concat([]byte{'"'}, key, []byte{'"'}), &plain) // the body is valid
 			key = []byte(plain)
 		}
 		if i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == string(key) }); i >= 0 {
-			edits = append(edits, edit{v, []byte(fields[i].Value)})
+			edits = append(edits, wire.Edit{At: v, With: []byte(fields[i].Value)})
 			set[i] = true
 		}
 		return true
@@ -70,46 +70,46 @@ func (r *Request) With(model string, fields []Field) []byte {
 			added = append(append(append(strconv.AppendQuote(added, f.Name), ':'), f.Value...), ',') // the model follows
 		}
 	}
-	edits = append(edits, edit{span.Span{Start: brace, End: brace}, added})
-	return splice(r.body, edits)
+	edits = append(edits, wire.Edit{At: wire.Span{Start: brace, End: brace}, With: added})
+	return wire.Splice(r.body, edits)
 }
 
 // with returns the request with edits of its body. What was read of the tools stays:
 // edits of them do not change what they mean.
-func (r *Request) with(edits ...edit) *Request {
+func (r *Request) with(edits ...wire.Edit) *Request {
 	if len(edits) == 0 {
 		return r
 	}
 	out := *r
-	out.body = splice(r.body, edits)
+	out.body = wire.Splice(r.body, edits)
 	out.locate()
 	return &out
 }
 
 // set is the edit that gives a member of the body a value; at is its place, empty if it
 // is not there.
-func (r *Request) set(at span.Span, name, value string) edit {
+func (r *Request) set(at wire.Span, name, value string) wire.Edit {
 	if !at.Empty() {
-		return edit{at, []byte(value)}
+		return wire.Edit{At: at, With: []byte(value)}
 	}
 	brace := bytes.IndexByte(r.body, '{') + 1
-	return edit{span.Span{Start: brace, End: brace}, fmt.Appendf(nil, "%q:%s,", name, value)} // the model follows
+	return wire.Edit{At: wire.Span{Start: brace, End: brace}, With: fmt.Appendf(nil, "%q:%s,", name, value)} // the model follows
 }
 
 // message is the edit that puts a message behind the others.
-func (r *Request) message(role, text string) edit {
+func (r *Request) message(role, text string) wire.Edit {
 	end := r.messages.End - 1 // in front of the bracket
-	message := quote(fmt.Appendf(nil, `,{"role":%q,"content":`, role), text)
-	if span.Blank(r.body[r.messages.Start+1 : end]) {
+	message := wire.AppendQuoted(fmt.Appendf(nil, `,{"role":%q,"content":`, role), text)
+	if wire.Blank(r.body[r.messages.Start+1 : end]) {
 		message = message[1:]
 	}
-	return edit{span.Span{Start: end, End: end}, append(message, '}')}
+	return wire.Edit{At: wire.Span{Start: end, End: end}, With: append(message, '}')}
 }
 
 // drop returns the request without some of its members.
 func (r *Request) drop(names ...string) *Request {
 	out := *r
-	out.body, _ = appendOthers([]byte{'{'}, r.body, names...)
+	out.body, _ = wire.AppendOthers([]byte{'{'}, r.body, names...)
 	out.body = append(out.body, '}')
 	out.locate()
 	return &out

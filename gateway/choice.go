@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -14,11 +14,11 @@ func (r *Request) chosen() string {
 	if r.toolChoice.IsNull(r.body) || r.body[r.toolChoice.Start] != '{' {
 		return ""
 	}
-	function := span.Find(r.body, r.toolChoice, "function")
+	function := wire.Find(r.body, r.toolChoice, "function")
 	if function.IsNull(r.body) || r.body[function.Start] != '{' {
 		return ""
 	}
-	return unquote(span.Find(r.body, function, "name").Of(r.body))
+	return wire.Unquote(wire.Find(r.body, function, "name").Of(r.body))
 }
 
 // checkChoice refuses a tool_choice that names a function which is not offered. Upstreams

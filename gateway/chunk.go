@@ -9,7 +9,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/callgate/callgate/gateway/chain"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -20,8 +20,8 @@ const maxQueue = 64 << 10
 // chunk is a completion or one piece of it, by the places of what may change.
 type chunk struct {
 	data    []byte
-	usage   span.Span
-	choices span.Span
+	usage   wire.Span
+	choices wire.Span
 	parts   []part
 	failed  bool // it is an error in the place of a chunk
 }
@@ -29,12 +29,12 @@ type chunk struct {
 // part is one choice of a chunk.
 type part struct {
 	index   int
-	object  span.Span
-	body    span.Span // delta or message
-	content span.Span
-	native  span.Span // tool_calls
+	object  wire.Span
+	body    wire.Span // delta or message
+	content wire.Span
+	native  wire.Span // tool_calls
 	thought bool      // it holds reasoning that the upstream has split off itself
-	finish  span.Span // finish_reason
+	finish  wire.Span // finish_reason
 }
 
 // maxChoices is how many choices of an answer are read; OpenAI's limit for n.
@@ -44,8 +44,8 @@ const maxChoices = 128
 // false for JSON of another kind, such as an error in the stream.
 func locate(dst *chunk, data []byte, key string) (ok bool) {
 	*dst = chunk{data: data, parts: dst.parts[:0]}
-	var failure span.Span
-	ok = span.Members(data, 0, func(k []byte, v span.Span) bool {
+	var failure wire.Span
+	ok = wire.Members(data, 0, func(k []byte, v wire.Span) bool {
 		switch string(k) {
 		case "choices":
 			dst.choices = v
@@ -60,9 +60,9 @@ func locate(dst *chunk, data []byte, key string) (ok bool) {
 	if !ok || dst.failed || dst.choices.IsNull(data) {
 		return false
 	}
-	ok = span.Elements(data, dst.choices.Start, func(n int, v span.Span) bool {
+	ok = wire.Elements(data, dst.choices.Start, func(n int, v wire.Span) bool {
 		p := part{index: n, object: v}
-		span.Members(data, v.Start, func(k []byte, v span.Span) bool {
+		wire.Members(data, v.Start, func(k []byte, v wire.Span) bool {
 			switch string(k) {
 			case "index":
 				p.index = number(v.Of(data), n)
@@ -91,14 +91,14 @@ func bodyKey(streamed bool) string {
 // isFailure reports whether the value of a member "error" is one. Some servers write an
 // empty one beside every answer.
 func isFailure(v []byte) bool {
-	return len(v) > 2 && (v[0] == '"' || v[0] == '{' && !span.Blank(v[1:len(v)-1]))
+	return len(v) > 2 && (v[0] == '"' || v[0] == '{' && !wire.Blank(v[1:len(v)-1]))
 }
 
 func (p *part) locateBody(data []byte) {
 	if p.body.Empty() {
 		return
 	}
-	span.Members(data, p.body.Start, func(k []byte, v span.Span) bool {
+	wire.Members(data, p.body.Start, func(k []byte, v wire.Span) bool {
 		switch string(k) {
 		case "content":
 			p.content = v
@@ -281,27 +281,27 @@ func (c *choice) finish(r *Response, reason string) {
 
 // number gives the calls that the upstream itself makes their indexes on the wire:
 // their own, as long as no other call has it.
-func (c *choice) number(data []byte, calls span.Span) {
+func (c *choice) number(data []byte, calls wire.Span) {
 	if calls.IsNull(data) {
 		return
 	}
-	span.Elements(data, calls.Start, func(n int, v span.Span) bool {
+	wire.Elements(data, calls.Start, func(n int, v wire.Span) bool {
 		index := n
-		if at := span.Find(data, v, "index"); !at.Empty() {
+		if at := wire.Find(data, v, "index"); !at.Empty() {
 			index = number(at.Of(data), n)
 		}
-		wire, known := c.native[index]
+		to, known := c.native[index]
 		if !known {
-			if wire = index; c.taken[wire] {
-				wire = c.next
+			if to = index; c.taken[to] {
+				to = c.next
 			}
 			if c.native == nil {
 				c.native = map[int]int{}
 			}
-			c.native[index] = wire
-			c.take(wire)
+			c.native[index] = to
+			c.take(to)
 		}
-		c.renumber = c.renumber || wire != index
+		c.renumber = c.renumber || to != index
 		return len(c.native) < maxCalls
 	})
 }
@@ -320,15 +320,15 @@ const maxCalls = 1024
 
 // renumbered writes the upstream's calls with their indexes on the wire.
 func (c *choice) renumbered(calls []byte) []byte {
-	var edits []edit
-	span.Elements(calls, 0, func(n int, v span.Span) bool {
-		at := span.Find(calls, v, "index")
-		if wire, known := c.native[number(at.Of(calls), n)]; known && !at.Empty() {
-			edits = append(edits, edit{at, strconv.AppendInt(nil, int64(wire), 10)})
+	var edits []wire.Edit
+	wire.Elements(calls, 0, func(n int, v wire.Span) bool {
+		at := wire.Find(calls, v, "index")
+		if to, known := c.native[number(at.Of(calls), n)]; known && !at.Empty() {
+			edits = append(edits, wire.Edit{At: at, With: wire.AppendInt(nil, to)})
 		}
 		return true
 	})
-	return splice(calls, edits)
+	return wire.Splice(calls, edits)
 }
 
 // changing reports whether what goes out must differ from what came in.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 const (
@@ -157,7 +157,7 @@ func (g *glimpse) chunk(data []byte, streamed bool) {
 		if reason := p.reason(data); reason != "" {
 			g.finish = reason
 		}
-		span.Members(data, p.body.Start, func(key []byte, v span.Span) bool {
+		wire.Members(data, p.body.Start, func(key []byte, v wire.Span) bool {
 			g.useful = g.useful || says(string(key), v.Of(data))
 			return true
 		})
@@ -180,7 +180,7 @@ func says(key string, value []byte) bool {
 		}
 		return len(blank) > 0
 	case '[', '{':
-		return !span.Blank(value[1 : len(value)-1])
+		return !wire.Blank(value[1 : len(value)-1])
 	}
 	return string(value) == "true"
 }

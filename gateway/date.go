@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // addDate puts the date into the system prompt, behind all that stands there: the line
@@ -24,36 +24,36 @@ func (a *attempts) addDate() {
 
 // system is the edit that puts a line behind the system prompt, or makes one of it. ok
 // is false where the prompt has it already, or is in no known form.
-func (r *Request) system(line string) (e edit, ok bool) {
+func (r *Request) system(line string) (e wire.Edit, ok bool) {
 	first := conversation.First(r.messages.Of(r.body))
 	at := r.messages.Start + 1
 	if first.Role != conversation.System {
-		with := append(quote([]byte(`{"role":"system","content":`), line), '}')
+		with := append(wire.AppendQuoted([]byte(`{"role":"system","content":`), line), '}')
 		if !first.At.Empty() {
 			with = append(with, ',')
 		}
-		return edit{span.Span{Start: at, End: at}, with}, true
+		return wire.Edit{At: wire.Span{Start: at, End: at}, With: with}, true
 	}
-	content := span.Span{Start: r.messages.Start + first.Content.Start, End: r.messages.Start + first.Content.End}
+	content := wire.Span{Start: r.messages.Start + first.Content.Start, End: r.messages.Start + first.Content.End}
 	if first.Content.Empty() || content.IsNull(r.body) {
-		return edit{}, false
+		return wire.Edit{}, false
 	}
-	end := span.Span{Start: content.End - 1, End: content.End - 1} // in front of the quote or bracket
+	end := wire.Span{Start: content.End - 1, End: content.End - 1} // in front of the quote or bracket
 	text := content.Of(r.body)
-	quoted := quote(nil, line)
+	quoted := wire.AppendQuoted(nil, line)
 	switch {
 	case bytes.Contains(text, quoted[1:len(quoted)-1]):
-		return edit{}, false
+		return wire.Edit{}, false
 	case text[0] == '"' && len(text) == len(`""`):
-		return edit{end, quoted[1 : len(quoted)-1]}, true
+		return wire.Edit{At: end, With: quoted[1 : len(quoted)-1]}, true
 	case text[0] == '"':
-		return edit{end, append([]byte(`\n\n`), quoted[1:len(quoted)-1]...)}, true
+		return wire.Edit{At: end, With: append([]byte(`\n\n`), quoted[1:len(quoted)-1]...)}, true
 	case text[0] == '[':
 		part := append(append([]byte(`,{"type":"text","text":`), quoted...), '}')
-		if span.Blank(text[1 : len(text)-1]) {
+		if wire.Blank(text[1 : len(text)-1]) {
 			part = part[1:]
 		}
-		return edit{end, part}, true
+		return wire.Edit{At: end, With: part}, true
 	}
-	return edit{}, false
+	return wire.Edit{}, false
 }

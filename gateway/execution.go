@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // execution is what was done for a request, as the member "execution" of its answer.
@@ -78,7 +80,7 @@ func (r *Response) complete(body []byte) []byte {
 	r.conclude()
 	r.summarise()
 	r.bill()
-	if !r.of.conduct.Execution || !IsObject(body) {
+	if !r.of.conduct.Execution || !wire.IsObject(body) {
 		return body
 	}
 	return r.withExecution(body)
@@ -86,8 +88,8 @@ func (r *Response) complete(body []byte) []byte {
 
 // withExecution is an object with the member in place of its own.
 func (r *Response) withExecution(object []byte) []byte {
-	out, _ := appendOthers(append(make([]byte, 0, len(object)+256), '{'), object, "execution")
-	return append(append(appendKey(out, "execution"), r.execution()...), '}')
+	out, _ := wire.AppendOthers(append(make([]byte, 0, len(object)+256), '{'), object, "execution")
+	return append(append(wire.AppendKey(out, "execution"), r.execution()...), '}')
 }
 
 // closing is what a stream says before its end marker: what the headers of a whole

@@ -6,7 +6,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/language"
 	"github.com/callgate/callgate/gateway/internal/route"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // maxFact is how many bytes a text of the metadata may have for a rule to look at it.
@@ -50,7 +50,7 @@ func (f *facts) Header(name string) []string { return f.req.Header[name] }
 func (f *facts) Metadata(key string) (string, bool) {
 	if f.metadata == nil {
 		f.metadata = make([]fact, len(f.keys))
-		conversation.Members(f.req.body, f.req.metadata, func(key []byte, v span.Span) bool {
+		conversation.Members(f.req.body, f.req.metadata, func(key []byte, v wire.Span) bool {
 			if i, found := slices.BinarySearch(f.keys, string(key)); found {
 				f.metadata[i].text, f.metadata[i].ok = f.text(v)
 			}
@@ -65,7 +65,7 @@ func (f *facts) Metadata(key string) (string, bool) {
 }
 
 // text reads a string of the body that is not too long.
-func (f *facts) text(v span.Span) (string, bool) {
+func (f *facts) text(v wire.Span) (string, bool) {
 	if v.IsNull(f.req.body) || v.End-v.Start > maxFact {
 		return "", false
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway/internal/guard"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // newWatch makes the watch of an answer, or nil if nothing is to be known of it.
@@ -68,7 +68,7 @@ func (r *Request) wantsJSON() bool {
 	if r.format.IsNull(r.body) || r.body[r.format.Start] != '{' {
 		return false
 	}
-	kind := unquote(span.Find(r.body, r.format, "type").Of(r.body))
+	kind := wire.Unquote(wire.Find(r.body, r.format, "type").Of(r.body))
 	return kind != "" && kind != "text"
 }
 
@@ -156,7 +156,7 @@ func (a *attempts) force(e *Error) bool {
 	text, choice := "You MUST call one of the tools for this request. Do not respond without calling one.", `"required"`
 	if tool := a.forced.Tool; tool != "" {
 		text = fmt.Sprintf("You MUST call the %s tool for this request. Do not respond without calling it.", tool)
-		choice = `{"type":"function","function":{"name":` + string(quote(nil, tool)) + `}}`
+		choice = `{"type":"function","function":{"name":` + string(wire.AppendQuoted(nil, tool)) + `}}`
 	}
 	a.req = a.req.remark(text, a.req.set(a.req.toolChoice, "tool_choice", choice))
 	return true
@@ -192,7 +192,7 @@ func (r *Request) choice() toolChoice {
 	if r.toolChoice.IsNull(r.body) {
 		return toolChoice{}
 	}
-	switch unquote(r.toolChoice.Of(r.body)) {
+	switch wire.Unquote(r.toolChoice.Of(r.body)) {
 	case "auto":
 		return toolChoice{}
 	case "none":

@@ -6,7 +6,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/hint"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // HintKind is what a provider can be told about the beginning of a prompt, so that it finds
@@ -135,14 +135,7 @@ func (r *Request) marked(kind HintKind, model string) *Request {
 	}
 	in := hint.Request{Tools: r.Tools(), Talk: r.talk(), Own: r.remarks}
 	tools, messages := hint.Marks(in, form, hint.Minimum(model))
-	var edits []edit
-	add := func(list []hint.Edit, from int) {
-		for _, e := range list {
-			edits = append(edits, edit{span.Span{Start: e.At.Start + from, End: e.At.End + from}, e.With})
-		}
-	}
-	add(tools, r.tools.Start)
-	add(messages, r.messages.Start)
+	edits := append(wire.Shifted(tools, r.tools.Start), wire.Shifted(messages, r.messages.Start)...)
 	if len(edits) == 0 {
 		return nil
 	}
@@ -150,7 +143,7 @@ func (r *Request) marked(kind HintKind, model string) *Request {
 }
 
 // remark puts a message of the gateway's own behind the others.
-func (r *Request) remark(text string, edits ...edit) *Request {
+func (r *Request) remark(text string, edits ...wire.Edit) *Request {
 	out := r.with(append(edits, r.message("user", text))...)
 	out.remarks++
 	return out

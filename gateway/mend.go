@@ -2,8 +2,8 @@ package gateway
 
 import (
 	"github.com/callgate/callgate/gateway/internal/history"
-	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // maxGrowth is how much longer than twice its length a request may become upstream.
@@ -25,21 +25,12 @@ func (r *Response) mendHistory(req *Request, needs Needs, mode Mode) *Request {
 			r.repaired(kind)
 		}
 	}
-	grown := 0
-	for _, e := range edits {
-		grown += len(e.With) - (e.At.End - e.At.Start)
-	}
 	if mode == Report {
 		return req
 	}
-	if grown > len(req.body)+maxGrowth { // only a conversation made for it grows so
+	if wire.Growth(edits) > len(req.body)+maxGrowth { // only a conversation made for it grows so
 		r.Summary.Warn("history_too_large")
 		return req
 	}
-	mended := make([]edit, len(edits))
-	for i, e := range edits {
-		at := span.Span{Start: e.At.Start + req.messages.Start, End: e.At.End + req.messages.Start}
-		mended[i] = edit{at, e.With}
-	}
-	return req.with(mended...)
+	return req.with(wire.Shifted(edits, req.messages.Start)...)
 }

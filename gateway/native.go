@@ -9,8 +9,8 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
-	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // nativeReply mends the tool_calls of an upstream that makes them itself: indexes, ids,
@@ -376,7 +376,7 @@ func isEmptyChunk(data []byte) bool {
 	for i := range k.parts {
 		p := &k.parts[i]
 		members := 0
-		span.Members(data, p.body.Start, func([]byte, span.Span) bool {
+		wire.Members(data, p.body.Start, func([]byte, wire.Span) bool {
 			members++
 			return false
 		})

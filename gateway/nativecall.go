@@ -5,8 +5,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // nativeChoice is the calls of one choice.
@@ -90,7 +90,7 @@ func (n *nativeReply) entry(c *nativeChoice, f *entryFields, p *piece) {
 		n.mend(call, &call.indexed, repair.BadIndex, "index")
 	}
 	if p.kept = call.foreign || call.closed; p.kept {
-		if !call.foreign && !span.Blank(f.arguments) {
+		if !call.foreign && !wire.Blank(f.arguments) {
 			n.refuse(call, f.arguments, &repair.Problem{Class: repair.InvalidJSON,
 				Message: "Arguments follow the end of the call.", Hint: "Call the tool again."})
 		}
@@ -205,7 +205,7 @@ func (n *nativeReply) feed(call *nativeCall, args []byte) {
 		call.half = bytes.Clone(args[at:])
 		args = args[:at]
 	}
-	if !call.begun && n.Streamed() && !call.closed && (call.said == "" || span.Blank(args)) {
+	if !call.begun && n.Streamed() && !call.closed && (call.said == "" || wire.Blank(args)) {
 		call.waiting = append(call.waiting, args...)
 		return
 	}

@@ -8,7 +8,7 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // entryFields are the members of an entry of tool_calls.
@@ -17,7 +17,7 @@ type entryFields struct {
 	place     int // in the array, where nothing but that says which call it is of, or -1
 	id, name  string
 	arguments []byte    // the text; nil if there is none
-	text      span.Span // in the entry, as a string of JSON
+	text      wire.Span // in the entry, as a string of JSON
 	object    bool      // arguments came as JSON and not as a string
 	typed     bool      // type is "function"
 	foreign   bool      // a call of another type, which has no arguments
@@ -27,14 +27,14 @@ type entryFields struct {
 func readEntry(e, buf []byte) entryFields {
 	f := entryFields{index: -1, place: -1}
 	function, custom := false, false
-	span.Members(e, 0, func(key []byte, v span.Span) bool {
+	wire.Members(e, 0, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "index":
 			f.index = number(v.Of(e), -1)
 		case "id":
-			f.id = unquote(v.Of(e))
+			f.id = wire.Unquote(v.Of(e))
 		case "type":
-			t := unquote(v.Of(e))
+			t := wire.Unquote(v.Of(e))
 			f.typed = t == string(openai.ToolTypeFunction)
 			custom = custom || t == "custom"
 		case "function":
@@ -49,11 +49,11 @@ func readEntry(e, buf []byte) entryFields {
 	return f
 }
 
-func (f *entryFields) readFunction(e []byte, function span.Span, buf []byte) {
-	span.Members(e, function.Start, func(key []byte, v span.Span) bool {
+func (f *entryFields) readFunction(e []byte, function wire.Span, buf []byte) {
+	wire.Members(e, function.Start, func(key []byte, v wire.Span) bool {
 		switch {
 		case string(key) == "name" && !v.IsNull(e):
-			f.name = unquote(v.Of(e))
+			f.name = wire.Unquote(v.Of(e))
 		case string(key) == "arguments" && !v.IsNull(e) && e[v.Start] == '"':
 			f.arguments, f.text = appendDecoded(buf, v.Of(e)), v
 		case string(key) == "arguments" && !v.IsNull(e):
@@ -64,9 +64,9 @@ func (f *entryFields) readFunction(e []byte, function span.Span, buf []byte) {
 }
 
 // readEntries reads the entries of a choice's tool_calls.
-func (n *nativeReply) readEntries(h *heldFrame, c *nativeChoice, part int, list span.Span) {
+func (n *nativeReply) readEntries(h *heldFrame, c *nativeChoice, part int, list wire.Span) {
 	data := h.frame.Data
-	span.Elements(data, list.Start, func(place int, v span.Span) bool {
+	wire.Elements(data, list.Start, func(place int, v wire.Span) bool {
 		p := piece{part: part, at: v}
 		if data[v.Start] == '{' {
 			f := readEntry(v.Of(data), n.text[:0])
@@ -87,9 +87,9 @@ func (n *nativeReply) readEntries(h *heldFrame, c *nativeChoice, part int, list 
 }
 
 // several reports whether an array has more than one element.
-func several(data []byte, list span.Span) bool {
+func several(data []byte, list wire.Span) bool {
 	more := false
-	span.Elements(data, list.Start, func(n int, _ span.Span) bool {
+	wire.Elements(data, list.Start, func(n int, _ wire.Span) bool {
 		more = n > 0
 		return !more
 	})
@@ -101,7 +101,7 @@ func (f *entryFields) anonymous() bool { return f.id == "" && f.name == "" }
 
 // says reports whether there is anything in the entry but its index.
 func (f *entryFields) says() bool {
-	return !f.anonymous() || f.foreign || !span.Blank(f.arguments)
+	return !f.anonymous() || f.foreign || !wire.Blank(f.arguments)
 }
 
 // appendDecoded appends the text of a JSON string that may be a piece of a longer one.
@@ -192,7 +192,7 @@ func joinHalves(head, tail []byte) []byte {
 // quoteText appends text that [appendDecoded] gave as a JSON string.
 func quoteText(b, text []byte) []byte {
 	if bytes.IndexByte(text, 0xed) < 0 {
-		return quote(b, string(text))
+		return wire.AppendQuoted(b, string(text))
 	}
 	b = append(b, '"')
 	for from := 0; from < len(text); {
@@ -200,7 +200,7 @@ func quoteText(b, text []byte) []byte {
 		for at < len(text) && halfAt(text[at:]) == 0 {
 			at++
 		}
-		plain := quote(nil, string(text[from:at]))
+		plain := wire.AppendQuoted(nil, string(text[from:at]))
 		b = append(b, plain[1:len(plain)-1]...)
 		if at < len(text) {
 			b = fmt.Appendf(b, `\u%04x`, halfAt(text[at:]))

@@ -3,7 +3,7 @@ package gateway
 import (
 	"bytes"
 
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // shape is all of a chunk but the arguments in it, of one that goes on with a call and
@@ -11,7 +11,7 @@ import (
 type shape struct {
 	call          *nativeCall // nil: there is none
 	before, after []byte      // the arguments, with their quotes
-	entry         span.Span   // of the chunk; End counts from the chunk's end
+	entry         wire.Span   // of the chunk; End counts from the chunk's end
 }
 
 // mostShaped is how long a shape may be. Those of upstreams have some 200 bytes.
@@ -31,7 +31,7 @@ func (n *nativeReply) learn(h *heldFrame, f *entryFields, p *piece) {
 	n.shape.call = p.call
 	n.shape.before = append(n.shape.before[:0], data[:from]...)
 	n.shape.after = append(n.shape.after[:0], data[to:]...)
-	n.shape.entry = span.Span{Start: p.at.Start, End: len(data) - p.at.End}
+	n.shape.entry = wire.Span{Start: p.at.Start, End: len(data) - p.at.End}
 }
 
 // shaped reads a chunk of the shape that the one before had. It reports false if it has
@@ -41,11 +41,11 @@ func (n *nativeReply) shaped(f Frame) bool {
 	if s.call == nil || len(data) < len(s.before)+len(s.after) || !bytes.HasPrefix(data, s.before) || !bytes.HasSuffix(data, s.after) {
 		return false
 	}
-	text, ok := span.Value(data, len(s.before)-1)
+	text, ok := wire.Value(data, len(s.before)-1)
 	if !ok || text.End != len(data)-len(s.after)+1 {
 		return false
 	}
-	p := piece{call: s.call, at: span.Span{Start: s.entry.Start, End: len(data) - s.entry.End}, from: len(s.call.text)}
+	p := piece{call: s.call, at: wire.Span{Start: s.entry.Start, End: len(data) - s.entry.End}, from: len(s.call.text)}
 	args := appendDecoded(n.text[:0], text.Of(data))
 	n.keepScratch(args)
 	n.touch(s.call)

@@ -2,18 +2,17 @@ package gateway
 
 import (
 	"bytes"
-	"slices"
 
 	openai "github.com/sashabaranov/go-openai"
 
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // piece is an entry of tool_calls, as it goes out.
 type piece struct {
 	call     *nativeCall // nil: nobody knows what it is, and it stays as it is
 	part     int         // the place of its choice in the frame, or -1
-	at       span.Span   // the entry in the frame that it stands for, if there is one
+	at       wire.Span   // the entry in the frame that it stands for, if there is one
 	begins   bool        // it is the first of its call
 	kept     bool        // nothing of it changes but its index
 	from, to int         // its arguments, in the call's text
@@ -26,41 +25,41 @@ func (n *nativeReply) rewrite(h *heldFrame) {
 		n.writeEnd(h)
 		return
 	}
-	var edits []edit
+	var edits []wire.Edit
 	for i := range k.parts {
 		edits = append(edits, n.rewritePart(h, &k, i)...)
 	}
 	emptied := len(edits) > 0 && n.Streamed()
 	for _, i := range h.renamed {
-		edits = append(edits, edit{k.parts[i].finish, []byte(`"` + openai.FinishReasonToolCalls + `"`)})
+		edits = append(edits, wire.Edit{At: k.parts[i].finish, With: []byte(`"` + openai.FinishReasonToolCalls + `"`)})
 	}
 	if len(edits) == 0 {
 		n.out = append(n.out, h.frame)
-	} else if data := splice(k.data, edits); !emptied || !isEmptyChunk(data) {
+	} else if data := wire.Splice(k.data, edits); !emptied || !isEmptyChunk(data) {
 		n.put(h, data)
 	}
 }
 
 // rewritePart gives out what has to come before a frame because of one of its choices,
 // and returns how that changes.
-func (n *nativeReply) rewritePart(h *heldFrame, k *chunk, i int) []edit {
+func (n *nativeReply) rewritePart(h *heldFrame, k *chunk, i int) []wire.Edit {
 	p := &k.parts[i]
 	entries, had := n.entries(h, i)
-	body := edit{p.native, appendElements(nil, []byte("[]"), entries)}
+	body := wire.Edit{At: p.native, With: wire.AppendElements(nil, []byte("[]"), entries)}
 	if had && len(entries) == 0 && n.Streamed() {
-		body = edit{p.body, without(p.body.Of(k.data), "tool_calls")}
+		body = wire.Edit{At: p.body, With: wire.Without(p.body.Of(k.data), "tool_calls")}
 	}
 	if late := n.late(h, i); len(late) > 0 { // they come behind the frame's own, and before its finish reason
 		if len(entries) > 0 {
-			n.put(h, k.slim().with(unfinished(p.index, splice(k.data[:p.body.End], []edit{body})[p.body.Start:])))
-			body = edit{p.body, []byte("{}")}
+			n.put(h, k.slim().with(unfinished(p.index, wire.Splice(k.data[:p.body.End], []wire.Edit{body})[p.body.Start:])))
+			body = wire.Edit{At: p.body, With: []byte("{}")}
 		}
 		n.putEntries(h, k, p.index, late)
 	}
 	if !had {
 		return nil
 	}
-	return []edit{body}
+	return []wire.Edit{body}
 }
 
 // writeEnd gives a frame out that is no chunk, such as the end marker, behind what has
@@ -123,23 +122,23 @@ func (k *chunk) slim() *chunk {
 		return k
 	}
 	small := []byte{'{'}
-	span.Members(k.data, 0, func(key []byte, v span.Span) bool {
+	wire.Members(k.data, 0, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "id", "object", "created", "model":
 			if v.End-v.Start <= mostCopied/4 {
-				small = append(appendKey(small, string(key)), v.Of(k.data)...)
+				small = append(wire.AppendKey(small, string(key)), v.Of(k.data)...)
 			}
 		}
 		return true
 	})
 	var slim chunk
-	locate(&slim, append(appendKey(small, "choices"), "[]}"...), "delta")
+	locate(&slim, append(wire.AppendKey(small, "choices"), "[]}"...), "delta")
 	return &slim
 }
 
 // unfinished is a choice of a chunk with a delta and no finish reason.
 func unfinished(index int, delta []byte) []byte {
-	b := append(appendInt([]byte(`{"index":`), index), `,"delta":`...)
+	b := append(wire.AppendInt([]byte(`{"index":`), index), `,"delta":`...)
 	return append(append(b, delta...), `,"finish_reason":null}`...)
 }
 
@@ -158,12 +157,6 @@ func (n *nativeReply) put(h *heldFrame, data []byte) {
 	n.out = append(n.out, Frame{Raw: raw, Data: raw[len(before) : len(before)+len(data)]})
 }
 
-// without is an object without one of its members.
-func without(object []byte, member string) []byte {
-	out, _ := appendOthers([]byte{'{'}, object, member)
-	return append(out, '}')
-}
-
 // entryOf writes the entry that a piece stands for; nil if there is nothing to say.
 func (n *nativeReply) entryOf(h *heldFrame, p *piece) []byte {
 	old, c := p.at.Of(h.frame.Data), p.call
@@ -171,20 +164,20 @@ func (n *nativeReply) entryOf(h *heldFrame, p *piece) []byte {
 	case c == nil, !n.Streamed() && !p.at.Empty() && (p.kept || !c.edited && c.same(false)):
 		return bytes.Clone(old)
 	case p.kept:
-		out, _ := appendOthers(appendInt(appendKey([]byte{'{'}, "index"), c.wire), old, "index")
+		out, _ := wire.AppendOthers(wire.AppendInt(wire.AppendKey([]byte{'{'}, "index"), c.wire), old, "index")
 		return append(out, '}')
 	}
 	out, skip := []byte{'{'}, []string{"id", "type", "function"}
 	if n.Streamed() {
-		out, skip = appendInt(appendKey(out, "index"), c.wire), append(skip, "index")
+		out, skip = wire.AppendInt(wire.AppendKey(out, "index"), c.wire), append(skip, "index")
 	}
 	if p.begins {
-		out = quote(appendKey(out, "id"), c.id)
-		out = append(appendKey(out, "type"), `"function"`...)
+		out = wire.AppendQuoted(wire.AppendKey(out, "id"), c.id)
+		out = append(wire.AppendKey(out, "type"), `"function"`...)
 	}
-	out, says := appendOthers(out, old, skip...)
-	function := span.Find(old, span.Span{End: len(old)}, "function").Of(old)
-	out, more := c.appendFunction(appendKey(out, "function"), function, p)
+	out, says := wire.AppendOthers(out, old, skip...)
+	function := wire.Find(old, wire.Span{End: len(old)}, "function").Of(old)
+	out, more := c.appendFunction(wire.AppendKey(out, "function"), function, p)
 	if !says && !more && !p.begins && p.from == p.to {
 		return nil
 	}
@@ -196,30 +189,9 @@ func (n *nativeReply) entryOf(h *heldFrame, p *piece) []byte {
 func (c *nativeCall) appendFunction(out, old []byte, p *piece) (_ []byte, says bool) {
 	out = append(out, '{')
 	if p.begins {
-		out = quote(appendKey(out, "name"), c.name)
+		out = wire.AppendQuoted(wire.AppendKey(out, "name"), c.name)
 	}
-	out, says = appendOthers(out, old, "name", "arguments")
-	out = quoteText(appendKey(out, "arguments"), c.text[p.from:p.to])
+	out, says = wire.AppendOthers(out, old, "name", "arguments")
+	out = quoteText(wire.AppendKey(out, "arguments"), c.text[p.from:p.to])
 	return append(out, '}'), says
-}
-
-// appendKey begins a member of an object.
-func appendKey(b []byte, key string) []byte {
-	if b[len(b)-1] != '{' {
-		b = append(b, ',')
-	}
-	return append(append(append(b, '"'), key...), `":`...)
-}
-
-// appendOthers writes the members of an object but those that are to be left out, as
-// they came. any reports whether there are some.
-func appendOthers(b, object []byte, leftOut ...string) (_ []byte, any bool) {
-	span.Members(object, 0, func(key []byte, v span.Span) bool {
-		if !slices.Contains(leftOut, string(key)) {
-			any = true
-			b = append(appendKey(b, string(key)), v.Of(object)...)
-		}
-		return true
-	})
-	return b, any
 }

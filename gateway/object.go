@@ -1,6 +1,6 @@
 package gateway
 
-import "github.com/callgate/callgate/gateway/internal/span"
+import "github.com/callgate/callgate/gateway/wire"
 
 // object writes a delta or a message with new text and calls: the members of the
 // original with the new text in place of the old, and what is new behind them.
@@ -18,13 +18,13 @@ type object struct {
 }
 
 // write returns the object.
-func (o *object) write(data []byte, original span.Span) []byte {
+func (o *object) write(data []byte, original wire.Span) []byte {
 	o.out = []byte{'{'}
 	o.textDone = o.text == "" && !o.whole
 	o.reasonDone = o.reasoning == ""
 	o.callsDone = len(o.calls) == 0
 	if !original.Empty() {
-		span.Members(data, original.Start, func(key []byte, v span.Span) bool {
+		wire.Members(data, original.Start, func(key []byte, v wire.Span) bool {
 			o.member(string(key), v.Of(data))
 			return true
 		})
@@ -34,11 +34,11 @@ func (o *object) write(data []byte, original span.Span) []byte {
 	}
 	if !o.reasonDone {
 		o.name(o.reasoningField)
-		o.out = quote(o.out, o.reasoning)
+		o.out = wire.AppendQuoted(o.out, o.reasoning)
 	}
 	if !o.callsDone {
 		o.name("tool_calls")
-		o.out = appendElements(o.out, []byte("[]"), o.calls)
+		o.out = wire.AppendElements(o.out, []byte("[]"), o.calls)
 	}
 	return append(o.out, '}')
 }
@@ -56,14 +56,14 @@ func (o *object) member(key string, old []byte) {
 	case key == o.reasoningField && !o.reasonDone:
 		o.reasonDone = true
 		o.name(key)
-		o.out = quote(o.out, unquote(old)+o.reasoning)
+		o.out = wire.AppendQuoted(o.out, wire.Unquote(old)+o.reasoning)
 	case key == "tool_calls" && !o.callsDone:
 		if old[0] != '[' { // null, where there were none
 			old = []byte("[]")
 		}
 		o.callsDone = true
 		o.name(key)
-		o.out = appendElements(o.out, old, o.calls)
+		o.out = wire.AppendElements(o.out, old, o.calls)
 	default:
 		o.name(key)
 		o.out = append(o.out, old...)
@@ -77,12 +77,12 @@ func (o *object) putText() {
 		o.out = append(o.out, "null"...)
 		return
 	}
-	o.out = quote(o.out, o.text)
+	o.out = wire.AppendQuoted(o.out, o.text)
 }
 
 func (o *object) name(key string) {
 	if len(o.out) > 1 {
 		o.out = append(o.out, ',')
 	}
-	o.out = append(quote(o.out, key), ':')
+	o.out = append(wire.AppendQuoted(o.out, key), ':')
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"github.com/callgate/callgate/gateway/internal/prompted"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // PromptForms are the names of the formats in which tools can be written into a prompt.
@@ -24,7 +25,7 @@ func (r *Response) prompt(req *Request) *Request {
 		r.Summary.Warn(w)
 	}
 	r.repaired("prompted")
-	out := req.with(edit{req.messages, messages}).drop("tools", "tool_choice", "parallel_tool_calls")
+	out := req.with(wire.Edit{At: req.messages, With: messages}).drop("tools", "tool_choice", "parallel_tool_calls")
 	if said != (prompted.Choice{}) { // it stands in the last message
 		out.remarks = max(out.remarks, 1)
 	}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/callgate/callgate/gateway/internal/history"
-	"github.com/callgate/callgate/gateway/internal/span"
 )
 
 // Provider asks one upstream. Implementations live under providers and are safe
@@ -85,13 +84,4 @@ type Frame struct {
 	// More says that the next frame is already here, so that a writer need not
 	// flush yet.
 	More bool
-}
-
-// IsObject reports whether b is a JSON object from end to end, judged by its quotes
-// and brackets: an answer that was cut, a page of HTML or several values are none.
-// Providers call it for whole answers. What stands between the brackets is the
-// client's to judge; reading all of it would be the dearest part of a request.
-func IsObject(b []byte) bool {
-	object, ok := span.Value(b, 0)
-	return ok && b[object.Start] == '{' && span.Blank(b[object.End:])
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/chain"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // thinkers are models whose prompt always ends inside the reasoning, so that their
@@ -47,11 +47,11 @@ func alwaysThinks(model string) bool {
 // OpenAI's reasoning_effort.
 func (r *Request) thinkingOff() bool {
 	off := false
-	span.Members(r.body, 0, func(key []byte, v span.Span) bool {
+	wire.Members(r.body, 0, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "chat_template_kwargs":
 			if r.body[v.Start] == '{' {
-				span.Members(r.body, v.Start, func(key []byte, v span.Span) bool {
+				wire.Members(r.body, v.Start, func(key []byte, v wire.Span) bool {
 					off = off || (string(key) == "enable_thinking" || string(key) == "thinking") && isFalse(v.Of(r.body))
 					return !off
 				})
@@ -77,7 +77,7 @@ func (r *Response) renameReasoning(f Frame, body string) Frame {
 	if name == "" || r.target.Mode != Repair || !bytes.Contains(f.Data, []byte(`"reasoning`)) || !locate(&r.scratch, f.Data, body) {
 		return f
 	}
-	var edits []edit
+	var edits []wire.Edit
 	for i := range r.scratch.parts {
 		if p := &r.scratch.parts[i]; !p.body.Empty() {
 			edits = append(edits, renames(f.Data, p.body.Start, name)...)
@@ -88,7 +88,7 @@ func (r *Response) renameReasoning(f Frame, body string) Frame {
 		return f
 	}
 	r.renamed = true
-	data := splice(f.Data, edits)
+	data := wire.Splice(f.Data, edits)
 	f.Raw = slices.Concat(f.Raw[:at], data, f.Raw[at+len(f.Data):])
 	f.Data = data
 	return f
@@ -96,20 +96,20 @@ func (r *Response) renameReasoning(f Frame, body string) Frame {
 
 // renames is the edit that gives reasoning in the message at start the name, if it
 // has another.
-func renames(data []byte, start int, name string) []edit {
-	var found []edit
+func renames(data []byte, start int, name string) []wire.Edit {
+	var found []wire.Edit
 	wanted := false
-	span.Members(data, start, func(key []byte, v span.Span) bool {
+	wire.Members(data, start, func(key []byte, v wire.Span) bool {
 		k := string(key)
 		wanted = wanted || k == name
 		if k != name && slices.Contains(reasoningFields[:], k) && !v.IsNull(data) {
 			quoted := `"` + k + `"`
 			at := bytes.LastIndex(data[:v.Start], []byte(quoted))
-			found = append(found, edit{span.Span{Start: at, End: at + len(quoted)}, []byte(`"` + name + `"`)})
+			found = append(found, wire.Edit{At: wire.Span{Start: at, End: at + len(quoted)}, With: []byte(`"` + name + `"`)})
 		}
 		return true
 	})
-	if wanted || len(found) != 1 || found[0].at.Start < 0 {
+	if wanted || len(found) != 1 || found[0].At.Start < 0 {
 		return nil
 	}
 	return found

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // isRepeatable reports whether a request asks for an answer that another request with
@@ -15,7 +15,7 @@ import (
 // what the upstream looks up elsewhere, another answer does not bring.
 func (r *Request) isRepeatable() bool {
 	wished, barred := false, false
-	ok := span.Members(r.body, 0, func(key []byte, v span.Span) bool {
+	ok := wire.Members(r.body, 0, func(key []byte, v wire.Span) bool {
 		value := v.Of(r.body)
 		switch {
 		case string(key) == "temperature":
@@ -79,8 +79,8 @@ func (r *Request) ownTools() bool {
 		return true
 	}
 	own := true
-	span.Elements(r.body, r.tools.Start, func(_ int, tool span.Span) bool {
-		own = r.body[tool.Start] == '{' && string(span.Find(r.body, tool, "type").Of(r.body)) == `"function"`
+	wire.Elements(r.body, r.tools.Start, func(_ int, tool wire.Span) bool {
+		own = r.body[tool.Start] == '{' && string(wire.Find(r.body, tool, "type").Of(r.body)) == `"function"`
 		return own
 	})
 	return own

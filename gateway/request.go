@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -67,12 +67,12 @@ type Request struct {
 
 // members are the places of what matters in a body; those that are not there are empty.
 type members struct {
-	model, stream, tools, toolChoice, messages span.Span
-	format                                     span.Span // response_format
-	webSearch                                  span.Span // web_search_options
-	parallel                                   span.Span // parallel_tool_calls
-	metadata                                   span.Span
-	cacheKey                                   span.Span // prompt_cache_key
+	model, stream, tools, toolChoice, messages wire.Span
+	format                                     wire.Span // response_format
+	webSearch                                  wire.Span // web_search_options
+	parallel                                   wire.Span // parallel_tool_calls
+	metadata                                   wire.Span
+	cacheKey                                   wire.Span // prompt_cache_key
 }
 
 // ParseRequest validates the body of a chat completion request and reads what the
@@ -108,7 +108,7 @@ func (r *Request) locate() (odd, meant string, ok bool) {
 		}
 		return conversation.Read(r.messages.Of(r.body))
 	})
-	ok = span.Members(r.body, 0, func(key []byte, v span.Span) bool {
+	ok = wire.Members(r.body, 0, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "model":
 			r.model = v
@@ -148,7 +148,7 @@ func misspelt(key []byte) (name, meant string) {
 	if len(key) > maxFolded {
 		return "", ""
 	}
-	name = unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
+	name = wire.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
 	for _, known := range [...]string{"model", "messages", "stream", "tools", "tool_choice"} {
 		if strings.EqualFold(name, known) {
 			return name, known
@@ -187,7 +187,7 @@ func (r *Request) hasMessages() bool {
 // isEmpty reports whether there is no message: upstreams refuse that, and nothing that is
 // added must hide it.
 func (r *Request) isEmpty() bool {
-	return !r.hasMessages() || span.Blank(r.body[r.messages.Start+1:r.messages.End-1])
+	return !r.hasMessages() || wire.Blank(r.body[r.messages.Start+1:r.messages.End-1])
 }
 
 // mentionsTools reports whether there can be a call or a result in the messages. It is
@@ -211,7 +211,7 @@ func (r *Request) OffersTools() bool {
 		return false
 	}
 	offers := false
-	span.Elements(r.body, r.tools.Start, func(int, span.Span) bool {
+	wire.Elements(r.body, r.tools.Start, func(int, wire.Span) bool {
 		offers = true
 		return false
 	})
@@ -233,7 +233,7 @@ func (r *Request) offered() []abi.Tool { return r.read().tools }
 // The text that is good passes a plain check; only bad text is read a second time
 // to find the place.
 func validate(body []byte) error {
-	if _, at := span.Depth(body, MaxDepth); at >= 0 {
+	if _, at := wire.Depth(body, MaxDepth); at >= 0 {
 		return invalid("", fmt.Sprintf("The request body nests deeper than %d levels at byte %d.", MaxDepth, at))
 	}
 	if jsontext.Value(body).IsValid() {

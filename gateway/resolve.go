@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/callgate/callgate/gateway/internal/reference"
-	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // readReferences finds the arguments that are declared references, and keeps the
@@ -26,11 +26,7 @@ func (a *attempts) readReferences() {
 	if tools.badReference {
 		a.warn("bad_reference")
 	}
-	edits := make([]edit, len(tools.stripped))
-	for i, e := range tools.stripped {
-		edits[i] = edit{span.Span{Start: a.req.tools.Start + e.At.Start, End: a.req.tools.Start + e.At.End}, e.With}
-	}
-	a.req = a.req.with(edits...)
+	a.req = a.req.with(wire.Shifted(tools.stripped, a.req.tools.Start)...)
 }
 
 // isReference reports whether a problem is a reference that could not be resolved.

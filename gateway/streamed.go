@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // streamedReply gives a whole answer as a stream, to a client that asked for one where
@@ -86,7 +86,7 @@ func (s *streamedReply) cut(data []byte) {
 		s.add(k.asChunk(reasons[i]), true)
 	}
 	if s.usage && !k.usage.IsNull(data) {
-		s.add(splice(data, append(k.object(), edit{k.choices, []byte("[]")})), true)
+		s.add(wire.Splice(data, append(k.object(), wire.Edit{At: k.choices, With: []byte("[]")})), true)
 	}
 	s.frames = append(s.frames, Frame{Raw: []byte("data: [DONE]\n\n"), Done: true})
 	for i := range s.frames[:len(s.frames)-1] {
@@ -104,17 +104,17 @@ func (s *streamedReply) add(data []byte, ok bool) {
 
 // asChunk is the completion as a chunk with one choice and without usage.
 func (k *chunk) asChunk(choice []byte) []byte {
-	edits := append(k.object(), edit{k.choices, appendElements(nil, []byte("[]"), [][]byte{choice})})
+	edits := append(k.object(), wire.Edit{At: k.choices, With: wire.AppendElements(nil, []byte("[]"), [][]byte{choice})})
 	if !k.usage.IsNull(k.data) {
-		edits = append(edits, edit{k.usage, []byte("null")})
+		edits = append(edits, wire.Edit{At: k.usage, With: []byte("null")})
 	}
-	return splice(k.data, edits)
+	return wire.Splice(k.data, edits)
 }
 
 // object is the edit that makes a completion's type a chunk's.
-func (k *chunk) object() []edit {
-	if at := span.Find(k.data, span.Span{Start: 0, End: len(k.data)}, "object"); !at.Empty() {
-		return []edit{{at, []byte(`"chat.completion.chunk"`)}}
+func (k *chunk) object() []wire.Edit {
+	if at := wire.Find(k.data, wire.Span{Start: 0, End: len(k.data)}, "object"); !at.Empty() {
+		return []wire.Edit{{At: at, With: []byte(`"chat.completion.chunk"`)}}
 	}
 	return nil
 }
@@ -127,10 +127,10 @@ func asDelta(data []byte, p *part) []byte {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(append(quote(out, key), ':'), value...)
+		out = append(append(wire.AppendQuoted(out, key), ':'), value...)
 	}
 	indexed := false
-	span.Members(data, p.object.Start, func(key []byte, v span.Span) bool {
+	wire.Members(data, p.object.Start, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "message":
 			member("delta", indexedCalls(v.Of(data)))
@@ -150,20 +150,20 @@ func asDelta(data []byte, p *part) []byte {
 
 // indexedCalls gives the calls of a message the indexes that those of a delta have.
 func indexedCalls(message []byte) []byte {
-	calls := span.Find(message, span.Span{Start: 0, End: len(message)}, "tool_calls")
+	calls := wire.Find(message, wire.Span{Start: 0, End: len(message)}, "tool_calls")
 	if calls.IsNull(message) {
 		return message
 	}
-	var edits []edit
-	span.Elements(message, calls.Start, func(n int, v span.Span) bool {
-		if message[v.Start] == '{' && span.Find(message, v, "index").Empty() {
-			at := span.Span{Start: v.Start + 1, End: v.Start + 1}
+	var edits []wire.Edit
+	wire.Elements(message, calls.Start, func(n int, v wire.Span) bool {
+		if message[v.Start] == '{' && wire.Find(message, v, "index").Empty() {
+			at := wire.Span{Start: v.Start + 1, End: v.Start + 1}
 			with := append(strconv.AppendInt([]byte(`"index":`), int64(n), 10), ',')
-			edits = append(edits, edit{at, with})
+			edits = append(edits, wire.Edit{At: at, With: with})
 		}
 		return true
 	})
-	return splice(message, edits)
+	return wire.Splice(message, edits)
 }
 
 func finishOnly(index int, reason []byte) []byte {
@@ -176,6 +176,6 @@ func finishOnly(index int, reason []byte) []byte {
 
 // wantsUsage says whether the client of a stream asked for its usage.
 func (r *Request) wantsUsage() bool {
-	options := span.Find(r.body, span.Span{Start: 0, End: len(r.body)}, "stream_options")
-	return !options.IsNull(r.body) && string(span.Find(r.body, options, "include_usage").Of(r.body)) == "true"
+	options := wire.Find(r.body, wire.Span{Start: 0, End: len(r.body)}, "stream_options")
+	return !options.IsNull(r.body) && string(wire.Find(r.body, options, "include_usage").Of(r.body)) == "true"
 }

@@ -10,7 +10,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/callgate/callgate/gateway/internal/reference"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -23,7 +23,7 @@ type toolList struct {
 	// references are the arguments that the schemas declare references, and stripped takes
 	// the declarations out of the list. badReference says that one of them is wrong.
 	references   []reference.Rule
-	stripped     []reference.Edit
+	stripped     []wire.Edit
 	badReference bool
 }
 
@@ -35,20 +35,20 @@ func readToolList(list []byte) *toolList {
 		return &toolList{}
 	}
 	t := &toolList{tools: tools, schemas: map[string][]byte{}, runes: countRunes(list)}
-	span.Elements(list, 0, func(_ int, tool span.Span) bool {
-		if kind := unquote(span.Find(list, tool, "type").Of(list)); kind != "" && kind != "function" {
+	wire.Elements(list, 0, func(_ int, tool wire.Span) bool {
+		if kind := wire.Unquote(wire.Find(list, tool, "type").Of(list)); kind != "" && kind != "function" {
 			t.others++
 		}
-		f := span.Find(list, tool, "function")
+		f := wire.Find(list, tool, "function")
 		if f.Empty() {
 			f = tool
 		}
 		var name string
-		if json.Unmarshal(span.Find(list, f, "name").Of(list), &name) != nil {
+		if json.Unmarshal(wire.Find(list, f, "name").Of(list), &name) != nil {
 			return true
 		}
 		if _, known := t.schemas[name]; !known { // the first is the one that is offered
-			t.schemas[name] = span.Find(list, f, "parameters").Of(list)
+			t.schemas[name] = wire.Find(list, f, "parameters").Of(list)
 		}
 		return true
 	})

@@ -3,8 +3,8 @@ package gateway
 import (
 	"bytes"
 
-	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/gateway/usage"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // Usage is the upstream's count of tokens.
@@ -19,7 +19,7 @@ func (r *Response) seeUsage(data []byte) {
 	}
 	rest := bytes.TrimLeft(data[at+len(`"usage"`):], " \t\r\n")
 	rest, ok := bytes.CutPrefix(rest, []byte(":"))
-	object, found := span.Value(rest, 0)
+	object, found := wire.Value(rest, 0)
 	if !ok || !found || rest[object.Start] != '{' {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/guard"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -89,7 +89,7 @@ func actsOtherwise(data []byte, p *part) bool {
 		if !bytes.Contains(body, []byte(name)) {
 			continue
 		}
-		if v := span.Find(data, p.body, name); !v.IsNull(data) && v.End-v.Start > len("[]") {
+		if v := wire.Find(data, p.body, name); !v.IsNull(data) && v.End-v.Start > len("[]") {
 			return true
 		}
 	}

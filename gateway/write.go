@@ -9,11 +9,10 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/go-json-experiment/json/jsontext"
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/callgate/callgate/gateway/chain"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -116,12 +115,6 @@ func (r *Response) pending(k *chunk) bool {
 	})
 }
 
-// edit replaces a span of a chunk.
-type edit struct {
-	at   span.Span
-	with []byte
-}
-
 // bodiless reports whether a choice of the chunk has events and no delta to put them
 // in.
 func (r *Response) bodiless(k *chunk) bool {
@@ -131,19 +124,19 @@ func (r *Response) bodiless(k *chunk) bool {
 // patch returns the chunk with each choice's events in its delta, and takes the
 // events.
 func (r *Response) patch(k *chunk) []byte {
-	var edits []edit
+	var edits []wire.Edit
 	for _, p := range k.parts {
 		c := r.choice(p.index)
 		if !p.body.Empty() {
-			edits = append(edits, edit{p.body, r.delta(c, k.data, p.body)})
+			edits = append(edits, wire.Edit{At: p.body, With: r.delta(c, k.data, p.body)})
 		}
 		c.events, c.in, c.renumber = c.events[:0], c.in[:0], false
 		if c.renamed && p.reason(k.data) != "" {
-			edits = append(edits, edit{p.finish, []byte(`"` + openai.FinishReasonToolCalls + `"`)})
+			edits = append(edits, wire.Edit{At: p.finish, With: []byte(`"` + openai.FinishReasonToolCalls + `"`)})
 			c.renamed = false
 		}
 	}
-	return splice(k.data, edits)
+	return wire.Splice(k.data, edits)
 }
 
 // extra returns a chunk with nothing but the choices' events, and takes them. It has
@@ -165,39 +158,23 @@ func (r *Response) alone(c *choice, finish openai.FinishReason) []byte {
 	if finish != "" {
 		reason = `"` + string(finish) + `"`
 	}
-	b := fmt.Appendf(nil, `{"index":%d,"delta":%s,"finish_reason":%s}`, c.index, r.delta(c, nil, span.Span{}), reason)
+	b := fmt.Appendf(nil, `{"index":%d,"delta":%s,"finish_reason":%s}`, c.index, r.delta(c, nil, wire.Span{}), reason)
 	c.events, c.in = c.events[:0], c.in[:0]
 	return b
 }
 
 // with returns the chunk with other choices, and without usage.
 func (k *chunk) with(choices ...[]byte) []byte {
-	edits := []edit{{k.choices, appendElements(nil, []byte("[]"), choices)}}
+	edits := []wire.Edit{{At: k.choices, With: wire.AppendElements(nil, []byte("[]"), choices)}}
 	if !k.usage.IsNull(k.data) {
-		edits = append(edits, edit{k.usage, []byte("null")})
+		edits = append(edits, wire.Edit{At: k.usage, With: []byte("null")})
 	}
-	return splice(k.data, edits)
-}
-
-// splice returns data with the edits, which do not overlap.
-func splice(data []byte, edits []edit) []byte {
-	slices.SortStableFunc(edits, func(a, b edit) int { return a.at.Start - b.at.Start })
-	size := len(data)
-	for _, e := range edits {
-		size += len(e.with) - (e.at.End - e.at.Start)
-	}
-	out := make([]byte, 0, size)
-	from := 0
-	for _, e := range edits {
-		out = append(append(out, data[from:e.at.Start]...), e.with...)
-		from = e.at.End
-	}
-	return append(out, data[from:]...)
+	return wire.Splice(k.data, edits)
 }
 
 // delta writes a choice's events as a delta. The members of the original one stay,
 // but for its text, which the events stand for.
-func (r *Response) delta(c *choice, data []byte, original span.Span) []byte {
+func (r *Response) delta(c *choice, data []byte, original wire.Span) []byte {
 	var content, reasoning strings.Builder
 	for _, e := range c.events {
 		switch e.Kind {
@@ -230,8 +207,8 @@ func (r *Response) wireCalls(c *choice) [][]byte {
 		if e.Kind == abi.CallStart {
 			c.beginText()
 			entry = append(c.entry(), `"id":`...)
-			entry = append(quote(entry, r.callID(c.index, e.ID, e.Name)), `,"type":"function","function":{"name":`...)
-			entry = append(quote(entry, e.Name), `,"arguments":`...)
+			entry = append(wire.AppendQuoted(entry, r.callID(c.index, e.ID, e.Name)), `,"type":"function","function":{"name":`...)
+			entry = append(wire.AppendQuoted(entry, e.Name), `,"arguments":`...)
 			e.Text = ""
 		} else {
 			entry = append(c.entry(), `"function":{"arguments":`...)
@@ -241,7 +218,7 @@ func (r *Response) wireCalls(c *choice) [][]byte {
 			i++
 			args += c.events[i].Text
 		}
-		calls = append(calls, append(quote(entry, args), "}}"...))
+		calls = append(calls, append(wire.AppendQuoted(entry, args), "}}"...))
 	}
 	return calls
 }
@@ -255,34 +232,6 @@ func (c *choice) entry() []byte {
 func (c *choice) beginText() {
 	c.wire = c.next
 	c.take(c.wire)
-}
-
-// appendElements appends the array old with more elements behind its own.
-func appendElements(b, old []byte, more [][]byte) []byte {
-	inner := bytes.TrimSpace(old[1 : len(old)-1])
-	b = append(append(b, '['), inner...)
-	for i, m := range more {
-		if i > 0 || len(inner) > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, m...)
-	}
-	return append(b, ']')
-}
-
-// quote appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
-func quote(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s)
-	return b
-}
-
-// unquote is the text of a JSON string, or "".
-func unquote(raw []byte) string {
-	b, err := jsontext.AppendUnquote(nil, raw)
-	if err != nil {
-		return ""
-	}
-	return string(b)
 }
 
 // finish ends the chains of a stream whose end has come, and says what was done.
@@ -388,7 +337,7 @@ func (r *Response) whole(f Frame) []byte {
 	if r.watch != nil {
 		r.watch.chunk(&k)
 	}
-	var edits []edit
+	var edits []wire.Edit
 	for i := range k.parts {
 		p := &k.parts[i]
 		c := r.choice(i) // also where an upstream gives all of them one index
@@ -413,25 +362,23 @@ func (r *Response) whole(f Frame) []byte {
 	if len(edits) == 0 {
 		return r.complete(f.Raw)
 	}
-	return r.complete(splice(f.Data, edits))
+	return r.complete(wire.Splice(f.Data, edits))
 }
 
 // message writes a choice's events as a message.
-func (r *Response) message(c *choice, p *part, data []byte) []edit {
+func (r *Response) message(c *choice, p *part, data []byte) []wire.Edit {
 	var m chain.Message
 	m.Add(c.events)
 	o := object{text: m.Content.String(), reasoning: m.Reasoning.String(), reasoningField: r.gateway.reasoningField, whole: true}
 	for _, call := range m.Calls() {
-		entry := quote([]byte(`{"id":`), r.callID(c.index, call.ID, call.Name))
-		entry = quote(append(entry, `,"type":"function","function":{"name":`...), call.Name)
-		entry = quote(append(entry, `,"arguments":`...), call.Arguments)
+		entry := wire.AppendQuoted([]byte(`{"id":`), r.callID(c.index, call.ID, call.Name))
+		entry = wire.AppendQuoted(append(entry, `,"type":"function","function":{"name":`...), call.Name)
+		entry = wire.AppendQuoted(append(entry, `,"arguments":`...), call.Arguments)
 		o.calls = append(o.calls, append(entry, "}}"...))
 	}
-	edits := []edit{{p.body, o.write(data, p.body)}}
+	edits := []wire.Edit{{At: p.body, With: o.write(data, p.body)}}
 	if c.renamed {
-		edits = append(edits, edit{p.finish, []byte(`"` + openai.FinishReasonToolCalls + `"`)})
+		edits = append(edits, wire.Edit{At: p.finish, With: []byte(`"` + openai.FinishReasonToolCalls + `"`)})
 	}
 	return edits
 }
-
-func appendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

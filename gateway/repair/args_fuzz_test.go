@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
-	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -132,7 +132,7 @@ func check(tb failer, in string, tool *abi.Tool, first, size int) {
 func checkMeaning(tb failer, in string, got result, tool *abi.Tool, depth int) {
 	tb.Helper()
 	strict := func(text string) bool {
-		_, at := span.Depth([]byte(text), depth)
+		_, at := wire.Depth([]byte(text), depth)
 		return at < 0 && strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && jsontext.Value(text).IsValid()
 	}
 	if got.Problem == "" && !strict(got.Out) {

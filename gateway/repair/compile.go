@@ -9,7 +9,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // Bounds of schemas. Compiling takes time with the square of some of them.
@@ -33,7 +33,7 @@ func (c *compiled) compile(parameters []byte) {
 			c.root, c.known = nil, nil
 		}
 	}()
-	if depth, _ := span.Depth(parameters, mostDepth); depth > mostDepth {
+	if depth, _ := wire.Depth(parameters, mostDepth); depth > mostDepth {
 		return
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(parameters))

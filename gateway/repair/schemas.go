@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 const (
@@ -79,7 +79,7 @@ func (s *Schemas) Check(parameters, args []byte) (problem *Problem, checked bool
 		_, _, problem := JSON(args, 0)
 		return problem, problem != nil
 	}
-	if depth, _ := span.Depth(args, mostDepth); depth > mostDepth || !modest(value) {
+	if depth, _ := wire.Depth(args, mostDepth); depth > mostDepth || !modest(value) {
 		return nil, false
 	}
 	return c.check(value, len(args))

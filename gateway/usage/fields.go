@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // field is a count that some provider's usage has.
@@ -88,7 +88,7 @@ func (r *reading) agree(list []field, better func(a, b int) int) int {
 
 // read reads the whole object.
 func (r *reading) read(b []byte) {
-	span.Members(b, 0, func(key []byte, v span.Span) bool {
+	wire.Members(b, 0, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "prompt_tokens":
 			r.set(promptTokens, v.Of(b))
@@ -126,7 +126,7 @@ func (r *reading) part(key, b []byte) {
 		r.details = b[0] == '{'
 		r.detail(b)
 	case "completion_tokens_details", "output_tokens_details":
-		span.Members(b, 0, func(key []byte, v span.Span) bool {
+		wire.Members(b, 0, func(key []byte, v wire.Span) bool {
 			if string(key) == "reasoning_tokens" {
 				r.set(reasoningTokens, v.Of(b))
 			}
@@ -139,7 +139,7 @@ func (r *reading) part(key, b []byte) {
 
 // detail reads the details of the prompt.
 func (r *reading) detail(b []byte) {
-	span.Members(b, 0, func(key []byte, v span.Span) bool {
+	wire.Members(b, 0, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "cached_tokens":
 			r.set(detailCached, v.Of(b))
@@ -158,7 +158,7 @@ func (r *reading) detail(b []byte) {
 
 // creation reads for how long tokens were written to the cache.
 func (r *reading) creation(b []byte) {
-	span.Members(b, 0, func(key []byte, v span.Span) bool {
+	wire.Members(b, 0, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "ephemeral_5m_input_tokens":
 			r.set(shortWrites, v.Of(b))

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/providers/demo"
 )
 
@@ -113,7 +114,7 @@ func FuzzChat(f *testing.F) {
 		reply, err := fast().Chat(t.Context(), model, req)
 		for err == nil {
 			var frame gateway.Frame
-			if frame, err = reply.Next(); err == nil && frame.Data != nil && !gateway.IsObject(frame.Data) {
+			if frame, err = reply.Next(); err == nil && frame.Data != nil && !wire.IsObject(frame.Data) {
 				t.Fatalf("%s: got %q, want a JSON object", model, frame.Data)
 			}
 		}

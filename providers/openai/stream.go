@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/callgate/callgate/gateway"
-	"github.com/callgate/callgate/providers/internal/sse"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/providers/internal/upstream"
 )
 
@@ -48,7 +48,7 @@ func (s *stream) Next() (gateway.Frame, error) {
 	return s.frame(b), nil
 }
 
-func (s *stream) frame(b sse.Block) gateway.Frame {
+func (s *stream) frame(b wire.Block) gateway.Frame {
 	f := gateway.Frame{Raw: b.Raw}
 	data := bytes.TrimSpace(b.Data)
 	if len(data) == 0 {

@@ -7,7 +7,7 @@ package conversation
 import (
 	"strings"
 
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // Role is who says a message.
@@ -28,7 +28,7 @@ type Message struct {
 	Role Role
 	// At is the whole message; Content, Calls (tool_calls) and CallID (tool_call_id) are
 	// members of it.
-	At, Content, Calls, CallID span.Span
+	At, Content, Calls, CallID wire.Span
 }
 
 // Conversation is what was read of a request's messages. It is used by one goroutine.
@@ -44,16 +44,16 @@ type Conversation struct {
 // Read reads messages, the JSON array of a request.
 func Read(messages []byte) *Conversation {
 	c := &Conversation{Text: messages}
-	span.Elements(messages, 0, func(_ int, at span.Span) bool {
+	wire.Elements(messages, 0, func(_ int, at wire.Span) bool {
 		c.Messages = append(c.Messages, readMessage(messages, at))
 		return true
 	})
 	return c
 }
 
-func readMessage(text []byte, at span.Span) Message {
+func readMessage(text []byte, at wire.Span) Message {
 	m := Message{At: at}
-	Members(text, at, func(key []byte, v span.Span) bool {
+	Members(text, at, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "role":
 			m.Role = readRole(text, v)
@@ -69,7 +69,7 @@ func readMessage(text []byte, at span.Span) Message {
 	return m
 }
 
-func readRole(text []byte, at span.Span) Role {
+func readRole(text []byte, at wire.Span) Role {
 	name, _ := Decode(text, at)
 	switch string(name) {
 	case "system", "developer":
@@ -104,7 +104,7 @@ func (c *Conversation) Said(m Message) string {
 	}
 	var parts []string
 	if c.Text[m.Content.Start] == '[' {
-		span.Elements(c.Text[:m.Content.End], m.Content.Start, func(_ int, part span.Span) bool {
+		wire.Elements(c.Text[:m.Content.End], m.Content.Start, func(_ int, part wire.Span) bool {
 			if s, ok := Decode(c.Text, Member(c.Text, part, "text")); ok && len(s) > 0 {
 				parts = append(parts, string(s))
 			}
@@ -120,7 +120,7 @@ type Call struct {
 	// Args are the arguments as the model wrote them, JSON in most cases.
 	Args string
 	// At is the place of the arguments where they are a string, and empty otherwise.
-	At span.Span
+	At wire.Span
 }
 
 // Calls are the calls of functions in a message, in their order.
@@ -129,9 +129,9 @@ func (c *Conversation) Calls(m Message) []Call {
 		return nil
 	}
 	var calls []Call
-	span.Elements(c.Text[:m.Calls.End], m.Calls.Start, func(_ int, at span.Span) bool {
-		var id, function span.Span
-		Members(c.Text, at, func(key []byte, v span.Span) bool {
+	wire.Elements(c.Text[:m.Calls.End], m.Calls.Start, func(_ int, at wire.Span) bool {
+		var id, function wire.Span
+		Members(c.Text, at, func(key []byte, v wire.Span) bool {
 			switch string(key) {
 			case "id":
 				id = v
@@ -148,10 +148,10 @@ func (c *Conversation) Calls(m Message) []Call {
 	return calls
 }
 
-func (c *Conversation) call(id, function span.Span) Call {
+func (c *Conversation) call(id, function wire.Span) Call {
 	text, _ := Decode(c.Text, id)
 	call := Call{ID: string(text)}
-	Members(c.Text, function, func(key []byte, v span.Span) bool {
+	Members(c.Text, function, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "name":
 			name, _ := Decode(c.Text, v)
@@ -233,7 +233,7 @@ func wait(groups []waiting, message, call int) []waiting {
 
 // First reads the first of messages alone. A text without one gives an empty Message.
 func First(messages []byte) (m Message) {
-	span.Elements(messages, 0, func(_ int, at span.Span) bool {
+	wire.Elements(messages, 0, func(_ int, at wire.Span) bool {
 		m = readMessage(messages, at)
 		return false
 	})

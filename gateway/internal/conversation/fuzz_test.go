@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // A second reading, by encoding/json, which knows nothing of spans.
@@ -96,9 +96,9 @@ func exchanges(messages []object) (list []conversation.Exchange) {
 	return list
 }
 
-func within(t *testing.T, outer, inner span.Span, what string) {
+func within(t *testing.T, outer, inner wire.Span, what string) {
 	t.Helper()
-	if inner != (span.Span{}) && (inner.Start < outer.Start || inner.End > outer.End || inner.Start > inner.End) {
+	if inner != (wire.Span{}) && (inner.Start < outer.Start || inner.End > outer.End || inner.Start > inner.End) {
 		t.Fatalf("%s is at %v, want it within %v", what, inner, outer)
 	}
 }
@@ -120,7 +120,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c := conversation.Read(b)
 		for i, m := range c.Messages {
-			within(t, span.Span{End: len(b)}, m.At, "a message")
+			within(t, wire.Span{End: len(b)}, m.At, "a message")
 			within(t, m.At, m.Content, "a content")
 			within(t, m.At, m.Calls, "the calls")
 			within(t, m.At, m.CallID, "an id")
@@ -134,7 +134,7 @@ func FuzzRead(f *testing.F) {
 		}
 		c.Exchanges(0)
 		c.Exchanges(len(c.Messages) / 2)
-		if _, deep := span.Depth(b, 128); deep < 0 && jsontext.Value(b).IsValid() {
+		if _, deep := wire.Depth(b, 128); deep < 0 && jsontext.Value(b).IsValid() {
 			compare(t, c)
 		}
 	})
@@ -150,7 +150,7 @@ func compare(t rapid.TB, c *conversation.Conversation) {
 	if len(c.Messages) != len(messages) {
 		t.Fatalf("got %d messages, want %d", len(c.Messages), len(messages))
 	}
-	strip := func(c conversation.Call) conversation.Call { c.At = span.Span{}; return c }
+	strip := func(c conversation.Call) conversation.Call { c.At = wire.Span{}; return c }
 	for i, m := range c.Messages {
 		role := text(messages[i]["role"])
 		if want := map[string]conversation.Role{"system": conversation.System, "developer": conversation.System, "user": conversation.User,

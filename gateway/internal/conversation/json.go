@@ -6,16 +6,16 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // Members calls f for the members of the object at a span, with their keys decoded,
 // until f returns false. Anything but an object has none.
-func Members(text []byte, at span.Span, f func(key []byte, v span.Span) bool) {
+func Members(text []byte, at wire.Span, f func(key []byte, v wire.Span) bool) {
 	if !IsObject(text, at) {
 		return
 	}
-	span.Members(text[:at.End], at.Start, func(key []byte, v span.Span) bool { return f(Key(key), v) })
+	wire.Members(text[:at.End], at.Start, func(key []byte, v wire.Span) bool { return f(Key(key), v) })
 }
 
 // Key decodes a key, as it stands between its quotes. None that matters here
@@ -29,8 +29,8 @@ func Key(key []byte) []byte {
 }
 
 // Member returns the place of an object's member, or an empty span.
-func Member(text []byte, object span.Span, name string) (found span.Span) {
-	Members(text, object, func(key []byte, v span.Span) bool {
+func Member(text []byte, object wire.Span, name string) (found wire.Span) {
+	Members(text, object, func(key []byte, v wire.Span) bool {
 		if string(key) == name {
 			found = v
 			return false
@@ -41,12 +41,12 @@ func Member(text []byte, object span.Span, name string) (found span.Span) {
 }
 
 // IsObject reports whether there is an object at a span.
-func IsObject(text []byte, at span.Span) bool { return !at.Empty() && text[at.Start] == '{' }
+func IsObject(text []byte, at wire.Span) bool { return !at.Empty() && text[at.Start] == '{' }
 
 // Decode returns the text of a string, or nil for null and for an empty span. ok is
 // false for any other value. What it returns is a part of text where that has no
 // escapes.
-func Decode(text []byte, at span.Span) (s []byte, ok bool) {
+func Decode(text []byte, at wire.Span) (s []byte, ok bool) {
 	if at.IsNull(text) {
 		return nil, true
 	}

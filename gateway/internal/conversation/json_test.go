@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
-func whole(text string) ([]byte, span.Span) { return []byte(text), span.Span{End: len(text)} }
+func whole(text string) ([]byte, wire.Span) { return []byte(text), wire.Span{End: len(text)} }
 
 func TestDecode(t *testing.T) {
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestMembers(t *testing.T) {
 	t.Parallel()
 	text, at := whole(`{"a":1,"b":2,"c":3}`)
 	seen := ""
-	conversation.Members(text, at, func(key []byte, v span.Span) bool {
+	conversation.Members(text, at, func(key []byte, v wire.Span) bool {
 		seen += string(key) + string(v.Of(text))
 		return string(key) != "b"
 	})
@@ -70,7 +70,7 @@ func TestMembers(t *testing.T) {
 func TestMembersWithin(t *testing.T) {
 	t.Parallel()
 	text := []byte(`{"a":1},"b":2}`)
-	if got := conversation.Member(text, span.Span{End: 7}, "b"); !got.Empty() {
+	if got := conversation.Member(text, wire.Span{End: 7}, "b"); !got.Empty() {
 		t.Errorf("got %q behind the object, want nothing", got.Of(text))
 	}
 }

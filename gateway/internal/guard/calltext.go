@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // writtenCall is a call that stands in a text, where nobody runs it.
@@ -68,7 +68,7 @@ func (b *toolbox) jsonCall(text string) (name string, size int) {
 		if n < 0 {
 			break
 		}
-		v, ok := span.Value(json, i+n)
+		v, ok := wire.Value(json, i+n)
 		if !ok || v.End <= v.Start {
 			i += n + 1
 			continue
@@ -81,9 +81,9 @@ func (b *toolbox) jsonCall(text string) (name string, size int) {
 	return "", 0
 }
 
-func (b *toolbox) objectCall(text []byte, v span.Span, depth int) string {
+func (b *toolbox) objectCall(text []byte, v wire.Span, depth int) string {
 	var o callObject
-	conversation.Members(text, v, func(key []byte, value span.Span) bool {
+	conversation.Members(text, v, func(key []byte, value wire.Span) bool {
 		o.members++
 		o.last = string(key)
 		b.readMember(&o, text, value, depth)
@@ -107,7 +107,7 @@ type callObject struct {
 
 const maxMembers = 64
 
-func (b *toolbox) readMember(o *callObject, text []byte, value span.Span, depth int) {
+func (b *toolbox) readMember(o *callObject, text []byte, value wire.Span, depth int) {
 	first := text[value.Start]
 	switch o.last {
 	case "name", "tool", "tool_name", "function", "function_name", "recipient_name", "action", "call", "api":
@@ -125,20 +125,20 @@ func (b *toolbox) readMember(o *callObject, text []byte, value span.Span, depth 
 }
 
 // readInner takes the call that an object or a list holds.
-func (b *toolbox) readInner(o *callObject, text []byte, value span.Span, depth int) {
+func (b *toolbox) readInner(o *callObject, text []byte, value wire.Span, depth int) {
 	if inner := b.innerCall(text, value, depth); inner != "" {
 		o.name, o.args = inner, true
 	}
 }
 
-func (b *toolbox) innerCall(text []byte, v span.Span, depth int) (name string) {
+func (b *toolbox) innerCall(text []byte, v wire.Span, depth int) (name string) {
 	if depth > 1 {
 		return ""
 	}
 	if text[v.Start] == '{' {
 		return b.objectCall(text, v, depth+1)
 	}
-	span.Elements(text[:v.End], v.Start, func(_ int, item span.Span) bool {
+	wire.Elements(text[:v.End], v.Start, func(_ int, item wire.Span) bool {
 		if text[item.Start] == '{' {
 			name = b.objectCall(text, item, depth+1)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // readers are commands that change nothing. Those of two words are programs that may
@@ -23,12 +23,12 @@ var readers = map[string]bool{
 // that changes nothing. What is not known may do anything.
 func onlyReads(args string) bool {
 	text := []byte(args)
-	object, ok := span.Value(text, 0)
+	object, ok := wire.Value(text, 0)
 	if !ok || !jsontext.Value(text).IsValid() {
 		return false
 	}
 	command := ""
-	conversation.Members(text, object, func(key []byte, v span.Span) bool {
+	conversation.Members(text, object, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "command", "cmd", "query", "sql", "script", "input", "code":
 			s, _ := conversation.Decode(text, v)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // maxResult bounds how much of a result in plain text is looked at. Errors say so at
@@ -29,7 +29,7 @@ func hasFailed(result string) bool {
 	}
 	if text[0] == '{' || text[0] == '[' {
 		b := []byte(text)
-		if v, ok := span.Value(b, 0); ok && v.End == len(b) {
+		if v, ok := wire.Value(b, 0); ok && v.End == len(b) {
 			return failedValue(b, v, 0)
 		}
 	}
@@ -38,13 +38,13 @@ func hasFailed(result string) bool {
 
 // failedValue looks at the members of an object, and into "result", "data" and the like.
 // A list failed if everything in it did.
-func failedValue(b []byte, v span.Span, depth int) bool {
+func failedValue(b []byte, v wire.Span, depth int) bool {
 	if depth > 3 {
 		return false
 	}
 	if b[v.Start] == '[' {
 		count, failures := 0, 0
-		span.Elements(b[:v.End], v.Start, func(_ int, item span.Span) bool {
+		wire.Elements(b[:v.End], v.Start, func(_ int, item wire.Span) bool {
 			if count++; b[item.Start] == '{' && failedValue(b, item, depth+1) {
 				failures++
 			}
@@ -53,14 +53,14 @@ func failedValue(b []byte, v span.Span, depth int) bool {
 		return count > 0 && failures == count
 	}
 	failed := false
-	conversation.Members(b, v, func(key []byte, value span.Span) bool {
+	conversation.Members(b, v, func(key []byte, value wire.Span) bool {
 		failed = failedMember(b, strings.ToLower(string(key)), value, depth)
 		return !failed
 	})
 	return failed
 }
 
-func failedMember(b []byte, key string, v span.Span, depth int) bool {
+func failedMember(b []byte, key string, v wire.Span, depth int) bool {
 	raw := v.Of(b)
 	switch memberKinds[key] {
 	case memberSuccess:
@@ -89,7 +89,7 @@ func failedMember(b []byte, key string, v span.Span, depth int) bool {
 	return false
 }
 
-func failedInner(b []byte, v span.Span, key string, depth int) bool {
+func failedInner(b []byte, v wire.Span, key string, depth int) bool {
 	switch b[v.Start] {
 	case '{', '[':
 		return failedValue(b, v, depth+1)
@@ -148,7 +148,7 @@ func isFailedHTTP(raw []byte) bool {
 // hasFailedInside reads a text within a result, which may be JSON again.
 func hasFailedInside(text string, depth int) bool {
 	if b := []byte(strings.TrimSpace(text)); len(b) > 0 && b[0] == '{' {
-		if v, ok := span.Value(b, 0); ok && v.End == len(b) {
+		if v, ok := wire.Value(b, 0); ok && v.End == len(b) {
 			return failedValue(b, v, depth+1)
 		}
 	}

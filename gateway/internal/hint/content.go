@@ -2,7 +2,7 @@ package hint
 
 import (
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 const cacheControl = "cache_control"
@@ -24,9 +24,9 @@ func (r *reader) message(dst [][]byte, m *conversation.Message) [][]byte {
 	if m.Content.Empty() {
 		return r.append(dst, m.At)
 	}
-	dst = r.append(dst, span.Span{Start: m.At.Start, End: m.Content.Start})
+	dst = r.append(dst, wire.Span{Start: m.At.Start, End: m.Content.Start})
 	dst = r.content(dst, m)
-	return r.append(dst, span.Span{Start: m.Content.End, End: m.At.End})
+	return r.append(dst, wire.Span{Start: m.Content.End, End: m.At.End})
 }
 
 // content appends the pieces of a message's content.
@@ -37,7 +37,7 @@ func (r *reader) content(dst [][]byte, m *conversation.Message) [][]byte {
 	return r.append(dst, m.Content)
 }
 
-func (r *reader) append(dst [][]byte, at span.Span) [][]byte {
+func (r *reader) append(dst [][]byte, at wire.Span) [][]byte {
 	if r.marked {
 		return append(dst, withoutKey(at.Of(r.c.Text), cacheControl)...)
 	}
@@ -46,17 +46,17 @@ func (r *reader) append(dst [][]byte, at span.Span) [][]byte {
 
 // onlyText is the place of the text of a content that is an array of one part of text, and
 // nothing besides.
-func (r *reader) onlyText(content span.Span) (text span.Span) {
+func (r *reader) onlyText(content wire.Span) (text wire.Span) {
 	if content.Empty() || r.c.Text[content.Start] != '[' {
-		return span.Span{}
+		return wire.Span{}
 	}
-	span.Elements(r.c.Text[:content.End], content.Start, func(n int, part span.Span) bool {
+	wire.Elements(r.c.Text[:content.End], content.Start, func(n int, part wire.Span) bool {
 		if n > 0 {
-			text = span.Span{}
+			text = wire.Span{}
 			return false
 		}
 		plain := true
-		conversation.Members(r.c.Text, part, func(key []byte, v span.Span) bool {
+		conversation.Members(r.c.Text, part, func(key []byte, v wire.Span) bool {
 			switch string(key) {
 			case "text":
 				text = v
@@ -70,7 +70,7 @@ func (r *reader) onlyText(content span.Span) (text span.Span) {
 			return true
 		})
 		if !plain || text.IsNull(r.c.Text) || r.c.Text[text.Start] != '"' {
-			text = span.Span{}
+			text = wire.Span{}
 		}
 		return true
 	})

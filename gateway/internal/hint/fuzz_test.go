@@ -8,7 +8,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/hint"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // FuzzRequest reads any text without a panic. Valid messages stay valid with marks, a
@@ -28,7 +28,7 @@ func FuzzRequest(f *testing.F) {
 			t.Fatalf("got the change %s of the first request", change)
 		}
 		r := hint.Request{Tools: messages, Talk: c}
-		_, deep := span.Depth(messages, 128)
+		_, deep := wire.Depth(messages, 128)
 		valid := deep < 0 && jsontext.Value(messages).IsValid()
 		for _, form := range []hint.Form{hint.Members, hint.Parts} {
 			tools, edits := hint.Marks(r, form, 0)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/hint"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -153,7 +153,7 @@ func pretty(t *testing.T, b map[string]json.RawMessage) string {
 		if !jsontext.Value(b[name]).IsValid() {
 			t.Errorf("got %s, want JSON", b[name])
 		}
-		span.Elements(b[name], 0, func(_ int, at span.Span) bool {
+		wire.Elements(b[name], 0, func(_ int, at wire.Span) bool {
 			fmt.Fprintf(&out, "  %s\n", at.Of(b[name]))
 			return true
 		})
@@ -162,7 +162,7 @@ func pretty(t *testing.T, b map[string]json.RawMessage) string {
 }
 
 // apply returns a text with edits, which are in its order.
-func apply(text []byte, edits []hint.Edit) []byte {
+func apply(text []byte, edits []wire.Edit) []byte {
 	var out []byte
 	from := 0
 	for _, e := range edits {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // HasKey reports whether any object in a JSON value has a member called name, which is
@@ -64,7 +64,7 @@ func withoutKey(value []byte, name string) (pieces [][]byte) {
 	for at := nextKey(value, 0, name); at >= 0; {
 		colon := at + len(name) + len(`""`)
 		colon += bytes.IndexByte(value[colon:], ':')
-		v, ok := span.Value(value, colon+1)
+		v, ok := wire.Value(value, colon+1)
 		if !ok {
 			break
 		}

@@ -4,14 +4,8 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
-
-// Edit replaces a part of a text.
-type Edit struct {
-	At   span.Span
-	With []byte
-}
 
 // Form is how marks are written.
 type Form int
@@ -45,7 +39,7 @@ type Request struct {
 // since; without it Anthropic looks back no more than 20. Where the prompt up to a mark
 // has less than least tokens there is none. Edits of tools are places in the tools, and
 // those of messages in the talk's text.
-func Marks(r Request, form Form, least int) (tools, messages []Edit) {
+func Marks(r Request, form Form, least int) (tools, messages []wire.Edit) {
 	size := len(r.Tools)
 	if form == Members && Tokens(size) >= least {
 		tools = markTools(r.Tools)
@@ -65,20 +59,20 @@ func Marks(r Request, form Form, least int) (tools, messages []Edit) {
 }
 
 // behind is the edit that makes the mark the last member of an object with members.
-func behind(at span.Span) Edit {
+func behind(at wire.Span) wire.Edit {
 	end := at.End - 1 // in front of the brace
-	return Edit{span.Span{Start: end, End: end}, []byte("," + mark)}
+	return wire.Edit{At: wire.Span{Start: end, End: end}, With: []byte("," + mark)}
 }
 
 // markTools marks the last tool. Tools that are loaded later must not be marked, and the
 // list of them is left alone.
-func markTools(tools []byte) []Edit {
-	var last span.Span
-	span.Elements(tools, 0, func(_ int, at span.Span) bool { last = at; return true })
-	if !conversation.IsObject(tools, last) || span.Blank(tools[last.Start+1:last.End-1]) || HasKey(tools, "defer_loading") {
+func markTools(tools []byte) []wire.Edit {
+	var last wire.Span
+	wire.Elements(tools, 0, func(_ int, at wire.Span) bool { last = at; return true })
+	if !conversation.IsObject(tools, last) || wire.Blank(tools[last.Start+1:last.End-1]) || HasKey(tools, "defer_loading") {
 		return nil
 	}
-	return []Edit{behind(last)}
+	return []wire.Edit{behind(last)}
 }
 
 // places are the messages to mark, in their order.
@@ -131,10 +125,10 @@ func (r *Request) markable(i int, one, other conversation.Role) int {
 
 // lastText is the place of the last text of a message's content: the string, or the part
 // that has one. It is empty if there is none but white space.
-func (r *Request) lastText(m *conversation.Message) (found span.Span) {
+func (r *Request) lastText(m *conversation.Message) (found wire.Span) {
 	text := r.Talk.Text
 	if m.Content.IsNull(text) {
-		return span.Span{}
+		return wire.Span{}
 	}
 	switch text[m.Content.Start] {
 	case '"':
@@ -142,7 +136,7 @@ func (r *Request) lastText(m *conversation.Message) (found span.Span) {
 			return m.Content
 		}
 	case '[':
-		span.Elements(text[:m.Content.End], m.Content.Start, func(_ int, part span.Span) bool {
+		wire.Elements(text[:m.Content.End], m.Content.Start, func(_ int, part wire.Span) bool {
 			kind, _ := conversation.Decode(text, conversation.Member(text, part, "type"))
 			if string(kind) == "text" && !blank(text, conversation.Member(text, part, "text")) {
 				found = part
@@ -154,17 +148,17 @@ func (r *Request) lastText(m *conversation.Message) (found span.Span) {
 }
 
 // blank reports whether a value is anything but a string with more than white space.
-func blank(text []byte, at span.Span) bool {
+func blank(text []byte, at wire.Span) bool {
 	s, ok := conversation.Decode(text, at)
 	return !ok || len(bytes.TrimSpace(s)) == 0
 }
 
 // markPart marks the last text of a message, of which there is one.
-func (r *Request) markPart(m *conversation.Message) Edit {
+func (r *Request) markPart(m *conversation.Message) wire.Edit {
 	at := r.lastText(m)
 	if at != m.Content {
 		return behind(at)
 	}
 	with := append([]byte(`[{"type":"text","text":`), at.Of(r.Talk.Text)...)
-	return Edit{at, append(with, `,`+mark+`}]`...)}
+	return wire.Edit{At: at, With: append(with, `,`+mark+`}]`...)}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // maxDepth is how deep arguments may nest, which is as deep as a request may.
@@ -18,7 +18,7 @@ const maxDepth = 128
 const rawArguments = "raw_arguments"
 
 // mendArguments has the arguments of a function be the text of a JSON object.
-func (r *repairer) mendArguments(function span.Span) {
+func (r *repairer) mendArguments(function wire.Span) {
 	if !conversation.IsObject(r.text, function) {
 		return
 	}
@@ -33,7 +33,7 @@ func (r *repairer) mendArguments(function span.Span) {
 
 // mended returns the object that the arguments at a span have to be. needed is
 // false if that is what they are.
-func (r *repairer) mended(at span.Span) (fixed []byte, needed bool) {
+func (r *repairer) mended(at wire.Span) (fixed []byte, needed bool) {
 	if at.IsNull(r.text) {
 		return []byte("{}"), true
 	}
@@ -70,7 +70,7 @@ func isStrictObject(text []byte) bool {
 	if text = bytes.TrimLeft(text, " \t\r\n"); len(text) == 0 || text[0] != '{' {
 		return false
 	}
-	_, at := span.Depth(text, maxDepth)
+	_, at := wire.Depth(text, maxDepth)
 	return at < 0 && jsontext.Value(text).IsValid()
 }
 

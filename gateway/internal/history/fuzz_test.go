@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/internal/history"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // FuzzRepair repairs any text without a panic, and valid messages so that an
@@ -26,7 +26,7 @@ func FuzzRepair(f *testing.F) {
 	f.Fuzz(func(t *testing.T, messages []byte, needs uint8) {
 		n := history.Needs{Arguments: needs&1 != 0, Pairs: needs&2 != 0, IDs: history.IDForm(needs / 4 % 5)}
 		history.IDs(messages)
-		if _, deep := span.Depth(messages, 128); deep >= 0 || !jsontext.Value(messages).IsValid() {
+		if _, deep := wire.Depth(messages, 128); deep >= 0 || !jsontext.Value(messages).IsValid() {
 			history.Repair(messages, n, mend)
 			return
 		}

@@ -15,7 +15,7 @@ import (
 	"slices"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // The kinds of repair, as a report to the client names them.
@@ -41,12 +41,6 @@ const maxEntries = 1 << 18
 // returns, and fixed may be a part of it.
 type Fix func(text []byte) (fixed []byte, ok bool)
 
-// Edit replaces a part of the messages.
-type Edit struct {
-	At   span.Span
-	With []byte
-}
-
 // Repair returns the edits that messages needs, in the order of the text and apart
 // from each other, and how many repairs of each kind they are. Both are nil if
 // nothing is needed.
@@ -58,12 +52,12 @@ type Edit struct {
 // Time and memory are linear in messages. A text of nothing but the shortest calls,
 // the worst, grows by a factor of fourteen. A conversation of more than 262,144 calls
 // and results is left as it is.
-func Repair(messages []byte, needs Needs, fix Fix) (edits []Edit, repairs map[string]int) {
+func Repair(messages []byte, needs Needs, fix Fix) (edits []wire.Edit, repairs map[string]int) {
 	if needs == (Needs{}) || !mentionsTools(messages) {
 		return nil, nil
 	}
 	r := repairer{text: messages, needs: needs, fix: fix, ids: map[string]known{}}
-	span.Elements(messages, 0, func(_ int, at span.Span) bool {
+	wire.Elements(messages, 0, func(_ int, at wire.Span) bool {
 		r.message(readMessage(messages, at))
 		return r.entries <= maxEntries
 	})
@@ -71,7 +65,7 @@ func Repair(messages []byte, needs Needs, fix Fix) (edits []Edit, repairs map[st
 		return nil, nil
 	}
 	r.endTurn()
-	slices.SortFunc(r.edits, func(a, b Edit) int { return a.At.Start - b.At.Start })
+	slices.SortFunc(r.edits, func(a, b wire.Edit) int { return a.At.Start - b.At.Start })
 	return r.edits, r.repairs
 }
 
@@ -84,12 +78,12 @@ func IDs(messages []byte) (inUse map[string]bool, calls int) {
 		return nil, 0
 	}
 	inUse = map[string]bool{}
-	use := func(at span.Span) {
+	use := func(at wire.Span) {
 		if id, ok := conversation.Decode(messages, at); ok && len(id) > 0 {
 			inUse[string(id)] = true
 		}
 	}
-	span.Elements(messages, 0, func(_ int, at span.Span) bool {
+	wire.Elements(messages, 0, func(_ int, at wire.Span) bool {
 		m := readMessage(messages, at)
 		switch m.role {
 		case roleTool:
@@ -112,7 +106,7 @@ type repairer struct {
 	needs Needs
 	fix   Fix
 
-	edits   []Edit
+	edits   []wire.Edit
 	repairs map[string]int
 	entries int // calls and results so far
 
@@ -140,7 +134,7 @@ func (r *repairer) message(m message) {
 
 // readCalls repairs what stands in the calls of one message, and has them wait for
 // their results.
-func (r *repairer) readCalls(list span.Span) {
+func (r *repairer) readCalls(list wire.Span) {
 	eachCall(r.text, list, func(e entry) bool {
 		if r.entries++; r.needs.Arguments {
 			r.mendArguments(e.function)
@@ -160,22 +154,22 @@ func (r *repairer) readCalls(list span.Span) {
 	}
 }
 
-func (r *repairer) edit(at span.Span, with []byte) {
-	r.edits = append(r.edits, Edit{At: at, With: with})
+func (r *repairer) edit(at wire.Span, with []byte) {
+	r.edits = append(r.edits, wire.Edit{At: at, With: with})
 }
 
 // set gives a member of object a value, in JSON. at is the place of the one it has,
 // or empty.
-func (r *repairer) set(object, at span.Span, name string, value []byte) {
+func (r *repairer) set(object, at wire.Span, name string, value []byte) {
 	if !at.Empty() {
 		r.edit(at, value)
 		return
 	}
 	with := append([]byte(`"`+name+`":`), value...)
-	if !span.Blank(r.text[object.Start+1 : object.End-1]) {
+	if !wire.Blank(r.text[object.Start+1 : object.End-1]) {
 		with = append(with, ',')
 	}
-	r.edit(span.Span{Start: object.Start + 1, End: object.Start + 1}, with)
+	r.edit(wire.Span{Start: object.Start + 1, End: object.Start + 1}, with)
 }
 
 func (r *repairer) count(kind string) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/history"
 	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // mend is the gateway's own fix.
@@ -17,7 +18,7 @@ func mend(text []byte) ([]byte, bool) {
 }
 
 // apply returns messages with the edits.
-func apply(messages []byte, edits []history.Edit) []byte {
+func apply(messages []byte, edits []wire.Edit) []byte {
 	var out []byte
 	from := 0
 	for _, e := range edits {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // mentionsTools says whether there can be a call or a result in messages. It is a
@@ -24,16 +24,16 @@ const (
 
 // message is what is read of a message. Spans of missing members are empty.
 type message struct {
-	at        span.Span
+	at        wire.Span
 	role      role
-	calls, id span.Span
+	calls, id wire.Span
 }
 
 // readMessage reads a message. A result whose id is neither a string nor missing is
 // no result, but something of the client's own.
-func readMessage(text []byte, at span.Span) message {
+func readMessage(text []byte, at wire.Span) message {
 	m := message{at: at}
-	conversation.Members(text, at, func(key []byte, v span.Span) bool {
+	conversation.Members(text, at, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "role":
 			m.role = readRole(text, v)
@@ -58,7 +58,7 @@ func (m message) complete() bool {
 	return m.role == roleOther || m.role == roleTool && !m.id.Empty() || m.role == roleAssistant && !m.calls.Empty()
 }
 
-func readRole(text []byte, at span.Span) role {
+func readRole(text []byte, at wire.Span) role {
 	name, _ := conversation.Decode(text, at)
 	switch string(name) {
 	case "assistant":
@@ -71,18 +71,18 @@ func readRole(text []byte, at span.Span) role {
 
 // entry is one of a message's calls.
 type entry struct {
-	at, id, function, custom span.Span
+	at, id, function, custom wire.Span
 }
 
 // eachCall calls f for the calls in a message's list of them until it returns false. What has neither an id
 // nor a function to call is none, and neither is what has an id that is no string.
-func eachCall(text []byte, list span.Span, f func(entry) bool) {
+func eachCall(text []byte, list wire.Span, f func(entry) bool) {
 	if list.Empty() {
 		return
 	}
-	span.Elements(text[:list.End], list.Start, func(_ int, at span.Span) bool {
+	wire.Elements(text[:list.End], list.Start, func(_ int, at wire.Span) bool {
 		e := entry{at: at}
-		conversation.Members(text, at, func(key []byte, v span.Span) bool {
+		conversation.Members(text, at, func(key []byte, v wire.Span) bool {
 			switch string(key) {
 			case "id":
 				e.id = v

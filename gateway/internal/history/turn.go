@@ -4,19 +4,19 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // turn is a message and the results behind it.
 type turn struct {
-	head    span.Span // the message; empty at the conversation's beginning
+	head    wire.Span // the message; empty at the conversation's beginning
 	first   int       // index of its first call
 	results []result
 }
 
 // result is a message of the role tool.
 type result struct {
-	at, id span.Span
+	at, id wire.Span
 	call   int // the call that it belongs to, from 1; 0 is none
 }
 
@@ -88,13 +88,13 @@ func (r *repairer) pair(matched int) {
 		if res.call > 0 {
 			r.rename(res)
 		} else {
-			r.edit(span.Span{Start: behind, End: res.at.End}, nil)
+			r.edit(wire.Span{Start: behind, End: res.at.End}, nil)
 			moved = r.appendAsUser(append(moved, ','), res)
 		}
 		behind = res.at.End
 	}
 	if added := append(r.appendMissing(nil), moved...); len(added) > 0 {
-		r.edit(span.Span{Start: behind, End: behind}, added)
+		r.edit(wire.Span{Start: behind, End: behind}, added)
 	}
 	for i := range r.turn.results[matched:] {
 		res := &r.turn.results[matched+i]
@@ -143,9 +143,9 @@ func (r *repairer) rename(res *result) {
 // the words are not the user's. Members that are not about its being a result stay.
 func (r *repairer) appendAsUser(dst []byte, res *result) []byte {
 	r.count(KindOrphan)
-	var content span.Span
+	var content wire.Span
 	dst = append(dst, `{"role":"user"`...)
-	span.Members(r.text[:res.at.End], res.at.Start, func(key []byte, v span.Span) bool {
+	wire.Members(r.text[:res.at.End], res.at.Start, func(key []byte, v wire.Span) bool {
 		switch string(conversation.Key(key)) {
 		case "role", "tool_call_id":
 		case "content":
@@ -162,7 +162,7 @@ func (r *repairer) appendAsUser(dst []byte, res *result) []byte {
 
 // appendContent writes the content of a result with words before it that say what
 // it is.
-func (r *repairer) appendContent(dst []byte, res *result, content span.Span) []byte {
+func (r *repairer) appendContent(dst []byte, res *result, content wire.Span) []byte {
 	intro := "Result of an earlier tool call:"
 	if id, _ := conversation.Decode(r.text, res.id); len(id) > 0 {
 		intro = "Result of an earlier tool call (id " + string(id) + "):"
@@ -177,7 +177,7 @@ func (r *repairer) appendContent(dst []byte, res *result, content span.Span) []b
 		return append(dst[:len(dst)-1], raw[1:]...)
 	case '[':
 		dst = append(conversation.Quote(append(dst, `[{"type":"text","text":`...), intro), '}')
-		if !span.Blank(raw[1 : len(raw)-1]) {
+		if !wire.Blank(raw[1 : len(raw)-1]) {
 			dst = append(dst, ',')
 		}
 		return append(dst, bytes.TrimLeft(raw[1:], " \t\r\n")...)

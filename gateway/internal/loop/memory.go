@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // Arguments that are larger or nest deeper are compared as text. To sort the members
@@ -125,7 +125,7 @@ func canonical(dst []byte, arguments string) []byte {
 	if len(trimmed) > maxArguments {
 		return trimmed
 	}
-	if _, deep := span.Depth(trimmed, maxDepth); deep >= 0 {
+	if _, deep := wire.Depth(trimmed, maxDepth); deep >= 0 {
 		return trimmed
 	}
 	value := jsontext.Value(trimmed)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 const (
@@ -33,12 +33,12 @@ func resultText(c *conversation.Conversation, m conversation.Message) []byte {
 }
 
 // isText says whether a content is a list of text parts.
-func isText(text []byte, content span.Span) bool {
+func isText(text []byte, content wire.Span) bool {
 	if text[content.Start] != '[' {
 		return false
 	}
 	all := true
-	span.Elements(text[:content.End], content.Start, func(_ int, part span.Span) bool {
+	wire.Elements(text[:content.End], content.Start, func(_ int, part wire.Span) bool {
 		at := conversation.Member(text, part, "text")
 		all = !at.Empty() && text[at.Start] == '"'
 		return all
@@ -99,7 +99,7 @@ func echoes(arguments string, longest int) (values [][]byte) {
 		return nil
 	}
 	text := bytes.TrimSpace([]byte(arguments))
-	conversation.Members(text, span.Span{End: len(text)}, func(_ []byte, at span.Span) bool {
+	conversation.Members(text, wire.Span{End: len(text)}, func(_ []byte, at wire.Span) bool {
 		value := at.Of(text)
 		if s, ok := conversation.Decode(text, at); ok {
 			value = bytes.TrimSpace(s)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // commandR is the form of CohereForAI/c4ai-command-r-plus, tokenizer_config.json, its
@@ -70,17 +70,17 @@ func pythonStub(dst []byte, t *tool) []byte {
 }
 
 func pythonParameters(schema []byte) []parameter {
-	all := span.Span{End: len(schema)}
+	all := wire.Span{End: len(schema)}
 	required := map[string]bool{}
 	if at := conversation.Member(schema, all, "required"); !at.IsNull(schema) {
-		span.Elements(schema[:at.End], at.Start, func(_ int, v span.Span) bool {
+		wire.Elements(schema[:at.End], at.Start, func(_ int, v wire.Span) bool {
 			name, _ := conversation.Decode(schema, v)
 			required[string(name)] = true
 			return true
 		})
 	}
 	var list []parameter
-	conversation.Members(schema, conversation.Member(schema, all, "properties"), func(name []byte, v span.Span) bool {
+	conversation.Members(schema, conversation.Member(schema, all, "properties"), func(name []byte, v wire.Span) bool {
 		p := parameter{name: string(name), typ: pythonType(schema, v, maxPythonType)}
 		if !required[p.name] {
 			p.typ = "Optional[" + p.typ + "]"
@@ -93,10 +93,10 @@ func pythonParameters(schema []byte) []parameter {
 }
 
 // pythonDescription is what is said of a parameter beside its type.
-func pythonDescription(schema []byte, at span.Span) string {
+func pythonDescription(schema []byte, at wire.Span) string {
 	var text string
 	simple := true
-	conversation.Members(schema, at, func(key []byte, v span.Span) bool {
+	conversation.Members(schema, at, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "description":
 			s, _ := conversation.Decode(schema, v)
@@ -119,7 +119,7 @@ const maxPythonType = 4
 var pythonTypes = map[string]string{"string": "str", "number": "float", "integer": "int", "boolean": "bool", "null": "None"}
 
 // pythonType is the type of Python for a schema.
-func pythonType(schema []byte, at span.Span, depth int) string {
+func pythonType(schema []byte, at wire.Span, depth int) string {
 	typ := conversation.Member(schema, at, "type")
 	if depth == 0 || typ.IsNull(schema) {
 		return "Any"
@@ -136,7 +136,7 @@ func pythonType(schema []byte, at span.Span, depth int) string {
 		return "Any"
 	}
 	var union []string
-	span.Elements(schema[:typ.End], typ.Start, func(_ int, v span.Span) bool {
+	wire.Elements(schema[:typ.End], typ.Start, func(_ int, v wire.Span) bool {
 		name, _ := conversation.Decode(schema, v)
 		one := pythonTypes[string(name)]
 		if one == "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // prefixed is s with something before it, or nothing.
@@ -36,7 +36,7 @@ func extend(content []byte, gap, text string) []byte {
 	}
 	inside := content[:len(content)-1]
 	if content[0] == '[' {
-		if span.Blank(inside[1:]) {
+		if wire.Blank(inside[1:]) {
 			return slices.Concat(inside, textPart(text), []byte("]"))
 		}
 		return slices.Concat(inside, []byte(","), textPart(gap+text), []byte("]"))
@@ -51,7 +51,7 @@ func extend(content []byte, gap, text string) []byte {
 func precede(content []byte, text, gap string) []byte {
 	rest := content[1:]
 	if content[0] == '[' {
-		if span.Blank(rest[:len(rest)-1]) {
+		if wire.Blank(rest[:len(rest)-1]) {
 			return slices.Concat([]byte("["), textPart(text), rest)
 		}
 		return slices.Concat([]byte("["), textPart(text+gap), []byte(","), rest)
@@ -64,7 +64,7 @@ func precede(content []byte, text, gap string) []byte {
 
 // said splits a message's content into its text, of parts one a line, and the parts that
 // are no text. A value that no content may be is a text as it stands.
-func (w *writer) said(at span.Span) (text string, others [][]byte) {
+func (w *writer) said(at wire.Span) (text string, others [][]byte) {
 	if at.IsNull(w.c.Text) {
 		return "", nil
 	}
@@ -75,7 +75,7 @@ func (w *writer) said(at span.Span) (text string, others [][]byte) {
 		return string(at.Of(w.c.Text)), nil
 	}
 	var texts []string
-	span.Elements(w.c.Text[:at.End], at.Start, func(_ int, part span.Span) bool {
+	wire.Elements(w.c.Text[:at.End], at.Start, func(_ int, part wire.Span) bool {
 		if s, ok := w.partText(part); !ok {
 			others = append(others, part.Of(w.c.Text))
 		} else if s != "" {
@@ -87,9 +87,9 @@ func (w *writer) said(at span.Span) (text string, others [][]byte) {
 }
 
 // partText is the text of a part of a content. ok is false if it is something else.
-func (w *writer) partText(part span.Span) (text string, ok bool) {
-	var kind, s span.Span
-	conversation.Members(w.c.Text, part, func(key []byte, v span.Span) bool {
+func (w *writer) partText(part wire.Span) (text string, ok bool) {
+	var kind, s wire.Span
+	conversation.Members(w.c.Text, part, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "type":
 			kind = v
@@ -137,7 +137,7 @@ const maxIndent = 128
 // lines behind the first begin with prefix.
 func indented(prefix, indent string) func(dst, value []byte) []byte {
 	return func(dst, value []byte) []byte {
-		if _, deep := span.Depth(value, maxIndent); deep >= 0 {
+		if _, deep := wire.Depth(value, maxIndent); deep >= 0 {
 			return spaced(dst, value)
 		}
 		return layout(dst, value, jsontext.WithIndent(indent), jsontext.WithIndentPrefix(prefix))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/prompted"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // conversationOf is a conversation of n messages, as a program that edits code has it.
@@ -157,7 +157,7 @@ func TestDeep(t *testing.T) {
 func checkAny(t *testing.T, f *prompted.Format, messages, tools []byte, choice prompted.Choice) {
 	t.Helper()
 	valid := func(text []byte) bool {
-		_, deep := span.Depth(text, 128)
+		_, deep := wire.Depth(text, 128)
 		return deep < 0 && jsontext.Value(text).IsValid()
 	}
 	out, warnings := f.Messages(conversation.Read(messages), tools, choice)

@@ -27,7 +27,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/formats"
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // The warnings that Messages gives. KindArgs and KindContent have a count behind
@@ -120,7 +120,7 @@ func Find(name string) (*Format, bool) {
 // says is left for the upstream to complain about, and messages that are no array are
 // returned as they are. Time and memory are linear in the input.
 func (f *Format) Messages(c *conversation.Conversation, tools []byte, choice Choice) (messages []byte, warnings []string) {
-	if first, ok := span.Value(c.Text, 0); !ok || c.Text[first.Start] != '[' {
+	if first, ok := wire.Value(c.Text, 0); !ok || c.Text[first.Start] != '[' {
 		return c.Text, nil
 	}
 	w := &writer{Format: f, c: c}

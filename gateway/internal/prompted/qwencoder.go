@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // qwenCoderTool writes a function as tags: its parameters one by one, and then whatever
@@ -17,8 +17,8 @@ func qwenCoderTool(dst []byte, t *tool) []byte {
 	}
 	dst = append(dst, "\n<parameters>"...)
 	schema := t.schema()
-	all := span.Span{End: len(schema)}
-	conversation.Members(schema, conversation.Member(schema, all, "properties"), func(name []byte, parameter span.Span) bool {
+	all := wire.Span{End: len(schema)}
+	conversation.Members(schema, conversation.Member(schema, all, "properties"), func(name []byte, parameter wire.Span) bool {
 		dst = appendTag(append(dst, "\n<parameter>"...), "name", string(name))
 		dst = appendMembers(dst, schema, parameter, func(key string) bool { return key == "type" })
 		dst = appendMembers(dst, schema, parameter, func(key string) bool { return key == "description" })
@@ -28,7 +28,7 @@ func qwenCoderTool(dst []byte, t *tool) []byte {
 	})
 	dst = appendMembers(dst, schema, all, except("type", "properties"))
 	dst = append(dst, "\n</parameters>"...)
-	dst = appendMembers(dst, t.function, span.Span{End: len(t.function)}, except("type", "name", "description", "parameters"))
+	dst = appendMembers(dst, t.function, wire.Span{End: len(t.function)}, except("type", "name", "description", "parameters"))
 	return append(dst, "\n</function>"...)
 }
 
@@ -43,8 +43,8 @@ func appendTag(dst []byte, name, text string) []byte {
 }
 
 // appendMembers writes the members that are wanted as tags.
-func appendMembers(dst, text []byte, object span.Span, wanted func(key string) bool) []byte {
-	conversation.Members(text, object, func(key []byte, v span.Span) bool {
+func appendMembers(dst, text []byte, object wire.Span, wanted func(key string) bool) []byte {
+	conversation.Members(text, object, func(key []byte, v wire.Span) bool {
 		if name := string(key); wanted(name) {
 			value := pythonText(text, v)
 			if name == "description" {
@@ -59,7 +59,7 @@ func appendMembers(dst, text []byte, object span.Span, wanted func(key string) b
 
 // pythonText is a string's own text, a word as Python writes it, and any other value as
 // JSON.
-func pythonText(text []byte, at span.Span) string {
+func pythonText(text []byte, at wire.Span) string {
 	if s, ok := conversation.Decode(text, at); ok && text[at.Start] == '"' {
 		return string(s)
 	}

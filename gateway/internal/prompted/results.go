@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // result is what a tool answered.
@@ -97,13 +97,13 @@ func (w *writer) result(i int) (r result, others [][]byte) {
 func (w *writer) appendExtra(from, next int) {
 	type extra struct {
 		key   []byte
-		value span.Span
+		value wire.Span
 	}
 	var list []extra
 	places := map[string]int{}
 	for i := from; i < next; i++ {
 		m := &w.c.Messages[i]
-		span.Members(w.c.Text[:m.At.End], m.At.Start, func(key []byte, v span.Span) bool {
+		wire.Members(w.c.Text[:m.At.End], m.At.Start, func(key []byte, v wire.Span) bool {
 			switch plain := conversation.Key(key); string(plain) {
 			case "role", "content", "tool_call_id", "name":
 			default:

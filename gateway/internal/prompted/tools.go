@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // tool is a function that is offered.
@@ -23,7 +23,7 @@ type tool struct {
 // with a name. It tells of tools that are none.
 func readTools(tools []byte, told *told) []tool {
 	var list []tool
-	span.Elements(tools, 0, func(_ int, at span.Span) bool {
+	wire.Elements(tools, 0, func(_ int, at wire.Span) bool {
 		if t, kind := readTool(tools, at); kind == "" {
 			list = append(list, t)
 		} else {
@@ -35,9 +35,9 @@ func readTools(tools []byte, told *told) []tool {
 }
 
 // readTool reads one tool. kind is "" if it is a function, and what it is otherwise.
-func readTool(text []byte, at span.Span) (t tool, kind string) {
-	var typ, function, name span.Span
-	conversation.Members(text, at, func(key []byte, v span.Span) bool {
+func readTool(text []byte, at wire.Span) (t tool, kind string) {
+	var typ, function, name wire.Span
+	conversation.Members(text, at, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "type":
 			typ = v
@@ -67,9 +67,9 @@ func readTool(text []byte, at span.Span) (t tool, kind string) {
 }
 
 // bare is an object without the member type.
-func bare(text []byte, at span.Span) []byte {
+func bare(text []byte, at wire.Span) []byte {
 	out := []byte("{")
-	span.Members(text[:at.End], at.Start, func(key []byte, v span.Span) bool {
+	wire.Members(text[:at.End], at.Start, func(key []byte, v wire.Span) bool {
 		if string(conversation.Key(key)) != "type" {
 			out = appendMember(out, key, v.Of(text))
 		}
@@ -89,7 +89,7 @@ func appendMember(dst, key, value []byte) []byte {
 }
 
 func (t *tool) read() {
-	conversation.Members(t.function, span.Span{End: len(t.function)}, func(key []byte, v span.Span) bool {
+	conversation.Members(t.function, wire.Span{End: len(t.function)}, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "name":
 			name, _ := conversation.Decode(t.function, v)

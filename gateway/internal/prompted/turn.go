@@ -8,7 +8,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/formats"
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // call is a call of the conversation.
@@ -95,7 +95,7 @@ func (w *writer) assistant(m *conversation.Message, calls []call) {
 	w.tellOfCalls(m)
 	w.out = append(w.out, '{')
 	written := false
-	span.Members(w.c.Text[:m.At.End], m.At.Start, func(key []byte, v span.Span) bool {
+	wire.Members(w.c.Text[:m.At.End], m.At.Start, func(key []byte, v wire.Span) bool {
 		switch string(conversation.Key(key)) {
 		case "tool_calls":
 		case "content":
@@ -117,13 +117,13 @@ func (w *writer) assistant(m *conversation.Message, calls []call) {
 	})
 	if !written {
 		w.out = appendMember(w.out, []byte("content"), nil)
-		w.turnContent(span.Span{}, calls)
+		w.turnContent(wire.Span{}, calls)
 	}
 	w.out = append(w.out, '}')
 }
 
 // turnContent appends the content of a message with its calls.
-func (w *writer) turnContent(at span.Span, calls []call) {
+func (w *writer) turnContent(at wire.Span, calls []call) {
 	if len(calls) == 0 && !at.IsNull(w.c.Text) {
 		w.out = append(w.out, at.Of(w.c.Text)...)
 		return
@@ -148,7 +148,7 @@ func (w *writer) tellOfCalls(m *conversation.Message) {
 	if m.Calls.IsNull(w.c.Text) || w.c.Text[m.Calls.Start] != '[' {
 		return
 	}
-	span.Elements(w.c.Text[:m.Calls.End], m.Calls.Start, func(_ int, at span.Span) bool {
+	wire.Elements(w.c.Text[:m.Calls.End], m.Calls.Start, func(_ int, at wire.Span) bool {
 		if !conversation.IsObject(w.c.Text, conversation.Member(w.c.Text, at, "function")) {
 			kind, _ := conversation.Decode(w.c.Text, conversation.Member(w.c.Text, at, "type"))
 			w.told.drop(string(kind))
@@ -171,12 +171,12 @@ func (w *writer) arguments(text string) []formats.Arg {
 		return nil
 	}
 	raw := []byte(text)
-	if _, deep := span.Depth(raw, maxArguments); raw[0] != '{' || deep >= 0 || !jsontext.Value(raw).IsValid() {
+	if _, deep := wire.Depth(raw, maxArguments); raw[0] != '{' || deep >= 0 || !jsontext.Value(raw).IsValid() {
 		w.told.args++
 		return []formats.Arg{{Key: rawArguments, Value: conversation.Quote(nil, text)}}
 	}
 	var args []formats.Arg
-	span.Members(raw, 0, func(key []byte, v span.Span) bool {
+	wire.Members(raw, 0, func(key []byte, v wire.Span) bool {
 		args = append(args, formats.Arg{Key: string(conversation.Key(key)), Value: json.RawMessage(v.Of(raw))})
 		return true
 	})

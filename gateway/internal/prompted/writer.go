@@ -2,7 +2,7 @@ package prompted
 
 import (
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // writer writes the messages of one request.
@@ -106,7 +106,7 @@ func (w *writer) message(i int, m *conversation.Message) {
 	at := m.Content
 	if at.Empty() {
 		end := m.At.End - 1 // the brace; there is a member before it, which gave the role
-		at = span.Span{Start: end, End: end}
+		at = wire.Span{Start: end, End: end}
 		content = append([]byte(`,"content":`), content...)
 	}
 	w.out = append(w.out, w.c.Text[m.At.Start:at.Start]...)
@@ -118,7 +118,7 @@ func (w *writer) message(i int, m *conversation.Message) {
 // has them.
 func (w *writer) system(content []byte) []byte {
 	switch {
-	case span.Span{End: len(content)}.IsNull(content):
+	case wire.Span{End: len(content)}.IsNull(content):
 		return conversation.Quote(nil, w.form.prompt(w.tools))
 	case w.form.first:
 		return precede(content, w.tools, w.form.gap)

@@ -15,8 +15,8 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/reference"
-	"github.com/callgate/callgate/gateway/internal/span"
 	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 func class(p *repair.Problem) string {
@@ -68,7 +68,7 @@ func FuzzStrip(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, tools []byte) {
 		out := stripped(t, tools)
-		_, deep := span.Depth(tools, 128)
+		_, deep := wire.Depth(tools, 128)
 		if !bytes.Contains(tools, []byte(`"x-reference"`)) || deep >= 0 || !valid(tools) {
 			if out != string(tools) {
 				t.Errorf("got %s, want %s as it is", out, tools)
@@ -228,12 +228,12 @@ func sameButID(out, args, content string, n int) error {
 // fields cuts an object into text and the scalars of its member id, by turns.
 func fields(object string) []string {
 	text := []byte(object)
-	root, _ := span.Value(text, 0)
+	root, _ := wire.Value(text, 0)
 	id := conversation.Member(text, root, "id")
-	places := []span.Span{id}
+	places := []wire.Span{id}
 	if !id.Empty() && text[id.Start] == '[' {
 		places = nil
-		span.Elements(text[:id.End], id.Start, func(_ int, at span.Span) bool {
+		wire.Elements(text[:id.End], id.Start, func(_ int, at wire.Span) bool {
 			places = append(places, at)
 			return true
 		})

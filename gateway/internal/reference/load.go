@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // queue are results, which are taken in when they are needed, from the newest to the
@@ -37,7 +37,7 @@ const (
 
 // plainResult is a result that is not JSON.
 type plainResult struct {
-	at   span.Span // its text, in JSON
+	at   wire.Span // its text, in JSON
 	args string    // of the call that it belongs to
 }
 
@@ -107,7 +107,7 @@ func plainArgs(args string) string {
 		return "{}" // many models write nothing where there are no arguments
 	}
 	v := jsontext.Value(args)
-	if depth, _ := span.Depth(v, maxDepth); depth > maxDepth || v.Format(jsontext.ReorderRawObjects(true), jsontext.CanonicalizeRawFloats(true)) != nil {
+	if depth, _ := wire.Depth(v, maxDepth); depth > maxDepth || v.Format(jsontext.ReorderRawObjects(true), jsontext.CanonicalizeRawFloats(true)) != nil {
 		return args
 	}
 	return string(v)
@@ -134,14 +134,14 @@ func (r *Resolver) result(q *queue, e *conversation.Exchange, sources []*source)
 }
 
 // texts are the places of the strings that a content consists of.
-func (r *Resolver) texts(content span.Span) (texts []span.Span) {
+func (r *Resolver) texts(content wire.Span) (texts []wire.Span) {
 	text := r.conversation.Text
 	switch {
 	case content.IsNull(text):
 	case text[content.Start] == '"':
 		texts = append(texts, content)
 	case text[content.Start] == '[':
-		span.Elements(text[:content.End], content.Start, func(_ int, part span.Span) bool {
+		wire.Elements(text[:content.End], content.Start, func(_ int, part wire.Span) bool {
 			kind, _ := conversation.Decode(text, conversation.Member(text, part, "type"))
 			at := conversation.Member(text, part, "text")
 			if string(kind) == "text" && !at.IsNull(text) && text[at.Start] == '"' {
@@ -154,7 +154,7 @@ func (r *Resolver) texts(content span.Span) (texts []span.Span) {
 }
 
 // text takes in a text of a result, which may stand in several places.
-func (r *Resolver) text(q *queue, e *conversation.Exchange, sources []*source, places ...span.Span) outcome {
+func (r *Resolver) text(q *queue, e *conversation.Exchange, sources []*source, places ...wire.Span) outcome {
 	raw := r.conversation.Text
 	if first := raw[places[0].Start+1 : places[0].End]; !opens(first) { // most texts are plain
 		return plainOutcome(first)

@@ -6,14 +6,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // place is a reference in a call's arguments.
 type place struct {
 	rule  *rule
 	path  string // such as items[2].id
-	at    span.Span
+	at    wire.Span
 	value scalar
 }
 
@@ -28,17 +28,17 @@ type places struct {
 
 // readArguments returns the place of the object that arguments are. ok is false for
 // what is none, or none that all parsers of JSON read alike.
-func readArguments(args []byte) (at span.Span, ok bool) {
-	at, ok = span.Value(args, 0)
+func readArguments(args []byte) (at wire.Span, ok bool) {
+	at, ok = wire.Value(args, 0)
 	if !ok || !conversation.IsObject(args, at) {
 		return at, false
 	}
-	depth, _ := span.Depth(args, maxDepth)
+	depth, _ := wire.Depth(args, maxDepth)
 	return at, depth <= maxDepth && jsontext.Value(args).IsValid()
 }
 
 // find walks a rule's steps from a value on. What is missing or null is no reference.
-func (p *places) find(r *rule, at span.Span, steps []step, path string) {
+func (p *places) find(r *rule, at wire.Span, steps []step, path string) {
 	switch {
 	case at.IsNull(p.text):
 	case len(steps) == 0:
@@ -53,7 +53,7 @@ func (p *places) find(r *rule, at span.Span, steps []step, path string) {
 			p.odd = true
 			return
 		}
-		span.Elements(p.text[:at.End], at.Start, func(n int, element span.Span) bool {
+		wire.Elements(p.text[:at.End], at.Start, func(n int, element wire.Span) bool {
 			p.find(r, element, steps[1:], path+"["+strconv.Itoa(n)+"]")
 			return len(p.found) < maxPlaces || !p.odd
 		})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -96,7 +96,7 @@ func newSchemaWalk(parameters []byte) (*schemaWalk, error) {
 	if len(parameters) > maxSchema {
 		return nil, fmt.Errorf("it has more than %d KiB", maxSchema>>10)
 	}
-	if _, at := span.Depth(parameters, maxDepth); at >= 0 {
+	if _, at := wire.Depth(parameters, maxDepth); at >= 0 {
 		return nil, fmt.Errorf("it nests deeper than %d", maxDepth)
 	}
 	if v := jsontext.Value(parameters); !v.IsValid() || json.Unmarshal(parameters, &w.root) != nil {

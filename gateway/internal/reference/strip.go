@@ -8,14 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
-
-// Edit replaces a part of a text.
-type Edit struct {
-	At   span.Span
-	With []byte
-}
 
 // Strip returns the edits that take the declarations of references out of a request's
 // tools, the array of that name, so that no upstream refuses a keyword that it does
@@ -23,9 +17,9 @@ type Edit struct {
 // same name but is no keyword stays: a property, or something in a default or an enum.
 // There are none for tools without declarations, nor for text that is not JSON or
 // nests deeper than 128.
-func Strip(tools []byte) (edits []Edit) {
+func Strip(tools []byte) (edits []wire.Edit) {
 	for _, at := range cuts(tools, inTools) {
-		edits = append(edits, Edit{At: at})
+		edits = append(edits, wire.Edit{At: at})
 	}
 	return edits
 }
@@ -79,7 +73,7 @@ type level struct {
 	// kept is where the last member ends that stays, or -1 as long as there is none.
 	kept int
 	// cut is what is to be taken out behind it.
-	cut span.Span
+	cut wire.Span
 }
 
 // cutter reads a text and collects the places of declarations, each with one of the
@@ -87,13 +81,13 @@ type level struct {
 type cutter struct {
 	dec    *jsontext.Decoder
 	levels []level
-	cuts   []span.Span
+	cuts   []wire.Span
 }
 
 var errDeep = errors.New("the text nests too deep")
 
 // cuts returns what to take out of a text that has a role.
-func cuts(text []byte, r role) []span.Span {
+func cuts(text []byte, r role) []wire.Span {
 	if !bytes.Contains(text, []byte(`"`+keyword+`"`)) {
 		return nil
 	}
@@ -181,6 +175,6 @@ func (c *cutter) next() error {
 func (c *cutter) flush(l *level) {
 	if !l.cut.Empty() {
 		c.cuts = append(c.cuts, l.cut)
-		l.cut = span.Span{}
+		l.cut = wire.Span{}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // preallocated is how much of an answer's declared length is believed.
@@ -84,7 +85,7 @@ func (c *call) readJSON(resp *http.Response, body io.Reader, limit int64) ([]byt
 		e.Err = c.p.Safe(err)
 		return nil, e
 	}
-	if gateway.IsObject(data) {
+	if wire.IsObject(data) {
 		return data, nil
 	}
 	if t := mediaType(resp.Header); !strings.HasSuffix(t, "json") {

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
-	"github.com/callgate/callgate/providers/internal/sse"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // maxChunk is the limit in bytes on one block of a stream.
-const maxChunk = sse.DefaultMaxBlock
+const maxChunk = wire.DefaultMaxBlock
 
 // drainTime is how long a stream may take to close behind its end marker. An
 // upstream needs microseconds; if it is given them, its connection can be used
@@ -28,7 +28,7 @@ const drainTime = 20 * time.Millisecond
 type Stream struct {
 	c      *call
 	body   io.Closer
-	blocks *sse.Reader
+	blocks *wire.Reader
 
 	started  bool
 	finished bool
@@ -37,7 +37,7 @@ type Stream struct {
 
 func newStream(c *call, resp *http.Response, body io.Reader) *Stream {
 	c.prepareIdle()
-	return &Stream{c: c, body: resp.Body, blocks: sse.NewReader(body, maxChunk)}
+	return &Stream{c: c, body: resp.Body, blocks: wire.NewReader(body, maxChunk)}
 }
 
 // Next returns the next block, whose slices are valid until the next call. A block
@@ -45,16 +45,16 @@ func newStream(c *call, resp *http.Response, body io.Reader) *Stream {
 // the line ends that it lacks. The error is io.EOF when the stream ended behind
 // Finished, else a [*gateway.Error] that says what ended it; a stream that just ends
 // has the code "upstream_cut". Behind an error Next gives the same again.
-func (s *Stream) Next() (sse.Block, error) {
+func (s *Stream) Next() (wire.Block, error) {
 	if s.err != nil {
-		return sse.Block{}, s.err
+		return wire.Block{}, s.err
 	}
 	b, err := s.read()
 	if err == nil && b.Cut && !complete(&b) {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return sse.Block{}, s.fail(s.ended(err))
+		return wire.Block{}, s.fail(s.ended(err))
 	}
 	return b, nil
 }
@@ -93,7 +93,7 @@ func (s *Stream) Close() error {
 }
 
 // read reads a block, under the timer that counts at this point of the stream.
-func (s *Stream) read() (sse.Block, error) {
+func (s *Stream) read() (wire.Block, error) {
 	if !s.started && s.c.firstToken != nil || s.blocks.Buffered() {
 		return s.blocks.Next()
 	}
@@ -106,7 +106,7 @@ func (s *Stream) read() (sse.Block, error) {
 // complete says whether a block that the end of the stream cut is whole except
 // for its line ends, and adds those: a frame that lacks them would run into the
 // next one, and clients drop it.
-func complete(b *sse.Block) bool {
+func complete(b *wire.Block) bool {
 	if data := bytes.TrimSpace(b.Data); string(data) != "[DONE]" && !json.Valid(data) {
 		return false
 	}
@@ -123,7 +123,7 @@ func (s *Stream) ended(err error) error {
 		return e
 	}
 	p := s.c.p
-	var long *sse.TooLongError
+	var long *wire.TooLongError
 	switch {
 	case errors.As(err, &long):
 		return p.Errorf(gateway.Unavailable, CodeUpstream, "the upstream sent a chunk of more than %d bytes.", long.Limit)

@@ -1,4 +1,4 @@
-package sse_test
+package wire_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/callgate/callgate/providers/internal/sse"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // block is a Block that can be compared and outlives the next call.
@@ -18,7 +18,7 @@ type block struct {
 	none, cut bool
 }
 
-func readAll(r *sse.Reader) ([]block, error) {
+func readAll(r *wire.Reader) ([]block, error) {
 	var got []block
 	for {
 		b, err := r.Next()
@@ -68,7 +68,7 @@ func TestNext(t *testing.T) {
 				"whole": strings.NewReader(tt.in), "byte by byte": iotest.OneByteReader(strings.NewReader(tt.in)),
 				"error with data": iotest.DataErrReader(strings.NewReader(tt.in)),
 			} {
-				got, err := readAll(sse.NewReader(src, 0))
+				got, err := readAll(wire.NewReader(src, 0))
 				if err != io.EOF {
 					t.Errorf("%s: got error %v, want EOF", name, err)
 				}
@@ -84,7 +84,7 @@ func TestNextGivesABlockBeforeTheNextByte(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"\n", "\r\n", "\r"} {
 		r, w := io.Pipe()
-		reader := sse.NewReader(r, 0)
+		reader := wire.NewReader(r, 0)
 		for range 3 {
 			want := "data: a" + end + end
 			go io.WriteString(w, want)
@@ -100,7 +100,7 @@ func TestNextError(t *testing.T) {
 	t.Parallel()
 	want := errors.New("reset")
 	src := io.MultiReader(strings.NewReader("data: a\n\ndata: b"), iotest.ErrReader(want))
-	got, err := readAll(sse.NewReader(src, 0))
+	got, err := readAll(wire.NewReader(src, 0))
 	if err != want {
 		t.Errorf("got error %v, want %v", err, want)
 	}
@@ -111,7 +111,7 @@ func TestNextError(t *testing.T) {
 
 func TestNextNoProgress(t *testing.T) {
 	t.Parallel()
-	if _, err := sse.NewReader(idle{}, 0).Next(); err != io.ErrNoProgress {
+	if _, err := wire.NewReader(idle{}, 0).Next(); err != io.ErrNoProgress {
 		t.Errorf("got %v, want %v", err, io.ErrNoProgress)
 	}
 }
@@ -124,12 +124,12 @@ func TestLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 100
 	fits := "data: " + strings.Repeat("x", limit-8) + "\n\n"
-	got, err := readAll(sse.NewReader(strings.NewReader(fits+fits), limit))
+	got, err := readAll(wire.NewReader(strings.NewReader(fits+fits), limit))
 	if err != io.EOF || len(got) != 2 {
 		t.Errorf("blocks of the limit: got %d and %v, want 2 and EOF", len(got), err)
 	}
-	_, err = readAll(sse.NewReader(strings.NewReader(fits+"x"+fits), limit))
-	var long *sse.TooLongError
+	_, err = readAll(wire.NewReader(strings.NewReader(fits+"x"+fits), limit))
+	var long *wire.TooLongError
 	if !errors.As(err, &long) || long.Limit != limit {
 		t.Errorf("got %v, want a *TooLongError of %d", err, limit)
 	}
@@ -139,7 +139,7 @@ func TestLargeBlocks(t *testing.T) {
 	t.Parallel()
 	large := "data: " + strings.Repeat("x", 10<<20) + "\n\n"
 	in := "data: a\n\n" + large + "data: b\n\n" + large
-	r := sse.NewReader(iotest.HalfReader(strings.NewReader(in)), 0)
+	r := wire.NewReader(iotest.HalfReader(strings.NewReader(in)), 0)
 	var raw strings.Builder
 	for {
 		b, err := r.Next()
@@ -159,7 +159,7 @@ func TestLargeBlocks(t *testing.T) {
 func TestBuffered(t *testing.T) {
 	t.Parallel()
 	first, second := "data: a\n\n", "data: b\ndata: c\n\n"
-	r := sse.NewReader(io.MultiReader(strings.NewReader(first+second+"data: d"), strings.NewReader("\n\n")), 0)
+	r := wire.NewReader(io.MultiReader(strings.NewReader(first+second+"data: d"), strings.NewReader("\n\n")), 0)
 	if r.Buffered() {
 		t.Error("before the first read: got true, want false")
 	}
@@ -228,8 +228,8 @@ func FuzzNext(f *testing.F) {
 	f.Add([]byte("\xEF\xBB\xBFdata: a\ndata:b\r\r\nid: 1\r\ndata\n\r\n"), []byte{2, 0, 5})
 	f.Add([]byte("\r\r\n\r\n\n\rdata\r"), []byte{1})
 	f.Fuzz(func(t *testing.T, in, cuts []byte) {
-		want, _ := readAll(sse.NewReader(bytes.NewReader(in), 0))
-		got, err := readAll(sse.NewReader(&chunks{rest: in, cuts: cuts}, 0))
+		want, _ := readAll(wire.NewReader(bytes.NewReader(in), 0))
+		got, err := readAll(wire.NewReader(&chunks{rest: in, cuts: cuts}, 0))
 		if err != io.EOF || !slices.Equal(got, want) {
 			t.Fatalf("cut by %v: %v\n got %+v\nwant %+v", cuts, err, got, want)
 		}
@@ -271,7 +271,7 @@ func BenchmarkNext(b *testing.B) {
 		{"64KiB", "data: " + strings.Repeat("x", 64<<10) + "\n\n"},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
-			r := sse.NewReader(&endless{text: bb.block}, 0)
+			r := wire.NewReader(&endless{text: bb.block}, 0)
 			b.SetBytes(int64(len(bb.block)))
 			b.ReportAllocs()
 			for b.Loop() {

@@ -1,12 +1,4 @@
-// Package sse reads a server-sent event stream block by block and keeps every
-// byte of it, so that a gateway can pass a stream on as it came and still look at
-// the data in it.
-//
-// A block is what the blank line behind it ends: an event, or only a comment. All
-// line ends of the specification are read, LF, CRLF and CR, also mixed, and a byte
-// order mark at the start of the stream. Joined, the Raw parts of all blocks are
-// the stream.
-package sse
+package wire
 
 import (
 	"bytes"
@@ -49,11 +41,16 @@ type TooLongError struct {
 
 // Error implements error.
 func (e *TooLongError) Error() string {
-	return fmt.Sprintf("sse: a block is longer than %d bytes", e.Limit)
+	return fmt.Sprintf("a block is longer than %d bytes", e.Limit)
 }
 
-// Reader reads the blocks of a stream. It allocates only for its buffer, which
-// grows with the stream's largest block. It is used by one goroutine.
+// Reader reads the blocks of a stream of server-sent events, and keeps every byte of it:
+// joined, the Raw parts of all blocks are the stream. A block is what the blank line
+// behind it ends, an event or only a comment. All line ends of the specification are
+// read, LF, CRLF and CR, also mixed, and a byte order mark at the stream's start.
+//
+// It allocates only for its buffer, which grows with the stream's largest block. It is
+// used by one goroutine.
 type Reader struct {
 	src io.Reader
 	max int

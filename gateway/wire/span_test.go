@@ -1,10 +1,10 @@
-package span_test
+package wire_test
 
 import (
 	"encoding/json"
 	"testing"
 
-	"github.com/callgate/callgate/gateway/internal/span"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // FuzzMembers walks any text without a panic, and finds in valid objects what
@@ -15,18 +15,18 @@ func FuzzMembers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got := map[string]string{}
-		ok := span.Members(b, 0, func(key []byte, v span.Span) bool {
+		ok := wire.Members(b, 0, func(key []byte, v wire.Span) bool {
 			if v.Start < 0 || v.End > len(b) || v.Start > v.End {
 				t.Fatalf("span %v of %d bytes", v, len(b))
 			}
-			span.Elements(b[:v.End], v.Start, func(int, span.Span) bool { return true })
+			wire.Elements(b[:v.End], v.Start, func(int, wire.Span) bool { return true })
 			var k string
 			if json.Unmarshal(append(append([]byte{'"'}, key...), '"'), &k) == nil {
 				got[k] = string(v.Of(b))
 			}
 			return true
 		})
-		span.Depth(b, 10)
+		wire.Depth(b, 10)
 		var want map[string]json.RawMessage
 		if json.Unmarshal(b, &want) != nil || want == nil {
 			return
@@ -57,7 +57,7 @@ func TestDepth(t *testing.T) {
 		{`"\"[[["`, 1, 0, -1},
 		{`[[`, 5, 2, -1},
 	} {
-		if depth, at := span.Depth([]byte(c.text), c.limit); depth != c.depth || at != c.at {
+		if depth, at := wire.Depth([]byte(c.text), c.limit); depth != c.depth || at != c.at {
 			t.Errorf("Depth(%s, %d) = %d, %d, want %d, %d", c.text, c.limit, depth, at, c.depth, c.at)
 		}
 	}

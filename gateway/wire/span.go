@@ -1,8 +1,4 @@
-// Package span finds the places of values in JSON text, so that a caller can
-// splice a few bytes and leave all others as they are. It does not validate:
-// text that is not JSON gives ok false or a place that is within the text, never
-// a panic. Time is linear in the text that is read.
-package span
+package wire
 
 import "bytes"
 

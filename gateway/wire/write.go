@@ -1,0 +1,76 @@
+package wire
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// AppendQuoted appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
+func AppendQuoted[T string | []byte](b []byte, s T) []byte {
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
+}
+
+// Unquote is the text of a JSON string, or "" if raw is none.
+func Unquote(raw []byte) string {
+	b, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// AppendInt appends a number.
+func AppendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }
+
+// AppendKey begins a member of the object that b ends in. key needs no escapes.
+func AppendKey(b []byte, key string) []byte {
+	if b[len(b)-1] != '{' {
+		b = append(b, ',')
+	}
+	return append(append(append(b, '"'), key...), `":`...)
+}
+
+// AppendOthers appends the members of an object but those that are left out, as they
+// came, to the object that b ends in. some reports whether there were any.
+func AppendOthers(b, object []byte, leftOut ...string) (_ []byte, some bool) {
+	Members(object, 0, func(key []byte, v Span) bool {
+		if !slices.Contains(leftOut, string(key)) {
+			some = true
+			b = append(AppendKey(b, string(key)), v.Of(object)...)
+		}
+		return true
+	})
+	return b, some
+}
+
+// Without is an object without some of its members.
+func Without(object []byte, members ...string) []byte {
+	out, _ := AppendOthers(append(make([]byte, 0, len(object)), '{'), object, members...)
+	return append(out, '}')
+}
+
+// AppendElements appends the array old with more elements behind its own.
+func AppendElements(b, old []byte, more [][]byte) []byte {
+	inner := bytes.TrimSpace(old[1 : len(old)-1])
+	b = append(append(b, '['), inner...)
+	for i, m := range more {
+		if i > 0 || len(inner) > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, m...)
+	}
+	return append(b, ']')
+}
+
+// IsObject reports whether b is a JSON object from end to end, judged by its quotes and
+// brackets: an answer that was cut, a page of HTML or several values are none. What stands
+// between the brackets is the reader's to judge; looking at all of it would be the dearest
+// part of a request.
+func IsObject(b []byte) bool {
+	object, ok := Value(b, 0)
+	return ok && b[object.Start] == '{' && Blank(b[object.End:])
+}
