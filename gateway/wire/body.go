@@ -1,0 +1,199 @@
+package wire
+
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// body writes a delta or message with new text and calls: the members of the original with
+// the new text in place of the old, and what is new behind them.
+type body struct {
+	f                     *Frame
+	change                *change
+	events                []abi.Event
+	text, reasoning       string
+	calls                 bool // there are events of calls
+	textDone, thoughtDone bool
+	callsDone             bool
+}
+
+// newBody makes the body of a choice that has the events in the place of its text.
+func newBody(f *Frame, place int, events []abi.Event) *body {
+	b := &body{f: f, change: f.change(place), events: events}
+	for i := range events {
+		switch e := &events[i]; e.Kind {
+		case abi.Content:
+			b.text += e.Text
+		case abi.Reasoning:
+			b.reasoning += e.Text
+		case WasReasoning: // what has been sent cannot be taken back
+			b.reasoning += b.text
+			b.text = ""
+		case abi.CallStart, abi.Args:
+			b.calls = true
+		}
+	}
+	return b
+}
+
+// append writes the body. original is the place of the one that it takes the place of, if
+// there is one.
+func (b *body) append(dst []byte, original Span) []byte {
+	b.textDone = b.text == "" && (!b.f.Whole || !b.change.text)
+	b.thoughtDone = b.reasoning == ""
+	b.callsDone = !b.calls
+	dst = append(dst, '{')
+	if !original.Empty() {
+		Members(b.f.Data[:original.End], original.Start, func(key []byte, v Span) bool {
+			dst = b.member(dst, key, v.Of(b.f.Data))
+			return true
+		})
+	}
+	if !b.textDone {
+		dst = b.putText(dst)
+	}
+	if !b.thoughtDone {
+		dst = AppendQuoted(AppendKey(dst, b.change.split), b.reasoning)
+	}
+	if !b.callsDone {
+		dst = b.putCalls(AppendKey(dst, "tool_calls"), nil)
+	}
+	return append(dst, '}')
+}
+
+// member writes a member of the original, or what takes its place.
+func (b *body) member(dst, key, old []byte) []byte {
+	name := string(key)
+	if b.change.reasoning != "" && isReasoning(name) {
+		name = b.change.reasoning
+	}
+	switch {
+	case name == "content" && !b.textDone:
+		return b.putText(dst)
+	case name == "content" && b.change.text && !b.f.Whole && len(old) > 2 && old[0] == '"':
+		return dst // its text is gone, or goes out later
+	case name == b.change.split && !b.thoughtDone:
+		b.thoughtDone = true
+		return AppendQuoted(AppendKey(dst, name), Unquote(old)+b.reasoning)
+	case name == "tool_calls" && (b.change.calls || !b.callsDone):
+		if b.change.calls && len(b.change.entries) == 0 && b.callsDone && !b.f.Whole {
+			return dst
+		}
+		b.callsDone = true
+		return b.putCalls(AppendKey(dst, name), old)
+	}
+	return append(AppendKey(dst, name), old...)
+}
+
+func (b *body) putText(dst []byte) []byte {
+	b.textDone = true
+	dst = AppendKey(dst, "content")
+	if b.text == "" && b.calls {
+		return append(dst, "null"...)
+	}
+	return AppendQuoted(dst, b.text)
+}
+
+// putCalls writes tool_calls: those of the original, and behind them the events'.
+func (b *body) putCalls(dst, old []byte) []byte {
+	dst = append(dst, '[')
+	start := len(dst)
+	switch {
+	case b.change.calls:
+		for i := range b.change.entries {
+			dst = b.entry(dst, start, &b.change.entries[i])
+		}
+	case len(old) > 1 && old[0] == '[':
+		dst = append(dst, bytes.TrimSpace(old[1:len(old)-1])...)
+	}
+	for i := 0; i < len(b.events); i++ {
+		e := &b.events[i]
+		if e.Kind != abi.CallStart && e.Kind != abi.Args {
+			continue
+		}
+		entry := Entry{Kind: GoesOn, Index: e.Index, Args: e.Text}
+		if e.Kind == abi.CallStart {
+			entry = Entry{Kind: Begins, Index: e.Index, ID: e.ID, Name: e.Name}
+		}
+		for i+1 < len(b.events) && b.events[i+1].Kind == abi.Args && b.events[i+1].Index == e.Index {
+			i++
+			entry.Args += b.events[i].Text
+		}
+		dst = b.entry(dst, start, &entry)
+	}
+	return append(dst, ']')
+}
+
+// entry writes an entry behind those since start, if it says anything.
+func (b *body) entry(dst []byte, start int, e *Entry) []byte {
+	from := len(dst)
+	if from > start {
+		dst = append(dst, ',')
+	}
+	out, says := e.append(dst, e.From.Of(b.f.Data), !b.f.Whole)
+	if !says {
+		return out[:from]
+	}
+	return out
+}
+
+// append writes the entry. old is the one that it stands for. says reports whether there is
+// anything in it but its index.
+func (e *Entry) append(dst, old []byte, indexed bool) (_ []byte, says bool) {
+	switch e.Kind {
+	case AsItCame:
+		return append(dst, old...), true
+	case Renumbered:
+		dst, _ = AppendOthers(AppendInt(AppendKey(append(dst, '{'), "index"), e.Index), old, "index")
+		return append(dst, '}'), true
+	}
+	dst = append(dst, '{')
+	if indexed {
+		dst = AppendInt(AppendKey(dst, "index"), e.Index)
+	}
+	if e.Kind == Begins {
+		dst = AppendQuoted(AppendKey(dst, "id"), e.ID)
+		dst = append(AppendKey(dst, "type"), `"function"`...)
+	}
+	var function []byte
+	if len(old) > 0 {
+		if indexed {
+			dst, says = AppendOthers(dst, old, "id", "type", "function", "index")
+		} else {
+			dst, says = AppendOthers(dst, old, "id", "type", "function")
+		}
+		function = Find(old, Span{0, len(old)}, "function").Of(old)
+	}
+	dst = append(AppendKey(dst, "function"), '{')
+	if e.Kind == Begins {
+		dst = AppendQuoted(AppendKey(dst, "name"), e.Name)
+	}
+	var more bool
+	dst, more = AppendOthers(dst, function, "name", "arguments")
+	dst = appendText(AppendKey(dst, "arguments"), e.Args)
+	return append(dst, "}}"...), says || more || e.Kind == Begins || e.Args != ""
+}
+
+func isReasoning(name string) bool { return name == "reasoning_content" || name == "reasoning" }
+
+// renames reports whether the choice's reasoning has another name than this, and nothing has
+// that.
+func (f *Frame) renames(place int, name string) bool {
+	found := 0
+	body := f.choices[place].Body
+	if body.Empty() {
+		return false
+	}
+	Members(f.Data[:body.End], body.Start, func(key []byte, v Span) bool {
+		switch {
+		case string(key) == name:
+			found = -1
+			return false
+		case isReasoning(string(key)) && !v.IsNull(f.Data):
+			found++
+		}
+		return true
+	})
+	return found == 1
+}

@@ -1,0 +1,232 @@
+package wire
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Frame is one piece of an answer in OpenAI's chat form: a block of a stream, or a whole
+// completion. It goes out as it came unless PutText, PutCalls or one of their like was
+// called. What is asked of it is looked up once, in one descent, when it is first asked.
+//
+// A frame is borrowed: it is valid until the next one is asked for. Who keeps it longer
+// keeps what [Frame.Own] gives, and who drops that calls [Frame.Free].
+type Frame struct {
+	// Raw is the frame exactly as it came, of a stream with the blank line that ends it.
+	Raw []byte
+	// Data is the JSON in it: one chunk, or the completion. It is nil for a block that
+	// carries none, such as a comment, and for the end marker.
+	Data []byte
+	// Whole says that Data is a completion and not a chunk.
+	Whole bool
+	// Done marks the end of a stream, "data: [DONE]".
+	Done bool
+	// More says that the next frame is already here, so that a writer need not flush yet.
+	More bool
+
+	shape  *Shape // of the chunks before; nil: there are none to compare with
+	looked bool
+	fits   int // the shape that it has, 0 if it has none
+	table
+	text    []byte // decoded, of the choice textOf
+	textOf  int
+	changes []change // by choice; empty: nothing is changed
+	extra   bool     // only what is put goes out: Data is another chunk, to write it by
+	pooled  []byte   // the memory of an owned frame
+}
+
+// table is what the descent found.
+type table struct {
+	ok      bool // it is a chunk or a completion
+	choices []Choice
+	list    Span // the array of the choices
+	usage   Span
+	inner   Span // a usage in another place: in a choice, or in x_groq
+	failure Span // an error in the place of a chunk
+}
+
+// Choice is one choice of a frame, by the places in Data of what may change. Spans of what
+// is not there are empty.
+type Choice struct {
+	Index     int  // as it came, or else the place in the list
+	Object    Span // the choice itself
+	Body      Span // its delta or message
+	Content   Span
+	Calls     Span // tool_calls
+	Reasoning Span // the value of reasoning_content or reasoning
+	Finish    Span // finish_reason
+	// Reason is the finish reason, "" if there is none yet.
+	Reason string
+	// Says reports that the body has something in it that a client would act on: text,
+	// reasoning, a call.
+	Says bool
+	// Thinks reports that there is reasoning with a text.
+	Thinks bool
+	// Acts reports a call in the form of before tool_calls, or what a tool of the
+	// upstream's own has found.
+	Acts bool
+
+	saysBeside bool // it says something besides the string that a shape leaves open
+}
+
+// maxChoices is how many choices of an answer are read; OpenAI's limit for n.
+const maxChoices = 128
+
+// look finds what the frame holds.
+func (f *Frame) look() *table {
+	if f.looked {
+		return &f.table
+	}
+	f.looked, f.textOf = true, -1
+	if f.shape != nil && f.shape.matches(f) {
+		return &f.table
+	}
+	f.locate()
+	if f.shape != nil {
+		f.shape.learn(f)
+	}
+	return &f.table
+}
+
+// IsChunk reports whether the frame is a chunk or a completion; false for JSON of another
+// kind, such as an error, and for a block without data.
+func (f *Frame) IsChunk() bool { return f.Data != nil && f.look().ok }
+
+// Choices are those of the frame, none if it is no chunk. They are not to be changed.
+func (f *Frame) Choices() []Choice {
+	if !f.IsChunk() {
+		return nil
+	}
+	return f.choices
+}
+
+// Usage is the upstream's count of tokens, an object, or nil.
+func (f *Frame) Usage() []byte {
+	if f.Data == nil {
+		return nil
+	}
+	f.look()
+	for _, v := range [...]Span{f.usage, f.inner} {
+		if !v.IsNull(f.Data) && f.Data[v.Start] == '{' {
+			return v.Of(f.Data)
+		}
+	}
+	return nil
+}
+
+// Failed reports whether the frame is an error in the place of a chunk.
+func (f *Frame) Failed() bool { return f.Data != nil && !f.look().failure.Empty() }
+
+// Finishes reports whether a choice has a finish reason.
+func (f *Frame) Finishes() bool {
+	for i := range f.Choices() {
+		if f.choices[i].Reason != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Text is the content of a choice, by its place, decoded. ok is false if it is neither a
+// string nor null. It is valid as long as the frame is.
+func (f *Frame) Text(place int) (text []byte, ok bool) {
+	at := f.choices[place].Content
+	if at.IsNull(f.Data) || f.Data[at.Start] != '"' {
+		return nil, at.IsNull(f.Data)
+	}
+	raw := at.Of(f.Data)
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1], true
+	}
+	if f.textOf != place {
+		f.textOf = -1
+		if cap(f.text) < len(raw) {
+			f.text = make([]byte, 0, len(raw)+len(raw)/4)
+		}
+		text, err := jsontext.AppendUnquote(f.text[:0], raw)
+		if err != nil {
+			return nil, false
+		}
+		f.text, f.textOf = text, place
+	}
+	return f.text, true
+}
+
+// Hole is the one string in which the frame differs from the chunk before it, and the number
+// of the shape that both have; 0 where that is not known. The shape's number changes with
+// every chunk that has another one, so that what was learned of one chunk holds for all
+// that have its number.
+func (f *Frame) Hole() (at Span, shape int) {
+	if f.Data == nil {
+		return Span{}, 0
+	}
+	f.look()
+	if f.fits == 0 {
+		return Span{}, 0
+	}
+	s := f.shape
+	return Span{s.hole.Start, s.hole.End + len(f.Data) - s.size}, f.fits
+}
+
+// Shape is the number of the shape that further chunks like this one will have; 0 if there
+// is none.
+func (f *Frame) Shape() int {
+	if f.Data == nil || f.shape == nil {
+		return 0
+	}
+	f.look()
+	return f.shape.number
+}
+
+// Own returns a copy that stays valid until its Free is called.
+func (f *Frame) Own() *Frame {
+	own := frames.Get().(*Frame)
+	raw, data := own.pooled[:0], f.Data
+	at := bytes.Index(f.Raw, data)
+	raw = append(raw, f.Raw...)
+	if data != nil && at < 0 { // it came on several lines
+		at = len(raw)
+		raw = append(raw, data...)
+	}
+	choices, changes := append(own.choices[:0], f.choices...), append(own.changes[:0], f.changes...)
+	text := own.text
+	*own = Frame{Raw: raw[:len(f.Raw):len(f.Raw)], Whole: f.Whole, Done: f.Done, looked: f.looked, table: f.table,
+		text: text, textOf: -1, changes: changes, extra: f.extra, pooled: raw}
+	own.choices = choices
+	for i := range changes {
+		changes[i].own()
+	}
+	if data != nil {
+		own.Data = raw[at : at+len(data) : at+len(data)]
+	}
+	return own
+}
+
+// frames are those that were owned and are free.
+var frames = sync.Pool{New: func() any { return new(Frame) }}
+
+// maxPooled is how large the memory of a frame may be that is kept for the next one.
+const maxPooled = 64 << 10
+
+// Free gives the memory of an owned frame back. It must not be used any more.
+func (f *Frame) Free() {
+	if poison {
+		for i := range f.pooled {
+			f.pooled[i] = '!'
+		}
+	}
+	if cap(f.pooled) <= maxPooled && cap(f.text) <= maxPooled {
+		frames.Put(f)
+	}
+}
+
+// around is what stands before and behind the data in the frame.
+func (f *Frame) around() (before, after []byte) {
+	at := bytes.Index(f.Raw, f.Data)
+	if at < 0 { // the data came on several lines
+		return []byte("data: "), []byte("\n\n")
+	}
+	return f.Raw[:at], f.Raw[at+len(f.Data):]
+}

@@ -1,0 +1,272 @@
+package wire
+
+import "strconv"
+
+// cursor is a place in JSON text. What it passes over it looks at once.
+type cursor struct {
+	b []byte
+	i int
+}
+
+// object calls f for each member of the object at the cursor, which stands at the member's
+// value then. f takes the value, or leaves the cursor where it is to have it passed over.
+// ok is false where the text is no object.
+func (c *cursor) object(f func(key []byte)) (ok bool) {
+	if c.i = space(c.b, c.i); c.i >= len(c.b) || c.b[c.i] != '{' {
+		return false
+	}
+	c.i = space(c.b, c.i+1)
+	for c.i < len(c.b) && c.b[c.i] == '"' {
+		end := keyEnd(c.b, c.i)
+		if end < 0 {
+			return false
+		}
+		key := c.b[c.i+1 : end-1]
+		if c.i = space(c.b, end); c.i >= len(c.b) || c.b[c.i] != ':' {
+			return false
+		}
+		c.i = space(c.b, c.i+1)
+		at := c.i
+		if f(key); c.i == at && c.value().Empty() {
+			return false
+		}
+		if c.i = space(c.b, c.i); c.i < len(c.b) && c.b[c.i] == ',' {
+			c.i = space(c.b, c.i+1)
+		}
+	}
+	if c.i >= len(c.b) || c.b[c.i] != '}' {
+		return false
+	}
+	c.i++
+	return true
+}
+
+// array does for an array what object does for an object. It ends early when f returns
+// false.
+func (c *cursor) array(f func(n int) bool) (ok bool) {
+	if c.i = space(c.b, c.i); c.i >= len(c.b) || c.b[c.i] != '[' {
+		return false
+	}
+	c.i = space(c.b, c.i+1)
+	for n := 0; c.i < len(c.b) && c.b[c.i] != ']'; n++ {
+		at := c.i
+		if !f(n) {
+			return false
+		}
+		if c.i == at && c.value().Empty() {
+			return false
+		}
+		if c.i = space(c.b, c.i); c.i < len(c.b) && c.b[c.i] == ',' {
+			c.i = space(c.b, c.i+1)
+		}
+	}
+	if c.i >= len(c.b) {
+		return false
+	}
+	c.i++
+	return true
+}
+
+// value passes over the value at the cursor, and returns its place; an empty one where
+// there is none.
+func (c *cursor) value() Span {
+	v, ok := Value(c.b, c.i)
+	if !ok {
+		return Span{}
+	}
+	c.i = v.End
+	return v
+}
+
+// keyEnd is stringEnd for a short string.
+func keyEnd(b []byte, i int) int {
+	for j := i + 1; j < len(b); j++ {
+		switch b[j] {
+		case '"':
+			return j + 1
+		case '\\':
+			return stringEnd(b, i)
+		}
+	}
+	return -1
+}
+
+// locate looks at all of the frame in one descent.
+func (f *Frame) locate() {
+	t := &f.table
+	*t = table{choices: t.choices[:0]}
+	c := cursor{b: f.Data}
+	list := false
+	ok := c.object(func(key []byte) {
+		switch string(key) {
+		case "choices":
+			from := c.i
+			list = f.locateChoices(&c)
+			if !list { // it is passed over like any other value
+				c.i = from
+				t.list = c.value()
+				return
+			}
+			t.list = Span{from, c.i}
+		case "usage":
+			t.usage = c.value()
+		case "error":
+			t.failure = c.value()
+		case "x_groq":
+			t.usageIn(&c)
+		}
+	})
+	if !ok || !isFailure(t.failure.Of(f.Data)) {
+		t.failure = Span{}
+	}
+	t.ok = ok && list && t.failure.Empty()
+	if !t.ok {
+		t.choices = t.choices[:0]
+	}
+}
+
+// usageIn looks for the usage in a vendor's own member at the cursor.
+func (t *table) usageIn(c *cursor) {
+	v := c.value()
+	if !v.Empty() && c.b[v.Start] == '{' {
+		t.inner = Find(c.b, v, "usage")
+	}
+}
+
+// isFailure reports whether the value of a member "error" is one. Some servers write an
+// empty one beside every answer.
+func isFailure(v []byte) bool {
+	return len(v) > 2 && (v[0] == '"' || v[0] == '{' && !Blank(v[1:len(v)-1]))
+}
+
+// locateChoices reads the array of choices at the cursor. ok is false where it is none, or
+// has more than maxChoices.
+func (f *Frame) locateChoices(c *cursor) (ok bool) {
+	t := &f.table
+	t.choices = t.choices[:0]
+	body := "delta"
+	if f.Whole {
+		body = "message"
+	}
+	return c.array(func(n int) bool {
+		t.choices = append(t.choices, Choice{Index: n})
+		p := &t.choices[n]
+		from := c.i
+		inner := c.object(func(key []byte) {
+			switch string(key) {
+			case "index":
+				p.Index = number(c.value().Of(c.b), n)
+			case "finish_reason":
+				p.Finish = c.value()
+				p.Reason = reasonOf(p.Finish.Of(c.b))
+			case body:
+				p.locateBody(c)
+			case "usage": // Moonshot's
+				t.inner = c.value()
+			}
+		})
+		if !inner {
+			c.i = from
+			c.value()
+		}
+		p.Object = Span{from, c.i}
+		return n < maxChoices && p.Index < maxChoices
+	})
+}
+
+// locateBody reads the delta or message at the cursor.
+func (p *Choice) locateBody(c *cursor) {
+	from := c.i
+	p.Content, p.Calls, p.Reasoning, p.Says, p.Thinks, p.Acts, p.saysBeside = Span{}, Span{}, Span{}, false, false, false, false
+	ok := c.object(func(key []byte) {
+		v := c.value()
+		if v.Empty() {
+			return
+		}
+		value := v.Of(c.b)
+		said := says(value)
+		switch string(key) {
+		case "role":
+			return
+		case "content":
+			p.Content = v
+		case "tool_calls":
+			p.Calls = v
+		case "reasoning_content", "reasoning":
+			if value[0] != 'n' && len(value) > len(`""`) {
+				p.Thinks = true
+			}
+			if p.Reasoning.IsNull(c.b) || said {
+				p.Reasoning = v
+			}
+		case "function_call", "annotations", "citations", "executed_tools":
+			p.Acts = p.Acts || value[0] != 'n' && len(value) > len("[]")
+		}
+		p.Says = p.Says || said
+	})
+	if !ok {
+		c.i = from
+		c.value()
+	}
+	p.Body = Span{from, c.i}
+}
+
+// number reads a small index, which is otherwise the place in the list.
+func number(b []byte, otherwise int) int {
+	if len(b) == 1 && b[0] >= '0' && b[0] <= '9' {
+		return int(b[0] - '0')
+	}
+	if n, err := strconv.Atoi(string(b)); err == nil && n >= 0 {
+		return n
+	}
+	return otherwise
+}
+
+// reasonOf is a finish reason, or "".
+func reasonOf(v []byte) string {
+	if len(v) < 2 || v[0] != '"' {
+		return ""
+	}
+	switch string(v) { // those that need no memory
+	case `"stop"`:
+		return "stop"
+	case `"tool_calls"`:
+		return "tool_calls"
+	case `"length"`:
+		return "length"
+	}
+	return string(v[1 : len(v)-1])
+}
+
+// says reports whether the value of a member of a delta or message says anything: a string
+// with more than white space, a list or an object with something in it, true.
+func says(value []byte) bool {
+	if len(value) < 2 {
+		return false
+	}
+	switch value[0] {
+	case '"':
+		return !blankText(value[1 : len(value)-1])
+	case '[', '{':
+		return !Blank(value[1 : len(value)-1])
+	}
+	return string(value) == "true"
+}
+
+// blankText reports whether the text of a JSON string, with its escapes, is white space, if
+// anything.
+func blankText(text []byte) bool {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case ' ', '\t':
+		case '\\':
+			if i+1 >= len(text) || text[i+1] != 'n' && text[i+1] != 'r' && text[i+1] != 't' {
+				return false
+			}
+			i++
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,320 @@
+package wire
+
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// WasReasoning is the kind of an event that says that all content before it, as far as it
+// has not gone out, was reasoning.
+const WasReasoning abi.Kind = 0x81
+
+// AppendTo appends the frame as it goes out: as it came, or with what was put into it; as one
+// block of a stream, as several, or as none if nothing is left in it.
+//
+// Clients take a delta to hold text or the piece of one call, and stop reading one that has
+// a finish reason. So what does not fit into a chunk gets chunks of its own, before the one
+// with the finish reason and otherwise behind it. These have the members of the chunk, but no
+// usage and nothing else of its choices: a client would have those twice.
+func (f *Frame) AppendTo(dst []byte) []byte {
+	switch {
+	case !f.Changed():
+		return append(dst, f.Raw...)
+	case f.Whole:
+		return f.appendWhole(dst)
+	}
+	w := writer{f: f, out: dst, before: []byte("data: "), after: []byte("\n\n")}
+	if !f.extra {
+		w.before, w.after = f.around()
+	}
+	w.left = w.few[:0]
+	for i := range f.choices {
+		c := f.change(i)
+		c.emptied = false
+		w.left = append(w.left, c.events)
+		if !f.changes[i].text {
+			w.left[i] = nil
+		}
+	}
+	w.write()
+	return w.out
+}
+
+// writer writes a frame of a stream that has changed.
+type writer struct {
+	f             *Frame
+	out           []byte
+	before, after []byte        // the data of a block
+	from          int           // where the data of the block at hand begins
+	left          [][]abi.Event // by choice, what is to be written of its events
+	few           [2][]abi.Event
+	base          base // of further chunks
+}
+
+func (w *writer) write() {
+	f := w.f
+	ends := f.extra || f.Finishes() || w.bodiless()
+	for ends && w.pending() {
+		w.text()
+	}
+	for i := range f.choices {
+		w.late(i)
+	}
+	if f.extra {
+		for i := range f.choices {
+			if finish := f.changes[i].finish; finish != "" {
+				w.further(func() { w.choice(i, func() { w.out = append(w.out, "{}"...) }, finish) })
+			}
+		}
+		return
+	}
+	pending, start := w.pending(), len(w.out)
+	w.begin()
+	if says := w.patched(); says || pending {
+		w.end()
+	} else {
+		w.out = w.out[:start]
+	}
+	for w.pending() {
+		w.text()
+	}
+}
+
+// bodiless reports whether a choice has events and no delta to put them in.
+func (w *writer) bodiless() bool {
+	for i := range w.left {
+		if len(w.left[i]) > 0 && w.f.choices[i].Body.Empty() {
+			return true
+		}
+	}
+	return false
+}
+
+// pending reports whether there are events left that a client sees.
+func (w *writer) pending() bool {
+	for _, events := range w.left {
+		for i := range events {
+			if events[i].Kind != abi.CallEnd {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// take takes those of a choice's events that go into one delta. In a chunk with several
+// choices each delta takes all.
+func (w *writer) take(place int) []abi.Event {
+	events := w.left[place]
+	n := len(events)
+	if len(w.left) == 1 {
+		n = group(events)
+	}
+	w.left[place] = events[n:]
+	return events[:n]
+}
+
+// group is how many of the events go into one delta.
+func group(events []abi.Event) int {
+	shown := false // a client sees something of the events before
+	for i := range events {
+		e := &events[i]
+		if shown && (e.Kind == abi.CallStart || isText(e) && !isText(&events[i-1])) {
+			return i
+		}
+		shown = shown || e.Kind != abi.CallEnd
+	}
+	return len(events)
+}
+
+func isText(e *abi.Event) bool { return e.Kind == abi.Content || e.Kind == abi.Reasoning }
+
+func (w *writer) begin() {
+	w.out = append(w.out, w.before...)
+	w.from = len(w.out)
+}
+
+// end ends a block, with its data on one line. Where it came on several the line ends stand
+// between values of JSON.
+func (w *writer) end() {
+	for data := w.out[w.from:]; ; {
+		at := bytes.IndexByte(data, '\n')
+		if at < 0 {
+			break
+		}
+		data[at] = ' '
+		data = data[at:]
+	}
+	w.out = append(w.out, w.after...)
+}
+
+// text writes a chunk with nothing but events.
+func (w *writer) text() {
+	w.further(func() {
+		for i := range w.left {
+			if len(w.left[i]) > 0 {
+				events := w.take(i)
+				w.choice(i, func() { w.out = newBody(w.f, i, events).append(w.out, Span{}) }, "")
+			}
+		}
+	})
+}
+
+// late writes the entries that come before a choice's finish reason. The chunk's own ones
+// come before them, with its delta.
+func (w *writer) late(place int) {
+	c := &w.f.changes[place]
+	if len(c.late) == 0 {
+		return
+	}
+	if p := &w.f.choices[place]; len(c.entries) > 0 {
+		w.further(func() {
+			w.choice(place, func() { w.out = newBody(w.f, place, nil).append(w.out, p.Body) }, "")
+		})
+		c.emptied = true
+	}
+	for i := range c.late {
+		w.further(func() {
+			w.choice(place, func() {
+				w.out, _ = c.late[i].append(append(w.out, `{"tool_calls":[`...), nil, true)
+				w.out = append(w.out, "]}"...)
+			}, "")
+		})
+	}
+}
+
+// further writes a chunk like the frame's with other choices.
+func (w *writer) further(choices func()) {
+	if w.base.data == nil {
+		w.base = newBase(w.f)
+	}
+	w.begin()
+	w.out = w.base.open(w.out)
+	choices()
+	w.out = w.base.close(w.out)
+	w.end()
+}
+
+// choice writes a choice of a further chunk.
+func (w *writer) choice(place int, delta func(), finish string) {
+	if w.out[len(w.out)-1] == '}' {
+		w.out = append(w.out, ',')
+	}
+	w.out = AppendInt(append(w.out, `{"index":`...), w.f.choices[place].Index)
+	w.out = append(w.out, `,"delta":`...)
+	delta()
+	w.out = append(w.out, `,"finish_reason":`...)
+	if finish == "" {
+		w.out = append(w.out, "null}"...)
+		return
+	}
+	w.out = append(append(append(w.out, '"'), finish...), `"}`...)
+}
+
+// patched writes the frame's own chunk with what it has become. It reports whether that says
+// anything, or never was about what the choices say.
+func (w *writer) patched() (says bool) {
+	f, from, edited := w.f, 0, false
+	f.look()
+	says = len(f.choices) == 0 || !f.usage.IsNull(f.Data)
+	for i := range f.choices {
+		p, c := &f.choices[i], &f.changes[i]
+		body := func() {
+			switch {
+			case p.Body.Empty():
+			case c.emptied:
+				w.out = append(append(w.out, f.Data[from:p.Body.Start]...), "{}"...)
+				from, edited = p.Body.End, true
+			case c.text || c.calls || c.reasoning != "":
+				w.out = append(w.out, f.Data[from:p.Body.Start]...)
+				start := len(w.out)
+				w.out = newBody(f, i, w.take(i)).append(w.out, p.Body)
+				from, edited = p.Body.End, edited || c.text || c.calls
+				says = says || len(w.out)-start > len("{}")
+			default:
+				says = says || !isEmptyObject(p.Body.Of(f.Data))
+			}
+		}
+		finish := func() {
+			says = says || p.Reason != ""
+			if c.finish != "" && p.Reason != "" {
+				w.out = append(w.out, f.Data[from:p.Finish.Start]...)
+				w.out = append(append(append(w.out, '"'), c.finish...), '"')
+				from = p.Finish.End
+			}
+		}
+		if p.Finish.Start < p.Body.Start { // as some servers write them
+			finish()
+			body()
+		} else {
+			body()
+			finish()
+		}
+	}
+	w.out = append(w.out, f.Data[from:]...)
+	return says || !edited
+}
+
+func isEmptyObject(b []byte) bool { return len(b) > 1 && b[0] == '{' && Blank(b[1:len(b)-1]) }
+
+// base is a chunk without its choices, to write further ones by.
+type base struct {
+	data        []byte
+	list, usage Span
+}
+
+// maxBase is how many bytes a chunk may have of which further ones are made. Of a larger one
+// they have the few members that clients read: many may be made of it, and what it holds
+// besides must not multiply.
+const maxBase = 16 << 10
+
+func newBase(f *Frame) base {
+	f.look()
+	if len(f.Data) <= maxBase {
+		return base{f.Data, f.list, f.usage}
+	}
+	small := []byte{'{'}
+	Members(f.Data, 0, func(key []byte, v Span) bool {
+		switch string(key) {
+		case "id", "object", "created", "model":
+			if v.End-v.Start <= maxBase/4 {
+				small = append(AppendKey(small, string(key)), v.Of(f.Data)...)
+			}
+		}
+		return true
+	})
+	small = AppendKey(small, "choices")
+	at := len(small)
+	return base{append(small, "[]}"...), Span{at, at + len("[]")}, Span{}}
+}
+
+// open appends what stands in front of the choices, and close what stands behind them.
+func (b *base) open(dst []byte) []byte {
+	return append(b.part(dst, 0, b.list.Start), '[')
+}
+
+func (b *base) close(dst []byte) []byte {
+	return b.part(append(dst, ']'), b.list.End, len(b.data))
+}
+
+// part appends a part of the chunk, without its usage.
+func (b *base) part(dst []byte, from, to int) []byte {
+	if u := b.usage; !u.IsNull(b.data) && u.Start >= from && u.End <= to {
+		return append(append(append(dst, b.data[from:u.Start]...), "null"...), b.data[u.End:to]...)
+	}
+	return append(dst, b.data[from:to]...)
+}
+
+// appendWhole appends a completion with what was put into it.
+func (f *Frame) appendWhole(dst []byte) []byte {
+	w := writer{f: f, out: dst}
+	for i := range f.choices {
+		w.left = append(w.left, nil)
+		if f.change(i).text {
+			w.left[i] = f.changes[i].events
+		}
+	}
+	_ = w.patched() // of a completion nothing is dropped
+	return w.out
+}
