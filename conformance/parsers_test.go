@@ -124,7 +124,7 @@ func readText(t *testing.T, c *conformance.Case, plan *chain.Plan, runner chain.
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools, err := gateway.ReadTools(req.Tools())
+	tools, err := gateway.ReadTools(req.ToolsJSON())
 	if err != nil {
 		t.Fatal(err)
 	}

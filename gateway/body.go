@@ -7,19 +7,52 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/tools"
 	"github.com/callgate/callgate/gateway/wire"
+	"github.com/callgate/callgate/sdk/abi"
 )
 
-// Body returns the request as it goes upstream: the client's bytes with the
-// upstream's name of the model, and with what was mended for the upstream. The caller
-// must not change them.
-func (r *Request) Body(model string) []byte {
-	edits := r.edits(model)
-	if len(edits) == 0 {
-		return r.body
+// Bytes are the request's body, which Places are places in. The caller must not change it.
+func (r *Request) Bytes() []byte { return r.flat().body }
+
+// Places are those of what matters in Bytes.
+func (r *Request) Places() *Places { return &r.flat().places }
+
+// flat has the edits spliced in.
+func (r *Request) flat() *Request {
+	if len(r.edits) > 0 {
+		r.body, r.edits = wire.Splice(r.body, r.edits), nil
+		r.locate()
+		r.read.talk = nil
 	}
-	return wire.Splice(r.body, edits)
+	return r
 }
+
+// Edit returns the request with edits of Bytes, which must not overlap. They are spliced in
+// when somebody asks for the bytes: all that are made until then cost one copy. What was
+// read of the tools stays: edits of them do not change what they mean.
+func (r *Request) Edit(edits ...wire.Edit) *Request {
+	if len(edits) == 0 {
+		return r
+	}
+	out := *r.flat()
+	out.edits = edits
+	out.read = &readings{tools: r.read.tools, talk: r.read.talk}
+	return &out
+}
+
+// Remark returns the request with edits and, behind the client's messages, one of the
+// gateway's own.
+func (r *Request) Remark(text string, edits ...wire.Edit) *Request {
+	out := r.Edit(append(edits, r.Message("user", text))...)
+	out.Own++
+	return out
+}
+
+// Body returns the request as it goes upstream: the client's bytes with the upstream's name
+// of the model, and with what was edited for the upstream. The caller must not change them.
+func (r *Request) Body(model string) []byte { return r.With(model, nil) }
 
 // Announce tells the gateway which body is about to go to the upstream. Providers call
 // it before they send one, and do not send it if there is an error: that is how tools
@@ -31,25 +64,31 @@ func (r *Request) Announce(wire []byte) error {
 	return r.Announced(wire)
 }
 
-// edits are the changes of the body for an upstream's name of the model, and for its cache.
-func (r *Request) edits(model string) (edits []wire.Edit) {
-	if model != r.Model {
-		name, _ := json.Marshal(model) // a string cannot fail
-		edits = append(edits, wire.Edit{At: r.model, With: name})
-	}
-	if r.key != "" {
-		edits = append(edits, r.set(r.cacheKey, "prompt_cache_key", string(wire.AppendQuoted(nil, r.key))))
-	}
-	return edits
-}
-
 // Field is a member of a request, its value in JSON.
 type Field struct{ Name, Value string }
 
 // With returns the request as [Request.Body] does, with some fields set. Those that
 // the client has set too are replaced.
 func (r *Request) With(model string, fields []Field) []byte {
-	edits := r.edits(model)
+	if len(fields) > 0 {
+		r = r.flat()
+	}
+	edits := r.edits
+	if model != r.Model {
+		name, _ := json.Marshal(model) // a string cannot fail
+		edits = append(slices.Clip(edits), wire.Edit{At: r.places.Model, With: name})
+	}
+	if len(fields) > 0 {
+		edits = append(slices.Clip(edits), r.set(fields)...)
+	}
+	if len(edits) == 0 {
+		return r.body
+	}
+	return wire.Splice(r.body, edits)
+}
+
+// set are the edits that give members of the body values.
+func (r *Request) set(fields []Field) (edits []wire.Edit) {
 	set := make([]bool, len(fields))
 	wire.Members(r.body, 0, func(key []byte, v wire.Span) bool {
 		if bytes.IndexByte(key, '\\') >= 0 {
@@ -70,47 +109,134 @@ func (r *Request) With(model string, fields []Field) []byte {
 			added = append(append(append(strconv.AppendQuote(added, f.Name), ':'), f.Value...), ',') // the model follows
 		}
 	}
-	edits = append(edits, wire.Edit{At: wire.Span{Start: brace, End: brace}, With: added})
-	return wire.Splice(r.body, edits)
+	return append(edits, wire.Edit{At: wire.Span{Start: brace, End: brace}, With: added})
 }
 
-// with returns the request with edits of its body. What was read of the tools stays:
-// edits of them do not change what they mean.
-func (r *Request) with(edits ...wire.Edit) *Request {
-	if len(edits) == 0 {
-		return r
-	}
-	out := *r
-	out.body = wire.Splice(r.body, edits)
-	out.locate()
-	return &out
-}
-
-// set is the edit that gives a member of the body a value; at is its place, empty if it
-// is not there.
-func (r *Request) set(at wire.Span, name, value string) wire.Edit {
+// Set is the edit of Bytes that gives a member a value; at is its place, empty if it is not
+// there.
+func (r *Request) Set(at wire.Span, name, value string) wire.Edit {
 	if !at.Empty() {
 		return wire.Edit{At: at, With: []byte(value)}
 	}
-	brace := bytes.IndexByte(r.body, '{') + 1
+	brace := bytes.IndexByte(r.Bytes(), '{') + 1
 	return wire.Edit{At: wire.Span{Start: brace, End: brace}, With: fmt.Appendf(nil, "%q:%s,", name, value)} // the model follows
 }
 
-// message is the edit that puts a message behind the others.
-func (r *Request) message(role, text string) wire.Edit {
-	end := r.messages.End - 1 // in front of the bracket
+// Message is the edit of Bytes that puts a message behind the others.
+func (r *Request) Message(role, text string) wire.Edit {
+	list := r.Places().Messages
+	end := list.End - 1 // in front of the bracket
 	message := wire.AppendQuoted(fmt.Appendf(nil, `,{"role":%q,"content":`, role), text)
-	if wire.Blank(r.body[r.messages.Start+1 : end]) {
+	if wire.Blank(r.body[list.Start+1 : end]) {
 		message = message[1:]
 	}
 	return wire.Edit{At: wire.Span{Start: end, End: end}, With: append(message, '}')}
 }
 
-// drop returns the request without some of its members.
-func (r *Request) drop(names ...string) *Request {
-	out := *r
-	out.body, _ = wire.AppendOthers([]byte{'{'}, r.body, names...)
-	out.body = append(out.body, '}')
-	out.locate()
-	return &out
+// Tools is what was read of the offered tools.
+func (r *Request) Tools() *tools.List {
+	if r.read.tools == nil {
+		if r.Lists != nil {
+			r.read.tools = r.Lists.Read(r.ToolsJSON())
+		} else {
+			r.read.tools = tools.NewList(r.ToolsJSON())
+		}
+	}
+	return r.read.tools
 }
+
+// ToolsJSON is the JSON of the offered tools, or nil.
+func (r *Request) ToolsJSON() []byte {
+	if at := r.Places().Tools; !at.IsNull(r.body) {
+		return at.Of(r.body)
+	}
+	return nil
+}
+
+// Talk is what was read of the messages. It is used by one goroutine.
+func (r *Request) Talk() *conversation.Conversation {
+	at := r.Places().Messages
+	if r.read.talk == nil {
+		r.read.talk = &conversation.Conversation{}
+		if !at.IsNull(r.body) {
+			r.read.talk = conversation.Read(at.Of(r.body))
+		}
+	}
+	return r.read.talk
+}
+
+// HasMessages reports whether there is an array of messages.
+func (r *Request) HasMessages() bool {
+	at := r.Places().Messages
+	return !at.IsNull(r.body) && r.body[at.Start] == '['
+}
+
+// IsEmpty reports whether there is no message: upstreams refuse that, and nothing that is
+// added must hide it.
+func (r *Request) IsEmpty() bool {
+	at := r.Places().Messages
+	return !r.HasMessages() || wire.Blank(r.body[at.Start+1:at.End-1])
+}
+
+// MentionsTools reports whether there can be a call or a result in the messages. It is
+// a search in place of a reading: most conversations have neither.
+func (r *Request) MentionsTools() bool {
+	return r.HasMessages() && bytes.Contains(r.places.Messages.Of(r.body), []byte(`"tool`))
+}
+
+// OffersTools says whether the model may call a tool: the request offers at least
+// one and does not forbid them all with a tool_choice of "none".
+func (r *Request) OffersTools() bool {
+	p := r.Places()
+	if p.Tools.IsNull(r.body) || string(p.ToolChoice.Of(r.body)) == `"none"` {
+		return false
+	}
+	offers := false
+	wire.Elements(r.body, p.Tools.Start, func(int, wire.Span) bool {
+		offers = true
+		return false
+	})
+	return offers
+}
+
+// ToolChoice is what tool_choice says.
+type ToolChoice struct {
+	// None and Required are its words; Tool is the one function that must be called, which
+	// is Required too.
+	None, Required bool
+	Tool           string
+	// Other says that it is of a kind that is not known here, such as allowed_tools.
+	Other bool
+}
+
+// IsAuto reports whether it is left to the model to call a tool.
+func (c ToolChoice) IsAuto() bool { return c == ToolChoice{} }
+
+// Choice reads tool_choice.
+func (r *Request) Choice() ToolChoice {
+	at := r.Places().ToolChoice
+	if at.IsNull(r.body) {
+		return ToolChoice{}
+	}
+	switch wire.Unquote(at.Of(r.body)) {
+	case "auto":
+		return ToolChoice{}
+	case "none":
+		return ToolChoice{None: true}
+	case "required", "any": // "any" is Mistral's word
+		return ToolChoice{Required: true}
+	}
+	if r.body[at.Start] == '{' {
+		function := wire.Find(r.body, at, "function")
+		if !function.IsNull(r.body) && r.body[function.Start] == '{' {
+			if name := wire.Unquote(wire.Find(r.body, function, "name").Of(r.body)); name != "" {
+				return ToolChoice{Required: true, Tool: name}
+			}
+		}
+	}
+	return ToolChoice{Other: true}
+}
+
+// ReadTools reads the tools of a request, in OpenAI's form or as bare function objects, into
+// what a parser needs to know of them.
+func ReadTools(list []byte) ([]abi.Tool, error) { return tools.Read(list) }

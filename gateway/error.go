@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -64,8 +65,14 @@ type Error struct {
 	Summary *Summary
 	Err     error
 
-	refused []refusal // of Kind BadCall: what the model may be told
-	verdict *Verdict  // of Kind Ghost
+	// Redo asks for another attempt at the same target, in which the model is told more; nil
+	// if that would be of no use.
+	Redo *Redo
+	// InBand is the block of a stream in which the upstream sent the error, for a client that
+	// has seen something of the answer already.
+	InBand []byte
+	// Warning is what is to be said of the failure where another target answers; it may be "".
+	Warning string
 }
 
 // Error implements error. The text is for logs: it may hold the cause, and it does not
@@ -101,23 +108,24 @@ func AsError(err error) *Error {
 	return &Error{Kind: Internal, Code: "internal_error", Message: "Internal error.", Err: err}
 }
 
-// outcome is what a kind means, to a client and to what comes next.
-type outcome struct {
+// meaning is what a kind means, to a client and to what comes next.
+type meaning struct {
 	status int
 	typ    string // OpenAI's error.type
 	code   string // error.code where the error itself names none
 	retry  bool   // the client may try the same again
-	next   next
+	next   Next
 	health breaker.Outcome
 }
 
-// next is what may be tried after a failure while the client has seen nothing.
-type next int
+// Next is what may be tried after a failure while the client has seen nothing.
+type Next int
 
+// What there is to try.
 const (
-	giveUp    next = iota
-	elsewhere      // another target
-	again          // another target, or the same once more
+	GiveUp    Next = iota
+	Elsewhere      // another target
+	Again          // another target, or the same once more
 )
 
 const (
@@ -126,32 +134,41 @@ const (
 	rateLimit      = "rate_limit_error"
 )
 
-// outcomes is the one table of what kinds mean. The statuses follow OpenAI where it
+// meanings is the one table of what kinds mean. The statuses follow OpenAI where it
 // has the case; 499 is nginx's for a client that left. What says nothing about the
 // upstream's health is excluded from its breaker: limits have a cool-down of their
 // own, and a refused key does not get better by waiting.
-var outcomes = map[Kind]outcome{
-	Internal:         {http.StatusInternalServerError, serverError, "internal_error", false, giveUp, breaker.Excluded},
-	Invalid:          {http.StatusBadRequest, invalidRequest, "invalid_request", false, giveUp, breaker.Excluded},
-	TooLarge:         {http.StatusRequestEntityTooLarge, invalidRequest, "request_too_large", false, giveUp, breaker.Excluded},
-	Denied:           {http.StatusUnauthorized, "authentication_error", "invalid_api_key", false, giveUp, breaker.Excluded},
-	Forbidden:        {http.StatusForbidden, "permission_error", "forbidden", false, giveUp, breaker.Excluded},
-	NotFound:         {http.StatusNotFound, invalidRequest, "not_found", false, giveUp, breaker.Excluded},
-	MethodNotAllowed: {http.StatusMethodNotAllowed, invalidRequest, "method_not_allowed", false, giveUp, breaker.Excluded},
-	Limited:          {http.StatusTooManyRequests, rateLimit, "upstream_rate_limited", true, again, breaker.Excluded},
-	Exhausted:        {http.StatusTooManyRequests, rateLimit, "insufficient_quota", false, elsewhere, breaker.Excluded},
-	Rejected:         {http.StatusBadGateway, invalidRequest, "upstream_rejected", false, giveUp, breaker.Excluded},
-	Unauthorized:     {http.StatusBadGateway, serverError, "upstream_auth_error", false, elsewhere, breaker.Excluded},
-	Unavailable:      {http.StatusBadGateway, serverError, "upstream_error", true, again, breaker.Failure},
-	Unusable:         {http.StatusBadGateway, serverError, "empty_completion", true, again, breaker.Success},
-	BadCall:          {http.StatusBadGateway, serverError, "invalid_tool_call", false, giveUp, breaker.Success},
-	Ghost:            {http.StatusBadGateway, serverError, "tool_not_triggered", false, giveUp, breaker.Success},
-	Unbound:          {http.StatusBadGateway, serverError, "tools_lost", false, elsewhere, breaker.Success},
-	Looping:          {http.StatusUnprocessableEntity, invalidRequest, "max_iterations_exceeded", false, giveUp, breaker.Excluded},
-	Timeout:          {http.StatusGatewayTimeout, serverError, "upstream_timeout", true, again, breaker.Failure},
-	CircuitOpen:      {http.StatusServiceUnavailable, serverError, "circuit_open", true, elsewhere, breaker.Excluded},
-	Overloaded:       {http.StatusServiceUnavailable, serverError, "overloaded", true, giveUp, breaker.Excluded},
-	Canceled:         {499, serverError, "client_closed_request", false, giveUp, breaker.Excluded},
+var meanings = map[Kind]meaning{
+	Internal:         {http.StatusInternalServerError, serverError, "internal_error", false, GiveUp, breaker.Excluded},
+	Invalid:          {http.StatusBadRequest, invalidRequest, "invalid_request", false, GiveUp, breaker.Excluded},
+	TooLarge:         {http.StatusRequestEntityTooLarge, invalidRequest, "request_too_large", false, GiveUp, breaker.Excluded},
+	Denied:           {http.StatusUnauthorized, "authentication_error", "invalid_api_key", false, GiveUp, breaker.Excluded},
+	Forbidden:        {http.StatusForbidden, "permission_error", "forbidden", false, GiveUp, breaker.Excluded},
+	NotFound:         {http.StatusNotFound, invalidRequest, "not_found", false, GiveUp, breaker.Excluded},
+	MethodNotAllowed: {http.StatusMethodNotAllowed, invalidRequest, "method_not_allowed", false, GiveUp, breaker.Excluded},
+	Limited:          {http.StatusTooManyRequests, rateLimit, "upstream_rate_limited", true, Again, breaker.Excluded},
+	Exhausted:        {http.StatusTooManyRequests, rateLimit, "insufficient_quota", false, Elsewhere, breaker.Excluded},
+	Rejected:         {http.StatusBadGateway, invalidRequest, "upstream_rejected", false, GiveUp, breaker.Excluded},
+	Unauthorized:     {http.StatusBadGateway, serverError, "upstream_auth_error", false, Elsewhere, breaker.Excluded},
+	Unavailable:      {http.StatusBadGateway, serverError, "upstream_error", true, Again, breaker.Failure},
+	Unusable:         {http.StatusBadGateway, serverError, "empty_completion", true, Again, breaker.Success},
+	BadCall:          {http.StatusBadGateway, serverError, "invalid_tool_call", false, GiveUp, breaker.Success},
+	Ghost:            {http.StatusBadGateway, serverError, "tool_not_triggered", false, GiveUp, breaker.Success},
+	Unbound:          {http.StatusBadGateway, serverError, "tools_lost", false, Elsewhere, breaker.Success},
+	Looping:          {http.StatusUnprocessableEntity, invalidRequest, "max_iterations_exceeded", false, GiveUp, breaker.Excluded},
+	Timeout:          {http.StatusGatewayTimeout, serverError, "upstream_timeout", true, Again, breaker.Failure},
+	CircuitOpen:      {http.StatusServiceUnavailable, serverError, "circuit_open", true, Elsewhere, breaker.Excluded},
+	Overloaded:       {http.StatusServiceUnavailable, serverError, "overloaded", true, GiveUp, breaker.Excluded},
+	Canceled:         {499, serverError, "client_closed_request", false, GiveUp, breaker.Excluded},
+}
+
+// Ended is why a request's context has ended.
+func Ended(ctx context.Context) *Error {
+	var e *Error
+	if errors.As(context.Cause(ctx), &e) {
+		return e
+	}
+	return &Error{Kind: Canceled, Message: "The client closed the request.", Err: context.Cause(ctx)}
 }
 
 // HTTPStatus is the status that the client is answered with.
@@ -159,14 +176,14 @@ func (e *Error) HTTPStatus() int {
 	if e.Status != 0 {
 		return e.Status
 	}
-	return outcomes[e.Kind].status
+	return meanings[e.Kind].status
 }
 
 // Type is OpenAI's error.type for the error.
-func (e *Error) Type() string { return outcomes[e.Kind].typ }
+func (e *Error) Type() string { return meanings[e.Kind].typ }
 
-// said is what the upstream has said in a refusal.
-func (e *Error) said() []byte {
+// Refusal is what the upstream has said in a refusal.
+func (e *Error) Refusal() []byte {
 	if e.Said == nil {
 		return e.Body
 	}
@@ -178,7 +195,7 @@ func (e *Error) CodeOrDefault() string {
 	if e.Code != "" {
 		return e.Code
 	}
-	return outcomes[e.Kind].code
+	return meanings[e.Kind].code
 }
 
 // maxClientWait is the longest wait that OpenAI's SDKs take from an answer; beyond it
@@ -189,11 +206,11 @@ const maxClientWait = 120 * time.Second
 // the header x-should-retry tells OpenAI's SDKs. Where the gateway has tried more
 // than once itself, its tries and theirs would multiply.
 func (e *Error) Retryable() bool {
-	return outcomes[e.Kind].retry && (e.Summary == nil || len(e.Summary.Attempts) < 2) && e.RetryAfter <= maxClientWait
+	return meanings[e.Kind].retry && (e.Summary == nil || len(e.Summary.Attempts) < 2) && e.RetryAfter <= maxClientWait
 }
 
-// next says what may be tried after the failure.
-func (e *Error) next() next { return outcomes[e.Kind].next }
+// Next says what may be tried after the failure.
+func (e *Error) Next() Next { return meanings[e.Kind].next }
 
-// health says what the failure tells about the upstream.
-func (e *Error) health() breaker.Outcome { return outcomes[e.Kind].health }
+// Health says what the failure tells about the upstream.
+func (e *Error) Health() breaker.Outcome { return meanings[e.Kind].health }

@@ -4,51 +4,62 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway/internal/guard"
+	"github.com/callgate/callgate/gateway/internal/hint"
 	"github.com/callgate/callgate/gateway/internal/loop"
 	"github.com/callgate/callgate/gateway/internal/reference"
 )
 
-// RoutePolicy says what is watched over in the requests of a route and their answers.
-// The zero value watches nothing.
-type RoutePolicy struct {
-	// Guard says what is done about an answer that claims an action, or owes one, and
-	// calls no tool: Report says so, and Repair asks once more and demands the call.
-	Guard Mode
-	// GuardSettings are the rules of that.
-	GuardSettings GuardSettings
-	// Loop says what is done about a conversation that calls tools without an end.
-	Loop LoopAction
-	// LoopLimits say when that is.
-	LoopLimits LoopLimits
-	// Binding says what is done about tools that do not reach the model.
-	Binding BindingAction
-	// References says what is done about arguments that refer to earlier results:
-	// Report says what Repair would put in their place.
-	References Mode
-	// ReferenceRules are those of the configuration; tools may bring their own.
-	ReferenceRules []ReferenceRule
-	// Date is the time zone of the date that is put into the system prompt; nil puts
-	// none.
-	Date *time.Location
-	// Affinity sends a request to the target that has the most of its prompt in its
-	// cache, if that is not too busy. Otherwise the targets' order and weights decide.
-	Affinity bool
-	// CacheHints says whether providers are told which beginning of a prompt they are to
-	// find in their caches: Report says what Repair would tell them. What a provider takes
-	// is in its Policy.
-	CacheHints Mode
-	// Execution adds what was done to the answer's body.
-	Execution bool
-	// Answers says whether answers are kept for those who ask the same.
-	Answers AnswerPolicy
+// Policy is what the gateway does around one provider.
+type Policy struct {
+	Retry RetryPolicy
+	// Failures in a row open the provider's breaker for Open; zero means 5 and 60 s.
+	Failures int
+	Open     time.Duration
+	// History says what is done about calls in the client's messages that the provider
+	// could not take ([Needer]).
+	History Mode
+	// CacheIdle is how long the provider keeps a prompt in its cache that is not used; 0
+	// means 5 minutes.
+	CacheIdle time.Duration
+	// Hints is what the provider can be told about the beginning of a prompt.
+	Hints HintKind
 }
 
-// The parts of a RoutePolicy.
+// RetryPolicy says how often and when a provider's failures are tried again.
+type RetryPolicy struct {
+	// Max is how many further attempts a request may take. With 0 there is one
+	// exception: an upstream that answers 429 with a Retry-After is waited for once
+	// and asked once more.
+	Max int
+	// Base is the first wait and Cap the longest; a Retry-After beyond Cap is not
+	// waited for. Zero means 1 s and 60 s.
+	Base, Cap time.Duration
+}
+
+// HintKind is what a provider can be told about the beginning of a prompt, so that it finds
+// that in its cache.
+type HintKind int
+
+// The kinds.
+const (
+	NoHints  HintKind = iota
+	KeyHints          // the field prompt_cache_key, as OpenAI's API has it
+	// PartMarks are marks (cache_control) on text parts of messages, as OpenRouter, LiteLLM
+	// and DashScope take them.
+	PartMarks
+	// MemberMarks are marks beside the content of messages, and on the last tool, as the
+	// adapter of Anthropic's API takes them.
+	MemberMarks
+)
+
+// What the guards say of requests and answers, and their rules.
 type (
 	// GuardSettings are the rules by which an answer without a call is judged.
 	GuardSettings = guard.Settings
 	// Intent is a rule of the operator: words of a request, and the tool that it takes.
 	Intent = guard.Intent
+	// Verdict is what the guard makes of an answer.
+	Verdict = guard.Verdict
 	// LoopLimits say when a conversation goes in circles.
 	LoopLimits = loop.Limits
 	// Rounds is what there is to say of a conversation's rounds of tools.
@@ -57,8 +68,8 @@ type (
 	ReferenceRule = reference.Rule
 	// Resolution is a reference that was resolved.
 	Resolution = reference.Resolution
-	// Verdict is what the guard makes of an answer.
-	Verdict = guard.Verdict
+	// PrefixChange is where a request is not what the one before it has led to expect.
+	PrefixChange = hint.Change
 )
 
 // LoopAction says what is done when a conversation has reached the limit of its rounds,
@@ -82,17 +93,3 @@ const (
 	BindingReport
 	BindingRefuse
 )
-
-// conduct is a RoutePolicy made ready.
-type conduct struct {
-	RoutePolicy
-	guard *guard.Guard
-}
-
-func newConduct(p RoutePolicy) *conduct {
-	c := &conduct{RoutePolicy: p}
-	if p.Guard != Off {
-		c.guard = guard.New(p.GuardSettings)
-	}
-	return c
-}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/callgate/callgate/gateway/internal/history"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // Provider asks one upstream. Implementations live under providers and are safe
@@ -55,7 +56,16 @@ type Redactor interface {
 	Redact(s string) string
 }
 
-// Reply is an upstream's answer, frame by frame. It is used by one goroutine.
+// Failer is a provider that reads errors which its upstream sends in the place of an answer,
+// with the status of success.
+type Failer interface {
+	// Failure is the failure that data, the JSON in the place of a chunk or a completion,
+	// tells of, without the provider's secrets.
+	Failure(data []byte) *Error
+}
+
+// Reply gives the frames of an answer: an upstream's, or what became of it. It is used by one
+// goroutine, but Close may be called while Next waits.
 type Reply interface {
 	// Header holds the upstream's response headers that may reach the client.
 	Header() http.Header
@@ -65,23 +75,10 @@ type Reply interface {
 	// Next returns the next frame, and io.EOF after the last. A stream that ends
 	// without its end marker and without a finish reason gives an [*Error]. A
 	// frame is valid until the next call.
-	Next() (Frame, error)
+	Next() (*Frame, error)
 	// Close ends the upstream request. It may be called more than once.
 	Close() error
 }
 
-// Frame is one piece of a reply: a block of a server-sent event stream, or a
-// whole completion.
-type Frame struct {
-	// Raw is the frame exactly as it came, for a stream with the blank line that
-	// ends it.
-	Raw []byte
-	// Data is the JSON in it: one chunk, or the completion. It is nil for a block
-	// that carries none, such as a comment, and for the end marker.
-	Data []byte
-	// Done marks the end of a stream, "data: [DONE]".
-	Done bool
-	// More says that the next frame is already here, so that a writer need not
-	// flush yet.
-	More bool
-}
+// Frame is one piece of a reply.
+type Frame = wire.Frame

@@ -8,13 +8,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/tools"
 	"github.com/callgate/callgate/gateway/wire"
-	"github.com/callgate/callgate/sdk/abi"
 )
 
 // MaxDepth is how deep a request's JSON may nest. Tool schemas nest some twenty
@@ -25,9 +24,10 @@ const MaxDepth = 128
 // maxModel is how many bytes a model's name may have. It goes into headers and logs.
 const maxModel = 256
 
-// Request is a client's chat completion request. Its bytes are validated once and
-// kept; fields are read by span, and what goes upstream is the same bytes with the
-// model's name replaced.
+// Request is a client's chat completion request. Its bytes are validated once and kept;
+// fields are read by their places, and what goes upstream is the same bytes with a few
+// edits spliced in. A request is not changed once it was parsed: who wants another one
+// makes it by [Request.Edit]. It is used by one goroutine.
 type Request struct {
 	// ID names the request in logs and in the header x-request-id.
 	ID string
@@ -40,6 +40,12 @@ type Request struct {
 	Model string
 	// Stream says that the client wants server-sent events.
 	Stream bool
+	// MaxRetries is how many further attempts the client allows, instead of the
+	// provider's number; nil if it does not say.
+	MaxRetries *int
+	// ClientRetries is how often the client's SDK has sent this request before. They
+	// count against the retries.
+	ClientRetries int
 
 	// RawText asks the upstream for the model's text unparsed. The gateway sets it
 	// for a target that wants it.
@@ -47,32 +53,31 @@ type Request struct {
 	// Announced is told of the body that goes to the upstream, by Announce. The gateway
 	// sets it, and so do the tests of providers.
 	Announced func(wire []byte) error
-	// MaxRetries is how many further attempts the client allows, instead of the
-	// provider's number; nil if it does not say.
-	MaxRetries *int
-	// ClientRetries is how often the client's SDK has sent this request before. They
-	// count against the retries.
-	ClientRetries int
 	// Route is the entry of the configuration that was taken; the gateway sets it.
 	Route string
+	// Own is how many messages at the end are the gateway's own: they are not there in the
+	// next turn.
+	Own int
+	// Lists keeps what is read of lists of tools; the gateway sets it. It may be nil.
+	Lists *tools.Cache
 
-	body []byte
-	members
-	stops   bool   // the client has stop sequences of its own
-	remarks int    // messages at the end that are the gateway's own
-	key     string // for the upstream's cache; "" is none
-	read    func() *toolList
-	talk    func() *conversation.Conversation
+	body   []byte
+	places Places
+	edits  []wire.Edit // of body, not spliced in yet
+	read   *readings
 }
 
-// members are the places of what matters in a body; those that are not there are empty.
-type members struct {
-	model, stream, tools, toolChoice, messages wire.Span
-	format                                     wire.Span // response_format
-	webSearch                                  wire.Span // web_search_options
-	parallel                                   wire.Span // parallel_tool_calls
-	metadata                                   wire.Span
-	cacheKey                                   wire.Span // prompt_cache_key
+// Places are those of what matters in a request's body; those that are not there are empty.
+type Places struct {
+	Model, Stream, Tools, ToolChoice, Messages wire.Span
+	ResponseFormat, WebSearch, Parallel        wire.Span // web_search_options, parallel_tool_calls
+	Metadata, CacheKey, Stop                   wire.Span // prompt_cache_key
+}
+
+// readings are what was read of a body, each when it is first asked for.
+type readings struct {
+	tools *tools.List
+	talk  *conversation.Conversation
 }
 
 // ParseRequest validates the body of a chat completion request and reads what the
@@ -83,14 +88,13 @@ func ParseRequest(body []byte) (*Request, error) {
 	if err := validate(body); err != nil {
 		return nil, err
 	}
-	r := &Request{body: body}
-	r.read = sync.OnceValue(func() *toolList { return readToolList(r.Tools()) })
+	r := &Request{body: body, read: &readings{}}
 	odd, meant, ok := r.locate()
 	if !ok {
 		return nil, invalid("", "The request body must be a JSON object.")
 	}
 	if odd != "" {
-		return nil, invalid(excerpt([]byte(odd)), fmt.Sprintf("The field %q must be written %q: servers disagree about whether they are the same.", excerpt([]byte(odd)), meant))
+		return nil, invalid(Excerpt([]byte(odd)), fmt.Sprintf("The field %q must be written %q: servers disagree about whether they are the same.", Excerpt([]byte(odd)), meant))
 	}
 	if err := r.readFields(); err != nil {
 		return nil, err
@@ -101,37 +105,32 @@ func ParseRequest(body []byte) (*Request, error) {
 // locate finds the members of the body that matter. odd is one that some servers take
 // for the one that is meant, or "".
 func (r *Request) locate() (odd, meant string, ok bool) {
-	r.members = members{}
-	r.talk = sync.OnceValue(func() *conversation.Conversation {
-		if r.messages.IsNull(r.body) {
-			return &conversation.Conversation{}
-		}
-		return conversation.Read(r.messages.Of(r.body))
-	})
+	p := &r.places
+	*p = Places{}
 	ok = wire.Members(r.body, 0, func(key []byte, v wire.Span) bool {
 		switch string(key) {
 		case "model":
-			r.model = v
+			p.Model = v
 		case "stream":
-			r.stream = v
+			p.Stream = v
 		case "tools":
-			r.tools = v
+			p.Tools = v
 		case "tool_choice":
-			r.toolChoice = v
+			p.ToolChoice = v
 		case "messages":
-			r.messages = v
+			p.Messages = v
 		case "response_format":
-			r.format = v
+			p.ResponseFormat = v
 		case "web_search_options":
-			r.webSearch = v
+			p.WebSearch = v
 		case "parallel_tool_calls":
-			r.parallel = v
+			p.Parallel = v
 		case "metadata":
-			r.metadata = v
+			p.Metadata = v
 		case "prompt_cache_key":
-			r.cacheKey = v
+			p.CacheKey = v
 		case "stop":
-			r.stops = !v.IsNull(r.body)
+			p.Stop = v
 		default:
 			if odd == "" {
 				odd, meant = misspelt(key)
@@ -161,73 +160,24 @@ func misspelt(key []byte) (name, meant string) {
 const maxFolded = 6 * len("tool_choice")
 
 func (r *Request) readFields() error {
-	if r.model.Empty() {
+	p := &r.places
+	if p.Model.Empty() {
 		return invalid("model", "The field \"model\" is missing: name the model to use.")
 	}
-	if json.Unmarshal(r.model.Of(r.body), &r.Model) != nil || r.Model == "" {
-		return invalid("model", fmt.Sprintf("The field \"model\" must be a non-empty string, not %s.", excerpt(r.model.Of(r.body))))
+	if json.Unmarshal(p.Model.Of(r.body), &r.Model) != nil || r.Model == "" {
+		return invalid("model", fmt.Sprintf("The field \"model\" must be a non-empty string, not %s.", Excerpt(p.Model.Of(r.body))))
 	}
 	if len(r.Model) > maxModel {
 		return invalid("model", fmt.Sprintf("The field \"model\" is %d bytes long; a name has at most %d.", len(r.Model), maxModel))
 	}
-	if !r.stream.IsNull(r.body) && json.Unmarshal(r.stream.Of(r.body), &r.Stream) != nil {
-		return invalid("stream", fmt.Sprintf("The field \"stream\" must be true or false, not %s.", excerpt(r.stream.Of(r.body))))
+	if !p.Stream.IsNull(r.body) && json.Unmarshal(p.Stream.Of(r.body), &r.Stream) != nil {
+		return invalid("stream", fmt.Sprintf("The field \"stream\" must be true or false, not %s.", Excerpt(p.Stream.Of(r.body))))
 	}
-	if !r.tools.IsNull(r.body) && r.body[r.tools.Start] != '[' {
-		return invalid("tools", fmt.Sprintf("The field \"tools\" must be an array, not %s.", excerpt(r.tools.Of(r.body))))
+	if !p.Tools.IsNull(r.body) && r.body[p.Tools.Start] != '[' {
+		return invalid("tools", fmt.Sprintf("The field \"tools\" must be an array, not %s.", Excerpt(p.Tools.Of(r.body))))
 	}
 	return nil
 }
-
-// hasMessages reports whether there is an array of messages.
-func (r *Request) hasMessages() bool {
-	return !r.messages.IsNull(r.body) && r.body[r.messages.Start] == '['
-}
-
-// isEmpty reports whether there is no message: upstreams refuse that, and nothing that is
-// added must hide it.
-func (r *Request) isEmpty() bool {
-	return !r.hasMessages() || wire.Blank(r.body[r.messages.Start+1:r.messages.End-1])
-}
-
-// mentionsTools reports whether there can be a call or a result in the messages. It is
-// a search in place of a reading: most conversations have neither.
-func (r *Request) mentionsTools() bool {
-	return r.hasMessages() && bytes.Contains(r.messages.Of(r.body), []byte(`"tool`))
-}
-
-// LeavesChoice says whether the request offers tools and leaves it to the model to
-// call one, which is what tool_choice means by "auto" and what it means if it is
-// not there.
-func (r *Request) LeavesChoice() bool {
-	choice := string(bytes.TrimSpace(r.toolChoice.Of(r.body)))
-	return r.OffersTools() && (r.toolChoice.IsNull(r.body) || choice == `"auto"`)
-}
-
-// OffersTools says whether the model may call a tool: the request offers at least
-// one and does not forbid them all with a tool_choice of "none".
-func (r *Request) OffersTools() bool {
-	if r.tools.IsNull(r.body) || string(bytes.TrimSpace(r.toolChoice.Of(r.body))) == `"none"` {
-		return false
-	}
-	offers := false
-	wire.Elements(r.body, r.tools.Start, func(int, wire.Span) bool {
-		offers = true
-		return false
-	})
-	return offers
-}
-
-// Tools returns the JSON of the offered tools, or nil.
-func (r *Request) Tools() []byte {
-	if r.tools.IsNull(r.body) {
-		return nil
-	}
-	return r.tools.Of(r.body)
-}
-
-// offered is what a parser needs to know of the offered tools, read once.
-func (r *Request) offered() []abi.Tool { return r.read().tools }
 
 // validate checks the body's JSON once, strictly, and says where it is at fault.
 // The text that is good passes a plain check; only bad text is read a second time
@@ -282,14 +232,14 @@ func place(p jsontext.Pointer) string {
 			b.WriteString(token)
 		}
 	}
-	return excerpt([]byte(b.String()))
+	return Excerpt([]byte(b.String()))
 }
 
-// excerpt is b cut to a length that an error message can carry.
-func excerpt(b []byte) string { return excerptOf(string(b), 80) }
+// Excerpt is b cut to a length that an error message can carry.
+func Excerpt(b []byte) string { return ExcerptOf(string(b), 80) }
 
-// excerptOf is s cut to limit bytes, with a mark if it was longer.
-func excerptOf(s string, limit int) string {
+// ExcerptOf is s cut to limit bytes, with a mark if it was longer.
+func ExcerptOf(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

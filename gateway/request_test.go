@@ -209,6 +209,21 @@ func FuzzParseRequest(f *testing.F) {
 			t.Fatalf("%q became %q", body, req.Body("other"))
 		}
 		req.OffersTools()
-		_, _ = gateway.ReadTools(req.Tools())
+		_, _ = gateway.ReadTools(req.ToolsJSON())
 	})
+}
+
+func TestRequestWith(t *testing.T) {
+	t.Parallel()
+	req, err := gateway.ParseRequest([]byte(` { "b": 1, "model": "m", "a" : {"x": 1}, "e\u0065": 0 } `))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(req.With("other", []gateway.Field{{"a", "false"}, {"c", `"none"`}, {"d", "2"}, {"ee", "1"}}))
+	if want := ` {"c":"none","d":2, "b": 1, "model": "other", "a" : false, "e\u0065": 1 } `; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := string(req.With("m", nil)); got != string(req.Body("m")) {
+		t.Errorf("got %s, want the client's bytes", got)
+	}
 }

@@ -7,39 +7,27 @@ import (
 	"strings"
 	"time"
 
-	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/prefix"
 )
 
 // Summary is what was done for a request, for response headers, metrics and the log.
 type Summary struct {
+	Outcome
 	Provider, Model string // where the answer came from
+	// Mode is what was done about tool calls there.
+	Mode Mode
 	// Route is how its targets were found.
 	Route *RouteChoice
 	// Attempts are all requests to upstreams, in their order; the last one gave the
 	// answer.
 	Attempts []Attempt
-	// FirstToken is how long the client's request waited for the first useful byte;
-	// 0 if none came.
+	// Requested is when the gateway began with the request, and FirstToken how long the
+	// client waited for the first useful byte; 0 if none came.
+	Requested  time.Time
 	FirstToken time.Duration
 	Overhead   time.Duration // spent in the gateway itself, before and between the upstream's frames
-	chain.Report
-	// Faults counts the calls of the answer that were broken, by class: "invalid_json",
-	// "bad_index" and so on. What was done about them is in Repairs and Warnings.
-	Faults map[string]int
-	// Native is how many calls came as tool_calls, as Calls is how many came as text.
-	Native int
-	// Usage is what the upstream reports; the zero value if it does not.
-	Usage Usage
-	// Prompt is for a trace of requests; nil without Options.Prompts.
+	// Prompt is for a trace of requests; nil if nobody wants it.
 	Prompt *Prompt
-	// Bill is what Options.Saved made of the answer, and Saved its text. They are there when
-	// the answer has ended, if its usage was reported.
-	Bill  Bill
-	Saved string
-	// UpstreamError says that the upstream ended its stream with an error, which was
-	// passed on.
-	UpstreamError bool
 	// Prefix is how the target that answered was chosen by what it has in its cache; nil if
 	// it was not. For one that was asked since the chosen one had failed, the reason is
 	// prefix.Fallback.
@@ -54,19 +42,13 @@ type Summary struct {
 	// Rounds is what there is to say of the conversation's rounds of tools; nil if it has
 	// none, or nobody looked.
 	Rounds *Rounds
-	// Guard is the verdict on an answer that made no call; nil if nobody looked.
-	Guard *Verdict
 	// Corrections are what the model was told to do better, in answers that were thrown
 	// away.
 	Corrections []Correction
-	// Called are the tools that the answer calls, in their order.
-	Called []string
-	// References are those that were resolved.
-	References []Resolution
-	// Changed says that the client received something else than the upstream sent.
-	Changed bool
-
-	own []string // warnings that no chain gave
+	// Told is how many of the warnings were there when the answer began.
+	Told int
+	// Execution says that the client gets what was done in the answer's body as well.
+	Execution bool
 }
 
 // Attempt is one request to an upstream.
@@ -140,72 +122,11 @@ func (s *Summary) Fallbacks() int {
 	return n
 }
 
-// Warn adds a warning of the gateway's own.
-func (s *Summary) Warn(w string) {
-	s.own = append(s.own, w)
-	s.Warnings = append(s.Warnings, w)
-}
-
-func (s *Summary) addRepair(kind string, n int) {
-	if s.Repairs == nil {
-		s.Repairs = map[string]int{}
-	}
-	s.Repairs[kind] += n
-}
-
-func (s *Summary) addFault(class string, n int) {
-	if s.Faults == nil {
-		s.Faults = map[string]int{}
-	}
-	s.Faults[class] += n
-}
-
 // RepairList writes the repairs as a header does: args_json=1,index=2.
-func (s *Summary) RepairList() string { return countList(s.Repairs) }
+func (o *Outcome) RepairList() string { return countList(o.Repairs) }
 
 // FaultList writes the faults as a header does.
-func (s *Summary) FaultList() string { return countList(s.Faults) }
-
-// CorrectionList writes the corrections as a header does: tool_not_triggered:delete_task.
-func (s *Summary) CorrectionList() string {
-	var parts []string
-	for _, c := range s.Corrections {
-		parts = append(parts, strings.TrimSuffix(c.Reason+":"+c.Tool, ":"))
-	}
-	return strings.Join(parts, ",")
-}
-
-// GuardText writes what the guard has against the answer, as a header does; "" if that
-// is nothing.
-func (s *Summary) GuardText() string {
-	v := s.Guard
-	if v == nil || !v.Ghost && !v.Contradiction {
-		return ""
-	}
-	what := "ghost"
-	if !v.Ghost {
-		what = "contradiction"
-	}
-	text := fmt.Sprintf("%s;score=%.2f;signals=%s", what, v.Score, strings.Join(slices.Collect(v.For()), "+"))
-	if v.Tool != "" {
-		text += ";tool=" + v.Tool
-	}
-	return text
-}
-
-// RoundsText writes the conversation's rounds of tools as a header does: 3/15 and how
-// many of them brought something new; "" if there are none.
-func (s *Summary) RoundsText() string {
-	r := s.Rounds
-	if r == nil {
-		return ""
-	}
-	text := fmt.Sprintf("%d/%d;efficiency=%.2f", r.Rounds, r.Limit, r.Efficiency)
-	if r.Stop != "" {
-		text += ";stop=" + string(r.Stop)
-	}
-	return text
-}
+func (o *Outcome) FaultList() string { return countList(o.Faults) }
 
 func countList(counts map[string]int) string {
 	var parts []string
@@ -213,4 +134,51 @@ func countList(counts map[string]int) string {
 		parts = append(parts, fmt.Sprintf("%s=%d", kind, counts[kind]))
 	}
 	return strings.Join(parts, ",")
+}
+
+// Prompt is what a trace of requests needs to know of a prompt, and nothing of what it
+// says. Traces can be replayed to see what routing by prefix would bring.
+type Prompt struct {
+	// Blocks are the keyed hashes of its blocks. Prompts of one tenant and model that begin
+	// alike have their first blocks in common, others have none.
+	Blocks prefix.Chain
+	// Bytes is the size of its tools and messages.
+	Bytes int
+}
+
+// AnswerOutcome is what became of a request where answers are kept.
+type AnswerOutcome string
+
+// The outcomes.
+const (
+	AnswerHit    AnswerOutcome = "hit"    // the answer is a stored one
+	AnswerShared AnswerOutcome = "shared" // it is that of an equal request, which was waited for
+	AnswerMiss   AnswerOutcome = "miss"   // there was none
+	AnswerBypass AnswerOutcome = "bypass" // nobody looked: the request cannot be repeated, or does not want to
+)
+
+// Replayed reports whether the answer was made for another request, and counted there.
+func (s *Summary) Replayed() bool {
+	return s.AnswerCache == AnswerHit || s.AnswerCache == AnswerShared
+}
+
+// IsSound reports whether nothing was odd about the answer so far: no warning, no fault, no
+// call, no claim that the guard doubts.
+func (o *Outcome) IsSound() bool {
+	return !o.UpstreamError && len(o.Warnings) == 0 && len(o.Faults) == 0 && o.Calls == 0 && o.Native == 0 && len(o.Called) == 0 &&
+		(o.Guard == nil || !o.Guard.Ghost && !o.Guard.Contradiction)
+}
+
+// RouteChoice is how the targets of a request were found.
+type RouteChoice struct {
+	// Route is the entry that was taken, or "provider/*".
+	Route string
+	// Alias is the entry that the client's name led to first, if that was an alias.
+	Alias string
+	// Rule is the number of the rule that was met, from 1 on; 0 is none. HasRules says
+	// whether there are any.
+	Rule     int
+	HasRules bool
+	// Language is that of the request, if a rule asked for it and somebody could tell.
+	Language string
 }

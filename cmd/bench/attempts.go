@@ -10,6 +10,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/flow"
 )
 
 // Limits on what the gateway adds, in µs: to a request a tenth of what a plain proxy
@@ -56,9 +57,9 @@ func passages() []passage {
 }
 
 // gateway makes a gateway that leads to p this way.
-func (w *passage) gateway(p gateway.Provider) (*gateway.Gateway, int, error) {
+func (w *passage) gateway(p gateway.Provider) (*flow.Gateway, int, error) {
 	target := gateway.Target{Provider: "instant", Mode: w.mode, Parsers: gateway.ParserSpec{Auto: w.read, Reasoning: w.read}, Reasoning: chain.Auto}
-	o := gateway.Options{
+	o := flow.Options{
 		Providers: map[string]gateway.Provider{"instant": p, "failing": failing{}},
 		// The breaker of the one that fails must stay closed, so that it is asked.
 		Policies: map[string]gateway.Policy{"failing": {Failures: math.MaxInt32}},
@@ -71,12 +72,12 @@ func (w *passage) gateway(p gateway.Provider) (*gateway.Gateway, int, error) {
 		attempts = 2
 	}
 	if w.guards {
-		o.RoutePolicy = gateway.RoutePolicy{Guard: gateway.Report, Loop: gateway.LoopReport, Binding: gateway.BindingReport, References: gateway.Repair}
+		o.RoutePolicy = flow.RoutePolicy{Guard: gateway.Report, Loop: gateway.LoopReport, Binding: gateway.BindingReport, References: gateway.Repair}
 	}
 	if w.held {
 		o.RoutePolicy.Guard = gateway.Repair
 	}
-	g, err := gateway.New(o)
+	g, err := flow.New(o)
 	return g, attempts, err
 }
 

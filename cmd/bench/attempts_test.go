@@ -60,7 +60,7 @@ func TestWrongPassages(t *testing.T) {
 func TestOffering(t *testing.T) {
 	t.Parallel()
 	body := offering(request(modelNative, false, 1<<10), 32)
-	tools, err := gateway.ReadTools(parsed(t, body).Tools())
+	tools, err := gateway.ReadTools(parsed(t, body).ToolsJSON())
 	if err != nil || len(tools) != 33 || tools[31].Name != "tool_31" || len(tools[0].Params) != 4 || tools[32].Name != "write_file" {
 		t.Errorf("%d tools, %v, want 33: %+v", len(tools), err, tools)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/flow"
+	"github.com/callgate/callgate/gateway/protocol/chat"
 )
 
 // instant is a provider that answers at once, with frames made beforehand: what is
@@ -44,6 +46,7 @@ type instantReply struct {
 	header   http.Header
 	streamed bool
 	frames   []gateway.Frame // to come
+	frame    gateway.Frame
 }
 
 // Header implements gateway.Reply.
@@ -53,11 +56,12 @@ func (r *instantReply) Header() http.Header { return r.header }
 func (r *instantReply) Streamed() bool { return r.streamed }
 
 // Next implements gateway.Reply.
-func (r *instantReply) Next() (gateway.Frame, error) {
+func (r *instantReply) Next() (*gateway.Frame, error) {
 	if len(r.frames) == 0 {
-		return gateway.Frame{}, io.EOF
+		return nil, io.EOF
 	}
-	f := r.frames[0]
+	f := &r.frame
+	*f = r.frames[0]
 	r.frames = r.frames[1:]
 	return f, nil
 }
@@ -114,20 +118,25 @@ func alone(p gateway.Provider) asker {
 
 // through asks a gateway. Nothing in the answer may have been changed, and so many
 // attempts be made.
-func through(g *gateway.Gateway, attempts int) asker {
+func through(g *flow.Gateway, attempts int) asker {
 	return func(ctx context.Context, req *gateway.Request) (int, error) {
 		resp, err := g.Chat(ctx, req)
 		if err != nil {
 			return 0, err
 		}
 		defer resp.Close()
+		front := chat.NewWriter(resp)
+		var out []byte
 		for n := 0; ; {
-			b, _, err := resp.Next()
-			n += len(b)
+			f, err := resp.Next()
+			if f != nil {
+				out = front.Frame(out[:0], f)
+				n += len(out)
+			}
 			switch {
 			case err != nil && err != io.EOF:
 				return 0, err
-			case err == nil && resp.Streamed:
+			case err == nil && resp.Streamed():
 				continue
 			case resp.Summary.Changed:
 				return 0, fmt.Errorf("a clean answer was changed: %s", resp.Summary.RepairList())

@@ -3,9 +3,9 @@ package main
 import (
 	"log/slog"
 
-	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/answers"
 	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/flow"
 	"github.com/callgate/callgate/gateway/metrics"
 )
 
@@ -35,7 +35,7 @@ func newAnswerStores(cfg *config.Config, others *sharing, log *slog.Logger) (s *
 }
 
 // into sets the policies of all routes, and that of names without one.
-func (s *answerStores) into(cfg *config.Config, policies map[string]gateway.RoutePolicy, other *gateway.RoutePolicy) {
+func (s *answerStores) into(cfg *config.Config, policies map[string]flow.RoutePolicy, other *flow.RoutePolicy) {
 	prints := cfg.Fingerprints()
 	for name, p := range policies {
 		p.Answers = s.policy(cfg, prints.Of(name), cfg.Route(name))
@@ -44,15 +44,15 @@ func (s *answerStores) into(cfg *config.Config, policies map[string]gateway.Rout
 	other.Answers = s.policy(cfg, prints.Of(""), cfg.DefaultRoute())
 }
 
-func (s *answerStores) policy(cfg *config.Config, fingerprint string, r config.ResolvedRoute) gateway.AnswerPolicy {
-	p := gateway.AnswerPolicy{TTL: r.AnswerCacheTTL, Largest: int(cfg.AnswerStore.Largest)}
+func (s *answerStores) policy(cfg *config.Config, fingerprint string, r config.ResolvedRoute) flow.AnswerPolicy {
+	p := flow.AnswerPolicy{TTL: r.AnswerCacheTTL, Largest: int(cfg.AnswerStore.Largest)}
 	switch r.AnswerCache {
 	case "memory":
 		p.Store = s.memory
 	case "redis":
 		p.Store = s.shared
 	default:
-		return gateway.AnswerPolicy{}
+		return flow.AnswerPolicy{}
 	}
 	p.Fingerprint = programVersion() + " " + fingerprint
 	return p

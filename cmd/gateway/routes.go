@@ -5,11 +5,12 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/flow"
 )
 
 // routePolicies say what is watched over in the requests of each model.
-func routePolicies(cfg *config.Config) map[string]gateway.RoutePolicy {
-	out := map[string]gateway.RoutePolicy{}
+func routePolicies(cfg *config.Config) map[string]flow.RoutePolicy {
+	out := map[string]flow.RoutePolicy{}
 	for name, m := range cfg.Models {
 		if m.Alias == "" { // it has those of the model that it stands for
 			out[name] = routePolicy(cfg.Route(name))
@@ -45,8 +46,8 @@ var (
 	}
 )
 
-func routePolicy(r config.ResolvedRoute) gateway.RoutePolicy {
-	p := gateway.RoutePolicy{
+func routePolicy(r config.ResolvedRoute) flow.RoutePolicy {
+	p := flow.RoutePolicy{
 		Guard: guardModes[r.Guard], GuardSettings: gateway.GuardSettings{Threshold: r.GuardThreshold},
 		Loop: loopActions[r.LoopGuard], LoopLimits: gateway.LoopLimits{Rounds: r.MaxRounds, Idle: r.IdleRounds},
 		Binding: bindingActions[r.ToolBinding], References: modes[r.ResolveReferences],

@@ -1,17 +1,17 @@
 package main
 
 import (
-	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/flow"
 )
 
 // rules are those of the models of the configuration.
-func rules(cfg *config.Config) map[string][]gateway.Rule {
-	out := map[string][]gateway.Rule{}
+func rules(cfg *config.Config) map[string][]flow.Rule {
+	out := map[string][]flow.Rule{}
 	for name, m := range cfg.Models {
 		for i, resolved := range cfg.RuleTargets(name) {
 			own := m.Rules[i]
-			out[name] = append(out[name], gateway.Rule{When: condition(own.When), Targets: targets(resolved, own.Targets)})
+			out[name] = append(out[name], flow.Rule{When: condition(own.When), Targets: targets(resolved, own.Targets)})
 		}
 	}
 	return out
@@ -28,10 +28,10 @@ func aliases(cfg *config.Config) map[string]string {
 	return out
 }
 
-var switches = map[config.Switch]gateway.Answer{"": gateway.Either, config.True: gateway.Yes, config.False: gateway.No}
+var switches = map[config.Switch]flow.Answer{"": flow.Either, config.True: flow.Yes, config.False: flow.No}
 
-func condition(w config.When) gateway.Condition {
-	return gateway.Condition{
+func condition(w config.When) flow.Condition {
+	return flow.Condition{
 		Metadata: wordLists(w.Metadata), Headers: wordLists(w.Headers), Languages: w.Language,
 		Tools: switches[w.Tools], Stream: switches[w.Stream], MinSize: int(w.Size.Min), MaxSize: int(w.Size.Max),
 	}

@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/flow"
 )
 
 // stableTools declare a reference, which is taken out on the way.
@@ -26,7 +26,7 @@ func stableProviders() map[string]string {
 		"azure": "type: azure", "qwen": "type: qwen", "explicit": "type: qwen, prompt_cache_hints: marks",
 		"moonshot": "type: moonshot", "anthropic": "type: anthropic",
 	}
-	for i, form := range gateway.PromptForms() {
+	for i, form := range flow.PromptForms() {
 		hints := []string{"key", "marks", "none"}[i%3]
 		all["prompted "+form] = fmt.Sprintf("type: openai, tools: prompted, parser: %s, history: repair, prompt_cache_hints: %s", form, hints)
 	}

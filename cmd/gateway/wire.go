@@ -14,6 +14,7 @@ import (
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/flow"
 	"github.com/callgate/callgate/gateway/httpapi"
 	"github.com/callgate/callgate/gateway/metrics"
 	"github.com/callgate/callgate/gateway/prefix"
@@ -24,7 +25,7 @@ import (
 type system struct {
 	parsers *parsers
 	answers *answerStores
-	gateway *gateway.Gateway
+	gateway *flow.Gateway
 	server  *httpapi.Server
 	admin   *httpapi.Admin
 	tracer  *trace.Tracer // nil: none
@@ -33,7 +34,7 @@ type system struct {
 
 // wire puts a gateway together. The parsers still have to be loaded.
 func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, error) {
-	if err := cfg.CheckPrompted(gateway.PromptForms()); err != nil {
+	if err := cfg.CheckPrompted(flow.PromptForms()); err != nil {
 		return nil, err
 	}
 	if err := checkPlugins(cfg); err != nil {
@@ -72,7 +73,7 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 }
 
 func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provider, m *metrics.Metrics, log *slog.Logger) (err error) {
-	options := gateway.Options{
+	options := flow.Options{
 		Providers: providers, Policies: policies(cfg), Routes: routes(cfg), Rules: rules(cfg), Aliases: aliases(cfg), Direct: direct(cfg), Parsers: sys.parsers,
 		CacheSalt: []byte(cfg.CacheSalt.Reveal()), RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
 		ShareIndex: sys.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: m.Transition, Log: log,
@@ -87,7 +88,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		return err
 	}
 	options.Saved = books.saved
-	if sys.gateway, err = gateway.New(options); err != nil {
+	if sys.gateway, err = flow.New(options); err != nil {
 		return err
 	}
 	sys.shared.prefixes(cfg, sys.gateway.Index(), log)

@@ -14,6 +14,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/observe"
+	"github.com/callgate/callgate/gateway/protocol/chat"
 )
 
 // chat is POST /v1/chat/completions.
@@ -57,7 +59,7 @@ func (s *Server) chat(c echo.Context) error {
 		return err
 	}
 	defer resp.Close()
-	rec.summary = &resp.Summary
+	rec.summary = resp.Summary
 	return s.write(c, resp, began, pulse)
 }
 
@@ -127,32 +129,47 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 
 // write sends a response.
 func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time, pulse *pulse) error {
-	piece, more, err := resp.Next()
+	frame, err := resp.Next()
 	if err != nil && err != io.EOF {
 		return err
 	}
-	w := c.Response()
-	if !resp.Streamed {
+	w, front := c.Response(), chat.NewWriter(resp)
+	if !resp.Streamed() {
 		pulse.pace.write()
 		header(w.Header(), resp)
-		return s.writeWhole(w, resp, piece, began)
+		var body []byte
+		if frame != nil {
+			body = front.Frame(nil, frame)
+		}
+		return s.writeWhole(w, resp, body, began)
 	}
-	pulse.begin(&resp.Summary, func() {
+	pulse.begin(resp.Summary, func() {
 		header(w.Header(), resp)
 		streamHeader(w.Header())
 		w.WriteHeader(http.StatusOK)
 	})
-	for ; err == nil; piece, more, err = resp.Next() {
-		if werr := pulse.write(piece, !more); werr != nil {
+	var out []byte
+	for ; err == nil; frame, err = resp.Next() {
+		if frame != nil {
+			if out = front.Frame(out, frame); frame.More && len(out) < maxPiece { // what follows is here, and goes with it
+				continue
+			}
+		}
+		if werr := pulse.write(out, frame == nil || !frame.More); werr != nil {
 			return &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: werr}
 		}
+		out = out[:0]
 	}
-	_ = pulse.write(nil, true) // nothing is written; what is owed is flushed
 	if err == io.EOF {
-		return nil
+		out, err = front.Close(out), nil
 	}
-	return err // fail writes it into the stream
+	_ = pulse.write(out, true) // a client that left has nothing to be told
+	return err                 // fail writes it into the stream
 }
+
+// maxPiece is how many bytes of a stream are collected before they are written, where all of
+// them are here already.
+const maxPiece = 16 << 10
 
 // streamHeader says that the answer is a stream, to whoever stands in front of us: nginx
 // would collect it.
@@ -162,8 +179,8 @@ func streamHeader(h http.Header) {
 }
 
 func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byte, began time.Time) error {
-	h, sum := w.Header(), &resp.Summary
-	report(h, sum)
+	h, sum := w.Header(), resp.Summary
+	observe.Facts(h, sum, true)
 	total := time.Since(began)
 	h.Set("x-callgate-overhead-ms", milliseconds(sum.Overhead))
 	h.Set("server-timing", fmt.Sprintf("upstream;dur=%s, gw;dur=%s", milliseconds(total-sum.Overhead), milliseconds(sum.Overhead)))
@@ -177,73 +194,17 @@ func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byt
 
 // header sets what is known before the first byte: the upstream's headers and ours.
 func header(h http.Header, resp *gateway.Response) {
-	for name, values := range resp.Header {
+	upstream := resp.Header()
+	for name, values := range upstream {
 		if key := http.CanonicalHeaderKey(name); key != "X-Request-Id" {
 			h[key] = values
 		}
 	}
-	if upstream := resp.Header.Get("x-request-id"); upstream != "" {
-		h.Set("x-callgate-upstream-request-id", upstream)
+	if id := upstream.Get("x-request-id"); id != "" {
+		h.Set("x-callgate-upstream-request-id", id)
 	}
 	h.Del("content-length")
-	h.Set("x-callgate-provider", resp.Summary.Provider)
-	h.Set("x-callgate-model", headerText(resp.Summary.Model))
-	attempts(h, &resp.Summary)
-	conduct(h, &resp.Summary)
-	if resp.Summary.Replayed() { // all is known, of a stream too
-		report(h, &resp.Summary)
-	}
-}
-
-// conduct says what is known of a request before its answer begins: whether that is a
-// stored one, the rounds of tools in the conversation, what the model was told to do
-// better, and what was odd so far.
-func conduct(h http.Header, s *gateway.Summary) {
-	setText(h, "x-callgate-route", s.Route.Text())
-	setText(h, "x-callgate-cache", s.AnswerText())
-	setText(h, "age", s.AgeText())
-	setText(h, "x-callgate-prefix", s.PrefixText())
-	setText(h, "x-callgate-tool-rounds", s.RoundsText())
-	setText(h, "x-callgate-corrections", s.CorrectionList())
-	setText(h, "x-callgate-warnings", strings.Join(s.Warnings, ","))
-}
-
-// attempts says what was tried.
-func attempts(h http.Header, s *gateway.Summary) {
-	h.Set("x-callgate-attempts", strconv.Itoa(len(s.Attempts)))
-	if len(s.Attempts) < 2 {
-		return
-	}
-	h.Set("x-callgate-retry-delay-ms", strconv.FormatInt(s.RetryDelay().Round(time.Millisecond).Milliseconds(), 10))
-	h.Set("x-callgate-fallbacks", strconv.Itoa(s.Fallbacks()))
-}
-
-// report sets what is known when the whole answer has been read.
-func report(h http.Header, s *gateway.Summary) {
-	setText(h, "x-callgate-parser", strings.Join(s.Parsers, ","))
-	setText(h, "x-callgate-faults", s.FaultList())
-	setText(h, "x-callgate-repairs", s.RepairList())
-	setText(h, "x-callgate-warnings", strings.Join(s.Warnings, ","))
-	setText(h, "x-callgate-guard", s.GuardText())
-	setText(h, "x-callgate-cached-tokens", s.CachedText())
-	setText(h, "x-callgate-saved", s.Saved)
-}
-
-// setText sets a header, if there is anything to say.
-func setText(h http.Header, name, value string) {
-	if value != "" {
-		h.Set(name, headerText(value))
-	}
-}
-
-// headerText is s without what may not stand in a header.
-func headerText(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return '?'
-		}
-		return r
-	}, s)
+	observe.Headers(h, resp.Summary, false)
 }
 
 func milliseconds(d time.Duration) string {

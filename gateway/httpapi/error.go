@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/observe"
 )
 
 // envelope is OpenAI's error body. All four keys are always there.
@@ -51,10 +52,9 @@ func (s *Server) fail(err error, c echo.Context) {
 	if s := rec.summary; s != nil && !w.Committed {
 		if s.Provider != "" {
 			w.Header().Set("x-callgate-provider", s.Provider)
-			attempts(w.Header(), s)
+			observe.Attempts(w.Header(), s)
 		}
-		conduct(w.Header(), s)
-		report(w.Header(), s)
+		observe.Facts(w.Header(), s, true)
 	}
 	switch {
 	case e.Kind == gateway.Canceled:
@@ -95,7 +95,7 @@ func (s *Server) failLate(w *echo.Response, e *gateway.Error, sum *gateway.Summa
 		data = compact.Bytes()
 	}
 	if sum != nil && e.Summary != nil { // nothing of an answer went out, and so no headers of it
-		fmt.Fprint(w, lateHeader(sum))
+		fmt.Fprint(w, observe.Late(sum))
 	}
 	fmt.Fprintf(w, "data: %s\n\n", data)
 	w.Flush()

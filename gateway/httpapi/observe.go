@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/observe"
 )
 
 // record is what the log line of a request needs and handlers know.
@@ -110,28 +111,8 @@ func (rec *record) attrs(c echo.Context, took time.Duration) []slog.Attr {
 		attrs = append(attrs, slog.String("model", rec.model), slog.Bool("stream", rec.stream))
 	}
 	if s := rec.summary; s != nil {
-		attrs = append(attrs, slog.String("provider", s.Provider), slog.String("upstream_model", s.Model),
-			slog.Duration("overhead", s.Overhead), slog.Int("calls", s.Calls))
-		if len(s.Attempts) > 1 {
-			attrs = append(attrs, slog.String("attempts", attemptList(s.Attempts)), slog.Duration("retry_delay", s.RetryDelay()))
-		}
-		if s.FirstToken > 0 {
-			attrs = append(attrs, slog.Duration("first_token", s.FirstToken))
-		}
-		if len(s.Faults) > 0 {
-			attrs = append(attrs, slog.String("faults", s.FaultList()))
-		}
-		if len(s.Parsers) > 0 {
-			attrs = append(attrs, slog.String("parser", strings.Join(s.Parsers, ",")))
-		}
-		if len(s.Repairs) > 0 {
-			attrs = append(attrs, slog.String("repairs", s.RepairList()))
-		}
-		attrs = append(attrs, conductAttrs(s)...)
+		attrs = append(attrs, summaryAttrs(s)...)
 		attrs = append(attrs, rec.promptAttrs()...)
-		if len(s.Warnings) > 0 {
-			attrs = append(attrs, slog.String("warnings", strings.Join(s.Warnings, ",")))
-		}
 	}
 	if s := rec.summary; s != nil && s.UpstreamError {
 		attrs = append(attrs, slog.Bool("upstream_error", true))
@@ -142,25 +123,26 @@ func (rec *record) attrs(c echo.Context, took time.Duration) []slog.Attr {
 	return attrs
 }
 
-// conductAttrs say what the guards made of a request.
-func conductAttrs(s *gateway.Summary) (attrs []slog.Attr) {
+// summaryAttrs say what was done for a request.
+func summaryAttrs(s *gateway.Summary) []slog.Attr {
+	attrs := []slog.Attr{slog.String("provider", s.Provider), slog.String("upstream_model", s.Model),
+		slog.Duration("overhead", s.Overhead), slog.Int("calls", s.Calls)}
+	if len(s.Attempts) > 1 {
+		attrs = append(attrs, slog.String("attempts", attemptList(s.Attempts)), slog.Duration("retry_delay", s.RetryDelay()))
+	}
+	if s.FirstToken > 0 {
+		attrs = append(attrs, slog.Duration("first_token", s.FirstToken))
+	}
 	if len(s.Called) > 0 {
 		attrs = append(attrs, slog.Int("tools_called", len(s.Called)))
-	}
-	for _, text := range []struct{ name, value string }{
-		{"answer_cache", string(s.AnswerCache)}, {"age", s.AgeText()}, {"route", s.Route.Text()}, {"prefix", s.PrefixText()},
-		{"guard", s.GuardText()}, {"tool_rounds", s.RoundsText()}, {"corrections", s.CorrectionList()}, {"saved", s.Saved},
-	} {
-		if text.value != "" {
-			attrs = append(attrs, slog.String(text.name, text.value))
-		}
-	}
-	if u := s.Usage; u.CacheReported {
-		attrs = append(attrs, slog.Int("prompt_tokens", u.Input), slog.Int("cached_tokens", u.CacheRead))
 	}
 	if len(s.References) > 0 {
 		attrs = append(attrs, slog.Int("references", len(s.References)))
 	}
+	if u := s.Usage; u.CacheReported {
+		attrs = append(attrs, slog.Int("prompt_tokens", u.Input), slog.Int("cached_tokens", u.CacheRead))
+	}
+	observe.Texts(s, func(name, text string) { attrs = append(attrs, slog.String(name, text)) })
 	return attrs
 }
 

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/observe"
 )
 
 // pulse writes the stream of one answer, and a comment whenever nothing else has been
@@ -70,25 +70,10 @@ func (p *pulse) begin(s *gateway.Summary, send func()) {
 	defer p.mu.Unlock()
 	p.pace.write()
 	if p.early {
-		fmt.Fprint(p.w, lateHeader(s))
+		fmt.Fprint(p.w, observe.Late(s))
 		return
 	}
 	send()
-}
-
-// lateHeader is what the headers say of where an answer comes from, as a comment.
-func lateHeader(s *gateway.Summary) string {
-	text := fmt.Sprintf(": callgate provider=%s model=%s attempts=%d fallbacks=%d retry_delay_ms=%d",
-		s.Provider, s.Model, len(s.Attempts), s.Fallbacks(), s.RetryDelay().Round(time.Millisecond).Milliseconds())
-	for _, part := range []struct{ name, value string }{
-		{"cache", s.AnswerText()}, {"age", s.AgeText()}, {"route", s.Route.Text()},
-		{"rounds", s.RoundsText()}, {"corrections", s.CorrectionList()}, {"guard", s.GuardText()}, {"warnings", strings.Join(s.Warnings, ",")},
-	} {
-		if part.value != "" {
-			text += " " + part.name + "=" + part.value
-		}
-	}
-	return headerText(text) + "\n\n"
 }
 
 // write writes a piece of the stream.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/flow"
 )
 
 // pausing is a provider whose stream pauses before each of its frames but the first.
@@ -31,16 +32,16 @@ func (r *pausingReply) Header() http.Header { return http.Header{} }
 func (r *pausingReply) Streamed() bool      { return true }
 func (r *pausingReply) Close() error        { return nil }
 
-func (r *pausingReply) Next() (gateway.Frame, error) {
+func (r *pausingReply) Next() (*gateway.Frame, error) {
 	if r.at == len(r.frames) {
-		return gateway.Frame{}, io.EOF
+		return nil, io.EOF
 	}
 	if r.at > 0 {
 		time.Sleep(r.pause)
 	}
 	data := r.frames[r.at]
 	r.at++
-	f := gateway.Frame{Raw: []byte("data: " + data + "\n\n"), Data: []byte(data)}
+	f := &gateway.Frame{Raw: []byte("data: " + data + "\n\n"), Data: []byte(data)}
 	if f.Done = data == "[DONE]"; f.Done {
 		f.Data = nil
 	}
@@ -57,7 +58,7 @@ func TestPulseOutlastsTheLimit(t *testing.T) {
 		`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`,
 		`[DONE]`,
 	}}
-	g, err := gateway.New(gateway.Options{Providers: map[string]gateway.Provider{"p": p}, Routes: map[string][]gateway.Target{"m": {{Provider: "p"}}}})
+	g, err := flow.New(flow.Options{Providers: map[string]gateway.Provider{"p": p}, Routes: map[string][]gateway.Target{"m": {{Provider: "p"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

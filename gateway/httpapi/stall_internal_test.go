@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/flow"
 )
 
 // endless is a provider whose streams have no end; ended tells that one was closed.
@@ -22,8 +23,8 @@ func (e *endless) Chat(context.Context, string, *gateway.Request) (gateway.Reply
 func (e *endless) Header() http.Header { return http.Header{} }
 func (e *endless) Streamed() bool      { return true }
 
-func (e *endless) Next() (gateway.Frame, error) {
-	return gateway.Frame{Raw: bytes.Repeat([]byte(": wait\n\n"), 1<<12)}, nil
+func (e *endless) Next() (*gateway.Frame, error) {
+	return &gateway.Frame{Raw: bytes.Repeat([]byte(": wait\n\n"), 1<<12)}, nil
 }
 
 func (e *endless) Close() error {
@@ -37,7 +38,7 @@ func TestStalledClient(t *testing.T) {
 	t.Parallel()
 	const limit = 200 * time.Millisecond
 	upstream := &endless{make(chan struct{})}
-	g, err := gateway.New(gateway.Options{Providers: map[string]gateway.Provider{"p": upstream}, Routes: map[string][]gateway.Target{"m": {{Provider: "p"}}}})
+	g, err := flow.New(flow.Options{Providers: map[string]gateway.Provider{"p": upstream}, Routes: map[string][]gateway.Target{"m": {{Provider: "p"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

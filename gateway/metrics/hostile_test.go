@@ -14,7 +14,6 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
-	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/internal/guard"
 	"github.com/callgate/callgate/gateway/metrics"
 )
@@ -28,11 +27,10 @@ func attack(i int) gateway.Record {
 		Summary: &gateway.Summary{
 			Provider: "local", Model: "model" + word, FirstToken: time.Second,
 			Attempts: []gateway.Attempt{{Provider: "local", Reason: gateway.Reask, Outcome: "outcome" + word, Took: 1}},
-			Report: chain.Report{Calls: 1, Repairs: map[string]int{"repair" + word: 1},
-				Warnings: []string{"warning" + word, "dropped:" + word, "plugin:p" + word + ":r" + word}},
-			Faults: map[string]int{"fault" + word: 1}, Native: 1,
-			Usage:       gateway.Usage{Input: 1, Output: 1},
-			Guard:       &gateway.Verdict{Ghost: true, Signals: []guard.Signal{{Name: "signal" + word, Weight: 1}}},
+			Outcome: gateway.Outcome{Calls: 1, Repairs: map[string]int{"repair" + word: 1},
+				Warnings: []string{"warning" + word, "dropped:" + word, "plugin:p" + word + ":r" + word},
+				Faults:   map[string]int{"fault" + word: 1}, Native: 1, Usage: gateway.Usage{Input: 1, Output: 1},
+				Guard: &gateway.Verdict{Ghost: true, Signals: []guard.Signal{{Name: "signal" + word, Weight: 1}}}},
 			Corrections: []gateway.Correction{{Tool: "tool" + word, Reason: "reason" + word}},
 		},
 	}
@@ -139,10 +137,9 @@ func TestHostileValues(t *testing.T) {
 		Summary: &gateway.Summary{
 			Provider: "bad\xff\n", Model: strings.Repeat("é", 1<<20), FirstToken: time.Second, Overhead: negative,
 			Attempts: []gateway.Attempt{{Reason: gateway.Fallback, Wait: negative, Took: negative}, {Reason: "\xff", Outcome: "\xff"}},
-			Report: chain.Report{Calls: negative, Repairs: map[string]int{"a": negative, "b": math.MaxInt64},
-				Warnings: []string{"", ":", "plugin", "plugin:", "plugin::", "plugin:\xff", strings.Repeat(":", 1000)}},
-			Faults: map[string]int{"": 1}, Native: negative,
-			Usage: gateway.Usage{Input: negative, Output: math.MaxInt64, CacheRead: -1},
+			Outcome: gateway.Outcome{Calls: negative, Repairs: map[string]int{"a": negative, "b": math.MaxInt64},
+				Warnings: []string{"", ":", "plugin", "plugin:", "plugin::", "plugin:\xff", strings.Repeat(":", 1000)},
+				Faults:   map[string]int{"": 1}, Native: negative, Usage: gateway.Usage{Input: negative, Output: math.MaxInt64, CacheRead: -1}},
 		},
 	})
 	families := scrape(t, m)

@@ -25,7 +25,6 @@ import (
 	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/answers"
 	"github.com/callgate/callgate/gateway/breaker"
-	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/internal/guard"
 	"github.com/callgate/callgate/gateway/internal/loop"
 	"github.com/callgate/callgate/gateway/internal/reference"
@@ -53,25 +52,25 @@ func rich() gateway.Record {
 				{Provider: "remote", Model: "qwen-max", Reason: gateway.Reask, Outcome: "ok", Took: 800 * time.Millisecond},
 			},
 			FirstToken: 700 * time.Millisecond, Overhead: 40 * time.Microsecond,
-			Report: chain.Report{
+			Outcome: gateway.Outcome{
 				Calls: 2, Repairs: map[string]int{"args_json": 2, "index": 1},
 				Warnings: []string{"truncated_call", "dropped:seed", "dropped:logprobs", "plugin:acme:hermes:time_limit"},
+				Faults:   map[string]int{"invalid_json": 2}, Native: 1,
+				Usage: gateway.Usage{Reported: true, CacheReported: true, WriteReported: true, Input: 1000, Output: 50, CacheRead: 600, WriteShort: 250, WriteLong: 50},
+				Guard: ghost(),
+				References: []gateway.Resolution{
+					{Tool: "complete_task", Argument: "items[0].id", How: reference.Exact, Ratio: 1},
+					{Tool: "complete_task", Argument: "items[1].id", How: reference.Exact, Ratio: 1},
+					{Tool: "complete_task", Argument: "items[2].id", How: reference.Fuzzy, Ratio: 0.8},
+				},
 			},
-			Faults: map[string]int{"invalid_json": 2}, Native: 1,
-			Usage:  gateway.Usage{Reported: true, CacheReported: true, WriteReported: true, Input: 1000, Output: 50, CacheRead: 600, WriteShort: 250, WriteLong: 50},
 			Prefix: &prefix.Decision{Target: "remote/qwen-max", Reason: prefix.Fallback, Expected: 12, Blocks: 14},
 			Rounds: &gateway.Rounds{Rounds: 15, Limit: 15, Calls: 16, NewResults: 14, Efficiency: 0.8, Near: true, Stop: loop.Limit},
-			Guard:  ghost(),
 			Corrections: []gateway.Correction{
 				{Tool: "complete_task", Reason: "unresolved_reference"},
 				{Tool: "delete_task", Reason: "tool_not_triggered", Verdict: ghost()},
 			},
 			PrefixChange: &gateway.PrefixChange{Part: "messages", Message: 3, Offset: 1536},
-			References: []gateway.Resolution{
-				{Tool: "complete_task", Argument: "items[0].id", How: reference.Exact, Ratio: 1},
-				{Tool: "complete_task", Argument: "items[1].id", How: reference.Exact, Ratio: 1},
-				{Tool: "complete_task", Argument: "items[2].id", How: reference.Fuzzy, Ratio: 0.8},
-			},
 		},
 	}
 }
@@ -172,7 +171,7 @@ func bill() accounts.Account {
 
 // judged is a request of which little is known but what the guard made of its answer.
 func judged(route string, v *gateway.Verdict) gateway.Record {
-	return gateway.Record{Route: route, Status: 200, Took: time.Millisecond, Summary: &gateway.Summary{Provider: "local", Model: "qwen3", Guard: v}}
+	return gateway.Record{Route: route, Status: 200, Took: time.Millisecond, Summary: &gateway.Summary{Provider: "local", Model: "qwen3", Outcome: gateway.Outcome{Guard: v}}}
 }
 
 // TestGolden shows what one request of each sort leaves: testdata/scrape.txt is the
@@ -195,7 +194,7 @@ func TestGolden(t *testing.T) {
 	m.Request(judged("denied", &gateway.Verdict{Contradiction: true, Signals: []guard.Signal{{Name: guard.SignalContradiction}}}))
 	m.Request(gateway.Record{Status: 401, Code: "invalid_api_key", Took: time.Millisecond})
 	m.Request(gateway.Record{Status: 404, Took: time.Millisecond})
-	m.Request(gateway.Record{Route: "own", Status: 200, Summary: &gateway.Summary{Provider: "local", Model: "qwen3", Usage: gateway.Usage{Reported: true, Input: 70}}})
+	m.Request(gateway.Record{Route: "own", Status: 200, Summary: &gateway.Summary{Provider: "local", Model: "qwen3", Outcome: gateway.Outcome{Usage: gateway.Usage{Reported: true, Input: 70}}}})
 	bill := bill()
 	m.Account("remote", "qwen-max", &bill)
 	m.Plugin("hermes", 50*time.Microsecond)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
+	"github.com/callgate/callgate/gateway/observe"
 )
 
 // Attributes of our own. Those of the conventions are in telemetry.
@@ -21,8 +22,6 @@ const (
 	parsersKey       = "callgate.parsers"
 	nativeCallsKey   = "callgate.tool_calls.native"
 	textCallsKey     = "callgate.tool_calls.text"
-	faultsKey        = "callgate.faults"
-	repairsKey       = "callgate.repairs"
 	warningsKey      = "callgate.warnings"
 	changedKey       = "callgate.changed"
 	attemptReasonKey = "callgate.attempt.reason"
@@ -78,12 +77,7 @@ func describeCalls(span trace.Span, s *gateway.Summary) {
 	if len(s.Parsers) > 0 {
 		span.SetAttributes(list(parsersKey, s.Parsers))
 	}
-	if len(s.Faults) > 0 {
-		span.SetAttributes(text(faultsKey, s.FaultList()))
-	}
-	if len(s.Repairs) > 0 {
-		span.SetAttributes(text(repairsKey, s.RepairList()))
-	}
+	observe.Traced(s, func(name, value string) { span.SetAttributes(text(name, value)) })
 	if len(s.Warnings) > 0 {
 		span.SetAttributes(list(warningsKey, s.Warnings))
 	}

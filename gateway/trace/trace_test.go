@@ -13,7 +13,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/callgate/callgate/gateway"
-	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/trace"
 )
 
@@ -61,11 +60,9 @@ func TestTrace(t *testing.T) {
 	end2("upstream_error") // too late
 	end(gateway.Record{Route: "qwen3", Status: 200, Stream: true, Took: time.Second, Summary: &gateway.Summary{
 		Provider: "remote", Model: "qwen-max", Attempts: []gateway.Attempt{first, fallback},
-		FirstToken: 500 * time.Millisecond, Overhead: 2500 * time.Microsecond, Changed: true, Native: 1,
-		Report: chain.Report{Parsers: []string{"hermes"}, Calls: 2, Repairs: map[string]int{"index": 1, "args_json": 2},
-			Warnings: []string{"truncated_call", "dropped:seed"}},
-		Faults: map[string]int{"invalid_json": 2},
-		Usage:  gateway.Usage{Input: 100, Output: 20},
+		FirstToken: 500 * time.Millisecond, Overhead: 2500 * time.Microsecond,
+		Outcome: gateway.Outcome{Changed: true, Native: 1, Parsers: []string{"hermes"}, Calls: 2, Repairs: map[string]int{"index": 1, "args_json": 2},
+			Warnings: []string{"truncated_call", "dropped:seed"}, Faults: map[string]int{"invalid_json": 2}, Usage: gateway.Usage{Input: 100, Output: 20}},
 	}})
 	spans := s.flush(t, tracer)
 	if len(spans) != 3 {
@@ -208,7 +205,7 @@ func TestStatus(t *testing.T) {
 		{"client left", gateway.Record{Status: 499, Code: "client_closed_request"}, "client_closed_request", false},
 		{"upstream fails", gateway.Record{Status: 502, Code: "upstream_error"}, "upstream_error", true},
 		{"stream breaks", gateway.Record{Status: 200, Code: "upstream_timeout"}, "upstream_timeout", true},
-		{"stream ends with an error", gateway.Record{Status: 200, Summary: &gateway.Summary{UpstreamError: true}}, "upstream_error", true},
+		{"stream ends with an error", gateway.Record{Status: 200, Summary: &gateway.Summary{Outcome: gateway.Outcome{UpstreamError: true}}}, "upstream_error", true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -252,9 +249,8 @@ func TestHostile(t *testing.T) {
 		endAttempt(bad)
 	}
 	end(gateway.Record{Route: bad, Status: -1, Code: bad, Summary: &gateway.Summary{
-		Provider: bad, Model: bad, Overhead: -1, Faults: counts,
-		Report: chain.Report{Repairs: counts, Warnings: warnings, Parsers: warnings},
-		Usage:  gateway.Usage{Input: -5},
+		Provider: bad, Model: bad, Overhead: -1,
+		Outcome: gateway.Outcome{Faults: counts, Repairs: counts, Warnings: warnings, Parsers: warnings, Usage: gateway.Usage{Input: -5}},
 	}})
 	spans := s.flush(t, tracer)
 	if len(spans) != 1001 || len(log.spans()) != 0 {

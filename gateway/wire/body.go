@@ -100,7 +100,7 @@ func (b *body) putCalls(dst, old []byte) []byte {
 	dst = append(dst, '[')
 	start := len(dst)
 	switch {
-	case b.change.calls:
+	case b.change.calls && old != nil:
 		for i := range b.change.entries {
 			dst = b.entry(dst, start, &b.change.entries[i])
 		}
@@ -125,28 +125,44 @@ func (b *body) putCalls(dst, old []byte) []byte {
 	return append(dst, ']')
 }
 
-// entry writes an entry behind those since start, if it says anything.
+// entry writes an entry behind those since start.
 func (b *body) entry(dst []byte, start int, e *Entry) []byte {
-	from := len(dst)
-	if from > start {
+	if len(dst) > start {
 		dst = append(dst, ',')
 	}
-	out, says := e.append(dst, e.From.Of(b.f.Data), !b.f.Whole)
-	if !says {
-		return out[:from]
-	}
-	return out
+	return e.append(dst, e.From.Of(b.f.Data), !b.f.Whole)
 }
 
-// append writes the entry. old is the one that it stands for. says reports whether there is
-// anything in it but its index.
-func (e *Entry) append(dst, old []byte, indexed bool) (_ []byte, says bool) {
+// says reports whether there is anything in the entry but its index.
+func (e *Entry) says(data []byte) bool {
+	if e.Kind != GoesOn || e.Args != "" {
+		return true
+	}
+	says := false
+	Members(e.From.Of(data), 0, func(key []byte, v Span) bool {
+		switch string(key) {
+		case "index", "id", "type":
+		case "function":
+			Members(v.Of(e.From.Of(data)), 0, func(key []byte, _ Span) bool {
+				says = string(key) != "name" && string(key) != "arguments"
+				return !says
+			})
+		default:
+			says = true
+		}
+		return !says
+	})
+	return says
+}
+
+// append writes the entry. old is the one that it stands for.
+func (e *Entry) append(dst, old []byte, indexed bool) []byte {
 	switch e.Kind {
 	case AsItCame:
-		return append(dst, old...), true
+		return append(dst, old...)
 	case Renumbered:
 		dst, _ = AppendOthers(AppendInt(AppendKey(append(dst, '{'), "index"), e.Index), old, "index")
-		return append(dst, '}'), true
+		return append(dst, '}')
 	}
 	dst = append(dst, '{')
 	if indexed {
@@ -159,9 +175,9 @@ func (e *Entry) append(dst, old []byte, indexed bool) (_ []byte, says bool) {
 	var function []byte
 	if len(old) > 0 {
 		if indexed {
-			dst, says = AppendOthers(dst, old, "id", "type", "function", "index")
+			dst, _ = AppendOthers(dst, old, "id", "type", "function", "index")
 		} else {
-			dst, says = AppendOthers(dst, old, "id", "type", "function")
+			dst, _ = AppendOthers(dst, old, "id", "type", "function")
 		}
 		function = Find(old, Span{0, len(old)}, "function").Of(old)
 	}
@@ -169,31 +185,33 @@ func (e *Entry) append(dst, old []byte, indexed bool) (_ []byte, says bool) {
 	if e.Kind == Begins {
 		dst = AppendQuoted(AppendKey(dst, "name"), e.Name)
 	}
-	var more bool
-	dst, more = AppendOthers(dst, function, "name", "arguments")
+	dst, _ = AppendOthers(dst, function, "name", "arguments")
 	dst = appendText(AppendKey(dst, "arguments"), e.Args)
-	return append(dst, "}}"...), says || more || e.Kind == Begins || e.Args != ""
+	return append(dst, "}}"...)
 }
 
 func isReasoning(name string) bool { return name == "reasoning_content" || name == "reasoning" }
 
-// renames reports whether the choice's reasoning has another name than this, and nothing has
-// that.
-func (f *Frame) renames(place int, name string) bool {
-	found := 0
+// reasoningKey is the place of the key of a choice's reasoning, if that has another name than
+// this, and nothing has that.
+func (f *Frame) reasoningKey(place int, name string) (at Span) {
 	body := f.choices[place].Body
 	if body.Empty() {
-		return false
+		return Span{}
 	}
-	Members(f.Data[:body.End], body.Start, func(key []byte, v Span) bool {
-		switch {
-		case string(key) == name:
-			found = -1
-			return false
-		case isReasoning(string(key)) && !v.IsNull(f.Data):
+	found, taken := 0, false
+	c := cursor{b: f.Data[:body.End], i: body.Start}
+	c.object(func(key []byte) {
+		from := c.key
+		v := c.value()
+		taken = taken || string(key) == name
+		if isReasoning(string(key)) && !v.IsNull(f.Data) {
 			found++
+			at = Span{from, from + len(key) + len(`""`)}
 		}
-		return true
 	})
-	return found == 1
+	if taken || found != 1 {
+		return Span{}
+	}
+	return at
 }

@@ -15,6 +15,7 @@ type change struct {
 	late       []Entry
 	finish     string
 	reasoning  string // what its reasoning is called
+	key        Span   // of its reasoning
 	split      string // what reasoning is called that the events bring
 	emptied    bool   // its body went out in a chunk before
 }
@@ -73,11 +74,15 @@ func (f *Frame) SeeText(place int, events []abi.Event) {
 	c.seen, c.events = true, events
 }
 
-// PutCalls puts entries in the place of a choice's tool_calls.
+// PutCalls puts entries in the place of a choice's tool_calls, but those that say nothing.
 func (f *Frame) PutCalls(place int, entries []Entry) {
 	c := f.change(place)
-	c.calls, c.entries = true, entries
+	c.calls = true
+	c.entries = slices.DeleteFunc(entries, func(e Entry) bool { return !e.says(f.Data) })
 }
+
+// SetEvents puts other events in the place of those that were put or seen.
+func (f *Frame) SetEvents(place int, events []abi.Event) { f.changes[place].events = events }
 
 // PutLate puts entries in front of the choice's finish reason, in chunks of their own:
 // clients take a delta to hold the piece of one call, and stop reading one that has a
@@ -92,10 +97,12 @@ func (f *Frame) PutFinish(place int, reason string) { f.change(place).finish = r
 // PutReasoningName gives the choice's own reasoning another member's name, if the body has
 // no member of that name. It reports whether there was something to rename.
 func (f *Frame) PutReasoningName(place int, name string) bool {
-	if !f.renames(place, name) {
+	key := f.reasoningKey(place, name)
+	if key.Empty() {
 		return false
 	}
-	f.change(place).reasoning = name
+	c := f.change(place)
+	c.reasoning, c.key = name, key
 	return true
 }
 

@@ -2,9 +2,13 @@ package wire
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/callgate/callgate/sdk/abi"
 )
 
 // Frame is one piece of an answer in OpenAI's chat form: a block of a stream, or a whole
@@ -34,7 +38,8 @@ type Frame struct {
 	textOf  int
 	changes []change // by choice; empty: nothing is changed
 	extra   bool     // only what is put goes out: Data is another chunk, to write it by
-	pooled  []byte   // the memory of an owned frame
+	owned   bool
+	pooled  []byte // the memory of an owned frame
 }
 
 // table is what the descent found.
@@ -68,7 +73,7 @@ type Choice struct {
 	// upstream's own has found.
 	Acts bool
 
-	saysBeside bool // it says something besides the string that a shape leaves open
+	content, calls, beside bool // what says something: the text, the calls, another member
 }
 
 // maxChoices is how many choices of an answer are read; OpenAI's limit for n.
@@ -129,6 +134,43 @@ func (f *Frame) Finishes() bool {
 	return false
 }
 
+// Says reports whether a client would act on the frame as it goes out. Of what is no object
+// nobody knows what it says.
+func (f *Frame) Says() bool {
+	if f.Data == nil {
+		return false
+	}
+	if !f.IsChunk() {
+		return f.Data[0] != '{'
+	}
+	for i := range f.choices {
+		if f.choices[i].says(f, i) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Choice) says(f *Frame, place int) bool {
+	text, calls := c.content, c.calls
+	if place < len(f.changes) {
+		p := &f.changes[place]
+		if p.text {
+			text = slices.ContainsFunc(p.events, func(e abi.Event) bool {
+				return e.Kind == abi.CallStart || e.Kind == abi.Args || strings.TrimSpace(e.Text) != ""
+			})
+		}
+		if p.calls {
+			calls = len(p.entries) > 0
+		}
+		calls = calls || len(p.late) > 0
+	}
+	return text || calls || c.beside
+}
+
+// SaysText reports whether a choice has a content that is more than white space.
+func (f *Frame) SaysText(place int) bool { return f.choices[place].content }
+
 // Text is the content of a choice, by its place, decoded. ok is false if it is neither a
 // string nor null. It is valid as long as the frame is.
 func (f *Frame) Text(place int) (text []byte, ok bool) {
@@ -180,8 +222,11 @@ func (f *Frame) Shape() int {
 	return f.shape.number
 }
 
-// Own returns a copy that stays valid until its Free is called.
+// Own returns a copy that stays valid until its Free is called. An owned frame is its own.
 func (f *Frame) Own() *Frame {
+	if f.owned {
+		return f
+	}
 	own := frames.Get().(*Frame)
 	raw, data := own.pooled[:0], f.Data
 	at := bytes.Index(f.Raw, data)
@@ -193,7 +238,7 @@ func (f *Frame) Own() *Frame {
 	choices, changes := append(own.choices[:0], f.choices...), append(own.changes[:0], f.changes...)
 	text := own.text
 	*own = Frame{Raw: raw[:len(f.Raw):len(f.Raw)], Whole: f.Whole, Done: f.Done, looked: f.looked, table: f.table,
-		text: text, textOf: -1, changes: changes, extra: f.extra, pooled: raw}
+		text: text, textOf: -1, changes: changes, extra: f.extra, owned: true, pooled: raw}
 	own.choices = choices
 	for i := range changes {
 		changes[i].own()
@@ -204,14 +249,27 @@ func (f *Frame) Own() *Frame {
 	return own
 }
 
+// Like returns a further chunk of a choice, of which nothing goes out but what is put into it:
+// with the frame's members, and no usage. The frame stays valid as long as it does.
+func (f *Frame) Like(index int) *Frame {
+	f.look()
+	like := &Frame{Raw: f.Raw, Data: f.Data, looked: true, table: f.table, textOf: -1, extra: true, owned: true}
+	like.choices = []Choice{{Index: index}}
+	return like
+}
+
 // frames are those that were owned and are free.
 var frames = sync.Pool{New: func() any { return new(Frame) }}
 
 // maxPooled is how large the memory of a frame may be that is kept for the next one.
 const maxPooled = 64 << 10
 
-// Free gives the memory of an owned frame back. It must not be used any more.
+// Free gives the memory of an owned frame back. It must not be used any more. For a borrowed
+// one it does nothing.
 func (f *Frame) Free() {
+	if !f.owned {
+		return
+	}
 	if poison {
 		for i := range f.pooled {
 			f.pooled[i] = '!'

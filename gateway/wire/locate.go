@@ -4,8 +4,9 @@ import "strconv"
 
 // cursor is a place in JSON text. What it passes over it looks at once.
 type cursor struct {
-	b []byte
-	i int
+	b   []byte
+	i   int
+	key int // where the key of the member at hand begins
 }
 
 // object calls f for each member of the object at the cursor, which stands at the member's
@@ -22,6 +23,7 @@ func (c *cursor) object(f func(key []byte)) (ok bool) {
 			return false
 		}
 		key := c.b[c.i+1 : end-1]
+		c.key = c.i
 		if c.i = space(c.b, end); c.i >= len(c.b) || c.b[c.i] != ':' {
 			return false
 		}
@@ -177,7 +179,7 @@ func (f *Frame) locateChoices(c *cursor) (ok bool) {
 // locateBody reads the delta or message at the cursor.
 func (p *Choice) locateBody(c *cursor) {
 	from := c.i
-	p.Content, p.Calls, p.Reasoning, p.Says, p.Thinks, p.Acts, p.saysBeside = Span{}, Span{}, Span{}, false, false, false, false
+	*p = Choice{Index: p.Index, Finish: p.Finish, Reason: p.Reason}
 	ok := c.object(func(key []byte) {
 		v := c.value()
 		if v.Empty() {
@@ -189,9 +191,11 @@ func (p *Choice) locateBody(c *cursor) {
 		case "role":
 			return
 		case "content":
-			p.Content = v
+			p.Content, p.content = v, said
+			return
 		case "tool_calls":
-			p.Calls = v
+			p.Calls, p.calls = v, said
+			return
 		case "reasoning_content", "reasoning":
 			if value[0] != 'n' && len(value) > len(`""`) {
 				p.Thinks = true
@@ -202,13 +206,13 @@ func (p *Choice) locateBody(c *cursor) {
 		case "function_call", "annotations", "citations", "executed_tools":
 			p.Acts = p.Acts || value[0] != 'n' && len(value) > len("[]")
 		}
-		p.Says = p.Says || said
+		p.beside = p.beside || said
 	})
 	if !ok {
 		c.i = from
 		c.value()
 	}
-	p.Body = Span{from, c.i}
+	p.Body, p.Says = Span{from, c.i}, p.content || p.calls || p.beside
 }
 
 // number reads a small index, which is otherwise the place in the list.

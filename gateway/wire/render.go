@@ -108,7 +108,7 @@ func (w *writer) pending() bool {
 func (w *writer) take(place int) []abi.Event {
 	events := w.left[place]
 	n := len(events)
-	if len(w.left) == 1 {
+	if len(w.left) == 1 && !w.f.Whole {
 		n = group(events)
 	}
 	w.left[place] = events[n:]
@@ -177,7 +177,7 @@ func (w *writer) late(place int) {
 	for i := range c.late {
 		w.further(func() {
 			w.choice(place, func() {
-				w.out, _ = c.late[i].append(append(w.out, `{"tool_calls":[`...), nil, true)
+				w.out = c.late[i].append(append(w.out, `{"tool_calls":[`...), nil, true)
 				w.out = append(w.out, "]}"...)
 			}, "")
 		})
@@ -222,16 +222,20 @@ func (w *writer) patched() (says bool) {
 		p, c := &f.choices[i], &f.changes[i]
 		body := func() {
 			switch {
-			case p.Body.Empty():
+			case p.Body.Empty(): // nobody knows what that is
+				says = true
 			case c.emptied:
 				w.out = append(append(w.out, f.Data[from:p.Body.Start]...), "{}"...)
 				from, edited = p.Body.End, true
-			case c.text || c.calls || c.reasoning != "":
+			case c.text || c.calls:
 				w.out = append(w.out, f.Data[from:p.Body.Start]...)
 				start := len(w.out)
 				w.out = newBody(f, i, w.take(i)).append(w.out, p.Body)
 				from, edited = p.Body.End, edited || c.text || c.calls
 				says = says || len(w.out)-start > len("{}")
+			case c.reasoning != "":
+				w.out = append(append(append(append(w.out, f.Data[from:c.key.Start]...), '"'), c.reasoning...), '"')
+				from, says = c.key.End, true
 			default:
 				says = says || !isEmptyObject(p.Body.Of(f.Data))
 			}
@@ -304,6 +308,12 @@ func (b *base) part(dst []byte, from, to int) []byte {
 		return append(append(append(dst, b.data[from:u.Start]...), "null"...), b.data[u.End:to]...)
 	}
 	return append(dst, b.data[from:to]...)
+}
+
+// Bare is the data of the frame without its choices and its usage.
+func (f *Frame) Bare() []byte {
+	b := newBase(f)
+	return b.close(b.open(nil))
 }
 
 // appendWhole appends a completion with what was put into it.

@@ -61,10 +61,14 @@ func (s *Shape) matches(f *Frame) bool {
 	c := s.choice
 	c.Object, c.Body = c.Object.behind(s.hole, by), c.Body.behind(s.hole, by)
 	c.Content, c.Reasoning, c.Calls, c.Finish = c.Content.behind(s.hole, by), c.Reasoning.behind(s.hole, by), c.Calls.behind(s.hole, by), c.Finish.behind(s.hole, by)
-	c.Says = c.saysBeside || !blankText(text)
-	if s.kind == reasoningHole {
+	switch s.kind {
+	case contentHole:
+		c.content = !blankText(text)
+	case reasoningHole:
 		c.Thinks = len(text) > 0
+		c.beside = c.beside || !blankText(text)
 	}
+	c.Says = c.content || c.calls || c.beside
 	t.choices = append(f.choices[:0], c)
 	f.table = t
 	return true
@@ -117,9 +121,8 @@ func (s *Shape) learn(f *Frame) {
 	s.table.choices = nil
 	s.before = append(s.before[:0], f.Data[:at.Start+1]...)
 	s.after = append(s.after[:0], f.Data[at.End-1:]...)
-	c.saysBeside = c.saysWithout(f.Data, at)
 	if kind == reasoningHole {
-		c.Thinks = false
+		c.beside = c.saysWithout(f.Data, at)
 	}
 	s.choice = c
 }
@@ -154,11 +157,13 @@ func onlyArguments(data []byte, calls Span) (at Span) {
 	return at
 }
 
-// saysWithout reports whether the choice says anything besides the string at hole.
+// saysWithout reports whether the choice says anything besides its text, its calls and the
+// string at hole.
 func (c *Choice) saysWithout(data []byte, hole Span) bool {
 	said := false
 	Members(data[:c.Body.End], c.Body.Start, func(key []byte, v Span) bool {
-		said = string(key) != "role" && v != hole && says(v.Of(data))
+		name := string(key)
+		said = name != "role" && name != "content" && name != "tool_calls" && v != hole && says(v.Of(data))
 		return !said
 	})
 	return said

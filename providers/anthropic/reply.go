@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/providers/internal/upstream"
 )
 
@@ -32,12 +33,12 @@ func (w *whole) Streamed() bool { return false }
 func (w *whole) Warnings() []string { return w.warnings }
 
 // Next implements [gateway.Reply].
-func (w *whole) Next() (gateway.Frame, error) {
+func (w *whole) Next() (*gateway.Frame, error) {
 	if w.given {
-		return gateway.Frame{}, io.EOF
+		return nil, io.EOF
 	}
 	w.given = true
-	return gateway.Frame{Raw: w.data, Data: w.data}, nil
+	return &gateway.Frame{Raw: w.data, Data: w.data, Whole: true}, nil
 }
 
 // Close implements [gateway.Reply].
@@ -53,6 +54,8 @@ type stream struct {
 	given    int // of the decoder's frames
 	warnings warnings
 	err      error // that ended the stream
+	frame    wire.Frame
+	shape    wire.Shape
 }
 
 var (
@@ -74,15 +77,18 @@ func (s *stream) Close() error { return s.upstream.Close() }
 
 // Next implements [gateway.Reply]. After the end marker it should be called once
 // more: that lets the upstream's connection be used again.
-func (s *stream) Next() (gateway.Frame, error) {
+func (s *stream) Next() (*gateway.Frame, error) {
 	for s.err == nil && s.given == len(s.decoder.frames) {
 		s.read()
 	}
 	if s.given == len(s.decoder.frames) {
-		return gateway.Frame{}, s.err
+		return nil, s.err
 	}
-	f := s.decoder.frames[s.given]
+	next := s.decoder.frames[s.given]
 	s.given++
+	f := &s.frame
+	s.shape.Read(f, next.Raw, next.Data)
+	f.Done = next.Done
 	// What is here already may hold no frame at all, so only reading it tells.
 	for s.err == nil && !s.decoder.done && s.given == len(s.decoder.frames) && s.upstream.Buffered() {
 		s.read()

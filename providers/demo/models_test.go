@@ -113,7 +113,7 @@ func FuzzChat(f *testing.F) {
 		model := models[int(n)%len(models)]
 		reply, err := fast().Chat(t.Context(), model, req)
 		for err == nil {
-			var frame gateway.Frame
+			var frame *gateway.Frame
 			if frame, err = reply.Next(); err == nil && frame.Data != nil && !wire.IsObject(frame.Data) {
 				t.Fatalf("%s: got %q, want a JSON object", model, frame.Data)
 			}

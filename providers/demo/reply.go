@@ -36,14 +36,14 @@ func (r *reply) Close() error {
 }
 
 // Next implements [gateway.Reply].
-func (r *reply) Next() (gateway.Frame, error) {
+func (r *reply) Next() (*gateway.Frame, error) {
 	if len(r.frames) == 0 {
 		return r.fail(r.end)
 	}
 	if err := r.pause(); err != nil {
 		return r.fail(err)
 	}
-	f := r.frames[0]
+	f := &r.frames[0]
 	r.frames = r.frames[1:]
 	f.More = r.delay == 0 && len(r.frames) > 0
 	return f, nil
@@ -59,8 +59,8 @@ func (r *reply) pause() error {
 }
 
 // fail ends the reply with err, io.EOF if it is complete.
-func (r *reply) fail(err error) (gateway.Frame, error) {
+func (r *reply) fail(err error) (*gateway.Frame, error) {
 	r.frames, r.end = nil, err
 	r.cancel()
-	return gateway.Frame{}, err
+	return nil, err
 }

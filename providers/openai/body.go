@@ -22,7 +22,7 @@ type asked struct {
 func (p *Provider) ask(model string, req *gateway.Request) asked {
 	var fields []gateway.Field
 	if req.RawText {
-		fields = rawFields(p.server, req.LeavesChoice())
+		fields = rawFields(p.server, req.OffersTools() && req.Choice().IsAuto())
 	}
 	if !p.asksWhole(model, req) {
 		if len(fields) == 0 {

@@ -70,12 +70,12 @@ func (w *whole) Header() http.Header { return w.header }
 func (w *whole) Streamed() bool { return false }
 
 // Next implements [gateway.Reply].
-func (w *whole) Next() (gateway.Frame, error) {
+func (w *whole) Next() (*gateway.Frame, error) {
 	if w.given {
-		return gateway.Frame{}, io.EOF
+		return nil, io.EOF
 	}
 	w.given = true
-	return gateway.Frame{Raw: w.data, Data: w.data}, nil
+	return &gateway.Frame{Raw: w.data, Data: w.data, Whole: true}, nil
 }
 
 // Close implements [gateway.Reply].

@@ -19,7 +19,7 @@ func TestFinishes(t *testing.T) {
 		`{"choices":[{"finish_reason":"tool_calls","index":0}]}`:                     true,
 		`{"a":"finish_reason","finish_reason":`:                                      false,
 	} {
-		if got := finishes([]byte(chunk)); got != want {
+		if got := (&gateway.Frame{Data: []byte(chunk)}).Finishes(); got != want {
 			t.Errorf("%s: got %v, want %v", chunk, got, want)
 		}
 	}

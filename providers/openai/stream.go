@@ -16,6 +16,8 @@ type stream struct {
 	upstream *upstream.Stream
 	warnings []string
 	done     bool // the end marker came
+	frame    wire.Frame
+	shape    wire.Shape
 }
 
 var (
@@ -37,54 +39,31 @@ func (s *stream) Warnings() []string { return s.warnings }
 
 // Next implements [gateway.Reply]. After the end marker it should be called once
 // more: that lets the upstream's connection be used again.
-func (s *stream) Next() (gateway.Frame, error) {
+func (s *stream) Next() (*gateway.Frame, error) {
 	if s.done {
-		return gateway.Frame{}, s.upstream.End()
+		return nil, s.upstream.End()
 	}
 	b, err := s.upstream.Next()
 	if err != nil {
-		return gateway.Frame{}, err
+		return nil, err
 	}
-	return s.frame(b), nil
-}
-
-func (s *stream) frame(b wire.Block) gateway.Frame {
-	f := gateway.Frame{Raw: b.Raw}
+	f := &s.frame
 	data := bytes.TrimSpace(b.Data)
 	if len(data) == 0 {
+		s.shape.Read(f, b.Raw, nil)
 		f.More = s.upstream.Buffered()
-		return f
+		return f, nil
 	}
 	s.upstream.Started()
 	if string(data) == "[DONE]" {
+		s.shape.Read(f, b.Raw, nil)
 		s.done, f.Done = true, true
-		return f
+		return f, nil
 	}
-	f.Data = data
+	s.shape.Read(f, b.Raw, data)
 	f.More = s.upstream.Buffered()
-	if finishes(data) {
+	if f.Finishes() {
 		s.upstream.Finished()
 	}
-	return f
-}
-
-// finishes says whether a chunk holds a finish reason. It looks for the text
-// only: within a string of JSON the quotes would be escaped. Some upstreams send an
-// empty one with every chunk, which says nothing.
-func finishes(chunk []byte) bool {
-	key := []byte(`"finish_reason"`)
-	for {
-		i := bytes.Index(chunk, key)
-		if i < 0 {
-			return false
-		}
-		chunk = bytes.TrimLeft(chunk[i+len(key):], " \t\r\n")
-		value, ok := bytes.CutPrefix(chunk, []byte(":"))
-		if !ok {
-			continue
-		}
-		if value = bytes.TrimLeft(value, " \t\r\n"); len(value) > 1 && value[0] == '"' && value[1] != '"' {
-			return true
-		}
-	}
+	return f, nil
 }

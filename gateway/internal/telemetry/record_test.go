@@ -11,7 +11,7 @@ import (
 
 func TestErrorType(t *testing.T) {
 	t.Parallel()
-	broken := &gateway.Summary{UpstreamError: true}
+	broken := &gateway.Summary{Outcome: gateway.Outcome{UpstreamError: true}}
 	for _, row := range []struct {
 		name   string
 		record gateway.Record

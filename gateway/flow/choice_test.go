@@ -1,0 +1,49 @@
+package flow_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// TestToolChoice holds that a tool_choice that names no tool of the request is refused
+// with the name that may be meant, before an upstream is asked, and that every other
+// one goes on.
+func TestToolChoice(t *testing.T) {
+	t.Parallel()
+	named := func(name string) string { return `{"type":"function","function":{"name":"` + name + `"}}` }
+	tests := []struct {
+		name, choice string
+		mode         gateway.Mode
+		says         string // of the error; "" if there is none
+	}{
+		{"a tool that is there", named("get_time"), gateway.Repair, ""},
+		{"a slip", named("GetTime"), gateway.Repair, `"GetTime", which is not among the tools. Did you mean ["get_time"]?`},
+		{"nothing like it", named("zzz"), gateway.Repair, `"zzz", which is not among the tools.`},
+		{"reported only", named("zzz"), gateway.Report, `"zzz"`},
+		{"nobody looks", named("zzz"), gateway.Off, ""},
+		{"a word", `"required"`, gateway.Repair, ""},
+		{"another type", `{"type":"web_search"}`, gateway.Repair, ""},
+		{"no name", `{"type":"function","function":{}}`, gateway.Repair, ""},
+		{"no function", `{"type":"function","function":7}`, gateway.Repair, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			target := repair
+			target.Mode = tt.mode
+			body := strings.Replace(request, `"messages"`, `"tool_choice":`+tt.choice+`,"messages"`, 1)
+			_, err := ask(t, stream("stop", "hi"), target, body)
+			var e *gateway.Error
+			switch {
+			case tt.says == "" && err != nil:
+				t.Errorf("got error %v, want none", err)
+			case tt.says == "":
+			case !errors.As(err, &e) || e.Kind != gateway.Invalid || e.Code != "unknown_name" || e.Param != "tool_choice.function.name" || !strings.Contains(e.Message, tt.says):
+				t.Errorf("got %v, want unknown_name and %q", err, tt.says)
+			}
+		})
+	}
+}

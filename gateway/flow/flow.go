@@ -1,0 +1,327 @@
+// Package flow is the story of a request. It alone sees all the stages and policies: what is
+// done, and in which order, stands in this package, and how in theirs.
+package flow
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/internal/attempt"
+	"github.com/callgate/callgate/gateway/internal/prompted"
+	"github.com/callgate/callgate/gateway/internal/responsecache"
+	"github.com/callgate/callgate/gateway/internal/routing"
+	"github.com/callgate/callgate/gateway/internal/stage/binding"
+	"github.com/callgate/callgate/gateway/internal/tools"
+	"github.com/callgate/callgate/gateway/prefix"
+)
+
+// Gateway takes chat requests to upstreams and brings correct answers back. It is
+// safe for concurrent use.
+type Gateway struct {
+	options  Options
+	table    *routing.Table
+	engine   *attempt.Engine
+	affinity *routing.Affinity // nil: no route wants it
+	answers  *responsecache.Cache
+	lists    *tools.Cache
+	routes   map[string]*compiled // by route
+	others   *compiled            // all other routes
+	late     *gateway.Error       // what ends a request that takes too long
+}
+
+// New makes a gateway. A target whose provider is missing is a mistake of the
+// wiring and gives an error.
+func New(o Options) (*Gateway, error) {
+	o = o.withDefaults()
+	g := &Gateway{options: o, lists: tools.NewCache(), routes: map[string]*compiled{}}
+	g.late = &gateway.Error{Kind: gateway.Timeout, Message: fmt.Sprintf("No complete answer within %s (timeout).", o.Timeout)}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	var err error
+	if g.table, err = routing.New(o.routing()); err != nil {
+		return nil, err
+	}
+	wants := func(name string) bool { return o.policy(name).Affinity }
+	idle := func(provider string) time.Duration { return o.Policies[provider].CacheIdle }
+	g.affinity = routing.NewAffinity(o.routing(), wants, idle, o.CacheSalt, o.ShareIndex)
+	g.answers = responsecache.New(o.CacheSalt, o.Parsers, o.Now, o.Log)
+	g.engine = attempt.New(attempt.Config{Providers: o.Providers, Policies: o.Policies, Targets: o.named(), Trace: o.Trace, OnChange: g.changed, Log: o.Log})
+	share := newShared(&o)
+	for name, p := range o.RoutePolicies {
+		g.routes[name] = share.compile(p, g.engine)
+	}
+	g.others = share.compile(o.RoutePolicy, g.engine)
+	return g, nil
+}
+
+func (o Options) withDefaults() Options {
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if len(o.CacheSalt) == 0 {
+		o.CacheSalt = []byte(rand.Text())
+	}
+	return o
+}
+
+// policy is that of a route.
+func (o *Options) policy(route string) *RoutePolicy {
+	if p, ok := o.RoutePolicies[route]; ok {
+		return &p
+	}
+	return &o.RoutePolicy
+}
+
+// check says what is wrong with the wiring.
+func (o *Options) check() error {
+	for name, p := range o.RoutePolicies {
+		if err := p.Answers.Check(name); err != nil {
+			return err
+		}
+	}
+	if err := o.RoutePolicy.Answers.Check(gateway.AnyModel); err != nil {
+		return err
+	}
+	one := func(model string, t gateway.Target) error {
+		if o.Providers[t.Provider] == nil {
+			return gateway.Errorf(gateway.Internal, "", "model %q: there is no provider %q", model, t.Provider)
+		}
+		if _, ok := prompted.Find(t.Prompted); t.Prompted != "" && !ok {
+			return gateway.Errorf(gateway.Internal, "", "model %q: the format %q has no form for prompts", model, t.Prompted)
+		}
+		return nil
+	}
+	for name, targets := range o.lists() {
+		if len(targets) == 0 {
+			return gateway.Errorf(gateway.Internal, "", "model %q: there is no target", name)
+		}
+		for _, t := range targets {
+			if err := one(name, t); err != nil {
+				return err
+			}
+		}
+	}
+	for name, t := range o.Direct {
+		if err := one(name, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lists are the target lists of all routes and of their rules, by the route's name.
+func (o *Options) lists() iter.Seq2[string, []gateway.Target] {
+	r := o.routing()
+	return r.Lists()
+}
+
+// named are the targets that the configuration names, each with its model.
+func (o *Options) named() (list []gateway.Target) {
+	for name, targets := range o.lists() {
+		for _, t := range targets {
+			if t.Model == "" && !routing.IsPattern(name) {
+				t.Model = name
+			}
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// PromptForms are the names of the formats in which tools can be written into a prompt.
+// The wiring checks the configuration against them.
+func PromptForms() []string { return prompted.Names() }
+
+// changed notes that a provider's breaker has changed its state.
+func (g *Gateway) changed(provider string, c breaker.Change) {
+	g.options.Log.Warn("circuit breaker", "provider", provider, "from", c.From, "to", c.To, "reason", c.Reason)
+	if c.To == breaker.Open {
+		g.affinity.Forget(provider)
+	}
+	if g.options.OnChange != nil {
+		g.options.OnChange(c)
+	}
+}
+
+// Chat sends a request where its model's route leads, as often as its budget allows,
+// until an upstream has begun a useful answer. The caller reads the response to its
+// end, or closes it. An error is an *gateway.Error that says what was tried.
+func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error) {
+	requested := time.Now()
+	choice, ok := g.table.Choose(req)
+	if !ok {
+		return nil, g.noModel(req.Model)
+	}
+	req.Route, req.Lists = choice.Route, g.lists
+	c := cmp.Or(g.routes[choice.Route], g.others)
+	ctx, cancel := context.WithTimeoutCause(ctx, g.options.Timeout, g.late)
+	handed := false
+	defer func() {
+		if !handed { // also if something panicked
+			cancel()
+		}
+	}()
+	ask := func(recorder gateway.Maker) (*gateway.Response, error) {
+		return g.ask(ctx, req, c, choice, requested, recorder)
+	}
+	var resp *gateway.Response
+	var err error
+	if c.Answers.Store != nil {
+		resp, err = g.answers.Answer(ctx, responsecache.Query{Request: req, Policy: c.Answers, Route: &choice.RouteChoice,
+			Targets: choice.Targets, Model: choice.Model, Execution: c.Execution, Day: c.day(g.options.Now())}, ask)
+	} else {
+		resp, err = ask(nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	resp.Reply, handed = &closing{resp.Reply, cancel}, true
+	return resp, nil
+}
+
+// closing ends a request's context with its answer.
+type closing struct {
+	gateway.Reply
+	cancel context.CancelFunc
+}
+
+// Close implements gateway.Reply.
+func (c *closing) Close() error {
+	defer c.cancel()
+	return c.Reply.Close()
+}
+
+// ask looks at a request, changes what the route says, and has upstreams asked. What is
+// refused costs nothing more.
+func (g *Gateway) ask(ctx context.Context, req *gateway.Request, c *compiled, choice *routing.Choice, requested time.Time, recorder gateway.Maker) (*gateway.Response, error) {
+	reads := slices.ContainsFunc(choice.Targets, func(t gateway.Target) bool { return t.Mode != gateway.Off })
+	if c.Binding != gateway.BindingOff && reads {
+		if err := binding.CheckChoice(req); err != nil {
+			return nil, err
+		}
+	}
+	p := &attempt.Plan{Asked: req, Route: &choice.RouteChoice, Targets: choice.Targets, Model: choice.Model, Policies: c.forTarget,
+		Stages: c.stages, Requested: requested, Execution: c.Execution}
+	if recorder != nil {
+		p.Stages = append(slices.Clip(p.Stages), recorder)
+	}
+	var err error
+	p.Base, err = attempt.Amend(ctx, req, c.before, nil, func(a gateway.Amendment) {
+		p.Warnings = append(p.Warnings, a.Warnings...)
+		for kind, n := range a.Repairs {
+			p.Repairs = gateway.Count(p.Repairs, kind, n)
+		}
+		if a.Note != nil {
+			a.Note(&p.Notes)
+		}
+	})
+	if err != nil {
+		return nil, refused(err, p)
+	}
+	p.Notes.Choice = p.Base.Choice()
+	g.prompt(p, c)
+	p.Prepared = time.Since(requested)
+	return g.engine.Do(ctx, p)
+}
+
+// refused adds to the error of a policy what is known of the request.
+func refused(err error, p *attempt.Plan) error {
+	e := gateway.AsError(err)
+	if e.Kind != gateway.Looping {
+		return e
+	}
+	e.Summary = &gateway.Summary{Route: p.Route, Rounds: p.Notes.Rounds, PrefixChange: p.Notes.PrefixChange,
+		Outcome: gateway.Outcome{Warnings: p.Warnings, Repairs: p.Repairs}}
+	return e
+}
+
+// prompt looks at the request's prompt, for whoever wants to know which target has it, or what
+// there was.
+func (g *Gateway) prompt(p *attempt.Plan, c *compiled) {
+	near := g.affinity != nil && c.Affinity && len(p.Targets) > 1
+	if !near && !g.options.Prompts {
+		return
+	}
+	chain := routing.Chain(g.options.CacheSalt, p.Base, p.Model)
+	if near {
+		p.Affinity = g.affinity.Prompt(chain)
+	}
+	if g.options.Prompts {
+		p.Prompt = &gateway.Prompt{Blocks: chain, Bytes: len(p.Base.ToolsJSON())}
+		if p.Base.HasMessages() {
+			p.Prompt.Bytes += len(p.Base.Places().Messages.Of(p.Base.Bytes()))
+		}
+	}
+}
+
+// noModel is the error for a name that leads nowhere. It asks no upstream: with a context
+// that has ended only providers that know their models by heart answer.
+func (g *Gateway) noModel(model string) error {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	return routing.NoModel(model, g.Models(ended))
+}
+
+// Models returns the names that clients may send, sorted: the routes and aliases, and the
+// models of providers that can list them, under the provider's name, and under their own
+// where they are the route for any model.
+func (g *Gateway) Models(ctx context.Context) []string {
+	set := map[string]bool{}
+	for name := range g.table.Names() {
+		set[name] = true
+	}
+	listed := map[string][]string{} // by provider
+	add := func(prefix string, t gateway.Target) {
+		models, known := listed[t.Provider]
+		if !known {
+			models = g.engine.Models(ctx, t.Provider)
+			listed[t.Provider] = models
+		}
+		for _, m := range models {
+			set[prefix+m] = true
+		}
+	}
+	for prefix, t := range g.options.Direct {
+		add(prefix+"/", t)
+	}
+	for _, t := range g.options.Routes[gateway.AnyModel] {
+		add("", t)
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// Breakers returns the state of every provider's breaker, sorted by name.
+func (g *Gateway) Breakers() []breaker.Snapshot { return g.engine.Breakers() }
+
+// ResetBreaker closes a provider's breaker by hand. It reports whether there is one.
+func (g *Gateway) ResetBreaker(name string) bool { return g.engine.ResetBreaker(name) }
+
+// Targets returns the state of every target that the configuration names, and of each
+// provider for other models, sorted by provider and model.
+func (g *Gateway) Targets() []gateway.TargetState { return g.engine.Targets() }
+
+// Caches is what the gateway believes to be in the caches of targets, for the operator.
+func (g *Gateway) Caches() gateway.CacheSnapshot {
+	if index := g.affinity.Index(); index != nil {
+		return index.Snapshot()
+	}
+	return gateway.CacheSnapshot{Targets: []prefix.TargetSnapshot{}}
+}
+
+// Index is where the gateway keeps what it knows of targets' caches, for whoever tells
+// other gateways; nil if no route wants it.
+func (g *Gateway) Index() *prefix.Index { return g.affinity.Index() }

@@ -1,0 +1,138 @@
+package amend
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/hint"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// Prefix notices a client that has changed what it sent before. It looks at the client's own
+// bytes.
+type Prefix struct{ Histories *hint.Histories }
+
+// Apply implements gateway.RequestPolicy.
+func (p Prefix) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptInfo) (a gateway.Amendment, err error) {
+	if !r.HasMessages() {
+		return a, nil
+	}
+	if changed := p.Histories.See([]string{r.Tenant, r.Route, r.Model}, r.ToolsJSON(), r.Talk()); changed != nil {
+		a.Warnings = []string{"prefix_changed:" + changed.String()}
+		a.Note = func(n *gateway.Notes) { n.PrefixChange = changed }
+	}
+	return a, nil
+}
+
+// Hint tells a provider which beginning of a prompt it is to find in its cache. A client that
+// says anything about that itself is left to it, also one that says null.
+type Hint struct {
+	Mode gateway.Mode
+	Kind gateway.HintKind
+	Keys *hint.Keys
+	Now  func() time.Time
+	// Refusals are those of all providers.
+	Refusals *Refusals
+}
+
+// Refusals are until when providers get no hints, since they have refused one.
+type Refusals struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+// refusedFor is how long that is.
+const refusedFor = 10 * time.Minute
+
+func (r *Refusals) add(provider string, until time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.until == nil {
+		r.until = map[string]time.Time{}
+	}
+	r.until[provider] = until // one for each of the configuration
+}
+
+func (r *Refusals) has(provider string, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return now.Before(r.until[provider])
+}
+
+// Apply implements gateway.RequestPolicy.
+func (p Hint) Apply(_ context.Context, r *gateway.Request, at *gateway.AttemptInfo) (a gateway.Amendment, err error) {
+	if r.IsEmpty() || p.Refusals.has(at.Provider, p.Now()) {
+		return a, nil
+	}
+	name, word := "marks", []byte("cache_control")
+	var edits []wire.Edit
+	wanted := false
+	if p.Kind == gateway.KeyHints {
+		name, word = "key", []byte("prompt_cache_key")
+		edits, wanted = p.keyed(r, at)
+	} else {
+		edits = p.marked(r, at.Model)
+		wanted = len(edits) > 0
+	}
+	switch {
+	case !wanted:
+		return a, nil
+	case p.Mode == gateway.Report:
+		a.Warnings = []string{"cache_hint:" + name}
+		return a, nil
+	}
+	a.Edits, a.Repairs = edits, map[string]int{"cache_hint": 1}
+	// A hint must not cost an answer.
+	a.Refused = func(e *gateway.Error) bool { return e.Kind == gateway.Rejected && bytes.Contains(e.Refusal(), word) }
+	a.Warning = "cache_hint_refused:" + at.Provider
+	a.Confirmed = func() { p.Refusals.add(at.Provider, p.Now().Add(refusedFor)) }
+	return a, nil
+}
+
+// keyed is the edit that gives a request a key. What the key is follows from the client's own
+// bytes: the date and the like do not change it.
+func (p Hint) keyed(r *gateway.Request, at *gateway.AttemptInfo) (edits []wire.Edit, wanted bool) {
+	asked := at.Asked
+	size := len(asked.ToolsJSON()) + len(asked.Places().Messages.Of(asked.Bytes()))
+	if !r.Places().CacheKey.Empty() || !asked.HasMessages() || hint.Tokens(size) < hint.LeastKeyed {
+		return nil, false
+	}
+	if p.Mode != gateway.Repair { // it would be counted
+		return nil, true
+	}
+	key := p.Keys.Key(hint.Scope{Tenant: asked.Tenant, Provider: at.Provider, Model: at.Model}, beginning(asked))
+	return []wire.Edit{r.Set(wire.Span{}, "prompt_cache_key", string(wire.AppendQuoted(nil, key)))}, true
+}
+
+// beginning is what all requests of the conversation have in common.
+func beginning(r *gateway.Request) hint.Beginning {
+	talk := r.Talk()
+	b := hint.Beginning{Common: [][]byte{r.ToolsJSON()}}
+	for _, m := range talk.Messages {
+		b.First = m.At.Of(talk.Text)
+		b.Common = append(b.Common, b.First)
+		if m.Role == conversation.User {
+			break
+		}
+	}
+	return b
+}
+
+// marked are the edits that mark a request; none if it has marks already, or is too short.
+func (p Hint) marked(r *gateway.Request, model string) []wire.Edit {
+	if !r.HasMessages() || hint.HasKey(r.Bytes(), "cache_control") {
+		return nil
+	}
+	form := hint.Parts
+	if p.Kind == gateway.MemberMarks {
+		form = hint.Members
+	}
+	in := hint.Request{Tools: r.ToolsJSON(), Talk: r.Talk(), Own: r.Own}
+	tools, messages := hint.Marks(in, form, hint.Minimum(model))
+	places := r.Places()
+	return append(wire.Shifted(tools, places.Tools.Start), wire.Shifted(messages, places.Messages.Start)...)
+}

@@ -1,0 +1,118 @@
+package attempt
+
+import (
+	"context"
+	"slices"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// Amend applies policies to a request, in their order. All edits that leave each other's
+// places alone are spliced in at once; a policy whose own would not is asked again with
+// those before it spliced in.
+func Amend(ctx context.Context, r *gateway.Request, policies []gateway.RequestPolicy, a *gateway.AttemptInfo, done func(gateway.Amendment)) (*gateway.Request, error) {
+	var edits []wire.Edit
+	own := 0
+	splice := func() {
+		r = r.Edit(edits...)
+		if own > 0 {
+			if len(edits) == 0 {
+				c := *r
+				r = &c
+			}
+			r.Own += own
+		}
+		edits, own = nil, 0
+	}
+	for _, p := range policies {
+		change, err := p.Apply(ctx, r, a)
+		if err == nil && len(edits) > 0 && (change.All || !wire.Disjoint(edits, change.Edits)) {
+			splice()
+			change, err = p.Apply(ctx, r, a)
+		}
+		done(change)
+		if err != nil {
+			return nil, err
+		}
+		edits, own = append(edits, change.Edits...), own+change.Own
+	}
+	splice()
+	return r, nil
+}
+
+// corrections is the policy that tells the model what it did wrong.
+type corrections []*gateway.Redo
+
+// Apply implements gateway.RequestPolicy.
+func (list corrections) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptInfo) (a gateway.Amendment, err error) {
+	for _, c := range list {
+		if c.Choice != "" {
+			a.Edits = append(a.Edits, r.Set(r.Places().ToolChoice, "tool_choice", c.Choice))
+		}
+		a.Edits = append(a.Edits, r.Message("user", c.Remark))
+		a.Own++
+	}
+	return a, nil
+}
+
+// withdrawals are edits of policies that upstreams may refuse, and those that one has refused.
+type withdrawals struct {
+	sent    []gateway.Amendment // with the latest attempt
+	places  []int               // of the policies that made them
+	without map[int]bool        // policies that are not asked any more
+	guilty  func()              // is called if the upstream answers without
+	by      *upstream
+}
+
+// without are the policies that have not been refused, which the caller tells by their place.
+func (w *withdrawals) left(policies []gateway.RequestPolicy) []gateway.RequestPolicy {
+	w.sent, w.places = w.sent[:0], w.places[:0]
+	if len(w.without) == 0 {
+		return policies
+	}
+	left := slices.Clone(policies)
+	for place := range w.without {
+		left[place] = nothing{}
+	}
+	return left
+}
+
+// note takes note of what a policy has changed.
+func (w *withdrawals) note(place int, a gateway.Amendment) {
+	if a.Refused != nil {
+		w.sent, w.places = append(w.sent, a), append(w.places, place)
+	}
+}
+
+// take takes the edits back that a refusal may be about, the last of a policy's that it fits.
+// warning is what is said of that.
+func (w *withdrawals) take(e *gateway.Error, by *upstream) (warning string, ok bool) {
+	for i := len(w.sent) - 1; i >= 0; i-- {
+		if a := &w.sent[i]; a.Refused(e) {
+			if w.without == nil {
+				w.without = map[int]bool{}
+			}
+			w.without[w.places[i]] = true
+			w.guilty, w.by = a.Confirmed, by
+			return a.Warning, true
+		}
+	}
+	return "", false
+}
+
+// confirm notes that an upstream has answered: if it is the one that refused the edits, they
+// were at fault, and not what a client made it say.
+func (w *withdrawals) confirm(u *upstream) {
+	if w.guilty != nil && u == w.by {
+		w.guilty()
+	}
+}
+
+// nothing is a policy that changes nothing.
+type nothing struct{}
+
+// Apply implements gateway.RequestPolicy.
+func (nothing) Apply(context.Context, *gateway.Request, *gateway.AttemptInfo) (gateway.Amendment, error) {
+	return gateway.Amendment{}, nil
+}

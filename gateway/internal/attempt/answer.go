@@ -1,0 +1,246 @@
+package attempt
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// answer is what an attempt is answered with, on its way through the stages.
+type answer struct {
+	candidate *candidate
+	summary   *gateway.Summary
+	affinity  Affinity     // nil: nobody wants to know
+	permit    breaker.Pass // of the upstream's breaker, which has to hear how it ended
+	reply     gateway.Reply
+	row       *Pipeline
+	out       []*wire.Frame // came through the stages
+	given     int           // how many of them were given out
+	lent      *wire.Frame   // the last of those
+	flow
+	began    time.Time
+	first    time.Duration // to the first useful byte
+	running  bool          // the target's load counts it
+	settled  bool
+	endTrace func(outcome string)
+}
+
+// flow is how far an answer has come.
+type flow struct {
+	more     bool // the upstream's next frame is already here
+	owed     bool // a flush, for what was given out
+	finished bool // the stages know that the answer is complete
+	ended    error
+}
+
+func (a *answer) outcome() *gateway.Outcome { return &a.summary.Outcome }
+
+// Header implements gateway.Reply.
+func (a *answer) Header() http.Header { return a.reply.Header() }
+
+// Streamed implements gateway.Reply.
+func (a *answer) Streamed() bool { return a.reply.Streamed() }
+
+// put takes what comes through the stages.
+func (a *answer) put(f *wire.Frame) { a.out = append(a.out, f) }
+
+// Next implements gateway.Reply, as gateway.Response has it.
+func (a *answer) Next() (*wire.Frame, error) {
+	if a.lent != nil {
+		a.lent.Free()
+		a.lent = nil
+	}
+	for a.given == len(a.out) {
+		a.out, a.given = a.out[:0], 0
+		if a.ended != nil {
+			a.settle(a.ended)
+			return nil, a.ended
+		}
+		a.step()
+		if len(a.out) == 0 && a.owed && !a.more && a.ended == nil {
+			a.owed = false
+			return nil, nil
+		}
+	}
+	f := a.out[a.given]
+	a.given++
+	last := a.given == len(a.out)
+	f.More = !last || a.more && a.ended == nil
+	a.owed, a.lent = f.More, f
+	if last && !a.Streamed() {
+		a.settle(a.ended)
+	}
+	return f, nil
+}
+
+// step reads the upstream's next frame, and takes it through the stages.
+func (a *answer) step() {
+	f, err := a.reply.Next()
+	began := time.Now()
+	switch {
+	case err != nil:
+		a.end(err)
+	case f.Done:
+		a.more, a.outcome().End = f.More, f.Raw
+		if a.finish() {
+			a.put(f)
+		}
+		a.outcome().End = nil // it is the upstream's memory
+	default:
+		a.more, f.Whole = f.More, !a.Streamed()
+		if err := a.row.Frame(f); err != nil {
+			a.fail(err)
+		} else if f.Whole && a.finish() {
+			a.ended = io.EOF
+		}
+	}
+	a.summary.Overhead += time.Since(began)
+}
+
+// end deals with the end of the upstream's reply.
+func (a *answer) end(err error) {
+	switch {
+	case a.finished:
+		a.ended = io.EOF
+	case err != io.EOF:
+		a.finished, a.ended = true, err
+		_ = a.row.End(err)
+	case !a.Streamed():
+		a.ended = err
+	default:
+		// The upstream has given a finish reason, or this would be an error, but no end
+		// marker. Some clients wait for one.
+		a.outcome().Warn("done_missing")
+		if a.ended = io.EOF; a.finish() && a.candidate.Mode == gateway.Repair {
+			a.put(&wire.Frame{Raw: []byte("data: [DONE]\n\n"), Done: true})
+		}
+	}
+}
+
+// finish tells the stages that the answer is complete. It reports false if one of them finds
+// that it is not.
+func (a *answer) finish() bool {
+	a.finished = true
+	if w, ok := a.reply.(gateway.Warner); ok {
+		for _, warning := range w.Warnings() {
+			a.outcome().Warn(warning)
+		}
+	}
+	if err := a.row.End(io.EOF); err != nil {
+		a.fail(err)
+		return false
+	}
+	return true
+}
+
+// fail ends the answer with the error of a stage. A client that has seen something of a stream
+// gets the error that the upstream has sent as it came; no other and no end marker follows.
+func (a *answer) fail(err error) {
+	a.finished, a.ended = true, err
+	if e := gateway.AsError(err); e.InBand != nil && a.outcome().Committed {
+		a.outcome().UpstreamError = true
+		a.put(&wire.Frame{Raw: e.InBand})
+		a.ended = io.EOF
+	}
+}
+
+// maxAhead is how many bytes of an answer wait for the first useful one among them.
+const maxAhead = 256 << 10
+
+// commit reads the answer up to its first useful frame: text, reasoning, a call or whatever
+// else a client would act on. Until then the client has seen nothing, and each failure is an
+// error that lets another attempt follow: an answer with nothing in it, or an error in the
+// place of a chunk, is one too.
+func (a *answer) commit(asked *gateway.Request) error {
+	ahead, seen := 0, 0
+	for {
+		a.step()
+		if a.ended != nil && a.ended != io.EOF {
+			return a.ended
+		}
+		for ; seen < len(a.out); seen++ {
+			f := a.out[seen]
+			if ahead += len(f.Raw); f.Says() || ahead > maxAhead {
+				a.commits()
+				a.summary.FirstToken, a.first = time.Since(a.summary.Requested), time.Since(a.began)
+				return nil
+			}
+		}
+		if a.ended != nil || a.finished {
+			return a.empty(asked)
+		}
+		for i, f := range a.out { // they stay, and the next frame comes in their place
+			a.out[i] = f.Own()
+		}
+	}
+}
+
+func (a *answer) commits() {
+	o := a.outcome()
+	o.Committed, a.summary.Told = true, len(o.Warnings)
+}
+
+// empty decides about an answer that ended with nothing in it. One that a token limit, a
+// filter or a stop sequence of the client has ended is what was asked for.
+func (a *answer) empty(asked *gateway.Request) error {
+	a.commits()
+	o := a.outcome()
+	ended := o.Finish == "" || o.Finish == "stop" || o.Finish == "tool_calls" || o.Finish == "function_call"
+	choices := len(a.out) > 0 && len(a.out[0].Choices()) > 0
+	if o.Said || !choices && !a.Streamed() || !ended || a.candidate.AllowEmpty || !asked.Places().Stop.IsNull(asked.Bytes()) {
+		return nil
+	}
+	return &gateway.Error{Kind: gateway.Unusable, Message: fmt.Sprintf("Provider %q: the model's answer is empty.", a.candidate.Provider)}
+}
+
+// Close implements gateway.Reply.
+func (a *answer) Close() error {
+	a.settle(nil)
+	if a.row != nil {
+		_ = a.row.End(&gateway.Error{Kind: gateway.Canceled, Message: "The answer was closed before its end."})
+	}
+	if a.reply == nil {
+		return nil
+	}
+	return a.reply.Close()
+}
+
+// settle says how the attempt ended, once: to the breaker of its provider, to the
+// trace and in the summary.
+func (a *answer) settle(err error) {
+	if a.settled {
+		return
+	}
+	a.settled = true
+	health, outcome := breaker.Success, "ok"
+	switch e := gateway.AsError(err); {
+	case err == nil: // closed before its end
+		health, outcome = breaker.Excluded, "client_closed_request"
+	case err == io.EOF && a.summary.UpstreamError:
+		health, outcome = breaker.Failure, "upstream_error"
+	case err != io.EOF:
+		health, outcome = e.Health(), e.CodeOrDefault()
+	}
+	if health == breaker.Success && outcome == "ok" && a.affinity != nil {
+		a.affinity.Answered(a.candidate.Target, a.summary.Usage)
+	}
+	if a.running {
+		a.candidate.load.ends(outcome, a.first, time.Since(a.began))
+	}
+	a.permit.Done(health, outcome)
+	if n := len(a.summary.Attempts); n > 0 && a.running {
+		last := &a.summary.Attempts[n-1]
+		last.Outcome, last.Took = outcome, time.Since(a.began)
+		if err != nil && err != io.EOF {
+			last.RetryAfter = gateway.AsError(err).RetryAfter
+		}
+	}
+	if a.endTrace != nil {
+		a.endTrace(outcome)
+	}
+}

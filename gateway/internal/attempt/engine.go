@@ -1,0 +1,154 @@
+// Package attempt asks upstreams for the answer to one request: one target after the other,
+// within one budget of attempts and one deadline, until one has begun a useful answer. It
+// knows providers, breakers, retries and the row of stages that an answer passes; what
+// the stages do it does not know.
+package attempt
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/prefix"
+)
+
+// Config is what an Engine is made of.
+type Config struct {
+	Providers map[string]gateway.Provider
+	// Policies say what is done around a provider; one that is missing has the defaults.
+	Policies map[string]gateway.Policy
+	// Targets are those that the configuration names, each with its model.
+	Targets []gateway.Target
+	// Trace is told of each attempt; it may be nil.
+	Trace Trace
+	// OnChange is told when a provider's breaker changes its state.
+	OnChange func(provider string, c breaker.Change)
+	Log      *slog.Logger
+}
+
+// Trace is told of an attempt, and may add to the header that goes upstream. end is called
+// once, with what became of it.
+type Trace func(ctx context.Context, a gateway.Attempt, header http.Header) (_ context.Context, end func(outcome string))
+
+// Engine makes attempts. It is safe for concurrent use.
+type Engine struct {
+	upstreams map[string]*upstream
+	loads     map[targetKey]*load
+	trace     Trace
+	log       *slog.Logger
+}
+
+// New makes an engine.
+func New(c Config) *Engine {
+	e := &Engine{upstreams: map[string]*upstream{}, loads: newLoads(c.Targets, maps.Keys(c.Providers)), trace: c.Trace, log: c.Log}
+	for name, p := range c.Providers {
+		e.upstreams[name] = newUpstream(name, p, c.Policies[name], c.OnChange)
+	}
+	return e
+}
+
+// Needs are what a provider's upstream demands of a conversation.
+func (e *Engine) Needs(provider string) gateway.Needs { return e.upstreams[provider].needs }
+
+// Models asks a provider for its models, if it can list them.
+func (e *Engine) Models(ctx context.Context, provider string) []string {
+	lister, ok := e.upstreams[provider].provider.(gateway.ModelLister)
+	if !ok {
+		return nil
+	}
+	models, err := lister.Models(ctx)
+	if err != nil && ctx.Err() == nil {
+		e.log.WarnContext(ctx, "models not listed", "provider", provider, "error", err)
+	}
+	return models
+}
+
+// Breakers returns the state of every provider's breaker, sorted by name.
+func (e *Engine) Breakers() []breaker.Snapshot {
+	var out []breaker.Snapshot
+	for _, name := range slices.Sorted(maps.Keys(e.upstreams)) {
+		out = append(out, e.upstreams[name].breaker.Snapshot())
+	}
+	return out
+}
+
+// ResetBreaker closes a provider's breaker by hand. It reports whether there is one.
+func (e *Engine) ResetBreaker(name string) bool {
+	u, ok := e.upstreams[name]
+	if ok {
+		u.breaker.Reset("manual")
+		u.bucket.fill()
+	}
+	return ok
+}
+
+// upstream is a provider with its state.
+type upstream struct {
+	name     string
+	provider gateway.Provider
+	needs    gateway.Needs
+	retry    gateway.RetryPolicy
+	breaker  *breaker.Breaker
+	bucket   *bucket
+}
+
+func newUpstream(name string, p gateway.Provider, policy gateway.Policy, changed func(string, breaker.Change)) *upstream {
+	u := &upstream{name: name, provider: p, retry: withDefaults(policy.Retry), bucket: newBucket()}
+	if n, ok := p.(gateway.Needer); ok {
+		u.needs = n.Needs()
+	}
+	u.breaker = breaker.New(breaker.Settings{
+		Name: name, Failures: policy.Failures, Open: policy.Open,
+		OnChange: func(c breaker.Change) { changed(name, c) },
+	})
+	return u
+}
+
+// ready reports whether the upstream can be asked: its breaker is closed, or would let a
+// probe through, and it has not asked to be left alone.
+func (u *upstream) ready() bool { return u.breaker.Available() && u.breaker.Cooling() == 0 }
+
+// reject counts a request that did not come to the upstream since its breaker is open.
+func (u *upstream) reject() {
+	if pass, err := u.breaker.Allow(); err == nil { // it has just become ready
+		pass.Done(breaker.Excluded, "not asked")
+	}
+}
+
+// Plan is what a request is to be asked with.
+type Plan struct {
+	// Asked is what the client sent, and Base that with what was changed for all targets.
+	Asked, Base *gateway.Request
+	Route       *gateway.RouteChoice
+	Targets     []gateway.Target
+	Model       string // what a target without a name of its own asks for
+	// Policies change the request for a target, in their order.
+	Policies func(gateway.Target) []gateway.RequestPolicy
+	// Stages are those that an answer passes, in their order.
+	Stages []gateway.Maker
+	Notes  gateway.Notes
+	// Repairs and Warnings are those of Base.
+	Repairs  map[string]int
+	Warnings []string
+	Affinity Affinity // nil: the targets' order and weights decide
+	Prompt   *gateway.Prompt
+	// Requested is when the request came, and Prepared what was spent on it since.
+	Requested time.Time
+	Prepared  time.Duration
+	Execution bool
+}
+
+// Affinity decides which targets are asked first by what they have in their caches.
+type Affinity interface {
+	// Order returns the places of candidates in the order in which they are to be asked.
+	Order(list []gateway.Candidate) []int
+	// Expect returns how the target of an attempt came to be asked, nil if nobody chose.
+	Expect(t gateway.Target, first bool) *prefix.Decision
+	// Answered notes that a target has answered.
+	Answered(t gateway.Target, u gateway.Usage)
+}

@@ -1,0 +1,83 @@
+package attempt
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// Defaults of gateway.RetryPolicy.
+const (
+	defaultBase = time.Second
+	defaultCap  = 60 * time.Second
+)
+
+func withDefaults(p gateway.RetryPolicy) gateway.RetryPolicy {
+	if p.Base <= 0 {
+		p.Base = defaultBase
+	}
+	if p.Cap <= 0 {
+		p.Cap = max(defaultCap, p.Base)
+	}
+	return p
+}
+
+// jitter is the part of a backoff that is left to chance, so that clients which
+// failed together do not come back together. OpenAI's SDKs take the same.
+const jitter = 0.25
+
+// backoff is the wait before the retry number n, counted from 0: exponential, less
+// up to a quarter of it.
+func backoff(p gateway.RetryPolicy, n int) time.Duration {
+	d := p.Cap
+	if n < 32 && p.Base<<n > 0 && p.Base<<n < p.Cap {
+		d = p.Base << n
+	}
+	return d - time.Duration(rand.Float64()*jitter*float64(d)) //nolint:gosec // chance, not a secret
+}
+
+// bucket bounds what retries and fallbacks add to the load of a provider that fails,
+// as gRPC's retry throttling does (gRFC A6): an attempt beyond a request's first that
+// fails takes a token, every success earns a tenth of one, and there are such attempts
+// only while the bucket is more than half full. What many at once take beyond that is a
+// debt. Against an upstream that fails half of the time this settles at
+// one further attempt for ten requests; one that works is never throttled. One token comes
+// back each second besides, or a target that is only ever fallen back to could not
+// recover.
+type bucket struct {
+	mu     sync.Mutex
+	tokens float64
+	at     time.Time // when the tokens were counted
+}
+
+const (
+	bucketSize = 10
+	earned     = 0.1
+	perSecond  = 1
+)
+
+func newBucket() *bucket { return &bucket{tokens: bucketSize, at: time.Now()} }
+
+// allows reports whether there may be an attempt beyond a request's first.
+func (b *bucket) allows() bool { return b.add(0) > bucketSize/2 }
+
+// failed takes the token of an attempt beyond a request's first.
+func (b *bucket) failed() { b.add(-1) }
+
+// succeeded notes that an attempt did.
+func (b *bucket) succeeded() { b.add(earned) }
+
+// fill makes the bucket full.
+func (b *bucket) fill() { b.add(2 * bucketSize) }
+
+// add adds tokens, and returns how many there are.
+func (b *bucket) add(n float64) float64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	b.tokens = min(max(b.tokens+n, -bucketSize)+perSecond*now.Sub(b.at).Seconds(), bucketSize)
+	b.at = now
+	return b.tokens
+}

@@ -1,0 +1,153 @@
+package attempt
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// try makes one attempt at a target, if its breaker lets it.
+func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
+	c := s.target
+	c.asked = true
+	a := &answer{candidate: c, affinity: r.plan.Affinity, summary: r.summary(c)}
+	var err error
+	if a.permit, err = c.upstream.breaker.Allow(); err != nil {
+		return nil, r.open(c, err)
+	}
+	kept := false
+	defer func() {
+		if !kept { // also if something panicked: the breaker must hear how it ended
+			a.Close()
+		}
+	}()
+	further := s.reason == gateway.Retry || s.reason == gateway.Fallback && len(r.made) > 0
+	if further && !c.upstream.bucket.allows() {
+		return nil, r.throttled(c)
+	}
+	c.tried++
+	c.load.begins()
+	a.began, a.running = time.Now(), true
+	if r.plan.Affinity != nil {
+		a.summary.Prefix = r.plan.Affinity.Expect(c.Target, len(r.made) == 0)
+	}
+	r.made = append(r.made, gateway.Attempt{Provider: c.Provider, Model: c.model, Reason: s.reason, Outcome: "running", Wait: s.wait})
+	a.summary.Attempts = slices.Clone(r.made)
+	if err = r.begin(ctx, a); err == nil {
+		err = a.commit(r.plan.Asked)
+	}
+	if err != nil {
+		e := gateway.AsError(err)
+		a.settle(err)
+		r.made[len(r.made)-1] = a.summary.Attempts[len(r.made)-1]
+		r.faults, r.verdict = a.summary.Faults, a.summary.Guard
+		if further && e.Next() == gateway.Again {
+			c.upstream.bucket.failed()
+		}
+		return nil, err
+	}
+	kept = true
+	c.upstream.bucket.succeeded()
+	return &gateway.Response{Reply: a, Summary: a.summary}, nil
+}
+
+// summary is that of an attempt, with what is known of the request.
+func (r *run) summary(c *candidate) *gateway.Summary {
+	p := r.plan
+	return &gateway.Summary{
+		Route: p.Route, Provider: c.Provider, Model: c.model, Mode: c.Mode, Requested: p.Requested, Overhead: p.Prepared, Prompt: p.Prompt,
+		Rounds: p.Notes.Rounds, Corrections: r.redone, PrefixChange: p.Notes.PrefixChange, Execution: p.Execution,
+		Outcome: gateway.Outcome{Faults: maps.Clone(r.faults), Repairs: maps.Clone(p.Repairs), Warnings: slices.Clone(r.warnings)},
+	}
+}
+
+// begin sends the request of an attempt.
+func (r *run) begin(ctx context.Context, a *answer) error {
+	began := time.Now()
+	info := r.info(a)
+	sent, err := r.request(ctx, info, a.outcome())
+	if err != nil {
+		return err
+	}
+	if a.row, err = NewPipeline(ctx, r.plan.Stages, info, a.outcome(), a.put); err != nil {
+		return err
+	}
+	own := *sent
+	own.RawText = a.candidate.RawText && a.candidate.Mode == gateway.Repair && a.candidate.Reads(info.Sent.OffersTools()) // somebody must read it
+	own.Announced = func(body []byte) error { return a.row.sent(sent, body) }
+	if r.trace != nil {
+		if own.Header = own.Header.Clone(); own.Header == nil {
+			own.Header = http.Header{}
+		}
+		ctx, a.endTrace = r.trace(ctx, a.summary.Attempts[len(a.summary.Attempts)-1], own.Header)
+	}
+	a.outcome().Changed = len(a.outcome().Repairs) > 0 // also if it was the request's
+	a.summary.Overhead += time.Since(began)
+	reply, err := a.candidate.upstream.provider.Chat(ctx, a.candidate.model, &own)
+	if err != nil {
+		return a.row.refused(gateway.AsError(err))
+	}
+	a.reply = reply
+	switch {
+	case own.Stream && !reply.Streamed():
+		a.reply = stream(reply, &own)
+		a.outcome().Repaired("stream")
+		a.outcome().Changed = true
+	case !own.Stream && reply.Streamed():
+		return &gateway.Error{Kind: gateway.Unavailable, Message: fmt.Sprintf("Provider %q: the upstream answered with a stream, which nobody asked for.", a.candidate.Provider)}
+	}
+	return nil
+}
+
+// info describes an attempt to its stages.
+func (r *run) info(a *answer) *gateway.AttemptInfo {
+	c, made := a.candidate, a.summary.Attempts
+	return &gateway.AttemptInfo{
+		Number: len(made), Reason: made[len(made)-1].Reason, Provider: c.Provider, Model: c.model, Target: c.Target, Needs: c.upstream.needs,
+		Asked: r.plan.Asked, Sent: r.plan.Base, Demanded: r.demanded(), Fallbacks: a.summary.Fallbacks(), Corrections: r.redone,
+		MayRedo: r.mayCorrect(), Notes: &r.plan.Notes, Failure: c.upstream.failure, Began: a.began,
+	}
+}
+
+// request is the request for the target of an attempt.
+func (r *run) request(ctx context.Context, info *gateway.AttemptInfo, o *gateway.Outcome) (*gateway.Request, error) {
+	policies := append([]gateway.RequestPolicy{corrections(r.remarks)}, r.plan.Policies(info.Target)...)
+	place := -1
+	return Amend(ctx, r.plan.Base, r.withdrew.left(policies), info, func(done gateway.Amendment) {
+		place++
+		for kind, n := range done.Repairs {
+			o.Repairs = gateway.Count(o.Repairs, kind, n)
+		}
+		for _, w := range done.Warnings {
+			o.Warn(w)
+		}
+		r.withdrew.note(place, done)
+	})
+}
+
+// sent tells those stages of a request that want to know.
+func (p *Pipeline) sent(r *gateway.Request, body []byte) error {
+	for i := range p.links {
+		if w, ok := p.links[i].stage.(gateway.Witness); ok {
+			if err := w.Sent(r, body); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// refused lets the stages look at the failure of the attempt.
+func (p *Pipeline) refused(e *gateway.Error) *gateway.Error {
+	for i := range p.links {
+		if w, ok := p.links[i].stage.(gateway.Witness); ok {
+			e = w.Refused(e)
+		}
+	}
+	return e
+}

@@ -1,0 +1,96 @@
+package routing
+
+import (
+	"slices"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/language"
+	"github.com/callgate/callgate/gateway/internal/route"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// maxFact is how many bytes a text of the metadata may have for a rule to look at it.
+// OpenAI takes 512 characters.
+const maxFact = 2 << 10
+
+// languageKey is the member of the metadata in which a client says its language itself, as
+// ISO 639-1 or with a region: "pt" or "pt-BR".
+const languageKey = "language"
+
+// facts is what rules ask of a request. Of the metadata no more is kept than they ask for,
+// and the language is looked for once.
+type facts struct {
+	req       *gateway.Request
+	keys      []string // of the metadata, sorted
+	languages *language.Detector
+
+	metadata []fact // by keys; nil: nobody has looked
+	language string
+	asked    bool // for it
+}
+
+// fact is a text of the metadata.
+type fact struct {
+	text string
+	ok   bool
+}
+
+var _ route.Facts = (*facts)(nil)
+
+// Shape implements route.Facts.
+func (f *facts) Shape() route.Shape {
+	return route.Shape{Tools: f.req.OffersTools(), Stream: f.req.Stream, Size: len(f.req.Bytes())}
+}
+
+// Header implements route.Facts.
+func (f *facts) Header(name string) []string { return f.req.Header[name] }
+
+// Metadata implements route.Facts. A value that is no text has none: what it would be as
+// text is for the client to say.
+func (f *facts) Metadata(key string) (string, bool) {
+	if f.metadata == nil {
+		f.metadata = make([]fact, len(f.keys))
+		conversation.Members(f.req.Bytes(), f.req.Places().Metadata, func(key []byte, v wire.Span) bool {
+			if i, found := slices.BinarySearch(f.keys, string(key)); found {
+				f.metadata[i].text, f.metadata[i].ok = f.text(v)
+			}
+			return true
+		})
+	}
+	i, found := slices.BinarySearch(f.keys, key)
+	if !found {
+		return "", false
+	}
+	return f.metadata[i].text, f.metadata[i].ok
+}
+
+// text reads a string of the body that is not too long.
+func (f *facts) text(v wire.Span) (string, bool) {
+	if v.IsNull(f.req.Bytes()) || v.End-v.Start > maxFact {
+		return "", false
+	}
+	s, ok := conversation.Decode(f.req.Bytes(), v)
+	return string(s), ok
+}
+
+// Language implements route.Facts: what the metadata says, or else that of the user's last
+// message. What the metadata says and nobody understands is not guessed at.
+func (f *facts) Language() string {
+	if f.asked {
+		return f.language
+	}
+	f.asked = true
+	if v := conversation.Member(f.req.Bytes(), f.req.Places().Metadata, languageKey); !v.IsNull(f.req.Bytes()) {
+		said, _ := f.text(v)
+		if code := language.Base(said); f.languages.Knows(code) {
+			f.language = code
+		}
+		return f.language
+	}
+	talk := f.req.Talk()
+	if i := talk.Last(conversation.User); i >= 0 {
+		f.language = f.languages.Detect(talk.Said(talk.Messages[i]))
+	}
+	return f.language
+}

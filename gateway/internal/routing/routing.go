@@ -1,0 +1,184 @@
+// Package routing finds the targets of a request: by its model's name and the rules of the
+// configuration, and by what targets have in their caches.
+package routing
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/internal/language"
+	"github.com/callgate/callgate/gateway/internal/route"
+)
+
+// Config is what a table is made of.
+type Config struct {
+	// Routes maps the names that clients send to targets, of which the first is asked
+	// first and the others if it fails. A name with AnyModel in it stands for several, and
+	// AnyModel alone for all that have no other.
+	Routes map[string][]gateway.Target
+	// Rules are those of routes, the first of which that is met has its targets asked and
+	// not the route's.
+	Rules map[string][]Rule
+	// Aliases maps further names, which may have AnyModel in them too, to the name that is
+	// meant: of a route, of another alias, or "provider/model".
+	Aliases map[string]string
+	// Direct maps a provider's name to the target for models called
+	// "provider/model"; the rest of the name is the upstream's.
+	Direct map[string]gateway.Target
+}
+
+// Rule sends the requests of a route that meet a condition to targets of its own. The
+// route's policies are the rule's too. If all targets of the rule fail the request has
+// failed: those of the route are not asked, since the rule may be there to keep requests
+// away from them. Who wants them lists them in the rule.
+type Rule struct {
+	When    Condition
+	Targets []gateway.Target
+}
+
+// The parts of a Rule.
+type (
+	// Condition is what a rule asks of a request.
+	Condition = route.Condition
+	// Answer is yes or no, or of no matter.
+	Answer = route.Answer
+)
+
+// The answers.
+const (
+	Either = route.Either
+	Yes    = route.Yes
+	No     = route.No
+)
+
+// Lists are the target lists of all routes and of their rules, by the route's name.
+func (c *Config) Lists() iter.Seq2[string, []gateway.Target] {
+	return func(yield func(string, []gateway.Target) bool) {
+		for name, targets := range c.Routes {
+			if !yield(name, targets) {
+				return
+			}
+			for _, r := range c.Rules[name] {
+				if !yield(name, r.Targets) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Table finds targets. It is safe for concurrent use.
+type Table struct {
+	config    Config
+	names     *route.Table
+	rules     map[string]*ruleSet // by route
+	languages *language.Detector  // nil: no rule asks
+}
+
+// ruleSet is the rules of a route, made ready.
+type ruleSet struct {
+	rules   *route.Rules
+	targets [][]gateway.Target
+}
+
+// New makes a table. An alias that leads nowhere, and rules without a route, are mistakes of
+// the wiring.
+func New(c Config) (*Table, error) {
+	t := &Table{config: c, rules: map[string]*ruleSet{}}
+	entries := maps.Clone(c.Aliases)
+	if entries == nil {
+		entries = map[string]string{}
+	}
+	for name := range c.Routes {
+		if entries[name] != "" {
+			return nil, gateway.Errorf(gateway.Internal, "", "model %q: it is an alias and has targets", name)
+		}
+		entries[name] = ""
+	}
+	t.names = route.NewTable(entries, slices.Collect(maps.Keys(c.Direct)))
+	for name := range c.Aliases {
+		if names, end := t.names.Chain(name); end != route.Reached {
+			return nil, gateway.Errorf(gateway.Internal, "", "model %q: its alias leads nowhere: %s", name, strings.Join(names, " → "))
+		}
+	}
+	asked := false
+	for name, rules := range c.Rules {
+		if c.Routes[name] == nil {
+			return nil, gateway.Errorf(gateway.Internal, "", "model %q: there are rules and no route", name)
+		}
+		if len(rules) == 0 {
+			continue
+		}
+		set := &ruleSet{}
+		var conditions []Condition
+		for _, r := range rules {
+			conditions, set.targets = append(conditions, r.When), append(set.targets, r.Targets)
+		}
+		set.rules = route.NewRules(conditions)
+		t.rules[name], asked = set, asked || set.rules.Languages()
+	}
+	if !asked {
+		return t, nil
+	}
+	var err error
+	t.languages, err = language.New()
+	return t, err
+}
+
+// Names are those of routes and aliases.
+func (t *Table) Names() iter.Seq[string] { return t.names.Names() }
+
+// Choice is where a request goes.
+type Choice struct {
+	gateway.RouteChoice
+	Targets []gateway.Target
+	Model   string        // what a target without a name of its own asks for
+	Took    time.Duration // to look at the rules
+}
+
+// Choose finds where a request goes. ok is false if its model's name leads nowhere.
+func (t *Table) Choose(r *gateway.Request) (c *Choice, ok bool) {
+	f, ok := t.names.Find(r.Model)
+	if !ok {
+		return nil, false
+	}
+	c = &Choice{RouteChoice: gateway.RouteChoice{Route: f.Entry, Alias: f.Alias}, Model: f.Model}
+	if f.Provider != "" {
+		target := t.config.Direct[f.Provider]
+		target.Model = ""
+		c.Route, c.Targets = f.Provider+"/"+gateway.AnyModel, []gateway.Target{target}
+		return c, true
+	}
+	c.Targets = t.config.Routes[f.Entry]
+	set := t.rules[f.Entry]
+	if set == nil {
+		return c, true
+	}
+	began := time.Now()
+	facts := &facts{req: r, keys: set.rules.Keys(), languages: t.languages}
+	if i := set.rules.First(facts); i >= 0 {
+		c.Rule, c.Targets = i+1, set.targets[i]
+	}
+	c.HasRules, c.Language, c.Took = true, facts.language, time.Since(began)
+	return c, true
+}
+
+// NoModel is the error for a name that leads nowhere. names are those that lead somewhere.
+func NoModel(model string, names []string) *gateway.Error {
+	e := &gateway.Error{Kind: gateway.NotFound, Code: "model_not_found", Param: "model",
+		Message: fmt.Sprintf("The model %q does not exist.", gateway.Excerpt([]byte(model)))}
+	if near := gateway.Near(model, names); len(near) > 0 {
+		e.Message += " Near names: " + strings.Join(near, ", ") + "."
+	} else {
+		e.Message += " GET /v1/models lists those that do."
+	}
+	return e
+}
+
+// IsPattern reports whether a route's name stands for several.
+func IsPattern(name string) bool { return route.IsPattern(name) }

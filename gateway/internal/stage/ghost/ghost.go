@@ -1,0 +1,260 @@
+// Package ghost is the stage of the execution guard: it judges answers that claim an action,
+// or owe one, and call no tool. Where it may ask for the call, it holds the answer until it
+// knows.
+package ghost
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/internal/guard"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// Maker makes the stage for the answers of a route.
+type Maker struct {
+	// Mode is Report, which says what is missing, or Repair, which asks once more and
+	// demands the call.
+	Mode  gateway.Mode
+	Guard *guard.Guard
+	// Held is how many bytes of all answers wait.
+	Held *atomic.Int64
+	Log  *slog.Logger
+}
+
+const (
+	// maxHeld is how many bytes of an answer wait. A token takes some two hundred, and
+	// models think for some ten thousand.
+	maxHeld = 8 << 20
+	// MaxHeldAll is how many of all answers do.
+	MaxHeldAll = 512 << 20
+	// maxTools is how many tools a request may offer for its answer to be judged. Each claim
+	// of an answer is compared with all of them.
+	maxTools = 512
+)
+
+// Begin implements gateway.Maker.
+func (m *Maker) Begin(ctx context.Context, a *gateway.AttemptInfo, o *gateway.Outcome) (gateway.Stage, error) {
+	if a.Target.Mode == gateway.Off || !m.judges(a, o) {
+		return nil, nil
+	}
+	s := &stage{maker: m, ctx: ctx, attempt: a, outcome: o, holds: m.Mode == gateway.Repair && a.Target.Mode != gateway.Report}
+	s.text.window = reported
+	s.text.read = !a.Target.Parsers.None()
+	if m.Mode == gateway.Repair {
+		s.text.window = enforced
+	}
+	return s, nil
+}
+
+// judges reports whether the guard has an opinion about answers to the request. What it
+// cannot read it lets alone: tools that are no functions, which an upstream may run itself,
+// a tool_choice that it does not know, and answers that have to be JSON, which quote and do
+// not claim.
+func (m *Maker) judges(a *gateway.AttemptInfo, o *gateway.Outcome) bool {
+	req := a.Sent
+	n := len(req.Tools().Tools)
+	if n == 0 || !req.OffersTools() {
+		return false
+	}
+	choice := a.Notes.Choice
+	fit := n <= maxTools && !choice.Other && (choice.Required || !wantsJSON(req) && !offersOthers(req))
+	if !fit && m.Mode == gateway.Repair {
+		o.Warn("guard_skipped")
+	}
+	return fit
+}
+
+// offersOthers reports whether there are tools besides functions, such as a web search.
+func offersOthers(r *gateway.Request) bool {
+	return r.Tools().Others > 0 || !r.Places().WebSearch.IsNull(r.Bytes())
+}
+
+// wantsJSON reports whether response_format asks for JSON.
+func wantsJSON(r *gateway.Request) bool {
+	body, format := r.Bytes(), r.Places().ResponseFormat
+	if format.IsNull(body) || body[format.Start] != '{' {
+		return false
+	}
+	kind := wire.Unquote(wire.Find(body, format, "type").Of(body))
+	return kind != "" && kind != "text"
+}
+
+type stage struct {
+	maker   *Maker
+	ctx     context.Context //nolint:containedctx // a stage lives as long as its answer
+	attempt *gateway.AttemptInfo
+	outcome *gateway.Outcome
+	guard   *guard.Case // nil until it is needed
+	text    text
+	holds   bool // the answer waits until the guard has decided
+	held    []*wire.Frame
+	bytes   int64 // of those
+}
+
+// Frame implements gateway.Stage.
+func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
+	s.observe(f)
+	if f.Whole && s.holds {
+		s.hold(f)
+		return nil
+	}
+	if s.holds && (len(s.held) > 0 || f.Says()) && s.undecided() {
+		if s.hold(f) {
+			return nil
+		}
+		s.outcome.Warn("guard_gave_up")
+		if s.attempt.Demanded != nil {
+			return missing()
+		}
+		s.holds = false
+		s.release(next)
+		return nil
+	}
+	if s.holds && f.Says() { // it is decided
+		s.holds = false
+	}
+	s.release(next)
+	next.Put(f)
+	return nil
+}
+
+// observe follows what the answer says.
+func (s *stage) observe(f *wire.Frame) {
+	for i := range f.Choices() {
+		if i == 0 && f.Choices()[i].Index == 0 { // others are variants of the first, and a call in any of them is one
+			s.text.choice(f, i)
+		}
+	}
+}
+
+// undecided reports whether the answer so far is held back yet: no call has come, and what
+// follows may show that one is missing. In the place of a call that is demanded nothing else
+// is let through.
+func (s *stage) undecided() (undecided bool) {
+	if s.attempt.Demanded != nil {
+		return !s.outcome.HasCall()
+	}
+	s.safely(func() { undecided = s.request().Undecided(s.answer(false)) })
+	return undecided
+}
+
+// hold takes room for what of an answer waits. It reports false if there is none; the frame
+// is held nevertheless.
+func (s *stage) hold(f *wire.Frame) bool {
+	own := f.Own()
+	s.held = append(s.held, own)
+	n := int64(len(own.Raw))
+	s.bytes += n
+	return s.maker.Held.Add(n) <= MaxHeldAll && s.bytes <= maxHeld || f.Whole
+}
+
+func (s *stage) release(next gateway.Sink) {
+	held := s.held
+	s.drop()
+	for _, f := range held {
+		next.Put(f)
+	}
+}
+
+func (s *stage) drop() {
+	s.maker.Held.Add(-s.bytes)
+	s.held, s.bytes = nil, 0
+}
+
+// End implements gateway.Stage.
+func (s *stage) End(cause error, next gateway.Sink) error {
+	if cause != io.EOF {
+		for _, f := range s.held {
+			f.Free()
+		}
+		s.drop()
+		return nil
+	}
+	s.safely(func() {
+		v := s.request().Judge(s.answer(true))
+		s.outcome.Guard = &v
+	})
+	if err := s.lacks(); err != nil {
+		s.drop()
+		return err
+	}
+	s.release(next)
+	return nil
+}
+
+// lacks is the failure of an answer, of which nothing is out yet, that lacks a call.
+func (s *stage) lacks() error {
+	v, demanded := s.outcome.Guard, s.attempt.Demanded
+	switch {
+	case !s.holds || s.outcome.Committed:
+		return nil
+	case demanded != nil && s.outcome.HasCall():
+		return nil
+	case demanded == nil && (v == nil || !v.Ghost || s.outcome.WasCut()):
+		return nil
+	case v == nil:
+		v = demanded
+	}
+	e := missing()
+	if demanded == nil {
+		e.Redo = s.demand(v)
+	}
+	return e
+}
+
+func missing() *gateway.Error {
+	return &gateway.Error{Kind: gateway.Ghost, Message: "Technical error: Tool not triggered."}
+}
+
+// demand asks for another attempt, in which the call that is missing is demanded.
+func (s *stage) demand(v *gateway.Verdict) *gateway.Redo {
+	r := &gateway.Redo{Reason: gateway.Forced, Demanded: v, Choice: `"required"`, Else: missing(),
+		Remark: "You MUST call one of the tools for this request. Do not respond without calling one."}
+	if v.Tool != "" {
+		r.Remark = fmt.Sprintf("You MUST call the %s tool for this request. Do not respond without calling it.", v.Tool)
+		r.Choice = `{"type":"function","function":{"name":` + string(wire.AppendQuoted(nil, v.Tool)) + `}}`
+	}
+	r.Notes = []gateway.Correction{{Tool: v.Tool, Reason: r.Else.CodeOrDefault(), Verdict: v}}
+	return r
+}
+
+// request is the request as the guard sees it.
+func (s *stage) request() *guard.Case {
+	if s.guard == nil {
+		asked := s.attempt.Asked
+		choice := asked.Choice()
+		s.guard = s.maker.Guard.Begin(asked.Talk(), asked.Tools().Names, guard.Choice{None: choice.None, Required: choice.Required, Tool: choice.Tool})
+	}
+	return s.guard
+}
+
+// answer is what the guard is asked about: the beginning while the answer comes, and all that
+// was kept of it when it is over.
+func (s *stage) answer(done bool) guard.Answer {
+	a := guard.Answer{Text: s.text.head.String(), Finish: s.outcome.Finish, Calls: s.outcome.Called, Done: done}
+	if done {
+		a.Text = s.text.all()
+	}
+	if len(a.Calls) == 0 && s.outcome.Acted {
+		a.Calls = []string{""} // one whose name nobody knows
+	}
+	return a
+}
+
+// safely asks the guard. It reads what strangers write in sixteen languages: a defect of
+// it must not cost a client the answer.
+func (s *stage) safely(ask func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.maker.Log.ErrorContext(s.ctx, "guard failed", "id", s.attempt.Asked.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			s.outcome.Warn("guard_failed")
+		}
+	}()
+	ask()
+}

@@ -1,0 +1,76 @@
+// Package intake is the first stage of an answer. It reads what an upstream says of the
+// answer as a whole: errors in the place of a chunk, finish reasons, the count of tokens.
+package intake
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/gateway/usage"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// Maker makes the stage.
+type Maker struct{}
+
+// Begin implements gateway.Maker.
+func (Maker) Begin(_ context.Context, a *gateway.AttemptInfo, o *gateway.Outcome) (gateway.Stage, error) {
+	return &stage{attempt: a, outcome: o}, nil
+}
+
+type stage struct {
+	attempt *gateway.AttemptInfo
+	outcome *gateway.Outcome
+}
+
+// Frame implements gateway.Stage.
+func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
+	if f.Failed() {
+		return s.attempt.Failure(f)
+	}
+	if u := f.Usage(); u != nil {
+		s.outcome.Usage = usage.Read(u)
+	}
+	for i := range f.Choices() {
+		c := &f.Choices()[i]
+		s.outcome.Said = s.outcome.Said || c.Says
+		if i == 0 && c.Index == 0 { // others are variants of the first
+			s.outcome.Acted = s.outcome.Acted || c.Acts || !c.Calls.IsNull(f.Data) && c.Calls.End-c.Calls.Start > len("[]")
+			if c.Reason != "" {
+				s.outcome.Finish = c.Reason
+			}
+		}
+		if err := s.malformed(f, c.Reason); err != nil {
+			return err
+		}
+	}
+	next.Put(f)
+	return nil
+}
+
+// End implements gateway.Stage.
+func (s *stage) End(error, gateway.Sink) error { return nil }
+
+// malformed is the failure of an answer whose call the upstream itself calls malformed, as
+// Gemini does.
+func (s *stage) malformed(f *wire.Frame, finish string) error {
+	if !isMalformed(finish) || s.outcome.Committed || s.outcome.Said && !f.Whole || s.attempt.Target.Mode != gateway.Repair {
+		return nil
+	}
+	s.outcome.Fault(repair.VendorMalformed)
+	return &gateway.Error{Kind: gateway.Unusable, Code: "invalid_tool_call",
+		Message: fmt.Sprintf("Provider %q: the model's tool call was malformed (finish_reason %.40q).", s.attempt.Provider, finish)}
+}
+
+// isMalformed reads finish reasons such as Gemini's MALFORMED_FUNCTION_CALL.
+func isMalformed(finish string) bool {
+	const word = "malformed"
+	if len(finish) < len(word) || finish[0]|0x20 != word[0] {
+		return false
+	}
+	f := strings.ToLower(finish)
+	return strings.HasPrefix(f, word) && strings.HasSuffix(f, "call")
+}

@@ -1,0 +1,408 @@
+// Package textcall is the stage that reads the text of an answer, and puts calls and
+// reasoning that a model wrote as text in the place of that text.
+//
+// Text in which there is nothing to read goes by as it came. What may yet turn out to be
+// markup waits, with the frames that it came in: they go on as they came, or with what was
+// read in the place of their text.
+package textcall
+
+import (
+	"context"
+	"io"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/wire"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// Maker makes the stage.
+type Maker struct {
+	// Parsers may be nil if no target reads text.
+	Parsers gateway.ParserSource
+	// ReasoningName is the member that reasoning goes to which is split off the text.
+	ReasoningName string
+	// Rename gives an upstream's own reasoning that name too.
+	Rename bool
+}
+
+// Begin implements gateway.Maker. It waits until the parsers are loaded.
+func (m *Maker) Begin(ctx context.Context, a *gateway.AttemptInfo, o *gateway.Outcome) (gateway.Stage, error) {
+	offers := a.Sent.OffersTools()
+	if !a.Target.Reads(offers) {
+		return nil, nil
+	}
+	plan, session, err := m.Parsers.Plan(ctx, a.Target.Parsers, a.Model)
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{maker: m, ctx: ctx, attempt: a, outcome: o, plan: plan, session: session, offers: offers}
+	s.begins = reasoningStart(a)
+	o.Read = true
+	if f, ok := session.(gateway.Fingerprinter); ok {
+		o.Readers = f.Fingerprint()
+	}
+	return s, nil
+}
+
+// maxQueue is how many bytes of frames wait while their text may still turn out to be
+// markup. Beyond it they are written anew.
+const maxQueue = 64 << 10
+
+type stage struct {
+	maker   *Maker
+	ctx     context.Context //nolint:containedctx // a stage lives as long as its answer
+	attempt *gateway.AttemptInfo
+	outcome *gateway.Outcome
+	plan    *chain.Plan
+	session gateway.ParserSession
+	offers  bool // tools
+	begins  chain.Reasoning
+	choices []*choice
+	queue   []*wire.Frame // frames that wait until it is known what their text is
+	queued  int           // their bytes
+	first   *wire.Frame   // to write further ones by
+	renamed bool
+}
+
+// Frame implements gateway.Stage.
+func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
+	switch {
+	case !f.IsChunk():
+		s.other(f, next)
+	case f.Whole:
+		s.rename(f)
+		s.whole(f, next)
+	default:
+		s.rename(f)
+		s.chunk(f, next)
+	}
+	return nil
+}
+
+// reports says that nothing is changed, only said.
+func (s *stage) reports() bool { return s.attempt.Target.Mode == gateway.Report }
+
+// rename gives the upstream's own reasoning the configured name, so that a client finds all
+// of it in one place. A message that has both is left alone.
+func (s *stage) rename(f *wire.Frame) {
+	if !s.maker.Rename || s.reports() {
+		return
+	}
+	for i := range f.Choices() {
+		if !f.Choices()[i].Reasoning.Empty() && f.PutReasoningName(i, s.maker.ReasoningName) {
+			s.outcome.Changed = true
+			if !s.renamed {
+				s.renamed = true
+				s.outcome.Repaired("reasoning_field")
+			}
+		}
+	}
+}
+
+// other lets a block by that is no chunk, such as a comment, in its place among those that
+// wait.
+func (s *stage) other(f *wire.Frame, next gateway.Sink) {
+	if len(s.queue) == 0 {
+		next.Put(f)
+		return
+	}
+	s.wait(f, next)
+}
+
+func (s *stage) chunk(f *wire.Frame, next gateway.Sink) {
+	if s.first == nil && len(f.Choices()) > 0 {
+		s.first = f.Own()
+	}
+	if s.plain(f, next) {
+		return
+	}
+	for i := range f.Choices() {
+		s.read(f, i)
+	}
+	switch {
+	case s.reports():
+		s.see(f)
+		next.Put(f)
+	case s.changing():
+		s.rewrite(f, next)
+	case !s.holding():
+		s.release(next)
+		s.forget()
+		next.Put(f)
+	default:
+		s.wait(f, next)
+	}
+}
+
+// plain takes the short way for a chunk of one choice with nothing to parse in it. It reports
+// false if it is none.
+func (s *stage) plain(f *wire.Frame, next gateway.Sink) bool {
+	if len(f.Choices()) != 1 {
+		return false
+	}
+	p := &f.Choices()[0]
+	c := s.choice(p.Index, false)
+	if len(s.choices) > 1 || c.done || c.changed && c.chain.Holding() || !p.Calls.Empty() || p.Reason != "" {
+		return false
+	}
+	text, ok := f.Text(0)
+	if !ok {
+		return false
+	}
+	if p.Thinks {
+		c.chain.Split()
+	}
+	passage := c.chain.Plain(text)
+	if passage == chain.Unsure {
+		return false
+	}
+	c.in, c.events = c.in[:0], c.events[:0]
+	if passage == chain.White {
+		c.in = append(c.in, text...)
+	}
+	switch {
+	case s.reports() || passage == chain.Clean && len(s.queue) == 0:
+		next.Put(f)
+		return true
+	}
+	s.release(next)
+	if passage == chain.White {
+		s.wait(f, next)
+	} else {
+		next.Put(f)
+	}
+	return true
+}
+
+// read gives the text of a choice to its chain.
+func (s *stage) read(f *wire.Frame, place int) {
+	p := &f.Choices()[place]
+	c := s.choice(p.Index, false)
+	if c.done {
+		return
+	}
+	if p.Thinks {
+		c.chain.Split()
+	}
+	text, ok := f.Text(place)
+	if len(text) == 0 && !p.Calls.IsNull(f.Data) && !c.changed && c.chain.Settle() {
+		c.in, c.events = c.in[:0], c.events[:0] // the upstream's own calls do not wait behind white space
+	}
+	if ok {
+		c.in = append(c.in, text...)
+		c.events = append(c.events, c.chain.Feed(s.ctx, text)...)
+	}
+	if p.Reason != "" {
+		c.finish(s.ctx, p.Reason)
+	}
+}
+
+// see shows those behind this stage what was read, and changes nothing.
+func (s *stage) see(f *wire.Frame) {
+	for i := range f.Choices() {
+		f.SeeText(i, s.choice(f.Choices()[i].Index, false).take())
+	}
+}
+
+// changing reports whether what goes out must differ from what came in.
+func (s *stage) changing() bool {
+	changing := false
+	for _, c := range s.choices {
+		c.changed = c.changed || c.differs()
+		changing = changing || c.changed && (len(c.events) > 0 || len(c.in) > 0 || c.renamed)
+	}
+	return changing
+}
+
+func (s *stage) holding() bool {
+	for _, c := range s.choices {
+		if !c.done && !c.changed && c.chain.Holding() {
+			return true
+		}
+	}
+	return false
+}
+
+// wait lets a frame wait. If too many do they are written anew.
+func (s *stage) wait(f *wire.Frame, next gateway.Sink) {
+	own := f.Own()
+	s.queue = append(s.queue, own)
+	if s.queued += len(own.Raw); s.queued <= maxQueue {
+		return
+	}
+	for _, c := range s.choices {
+		c.changed = true
+	}
+	s.rewrite(nil, next)
+}
+
+// release lets the frames that waited go as they came.
+func (s *stage) release(next gateway.Sink) {
+	if len(s.queue) == 0 {
+		return
+	}
+	queue := s.queue
+	s.queue, s.queued = s.queue[:0], 0
+	for _, f := range queue {
+		next.Put(f)
+	}
+}
+
+// forget drops what was noted about text that goes out as it is.
+func (s *stage) forget() {
+	for _, c := range s.choices {
+		c.in, c.events = c.in[:0], c.events[:0]
+	}
+}
+
+// rewrite lets the frames that waited go, and one that came now if there is one, with what
+// was read in the place of their text.
+func (s *stage) rewrite(f *wire.Frame, next gateway.Sink) {
+	s.outcome.Changed = true
+	for _, c := range s.choices {
+		c.prune()
+	}
+	queue := s.queue
+	s.queue, s.queued = nil, 0
+	for _, waiting := range queue {
+		s.put(waiting, next)
+	}
+	if f != nil {
+		s.put(f, next)
+	}
+}
+
+// put lets a frame go with its choices' events.
+func (s *stage) put(f *wire.Frame, next gateway.Sink) {
+	for i := range f.Choices() {
+		p := &f.Choices()[i]
+		c := s.choice(p.Index, false)
+		f.PutText(i, c.take(), s.maker.ReasoningName)
+		if c.renamed && p.Reason != "" {
+			f.PutFinish(i, finishCalls)
+			c.renamed = false
+		}
+	}
+	next.Put(f)
+}
+
+// End implements gateway.Stage.
+func (s *stage) End(cause error, next gateway.Sink) error {
+	defer s.close()
+	if cause != io.EOF {
+		s.release(next)
+		return nil
+	}
+	for _, c := range s.choices {
+		if !c.done {
+			c.finish(s.ctx, "")
+			c.late = true
+		}
+	}
+	switch {
+	case s.reports():
+		s.late(next)
+	case s.changing():
+		s.rewrite(nil, next)
+		s.late(next)
+	default:
+		s.release(next)
+		s.forget()
+		s.late(next)
+	}
+	return nil
+}
+
+// late writes what is left of choices for which no finish reason came, in chunks like the
+// first, and the finish reason of calls that were read from text.
+func (s *stage) late(next gateway.Sink) {
+	for _, c := range s.choices {
+		calls := c.chain.Report().Calls > 0
+		if s.first == nil || !c.late || len(c.events) == 0 && !calls {
+			continue
+		}
+		f := s.first.Like(c.index)
+		if s.reports() {
+			f.SeeText(0, c.take())
+			next.Put(f)
+			continue
+		}
+		s.outcome.Changed = true
+		f.PutText(0, c.take(), s.maker.ReasoningName)
+		if calls {
+			f.PutFinish(0, finishCalls)
+		}
+		next.Put(f)
+	}
+}
+
+// close adds up what the chains did, and gives the parsers back.
+func (s *stage) close() {
+	for _, c := range s.choices {
+		report := c.chain.Report()
+		s.outcome.Calls += report.Calls
+		for kind, n := range report.Repairs {
+			s.outcome.Repairs = gateway.Count(s.outcome.Repairs, kind, n)
+		}
+		for _, p := range report.Parsers {
+			s.outcome.Parsed(p)
+		}
+		for _, w := range report.Warnings {
+			s.outcome.Warn(w)
+		}
+		c.chain.Close()
+	}
+	s.session.Close()
+	for _, f := range s.queue {
+		f.Free()
+	}
+}
+
+// whole reads a completion.
+func (s *stage) whole(f *wire.Frame, next gateway.Sink) {
+	for i := range f.Choices() {
+		p := &f.Choices()[i]
+		c := s.choice(i, true) // also where an upstream gives all of them one index
+		if p.Thinks {
+			c.chain.Split()
+		}
+		text, ok := f.Text(i)
+		if !ok || len(text) == 0 || c.chain.Nothing(text) {
+			c.done = true
+			continue
+		}
+		c.in = append(c.in, text...)
+		c.events = append(c.events, c.chain.Feed(s.ctx, text)...)
+		c.finish(s.ctx, p.Reason)
+		c.prune()
+		switch {
+		case s.reports():
+			f.SeeText(i, c.take())
+		case c.differs():
+			s.outcome.Changed = true
+			f.PutText(i, c.take(), s.maker.ReasoningName)
+			if c.renamed {
+				f.PutFinish(i, finishCalls)
+			}
+		}
+	}
+	next.Put(f)
+}
+
+// choice returns the state for the choice with an index, making it at first.
+func (s *stage) choice(index int, whole bool) *choice {
+	for _, c := range s.choices {
+		if c.index == index {
+			return c
+		}
+	}
+	c := &choice{index: index, chain: s.plan.New(s.session, chain.Options{
+		Tools:       func() []abi.Tool { return s.attempt.Sent.Tools().Tools },
+		NoTools:     !s.offers,
+		Reasoning:   s.startOf(whole),
+		InReasoning: s.attempt.Target.InReasoning,
+	})}
+	s.choices = append(s.choices, c)
+	return c
+}

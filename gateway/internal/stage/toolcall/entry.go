@@ -1,0 +1,238 @@
+package toolcall
+
+import (
+	"strconv"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// entry is what an entry of tool_calls says.
+type entry struct {
+	said      said
+	place     int       // in the array, where nothing but that says which call it is of, or -1
+	arguments []byte    // the text; nil if there is none
+	text      wire.Span // in the entry, as a string of JSON
+	object    bool      // arguments came as JSON and not as a string
+}
+
+// readEntry reads an entry. Its arguments are decoded into buf where that is needed.
+func readEntry(e, buf []byte) entry {
+	f := entry{said: said{index: -1}, place: -1}
+	function, custom := false, false
+	wire.Members(e, 0, func(key []byte, v wire.Span) bool {
+		switch string(key) {
+		case "index":
+			if n, err := strconv.Atoi(string(v.Of(e))); err == nil && n >= 0 {
+				f.said.index = n
+			}
+		case "id":
+			f.said.id = wire.Unquote(v.Of(e))
+		case "type":
+			t := wire.Unquote(v.Of(e))
+			f.said.typed = t == string(openai.ToolTypeFunction)
+			custom = custom || t == "custom"
+		case "function":
+			function = !v.IsNull(e)
+			f.readFunction(e, v, buf)
+		case "custom":
+			custom = true
+		}
+		return true
+	})
+	f.said.foreign = custom && !function
+	return f
+}
+
+func (f *entry) readFunction(e []byte, function wire.Span, buf []byte) {
+	wire.Members(e, function.Start, func(key []byte, v wire.Span) bool {
+		switch {
+		case string(key) == "name" && !v.IsNull(e):
+			f.said.name = wire.Unquote(v.Of(e))
+		case string(key) == "arguments" && !v.IsNull(e) && e[v.Start] == '"':
+			f.arguments, f.text = wire.AppendDecoded(buf, v.Of(e)), v
+		case string(key) == "arguments" && !v.IsNull(e):
+			f.arguments, f.object = v.Of(e), true
+		}
+		return true
+	})
+}
+
+// anonymous reports whether an entry does not say which call it is of.
+func (f *entry) anonymous() bool { return f.said.id == "" && f.said.name == "" }
+
+// says reports whether there is anything in the entry but its index.
+func (f *entry) says() bool {
+	return !f.anonymous() || f.said.foreign || !wire.Blank(f.arguments)
+}
+
+// entries reads the entries of a choice of the frame at hand.
+func (s *stage) entries(c *choice, place int) {
+	h := &s.current
+	p := &h.frame.Choices()[place]
+	data := h.frame.Data
+	alone := !several(data, p.Calls)
+	wire.Elements(data, p.Calls.Start, func(n int, v wire.Span) bool {
+		piece := piece{place: place, at: v}
+		if data[v.Start] == '{' {
+			f := readEntry(v.Of(data), s.text[:0])
+			if f.said.index < 0 && f.anonymous() && !alone {
+				f.place = n
+			}
+			s.take(c, &f, &piece)
+			if !f.object {
+				s.keepMemory(f.arguments)
+			}
+			if alone && len(h.frame.Choices()) == 1 && p.Reason == "" {
+				s.shape.learn(h.frame, &f, &piece)
+			}
+		}
+		h.pieces = append(h.pieces, piece)
+		return true
+	})
+}
+
+// several reports whether an array has more than one element.
+func several(data []byte, list wire.Span) (more bool) {
+	wire.Elements(data, list.Start, func(n int, _ wire.Span) bool {
+		more = n > 0
+		return !more
+	})
+	return more
+}
+
+// maxMemory is how much memory is kept for the arguments of the next entry.
+const maxMemory = 64 << 10
+
+// keepMemory keeps the memory of arguments for the next ones, if it is not much.
+func (s *stage) keepMemory(args []byte) {
+	if cap(args) <= maxMemory {
+		s.text = args
+	}
+}
+
+// take takes an entry in, and fills in the piece that stands for it.
+func (s *stage) take(c *choice, f *entry, p *piece) {
+	call := s.callOf(c, f, p)
+	if call == nil {
+		return
+	}
+	s.touch(call)
+	p.call = call
+	if !s.whole {
+		if f.said.index != call.ordinal {
+			s.mend(call, &call.counted.index, repair.BadIndex, "index")
+		}
+		call.edited = call.edited || f.said.index != call.index
+	}
+	if p.kept = call.said.foreign || call.closed; p.kept {
+		if !call.said.foreign && !wire.Blank(f.arguments) {
+			s.refuse(call, f.arguments, &repair.Problem{Class: repair.InvalidJSON,
+				Message: "Arguments follow the end of the call.", Hint: "Call the tool again."})
+		}
+		return
+	}
+	if !p.begins {
+		s.again(call, f)
+	}
+	if f.object {
+		s.mend(call, &call.object, repair.InvalidJSON, "args_object")
+	}
+	p.from = len(call.text)
+	s.feed(call, f.arguments)
+	if !call.shown && (call.begun || s.certain(call.said.name)) {
+		s.show(call)
+	}
+	s.approve(call)
+	p.from, p.to = min(p.from, len(call.text)), len(call.text)
+}
+
+// callOf is the call of an entry, which may begin it; nil if there is none.
+func (s *stage) callOf(c *choice, f *entry, p *piece) *call {
+	if c.full && f.anonymous() && c.withIndex(f.said.index) == nil {
+		return nil
+	}
+	found := s.find(c, f)
+	switch {
+	case found != nil:
+		return found
+	case !f.says():
+		return nil
+	case !s.whole && f.anonymous() && !f.said.foreign: // of no call that anyone has begun
+		if !c.stray {
+			c.stray = true
+			s.validator.refuse("", string(f.arguments), repair.UnknownName("", nil))
+		}
+		return nil
+	case len(c.calls) >= maxCalls:
+		c.full = true
+		s.validator.refuse(f.said.name, string(f.arguments), &repair.Problem{Class: repair.BadIndex,
+			Message: "There are too many calls in one answer.", Hint: "Make fewer calls at a time."})
+		return nil
+	}
+	p.begins = true
+	return c.add(f.said)
+}
+
+// again deals with an id and a name that a further entry of a call has: clients join
+// what comes twice.
+func (s *stage) again(c *call, f *entry) {
+	switch {
+	case f.said.id == "":
+	case c.said.id == "" && !c.shown:
+		c.said.id = f.said.id
+	default:
+		s.mend(c, &c.idTwice, repair.BadID, "id")
+	}
+	switch {
+	case f.said.name == "":
+		return
+	case f.said.name != c.said.name && !c.shown:
+		c.said.name += f.said.name
+	}
+	s.mend(c, &c.nameTwice, "", "name")
+}
+
+// shape is the chunk before, if it went on with one call and did nothing else: a chunk of the
+// same shape goes on with the same call, and is not read.
+type shape struct {
+	call   *call // nil: there is none
+	number int
+	entry  wire.Span // in the chunk; End counts from the chunk's end
+}
+
+// learn takes note of a chunk that was read.
+func (s *shape) learn(frame *wire.Frame, f *entry, p *piece) {
+	c := p.call
+	if c == nil || p.kept || !c.shown || f.text.Empty() || !f.anonymous() || f.said.index != c.index || frame.Shape() == 0 {
+		return
+	}
+	*s = shape{call: c, number: frame.Shape(), entry: wire.Span{Start: p.at.Start, End: len(frame.Data) - p.at.End}}
+}
+
+// goesOn reports whether a frame has the shape of the one before, and reads it as that.
+func (s *stage) goesOn(f *wire.Frame) bool {
+	if s.shape.call == nil {
+		return false
+	}
+	if _, put := f.Events(0); put {
+		return false
+	}
+	hole, number := f.Hole()
+	if number != s.shape.number {
+		return false
+	}
+	c := s.shape.call
+	p := piece{call: c, at: wire.Span{Start: s.shape.entry.Start, End: len(f.Data) - s.shape.entry.End}, from: len(c.text)}
+	args := wire.AppendDecoded(s.text[:0], hole.Of(f.Data))
+	s.keepMemory(args)
+	s.touch(c)
+	s.feed(c, args)
+	s.approve(c)
+	p.from, p.to = min(p.from, len(c.text)), len(c.text)
+	s.begin(f)
+	s.current.pieces = append(s.current.pieces, p)
+	return true
+}

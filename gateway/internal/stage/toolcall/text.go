@@ -1,0 +1,113 @@
+package toolcall
+
+import (
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/gateway/wire"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// textCall is the call that is read from the text of a choice at present.
+type textCall struct {
+	name  string
+	index int // towards the client
+	args  []byte
+	held  []abi.Event // where it waits until it is complete
+	// strict says that it does.
+	strict bool
+	shown  bool // somebody has seen its beginning
+}
+
+// events judges the calls that were read from the text of a frame, and gives them their
+// names, indexes and ids.
+func (s *stage) events(f *wire.Frame) error {
+	for i := range f.Choices() {
+		events, ok := f.Events(i)
+		if !ok || len(events) == 0 {
+			continue
+		}
+		out, err := s.judge(s.choice(f.Choices()[i].Index, i), events)
+		if err != nil {
+			return err
+		}
+		f.SetEvents(i, out)
+	}
+	return s.validator.err()
+}
+
+// judge returns those of the events that may go on. Where the policy is strict a call waits
+// until it is complete.
+func (s *stage) judge(c *choice, events []abi.Event) ([]abi.Event, error) {
+	t := &c.read
+	out := events[:0]
+	if s.validator.waits() { // what was held may be more than what came
+		out = nil
+	}
+	for _, e := range events {
+		switch e.Kind {
+		case abi.CallStart:
+			s.begins(c, &e)
+		case abi.Args:
+			t.args = append(t.args, e.Text...)
+		case abi.CallEnd:
+			if !s.complete(t) {
+				continue
+			}
+			out = append(out, t.held...)
+			t.held = nil
+		case chain.Void, abi.Cut:
+			s.validator.drop(t.name)
+			if e.Kind == chain.Void && t.shown { // a client must not run half a call
+				return nil, &gateway.Error{Kind: gateway.BadCall,
+					Message: "The model's tool call turned out to be broken after its beginning had been sent."}
+			}
+			t.held = nil
+			continue
+		default:
+			out = append(out, e)
+			continue
+		}
+		e.Index = t.index
+		if t.strict && e.Kind != abi.CallEnd {
+			t.held = append(t.held, e)
+			continue
+		}
+		t.shown = t.shown || e.Kind == abi.CallStart
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// begins gives the beginning of a call the name of the tool that is meant, its index and its
+// id: the model's own, if it wrote one that is free.
+func (s *stage) begins(c *choice, e *abi.Event) {
+	name, problem := s.validator.name(e.Name)
+	switch {
+	case problem != nil:
+		s.validator.refuse(e.Name, "", problem)
+	case name != e.Name:
+		s.validator.fault(repair.UnknownTool)
+		s.outcome.Repaired("name")
+	}
+	t := &c.read
+	*t = textCall{name: name, index: c.number(), args: t.args[:0], strict: s.validator.strictFor(name)}
+	e.Name = name
+	if !s.validator.report {
+		e.ID, _ = s.ids.claim(c.index, e.ID, name)
+	}
+}
+
+// complete checks a call that is complete, and puts the values in place of its references. It
+// reports false if the call does not go on.
+func (s *stage) complete(t *textCall) bool {
+	args, p := s.validator.settle(t.name, string(t.args))
+	if p != nil && s.validator.refuse(t.name, string(t.args), p) {
+		t.held = nil
+		return false
+	}
+	if len(t.held) > 0 && args != string(t.args) {
+		t.held = append(t.held[:1], abi.Event{Kind: abi.Args, Index: t.index, Text: args})
+	}
+	return true
+}

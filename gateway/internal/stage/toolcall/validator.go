@@ -1,0 +1,191 @@
+package toolcall
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/internal/reference"
+	"github.com/callgate/callgate/gateway/internal/tools"
+	"github.com/callgate/callgate/gateway/repair"
+)
+
+// validator says whether the calls of one answer are fit to be run, and keeps account of
+// those that are not. Calls that the upstream made itself and calls that were read from its
+// text are judged alike.
+type validator struct {
+	attempt *gateway.AttemptInfo
+	outcome *gateway.Outcome
+	offered *tools.List
+	schemas *repair.Schemas
+	policy  gateway.InvalidPolicy
+	report  bool     // nothing is changed or refused, only said
+	unknown []string // names that nobody offered
+	refused []refusal
+}
+
+// refusal is a call that the policy does not let through.
+type refusal struct {
+	name, arguments string
+	problem         *repair.Problem
+}
+
+func newValidator(a *gateway.AttemptInfo, o *gateway.Outcome, schemas *repair.Schemas) *validator {
+	return &validator{attempt: a, outcome: o, offered: a.Sent.Tools(), schemas: schemas,
+		policy: a.Target.OnInvalid, report: a.Target.Mode == gateway.Report}
+}
+
+// strict reports whether every call waits until it is complete and known to be good.
+func (v *validator) strict() bool { return v.policy != gateway.PassInvalid && !v.report }
+
+// strictFor reports whether a call of a tool does.
+func (v *validator) strictFor(tool string) bool {
+	return v.strict() || v.resolves() && v.attempt.Notes.Resolver.Covers(tool)
+}
+
+// waits reports whether there may be calls that do.
+func (v *validator) waits() bool { return v.strict() || v.resolves() }
+
+// resolves reports whether values are put in the place of references.
+func (v *validator) resolves() bool {
+	n := v.attempt.Notes
+	return !v.report && n.References == gateway.Repair && n.Resolver != nil
+}
+
+// name finds the offered tool that the model means by a call that it begins. Where tools are
+// not known as OpenAI's, every name is left as it is.
+func (v *validator) name(name string) (resolved string, problem *repair.Problem) {
+	resolved, problem = v.resolveName(name)
+	if len(v.outcome.Called) < maxCalls {
+		v.outcome.Called = append(v.outcome.Called, resolved)
+	}
+	return resolved, problem
+}
+
+// drop forgets a call of a tool, the last one: it was none, or broke off before anyone
+// saw it.
+func (v *validator) drop(tool string) {
+	called := v.outcome.Called
+	for i := len(called) - 1; i >= 0; i-- {
+		if called[i] == tool {
+			v.outcome.Called = slices.Delete(called, i, i+1)
+			return
+		}
+	}
+}
+
+func (v *validator) resolveName(name string) (resolved string, problem *repair.Problem) {
+	offered := v.offered.Tools
+	if len(offered) == 0 {
+		return name, nil
+	}
+	if n := len(v.unknown); n == 0 || n < maxUnknown && !slices.Contains(v.unknown, name) {
+		resolved, candidates := repair.Name(name, offered)
+		if resolved != "" {
+			return resolved, nil
+		}
+		v.unknown = append(v.unknown, name)
+		return name, repair.UnknownName(name, candidates)
+	}
+	if v.offered.Find(name) != nil {
+		return name, nil
+	}
+	return name, repair.UnknownName(name, nil)
+}
+
+// maxUnknown is how many names of an answer are compared with all that were offered.
+const maxUnknown = 32
+
+// arguments checks the arguments of a call of an offered tool.
+func (v *validator) arguments(name, args string) *repair.Problem {
+	parameters := v.offered.Schemas[name]
+	if len(parameters) == 0 {
+		return nil
+	}
+	problem, checked := v.schemas.Check(parameters, []byte(args))
+	if !checked {
+		v.outcome.Warn("schema_unchecked")
+	}
+	return problem
+}
+
+// settle checks the arguments of a complete call, and puts the values in place of
+// references. out is what goes on.
+func (v *validator) settle(name, args string) (out string, problem *repair.Problem) {
+	if v.offered.Find(name) == nil {
+		return args, nil
+	}
+	if r := v.attempt.Notes.Resolver; r != nil && r.Covers(name) {
+		resolved, done, problem, checked := r.Resolve(name, args)
+		if problem != nil {
+			return args, problem
+		}
+		if !checked {
+			v.outcome.Warn("reference_unchecked")
+		}
+		switch {
+		case v.resolves():
+			args = resolved
+			if len(done) > 0 {
+				v.outcome.Repairs = gateway.Count(v.outcome.Repairs, "reference", len(done))
+			}
+		case len(done) > 0: // what would have been put in
+			v.outcome.Warn("reference_found")
+		}
+		v.outcome.References = append(v.outcome.References, done...)
+	}
+	return args, v.arguments(name, args)
+}
+
+// refuse takes note of a call with a problem that nothing mends. It reports whether the
+// policy keeps it from the client.
+func (v *validator) refuse(name, args string, p *repair.Problem) bool {
+	v.fault(p.Class)
+	return v.reject(name, args, p)
+}
+
+// fault counts something that was wrong with a call.
+func (v *validator) fault(class string) {
+	if class != "" {
+		v.outcome.Fault(class)
+	}
+}
+
+// reject is refuse for a call of which the fault was counted before.
+func (v *validator) reject(name, args string, p *repair.Problem) bool {
+	if v.refuses(p) {
+		v.refused = append(v.refused, refusal{name, args, p})
+		return true
+	}
+	v.outcome.Warn(p.Class)
+	return false
+}
+
+// refuses reports whether the policy is against a call with a problem. A reference that
+// nobody knows is the model's to correct, if it can be told; otherwise it is a call like
+// others.
+func (v *validator) refuses(p *repair.Problem) bool {
+	return v.strict() || isReference(p) && v.resolves() && v.mayRedo()
+}
+
+// mayRedo reports whether the model can be told what is wrong.
+func (v *validator) mayRedo() bool { return v.attempt.MayRedo && !v.outcome.Committed }
+
+// isReference reports whether a problem is a reference that could not be resolved.
+func isReference(p *repair.Problem) bool {
+	return p.Class == reference.Unresolved || p.Class == reference.Ambiguous
+}
+
+// err is the error of an answer with a call that is refused, or nil.
+func (v *validator) err() error {
+	if len(v.refused) == 0 {
+		return nil
+	}
+	r := v.refused[0]
+	e := &gateway.Error{Kind: gateway.BadCall, Param: "choices[0].message.tool_calls", Redo: v.redo(),
+		Message: fmt.Sprintf("The model's call of %q is refused (%s): %s", gateway.Excerpt([]byte(r.name)), r.problem.Class, r.problem.Error())}
+	if r.problem.Path != "" {
+		e.Param += ": " + gateway.Excerpt([]byte(r.problem.Path))
+	}
+	return e
+}

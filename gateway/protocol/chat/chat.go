@@ -1,0 +1,62 @@
+// Package chat writes answers in the form of OpenAI's chat completions, which is the one that
+// frames have.
+package chat
+
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/observe"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// Writer writes one answer. It is used by one goroutine.
+type Writer struct {
+	summary *gateway.Summary
+	first   *wire.Frame // a chunk, to write a further one by; nil as long as there is none
+	closed  bool        // nothing is to be said at the end any more
+}
+
+// NewWriter makes the writer of a response, whose summary grows while it is written.
+func NewWriter(r *gateway.Response) *Writer {
+	return &Writer{summary: r.Summary, closed: !r.Streamed()}
+}
+
+// Frame appends a frame. In front of a stream's end marker stands what there is to say of the
+// answer.
+func (w *Writer) Frame(dst []byte, f *wire.Frame) []byte {
+	switch {
+	case f.Done:
+		return append(w.Close(dst), f.Raw...)
+	case f.Whole && w.summary.Execution && wire.IsObject(f.Data):
+		return w.withExecution(dst, f.AppendTo(nil), false)
+	case w.summary.Execution && w.first == nil && len(f.Choices()) > 0:
+		w.first = &wire.Frame{Data: bytes.Clone(f.Data)}
+	}
+	return f.AppendTo(dst)
+}
+
+// Close appends what a stream says at its end, once: what the headers of a whole answer would
+// say, as a comment, and in front of it what the route adds, as a chunk. It is called when
+// all frames have been written, without an error.
+func (w *Writer) Close(dst []byte) []byte {
+	if w.closed || w.summary.UpstreamError {
+		return dst
+	}
+	w.closed = true
+	if w.first != nil {
+		chunk := bytes.ReplaceAll(w.withExecution(nil, w.first.Bare(), true), []byte{'\n'}, []byte{' '}) // between values, where the chunk came on several lines
+		dst = append(append(append(dst, "data: "...), chunk...), "\n\n"...)
+	}
+	if w.summary.Replayed() { // its headers have said it
+		return dst
+	}
+	return append(dst, observe.Comment(w.summary)...)
+}
+
+// withExecution appends an object with the member in place of its own.
+func (w *Writer) withExecution(dst, object []byte, streamed bool) []byte {
+	out, _ := wire.AppendOthers(append(make([]byte, 0, len(object)+256), '{'), object, "execution")
+	out = append(append(wire.AppendKey(out, "execution"), observe.Execution(w.summary, streamed)...), '}')
+	return append(dst, out...)
+}

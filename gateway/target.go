@@ -1,0 +1,142 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/internal/route"
+)
+
+// Mode says what a target does about tool calls that the model wrote as text.
+type Mode int
+
+// The modes.
+const (
+	Off    Mode = iota // forward
+	Report             // forward, and say what Repair would have done
+	Repair             // turn them into tool calls
+)
+
+// String is the mode's name in the configuration.
+func (m Mode) String() string { return [...]string{"off", "report", "repair"}[m] }
+
+// Target is one choice of a route: a provider, a model of its upstream, and how
+// that model's text is read.
+type Target struct {
+	Provider string
+	Model    string // the upstream's name; "" is the name that the client sent
+	Parsers  ParserSpec
+	Mode     Mode
+	// Reasoning says how the model's output begins; it matters if Parsers.Reasoning.
+	Reasoning chain.Reasoning
+	// InReasoning says what a call is that stands in open reasoning.
+	InReasoning chain.InReasoning
+	// RawText asks the upstream for the model's own text, calls and reasoning
+	// unparsed. What that takes is the provider's business.
+	RawText bool
+	// Prompted is the format, one of PromptForms, in which tools are written into the
+	// prompt of an upstream without tools; "" sends them as tools.
+	Prompted string
+	// Weight is the chance, against the other targets of the route, to be asked first.
+	// If none has one the first is.
+	Weight int
+	// OnInvalid says what becomes of a call that cannot be mended.
+	OnInvalid InvalidPolicy
+	// AllowEmpty takes an answer with nothing in it for an answer.
+	AllowEmpty bool
+}
+
+// InvalidPolicy says what becomes of a call that is broken and cannot be mended.
+type InvalidPolicy int
+
+// The policies.
+const (
+	PassInvalid   InvalidPolicy = iota // it goes on as it is, and is reported
+	RejectInvalid                      // the request ends with an error
+	ReaskInvalid                       // the model is told what is wrong and asked once more, then as RejectInvalid
+)
+
+// ParserSpec names the parsers of a target.
+type ParserSpec struct {
+	Auto      bool     // all that are loaded
+	Names     []string // or these; neither: none
+	Reasoning bool     // split reasoning off the content
+}
+
+// Reads reports whether the text of the target's answers is read. An upstream is asked for
+// text unparsed only then.
+func (t *Target) Reads(offersTools bool) bool {
+	return t.Mode != Off && !t.Parsers.None() && (offersTools || t.Parsers.Reasoning)
+}
+
+// None reports whether the text is not read at all.
+func (s ParserSpec) None() bool { return !s.Auto && len(s.Names) == 0 }
+
+// ParserSource gives the parsers. The wiring implements it over the plugin host. Where answers
+// are kept both it and its sessions have to be a [Fingerprinter] too, or an answer that
+// other parsers have read may be given again.
+type ParserSource interface {
+	// Plan returns the parsers of spec for an upstream's model, made ready, and begins the
+	// reading of one response with them: they stay the same to its end. It waits until
+	// they are loaded, or ctx ends.
+	Plan(ctx context.Context, spec ParserSpec, model string) (*chain.Plan, ParserSession, error)
+}
+
+// Fingerprinter is what stands for the code of all parsers: of a ParserSource those that are
+// loaded now, of a ParserSession those that it leases. It is asked for with each request, must
+// not wait, and is the same in every process with the same parsers. A source whose parsers
+// are not loaded yet says "".
+type Fingerprinter interface{ Fingerprint() string }
+
+// ParserSession is one response's lease of the parsers.
+type ParserSession interface {
+	chain.Runner
+	// Close gives everything back. No run of the session is used after it.
+	Close()
+}
+
+// AnyModel stands in a route's name for any text; alone it is the route for names that
+// have no other.
+const AnyModel = route.Any
+
+// Name is what the target is called where targets are told apart: a model of a provider.
+func (t Target) Name() string { return t.Provider + "/" + t.Model }
+
+// Candidate is a target of a request's route, as it stands now.
+type Candidate struct {
+	Target
+	Running int // requests
+	// Ready says that the target can be asked: its breaker is closed, and it does not want to
+	// be left alone.
+	Ready bool
+}
+
+// Near lists up to three of names that name may be a slip of, the nearest first, for an
+// error to show. The distance takes the product of both lengths in time, so a long name
+// has none.
+func Near(name string, names []string) []string {
+	if name == "" || len(name) > maxModel {
+		return nil
+	}
+	type candidate struct {
+		name     string
+		distance int
+	}
+	var found []candidate
+	for _, n := range names {
+		d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(n))
+		if d <= max(2, len(n)/3) || strings.Contains(n, name) {
+			found = append(found, candidate{n, d})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
+	var near []string
+	for _, c := range found[:min(3, len(found))] {
+		near = append(near, c.name)
+	}
+	return near
+}
