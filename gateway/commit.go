@@ -2,11 +2,8 @@ package gateway
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -73,10 +70,10 @@ func (r *Response) settleHeld(over, withheld bool) error {
 func (r *Response) advance() ([]byte, error) {
 	b, _, err := r.next()
 	if r.failure != nil {
-		return nil, r.inBand()
+		err = r.inBand()
 	}
 	if err != nil && err != io.EOF {
-		return nil, err
+		return nil, r.refusedTools(err)
 	}
 	if r.ahead == nil && !r.Streamed {
 		r.ahead = b // valid until the next call, which nobody makes before it is out
@@ -187,31 +184,12 @@ func says(key string, value []byte) bool {
 
 // inBand is the error of an upstream that sends one in the place of a chunk, as a
 // failure of the attempt.
-func (r *Response) inBand() error {
-	var body struct {
-		Error json.RawMessage `json:"error"`
+func (r *Response) inBand() *Error {
+	if p, ok := r.upstream.provider.(Failer); ok {
+		return p.Failure(r.Header, r.failure)
 	}
-	var detail struct {
-		Message string          `json:"message"`
-		Type    string          `json:"type"`
-		Code    json.RawMessage `json:"code"`
-		Status  json.RawMessage `json:"status"`
-	}
-	said := r.redact(r.failure)
-	_ = json.Unmarshal(said, &body) // the chunk was located
-	if json.Unmarshal(body.Error, &detail) != nil {
-		_ = json.Unmarshal(body.Error, &detail.Message) // a bare string
-	}
-	e := &Error{Kind: inBandKind(detail.Type, string(detail.Code), string(detail.Status)), Quote: excerptOf(detail.Message, 300)}
-	e.Message = fmt.Sprintf("Provider %q: the upstream answered with an error: %s", r.upstream.name, e.Quote)
-	switch e.Kind {
-	case Unauthorized: // its words may quote the key
-		e.Quote, e.Message = "", fmt.Sprintf("Provider %q: the upstream refused the gateway's own credentials.", r.upstream.name)
-	case Rejected:
-		e.Status, e.Body = http.StatusBadRequest, said
-		e.Header = http.Header{"Content-Type": {"application/json"}}
-	}
-	return e
+	redact := func(s string) string { return string(r.redact([]byte(s))) }
+	return UpstreamFailure{Provider: r.upstream.name, Header: r.Header, Body: r.failure, Redact: redact}.Classify()
 }
 
 // redact takes the provider's secrets out of what its upstream says of a failure.
@@ -220,29 +198,4 @@ func (r *Response) redact(b []byte) []byte {
 		return []byte(p.Redact(string(b)))
 	}
 	return b
-}
-
-// inBandKind classifies an error by whatever upstreams put into it: a status as the
-// code (vLLM, OpenRouter, Google), or a word.
-func inBandKind(words ...string) Kind {
-	text := strings.ToLower(strings.Join(words, " "))
-	status := 0
-	for _, w := range words {
-		if n, err := strconv.Atoi(strings.Trim(w, `"`)); err == nil && n >= 400 && n < 600 {
-			status = n
-		}
-	}
-	switch {
-	case strings.Contains(text, "insufficient_quota"):
-		return Exhausted
-	case status == http.StatusTooManyRequests, strings.Contains(text, "rate_limit"):
-		return Limited
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, strings.Contains(text, "authentication"):
-		return Unauthorized
-	case status == http.StatusRequestTimeout, status == http.StatusConflict:
-		return Unavailable
-	case status >= 400 && status < 500, status == 0 && strings.Contains(text, "invalid_request"):
-		return Rejected
-	}
-	return Unavailable
 }

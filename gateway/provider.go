@@ -55,6 +55,14 @@ type Redactor interface {
 	Redact(s string) string
 }
 
+// Failer is a provider that reads the errors which its upstream sends in-band, in the
+// place of a completion or of a chunk.
+type Failer interface {
+	// Failure is what [UpstreamFailure] makes of one, with the provider's own quota codes
+	// and without its secrets; never nil. The header is the reply's.
+	Failure(header http.Header, data []byte) *Error
+}
+
 // Reply is an upstream's answer, frame by frame. It is used by one goroutine.
 type Reply interface {
 	// Header holds the upstream's response headers that may reach the client.

@@ -106,12 +106,13 @@ func (r *Response) settle(err error) {
 		return
 	}
 	r.settled = true
+	if r.failure != nil && err == io.EOF { // the client has it
+		err = r.inBand()
+	}
 	health, outcome := breaker.Success, "ok"
 	switch e := AsError(err); {
 	case err == nil: // closed before its end
 		health, outcome = breaker.Excluded, "client_closed_request"
-	case err == io.EOF && r.Summary.UpstreamError:
-		health, outcome = breaker.Failure, "upstream_error"
 	case err != io.EOF:
 		health, outcome = e.health(), e.CodeOrDefault()
 	}
