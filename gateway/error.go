@@ -11,9 +11,9 @@ import (
 	"github.com/callgate/callgate/gateway/breaker"
 )
 
-// Kind classifies a failure. It alone decides the status that a client sees, whether
-// the request is sent again or to another target, and what the breaker of the
-// provider makes of it.
+// Kind classifies a failure. It alone decides whether the request is sent again or to
+// another target, what the breaker of the provider makes of it, and the status that a
+// client sees, unless the upstream has given one of its own (Error.Status).
 type Kind int
 
 // The kinds of failure.
@@ -48,8 +48,10 @@ type Error struct {
 	Code    string // OpenAI's error.code, such as "model_not_found"
 	Param   string // the place in the request, such as "messages[2].content"
 	Message string
-	// Status and Body are the upstream's own answer, passed on as it is, for the kinds
-	// Rejected and Unbound. Header holds what goes with it.
+	// Status is the upstream's own, for the kinds Rejected and Unbound and for an Unavailable
+	// whose upstream has answered with 5xx; 0 means the kind's. Body is the upstream's own
+	// body, passed on as it is, where a refusal has OpenAI's form. Header holds what goes
+	// with it.
 	Status int
 	Body   []byte
 	Header http.Header

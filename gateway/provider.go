@@ -56,12 +56,12 @@ type Redactor interface {
 	Redact(s string) string
 }
 
-// Failer is a provider that reads errors which its upstream sends in the place of an answer,
-// with the status of success.
+// Failer is a provider that reads the errors which its upstream sends in-band, in the
+// place of a completion or of a chunk.
 type Failer interface {
-	// Failure is the failure that data, the JSON in the place of a chunk or a completion,
-	// tells of, without the provider's secrets.
-	Failure(data []byte) *Error
+	// Failure is what [UpstreamFailure] makes of one, with the provider's own quota codes
+	// and without its secrets; never nil. The header is the reply's.
+	Failure(header http.Header, data []byte) *Error
 }
 
 // Reply gives the frames of an answer: an upstream's, or what became of it. It is used by one

@@ -1,13 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
-	"strconv"
 	"sync"
 
 	"github.com/callgate/callgate/gateway"
@@ -50,24 +49,18 @@ func (d *directUpstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	e := gateway.AsError(err)
-	status, message := e.HTTPStatus(), e.Message
-	if m := upstreamStatus.FindStringSubmatch(message); m != nil { // as it was before the provider gave it a name
-		status, _ = strconv.Atoi(m[1]) // three digits
-		message = m[2]
-	}
+	message := cmp.Or(e.Quote, e.Message) // as it was before the provider gave it a name
 	if e.RetryAfter > 0 {
 		w.Header().Set("retry-after", fmt.Sprint(int(e.RetryAfter.Seconds())))
 	}
 	w.Header().Set("content-type", "application/json")
-	w.WriteHeader(status)
+	w.WriteHeader(e.HTTPStatus())
 	if e.Body != nil { // it is the upstream's own
 		_, _ = w.Write(e.Body) //nolint:gosec // a constant of the demo, and JSON
 		return
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": e.Type(), "code": e.CodeOrDefault()}})
 }
-
-var upstreamStatus = regexp.MustCompile(`status (\d{3})\)?: (.*)`)
 
 // answer writes a reply. One that breaks off breaks off.
 func (d *directUpstream) answer(w http.ResponseWriter, r *http.Request, req *gateway.Request) error {

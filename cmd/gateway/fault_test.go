@@ -57,8 +57,8 @@ func faultsBefore(t *testing.T) []fault {
 		{"empty stream", emptyStream, "", true, failure{status: 502, code: "upstream_cut", retry: "true", says: "before its first chunk"}},
 		{"401", static(t, 401, "application/json", `{"error":{"message":"bad key sk-canary"}}`), "", false, failure{status: 502, code: "upstream_auth_error", retry: "false", says: "credentials"}},
 		{"403", static(t, 403, "application/json", `{}`), "", true, failure{status: 502, code: "upstream_auth_error", retry: "false", says: "credentials"}},
-		{"500", static(t, 500, "application/json", `{"error":{"message":"boom","type":"x"}}`), "", false, bad("status 500: boom")},
-		{"503, stream", static(t, 503, "text/plain", "no"), "", true, bad("status 503")},
+		{"500", static(t, 500, "application/json", `{"error":{"message":"boom","type":"x"}}`), "", false, fails(500, "status 500: boom")},
+		{"503, stream", static(t, 503, "text/plain", "no"), "", true, fails(503, "status 503")},
 		{"redirect", static(t, 307, "text/plain", "", "location", "/elsewhere"), "", false, bad("redirect")},
 		{"truncated JSON", static(t, 200, "application/json", completion("hi")[:80]), "", false, bad("JSON")},
 		{"truncated JSON, length wrong", raw(t, func(c *net.TCPConn, _ []byte) {
@@ -197,8 +197,8 @@ func TestUpstreamsOwnErrors(t *testing.T) {
 			failure{status: 429, code: "upstream_rate_limited", retry: "false"}.check(t, r)
 			hasHeader(t, r.header, map[string]string{"retry-after": "1", "retry-after-ms": "200", "x-callgate-attempts": "2"})
 		case "503 with a time":
-			failure{status: 502, code: "upstream_error", retry: "true"}.check(t, r)
-			hasHeader(t, r.header, map[string]string{"retry-after": "3"})
+			failure{status: 503, code: "upstream_error", retry: "true"}.check(t, r)
+			hasHeader(t, r.header, map[string]string{"retry-after": "3", "retry-after-ms": "3000"})
 		default: // an error ends the stream, whatever the upstream sends behind it
 			equalBytes(t, "streams", r.body, inBand)
 		}

@@ -38,6 +38,16 @@ func bad(words string) failure {
 	return failure{status: 502, code: "upstream_error", retry: "true", says: words}
 }
 
+// fails is a failure with a status of the upstream's own.
+func fails(status int, words string) failure {
+	f := bad(words)
+	f.status = status
+	if status == 529 {
+		f.code = "upstream_overloaded"
+	}
+	return f
+}
+
 func late(timer string) failure {
 	return failure{status: 504, code: "upstream_timeout", retry: "true", says: "timeouts." + timer}
 }
@@ -212,7 +222,7 @@ func breaks(t *testing.T) []lost {
 	const overloaded = `{"error":{"message":"We are overloaded","type":"overloaded_error","code":529}}`
 	first := "before its first chunk"
 	return []lost{
-		{name: "503", how: "a plain failure", up: says(t, "HTTP/1.1 503 No\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"), whole: bad("status 503")},
+		{name: "503", how: "a plain failure", up: says(t, "HTTP/1.1 503 No\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"), whole: fails(503, "status 503")},
 		{name: "closed", how: "the end before the header", up: says(t, ""), whole: bad("closed the connection")},
 		{name: "reset", how: "a reset before the header", up: resets(t, ""), whole: bad("connection")},
 		{name: "reset by the network", how: "a reset before the header", up: toxic(t, well(t), "reset_peer", `{"timeout":0}`), whole: bad("connection")},
@@ -223,10 +233,10 @@ func breaks(t *testing.T) []lost {
 		{name: "role and end", how: "a chunk that says nothing and the end", up: says(t, head(events)+role), modes: onlyStream, whole: *short("mid-stream")},
 		{name: "cut in a chunk", how: "half an event", up: says(t, head(events)+role+delta("Hello")[:60]), modes: onlyStream, whole: *short("mid-stream")},
 		{name: "cut by the network", how: "300 bytes and the end", up: toxic(t, well(t), "limit_data", `{"bytes":300}`), modes: onlyStream, whole: *short("")},
-		{name: "error first", how: "200 and an error as the first event", up: inBand("", overloaded), modes: onlyStream, whole: bad("We are overloaded")},
-		{name: "error behind the role", how: "200, a role and an error", up: inBand(role, overloaded), modes: onlyStream, whole: bad("We are overloaded")},
+		{name: "error first", how: "200 and an error as the first event", up: inBand("", overloaded), modes: onlyStream, whole: fails(529, "We are overloaded")},
+		{name: "error behind the role", how: "200, a role and an error", up: inBand(role, overloaded), modes: onlyStream, whole: fails(529, "We are overloaded")},
 		{name: "error as text", how: "200 and an error that is a string", up: inBand(role, `{"error":"boom"}`), modes: onlyStream, whole: bad("boom")},
-		{name: "error, whole", how: "200 and an error in the place of a completion", up: says(t, head(mimeJSON)+overloaded), modes: onlyWhole, whole: bad("We are overloaded")},
+		{name: "error, whole", how: "200 and an error in the place of a completion", up: says(t, head(mimeJSON)+overloaded), modes: onlyWhole, whole: fails(529, "We are overloaded")},
 
 		{name: "bad chunk", how: "a chunk's length that is no number", up: says(t, chunked+"zz\r\nx\r\n"), modes: onlyStream, whole: *short(first)},
 		{name: "huge chunk", how: "a chunk's length of 2^64", up: says(t, chunked+"10000000000000000\r\nx\r\n"), modes: onlyStream, whole: *short(first)},

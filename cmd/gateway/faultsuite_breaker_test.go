@@ -147,7 +147,7 @@ func TestFaultSuiteProbe(t *testing.T) {
 			s.provider("up", up.url, "circuit_breaker: {failure_threshold: 2, open_timeout: 100ms}")
 			g := serve(t, s.String())
 			for range 2 {
-				bad("503").check(t, g.chat(prompt("up/m", "hi", false)))
+				fails(503, "503").check(t, g.chat(prompt("up/m", "hi", false)))
 			}
 			healthy.Store(recovers)
 			g.awaitBreaker("up", "half-open", func(b breaker.Snapshot) bool { return b.State == "half-open" })
@@ -174,7 +174,7 @@ func TestFaultSuiteProbe(t *testing.T) {
 			if recovers {
 				healthyAnswer(t, probe, true)
 			} else {
-				bad("503").check(t, probe)
+				fails(503, "503").check(t, probe)
 				state = "open"
 			}
 			b := g.awaitBreaker("up", string(state), func(b breaker.Snapshot) bool { return b.InFlight == 0 })
@@ -201,7 +201,7 @@ func TestFaultSuiteReset(t *testing.T) {
 	}).url, "circuit_breaker: {failure_threshold: 1, open_timeout: 100s}")
 	g := serve(t, "admin: {listen: \"127.0.0.1:0\", key_hash: \""+hashed(key)+"\"}\nlog: {level: error}\n"+s.head.String()+"providers:\n"+s.providers.String())
 	auth := []string{"authorization", "Bearer " + client}
-	bad("500").check(t, g.chat(prompt("up/m", "hi", false), auth...))
+	fails(500, "500").check(t, g.chat(prompt("up/m", "hi", false), auth...))
 	healthy.Store(true)
 	circuitOpen.check(t, g.chat(prompt("up/m", "hi", false), auth...))
 	const path = "/admin/breakers/up/reset"

@@ -118,7 +118,7 @@ func limits() []waiting {
 		{name: "more than a number holds", up: once(says("retry-after", "1e300")), status: 429, retry: "false", after: "86400"},
 		{name: "a billion, with retries", up: once(says("retry-after", "1000000000")), retries: 5, status: 429, retry: "false", after: "86400"},
 		{name: "the SDK has tried", up: once(says("retry-after-ms", "100")), header: []string{"x-stainless-retry-count", "1"}, status: 429, retry: "true", after: "1"},
-		{name: "503 is not waited for", up: failing{status: 503, times: 1, header: map[string]string{"retry-after-ms": "100"}}, status: 502, retry: "true", after: "1"},
+		{name: "503 is not waited for", up: failing{status: 503, times: 1, header: map[string]string{"retry-after-ms": "100"}}, status: 503, retry: "true", after: "1"},
 		{name: "the client wants none", up: once(says()), retries: 5, header: []string{client, "0"}, status: 429, retry: "true"},
 	}
 }
@@ -126,16 +126,16 @@ func limits() []waiting {
 // retries are failures that are tried again, with a base of 20 ms: the waits double,
 // less up to a quarter, and what the upstream says comes first.
 func retries() []waiting {
-	fails := func(times int) failing { return failing{status: 503, times: times} }
+	busy := func(times int) failing { return failing{status: 503, times: times} }
 	with := func(header string) failing {
 		return failing{status: 503, times: 1, header: map[string]string{"retry-after-ms": header}}
 	}
 	const client, sdk = "x-callgate-max-retries", "x-stainless-retry-count"
 	return []waiting{
-		{name: "none", up: fails(1), status: 502, retry: "true"},
-		{name: "three", up: fails(3), retries: 3, status: 200, gaps: []time.Duration{15 * ms, 30 * ms, 60 * ms}},
-		{name: "three are too few", up: fails(always), retries: 3, status: 502, retry: "false", gaps: []time.Duration{15 * ms, 30 * ms, 60 * ms}},
-		{name: "no longer than the longest", up: fails(5), retries: 5, status: 200, gaps: []time.Duration{15 * ms, 30 * ms, 60 * ms, 60 * ms, 60 * ms}},
+		{name: "none", up: busy(1), status: 503, retry: "true"},
+		{name: "three", up: busy(3), retries: 3, status: 200, gaps: []time.Duration{15 * ms, 30 * ms, 60 * ms}},
+		{name: "three are too few", up: busy(always), retries: 3, status: 503, retry: "false", gaps: []time.Duration{15 * ms, 30 * ms, 60 * ms}},
+		{name: "no longer than the longest", up: busy(5), retries: 5, status: 200, gaps: []time.Duration{15 * ms, 30 * ms, 60 * ms, 60 * ms, 60 * ms}},
 		{name: "what the upstream says comes first", up: with("300"), retries: 1, status: 200, gaps: []time.Duration{300 * ms}},
 		{name: "429", up: failing{status: 429, times: 2}, retries: 2, status: 200, gaps: []time.Duration{15 * ms, 30 * ms}},
 		{name: "408", up: failing{status: 408, times: 1}, retries: 1, status: 200, gaps: []time.Duration{15 * ms}},
@@ -146,12 +146,12 @@ func retries() []waiting {
 		{name: "404 is not", up: failing{status: 404, times: 1}, retries: 3, status: 404, retry: "false"},
 		{name: "422 is not", up: failing{status: 422, times: 1}, retries: 3, status: 422, retry: "false"},
 		{name: "402 is not", up: failing{status: 402, times: 1}, retries: 3, status: 429, retry: "false"},
-		{name: "the client wants two", up: fails(2), header: []string{client, "2"}, status: 200, gaps: []time.Duration{15 * ms, 30 * ms}},
-		{name: "the client wants fewer", up: fails(3), retries: 3, header: []string{client, "1"}, status: 502, retry: "false", gaps: []time.Duration{15 * ms}},
-		{name: "the SDK has tried once", up: fails(always), retries: 2, header: []string{sdk, "1"}, status: 502, retry: "false", gaps: []time.Duration{15 * ms}},
-		{name: "the SDK has tried often", up: fails(always), retries: 2, header: []string{sdk, "9"}, status: 502, retry: "true"},
-		{name: "a count below none", up: fails(always), retries: 1, header: []string{sdk, "-9"}, status: 502, retry: "false", gaps: []time.Duration{15 * ms}},
-		{name: "both", up: fails(always), header: []string{client, "3", sdk, "2"}, status: 502, retry: "false", gaps: []time.Duration{15 * ms}},
+		{name: "the client wants two", up: busy(2), header: []string{client, "2"}, status: 200, gaps: []time.Duration{15 * ms, 30 * ms}},
+		{name: "the client wants fewer", up: busy(3), retries: 3, header: []string{client, "1"}, status: 503, retry: "false", gaps: []time.Duration{15 * ms}},
+		{name: "the SDK has tried once", up: busy(always), retries: 2, header: []string{sdk, "1"}, status: 503, retry: "false", gaps: []time.Duration{15 * ms}},
+		{name: "the SDK has tried often", up: busy(always), retries: 2, header: []string{sdk, "9"}, status: 503, retry: "true"},
+		{name: "a count below none", up: busy(always), retries: 1, header: []string{sdk, "-9"}, status: 503, retry: "false", gaps: []time.Duration{15 * ms}},
+		{name: "both", up: busy(always), header: []string{client, "3", sdk, "2"}, status: 503, retry: "false", gaps: []time.Duration{15 * ms}},
 	}
 }
 

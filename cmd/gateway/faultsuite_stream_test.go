@@ -176,8 +176,8 @@ func TestFaultSuiteBehindTheFirstText(t *testing.T) {
 			}
 		}), "upstream_timeout", "upstream_timeout"},
 		{"long line", "an event that does not end", "", repeats(t, begun+"data: ", strings.Repeat("x", 1<<16)), "upstream_error", "upstream_error"},
-		{"error", "an error in the stream, and the end", "", says(t, begun+inBand), "", "upstream_error"},
-		{"error and more", "an error in the stream, then text and the end marker", "", says(t, begun+inBand+delta("x")+finish+done), "", "upstream_error"},
+		{"error", "an error in the stream, and the end", "", says(t, begun+inBand), "", "upstream_overloaded"},
+		{"error and more", "an error in the stream, then text and the end marker", "", says(t, begun+inBand+delta("x")+finish+done), "", "upstream_overloaded"},
 	}
 	var s setup
 	other := well(t)

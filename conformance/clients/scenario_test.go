@@ -42,7 +42,7 @@ func scenarios() []scenario {
 	all = append(all, promptedScenarios()...)
 	all = append(all, guardScenarios()...)
 	return append(all,
-		scenario{name: "retried by the gateway", want: failed(502, "upstream_error", "overloaded"),
+		scenario{name: "retried by the gateway", want: failed(503, "upstream_overloaded", "overloaded"),
 			// The answer has x-should-retry: false.
 			serve: unavailable(1, func(c client) int {
 				if c.repeats != nil { // the header means nothing to it
@@ -50,7 +50,7 @@ func scenarios() []scenario {
 				}
 				return 2
 			})},
-		scenario{name: "retried by the SDK", retried: true, want: failed(502, "upstream_error", "overloaded"),
+		scenario{name: "retried by the SDK", retried: true, want: failed(503, "upstream_overloaded", "overloaded"),
 			serve: unavailable(0, func(c client) int { return 1 + c.retries })},
 		scenario{name: "error in a stream", streams: true, want: failed(0, "internal_error", "The demo failed while it answered."),
 			serve: demo("late_error")},

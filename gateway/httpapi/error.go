@@ -68,6 +68,7 @@ func (s *Server) fail(err error, c echo.Context) {
 			w.Header()[http.CanonicalHeaderKey(name)] = values
 		}
 		setRequestID(c)
+		w.Header().Set("content-length", strconv.Itoa(len(e.Body))) // a secret may have been taken out of it
 		w.Header().Set("x-should-retry", "false")
 		w.WriteHeader(e.HTTPStatus())
 		_, _ = w.Write(e.Body)

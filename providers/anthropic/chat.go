@@ -3,6 +3,7 @@ package anthropic
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -24,7 +25,8 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 	}
 	resp, err := p.client.Do(ctx, upstream.Request{URL: p.chatURL, Body: ask.body, Header: req.Header, Stream: req.Stream})
 	if err != nil {
-		return nil, translateError(err)
+		translateError(err)
+		return nil, err
 	}
 	renameHeader(resp.Header)
 	now := time.Now().Unix()
@@ -36,17 +38,17 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 	}
 	w := &whole{header: resp.Header, warnings: ask.warnings}
 	if w.data, err = complete(resp.Data, now, ask.model, &w.warnings); err != nil {
-		return nil, p.unusable(err)
+		return nil, p.unusable(err, resp.Header)
 	}
 	return w, nil
 }
 
 // unusable is the error to report for one that an answer itself gave.
-func (p *Provider) unusable(err error) *gateway.Error {
-	var reported *apiError
+func (p *Provider) unusable(err error, h http.Header) *gateway.Error {
+	var reported *reportedError
 	switch {
 	case errors.As(err, &reported):
-		return p.failure(reported)
+		return p.Failure(h, reported.data)
 	case errors.Is(err, errNoMessage):
 		return p.client.Errorf(gateway.Unavailable, upstream.CodeUpstream,
 			"the upstream's answer is no message of Anthropic's Messages API; check base_url.")

@@ -13,15 +13,15 @@ type completion struct {
 }
 
 // complete turns a whole answer of the Messages API into a chat completion. created
-// is its time in seconds. The error is errNoMessage, or an *apiError.
+// is its time in seconds. The error is errNoMessage, or a *reportedError.
 func complete(data value, created int64, model string, w *warnings) (value, error) {
 	if !isAnswer(data) {
 		return nil, errNoMessage
 	}
 	content := get(data, "content")
 	switch {
-	case text(get(data, "type")) == "error":
-		return nil, readError(data)
+	case reports(data):
+		return nil, &reportedError{data}
 	case !isArray(content):
 		return nil, errNoMessage
 	}

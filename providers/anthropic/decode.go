@@ -43,8 +43,8 @@ type decoder struct {
 	done     bool // the end marker is written
 }
 
-// read takes the data of one event. The error is errNoEvent, errTooMany, or an
-// *apiError that the upstream reports.
+// read takes the data of one event. The error is errNoEvent, errTooMany, or a
+// *reportedError.
 func (d *decoder) read(data value) error {
 	if !isAnswer(data) {
 		return errNoEvent
@@ -65,8 +65,8 @@ func (d *decoder) read(data value) error {
 		d.messageDelta(data)
 	case kind == "message_stop":
 		d.stop()
-	case kind == "error":
-		return readError(data)
+	case reports(data):
+		return &reportedError{data}
 	case kind == "content_block_delta" || kind == "content_block_start":
 		d.warnings.add("event", "late")
 	default:

@@ -84,6 +84,7 @@ var (
 	_ gateway.Provider    = (*Provider)(nil)
 	_ gateway.ModelLister = (*Provider)(nil)
 	_ gateway.Needer      = (*Provider)(nil)
+	_ gateway.Failer      = (*Provider)(nil)
 )
 
 // openAIOnly are headers of OpenAI's clients that name accounts there.

@@ -123,6 +123,6 @@ func (s *stream) read() {
 	}
 	if err != nil {
 		s.upstream.Close()
-		s.err = s.p.unusable(err)
+		s.err = s.p.unusable(err, s.header)
 	}
 }

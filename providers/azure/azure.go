@@ -68,6 +68,7 @@ type Provider struct{ wire *openai.Provider }
 var (
 	_ gateway.Provider = (*Provider)(nil)
 	_ gateway.Needer   = (*Provider)(nil)
+	_ gateway.Failer   = (*Provider)(nil)
 )
 
 // New returns a provider, or an error that says which field of c is wrong and never
@@ -140,3 +141,6 @@ func (p *Provider) CloseIdleConnections() { p.wire.CloseIdleConnections() }
 
 // Redact implements [gateway.Redactor].
 func (p *Provider) Redact(s string) string { return p.wire.Redact(s) }
+
+// Failure implements [gateway.Failer].
+func (p *Provider) Failure(h http.Header, data []byte) *gateway.Error { return p.wire.Failure(h, data) }

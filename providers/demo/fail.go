@@ -17,7 +17,6 @@ import (
 // The codes that providers with a real upstream give.
 const (
 	codeUpstream = "upstream_error"
-	codeAuth     = "upstream_auth_error"
 	codeTimeout  = "upstream_timeout"
 	codeCut      = "upstream_cut"
 )
@@ -51,8 +50,7 @@ func failingModels() []model {
 			return nil
 		}},
 		{name: "auth", refuse: func(_ context.Context, p *Provider, _ ask) error {
-			return p.errorf(gateway.Unauthorized, codeAuth,
-				"the upstream refused the gateway's own credentials (status %d).", http.StatusUnauthorized)
+			return p.refused(http.StatusUnauthorized, nil, "{}")
 		}},
 		{name: "slow", slow: true},
 		{name: "hang", refuse: func(ctx context.Context, p *Provider, a ask) error { return p.await(ctx, forever, a.stream) }},
@@ -73,22 +71,22 @@ func (p *Provider) errorf(kind gateway.Kind, code, format string, args ...any) *
 	return &gateway.Error{Kind: kind, Code: code, Message: fmt.Sprintf("Provider %q: ", p.name) + fmt.Sprintf(format, args...)}
 }
 
+// refused is the error for an answer with a status that is not success, whose error is a
+// JSON object.
+func (p *Provider) refused(status int, h http.Header, err string) error {
+	return gateway.UpstreamFailure{Provider: p.name, Status: status, Header: h, Body: []byte(`{"error":` + err + `}`)}.Classify()
+}
+
 // limited is the error for an answer with the status 429.
 func (p *Provider) limited(a ask) error {
-	e := p.errorf(gateway.Limited, "", "the upstream limits the rate of requests (status %d): The demo limits this model; try again in %v.",
-		http.StatusTooManyRequests, retryWait)
-	e.RetryAfter = retryWait
-	e.Header = errorHeader(a)
-	e.Header.Set("Retry-After", strconv.Itoa(int(retryWait/time.Second)))
-	return e
+	h := errorHeader(a)
+	h.Set("Retry-After", strconv.Itoa(int(retryWait/time.Second)))
+	return p.refused(http.StatusTooManyRequests, h, fmt.Sprintf(`{"message":"The demo limits this model; try again in %v."}`, retryWait))
 }
 
 // unavailable is the error for an answer with the status 503.
 func (p *Provider) unavailable(a ask) error {
-	e := p.errorf(gateway.Unavailable, codeUpstream, "the upstream failed with status %d: The demo has no capacity for this model.",
-		http.StatusServiceUnavailable)
-	e.Header = errorHeader(a)
-	return e
+	return p.refused(http.StatusServiceUnavailable, errorHeader(a), `{"message":"The demo has no capacity for this model."}`)
 }
 
 func errorHeader(a ask) http.Header {

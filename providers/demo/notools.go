@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/formats"
 )
 
@@ -49,13 +48,8 @@ func (r *request) needsTools() bool {
 
 // withoutTools is the error for an answer with the status 400, in the words of vLLM.
 func (p *Provider) withoutTools(a ask) error {
-	const said = `\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set`
-	e := p.errorf(gateway.Rejected, "", "the upstream refused the request with status %d: %s",
-		http.StatusBadRequest, strings.ReplaceAll(said, `\`, ""))
-	e.Status = http.StatusBadRequest
-	e.Body = []byte(`{"error":{"message":"` + said + `","type":"BadRequestError","param":null,"code":400}}`)
-	e.Header = errorHeader(a)
-	return e
+	const said = `{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","param":null,"code":400}`
+	return p.refused(http.StatusBadRequest, errorHeader(a), said)
 }
 
 // decide makes the answer from the texts of the messages.

@@ -91,14 +91,12 @@ var (
 	_ gateway.Provider    = (*Provider)(nil)
 	_ gateway.ModelLister = (*Provider)(nil)
 	_ gateway.Needer      = (*Provider)(nil)
+	_ gateway.Failer      = (*Provider)(nil)
 )
 
 // New returns a provider, or an error that says which field of c is wrong and
 // never quotes a secret.
 func New(c Config) (*Provider, error) {
-	if c.QuotaCodes == nil {
-		c.QuotaCodes = []string{upstream.CodeQuota}
-	}
 	for _, pattern := range c.StreamOnly {
 		if _, err := path.Match(pattern, ""); err != nil {
 			return nil, fmt.Errorf("stream_only: %q is not a pattern", pattern)
@@ -132,3 +130,8 @@ func (p *Provider) CloseIdleConnections() { p.client.CloseIdleConnections() }
 
 // Redact implements [gateway.Redactor].
 func (p *Provider) Redact(s string) string { return p.client.Redact(s) }
+
+// Failure implements [gateway.Failer].
+func (p *Provider) Failure(h http.Header, data []byte) *gateway.Error {
+	return p.client.Failure(0, h, data)
+}

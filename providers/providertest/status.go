@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ func statusCases() []testCase {
 		{"status 400", "A refusal is passed on byte for byte.", rejected},
 		{"status 401", "The upstream's refusal of the gateway's credentials is hidden: it quotes the key.", credentials},
 		{"status 500", "A failure names the status and a part of the upstream's message, without the key.", failed},
+		{"in-band error", "An error in the place of an answer is what it is with its status, and does not quote the key.", inBand},
 	}
 }
 
@@ -153,6 +155,24 @@ func failed(t *testing.T, f Factory) {
 		}
 		if e.RetryAfter != 3*time.Second {
 			t.Errorf("got a wait of %v, want 3s", e.RetryAfter)
+		}
+	}
+}
+
+func inBand(t *testing.T, f Factory) {
+	for _, status := range []int{400, 401, 402, 408, 425, 429, 500, 503, 529} {
+		body := fmt.Sprintf(`{"error":{"message":"the words of the upstream and %s","type":"t","param":null,"code":%d,"retry_after":7}}`, key, status)
+		p := open(t, f, Settings{BaseURL: answer(t, status, nil, body)})
+		_, err := ask(t, p, plainRequest(t))
+		byStatus := gateway.AsError(err)
+		failer, ok := p.(gateway.Failer)
+		if !ok {
+			t.Fatalf("got a %T, want a gateway.Failer", p)
+		}
+		e := wantError(t, failer.Failure(nil, []byte(body)), byStatus.Kind, byStatus.CodeOrDefault())
+		if e.HTTPStatus() != byStatus.HTTPStatus() || e.RetryAfter != byStatus.RetryAfter || string(e.Body) != string(byStatus.Body) {
+			t.Errorf("%d: got %d, a wait of %v and %s, want %d, %v and %s as with the status", status,
+				e.HTTPStatus(), e.RetryAfter, e.Body, byStatus.HTTPStatus(), byStatus.RetryAfter, byStatus.Body)
 		}
 	}
 }

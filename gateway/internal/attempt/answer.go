@@ -36,6 +36,7 @@ type flow struct {
 	owed     bool // a flush, for what was given out
 	finished bool // the stages know that the answer is complete
 	ended    error
+	failed   *gateway.Error // that the upstream has sent in a stream; the client has it
 }
 
 func (a *answer) outcome() *gateway.Outcome { return &a.summary.Outcome }
@@ -143,7 +144,7 @@ func (a *answer) finish() bool {
 func (a *answer) fail(err error) {
 	a.finished, a.ended = true, err
 	if e := gateway.AsError(err); e.InBand != nil && a.outcome().Committed {
-		a.outcome().UpstreamError = true
+		a.outcome().UpstreamError, a.failed = true, e
 		a.put(&wire.Frame{Raw: e.InBand})
 		a.ended = io.EOF
 	}
@@ -161,7 +162,7 @@ func (a *answer) commit(asked *gateway.Request) error {
 	for {
 		a.step()
 		if a.ended != nil && a.ended != io.EOF {
-			return a.ended
+			return a.row.refused(gateway.AsError(a.ended))
 		}
 		for ; seen < len(a.out); seen++ {
 			f := a.out[seen]
@@ -217,12 +218,13 @@ func (a *answer) settle(err error) {
 		return
 	}
 	a.settled = true
+	if err == io.EOF && a.failed != nil {
+		err = a.failed
+	}
 	health, outcome := breaker.Success, "ok"
 	switch e := gateway.AsError(err); {
 	case err == nil: // closed before its end
 		health, outcome = breaker.Excluded, "client_closed_request"
-	case err == io.EOF && a.summary.UpstreamError:
-		health, outcome = breaker.Failure, "upstream_error"
 	case err != io.EOF:
 		health, outcome = e.Health(), e.CodeOrDefault()
 	}

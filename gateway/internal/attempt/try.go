@@ -110,7 +110,7 @@ func (r *run) info(a *answer) *gateway.AttemptInfo {
 	return &gateway.AttemptInfo{
 		Number: len(made), Reason: made[len(made)-1].Reason, Provider: c.Provider, Model: c.model, Target: c.Target, Needs: c.upstream.needs,
 		Asked: r.plan.Asked, Sent: r.plan.Base, Demanded: r.demanded(), Fallbacks: a.summary.Fallbacks(), Corrections: r.redone,
-		MayRedo: r.mayCorrect(), Notes: &r.plan.Notes, Failure: c.upstream.failure, Began: a.began,
+		MayRedo: r.mayCorrect(), Notes: &r.plan.Notes, Failure: a.failure, Began: a.began,
 	}
 }
 

@@ -13,13 +13,15 @@ import (
 
 // ErrorType is how a request failed, in one word, or "" if it did not: the error's
 // code, or the status where there is none. A stream that the upstream ended with an
-// error has failed, whatever its status was.
+// error has failed, whatever its status was, as its last attempt has.
 func ErrorType(r gateway.Record) string {
 	switch {
 	case r.Code != "":
 		return r.Code
 	case r.Status >= 400:
 		return strconv.Itoa(r.Status)
+	case r.Summary != nil && r.Summary.UpstreamError && len(r.Summary.Attempts) > 0:
+		return r.Summary.Attempts[len(r.Summary.Attempts)-1].Outcome
 	case r.Summary != nil && r.Summary.UpstreamError:
 		return "upstream_error"
 	}

@@ -12,6 +12,7 @@ import (
 func TestErrorType(t *testing.T) {
 	t.Parallel()
 	broken := &gateway.Summary{Outcome: gateway.Outcome{UpstreamError: true}}
+	limited := &gateway.Summary{Outcome: gateway.Outcome{UpstreamError: true}, Attempts: []gateway.Attempt{{Outcome: "upstream_error"}, {Outcome: "upstream_rate_limited"}}}
 	for _, row := range []struct {
 		name   string
 		record gateway.Record
@@ -22,6 +23,7 @@ func TestErrorType(t *testing.T) {
 		{"status alone", gateway.Record{Status: 404}, "404"},
 		{"code before status", gateway.Record{Status: 499, Code: "client_closed_request", Summary: broken}, "client_closed_request"},
 		{"stream that ended with an error", gateway.Record{Status: 200, Summary: broken}, "upstream_error"},
+		{"stream that ended with a limit", gateway.Record{Status: 200, Summary: limited}, "upstream_rate_limited"},
 		{"nothing known", gateway.Record{}, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -18,33 +18,19 @@ import (
 const (
 	// CodeUpstream is the code of a failure or an answer that cannot be used.
 	CodeUpstream = "upstream_error"
-	// CodeOverloaded is the code of an upstream that has no capacity.
-	CodeOverloaded = "upstream_overloaded"
 	// CodeCut is the code of a stream that ended too early.
 	CodeCut = "upstream_cut"
-	// CodeQuota is OpenAI's own code for an account whose money or quota is spent.
-	// Its Kind is Exhausted: waiting does not help.
-	CodeQuota = "insufficient_quota"
 
-	codeAuth    = "upstream_auth_error"
 	codeTimeout = "upstream_timeout"
 )
 
-const (
-	maxMessage = 300 // bytes of the upstream's own message
-	maxQuoted  = 80  // bytes of anything else of the upstream's that is quoted
-)
+// maxQuoted is how many bytes of a header of the upstream's are quoted.
+const maxQuoted = 80
 
 // Errorf makes an error whose message names the provider and holds no secret.
 func (p *Client) Errorf(kind gateway.Kind, code, format string, args ...any) *gateway.Error {
 	message := fmt.Sprintf("Provider %q: ", p.name) + p.Redact(fmt.Sprintf(format, args...))
 	return &gateway.Error{Kind: kind, Code: code, Message: message}
-}
-
-// Excerpt is a text of the upstream's as a message may quote it: without secrets,
-// in one line, of at most some 300 bytes.
-func (p *Client) Excerpt(s string) string {
-	return cut(p.Redact(s), maxMessage) // in this order, else a part of a secret might stay
 }
 
 // cut is s in one line, of at most limit bytes and a mark that it was longer.

@@ -87,15 +87,6 @@ func (p *Client) Redact(s string) string {
 	return s
 }
 
-// redactBody is a body without the client's secrets: the same bytes in all but the
-// rarest case.
-func (p *Client) redactBody(b []byte) []byte {
-	if s := string(b); p.quotes(s) {
-		return []byte(p.Redact(s))
-	}
-	return b
-}
-
 // Safe is err as a cause that may be logged.
 func (p *Client) Safe(err error) error {
 	if text := err.Error(); p.quotes(text) {

@@ -31,9 +31,7 @@ type Config struct {
 	// Drop names headers of clients that are not sent on, besides those that never
 	// are.
 	Drop []string
-	// QuotaCodes are the values of error.code or error.type by which the upstream
-	// says, with any status of 4xx, that the account's money or quota is spent. Such
-	// a failure does not go away by waiting. A status of 402 always means it.
+	// QuotaCodes are those of [gateway.UpstreamFailure].
 	QuotaCodes []string
 
 	Timeouts Timeouts

@@ -66,6 +66,7 @@ func TestQuotaCodes(t *testing.T) {
 		{"as the code", `{"error":{"code":"spent","message":"m"}}`, 429, gateway.Exhausted, "insufficient_quota"},
 		{"as the type", `{"error":{"type":"spent","message":"m"}}`, 400, gateway.Exhausted, "insufficient_quota"},
 		{"at the top", `{"code":"spent"}`, 429, gateway.Exhausted, "insufficient_quota"},
+		{"with the status of a wrong key", `{"error":{"code":"spent","message":"m"}}`, 403, gateway.Exhausted, "insufficient_quota"},
 		{"another code", `{"error":{"code":"other","message":"spent"}}`, 429, gateway.Limited, "upstream_rate_limited"},
 		{"a failure", `{"error":{"code":"spent"}}`, 500, gateway.Unavailable, "upstream_error"},
 		{"by its status", `no JSON`, 402, gateway.Exhausted, "insufficient_quota"},

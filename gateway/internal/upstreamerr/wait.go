@@ -1,16 +1,18 @@
-package upstream
+package upstreamerr
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// maxRetryAfter is the longest wait that is believed.
-const maxRetryAfter = 24 * time.Hour
+// MaxWait is the longest wait that is believed.
+const MaxWait = 24 * time.Hour
 
 // retryAfter is how long an upstream's header asks to wait, 0 if it does not say.
 // The more exact header comes first, as in OpenAI's SDKs.
@@ -30,29 +32,42 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// wait reads a number of units between 0 and maxRetryAfter.
+// wait reads a number of units between 0 and MaxWait.
 func wait(s string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
 		return 0, false
 	}
-	return time.Duration(min(max(n*float64(unit), 0), float64(maxRetryAfter))), true
+	return time.Duration(min(max(n*float64(unit), 0), float64(MaxWait))), true
 }
 
-func believed(d time.Duration) time.Duration { return min(max(d, 0), maxRetryAfter) }
+func believed(d time.Duration) time.Duration { return min(max(d, 0), MaxWait) }
 
-// retryIn is how long the body of an error asks to wait, 0 if it does not say:
-// Google's google.rpc.RetryInfo in error.details, or the sentence in OpenAI's and in
-// Azure's message.
-func retryIn(details json.RawMessage, message string) time.Duration {
+// retryIn is how long the body of an error asks to wait, 0 if it does not say: Google's
+// google.rpc.RetryInfo in error.details; a number of seconds called retry_after, which
+// OpenRouter puts into availability; a provider's header that OpenRouter quotes in
+// metadata; or the sentence in OpenAI's and in Azure's message.
+func retryIn(outer, inner, meta object, message string, now time.Time) time.Duration {
 	var list []struct {
 		RetryDelay string `json:"retryDelay"`
 	}
-	_ = json.Unmarshal(details, &list) // what is of another form stays empty
+	_ = json.Unmarshal(inner["details"], &list) // what is of another form stays empty
 	for _, d := range list {
 		if after, err := time.ParseDuration(d.RetryDelay); err == nil {
 			return believed(after)
 		}
+	}
+	for _, o := range []object{inner, parse(inner["availability"]), meta, parse(meta["availability"]), outer} {
+		if after, _ := wait(scalar(o["retry_after"]), time.Second); after > 0 {
+			return after
+		}
+	}
+	quoted, h := parse(meta["headers"]), http.Header{}
+	for _, name := range slices.Sorted(maps.Keys(quoted)) {
+		h.Set(name, scalar(quoted[name]))
+	}
+	if after := retryAfter(h, now); after > 0 {
+		return after
 	}
 	return spokenWait(message)
 }

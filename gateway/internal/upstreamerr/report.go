@@ -1,0 +1,179 @@
+// Package upstreamerr reads what an upstream says when it fails. The words come in many
+// shapes; a report of them is the same whether they came with a status of their own or in
+// the place of an answer. What it means for a request is for package gateway to say.
+package upstreamerr
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Report is what an upstream says of a failure.
+type Report struct {
+	// Status is the HTTP status that the body names, by a number or by a word that stands
+	// for one; 0 if it names none.
+	Status int
+	// Message is the upstream's own words, not fit to be shown as they are. It is the first
+	// of Codes if there are no words.
+	Message string
+	// Codes are error.code and error.type, or those beside a bare message.
+	Codes []string
+	// Overloaded says that the upstream lacks capacity, by its codes.
+	Overloaded bool
+	// RetryAfter is the wait that is asked for, at most [MaxWait]; 0 if none is.
+	RetryAfter time.Duration
+	// Wrapped says that the body has OpenAI's form, an object under "error". Anthropic's
+	// has it too.
+	Wrapped bool
+}
+
+// object is a JSON object whose members are not read yet.
+type object map[string]json.RawMessage
+
+// Read reads the body of a failure in the shapes that upstreams use: OpenAI's,
+// Anthropic's, OpenRouter's, a bare string, FastAPI's, Google's, whose object stands in a
+// list. The header is that of the same answer, and may be nil. Nothing of it has to be
+// valid.
+func Read(h http.Header, body []byte, now time.Time) Report {
+	listed := bytes.HasPrefix(bytes.TrimSpace(body), []byte("["))
+	if listed {
+		var list []json.RawMessage
+		_ = json.Unmarshal(body, &list) // else it is empty
+		body = nil
+		if len(list) > 0 {
+			body = list[0]
+		}
+	}
+	outer := parse(body)
+	inner := parse(outer["error"]) // nil if that is a string, or nothing
+	meta := parse(inner["metadata"])
+	r := Report{Wrapped: inner != nil && !listed}
+	r.Codes = texts(inner["code"], inner["type"], outer["code"], outer["type"])
+	names := append(texts(inner["status"], meta["error_type"], outer["error_type"], outer["status"]), r.Codes...)
+	r.Message = cmp.Or(text(inner["message"]), text(outer["error"]), text(outer["message"]), text(outer["detail"]))
+	r.Status, r.Overloaded = statusOf(names)
+	for _, v := range []json.RawMessage{outer["status"], outer["code"], inner["http_status_code"], inner["status"], inner["code"]} {
+		if n, err := strconv.Atoi(scalar(v)); err == nil && n >= 400 && n < 600 {
+			r.Status = n // the last one, which is OpenRouter's and Google's, counts
+		}
+	}
+	if r.Message == "" && len(r.Codes) > 0 {
+		r.Message = r.Codes[0]
+	}
+	if r.RetryAfter = retryAfter(h, now); r.RetryAfter == 0 {
+		r.RetryAfter = retryIn(outer, inner, meta, r.Message, now)
+	}
+	return r
+}
+
+// maxExcerpt is how many bytes of an upstream's message are quoted.
+const maxExcerpt = 300
+
+// Excerpt is a message as one of ours may quote it: in one line, and cut with a mark that
+// it was longer. Secrets must be out of it already, or a part of one might stay.
+func Excerpt(message string) string {
+	s := strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, message))
+	if len(s) <= maxExcerpt {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxExcerpt], "") + "…"
+}
+
+// words are what names of errors hold that stand for a status, in lower case and without
+// the marks between their parts. The first one that is met counts: OpenAI's type for a
+// wrong key or for an unknown model is invalid_request_error too.
+//
+// Sources: OpenAI, "Error codes"; Anthropic, "Errors"; Google, "AIP-193" (google.rpc.Code);
+// Moonshot, "Error reference"; vLLM's and LiteLLM's names of exceptions.
+var words = []struct {
+	part   string
+	status int
+}{
+	{"authentication", http.StatusUnauthorized},
+	{"unauthenticated", http.StatusUnauthorized},
+	{"unauthorized", http.StatusUnauthorized},
+	{"invalidapikey", http.StatusUnauthorized},
+	{"incorrectapikey", http.StatusUnauthorized},
+	{"permission", http.StatusForbidden},
+	{"billingerror", http.StatusPaymentRequired},
+	{"engineoverloaded", http.StatusTooManyRequests}, // Moonshot's
+	{"overloaded", StatusOverloaded},
+	{"ratelimit", http.StatusTooManyRequests},
+	{"toomanyrequests", http.StatusTooManyRequests},
+	{"resourceexhausted", http.StatusTooManyRequests},
+	{"insufficientquota", http.StatusTooManyRequests}, // DashScope's for a rate; OpenAI's is a quota code
+	{"notfound", http.StatusNotFound},
+	{"toolarge", http.StatusRequestEntityTooLarge},
+	{"conflict", http.StatusConflict},
+	{"unavailable", http.StatusServiceUnavailable},
+	{"timeout", http.StatusGatewayTimeout},
+	{"deadlineexceeded", http.StatusGatewayTimeout},
+	{"servererror", http.StatusInternalServerError},
+	{"apierror", http.StatusInternalServerError},
+	{"internal", http.StatusInternalServerError},
+	{"contextlength", http.StatusBadRequest},
+	{"contentfilter", http.StatusBadRequest},
+	{"invalidrequest", http.StatusBadRequest},
+	{"invalidargument", http.StatusBadRequest},
+	{"badrequest", http.StatusBadRequest},
+}
+
+// StatusOverloaded is Anthropic's status for a lack of capacity, which others have taken
+// over.
+const StatusOverloaded = 529
+
+var marks = strings.NewReplacer("_", "", "-", "", " ", "", ".", "")
+
+// statusOf is the status that names of errors stand for, 0 if they stand for none.
+func statusOf(names []string) (status int, overloaded bool) {
+	said := marks.Replace(strings.ToLower(strings.Join(names, "|")))
+	for _, w := range words {
+		if status == 0 && strings.Contains(said, w.part) {
+			status = w.status
+		}
+	}
+	return status, strings.Contains(said, "overloaded")
+}
+
+// parse is the object that v is, nil if it is none.
+func parse(v json.RawMessage) object {
+	var o object
+	if json.Unmarshal(v, &o) != nil {
+		return nil
+	}
+	return o
+}
+
+// text is the string that v is, empty if it is none.
+func text(v json.RawMessage) string {
+	var s string
+	if json.Unmarshal(v, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// texts are those of the values that are strings and say anything.
+func texts(values ...json.RawMessage) []string {
+	var list []string
+	for _, v := range values {
+		if s := text(v); s != "" {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// scalar is a string, or a number as it is written.
+func scalar(v json.RawMessage) string { return cmp.Or(text(v), string(v)) }
