@@ -129,6 +129,17 @@ func (o *Options) lists() iter.Seq2[string, []gateway.Target] {
 	return r.Lists()
 }
 
+// targets are all that a request may go to.
+func (o *Options) targets() (list []gateway.Target) {
+	for _, targets := range o.lists() {
+		list = append(list, targets...)
+	}
+	for _, t := range o.Direct {
+		list = append(list, t)
+	}
+	return list
+}
+
 // named are the targets that the configuration names, each with its model.
 func (o *Options) named() (list []gateway.Target) {
 	for name, targets := range o.lists() {

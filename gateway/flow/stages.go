@@ -35,17 +35,25 @@ type shared struct {
 	keys      *hint.Keys
 	histories *hint.Histories
 	refusals  *amend.Refusals
+	forms     map[string]*prompted.Format // of targets whose tools go into the prompt
 }
 
 func newShared(o *Options) *shared {
-	return &shared{
+	s := &shared{
 		options:   o,
 		text:      &textcall.Maker{Parsers: o.Parsers, ReasoningName: cmp.Or(o.ReasoningField, "reasoning_content"), Rename: o.ReasoningField != ""},
 		calls:     toolcall.New(),
 		keys:      hint.NewKeys(o.CacheSalt, o.Now),
 		histories: hint.NewHistories(),
 		refusals:  &amend.Refusals{},
+		forms:     map[string]*prompted.Format{},
 	}
+	for _, t := range o.targets() {
+		if form, ok := prompted.Find(t.Prompted); ok {
+			s.forms[t.Prompted] = form
+		}
+	}
+	return s
 }
 
 // compile says what the requests of a route and their answers pass.
@@ -103,7 +111,7 @@ func (s *shared) forTarget(p RoutePolicy, engine *attempt.Engine) func(gateway.T
 		if p.Loop == gateway.LoopAnswer {
 			list = append(list, amend.LastRound{})
 		}
-		if form, ok := prompted.Find(t.Prompted); ok && t.Prompted != "" {
+		if form := s.forms[t.Prompted]; form != nil {
 			// Results are told apart by their order alone.
 			list = append(list, amend.History{Mode: gateway.Repair, Needs: gateway.Needs{Pairs: true}}, amend.Prompted{Form: form})
 		} else if needs := engine.Needs(t.Provider); needs != (gateway.Needs{}) && provider.History != gateway.Off {

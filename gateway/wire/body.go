@@ -69,21 +69,38 @@ func (b *body) member(dst, key, old []byte) []byte {
 		name = b.change.reasoning
 	}
 	switch {
-	case name == "content" && !b.textDone:
-		return b.putText(dst)
-	case name == "content" && b.change.text && !b.f.Whole && len(old) > 2 && old[0] == '"':
-		return dst // its text is gone, or goes out later
+	case name == "content":
+		return b.content(dst, old)
+	case name == "tool_calls":
+		return b.toolCalls(dst, old)
 	case name == b.change.split && !b.thoughtDone:
 		b.thoughtDone = true
 		return AppendQuoted(AppendKey(dst, name), Unquote(old)+b.reasoning)
-	case name == "tool_calls" && (b.change.calls || !b.callsDone):
-		if b.change.calls && len(b.change.entries) == 0 && b.callsDone && !b.f.Whole {
-			return dst
-		}
-		b.callsDone = true
-		return b.putCalls(AppendKey(dst, name), old)
 	}
 	return append(AppendKey(dst, name), old...)
+}
+
+// content writes the content, where it is not gone.
+func (b *body) content(dst, old []byte) []byte {
+	switch {
+	case !b.textDone:
+		return b.putText(dst)
+	case b.change.text && !b.f.Whole && len(old) > 2 && old[0] == '"':
+		return dst // its text is gone, or goes out later
+	}
+	return append(AppendKey(dst, "content"), old...)
+}
+
+// toolCalls writes the calls, where there are some left.
+func (b *body) toolCalls(dst, old []byte) []byte {
+	switch {
+	case !b.change.calls && b.callsDone:
+		return append(AppendKey(dst, "tool_calls"), old...)
+	case len(b.change.entries) == 0 && b.callsDone && !b.f.Whole:
+		return dst
+	}
+	b.callsDone = true
+	return b.putCalls(AppendKey(dst, "tool_calls"), old)
 }
 
 func (b *body) putText(dst []byte) []byte {

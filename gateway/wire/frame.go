@@ -235,8 +235,8 @@ func (f *Frame) Own() *Frame {
 		at = len(raw)
 		raw = append(raw, data...)
 	}
-	choices, changes := append(own.choices[:0], f.choices...), append(own.changes[:0], f.changes...)
-	text := own.text
+	own.choices, own.changes = append(own.choices[:0], f.choices...), append(own.changes[:0], f.changes...)
+	choices, changes, text := own.choices, own.changes, own.text
 	*own = Frame{Raw: raw[:len(f.Raw):len(f.Raw)], Whole: f.Whole, Done: f.Done, looked: f.looked, table: f.table,
 		text: text, textOf: -1, changes: changes, extra: f.extra, owned: true, pooled: raw}
 	own.choices = choices

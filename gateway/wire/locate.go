@@ -181,38 +181,39 @@ func (p *Choice) locateBody(c *cursor) {
 	from := c.i
 	*p = Choice{Index: p.Index, Finish: p.Finish, Reason: p.Reason}
 	ok := c.object(func(key []byte) {
-		v := c.value()
-		if v.Empty() {
-			return
+		if v := c.value(); !v.Empty() {
+			p.locateMember(c.b, key, v)
 		}
-		value := v.Of(c.b)
-		said := says(value)
-		switch string(key) {
-		case "role":
-			return
-		case "content":
-			p.Content, p.content = v, said
-			return
-		case "tool_calls":
-			p.Calls, p.calls = v, said
-			return
-		case "reasoning_content", "reasoning":
-			if value[0] != 'n' && len(value) > len(`""`) {
-				p.Thinks = true
-			}
-			if p.Reasoning.IsNull(c.b) || said {
-				p.Reasoning = v
-			}
-		case "function_call", "annotations", "citations", "executed_tools":
-			p.Acts = p.Acts || value[0] != 'n' && len(value) > len("[]")
-		}
-		p.beside = p.beside || said
 	})
 	if !ok {
 		c.i = from
 		c.value()
 	}
 	p.Body, p.Says = Span{from, c.i}, p.content || p.calls || p.beside
+}
+
+// locateMember takes note of a member of the body.
+func (p *Choice) locateMember(data, key []byte, v Span) {
+	value := v.Of(data)
+	said, filled := says(value), value[0] != 'n' && len(value) > len(`""`)
+	switch string(key) {
+	case "role":
+		return
+	case "content":
+		p.Content, p.content = v, said
+		return
+	case "tool_calls":
+		p.Calls, p.calls = v, said
+		return
+	case "reasoning_content", "reasoning":
+		p.Thinks = p.Thinks || filled
+		if p.Reasoning.IsNull(data) || said {
+			p.Reasoning = v
+		}
+	case "function_call", "annotations", "citations", "executed_tools":
+		p.Acts = p.Acts || filled
+	}
+	p.beside = p.beside || said
 }
 
 // number reads a small index, which is otherwise the place in the list.

@@ -215,49 +215,66 @@ func (w *writer) choice(place int, delta func(), finish string) {
 // patched writes the frame's own chunk with what it has become. It reports whether that says
 // anything, or never was about what the choices say.
 func (w *writer) patched() (says bool) {
-	f, from, edited := w.f, 0, false
+	f := w.f
 	f.look()
-	says = len(f.choices) == 0 || !f.usage.IsNull(f.Data)
+	p := patch{writer: w, says: len(f.choices) == 0 || !f.usage.IsNull(f.Data)}
 	for i := range f.choices {
-		p, c := &f.choices[i], &f.changes[i]
-		body := func() {
-			switch {
-			case p.Body.Empty(): // nobody knows what that is
-				says = true
-			case c.emptied:
-				w.out = append(append(w.out, f.Data[from:p.Body.Start]...), "{}"...)
-				from, edited = p.Body.End, true
-			case c.text || c.calls:
-				w.out = append(w.out, f.Data[from:p.Body.Start]...)
-				start := len(w.out)
-				w.out = newBody(f, i, w.take(i)).append(w.out, p.Body)
-				from, edited = p.Body.End, edited || c.text || c.calls
-				says = says || len(w.out)-start > len("{}")
-			case c.reasoning != "":
-				w.out = append(append(append(append(w.out, f.Data[from:c.key.Start]...), '"'), c.reasoning...), '"')
-				from, says = c.key.End, true
-			default:
-				says = says || !isEmptyObject(p.Body.Of(f.Data))
-			}
-		}
-		finish := func() {
-			says = says || p.Reason != ""
-			if c.finish != "" && p.Reason != "" {
-				w.out = append(w.out, f.Data[from:p.Finish.Start]...)
-				w.out = append(append(append(w.out, '"'), c.finish...), '"')
-				from = p.Finish.End
-			}
-		}
-		if p.Finish.Start < p.Body.Start { // as some servers write them
-			finish()
-			body()
+		if f.choices[i].Finish.Start < f.choices[i].Body.Start { // as some servers write them
+			p.finish(i)
+			p.body(i)
 		} else {
-			body()
-			finish()
+			p.body(i)
+			p.finish(i)
 		}
 	}
-	w.out = append(w.out, f.Data[from:]...)
-	return says || !edited
+	w.out = append(w.out, f.Data[p.from:]...)
+	return p.says || !p.edited
+}
+
+// patch writes a chunk anew, from its beginning to its end.
+type patch struct {
+	*writer
+	from   int  // what is before it has been written
+	says   bool // something in it does
+	edited bool // a body was
+}
+
+// put writes something in the place of a part of the chunk.
+func (p *patch) put(at Span, with ...string) {
+	p.out = append(p.out, p.f.Data[p.from:at.Start]...)
+	for _, s := range with {
+		p.out = append(p.out, s...)
+	}
+	p.from = at.End
+}
+
+func (p *patch) body(place int) {
+	at, c := p.f.choices[place].Body, &p.f.changes[place]
+	switch {
+	case at.Empty(): // nobody knows what that is
+		p.says = true
+	case c.emptied:
+		p.put(at, "{}")
+		p.edited = true
+	case c.text || c.calls:
+		p.put(at)
+		start := len(p.out)
+		p.out = newBody(p.f, place, p.take(place)).append(p.out, at)
+		p.edited, p.says = true, p.says || len(p.out)-start > len("{}")
+	case c.reasoning != "":
+		p.put(c.key, `"`, c.reasoning, `"`)
+		p.says = true
+	default:
+		p.says = p.says || !isEmptyObject(at.Of(p.f.Data))
+	}
+}
+
+func (p *patch) finish(place int) {
+	choice, c := &p.f.choices[place], &p.f.changes[place]
+	p.says = p.says || choice.Reason != ""
+	if c.finish != "" && choice.Reason != "" {
+		p.put(choice.Finish, `"`, c.finish, `"`)
+	}
 }
 
 func isEmptyObject(b []byte) bool { return len(b) > 1 && b[0] == '{' && Blank(b[1:len(b)-1]) }

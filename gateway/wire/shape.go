@@ -56,9 +56,10 @@ func (s *Shape) matches(f *Frame) bool {
 	s.misses = 0
 	f.fits = s.number
 	by := len(f.Data) - s.size
-	t := s.table
+	f.choices = append(f.choices[:0], s.choice)
+	t, c := s.table, &f.choices[0]
+	t.choices = f.choices
 	t.list, t.usage = t.list.behind(s.hole, by), t.usage.behind(s.hole, by)
-	c := s.choice
 	c.Object, c.Body = c.Object.behind(s.hole, by), c.Body.behind(s.hole, by)
 	c.Content, c.Reasoning, c.Calls, c.Finish = c.Content.behind(s.hole, by), c.Reasoning.behind(s.hole, by), c.Calls.behind(s.hole, by), c.Finish.behind(s.hole, by)
 	switch s.kind {
@@ -69,7 +70,6 @@ func (s *Shape) matches(f *Frame) bool {
 		c.beside = c.beside || !blankText(text)
 	}
 	c.Says = c.content || c.calls || c.beside
-	t.choices = append(f.choices[:0], c)
 	f.table = t
 	return true
 }

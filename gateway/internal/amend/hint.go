@@ -70,7 +70,7 @@ func (p Hint) Apply(_ context.Context, r *gateway.Request, at *gateway.AttemptIn
 	}
 	name, word := "marks", []byte("cache_control")
 	var edits []wire.Edit
-	wanted := false
+	var wanted bool
 	if p.Kind == gateway.KeyHints {
 		name, word = "key", []byte("prompt_cache_key")
 		edits, wanted = p.keyed(r, at)

@@ -310,27 +310,36 @@ func (r *run) failed(e *gateway.Error) error {
 		e = r.redo.Else // what an upstream has against the demand would tell the client nothing
 	}
 	out := *e
-	verdict := r.verdict
-	if out.Kind == gateway.Ghost && (verdict == nil || !verdict.Ghost) {
-		verdict = r.demanded()
-	}
-	p := r.plan
-	out.Summary = &gateway.Summary{Route: p.Route, Provider: r.current.Provider, Model: r.current.model, Mode: r.current.Mode, Attempts: r.made,
-		Requested: p.Requested, Rounds: p.Notes.Rounds, Corrections: r.redone, PrefixChange: p.Notes.PrefixChange,
-		Outcome: gateway.Outcome{Faults: r.faults, Repairs: p.Repairs, Warnings: r.warnings, Guard: verdict}}
+	out.Summary = r.summaryOf(&out)
 	for _, c := range r.targets { // the earliest that something may have changed
 		if d := time.Until(c.notYet); out.Kind == gateway.Limited && d > 0 && d < out.RetryAfter && c != r.current {
 			out.RetryAfter = d
 		}
 	}
 	if len(r.made) > 1 && out.Body == nil && out.Kind != gateway.Ghost {
-		var tried []string
-		for _, m := range r.made {
-			tried = append(tried, fmt.Sprintf("%s/%s (%s)", m.Provider, m.Model, m.Outcome))
-		}
-		out.Message = strings.TrimRight(out.Message, ". ") + ". Tried: " + strings.Join(tried, ", ") + "."
+		out.Message = strings.TrimRight(out.Message, ". ") + ". Tried: " + r.tried() + "."
 	}
 	return &out
+}
+
+// tried lists the attempts for a message.
+func (r *run) tried() string {
+	var list []string
+	for _, m := range r.made {
+		list = append(list, fmt.Sprintf("%s/%s (%s)", m.Provider, m.Model, m.Outcome))
+	}
+	return strings.Join(list, ", ")
+}
+
+// summaryOf is what was done for a request that has failed.
+func (r *run) summaryOf(e *gateway.Error) *gateway.Summary {
+	verdict := r.verdict
+	if e.Kind == gateway.Ghost && (verdict == nil || !verdict.Ghost) {
+		verdict = r.demanded()
+	}
+	s := r.summary(r.current)
+	s.Attempts, s.Guard, s.Overhead, s.Prompt = r.made, verdict, 0, nil
+	return s
 }
 
 // sleep waits, or ends with the request.

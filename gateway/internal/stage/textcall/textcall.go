@@ -138,41 +138,47 @@ func (s *stage) chunk(f *wire.Frame, next gateway.Sink) {
 // plain takes the short way for a chunk of one choice with nothing to parse in it. It reports
 // false if it is none.
 func (s *stage) plain(f *wire.Frame, next gateway.Sink) bool {
-	if len(f.Choices()) != 1 {
+	passage := s.passage(f)
+	switch {
+	case passage == chain.Unsure:
 		return false
+	case s.reports():
+		next.Put(f)
+	case passage == chain.White:
+		s.release(next)
+		s.wait(f, next)
+	default:
+		s.release(next)
+		next.Put(f)
+	}
+	return true
+}
+
+// passage is what the chain says of a chunk of one choice that holds nothing but text.
+func (s *stage) passage(f *wire.Frame) chain.Passage {
+	if len(f.Choices()) != 1 {
+		return chain.Unsure
 	}
 	p := &f.Choices()[0]
 	c := s.choice(p.Index, false)
 	if len(s.choices) > 1 || c.done || c.changed && c.chain.Holding() || !p.Calls.Empty() || p.Reason != "" {
-		return false
+		return chain.Unsure
 	}
 	text, ok := f.Text(0)
 	if !ok {
-		return false
+		return chain.Unsure
 	}
 	if p.Thinks {
 		c.chain.Split()
 	}
 	passage := c.chain.Plain(text)
-	if passage == chain.Unsure {
-		return false
+	if passage != chain.Unsure {
+		c.in, c.events = c.in[:0], c.events[:0]
 	}
-	c.in, c.events = c.in[:0], c.events[:0]
 	if passage == chain.White {
 		c.in = append(c.in, text...)
 	}
-	switch {
-	case s.reports() || passage == chain.Clean && len(s.queue) == 0:
-		next.Put(f)
-		return true
-	}
-	s.release(next)
-	if passage == chain.White {
-		s.wait(f, next)
-	} else {
-		next.Put(f)
-	}
-	return true
+	return passage
 }
 
 // read gives the text of a choice to its chain.
