@@ -14,11 +14,11 @@ type AnswerStore struct {
 func (c *Config) checkAnswers(r *report) {
 	const p = path("answer_store")
 	if s := c.AnswerStore; s.Largest > s.Memory/2 {
-		r.add(p.key("largest"), "an answer of %s is more than half of memory, %s; raise memory, or lower this", s.Largest, s.Memory)
+		r.add(p.Key("largest"), "an answer of %s is more than half of memory, %s; raise memory, or lower this", s.Largest, s.Memory)
 	}
 	c.checkShared(r, defaultsPath, c.Defaults)
 	for _, name := range sortedKeys(c.Models) {
-		c.checkShared(r, path("models").key(name), c.Models[name].Route)
+		c.checkShared(r, path("models").Key(name), c.Models[name].Route)
 	}
 }
 
@@ -26,6 +26,6 @@ func (c *Config) checkAnswers(r *report) {
 // it needs a salt is said of the Redis.
 func (c *Config) checkShared(r *report, p path, own Route) {
 	if own.AnswerCache == "redis" && c.Redis.URL.IsZero() && !r.isBad("redis") {
-		r.add(p.key("answer_cache"), "there is no Redis to keep answers in; add redis: {url: ...} and cache_salt, or write answer_cache: memory")
+		r.add(p.Key("answer_cache"), "there is no Redis to keep answers in; add redis: {url: ...} and cache_salt, or write answer_cache: memory")
 	}
 }

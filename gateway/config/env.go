@@ -104,7 +104,7 @@ type environment struct {
 // provider makes a vendor's provider and gives the model that it serves; ok is false
 // if the environment does not speak of the vendor.
 func (e environment) provider(v vendor) (p Provider, model string, ok bool) {
-	at := path("providers").key(v.name)
+	at := path("providers").Key(v.name)
 	p = newProvider(v.name)
 	keyVariable := "${" + v.key + "}"
 	key := e.read(keyVariable)
@@ -112,10 +112,10 @@ func (e environment) provider(v vendor) (p Provider, model string, ok bool) {
 	if key == "" && (!v.needsURL || p.BaseURL == "") {
 		return Provider{}, "", false
 	}
-	e.mark(at.key("base_url"), v.url, p.BaseURL)
-	e.mark(at.key("api_version"), v.version, p.APIVersion)
+	e.mark(at.Key("base_url"), v.url, p.BaseURL)
+	e.mark(at.Key("api_version"), v.version, p.APIVersion)
 	if key == "" {
-		e.mark(at.key("api_key"), keyVariable, "")
+		e.mark(at.Key("api_key"), keyVariable, "")
 	}
 	// The vendor itself refuses broken calls; what else stands at OPENAI_BASE_URL
 	// gets the conversation as it is, as from a file.

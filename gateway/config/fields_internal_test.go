@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/callgate/callgate/gateway/internal/yamldoc"
 )
 
 // inlined is a section with keys from two structs, one of them inside the other.
@@ -70,7 +72,7 @@ func decodeInline(t *testing.T, text string) (v inlined, problems string) {
 	section := reflect.ValueOf(&v).Elem()
 	setDefaults(section)
 	d := &decoder{r: r, exp: newExpander(nil)}
-	d.value("", readTree(r, []byte(text)), section, field{})
+	d.value("", yamldoc.Read([]byte(text), limits, &r.problems), section, field{})
 	checkTags(r, "", section)
 	if err := r.err(); err != nil {
 		problems = err.Error()

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"reflect"
+
+	"github.com/callgate/callgate/gateway/internal/yamldoc"
 )
 
 // Fingerprints are those of a configuration's models.
@@ -24,7 +26,7 @@ func (c *Config) Fingerprints() *Fingerprints {
 	for _, name := range sortedKeys(c.Providers) {
 		headers := c.Providers[name].Headers
 		for _, key := range sortedKeys(headers) {
-			b.WriteString(quote(name) + quote(key) + headers[key].Reveal() + "\n")
+			b.WriteString(yamldoc.Quote(name) + yamldoc.Quote(key) + headers[key].Reveal() + "\n")
 		}
 	}
 	sum := sha256.Sum256(b.Bytes())

@@ -5,7 +5,12 @@ import (
 	"io"
 	"os"
 	"reflect"
+
+	"github.com/callgate/callgate/gateway/internal/yamldoc"
 )
+
+// limits are the bounds on a file.
+var limits = yamldoc.Limits{Bytes: 1 << 20, Depth: 32}
 
 // Load reads the configuration file at path, with variables from the process's
 // environment. The error is an [*Error] if the file could be read.
@@ -16,7 +21,7 @@ func Load(path string) (*Config, error) {
 	}
 	defer func() { _ = f.Close() }()
 	// One byte more than the limit shows that there is more.
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	data, err := io.ReadAll(io.LimitReader(f, int64(limits.Bytes)+1))
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
@@ -31,7 +36,7 @@ func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, 
 	c := &Config{src: &source{file: name, marks: map[path]mark{}}}
 	setDefaults(reflect.ValueOf(c).Elem())
 	r := newReport(c.src)
-	root := readTree(r, data)
+	root := yamldoc.Read(data, limits, &r.problems)
 	if root != nil {
 		d := &decoder{r: r, exp: newExpander(env)}
 		d.value("", root, reflect.ValueOf(c).Elem(), field{name: "listen", example: "127.0.0.1:8080"})

@@ -22,12 +22,12 @@ type Redis struct {
 func (c *Config) checkRedis(r *report) {
 	const p = path("redis")
 	if !isLabel(c.Redis.KeyPrefix) || strings.ContainsAny(c.Redis.KeyPrefix, " {}") {
-		r.add(p.key("key_prefix"), "a prefix has 1 to 64 printable characters, and none of them is a space, { or }")
+		r.add(p.Key("key_prefix"), "a prefix has 1 to 64 printable characters, and none of them is a space, { or }")
 	}
 	if c.Redis.URL.IsZero() {
 		return
 	}
-	at := p.key("url")
+	at := p.Key("url")
 	switch u, err := url.Parse(c.Redis.URL.Reveal()); { // its errors quote the URL, which may hold a password
 	case err != nil || u.Scheme != "redis" && u.Scheme != "rediss" || u.Hostname() == "" || !isPort(u.Port()):
 		r.add(at, "the value is not a URL of a Redis; write for example redis://127.0.0.1:6379, or rediss:// for TLS")

@@ -214,10 +214,10 @@ func checkListed(t *testing.T, p path, s map[string]any, typ reflect.Type) {
 			}
 			property, ok := properties[name].(map[string]any)
 			if !ok || property["description"] == "" {
-				t.Errorf("%s: got %v, want a schema with a description", p.key(name), properties[name])
+				t.Errorf("%s: got %v, want a schema with a description", p.Key(name), properties[name])
 				continue
 			}
-			checkListed(t, p.key(name), property, f.Type)
+			checkListed(t, p.Key(name), property, f.Type)
 		}
 	}
 }
@@ -244,12 +244,12 @@ func TestPath(t *testing.T) {
 	t.Parallel()
 	steps := []path{""}
 	for _, key := range []string{"models", `a["b"].c]`, "x.y", "", "targets"} {
-		steps = append(steps, steps[len(steps)-1].key(key))
+		steps = append(steps, steps[len(steps)-1].Key(key))
 	}
-	steps = append(steps, steps[len(steps)-1].at(12))
-	steps = append(steps, steps[len(steps)-1].key("provider"))
+	steps = append(steps, steps[len(steps)-1].At(12))
+	steps = append(steps, steps[len(steps)-1].Key("provider"))
 	for i := 1; i < len(steps); i++ {
-		if got, want := steps[i].parent(), steps[i-1]; got != want {
+		if got, want := steps[i].Parent(), steps[i-1]; got != want {
 			t.Errorf("parent of %s: got %s, want %s", steps[i], got, want)
 		}
 	}

@@ -2,8 +2,8 @@ package config
 
 import (
 	"maps"
-	"strconv"
-	"strings"
+
+	"github.com/callgate/callgate/gateway/internal/yamldoc"
 )
 
 // source remembers where the values of a Config were written. It is not changed
@@ -42,7 +42,7 @@ func (s *source) find(p path) mark {
 		if p == "" {
 			return mark{}
 		}
-		p = p.parent()
+		p = p.Parent()
 	}
 }
 
@@ -50,48 +50,13 @@ func (s *source) find(p path) mark {
 // shown by the text that was expanded: it may be a secret in the wrong place.
 func (s *source) show(p path, value string) string {
 	if m := s.marks[p]; m.origin != "" && m.value == value {
-		return "the value of " + quote(m.origin)
+		return "the value of " + yamldoc.Quote(m.origin)
 	}
-	return quote(value)
+	return yamldoc.Quote(value)
 }
 
-// path leads to a value: keys with dots, others in brackets, as in
-// models["Qwen/Qwen3"].targets[0].
-type path string
-
-func (p path) key(k string) path {
-	if !isSimple(k) {
-		return p + path("["+strconv.Quote(k)+"]")
-	}
-	if p == "" {
-		return path(k)
-	}
-	return p + "." + path(k)
-}
-
-func (p path) at(i int) path { return p + path("["+strconv.Itoa(i)+"]") }
-
-// parent returns the path without its last step. A quoted key cannot hold `["`,
-// because quoting puts a backslash between the two.
-func (p path) parent() path {
-	text := string(p)
-	end := strings.LastIndexByte(text, '.')
-	if strings.HasSuffix(text, `"]`) {
-		end = strings.LastIndex(text, `["`)
-	} else if strings.HasSuffix(text, "]") {
-		end = strings.LastIndexByte(text, '[')
-	}
-	return path(text[:max(end, 0)])
-}
-
-func isSimple(key string) bool {
-	for i := range len(key) {
-		if !isWord(key[i]) && key[i] != '-' {
-			return false
-		}
-	}
-	return key != ""
-}
+// path leads to a value.
+type path = yamldoc.Path
 
 func isWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'

@@ -3,6 +3,8 @@ package config
 import (
 	"reflect"
 	"strings"
+
+	"github.com/callgate/callgate/gateway/internal/yamldoc"
 )
 
 // decoder fills structs from nodes. A value that it refuses keeps its default,
@@ -14,23 +16,23 @@ type decoder struct {
 
 // value reads n into v. The field is the nearest one above, whose example an
 // error shows.
-func (d *decoder) value(p path, n *node, v reflect.Value, f field) {
+func (d *decoder) value(p path, n *yamldoc.Node, v reflect.Value, f field) {
 	if _, ok := d.r.src.marks[p]; !ok {
-		d.r.src.marks[p] = mark{line: n.line, col: n.col}
+		d.r.src.marks[p] = mark{line: n.Line, col: n.Column}
 	}
 	t := v.Type()
 	switch {
-	case n.kind == kindNull:
+	case n.Kind == yamldoc.Null:
 		d.null(p, t, f)
-	case isWordList(t) && n.kind == kindList:
+	case isWordList(t) && n.Kind == yamldoc.List:
 		d.list(p, n, v, f)
 	case isScalar(t):
 		d.scalar(p, n, v, f)
-	case t.Kind() == reflect.Slice && n.kind == kindList:
+	case t.Kind() == reflect.Slice && n.Kind == yamldoc.List:
 		d.list(p, n, v, f)
-	case t.Kind() == reflect.Map && n.kind == kindMap:
+	case t.Kind() == reflect.Map && n.Kind == yamldoc.Map:
 		d.table(p, n, v, f)
-	case t.Kind() == reflect.Struct && n.kind == kindMap:
+	case t.Kind() == reflect.Struct && n.Kind == yamldoc.Map:
 		d.section(p, n, v)
 	default:
 		d.mismatch(p, n, t, f)
@@ -45,8 +47,8 @@ func (d *decoder) null(p path, t reflect.Type, f field) {
 	}
 }
 
-func (d *decoder) mismatch(p path, n *node, t reflect.Type, f field) {
-	d.r.add(p, "expected %s, got %s; write for example %s", typeName(t), n.kind, example(f))
+func (d *decoder) mismatch(p path, n *yamldoc.Node, t reflect.Type, f field) {
+	d.r.add(p, "expected %s, got %s; write for example %s", typeName(t), n.Kind, example(f))
 }
 
 func example(f field) string {
@@ -58,17 +60,17 @@ func example(f field) string {
 
 // scalar reads text, a number, a size or a duration. Text must be written as
 // text: what YAML takes for a number, such as 1.10, may not be what was meant.
-func (d *decoder) scalar(p path, n *node, v reflect.Value, f field) {
+func (d *decoder) scalar(p path, n *yamldoc.Node, v reflect.Value, f field) {
 	t := v.Type()
 	if !d.fits(p, n, t, f) {
 		return
 	}
-	text, expanded, err := d.exp.expand(n.text)
+	text, expanded, err := d.exp.expand(n.Text)
 	if err != nil {
 		d.r.add(p, "%v", err)
 		return
 	}
-	if (t.Kind() == reflect.Int || isFloat(t)) && n.kind == kindText && !expanded {
+	if (t.Kind() == reflect.Int || isFloat(t)) && n.Kind == yamldoc.Text && !expanded {
 		d.mismatch(p, n, t, f)
 		return
 	}
@@ -77,7 +79,7 @@ func (d *decoder) scalar(p path, n *node, v reflect.Value, f field) {
 		return
 	}
 	if expanded {
-		d.r.src.marks[p] = mark{n.line, n.col, n.text, text}
+		d.r.src.marks[p] = mark{n.Line, n.Column, n.Text, text}
 	}
 	if err := setScalar(v, text); err != nil {
 		d.r.add(p, "%s %v; write for example %s", d.r.src.show(p, text), err, example(f))
@@ -85,13 +87,13 @@ func (d *decoder) scalar(p path, n *node, v reflect.Value, f field) {
 }
 
 // fits reports whether a YAML value may be a setting of type t, or says why not.
-func (d *decoder) fits(p path, n *node, t reflect.Type, f field) bool {
+func (d *decoder) fits(p path, n *yamldoc.Node, t reflect.Type, f field) bool {
 	isText := typeName(t) == "text" || isWordList(t)
 	switch {
-	case n.kind == kindList || n.kind == kindMap, !isText && n.kind == kindBool && typeName(t) != "true or false":
+	case n.Kind == yamldoc.List || n.Kind == yamldoc.Map, !isText && n.Kind == yamldoc.Bool && typeName(t) != "true or false":
 		d.mismatch(p, n, t, f)
-	case isText && n.kind != kindText:
-		d.r.add(p, "expected text, got %s; put it in quotes", n.kind)
+	case isText && n.Kind != yamldoc.Text:
+		d.r.add(p, "expected text, got %s; put it in quotes", n.Kind)
 	default:
 		return true
 	}
@@ -100,7 +102,7 @@ func (d *decoder) fits(p path, n *node, t reflect.Type, f field) bool {
 
 // secret refuses an empty value where one was written: a variable that is set
 // but empty would otherwise turn authorization off without a word.
-func (d *decoder) secret(p path, n *node, text string, expanded bool, v reflect.Value, f field) {
+func (d *decoder) secret(p path, n *yamldoc.Node, text string, expanded bool, v reflect.Value, f field) {
 	orNone := ", or leave the key out"
 	if f.required {
 		orNone = ""
@@ -109,56 +111,56 @@ func (d *decoder) secret(p path, n *node, text string, expanded bool, v reflect.
 	case text != "":
 		v.Set(reflect.ValueOf(NewSecret(text)))
 	case expanded:
-		d.r.add(p, "%s is empty; set it%s", n.text, orNone)
+		d.r.add(p, "%s is empty; set it%s", n.Text, orNone)
 	default:
 		d.r.add(p, "the value is empty; write for example %s%s", example(f), orNone)
 	}
 }
 
-func (d *decoder) list(p path, n *node, v reflect.Value, f field) {
-	list := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
-	for i, item := range n.items {
-		d.element(p.at(i), item, list.Index(i), f)
+func (d *decoder) list(p path, n *yamldoc.Node, v reflect.Value, f field) {
+	list := reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items))
+	for i, item := range n.Items {
+		d.element(p.At(i), item, list.Index(i), f)
 	}
 	v.Set(list)
 }
 
-func (d *decoder) table(p path, n *node, v reflect.Value, f field) {
-	table := reflect.MakeMapWithSize(v.Type(), len(n.entries))
-	for _, e := range n.entries {
-		if strings.Contains(e.key, "${") {
-			d.r.at(e.line, e.col, p.key(e.key), "variables are expanded in values only, not in keys")
+func (d *decoder) table(p path, n *yamldoc.Node, v reflect.Value, f field) {
+	table := reflect.MakeMapWithSize(v.Type(), len(n.Entries))
+	for _, e := range n.Entries {
+		if strings.Contains(e.Key, "${") {
+			d.r.at(e.Line, e.Column, p.Key(e.Key), "variables are expanded in values only, not in keys")
 			continue
 		}
 		d.markKey(p, e)
 		element := reflect.New(v.Type().Elem()).Elem()
-		d.element(p.key(e.key), e.value, element, f)
-		table.SetMapIndex(reflect.ValueOf(e.key), element)
+		d.element(p.Key(e.Key), e.Value, element, f)
+		table.SetMapIndex(reflect.ValueOf(e.Key), element)
 	}
 	v.Set(table)
 }
 
 // element reads an element of a list or mapping, which begins with its defaults.
 // Here an empty section is a mistake, since it stands for something.
-func (d *decoder) element(p path, n *node, v reflect.Value, f field) {
+func (d *decoder) element(p path, n *yamldoc.Node, v reflect.Value, f field) {
 	isSection := v.Kind() == reflect.Struct && !isScalar(v.Type())
 	if isSection {
 		setDefaults(v)
 	}
 	d.value(p, n, v, f)
-	if isSection && n.kind == kindNull {
+	if isSection && n.Kind == yamldoc.Null {
 		d.r.add(p, "expected a mapping, got nothing; write for example %s", example(f))
 	}
 }
 
-func (d *decoder) section(p path, n *node, v reflect.Value) {
+func (d *decoder) section(p path, n *yamldoc.Node, v reflect.Value) {
 	fields := fieldsOf(v.Type())
-	for _, e := range n.entries {
+	for _, e := range n.Entries {
 		known := false
 		for _, f := range fields {
-			if f.name == e.key {
+			if f.name == e.Key {
 				d.markKey(p, e)
-				d.value(p.key(e.key), e.value, v.FieldByIndex(f.index), f)
+				d.value(p.Key(e.Key), e.Value, v.FieldByIndex(f.index), f)
 				known = true
 			}
 		}
@@ -170,17 +172,18 @@ func (d *decoder) section(p path, n *node, v reflect.Value) {
 
 // markKey has problems of a list or mapping shown at its key, which is where one
 // looks for what is missing in it.
-func (d *decoder) markKey(p path, e entry) {
-	if k := e.value.kind; k == kindList || k == kindMap || k == kindNull {
-		d.r.src.marks[p.key(e.key)] = mark{line: e.line, col: e.col}
+func (d *decoder) markKey(p path, e yamldoc.Entry) {
+	if k := e.Value.Kind; k == yamldoc.List || k == yamldoc.Map || k == yamldoc.Null {
+		d.r.src.marks[p.Key(e.Key)] = mark{line: e.Line, col: e.Column}
 	}
 }
 
-func (d *decoder) unknown(p path, e entry, fields []field) {
+func (d *decoder) unknown(p path, e yamldoc.Entry, fields []field) {
 	names := namesOf(fields)
-	d.r.at(e.line, e.col, p.key(e.key), "unknown key %s%s", quote(e.key), d.r.suggest(e.key, "keys", names))
-	if meant := nearest(e.key, names); meant != "" && !d.r.full() {
+	d.r.problems.UnknownKey(p, e, names)
+	d.r.bad[p.Key(e.Key)] = true
+	if meant := yamldoc.Nearest(e.Key, names); meant != "" && !d.r.full() {
 		// That the key meant is missing follows from this.
-		d.r.bad[p.key(meant)] = true
+		d.r.bad[p.Key(meant)] = true
 	}
 }

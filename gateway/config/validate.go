@@ -55,16 +55,16 @@ func checkTags(r *report, p path, v reflect.Value) {
 			if i := slices.IndexFunc(fields, func(other field) bool { return other.name == f.instead }); i >= 0 {
 				f.required = v.FieldByIndex(fields[i].index).IsZero()
 			}
-			checkField(r, p.key(f.name), v.FieldByIndex(f.index), f)
-			checkTags(r, p.key(f.name), v.FieldByIndex(f.index))
+			checkField(r, p.Key(f.name), v.FieldByIndex(f.index), f)
+			checkTags(r, p.Key(f.name), v.FieldByIndex(f.index))
 		}
 	case v.Kind() == reflect.Map:
 		for _, key := range sortedMapKeys(v) {
-			checkTags(r, p.key(key.String()), v.MapIndex(key))
+			checkTags(r, p.Key(key.String()), v.MapIndex(key))
 		}
 	case v.Kind() == reflect.Slice:
 		for i := range v.Len() {
-			checkTags(r, p.at(i), v.Index(i))
+			checkTags(r, p.At(i), v.Index(i))
 		}
 	}
 }
@@ -74,7 +74,7 @@ func checkField(r *report, p path, v reflect.Value, f field) {
 		r.add(p, "a value is required; write for example %s", example(f))
 	}
 	if len(f.enum) > 0 && (f.hasDef || !v.IsZero()) && !slices.Contains(f.enum, v.String()) {
-		r.add(p, "%s is not one of the words allowed%s", r.src.show(p, v.String()), r.suggestFor(p, v.String(), "words", f.enum))
+		r.add(p, "%s is not one of the words allowed%s", r.src.show(p, v.String()), r.suggest(p, v.String(), "words", f.enum))
 	}
 	if f.min == "" || f.isUnset(v) && !r.written(p) {
 		return
@@ -87,8 +87,8 @@ func checkField(r *report, p path, v reflect.Value, f field) {
 func (c *Config) checkKeys(r *report) {
 	names, hashes := map[string]path{}, map[string]path{}
 	for i, k := range c.Keys {
-		p := path("keys").at(i)
-		name, hash := p.key("name"), p.key("hash")
+		p := path("keys").At(i)
+		name, hash := p.Key("name"), p.Key("hash")
 		if !isLabel(k.Name) {
 			r.add(name, "a name has 1 to 64 printable characters")
 		}
@@ -127,14 +127,14 @@ func isLabel(text string) bool {
 func checkTracing(r *report, t Tracing) {
 	const p = path("tracing")
 	if t.Endpoint != "" {
-		checkURL(r, p.key("endpoint"), t.Endpoint, "http://127.0.0.1:4318", "headers")
+		checkURL(r, p.Key("endpoint"), t.Endpoint, "http://127.0.0.1:4318", "headers")
 	}
-	checkHeaders(r, p.key("headers"), t.Headers, nil)
+	checkHeaders(r, p.Key("headers"), t.Headers, nil)
 }
 
 func checkPluginLimits(r *report, l PluginLimits) {
 	const p = path("plugins.limits")
 	if l.Time > l.Total {
-		r.add(p.key("time"), "the time of one call, %s, is more than the total, %s; raise total", l.Time, l.Total)
+		r.add(p.Key("time"), "the time of one call, %s, is more than the total, %s; raise total", l.Time, l.Total)
 	}
 }

@@ -31,7 +31,7 @@ func (c *Config) checkListen(r *report) {
 
 func (c *Config) checkAdmin(r *report) {
 	const p = path("admin")
-	at, hash := p.key("listen"), p.key("key_hash")
+	at, hash := p.Key("listen"), p.Key("key_hash")
 	c.checkAdminKey(r, hash)
 	if c.Admin.Listen == Off {
 		return
@@ -58,7 +58,7 @@ func (c *Config) checkAdminKey(r *report, p path) {
 	checkHash(r, p, c.Admin.KeyHash)
 	for i, k := range c.Keys {
 		if k.Hash.Reveal() == c.Admin.KeyHash.Reveal() {
-			r.add(p, "the hash is that of %s too; operators need a key of their own", path("keys").at(i))
+			r.add(p, "the hash is that of %s too; operators need a key of their own", path("keys").At(i))
 		}
 	}
 }

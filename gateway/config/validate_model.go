@@ -9,7 +9,7 @@ import (
 func (c *Config) checkModels(r *report) {
 	providers, names := sortedKeys(c.Providers), c.modelNames()
 	for _, name := range sortedKeys(c.Models) {
-		p := path("models").key(name)
+		p := path("models").Key(name)
 		switch {
 		case name == "" || strings.ContainsFunc(name, unicode.IsControl):
 			r.addName(p, "the name of a model is empty or holds control characters")
@@ -20,7 +20,7 @@ func (c *Config) checkModels(r *report) {
 		if m.Alias != "" {
 			names.checkAlias(r, name, m)
 		}
-		c.checkRules(r, p.key("rules"), m.Rules)
+		c.checkRules(r, p.Key("rules"), m.Rules)
 		for list, targets := range m.lists(p) {
 			c.checkTargets(r, list, targets, providers)
 		}
@@ -29,21 +29,21 @@ func (c *Config) checkModels(r *report) {
 
 func (c *Config) checkTargets(r *report, p path, targets []Target, providers []string) {
 	for i, t := range targets {
-		at := p.at(i)
+		at := p.At(i)
 		checkTarget(r, at, t, providers)
 		if pr, ok := c.Providers[t.Provider]; ok {
 			checkRaw(r, at, t.RawToolText, pr)
-			checkInvalidCall(r, at.key("on_invalid_call"), t.OnInvalidCall, c.resolve(t).ToolCalls)
+			checkInvalidCall(r, at.Key("on_invalid_call"), t.OnInvalidCall, c.resolve(t).ToolCalls)
 		}
 	}
 }
 
 func checkTarget(r *report, p path, t Target, providers []string) {
-	checkParsers(r, p.key("parser"), t.Parser)
-	at := p.key("provider")
+	checkParsers(r, p.Key("parser"), t.Parser)
+	at := p.Key("provider")
 	_, found := slices.BinarySearch(providers, t.Provider)
 	if !found && t.Provider != "" && !r.bad["providers"] {
-		r.add(at, "there is no provider %s%s", r.src.show(at, t.Provider), r.suggestFor(at, t.Provider, "providers", providers))
+		r.add(at, "there is no provider %s%s", r.src.show(at, t.Provider), r.suggest(at, t.Provider, "providers", providers))
 	}
 }
 
@@ -71,7 +71,7 @@ func parserPath(p path, names Parsers, i int) path {
 	if len(names) == 1 {
 		return p
 	}
-	return p.at(i)
+	return p.At(i)
 }
 
 func isParserName(name string) bool {
@@ -79,7 +79,7 @@ func isParserName(name string) bool {
 }
 
 func checkCustomParser(r *report, name string, f CustomParser) {
-	p := path("parsers").key(name)
+	p := path("parsers").Key(name)
 	if !isParserName(name) || name == Auto || name == None {
 		r.addName(p, "the name of a parser has only a-z, 0-9, _, . and -, and is not auto or none")
 	}
@@ -88,23 +88,23 @@ func checkCustomParser(r *report, name string, f CustomParser) {
 		return
 	}
 	if f.Start == "" {
-		r.add(p.key("start"), "a value is required; write for example start: \"<<call \", or response_template: FILE")
+		r.add(p.Key("start"), "a value is required; write for example start: \"<<call \", or response_template: FILE")
 	}
 	if len(f.Start) == 1 {
-		r.add(p.key("start"), "one byte begins too much text that is no call; use at least 2 bytes")
+		r.add(p.Key("start"), "one byte begins too much text that is no call; use at least 2 bytes")
 	}
 	if f.NameKey == "" {
-		r.add(p.key("name_key"), "the key is empty; leave it out for %q", "name")
+		r.add(p.Key("name_key"), "the key is empty; leave it out for %q", "name")
 	}
 	if f.ArgumentsKey == "" {
-		r.add(p.key("arguments_key"), "the key is empty; leave it out for %q", "arguments")
+		r.add(p.Key("arguments_key"), "the key is empty; leave it out for %q", "arguments")
 	}
 	if f.NameKey == f.ArgumentsKey {
-		r.add(p.key("arguments_key"), "the key is the same as name_key")
+		r.add(p.Key("arguments_key"), "the key is the same as name_key")
 	}
 	for i, pattern := range f.Models {
 		if pattern == "" {
-			r.add(p.key("models").at(i), `the pattern is empty; write for example "my-*"`)
+			r.add(p.Key("models").At(i), `the pattern is empty; write for example "my-*"`)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func checkCustomParser(r *report, name string, f CustomParser) {
 func checkTemplate(r *report, p path, f CustomParser) {
 	for key, value := range map[string]string{"start": f.Start, "end": f.End, "separator": f.Separator} {
 		if value != "" {
-			r.add(p.key(key), "response_template says that already; keep one of them")
+			r.add(p.Key(key), "response_template says that already; keep one of them")
 		}
 	}
 }
@@ -132,16 +132,16 @@ func (c *Config) CheckParsers(known []string) error {
 				continue
 			}
 			at := parserPath(p, parsers, i)
-			r.add(at, "there is no parser %s%s", r.src.show(at, name), r.suggestFor(at, name, "parsers", names))
+			r.add(at, "there is no parser %s%s", r.src.show(at, name), r.suggest(at, name, "parsers", names))
 		}
 	}
 	for _, name := range sortedKeys(c.Providers) {
-		check(path("providers").key(name).key("parser"), c.Providers[name].Parser)
+		check(path("providers").Key(name).Key("parser"), c.Providers[name].Parser)
 	}
 	for _, name := range sortedKeys(c.Models) {
-		for list, targets := range c.Models[name].lists(path("models").key(name)) {
+		for list, targets := range c.Models[name].lists(path("models").Key(name)) {
 			for i, t := range targets {
-				check(list.at(i).key("parser"), t.Parser)
+				check(list.At(i).Key("parser"), t.Parser)
 			}
 		}
 	}

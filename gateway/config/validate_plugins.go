@@ -6,7 +6,7 @@ func checkPlugins(r *report, p Plugins) {
 	const at = path("plugins")
 	checkPluginLimits(r, p.Limits)
 	for _, name := range sortedKeys(p.Pins) {
-		here := at.key("pins").key(name)
+		here := at.Key("pins").Key(name)
 		if strings.ContainsAny(name, `/\`) || !strings.HasSuffix(name, ".wasm") {
 			r.add(here, "the name is not that of a file in plugins.dir; write it without a directory, for example my_model.wasm")
 		}
@@ -15,10 +15,10 @@ func checkPlugins(r *report, p Plugins) {
 		}
 	}
 	if p.Require == "pin" && len(p.Pins) == 0 && p.Dir != "" {
-		r.add(at.key("require"), "no file could be loaded: there are no plugins.pins")
+		r.add(at.Key("require"), "no file could be loaded: there are no plugins.pins")
 	}
 	if (p.Require == "signature" || p.Require == "either" && len(p.Pins) == 0) && len(p.MinisignKeys) == 0 && p.Dir != "" {
-		r.add(at.key("require"), "no file could be loaded: there are no plugins.minisign_keys")
+		r.add(at.Key("require"), "no file could be loaded: there are no plugins.minisign_keys")
 	}
 }
 
@@ -29,12 +29,12 @@ func (c *Config) CheckPlugins(key, reference func(text string) error) error {
 	r := newReport(c.src)
 	for i, text := range c.Plugins.MinisignKeys {
 		if err := key(text); err != nil {
-			r.add(path("plugins.minisign_keys").at(i), "the value %v", err)
+			r.add(path("plugins.minisign_keys").At(i), "the value %v", err)
 		}
 	}
 	for i, text := range c.Plugins.Pull {
 		if err := reference(text); err != nil {
-			r.add(path("plugins.pull").at(i), "%v", err)
+			r.add(path("plugins.pull").At(i), "%v", err)
 		}
 	}
 	return r.err()

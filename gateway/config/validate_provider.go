@@ -11,24 +11,24 @@ import (
 )
 
 func checkProvider(r *report, name string, pr Provider) {
-	p := path("providers").key(name)
+	p := path("providers").Key(name)
 	if !isProviderName(name) {
 		r.addName(p, "the name of a provider has 1 to 64 characters of a-z, A-Z, 0-9, _, . and -")
 	}
-	checkParsers(r, p.key("parser"), pr.Parser)
-	checkInvalidCall(r, p.key("on_invalid_call"), pr.OnInvalidCall, pr.ToolCalls)
-	checkRetry(r, p.key("retry"), pr.Retry)
+	checkParsers(r, p.Key("parser"), pr.Parser)
+	checkInvalidCall(r, p.Key("on_invalid_call"), pr.OnInvalidCall, pr.ToolCalls)
+	checkRetry(r, p.Key("retry"), pr.Retry)
 	checkSpecial(r, p, pr)
-	checkHints(r, p.key("prompt_cache_hints"), pr)
+	checkHints(r, p.Key("prompt_cache_hints"), pr)
 	if pr.Type == "demo" {
 		checkDemo(r, p, pr)
 		return
 	}
 	checkRaw(r, p, pr.RawToolText, pr)
-	checkBaseURL(r, p.key("base_url"), pr)
-	checkAPIVersion(r, p.key("api_version"), pr)
+	checkBaseURL(r, p.Key("base_url"), pr)
+	checkAPIVersion(r, p.Key("api_version"), pr)
 	checkAPIKey(r, p, pr.APIKey)
-	checkHeaders(r, p.key("headers"), pr.Headers, setHeaders(pr))
+	checkHeaders(r, p.Key("headers"), pr.Headers, setHeaders(pr))
 }
 
 // special gives the keys that only some types take, and whether a provider has
@@ -49,7 +49,7 @@ func checkSpecial(r *report, p path, pr Provider) {
 	given := special(pr)
 	for _, key := range sortedKeys(given) {
 		if given[key] && !slices.Contains(known.keys, key) {
-			r.add(p.key(key), "type %s does not take it; leave it out, or use %s", pr.Type, typesWith(key))
+			r.add(p.Key(key), "type %s does not take it; leave it out, or use %s", pr.Type, typesWith(key))
 		}
 	}
 }
@@ -69,7 +69,7 @@ func typesWith(key string) string {
 // too, of a provider whose type has no such thing.
 func checkRaw(r *report, p path, raw bool, pr Provider) {
 	known, ok := adapters[pr.Type]
-	switch at := p.key("raw_tool_text"); {
+	switch at := p.Key("raw_tool_text"); {
 	case !raw || !ok:
 	case !slices.Contains(known.keys, "raw_tool_text"):
 		r.add(at, "a provider of type %s does not take it; leave it out, or use %s", pr.Type, typesWith("raw_tool_text"))
@@ -87,14 +87,14 @@ func checkInvalidCall(r *report, p path, rule, toolCalls string) {
 
 func checkRetry(r *report, p path, retry Retry) {
 	if retry.MaxDelay < retry.BaseDelay {
-		r.add(p.key("max_delay"), "the longest wait, %s, is less than the first, %s; raise it, or lower base_delay", retry.MaxDelay, retry.BaseDelay)
+		r.add(p.Key("max_delay"), "the longest wait, %s, is less than the first, %s; raise it, or lower base_delay", retry.MaxDelay, retry.BaseDelay)
 	}
 }
 
 // checkTotal refuses a time for one attempt that the time for all of them cuts
 // short. One that nobody wrote is no promise.
 func (c *Config) checkTotal(r *report, provider string) {
-	p := path("providers").key(provider).key("timeouts").key("total")
+	p := path("providers").Key(provider).Key("timeouts").Key("total")
 	total := c.Providers[provider].Timeouts.Total
 	if r.written(p) && total > c.Timeout && !r.isBad("timeout") {
 		r.add(p, "an attempt of %s would end with the request's timeout, %s; raise timeout: at the top of the file, or lower this", total, c.Timeout)
@@ -112,7 +112,7 @@ func checkDemo(r *report, p path, pr Provider) {
 	given := map[string]bool{"base_url": pr.BaseURL != "", "api_key": !pr.APIKey.IsZero(), "headers": len(pr.Headers) > 0}
 	for _, key := range sortedKeys(given) {
 		if given[key] {
-			r.add(p.key(key), "type demo has no upstream; leave it out, or use type: openai")
+			r.add(p.Key(key), "type demo has no upstream; leave it out, or use type: openai")
 		}
 	}
 }
@@ -193,9 +193,9 @@ func checkAPIVersion(r *report, p path, pr Provider) {
 
 // checkAPIKey says too if a key is missing that the environment should hold.
 func checkAPIKey(r *report, p path, key Secret) {
-	at := p.key("api_key")
+	at := p.Key("api_key")
 	if m := r.src.marks[at]; key.IsZero() && m.origin != "" {
-		r.add(at, "%s is empty; set it, or unset %s", m.origin, r.src.marks[p.key("base_url")].origin)
+		r.add(at, "%s is empty; set it, or unset %s", m.origin, r.src.marks[p.Key("base_url")].origin)
 		return
 	}
 	checkCredential(r, at, key)
@@ -238,7 +238,7 @@ func setHeaders(pr Provider) map[string]string {
 func checkHeaders(r *report, p path, headers map[string]Secret, set map[string]string) {
 	seen := map[string]string{}
 	for _, name := range sortedKeys(headers) {
-		at := p.key(name)
+		at := p.Key(name)
 		canonical := textproto.CanonicalMIMEHeaderKey(name)
 		key, own := set[canonical]
 		switch first, repeated := seen[canonical]; {

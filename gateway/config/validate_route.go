@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/callgate/callgate/gateway/internal/reference"
+	"github.com/callgate/callgate/gateway/internal/yamldoc"
 )
 
 // defaultsPath leads to [Config.Defaults].
@@ -17,7 +18,7 @@ const enforce = "enforce"
 func (c *Config) checkRoutes(r *report) {
 	c.checkRoute(r, defaultsPath, c.Defaults)
 	for _, name := range sortedKeys(c.Models) {
-		c.checkRoute(r, path("models").key(name), c.Models[name].Route)
+		c.checkRoute(r, path("models").Key(name), c.Models[name].Route)
 	}
 	c.checkEnforce(r)
 }
@@ -26,9 +27,9 @@ func (c *Config) checkRoutes(r *report) {
 func (c *Config) checkRoute(r *report, p path, own Route) {
 	c.checkModes(r, p, own)
 	c.checkIdleRounds(r, p, own)
-	checkIntents(r, p.key("intents"), own.Intents)
-	checkDateContext(r, p.key("date_context"), own.DateContext)
-	checkReferences(r, p.key("references"), own.References)
+	checkIntents(r, p.Key("intents"), own.Intents)
+	checkDateContext(r, p.Key("date_context"), own.DateContext)
+	checkReferences(r, p.Key("references"), own.References)
 }
 
 // dependent is a key that has no effect where the mode that it belongs to is off.
@@ -60,11 +61,11 @@ func (c *Config) checkModes(r *report, p path, own Route) {
 		if !d.set || !all[i].off || p == defaultsPath && c.isInherited(i) {
 			continue
 		}
-		mode := p.key(d.mode)
+		mode := p.Key(d.mode)
 		if !d.off {
-			mode = defaultsPath.key(d.mode)
+			mode = defaultsPath.Key(d.mode)
 		}
-		r.add(p.key(d.key), "with %s: off (%s) this has no effect; write %s: %s here, or leave this out",
+		r.add(p.Key(d.key), "with %s: off (%s) this has no effect; write %s: %s here, or leave this out",
 			d.mode, r.where(mode), d.mode, d.on)
 	}
 }
@@ -82,18 +83,18 @@ func (c *Config) isInherited(i int) bool {
 
 // checkIdleRounds refuses a number that the one for all rounds never lets happen.
 func (c *Config) checkIdleRounds(r *report, p path, own Route) {
-	most := p.key("max_rounds")
+	most := p.Key("max_rounds")
 	place := r.where(most)
 	switch {
 	case own.MaxRounds != 0:
 	case c.Defaults.MaxRounds != 0:
-		most = defaultsPath.key("max_rounds")
+		most = defaultsPath.Key("max_rounds")
 		place = r.where(most)
 	default:
 		place = "the default"
 	}
 	if filled := c.fill(own); filled.LoopGuard != Off && own.IdleRounds > filled.MaxRounds && !r.isBad(most) {
-		r.add(p.key("idle_rounds"), "that is more than all rounds, max_rounds: %d (%s); raise max_rounds, or lower this", filled.MaxRounds, place)
+		r.add(p.Key("idle_rounds"), "that is more than all rounds, max_rounds: %d (%s); raise max_rounds, or lower this", filled.MaxRounds, place)
 	}
 }
 
@@ -107,7 +108,7 @@ func checkIntents(r *report, p path, intents []Intent) {
 	words := map[string]meaning{}
 	for i, intent := range intents {
 		for j, word := range intent.Match {
-			at := p.at(i).key("match").at(j)
+			at := p.At(i).Key("match").At(j)
 			folded := foldWord(word)
 			if folded == "" {
 				r.add(at, "the word is empty; write for example match: [delete, remove]")
@@ -143,16 +144,16 @@ func checkReferences(r *report, p path, references []Reference) {
 	type argument struct{ tool, name string }
 	seen := map[argument]path{}
 	for i, ref := range references {
-		at := p.at(i)
+		at := p.At(i)
 		for key, text := range map[string]string{"argument": ref.Argument, "match": ref.Match, "value": ref.Value} {
 			if text != "" && !isDotted(text) {
-				r.add(at.key(key), "a name in it is empty; write for example %s: task.id", key)
+				r.add(at.Key(key), "a name in it is empty; write for example %s: task.id", key)
 			}
 		}
 		checkRule(r, at, ref)
 		arg := argument{ref.Tool, ref.Argument}
 		if first, repeated := seen[arg]; repeated && ref.Tool != "" && ref.Argument != "" {
-			r.add(at.key("argument"), "this argument of the tool has a reference already (%s); keep one of them", r.where(first))
+			r.add(at.Key("argument"), "this argument of the tool has a reference already (%s); keep one of them", r.where(first))
 		}
 		seen[arg] = cmp.Or(seen[arg], at)
 	}
@@ -178,17 +179,17 @@ func isDotted(text string) bool {
 // checkEnforce refuses to promise what nobody can keep: with tool_calls off the guard
 // sees no answer, and with report nothing of an answer is changed.
 func (c *Config) checkEnforce(r *report) {
-	guard := defaultsPath.key("guard")
+	guard := defaultsPath.Key("guard")
 	for _, name := range sortedKeys(c.Providers) { // they are asked without a model's entry too
 		if mode := c.ProviderTarget(name).ToolCalls; c.fill(Route{}).Guard == enforce && mode != "repair" {
-			r.add(path("providers").key(name).key("tool_calls"),
+			r.add(path("providers").Key(name).Key("tool_calls"),
 				"with %s no answer to %s is changed, and guard: enforce (%s) is for these too; use tool_calls: repair, or set guard for single models",
-				mode, quote(name+"/MODEL"), r.where(guard))
+				mode, yamldoc.Quote(name+"/MODEL"), r.where(guard))
 		}
 	}
 	for _, name := range sortedKeys(c.Models) {
 		if c.fill(c.Models[name].Route).Guard == enforce {
-			c.checkEnforced(r, path("models").key(name), c.Models[name])
+			c.checkEnforced(r, path("models").Key(name), c.Models[name])
 		}
 	}
 }
@@ -196,9 +197,9 @@ func (c *Config) checkEnforce(r *report) {
 // checkEnforced checks the targets of a model whose guard is to enforce. What a target
 // and the model only inherit is a problem of the provider already.
 func (c *Config) checkEnforced(r *report, p path, m Model) {
-	guard := p.key("guard")
+	guard := p.Key("guard")
 	if m.Guard == "" {
-		guard = defaultsPath.key("guard")
+		guard = defaultsPath.Key("guard")
 	}
 	for list, targets := range m.lists(p) {
 		for i, t := range targets {
@@ -206,8 +207,8 @@ func (c *Config) checkEnforced(r *report, p path, m Model) {
 			if mode == "repair" || t.ToolCalls == "" && m.Guard == "" {
 				continue
 			}
-			at := list.at(i)
-			r.add(at.key("tool_calls"), "with tool_calls: %s (%s) no answer is changed, and the guard is to enforce (%s); use tool_calls: repair, or guard: report",
+			at := list.At(i)
+			r.add(at.Key("tool_calls"), "with tool_calls: %s (%s) no answer is changed, and the guard is to enforce (%s); use tool_calls: repair, or guard: report",
 				mode, r.where(t.origin(at, "tool_calls", t.ToolCalls != "")), r.where(guard))
 		}
 	}

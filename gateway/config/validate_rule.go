@@ -10,16 +10,17 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/language"
 	"github.com/callgate/callgate/gateway/internal/route"
+	"github.com/callgate/callgate/gateway/internal/yamldoc"
 )
 
 // lists are the target lists of a model and of its rules, each with its place.
 func (m Model) lists(p path) iter.Seq2[path, []Target] {
 	return func(yield func(path, []Target) bool) {
-		if !yield(p.key("targets"), m.Targets) {
+		if !yield(p.Key("targets"), m.Targets) {
 			return
 		}
 		for i, rule := range m.Rules {
-			if !yield(p.key("rules").at(i).key("targets"), rule.Targets) {
+			if !yield(p.Key("rules").At(i).Key("targets"), rule.Targets) {
 				return
 			}
 		}
@@ -29,7 +30,7 @@ func (m Model) lists(p path) iter.Seq2[path, []Target] {
 // checkAlias checks a model that is another name. One that only leads to a mistake has
 // none of its own.
 func (n *modelNames) checkAlias(r *report, name string, m Model) {
-	at := path("models").key(name).key("alias")
+	at := path("models").Key(name).Key("alias")
 	v := reflect.ValueOf(m)
 	for _, f := range fieldsOf(v.Type()) {
 		if f.name != "alias" && !v.FieldByIndex(f.index).IsZero() {
@@ -44,7 +45,7 @@ func (n *modelNames) checkAlias(r *report, name string, m Model) {
 	names, end := n.table.Chain(name)
 	switch {
 	case end == route.Lost && len(names) == 2 && !r.bad["providers"]:
-		r.add(at, "there is no model %s%s", r.src.show(at, m.Alias), r.suggestFor(at, m.Alias, "models", n.known))
+		r.add(at, "there is no model %s%s", r.src.show(at, m.Alias), r.suggest(at, m.Alias, "models", n.known))
 	case end == route.Looping && names[len(names)-1] == name && slices.Min(names) == name: // or it is said of another one
 		r.add(at, "the alias leads back to itself: %s; let one of them stand for a model with targets", steps(r, names))
 	case end == route.TooLong:
@@ -56,7 +57,7 @@ func (n *modelNames) checkAlias(r *report, name string, m Model) {
 func steps(r *report, names []string) string {
 	var parts []string
 	for _, name := range names[:len(names)-1] {
-		if m := r.src.find(path("models").key(name).key("alias")); m.line > 0 {
+		if m := r.src.find(path("models").Key(name).Key("alias")); m.line > 0 {
 			name = fmt.Sprintf("%s (line %d)", name, m.line)
 		}
 		parts = append(parts, name)
@@ -83,7 +84,7 @@ func (c *Config) modelNames() *modelNames {
 func (c *Config) checkRules(r *report, p path, rules []Rule) {
 	seen := map[string]path{} // by what is written
 	for i, rule := range rules {
-		at := p.at(i).key("when")
+		at := p.At(i).Key("when")
 		c.checkWhen(r, at, rule.When)
 		if r.isBad(at) || r.hasBad(at) {
 			continue
@@ -98,22 +99,22 @@ func (c *Config) checkRules(r *report, p path, rules []Rule) {
 
 // checkWhen refuses what no request could meet.
 func (c *Config) checkWhen(r *report, p path, w When) {
-	checkWordTable(r, p.key("metadata"), w.Metadata)
+	checkWordTable(r, p.Key("metadata"), w.Metadata)
 	if _, unnamed := w.Metadata[""]; unnamed {
-		r.add(p.key("metadata").key(""), "the name is empty; write for example metadata: {budget: premium}")
+		r.add(p.Key("metadata").Key(""), "the name is empty; write for example metadata: {budget: premium}")
 	}
-	checkWordTable(r, p.key("headers"), w.Headers)
-	checkHeaderNames(r, p.key("headers"), w.Headers)
-	checkLanguages(r, p.key("language"), w.Language)
-	least, most := p.key("size").key("min"), p.key("size").key("max")
+	checkWordTable(r, p.Key("headers"), w.Headers)
+	checkHeaderNames(r, p.Key("headers"), w.Headers)
+	checkLanguages(r, p.Key("language"), w.Language)
+	least, most := p.Key("size").Key("min"), p.Key("size").Key("max")
 	switch s := w.Size; {
 	case s.Min > 0 && s.Max > 0 && s.Min > s.Max:
 		r.add(least, "the least size is above the largest, %s (%s), so that no request has it", s.Max, r.where(most))
 	case s.Min > c.Limits.Body && !r.isBad("limits.body"):
 		r.add(least, "requests have %s at most (%s), so that none has this size", c.Limits.Body, r.where("limits.body"))
 	}
-	if r.written(p.key("size")) && w.Size == (SizeRange{}) {
-		r.add(p.key("size"), "the section is empty; write for example size: {min: 32KiB}")
+	if r.written(p.Key("size")) && w.Size == (SizeRange{}) {
+		r.add(p.Key("size"), "the section is empty; write for example size: {min: 32KiB}")
 	}
 }
 
@@ -123,7 +124,7 @@ func checkWordTable(r *report, p path, table map[string]Words) {
 		r.add(p, "the mapping is empty, and asks for nothing; leave it out")
 	}
 	for _, name := range sortedKeys(table) {
-		checkWords(r, p.key(name), table[name])
+		checkWords(r, p.Key(name), table[name])
 	}
 }
 
@@ -149,11 +150,11 @@ func checkHeaderNames(r *report, p path, headers map[string]Words) {
 	seen := map[string]string{}
 	for _, name := range sortedKeys(headers) {
 		if !route.Visible(name) {
-			r.add(p.key(name), "no rule sees the header %s: it holds a key, stays with the gateway, or is none", quote(name))
+			r.add(p.Key(name), "no rule sees the header %s: it holds a key, stays with the gateway, or is none", yamldoc.Quote(name))
 		}
 		folded := strings.ToLower(name)
 		if first, repeated := seen[folded]; repeated {
-			r.add(p.key(name), "the header is here already, as %s", quote(first))
+			r.add(p.Key(name), "the header is here already, as %s", yamldoc.Quote(first))
 		}
 		seen[folded] = cmp.Or(seen[folded], name)
 	}
@@ -171,6 +172,6 @@ func checkLanguages(r *report, p path, words Words) {
 			r.add(at, "%s is not a language of ISO 639-1; write %s", r.src.show(at, word), base)
 			continue
 		}
-		r.add(at, "%s is not a language that can be told%s", r.src.show(at, word), r.suggestFor(at, word, "languages", codes))
+		r.add(at, "%s is not a language that can be told%s", r.src.show(at, word), r.suggest(at, word, "languages", codes))
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/callgate/callgate/gateway/internal/yamldoc"
 )
 
 // zoneList has the names of the time zone database 2025c that name a place, and UTC,
@@ -48,5 +50,5 @@ func nearestZone(name string) string {
 			return zone
 		}
 	}
-	return nearest(name, zones)
+	return yamldoc.Nearest(name, zones)
 }

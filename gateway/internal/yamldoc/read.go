@@ -1,9 +1,11 @@
-package config
+package yamldoc
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -14,27 +16,38 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds on a file. The YAML parser takes time quadratic in nesting and in the
-// keys of one mapping, so both are bounded before it runs.
-const (
-	maxFile   = 1 << 20
-	maxTokens = 50_000
-	maxDepth  = 32
-)
+// Limits are the bounds on a file. The YAML parser takes time quadratic in nesting and
+// in the keys of one mapping, so all are checked before it runs.
+type Limits struct {
+	// Bytes is the size of the largest file, in whole KiB.
+	Bytes int
+	// Depth is how many levels may be nested.
+	Depth int
+}
 
-// readTree reads the file's one document. It returns nil if the file is empty or
-// if a problem makes the rest unreadable.
-func readTree(r *report, data []byte) *node {
-	if len(data) > maxFile {
-		r.at(0, 0, "", "the file has %d bytes; the most is 1MiB", len(data))
+func (l Limits) size() string {
+	if l.Bytes%(1<<20) == 0 {
+		return strconv.Itoa(l.Bytes>>20) + "MiB"
+	}
+	return strconv.Itoa(l.Bytes>>10) + "KiB"
+}
+
+// maxTokens bounds the words and signs of a file.
+const maxTokens = 50_000
+
+// Read reads the file's one document, whose text is UTF-8. It returns nil if the file is
+// empty, or if it reports a problem that makes the rest unreadable.
+func Read(data []byte, limits Limits, r *Problems) *Node {
+	if len(data) > limits.Bytes {
+		r.Add(0, 0, "", "the file has %d bytes; the most is %s", len(data), limits.size())
 		return nil
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if line := invalidLine(data); line > 0 {
-		r.at(line, 1, "", "the line is not valid UTF-8; save the file as UTF-8")
+		r.Add(line, 1, "", "the line is not valid UTF-8; save the file as UTF-8")
 		return nil
 	}
-	file, err := parse(string(data))
+	file, err := parse(string(data), limits.Depth)
 	if err != nil {
 		reportSyntax(r, err, data)
 		return nil
@@ -43,7 +56,7 @@ func readTree(r *report, data []byte) *node {
 	if body == nil {
 		return nil
 	}
-	c := &converter{r: r, anchors: map[string]*node{}, left: maxNodes}
+	c := &converter{r: r, anchors: map[string]*Node{}, left: maxNodes, depth: limits.Depth}
 	n := c.convert(body, "", 0)
 	if c.failed {
 		return nil
@@ -66,30 +79,37 @@ func invalidLine(data []byte) int {
 
 // parse calls the YAML parser. A panic in it is reported as an error: a file
 // that a person mistyped must not end a running gateway at a reload.
-func parse(text string) (file *ast.File, err error) {
+func parse(text string, depth int) (file *ast.File, err error) {
 	defer func() {
 		if recover() != nil {
 			err = errors.New("the file cannot be read as YAML")
 		}
 	}()
 	tokens := lexer.Tokenize(text)
-	if err := checkTokens(tokens); err != nil {
+	if err := checkTokens(tokens, depth); err != nil {
 		return nil, err
 	}
 	// Repeated keys are found by the converter, which reports all of them.
 	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 }
 
-// checkTokens refuses a file that would keep the parser busy: too many tokens,
-// brackets nested too deep, or too many "- " or "? " on one line, which nest too.
-func checkTokens(tokens token.Tokens) error {
+// checkTokens refuses a file that would keep the parser busy: too many tokens, brackets
+// nested too deep, too many "- " or "? " on one line, which nest too, or too many lines that
+// are each indented further. Of those it allows twice as many, as the tree tells better where
+// it is too deep.
+func checkTokens(tokens token.Tokens, depth int) error {
 	count, brackets, entries, line := 0, 0, 0, 0
+	var indents []int // of the blocks that are open
 	for _, tk := range tokens {
 		if tk.Type == token.CommentType {
 			continue
 		}
 		if tk.Position.Line != line {
 			line, entries = tk.Position.Line, 0
+			if brackets == 0 {
+				closed := func(column int) bool { return column >= tk.Position.Column }
+				indents = append(slices.DeleteFunc(indents, closed), tk.Position.Column)
+			}
 		}
 		switch tk.Type {
 		case token.MappingStartType, token.SequenceStartType:
@@ -102,21 +122,21 @@ func checkTokens(tokens token.Tokens) error {
 		if count++; count > maxTokens {
 			return fmt.Errorf("the file has more than %d words and signs", maxTokens)
 		}
-		if brackets+entries > maxDepth {
-			return &yaml.SyntaxError{Message: tooDeep, Token: tk}
+		if brackets+entries > depth || len(indents) > 2*depth {
+			return &yaml.SyntaxError{Message: tooDeep(depth), Token: tk}
 		}
 	}
 	return nil
 }
 
-var tooDeep = fmt.Sprintf("the file nests more than %d levels deep", maxDepth)
+func tooDeep(depth int) string { return fmt.Sprintf("the file nests more than %d levels deep", depth) }
 
 // reportSyntax reports what the YAML parser says, without the source lines that
 // it would add: they may hold a secret.
-func reportSyntax(r *report, err error, data []byte) {
+func reportSyntax(r *Problems, err error, data []byte) {
 	var at yaml.Error
 	if !errors.As(err, &at) || at.GetToken() == nil {
-		r.at(0, 0, "", "%v", err)
+		r.Add(0, 0, "", "%v", err)
 		return
 	}
 	// What follows a colon is text of the file.
@@ -126,16 +146,16 @@ func reportSyntax(r *report, err error, data []byte) {
 		bytes.Contains(lines[pos.Line-1], []byte("${")) {
 		message += "; inside { } and [ ] write \"${NAME}\" in quotes"
 	}
-	r.at(pos.Line, pos.Column, "", "not YAML: %s", message)
+	r.Add(pos.Line, pos.Column, "", "not YAML: %s", message)
 }
 
 // oneDocument returns the body of the only document, nil if it is empty.
-func oneDocument(r *report, file *ast.File) ast.Node {
+func oneDocument(r *Problems, file *ast.File) ast.Node {
 	var body ast.Node
 	for i, doc := range file.Docs {
 		if d, ok := doc.Body.(*ast.DirectiveNode); ok {
 			pos := d.GetToken().Position
-			r.at(pos.Line, pos.Column, "", "a YAML directive; leave the line out")
+			r.Add(pos.Line, pos.Column, "", "a YAML directive; leave the line out")
 			return nil
 		}
 		if i > 0 {
@@ -143,7 +163,7 @@ func oneDocument(r *report, file *ast.File) ast.Node {
 			if doc.Start != nil {
 				line, col = doc.Start.Position.Line, doc.Start.Position.Column
 			}
-			r.at(line, col, "", "the file holds more than one YAML document; keep one")
+			r.Add(line, col, "", "the file holds more than one YAML document; keep one")
 			return nil
 		}
 		body = doc.Body
