@@ -2,13 +2,10 @@ package gateway
 
 import (
 	"context"
-	"slices"
-	"strings"
-
-	"github.com/agnivade/levenshtein"
 
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/internal/route"
+	"github.com/callgate/callgate/internal/spelling"
 )
 
 // Mode says what a target does about tool calls that the model wrote as text.
@@ -116,27 +113,7 @@ type Candidate struct {
 }
 
 // Near lists up to three of names that name may be a slip of, the nearest first, for an
-// error to show. The distance takes the product of both lengths in time, so a long name
-// has none.
-func Near(name string, names []string) []string {
-	if name == "" || len(name) > maxModel {
-		return nil
-	}
-	type candidate struct {
-		name     string
-		distance int
-	}
-	var found []candidate
-	for _, n := range names {
-		d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(n))
-		if d <= max(2, len(n)/3) || strings.Contains(n, name) {
-			found = append(found, candidate{n, d})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
-	var near []string
-	for _, c := range found[:min(3, len(found))] {
-		near = append(near, c.name)
-	}
-	return near
-}
+// error to show.
+func Near(name string, names []string) []string { return slips.Near(name, names) }
+
+var slips = spelling.Rule{Most: 3, Longest: maxModel, Parts: true, Changes: func(_, known string) int { return max(2, len(known)/3) }}

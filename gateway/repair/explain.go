@@ -173,7 +173,7 @@ func (x *explainer) unknown(e *jsonschema.ValidationError, names []string) issue
 	}
 	known := slices.Sorted(maps.Keys(schema.Properties))
 	for _, name := range names[:min(len(names), mostIssues)] {
-		if like := near(name, known); len(like) > 0 {
+		if like := slips.Near(name, known); len(like) > 0 {
 			i.hint += " (did you mean " + strconv.Quote(excerpt(like[0])) + "?)"
 		}
 	}

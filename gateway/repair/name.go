@@ -1,25 +1,18 @@
 package repair
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
-	"github.com/agnivade/levenshtein"
-
+	"github.com/callgate/callgate/internal/spelling"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
-const (
-	// mostNear is how many near names a message gives.
-	mostNear = 3
-	// longestNear is how many bytes a name may have for which near names are looked up.
-	longestNear = 128
-	// mostCompared is how many names are looked at for near ones.
-	mostCompared = 1024
-)
+// slips finds the tools whose names take the fewest changes to become the model's. Some of
+// its letters must be right.
+var slips = spelling.Rule{Most: 3, Longest: 128, Fold: fold, Changes: func(name, _ string) int { return min(max(2, len(name)/3), len(name)-1) }}
 
 // Name finds the offered tool that a model means by a name. An exact match wins.
 // Otherwise case, separators (_ - . / : and space) and a prefix "functions." are
@@ -41,7 +34,7 @@ func Name(name string, offered []abi.Tool) (resolved string, candidates []string
 	}
 	switch len(candidates) {
 	case 0:
-		return "", near(name, names)
+		return "", slips.Near(name, names)
 	case 1:
 		return candidates[0], nil
 	}
@@ -61,38 +54,6 @@ func fold(name string) string {
 		}
 		return unicode.ToLower(r)
 	}, name)
-}
-
-// near returns the names that take the fewest changes to become name, at most a
-// third of its letters.
-func near(name string, names []string) []string {
-	folded := fold(name)
-	if folded == "" || len(name) > longestNear {
-		return nil
-	}
-	type candidate struct {
-		name     string
-		distance int
-	}
-	var found []candidate
-	limit := max(2, len(folded)/3)
-	for _, n := range names[:min(len(names), mostCompared)] {
-		other := fold(n)
-		if d := len(other) - len(folded); len(other) > longestNear || max(d, -d) > 4*limit { // a letter has up to 4 bytes
-			continue
-		}
-		if d := levenshtein.ComputeDistance(folded, other); d <= limit && d < len(folded) {
-			found = append(found, candidate{n, d})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
-	var nearest []string
-	for _, c := range found {
-		if len(nearest) < mostNear && !slices.Contains(nearest, c.name) {
-			nearest = append(nearest, c.name)
-		}
-	}
-	return nearest
 }
 
 // UnknownName is the problem of a call whose name [Name] could not resolve.
