@@ -4,6 +4,8 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+
+	"github.com/callgate/callgate/internal/netaddr"
 )
 
 // Off is the word that [Admin.Listen] may be instead of an address.
@@ -23,7 +25,7 @@ func (c *Config) AdminGiven() bool {
 func (c *Config) checkListen(r *report) {
 	const p = path("listen")
 	host, ok := checkAddress(r, p, c.Listen, "127.0.0.1:8080")
-	if ok && len(c.Keys) == 0 && !r.bad["keys"] && !isLoopback(host) {
+	if ok && len(c.Keys) == 0 && !r.bad["keys"] && !netaddr.LoopbackListener(host) {
 		r.add(p, "listen on %s without keys would let anyone use your upstream keys; add keys: or listen on 127.0.0.1",
 			r.src.show(p, c.Listen))
 	}
@@ -40,7 +42,7 @@ func (c *Config) checkAdmin(r *report) {
 	if !ok {
 		return
 	}
-	if c.Admin.KeyHash.IsZero() && !r.isBad(hash) && !isLoopback(host) {
+	if c.Admin.KeyHash.IsZero() && !r.isBad(hash) && !netaddr.LoopbackListener(host) {
 		r.add(at, "admin.listen on %s without key_hash would let anyone read the metrics and reset breakers; add key_hash: or listen on 127.0.0.1",
 			r.src.show(at, c.Admin.Listen))
 	}
@@ -78,16 +80,6 @@ func checkAddress(r *report, p path, address, eg string) (host string, ok bool) 
 		return "", false
 	}
 	return host, true
-}
-
-// isLoopback reports whether only this machine can reach host. A name other than
-// localhost may resolve to anything, and no host is every address.
-func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback()
 }
 
 // overlap reports whether two hosts cannot both be listened on with one port.

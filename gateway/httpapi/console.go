@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/internal/netaddr"
 )
 
 // Console is the operator's page, for browsers.
@@ -38,7 +39,7 @@ func (a *Admin) guardConsole(next echo.HandlerFunc) echo.HandlerFunc {
 	protection := http.NewCrossOriginProtection()
 	return func(c echo.Context) error {
 		r := c.Request()
-		if len(a.api.keys) == 0 && !isLoopback(r.Host) {
+		if len(a.api.keys) == 0 && !netaddr.LoopbackHeader(r.Host) {
 			return &gateway.Error{Kind: gateway.Forbidden, Param: "host",
 				Message: fmt.Sprintf("A gateway without keys answers as localhost only, not as %.80q.", r.Host)}
 		}

@@ -2,14 +2,12 @@ package httpapi
 
 import (
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/internal/netaddr"
 )
 
 // sameSite keeps web pages away from a gateway without keys. It listens on loopback
@@ -26,22 +24,10 @@ func (s *Server) sameSite(next echo.HandlerFunc) echo.HandlerFunc {
 			return &gateway.Error{Kind: gateway.Forbidden, Err: err,
 				Message: "A web page of another site may not use a gateway without keys."}
 		}
-		if !isLoopback(c.Request().Host) {
+		if !netaddr.LoopbackHeader(c.Request().Host) {
 			return &gateway.Error{Kind: gateway.Forbidden, Param: "host",
 				Message: fmt.Sprintf("A gateway without keys answers as localhost only, not as %.80q.", c.Request().Host)}
 		}
 		return next(c)
 	}
-}
-
-// isLoopback reports whether a Host header names this machine itself.
-func isLoopback(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
-	if addr, err := netip.ParseAddr(host); err == nil {
-		return addr.Unmap().IsLoopback()
-	}
-	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }

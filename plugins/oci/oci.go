@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path"
 	"path/filepath"
@@ -26,6 +25,8 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
 	"oras.land/oras-go/v2/registry/remote/retry"
+
+	"github.com/callgate/callgate/internal/netaddr"
 )
 
 // Bounds on what is fetched.
@@ -114,21 +115,13 @@ func (r Ref) open(ctx context.Context) (oras.ReadOnlyTarget, error) {
 	if err != nil {
 		return nil, err
 	}
-	repository.PlainHTTP = isLoopback(repository.Reference.Host())
+	repository.PlainHTTP = netaddr.LoopbackRegistry(repository.Reference.Host())
 	client := &auth.Client{Client: retry.DefaultClient, Cache: auth.NewCache()}
 	if store, err := credentials.NewStoreFromDocker(credentials.StoreOptions{}); err == nil { // else nobody has logged in
 		client.Credential = credentials.Credential(store)
 	}
 	repository.Client = client
 	return repository, nil
-}
-
-func isLoopback(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // read takes the plugin out of a place. Each part is checked against its digest and size.
