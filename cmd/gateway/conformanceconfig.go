@@ -1,12 +1,11 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 
 	"github.com/callgate/callgate/conformance"
+	"github.com/callgate/callgate/internal/digest"
 )
 
 // suiteConfigCmd prints the configuration of a gateway under test.
@@ -65,8 +64,7 @@ limits: {body: 4MiB}
 admin: {listen: off}
 `, upstream)
 	if key != "" {
-		sum := sha256.Sum256([]byte(key))
-		fmt.Fprintf(&b, "keys:\n  - {name: suite, hash: \"sha256:%s\"}\n", hex.EncodeToString(sum[:]))
+		fmt.Fprintf(&b, "keys:\n  - {name: suite, hash: %q}\n", digest.Of([]byte(key)))
 	}
 	b.WriteString("models:\n")
 	for _, reader := range readers {

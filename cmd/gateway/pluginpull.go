@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"path/filepath"
 
+	"github.com/callgate/callgate/internal/digest"
 	"github.com/callgate/callgate/plugins/oci"
 )
 
@@ -30,6 +30,6 @@ func (p *pluginPullCmd) Run(e *env) error {
 	if err := replaceFile(file, plugin.Wasm); err != nil {
 		return usageError{err}
 	}
-	_, err = fmt.Fprintf(e.stdout, "%s\nplugins: {pins: {%s: \"sha256:%x\"}}\n", file, plugin.File, sha256.Sum256(plugin.Wasm))
+	_, err = fmt.Fprintf(e.stdout, "%s\nplugins: {pins: {%s: %q}}\n", file, plugin.File, digest.Of(plugin.Wasm))
 	return err
 }

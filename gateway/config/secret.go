@@ -1,17 +1,14 @@
 package config
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
+
+	"github.com/callgate/callgate/internal/digest"
 )
 
-const (
-	redacted   = "[redacted]"
-	hashPrefix = "sha256:"
-)
+const redacted = "[redacted]"
 
 // Secret is text that must not be printed: whatever formats, logs or marshals it
 // gets "[redacted]". Its zero value is empty. The text stands behind a pointer
@@ -57,7 +54,4 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 // HashKey returns what [Key] keeps of a bearer key: "sha256:" and 64 hex digits.
-func HashKey(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return hashPrefix + hex.EncodeToString(sum[:])
-}
+func HashKey(key string) string { return digest.Of([]byte(key)) }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/callgate/callgate/internal/digest"
 )
 
 // Validate checks the configuration as [Parse] does. It is for one that was
@@ -115,8 +117,8 @@ func checkHash(r *report, p path, hash Secret) {
 }
 
 func isHash(text string) bool {
-	digits, ok := strings.CutPrefix(text, hashPrefix)
-	return ok && len(digits) == 64 && strings.Trim(digits, "0123456789abcdef") == ""
+	_, ok := digest.Parse(text)
+	return ok
 }
 
 // isLabel reports whether text can stand in a line of a log.

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,23 +10,23 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/internal/digest"
 )
 
 // key is a client's key, as its hash.
 type key struct {
 	name string
-	hash [sha256.Size]byte
+	hash digest.Sum
 }
 
 func readKeys(hashes map[string]string) ([]key, error) {
 	var keys []key
 	for name, text := range hashes {
-		digits, ok := strings.CutPrefix(text, "sha256:")
-		hash, err := hex.DecodeString(digits)
-		if !ok || err != nil || len(hash) != sha256.Size {
+		hash, ok := digest.Parse(text)
+		if !ok {
 			return nil, fmt.Errorf("key %q: the hash must be \"sha256:\" and 64 hex digits", name)
 		}
-		keys = append(keys, key{name, [sha256.Size]byte(hash)})
+		keys = append(keys, key{name, hash})
 	}
 	slices.SortFunc(keys, func(a, b key) int { return strings.Compare(a.name, b.name) })
 	return keys, nil

@@ -5,13 +5,14 @@ package trust
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"aead.dev/minisign"
+
+	"github.com/callgate/callgate/internal/digest"
 )
 
 // Require says what a plugin must have to be loaded.
@@ -29,18 +30,8 @@ const (
 // whatever is required.
 type Policy struct {
 	require Require
-	pins    map[string][]byte // by file name, without the directory
+	pins    map[string]digest.Sum // by file name, without the directory
 	keys    []minisign.PublicKey
-}
-
-// ParsePin reads a pin: "sha256:" and 64 hex digits.
-func ParsePin(text string) ([]byte, error) {
-	digits, ok := strings.CutPrefix(text, "sha256:")
-	sum, err := hex.DecodeString(digits)
-	if !ok || err != nil || len(sum) != sha256.Size {
-		return nil, errors.New(`is not "sha256:" and 64 hex digits, as callgate plugin inspect prints them`)
-	}
-	return sum, nil
 }
 
 // ParseKey reads a minisign public key: the line of the .pub file that begins with RW.
@@ -52,14 +43,13 @@ func ParseKey(text string) (minisign.PublicKey, error) {
 	return key, nil
 }
 
-// New makes a policy of pins by file name and of public keys. The errors are those of
-// ParsePin and ParseKey.
+// New makes a policy of pins by file name, "sha256:" and 64 hex digits, and of public keys.
 func New(require Require, pins map[string]string, keys []string) (*Policy, error) {
-	p := &Policy{require: require, pins: map[string][]byte{}}
+	p := &Policy{require: require, pins: map[string]digest.Sum{}}
 	for name, text := range pins {
-		sum, err := ParsePin(text)
-		if err != nil {
-			return nil, fmt.Errorf("pin of %s: %q %w", name, text, err)
+		sum, ok := digest.Parse(text)
+		if !ok {
+			return nil, fmt.Errorf(`pin of %s: %q is not "sha256:" and 64 hex digits, as callgate plugin inspect prints them`, name, text)
 		}
 		p.pins[name] = sum
 	}
@@ -100,7 +90,7 @@ func (p *Policy) pinned(file string, wasm []byte) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	if got := sha256.Sum256(wasm); subtle.ConstantTimeCompare(got[:], want) == 0 {
+	if got := sha256.Sum256(wasm); subtle.ConstantTimeCompare(got[:], want[:]) == 0 {
 		return false, fmt.Errorf("its sha256 is %x, and plugins.pins has %x", got, want)
 	}
 	return true, nil

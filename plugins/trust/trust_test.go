@@ -80,16 +80,16 @@ func keyOf(t *testing.T) string {
 
 func TestBadPolicy(t *testing.T) {
 	t.Parallel()
+	pinned := func(pin string) func() error {
+		return func() error { _, err := trust.New(trust.Pin, map[string]string{"x.wasm": pin}, nil); return err }
+	}
 	for name, make := range map[string]func() error{
-		"pin without sha256": func() error { _, err := trust.ParsePin(strings.Repeat("0", 64)); return err },
-		"short pin":          func() error { _, err := trust.ParsePin("sha256:00"); return err },
-		"key":                func() error { _, err := trust.ParseKey("RWQ"); return err },
-		"empty key":          func() error { _, err := trust.ParseKey(""); return err },
-		"policy": func() error {
-			_, err := trust.New(trust.Pin, map[string]string{"x.wasm": "sha1:0"}, nil)
-			return err
-		},
-		"policy's key": func() error { _, err := trust.New(trust.Pin, nil, []string{"x"}); return err },
+		"pin without sha256":  pinned(strings.Repeat("0", 64)),
+		"short pin":           pinned("sha256:00"),
+		"key":                 func() error { _, err := trust.ParseKey("RWQ"); return err },
+		"empty key":           func() error { _, err := trust.ParseKey(""); return err },
+		"pin of another hash": pinned("sha1:0"),
+		"policy's key":        func() error { _, err := trust.New(trust.Pin, nil, []string{"x"}); return err },
 	} {
 		if err := make(); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: got %v, want one line", name, err)
