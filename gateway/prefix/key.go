@@ -1,28 +1,22 @@
 package prefix
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/callgate/callgate/gateway/internal/subkey"
 )
 
 // Key keys the chains of one tenant and model. Chains of different keys have no hash in
 // common, so a tenant can neither use nor find out what another one has sent.
 type Key [16]byte
 
-// NewKey derives the key of a tenant and a model from the salt, by HMAC-SHA256. Gateways
-// that share an index need the same salt. It is a secret: who has it and sees the index
-// can test whether somebody has sent a text.
+// NewKey derives the key of a tenant and a model from the salt. Gateways that share an index
+// need the same salt. It is a secret: who has it and sees the index can test whether somebody
+// has sent a text.
 func NewKey(salt []byte, tenant, model string) Key {
-	mac := hmac.New(sha256.New, salt)
-	var length [8]byte // so that no tenant's name runs into a model's
-	binary.LittleEndian.PutUint64(length[:], uint64(len(tenant)))
-	mac.Write(length[:])
-	mac.Write([]byte(tenant))
-	mac.Write([]byte(model))
-	var sum [sha256.Size]byte
-	return Key(mac.Sum(sum[:0]))
+	sum := subkey.Of(salt, "prefix", tenant, model)
+	return Key(sum[:16])
 }
 
 // sip is SipHash-2-4 for messages of two words, keyed once.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/callgate/callgate/gateway/internal/subkey"
 )
 
 // LeastKeyed is how long a prompt is, in tokens, before OpenAI caches any of it.
@@ -55,8 +57,8 @@ type Scope struct{ Tenant, Provider, Model string }
 // the same one, as long as they come less than 15 times a minute; beyond that there are
 // several, and each conversation stays with one of them. It is safe for concurrent use.
 type Keys struct {
-	salt []byte
-	now  func() time.Time
+	common, first [subkey.Size]byte // key what a beginning has in common, and its first message
+	now           func() time.Time
 
 	mu    sync.Mutex
 	rates *simplelru.LRU[[16]byte, *rate]
@@ -72,7 +74,7 @@ func NewKeys(salt []byte, now func() time.Time) *Keys {
 	if err != nil {
 		panic(err) // the size is not positive
 	}
-	return &Keys{salt: salt, now: now, rates: rates}
+	return &Keys{common: subkey.Of(salt, "prompt_cache_key"), first: subkey.Of(salt, "prompt_cache_key: first"), now: now, rates: rates}
 }
 
 // Key counts a request, and returns its key: 32 hexadecimal digits of which the last four
@@ -89,8 +91,8 @@ func (k *Keys) Key(s Scope, b Beginning) string {
 
 // base is what all keys of a beginning have in common.
 func (k *Keys) base(s Scope, b Beginning) []byte {
-	mac := hmac.New(sha256.New, k.salt)
-	for _, text := range []string{"prompt_cache_key", s.Tenant, s.Provider, s.Model} {
+	mac := hmac.New(sha256.New, k.common[:])
+	for _, text := range []string{s.Tenant, s.Provider, s.Model} {
 		var length [8]byte // so that no text runs into the next
 		binary.LittleEndian.PutUint64(length[:], uint64(len(text)))
 		mac.Write(length[:])
@@ -110,7 +112,7 @@ func (k *Keys) base(s Scope, b Beginning) []byte {
 // spread is a number for the conversation, by the user's first message: a system prompt
 // may have a clock in it.
 func (k *Keys) spread(first []byte) uint64 {
-	mac := hmac.New(sha256.New, k.salt)
+	mac := hmac.New(sha256.New, k.first[:])
 	mac.Write(first[:min(len(first), maxSpread)])
 	return binary.LittleEndian.Uint64(mac.Sum(nil))
 }

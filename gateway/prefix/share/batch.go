@@ -10,6 +10,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/callgate/callgate/gateway/internal/subkey"
 	"github.com/callgate/callgate/gateway/prefix"
 )
 
@@ -46,23 +47,15 @@ var (
 type sender [8]byte
 
 // seal makes and checks the ends of batches.
-type seal struct{ key [sha256.Size]byte }
+type seal struct{ key [subkey.Size]byte }
 
-// newSeal derives the key from the salt. What is derived for other purposes has nothing in
-// common with it.
-func newSeal(salt []byte) seal { return seal{derive(salt, "callgate prefix share: seal")} }
+func newSeal(salt []byte) seal { return seal{subkey.Of(salt, "prefix share: seal")} }
 
 // Fingerprint names a salt without giving it away: gateways with the same one share a
 // stream. It is 16 hex digits.
 func Fingerprint(salt []byte) string {
-	sum := derive(salt, "callgate prefix share: fingerprint")
+	sum := subkey.Of(salt, "prefix share: fingerprint")
 	return hex.EncodeToString(sum[:8])
-}
-
-func derive(salt []byte, purpose string) [sha256.Size]byte {
-	mac := hmac.New(sha256.New, salt)
-	mac.Write([]byte(purpose))
-	return [sha256.Size]byte(mac.Sum(nil))
 }
 
 func (s seal) of(b []byte) []byte {
