@@ -106,7 +106,7 @@ func TestPrefixOfTheDead(t *testing.T) {
 	for turn := range 2 {
 		f.stays(talks, where, fmt.Sprint("afterwards ", turn))
 	}
-	talks, where = f.begin(12, "new conversation")
+	talks, where = f.begin(24, "new conversation")
 	if !slices.Contains(where, dies) {
 		t.Errorf("got the new conversations at %v, want some at %s, which is back", where, dies)
 	}
