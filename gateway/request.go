@@ -14,6 +14,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/tools"
 	"github.com/callgate/callgate/gateway/wire"
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // MaxDepth is how deep a request's JSON may nest. Tool schemas nest some twenty
@@ -239,12 +240,7 @@ func place(p jsontext.Pointer) string {
 func Excerpt(b []byte) string { return ExcerptOf(string(b), 80) }
 
 // ExcerptOf is s cut to limit bytes, with a mark if it was longer.
-func ExcerptOf(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "…"
-}
+func ExcerptOf(s string, limit int) string { return plaintext.Excerpt(s, limit) }
 
 func invalid(param, message string) *Error {
 	return &Error{Kind: Invalid, Param: param, Message: message}

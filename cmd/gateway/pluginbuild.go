@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/callgate/callgate/internal/plaintext"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/plugins/author"
 	"github.com/callgate/callgate/plugins/builtin"
@@ -90,7 +91,7 @@ func (p *pluginBuildCmd) Run(e *env) error {
 	if err := replaceFile(file, wasm); err != nil {
 		return usageError{err}
 	}
-	fmt.Fprintf(e.stdout, "wrote %s: %s %s, %.1f MB\n", file, m.Manifest.Name, plain(m.Manifest.Version), float64(m.Size)/1e6)
+	fmt.Fprintf(e.stdout, "wrote %s: %s %s, %.1f MB\n", file, m.Manifest.Name, plaintext.Line(m.Manifest.Version), float64(m.Size)/1e6)
 	for _, parser := range m.Manifest.Parsers {
 		fmt.Fprintf(e.stdout, "parser %s\n", describeParser(&parser))
 	}

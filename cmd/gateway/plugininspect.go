@@ -8,8 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
+	"github.com/callgate/callgate/internal/plaintext"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/plugins/builtin"
 	"github.com/callgate/callgate/sdk/abi"
@@ -91,17 +91,7 @@ func reasonOf(err error) string {
 		s += ": " + e.Err.Error()
 	}
 	s, _, _ = strings.Cut(s, "\n") // wazero's errors go on with a stack trace
-	return plain(s)
-}
-
-// plain is text of a plugin as a terminal may have it.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
+	return plaintext.Line(s)
 }
 
 // print prints the inspection for people.
@@ -133,7 +123,7 @@ func (in *inspection) print(out io.Writer) error {
 	list("exports", in.Exports)
 	list("imports", in.Imports)
 	if m := in.Manifest; m != nil {
-		line("name", "%s %s", m.Name, plain(m.Version))
+		line("name", "%s %s", m.Name, plaintext.Line(m.Version))
 		for _, p := range m.Parsers {
 			line("parser", "%s", describeParser(&p))
 		}
@@ -150,7 +140,7 @@ func most(pages int) string {
 
 // describeParser is a parser of a manifest in one line.
 func describeParser(p *abi.Parser) string {
-	s := fmt.Sprintf("%s %s, priority %d", p.Name, plain(p.Version), p.Priority)
+	s := fmt.Sprintf("%s %s, priority %d", p.Name, plaintext.Line(p.Version), p.Priority)
 	add := func(what string, values []string) {
 		if len(values) > 0 {
 			s += fmt.Sprintf(", %s %q", what, values)

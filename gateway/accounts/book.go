@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // MaxRows is how many rows a [Book] has. One more, and the row that was not used for
@@ -58,7 +60,7 @@ func (b *Book) Record(r Request) Account {
 // anybody knew what to expect of the target's cache: that is taken from r.
 func (b *Book) Enter(r Request, a *Account) {
 	a.expect(r.Expected)
-	key := rowKey{cut(r.Provider), cut(r.Model), cut(r.Tenant)}
+	key := rowKey{plaintext.Head(r.Provider, maxName), plaintext.Head(r.Model, maxName), plaintext.Head(r.Tenant, maxName)}
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,14 +70,6 @@ func (b *Book) Enter(r Request, a *Account) {
 		b.rows.Add(rowKey{strings.Clone(key.provider), strings.Clone(key.model), strings.Clone(key.tenant)}, t)
 	}
 	t.count(a)
-}
-
-// cut shortens a name for a row.
-func cut(name string) string {
-	if len(name) <= maxName {
-		return name
-	}
-	return strings.ToValidUTF8(name[:maxName], "") // no half of a character
 }
 
 // Snapshot is the state of a Book, for the operator's GET /admin/prefix.

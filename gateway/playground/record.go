@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/internal/plaintext"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -141,10 +142,7 @@ func (r *recorder) step(s Step) {
 
 // clip shortens text to what is shown of a step.
 func clip(text string, short bool) (string, bool) {
-	if len(text) <= maxStepText {
-		return text, short
-	}
-	return strings.ToValidUTF8(text[:maxStepText], ""), true // no half of a character
+	return plaintext.Head(text, maxStepText), short || len(text) > maxStepText
 }
 
 // CanParse implements chain.Runner.

@@ -2,7 +2,8 @@ package repair
 
 import (
 	"strconv"
-	"strings"
+
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // The classes of problems: how the gateway's errors, metrics and log name them.
@@ -61,10 +62,4 @@ func atByte(offset int, path string) string {
 }
 
 // excerpt is s cut to a length that a message can carry.
-func excerpt(s string) string {
-	const limit = 80
-	if len(s) > limit {
-		s = strings.ToValidUTF8(s[:limit], "") + "…"
-	}
-	return s
-}
+func excerpt(s string) string { return plaintext.Excerpt(s, 80) }

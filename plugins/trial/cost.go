@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/callgate/callgate/internal/plaintext"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/sdk/abi"
 )
@@ -48,7 +49,7 @@ func (w workload) kilobytes() float64 { return float64(len(w.region)*w.times) / 
 type RefusedError struct{ Plugin, Problem string }
 
 // Error implements error, in one line.
-func (e *RefusedError) Error() string { return oneLine("plugin " + e.Plugin + ": " + e.Problem) }
+func (e *RefusedError) Error() string { return plaintext.Line("plugin " + e.Plugin + ": " + e.Problem) }
 
 // Costs compares what the parsers of a plugin cost with what built-in ones do. A parser
 // that fails on its own example is in the result with its Problem; a plugin that does not

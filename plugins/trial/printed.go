@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // printed is a handler of the host's log that keeps what a plugin has printed.
@@ -39,8 +41,5 @@ const maxPrinted = 200
 // firstLine is the beginning of what was printed.
 func (p *printed) firstLine() string {
 	s, _, _ := strings.Cut(p.text, "\n")
-	if len(s) > maxPrinted {
-		s = strings.ToValidUTF8(s[:maxPrinted], "") + "…"
-	}
-	return s
+	return plaintext.Excerpt(s, maxPrinted)
 }

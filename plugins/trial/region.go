@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
+	"github.com/callgate/callgate/internal/plaintext"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/contract"
@@ -161,18 +161,7 @@ func line(lines []string, i int) string {
 		return "missing"
 	}
 	if s := lines[i]; len(s) > maxEvent {
-		return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(s[:maxEvent], ""), len(s))
+		return fmt.Sprintf("%s (%d bytes)", plaintext.Excerpt(s, maxEvent), len(s))
 	}
 	return lines[i]
-}
-
-// oneLine makes sure that s is one, and does nothing to a terminal: a plugin's own words may
-// be in it.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/callgate/callgate/internal/plaintext"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/contract"
@@ -81,7 +82,7 @@ func (f Failure) String() string {
 	if f.Cut != "" {
 		s += ", cut " + f.Cut
 	}
-	return oneLine(s + ": " + f.Problem)
+	return plaintext.Line(s + ": " + f.Problem)
 }
 
 // Report is what came of a trial.

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // data is what a data URL holds.
@@ -55,10 +57,4 @@ func (d data) text() (value, bool) {
 }
 
 // cut is a text of the client's, cut to a length that a message can carry.
-func cut(s string) string {
-	const limit = 40
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "…"
-}
+func cut(s string) string { return plaintext.Excerpt(s, 40) }

@@ -180,10 +180,4 @@ func invalid(param, format string, args ...any) *gateway.Error {
 }
 
 // excerpt is v cut to a length that a message can carry.
-func excerpt(v value) string {
-	const limit = 40
-	if len(v) <= limit {
-		return string(v)
-	}
-	return fmt.Sprintf("%.*q…", limit, string(v))
-}
+func excerpt(v value) string { return cut(string(v)) }

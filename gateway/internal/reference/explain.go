@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 const (
@@ -97,9 +98,4 @@ func (s scalar) short() string {
 func quote(s string) string { return strconv.Quote(cut(s)) }
 
 // cut is s cut to a length that a message can carry.
-func cut(s string) string {
-	if len(s) > longestText {
-		s = strings.ToValidUTF8(s[:longestText], "") + "…"
-	}
-	return s
-}
+func cut(s string) string { return plaintext.Excerpt(s, longestText) }

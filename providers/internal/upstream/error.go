@@ -8,10 +8,9 @@ import (
 	"net"
 	"strings"
 	"syscall"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // Codes of errors, beside those that a [gateway.Kind] has by itself.
@@ -34,21 +33,7 @@ func (p *Client) Errorf(kind gateway.Kind, code, format string, args ...any) *ga
 }
 
 // cut is s in one line, of at most limit bytes and a mark that it was longer.
-func cut(s string, limit int) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit] + "…"
-}
+func cut(s string, limit int) string { return plaintext.Excerpt(plaintext.Line(s), limit) }
 
 // connectionError is the error of a request that got no answer.
 func (c *call) connectionError(err error) *gateway.Error {
