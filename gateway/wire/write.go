@@ -9,7 +9,7 @@ import (
 )
 
 // AppendQuoted appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
-func AppendQuoted[T string | []byte](b []byte, s T) []byte {
+func AppendQuoted[T ~string | ~[]byte](b []byte, s T) []byte {
 	b, _ = jsontext.AppendQuote(b, s)
 	return b
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // value is the JSON of one value, a part of the text that it was found in. Requests
@@ -16,58 +18,48 @@ type value = jsontext.Value
 // members calls f with the members of an object, until f returns an error. A value
 // that is no object has none. Names are compared as they are meant, without their
 // escapes, and with their case.
-func members(object value, f func(name string, v value) error) error {
-	i, ok := enter(object, '{')
-	for ok {
-		name, next := take(object, i)
-		v, end := take(object, skip(object, next, ':'))
-		if len(name) == 0 || len(v) == 0 {
-			return nil
-		}
-		if err := f(text(name), v); err != nil {
-			return err
-		}
-		i = skip(object, end, ',')
-	}
-	return nil
+func members(object value, f func(name string, v value) error) (err error) {
+	wire.Members(object, 0, func(key []byte, at wire.Span) bool {
+		err = f(memberName(key), part(object, at))
+		return err == nil
+	})
+	return err
 }
 
 // elements calls f with the elements of an array, until f returns an error. A value
 // that is no array has none.
-func elements(array value, f func(i int, v value) error) error {
-	at, ok := enter(array, '[')
-	for i := 0; ok; i++ {
-		v, end := take(array, at)
-		if len(v) == 0 {
-			return nil
-		}
-		if err := f(i, v); err != nil {
-			return err
-		}
-		at = skip(array, end, ',')
-	}
-	return nil
+func elements(array value, f func(i int, v value) error) (err error) {
+	wire.Elements(array, 0, func(i int, at wire.Span) bool {
+		err = f(i, part(array, at))
+		return err == nil
+	})
+	return err
 }
 
 // get is the member of an object with a name, nil if there is none or if it is null.
 // It is for those who want few; of several the last one counts, as in fields.
-func get(object value, name string) (found value) {
-	i, ok := enter(object, '{')
-	for ok {
-		key, next := take(object, i)
-		v, end := take(object, skip(object, next, ':'))
-		if len(key) == 0 || len(v) == 0 {
-			break
+func get(object value, want string) (found value) {
+	wire.Members(object, 0, func(key []byte, at wire.Span) bool {
+		if string(key) == want || bytes.IndexByte(key, '\\') >= 0 && memberName(key) == want {
+			found = part(object, at)
 		}
-		if isString(key) && string(key[1:len(key)-1]) == name || bytes.IndexByte(key, '\\') >= 0 && text(key) == name {
-			found = v
-		}
-		i = skip(object, end, ',')
-	}
+		return true
+	})
 	if absent(found) {
 		return nil
 	}
 	return found
+}
+
+// part is a part of a value, which can be appended to without writing into the rest.
+func part(v value, at wire.Span) value { return v[at.Start:at.End:at.End] }
+
+// memberName is a member's name, by what stands between its quotes.
+func memberName(key []byte) string {
+	if bytes.IndexByte(key, '\\') < 0 {
+		return string(key)
+	}
+	return text(slices.Concat([]byte{'"'}, key, []byte{'"'}))
 }
 
 // fields are the members of an object that are not null.
@@ -80,98 +72,6 @@ func fields(object value) map[string]value {
 		return nil
 	})
 	return m
-}
-
-// enter is where the contents of b begin, if it starts with the bracket open.
-func enter(b []byte, open byte) (int, bool) {
-	i := blanks(b, 0)
-	if i >= len(b) || b[i] != open {
-		return 0, false
-	}
-	return i + 1, true
-}
-
-// take returns the value at i, without the white space in front of it, and its end.
-// It is empty where no value begins.
-func take(b []byte, i int) (v value, end int) {
-	i = blanks(b, i)
-	end = valueEnd(b, i)
-	return value(b[i:end:end]), end
-}
-
-// skip is the place behind a mark that white space may precede.
-func skip(b []byte, i int, mark byte) int {
-	if i = blanks(b, i); i < len(b) && b[i] == mark {
-		return i + 1
-	}
-	return i
-}
-
-func blanks(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
-		i++
-	}
-	return i
-}
-
-// valueEnd is the end of the value that begins at i.
-func valueEnd(b []byte, i int) int {
-	for depth := 0; i < len(b); {
-		switch b[i] {
-		case '"':
-			i = stringEnd(b, i)
-		case '{', '[':
-			depth++
-			i++
-			continue
-		case '}', ']':
-			if depth == 0 {
-				return i
-			}
-			depth--
-			i++
-		default:
-			if depth == 0 {
-				return scalarEnd(b, i)
-			}
-			n := bytes.IndexAny(b[i:], `"{}[]`)
-			if n < 0 {
-				return len(b)
-			}
-			i += n
-			continue
-		}
-		if depth == 0 {
-			return i
-		}
-	}
-	return len(b)
-}
-
-func scalarEnd(b []byte, i int) int {
-	if n := bytes.IndexAny(b[i:], ",:]} \t\r\n"); n >= 0 {
-		return i + n
-	}
-	return len(b)
-}
-
-// stringEnd is the place behind the string that begins at i.
-func stringEnd(b []byte, i int) int {
-	for i++; i < len(b); {
-		n := bytes.IndexByte(b[i:], '"')
-		if n < 0 {
-			return len(b)
-		}
-		escapes := 0
-		for j := i + n - 1; j >= i && b[j] == '\\'; j-- {
-			escapes++
-		}
-		i += n + 1
-		if escapes%2 == 0 {
-			return i
-		}
-	}
-	return len(b)
 }
 
 // text is a string's content; empty if v is no string.
@@ -195,20 +95,14 @@ func absent(v value) bool { return len(v) == 0 || string(v) == "null" }
 
 // hollow says whether a value holds nothing at all.
 func hollow(v value) bool {
-	for open, end := range map[byte]byte{'[': ']', '{': '}'} {
-		if i, ok := enter(v, open); ok {
-			i = blanks(v, i)
-			return i < len(v) && v[i] == end
-		}
+	if isObject(v) || isArray(v) {
+		return wire.Blank(v[1 : len(v)-1])
 	}
 	return absent(v) || string(v) == `""`
 }
 
 // quote is s as a string of JSON.
-func quote[T ~string | ~[]byte](s T) value {
-	b, _ := jsontext.AppendQuote(nil, s) // what is no UTF-8 is replaced
-	return b
-}
+func quote[T ~string | ~[]byte](s T) value { return wire.AppendQuoted(nil, s) }
 
 // list is the text of an array's elements.
 type list []byte
@@ -232,8 +126,7 @@ func (o *object) set(name string, v []byte) {
 	if len(*o) == 0 {
 		mark = '{'
 	}
-	b, _ := jsontext.AppendQuote(append(*o, mark), name) // what is no UTF-8 is replaced
-	*o = append(append(b, ':'), v...)
+	*o = append(append(wire.AppendQuoted(append(*o, mark), name), ':'), v...)
 }
 
 // setString adds a member that is a string.
