@@ -60,9 +60,3 @@ func Decode(text []byte, at wire.Span) (s []byte, ok bool) {
 	s, err := jsontext.AppendUnquote(nil, raw)
 	return s, err == nil
 }
-
-// Quote appends a text as a JSON string.
-func Quote[Bytes ~[]byte | ~string](dst []byte, s Bytes) []byte {
-	dst, _ = jsontext.AppendQuote(dst, s) // only invalid UTF-8 fails, and is replaced
-	return dst
-}

@@ -87,10 +87,10 @@ func TestIsObject(t *testing.T) {
 func TestQuote(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"": `x""`, "a": `x"a"`, "\"\\\n\x01": `x"\"\\\n\u0001"`, "é😀": `x"é😀"`, "\xff": "x\"\ufffd\""} {
-		if got := string(conversation.Quote([]byte("x"), text)); got != want {
+		if got := string(wire.AppendQuoted([]byte("x"), text)); got != want {
 			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
-		if got := string(conversation.Quote([]byte("x"), []byte(text))); got != want {
+		if got := string(wire.AppendQuoted([]byte("x"), []byte(text))); got != want {
 			t.Errorf("the bytes of %q: got %s, want %s", text, got, want)
 		}
 	}

@@ -27,7 +27,7 @@ func (r *repairer) mendArguments(function wire.Span) {
 	if !needed {
 		return
 	}
-	r.set(function, at, "arguments", conversation.Quote(nil, fixed))
+	r.set(function, at, "arguments", wire.AppendQuoted(nil, fixed))
 	r.count(KindArgs)
 }
 
@@ -75,5 +75,5 @@ func isStrictObject(text []byte) bool {
 }
 
 func keepRaw(text []byte) []byte {
-	return append(conversation.Quote([]byte(`{"`+rawArguments+`":`), text), '}')
+	return append(wire.AppendQuoted([]byte(`{"`+rawArguments+`":`), text), '}')
 }

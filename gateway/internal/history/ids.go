@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // fits says whether an id has the form. Of Kimi's it does not look at name and
@@ -63,7 +64,7 @@ func (r *repairer) addCall(e entry) {
 	c := call{id: string(decoded)}
 	c.upstream = r.upstreamID(c.id, e)
 	if c.upstream != c.id {
-		r.set(e.at, e.id, "id", conversation.Quote(nil, c.upstream))
+		r.set(e.at, e.id, "id", wire.AppendQuoted(nil, c.upstream))
 		r.count(KindID)
 	}
 	r.calls = append(r.calls, c)

@@ -106,7 +106,7 @@ func (r *repairer) pair(matched int) {
 func (r *repairer) appendMissing(dst []byte) []byte {
 	for i := r.turn.first; i < len(r.calls); i++ {
 		if c := &r.calls[i]; !c.answered {
-			dst = conversation.Quote(append(dst, `,{"role":"tool","tool_call_id":`...), c.upstream)
+			dst = wire.AppendQuoted(append(dst, `,{"role":"tool","tool_call_id":`...), c.upstream)
 			dst = append(dst, `,"content":"No result: the call was interrupted."}`...)
 			r.count(KindResult)
 		}
@@ -133,7 +133,7 @@ func (r *repairer) rename(res *result) {
 	if want == string(id) {
 		return
 	}
-	r.set(res.at, res.id, "tool_call_id", conversation.Quote(nil, want))
+	r.set(res.at, res.id, "tool_call_id", wire.AppendQuoted(nil, want))
 	if len(id) == 0 || r.ids[string(id)].latest == 0 {
 		r.count(KindID)
 	}
@@ -168,19 +168,19 @@ func (r *repairer) appendContent(dst []byte, res *result, content wire.Span) []b
 		intro = "Result of an earlier tool call (id " + string(id) + "):"
 	}
 	if content.IsNull(r.text) {
-		return conversation.Quote(dst, intro+" none.")
+		return wire.AppendQuoted(dst, intro+" none.")
 	}
 	raw := content.Of(r.text)
 	switch raw[0] {
 	case '"':
-		dst = conversation.Quote(dst, intro+" ")
+		dst = wire.AppendQuoted(dst, intro+" ")
 		return append(dst[:len(dst)-1], raw[1:]...)
 	case '[':
-		dst = append(conversation.Quote(append(dst, `[{"type":"text","text":`...), intro), '}')
+		dst = append(wire.AppendQuoted(append(dst, `[{"type":"text","text":`...), intro), '}')
 		if !wire.Blank(raw[1 : len(raw)-1]) {
 			dst = append(dst, ',')
 		}
 		return append(dst, bytes.TrimLeft(raw[1:], " \t\r\n")...)
 	}
-	return conversation.Quote(dst, intro+" "+string(raw)) // no content that the reference knows, but nothing is lost
+	return wire.AppendQuoted(dst, intro+" "+string(raw)) // no content that the reference knows, but nothing is lost
 }

@@ -20,19 +20,19 @@ func prefixed(before, s string) string {
 
 // quoted is a text as it stands between the quotes of a JSON string.
 func quoted(s string) []byte {
-	q := conversation.Quote(nil, s)
+	q := wire.AppendQuoted(nil, s)
 	return q[1 : len(q)-1]
 }
 
 func textPart[Text ~[]byte | ~string](s Text) []byte {
-	return append(conversation.Quote([]byte(`{"type":"text","text":`), s), '}')
+	return append(wire.AppendQuoted([]byte(`{"type":"text","text":`), s), '}')
 }
 
 // extend adds a text behind a message's content: a string, an array of parts, or
 // nothing. gap stands between the two. The bytes that are there stay.
 func extend(content []byte, gap, text string) []byte {
 	if len(content) < 2 || content[0] == 'n' {
-		return conversation.Quote(nil, text)
+		return wire.AppendQuoted(nil, text)
 	}
 	inside := content[:len(content)-1]
 	if content[0] == '[' {
@@ -109,7 +109,7 @@ func (w *writer) partText(part wire.Span) (text string, ok bool) {
 // appendContent appends a text as a message's content. With other parts it is an array.
 func (w *writer) appendContent(text []byte, others [][]byte) {
 	if len(others) == 0 {
-		w.out = conversation.Quote(w.out, text)
+		w.out = wire.AppendQuoted(w.out, text)
 		return
 	}
 	w.told.content += len(others)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // tokenForms are those that write calls between special tokens. An upstream has to read
@@ -38,9 +38,9 @@ func mistralArray() form {
 			if value := jsontext.Value(r.text); value.IsValid() {
 				dst = spaced(dst, value)
 			} else {
-				dst = conversation.Quote(dst, r.text)
+				dst = wire.AppendQuoted(dst, r.text)
 			}
-			dst = conversation.Quote(append(dst, `, "call_id": `...), r.id)
+			dst = wire.AppendQuoted(append(dst, `, "call_id": `...), r.id)
 			return append(dst, "}[/TOOL_RESULTS]"...)
 		}},
 	}

@@ -173,7 +173,7 @@ func (w *writer) arguments(text string) []formats.Arg {
 	raw := []byte(text)
 	if _, deep := wire.Depth(raw, maxArguments); raw[0] != '{' || deep >= 0 || !jsontext.Value(raw).IsValid() {
 		w.told.args++
-		return []formats.Arg{{Key: rawArguments, Value: conversation.Quote(nil, text)}}
+		return []formats.Arg{{Key: rawArguments, Value: wire.AppendQuoted(nil, text)}}
 	}
 	var args []formats.Arg
 	wire.Members(raw, 0, func(key []byte, v wire.Span) bool {

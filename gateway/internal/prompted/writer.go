@@ -36,7 +36,7 @@ func (w *writer) writeAll() {
 	i, calls := 0, w.calls
 	if w.tools != "" && !w.prompted() {
 		w.separate()
-		w.out = conversation.Quote(append(w.out, `{"role":"system","content":`...), w.form.prompt(w.tools))
+		w.out = wire.AppendQuoted(append(w.out, `{"role":"system","content":`...), w.form.prompt(w.tools))
 		w.out = append(w.out, '}')
 	}
 	for i <= last {
@@ -119,7 +119,7 @@ func (w *writer) message(i int, m *conversation.Message) {
 func (w *writer) system(content []byte) []byte {
 	switch {
 	case wire.Span{End: len(content)}.IsNull(content):
-		return conversation.Quote(nil, w.form.prompt(w.tools))
+		return wire.AppendQuoted(nil, w.form.prompt(w.tools))
 	case w.form.first:
 		return precede(content, w.tools, w.form.gap)
 	}

@@ -176,7 +176,7 @@ func FuzzResolve(f *testing.F) {
 	rules[1].Argument, rules[1].Match = "id[]", "task.title"
 	f.Fuzz(func(t *testing.T, content []byte, args string) {
 		for _, rule := range rules {
-			text := conversation.Quote(nil, content)
+			text := wire.AppendQuoted(nil, content)
 			c := conversation.Read(talk([]result{{Content: text}}))
 			out, done, problem, checked := reference.New([]reference.Rule{rule}, c).Resolve("complete_task", args)
 			if !json.Valid([]byte(args)) && (checked || out != args || problem != nil) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/reference"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // goldenCase is a call and what becomes of it. Without a rule it is taskRule's.
@@ -63,8 +64,8 @@ func talk(results []result) []byte {
 			args = literal(r.Args)
 		}
 		fmt.Fprintf(&b, `,{"role":"assistant","content":null,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":%s,"arguments":%s}}]}`,
-			i, conversation.Quote(nil, tool), conversation.Quote(nil, args))
-		fmt.Fprintf(&b, `,{"role":"tool","tool_call_id":"call_%d","content":%s}`, i, conversation.Quote(nil, literal(r.Content)))
+			i, wire.AppendQuoted(nil, tool), wire.AppendQuoted(nil, args))
+		fmt.Fprintf(&b, `,{"role":"tool","tool_call_id":"call_%d","content":%s}`, i, wire.AppendQuoted(nil, literal(r.Content)))
 	}
 	b.WriteByte(']')
 	return b.Bytes()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/reference"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // hostile are calls whose arguments or results have the size n.
@@ -166,7 +167,7 @@ func TestCallsHostile(t *testing.T) { // not parallel: it measures
 			for i, n := range []int{small, small * factor} {
 				args, content := tt.of(n)
 				c := conversation.Read(fmt.Appendf(nil, `[{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"list_tasks","arguments":%s}}]},`+
-					`{"role":"tool","tool_call_id":"a","content":%s}]`, conversation.Quote(nil, args), content))
+					`{"role":"tool","tool_call_id":"a","content":%s}]`, wire.AppendQuoted(nil, args), content))
 				run[i] = func() time.Duration {
 					began := time.Now()
 					reference.New([]reference.Rule{taskRule}, c).Resolve("complete_task", `{"id":"x"}`)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -98,7 +98,7 @@ func (s scalar) equal(t scalar) bool { return s.kind == t.kind && s.text == t.te
 func (s scalar) json() []byte {
 	switch s.kind {
 	case aString:
-		return conversation.Quote(nil, s.text)
+		return wire.AppendQuoted(nil, s.text)
 	case aNumber:
 		return []byte(s.literal)
 	}

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/callgate/callgate/gateway"
-	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // TestFactsProperty compares what rules see of the metadata with what was put into it.
@@ -20,7 +20,7 @@ func TestFactsProperty(t *testing.T) {
 		keys := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "budget", "é", "\""}), 0, 4, rapid.ID).Draw(t, "keys")
 		var members []string
 		for k, v := range texts {
-			members = append(members, string(conversation.Quote(nil, k))+":"+string(conversation.Quote(nil, v)))
+			members = append(members, string(wire.AppendQuoted(nil, k))+":"+string(wire.AppendQuoted(nil, v)))
 		}
 		req, err := gateway.ParseRequest([]byte(`{"model":"m","metadata":{` + strings.Join(members, ",") + `}}`))
 		if err != nil {
