@@ -74,7 +74,7 @@ func (e *expander) lookup(inner string) (string, error) {
 
 func isVariable(name string) bool {
 	for i := range len(name) {
-		if !isWord(name[i]) {
+		if !isNameByte(name[i]) {
 			return false
 		}
 	}

@@ -191,11 +191,11 @@ func quoteYAML(text string) string {
 		return strconv.Quote(text)
 	}
 	for i := range len(text) {
-		if !isWord(text[i]) && !strings.ContainsRune("./:-", rune(text[i])) {
+		if !isNameByte(text[i]) && !strings.ContainsRune("./:-", rune(text[i])) {
 			return strconv.Quote(text)
 		}
 	}
 	return text
 }
 
-func isPlainStart(c byte) bool { return isWord(c) && (c < '0' || c > '9') || c == '/' }
+func isPlainStart(c byte) bool { return isNameByte(c) && (c < '0' || c > '9') || c == '/' }

@@ -58,6 +58,8 @@ func (s *source) show(p path, value string) string {
 // path leads to a value.
 type path = yamldoc.Path
 
-func isWord(c byte) bool {
+// isNameByte reports whether a byte may stand in every sort of name: a letter, a digit or an
+// underscore.
+func isNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
 }

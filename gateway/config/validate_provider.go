@@ -103,7 +103,7 @@ func (c *Config) checkTotal(r *report, provider string) {
 
 func isProviderName(name string) bool {
 	return name != "" && len(name) <= 64 &&
-		strings.IndexFunc(name, func(c rune) bool { return c > unicode.MaxASCII || !isWord(byte(c)) && c != '.' && c != '-' }) < 0
+		strings.IndexFunc(name, func(c rune) bool { return c > unicode.MaxASCII || !isNameByte(byte(c)) && c != '.' && c != '-' }) < 0
 }
 
 // checkDemo refuses what the demo provider would ignore: whoever writes it
@@ -258,7 +258,7 @@ func checkHeaders(r *report, p path, headers map[string]Secret, set map[string]s
 
 func isHeaderName(name string) bool {
 	for i := range len(name) {
-		if !isWord(name[i]) && !strings.ContainsRune("!#$%&'*+-.^`|~", rune(name[i])) {
+		if !isNameByte(name[i]) && !strings.ContainsRune("!#$%&'*+-.^`|~", rune(name[i])) {
 			return false
 		}
 	}

@@ -8,6 +8,8 @@ package formats
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // Turn is what a model wants to say in one answer.
@@ -87,13 +89,7 @@ func join[T any](items []T, start, between, end string, write func(T) string) st
 }
 
 // quote writes a JSON string that escapes only what JSON demands.
-func quote(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string cannot fail
-	return strings.TrimSuffix(b.String(), "\n")
-}
+func quote(s string) string { return string(wire.AppendQuoted(nil, s)) }
 
 // text is a string's own text, and any other value as JSON.
 func text(v json.RawMessage) string {

@@ -12,7 +12,7 @@ import (
 
 // slips finds the tools whose names take the fewest changes to become the model's. Some of
 // its letters must be right.
-var slips = spelling.Rule{Most: 3, Longest: 128, Fold: fold, Changes: func(name, _ string) int { return min(max(2, len(name)/3), len(name)-1) }}
+var slips = spelling.Rule{Most: 3, Longest: 128, Fold: foldName, Changes: func(name, _ string) int { return min(max(2, len(name)/3), len(name)-1) }}
 
 // Name finds the offered tool that a model means by a name. An exact match wins.
 // Otherwise case, separators (_ - . / : and space) and a prefix "functions." are
@@ -24,11 +24,11 @@ func Name(name string, offered []abi.Tool) (resolved string, candidates []string
 	if slices.ContainsFunc(offered, func(t abi.Tool) bool { return t.Name == name }) {
 		return name, nil
 	}
-	folded := fold(name)
+	folded := foldName(name)
 	names := make([]string, len(offered))
 	for i := range offered {
 		names[i] = offered[i].Name
-		if folded != "" && fold(names[i]) == folded && !slices.Contains(candidates, names[i]) {
+		if folded != "" && foldName(names[i]) == folded && !slices.Contains(candidates, names[i]) {
 			candidates = append(candidates, names[i])
 		}
 	}
@@ -41,9 +41,9 @@ func Name(name string, offered []abi.Tool) (resolved string, candidates []string
 	return "", candidates
 }
 
-// fold leaves of a name what all ways to write it share: get_weather, getWeather,
+// foldName leaves of a name what all ways to write it share: get_weather, getWeather,
 // Get-Weather and functions.get_weather are the same.
-func fold(name string) string {
+func foldName(name string) string {
 	const prefix = "functions."
 	if len(name) > len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) {
 		name = name[len(prefix):]

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // arg is one argument: a name and a value in JSON.
@@ -119,10 +121,4 @@ func objectJSON(args []arg) string {
 }
 
 // quote is s in JSON, without the escapes for HTML that a model would not write.
-func quote(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string cannot fail
-	return strings.TrimSuffix(b.String(), "\n")
-}
+func quote(s string) string { return string(wire.AppendQuoted(nil, s)) }

@@ -81,7 +81,7 @@ func (r *Resolver) held(p *place, results *queue) kinds {
 // compare looks for a text that is not exactly the same.
 func (r *Resolver) compare(p *place) verdict {
 	table := &p.rule.source.table
-	folded := fold(p.value.text)
+	folded := caseless(p.value.text)
 	if hits := table.fold(folded); len(hits) > 0 {
 		return p.choose(hits, Folded, 1)
 	}

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold leaves of a text what all ways to write it share. White space at its ends is
+// caseless leaves of a text what all ways to write it share. White space at its ends is
 // left aside, other white space is one blank, and letters are compared as Unicode's
 // canonical caseless matching does (The Unicode Standard, 3.13, D145): by full case
 // folding, whether they are composed or not. So "STRASSE" is "Straße". No language is
 // assumed: Turkish İ and ı stay letters of their own, and only a fuzzy comparison
 // finds i for them.
-func fold(s string) string {
+func caseless(s string) string {
 	if ascii(s) {
 		s = strings.ToLower(s)
 	} else {

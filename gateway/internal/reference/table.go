@@ -65,7 +65,7 @@ func (t *table) fold(folded string) []int {
 	if t.folded == nil {
 		for i := range t.list {
 			c := &t.list[i]
-			c.folded = fold(c.text)
+			c.folded = caseless(c.text)
 			c.runes = utf8.RuneCountInString(c.folded)
 		}
 		t.folded = t.index(func(c *candidate) string { return c.folded })
