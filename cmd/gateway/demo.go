@@ -112,6 +112,7 @@ func newStage(e *env) (_ *stage, err error) {
 	if s.sys, err = wire(e.ctx, cfg, slog.New(slog.DiscardHandler)); err != nil {
 		return nil, err
 	}
+	s.sys.parsers.compiling = e.compiling
 	if err = s.sys.parsers.load(e.ctx); err != nil {
 		return nil, err
 	}

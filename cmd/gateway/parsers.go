@@ -43,8 +43,10 @@ const maxPlans = 256
 // parsers joins the plugin host to the gateway: it loads the plugins in the
 // background, and makes plans of what they and the configuration hold.
 type parsers struct {
-	host   *plugins.Host
-	custom map[string]config.CustomParser
+	host      *plugins.Host
+	dir       string // keeps what is compiled; "": nothing is kept
+	compiling func() // is called before the built-in parsers are compiled from source
+	custom    map[string]config.CustomParser
 	// templates are the texts of the response templates of custom. load reads them.
 	templates     map[string]string
 	templatesHash string
@@ -84,11 +86,23 @@ func newParsers(ctx context.Context, cfg *config.Config, took func(parser string
 	if err != nil {
 		return nil, err
 	}
-	out := &parsers{host: host, custom: cfg.Parsers, templates: map[string]string{}, plans: plans, loaded: make(chan struct{}), needs: cfg.CheckParsers}
+	out := &parsers{host: host, dir: dir, compiling: func() { log.Warn(compilingParsers) }, custom: cfg.Parsers, templates: map[string]string{}, plans: plans, loaded: make(chan struct{}), needs: cfg.CheckParsers}
 	if err := out.prepare(p, dir, log); err != nil {
 		return nil, errors.Join(err, host.Close(ctx))
 	}
 	return out, nil
+}
+
+// compilingParsers is said before a program that came without its parsers compiles them.
+const compilingParsers = "compiling the parsers, which go install leaves out; the first time this takes up to a minute"
+
+// compiling says so to a person.
+func (e *env) compiling() { fmt.Fprintln(e.stderr, "callgate:", compilingParsers) }
+
+// builtin returns the module of a name for commands without a configuration.
+func (e *env) builtin(name string) ([]byte, error) {
+	dir, _ := cacheDir("") // without a cache it only takes longer
+	return builtin.Load(e.ctx, name, dir, e.compiling)
 }
 
 // cacheDir is where compiled code is kept: what the configuration says, or a
@@ -146,7 +160,7 @@ func (p *parsers) loadBuiltin(ctx context.Context) error {
 		}
 	}
 	for _, name := range names {
-		wasm, err := builtin.Wasm(name)
+		wasm, err := builtin.Load(ctx, name, p.dir, p.compiling)
 		if err != nil {
 			return err
 		}

@@ -41,6 +41,7 @@ func (p *pluginListCmd) Run(e *env) error {
 		return usageError{err}
 	}
 	defer source.host.Close(e.ctx)
+	source.compiling = e.compiling
 	if err := source.load(e.ctx); err != nil {
 		return usageError{err}
 	}

@@ -49,7 +49,7 @@ func (p *pluginNewCmd) Run(e *env) error {
 // builtinHost is a host with the built-in parsers, as a gateway has them before it loads
 // plugins.
 func builtinHost(e *env) (*plugins.Host, error) {
-	wasm, err := builtin.Wasm(builtin.Name)
+	wasm, err := e.builtin(builtin.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func (p *pluginInspectCmd) Run(e *env) error {
 	var err error
 	if p.File == "" {
 		src.Name = builtin.Name
-		src.Wasm, err = builtin.Wasm(builtin.Name)
+		src.Wasm, err = e.builtin(builtin.Name)
 	} else {
 		src.Wasm, err = os.ReadFile(p.File)
 	}

@@ -68,7 +68,7 @@ func trialConfig(e *env, plugin, cases string) (trial.Config, error) {
 		return cfg, usageError{err}
 	}
 	cfg.Cases = cases
-	wasm, err := builtin.Wasm(builtin.Name)
+	wasm, err := e.builtin(builtin.Name)
 	if err != nil {
 		return cfg, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/redis"
+	"github.com/callgate/callgate/plugins/builtin"
 )
 
 type serveCmd struct {
@@ -117,13 +118,16 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 				return err
 			case err := <-loading:
 				loading = nil
-				if err != nil && ctx.Err() == nil {
+				missing := new(builtin.MissingError)
+				switch {
+				case err == nil:
+					log.Info("ready", "parsers", len(sys.parsers.host.Parsers()))
+				case ctx.Err() != nil: // and with it the loading has ended
+				case errors.As(err, &missing):
+					log.Error("no parsers: models with native calls work, and requests of those whose text is read are refused", "error", missing)
+				default:
 					return usageError{errors.Join(err, server.Close())}
 				}
-				if err != nil { // ctx has ended, and with it the loading
-					continue
-				}
-				log.Info("ready", "parsers", len(sys.parsers.host.Parsers()))
 			case <-ctx.Done():
 				sys.server.Drain()
 				return shutdown(server, time.Duration(cfg.ShutdownTimeout))

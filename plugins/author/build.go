@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/callgate/callgate"
 )
 
 // ErrNoGo means that the Go toolchain is not there.
@@ -27,6 +29,27 @@ func (e *BuildError) Error() string { return "go build of " + e.Dir + " failed" 
 // no network: what the project imports has to be in it, in its vendor folder, or in Go's
 // module cache. An error is ErrNoGo, a *BuildError, or about the folder.
 func Build(ctx context.Context, dir string) ([]byte, error) {
+	return compile(ctx, dir, "GOTOOLCHAIN=local")
+}
+
+// BuildParsers compiles the parsers in a folder of wasm-parsers from the source that the
+// program carries. It needs Go and no network: the toolchain that has compiled the program
+// will do, which may be another than that in PATH, in Go's module cache. An error is ErrNoGo,
+// a *BuildError, or about the temporary folder.
+func BuildParsers(ctx context.Context, folder string) ([]byte, error) {
+	tmp, err := os.MkdirTemp("", "callgate-parsers-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
+	if err := writeModule(callgate.Source(), tmp, "sdk", "wasm-parsers"); err != nil {
+		return nil, err
+	}
+	return compile(ctx, filepath.Join(tmp, "wasm-parsers", folder))
+}
+
+// compile compiles the package in dir. settings are more of the environment.
+func compile(ctx context.Context, dir string, settings ...string) ([]byte, error) {
 	goTool, err := exec.LookPath("go")
 	if err != nil {
 		return nil, ErrNoGo
@@ -44,7 +67,7 @@ func Build(ctx context.Context, dir string) ([]byte, error) {
 	file := filepath.Join(tmp, "plugin.wasm")
 	cmd := exec.CommandContext(ctx, goTool, "build", "-trimpath", "-ldflags=-s -w -buildid=", "-buildmode=c-shared", "-o", file, ".") //nolint:gosec // the user's own toolchain
 	cmd.Dir = dir
-	cmd.Env = environment(os.Environ(), dir)
+	cmd.Env = environment(os.Environ(), dir, settings)
 	out, err := cmd.CombinedOutput()
 	switch {
 	case ctx.Err() != nil:
@@ -69,12 +92,12 @@ func exitless(err error) string {
 
 // environment is the user's with what makes a guest, and nothing that would change the
 // build or ask a network. A vendor folder is used if there is one.
-func environment(env []string, dir string) []string {
+func environment(env []string, dir string, settings []string) []string {
 	mod := "-mod=mod"
 	if _, err := os.Stat(filepath.Join(dir, "vendor", "modules.txt")); err == nil {
 		mod = "-mod=vendor"
 	}
-	ours := []string{"GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOWORK=off", "GOPROXY=off", "GOTOOLCHAIN=local", "GOFLAGS=" + mod, "GOWASM=", "GOEXPERIMENT="}
+	ours := append([]string{"GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOWORK=off", "GOPROXY=off", "GOFLAGS=" + mod, "GOWASM=", "GOEXPERIMENT="}, settings...)
 	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return slices.ContainsFunc(ours, func(o string) bool { return strings.HasPrefix(o, name+"=") })

@@ -68,7 +68,7 @@ func New(dir, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeSDK(source, filepath.Join(dir, filepath.FromSlash(vendored)), version); err != nil {
+	if err := writeModule(source, filepath.Join(dir, filepath.FromSlash(vendored)), "sdk"); err != nil {
 		return err
 	}
 	mod := fmt.Sprintf("module %s\n\n%s\n\nrequire %s v0.0.0\n\nreplace %s => ./%s\n", name, version, modulePath, modulePath, vendored)
@@ -80,9 +80,13 @@ func New(dir, name string) error {
 	})
 }
 
-// writeSDK writes what a plugin needs of this module, as a module of the same path: the
-// packages of sdk without their tests and examples, and the licence.
-func writeSDK(source fs.FS, dir, version string) error {
+// writeModule writes packages of this module, as a module of the same path: those below some
+// folders without their tests and examples, and the licence.
+func writeModule(source fs.FS, dir string, folders ...string) error {
+	version, err := goVersion(source)
+	if err != nil {
+		return err
+	}
 	if err := writeFile(filepath.Join(dir, "go.mod"), []byte("module "+modulePath+"\n\n"+version+"\n")); err != nil {
 		return err
 	}
@@ -96,7 +100,12 @@ func writeSDK(source fs.FS, dir, version string) error {
 	wanted := func(name string) bool {
 		return !strings.HasPrefix(name, "examples/") && !strings.HasSuffix(name, "_test.go")
 	}
-	return copyFiles(source, "sdk", filepath.Join(dir, "sdk"), wanted, func(b []byte) []byte { return b })
+	for _, folder := range folders {
+		if err := copyFiles(source, folder, filepath.Join(dir, folder), wanted, func(b []byte) []byte { return b }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // goVersion is the line of go.mod that says which Go is needed.
