@@ -43,7 +43,7 @@ func TestNotCompiled(t *testing.T) {
 	}
 	bin := t.TempDir()
 	script := "#!/bin/sh\necho 'go: go.mod requires go >= 9.9 (running go 1.0)'\necho more\nexit 1\n"
-	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin)
