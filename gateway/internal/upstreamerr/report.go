@@ -11,7 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
+
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // Report is what an upstream says of a failure.
@@ -78,16 +79,7 @@ const maxExcerpt = 300
 // Excerpt is a message as one of ours may quote it: in one line, and cut with a mark that
 // it was longer. Secrets must be out of it already, or a part of one might stay.
 func Excerpt(message string) string {
-	s := strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, message))
-	if len(s) <= maxExcerpt {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxExcerpt], "") + "…"
+	return plaintext.Excerpt(strings.TrimSpace(plaintext.Line(message)), maxExcerpt)
 }
 
 // words are what names of errors hold that stand for a status, in lower case and without
