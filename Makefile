@@ -16,7 +16,7 @@ help: ## show the targets
 build: bin/callgate ## build the parsers and bin/callgate, one file that needs nothing beside it
 
 bin/callgate: $(WASM) FORCE
-	@go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./cmd/gateway
+	@go build -trimpath -ldflags '-s -w -X github.com/callgate/callgate/internal/cli.version=$(VERSION)' -o $@ ./cmd/gateway
 
 wasm: $(WASM) ## build the built-in parsers to WebAssembly
 
@@ -92,7 +92,7 @@ golden: $(WASM) ## rewrite the golden files with what the code gives now; look a
 	go test ./gateway/config ./gateway/metrics ./gateway/playground -update
 	@for p in $$(grep -rl sdktest.Golden --include=*_test.go wasm-parsers sdk/examples | xargs -n1 dirname | sort -u); do go test -run Golden ./$$p -args -update || exit 1; done
 	go test ./sdk/examples -run Texts/go -args -update
-	go test ./cmd/gateway -run 'Readme|TestSimulateGolden|TestPrefixAdmin' -update
+	go test ./internal/cli -run 'Readme|TestSimulateGolden|TestPrefixAdmin' -update
 	cd conformance && go test -update
 
 clean: ## remove what was built

@@ -13,7 +13,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/stage/bill"
 )
 
-// Options are what a Gateway is made of. The wiring in cmd/gateway fills them.
+// Options are what a Gateway is made of. The wiring in internal/cli fills them.
 type Options struct {
 	Providers map[string]gateway.Provider
 	// Policies say what is done around a provider; one that is missing has the

@@ -81,7 +81,7 @@ func record(t *testing.T, stream []byte, largest int) string {
 // FuzzRecorder holds that what is stored of a stream is the stream without comments, that it
 // would be stored the same once more, and that all bytes are counted and given back.
 func FuzzRecorder(f *testing.F) {
-	files, err := filepath.Glob("../../../cmd/gateway/testdata/answers/*/*.sse")
+	files, err := filepath.Glob("../../../internal/cli/testdata/answers/*/*.sse")
 	if err != nil || len(files) == 0 {
 		f.Fatalf("got %d files, error %v", len(files), err)
 	}
@@ -111,7 +111,7 @@ func FuzzRecorder(f *testing.F) {
 // FuzzRepeatable holds that the reading of a request does not panic, and that one which
 // counts as repeatable says so.
 func FuzzRepeatable(f *testing.F) {
-	data, err := os.ReadFile("../../../cmd/gateway/testdata/answers/requests.txt")
+	data, err := os.ReadFile("../../../internal/cli/testdata/answers/requests.txt")
 	if err != nil {
 		f.Fatal(err)
 	}

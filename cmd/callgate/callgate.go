@@ -1,0 +1,7 @@
+// Command callgate is an OpenAI-compatible gateway that makes tool calling
+// reliable on every model.
+package main
+
+import "github.com/callgate/callgate/internal/cli"
+
+func main() { cli.Main() }

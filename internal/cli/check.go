@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/callgate/callgate/gateway/config"
+)
+
+type checkCmd struct {
+	File   string `arg:"" optional:"" help:"Configuration file."`
+	Schema bool   `help:"Print the JSON Schema of configuration files instead, for editors."`
+}
+
+// Run checks a configuration, the plugins that it names among it, and prints it
+// with every default. Secrets are not shown.
+func (c *checkCmd) Run(e *env) error {
+	if c.Schema {
+		_, err := fmt.Fprintf(e.stdout, "%s\n", config.Schema())
+		return err
+	}
+	if c.File == "" {
+		return usageError{fmt.Errorf("check: name a configuration file")}
+	}
+	cfg, err := config.Load(c.File)
+	if err != nil {
+		return usageError{err}
+	}
+	sys, err := wire(e.ctx, cfg, logger(e.stderr, config.Log{Level: "error", Format: "text"}))
+	if err != nil {
+		return usageError{err}
+	}
+	defer func() { _ = sys.close(e.ctx) }() // nothing has run yet
+	if err := sys.load(e.ctx, cfg); err != nil {
+		return usageError{err}
+	}
+	_, err = fmt.Fprintf(e.stdout, "# %s is good. With every default:\n%s", c.File, cfg.YAML())
+	return err
+}

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/callgate/callgate/conformance"
+)
+
+// freeAddr is an address that nobody listened on a moment ago.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// TestConformance runs a part of the suite on a gateway. Package conformance runs all.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	upstream := freeAddr(t)
+	const key = "sk-suite"
+	g := serve(t, callgateConfig([]string{"none", "hermes", "auto"}, "http://"+upstream+"/v1", key, ""))
+	elsewhere := serve(t, "providers: {demo: {type: demo}}\nmodels: {none: {targets: [{provider: demo, model: hermes}]}}\n")
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	target := []string{"--target", "http://" + g.addr + "/v1", "--key", key, "--upstream-listen", upstream}
+	report := filepath.Join(dir, "report.md")
+	for _, tt := range []struct { // one after the other: they listen on the same address
+		name           string
+		args           []string
+		status         int
+		stdout, stderr string
+	}{
+		{"a part", append(target, "--run", "^(chat|json)/", "--report", report), exitOK, "cases passed, 0 failed", "its upstream is http://" + upstream},
+		{"quietly", append(target, "-q", "--run", "^chat/plain"), exitOK, "1 of 1 cases passed", ""},
+		{"some features", append(target, "-q", "--run", "^tools/hermes_one", "--features", "chat,tools"), exitOK, "in 1 exchanges", ""},
+		{"without a feature", append(target, "-q", "--run", "^json/", "--without", "strict"), exitOK, "skipped: the target does not claim strict", ""},
+		{"some models", append(target, "-q", "--run", "^(chat|tools)/", "--models", "none=none"), exitOK, "skipped: the target has no model with the parser hermes", ""},
+		{"models that are not there", append(target, "-q", "--run", "^chat/", "--models", "none=nope"), exitFailed, "", "model_not_found"},
+		{"a prefix that is not there", append(target, "-q", "--run", "^chat/", "--model-prefix", "x-"), exitFailed, "", "does not lead to the suite's upstream"},
+		{"another upstream", []string{"-q", "--target", "http://" + elsewhere.addr + "/v1", "--upstream-listen", upstream, "--run", "parser_none"}, exitFailed, "", "answered, but by another upstream"},
+		{"a known failure that passes", append(target, "-q", "--run", "^chat/", "--known-failing", file("known", "chat/plain_text # mended\n")), exitFailed, "KNOWN_PASSING: chat/plain_text", ""},
+		{"a known failure that is none", append(target, "-q", "--known-failing", file("unknown", "chat/nope\n")), exitFailed, "", "chat/nope"},
+		{"without its key", []string{"-q", "--target", "http://" + g.addr + "/v1", "--upstream-listen", upstream}, exitFailed, "", "status 401"},
+		{"no target", nil, exitUsage, "", "--target"},
+		{"two targets", append(target, "--self"), exitUsage, "", "--self"},
+		{"unknown feature", append(target, "--features", "magic"), exitUsage, "", `no feature "magic"`},
+		{"both lists of features", append(target, "--features", "chat", "--without", "tools"), exitUsage, "", "exclude each other"},
+		{"unknown report", append(target, "--report", "x.pdf"), exitUsage, "", ".json, .xml or .md"},
+		{"bad expression", append(target, "--run", "("), exitUsage, "", "--run"},
+		{"nothing to run", append(target, "-q", "--run", "^nothing$"), exitFailed, "", "no case has a name that matches"},
+		{"no cases at once", append(target, "--parallel", "0"), exitUsage, "", "--parallel must be above 0"},
+		{"an address that is taken", []string{"--target", "http://" + g.addr + "/v1", "--upstream-listen", g.addr}, exitUsage, "", "--upstream-listen"},
+	} {
+		var stdout, stderr bytes.Buffer
+		status := run(t.Context(), append([]string{"conformance"}, tt.args...), readerOf(""), &stdout, &stderr)
+		if status != tt.status || !strings.Contains(stdout.String(), tt.stdout) || !strings.Contains(stderr.String(), tt.stderr) {
+			t.Errorf("%s: got status %d, %q and %q; want %d, %q and %q", tt.name, status, stdout.String(), stderr.String(), tt.status, tt.stdout, tt.stderr)
+		}
+	}
+	if text, err := os.ReadFile(report); err != nil || !strings.Contains(string(text), "| json | ") {
+		t.Errorf("got report %.200q (%v), want a table with json", text, err)
+	}
+}
+
+// TestConformanceFails runs cases that the gateway, told otherwise, must fail, and looks
+// at what is said of them.
+func TestConformanceFails(t *testing.T) {
+	t.Parallel()
+	upstream := freeAddr(t)
+	g := serve(t, callgateConfig([]string{"none"}, "http://"+upstream+"/v1", "", ""))
+	var stdout, stderr bytes.Buffer
+	status := run(t.Context(), []string{"conformance", "--target", "http://" + g.addr + "/v1", "--upstream-listen", upstream,
+		"--models", "hermes=none", "--run", "^tools/hermes_one_call$"}, readerOf(""), &stdout, &stderr)
+	if status != exitFailed {
+		t.Errorf("got status %d, want %d", status, exitFailed)
+	}
+	for _, want := range []string{"FAILED: tools/hermes_one_call\n", "  rule: ", "  file: conformance/testdata/tools/hermes_one_call.txtar\n",
+		"got 0 tool calls, want 1", "stream, rune by rune:", "the answer, status 200:", "0 of 1 cases passed, 1 failed"} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("got %q, want %q in it", stdout.String(), want)
+		}
+	}
+	if !strings.Contains(stderr.String(), "FAILED tools/hermes_one_call\n") {
+		t.Errorf("got progress %q, want the case that failed", stderr.String())
+	}
+}
+
+// TestConformanceConfig checks the configurations that are printed for gateways.
+func TestConformanceConfig(t *testing.T) {
+	t.Parallel()
+	cases, err := conformance.Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed := func(args ...string) string {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		if status := run(t.Context(), append([]string{"conformance", "config"}, args...), readerOf(""), &stdout, &stderr); status != exitOK {
+			t.Fatalf("got status %d: %s", status, stderr.String())
+		}
+		return stdout.String()
+	}
+	var checked, stderr bytes.Buffer
+	file := configFile(t, printed("--upstream-listen", "127.0.0.1:7", "--key", "sk-suite", "--model-prefix", "x-"))
+	if status := run(t.Context(), []string{"check", file}, readerOf(""), &checked, &stderr); status != exitOK || !strings.Contains(checked.String(), "http://127.0.0.1:7/v1") {
+		t.Errorf("got status %d and %s from check, want %d", status, stderr.String(), exitOK)
+	}
+	for _, form := range []string{"callgate", "litellm", "list"} {
+		text := printed(form, "--model-prefix", "x-")
+		for _, reader := range conformance.Readers(cases) {
+			if !strings.Contains(text, "x-"+reader) || !strings.Contains(text, "upstream-"+reader) {
+				t.Errorf("%s: got no model for %s", form, reader)
+			}
+		}
+		if strings.Contains(text, "sk-suite") {
+			t.Errorf("%s: got the key", form)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/callgate/callgate/conformance"
+	"github.com/callgate/callgate/internal/digest"
+)
+
+// suiteConfigCmd prints the configuration of a gateway under test.
+type suiteConfigCmd struct {
+	For            string `arg:"" optional:"" enum:"callgate,litellm,list" default:"callgate" help:"Gateway: callgate, litellm, or list for the models that any other needs."`
+	UpstreamListen string `help:"Where the suite will play the upstream." default:"127.0.0.1:9090" placeholder:"ADDR"`
+	Key            string `env:"CALLGATE_CONFORMANCE_KEY" help:"Key that the suite will come with." placeholder:"KEY"`
+	ModelPrefix    string `help:"What stands in front of the models' names." placeholder:"TEXT"`
+}
+
+// Run prints it.
+func (c *suiteConfigCmd) Run(e *env) error {
+	cases, err := conformance.Cases()
+	if err != nil {
+		return err
+	}
+	readers := conformance.Readers(cases)
+	upstream := "http://" + c.UpstreamListen + "/v1"
+	switch c.For {
+	case "litellm":
+		fmt.Fprint(e.stdout, litellmConfig(readers, upstream, c.ModelPrefix))
+	case "list":
+		for _, reader := range readers {
+			parser, open := strings.CutSuffix(reader, "-open")
+			fmt.Fprintf(e.stdout, "%s%s: upstream %s, its model upstream-%s, text read by %s", c.ModelPrefix, reader, upstream, reader, parser)
+			if open {
+				fmt.Fprint(e.stdout, ", the prompt has begun the reasoning")
+			}
+			fmt.Fprintln(e.stdout)
+		}
+	default:
+		fmt.Fprint(e.stdout, callgateConfig(readers, upstream, c.Key, c.ModelPrefix))
+	}
+	return nil
+}
+
+// callgateConfig has a model for each reader of the suite's cases. The times are wide
+// where a busy machine would fail a case about text, and the breaker is, since a case
+// that fails must not fail the next. The limits are those of the suite's cases, and so is
+// the server: one that reads the calls of the conversation so far.
+func callgateConfig(readers []string, upstream, key, prefix string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# For callgate conformance, which plays the upstream.
+providers:
+  suite:
+    type: openai
+    base_url: %q
+    server: vllm
+    history: repair
+    retry: {base_delay: 100ms, max_delay: 500ms}
+    circuit_breaker: {failure_threshold: 1000}
+parsers:
+  my_format: {start: "<<call ", end: ">>", body: name_json}
+plugins: {dir: "", limits: {time: 10s, total: 60s}}
+limits: {body: 4MiB}
+admin: {listen: off}
+`, upstream)
+	if key != "" {
+		fmt.Fprintf(&b, "keys:\n  - {name: suite, hash: %q}\n", digest.Of([]byte(key)))
+	}
+	b.WriteString("models:\n")
+	for _, reader := range readers {
+		parser, open := strings.CutSuffix(reader, "-open")
+		settings := "parser: " + parser
+		if open {
+			settings += ", reasoning: open"
+		}
+		fmt.Fprintf(&b, "  %q: {targets: [{provider: suite, model: upstream-%s, %s}]}\n", prefix+reader, reader, settings)
+	}
+	return b.String()
+}
+
+// litellmConfig has the same models for LiteLLM's proxy. It reads no text of models, so
+// a run is with --without tools,reasoning.
+func litellmConfig(readers []string, upstream, prefix string) string {
+	var b strings.Builder
+	b.WriteString("# For callgate conformance --without tools,reasoning, which plays the upstream.\nmodel_list:\n")
+	for _, reader := range readers {
+		fmt.Fprintf(&b, "  - {model_name: %q, litellm_params: {model: openai/upstream-%s, api_base: %q, api_key: unused}}\n", prefix+reader, reader, upstream)
+	}
+	b.WriteString("router_settings: {num_retries: 0, allowed_fails: 1000000}\n")
+	return b.String()
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestHeldTextHoldsNoOther has an upstream send text and, in the same packet, what
+// may be the beginning of a call, and then think for a while. The text that is
+// surely text must be with the client meanwhile.
+func TestHeldTextHoldsNoOther(t *testing.T) {
+	t.Parallel()
+	here := make(chan struct{})
+	g := serve(t, fmt.Sprintf("providers: {up: {type: openai, base_url: %q, parser: auto}}", upstream(t, func(w http.ResponseWriter, r received) {
+		w.Header().Set("content-type", events)
+		send(w, delta("Hello")+delta(` <tool_`))
+		select {
+		case <-here:
+		case <-time.After(2 * time.Second):
+		case <-r.Context().Done():
+		}
+		send(w, finish+done)
+	})))
+	began := time.Now()
+	resp, err := g.open(t.Context(), prompt("up/m", "hi", true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	lines.Scan()
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("got the first text after %v, want it at once", took)
+	}
+	close(here)
+	for lines.Scan() {
+	}
+}
+
+// TestBlockBetweenHeldText has a block of another kind come while text is held:
+// what was written must not come twice.
+func TestBlockBetweenHeldText(t *testing.T) {
+	t.Parallel()
+	const ping = "data: {\"type\":\"ping\"}\n\n"
+	for name, body := range map[string]string{
+		"ping":    delta("Hi <too") + ping + delta("lbox>") + finish + done,
+		"comment": delta("Hi <too") + ": ping\n\n" + delta("lbox>") + finish + done,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := serve(t, fmt.Sprintf("providers: {up: {type: openai, base_url: %q, parser: auto}}", static(t, 200, events, body)))
+			equalBytes(t, "streams", g.chat(prompt("up/m", "hi", true)).body, body)
+		})
+	}
+}
+
+// TestTextAndCallInOnePiece has an upstream send text and a call in one delta, as
+// fast ones do. The official SDK sees a call finish only if its delta has no text
+// beside it.
+func TestTextAndCallInOnePiece(t *testing.T) {
+	t.Parallel()
+	g := serve(t, fmt.Sprintf("providers: {up: {type: openai, base_url: %q, parser: auto}}", static(t, 200, events, delta("Let me check. "+hermesCall)+finish+done)))
+	want := said{content: "Let me check.", finish: "tool_calls", calls: []called{{"get_weather", `{"city":"Oslo"}`}}}
+	officialStreamed(t, g, "up/m", "hi").same(t, want)
+}
+
+// TestLongModelName sends a name that is as long as a request may be. It must not
+// take longer than another request of that size.
+func TestLongModelName(t *testing.T) {
+	t.Parallel()
+	g := serve(t, fmt.Sprintf("{providers: {up: {type: openai, base_url: %q}}, models: {m: {targets: [{provider: up}]}}}", down(t)))
+	began := time.Now()
+	r := g.chat(`{"model":"` + strings.Repeat("q", 100_000) + `"}`)
+	if took := time.Since(began); took > 500*time.Millisecond || r.status/100 != 4 {
+		t.Errorf("got status %d after %v, want 4xx at once", r.status, took)
+	}
+}
+
+// TestUnknownModelDoesNotWait asks for a model that does not exist, before an
+// upstream that is silent.
+func TestUnknownModelDoesNotWait(t *testing.T) {
+	t.Parallel()
+	silent := raw(t, func(*net.TCPConn, []byte) { time.Sleep(3 * time.Second) })
+	g := serve(t, fmt.Sprintf("{providers: {up: {type: openai, base_url: %q}}, models: {qwen3: {targets: [{provider: up}]}}}", silent))
+	began := time.Now()
+	r := g.chat(`{"model":"qwen-3"}`)
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("got status %d after %v, want it at once: the name is no upstream's business", r.status, took)
+	}
+}

@@ -1,0 +1,99 @@
+// Package cli is the program callgate: its commands, one file each, and the wiring of the
+// gateway. It is a package of its own so that cmd/gateway and cmd/callgate can both be it.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // for date_context, where the machine has no time zones
+
+	"github.com/alecthomas/kong"
+)
+
+// Main runs the process's command line, and ends the process with its status.
+func Main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// The exit statuses.
+const (
+	exitOK     = 0
+	exitFailed = 1 // the work was done and its result is bad
+	exitUsage  = 2 // a flag, a file or the configuration is wrong
+)
+
+// env is what commands read and write.
+type env struct {
+	ctx            context.Context //nolint:containedctx // a command's context lives as long as the command
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// cli is the command line.
+type cli struct {
+	Serve       serveCmd       `cmd:"" help:"Serve the gateway."`
+	Demo        demoCmd        `cmd:"" help:"Show what models write and what apps get, direct and through Callgate, and exit."`
+	Parse       parseCmd       `cmd:"" help:"Read model text from standard input and print the tool calls in it."`
+	Check       checkCmd       `cmd:"" help:"Check a configuration and print it with all defaults."`
+	Plugin      pluginCmd      `cmd:"" help:"List and inspect parser plugins."`
+	Key         keyCmd         `cmd:"" help:"Make a key for clients and print it with its hash."`
+	ExportTrace exportTraceCmd `cmd:"" help:"Make a trace for simulate out of the gateway's own log (log.prefix)."`
+	Simulate    simulateCmd    `cmd:"" help:"Replay a trace of requests to see how many prompts routing by prefix finds cached."`
+	Conformance conformCmd     `cmd:"" help:"Run the conformance suite on any gateway; see conformance run --help."`
+	Version     versionCmd     `cmd:"" help:"Print the version."`
+}
+
+// usageError is a mistake on the command line or in a file that it names.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+// errFailed ends a command with exitFailed; the command has said why.
+var errFailed = errors.New("failed")
+
+// run runs a command line and returns the exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	exited := -1
+	parser, err := kong.New(&cli{},
+		kong.Name("callgate"),
+		kong.Description("An OpenAI-compatible gateway that makes tool calling reliable on every model. Start with: callgate serve"),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { exited = code }),
+	)
+	if err != nil {
+		fmt.Fprintln(stderr, "callgate:", err)
+		return exitUsage
+	}
+	command, err := parser.Parse(args)
+	if exited >= 0 {
+		return exited // --help was printed
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "callgate: %v (see callgate --help)\n", err)
+		return exitUsage
+	}
+	err = command.Run(&env{ctx, stdin, stdout, stderr})
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errFailed):
+		return exitFailed
+	case errors.As(err, &usage):
+		fmt.Fprintln(stderr, "callgate:", usage.err)
+		return exitUsage
+	}
+	fmt.Fprintln(stderr, "callgate:", err)
+	return exitFailed
+}

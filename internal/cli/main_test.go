@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+
+	"github.com/callgate/callgate/plugins/builtin"
+)
+
+// TestMain lets the test scripts call this program, and runs the tests in an
+// environment that names no upstream. At the end no goroutine may be left.
+func TestMain(m *testing.M) {
+	testscript.Main(checked{m}, map[string]func(){"callgate": Main})
+}
+
+// checked are the tests, and what must be true before and after them.
+type checked struct{ *testing.M }
+
+// Run implements testscript.TestingM.
+func (c checked) Run() int {
+	if _, err := builtin.Wasm(builtin.Name); err != nil {
+		fmt.Fprintln(os.Stderr, "internal/cli cannot be tested:", err)
+		return 1
+	}
+	for _, name := range []string{
+		"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "HTTP_PROXY", "http_proxy",
+		"AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "DASHSCOPE_API_KEY", "MOONSHOT_API_KEY", "ANTHROPIC_API_KEY",
+	} {
+		os.Unsetenv(name)
+	}
+	status := c.M.Run()
+	// A link of toxiproxy, which some tests put between, may never hear that both its ends
+	// are gone.
+	if err := goleak.Find(goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return status
+}
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("XDG_CACHE_HOME", cache) // the compiled parsers are there, and what Go has built
+			return nil
+		},
+	})
+}
+
+// command runs a command line in this process. A server that should not have
+// started is stopped.
+func command(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs buffer
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	status = run(ctx, args, readerOf(stdin), &out, &errs)
+	return status, out.String(), errs.String()
+}

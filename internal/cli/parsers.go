@@ -1,0 +1,353 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/plugins"
+	"github.com/callgate/callgate/plugins/builtin"
+	"github.com/callgate/callgate/plugins/folder"
+	"github.com/callgate/callgate/plugins/oci"
+	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/wasm-parsers/taggedjson"
+	"github.com/callgate/callgate/wasm-parsers/template"
+)
+
+// The built-in parsers that read formats of the configuration.
+const (
+	customParser   = "custom"
+	templateParser = "response_template"
+)
+
+// maxPlans is how many plans are kept: one for each pair of a target and a model's
+// name, and a route for any model may meet very many names.
+const maxPlans = 256
+
+// parsers joins the plugin host to the gateway: it loads the plugins in the
+// background, and makes plans of what they and the configuration hold.
+type parsers struct {
+	host      *plugins.Host
+	dir       string // keeps what is compiled; "": nothing is kept
+	compiling func() // is called before the built-in parsers are compiled from source
+	custom    map[string]config.CustomParser
+	// templates are the texts of the response templates of custom. load reads them.
+	templates     map[string]string
+	templatesHash string
+	folder        *folder.Folder
+	pulls         []oci.Ref
+	pulled        string // the directory that keeps them; "": none
+	needs         func(names []string) error
+	plans         *lru.Cache[string, *chain.Plan]
+	loaded        chan struct{} // closed when loading is over
+	failed        atomic.Pointer[error]
+}
+
+// newParsers makes a plugin host as the configuration says. load fills it. took is
+// told how long parsers work, and may be nil.
+func newParsers(ctx context.Context, cfg *config.Config, took func(parser string, d time.Duration), log *slog.Logger) (*parsers, error) {
+	p, l := cfg.Plugins, cfg.Plugins.Limits
+	dir, err := cacheDir(p.CacheDir)
+	if err != nil {
+		log.Warn("compiled parsers are not kept", "error", err)
+	}
+	host, err := plugins.New(ctx, plugins.Config{
+		CacheDir:  dir,
+		Isolation: p.Isolation,
+		Limits: plugins.Limits{
+			Input: int(l.Input), Time: time.Duration(l.Time), Total: time.Duration(l.Total),
+			Memory: int(l.Memory), Output: int(l.Output), Handles: l.Handles, Depth: l.Depth,
+		},
+		Failures:   p.Quarantine.Failures,
+		Quarantine: time.Duration(p.Quarantine.Open),
+		Took:       took,
+		Log:        log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	plans, err := lru.New[string, *chain.Plan](maxPlans)
+	if err != nil {
+		return nil, err
+	}
+	out := &parsers{host: host, dir: dir, compiling: func() { log.Warn(compilingParsers) }, custom: cfg.Parsers, templates: map[string]string{}, plans: plans, loaded: make(chan struct{}), needs: cfg.CheckParsers}
+	if err := out.prepare(p, dir, log); err != nil {
+		return nil, errors.Join(err, host.Close(ctx))
+	}
+	return out, nil
+}
+
+// compilingParsers is said before a program that came without its parsers compiles them.
+const compilingParsers = "compiling the parsers, which go install leaves out; the first time this takes up to a minute"
+
+// compiling says so to a person.
+func (e *env) compiling() { fmt.Fprintln(e.stderr, "callgate:", compilingParsers) }
+
+// builtin returns the module of a name for commands without a configuration.
+func (e *env) builtin(name string) ([]byte, error) {
+	dir, _ := cacheDir("") // without a cache it only takes longer
+	return builtin.Load(e.ctx, name, dir, e.compiling)
+}
+
+// cacheDir is where compiled code is kept: what the configuration says, or a
+// directory of our own in the user's cache directory.
+func cacheDir(configured string) (string, error) {
+	switch configured {
+	case "off":
+		return "", nil
+	case "":
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			return "", err
+		}
+		return filepath.Join(dir, "callgate", "wazero"), nil
+	}
+	return configured, nil
+}
+
+// load loads the built-in parsers, those that are pulled, and those of the plugins
+// directory. A broken built-in module is an error; a broken plugin of the operator's is
+// one too, so that it is not missed.
+func (p *parsers) load(ctx context.Context) (err error) {
+	defer close(p.loaded)
+	defer func() {
+		if err != nil {
+			p.failed.Store(&err)
+		}
+	}()
+	if err := p.loadBuiltin(ctx); err != nil {
+		return err
+	}
+	if err := p.pull(ctx); err != nil {
+		return err
+	}
+	if p.folder != nil {
+		if err := p.folder.Load(ctx); err != nil {
+			return err
+		}
+	}
+	if err := p.checkCustom(ctx); err != nil {
+		return err
+	}
+	p.hashTemplates()
+	return nil
+}
+
+// loadBuiltin loads the parsers of known formats, and the interpreter of response
+// templates if the configuration has one.
+func (p *parsers) loadBuiltin(ctx context.Context) error {
+	names := []string{builtin.Name}
+	for _, c := range p.custom {
+		if c.ResponseTemplate != "" {
+			names = append(names, builtin.Template)
+			break
+		}
+	}
+	for _, name := range names {
+		wasm, err := builtin.Load(ctx, name, p.dir, p.compiling)
+		if err != nil {
+			return err
+		}
+		if err := p.host.Load(ctx, plugins.Source{Name: name, Wasm: wasm}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ready says why parsers cannot be used yet, or nil.
+func (p *parsers) ready() error {
+	select {
+	case <-p.loaded:
+	default:
+		return errors.New("parsers are being compiled")
+	}
+	if err := p.failed.Load(); err != nil {
+		return fmt.Errorf("parsers: %w", *err)
+	}
+	return nil
+}
+
+// Plan implements gateway.ParserSource.
+func (p *parsers) Plan(ctx context.Context, spec gateway.ParserSpec, model string) (*chain.Plan, gateway.ParserSession, error) {
+	select {
+	case <-p.loaded:
+	case <-ctx.Done():
+		if late := new(gateway.Error); errors.As(context.Cause(ctx), &late) { // the request's own time is over
+			return nil, nil, late
+		}
+		return nil, nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: ctx.Err()}
+	}
+	if err := p.failed.Load(); err != nil {
+		return nil, nil, &gateway.Error{Kind: gateway.Overloaded, Code: "plugin_error", Message: "The gateway's parsers could not be loaded.", Err: *err}
+	}
+	s := session{p.host.Session(), p.templatesHash}
+	key := fmt.Sprintf("%d %t %t %q %q", s.Version(), spec.Auto, spec.Reasoning, spec.Names, model)
+	plan, ok := p.plans.Get(key)
+	if !ok {
+		plan = chain.NewPlan(p.candidates(s.Parsers(), spec), chain.PlanOptions{Model: model, Reasoning: spec.Reasoning, Auto: spec.Auto})
+		p.plans.Add(key, plan)
+	}
+	return plan, s, nil
+}
+
+// Fingerprint implements gateway.Fingerprinter. Until the parsers are loaded it is "".
+func (p *parsers) Fingerprint() string {
+	if p.ready() != nil {
+		return ""
+	}
+	return p.host.Fingerprint() + p.templatesHash
+}
+
+// hashTemplates makes what stands for the texts of the response templates.
+func (p *parsers) hashTemplates() {
+	all := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(p.templates)) {
+		fmt.Fprintf(all, "%q %q\n", name, p.templates[name])
+	}
+	p.templatesHash = hex.EncodeToString(all.Sum(nil))
+}
+
+// candidates are those of the parsers that spec names, and always the fallback.
+func (p *parsers) candidates(infos []plugins.Info, spec gateway.ParserSpec) []chain.Candidate {
+	wanted := func(names ...string) bool {
+		return spec.Auto || slices.ContainsFunc(names, func(n string) bool { return slices.Contains(spec.Names, n) })
+	}
+	var out []chain.Candidate
+	for _, info := range infos {
+		if info.Name == customParser || info.Name == templateParser {
+			continue // they have no format but those of the configuration
+		}
+		if info.Name == chain.Fallback || wanted(append([]string{info.Name}, info.Aliases...)...) {
+			out = append(out, chain.Candidate{Name: info.Name, Parser: info.Name, Priority: info.Priority,
+				Triggers: info.Triggers, Starts: info.Starts, Models: info.Models, Heuristic: info.Heuristic, Framing: info.Framing})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.custom)) {
+		c := p.custom[name]
+		switch {
+		case !wanted(name):
+		case c.ResponseTemplate != "":
+			if !spec.Auto { // it reads any text, so somebody has to want it
+				out = append(out, chain.Candidate{Name: name, Parser: templateParser, Priority: c.Priority,
+					Starts: []string{""}, Models: c.Models, Framing: true, Settings: p.settings(name)})
+			}
+		default:
+			out = append(out, chain.Candidate{Name: name, Parser: customParser, Priority: c.Priority,
+				Triggers: []string{c.Start}, Models: c.Models, Heuristic: true, Settings: p.settings(name)})
+		}
+	}
+	return out
+}
+
+// settings are what the parser custom is told of a format, or the interpreter of its
+// template. They refuse what they have no use for.
+func (p *parsers) settings(name string) []abi.Setting {
+	c := p.custom[name]
+	if c.ResponseTemplate != "" {
+		return []abi.Setting{{Key: "template", Value: p.templates[name]}}
+	}
+	out := []abi.Setting{{Key: "start", Value: c.Start}, {Key: "end", Value: c.End}, {Key: "body", Value: c.Body}}
+	if c.Body == "name_json" {
+		return append(out, abi.Setting{Key: "separator", Value: c.Separator})
+	}
+	return append(out, abi.Setting{Key: "name_key", Value: c.NameKey}, abi.Setting{Key: "arguments_key", Value: c.ArgumentsKey})
+}
+
+// checkCustom opens every format of the configuration once, so that settings which
+// the parser refuses are found at the start and not with the first answer.
+func (p *parsers) checkCustom(ctx context.Context) error {
+	for _, name := range slices.Sorted(maps.Keys(p.custom)) {
+		parser := customParser
+		if file := p.custom[name].ResponseTemplate; file != "" {
+			parser = templateParser
+			text, err := readTemplate(file)
+			if err != nil {
+				return fmt.Errorf("parsers.%s.response_template: %w", name, err)
+			}
+			p.templates[name] = text
+		}
+		// The parser itself says what is wrong; across the sandbox's border it can only refuse.
+		if _, err := builtinSpec(parser).New(sdk.Options{Settings: p.settings(name)}); err != nil {
+			return fmt.Errorf("parsers.%s: %w", name, err)
+		}
+		s := p.host.Session()
+		run, err := s.Open(ctx, parser, abi.Options{Settings: p.settings(name)})
+		if err == nil {
+			run.Close()
+		}
+		s.Close()
+		if err != nil {
+			return fmt.Errorf("parsers.%s: these settings make no format: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// builtinSpec is the parser of the name as plain Go.
+func builtinSpec(parser string) sdk.Spec {
+	if parser == templateParser {
+		return template.ResponseTemplate()
+	}
+	return taggedjson.Custom()
+}
+
+// names are all names that a target may use where these are loaded: parsers, their
+// aliases, and formats of the configuration.
+func (p *parsers) names(infos []plugins.Info) []string {
+	var names []string
+	for _, info := range infos {
+		if info.Name == customParser || info.Name == templateParser {
+			continue // without a format of the configuration they read nothing
+		}
+		names = append(append(names, info.Name), info.Aliases...)
+	}
+	names = append(names, slices.Collect(maps.Keys(p.custom))...)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// session makes a session of the plugin host a gateway.ParserSession.
+type session struct {
+	*plugins.Session
+	templates string // stands for the response templates, which are code as well
+}
+
+// Fingerprint implements gateway.Fingerprinter.
+func (s session) Fingerprint() string { return s.Session.Fingerprint() + s.templates }
+
+// Open implements chain.Runner.
+func (s session) Open(ctx context.Context, parser string, opts abi.Options) (chain.Run, error) {
+	run, err := s.Session.Open(ctx, parser, opts)
+	if err != nil {
+		return nil, err
+	}
+	return run, nil
+}
+
+// spec turns the configuration's word for a target's parsers into the gateway's.
+func parserSpec(p config.Parsers, reasoning string) gateway.ParserSpec {
+	spec := gateway.ParserSpec{Auto: p.IsAuto(), Reasoning: reasoning != "none" && !p.IsNone()}
+	if !p.IsAuto() {
+		for _, name := range p.Names() {
+			spec.Names = append(spec.Names, strings.ToLower(name))
+		}
+	}
+	return spec
+}

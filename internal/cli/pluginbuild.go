@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/callgate/callgate/internal/plaintext"
+	"github.com/callgate/callgate/plugins"
+	"github.com/callgate/callgate/plugins/author"
+	"github.com/callgate/callgate/plugins/builtin"
+)
+
+type pluginNewCmd struct {
+	Name string `arg:"" help:"Name of the plugin, its parser, its Go module and its folder: small letters, digits, - and _."`
+	Dir  string `help:"Folder to write to, which must be empty or not be there; by default one with the plugin's name." placeholder:"DIR"`
+}
+
+// Run writes the project.
+func (p *pluginNewCmd) Run(e *env) error {
+	dir := p.Dir
+	if dir == "" {
+		dir = p.Name
+	}
+	if err := author.CheckName(p.Name); err != nil {
+		return usageError{err}
+	}
+	host, err := builtinHost(e)
+	if err != nil {
+		return err
+	}
+	defer host.Close(e.ctx)
+	for _, info := range host.Parsers() {
+		if info.Name == p.Name || slices.Contains(info.Aliases, p.Name) {
+			return usageError{fmt.Errorf("name %q: the built-in parser %s is called so; choose another, such as %s_2", p.Name, info.Name, p.Name)}
+		}
+	}
+	if err := author.New(dir, p.Name); err != nil {
+		return usageError{err}
+	}
+	fmt.Fprintf(e.stdout, "wrote %s: its README.md says what to do next\n", dir)
+	return nil
+}
+
+// builtinHost is a host with the built-in parsers, as a gateway has them before it loads
+// plugins.
+func builtinHost(e *env) (*plugins.Host, error) {
+	wasm, err := e.builtin(builtin.Name)
+	if err != nil {
+		return nil, err
+	}
+	dir, _ := cacheDir("") // without a cache it only takes longer
+	host, err := plugins.New(e.ctx, plugins.Config{CacheDir: dir})
+	if err != nil {
+		return nil, err
+	}
+	if err := host.Load(e.ctx, plugins.Source{Name: builtin.Name, Wasm: wasm}); err != nil {
+		return nil, errors.Join(err, host.Close(e.ctx))
+	}
+	return host, nil
+}
+
+type pluginBuildCmd struct {
+	Dir    string `arg:"" optional:"" default:"." help:"Folder of the project, by default this one."`
+	Output string `short:"o" help:"File to write; by default DIR/NAME.wasm, with the name of the plugin." placeholder:"FILE"`
+}
+
+// Run builds the project, and writes the module if the gateway loads it.
+func (p *pluginBuildCmd) Run(e *env) error {
+	wasm, err := buildProject(e, p.Dir)
+	if err != nil {
+		return err
+	}
+	host, err := builtinHost(e)
+	if err != nil {
+		return err
+	}
+	defer host.Close(e.ctx)
+	if err := host.Load(e.ctx, plugins.Source{Name: "built", Wasm: wasm}); err != nil {
+		return fmt.Errorf("plugin build: %s was compiled, and the gateway does not load it: %s", p.Dir, reasonOf(err))
+	}
+	m := host.Modules()[1]
+	file := p.Output
+	if file == "" {
+		file = filepath.Join(p.Dir, m.Manifest.Name+".wasm")
+	}
+	if err := replaceFile(file, wasm); err != nil {
+		return usageError{err}
+	}
+	fmt.Fprintf(e.stdout, "wrote %s: %s %s, %.1f MB\n", file, m.Manifest.Name, plaintext.Line(m.Manifest.Version), float64(m.Size)/1e6)
+	for _, parser := range m.Manifest.Parsers {
+		fmt.Fprintf(e.stdout, "parser %s\n", describeParser(&parser))
+	}
+	return nil
+}
+
+// buildProject compiles a project. What the compiler says goes to standard error.
+func buildProject(e *env, dir string) ([]byte, error) {
+	wasm, err := author.Build(e.ctx, dir)
+	if failed, ok := errors.AsType[*author.BuildError](err); ok {
+		fmt.Fprintln(e.stderr, failed.Output)
+		return nil, failed
+	}
+	if err != nil && e.ctx.Err() == nil { // there is no Go, or no such folder
+		return nil, usageError{err}
+	}
+	return wasm, err
+}
+
+// replaceFile writes a file so that nobody, such as a gateway that starts, sees half of it.
+func replaceFile(file string, b []byte) error {
+	dir := filepath.Dir(file)
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a plugin is no secret, and the gateway may run as somebody else
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".callgate-*.tmp")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// printJSON prints a value for programs.
+func printJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}

@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	stdlog "log"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/redis"
+	"github.com/callgate/callgate/plugins/builtin"
+)
+
+type serveCmd struct {
+	Config   string `short:"c" type:"path" help:"Configuration file. Without one: the demo provider, and those whose own environment variables are set, such as OPENAI_API_KEY." placeholder:"FILE"`
+	Listen   string `help:"Address to listen on, instead of the configuration's." placeholder:"ADDR"`
+	Upstream string `help:"Base URL of an OpenAI-compatible server that gets every model not named otherwise, such as http://127.0.0.1:8000/v1." placeholder:"URL"`
+	Parser   string `help:"Parser for --upstream: a name, auto or none." default:"auto" placeholder:"NAME"`
+}
+
+// Run serves until the process is told to stop, then lets running requests finish.
+func (s *serveCmd) Run(e *env) error {
+	cfg, err := s.configuration()
+	if err != nil {
+		return usageError{err}
+	}
+	log := logger(e.stderr, cfg.Log)
+	stdlog.SetFlags(0)
+	stdlog.SetOutput(library{log})
+	redis.LogTo(log)
+	sys, err := wire(e.ctx, cfg, log)
+	if err != nil {
+		return usageError{err}
+	}
+	listeners, err := listen(e.ctx, cfg, log)
+	if err != nil {
+		return usageError{errors.Join(err, sys.close(e.ctx))}
+	}
+	greet(e, listeners, cfg)
+	return sys.serve(e.ctx, listeners, cfg, log)
+}
+
+// library takes what packages write to the standard log: net/http quotes there what an
+// upstream sends unasked. Nothing of what is quoted goes on.
+type library struct{ log *slog.Logger }
+
+// Write implements io.Writer.
+func (l library) Write(p []byte) (int, error) {
+	text, _, quoted := strings.Cut(strings.TrimSpace(string(p)), `"`)
+	if quoted {
+		text += "…"
+	}
+	l.log.Warn("library", "message", text)
+	return len(p), nil
+}
+
+// listeners are where the gateway listens. admin is nil if nobody does.
+type listeners struct{ api, admin net.Listener }
+
+// listen opens the addresses. Nobody has asked for the operator's if it is the default,
+// so another gateway that has it is no reason to stop.
+func listen(ctx context.Context, cfg *config.Config, log *slog.Logger) (l listeners, err error) {
+	var lc net.ListenConfig
+	if l.api, err = lc.Listen(ctx, "tcp", cfg.Listen); err != nil {
+		return l, fmt.Errorf("listen on %s: %w", cfg.Listen, err)
+	}
+	log.Info("listening", "address", l.api.Addr().String())
+	if cfg.Admin.Listen == config.Off {
+		return l, nil
+	}
+	l.admin, err = lc.Listen(ctx, "tcp", cfg.Admin.Listen)
+	switch {
+	case err == nil:
+		log.Info("listening for the operator", "address", l.admin.Addr().String())
+	case cfg.AdminGiven():
+		return l, errors.Join(fmt.Errorf("listen on %s (admin.listen): %w", cfg.Admin.Listen, err), l.api.Close())
+	default:
+		log.Warn("no metrics and no admin API: the default address is taken; set admin.listen", "address", cfg.Admin.Listen, "error", err)
+		l.admin = nil
+	}
+	return l, nil
+}
+
+// serve answers until ctx ends, and loads the parsers meanwhile. When it returns,
+// nothing that it began is running any more.
+func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, log *slog.Logger) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	loaded, watched := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(watched)
+		err := sys.load(ctx, cfg)
+		if loaded <- err; err == nil && cfg.Plugins.Watch {
+			sys.parsers.watch(ctx)
+		}
+	}()
+	stopSharing := sys.shared.run(ctx)
+	server := sys.server.HTTP()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l.api) }()
+	admin, ended := sys.admin.HTTP(), make(chan error, 1)
+	if l.admin != nil {
+		go func() { ended <- admin.Serve(l.admin) }()
+	} else {
+		ended <- http.ErrServerClosed
+	}
+	err := func() error {
+		for loading := loaded; ; {
+			select {
+			case err := <-served:
+				served <- err
+				return err
+			case err := <-loading:
+				loading = nil
+				missing := new(builtin.MissingError)
+				switch {
+				case err == nil:
+					log.Info("ready", "parsers", len(sys.parsers.host.Parsers()))
+				case ctx.Err() != nil: // and with it the loading has ended
+				case errors.As(err, &missing):
+					log.Error("no parsers: models with native calls work, and requests of those whose text is read are refused", "error", missing)
+				default:
+					return usageError{errors.Join(err, server.Close())}
+				}
+			case <-ctx.Done():
+				sys.server.Drain()
+				return shutdown(server, time.Duration(cfg.ShutdownTimeout))
+			}
+		}
+	}()
+	stopSharing()     // after the last request
+	_ = admin.Close() // a scrape that is cut is repeated
+	cancel()
+	_, _, _ = <-watched, <-served, <-ended
+	return errors.Join(err, sys.close(context.WithoutCancel(ctx)))
+}
+
+// load loads the parsers and checks the names of them that the configuration uses.
+func (sys *system) load(ctx context.Context, cfg *config.Config) error {
+	if err := sys.parsers.load(ctx); err != nil {
+		return err
+	}
+	return cfg.CheckParsers(sys.parsers.names(sys.parsers.host.Parsers()))
+}
+
+// shutdown lets running requests finish for as long as limit, then cuts them.
+func shutdown(server *http.Server, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	err := server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.Join(fmt.Errorf("requests still ran after %v (shutdown_timeout)", limit), server.Close())
+	}
+	return err
+}
+
+// configuration reads the file, or finds providers in the environment, and puts
+// what the flags say on top.
+func (s *serveCmd) configuration() (*config.Config, error) {
+	cfg := config.FromEnv(os.LookupEnv)
+	if s.Config != "" {
+		var err error
+		if cfg, err = config.Load(s.Config); err != nil {
+			return nil, err
+		}
+	}
+	if s.Listen != "" {
+		cfg.Listen = s.Listen
+	}
+	if s.Upstream != "" {
+		cfg.AddUpstream("upstream", s.Upstream, s.Parser)
+	}
+	return cfg, cfg.Validate()
+}
+
+// greet says where the gateway is and how to try it.
+func greet(e *env, l listeners, cfg *config.Config) {
+	addr := l.api.Addr().String()
+	fmt.Fprintf(e.stdout, "callgate listens on http://%s (set your app's base URL to http://%s/v1)\n", addr, addr)
+	if l.admin != nil {
+		fmt.Fprintf(e.stdout, "metrics and circuit breakers: http://%s/metrics, http://%[1]s/admin/breakers\n", l.admin.Addr())
+		fmt.Fprintf(e.stdout, "what they do, and a playground for parsers, in a browser: http://%s/ui\n", l.admin.Addr())
+	}
+	if cfg.Providers["demo"].Type != "demo" || len(cfg.Keys) > 0 {
+		return
+	}
+	fmt.Fprintf(e.stdout, `
+Try it: the demo model "hermes" writes its tool call as text, and you get a real one.
+
+  curl -s http://%s/v1/chat/completions -H 'content-type: application/json' -d '%s'
+
+Add "stream": true to see it streamed.
+`, addr, tryBody)
+}
+
+// tryBody is the request that the greeting and the README show.
+const tryBody = `{"model": "demo/hermes",
+    "messages": [{"role": "user", "content": "What is the weather in Oslo?"}],
+    "tools": [{"type": "function", "function": {"name": "get_weather", "parameters":
+      {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]}`

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/prefix"
+	"github.com/callgate/callgate/gateway/prefix/share"
+	"github.com/callgate/callgate/gateway/redis"
+)
+
+// sharing is what a gateway has in common with others. Nil is nothing.
+type sharing struct {
+	redis  *redis.Client
+	sharer *share.Sharer // nil: no route is chosen by prefix
+}
+
+// newSharing opens the Redis of the configuration, without waiting for it; nil if there is
+// none.
+func newSharing(cfg *config.Config) (*sharing, error) {
+	if cfg.Redis.URL.IsZero() {
+		return nil, nil //nolint:nilnil // a gateway that keeps to itself
+	}
+	client, err := redis.Open(redis.Options{URL: cfg.Redis.URL.Reveal(), KeyPrefix: cfg.Redis.KeyPrefix})
+	if err != nil {
+		return nil, fmt.Errorf("redis.url: %w", err)
+	}
+	return &sharing{redis: client}, nil
+}
+
+// prefixes makes the sharer of an index, which is nil if there is nothing to share.
+func (s *sharing) prefixes(cfg *config.Config, x *prefix.Index, log *slog.Logger) {
+	if s == nil || x == nil {
+		return
+	}
+	longest := time.Duration(0)
+	for _, p := range cfg.Providers {
+		longest = max(longest, time.Duration(p.PromptCacheTTL))
+	}
+	salt := []byte(cfg.CacheSalt.Reveal())
+	s.sharer = share.New(share.Options{
+		Index: x, Stream: share.StreamOf(s.redis, salt, longest), Salt: salt, Interval: time.Duration(cfg.Redis.Interval), Log: log,
+	})
+}
+
+// run shares until stop is called, which writes what is new and waits for it.
+func (s *sharing) run(ctx context.Context) (stop func()) {
+	if s == nil || s.sharer == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // running requests still learn when ctx has ended
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.sharer.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// snapshot is how the sharing of prefixes goes; nil if there is none.
+func (s *sharing) snapshot() *share.Snapshot {
+	if s == nil || s.sharer == nil {
+		return nil
+	}
+	out := s.sharer.Snapshot()
+	return &out
+}
+
+func (s *sharing) close() error {
+	if s == nil {
+		return nil
+	}
+	return s.redis.Close()
+}

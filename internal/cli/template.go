@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// maxTemplateFile is how large a file with a response template may be: the whole
+// tokenizer_config.json of a model at most.
+const maxTemplateFile = 4 << 20
+
+// readTemplate reads a model's response_template: from a file that is one, or from a
+// tokenizer_config.json that holds it.
+func readTemplate(file string) (string, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return "", err
+	}
+	if info.Size() > maxTemplateFile {
+		return "", fmt.Errorf("%s has %d bytes, at most %d are read", file, info.Size(), maxTemplateFile)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return "", fmt.Errorf("%s is no JSON object: %w", file, err)
+	}
+	template, inside := members["response_template"]
+	switch {
+	case inside && len(template) > 0 && template[0] == '{':
+		return string(template), nil
+	case inside:
+		return "", fmt.Errorf("%s: response_template is no object", file)
+	case members["fields"] == nil:
+		return "", errors.New(file + " holds neither a response_template nor the fields of one")
+	}
+	return string(text), nil
+}
