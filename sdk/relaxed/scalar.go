@@ -1,5 +1,11 @@
 package relaxed
 
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk/chars"
+)
+
 func (r *Reader) beginString(quote byte, isKey bool) {
 	r.state, r.quote, r.isKey = inString, quote, isKey
 	if quote == '\'' {
@@ -18,9 +24,11 @@ func (r *Reader) write(b ...byte) {
 
 // readString copies a run of plain bytes, or else reads the one byte that is not.
 func (r *Reader) readString(src []byte) (int, Token) {
-	n := 0
-	for n < len(src) && !special[src[n]] {
-		n++
+	n := chars.Plain(src, 0)
+	if r.quote == '\'' {
+		if i := bytes.IndexByte(src[:n], '\''); i >= 0 {
+			n = i
+		}
 	}
 	if n > 0 {
 		r.write(src[:n]...)
@@ -40,8 +48,6 @@ func (r *Reader) readString(src []byte) (int, Token) {
 		r.state = inEscape // \' loses its backslash, so it waits
 	case '"':
 		r.write('\\', '"')
-	case '\'':
-		r.write('\'')
 	default:
 		var b [6]byte
 		r.write(appendControl(b[:0], c)...)
@@ -70,7 +76,7 @@ func (r *Reader) readEscape(c byte) (int, Token) {
 }
 
 func (r *Reader) readHex(c byte) (int, Token) {
-	if hexDigit(c) < 0 {
+	if chars.Hex(c) < 0 {
 		return 0, r.fail()
 	}
 	r.write(c)
@@ -81,7 +87,7 @@ func (r *Reader) readHex(c byte) (int, Token) {
 }
 
 func (r *Reader) readBareKey(c byte) (int, Token) {
-	if isLetter(c) || c >= '0' && c <= '9' {
+	if isLetter(c) || chars.IsDigit(c) {
 		r.held = append(r.held, c)
 		return 1, More
 	}
@@ -198,18 +204,5 @@ func (s numberState) complete() bool {
 	return s == numberZero || s == numberInt || s == numberFraction || s == numberExponent
 }
 
-// special are the bytes of a string that cannot simply be copied.
-var special = func() (t [256]bool) {
-	for c := range 0x20 {
-		t[c] = true
-	}
-	t['"'], t['\''], t['\\'] = true, true, true
-	return t
-}()
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
-
 // isLetter tells what may begin a bare key.
-func isLetter(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '$'
-}
+func isLetter(c byte) bool { return chars.IsLetter(c) || c == '_' || c == '$' }
