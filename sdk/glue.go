@@ -87,7 +87,8 @@ func (g *guest) open(parser int32, options []byte) int32 {
 	id := g.free[last]
 	g.free = g.free[:last]
 	h := g.handles[id]
-	*h = handle{spec: parser, parser: p, out: Out{buf: h.out.buf[:0]}}
+	h.spec, h.parser = parser, p
+	h.out.Reset()
 	return id
 }
 

@@ -147,6 +147,9 @@ func (o *Out) Repair(how string) { o.put(Event{Kind: abi.Repair, Name: how}) }
 // Ended reports whether End or Malformed was written.
 func (o *Out) Ended() bool { return o.ended }
 
+// Reset makes o ready for another region. It keeps o's memory.
+func (o *Out) Reset() { *o = Out{buf: o.buf[:0]} }
+
 // Take returns the encoded events so far and begins a new list. Only the glue and
 // tests call it. The bytes are valid until the next event is written.
 func (o *Out) Take() []byte {

@@ -15,6 +15,9 @@ func AppendString(dst, s []byte) []byte {
 	return append(AppendEscaped(append(dst, '"'), s), '"')
 }
 
+// Quote is s as a JSON string.
+func Quote(s string) string { return string(AppendString(nil, []byte(s))) }
+
 // AppendEscaped is AppendString without the quotes, for strings that are written
 // in pieces. A piece may end inside a UTF-8 sequence.
 func AppendEscaped(dst, s []byte) []byte {
@@ -133,7 +136,7 @@ func Value(src []byte, maxDepth int) (strict []byte, kind Token, ok bool) {
 	if kind == More {
 		kind = tok // a number at the very end
 	}
-	if tok == Bad || len(bytes.TrimLeft(src, " \t\r\n")) > 0 {
+	if tok == Bad || len(chars.SkipSpace(src)) > 0 {
 		return nil, Bad, false
 	}
 	return r.Out, kind, true

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
@@ -51,7 +52,7 @@ func (r *reader) argument(tok relaxed.Token) status {
 }
 
 // text is the scalar that was read, without the white space before it.
-func (r *reader) text(from int) []byte { return bytes.TrimLeft(r.json.Out[from:], " \t\r\n") }
+func (r *reader) text(from int) []byte { return chars.SkipSpace(r.json.Out[from:]) }
 
 func (r *reader) endArgs() status {
 	if !r.late && !r.check.end() {

@@ -4,8 +4,8 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // arrows reads a call in another notation:
@@ -95,7 +95,7 @@ func (a *arrows) read(c byte) status {
 	case a.expect == restOfKey:
 		a.expect = arrow
 	}
-	if markup.IsSpace(c) && a.expect != arrowTail {
+	if chars.IsSpace(c) && a.expect != arrowTail {
 		return next
 	}
 	switch a.expect {
@@ -198,7 +198,7 @@ func (a *arrows) argument(key string) status {
 
 // value takes the value that was read.
 func (a *arrows) value(tok relaxed.Token) status {
-	text := bytes.TrimLeft(a.json.Out, " \t\r\n")
+	text := chars.SkipSpace(a.json.Out)
 	a.expect = anyKey
 	a.call.mended = a.call.mended || a.json.Repaired() != 0 && a.inner
 	switch {

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/sdk"
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/sdk/chars"
 )
 
 // stage is how far a block has come.
@@ -122,7 +122,7 @@ func (b *block) undecided(text string) status {
 }
 
 // blank reports whether there is nothing but white space.
-func blank(text string) bool { return len(markup.SkipSpace([]byte(text))) == 0 }
+func blank(text string) bool { return len(chars.SkipSpace([]byte(text))) == 0 }
 
 // readJSON begins the JSON that head is the beginning of.
 func (b *block) readJSON(f forms) status {
@@ -153,7 +153,7 @@ func (b *block) tagged(f forms, start, end string) status {
 // readBody reads between a tag and the body behind it.
 func (b *block) readBody(c byte) status {
 	b.head = append(b.head, c)
-	text := markup.SkipSpace(b.head)
+	text := chars.SkipSpace(b.head)
 	switch {
 	case len(b.head) > maxSpace+maxName:
 		return bad
@@ -164,11 +164,11 @@ func (b *block) readBody(c byte) status {
 	case text[0] != '{':
 		return bad
 	}
-	key := markup.SkipSpace(text[1:])
+	key := chars.SkipSpace(text[1:])
 	for len(key) > 0 && isLetter(key[0]) {
 		key = key[1:]
 	}
-	switch key = markup.SkipSpace(key); {
+	switch key = chars.SkipSpace(key); {
 	case len(key) == 0:
 		return more
 	case key[0] != '=':
@@ -189,7 +189,7 @@ func (b *block) readCallee(c byte) status {
 	switch {
 	case c == '(' && len(b.head) > 0:
 		return b.callee(calling, string(b.head), ")", "]")
-	case markup.IsSpace(c) && len(b.head) == 0 && b.over < maxSpace:
+	case chars.IsSpace(c) && len(b.head) == 0 && b.over < maxSpace:
 		b.over++
 		return next
 	case !isNameByte(c), len(b.head) == maxName:
@@ -228,7 +228,7 @@ func (b *block) readArguments(c byte) status {
 		b.calls = []call{{name: b.json.cur.name, args: []byte("{}")}}
 		b.stage, b.ends = atEnd, b.ends[1:]
 		return next
-	case !markup.IsSpace(c):
+	case !chars.IsSpace(c):
 		return bad
 	}
 	return next
@@ -245,7 +245,7 @@ func (b *block) body(calls []call) status {
 
 // readEnd reads the literals behind the body.
 func (b *block) readEnd(c byte) status {
-	if len(b.tail) == 0 && markup.IsSpace(c) {
+	if len(b.tail) == 0 && chars.IsSpace(c) {
 		return next
 	}
 	b.tail = append(b.tail, c)

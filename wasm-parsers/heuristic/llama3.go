@@ -5,6 +5,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
@@ -41,9 +42,9 @@ func canParsePython(head []byte) sdk.Verdict {
 	if verdict := markup.Match(head, pythonTag); verdict != sdk.Yes {
 		return verdict
 	}
-	body := markup.SkipSpace(head[len(pythonTag):])
+	body := chars.SkipSpace(head[len(pythonTag):])
 	if len(body) > 0 && body[0] == '[' {
-		body = markup.SkipSpace(body[1:])
+		body = chars.SkipSpace(body[1:])
 	}
 	if len(body) == 0 || body[0] != '{' {
 		return follows(body, isOpenBrace)
@@ -92,7 +93,7 @@ func (p *python) readBetween(c byte, out *sdk.Out) int {
 	switch {
 	case len(p.tail) > 0:
 		return p.readTail(c, out)
-	case markup.IsSpace(c):
+	case chars.IsSpace(c):
 		return 1
 	case c == '{':
 		p.call.Reset()

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/sdk"
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/sdk/chars"
 )
 
 // state is what a parser expects next.
@@ -124,7 +124,7 @@ func (p *parser) blockEnds(out *sdk.Out) {
 // readClosing reads the fence behind a block.
 func (p *parser) readClosing(c byte) status {
 	switch {
-	case len(p.tail) == 0 && markup.IsSpace(c):
+	case len(p.tail) == 0 && chars.IsSpace(c):
 		return next
 	case c != '`':
 		return bad
@@ -144,12 +144,12 @@ func (p *parser) readBehind(c byte, out *sdk.Out) (int, status) {
 	switch {
 	case len(p.tail) > 0:
 		return 1, p.readTail(c, out)
-	case p.newline && !markup.IsSpace(c):
+	case p.newline && !chars.IsSpace(c):
 		return p.readNextLine(c, out)
 	case p.answers():
 		p.write(out)
 		return 0, more
-	case markup.IsSpace(c), p.several && c == ';':
+	case chars.IsSpace(c), p.several && c == ';':
 		p.newline = p.tagged() && (p.newline || c == '\n')
 		return 1, next
 	case p.begins(c):

@@ -15,6 +15,7 @@ package keyvalue
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // format is what tells one family member from another: the names of its elements.
@@ -119,6 +120,6 @@ func spec(f format, p abi.Parser) sdk.Spec {
 	return sdk.Spec{
 		Parser:   p,
 		CanParse: f.canParse,
-		New:      func(o sdk.Options) (sdk.Parser, error) { return newParser(f, o), nil },
+		New:      region.New(func() sdk.Reusable { return &parser{format: &f} }),
 	}
 }

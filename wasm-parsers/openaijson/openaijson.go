@@ -11,6 +11,7 @@ package openaijson
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
@@ -52,7 +53,7 @@ func canParse(head []byte) sdk.Verdict {
 func begins(b []byte, tokens []string) sdk.Verdict {
 	for i, token := range tokens {
 		if i > 0 {
-			b = markup.SkipSpace(b)
+			b = chars.SkipSpace(b)
 		}
 		if v := markup.Match(b, token); v != sdk.Yes {
 			return v

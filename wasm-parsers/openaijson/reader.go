@@ -3,6 +3,7 @@ package openaijson
 import (
 	"bytes"
 
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 )
@@ -45,7 +46,7 @@ func (r *reader) value() (kind relaxed.Token, value []byte) {
 	for kind = r.next(); r.json.Depth() > depth; {
 		r.next()
 	}
-	return kind, bytes.TrimLeft(r.json.Out, " \t\r\n")
+	return kind, chars.SkipSpace(r.json.Out)
 }
 
 func (r *reader) member(key string, kind relaxed.Token, value []byte) bool {

@@ -1,4 +1,4 @@
-package markup
+package region
 
 // Buffer is what a parser was fed of a region and has not dropped. Parsers that decide
 // about text once they have seen what follows embed it: they take what is clear with
