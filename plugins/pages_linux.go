@@ -100,10 +100,12 @@ const maxCopied = 256
 // the fault that there is after it was given up, and a response changes much the
 // same pages as the one before it. So the pages that the instance has of its own
 // are kept and copied, if the kernel says which they are.
-func (p *sharedPages) undo(b []byte) error {
-	if pages := ownPages(); pages != nil && pages.restore(b, p.view) {
+func (p *sharedPages) undo(b []byte, own *ownPages) error {
+	if pages := theirOwnPages(); pages != nil && (own.same() || pages.find(b, own)) {
+		restore(b, p.view, own.pages)
 		return nil
 	}
+	own.known = false
 	if err := unix.Madvise(b, unix.MADV_DONTNEED); err != nil {
 		return fmt.Errorf("madvise: %w", err)
 	}
