@@ -58,8 +58,17 @@ func TestMemoryReset(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if !bytes.Equal(m.buf, want) {
-				t.Error("the memory is not that of the image")
+			for range 200 { // over some trims
+				m.begin()
+				for range random.IntN(8) {
+					m.buf[random.IntN(40)*1000] ^= 0xff
+				}
+				if err := m.reset(); err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(m.buf, want) {
+					t.Fatal("the memory is not that of the image")
+				}
 			}
 		})
 	}

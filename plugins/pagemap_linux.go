@@ -117,6 +117,7 @@ type ownPages struct {
 	known   bool  // these are all
 	faults  int64 // of the process, when the response began
 	began   time.Duration
+	resets  int    // that were made with them
 	entries []byte // memory for find
 }
 
