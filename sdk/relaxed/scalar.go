@@ -22,11 +22,13 @@ func (r *Reader) write(b ...byte) {
 	}
 }
 
-// readString copies a run of plain bytes, or else reads the one byte that is not.
+// readString copies a run of what strict strings hold, or else reads one byte.
 func (r *Reader) readString(src []byte) (int, Token) {
-	n := chars.Plain(src, 0)
-	if r.quote == '\'' {
-		if i := bytes.IndexByte(src[:n], '\''); i >= 0 {
+	n := 0
+	if r.quote == '"' {
+		n, _ = scanString(src, 0)
+	} else if n = chars.Plain(src, 0); n > 0 {
+		if i := bytes.IndexByte(src[:n], r.quote); i >= 0 {
 			n = i
 		}
 	}

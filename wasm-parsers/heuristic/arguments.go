@@ -69,7 +69,7 @@ func (r *reader) endArgs() status {
 
 // checkArgs looks at arguments that were read before it could be done.
 func checkArgs(args []byte, name string, tool *sdk.Tool, maxDepth int) bool {
-	r := newArgs(name, tool, maxDepth)
+	r := newArgs(name, tool, relaxed.NewReader(maxDepth))
 	for len(args) > 0 {
 		n, s := r.step(args)
 		args = args[n:]

@@ -14,13 +14,12 @@ import (
 //
 // The values are JSON.
 type arrows struct {
-	tools    []sdk.Tool
-	maxDepth int
-	tool     *sdk.Tool
-	call     call
-	check    checker
-	late     bool // the name had not come when the arguments began
-	seen     field
+	tools []sdk.Tool
+	tool  *sdk.Tool
+	call  call
+	check checker
+	late  bool // the name had not come when the arguments began
+	seen  field
 
 	expect expect
 	inner  bool // in the arguments
@@ -44,8 +43,8 @@ const (
 	jsonArgs  // the rest of arguments that are JSON
 )
 
-func newArrows(tools []sdk.Tool, maxDepth int) *arrows {
-	return &arrows{tools: tools, maxDepth: maxDepth, json: relaxed.NewReader(maxDepth)}
+func newArrows(tools []sdk.Tool, json *relaxed.Reader) *arrows {
+	return &arrows{tools: tools, json: json}
 }
 
 // step reads some of src.
@@ -140,7 +139,7 @@ func (a *arrows) key(c byte) status {
 
 // jsonArguments goes on with arguments that are JSON after all.
 func (a *arrows) jsonArguments() status {
-	a.nested = newArgs(a.call.name, a.tool, a.maxDepth)
+	a.nested = newArgs(a.call.name, a.tool, relaxed.NewReader(a.json.MaxDepth()))
 	a.expect = jsonArgs
 	for _, c := range [...]byte{'{', '"'} {
 		if _, s := a.nested.step([]byte{c}); s == bad {
@@ -233,7 +232,7 @@ func (a *arrows) end() status {
 	if a.seen&fieldArgs == 0 {
 		a.call.args = []byte("{}")
 	}
-	if a.late && !checkArgs(a.call.args, a.call.name, a.tool, a.maxDepth) {
+	if a.late && !checkArgs(a.call.args, a.call.name, a.tool, a.json.MaxDepth()) {
 		return bad
 	}
 	return done

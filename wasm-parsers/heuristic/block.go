@@ -5,6 +5,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
+	"github.com/callgate/callgate/sdk/relaxed"
 )
 
 // stage is how far a block has come.
@@ -22,9 +23,9 @@ const (
 
 // block reads one block: a JSON value, or one of the forms in brackets.
 type block struct {
-	forms    forms
-	tools    []sdk.Tool
-	maxDepth int
+	forms forms
+	tools []sdk.Tool
+	read  *relaxed.Reader // what json, or arrows, reads with
 
 	stage  stage
 	form   forms  // what the block is
@@ -38,8 +39,9 @@ type block struct {
 	over   int      // bytes behind the block that were read
 }
 
-func newBlock(f forms, tools []sdk.Tool, maxDepth int) *block {
-	return &block{forms: f, tools: tools, maxDepth: maxDepth}
+// newBlock makes a block. The reader is ready, and is used by no other block.
+func newBlock(f forms, tools []sdk.Tool, read *relaxed.Reader) *block {
+	return &block{forms: f, tools: tools, read: read}
 }
 
 // step reads some of src.
@@ -131,7 +133,7 @@ func (b *block) readJSON(f forms) status {
 	}
 	b.stage = inJSON
 	if b.json == nil {
-		b.json = newReader(b.forms, b.tools, b.maxDepth)
+		b.json = newReader(b.forms, b.tools, b.read)
 	}
 	for src := b.head; len(src) > 0; {
 		n, s := b.json.step(src)
@@ -144,7 +146,7 @@ func (b *block) readJSON(f forms) status {
 
 func (b *block) tagged(f forms, start, end string) status {
 	b.form, b.stage, b.start, b.ends = f, atBody, start, []string{end}
-	b.json = newReader(object|array, b.tools, b.maxDepth)
+	b.json = newReader(object|array, b.tools, b.read)
 	b.json.sure = true
 	b.head = b.head[:0]
 	return next
@@ -174,7 +176,7 @@ func (b *block) readBody(c byte) status {
 	case key[0] != '=':
 		return b.readJSON(b.form)
 	}
-	b.stage, b.arrows = inArrows, newArrows(b.tools, b.maxDepth)
+	b.stage, b.arrows = inArrows, newArrows(b.tools, b.read)
 	for src := text; len(src) > 0; {
 		n, s := b.arrows.step(src)
 		if src = src[n:]; s == bad {
@@ -214,7 +216,7 @@ func (b *block) callee(f forms, name string, ends ...string) status {
 		return bad
 	}
 	b.form, b.stage, b.ends, b.over = f, atArguments, ends, 0
-	b.json = newArgs(name, tool, b.maxDepth)
+	b.json = newArgs(name, tool, b.read)
 	b.head = b.head[:0]
 	return next
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
+	"github.com/callgate/callgate/sdk/relaxed"
 )
 
 // state is what a parser expects next.
@@ -23,6 +24,7 @@ type parser struct {
 	*format
 	tools    []sdk.Tool
 	maxDepth int
+	read     relaxed.Reader // of blocks
 
 	state   state
 	fences  bool   // the block at hand stands between fences
@@ -36,6 +38,20 @@ type parser struct {
 	pos     int // of the next byte in the region
 	sure    int // end of the last part that a call may have
 	end     int // of the last block
+}
+
+// Reset implements sdk.Reusable.
+func (p *parser) Reset(o sdk.Options) error {
+	*p = parser{
+		format: p.format, tools: o.Tools, maxDepth: o.MaxDepth, read: p.read,
+		head: p.head[:0], tail: p.tail[:0], calls: p.calls[:0],
+	}
+	if len(o.Tools) > 0 && p.action {
+		for _, name := range notCalled {
+			p.tools = append(p.tools, sdk.Tool{Name: name})
+		}
+	}
+	return nil
 }
 
 // Feed implements sdk.Parser.
@@ -102,7 +118,8 @@ func (p *parser) readOpening(c byte) (int, status) {
 		forms &= object | array | wrapped | named
 	}
 	p.head, p.state = p.head[:0], inBlock
-	p.block = newBlock(forms, p.tools, p.maxDepth)
+	p.read.Init(p.maxDepth)
+	p.block = newBlock(forms, p.tools, &p.read)
 	return 0, next
 }
 

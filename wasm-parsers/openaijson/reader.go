@@ -43,8 +43,9 @@ func (r *reader) next() relaxed.Token {
 func (r *reader) value() (kind relaxed.Token, value []byte) {
 	r.json.Out = r.json.Out[:0]
 	depth := r.json.Depth()
-	for kind = r.next(); r.json.Depth() > depth; {
-		r.next()
+	if kind = r.next(); r.json.Depth() > depth {
+		n, _ := r.json.FeedTo(r.text, depth)
+		r.text = r.text[n:]
 	}
 	return kind, chars.SkipSpace(r.json.Out)
 }
