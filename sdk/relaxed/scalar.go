@@ -24,15 +24,11 @@ func (r *Reader) write(b ...byte) {
 
 // readString copies a run of what strict strings hold, or else reads one byte.
 func (r *Reader) readString(src []byte) (int, Token) {
-	n := 0
-	if r.quote == '"' {
-		n, _ = scanString(src, 0)
-	} else if n = chars.Plain(src, 0); n > 0 {
-		if i := bytes.IndexByte(src[:n], r.quote); i >= 0 {
-			n = i
+	if r.quote == '\'' {
+		if n := r.readQuoted(src); n > 0 {
+			return n, More
 		}
-	}
-	if n > 0 {
+	} else if n, _ := scanString(src, 0); n > 0 {
 		r.write(src[:n]...)
 		return n, More
 	}
@@ -58,15 +54,50 @@ func (r *Reader) readString(src []byte) (int, Token) {
 	return 1, More
 }
 
-func (r *Reader) readEscape(c byte) (int, Token) {
+// readQuoted reads a run of a string between single quotes, with the double quotes and the
+// usual escapes in it, and says how long it is.
+func (r *Reader) readQuoted(src []byte) (n int) {
+	for n < len(src) {
+		end := chars.Plain(src, n)
+		if i := bytes.IndexByte(src[n:end], '\''); i >= 0 {
+			end = n + i
+		}
+		r.write(src[n:end]...)
+		if n = end; n == len(src) {
+			break
+		}
+		switch c := src[n]; {
+		case c == '"':
+			r.write('\\', '"')
+			n++
+		case c == '\\' && n+1 < len(src) && isEscape(src[n+1]):
+			r.write('\\', src[n+1])
+			n += 2
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// isEscape tells what JSON has behind a backslash, but for u.
+func isEscape(c byte) bool {
 	switch c {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return true
+	}
+	return false
+}
+
+func (r *Reader) readEscape(c byte) (int, Token) {
+	switch {
+	case isEscape(c):
 		r.write('\\', c)
-	case 'u':
+	case c == 'u':
 		r.write('\\', 'u')
 		r.state, r.hex = inHex, 4
 		return 1, More
-	case '\'':
+	case c == '\'':
 		r.write('\'')
 		// Inside '…' Python needs the backslash; the quotes are the slip there.
 		r.repairs |= QuoteEscape

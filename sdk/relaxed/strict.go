@@ -193,10 +193,10 @@ func scanString(src []byte, i int) (end int, closed bool) {
 		if src[i] != '\\' || i+1 == len(src) {
 			return i, src[i] == '"'
 		}
-		switch src[i+1] {
-		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		switch c := src[i+1]; {
+		case isEscape(c):
 			i += 2
-		case 'u':
+		case c == 'u':
 			if hexRune(src[i:]) < 0 {
 				return i, false
 			}

@@ -26,7 +26,7 @@ type arrows struct {
 	word   []byte
 	keys   []string
 	json   *relaxed.Reader
-	nested *reader // arguments that are JSON
+	nested reader // arguments that are JSON
 }
 
 // expect is what comes next.

@@ -28,9 +28,10 @@ type block struct {
 	read  *relaxed.Reader // what json, or arrows, reads with
 
 	stage  stage
-	form   forms  // what the block is
-	head   []byte // what was read and is not decided
-	json   *reader
+	form   forms   // what the block is
+	head   []byte  // what was read and is not decided
+	json   *reader // nil until there is some
+	reader reader
 	arrows *arrows
 	calls  []call
 	ends   []string // the literals that must follow
@@ -39,9 +40,9 @@ type block struct {
 	over   int      // bytes behind the block that were read
 }
 
-// newBlock makes a block. The reader is ready, and is used by no other block.
-func newBlock(f forms, tools []sdk.Tool, read *relaxed.Reader) *block {
-	return &block{forms: f, tools: tools, read: read}
+// begin makes b ready for another block. read is ready too, and is used by no other one.
+func (b *block) begin(f forms, tools []sdk.Tool, read *relaxed.Reader) {
+	*b = block{forms: f, tools: tools, read: read, head: b.head[:0], tail: b.tail[:0]}
 }
 
 // step reads some of src.
@@ -133,7 +134,7 @@ func (b *block) readJSON(f forms) status {
 	}
 	b.stage = inJSON
 	if b.json == nil {
-		b.json = newReader(b.forms, b.tools, b.read)
+		b.use(newReader(b.forms, b.tools, b.read))
 	}
 	for src := b.head; len(src) > 0; {
 		n, s := b.json.step(src)
@@ -144,9 +145,15 @@ func (b *block) readJSON(f forms) status {
 	return next
 }
 
+// use makes r the reader of the block's JSON.
+func (b *block) use(r reader) {
+	b.reader = r
+	b.json = &b.reader
+}
+
 func (b *block) tagged(f forms, start, end string) status {
 	b.form, b.stage, b.start, b.ends = f, atBody, start, []string{end}
-	b.json = newReader(object|array, b.tools, b.read)
+	b.use(newReader(object|array, b.tools, b.read))
 	b.json.sure = true
 	b.head = b.head[:0]
 	return next
@@ -216,7 +223,7 @@ func (b *block) callee(f forms, name string, ends ...string) status {
 		return bad
 	}
 	b.form, b.stage, b.ends, b.over = f, atArguments, ends, 0
-	b.json = newArgs(name, tool, b.read)
+	b.use(newArgs(name, tool, b.read))
 	b.head = b.head[:0]
 	return next
 }

@@ -30,7 +30,7 @@ type parser struct {
 	fences  bool   // the block at hand stands between fences
 	head    []byte // the opening, as far as it was read
 	tail    []byte // the beginning of a literal behind a block
-	block   *block
+	block   block
 	blocks  int  // that were read
 	newline bool // the line of a form in brackets has ended
 	ticks   int  // backticks behind it
@@ -44,7 +44,7 @@ type parser struct {
 func (p *parser) Reset(o sdk.Options) error {
 	*p = parser{
 		format: p.format, tools: o.Tools, maxDepth: o.MaxDepth, read: p.read,
-		head: p.head[:0], tail: p.tail[:0], calls: p.calls[:0],
+		head: p.head[:0], tail: p.tail[:0], calls: p.calls[:0], block: p.block,
 	}
 	if len(o.Tools) > 0 && p.action {
 		for _, name := range notCalled {
@@ -119,7 +119,7 @@ func (p *parser) readOpening(c byte) (int, status) {
 	}
 	p.head, p.state = p.head[:0], inBlock
 	p.read.Init(p.maxDepth)
-	p.block = newBlock(forms, p.tools, &p.read)
+	p.block.begin(forms, p.tools, &p.read)
 	return 0, next
 }
 

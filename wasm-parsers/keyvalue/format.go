@@ -29,6 +29,8 @@ type format struct {
 	// suffix says that a colon and a word may stand at the end of every tag, the
 	// same in all of a region.
 	suffix bool
+
+	plain *tags // without a suffix
 }
 
 // Specs are the parsers of the family.
@@ -111,6 +113,7 @@ func IFM() sdk.Spec {
 // spec completes a parser: its triggers, and an example in its own tags.
 func spec(f format, p abi.Parser) sdk.Spec {
 	t := f.tags("")
+	f.plain = t
 	p.Triggers, p.Streams = []string{t.callOpen}, true
 	if f.wrap != "" {
 		p.Triggers = []string{t.wrapOpen, t.callOpen}

@@ -18,6 +18,9 @@ type tags struct {
 
 // tags gives the tags with a suffix.
 func (f *format) tags(suffix string) *tags {
+	if suffix == "" && f.plain != nil {
+		return f.plain
+	}
 	t := &tags{}
 	t.wrapOpen, t.wrapClose = pair(f.wrap, suffix)
 	t.callOpen, t.callClose = pair(f.call, suffix)

@@ -180,17 +180,35 @@ func (p *dictParser) refuse(to int) bool {
 // readDict reads text of a dict up to an escape, or that.
 func (p *dictParser) readDict() bool {
 	b := p.Rest()
-	n := bytes.IndexByte(b, '\\')
-	if n == 0 {
+	size := plain(b)
+	if size == 0 {
 		return p.readEscape(b)
 	}
-	if n < 0 {
-		n = len(b)
+	at := 0
+	for at < size && p.state == inDict {
+		n, ok := p.feed(b[at:size])
+		if at += n; !ok {
+			p.call.Pass(p.Out)
+			return p.refuse(p.At() + at)
+		}
 	}
-	n, ok := p.feed(b[:n])
-	p.Advance(n)
+	p.Advance(at)
 	p.call.Pass(p.Out)
-	return ok || p.refuse(p.At())
+	return true
+}
+
+// plain is how much of b comes before an escape that JSON does not have, or before half an
+// escape.
+func plain(b []byte) int {
+	for n := 0; ; n += 2 {
+		i := bytes.IndexByte(b[n:], '\\')
+		if i < 0 {
+			return len(b)
+		}
+		if n += i; n+1 == len(b) || b[n+1] == 'x' || b[n+1] == 'U' {
+			return n
+		}
+	}
 }
 
 // feed gives text of a dict to the reader of calls, and says how much that read.
