@@ -52,8 +52,8 @@ func (a *args) read(text string) string {
 	a.in = append(a.in[:0], text...)
 	out := a.typer.Read(a.in, a)
 	a.changed = a.typer.Changed()
-	if string(out) == text {
-		return text
+	if len(out) == len(a.in) && (len(out) == 0 || &out[0] == &a.in[0]) {
+		return text // as it is
 	}
 	return string(out)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 )
 
 // writer collects a chain's events and keeps the rules of white space: what
@@ -54,7 +55,7 @@ func (w *writer) write(kind abi.Kind, text []byte) {
 	w.kind = kind
 	if w.trim {
 		lead := 0
-		for lead < len(text) && isSpace(text[lead]) {
+		for lead < len(text) && chars.IsSpace(text[lead]) {
 			lead++
 		}
 		if w.gap[i] && w.wrote[i] {
@@ -67,7 +68,7 @@ func (w *writer) write(kind abi.Kind, text []byte) {
 		w.trim = false
 	}
 	end := len(text)
-	for end > 0 && isSpace(text[end-1]) {
+	for end > 0 && chars.IsSpace(text[end-1]) {
 		end--
 	}
 	if end > 0 {
@@ -95,8 +96,8 @@ func (w *writer) line(text []byte) {
 		if text[i] == '\n' {
 			break
 		}
-		blank = blank && isSpace(text[i])
-		marks = marks && (isSpace(text[i]) || strings.IndexByte(">-*+.)0123456789", text[i]) >= 0)
+		blank = blank && chars.IsSpace(text[i])
+		marks = marks && (chars.IsSpace(text[i]) || strings.IndexByte(">-*+.)0123456789", text[i]) >= 0)
 		if !marks {
 			break
 		}
@@ -136,7 +137,7 @@ func (w *writer) margin(text []byte) {
 	} else {
 		w.margins(text)
 	}
-	text = bytes.TrimRight(text, " \t\r\n")
+	text = chars.TrimEnd(text)
 	for _, b := range text[max(0, len(text)-len(w.ink)):] {
 		if w.inks == len(w.ink) {
 			copy(w.ink[:], w.ink[1:])

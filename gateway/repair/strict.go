@@ -3,6 +3,7 @@ package repair
 import (
 	"bytes"
 
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
@@ -103,7 +104,7 @@ func (o *object) strictNumber(text []byte) bool {
 
 // strictBetween reads what is not part of a string or a number.
 func (o *object) strictBetween(text []byte) bool {
-	for isSpace(text[o.at]) {
+	for chars.IsSpace(text[o.at]) {
 		if o.at++; o.at == len(text) {
 			return true
 		}

@@ -39,14 +39,19 @@ func Space(b []byte, i int) int {
 // SkipSpace is b without the white space at its front.
 func SkipSpace(b []byte) []byte { return b[Space(b, 0):] }
 
-// TrimSpace is b without the white space at its ends.
-func TrimSpace(b []byte) []byte {
-	b = SkipSpace(b)
+// TrimEnd is b without the white space at its end.
+func TrimEnd(b []byte) []byte {
 	for len(b) > 0 && IsSpace(b[len(b)-1]) {
 		b = b[:len(b)-1]
 	}
 	return b
 }
+
+// TrimSpace is b without the white space at its ends.
+func TrimSpace(b []byte) []byte { return TrimEnd(SkipSpace(b)) }
+
+// Blank reports whether b is nothing but white space.
+func Blank(b []byte) bool { return Space(b, 0) == len(b) }
 
 // A byte in all bytes of a word.
 const (

@@ -180,6 +180,7 @@ func (p *parser) readObject() bool {
 	case callobject.Done:
 		p.state, p.unsure, p.lastEnd = afterCall, true, p.At()
 	case callobject.More:
+		return false
 	}
 	return true
 }

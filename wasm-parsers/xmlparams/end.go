@@ -103,7 +103,7 @@ func (p *parser) readAfterBare() bool {
 
 // Finish implements sdk.Parser.
 func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
-	p.Append(p.half)
+	p.appendHalf()
 	p.Params.Finish(reason, out)
 }
 

@@ -32,7 +32,7 @@ type parser struct {
 	*format
 
 	state   state
-	half    []byte // a byte that may be half of Ġ or Ċ
+	half    bool // a byte waits that may be half of Ġ or Ċ
 	wrapped bool
 	leads   int               // markers of lead that were read
 	json    callobject.Reader // of arguments or a call written as JSON
@@ -44,7 +44,7 @@ type parser struct {
 // Reset implements sdk.Reusable.
 func (p *parser) Reset(o sdk.Options) error {
 	*p = parser{
-		Params: p.Params, format: p.format, half: p.half[:0], json: p.json, tree: p.tree,
+		Params: p.Params, format: p.format, json: p.json, tree: p.tree,
 		val: value{key: p.val.key[:0], text: p.val.text, raw: p.val.raw[:0], items: p.val.items[:0]},
 	}
 	p.Begin(p, o)
@@ -54,11 +54,17 @@ func (p *parser) Reset(o sdk.Options) error {
 // Feed implements sdk.Parser.
 func (p *parser) Feed(text []byte, out *sdk.Out) {
 	if p.bpe && len(text) > 0 {
-		whole, half := cutHalf(text)
-		p.Append(p.half)
-		text, p.half = whole, append(p.half[:0], half...)
+		p.appendHalf()
+		text, p.half = cutHalf(text)
 	}
 	p.Params.Feed(text, out)
+}
+
+// appendHalf goes on with the byte that waits.
+func (p *parser) appendHalf() {
+	if p.half {
+		p.Append([]byte{bpeFirst})
+	}
 }
 
 // Step implements region.Format.

@@ -217,10 +217,11 @@ const (
 	bpeNewline = 0x8A
 )
 
-// cutHalf gives b without a byte at its end that may be half of Ġ or Ċ.
-func cutHalf(b []byte) (whole, half []byte) {
+// cutHalf gives b without a byte at its end that may be half of Ġ or Ċ, and whether there
+// was one.
+func cutHalf(b []byte) (whole []byte, half bool) {
 	if n := len(b) - 1; n >= 0 && b[n] == bpeFirst {
-		return b[:n], b[n:]
+		return b[:n], true
 	}
-	return b, nil
+	return b, false
 }

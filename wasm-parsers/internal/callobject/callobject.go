@@ -349,8 +349,12 @@ func (r *Reader) argsString(text []byte) Status {
 
 // inArgs passes the object of arguments on as it becomes certain.
 func (r *Reader) inArgs(tok relaxed.Token) Status {
-	r.Args = append(r.Args, r.json.Out...)
-	r.json.Out = r.json.Out[:0]
+	if len(r.Args) == 0 {
+		r.Args, r.json.Out = r.json.Out, r.Args
+	} else {
+		r.Args = append(r.Args, r.json.Out...)
+		r.json.Out = r.json.Out[:0]
+	}
 	switch {
 	case tok == relaxed.Bad:
 		return Bad

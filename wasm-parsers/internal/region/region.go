@@ -38,7 +38,7 @@ type Region struct {
 
 // Begin makes r ready for another region. It keeps the memory that r has.
 func (r *Region) Begin(f Format, o sdk.Options) {
-	*r = Region{format: f, Tools: o.Tools, MaxDepth: o.MaxDepth, Buffer: Buffer{text: r.text[:0]}}
+	*r = Region{format: f, Tools: o.Tools, MaxDepth: o.MaxDepth, Buffer: Buffer{mine: r.mine[:0]}}
 	if r.MaxDepth < 1 {
 		r.MaxDepth = abi.DefaultMaxDepth
 	}

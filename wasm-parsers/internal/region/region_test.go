@@ -117,11 +117,11 @@ func TestRegion(t *testing.T) {
 
 // TestReuseDoesNotAllocate checks what reuse is for.
 func TestReuseDoesNotAllocate(t *testing.T) {
-	p, out := &pairs{}, sdk.Out{}
+	p, out, text := &pairs{}, sdk.Out{}, []byte("<< ")
 	run := func() {
 		out.Reset()
 		_ = p.Reset(sdk.Options{})
-		p.Feed([]byte("<< "), &out)
+		p.Feed(text, &out)
 		p.Finish(sdk.Length, &out)
 	}
 	run()
