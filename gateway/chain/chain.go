@@ -39,7 +39,7 @@ const (
 
 // Options are what a chain needs to know of the request.
 type Options struct {
-	// Tools gives the offered tools; it is called when a region begins, and never
+	// Tools gives the offered tools; it is called once, when a region begins, and never
 	// for text without one. It may be nil.
 	Tools func() []abi.Tool
 	// AnyName takes every name for an offered one, for text whose request is not
@@ -89,6 +89,7 @@ type Chain struct {
 	runner Runner
 	opts   Options
 	text   writer
+	offers []abi.Tool // the offered tools, once opts.Tools was called
 
 	buf     []byte // text that is not decided yet
 	spare   []byte // the memory that an empty buf begins in again

@@ -35,7 +35,9 @@ type writer struct {
 	open      int  // index of the open call, -1 if none
 }
 
-func newWriter() writer { return writer{lineBlank: true, lineMarks: true, open: -1, kind: abi.Content} }
+func newWriter() writer {
+	return writer{lineBlank: true, lineMarks: true, open: -1, kind: abi.Content, events: make([]abi.Event, 0, 8)}
+}
 
 func (w *writer) reset() { w.events = w.events[:0] }
 
