@@ -133,14 +133,18 @@ func (w *writer) triples(text []byte) {
 
 // margin keeps track of how a line begins, and of the last characters.
 func (w *writer) margin(text []byte) {
-	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
+	line := text
+	if bytes.IndexByte(text, '\n') >= 0 { // quicker than looking for the last one where there is none
 		w.first, w.indent = 0, 0
-		w.margins(text[i+1:])
-	} else {
-		w.margins(text)
+		line = text[bytes.LastIndexByte(text, '\n')+1:]
 	}
+	w.margins(line)
 	text = chars.TrimEnd(text)
-	for _, b := range text[max(0, len(text)-len(w.ink)):] {
+	if len(text) >= len(w.ink) {
+		w.inks = copy(w.ink[:], text[len(text)-len(w.ink):])
+		return
+	}
+	for _, b := range text {
 		if w.inks == len(w.ink) {
 			copy(w.ink[:], w.ink[1:])
 			w.inks--
