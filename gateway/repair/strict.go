@@ -92,7 +92,7 @@ func (o *object) strictNumber(text []byte) bool {
 	for o.at < len(text) {
 		c := text[o.at]
 		if (c < '0' || c > '9') && c != '-' && c != '+' && c != '.' && c|0x20 != 'e' {
-			if o.slip = !isNumber(text[o.token:o.at]); !o.slip {
+			if o.slip = !relaxed.IsNumber(text[o.token:o.at]); !o.slip {
 				o.value()
 			}
 			return true

@@ -182,6 +182,17 @@ func (r *Reader) readNumber(c byte) (int, Token) {
 	return 0, r.end(Number)
 }
 
+// IsNumber reports whether b is a number of JSON.
+func IsNumber(b []byte) bool {
+	s := numberStart
+	for _, c := range b {
+		if s = s.next(c); s == 0 {
+			return false
+		}
+	}
+	return s.complete()
+}
+
 // numberState is a place in the grammar of JSON numbers; 0 is outside.
 type numberState uint8
 
