@@ -10,7 +10,7 @@ import (
 	"io/fs"
 )
 
-//go:embed LICENSE go.mod sdk/README.md sdk/*.go sdk/abi/*.go sdk/contract/*.go sdk/relaxed/*.go sdk/sdktest/*.go sdk/typed/*.go
+//go:embed LICENSE go.mod sdk/README.md sdk/*.go sdk/abi/*.go sdk/chars/*.go sdk/contract/*.go sdk/relaxed/*.go sdk/sdktest/*.go sdk/typed/*.go
 //go:embed sdk/examples/starter
 //go:embed wasm-parsers/*/*.go wasm-parsers/internal/*/*.go
 var source embed.FS

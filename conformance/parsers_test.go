@@ -196,8 +196,7 @@ func candidates(infos []abi.Parser, name string) []chain.Candidate {
 	for _, p := range infos {
 		wanted := name == "auto" || p.Name == name || slices.Contains(p.Aliases, name) || p.Name == chain.Fallback
 		if wanted && p.Name != "custom" {
-			out = append(out, chain.Candidate{Name: p.Name, Parser: p.Name, Priority: p.Priority,
-				Triggers: p.Triggers, Starts: p.Starts, Models: p.Models, Heuristic: p.Heuristic, Framing: p.Framing})
+			out = append(out, chain.NewCandidate(&p))
 		}
 	}
 	if name == "auto" || name == "my_format" {

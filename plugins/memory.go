@@ -43,6 +43,7 @@ type memory struct {
 	limit   uint64
 	refused bool // the guest asked for more than the limit
 	image   *image
+	own     ownPages
 }
 
 var _ experimental.LinearMemory = (*memory)(nil)
@@ -73,6 +74,9 @@ func (m *memory) Free() {
 	m.buf = nil
 }
 
+// begin notes that a response begins, which changes the memory from now on.
+func (m *memory) begin() { m.own.begin() }
+
 // attach makes the memory, which has the size of the image, begin with it.
 func (m *memory) attach(im *image) error {
 	m.image = im
@@ -92,7 +96,7 @@ func (m *memory) reset() error {
 		return errGrown
 	}
 	if m.image.pages != nil {
-		return m.image.pages.undo(m.buf)
+		return m.image.pages.undo(m.buf, &m.own)
 	}
 	copy(m.buf, m.image.bytes)
 	return nil

@@ -42,10 +42,14 @@ func TestMemoryReset(t *testing.T) {
 				t.Fatal(err)
 			}
 			random := rand.New(rand.NewPCG(1, 1))
-			// Few pages are copied back, many are given up.
-			for _, writes := range []int{0, 1, 10, 10, 2000, 0, 10, 5000, 1} {
+			// Few pages are copied back, many are given up. Nothing may rest on the
+			// pages of the last time.
+			for i, writes := range []int{0, 1, 10, 10, 2000, 0, 10, 10, 0, 11, 5000, 1, 1} {
 				if !bytes.Equal(m.buf, want) {
 					t.Fatal("the memory is not that of the image")
+				}
+				if i%3 > 0 {
+					m.begin()
 				}
 				for range writes {
 					m.buf[random.IntN(len(want))] ^= 0xff
@@ -54,8 +58,17 @@ func TestMemoryReset(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if !bytes.Equal(m.buf, want) {
-				t.Error("the memory is not that of the image")
+			for range 200 { // over some trims
+				m.begin()
+				for range random.IntN(8) {
+					m.buf[random.IntN(40)*1000] ^= 0xff
+				}
+				if err := m.reset(); err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(m.buf, want) {
+					t.Fatal("the memory is not that of the image")
+				}
 			}
 		})
 	}

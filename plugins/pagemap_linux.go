@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"os"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -22,9 +23,9 @@ const (
 	pageIsPresent = 1 << 63
 )
 
-// ownPages returns the pagemap, or nil if there is none that works. That must be
+// theirOwnPages returns the pagemap, or nil if there is none that works. That must be
 // sure: if it left out a page, a guest could remember something.
-var ownPages = sync.OnceValue(func() *pagemap {
+var theirOwnPages = sync.OnceValue(func() *pagemap {
 	file, err := os.Open("/proc/self/pagemap")
 	if err != nil {
 		return nil
@@ -37,7 +38,7 @@ var ownPages = sync.OnceValue(func() *pagemap {
 	return m
 })
 
-// works tries the pagemap on pages in all states that matter.
+// works tries the pagemap, and the count of faults, on pages in all states that matter.
 func (m *pagemap) works() bool {
 	const pages = 8
 	image := make([]byte, pages*pageSize)
@@ -57,41 +58,91 @@ func (m *pagemap) works() bool {
 	if shared.mapOver(b) != nil {
 		return false
 	}
-	for range 2 { // the second time all that was written is there already
+	for i := range 2 { // the second time all that was written is there already
+		var own ownPages
+		before := pageFaults()
 		b[1*pageSize]++
 		b[3*pageSize-1]++
 		b[6*pageSize] += b[5*pageSize]
-		if !m.restore(b, image) || string(b) != string(image) {
+		if i == 0 && pageFaults()-before < 3 || !m.find(b, &own) {
+			return false
+		}
+		if restore(b, image, own.pages); string(b) != string(image) {
 			return false
 		}
 	}
 	return true
 }
 
-// restore copies those pages of image to b that b has of its own. It reports false
-// if there are too many of them, or if it cannot tell.
-func (m *pagemap) restore(b, image []byte) bool {
-	const batch = 512
-	var entries [batch * 8]byte
+// find finds the pages that b has of its own. It reports false if there are too many of
+// them, or if it cannot tell.
+func (m *pagemap) find(b []byte, own *ownPages) bool {
+	if len(own.entries) < len(b)/pageSize*8 {
+		own.entries = make([]byte, len(b)/pageSize*8)
+	}
+	own.pages, own.known = own.pages[:0], false
+	entries := own.entries[:len(b)/pageSize*8]
 	first := int64(uintptr(unsafe.Pointer(unsafe.SliceData(b))) / pageSize) //nolint:gosec // only its number
-	copied := 0
-	for page := 0; page < len(b)/pageSize; page += batch {
-		n := min(batch, len(b)/pageSize-page)
-		got, err := unix.Pread(m.fd, entries[:n*8], (first+int64(page))*8)
-		if err != nil || got != n*8 {
+	if got, err := unix.Pread(m.fd, entries, first*8); err != nil || got != len(entries) {
+		return false
+	}
+	for i := range len(b) / pageSize {
+		entry := binary.NativeEndian.Uint64(entries[i*8:])
+		if entry&(pageIsPresent|pageIsSwapped) == 0 || entry&pageIsShared != 0 {
+			continue
+		}
+		if len(own.pages) == maxCopied {
 			return false
 		}
-		for i := range n {
-			entry := binary.NativeEndian.Uint64(entries[i*8:])
-			if entry&(pageIsPresent|pageIsSwapped) == 0 || entry&pageIsShared != 0 {
-				continue
-			}
-			if copied++; copied > maxCopied {
-				return false
-			}
-			at := (page + i) * pageSize
-			copy(b[at:at+pageSize], image[at:at+pageSize])
-		}
+		own.pages = append(own.pages, i)
 	}
+	own.known = true
 	return true
+}
+
+// restore copies pages of image to b.
+func restore(b, image []byte, pages []int) {
+	for _, page := range pages {
+		at := page * pageSize
+		copy(b[at:at+pageSize], image[at:at+pageSize])
+	}
+}
+
+// ownPages is what is known of the pages that a memory has of its own. It stays true as
+// long as no page of the process is touched for the first time: what makes a page one's own is
+// a fault, which the kernel counts. So a response as short as most are costs two looks at a
+// number and not one at each page.
+type ownPages struct {
+	pages   []int // by number
+	known   bool  // these are all
+	faults  int64 // of the process, when the response began
+	began   time.Duration
+	resets  int    // that were made with them
+	entries []byte // memory for find
+}
+
+// shortResponse is how long a response may be for which it pays to count faults. In a longer
+// one somebody has had one.
+const shortResponse = time.Millisecond
+
+// begin notes that a response begins.
+func (o *ownPages) begin() {
+	if o.known {
+		o.faults, o.began = pageFaults(), now()
+	}
+}
+
+// same reports whether it is sure that the pages are still the same as when the response
+// began.
+func (o *ownPages) same() bool {
+	return o.known && now()-o.began < shortResponse && o.faults == pageFaults()
+}
+
+// pageFaults counts the process's faults.
+func pageFaults() int64 {
+	var usage unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &usage) != nil {
+		return -1 // which works finds out
+	}
+	return usage.Minflt + usage.Majflt
 }

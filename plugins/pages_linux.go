@@ -100,13 +100,38 @@ const maxCopied = 256
 // the fault that there is after it was given up, and a response changes much the
 // same pages as the one before it. So the pages that the instance has of its own
 // are kept and copied, if the kernel says which they are.
-func (p *sharedPages) undo(b []byte) error {
-	if pages := ownPages(); pages != nil && pages.restore(b, p.view) {
-		return nil
+func (p *sharedPages) undo(b []byte, own *ownPages) error {
+	if pages := theirOwnPages(); pages != nil && (own.same() || pages.find(b, own)) {
+		if own.resets++; own.resets%trimEvery != 0 {
+			restore(b, p.view, own.pages)
+			return nil
+		}
+		return p.trim(b, own)
 	}
+	own.known = false
 	if err := unix.Madvise(b, unix.MADV_DONTNEED); err != nil {
 		return fmt.Errorf("madvise: %w", err)
 	}
+	return nil
+}
+
+// trimEvery is after how many responses an instance gives up the pages that the last one
+// did not change: what responses to other models have touched would be copied for ever.
+const trimEvery = 64
+
+// trim is undo that keeps only those pages of its own that were changed.
+func (p *sharedPages) trim(b []byte, own *ownPages) error {
+	kept := own.pages[:0]
+	for _, page := range own.pages {
+		at := page * pageSize
+		if mine, image := b[at:at+pageSize], p.view[at:at+pageSize]; string(mine) != string(image) {
+			copy(mine, image)
+			kept = append(kept, page)
+		} else if err := unix.Madvise(mine, unix.MADV_DONTNEED); err != nil {
+			return fmt.Errorf("madvise: %w", err)
+		}
+	}
+	own.pages = kept
 	return nil
 }
 

@@ -17,6 +17,11 @@ func newSharedPages([]byte) (*sharedPages, error) { return nil, errors.ErrUnsupp
 
 func (*sharedPages) mapOver([]byte) error { return errors.ErrUnsupported }
 
-func (*sharedPages) undo([]byte) error { return errors.ErrUnsupported }
+func (*sharedPages) undo([]byte, *ownPages) error { return errors.ErrUnsupported }
+
+// ownPages are not known here.
+type ownPages struct{}
+
+func (*ownPages) begin() {}
 
 func (*sharedPages) close() {}

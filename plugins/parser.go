@@ -1,12 +1,10 @@
 package plugins
 
 import (
-	"errors"
 	"log/slog"
 	"sync/atomic"
 
-	"github.com/sony/gobreaker/v2"
-
+	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -36,32 +34,24 @@ type parser struct {
 	abi.Parser
 	mod     *module
 	num     int // in the module
-	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
+	breaker *breaker.Breaker
 	opened  atomic.Uint64
 	failed  atomic.Uint64
 	times   times
 }
 
-// errNeutral is what the breaker is told of a response that says nothing about the
-// parser.
-var errNeutral = errors.New("neither success nor failure")
-
 func newParser(m *module, num int, cfg Config) *parser {
 	p := &parser{Parser: m.manifest.Parsers[num], mod: m, num: num}
-	p.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-		Name:        p.Name,
-		MaxRequests: 1,
-		Timeout:     cfg.Quarantine,
-		ReadyToTrip: func(c gobreaker.Counts) bool { return int(c.ConsecutiveFailures) >= cfg.Failures },
-		IsExcluded:  func(err error) bool { return errors.Is(err, errNeutral) },
-		OnStateChange: func(_ string, _, to gobreaker.State) {
+	p.breaker = breaker.New(breaker.Settings{
+		Name: p.Name, Failures: cfg.Failures, Open: cfg.Quarantine,
+		OnChange: func(c breaker.Change) {
 			log := cfg.Log.With(slog.String("parser", p.Name), slog.String("plugin", m.name))
-			switch to {
-			case gobreaker.StateOpen:
-				log.Warn("parser is quarantined", "for", cfg.Quarantine)
-			case gobreaker.StateHalfOpen:
+			switch c.To {
+			case breaker.Open:
+				log.Warn("parser is quarantined", "for", cfg.Quarantine, "reason", c.Reason)
+			case breaker.HalfOpen:
 				log.Info("quarantined parser is tried")
-			case gobreaker.StateClosed:
+			case breaker.Closed:
 				log.Info("parser is used again")
 			}
 		},
@@ -74,7 +64,7 @@ func (p *parser) info() Info {
 		Parser: p.Parser, Plugin: p.mod.name, SHA256: p.mod.sha256, Size: p.mod.size,
 		State: StateOK, Opened: p.opened.Load(), Failed: p.failed.Load(), Times: p.times.percentiles(),
 	}
-	if p.breaker.State() != gobreaker.StateClosed {
+	if p.breaker.State() != breaker.Closed {
 		i.State = StateQuarantined
 	}
 	return i

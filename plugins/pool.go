@@ -32,6 +32,7 @@ func (m *module) acquire(ctx context.Context) (*instance, error) {
 		p.idle[last] = nil
 		p.idle = p.idle[:last]
 		p.leased++
+		in.mem.begin()
 		return in, nil
 	case p.leased >= m.maxInstances:
 		return nil, fail(KindBusy, "all %d instances are in use", m.maxInstances)

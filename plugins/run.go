@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -16,7 +17,7 @@ type Run struct {
 	p        *parser
 	handle   int32
 	began    time.Duration // of the session's time
-	done     func(error)   // tells the breaker
+	pass     breaker.Pass  // of the parser's breaker
 	grammar  grammar
 	finished bool
 	left     bool // the handle need not be closed
@@ -83,7 +84,7 @@ func (r *Run) Close() {
 	if in.dead == nil && !r.left {
 		r.closeHandle()
 	}
-	r.done(r.outcome())
+	r.pass.Done(r.outcome())
 	r.p.times.add(r.s.used.time - r.began)
 	if took := r.s.host.cfg.Took; took != nil {
 		took(r.p.Name, r.s.used.time-r.began)
@@ -137,13 +138,13 @@ func (r *Run) fail(err error) *Error {
 	return r.p.error(err)
 }
 
-// outcome is what the breaker is told.
-func (r *Run) outcome() error {
+// outcome is what the breaker is told, and why.
+func (r *Run) outcome() (breaker.Outcome, string) {
 	switch {
 	case r.blamed:
 		return r.s.outcome(r.p, r.failure)
 	case r.failure != nil || r.in.dead != nil || !r.ended():
-		return errNeutral
+		return breaker.Excluded, ""
 	}
 	return r.s.outcome(r.p, nil)
 }

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/sony/gobreaker/v2"
-
+	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -54,23 +53,20 @@ func (s *Session) Open(ctx context.Context, parser string, opts abi.Options) (*R
 	if limit := s.host.cfg.Limits.Depth; opts.MaxDepth <= 0 || opts.MaxDepth > limit {
 		opts.MaxDepth = limit
 	}
-	began := s.used.time
+	r := &Run{s: s, in: in, p: p, began: s.used.time}
 	in.scratch = abi.AppendOptions(in.scratch[:0], opts)
 	if len(in.scratch) > maxOptions {
 		return nil, p.error(fail(KindRefused, "its options are longer than %d bytes", maxOptions))
 	}
-	done, err := p.breaker.Allow()
-	if err != nil {
+	if r.pass, err = p.breaker.Allow(); err != nil {
 		return nil, p.error(errQuarantined)
 	}
-	handle, err := s.openHandle(ctx, in, p.num)
-	if err != nil {
-		done(s.outcome(p, asFailure(err)))
+	if r.handle, err = s.openHandle(ctx, in, p.num); err != nil {
+		r.pass.Done(s.outcome(p, asFailure(err)))
 		s.dropDead(in)
 		return nil, p.error(err)
 	}
 	p.opened.Add(1)
-	r := &Run{s: s, in: in, p: p, handle: handle, began: began, done: done}
 	if last := len(in.events) - 1; last >= 0 {
 		r.events, in.events = in.events[last], in.events[:last]
 	}
@@ -141,7 +137,7 @@ func (s *Session) lease(ctx context.Context, name string) (*parser, *instance, e
 	switch {
 	case p == nil:
 		return nil, nil, &Error{Parser: name, Kind: KindUnknownParser, Err: errUnknown}
-	case p.breaker.State() == gobreaker.StateOpen:
+	case p.breaker.State() == breaker.Open:
 		return nil, nil, p.error(errQuarantined)
 	case in != nil:
 		return p, in, nil
@@ -189,28 +185,27 @@ var errUnknown = errors.New("no plugin has it")
 // failedCall turns the error of a call outside of a run into an *Error and counts
 // it.
 func (s *Session) failedCall(p *parser, in *instance, err error) *Error {
-	if done, refused := p.breaker.Allow(); refused == nil {
-		done(s.outcome(p, asFailure(err)))
+	if pass, refused := p.breaker.Allow(); refused == nil {
+		pass.Done(s.outcome(p, asFailure(err)))
 	}
 	s.dropDead(in)
 	return p.error(err)
 }
 
-// outcome is what a parser's breaker is told of a failure. Only the first one in a
-// response counts, and a success after it does not.
-func (s *Session) outcome(p *parser, f *failure) error {
-	if slices.Contains(s.failed, p) {
-		return errNeutral
-	}
-	if f == nil {
-		return nil
-	}
-	if !faults[f.kind] {
-		return errNeutral
+// outcome is what a parser's breaker is told of a failure, and why. Only the first one in
+// a response counts, and a success after it does not.
+func (s *Session) outcome(p *parser, f *failure) (breaker.Outcome, string) {
+	switch {
+	case slices.Contains(s.failed, p):
+		return breaker.Excluded, ""
+	case f == nil:
+		return breaker.Success, ""
+	case !faults[f.kind]:
+		return breaker.Excluded, string(f.kind)
 	}
 	s.failed = append(s.failed, p)
 	p.failed.Add(1)
-	return f
+	return breaker.Failure, string(f.kind)
 }
 
 // dropDead gives up an instance if it is dead, so that the next Open takes another

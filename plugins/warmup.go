@@ -43,7 +43,7 @@ func (m *module) warmUp(ctx context.Context, in *instance) {
 // long value, or something behind its triggers.
 func warmUpTexts(p *abi.Parser) []string {
 	if p.Example != "" {
-		return []string{p.Example, strings.Replace(p.Example, "Oslo", strings.Repeat(`a \"word\" or two, `, 48), 1)}
+		return []string{p.Example, strings.Replace(p.Example, "Oslo", strings.Repeat(`a \"word\" or two, `, 112), 1)}
 	}
 	begins := append(append([]string{}, p.Triggers...), p.Starts...)
 	if len(begins) == 0 {

@@ -1,6 +1,10 @@
 package sdk
 
-import "github.com/callgate/callgate/sdk/abi"
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk/abi"
+)
 
 // maxHandles is how many regions may be open at once in one instance. A gateway
 // has one at a time for each choice of a reply.
@@ -17,11 +21,18 @@ type guest struct {
 	specs         []Spec
 	in            []byte // what the host writes into
 	handles       []*handle
-	free          []int32 // handles that were closed
+	free          []int32      // handles that were closed
+	idle          [][]Reusable // parsers of each spec whose region was closed
+	raw           []byte       // the options of the last open, encoded
+	opts          Options
 }
+
+// maxIdle is how many parsers of a spec are kept.
+const maxIdle = 4
 
 // handle is an open region.
 type handle struct {
+	spec   int32
 	parser Parser // nil when the handle is closed
 	out    Out
 }
@@ -61,26 +72,43 @@ func (g *guest) open(parser int32, options []byte) int32 {
 	if parser < 0 || int(parser) >= len(g.specs) {
 		return abi.OpenUnknownParser
 	}
-	opts, err := abi.DecodeOptions(options)
+	if len(g.free) == 0 {
+		if len(g.handles) == maxHandles {
+			return abi.OpenTooMany
+		}
+		g.free = append(g.free, int32(len(g.handles)))
+		g.handles = append(g.handles, &handle{})
+	}
+	p, err := g.parser(parser, options)
 	if err != nil {
 		return abi.OpenBadOptions
 	}
-	p, err := g.specs[parser].New(opts)
-	if err != nil {
-		return abi.OpenBadOptions
+	last := len(g.free) - 1
+	id := g.free[last]
+	g.free = g.free[:last]
+	h := g.handles[id]
+	h.spec, h.parser = parser, p
+	h.out.Reset()
+	return id
+}
+
+// parser makes a parser for a region, or takes an idle one.
+func (g *guest) parser(spec int32, options []byte) (Parser, error) {
+	if g.raw == nil || !bytes.Equal(options, g.raw) { // the regions of a response have the same
+		opts, err := abi.DecodeOptions(options)
+		if err != nil {
+			return nil, err
+		}
+		g.raw, g.opts = append(g.raw[:0], options...), opts
 	}
-	if n := len(g.free); n > 0 {
-		id := g.free[n-1]
-		g.free = g.free[:n-1]
-		h := g.handles[id]
-		*h = handle{parser: p, out: Out{buf: h.out.buf[:0]}}
-		return id
+	if int(spec) < len(g.idle) {
+		if idle := g.idle[spec]; len(idle) > 0 {
+			last := len(idle) - 1
+			g.idle[spec] = idle[:last]
+			return idle[last], idle[last].Reset(g.opts)
+		}
 	}
-	if len(g.handles) == maxHandles {
-		return abi.OpenTooMany
-	}
-	g.handles = append(g.handles, &handle{parser: p})
-	return int32(len(g.handles) - 1)
+	return g.specs[spec].New(g.opts)
 }
 
 // find gives an open handle, or nil.
@@ -110,8 +138,18 @@ func (g *guest) finish(id int32, reason Reason) []byte {
 }
 
 func (g *guest) close(id int32) {
-	if h := g.find(id); h != nil {
-		h.parser = nil
-		g.free = append(g.free, id)
+	h := g.find(id)
+	if h == nil {
+		return
 	}
+	if p, ok := h.parser.(Reusable); ok {
+		for len(g.idle) < len(g.specs) {
+			g.idle = append(g.idle, nil)
+		}
+		if idle := g.idle[h.spec]; len(idle) < maxIdle {
+			g.idle[h.spec] = append(idle, p)
+		}
+	}
+	h.parser = nil
+	g.free = append(g.free, id)
 }

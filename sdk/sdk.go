@@ -56,6 +56,16 @@ type Parser interface {
 	Finish(reason Reason, out *Out)
 }
 
+// Reusable is a Parser that can read another region when it is done with one. The glue
+// keeps it and its memory, also over the reset between responses, so that a region begins
+// without an allocation.
+type Reusable interface {
+	Parser
+	// Reset makes the parser as New would have made it. What the last region was, and where
+	// in it the parser stopped, must make no difference.
+	Reset(Options) error
+}
+
 // Spec is a parser and what the manifest says of it.
 type Spec struct {
 	abi.Parser
@@ -71,24 +81,18 @@ type Spec struct {
 // Out takes a parser's events. A parser has one call open at a time.
 type Out struct {
 	buf   []byte
-	next  int // index of the next call
-	open  int // index of the open call
+	next  int  // index of the next call
+	open  int  // index of the open call
+	last  Kind // of the last event, if more text can be added to it
+	at    int  // where its text begins in buf
 	ended bool
 }
 
 // Content writes text of the answer.
-func (o *Out) Content(text []byte) {
-	if len(text) > 0 {
-		o.buf = abi.AppendText(o.buf, abi.Content, text)
-	}
-}
+func (o *Out) Content(text []byte) { o.text(abi.Content, text) }
 
 // Reasoning writes text of the model's reasoning.
-func (o *Out) Reasoning(text []byte) {
-	if len(text) > 0 {
-		o.buf = abi.AppendText(o.buf, abi.Reasoning, text)
-	}
-}
+func (o *Out) Reasoning(text []byte) { o.text(abi.Reasoning, text) }
 
 // CallStart begins a call. id is what the model wrote, if it wrote one; the
 // gateway makes one otherwise. The host may show the call to the client at once,
@@ -101,10 +105,20 @@ func (o *Out) CallStart(name, id string) {
 
 // Args writes the next bytes of the open call's arguments, which may never be
 // taken back.
-func (o *Out) Args(b []byte) {
-	if len(b) > 0 {
-		o.buf = abi.AppendArgs(o.buf, o.open, b)
+func (o *Out) Args(b []byte) { o.text(abi.Args, b) }
+
+// text adds to the last event if that is of the same kind, so that what a parser writes in
+// many pieces crosses the border as one.
+func (o *Out) text(kind Kind, b []byte) {
+	if len(b) == 0 {
+		return
 	}
+	if o.last != kind || len(o.buf)-o.at+len(b) > abi.MaxText {
+		o.buf, o.at = abi.OpenText(o.buf, kind, o.open)
+		o.last = kind
+	}
+	o.buf = append(o.buf, b...)
+	abi.CloseText(o.buf, o.at)
 }
 
 // CallEnd says that the open call is complete.
@@ -133,15 +147,20 @@ func (o *Out) Repair(how string) { o.put(Event{Kind: abi.Repair, Name: how}) }
 // Ended reports whether End or Malformed was written.
 func (o *Out) Ended() bool { return o.ended }
 
+// Reset makes o ready for another region. It keeps o's memory.
+func (o *Out) Reset() { *o = Out{buf: o.buf[:0]} }
+
 // Take returns the encoded events so far and begins a new list. Only the glue and
 // tests call it. The bytes are valid until the next event is written.
 func (o *Out) Take() []byte {
 	b := o.buf
-	o.buf = o.buf[:0]
+	o.buf, o.last = o.buf[:0], 0
 	return b
 }
 
-func (o *Out) put(e Event) { o.buf = abi.AppendEvent(o.buf, e) }
+func (o *Out) put(e Event) {
+	o.buf, o.last = abi.AppendEvent(o.buf, e), 0
+}
 
 // FindTool returns the offered tool called name, or nil.
 func FindTool(tools []Tool, name string) *Tool {

@@ -106,19 +106,7 @@ func newSandboxed(ctx context.Context, b *bench) (*sandboxed, error) {
 
 func (s *sandboxed) begin() (chain.Runner, func()) {
 	session := s.host.Session()
-	return runner{session}, session.Close
+	return chain.Runs(session), session.Close
 }
 
 func (s *sandboxed) close() { _ = s.host.Close(context.Background()) } // of a process that ends soon
-
-// runner makes a session a chain.Runner.
-type runner struct{ *plugins.Session }
-
-// Open implements chain.Runner.
-func (r runner) Open(ctx context.Context, parser string, opts abi.Options) (chain.Run, error) {
-	run, err := r.Session.Open(ctx, parser, opts)
-	if err != nil {
-		return nil, err
-	}
-	return run, nil
-}

@@ -84,7 +84,7 @@ func compareGuests(ctx context.Context, total time.Duration, t *table, loaded []
 	var batches []batch
 	for _, g := range loaded {
 		p := g.host.Parsers()[0]
-		plan := chain.NewPlan([]chain.Candidate{{Name: p.Name, Parser: p.Name, Priority: p.Priority, Triggers: p.Triggers}}, chain.PlanOptions{})
+		plan := chain.NewPlan([]chain.Candidate{chain.NewCandidate(&p.Parser)}, chain.PlanOptions{})
 		for _, size := range []int{small, large} {
 			text := linesCall(size)
 			batches = append(batches, repeated(func() error { return readCall(ctx, g, plan, text) }))

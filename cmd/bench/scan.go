@@ -22,8 +22,7 @@ func newPlan(names ...string) *chain.Plan {
 	}
 	for _, name := range names {
 		if p := specs[name]; name != "custom" {
-			candidates = append(candidates, chain.Candidate{Name: name, Parser: name, Priority: p.Priority,
-				Triggers: p.Triggers, Starts: p.Starts, Models: p.Models, Heuristic: p.Heuristic, Framing: p.Framing})
+			candidates = append(candidates, chain.NewCandidate(&p.Parser))
 		}
 	}
 	return chain.NewPlan(candidates, chain.PlanOptions{Model: "bench", Reasoning: true, Auto: auto})

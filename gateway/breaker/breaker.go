@@ -261,6 +261,14 @@ func (b *Breaker) Available() bool {
 	return b.state == Closed || b.state == HalfOpen && (b.done == nil || b.probeOver(time.Now()))
 }
 
+// State returns the state now.
+func (b *Breaker) State() State {
+	b.mu.Lock()
+	defer b.unlock()
+	b.look()
+	return b.state
+}
+
 // look makes an open breaker half-open if it is time.
 func (b *Breaker) look() {
 	if b.state == Open {

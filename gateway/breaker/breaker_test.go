@@ -32,8 +32,11 @@ func rejected(t *testing.T, b *breaker.Breaker) *breaker.OpenError {
 
 func wantState(t *testing.T, b *breaker.Breaker, want breaker.State) {
 	t.Helper()
-	if got := b.Snapshot().State; got != want {
+	if got := b.State(); got != want {
 		t.Fatalf("the breaker is %s, want %s", got, want)
+	}
+	if got := b.Snapshot().State; got != want {
+		t.Fatalf("the breaker is %s in its snapshot, want %s", got, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/callgate/callgate/gateway/repair"
@@ -52,8 +53,8 @@ func (a *args) read(text string) string {
 	a.in = append(a.in[:0], text...)
 	out := a.typer.Read(a.in, a)
 	a.changed = a.typer.Changed()
-	if string(out) == text {
-		return text
+	if len(out) == len(a.in) && (len(out) == 0 || &out[0] == &a.in[0]) {
+		return text // as it is
 	}
 	return string(out)
 }
@@ -86,25 +87,25 @@ func (a *args) String(piece []byte, end bool) {
 		return
 	}
 	a.strings++
-	if isSample(strings.Trim(string(a.value), `"`)) {
+	if isSample(bytes.Trim(a.value, `"`)) {
 		a.samples++
 	}
 }
 
 // isSample reports whether a string is what documentation writes for a value.
-func isSample(v string) bool {
-	switch v {
+func isSample(v []byte) bool {
+	switch string(v) {
 	case "...", "…", "string", "str", "integer", "int", "number", "float", "boolean", "bool", "object", "array":
 		return true
 	}
-	if strings.HasPrefix(v, "YOUR_") {
+	if bytes.HasPrefix(v, []byte("YOUR_")) {
 		return true
 	}
-	words := strings.Trim(v, "<>[]{}")
+	words := bytes.Trim(v, "<>[]{}")
 	if len(words) < 2 || len(v)-len(words) < 2 || strings.IndexByte("<[{", v[0]) < 0 || strings.IndexByte(">]}", v[len(v)-1]) < 0 {
 		return false
 	}
-	for _, b := range []byte(words) { // <city>, [city name], {{city}}: words alone
+	for _, b := range words { // <city>, [city name], {{city}}: words alone
 		if b < 0x80 && !isWord(b) && b != ' ' && b != '_' && b != '-' || b == '{' || b == '.' {
 			return false
 		}

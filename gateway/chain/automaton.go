@@ -150,15 +150,13 @@ type skipper struct {
 func (s *skipper) to(a *automaton, text []byte, i int) int {
 	const short = 64
 	if len(text) <= short || len(a.first) > len(s.next) {
-		for ; i < len(text); i++ {
-			if !a.begins[text[i]] {
-				continue
-			}
-			if i+1 == len(text) || a.begin(text[i], text[i+1]) {
-				break
+		rest := text[i:]
+		for k, b := range rest {
+			if a.begins[b] && (k+1 == len(rest) || a.begin(b, rest[k+1])) {
+				return i + k
 			}
 		}
-		return i
+		return len(text)
 	}
 	nearest := len(text)
 	for k, b := range a.first {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 )
 
 // Runner opens parsers for one response.
@@ -38,7 +39,7 @@ const (
 
 // Options are what a chain needs to know of the request.
 type Options struct {
-	// Tools gives the offered tools; it is called when a region begins, and never
+	// Tools gives the offered tools; it is called once, when a region begins, and never
 	// for text without one. It may be nil.
 	Tools func() []abi.Tool
 	// AnyName takes every name for an offered one, for text whose request is not
@@ -88,6 +89,7 @@ type Chain struct {
 	runner Runner
 	opts   Options
 	text   writer
+	offers []abi.Tool // the offered tools, once opts.Tools was called
 
 	buf     []byte // text that is not decided yet
 	spare   []byte // the memory that an empty buf begins in again
@@ -145,7 +147,7 @@ func (c *Chain) Plain(text []byte) Passage {
 		}
 		return Clean
 	}
-	if !c.idle() || c.Holding() && isSpace(text[0]) || !c.harmless(text) {
+	if !c.idle() || c.Holding() && chars.IsSpace(text[0]) || !c.harmless(text) {
 		return Unsure
 	}
 	c.text.settle()
@@ -153,7 +155,7 @@ func (c *Chain) Plain(text []byte) Passage {
 		c.text.passed(c.waiting)
 		c.waiting = c.waiting[:0]
 	}
-	if isSpace(text[len(text)-1]) {
+	if chars.IsSpace(text[len(text)-1]) {
 		c.waiting = append(c.waiting, text...)
 		return White
 	}
@@ -167,7 +169,7 @@ func (c *Chain) Nothing(output []byte) bool {
 	if c.open || c.Holding() || c.plan.anyStart && (!c.opts.NoTools || c.plan.framing) {
 		return false
 	}
-	body := bytes.TrimLeft(output, " \t\r\n")
+	body := chars.SkipSpace(output)
 	for _, s := range c.plan.starts {
 		if bytes.HasPrefix(body, []byte(s)) {
 			return false
@@ -182,7 +184,7 @@ func (c *Chain) Nothing(output []byte) bool {
 // what follows is not text. It reports whether that is right: whether nothing but
 // white space waits, and there was no markup.
 func (c *Chain) Settle() bool {
-	if c.region != nil || c.thought != nil || len(c.tail) > 0 || c.open || c.Marked() || c.scan.found.end > 0 || !blank(c.buf) {
+	if c.region != nil || c.thought != nil || len(c.tail) > 0 || c.open || c.Marked() || c.scan.found.end > 0 || !chars.Blank(c.buf) {
 		return false
 	}
 	for _, text := range [][]byte{c.buf, c.waiting} {
@@ -204,7 +206,7 @@ func (c *Chain) idle() bool {
 
 // harmless reports whether text holds no literal, nor a part of one at its end.
 func (c *Chain) harmless(text []byte) bool {
-	if blank(text) || !utf8.RuneStart(text[0]) || incomplete(text) > 0 {
+	if chars.Blank(text) || !utf8.RuneStart(text[0]) || incomplete(text) > 0 {
 		return false
 	}
 	c.scan.skip = skipper{} // what it knows is about buf
@@ -304,7 +306,7 @@ func (c *Chain) pass(n int) {
 		return
 	}
 	text := c.buf[:n]
-	if !blank(text) {
+	if !chars.Blank(text) {
 		c.say()
 	}
 	switch {
@@ -415,15 +417,4 @@ func incomplete(text []byte) int {
 		}
 	}
 	return 0
-}
-
-func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }
-
-func blank(text []byte) bool {
-	for _, b := range text {
-		if !isSpace(b) {
-			return false
-		}
-	}
-	return true
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 )
 
 // doubt is how sure it is that markup is a call and not text about one, where nobody
@@ -49,7 +50,7 @@ func (c *Chain) introduced(candidate *Candidate) bool {
 // the line is a quotation.
 func (c *Chain) quoted() bool {
 	for _, mark := range [...]string{`"`, "'", "“", "„", "«", "‘", "「", "『", "＂"} {
-		if strings.HasSuffix(string(c.text.ink[:c.text.inks]), mark) && !isSpace(c.text.last) {
+		if strings.HasSuffix(string(c.text.ink[:c.text.inks]), mark) && !chars.IsSpace(c.text.last) {
 			return true
 		}
 	}
@@ -80,7 +81,7 @@ func (c *Chain) forwards(name string) bool {
 	if !isName(name) {
 		return false
 	}
-	body := bytes.TrimLeft(c.buf[min(len(r.found), len(c.buf)):], " \t\r\n")
+	body := chars.SkipSpace(c.buf[min(len(r.found), len(c.buf)):])
 	if !c.begun && strings.Contains(r.found, ":") { // a tag with a prefix, alone
 		return true
 	}
@@ -106,7 +107,7 @@ func trailing(events []abi.Event) bool {
 		case abi.CallEnd:
 			text = false
 		case abi.Content:
-			text = text || !blank([]byte(e.Text))
+			text = text || !chars.Blank([]byte(e.Text))
 		}
 	}
 	return text
@@ -130,7 +131,10 @@ func endTail(text []byte, final bool) int {
 	}
 	tail := len(text) - end
 	for {
-		body := bytes.TrimRight(text[:end], " \t\r\n")
+		body := chars.TrimEnd(text[:end])
+		if len(body) == 0 || body[len(body)-1] != '>' && body[len(body)-1] != '[' {
+			return tail // no token ends so
+		}
 		i := slices.IndexFunc(endTokens[:], func(t string) bool { return bytes.HasSuffix(body, []byte(t)) })
 		if i < 0 {
 			return tail

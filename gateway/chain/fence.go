@@ -1,6 +1,10 @@
 package chain
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/callgate/callgate/sdk/chars"
+)
 
 // fence knows whether text stands in a block of code of Markdown. A block ends with
 // a line of the character that began it, at least as many, and nothing behind them:
@@ -45,7 +49,7 @@ func (f *fence) read(text []byte) {
 	for ; i < len(text) && f.state != elsewhere; i++ {
 		f.next(text[i])
 	}
-	f.body = f.body || f.char != 0 && !blank(text[i:])
+	f.body = f.body || f.char != 0 && !chars.Blank(text[i:])
 }
 
 // holdsOnly reports whether the open block has held nothing yet, and may be one that

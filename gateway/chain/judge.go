@@ -156,11 +156,12 @@ func (c *Chain) tool(name string) *abi.Tool {
 	return nil
 }
 
+// tools are the offered tools, which are asked for once.
 func (c *Chain) tools() []abi.Tool {
-	if c.opts.Tools == nil {
-		return nil
+	if c.opts.Tools != nil {
+		c.offers, c.opts.Tools = c.opts.Tools(), nil
 	}
-	return c.opts.Tools()
+	return c.offers
 }
 
 // dropCut leaves out the call that was cut at the end of a region that was held.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 )
 
 // seek looks for the next literal in buf and gives out what comes before it. It
@@ -119,7 +120,7 @@ func (c *Chain) fenced() bool { return c.text.fence.around() || c.inCode() }
 // seekStart deals with literals that only count at the start of the output. It
 // reports whether buf is dealt with: held, or taken as a region.
 func (c *Chain) seekStart(text []byte, final bool) bool {
-	body := bytes.TrimLeft(text, " \t\r\n")
+	body := chars.SkipSpace(text)
 	c.pass(len(text) - len(body))
 	if len(body) == 0 {
 		return true

@@ -110,23 +110,23 @@ func (c *Candidate) hints(model string) bool {
 // shorter one of the same priority.
 func (p *Plan) at(text []byte, start bool) []*Candidate {
 	var found []*Candidate
-	lengths := map[*Candidate]int{}
-	for i := range p.candidates {
-		c := &p.candidates[i]
+	length := func(c *Candidate) int {
 		n := longestPrefix(c.Triggers, text)
 		if start {
 			n = max(n, longestPrefix(c.Starts, text))
 		}
-		if n > 0 || start && c.anything {
+		return n
+	}
+	for i := range p.candidates {
+		if c := &p.candidates[i]; length(c) > 0 || start && c.anything {
 			found = append(found, c)
-			lengths[c] = n
 		}
 	}
 	slices.SortStableFunc(found, func(a, b *Candidate) int {
 		if a.Priority != b.Priority || a.hinted != b.hinted {
 			return 0 // the plan's order holds
 		}
-		return cmp.Compare(lengths[b], lengths[a])
+		return cmp.Compare(length(b), length(a))
 	})
 	return found
 }

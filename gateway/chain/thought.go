@@ -1,8 +1,6 @@
 package chain
 
-import (
-	"github.com/callgate/callgate/sdk/abi"
-)
+import "github.com/callgate/callgate/sdk/abi"
 
 // thought is a call that counts only if of what follows it nothing shows that the
 // model only wrote about it: the output must end with it.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 )
 
 // writer collects a chain's events and keeps the rules of white space: what
@@ -34,7 +35,9 @@ type writer struct {
 	open      int  // index of the open call, -1 if none
 }
 
-func newWriter() writer { return writer{lineBlank: true, lineMarks: true, open: -1, kind: abi.Content} }
+func newWriter() writer {
+	return writer{lineBlank: true, lineMarks: true, open: -1, kind: abi.Content, events: make([]abi.Event, 0, 8)}
+}
 
 func (w *writer) reset() { w.events = w.events[:0] }
 
@@ -54,7 +57,7 @@ func (w *writer) write(kind abi.Kind, text []byte) {
 	w.kind = kind
 	if w.trim {
 		lead := 0
-		for lead < len(text) && isSpace(text[lead]) {
+		for lead < len(text) && chars.IsSpace(text[lead]) {
 			lead++
 		}
 		if w.gap[i] && w.wrote[i] {
@@ -67,7 +70,7 @@ func (w *writer) write(kind abi.Kind, text []byte) {
 		w.trim = false
 	}
 	end := len(text)
-	for end > 0 && isSpace(text[end-1]) {
+	for end > 0 && chars.IsSpace(text[end-1]) {
 		end--
 	}
 	if end > 0 {
@@ -95,8 +98,8 @@ func (w *writer) line(text []byte) {
 		if text[i] == '\n' {
 			break
 		}
-		blank = blank && isSpace(text[i])
-		marks = marks && (isSpace(text[i]) || strings.IndexByte(">-*+.)0123456789", text[i]) >= 0)
+		blank = blank && chars.IsSpace(text[i])
+		marks = marks && (chars.IsSpace(text[i]) || strings.IndexByte(">-*+.)0123456789", text[i]) >= 0)
 		if !marks {
 			break
 		}
@@ -130,14 +133,18 @@ func (w *writer) triples(text []byte) {
 
 // margin keeps track of how a line begins, and of the last characters.
 func (w *writer) margin(text []byte) {
-	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
+	line := text
+	if bytes.IndexByte(text, '\n') >= 0 { // quicker than looking for the last one where there is none
 		w.first, w.indent = 0, 0
-		w.margins(text[i+1:])
-	} else {
-		w.margins(text)
+		line = text[bytes.LastIndexByte(text, '\n')+1:]
 	}
-	text = bytes.TrimRight(text, " \t\r\n")
-	for _, b := range text[max(0, len(text)-len(w.ink)):] {
+	w.margins(line)
+	text = chars.TrimEnd(text)
+	if len(text) >= len(w.ink) {
+		w.inks = copy(w.ink[:], text[len(text)-len(w.ink):])
+		return
+	}
+	for _, b := range text {
 		if w.inks == len(w.ink) {
 			copy(w.ink[:], w.ink[1:])
 			w.inks--

@@ -23,8 +23,6 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/playground"
-	"github.com/callgate/callgate/plugins"
-	"github.com/callgate/callgate/plugins/folder"
 )
 
 // Options are what a Console shows.
@@ -52,10 +50,44 @@ type Options struct {
 // Plugins are those that the gateway has, and the files that it would have them from.
 type Plugins struct {
 	Dir     string // "": no directory is looked at
-	Files   []folder.File
-	Parsers []plugins.Info // as they are asked
-	Custom  []string       // formats of the configuration
+	Files   []File
+	Parsers []Parser // as they are asked
+	Custom  []string // formats of the configuration
 }
+
+// File is a plugin in the directory.
+type File struct {
+	Name, SHA256 string
+	State        State
+	Since        time.Time
+	Reason       string // why the state is not a good one
+}
+
+// Parser is a parser of a plugin.
+type Parser struct {
+	Name, Plugin, Version string
+	Example               string // a call in its form, "" if it gives none
+	Priority              int
+	State                 State
+	Opened, Failed        uint64        // regions that it read, and responses in which it failed
+	P50, P90, P99         time.Duration // of the time that it works on a region
+}
+
+// State is a state in a word, and how good that is.
+type State struct {
+	Level Level
+	Word  string
+}
+
+// Level is how good a state is.
+type Level int
+
+// The levels.
+const (
+	Good Level = iota
+	Fair
+	Bad
+)
 
 // Console is an http.Handler for /ui and all below.
 type Console struct {

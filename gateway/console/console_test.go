@@ -24,9 +24,6 @@ import (
 	"github.com/callgate/callgate/gateway/console"
 	"github.com/callgate/callgate/gateway/playground"
 	"github.com/callgate/callgate/gateway/playground/playgroundtest"
-	"github.com/callgate/callgate/plugins"
-	"github.com/callgate/callgate/plugins/folder"
-	"github.com/callgate/callgate/sdk/abi"
 )
 
 // evil is what somebody writes who wants a page to run it.
@@ -58,10 +55,13 @@ func newDesk(t *testing.T, change func(*console.Options)) *desk {
 			return map[string]any{"targets": []map[string]any{{"target": evil, "hits": 7}, {evil: true}}, evil: evil, "accounts": map[string]any{"total": 3.5, "other": map[string]any{"a": nil}}}
 		},
 		Plugins: func() console.Plugins {
-			return console.Plugins{Dir: evil, Custom: []string{evil}, Parsers: []plugins.Info{
-				{Parser: abi.Parser{Name: evil, Version: evil, Example: evil, Priority: 9}, Plugin: evil, State: plugins.StateQuarantined, Opened: 12345},
-				{Parser: abi.Parser{Name: "hermes", Example: "<tool_call>{}</tool_call>"}, State: plugins.StateOK, Times: plugins.Times{P50: 1500}},
-			}, Files: []folder.File{{Name: evil, State: folder.Refused, Reason: evil}, {Name: "b", State: folder.Stale}, {Name: "c", State: folder.Kept}, {Name: "d", State: folder.Loaded, SHA256: strings.Repeat("ab", 32)}}}
+			return console.Plugins{Dir: evil, Custom: []string{evil}, Parsers: []console.Parser{
+				{Name: evil, Version: evil, Example: evil, Priority: 9, Plugin: evil, State: console.State{Level: console.Bad, Word: evil}, Opened: 12345},
+				{Name: "hermes", Example: "<tool_call>{}</tool_call>", State: console.State{Word: "ok"}, P50: 1500},
+			}, Files: []console.File{
+				{Name: evil, State: console.State{Level: console.Bad, Word: "refused"}, Reason: evil}, {Name: "b", State: console.State{Level: console.Fair, Word: evil}},
+				{Name: "d", State: console.State{Word: "loaded"}, SHA256: strings.Repeat("ab", 32)},
+			}}
 		},
 		Ready: func() error { return nil }, Source: d.source, Version: evil,
 	}

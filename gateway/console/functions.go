@@ -8,8 +8,6 @@ import (
 	"unicode"
 
 	"github.com/callgate/callgate/gateway/breaker"
-	"github.com/callgate/callgate/plugins"
-	"github.com/callgate/callgate/plugins/folder"
 )
 
 // functions are what pages call. now is the clock.
@@ -105,18 +103,9 @@ func mark(state any) badge {
 		return map[breaker.State]badge{
 			breaker.Closed: {"good", "✓", "closed"}, breaker.HalfOpen: {"warn", "◐", "half-open"}, breaker.Open: {"bad", "✕", "open"},
 		}[s]
-	case plugins.State:
-		if s == plugins.StateOK {
-			return badge{"good", "✓", string(s)}
-		}
-		return badge{"bad", "✕", string(s)}
-	case folder.State:
-		if b, ok := map[folder.State]badge{
-			folder.Loaded: {"good", "✓", "loaded"}, folder.Refused: {"bad", "✕", "refused"},
-		}[s]; ok {
-			return b
-		}
-		return badge{"warn", "!", string(s)}
+	case State:
+		word := visible(s.Word)
+		return map[Level]badge{Good: {"good", "✓", word}, Fair: {"warn", "!", word}, Bad: {"bad", "✕", word}}[s.Level]
 	}
 	return badge{"", "", fmt.Sprint(state)}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
-	"github.com/callgate/callgate/plugins"
 )
 
 // overviewData is what the first page shows.
@@ -47,7 +46,7 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request) error {
 	d.Changes = d.Changes[:min(len(d.Changes), maxChanges)]
 	for _, p := range c.o.Plugins().Parsers {
 		d.Parsers++
-		if p.State != plugins.StateOK {
+		if p.State.Level != Good {
 			d.Left++
 		}
 	}

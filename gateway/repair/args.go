@@ -1,6 +1,9 @@
 package repair
 
-import "github.com/callgate/callgate/sdk/abi"
+import (
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
+)
 
 // keptMemory is how much memory of a call an Args keeps for the next one.
 const keptMemory = 64 << 10
@@ -117,7 +120,7 @@ func (a *Args) between() bool {
 		return a.readQuoted(c)
 	case a.phase == inNull:
 		return a.readNull()
-	case isSpace(c):
+	case chars.IsSpace(c):
 		a.at++
 	case a.phase == atStart:
 		a.begin(c)

@@ -3,6 +3,7 @@ package repair
 import (
 	"bytes"
 
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
@@ -91,7 +92,7 @@ func (o *object) strictNumber(text []byte) bool {
 	for o.at < len(text) {
 		c := text[o.at]
 		if (c < '0' || c > '9') && c != '-' && c != '+' && c != '.' && c|0x20 != 'e' {
-			if o.slip = !isNumber(text[o.token:o.at]); !o.slip {
+			if o.slip = !relaxed.IsNumber(text[o.token:o.at]); !o.slip {
 				o.value()
 			}
 			return true
@@ -103,7 +104,7 @@ func (o *object) strictNumber(text []byte) bool {
 
 // strictBetween reads what is not part of a string or a number.
 func (o *object) strictBetween(text []byte) bool {
-	for isSpace(text[o.at]) {
+	for chars.IsSpace(text[o.at]) {
 		if o.at++; o.at == len(text) {
 			return true
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/sdk/typed"
 )
@@ -104,21 +105,9 @@ func (t *Typer) Read(text []byte, watcher Watcher) []byte {
 	return t.out
 }
 
-// readString reads some of a string, or its end.
+// readString reads some of a string, up to its end.
 func (t *Typer) readString(text []byte, watcher Watcher) int {
-	n := 1
-	switch {
-	case t.escaped:
-		t.escaped = false
-	case text[0] == '\\':
-		t.escaped = true
-	case text[0] == '"':
-		t.str = false
-	default:
-		for n < len(text) && text[n] != '"' && text[n] != '\\' {
-			n++
-		}
-	}
+	n := t.stringEnd(text)
 	switch t.place {
 	case withinHeld:
 		t.held = append(t.held, text[:n]...)
@@ -141,31 +130,53 @@ func (t *Typer) readString(text []byte, watcher Watcher) int {
 	return n
 }
 
+// stringEnd is the place behind the closing quote of the string that text goes on with, or
+// len(text).
+func (t *Typer) stringEnd(text []byte) int {
+	for n := 0; n < len(text); {
+		if t.escaped {
+			t.escaped = false
+			n++
+			continue
+		}
+		if n = chars.Plain(text, n); n == len(text) {
+			break
+		}
+		c := text[n]
+		n++
+		if t.escaped = c == '\\'; c == '"' {
+			t.str = false
+			return n
+		}
+	}
+	return len(text)
+}
+
 // skip reads what is nested in a value, in which nothing is to be seen but its end.
 func (t *Typer) skip(text []byte) int {
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case t.escaped:
-			t.escaped = false
-		case c == '"':
-			t.str = !t.str
-		case c == '\\':
-			t.escaped = t.str
-		case t.str:
-		case c == '{' || c == '[':
+	for i := 0; i < len(text); {
+		if t.str {
+			i += t.stringEnd(text[i:])
+			continue
+		}
+		switch text[i] {
+		case '"':
+			t.str = true
+		case '{', '[':
 			t.depth++
-		case c == '}' || c == ']':
+		case '}', ']':
 			if t.depth--; t.depth == 1 {
 				return i + 1
 			}
 		}
+		i++
 	}
 	return len(text)
 }
 
 // readByte reads a byte outside of strings.
 func (t *Typer) readByte(c byte, watcher Watcher) {
-	first := t.depth == 1 && t.place == beforeValue && c != ':' && !isSpace(c)
+	first := t.depth == 1 && t.place == beforeValue && c != ':' && !chars.IsSpace(c)
 	if first && watcher != nil {
 		watcher.Value(t.param, c)
 	}
@@ -259,5 +270,3 @@ func (t *Typer) acceptable(value []byte) bool {
 
 // holding reports whether a string waits.
 func (t *Typer) holding() bool { return t.place == withinHeld }
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }

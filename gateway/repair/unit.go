@@ -1,8 +1,9 @@
 package repair
 
 import (
-	"bytes"
 	"unicode/utf8"
+
+	"github.com/callgate/callgate/sdk/chars"
 )
 
 // plain are the bytes that stand for themselves in any string of nearly JSON.
@@ -90,57 +91,12 @@ func hexUnit(text []byte) (r rune, n int, kind unit) {
 				return 0, i + 1, unitEscape
 			}
 		default:
-			digit := hexDigit(text[i])
+			digit := chars.Hex(text[i])
 			if digit < 0 {
 				return 0, i + 1, unitEscape
 			}
-			r = r<<4 | digit
+			r = r<<4 | rune(digit)
 		}
 	}
 	return r, 6, unitOK
-}
-
-// hexDigit is the value of a hexadecimal digit, or -1.
-func hexDigit(c byte) rune {
-	switch {
-	case c >= '0' && c <= '9':
-		return rune(c - '0')
-	case c|0x20 >= 'a' && c|0x20 <= 'f':
-		return rune(c|0x20-'a') + 10
-	}
-	return -1
-}
-
-// isNumber reports whether b is a number of JSON.
-func isNumber(b []byte) bool {
-	b = bytes.TrimPrefix(b, []byte{'-'})
-	whole, rest := digits(b)
-	if len(whole) == 0 || len(whole) > 1 && whole[0] == '0' {
-		return false
-	}
-	if len(rest) > 0 && rest[0] == '.' {
-		fraction, behind := digits(rest[1:])
-		if rest = behind; len(fraction) == 0 {
-			return false
-		}
-	}
-	if len(rest) > 0 && rest[0]|0x20 == 'e' {
-		if rest = rest[1:]; len(rest) > 0 && (rest[0] == '+' || rest[0] == '-') {
-			rest = rest[1:]
-		}
-		exponent, behind := digits(rest)
-		if rest = behind; len(exponent) == 0 {
-			return false
-		}
-	}
-	return len(rest) == 0
-}
-
-// digits cuts b behind the digits that it begins with.
-func digits(b []byte) (head, rest []byte) {
-	n := 0
-	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
-		n++
-	}
-	return b[:n], b[n:]
 }

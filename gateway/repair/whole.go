@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
@@ -78,7 +79,7 @@ func (a *Args) split() (extra [][]byte) {
 	first, _ := a.readWhole(a.object.start)
 	seen := map[string]struct{}{compact(first): {}}
 	for i := a.object.at; ; {
-		for i < len(a.raw) && isSpace(a.raw[i]) {
+		for i < len(a.raw) && chars.IsSpace(a.raw[i]) {
 			i++
 		}
 		if i == len(a.raw) {
@@ -146,7 +147,7 @@ func compact(text []byte) string {
 			b = append(b, c)
 			i++
 			c = text[i]
-		case !inside && isSpace(c):
+		case !inside && chars.IsSpace(c):
 			continue
 		}
 		b = append(b, c)

@@ -235,8 +235,7 @@ func (p *parsers) candidates(infos []plugins.Info, spec gateway.ParserSpec) []ch
 			continue // they have no format but those of the configuration
 		}
 		if info.Name == chain.Fallback || wanted(append([]string{info.Name}, info.Aliases...)...) {
-			out = append(out, chain.Candidate{Name: info.Name, Parser: info.Name, Priority: info.Priority,
-				Triggers: info.Triggers, Starts: info.Starts, Models: info.Models, Heuristic: info.Heuristic, Framing: info.Framing})
+			out = append(out, chain.NewCandidate(&info.Parser))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.custom)) {

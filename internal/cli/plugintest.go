@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +12,11 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/plugins/builtin"
 	"github.com/callgate/callgate/plugins/trial"
+	"github.com/callgate/callgate/sdk/abi"
 )
 
 type pluginTestCmd struct {
@@ -68,6 +71,9 @@ func trialConfig(e *env, plugin, cases string) (trial.Config, error) {
 		return cfg, usageError{err}
 	}
 	cfg.Cases = cases
+	cfg.Read = func(ctx context.Context, s *plugins.Session, p *abi.Parser, tools []abi.Tool, text string) []string {
+		return chain.ReadAlone(ctx, chain.Runs(s), p, tools, text).Warnings
+	}
 	wasm, err := e.builtin(builtin.Name)
 	if err != nil {
 		return cfg, err

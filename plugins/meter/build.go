@@ -2,10 +2,13 @@ package meter
 
 // Instructions that the rewriter writes.
 const (
+	opBlock     = 0x02
+	opLoop      = 0x03
 	opIf        = 0x04
 	opEnd       = 0x0b
 	opCall      = 0x10
 	opLocalGet  = 0x20
+	opLocalSet  = 0x21
 	opLocalTee  = 0x22
 	opGlobalGet = 0x23
 	opGlobalSet = 0x24

@@ -38,9 +38,9 @@ type functionBody struct{ locals, code []byte }
 // function instruments one function. The code is appended to scratch.
 func (rw *rewriter) function(f *reader, sig signature, scratch []byte) functionBody {
 	groups, total, body := rw.locals(f)
-	w := walker{reader: *f, rw: rw, out: scratch, locals: sig.params + total}
+	w := walker{reader: *f, rw: rw, out: scratch, locals: sig.params + total, labels: rw.labels[:0]}
 	w.walk()
-	*f = w.reader
+	*f, rw.labels = w.reader, w.labels
 	if w.bulk { // a local for the lengths of bulk instructions
 		groups++
 		body = append(body[:len(body):len(body)], 1, typeI32)
@@ -90,17 +90,19 @@ type walker struct {
 	out     []byte
 	copied  int // what is before this in the source is in out
 	op      int // where the current instruction begins
-	depth   int // of blocks
 	regions []region
-	locals  uint32 // including parameters
-	bulk    bool   // the extra local is used
+	labels  []label // that are open
+	serial  int     // of the last label
+	before  [2]int  // where the two instructions before the current one begin
+	locals  uint32  // including parameters
+	bulk    bool    // the extra local is used
 }
 
 func (w *walker) walk() {
-	w.copied = w.i
+	w.copied, w.op = w.i, w.i
 	w.open()
 	for w.err == nil && len(w.regions) > 0 {
-		w.op = w.i
+		w.before[0], w.before[1], w.op = w.before[1], w.op, w.i
 		op := w.u8()
 		if handle := instructions[op]; handle != nil {
 			handle(w)
@@ -130,7 +132,7 @@ func (w *walker) copyTo(i int) {
 func (w *walker) open() {
 	w.copyTo(w.i)
 	w.regions = append(w.regions, region{
-		depth:  w.depth,
+		depth:  len(w.labels),
 		charge: len(w.out) + w.rw.code.patch,
 		start:  w.i,
 	})
@@ -170,7 +172,7 @@ func noImmediate(*walker) {}
 
 func block(w *walker) {
 	w.blockType()
-	w.depth++
+	w.openLabel()
 }
 
 func loop(w *walker) {
@@ -182,17 +184,28 @@ func loop(w *walker) {
 }
 
 func end(w *walker) {
-	if w.regions[len(w.regions)-1].depth == w.depth {
+	if w.regions[len(w.regions)-1].depth == len(w.labels) {
 		w.close()
 	}
-	w.depth--
+	w.labels = w.labels[:max(len(w.labels)-1, 0)] // none is the function's own end
 }
 
 func anyIndex(w *walker) { w.u32() }
 
+func branch(w *walker) {
+	if depth, ok := w.thread(w.u32()); ok {
+		w.copyTo(w.op + 1)
+		w.out = appendU32(w.out, depth)
+		w.copied = w.i
+	}
+}
+
 func branchTable(w *walker) {
-	w.each(func(int) { w.u32() })
-	w.u32()
+	targets := make([]uint32, 0, 8)
+	w.each(func(int) { targets = append(targets, w.u32()) })
+	if targets = append(targets, w.u32()); w.err == nil {
+		w.noteTable(targets)
+	}
 }
 
 // functionIndex is shifted.

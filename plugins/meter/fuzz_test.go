@@ -62,6 +62,7 @@ func fuzzSeeds() [][]byte {
 		module(custom("empty"), memory()),
 		one(tI, tI, sumLoop),
 		one(tI, tI, recursion(0)),
+		one(tI, tI, jumps{odd: []byte{1, 0, 2}, even: []byte{2, 2, 0}}.body()),
 		one("", "", fn(0x12, 0)),
 		one(tI, tI, fn(0x41, 0, 0x41, 5, 0x20, 0, 0xfc, 11, 0, 0x41, 4, 0x2d, 0, 0)),
 		one(tI, tI, fn(0x20, 0, 0xfd, 0x11, 0xfd, 12, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0,

@@ -13,7 +13,8 @@
 // The counts follow the work. A loop head or a function entry is one count, and
 // one more for each 1024 bytes of code that it leads to, so that code without
 // loops is not free. memory.fill, memory.copy and memory.init cost a count per 64
-// bytes and memory.grow 1000, on top.
+// bytes and memory.grow 1000, on top. Jumps that Go's compiler leads over a loop head
+// although they go forwards are made direct, see thread.go.
 //
 // A plugin answers many requests and must not remember them. So the rewriter also
 // exports every mutable global, takes the active data segments and the start

@@ -75,7 +75,8 @@ type rewriter struct {
 	exports         int // entries of the export section, without their number
 	exportBody      []byte
 	code            snippets
-	usesData        bool // there is a memory.init
+	labels          []label // memory of walkers
+	usesData        bool    // there is a memory.init
 	allLocals       uint64
 }
 

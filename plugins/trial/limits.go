@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/sdk/abi"
 )
@@ -95,19 +94,18 @@ const (
 )
 
 // tryGrowth checks that work grows as the text does when a text repeats what begins a
-// region, as one that attacks the parser would. The gateway's own scanner reads it, and
-// the sandbox counts the work, so that a busy machine makes no difference.
+// region, as one that attacks the parser would. Config.Read finds the regions, and the
+// sandbox counts the work, so that a busy machine makes no difference.
 func (t *trial) tryGrowth(ctx context.Context, s *subject) {
 	check := Check{Name: "growth", Parser: s.Name}
 	units := append(slices.Clone(s.begins()), s.Example, s.Example[:len(s.Example)/2])
 	units = slices.DeleteFunc(units, func(unit string) bool { return unit == "" })
-	plan := chain.NewPlan([]chain.Candidate{{Name: s.Name, Parser: s.Name, Priority: s.Priority, Triggers: s.Triggers, Starts: s.Starts, Framing: s.Framing}}, chain.PlanOptions{})
 	for _, unit := range units {
 		check.Tried++
-		small, problem := t.work(ctx, s, plan, strings.Repeat(unit, smallSize/len(unit)+1))
+		small, problem := t.work(ctx, s, strings.Repeat(unit, smallSize/len(unit)+1))
 		large := int64(0)
 		if problem == "" {
-			large, problem = t.work(ctx, s, plan, strings.Repeat(unit, largeSize/len(unit)))
+			large, problem = t.work(ctx, s, strings.Repeat(unit, largeSize/len(unit)))
 		}
 		if ctx.Err() != nil {
 			return
@@ -126,16 +124,10 @@ func (t *trial) tryGrowth(ctx context.Context, s *subject) {
 }
 
 // work is how much the plugin works to read a text, or what is wrong with it.
-func (t *trial) work(ctx context.Context, s *subject, plan *chain.Plan, text string) (int64, string) {
+func (t *trial) work(ctx context.Context, s *subject, text string) (int64, string) {
 	session := t.host.Session()
 	defer session.Close()
-	reader := plan.New(runner{session}, chain.Options{Tools: func() []abi.Tool { return s.tools }, AnyName: true})
-	for rest := text; rest != ""; rest = rest[min(len(rest), 4<<10):] {
-		reader.Feed(ctx, []byte(rest[:min(len(rest), 4<<10)]))
-	}
-	reader.Finish(ctx, abi.Length)
-	reader.Close()
-	if w := faultIn(reader.Report().Warnings); w != "" {
+	if w := faultIn(t.cfg.Read(ctx, session, s.Parser, s.tools, text)); w != "" {
 		return 0, fmt.Sprintf("%d KB of it: %s", len(text)/1000, w)
 	}
 	return session.Work(), ""
@@ -150,16 +142,4 @@ func faultIn(warnings []string) string {
 		}
 	}
 	return ""
-}
-
-// runner is a session as a chain wants it.
-type runner struct{ *plugins.Session }
-
-// Open implements chain.Runner.
-func (r runner) Open(ctx context.Context, parser string, opts abi.Options) (chain.Run, error) {
-	run, err := r.Session.Open(ctx, parser, opts)
-	if err != nil {
-		return nil, err
-	}
-	return run, nil
 }

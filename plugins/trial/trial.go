@@ -37,6 +37,9 @@ type Config struct {
 	Cases string
 	// Update writes the events of the cases anew instead of comparing them.
 	Update bool
+	// Read reads a text with a parser as the gateway does, which finds the parser's regions in
+	// it, and returns what the gateway warns of: chain.ReadAlone does so. Costs needs none.
+	Read func(ctx context.Context, s *plugins.Session, p *abi.Parser, tools []abi.Tool, text string) (warnings []string)
 	// Fuzz is how long texts are made up; 0 is not at all. Seed chooses them.
 	Fuzz time.Duration
 	Seed uint64

@@ -1,6 +1,7 @@
 package trial_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,10 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/plugins/builtin"
 	. "github.com/callgate/callgate/plugins/pluginstest"
 	"github.com/callgate/callgate/plugins/trial"
+	"github.com/callgate/callgate/sdk/abi"
 )
 
 const starter = "../../sdk/examples/starter"
@@ -22,6 +25,9 @@ const starter = "../../sdk/examples/starter"
 func try(t *testing.T, cfg trial.Config) *trial.Report {
 	t.Helper()
 	cfg.CacheDir = CacheDir(t)
+	cfg.Read = func(ctx context.Context, s *plugins.Session, p *abi.Parser, tools []abi.Tool, text string) []string {
+		return chain.ReadAlone(ctx, chain.Runs(s), p, tools, text).Warnings
+	}
 	if cfg.Plugin.Name == "" {
 		cfg.Plugin.Name = "tried.wasm"
 	}

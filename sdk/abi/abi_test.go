@@ -1,8 +1,8 @@
 package abi_test
 
 import (
-	"bytes"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/callgate/callgate/sdk/abi"
@@ -19,12 +19,6 @@ func TestEvents(t *testing.T) {
 	for _, e := range want {
 		b = abi.AppendEvent(b, e)
 	}
-	if got, want := abi.AppendText(nil, abi.Content, []byte("héllo")), abi.AppendEvent(nil, want[0]); !bytes.Equal(got, want) {
-		t.Errorf("AppendText gave %q, want %q", got, want)
-	}
-	if got, want := abi.AppendArgs(nil, 300, []byte("{\x00")), abi.AppendEvent(nil, want[3]); !bytes.Equal(got, want) {
-		t.Errorf("AppendArgs gave %q, want %q", got, want)
-	}
 	got, err := abi.DecodeEvents(nil, b)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v, want %v", got, err, want)
@@ -32,6 +26,25 @@ func TestEvents(t *testing.T) {
 	for i := range b {
 		if events, err := abi.DecodeEvents(nil, b[:i]); err == nil && len(events) == len(want) {
 			t.Errorf("%d of %d bytes gave all events", i, len(b))
+		}
+	}
+}
+
+// TestText writes texts in pieces, also as long as they may become.
+func TestText(t *testing.T) {
+	t.Parallel()
+	for _, want := range []abi.Event{
+		{Kind: abi.Content, Text: "héllo"}, {Kind: abi.Reasoning}, {Kind: abi.Args, Index: 300, Text: "{\x00"},
+		{Kind: abi.Args, Text: strings.Repeat("x", 128)}, {Kind: abi.Content, Text: strings.Repeat("x", 1<<14)},
+		{Kind: abi.Content, Text: strings.Repeat("x", abi.MaxText)},
+	} {
+		b, at := abi.OpenText([]byte{byte(abi.CallEnd), 0}, want.Kind, want.Index)
+		half := len(want.Text) / 2
+		b = append(append(b, want.Text[:half]...), want.Text[half:]...)
+		abi.CloseText(b, at)
+		got, err := abi.DecodeEvents(nil, b)
+		if err != nil || len(got) != 2 || got[1] != want {
+			t.Errorf("%v of %d bytes: got %.100v, %v", want.Kind, len(want.Text), got, err)
 		}
 	}
 }

@@ -66,23 +66,34 @@ func AppendEvent(b []byte, e Event) []byte {
 	return b
 }
 
-// AppendText appends a Content or Reasoning event without a copy of its text.
-func AppendText(b []byte, kind Kind, text []byte) []byte {
-	return append(appendInt(append(b, byte(kind)), len(text)), text...)
+// MaxText is how long the text of an event may become that OpenText has begun.
+const MaxText = 1<<21 - 1
+
+// OpenText appends a Content, Reasoning or Args event without its text, which begins at
+// the second result. The caller appends it, in as many pieces as it likes, and calls
+// CloseText behind the last. index counts for Args alone.
+func OpenText(b []byte, kind Kind, index int) (open []byte, at int) {
+	b = append(b, byte(kind))
+	if kind == Args {
+		b = appendInt(b, index)
+	}
+	b = append(b, 0, 0, 0)
+	return b, len(b)
 }
 
-// AppendArgs appends an Args event without a copy of its text.
-func AppendArgs(b []byte, index int, text []byte) []byte {
-	return append(appendInt(appendInt(append(b, byte(Args)), index), len(text)), text...)
+// CloseText sets the length of the text of the last event in b, which begins at byte at.
+// The length always takes three bytes, so that the text need not be moved.
+func CloseText(b []byte, at int) {
+	n := len(b) - at
+	b[at-3], b[at-2], b[at-1] = byte(n)|0x80, byte(n>>7)|0x80, byte(n>>14)
 }
 
 // DecodeEvents decodes all of b, which comes from an untrusted guest, and appends
-// the events to dst. The events share no memory with b.
+// the events to dst. The events share no memory with b; their strings share one copy of it.
 func DecodeEvents(dst []Event, b []byte) ([]Event, error) {
-	d := decoder{b: b}
-	for d.err == nil && len(d.b) > 0 {
-		e := Event{Kind: Kind(d.b[0])}
-		d.b = d.b[1:]
+	d := decoder{s: string(b)}
+	for d.err == nil && len(d.s) > 0 {
+		e := Event{Kind: Kind(d.byte())}
 		switch e.Kind {
 		case Content, Reasoning:
 			e.Text = d.string()
@@ -125,35 +136,63 @@ func appendInt(b []byte, n int) []byte {
 
 var errShort = errors.New("abi: encoding ends early or holds a number that is too large")
 
-// decoder reads fields off the front of b and remembers the first error.
+// decoder reads fields off the front of s and remembers the first error. What it reads
+// are parts of s, so that decoding copies nothing.
 type decoder struct {
-	b   []byte
+	s   string
 	err error
 }
 
+func (d *decoder) fail() { d.err, d.s = errShort, "" }
+
+func (d *decoder) byte() byte {
+	if d.s == "" {
+		d.fail()
+		return 0
+	}
+	c := d.s[0]
+	d.s = d.s[1:]
+	return c
+}
+
 func (d *decoder) int() int {
+	if len(d.s) > 0 && d.s[0] < 0x80 { // nearly always
+		return int(d.byte())
+	}
 	v := uint64(0)
-	for i, c := range d.b[:min(len(d.b), 5)] {
+	for i := range min(len(d.s), 5) {
+		c := d.s[i]
 		v |= uint64(c&0x7f) << (7 * i)
 		if c < 0x80 {
 			if v > 1<<31-1 {
 				break
 			}
-			d.b = d.b[i+1:]
+			d.s = d.s[i+1:]
 			return int(v)
 		}
 	}
-	d.err, d.b = errShort, nil
+	d.fail()
 	return 0
 }
 
 func (d *decoder) string() string {
 	n := d.int()
-	if n > len(d.b) {
-		d.err, d.b = errShort, nil
+	if n > len(d.s) {
+		d.fail()
 		return ""
 	}
-	s := string(d.b[:n])
-	d.b = d.b[n:]
+	s := d.s[:n]
+	d.s = d.s[n:]
 	return s
+}
+
+// count reads how many entries of at least size bytes follow. More than can be there are
+// an error, so that a caller may make room for all of them.
+func (d *decoder) count(size int) int {
+	n := d.int()
+	if n > len(d.s)/size {
+		d.fail()
+		return 0
+	}
+	return n
 }

@@ -31,7 +31,8 @@ type Tool struct {
 // Setting is one key of a parser's own configuration.
 type Setting struct{ Key, Value string }
 
-// Options are what a parser is opened with.
+// Options are what a parser is opened with. It only reads them: those of several regions
+// may share their memory.
 type Options struct {
 	Tools    []Tool
 	Settings []Setting // the operator's configuration of this parser
@@ -55,36 +56,56 @@ const (
 
 // AppendOptions appends the encoding of o to b.
 func AppendOptions(b []byte, o Options) []byte {
-	var v []byte
-	field := func(key byte) {
-		b = append(b, key)
-		b = appendString(b, string(v))
-		v = v[:0]
-	}
 	if len(o.Tools) > 0 {
-		v = appendTools(v, o.Tools)
-		field(optTools)
+		b = appendField(b, optTools, sizeOfTools(o.Tools))
+		b = appendTools(b, o.Tools)
 	}
 	if len(o.Settings) > 0 {
-		v = appendInt(v, len(o.Settings))
+		size := sizeOfInt(len(o.Settings))
 		for _, s := range o.Settings {
-			v = appendString(appendString(v, s.Key), s.Value)
+			size += sizeOfString(s.Key) + sizeOfString(s.Value)
 		}
-		field(optSettings)
+		b = appendInt(appendField(b, optSettings, size), len(o.Settings))
+		for _, s := range o.Settings {
+			b = appendString(appendString(b, s.Key), s.Value)
+		}
 	}
 	if o.Fenced {
-		v = append(v, 1)
-		field(optFenced)
+		b = append(appendField(b, optFenced, 1), 1)
 	}
 	if o.Guess {
-		v = append(v, 1)
-		field(optGuess)
+		b = append(appendField(b, optGuess, 1), 1)
 	}
 	if o.MaxDepth > 0 {
-		v = appendInt(v, o.MaxDepth)
-		field(optMaxDepth)
+		b = appendInt(appendField(b, optMaxDepth, sizeOfInt(o.MaxDepth)), o.MaxDepth)
 	}
 	return b
+}
+
+// appendField appends a key and the length of its value, which the caller appends.
+func appendField(b []byte, key byte, size int) []byte { return appendInt(append(b, key), size) }
+
+func sizeOfInt(n int) int {
+	size := 1
+	for ; n >= 0x80; n >>= 7 {
+		size++
+	}
+	return size
+}
+
+func sizeOfString(s string) int { return sizeOfInt(len(s)) + len(s) }
+
+func sizeOfTools(tools []Tool) int {
+	size := sizeOfInt(len(tools))
+	for i := range tools {
+		t := &tools[i]
+		size += sizeOfString(t.Name) + sizeOfInt(len(t.Params))
+		for j := range t.Params {
+			p := &t.Params[j]
+			size += sizeOfString(p.Name) + sizeOfInt(int(p.Types)) + 1
+		}
+	}
+	return size
 }
 
 func appendTools(v []byte, tools []Tool) []byte {
@@ -103,25 +124,26 @@ func appendTools(v []byte, tools []Tool) []byte {
 	return v
 }
 
-// DecodeOptions decodes b. A guest calls it in open.
+// DecodeOptions decodes b. A guest calls it in open. The options share no memory with b;
+// their strings share one copy of it.
 func DecodeOptions(b []byte) (Options, error) {
 	o := Options{MaxDepth: DefaultMaxDepth}
-	d := decoder{b: b}
-	for d.err == nil && len(d.b) > 0 {
-		key := d.b[0]
-		d.b = d.b[1:]
-		v := decoder{b: []byte(d.string())}
+	d := decoder{s: string(b)}
+	for d.err == nil && len(d.s) > 0 {
+		key := d.byte()
+		v := decoder{s: d.string()}
 		switch key {
 		case optTools:
 			o.Tools = v.tools()
 		case optSettings:
-			for n := v.int(); n > 0 && v.err == nil; n-- {
+			o.Settings = nil
+			for range v.count(2) {
 				o.Settings = append(o.Settings, Setting{v.string(), v.string()})
 			}
 		case optFenced:
-			o.Fenced = len(v.b) > 0 && v.b[0] != 0
+			o.Fenced = v.s != "" && v.s[0] != 0
 		case optGuess:
-			o.Guess = len(v.b) > 0 && v.b[0] != 0
+			o.Guess = v.s != "" && v.s[0] != 0
 		case optMaxDepth:
 			o.MaxDepth = v.int()
 		}
@@ -132,20 +154,33 @@ func DecodeOptions(b []byte) (Options, error) {
 	return o, d.err
 }
 
+// Sizes of the least encodings.
+const (
+	minParam = 3
+	minTool  = 2
+)
+
 func (d *decoder) tools() []Tool {
-	var tools []Tool
-	for n := d.int(); n > 0 && d.err == nil; n-- {
-		t := Tool{Name: d.string()}
-		for m := d.int(); m > 0 && d.err == nil; m-- {
-			p := Param{Name: d.string(), Types: Types(d.int())}
-			if len(d.b) == 0 {
-				d.err = errShort
-				break
-			}
-			p.Required, d.b = d.b[0] != 0, d.b[1:]
-			t.Params = append(t.Params, p)
+	n := d.count(minTool)
+	if n == 0 {
+		return nil
+	}
+	tools := make([]Tool, n)
+	// Tools have a few parameters each. Room for all is made at once if it is about that.
+	params := make([]Param, 0, min(len(d.s)/minParam, 4*len(tools)))
+	for i := range tools {
+		tools[i].Name = d.string()
+		if n = d.count(minParam); n == 0 {
+			continue
 		}
-		tools = append(tools, t)
+		if n > cap(params)-len(params) {
+			params = make([]Param, 0, max(n, min(len(d.s)/minParam, 4*(len(tools)-i))))
+		}
+		for range n {
+			params = append(params, Param{Name: d.string(), Types: Types(d.int()), Required: d.byte() != 0})
+		}
+		tools[i].Params = params[:n:n]
+		params = params[n:]
 	}
 	return tools
 }

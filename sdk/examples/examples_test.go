@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/internal/guests"
 	"github.com/callgate/callgate/internal/install"
 	"github.com/callgate/callgate/plugins"
@@ -46,6 +47,9 @@ func TestLanguages(t *testing.T) {
 	inEach(t, func(t *testing.T, wasm []byte) {
 		report, err := trial.Run(t.Context(), trial.Config{
 			Plugin: plugins.Source{Name: "lines.wasm", Wasm: wasm}, Cases: "cases", Fuzz: time.Second, Seed: 1, CacheDir: pluginstest.CacheDir(t),
+			Read: func(ctx context.Context, s *plugins.Session, p *abi.Parser, tools []abi.Tool, text string) []string {
+				return chain.ReadAlone(ctx, chain.Runs(s), p, tools, text).Warnings
+			},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package examples_test
 
 import (
-	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -54,8 +53,8 @@ func answer(t *testing.T, h *plugins.Host, c *contract.Case, pieces []string) st
 	session := h.Session()
 	defer session.Close()
 	p := h.Parsers()[0]
-	plan := chain.NewPlan([]chain.Candidate{{Name: p.Name, Parser: p.Name, Priority: p.Priority, Triggers: p.Triggers}}, chain.PlanOptions{})
-	reader := plan.New(runner{session}, chain.Options{Tools: func() []abi.Tool { return c.Options.Tools }})
+	plan := chain.NewPlan([]chain.Candidate{chain.NewCandidate(&p.Parser)}, chain.PlanOptions{})
+	reader := plan.New(chain.Runs(session), chain.Options{Tools: func() []abi.Tool { return c.Options.Tools }})
 	defer reader.Close()
 	var events []abi.Event
 	for _, piece := range pieces {
@@ -67,16 +66,4 @@ func answer(t *testing.T, h *plugins.Host, c *contract.Case, pieces []string) st
 		text += "warning " + w + "\n"
 	}
 	return text
-}
-
-// runner is a session as a chain wants it.
-type runner struct{ *plugins.Session }
-
-// Open implements chain.Runner.
-func (r runner) Open(ctx context.Context, parser string, opts abi.Options) (chain.Run, error) {
-	run, err := r.Session.Open(ctx, parser, opts)
-	if err != nil {
-		return nil, err
-	}
-	return run, nil
 }

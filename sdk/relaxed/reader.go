@@ -55,7 +55,7 @@ const (
 	isBad
 )
 
-// Reader turns one relaxed JSON value into strict JSON. It is made by NewReader.
+// Reader turns one relaxed JSON value into strict JSON. It is made by NewReader or Init.
 type Reader struct {
 	// Out is the strict JSON so far, all of it certain. The caller may take it and
 	// cut it to length 0 after any call. A key, a number, a word, a comma and an
@@ -81,18 +81,25 @@ type Reader struct {
 // NewReader makes a reader for one value that may nest maxDepth deep; less than 1
 // means abi.DefaultMaxDepth.
 func NewReader(maxDepth int) *Reader {
+	r := &Reader{}
+	r.Init(maxDepth)
+	return r
+}
+
+// Init makes a reader ready, also one that is not from NewReader: for a value that may nest
+// maxDepth deep, as NewReader takes it. It keeps the reader's memory, Out's too.
+func (r *Reader) Init(maxDepth int) {
 	if maxDepth < 1 {
 		maxDepth = abi.DefaultMaxDepth
 	}
-	return &Reader{maxDepth: maxDepth, comma: -1}
+	r.maxDepth = maxDepth
+	r.Reset()
 }
 
 // Reset makes the reader ready for another value. It keeps its memory, Out's too.
 func (r *Reader) Reset() {
-	*r = Reader{
-		Out: r.Out[:0], maxDepth: r.maxDepth, comma: -1,
-		stack: r.stack[:0], held: r.held[:0], key: r.key[:0],
-	}
+	r.Out, r.stack, r.held, r.key = r.Out[:0], r.stack[:0], r.held[:0], r.key[:0]
+	r.comma, r.repairs, r.state = -1, 0, wantValue
 }
 
 // Depth is how many objects and arrays are open.

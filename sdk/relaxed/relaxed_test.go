@@ -317,3 +317,20 @@ func BenchmarkValue(b *testing.B) {
 		}
 	}
 }
+
+// TestIsNumber compares with encoding/json, on all texts of a few bytes that look like numbers.
+func TestIsNumber(t *testing.T) {
+	t.Parallel()
+	var try func(text string, left int)
+	try = func(text string, left int) {
+		if got, want := relaxed.IsNumber([]byte(text)), text != "" && json.Valid([]byte(text)); got != want {
+			t.Errorf("IsNumber(%q) = %t, want %t", text, got, want)
+		}
+		if left > 0 {
+			for _, c := range "012-+.eE" {
+				try(text+string(c), left-1)
+			}
+		}
+	}
+	try("", 5)
+}

@@ -1,5 +1,11 @@
 package relaxed
 
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk/chars"
+)
+
 func (r *Reader) beginString(quote byte, isKey bool) {
 	r.state, r.quote, r.isKey = inString, quote, isKey
 	if quote == '\'' {
@@ -16,13 +22,13 @@ func (r *Reader) write(b ...byte) {
 	}
 }
 
-// readString copies a run of plain bytes, or else reads the one byte that is not.
+// readString copies a run of what strict strings hold, or else reads one byte.
 func (r *Reader) readString(src []byte) (int, Token) {
-	n := 0
-	for n < len(src) && !special[src[n]] {
-		n++
-	}
-	if n > 0 {
+	if r.quote == '\'' {
+		if n := r.readQuoted(src); n > 0 {
+			return n, More
+		}
+	} else if n, _ := scanString(src, 0); n > 0 {
 		r.write(src[:n]...)
 		return n, More
 	}
@@ -40,8 +46,6 @@ func (r *Reader) readString(src []byte) (int, Token) {
 		r.state = inEscape // \' loses its backslash, so it waits
 	case '"':
 		r.write('\\', '"')
-	case '\'':
-		r.write('\'')
 	default:
 		var b [6]byte
 		r.write(appendControl(b[:0], c)...)
@@ -50,15 +54,50 @@ func (r *Reader) readString(src []byte) (int, Token) {
 	return 1, More
 }
 
-func (r *Reader) readEscape(c byte) (int, Token) {
+// readQuoted reads a run of a string between single quotes, with the double quotes and the
+// usual escapes in it, and says how long it is.
+func (r *Reader) readQuoted(src []byte) (n int) {
+	for n < len(src) {
+		end := chars.Plain(src, n)
+		if i := bytes.IndexByte(src[n:end], '\''); i >= 0 {
+			end = n + i
+		}
+		r.write(src[n:end]...)
+		if n = end; n == len(src) {
+			break
+		}
+		switch c := src[n]; {
+		case c == '"':
+			r.write('\\', '"')
+			n++
+		case c == '\\' && n+1 < len(src) && isEscape(src[n+1]):
+			r.write('\\', src[n+1])
+			n += 2
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// isEscape tells what JSON has behind a backslash, but for u.
+func isEscape(c byte) bool {
 	switch c {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return true
+	}
+	return false
+}
+
+func (r *Reader) readEscape(c byte) (int, Token) {
+	switch {
+	case isEscape(c):
 		r.write('\\', c)
-	case 'u':
+	case c == 'u':
 		r.write('\\', 'u')
 		r.state, r.hex = inHex, 4
 		return 1, More
-	case '\'':
+	case c == '\'':
 		r.write('\'')
 		// Inside '…' Python needs the backslash; the quotes are the slip there.
 		r.repairs |= QuoteEscape
@@ -70,7 +109,7 @@ func (r *Reader) readEscape(c byte) (int, Token) {
 }
 
 func (r *Reader) readHex(c byte) (int, Token) {
-	if hexDigit(c) < 0 {
+	if chars.Hex(c) < 0 {
 		return 0, r.fail()
 	}
 	r.write(c)
@@ -81,7 +120,7 @@ func (r *Reader) readHex(c byte) (int, Token) {
 }
 
 func (r *Reader) readBareKey(c byte) (int, Token) {
-	if isLetter(c) || c >= '0' && c <= '9' {
+	if isLetter(c) || chars.IsDigit(c) {
 		r.held = append(r.held, c)
 		return 1, More
 	}
@@ -143,6 +182,17 @@ func (r *Reader) readNumber(c byte) (int, Token) {
 	return 0, r.end(Number)
 }
 
+// IsNumber reports whether b is a number of JSON.
+func IsNumber(b []byte) bool {
+	s := numberStart
+	for _, c := range b {
+		if s = s.next(c); s == 0 {
+			return false
+		}
+	}
+	return s.complete()
+}
+
 // numberState is a place in the grammar of JSON numbers; 0 is outside.
 type numberState uint8
 
@@ -198,18 +248,5 @@ func (s numberState) complete() bool {
 	return s == numberZero || s == numberInt || s == numberFraction || s == numberExponent
 }
 
-// special are the bytes of a string that cannot simply be copied.
-var special = func() (t [256]bool) {
-	for c := range 0x20 {
-		t[c] = true
-	}
-	t['"'], t['\''], t['\\'] = true, true, true
-	return t
-}()
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
-
 // isLetter tells what may begin a bare key.
-func isLetter(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '$'
-}
+func isLetter(c byte) bool { return chars.IsLetter(c) || c == '_' || c == '$' }

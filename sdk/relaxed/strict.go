@@ -1,5 +1,7 @@
 package relaxed
 
+import "github.com/callgate/callgate/sdk/chars"
+
 // FeedTo is Feed for a caller that does not look inside a value: it gives no token
 // until as few brackets are open as depth, which are fewer than now, and is several
 // times as fast. More and Bad are given as by Feed.
@@ -49,7 +51,7 @@ func (r *Reader) strict(src []byte, depth int) int {
 		if r.state == wantComma {
 			next = r.strictNext(src, n)
 		} else {
-			next = r.strictValue(src, skipSpace(src, n), r.state == wantFirst)
+			next = r.strictValue(src, chars.Space(src, n), r.state == wantFirst)
 		}
 		if next < 0 {
 			break
@@ -63,7 +65,7 @@ func (r *Reader) strict(src []byte, depth int) int {
 // strictNext reads what follows a value: a closing bracket, or a comma with the
 // key or the value behind it. It gives the place behind, or -1.
 func (r *Reader) strictNext(src []byte, i int) int {
-	i = skipSpace(src, i)
+	i = chars.Space(src, i)
 	if i == len(src) {
 		return -1
 	}
@@ -72,9 +74,9 @@ func (r *Reader) strictNext(src []byte, i int) int {
 	case c != ',':
 		return r.strictClose(src, i)
 	case r.stack[last] == '{':
-		return r.strictKey(src, skipSpace(src, i+1))
+		return r.strictKey(src, chars.Space(src, i+1))
 	}
-	return r.strictValue(src, skipSpace(src, i+1), false)
+	return r.strictValue(src, chars.Space(src, i+1), false)
 }
 
 func (r *Reader) strictClose(src []byte, i int) int {
@@ -96,7 +98,7 @@ func (r *Reader) strictKey(src []byte, i int) int {
 	if !closed {
 		return -1
 	}
-	if i = skipSpace(src, end+1); i == len(src) || src[i] != ':' {
+	if i = chars.Space(src, end+1); i == len(src) || src[i] != ':' {
 		return -1
 	}
 	r.state = wantValue
@@ -147,7 +149,7 @@ func (r *Reader) strictOpen(src []byte, i int) int {
 		return i + 1
 	}
 	var next int
-	if i = skipSpace(src, i+1); i < len(src) && src[i] == '}' {
+	if i = chars.Space(src, i+1); i < len(src) && src[i] == '}' {
 		next = r.strictClose(src, i)
 	} else {
 		next = r.strictKey(src, i)
@@ -184,19 +186,17 @@ func (r *Reader) strictNumber(src []byte, i int) int {
 // that strict JSON allows. It gives the place of the closing quote, or of what it
 // cannot read or see the end of.
 func scanString(src []byte, i int) (end int, closed bool) {
-	for i < len(src) {
-		c := src[i]
-		if !stops[c] {
-			i++
-			continue
+	for {
+		if i = chars.Plain(src, i); i == len(src) {
+			return i, false
 		}
-		if c != '\\' || i+1 == len(src) {
-			return i, c == '"'
+		if src[i] != '\\' || i+1 == len(src) {
+			return i, src[i] == '"'
 		}
-		switch src[i+1] {
-		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		switch c := src[i+1]; {
+		case isEscape(c):
 			i += 2
-		case 'u':
+		case c == 'u':
 			if hexRune(src[i:]) < 0 {
 				return i, false
 			}
@@ -205,21 +205,4 @@ func scanString(src []byte, i int) (end int, closed bool) {
 			return i, false
 		}
 	}
-	return i, false
-}
-
-// stops are the bytes of a strict string that cannot simply be read on.
-var stops = func() (t [256]bool) {
-	for c := range 0x20 {
-		t[c] = true
-	}
-	t['"'], t['\\'] = true, true
-	return t
-}()
-
-func skipSpace(src []byte, i int) int {
-	for i < len(src) && isSpace(src[i]) {
-		i++
-	}
-	return i
 }

@@ -1,9 +1,11 @@
 package relaxed
 
+import "github.com/callgate/callgate/sdk/chars"
+
 // readBetween reads what is not part of a scalar.
 func (r *Reader) readBetween(src []byte) (int, Token) {
-	if isSpace(src[0]) {
-		return r.readSpace(src), More
+	if n := chars.Space(src, 0); n > 0 {
+		return r.readSpace(src[:n]), More
 	}
 	tok := r.readStructure(src[0])
 	if tok == Bad || r.state == inBareKey {
@@ -12,15 +14,11 @@ func (r *Reader) readBetween(src []byte) (int, Token) {
 	return 1, tok
 }
 
-func (r *Reader) readSpace(src []byte) int {
-	n := 1
-	for n < len(src) && isSpace(src[n]) {
-		n++
-	}
+func (r *Reader) readSpace(space []byte) int {
 	if r.state != wantValue || len(r.stack) > 0 {
-		r.held = append(r.held, src[:n]...)
+		r.held = append(r.held, space...)
 	}
-	return n
+	return len(space)
 }
 
 // readStructure reads a byte between values.

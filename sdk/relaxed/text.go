@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/callgate/callgate/sdk/chars"
 )
 
 // AppendString appends s as a JSON string. Only what JSON demands is escaped:
@@ -13,23 +15,24 @@ func AppendString(dst, s []byte) []byte {
 	return append(AppendEscaped(append(dst, '"'), s), '"')
 }
 
+// Quote is s as a JSON string.
+func Quote(s string) string { return string(AppendString(nil, []byte(s))) }
+
 // AppendEscaped is AppendString without the quotes, for strings that are written
 // in pieces. A piece may end inside a UTF-8 sequence.
 func AppendEscaped(dst, s []byte) []byte {
-	from := 0
-	for i, c := range s {
-		if !special[c] || c == '\'' {
-			continue
+	for from := 0; ; from++ {
+		i := chars.Plain(s, from)
+		if dst = append(dst, s[from:i]...); i == len(s) {
+			return dst
 		}
-		dst = append(dst, s[from:i]...)
-		from = i + 1
-		if c < 0x20 {
+		if c := s[i]; c < ' ' {
 			dst = appendControl(dst, c)
 		} else {
 			dst = append(dst, '\\', c)
 		}
+		from = i
 	}
-	return append(dst, s[from:]...)
 }
 
 func appendControl(dst []byte, c byte) []byte {
@@ -56,20 +59,19 @@ func appendUnquoted(dst, src []byte) ([]byte, bool) {
 		return dst, false
 	}
 	src = src[1 : len(src)-1]
-	for len(src) > 0 {
-		if c := src[0]; c < 0x20 || c == '"' {
-			return dst, false
-		} else if c != '\\' {
-			dst, src = append(dst, c), src[1:]
-			continue
+	for {
+		n := chars.Plain(src, 0)
+		if dst, src = append(dst, src[:n]...), src[n:]; len(src) == 0 {
+			return dst, true
 		}
-		var n int
+		if src[0] != '\\' {
+			return dst, false
+		}
 		if dst, n = appendEscape(dst, src); n == 0 {
 			return dst, false
 		}
 		src = src[n:]
 	}
-	return dst, true
 }
 
 // appendEscape decodes the escape that src begins with and gives its length, or 0.
@@ -97,24 +99,13 @@ func hexRune(b []byte) rune {
 	}
 	var r rune
 	for _, c := range b[2:6] {
-		d := hexDigit(c)
+		d := chars.Hex(c)
 		if d < 0 {
 			return -1
 		}
 		r = r<<4 | rune(d)
 	}
 	return r
-}
-
-// hexDigit is the value of a hexadecimal digit, or -1.
-func hexDigit(c byte) int {
-	switch {
-	case c >= '0' && c <= '9':
-		return int(c - '0')
-	case c|0x20 >= 'a' && c|0x20 <= 'f':
-		return int(c|0x20-'a') + 10
-	}
-	return -1
 }
 
 // Value reads all of src, which may have white space around it, as one relaxed
@@ -145,7 +136,7 @@ func Value(src []byte, maxDepth int) (strict []byte, kind Token, ok bool) {
 	if kind == More {
 		kind = tok // a number at the very end
 	}
-	if tok == Bad || len(bytes.TrimLeft(src, " \t\r\n")) > 0 {
+	if tok == Bad || len(chars.SkipSpace(src)) > 0 {
 		return nil, Bad, false
 	}
 	return r.Out, kind, true

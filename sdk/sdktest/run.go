@@ -23,17 +23,31 @@ func Run(tb testing.TB, spec sdk.Spec, opts sdk.Options, input string, reason sd
 }
 
 // Stable is Run, and checks that every way of cutting the input gives the same
-// joined events, as contract.Cuts has them.
+// joined events, as contract.Cuts has them. A sdk.Reusable reads every other of them with
+// a parser that has read the ones before.
 func Stable(tb testing.TB, spec sdk.Spec, opts sdk.Options, input string, reason sdk.Reason) []sdk.Event {
+	tb.Helper()
+	return stable(tb, spec, opts, input, reason, new(sdk.Reusable))
+}
+
+// stable is Stable with a parser that has been used, if there is one, which it leaves for
+// the next input.
+func stable(tb testing.TB, spec sdk.Spec, opts sdk.Options, input string, reason sdk.Reason, used *sdk.Reusable) []sdk.Event {
 	tb.Helper()
 	checkVerdicts(tb, spec, input)
 	want := Run(tb, spec, opts, input, reason)
-	for _, pieces := range contract.Cuts(input) {
-		got := feed(tb, spec, opts, pieces, reason)
-		if Format(got) != Format(want) {
-			tb.Fatalf("%s of %q depends on the cut\n%q gives:\n%s\nin one piece:\n%s",
-				spec.Name, input, pieces, Format(got), Format(want))
+	for i, pieces := range contract.Cuts(input) {
+		how, r := "", open(tb, spec, opts)
+		if *used != nil && i%2 == 0 {
+			how = " (and on what the parser has read before)"
+			r.reuse(*used, opts)
 		}
+		got := r.feedAll(pieces, reason)
+		if Format(got) != Format(want) {
+			tb.Fatalf("%s of %q depends on the cut%s\n%q gives:\n%s\nin one piece:\n%s",
+				spec.Name, input, how, pieces, Format(got), Format(want))
+		}
+		*used, _ = r.parser.(sdk.Reusable)
 	}
 	return want
 }
@@ -44,24 +58,20 @@ func Stable(tb testing.TB, spec sdk.Spec, opts sdk.Options, input string, reason
 func Fragments(tb testing.TB, spec sdk.Spec, opts sdk.Options, fragments []string, n int) {
 	tb.Helper()
 	random := rand.New(rand.NewPCG(2, uint64(n))) // a repeatable test
+	used := new(sdk.Reusable)
 	for range n {
 		var input strings.Builder
 		for range 1 + random.IntN(14) {
 			input.WriteString(fragments[random.IntN(len(fragments))])
 		}
-		Stable(tb, spec, opts, input.String(), sdk.Reason(random.IntN(2)))
+		stable(tb, spec, opts, input.String(), sdk.Reason(random.IntN(2)), used)
 	}
 }
 
 // feed gives the pieces to a new parser and finishes it.
 func feed(tb testing.TB, spec sdk.Spec, opts sdk.Options, pieces []string, reason sdk.Reason) []sdk.Event {
 	tb.Helper()
-	r := open(tb, spec, opts)
-	for _, piece := range pieces {
-		r.feed(piece)
-	}
-	r.finish(reason)
-	return contract.Join(r.events)
+	return open(tb, spec, opts).feedAll(pieces, reason)
 }
 
 // region is one that a parser reads.
@@ -76,15 +86,40 @@ type region struct {
 // open begins a region. The options cross the border encoded.
 func open(tb testing.TB, spec sdk.Spec, opts sdk.Options) *region {
 	tb.Helper()
-	decoded, err := abi.DecodeOptions(abi.AppendOptions(nil, opts))
-	if err != nil {
-		tb.Fatalf("the options do not survive the border: %v", err)
-	}
-	p, err := spec.New(decoded)
+	p, err := spec.New(across(tb, opts))
 	if err != nil {
 		tb.Fatalf("New of %s: %v", spec.Name, err)
 	}
 	return &region{tb: tb, name: spec.Name, parser: p}
+}
+
+// across gives options as they come across the border.
+func across(tb testing.TB, opts sdk.Options) sdk.Options {
+	tb.Helper()
+	decoded, err := abi.DecodeOptions(abi.AppendOptions(nil, opts))
+	if err != nil {
+		tb.Fatalf("the options do not survive the border: %v", err)
+	}
+	return decoded
+}
+
+// reuse makes a parser that has been used read the region.
+func (r *region) reuse(p sdk.Reusable, opts sdk.Options) {
+	r.tb.Helper()
+	if err := p.Reset(across(r.tb, opts)); err != nil {
+		r.tb.Fatalf("Reset of %s: %v", r.name, err)
+	}
+	r.parser = p
+}
+
+// feedAll gives the pieces to the parser and finishes it. The events are joined.
+func (r *region) feedAll(pieces []string, reason sdk.Reason) []sdk.Event {
+	r.tb.Helper()
+	for _, piece := range pieces {
+		r.feed(piece)
+	}
+	r.finish(reason)
+	return contract.Join(r.events)
 }
 
 // feed gives the next text to the parser, unless the region has ended, and returns

@@ -179,7 +179,7 @@ func TestSteps(t *testing.T) {
 	t.Parallel()
 	steps := [][2]string{
 		{`<c>{"name": "f", "arguments": {"a": "b`, "call_start 0 \"f\"\nargs 0 \"{\\\"a\\\": \\\"b\"\n"},
-		{`"}}</c>`, "args 0 \"\\\"\"\nargs 0 \"}\"\ncall_end 0\nend 45\n"},
+		{`"}}</c>`, "args 0 \"\\\"}\"\ncall_end 0\nend 45\n"},
 	}
 	run := func(steps ...[2]string) func(testing.TB) {
 		return func(tb testing.TB) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
@@ -25,7 +26,7 @@ func Convert(raw []byte, types sdk.Types, maxDepth int) (json []byte, mended boo
 	if types == abi.String {
 		return relaxed.AppendString(nil, raw), false
 	}
-	text := bytes.Trim(raw, " \t\r\n")
+	text := chars.TrimSpace(raw)
 	if types&abi.Boolean != 0 {
 		for _, word := range [...]string{"true", "false"} {
 			if equalFold(text, word) {
@@ -62,7 +63,7 @@ func String(quoted []byte, types sdk.Types, maxDepth int) (json []byte, ok bool)
 	if !ok || types == 0 || types&abi.String != 0 {
 		return nil, false
 	}
-	text := bytes.Trim(raw, " \t\r\n")
+	text := chars.TrimSpace(raw)
 	if types&abi.Boolean != 0 {
 		for _, word := range [...]string{"true", "false"} {
 			if equalFold(text, word) {

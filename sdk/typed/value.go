@@ -3,6 +3,7 @@ package typed
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
@@ -89,9 +90,7 @@ func (v *Value) stream(out *sdk.Out) {
 // open reports whether raw may still be the beginning of something besides a
 // string. Text that can be none is always a string.
 func (v *Value) open() bool {
-	for v.start < len(v.raw) && isSpace(v.raw[v.start]) {
-		v.start++
-	}
+	v.start = chars.Space(v.raw, v.start)
 	if v.start == len(v.raw) {
 		return true
 	}
@@ -114,7 +113,7 @@ func (v *Value) may(types sdk.Types) bool { return v.types&types != 0 || v.types
 func (v *Value) openNumber() bool {
 	for v.looked = max(v.looked, v.start); v.looked < len(v.raw); v.looked++ {
 		switch c := v.raw[v.looked]; {
-		case c >= '0' && c <= '9', c == '-', c == '+', c == '.', c|0x20 == 'e', isSpace(c):
+		case c >= '0' && c <= '9', c == '-', c == '+', c == '.', c|0x20 == 'e', chars.IsSpace(c):
 		default:
 			return false
 		}
@@ -132,7 +131,7 @@ func openWord(text []byte) bool {
 			continue
 		}
 		for _, c := range text[n:min(len(text), n+space)] {
-			if !isSpace(c) {
+			if !chars.IsSpace(c) {
 				return false
 			}
 		}
@@ -140,8 +139,6 @@ func openWord(text []byte) bool {
 	}
 	return false
 }
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 // End writes what is left of the value, and reports whether that was converted
 // from something that is not strict JSON.

@@ -10,7 +10,9 @@ package braces
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // format is what tells one family member from another.
@@ -60,7 +62,7 @@ func spec(f format, p abi.Parser) sdk.Spec {
 	return sdk.Spec{
 		Parser:   p,
 		CanParse: f.canParse,
-		New:      func(o sdk.Options) (sdk.Parser, error) { return newParser(f, o), nil },
+		New:      region.New(func() sdk.Reusable { return &parser{format: &f} }),
 	}
 }
 
@@ -72,7 +74,7 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	if v := markup.Match(head, f.open); v != sdk.Yes {
 		return v
 	}
-	rest := markup.SkipSpace(head[len(f.open):])
+	rest := chars.SkipSpace(head[len(f.open):])
 	if v := markup.Match(rest, call); v != sdk.Yes {
 		return v
 	}
@@ -92,12 +94,12 @@ const (
 // name reads a function's name up to what follows it. n is its length with the white
 // space around it.
 func (f *format) name(b []byte) (name []byte, n int, v sdk.Verdict) {
-	from := len(b) - len(markup.SkipSpace(b))
+	from := len(b) - len(chars.SkipSpace(b))
 	end := from
-	for end < len(b) && isName(b[end]) {
+	for end < len(b) && markup.IsName(b[end]) {
 		end++
 	}
-	rest := markup.SkipSpace(b[end:])
+	rest := chars.SkipSpace(b[end:])
 	n = len(b) - len(rest)
 	switch {
 	case from > maxSpace, end-from > maxName, n-end > maxSpace, end == from && end < len(b):
@@ -108,15 +110,6 @@ func (f *format) name(b []byte) (name []byte, n int, v sdk.Verdict) {
 		return b[from:end], n, sdk.Yes
 	}
 	return b[from:end], n, markup.Match(rest, f.close)
-}
-
-// isName tells what a name may hold: no markup and no white space.
-func isName(c byte) bool {
-	switch c {
-	case '<', '>', '{', '}', '[', ']', '(', ')', '"', '\'', '`', '\\', ',', 0x7f:
-		return false
-	}
-	return c > ' '
 }
 
 // ends tells whether b begins with what ends a call.

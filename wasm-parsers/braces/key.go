@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
@@ -27,7 +28,7 @@ func (p *parser) key(b []byte) (key []byte, n int, v sdk.Verdict) {
 	if v != sdk.Yes {
 		return nil, 0, v
 	}
-	rest := markup.SkipSpace(b[n:])
+	rest := chars.SkipSpace(b[n:])
 	switch {
 	case len(key) == 0, len(b)-n-len(rest) > maxSpace:
 		return nil, 0, sdk.No
@@ -42,12 +43,12 @@ func (p *parser) key(b []byte) (key []byte, n int, v sdk.Verdict) {
 // oddKey reads the bare name of a parameter that bareKey could not read, with a
 // colon in it for example.
 func (p *parser) oddKey(b []byte) ([]byte, sdk.Verdict) {
-	if p.tool == nil || len(p.stack) != 1 {
+	if p.Tool == nil || len(p.stack) != 1 {
 		return nil, sdk.No
 	}
 	v := sdk.No
-	for i := range p.tool.Params {
-		name := p.tool.Params[i].Name
+	for i := range p.Tool.Params {
+		name := p.Tool.Params[i].Name
 		if !isOdd(name) {
 			continue
 		}

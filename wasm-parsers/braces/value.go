@@ -5,43 +5,42 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/sdk/typed"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // beginValue begins a value, or ends an array.
-func (p *parser) beginValue(out *sdk.Out) bool {
+func (p *parser) beginValue() bool {
 	b := p.Rest()
 	switch c := b[0]; {
 	case c == ']' && p.state != atValue:
-		p.mended = p.mended || p.state == nextItem
-		p.closeBracket(out)
+		p.Mended = p.Mended || p.state == nextItem
+		p.closeBracket()
 	case c == '{' || c == '[':
-		return p.openBracket(c, out)
+		return p.openBracket(c)
 	case c == '"' || c == '\'':
-		p.writeComma(out)
-		if p.json == nil {
-			p.json = relaxed.NewReader(0)
-		}
-		p.json.Reset()
+		p.writeComma()
+		p.json.Init(0)
 		p.state = inString
 	case c == '<':
-		return p.beginMarked(out)
+		return p.beginMarked()
 	case c == ',' || c == '}' || c == ']' || c == ':':
-		return p.refuse(out) // a value is missing
+		return p.RefuseHere() // a value is missing
 	default:
-		p.beginBare(out)
+		p.beginBare()
 	}
 	return true
 }
 
-func (p *parser) openBracket(c byte, out *sdk.Out) bool {
-	if len(p.stack) == p.maxDepth {
-		return p.refuse(out)
+func (p *parser) openBracket(c byte) bool {
+	if len(p.stack) == p.MaxDepth {
+		return p.RefuseHere()
 	}
-	p.writeComma(out)
-	out.Args([]byte{c})
+	p.writeComma()
+	p.Out.Args([]byte{c})
 	p.stack = append(p.stack, c)
 	p.Advance(1)
 	p.state, p.types = atKey, 0
@@ -53,17 +52,17 @@ func (p *parser) openBracket(c byte, out *sdk.Out) bool {
 
 // beginMarked begins a string between quotes, or a bare value that begins with what
 // looks like a tag.
-func (p *parser) beginMarked(out *sdk.Out) bool {
+func (p *parser) beginMarked() bool {
 	b := p.Rest()
 	switch markup.Match(b, p.quote) {
 	case sdk.Yes:
-		p.writeComma(out)
+		p.writeComma()
 		types := abi.String
 		if p.guess && len(p.stack) == 1 {
 			types = p.types
 		}
 		p.Advance(len(p.quote))
-		p.value.Begin(types, typed.Keep, out)
+		p.value.Begin(types, typed.Keep, p.Out)
 		p.state, p.quoted = inQuoted, false
 		return true
 	case sdk.Maybe:
@@ -74,29 +73,29 @@ func (p *parser) beginMarked(out *sdk.Out) bool {
 	case sdk.Maybe:
 		return false
 	case sdk.Yes:
-		return p.refuse(out)
+		return p.RefuseHere()
 	case sdk.No:
 	}
-	p.beginBare(out)
+	p.beginBare()
 	return true
 }
 
 // readString reads a string between quotes of JSON or Python, whose own rules tell
 // where it ends.
-func (p *parser) readString(out *sdk.Out) bool {
+func (p *parser) readString() bool {
 	for len(p.Rest()) > 0 {
 		n, tok := p.json.Feed(p.Rest())
 		p.Advance(n)
-		out.Args(p.json.Out)
+		p.Out.Args(p.json.Out)
 		p.json.Out = p.json.Out[:0]
 		switch tok {
 		case relaxed.More:
 		case relaxed.String:
-			p.mended = p.mended || p.json.Repaired() != 0
+			p.Mended = p.Mended || p.json.Repaired() != 0
 			p.state = atComma
 			return true
 		default:
-			return p.refuse(out)
+			return p.RefuseHere()
 		}
 	}
 	return false
@@ -105,12 +104,12 @@ func (p *parser) readString(out *sdk.Out) bool {
 // readQuoted passes on the text of a string up to the next quote, and decides about
 // that. Brackets at the end of the text wait: they are the call's if the quote that
 // ends the string is missing.
-func (p *parser) readQuoted(out *sdk.Out) bool {
+func (p *parser) readQuoted() bool {
 	b := p.Rest()
 	n := p.plain(b)
 	tail := tail(b[:n])
 	if len(tail) < n {
-		p.value.Write(b[:n-len(tail)], out)
+		p.value.Write(b[:n-len(tail)], p.Out)
 		p.Advance(n - len(tail))
 	}
 	if n == len(b) {
@@ -118,24 +117,24 @@ func (p *parser) readQuoted(out *sdk.Out) bool {
 	}
 	b = b[n:]
 	switch p.lookQuoted(tail, b) {
-	case isText:
+	case region.Text:
 		p.count(b)
-		p.value.Write(p.Rest()[:len(tail)+1], out)
+		p.value.Write(p.Rest()[:len(tail)+1], p.Out)
 		p.Advance(len(tail) + 1)
 		return true
-	case closes:
-		p.value.Write(tail, out)
+	case region.Closes:
+		p.value.Write(tail, p.Out)
 		p.Advance(len(tail) + len(p.quote))
-	case implies:
+	case region.Implies:
 		end := p.brackets(tail)
-		p.value.Write(tail[:end], out)
+		p.value.Write(tail[:end], p.Out)
 		p.Advance(end)
-		p.mended = true
+		p.Mended = true
 	default:
 		return false
 	}
-	if p.value.End(p.maxDepth, out) {
-		p.mended = true
+	if p.value.End(p.MaxDepth, p.Out) {
+		p.Mended = true
 	}
 	p.state, p.inner = atComma, 0
 	return true
@@ -173,7 +172,7 @@ func (p *parser) count(b []byte) {
 // tail is the brackets and the white space at the end of b, or the last of them.
 func tail(b []byte) []byte {
 	n := len(b)
-	for n > 0 && len(b)-n < maxTail && (b[n-1] == '}' || b[n-1] == ']' || markup.IsSpace(b[n-1])) {
+	for n > 0 && len(b)-n < maxTail && (b[n-1] == '}' || b[n-1] == ']' || chars.IsSpace(b[n-1])) {
 		n--
 	}
 	return b[n:]
@@ -184,7 +183,7 @@ func (p *parser) brackets(tail []byte) int {
 	open := 0
 	for i := len(tail) - 1; i >= 0; i-- {
 		switch {
-		case markup.IsSpace(tail[i]):
+		case chars.IsSpace(tail[i]):
 			continue
 		case tail[i] != p.stack[open]+2:
 			return -1

@@ -5,6 +5,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
@@ -16,14 +17,14 @@ const maxSpace = 64
 // body is text of the answer.
 func (p *parser) readNested() bool {
 	if p.fresh {
-		b := markup.SkipSpace(p.Rest())
+		b := chars.SkipSpace(p.Rest())
 		p.AdvanceTo(b)
 		if len(b) == 0 {
 			return false
 		}
 	}
 	n, m, v := p.find(inCall)
-	if p.ended && v != sdk.Yes {
+	if p.Ended && v != sdk.Yes {
 		n = p.cutTag(n)
 	}
 	if n > 0 {
@@ -60,12 +61,13 @@ func (p *parser) cutTag(n int) int {
 
 // beginBody begins a body that another parser reads.
 func (p *parser) beginBody() bool {
-	body, err := p.nested(p.opts)
-	if err != nil {
-		p.out.Malformed(p.from, p.At()+1) // cannot be: it takes any options
-		return false
+	if p.other == nil {
+		body, _ := p.nested(p.opts)
+		p.other = body.(sdk.Reusable)
 	}
-	p.from, p.body, p.inner, p.empty = p.At(), body, sdk.Out{}, false
+	_ = p.other.Reset(p.opts) // it takes any options
+	p.inner.Reset()
+	p.From, p.body, p.empty = p.At(), p.other, false
 	return true
 }
 
@@ -79,7 +81,7 @@ func (p *parser) readBody() bool {
 		case v == sdk.Yes:
 			p.endBody()
 			return true
-		case v == sdk.Maybe && !p.ended:
+		case v == sdk.Maybe && !p.Ended:
 			return false
 		}
 	}
@@ -101,7 +103,7 @@ func (p *parser) bodyEnd(b []byte) int {
 		return n
 	}
 	tag := bytes.LastIndexByte(b, '<')
-	if tag < 0 || p.ended || len(b)-tag >= longest || bytes.IndexByte(b[tag:], '>') >= 0 {
+	if tag < 0 || p.Ended || len(b)-tag >= longest || bytes.IndexByte(b[tag:], '>') >= 0 {
 		return len(b)
 	}
 	return tag
@@ -122,7 +124,7 @@ func (p *parser) endsBody(b []byte) sdk.Verdict {
 	if m.does == heads {
 		return p.unlessEnded(markup.MatchAny(behind, " "+recipient, messageTag))
 	}
-	rest := markup.SkipSpace(behind)
+	rest := chars.SkipSpace(behind)
 	switch {
 	case len(behind)-len(rest) > maxSpace:
 		return sdk.No
@@ -135,7 +137,7 @@ func (p *parser) endsBody(b []byte) sdk.Verdict {
 
 // unlessEnded says that what the output ended in is what it may be.
 func (p *parser) unlessEnded(v sdk.Verdict) sdk.Verdict {
-	if v == sdk.Maybe && p.ended {
+	if v == sdk.Maybe && p.Ended {
 		return sdk.Yes
 	}
 	return v
@@ -154,28 +156,24 @@ func (p *parser) finishBody(reason sdk.Reason) {
 
 // forward passes the events of the other parser on.
 func (p *parser) forward() {
-	events, err := abi.DecodeEvents(nil, p.inner.Take())
-	if err != nil {
-		p.out.Malformed(p.from, p.At()) // cannot be: we made them
-		return
-	}
-	for _, e := range events {
+	p.events, _ = abi.DecodeEvents(p.events[:0], p.inner.Take()) // they are ours
+	for _, e := range p.events {
 		switch e.Kind {
 		case abi.CallStart:
 			p.text.call()
-			p.out.CallStart(e.Name, e.ID)
+			p.Out.CallStart(e.Name, e.ID)
 		case abi.Args:
-			p.out.Args([]byte(e.Text))
+			p.Out.Args([]byte(e.Text))
 		case abi.CallEnd:
-			p.out.CallEnd()
+			p.Out.CallEnd()
 		case abi.Repair:
-			p.out.Repair(e.Name)
+			p.Out.Repair(e.Name)
 		case abi.Cut:
-			p.out.Cut()
+			p.Out.Cut()
 		case abi.Malformed:
-			p.out.Malformed(p.from+e.From, p.from+e.To)
+			p.Out.Malformed(p.From+e.From, p.From+e.To)
 		case abi.End:
-			p.Return(p.from + e.To)
+			p.Return(p.From + e.To)
 			p.body, p.where, p.fresh = nil, inCall, true
 		default: // a body holds no text of the answer
 		}

@@ -2,16 +2,21 @@ package framing
 
 import (
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // jsonCalls reads the JSON of a message that calls: the arguments of the function
 // that the header names, or an object with name and arguments, or a list of such.
 type jsonCalls struct {
-	call *callobject.Reader
-	list bool // objects with names, not arguments
+	call callobject.Reader
+	list bool   // objects with names, not arguments
+	raw  []byte // the value at hand, as long as nothing of it was shown
+	row
+}
 
+// row is what was read of the calls of a message.
+type row struct {
 	name, id string // from the header
 	open     bool   // inside a value
 	shown    bool   // CallStart was written, CallEnd not
@@ -21,11 +26,17 @@ type jsonCalls struct {
 	array    bool   // inside a list
 	closed   bool   // behind it
 	comma    bool   // behind a comma
-	raw      []byte // the value at hand, as long as nothing of it was shown
+}
+
+// reset makes j ready for another region.
+func (j *jsonCalls) reset(keys callobject.Keys, list bool, maxDepth int) {
+	j.call.Init(keys, maxDepth)
+	j.list = list
+	j.begin("", "")
 }
 
 func (j *jsonCalls) begin(name, id string) {
-	*j = jsonCalls{call: j.call, list: j.list, raw: j.raw[:0], name: name, id: id}
+	j.raw, j.row = j.raw[:0], row{name: name, id: id}
 }
 
 // none writes a call that has no arguments.
@@ -55,7 +66,7 @@ func (j *jsonCalls) read(b []byte, out *sdk.Out) (n int, status callobject.Statu
 	switch {
 	case j.open:
 		return j.readValue(b, out)
-	case markup.IsSpace(c):
+	case chars.IsSpace(c):
 		if j.waits {
 			j.raw = append(j.raw, c) // what waits is text if more follows
 		}

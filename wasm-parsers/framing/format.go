@@ -12,8 +12,10 @@ package framing
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // place is where a marker stands. A marker that is no markup where it stands is text.
@@ -81,7 +83,7 @@ type format struct {
 	headText bool                        // a header that is not ended is text
 	body     body
 	keys     callobject.Keys                       // of callsJSON
-	nested   func(sdk.Options) (sdk.Parser, error) // of nested
+	nested   func(sdk.Options) (sdk.Parser, error) // of nested, a sdk.Reusable
 }
 
 // Specs are the parsers of the family.
@@ -94,7 +96,7 @@ func spec(p abi.Parser, f *format, canParse func([]byte) sdk.Verdict) sdk.Spec {
 	return sdk.Spec{
 		Parser:   p,
 		CanParse: canParse,
-		New:      func(o sdk.Options) (sdk.Parser, error) { return newParser(f, o), nil },
+		New:      region.New(func() sdk.Reusable { return &parser{format: f} }),
 	}
 }
 
@@ -117,15 +119,10 @@ func (f *format) marker(b []byte, where place) (*marker, sdk.Verdict) {
 	return nil, verdict
 }
 
-// isWord tells what may be part of the name of a role or a channel.
-func isWord(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
-}
-
 // word is the front of b up to white space or markup.
 func word(b []byte) []byte {
 	for i, c := range b {
-		if c == '<' || markup.IsSpace(c) {
+		if c == '<' || chars.IsSpace(c) {
 			return b[:i]
 		}
 	}

@@ -123,7 +123,7 @@ func TestLongStringStreams(t *testing.T) {
 	content := strings.Repeat("some <b>text</b> <|, ", 24)[:430]
 	for _, spec := range framing.Specs() {
 		for _, offered := range [][]sdk.Tool{nil, tools} {
-			sdktest.LongString(t, spec, sdk.Options{Tools: offered}, written(spec, content), `{"content": "`+content+`"}`, 200)
+			sdktest.LongString(t, spec, sdk.Options{Tools: offered}, written(spec, content), `{"content": "`+content+`"}`, 160)
 		}
 	}
 }

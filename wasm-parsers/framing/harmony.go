@@ -5,6 +5,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
@@ -93,7 +94,7 @@ func harmonyHead(head []byte) sdk.Verdict {
 	if v != sdk.No {
 		return v
 	}
-	rest = markup.SkipSpace(rest)
+	rest = chars.SkipSpace(rest)
 	if to, found := bytes.CutPrefix(rest, []byte(recipient)); found {
 		return recipientHead(to)
 	}
@@ -107,7 +108,7 @@ func channelHead(rest []byte) sdk.Verdict {
 		return v
 	}
 	n := 0
-	for n < len(rest) && isWord(rest[n]) {
+	for n < len(rest) && markup.IsWord(rest[n]) {
 		n++
 	}
 	if n == len(rest) {
@@ -123,7 +124,7 @@ func recipientHead(rest []byte) sdk.Verdict {
 		return v
 	}
 	name := word(rest)
-	behind := markup.SkipSpace(rest[len(name):])
+	behind := chars.SkipSpace(rest[len(name):])
 	if len(behind) == 0 {
 		return sdk.Maybe
 	}
@@ -139,7 +140,7 @@ func readHarmony(header []byte) message {
 	role, rest := harmonyRole(header)
 	channel := role
 	if _, after, found := bytes.Cut(rest, []byte(channelTag)); found {
-		channel = word(markup.SkipSpace(after))
+		channel = word(chars.SkipSpace(after))
 	}
 	if role != nil {
 		if name := harmonyCall(rest); validName(name) {
@@ -156,7 +157,7 @@ func readHarmony(header []byte) message {
 // channel whose marker is missing or nothing, and the rest of the header. A header
 // of another role has no calls; it gives nil.
 func harmonyRole(header []byte) (glued, rest []byte) {
-	rest = markup.SkipSpace(bytes.TrimPrefix(header, []byte(startTag)))
+	rest = chars.SkipSpace(bytes.TrimPrefix(header, []byte(startTag)))
 	role := word(rest)
 	switch {
 	case bytes.HasPrefix(role, []byte(assistant)):
@@ -190,8 +191,8 @@ func headerRecipient(rest []byte) []byte {
 		}
 		i += from
 		from = i + len(recipient)
-		if i == 0 || rest[i-1] == '>' || markup.IsSpace(rest[i-1]) || bytes.HasPrefix(rest[from:], []byte(functions)) {
-			return word(markup.SkipSpace(rest[from:]))
+		if i == 0 || rest[i-1] == '>' || chars.IsSpace(rest[i-1]) || bytes.HasPrefix(rest[from:], []byte(functions)) {
+			return word(chars.SkipSpace(rest[from:]))
 		}
 	}
 }

@@ -2,7 +2,7 @@ package framing
 
 import (
 	"github.com/callgate/callgate/sdk"
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/sdk/chars"
 )
 
 // maxHeader is how many bytes a header may have. Longer ones are text.
@@ -17,7 +17,7 @@ func (p *parser) readHeader() bool {
 		p.Advance(n)
 		p.endHeader(b[:n], m)
 		return true
-	case v == sdk.Maybe && !p.ended:
+	case v == sdk.Maybe && !p.Ended:
 		return false
 	case v == sdk.Maybe:
 		return p.cutHeader(b)
@@ -32,13 +32,13 @@ func (p *parser) headerEnd(b []byte) (n int, m *marker, v sdk.Verdict) {
 	for n = 1; n < len(b) && n <= maxHeader; n++ {
 		switch {
 		case b[n] == '\n' && b[n-1] != '>':
-			rest := markup.SkipSpace(b[n:])
+			rest := chars.SkipSpace(b[n:])
 			if len(rest) > 0 && rest[0] != '<' {
 				return n, nil, sdk.No
 			}
 			n = len(b) - len(rest) - 1
-		case markup.IsSpace(b[n]) && b[n-1] == '>':
-			n = len(b) - len(markup.SkipSpace(b[n:])) - 1
+		case chars.IsSpace(b[n]) && b[n-1] == '>':
+			n = len(b) - len(chars.SkipSpace(b[n:])) - 1
 		case b[n] == '<':
 			if m, v = p.marker(b[n:], inHeader); v != sdk.No {
 				return n, m, v
@@ -56,13 +56,13 @@ func (p *parser) endHeader(header []byte, m *marker) {
 	switch {
 	case m.does == endsHead:
 		p.Advance(len(m.text))
-		p.begin(p.read(header))
+		p.beginMessage(p.read(header))
 		return
 	case m.does == skips && p.headText:
 		p.headerText(header)
 	case m.does == skips:
 		if msg := p.read(header); msg.name != "" {
-			p.begin(msg)
+			p.beginMessage(msg)
 		}
 	}
 	p.act(m)
@@ -93,7 +93,7 @@ func (p *parser) cutHeader(b []byte) bool {
 // dropped.
 func (p *parser) noHeader(b []byte) {
 	if b[0] != '<' {
-		p.begin(message{kind: isContent})
+		p.beginMessage(message{kind: isContent})
 		p.text.write(b[:1])
 		p.Advance(1)
 		return

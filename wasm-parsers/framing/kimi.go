@@ -5,8 +5,10 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/typed"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // The tokens of Kimi K3. An element is OPEN name attributes SEP body CLOSE name SEP.
@@ -39,9 +41,7 @@ func KimiK3() sdk.Spec {
 			Framing: true,
 			Streams: true,
 		},
-		New: func(o sdk.Options) (sdk.Parser, error) {
-			return &kimi{tools: o.Tools, maxDepth: o.MaxDepth}, nil
-		},
+		New: region.New(func() sdk.Reusable { return &kimi{} }),
 	}
 }
 
@@ -58,66 +58,49 @@ const (
 
 // kimi reads one region.
 type kimi struct {
-	tools    []sdk.Tool
-	maxDepth int
+	region.Params
 
 	where kimiPlace
-	buf   []byte
-	used  int
-	pos   int // of the first byte of buf in the region
-	from  int // where the call at hand begins
-	ended bool
-	cut   bool // by the token limit
 	half  bool // the output ended in the tag that begins a call or an argument
-
-	text   writer
-	spoke  bool // there was text since the last element
-	tool   *sdk.Tool
-	keys   map[string]bool
-	value  typed.Value
-	mended bool
+	text  writer
+	spoke bool // there was text since the last element
+	value typed.Value
 }
 
-// Feed implements sdk.Parser.
-func (k *kimi) Feed(text []byte, out *sdk.Out) {
-	k.buf = append(k.buf, text...)
-	k.run(out)
+// Reset implements sdk.Reusable.
+func (k *kimi) Reset(o sdk.Options) error {
+	*k = kimi{Params: k.Params, value: k.value}
+	k.Begin(k, o)
+	return nil
 }
 
-func (k *kimi) run(out *sdk.Out) {
-	k.text.out = out
-	for !out.Ended() && k.used < len(k.buf) && k.step(out) {
-	}
-	k.pos += k.used
-	k.buf = k.buf[:copy(k.buf, k.buf[k.used:])]
-	k.used = 0
-}
-
-// at is the place of the next byte in the region.
-func (k *kimi) at() int { return k.pos + k.used }
-
-// step reads text up to the next token, or what that token begins or ends.
-func (k *kimi) step(out *sdk.Out) bool {
-	b := k.buf[k.used:]
+// Step implements region.Format: it reads text up to the next token, or what that token
+// begins or ends.
+func (k *kimi) Step() bool {
+	k.text.out = k.Out
+	b := k.Rest()
 	n := bytes.IndexByte(b, '<')
 	if n < 0 {
 		n = len(b)
 	}
-	if n > 0 {
-		k.write(n, out)
+	switch {
+	case len(b) == 0:
+		return false
+	case n > 0:
+		k.write(n)
 		return true
 	}
 	var v sdk.Verdict
 	switch k.where {
 	case kimiArg:
-		v = k.readValueEnd(b, out)
+		v = k.readValueEnd(b)
 	case kimiBad:
-		v = k.readBadEnd(b, out)
+		v = k.readBadEnd(b)
 	default:
-		v = k.readTag(b, out)
+		v = k.readTag(b)
 	}
-	if v == sdk.No || v == sdk.Maybe && k.ended {
-		k.write(1, out)
+	if v == sdk.No || v == sdk.Maybe && k.Ended {
+		k.write(1)
 		return true
 	}
 	return v == sdk.Yes
@@ -125,17 +108,17 @@ func (k *kimi) step(out *sdk.Out) bool {
 
 // write takes n bytes of text where they stand. In a call they belong to no argument,
 // so that it is none; white space between elements does not count.
-func (k *kimi) write(n int, out *sdk.Out) {
-	b := k.buf[k.used : k.used+n]
-	k.used += n
+func (k *kimi) write(n int) {
+	b := k.Rest()[:n]
+	k.Advance(n)
 	if !k.spoke && (k.where == kimiOutside || k.where == kimiCall) {
-		if b = markup.SkipSpace(b); len(b) == 0 {
+		if b = chars.SkipSpace(b); len(b) == 0 {
 			return
 		}
 	}
 	switch k.where {
 	case kimiArg:
-		k.value.Write(b, out)
+		k.value.Write(b, k.Out)
 	case kimiCall:
 		k.where = kimiBad
 	case kimiBad:
@@ -146,14 +129,14 @@ func (k *kimi) write(n int, out *sdk.Out) {
 }
 
 // readTag reads the tag of an element that b begins with.
-func (k *kimi) readTag(b []byte, out *sdk.Out) sdk.Verdict {
+func (k *kimi) readTag(b []byte) sdk.Verdict {
 	if v := markup.MatchAny(b, kimiOpen, kimiClose, kimiEnd); v != sdk.Yes {
 		return v
 	}
-	at := k.at()
+	at := k.At()
 	if markup.Match(b, kimiEnd) == sdk.Yes {
-		k.used += len(kimiEnd)
-		k.close("message", out)
+		k.Advance(len(kimiEnd))
+		k.close("message")
 		return sdk.Yes
 	}
 	opens := b[2] == 'o'
@@ -161,9 +144,9 @@ func (k *kimi) readTag(b []byte, out *sdk.Out) sdk.Verdict {
 	switch {
 	case end < 0 && len(b) >= maxHeader:
 		return sdk.No
-	case end < 0 && k.ended: // half a tag
+	case end < 0 && k.Ended: // half a tag
 		k.half = opens && (bytes.HasPrefix(b[len(kimiOpen):], []byte("call")) || k.where == kimiCall)
-		k.used = len(k.buf)
+		k.AdvanceTo(nil)
 		return sdk.Yes
 	case end < 0:
 		return sdk.Maybe
@@ -173,65 +156,59 @@ func (k *kimi) readTag(b []byte, out *sdk.Out) sdk.Verdict {
 	if len(name) == 0 || !opens && len(name) < len(tag) || bytes.Contains(tag, []byte("<|")) {
 		return sdk.No
 	}
-	k.used += end + len(kimiSep)
+	k.Advance(end + len(kimiSep))
 	k.spoke = false
 	if opens {
-		k.open(string(name), tag[len(name):], at, out)
+		k.open(string(name), tag[len(name):], at)
 	} else {
-		k.close(string(name), out)
+		k.close(string(name))
 	}
 	return sdk.Yes
 }
 
 // open begins an element. A call whose end is missing ends where another begins.
-func (k *kimi) open(name string, attributes []byte, at int, out *sdk.Out) {
+func (k *kimi) open(name string, attributes []byte, at int) {
 	switch name {
 	case "response", "think":
-		k.endCall(out)
+		k.endCall()
 		k.where = kimiText
 		if k.text.begin(isContent); name == "think" {
 			k.text.begin(isReasoning)
 		}
 	case "call":
-		k.endCall(out)
-		k.from = at
-		k.beginCall(attributes, out)
+		k.endCall()
+		k.From = at
+		k.beginCall(attributes)
 	case "argument":
 		if k.where != kimiCall {
-			k.from = at
+			k.From = at
 		}
-		k.beginArg(attributes, out)
+		k.beginArg(attributes)
 	}
 }
 
-func (k *kimi) close(name string, out *sdk.Out) {
+func (k *kimi) close(name string) {
 	switch name {
 	case "call", "tools":
-		k.endCall(out)
+		k.endCall()
 	case "think", "response", "message":
-		k.endCall(out)
+		k.endCall()
 		k.where = kimiOutside
 		k.text.begin(isContent)
 	}
 }
 
-// Finish implements sdk.Parser. A call whose own end is missing may lack arguments if
+// Over implements region.Format. A call whose own end is missing may lack arguments if
 // the output was cut; a model that has ended has ended it too.
-func (k *kimi) Finish(reason sdk.Reason, out *sdk.Out) {
-	k.ended, k.cut = true, reason == sdk.Length
-	k.run(out)
-	all := k.pos + len(k.buf)
+func (k *kimi) Over() {
+	k.Began = k.half || k.where == kimiCall || k.where == kimiArg
 	switch {
-	case out.Ended():
-	case k.where == kimiCall && !k.cut && !k.half:
-		k.endCall(out)
-		out.End(all)
-	case k.cut && (k.half || k.where == kimiCall || k.where == kimiArg):
-		out.Cut()
-		out.End(all)
-	case k.where == kimiOutside, k.where == kimiText:
-		out.End(all)
+	case k.where == kimiCall && !k.Cut && !k.half:
+		k.endCall()
+		k.End()
+	case (k.where == kimiOutside || k.where == kimiText) && (!k.Cut || !k.Began):
+		k.End()
 	default:
-		out.Malformed(k.from, all)
+		k.Lose()
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 	"github.com/callgate/callgate/wasm-parsers/xmlparams"
 )
@@ -42,9 +43,9 @@ func Muse() sdk.Spec {
 // museHead wants a recipient and the end of the header right behind it.
 func museHead(head []byte) sdk.Verdict {
 	head = bytes.TrimPrefix(head, []byte(startTag+assistant))
-	rest, found := bytes.CutPrefix(markup.SkipSpace(head), []byte(recipient))
+	rest, found := bytes.CutPrefix(chars.SkipSpace(head), []byte(recipient))
 	if !found {
-		return markup.MatchAny(markup.SkipSpace(head), recipient, startTag+assistant)
+		return markup.MatchAny(chars.SkipSpace(head), recipient, startTag+assistant)
 	}
 	name := word(rest)
 	if len(name) == len(rest) {
@@ -58,7 +59,7 @@ func museHead(head []byte) sdk.Verdict {
 
 func readMuse(header []byte) message {
 	_, to, found := bytes.Cut(header, []byte(recipient))
-	switch to = bytes.Trim(to, " \t\r\n"); {
+	switch to = chars.TrimSpace(to); {
 	case !found, string(to) == "user":
 		return message{kind: isContent}
 	case string(to) == "self":

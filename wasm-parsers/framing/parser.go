@@ -4,21 +4,17 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
-// parser reads one region: a row of messages. Text waits until it is clear what
-// it is.
+// parser reads one region: a row of messages.
 type parser struct {
+	region.Region // From is what is given back if a call turns out to be none: its message, or what follows the call before it
 	*format
-	markup.Buffer
 
-	out   *sdk.Out
 	where place
-	from  int // what is given back if a call turns out to be none: its message, or what follows the call before it
-	ended bool
-
 	text  writer
 	msg   message
 	empty bool // the message that calls has held nothing
@@ -28,24 +24,30 @@ type parser struct {
 	body  sdk.Parser // the other parser, while it reads
 	inner sdk.Out    // what it says
 	opts  sdk.Options
+
+	other  sdk.Reusable // the other parser, once it was needed
+	events []sdk.Event  // memory for what it says
 }
 
-func newParser(f *format, o sdk.Options) *parser {
-	return &parser{format: f, where: between, opts: o, json: jsonCalls{call: callobject.New(f.keys, o.MaxDepth), list: f.body == callsJSON}}
-}
-
-// Feed implements sdk.Parser.
-func (p *parser) Feed(text []byte, out *sdk.Out) {
-	p.Append(text)
-	p.run(out)
-}
-
-func (p *parser) run(out *sdk.Out) {
-	p.out, p.text.out = out, out
-	for !out.Ended() && len(p.Rest()) > 0 && p.step() {
+// Reset implements sdk.Reusable.
+func (p *parser) Reset(o sdk.Options) error {
+	*p = parser{
+		Region: p.Region, format: p.format, where: between, json: p.json, opts: o,
+		inner: p.inner, other: p.other, events: p.events,
 	}
-	p.json.flush(out)
-	p.Drop()
+	p.Begin(p, o)
+	p.json.reset(p.keys, p.format.body == callsJSON, o.MaxDepth)
+	return nil
+}
+
+// Step implements region.Format.
+func (p *parser) Step() bool {
+	p.text.out = p.Out
+	if len(p.Rest()) > 0 && p.step() {
+		return true
+	}
+	p.json.flush(p.Out)
+	return false
 }
 
 // step reads something, or reports that it needs more text.
@@ -71,7 +73,7 @@ func (p *parser) step() bool {
 // readBetween reads what stands outside of the messages. Text that is no markup is
 // text of the answer.
 func (p *parser) readBetween() bool {
-	b := markup.SkipSpace(p.Rest())
+	b := chars.SkipSpace(p.Rest())
 	p.AdvanceTo(b)
 	if len(b) == 0 {
 		return false
@@ -80,10 +82,10 @@ func (p *parser) readBetween() bool {
 	switch {
 	case v == sdk.Yes:
 		p.act(m)
-	case v == sdk.Maybe && !p.ended:
+	case v == sdk.Maybe && !p.Ended:
 		return false
 	default:
-		p.begin(message{kind: isContent})
+		p.beginMessage(message{kind: isContent})
 	}
 	return true
 }
@@ -94,28 +96,28 @@ func (p *parser) act(m *marker) {
 		p.endCall()
 	}
 	if p.where != inHeader {
-		p.from = p.At()
+		p.From = p.At()
 	}
 	if m.does == heads {
-		p.from = p.At()
+		p.From = p.At()
 		p.where = inHeader
 		return // the header keeps its marker
 	}
 	p.Advance(len(m.text))
 	switch m.does {
 	case answers:
-		p.begin(message{kind: isContent})
+		p.beginMessage(message{kind: isContent})
 	case thinks:
-		p.begin(message{kind: isReasoning})
+		p.beginMessage(message{kind: isReasoning})
 	case calls:
-		p.begin(message{kind: isCall})
+		p.beginMessage(message{kind: isCall})
 	default:
 		p.where = between
 	}
 }
 
-// begin begins the text or the call of a message.
-func (p *parser) begin(m message) {
+// beginMessage begins the text or the call of a message.
+func (p *parser) beginMessage(m message) {
 	p.msg = m
 	if m.kind == isCall {
 		p.where, p.empty, p.fresh = inCall, true, true
@@ -131,9 +133,9 @@ func (p *parser) begin(m message) {
 // calls it without arguments.
 func (p *parser) endCall() {
 	if p.empty && p.msg.name != "" {
-		p.json.none(p.out)
+		p.json.none(p.Out)
 	}
-	p.json.settle(p.out)
+	p.json.settle(p.Out)
 	p.empty = false
 }
 
@@ -153,7 +155,7 @@ func (p *parser) readBad() bool {
 	n, _, v := p.find(inText | inCall)
 	p.Advance(n)
 	if v == sdk.Yes {
-		p.out.Malformed(p.from, p.At())
+		p.Out.Malformed(p.From, p.At())
 	}
 	return false
 }
@@ -168,7 +170,7 @@ func (p *parser) find(where place) (n int, m *marker, v sdk.Verdict) {
 			break
 		}
 		n += i
-		if m, v = p.marker(b[n:], where); v == sdk.Yes || v == sdk.Maybe && !p.ended {
+		if m, v = p.marker(b[n:], where); v == sdk.Yes || v == sdk.Maybe && !p.Ended {
 			return n, m, v
 		}
 		n++
@@ -185,16 +187,16 @@ func (p *parser) readCall() bool {
 		case v == sdk.Yes:
 			p.act(m)
 			return true
-		case v == sdk.Maybe && !p.ended:
+		case v == sdk.Maybe && !p.Ended:
 			return false
 		}
 	}
-	p.empty = p.empty && markup.IsSpace(b[0])
+	p.empty = p.empty && chars.IsSpace(b[0])
 	done := p.json.done
-	n, status := p.json.read(b, p.out)
+	n, status := p.json.read(b, p.Out)
 	p.Advance(n)
 	if p.json.done > done {
-		p.from = p.At()
+		p.From = p.At()
 	}
 	if status == callobject.Bad {
 		p.badCall()
@@ -212,45 +214,41 @@ func (p *parser) badCall() {
 	raw, whole := p.json.raw, p.json.whole
 	p.json.raw, p.json.whole = raw[:0], false
 	if p.text.begin(isContent); !whole {
-		p.begin(message{kind: isContent})
+		p.beginMessage(message{kind: isContent})
 	}
 	p.text.write(raw)
 }
 
-// Finish implements sdk.Parser.
-func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
-	p.ended = true
-	p.run(out)
-	if out.Ended() {
-		return
-	}
-	all := p.Fed()
+// Over implements region.Format.
+func (p *parser) Over() {
+	p.Began = p.where != inBad
 	switch {
 	case p.body != nil:
-		p.finishBody(reason)
-		if !out.Ended() {
-			out.End(all)
+		reason := sdk.Stop
+		if p.Cut {
+			reason = sdk.Length
 		}
-	case p.isComplete(reason):
-		out.End(all)
-	case reason == sdk.Length && p.where != inBad:
-		out.Cut()
-		out.End(all)
+		p.finishBody(reason)
+		if !p.Out.Ended() {
+			p.Out.End(p.Fed())
+		}
+	case p.isComplete():
+		p.Out.End(p.Fed())
 	default:
-		out.Malformed(p.from, all)
+		p.Lose()
 	}
 }
 
 // isComplete reports whether the output may end where it did, and ends a call that is
 // complete there. A model that stops right behind a header has no arguments to give:
 // the server cuts the marker off that ends the message.
-func (p *parser) isComplete(reason sdk.Reason) bool {
+func (p *parser) isComplete() bool {
 	switch {
 	case p.where == inHeader, p.where == inBad, p.half:
 		return false // the header of a call: others are dropped
 	case p.where != inCall:
 		return true
-	case p.json.waits, p.empty && p.msg.name != "" && reason == sdk.Stop:
+	case p.json.waits, p.empty && p.msg.name != "" && !p.Cut:
 		p.endCall()
 		return true
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
@@ -52,7 +53,7 @@ func solarHead(head []byte) sdk.Verdict {
 		return markup.MatchAny(head, solarCalls, solarCall, "<|begin|>assistant<|", "<|end|><|begin|>assistant<|",
 			"<|tool_call:end|>", "<|calls|>", "<|think|>", "<|content|>")
 	}
-	rest = markup.SkipSpace(rest)
+	rest = chars.SkipSpace(rest)
 	if len(rest) == 0 {
 		return sdk.Maybe
 	}
@@ -62,7 +63,7 @@ func solarHead(head []byte) sdk.Verdict {
 // readSolar reads the id and the name of a call.
 func readSolar(header []byte) message {
 	id, name, found := bytes.Cut(bytes.TrimPrefix(header, []byte(solarCall)), []byte(solarName))
-	id, name = bytes.Trim(id, " \t\r\n"), bytes.Trim(name, " \t\r\n")
+	id, name = chars.TrimSpace(id), chars.TrimSpace(name)
 	if !found || !validName(name) {
 		return message{kind: isContent}
 	}

@@ -1,9 +1,12 @@
 package headerjson
 
 import (
+	"bytes"
+
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // canParseBare is canParse, but takes a call without its marker too.
@@ -23,44 +26,50 @@ func (f *format) canParseBare(head []byte) sdk.Verdict {
 
 // either is a parser that its first byte chooses.
 type either struct {
-	*format
+	parser parser
+	bare   bare
+	chosen sdk.Parser // nil until then
+	opts   sdk.Options
+}
 
-	options sdk.Options
-	parser  sdk.Parser
+// Reset implements sdk.Reusable.
+func (e *either) Reset(o sdk.Options) error {
+	e.chosen, e.opts = nil, o
+	return nil
 }
 
 // Feed implements sdk.Parser.
 func (e *either) Feed(text []byte, out *sdk.Out) {
-	if len(text) > 0 && e.parser == nil {
-		e.parser = newParser(e.format, e.options)
-		if text[0] != e.open[0] {
-			e.parser = &bare{format: e.format, tools: e.options.Tools, json: relaxed.NewReader(e.options.MaxDepth)}
+	if len(text) > 0 && e.chosen == nil {
+		chosen := sdk.Reusable(&e.bare)
+		if text[0] == e.parser.open[0] {
+			chosen = &e.parser
 		}
+		_ = chosen.Reset(e.opts) // neither refuses any
+		e.chosen = chosen
 	}
-	if e.parser != nil {
-		e.parser.Feed(text, out)
+	if e.chosen != nil {
+		e.chosen.Feed(text, out)
 	}
 }
 
 // Finish implements sdk.Parser.
 func (e *either) Finish(reason sdk.Reason, out *sdk.Out) {
-	if e.parser == nil {
+	if e.chosen == nil {
 		out.End(0)
 		return
 	}
-	e.parser.Finish(reason, out)
+	e.chosen.Finish(reason, out)
 }
 
 // bare reads calls whose markers were stripped. They are known by nothing but the
 // names of the offered tools, so all calls wait until it is clear that nothing else
 // is in the output.
 type bare struct {
+	region.Region
 	*format
 
-	tools []sdk.Tool
-	json  *relaxed.Reader
-	pos   int
-	head  []byte // the header, as far as it was read
+	json  relaxed.Reader
 	name  string // of the call whose arguments are read
 	calls []bareCall
 }
@@ -72,73 +81,76 @@ type bareCall struct {
 	mended bool
 }
 
-// Feed implements sdk.Parser.
-func (b *bare) Feed(text []byte, out *sdk.Out) {
-	for len(text) > 0 && !out.Ended() {
-		var n int
-		if b.name != "" {
-			n = b.readArgs(text, out)
-		} else {
-			n = b.readHead(text[0], out)
-		}
-		b.pos += n
-		text = text[n:]
-	}
+// Reset implements sdk.Reusable.
+func (b *bare) Reset(o sdk.Options) error {
+	b.name, b.calls = "", b.calls[:0]
+	b.Begin(b, o)
+	return nil
 }
 
-// readHead reads a byte of a header, but not the brace of the arguments.
-func (b *bare) readHead(c byte, out *sdk.Out) int {
+// Step implements region.Format.
+func (b *bare) Step() bool {
+	if b.name != "" {
+		return len(b.Rest()) > 0 && b.readArgs()
+	}
+	return b.SkipSpace() && b.readHead()
+}
+
+// readHead reads a header, but not the brace of the arguments.
+func (b *bare) readHead() bool {
+	head := b.Rest()
+	n := bytes.IndexByte(head[:min(len(head), maxHead+1)], '{')
 	switch {
-	case len(b.head) == 0 && markup.IsSpace(c):
-	case c == '{':
-		h, v := b.header(append(b.head, c))
-		if v == sdk.Yes && h.id == nil && sdk.FindTool(b.tools, string(h.name)) != nil {
-			b.name, b.head = string(h.name), b.head[:0]
-			b.json.Reset()
-			return 0
-		}
-		out.Malformed(0, max(b.pos, 1))
-	case len(b.head) == maxHead:
-		out.Malformed(0, b.pos)
-	default:
-		b.head = append(b.head, c)
+	case n < 0 && len(head) > maxHead:
+		b.Out.Malformed(0, b.At()+maxHead)
+		return false
+	case n < 0:
+		return false
 	}
-	return 1
+	h, v := b.header(head[:n+1])
+	if v != sdk.Yes || h.id != nil || sdk.FindTool(b.Tools, string(h.name)) == nil {
+		return b.Refuse(b.At() + n)
+	}
+	b.name = string(h.name)
+	b.Advance(n)
+	b.json.Init(b.MaxDepth)
+	return true
 }
 
-func (b *bare) readArgs(text []byte, out *sdk.Out) int {
+func (b *bare) readArgs() bool {
 	read := b.json.Feed
 	if b.json.Depth() > 0 {
 		read = func(src []byte) (int, relaxed.Token) { return b.json.FeedTo(src, 0) }
 	}
-	n, tok := read(text)
+	n, tok := read(b.Rest())
+	b.Advance(n)
 	switch {
 	case tok == relaxed.Bad:
-		out.Malformed(0, b.pos+n)
+		b.Out.Malformed(0, b.At())
 	case tok == relaxed.ObjectClose && b.json.Depth() == 0:
 		b.calls = append(b.calls, bareCall{b.name, append([]byte(nil), b.json.Out...), b.json.Repaired() != 0})
 		b.name = ""
 	}
-	return n
+	return true
 }
 
-// Finish implements sdk.Parser.
-func (b *bare) Finish(reason sdk.Reason, out *sdk.Out) {
-	cut := b.name != "" || len(b.head) > 0
-	if cut && (reason != sdk.Length || b.name == "" && len(b.calls) == 0) {
-		out.Malformed(0, b.pos)
+// Over implements region.Format.
+func (b *bare) Over() {
+	cut := b.name != "" || len(b.Rest()) > 0
+	if cut && (!b.Cut || b.name == "" && len(b.calls) == 0) {
+		b.Out.Malformed(0, b.Fed())
 		return
 	}
 	for _, c := range b.calls {
-		out.CallStart(c.name, "")
-		out.Args(c.args)
+		b.Out.CallStart(c.name, "")
+		b.Out.Args(c.args)
 		if c.mended {
-			out.Repair("args_json")
+			b.Out.Repair("args_json")
 		}
-		out.CallEnd()
+		b.Out.CallEnd()
 	}
 	if cut {
-		out.Cut()
+		b.Out.Cut()
 	}
-	out.End(b.pos)
+	b.Out.End(b.Fed())
 }

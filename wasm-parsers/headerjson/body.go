@@ -3,7 +3,7 @@ package headerjson
 import (
 	"bytes"
 
-	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
@@ -14,92 +14,102 @@ const (
 	maxLanguage = 16 // bytes of the language of a block of code
 )
 
-// readBody reads up to the first byte of the arguments.
-func (p *parser) readBody(c byte, out *sdk.Out) int {
+// readBody reads the first byte of the arguments.
+func (p *parser) readBody(c byte) bool {
 	switch {
-	case markup.IsSpace(c):
-		return 1
 	case c == '{':
 		p.state = inObject
-		return 0
 	case c == '"' || c == 'n':
 		p.state = inScalar
-		if p.scalar == nil {
-			p.scalar = relaxed.NewReader(p.depth)
-		}
-		p.scalar.Reset()
-		return 0
+		p.scalar.Init(p.MaxDepth)
 	case c == '`' && p.fenced && !p.code:
 		p.state = inFence
-		return 0
 	case p.end != "" && c == p.end[0], c == '`' && p.code: // a call without arguments
 		p.call.Args = append(p.call.Args, '{')
 		p.state = afterBody
-		return 0
+	default:
+		p.Out.Malformed(p.From, p.At())
+		return false
 	}
-	out.Malformed(p.from, p.pos)
-	return 0
+	return true
 }
 
 // readFence reads what begins a block of code: backticks, and perhaps a language.
-func (p *parser) readFence(c byte, out *sdk.Out) int {
-	n := len(p.tail)
-	switch {
-	case n < len(fence) && c == '`', n >= len(fence) && n < len(fence)+maxLanguage && c|0x20 >= 'a' && c|0x20 <= 'z':
-		p.tail = append(p.tail, c)
-		return 1
-	case n >= len(fence) && (c == '{' || markup.IsSpace(c)):
-		p.state, p.code, p.tail = atBody, true, p.tail[:0]
-		return 0
+func (p *parser) readFence() bool {
+	b := p.Rest()
+	n := markup.Common(b, fence)
+	for n >= len(fence) && n < len(b) && n < len(fence)+maxLanguage && chars.IsLetter(b[n]) {
+		n++
 	}
-	out.Malformed(p.from, p.pos)
-	return 0
+	switch {
+	case n == len(b):
+		return false
+	case n >= len(fence) && (b[n] == '{' || chars.IsSpace(b[n])):
+		p.Advance(n)
+		p.state, p.code = atBody, true
+		return true
+	}
+	p.Out.Malformed(p.From, p.At()+n)
+	return false
 }
 
-func (p *parser) readObject(text []byte, out *sdk.Out) int {
-	n, status := p.call.Feed(text)
-	p.next.read(text[:n], p.pos)
-	if len(p.call.Args) > 0 {
-		p.start(out)
-	} else if p.textKey != "" {
-		p.text.raw = append(p.text.raw, text[:n]...)
+// readObject reads what there is of an object of arguments.
+func (p *parser) readObject() bool {
+	b, status := p.Rest(), callobject.More
+	for len(b) > 0 && status == callobject.More {
+		var n int
+		n, status = p.call.Feed(b)
+		if len(p.call.Args) > 0 {
+			p.call.Show(p.Out)
+		} else if p.textKey != "" {
+			p.text.raw = append(p.text.raw, b[:n]...)
+		}
+		b = b[n:]
 	}
+	p.read(b)
+	p.call.Pass(p.Out)
 	switch {
 	case status == callobject.Done:
-		p.writeArgs(out)
-		p.state = afterBody
-		if p.end == "" {
-			p.endCall(p.pos+n, out)
-			out.End(p.pos + n)
-		}
-	case status == callobject.Bad && p.textKey != "" && !p.started:
+		p.endBody()
+	case status == callobject.Bad && p.textKey != "" && !p.call.Shown():
 		p.state, p.text.decided = inText, true
 	case status == callobject.Bad:
-		p.writeArgs(out)
-		out.Malformed(p.from, p.next.or(p.pos+n))
+		p.Out.Malformed(p.From, p.next.or(p.At()))
 	}
-	return n
+	return true
+}
+
+// read advances to rest, and looks for the next call in what that reads.
+func (p *parser) read(rest []byte) {
+	n := len(p.Rest()) - len(rest)
+	p.next.read(p.Rest()[:n], p.At())
+	p.Advance(n)
+}
+
+// endBody ends the arguments, and the call with them if nothing has to follow.
+func (p *parser) endBody() {
+	p.state = afterBody
+	if p.end == "" {
+		p.endCall(p.At())
+		p.End()
+	}
 }
 
 // readScalar reads arguments that are null, or a string that holds an object.
-func (p *parser) readScalar(text []byte, out *sdk.Out) int {
-	n, tok := p.scalar.Feed(text)
-	p.next.read(text[:n], p.pos)
+func (p *parser) readScalar() bool {
+	n, tok := p.scalar.Feed(p.Rest())
+	p.read(p.Rest()[n:])
 	if tok == relaxed.More {
-		return n
+		return false
 	}
 	args, ok := p.scalarArgs(tok)
 	if !ok {
-		out.Malformed(p.from, p.next.or(p.pos+n))
-		return n
+		p.Out.Malformed(p.From, p.next.or(p.At()))
+		return false
 	}
 	p.call.Args = append(p.call.Args, args...)
-	p.state = afterBody
-	if p.end == "" {
-		p.endCall(p.pos+n, out)
-		out.End(p.pos + n)
-	}
-	return n
+	p.endBody()
+	return true
 }
 
 // scalarArgs are the arguments, without their last brace, that were written as a
@@ -109,7 +119,7 @@ func (p *parser) scalarArgs(tok relaxed.Token) (args []byte, ok bool) {
 		p.call.Mend()
 	}
 	decoded, isString := relaxed.Unquote(p.scalar.Out)
-	decoded = bytes.Trim(decoded, " \t\r\n")
+	decoded = chars.TrimSpace(decoded)
 	if tok == relaxed.Null || isString && len(decoded) == 0 {
 		return []byte("{"), true
 	}
@@ -121,22 +131,6 @@ func (p *parser) scalarArgs(tok relaxed.Token) (args []byte, ok bool) {
 		p.call.Mend()
 	}
 	return args[:len(args)-1], true
-}
-
-// start begins the call for the client.
-func (p *parser) start(out *sdk.Out) {
-	if !p.started {
-		out.CallStart(p.call.Name, p.call.ID)
-		p.started, p.text.raw = true, nil
-	}
-}
-
-// writeArgs passes on what is certain of the arguments.
-func (p *parser) writeArgs(out *sdk.Out) {
-	if p.started {
-		out.Args(p.call.Args)
-		p.call.Args = p.call.Args[:0]
-	}
 }
 
 // resync finds where the next call begins inside of what is read as arguments, for

@@ -14,6 +14,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // format is what tells one family member from another:
@@ -62,7 +63,7 @@ func Mistral() sdk.Spec {
 		},
 	}, f)
 	s.CanParse = f.canParseBare
-	s.New = func(o sdk.Options) (sdk.Parser, error) { return &either{format: f, options: o}, nil }
+	s.New = region.New(func() sdk.Reusable { return &either{parser: parser{format: f}, bare: bare{format: f}} })
 	return s
 }
 
@@ -154,6 +155,6 @@ func spec(p abi.Parser, f *format) sdk.Spec {
 	return sdk.Spec{
 		Parser:   p,
 		CanParse: f.canParse,
-		New:      func(o sdk.Options) (sdk.Parser, error) { return newParser(f, o), nil },
+		New:      region.New(func() sdk.Reusable { return &parser{format: f} }),
 	}
 }

@@ -3,8 +3,10 @@ package headerjson
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // dialect is what tells one version of functionary from another. Its output is a
@@ -65,7 +67,7 @@ func (d *dialect) spec(p abi.Parser) sdk.Spec {
 	return sdk.Spec{
 		Parser:   p,
 		CanParse: d.canParse,
-		New:      func(o sdk.Options) (sdk.Parser, error) { return newMessages(d, o), nil },
+		New:      region.New(func() sdk.Reusable { return &messages{dialect: d} }),
 	}
 }
 
@@ -94,7 +96,7 @@ func (d *dialect) message(b []byte) (name string, n int, v sdk.Verdict) {
 	}
 	name = string(b[:n])
 	gap := b[n:]
-	body := markup.SkipSpace(gap)
+	body := chars.SkipSpace(gap)
 	switch space := len(gap) - len(body); {
 	case space > maxSpace:
 		return "", 0, sdk.No

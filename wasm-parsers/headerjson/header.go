@@ -6,6 +6,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
@@ -18,7 +19,7 @@ type header struct {
 
 // header reads the header that b begins with.
 func (f *format) header(b []byte) (header, sdk.Verdict) {
-	rest := markup.SkipSpace(b)
+	rest := chars.SkipSpace(b)
 	if v := markup.Match(rest, f.before); v != sdk.Yes {
 		return header{}, v
 	}
@@ -74,7 +75,7 @@ func (f *format) maxWord() int {
 
 // skipBlank is SkipSpace that stops at a newline if that is the separator.
 func (f *format) skipBlank(b []byte) []byte {
-	for len(b) > 0 && markup.IsSpace(b[0]) && (b[0] != '\n' || f.sep != "\n") {
+	for len(b) > 0 && chars.IsSpace(b[0]) && (b[0] != '\n' || f.sep != "\n") {
 		b = b[1:]
 	}
 	return b
@@ -112,7 +113,7 @@ func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == 
 func (f *format) canParse(head []byte) sdk.Verdict {
 	rest, v := cut(head, f.sections...)
 	if v == sdk.Yes {
-		return f.canParseSection(markup.SkipSpace(rest), len(head))
+		return f.canParseSection(chars.SkipSpace(rest), len(head))
 	}
 	call, w := cut(head, f.open)
 	if w == sdk.Yes {
@@ -149,7 +150,7 @@ func (f *format) canParseCall(b []byte, size int) sdk.Verdict {
 
 // canBegin tells whether b may begin a call's arguments.
 func (f *format) canBegin(b []byte) sdk.Verdict {
-	rest := markup.SkipSpace(b)
+	rest := chars.SkipSpace(b)
 	if f.textKey != "" && len(rest) < len(b) && bytes.IndexByte(b[:len(b)-len(rest)], '\n') >= 0 {
 		return sdk.Yes
 	}

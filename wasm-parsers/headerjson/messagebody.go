@@ -2,24 +2,24 @@ package headerjson
 
 import (
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // pass passes text on.
-func (m *messages) pass(b []byte, out *sdk.Out) {
+func (m *messages) pass(b []byte) {
 	if m.place != inCode {
-		out.Content(b)
+		m.Out.Content(b)
 		return
 	}
 	m.escaped = relaxed.AppendEscaped(m.escaped[:0], b)
-	out.Args(m.escaped)
+	m.Out.Args(m.escaped)
 }
 
 // readBody reads up to the first byte of a call's arguments.
-func (m *messages) readBody(data []byte, out *sdk.Out) (n int, wait bool) {
-	rest := markup.SkipSpace(data)
+func (m *messages) readBody(data []byte) (n int, wait bool) {
+	rest := chars.SkipSpace(data)
 	space := min(len(data)-len(rest), maxSpace+1)
 	switch {
 	case space > maxSpace:
@@ -32,21 +32,21 @@ func (m *messages) readBody(data []byte, out *sdk.Out) (n int, wait bool) {
 		switch m.marks(rest) {
 		case sdk.Yes: // a call without arguments
 			m.call.Args = append(m.call.Args, '{')
-			m.endCall(out)
+			m.endCall()
 			return space, false
 		case sdk.Maybe:
-			if !m.final {
+			if !m.Ended {
 				return 0, true
 			}
 		case sdk.No:
 		}
 	}
 	if m.call.Name != interpreter {
-		out.Malformed(m.from, m.pos-len(data)+space)
+		m.Out.Malformed(m.From, m.At()+space)
 		return 0, true
 	}
-	m.start(out)
-	out.Args([]byte(`{"` + codeKey + `": "`))
+	m.call.Show(m.Out)
+	m.Out.Args([]byte(`{"` + codeKey + `": "`))
 	m.place = inCode
 	return 0, false
 }
@@ -60,51 +60,33 @@ func (m *messages) marks(b []byte) sdk.Verdict {
 	return v
 }
 
-func (m *messages) readArgs(data []byte, out *sdk.Out) int {
+func (m *messages) readArgs(data []byte) int {
 	n, status := m.call.Feed(data)
 	if len(m.call.Args) > 0 {
-		m.start(out)
+		m.call.Show(m.Out)
 	}
 	switch status {
 	case callobject.More:
 	case callobject.Bad:
-		m.writeArgs(out)
-		out.Malformed(m.from, m.pos-len(data)+n)
+		m.call.Pass(m.Out)
+		m.Out.Malformed(m.From, m.At()+n)
 	case callobject.Done:
-		m.endCall(out)
+		m.endCall()
 	}
 	return n
 }
 
-func (m *messages) start(out *sdk.Out) {
-	if !m.started {
-		out.CallStart(m.call.Name, "")
-		m.started = true
-	}
-}
-
-// writeArgs passes on what is certain of the arguments.
-func (m *messages) writeArgs(out *sdk.Out) {
-	if m.started && m.place == inArgs {
-		out.Args(m.call.Args)
-		m.call.Args = m.call.Args[:0]
-	}
-}
-
 // endCall ends a call whose arguments are complete, which nothing need follow.
-func (m *messages) endCall(out *sdk.Out) {
-	m.start(out)
-	out.Args(append(m.call.Args, '}'))
-	m.call.Report(out)
-	out.CallEnd()
+func (m *messages) endCall() {
+	m.call.End(m.Out)
 	m.place = behind
 }
 
 // endCode ends a call that is code, which the end of the message makes complete.
-func (m *messages) endCode(out *sdk.Out) {
+func (m *messages) endCode() {
 	if m.place == inCode {
-		out.Args([]byte(`"}`))
-		out.CallEnd()
+		m.Out.Args([]byte(`"}`))
+		m.Out.CallEnd()
 		m.place = behind
 	}
 }

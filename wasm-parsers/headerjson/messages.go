@@ -5,8 +5,9 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // place is where a reader of messages stands.
@@ -23,65 +24,59 @@ const (
 
 // messages reads an output that is a row of messages.
 type messages struct {
+	region.Region // From is where the header of the call at hand began
 	*dialect
 
-	tools   []sdk.Tool
-	call    *callobject.Reader
+	call    callobject.Reader
 	place   place
-	held    []byte // read, but not decided
-	pos     int    // end of what was fed
-	from    int    // where the header of the call at hand began
-	final   bool   // there is no more text
-	started bool   // CallStart was written for the call
+	header  bool // the output ended in half a header
+	half    bool // which is not read, as what the output ended in
 	escaped []byte
 }
 
-func newMessages(d *dialect, o sdk.Options) *messages {
-	return &messages{dialect: d, tools: o.Tools, call: callobject.New(callobject.Keys{}, o.MaxDepth)}
+// Reset implements sdk.Reusable.
+func (m *messages) Reset(o sdk.Options) error {
+	m.place, m.header, m.half = atStart, false, false
+	m.Begin(m, o)
+	m.call.Init(callobject.Keys{}, o.MaxDepth)
+	return nil
 }
 
-// Feed implements sdk.Parser.
-func (m *messages) Feed(text []byte, out *sdk.Out) {
-	m.pos += len(text)
-	if len(m.held) > 0 {
-		text = append(m.held, text...)
+// Step implements region.Format.
+func (m *messages) Step() bool {
+	b := m.Rest()
+	if len(b) > 0 && !m.half {
+		n, wait := m.step(b)
+		if m.Advance(n); !wait {
+			return true
+		}
 	}
-	m.read(text, out)
-}
-
-// read reads what it can of data, which ends at pos, and holds the rest.
-func (m *messages) read(data []byte, out *sdk.Out) {
-	for wait := false; len(data) > 0 && !wait && !out.Ended(); {
-		var n int
-		n, wait = m.step(data, out)
-		data = data[n:]
+	if m.place == inArgs {
+		m.call.Pass(m.Out)
 	}
-	m.held = append(m.held[:0], data...)
-	if !out.Ended() {
-		m.writeArgs(out)
-	}
+	return false
 }
 
 // step reads some of data and says how much, or that it waits for more.
-func (m *messages) step(data []byte, out *sdk.Out) (n int, wait bool) {
+func (m *messages) step(data []byte) (n int, wait bool) {
 	switch m.place {
 	case atStart:
-		return m.readStart(data, out)
+		return m.readStart(data)
 	case beforeArg:
-		return m.readBody(data, out)
+		return m.readBody(data)
 	case inArgs:
-		return m.readArgs(data, out), false
+		return m.readArgs(data), false
 	case behind:
-		if n := len(data) - len(markup.SkipSpace(data)); n > 0 {
+		if n := len(data) - len(chars.SkipSpace(data)); n > 0 {
 			return n, false
 		}
-		return m.readMarker(data, out)
+		return m.readMarker(data)
 	default:
 		if n := m.plain(data); n > 0 {
-			m.pass(data[:n], out)
+			m.pass(data[:n])
 			return n, false
 		}
-		return m.readMarker(data, out)
+		return m.readMarker(data)
 	}
 }
 
@@ -101,7 +96,7 @@ func (m *messages) plain(b []byte) int {
 
 // readStart reads the first header, whose marker is mostly in the prompt. A name
 // without one must be an offered tool's if the markers are ordinary text.
-func (m *messages) readStart(data []byte, out *sdk.Out) (n int, wait bool) {
+func (m *messages) readStart(data []byte) (n int, wait bool) {
 	rest, v := cut(data, m.markers...)
 	if v == sdk.Maybe {
 		return 0, true
@@ -111,58 +106,58 @@ func (m *messages) readStart(data []byte, out *sdk.Out) (n int, wait bool) {
 		return 0, true
 	}
 	bare := v == sdk.No && m.ordinary && name != toAll
-	if w == sdk.No || bare && sdk.FindTool(m.tools, name) == nil {
-		out.Malformed(0, 1)
+	if w == sdk.No || bare && sdk.FindTool(m.Tools, name) == nil {
+		m.Out.Malformed(0, 1)
 		return 0, true
 	}
-	return m.open(name, data, len(data)-len(rest)+n), false
+	return m.open(name, len(data)-len(rest)+n), false
 }
 
 // open begins a message to name with a header of n bytes.
-func (m *messages) open(name string, data []byte, n int) int {
-	m.from = m.pos - len(data)
+func (m *messages) open(name string, n int) int {
+	m.From = m.At()
 	if m.place = inAnswer; name != toAll {
 		m.call.ResetArgs(name)
-		m.place, m.started = beforeArg, false
+		m.place = beforeArg
 	}
 	return n
 }
 
 // readMarker reads the marker that data may begin with; if it is none its first
 // byte is text.
-func (m *messages) readMarker(data []byte, out *sdk.Out) (n int, wait bool) {
+func (m *messages) readMarker(data []byte) (n int, wait bool) {
 	if rest, v := cut(data, m.ends...); v != sdk.No {
-		return m.readEnd(len(data)-len(rest), v, out, data)
+		return m.readEnd(len(data)-len(rest), v, data)
 	}
 	if _, v := cut(data, m.turnEnds...); v != sdk.No {
-		return m.readEnd(0, v, out, data)
+		return m.readEnd(0, v, data)
 	}
 	name, n, v := m.next(data)
 	switch {
-	case v == sdk.Maybe && !m.final:
+	case v == sdk.Maybe && !m.Ended:
 		return 0, true
 	case v == sdk.Yes:
-		m.endCode(out)
-		return m.open(name, data, n), false
+		m.endCode()
+		return m.open(name, n), false
 	case v == sdk.Maybe && m.place == inCode: // half a header is none either
 		return len(data), false
 	case m.place == behind:
 		m.place = inAnswer
 	}
-	m.pass(data[:1], out)
+	m.pass(data[:1])
 	return 1, false
 }
 
 // readEnd reads an end of the output, of which n bytes are the parser's.
-func (m *messages) readEnd(n int, v sdk.Verdict, out *sdk.Out, data []byte) (int, bool) {
+func (m *messages) readEnd(n int, v sdk.Verdict, data []byte) (int, bool) {
 	switch {
 	case v == sdk.Yes:
-		m.endCode(out)
-		out.End(m.pos - len(data) + n)
-	case m.final && m.place == inCode: // half a token is no code
+		m.endCode()
+		m.Out.End(m.At() + n)
+	case m.Ended && m.place == inCode: // half a token is no code
 		return len(data), false
-	case m.final:
-		m.pass(data[:1], out)
+	case m.Ended:
+		m.pass(data[:1])
 		return 1, false
 	}
 	return 0, true
@@ -184,59 +179,48 @@ func (m *messages) next(b []byte) (name string, n int, v sdk.Verdict) {
 
 // meant reports whether a header in the middle of text is one.
 func (m *messages) meant(name string, body []byte) bool {
-	if len(m.tools) > 0 {
-		return sdk.FindTool(m.tools, name) != nil
+	if len(m.Tools) > 0 {
+		return sdk.FindTool(m.Tools, name) != nil
 	}
-	return name != toAll && bytes.HasPrefix(markup.SkipSpace(body), []byte("{"))
+	return name != toAll && bytes.HasPrefix(chars.SkipSpace(body), []byte("{"))
 }
 
 // Finish implements sdk.Parser. What may be half a header is text, unless a token
 // limit has cut it.
 func (m *messages) Finish(reason sdk.Reason, out *sdk.Out) {
-	if m.place == atStart {
-		m.finishStart(reason, out)
-		return
-	}
-	inHeader := m.inHeader()
-	m.final = true
-	if reason != sdk.Length || !inHeader {
-		m.read(bytes.Clone(m.held), out)
-	}
-	if out.Ended() {
-		return
-	}
-	inCall := m.place == beforeArg || m.place == inArgs
-	switch {
-	case reason == sdk.Length && (inHeader || inCall || m.place == inCode):
-		out.Cut()
-	case inCall:
-		out.Malformed(m.from, m.pos)
-		return
-	default:
-		m.endCode(out)
-	}
-	out.End(m.pos)
+	m.header = m.inHeader()
+	m.half = m.place == atStart || reason == sdk.Length && m.header
+	m.Region.Finish(reason, out)
 }
 
-// finishStart ends an output that is half a header.
-func (m *messages) finishStart(reason sdk.Reason, out *sdk.Out) {
-	if reason == sdk.Length && m.inHeader() {
-		out.Cut()
-		out.End(m.pos)
+// Over implements region.Format.
+func (m *messages) Over() {
+	all := m.Fed()
+	inCall := m.place == beforeArg || m.place == inArgs
+	switch {
+	case m.Cut && (m.header || inCall || m.place == inCode):
+		m.Out.Cut()
+	case m.place == atStart:
+		m.Out.Malformed(0, all)
 		return
+	case inCall:
+		m.Out.Malformed(m.From, all)
+		return
+	default:
+		m.endCode()
 	}
-	out.Malformed(0, m.pos)
+	m.Out.End(all)
 }
 
 // inHeader reports whether what is held is half a header: a marker and a part of a
 // name, which must be an offered tool's if the markers are ordinary text.
 func (m *messages) inHeader() bool {
-	rest, v := cut(m.held, m.markers...)
-	if v != sdk.Yes || len(m.tools) == 0 || !m.ordinary {
+	rest, v := cut(m.Rest(), m.markers...)
+	if v != sdk.Yes || len(m.Tools) == 0 || !m.ordinary {
 		return v == sdk.Yes
 	}
 	name, _, _ := strings.Cut(string(rest), "\n")
-	for _, t := range m.tools {
+	for _, t := range m.Tools {
 		if strings.HasPrefix(t.Name, strings.TrimRight(name, " \t\r")) {
 			return true
 		}

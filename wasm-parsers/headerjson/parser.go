@@ -5,6 +5,7 @@ import (
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // state is what a parser expects next.
@@ -25,82 +26,76 @@ const (
 
 // parser reads one region.
 type parser struct {
+	region.Region
 	*format
 
-	tools   []sdk.Tool
-	depth   int // how deep JSON may nest
-	call    *callobject.Reader
-	scalar  *relaxed.Reader
+	call    callobject.Reader
+	scalar  relaxed.Reader
 	text    text
 	state   state
-	pos     int    // of the next byte in the region
-	from    int    // end of the last call that was ended: what comes later is given back
-	head    []byte // the header, as far as it was read
-	tail    []byte // the beginning of a marker
-	code    bool   // the arguments are in a block of code that is open
-	started bool   // CallStart was written for the call
-	decoded bool   // its arguments were a string
+	looked  int  // how much of the header was looked at
+	code    bool // the arguments are in a block of code that is open
+	decoded bool // the arguments were a string
 	next    resync
 }
 
-func newParser(f *format, o sdk.Options) *parser {
-	p := &parser{format: f, tools: o.Tools, depth: o.MaxDepth, call: callobject.New(callobject.Keys{}, o.MaxDepth)}
-	p.next.marker = f.open
-	return p
+// Reset implements sdk.Reusable.
+func (p *parser) Reset(o sdk.Options) error {
+	*p = parser{
+		Region: p.Region, format: p.format, call: p.call, scalar: p.scalar, next: resync{marker: p.open},
+		text: text{raw: p.text.raw[:0], escaped: p.text.escaped[:0]},
+	}
+	p.Begin(p, o)
+	p.call.Init(callobject.Keys{}, o.MaxDepth)
+	return nil
 }
 
-// Feed implements sdk.Parser.
-func (p *parser) Feed(text []byte, out *sdk.Out) {
-	for len(text) > 0 && !out.Ended() {
-		n := p.step(text, out)
-		p.pos += n
-		text = text[n:]
+// Step implements region.Format.
+func (p *parser) Step() bool {
+	switch p.state {
+	case inFence:
+		return p.readFence()
+	case inObject:
+		return len(p.Rest()) > 0 && p.readObject()
+	case inScalar:
+		return len(p.Rest()) > 0 && p.readScalar()
+	case inText:
+		return len(p.Rest()) > 0 && p.readText()
+	case inStart:
+		return p.readMark()
 	}
-	if p.state == inObject && !out.Ended() {
-		p.writeArgs(out) // once for all of text, not for every token
+	if !p.SkipSpace() {
+		return false
 	}
-}
-
-// step reads some of text and says how much. It reads nothing only when it ends
-// the region or changes the state.
-func (p *parser) step(text []byte, out *sdk.Out) int {
 	switch p.state {
 	case inHead:
-		return p.readHead(text[0], out)
+		return p.readHead()
 	case atBody:
-		return p.readBody(text[0], out)
-	case inFence:
-		return p.readFence(text[0], out)
-	case inObject:
-		return p.readObject(text, out)
-	case inScalar:
-		return p.readScalar(text, out)
-	case inText:
-		return p.readText(text, out)
+		return p.readBody(p.Rest()[0])
 	default:
-		return p.readMark(text[0], out)
+		return p.readMark()
 	}
 }
 
 // maxHead is how long a header may be, with the white space in it.
 const maxHead = 3 * callobject.MaxName
 
-func (p *parser) readHead(c byte, out *sdk.Out) int {
-	if len(p.head) == 0 && markup.IsSpace(c) {
-		return 1
+func (p *parser) readHead() bool {
+	b := p.Rest()
+	for ; p.looked < len(b); p.looked++ {
+		c, h, v := b[p.looked], header{}, sdk.Maybe
+		if endsHeader(c) || c == '\n' && p.sep == "\n" {
+			h, v = p.header(b[:p.looked+1])
+		}
+		if v == sdk.Yes {
+			return p.beginCall(h)
+		}
+		if v == sdk.No || p.looked+1 == maxHead {
+			p.Out.Malformed(p.From, p.At()+p.looked)
+			return false
+		}
 	}
-	p.head = append(p.head, c)
-	h, v := header{}, sdk.Maybe
-	if endsHeader(c) || c == '\n' && p.sep == "\n" {
-		h, v = p.header(p.head)
-	}
-	if v == sdk.Yes {
-		return p.beginCall(h, out)
-	}
-	if v == sdk.No || len(p.head) == maxHead {
-		out.Malformed(p.from, p.pos)
-	}
-	return 1
+	return false
 }
 
 // endsHeader tells the last bytes of what ends a header.
@@ -108,20 +103,21 @@ func endsHeader(c byte) bool { return c == '>' || c == ']' || c == '{' || c == '
 
 // beginCall begins the call of a header. The byte of the arguments that may have
 // ended it is read again.
-func (p *parser) beginCall(h header, out *sdk.Out) int {
-	name, id, ok := p.nameOf(h, p.tools)
+func (p *parser) beginCall(h header) bool {
+	name, id, ok := p.nameOf(h, p.Tools)
 	if !ok {
-		out.Malformed(p.from, p.pos)
-		return 0
+		p.Out.Malformed(p.From, p.At()+p.looked)
+		return false
 	}
+	p.Advance(h.n)
 	p.call.ResetArgs(name)
 	p.call.ID = id
-	p.state, p.started, p.decoded, p.code = atBody, false, false, false
+	p.state, p.decoded, p.code = atBody, false, false
 	p.next.reset()
 	if p.textKey != "" {
 		p.beginText()
 	}
-	return 1 - (len(p.head) - h.n)
+	return true
 }
 
 // mark is what a marker means.
@@ -137,34 +133,31 @@ const (
 	fenceEnd
 )
 
-// readMark reads a byte of a marker.
-func (p *parser) readMark(c byte, out *sdk.Out) int {
-	if len(p.tail) == 0 && markup.IsSpace(c) && p.state != inStart {
-		return 1
-	}
-	p.tail = append(p.tail, c)
-	switch m, v := p.mark(); v {
+// readMark reads a marker.
+func (p *parser) readMark() bool {
+	switch m, n, v := p.mark(p.Rest()); v {
 	case sdk.Yes:
-		at := p.pos + 1 - len(p.tail)
-		p.tail = p.tail[:0]
-		p.act(m, at, out)
+		at := p.At()
+		p.Advance(n)
+		p.act(m, at)
+		return true
 	case sdk.No:
-		p.unmarked(out)
-	case sdk.Maybe:
+		return p.unmarked()
+	default:
+		return false
 	}
-	return 1
 }
 
-// mark tells which of the markers that may stand here tail is.
-func (p *parser) mark() (mark, sdk.Verdict) {
-	verdict := sdk.No
-	found := noMark
+// mark tells which of the markers that may stand here b begins with, and its length.
+func (p *parser) mark(b []byte) (found mark, n int, verdict sdk.Verdict) {
 	try := func(m mark, here bool, markers ...string) {
-		if !here || verdict == sdk.Yes {
-			return
-		}
-		if v := markup.MatchAny(p.tail, markers...); v != sdk.No {
-			found, verdict = m, v
+		for _, marker := range markers {
+			if !here || verdict == sdk.Yes {
+				return
+			}
+			if v := markup.MatchTag(b, marker); v != sdk.No {
+				found, n, verdict = m, len(marker), markup.Either(v, verdict)
+			}
 		}
 	}
 	try(aSection, p.state == inStart, p.sections...)
@@ -173,27 +166,26 @@ func (p *parser) mark() (mark, sdk.Verdict) {
 	try(sectionEnd, p.state != inStart, p.sectionEnds...)
 	try(turnEnd, p.state == afterBody, p.turnEnds...)
 	try(fenceEnd, p.code, fence)
-	return found, verdict
+	return found, n, verdict
 }
 
-// act acts on a marker that began at byte at.
-func (p *parser) act(m mark, at int, out *sdk.Out) {
-	behind := p.pos + 1
+// act acts on a marker that began at byte at and was read.
+func (p *parser) act(m mark, at int) {
 	switch m {
 	case fenceEnd:
 		p.code = false
 		return
 	case callEnd:
-		p.endCall(behind, out)
+		p.endCall(p.At())
 		if p.state = between; len(p.sections) == 0 {
-			out.End(behind)
+			p.End()
 		}
 		return
 	}
 	if p.state == afterBody { // the end of the call is missing
-		p.endCall(at, out)
+		p.endCall(at)
 		if len(p.sections) == 0 || m == turnEnd {
-			out.End(at)
+			p.Out.End(at)
 			return
 		}
 	}
@@ -201,58 +193,53 @@ func (p *parser) act(m mark, at int, out *sdk.Out) {
 	case aSection:
 		p.state = inSection
 	case aCall:
-		p.state, p.head = inHead, p.head[:0]
+		p.state, p.looked = inHead, 0
 	case sectionEnd:
-		out.End(behind)
+		p.End()
 	}
 }
 
 // unmarked acts on text where a marker could be.
-func (p *parser) unmarked(out *sdk.Out) {
-	at := p.pos + 1 - len(p.tail)
+func (p *parser) unmarked() bool {
 	switch {
 	case p.state == between:
-		out.End(p.from)
+		p.Out.End(p.From)
 	case p.state == inSection && p.openless:
-		p.state, p.head = inHead, p.head[:0]
-		for _, c := range p.tail {
-			if !out.Ended() {
-				p.readHead(c, out)
-			}
-		}
-		p.tail = p.tail[:0]
+		p.state, p.looked = inHead, 0
+		return true
 	default:
-		out.Malformed(p.from, max(at, 1))
+		return p.RefuseHere()
 	}
+	return false
 }
 
 // endCall ends the call, which is complete, and the region up to byte to with it.
-func (p *parser) endCall(to int, out *sdk.Out) {
-	p.start(out)
-	p.writeArgs(out)
-	out.Args([]byte("}"))
-	p.call.Report(out)
+func (p *parser) endCall(to int) {
+	p.call.Show(p.Out)
+	p.call.Pass(p.Out)
+	p.Out.Args([]byte{'}'})
+	p.call.Report(p.Out)
 	if p.decoded {
-		out.Repair("args_string")
+		p.Out.Repair("args_string")
 	}
-	out.CallEnd()
-	p.from = to
+	p.Out.CallEnd()
+	p.From = to
 }
 
-// Finish implements sdk.Parser. The end of the output makes a complete call sure. A
-// call that was cut off by a token limit is lost, and is not text either.
-func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
+// Over implements region.Format. The end of the output makes a complete call sure.
+func (p *parser) Over() {
+	all := p.Fed()
 	switch {
-	case p.state == inText && p.finishText(reason, out):
+	case p.state == inText && p.finishText():
 	case p.state == afterBody:
-		p.endCall(p.pos, out)
-		out.End(p.pos)
+		p.endCall(all)
+		p.Out.End(all)
 	case p.state == between:
-		out.End(p.pos)
-	case reason == sdk.Length && p.state != inStart:
-		out.Cut()
-		out.End(p.pos)
+		p.Out.End(all)
+	case p.Cut && p.state != inStart:
+		p.Out.Cut()
+		p.Out.End(all)
 	default:
-		out.Malformed(p.from, p.next.or(p.pos))
+		p.Out.Malformed(p.From, p.next.or(all))
 	}
 }

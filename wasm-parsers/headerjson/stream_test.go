@@ -68,7 +68,7 @@ func TestStream(t *testing.T) {
 	})
 	sdktest.Steps(t, headerjson.CWM(), opts, [][2]string{
 		{"<tool: bash>\n", ""},
-		{"ls", `call_start 0 "bash"` + "\nargs 0 \"{\\\"command\\\": \\\"\"\nargs 0 \"ls\"\n"},
+		{"ls", `call_start 0 "bash"` + "\nargs 0 \"{\\\"command\\\": \\\"ls\"\n"},
 		{"\n", ""},
 		{"-l</to", "args 0 \"\\\\n-l\"\n"},
 		{"ol>", ""},

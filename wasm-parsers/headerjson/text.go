@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
@@ -16,8 +17,6 @@ type text struct {
 	decided bool   // it is no JSON
 	begun   bool   // its first newline was read
 	line    bool   // raw begins a line
-	ended   bool   // nothing follows raw
-	cut     bool   // because of a token limit
 	escaped []byte
 }
 
@@ -26,25 +25,28 @@ func (p *parser) beginText() {
 	p.text = text{raw: p.text.raw[:0], escaped: p.text.escaped[:0], line: true}
 }
 
-// readText reads some of the body.
-func (p *parser) readText(b []byte, out *sdk.Out) int {
-	if !p.text.decided {
-		i := len(b) - len(markup.SkipSpace(b))
-		p.text.raw = append(p.text.raw, b[:i]...)
-		if i == len(b) {
-			return i
+// readText reads what there is of the body.
+func (p *parser) readText() bool {
+	b, t := p.Rest(), &p.text
+	if !t.decided {
+		n := chars.Space(b, 0)
+		t.raw = append(t.raw, b[:n]...)
+		p.Advance(n)
+		if n == len(b) {
+			return false
 		}
-		if p.text.decided = b[i] != '{'; !p.text.decided {
+		if t.decided = b[n] != '{'; !t.decided {
 			p.state = inObject
 		}
-		return i
+		return true
 	}
-	p.passText(append(p.text.raw, b...), p.pos+len(b), out)
-	return len(b)
+	p.AdvanceTo(nil)
+	p.passText(append(t.raw, b...), p.At())
+	return true
 }
 
 // passText gives out what is certain of b, which ends at byte end of the region.
-func (p *parser) passText(b []byte, end int, out *sdk.Out) {
+func (p *parser) passText(b []byte, end int) {
 	t := &p.text
 	t.escaped = t.escaped[:0]
 	if !t.begun {
@@ -66,18 +68,17 @@ func (p *parser) passText(b []byte, end int, out *sdk.Out) {
 			break
 		}
 		if v == sdk.Yes {
-			p.writeText(out)
-			p.endText(out)
-			p.from = end - len(b) + n
-			out.End(p.from)
+			p.writeText()
+			p.endText()
+			p.From = end - len(b) + n
+			p.Out.End(p.From)
 			return
 		}
 		t.escaped, t.line = relaxed.AppendEscaped(t.escaped, b[:1]), b[0] == '\n'
 		b = b[1:]
 	}
-	rest := append([]byte(nil), b...)
-	p.writeText(out)
-	t.raw = rest
+	p.writeText()
+	t.raw = append(t.raw[:0], b...)
 }
 
 func trimNewline(b []byte) []byte {
@@ -105,13 +106,13 @@ func (p *parser) lookEnd(b []byte) (n int, v sdk.Verdict) {
 	}
 	tag = tag[len(p.end):]
 	n = len(b) - len(tag)
-	rest := markup.SkipSpace(tag)
+	rest := chars.SkipSpace(tag)
 	switch {
 	case len(tag)-len(rest) > maxSpace && line:
 		return n, sdk.Yes
 	case len(tag)-len(rest) > maxSpace:
 		return n, sdk.No
-	case len(rest) == 0 && p.text.cut && !line:
+	case len(rest) == 0 && p.Cut && !line:
 		return n, sdk.No // the token limit may have cut the line here
 	case len(rest) == 0:
 		return n, p.wait(sdk.Maybe, sdk.Yes)
@@ -129,43 +130,41 @@ func (p *parser) lookEnd(b []byte) (n int, v sdk.Verdict) {
 
 // wait is v, but final instead of Maybe if there is no more text.
 func (p *parser) wait(v, final sdk.Verdict) sdk.Verdict {
-	if v == sdk.Maybe && p.text.ended {
+	if v == sdk.Maybe && p.Ended {
 		return final
 	}
 	return v
 }
 
 // writeText passes on what is certain of the text.
-func (p *parser) writeText(out *sdk.Out) {
+func (p *parser) writeText() {
 	if len(p.text.escaped) == 0 {
 		return
 	}
-	if !p.started {
-		p.start(out)
-		out.Args([]byte(`{"` + p.textKey + `": "`))
+	if !p.call.Shown() {
+		p.call.Show(p.Out)
+		p.Out.Args([]byte(`{"` + p.textKey + `": "`))
 	}
-	out.Args(p.text.escaped)
+	p.Out.Args(p.text.escaped)
 	p.text.escaped = p.text.escaped[:0]
 }
 
 // endText ends the call.
-func (p *parser) endText(out *sdk.Out) {
-	if p.started {
-		out.Args([]byte(`"}`))
+func (p *parser) endText() {
+	if p.call.Shown() {
+		p.Out.Args([]byte(`"}`))
 	} else {
-		p.start(out)
-		out.Args([]byte("{}"))
+		p.call.Show(p.Out)
+		p.Out.Args([]byte("{}"))
 	}
-	out.CallEnd()
+	p.Out.CallEnd()
 }
 
 // finishText reads what is left of the text at the end of the output. It reports
 // whether that ended the body.
-func (p *parser) finishText(reason sdk.Reason, out *sdk.Out) bool {
-	if !p.text.decided {
-		return false
+func (p *parser) finishText() bool {
+	if p.text.decided {
+		p.passText(p.text.raw, p.Fed())
 	}
-	p.text.ended, p.text.cut = true, reason == sdk.Length
-	p.passText(p.text.raw, p.pos, out)
-	return out.Ended()
+	return p.Out.Ended()
 }

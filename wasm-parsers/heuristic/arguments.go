@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
@@ -51,7 +52,7 @@ func (r *reader) argument(tok relaxed.Token) status {
 }
 
 // text is the scalar that was read, without the white space before it.
-func (r *reader) text(from int) []byte { return bytes.TrimLeft(r.json.Out[from:], " \t\r\n") }
+func (r *reader) text(from int) []byte { return chars.SkipSpace(r.json.Out[from:]) }
 
 func (r *reader) endArgs() status {
 	if !r.late && !r.check.end() {
@@ -68,7 +69,7 @@ func (r *reader) endArgs() status {
 
 // checkArgs looks at arguments that were read before it could be done.
 func checkArgs(args []byte, name string, tool *sdk.Tool, maxDepth int) bool {
-	r := newArgs(name, tool, maxDepth)
+	r := newArgs(name, tool, relaxed.NewReader(maxDepth))
 	for len(args) > 0 {
 		n, s := r.step(args)
 		args = args[n:]

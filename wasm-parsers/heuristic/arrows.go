@@ -4,8 +4,8 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // arrows reads a call in another notation:
@@ -14,20 +14,19 @@ import (
 //
 // The values are JSON.
 type arrows struct {
-	tools    []sdk.Tool
-	maxDepth int
-	tool     *sdk.Tool
-	call     call
-	check    checker
-	late     bool // the name had not come when the arguments began
-	seen     field
+	tools []sdk.Tool
+	tool  *sdk.Tool
+	call  call
+	check checker
+	late  bool // the name had not come when the arguments began
+	seen  field
 
 	expect expect
 	inner  bool // in the arguments
 	word   []byte
 	keys   []string
 	json   *relaxed.Reader
-	nested *reader // arguments that are JSON
+	nested reader // arguments that are JSON
 }
 
 // expect is what comes next.
@@ -44,8 +43,8 @@ const (
 	jsonArgs  // the rest of arguments that are JSON
 )
 
-func newArrows(tools []sdk.Tool, maxDepth int) *arrows {
-	return &arrows{tools: tools, maxDepth: maxDepth, json: relaxed.NewReader(maxDepth)}
+func newArrows(tools []sdk.Tool, json *relaxed.Reader) *arrows {
+	return &arrows{tools: tools, json: json}
 }
 
 // step reads some of src.
@@ -95,7 +94,7 @@ func (a *arrows) read(c byte) status {
 	case a.expect == restOfKey:
 		a.expect = arrow
 	}
-	if markup.IsSpace(c) && a.expect != arrowTail {
+	if chars.IsSpace(c) && a.expect != arrowTail {
 		return next
 	}
 	switch a.expect {
@@ -140,7 +139,7 @@ func (a *arrows) key(c byte) status {
 
 // jsonArguments goes on with arguments that are JSON after all.
 func (a *arrows) jsonArguments() status {
-	a.nested = newArgs(a.call.name, a.tool, a.maxDepth)
+	a.nested = newArgs(a.call.name, a.tool, relaxed.NewReader(a.json.MaxDepth()))
 	a.expect = jsonArgs
 	for _, c := range [...]byte{'{', '"'} {
 		if _, s := a.nested.step([]byte{c}); s == bad {
@@ -198,7 +197,7 @@ func (a *arrows) argument(key string) status {
 
 // value takes the value that was read.
 func (a *arrows) value(tok relaxed.Token) status {
-	text := bytes.TrimLeft(a.json.Out, " \t\r\n")
+	text := chars.SkipSpace(a.json.Out)
 	a.expect = anyKey
 	a.call.mended = a.call.mended || a.json.Repaired() != 0 && a.inner
 	switch {
@@ -233,7 +232,7 @@ func (a *arrows) end() status {
 	if a.seen&fieldArgs == 0 {
 		a.call.args = []byte("{}")
 	}
-	if a.late && !checkArgs(a.call.args, a.call.name, a.tool, a.maxDepth) {
+	if a.late && !checkArgs(a.call.args, a.call.name, a.tool, a.json.MaxDepth()) {
 		return bad
 	}
 	return done

@@ -4,7 +4,8 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/sdk"
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/sdk/chars"
+	"github.com/callgate/callgate/sdk/relaxed"
 )
 
 // stage is how far a block has come.
@@ -22,14 +23,15 @@ const (
 
 // block reads one block: a JSON value, or one of the forms in brackets.
 type block struct {
-	forms    forms
-	tools    []sdk.Tool
-	maxDepth int
+	forms forms
+	tools []sdk.Tool
+	read  *relaxed.Reader // what json, or arrows, reads with
 
 	stage  stage
-	form   forms  // what the block is
-	head   []byte // what was read and is not decided
-	json   *reader
+	form   forms   // what the block is
+	head   []byte  // what was read and is not decided
+	json   *reader // nil until there is some
+	reader reader
 	arrows *arrows
 	calls  []call
 	ends   []string // the literals that must follow
@@ -38,8 +40,9 @@ type block struct {
 	over   int      // bytes behind the block that were read
 }
 
-func newBlock(f forms, tools []sdk.Tool, maxDepth int) *block {
-	return &block{forms: f, tools: tools, maxDepth: maxDepth}
+// begin makes b ready for another block. read is ready too, and is used by no other one.
+func (b *block) begin(f forms, tools []sdk.Tool, read *relaxed.Reader) {
+	*b = block{forms: f, tools: tools, read: read, head: b.head[:0], tail: b.tail[:0]}
 }
 
 // step reads some of src.
@@ -122,7 +125,7 @@ func (b *block) undecided(text string) status {
 }
 
 // blank reports whether there is nothing but white space.
-func blank(text string) bool { return len(markup.SkipSpace([]byte(text))) == 0 }
+func blank(text string) bool { return len(chars.SkipSpace([]byte(text))) == 0 }
 
 // readJSON begins the JSON that head is the beginning of.
 func (b *block) readJSON(f forms) status {
@@ -131,7 +134,7 @@ func (b *block) readJSON(f forms) status {
 	}
 	b.stage = inJSON
 	if b.json == nil {
-		b.json = newReader(b.forms, b.tools, b.maxDepth)
+		b.use(newReader(b.forms, b.tools, b.read))
 	}
 	for src := b.head; len(src) > 0; {
 		n, s := b.json.step(src)
@@ -142,9 +145,15 @@ func (b *block) readJSON(f forms) status {
 	return next
 }
 
+// use makes r the reader of the block's JSON.
+func (b *block) use(r reader) {
+	b.reader = r
+	b.json = &b.reader
+}
+
 func (b *block) tagged(f forms, start, end string) status {
 	b.form, b.stage, b.start, b.ends = f, atBody, start, []string{end}
-	b.json = newReader(object|array, b.tools, b.maxDepth)
+	b.use(newReader(object|array, b.tools, b.read))
 	b.json.sure = true
 	b.head = b.head[:0]
 	return next
@@ -153,7 +162,7 @@ func (b *block) tagged(f forms, start, end string) status {
 // readBody reads between a tag and the body behind it.
 func (b *block) readBody(c byte) status {
 	b.head = append(b.head, c)
-	text := markup.SkipSpace(b.head)
+	text := chars.SkipSpace(b.head)
 	switch {
 	case len(b.head) > maxSpace+maxName:
 		return bad
@@ -164,17 +173,17 @@ func (b *block) readBody(c byte) status {
 	case text[0] != '{':
 		return bad
 	}
-	key := markup.SkipSpace(text[1:])
+	key := chars.SkipSpace(text[1:])
 	for len(key) > 0 && isLetter(key[0]) {
 		key = key[1:]
 	}
-	switch key = markup.SkipSpace(key); {
+	switch key = chars.SkipSpace(key); {
 	case len(key) == 0:
 		return more
 	case key[0] != '=':
 		return b.readJSON(b.form)
 	}
-	b.stage, b.arrows = inArrows, newArrows(b.tools, b.maxDepth)
+	b.stage, b.arrows = inArrows, newArrows(b.tools, b.read)
 	for src := text; len(src) > 0; {
 		n, s := b.arrows.step(src)
 		if src = src[n:]; s == bad {
@@ -189,7 +198,7 @@ func (b *block) readCallee(c byte) status {
 	switch {
 	case c == '(' && len(b.head) > 0:
 		return b.callee(calling, string(b.head), ")", "]")
-	case markup.IsSpace(c) && len(b.head) == 0 && b.over < maxSpace:
+	case chars.IsSpace(c) && len(b.head) == 0 && b.over < maxSpace:
 		b.over++
 		return next
 	case !isNameByte(c), len(b.head) == maxName:
@@ -214,7 +223,7 @@ func (b *block) callee(f forms, name string, ends ...string) status {
 		return bad
 	}
 	b.form, b.stage, b.ends, b.over = f, atArguments, ends, 0
-	b.json = newArgs(name, tool, b.maxDepth)
+	b.use(newArgs(name, tool, b.read))
 	b.head = b.head[:0]
 	return next
 }
@@ -228,7 +237,7 @@ func (b *block) readArguments(c byte) status {
 		b.calls = []call{{name: b.json.cur.name, args: []byte("{}")}}
 		b.stage, b.ends = atEnd, b.ends[1:]
 		return next
-	case !markup.IsSpace(c):
+	case !chars.IsSpace(c):
 		return bad
 	}
 	return next
@@ -245,7 +254,7 @@ func (b *block) body(calls []call) status {
 
 // readEnd reads the literals behind the body.
 func (b *block) readEnd(c byte) status {
-	if len(b.tail) == 0 && markup.IsSpace(c) {
+	if len(b.tail) == 0 && chars.IsSpace(c) {
 		return next
 	}
 	b.tail = append(b.tail, c)

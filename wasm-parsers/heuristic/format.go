@@ -12,6 +12,7 @@ package heuristic
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // forms are the shapes that a call may have.
@@ -82,7 +83,7 @@ var notCalled = []string{"directly-answer", "directly_answer"}
 
 // CommandR reads the action of Cohere's Command R and R+ of 2024.
 func CommandR() sdk.Spec {
-	s := spec(abi.Parser{
+	return spec(abi.Parser{
 		Name:     "command_r",
 		Priority: 40,
 		Formats:  []string{"Action: ```json [{\"tool_name\", \"parameters\"}]```"},
@@ -90,16 +91,6 @@ func CommandR() sdk.Spec {
 		Models:   []string{"*command-r", "*command-r-*", "*command-r:*"},
 		Triggers: []string{startAction},
 	}, format{forms: array, action: true})
-	open := s.New
-	s.New = func(o sdk.Options) (sdk.Parser, error) {
-		if len(o.Tools) > 0 {
-			for _, name := range notCalled {
-				o.Tools = append(o.Tools, sdk.Tool{Name: name})
-			}
-		}
-		return open(o)
-	}
-	return s
 }
 
 // LMStudio reads what LM Studio asks of models that have no format of their own.
@@ -156,8 +147,6 @@ func spec(p abi.Parser, f format) sdk.Spec {
 	return sdk.Spec{
 		Parser:   p,
 		CanParse: f.canParse,
-		New: func(o sdk.Options) (sdk.Parser, error) {
-			return &parser{format: &f, tools: o.Tools, maxDepth: o.MaxDepth}, nil
-		},
+		New:      region.New(func() sdk.Reusable { return &parser{format: &f} }),
 	}
 }

@@ -1,12 +1,12 @@
 package heuristic
 
 import (
-	"strings"
-
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // llamas are the models that write parameters for arguments, as their own chat
@@ -30,9 +30,7 @@ func Llama3JSON() sdk.Spec {
 			Streams:  true,
 		},
 		CanParse: canParsePython,
-		New: func(o sdk.Options) (sdk.Parser, error) {
-			return &python{call: callobject.New(callobject.Hermes(), o.MaxDepth)}, nil
-		},
+		New:      region.New(func() sdk.Reusable { return &python{} }),
 	}
 }
 
@@ -41,9 +39,9 @@ func canParsePython(head []byte) sdk.Verdict {
 	if verdict := markup.Match(head, pythonTag); verdict != sdk.Yes {
 		return verdict
 	}
-	body := markup.SkipSpace(head[len(pythonTag):])
+	body := chars.SkipSpace(head[len(pythonTag):])
 	if len(body) > 0 && body[0] == '[' {
-		body = markup.SkipSpace(body[1:])
+		body = chars.SkipSpace(body[1:])
 	}
 	if len(body) == 0 || body[0] != '{' {
 		return follows(body, isOpenBrace)
@@ -53,120 +51,98 @@ func canParsePython(head []byte) sdk.Verdict {
 
 // python reads the objects behind the token.
 type python struct {
-	call    *callobject.Reader
-	inside  bool // in an object
-	any     bool // an object was begun
-	array   bool // the objects are in an array that is open
-	started bool // CallStart was written for the object
-	tail    []byte
-	pos     int // of the next byte in the region
-	from    int // end of the last call
-	end     int // end of what belongs to the calls
+	region.Region
+	call   callobject.Reader
+	inside bool // in an object
+	any    bool // an object was begun
+	array  bool // the objects are in an array that is open
+	end    int  // end of what belongs to the calls
 }
 
-// Feed implements sdk.Parser.
-func (p *python) Feed(text []byte, out *sdk.Out) {
-	for len(text) > 0 && !out.Ended() {
-		n := 1
-		switch {
-		case p.inside:
-			n = p.readObject(text, out)
-		case p.pos < len(pythonTag):
-			if text[0] != pythonTag[p.pos] {
-				out.Malformed(0, max(p.pos, 1))
-				return
-			}
-		default:
-			n = p.readBetween(text[0], out)
-		}
-		p.pos += n
-		text = text[n:]
-	}
-	if p.inside && !out.Ended() {
-		p.writeArgs(out)
+// Reset implements sdk.Reusable.
+func (p *python) Reset(o sdk.Options) error {
+	p.inside, p.any, p.array, p.end = false, false, false, 0
+	p.Begin(p, o)
+	p.call.Init(callobject.Hermes(), o.MaxDepth)
+	return nil
+}
+
+// Step implements region.Format.
+func (p *python) Step() bool {
+	switch {
+	case p.inside:
+		return len(p.Rest()) > 0 && p.readObject()
+	case p.At() == 0:
+		return p.Marker(pythonTag)
+	default:
+		return p.SkipSpace() && p.readBetween(p.Rest()[0])
 	}
 }
 
 // readBetween reads what is not part of an object.
-func (p *python) readBetween(c byte, out *sdk.Out) int {
+func (p *python) readBetween(c byte) bool {
 	switch {
-	case len(p.tail) > 0:
-		return p.readTail(c, out)
-	case markup.IsSpace(c):
-		return 1
 	case c == '{':
 		p.call.Reset()
-		p.inside, p.any, p.started = true, true, false
-		return 0
+		p.inside, p.any = true, true
+		return true
 	case c == '[' && !p.any && !p.array:
 		p.array = true
-		return 1
+		p.Advance(1)
+		return true
 	case p.any && (c == ';' || c == ',' && p.array):
-		p.end = p.pos + 1
-		return 1
 	case p.any && c == ']' && p.array:
-		p.array, p.end = false, p.pos+1
-		return 1
+		p.array = false
 	case p.any:
-		return p.readTail(c, out)
+		return p.readTail()
+	default:
+		return p.RefuseHere()
 	}
-	out.Malformed(p.from, p.pos)
-	return 0
+	p.Advance(1)
+	p.end = p.At()
+	return true
 }
 
 // readTail reads what follows the calls: the token again, or something else.
-func (p *python) readTail(c byte, out *sdk.Out) int {
-	p.tail = append(p.tail, c)
-	switch tail := string(p.tail); {
-	case tail == pythonTag:
-		out.End(p.pos + 1 - len(p.tail))
-	case !strings.HasPrefix(pythonTag, tail):
-		out.End(p.end)
+func (p *python) readTail() bool {
+	switch markup.Match(p.Rest(), pythonTag) {
+	case sdk.Yes:
+		p.End()
+	case sdk.No:
+		p.Out.End(p.end)
+	case sdk.Maybe:
 	}
-	return 1
+	return false
 }
 
-func (p *python) readObject(text []byte, out *sdk.Out) int {
-	n, status := p.call.Feed(text)
-	if !p.started && p.call.Name != "" && len(p.call.Args) > 0 {
-		out.CallStart(p.call.Name, p.call.ID)
-		p.started = true
+func (p *python) readObject() bool {
+	n, status := p.call.Feed(p.Rest())
+	p.Advance(n)
+	if p.call.Certain() {
+		p.call.Show(p.Out)
 	}
+	p.call.Pass(p.Out)
 	switch status {
-	case callobject.More:
 	case callobject.Bad:
-		p.writeArgs(out)
-		out.Malformed(p.from, p.pos+n)
+		return p.RefuseHere()
 	case callobject.Done:
-		p.writeArgs(out)
-		out.Args([]byte("}"))
-		p.call.Report(out)
-		out.CallEnd()
+		p.call.End(p.Out)
 		p.inside = false
-		p.from, p.end = p.pos+n, p.pos+n
+		p.From, p.end = p.At(), p.At()
+	case callobject.More:
 	}
-	return n
+	return true
 }
 
-// writeArgs passes on what is certain of the arguments.
-func (p *python) writeArgs(out *sdk.Out) {
-	if p.started {
-		out.Args(p.call.Args)
-		p.call.Args = p.call.Args[:0]
-	}
-}
-
-// Finish implements sdk.Parser.
-func (p *python) Finish(reason sdk.Reason, out *sdk.Out) {
+// Over implements region.Format.
+func (p *python) Over() {
+	p.Began = p.inside
 	switch {
-	case !p.inside && p.any && len(p.tail) > 0:
-		out.End(p.end)
+	case !p.inside && p.any && len(p.Rest()) > 0:
+		p.Out.End(p.end)
 	case !p.inside && p.any:
-		out.End(p.pos)
-	case reason == sdk.Length && p.inside:
-		out.Cut()
-		out.End(p.pos)
+		p.End()
 	default:
-		out.Malformed(p.from, p.pos)
+		p.Lose()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
@@ -147,7 +148,7 @@ func (r *reader) word(tok relaxed.Token, text []byte) status {
 	if len(id) > maxName {
 		return bad
 	}
-	r.cur.id = string(bytes.Trim(id, " \t\r\n"))
+	r.cur.id = string(chars.TrimSpace(id))
 	return next
 }
 
@@ -198,7 +199,7 @@ func (r *reader) noArgs() status {
 // argsString decodes arguments that were written as a string, once.
 func (r *reader) argsString(text []byte) status {
 	decoded, _ := relaxed.Unquote(text)
-	decoded = bytes.Trim(decoded, " \t\r\n")
+	decoded = chars.TrimSpace(decoded)
 	r.json.Out = r.json.Out[:0]
 	if len(decoded) == 0 {
 		return r.noArgs()

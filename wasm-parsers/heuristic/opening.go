@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
@@ -48,7 +49,7 @@ func (f *format) opening(head []byte) (n int, verdict sdk.Verdict) {
 		if verdict := markup.Match(head, startAction); verdict != sdk.Yes {
 			return 0, verdict
 		}
-		rest = markup.SkipSpace(head[len(startAction):])
+		rest = chars.SkipSpace(head[len(startAction):])
 	}
 	switch {
 	case len(rest) == 0:
@@ -78,10 +79,10 @@ func fenceLine(b []byte) (n int, verdict sdk.Verdict) {
 	switch {
 	case len(info) > maxInfo, len(body) > 0 && !contains(infos, info):
 		return 0, sdk.No
-	case len(markup.SkipSpace(body)) == 0:
+	case len(chars.SkipSpace(body)) == 0:
 		return len(b), sdk.Maybe
 	}
-	return len(b) - len(markup.SkipSpace(body)), sdk.Yes
+	return len(b) - len(chars.SkipSpace(body)), sdk.Yes
 }
 
 // few is the verdict if an opening of n bytes has not too much white space.
@@ -161,7 +162,7 @@ func headerBegins(b []byte) sdk.Verdict {
 
 // follows tells whether the first byte of b that is no white space is a good one.
 func follows(b []byte, good func(byte) bool) sdk.Verdict {
-	if b = markup.SkipSpace(b); len(b) == 0 {
+	if b = chars.SkipSpace(b); len(b) == 0 {
 		return sdk.Maybe
 	}
 	if good(b[0]) {
@@ -173,9 +174,9 @@ func follows(b []byte, good func(byte) bool) sdk.Verdict {
 func isOpenBrace(c byte) bool { return c == '{' }
 func isBracket(c byte) bool   { return c == '{' || c == '[' }
 
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
+func isLetter(c byte) bool { return chars.IsLetter(c) || c == '_' }
 
 // isNameByte tells what a name that is not in quotes may be made of.
 func isNameByte(c byte) bool {
-	return isLetter(c) || c >= '0' && c <= '9' || bytes.IndexByte([]byte("-.:/"), c) >= 0
+	return isLetter(c) || chars.IsDigit(c) || bytes.IndexByte([]byte("-.:/"), c) >= 0
 }

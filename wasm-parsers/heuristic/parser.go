@@ -4,7 +4,8 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/sdk"
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/sdk/chars"
+	"github.com/callgate/callgate/sdk/relaxed"
 )
 
 // state is what a parser expects next.
@@ -23,12 +24,13 @@ type parser struct {
 	*format
 	tools    []sdk.Tool
 	maxDepth int
+	read     relaxed.Reader // of blocks
 
 	state   state
 	fences  bool   // the block at hand stands between fences
 	head    []byte // the opening, as far as it was read
 	tail    []byte // the beginning of a literal behind a block
-	block   *block
+	block   block
 	blocks  int  // that were read
 	newline bool // the line of a form in brackets has ended
 	ticks   int  // backticks behind it
@@ -36,6 +38,20 @@ type parser struct {
 	pos     int // of the next byte in the region
 	sure    int // end of the last part that a call may have
 	end     int // of the last block
+}
+
+// Reset implements sdk.Reusable.
+func (p *parser) Reset(o sdk.Options) error {
+	*p = parser{
+		format: p.format, tools: o.Tools, maxDepth: o.MaxDepth, read: p.read,
+		head: p.head[:0], tail: p.tail[:0], calls: p.calls[:0], block: p.block,
+	}
+	if len(o.Tools) > 0 && p.action {
+		for _, name := range notCalled {
+			p.tools = append(p.tools, sdk.Tool{Name: name})
+		}
+	}
+	return nil
 }
 
 // Feed implements sdk.Parser.
@@ -102,7 +118,8 @@ func (p *parser) readOpening(c byte) (int, status) {
 		forms &= object | array | wrapped | named
 	}
 	p.head, p.state = p.head[:0], inBlock
-	p.block = newBlock(forms, p.tools, p.maxDepth)
+	p.read.Init(p.maxDepth)
+	p.block.begin(forms, p.tools, &p.read)
 	return 0, next
 }
 
@@ -124,7 +141,7 @@ func (p *parser) blockEnds(out *sdk.Out) {
 // readClosing reads the fence behind a block.
 func (p *parser) readClosing(c byte) status {
 	switch {
-	case len(p.tail) == 0 && markup.IsSpace(c):
+	case len(p.tail) == 0 && chars.IsSpace(c):
 		return next
 	case c != '`':
 		return bad
@@ -144,12 +161,12 @@ func (p *parser) readBehind(c byte, out *sdk.Out) (int, status) {
 	switch {
 	case len(p.tail) > 0:
 		return 1, p.readTail(c, out)
-	case p.newline && !markup.IsSpace(c):
+	case p.newline && !chars.IsSpace(c):
 		return p.readNextLine(c, out)
 	case p.answers():
 		p.write(out)
 		return 0, more
-	case markup.IsSpace(c), p.several && c == ';':
+	case chars.IsSpace(c), p.several && c == ';':
 		p.newline = p.tagged() && (p.newline || c == '\n')
 		return 1, next
 	case p.begins(c):

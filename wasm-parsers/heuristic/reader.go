@@ -65,14 +65,15 @@ type reader struct {
 	valueAt   int // where in json.Out the argument begins
 }
 
-func newReader(f forms, tools []sdk.Tool, maxDepth int) *reader {
-	return &reader{json: relaxed.NewReader(maxDepth), forms: f, tools: tools}
+// newReader makes a reader of a value, with a reader of JSON that is ready for it.
+func newReader(f forms, tools []sdk.Tool, json *relaxed.Reader) reader {
+	return reader{json: json, forms: f, tools: tools}
 }
 
 // newArgs makes a reader of the arguments of a call whose name was written in front
 // of them. tool is nil if the tools are not known.
-func newArgs(name string, tool *sdk.Tool, maxDepth int) *reader {
-	return &reader{json: relaxed.NewReader(maxDepth), bare: true, cur: call{name: name}, tool: tool, seen: fieldArgs}
+func newArgs(name string, tool *sdk.Tool, json *relaxed.Reader) reader {
+	return reader{json: json, bare: true, cur: call{name: name}, tool: tool, seen: fieldArgs}
 }
 
 // maxShort is how long a member may be that is neither arguments nor holds calls.

@@ -15,6 +15,7 @@ package keyvalue
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // format is what tells one family member from another: the names of its elements.
@@ -28,6 +29,8 @@ type format struct {
 	// suffix says that a colon and a word may stand at the end of every tag, the
 	// same in all of a region.
 	suffix bool
+
+	plain *tags // without a suffix
 }
 
 // Specs are the parsers of the family.
@@ -110,6 +113,7 @@ func IFM() sdk.Spec {
 // spec completes a parser: its triggers, and an example in its own tags.
 func spec(f format, p abi.Parser) sdk.Spec {
 	t := f.tags("")
+	f.plain = t
 	p.Triggers, p.Streams = []string{t.callOpen}, true
 	if f.wrap != "" {
 		p.Triggers = []string{t.wrapOpen, t.callOpen}
@@ -119,6 +123,6 @@ func spec(f format, p abi.Parser) sdk.Spec {
 	return sdk.Spec{
 		Parser:   p,
 		CanParse: f.canParse,
-		New:      func(o sdk.Options) (sdk.Parser, error) { return newParser(f, o), nil },
+		New:      region.New(func() sdk.Reusable { return &parser{format: &f} }),
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // header is what stands in front of a value: its key and maybe its type.
@@ -31,7 +32,7 @@ func (t *tags) header(b []byte, h *header) sdk.Verdict {
 
 // headerKey reads the key with its tags, and the white space behind it.
 func (t *tags) headerKey(b []byte, h *header) sdk.Verdict {
-	switch match(b, t.keyOpen) {
+	switch markup.MatchTag(b, t.keyOpen) {
 	case sdk.Yes:
 		h.n = len(t.keyOpen)
 	case sdk.Maybe:
@@ -42,7 +43,7 @@ func (t *tags) headerKey(b []byte, h *header) sdk.Verdict {
 	if v := h.readKey(b); v != sdk.Yes {
 		return v
 	}
-	v := match(b[h.n:], t.keyClose)
+	v := markup.MatchTag(b[h.n:], t.keyClose)
 	switch {
 	case v == sdk.Yes:
 		h.n += len(t.keyClose)
@@ -52,7 +53,7 @@ func (t *tags) headerKey(b []byte, h *header) sdk.Verdict {
 		return sdk.No
 	default:
 		h.mended = true
-		if v := matchAny(b[h.n:], t.valueOpen, t.kindOpen); v != sdk.Yes {
+		if v := markup.MatchAny(b[h.n:], t.valueOpen, t.kindOpen); v != sdk.Yes {
 			return v
 		}
 	}
@@ -82,7 +83,7 @@ func (h *header) readKey(b []byte) sdk.Verdict {
 // headerKind reads the type, if there is one, and the white space behind it.
 func (t *tags) headerKind(b []byte, h *header) sdk.Verdict {
 	rest := b[h.n:]
-	switch match(rest, t.kindOpen) {
+	switch markup.MatchTag(rest, t.kindOpen) {
 	case sdk.No:
 		return sdk.Yes
 	case sdk.Maybe:
@@ -97,7 +98,7 @@ func (t *tags) headerKind(b []byte, h *header) sdk.Verdict {
 	case end < 0:
 		return sdk.No
 	}
-	if v := match(rest[end:], t.kindClose); v != sdk.Yes {
+	if v := markup.MatchTag(rest[end:], t.kindClose); v != sdk.Yes {
 		return v
 	}
 	h.types = typesOf(string(trimSpace(rest[:end])))
@@ -107,7 +108,7 @@ func (t *tags) headerKind(b []byte, h *header) sdk.Verdict {
 
 // headerValue reads the start tag of the value.
 func (t *tags) headerValue(b []byte, h *header) sdk.Verdict {
-	v := match(b[h.n:], t.valueOpen)
+	v := markup.MatchTag(b[h.n:], t.valueOpen)
 	switch {
 	case v == sdk.Yes:
 		h.n += len(t.valueOpen)

@@ -92,16 +92,16 @@ func TestStream(t *testing.T) {
 	sdktest.Steps(t, keyvalue.GLM45(), sdk.Options{Tools: tools}, [][2]string{
 		{"<tool_call>f\n", ""},
 		{"<arg_key>s</arg_key>\n<arg_val", ""},
-		{"ue>", "call_start 0 \"f\"\nargs 0 \"{\"\nargs 0 \"\\\"s\\\": \"\nargs 0 \"\\\"\"\n"},
+		{"ue>", "call_start 0 \"f\"\nargs 0 \"{\\\"s\\\": \\\"\"\n"},
 		{"\nab\"", `args 0 "\\nab\\\""` + "\n"},
 		{"c\n", `args 0 "c"` + "\n"},
 		{"d</arg", "args 0 \"\\\\nd\"\n"},
-		{"s>", "args 0 \"<\"\nargs 0 \"/args>\"\n"},
+		{"s>", "args 0 \"</args>\"\n"},
 		{"</arg_value>\n<arg_", ""},
-		{"key>n</arg_key>\n<arg_value>", "args 0 \"\\\"\"\nargs 0 \", \\\"n\\\": \"\n"},
+		{"key>n</arg_key>\n<arg_value>", "args 0 \"\\\", \\\"n\\\": \"\n"},
 		{"12", ""},
 		{"</arg_value>\n</tool_call>", ""},
-		{"\n<tool_call>", "args 0 \"12\"\nargs 0 \"}\"\ncall_end 0\nend 131\n"},
+		{"\n<tool_call>", "args 0 \"12}\"\ncall_end 0\nend 131\n"},
 	})
 }
 

@@ -4,97 +4,80 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // maxLook is how far behind the end of a call another end of a value is looked for,
 // which would make text of the first.
 const maxLook = 1024
 
-// verdict is what a tag inside a value turned out to be.
-type verdict uint8
-
-const (
-	isText  verdict = iota // part of the value
-	closes                 // the value's own end
-	implies                // what only comes after the value, whose end is missing
-	broken                 // what only comes after the value, which should have ended long before
-	unclear                // more text is needed
-)
-
-// wait is unclear as long as there may be more text, and v at its end.
-func (p *parser) wait(v verdict) verdict {
-	if p.ended {
-		return v
-	}
-	return unclear
-}
-
 // look decides about the tag that b, the rest of a value's text, may begin with.
-func (p *parser) look(b []byte, lineStart bool) verdict {
+func (p *parser) look(b []byte, lineStart bool) region.Verdict {
 	switch {
-	case match(b, p.valueClose) == sdk.Yes:
+	case markup.MatchTag(b, p.valueClose) == sdk.Yes:
 		return p.lookBehind(b[len(p.valueClose):])
-	case match(b, p.callClose) == sdk.Yes:
+	case markup.MatchTag(b, p.callClose) == sdk.Yes:
 		return p.lookCallClose(b[len(p.callClose):])
-	case matchAny(b, p.valueClose, p.callClose, p.valueOpen, p.callOpen) == sdk.Maybe:
-		return p.wait(isText)
+	case markup.MatchAny(b, p.valueClose, p.callClose, p.valueOpen, p.callOpen) == sdk.Maybe:
+		return p.Wait(region.Text)
 	}
 	return p.lookKey(b, lineStart)
 }
 
 // lookBehind decides about the end of a value by what follows it: the next header,
 // or the end of the call.
-func (p *parser) lookBehind(b []byte) verdict {
+func (p *parser) lookBehind(b []byte) region.Verdict {
 	rest := skipSpace(b)
 	switch {
 	case len(b)-len(rest) > maxSpace:
-		return isText
-	case len(rest) == 0 && p.inner.values > 0 && p.cut:
-		return isText // the token limit may have cut the value here
+		return region.Text
+	case len(rest) == 0 && p.inner.values > 0 && p.Cut:
+		return region.Text // the token limit may have cut the value here
 	case len(rest) == 0, len(rest) == 1 && rest[0] == '\\':
-		return p.wait(closes)
+		return p.Wait(region.Closes)
 	}
 	switch {
-	case match(rest, p.callClose) == sdk.Yes:
+	case markup.MatchTag(rest, p.callClose) == sdk.Yes:
 		return p.lookAfterCall(rest[len(p.callClose):])
-	case match(rest, p.callOpen) == sdk.Yes: // the call's end is missing
+	case markup.MatchTag(rest, p.callOpen) == sdk.Yes: // the call's end is missing
 		return p.lookAfterCall(rest)
-	case p.wrapped && match(rest, p.wrapClose) == sdk.Yes: // here too
+	case p.wrapped && markup.MatchTag(rest, p.wrapClose) == sdk.Yes: // here too
 		return p.lookFar(rest, 0)
 	}
-	if matchAny(rest, p.callClose, p.callOpen) == sdk.Maybe || p.wrapped && match(rest, p.wrapClose) == sdk.Maybe {
-		return p.wait(closes)
+	if markup.MatchAny(rest, p.callClose, p.callOpen) == sdk.Maybe || p.wrapped && markup.MatchTag(rest, p.wrapClose) == sdk.Maybe {
+		return p.Wait(region.Closes)
 	}
 	return p.lookHeader(rest)
 }
 
 // lookHeader decides about the end of a value that a header may follow. In a value
 // that holds tags as text the key must be one that the tool has.
-func (p *parser) lookHeader(rest []byte) verdict {
+func (p *parser) lookHeader(rest []byte) region.Verdict {
 	var h header
 	switch p.header(rest, &h) {
 	case sdk.Maybe:
-		return p.wait(closes)
+		return p.Wait(region.Closes)
 	case sdk.No:
-		return isText
+		return region.Text
 	case sdk.Yes:
 	}
-	if p.inner.values > 0 && (p.seen[string(h.key)] || sdk.FindParam(p.tool, string(h.key)) == nil) {
-		return isText
+	if p.inner.values > 0 && (p.Seen(h.key) || p.Param(h.key) == nil) {
+		return region.Text
 	}
-	return closes
+	return region.Closes
 }
 
 // lookAfterCall decides about the end of a value by what follows the end of the
 // call. If that is another call it is the end, but for a value that holds tags as
 // text: it may be about this format.
-func (p *parser) lookAfterCall(b []byte) verdict {
+func (p *parser) lookAfterCall(b []byte) region.Verdict {
 	rest := skipSpace(b)
-	if p.inner.values == 0 && len(b)-len(rest) <= maxSpace && match(rest, p.callOpen) == sdk.Yes {
-		return closes
+	if p.inner.values == 0 && len(b)-len(rest) <= maxSpace && markup.MatchTag(rest, p.callOpen) == sdk.Yes {
+		return region.Closes
 	}
-	if p.inner.values > 0 && p.cut && match(rest, p.callOpen) != sdk.Yes {
-		return isText // the token limit may have cut the value here
+	if p.inner.values > 0 && p.Cut && markup.MatchTag(rest, p.callOpen) != sdk.Yes {
+		return region.Text // the token limit may have cut the value here
 	}
 	return p.lookFar(b, 0)
 }
@@ -102,7 +85,7 @@ func (p *parser) lookAfterCall(b []byte) verdict {
 // lookFar looks for the end of a value behind the end of a call: the last that may
 // be the end is the one. open is the number of values that are open where b begins,
 // besides the one at hand.
-func (p *parser) lookFar(b []byte, open int) verdict {
+func (p *parser) lookFar(b []byte, open int) region.Verdict {
 	window := b[:min(len(b), maxLook)]
 	for i := 0; i < len(window); i++ {
 		next := bytes.IndexByte(window[i:], '<')
@@ -111,73 +94,73 @@ func (p *parser) lookFar(b []byte, open int) verdict {
 		}
 		i += next
 		switch {
-		case match(b[i:], p.valueOpen) == sdk.Yes:
+		case markup.MatchTag(b[i:], p.valueOpen) == sdk.Yes:
 			open++
-		case match(b[i:], p.valueClose) == sdk.Yes:
+		case markup.MatchTag(b[i:], p.valueClose) == sdk.Yes:
 			if open--; open < 0 {
-				return isText
+				return region.Text
 			}
-		case matchAny(b[i:], p.valueOpen, p.valueClose) == sdk.Maybe:
-			return p.wait(closes)
+		case markup.MatchAny(b[i:], p.valueOpen, p.valueClose) == sdk.Maybe:
+			return p.Wait(region.Closes)
 		}
 	}
 	if len(b) >= maxLook {
-		return closes
+		return region.Closes
 	}
-	return p.wait(closes)
+	return p.Wait(region.Closes)
 }
 
 // lookKey decides about a header inside a value, which ends the value if that has
 // lost its own end: one for a parameter that the tool has and that has no value yet.
-func (p *parser) lookKey(b []byte, lineStart bool) verdict {
-	switch match(b, p.keyOpen) {
+func (p *parser) lookKey(b []byte, lineStart bool) region.Verdict {
+	switch markup.MatchTag(b, p.keyOpen) {
 	case sdk.No:
-		return isText
+		return region.Text
 	case sdk.Maybe:
-		return p.wait(isText)
+		return p.Wait(region.Text)
 	case sdk.Yes:
 	}
 	var h header
 	v := p.header(b, &h)
 	switch {
 	case v == sdk.Maybe:
-		return p.wait(isText)
-	case v == sdk.No, h.mended, p.inner.values > 0, p.seen[string(h.key)]:
-		return isText
-	case p.tool == nil && !lineStart, p.tool != nil && sdk.FindParam(p.tool, string(h.key)) == nil:
-		return isText
+		return p.Wait(region.Text)
+	case v == sdk.No, h.mended, p.inner.values > 0, p.Seen(h.key):
+		return region.Text
+	case p.Tool == nil && !lineStart, p.Tool != nil && p.Param(h.key) == nil:
+		return region.Text
 	}
 	return p.implied(p.lookFar(b[h.n:], 1))
 }
 
 // lookCallClose decides about the end of a call inside a value, which ends the value
 // if that has lost its own end and nothing but the next call follows.
-func (p *parser) lookCallClose(b []byte) verdict {
+func (p *parser) lookCallClose(b []byte) region.Verdict {
 	if p.inner.calls > 0 {
-		return isText
+		return region.Text
 	}
 	rest := skipSpace(b)
 	switch {
-	case len(b)-len(rest) > maxSpace, len(rest) == 0 && p.cut:
-		return isText // a token limit may have cut the value here
+	case len(b)-len(rest) > maxSpace, len(rest) == 0 && p.Cut:
+		return region.Text // a token limit may have cut the value here
 	case len(rest) == 0:
-		return p.wait(p.implied(closes))
-	case match(rest, p.callOpen) == sdk.Yes, match(rest, p.wrapClose) == sdk.Yes:
+		return p.Wait(p.implied(region.Closes))
+	case markup.MatchTag(rest, p.callOpen) == sdk.Yes, markup.MatchTag(rest, p.wrapClose) == sdk.Yes:
 		return p.implied(p.lookFar(rest, 0))
-	case matchAny(rest, p.callOpen, p.wrapClose) == sdk.Maybe:
-		return p.wait(isText)
+	case markup.MatchAny(rest, p.callOpen, p.wrapClose) == sdk.Maybe:
+		return p.Wait(region.Text)
 	}
-	return isText
+	return region.Text
 }
 
 // implied is the verdict on a missing end, from that on an end that is there. If one
 // is there, but with text behind it, the value is not what the model meant.
-func (p *parser) implied(v verdict) verdict {
+func (p *parser) implied(v region.Verdict) region.Verdict {
 	switch {
-	case v == closes && p.inner.closed:
-		return broken
-	case v == closes:
-		return implies
+	case v == region.Closes && p.inner.closed:
+		return region.Broken
+	case v == region.Closes:
+		return region.Implies
 	}
 	return v
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/typed"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // state is what a parser expects next.
@@ -18,27 +19,14 @@ const (
 	afterCall              // the wrapper's end or another call
 )
 
-// parser reads one region. Text waits until it is clear what it is.
+// parser reads one region.
 type parser struct {
+	region.Params
 	*tags
-	markup.Buffer
 
-	format   format
-	tools    []sdk.Tool
-	maxDepth int
-
+	format  *format
 	state   state
-	from    int // end of the last call that was ended: what comes later is given back
 	wrapped bool
-	ended   bool // the output has ended
-	cut     bool // by the token limit
-
-	name    string
-	tool    *sdk.Tool       // nil if the tool was not offered
-	seen    map[string]bool // keys of the call
-	began   bool            // something of a call was read
-	started bool            // CallStart was written, CallEnd not
-	mended  bool            // the call is not quite as it should be written
 	value   typed.Value
 	inner   inner
 }
@@ -49,61 +37,46 @@ type inner struct {
 	closed        bool // a value was closed that is not open
 }
 
-func newParser(f format, o sdk.Options) *parser {
-	return &parser{format: f, tools: o.Tools, maxDepth: o.MaxDepth, seen: map[string]bool{}}
+// Reset implements sdk.Reusable.
+func (p *parser) Reset(o sdk.Options) error {
+	*p = parser{Params: p.Params, format: p.format, value: p.value}
+	p.Begin(p, o)
+	return nil
 }
 
-// Feed implements sdk.Parser.
-func (p *parser) Feed(text []byte, out *sdk.Out) {
-	p.Append(text)
-	p.run(out)
-}
-
-func (p *parser) run(out *sdk.Out) {
-	for !out.Ended() && p.step(out) {
-	}
-	p.Drop()
-}
-
-// step reads something, or reports that it needs more text.
-func (p *parser) step(out *sdk.Out) bool {
+// Step implements region.Format.
+func (p *parser) Step() bool {
 	switch p.state {
 	case inStart:
-		return p.readStart(out)
+		return p.readStart()
 	case inName:
-		return p.readName(out)
+		return p.readName()
 	case inValue:
-		return p.readValue(out)
+		return p.readValue()
 	default:
 		rest := skipSpace(p.Rest())
 		p.AdvanceTo(rest)
-		if len(rest) == 0 || len(rest) == 1 && rest[0] == '\\' && !p.ended {
+		if len(rest) == 0 || len(rest) == 1 && rest[0] == '\\' && !p.Ended {
 			return false
 		}
-		return p.readTag(out)
+		return p.readTag()
 	}
 }
 
 // readTag reads a tag outside of a value.
-func (p *parser) readTag(out *sdk.Out) bool {
+func (p *parser) readTag() bool {
 	switch p.state {
 	case atCall:
-		return p.readCall(out)
+		return p.readCall()
 	case inCall:
-		return p.readInCall(out)
+		return p.readInCall()
 	default:
-		return p.readAfterCall(out)
+		return p.readAfterCall()
 	}
 }
 
-// refuse gives the region back up to byte to.
-func (p *parser) refuse(to int, out *sdk.Out) bool {
-	out.Malformed(p.from, max(to, 1))
-	return false
-}
-
 // readStart reads the tag that begins the region, which tells the suffix of all.
-func (p *parser) readStart(out *sdk.Out) bool {
+func (p *parser) readStart() bool {
 	suffix, n, v := p.format.opening(p.Rest(), p.format.wrap)
 	next := atCall
 	if v == sdk.No {
@@ -114,79 +87,64 @@ func (p *parser) readStart(out *sdk.Out) bool {
 	case sdk.Maybe:
 		return false
 	case sdk.No:
-		return p.refuse(p.At(), out)
+		return p.RefuseHere()
 	case sdk.Yes:
 	}
 	p.tags = p.format.tags(suffix)
 	p.Advance(n)
 	p.wrapped = next == atCall
-	p.state, p.began = next, next == inName
+	p.state, p.Began = next, next == inName
 	return true
 }
 
 // readCall reads the tag of a call inside the wrapper.
-func (p *parser) readCall(out *sdk.Out) bool {
-	switch match(p.Rest(), p.callOpen) {
-	case sdk.Maybe:
+func (p *parser) readCall() bool {
+	if !p.Marker(p.callOpen) {
 		return false
-	case sdk.No:
-		return p.refuse(p.At(), out)
-	case sdk.Yes:
 	}
-	p.Advance(len(p.callOpen))
-	p.state, p.began = inName, true
+	p.state, p.Began = inName, true
 	return true
 }
 
-func (p *parser) readName(out *sdk.Out) bool {
+func (p *parser) readName() bool {
 	name, n, v := p.tags.name(p.Rest())
 	switch v {
 	case sdk.Maybe:
 		return false
 	case sdk.No:
-		return p.refuse(p.At(), out)
+		return p.RefuseHere()
 	case sdk.Yes:
 	}
-	p.name, p.tool = string(name), sdk.FindTool(p.tools, string(name))
-	clear(p.seen)
+	p.Call(string(name), "")
 	p.Advance(n)
 	p.state = inCall
 	return true
 }
 
 // readInCall reads a header or what ends the call.
-func (p *parser) readInCall(out *sdk.Out) bool {
+func (p *parser) readInCall() bool {
 	b := p.Rest()
 	switch {
-	case match(b, p.callClose) == sdk.Yes:
+	case markup.MatchTag(b, p.callClose) == sdk.Yes:
 		p.Advance(len(p.callClose))
-		p.endCall(out)
+		p.endCall()
 		return true
-	case match(b, p.sep) == sdk.Yes && len(p.seen) == 0:
+	case markup.MatchTag(b, p.sep) == sdk.Yes && !p.SeenAny():
 		p.Advance(len(p.sep)) // on a line of its own
 		return true
-	case match(b, p.callOpen) == sdk.Yes && len(p.seen) > 0, p.wrapped && match(b, p.wrapClose) == sdk.Yes:
-		p.endCall(out) // whose own end is missing
+	case markup.MatchTag(b, p.callOpen) == sdk.Yes && p.SeenAny(), p.wrapped && markup.MatchTag(b, p.wrapClose) == sdk.Yes:
+		p.endCall() // whose own end is missing
 		return true
-	case matchAny(b, p.callClose, p.sep, p.callOpen, p.wrapClose) == sdk.Maybe:
+	case markup.MatchAny(b, p.callClose, p.sep, p.callOpen, p.wrapClose) == sdk.Maybe:
 		return false
 	}
 	var h header
 	switch p.header(b, &h) {
 	case sdk.Yes:
-		return p.beginValue(&h, out)
+		return p.beginValue(&h)
 	case sdk.Maybe:
 		return false
 	default:
-		return p.refuse(p.At(), out)
-	}
-}
-
-// start writes the beginning of the call, once.
-func (p *parser) start(out *sdk.Out) {
-	if !p.started {
-		out.CallStart(p.name, "")
-		out.Args([]byte("{"))
-		p.started = true
+		return p.RefuseHere()
 	}
 }

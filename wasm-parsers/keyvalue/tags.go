@@ -2,6 +2,7 @@ package keyvalue
 
 import (
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
@@ -17,6 +18,9 @@ type tags struct {
 
 // tags gives the tags with a suffix.
 func (f *format) tags(suffix string) *tags {
+	if suffix == "" && f.plain != nil {
+		return f.plain
+	}
 	t := &tags{}
 	t.wrapOpen, t.wrapClose = pair(f.wrap, suffix)
 	t.callOpen, t.callClose = pair(f.call, suffix)
@@ -34,29 +38,6 @@ func pair(name, suffix string) (open, end string) {
 	return "<" + name + suffix + ">", "</" + name + suffix + ">"
 }
 
-// match is markup.Match, and never matches a tag that the format does not have.
-func match(b []byte, tag string) sdk.Verdict {
-	if tag == "" {
-		return sdk.No
-	}
-	return markup.Match(b, tag)
-}
-
-// matchAny is match for several tags, none of which begins another.
-func matchAny(b []byte, tags ...string) sdk.Verdict {
-	verdict := sdk.No
-	for _, tag := range tags {
-		switch match(b, tag) {
-		case sdk.Yes:
-			return sdk.Yes
-		case sdk.Maybe:
-			verdict = sdk.Maybe
-		case sdk.No:
-		}
-	}
-	return verdict
-}
-
 // opening reads the start tag of the element called name, with any suffix. n is its
 // length on Yes.
 func (f *format) opening(b []byte, name string) (suffix string, n int, v sdk.Verdict) {
@@ -68,7 +49,7 @@ func (f *format) opening(b []byte, name string) (suffix string, n int, v sdk.Ver
 	}
 	from := 1 + len(name)
 	end := from
-	for end < len(b) && end-from <= maxSuffix && (end == from && b[end] == ':' || end > from && isWord(b[end])) {
+	for end < len(b) && end-from <= maxSuffix && (end == from && b[end] == ':' || end > from && markup.IsWord(b[end])) {
 		end++
 	}
 	switch {
@@ -85,10 +66,6 @@ func (f *format) opening(b []byte, name string) (suffix string, n int, v sdk.Ver
 // maxSuffix is how many bytes the suffix of tags may have, with its colon.
 const maxSuffix = 32
 
-func isWord(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
-}
-
 // canParse wants the tag of a call, in the wrapper if there is one, and a name with
 // what may stand behind it: others write JSON or another tag there. A call without
 // wrapper and suffix must have the separator, if the format has one, for it is some
@@ -97,8 +74,8 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	suffix, n, v := f.opening(head, f.wrap)
 	if v == sdk.Yes {
 		t := f.tags(suffix)
-		rest := markup.SkipSpace(head[n:])
-		if v := match(rest, t.callOpen); v != sdk.Yes {
+		rest := chars.SkipSpace(head[n:])
+		if v := markup.MatchTag(rest, t.callOpen); v != sdk.Yes {
 			return v
 		}
 		_, _, v := t.name(rest[len(t.callOpen):])
@@ -132,9 +109,9 @@ const (
 // name reads a function's name and what ends it: a line's end, the separator, or
 // the tag of what follows. n is the length of all of it but such a tag.
 func (t *tags) name(b []byte) (name []byte, n int, v sdk.Verdict) {
-	from := len(b) - len(markup.SkipSpace(b))
+	from := len(b) - len(chars.SkipSpace(b))
 	end := from
-	for end < len(b) && isName(b[end]) {
+	for end < len(b) && markup.IsName(b[end]) {
 		end++
 	}
 	after := end
@@ -148,7 +125,7 @@ func (t *tags) name(b []byte) (name []byte, n int, v sdk.Verdict) {
 		return nil, 0, sdk.Maybe
 	}
 	name, b = b[from:end], b[after:]
-	switch v := match(b, t.sep); {
+	switch v := markup.MatchTag(b, t.sep); {
 	case b[0] == '\n':
 		return name, after + 1, sdk.Yes
 	case v == sdk.Yes:
@@ -156,24 +133,14 @@ func (t *tags) name(b []byte) (name []byte, n int, v sdk.Verdict) {
 	case v == sdk.Maybe:
 		return nil, 0, sdk.Maybe
 	}
-	return name, after, matchAny(b, `\n`, t.keyOpen, t.callClose)
-}
-
-// isName tells what a name may hold: nothing that is markup here or that begins
-// another format's arguments, and no white space.
-func isName(c byte) bool {
-	switch c {
-	case '<', '>', '{', '}', '[', ']', '(', ')', '"', '\'', '`', '\\', ',', 0x7f:
-		return false
-	}
-	return c > ' '
+	return name, after, markup.MatchAny(b, `\n`, t.keyOpen, t.callClose)
 }
 
 // skipSpace is b without what may stand between tags: white space, and the letters
 // \n, which some models write for a newline (SGLang's GLM parser).
 func skipSpace(b []byte) []byte {
 	for {
-		b = markup.SkipSpace(b)
+		b = chars.SkipSpace(b)
 		if len(b) < 2 || b[0] != '\\' || b[1] != 'n' {
 			return b
 		}

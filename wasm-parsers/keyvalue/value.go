@@ -4,31 +4,25 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
-	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/sdk/typed"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // beginValue begins the value behind h. A key that comes again is refused: what
 // was written of its first value cannot be taken back.
-func (p *parser) beginValue(h *header, out *sdk.Out) bool {
-	key := string(h.key)
-	if p.seen[key] {
-		return p.refuse(p.At(), out)
+func (p *parser) beginValue(h *header) bool {
+	if p.Seen(h.key) {
+		return p.RefuseHere()
 	}
-	p.start(out)
-	var args []byte
-	if len(p.seen) > 0 {
-		args = append(args, ", "...)
-	}
-	args = relaxed.AppendString(args, h.key)
-	out.Args(append(args, ": "...))
-	p.seen[key] = true
+	p.Member(h.key)
+	p.See(h.key)
 	types := h.types
-	if param := sdk.FindParam(p.tool, key); param != nil && types == 0 {
+	if param := p.Param(h.key); param != nil && types == 0 {
 		types = param.Types
 	}
-	p.value.Begin(types, typed.Keep, out)
-	p.mended = p.mended || h.mended
+	p.value.Begin(types, typed.Keep, p.Out)
+	p.Mended = p.Mended || h.mended
 	p.Advance(h.n)
 	p.state, p.inner = inValue, inner{}
 	return true
@@ -37,7 +31,7 @@ func (p *parser) beginValue(h *header, out *sdk.Out) bool {
 // readValue passes on text of a value up to the next tag that may end it, and
 // decides about that. A newline in front of the tag waits with it: it is markup if
 // the value's own end is missing.
-func (p *parser) readValue(out *sdk.Out) bool {
+func (p *parser) readValue() bool {
 	b := p.Rest()
 	n := p.plain(b)
 	newline := 0
@@ -45,7 +39,7 @@ func (p *parser) readValue(out *sdk.Out) bool {
 		newline = 1
 	}
 	if n > newline {
-		p.value.Write(b[:n-newline], out)
+		p.value.Write(b[:n-newline], p.Out)
 		p.Advance(n - newline)
 		b, n = b[n-newline:], newline
 	}
@@ -53,24 +47,24 @@ func (p *parser) readValue(out *sdk.Out) bool {
 		return false
 	}
 	switch p.look(b[n:], newline > 0) {
-	case isText:
+	case region.Text:
 		p.count(b[n:])
-		p.value.Write(b[:n+1], out)
+		p.value.Write(b[:n+1], p.Out)
 		p.Advance(n + 1)
 		return true
-	case closes:
-		p.value.Write(b[:n], out)
+	case region.Closes:
+		p.value.Write(b[:n], p.Out)
 		p.Advance(n + len(p.valueClose))
-	case implies:
+	case region.Implies:
 		p.Advance(n)
-		p.mended = true
-	case broken:
-		return p.refuse(p.At()+n, out)
+		p.Mended = true
+	case region.Broken:
+		return p.Refuse(p.At() + n)
 	default:
 		return false
 	}
-	if p.value.End(p.maxDepth, out) {
-		p.mended = true
+	if p.value.End(p.MaxDepth, p.Out) {
+		p.Mended = true
 	}
 	p.state = inCall
 	return true
@@ -100,15 +94,15 @@ func (p *parser) plain(b []byte) int {
 // count notes a tag that is text of the value.
 func (p *parser) count(b []byte) {
 	switch sdk.Yes {
-	case match(b, p.valueOpen):
+	case markup.MatchTag(b, p.valueOpen):
 		p.inner.values++
-	case match(b, p.valueClose):
+	case markup.MatchTag(b, p.valueClose):
 		if p.inner.values--; p.inner.values < 0 {
 			p.inner.values, p.inner.closed = 0, true
 		}
-	case match(b, p.callOpen):
+	case markup.MatchTag(b, p.callOpen):
 		p.inner.calls++
-	case match(b, p.callClose):
+	case markup.MatchTag(b, p.callClose):
 		p.inner.calls = max(p.inner.calls-1, 0)
 	}
 }

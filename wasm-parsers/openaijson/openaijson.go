@@ -11,8 +11,10 @@ package openaijson
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // OpenAI reads the form at the start of the output only.
@@ -27,9 +29,7 @@ func OpenAI() sdk.Spec {
 			Heuristic: true,
 		},
 		CanParse: canParse,
-		New: func(o sdk.Options) (sdk.Parser, error) {
-			return &parser{json: relaxed.NewReader(o.MaxDepth)}, nil
-		},
+		New:      region.New(func() sdk.Reusable { return &parser{} }),
 	}
 }
 
@@ -52,7 +52,7 @@ func canParse(head []byte) sdk.Verdict {
 func begins(b []byte, tokens []string) sdk.Verdict {
 	for i, token := range tokens {
 		if i > 0 {
-			b = markup.SkipSpace(b)
+			b = chars.SkipSpace(b)
 		}
 		if v := markup.Match(b, token); v != sdk.Yes {
 			return v
@@ -64,14 +64,28 @@ func begins(b []byte, tokens []string) sdk.Verdict {
 
 // parser reads the object and keeps it, in strict form, until it is complete.
 type parser struct {
-	json *relaxed.Reader
-	pos  int
+	json  relaxed.Reader
+	inner relaxed.Reader // of what is complete
+	pos   int
+}
+
+// Reset implements sdk.Reusable.
+func (p *parser) Reset(o sdk.Options) error {
+	p.json.Init(o.MaxDepth)
+	p.pos = 0
+	return nil
 }
 
 // Feed implements sdk.Parser.
 func (p *parser) Feed(text []byte, out *sdk.Out) {
 	for len(text) > 0 && !out.Ended() {
-		n, tok := p.json.Feed(text)
+		var n int
+		var tok relaxed.Token
+		if p.json.Depth() > 0 {
+			n, tok = p.json.FeedTo(text, 0)
+		} else {
+			n, tok = p.json.Feed(text)
+		}
 		p.pos += n
 		text = text[n:]
 		switch {
@@ -97,7 +111,8 @@ func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
 
 // write writes what the complete object says, or gives it back.
 func (p *parser) write(out *sdk.Out) {
-	r := reader{json: relaxed.NewReader(p.json.MaxDepth()), text: p.json.Out}
+	p.inner.Init(p.json.MaxDepth())
+	r := reader{json: &p.inner, text: p.json.Out}
 	if !r.read() {
 		out.Malformed(0, p.pos)
 		return

@@ -3,6 +3,7 @@ package openaijson
 import (
 	"bytes"
 
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 )
@@ -42,10 +43,11 @@ func (r *reader) next() relaxed.Token {
 func (r *reader) value() (kind relaxed.Token, value []byte) {
 	r.json.Out = r.json.Out[:0]
 	depth := r.json.Depth()
-	for kind = r.next(); r.json.Depth() > depth; {
-		r.next()
+	if kind = r.next(); r.json.Depth() > depth {
+		n, _ := r.json.FeedTo(r.text, depth)
+		r.text = r.text[n:]
 	}
-	return kind, bytes.TrimLeft(r.json.Out, " \t\r\n")
+	return kind, chars.SkipSpace(r.json.Out)
 }
 
 func (r *reader) member(key string, kind relaxed.Token, value []byte) bool {

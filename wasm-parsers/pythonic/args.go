@@ -1,8 +1,10 @@
 package pythonic
 
 import (
+	"bytes"
+
 	"github.com/callgate/callgate/sdk"
-	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
@@ -63,18 +65,11 @@ type argReader struct {
 	bare     bareText
 }
 
-func newArgReader(maxDepth int) *argReader {
-	if maxDepth < 1 {
-		maxDepth = abi.DefaultMaxDepth
-	}
-	return &argReader{maxDepth: maxDepth}
-}
-
 // begin makes the reader ready for the arguments of a call of tool, which is nil if
 // it was not offered.
-func (a *argReader) begin(tool *sdk.Tool) {
+func (a *argReader) begin(tool *sdk.Tool, maxDepth int) {
 	*a = argReader{
-		out: append(a.out[:0], '{'), maxDepth: a.maxDepth, tool: tool, first: true,
+		out: append(a.out[:0], '{'), maxDepth: maxDepth, tool: tool, first: true, quoted: a.quoted,
 		stack: append(a.stack[:0], '('), parens: a.parens[:0], token: a.token[:0],
 	}
 }
@@ -127,7 +122,7 @@ func (a *argReader) step(c byte) (int, status) {
 	case inMember:
 		return a.readMemberPrefix(c)
 	}
-	if isSpace(c) {
+	if chars.IsSpace(c) {
 		return 1, more
 	}
 	switch a.place {
@@ -173,7 +168,7 @@ func (a *argReader) readKey(c byte) (int, status) {
 	case '"', '\'', '(', ')', '{', '}', ',', ';':
 		return 0, bad
 	}
-	if c < ' ' && !isSpace(c) || len(a.token) == maxName {
+	if c < ' ' && !chars.IsSpace(c) || len(a.token) == maxName {
 		return 0, bad
 	}
 	a.token = append(a.token, c)
@@ -181,9 +176,9 @@ func (a *argReader) readKey(c byte) (int, status) {
 }
 
 func (a *argReader) endKey() (int, status) {
-	key := trim(a.token)
+	key := chars.TrimSpace(a.token)
 	param := sdk.FindParam(a.tool, string(key))
-	if len(key) == 0 || a.seen[string(key)] || param == nil && hasSpace(key) {
+	if len(key) == 0 || a.seen[string(key)] || param == nil && bytes.ContainsAny(key, " \t\r\n") {
 		return 0, bad
 	}
 	if a.seen == nil {
@@ -350,23 +345,4 @@ func (a *argReader) readAfterValue(c byte) (int, status) {
 		return 0, bad
 	}
 	return 1, more
-}
-
-func trim(b []byte) []byte {
-	for len(b) > 0 && isSpace(b[0]) {
-		b = b[1:]
-	}
-	for len(b) > 0 && isSpace(b[len(b)-1]) {
-		b = b[:len(b)-1]
-	}
-	return b
-}
-
-func hasSpace(b []byte) bool {
-	for _, c := range b {
-		if isSpace(c) {
-			return true
-		}
-	}
-	return false
 }

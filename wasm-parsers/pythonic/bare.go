@@ -3,6 +3,7 @@ package pythonic
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
@@ -35,7 +36,7 @@ func (a *argReader) readBare(c byte) (int, status) {
 	b := &a.bare
 	switch {
 	case c == '=' && b.comma >= 0:
-		key := trim(a.token[b.comma+1:])
+		key := chars.TrimSpace(a.token[b.comma+1:])
 		if known := sdk.FindParam(a.tool, string(key)) != nil && !a.seen[string(key)]; known {
 			return a.endBareAtKey(key)
 		}
@@ -66,7 +67,7 @@ func (a *argReader) endBareAtKey(key []byte) (int, status) {
 }
 
 func (a *argReader) writeBare(value []byte) status {
-	value = trim(value)
+	value = chars.TrimSpace(value)
 	if len(value) == 0 || value[len(value)-1] == ',' {
 		return bad
 	}

@@ -2,12 +2,13 @@ package pythonic
 
 import (
 	"bytes"
-	"strings"
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // Sarashina reads the list of dicts that Sarashina writes, as Python prints it.
@@ -42,11 +43,7 @@ func dictSpec(p abi.Parser, f format) sdk.Spec {
 	return sdk.Spec{
 		Parser:   p,
 		CanParse: f.canParseDicts,
-		New: func(o sdk.Options) (sdk.Parser, error) {
-			keys := callobject.Hermes()
-			keys.Only = f.whole
-			return &dictParser{format: &f, call: callobject.New(keys, o.MaxDepth)}, nil
-		},
+		New:      region.New(func() sdk.Reusable { return &dictParser{format: &f} }),
 	}
 }
 
@@ -58,7 +55,7 @@ func (f *format) canParseDicts(head []byte) sdk.Verdict {
 	}
 	b := head[len(f.open):]
 	for _, bracket := range []string{"[", "{"} {
-		b = markup.SkipSpace(b)
+		b = chars.SkipSpace(b)
 		if v := markup.Match(b, bracket); v != sdk.Yes {
 			return v
 		}
@@ -67,7 +64,7 @@ func (f *format) canParseDicts(head []byte) sdk.Verdict {
 	if !f.whole {
 		return sdk.Yes
 	}
-	return markup.MatchAny(markup.SkipSpace(b), "'name'", "'arguments'")
+	return markup.MatchAny(chars.SkipSpace(b), "'name'", "'arguments'")
 }
 
 // dictState is what a dictParser expects next.
@@ -85,175 +82,182 @@ const (
 
 // dictParser reads one region.
 type dictParser struct {
+	region.Region
 	*format
 
-	call    *callobject.Reader
-	state   dictState
-	pos     int    // of the next byte in the region
-	from    int    // end of the last call that was ended: what comes later is given back
-	plain   int    // bytes of the text at hand that are known to be no backslash
-	escape  []byte // an escape, as far as it was read
-	tail    []byte // what begins like the end of the turn
-	began   bool   // a dict has begun
-	started bool   // CallStart was written for the dict
-	unsure  bool   // the dict is complete, its call is not sure yet
+	call   callobject.Reader
+	state  dictState
+	unsure bool // the dict is complete, its call is not sure yet
 }
 
-// Feed implements sdk.Parser.
-func (p *dictParser) Feed(text []byte, out *sdk.Out) {
-	p.plain = 0
-	for len(text) > 0 && !out.Ended() {
-		var n int
-		if p.state == inDict {
-			n = p.readDict(text, out)
-		} else {
-			n = p.readBetween(text[0], out)
-		}
-		p.pos += n
-		text = text[n:]
-	}
-	if p.state == inDict && !out.Ended() {
-		p.writeArgs(out)
-	}
+// Reset implements sdk.Reusable.
+func (p *dictParser) Reset(o sdk.Options) error {
+	p.state, p.unsure = dictOpen, false
+	p.Begin(p, o)
+	keys := callobject.Hermes()
+	keys.Only = p.whole
+	p.call.Init(keys, o.MaxDepth)
+	return nil
 }
 
-// readBetween reads the byte c outside of a dict.
-func (p *dictParser) readBetween(c byte, out *sdk.Out) int {
-	if p.state == dictOpen && p.open != "" {
-		return p.readOpen(c, out)
+// Step implements region.Format.
+func (p *dictParser) Step() bool {
+	switch {
+	case p.state == inDict:
+		return len(p.Rest()) > 0 && p.readDict()
+	case p.state == dictOpen && p.open != "":
+		return p.readOpen()
+	case !p.SkipSpace():
+		return false
 	}
-	if len(p.tail) == 0 && isSpace(c) {
-		return 1
-	}
-	switch p.state {
+	switch c := p.Rest()[0]; p.state {
 	case dictOpen, dictList:
 		if c == '[' {
+			p.Advance(1)
 			p.state = dictFirst
-			return 1
+			return true
 		}
 	case dictFirst, dictNext:
 		if c == '{' {
-			p.beginDict()
-			return 0
+			p.call.Reset()
+			p.state, p.Began = inDict, true
+			return true
 		}
 		if c == ']' && p.state == dictNext {
-			return p.endList(out)
+			return p.endList()
 		}
 	default:
-		return p.readAfter(c, out)
+		return p.readAfter(c)
 	}
-	p.refuse(p.pos, out)
-	return 0
+	return p.refuse(p.At())
 }
 
-// readAfter reads what makes the call of a dict sure.
-func (p *dictParser) readAfter(c byte, out *sdk.Out) int {
+// readAfter reads what makes the call of a dict sure: what goes on with the list, or what ends
+// the model's turn.
+func (p *dictParser) readAfter(c byte) bool {
 	switch {
-	case p.state == afterDict && len(p.tail) == 0 && c == ']':
-		return p.endList(out)
-	case p.state == afterDict && len(p.tail) == 0 && c == ',':
-		p.endCall(out)
+	case p.state == afterDict && c == ']':
+		return p.endList()
+	case p.state == afterDict && c == ',':
+		p.endCall()
+		p.Advance(1)
 		p.state = dictNext
-	default:
-		p.readTail(c, out)
+		return true
 	}
-	return 1
+	switch markup.MatchAny(p.Rest(), turnEnds[:]...) {
+	case sdk.Yes:
+		p.endCall()
+		return p.End()
+	case sdk.Maybe:
+		return false
+	default:
+		return p.refuse(p.At())
+	}
 }
 
-func (p *dictParser) readOpen(c byte, out *sdk.Out) int {
-	if c != p.open[p.pos] {
-		p.refuse(p.pos, out)
-		return 0
-	}
-	if p.pos+1 == len(p.open) {
+func (p *dictParser) readOpen() bool {
+	b := p.Rest()
+	n := markup.Common(b, p.open)
+	switch {
+	case n == len(p.open):
+		p.Advance(n)
 		p.state = dictList
+		return true
+	case n < len(b):
+		return p.refuse(n)
 	}
-	return 1
+	return false
 }
 
 // refuse gives the region back up to byte to.
-func (p *dictParser) refuse(to int, out *sdk.Out) {
-	from := p.from
+func (p *dictParser) refuse(to int) bool {
 	if p.whole {
-		from = 0
+		p.From = 0
 	}
-	out.Malformed(from, max(to, 1))
+	return p.Refuse(to)
 }
 
-func (p *dictParser) beginDict() {
-	p.call.Reset()
-	p.state, p.plain, p.began, p.started = inDict, 0, true, false
+// readDict reads text of a dict up to an escape, or that.
+func (p *dictParser) readDict() bool {
+	b := p.Rest()
+	size := plain(b)
+	if size == 0 {
+		return p.readEscape(b)
+	}
+	at := 0
+	for at < size && p.state == inDict {
+		n, ok := p.feed(b[at:size])
+		if at += n; !ok {
+			p.call.Pass(p.Out)
+			return p.refuse(p.At() + at)
+		}
+	}
+	p.Advance(at)
+	p.call.Pass(p.Out)
+	return true
 }
 
-// readDict reads text of a dict up to an escape, or some of that.
-func (p *dictParser) readDict(text []byte, out *sdk.Out) int {
-	if p.plain == 0 {
-		if len(p.escape) > 0 || text[0] == '\\' {
-			return p.readEscape(text[0], out)
+// plain is how much of b comes before an escape that JSON does not have, or before half an
+// escape.
+func plain(b []byte) int {
+	for n := 0; ; n += 2 {
+		i := bytes.IndexByte(b[n:], '\\')
+		if i < 0 {
+			return len(b)
 		}
-		if p.plain = bytes.IndexByte(text, '\\'); p.plain < 0 {
-			p.plain = len(text)
+		if n += i; n+1 == len(b) || b[n+1] == 'x' || b[n+1] == 'U' {
+			return n
 		}
 	}
-	n, ok := p.feed(text[:p.plain], out)
-	if !ok {
-		p.refuse(p.pos+n, out)
-	}
-	p.plain -= n
-	return n
 }
 
 // feed gives text of a dict to the reader of calls, and says how much that read.
-func (p *dictParser) feed(text []byte, out *sdk.Out) (n int, ok bool) {
+func (p *dictParser) feed(text []byte) (n int, ok bool) {
 	n, status := p.call.Feed(text)
-	if !p.started && p.call.Name != "" && len(p.call.Args) > 0 {
-		out.CallStart(p.call.Name, p.call.ID)
-		p.started = true
+	if p.call.Certain() {
+		p.call.Show(p.Out)
 	}
-	switch status {
-	case callobject.More:
-	case callobject.Bad:
-		p.writeArgs(out)
-	case callobject.Done:
-		p.writeArgs(out)
+	if status == callobject.Done {
 		p.state, p.unsure = afterDict, true
 	}
 	return n, status != callobject.Bad
 }
 
-// readEscape reads a byte of an escape. Python prints characters that cannot be
-// seen as \xa0 or \U000e0001, which JSON does not have.
-func (p *dictParser) readEscape(c byte, out *sdk.Out) int {
-	p.escape = append(p.escape, c)
-	if len(p.escape) < 2 {
-		return 1
+// readEscape reads an escape. Python prints characters that cannot be seen as \xa0 or
+// \U000e0001, which JSON does not have.
+func (p *dictParser) readEscape(b []byte) bool {
+	if len(b) < 2 {
+		return false
 	}
-	text, size := p.escape, 2
-	switch p.escape[1] {
+	size := 2
+	switch b[1] {
 	case 'x':
 		size = len(`\xa0`)
-		text = append([]byte(`\u00`), p.escape[2:]...)
 	case 'U':
 		size = len(`\U000e0001`)
 	}
-	if len(p.escape) < size {
-		return 1
+	if len(b) < size {
+		return false
 	}
-	if p.escape[1] == 'U' {
-		text = surrogates(p.escape[2:])
+	text := b[:size]
+	switch b[1] {
+	case 'x':
+		text = append([]byte(`\u00`), b[2:size]...)
+	case 'U':
+		text = surrogates(b[2:size])
 	}
-	p.escape = p.escape[:0]
 	ok := text != nil
 	for ok && len(text) > 0 {
 		var n int
-		n, ok = p.feed(text, out)
+		n, ok = p.feed(text)
 		text = text[n:]
 	}
+	p.call.Pass(p.Out)
 	if !ok {
-		p.writeArgs(out)
-		p.refuse(p.pos, out)
+		return p.refuse(p.At() + size - 1)
 	}
-	return 1
+	p.Advance(size)
+	return true
 }
 
 // surrogates is the character of eight hexadecimal digits as JSON escapes it, or
@@ -261,7 +265,7 @@ func (p *dictParser) readEscape(c byte, out *sdk.Out) int {
 func surrogates(digits []byte) []byte {
 	r := 0
 	for _, c := range digits {
-		digit := hexDigit(c)
+		digit := chars.Hex(c)
 		if digit < 0 {
 			return nil
 		}
@@ -283,64 +287,34 @@ func appendEscape(b []byte, n int) []byte {
 	return append(b, '\\', 'u', digits[n>>12&15], digits[n>>8&15], digits[n>>4&15], digits[n&15])
 }
 
-// writeArgs passes on what is certain of the arguments.
-func (p *dictParser) writeArgs(out *sdk.Out) {
-	if p.started {
-		out.Args(p.call.Args)
-		p.call.Args = p.call.Args[:0]
-	}
-}
-
-// endCall ends the call that has waited to be sure. What is no JSON in it is no
-// slip, so nothing is reported.
-func (p *dictParser) endCall(out *sdk.Out) {
+// endCall ends the call that has waited to be sure. What is no JSON in it is no slip, so
+// nothing is reported.
+func (p *dictParser) endCall() {
 	if p.unsure {
-		out.Args([]byte("}"))
-		out.CallEnd()
-		p.unsure, p.from = false, p.pos
+		p.Out.Args([]byte{'}'})
+		p.Out.CallEnd()
+		p.unsure, p.From = false, p.At()
 	}
 }
 
 // endList reads the list's closing bracket, behind which text may follow if the
 // token stood before it.
-func (p *dictParser) endList(out *sdk.Out) int {
-	p.endCall(out)
-	p.from, p.state = p.pos+1, afterDicts
-	if !p.whole {
-		out.End(p.pos + 1)
-	}
-	return 1
+func (p *dictParser) endList() bool {
+	p.endCall()
+	p.Advance(1)
+	p.From, p.state = p.At(), afterDicts
+	return p.whole || p.End()
 }
 
-// readTail reads what ends the model's turn, which says that the call is sure.
-func (p *dictParser) readTail(c byte, out *sdk.Out) {
-	p.tail = append(p.tail, c)
-	at := p.pos + 1 - len(p.tail)
-	for _, end := range turnEnds {
-		if string(p.tail) == end {
-			p.endCall(out)
-			out.End(at)
-			return
-		}
-		if strings.HasPrefix(end, string(p.tail)) {
-			return
-		}
+// Over implements region.Format, as that of parser does.
+func (p *dictParser) Over() {
+	if p.state >= afterDict || p.state == dictNext {
+		p.endCall()
+		p.End()
+		return
 	}
-	p.refuse(at, out)
-}
-
-// Finish implements sdk.Parser, as that of parser does.
-func (p *dictParser) Finish(reason sdk.Reason, out *sdk.Out) {
-	switch {
-	case p.state >= afterDict || p.state == dictNext:
-		p.endCall(out)
-		out.End(p.pos - len(p.tail))
-	case reason == sdk.Length && p.began:
-		out.Cut()
-		out.End(p.pos)
-	case p.whole:
-		out.Malformed(0, p.pos)
-	default:
-		out.Malformed(p.from, p.pos)
+	if p.whole {
+		p.From = 0
 	}
+	p.Lose()
 }

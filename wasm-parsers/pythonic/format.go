@@ -13,7 +13,9 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // brackets says whether calls stand in a list.
@@ -115,7 +117,7 @@ func spec(p abi.Parser, f format) sdk.Spec {
 	return sdk.Spec{
 		Parser:   p,
 		CanParse: f.canParse,
-		New:      func(o sdk.Options) (sdk.Parser, error) { return newParser(&f, o), nil },
+		New:      region.New(func() sdk.Reusable { return &parser{format: &f} }),
 	}
 }
 
@@ -124,9 +126,9 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	if v := markup.Match(head, f.open); v != sdk.Yes {
 		return v
 	}
-	b := markup.SkipSpace(head[len(f.open):])
+	b := chars.SkipSpace(head[len(f.open):])
 	if f.brackets != bare && len(b) > 0 && b[0] == '[' {
-		b = markup.SkipSpace(b[1:])
+		b = chars.SkipSpace(b[1:])
 	} else if f.brackets == listed && len(b) > 0 {
 		return sdk.No
 	}
@@ -169,7 +171,7 @@ func (f *format) nameOf(written []byte) string {
 
 // nameStart tells what a function's name may begin with.
 func nameStart(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
+	return chars.IsLetter(c) || chars.IsDigit(c) || c == '_' || c >= 0x80
 }
 
 // nameByte tells what a function's name is made of. Python has only the letters,
@@ -177,5 +179,3 @@ func nameStart(c byte) bool {
 func nameByte(c byte) bool {
 	return nameStart(c) || c == '.' || c == '-' || c == '/' || c == ':'
 }
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // state is what a parser expects next.
@@ -22,275 +24,255 @@ const (
 
 // parser reads one region.
 type parser struct {
+	region.Region
 	*format
 
-	tools   []sdk.Tool
-	args    *argReader
+	args    argReader
 	state   state
-	pos     int    // of the next byte in the region
-	from    int    // end of the last call that was ended: what comes later is given back
-	lastEnd int    // end of the last call
-	name    []byte // of the call, as far as it was read
-	tail    []byte // what begins like the end of the calls
-	calls   int    // calls that were read to their end
-	list    bool   // the list is open
-	closed  bool   // the list was closed
-	comma   bool   // a separator was read behind the last call
-	began   bool   // something of a call was read
-	unsure  bool   // a call is complete but not sure yet
+	lastEnd int  // end of the last call
+	calls   int  // that were read to their end
+	list    bool // the list is open
+	closed  bool // the list was closed
+	comma   bool // a separator was read behind the last call
+	unsure  bool // a call is complete but not sure yet
 }
 
-func newParser(f *format, o sdk.Options) *parser {
-	p := &parser{format: f, tools: o.Tools, args: newArgReader(o.MaxDepth)}
-	p.args.quoted = o.Guess && f.open == ""
-	if f.open == "" {
+// Reset implements sdk.Reusable.
+func (p *parser) Reset(o sdk.Options) error {
+	*p = parser{Region: p.Region, format: p.format, args: p.args}
+	p.Begin(p, o)
+	p.args.quoted = o.Guess && p.open == ""
+	if p.open == "" {
 		p.state = atBody
 	}
-	return p
+	return nil
 }
 
-// Feed implements sdk.Parser.
-func (p *parser) Feed(text []byte, out *sdk.Out) {
-	for len(text) > 0 && !out.Ended() {
-		n := p.step(text, out)
-		p.pos += n
-		text = text[n:]
-	}
-	if p.state == inArgs && !out.Ended() {
-		p.args.flush(out)
-	}
-}
-
-// step reads some of text and says how much. It reads nothing only when it changes
-// the state or ends the region.
-func (p *parser) step(text []byte, out *sdk.Out) int {
-	switch c := text[0]; p.state {
+// Step implements region.Format.
+func (p *parser) Step() bool {
+	switch p.state {
 	case inOpen:
-		return p.readOpen(c, out)
-	case atBody:
-		return p.readBody(c, out)
-	case wantCall:
-		return p.readBetween(c, out)
+		return p.readOpen()
 	case inName:
-		return p.readName(c, out)
+		return len(p.Rest()) > 0 && p.readName()
 	case inArgs:
-		return p.readArgs(text, out)
+		return len(p.Rest()) > 0 && p.readArgs()
 	case afterCall:
-		return p.readAfterCall(c, out)
-	case afterList:
-		return p.readAfterList(c, out)
+		return p.readAfterCall()
+	case inEnd:
+		return p.readEnd()
+	}
+	if !p.SkipSpace() {
+		return false
+	}
+	switch c := p.Rest()[0]; p.state {
+	case atBody:
+		return p.readBody(c)
+	case wantCall:
+		return p.readBetween(c)
 	default:
-		return p.readEnd(c, out)
+		return p.readAfterList(c)
 	}
 }
 
 // refuse gives the region back up to byte to.
-func (p *parser) refuse(to int, out *sdk.Out) int {
+func (p *parser) refuse(to int) bool {
 	switch {
 	case p.whole:
-		out.Malformed(0, max(to, 1))
+		p.From = 0
 	case p.close == "" && p.calls > 0 && p.state != inArgs && !p.unsure:
-		out.End(p.from) // the rest is text
-	default:
-		out.Malformed(p.from, max(to, 1))
+		p.Out.End(p.From) // the rest is text
+		return false
 	}
-	return 0
+	return p.Refuse(to)
 }
 
-func (p *parser) readOpen(c byte, out *sdk.Out) int {
-	if c != p.open[p.pos] {
-		return p.refuse(p.pos, out)
-	}
-	if p.pos+1 == len(p.open) {
-		p.state = atBody
-	}
-	return 1
-}
-
-func (p *parser) readBody(c byte, out *sdk.Out) int {
+func (p *parser) readOpen() bool {
+	b := p.Rest()
+	n := markup.Common(b, p.open)
 	switch {
-	case isSpace(c):
-		return 1
-	case c == '[' && p.brackets != bare:
-		p.state, p.list = wantCall, true
-		return 1
-	case p.brackets == listed:
-		return p.refuse(p.pos, out)
+	case n == len(p.open):
+		p.Advance(n)
+		p.state = atBody
+		return true
+	case n < len(b):
+		return p.refuse(n)
 	}
+	return false
+}
+
+func (p *parser) readBody(c byte) bool {
 	p.state = wantCall
-	return 0
+	switch {
+	case c == '[' && p.brackets != bare:
+		p.list = true
+		p.Advance(1)
+	case p.brackets == listed:
+		return p.refuse(p.At())
+	}
+	return true
 }
 
 // readBetween reads what is not part of a call: a name's first byte, what stands
 // between calls, and what ends them.
-func (p *parser) readBetween(c byte, out *sdk.Out) int {
+func (p *parser) readBetween(c byte) bool {
 	switch {
-	case isSpace(c):
-		return 1
 	case nameStart(c):
-		p.state, p.name, p.began = inName, p.name[:0], true
-		return 0
+		p.state, p.Began = inName, true
+		return true
 	case p.calls == 0:
 	case isSeparator(c) && !p.comma:
 		p.comma = true
-		return 1
+		p.Advance(1)
+		return true
 	case c == ']' && p.list:
 		return p.endList()
 	case c == '<':
 		p.state = inEnd
-		return 0
+		return true
 	}
-	return p.refuse(p.pos, out)
+	return p.refuse(p.At())
 }
 
 func isSeparator(c byte) bool { return c == ',' || c == ';' }
 
-func (p *parser) readName(c byte, out *sdk.Out) int {
-	if nameByte(c) && len(p.name) < maxName+len(p.suffix) {
-		p.name = append(p.name, c)
-		return 1
+func (p *parser) readName() bool {
+	b := p.Rest()
+	n := 0
+	for n < len(b) && nameByte(b[n]) && n < maxName+len(p.suffix) {
+		n++
 	}
-	name := p.nameOf(p.name)
-	if c != '(' || name == "" {
-		return p.refuse(p.pos, out)
+	if n == len(b) {
+		return false
 	}
-	out.CallStart(name, "")
-	p.args.begin(sdk.FindTool(p.tools, name))
+	name := p.nameOf(b[:n])
+	if b[n] != '(' || name == "" {
+		return p.refuse(p.At() + n)
+	}
+	p.Advance(n + 1)
+	p.Out.CallStart(name, "")
+	p.args.begin(sdk.FindTool(p.Tools, name), p.MaxDepth)
+	p.args.flush(p.Out)
 	p.state = inArgs
-	return 1
+	return true
 }
 
-func (p *parser) readArgs(text []byte, out *sdk.Out) int {
-	n, status := p.args.feed(text)
+func (p *parser) readArgs() bool {
+	n, status := p.args.feed(p.Rest())
+	p.Advance(n)
+	p.args.flush(p.Out)
 	switch status {
-	case more:
 	case bad:
-		p.args.flush(out)
-		p.refuse(p.pos+n, out)
+		return p.refuse(p.At())
 	case done:
-		p.args.flush(out)
-		p.state, p.unsure, p.lastEnd = afterCall, true, p.pos+n
+		p.state, p.unsure, p.lastEnd = afterCall, true, p.At()
 		p.calls++
+	case more:
 	}
-	return n
+	return true
 }
 
 // endCall ends the call that has waited to be sure, if there is one.
-func (p *parser) endCall(out *sdk.Out) {
+func (p *parser) endCall() {
 	if !p.unsure {
 		return
 	}
-	out.Args([]byte("}"))
+	p.Out.Args([]byte{'}'})
 	if p.args.mended {
-		out.Repair("args_json")
+		p.Out.Repair("args_json")
 	}
-	out.CallEnd()
-	p.unsure, p.from = false, p.lastEnd
+	p.Out.CallEnd()
+	p.unsure, p.From = false, p.lastEnd
 }
 
 // endList closes the list. What follows is read as text if it cannot be read as
 // more calls.
-func (p *parser) endList() int {
-	p.state, p.list, p.closed, p.from = afterList, false, true, p.pos+1
-	return 1
+func (p *parser) endList() bool {
+	p.Advance(1)
+	p.state, p.list, p.closed, p.From = afterList, false, true, p.At()
+	return true
 }
 
 // readAfterCall reads what makes a call sure.
-func (p *parser) readAfterCall(c byte, out *sdk.Out) int {
-	switch {
-	case c == ' ' || c == '\t':
-		return 1
+func (p *parser) readAfterCall() bool {
+	b := p.Rest()
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	if p.AdvanceTo(b); len(b) == 0 {
+		return false
+	}
+	switch c := b[0]; {
 	case isSeparator(c) || c == '\n' || c == '\r':
-		p.endCall(out)
+		p.endCall()
 		p.state, p.comma = wantCall, isSeparator(c)
-		return 1
+		p.Advance(1)
+		return true
 	case c == ']' && p.list:
-		p.endCall(out)
+		p.endCall()
 		return p.endList()
 	case c == '<':
 		p.state = inEnd
-		return 0
+		return true
 	}
-	return p.refuse(p.pos, out)
+	return p.refuse(p.At())
 }
 
 // readAfterList looks for the end marker, or another list.
-func (p *parser) readAfterList(c byte, out *sdk.Out) int {
+func (p *parser) readAfterList(c byte) bool {
 	switch {
-	case isSpace(c):
-		return 1
 	case c == '<':
 		p.state = inEnd
-		return 0
+		return true
 	case p.whole:
-		return p.refuse(p.pos, out)
+		return p.refuse(p.At())
 	case c == '[':
 		p.state, p.list, p.closed, p.comma = wantCall, true, false, false
-		return 1
-	}
-	out.End(p.from)
-	return 0
-}
-
-// readEnd reads a byte of the end marker or of the end of the model's turn.
-func (p *parser) readEnd(c byte, out *sdk.Out) int {
-	p.tail = append(p.tail, c)
-	tail := string(p.tail)
-	switch {
-	case p.close != "" && tail == p.close:
-		p.endCall(out)
-		out.End(p.pos + 1)
-	case p.beginsEnd(tail):
-	case endsTurn(tail):
-		p.endCall(out)
-		out.End(p.from)
-	case p.closed && !p.whole:
-		out.End(p.from) // the end marker is missing
-	default:
-		p.refuse(p.pos+1-len(p.tail), out)
-	}
-	return 1
-}
-
-// beginsEnd reports whether tail may become something that ends the calls.
-func (p *parser) beginsEnd(tail string) bool {
-	if p.close != "" && strings.HasPrefix(p.close, tail) {
+		p.Advance(1)
 		return true
 	}
-	for _, end := range turnEnds {
-		if len(tail) < len(end) && strings.HasPrefix(end, tail) {
-			return true
-		}
-	}
+	p.Out.End(p.From)
 	return false
 }
 
-func endsTurn(tail string) bool {
-	for _, end := range turnEnds {
-		if strings.HasPrefix(tail, end) {
-			return true
-		}
+// readEnd reads the end marker or the end of the model's turn.
+func (p *parser) readEnd() bool {
+	b := p.Rest()
+	v := markup.MatchTag(b, p.close)
+	if v == sdk.Yes {
+		p.endCall()
+		p.Advance(len(p.close))
+		return p.End()
 	}
-	return false
-}
-
-// Finish implements sdk.Parser. The end of the output makes a complete call sure.
-// A call that was cut off by a token limit is lost, and is not text either.
-func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
+	if v == sdk.No {
+		v = markup.MatchAny(b, turnEnds[:]...)
+	}
 	switch {
-	case p.calls > 0 && p.state != inName && p.state != inArgs:
-		p.endCall(out)
-		at := p.pos
-		if !strings.HasPrefix(p.close, string(p.tail)) {
-			at -= len(p.tail)
-		}
-		out.End(at)
-	case reason == sdk.Length && p.began:
-		out.Cut()
-		out.End(p.pos)
-	case p.whole:
-		out.Malformed(0, p.pos)
+	case v == sdk.Maybe:
+		return false
+	case v == sdk.Yes:
+		p.endCall()
+		p.Out.End(p.From)
+	case p.closed && !p.whole:
+		p.Out.End(p.From) // the end marker is missing
 	default:
-		out.Malformed(p.from, p.pos)
+		return p.refuse(p.At())
 	}
+	return false
+}
+
+// Over implements region.Format. The end of the output makes a complete call sure.
+func (p *parser) Over() {
+	if p.calls == 0 || p.state == inName || p.state == inArgs {
+		if p.whole {
+			p.From = 0
+		}
+		p.Lose()
+		return
+	}
+	p.endCall()
+	if strings.HasPrefix(p.close, string(p.Rest())) {
+		p.AdvanceTo(nil) // nothing, or half the end marker
+	}
+	p.End()
 }

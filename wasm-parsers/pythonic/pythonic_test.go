@@ -174,6 +174,19 @@ func truncate(t *testing.T, spec sdk.Spec, input string) {
 	}
 }
 
+// TestGuess checks that text without quotes is no argument of a call that nobody has named
+// the format of: it is code.
+func TestGuess(t *testing.T) {
+	t.Parallel()
+	const input = "[f(s=some text)]"
+	for guess, want := range map[bool]int{false: 1, true: 0} {
+		events := sdktest.Stable(t, pythonic.Pythonic(), sdk.Options{Tools: tools, Guess: guess}, input, sdk.Stop)
+		if got := len(sdktest.Calls(events)); got != want {
+			t.Errorf("%q with guess %t gives %d calls, want %d", input, guess, got, want)
+		}
+	}
+}
+
 // TestHostile ends in time only if the cost is linear in the text.
 func TestHostile(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package pythonic
 import (
 	"unicode/utf8"
 
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
@@ -221,7 +222,7 @@ func (a *argReader) beginDigits(place place, n int) {
 }
 
 func (a *argReader) readHex(c byte) (int, status) {
-	digit := hexDigit(c)
+	digit := chars.Hex(c)
 	if digit < 0 {
 		return 0, bad
 	}
@@ -264,16 +265,6 @@ func (a *argReader) writeRune(r rune) status {
 		a.out = utf8.AppendRune(a.out, r)
 	}
 	return more
-}
-
-func hexDigit(c byte) int {
-	switch {
-	case c >= '0' && c <= '9':
-		return int(c - '0')
-	case c|0x20 >= 'a' && c|0x20 <= 'f':
-		return int(c|0x20-'a') + 10
-	}
-	return -1
 }
 
 // readAfterText reads another part of a string, or what follows it.

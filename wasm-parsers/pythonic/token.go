@@ -5,11 +5,12 @@ import (
 	"strconv"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 )
 
 // tokenByte tells what numbers and words are made of.
 func tokenByte(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '.'
+	return chars.IsLetter(c) || chars.IsDigit(c) || c == '_' || c == '.'
 }
 
 // readToken reads a number, a word, or the prefix of a string.
@@ -36,7 +37,7 @@ func (a *argReader) endToken(c byte) (int, status) {
 		a.out = append(a.out, literal...)
 		a.place = afterValue
 		return 0, more
-	case literal != nil && isSpace(c):
+	case literal != nil && chars.IsSpace(c):
 		a.place = afterToken
 		return 0, more
 	case c == '=' && a.atTop():
@@ -72,11 +73,11 @@ func numeric(b []byte) bool {
 // be the first word of a text without quotes.
 func (a *argReader) readAfterToken(c byte) (int, status) {
 	switch {
-	case isSpace(c) && len(a.token) < maxBare:
+	case chars.IsSpace(c) && len(a.token) < maxBare:
 		a.token = append(a.token, c)
 		return 1, more
 	case c == ',' || c == ')':
-		a.out = append(a.out, literalOf(trim(a.token))...)
+		a.out = append(a.out, literalOf(chars.TrimSpace(a.token))...)
 		a.place = afterValue
 		return 0, more
 	case c == '=' || len(a.token) >= maxBare:

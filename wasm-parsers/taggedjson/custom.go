@@ -8,6 +8,7 @@ import (
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // Custom reads a form that the operator describes with settings:
@@ -24,14 +25,21 @@ func Custom() sdk.Spec {
 			Name: "custom", Priority: 25, Heuristic: true,
 			Formats: []string{"JSON between markers from the configuration"},
 		},
-		New: func(o sdk.Options) (sdk.Parser, error) {
-			f, err := readSettings(o.Settings)
-			if err != nil {
-				return nil, err
-			}
-			return newParser(f, o), nil
-		},
+		New: region.New(func() sdk.Reusable { return &customParser{} }),
 	}
+}
+
+// customParser is a parser whose format is in its options.
+type customParser struct{ parser }
+
+// Reset implements sdk.Reusable.
+func (p *customParser) Reset(o sdk.Options) error {
+	f, err := readSettings(o.Settings)
+	if err != nil {
+		return err
+	}
+	p.format = &f
+	return p.parser.Reset(o)
 }
 
 const (
@@ -77,7 +85,7 @@ func (f *format) checkMarkers() error {
 	case strings.TrimSpace(start) == "":
 		return refuse("start", start, "give the marker that begins a call")
 	case end != start && strings.HasPrefix(end, start):
-		return refuse("end", end, "choose an end that does not begin with the start, "+quote(start))
+		return refuse("end", end, "choose an end that does not begin with the start, "+relaxed.Quote(start))
 	case !f.named && end != "" && strings.IndexByte("{,", end[0]) >= 0:
 		return refuse("end", end, "choose an end that does not begin like another call, with { or a comma")
 	case strings.IndexByte(f.separator, '{') >= 0:
@@ -105,7 +113,5 @@ func (f *format) checkKeys(values map[string]string, given map[string]bool) erro
 }
 
 func refuse(key, value, fix string) error {
-	return errors.New("setting " + key + " = " + quote(value) + ": " + fix)
+	return errors.New("setting " + key + " = " + relaxed.Quote(value) + ": " + fix)
 }
-
-func quote(s string) string { return string(relaxed.AppendString(nil, []byte(s))) }

@@ -1,135 +1,124 @@
 package taggedjson
 
 import (
-	"strings"
-
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // endCall ends the call that has waited to be sure, if there is one.
-func (p *parser) endCall(out *sdk.Out) {
-	if !p.unsure {
-		return
+func (p *parser) endCall() {
+	if p.unsure {
+		p.call.End(p.Out)
+		p.unsure, p.From = false, p.lastEnd
 	}
-	out.Args([]byte("}"))
-	p.call.Report(out)
-	out.CallEnd()
-	p.unsure, p.from = false, p.lastEnd
 }
 
-// endRegion ends the region at a place, or behind what still belongs to it.
-func (p *parser) endRegion(at int, out *sdk.Out) {
-	p.endCall(out)
+// endRegion ends the region behind what was read, or behind what still belongs to it.
+func (p *parser) endRegion() bool {
+	p.endCall()
 	if len(p.form.after) == 0 {
-		out.End(at)
-		return
+		return p.End()
 	}
-	p.state, p.lastEnd, p.tail = afterEnd, at, p.tail[:0]
+	p.state, p.lastEnd = afterEnd, p.At()
+	return true
 }
 
 // readAfter reads what may follow an object.
-func (p *parser) readAfter(c byte, out *sdk.Out) int {
-	if len(p.tail) > 0 {
-		return p.readEnd(c, out)
-	}
+func (p *parser) readAfter(c byte) bool {
 	switch {
-	case markup.IsSpace(c):
-		return 1
 	case c == ',' && !p.named && (p.array || p.unsure):
 		if p.array {
-			p.endCall(out)
+			p.endCall()
 		}
 		p.state = afterComma
-		return 1
+		p.Advance(1)
+		return true
 	case c == '{' && !p.array && p.unsure && !p.named:
-		return p.readBody(c, out)
+		return p.readBody(c)
 	}
-	return p.readEnd(c, out)
+	return p.readEnd(c)
 }
 
-// readEnd reads a byte of what ends the body: its bracket, the end marker, or what
-// begins another region if the end marker is missing.
-func (p *parser) readEnd(c byte, out *sdk.Out) int {
+// readEnd reads what ends the body: its bracket, the end marker, or what begins another
+// region if the end marker is missing.
+func (p *parser) readEnd(c byte) bool {
 	if p.array {
 		if c != ']' {
-			out.Malformed(p.from, p.pos)
-			return 0
+			return p.RefuseHere()
 		}
+		p.Advance(1)
 		p.array = false
-		return 1
+		return true
 	}
-	at := p.pos - len(p.tail)
-	p.tail = append(p.tail, c)
-	tail := string(p.tail)
-	if tail == p.form.close {
-		p.endRegion(p.pos+1, out)
-		return 1
+	end := markup.MatchTag(p.Rest(), p.form.close)
+	if end == sdk.Yes {
+		p.Advance(len(p.form.close))
+		return p.endRegion()
 	}
-	switch p.matchOpening(tail) {
+	switch p.matchOpening(p.Rest()) {
 	case sdk.Yes:
-		p.endCall(out)
-		out.End(at)
+		p.endCall()
+		return p.End()
 	case sdk.No:
-		if !strings.HasPrefix(p.form.close, tail) {
-			out.Malformed(p.from, at)
+		if end == sdk.No {
+			return p.RefuseHere()
 		}
 	case sdk.Maybe:
 	}
-	return 1
+	return false
 }
 
-// matchOpening tells whether tail is the first literal of a form.
-func (f *format) matchOpening(tail string) sdk.Verdict {
+// matchOpening tells whether b begins with the first literal of a form.
+func (f *format) matchOpening(b []byte) sdk.Verdict {
 	verdict := sdk.No
 	for i := range f.forms {
-		switch first := f.forms[i].open[0]; {
-		case first == tail:
-			return sdk.Yes
-		case strings.HasPrefix(first, tail):
-			verdict = sdk.Maybe
-		}
+		verdict = markup.Either(verdict, markup.Match(b, f.forms[i].open[0]))
 	}
 	return verdict
 }
 
 // readBehind reads what may follow the region's end and still belong to it.
-func (p *parser) readBehind(c byte, out *sdk.Out) int {
-	if len(p.tail) == 0 && markup.IsSpace(c) && p.pos-p.lastEnd < maxSpace {
-		return 1
+func (p *parser) readBehind() bool {
+	b := p.Rest()
+	for len(b) > 0 && chars.IsSpace(b[0]) && p.At()-p.lastEnd < maxSpace {
+		p.Advance(1)
+		b = b[1:]
 	}
-	p.tail = append(p.tail, c)
-	switch markup.MatchAny(p.tail, p.form.after...) {
-	case sdk.Yes:
-		out.End(p.pos + 1)
-	case sdk.No:
-		out.End(p.lastEnd)
-	case sdk.Maybe:
+	if len(b) == 0 {
+		return false
 	}
-	return 1
+	verdict := sdk.No
+	for _, marker := range p.form.after {
+		v := markup.Match(b, marker)
+		if v == sdk.Yes {
+			p.Advance(len(marker))
+			return p.End()
+		}
+		verdict = markup.Either(verdict, v)
+	}
+	if verdict == sdk.No {
+		p.Out.End(p.lastEnd)
+	}
+	return false
 }
 
-// Finish implements sdk.Parser. The end of the output makes a complete object
-// sure. A call that was cut off by a token limit is lost, and is not text either.
-func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
+// Over implements region.Format. The end of the output makes a complete object sure.
+func (p *parser) Over() {
 	switch {
+	case p.state == afterEnd && len(p.Rest()) == 0:
+		p.Out.End(p.lastEnd)
 	case p.state == afterEnd:
-		at := p.lastEnd
-		if len(p.tail) > 0 {
-			at = p.pos
-		}
-		out.End(at)
+		p.Out.End(p.Fed())
 	case p.state == afterCall || p.state == afterComma:
-		p.endCall(out)
-		at := p.pos
-		if !strings.HasPrefix(p.form.close, string(p.tail)) {
-			at -= len(p.tail)
+		p.endCall()
+		if markup.MatchTag(p.Rest(), p.form.close) == sdk.Maybe {
+			p.AdvanceTo(nil) // nothing, or half the end marker
 		}
-		out.End(at)
-	case reason == sdk.Length && p.began:
-		out.Cut()
-		out.End(p.pos)
+		p.End()
+	case p.Cut && p.Began:
+		p.Lose()
 	default:
-		out.Malformed(p.from, p.badEnd(p.pos))
+		p.Out.Malformed(p.From, p.badEnd(p.Fed()))
 	}
 }

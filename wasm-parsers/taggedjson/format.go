@@ -15,8 +15,9 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // format is what tells one family member from another.
@@ -86,7 +87,7 @@ func (f *format) begin(b []byte) (*form, int, sdk.Verdict) {
 func (f *form) begin(b []byte) (int, sdk.Verdict) {
 	at := 0
 	for i, literal := range f.open {
-		for space := 0; i > 0 && at < len(b) && markup.IsSpace(b[at]); space++ {
+		for space := 0; i > 0 && at < len(b) && chars.IsSpace(b[at]); space++ {
 			if space == maxSpace {
 				return at, sdk.No
 			}
@@ -112,7 +113,7 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	if verdict != sdk.Yes {
 		return verdict
 	}
-	rest := markup.SkipSpace(head[n:])
+	rest := chars.SkipSpace(head[n:])
 	if len(rest) == 0 {
 		return sdk.Maybe
 	}
@@ -120,7 +121,7 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	case '{':
 		return yes(form.mayBeObject())
 	case '[':
-		if rest = markup.SkipSpace(rest[1:]); len(rest) == 0 && form.body != objectBody {
+		if rest = chars.SkipSpace(rest[1:]); len(rest) == 0 && form.body != objectBody {
 			return sdk.Maybe
 		}
 		return yes(len(rest) > 0 && (rest[0] == '{' && form.body != objectBody || rest[0] == ']' && form.mayBeEmpty()))
@@ -162,7 +163,7 @@ func spec(p abi.Parser, f format) sdk.Spec {
 	return sdk.Spec{
 		Parser:   p,
 		CanParse: f.canParse,
-		New:      func(o sdk.Options) (sdk.Parser, error) { return newParser(f, o), nil },
+		New:      region.New(func() sdk.Reusable { return &parser{format: &f} }),
 	}
 }
 

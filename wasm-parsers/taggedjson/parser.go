@@ -4,8 +4,9 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // state is what a parser expects next.
@@ -22,143 +23,124 @@ const (
 
 // parser reads one region.
 type parser struct {
+	region.Region
 	*format
 
-	tools   []sdk.Tool
-	depth   int                // how deep the JSON may nest
-	form    *form              // nil until the opening was read
-	call    *callobject.Reader // as form
+	form    *form             // nil until the opening was read
+	call    callobject.Reader // of an object
 	state   state
-	pos     int    // of the next byte in the region
-	from    int    // end of the last call that was ended: what comes later is given back
 	lastEnd int    // end of the last object, then of the region
-	head    []byte // the opening or the name in front of the body, as far as it was read
-	tail    []byte // the beginning of a marker after the body
-	began   bool   // the body's first bracket was read
 	array   bool   // the body is an array that is still open
-	started bool   // CallStart was written for the object
 	unsure  bool   // the object is complete, its call is not sure yet
 	resync  resync // of the object
 }
 
-func newParser(f format, o sdk.Options) *parser {
-	return &parser{format: &f, tools: o.Tools, depth: o.MaxDepth}
+// Reset implements sdk.Reusable.
+func (p *parser) Reset(o sdk.Options) error {
+	p.form, p.state, p.lastEnd, p.array, p.unsure = nil, inStart, 0, false, false
+	p.resync = resync{}
+	p.Begin(p, o)
+	return nil
 }
 
-// Feed implements sdk.Parser.
-func (p *parser) Feed(text []byte, out *sdk.Out) {
-	for len(text) > 0 && !out.Ended() {
-		n := p.step(text, out)
-		p.pos += n
-		text = text[n:]
-		if p.state == afterCall && p.form.close == "" && !p.array && !out.Ended() {
-			p.endRegion(p.pos, out)
-		}
-	}
-	if p.state == inObject && !out.Ended() {
-		p.writeArgs(out) // once for all of text, not for every token
-	}
-}
-
-// step reads some of text and says how much. It reads nothing only when it ends
-// the region or changes the state.
-func (p *parser) step(text []byte, out *sdk.Out) int {
-	switch c := text[0]; p.state {
+// Step implements region.Format.
+func (p *parser) Step() bool {
+	switch p.state {
 	case inStart:
-		return p.readOpening(text, out)
+		return p.readOpening()
 	case inObject:
-		return p.readObject(text, out)
+		return len(p.Rest()) > 0 && p.readObject()
+	case afterCall:
+		if p.form.close == "" && !p.array {
+			return p.endRegion()
+		}
 	case atBody:
 		if p.named {
-			return p.readName(c, out)
+			return p.readName()
 		}
-		return p.readBody(c, out)
-	case afterComma:
-		return p.readBody(c, out)
 	case afterEnd:
-		return p.readBehind(c, out)
-	default:
-		return p.readAfter(c, out)
+		return p.readBehind()
+	}
+	if !p.SkipSpace() {
+		return false
+	}
+	if c := p.Rest()[0]; p.state != afterCall {
+		return p.readBody(c)
+	} else {
+		return p.readAfter(c)
 	}
 }
 
-func (p *parser) readOpening(text []byte, out *sdk.Out) int {
-	const piece = 64
-	n := len(p.head)
-	p.head = append(p.head, text[:min(len(text), piece)]...)
-	form, used, verdict := p.begin(p.head)
+func (p *parser) readOpening() bool {
+	form, n, verdict := p.begin(p.Rest())
 	switch verdict {
 	case sdk.Maybe:
-		return len(p.head) - n
+		return false
 	case sdk.No:
-		out.Malformed(0, max(used, 1))
-		return 0
+		return p.Refuse(n)
 	case sdk.Yes:
 	}
-	if used < n { // a longer opening went on with what cannot begin a body
-		out.Malformed(0, used)
-		return 0
-	}
-	p.form, p.head, p.state = form, p.head[:0], atBody
-	p.call = callobject.New(p.keysOf(form), p.depth)
-	return used - n
+	p.Advance(n)
+	p.form, p.state = form, atBody
+	p.call.Init(p.keysOf(form), p.MaxDepth)
+	return true
 }
 
 // readBody reads up to the next object.
-func (p *parser) readBody(c byte, out *sdk.Out) int {
+func (p *parser) readBody(c byte) bool {
 	first := p.state == atBody
 	switch {
-	case markup.IsSpace(c):
-		return 1
 	case c == '{' && (p.array || p.form.mayBeObject()):
-		p.endCall(out)
+		p.endCall()
 		p.beginObject()
-		return 0
-	case c == '[' && !p.began && p.form.body != objectBody:
-		p.began, p.array = true, true
-		return 1
+		return true
+	case c == '[' && !p.Began && p.form.body != objectBody:
+		p.Began, p.array = true, true
 	case c == ']' && first && p.array && p.form.mayBeEmpty():
 		p.array, p.state = false, afterCall
-		return 1
 	case !first:
-		return p.readTrailing(c, out)
+		return p.readTrailing(c)
+	default:
+		return p.RefuseHere()
 	}
-	out.Malformed(p.from, p.pos)
-	return 0
+	p.Advance(1)
+	return true
 }
 
 // readTrailing mends a comma that no object follows.
-func (p *parser) readTrailing(c byte, out *sdk.Out) int {
+func (p *parser) readTrailing(c byte) bool {
 	p.state = afterCall
 	if p.unsure {
 		p.call.Mend()
 	} else if c == ']' {
-		out.Repair("args_json") // the call before it has ended
+		p.Out.Repair("args_json") // the call before it has ended
 	}
-	return p.readEnd(c, out)
+	return p.readEnd(c)
 }
 
 // readName reads the name in front of the arguments, up to their first brace.
-func (p *parser) readName(c byte, out *sdk.Out) int {
-	if c == '{' {
-		if name := p.nameOf(p.head); name != "" {
-			p.call.ResetArgs(name)
-			p.state, p.began, p.started = inObject, true, false
-			return 0
+func (p *parser) readName() bool {
+	b := p.Rest()
+	for n, c := range b {
+		if c == '{' {
+			if name := p.nameOf(b[:n]); name != "" {
+				p.Advance(n)
+				p.call.ResetArgs(name)
+				p.state, p.Began = inObject, true
+				return true
+			}
+		}
+		if c < ' ' && !chars.IsSpace(c) || c == '{' || n == callobject.MaxName+len(p.separator)+maxSpace {
+			return p.Refuse(p.At() + n)
 		}
 	}
-	if c < ' ' && !markup.IsSpace(c) || c == '{' || len(p.head) == callobject.MaxName+len(p.separator)+maxSpace {
-		out.Malformed(p.from, p.pos)
-		return 0
-	}
-	p.head = append(p.head, c)
-	return 1
+	return false
 }
 
 // nameOf is the name in head, which ends with the separator, or "".
 func (f *format) nameOf(head []byte) string {
-	name, found := bytes.CutSuffix(bytes.Trim(head, " \t\r\n"), []byte(f.separator))
-	name = bytes.TrimRight(name, " \t\r\n")
+	name, found := bytes.CutSuffix(chars.TrimSpace(head), []byte(f.separator))
+	name = chars.TrimSpace(name)
 	if !found || len(name) > callobject.MaxName || bytes.ContainsAny(name, " \t\r\n") {
 		return ""
 	}
@@ -171,33 +153,47 @@ func (p *parser) beginObject() {
 	} else {
 		p.call.Reset()
 	}
-	p.state, p.began, p.started = inObject, true, false
+	p.state, p.Began = inObject, true
 	p.resync = resync{end: p.form.close, start: p.form.open[0]}
 }
 
-func (p *parser) readObject(text []byte, out *sdk.Out) int {
-	n, status := p.call.Feed(text)
-	if len(p.resync.end) > 1 {
-		p.resync.read(text[:n], p.pos)
-	}
-	if !p.started {
-		if p.form.loose && !p.wanted(status) {
-			status = callobject.Bad
-		} else if p.certain(status) {
-			out.CallStart(p.call.Name, p.call.ID)
-			p.started = true
+// readObject reads what there is of an object.
+func (p *parser) readObject() bool {
+	b, at, status := p.Rest(), p.At(), callobject.More
+	for len(b) > 0 && status == callobject.More {
+		var n int
+		n, status = p.call.Feed(b)
+		b = b[n:]
+		if !p.call.Shown() {
+			status = p.show(status)
 		}
 	}
-	switch status {
-	case callobject.More:
-	case callobject.Bad:
-		p.writeArgs(out)
-		out.Malformed(p.from, p.badEnd(p.pos+n))
-	case callobject.Done:
-		p.writeArgs(out)
-		p.state, p.unsure, p.lastEnd = afterCall, true, p.pos+n
+	read := p.Rest()[:len(p.Rest())-len(b)]
+	if len(p.resync.end) > 1 {
+		p.resync.read(read, at)
 	}
-	return n
+	p.Advance(len(read))
+	p.call.Pass(p.Out)
+	switch status {
+	case callobject.Bad:
+		return p.Refuse(p.badEnd(p.At()))
+	case callobject.Done:
+		p.state, p.unsure, p.lastEnd = afterCall, true, p.At()
+	case callobject.More:
+		return false
+	}
+	return true
+}
+
+// show begins the call if it can begin, or says that it is none.
+func (p *parser) show(status callobject.Status) callobject.Status {
+	switch {
+	case p.form.loose && !p.wanted(status):
+		return callobject.Bad
+	case p.certain(status):
+		p.call.Show(p.Out)
+	}
+	return status
 }
 
 // badEnd is the end of a block that was read up to byte at.
@@ -211,7 +207,7 @@ func (p *parser) badEnd(at int) int {
 // wanted reports whether what was read of an object may be a call although its
 // markers are ordinary text.
 func (p *parser) wanted(status callobject.Status) bool {
-	if p.call.Name != "" && sdk.FindTool(p.tools, p.call.Name) == nil {
+	if p.call.Name != "" && sdk.FindTool(p.Tools, p.call.Name) == nil {
 		return false
 	}
 	return status != callobject.Done || p.call.HasArgs()
@@ -222,19 +218,8 @@ const maxWait = 256
 
 // certain reports whether the call can begin.
 func (p *parser) certain(status callobject.Status) bool {
-	switch {
-	case p.call.Name == "" || len(p.call.Args) == 0:
-		return false
-	case !p.lateID || p.call.ID != "":
-		return true
+	if !p.call.Certain() || !p.lateID || p.call.ID != "" {
+		return p.call.Certain()
 	}
 	return status == callobject.Done || len(p.call.Args) > maxWait
-}
-
-// writeArgs passes on what is certain of the arguments.
-func (p *parser) writeArgs(out *sdk.Out) {
-	if p.started {
-		out.Args(p.call.Args)
-		p.call.Args = p.call.Args[:0]
-	}
 }

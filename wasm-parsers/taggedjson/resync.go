@@ -3,7 +3,7 @@ package taggedjson
 import (
 	"bytes"
 
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/sdk/chars"
 )
 
 // resync finds the end of a block inside of what is read as JSON, for the case that
@@ -42,7 +42,7 @@ func (r *resync) readByte(c byte, pos int) {
 		if r.matched++; n+1 == len(r.start) {
 			r.found = r.at
 		}
-	case n == 0 && markup.IsSpace(c):
+	case n == 0 && chars.IsSpace(c):
 	case n == 1 && r.start[0] == r.end[0] && c == r.end[1]:
 		r.matched = 2 // the end marker once more
 	case c == r.end[0]:

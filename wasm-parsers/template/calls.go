@@ -6,6 +6,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/sdk/typed"
 )
@@ -171,7 +172,7 @@ func (c *call) readArgs(p *parser, v *value) bool {
 		c.args = []byte("{}")
 		return true
 	case isString:
-		source := bytes.Trim([]byte(text), " \t\r\n")
+		source := chars.TrimSpace([]byte(text))
 		strict, kind, ok := relaxed.Value(source, p.options.MaxDepth)
 		c.args, c.decoded = strict, v.kind == isJSON
 		c.mended = c.mended || !bytes.Equal(strict, source)

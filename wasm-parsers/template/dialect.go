@@ -3,6 +3,7 @@ package template
 import (
 	"bytes"
 
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
@@ -25,7 +26,7 @@ func (c *content) plain(dst, text []byte) []byte {
 			mayKey = false
 		default:
 			dst = append(dst, token...)
-			mayKey = token[0] == '{' || token[0] == ',' || mayKey && isSpace(token[0])
+			mayKey = token[0] == '{' || token[0] == ',' || mayKey && chars.IsSpace(token[0])
 		}
 		i += n
 	}
@@ -38,7 +39,7 @@ func keyLen(b []byte) int {
 	for n < len(b) && b[n] > ' ' && bytes.IndexByte([]byte(`"'{}[],:`), b[n]) < 0 {
 		n++
 	}
-	if i := skipSpace(b, n); i == len(b) || b[i] != ':' {
+	if i := chars.Space(b, n); i == len(b) || b[i] != ':' {
 		return 0
 	}
 	return n

@@ -95,7 +95,5 @@ func refuse(where, value, fix string) error {
 	if len(value) > maxShown {
 		value = strings.ToValidUTF8(value[:maxShown], "") + "…"
 	}
-	return errors.New(where + " = " + quote(value) + ": " + fix)
+	return errors.New(where + " = " + relaxed.Quote(value) + ": " + fix)
 }
-
-func quote(s string) string { return string(relaxed.AppendString(nil, []byte(s))) }

@@ -3,23 +3,15 @@ package template
 import (
 	"bytes"
 
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
 // The functions of this file read strict JSON that package relaxed has written, so
 // they find no mistakes in it.
 
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
-
 // trim cuts off white space as Python's strip does, as far as it is ASCII.
 func trim(b []byte) []byte { return bytes.Trim(b, " \t\r\n\v\f") }
-
-func skipSpace(b []byte, i int) int {
-	for i < len(b) && isSpace(b[i]) {
-		i++
-	}
-	return i
-}
 
 // stringEnd is the place behind the string that begins at i.
 func stringEnd(b []byte, i int) int {
@@ -62,28 +54,28 @@ func valueEnd(b []byte, i int) int {
 // each calls use with the key, which is nil in an array, and the value of every
 // item of an object or array, until use returns false.
 func each(b []byte, use func(key, value []byte) bool) {
-	i := skipSpace(b, 0)
+	i := chars.Space(b, 0)
 	isObject := b[i] == '{'
-	for i = skipSpace(b, i+1); b[i] != '}' && b[i] != ']'; {
+	for i = chars.Space(b, i+1); b[i] != '}' && b[i] != ']'; {
 		var key []byte
 		if isObject {
 			end := stringEnd(b, i)
 			key = b[i:end]
-			i = skipSpace(b, skipSpace(b, end)+1) // behind the colon
+			i = chars.Space(b, chars.Space(b, end)+1) // behind the colon
 		}
 		end := valueEnd(b, i)
 		if !use(key, b[i:end]) {
 			return
 		}
-		if i = skipSpace(b, end); b[i] == ',' {
-			i = skipSpace(b, i+1)
+		if i = chars.Space(b, end); b[i] == ',' {
+			i = chars.Space(b, i+1)
 		}
 	}
 }
 
 // first is the first byte of a value, which tells what it is.
 func first(b []byte) byte {
-	if b = b[skipSpace(b, 0):]; len(b) > 0 {
+	if b = b[chars.Space(b, 0):]; len(b) > 0 {
 		return b[0]
 	}
 	return 0

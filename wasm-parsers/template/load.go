@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
@@ -51,7 +52,7 @@ func load(source string) (*template, error) {
 		return nil, refuse("template", source, "shorten it to "+strconv.Itoa(maxTemplate)+" bytes")
 	}
 	strict, kind, ok := relaxed.Value([]byte(source), maxNesting)
-	if !ok || kind != relaxed.ObjectOpen || !bytes.Equal(strict, bytes.Trim([]byte(source), " \t\r\n")) {
+	if !ok || kind != relaxed.ObjectOpen || !bytes.Equal(strict, chars.TrimSpace([]byte(source))) {
 		return nil, refuse("template", source, "write it as a JSON object that nests at most "+strconv.Itoa(maxNesting)+" deep")
 	}
 	root := readNode(strict)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/callgate/callgate/sdk/relaxed"
 )
 
 // Limits of the markers of a template.
@@ -100,11 +102,11 @@ func explain(err error) error {
 	}
 	switch e.Code {
 	case syntax.ErrInvalidRepeatOp:
-		return errors.New("write a single *, +, ? or {n} for " + quote(e.Expr) + "; possessive repetitions are not supported, matching takes linear time anyway")
+		return errors.New("write a single *, +, ? or {n} for " + relaxed.Quote(e.Expr) + "; possessive repetitions are not supported, matching takes linear time anyway")
 	case syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrNestingDepth:
-		return errors.New("make the repetitions smaller in " + quote(e.Expr))
+		return errors.New("make the repetitions smaller in " + relaxed.Quote(e.Expr))
 	}
-	return errors.New("correct the expression, " + e.Code.String() + " " + quote(e.Expr))
+	return errors.New("correct the expression, " + e.Code.String() + " " + relaxed.Quote(e.Expr))
 }
 
 func (b *budget) compile(re *syntax.Regexp) (*program, error) {

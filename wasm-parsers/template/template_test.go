@@ -111,7 +111,7 @@ func TestStream(t *testing.T) {
 		{"<thi", ""},
 		{"nk>\nI", `reasoning "I"` + "\n"},
 		{" think <", `reasoning " think"` + "\n"},
-		{"b", `reasoning " "` + "\n" + `reasoning "<b"` + "\n"},
+		{"b", `reasoning " <b"` + "\n"},
 		{"</think", ""},
 		{">\n\nOk", `content "Ok"` + "\n"},
 		{". \n<tool", `content "."` + "\n"},

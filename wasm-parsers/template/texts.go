@@ -1,5 +1,7 @@
 package template
 
+import "github.com/callgate/callgate/sdk/chars"
+
 // maxSpace is how much white space waits for the text behind it.
 const maxSpace = 4 << 10
 
@@ -37,7 +39,7 @@ func (t *texts) write(text []byte, use func([]byte)) {
 	}
 	if t.start {
 		n := 0
-		for n < len(text) && isSpace(text[n]) {
+		for n < len(text) && chars.IsSpace(text[n]) {
 			n++
 		}
 		if t.wrote && !t.gap { // what is too long for a gap is dropped
@@ -49,7 +51,7 @@ func (t *texts) write(text []byte, use func([]byte)) {
 		t.start = false
 	}
 	end := len(text)
-	for end > 0 && isSpace(text[end-1]) {
+	for end > 0 && chars.IsSpace(text[end-1]) {
 		end--
 	}
 	if end > 0 {

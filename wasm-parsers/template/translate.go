@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/callgate/callgate/sdk/chars"
+	"github.com/callgate/callgate/sdk/relaxed"
 )
 
 // ahead begins the names of the groups that mark where a lookahead begins, and so
@@ -70,7 +73,7 @@ func (t *translator) step(i int, inside bool) (int, error) {
 	case rest[0] == '$' && !t.lines && atEnd(t.source, i+1):
 		t.dollar(inside)
 		return 1, nil
-	case len(rest) > 2 && rest[:2] == "{," && isDigit(rest[2]):
+	case len(rest) > 2 && rest[:2] == "{," && chars.IsDigit(rest[2]):
 		t.b.WriteString("{0,")
 		return 2, nil
 	}
@@ -96,8 +99,6 @@ func (t *translator) dollar(inside bool) {
 	t.b.WriteString(`(?:\n?\z)`)
 }
 
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
 // escape translates what begins with a backslash, and says how long it is.
 func (t *translator) escape(s string) (int, error) {
 	if len(s) < 2 {
@@ -120,7 +121,7 @@ func (t *translator) escape(s string) (int, error) {
 		t.b.WriteString(`\x{` + s[2:10] + `}`)
 		return 10, nil
 	case c == 'g' || c >= '1' && c <= '9':
-		return 0, errors.New("write out what the group matches; a reference to a group, " + quote(s[:2]) + ", has no linear-time match")
+		return 0, errors.New("write out what the group matches; a reference to a group, " + relaxed.Quote(s[:2]) + ", has no linear-time match")
 	case c == 'p' || c == 'P':
 		t.classes++
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // Markers of a CDATA section.
@@ -15,69 +16,69 @@ const (
 )
 
 // beginCDATA begins a value that is marked as text.
-func (p *parser) beginCDATA(out *sdk.Out) {
+func (p *parser) beginCDATA() {
 	if p.val.types == 0 {
 		p.val.types = abi.String
 	}
-	p.beginText(out)
+	p.beginText()
 	p.state = inCDATA
 }
 
 // readCDATA is readValue inside a CDATA section, where only its end is markup.
-func (p *parser) readCDATA(out *sdk.Out) bool {
+func (p *parser) readCDATA() bool {
 	b := p.Rest()
 	if n := bytes.IndexByte(b, cdataClose[0]); n != 0 {
 		if n < 0 {
 			n = len(b)
 		}
-		return n > 0 && p.pass(n, out)
+		return n > 0 && p.pass(n)
 	}
 	switch markup.Match(b, cdataClose) {
 	case sdk.No:
-		return p.pass(1, out)
+		return p.pass(1)
 	case sdk.Maybe:
-		return p.ended && p.pass(1, out)
+		return p.Ended && p.pass(1)
 	case sdk.Yes:
 	}
 	rest := p.skip(b[len(cdataClose):])
 	space := len(b) - len(cdataClose) - len(rest)
-	verdict := isText
+	verdict := region.Text
 	switch markup.Match(rest, p.val.close) {
 	case sdk.Yes:
 		verdict = p.lookBehind(rest[len(p.val.close):])
 	case sdk.Maybe:
-		verdict = p.wait(closes)
+		verdict = p.Wait(region.Closes)
 	case sdk.No:
 		if markup.MatchAny(rest, p.funcClose, p.param.open) != sdk.No {
-			verdict = p.wait(implies)
+			verdict = p.Wait(region.Implies)
 		}
 	}
-	return p.endCDATA(rest, space, verdict, out)
+	return p.endCDATA(rest, space, verdict)
 }
 
 // endCDATA acts on what the end of a CDATA section turned out to be; rest is the
 // text behind it and space the white space between. Another section goes on with
 // the same value.
-func (p *parser) endCDATA(rest []byte, space int, v verdict, out *sdk.Out) bool {
+func (p *parser) endCDATA(rest []byte, space int, v region.Verdict) bool {
 	switch again := markup.Match(rest, cdataOpen); {
 	case space > maxSpace:
-		v = isText
+		v = region.Text
 	case again == sdk.Yes:
 		p.AdvanceTo(rest[len(cdataOpen):])
 		return true
-	case again == sdk.Maybe && !p.ended:
+	case again == sdk.Maybe && !p.Ended:
 		return false
 	}
 	switch v {
-	case isText:
-		return p.pass(1, out)
-	case unclear:
+	case region.Text:
+		return p.pass(1)
+	case region.Unclear:
 		return false
-	case closes:
+	case region.Closes:
 		p.AdvanceTo(rest[min(len(rest), len(p.val.close)):])
-	case implies:
+	case region.Implies:
 		p.AdvanceTo(rest)
 	}
-	p.endValue(out)
+	p.endValue()
 	return true
 }

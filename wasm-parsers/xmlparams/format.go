@@ -19,6 +19,7 @@ import (
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/typed"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // typing is how the text tells the type of a value.
@@ -67,7 +68,7 @@ func spec(p abi.Parser, f format) sdk.Spec {
 	return sdk.Spec{
 		Parser:   p,
 		CanParse: f.canParse,
-		New:      func(o sdk.Options) (sdk.Parser, error) { return newParser(&f, o), nil },
+		New:      region.New(func() sdk.Reusable { return &parser{format: &f} }),
 	}
 }
 
@@ -130,15 +131,7 @@ func (f *format) matchLead(b []byte) sdk.Verdict {
 }
 
 // matchWrap tells whether b begins the wrapper.
-func (f *format) matchWrap(b []byte) sdk.Verdict { return match(b, f.wrapOpen) }
-
-// match is markup.Match, but nothing begins with a marker that a format lacks.
-func match(b []byte, marker string) sdk.Verdict {
-	if marker == "" {
-		return sdk.No
-	}
-	return markup.Match(b, marker)
-}
+func (f *format) matchWrap(b []byte) sdk.Verdict { return markup.MatchTag(b, f.wrapOpen) }
 
 // mark is the byte that every tag inside a value begins with.
 func (f *format) mark() byte { return f.param.open[0] }

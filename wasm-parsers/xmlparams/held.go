@@ -5,15 +5,16 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/sdk/typed"
 )
 
 // isLone reports whether parameter key may be a wrapper of all arguments, which
 // DeepSeek's models write at times.
-func (p *parser) isLone(key string) bool {
-	return p.unwrap && (key == "arguments" || key == "input") && len(p.seen) == 0 &&
-		p.tool != nil && sdk.FindParam(p.tool, key) == nil
+func (p *parser) isLone(key []byte) bool {
+	return p.unwrap && (string(key) == "arguments" || string(key) == "input") && !p.SeenAny() &&
+		p.Tool != nil && p.Param(key) == nil
 }
 
 // json is a value that was held.
@@ -41,22 +42,22 @@ func absent(types sdk.Types) string {
 }
 
 // flushHeld writes the value that was held, if there is one.
-func (p *parser) flushHeld(out *sdk.Out) {
+func (p *parser) flushHeld() {
 	v := &p.val
 	if v.lone {
 		v.lone = false
-		json, mended := v.json(false, p.maxDepth)
-		p.mended = p.mended || mended
+		json, mended := v.json(false, p.MaxDepth)
+		p.Mended = p.Mended || mended
 		v.items = append(v.items, json)
 	}
 	if len(v.items) == 0 {
 		return
 	}
-	p.member(v.key, out)
+	p.Member(v.key)
 	if len(v.items) == 1 {
-		out.Args(v.items[0])
+		p.Out.Args(v.items[0])
 	} else {
-		out.Args(joined(v.items))
+		p.Out.Args(joined(v.items))
 	}
 	v.items = v.items[:0]
 }
@@ -67,16 +68,16 @@ func joined(items [][]byte) []byte {
 }
 
 // unwrapHeld writes a lone parameter that holds the object of all arguments.
-func (p *parser) unwrapHeld(out *sdk.Out) {
+func (p *parser) unwrapHeld() {
 	v := &p.val
 	if !v.lone {
 		return
 	}
-	strict, kind, ok := relaxed.Value(v.raw, p.maxDepth)
+	strict, kind, ok := relaxed.Value(v.raw, p.MaxDepth)
 	if !ok || kind != relaxed.ObjectOpen {
 		return
 	}
-	v.lone, p.braced = false, true
-	p.mended = p.mended || !bytes.Equal(strict, bytes.Trim(v.raw, " \t\r\n"))
-	out.Args(strict[:len(strict)-1])
+	v.lone, p.Braced = false, true
+	p.Mended = p.Mended || !bytes.Equal(strict, chars.TrimSpace(v.raw))
+	p.Out.Args(strict[:len(strict)-1])
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // Limits of looking ahead.
@@ -13,29 +15,19 @@ const (
 	maxOver  = 256 // bytes of a parameter that the call cannot have
 )
 
-// verdict is what a tag inside a value turned out to be.
-type verdict uint8
-
-const (
-	isText  verdict = iota // part of the value
-	closes                 // the parameter's own end
-	implies                // what only comes after the value, whose end is missing
-	unclear                // more text is needed
-)
-
 // look decides about the tag that b, the rest of a value's text, begins with. A
 // newline in front of it that was not read yet is lineStart.
-func (p *parser) look(b []byte, lineStart bool) verdict {
+func (p *parser) look(b []byte, lineStart bool) region.Verdict {
 	switch markup.Match(b, p.val.close) {
 	case sdk.Yes:
 		return p.lookBehind(b[len(p.val.close):])
 	case sdk.Maybe:
-		return p.wait(isText)
+		return p.Wait(region.Text)
 	case sdk.No:
 	}
 	lineStart = lineStart || !p.val.hold && p.val.text.LineStart()
 	if lineStart || p.inLine {
-		if v := p.lookParam(b); v != isText {
+		if v := p.lookParam(b); v != region.Text {
 			return v
 		}
 	}
@@ -43,18 +35,10 @@ func (p *parser) look(b []byte, lineStart bool) verdict {
 	case sdk.Yes:
 		return p.lookFuncClose(b[len(p.funcClose):], lineStart)
 	case sdk.Maybe:
-		return p.wait(isText)
+		return p.Wait(region.Text)
 	default:
-		return isText
+		return region.Text
 	}
-}
-
-// wait is unclear as long as there may be more text, and v at its end.
-func (p *parser) wait(v verdict) verdict {
-	if p.ended {
-		return v
-	}
-	return unclear
 }
 
 // The ends that may follow the end of a parameter, in this order.
@@ -72,7 +56,7 @@ func (p *parser) matchEnd(b []byte, first int) (end, length int, v sdk.Verdict) 
 		if end < first || first == endFunc && end > endFunc && !p.wrapped {
 			continue // without a wrapper the function's end must be there
 		}
-		switch match(b, marker) {
+		switch markup.MatchTag(b, marker) {
 		case sdk.Yes:
 			return end, len(marker), sdk.Yes
 		case sdk.Maybe:
@@ -86,17 +70,17 @@ func (p *parser) matchEnd(b []byte, first int) (end, length int, v sdk.Verdict) 
 // lookBehind decides about the end of a parameter by the tags behind it: the next
 // parameter, or the ends of the function and the wrapper. If those are followed by
 // another end of a parameter they are all text, say of a file about this format.
-func (p *parser) lookBehind(b []byte) verdict {
-	decided := isText // unless one legal tag was seen
+func (p *parser) lookBehind(b []byte) region.Verdict {
+	decided := region.Text // unless one legal tag was seen
 	for first := endFunc; ; {
 		rest := p.skip(b)
 		if len(b)-len(rest) > maxSpace {
 			return decided
 		}
 		if len(rest) == 0 {
-			return p.wait(closes)
+			return p.Wait(region.Closes)
 		}
-		if decided == isText {
+		if decided == region.Text {
 			if t, v := p.readParam(rest); v == sdk.Yes {
 				return p.lookNext(t, rest[t.n:])
 			} else if v == sdk.Maybe {
@@ -106,22 +90,22 @@ func (p *parser) lookBehind(b []byte) verdict {
 		end, n, v := p.matchEnd(rest, first)
 		switch v {
 		case sdk.Maybe:
-			return p.wait(closes)
+			return p.Wait(region.Closes)
 		case sdk.No:
 			return p.lookLast(rest, decided)
 		case sdk.Yes:
 		}
-		b, first, decided = rest[n:], end+1, closes
+		b, first, decided = rest[n:], end+1, region.Closes
 	}
 }
 
 // lookLast decides at the first tag that is not legal behind the end of a parameter.
-func (p *parser) lookLast(rest []byte, decided verdict) verdict {
+func (p *parser) lookLast(rest []byte, decided region.Verdict) region.Verdict {
 	switch markup.Match(rest, p.val.close) {
 	case sdk.Yes:
-		return isText
+		return region.Text
 	case sdk.Maybe:
-		return p.wait(decided)
+		return p.Wait(decided)
 	default:
 		return decided
 	}
@@ -129,34 +113,34 @@ func (p *parser) lookLast(rest []byte, decided verdict) verdict {
 
 // waitTag is for half a tag of a parameter: at the end of the output it closes the
 // value if it may also be half of an end tag.
-func (p *parser) waitTag(rest []byte) verdict {
+func (p *parser) waitTag(rest []byte) region.Verdict {
 	if _, _, v := p.matchEnd(rest, endFunc); v == sdk.Maybe {
-		return p.wait(closes)
+		return p.Wait(region.Closes)
 	}
-	return p.wait(isText)
+	return p.Wait(region.Text)
 }
 
 // mayFollow reports whether a parameter can come next in the call.
-func (p *parser) mayFollow(key string) bool {
-	return !p.seen[key] && (p.tool == nil || sdk.FindParam(p.tool, key) != nil)
+func (p *parser) mayFollow(key []byte) bool {
+	return !p.Seen(key) && (p.Tool == nil || p.Param(key) != nil)
 }
 
 // lookNext decides about the end of a parameter behind which the tag of another
 // stands, and then b. Most likely that is the next one. But one that the call cannot
 // have may be text, as in a file about this format, and if so, another end of a
 // parameter comes where none is legal.
-func (p *parser) lookNext(t tag, b []byte) verdict {
-	if p.mayFollow(string(t.name)) || p.prefix != "" || t.closed {
-		return closes
+func (p *parser) lookNext(t tag, b []byte) region.Verdict {
+	if p.mayFollow(t.name) || p.prefix != "" || t.closed {
+		return region.Closes
 	}
 	window := b[:min(len(b), maxOver)]
 	at := bytes.Index(window, []byte(p.val.close))
-	v := unclear
+	v := region.Unclear
 	if at >= 0 {
 		v = p.lookBehind(window[at+len(p.val.close):])
 	}
-	if v == unclear && (p.ended || len(window) == maxOver) {
-		return closes
+	if v == region.Unclear && (p.Ended || len(window) == maxOver) {
+		return region.Closes
 	}
 	return v
 }
@@ -165,85 +149,85 @@ func (p *parser) lookNext(t tag, b []byte) verdict {
 // lost its own end: at the beginning of a line, for a parameter that the tool has
 // and that has no value yet. Where tags do not begin lines the tool must be known,
 // and attributes that are not the format's are those of text, say of HTML's <param>.
-func (p *parser) lookParam(b []byte) verdict {
+func (p *parser) lookParam(b []byte) region.Verdict {
 	t, v := p.readParam(b)
 	switch {
 	case v == sdk.Maybe:
-		return p.wait(isText)
-	case v == sdk.No || !p.mayFollow(string(t.name)):
-		return isText
-	case p.inLine && (p.tool == nil || t.foreign):
-		return isText
+		return p.Wait(region.Text)
+	case v == sdk.No || !p.mayFollow(t.name):
+		return region.Text
+	case p.inLine && (p.Tool == nil || t.foreign):
+		return region.Text
 	}
-	return implies
+	return region.Implies
 }
 
 // lookFuncClose decides about the end of the function, which ends a value that has
 // lost its own end if something legal is behind it. Without a wrapper anything is,
 // so there it must at least stand at the beginning of a line.
-func (p *parser) lookFuncClose(b []byte, lineStart bool) verdict {
+func (p *parser) lookFuncClose(b []byte, lineStart bool) region.Verdict {
 	if !p.wrapped && !lineStart && !p.inLine {
-		return isText
+		return region.Text
 	}
 	rest := p.skip(b)
 	space := b[:len(b)-len(rest)]
 	if len(space) > maxSpace {
 		if p.wrapped {
-			return isText
+			return region.Text
 		}
-		return implies
+		return region.Implies
 	}
 	ownLine := lineStart || bytes.IndexByte(space, '\n') >= 0
-	tail := match(rest, p.tail)
+	tail := markup.MatchTag(rest, p.tail)
 	if tail == sdk.Yes { // a token that makes the end as good as one on a line of its own
 		rest, ownLine = p.skip(rest[len(p.tail):]), true
 	}
 	switch {
-	case len(rest) == 0 && p.cut:
-		return isText // the token limit may have cut the value here
+	case len(rest) == 0 && p.Cut:
+		return region.Text // the token limit may have cut the value here
 	case len(rest) == 0, tail == sdk.Maybe:
-		return p.wait(implies)
+		return p.Wait(region.Implies)
 	}
 	return p.lookOnwards(rest, lineStart, ownLine)
 }
 
 // lookOnwards is lookFuncClose with something behind the white space. lineStart says
 // that the function's end begins a line, ownLine that it begins or ends one.
-func (p *parser) lookOnwards(rest []byte, lineStart, ownLine bool) verdict {
-	wrapEnd, wrap, call := match(rest, p.wrapClose), p.matchWrap(rest), p.matchCall(rest)
+func (p *parser) lookOnwards(rest []byte, lineStart, ownLine bool) region.Verdict {
+	wrapEnd, wrap, call := markup.MatchTag(rest, p.wrapClose), p.matchWrap(rest), p.matchCall(rest)
 	text := markup.MatchAny(rest, p.val.close, p.param.open)
 	switch {
 	case wrapEnd == sdk.Maybe, text == sdk.Maybe, p.wrapped && (wrap == sdk.Maybe || call == sdk.Maybe):
-		return p.wait(implies)
+		return p.Wait(region.Implies)
 	case wrapEnd == sdk.Yes:
 		return p.lookWrapClose(rest[len(p.wrapClose):], lineStart)
 	case p.wrapped && (wrap == sdk.Yes || call == sdk.Yes):
-		return implies
+		return region.Implies
 	case text == sdk.Yes || p.wrapped:
-		return isText
+		return region.Text
 	case ownLine || call == sdk.Yes:
-		return implies
+		return region.Implies
 	case call == sdk.Maybe:
-		return p.wait(implies)
+		return p.Wait(region.Implies)
 	}
-	return isText
+	return region.Text
 }
 
 // lookWrapClose is lookFuncClose behind the end of the wrapper. In the middle of a
 // line it must not go on with text: the value may be about this format.
-func (p *parser) lookWrapClose(b []byte, lineStart bool) verdict {
-	rest := markup.SkipSpace(b)
+func (p *parser) lookWrapClose(b []byte, lineStart bool) region.Verdict {
+	rest := chars.SkipSpace(b)
 	if len(b)-len(rest) > maxSpace {
-		return implies
+		return region.Implies
 	}
 	switch markup.Match(rest, p.val.close) {
 	case sdk.Yes:
-		return isText
+		return region.Text
 	case sdk.Maybe:
-		return p.wait(implies)
+		return p.Wait(region.Implies)
 	}
 	if !lineStart && rest[0] != p.mark() && bytes.IndexByte(b[:len(b)-len(rest)], '\n') < 0 {
-		return isText
+		return region.Text
 	}
-	return implies
+	return region.Implies
 }

@@ -4,12 +4,11 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
-	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // readNested reads text of the innermost element, its end, or the tag of one in it.
-func (p *parser) readNested(out *sdk.Out) bool {
+func (p *parser) readNested() bool {
 	b := p.Rest()
 	if n := bytes.IndexByte(b, p.mark()); n != 0 {
 		if n < 0 {
@@ -22,7 +21,7 @@ func (p *parser) readNested(out *sdk.Out) bool {
 	top := p.tree.top()
 	switch markup.Match(b, top.close) {
 	case sdk.Yes:
-		return p.closeElement(len(top.close), out)
+		return p.closeElement(len(top.close))
 	case sdk.Maybe:
 		return false
 	case sdk.No:
@@ -32,12 +31,12 @@ func (p *parser) readNested(out *sdk.Out) bool {
 		case sdk.Maybe:
 			return false
 		case sdk.Yes:
-			return p.openElement(t, out)
+			return p.openElement(t)
 		case sdk.No:
 		}
 	}
 	if p.prefix != "" && markup.Match(b, p.prefix) == sdk.Yes {
-		return p.refuse(p.At(), out) // a tag that is not legal here, which no text is like
+		return p.RefuseHere() // a tag that is not legal here, which no text is like
 	}
 	p.tree.text = append(p.tree.text, b[0])
 	p.Advance(1)
@@ -52,35 +51,27 @@ func (p *parser) readElement(b []byte) (tag, sdk.Verdict) {
 	return p.param.readAny(b) // the items of a list have no names
 }
 
-func (p *parser) openElement(t tag, out *sdk.Out) bool {
-	e := element{kind: p.kindOf(t), key: string(t.name), close: p.closeOf(string(t.name))}
-	if !p.tree.push(e, p.depth()) || t.closed && !p.tree.pop(p.maxDepth) {
-		return p.refuse(p.At(), out)
+func (p *parser) openElement(t tag) bool {
+	e := element{kind: p.kindOf(t), key: string(t.name), close: p.closeOf(t.name)}
+	if !p.tree.push(e, p.MaxDepth) || t.closed && !p.tree.pop(p.MaxDepth) {
+		return p.RefuseHere()
 	}
 	p.Advance(t.n)
 	return true
 }
 
 // closeElement closes the innermost element at its end, which is n bytes long.
-func (p *parser) closeElement(n int, out *sdk.Out) bool {
+func (p *parser) closeElement(n int) bool {
 	if len(p.tree.open) == 1 && !p.tree.mixed() {
 		p.Advance(n)
-		p.endValue(out)
+		p.endValue()
 		return true
 	}
-	if len(p.tree.open) == 1 || !p.tree.pop(p.maxDepth) {
-		return p.refuse(p.At(), out)
+	if len(p.tree.open) == 1 || !p.tree.pop(p.MaxDepth) {
+		return p.RefuseHere()
 	}
 	p.Advance(n)
 	return true
-}
-
-// depth is how deep elements may nest.
-func (p *parser) depth() int {
-	if p.maxDepth < 1 {
-		return abi.DefaultMaxDepth
-	}
-	return p.maxDepth
 }
 
 // kindOf is what the text says of an element.

@@ -3,9 +3,9 @@ package xmlparams
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
-	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // state is what a parser expects next.
@@ -26,103 +26,85 @@ const (
 	afterBare              // after a function without a wrapper
 )
 
-// parser reads one region. Text waits in buf until it is clear what it is.
+// parser reads one region.
 type parser struct {
+	region.Params
 	*format
-	markup.Buffer
-
-	tools    []sdk.Tool
-	maxDepth int
 
 	state   state
-	half    []byte // a byte that may be half of Ġ or Ċ
-	from    int    // end of the last call that was ended: what comes later is given back
+	half    bool // a byte waits that may be half of Ġ or Ċ
 	wrapped bool
-	ended   bool // the output has ended
-	cut     bool // by the token limit
-	leads   int  // markers of lead that were read
-
-	name    string
-	id      string
-	tool    *sdk.Tool       // nil if the tool was not offered
-	seen    map[string]bool // parameters of the call
-	written int             // parameters whose value was written or begun
-	began   bool            // something of a function was read
-	started bool            // CallStart was written, CallEnd not
-	braced  bool            // the first brace of the arguments was written
-	mended  bool            // a value was not strict JSON
-
-	json   *callobject.Reader // of arguments or a call written as JSON
-	isJSON bool               // the call is read by it
-	val    value
-	tree   tree
+	leads   int               // markers of lead that were read
+	json    callobject.Reader // of arguments or a call written as JSON
+	isJSON  bool              // the call is read by it
+	val     value
+	tree    tree
 }
 
-func newParser(f *format, o sdk.Options) *parser {
-	return &parser{format: f, tools: o.Tools, maxDepth: o.MaxDepth, seen: map[string]bool{}}
+// Reset implements sdk.Reusable.
+func (p *parser) Reset(o sdk.Options) error {
+	*p = parser{
+		Params: p.Params, format: p.format, json: p.json, tree: p.tree,
+		val: value{key: p.val.key[:0], text: p.val.text, raw: p.val.raw[:0], items: p.val.items[:0]},
+	}
+	p.Begin(p, o)
+	return nil
 }
 
 // Feed implements sdk.Parser.
 func (p *parser) Feed(text []byte, out *sdk.Out) {
 	if p.bpe && len(text) > 0 {
-		whole, half := cutHalf(text)
-		p.Append(p.half)
-		text, p.half = whole, append(p.half[:0], half...)
+		p.appendHalf()
+		text, p.half = cutHalf(text)
 	}
-	p.Append(text)
-	p.run(out)
+	p.Params.Feed(text, out)
 }
 
-func (p *parser) run(out *sdk.Out) {
-	for !out.Ended() && p.step(out) {
+// appendHalf goes on with the byte that waits.
+func (p *parser) appendHalf() {
+	if p.half {
+		p.Append([]byte{bpeFirst})
 	}
-	p.Drop()
 }
 
-// step reads something, or reports that it needs more text.
-func (p *parser) step(out *sdk.Out) bool {
+// Step implements region.Format.
+func (p *parser) Step() bool {
 	switch p.state {
 	case inStart:
-		return p.readStart(out)
+		return p.readStart()
 	case atValue:
-		return p.readValueStart(out)
+		return p.readValueStart()
 	case inValue:
-		return p.readValue(out)
+		return p.readValue()
 	case inCDATA:
-		return p.readCDATA(out)
+		return p.readCDATA()
 	case inNested:
-		return p.readNested(out)
+		return p.readNested()
 	case inArgs, inCall:
-		return len(p.Rest()) > 0 && p.readJSON(out)
+		return len(p.Rest()) > 0 && p.readJSON()
 	case afterBare:
-		return p.readAfterBare(out)
+		return p.readAfterBare()
 	default:
 		p.Advance(spaceLen(p.Rest(), p.bpe))
-		return len(p.Rest()) > 0 && p.readTag(out)
+		return len(p.Rest()) > 0 && p.readTag()
 	}
 }
 
 // readTag reads a tag outside of a value.
-func (p *parser) readTag(out *sdk.Out) bool {
+func (p *parser) readTag() bool {
 	switch p.state {
 	case atFunc:
-		return p.readFunc(out)
+		return p.readFunc()
 	case inFunc:
-		return p.readInFunc(out)
+		return p.readInFunc()
 	case afterArgs:
-		return p.readFuncEnd(out)
+		return p.readFuncEnd()
 	default:
-		return p.readAfterFunc(out)
+		return p.readAfterFunc()
 	}
 }
 
-// refuse gives the region back up to byte to.
-func (p *parser) refuse(to int, out *sdk.Out) bool {
-	out.Malformed(p.from, max(to, 1))
-	return false
-}
-
-func (p *parser) readStart(out *sdk.Out) bool {
+func (p *parser) readStart() bool {
 	b := p.Rest()
 	wrap := p.matchWrap(b)
 	if wrap == sdk.Yes {
@@ -138,92 +120,80 @@ func (p *parser) readStart(out *sdk.Out) bool {
 	case call == sdk.Maybe, wrap == sdk.Maybe:
 		return false
 	default:
-		return p.refuse(p.At(), out)
+		return p.RefuseHere()
 	}
 }
 
 // readFunc reads the tag of a function and what stands in front of it.
-func (p *parser) readFunc(out *sdk.Out) bool {
+func (p *parser) readFunc() bool {
 	b := p.Rest()
 	switch lead := p.matchLead(b); {
 	case p.isCall(b):
 		return p.beginCall()
 	case p.leads > 0 && p.leads < len(p.lead), p.leads == 0 && lead == sdk.Yes:
-		return p.readLead(out)
+		return p.readLead()
 	case p.leads == 0 && lead == sdk.Maybe:
 		return false
 	}
 	t, v := p.fun.read(b)
 	if v != sdk.Maybe && t.n > 0 || p.wrapped && markup.Match(b, p.fun.open) == sdk.Yes {
-		p.began = true
+		p.Began = true
 	}
 	switch {
 	case v == sdk.Maybe:
 		return false
 	case v == sdk.No, t.closed && !p.closed:
-		return p.refuse(p.At()+t.n, out)
+		return p.Refuse(p.At() + t.n)
 	}
-	p.beginFunc(t, out)
+	p.beginFunc(t)
 	return true
 }
 
 // readLead reads the next marker in front of a function.
-func (p *parser) readLead(out *sdk.Out) bool {
-	marker := p.lead[p.leads]
-	switch markup.Match(p.Rest(), marker) {
-	case sdk.Yes:
-		p.began = true
-		p.leads++
-		p.Advance(len(marker))
-		return true
-	case sdk.Maybe:
+func (p *parser) readLead() bool {
+	if !p.Marker(p.lead[p.leads]) {
 		return false
-	default:
-		return p.refuse(p.At(), out)
 	}
+	p.Began = true
+	p.leads++
+	return true
 }
 
 // beginFunc begins a call at its tag.
-func (p *parser) beginFunc(t tag, out *sdk.Out) {
-	p.name, p.id = string(t.name), ""
-	if len(t.id) > 0 && len(t.id) <= callobject.MaxName {
-		p.id = string(t.id)
+func (p *parser) beginFunc(t tag) {
+	id := ""
+	if len(t.id) <= callobject.MaxName {
+		id = string(t.id)
 	}
-	p.reset()
+	p.Call(string(t.name), id)
+	p.leads, p.isJSON = 0, false
 	p.Advance(t.n)
 	p.state = inFunc
 	if t.closed {
-		p.closeFunc(out)
+		p.closeFunc()
 	}
 }
 
-// reset forgets the last call.
-func (p *parser) reset() {
-	p.tool = sdk.FindTool(p.tools, p.name)
-	p.leads, p.written, p.braced, p.isJSON = 0, 0, false, false
-	clear(p.seen)
-}
-
 // readInFunc reads the tag of a parameter or what ends the function.
-func (p *parser) readInFunc(out *sdk.Out) bool {
+func (p *parser) readInFunc() bool {
 	b := p.Rest()
-	if p.jsonArgs && b[0] == '{' && len(p.seen) == 0 {
+	if p.jsonArgs && b[0] == '{' && !p.SeenAny() {
 		return p.beginArgs()
 	}
 	t, v := p.readParam(b)
 	if v == sdk.Yes {
-		return p.beginValue(t, out)
+		return p.beginValue(t)
 	}
 	if t.n > 0 && v == sdk.No {
-		return p.refuse(p.At()+t.n, out) // a tag with a name that cannot be one
+		return p.Refuse(p.At() + t.n) // a tag with a name that cannot be one
 	}
-	if p.readEnd(b, out) {
+	if p.readEnd(b) {
 		return true
 	}
 	if v == sdk.Maybe || p.maybeEnd(b) {
 		return false
 	}
-	return p.refuse(p.At(), out)
+	return p.RefuseHere()
 }
 
 // readParam reads the tag of a parameter. Where those are not told by their own name
@@ -236,46 +206,17 @@ func (p *parser) readParam(b []byte) (tag, sdk.Verdict) {
 	return t, v
 }
 
-// start writes the beginning of the call, once.
-func (p *parser) start(out *sdk.Out) {
-	if !p.started {
-		out.CallStart(p.name, p.id)
-		p.started = true
-	}
-}
-
-// brace writes the first brace of the arguments, once.
-func (p *parser) brace(out *sdk.Out) {
-	if !p.braced {
-		out.Args([]byte{'{'})
-		p.braced = true
-	}
-}
-
-// member writes the key of a parameter.
-func (p *parser) member(key string, out *sdk.Out) {
-	p.brace(out)
-	var args []byte
-	if p.written > 0 {
-		args = append(args, ", "...)
-	}
-	p.written++
-	args = relaxed.AppendString(args, []byte(key))
-	out.Args(append(args, ": "...))
-}
-
 // typesOf gives the types of a parameter: those that the text states, else those
 // of the schema. What the text states is not known more exactly than that it is no
 // string, or that it is one.
-func (p *parser) typesOf(key string, t tag) sdk.Types {
-	kind := string(t.kind)
+func (p *parser) typesOf(key []byte, t tag) sdk.Types {
 	switch {
-	case p.typing == byString && kind == "true", p.typing == byType && kind == "raw":
+	case p.typing == byString && string(t.kind) == "true", p.typing == byType && string(t.kind) == "raw":
 		return abi.String
-	case p.typing == byString && kind == "false", p.typing == byType && kind == "json":
+	case p.typing == byString && string(t.kind) == "false", p.typing == byType && string(t.kind) == "json":
 		return 0
 	}
-	if param := sdk.FindParam(p.tool, key); param != nil {
+	if param := p.Param(key); param != nil {
 		return param.Types
 	}
 	return 0

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
@@ -80,7 +81,7 @@ func (f *tagForm) isName(b []byte) bool {
 			return false
 		}
 	}
-	return len(b) <= maxName && len(markup.SkipSpace(b)) > 0 && !bytes.ContainsAny(b, f.not)
+	return len(b) <= maxName && len(chars.SkipSpace(b)) > 0 && !bytes.ContainsAny(b, f.not)
 }
 
 // readAttrs reads the attributes up to the tag's end.
@@ -174,7 +175,7 @@ func attrValue(b []byte) (value []byte, n int, v sdk.Verdict) {
 		}
 		return b[1 : end+1], end + 2, sdk.Yes
 	}
-	for n < len(b) && !markup.IsSpace(b[n]) && b[n] != '>' {
+	for n < len(b) && !chars.IsSpace(b[n]) && b[n] != '>' {
 		n++
 	}
 	switch {
@@ -198,7 +199,7 @@ func spaceLen(b []byte, bpe bool) int {
 	n := 0
 	for n < len(b) {
 		switch {
-		case markup.IsSpace(b[n]):
+		case chars.IsSpace(b[n]):
 			n++
 		case bpe && b[n] == bpeFirst && n+1 < len(b) && (b[n+1] == bpeSpace || b[n+1] == bpeNewline):
 			n += 2
@@ -216,10 +217,11 @@ const (
 	bpeNewline = 0x8A
 )
 
-// cutHalf gives b without a byte at its end that may be half of Ġ or Ċ.
-func cutHalf(b []byte) (whole, half []byte) {
+// cutHalf gives b without a byte at its end that may be half of Ġ or Ċ, and whether there
+// was one.
+func cutHalf(b []byte) (whole []byte, half bool) {
 	if n := len(b) - 1; n >= 0 && b[n] == bpeFirst {
-		return b[:n], b[n:]
+		return b[:n], true
 	}
-	return b, nil
+	return b, false
 }

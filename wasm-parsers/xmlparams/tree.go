@@ -3,9 +3,9 @@ package xmlparams
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/sdk/typed"
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // allTypes are the types of text that may be anything.
@@ -56,7 +56,7 @@ func (t *tree) top() *element { return &t.open[len(t.open)-1] }
 
 // push opens an element inside the innermost one. Text may not stand beside it.
 func (t *tree) push(e element, maxDepth int) bool {
-	if len(markup.SkipSpace(t.text)) > 0 || len(t.open) >= maxDepth {
+	if len(chars.SkipSpace(t.text)) > 0 || len(t.open) >= maxDepth {
 		return false
 	}
 	t.text = t.text[:0]
@@ -66,7 +66,7 @@ func (t *tree) push(e element, maxDepth int) bool {
 }
 
 // mixed reports whether text stands beside elements, which no JSON is like.
-func (t *tree) mixed() bool { return len(t.top().members) > 0 && len(markup.SkipSpace(t.text)) > 0 }
+func (t *tree) mixed() bool { return len(t.top().members) > 0 && len(chars.SkipSpace(t.text)) > 0 }
 
 // pop closes the innermost element, which is not the first.
 func (t *tree) pop(maxDepth int) bool {

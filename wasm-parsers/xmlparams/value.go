@@ -5,13 +5,15 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/typed"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // value is the parameter that is being read, or that was read and is held.
 type value struct {
-	key   string
+	key   []byte
 	types sdk.Types
 	close string      // its end
 	text  typed.Value // what streams
@@ -26,20 +28,21 @@ type value struct {
 }
 
 // beginValue begins the value of a parameter at its tag.
-func (p *parser) beginValue(t tag, out *sdk.Out) bool {
-	key, v := string(t.name), &p.val
-	again := len(v.items) > 0 && v.key == key
-	if p.seen[key] && !again {
-		return p.refuse(p.At(), out)
+func (p *parser) beginValue(t tag) bool {
+	key, v := t.name, &p.val
+	again := len(v.items) > 0 && string(v.key) == string(key)
+	if p.Seen(key) && !again {
+		return p.RefuseHere()
 	}
 	if !again {
-		p.flushHeld(out)
+		p.flushHeld()
 	}
-	p.start(out)
+	p.Start()
 	lone := p.isLone(key)
-	p.seen[key] = true
+	p.See(key)
 	p.Advance(t.n)
-	v.key, v.types, v.close, v.empty = key, p.typesOf(key, t), p.closeOf(key), true
+	v.key = append(v.key[:0], key...)
+	v.types, v.close, v.empty = p.typesOf(key, t), p.closeOf(key), true
 	v.lone, v.raw = lone, v.raw[:0]
 	v.hold = lone || p.nested && v.types&abi.Array != 0
 	kind := p.kindOf(t)
@@ -50,26 +53,26 @@ func (p *parser) beginValue(t tag, out *sdk.Out) bool {
 	case p.cdata || p.nested && v.types != abi.String:
 		p.state = atValue
 	default:
-		p.beginText(out)
+		p.beginText()
 	}
 	if t.closed {
-		p.endValue(out)
+		p.endValue()
 	}
 	return true
 }
 
 // closeOf is the end of parameter key.
-func (p *parser) closeOf(key string) string {
+func (p *parser) closeOf(key []byte) string {
 	if p.paramClose != "" {
 		return p.paramClose
 	}
-	return p.prefix + "</" + key + ">"
+	return p.prefix + "</" + string(key) + ">"
 }
 
 // readValueStart reads a value up to where it is clear what kind it is.
-func (p *parser) readValueStart(out *sdk.Out) bool {
+func (p *parser) readValueStart() bool {
 	b := p.Rest()
-	rest := markup.SkipSpace(b)
+	rest := chars.SkipSpace(b)
 	space := len(b) - len(rest)
 	if space <= maxSpace {
 		cdata, element := sdk.No, sdk.No
@@ -82,45 +85,45 @@ func (p *parser) readValueStart(out *sdk.Out) bool {
 		switch {
 		case cdata == sdk.Yes:
 			p.Advance(space + len(cdataOpen))
-			p.beginCDATA(out)
+			p.beginCDATA()
 			return true
 		case element == sdk.Yes:
 			p.Advance(space)
 			p.tree.begin(isAny, p.val.types, p.val.close)
 			p.state = inNested
 			return true
-		case (cdata == sdk.Maybe || element == sdk.Maybe) && !p.ended:
+		case (cdata == sdk.Maybe || element == sdk.Maybe) && !p.Ended:
 			return false
 		}
 	}
-	p.beginText(out)
+	p.beginText()
 	return true
 }
 
 // beginText begins a value that is text.
-func (p *parser) beginText(out *sdk.Out) {
+func (p *parser) beginText() {
 	p.state = inValue
 	if v := &p.val; !v.hold {
-		p.member(v.key, out)
-		v.text.Begin(v.types, p.trim, out)
+		p.Member(v.key)
+		v.text.Begin(v.types, p.trim, p.Out)
 	}
 }
 
 // write takes the next bytes of a value that is text.
-func (p *parser) write(b []byte, out *sdk.Out) {
+func (p *parser) write(b []byte) {
 	v := &p.val
 	v.empty = v.empty && len(b) == 0
 	if v.hold {
 		v.raw = append(v.raw, b...)
 		return
 	}
-	v.text.Write(b, out)
+	v.text.Write(b, p.Out)
 }
 
 // readValue passes on text of a value up to the next tag, and decides about that. A
 // newline in front of a tag waits with it: it is no part of a value that has lost
 // its end.
-func (p *parser) readValue(out *sdk.Out) bool {
+func (p *parser) readValue() bool {
 	b := p.Rest()
 	n := bytes.IndexByte(b, p.mark())
 	if n < 0 {
@@ -131,65 +134,65 @@ func (p *parser) readValue(out *sdk.Out) bool {
 		newline = 1
 	}
 	if n > newline {
-		p.write(b[:n-newline], out)
+		p.write(b[:n-newline])
 		p.Advance(n - newline)
 		return true
 	}
 	if n == len(b) { // nothing, or a newline
-		return p.ended && n > 0 && p.pass(n, out)
+		return p.Ended && n > 0 && p.pass(n)
 	}
 	switch p.look(b[newline:], newline > 0) {
-	case isText:
+	case region.Text:
 		n = newline + 1
 		if next := bytes.IndexByte(b[n:], p.mark()); next > 0 && b[n+next-1] != '\n' {
 			n += next // in one piece with what is text anyway
 		}
-		return p.pass(n, out)
-	case closes:
-		p.pass(newline, out)
+		return p.pass(n)
+	case region.Closes:
+		p.pass(newline)
 		p.Advance(len(p.val.close))
-	case implies:
+	case region.Implies:
 		p.Advance(newline)
 	default:
 		return false
 	}
-	p.endValue(out)
+	p.endValue()
 	return true
 }
 
 // pass writes the next n bytes as text of the value.
-func (p *parser) pass(n int, out *sdk.Out) bool {
-	p.write(p.Rest()[:n], out)
+func (p *parser) pass(n int) bool {
+	p.write(p.Rest()[:n])
 	p.Advance(n)
 	return true
 }
 
 // endValue writes what is left of a value, or holds it.
-func (p *parser) endValue(out *sdk.Out) {
+func (p *parser) endValue() {
 	v := &p.val
 	nested := p.state == inNested
 	p.state = inFunc
 	switch {
 	case nested:
-		json, mended := p.tree.end(p.maxDepth)
-		p.mended = p.mended || mended
+		json, mended := p.tree.end(p.MaxDepth)
+		p.Mended = p.Mended || mended
 		v.items = append(v.items, json)
 	case v.lone:
 		return
 	case v.hold:
-		json, mended := v.json(p.nested, p.maxDepth)
-		p.mended = p.mended || mended
+		json, mended := v.json(p.nested, p.MaxDepth)
+		p.Mended = p.Mended || mended
 		v.items = append(v.items, json)
 	case p.nested && v.empty && v.types != abi.String:
-		out.Args([]byte(absent(v.types)))
+		p.Out.Args([]byte(absent(v.types)))
 		return
 	default:
-		if v.text.End(p.maxDepth, out) {
-			p.mended = true
+		if v.text.End(p.MaxDepth, p.Out) {
+			p.Mended = true
 		}
 		return
 	}
 	if !v.hold {
-		p.flushHeld(out)
+		p.flushHeld()
 	}
 }

@@ -111,17 +111,17 @@ func TestStream(t *testing.T) {
 	t.Parallel()
 	sdktest.Steps(t, xmlparams.Qwen3Coder(), sdk.Options{Tools: tools}, [][2]string{
 		{"<tool_call>\n<function=f>\n", ""},
-		{"<parameter=s>", "call_start 0 \"f\"\nargs 0 \"{\"\nargs 0 \"\\\"s\\\": \"\nargs 0 \"\\\"\"\n"},
+		{"<parameter=s>", "call_start 0 \"f\"\nargs 0 \"{\\\"s\\\": \\\"\"\n"},
 		{"\nab\"", `args 0 "ab\\\""` + "\n"},
 		{"c\n", `args 0 "c"` + "\n"},
-		{"d</par", "args 0 \"\\\\n\"\nargs 0 \"d\"\n"},
-		{"t>\n", "args 0 \"<\"\nargs 0 \"/part>\"\n"},
+		{"d</par", "args 0 \"\\\\nd\"\n"},
+		{"t>\n", "args 0 \"</part>\"\n"},
 		{"</parameter>\n<para", ""},
-		{"meter=n>", "args 0 \"\\\"\"\nargs 0 \", \\\"n\\\": \"\n"},
+		{"meter=n>", "args 0 \"\\\", \\\"n\\\": \"\n"},
 		{"\n12", ""},
 		{"\n</parameter>\n</function>\n", ""},
 		{"</tool_call>", ""},
-		{"\nx", "args 0 \"12\"\nargs 0 \"}\"\ncall_end 0\nend 120\n"},
+		{"\nx", "args 0 \"12}\"\ncall_end 0\nend 120\n"},
 	})
 }
 

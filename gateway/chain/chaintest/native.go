@@ -19,9 +19,8 @@ var _ chain.Runner = Runner{}
 // Candidates are the specs as candidates of a plan.
 func (r Runner) Candidates() []chain.Candidate {
 	var out []chain.Candidate
-	for _, s := range r.Specs {
-		out = append(out, chain.Candidate{Name: s.Name, Parser: s.Name, Priority: s.Priority,
-			Triggers: s.Triggers, Starts: s.Starts, Models: s.Models, Heuristic: s.Heuristic, Framing: s.Framing})
+	for i := range r.Specs {
+		out = append(out, chain.NewCandidate(&r.Specs[i].Parser))
 	}
 	return out
 }

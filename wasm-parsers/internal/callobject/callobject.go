@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
@@ -56,7 +57,7 @@ const (
 	argsObject // inside the object of arguments
 )
 
-// Reader reads one call. It is made by New.
+// Reader reads one call. It is made by New or Init.
 type Reader struct {
 	// Name is the function's name, not empty once it is certain.
 	Name string
@@ -67,26 +68,42 @@ type Reader struct {
 	// length 0 at any time.
 	Args []byte
 
-	keys    Keys
-	json    *relaxed.Reader
+	keys Keys
+	json relaxed.Reader
+	progress
+}
+
+// progress is how far a Reader has come with its object.
+type progress struct {
 	field   field
 	depth   int  // depth of the members that are read
 	keyed   bool // the only member's key is the function's name
 	hasArgs bool
 	decoded bool // the arguments were a string
 	mended  bool // text outside of the reader's was not strict JSON
+	shown   bool // CallStart was written
 }
 
 // New makes a reader of objects with such keys; maxDepth is as for
 // relaxed.NewReader.
 func New(keys Keys, maxDepth int) *Reader {
-	return &Reader{keys: keys, json: relaxed.NewReader(maxDepth), depth: 1}
+	r := &Reader{}
+	r.Init(keys, maxDepth)
+	return r
+}
+
+// Init makes a reader ready, also one that is not from New. It keeps the reader's memory.
+func (r *Reader) Init(keys Keys, maxDepth int) {
+	r.keys = keys
+	r.json.Init(maxDepth)
+	r.Reset()
 }
 
 // Reset makes the reader ready for another object.
 func (r *Reader) Reset() {
 	r.json.Reset()
-	*r = Reader{keys: r.keys, json: r.json, depth: 1, Args: r.Args[:0]}
+	r.Name, r.ID, r.Args = "", "", r.Args[:0]
+	r.progress = progress{depth: 1}
 }
 
 // ResetArgs makes the reader ready for an object that is the arguments of the
@@ -129,6 +146,38 @@ func (r *Reader) Report(out *sdk.Out) {
 	if r.decoded {
 		out.Repair("args_string")
 	}
+}
+
+// Certain reports whether the call can begin: its name is known, and that it has arguments.
+func (r *Reader) Certain() bool { return r.Name != "" && len(r.Args) > 0 }
+
+// Shown reports whether Show was called for the object.
+func (r *Reader) Shown() bool { return r.shown }
+
+// Show writes the beginning of the call, once.
+func (r *Reader) Show(out *sdk.Out) {
+	if !r.shown {
+		out.CallStart(r.Name, r.ID)
+		r.shown = true
+	}
+}
+
+// Pass passes on what is certain of the arguments, if the call was shown.
+func (r *Reader) Pass(out *sdk.Out) {
+	if r.shown {
+		out.Args(r.Args)
+		r.Args = r.Args[:0]
+	}
+}
+
+// End writes the end of a call that is complete and sure, with all that was not written
+// of it, and what had to be repaired in it.
+func (r *Reader) End(out *sdk.Out) {
+	r.Show(out)
+	r.Pass(out)
+	out.Args([]byte{'}'})
+	r.Report(out)
+	out.CallEnd()
 }
 
 func (r *Reader) token(tok relaxed.Token) Status {
@@ -232,7 +281,7 @@ func (r *Reader) keyedMember(key string) Status {
 func (r *Reader) value(tok relaxed.Token) Status {
 	field := r.field
 	r.field = none
-	text := bytes.TrimLeft(r.json.Out, " \t\r\n")
+	text := chars.SkipSpace(r.json.Out)
 	switch {
 	case field == arguments:
 		return r.args(tok, text)
@@ -284,7 +333,7 @@ func (r *Reader) args(tok relaxed.Token, text []byte) Status {
 // argsString decodes arguments that were written as a string, once.
 func (r *Reader) argsString(text []byte) Status {
 	decoded, _ := relaxed.Unquote(text)
-	decoded = bytes.Trim(decoded, " \t\r\n")
+	decoded = chars.TrimSpace(decoded)
 	if len(decoded) == 0 {
 		r.Args = append(r.Args, '{')
 		return More
@@ -300,8 +349,12 @@ func (r *Reader) argsString(text []byte) Status {
 
 // inArgs passes the object of arguments on as it becomes certain.
 func (r *Reader) inArgs(tok relaxed.Token) Status {
-	r.Args = append(r.Args, r.json.Out...)
-	r.json.Out = r.json.Out[:0]
+	if len(r.Args) == 0 {
+		r.Args, r.json.Out = r.json.Out, r.Args
+	} else {
+		r.Args = append(r.Args, r.json.Out...)
+		r.json.Out = r.json.Out[:0]
+	}
 	switch {
 	case tok == relaxed.Bad:
 		return Bad

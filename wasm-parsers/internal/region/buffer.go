@@ -1,17 +1,27 @@
-package markup
+package region
 
 // Buffer is what a parser was fed of a region and has not dropped. Parsers that decide
 // about text once they have seen what follows embed it: they take what is clear with
 // Advance and leave the rest for later. Places are bytes of the region, counted from
 // its start.
 type Buffer struct {
-	text []byte
+	text []byte // mine, or what was fed, until Drop
+	mine []byte
 	used int // bytes at the front of text that were read
 	pos  int // place of the first byte of text
 }
 
-// Append adds text that was fed.
-func (b *Buffer) Append(text []byte) { b.text = append(b.text, text...) }
+// Append adds text that was fed. It is not copied if nothing waits, so that Drop must be
+// called as long as it is valid.
+func (b *Buffer) Append(text []byte) {
+	switch {
+	case len(b.text) == 0:
+		b.text = text
+	case len(text) > 0:
+		b.mine = append(append(b.mine[:0], b.text...), text...)
+		b.text = b.mine
+	}
+}
 
 // Rest is the text that was not read yet. It is valid until Append or Drop.
 func (b *Buffer) Rest() []byte { return b.text[b.used:] }
@@ -32,12 +42,10 @@ func (b *Buffer) AdvanceTo(rest []byte) { b.used = len(b.text) - len(rest) }
 // dropped.
 func (b *Buffer) Return(at int) { b.used = max(at-b.pos, 0) }
 
-// Drop forgets what was read. A parser calls it when it is done with what it was fed,
-// so that the text is moved once for a piece and not for everything in it.
+// Drop forgets what was read, and keeps the rest. A parser calls it when it is done with
+// what it was fed, so that the text is moved once for a piece and not for everything in it.
 func (b *Buffer) Drop() {
-	if b.used > 0 {
-		b.pos += b.used
-		b.text = b.text[:copy(b.text, b.text[b.used:])]
-		b.used = 0
-	}
+	b.pos += b.used
+	b.mine = append(b.mine[:0], b.text[b.used:]...)
+	b.text, b.used = b.mine, 0
 }

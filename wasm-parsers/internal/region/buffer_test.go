@@ -1,14 +1,14 @@
-package markup_test
+package region_test
 
 import (
 	"testing"
 
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 func TestBuffer(t *testing.T) {
 	t.Parallel()
-	var b markup.Buffer
+	var b region.Buffer
 	for _, step := range []struct {
 		name    string
 		do      func()
