@@ -2,6 +2,7 @@ package xmlparams
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
@@ -62,7 +63,12 @@ func (f *tagForm) readAny(b []byte) (tag, sdk.Verdict) {
 	}
 	from := len(f.open)
 	rest := b[from:min(len(b), from+maxName+1)]
-	end := bytes.IndexAny(rest, ">\n")
+	end := bytes.IndexByte(rest, '>')
+	if i := bytes.IndexByte(rest[:max(end, 0)], '\n'); i >= 0 {
+		end = i
+	} else if end < 0 {
+		end = bytes.IndexByte(rest, '\n')
+	}
 	switch {
 	case end < 0 && len(rest) <= maxName:
 		return tag{n: from}, sdk.Maybe
@@ -77,11 +83,11 @@ func (f *tagForm) readAny(b []byte) (tag, sdk.Verdict) {
 // isName reports whether b can be a name.
 func (f *tagForm) isName(b []byte) bool {
 	for _, c := range b {
-		if c < ' ' || c == 0x7f {
+		if c < ' ' || c == 0x7f || strings.IndexByte(f.not, c) >= 0 {
 			return false
 		}
 	}
-	return len(b) <= maxName && len(chars.SkipSpace(b)) > 0 && !bytes.ContainsAny(b, f.not)
+	return len(b) <= maxName && !chars.Blank(b)
 }
 
 // readAttrs reads the attributes up to the tag's end.
