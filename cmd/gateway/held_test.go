@@ -52,16 +52,6 @@ func TestBlockBetweenHeldText(t *testing.T) {
 	}
 }
 
-// TestTextAndCallInOnePiece has an upstream send text and a call in one delta, as
-// fast ones do. The official SDK sees a call finish only if its delta has no text
-// beside it.
-func TestTextAndCallInOnePiece(t *testing.T) {
-	t.Parallel()
-	g := serve(t, fmt.Sprintf("providers: {up: {type: openai, base_url: %q, parser: auto}}", static(t, 200, events, delta("Let me check. "+hermesCall)+finish+done)))
-	want := said{content: "Let me check.", finish: "tool_calls", calls: []called{{"get_weather", `{"city":"Oslo"}`}}}
-	officialStreamed(t, g, "up/m", "hi").same(t, want)
-}
-
 // TestLongModelName sends a name that is as long as a request may be. It must not
 // take longer than another request of that size.
 func TestLongModelName(t *testing.T) {
