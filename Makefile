@@ -4,6 +4,8 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 WASM        := plugins/builtin/dist/builtin.wasm plugins/builtin/dist/template.wasm
 GUEST       := $(shell find sdk wasm-parsers -name '*.go' ! -name '*_test.go' 2>/dev/null) go.mod
+MODULES     := . internal/e2e
+TESTS       := go run ./internal/testrun $(addprefix -in ,$(MODULES)) -- -count=1 -timeout 30m -parallel 8
 FUZZTIME    ?= 20s
 BENCHTIME   ?= 3s
 
@@ -28,29 +30,27 @@ $(WASM): $(GUEST)
 run: build ## serve on 127.0.0.1:8080 with the demo upstream, no key needed
 	@./bin/callgate serve
 
-# -count=1: conformance tests a binary that it builds, which go's cache of results cannot see.
+# -count=1: some tests run a binary, which go's cache of results cannot see. -parallel: many
+# tests wait for a timer. The limit of 30 minutes is for a test that hangs.
 test: build ## build the parsers and run all tests
-	@for c in "$$CALLGATE_CHROMIUM" chromium chromium-browser google-chrome; do command -v "$$c" >/dev/null 2>&1 && exit 0; done; \
-		echo "no Chromium (apt-get install chromium): the tests of /ui in a browser are skipped"
-	go test -count=1 ./...
+	@CALLGATE_PROGRAM=$(CURDIR)/bin/callgate $(TESTS)
 
 race: $(WASM) ## run all tests with the race detector
-	go test -race -count=1 ./...
+	@$(TESTS) -race
 
 check: fmt build ## what a change must pass: format, lint, vet, race, tidy, clean tree
-	go vet ./...
+	for m in $(MODULES); do (cd $$m && go vet ./...) || exit 1; done
 	GOOS=darwin GOARCH=arm64 go vet ./cmd/... ./plugins/... ./gateway/... ./internal/... ./providers/...
 	GOOS=windows GOARCH=amd64 go vet ./cmd/... ./plugins/... ./gateway/... ./internal/... ./providers/...
 	$(MAKE) lint
 	$(MAKE) race
-	go mod tidy -diff
-	go mod verify
+	for m in $(MODULES); do (cd $$m && go mod tidy -diff && go mod verify) || exit 1; done
 	git diff --exit-code
 	@test -z "$$(git status --porcelain)" || { git status --short; echo "the tree is not clean"; exit 1; }
 
 # The linter takes some minutes to build the first time, so make test does without.
 lint: ## run the linters, built at the pinned version
-	go run $(GOLANGCI) run ./...
+	for m in $(MODULES); do (cd $$m && go run $(GOLANGCI) run ./...) || exit 1; done
 
 fmt: ## format all Go files
 	@gofmt -l -w *.go cmd conformance gateway internal plugins providers sdk wasm-parsers

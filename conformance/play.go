@@ -20,7 +20,7 @@ type played struct {
 
 // play lets an exchange take place, on a lane of the upstream.
 func (c *Case) play(ctx context.Context, t *Target, up *Upstream, on route, e *exchange) *played {
-	ctx, cancel := context.WithTimeout(ctx, exchangeTime)
+	ctx, cancel := context.WithTimeout(ctx, patient(exchangeTime))
 	defer cancel()
 	p, end := up.begin(on.lane, &e.script)
 	defer end()
@@ -35,7 +35,7 @@ func (c *Case) play(ctx context.Context, t *Target, up *Upstream, on route, e *e
 	}
 	out.model, out.key = on.model, t.Key
 	if c.Want.Left > 0 && out.err == nil {
-		out.awaitLeft(p, c.Want.Left)
+		out.awaitLeft(p, patient(c.Want.Left))
 	}
 	out.received = p.received()
 	return out

@@ -98,7 +98,7 @@ func (u *Upstream) at() string {
 // probe asks one model. why says what is wrong, or is ""; lane is the model's name at
 // the upstream.
 func (t *Target) probe(ctx context.Context, pl *play, model, word string) (why, lane string) {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	ctx, cancel := context.WithTimeout(ctx, patient(probeTime))
 	defer cancel()
 	// The model stands in the message too, so that the request is found among others.
 	mark := word + " " + model

@@ -145,7 +145,7 @@ func (c *Case) speak(ctx context.Context, t *Target, p *play, expand func(u *url
 func (k *talk) step(ctx context.Context, s Step, p *play, fill *strings.Replacer, out *played) error {
 	switch s.Do {
 	case Send:
-		_ = k.conn.SetWriteDeadline(time.Now().Add(rawTime))
+		_ = k.conn.SetWriteDeadline(time.Now().Add(patient(rawTime)))
 		_, err := io.WriteString(k.conn, fill.Replace(s.Text))
 		if isTimeout(err) {
 			return fmt.Errorf("the target does not read what is sent: %w", err)
@@ -153,13 +153,13 @@ func (k *talk) step(ctx context.Context, s Step, p *play, fill *strings.Replacer
 	case Pause:
 		sleep(s.Wait, k.over)
 	case Await:
-		if !k.until(ctx, rawTime, func() bool { return bytes.Contains(k.heard.Bytes(), []byte(s.Text)) || k.end != nil }) {
+		if !k.until(ctx, patient(rawTime), func() bool { return bytes.Contains(k.heard.Bytes(), []byte(s.Text)) || k.end != nil }) {
 			return fmt.Errorf("%q did not come in %v", s.Text, rawTime)
 		}
 	case AwaitAsked:
 		select {
 		case <-p.asked:
-		case <-time.After(rawTime):
+		case <-time.After(patient(rawTime)):
 			return fmt.Errorf("the upstream was not asked in %v", rawTime)
 		case <-ctx.Done():
 			return ctx.Err()
@@ -177,9 +177,9 @@ func (k *talk) step(ctx context.Context, s Step, p *play, fill *strings.Replacer
 // where that is one of them.
 func (k *talk) hear(ctx context.Context, c *Case, out *played) {
 	want := max(1, len(c.Want.Status))
-	k.until(ctx, rawTime, func() bool { return len(k.answers) >= want || k.end != nil })
+	k.until(ctx, patient(rawTime), func() bool { return len(k.answers) >= want || k.end != nil })
 	if last := c.Want.Status; len(last) > 0 && strings.Contains(strings.Join(last[len(last)-1], " "), Closed) {
-		k.until(ctx, rawClosed, func() bool { return k.end != nil })
+		k.until(ctx, patient(rawClosed), func() bool { return k.end != nil })
 	} else if c.Want.Requests != nil {
 		k.until(ctx, rawMore, func() bool { return k.end != nil })
 	}

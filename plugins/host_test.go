@@ -23,7 +23,7 @@ func newHost(tb testing.TB, cfg plugins.Config) *plugins.Host {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
 		if err := h.Close(ctx); err != nil {
 			tb.Error(err)

@@ -4,13 +4,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/callgate/callgate/plugins"
 	. "github.com/callgate/callgate/plugins/pluginstest"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
+// TestHostileGuest has guests do harm, some of them for ever: each of them is ended, and
+// it is said why.
 func TestHostileGuest(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, plugins.Config{Failures: 1000})
@@ -21,12 +22,10 @@ func TestHostileGuest(t *testing.T) {
 			guest.Manifest = Manifest("hostile")
 			load(t, h, "hostile", guest.Wasm())
 			for range 2 { // the second time with the next instance
-				start := time.Now()
 				_, err := feed(t, h, "hostile", LongText)
 				if got := kindOf(err); !oneOf(got, plugins.ErrorKind(tt.Want)) {
 					t.Errorf("got %q (%v), want %q", got, err, tt.Want)
 				}
-				checkTime(t, start)
 			}
 			works(t, h)
 		})
@@ -37,14 +36,6 @@ func oneOf(got, want plugins.ErrorKind) bool {
 	return slices.Contains(strings.Split(string(want), " "), string(got))
 }
 
-// checkTime allows for a busy machine: the time limit counts what a guest uses.
-func checkTime(t *testing.T, start time.Time) {
-	t.Helper()
-	if took := time.Since(start); took > 10*time.Second {
-		t.Errorf("took %v", took)
-	}
-}
-
 func TestHostileGoGuest(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, plugins.Config{Failures: 1000})
@@ -52,12 +43,10 @@ func TestHostileGoGuest(t *testing.T) {
 	load(t, h, "good", Guest{Events: []abi.Event{{Kind: abi.Content, Text: "good"}}}.Wasm())
 	for _, tt := range Commands() {
 		t.Run(tt.Name, func(t *testing.T) {
-			start := time.Now()
 			got, err := feed(t, h, "go", "!"+tt.Name)
 			if kind := kindOf(err); !oneOf(kind, plugins.ErrorKind(tt.Want)) || got != tt.Content {
 				t.Errorf("got %q, %q (%v), want %q, %q", got, kind, err, tt.Content, tt.Want)
 			}
-			checkTime(t, start)
 			works(t, h)
 			if got, err := feed(t, h, "hand", "x"); got != "good" || err != nil {
 				t.Errorf("the other plugin: %q, %v", got, err)

@@ -3,6 +3,7 @@ package plugins_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/callgate/callgate/plugins"
@@ -41,7 +42,11 @@ func state(h *plugins.Host, parser string) plugins.State {
 
 func TestQuarantine(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, plugins.Config{Failures: 3, Quarantine: 50 * time.Millisecond})
+	synctest.Test(t, quarantine) // where no time passes but what the test sleeps
+}
+
+func quarantine(t *testing.T) {
+	h := newHost(t, plugins.Config{Failures: 3, Quarantine: time.Minute})
 	load(t, h, "hand.wasm", fussy())
 	use := func(text string, want plugins.ErrorKind) {
 		t.Helper()
@@ -69,10 +74,10 @@ func TestQuarantine(t *testing.T) {
 		t.Errorf("the other parser of the plugin: %v", err)
 	}
 
-	time.Sleep(60 * time.Millisecond)
+	time.Sleep(time.Minute + 1)
 	use(bad, plugins.KindTrap) // the probe fails
 	use(good, plugins.KindQuarantined)
-	time.Sleep(60 * time.Millisecond)
+	time.Sleep(time.Minute + 1)
 	use(good, "") // the probe succeeds
 	if got := state(h, "a"); got != plugins.StateOK {
 		t.Errorf("got %s after it was tried with success", got)
@@ -84,10 +89,14 @@ func TestQuarantine(t *testing.T) {
 
 func TestOneProbe(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, plugins.Config{Failures: 1, Quarantine: 20 * time.Millisecond})
+	synctest.Test(t, oneProbe)
+}
+
+func oneProbe(t *testing.T) {
+	h := newHost(t, plugins.Config{Failures: 1, Quarantine: time.Minute})
 	load(t, h, "hand.wasm", fussy())
 	_, _ = feed(t, h, "a", bad)
-	time.Sleep(30 * time.Millisecond)
+	time.Sleep(time.Minute + 1)
 	s := h.Session()
 	open(t, s, "a")
 	_, err := feed(t, h, "a", good)
@@ -207,7 +216,7 @@ func closing(code ...any) []byte {
 
 func TestFailureOfClose(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, plugins.Config{Failures: 1, Limits: plugins.Limits{Time: 20 * time.Millisecond, Total: 15 * time.Millisecond}})
+	h := newHost(t, plugins.Config{Failures: 1, Limits: plugins.Limits{Time: 400 * time.Millisecond, Total: 300 * time.Millisecond}})
 	load(t, h, "hand.wasm", closing(Unreachable))
 	if _, err := feed(t, h, "hand", good); err != nil {
 		t.Error(err)

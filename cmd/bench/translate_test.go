@@ -34,7 +34,7 @@ func TestExchanges(t *testing.T) {
 func answered(t *testing.T, p gateway.Provider, body []byte) (r received) {
 	t.Helper()
 	req := parsed(t, body)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	reply, err := p.Chat(ctx, req.Model, req)
 	if err != nil {

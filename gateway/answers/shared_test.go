@@ -57,14 +57,17 @@ func newShared(t *testing.T, s *redistest.Server) (*answers.Shared, *goredis.Cli
 	return answers.NewShared(client, largest, slog.New(slog.NewTextHandler(log, nil))), other, log
 }
 
+// patience is how long a test waits before it says what hangs.
+const patience = 5 * time.Minute
+
 // eventually waits until a store has an answer, or has none.
 func eventually(t *testing.T, s *answers.Shared, k answers.Key, want bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		if _, ok := s.Get(t.Context(), k); ok == want {
 			return
 		} else if time.Now().After(end) {
-			t.Fatalf("got %v from the store after 20 s, want %v", ok, want)
+			t.Fatalf("got %v from the store after %v, want %v", ok, patience, want)
 		}
 	}
 }
@@ -72,12 +75,12 @@ func eventually(t *testing.T, s *answers.Shared, k answers.Key, want bool) {
 // stored stores until the server has taken it: on a busy machine a call may take too long.
 func stored(t *testing.T, s *answers.Shared, k answers.Key, a *answers.Answer, ttl time.Duration) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		s.Put(t.Context(), k, a, ttl)
 		if _, ok := s.Get(t.Context(), k); ok {
 			return
 		} else if time.Now().After(end) {
-			t.Fatal("got nothing stored within 20 s")
+			t.Fatalf("got nothing stored within %v", patience)
 		}
 	}
 }
@@ -132,7 +135,7 @@ func TestSharedGarbage(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := s.Stats()
-		for end := time.Now().Add(20 * time.Second); s.Stats().Foreign == before.Foreign && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(patience); s.Stats().Foreign == before.Foreign && time.Now().Before(end); time.Sleep(time.Millisecond) {
 			if a, ok := s.Get(t.Context(), key(10+i)); ok {
 				t.Errorf("got %+v from %.20q", a, value)
 			}
@@ -169,7 +172,7 @@ func TestSharedAway(t *testing.T) {
 			t.Errorf("%d: got %d lines about it, want one for reads and one for writes", i, got)
 		}
 		outage.end()
-		for end := time.Now().Add(20 * time.Second); s.Stats().Away; time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(patience); s.Stats().Away; time.Sleep(20 * time.Millisecond) {
 			s.Put(t.Context(), key(i), answer(10), time.Hour)
 			s.Get(t.Context(), key(i))
 			if time.Now().After(end) {

@@ -3,10 +3,11 @@ package httpapi
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -52,32 +53,36 @@ func (r *pausingReply) Next() (*gateway.Frame, error) {
 // than a client may stall: a client that takes the comments does not stall.
 func TestPulseOutlastsTheLimit(t *testing.T) {
 	t.Parallel()
-	const limit = time.Second
-	p := &pausing{limit * 2, []string{
-		`{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}`,
-		`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`,
-		`[DONE]`,
-	}}
-	g, err := flow.New(flow.Options{Providers: map[string]gateway.Provider{"p": p}, Routes: map[string][]gateway.Target{"m": {{Provider: "p"}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New(Config{Gateway: g, Heartbeat: limit / 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.stall = limit
-	server := httptest.NewServer(s)
-	defer server.Close()
-	for range 2 { // the second comes over the same connection, on which no deadline is left
-		resp, err := server.Client().Post(server.URL+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","stream":true}`))
+	synctest.Test(t, func(t *testing.T) {
+		p := &pausing{time.Hour, []string{
+			`{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}`,
+			`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`,
+			`[DONE]`,
+		}}
+		g, err := flow.New(flow.Options{Providers: map[string]gateway.Provider{"p": p}, Routes: map[string][]gateway.Target{"m": {{Provider: "p"}}}, Timeout: 24 * time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}
-		body, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if err != nil || !strings.HasSuffix(string(body), "data: [DONE]\n\n") || !strings.Contains(string(body), ": ping\n\n") {
-			t.Errorf("got %v behind %q, want the whole stream, with comments in it", err, body)
+		s, err := New(Config{Gateway: g, Heartbeat: time.Minute})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		s.stall = 10 * time.Minute
+		listener, stop := onPipes(s)
+		defer stop()
+		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.dial(), nil }}
+		defer transport.CloseIdleConnections()
+		client := &http.Client{Transport: transport}
+		for range 2 { // the second comes over the same connection, on which no deadline is left
+			resp, err := client.Post("http://localhost/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","stream":true}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if err != nil || !strings.HasSuffix(string(body), "data: [DONE]\n\n") || strings.Count(string(body), ": ping\n\n") < 100 {
+				t.Errorf("got %v behind %q, want the whole stream, with comments in it", err, body)
+			}
+		}
+	})
 }

@@ -6,8 +6,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -36,45 +36,44 @@ func (e *endless) Close() error {
 // body does not keep a connection, while one that is only slow does.
 func TestStalledClient(t *testing.T) {
 	t.Parallel()
-	const limit = 200 * time.Millisecond
-	upstream := &endless{make(chan struct{})}
-	g, err := flow.New(flow.Options{Providers: map[string]gateway.Provider{"p": upstream}, Routes: map[string][]gateway.Target{"m": {{Provider: "p"}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New(Config{Gateway: g})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.stall = limit
-	server := httptest.NewServer(s)
-	defer server.Close()
-	send := func(pieces ...string) net.Conn {
-		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	synctest.Test(t, func(t *testing.T) {
+		upstream := &endless{make(chan struct{})}
+		g, err := flow.New(flow.Options{Providers: map[string]gateway.Provider{"p": upstream}, Routes: map[string][]gateway.Target{"m": {{Provider: "p"}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { conn.Close() })
-		for i, piece := range pieces {
-			if i > 0 {
-				time.Sleep(limit / 2)
-			}
-			if _, err := io.WriteString(conn, piece); err != nil {
-				t.Fatal(err)
-			}
+		s, err := New(Config{Gateway: g})
+		if err != nil {
+			t.Fatal(err)
 		}
-		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
-		return conn
-	}
-	const head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 27\r\n\r\n"
+		listener, stop := onPipes(s)
+		defer stop()
+		send := func(pieces ...string) net.Conn {
+			conn := listener.dial()
+			for i, piece := range pieces {
+				if i > 0 {
+					time.Sleep(s.stall / 2)
+				}
+				if _, err := io.WriteString(conn, piece); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return conn
+		}
+		const head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 27\r\n\r\n"
 
-	if answer, err := io.ReadAll(send(head, `{"model":`)); err != nil {
-		t.Errorf("a connection whose body stalled stays open: %v behind %q", err, answer)
-	}
-	send(head, `{"model":`, `"m",`, `"stream"`, `:true}`) // and reads nothing
-	select {
-	case <-upstream.ended:
-	case <-time.After(20 * time.Second):
-		t.Error("an answer that nobody reads goes on")
-	}
+		began := time.Now()
+		half := send(head, `{"model":`)
+		defer half.Close()
+		if answer, err := io.ReadAll(half); err != nil || time.Since(began) > 2*s.stall {
+			t.Errorf("a connection whose body stalled stays open for %v: %v behind %q", time.Since(began), err, answer)
+		}
+		deaf := send(head, `{"model":`, `"m",`, `"stream"`, `:true}`) // and reads nothing
+		defer deaf.Close()
+		began = time.Now()
+		<-upstream.ended
+		if took := time.Since(began); took > s.stall {
+			t.Errorf("an answer that nobody reads goes on for %v", took)
+		}
+	})
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/internal/steps"
 )
 
 // hostile are texts that are long in one way each.
@@ -60,31 +60,30 @@ func hostile(size int) map[string]string {
 	}
 }
 
-// TestArgsHostile checks that time grows no faster than the text, whole and cut.
+// TestArgsHostile checks that work grows no faster than the text, whole and cut.
 func TestArgsHostile(t *testing.T) {
 	t.Parallel()
-	whole, small := hostile(1<<20), hostile(128<<10)
-	for name := range whole {
-		t.Run(name, func(t *testing.T) {
-			for _, piece := range []int{1 << 20, 4096, 3} {
-				text := whole[name]
-				if piece == 3 {
-					text = small[name]
-				}
-				began := time.Now()
-				a := new(repair.Args)
-				a.Begin(fuzzTool(), 0)
-				for rest := []byte(text); len(rest) > 0; rest = rest[min(piece, len(rest)):] {
-					a.Feed(rest[:min(piece, len(rest))])
-				}
-				a.End()
-				// Quadratic time would be minutes; the limit leaves room for the race detector.
-				if took := time.Since(began); took > 15*time.Second {
-					t.Errorf("%d bytes in pieces of %d took %v, want it in a moment", len(text), piece, took)
-				}
+	steps.Run(t, func(t *testing.T) {
+		const size, factor = 2 << 10, 16
+		small, large := hostile(size), hostile(size*factor)
+		for name := range large {
+			for _, piece := range []int{1 << 20, 256, 3} {
+				t.Run(fmt.Sprintf("%s in pieces of %d", name, piece), func(t *testing.T) {
+					work := func(text string) func() {
+						return func() {
+							a := new(repair.Args)
+							a.Begin(fuzzTool(), 0)
+							for rest := []byte(text); len(rest) > 0; rest = rest[min(piece, len(rest)):] {
+								a.Feed(rest[:min(piece, len(rest))])
+							}
+							a.End()
+						}
+					}
+					steps.Linear(t, factor, work(small[name]), work(large[name]))
+				})
 			}
-		})
-	}
+		}
+	})
 }
 
 // TestArgsDeep checks that deep nesting is refused however deep it is, and that

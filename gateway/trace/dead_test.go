@@ -97,36 +97,21 @@ func TestDeadCollector(t *testing.T) {
 			var log logged
 			tracer := newTracer(t, trace.Options{Endpoint: endpoint, Sample: 1, Log: log.logger()})
 			const requests, workers = 10_000, 4
-			slowest := make(chan time.Duration, workers)
 			var group sync.WaitGroup
 			for range workers {
 				group.Go(func() {
-					var worst time.Duration
 					for range requests / workers {
-						began := time.Now()
 						ctx, end := tracer.Request(t.Context(), nil, "POST")
 						_, endAttempt := tracer.Attempt(ctx, first, http.Header{})
 						endAttempt("ok")
-						end(gateway.Record{Status: 200})
-						worst = max(worst, time.Since(began))
+						end(gateway.Record{Status: 200}) // which would never return if it waited for one that is silent
 					}
-					slowest <- worst
 				})
 			}
 			group.Wait()
-			close(slowest)
-			for worst := range slowest {
-				if worst > time.Second { // it is microseconds, but this machine may be busy
-					t.Errorf("a request waited %s", worst)
-				}
-			}
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
-			began := time.Now()
-			err := tracer.Shutdown(ctx)
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("the end took %s", took)
-			}
+			err := tracer.Shutdown(ctx) // nor would this, before stop
 			stop()
 			if row.name == "silent" && !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got error %v, want that the time was over", err)

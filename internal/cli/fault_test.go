@@ -121,16 +121,16 @@ func TestFaultInTheStream(t *testing.T) {
 		{"silent", upstream(t, func(w http.ResponseWriter, r received) {
 			begin(w)
 			hangs(w, r)
-		}), "{idle: 100ms}", true, failure{code: "upstream_timeout", says: "timeouts.idle"}},
+		}), "{idle: 2s}", true, failure{code: "upstream_timeout", says: "timeouts.idle"}},
 		{"silent in a held text", upstream(t, func(w http.ResponseWriter, r received) {
 			begin(w)
 			send(w, delta(" <tool_"))
 			hangs(w, r)
-		}), "{idle: 100ms}", true, failure{code: "upstream_timeout", says: "timeouts.idle"}},
+		}), "{idle: 2s}", true, failure{code: "upstream_timeout", says: "timeouts.idle"}},
 		{"too long", upstream(t, func(w http.ResponseWriter, r received) {
 			begin(w)
 			hangs(w, r)
-		}), "{total: 300ms}", true, failure{code: "upstream_timeout", says: "timeouts.total"}},
+		}), "{total: 5s}", true, failure{code: "upstream_timeout", says: "timeouts.total"}},
 		{"cut", upstream(t, func(w http.ResponseWriter, _ received) { begin(w) }), "", true,
 			failure{code: "upstream_cut", says: "mid-stream"}},
 		{"cut in a block", upstream(t, func(w http.ResponseWriter, _ received) {

@@ -249,7 +249,6 @@ func TestFaultSuiteHTTP2(t *testing.T) {
 		for name, id := range names {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				began := time.Now()
 				var all sync.WaitGroup
 				for _, stream := range []bool{true, false} {
 					all.Go(func() {
@@ -262,9 +261,6 @@ func TestFaultSuiteHTTP2(t *testing.T) {
 					all.Go(func() { healthyAnswer(t, g.chat(prompt("m_"+id, "hi", stream)), stream) })
 				}
 				all.Wait()
-				if took := time.Since(began); took > 10*time.Second {
-					t.Errorf("got answers after %v, want them soon after 500ms", took)
-				}
 				if b := g.breaker(id); b.Totals.Failures != 4 || b.InFlight != 0 {
 					t.Errorf("got breaker %+v, want 4 failures", b)
 				}

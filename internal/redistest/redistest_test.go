@@ -32,7 +32,7 @@ func ask(t *testing.T, s *redistest.Server, line string, patience time.Duration)
 	return strings.TrimSpace(answer), err
 }
 
-const patience = 20 * time.Second
+const patience = 5 * time.Minute
 
 func want(t *testing.T, s *redistest.Server, line, answer string) {
 	t.Helper()

@@ -96,7 +96,7 @@ func (w *watched) file(name string, state folder.State) folder.File {
 
 func (w *watched) await(what string, ok func() bool) {
 	w.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			w.t.Fatalf("waited in vain: %s; there are %+v", what, w.f.Files())
 		}

@@ -4,20 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"log"
-	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	oras "oras.land/oras-go/v2"
 	store "oras.land/oras-go/v2/content/oci"
-	"oras.land/oras-go/v2/registry/remote"
 
 	"github.com/callgate/callgate/plugins/oci"
 )
@@ -54,20 +48,6 @@ func push(t *testing.T, target oras.Target, layers ...layer) digest.Digest {
 	return d.Digest
 }
 
-// hub is a registry on loopback. stop ends it.
-func hub(t *testing.T) (repository *remote.Repository, name string, stop func()) {
-	t.Helper()
-	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
-	t.Cleanup(server.Close)
-	name = strings.TrimPrefix(server.URL, "http://") + "/parsers/mine"
-	repository, err := remote.NewRepository(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	repository.PlainHTTP = true
-	return repository, name, server.Close
-}
-
 func pull(t *testing.T, text, dir string) (*oci.Plugin, error) {
 	t.Helper()
 	ref, err := oci.Parse(text)
@@ -75,49 +55,6 @@ func pull(t *testing.T, text, dir string) (*oci.Plugin, error) {
 		t.Fatal(err)
 	}
 	return oci.Pull(t.Context(), ref, dir)
-}
-
-func TestRegistry(t *testing.T) {
-	t.Parallel()
-	repository, name, stop := hub(t)
-	d := push(t, repository, layer{"README.md", "text/markdown", []byte("about")}, layer{"my_model.wasm", "application/wasm", wasm})
-	dir := filepath.Join(t.TempDir(), "kept")
-	for i := range 3 {
-		p, err := pull(t, name+"@"+d.String(), dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(p.Wasm, wasm) || p.File != "my_model.wasm" {
-			t.Errorf("pull %d: got %q, %q", i, p.File, p.Wasm)
-		}
-		if i == 1 {
-			stop() // what was pulled once is there without the registry
-		}
-	}
-	if _, err := pull(t, name+"@"+d.String(), ""); err == nil {
-		t.Error("without the registry and a directory: got no error")
-	}
-}
-
-// What somebody has changed on disk is fetched again.
-func TestDamagedCopy(t *testing.T) {
-	t.Parallel()
-	repository, name, _ := hub(t)
-	d := push(t, repository, layer{"", "application/wasm", wasm})
-	dir := t.TempDir()
-	for range 2 {
-		p, err := pull(t, name+"@"+d.String(), dir)
-		if err != nil || !bytes.Equal(p.Wasm, wasm) || p.File != "mine.wasm" {
-			t.Fatalf("got %+v, %v", p, err)
-		}
-		blob := filepath.Join(dir, d.Encoded(), "blobs", "sha256", digest.FromBytes(wasm).Encoded())
-		if err := os.Chmod(blob, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(blob, bytes.Replace(wasm, []byte("a plugin"), []byte("another!"), 1), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 func TestLayout(t *testing.T) {

@@ -25,7 +25,8 @@ func (t *trial) fuzz(ctx context.Context, s *subject) {
 	check := Check{Name: "fuzz", Parser: s.Name}
 	random := rand.New(rand.NewPCG(t.cfg.Seed, uint64(len(s.Name)))) //nolint:gosec // it has to be repeatable
 	m := newMaker(s, random)
-	for end := time.Now().Add(t.cfg.Fuzz / time.Duration(len(t.report.Parsers))); time.Now().Before(end) && ctx.Err() == nil; {
+	end := time.Now().Add(t.cfg.Fuzz / time.Duration(len(t.report.Parsers)))
+	for ctx.Err() == nil && (t.cfg.texts == 0 && time.Now().Before(end) || check.Tried < t.cfg.texts) {
 		in := m.make()
 		ways := someCuts(in.text, random)
 		check.Tried, check.Read = check.Tried+1, check.Read+1+len(ways)

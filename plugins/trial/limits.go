@@ -68,7 +68,7 @@ func (t *trial) endure(ctx context.Context, s *subject, st stress) string {
 		pieces = append(pieces, rest[:min(len(rest), st.size)])
 	}
 	t.took = 0
-	patient, cancel := context.WithTimeout(ctx, patience)
+	patient, cancel := context.WithTimeout(ctx, t.cfg.patient(patience))
 	defer cancel()
 	_, err := t.read(patient, s.Name, input{st.text, abi.Options{Tools: s.tools}, abi.Length, false}, pieces)
 	f, isFault := errors.AsType[*fault](err)
@@ -79,7 +79,7 @@ func (t *trial) endure(ctx context.Context, s *subject, st stress) string {
 	case err != nil:
 		return err.Error()
 	}
-	if t.took > allowed {
+	if t.took > t.cfg.patient(allowed) {
 		return fmt.Sprintf("%s: took %v of the %v that a response has", plugins.KindTotalLimit, t.took.Round(time.Millisecond), allowed)
 	}
 	return ""

@@ -45,6 +45,10 @@ type Config struct {
 	Seed uint64
 	// CacheDir is as that of plugins.Config.
 	CacheDir string
+
+	// For tests, which must not depend on how busy a machine is: so many texts are made up
+	// instead, and reading one may take so many times as long. Both are usual if they are 0.
+	texts, slack int
 }
 
 // Check is a kind of trial that a parser was put to.
@@ -116,6 +120,9 @@ const (
 	patience = 10 * time.Second // with a text, on a clock that also counts what others do
 )
 
+// patient is a time limit with the slack of the configuration.
+func (c *Config) patient(d time.Duration) time.Duration { return time.Duration(max(1, c.slack)) * d }
+
 // Run tries a plugin. What is wrong with the plugin is in the report; an error is about
 // the cases, the built-in parsers or the context.
 func Run(ctx context.Context, cfg Config) (*Report, error) {
@@ -156,7 +163,7 @@ func start(ctx context.Context, cfg Config) (*trial, error) {
 	t := &trial{cfg: cfg, printed: &printed{}}
 	t.report = Report{Plugin: cfg.Plugin.Name, Seed: cfg.Seed, Checks: []Check{}, Failures: []Failure{}}
 	host, err := plugins.New(ctx, plugins.Config{
-		CacheDir: cfg.CacheDir, Limits: plugins.Limits{Total: total}, Failures: 1 << 30,
+		CacheDir: cfg.CacheDir, Limits: plugins.Limits{Time: time.Duration(cfg.slack) * 100 * time.Millisecond, Total: total}, Failures: 1 << 30,
 		Took: func(_ string, d time.Duration) { t.took = d }, Log: slog.New(t.printed),
 	})
 	if err != nil {

@@ -21,6 +21,10 @@ import (
 
 const starter = "../../sdk/examples/starter"
 
+// texts are how many a trial makes up. The bug of the parser that fails on one in very many
+// is in the 204th.
+const texts = 300
+
 // try runs a trial that must come to a report.
 func try(t *testing.T, cfg trial.Config) *trial.Report {
 	t.Helper()
@@ -28,6 +32,7 @@ func try(t *testing.T, cfg trial.Config) *trial.Report {
 	cfg.Read = func(ctx context.Context, s *plugins.Session, p *abi.Parser, tools []abi.Tool, text string) []string {
 		return chain.ReadAlone(ctx, chain.Runs(s), p, tools, text).Warnings
 	}
+	cfg = trial.MakingUp(cfg, texts)
 	if cfg.Plugin.Name == "" {
 		cfg.Plugin.Name = "tried.wasm"
 	}
@@ -57,10 +62,10 @@ func TestStarter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := try(t, trial.Config{
+	r := try(t, trial.Unhurried(trial.Config{
 		Plugin: plugins.Source{Wasm: Build(t, starter)}, Builtin: plugins.Source{Name: builtin.Name, Wasm: wasm},
 		Cases: filepath.Join(starter, "testdata"), Fuzz: time.Second, Seed: 3,
-	})
+	}))
 	if len(r.Failures) > 0 {
 		t.Errorf("got failures %v, want none", r.Failures)
 	}
@@ -94,10 +99,10 @@ func TestBuiltin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := try(t, trial.Config{
+	r := try(t, trial.Unhurried(trial.Config{
 		Plugin: plugins.Source{Wasm: wasm}, Cases: "../../wasm-parsers/taggedjson/testdata", Fuzz: time.Second,
 		Parsers: []string{"hermes", "mistral_array", "qwen3_coder", "pythonic", "harmony"},
-	})
+	}))
 	for _, f := range r.Failures {
 		t.Error(f)
 	}
@@ -200,7 +205,11 @@ func TestBroken(t *testing.T) {
 	} {
 		t.Run(parser, func(t *testing.T) {
 			t.Parallel()
-			r := try(t, trial.Config{Plugin: plugins.Source{Wasm: wasm}, Parsers: []string{parser}, Fuzz: 5 * time.Second, Seed: 1})
+			cfg := trial.Config{Plugin: plugins.Source{Wasm: wasm}, Parsers: []string{parser}, Fuzz: time.Second, Seed: 1}
+			if parser != "hoarder" { // which takes too long
+				cfg = trial.Unhurried(cfg)
+			}
+			r := try(t, cfg)
 			if want == "" {
 				if len(r.Failures) > 0 {
 					t.Errorf("got %v, want no failure", r.Failures)
@@ -217,7 +226,7 @@ func TestBroken(t *testing.T) {
 // TestFuzzRepeats checks that a seed finds the same text again, and that it is short.
 func TestFuzzRepeats(t *testing.T) {
 	t.Parallel()
-	cfg := trial.Config{Plugin: plugins.Source{Wasm: Build(t, "testdata/broken")}, Parsers: []string{"rare"}, Fuzz: time.Minute, Seed: 7}
+	cfg := trial.Unhurried(trial.Config{Plugin: plugins.Source{Wasm: Build(t, "testdata/broken")}, Parsers: []string{"rare"}, Fuzz: time.Minute, Seed: 1})
 	first, second := try(t, cfg), try(t, cfg)
 	if !reflect.DeepEqual(first.Failures, second.Failures) {
 		t.Errorf("got %v and then %v, want the same", first.Failures, second.Failures)
@@ -234,7 +243,7 @@ func TestCases(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "good", "a.case")
 	writeFile(t, file, "Why.\n-- input --\n\"<good>{\\\"city\\\": \\\"Oslo\\\"};\"\n-- events --\ncall_start 0 \"g\"\n")
-	cfg := trial.Config{Plugin: plugins.Source{Wasm: Build(t, "testdata/broken")}, Parsers: []string{"good"}, Cases: dir}
+	cfg := trial.Unhurried(trial.Config{Plugin: plugins.Source{Wasm: Build(t, "testdata/broken")}, Parsers: []string{"good"}, Cases: dir})
 	r := try(t, cfg)
 	if got, want := onlyFailure(t, r), `cases of good, a: event 0 is call_start 0 "f", want call_start 0 "g"`; got != want {
 		t.Errorf("got %q, want %q", got, want)

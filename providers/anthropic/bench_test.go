@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/internal/steps"
 	"github.com/callgate/callgate/providers/anthropic"
 )
 
@@ -59,27 +60,51 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/deltas, "ns/delta")
 }
 
-// TestLinear checks that a hostile request and a hostile answer take time in
-// proportion to their size: this one would take minutes otherwise.
+// TestLinear checks that a hostile request and a hostile answer take work in proportion to
+// their size.
 func TestLinear(t *testing.T) {
 	t.Parallel()
-	const n = 100_000
-	messages := `{"role":"user","content":"a","x":1},{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}`
-	body := `{"model":"m","messages":[` + messages + strings.Repeat(","+messages, n/2) + `]}`
-	calls := `{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}` + strings.Repeat(`,{"id":"a","function":{"name":"f","arguments":"{}"}}`, n) + `]}`
-	brackets := `"` + strings.Repeat(`\\\"[{`, n) + `"`
-	for _, b := range []string{body, `{"model":"m","messages":[` + calls + `]}`, `{"model":"m","messages":[{"role":"user","content":` + brackets + `}],"x":` + brackets + `}`} {
-		if _, _, err := sent(t, anthropic.Config{}, model, b); err != nil {
-			t.Error(err)
+	steps.Run(t, linear)
+}
+
+func linear(t *testing.T) {
+	const small, factor = 200, 16
+	const message = `{"role":"user","content":"a","x":1},{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}`
+	const call, use = `,{"id":"a","function":{"name":"f","arguments":"{}"}}`, `,{"type":"tool_use","id":"a","name":"f","input":{}}`
+	brackets := func(n int) string { return `"` + strings.Repeat(`\\\"[{`, n) + `"` }
+	for name, body := range map[string]func(n int) string{
+		"messages": func(n int) string {
+			return `{"model":"m","messages":[` + message + strings.Repeat(","+message, n/2) + `]}`
+		},
+		"calls": func(n int) string {
+			return `{"model":"m","messages":[{"role":"assistant","tool_calls":[` + call[1:] + strings.Repeat(call, n) + `]}]}`
+		},
+		"brackets": func(n int) string {
+			return `{"model":"m","messages":[{"role":"user","content":` + brackets(n) + `}],"x":` + brackets(n) + `}`
+		},
+	} {
+		work := func(n int) func() {
+			text := body(n)
+			return func() {
+				if _, _, err := sent(t, anthropic.Config{}, model, text); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		t.Run(name, func(t *testing.T) { steps.Linear(t, factor, work(small), work(small*factor)) })
+	}
+	answers := func(n int) func() {
+		var fields strings.Builder
+		for i := range n {
+			fmt.Fprintf(&fields, `"f%d":1,`, i)
+		}
+		answer := `{` + fields.String() + `"usage":{` + fields.String() + `"input_tokens":1},"content":[{"type":"x"}` + strings.Repeat(use, n) + `]}`
+		return func() {
+			d, err := ask(t, open(t, answering("application/json", strings.NewReader(answer))), plainBody)
+			if err != nil || !strings.Contains(d.warnings, "dropped:answer.fields") {
+				t.Errorf("got %v, warnings %q, want an answer and that fields were dropped", err, d.warnings)
+			}
 		}
 	}
-	var fields strings.Builder
-	for i := range n {
-		fmt.Fprintf(&fields, `"f%d":1,`, i)
-	}
-	answer := `{` + fields.String() + `"usage":{` + fields.String() + `"input_tokens":1},"content":[{"type":"x"}` + strings.Repeat(`,{"type":"tool_use","id":"a","name":"f","input":{}}`, n) + `]}`
-	d, err := ask(t, open(t, answering("application/json", strings.NewReader(answer))), plainBody)
-	if err != nil || !strings.Contains(d.warnings, "dropped:answer.fields") {
-		t.Errorf("got %v, warnings %q, want an answer and that fields were dropped", err, d.warnings)
-	}
+	t.Run("answer", func(t *testing.T) { steps.Linear(t, factor, answers(small), answers(small*factor)) })
 }

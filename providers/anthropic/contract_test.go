@@ -19,7 +19,7 @@ import (
 
 const (
 	short = 50 * time.Millisecond // a timer that shall run out
-	slow  = 10 * time.Second      // longer than anything here takes
+	slow  = 5 * time.Minute       // what takes longer hangs
 )
 
 // serve serves every request by h until the test ends.
@@ -40,10 +40,7 @@ func hang(t *testing.T, contentType string, pieces ...string) (url string, start
 		if contentType != "" {
 			w.Header().Set("Content-Type", contentType)
 			w.WriteHeader(http.StatusOK)
-			w.(http.Flusher).Flush()
-		}
-		for _, piece := range pieces {
-			io.WriteString(w, piece)
+			io.WriteString(w, strings.Join(pieces, "")) // at once, or a timer might run out in between
 			w.(http.Flusher).Flush()
 		}
 		close(started)

@@ -1,10 +1,12 @@
 package demo
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/callgate/callgate/internal/steps"
 )
 
 func TestDeed(t *testing.T) {
@@ -103,10 +105,14 @@ func TestForms(t *testing.T) {
 }
 
 // TestFormsAreLinear reads long texts that begin something again and again. What looks
-// at the rest of the text at each beginning needs many seconds for one of them.
+// at the rest of the text at each beginning takes the square of the steps.
 func TestFormsAreLinear(t *testing.T) {
 	t.Parallel()
-	const size, limit = 1 << 19, 3 * time.Second
+	steps.Run(t, formsAreLinear)
+}
+
+func formsAreLinear(t *testing.T) {
+	const size, factor = 2 << 10, 16
 	for _, f := range forms() {
 		for _, piece := range []string{
 			"<tools></tools>", "<tools> ", "<function>", "<function><name>f</name><parameters><parameter>", "{", "[", `{"output":`, `{"output":1} `,
@@ -114,16 +120,17 @@ func TestFormsAreLinear(t *testing.T) {
 			"[TOOL_RESULTS]a[/TOOL_RESULTS]", "<tool_response>\n", "<tool_response>\na\n</tool_response>\n", "<response></response>",
 			"<|start_header_id|>ipython<|end_header_id|>", "<function_results>", "You MUST call ", "\n", f.how, f.head(),
 		} {
-			long := content(strings.Repeat(piece, size/max(len(piece), 1)))
-			began := time.Now()
-			if a := f.decide(&request{Messages: []message{
-				{Role: "system", Content: long}, {Role: "user", Content: long + "x"}, {Role: "assistant", Content: long}, {Role: "user", Content: long + "x"},
-			}}); a.text == "" {
-				t.Errorf("%s: got no text for %q, want one", f.format, piece)
+			work := func(size int) func() {
+				long := content(strings.Repeat(piece, size/max(len(piece), 1)))
+				return func() {
+					if a := f.decide(&request{Messages: []message{
+						{Role: "system", Content: long}, {Role: "user", Content: long + "x"}, {Role: "assistant", Content: long}, {Role: "user", Content: long + "x"},
+					}}); a.text == "" {
+						t.Errorf("%s: got no text for %q, want one", f.format, piece)
+					}
+				}
 			}
-			if took := time.Since(began); took > limit {
-				t.Errorf("%s: got %v for %q, want it in less than %v", f.format, took, piece, limit)
-			}
+			t.Run(fmt.Sprintf("%s %q", f.format, piece), func(t *testing.T) { steps.Linear(t, factor, work(size), work(size*factor)) })
 		}
 	}
 }

@@ -18,16 +18,13 @@ func cancelCases() []testCase {
 	}
 }
 
-// wantLeft checks that the upstream sees the end of the request soon after now.
+// wantLeft checks that the upstream, which goes on for ever, sees the end of the request.
 func wantLeft(t *testing.T, left <-chan struct{}) {
 	t.Helper()
-	began := time.Now()
 	select {
 	case <-left:
 	case <-time.After(slow):
-	}
-	if d := time.Since(began); d > soon {
-		t.Errorf("the upstream saw the end after %v, want at most %v", d, soon)
+		t.Errorf("the upstream's request goes on %v after its end", slow)
 	}
 }
 

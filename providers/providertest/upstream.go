@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -57,10 +58,7 @@ func hang(t *testing.T, contentType string, pieces ...string) (url string, start
 		if contentType != "" {
 			w.Header().Set("Content-Type", contentType)
 			w.WriteHeader(http.StatusOK)
-			w.(http.Flusher).Flush()
-		}
-		for _, piece := range pieces {
-			io.WriteString(w, piece)
+			io.WriteString(w, strings.Join(pieces, "")) // at once, or a timer might run out in between
 			w.(http.Flusher).Flush()
 		}
 		once.Do(func() { close(started) })

@@ -20,7 +20,7 @@ func Fuzz(f *testing.F, opts sdk.Options, specs ...sdk.Spec) {
 	f.Helper()
 	f.Fuzz(func(t *testing.T, which uint8, input string, length bool) {
 		if len(input) > maxFuzzed {
-			t.Skip("longer than the cuts are meant for")
+			return // longer than the cuts are meant for
 		}
 		reason := sdk.Stop
 		if length {

@@ -207,7 +207,7 @@ func FuzzHeuristic(f *testing.F) {
 	specs := heuristic.Specs()
 	f.Fuzz(func(t *testing.T, input string, which byte, known bool) {
 		if len(input) > 256 {
-			t.Skip("longer than the cuts are meant for")
+			return // longer than the cuts are meant for
 		}
 		opts := sdk.Options{}
 		if known {

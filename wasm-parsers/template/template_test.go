@@ -172,7 +172,7 @@ func FuzzTemplate(f *testing.F) {
 	f.Add(`{"fields": {"tool_calls": {"open_pattern": "(?<=a)((a*)*)*b(?=c|$)", "close": ["x", "xy"], "content": "xml-inline", "content_args": {"tag_pattern": "(?P<key>x+x+)+y"}}}}`, "aabxxy")
 	f.Fuzz(func(t *testing.T, source, text string) {
 		if len(text) > 64 {
-			t.Skip("longer than the cuts are meant for")
+			return // longer than the cuts are meant for
 		}
 		spec := with(source)
 		if _, err := spec.New(sdk.Options{}); err == nil {

@@ -5,9 +5,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/internal/steps"
 )
 
 func repeat(n int, f func(int) string) string {
@@ -77,30 +77,18 @@ func read(messages []byte) (exchanges int) {
 	return len(c.Exchanges(0))
 }
 
-// TestHostile compares the times of messages and of sixteen times as many. What is
-// quadratic takes 256 times as long. The larger ones have 100,000 calls.
-func TestHostile(t *testing.T) { // not parallel: it measures
-	const small, factor = 6250, 16
-	for _, tt := range hostile {
-		t.Run(tt.name, func(t *testing.T) {
-			a, b := messagesOf(tt.of(small)), messagesOf(tt.of(small*factor))
-			times := [2]time.Duration{time.Hour, time.Hour}
-			for began := time.Now(); time.Since(began) < 4*time.Second; { // others use the machine too
-				times[0] = min(times[0], took(a))
-				times[1] = min(times[1], took(b))
-				if times[1] < 4*factor*times[0] {
-					return
-				}
-			}
-			t.Errorf("got %v and %v for %d and %d bytes, want them to grow alike", times[0], times[1], len(a), len(b))
-		})
-	}
-}
-
-func took(messages []byte) time.Duration {
-	began := time.Now()
-	read(messages)
-	return time.Since(began)
+// TestHostile compares the steps of messages and of sixteen times as many.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	steps.Run(t, func(t *testing.T) {
+		const small, factor = 200, 16
+		for _, tt := range hostile {
+			t.Run(tt.name, func(t *testing.T) {
+				a, b := messagesOf(tt.of(small)), messagesOf(tt.of(small*factor))
+				steps.Linear(t, factor, func() { read(a) }, func() { read(b) })
+			})
+		}
+	})
 }
 
 // TestHostileMemory: what is allocated is bounded by the text.

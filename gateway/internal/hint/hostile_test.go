@@ -6,10 +6,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/hint"
+	"github.com/callgate/callgate/internal/steps"
 )
 
 func repeat(n int, f func(int) string) string {
@@ -56,27 +56,18 @@ func work(messages []byte) {
 	}
 }
 
-// TestHostile compares the times of messages and of sixteen times as many. What is
-// quadratic takes 256 times as long.
-func TestHostile(t *testing.T) { // not parallel: it measures
-	const small, factor = 1500, 16
-	for _, tt := range hostile {
-		t.Run(tt.name, func(t *testing.T) {
-			a, b := []byte("["+tt.of(small)+"{}]"), []byte("["+tt.of(small*factor)+"{}]")
-			times := [2]time.Duration{time.Hour, time.Hour}
-			for began := time.Now(); time.Since(began) < 4*time.Second; { // others use the machine too
-				for i, messages := range [][]byte{a, b} {
-					start := time.Now()
-					work(messages)
-					times[i] = min(times[i], time.Since(start))
-				}
-				if times[1] < 4*factor*times[0] {
-					return
-				}
-			}
-			t.Errorf("got %v and %v for %d and %d bytes, want them to grow alike", times[0], times[1], len(a), len(b))
-		})
-	}
+// TestHostile compares the steps of messages and of sixteen times as many.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	steps.Run(t, func(t *testing.T) {
+		const small, factor = 200, 16
+		for _, tt := range hostile {
+			t.Run(tt.name, func(t *testing.T) {
+				a, b := []byte("["+tt.of(small)+"{}]"), []byte("["+tt.of(small*factor)+"{}]")
+				steps.Linear(t, factor, func() { work(a) }, func() { work(b) })
+			})
+		}
+	})
 }
 
 // heap is how many bytes are in use.

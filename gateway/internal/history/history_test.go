@@ -28,6 +28,12 @@ func apply(messages []byte, edits []wire.Edit) []byte {
 	return slices.Concat(out, messages[from:])
 }
 
+// repaired returns messages as an upstream sees them.
+func repaired(messages []byte, needs history.Needs) []byte {
+	edits, _ := history.Repair(messages, needs, mend)
+	return apply(messages, edits)
+}
+
 // TestRepairLimit: a conversation of more calls and results than are looked at is
 // not repaired in part.
 func TestRepairLimit(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/callgate/callgate/gateway/internal/history"
+	"github.com/callgate/callgate/internal/steps"
 )
 
 // repeat writes f of 0 to n-1, with commas between.
@@ -97,33 +97,26 @@ var hostile = []struct {
 	}},
 }
 
-// TestRepairHostile compares the times of a conversation and of one sixteen times
-// as large. What is quadratic takes 256 times as long.
-func TestRepairHostile(t *testing.T) { // not parallel: it measures
-	const small, factor = 1500, 16
-	for _, tt := range hostile {
-		for _, needs := range []history.Needs{everything, {IDs: history.MistralID}} {
-			t.Run(fmt.Sprintf("%s for %v", tt.name, needs), func(t *testing.T) {
-				a, b := []byte("["+tt.of(small)+"]"), []byte("["+tt.of(small*factor)+"]")
-				times := [2]time.Duration{time.Hour, time.Hour}
-				for began := time.Now(); time.Since(began) < 2*time.Second; { // others use the machine too
-					times[0] = min(times[0], took(a, needs))
-					times[1] = min(times[1], took(b, needs))
-					if times[1] < 4*factor*times[0] {
-						return
+// TestRepairHostile compares the steps of a conversation and of one sixteen times as large.
+func TestRepairHostile(t *testing.T) {
+	t.Parallel()
+	steps.Run(t, func(t *testing.T) {
+		const small, factor = 200, 16
+		for _, tt := range hostile {
+			for _, needs := range []history.Needs{everything, {IDs: history.MistralID}} {
+				t.Run(fmt.Sprintf("%s for %v", tt.name, needs), func(t *testing.T) {
+					work := func(n int) func() {
+						messages := []byte("[" + tt.of(n) + "]")
+						return func() {
+							history.Repair(messages, needs, mend)
+							history.IDs(messages)
+						}
 					}
-				}
-				t.Errorf("got %v and %v for %d and %d bytes, want them to grow alike", times[0], times[1], len(a), len(b))
-			})
+					steps.Linear(t, factor, work(small), work(small*factor))
+				})
+			}
 		}
-	}
-}
-
-func took(messages []byte, needs history.Needs) time.Duration {
-	began := time.Now()
-	history.Repair(messages, needs, mend)
-	history.IDs(messages)
-	return time.Since(began)
+	})
 }
 
 // TestRepairGrowth is about memory: what the repairs add is bounded by the text.

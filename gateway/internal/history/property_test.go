@@ -109,9 +109,3 @@ func TestRepairKimi(t *testing.T) {
 		}
 	})
 }
-
-// repaired returns messages as an upstream sees them.
-func repaired(messages []byte, needs history.Needs) []byte {
-	edits, _ := history.Repair(messages, needs, mend)
-	return apply(messages, edits)
-}

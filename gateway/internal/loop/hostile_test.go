@@ -5,10 +5,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/loop"
+	"github.com/callgate/callgate/internal/steps"
 )
 
 // rounds are n of them, with arguments and a result.
@@ -80,30 +80,18 @@ var hostile = []struct {
 	}},
 }
 
-// TestHostile compares the times of a conversation and of one sixteen times as large.
-// What is quadratic takes 256 times as long.
-func TestHostile(t *testing.T) { // not parallel: it measures
-	const small, factor = 1500, 16
-	for _, tt := range hostile {
-		t.Run(tt.name, func(t *testing.T) {
-			a, b := conversation.Read(tt.of(small)), conversation.Read(tt.of(small*factor))
-			times := [2]time.Duration{time.Hour, time.Hour}
-			for began := time.Now(); time.Since(began) < 3*time.Second; { // others use the machine too
-				times[0] = min(times[0], took(a))
-				times[1] = min(times[1], took(b))
-				if times[1] < 4*factor*times[0] {
-					return
-				}
-			}
-			t.Errorf("got %v and %v for %d and %d bytes, want them to grow alike", times[0], times[1], len(a.Text), len(b.Text))
-		})
-	}
-}
-
-func took(c *conversation.Conversation) time.Duration {
-	began := time.Now()
-	loop.Check(c, loop.Limits{})
-	return time.Since(began)
+// TestHostile compares the steps of a conversation and of one sixteen times as large.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	steps.Run(t, func(t *testing.T) {
+		const small, factor = 200, 16
+		for _, tt := range hostile {
+			t.Run(tt.name, func(t *testing.T) {
+				a, b := conversation.Read(tt.of(small)), conversation.Read(tt.of(small*factor))
+				steps.Linear(t, factor, func() { loop.Check(a, loop.Limits{}) }, func() { loop.Check(b, loop.Limits{}) })
+			})
+		}
+	})
 }
 
 // TestHostileMemory: what is allocated for the smallest calls is bounded by their text.

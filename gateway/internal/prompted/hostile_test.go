@@ -5,14 +5,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/prompted"
 	"github.com/callgate/callgate/gateway/wire"
+	"github.com/callgate/callgate/internal/steps"
 )
+
+var offered = []byte(`[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object","properties":{"a":{"type":"integer"}}}}},{"name":"g"}]`)
 
 // conversationOf is a conversation of n messages, as a program that edits code has it.
 func conversationOf(n int) []byte {
@@ -49,10 +51,14 @@ func BenchmarkMessages(b *testing.B) {
 	}
 }
 
-// TestLinear: a request that is eight times as long takes no more than some eight times
-// as long, whatever it is made of.
+// TestLinear: a request that is sixteen times as long takes no more than some sixteen
+// times the steps, whatever it is made of.
 func TestLinear(t *testing.T) {
 	t.Parallel()
+	steps.Run(t, linear)
+}
+
+func linear(t *testing.T) {
 	repeated := func(start, one, end string) func(n int) string {
 		return func(n int) string { return start + one + strings.Repeat(","+one, n-1) + end }
 	}
@@ -114,29 +120,10 @@ func numbered(n int, format string) string {
 	return b.String()
 }
 
-// checkLinear measures a run with n and with 8n. Quadratic work would take 64 times as
-// long.
 func checkLinear(t *testing.T, what string, prepare func(n int) func()) {
 	t.Helper()
-	const n, limit = 250, 30
-	short, long := prepare(n), prepare(8*n)
-	var took [2]time.Duration
-	for range 4 {
-		if took = [2]time.Duration{fastest(short), fastest(long)}; took[1] < limit*max(took[0], 50*time.Microsecond) {
-			return
-		}
-	}
-	t.Errorf("%s: %v for one, %v for eight times as much", what, took[0], took[1])
-}
-
-func fastest(run func()) time.Duration {
-	best := time.Hour
-	for range 2 {
-		start := time.Now()
-		run()
-		best = min(best, time.Since(start))
-	}
-	return best
+	const small, factor = 60, 16
+	t.Run(what, func(t *testing.T) { steps.Linear(t, factor, prepare(small), prepare(small*factor)) })
 }
 
 // TestDeep: what nests deeper than a request may does not grow.

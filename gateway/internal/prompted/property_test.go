@@ -12,8 +12,6 @@ import (
 	"github.com/callgate/callgate/gateway/internal/prompted"
 )
 
-var offered = []byte(`[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object","properties":{"a":{"type":"integer"}}}}},{"name":"g"}]`)
-
 // drawer draws messages that are good, bad and ugly. Each text in them is there once:
 // a word, a number and a dot.
 type drawer struct {

@@ -6,11 +6,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/reference"
 	"github.com/callgate/callgate/gateway/wire"
+	"github.com/callgate/callgate/internal/steps"
 )
 
 // hostile are calls whose arguments or results have the size n.
@@ -70,47 +70,34 @@ var hostile = []struct {
 // all repeats the same.
 func all(s string) func(int) string { return func(int) string { return s } }
 
-// TestResolveHostile compares the times of a call and of one sixteen times as large.
-// What is quadratic takes 256 times as long.
-func TestResolveHostile(t *testing.T) { // not parallel: it measures
-	const small, factor = 500, 16
-	for _, tt := range hostile {
-		t.Run(tt.name, func(t *testing.T) {
-			rule := taskRule
-			rule.Argument = tt.argument
-			var run [2]func() time.Duration
-			for i, n := range []int{small, small * factor} {
-				results, args := tt.of(n)
-				c := listed(results...)
-				run[i] = func() time.Duration {
-					began := time.Now()
-					reference.New([]reference.Rule{rule}, c).Resolve("complete_task", args)
-					return time.Since(began)
+// TestResolveHostile compares the steps of a call and of one sixteen times as large.
+func TestResolveHostile(t *testing.T) {
+	t.Parallel()
+	steps.Run(t, func(t *testing.T) {
+		const small, factor = 200, 16
+		for _, tt := range hostile {
+			t.Run(tt.name, func(t *testing.T) {
+				rule := taskRule
+				rule.Argument = tt.argument
+				work := func(n int) func() {
+					results, args := tt.of(n)
+					c := listed(results...)
+					return func() { reference.New([]reference.Rule{rule}, c).Resolve("complete_task", args) }
 				}
-			}
-			compare(t, factor, run)
-		})
-	}
-}
-
-// compare fails if the second takes more than four times factor as long as the first.
-func compare(t *testing.T, factor int, run [2]func() time.Duration) {
-	t.Helper()
-	times := [2]time.Duration{time.Hour, time.Hour}
-	for began := time.Now(); time.Since(began) < 2*time.Second; { // others use the machine too
-		for i := range run {
-			times[i] = min(times[i], run[i]())
+				steps.Linear(t, factor, work(small), work(small*factor))
+			})
 		}
-		if times[1] < time.Duration(4*factor)*times[0] {
-			return
-		}
-	}
-	t.Errorf("got %v and %v for sizes with the factor %d, want them to grow alike", times[0], times[1], factor)
+	})
 }
 
 // TestReadHostile does the same for what reads tools.
-func TestReadHostile(t *testing.T) { // not parallel: it measures
-	const small, factor = 200, 16
+func TestReadHostile(t *testing.T) {
+	t.Parallel()
+	steps.Run(t, readHostile)
+}
+
+func readHostile(t *testing.T) {
+	const small, factor = 100, 16
 	declared := `{"x-reference":{"tool":"l","match":"t","value":"v"}}`
 	for _, tt := range []struct {
 		name string
@@ -128,25 +115,27 @@ func TestReadHostile(t *testing.T) { // not parallel: it measures
 		{"deep", func(n int) string { return strings.Repeat(`{"items":`, n) + declared + strings.Repeat("}", n) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var run [2]func() time.Duration
-			for i, n := range []int{small, small * factor} {
+			work := func(n int) func() {
 				schema := []byte(tt.of(n))
 				tools := []byte(`[{"parameters":` + string(schema) + `}]`)
-				run[i] = func() time.Duration {
-					began := time.Now()
+				return func() {
 					reference.FromSchema("f", schema)
 					reference.Strip(tools)
-					return time.Since(began)
 				}
 			}
-			compare(t, factor, run)
+			steps.Linear(t, factor, work(small), work(small*factor))
 		})
 	}
 }
 
 // TestCallsHostile does the same for the calls and their results' parts.
-func TestCallsHostile(t *testing.T) { // not parallel: it measures
-	const small, factor = 500, 16
+func TestCallsHostile(t *testing.T) {
+	t.Parallel()
+	steps.Run(t, callsHostile)
+}
+
+func callsHostile(t *testing.T) {
+	const small, factor = 200, 16
 	for _, tt := range []struct {
 		name string
 		of   func(n int) (args, content string)
@@ -163,43 +152,42 @@ func TestCallsHostile(t *testing.T) { // not parallel: it measures
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var run [2]func() time.Duration
-			for i, n := range []int{small, small * factor} {
+			work := func(n int) func() {
 				args, content := tt.of(n)
 				c := conversation.Read(fmt.Appendf(nil, `[{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"list_tasks","arguments":%s}}]},`+
 					`{"role":"tool","tool_call_id":"a","content":%s}]`, wire.AppendQuoted(nil, args), content))
-				run[i] = func() time.Duration {
-					began := time.Now()
-					reference.New([]reference.Rule{taskRule}, c).Resolve("complete_task", `{"id":"x"}`)
-					return time.Since(began)
-				}
+				return func() { reference.New([]reference.Rule{taskRule}, c).Resolve("complete_task", `{"id":"x"}`) }
 			}
-			compare(t, factor, run)
+			steps.Linear(t, factor, work(small), work(small*factor))
 		})
 	}
 }
 
 // TestLikenessIsBounded: titles of the same letters in other orders, with no blanks,
 // defeat all that spares comparisons. Then nothing is said, and soon.
-func TestLikenessIsBounded(t *testing.T) { // not parallel: it measures
-	random := rand.New(rand.NewPCG(1, 2))
-	title := func(int) string {
-		runes := []rune(strings.Repeat("去超市买牛奶给妈妈打电话约医生看牙齿", 11))
-		random.Shuffle(len(runes), func(i, j int) { runes[i], runes[j] = runes[j], runes[i] })
-		return string(runes)
-	}
-	c := listed("[" + repeat(9_000, func(i int) string { return fmt.Sprintf(`{"id":%d,"title":"%s"}`, i, title(i)) }) + "]")
-	r := reference.New([]reference.Rule{taskRule}, c)
-	args := `{"id":"` + title(0) + `"}`
-	began := time.Now()
-	for range 50 {
-		if out, _, problem, checked := r.Resolve("complete_task", args); out != args || problem != nil || checked {
-			t.Fatalf("got %.100s, %v and checked %v, want the arguments unchecked", out, problem, checked)
+func TestLikenessIsBounded(t *testing.T) {
+	t.Parallel()
+	steps.Run(t, func(t *testing.T) {
+		random := rand.New(rand.NewPCG(1, 2))
+		title := func(int) string {
+			runes := []rune(strings.Repeat("去超市买牛奶给妈妈打电话约医生看牙齿", 11))
+			random.Shuffle(len(runes), func(i, j int) { runes[i], runes[j] = runes[j], runes[i] })
+			return string(runes)
 		}
-	}
-	if took := time.Since(began); took > 20*time.Second { // without a bound it is some minutes
-		t.Errorf("got %v for 50 calls, want that they end soon", took)
-	}
+		c := listed("[" + repeat(9_000, func(i int) string { return fmt.Sprintf(`{"id":%d,"title":"%s"}`, i, title(i)) }) + "]")
+		r := reference.New([]reference.Rule{taskRule}, c)
+		args := `{"id":"` + title(0) + `"}`
+		cost := steps.Of(func() {
+			for range 50 {
+				if out, _, problem, checked := r.Resolve("complete_task", args); out != args || problem != nil || checked {
+					t.Fatalf("got %.100s, %v and checked %v, want the arguments unchecked", out, problem, checked)
+				}
+			}
+		})
+		if most := uint64(1_000_000_000); cost.Steps > most {
+			t.Errorf("got %d steps for 50 calls, want at most %d", cost.Steps, most)
+		}
+	})
 }
 
 // longTalk is a conversation of n calls of two tools with their results. Calls of one

@@ -250,9 +250,10 @@ func TestManyMarks(t *testing.T) {
 // await waits until something holds.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+	const patience = 5 * time.Minute
+	for end := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("got no %s within 20 s", what)
+			t.Fatalf("got no %s within %v", what, patience)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func installPython(ctx context.Context) (interpreter string, err error) {
 	}
 	return "", install.MissingError{
 		What:   fmt.Sprintf("the SDKs for Python are not installed (%v)", err),
-		Remedy: "go test ./conformance/clients -run TestClients/python, where PyPI is in reach",
+		Remedy: "cd internal/e2e && go test ./clients -run TestClients/python, where PyPI is in reach",
 	}
 }
 

@@ -1,4 +1,4 @@
-package cli
+package console_test
 
 import (
 	"context"
@@ -22,6 +22,9 @@ import (
 
 	"github.com/callgate/callgate/internal/install"
 )
+
+// patience is how long a test waits for what must come before it says what hangs.
+const patience = 5 * time.Minute
 
 // findChromium is where the browser is. On a machine that does nothing but tests it is
 // installed first.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/callgate/callgate/internal/e2e/gate"
 	"github.com/callgate/callgate/providers/providertest/scripted"
 )
 
@@ -64,12 +65,12 @@ func newJob(name, model, mode string, tools json.RawMessage) job {
 }
 
 // run plays all with one client and checks what it got.
-func run(t *testing.T, g gate, cl client, plays []play) {
+func run(t *testing.T, g *gate.Gate, cl client, plays []play) {
 	t.Helper()
 	jobs := make([]job, len(plays))
 	for i, p := range plays {
 		jobs[i] = p.job
-		jobs[i].BaseURL = g.url
+		jobs[i].BaseURL = g.URL + "/v1"
 	}
 	got := map[string][]turn{}
 	var ids []string
@@ -88,12 +89,12 @@ func run(t *testing.T, g gate, cl client, plays []play) {
 			compare(t, cl, p, got[p.job.Name])
 			p.verdict(t, cl)
 			if t.Failed() {
-				t.Logf("the gateway's log:\n%s", g.lines(t, fmt.Sprintf(`"model":%q`, p.job.Model)))
+				t.Logf("the gateway's log:\n%s", g.Lines(t, fmt.Sprintf(`"model":%q`, p.job.Model)))
 			}
 		})
 	}
-	t.Run("request ids", func(t *testing.T) { g.awaitLog(t, ids) })
-	t.Run("requests", func(t *testing.T) { g.awaitRequests(t, requestsOf(cl, plays)) })
+	t.Run("request ids", func(t *testing.T) { awaitLog(t, g, ids) })
+	t.Run("requests", func(t *testing.T) { awaitRequests(t, g, requestsOf(cl, plays)) })
 }
 
 // requestsOf is how often each model is asked: once for each turn, and again only where

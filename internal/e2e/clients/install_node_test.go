@@ -34,7 +34,7 @@ func installNode(ctx context.Context) (nodeSDKs, error) {
 	if err != nil {
 		return nodeSDKs{}, install.MissingError{
 			What:   fmt.Sprintf("the SDKs for Node are not installed (%v)", err),
-			Remedy: "go test ./conformance/clients -run TestClients/node, where npm's registry is in reach",
+			Remedy: "cd internal/e2e && go test ./clients -run TestClients/node, where npm's registry is in reach",
 		}
 	}
 	return nodeSDKs{node.program, dir}, nil
