@@ -98,10 +98,8 @@ func (s *Server) traced(r *http.Request) (context.Context, func(gateway.Record))
 // readBody reads the request's body up to the limit.
 func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	r := c.Request()
-	tooLarge := &gateway.Error{Kind: gateway.TooLarge,
-		Message: fmt.Sprintf("The request body is larger than %d bytes (limits.body).", s.cfg.MaxBody)}
 	if r.ContentLength > s.cfg.MaxBody {
-		return nil, tooLarge
+		return nil, s.tooLarge()
 	}
 	if enc := r.Header.Get("content-encoding"); enc != "" && enc != "identity" {
 		return nil, &gateway.Error{Kind: gateway.Invalid, Param: "content-encoding",
@@ -117,7 +115,7 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit):
-		return nil, tooLarge
+		return nil, s.tooLarge()
 	case err != nil && r.Context().Err() != nil:
 		return nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: err}
 	case err != nil:
@@ -125,6 +123,10 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	}
 	pace.read() // not after an error: net/http reads what is left of the body
 	return buf.Bytes(), nil
+}
+
+func (s *Server) tooLarge() *gateway.Error {
+	return &gateway.Error{Kind: gateway.TooLarge, Message: fmt.Sprintf("The request body is larger than %d bytes (limits.body).", s.cfg.MaxBody)}
 }
 
 // write sends a response.
@@ -181,10 +183,12 @@ func streamHeader(h http.Header) {
 func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byte, began time.Time) error {
 	h, sum := w.Header(), resp.Summary
 	observe.Facts(h, sum, true)
-	total := time.Since(began)
-	h.Set("x-callgate-overhead-ms", milliseconds(sum.Overhead))
-	h.Set("server-timing", fmt.Sprintf("upstream;dur=%s, gw;dur=%s", milliseconds(total-sum.Overhead), milliseconds(sum.Overhead)))
-	h.Set("content-length", strconv.Itoa(len(body)))
+	timing := appendMilliseconds([]byte("upstream;dur="), time.Since(began)-sum.Overhead)
+	timing = append(timing, ", gw;dur="...)
+	from := len(timing)
+	text := string(appendMilliseconds(timing, sum.Overhead))
+	h["Server-Timing"], h["X-Callgate-Overhead-Ms"] = []string{text}, []string{text[from:]}
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(http.StatusOK)
 	if _, err := w.Write(body); err != nil {
 		return &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: err}
@@ -207,6 +211,8 @@ func header(h http.Header, resp *gateway.Response) {
 	observe.Headers(h, resp.Summary, false)
 }
 
-func milliseconds(d time.Duration) string {
-	return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 3, 64)
+// appendMilliseconds appends a duration in milliseconds, of which the microseconds are the
+// fraction.
+func appendMilliseconds(dst []byte, d time.Duration) []byte {
+	return strconv.AppendFloat(dst, float64(d)/float64(time.Millisecond), 'f', 3, 64)
 }

@@ -21,9 +21,12 @@ var staying = map[string]bool{
 
 // travelling are the client's headers that go on to the upstream.
 func travelling(in http.Header) http.Header {
-	drop := map[string]bool{}
+	var drop map[string]bool
 	for _, list := range in["Connection"] {
 		for name := range strings.SplitSeq(list, ",") {
+			if drop == nil {
+				drop = map[string]bool{}
+			}
 			drop[http.CanonicalHeaderKey(strings.TrimSpace(name))] = true
 		}
 	}

@@ -54,7 +54,7 @@ type parsers struct {
 	pulls         []oci.Ref
 	pulled        string // the directory that keeps them; "": none
 	needs         func(names []string) error
-	plans         *lru.Cache[string, *chain.Plan]
+	plans         *lru.Cache[planKey, *chain.Plan]
 	loaded        chan struct{} // closed when loading is over
 	failed        atomic.Pointer[error]
 }
@@ -82,7 +82,7 @@ func newParsers(ctx context.Context, cfg *config.Config, took func(parser string
 	if err != nil {
 		return nil, err
 	}
-	plans, err := lru.New[string, *chain.Plan](maxPlans)
+	plans, err := lru.New[planKey, *chain.Plan](maxPlans)
 	if err != nil {
 		return nil, err
 	}
@@ -184,6 +184,13 @@ func (p *parsers) ready() error {
 	return nil
 }
 
+// planKey is what a plan is made of. No name has a zero byte.
+type planKey struct {
+	version         uint64
+	auto, reasoning bool
+	names, model    string
+}
+
 // Plan implements gateway.ParserSource.
 func (p *parsers) Plan(ctx context.Context, spec gateway.ParserSpec, model string) (*chain.Plan, gateway.ParserSession, error) {
 	select {
@@ -198,7 +205,7 @@ func (p *parsers) Plan(ctx context.Context, spec gateway.ParserSpec, model strin
 		return nil, nil, &gateway.Error{Kind: gateway.Overloaded, Code: "plugin_error", Message: "The gateway's parsers could not be loaded.", Err: *err}
 	}
 	s := session{p.host.Session(), p.templatesHash}
-	key := fmt.Sprintf("%d %t %t %q %q", s.Version(), spec.Auto, spec.Reasoning, spec.Names, model)
+	key := planKey{s.Version(), spec.Auto, spec.Reasoning, strings.Join(spec.Names, "\x00"), model}
 	plan, ok := p.plans.Get(key)
 	if !ok {
 		plan = chain.NewPlan(p.candidates(s.Parsers(), spec), chain.PlanOptions{Model: model, Reasoning: spec.Reasoning, Auto: spec.Auto})

@@ -25,6 +25,7 @@ type lexicons struct {
 	idle      map[string]bool    // words there that say nothing
 	spelled   spellings
 	spare     sync.Pool // of hits
+	readings  sync.Pool // of reading
 }
 
 type language struct {

@@ -43,6 +43,24 @@ func (l *lexicons) done(h *hits) {
 	}
 }
 
+// free gives back what was read of a text, which nobody looks at any more.
+func (l *lexicons) free(r *reading) {
+	if cap(r.marks) > maxSpare || cap(r.text) > maxSpare {
+		return
+	}
+	clear(r.marks) // they point to words of the request's tools
+	*r = reading{plain: plain{text: r.text[:0]}, marks: r.marks[:0], sentences: r.sentences[:0]}
+	l.readings.Put(r)
+}
+
+// newReading returns room for what is read of a text.
+func (l *lexicons) newReading() *reading {
+	if r, ok := l.readings.Get().(*reading); ok {
+		return r
+	}
+	return &reading{}
+}
+
 // maxLanguages is how many bits spoken has.
 const maxLanguages = 32
 
