@@ -110,6 +110,7 @@ func Rewrite(wasm []byte, fuel int32) (*Module, error) {
 	if err := rw.rewrite(); err != nil {
 		return nil, err
 	}
-	rw.mod.Wasm = rw.assemble(len(wasm))
-	return &rw.mod, nil
+	mod := rw.mod // alone: the rest of the rewriter holds the module twice
+	mod.Wasm = rw.assemble(len(wasm))
+	return &mod, nil
 }

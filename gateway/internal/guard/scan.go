@@ -113,7 +113,7 @@ func (l *lexicons) scan(text []byte, local *localWords, scores []int) *hits {
 				i, inWord = end, false
 				continue
 			}
-			l.word(h, text, i, local, scores)
+			l.word(h, text, i, i, local, scores)
 		}
 		// In Arabic, "and" is written together with the word behind it.
 		inWord = word && !isUnspaced(r) && (r != 'و' || inWord)
@@ -135,12 +135,16 @@ func (l *lexicons) asciiWord(h *hits, text []byte, i int, local *localWords, sco
 			return end, false
 		}
 	}
-	l.word(h, text, i, local, scores)
+	end := next
+	if next < len(text) && text[next] >= utf8.RuneSelf {
+		end = i
+	}
+	l.word(h, text, i, end, local, scores)
 	return next, true
 }
 
-// word finds the patterns that begin at a place.
-func (l *lexicons) word(h *hits, text []byte, i int, local *localWords, scores []int) {
+// word finds the patterns that begin at a place; end is as match has it.
+func (l *lexicons) word(h *hits, text []byte, i, end int, local *localWords, scores []int) {
 	if local.mayBegin(text[i]) {
 		if word := text[i:wordEnd(text, i)]; local.mayMeasure(len(word)) {
 			if m, ok := local.words[string(word)]; ok {
@@ -148,7 +152,7 @@ func (l *lexicons) word(h *hits, text []byte, i int, local *localWords, scores [
 			}
 		}
 	}
-	l.words.match(text, i, func(end int, pattern int32) {
+	l.words.match(text, i, end, func(end int, pattern int32) {
 		h.list = append(h.list, hit{int32(i), int32(end), pattern})
 		s := &l.spoken[pattern]
 		if s.only >= 0 {

@@ -109,7 +109,7 @@ func (b *toolbox) verb(words []string, i int) actions {
 // of a language other than English.
 func (b *toolbox) foreignVerb(word string) (a actions) {
 	text := []byte(word)
-	b.lexicons.words.match(text, 0, func(end int, pattern int32) {
+	b.lexicons.words.match(text, 0, 0, func(end int, pattern int32) {
 		if end < len(text) || len(text) < 5 {
 			return
 		}
@@ -127,7 +127,7 @@ func (b *toolbox) foreignVerb(word string) (a actions) {
 func (b *toolbox) thing(word string) (english things) {
 	var foreign things
 	text := []byte(word)
-	b.lexicons.words.match(text, 0, func(end int, pattern int32) {
+	b.lexicons.words.match(text, 0, 0, func(end int, pattern int32) {
 		if end < len(text) {
 			return
 		}
