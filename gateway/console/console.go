@@ -181,7 +181,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	serve, ok := methods[r.Method]
 	if !ok {
 		w.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(methods)), ", "))
-		c.Refuse(w, r, http.StatusMethodNotAllowed, "This page does not take this method.")
+		c.Refuse(w, r, http.StatusMethodNotAllowed, "This page does not support this HTTP method.")
 		return
 	}
 	limit := int64(maxBody)
