@@ -53,7 +53,7 @@ lint: ## run the linters, built at the pinned version
 	for m in $(MODULES); do (cd $$m && go run $(GOLANGCI) run ./...) || exit 1; done
 
 fmt: ## format all Go files
-	@gofmt -l -w *.go cmd conformance gateway internal plugins providers sdk wasm-parsers
+	@gofmt -l -w *.go cmd conformance docs gateway internal plugins providers sdk wasm-parsers
 
 fuzz: $(WASM) ## run every fuzz target for FUZZTIME each
 	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \

@@ -175,7 +175,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	methods, ok := c.routes[path]
 	if !ok {
-		c.Refuse(w, r, http.StatusNotFound, "There is no such page.")
+		c.Refuse(w, r, http.StatusNotFound, "Not found: there is no such page.")
 		return
 	}
 	serve, ok := methods[r.Method]
@@ -210,7 +210,7 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	c.o.Log.ErrorContext(r.Context(), "operator's page", "path", r.URL.Path, "error", err)
-	c.Refuse(w, r, http.StatusInternalServerError, "The page could not be made; the log says why.")
+	c.Refuse(w, r, http.StatusInternalServerError, "The page could not be rendered; the log says why.")
 }
 
 // Refuse answers with a page that says why there is nothing else. The operator's address
