@@ -390,6 +390,34 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+var (
+	link    = regexp.MustCompile(`\]\(([\w./-]*)(#[\w-]+)?\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	unnamed = regexp.MustCompile(`[^\w -]`) // what an anchor leaves out
+)
+
+// TestLinks holds that what documents link to is there.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	tr := readTree(t)
+	for name, text := range tr.texts {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			to := name
+			if m[1] != "" {
+				to = path.Join(path.Dir(name), m[1])
+			}
+			if _, err := os.Stat(filepath.Join(root, to)); err != nil {
+				t.Errorf("%s links to %s, which is not there", name, m[1])
+			}
+			if m[2] != "" && !slices.ContainsFunc(heading.FindAllStringSubmatch(tr.texts[to], -1), func(h []string) bool {
+				return m[2] == "#"+strings.ReplaceAll(unnamed.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-")
+			}) {
+				t.Errorf("%s links to %s%s, and there is no such heading", name, m[1], m[2])
+			}
+		}
+	}
+}
+
 var exported = regexp.MustCompile(`(?:^|[^\w/.])([a-z]+)\.([A-Z]\w*)(?:\.([A-Z]\w*))?`)
 
 // TestComments holds that comments name identifiers of other packages that are there.
