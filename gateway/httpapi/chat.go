@@ -164,7 +164,7 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time, 
 		out, err = front.Close(out), nil
 	}
 	_ = beat.write(out, true) // a client that left has nothing to be told
-	return err                 // fail writes it into the stream
+	return err                // fail writes it into the stream
 }
 
 // maxPiece is how many bytes of a stream are collected before they are written, where all of
