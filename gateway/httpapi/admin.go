@@ -248,7 +248,7 @@ func (a *Admin) fail(err error, c echo.Context) {
 	e := classify(err)
 	switch {
 	case c.Response().Committed:
-		seen(c).err = e
+		recordOf(c).err = e
 		return
 	case a.ofConsole(c):
 		a.failConsole(e, c)

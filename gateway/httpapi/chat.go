@@ -43,7 +43,7 @@ func (s *Server) chat(c echo.Context) error {
 	req.Header = forwarded(r.Header)
 	addHop(req.Header, hops)
 	req.Tenant, _ = c.Get(clientKey).(string)
-	rec := seen(c)
+	rec := recordOf(c)
 	rec.model, rec.stream = req.Model, req.Stream
 	defer func() { rec.route = req.Route }()
 	if s.cfg.Metrics != nil {

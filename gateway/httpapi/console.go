@@ -60,7 +60,7 @@ func (a *Admin) guardConsole(next echo.HandlerFunc) echo.HandlerFunc {
 
 // failConsole answers with an error as a page.
 func (a *Admin) failConsole(e *gateway.Error, c echo.Context) {
-	seen(c).err = e
+	recordOf(c).err = e
 	message := e.Message
 	if e.Kind == gateway.Denied {
 		message = "No valid key: the password is the operator's key, and the name can be anything. Clients' keys are not accepted here."

@@ -43,7 +43,7 @@ func newEnvelope(e *gateway.Error) envelope {
 // ends the stream with it, without the end marker.
 func (s *Server) fail(err error, c echo.Context) {
 	e := classify(err)
-	rec := seen(c)
+	rec := recordOf(c)
 	rec.err = e
 	w := c.Response()
 	if rec.summary == nil {
