@@ -213,7 +213,7 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	c.Refuse(w, r, http.StatusInternalServerError, "The page could not be rendered; the log says why.")
 }
 
-// Refuse answers with a page that says why there is nothing else. The operator's address
+// Refuse answers with a page that says why there is nothing else. The admin listener
 // calls it too, for who is not let in: nothing but the message is on the page then.
 func (c *Console) Refuse(w http.ResponseWriter, _ *http.Request, status int, message string) {
 	protect(w.Header())
