@@ -53,7 +53,7 @@ lint: ## run the linters, built at the pinned version
 	for m in $(MODULES); do (cd $$m && go run $(GOLANGCI) run ./...) || exit 1; done
 
 fmt: ## format all Go files
-	@gofmt -l -w *.go cmd conformance gateway internal plugins providers sdk wasm-parsers
+	@gofmt -l -w *.go cmd conformance docs gateway internal plugins providers sdk wasm-parsers
 
 fuzz: $(WASM) ## run every fuzz target for FUZZTIME each
 	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
@@ -89,7 +89,8 @@ conformance: build ## run the conformance suite on bin/callgate; reports go to b
 	@./bin/callgate conformance --self --quiet --report bin/conformance.json --report bin/conformance.xml --report bin/conformance.md
 
 golden: $(WASM) ## rewrite the golden files with what the code gives now; look at the diff
-	go test ./gateway/config ./gateway/metrics ./gateway/playground -update
+	go test ./gateway/config ./gateway/flow ./gateway/metrics ./gateway/playground ./gateway/prefix ./gateway/prefix/tracelog \
+		./gateway/internal/hint ./gateway/internal/prompted ./providers/anthropic ./providers/demo -update
 	@for p in $$(grep -rl sdktest.Golden --include=*_test.go wasm-parsers sdk/examples | xargs -n1 dirname | sort -u); do go test -run Golden ./$$p -args -update || exit 1; done
 	go test ./sdk/examples -run Texts/go -args -update
 	go test ./internal/cli -run 'Readme|TestSimulateGolden|TestPrefixAdmin' -update

@@ -35,23 +35,23 @@ func (s *Server) chat(c echo.Context) error {
 	if err := budget(req, r.Header); err != nil {
 		return err
 	}
-	passed := passages(r.Header)
-	if passed >= maxPassages {
-		return loops(passed)
+	hops := countHops(r.Header)
+	if hops >= maxHops {
+		return looped(hops)
 	}
 	req.ID = requestID(c)
-	req.Header = travelling(r.Header)
-	pass(req.Header, passed)
+	req.Header = forwarded(r.Header)
+	addHop(req.Header, hops)
 	req.Tenant, _ = c.Get(clientKey).(string)
-	rec := seen(c)
+	rec := recordOf(c)
 	rec.model, rec.stream = req.Model, req.Stream
 	defer func() { rec.route = req.Route }()
 	if s.cfg.Metrics != nil {
 		s.cfg.Metrics.Begin()
 		defer s.cfg.Metrics.End()
 	}
-	pulse := s.newPulse(c.Response(), req.Stream)
-	defer pulse.stop()
+	beat := s.newHeartbeat(c.Response(), req.Stream)
+	defer beat.stop()
 	ctx, end := s.traced(r)
 	rec.endTrace = end
 	resp, err := s.cfg.Gateway.Chat(ctx, req)
@@ -60,7 +60,7 @@ func (s *Server) chat(c echo.Context) error {
 	}
 	defer resp.Close()
 	rec.summary = resp.Summary
-	return s.write(c, resp, began, pulse)
+	return s.write(c, resp, began, beat)
 }
 
 // maxRetriesHeader is what a client sets to say how many further attempts its request
@@ -70,8 +70,8 @@ const (
 	maxRetries       = 10
 )
 
-// budget reads what the client says of its retries: how many ours may be, and how many
-// its SDK has made. OpenAI's and Anthropic's SDKs count theirs in a header.
+// budget reads what the client says of retries: how many the gateway may make, and how many
+// its SDK has made already. OpenAI's and Anthropic's SDKs count theirs in a header.
 func budget(req *gateway.Request, h http.Header) error {
 	if text := h.Get(maxRetriesHeader); text != "" {
 		n, err := strconv.Atoi(text)
@@ -117,7 +117,7 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	case errors.As(err, &limit):
 		return nil, s.tooLarge()
 	case err != nil && r.Context().Err() != nil:
-		return nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: err}
+		return nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
 	case err != nil:
 		return nil, &gateway.Error{Kind: gateway.Invalid, Message: "The request body could not be read to its end.", Err: err}
 	}
@@ -129,15 +129,15 @@ func (s *Server) tooLarge() *gateway.Error {
 	return &gateway.Error{Kind: gateway.TooLarge, Message: fmt.Sprintf("The request body is larger than %d bytes (limits.body).", s.cfg.MaxBody)}
 }
 
-// write sends a response.
-func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time, pulse *pulse) error {
+// write sends a response, frame by frame.
+func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time, beat *heartbeat) error {
 	frame, err := resp.Next()
 	if err != nil && err != io.EOF {
 		return err
 	}
 	w, front := c.Response(), chat.NewWriter(resp)
 	if !resp.Streamed() {
-		pulse.pace.write()
+		beat.pace.write()
 		header(w.Header(), resp)
 		var body []byte
 		if frame != nil {
@@ -145,7 +145,7 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time, 
 		}
 		return s.writeWhole(w, resp, body, began)
 	}
-	pulse.begin(resp.Summary, func() {
+	beat.begin(resp.Summary, func() {
 		header(w.Header(), resp)
 		streamHeader(w.Header())
 		w.WriteHeader(http.StatusOK)
@@ -157,16 +157,16 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time, 
 				continue
 			}
 		}
-		if werr := pulse.write(out, frame == nil || !frame.More); werr != nil {
-			return &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: werr}
+		if werr := beat.write(out, frame == nil || !frame.More); werr != nil {
+			return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: werr}
 		}
 		out = out[:0]
 	}
 	if err == io.EOF {
 		out, err = front.Close(out), nil
 	}
-	_ = pulse.write(out, true) // a client that left has nothing to be told
-	return err                 // fail writes it into the stream
+	_ = beat.write(out, true) // a client that left has nothing to be told
+	return err                // fail writes it into the stream
 }
 
 // maxPiece is how many bytes of a stream are collected before they are written, where all of
@@ -191,7 +191,7 @@ func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byt
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(http.StatusOK)
 	if _, err := w.Write(body); err != nil {
-		return &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: err}
+		return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
 	}
 	return nil
 }

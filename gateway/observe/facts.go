@@ -60,7 +60,7 @@ func each(s *gateway.Summary, name func(f *fact) string, f func(name, text strin
 // beginning, and of a whole answer all.
 func Headers(h http.Header, s *gateway.Summary, whole bool) {
 	set(h, "X-Callgate-Provider", s.Provider)
-	set(h, "X-Callgate-Model", Clean(s.Model))
+	set(h, "X-Callgate-Model", Sanitized(s.Model))
 	Attempts(h, s)
 	Facts(h, s, whole || s.Replayed())
 }
@@ -72,7 +72,7 @@ func Facts(h http.Header, s *gateway.Summary, all bool) {
 			return f.header
 		}
 		return ""
-	}, func(name, text string) { set(h, name, Clean(text)) })
+	}, func(name, text string) { set(h, name, Sanitized(text)) })
 }
 
 // set sets a header whose name is canonical: [http.Header.Set] would look at every byte of it
@@ -96,7 +96,7 @@ func Late(s *gateway.Summary) string {
 	fmt.Fprintf(&b, ": callgate provider=%s model=%s", s.Provider, s.Model)
 	attemptsText(&b, s)
 	each(s, func(f *fact) string { return f.late }, func(name, text string) { fmt.Fprintf(&b, " %s=%s", name, text) })
-	return Clean(b.String()) + "\n\n"
+	return Sanitized(b.String()) + "\n\n"
 }
 
 func attemptsText(b *strings.Builder, s *gateway.Summary) {
@@ -117,22 +117,22 @@ func Comment(s *gateway.Summary) string {
 		attemptsText(&b, s)
 	}
 	each(s, func(f *fact) string { return f.end }, func(name, text string) { fmt.Fprintf(&b, " %s=%s", name, text) })
-	return Clean(b.String()) + "\n\n"
+	return Sanitized(b.String()) + "\n\n"
 }
 
-// Texts calls f for what a log says of a request in words, and Traced for what a trace does.
-func Texts(s *gateway.Summary, f func(name, text string)) {
+// LogFields calls f for what the log says of a request in words.
+func LogFields(s *gateway.Summary, f func(name, text string)) {
 	each(s, func(f *fact) string { return f.log }, f)
 }
 
-// Traced calls f for what a trace says of a request in words.
-func Traced(s *gateway.Summary, f func(name, text string)) {
+// TraceFields calls f for what a trace says of a request in words.
+func TraceFields(s *gateway.Summary, f func(name, text string)) {
 	each(s, func(f *fact) string { return f.trace }, f)
 }
 
-// Clean is s without what may not stand in a header or a comment: a line end would begin
+// Sanitized is s without what may not stand in a header or a comment: a line end would begin
 // another event, and names of tools are the model's own words.
-func Clean(s string) string {
+func Sanitized(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'
