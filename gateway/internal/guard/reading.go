@@ -92,10 +92,10 @@ func (r *reading) choose(l *lexicons, hits *hits, language int) {
 		switch {
 		case h.pattern < 0:
 			m = &hits.own[^h.pattern]
-		case l.spoken[h.pattern].languages&(1<<language) == 0:
+		case l.spoken[l.kinds[h.pattern]].languages&(1<<language) == 0:
 			continue
 		default:
-			m = find(l.meanings[h.pattern], language)
+			m = find(l.means(h.pattern), language)
 		}
 		n := len(r.marks)
 		switch {

@@ -64,17 +64,17 @@ func (l *lexicons) newReading() *reading {
 // maxLanguages is how many bits spoken has.
 const maxLanguages = 32
 
-// spoken is what of a pattern tells the language of a text.
+// spoken is what of a kind of patterns tells the language of a text.
 type spoken struct {
 	languages uint32 // those that have a meaning for it, as bits
 	only      int8   // the one, or -1 if there are several
 	common    bool   // it is one of the one's small words
 }
 
-// speak notes of every pattern which languages have it.
+// speak notes of every kind which languages have it.
 func (l *lexicons) speak() {
-	l.spoken = make([]spoken, len(l.meanings))
-	for pattern, list := range l.meanings {
+	l.spoken = make([]spoken, len(l.lists))
+	for kind, list := range l.lists {
 		s := spoken{only: -1}
 		for i := range list {
 			s.languages |= 1 << list[i].language
@@ -82,7 +82,7 @@ func (l *lexicons) speak() {
 		if len(list) == 1 {
 			s.only, s.common = int8(list[0].language), list[0].is(common)
 		}
-		l.spoken[pattern] = s
+		l.spoken[kind] = s
 	}
 }
 
@@ -154,7 +154,7 @@ func (l *lexicons) word(h *hits, text []byte, i, end int, local *localWords, sco
 	}
 	l.words.match(text, i, end, func(end int, pattern int32) {
 		h.list = append(h.list, hit{int32(i), int32(end), pattern})
-		s := &l.spoken[pattern]
+		s := &l.spoken[l.kinds[pattern]]
 		if s.only >= 0 {
 			scores[s.only] += end - i
 			if s.common {
@@ -162,7 +162,7 @@ func (l *lexicons) word(h *hits, text []byte, i, end int, local *localWords, sco
 			}
 			return
 		}
-		list := l.meanings[pattern]
+		list := l.means(pattern)
 		for k := range list {
 			scores[list[k].language] += end - i
 			if list[k].roles&common != 0 {

@@ -113,7 +113,7 @@ func (b *toolbox) foreignVerb(word string) (a actions) {
 		if end < len(text) || len(text) < 5 {
 			return
 		}
-		for _, m := range b.lexicons.meanings[pattern] {
+		for _, m := range b.lexicons.means(pattern) {
 			if a == 0 && m.is(ask) && !b.lexicons.languages[m.language].english {
 				a = m.actions &^ anything
 			}
@@ -131,7 +131,7 @@ func (b *toolbox) thing(word string) (english things) {
 		if end < len(text) {
 			return
 		}
-		for _, m := range b.lexicons.meanings[pattern] {
+		for _, m := range b.lexicons.means(pattern) {
 			switch {
 			case !m.is(object):
 			case b.lexicons.languages[m.language].english:
