@@ -4,20 +4,45 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
 // The models of the mock upstream. A request's model decides about the answer.
 const (
-	modelClean      = "clean"       // 1 KB of prose
-	modelLarge      = "large"       // 16 KB of prose
-	modelText       = "text"        // a tool call as text
-	modelSlow       = "slow"        // the same, streamed slowly
-	modelNative     = "native"      // a call in tool_calls, by a model whose text is not read
-	modelNativeRead = "native-read" // the same, by one whose text is read
+	modelClean  = "clean"  // 1 KB of prose
+	modelLarge  = "large"  // 16 KB of prose
+	modelText   = "text"   // a tool call as text
+	modelSlow   = "slow"   // the same, streamed slowly
+	modelNative = "native" // a call in tool_calls
+	// modelPlain writes 1 KB of words without a sign that a marker begins with, and
+	// modelPlainLong twice that in twice the chunks.
+	modelPlain     = "plain"
+	modelPlainLong = "plain-long"
 )
+
+// largePrefix begins the names of models that write largeAnswer bytes, of one kind of text
+// each.
+const (
+	largePrefix = "large-"
+	largeAnswer = 32 << 20
+)
+
+// largeTexts are what large answers repeat, by the names of their models.
+var largeTexts = map[string]string{
+	largePrefix + "prose":         prose(4 << 10),
+	largePrefix + "json":          `{"id": 12, "name": "a \"thing\"", "tags": ["x", "y"], "size": {"w": 1.5, "h": null}},` + "\n",
+	largePrefix + "angles":        "<",
+	largePrefix + "brackets":      "[",
+	largePrefix + "braces":        `{"`,
+	largePrefix + "call-unclosed": source,
+}
+
+func largeModels() []string { return slices.Sorted(maps.Keys(largeTexts)) }
 
 // chunks is how many pieces of text, or of a call, a stream has. Its finish reason and
 // its end marker come on top.
@@ -28,11 +53,16 @@ const slowPause = 20 * time.Millisecond
 
 // models are those that the mock has.
 func models() []string {
-	return []string{modelClean, modelLarge, modelText, modelSlow, modelNative, modelNativeRead}
+	return []string{modelClean, modelLarge, modelText, modelSlow, modelNative, modelPlain, modelPlainLong}
 }
 
-// callsNatively says whether a model writes its answer into tool_calls.
-func callsNatively(model string) bool { return model == modelNative || model == modelNativeRead }
+// chunksOf is how many pieces a model's stream has.
+func chunksOf(model string) int {
+	if model == modelPlainLong {
+		return 2 * chunks
+	}
+	return chunks
+}
 
 // modelAnswer is what a model writes: its text, or the arguments of its call.
 func modelAnswer(model string) string {
@@ -41,8 +71,17 @@ func modelAnswer(model string) string {
 		return prose(16 << 10)
 	case modelText, modelSlow:
 		return longCall(chunks * deltaSize)
-	case modelNative, modelNativeRead:
+	case modelNative:
 		return longArguments((chunks - 1) * deltaSize) // the call's beginning is a piece, too
+	case modelPlain, modelPlainLong:
+		return strings.Repeat("All is plain here. ", chunksOf(model))[:chunksOf(model)*deltaSize]
+	}
+	if part := largeTexts[model]; part != "" {
+		text := strings.Repeat(part, largeAnswer/len(quoted(part)[2:]))
+		if model == largePrefix+"call-unclosed" {
+			return callHead + strings.Trim(quoted(text), `"`)
+		}
+		return text
 	}
 	return prose(1 << 10)
 }
@@ -55,13 +94,16 @@ type answer struct {
 	pause  time.Duration
 }
 
-// newAnswers makes the answers of all models.
-func newAnswers() map[string]*answer {
-	answers := map[string]*answer{}
+// newAnswers makes the answers of all models, the large ones when they are asked for.
+func newAnswers() map[string]func() *answer {
+	answers := map[string]func() *answer{}
 	for _, model := range models() {
-		answers[model] = newAnswer(model)
+		a := newAnswer(model)
+		answers[model] = func() *answer { return a }
 	}
-	answers[modelSlow].pause = slowPause
+	for _, model := range largeModels() {
+		answers[model] = sync.OnceValue(func() *answer { return &answer{whole: wholeAnswer(model)} })
+	}
 	return answers
 }
 
@@ -77,14 +119,14 @@ const (
 // completion is the whole answer of a model.
 func completion(model string) string {
 	said, finish := `"content":`+quoted(modelAnswer(model)), `"stop"`
-	if callsNatively(model) {
+	if model == modelNative {
 		said, finish = fmt.Sprintf(nativeCall, "", quoted(modelAnswer(model))), `"tool_calls"`
 	}
 	return fmt.Sprintf(envelope, "", model, `"message":{"role":"assistant",`+said+`}`, finish, usage)
 }
 
 // events are the answer of a model as it streams it, without the end marker.
-func events(model string) []string { return streamed(model, modelAnswer(model), chunks) }
+func events(model string) []string { return streamed(model, modelAnswer(model), chunksOf(model)) }
 
 // streamed is a text of a model in so many pieces, and the finish reason behind them.
 func streamed(model, text string, count int) []string {
@@ -93,7 +135,7 @@ func streamed(model, text string, count int) []string {
 		list = append(list, fmt.Sprintf(envelope, ".chunk", model, `"delta":{`+delta+`}`, finish, ""))
 	}
 	role, piece, finish := `"role":"assistant",`, `"content":%s`, `"stop"`
-	if callsNatively(model) {
+	if model == modelNative {
 		piece, finish = `"tool_calls":[{"index":0,"function":{"arguments":%s}}]`, `"tool_calls"`
 		add(role+fmt.Sprintf(nativeCall, `"index":0,`, `""`), "null")
 		role = ""
@@ -107,11 +149,15 @@ func streamed(model, text string, count int) []string {
 	return list
 }
 
-func newAnswer(model string) *answer {
+func wholeAnswer(model string) []byte {
 	body := completion(model)
+	return []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Request-Id: req_bench\r\nContent-Length: " +
+		strconv.Itoa(len(body)) + "\r\n\r\n" + body)
+}
+
+func newAnswer(model string) *answer {
 	a := &answer{
-		whole: []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Request-Id: req_bench\r\nContent-Length: " +
-			strconv.Itoa(len(body)) + "\r\n\r\n" + body),
+		whole: wholeAnswer(model),
 		head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n" +
 			"X-Request-Id: req_bench\r\nTransfer-Encoding: chunked\r\n\r\n"),
 	}
@@ -119,6 +165,9 @@ func newAnswer(model string) *answer {
 		a.frames = append(a.frames, frame(data))
 	}
 	a.frames = append(a.frames, append(frame("[DONE]"), "0\r\n\r\n"...))
+	if model == modelSlow {
+		a.pause = slowPause
+	}
 	return a
 }
 
@@ -128,9 +177,13 @@ func frame(data string) []byte {
 	return fmt.Appendf(nil, "%x\r\n%s\r\n", len(event), event)
 }
 
+// quoted is a string in JSON, with its < and > as they are, as most upstreams write them.
 func quoted(s string) string {
-	b, _ := json.Marshal(s) // a string cannot fail
-	return string(b)
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string cannot fail
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // request is the body of a request of about size bytes, which offers tools, so
@@ -211,7 +264,7 @@ func read(body []byte, stream bool) (r received, err error) {
 // tool calls.
 func expect(model string, repaired bool) received {
 	text := modelAnswer(model)
-	if callsNatively(model) {
+	if model == modelNative {
 		return received{name: "write_file", arguments: text, finish: "tool_calls"}
 	}
 	if !repaired || !strings.HasPrefix(text, trigger) {

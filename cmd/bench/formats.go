@@ -43,6 +43,39 @@ func measureFormats(ctx context.Context, b *bench) (*table, error) {
 	return t, nil
 }
 
+// callRows are of a call of 1 KB: of the format that takes least, and the one that takes
+// most.
+func callRows(ctx context.Context, b *bench) ([]row, error) {
+	sandbox, err := newSandboxed(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	defer sandbox.close()
+	var batches []batch
+	for _, f := range formats.All() {
+		plan, text := newPlan(namesOf(f.Name)...), []byte(formatCall(f, 1<<10))
+		batches = append(batches, repeated(func() error { return readCall(ctx, sandbox, plan, text) }))
+	}
+	times, err := interleave(ctx, 2*b.time, batches...)
+	if err != nil {
+		return nil, err
+	}
+	least, most := 0, 0
+	for i := range times {
+		if best(times[i]) < best(times[least]) {
+			least = i
+		}
+		if best(times[i]) > best(times[most]) {
+			most = i
+		}
+	}
+	of := func(which string, i int, limit, beyond float64) row {
+		return row{name: fmt.Sprintf("1 KB of a call as text, sandboxed, %s format (%s), µs", which, formats.All()[i].Name),
+			figures: compared([]comparison{{none(), best(times[i]), none()}}), target: upTo("", best(times[i]), limit, " µs"), beyond: beyond}
+	}
+	return []row{of("best", least, 40, 25), of("worst", most, 80, 40)}, nil
+}
+
 func measureFormat(ctx context.Context, total time.Duration, e engine, f formats.Format) (row, error) {
 	plan := newPlan(namesOf(f.Name)...)
 	var batches []batch

@@ -17,7 +17,7 @@ import (
 )
 
 // maxAnswer bounds what a client reads for one answer.
-const maxAnswer = 4 << 20
+const maxAnswer = 4 * largeAnswer
 
 // client sends the same request again and again over one connection.
 type client struct {

@@ -29,15 +29,16 @@ import (
 	"time"
 )
 
-// maxRun bounds the whole run.
-const maxRun = 30 * time.Minute
+const (
+	maxRun        = 30 * time.Minute // bounds the whole run
+	gatewayBinary = "bin/callgate"   // is what "make build" makes
+)
 
 // bench is one run.
 type bench struct {
-	time time.Duration // for each thing that is measured
-	dir  string        // for temporary files
-	// compiled says that a gateway of this run has filled the cache directory.
-	compiled bool
+	time     time.Duration // for each thing that is measured
+	dir      string        // for temporary files
+	programs []*program    // this tree's gateway, and perhaps an older one
 }
 
 // section is one table of figures.
@@ -46,8 +47,15 @@ type section struct {
 	run  func(context.Context, *bench) (*table, error)
 }
 
-func sections() []section {
-	return []section{
+// sections are those whose name the expression fits. A fit of one of its parts is enough
+// for the main table, which then has that part.
+func sections(wanted *regexp.Regexp) []section {
+	var list []section
+	main := slices.DeleteFunc(parts(), func(p part) bool { return !wanted.MatchString(p.name) })
+	if len(main) > 0 {
+		list = append(list, section{"gateway", measureMain(main)})
+	}
+	return append(list, slices.DeleteFunc([]section{
 		{"parse", measureParse},
 		{"formats", measureFormats},
 		{"languages", measureLanguages},
@@ -58,10 +66,8 @@ func sections() []section {
 		{"attempts", measureAttempts},
 		{"prefix", measurePrefix},
 		{"translate", measureTranslate},
-		{"gateway", measureGateway},
-		{"memory", measureMemory},
 		{"start", measureStart},
-	}
+	}, func(s section) bool { return !wanted.MatchString(s.name) })...)
 }
 
 func main() { os.Exit(command()) }
@@ -89,13 +95,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return serveProxy(ctx, stdout, args[1])
 	}
 	var names []string
-	for _, s := range sections() {
+	for _, p := range parts() {
+		names = append(names, p.name)
+	}
+	for _, s := range sections(regexp.MustCompile("^[^/]*$")) {
 		names = append(names, s.name)
 	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	each := flags.Duration("time", 3*time.Second, "how long each thing is measured, 100ms to 1m")
-	only := flags.String("only", "", "`regexp` of the sections to run: "+strings.Join(names, ", "))
+	only := flags.String("only", "", "`regexp` of what to measure: "+strings.Join(names, ", "))
+	beside := flags.String("beside", "", "an older gateway's `binary`, to be measured in turn with this tree's")
 	file := flags.String("json", "", "`file` that the figures are written to as JSON")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -107,16 +117,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *each < 100*time.Millisecond || *each > time.Minute {
 		return fmt.Errorf("-time is %v, want 100ms to 1m", *each)
 	}
-	chosen := slices.DeleteFunc(sections(), func(s section) bool { return !wanted.MatchString(s.name) })
+	chosen := sections(wanted)
 	if len(chosen) == 0 {
-		return fmt.Errorf("-only %q fits no section", *only)
+		return fmt.Errorf("-only %q fits nothing", *only)
 	}
 	dir, err := os.MkdirTemp("", "callgate-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{time: *each, dir: dir}
+	b := &bench{time: *each, dir: dir, programs: []*program{{name: "callgate", path: gatewayBinary, cacheDir: filepath.Join(dir, "cache")}}}
+	if *beside != "" {
+		b.programs = append(b.programs, &program{name: "older", path: *beside, cacheDir: filepath.Join(dir, "cache-older")})
+	}
 	tables, err := b.measure(ctx, chosen, stdout)
 	if err != nil || *file == "" {
 		return err
@@ -155,10 +168,6 @@ func writeJSON(file string, each time.Duration, tables []*table) error {
 	}
 	return os.WriteFile(file, append(b, '\n'), 0o600)
 }
-
-// cacheDir is where compiled parsers are kept during a run, so that they are
-// compiled once.
-func (b *bench) cacheDir() string { return filepath.Join(b.dir, "cache") }
 
 // cpuWatch measures how much of the machine others use.
 type cpuWatch struct {

@@ -53,7 +53,7 @@ func serveMock(ctx context.Context, out io.Writer) error {
 const bodyHead = 128
 
 // serveOne answers one request.
-func serveOne(w io.Writer, r *bufio.Reader, answers map[string]*answer) error {
+func serveOne(w io.Writer, r *bufio.Reader, answers map[string]func() *answer) error {
 	size, err := readHead(r)
 	if err != nil {
 		return err
@@ -63,17 +63,17 @@ func serveOne(w io.Writer, r *bufio.Reader, answers map[string]*answer) error {
 		return err
 	}
 	stream := bytes.Contains(head, []byte(`"stream":true`))
-	a := answers[string(modelOf(head))]
+	find := answers[string(modelOf(head))]
 	if _, err := r.Discard(size); err != nil {
 		return err
 	}
 	switch {
-	case a == nil:
+	case find == nil:
 		_, err = io.WriteString(w, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
 	case !stream:
-		_, err = w.Write(a.whole)
+		_, err = w.Write(find().whole)
 	default:
-		err = a.stream(w)
+		err = find().stream(w)
 	}
 	return err
 }

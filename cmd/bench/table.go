@@ -65,7 +65,7 @@ func (t *target) String() string {
 	if t.upTo {
 		sign = "≤"
 	}
-	return fmt.Sprintf("%s %s %g%s", t.what, sign, t.limit, t.unit)
+	return strings.TrimSpace(fmt.Sprintf("%s %s %g%s", t.what, sign, t.limit, t.unit))
 }
 
 // verdict says whether the target is met.
@@ -99,6 +99,10 @@ type row struct {
 	name    string
 	figures []figure
 	target  *target
+	// In the main table: a figure that would be better still, what others' gateways take,
+	// and a line below the table.
+	beyond      float64
+	peers, note string
 }
 
 // table is what a section measured.
@@ -115,7 +119,7 @@ func (t *table) print(out io.Writer) {
 	fmt.Fprintf(out, "\n%s: %s\n\n", t.Name, t.Title)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	var groups, names []string
-	last := ""
+	last, notes := "", ""
 	for _, c := range t.Columns {
 		group := c.group
 		if group == last {
@@ -127,17 +131,27 @@ func (t *table) print(out io.Writer) {
 	if strings.Join(groups, "") != "" {
 		fmt.Fprintf(w, "\t%s\n", strings.Join(groups, "\t"))
 	}
-	fmt.Fprintf(w, "\t%s\ttarget\t\n", strings.Join(names, "\t"))
+	further := ""
+	if slices.ContainsFunc(t.Rows, func(r row) bool { return r.peers != "" || r.beyond > 0 }) {
+		further = "\tbeyond\tpeers"
+	}
+	fmt.Fprintf(w, "\t%s\ttarget\t%s\n", strings.Join(names, "\t"), further)
 	for _, r := range t.Rows {
 		fmt.Fprint(w, r.name)
 		for _, f := range r.figures {
 			fmt.Fprint(w, "\t", f)
 		}
-		fmt.Fprintf(w, "\t%s\t%s\n", r.target, r.target.verdict())
+		fmt.Fprintf(w, "\t%s\t%s", r.target, r.target.verdict())
+		if r.beyond > 0 {
+			fmt.Fprintf(w, "\t%g\t%s\n", r.beyond, r.peers)
+		} else {
+			fmt.Fprintf(w, "\t\t%s\n", r.peers)
+		}
+		notes += r.note
 	}
 	_ = w.Flush() // of a writer that keeps its error for nobody
-	if t.Note != "" {
-		fmt.Fprintf(out, "\n%s\n", t.Note)
+	if notes+t.Note != "" {
+		fmt.Fprintf(out, "\n%s%s\n", notes, t.Note)
 	}
 	if !t.Others.missing() {
 		fmt.Fprintf(out, "\nOther processes used %s %% of the CPUs meanwhile.\n", t.Others)
@@ -151,10 +165,13 @@ func (t *table) MarshalJSON() ([]byte, error) {
 		Figures map[string]*float64 `json:"figures"`
 		Target  string              `json:"target,omitempty"`
 		Verdict string              `json:"verdict,omitempty"`
+		Beyond  float64             `json:"beyond,omitempty"`
+		Peers   string              `json:"peers,omitempty"`
+		Note    string              `json:"note,omitempty"`
 	}
 	var rows []jsonRow
 	for _, r := range t.Rows {
-		j := jsonRow{r.name, map[string]*float64{}, r.target.String(), r.target.verdict()}
+		j := jsonRow{r.name, map[string]*float64{}, r.target.String(), r.target.verdict(), r.beyond, r.peers, r.note}
 		for i, c := range t.Columns {
 			j.Figures[strings.TrimSpace(c.group+" "+c.name)] = r.figures[i].json()
 		}

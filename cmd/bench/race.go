@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// scenario is a kind of request that is measured.
+type scenario struct {
+	model   string
+	stream  bool
+	clients int
+	size    int  // of a request in bytes
+	off     bool // beside the same gateway with tool_calls: off, else beside the proxy
+}
+
+// contender is a server before the upstream.
+type contender struct {
+	server        *server
+	repairs       bool // turns calls in text into tool calls
+	load          load
+	p50, p99, cpu []float64 // by round, in µs
+}
+
+// pair is a program's gateway, and what it is compared with.
+type pair struct{ base, gateway *contender }
+
+// gatewayConfig is the configuration of a gateway before the mock: the defaults, and
+// the text of all models is read. more is further keys of the provider.
+func gatewayConfig(address, more string) string {
+	return fmt.Sprintf(`
+providers: {mock: {type: openai, base_url: "http://%s/v1", parser: auto%s}}
+models: {"*": {targets: [{provider: mock}]}}
+`, address, more)
+}
+
+// rounds is in how many parts the time of a scenario is cut.
+const rounds = 24
+
+// race measures a scenario before the same upstream with all contenders in turn, and gives
+// a pair for each program.
+func (s scenario) race(ctx context.Context, b *bench) ([]pair, error) {
+	var list []*contender
+	defer func() {
+		for _, c := range list {
+			c.load.close()
+			c.server.close()
+		}
+	}()
+	mock, err := startSelf(ctx, mockCommand)
+	if err != nil {
+		return nil, err
+	}
+	defer mock.close()
+	add := func(server *server, err error, repairs bool) (*contender, error) {
+		if err != nil {
+			return nil, err
+		}
+		c := &contender{server: server, repairs: repairs}
+		list = append(list, c)
+		return c, c.prepare(ctx, s, b.time/(2*rounds))
+	}
+	var pairs []pair
+	for i, p := range b.programs {
+		var base *contender
+		switch {
+		case s.off:
+			server, err := b.startReady(ctx, p, gatewayConfig(mock.address, ", tool_calls: off"))
+			if base, err = add(server, err, false); err != nil {
+				return nil, err
+			}
+		case i == 0:
+			server, err := startSelf(ctx, proxyCommand, "http://"+mock.address)
+			if base, err = add(server, err, false); err != nil {
+				return nil, err
+			}
+		default:
+			base = pairs[0].base
+		}
+		server, err := b.startReady(ctx, p, gatewayConfig(mock.address, ""))
+		gateway, err := add(server, err, true)
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, pair{base, gateway})
+	}
+	for round := range rounds {
+		for i := range list {
+			c := list[(i+round)%len(list)]
+			if err := c.measure(ctx, b.time/rounds); err != nil {
+				return nil, c.server.failed(err)
+			}
+		}
+	}
+	return pairs, nil
+}
+
+// prepare connects the clients, checks an answer and warms the contender up.
+func (c *contender) prepare(ctx context.Context, s scenario, d time.Duration) (err error) {
+	if c.load, err = newLoad(ctx, c.server.address, s.clients, request(s.model, s.stream, s.size), s.stream, expect(s.model, c.repairs)); err != nil {
+		return c.server.failed(err)
+	}
+	if _, err := c.load.run(ctx, d); err != nil {
+		return c.server.failed(err)
+	}
+	return nil
+}
+
+// measure runs a contender's load for the time d and notes what it took.
+func (c *contender) measure(ctx context.Context, d time.Duration) error {
+	before := c.server.cpu()
+	took, err := c.load.run(ctx, d)
+	if err != nil {
+		return err
+	}
+	used := c.server.cpu() - before
+	c.p50 = append(c.p50, float64(quantile(took, 0.5)))
+	c.p99 = append(c.p99, float64(quantile(took, 0.99)))
+	c.cpu = append(c.cpu, used*1e6/float64(len(took)))
+	return nil
+}
+
+// units is in how many parts the CPU time of an answer is given.
+func (s scenario) units() figure {
+	if s.stream {
+		return chunks
+	}
+	return 1
+}
+
+// cpuRow makes a row of the main table of a scenario: of the CPU time that a gateway takes
+// for a request, or a chunk of a stream, as a multiple of what it is compared with.
+func cpuRow(r row, limit float64, s scenario) func(context.Context, *bench) ([]row, error) {
+	return func(ctx context.Context, b *bench) ([]row, error) {
+		pairs, err := s.race(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		var list []comparison
+		for _, p := range pairs {
+			list = append(list, comparison{median(p.base.cpu) / s.units(), median(p.gateway.cpu) / s.units(),
+				pairwise(p.gateway.cpu, p.base.cpu, quotient)})
+		}
+		r.figures = compared(list)
+		r.target = upTo("", list[0].ratio, limit, " ×")
+		return []row{r}, nil
+	}
+}
+
+// overheadRows are what the gateway adds to the time until an answer is there.
+func overheadRows(ctx context.Context, b *bench) ([]row, error) {
+	peers := map[string]string{"p50, 1 client": "Bifrost 179, Portkey 1400", "p99, 1 client": "Bifrost 527, Portkey 8700"}
+	var rows []row
+	for _, clients := range []int{1, 64} {
+		pairs, err := scenario{model: modelClean, clients: clients, size: 1 << 10}.race(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		name := fmt.Sprintf("%d clients", clients)
+		if clients == 1 {
+			name = "1 client"
+		}
+		var p50, p99 []comparison
+		for _, p := range pairs {
+			p50 = append(p50, comparison{median(p.base.p50), pairwise(p.gateway.p50, p.base.p50, difference), none()})
+			p99 = append(p99, comparison{median(p.base.p99), pairwise(p.gateway.p99, p.base.p99, difference), none()})
+		}
+		for _, q := range []struct {
+			name string
+			list []comparison
+		}{{"p50, " + name, p50}, {"p99, " + name, p99}} {
+			rows = append(rows, row{name: "overhead at " + q.name + ", µs", figures: compared(q.list), peers: peers[q.name]})
+		}
+	}
+	return rows, nil
+}
