@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,24 +23,33 @@ const (
 	modelPlainLong = "plain-long"
 )
 
-// largePrefix begins the names of models that write largeAnswer bytes, of one kind of text
-// each.
-const (
-	largePrefix = "large-"
-	largeAnswer = 32 << 20
-)
+// largeAnswer is how many bytes of JSON the text of a large answer is.
+const largeAnswer = 32 << 20
 
-// largeTexts are what large answers repeat, by the names of their models.
+// largeTexts are what large answers consist of, by the names of their models.
 var largeTexts = map[string]string{
-	largePrefix + "prose":         prose(4 << 10),
-	largePrefix + "json":          `{"id": 12, "name": "a \"thing\"", "tags": ["x", "y"], "size": {"w": 1.5, "h": null}},` + "\n",
-	largePrefix + "angles":        "<",
-	largePrefix + "brackets":      "[",
-	largePrefix + "braces":        `{"`,
-	largePrefix + "call-unclosed": source,
+	"prose":         prose(4 << 10),
+	"json":          `{"id": 12, "name": "a \"thing\"", "tags": ["x", "y"], "size": {"w": 1.5, "h": null}},` + "\n",
+	"angles":        "<",
+	"brackets":      "[",
+	"braces":        `{"`,
+	"fences":        "```a",
+	"markers":       trigger,
+	"functions":     "<function=a>",
+	"reasoning":     "</think>a",
+	"calls":         trigger + `{"name": "write_file", "arguments": {}}</tool_call>`,
+	"unclosed call": escaped(4 << 10),
 }
 
-func largeModels() []string { return slices.Sorted(maps.Keys(largeTexts)) }
+// largeText is a model's text of about size bytes of JSON.
+func largeText(model string, size int) string {
+	part := largeTexts[model]
+	text := strings.Repeat(part, size/len(quoted(part)[2:]))
+	if model == "unclosed call" {
+		return callHead + text
+	}
+	return text
+}
 
 // chunks is how many pieces of text, or of a call, a stream has. Its finish reason and
 // its end marker come on top.
@@ -76,13 +83,6 @@ func modelAnswer(model string) string {
 	case modelPlain, modelPlainLong:
 		return strings.Repeat("All is plain here. ", chunksOf(model))[:chunksOf(model)*deltaSize]
 	}
-	if part := largeTexts[model]; part != "" {
-		text := strings.Repeat(part, largeAnswer/len(quoted(part)[2:]))
-		if model == largePrefix+"call-unclosed" {
-			return callHead + strings.Trim(quoted(text), `"`)
-		}
-		return text
-	}
 	return prose(1 << 10)
 }
 
@@ -94,15 +94,16 @@ type answer struct {
 	pause  time.Duration
 }
 
-// newAnswers makes the answers of all models, the large ones when they are asked for.
-func newAnswers() map[string]func() *answer {
+// newAnswers makes the answers of all models, those with as much as large bytes when they
+// are asked for.
+func newAnswers(large int) map[string]func() *answer {
 	answers := map[string]func() *answer{}
 	for _, model := range models() {
 		a := newAnswer(model)
 		answers[model] = func() *answer { return a }
 	}
-	for _, model := range largeModels() {
-		answers[model] = sync.OnceValue(func() *answer { return &answer{whole: wholeAnswer(model)} })
+	for model := range largeTexts {
+		answers[model] = sync.OnceValue(func() *answer { return &answer{whole: wholeAnswer(model, largeText(model, large))} })
 	}
 	return answers
 }
@@ -116,11 +117,11 @@ const (
 		`"function":{"name":"write_file","arguments":%s}}]`
 )
 
-// completion is the whole answer of a model.
-func completion(model string) string {
-	said, finish := `"content":`+quoted(modelAnswer(model)), `"stop"`
+// completion is the whole answer of a model that writes a text.
+func completion(model, text string) string {
+	said, finish := `"content":`+quoted(text), `"stop"`
 	if model == modelNative {
-		said, finish = fmt.Sprintf(nativeCall, "", quoted(modelAnswer(model))), `"tool_calls"`
+		said, finish = fmt.Sprintf(nativeCall, "", quoted(text)), `"tool_calls"`
 	}
 	return fmt.Sprintf(envelope, "", model, `"message":{"role":"assistant",`+said+`}`, finish, usage)
 }
@@ -149,15 +150,15 @@ func streamed(model, text string, count int) []string {
 	return list
 }
 
-func wholeAnswer(model string) []byte {
-	body := completion(model)
+func wholeAnswer(model, text string) []byte {
+	body := completion(model, text)
 	return []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Request-Id: req_bench\r\nContent-Length: " +
 		strconv.Itoa(len(body)) + "\r\n\r\n" + body)
 }
 
 func newAnswer(model string) *answer {
 	a := &answer{
-		whole: wholeAnswer(model),
+		whole: wholeAnswer(model, modelAnswer(model)),
 		head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n" +
 			"X-Request-Id: req_bench\r\nTransfer-Encoding: chunked\r\n\r\n"),
 	}

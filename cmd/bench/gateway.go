@@ -82,7 +82,7 @@ const allocationRequests = 100
 // allocationRows counts what a gateway's whole process allocates for a chunk that it passes
 // on: what streams of twice the chunks take more.
 func allocationRows(ctx context.Context, b *bench) ([]row, error) {
-	mock, err := startSelf(ctx, mockCommand)
+	mock, err := b.startMock(ctx)
 	if err != nil {
 		return nil, err
 	}

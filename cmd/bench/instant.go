@@ -21,7 +21,7 @@ type instant struct {
 
 // newInstant makes the provider of a model of the mock.
 func newInstant(model string) *instant {
-	body := []byte(completion(model))
+	body := []byte(completion(model, modelAnswer(model)))
 	p := &instant{whole: gateway.Frame{Raw: body, Data: body}}
 	for _, data := range events(model) {
 		raw := []byte("data: " + data + "\n\n")

@@ -24,6 +24,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -38,6 +39,7 @@ const (
 type bench struct {
 	time     time.Duration // for each thing that is measured
 	dir      string        // for temporary files
+	large    int           // bytes of a large answer
 	programs []*program    // this tree's gateway, and perhaps an older one
 }
 
@@ -88,8 +90,9 @@ func command() int {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	if len(args) == 1 && args[0] == mockCommand {
-		return serveMock(ctx, stdout)
+	if len(args) == 2 && args[0] == mockCommand {
+		large, err := strconv.Atoi(args[1])
+		return errors.Join(err, serveMock(ctx, stdout, large))
 	}
 	if len(args) == 2 && args[0] == proxyCommand {
 		return serveProxy(ctx, stdout, args[1])
@@ -126,7 +129,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{time: *each, dir: dir, programs: []*program{{name: "callgate", path: gatewayBinary, cacheDir: filepath.Join(dir, "cache")}}}
+	b := &bench{time: *each, dir: dir, large: largeAnswer, programs: []*program{{name: "callgate", path: gatewayBinary, cacheDir: filepath.Join(dir, "cache")}}}
 	if *beside != "" {
 		b.programs = append(b.programs, &program{name: "older", path: *beside, cacheDir: filepath.Join(dir, "cache-older")})
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// mockCommand makes this program the upstream.
+// mockCommand makes this program the upstream. The size of its large answers follows.
 const mockCommand = "mock"
 
 // listen listens on loopback and says where.
@@ -27,14 +27,14 @@ func listen(ctx context.Context, out io.Writer) (net.Listener, error) {
 
 // serveMock is an upstream that answers at once, with bytes made beforehand. It
 // speaks just enough HTTP by hand to cost far less than what stands before it.
-func serveMock(ctx context.Context, out io.Writer) error {
+func serveMock(ctx context.Context, out io.Writer, large int) error {
 	l, err := listen(ctx, out)
 	if err != nil {
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
-	answers := newAnswers()
+	answers := newAnswers(large)
 	for {
 		conn, err := l.Accept()
 		if err != nil {

@@ -48,7 +48,7 @@ func (s scenario) race(ctx context.Context, b *bench) ([]pair, error) {
 			c.server.close()
 		}
 	}()
-	mock, err := startSelf(ctx, mockCommand)
+	mock, err := b.startMock(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -121,12 +121,13 @@ func (c *contender) measure(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// units is in how many parts the CPU time of an answer is given.
-func (s scenario) units() figure {
+// cpu compares the CPU time in µs of a request, or of a chunk of a stream.
+func (s scenario) cpu(p pair) comparison {
+	units := figure(1)
 	if s.stream {
-		return chunks
+		units = chunks
 	}
-	return 1
+	return comparison{median(p.base.cpu) / units, median(p.gateway.cpu) / units, pairwise(p.gateway.cpu, p.base.cpu, quotient)}
 }
 
 // cpuRow makes a row of the main table of a scenario: of the CPU time that a gateway takes
@@ -139,8 +140,7 @@ func cpuRow(r row, limit float64, s scenario) func(context.Context, *bench) ([]r
 		}
 		var list []comparison
 		for _, p := range pairs {
-			list = append(list, comparison{median(p.base.cpu) / s.units(), median(p.gateway.cpu) / s.units(),
-				pairwise(p.gateway.cpu, p.base.cpu, quotient)})
+			list = append(list, s.cpu(p))
 		}
 		r.figures = compared(list)
 		r.target = upTo("", list[0].ratio, limit, " ×")
@@ -150,27 +150,31 @@ func cpuRow(r row, limit float64, s scenario) func(context.Context, *bench) ([]r
 
 // overheadRows are what the gateway adds to the time until an answer is there.
 func overheadRows(ctx context.Context, b *bench) ([]row, error) {
-	peers := map[string]string{"p50, 1 client": "Bifrost 179, Portkey 1400", "p99, 1 client": "Bifrost 527, Portkey 8700"}
+	quantiles := []struct {
+		name  string
+		of    func(*contender) []float64
+		peers string // with 1 client
+	}{
+		{"p50", func(c *contender) []float64 { return c.p50 }, "Bifrost 179, Portkey 1400"},
+		{"p99", func(c *contender) []float64 { return c.p99 }, "Bifrost 527, Portkey 8700"},
+	}
 	var rows []row
 	for _, clients := range []int{1, 64} {
 		pairs, err := scenario{model: modelClean, clients: clients, size: 1 << 10}.race(ctx, b)
 		if err != nil {
 			return nil, err
 		}
-		name := fmt.Sprintf("%d clients", clients)
-		if clients == 1 {
-			name = "1 client"
-		}
-		var p50, p99 []comparison
-		for _, p := range pairs {
-			p50 = append(p50, comparison{median(p.base.p50), pairwise(p.gateway.p50, p.base.p50, difference), none()})
-			p99 = append(p99, comparison{median(p.base.p99), pairwise(p.gateway.p99, p.base.p99, difference), none()})
-		}
-		for _, q := range []struct {
-			name string
-			list []comparison
-		}{{"p50, " + name, p50}, {"p99, " + name, p99}} {
-			rows = append(rows, row{name: "overhead at " + q.name + ", µs", figures: compared(q.list), peers: peers[q.name]})
+		for _, q := range quantiles {
+			r := row{name: fmt.Sprintf("overhead at %s, clients: %d, µs", q.name, clients)}
+			if clients == 1 {
+				r.peers = q.peers
+			}
+			var list []comparison
+			for _, p := range pairs {
+				list = append(list, comparison{median(q.of(p.base)), pairwise(q.of(p.gateway), q.of(p.base), difference), none()})
+			}
+			r.figures = compared(list)
+			rows = append(rows, r)
 		}
 	}
 	return rows, nil

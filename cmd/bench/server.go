@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -68,6 +69,11 @@ func startServer(ctx context.Context, name string, listeners int, program string
 		}
 	}()
 	return s, nil
+}
+
+// startMock starts the upstream.
+func (b *bench) startMock(ctx context.Context) (*server, error) {
+	return startSelf(ctx, mockCommand, strconv.Itoa(b.large))
 }
 
 // startSelf starts this program as another one.

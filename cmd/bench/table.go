@@ -73,7 +73,7 @@ func (t *target) verdict() string {
 	switch {
 	case t == nil:
 		return ""
-	case t.value.missing():
+	case math.IsNaN(float64(t.value)):
 		return "n/a"
 	case float64(t.value) < t.limit || t.upTo && float64(t.value) == t.limit:
 		return "met"

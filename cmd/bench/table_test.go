@@ -115,8 +115,8 @@ func sample() *table {
 		Name: "parse", Title: "texts parsed", Note: "A note.", Others: 12.34,
 		Columns: []column{{"native µs", "best"}, {"native µs", "median"}, {"", "ratio"}},
 		Rows: []row{
-			{"1 KB", []figure{1.234, 2, 10}, below("median", 2, 100, " µs")},
-			{"16 KB", []figure{20, 30, none()}, nil},
+			{name: "1 KB", figures: []figure{1.234, 2, 10}, target: below("median", 2, 100, " µs")},
+			{name: "16 KB", figures: []figure{20, 30, none()}},
 		},
 	}
 }

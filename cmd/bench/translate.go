@@ -46,7 +46,7 @@ type exchange struct {
 const streamDeltas = 1000
 
 func exchanges() []exchange {
-	whole := []byte(completion(modelClean))
+	whole := []byte(completion(modelClean, modelAnswer(modelClean)))
 	message := []byte(`{"id":"msg_bench","type":"message","role":"assistant","model":"claude","content":[{"type":"text","text":` +
 		quoted(prose(1<<10)) + `}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":200,"output_tokens":200}}`)
 	text, call := prose(streamDeltas*deltaSize), longArguments(streamDeltas*deltaSize)
