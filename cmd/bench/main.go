@@ -12,7 +12,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -59,10 +58,7 @@ func sections(wanted *regexp.Regexp) []section {
 	}
 	return append(list, slices.DeleteFunc([]section{
 		{"parse", measureParse},
-		{"formats", measureFormats},
 		{"languages", measureLanguages},
-		{"delta", measureDelta},
-		{"plain", measurePlain},
 		{"repair", measureRepair},
 		{"breaker", measureBreaker},
 		{"attempts", measureAttempts},
@@ -109,7 +105,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	each := flags.Duration("time", 3*time.Second, "how long each thing is measured, 100ms to 1m")
 	only := flags.String("only", "", "`regexp` of what to measure: "+strings.Join(names, ", "))
 	beside := flags.String("beside", "", "an older gateway's `binary`, to be measured in turn with this tree's")
-	file := flags.String("json", "", "`file` that the figures are written to as JSON")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -133,43 +128,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *beside != "" {
 		b.programs = append(b.programs, &program{name: "older", path: *beside, cacheDir: filepath.Join(dir, "cache-older")})
 	}
-	tables, err := b.measure(ctx, chosen, stdout)
-	if err != nil || *file == "" {
-		return err
-	}
-	return writeJSON(*file, *each, tables)
+	return b.measure(ctx, chosen, stdout)
 }
 
 // measure runs sections and prints each table when it is there.
-func (b *bench) measure(ctx context.Context, chosen []section, stdout io.Writer) ([]*table, error) {
+func (b *bench) measure(ctx context.Context, chosen []section, stdout io.Writer) error {
 	fmt.Fprintf(stdout, "%s %s/%s, %d CPUs, %v each\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), b.time)
-	var tables []*table
 	for _, s := range chosen {
 		load := watchCPU()
 		t, err := s.run(ctx, b)
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%s: %w", s.name, context.Cause(ctx))
+			return fmt.Errorf("%s: %w", s.name, context.Cause(ctx))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.name, err)
+			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		t.Name, t.Others = s.name, figure(load.others())
 		t.print(stdout)
-		tables = append(tables, t)
 	}
-	return tables, nil
-}
-
-// writeJSON writes all figures to a file.
-func writeJSON(file string, each time.Duration, tables []*table) error {
-	b, err := json.MarshalIndent(map[string]any{
-		"go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH, "cpus": runtime.NumCPU(),
-		"time": each.String(), "sections": tables,
-	}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(b, '\n'), 0o600)
+	return nil
 }
 
 // cpuWatch measures how much of the machine others use.

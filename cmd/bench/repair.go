@@ -60,19 +60,6 @@ func measureRepair(ctx context.Context, b *bench) (*table, error) {
 		}
 		t.Rows = append(t.Rows, rows...)
 	}
-	for _, s := range []struct {
-		name  string
-		check func() error
-	}{
-		{"schema check, compiled before", checking(repair.NewSchemas(0))},
-		{"schema check, compiled for it", func() error { return checking(repair.NewSchemas(0))() }},
-	} {
-		figures, err := measureEach(ctx, b.time/2, 1, s.check)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.name, err)
-		}
-		t.Rows = append(t.Rows, row{name: s.name, figures: figures})
-	}
 	return t, nil
 }
 
@@ -124,27 +111,6 @@ func (m *manner) reading(text []byte, piece int) func() error {
 			return problem
 		case len(extra) > 0, a.Same() == m.broken, out == 0, a.Same() && out != len(text):
 			return fmt.Errorf("%d bytes of arguments give %d and %d further objects, the same: %t", len(text), out, len(extra), a.Same())
-		}
-		return nil
-	}
-}
-
-// The schema of a typical tool, and arguments that fit.
-var (
-	schema = []byte(`{"type":"object","properties":{"location":{"type":"object","properties":{"city":{"type":"string",` +
-		`"description":"The city's name"},"country":{"type":"string","pattern":"^[A-Z]{2}$"}},"required":["city"],` +
-		`"additionalProperties":false},"days":{"type":"integer","minimum":1,"maximum":14},"unit":{"enum":["celsius",` +
-		`"fahrenheit"]},"details":{"type":"array","items":{"type":"string","enum":["wind","rain","sun"]},"maxItems":3}},` +
-		`"required":["location","days"],"additionalProperties":false}`)
-	schemaArgs = []byte(`{"location": {"city": "Oslo", "country": "NO"}, "days": 3, "unit": "celsius", "details": ["wind", "rain"]}`)
-)
-
-// checking makes a batch's work of a check against the schema.
-func checking(schemas *repair.Schemas) func() error {
-	return func() error {
-		problem, checked := schemas.Check(schema, schemaArgs)
-		if problem != nil || !checked {
-			return fmt.Errorf("arguments that fit their schema are refused (checked: %t): %w", checked, problem)
 		}
 		return nil
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -30,14 +29,6 @@ func (f figure) String() string {
 		return fmt.Sprintf("%.1f", float64(f))
 	}
 	return fmt.Sprintf("%.0f", float64(f))
-}
-
-// json is what stands for the figure in JSON: null for none.
-func (f figure) json() *float64 {
-	if f.missing() {
-		return nil
-	}
-	return (*float64)(&f)
 }
 
 // target is what a figure should be: below a limit, or up to it.
@@ -156,30 +147,6 @@ func (t *table) print(out io.Writer) {
 	if !t.Others.missing() {
 		fmt.Fprintf(out, "\nOther processes used %s %% of the CPUs meanwhile.\n", t.Others)
 	}
-}
-
-// MarshalJSON writes the rows with the columns' headings as keys.
-func (t *table) MarshalJSON() ([]byte, error) {
-	type jsonRow struct {
-		Name    string              `json:"name"`
-		Figures map[string]*float64 `json:"figures"`
-		Target  string              `json:"target,omitempty"`
-		Verdict string              `json:"verdict,omitempty"`
-		Beyond  float64             `json:"beyond,omitempty"`
-		Peers   string              `json:"peers,omitempty"`
-		Note    string              `json:"note,omitempty"`
-	}
-	var rows []jsonRow
-	for _, r := range t.Rows {
-		j := jsonRow{r.name, map[string]*float64{}, r.target.String(), r.target.verdict(), r.beyond, r.peers, r.note}
-		for i, c := range t.Columns {
-			j.Figures[strings.TrimSpace(c.group+" "+c.name)] = r.figures[i].json()
-		}
-		rows = append(rows, j)
-	}
-	return json.Marshal(map[string]any{
-		"name": t.Name, "title": t.Title, "rows": rows, "note": t.Note, "other_cpu_percent": t.Others.json(),
-	})
 }
 
 // quantile is the value that the share q of values does not exceed.
