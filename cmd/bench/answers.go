@@ -55,8 +55,12 @@ func largeText(model string, size int) string {
 // its end marker come on top.
 const chunks = 100
 
-// slowPause is the pause before each piece of a slow stream, which so takes 2 s.
-const slowPause = 20 * time.Millisecond
+const (
+	// slowPause is the pause before each piece of a slow stream, which so takes 2 s.
+	slowPause = 20 * time.Millisecond
+	// plainPause is that of streams whose pieces a gateway is to read one by one.
+	plainPause = time.Millisecond
+)
 
 // models are those that the mock has.
 func models() []string {
@@ -166,9 +170,7 @@ func newAnswer(model string) *answer {
 		a.frames = append(a.frames, frame(data))
 	}
 	a.frames = append(a.frames, append(frame("[DONE]"), "0\r\n\r\n"...))
-	if model == modelSlow {
-		a.pause = slowPause
-	}
+	a.pause = map[string]time.Duration{modelSlow: slowPause, modelPlain: plainPause, modelPlainLong: plainPause}[model]
 	return a
 }
 

@@ -65,7 +65,7 @@ func TestMainTable(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"CPU a request, 64", "16 KB each way", "CPU a streamed chunk, 64", "inside a call in text, 64", "native call", "allocations",
-		"best format", "worst format", "one whole answer", "idle", "128 streams, MiB", "128 streams inside", "p50, clients: 1,", "p99, clients: 1,", "p50, clients: 64", "p99, clients: 64"} {
+		"best format", "worst format", "one whole answer", "idle", "128 streams, MiB", "128 streams inside", "p50, 1 client,", "p99, 1 client,", "p50, 64 clients", "p99, 64 clients"} {
 		if !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, want) }) {
 			t.Errorf("no row says %q: %q", want, names)
 		}

@@ -1,8 +1,9 @@
 // Command bench prints the figures that the README quotes, all in one run and as
-// ratios where it can, so that they mean the same on every machine: what the
-// sandbox costs a parser, what mending a call, a breaker, the attempts and another
-// wire add to a request, what the gateway costs beside a plain reverse proxy, and how
-// soon it answers after a start.
+// ratios where it can, so that they mean the same on every machine. The main table is what
+// the gateway costs beside a plain reverse proxy, and beside an older gateway if -beside
+// names one; the others are what the sandbox costs a parser, what mending a call, a breaker,
+// the attempts, a route by prefix and another wire add to a request, and how soon the
+// gateway answers after a start.
 //
 // "make bench" builds what it measures and runs it. Servers are processes of their
 // own on loopback: the gateway, and this program again as proxy and as upstream.

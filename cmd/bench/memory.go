@@ -79,7 +79,7 @@ func answerRows(ctx context.Context, b *bench) ([]row, error) {
 	var worst []comparison
 	r := row{beyond: 3, peers: "whole process, 10 MB: Bifrost 277, Portkey 340, one-api 650"}
 	for i, p := range b.programs {
-		worst = append(worst, comparison{none(), none(), 0})
+		worst = append(worst, comparison{none(), none(), none()})
 		var list []string
 		for _, model := range slices.Sorted(maps.Keys(largeTexts)) {
 			c, err := b.memoryOfAnswer(ctx, p, model)
@@ -91,7 +91,7 @@ func answerRows(ctx context.Context, b *bench) ([]row, error) {
 				done = "more than "
 			}
 			list = append(list, fmt.Sprintf("%s %s%s", model, done, c.value/c.base))
-			if c.ratio > worst[i].ratio {
+			if math.IsNaN(float64(worst[i].ratio)) || c.ratio > worst[i].ratio {
 				worst[i] = c
 				if i == 0 {
 					r.name = fmt.Sprintf("memory of one whole answer of %d MB, worst text (%s), MiB", b.large>>20, model)

@@ -41,49 +41,20 @@ const rounds = 24
 // race measures a scenario before the same upstream with all contenders in turn, and gives
 // a pair for each program.
 func (s scenario) race(ctx context.Context, b *bench) ([]pair, error) {
-	var list []*contender
+	mock, err := b.startMock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer mock.close()
+	list, pairs, err := s.contenders(ctx, b, mock.address)
 	defer func() {
 		for _, c := range list {
 			c.load.close()
 			c.server.close()
 		}
 	}()
-	mock, err := b.startMock(ctx)
 	if err != nil {
 		return nil, err
-	}
-	defer mock.close()
-	add := func(server *server, err error, repairs bool) (*contender, error) {
-		if err != nil {
-			return nil, err
-		}
-		c := &contender{server: server, repairs: repairs}
-		list = append(list, c)
-		return c, c.prepare(ctx, s, b.time/(2*rounds))
-	}
-	var pairs []pair
-	for i, p := range b.programs {
-		var base *contender
-		switch {
-		case s.off:
-			server, err := b.startReady(ctx, p, gatewayConfig(mock.address, ", tool_calls: off"))
-			if base, err = add(server, err, false); err != nil {
-				return nil, err
-			}
-		case i == 0:
-			server, err := startSelf(ctx, proxyCommand, "http://"+mock.address)
-			if base, err = add(server, err, false); err != nil {
-				return nil, err
-			}
-		default:
-			base = pairs[0].base
-		}
-		server, err := b.startReady(ctx, p, gatewayConfig(mock.address, ""))
-		gateway, err := add(server, err, true)
-		if err != nil {
-			return nil, err
-		}
-		pairs = append(pairs, pair{base, gateway})
 	}
 	for round := range rounds {
 		for i := range list {
@@ -94,6 +65,41 @@ func (s scenario) race(ctx context.Context, b *bench) ([]pair, error) {
 		}
 	}
 	return pairs, nil
+}
+
+// contenders starts what is before the upstream, and warms it up. What is listed is to be
+// closed, even after an error.
+func (s scenario) contenders(ctx context.Context, b *bench, upstream string) (list []*contender, pairs []pair, err error) {
+	add := func(server *server, err error, repairs bool) (*contender, error) {
+		if err != nil {
+			return nil, err
+		}
+		c := &contender{server: server, repairs: repairs}
+		list = append(list, c)
+		return c, c.prepare(ctx, s, b.time/(2*rounds))
+	}
+	var base *contender
+	if !s.off {
+		server, err := startSelf(ctx, proxyCommand, "http://"+upstream)
+		if base, err = add(server, err, false); err != nil {
+			return list, nil, err
+		}
+	}
+	for _, p := range b.programs {
+		if s.off {
+			server, err := b.startReady(ctx, p, gatewayConfig(upstream, ", tool_calls: off"))
+			if base, err = add(server, err, false); err != nil {
+				return list, nil, err
+			}
+		}
+		server, err := b.startReady(ctx, p, gatewayConfig(upstream, ""))
+		gateway, err := add(server, err, true)
+		if err != nil {
+			return list, nil, err
+		}
+		pairs = append(pairs, pair{base, gateway})
+	}
+	return list, pairs, nil
 }
 
 // prepare connects the clients, checks an answer and warms the contender up.
@@ -159,14 +165,17 @@ func overheadRows(ctx context.Context, b *bench) ([]row, error) {
 		{"p99", func(c *contender) []float64 { return c.p99 }, "Bifrost 527, Portkey 8700"},
 	}
 	var rows []row
-	for _, clients := range []int{1, 64} {
-		pairs, err := scenario{model: modelClean, clients: clients, size: 1 << 10}.race(ctx, b)
+	for _, by := range []struct {
+		clients int
+		name    string
+	}{{1, "1 client"}, {64, "64 clients"}} {
+		pairs, err := scenario{model: modelClean, clients: by.clients, size: 1 << 10}.race(ctx, b)
 		if err != nil {
 			return nil, err
 		}
 		for _, q := range quantiles {
-			r := row{name: fmt.Sprintf("overhead at %s, clients: %d, µs", q.name, clients)}
-			if clients == 1 {
+			r := row{name: fmt.Sprintf("overhead at %s, %s, µs", q.name, by.name)}
+			if by.clients == 1 {
 				r.peers = q.peers
 			}
 			var list []comparison

@@ -48,7 +48,7 @@ func startServer(ctx context.Context, name string, listeners int, program string
 	s.began = time.Now()
 	if err := s.cmd.Start(); err != nil {
 		cancel()
-		return nil, fmt.Errorf("%s (\"make bench\" builds it): %w", name, err)
+		return nil, fmt.Errorf("%s: %w (\"make build\" builds bin/callgate)", name, err)
 	}
 	url := regexp.MustCompile(`http://(127\.0\.0\.1:\d+)`)
 	lines := bufio.NewScanner(stdout)
