@@ -36,7 +36,7 @@ func callRows(ctx context.Context, b *bench) ([]row, error) {
 	var rows []row
 	for i, f := range formats.All() {
 		took := median(times[i])
-		rows = append(rows, row{name: f.Name, figures: compared([]comparison{{none(), took, none()}}), target: upTo("", took, 80, " µs"), beyond: 40})
+		rows = append(rows, row{name: f.Name, figures: compared([]comparison{{none(), took, none()}}), target: upTo("", took, 80, " µs"), beyond: "40"})
 	}
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.figures[2], b.figures[2]) })
 	var dearest []string
@@ -44,7 +44,7 @@ func callRows(ctx context.Context, b *bench) ([]row, error) {
 		dearest = append(dearest, fmt.Sprintf("%s %s", r.name, r.figures[2]))
 	}
 	least, most := rows[0], rows[len(rows)-1]
-	least.target.limit, least.beyond = 40, 25
+	least.target.limit, least.beyond = 40, "25"
 	for r, which := range map[*row]string{&least: "best", &most: "worst"} {
 		r.name = fmt.Sprintf("CPU for 1 KB of a call as text, sandboxed, %s format (%s), µs", which, r.name)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -30,18 +29,18 @@ type part struct {
 
 func parts() []part {
 	return []part{
-		{"gateway/request", cpuRow(row{name: "CPU a request, 64 clients, µs", beyond: 1.2,
+		{"gateway/request", cpuRow(row{name: "CPU a request, 64 clients, µs", beyond: "1.2",
 			peers: "nginx 0.2, vllm-router 1.0, SMG 2.3, Bifrost 3.1, Portkey 14, LiteLLM 130"}, 1.4,
 			scenario{model: modelClean, clients: 64, size: 1 << 10})},
-		{"gateway/request-16k", cpuRow(row{name: "CPU a request of 16 KB each way, 64 clients, µs", beyond: 1.3,
+		{"gateway/request-16k", cpuRow(row{name: "CPU a request of 16 KB each way, 64 clients, µs", beyond: "1.3",
 			peers: "Bifrost 6.2, Portkey 19, one-api 57"}, 1.5,
 			scenario{model: modelLarge, clients: 64, size: 16 << 10})},
-		{"gateway/chunk", cpuRow(row{name: "CPU a streamed chunk, 64 clients, µs", beyond: 1.3,
+		{"gateway/chunk", cpuRow(row{name: "CPU a streamed chunk, 64 clients, µs", beyond: "1.3",
 			peers: "nginx 0.7, vllm-router 3.0, SMG 3.9, Bifrost 9.9, Portkey 15, LiteLLM 260"}, 1.6,
 			scenario{model: modelClean, stream: true, clients: 64, size: 1 << 10})},
-		{"gateway/chunk-in-call", cpuRow(row{name: "CPU a streamed chunk inside a call in text, 64 clients, µs", beyond: 3}, 4,
+		{"gateway/chunk-in-call", cpuRow(row{name: "CPU a streamed chunk inside a call in text, 64 clients, µs", beyond: "3"}, 4,
 			scenario{model: modelText, stream: true, clients: 64, size: 1 << 10})},
-		{"gateway/chunk-native", cpuRow(row{name: "CPU a streamed chunk of a native call, beside tool_calls: off, µs", beyond: 1.1}, 1.2,
+		{"gateway/chunk-native", cpuRow(row{name: "CPU a streamed chunk of a native call, beside tool_calls: off, µs", beyond: "1.1"}, 1.2,
 			scenario{model: modelNative, stream: true, clients: 64, size: 1 << 10, off: true})},
 		{"gateway/allocations", allocationRows},
 		{"gateway/call", callRows},
@@ -105,7 +104,7 @@ func allocationRows(ctx context.Context, b *bench) ([]row, error) {
 		}
 		list = append(list, comparison{none(), (counts[2] - counts[1]) / (allocationClients * allocationStreams * chunks), none()})
 	}
-	r := row{name: "allocations a passed-through chunk", figures: compared(list), target: upTo("", list[0].value, 2, "")}
+	r := row{name: "allocations a passed-through chunk", figures: compared(list), target: upTo("", list[0].value, 2, ""), beyond: "0"}
 	return []row{r}, nil
 }
 
@@ -146,5 +145,5 @@ func (s *server) mallocs(ctx context.Context) (figure, error) {
 			return figure(n), err
 		}
 	}
-	return figure(math.NaN()), fmt.Errorf("the metrics (status %d) have no count of allocations", status)
+	return none(), fmt.Errorf("the metrics (status %d) have no count of allocations", status)
 }

@@ -89,7 +89,10 @@ func command() int {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 2 && args[0] == mockCommand {
 		large, err := strconv.Atoi(args[1])
-		return errors.Join(err, serveMock(ctx, stdout, large))
+		if err != nil {
+			return err
+		}
+		return serveMock(ctx, stdout, large)
 	}
 	if len(args) == 2 && args[0] == proxyCommand {
 		return serveProxy(ctx, stdout, args[1])

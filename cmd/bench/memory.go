@@ -77,7 +77,7 @@ const answerTime = time.Minute
 // the kind of text that takes most.
 func answerRows(ctx context.Context, b *bench) ([]row, error) {
 	var worst []comparison
-	r := row{beyond: 3, peers: "whole process, 10 MB: Bifrost 277, Portkey 340, one-api 650"}
+	r := row{beyond: "3", peers: "whole process, 10 MB: Bifrost 277, Portkey 340, one-api 650"}
 	for i, p := range b.programs {
 		worst = append(worst, comparison{none(), none(), none()})
 		var list []string

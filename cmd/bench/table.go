@@ -92,8 +92,7 @@ type row struct {
 	target  *target
 	// In the main table: a figure that would be better still, what others' gateways take,
 	// and a line below the table.
-	beyond      float64
-	peers, note string
+	beyond, peers, note string
 }
 
 // table is what a section measured.
@@ -123,7 +122,7 @@ func (t *table) print(out io.Writer) {
 		fmt.Fprintf(w, "\t%s\n", strings.Join(groups, "\t"))
 	}
 	further := ""
-	if slices.ContainsFunc(t.Rows, func(r row) bool { return r.peers != "" || r.beyond > 0 }) {
+	if slices.ContainsFunc(t.Rows, func(r row) bool { return r.beyond+r.peers != "" }) {
 		further = "\tbeyond\tpeers"
 	}
 	fmt.Fprintf(w, "\t%s\ttarget\t%s\n", strings.Join(names, "\t"), further)
@@ -132,12 +131,7 @@ func (t *table) print(out io.Writer) {
 		for _, f := range r.figures {
 			fmt.Fprint(w, "\t", f)
 		}
-		fmt.Fprintf(w, "\t%s\t%s", r.target, r.target.verdict())
-		if r.beyond > 0 {
-			fmt.Fprintf(w, "\t%g\t%s\n", r.beyond, r.peers)
-		} else {
-			fmt.Fprintf(w, "\t\t%s\n", r.peers)
-		}
+		fmt.Fprintf(w, "\t%s\t%s\t%s\t%s\n", r.target, r.target.verdict(), r.beyond, r.peers)
 		notes += r.note
 	}
 	_ = w.Flush() // of a writer that keeps its error for nobody

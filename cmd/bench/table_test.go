@@ -147,7 +147,7 @@ func TestPrintMain(t *testing.T) {
 		Name: "gateway", Title: "beside a proxy", Note: "A note.", Others: none(),
 		Columns: []column{{"", "base"}, {"as a multiple", "gateway"}},
 		Rows: []row{
-			{name: "CPU", figures: []figure{2, 1.5}, target: upTo("", 1.5, 1.4, " ×"), beyond: 1.2, peers: "nginx 0.2"},
+			{name: "CPU", figures: []figure{2, 1.5}, target: upTo("", 1.5, 1.4, " ×"), beyond: "1.2", peers: "nginx 0.2"},
 			{name: "overhead", figures: []figure{none(), 70}, note: "Of the overhead.\n"},
 		},
 	}).print(&out)
