@@ -59,8 +59,8 @@ fuzz: $(WASM) ## run every fuzz target for FUZZTIME each
 	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 		echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$p || exit 1; done; done
 
-bench: build ## print the figures of the README, as ratios of one run
-	@go run ./cmd/bench -time $(BENCHTIME)
+bench: build ## print the figures of the README, as ratios of one run (BENCHFLAGS: -only REGEXP, -beside BINARY)
+	@go run ./cmd/bench -time $(BENCHTIME) $(BENCHFLAGS)
 
 # Eight targets whose caches keep everything, and no more than 10,000 blocks remembered of
 # each. Gateways talk over a real Redis, or in memory if there can be none.
