@@ -19,12 +19,8 @@ func (p *parser) readEnd() bool {
 		p.Mended = true
 		return true
 	}
-	switch p.ends(b) {
-	case sdk.Maybe:
+	if !p.Require(p.ends(b)) {
 		return false
-	case sdk.No:
-		return p.RefuseHere()
-	case sdk.Yes:
 	}
 	p.EndCall()
 	if markup.Match(b, call) == sdk.Yes {

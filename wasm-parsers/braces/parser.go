@@ -97,12 +97,8 @@ func (p *parser) readMarker(marker string, next state) bool {
 // arguments may lack both braces.
 func (p *parser) readName() bool {
 	name, n, v := p.format.name(p.Rest())
-	switch v {
-	case sdk.Maybe:
+	if !p.Require(v) {
 		return false
-	case sdk.No:
-		return p.RefuseHere()
-	case sdk.Yes:
 	}
 	p.Call(string(name), "")
 	p.Brace()
@@ -125,12 +121,8 @@ func (p *parser) readKey() bool {
 		return true
 	}
 	key, n, v := p.key(b)
-	switch v {
-	case sdk.Maybe:
+	if !p.Require(v) {
 		return false
-	case sdk.No:
-		return p.RefuseHere()
-	case sdk.Yes:
 	}
 	p.types = 0
 	if len(p.stack) == 1 {
@@ -167,12 +159,8 @@ func (p *parser) readComma() bool {
 
 // readMissing reads the end of the call where brackets are missing.
 func (p *parser) readMissing() bool {
-	switch markup.Match(p.Rest(), p.close) {
-	case sdk.Maybe:
+	if !p.Require(markup.Match(p.Rest(), p.close)) {
 		return false
-	case sdk.No:
-		return p.RefuseHere()
-	case sdk.Yes:
 	}
 	for len(p.stack) > 1 {
 		p.Out.Args([]byte{p.closer()})

@@ -92,12 +92,8 @@ func Specs() []sdk.Spec {
 }
 
 func spec(p abi.Parser, f *format, canParse func([]byte) sdk.Verdict) sdk.Spec {
-	p.Framing, p.Streams = true, true
-	return sdk.Spec{
-		Parser:   p,
-		CanParse: canParse,
-		New:      region.New(func() sdk.Reusable { return &parser{format: f} }),
-	}
+	p.Framing = true
+	return region.Spec(p, canParse, func() sdk.Reusable { return &parser{format: f} })
 }
 
 // marker tells which marker of the place b begins with, if it does.

@@ -159,12 +159,7 @@ func spec(p abi.Parser, f format) sdk.Spec {
 	if p.Triggers == nil {
 		p.Triggers, p.Starts = f.literals(false), f.literals(true)
 	}
-	p.Streams = !p.Heuristic // the gateway holds heuristic regions to their end
-	return sdk.Spec{
-		Parser:   p,
-		CanParse: f.canParse,
-		New:      region.New(func() sdk.Reusable { return &parser{format: &f} }),
-	}
+	return region.Spec(p, f.canParse, func() sdk.Reusable { return &parser{format: &f} })
 }
 
 // literals are those that begin the forms that are read anywhere, or at the start.
