@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 const (
@@ -14,7 +15,6 @@ const (
 var (
 	errNoEvent  = errors.New("an event is not valid JSON")
 	errTooMany  = errors.New("too many blocks are open at once")
-	doneMarker  = []byte("data: [DONE]\n\n")
 	pingComment = []byte(": ping\n\n")
 )
 
@@ -174,5 +174,5 @@ func (d *decoder) stop() {
 		d.frame(nil, rest.inner())
 	}
 	d.done = true
-	d.frames = append(d.frames, gateway.Frame{Raw: doneMarker, Done: true})
+	d.frames = append(d.frames, wire.Done())
 }

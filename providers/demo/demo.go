@@ -127,6 +127,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // Defaults of Config.
@@ -256,7 +257,7 @@ func (p *Provider) stream(ctx context.Context, m model, w *writer, reply *reply,
 		reply.end = p.brokenOff(true)
 	}
 	if m.inBand {
-		s.frames = append(s.frames, event([]byte(inBandError)))
+		s.frames = append(s.frames, wire.Event([]byte(inBandError)))
 	}
 	reply.frames = s.frames
 }

@@ -119,18 +119,17 @@ func (p *parser) scalarArgs(tok relaxed.Token) (args []byte, ok bool) {
 		p.call.Mend()
 	}
 	decoded, isString := relaxed.Unquote(p.scalar.Out)
-	decoded = chars.TrimSpace(decoded)
-	if tok == relaxed.Null || isString && len(decoded) == 0 {
+	if tok == relaxed.Null {
 		return []byte("{"), true
 	}
-	args, kind, ok := relaxed.Value(decoded, p.scalar.MaxDepth())
-	if !ok || kind != relaxed.ObjectOpen {
+	var c callobject.Call
+	if !isString || !c.Decode(decoded, p.scalar.MaxDepth()) {
 		return nil, false
 	}
-	if p.decoded = true; !bytes.Equal(args, decoded) {
+	if p.decoded = c.Decoded; c.Mended {
 		p.call.Mend()
 	}
-	return args[:len(args)-1], true
+	return c.Args[:len(c.Args)-1], true
 }
 
 // resync finds where the next call begins inside of what is read as arguments, for

@@ -240,7 +240,7 @@ func (p *parser) answers() bool {
 		return false
 	}
 	for _, c := range p.calls {
-		if contains(notCalled, []byte(c.name)) {
+		if contains(notCalled, []byte(c.Name)) {
 			return true
 		}
 	}
@@ -250,18 +250,10 @@ func (p *parser) answers() bool {
 // write writes the calls and ends the region behind the last block.
 func (p *parser) write(out *sdk.Out) {
 	for _, c := range p.calls {
-		if p.action && contains(notCalled, []byte(c.name)) {
+		if p.action && contains(notCalled, []byte(c.Name)) {
 			continue
 		}
-		out.CallStart(c.name, c.id)
-		out.Args(c.args)
-		if c.mended {
-			out.Repair("args_json")
-		}
-		if c.decoded {
-			out.Repair("args_string")
-		}
-		out.CallEnd()
+		c.Write(out)
 	}
 	out.End(p.end)
 }

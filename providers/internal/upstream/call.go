@@ -73,12 +73,12 @@ func (c *call) interrupted() *gateway.Error {
 	case errors.As(cause, &e):
 		return e
 	case errors.Is(cause, context.DeadlineExceeded):
-		return c.p.Errorf(gateway.Timeout, codeTimeout, "no complete answer before the request's deadline.")
+		return c.p.Errorf(gateway.Timeout, CodeTimeout, "no complete answer before the request's deadline.")
 	}
 	return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: cause}
 }
 
 // timeout is the error of a timer that ran out.
 func (p *Client) timeout(d time.Duration, what, timer string) *gateway.Error {
-	return p.Errorf(gateway.Timeout, codeTimeout, "%s %s (timeouts.%s).", what, plain(d), timer)
+	return p.Errorf(gateway.Timeout, CodeTimeout, "%s %s (timeouts.%s).", what, Plain(d), timer)
 }

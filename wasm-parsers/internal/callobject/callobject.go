@@ -139,13 +139,46 @@ func (r *Reader) Feed(src []byte) (int, Status) {
 func (r *Reader) Mend() { r.mended = true }
 
 // Report writes what had to be repaired in the call.
-func (r *Reader) Report(out *sdk.Out) {
-	if r.mended || r.json.Repaired() != 0 {
+func (r *Reader) Report(out *sdk.Out) { report(out, r.mended || r.json.Repaired() != 0, r.decoded) }
+
+func report(out *sdk.Out, mended, decoded bool) {
+	if mended {
 		out.Repair("args_json")
 	}
-	if r.decoded {
+	if decoded {
 		out.Repair("args_string")
 	}
+}
+
+// Call is a call that was read as a whole.
+type Call struct {
+	Name, ID string
+	Args     []byte // the object, in strict JSON
+	Mended   bool   // it was not strict JSON
+	Decoded  bool   // it was in a string
+}
+
+// Decode reads arguments that were written as a string. One without any text is no arguments.
+// It reports false if the text is no object.
+func (c *Call) Decode(text []byte, maxDepth int) bool {
+	if text = chars.TrimSpace(text); len(text) == 0 {
+		c.Args = []byte("{}")
+		return true
+	}
+	strict, kind, ok := relaxed.Value(text, maxDepth)
+	if !ok || kind != relaxed.ObjectOpen {
+		return false
+	}
+	c.Args, c.Decoded, c.Mended = strict, true, c.Mended || !bytes.Equal(strict, text)
+	return true
+}
+
+// Write writes the call.
+func (c *Call) Write(out *sdk.Out) {
+	out.CallStart(c.Name, c.ID)
+	out.Args(c.Args)
+	report(out, c.Mended, c.Decoded)
+	out.CallEnd()
 }
 
 // Certain reports whether the call can begin: its name is known, and that it has arguments.
@@ -333,17 +366,12 @@ func (r *Reader) args(tok relaxed.Token, text []byte) Status {
 // argsString decodes arguments that were written as a string, once.
 func (r *Reader) argsString(text []byte) Status {
 	decoded, _ := relaxed.Unquote(text)
-	decoded = chars.TrimSpace(decoded)
-	if len(decoded) == 0 {
-		r.Args = append(r.Args, '{')
-		return More
-	}
-	strict, kind, ok := relaxed.Value(decoded, r.json.MaxDepth())
-	if !ok || kind != relaxed.ObjectOpen {
+	var c Call
+	if !c.Decode(decoded, r.json.MaxDepth()) {
 		return Bad
 	}
-	r.decoded, r.mended = true, !bytes.Equal(strict, decoded)
-	r.Args = append(r.Args, strict[:len(strict)-1]...)
+	r.decoded, r.mended = c.Decoded, r.mended || c.Mended
+	r.Args = append(r.Args, c.Args[:len(c.Args)-1]...)
 	return More
 }
 
