@@ -8,8 +8,6 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
-
-	"github.com/callgate/callgate/gateway/config"
 )
 
 type pluginCmd struct {
@@ -29,22 +27,11 @@ type pluginListCmd struct {
 
 // Run prints a line a parser.
 func (p *pluginListCmd) Run(e *env) error {
-	cfg := config.FromEnv(os.LookupEnv)
-	if p.Config != "" {
-		var err error
-		if cfg, err = config.Load(p.Config); err != nil {
-			return usageError{err}
-		}
-	}
-	source, err := newParsers(e.ctx, cfg, nil, slog.New(slog.DiscardHandler))
+	source, err := e.parsers(p.Config, os.LookupEnv, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return usageError{err}
 	}
 	defer source.host.Close(e.ctx)
-	source.compiling = e.compiling
-	if err := source.load(e.ctx); err != nil {
-		return usageError{err}
-	}
 	if p.Markdown {
 		_, err := io.WriteString(e.stdout, formatTable(source.host.Parsers()))
 		return err

@@ -64,8 +64,7 @@ func (p *pluginInspectCmd) Run(e *env) error {
 
 // load loads the module as the gateway does.
 func (in *inspection) load(e *env, src plugins.Source) error {
-	dir, _ := cacheDir("") // without a cache it only takes longer
-	host, err := plugins.New(e.ctx, plugins.Config{CacheDir: dir})
+	host, err := e.host()
 	if err != nil {
 		return err
 	}
@@ -86,11 +85,7 @@ func reasonOf(err error) string {
 	if !ok {
 		return err.Error()
 	}
-	s := e.Reason
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
-	}
-	s, _, _ = strings.Cut(s, "\n") // wazero's errors go on with a stack trace
+	s, _, _ := strings.Cut(e.Why(), "\n") // wazero's errors go on with a stack trace
 	return plaintext.Line(s)
 }
 

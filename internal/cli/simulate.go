@@ -138,13 +138,19 @@ func (c *simulateCmd) failure() (*simulate.Failure, error) {
 	return &simulate.Failure{Dies: dies, Returns: returns}, nil
 }
 
+// open opens a file. Its error lacks the name, which callers put in front of all errors.
+func open(file string) (*os.File, error) {
+	f, err := os.Open(file)
+	var path *os.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return f, err
+}
+
 func (c *simulateCmd) read() (simulate.Trace, error) {
-	f, err := os.Open(c.Trace)
+	f, err := open(c.Trace)
 	if err != nil {
-		var path *os.PathError
-		if errors.As(err, &path) {
-			err = path.Err // the name stands in front of it
-		}
 		return nil, err
 	}
 	defer f.Close()

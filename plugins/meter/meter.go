@@ -68,6 +68,8 @@ type Module struct {
 	Start string
 	// Loops and Funcs count the loop heads and functions that were instrumented.
 	Loops, Funcs int
+	// Before and After are the bytes of code without and with the counters.
+	Before, After int
 	// MinPages and MaxPages are the declared limits of the memory; MaxPages is 0 if
 	// none was declared.
 	MinPages, MaxPages uint32
@@ -111,5 +113,6 @@ func Rewrite(wasm []byte, fuel int32) (*Module, error) {
 		return nil, err
 	}
 	rw.mod.Wasm = rw.assemble(len(wasm))
+	rw.mod.Before, rw.mod.After = len(rw.in[secCode].body), len(rw.out[secCode])
 	return &rw.mod, nil
 }

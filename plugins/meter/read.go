@@ -153,6 +153,10 @@ const (
 	typeExtern = 0x6f // externref
 )
 
+var typeNames = map[byte]string{
+	typeI32: "i32", typeI64: "i64", typeF32: "f32", typeF64: "f64", typeV128: "v128", typeFunc: "funcref", typeExtern: "externref",
+}
+
 func isRef(t byte) bool { return t == typeFunc || t == typeExtern }
 
 func isValue(t byte) bool { return t <= typeI32 && t >= typeV128 || isRef(t) }
