@@ -68,9 +68,6 @@ func (t *table) enter() bool {
 	}
 }
 
-// leave takes one user away and says whether it was the last.
-func (t *table) leave() bool { return t.users.Add(-1) == 0 }
-
 // parsers describes all parsers, those with the highest priority first.
 func (t *table) parsers() []Info {
 	var infos []Info

@@ -102,7 +102,11 @@ func (in *inspection) print(out io.Writer) error {
 	line("size", "%d bytes, sha256 %s", in.Size, in.SHA256)
 	line("ABI", "%s", map[bool]string{true: fmt.Sprint(in.ABI), false: "none"}[in.ABI > 0])
 	if in.MinPages > 0 || in.Loads {
-		line("memory", "%d pages of 64 KiB declared, at most %s; an instance begins with %d", in.MinPages, most(in.MaxPages), in.Pages)
+		most := "what the gateway allows"
+		if in.MaxPages > 0 {
+			most = fmt.Sprint(in.MaxPages)
+		}
+		line("memory", "%d pages of 64 KiB declared, at most %s; an instance begins with %d", in.MinPages, most, in.Pages)
 	}
 	if in.Metered.Before > 0 {
 		m := in.Metered
@@ -124,13 +128,6 @@ func (in *inspection) print(out io.Writer) error {
 		}
 	}
 	return w.Flush()
-}
-
-func most(pages int) string {
-	if pages == 0 {
-		return "what the gateway allows"
-	}
-	return fmt.Sprint(pages)
 }
 
 // describeParser is a parser of a manifest in one line.

@@ -96,8 +96,8 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 	go func() {
 		defer close(watched)
 		err := sys.load(ctx, cfg)
-		if loaded <- err; err == nil && cfg.Plugins.Watch {
-			sys.parsers.watch(ctx)
+		if loaded <- err; err == nil && cfg.Plugins.Watch && sys.parsers.folder != nil {
+			sys.parsers.folder.Watch(ctx)
 		}
 	}()
 	stopSharing := sys.shared.run(ctx)

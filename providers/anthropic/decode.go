@@ -101,16 +101,11 @@ func (d *decoder) emit(name string, v value) {
 func (d *decoder) chunk(delta value) {
 	const before, behind = `{"index":0,"delta":`, `,"logprobs":null,"finish_reason":null}`
 	choice := make(value, 0, len(before)+len(delta)+len(behind))
-	d.frame(append(append(append(choice, before...), delta...), behind...), d.noUsage())
-}
-
-// noUsage is what stands in every chunk but the last, if the client wants the usage:
-// OpenAI says that it has none. It is a field with its comma in front.
-func (d *decoder) noUsage() []byte {
-	if d.withUsage {
-		return []byte(`,"usage":null`)
+	var rest []byte
+	if d.withUsage { // every chunk but the last says that it has none
+		rest = []byte(`,"usage":null`)
 	}
-	return nil
+	d.frame(append(append(append(choice, before...), delta...), behind...), rest)
 }
 
 // frame writes a chunk with a choice, or with none. rest is the fields behind it.

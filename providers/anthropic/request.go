@@ -110,7 +110,8 @@ func translate(body []byte, defaultMax int) (*asked, error) {
 	for _, f := range r.passed {
 		o.set(f.name, f.v)
 	}
-	return &asked{body: o.close(), model: model, usage: r.wantsUsage(), warnings: r.warnings}, nil
+	usage := string(fields(r.in["stream_options"])["include_usage"]) == "true"
+	return &asked{body: o.close(), model: model, usage: usage, warnings: r.warnings}, nil
 }
 
 // readRequest sorts the fields.
@@ -153,10 +154,6 @@ func (r *request) refused() error {
 		}
 	}
 	return nil
-}
-
-func (r *request) wantsUsage() bool {
-	return string(fields(r.in["stream_options"])["include_usage"]) == "true"
 }
 
 // leftover reports the fields of m that are not in known. Those that say nothing,

@@ -83,7 +83,7 @@ func address(baseURL, version string) (base, path string, err error) {
 		u.Path, u.RawPath, version = path, "", cmp.Or(version, V1)
 	}
 	version = cmp.Or(version, DefaultAPIVersion)
-	if !validVersion(version) {
+	if version != V1 && version != preview && !regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(-preview)?$`).MatchString(version) {
 		return "", "", fmt.Errorf("api_version: %q is not a date such as %q, nor %q or %q", version, DefaultAPIVersion, V1, preview)
 	}
 	query := u.Query()
@@ -95,9 +95,4 @@ func address(baseURL, version string) (base, path string, err error) {
 		return u.String(), "openai/v1/chat/completions", nil
 	}
 	return u.String(), "openai/deployments/{model}/chat/completions", nil
-}
-
-// validVersion says whether s is of a form that Azure's versions have.
-func validVersion(s string) bool {
-	return s == V1 || s == preview || regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(-preview)?$`).MatchString(s)
 }

@@ -103,7 +103,6 @@ func (p *parser) lookBareMarker(b []byte) region.Verdict {
 		return p.wait(region.Text)
 	case sdk.No:
 		return region.Text
-	case sdk.Yes:
 	}
 	if markup.Match(b, p.close) == sdk.Yes {
 		return region.Closes

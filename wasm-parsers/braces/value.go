@@ -67,14 +67,12 @@ func (p *parser) beginMarked() bool {
 		return true
 	case sdk.Maybe:
 		return false
-	case sdk.No:
 	}
 	switch p.ends(b) {
 	case sdk.Maybe:
 		return false
 	case sdk.Yes:
 		return p.RefuseHere()
-	case sdk.No:
 	}
 	p.beginBare()
 	return true

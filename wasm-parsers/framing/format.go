@@ -109,7 +109,6 @@ func (f *format) marker(b []byte, where place) (*marker, sdk.Verdict) {
 			return m, sdk.Yes
 		case sdk.Maybe:
 			verdict = sdk.Maybe
-		case sdk.No:
 		}
 	}
 	return nil, verdict

@@ -2,6 +2,7 @@ package heuristic
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
@@ -184,7 +185,7 @@ func (a *arrows) begin() status {
 
 // argument begins the argument called key.
 func (a *arrows) argument(key string) status {
-	if key == "" || len(a.keys) == maxName || contains(a.keys, []byte(key)) {
+	if key == "" || len(a.keys) == maxName || slices.Contains(a.keys, key) {
 		return bad
 	}
 	if len(a.keys) > 0 {

@@ -105,7 +105,6 @@ func (p *python) readTail() bool {
 		p.End()
 	case sdk.No:
 		p.Out.End(p.end)
-	case sdk.Maybe:
 	}
 	return false
 }
@@ -124,7 +123,6 @@ func (p *python) readObject() bool {
 		p.call.End(p.Out)
 		p.inside = false
 		p.From, p.end = p.At(), p.At()
-	case callobject.More:
 	}
 	return true
 }

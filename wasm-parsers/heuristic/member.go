@@ -1,6 +1,8 @@
 package heuristic
 
 import (
+	"slices"
+
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
@@ -134,9 +136,9 @@ var types = []string{`"function"`, `"tool_call"`, `"function_call"`, `"tool_use"
 func (r *reader) word(tok relaxed.Token, text []byte) status {
 	switch {
 	case r.field == fieldType:
-		return good(contains(types, text))
+		return good(slices.Contains(types, string(text)))
 	case r.field == fieldMessage:
-		return good(tok == relaxed.Null || contains([]string{`"assistant"`, `""`}, text))
+		return good(tok == relaxed.Null || slices.Contains([]string{`"assistant"`, `""`}, string(text)))
 	case tok == relaxed.Null, tok == relaxed.Number && r.wrap:
 		return next
 	case tok != relaxed.String:

@@ -88,7 +88,6 @@ func (t *tags) headerKind(b []byte, h *header) sdk.Verdict {
 		return sdk.Yes
 	case sdk.Maybe:
 		return sdk.Maybe
-	case sdk.Yes:
 	}
 	rest = rest[len(t.kindOpen):]
 	end := bytes.IndexByte(rest[:min(len(rest), maxKind)], '<')

@@ -60,7 +60,6 @@ func (p *parser) lookHeader(rest []byte) region.Verdict {
 		return p.Wait(region.Closes)
 	case sdk.No:
 		return region.Text
-	case sdk.Yes:
 	}
 	if p.inner.values > 0 && (p.Seen(h.key) || p.Param(h.key) == nil) {
 		return region.Text
@@ -118,7 +117,6 @@ func (p *parser) lookKey(b []byte, lineStart bool) region.Verdict {
 		return region.Text
 	case sdk.Maybe:
 		return p.Wait(region.Text)
-	case sdk.Yes:
 	}
 	var h header
 	v := p.header(b, &h)

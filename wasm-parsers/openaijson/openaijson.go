@@ -38,7 +38,6 @@ func canParse(head []byte) sdk.Verdict {
 			return sdk.Yes
 		case sdk.Maybe:
 			verdict = sdk.Maybe
-		case sdk.No:
 		}
 	}
 	return verdict

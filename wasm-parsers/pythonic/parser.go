@@ -167,7 +167,6 @@ func (p *parser) readArgs() bool {
 	case done:
 		p.state, p.unsure, p.lastEnd = afterCall, true, p.At()
 		p.calls++
-	case more:
 	}
 	return true
 }

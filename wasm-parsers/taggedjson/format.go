@@ -129,16 +129,6 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	return sdk.No
 }
 
-// keysOf are the keys of objects in a form. A loose one wants the most usual key:
-// a list of tools has names and parameters too.
-func (f *format) keysOf(form *form) callobject.Keys {
-	keys := f.keys
-	if form.loose {
-		keys.Args = keys.Args[:1]
-	}
-	return keys
-}
-
 func (f *form) mayBeObject() bool { return f.body != arrayBody && f.body != callsBody }
 
 func (f *form) mayBeEmpty() bool { return f.body == listBody || f.body == arrayBody }

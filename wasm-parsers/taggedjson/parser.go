@@ -78,11 +78,14 @@ func (p *parser) readOpening() bool {
 		return false
 	case sdk.No:
 		return p.Refuse(n)
-	case sdk.Yes:
 	}
 	p.Advance(n)
 	p.form, p.state = form, atBody
-	p.call.Init(p.keysOf(form), p.MaxDepth)
+	keys := p.keys
+	if form.loose { // only the most usual key: a list of tools has names and parameters too
+		keys.Args = keys.Args[:1]
+	}
+	p.call.Init(keys, p.MaxDepth)
 	return true
 }
 

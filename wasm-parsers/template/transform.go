@@ -65,7 +65,11 @@ func (s *scope) apply(t *node) value {
 	switch {
 	case t.isText():
 		if path, _ := placeholder(t.text); path != nil {
-			return s.lookup(path)
+			v := s.root(path[0])
+			for _, key := range path[1:] {
+				v = v.member(key)
+			}
+			return v
 		}
 		return value{kind: isText, text: t.text}
 	case t.isObject(), t.isList():
@@ -79,14 +83,6 @@ func (s *scope) apply(t *node) value {
 		return v
 	}
 	return value{kind: isJSON, json: t.raw}
-}
-
-func (s *scope) lookup(path []string) value {
-	v := s.root(path[0])
-	for _, key := range path[1:] {
-		v = v.member(key)
-	}
-	return v
 }
 
 func (s *scope) root(name string) value {

@@ -79,10 +79,13 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	if f.wrapOpen != "" {
 		switch markup.Match(head, f.wrapOpen) {
 		case sdk.Yes:
-			return f.canParseInside(f.skip(head[len(f.wrapOpen):]))
+			inside := f.skip(head[len(f.wrapOpen):])
+			if f.jsonCall && len(inside) > 0 && inside[0] == '{' {
+				return sdk.Yes
+			}
+			return f.matchCall(inside)
 		case sdk.Maybe:
 			return sdk.Maybe
-		case sdk.No:
 		}
 	}
 	if v := f.matchLead(head); v != sdk.No {
@@ -102,14 +105,6 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 		return sdk.Yes
 	}
 	return markup.MatchAny(body, f.param.open, f.funcClose)
-}
-
-// canParseInside looks at what the wrapper holds.
-func (f *format) canParseInside(b []byte) sdk.Verdict {
-	if f.jsonCall && len(b) > 0 && b[0] == '{' {
-		return sdk.Yes
-	}
-	return f.matchCall(b)
 }
 
 // matchCall tells whether b begins a call.

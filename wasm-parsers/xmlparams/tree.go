@@ -172,7 +172,6 @@ func (t *tree) leaf(k kind, maxDepth int) []byte {
 			return []byte("null")
 		}
 		types = allTypes // quotes would be part of the text
-	case isJSON:
 	}
 	json, mended := typed.Convert(t.text, types, maxDepth)
 	t.mended = t.mended || mended

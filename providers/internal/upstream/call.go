@@ -33,21 +33,10 @@ func (c *call) after(d time.Duration, what, timer string) *time.Timer {
 	return time.AfterFunc(d, func() { c.cancel(c.p.timeout(d, what, timer)) })
 }
 
-func (c *call) awaitFirstToken() {
-	c.firstToken = c.after(c.p.timeouts.FirstToken, "no first token within", "first_token")
-}
-
 func (c *call) stopFirstToken() {
 	if c.firstToken != nil {
 		c.firstToken.Stop()
 	}
-}
-
-// prepareIdle makes the timer of a stream's pauses. It counts only while somebody
-// waits for the next chunk, else a slow client would be taken for a slow upstream.
-func (c *call) prepareIdle() {
-	c.idle = c.after(c.p.timeouts.Idle, "no further chunk for", "idle")
-	c.idle.Stop()
 }
 
 // end releases the call and ends the upstream request if it still runs. It may be

@@ -246,13 +246,13 @@ func (p *parser) literal() string {
 	case "None":
 		return p.mend(abi.Null, "null")
 	}
-	switch whole, ok := isNumber(p.word); {
-	case whole:
-		return p.literalOf(abi.Number|abi.Integer, text)
-	case ok:
+	switch {
+	case !relaxed.IsNumber(p.word):
+		return ""
+	case strings.ContainsAny(text, ".eE"):
 		return p.literalOf(abi.Number, text)
 	}
-	return ""
+	return p.literalOf(abi.Number|abi.Integer, text)
 }
 
 func (p *parser) literalOf(t sdk.Types, literal string) string {
@@ -269,42 +269,6 @@ func (p *parser) mend(t sdk.Types, literal string) string {
 	}
 	p.mended = true
 	return literal
-}
-
-// isNumber reports whether b is a number of JSON, and one without a fraction or exponent.
-func isNumber(b []byte) (whole, ok bool) {
-	b = bytes.TrimPrefix(b, []byte{'-'})
-	n := digits(b)
-	if n == 0 || n > 1 && b[0] == '0' {
-		return false, false
-	}
-	whole, b = n == len(b), b[n:]
-	if len(b) > 0 && b[0] == '.' {
-		if n = digits(b[1:]); n == 0 {
-			return false, false
-		}
-		b = b[1+n:]
-	}
-	if len(b) > 0 && b[0]|0x20 == 'e' {
-		b = b[1:]
-		if len(b) > 0 && (b[0] == '+' || b[0] == '-') {
-			b = b[1:]
-		}
-		if n = digits(b); n == 0 {
-			return false, false
-		}
-		b = b[n:]
-	}
-	return whole, len(b) == 0 // whole only if nothing is left
-}
-
-// digits is how many digits b begins with.
-func digits(b []byte) int {
-	n := 0
-	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
-		n++
-	}
-	return n
 }
 
 func (p *parser) endCall(out *sdk.Out) {

@@ -278,7 +278,10 @@ func (r *Reader) member(key string) Status {
 	r.json.Out = r.json.Out[:0]
 	switch {
 	case r.keyed:
-		return r.keyedMember(key)
+		if r.Name != "" || !fits([]byte(key)) {
+			return Bad
+		}
+		r.Name, r.field, r.hasArgs = key, arguments, true
 	case slices.Contains(r.keys.Name, key):
 		if r.field = name; r.Name != "" {
 			return Bad
@@ -298,15 +301,6 @@ func (r *Reader) member(key string) Status {
 			return Bad
 		}
 	}
-	return More
-}
-
-// keyedMember begins the arguments of the function called key.
-func (r *Reader) keyedMember(key string) Status {
-	if r.Name != "" || !fits([]byte(key)) {
-		return Bad
-	}
-	r.Name, r.field, r.hasArgs = key, arguments, true
 	return More
 }
 
