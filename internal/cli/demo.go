@@ -188,7 +188,7 @@ func scenes() []scene {
 		same("GetWeather for get_weather", "wrong_name"),
 		same("calls without ids", "missing_id"),
 		same("finish_reason \"stop\" behind a call", "stop_reason"),
-		same("arguments that nobody can mend: passed on and reported, never {}", "irreparable"),
+		same("arguments that nobody can repair: passed on and reported, never {}", "irreparable"),
 		{title: "the same, with on_invalid_call: reject", direct: "irreparable", model: "reject/irreparable"},
 		same("429 with Retry-After", "rate_limited"),
 		{title: "503 every other time, with max_retries: 2", direct: "flaky", model: "retry/flaky"},

@@ -4,7 +4,7 @@
 //
 // Streams of DashScope mix up parallel calls. A streamed request that offers tools is
 // therefore asked for whole; the gateway streams the answer to its client. Arguments
-// that are no JSON (a trailing comma, a bare key) are mended by the gateway and not
+// that are no JSON (a trailing comma, a bare key) are repaired by the gateway and not
 // here.
 package qwen
 

@@ -41,8 +41,8 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// mend does what the gateway does to a trailing comma.
-func mend(arguments string) string {
+// repair does what the gateway does to a trailing comma.
+func repair(arguments string) string {
 	if json.Valid([]byte(arguments)) {
 		return arguments
 	}
@@ -58,7 +58,7 @@ func TestLoop(t *testing.T) {
 			t.Parallel()
 			s := scripted.Qwen(t)
 			p := mustNew(t, openai.Config{BaseURL: s.URL, APIKey: scripted.Key})
-			rounds := scripted.Loop{Provider: p, Model: "qwen-max", Stream: stream, Mend: mend}.Run(t)
+			rounds := scripted.Loop{Provider: p, Model: "qwen-max", Stream: stream, Repair: repair}.Run(t)
 			if got, want := rounds[0][0].Arguments, `{"city": "Oslo",}`; got != want {
 				t.Errorf("got arguments %s, want %s, as they came", got, want)
 			}

@@ -16,7 +16,7 @@ func (p *parser) readEnd() bool {
 	case b[0] == '}' && p.spare < maxSpare:
 		p.Advance(1)
 		p.spare++
-		p.Mended = true
+		p.Repaired = true
 		return true
 	}
 	if !p.Require(p.ends(b)) {

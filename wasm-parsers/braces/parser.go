@@ -96,7 +96,7 @@ func (p *parser) readMarker(marker string, next state) bool {
 // readName reads the function's name and the brace behind it. A call without
 // arguments may lack both braces.
 func (p *parser) readName() bool {
-	name, n, v := p.format.name(p.Rest())
+	name, n, v := p.name(p.Rest())
 	if !p.Require(v) {
 		return false
 	}
@@ -116,7 +116,7 @@ func (p *parser) readName() bool {
 func (p *parser) readKey() bool {
 	b := p.Rest()
 	if b[0] == '}' {
-		p.Mended = p.Mended || p.state == nextKey
+		p.Repaired = p.Repaired || p.state == nextKey
 		p.closeBracket()
 		return true
 	}
@@ -166,7 +166,7 @@ func (p *parser) readMissing() bool {
 		p.Out.Args([]byte{p.closer()})
 		p.stack = p.stack[:len(p.stack)-1]
 	}
-	p.Mended = true
+	p.Repaired = true
 	p.state = atEnd
 	return true
 }

@@ -122,7 +122,7 @@ func (b *bare) readArgs() bool {
 	case tok == relaxed.Bad:
 		b.Out.Malformed(0, b.At())
 	case tok == relaxed.ObjectClose && b.json.Depth() == 0:
-		b.calls = append(b.calls, callobject.Call{Name: b.name, Args: bytes.Clone(b.json.Out), Mended: b.json.Repaired() != 0})
+		b.calls = append(b.calls, callobject.Call{Name: b.name, Args: bytes.Clone(b.json.Out), Repaired: b.json.Repaired() != 0})
 		b.name = ""
 	}
 	return true

@@ -57,7 +57,7 @@ func (a *arrows) step(src []byte) (int, status) {
 		n, s := a.nested.step(src)
 		if s == done {
 			c := a.nested.result()[0]
-			a.call.Args, a.call.Mended = c.Args, c.Mended
+			a.call.Args, a.call.Repaired = c.Args, c.Repaired
 			a.inner, a.expect, s = false, anyKey, next
 		}
 		return n, s
@@ -200,7 +200,7 @@ func (a *arrows) argument(key string) status {
 func (a *arrows) value(tok relaxed.Token) status {
 	text := chars.SkipSpace(a.json.Out)
 	a.expect = anyKey
-	a.call.Mended = a.call.Mended || a.json.Repaired() != 0 && a.inner
+	a.call.Repaired = a.call.Repaired || a.json.Repaired() != 0 && a.inner
 	switch {
 	case a.inner:
 		a.call.Args = append(a.call.Args, text...)

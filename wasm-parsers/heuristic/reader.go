@@ -102,7 +102,7 @@ func (r *reader) ended() bool {
 func (r *reader) result() []call {
 	if r.json.Repaired() != 0 { // somewhere in it, not always in each of them
 		for i := range r.calls {
-			r.calls[i].Mended = true
+			r.calls[i].Repaired = true
 		}
 	}
 	return r.calls

@@ -123,7 +123,7 @@ func (p *parser) lookKey(b []byte, lineStart bool) region.Verdict {
 	switch {
 	case v == sdk.Maybe:
 		return p.Wait(region.Text)
-	case v == sdk.No, h.mended, p.inner.values > 0, p.Seen(h.key):
+	case v == sdk.No, h.repaired, p.inner.values > 0, p.Seen(h.key):
 		return region.Text
 	case p.Tool == nil && !lineStart, p.Tool != nil && p.Param(h.key) == nil:
 		return region.Text

@@ -103,7 +103,7 @@ func (p *parser) readCall() bool {
 }
 
 func (p *parser) readName() bool {
-	name, n, v := p.tags.name(p.Rest())
+	name, n, v := p.name(p.Rest())
 	if !p.Require(v) {
 		return false
 	}

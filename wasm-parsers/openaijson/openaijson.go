@@ -118,7 +118,7 @@ func (p *parser) write(out *sdk.Out) {
 		out.Args(c.Args)
 		out.Args([]byte("}"))
 		if i == 0 && p.json.Repaired() != 0 {
-			c.Mend() // somewhere in the object, not always in this call
+			c.Repair() // somewhere in the object, not always in this call
 		}
 		c.Report(out)
 		out.CallEnd()

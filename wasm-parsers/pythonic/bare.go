@@ -65,7 +65,7 @@ func (a *argReader) writeBare(value []byte) status {
 		return bad
 	}
 	a.out = relaxed.AppendString(a.out, value)
-	a.place, a.mended = afterValue, true
+	a.place, a.repaired = afterValue, true
 	return more
 }
 

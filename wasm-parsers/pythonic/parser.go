@@ -177,7 +177,7 @@ func (p *parser) endCall() {
 		return
 	}
 	p.Out.Args([]byte{'}'})
-	if p.args.mended {
+	if p.args.repaired {
 		p.Out.Repair("args_json")
 	}
 	p.Out.CallEnd()

@@ -102,7 +102,7 @@ func (a *argReader) split() (int, status) {
 		}
 		a.out = append(a.out, literal...)
 		a.token = append(a.token[:0], key...)
-		a.place, a.mended = inKey, true
+		a.place, a.repaired = inKey, true
 		return 0, more
 	}
 	return 0, bad
@@ -137,34 +137,42 @@ func number(b []byte) []byte {
 	return decimal(out, b)
 }
 
-// decimal appends a number of base ten, behind its sign. Single underscores may stand
-// between its digits, and a digit may be missing before or behind its point.
+// decimal appends a number of base ten, behind its sign. A digit may be missing before or
+// behind its point.
 func decimal(out, b []byte) []byte {
-	for i, c := range b {
-		if c == '_' && (i == 0 || i+1 == len(b) || !chars.IsDigit(b[i-1]) || !chars.IsDigit(b[i+1])) {
-			return nil
-		}
-	}
-	b = bytes.ReplaceAll(b, []byte{'_'}, nil)
+	b = ungrouped(b)
 	rest := bytes.TrimLeft(b, "0123456789")
 	whole := b[:len(b)-len(rest)]
 	digits := bytes.TrimLeft(whole, "0")
+	point := len(rest) > 0 && rest[0] == '.'
+	fraction := point && len(rest) > 1 && chars.IsDigit(rest[1])
 	switch {
-	case len(whole) > 0 && len(digits) > 0 && len(digits) < len(whole):
-		return nil // Python has no number with zeros in front
-	case len(whole) == 0 && (len(rest) < 2 || !chars.IsDigit(rest[1])):
+	case len(whole) == 0 && !fraction:
 		return nil
 	case len(digits) == 0:
 		digits = []byte{'0'}
+	case len(digits) < len(whole):
+		return nil // Python has no number with zeros in front
 	}
 	out = append(out, digits...)
-	if len(rest) > 0 && rest[0] == '.' && (len(rest) == 1 || !chars.IsDigit(rest[1])) {
+	if point && !fraction {
 		out, rest = append(out, ".0"...), rest[1:]
 	}
 	if out = append(out, rest...); !relaxed.IsNumber(out) {
 		return nil
 	}
 	return out
+}
+
+// ungrouped is a number without the single underscores that may stand between its digits.
+// It is nil if one stands elsewhere.
+func ungrouped(b []byte) []byte {
+	for i, c := range b {
+		if c == '_' && (i == 0 || i+1 == len(b) || !chars.IsDigit(b[i-1]) || !chars.IsDigit(b[i+1])) {
+			return nil
+		}
+	}
+	return bytes.ReplaceAll(b, []byte{'_'}, nil)
 }
 
 // based is a number with another base than ten, behind its sign, if it fits into

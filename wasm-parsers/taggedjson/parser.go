@@ -110,11 +110,11 @@ func (p *parser) readBody(c byte) bool {
 	return true
 }
 
-// readTrailing mends a comma that no object follows.
+// readTrailing repairs a comma that no object follows.
 func (p *parser) readTrailing(c byte) bool {
 	p.state = afterCall
 	if p.unsure {
-		p.call.Mend()
+		p.call.Repair()
 	} else if c == ']' {
 		p.Out.Repair("args_json") // the call before it has ended
 	}

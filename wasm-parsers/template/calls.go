@@ -26,10 +26,10 @@ type call struct {
 // reports false if that text holds none.
 func (p *parser) readCalls(r *reader, to int, out *sdk.Out) bool {
 	v, ok := r.read(p.field.content, p.bytes(p.body, to))
-	return ok && p.giveCalls(v, r.mended, out)
+	return ok && p.giveCalls(v, r.repaired, out)
 }
 
-func (p *parser) giveCalls(v value, mended bool, out *sdk.Out) bool {
+func (p *parser) giveCalls(v value, repaired bool, out *sdk.Out) bool {
 	v, ok := p.transformed(v)
 	if !ok {
 		return false
@@ -44,7 +44,7 @@ func (p *parser) giveCalls(v value, mended bool, out *sdk.Out) bool {
 			p.content.write(calls[i].raw, out.Content)
 			continue
 		}
-		calls[i].Mended = calls[i].Mended || mended
+		calls[i].Repaired = calls[i].Repaired || repaired
 		calls[i].Write(out)
 	}
 	return true
@@ -215,9 +215,9 @@ func (p *parser) giveType(c *call, v *value, types sdk.Types) {
 	switch {
 	case !v.untyped:
 	case v.kind == isText:
-		json, mended := typed.Convert([]byte(v.text), types, p.options.MaxDepth)
+		json, repaired := typed.Convert([]byte(v.text), types, p.options.MaxDepth)
 		*v = value{kind: isJSON, json: json}
-		c.Mended = c.Mended || mended
+		c.Repaired = c.Repaired || repaired
 	case types == abi.String && first(v.json) != '"':
 		*v = value{kind: isText, text: v.text} // text that looks like another type
 	}

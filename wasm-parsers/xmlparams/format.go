@@ -79,11 +79,7 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	if f.wrapOpen != "" {
 		switch markup.Match(head, f.wrapOpen) {
 		case sdk.Yes:
-			inside := f.skip(head[len(f.wrapOpen):])
-			if f.jsonCall && len(inside) > 0 && inside[0] == '{' {
-				return sdk.Yes
-			}
-			return f.matchCall(inside)
+			return f.canParseInside(f.skip(head[len(f.wrapOpen):]))
 		case sdk.Maybe:
 			return sdk.Maybe
 		}
@@ -105,6 +101,14 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 		return sdk.Yes
 	}
 	return markup.MatchAny(body, f.param.open, f.funcClose)
+}
+
+// canParseInside looks at what the wrapper holds.
+func (f *format) canParseInside(b []byte) sdk.Verdict {
+	if f.jsonCall && len(b) > 0 && b[0] == '{' {
+		return sdk.Yes
+	}
+	return f.matchCall(b)
 }
 
 // matchCall tells whether b begins a call.

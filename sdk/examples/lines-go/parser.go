@@ -70,12 +70,12 @@ type parser struct {
 	pos     int // bytes that were read
 	from    int // where the current call begins
 
-	inValue bool   // the line is past its key
-	head    []byte // the line up to there
-	tool    *sdk.Tool
-	open    bool // a call is
-	mended  bool // something in it was
-	keys    map[string]bool
+	inValue  bool   // the line is past its key
+	head     []byte // the line up to there
+	tool     *sdk.Tool
+	open     bool // a call is
+	repaired bool // something in it was
+	keys     map[string]bool
 
 	value value
 	types sdk.Types
@@ -163,7 +163,7 @@ func (p *parser) readName(line []byte, out *sdk.Out) bool {
 	p.flush(out)
 	out.CallStart(name, "")
 	p.args = append(p.args, '{')
-	p.open, p.mended, p.head = true, false, p.head[:0]
+	p.open, p.repaired, p.head = true, false, p.head[:0]
 	clear(p.keys)
 	return true
 }
@@ -242,9 +242,9 @@ func (p *parser) literal() string {
 	case "null":
 		return p.literalOf(abi.Null, text)
 	case "True", "False":
-		return p.mend(abi.Boolean, strings.ToLower(text))
+		return p.repair(abi.Boolean, strings.ToLower(text))
 	case "None":
-		return p.mend(abi.Null, "null")
+		return p.repair(abi.Null, "null")
 	}
 	switch {
 	case !relaxed.IsNumber(p.word):
@@ -262,12 +262,12 @@ func (p *parser) literalOf(t sdk.Types, literal string) string {
 	return ""
 }
 
-// mend takes a word of Python's where the schema has its type.
-func (p *parser) mend(t sdk.Types, literal string) string {
+// repair takes a word of Python's where the schema has its type.
+func (p *parser) repair(t sdk.Types, literal string) string {
 	if p.types&t == 0 {
 		return ""
 	}
-	p.mended = true
+	p.repaired = true
 	return literal
 }
 
@@ -275,7 +275,7 @@ func (p *parser) endCall(out *sdk.Out) {
 	p.endValue()
 	p.args = append(p.args, '}')
 	p.flush(out)
-	if p.mended {
+	if p.repaired {
 		out.Repair("args_json") // never silently: the gateway counts and shows it
 	}
 	out.CallEnd()

@@ -75,13 +75,13 @@ type Reader struct {
 
 // progress is how far a Reader has come with its object.
 type progress struct {
-	field   field
-	depth   int  // depth of the members that are read
-	keyed   bool // the only member's key is the function's name
-	hasArgs bool
-	decoded bool // the arguments were a string
-	mended  bool // text outside of the reader's was not strict JSON
-	shown   bool // CallStart was written
+	field    field
+	depth    int  // depth of the members that are read
+	keyed    bool // the only member's key is the function's name
+	hasArgs  bool
+	decoded  bool // the arguments were a string
+	repaired bool // text outside of the reader's was not strict JSON
+	shown    bool // CallStart was written
 }
 
 // New makes a reader of objects with such keys; maxDepth is as for
@@ -135,14 +135,14 @@ func (r *Reader) Feed(src []byte) (int, Status) {
 	return n, r.token(tok)
 }
 
-// Mend notes that text around the object was not strict JSON.
-func (r *Reader) Mend() { r.mended = true }
+// Repair notes that text around the object was not strict JSON.
+func (r *Reader) Repair() { r.repaired = true }
 
 // Report writes what had to be repaired in the call.
-func (r *Reader) Report(out *sdk.Out) { report(out, r.mended || r.json.Repaired() != 0, r.decoded) }
+func (r *Reader) Report(out *sdk.Out) { report(out, r.repaired || r.json.Repaired() != 0, r.decoded) }
 
-func report(out *sdk.Out, mended, decoded bool) {
-	if mended {
+func report(out *sdk.Out, repaired, decoded bool) {
+	if repaired {
 		out.Repair("args_json")
 	}
 	if decoded {
@@ -154,7 +154,7 @@ func report(out *sdk.Out, mended, decoded bool) {
 type Call struct {
 	Name, ID string
 	Args     []byte // the object, in strict JSON
-	Mended   bool   // it was not strict JSON
+	Repaired bool   // it was not strict JSON
 	Decoded  bool   // it was in a string
 }
 
@@ -169,7 +169,7 @@ func (c *Call) Decode(text []byte, maxDepth int) bool {
 	if !ok || kind != relaxed.ObjectOpen {
 		return false
 	}
-	c.Args, c.Decoded, c.Mended = strict, true, c.Mended || !bytes.Equal(strict, text)
+	c.Args, c.Decoded, c.Repaired = strict, true, c.Repaired || !bytes.Equal(strict, text)
 	return true
 }
 
@@ -177,7 +177,7 @@ func (c *Call) Decode(text []byte, maxDepth int) bool {
 func (c *Call) Write(out *sdk.Out) {
 	out.CallStart(c.Name, c.ID)
 	out.Args(c.Args)
-	report(out, c.Mended, c.Decoded)
+	report(out, c.Repaired, c.Decoded)
 	out.CallEnd()
 }
 
@@ -364,7 +364,7 @@ func (r *Reader) argsString(text []byte) Status {
 	if !c.Decode(decoded, r.json.MaxDepth()) {
 		return Bad
 	}
-	r.decoded, r.mended = c.Decoded, r.mended || c.Mended
+	r.decoded, r.repaired = c.Decoded, r.repaired || c.Repaired
 	r.Args = append(r.Args, c.Args[:len(c.Args)-1]...)
 	return More
 }
