@@ -1,6 +1,9 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // Chunks are the frames of a stream that says what a completion does: each choice becomes a
 // chunk with its message as the delta and one with its finish reason; usage comes last, if
@@ -32,8 +35,18 @@ func Chunks(f *Frame, usage bool) []Frame {
 	if usage && !f.usage.IsNull(f.Data) {
 		c.add(Splice(f.Data, append(c.object(), Edit{f.list, []byte("[]")})), true)
 	}
-	return append(c.frames, Frame{Raw: []byte("data: [DONE]\n\n"), Done: true})
+	return append(c.frames, Done())
 }
+
+// Event is the frame of a stream that holds JSON, in one line.
+func Event(data []byte) Frame {
+	const field = "data: "
+	raw := slices.Concat([]byte(field), data, []byte("\n\n"))
+	return Frame{Raw: raw, Data: raw[len(field) : len(field)+len(data)]}
+}
+
+// Done is the end marker of a stream.
+func Done() Frame { return Frame{Raw: []byte("data: [DONE]\n\n"), Done: true} }
 
 // chunker writes the chunks of a completion.
 type chunker struct {
@@ -43,10 +56,9 @@ type chunker struct {
 
 // add adds a frame. more says that another one follows.
 func (c *chunker) add(data []byte, more bool) {
-	const field = "data: "
-	data = bytes.ReplaceAll(data, []byte{'\n'}, []byte{' '}) // between the values of JSON; in strings it is escaped
-	raw := append(append([]byte(field), data...), "\n\n"...)
-	c.frames = append(c.frames, Frame{Raw: raw, Data: raw[len(field) : len(field)+len(data)], More: more})
+	e := Event(bytes.ReplaceAll(data, []byte{'\n'}, []byte{' '})) // between the values of JSON; in strings it is escaped
+	e.More = more
+	c.frames = append(c.frames, e)
 }
 
 // object is the edit that makes a completion's type a chunk's.
