@@ -37,24 +37,3 @@ const (
 // Prometheus is a name in the form that Prometheus's own naming rules ask for: with
 // underscores for dots.
 func Prometheus(name string) string { return strings.ReplaceAll(name, ".", "_") }
-
-// DurationBuckets are the bounds, in seconds, that the conventions give for
-// RequestDuration.
-func DurationBuckets() []float64 {
-	return []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
-}
-
-// FirstTokenBuckets are the bounds, in seconds, that the conventions give for
-// TimeToFirstToken.
-func FirstTokenBuckets() []float64 {
-	return []float64{0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}
-}
-
-// TokenBuckets are the bounds that the conventions give for TokenUsage.
-func TokenBuckets() []float64 {
-	return []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, MaxTokens}
-}
-
-// MaxTokens is the highest of TokenBuckets. No request has more tokens; an upstream
-// that says so is wrong.
-const MaxTokens = 67108864
