@@ -65,18 +65,9 @@ func (c *Config) effectiveModel(m Model) Model {
 func (c *Config) effectiveTargets(own []Target) []Target {
 	out := make([]Target, len(own))
 	for i, t := range own {
-		out[i] = c.resolve(t).target()
+		out[i] = c.resolve(t).Target
 	}
 	return out
-}
-
-// target writes what was resolved as a file would.
-func (r Resolved) target() Target {
-	return Target{
-		Provider: r.Provider, Model: r.Model, Weight: r.Weight, Parser: r.Parser, Reasoning: r.Reasoning,
-		Tools: r.Tools, ToolCalls: r.ToolCalls, OnInvalidCall: r.OnInvalidCall, EmptyCompletion: r.EmptyCompletion,
-		ToolInReasoning: r.ToolInReasoning, RawToolText: r.RawToolText,
-	}
 }
 
 func printSection(b *bytes.Buffer, v reflect.Value, indent int) {
