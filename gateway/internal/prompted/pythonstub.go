@@ -2,43 +2,11 @@ package prompted
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/wire"
 )
-
-// commandR is the form of CohereForAI/c4ai-command-r-plus, tokenizer_config.json, its
-// template tool_use. Three things differ. The template's preambles are left to the
-// upstream. Its order to write an action is the last turn there; here it stands behind the
-// tools, where it does not move. And an action directly-answer, which announces an answer
-// to be asked for with another prompt, is not demanded: there is no such prompt. How
-// results are counted is not certain.
-func commandR() form {
-	return form{
-		name: "command_r", gap: paragraph,
-		open: "## Available Tools\nHere is a list of tools that you have available to you:\n\n",
-		tool: pythonStub, between: paragraph,
-		close: `
-
-Write 'Action:' followed by a json-formatted list of actions that you want to perform in order to produce a good response to the user's last input. You can use any of the supplied tools any number of times, but you should aim to execute the minimum number of necessary actions for the input. If calling tools is unnecessary, answer the user without 'Action:'. The list of actions you want to call should be formatted as a list of json objects, for example:
-` + "```json" + `
-[
-    {
-        "tool_name": title of the tool in the specification,
-        "parameters": a dict of parameters to input into the tool as they are defined in the specs, or {} if it takes no parameters
-    }
-]` + "```",
-		results: frame{
-			open: "<results>\n", between: "\n\n", close: "\n</results>",
-			write: func(dst []byte, n int, r result) []byte {
-				dst = strconv.AppendInt(append(dst, "Document: "...), int64(n), 10)
-				return append(append(dst, '\n'), r.text...)
-			},
-		},
-	}
-}
 
 // parameter is a parameter of a Python function.
 type parameter struct{ name, typ, text string }
