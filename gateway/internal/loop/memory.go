@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/toolresult"
 )
 
 // memory knows the results so far, and which calls gave them. It holds hashes, with
@@ -45,9 +46,9 @@ func newMemory(c *conversation.Conversation, exchanges []conversation.Exchange) 
 //
 //   - a call without a result, or with an empty list;
 //   - a call that gave the same result before;
-//   - a call of a tool that reads and gives nothing at all, see reads;
+//   - a call of a tool that reads and gives nothing at all, see toolresult.Reads;
 //   - a call whose result the tool gave before to other arguments, if it is long or
-//     says that something failed or is not there, see speaksOfFailure.
+//     says that something failed or is not there, see toolresult.Missing.
 //
 // The last two rules spare tools that act. They give nothing ("", null, {}), or the
 // same short "ok" to all. Words for success are without number ("Row added.", "1 row
@@ -64,7 +65,7 @@ func (m *memory) isNew(place int) bool {
 	case emptyList:
 		return false
 	case nothing:
-		if reads(e.Name) {
+		if toolresult.Reads(e.Name) {
 			return false
 		}
 	}

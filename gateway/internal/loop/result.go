@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/toolresult"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -70,7 +71,7 @@ func substanceOf(text []byte) substance {
 // is a failure only if that does not depend on what is cut, as it does in "Status set
 // to rejected".
 func withoutEchoes(text []byte, arguments string) (compared []byte, failed bool) {
-	if len(text) > maxEchoed || !speaksOfFailure(text) {
+	if len(text) > maxEchoed || !toolresult.Failed(text, toolresult.Missing) {
 		return text, false
 	}
 	cut := text
@@ -79,7 +80,7 @@ func withoutEchoes(text []byte, arguments string) (compared []byte, failed bool)
 			cut = bytes.ReplaceAll(cut, echo, []byte{0})
 		}
 	}
-	if len(cut) < len(text) && !speaksOfFailure(cut) {
+	if len(cut) < len(text) && !toolresult.Failed(cut, toolresult.Missing) {
 		return text, false
 	}
 	return bytes.Join(bytes.Fields(cut), []byte{' '}), true

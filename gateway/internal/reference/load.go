@@ -1,7 +1,6 @@
 package reference
 
 import (
-	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/toolresult"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -168,11 +168,8 @@ func (r *Resolver) text(q *queue, e *conversation.Exchange, sources []*source, p
 
 // plainOutcome is what a text is that is not JSON.
 func plainOutcome(text []byte) outcome {
-	start := bytes.ToLower(bytes.TrimSpace(skipSpace(text[:min(len(text), 64)])))
-	for _, word := range []string{"error", "exception", "traceback"} {
-		if bytes.HasPrefix(start, []byte(word)) {
-			return failure
-		}
+	if toolresult.Failed(skipSpace(text), toolresult.Certain) {
+		return failure
 	}
 	return inWords
 }

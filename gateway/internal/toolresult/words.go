@@ -1,4 +1,4 @@
-package loop
+package toolresult
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ func speaksOfFailure(text []byte) bool {
 		said = append(said, known[string(word)])
 	}
 	for i := range said {
-		if tellsFailure(said, i) {
+		if saysFailure(said, i) {
 			return true
 		}
 	}
@@ -45,8 +45,8 @@ func hasPhrase(text []byte) bool {
 	return false
 }
 
-// tellsFailure says whether the word at i does, where it stands.
-func tellsFailure(said []class, i int) bool {
+// saysFailure says whether the word at i does, where it stands.
+func saysFailure(said []class, i int) bool {
 	word := said[i]
 	if word == 0 {
 		return false

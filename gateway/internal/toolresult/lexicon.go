@@ -1,4 +1,4 @@
-package loop
+package toolresult
 
 import (
 	_ "embed"
@@ -15,7 +15,7 @@ var phrasesFile string
 // class is what a word does, a set of bits.
 type class uint32
 
-// The classes of words.txt, see tellsFailure and reads.
+// The classes of words.txt, see saysFailure and Reads.
 const (
 	failure class = 1 << iota
 	opening

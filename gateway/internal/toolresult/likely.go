@@ -1,4 +1,4 @@
-package guard
+package toolresult
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/wire"
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // maxResult bounds how much of a result in plain text is looked at. Errors say so at
@@ -17,23 +18,21 @@ const maxResult = 2048
 // are told in few words; a longer one is taken for data.
 const wholeResult = 4 << 10
 
-// hasFailed reports whether a tool's result says that it failed. What says nothing of
-// it is a success.
-func hasFailed(result string) bool {
-	text := strings.TrimSpace(result)
-	if text == "" {
-		return false
-	}
-	if len(text) > wholeResult && (text[0] == '{' || text[0] == '[') {
+// isLikely reports whether a result says that it failed. What says nothing of it is a success.
+func isLikely(result []byte) bool {
+	text := bytes.TrimSpace(result)
+	if len(text) == 0 {
 		return false
 	}
 	if text[0] == '{' || text[0] == '[' {
-		b := []byte(text)
-		if v, ok := wire.Value(b, 0); ok && v.End == len(b) {
-			return failedValue(b, v, 0)
+		if len(text) > wholeResult {
+			return false
+		}
+		if v, ok := wire.Value(text, 0); ok && v.End == len(text) {
+			return failedValue(text, v, 0)
 		}
 	}
-	return failedText(text)
+	return failedText(string(text))
 }
 
 // failedValue looks at the members of an object, and into "result", "data" and the like.
@@ -62,13 +61,9 @@ func failedValue(b []byte, v wire.Span, depth int) bool {
 
 func failedMember(b []byte, key string, v wire.Span, depth int) bool {
 	raw := v.Of(b)
-	switch memberKinds[key] {
-	case memberSuccess:
-		return string(raw) == "false"
-	case memberError:
-		return !isEmptyValue(raw)
-	case memberFailure:
-		return string(raw) == "true" || isNonzero(raw)
+	switch kind := memberKinds[key]; kind {
+	case memberSuccess, memberError, memberFailure:
+		return kind.fails(raw)
 	case memberStatus:
 		if raw[0] == '{' {
 			return failedValue(b, v, depth+1)
@@ -87,6 +82,17 @@ func failedMember(b []byte, key string, v wire.Span, depth int) bool {
 		return failedInner(b, v, key, depth)
 	}
 	return false
+}
+
+// fails says whether a value of the first three kinds is a failure, which can mean nothing else.
+func (k memberKind) fails(raw []byte) bool {
+	switch k {
+	case memberSuccess:
+		return string(raw) == "false"
+	case memberError:
+		return !isEmptyValue(raw)
+	}
+	return k == memberFailure && (string(raw) == "true" || isNonzero(raw))
 }
 
 func failedInner(b []byte, v wire.Span, key string, depth int) bool {
@@ -139,10 +145,12 @@ var memberKinds = func() map[string]memberKind {
 	return kinds
 }()
 
-func isNonzero(raw []byte) bool { return isDigit(raw[0]) && raw[0] != '0' || raw[0] == '-' }
+func digit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isNonzero(raw []byte) bool { return digit(raw[0]) && raw[0] != '0' || raw[0] == '-' }
 
 func isFailedHTTP(raw []byte) bool {
-	return len(raw) == 3 && (raw[0] == '4' || raw[0] == '5') && isDigit(raw[1]) && isDigit(raw[2])
+	return len(raw) == 3 && (raw[0] == '4' || raw[0] == '5') && digit(raw[1]) && digit(raw[2])
 }
 
 // hasFailedInside reads a text within a result, which may be JSON again.
@@ -160,7 +168,7 @@ func isEmptyValue(raw []byte) bool {
 	case "null", "false", `""`, "[]", "{}", "0", `"none"`, `"null"`:
 		return true
 	}
-	return len(bytes.Trim(raw, "[]{} \n\t")) == 0
+	return len(bytes.Trim(raw, "[]{}\" \n\t")) == 0
 }
 
 func isFailedStatus(raw []byte) bool {
@@ -212,7 +220,7 @@ var (
 )
 
 func failedText(text string) bool {
-	text = strings.ToLower(cutMiddle(text, maxResult, maxResult/2))
+	text = strings.ToLower(plaintext.Ends(text, maxResult, maxResult/2))
 	if len(text) > 4 && isFailedHTTP([]byte(text[:3])) && text[3] == ' ' && hasReason(text[4:]) { // "404 Not Found", not "412 tasks are open"
 		return true
 	}
