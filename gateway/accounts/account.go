@@ -48,26 +48,6 @@ type Money struct {
 	Output float64 `json:"output"`
 }
 
-// Bill makes the account of a request, whose price ok says is known, as [Prices.Of] gives
-// the two. Prices are for a million tokens.
-func Bill(r *Request, price Price, ok bool) Account {
-	u := r.Usage
-	a := Account{Usage: u}
-	a.expect(r.Expected)
-	if !ok || !u.Reported {
-		return a
-	}
-	list, cost := price.prompt(u)
-	if a.Rated = list > 0; a.Rated {
-		a.SavedShare = (list - cost) / list
-	}
-	if price.Currency != "" {
-		a.Money = Money{Currency: price.Currency, Requests: 1, List: list / perMillion, Cost: cost / perMillion,
-			Saved: (list - cost) / perMillion, Output: float64(u.Output) * price.Output / perMillion}
-	}
-	return a
-}
-
 // expect notes how many tokens of the prompt should have been in the cache.
 func (a *Account) expect(tokens int) {
 	if u := a.Usage; u.CacheReported {

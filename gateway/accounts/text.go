@@ -5,10 +5,25 @@ import (
 	"strings"
 )
 
-// Bill makes the account of a request without adding it to the book.
+// Bill makes the account of a request without adding it to the book. Prices are for a million
+// tokens.
 func (b *Book) Bill(r Request) Account {
 	price, ok := b.prices.Of(r.Provider, r.Model)
-	return Bill(&r, price, ok)
+	u := r.Usage
+	a := Account{Usage: u}
+	a.expect(r.Expected)
+	if !ok || !u.Reported {
+		return a
+	}
+	list, cost := price.prompt(u)
+	if a.Rated = list > 0; a.Rated {
+		a.SavedShare = (list - cost) / list
+	}
+	if price.Currency != "" {
+		a.Money = Money{Currency: price.Currency, Requests: 1, List: list / perMillion, Cost: cost / perMillion,
+			Saved: (list - cost) / perMillion, Output: float64(u.Output) * price.Output / perMillion}
+	}
+	return a
 }
 
 // SavedText is what caches have saved of a prompt's price, as a response header says it: the

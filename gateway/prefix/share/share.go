@@ -113,13 +113,8 @@ func (s *Sharer) Run(ctx context.Context) {
 			failures = 0
 		}
 		s.note(err)
-		wait.Reset(s.pause(failures))
+		wait.Reset(min(s.o.Interval<<min(failures, 10), max(s.o.Interval, maxWait)))
 	}
-}
-
-// pause is the wait before the next exchange: longer after each failure.
-func (s *Sharer) pause(failures int) time.Duration {
-	return min(s.o.Interval<<min(failures, 10), max(s.o.Interval, maxWait))
 }
 
 func (s *Sharer) exchange(ctx context.Context) error {

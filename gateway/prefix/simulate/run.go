@@ -67,7 +67,7 @@ func newRun(o Options) *run {
 	for i := range o.Gateways {
 		r.gateways = append(r.gateways, newGateway(o, names, uint64(i+1), clock))
 	}
-	r.sums = newSums(o.Targets)
+	r.sums = sums{served: make([]int, o.Targets), work: make([]int64, o.Targets)}
 	return r
 }
 
