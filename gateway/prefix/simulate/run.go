@@ -60,7 +60,7 @@ func newRun(o Options) *run {
 	var names []string
 	for i := range o.Targets {
 		names = append(names, fmt.Sprintf("target-%d", i+1))
-		r.upstreams = append(r.upstreams, newUpstream(names[i], o))
+		r.upstreams = append(r.upstreams, &upstream{name: names[i], idle: o.Idle, alive: true, cache: map[int64]time.Duration{}})
 	}
 	start := time.Unix(0, 0)
 	clock := func() time.Time { return start.Add(r.now) }
@@ -185,7 +185,7 @@ func (r *run) fail(i, n int) {
 	u := r.upstreams[0]
 	if r.failed == 0 && i >= int(f.Dies*float64(n)) {
 		r.failed++
-		u.cache.Purge()
+		clear(u.cache)
 		if f.Unnoticed {
 			r.failed++ // it is back already
 			return
