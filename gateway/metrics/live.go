@@ -53,15 +53,26 @@ func (l *live) Collect(out chan<- prometheus.Metric) {
 	})
 }
 
-// collectorsOf are the collectors of what the options give.
-func collectorsOf(o Options) (list []prometheus.Collector) {
-	add := func(ask bool, labels []string, read func(set setter), names ...string) {
-		if ask {
-			list = append(list, newLive(labels, read, names...))
-		}
+// collected are the collectors of what the options give.
+type collected []prometheus.Collector
+
+func (c *collected) add(given bool, labels []string, read func(set setter), names ...string) {
+	if given {
+		*c = append(*c, newLive(labels, read, names...))
 	}
-	provider, target := []string{"provider"}, []string{"provider", "model"}
-	add(o.Breakers != nil, provider, func(set setter) {
+}
+
+func collectorsOf(o Options) []prometheus.Collector {
+	var c collected
+	c.breakers(o)
+	c.targets(o)
+	c.sharing(o)
+	c.answers(o)
+	return c
+}
+
+func (c *collected) breakers(o Options) {
+	c.add(o.Breakers != nil, []string{"provider"}, func(set setter) {
 		states := map[breaker.State]float64{breaker.Closed: 0, breaker.HalfOpen: 1}
 		for _, s := range o.Breakers() {
 			state, known := states[s.State]
@@ -86,7 +97,11 @@ func collectorsOf(o Options) (list []prometheus.Collector) {
 		"callgate_circuit_successes_total", "Requests that were answered to the end.",
 		"callgate_circuit_rejections_total", "Requests that the circuit breaker did not let through.",
 		"callgate_circuit_excluded_total", "Requests whose end says nothing about the provider's health.")
-	add(o.Targets != nil, target, func(set setter) {
+}
+
+func (c *collected) targets(o Options) {
+	target := []string{"provider", "model"}
+	c.add(o.Targets != nil, target, func(set setter) {
 		for _, s := range o.Targets() { // one without recent answers has no latency
 			set("callgate_target_running", float64(s.Running), s.Provider, s.Model)
 			if s.FirstToken > 0 {
@@ -96,13 +111,16 @@ func collectorsOf(o Options) (list []prometheus.Collector) {
 	},
 		"callgate_target_running", "Requests that a target is at work on; the model * stands for all that the configuration does not name.",
 		"callgate_target_latency_seconds", "Time to the first useful byte of recent answers, a mean in which those of two minutes ago count for a third.")
-	add(o.Caches != nil, target, func(set setter) {
+	c.add(o.Caches != nil, target, func(set setter) {
 		for _, t := range o.Caches().Targets {
 			provider, model, _ := strings.Cut(t.Target, "/") // a provider's name has no slash
 			set("callgate_prefix_blocks", float64(t.Entries), provider, model)
 		}
 	}, "callgate_prefix_blocks", "Blocks of prompts that the target is believed to have in its cache.")
-	add(o.Share != nil, nil, func(set setter) {
+}
+
+func (c *collected) sharing(o Options) {
+	c.add(o.Share != nil, nil, func(set setter) {
 		if s := o.Share(); s != nil {
 			set("callgate_share_up", number(s.Up))
 			set("callgate_share_lag_seconds", s.Lag)
@@ -110,7 +128,7 @@ func collectorsOf(o Options) (list []prometheus.Collector) {
 	},
 		"callgate_share_up", "Whether gateways could tell each other what they have learned, last time: 1 or 0.",
 		"callgate_share_lag_seconds", "How long the oldest batch that was read last was on its way.")
-	add(o.Share != nil, []string{"direction", "outcome"}, func(set setter) {
+	c.add(o.Share != nil, []string{"direction", "outcome"}, func(set setter) {
 		const batches = "callgate_share_batches_total"
 		if s := o.Share(); s != nil {
 			set(batches, float64(s.Pushed.OK), "push", observe.OK)
@@ -122,7 +140,10 @@ func collectorsOf(o Options) (list []prometheus.Collector) {
 		}
 	}, "callgate_share_batches_total",
 		"Batches of what gateways have learned, by push or pull and what became of them: ok, failed, foreign (of nobody with this salt) or version.")
-	add(o.AnswerMemory != nil, nil, func(set setter) {
+}
+
+func (c *collected) answers(o Options) {
+	c.add(o.AnswerMemory != nil, nil, func(set setter) {
 		s := o.AnswerMemory()
 		set("callgate_answer_cache_bytes", float64(s.Bytes))
 		set("callgate_answer_cache_entries", float64(s.Entries))
@@ -131,7 +152,7 @@ func collectorsOf(o Options) (list []prometheus.Collector) {
 		"callgate_answer_cache_bytes", "Bytes of the answers in memory.",
 		"callgate_answer_cache_entries", "Answers in memory.",
 		"callgate_answer_cache_evicted_total", "Answers in memory that made room for others before they expired.")
-	add(o.AnswerRedis != nil, nil, func(set setter) {
+	c.add(o.AnswerRedis != nil, nil, func(set setter) {
 		s := o.AnswerRedis()
 		set("callgate_answer_cache_redis_up", number(!s.Away))
 		set("callgate_answer_cache_redis_failures_total", float64(s.Failures))
@@ -142,7 +163,6 @@ func collectorsOf(o Options) (list []prometheus.Collector) {
 		"callgate_answer_cache_redis_failures_total", "Calls for answers in Redis that failed or took too long.",
 		"callgate_answer_cache_redis_spared_total", "Calls for answers in Redis that were not made since one before had failed.",
 		"callgate_answer_cache_redis_foreign_total", "Values in Redis that are no answers of this gateway, or were changed.")
-	return list
 }
 
 func number(is bool) float64 {

@@ -11,7 +11,7 @@ const (
 // upstream is the model of a target.
 type upstream struct {
 	name  string
-	idle  time.Duration // 0: nothing grows too old
+	idle  time.Duration           // 0: nothing grows too old
 	cache map[int64]time.Duration // the time of last use of blocks
 	alive bool
 }
