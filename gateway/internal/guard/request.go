@@ -274,5 +274,3 @@ func (r *reading) opensClause(at int) bool {
 	}
 	return at == 0 || isClauseEnd(r.text[at-1])
 }
-
-func runeStart(b byte) bool { return b&0xc0 != 0x80 }
