@@ -1,6 +1,11 @@
 package accounts
 
-import "github.com/callgate/callgate/gateway/usage"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/callgate/callgate/gateway/usage"
+)
 
 // Request is what the gateway knows of a request when its answer has ended.
 type Request struct {
@@ -48,26 +53,6 @@ type Money struct {
 	Output float64 `json:"output"`
 }
 
-// Bill makes the account of a request, whose price ok says is known, as [Prices.Of] gives
-// the two. Prices are for a million tokens.
-func Bill(r *Request, price Price, ok bool) Account {
-	u := r.Usage
-	a := Account{Usage: u}
-	a.expect(r.Expected)
-	if !ok || !u.Reported {
-		return a
-	}
-	list, cost := price.prompt(u)
-	if a.Rated = list > 0; a.Rated {
-		a.SavedShare = (list - cost) / list
-	}
-	if price.Currency != "" {
-		a.Money = Money{Currency: price.Currency, Requests: 1, List: list / perMillion, Cost: cost / perMillion,
-			Saved: (list - cost) / perMillion, Output: float64(u.Output) * price.Output / perMillion}
-	}
-	return a
-}
-
 // expect notes how many tokens of the prompt should have been in the cache.
 func (a *Account) expect(tokens int) {
 	if u := a.Usage; u.CacheReported {
@@ -93,4 +78,48 @@ func (m *Money) add(n *Money) {
 	m.Cost += n.Cost
 	m.Saved += n.Saved
 	m.Output += n.Output
+}
+
+// Bill makes the account of a request without adding it to the book. Prices are for a million
+// tokens.
+func (b *Book) Bill(r Request) Account {
+	price, ok := b.prices.Of(r.Provider, r.Model)
+	u := r.Usage
+	a := Account{Usage: u}
+	a.expect(r.Expected)
+	if !ok || !u.Reported {
+		return a
+	}
+	list, cost := price.prompt(u)
+	if a.Rated = list > 0; a.Rated {
+		a.SavedShare = (list - cost) / list
+	}
+	if price.Currency != "" {
+		a.Money = Money{Currency: price.Currency, Requests: 1, List: list / perMillion, Cost: cost / perMillion,
+			Saved: (list - cost) / perMillion, Output: float64(u.Output) * price.Output / perMillion}
+	}
+	return a
+}
+
+// SavedText is what caches have saved of a prompt's price, as a response header says it: the
+// share, and the money where the price is known, such as 0.42;usd=0.003. Both are below 0
+// where writing has cost more than reading saved. It is "" where no cache was read or
+// written, or nobody knows what that costs.
+func (a *Account) SavedText() string {
+	if u := a.Usage; !a.Rated || u.CacheRead+u.WriteShort+u.WriteLong == 0 {
+		return ""
+	}
+	text := strconv.FormatFloat(a.SavedShare, 'f', 2, 64)
+	if text == "-0.00" {
+		text = "0.00"
+	}
+	if a.Money.Currency == "" {
+		return text
+	}
+	const digits = 8 // a token costs a millionth of some units, so a few of them can be told apart
+	money := strconv.FormatFloat(tidy(a.Money.Saved), 'f', digits, 64)
+	if money = strings.TrimRight(strings.TrimRight(money, "0"), "."); money == "-0" {
+		money = "0"
+	}
+	return text + ";" + strings.ToLower(a.Money.Currency) + "=" + money
 }

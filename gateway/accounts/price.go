@@ -4,7 +4,6 @@ import (
 	"cmp"
 	_ "embed"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -89,15 +88,6 @@ func (p *pattern) compare(q *pattern) int {
 		return -1
 	}
 	return 1
-}
-
-// order puts the entries into the order in which they are asked: those that name a
-// provider before those for all, then the longest pattern of models first, then as they
-// stand in the file.
-func (p *Prices) order() {
-	slices.SortStableFunc(p.entries, func(a, b entry) int {
-		return cmp.Or(a.provider.compare(&b.provider), a.model.compare(&b.model))
-	})
 }
 
 // Of returns the price of a provider's model; ok is false where nobody knows it. The

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +38,11 @@ func ParsePrices(name string, data []byte) (*Prices, error) {
 	if err := f.problems.Err(name); err != nil {
 		return nil, err
 	}
-	f.prices.order()
+	// Those that name a provider come before those for all, then the longest pattern of models
+	// first, then as they stand in the file.
+	slices.SortStableFunc(f.prices.entries, func(a, b entry) int {
+		return cmp.Or(a.provider.compare(&b.provider), a.model.compare(&b.model))
+	})
 	return f.prices, nil
 }
 

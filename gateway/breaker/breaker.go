@@ -115,12 +115,22 @@ type Breaker struct {
 	cooling time.Time // end of the cool-down
 	reason  string    // of the change that a call of inner may lead to
 
+	results tally
+	changes changes
+}
+
+// tally counts results.
+type tally struct {
 	totals              Counts
 	before              Counts // the totals at the last change
 	successes, failures uint64 // in a row
-	history             []Change
-	waiting             []Change // for OnChange
-	announcing          bool
+}
+
+// changes are the last ones of the state.
+type changes struct {
+	history    []Change
+	waiting    []Change // for OnChange
+	announcing bool
 }
 
 // New makes a closed breaker.
@@ -162,11 +172,11 @@ func (b *Breaker) Allow() (Pass, error) {
 	// be asked before there is one.
 	if b.state != Closed {
 		if err := b.startProbe(time.Now()); err != nil {
-			b.totals.Rejections++
+			b.results.totals.Rejections++
 			return Pass{}, err
 		}
 	}
-	b.totals.Requests++
+	b.results.totals.Requests++
 	return Pass{breaker: b, generation: b.generation}, nil
 }
 
@@ -222,11 +232,11 @@ func (p *Pass) Done(o Outcome, reason string) {
 	defer b.unlock()
 	switch o {
 	case Success:
-		b.totals.Successes++
+		b.results.totals.Successes++
 	case Failure:
-		b.totals.Failures++
+		b.results.totals.Failures++
 	default:
-		b.totals.Excluded++
+		b.results.totals.Excluded++
 	}
 	if p.generation == b.generation {
 		b.report(o, reason)
@@ -237,9 +247,9 @@ func (p *Pass) Done(o Outcome, reason string) {
 func (b *Breaker) report(o Outcome, reason string) {
 	switch o {
 	case Success:
-		b.successes, b.failures = b.successes+1, 0
+		b.results.successes, b.results.failures = b.results.successes+1, 0
 	case Failure:
-		b.successes, b.failures = 0, b.failures+1
+		b.results.successes, b.results.failures = 0, b.results.failures+1
 	}
 	b.reason = reason
 	if b.done == nil { // the first result in the closed state, which refuses none
@@ -317,7 +327,7 @@ func (b *Breaker) Reset(reason string) {
 	defer b.unlock()
 	b.inner = b.newInner()
 	b.cooling = time.Time{}
-	b.successes, b.failures = 0, 0
+	b.results.successes, b.results.failures = 0, 0
 	b.reason = reason
 	b.change(Closed)
 }

@@ -78,20 +78,20 @@ func (b *Breaker) change(to State) {
 	now := time.Now()
 	c := Change{
 		Name: b.settings.Name, At: now.UTC(), From: b.state, To: to,
-		Reason: clip(b.reason, maxReason), Counts: b.totals.minus(b.before),
+		Reason: clip(b.reason, maxReason), Counts: b.results.totals.minus(b.results.before),
 	}
 	if c.Reason == "" {
 		c.Reason = defaultReason(c.From, to)
 	}
-	b.state, b.since, b.before = to, c.At, b.totals
+	b.state, b.since, b.results.before = to, c.At, b.results.totals
 	b.generation++
 	b.done = nil
 	if to == Open {
 		b.until = now.Add(b.settings.Open)
 	}
-	b.history = keep(b.history, c)
+	b.changes.history = keep(b.changes.history, c)
 	if b.settings.OnChange != nil {
-		b.waiting = keep(b.waiting, c)
+		b.changes.waiting = keep(b.changes.waiting, c)
 	}
 }
 
@@ -115,7 +115,7 @@ func keep(list []Change, c Change) []Change {
 
 // unlock gives mu back and then tells OnChange what has changed.
 func (b *Breaker) unlock() {
-	changed := len(b.waiting) > 0
+	changed := len(b.changes.waiting) > 0
 	b.mu.Unlock()
 	for changed {
 		changed = b.announce()
@@ -127,17 +127,17 @@ func (b *Breaker) unlock() {
 // is left, so changes arrive in order.
 func (b *Breaker) announce() bool {
 	b.mu.Lock()
-	if b.announcing || len(b.waiting) == 0 {
+	if b.changes.announcing || len(b.changes.waiting) == 0 {
 		b.mu.Unlock()
 		return false
 	}
-	c := b.waiting[0]
-	b.waiting = slices.Delete(b.waiting, 0, 1)
-	b.announcing = true
+	c := b.changes.waiting[0]
+	b.changes.waiting = slices.Delete(b.changes.waiting, 0, 1)
+	b.changes.announcing = true
 	b.mu.Unlock()
 	defer func() { // also if OnChange panics
 		b.mu.Lock()
-		b.announcing = false
+		b.changes.announcing = false
 		b.mu.Unlock()
 	}()
 	b.settings.OnChange(c)
@@ -180,15 +180,15 @@ func (b *Breaker) Snapshot() Snapshot {
 	s := Snapshot{
 		Name: b.settings.Name, State: b.state, Since: b.since, OpensAfter: b.settings.Failures,
 		Cooling:              left(b.cooling).Seconds(),
-		ConsecutiveFailures:  b.failures,
-		ConsecutiveSuccesses: b.successes,
-		Totals:               b.totals,
-		History:              append([]Change{}, b.history...),
+		ConsecutiveFailures:  b.results.failures,
+		ConsecutiveSuccesses: b.results.successes,
+		Totals:               b.results.totals,
+		History:              append([]Change{}, b.changes.history...),
 	}
 	if b.state == Open {
 		s.ReopensIn = left(b.until).Seconds()
 	}
-	t := b.totals
+	t := b.results.totals
 	s.InFlight = t.Requests - t.Successes - t.Failures - t.Excluded
 	s.FailureRate = rate(t.Failures, t.Successes)
 	s.RejectionRate = rate(t.Rejections, t.Requests)

@@ -16,10 +16,6 @@ func (c *Config) checkAnswers(r *report) {
 	if s := c.AnswerStore; s.Largest > s.Memory/2 {
 		r.add(p.Key("largest"), "an answer of %s is more than half of memory, %s; raise memory, or lower this", s.Largest, s.Memory)
 	}
-	c.checkShared(r, defaultsPath, c.Defaults)
-	for _, name := range sortedKeys(c.Models) {
-		c.checkShared(r, path("models").Key(name), c.Models[name].Route)
-	}
 }
 
 // checkShared refuses answers that are to be kept in a Redis which nobody has named. That

@@ -72,16 +72,16 @@ models:
 `
 	c := mustParse(t, file)
 	r := func(provider, model, reasoning, tools string, parsers ...string) config.Resolved {
-		return config.Resolved{
+		return config.Resolved{History: "off", Target: config.Target{
 			Provider: provider, Model: model, Parser: parsers, Reasoning: reasoning, ToolCalls: tools,
-			Tools: "native", OnInvalidCall: "pass", EmptyCompletion: "fail", History: "off", ToolInReasoning: "buffer",
-		}
+			Tools: "native", OnInvalidCall: "pass", EmptyCompletion: "fail", ToolInReasoning: "buffer",
+		}}
 	}
 	rules := func(tools, onInvalid, onEmpty string) config.Resolved {
-		return config.Resolved{
+		return config.Resolved{History: "report", Target: config.Target{
 			Provider: "rules", Model: "rules", Parser: config.Parsers{"none"}, Reasoning: "none", ToolCalls: tools,
-			Tools: "native", OnInvalidCall: onInvalid, EmptyCompletion: onEmpty, History: "report", ToolInReasoning: "end",
-		}
+			Tools: "native", OnInvalidCall: onInvalid, EmptyCompletion: onEmpty, ToolInReasoning: "end",
+		}}
 	}
 	heavy := rules("repair", "reject", "pass")
 	heavy.Weight = 7
@@ -205,10 +205,10 @@ func TestAddUpstream(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Errorf("got error %v, want none", err)
 	}
-	want := []config.Resolved{{
+	want := []config.Resolved{{History: "off", Target: config.Target{
 		Provider: "upstream", Model: "m", Parser: config.Parsers{"hermes"}, Reasoning: "auto", ToolCalls: "repair",
-		Tools: "native", OnInvalidCall: "pass", EmptyCompletion: "fail", History: "off", ToolInReasoning: "buffer",
-	}}
+		Tools: "native", OnInvalidCall: "pass", EmptyCompletion: "fail", ToolInReasoning: "buffer",
+	}}}
 	if got := c.Targets("m"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -14,10 +14,10 @@ func TestFromEnv(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Errorf("got error %v, want none", err)
 	}
-	demo := config.Resolved{
+	demo := config.Resolved{History: "off", Target: config.Target{
 		Provider: "demo", Parser: config.Parsers{"auto"}, Reasoning: "auto", Tools: "native", ToolCalls: "repair",
-		OnInvalidCall: "pass", EmptyCompletion: "fail", History: "off", ToolInReasoning: "buffer",
-	}
+		OnInvalidCall: "pass", EmptyCompletion: "fail", ToolInReasoning: "buffer",
+	}}
 	if got := c.ProviderTarget("demo"); !reflect.DeepEqual(got, demo) {
 		t.Errorf("got %+v, want %+v", got, demo)
 	}
@@ -29,10 +29,10 @@ func TestFromEnv(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Errorf("got error %v, want none", err)
 	}
-	want := []config.Resolved{{
+	want := []config.Resolved{{History: "repair", Target: config.Target{
 		Provider: "openai", Model: "gpt-4o", Parser: config.Parsers{"none"}, Reasoning: "none", Tools: "native", ToolCalls: "repair",
-		OnInvalidCall: "pass", EmptyCompletion: "fail", History: "repair", ToolInReasoning: "buffer",
-	}}
+		OnInvalidCall: "pass", EmptyCompletion: "fail", ToolInReasoning: "buffer",
+	}}}
 	if got := c.Targets("gpt-4o"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

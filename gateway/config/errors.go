@@ -9,13 +9,9 @@ import (
 	"github.com/callgate/callgate/gateway/internal/yamldoc"
 )
 
-type (
-	// Error holds everything that is wrong with a configuration, in the order of the
-	// file. No message holds a secret or a value that came from the environment.
-	Error = yamldoc.Error
-	// Problem is one thing wrong.
-	Problem = yamldoc.Problem
-)
+// Error holds everything that is wrong with a configuration, in the order of the
+// file. No message holds a secret or a value that came from the environment.
+type Error = yamldoc.Error
 
 // report collects problems.
 type report struct {

@@ -1,9 +1,7 @@
 package config
 
 import (
-	"errors"
 	"reflect"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -91,137 +89,14 @@ func namesOf(fields []field) []string {
 	return names
 }
 
-var (
-	secretType   = reflect.TypeFor[Secret]()
-	sizeType     = reflect.TypeFor[Size]()
-	durationType = reflect.TypeFor[Duration]()
-	parsersType  = reflect.TypeFor[Parsers]()
-	wordsType    = reflect.TypeFor[Words]()
-	switchType   = reflect.TypeFor[Switch]()
-)
-
-// isScalar reports whether a value of the type is written as one word.
-func isScalar(t reflect.Type) bool {
-	if t == secretType || isWordList(t) {
-		return true
-	}
-	return t.Kind() == reflect.String || t.Kind() == reflect.Bool || isInt(t) || isFloat(t)
-}
-
-// isWordList reports whether a value of the type is written as one word or a list of words.
-func isWordList(t reflect.Type) bool { return t == parsersType || t == wordsType }
-
-func isFloat(t reflect.Type) bool { return t.Kind() == reflect.Float64 }
-
-func isInt(t reflect.Type) bool { return t.Kind() == reflect.Int || t.Kind() == reflect.Int64 }
-
-// typeName says for a message what is expected.
-func typeName(t reflect.Type) string {
-	switch {
-	case t == sizeType:
-		return "a size"
-	case t == durationType:
-		return "a duration"
-	case t == parsersType:
-		return "a name or a list of names"
-	case t == wordsType:
-		return "text or a list of texts"
-	case t == switchType:
-		return "true or false"
-	case t == secretType || t.Kind() == reflect.String:
-		return "text"
-	case t.Kind() == reflect.Bool:
-		return "true or false"
-	case isInt(t):
-		return "a whole number"
-	case isFloat(t):
-		return "a number"
-	case t.Kind() == reflect.Slice:
-		return "a list"
-	}
-	return "a mapping"
-}
-
-// setScalar reads text into v. An error begins with "is".
-func setScalar(v reflect.Value, text string) error {
-	switch v.Type() {
-	case secretType:
-		v.Set(reflect.ValueOf(NewSecret(text)))
-		return nil
-	case parsersType:
-		v.Set(reflect.ValueOf(Parsers{text}))
-		return nil
-	case wordsType:
-		v.Set(reflect.ValueOf(Words{text}))
-		return nil
-	case switchType:
-		if text != string(True) && text != string(False) {
-			return errors.New("is neither true nor false")
-		}
-	}
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(text)
-		return nil
-	case reflect.Bool:
-		if text != "true" && text != "false" {
-			return errors.New("is neither true nor false")
-		}
-		v.SetBool(text == "true")
-		return nil
-	case reflect.Float64:
-		f, err := parseFloat(text)
-		if err != nil {
-			return err
-		}
-		v.SetFloat(f)
-		return nil
-	}
-	n, err := parseInt(v.Type(), text)
-	if err != nil {
-		return err
-	}
-	v.SetInt(n)
-	return nil
-}
-
-// parseInt reads a number, size or duration.
-func parseInt(t reflect.Type, text string) (int64, error) {
-	switch t {
-	case sizeType:
-		n, err := ParseSize(text)
-		return int64(n), err
-	case durationType:
-		d, err := parseDuration(text)
-		return int64(d), err
-	}
-	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil {
-		return 0, errors.New("is not a whole number")
-	}
-	return n, nil
-}
-
-// parseFloat reads a decimal number. What else Go takes for one, such as NaN and
-// 0x1p-2, has no place in a file.
-func parseFloat(text string) (float64, error) {
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || strings.Trim(text, "0123456789.eE+-") != "" {
-		return 0, errors.New("is not a number")
-	}
-	return f, nil
-}
-
 // inRange reports whether the number v is within the bounds of f.
 func (f field) inRange(v reflect.Value) bool {
-	if isFloat(f.typ) {
-		least, _ := parseFloat(f.min)
-		most, _ := parseFloat(f.max)
-		return least <= v.Float() && v.Float() <= most
+	least, most := reflect.New(f.typ).Elem(), reflect.New(f.typ).Elem()
+	_, _ = setScalar(least, f.min), setScalar(most, f.max) // a test reads them all
+	if v.CanFloat() {
+		return least.Float() <= v.Float() && v.Float() <= most.Float()
 	}
-	least, _ := parseInt(f.typ, f.min)
-	most, _ := parseInt(f.typ, f.max)
-	return least <= v.Int() && v.Int() <= most
+	return least.Int() <= v.Int() && v.Int() <= most.Int()
 }
 
 // setDefaults fills a section, and the sections in it, with the defaults of the

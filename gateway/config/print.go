@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -65,18 +64,9 @@ func (c *Config) effectiveModel(m Model) Model {
 func (c *Config) effectiveTargets(own []Target) []Target {
 	out := make([]Target, len(own))
 	for i, t := range own {
-		out[i] = c.resolve(t).target()
+		out[i] = c.resolve(t).Target
 	}
 	return out
-}
-
-// target writes what was resolved as a file would.
-func (r Resolved) target() Target {
-	return Target{
-		Provider: r.Provider, Model: r.Model, Weight: r.Weight, Parser: r.Parser, Reasoning: r.Reasoning,
-		Tools: r.Tools, ToolCalls: r.ToolCalls, OnInvalidCall: r.OnInvalidCall, EmptyCompletion: r.EmptyCompletion,
-		ToolInReasoning: r.ToolInReasoning, RawToolText: r.RawToolText,
-	}
 }
 
 func printSection(b *bytes.Buffer, v reflect.Value, indent int) {
@@ -104,7 +94,7 @@ func printValue(b *bytes.Buffer, v reflect.Value, indent int) {
 		b.WriteByte('\n')
 		printSection(b, v, indent)
 	default:
-		b.WriteString(" " + scalarText(v) + "\n")
+		b.WriteString(" " + scalars[v.Type()].text(v) + "\n")
 	}
 }
 
@@ -120,7 +110,7 @@ func printList(b *bytes.Buffer, v reflect.Value, indent int) {
 		b.WriteString(strings.Repeat("  ", indent) + "- ")
 		item := v.Index(i)
 		if item.Kind() != reflect.Struct || isScalar(item.Type()) {
-			b.WriteString(scalarText(item) + "\n")
+			b.WriteString(scalars[item.Type()].text(item) + "\n")
 			continue
 		}
 		var section bytes.Buffer
@@ -145,39 +135,6 @@ func sortedMapKeys(v reflect.Value) []reflect.Value {
 	keys := v.MapKeys()
 	slices.SortFunc(keys, func(x, y reflect.Value) int { return strings.Compare(x.String(), y.String()) })
 	return keys
-}
-
-func scalarText(v reflect.Value) string {
-	if isWordList(v.Type()) {
-		return wordsText(v.Convert(wordsType).Interface().(Words))
-	}
-	switch v.Type() {
-	case secretType:
-		return quoteYAML(redacted)
-	case sizeType, durationType, switchType:
-		return fmt.Sprint(v.Interface())
-	}
-	if v.Kind() == reflect.Bool {
-		return strconv.FormatBool(v.Bool())
-	}
-	if v.CanFloat() {
-		return strconv.FormatFloat(v.Float(), 'f', -1, 64)
-	}
-	if v.CanInt() {
-		return strconv.FormatInt(v.Int(), 10)
-	}
-	return quoteYAML(strings.ReplaceAll(v.String(), "${", "$${"))
-}
-
-func wordsText(words Words) string {
-	names := make([]string, len(words))
-	for i, name := range words {
-		names[i] = quoteYAML(strings.ReplaceAll(name, "${", "$${"))
-	}
-	if len(names) == 1 {
-		return names[0]
-	}
-	return "[" + strings.Join(names, ", ") + "]"
 }
 
 // quoteYAML puts text in quotes unless it is plainly a word, path or URL that

@@ -2,7 +2,6 @@ package config
 
 import (
 	"net/url"
-	"strconv"
 	"strings"
 )
 
@@ -31,18 +30,11 @@ func (c *Config) checkRedis(r *report) {
 	switch u, err := url.Parse(c.Redis.URL.Reveal()); { // its errors quote the URL, which may hold a password
 	case err != nil || u.Scheme != "redis" && u.Scheme != "rediss" || u.Hostname() == "" || !isPort(u.Port()):
 		r.add(at, "the value is not a URL of a Redis; write for example redis://127.0.0.1:6379, or rediss:// for TLS")
-	case !isDatabase(u.Path) || u.Fragment != "":
+	case !isPort(strings.Trim(u.Path, "/")) || u.Fragment != "":
 		r.add(at, "what follows the host of the URL is not the number of a database; write for example redis://127.0.0.1:6379/0")
 	}
 	if c.CacheSalt.IsZero() && !r.isBad("cache_salt") {
 		r.add(at, "redis without cache_salt has no use: what gateways tell each other of prompts is keyed with it, so all need the same; "+
 			"add for example cache_salt: ${CALLGATE_CACHE_SALT}")
 	}
-}
-
-// isDatabase reports whether the path of a URL names a database, or none.
-func isDatabase(path string) bool {
-	number := strings.Trim(path, "/")
-	_, err := strconv.ParseUint(number, 10, 16)
-	return number == "" || err == nil
 }

@@ -6,31 +6,12 @@ import (
 	"github.com/callgate/callgate/gateway/internal/route"
 )
 
-// Resolved is a target with every default filled in.
+// Resolved is a target with every default filled in, and what its provider adds. Parser is
+// never empty; with ToolCalls "off", OnInvalidCall is "pass".
 type Resolved struct {
-	// Provider is the name of the provider, and Model the upstream's name of the
-	// model.
-	Provider, Model string
-	// Weight is the target's share of the requests that ask it first.
-	Weight int
-	// Parser is never empty.
-	Parser Parsers
-	// Reasoning is "auto", "open", "closed" or "none".
-	Reasoning string
-	// Tools is "native" or "prompted".
-	Tools string
-	// ToolCalls is "off", "report" or "repair".
-	ToolCalls string
-	// OnInvalidCall is "pass", "reject" or "reask"; with ToolCalls "off" it is "pass".
-	OnInvalidCall string
-	// EmptyCompletion is "pass" or "fail".
-	EmptyCompletion string
+	Target
 	// History is the provider's: "off", "report" or "repair".
 	History string
-	// ToolInReasoning is "buffer", "end" or "ignore".
-	ToolInReasoning string
-	// RawToolText asks the upstream for the model's own text.
-	RawToolText bool
 }
 
 // Targets returns where requests for a model go that meet none of its rules, in order of
@@ -81,17 +62,16 @@ func (c *Config) table() *route.Table {
 // resolve fills in the defaults of a target but for the model's name.
 func (c *Config) resolve(t Target) Resolved {
 	p := c.Providers[t.Provider]
-	r := Resolved{
+	r := Resolved{History: cmp.Or(p.History, adapters[p.Type].history), Target: Target{
 		Provider: t.Provider, Model: t.Model, Weight: t.Weight,
 		Parser:          c.resolveParser(t),
 		Tools:           cmp.Or(t.Tools, p.Tools, "native"),
 		ToolCalls:       cmp.Or(t.ToolCalls, p.ToolCalls, "repair"),
 		OnInvalidCall:   cmp.Or(t.OnInvalidCall, p.OnInvalidCall, "pass"),
 		EmptyCompletion: cmp.Or(t.EmptyCompletion, p.EmptyCompletion, "fail"),
-		History:         cmp.Or(p.History, adapters[p.Type].history),
 		ToolInReasoning: cmp.Or(t.ToolInReasoning, p.ToolInReasoning, "buffer"),
 		RawToolText:     t.RawToolText || p.RawToolText,
-	}
+	}}
 	if r.ToolCalls == "off" { // nobody looks for a call that is broken
 		r.OnInvalidCall = "pass"
 	}

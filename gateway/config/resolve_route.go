@@ -7,36 +7,12 @@ import (
 
 // ResolvedRoute is a [Route] with every default filled in. What has no effect is
 // empty: with Guard "off" there are no Intents, with LoopGuard "off" no rounds, with
-// ResolveReferences "off" no References, with AnswerCache "off" no time.
+// ResolveReferences "off" no References, with AnswerCache "off" no time. GuardThreshold is 0
+// for the guard's own. Lists belong to the configuration and must not be changed.
 type ResolvedRoute struct {
-	// Routing is "order" or "prefix".
-	Routing string
-	// CacheHints is "off", "report" or "set".
-	CacheHints string
-	// Guard is "off", "report" or "enforce".
-	Guard string
-	// GuardThreshold is 0 for the guard's own.
-	GuardThreshold float64
-	// Intents belong to the configuration and must not be changed.
-	Intents []Intent
-	// LoopGuard is "off", "report", "answer" or "refuse".
-	LoopGuard string
-	// MaxRounds is at least 1, and IdleRounds is not more.
-	MaxRounds, IdleRounds int
-	// ToolBinding is "off", "report" or "refuse".
-	ToolBinding string
-	// DateContext is the time zone of the date in the system prompt, nil for none.
-	DateContext *time.Location
-	// References belong to the configuration and must not be changed.
-	References []Reference
-	// ResolveReferences is "off", "report" or "repair".
-	ResolveReferences string
-	// ExecutionMetadata is "off" or "body".
-	ExecutionMetadata string
-	// AnswerCache is "off", "memory" or "redis".
-	AnswerCache string
-	// AnswerCacheTTL is 0 where that is off.
-	AnswerCacheTTL time.Duration
+	Route
+	// Zone is that of the date in the system prompt, nil for none.
+	Zone *time.Location
 }
 
 // Route returns the behaviour of a model by the name of its entry, patterns as they
@@ -108,15 +84,9 @@ func ownList[E any](own, all []E) []E {
 
 // resolved gives a route that is filled in to those who use it.
 func (route Route) resolved() ResolvedRoute {
-	out := ResolvedRoute{
-		Routing: route.Routing, CacheHints: route.CacheHints,
-		Guard: route.Guard, GuardThreshold: route.GuardThreshold, Intents: route.Intents,
-		LoopGuard: route.LoopGuard, MaxRounds: route.MaxRounds, IdleRounds: route.IdleRounds,
-		ToolBinding: route.ToolBinding, References: route.References, ResolveReferences: route.ResolveReferences,
-		ExecutionMetadata: route.ExecutionMetadata, AnswerCache: route.AnswerCache, AnswerCacheTTL: time.Duration(route.AnswerCacheTTL),
-	}
+	out := ResolvedRoute{Route: route}
 	if route.DateContext != Off {
-		out.DateContext, _ = loadZone(route.DateContext) // the configuration has been checked
+		out.Zone, _ = loadZone(route.DateContext) // the configuration has been checked
 	}
 	return out
 }

@@ -55,12 +55,12 @@ models:
 	}
 	c := mustParse(t, file)
 	reference := config.Reference{Tool: "complete_task", Argument: "id", From: "list_tasks", Match: "title", Value: "id", MinRatio: 0.6}
-	inherited := config.ResolvedRoute{
+	inherited := config.ResolvedRoute{Zone: berlin, Route: config.Route{
 		Routing: "prefix", CacheHints: "set", Guard: "enforce", GuardThreshold: 0.8, Intents: []config.Intent{{Match: []string{"delete"}, Expect: "delete_task"}},
-		LoopGuard: "answer", MaxRounds: 20, IdleRounds: 5, ToolBinding: "refuse", DateContext: berlin,
+		LoopGuard: "answer", MaxRounds: 20, IdleRounds: 5, ToolBinding: "refuse", DateContext: "Europe/Berlin",
 		References: []config.Reference{reference}, ResolveReferences: "report", ExecutionMetadata: "body",
-		AnswerCache: "memory", AnswerCacheTTL: time.Hour,
-	}
+		AnswerCache: "memory", AnswerCacheTTL: config.Duration(time.Hour),
+	}}
 	few := inherited
 	few.MaxRounds, few.IdleRounds, few.Intents, few.CacheHints = 3, 3, []config.Intent{}, "report"
 	tests := map[string]config.ResolvedRoute{
@@ -68,17 +68,17 @@ models:
 		"unknown":  inherited,
 		"own":      inherited, // not an entry, though one matches
 		"few":      few,
-		"own*": {
+		"own*": {Zone: time.UTC, Route: config.Route{
 			Routing: "order", CacheHints: "off", Guard: "report", GuardThreshold: 0.9,
 			Intents:   []config.Intent{{Match: []string{"remove"}, Expect: "remove_file"}, {Match: []string{"add"}, Expect: "add_file"}},
-			LoopGuard: "refuse", MaxRounds: 4, IdleRounds: 2, ToolBinding: "off", DateContext: time.UTC,
+			LoopGuard: "refuse", MaxRounds: 4, IdleRounds: 2, ToolBinding: "off", DateContext: "UTC",
 			References: []config.Reference{}, ResolveReferences: "repair", ExecutionMetadata: "off",
-			AnswerCache: "memory", AnswerCacheTTL: time.Second,
-		},
-		"off": {
+			AnswerCache: "memory", AnswerCacheTTL: config.Duration(time.Second),
+		}},
+		"off": {Route: config.Route{
 			Routing: "prefix", CacheHints: "set", Guard: "off", LoopGuard: "off", ToolBinding: "refuse", ResolveReferences: "off", ExecutionMetadata: "body",
-			AnswerCache: "off",
-		},
+			DateContext: "off", AnswerCache: "off",
+		}},
 	}
 	for model, want := range tests {
 		if got := c.Route(model); !reflect.DeepEqual(got, want) {
@@ -92,10 +92,10 @@ models:
 
 func TestDefaultRoute(t *testing.T) {
 	t.Parallel()
-	want := config.ResolvedRoute{
+	want := config.ResolvedRoute{Route: config.Route{
 		Routing: "order", CacheHints: "off", Guard: "report", LoopGuard: "report", MaxRounds: 15, IdleRounds: 3, ToolBinding: "report",
-		ResolveReferences: "repair", ExecutionMetadata: "off", AnswerCache: "off",
-	}
+		ResolveReferences: "repair", ExecutionMetadata: "off", DateContext: "off", AnswerCache: "off",
+	}}
 	for name, c := range map[string]*config.Config{
 		"environment": config.FromEnv(nil), "file": mustParse(t, "defaults:\n"), "zero": {},
 	} {

@@ -79,7 +79,7 @@ func fieldSchema(f field) schema {
 func typeSchema(t reflect.Type, f field) schema {
 	switch {
 	case isScalar(t):
-		return scalarSchema(t, f)
+		return scalars[t].schema(f)
 	case t.Kind() == reflect.Slice:
 		s := schema{"type": []string{"array", "null"}, "items": typeSchema(t.Elem(), field{})}
 		if f.required || f.instead != "" {
@@ -94,36 +94,6 @@ func typeSchema(t reflect.Type, f field) schema {
 		s["type"] = []string{"object", "null"}
 	}
 	return s
-}
-
-func scalarSchema(t reflect.Type, f field) schema {
-	switch {
-	case t == secretType:
-		return schema{"type": "string", "minLength": 1}
-	case t == parsersType:
-		name := orVariable(schema{"type": "string", "pattern": parserPattern})
-		return schema{"anyOf": []any{name, schema{"type": "array", "items": name, "minItems": 1}}}
-	case t == wordsType:
-		word := schema{"type": "string", "minLength": 1}
-		return schema{"anyOf": []any{word, schema{"type": "array", "items": word, "minItems": 1}}}
-	case t == switchType:
-		return orVariable(schema{"type": "boolean"})
-	case t == sizeType:
-		return orVariable(schema{"type": []string{"string", "integer"}, "pattern": sizePattern, "minimum": 0})
-	case t == durationType:
-		return orVariable(schema{"type": "string", "pattern": durationPattern})
-	case t.Kind() == reflect.Bool:
-		return orVariable(schema{"type": "boolean"})
-	case isInt(t):
-		return orVariable(schema{"type": "integer", "minimum": json.Number(f.min), "maximum": json.Number(f.max)})
-	case isFloat(t):
-		return orVariable(schema{"type": "number", "minimum": json.Number(f.min), "maximum": json.Number(f.max)})
-	case len(f.enum) > 0 && (f.hasDef || f.required):
-		return orVariable(schema{"enum": f.enum})
-	case len(f.enum) > 0: // empty text stands for nothing written
-		return orVariable(schema{"enum": f.enum}, schema{"type": "string", "maxLength": 0})
-	}
-	return schema{"type": "string"}
 }
 
 // orVariable allows what is known only once a variable is expanded.

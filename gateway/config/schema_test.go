@@ -50,7 +50,7 @@ func TestTags(t *testing.T) {
 			if f.example == "" {
 				t.Errorf("%s: got no example", name)
 			}
-			if (f.min != "" || f.max != "" || isInt(f.typ) || isFloat(f.typ)) && !inOrder(f) {
+			if (f.min != "" || f.max != "" || f.typ.Kind() == reflect.Int || f.typ.Kind() == reflect.Int64 || isFloat(f.typ)) && !inOrder(f) {
 				t.Errorf("%s: got min %s, default %s, max %s, want them valid and in order", name, f.min, f.def, f.max)
 			}
 			var example map[string]any

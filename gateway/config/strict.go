@@ -22,8 +22,9 @@ func (d *decoder) value(p path, n *yamldoc.Node, v reflect.Value, f field) {
 	}
 	t := v.Type()
 	switch {
-	case n.Kind == yamldoc.Null:
-		d.null(p, t, f)
+	case n.Kind == yamldoc.Null && isScalar(t): // more likely a mistake
+		d.r.add(p, "there is no value; write for example %s, or leave the key out", example(f))
+	case n.Kind == yamldoc.Null: // a section is left out, as when all its keys are comments
 	case isWordList(t) && n.Kind == yamldoc.List:
 		d.list(p, n, v, f)
 	case isScalar(t):
@@ -36,14 +37,6 @@ func (d *decoder) value(p path, n *yamldoc.Node, v reflect.Value, f field) {
 		d.section(p, n, v)
 	default:
 		d.mismatch(p, n, t, f)
-	}
-}
-
-// null takes a section without content for one that is left out, as it is when
-// all its keys are comments. A value left empty is more likely a mistake.
-func (d *decoder) null(p path, t reflect.Type, f field) {
-	if isScalar(t) {
-		d.r.add(p, "there is no value; write for example %s, or leave the key out", example(f))
 	}
 }
 

@@ -126,24 +126,14 @@ func (c *Config) CheckParsers(known []string) error {
 	names := append(sortedKeys(c.Parsers), known...)
 	slices.Sort(names)
 	names = slices.Compact(names)
-	check := func(p path, parsers Parsers) {
-		for i, name := range parsers.Names() {
+	c.visitTargets(func(p path, own Target) {
+		for i, name := range own.Parser.Names() {
 			if _, ok := slices.BinarySearch(names, name); ok {
 				continue
 			}
-			at := parserPath(p, parsers, i)
+			at := parserPath(p.Key("parser"), own.Parser, i)
 			r.add(at, "there is no parser %s%s", r.src.show(at, name), r.suggest(at, name, "parsers", names))
 		}
-	}
-	for _, name := range sortedKeys(c.Providers) {
-		check(path("providers").Key(name).Key("parser"), c.Providers[name].Parser)
-	}
-	for _, name := range sortedKeys(c.Models) {
-		for list, targets := range c.Models[name].lists(path("models").Key(name)) {
-			for i, t := range targets {
-				check(list.At(i).Key("parser"), t.Parser)
-			}
-		}
-	}
+	})
 	return r.err()
 }

@@ -17,7 +17,9 @@ func checkProvider(r *report, name string, pr Provider) {
 	}
 	checkParsers(r, p.Key("parser"), pr.Parser)
 	checkInvalidCall(r, p.Key("on_invalid_call"), pr.OnInvalidCall, pr.ToolCalls)
-	checkRetry(r, p.Key("retry"), pr.Retry)
+	if retry := pr.Retry; retry.MaxDelay < retry.BaseDelay {
+		r.add(p.Key("retry").Key("max_delay"), "the longest wait, %s, is less than the first, %s; raise it, or lower base_delay", retry.MaxDelay, retry.BaseDelay)
+	}
 	checkSpecial(r, p, pr)
 	checkHints(r, p.Key("prompt_cache_hints"), pr)
 	if pr.Type == "demo" {
@@ -82,12 +84,6 @@ func checkRaw(r *report, p path, raw bool, pr Provider) {
 func checkInvalidCall(r *report, p path, rule, toolCalls string) {
 	if toolCalls == Off && rule != "" && rule != "pass" {
 		r.add(p, "with tool_calls: off nobody looks at the calls; use tool_calls: repair, or leave it out")
-	}
-}
-
-func checkRetry(r *report, p path, retry Retry) {
-	if retry.MaxDelay < retry.BaseDelay {
-		r.add(p.Key("max_delay"), "the longest wait, %s, is less than the first, %s; raise it, or lower base_delay", retry.MaxDelay, retry.BaseDelay)
 	}
 }
 
@@ -201,6 +197,7 @@ func checkAPIKey(r *report, p path, key Secret) {
 	checkCredential(r, at, key)
 }
 
+// isPort reports whether a text is a port, or nothing; numbers of databases have the same range.
 func isPort(text string) bool {
 	_, err := strconv.ParseUint(text, 10, 16)
 	return text == "" || err == nil

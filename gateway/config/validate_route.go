@@ -27,6 +27,7 @@ func (c *Config) checkRoutes(r *report) {
 func (c *Config) checkRoute(r *report, p path, own Route) {
 	c.checkModes(r, p, own)
 	c.checkIdleRounds(r, p, own)
+	c.checkShared(r, p, own)
 	checkIntents(r, p.Key("intents"), own.Intents)
 	checkDateContext(r, p.Key("date_context"), own.DateContext)
 	checkReferences(r, p.Key("references"), own.References)

@@ -1,13 +1,13 @@
 package console
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
+
+	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // section is an object of JSON: what it says itself, its lists, and what is below.
@@ -37,118 +37,67 @@ type cell struct {
 func tabulate(v any) ([]section, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return nil, err
-	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	root, err := readNode(d)
-	if err != nil {
 		return nil, fmt.Errorf("the snapshot of the caches is not JSON: %w", err)
 	}
 	var out []section
-	root.sections(&out, "", 2)
+	sections(&out, b, "", 2)
 	return out, nil
 }
 
-// node is a value of JSON whose members are in order.
-type node struct {
-	members []member // of an object
-	items   []node   // of a list
-	object  bool
-	list    bool
-	scalar  cell
+// members calls f for the members of an object in their order.
+func members(object []byte, f func(name string, value []byte)) {
+	wire.Members(object, 0, func(key []byte, v wire.Span) bool {
+		f(string(conversation.Key(key)), v.Of(object))
+		return true
+	})
 }
 
-type member struct {
-	name  string
-	value node
-}
-
-func readNode(d *json.Decoder) (node, error) {
-	token, err := d.Token()
-	if err != nil {
-		return node{}, err
-	}
-	switch t := token.(type) {
-	case json.Delim:
-		if t == '{' {
-			return readObject(d)
+// scalar is the cell of a value that is neither an object nor a list.
+func scalar(value []byte) cell {
+	switch value[0] {
+	case 'n':
+		return cell{"–", false}
+	case 't':
+		return cell{"yes", false}
+	case 'f':
+		return cell{"no", false}
+	case '"':
+		text := wire.Unquote(value)
+		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+			text = at.UTC().Format("2006-01-02 15:04:05") + " UTC"
 		}
-		return readList(d)
-	case json.Number:
-		return node{scalar: cell{t.String(), true}}, nil
-	case bool:
-		return node{scalar: cell{map[bool]string{true: "yes", false: "no"}[t], false}}, nil
-	case string:
-		if at, err := time.Parse(time.RFC3339Nano, t); err == nil {
-			t = at.UTC().Format("2006-01-02 15:04:05") + " UTC"
-		}
-		return node{scalar: cell{t, false}}, nil
+		return cell{text, false}
 	}
-	return node{scalar: cell{"–", false}}, nil
-}
-
-func readObject(d *json.Decoder) (node, error) {
-	n := node{object: true}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return n, err
-		}
-		value, err := readNode(d)
-		if err != nil {
-			return n, err
-		}
-		name, _ := key.(string)
-		n.members = append(n.members, member{name, value})
-	}
-	_, err := d.Token()
-	return n, err
-}
-
-func readList(d *json.Decoder) (node, error) {
-	n := node{list: true}
-	for d.More() {
-		item, err := readNode(d)
-		if err != nil {
-			return n, err
-		}
-		n.items = append(n.items, item)
-	}
-	_, err := d.Token()
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return n, err
+	return cell{string(value), true}
 }
 
 // sections appends an object and those below it.
-func (n node) sections(out *[]section, name string, level int) {
+func sections(out *[]section, object []byte, name string, level int) {
 	s := section{Name: label(name), Level: min(level, 4)}
-	var below []member
-	for _, m := range n.members {
-		switch {
-		case m.value.object:
-			below = append(below, m)
-		case m.value.list:
-			s.Tables = append(s.Tables, m.value.table(m.name))
+	var below []func()
+	members(object, func(name string, value []byte) {
+		switch value[0] {
+		case '{':
+			below = append(below, func() { sections(out, value, name, level+1) })
+		case '[':
+			s.Tables = append(s.Tables, tableOf(name, value))
 		default:
-			s.Fields = append(s.Fields, field{label(m.name), m.value.scalar.Text})
+			s.Fields = append(s.Fields, field{label(name), scalar(value).Text})
 		}
-	}
+	})
 	*out = append(*out, s)
-	for _, m := range below {
-		m.value.sections(out, m.name, level+1)
+	for _, more := range below {
+		more()
 	}
 }
 
-// table makes a table of a list. Objects in its objects become columns of their own.
-func (n node) table(name string) table {
+// tableOf makes a table of a list. Objects in its objects become columns of their own.
+func tableOf(name string, list []byte) table {
 	t := table{Name: label(name)}
 	column := map[string]int{}
-	for _, item := range n.items {
+	wire.Elements(list, 0, func(_ int, item wire.Span) bool {
 		row := make([]cell, len(t.Columns))
-		item.cells("", func(name string, c cell) {
+		cells(item.Of(list), "", func(name string, c cell) {
 			i, ok := column[name]
 			if !ok {
 				i = len(t.Columns)
@@ -159,7 +108,8 @@ func (n node) table(name string) table {
 			row[i] = c
 		})
 		t.Rows = append(t.Rows, row)
-	}
+		return true
+	})
 	for i := range t.Rows {
 		for len(t.Rows[i]) < len(t.Columns) {
 			t.Rows[i] = append(t.Rows[i], cell{})
@@ -168,16 +118,16 @@ func (n node) table(name string) table {
 	return t
 }
 
-func (n node) cells(name string, give func(string, cell)) {
-	switch {
-	case n.object:
-		for _, m := range n.members {
-			m.value.cells(strings.TrimSpace(name+" "+m.name), give)
-		}
-	case n.list:
-		give(name, cell{fmt.Sprintf("%d entries", len(n.items)), false})
+func cells(value []byte, name string, give func(string, cell)) {
+	switch value[0] {
+	case '{':
+		members(value, func(member string, value []byte) { cells(value, strings.TrimSpace(name+" "+member), give) })
+	case '[':
+		n := 0
+		wire.Elements(value, 0, func(int, wire.Span) bool { n++; return true })
+		give(name, cell{fmt.Sprintf("%d entries", n), false})
 	default:
-		give(name, n.scalar)
+		give(name, scalar(value))
 	}
 }
 

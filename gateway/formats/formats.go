@@ -69,9 +69,9 @@ func Find(name string) (Format, bool) {
 }
 
 // object writes arguments as a JSON object.
-func object(args []Arg) string { return join(args, "{", ", ", "}", member) }
-
-func member(a Arg) string { return quote(a.Key) + ": " + string(a.Value) }
+func object(args []Arg) string {
+	return join(args, "{", ", ", "}", func(a Arg) string { return quote(a.Key) + ": " + string(a.Value) })
+}
 
 // named writes a call as an object with a name and arguments.
 func named(name, args string) func(Call) string {
@@ -112,26 +112,12 @@ const thinkStart = "<think>\n"
 
 // think is the usual beginning of an answer with reasoning.
 func think(t Turn) string {
-	if t.Reasoning == "" {
-		return t.Content
-	}
-	return "<think>\n" + t.Reasoning + "\n</think>\n\n" + t.Content
+	return wrap("<think>\n", t.Reasoning, "\n</think>\n\n") + t.Content
 }
 
 // opened is the same where the prompt has written <think>.
 func opened(t Turn) string {
-	if t.Reasoning == "" {
-		return t.Content
-	}
-	return t.Reasoning + "\n</think>\n\n" + t.Content
-}
-
-// line is s with a newline behind it, or nothing.
-func line(s string) string {
-	if s == "" {
-		return ""
-	}
-	return s + "\n"
+	return wrap("", t.Reasoning, "\n</think>\n\n") + t.Content
 }
 
 // calls writes what comes before, and then the calls if there are any.
@@ -144,12 +130,35 @@ func calls(before func(Turn) string, write func([]Call) string) func(Turn) strin
 	}
 }
 
+// list writes what comes before, and then the calls, each by itself, between marks.
+func list(before func(Turn) string, start, between, end string, write func(Call) string) func(Turn) string {
+	return calls(before, func(c []Call) string { return join(c, start, between, end, write) })
+}
+
+// header writes the name of a call and its arguments as JSON, with marks around them.
+func header(start, between, end string) func(Call) string {
+	return func(c Call) string { return start + c.Name + between + object(c.Args) + end }
+}
+
+// params writes arguments one by one, the key and the value between marks.
+func params(args []Arg, start, between, end string, value func(json.RawMessage) string) string {
+	return join(args, "", "", "", func(a Arg) string { return start + a.Key + between + value(a.Value) + end })
+}
+
+// wrap is s between marks, or nothing.
+func wrap(start, s, end string) string {
+	if s == "" {
+		return ""
+	}
+	return start + s + end
+}
+
 // onLine makes the calls begin a line of their own.
 func onLine(before func(Turn) string) func(Turn) string {
 	return func(t Turn) string {
 		if len(t.Calls) == 0 {
 			return before(t)
 		}
-		return line(before(t))
+		return wrap("", before(t), "\n")
 	}
 }

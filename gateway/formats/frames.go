@@ -35,13 +35,8 @@ func harmony(t Turn) string {
 }
 
 func inkling(t Turn) string {
-	out := ""
-	if t.Reasoning != "" {
-		out = "<|message_model|><|content_thinking|>" + t.Reasoning + "<|end_message|>"
-	}
-	if t.Content != "" {
-		out += "<|message_model|><|content_text|>" + t.Content + "<|end_message|>"
-	}
+	out := wrap("<|message_model|><|content_thinking|>", t.Reasoning, "<|end_message|>")
+	out += wrap("<|message_model|><|content_text|>", t.Content, "<|end_message|>")
 	return out + join(t.Calls, "", "", "", func(c Call) string {
 		return "<|message_model|>" + c.Name + "<|content_invoke_tool_json|>" + named("name", "args")(c) + "<|end_message|>"
 	}) + "<|content_model_end_sampling|>"
@@ -57,9 +52,7 @@ func muse(t Turn) string {
 	}
 	for _, c := range t.Calls {
 		messages = append(messages, " to="+c.Name+"<|message|><atem:function_calls>\n<atem:invoke name=\""+c.Name+"\">\n"+
-			join(c.Args, "", "", "", func(a Arg) string {
-				return "<atem:parameter name=\"" + a.Key + "\">" + text(a.Value) + "</atem:parameter>\n"
-			})+"</atem:invoke>\n</atem:function_calls>")
+			params(c.Args, "<atem:parameter name=\"", "\">", "</atem:parameter>\n", text)+"</atem:invoke>\n</atem:function_calls>")
 	}
 	return strings.Join(messages, "<|eom|><|start|>assistant") + "<|eot|>"
 }
@@ -71,10 +64,7 @@ func kimiK3(t Turn) string {
 	attribute := func(name, value string) string {
 		return " " + name + `="` + strings.NewReplacer("&", "&amp;", `"`, "&quot;").Replace(value) + `"`
 	}
-	out := ""
-	if t.Reasoning != "" {
-		out = t.Reasoning + "<|close|>think<|sep|>"
-	}
+	out := wrap("", t.Reasoning, "<|close|>think<|sep|>")
 	if t.Content != "" || len(t.Calls) == 0 {
 		out += element("response", "", t.Content)
 	}
@@ -108,10 +98,7 @@ func typeOf(v json.RawMessage) string {
 }
 
 func cohere(t Turn) string {
-	out := ""
-	if t.Reasoning != "" {
-		out = "<|START_THINKING|>" + t.Reasoning + "<|END_THINKING|>"
-	}
+	out := wrap("<|START_THINKING|>", t.Reasoning, "<|END_THINKING|>")
 	if t.Content != "" || len(t.Calls) == 0 {
 		out += "<|START_RESPONSE|>" + t.Content + "<|END_RESPONSE|>"
 	}
@@ -131,13 +118,14 @@ func solar(t Turn) string {
 	if t.Content != "" || len(t.Calls) == 0 {
 		messages = append(messages, "<|content|>"+t.Content)
 	}
+	end := "<|end|>"
 	if len(t.Calls) > 0 {
+		end = ""
 		messages = append(messages, "<|tool_calls|>"+join(t.Calls, "", "", "", func(c Call) string {
 			return "<|tool_call:begin|>" + c.ID + "<|tool_call:name|>" + c.Name + "<|tool_call:args|>" + object(c.Args) + "<|tool_call:end|>"
 		})+"<|calls|>")
-		return strings.Join(messages, "<|end|><|begin|>assistant")
 	}
-	return strings.Join(messages, "<|end|><|begin|>assistant") + "<|end|>"
+	return strings.Join(messages, "<|end|><|begin|>assistant") + end
 }
 
 // heuristic are forms that are ordinary text too.
@@ -149,19 +137,11 @@ func heuristic() []Format {
 		}
 	}
 	return []Format{
-		{Name: "llama3_json", Model: "meta-llama/Llama-3.1-8B-Instruct", Silent: true, Write: calls(think, func(c []Call) string {
-			return join(c, "<|python_tag|>", "; ", "", named("name", "parameters"))
-		})},
-		{Name: "openai", Model: "", Silent: true, Heuristic: true, Write: calls(think, func(c []Call) string {
-			return join(c, `{"tool_calls": [`, ", ", "]}", hermes)
-		})},
+		{Name: "llama3_json", Model: "meta-llama/Llama-3.1-8B-Instruct", Silent: true, Write: list(think, "<|python_tag|>", "; ", "", named("name", "parameters"))},
+		{Name: "openai", Model: "", Silent: true, Heuristic: true, Write: list(think, `{"tool_calls": [`, ", ", "]}", hermes)},
 		{Name: "generic", Model: "", Single: true, Heuristic: true, Write: calls(onLine(think), one("```json\n", "\n```"))},
-		{Name: "xlam", Model: "Salesforce/Llama-xLAM-2-8b-fc-r", Silent: true, Heuristic: true, Write: calls(think, func(c []Call) string {
-			return join(c, "[", ", ", "]", hermes)
-		})},
-		{Name: "command_r", Model: "CohereForAI/c4ai-command-r-plus", Silent: true, Heuristic: true, Write: calls(think, func(c []Call) string {
-			return join(c, "Action:\n```json\n[\n    ", ",\n    ", "\n]```", named("tool_name", "parameters"))
-		})},
+		{Name: "xlam", Model: "Salesforce/Llama-xLAM-2-8b-fc-r", Silent: true, Heuristic: true, Write: list(think, "[", ", ", "]", hermes)},
+		{Name: "command_r", Model: "CohereForAI/c4ai-command-r-plus", Silent: true, Heuristic: true, Write: list(think, "Action:\n```json\n[\n    ", ",\n    ", "\n]```", named("tool_name", "parameters"))},
 		{Name: "lmstudio", Model: "", Heuristic: true, Write: calls(onLine(think), one("[TOOL_REQUEST]", "[END_TOOL_REQUEST]"))},
 		{Name: "tool_call_tags", Model: "", Heuristic: true, Write: calls(onLine(think), one("[TOOL_CALL]\n", "\n[/TOOL_CALL]"))},
 	}

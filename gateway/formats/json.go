@@ -9,7 +9,7 @@ import (
 func taggedJSON() []Format {
 	hermes := named("name", "arguments")
 	parameters := named("name", "parameters")
-	list := func(start, end string) func([]Call) string {
+	bracketed := func(start, end string) func([]Call) string {
 		return func(c []Call) string { return join(c, start, ", ", end, hermes) }
 	}
 	each := func(start, between, end string, write func(Call) string) func([]Call) string {
@@ -21,27 +21,21 @@ func taggedJSON() []Format {
 		{Name: "hermes", Model: "Qwen/Qwen3-32B", Write: calls(onLine(think), each("<tool_call>\n", "\n", "\n</tool_call>", hermes))},
 		{Name: "longcat", Model: "meituan-longcat/LongCat-Flash-Chat", Write: calls(think, each("<longcat_tool_call>\n", "\n", "\n</longcat_tool_call>", hermes))},
 		{Name: "ernie45", Model: "baidu/ERNIE-4.5-21B-A3B-Thinking", Start: thinkStart, Write: ernie(each("\n<tool_call>\n", "", "\n</tool_call>\n", hermes))},
-		{Name: "nemotron_json", Model: "nvidia/NVIDIA-Nemotron-Nano-9B-v2", Start: thinkStart, Write: calls(opened, list("<TOOLCALL>[", "]</TOOLCALL>"))},
-		{Name: "jamba", Model: "ai21labs/AI21-Jamba-Mini-1.7", Write: calls(think, list("<tool_calls>[", "]</tool_calls>"))},
-		{Name: "hunyuan_a13b", Model: "tencent/Hunyuan-A13B-Instruct", Write: hunyuan(list("<tool_calls>[", "]</tool_calls>"))},
-		{Name: "minimax_m1", Model: "MiniMaxAI/MiniMax-M1-80k", Write: calls(onLine(think), func(c []Call) string {
-			return join(c, "<tool_calls>\n", "\n", "\n</tool_calls>", hermes)
-		})},
+		{Name: "nemotron_json", Model: "nvidia/NVIDIA-Nemotron-Nano-9B-v2", Start: thinkStart, Write: calls(opened, bracketed("<TOOLCALL>[", "]</TOOLCALL>"))},
+		{Name: "jamba", Model: "ai21labs/AI21-Jamba-Mini-1.7", Write: calls(think, bracketed("<tool_calls>[", "]</tool_calls>"))},
+		{Name: "hunyuan_a13b", Model: "tencent/Hunyuan-A13B-Instruct", Write: hunyuan(bracketed("<tool_calls>[", "]</tool_calls>"))},
+		{Name: "minimax_m1", Model: "MiniMaxAI/MiniMax-M1-80k", Write: list(onLine(think), "<tool_calls>\n", "\n", "\n</tool_calls>", hermes)},
 		{Name: "internlm", Model: "internlm/internlm2_5-7b-chat", Write: calls(think, each("<|action_start|><|plugin|>\n", "", "<|action_end|>", parameters))},
-		{Name: "granite", Model: "ibm-granite/granite-3.1-8b-instruct", Silent: true, Write: calls(think, list("<|tool_call|>[", "]"))},
+		{Name: "granite", Model: "ibm-granite/granite-3.1-8b-instruct", Silent: true, Write: calls(think, bracketed("<|tool_call|>[", "]"))},
 		{Name: "granite_20b_fc", Model: "ibm-granite/granite-20b-functioncalling", Silent: true, Write: calls(think, each("<function_call> ", "\n", "", hermes))},
 		{Name: "gigachat3", Model: "ai-sage/GigaChat3-10B-A1.8B", Single: true, Write: calls(think, each("<|message_sep|>\n\nfunction call<|role_sep|>\n", "", "", hermes))},
 		{Name: "gigachat31", Model: "ai-sage/GigaChat3.1-10B-A1.8B", Single: true, Write: calls(think, each("<|function_call|>", "", "", hermes))},
-		{Name: "phi4_mini_json", Model: "microsoft/Phi-4-mini-instruct", Silent: true, Write: calls(think, list("functools[", "]"))},
-		{Name: "mistral_array", Model: "mistralai/Mistral-Nemo-Instruct-2407", IDs: true, Write: calls(think, func(c []Call) string {
-			return join(c, "[TOOL_CALLS] [", ", ", "]", func(c Call) string {
-				return `{"name": ` + quote(c.Name) + `, "arguments": ` + object(c.Args) + `, "id": ` + quote(c.ID) + "}"
-			})
+		{Name: "phi4_mini_json", Model: "microsoft/Phi-4-mini-instruct", Silent: true, Write: calls(think, bracketed("functools[", "]"))},
+		{Name: "mistral_array", Model: "mistralai/Mistral-Nemo-Instruct-2407", IDs: true, Write: list(think, "[TOOL_CALLS] [", ", ", "]", func(c Call) string {
+			return `{"name": ` + quote(c.Name) + `, "arguments": ` + object(c.Args) + `, "id": ` + quote(c.ID) + "}"
 		})},
-		{Name: "apertus", Model: "swiss-ai/Apertus-8B-Instruct-2509", Write: calls(think, func(c []Call) string {
-			return join(c, "<|tools_prefix|>[", ", ", "]<|tools_suffix|>", func(c Call) string { return "{" + quote(c.Name) + ": " + object(c.Args) + "}" })
-		})},
-		{Name: "pangu", Model: "FreedomIntelligence/openPangu-Embedded-7B", Write: calls(think, list("<|tool_call_start|>[", "]<|tool_call_end|>"))},
+		{Name: "apertus", Model: "swiss-ai/Apertus-8B-Instruct-2509", Write: list(think, "<|tools_prefix|>[", ", ", "]<|tools_suffix|>", func(c Call) string { return "{" + quote(c.Name) + ": " + object(c.Args) + "}" })},
+		{Name: "pangu", Model: "FreedomIntelligence/openPangu-Embedded-7B", Write: calls(think, bracketed("<|tool_call_start|>[", "]<|tool_call_end|>"))},
 	}
 }
 
@@ -50,10 +44,7 @@ func ernie(write func([]Call) string) func(Turn) string {
 	return func(t Turn) string {
 		out := t.Content
 		if t.Reasoning != "" {
-			out = t.Reasoning + "\n</think>\n\n"
-			if t.Content != "" {
-				out += "\n<response>\n" + t.Content + "\n</response>\n"
-			}
+			out = t.Reasoning + "\n</think>\n\n" + wrap("\n<response>\n", t.Content, "\n</response>\n")
 		}
 		if len(t.Calls) > 0 {
 			out += write(t.Calls)
@@ -79,29 +70,17 @@ func hunyuan(write func([]Call) string) func(Turn) string {
 // headerJSON are a header with the name, then the arguments as JSON.
 func headerJSON() []Format {
 	return []Format{
-		{Name: "mistral", Model: "mistralai/Devstral-Small-2507", Write: calls(think, func(c []Call) string {
-			return join(c, "", "", "", func(c Call) string { return "[TOOL_CALLS]" + c.Name + "[ARGS]" + object(c.Args) })
-		})},
-		{Name: "deepseek_v3", Model: "deepseek-ai/DeepSeek-V3-0324", Write: calls(think, func(c []Call) string {
-			return join(c, "<｜tool▁calls▁begin｜>", "\n", "<｜tool▁calls▁end｜>", func(c Call) string {
-				return "<｜tool▁call▁begin｜>function<｜tool▁sep｜>" + c.Name + "\n```json\n" + object(c.Args) + "\n```<｜tool▁call▁end｜>"
-			})
-		})},
-		{Name: "deepseek_v31", Model: "deepseek-ai/DeepSeek-V3.1", Start: thinkStart, Write: calls(opened, func(c []Call) string {
-			return join(c, "<｜tool▁calls▁begin｜>", "", "<｜tool▁calls▁end｜>", func(c Call) string {
-				return "<｜tool▁call▁begin｜>" + c.Name + "<｜tool▁sep｜>" + object(c.Args) + "<｜tool▁call▁end｜>"
-			})
-		})},
+		{Name: "mistral", Model: "mistralai/Devstral-Small-2507", Write: list(think, "", "", "", header("[TOOL_CALLS]", "[ARGS]", ""))},
+		{Name: "deepseek_v3", Model: "deepseek-ai/DeepSeek-V3-0324", Write: list(think, "<｜tool▁calls▁begin｜>", "\n", "<｜tool▁calls▁end｜>", header("<｜tool▁call▁begin｜>function<｜tool▁sep｜>", "\n```json\n", "\n```<｜tool▁call▁end｜>"))},
+		{Name: "deepseek_v31", Model: "deepseek-ai/DeepSeek-V3.1", Start: thinkStart, Write: list(opened, "<｜tool▁calls▁begin｜>", "", "<｜tool▁calls▁end｜>", header("<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>"))},
 		{Name: "kimi_k2", Model: "moonshotai/Kimi-K2-Instruct", IDs: true, Write: kimi},
-		{Name: "functionary_v31", Model: "meetkai/functionary-medium-v3.1", Write: calls(think, func(c []Call) string {
-			return join(c, "", "", "", func(c Call) string { return "<function=" + c.Name + ">" + object(c.Args) + "</function>" })
-		})},
+		{Name: "functionary_v31", Model: "meetkai/functionary-medium-v3.1", Write: list(think, "", "", "", header("<function=", ">", "</function>"))},
 		{Name: "functionary_v32", Model: "meetkai/functionary-medium-v3.2", Plain: true, Write: func(t Turn) string {
 			out := ""
 			if t.Content != "" || len(t.Calls) == 0 {
 				out = ">>>all\n" + t.Content
 			}
-			return out + join(t.Calls, "", "", "", func(c Call) string { return ">>>" + c.Name + "\n" + object(c.Args) })
+			return out + join(t.Calls, "", "", "", header(">>>", "\n", ""))
 		}},
 		{Name: "functionary_v2", Model: "meetkai/functionary-medium-v2.4", Plain: true, Write: functionaryV2},
 	}

@@ -1,9 +1,11 @@
 package formats
 
 import (
-	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
+
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // pythonic are calls as Python writes them.
@@ -11,22 +13,18 @@ func pythonic() []Format {
 	call := func(c Call) string {
 		return c.Name + join(c.Args, "(", ", ", ")", func(a Arg) string { return a.Key + "=" + python(a.Value) })
 	}
-	list := func(start, end string) func([]Call) string {
+	bracketed := func(start, end string) func([]Call) string {
 		return func(c []Call) string { return join(c, start+"[", ", ", "]"+end, call) }
 	}
 	return []Format{
-		{Name: "pythonic", Model: "meta-llama/Llama-3.2-3B-Instruct", Silent: true, Heuristic: true, Write: calls(think, list("", ""))},
-		{Name: "llama4_pythonic", Model: "meta-llama/Llama-4-Scout-17B-16E-Instruct", Write: calls(think, list("<|python_start|>", "<|python_end|>"))},
-		{Name: "olmo3", Model: "allenai/Olmo-3-7B-Instruct", Write: calls(think, func(c []Call) string {
-			return join(c, "<function_calls>\n", "\n", "\n</function_calls>", call)
-		})},
-		{Name: "lfm2", Model: "LiquidAI/LFM2-8B-A1B", Write: calls(think, list("<|tool_call_start|>", "<|tool_call_end|>"))},
-		{Name: "sarashina", Model: "sbintuitions/sarashina2.2-3b-instruct", Silent: true, Write: calls(think, func(c []Call) string {
-			return join(c, "<|tool_calls|>[", ", ", "]", func(c Call) string {
-				return "{'name': " + pythonString(c.Name) + ", 'arguments': " + join(c.Args, "{", ", ", "}", func(a Arg) string {
-					return pythonString(a.Key) + ": " + python(a.Value)
-				}) + "}"
-			})
+		{Name: "pythonic", Model: "meta-llama/Llama-3.2-3B-Instruct", Silent: true, Heuristic: true, Write: calls(think, bracketed("", ""))},
+		{Name: "llama4_pythonic", Model: "meta-llama/Llama-4-Scout-17B-16E-Instruct", Write: calls(think, bracketed("<|python_start|>", "<|python_end|>"))},
+		{Name: "olmo3", Model: "allenai/Olmo-3-7B-Instruct", Write: list(think, "<function_calls>\n", "\n", "\n</function_calls>", call)},
+		{Name: "lfm2", Model: "LiquidAI/LFM2-8B-A1B", Write: calls(think, bracketed("<|tool_call_start|>", "<|tool_call_end|>"))},
+		{Name: "sarashina", Model: "sbintuitions/sarashina2.2-3b-instruct", Silent: true, Write: list(think, "<|tool_calls|>[", ", ", "]", func(c Call) string {
+			return "{'name': " + pythonString(c.Name) + ", 'arguments': " + join(c.Args, "{", ", ", "}", func(a Arg) string {
+				return pythonString(a.Key) + ": " + python(a.Value)
+			}) + "}"
 		})},
 	}
 }
@@ -89,21 +87,11 @@ func pythonString(s string) string {
 }
 
 // members reads the members of a JSON object in their order.
-func members(v json.RawMessage) []Arg {
-	var out []Arg
-	d := json.NewDecoder(bytes.NewReader(v))
-	_, _ = d.Token() // the brace; v is JSON
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return out
-		}
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			return out
-		}
-		out = append(out, Arg{key.(string), value})
-	}
+func members(v json.RawMessage) (out []Arg) {
+	wire.Members(v, 0, func(key []byte, at wire.Span) bool {
+		out = append(out, Arg{wire.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'})), json.RawMessage(at.Of(v))})
+		return true
+	})
 	return out
 }
 
@@ -116,17 +104,11 @@ func elements(v json.RawMessage) []json.RawMessage {
 // braces are Gemma's: keys without quotes, strings between tokens.
 func braces() []Format {
 	return []Format{
-		{Name: "functiongemma", Model: "google/functiongemma-270m-it", Write: calls(think, func(c []Call) string {
-			return join(c, "", "", "", func(c Call) string {
-				return "<start_function_call>call:" + c.Name + gemma(c.Args, "<escape>") + "<end_function_call>"
-			})
+		{Name: "functiongemma", Model: "google/functiongemma-270m-it", Write: list(think, "", "", "", func(c Call) string {
+			return "<start_function_call>call:" + c.Name + gemma(c.Args, "<escape>") + "<end_function_call>"
 		})},
 		{Name: "gemma4", Model: "google/gemma-4-31B-it", Write: func(t Turn) string {
-			out := t.Content
-			if t.Reasoning != "" {
-				out = "<|channel>thought\n" + t.Reasoning + "\n<channel|>" + out
-			}
-			return out + join(t.Calls, "", "", "", func(c Call) string {
+			return wrap("<|channel>thought\n", t.Reasoning, "\n<channel|>") + t.Content + join(t.Calls, "", "", "", func(c Call) string {
 				return "<|tool_call>call:" + c.Name + gemma(c.Args, `<|"|>`) + "<tool_call|>"
 			})
 		}},

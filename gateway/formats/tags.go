@@ -14,76 +14,54 @@ func xmlParams() []Format {
 			before = opened
 		}
 		tag := "｜" + word + "｜"
-		return Format{Name: name, Model: model, Start: start, Write: calls(before, func(c []Call) string {
-			return join(c, "\n\n<"+tag+wrapper+">\n", "\n", "\n</"+tag+wrapper+">", func(c Call) string {
-				return "<" + tag + "invoke name=\"" + c.Name + "\">\n" + join(c.Args, "", "", "", func(a Arg) string {
-					s, isString := asString(a.Value)
-					if !isString {
-						s = string(a.Value)
-					}
-					return "<" + tag + "parameter name=\"" + a.Key + "\" string=\"" + strconv.FormatBool(isString) + "\">" + s + "</" + tag + "parameter>\n"
-				}) + "</" + tag + "invoke>"
-			})
+		return Format{Name: name, Model: model, Start: start, Write: list(before, "\n\n<"+tag+wrapper+">\n", "\n", "\n</"+tag+wrapper+">", func(c Call) string {
+			return "<" + tag + "invoke name=\"" + c.Name + "\">\n" + join(c.Args, "", "", "", func(a Arg) string {
+				s, isString := asString(a.Value)
+				if !isString {
+					s = string(a.Value)
+				}
+				return "<" + tag + "parameter name=\"" + a.Key + "\" string=\"" + strconv.FormatBool(isString) + "\">" + s + "</" + tag + "parameter>\n"
+			}) + "</" + tag + "invoke>"
 		})}
 	}
 	invoke := func(prefix string) func(Call) string {
 		return func(c Call) string {
-			return "<" + prefix + "invoke name=\"" + c.Name + "\">\n" + join(c.Args, "", "", "", func(a Arg) string {
-				return "<" + prefix + "parameter name=\"" + a.Key + "\">" + text(a.Value) + "</" + prefix + "parameter>\n"
-			}) + "</" + prefix + "invoke>"
+			return "<" + prefix + "invoke name=\"" + c.Name + "\">\n" + params(c.Args, "<"+prefix+"parameter name=\"", "\">", "</"+prefix+"parameter>\n", text) + "</" + prefix + "invoke>"
 		}
 	}
 	return []Format{
-		{Name: "qwen3_coder", Model: "Qwen/Qwen3-Coder-480B-A35B-Instruct", Write: calls(think, func(c []Call) string {
-			return join(c, "\n\n", "\n", "", func(c Call) string {
-				return "<tool_call>\n<function=" + c.Name + ">\n" + join(c.Args, "", "", "", func(a Arg) string {
-					return "<parameter=" + a.Key + ">\n" + text(a.Value) + "\n</parameter>\n"
-				}) + "</function>\n</tool_call>"
-			})
+		{Name: "qwen3_coder", Model: "Qwen/Qwen3-Coder-480B-A35B-Instruct", Write: list(think, "\n\n", "\n", "", func(c Call) string {
+			return "<tool_call>\n<function=" + c.Name + ">\n" + params(c.Args, "<parameter=", ">\n", "\n</parameter>\n", text) + "</function>\n</tool_call>"
 		})},
 		{Name: "seed_oss", Model: "ByteDance-Seed/Seed-OSS-36B-Instruct", Write: seed},
-		{Name: "minimax_m2", Model: "MiniMaxAI/MiniMax-M2", Start: thinkStart, Write: calls(opened, func(c []Call) string {
-			return join(c, "\n<minimax:tool_call>\n", "\n", "\n</minimax:tool_call>", invoke(""))
-		})},
+		{Name: "minimax_m2", Model: "MiniMaxAI/MiniMax-M2", Start: thinkStart, Write: list(opened, "\n<minimax:tool_call>\n", "\n", "\n</minimax:tool_call>", invoke(""))},
 		{Name: "minimax_m3", Model: "MiniMaxAI/MiniMax-M3", Write: minimaxM3},
 		dsml("deepseek_v32", "deepseek-ai/DeepSeek-V3.2", "DSML", "function_calls", thinkStart),
 		dsml("deepseek_v4", "deepseek-ai/DeepSeek-V4", "DSML", "tool_calls", thinkStart),
 		dsml("gigachat35", "ai-sage/GigaChat3.5", "GCML", "tool_calls", ""),
-		{Name: "step3", Model: "stepfun-ai/step3", Start: thinkStart, Write: calls(opened, func(c []Call) string {
-			return join(c, "<｜tool_calls_begin｜>\n", "\n", "\n<｜tool_calls_end｜>", func(c Call) string {
-				return "<｜tool_call_begin｜>function<｜tool_sep｜>" + invoke("steptml:")(c) + "<｜tool_call_end｜>"
-			})
+		{Name: "step3", Model: "stepfun-ai/step3", Start: thinkStart, Write: list(opened, "<｜tool_calls_begin｜>\n", "\n", "\n<｜tool_calls_end｜>", func(c Call) string {
+			return "<｜tool_call_begin｜>function<｜tool_sep｜>" + invoke("steptml:")(c) + "<｜tool_call_end｜>"
 		})},
-		{Name: "dots", Model: "rednote-hilab/dots.llm2", Write: calls(think, func(c []Call) string {
-			return join(c, "", "\n", "", func(c Call) string {
-				return "<dots_function_call>\n" + invoke("")(c) + "\n</dots_function_call>"
-			})
+		{Name: "dots", Model: "rednote-hilab/dots.llm2", Write: list(think, "", "\n", "", func(c Call) string {
+			return "<dots_function_call>\n" + invoke("")(c) + "\n</dots_function_call>"
 		})},
 		{Name: "minicpm5", Model: "openbmb/MiniCPM5-1B", Start: thinkStart, Write: calls(opened, minicpm)},
-		{Name: "cohere_xml", Model: "", IDs: true, Write: calls(think, func(c []Call) string {
-			return join(c, "<cofl:tool_calls>", "", "</cofl:tool_calls>", func(c Call) string {
-				return `<cofl:tool_call id="` + c.ID + `" name="` + c.Name + `">` + join(c.Args, "", "", "", func(a Arg) string {
-					s, isString := asString(a.Value)
-					if isString {
-						return `<cofl:value name="` + a.Key + `" type="raw">` + s + `</cofl:value>`
-					}
-					return `<cofl:value name="` + a.Key + `" type="json">` + string(a.Value) + `</cofl:value>`
-				}) + "</cofl:tool_call>"
-			})
+		{Name: "cohere_xml", Model: "", IDs: true, Write: list(think, "<cofl:tool_calls>", "", "</cofl:tool_calls>", func(c Call) string {
+			return `<cofl:tool_call id="` + c.ID + `" name="` + c.Name + `">` + join(c.Args, "", "", "", func(a Arg) string {
+				s, isString := asString(a.Value)
+				if isString {
+					return `<cofl:value name="` + a.Key + `" type="raw">` + s + `</cofl:value>`
+				}
+				return `<cofl:value name="` + a.Key + `" type="json">` + string(a.Value) + `</cofl:value>`
+			}) + "</cofl:tool_call>"
 		})},
 	}
 }
 
 // seed writes what is no string as Python does.
 func seed(t Turn) string {
-	out := t.Content
-	if t.Reasoning != "" {
-		out = "<seed:think>" + t.Reasoning + "</seed:think>" + out
-	}
-	return out + join(t.Calls, "", "", "", func(c Call) string {
-		return "\n<seed:tool_call>\n<function=" + c.Name + ">\n" + join(c.Args, "", "", "", func(a Arg) string {
-			return "<parameter=" + a.Key + ">" + pythonText(a.Value) + "</parameter>\n"
-		}) + "</function>\n</seed:tool_call>"
+	return wrap("<seed:think>", t.Reasoning, "</seed:think>") + t.Content + join(t.Calls, "", "", "", func(c Call) string {
+		return "\n<seed:tool_call>\n<function=" + c.Name + ">\n" + params(c.Args, "<parameter=", ">", "</parameter>\n", pythonText) + "</function>\n</seed:tool_call>"
 	})
 }
 
@@ -102,10 +80,7 @@ func minicpm(c []Call) string {
 // minimaxM3 nests values as tags, each behind a marker.
 func minimaxM3(t Turn) string {
 	const ns = "]<]minimax[>["
-	out := t.Content
-	if t.Reasoning != "" {
-		out = "<mm:think>" + t.Reasoning + "</mm:think>" + out
-	}
+	out := wrap("<mm:think>", t.Reasoning, "</mm:think>") + t.Content
 	if len(t.Calls) == 0 {
 		return out
 	}
@@ -158,12 +133,8 @@ func keyValue() []Format {
 				return "<tool_call" + s + ">" + c.Name + "<tool_sep" + s + ">\n" + join(c.Args, "", "", "", pairs("\n", s)) + "</tool_call" + s + ">"
 			})
 		}},
-		{Name: "ifm", Model: "LLM360/K2-Horizon", Write: calls(think, func(c []Call) string {
-			return join(c, "<ifm|tool_calls>", "", "</ifm|tool_calls>", func(c Call) string {
-				return "<ifm|tool_call>" + c.Name + join(c.Args, "", "", "", func(a Arg) string {
-					return "<ifm|arg_key>" + a.Key + "</ifm|arg_key><ifm|arg_value>" + text(a.Value) + "</ifm|arg_value>"
-				}) + "</ifm|tool_call>"
-			})
+		{Name: "ifm", Model: "LLM360/K2-Horizon", Write: list(think, "<ifm|tool_calls>", "", "</ifm|tool_calls>", func(c Call) string {
+			return "<ifm|tool_call>" + c.Name + params(c.Args, "<ifm|arg_key>", "</ifm|arg_key><ifm|arg_value>", "</ifm|arg_value>", text) + "</ifm|tool_call>"
 		})},
 	}
 }

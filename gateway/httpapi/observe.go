@@ -112,7 +112,7 @@ func (rec *record) attrs(c echo.Context, took time.Duration) []slog.Attr {
 		attrs = append(attrs, slog.String("model", rec.model), slog.Bool("stream", rec.stream))
 	}
 	if s := rec.summary; s != nil {
-		attrs = append(attrs, summaryAttrs(s)...)
+		observe.LogFields(s, func(name string, value any) { attrs = append(attrs, slog.Any(name, value)) })
 		attrs = append(attrs, rec.promptAttrs()...)
 	}
 	if s := rec.summary; s != nil && s.UpstreamError {
@@ -121,29 +121,6 @@ func (rec *record) attrs(c echo.Context, took time.Duration) []slog.Attr {
 	if rec.err != nil {
 		attrs = append(attrs, slog.String("code", rec.err.CodeOrDefault()), slog.String("error", rec.err.Error()))
 	}
-	return attrs
-}
-
-// summaryAttrs say what was done for a request.
-func summaryAttrs(s *gateway.Summary) []slog.Attr {
-	attrs := []slog.Attr{slog.String("provider", s.Provider), slog.String("upstream_model", s.Model),
-		slog.Duration("overhead", s.Overhead), slog.Int("calls", s.Calls)}
-	if len(s.Attempts) > 1 {
-		attrs = append(attrs, slog.String("attempts", attemptList(s.Attempts)), slog.Duration("retry_delay", s.RetryDelay()))
-	}
-	if s.FirstToken > 0 {
-		attrs = append(attrs, slog.Duration("first_token", s.FirstToken))
-	}
-	if len(s.Called) > 0 {
-		attrs = append(attrs, slog.Int("tools_called", len(s.Called)))
-	}
-	if len(s.References) > 0 {
-		attrs = append(attrs, slog.Int("references", len(s.References)))
-	}
-	if u := s.Usage; u.CacheReported {
-		attrs = append(attrs, slog.Int("prompt_tokens", u.Input), slog.Int("cached_tokens", u.CacheRead))
-	}
-	observe.LogFields(s, func(name, text string) { attrs = append(attrs, slog.String(name, text)) })
 	return attrs
 }
 
@@ -174,16 +151,4 @@ func (s *Server) recover(next echo.HandlerFunc) echo.HandlerFunc {
 		}()
 		return next(c)
 	}
-}
-
-// attemptList writes what was tried: openai first upstream_error, azure fallback ok.
-func attemptList(list []gateway.Attempt) string {
-	var b strings.Builder
-	for i, a := range list {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s %s %s", a.Provider, a.Reason, a.Outcome)
-	}
-	return b.String()
 }

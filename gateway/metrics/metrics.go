@@ -1,15 +1,16 @@
 // Package metrics counts what the gateway does and shows it to Prometheus.
 //
-// What happened to a request is taken from its [gateway.Record] when it is over; the
-// state of the circuit breakers is read when somebody looks. No label holds a user, a
-// key or the name of a tool. Labels that a client or an upstream can choose, such as
-// the model's name, have at most 200 values beside those that the configuration names;
-// the others are counted as "other".
+// What happened to a request is taken from its [gateway.Record] when it is over, by the
+// measures of package observe; the state of the circuit breakers, targets and stores is read
+// when somebody looks. No label holds a user, a key or the name of a tool. Labels that a client
+// or an upstream can choose, such as the model's name, have at most 200 values beside those that
+// the configuration names; the others are counted as "other".
 package metrics
 
 import (
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,9 +18,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/answers"
 	"github.com/callgate/callgate/gateway/breaker"
-	"github.com/callgate/callgate/gateway/internal/telemetry"
+	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
 )
@@ -53,28 +55,25 @@ type Metrics struct {
 	registry *prometheus.Registry
 	log      *slog.Logger
 
-	inFlight prometheus.Gauge
-	overhead prometheus.Histogram
+	inFlight             prometheus.Gauge
+	measures             []measure
+	plugins, transitions *family
+	prompts              prompts
+}
 
-	requests, rules        *counters
-	duration, firstToken   *histograms
-	genDuration, genFirst  *histograms
-	attempts, fallbacks    *counters
-	attemptTime, retryWait *histograms
-	retryAfter             prometheus.Histogram
-	transitions            *counters
+// measure is one of package observe's, with its series.
+type measure struct {
+	scope observe.Scope
+	of    func(r gateway.Record, to observe.Series)
+	to    *family
+}
 
-	calls, faults, repairs, reasks *counters
-	warnings, pluginFailures       *counters
-	pluginTime                     *histograms
-	verdicts, signals, corrections *counters
-	roundsStopped, references      *counters
-	prefixChanges                  *counters
-	rounds                         prometheus.Histogram
-	answerCache                    *counters
-	tokens                         *counters
-	genTokens                      *histograms
-	caches                         cacheMetrics
+// prompts are what prompts have cost. Shares and money are sums to be divided, since a
+// quotient of this moment says nothing about a day: saved share = 1 - billed / rated.
+type prompts struct {
+	expected, missed *family
+	rated, billed    *family
+	listCost, cost   *family
 }
 
 // New makes the metrics.
@@ -84,104 +83,34 @@ func New(o Options) *Metrics {
 		m.log = slog.New(slog.DiscardHandler)
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if o.Breakers != nil {
-		m.registry.MustRegister(newCircuits(o.Breakers))
+	m.registry.MustRegister(collectorsOf(o)...)
+	m.inFlight = prometheus.NewGauge(prometheus.GaugeOpts{Name: "callgate_requests_in_flight", Help: "Requests in progress."})
+	m.registry.MustRegister(m.inFlight)
+
+	k := maker{m.registry, newValues(o.Models...), newValues(observe.OK)}
+	for d := range observe.Measures() {
+		m.measures = append(m.measures, measure{d.Scope, d.Of, k.family(d.Name, d.Help, d.Buckets, d.Labels...)})
 	}
-	if o.Share != nil {
-		m.registry.MustRegister(newSharing(o.Share))
+	provider, model := observe.Label{Name: "provider"}, observe.Label{Name: "model", Bound: observe.Models}
+	plugin := observe.Label{Name: "plugin", Bound: observe.Open}
+	currency := observe.Label{Name: "currency", Bound: observe.Open} // an operator's file of prices has any number of them
+	m.plugins = k.family("callgate_plugin_duration_seconds", "Time that a parser's plugin worked on a region of text.", observe.OverheadBuckets, plugin)
+	m.transitions = k.family("callgate_circuit_transitions_total", "Changes of a circuit breaker's state.", nil, provider, observe.Label{Name: "to"})
+	m.prompts = prompts{
+		expected: k.family("callgate_prefix_expected_tokens_total",
+			"Tokens of prompts that should have been in the upstream's cache, where it counts what it reads.", nil, provider, model),
+		missed: k.family("callgate_prefix_missed_tokens_total",
+			"Those of the expected tokens that were not read from the cache.", nil, provider, model),
+		rated: k.family("callgate_prompt_rated_tokens_total",
+			"Prompt tokens for which the prices of the cache are known.", nil, provider, model),
+		billed: k.family("callgate_prompt_billed_tokens_total",
+			"The rated tokens, each weighted by its price relative to an uncached one.", nil, provider, model),
+		listCost: k.family("callgate_prompt_list_cost_total",
+			"What prompts would have cost without a cache, where the price is known.", nil, provider, model, currency),
+		cost: k.family("callgate_prompt_cost_total",
+			"What prompts have cost, where the price is known. What is saved is the list cost less this.", nil, provider, model, currency),
 	}
-	if o.Targets != nil {
-		m.registry.MustRegister(newTargets(o.Targets))
-	}
-	if o.Caches != nil {
-		m.registry.MustRegister(newBlocks(o.Caches))
-	}
-	k := maker{m.registry}
-	model, code := newValues(o.Models...), newValues(ok)
-	m.requestMetrics(k, model, code)
-	m.attemptMetrics(k, code)
-	m.toolMetrics(k, model, code)
-	m.guardMetrics(k)
-	m.caches = newCacheMetrics(k, model)
-	m.answerMetrics(k, o)
-	m.genMetrics(k, model, code)
 	return m
-}
-
-// ok is the code of a request, and the outcome of an attempt, that did not fail.
-const ok = "ok"
-
-func (m *Metrics) requestMetrics(k maker, model, code *values) {
-	route, provider, stream := label{name: "route"}, label{name: "provider"}, label{name: "stream"}
-	m.inFlight = k.gauge("callgate_requests_in_flight", "Requests in progress.")
-	m.overhead = k.histogram("callgate_overhead_seconds",
-		"Time that a request spent in the gateway itself, before and between the upstream's frames.", overheadBuckets())
-	m.requests = k.counters("callgate_requests_total",
-		"Completed requests, by the error's code, or ok.", route, provider, label{"model", model}, label{"code", code})
-	m.rules = k.counters("callgate_route_rules_total",
-		"Requests for models with rules, by the number of the rule that they met, or none.", route, label{name: "rule"})
-	m.duration = k.histograms("callgate_request_duration_seconds",
-		"Time from the request to the end of its answer.", waitBuckets(), route, provider, stream)
-	m.firstToken = k.histograms("callgate_time_to_first_token_seconds",
-		"Time from the request to the first useful byte of the answer.", waitBuckets(), provider, label{"model", model})
-}
-
-func (m *Metrics) attemptMetrics(k maker, code *values) {
-	provider := label{name: "provider"}
-	m.attempts = k.counters("callgate_upstream_attempts_total",
-		"Requests to upstreams, by why they were made and how they ended.", provider, label{name: "reason"}, label{"outcome", code})
-	m.attemptTime = k.histograms("callgate_upstream_attempt_duration_seconds",
-		"Time that a request to an upstream took.", waitBuckets(), provider)
-	m.retryWait = k.histograms("callgate_retry_delay_seconds",
-		"Time waited before an attempt.", waitBuckets(), provider)
-	m.retryAfter = k.histogram("callgate_retry_after_seconds",
-		"Time that upstreams asked to wait (Retry-After).", waitBuckets())
-	m.fallbacks = k.counters("callgate_fallbacks_total",
-		"Attempts at another target than the one before, by the targets' providers.", label{name: "from"}, label{name: "to"})
-	m.transitions = k.counters("callgate_circuit_transitions_total",
-		"Changes of a circuit breaker's state.", provider, label{name: "to"})
-}
-
-func (m *Metrics) toolMetrics(k maker, model, code *values) {
-	open := func(name string) label { return label{name, newValues()} }
-	m.calls = k.counters("callgate_tool_calls_total",
-		"Tool calls of answers, by how they came: native, or as text.", label{"model", model}, label{name: "outcome"})
-	m.faults = k.counters("callgate_tool_faults_total", "Tool calls that were broken.", open("class"))
-	m.repairs = k.counters("callgate_tool_repairs_total", "Repairs of tool calls.", open("kind"))
-	m.reasks = k.counters("callgate_tool_reask_total",
-		"Answers that a model was asked for again because a call was refused.", label{"result", code})
-	m.warnings = k.counters("callgate_warnings_total",
-		"Warnings, by what stands before their first colon.", open("kind"))
-	m.pluginFailures = k.counters("callgate_plugin_failures_total", "Failures of plugins.", open("plugin"), open("reason"))
-	m.pluginTime = k.histograms("callgate_plugin_duration_seconds",
-		"Time that a parser's plugin worked on a region of text.", overheadBuckets(), open("plugin"))
-	m.tokens = k.counters("callgate_tokens_total",
-		"Tokens that upstreams report. The cached ones are part of the prompt's.", label{name: "provider"}, label{name: "type"})
-}
-
-// genMetrics are those with OpenTelemetry's names, for dashboards that know them.
-func (m *Metrics) genMetrics(k maker, model, code *values) {
-	attribute := func(name string, v *values) label { return label{telemetry.Prometheus(name), v} }
-	operation, provider := attribute(telemetry.OperationName, nil), attribute(telemetry.ProviderName, nil)
-	requested := attribute(telemetry.RequestModel, model)
-	m.genDuration = k.histograms(telemetry.Prometheus(telemetry.RequestDuration)+"_seconds",
-		"Generative AI server request duration.", telemetry.DurationBuckets(),
-		operation, provider, requested, attribute(telemetry.Error, code))
-	m.genFirst = k.histograms(telemetry.Prometheus(telemetry.TimeToFirstToken)+"_seconds",
-		"Time to generate the first token.", telemetry.FirstTokenBuckets(), operation, provider, requested)
-	m.genTokens = k.histograms(telemetry.Prometheus(telemetry.TokenUsage),
-		"Number of input and output tokens used.", telemetry.TokenBuckets(),
-		operation, provider, requested, attribute(telemetry.TokenType, nil))
-}
-
-// waitBuckets are the bounds, in seconds, for what a model may take.
-func waitBuckets() []float64 {
-	return []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600}
-}
-
-// overheadBuckets are the bounds, in seconds, for what the gateway may take.
-func overheadBuckets() []float64 {
-	return []float64{1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1}
 }
 
 // Bounds of one scrape. Prometheus itself gives up after 10 seconds.
@@ -211,13 +140,42 @@ func (m *Metrics) Begin() { m.inFlight.Inc() }
 // End takes back what Begin counted.
 func (m *Metrics) End() { m.inFlight.Dec() }
 
+// Request counts a request that is over. The HTTP server calls it once for each. It
+// keeps nothing of r.
+func (m *Metrics) Request(r gateway.Record) {
+	scope := observe.ScopeOf(r)
+	for i := range m.measures {
+		if d := &m.measures[i]; d.scope <= scope {
+			d.of(r, d.to)
+		}
+	}
+}
+
+// Account counts the bill of a request whose target was a provider's model. Whoever keeps
+// the accounts calls it once for each that is over.
+func (m *Metrics) Account(provider, model string, a *accounts.Account) {
+	l := observe.Labels{provider, model}
+	observe.AddCount(m.prompts.expected, l, a.Expected)
+	observe.AddCount(m.prompts.missed, l, a.Missed)
+	if a.Rated {
+		rated := float64(min(a.Usage.Input, observe.MaxTokens))
+		m.prompts.rated.Add(l, rated)
+		m.prompts.billed.Add(l, max(0, (1-a.SavedShare)*rated))
+	}
+	if money := a.Money; money.Currency != "" {
+		l[2] = strings.ToUpper(money.Currency)
+		m.prompts.listCost.Add(l, max(0, money.List))
+		m.prompts.cost.Add(l, max(0, money.Cost))
+	}
+}
+
 // Plugin notes how long a parser's plugin has worked on a region of text.
 func (m *Metrics) Plugin(parser string, d time.Duration) {
-	m.pluginTime.at(labels{parser}).Observe(seconds(d))
+	m.plugins.Add(observe.Labels{parser}, observe.Seconds(d))
 }
 
 // Transition counts a change of a circuit breaker's state. It is for the OnChange of
 // [breaker.Settings].
 func (m *Metrics) Transition(c breaker.Change) {
-	m.transitions.at(labels{c.Name, string(c.To)}).Inc()
+	m.transitions.Add(observe.Labels{c.Name, string(c.To)}, 1)
 }

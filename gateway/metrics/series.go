@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/callgate/callgate/gateway/internal/telemetry"
+	"github.com/callgate/callgate/gateway/observe"
 )
 
 // What bounds the number of series. Labels that a client or an upstream can choose are
@@ -64,81 +65,72 @@ func (v *values) has(s string) (known, reserved bool) {
 	return known, reserved
 }
 
-// label is a label's name and what bounds its values.
-type label struct {
-	name   string
-	values *values
-}
-
-// labels are the values of a series, in the order of the metric's labels.
-type labels [4]string
-
-// family is one metric with labels, whose series are bounded. It remembers them by
-// their values, which is several times faster than the vectors' own hashing.
-type family[M any] struct {
-	labels []label
+// family is one metric, whose series are bounded. It remembers them by the values of their
+// labels, which is several times faster than the vectors' own hashing.
+type family struct {
+	labels []*values // what bounds each label
 	limit  int
-	create func(labelValues ...string) M
+	create func(labelValues ...string) func(n float64)
 
 	mu    sync.RWMutex
-	known map[labels]M
+	known map[observe.Labels]func(n float64)
 }
 
-type (
-	counters   = family[prometheus.Counter]
-	histograms = family[prometheus.Observer]
-)
+var _ observe.Series = (*family)(nil)
+
+// Add implements observe.Series.
+func (f *family) Add(l observe.Labels, n float64) { f.at(l)(n) }
 
 // at returns the series for the values, which may be raw.
-func (f *family[M]) at(l labels) M {
+func (f *family) at(l observe.Labels) func(n float64) {
 	for i, s := range l {
 		if len(s) > maxText { // or each look-up would read a megabyte that somebody sent
 			l[i] = telemetry.Text(s, maxText)
 		}
 	}
-	if m, ok := f.find(l); ok {
-		return m
+	if add, ok := f.find(l); ok {
+		return add
 	}
 	return f.admit(l)
 }
 
 // admit returns the series of values that are new, or are counted as others. It is
 // apart from at because its labels need a place on the heap.
-func (f *family[M]) admit(l labels) M {
-	for i, label := range f.labels {
-		l[i] = label.values.admit(l[i])
+func (f *family) admit(l observe.Labels) func(n float64) {
+	for i, v := range f.labels {
+		l[i] = v.admit(l[i])
 	}
-	if m, ok := f.find(l); ok {
-		return m
+	if add, ok := f.find(l); ok {
+		return add
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.known) >= f.limit {
 		l = f.narrow(l)
 	}
-	m, ok := f.known[l]
+	add, ok := f.known[l]
 	if !ok {
-		m = f.create(l[:len(f.labels)]...)
-		f.known[l] = m
+		add = f.create(l[:len(f.labels)]...)
+		f.known[l] = add
 	}
-	return m
+	return add
 }
 
-func (f *family[M]) find(l labels) (M, bool) {
+func (f *family) find(l observe.Labels) (func(n float64), bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	m, ok := f.known[l]
-	return m, ok
+	add, ok := f.known[l]
+	return add, ok
 }
 
 // narrow leaves the values that nobody outside can choose: how many series they make
 // is up to the configuration.
-func (f *family[M]) narrow(l labels) labels {
-	for i, label := range f.labels {
-		if label.values == nil {
+func (f *family) narrow(l observe.Labels) observe.Labels {
+	for i, v := range f.labels {
+		if v == nil {
 			continue
 		}
-		if _, reserved := label.values.has(l[i]); !reserved {
+		if _, reserved := v.has(l[i]); !reserved {
 			l[i] = other
 		}
 	}
@@ -146,36 +138,44 @@ func (f *family[M]) narrow(l labels) labels {
 }
 
 // maker makes the metrics of one registry.
-type maker struct{ registry *prometheus.Registry }
-
-func (k maker) counters(name, help string, ls ...label) *counters {
-	vec := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, names(ls))
-	k.registry.MustRegister(vec)
-	return &counters{labels: ls, limit: maxCounters, create: vec.WithLabelValues, known: map[labels]prometheus.Counter{}}
+type maker struct {
+	registry      *prometheus.Registry
+	models, codes *values
 }
 
-func (k maker) histograms(name, help string, buckets []float64, ls ...label) *histograms {
-	vec := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, names(ls))
-	k.registry.MustRegister(vec)
-	return &histograms{labels: ls, limit: maxHistos, create: vec.WithLabelValues, known: map[labels]prometheus.Observer{}}
-}
-
-func (k maker) histogram(name, help string, buckets []float64) prometheus.Histogram {
-	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
-	k.registry.MustRegister(h)
-	return h
-}
-
-func (k maker) gauge(name, help string) prometheus.Gauge {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
-	k.registry.MustRegister(g)
-	return g
-}
-
-func names(ls []label) []string {
-	out := make([]string, len(ls))
-	for i, l := range ls {
-		out[i] = l.name
+// family makes a counter, or a histogram if there are buckets. One without labels is there
+// from the beginning.
+func (k maker) family(name, help string, buckets []float64, labels ...observe.Label) *family {
+	f := &family{limit: maxCounters, known: map[observe.Labels]func(n float64){}}
+	names := make([]string, len(labels))
+	for i, l := range labels {
+		names[i] = l.Name
+		f.labels = append(f.labels, k.values(l.Bound))
 	}
-	return out
+	if buckets == nil {
+		vec := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, names)
+		k.registry.MustRegister(vec)
+		f.create = func(values ...string) func(n float64) { return vec.WithLabelValues(values...).Add }
+	} else {
+		vec := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, names)
+		k.registry.MustRegister(vec)
+		f.limit, f.create = maxHistos, func(values ...string) func(n float64) { return vec.WithLabelValues(values...).Observe }
+	}
+	if len(labels) == 0 {
+		f.admit(observe.Labels{})
+	}
+	return f
+}
+
+// values are what bounds a label, nil for nothing.
+func (k maker) values(b observe.Bound) *values {
+	switch b {
+	case observe.Models:
+		return k.models
+	case observe.Codes:
+		return k.codes
+	case observe.Open:
+		return newValues()
+	}
+	return nil
 }

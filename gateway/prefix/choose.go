@@ -1,16 +1,12 @@
 package prefix
 
-import (
-	"fmt"
-	"math"
-	"strings"
-)
+import "math"
 
 const (
 	// overlap is the weight of the uncached share against the load: a target that has the
 	// whole prompt may have a load of 4 above that of one which has nothing.
 	overlap = 4
-	// slack is by how much the load and penalty of the rendezvous target may be above the
+	// slack is by how much the load of the rendezvous target may be above the
 	// least. With less, gateways that do not know of each other disagree more often.
 	slack = 3
 )
@@ -23,11 +19,6 @@ type Candidate struct {
 	// Weight is the share of requests that the target should get, relative to the others.
 	// 0 and less is 1. It is at least 1e-6 and at most 1e6.
 	Weight float64
-	// Penalty is added to the cost, for slow answers or a breaker that doubts. 1 is as bad
-	// as a quarter of the prompt being uncached, or as twice the usual load, and halves the
-	// share of unknown prompts. What must not be chosen at all is no candidate. What is not
-	// a number counts as 0.
-	Penalty float64
 }
 
 // Reason says why a target was chosen.
@@ -56,29 +47,13 @@ type Decision struct {
 	Costs    []Cost // of each candidate, in the order given
 }
 
-// Cost is the price of a candidate: 4 × share of the prompt that is not cached + Load +
-// Penalty. Where nobody knows the prompt all of it counts as not cached, even if some have
+// Cost is the price of a candidate: 4 × share of the prompt that is not cached + Load. Where nobody knows the prompt all of it counts as not cached, even if some have
 // a part that everybody sends: the others will soon have it.
 type Cost struct {
-	Target  string
-	Cached  int     // leading blocks that it has
-	Load    float64 // what it has to do, relative to the other candidates: 1 is fair
-	Penalty float64
-	Total   float64
-}
-
-// String is the decision for a log, such as "a cached 12/64 hot 3 (a 1.25, b 4.00)".
-func (d Decision) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %d/%d hot %d (", d.Target, d.Reason, d.Expected, d.Blocks, d.Hot)
-	for i, c := range d.Costs {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s %.2f", c.Target, c.Total)
-	}
-	b.WriteByte(')')
-	return b.String()
+	Target string
+	Cached int     // leading blocks that it has
+	Load   float64 // what it has to do, relative to the other candidates: 1 is fair
+	Total  float64
 }
 
 // Choose returns the candidate that answers the prompt at the least cost. It is called
@@ -97,7 +72,7 @@ func (x *Index) Choose(c Chain, candidates []Candidate) Decision {
 	known := most > d.Hot
 	for i := range d.Costs {
 		cost := &d.Costs[i]
-		cost.Total = overlap + cost.Load + cost.Penalty
+		cost.Total = overlap + cost.Load
 		if known {
 			cost.Total -= overlap * float64(cost.Cached) / float64(len(c))
 		}
@@ -133,7 +108,7 @@ func (x *Index) weigh(d *Decision, c Chain, candidates []Candidate) (most int, a
 	d.Costs = make([]Cost, len(candidates))
 	all = &loads{of: make([]load, len(candidates))}
 	for i, o := range candidates {
-		cost := Cost{Target: o.Target, Penalty: o.penalty()}
+		cost := Cost{Target: o.Target}
 		recent := 0.0
 		if t := targets[o.Target]; t != nil {
 			cost.Cached, recent = t.look(c, now, turn)
@@ -166,7 +141,7 @@ func (x *Index) pick(d *Decision, c Chain, all *loads, known bool) (best, first 
 	}
 	firstScore, bestScore, bestAhead := math.Inf(-1), math.Inf(-1), true
 	for i, own := range all.of {
-		score := rendezvous(block, d.Costs[i].Target, own.odds)
+		score := rendezvous(block, d.Costs[i].Target, own.weight)
 		if score > firstScore {
 			first, firstScore = i, score
 		}
@@ -179,11 +154,4 @@ func (x *Index) pick(d *Decision, c Chain, all *loads, known bool) (best, first 
 		}
 	}
 	return best, first
-}
-
-func (o Candidate) penalty() float64 {
-	if math.IsNaN(o.Penalty) {
-		return 0
-	}
-	return o.Penalty
 }

@@ -67,15 +67,6 @@ func TestChooseReasons(t *testing.T) {
 			chain: ids(0, 10), want: prefix.Relief, target: "t1",
 		},
 		{
-			name: "the one that knows is ill",
-			setup: func(x *prefix.Index, o []prefix.Candidate) {
-				x.Add("t2", ids(0, 4))
-				x.Add("t3", ids(0, 2))
-				o[2].Penalty = 3
-			},
-			chain: ids(0, 10), want: prefix.Relief, target: "t3", expected: 2,
-		},
-		{
 			name: "the one of the hash is too busy",
 			setup: func(_ *prefix.Index, o []prefix.Candidate) {
 				for i := range o {
@@ -87,26 +78,10 @@ func TestChooseReasons(t *testing.T) {
 			chain: ids(0, 10), want: prefix.Spilled,
 		},
 		{
-			name: "a penalty without an end",
-			setup: func(_ *prefix.Index, o []prefix.Candidate) {
-				o[0].Penalty, o[1].Penalty, o[3].Penalty = 1e9, math.Inf(1), 5
-			},
-			chain: ids(0, 10), target: "t2",
-		},
-		{
-			name: "all penalties without an end",
-			setup: func(_ *prefix.Index, o []prefix.Candidate) {
-				for i := range o {
-					o[i].Penalty = math.Inf(1)
-				}
-			},
-			chain: ids(0, 10), want: prefix.Hashed, target: hashed,
-		},
-		{
 			name: "numbers that are none",
 			setup: func(x *prefix.Index, o []prefix.Candidate) {
 				x.Add("t1", ids(0, 9))
-				o[1] = prefix.Candidate{Target: "t1", Penalty: math.NaN(), Weight: math.NaN(), Running: -5}
+				o[1] = prefix.Candidate{Target: "t1", Weight: math.NaN(), Running: -5}
 			},
 			chain: ids(0, 10), want: prefix.Cached, target: "t1", expected: 9,
 		},
@@ -145,11 +120,10 @@ func TestCostIsAsDocumented(t *testing.T) {
 	x := newIndex(newClock(), targets...)
 	x.Add("t0", ids(0, 5))
 	o[0].Running, o[1].Running = 6, 2
-	o[0].Penalty = 0.25
 	d := x.Choose(ids(0, 10), o)
 	// Nobody was chosen lately, which counts as 4 running each. The lower quartile is t1.
 	want := []prefix.Cost{
-		{Target: "t0", Cached: 5, Load: 10.0 / 6, Penalty: 0.25, Total: 4*0.5 + 10.0/6 + 0.25},
+		{Target: "t0", Cached: 5, Load: 10.0 / 6, Total: 4*0.5 + 10.0/6},
 		{Target: "t1", Load: 1, Total: 4 + 1},
 	}
 	for i := range want {
@@ -161,9 +135,6 @@ func TestCostIsAsDocumented(t *testing.T) {
 		if got != want[i] {
 			t.Errorf("got %+v, want %+v", got, want[i])
 		}
-	}
-	if got, want := d.String(), "t0 cached 5/10 hot 0 (t0 3.92, t1 5.00)"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -216,23 +187,6 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestPenaltyLessens: a target that is slower than others gets less of what nobody knows.
-func TestPenaltyLessens(t *testing.T) {
-	t.Parallel()
-	o, targets := candidates(3)
-	o[1].Penalty = 1
-	x := newIndex(newClock(), targets...)
-	slow := 0
-	for i := range 5000 {
-		if x.Choose(ids(10*i, 5), o).Target == "t1" {
-			slow++
-		}
-	}
-	if slow < 850 || slow > 1150 {
-		t.Errorf("got %d of 5000 prompts at the slow one of three, want about a fifth", slow)
-	}
-}
-
 // TestChoiceIsACandidate: whatever the numbers are, one of the candidates is chosen, and
 // none is that costs more than the least by more than the slack of the rendezvous.
 func TestChoiceIsACandidate(t *testing.T) {
@@ -246,7 +200,7 @@ func TestChoiceIsACandidate(t *testing.T) {
 			for i := range rapid.IntRange(1, 7).Draw(t, "candidates") { // t5 and t6 are no targets of the index
 				o = append(o, prefix.Candidate{
 					Target: fmt.Sprintf("t%d", i), Running: rapid.IntRange(-1, 50).Draw(t, "running"),
-					Weight: odd.Draw(t, "weight"), Penalty: odd.Draw(t, "penalty"),
+					Weight: odd.Draw(t, "weight"),
 				})
 			}
 			chain := branch(t)

@@ -148,11 +148,6 @@ func (p *pending) note(m mark) {
 	p.marks = append(p.marks, m)
 }
 
-// drop forgets the marks: nothing from before matters any more.
-func (p *pending) drop(now stamp) {
-	p.marks, p.dropped = p.marks[:0], now
-}
-
 // since returns how long ago at was.
 func (s stamp) since(at stamp) time.Duration {
 	return time.Duration(s-min(at, s)) * tick

@@ -7,7 +7,7 @@
 // prompts that it has answered. [Index.Choose] weighs what a target would have to read
 // anew against how busy it is:
 //
-//	cost = 4 × share of the prompt that is not cached + load + penalty
+//	cost = 4 × share of the prompt that is not cached + load
 //
 // where a load of 1 is that of a target with little to do, and grows with its running
 // requests.

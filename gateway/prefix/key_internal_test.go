@@ -22,7 +22,7 @@ func TestSketchNeverCountsTooLittle(t *testing.T) {
 	var s sketch
 	exact := map[uint64]int{}
 	for i := range uint64(50_000) {
-		hash := mix(i % (1 + i/3)) // some often, most rarely
+		hash := Mix(i % (1 + i/3)) // some often, most rarely
 		exact[hash]++
 		if got, want := s.count(hash), min(exact[hash], 1<<16-1); got < want {
 			t.Fatalf("got %d after %d times, want no less", got, want)

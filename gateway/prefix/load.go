@@ -22,20 +22,19 @@ const (
 
 // load is what a candidate has to do, and what it was given lately, by its weight: equal
 // numbers are fair.
-type load struct{ running, recent, weight, odds float64 }
+type load struct{ running, recent, weight float64 }
 
 // loads are those of all candidates.
 type loads struct {
 	of              []load
-	weight, odds    float64
+	weight          float64
 	running, recent float64
 }
 
 func (l *loads) add(i int, o Candidate, recent float64) {
 	running, weight := float64(max(0, o.Running)), o.weight()
-	l.of[i] = load{running / weight, recent / weight, weight, o.odds()}
+	l.of[i] = load{running / weight, recent / weight, weight}
 	l.weight += weight
-	l.odds += l.of[i].odds
 	l.running += running
 	l.recent += recent
 }
@@ -47,7 +46,7 @@ func (l *loads) add(i int, o Candidate, recent float64) {
 // of those that are. Never are all candidates ahead.
 func (l *loads) ahead(i int) bool {
 	own := l.of[i]
-	return l.running < float64(len(l.of)) && own.recent*own.weight > aheadShare*l.recent*own.odds/l.odds+aheadSome
+	return l.running < float64(len(l.of)) && own.recent*own.weight > aheadShare*l.recent*own.weight/l.weight+aheadSome
 }
 
 // relative sets the load of each candidate: 1 is that of one which has little to do. All

@@ -152,7 +152,7 @@ func (t *target) drop(now stamp) {
 	t.misses = 0        // what was started anew may be set up in another way
 	t.dropped = now - 1 // an answer may come within the same tick
 	if t.pending != nil {
-		t.pending.drop(now)
+		t.pending.marks, t.pending.dropped = t.pending.marks[:0], now // nothing from before matters any more
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -101,4 +102,31 @@ func (c *Client) clean(err error) error {
 		}
 	}
 	return errors.New("redis: " + strings.TrimPrefix(text, "redis: "))
+}
+
+// GetUpTo is Get for a value that may be another program's, of any size: of a longer one it
+// reads the first so many bytes. An empty value counts as none.
+func (c *Client) GetUpTo(ctx context.Context, key string, most int) (value []byte, found bool, err error) {
+	value, err = c.redis.GetRange(ctx, key, 0, int64(most)-1).Bytes()
+	return value, err == nil && len(value) > 0, c.clean(err)
+}
+
+// LogTo leads what the library says for itself, in the whole process, to a log. That is a
+// line for each connection that fails, so they are for debugging: whoever calls knows of
+// the failure, and says it once.
+func LogTo(log *slog.Logger) { redis.SetLogger(library{log}) }
+
+type library struct{ log *slog.Logger }
+
+// Printf implements the library's interface. What a server quotes of a command, which may
+// be the password, does not go on.
+func (l library) Printf(ctx context.Context, format string, v ...any) {
+	if !l.log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	text := fmt.Sprintf(format, v...)
+	if quote := strings.IndexAny(text, "\"'`"); quote >= 0 {
+		text = text[:quote] + "…"
+	}
+	l.log.DebugContext(ctx, "redis library", "message", text)
 }

@@ -75,7 +75,7 @@ func (s *Stream) Append(ctx context.Context, entries [][]byte) error {
 // whether there may be more. The first call begins with what is as old as Keep.
 func (s *Stream) Next(ctx context.Context) (entries []Entry, more bool, err error) {
 	from := s.read
-	if from.none() {
+	if from == (id{}) {
 		now, err := s.client.redis.Time(ctx).Result()
 		if err != nil {
 			return nil, false, s.client.clean(err)
@@ -163,8 +163,6 @@ func parseID(text string) id {
 func (i id) String() string {
 	return strconv.FormatUint(i.ms, 10) + "-" + strconv.FormatUint(i.number, 10)
 }
-
-func (i id) none() bool { return i == id{} }
 
 // time is the id's time. Another program may have chosen any, so it is bounded.
 func (i id) time() time.Time { return time.UnixMilli(int64(min(i.ms, 1<<50))) }

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"fmt"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -12,18 +13,9 @@ import (
 	"github.com/callgate/callgate/gateway/observe"
 )
 
-// Attributes of our own. Those of the conventions are in telemetry.
+// Attributes of an attempt. Those of a request are in package observe, and the conventions'
+// are in telemetry.
 const (
-	routeKey         = "callgate.route"
-	attemptsKey      = "callgate.attempts"
-	fallbacksKey     = "callgate.fallbacks"
-	retryDelayKey    = "callgate.retry_delay_ms"
-	overheadKey      = "callgate.overhead_ms"
-	parsersKey       = "callgate.parsers"
-	nativeCallsKey   = "callgate.tool_calls.native"
-	textCallsKey     = "callgate.tool_calls.text"
-	warningsKey      = "callgate.warnings"
-	changedKey       = "callgate.changed"
 	attemptReasonKey = "callgate.attempt.reason"
 	attemptWaitKey   = "callgate.attempt.wait_ms"
 )
@@ -43,7 +35,7 @@ func spanName(model string) string {
 func describe(span trace.Span, r gateway.Record) {
 	span.SetAttributes(attribute.Int(telemetry.HTTPStatus, r.Status))
 	if r.Route != "" {
-		span.SetAttributes(text(routeKey, r.Route))
+		span.SetAttributes(text("callgate.route", r.Route))
 	}
 	if failure := telemetry.ErrorType(r); failure != "" {
 		// The client's own mistakes are no failures of a server (the conventions for HTTP).
@@ -54,49 +46,25 @@ func describe(span trace.Span, r gateway.Record) {
 		return
 	}
 	span.SetName(spanName(s.Model))
-	span.SetAttributes(
-		attribute.String(telemetry.OperationName, telemetry.Chat),
-		text(telemetry.ProviderName, s.Provider),
-		text(telemetry.RequestModel, s.Model),
-		attribute.Bool(telemetry.RequestStream, r.Stream),
-		attribute.Int(attemptsKey, len(s.Attempts)),
-		attribute.Int(fallbacksKey, s.Fallbacks()),
-		attribute.Float64(retryDelayKey, milliseconds(s.RetryDelay())),
-		attribute.Float64(overheadKey, milliseconds(s.Overhead)),
-		attribute.Bool(changedKey, s.Changed),
-	)
-	if s.FirstToken > 0 {
-		span.SetAttributes(attribute.Float64(telemetry.TimeToFirstChunk, s.FirstToken.Seconds()))
-	}
-	describeCalls(span, s)
-	describeUsage(span, s.Usage)
+	span.SetAttributes(attribute.String(telemetry.OperationName, telemetry.Chat), attribute.Bool(telemetry.RequestStream, r.Stream))
+	observe.TraceFields(s, func(name string, value any) { span.SetAttributes(attributeOf(name, value)) })
 }
 
-func describeCalls(span trace.Span, s *gateway.Summary) {
-	span.SetAttributes(attribute.Int(nativeCallsKey, s.Native), attribute.Int(textCallsKey, s.Calls))
-	if len(s.Parsers) > 0 {
-		span.SetAttributes(list(parsersKey, s.Parsers))
+// attributeOf is a value as an attribute, within bounds.
+func attributeOf(key string, value any) attribute.KeyValue {
+	switch v := value.(type) {
+	case int:
+		return attribute.Int(key, v)
+	case bool:
+		return attribute.Bool(key, v)
+	case float64:
+		return attribute.Float64(key, v)
+	case time.Duration:
+		return attribute.Float64(key, milliseconds(v))
+	case []string:
+		return list(key, v)
 	}
-	observe.TraceFields(s, func(name, value string) { span.SetAttributes(text(name, value)) })
-	if len(s.Warnings) > 0 {
-		span.SetAttributes(list(warningsKey, s.Warnings))
-	}
-}
-
-// describeUsage leaves out what the upstream did not report.
-func describeUsage(span trace.Span, u gateway.Usage) {
-	for _, count := range []struct {
-		key string
-		n   int
-	}{
-		{telemetry.InputTokens, u.Input},
-		{telemetry.OutputTokens, u.Output},
-		{telemetry.CachedTokens, u.CacheRead},
-	} {
-		if count.n > 0 {
-			span.SetAttributes(attribute.Int(count.key, count.n))
-		}
-	}
+	return text(key, fmt.Sprint(value))
 }
 
 // attempt describes an upstream request when it begins.

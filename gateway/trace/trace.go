@@ -190,15 +190,13 @@ type request struct {
 	baggage []string // the header as it came
 }
 
-func off(gateway.Record) {}
-
 // Request begins the span of a client's request, as part of the trace that its header
 // names, if any. The HTTP server calls it, hands the context on, and calls end once when
 // the request is over. name is the span's until a model is known, such as
 // "POST /v1/chat/completions"; it must not hold what a client sent.
 func (t *Tracer) Request(ctx context.Context, header http.Header, name string) (_ context.Context, end func(gateway.Record)) {
 	if t == nil {
-		return ctx, off
+		return ctx, func(gateway.Record) {}
 	}
 	ctx = propagation.TraceContext{}.Extract(ctx, carrier(header))
 	ctx, span := t.tracer.Start(ctx, telemetry.Text(name, maxText), trace.WithSpanKind(trace.SpanKindServer))
@@ -211,15 +209,13 @@ func (t *Tracer) Request(ctx context.Context, header http.Header, name string) (
 	}
 }
 
-func offAttempt(string) {}
-
 // Attempt begins the span of a request to an upstream, and writes the trace into the
 // header that goes with it. The gateway calls it with the context that Request gave, and
 // calls end once with what becomes the attempt's Outcome, when its answer is over or
 // given up. An attempt that is not the first is an event of the client's request, too.
 func (t *Tracer) Attempt(ctx context.Context, a gateway.Attempt, header http.Header) (_ context.Context, end func(outcome string)) {
 	if t == nil {
-		return ctx, offAttempt
+		return ctx, func(string) {}
 	}
 	of, _ := ctx.Value(requestKey{}).(*request)
 	if of != nil && a.Reason != gateway.First && of.span.IsRecording() {
@@ -249,17 +245,6 @@ func inject(ctx context.Context, header http.Header, of *request) {
 	if of != nil && len(of.baggage) > 0 && len(header.Values("baggage")) == 0 {
 		header["Baggage"] = of.baggage
 	}
-}
-
-// ID is the id of the trace that ctx is part of, for the log, or "".
-func (t *Tracer) ID(ctx context.Context) string {
-	if t == nil {
-		return ""
-	}
-	if s := trace.SpanContextFromContext(ctx); s.HasTraceID() {
-		return s.TraceID().String()
-	}
-	return ""
 }
 
 // carrier reads a header that came from outside. One that was sent in several lines is

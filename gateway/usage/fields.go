@@ -86,84 +86,38 @@ func (r *reading) agree(list []field, better func(a, b int) int) int {
 	return n
 }
 
-// read reads the whole object.
-func (r *reading) read(b []byte) {
-	wire.Members(b, 0, func(key []byte, v wire.Span) bool {
-		switch string(key) {
-		case "prompt_tokens":
-			r.set(promptTokens, v.Of(b))
-		case "completion_tokens":
-			r.set(completionTokens, v.Of(b))
-		case "total_tokens":
-			r.set(totalTokens, v.Of(b))
-		case "input_tokens":
-			r.set(inputTokens, v.Of(b))
-		case "output_tokens":
-			r.set(outputTokens, v.Of(b))
-		case "cached_tokens":
-			r.set(topCached, v.Of(b))
-		case "prompt_cache_hit_tokens":
-			r.set(hitTokens, v.Of(b))
-		case "prompt_cache_miss_tokens":
-			r.set(missTokens, v.Of(b))
-		case "cache_read_input_tokens":
-			r.set(cacheReads, v.Of(b))
-		case "cache_creation_input_tokens":
-			r.set(topCreation, v.Of(b))
-		default:
-			r.part(key, v.Of(b))
-		}
-		return true
-	})
+// section is an object of a usage: what its members count, and the objects in it.
+type section struct {
+	counts map[string]field
+	parts  map[string]*section
 }
 
-// part reads one of the objects within the usage.
-func (r *reading) part(key, b []byte) {
-	switch string(key) {
-	case "prompt_tokens_details":
-		r.detail(b)
-	case "input_tokens_details":
-		r.details = b[0] == '{'
-		r.detail(b)
-	case "completion_tokens_details", "output_tokens_details":
-		wire.Members(b, 0, func(key []byte, v wire.Span) bool {
-			if string(key) == "reasoning_tokens" {
-				r.set(reasoningTokens, v.Of(b))
-			}
-			return true
-		})
-	case "cache_creation":
-		r.creation(b)
-	}
-}
+var (
+	creation = &section{counts: map[string]field{"ephemeral_5m_input_tokens": shortWrites, "ephemeral_1h_input_tokens": longWrites}}
+	prompt   = &section{counts: map[string]field{
+		"cached_tokens": detailCached, "cache_write_tokens": cacheWrites, "cache_creation_tokens": cacheCreations,
+		"cache_creation_input_tokens": detailCreation,
+	}, parts: map[string]*section{"cache_creation": creation}}
+	answer = &section{counts: map[string]field{"reasoning_tokens": reasoningTokens}}
+	whole  = &section{counts: map[string]field{
+		"prompt_tokens": promptTokens, "completion_tokens": completionTokens, "total_tokens": totalTokens,
+		"input_tokens": inputTokens, "output_tokens": outputTokens, "cached_tokens": topCached,
+		"prompt_cache_hit_tokens": hitTokens, "prompt_cache_miss_tokens": missTokens,
+		"cache_read_input_tokens": cacheReads, "cache_creation_input_tokens": topCreation,
+	}, parts: map[string]*section{
+		"prompt_tokens_details": prompt, "input_tokens_details": prompt, "cache_creation": creation,
+		"completion_tokens_details": answer, "output_tokens_details": answer,
+	}}
+)
 
-// detail reads the details of the prompt.
-func (r *reading) detail(b []byte) {
+// read reads an object.
+func (r *reading) read(b []byte, s *section) {
 	wire.Members(b, 0, func(key []byte, v wire.Span) bool {
-		switch string(key) {
-		case "cached_tokens":
-			r.set(detailCached, v.Of(b))
-		case "cache_write_tokens":
-			r.set(cacheWrites, v.Of(b))
-		case "cache_creation_tokens":
-			r.set(cacheCreations, v.Of(b))
-		case "cache_creation_input_tokens":
-			r.set(detailCreation, v.Of(b))
-		case "cache_creation":
-			r.creation(v.Of(b))
-		}
-		return true
-	})
-}
-
-// creation reads for how long tokens were written to the cache.
-func (r *reading) creation(b []byte) {
-	wire.Members(b, 0, func(key []byte, v wire.Span) bool {
-		switch string(key) {
-		case "ephemeral_5m_input_tokens":
-			r.set(shortWrites, v.Of(b))
-		case "ephemeral_1h_input_tokens":
-			r.set(longWrites, v.Of(b))
+		if f, ok := s.counts[string(key)]; ok {
+			r.set(f, v.Of(b))
+		} else if part := s.parts[string(key)]; part != nil {
+			r.details = r.details || string(key) == "input_tokens_details" && b[v.Start] == '{'
+			r.read(v.Of(b), part)
 		}
 		return true
 	})

@@ -55,27 +55,13 @@ const (
 	Contradiction
 )
 
-// faultNames are in the order of the bits.
-var faultNames = [...]string{"not_a_count", "negative", "too_large", "over_input", "contradiction"}
-
-// Names lists the faults of the set, for a warning or the log; nil if there are none.
-func (f Fault) Names() []string {
-	var names []string
-	for i, name := range faultNames {
-		if f&(1<<i) != 0 {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // Read reads a usage object, as it stands in an OpenAI-shaped answer or its last chunk,
 // in Anthropic's own or in one of OpenAI's Responses. It is to be called once for an
 // answer, and allocates nothing unless a number is oddly written. What is no object, or
 // one that counts no tokens, gives the zero value. Time is linear in the text.
 func Read(object []byte) Usage {
 	var r reading
-	r.read(object)
+	r.read(object, whole)
 	return r.usage()
 }
 

@@ -51,7 +51,7 @@ func TestRead(t *testing.T) {
 			t.Run(provider+"/"+c.Name, func(t *testing.T) {
 				t.Parallel()
 				got := usage.Read(c.object())
-				if names := got.Faults.Names(); !slices.Equal(names, c.Want.Faults) {
+				if names := faultNames(got.Faults); !slices.Equal(names, c.Want.Faults) {
 					t.Errorf("got the faults %q, want %q", names, c.Want.Faults)
 				}
 				want := usage.Usage{Reported: c.Want.Reported, CacheReported: c.Want.CacheReported, WriteReported: c.Want.WriteReported, Input: c.Want.Input, CacheRead: c.Want.CacheRead,
@@ -134,4 +134,14 @@ func BenchmarkRead(b *testing.B) {
 	for b.Loop() {
 		usage.Read(object)
 	}
+}
+
+// faultNames lists the faults of a set.
+func faultNames(f usage.Fault) (names []string) {
+	for i, name := range []string{"not_a_count", "negative", "too_large", "over_input", "contradiction"} {
+		if f&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/callgate/callgate/gateway/answers"
 	"github.com/callgate/callgate/gateway/config"
@@ -45,7 +46,7 @@ func (s *answerStores) into(cfg *config.Config, policies map[string]flow.RoutePo
 }
 
 func (s *answerStores) policy(cfg *config.Config, fingerprint string, r config.ResolvedRoute) flow.AnswerPolicy {
-	p := flow.AnswerPolicy{TTL: r.AnswerCacheTTL, Largest: int(cfg.AnswerStore.Largest)}
+	p := flow.AnswerPolicy{TTL: time.Duration(r.AnswerCacheTTL), Largest: int(cfg.AnswerStore.Largest)}
 	switch r.AnswerCache {
 	case "memory":
 		p.Store = s.memory

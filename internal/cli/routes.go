@@ -51,7 +51,7 @@ func routePolicy(r config.ResolvedRoute) flow.RoutePolicy {
 		Guard: guardModes[r.Guard], GuardSettings: gateway.GuardSettings{Threshold: r.GuardThreshold},
 		Loop: loopActions[r.LoopGuard], LoopLimits: gateway.LoopLimits{Rounds: r.MaxRounds, Idle: r.IdleRounds},
 		Binding: bindingActions[r.ToolBinding], References: modes[r.ResolveReferences],
-		Affinity: r.Routing == "prefix", CacheHints: hintModes[r.CacheHints], Date: r.DateContext, Execution: r.ExecutionMetadata == "body",
+		Affinity: r.Routing == "prefix", CacheHints: hintModes[r.CacheHints], Date: r.Zone, Execution: r.ExecutionMetadata == "body",
 	}
 	for _, i := range r.Intents {
 		p.GuardSettings.Intents = append(p.GuardSettings.Intents, gateway.Intent{Match: slices.Clone(i.Match), Expect: i.Expect})

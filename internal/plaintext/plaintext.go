@@ -6,6 +6,7 @@ package plaintext
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Excerpt is the beginning of s of at most limit bytes, with "…" behind it if there is more.
@@ -22,6 +23,22 @@ func Head(s string, limit int) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:limit], "")
+}
+
+// Ends is s, of which only the beginning and the end are left if it is longer than limit: edge
+// bytes each, and a line break between them.
+func Ends(s string, limit, edge int) string {
+	if len(s) <= limit {
+		return s
+	}
+	head, tail := edge, len(s)-edge
+	for head > 0 && !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return s[:head] + "\n" + s[tail:]
 }
 
 // Line is s in one line: a control character, which could also steer a terminal, becomes a

@@ -103,15 +103,37 @@ func (c *Conversation) Said(m Message) string {
 		return string(s)
 	}
 	var parts []string
-	if c.Text[m.Content.Start] == '[' {
-		wire.Elements(c.Text[:m.Content.End], m.Content.Start, func(_ int, part wire.Span) bool {
-			if s, ok := Decode(c.Text, Member(c.Text, part, "text")); ok && len(s) > 0 {
-				parts = append(parts, string(s))
+	c.Parts(m.Content, func(_ wire.Span, _ []byte, text wire.Span) bool {
+		if s, _ := Decode(c.Text, text); len(s) > 0 {
+			parts = append(parts, string(s))
+		}
+		return true
+	})
+	return strings.Join(parts, "\n")
+}
+
+// Parts calls f for the parts of a content that is a list, until f returns false: with the
+// place of each, its type, and the place of its text, which is empty if that is no string.
+func (c *Conversation) Parts(content wire.Span, f func(part wire.Span, kind []byte, text wire.Span) bool) {
+	if content.Empty() || c.Text[content.Start] != '[' {
+		return
+	}
+	wire.Elements(c.Text[:content.End], content.Start, func(_ int, part wire.Span) bool {
+		var kind []byte
+		var text wire.Span
+		Members(c.Text, part, func(key []byte, v wire.Span) bool {
+			switch string(key) {
+			case "type":
+				kind, _ = Decode(c.Text, v)
+			case "text":
+				if text = v; c.Text[v.Start] != '"' {
+					text = wire.Span{}
+				}
 			}
 			return true
 		})
-	}
-	return strings.Join(parts, "\n")
+		return f(part, kind, text)
+	})
 }
 
 // Call is a call of an assistant's message.

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/toolresult"
 )
 
 // DefaultThreshold is the score from which an answer is a ghost. From 0.65 to 0.7 the
@@ -137,7 +138,7 @@ func (c *called) answered() bool { return c.result >= 0 }
 // hasFailed reports whether the result of a call says so. It is read once.
 func (k *Case) hasFailed(c *called) bool {
 	if !c.read && c.answered() {
-		c.read, c.failed = true, hasFailed(k.chat.Said(k.chat.Messages[c.result]))
+		c.read, c.failed = true, toolresult.Failed([]byte(k.chat.Said(k.chat.Messages[c.result])), toolresult.Likely)
 	}
 	return c.failed
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // intents are the operator's rules, with the words of all in one trie.
@@ -48,7 +49,7 @@ func compileIntents(rules []Intent) *intents {
 // not called since, each once.
 func (c *intents) expect(message string, offered []string, since []conversation.Exchange) []expected {
 	var found []expected
-	text := foldWords(cutMiddle(message, maxIntentText, maxIntentText/2))
+	text := foldWords(plaintext.Ends(message, maxIntentText, maxIntentText/2))
 	inWord := false
 	for i, r := range string(text) {
 		word := isWord(r)

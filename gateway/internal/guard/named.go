@@ -5,6 +5,8 @@ import (
 	"sort"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // name is a thing that an answer calls by its name: an address, a file, a quotation.
@@ -57,6 +59,9 @@ func (j *judgement) leftOut(c *claim) string {
 	return ""
 }
 
+// maxResult bounds how much of a result is looked at, in bytes.
+const maxResult = 4 << 10
+
 // saidTo returns the tool whose calls of this turn did what is claimed, with all that was
 // said to it and that it said, in lower case. It is "" if there is none, or several, or
 // not all of it can be read.
@@ -74,7 +79,7 @@ func (j *judgement) saidTo(c *claim) (tool, said string) {
 		result := j.chat.Said(j.chat.Messages[t.result])
 		b.WriteString(t.args)
 		b.WriteByte('\n')
-		b.WriteString(cutMiddle(result, wholeResult, wholeResult/2))
+		b.WriteString(plaintext.Ends(result, maxResult, maxResult/2))
 		b.WriteByte('\n')
 		if b.Len() > maxSaid {
 			return "", ""

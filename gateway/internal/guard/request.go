@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // wish is what the user's last message asks for.
@@ -64,13 +65,13 @@ func readWish(l *lexicons, c *conversation.Conversation, last int, local *localW
 	if last < 0 {
 		return wish{}
 	}
-	w := readMessage(l, cutMiddle(c.Said(c.Messages[last]), maxWish, wishEdge), local, expected)
+	w := readMessage(l, plaintext.Ends(c.Said(c.Messages[last]), maxWish, wishEdge), local, expected)
 	w.terse = w.terse && lastOfUser(c, last) < 0
 	if w.actions&changes != 0 || !w.short || w.forbids || w.composes {
 		return w
 	}
 	before := func(i int) wish {
-		return readMessage(l, cutMiddle(c.Said(c.Messages[i]), maxWish, wishEdge), local, expected)
+		return readMessage(l, plaintext.Ends(c.Said(c.Messages[i]), maxWish, wishEdge), local, expected)
 	}
 	if w.askedBack {
 		if i := lastOfUser(c, last); i >= 0 {
@@ -273,20 +274,3 @@ func (r *reading) opensClause(at int) bool {
 	}
 	return at == 0 || isClauseEnd(r.text[at-1])
 }
-
-// cutMiddle keeps the beginning and the end of a text that is longer than limit.
-func cutMiddle(text string, limit, edge int) string {
-	if len(text) <= limit {
-		return text
-	}
-	head, tail := edge, len(text)-edge
-	for head > 0 && !runeStart(text[head]) {
-		head--
-	}
-	for tail < len(text) && !runeStart(text[tail]) {
-		tail++
-	}
-	return text[:head] + "\n" + text[tail:]
-}
-
-func runeStart(b byte) bool { return b&0xc0 != 0x80 }

@@ -15,10 +15,6 @@ type reader struct {
 	marked bool // there may be marks
 }
 
-func newReader(c *conversation.Conversation) reader {
-	return reader{c, nextKey(c.Text, 0, cacheControl) >= 0}
-}
-
 // message appends the pieces that a message consists of.
 func (r *reader) message(dst [][]byte, m *conversation.Message) [][]byte {
 	if m.Content.Empty() {

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/callgate/callgate/gateway/internal/subkey"
+	"github.com/callgate/callgate/gateway/prefix"
 )
 
 // LeastKeyed is how long a prompt is, in tokens, before OpenAI caches any of it.
@@ -169,16 +170,9 @@ func shardsFor(perMinute float64) int {
 func rendezvous(conversation uint64, n int) (best int) {
 	var most uint64
 	for i := range n {
-		if score := mix(conversation ^ mix(uint64(i)+1)); score > most {
+		if score := prefix.Mix(conversation ^ prefix.Mix(uint64(i)+1)); score > most {
 			most, best = score, i
 		}
 	}
 	return best
-}
-
-// mix is the finalizer of SplitMix64: each bit of the result depends on all of x.
-func mix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }

@@ -1,6 +1,10 @@
 package hint
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/callgate/callgate/gateway/prefix"
+)
 
 // TestRendezvous: with one place more a conversation stays, or moves to the new one, and
 // all places have about the same number.
@@ -11,7 +15,7 @@ func TestRendezvous(t *testing.T) {
 	for n := 2; n <= 40; n++ {
 		used := make([]int, n)
 		for i := range last {
-			place := rendezvous(mix(uint64(i)), n)
+			place := rendezvous(prefix.Mix(uint64(i)), n)
 			if place != last[i] && place != n-1 {
 				t.Fatalf("conversation %d: got place %d of %d, want %d or %d", i, place, n, last[i], n-1)
 			}

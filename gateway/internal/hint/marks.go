@@ -136,9 +136,8 @@ func (r *Request) lastText(m *conversation.Message) (found wire.Span) {
 			return m.Content
 		}
 	case '[':
-		wire.Elements(text[:m.Content.End], m.Content.Start, func(_ int, part wire.Span) bool {
-			kind, _ := conversation.Decode(text, conversation.Member(text, part, "type"))
-			if string(kind) == "text" && !blank(text, conversation.Member(text, part, "text")) {
+		r.Talk.Parts(m.Content, func(part wire.Span, kind []byte, at wire.Span) bool {
+			if string(kind) == "text" && !blank(text, at) {
 				found = part
 			}
 			return true

@@ -90,7 +90,7 @@ func (h *hasher) read(scope []string, tools []byte, c *conversation.Conversation
 	said := h.begin(scope)
 	bytes, last := 0, -1
 	end := Before(c, len(c.Messages)-1)
-	reader := newReader(c)
+	reader := reader{c, nextKey(c.Text, 0, cacheControl) >= 0}
 	var pieces [][]byte
 	for i := range c.Messages {
 		m := &c.Messages[i]

@@ -9,9 +9,6 @@ import (
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// maxDepth is how deep arguments may nest, which is as deep as a request may.
-const maxDepth = 128
-
 // rawArguments is the member that holds a text which could not be mended. A model
 // reads there what it wrote. An empty object in its place would say that it had
 // called without arguments.
@@ -50,28 +47,18 @@ func (r *repairer) mended(at wire.Span) (fixed []byte, needed bool) {
 		return nil, false
 	}
 	r.scratch = text
-	if isStrictObject(text) {
+	if conversation.IsStrictObject(text) {
 		return nil, false
 	}
 	if trimmed := bytes.Trim(text, " \t\r\n"); len(trimmed) == 0 || string(trimmed) == "null" {
 		return []byte("{}"), true
 	}
 	if r.fix != nil {
-		if fixed, ok := r.fix(text); ok && isStrictObject(fixed) {
+		if fixed, ok := r.fix(text); ok && conversation.IsStrictObject(fixed) {
 			return fixed, true
 		}
 	}
 	return keepRaw(text), true
-}
-
-// isStrictObject says whether a text is a JSON object that no two parsers read
-// differently, as a request has to be.
-func isStrictObject(text []byte) bool {
-	if text = bytes.TrimLeft(text, " \t\r\n"); len(text) == 0 || text[0] != '{' {
-		return false
-	}
-	_, at := wire.Depth(text, maxDepth)
-	return at < 0 && jsontext.Value(text).IsValid()
 }
 
 func keepRaw(text []byte) []byte {

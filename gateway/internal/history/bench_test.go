@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/history"
 )
 
@@ -44,7 +45,7 @@ func BenchmarkRepair(b *testing.B) {
 			b.SetBytes(int64(len(bb.messages)))
 			b.ReportAllocs()
 			for b.Loop() {
-				history.Repair(bb.messages, bb.needs, mend)
+				history.Repair(conversation.Read(bb.messages), bb.needs, mend)
 			}
 		})
 	}

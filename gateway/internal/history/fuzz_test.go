@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/history"
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -25,9 +26,9 @@ func FuzzRepair(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, messages []byte, needs uint8) {
 		n := history.Needs{Arguments: needs&1 != 0, Pairs: needs&2 != 0, IDs: history.IDForm(needs / 4 % 5)}
-		history.IDs(messages)
+		history.IDs(conversation.Read(messages))
 		if _, deep := wire.Depth(messages, 128); deep >= 0 || !jsontext.Value(messages).IsValid() {
-			history.Repair(messages, n, mend)
+			history.Repair(conversation.Read(messages), n, mend)
 			return
 		}
 		if err := checkRepair(messages, n); err != nil {

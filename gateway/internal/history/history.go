@@ -41,62 +41,57 @@ const maxEntries = 1 << 18
 // returns, and fixed may be a part of it.
 type Fix func(text []byte) (fixed []byte, ok bool)
 
-// Repair returns the edits that messages needs, in the order of the text and apart
+// Repair returns the edits that c.Text needs, in the order of the text and apart
 // from each other, and how many repairs of each kind they are. Both are nil if
 // nothing is needed.
 //
-// messages is the array of that name of a chat completion request, in JSON that was
+// It is the array messages of a chat completion request, in JSON that was
 // validated. Whatever in it is not made as OpenAI's reference says is left for the
 // upstream to complain about. Without a fix, broken arguments are only quoted.
 //
-// Time and memory are linear in messages. A text of nothing but the shortest calls,
+// Time and memory are linear in it. A text of nothing but the shortest calls,
 // the worst, grows by a factor of fourteen. A conversation of more than 262,144 calls
 // and results is left as it is.
-func Repair(messages []byte, needs Needs, fix Fix) (edits []wire.Edit, repairs map[string]int) {
-	if needs == (Needs{}) || !mentionsTools(messages) {
+func Repair(c *conversation.Conversation, needs Needs, fix Fix) (edits []wire.Edit, repairs map[string]int) {
+	if needs == (Needs{}) {
 		return nil, nil
 	}
-	r := repairer{text: messages, needs: needs, fix: fix, ids: map[string]known{}}
-	wire.Elements(messages, 0, func(_ int, at wire.Span) bool {
-		r.message(readMessage(messages, at))
-		return r.entries <= maxEntries
-	})
-	if r.entries > maxEntries {
-		return nil, nil
+	r := repairer{text: c.Text, needs: needs, fix: fix, ids: map[string]known{}}
+	for _, m := range c.Messages {
+		if r.message(m); r.entries > maxEntries {
+			return nil, nil
+		}
 	}
 	r.endTurn()
 	slices.SortFunc(r.edits, func(a, b wire.Edit) int { return a.At.Start - b.At.Start })
 	return r.edits, r.repairs
 }
 
-// IDs returns the ids that the calls and results of messages have, and how many
+// IDs returns the ids that the calls and results of a conversation have, and how many
 // calls there are. The reader of an answer asks, to give a new call an id that the
 // conversation does not have yet, and Kimi's next number. It does not look further
 // than 262,144 calls.
-func IDs(messages []byte) (inUse map[string]bool, calls int) {
-	if !mentionsTools(messages) {
-		return nil, 0
-	}
+func IDs(c *conversation.Conversation) (inUse map[string]bool, calls int) {
 	inUse = map[string]bool{}
 	use := func(at wire.Span) {
-		if id, ok := conversation.Decode(messages, at); ok && len(id) > 0 {
+		if id, ok := conversation.Decode(c.Text, at); ok && len(id) > 0 {
 			inUse[string(id)] = true
 		}
 	}
-	wire.Elements(messages, 0, func(_ int, at wire.Span) bool {
-		m := readMessage(messages, at)
-		switch m.role {
-		case roleTool:
-			use(m.id)
-		case roleAssistant:
-			eachCall(messages, m.calls, func(e entry) bool {
+	for _, m := range c.Messages {
+		if isResult(c.Text, m) {
+			use(m.CallID)
+		} else if m.Role == conversation.Assistant {
+			eachCall(c.Text, m.Calls, func(e entry) bool {
 				calls++
 				use(e.id)
 				return calls < maxEntries
 			})
 		}
-		return calls < maxEntries && len(inUse) < maxEntries
-	})
+		if calls >= maxEntries || len(inUse) >= maxEntries {
+			break
+		}
+	}
 	return inUse, calls
 }
 
@@ -118,17 +113,17 @@ type repairer struct {
 
 // message takes in the next message. Results are collected until the turn ends,
 // which any other message does.
-func (r *repairer) message(m message) {
-	if m.role == roleTool {
+func (r *repairer) message(m conversation.Message) {
+	if isResult(r.text, m) {
 		if r.entries++; r.needs.links() {
-			r.turn.results = append(r.turn.results, result{at: m.at, id: m.id})
+			r.turn.results = append(r.turn.results, result{at: m.At, id: m.CallID})
 		}
 		return
 	}
 	r.endTurn()
-	r.turn = turn{head: m.at, first: len(r.calls), results: r.turn.results[:0]}
-	if m.role == roleAssistant {
-		r.readCalls(m.calls)
+	r.turn = turn{head: m.At, first: len(r.calls), results: r.turn.results[:0]}
+	if m.Role == conversation.Assistant {
+		r.readCalls(m.Calls)
 	}
 }
 

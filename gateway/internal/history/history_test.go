@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/history"
 	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/gateway/wire"
@@ -30,7 +31,7 @@ func apply(messages []byte, edits []wire.Edit) []byte {
 
 // repaired returns messages as an upstream sees them.
 func repaired(messages []byte, needs history.Needs) []byte {
-	edits, _ := history.Repair(messages, needs, mend)
+	edits, _ := history.Repair(conversation.Read(messages), needs, mend)
 	return apply(messages, edits)
 }
 
@@ -49,7 +50,7 @@ func TestRepairLimit(t *testing.T) {
 				"[" + repeat(tt.entries, func(int) string { return `{"role":"tool"}` }) + "]",
 				"[" + assistant(repeat(tt.entries, func(int) string { return `{"id":"a"}` })) + "]",
 			} {
-				edits, repairs := history.Repair([]byte(messages), everything, nil)
+				edits, repairs := history.Repair(conversation.Read([]byte(messages)), everything, nil)
 				if got := len(edits) > 0; got != tt.want || got != (len(repairs) > 0) {
 					t.Errorf("got %d edits and %v, want some: %t", len(edits), repairs, tt.want)
 				}
@@ -79,7 +80,7 @@ func TestIDs(t *testing.T) {
 			if !json.Valid([]byte(tt.messages)) {
 				t.Fatal("the messages are not valid")
 			}
-			inUse, calls := history.IDs([]byte(tt.messages))
+			inUse, calls := history.IDs(conversation.Read([]byte(tt.messages)))
 			if got := slices.Sorted(maps.Keys(inUse)); !slices.Equal(got, tt.want) {
 				t.Errorf("got the ids %q, want %q", got, tt.want)
 			}

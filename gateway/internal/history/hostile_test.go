@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/history"
 	"github.com/callgate/callgate/internal/steps"
 )
@@ -108,8 +109,8 @@ func TestRepairHostile(t *testing.T) {
 					work := func(n int) func() {
 						messages := []byte("[" + tt.of(n) + "]")
 						return func() {
-							history.Repair(messages, needs, mend)
-							history.IDs(messages)
+							history.Repair(conversation.Read(messages), needs, mend)
+							history.IDs(conversation.Read(messages))
 						}
 					}
 					steps.Linear(t, factor, work(small), work(small*factor))

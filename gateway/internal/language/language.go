@@ -209,14 +209,12 @@ func (c *comparison) verdict() string {
 	slices.SortStableFunc(order, func(x, y int) int { return c.cost[c.group.from+x] - c.cost[c.group.from+y] })
 	best, next := c.group.codes[order[0]], c.group.codes[order[1]]
 	lead := cost(1) - cost(0)
-	if lead >= minLead || areTwins(best, next) && lead >= minTwins && len(order) > 2 && cost(2)-cost(0) >= minLead {
+	twins := best == "id" && next == "ms" || best == "ms" && next == "id" // they differ in few words
+	if lead >= minLead || twins && lead >= minTwins && len(order) > 2 && cost(2)-cost(0) >= minLead {
 		return best
 	}
 	return ""
 }
-
-// areTwins reports whether two languages differ in few words.
-func areTwins(x, y string) bool { return x == "id" && y == "ms" || x == "ms" && y == "id" }
 
 // fence begins and ends a block of code.
 const fence = "```"

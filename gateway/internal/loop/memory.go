@@ -4,17 +4,8 @@ import (
 	"bytes"
 	"hash/maphash"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/wire"
-)
-
-// Arguments that are larger or nest deeper are compared as text. To sort the members
-// of an object takes some forty times its memory, and a copy for each level.
-const (
-	maxArguments = 64 << 10
-	maxDepth     = 32
+	"github.com/callgate/callgate/gateway/internal/toolresult"
 )
 
 // memory knows the results so far, and which calls gave them. It holds hashes, with
@@ -55,9 +46,9 @@ func newMemory(c *conversation.Conversation, exchanges []conversation.Exchange) 
 //
 //   - a call without a result, or with an empty list;
 //   - a call that gave the same result before;
-//   - a call of a tool that reads and gives nothing at all, see reads;
+//   - a call of a tool that reads and gives nothing at all, see toolresult.Reads;
 //   - a call whose result the tool gave before to other arguments, if it is long or
-//     says that something failed or is not there, see speaksOfFailure.
+//     says that something failed or is not there, see toolresult.Missing.
 //
 // The last two rules spare tools that act. They give nothing ("", null, {}), or the
 // same short "ok" to all. Words for success are without number ("Row added.", "1 row
@@ -74,7 +65,7 @@ func (m *memory) isNew(place int) bool {
 	case emptyList:
 		return false
 	case nothing:
-		if reads(e.Name) {
+		if toolresult.Reads(e.Name) {
 			return false
 		}
 	}
@@ -107,30 +98,7 @@ func (m *memory) callsOf(from, to int) (sum uint64) {
 }
 
 func (m *memory) argumentsOf(place int) uint64 {
-	arguments := canonical(m.scratch[:0], m.exchanges[place].Args)
+	arguments := conversation.Canonical(m.scratch[:0], m.exchanges[place].Args)
 	m.scratch = arguments
 	return maphash.Bytes(m.seed, arguments)
-}
-
-// canonical appends arguments as they are compared: without regard to the order of
-// keys, white space and ways to write a text or a fraction. Integers keep their
-// digits, since ids may have more than a float64 holds. None are an empty object,
-// as repairs of calls have it. What is no JSON is compared as text.
-func canonical(dst []byte, arguments string) []byte {
-	dst = append(dst, arguments...)
-	trimmed := bytes.TrimSpace(dst)
-	if len(trimmed) == 0 || string(trimmed) == "null" {
-		return append(dst[:0], "{}"...)
-	}
-	if len(trimmed) > maxArguments {
-		return trimmed
-	}
-	if _, deep := wire.Depth(trimmed, maxDepth); deep >= 0 {
-		return trimmed
-	}
-	value := jsontext.Value(trimmed)
-	if value.Canonicalize(jsontext.CanonicalizeRawInts(false)) != nil {
-		return trimmed
-	}
-	return value
 }

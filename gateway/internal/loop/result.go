@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/toolresult"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -18,6 +19,8 @@ const (
 	// maxEchoes how many of them are.
 	maxEchoed = 1 << 10
 	maxEchoes = 16
+	// maxArguments is the most bytes of arguments that are taken apart for it.
+	maxArguments = 64 << 10
 )
 
 // resultText is what a tool answered: a text, the text parts of a list if there are
@@ -26,24 +29,15 @@ func resultText(c *conversation.Conversation, m conversation.Message) []byte {
 	if s, ok := conversation.Decode(c.Text, m.Content); ok {
 		return s
 	}
-	if isText(c.Text, m.Content) {
+	isText := c.Text[m.Content.Start] == '['
+	c.Parts(m.Content, func(_ wire.Span, _ []byte, text wire.Span) bool {
+		isText = !text.Empty()
+		return isText
+	})
+	if isText {
 		return []byte(c.Said(m))
 	}
 	return m.Content.Of(c.Text)
-}
-
-// isText says whether a content is a list of text parts.
-func isText(text []byte, content wire.Span) bool {
-	if text[content.Start] != '[' {
-		return false
-	}
-	all := true
-	wire.Elements(text[:content.End], content.Start, func(_ int, part wire.Span) bool {
-		at := conversation.Member(text, part, "text")
-		all = !at.Empty() && text[at.Start] == '"'
-		return all
-	})
-	return all
 }
 
 // substance is what a result holds.
@@ -77,7 +71,7 @@ func substanceOf(text []byte) substance {
 // is a failure only if that does not depend on what is cut, as it does in "Status set
 // to rejected".
 func withoutEchoes(text []byte, arguments string) (compared []byte, failed bool) {
-	if len(text) > maxEchoed || !speaksOfFailure(text) {
+	if len(text) > maxEchoed || !toolresult.Failed(text, toolresult.Missing) {
 		return text, false
 	}
 	cut := text
@@ -86,7 +80,7 @@ func withoutEchoes(text []byte, arguments string) (compared []byte, failed bool)
 			cut = bytes.ReplaceAll(cut, echo, []byte{0})
 		}
 	}
-	if len(cut) < len(text) && !speaksOfFailure(cut) {
+	if len(cut) < len(text) && !toolresult.Failed(cut, toolresult.Missing) {
 		return text, false
 	}
 	return bytes.Join(bytes.Fields(cut), []byte{' '}), true

@@ -75,35 +75,15 @@ func (w *writer) said(at wire.Span) (text string, others [][]byte) {
 		return string(at.Of(w.c.Text)), nil
 	}
 	var texts []string
-	wire.Elements(w.c.Text[:at.End], at.Start, func(_ int, part wire.Span) bool {
-		if s, ok := w.partText(part); !ok {
+	w.c.Parts(at, func(part wire.Span, kind []byte, text wire.Span) bool {
+		if s, ok := conversation.Decode(w.c.Text, text); text.Empty() || !ok || len(kind) > 0 && string(kind) != "text" {
 			others = append(others, part.Of(w.c.Text))
-		} else if s != "" {
-			texts = append(texts, s)
+		} else if len(s) > 0 {
+			texts = append(texts, string(s))
 		}
 		return true
 	})
 	return strings.Join(texts, "\n"), others
-}
-
-// partText is the text of a part of a content. ok is false if it is something else.
-func (w *writer) partText(part wire.Span) (text string, ok bool) {
-	var kind, s wire.Span
-	conversation.Members(w.c.Text, part, func(key []byte, v wire.Span) bool {
-		switch string(key) {
-		case "type":
-			kind = v
-		case "text":
-			s = v
-		}
-		return true
-	})
-	name, _ := conversation.Decode(w.c.Text, kind)
-	if s.IsNull(w.c.Text) || len(name) > 0 && string(name) != "text" {
-		return "", false
-	}
-	plain, ok := conversation.Decode(w.c.Text, s)
-	return string(plain), ok
 }
 
 // appendContent appends a text as a message's content. With other parts it is an array.

@@ -83,7 +83,7 @@ type Format struct {
 // names of parsers.
 func Names() []string {
 	var names []string
-	for _, f := range forms() {
+	for _, f := range forms {
 		names = append(names, f.name)
 	}
 	slices.Sort(names)
@@ -93,8 +93,9 @@ func Names() []string {
 // Find returns the format of a parser's name. Aliases of parsers are not known here. A
 // caller looks for it once, when it reads its configuration.
 func Find(name string) (*Format, bool) {
-	for _, f := range forms() {
+	for _, f := range forms {
 		if f.name == name {
+			f.read()
 			turn, ok := formats.Find(name)
 			return &Format{form: f, turn: turn}, ok
 		}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/callgate/callgate/gateway/formats"
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/wire"
@@ -161,9 +159,6 @@ func (w *writer) tellOfCalls(m *conversation.Message) {
 // conversations that package history repairs. A model reads there what it wrote.
 const rawArguments = "raw_arguments"
 
-// maxArguments is how deep arguments may nest, which is as deep as a request may.
-const maxArguments = 128
-
 // arguments reads the arguments of a call. Values keep their bytes.
 func (w *writer) arguments(text string) []formats.Arg {
 	text = strings.Trim(text, " \t\r\n")
@@ -171,7 +166,7 @@ func (w *writer) arguments(text string) []formats.Arg {
 		return nil
 	}
 	raw := []byte(text)
-	if _, deep := wire.Depth(raw, maxArguments); raw[0] != '{' || deep >= 0 || !jsontext.Value(raw).IsValid() {
+	if !conversation.IsStrictObject(raw) {
 		w.told.args++
 		return []formats.Arg{{Key: rawArguments, Value: wire.AppendQuoted(nil, text)}}
 	}

@@ -1,7 +1,6 @@
 package reference
 
 import (
-	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/toolresult"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -86,7 +86,7 @@ func (r *Resolver) open() {
 // may have listed it or not. Then the older one gives no candidates, but its values
 // were not made up. A failure is no answer.
 func (r *Resolver) answer(e *conversation.Exchange) {
-	q := question{e.Name, plainArgs(e.Args)}
+	q := question{e.Name, string(conversation.Canonical(nil, e.Args))}
 	sources := r.sources[e.Name]
 	newer := r.answered[q]
 	switch newer {
@@ -98,19 +98,6 @@ func (r *Resolver) answer(e *conversation.Exchange) {
 	if is := r.result(&r.own, e, sources); is != failure {
 		r.answered[q] = max(newer, is)
 	}
-}
-
-// plainArgs writes arguments in the form that equal ones share. What is no JSON stays
-// as it is, and so do whole numbers, of which a float would lose digits.
-func plainArgs(args string) string {
-	if args = strings.TrimSpace(args); args == "" || args == "{}" {
-		return "{}" // many models write nothing where there are no arguments
-	}
-	v := jsontext.Value(args)
-	if depth, _ := wire.Depth(v, maxDepth); depth > maxDepth || v.Format(jsontext.ReorderRawObjects(true), jsontext.CanonicalizeRawFloats(true)) != nil {
-		return args
-	}
-	return string(v)
 }
 
 // result takes in a result for some sources: its text, or its parts of text as one if
@@ -141,10 +128,8 @@ func (r *Resolver) texts(content wire.Span) (texts []wire.Span) {
 	case text[content.Start] == '"':
 		texts = append(texts, content)
 	case text[content.Start] == '[':
-		wire.Elements(text[:content.End], content.Start, func(_ int, part wire.Span) bool {
-			kind, _ := conversation.Decode(text, conversation.Member(text, part, "type"))
-			at := conversation.Member(text, part, "text")
-			if string(kind) == "text" && !at.IsNull(text) && text[at.Start] == '"' {
+		r.conversation.Parts(content, func(_ wire.Span, kind []byte, at wire.Span) bool {
+			if string(kind) == "text" && !at.Empty() {
 				texts = append(texts, at)
 			}
 			return true
@@ -183,11 +168,8 @@ func (r *Resolver) text(q *queue, e *conversation.Exchange, sources []*source, p
 
 // plainOutcome is what a text is that is not JSON.
 func plainOutcome(text []byte) outcome {
-	start := bytes.ToLower(bytes.TrimSpace(skipSpace(text[:min(len(text), 64)])))
-	for _, word := range []string{"error", "exception", "traceback"} {
-		if bytes.HasPrefix(start, []byte(word)) {
-			return failure
-		}
+	if toolresult.Failed(skipSpace(text), toolresult.Certain) {
+		return failure
 	}
 	return inWords
 }

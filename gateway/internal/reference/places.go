@@ -3,8 +3,6 @@ package reference
 import (
 	"strconv"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -30,11 +28,7 @@ type places struct {
 // what is none, or none that all parsers of JSON read alike.
 func readArguments(args []byte) (at wire.Span, ok bool) {
 	at, ok = wire.Value(args, 0)
-	if !ok || !conversation.IsObject(args, at) {
-		return at, false
-	}
-	depth, _ := wire.Depth(args, maxDepth)
-	return at, depth <= maxDepth && jsontext.Value(args).IsValid()
+	return at, ok && conversation.IsStrictObject(args)
 }
 
 // find walks a rule's steps from a value on. What is missing or null is no reference.

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -40,7 +41,7 @@ const (
 
 const (
 	// maxDepth is how deep JSON may nest that is looked into.
-	maxDepth = 128
+	maxDepth = conversation.MaxDepth
 	// maxSteps is how long a path may be.
 	maxSteps = 16
 	// maxRules is how many arguments of one tool may be references.

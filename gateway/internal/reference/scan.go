@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/toolresult"
 )
 
 var (
@@ -59,31 +60,22 @@ type frame struct {
 	begin int // how many objects were found before it
 }
 
-// The members by which results tell of a failure, see fails, and those that may hold
-// a whole result as text.
+// The first keys are those of toolresult.CertainMembers. Behind them are the members that may
+// hold a whole result as text.
 const (
-	keySuccess = iota
-	keyOK
-	keyIsError
-	keyIsErrorSnake
-	keyError
-	keyStatus
-	keyResult
-	keyContent
-	keyOutput
-	keyData
-	firstKey
+	keyError  = 4
+	keyResult = len(toolresult.CertainMembers)
+	keyData   = keyResult + len(wrappers) - 1
 )
 
+var wrappers = [...]string{"result", "content", "output", "data"}
+
 func newScanner() *scanner {
-	return &scanner{
-		keys: map[string]int{
-			"success": keySuccess, "ok": keyOK, "isError": keyIsError, "is_error": keyIsErrorSnake, "error": keyError, "status": keyStatus,
-			"result": keyResult, "content": keyContent, "output": keyOutput, "data": keyData,
-		},
-		byLast: make([][]int, firstKey),
-		dec:    jsontext.NewDecoder(bytes.NewReader(nil)),
+	s := &scanner{keys: map[string]int{}, byLast: make([][]int, keyData+1), dec: jsontext.NewDecoder(bytes.NewReader(nil))}
+	for i, name := range slices.Concat(toolresult.CertainMembers[:], wrappers[:]) {
+		s.keys[name] = i
 	}
+	return s
 }
 
 // path returns the number of a path, which is new or not.
@@ -246,7 +238,7 @@ func (s *scanner) value(wraps bool) error {
 	top := len(s.frames) - 1
 	f := &s.frames[top]
 	f.named = false
-	if top == 0 && fails(f.key, raw) {
+	if top == 0 && f.key >= 0 && f.key < keyResult && toolresult.Certainly(toolresult.CertainMembers[f.key], raw) {
 		return errFailure
 	}
 	s.note(top, raw)
@@ -312,28 +304,4 @@ func (s *scanner) leads(path []int, first int) bool {
 		}
 	}
 	return true
-}
-
-// fails says whether a member of a result's outermost object tells that the call
-// failed. So write OpenAI's and Anthropic's examples, the Model Context Protocol
-// (isError) and most web APIs. A status of "failed" is none: it may be that of the thing
-// that is asked for, such as a job.
-func fails(key int, raw []byte) bool {
-	switch key {
-	case keySuccess, keyOK:
-		return string(raw) == "false"
-	case keyIsError, keyIsErrorSnake:
-		return string(raw) == "true"
-	case keyStatus:
-		return string(raw) == `"error"`
-	case keyError:
-		switch raw[0] {
-		case 'n', 'f':
-			return false
-		case '"', '{', '[':
-			return len(bytes.TrimSpace(raw[1:len(raw)-1])) > 0
-		}
-		return string(raw) != "0"
-	}
-	return false
 }

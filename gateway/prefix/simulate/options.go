@@ -40,9 +40,6 @@ type Options struct {
 	// Idle is after which time without use both targets and indexes forget a block; 0 is
 	// never.
 	Idle time.Duration
-	// Capacity bounds the blocks of a target's own cache, which then forgets what was used
-	// least recently; 0 is without a bound.
-	Capacity int
 	// BlockTokens is the size of a block in the trace; 0 is 512, as in Mooncake's.
 	BlockTokens int
 	// Shared puts a system prompt of so many tokens in front of every request, a whole
@@ -92,8 +89,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("gateways: %d is not between 1 and %d", o.Gateways, maxGateways)
 	case o.BlockTokens < 1:
 		return o, fmt.Errorf("block tokens: %d is not above 0", o.BlockTokens)
-	case min(o.Entries, o.Capacity, o.Shared) < 0:
-		return o, errors.New("entries, capacity and shared tokens must not be negative")
+	case min(o.Entries, o.Shared) < 0:
+		return o, errors.New("entries and shared tokens must not be negative")
 	case o.Shared%o.BlockTokens != 0:
 		return o, fmt.Errorf("shared: %d tokens are not a whole number of blocks of %d", o.Shared, o.BlockTokens)
 	case o.Shared/o.BlockTokens > prefix.MaxBlocks:

@@ -59,10 +59,6 @@ type sums struct {
 	work                   []int64
 }
 
-func newSums(targets int) sums {
-	return sums{served: make([]int, targets), work: make([]int64, targets)}
-}
-
 func (s *sums) add(c *call, uncached int) {
 	s.requests++
 	s.blocks += len(c.blocks)

@@ -60,14 +60,14 @@ func newRun(o Options) *run {
 	var names []string
 	for i := range o.Targets {
 		names = append(names, fmt.Sprintf("target-%d", i+1))
-		r.upstreams = append(r.upstreams, newUpstream(names[i], o))
+		r.upstreams = append(r.upstreams, &upstream{name: names[i], idle: o.Idle, alive: true, cache: map[int64]time.Duration{}})
 	}
 	start := time.Unix(0, 0)
 	clock := func() time.Time { return start.Add(r.now) }
 	for i := range o.Gateways {
 		r.gateways = append(r.gateways, newGateway(o, names, uint64(i+1), clock))
 	}
-	r.sums = newSums(o.Targets)
+	r.sums = sums{served: make([]int, o.Targets), work: make([]int64, o.Targets)}
 	return r
 }
 
@@ -185,7 +185,7 @@ func (r *run) fail(i, n int) {
 	u := r.upstreams[0]
 	if r.failed == 0 && i >= int(f.Dies*float64(n)) {
 		r.failed++
-		u.cache.Purge()
+		clear(u.cache)
 		if f.Unnoticed {
 			r.failed++ // it is back already
 			return

@@ -24,6 +24,7 @@ type Trace []Request
 
 // TraceError says what is wrong with a line of a trace.
 type TraceError struct {
+	File  string // "" for the only one
 	Line  int    // from 1
 	Field string // "" where the whole line is at fault
 	Err   error
@@ -31,10 +32,14 @@ type TraceError struct {
 
 // Error implements error.
 func (e *TraceError) Error() string {
-	if e.Field == "" {
-		return fmt.Sprintf("line %d: %v", e.Line, e.Err)
+	text := fmt.Sprintf("line %d: ", e.Line)
+	if e.File != "" {
+		text = e.File + ": " + text
 	}
-	return fmt.Sprintf("line %d: %s: %v", e.Line, e.Field, e.Err)
+	if e.Field != "" {
+		text += e.Field + ": "
+	}
+	return text + e.Err.Error()
 }
 
 // Unwrap returns the cause.

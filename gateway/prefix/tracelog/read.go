@@ -24,23 +24,7 @@ type Options struct {
 }
 
 // LineError says what is wrong with a line of a log. The line is left out.
-type LineError struct {
-	File  string
-	Line  int    // from 1
-	Field string // "" where the whole line is at fault
-	Err   error
-}
-
-// Error implements error.
-func (p *LineError) Error() string {
-	if p.Field == "" {
-		return fmt.Sprintf("%s: line %d: %v", p.File, p.Line, p.Err)
-	}
-	return fmt.Sprintf("%s: line %d: %s: %v", p.File, p.Line, p.Field, p.Err)
-}
-
-// Unwrap returns the cause.
-func (p *LineError) Unwrap() error { return p.Err }
+type LineError = simulate.TraceError
 
 // Summary counts lines by what became of them, and says how to replay the trace.
 type Summary struct {

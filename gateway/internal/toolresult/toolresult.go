@@ -1,0 +1,57 @@
+// Package toolresult tells from what a tool answered whether its call failed. There is no
+// standard for it: results are JSON of any form, or text in any language. Who asks decides how
+// sure that must be, by a [Policy]: each mistake costs something else.
+package toolresult
+
+import "bytes"
+
+// Policy says how sure it must be that a result is a failure.
+type Policy uint8
+
+const (
+	// Certain takes what can mean nothing else: the plain text of an exception, and by
+	// [Certainly] a few members of the outermost object. A result that is none is read for what
+	// there is, and one that is taken for a failure is not.
+	Certain Policy = iota
+	// Likely takes what programs write when they fail, as JSON or in words, also further in. An
+	// answer that claims success after such a result is doubted.
+	Likely
+	// Missing takes also what says that something is not there: {"results":[]}, "No flights
+	// found". Calls that bring nothing but that, again and again, lead nowhere.
+	Missing
+)
+
+// Failed reports whether a result says that the call failed.
+func Failed(result []byte, p Policy) bool {
+	switch p {
+	case Likely:
+		return isLikely(result)
+	case Missing:
+		return speaksOfFailure(result)
+	}
+	start := bytes.ToLower(bytes.TrimSpace(result[:min(len(result), 64)]))
+	for _, word := range []string{"error", "exception", "traceback"} {
+		if bytes.HasPrefix(start, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// CertainMembers are those of a result's outermost object that [Certainly] knows.
+var CertainMembers = [...]string{"success", "ok", "isError", "is_error", "error", "status"}
+
+// Certainly reports whether one of CertainMembers tells that the call failed. So write OpenAI's
+// and Anthropic's examples, the Model Context Protocol (isError) and most web APIs. A status of
+// "failed" is none: it may be that of the thing that is asked for, such as a job.
+func Certainly(name string, raw []byte) bool {
+	switch name {
+	case "success", "ok":
+		return memberSuccess.fails(raw)
+	case "isError", "is_error":
+		return memberFailure.fails(raw)
+	case "error":
+		return memberError.fails(raw)
+	}
+	return string(raw) == `"error"`
+}

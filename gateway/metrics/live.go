@@ -1,0 +1,173 @@
+package metrics
+
+import (
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/internal/telemetry"
+	"github.com/callgate/callgate/gateway/observe"
+)
+
+// live is a collector of what is read when somebody looks, so that nothing has to be kept in
+// step with it.
+type live struct {
+	descs map[string]*prometheus.Desc
+	read  func(set setter)
+}
+
+// setter gives a metric, by its name, a value for some labels.
+type setter func(name string, value float64, labels ...string)
+
+var _ prometheus.Collector = (*live)(nil)
+
+// newLive makes a collector of metrics, each a name and its help. One whose name ends in
+// _total is a counter, all others are gauges.
+func newLive(labels []string, read func(set setter), names ...string) *live {
+	l := &live{descs: map[string]*prometheus.Desc{}, read: read}
+	for i := 0; i < len(names); i += 2 {
+		l.descs[names[i]] = prometheus.NewDesc(names[i], names[i+1], labels, nil)
+	}
+	return l
+}
+
+// Describe implements prometheus.Collector.
+func (l *live) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range l.descs {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (l *live) Collect(out chan<- prometheus.Metric) {
+	l.read(func(name string, value float64, labels ...string) {
+		kind := prometheus.GaugeValue
+		if strings.HasSuffix(name, "_total") {
+			kind = prometheus.CounterValue
+		}
+		for i := range labels {
+			labels[i] = telemetry.Text(labels[i], maxText)
+		}
+		out <- prometheus.MustNewConstMetric(l.descs[name], kind, value, labels...)
+	})
+}
+
+// collected are the collectors of what the options give.
+type collected []prometheus.Collector
+
+func (c *collected) add(given bool, labels []string, read func(set setter), names ...string) {
+	if given {
+		*c = append(*c, newLive(labels, read, names...))
+	}
+}
+
+func collectorsOf(o Options) []prometheus.Collector {
+	var c collected
+	c.breakers(o)
+	c.targets(o)
+	c.sharing(o)
+	c.answers(o)
+	return c
+}
+
+func (c *collected) breakers(o Options) {
+	c.add(o.Breakers != nil, []string{"provider"}, func(set setter) {
+		states := map[breaker.State]float64{breaker.Closed: 0, breaker.HalfOpen: 1}
+		for _, s := range o.Breakers() {
+			state, known := states[s.State]
+			if !known {
+				state = 2
+			}
+			set("callgate_circuit_state", state, s.Name)
+			set("callgate_circuit_failure_rate", s.FailureRate, s.Name)
+			set("callgate_circuit_rejection_rate", s.RejectionRate, s.Name)
+			set("callgate_circuit_requests_total", float64(s.Totals.Requests), s.Name)
+			set("callgate_circuit_failures_total", float64(s.Totals.Failures), s.Name)
+			set("callgate_circuit_successes_total", float64(s.Totals.Successes), s.Name)
+			set("callgate_circuit_rejections_total", float64(s.Totals.Rejections), s.Name)
+			set("callgate_circuit_excluded_total", float64(s.Totals.Excluded), s.Name)
+		}
+	},
+		"callgate_circuit_state", "State of the circuit breaker: 0 closed, 1 half-open, 2 open.",
+		"callgate_circuit_failure_rate", "Share of failures in failures and successes since the start, 0 to 1.",
+		"callgate_circuit_rejection_rate", "Share of requests that the circuit breaker rejected since the start, 0 to 1.",
+		"callgate_circuit_requests_total", "Requests that the circuit breaker let through.",
+		"callgate_circuit_failures_total", "Requests that failed.",
+		"callgate_circuit_successes_total", "Requests that were answered to the end.",
+		"callgate_circuit_rejections_total", "Requests that the circuit breaker rejected.",
+		"callgate_circuit_excluded_total", "Requests whose end says nothing about the provider's health.")
+}
+
+func (c *collected) targets(o Options) {
+	target := []string{"provider", "model"}
+	c.add(o.Targets != nil, target, func(set setter) {
+		for _, s := range o.Targets() { // one without recent answers has no latency
+			set("callgate_target_running", float64(s.Running), s.Provider, s.Model)
+			if s.FirstToken > 0 {
+				set("callgate_target_latency_seconds", s.FirstToken, s.Provider, s.Model)
+			}
+		}
+	},
+		"callgate_target_running", "Requests in progress at a target; the model * stands for all that the configuration does not name.",
+		"callgate_target_latency_seconds", "Time to the first useful byte of recent answers, a mean in which those of two minutes ago count for a third.")
+	c.add(o.Caches != nil, target, func(set setter) {
+		for _, t := range o.Caches().Targets {
+			provider, model, _ := strings.Cut(t.Target, "/") // a provider's name has no slash
+			set("callgate_prefix_blocks", float64(t.Entries), provider, model)
+		}
+	}, "callgate_prefix_blocks", "Blocks of prompts that the target is believed to have in its cache.")
+}
+
+func (c *collected) sharing(o Options) {
+	c.add(o.Share != nil, nil, func(set setter) {
+		if s := o.Share(); s != nil {
+			set("callgate_share_up", number(s.Up))
+			set("callgate_share_lag_seconds", s.Lag)
+		}
+	},
+		"callgate_share_up", "Whether gateways could tell each other what they have learned, last time: 1 or 0.",
+		"callgate_share_lag_seconds", "Age of the oldest batch of the last read.")
+	c.add(o.Share != nil, []string{"direction", "outcome"}, func(set setter) {
+		const batches = "callgate_share_batches_total"
+		if s := o.Share(); s != nil {
+			set(batches, float64(s.Pushed.OK), "push", observe.OK)
+			set(batches, float64(s.Pushed.Failed), "push", "failed")
+			set(batches, float64(s.Pulled.OK), "pull", observe.OK)
+			set(batches, float64(s.Pulled.Foreign), "pull", "foreign")
+			set(batches, float64(s.Pulled.Version), "pull", "version")
+			set(batches, float64(s.Pulled.Failed), "pull", "failed")
+		}
+	}, "callgate_share_batches_total",
+		"Batches of what gateways have learned, by push or pull and what became of them: ok, failed, foreign (of a gateway with another salt) or version.")
+}
+
+func (c *collected) answers(o Options) {
+	c.add(o.AnswerMemory != nil, nil, func(set setter) {
+		s := o.AnswerMemory()
+		set("callgate_answer_cache_bytes", float64(s.Bytes))
+		set("callgate_answer_cache_entries", float64(s.Entries))
+		set("callgate_answer_cache_evicted_total", float64(s.Evicted))
+	},
+		"callgate_answer_cache_bytes", "Bytes of the answers in memory.",
+		"callgate_answer_cache_entries", "Answers in memory.",
+		"callgate_answer_cache_evicted_total", "Answers in memory that made room for others before they expired.")
+	c.add(o.AnswerRedis != nil, nil, func(set setter) {
+		s := o.AnswerRedis()
+		set("callgate_answer_cache_redis_up", number(!s.Away))
+		set("callgate_answer_cache_redis_failures_total", float64(s.Failures))
+		set("callgate_answer_cache_redis_spared_total", float64(s.Spared))
+		set("callgate_answer_cache_redis_foreign_total", float64(s.Foreign))
+	},
+		"callgate_answer_cache_redis_up", "Whether the last call for an answer in Redis was answered in time.",
+		"callgate_answer_cache_redis_failures_total", "Calls for answers in Redis that failed or took too long.",
+		"callgate_answer_cache_redis_spared_total", "Calls for answers in Redis that were skipped because earlier ones had failed.",
+		"callgate_answer_cache_redis_foreign_total", "Values in Redis that this gateway did not write, or that were changed.")
+}
+
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,219 @@
+package observe
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// ifAny is a value that is not said where it is 0.
+func ifAny[N int | float64 | time.Duration](of func(s *gateway.Summary) N) func(s *gateway.Summary) any {
+	return func(s *gateway.Summary) any {
+		if n := of(s); n > 0 {
+			return n
+		}
+		return nil
+	}
+}
+
+// ifSeveral is a value that is said where there was more than one attempt.
+func ifSeveral(of func(s *gateway.Summary) any) func(s *gateway.Summary) any {
+	return func(s *gateway.Summary) any {
+		if len(s.Attempts) < 2 {
+			return nil
+		}
+		return of(s)
+	}
+}
+
+// ifCached is a value that is said where the upstream counts what it reads from its cache.
+func ifCached(of func(u *gateway.Usage) any) func(s *gateway.Summary) any {
+	return func(s *gateway.Summary) any {
+		if !s.Usage.CacheReported {
+			return nil
+		}
+		return of(&s.Usage)
+	}
+}
+
+func list(words []string) any {
+	if len(words) == 0 {
+		return nil
+	}
+	return words
+}
+
+func milliseconds(d time.Duration) float64 {
+	return float64(d.Round(time.Microsecond)) / float64(time.Millisecond)
+}
+
+// attemptList writes what was tried: openai first upstream_error, azure fallback ok.
+func attemptList(attempts []gateway.Attempt) string {
+	parts := make([]string, len(attempts))
+	for i, a := range attempts {
+		parts[i] = fmt.Sprintf("%s %s %s", a.Provider, a.Reason, a.Outcome)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// cacheText is what became of the request where answers are kept: hit, miss or bypass.
+func cacheText(s *gateway.Summary) any {
+	if s.Replayed() {
+		return string(gateway.AnswerHit)
+	}
+	return string(s.AnswerCache)
+}
+
+// ageText is how old a stored answer is, in seconds.
+func ageText(s *gateway.Summary) any {
+	if !s.Replayed() {
+		return nil
+	}
+	return strconv.FormatInt(int64(s.Age/time.Second), 10)
+}
+
+// RouteText is how the targets were found: assistant;rule=2;language=th.
+func RouteText(s *gateway.Summary) string {
+	c := s.Route
+	if c == nil {
+		return ""
+	}
+	text := c.Route
+	if c.Alias != "" {
+		text += ";alias=" + c.Alias
+	}
+	if c.Rule > 0 {
+		text += fmt.Sprintf(";rule=%d", c.Rule)
+	}
+	if c.Language != "" {
+		text += ";language=" + c.Language
+	}
+	return text
+}
+
+// PrefixText is how the target was chosen: cached;expected=12/64.
+func PrefixText(s *gateway.Summary) string {
+	if s.Prefix == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s;expected=%d/%d", s.Prefix.Reason, s.Prefix.Expected, s.Prefix.Blocks)
+}
+
+// roundsText is the conversation's rounds of tools: 3/15 and how many of them brought
+// something new.
+func roundsText(s *gateway.Summary) any {
+	r := s.Rounds
+	if r == nil {
+		return nil
+	}
+	text := fmt.Sprintf("%d/%d;efficiency=%.2f", r.Rounds, r.Limit, r.Efficiency)
+	if r.Stop != "" {
+		text += ";stop=" + string(r.Stop)
+	}
+	return text
+}
+
+// callsText counts the calls that were read from text, where any text was read.
+func callsText(s *gateway.Summary) any {
+	if s.Calls == 0 && !s.Read {
+		return nil
+	}
+	return s.Calls
+}
+
+// guardText is what the guard has against the answer.
+func guardText(s *gateway.Summary) string {
+	v := s.Guard
+	if v == nil || !v.Ghost && !v.Contradiction {
+		return ""
+	}
+	what := "ghost"
+	if !v.Ghost {
+		what = "contradiction"
+	}
+	text := fmt.Sprintf("%s;score=%.2f;signals=%s", what, v.Score, strings.Join(slices.Collect(v.For()), "+"))
+	if v.Tool != "" {
+		text += ";tool=" + v.Tool
+	}
+	return text
+}
+
+// correctionText is what the model was told to do better: tool_not_triggered:delete_task.
+func correctionText(s *gateway.Summary) any {
+	var parts []string
+	for _, c := range s.Corrections {
+		parts = append(parts, strings.TrimSuffix(c.Reason+":"+c.Tool, ":"))
+	}
+	return list(parts)
+}
+
+// savedText is what the upstream's cache has saved of the price.
+func savedText(s *gateway.Summary) string {
+	if s.Bill == nil {
+		return ""
+	}
+	return s.Bill.SavedText()
+}
+
+func retriedCalls(s *gateway.Summary) any {
+	type retried struct {
+		Tool   string `json:"tool,omitempty"`
+		Reason string `json:"reason"`
+	}
+	var calls []retried
+	for _, c := range s.Corrections {
+		calls = append(calls, retried{c.Tool, c.Reason})
+	}
+	if calls == nil {
+		return nil
+	}
+	return calls
+}
+
+func roundsMember(s *gateway.Summary) any {
+	r := s.Rounds
+	if r == nil {
+		return nil
+	}
+	return struct {
+		Used       int     `json:"used"`
+		Limit      int     `json:"limit"`
+		Efficiency float64 `json:"efficiency"`
+		Stopped    string  `json:"stopped,omitempty"`
+	}{r.Rounds, r.Limit, r.Efficiency, string(r.Stop)}
+}
+
+func guardMember(s *gateway.Summary) any {
+	v := s.Guard
+	if v == nil {
+		return nil
+	}
+	return struct {
+		Ghost         bool     `json:"ghost"`
+		Contradiction bool     `json:"contradiction,omitempty"`
+		Score         float64  `json:"score"`
+		Signals       []string `json:"signals"`
+	}{v.Ghost, v.Contradiction, math.Round(v.Score*100) / 100, slices.AppendSeq([]string{}, v.For())}
+}
+
+func referencesMember(s *gateway.Summary) any {
+	type resolved struct {
+		Tool     string  `json:"tool"`
+		Argument string  `json:"argument"`
+		How      string  `json:"how"`
+		Ratio    float64 `json:"ratio"`
+	}
+	var references []resolved
+	for _, d := range s.References {
+		references = append(references, resolved{d.Tool, d.Argument, string(d.How), d.Ratio})
+	}
+	if references == nil {
+		return nil
+	}
+	return references
+}
