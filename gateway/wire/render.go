@@ -22,20 +22,14 @@ func (f *Frame) AppendTo(dst []byte) []byte {
 	case !f.Changed():
 		return append(dst, f.Raw...)
 	case f.Whole:
-		return f.appendWhole(dst)
+		w := newWriter(f, dst)
+		_ = w.patched() // of a completion nothing is dropped
+		return w.out
 	}
-	w := writer{f: f, out: dst, before: []byte("data: "), after: []byte("\n\n")}
-	if !f.extra {
-		w.before, w.after = f.around()
-	}
-	w.left = w.few[:0]
-	for i := range f.choices {
-		c := f.change(i)
-		c.emptied = false
-		w.left = append(w.left, c.events)
-		if !f.changes[i].text {
-			w.left[i] = nil
-		}
+	w := newWriter(f, dst)
+	w.before, w.after = []byte("data: "), []byte("\n\n")
+	if at := bytes.Index(f.Raw, f.Data); at >= 0 && !f.extra { // the data came on one line
+		w.before, w.after = f.Raw[:at], f.Raw[at+len(f.Data):]
 	}
 	w.write()
 	return w.out
@@ -50,6 +44,19 @@ type writer struct {
 	left          [][]abi.Event // by choice, what is to be written of its events
 	few           [2][]abi.Event
 	base          base // of further chunks
+}
+
+func newWriter(f *Frame, dst []byte) *writer {
+	w := &writer{f: f, out: dst}
+	w.left = w.few[:0]
+	for i := range f.choices {
+		c := f.Change(i)
+		w.left = append(w.left, nil)
+		if c.text {
+			w.left[i] = c.events
+		}
+	}
+	return w
 }
 
 func (w *writer) write() {
@@ -168,11 +175,10 @@ func (w *writer) late(place int) {
 	if len(c.late) == 0 {
 		return
 	}
-	if p := &w.f.choices[place]; len(c.entries) > 0 {
+	if c.emptied() {
 		w.further(func() {
-			w.choice(place, func() { w.out = newBody(w.f, place, nil).append(w.out, p.Body) }, "")
+			w.choice(place, func() { w.out = newBody(w.f, place, nil).append(w.out, w.f.choices[place].Body) }, "")
 		})
-		c.emptied = true
 	}
 	for i := range c.late {
 		w.further(func() {
@@ -253,7 +259,7 @@ func (p *patch) body(place int) {
 	switch {
 	case at.Empty(): // nobody knows what that is
 		p.says = true
-	case c.emptied:
+	case !p.f.Whole && c.emptied():
 		p.put(at, "{}")
 		p.edited = true
 	case c.text || c.calls:
@@ -331,17 +337,4 @@ func (b *base) part(dst []byte, from, to int) []byte {
 func (f *Frame) Bare() []byte {
 	b := newBase(f)
 	return b.close(b.open(nil))
-}
-
-// appendWhole appends a completion with what was put into it.
-func (f *Frame) appendWhole(dst []byte) []byte {
-	w := writer{f: f, out: dst}
-	for i := range f.choices {
-		w.left = append(w.left, nil)
-		if f.change(i).text {
-			w.left[i] = f.changes[i].events
-		}
-	}
-	_ = w.patched() // of a completion nothing is dropped
-	return w.out
 }

@@ -206,10 +206,11 @@ type shape struct {
 // learn takes note of a chunk that was read.
 func (s *shape) learn(frame *wire.Frame, f *entry, p *piece) {
 	c := p.call
-	if c == nil || p.kept || !c.shown || f.text.Empty() || !f.anonymous() || f.said.index != c.index || frame.Shape() == 0 {
+	_, number := frame.Hole()
+	if c == nil || p.kept || !c.shown || f.text.Empty() || !f.anonymous() || f.said.index != c.index || number == 0 {
 		return
 	}
-	*s = shape{call: c, number: frame.Shape(), entry: wire.Span{Start: p.at.Start, End: len(frame.Data) - p.at.End}}
+	*s = shape{call: c, number: number, entry: wire.Span{Start: p.at.Start, End: len(frame.Data) - p.at.End}}
 }
 
 // goesOn reports whether a frame has the shape of the one before, and reads it as that.

@@ -31,7 +31,7 @@ func (s *stage) events(f *wire.Frame) error {
 		if err != nil {
 			return err
 		}
-		f.SetEvents(i, out)
+		f.Change(i).SetEvents(out)
 	}
 	return s.validator.err()
 }

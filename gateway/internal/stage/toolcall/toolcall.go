@@ -266,11 +266,11 @@ func (s *stage) rewrite(h *held) {
 			}
 		}
 		if len(late) > 0 {
-			f.PutLate(i, late)
+			f.Change(i).PutLate(late)
 		}
 	}
 	for _, place := range h.renamed {
-		f.PutFinish(place, finishCalls)
+		f.Change(place).PutFinish(finishCalls)
 	}
 }
 
@@ -330,12 +330,12 @@ func (s *stage) writeEnd(end *held, next gateway.Sink) {
 	}
 	for i := range end.late {
 		f := s.first.Like(end.late[i].call.choice.index)
-		f.PutLate(0, []wire.Entry{s.entry(&end.late[i])})
+		f.Change(0).PutLate([]wire.Entry{s.entry(&end.late[i])})
 		next.Put(f)
 	}
 	for _, index := range end.unfinished {
 		f := s.first.Like(index)
-		f.PutFinish(0, finishCalls)
+		f.Change(0).PutFinish(finishCalls)
 		next.Put(f)
 	}
 }
