@@ -118,7 +118,7 @@ func (f *Frame) PutReasoningName(place int, name string) bool {
 	found, taken := 0, false
 	body := f.Choices()[place].Body
 	c := cursor{b: f.Data[:body.End], i: body.Start}
-	c.object(func(k []byte) bool {
+	c.each('{', func(_ int, k []byte) bool {
 		from := c.key
 		v := c.value()
 		taken = taken || string(k) == name

@@ -64,7 +64,7 @@ func inside(insertion, replaced Span) bool {
 func Remove(object []byte, members ...string) (edits []Edit) {
 	kept, from := -1, -1 // where the last member ends that stays, and where those begin that go behind it
 	c := cursor{b: object}
-	c.object(func(key []byte) bool {
+	c.each('{', func(_ int, key []byte) bool {
 		start, gone := c.key, slices.Contains(members, string(key))
 		end := c.value().End
 		switch {

@@ -9,45 +9,24 @@ type cursor struct {
 	key int // where the key of the member at hand begins
 }
 
-// object calls f for each member of the object at the cursor, which stands at the member's
-// value then. f takes the value, or leaves the cursor where it is to have it passed over.
-// ok is false where the text is no object, and where f ends it early by returning false.
-func (c *cursor) object(f func(key []byte) bool) (ok bool) {
-	return c.list('{', '}', func(int) bool {
-		end := -1
-		if c.b[c.i] == '"' {
-			end = keyEnd(c.b, c.i)
-		}
-		if end < 0 {
-			return false
-		}
-		key := c.b[c.i+1 : end-1]
-		c.key = c.i
-		if c.i = space(c.b, end); c.i >= len(c.b) || c.b[c.i] != ':' {
-			return false
-		}
-		c.i = space(c.b, c.i+1)
-		at := c.i
-		return f(key) && (c.i != at || !c.value().Empty())
-	})
-}
-
-// array does for an array what object does for an object.
-func (c *cursor) array(f func(n int) bool) (ok bool) {
-	return c.list('[', ']', func(n int) bool {
-		at := c.i
-		return f(n) && (c.i != at || !c.value().Empty())
-	})
-}
-
-// list calls f for each part of the object or array at the cursor, between its commas.
-func (c *cursor) list(opens, closes byte, f func(n int) bool) (ok bool) {
+// each calls f for each part of the object or array at the cursor, which opens with this
+// bracket: for a member, of which the cursor stands at the value then, or for the nth
+// element. f takes the value, or leaves the cursor where it is to have it passed over. ok is
+// false where the text is no such thing, and where f ends it early by returning false.
+func (c *cursor) each(opens byte, f func(n int, key []byte) bool) (ok bool) {
 	if c.i = space(c.b, c.i); c.i >= len(c.b) || c.b[c.i] != opens {
 		return false
 	}
 	c.i = space(c.b, c.i+1)
-	for n := 0; c.i < len(c.b) && c.b[c.i] != closes; n++ {
-		if !f(n) {
+	for n := 0; c.i < len(c.b) && c.b[c.i] != opens+2; n++ { // '}' or ']'
+		var key []byte
+		if opens == '{' {
+			if key = c.member(); key == nil {
+				return false
+			}
+		}
+		at := c.i
+		if !f(n, key) || c.i == at && c.value().Empty() {
 			return false
 		}
 		if c.i = space(c.b, c.i); c.i < len(c.b) && c.b[c.i] == ',' {
@@ -59,6 +38,24 @@ func (c *cursor) list(opens, closes byte, f func(n int) bool) (ok bool) {
 	}
 	c.i++
 	return true
+}
+
+// member passes over the key at the cursor, and returns what is between its quotes, nil where
+// there is none.
+func (c *cursor) member() []byte {
+	if c.b[c.i] != '"' {
+		return nil
+	}
+	end := keyEnd(c.b, c.i)
+	if end < 0 {
+		return nil
+	}
+	c.key = c.i
+	if c.i = space(c.b, end); c.i >= len(c.b) || c.b[c.i] != ':' {
+		return nil
+	}
+	c.i = space(c.b, c.i+1)
+	return c.b[c.key+1 : end-1]
 }
 
 // value passes over the value at the cursor, and returns its place; an empty one where
@@ -100,7 +97,7 @@ func (t *table) locate(data []byte, whole bool) {
 	*t = table{choices: t.choices[:0]}
 	c := cursor{b: data}
 	list := false
-	ok := c.object(func(key []byte) bool {
+	ok := c.each('{', func(_ int, key []byte) bool {
 		switch string(key) {
 		case "choices":
 			from := c.i
@@ -144,11 +141,11 @@ func (t *table) locateChoices(c *cursor, whole bool) (ok bool) {
 	if whole {
 		body = "message"
 	}
-	return c.array(func(n int) bool {
+	return c.each('[', func(n int, _ []byte) bool {
 		t.choices = append(t.choices, Choice{Index: n})
 		p := &t.choices[n]
 		from := c.i
-		if !c.object(func(key []byte) bool {
+		if !c.each('{', func(_ int, key []byte) bool {
 			switch string(key) {
 			case "index":
 				p.Index = number(c.value().Of(c.b), n)
@@ -174,7 +171,7 @@ func (t *table) locateChoices(c *cursor, whole bool) (ok bool) {
 func (p *Choice) locateBody(c *cursor) {
 	from := c.i
 	*p = Choice{Index: p.Index, Finish: p.Finish, Reason: p.Reason}
-	if !c.object(func(key []byte) bool {
+	if !c.each('{', func(_ int, key []byte) bool {
 		v := c.value()
 		if !v.Empty() {
 			p.locateMember(c.b, key, v)

@@ -38,7 +38,7 @@ func Value(b []byte, i int) (Span, bool) {
 // when f returns false. ok is false where the text is not an object.
 func Members(b []byte, i int, f func(key []byte, value Span) bool) (ok bool) {
 	c, stopped := cursor{b: b, i: i}, false
-	ok = c.object(func(key []byte) bool {
+	ok = c.each('{', func(_ int, key []byte) bool {
 		v := c.value()
 		stopped = !v.Empty() && !f(key, v)
 		return !v.Empty() && !stopped
@@ -50,7 +50,7 @@ func Members(b []byte, i int, f func(key []byte, value Span) bool) (ok bool) {
 // does for an object.
 func Elements(b []byte, i int, f func(n int, value Span) bool) (ok bool) {
 	c, stopped := cursor{b: b, i: i}, false
-	ok = c.array(func(n int) bool {
+	ok = c.each('[', func(n int, _ []byte) bool {
 		v := c.value()
 		stopped = !v.Empty() && !f(n, v)
 		return !v.Empty() && !stopped
