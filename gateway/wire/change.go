@@ -100,9 +100,12 @@ func (c *Change) says(choice *Choice) bool {
 	return text || calls || len(c.late) > 0 || choice.beside
 }
 
-// emptied reports whether the choice's body goes out in a chunk of its own, before the late
-// entries.
-func (c *Change) emptied() bool { return len(c.late) > 0 && len(c.entries) > 0 }
+// further reports whether calls go out behind those in the choice's own tool_calls, before its
+// end.
+func (c *Change) further(choice *Choice) bool {
+	own := len(c.entries) > 0 || !c.calls && choice.calls
+	return own && (len(c.late) > 0 || c.text && slices.ContainsFunc(c.events, func(e abi.Event) bool { return e.Kind == abi.CallStart }))
+}
 
 // PutCalls puts entries in the place of a choice's tool_calls, but those that say nothing.
 func (f *Frame) PutCalls(place int, entries []Entry) {

@@ -130,11 +130,8 @@ func (f *Frame) Finishes() bool {
 // Says reports whether a client would act on the frame as it goes out. Of what is no object
 // nobody knows what it says.
 func (f *Frame) Says() bool {
-	if f.Data == nil {
-		return false
-	}
 	if !f.IsChunk() {
-		return f.Data[0] != '{'
+		return len(f.Data) > 0 && f.Data[0] != '{'
 	}
 	for i := range f.choices {
 		says := f.choices[i].Says

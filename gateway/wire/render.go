@@ -43,6 +43,7 @@ type writer struct {
 	from          int           // where the data of the block at hand begins
 	left          [][]abi.Event // by choice, what is to be written of its events
 	few           [2][]abi.Event
+	ends          bool // nothing may come behind the frame's own chunk
 	base          base // of further chunks
 }
 
@@ -61,8 +62,15 @@ func newWriter(f *Frame, dst []byte) *writer {
 
 func (w *writer) write() {
 	f := w.f
-	ends := f.extra || f.Finishes() || w.bodiless()
-	for ends && w.pending() {
+	w.ends = f.extra || f.Finishes() || w.bodiless()
+	for i := range f.choices {
+		if w.ahead(i) {
+			w.further(func() {
+				w.choice(i, func() { w.out = newBody(f, i, nil).append(w.out, f.choices[i].Body) }, "")
+			})
+		}
+	}
+	for w.ends && w.pending() {
 		w.text()
 	}
 	for i := range f.choices {
@@ -168,22 +176,20 @@ func (w *writer) text() {
 	})
 }
 
-// late writes the entries that come before a choice's finish reason. The chunk's own ones
-// come before them, with its delta.
+// ahead reports whether a choice's own delta goes out in a chunk of its own, in front of all
+// that has to come before its end: calls are numbered in the order in which they begin.
+func (w *writer) ahead(place int) bool {
+	choice := &w.f.choices[place]
+	return w.ends && !choice.Body.Empty() && w.f.changes[place].further(choice)
+}
+
+// late writes the entries that come before a choice's finish reason.
 func (w *writer) late(place int) {
-	c := &w.f.changes[place]
-	if len(c.late) == 0 {
-		return
-	}
-	if c.emptied() {
-		w.further(func() {
-			w.choice(place, func() { w.out = newBody(w.f, place, nil).append(w.out, w.f.choices[place].Body) }, "")
-		})
-	}
-	for i := range c.late {
+	late := w.f.changes[place].late
+	for i := range late {
 		w.further(func() {
 			w.choice(place, func() {
-				w.out = c.late[i].append(append(w.out, `{"tool_calls":[`...), nil, true)
+				w.out = late[i].append(append(w.out, `{"tool_calls":[`...), nil, true)
 				w.out = append(w.out, "]}"...)
 			}, "")
 		})
@@ -259,7 +265,7 @@ func (p *patch) body(place int) {
 	switch {
 	case at.Empty(): // nobody knows what that is
 		p.says = true
-	case !p.f.Whole && c.emptied():
+	case p.ahead(place):
 		p.put(at, "{}")
 		p.edited = true
 	case c.text || c.calls:
