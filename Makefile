@@ -53,14 +53,14 @@ lint: ## run the linters, built at the pinned version
 	for m in $(MODULES); do (cd $$m && go run $(GOLANGCI) run ./...) || exit 1; done
 
 fmt: ## format all Go files
-	@gofmt -l -w *.go cmd conformance gateway internal plugins providers sdk wasm-parsers
+	@gofmt -l -w *.go cmd conformance docs gateway internal plugins providers sdk wasm-parsers
 
 fuzz: $(WASM) ## run every fuzz target for FUZZTIME each
 	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 		echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$p || exit 1; done; done
 
-bench: build ## print the figures of the README, as ratios of one run
-	@go run ./cmd/bench -time $(BENCHTIME)
+bench: build ## print the figures of the README, as ratios of one run (BENCHFLAGS: -only REGEXP, -beside BINARY)
+	@go run ./cmd/bench -time $(BENCHTIME) $(BENCHFLAGS)
 
 # Eight targets whose caches keep everything, and no more than 10,000 blocks remembered of
 # each. Gateways talk over a real Redis, or in memory if there can be none.
@@ -89,7 +89,8 @@ conformance: build ## run the conformance suite on bin/callgate; reports go to b
 	@./bin/callgate conformance --self --quiet --report bin/conformance.json --report bin/conformance.xml --report bin/conformance.md
 
 golden: $(WASM) ## rewrite the golden files with what the code gives now; look at the diff
-	go test ./gateway/config ./gateway/metrics ./gateway/playground -update
+	go test ./gateway/config ./gateway/flow ./gateway/metrics ./gateway/playground ./gateway/prefix ./gateway/prefix/tracelog \
+		./gateway/internal/hint ./gateway/internal/prompted ./providers/anthropic ./providers/demo -update
 	@for p in $$(grep -rl sdktest.Golden --include=*_test.go wasm-parsers sdk/examples | xargs -n1 dirname | sort -u); do go test -run Golden ./$$p -args -update || exit 1; done
 	go test ./sdk/examples -run Texts/go -args -update
 	go test ./internal/cli -run 'Readme|TestSimulateGolden|TestPrefixAdmin' -update

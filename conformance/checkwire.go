@@ -118,7 +118,7 @@ func (c *Case) checkReceived(p *played, e *exchange, got gotten) (faults []strin
 		drop = append(drop, m.name)
 	}
 	if v, err := decode(last.body); err == nil {
-		got.set("want/upstream.json", layOut(without(v, drop...)))
+		got.set("want/upstream.json", encode(without(v, drop...), "  "))
 	}
 	if c.Want.Upstream == nil {
 		return faults

@@ -1,10 +1,8 @@
 package conformance
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 )
 
 // delta is a line of want/stream.jsonl: what one chunk says of one choice, without
@@ -39,21 +37,12 @@ func reduce(choice int, m *message, finish string) (d delta, ok bool) {
 }
 
 // String is the delta as a line of want/stream.jsonl.
-func (d *delta) String() string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(d) // it holds strings and numbers
-	return strings.TrimSpace(b.String())
-}
+func (d *delta) String() string { return encode(d, "") }
 
 // setStream reads want/stream.jsonl, and writes each line anew so that lines can be
 // compared.
 func (w *Want) setStream(b []byte) error {
-	for line := range strings.Lines(string(b)) {
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
+	for line := range lines(b) {
 		var d delta
 		if err := strict([]byte(line), &d); err != nil {
 			return fmt.Errorf("%w in %.80s", err, line)

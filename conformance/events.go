@@ -79,8 +79,8 @@ func joinEvents(events []Event) []Event {
 // setEvents reads want/events.txt, each event a line, without its comments.
 func (w *Want) setEvents(b []byte) error {
 	w.Events = []string{}
-	for line := range strings.Lines(string(b)) {
-		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+	for line := range lines(b) {
+		if strings.HasPrefix(line, "#") {
 			continue
 		}
 		if err := checkEvent(line); err != nil {

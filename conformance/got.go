@@ -1,55 +1,12 @@
 package conformance
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/tools/txtar"
 )
-
-// Rewrite returns the text of a case's file with the files replaced that got names.
-// A file that is not there is not added: an empty one asks for what it should be. One
-// that says the same in other words is left alone.
-func Rewrite(text []byte, got map[string]string) []byte {
-	a := txtar.Parse(text)
-	for i, f := range a.Files {
-		if now, ok := got[f.Name]; ok && !alike(f.Name, string(f.Data), now) {
-			a.Files[i].Data = []byte(now)
-		}
-	}
-	return txtar.Format(a)
-}
-
-// alike reports whether two texts of a file of want say the same.
-func alike(name, a, b string) bool {
-	x, y := meaning(name, a), meaning(name, b)
-	return len(x) > 0 && reflect.DeepEqual(x, y)
-}
-
-// meaning is what a file says: its values, without what is not compared, or its lines.
-func meaning(name, text string) []any {
-	var out []any
-	if !strings.HasSuffix(name, ".jsonl") && !strings.HasSuffix(name, ".txt") {
-		text = strings.ReplaceAll(text, "\n", " ") // one value
-	}
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		if v, err := decode([]byte(line)); err == nil {
-			out = append(out, without(v, "id", "created", "model"))
-			continue
-		}
-		out = append(out, line)
-	}
-	return out
-}
 
 // gotten collects what files of want should be for an answer to pass. The first
 // answer that a file is about decides.
@@ -71,14 +28,14 @@ func (c *Case) collect(g gotten, a *answered, r *reply, e *exchange) {
 		g.set("want/status", strconv.Itoa(a.status))
 	}
 	if c.wants("want/error.json", w.Error != nil) {
-		g.set("want/error.json", layOut(part(w.Error, a.body)))
+		g.set("want/error.json", encode(part(w.Error, a.body), "  "))
 	}
 	switch {
 	case r == nil:
 	case r.failure == nil && c.wants("want/response.json", w.Answers != nil):
 		g.set("want/response.json", formatAnswers(w.Answers, r.answers))
 	case r.failure != nil && c.wants("want/stream_error.json", w.StreamError != nil):
-		g.set("want/stream_error.json", layOut(part(w.StreamError, r.failure)))
+		g.set("want/stream_error.json", encode(part(w.StreamError, r.failure), "  "))
 	}
 	if r != nil {
 		c.collectWire(g, a, r, e)
@@ -89,7 +46,7 @@ func (c *Case) collect(g gotten, a *answered, r *reply, e *exchange) {
 func (c *Case) collectWire(g gotten, a *answered, r *reply, e *exchange) {
 	w := &c.Want
 	if !e.stream && c.wants("want/body.json", w.Body != nil) {
-		g.set("want/body.json", layOut(json.RawMessage(a.body)))
+		g.set("want/body.json", encode(json.RawMessage(a.body), "  "))
 	}
 	if e.stream && c.wants("want/frames.jsonl", w.Frames != nil) {
 		g.set("want/frames.jsonl", strings.Join(r.data, "\n"))
@@ -169,16 +126,4 @@ func common(want, got any) any {
 		}
 	}
 	return out
-}
-
-// layOut is a value as JSON on several lines.
-func layOut(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		return quote(err.Error())
-	}
-	return b.String()
 }

@@ -63,22 +63,22 @@ func (r *Report) WriteJSON(w io.Writer) error {
 
 // junit is a report in the form of JUnit, as CI systems read it: a suite for each area.
 type junit struct {
-	XMLName  xml.Name     `xml:"testsuites"`
-	Name     string       `xml:"name,attr"`
-	Tests    int          `xml:"tests,attr"`
-	Failures int          `xml:"failures,attr"`
-	Skipped  int          `xml:"skipped,attr"`
-	Time     string       `xml:"time,attr"`
-	Suites   []junitSuite `xml:"testsuite"`
+	XMLName xml.Name `xml:"testsuites"`
+	junitCounts
+	Suites []junitSuite `xml:"testsuite"`
 }
 
 type junitSuite struct {
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Skipped  int         `xml:"skipped,attr"`
-	Time     string      `xml:"time,attr"`
-	Cases    []junitCase `xml:"testcase"`
+	junitCounts
+	Cases []junitCase `xml:"testcase"`
+}
+
+type junitCounts struct {
+	Name     string `xml:"name,attr"`
+	Tests    int    `xml:"tests,attr"`
+	Failures int    `xml:"failures,attr"`
+	Skipped  int    `xml:"skipped,attr"`
+	Time     string `xml:"time,attr"`
 }
 
 type junitCase struct {
@@ -98,9 +98,9 @@ type junitText struct {
 // WriteJUnit writes the report in the form of JUnit. A known failure is skipped there.
 func (r *Report) WriteJUnit(w io.Writer) error {
 	t := r.Totals()
-	out := junit{Name: "conformance", Tests: len(r.Cases), Failures: t.Failed + t.KnownPassed, Skipped: t.Skipped + t.KnownFailed, Time: seconds(r.Took)}
+	out := junit{junitCounts: t.junit("conformance", r.Took)}
 	for _, a := range r.Areas() {
-		s := junitSuite{Name: a.Area, Failures: a.Failed + a.KnownPassed, Skipped: a.Skipped + a.KnownFailed}
+		var s junitSuite
 		var took time.Duration
 		for _, o := range r.Cases {
 			if o.Case.Area() == a.Area {
@@ -108,7 +108,7 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 				took += o.Took
 			}
 		}
-		s.Tests, s.Time = len(s.Cases), seconds(took)
+		s.junitCounts = a.junit(a.Area, took)
 		out.Suites = append(out.Suites, s)
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
@@ -121,6 +121,10 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, "\n")
 	return err
+}
+
+func (t Totals) junit(name string, took time.Duration) junitCounts {
+	return junitCounts{name, t.Ran() + t.Skipped, t.Failed + t.KnownPassed, t.Skipped + t.KnownFailed, seconds(took)}
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }

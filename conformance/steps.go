@@ -47,10 +47,7 @@ const (
 //	{"do": "await_asked"}          or "close", "close_write", "hold"
 func setSteps(dst *[]Step, b []byte) error {
 	*dst = []Step{}
-	for line := range strings.Lines(string(b)) {
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
+	for line := range lines(b) {
 		s, err := readStep(line)
 		if err != nil {
 			return fmt.Errorf("%w in %.80s", err, line)

@@ -7,12 +7,9 @@ import (
 	"strings"
 )
 
-// block is the data of one server-sent event.
-type block struct{ data string }
-
-// readEvents reads the blocks of a stream that have data. What breaks the framing
+// readEvents reads the data of a stream's events that have some. What breaks the framing
 // is a fault: clients differ in what they make of it. A byte order mark in front is none.
-func readEvents(body string) (blocks []block, faults []string) {
+func readEvents(body string) (events, faults []string) {
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(body, "\ufeff"))
 	if text != "" && !strings.HasSuffix(text, "\n\n") {
 		faults = append(faults, fmt.Sprintf("the stream's last event is not ended by an empty line: %.80q", text[max(0, len(text)-80):]))
@@ -30,10 +27,10 @@ func readEvents(body string) (blocks []block, faults []string) {
 			}
 		}
 		if data != nil {
-			blocks = append(blocks, block{strings.Join(data, "\n")})
+			events = append(events, strings.Join(data, "\n"))
 		}
 	}
-	return blocks, faults
+	return events, faults
 }
 
 // streamed joins a stream's chunks and checks the rules that hold for each of
@@ -69,19 +66,19 @@ type chunk struct {
 
 // readStream reads a stream and checks its form.
 func readStream(body []byte) *reply {
-	blocks, faults := readEvents(string(body))
+	events, faults := readEvents(string(body))
 	s := &streamed{reply: reply{faults: faults}}
-	for i, b := range blocks {
+	for i, data := range events {
 		switch {
 		case s.failure != nil:
-			s.fault("event %d comes after an error: %.80q", i, b.data)
+			s.fault("event %d comes after an error: %.80q", i, data)
 		case s.done:
-			s.fault("event %d comes after [DONE]: %.80q", i, b.data)
-		case b.data == "[DONE]":
+			s.fault("event %d comes after [DONE]: %.80q", i, data)
+		case data == "[DONE]":
 			s.done = true
 			s.data = append(s.data, `"[DONE]"`)
 		default:
-			s.read(i, b.data)
+			s.read(i, data)
 		}
 	}
 	s.end()

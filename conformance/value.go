@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // decode reads JSON with the digits of its numbers as they are: 1.0 is not 1.
@@ -99,24 +101,36 @@ func differObjects(at string, want, got map[string]any, beside bool) []string {
 // show is a value as JSON, cut to a length that a message can carry.
 func show(v any) string {
 	const limit = 300
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return fmt.Sprint(v)
-	}
-	s := bytes.TrimSpace(b.Bytes())
+	s := encode(v, "")
 	if len(s) > limit {
 		return fmt.Sprintf("%s… (%d bytes)", s[:limit], len(s))
 	}
-	return string(s)
+	return s
 }
 
 // quote is s as a JSON string with <, > and & as they are.
-func quote(s string) string {
-	var b bytes.Buffer
+func quote(s string) string { return encode(s, "") }
+
+// encode is a value that JSON has made, or a type of this package's, as JSON with <, > and &
+// as they are; on several lines if there is an indent.
+func encode(v any, indent string) string {
+	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // strings cannot fail
-	return string(bytes.TrimSpace(b.Bytes()))
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil {
+		return quote(err.Error())
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// lines are the lines of a file that are not blank, without the space around them.
+func lines(b []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(string(b)) {
+			if line = strings.TrimSpace(line); line != "" && !yield(line) {
+				return
+			}
+		}
+	}
 }

@@ -151,10 +151,7 @@ func (w *Want) setAnswers(b []byte) error {
 
 // setFrames reads a stream's data, each a JSON value on a line; "[DONE]" is one.
 func (w *Want) setFrames(b []byte) error {
-	for line := range strings.Lines(string(b)) {
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
+	for line := range lines(b) {
 		if !json.Valid([]byte(line)) {
 			return fmt.Errorf("not JSON: %.80s", line)
 		}
@@ -175,10 +172,7 @@ func setJSON(dst *json.RawMessage, b []byte) error {
 // setStrings reads one JSON string a line.
 func setStrings(dst *[]string, b []byte) error {
 	*dst = []string{}
-	for line := range strings.Lines(string(b)) {
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
+	for line := range lines(b) {
 		var s string
 		if err := json.Unmarshal([]byte(line), &s); err != nil {
 			return fmt.Errorf("each line must be a JSON string: %w in %.80s", err, line)

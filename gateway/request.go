@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -148,10 +147,12 @@ func misspelt(key []byte) (name, meant string) {
 	if len(key) > maxFolded {
 		return "", ""
 	}
-	name = wire.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
+	if bytes.IndexByte(key, '\\') >= 0 {
+		key = []byte(wire.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'})))
+	}
 	for _, known := range [...]string{"model", "messages", "stream", "tools", "tool_choice"} {
-		if strings.EqualFold(name, known) {
-			return name, known
+		if bytes.EqualFold(key, []byte(known)) {
+			return string(key), known
 		}
 	}
 	return "", ""
@@ -165,13 +166,16 @@ func (r *Request) readFields() error {
 	if p.Model.Empty() {
 		return invalid("model", "The field \"model\" is missing: name the model to use.")
 	}
-	if json.Unmarshal(p.Model.Of(r.body), &r.Model) != nil || r.Model == "" {
+	if r.Model = wire.Unquote(p.Model.Of(r.body)); r.Model == "" {
 		return invalid("model", fmt.Sprintf("The field \"model\" must be a non-empty string, not %s.", Excerpt(p.Model.Of(r.body))))
 	}
 	if len(r.Model) > maxModel {
 		return invalid("model", fmt.Sprintf("The field \"model\" is %d bytes long; a name has at most %d.", len(r.Model), maxModel))
 	}
-	if !p.Stream.IsNull(r.body) && json.Unmarshal(p.Stream.Of(r.body), &r.Stream) != nil {
+	switch stream := string(p.Stream.Of(r.body)); {
+	case stream == "true":
+		r.Stream = true
+	case stream != "false" && !p.Stream.IsNull(r.body):
 		return invalid("stream", fmt.Sprintf("The field \"stream\" must be true or false, not %s.", Excerpt(p.Stream.Of(r.body))))
 	}
 	if !p.Tools.IsNull(r.body) && r.body[p.Tools.Start] != '[' {

@@ -6,27 +6,26 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/callgate/callgate/plugins/meter"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
 // required are the exports of a guest.
 var required = []struct {
-	name string
-	kind byte
-	sig  string
+	name, kind string
 }{
-	{abi.ExportMemory, kindMemory, ""},
-	{abi.ExportManifest, kindFunc, "() i64"},
-	{abi.ExportAlloc, kindFunc, "(i32) i32"},
-	{abi.ExportCanParse, kindFunc, "(i32, i32, i32) i32"},
-	{abi.ExportOpen, kindFunc, "(i32, i32, i32) i32"},
-	{abi.ExportFeed, kindFunc, "(i32, i32, i32) i64"},
-	{abi.ExportFinish, kindFunc, "(i32, i32) i64"},
-	{abi.ExportClose, kindFunc, "(i32)"},
+	{abi.ExportMemory, "memory"},
+	{abi.ExportManifest, "func() i64"},
+	{abi.ExportAlloc, "func(i32) i32"},
+	{abi.ExportCanParse, "func(i32, i32, i32) i32"},
+	{abi.ExportOpen, "func(i32, i32, i32) i32"},
+	{abi.ExportFeed, "func(i32, i32, i32) i64"},
+	{abi.ExportFinish, "func(i32, i32) i64"},
+	{abi.ExportClose, "func(i32)"},
 }
 
 // checkModule says what makes the module unfit as a plugin, "" if nothing does.
-func checkModule(s *summary) string {
+func checkModule(s *meter.Summary) string {
 	if reason := checkVersion(s); reason != "" {
 		return reason
 	}
@@ -38,7 +37,7 @@ func checkModule(s *summary) string {
 
 // checkVersion finds a module that was built for another version of the ABI, and
 // one that was not built for this gateway at all.
-func checkVersion(s *summary) string {
+func checkVersion(s *meter.Summary) string {
 	switch v := version(s); v {
 	case abi.Version:
 		return ""
@@ -51,9 +50,9 @@ func checkVersion(s *summary) string {
 
 // version is that of the ABI in the names of a module's exports: this gateway's if some
 // have it, else the first one, else 0.
-func version(s *summary) int {
+func version(s *meter.Summary) int {
 	first := 0
-	for _, name := range s.order {
+	for _, name := range s.Order {
 		rest, ok := strings.CutPrefix(name, "callgate")
 		digits, _, found := strings.Cut(rest, "_")
 		v, err := strconv.Atoi(digits)
@@ -68,42 +67,42 @@ func version(s *summary) int {
 	return first
 }
 
-func checkExports(s *summary) string {
+func checkExports(s *meter.Summary) string {
 	var missing []string
 	for _, want := range required {
-		got, ok := s.exports[want.name]
+		got, ok := s.Exports[want.name]
 		if !ok {
 			missing = append(missing, want.name)
 			continue
 		}
-		if got.kind != want.kind || got.sig != want.sig {
-			return fmt.Sprintf("export %s is %s, want %s", want.name, got, external{kind: want.kind, sig: want.sig})
+		if got != want.kind {
+			return fmt.Sprintf("export %s is %s, want %s", want.name, got, want.kind)
 		}
 	}
 	if len(missing) > 0 {
 		return "missing exports: " + strings.Join(missing, ", ")
 	}
-	if got, ok := s.exports[abi.ExportInitialize]; ok && (got.kind != kindFunc || got.sig != "()") {
+	if got, ok := s.Exports[abi.ExportInitialize]; ok && got != "func()" {
 		return fmt.Sprintf("export %s is %s, want func()", abi.ExportInitialize, got)
 	}
-	_, command := s.exports["_start"]
-	_, reactor := s.exports[abi.ExportInitialize]
+	_, command := s.Exports["_start"]
+	_, reactor := s.Exports[abi.ExportInitialize]
 	if command && !reactor {
 		return "it is a command with a _start, want a reactor: build it with -buildmode=c-shared or the like"
 	}
 	return ""
 }
 
-func checkImports(s *summary) string {
+func checkImports(s *meter.Summary) string {
 	var refused []string
-	for _, imp := range s.imports {
-		want, ok := wasiFuncs[imp.name]
-		name := shown(imp.module) + "." + shown(imp.name)
+	for _, imp := range s.Imports {
+		want, ok := wasiFuncs[imp.Name]
+		name := shown(imp.Module) + "." + shown(imp.Name)
 		switch {
-		case imp.module != wasiModule || !ok || imp.kind != kindFunc:
+		case imp.Module != wasiModule || !ok || !strings.HasPrefix(imp.Type, "func"):
 			refused = append(refused, name)
-		case imp.sig != want.signature():
-			return fmt.Sprintf("import %s is %s, want func%s", name, imp, want.signature())
+		case imp.Type != "func"+want.signature():
+			return fmt.Sprintf("import %s is %s, want func%s", name, imp.Type, want.signature())
 		}
 	}
 	if len(refused) > 0 {
@@ -111,4 +110,14 @@ func checkImports(s *summary) string {
 		return "it imports what a plugin does not get: " + strings.Join(slices.Compact(refused), ", ")
 	}
 	return ""
+}
+
+// shown is a name or a word of a module as it may be printed: in one line, and not without
+// end.
+func shown(s string) string {
+	quoted := fmt.Sprintf("%.200q", s)
+	if quoted == `"`+s+`"` {
+		return s
+	}
+	return quoted
 }

@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"cmp"
 	"log/slog"
 	"runtime"
 	"time"
@@ -70,11 +71,11 @@ type Source struct {
 
 func (c Config) withDefaults() Config {
 	c.Limits = c.Limits.withDefaults()
-	setDefault(&c.Isolation, IsolationReset)
-	setDefault(&c.Idle, max(4, 2*runtime.GOMAXPROCS(0)))
-	setDefault(&c.MaxInstances, 4096)
-	setDefault(&c.Failures, 5)
-	setDefault(&c.Quarantine, time.Minute)
+	c.Isolation = cmp.Or(c.Isolation, IsolationReset)
+	c.Idle = cmp.Or(c.Idle, max(4, 2*runtime.GOMAXPROCS(0)))
+	c.MaxInstances = cmp.Or(c.MaxInstances, 4096)
+	c.Failures = cmp.Or(c.Failures, 5)
+	c.Quarantine = cmp.Or(c.Quarantine, time.Minute)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -82,19 +83,12 @@ func (c Config) withDefaults() Config {
 }
 
 func (l Limits) withDefaults() Limits {
-	setDefault(&l.Input, 1<<20)
-	setDefault(&l.Time, 100*time.Millisecond)
-	setDefault(&l.Total, time.Second)
-	setDefault(&l.Memory, 32<<20)
-	setDefault(&l.Output, 8<<20)
-	setDefault(&l.Handles, 16)
-	setDefault(&l.Depth, 128)
+	l.Input = cmp.Or(l.Input, 1<<20)
+	l.Time = cmp.Or(l.Time, 100*time.Millisecond)
+	l.Total = cmp.Or(l.Total, time.Second)
+	l.Memory = cmp.Or(l.Memory, 32<<20)
+	l.Output = cmp.Or(l.Output, 8<<20)
+	l.Handles = cmp.Or(l.Handles, 16)
+	l.Depth = cmp.Or(l.Depth, 128)
 	return l
-}
-
-func setDefault[T comparable](v *T, def T) {
-	var zero T
-	if *v == zero {
-		*v = def
-	}
 }

@@ -74,11 +74,15 @@ type LoadError struct {
 
 // Error implements error.
 func (e *LoadError) Error() string {
-	msg := fmt.Sprintf("plugin %s: %s", e.Plugin, e.Reason)
-	if e.Err != nil {
-		msg += ": " + e.Err.Error()
+	return fmt.Sprintf("plugin %s: %s", e.Plugin, e.Why())
+}
+
+// Why is the error without the plugin's name.
+func (e *LoadError) Why() string {
+	if e.Err == nil {
+		return e.Reason
 	}
-	return msg
+	return e.Reason + ": " + e.Err.Error()
 }
 
 // Unwrap returns Err.

@@ -72,7 +72,6 @@ func (g *grammar) check(e *abi.Event) error {
 		g.open = false
 	case abi.Malformed, abi.End:
 		return g.end(e)
-	case abi.Content, abi.Reasoning, abi.Repair:
 	}
 	return nil
 }

@@ -140,7 +140,7 @@ func (h *Host) use(next *table) {
 // release gives up one use of a table. With the last one it closes the modules that are in
 // no other table. The host may be locked or not.
 func (h *Host) release(t *table) {
-	if !t.leave() {
+	if t.users.Add(-1) > 0 { // it was not the last
 		return
 	}
 	go func() { // owned by busy

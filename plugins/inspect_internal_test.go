@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/callgate/callgate/plugins/meter"
 	"github.com/callgate/callgate/plugins/pluginstest"
 	"github.com/callgate/callgate/sdk/abi"
 )
@@ -14,20 +15,20 @@ func TestInspect(t *testing.T) {
 		Imports: []pluginstest.Import{{Module: "m", Name: "f", Params: "iI", Results: "i"}},
 		Customs: [][2]string{{"other", "x"}, {abi.ManifestSection, "{}"}},
 	}.Wasm()
-	got, err := inspect(wasm)
+	got, err := meter.Inspect(wasm, abi.ManifestSection)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []external{{module: "m", name: "f", sig: "(i32, i64) i32"}}; !slices.Equal(got.imports, want) {
-		t.Errorf("imports: got %v, want %v", got.imports, want)
+	if want := []meter.Import{{Module: "m", Name: "f", Type: "func(i32, i64) i32"}}; !slices.Equal(got.Imports, want) {
+		t.Errorf("imports: got %v, want %v", got.Imports, want)
 	}
 	for _, want := range required {
-		if got := got.exports[want.name]; got.kind != want.kind || got.sig != want.sig {
-			t.Errorf("export %s: got %v, want %s", want.name, got, want.sig)
+		if got := got.Exports[want.name]; got != want.kind {
+			t.Errorf("export %s: got %v, want %s", want.name, got, want.kind)
 		}
 	}
-	if string(got.manifest) != "{}" {
-		t.Errorf("manifest: got %q", got.manifest)
+	if string(got.Custom) != "{}" {
+		t.Errorf("manifest: got %q", got.Custom)
 	}
 }
 
@@ -37,7 +38,7 @@ func FuzzInspect(f *testing.F) {
 	f.Add(pluginstest.Guest{Customs: [][2]string{{abi.ManifestSection, "{}"}}, Imports: []pluginstest.Import{{Module: "m", Name: "f"}}}.Wasm())
 	f.Add([]byte("\x00asm\x01\x00\x00\x00\x01\x06\xff\xff\xff\xff\x0f\x60"))
 	f.Fuzz(func(_ *testing.T, b []byte) {
-		if s, err := inspect(b); err == nil {
+		if s, err := meter.Inspect(b, abi.ManifestSection); err == nil {
 			_ = checkModule(s)
 		}
 	})

@@ -2,7 +2,6 @@ package plugins
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -37,9 +36,8 @@ type Metering struct {
 // Look reads a module. A Host refuses for more reasons than those in Refused: some show
 // only when the module is started.
 func Look(wasm []byte) Outline {
-	hash := sha256.Sum256(wasm)
-	o := Outline{SHA256: hex.EncodeToString(hash[:]), Size: len(wasm), Exports: []string{}, Imports: []string{}}
-	s, err := inspect(wasm)
+	o := Outline{SHA256: fmt.Sprintf("%x", sha256.Sum256(wasm)), Size: len(wasm), Exports: []string{}, Imports: []string{}}
+	s, err := meter.Inspect(wasm, abi.ManifestSection)
 	if s != nil {
 		o.describe(s)
 	}
@@ -56,7 +54,7 @@ func Look(wasm []byte) Outline {
 		return o
 	}
 	o.MinPages, o.MaxPages = int(m.MinPages), int(m.MaxPages)
-	o.Metered = Metering{Loops: m.Loops, Funcs: m.Funcs, Before: codeSize(wasm), After: codeSize(m.Wasm)}
+	o.Metered = Metering{Loops: m.Loops, Funcs: m.Funcs, Before: m.Before, After: m.After}
 	if o.Refused == "" {
 		o.Refused = checkMemory(m, Limits{}.withDefaults())
 	}
@@ -64,29 +62,16 @@ func Look(wasm []byte) Outline {
 }
 
 // describe notes what a summary holds.
-func (o *Outline) describe(s *summary) {
+func (o *Outline) describe(s *meter.Summary) {
 	o.ABI = version(s)
-	for _, name := range s.order {
-		o.Exports = append(o.Exports, shown(name)+" "+s.exports[name].String())
+	for _, name := range s.Order {
+		o.Exports = append(o.Exports, shown(name)+" "+s.Exports[name])
 	}
-	for _, imp := range s.imports {
-		o.Imports = append(o.Imports, fmt.Sprintf("%s.%s %s", shown(imp.module), shown(imp.name), imp))
+	for _, imp := range s.Imports {
+		o.Imports = append(o.Imports, fmt.Sprintf("%s.%s %s", shown(imp.Module), shown(imp.Name), imp.Type))
 	}
 	slices.Sort(o.Imports)
-	if m, err := parseManifest(s.manifest); err == nil {
+	if m, err := parseManifest(s.Custom); err == nil {
 		o.Packed = &m
 	}
-}
-
-// codeSize is the size of a module's code section.
-func codeSize(wasm []byte) int {
-	const code = 10
-	r := &wasmReader{b: wasm[8:]}
-	for len(r.b) > 0 && r.err == nil {
-		id := r.byte()
-		if body := r.bytes(r.u32()); id == code {
-			return len(body)
-		}
-	}
-	return 0
 }

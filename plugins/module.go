@@ -3,7 +3,7 @@ package plugins
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -20,7 +20,7 @@ type module struct {
 	name         string // Source.Name
 	sha256       string
 	size         int
-	summary      *summary
+	summary      *meter.Summary
 	manifest     abi.Manifest
 	limits       Limits
 	isolation    string
@@ -66,7 +66,7 @@ func loadModule(ctx context.Context, src Source, cfg Config, cache *codeCache) (
 	refuse := func(reason string, err error) (*module, error) {
 		return nil, &LoadError{Plugin: src.Name, Reason: reason, Err: err}
 	}
-	sum, err := inspect(src.Wasm)
+	sum, err := meter.Inspect(src.Wasm, abi.ManifestSection)
 	if err != nil {
 		return refuse("it is not a valid WebAssembly module", err)
 	}
@@ -80,9 +80,8 @@ func loadModule(ctx context.Context, src Source, cfg Config, cache *codeCache) (
 	if reason := checkMemory(rewritten, cfg.Limits); reason != "" {
 		return refuse(reason, nil)
 	}
-	hash := sha256.Sum256(src.Wasm)
 	m := &module{
-		name: src.Name, sha256: hex.EncodeToString(hash[:]), size: len(src.Wasm), summary: sum,
+		name: src.Name, sha256: fmt.Sprintf("%x", sha256.Sum256(src.Wasm)), size: len(src.Wasm), summary: sum,
 		limits: cfg.Limits, isolation: cfg.Isolation, maxIdle: cfg.Idle, maxInstances: cfg.MaxInstances,
 		log: cfg.Log, rewritten: rewritten, pool: pool{emptied: make(chan struct{})},
 	}
@@ -144,12 +143,12 @@ func (m *module) close(ctx context.Context) {
 func (m *module) info() ModuleInfo {
 	i := ModuleInfo{
 		Plugin: m.name, Manifest: m.manifest, SHA256: m.sha256, Size: m.size,
-		Exports: m.summary.order, MinPages: int(m.rewritten.MinPages), MaxPages: int(m.rewritten.MaxPages),
+		Exports: m.summary.Order, MinPages: int(m.rewritten.MinPages), MaxPages: int(m.rewritten.MaxPages),
 		Pages: m.snap.memory.size >> 16, Loops: m.rewritten.Loops, Funcs: m.rewritten.Funcs,
 		Load: m.loadTime, Compile: m.compileTime, CopyOnWrite: m.snap.memory.pages != nil,
 	}
-	for _, imp := range m.summary.imports {
-		i.Imports = append(i.Imports, imp.module+"."+imp.name)
+	for _, imp := range m.summary.Imports {
+		i.Imports = append(i.Imports, imp.Module+"."+imp.Name)
 	}
 	i.InUse, i.Idle = m.instances()
 	return i

@@ -3,7 +3,7 @@ package plugins
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -36,8 +36,7 @@ func newTable(version uint64, modules []*module) *table {
 		}
 	}
 	slices.Sort(hashes)
-	all := sha256.Sum256([]byte(strings.Join(hashes, " ")))
-	t.fingerprint = hex.EncodeToString(all[:])
+	t.fingerprint = fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(hashes, " "))))
 	return t
 }
 
@@ -68,9 +67,6 @@ func (t *table) enter() bool {
 		}
 	}
 }
-
-// leave takes one user away and says whether it was the last.
-func (t *table) leave() bool { return t.users.Add(-1) == 0 }
 
 // parsers describes all parsers, those with the highest priority first.
 func (t *table) parsers() []Info {

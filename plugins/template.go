@@ -128,8 +128,8 @@ func (m *module) start(ctx context.Context, in *instance) error {
 
 // manifestBytes returns the manifest, valid until the next call.
 func (m *module) manifestBytes(ctx context.Context, in *instance) ([]byte, error) {
-	if m.summary.manifest != nil {
-		return m.summary.manifest, nil
+	if m.summary.Custom != nil {
+		return m.summary.Custom, nil
 	}
 	v, err := in.call(ctx, in.wasm.ExportedFunction(abi.ExportManifest))
 	if err != nil {

@@ -6,33 +6,74 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
 // The models of the mock upstream. A request's model decides about the answer.
 const (
-	modelClean      = "clean"       // 1 KB of prose
-	modelLarge      = "large"       // 16 KB of prose
-	modelText       = "text"        // a tool call as text
-	modelSlow       = "slow"        // the same, streamed slowly
-	modelNative     = "native"      // a call in tool_calls, by a model whose text is not read
-	modelNativeRead = "native-read" // the same, by one whose text is read
+	modelClean  = "clean"  // 1 KB of prose
+	modelLarge  = "large"  // 16 KB of prose
+	modelText   = "text"   // a tool call as text
+	modelSlow   = "slow"   // the same, streamed slowly
+	modelNative = "native" // a call in tool_calls
+	// modelPlain writes 1 KB of words without a sign that a marker begins with, and
+	// modelPlainLong twice that in twice the chunks.
+	modelPlain     = "plain"
+	modelPlainLong = "plain-long"
 )
+
+// largeAnswer is how many bytes of JSON the text of a large answer is.
+const largeAnswer = 32 << 20
+
+// largeTexts are what large answers consist of, by the names of their models.
+var largeTexts = map[string]string{
+	"prose":         prose(4 << 10),
+	"json":          `{"id": 12, "name": "a \"thing\"", "tags": ["x", "y"], "size": {"w": 1.5, "h": null}},` + "\n",
+	"angles":        "<",
+	"brackets":      "[",
+	"braces":        `{"`,
+	"fences":        "```a",
+	"markers":       trigger,
+	"functions":     "<function=a>",
+	"reasoning":     "</think>a",
+	"calls":         trigger + `{"name": "write_file", "arguments": {}}</tool_call>`,
+	"unclosed call": escaped(4 << 10),
+}
+
+// largeText is a model's text of about size bytes of JSON.
+func largeText(model string, size int) string {
+	part := largeTexts[model]
+	text := strings.Repeat(part, size/len(quoted(part)[2:]))
+	if model == "unclosed call" {
+		return callHead + text
+	}
+	return text
+}
 
 // chunks is how many pieces of text, or of a call, a stream has. Its finish reason and
 // its end marker come on top.
 const chunks = 100
 
-// slowPause is the pause before each piece of a slow stream, which so takes 2 s.
-const slowPause = 20 * time.Millisecond
+const (
+	// slowPause is the pause before each piece of a slow stream, which so takes 2 s.
+	slowPause = 20 * time.Millisecond
+	// plainPause is that of streams whose pieces a gateway is to read one by one.
+	plainPause = time.Millisecond
+)
 
 // models are those that the mock has.
 func models() []string {
-	return []string{modelClean, modelLarge, modelText, modelSlow, modelNative, modelNativeRead}
+	return []string{modelClean, modelLarge, modelText, modelSlow, modelNative, modelPlain, modelPlainLong}
 }
 
-// callsNatively says whether a model writes its answer into tool_calls.
-func callsNatively(model string) bool { return model == modelNative || model == modelNativeRead }
+// chunksOf is how many pieces a model's stream has.
+func chunksOf(model string) int {
+	if model == modelPlainLong {
+		return 2 * chunks
+	}
+	return chunks
+}
 
 // modelAnswer is what a model writes: its text, or the arguments of its call.
 func modelAnswer(model string) string {
@@ -41,8 +82,10 @@ func modelAnswer(model string) string {
 		return prose(16 << 10)
 	case modelText, modelSlow:
 		return longCall(chunks * deltaSize)
-	case modelNative, modelNativeRead:
+	case modelNative:
 		return longArguments((chunks - 1) * deltaSize) // the call's beginning is a piece, too
+	case modelPlain, modelPlainLong:
+		return strings.Repeat("All is plain here. ", chunksOf(model))[:chunksOf(model)*deltaSize]
 	}
 	return prose(1 << 10)
 }
@@ -55,13 +98,17 @@ type answer struct {
 	pause  time.Duration
 }
 
-// newAnswers makes the answers of all models.
-func newAnswers() map[string]*answer {
-	answers := map[string]*answer{}
+// newAnswers makes the answers of all models, those with as much as large bytes when they
+// are asked for.
+func newAnswers(large int) map[string]func() *answer {
+	answers := map[string]func() *answer{}
 	for _, model := range models() {
-		answers[model] = newAnswer(model)
+		a := newAnswer(model)
+		answers[model] = func() *answer { return a }
 	}
-	answers[modelSlow].pause = slowPause
+	for model := range largeTexts {
+		answers[model] = sync.OnceValue(func() *answer { return &answer{whole: wholeAnswer(model, largeText(model, large))} })
+	}
 	return answers
 }
 
@@ -74,17 +121,17 @@ const (
 		`"function":{"name":"write_file","arguments":%s}}]`
 )
 
-// completion is the whole answer of a model.
-func completion(model string) string {
-	said, finish := `"content":`+quoted(modelAnswer(model)), `"stop"`
-	if callsNatively(model) {
-		said, finish = fmt.Sprintf(nativeCall, "", quoted(modelAnswer(model))), `"tool_calls"`
+// completion is the whole answer of a model that writes a text.
+func completion(model, text string) string {
+	said, finish := `"content":`+quoted(text), `"stop"`
+	if model == modelNative {
+		said, finish = fmt.Sprintf(nativeCall, "", quoted(text)), `"tool_calls"`
 	}
 	return fmt.Sprintf(envelope, "", model, `"message":{"role":"assistant",`+said+`}`, finish, usage)
 }
 
 // events are the answer of a model as it streams it, without the end marker.
-func events(model string) []string { return streamed(model, modelAnswer(model), chunks) }
+func events(model string) []string { return streamed(model, modelAnswer(model), chunksOf(model)) }
 
 // streamed is a text of a model in so many pieces, and the finish reason behind them.
 func streamed(model, text string, count int) []string {
@@ -93,7 +140,7 @@ func streamed(model, text string, count int) []string {
 		list = append(list, fmt.Sprintf(envelope, ".chunk", model, `"delta":{`+delta+`}`, finish, ""))
 	}
 	role, piece, finish := `"role":"assistant",`, `"content":%s`, `"stop"`
-	if callsNatively(model) {
+	if model == modelNative {
 		piece, finish = `"tool_calls":[{"index":0,"function":{"arguments":%s}}]`, `"tool_calls"`
 		add(role+fmt.Sprintf(nativeCall, `"index":0,`, `""`), "null")
 		role = ""
@@ -107,11 +154,15 @@ func streamed(model, text string, count int) []string {
 	return list
 }
 
+func wholeAnswer(model, text string) []byte {
+	body := completion(model, text)
+	return []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Request-Id: req_bench\r\nContent-Length: " +
+		strconv.Itoa(len(body)) + "\r\n\r\n" + body)
+}
+
 func newAnswer(model string) *answer {
-	body := completion(model)
 	a := &answer{
-		whole: []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Request-Id: req_bench\r\nContent-Length: " +
-			strconv.Itoa(len(body)) + "\r\n\r\n" + body),
+		whole: wholeAnswer(model, modelAnswer(model)),
 		head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n" +
 			"X-Request-Id: req_bench\r\nTransfer-Encoding: chunked\r\n\r\n"),
 	}
@@ -119,6 +170,7 @@ func newAnswer(model string) *answer {
 		a.frames = append(a.frames, frame(data))
 	}
 	a.frames = append(a.frames, append(frame("[DONE]"), "0\r\n\r\n"...))
+	a.pause = map[string]time.Duration{modelSlow: slowPause, modelPlain: plainPause, modelPlainLong: plainPause}[model]
 	return a
 }
 
@@ -128,9 +180,13 @@ func frame(data string) []byte {
 	return fmt.Appendf(nil, "%x\r\n%s\r\n", len(event), event)
 }
 
+// quoted is a string in JSON, with its < and > as they are, as most upstreams write them.
 func quoted(s string) string {
-	b, _ := json.Marshal(s) // a string cannot fail
-	return string(b)
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string cannot fail
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // request is the body of a request of about size bytes, which offers tools, so
@@ -211,7 +267,7 @@ func read(body []byte, stream bool) (r received, err error) {
 // tool calls.
 func expect(model string, repaired bool) received {
 	text := modelAnswer(model)
-	if callsNatively(model) {
+	if model == modelNative {
 		return received{name: "write_file", arguments: text, finish: "tool_calls"}
 	}
 	if !repaired || !strings.HasPrefix(text, trigger) {

@@ -44,15 +44,21 @@ func interleave(ctx context.Context, total time.Duration, batches ...batch) ([][
 
 // repeated makes a batch of f, which it repeats as often as fits into batchTime.
 func repeated(f func() error) batch {
+	began := time.Now()
+	return repeatedBy(func() time.Duration { return time.Since(began) }, f)
+}
+
+// repeatedBy does so by another clock.
+func repeatedBy(clock func() time.Duration, f func() error) batch {
 	n := 1
 	return func() (float64, error) {
-		began := time.Now()
+		began := clock()
 		for range n {
 			if err := f(); err != nil {
 				return 0, err
 			}
 		}
-		took := time.Since(began)
+		took := clock() - began
 		each := micros(took) / float64(n)
 		if took < batchTime/4 || took > batchTime*4 {
 			n = max(1, int(micros(batchTime)/max(each, 0.001)))

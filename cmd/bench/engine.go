@@ -92,7 +92,7 @@ func newSandboxed(ctx context.Context, b *bench) (*sandboxed, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, err := plugins.New(ctx, plugins.Config{CacheDir: b.cacheDir(), Isolation: plugins.IsolationReset})
+	host, err := plugins.New(ctx, plugins.Config{CacheDir: b.programs[0].cacheDir, Isolation: plugins.IsolationReset})
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -13,51 +16,40 @@ import (
 	"github.com/callgate/callgate/sdk/abi"
 )
 
-// Sizes of the calls that show whether a parser's cost grows with the text alone.
-const (
-	smallCall = 60 << 10
-	largeCall = 960 << 10 // a response may have 1 MiB
-)
-
-// measureFormats measures a call of write_file in every format, read by the chain
-// with the format's own parser in the sandbox: one of 1 KB, and how the cost grows.
-func measureFormats(ctx context.Context, b *bench) (*table, error) {
+// callRows are of a call of 1 KB: of the format that takes least, and the one that takes
+// most.
+func callRows(ctx context.Context, b *bench) ([]row, error) {
 	sandbox, err := newSandboxed(ctx, b)
 	if err != nil {
 		return nil, err
 	}
 	defer sandbox.close()
-	t := &table{
-		Title: "one call in each format, read by the chain with its own parser, sandboxed",
-		Columns: []column{{"1 KB µs", "best"}, {"1 KB µs", "median"}, {"60 KB µs", "best"}, {"960 KB µs", "best"},
-			{"960 KB / 60 KB", "of the best"}},
-		Note: "targets: 1 KB below 100 µs, the median; and 16 times the text for at most 20 times the time.",
-	}
-	for _, f := range formats.All() {
-		r, err := measureFormat(ctx, b.time/3, sandbox, f)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
-		}
-		t.Rows = append(t.Rows, r)
-	}
-	return t, nil
-}
-
-func measureFormat(ctx context.Context, total time.Duration, e engine, f formats.Format) (row, error) {
-	plan := newPlan(namesOf(f.Name)...)
 	var batches []batch
-	for _, size := range []int{1 << 10, smallCall, largeCall} {
-		text := []byte(formatCall(f, size))
-		batches = append(batches, repeated(func() error { return readCall(ctx, e, plan, text) }))
+	for _, f := range formats.All() {
+		plan, text := newPlan(namesOf(f.Name)...), []byte(formatCall(f, 1<<10))
+		batches = append(batches, repeatedBy(ownCPU, func() error { return readCall(ctx, sandbox, plan, text) }))
 	}
-	times, err := interleave(ctx, total, batches...)
+	times, err := interleave(ctx, 2*b.time, batches...)
 	if err != nil {
-		return row{}, err
+		return nil, err
 	}
-	growth := best(times[2]) / best(times[1])
-	r := row{name: f.Name, figures: []figure{best(times[0]), median(times[0]), best(times[1]), best(times[2]), growth}}
-	r.target = unmet(below("1 KB", r.figures[1], 100, " µs"), upTo("growth", growth, 20, ""))
-	return r, nil
+	var rows []row
+	for i, f := range formats.All() {
+		took := median(times[i])
+		rows = append(rows, row{name: f.Name, figures: compared([]comparison{{none(), took, none()}}), target: upTo("", took, 80, " µs"), beyond: "40"})
+	}
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.figures[2], b.figures[2]) })
+	var dearest []string
+	for _, r := range rows[max(0, len(rows)-8):] {
+		dearest = append(dearest, fmt.Sprintf("%s %s", r.name, r.figures[2]))
+	}
+	least, most := rows[0], rows[len(rows)-1]
+	least.target.limit, least.beyond = 40, "25"
+	for r, which := range map[*row]string{&least: "best", &most: "worst"} {
+		r.name = fmt.Sprintf("CPU for 1 KB of a call as text, sandboxed, %s format (%s), µs", which, r.name)
+	}
+	most.note = fmt.Sprintf("1 KB of a call, the dearest formats: %s.\n", strings.Join(dearest, ", "))
+	return []row{least, most}, nil
 }
 
 // namesOf are the parsers that a name stands for, as in a configuration.
@@ -98,4 +90,13 @@ func readCall(ctx context.Context, e engine, plan *chain.Plan, text []byte) erro
 		return fmt.Errorf("%d calls in %.100q…, want 1 (%q)", c.Report().Calls, text, c.Report().Warnings)
 	}
 	return nil
+}
+
+// ownCPU is the time that this process has used of all CPUs, or the time of day where that
+// is not known.
+func ownCPU() time.Duration {
+	if seconds := cpuTime(os.Getpid()); !math.IsNaN(seconds) {
+		return time.Duration(seconds * float64(time.Second))
+	}
+	return time.Duration(time.Now().UnixNano())
 }

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,33 +28,38 @@ func serve(t *testing.T, run func(context.Context, io.Writer) error) string {
 	return strings.TrimPrefix(strings.TrimSpace(string(buf[:n])), "http://")
 }
 
-// TestUpstream asks the mock, directly and through the proxy, for all that a
-// scenario may ask for. A load checks the answers.
+// upstream is the mock.
+func upstream(ctx context.Context, out io.Writer) error { return serveMock(ctx, out, 1<<10) }
+
+// TestUpstream asks the mock, directly and through the proxy, for all that it has, whole and
+// streamed. A load checks the answers.
 func TestUpstream(t *testing.T) {
 	t.Parallel()
-	mock := serve(t, serveMock)
+	mock := serve(t, upstream)
 	proxy := serve(t, func(ctx context.Context, out io.Writer) error { return serveProxy(ctx, out, "http://"+mock) })
 	for name, address := range map[string]string{"direct": mock, "proxy": proxy} {
-		for _, s := range scenarios() {
-			t.Run(name+"/"+s.name, func(t *testing.T) {
-				t.Parallel()
-				l, err := newLoad(t.Context(), address, 2, request(s.model, s.stream, s.size), s.stream, expect(s.model, false))
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer l.close()
-				took, err := l.run(t.Context(), 20*time.Millisecond)
-				if err != nil || len(took) < 2 {
-					t.Errorf("%d answers, %v", len(took), err)
-				}
-			})
+		for _, model := range models() {
+			for _, stream := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s, stream %t", name, model, stream), func(t *testing.T) {
+					t.Parallel()
+					l, err := newLoad(t.Context(), address, 2, request(model, stream, 16<<10), stream, expect(model, false))
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer l.close()
+					took, err := l.run(t.Context(), 20*time.Millisecond)
+					if err != nil || len(took) < 2 {
+						t.Errorf("%d answers, %v", len(took), err)
+					}
+				})
+			}
 		}
 	}
 }
 
 func TestWrongAnswers(t *testing.T) {
 	t.Parallel()
-	mock := serve(t, serveMock)
+	mock := serve(t, upstream)
 	tests := []struct {
 		name, model string
 		want        received
@@ -78,7 +83,7 @@ func TestWrongAnswers(t *testing.T) {
 // TestLength checks that a load notices an answer that is shorter than the first.
 func TestLength(t *testing.T) {
 	t.Parallel()
-	mock := serve(t, serveMock)
+	mock := serve(t, upstream)
 	l, err := newLoad(t.Context(), mock, 1, request(modelClean, false, 1<<10), false, expect(modelClean, false))
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +97,7 @@ func TestLength(t *testing.T) {
 
 func TestCanceledLoad(t *testing.T) {
 	t.Parallel()
-	mock := serve(t, serveMock)
+	mock := serve(t, upstream)
 	l, err := newLoad(t.Context(), mock, 4, request(modelSlow, true, 1<<10), true, expect(modelSlow, false))
 	if err != nil {
 		t.Fatal(err)
@@ -110,8 +115,8 @@ func TestEvents(t *testing.T) {
 	t.Parallel()
 	for _, model := range models() {
 		list := events(model)
-		if len(list) != chunks+1 {
-			t.Errorf("%s: %d events, want %d and one with the finish reason", model, len(list), chunks)
+		if want := chunksOf(model); len(list) != want+1 {
+			t.Errorf("%s: %d events, want %d and one with the finish reason", model, len(list), want)
 		}
 		var got, whole received
 		for _, data := range list {
@@ -119,34 +124,12 @@ func TestEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := whole.add([]byte(completion(model))); err != nil {
+		if err := whole.add([]byte(completion(model, modelAnswer(model)))); err != nil {
 			t.Fatal(err)
 		}
 		if want := expect(model, false); got != want || whole != want {
 			t.Errorf("%s: got %+v, whole %+v, want %+v", model, got, whole, want)
 		}
-	}
-}
-
-// TestRow checks which contenders the figures of a row compare.
-func TestRow(t *testing.T) {
-	t.Parallel()
-	list := make([]*contender, contenders)
-	for i, cpu := range []float64{direct: 100, throughProxy: 200, throughOff: 400, throughGateway: 600} {
-		list[i] = &contender{p50: []float64{10 * cpu}, p99: []float64{20 * cpu}, cpu: []float64{cpu}}
-	}
-	want := []figure{1000, 3000, 5000, 2000, 6000, 10000, 2, 4, 6, 3, 1.5}
-	for _, s := range []scenario{{stream: true, than: throughProxy, limit: 2}, {stream: true, than: throughOff, limit: 1.5}} {
-		got := s.row(list)
-		if !slices.Equal(got.figures, want) {
-			t.Errorf("got %v, want %v", got.figures, want)
-		}
-		if met := s.than == throughOff; (got.target.verdict() == "met") != met {
-			t.Errorf("%s is %s", got.target, got.target.verdict())
-		}
-	}
-	if got := (scenario{than: throughProxy, limit: 3}).row(list); got.figures[6] != 200 || got.target.verdict() != "met" {
-		t.Errorf("a whole answer gives %v, %s", got.figures, got.target.verdict())
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // maxAnswer bounds what a client reads for one answer.
-const maxAnswer = 4 << 20
+const maxAnswer = 4 * largeAnswer
 
 // client sends the same request again and again over one connection.
 type client struct {
@@ -161,24 +161,32 @@ func (l load) run(ctx context.Context, d time.Duration) ([]float64, error) {
 	var over atomic.Bool
 	timer := time.AfterFunc(d, func() { over.Store(true) })
 	defer timer.Stop()
+	err := l.each(ctx, d, func(c *client) error {
+		err := c.repeat(&over)
+		if err != nil {
+			over.Store(true)
+		}
+		return err
+	})
+	var took []float64
+	for _, c := range l {
+		took = append(took, c.took...)
+	}
+	return took, err
+}
+
+// each lets all clients do the same at once, for about the time d.
+func (l load) each(ctx context.Context, d time.Duration, f func(*client) error) error {
 	stop := context.AfterFunc(ctx, l.close)
 	defer stop()
 	errs := make([]error, len(l))
 	var group sync.WaitGroup
 	for i, c := range l {
 		c.allow(ctx, d)
-		group.Go(func() {
-			if errs[i] = c.repeat(&over); errs[i] != nil {
-				over.Store(true)
-			}
-		})
+		group.Go(func() { errs[i] = f(c) })
 	}
 	group.Wait()
-	var took []float64
-	for _, c := range l {
-		took = append(took, c.took...)
-	}
-	return took, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // repeat asks until it is over.

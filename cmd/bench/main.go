@@ -1,8 +1,9 @@
 // Command bench prints the figures that the README quotes, all in one run and as
-// ratios where it can, so that they mean the same on every machine: what the
-// sandbox costs a parser, what mending a call, a breaker, the attempts and another
-// wire add to a request, what the gateway costs beside a plain reverse proxy, and how
-// soon it answers after a start.
+// ratios where it can, so that they mean the same on every machine. The main table is what
+// the gateway costs beside a plain reverse proxy, and beside an older gateway if -beside
+// names one; the others are what the sandbox costs a parser, what mending a call, a breaker,
+// the attempts, a route by prefix and another wire add to a request, and how soon the
+// gateway answers after a start.
 //
 // "make bench" builds what it measures and runs it. Servers are processes of their
 // own on loopback: the gateway, and this program again as proxy and as upstream.
@@ -12,7 +13,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -24,20 +24,23 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// maxRun bounds the whole run.
-const maxRun = 30 * time.Minute
+const (
+	maxRun        = 30 * time.Minute // bounds the whole run
+	gatewayBinary = "bin/callgate"   // is what "make build" makes
+)
 
 // bench is one run.
 type bench struct {
-	time time.Duration // for each thing that is measured
-	dir  string        // for temporary files
-	// compiled says that a gateway of this run has filled the cache directory.
-	compiled bool
+	time     time.Duration // for each thing that is measured
+	dir      string        // for temporary files
+	large    int           // bytes of a large answer
+	programs []*program    // this tree's gateway, and perhaps an older one
 }
 
 // section is one table of figures.
@@ -46,22 +49,24 @@ type section struct {
 	run  func(context.Context, *bench) (*table, error)
 }
 
-func sections() []section {
-	return []section{
+// sections are those whose name the expression fits. A fit of one of its parts is enough
+// for the main table, which then has that part.
+func sections(wanted *regexp.Regexp) []section {
+	var list []section
+	main := slices.DeleteFunc(parts(), func(p part) bool { return !wanted.MatchString(p.name) })
+	if len(main) > 0 {
+		list = append(list, section{"gateway", measureMain(main)})
+	}
+	return append(list, slices.DeleteFunc([]section{
 		{"parse", measureParse},
-		{"formats", measureFormats},
 		{"languages", measureLanguages},
-		{"delta", measureDelta},
-		{"plain", measurePlain},
 		{"repair", measureRepair},
 		{"breaker", measureBreaker},
 		{"attempts", measureAttempts},
 		{"prefix", measurePrefix},
 		{"translate", measureTranslate},
-		{"gateway", measureGateway},
-		{"memory", measureMemory},
 		{"start", measureStart},
-	}
+	}, func(s section) bool { return !wanted.MatchString(s.name) })...)
 }
 
 func main() { os.Exit(command()) }
@@ -82,21 +87,28 @@ func command() int {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	if len(args) == 1 && args[0] == mockCommand {
-		return serveMock(ctx, stdout)
+	if len(args) == 2 && args[0] == mockCommand {
+		large, err := strconv.Atoi(args[1])
+		if err != nil {
+			return err
+		}
+		return serveMock(ctx, stdout, large)
 	}
 	if len(args) == 2 && args[0] == proxyCommand {
 		return serveProxy(ctx, stdout, args[1])
 	}
 	var names []string
-	for _, s := range sections() {
+	for _, p := range parts() {
+		names = append(names, p.name)
+	}
+	for _, s := range sections(regexp.MustCompile("^[^/]*$")) {
 		names = append(names, s.name)
 	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	each := flags.Duration("time", 3*time.Second, "how long each thing is measured, 100ms to 1m")
-	only := flags.String("only", "", "`regexp` of the sections to run: "+strings.Join(names, ", "))
-	file := flags.String("json", "", "`file` that the figures are written to as JSON")
+	only := flags.String("only", "", "`regexp` of what to measure: "+strings.Join(names, ", "))
+	beside := flags.String("beside", "", "an older gateway's `binary`, to be measured in turn with this tree's")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -107,58 +119,39 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *each < 100*time.Millisecond || *each > time.Minute {
 		return fmt.Errorf("-time is %v, want 100ms to 1m", *each)
 	}
-	chosen := slices.DeleteFunc(sections(), func(s section) bool { return !wanted.MatchString(s.name) })
+	chosen := sections(wanted)
 	if len(chosen) == 0 {
-		return fmt.Errorf("-only %q fits no section", *only)
+		return fmt.Errorf("-only %q fits nothing", *only)
 	}
 	dir, err := os.MkdirTemp("", "callgate-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{time: *each, dir: dir}
-	tables, err := b.measure(ctx, chosen, stdout)
-	if err != nil || *file == "" {
-		return err
+	b := &bench{time: *each, dir: dir, large: largeAnswer, programs: []*program{{name: "callgate", path: gatewayBinary, cacheDir: filepath.Join(dir, "cache")}}}
+	if *beside != "" {
+		b.programs = append(b.programs, &program{name: "older", path: *beside, cacheDir: filepath.Join(dir, "cache-older")})
 	}
-	return writeJSON(*file, *each, tables)
+	return b.measure(ctx, chosen, stdout)
 }
 
 // measure runs sections and prints each table when it is there.
-func (b *bench) measure(ctx context.Context, chosen []section, stdout io.Writer) ([]*table, error) {
+func (b *bench) measure(ctx context.Context, chosen []section, stdout io.Writer) error {
 	fmt.Fprintf(stdout, "%s %s/%s, %d CPUs, %v each\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), b.time)
-	var tables []*table
 	for _, s := range chosen {
 		load := watchCPU()
 		t, err := s.run(ctx, b)
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%s: %w", s.name, context.Cause(ctx))
+			return fmt.Errorf("%s: %w", s.name, context.Cause(ctx))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.name, err)
+			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		t.Name, t.Others = s.name, figure(load.others())
 		t.print(stdout)
-		tables = append(tables, t)
 	}
-	return tables, nil
+	return nil
 }
-
-// writeJSON writes all figures to a file.
-func writeJSON(file string, each time.Duration, tables []*table) error {
-	b, err := json.MarshalIndent(map[string]any{
-		"go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH, "cpus": runtime.NumCPU(),
-		"time": each.String(), "sections": tables,
-	}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(b, '\n'), 0o600)
-}
-
-// cacheDir is where compiled parsers are kept during a run, so that they are
-// compiled once.
-func (b *bench) cacheDir() string { return filepath.Join(b.dir, "cache") }
 
 // cpuWatch measures how much of the machine others use.
 type cpuWatch struct {

@@ -9,7 +9,7 @@ import (
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, args, message string }{
-		{"no section", "-only nothing", "fits no section"},
+		{"no section", "-only nothing", "fits nothing"},
 		{"bad regexp", "-only (", "missing closing"},
 		{"short", "-time 1ms", "want 100ms to 1m"},
 		{"unknown", "-nothing", "not defined"},

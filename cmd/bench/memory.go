@@ -2,90 +2,136 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
 	"time"
 )
 
 // memoryClients is how many clients stream at once.
 const memoryClients = 128
 
-// measureMemory looks at what many clients need, and many open parsers.
-func measureMemory(ctx context.Context, b *bench) (*table, error) {
-	t := &table{
-		Title:   "resident memory of the gateway, from its start with compiled parsers",
-		Columns: []column{{"MiB", "idle"}, {"MiB", "peak"}, {"MiB", "peak, shared pages once"}},
-		Note: fmt.Sprintf("Inside a tool call each stream takes %v, so that all of them have a parser open at the same time.\n"+
-			"The instances of a parser share pages, which the system counts once for each instance (RSS), and last once (PSS).", (chunks+2)*slowPause),
+// memoryRows look at what a gateway needs by itself, for many clients, and for many open
+// parsers.
+func memoryRows(ctx context.Context, b *bench) ([]row, error) {
+	rows := []row{
+		{name: "resident memory, idle, MiB", peers: "SMG 51, vllm-router 73, Portkey 77, Bifrost 119, LiteLLM 338"},
+		{name: fmt.Sprintf("its peak, %d streams, MiB", memoryClients), peers: "SMG 63, vllm-router 82, Portkey 201, LiteLLM 481"},
+		{name: fmt.Sprintf("its peak, %d streams inside a call in text, MiB", memoryClients)},
 	}
-	for _, scenario := range []struct{ name, model string }{
-		{"%d clients stream", modelClean},
-		{"%d clients stream inside a tool call", modelSlow},
-	} {
-		figures, err := b.memoryOf(ctx, scenario.model)
+	lists := make([][]comparison, len(rows))
+	for _, p := range b.programs {
+		idle, streams, err := b.memoryOf(ctx, p, modelClean)
 		if err != nil {
 			return nil, err
 		}
-		r := row{name: fmt.Sprintf(scenario.name, memoryClients), figures: figures}
-		if scenario.model == modelClean {
-			r.target = below("peak", figures[1], 100, " MiB")
+		_, calls, err := b.memoryOf(ctx, p, modelSlow)
+		if err != nil {
+			return nil, err
 		}
-		t.Rows = append(t.Rows, r)
+		for i, f := range []figure{idle, streams, calls} {
+			lists[i] = append(lists[i], comparison{none(), f, none()})
+		}
 	}
-	if t.Rows[0].target.value.missing() {
-		t.Note += " Memory is measured on Linux only."
+	for i, limit := range []float64{60, 80, 160} {
+		rows[i].figures = compared(lists[i])
+		rows[i].target = upTo("", lists[i][0].value, limit, " MiB")
 	}
-	return t, nil
+	return rows, nil
 }
 
-// memoryOf measures a gateway of its own while all clients stream from a model.
-func (b *bench) memoryOf(ctx context.Context, model string) ([]figure, error) {
-	mock, err := startSelf(ctx, mockCommand)
+// memoryOf measures a gateway of its own in MiB, before and while all clients stream from a
+// model.
+func (b *bench) memoryOf(ctx context.Context, p *program, model string) (idle, peak figure, err error) {
+	mock, err := b.startMock(ctx)
 	if err != nil {
-		return nil, err
+		return none(), none(), err
 	}
 	defer mock.close()
-	gateway, err := b.startReady(ctx, gatewayConfig(mock.address, "repair"))
+	gateway, err := b.startReady(ctx, p, gatewayConfig(mock.address, ""))
 	if err != nil {
-		return nil, err
+		return none(), none(), err
 	}
 	defer gateway.close()
-	pid := gateway.cmd.Process.Pid
-	idle, _ := memory(pid)
+	idle, _ = memory(gateway.cmd.Process.Pid)
 	load, err := newLoad(ctx, gateway.address, memoryClients, request(model, true, 1<<10), true, expect(model, true))
 	if err != nil {
-		return nil, gateway.failed(err)
+		return none(), none(), gateway.failed(err)
 	}
 	defer load.close()
-	shares := watchShare(pid)
-	_, err = load.run(ctx, b.time)
-	share := shares()
-	if err != nil {
-		return nil, gateway.failed(err)
+	if _, err = load.run(ctx, b.time); err != nil {
+		return none(), none(), gateway.failed(err)
 	}
-	_, peak := memory(pid)
-	return []figure{figure(idle), figure(peak), figure(share)}, nil
+	_, peak = memory(gateway.cmd.Process.Pid)
+	return idle, peak, nil
 }
 
-// watchShare looks at a process's proportional share of memory until the function
-// that it returns is called, which gives the largest.
-func watchShare(pid int) func() float64 {
-	stop, most := make(chan struct{}), make(chan float64)
-	go func() {
-		tick := time.NewTicker(100 * time.Millisecond)
-		defer tick.Stop()
-		peak := memoryShare(pid)
-		for {
-			select {
-			case <-tick.C:
-				peak = max(peak, memoryShare(pid))
-			case <-stop:
-				most <- peak
-				return
+// answerTime is how long a large answer may take.
+const answerTime = time.Minute
+
+// answerRows look at what one whole answer takes, as large as a gateway may be given, of
+// the kind of text that takes most.
+func answerRows(ctx context.Context, b *bench) ([]row, error) {
+	var worst []comparison
+	r := row{beyond: "3", peers: "whole process, 10 MB: Bifrost 277, Portkey 340, one-api 650"}
+	for i, p := range b.programs {
+		worst = append(worst, comparison{none(), none(), none()})
+		var list []string
+		for _, model := range slices.Sorted(maps.Keys(largeTexts)) {
+			c, err := b.memoryOfAnswer(ctx, p, model)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", model, err)
+			}
+			done := ""
+			if c.ratio.missing() {
+				done = "more than "
+			}
+			list = append(list, fmt.Sprintf("%s %s%s", model, done, c.value/c.base))
+			if math.IsNaN(float64(worst[i].ratio)) || c.ratio > worst[i].ratio {
+				worst[i] = c
+				if i == 0 {
+					r.name = fmt.Sprintf("memory of one whole answer of %d MB, worst text (%s), MiB", b.large>>20, model)
+				}
 			}
 		}
-	}()
-	return func() float64 {
-		close(stop)
-		return <-most
+		r.note += fmt.Sprintf("%d MB, %s (more than: not answered within %v): %s.\n", b.large>>20, p.name, answerTime, strings.Join(list, ", "))
 	}
+	r.figures, r.target = compared(worst), upTo("", worst[0].ratio, 4, " ×")
+	return []row{r}, nil
+}
+
+// memoryOfAnswer is what a gateway of its own needs for one large answer beside what it
+// needs idle, compared with the answer's size: without bound if it is not done in time.
+func (b *bench) memoryOfAnswer(ctx context.Context, p *program, model string) (comparison, error) {
+	mock, err := b.startMock(ctx)
+	if err != nil {
+		return comparison{}, err
+	}
+	defer mock.close()
+	gateway, err := b.startReady(ctx, p, gatewayConfig(mock.address, ""))
+	if err != nil {
+		return comparison{}, err
+	}
+	defer gateway.close()
+	c, err := dial(ctx, gateway.address, "/v1/chat/completions", request(model, false, 1<<10), false)
+	if err != nil {
+		return comparison{}, err
+	}
+	defer c.conn.Close()
+	_ = c.conn.SetDeadline(time.Now().Add(answerTime)) // of a TCP connection
+	idle, _ := memory(gateway.cmd.Process.Pid)
+	size := figure(b.large) / (1 << 20)
+	err = c.do()
+	_, peak := memory(gateway.cmd.Process.Pid)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return comparison{size, peak - idle, figure(math.Inf(1))}, nil
+	}
+	if err != nil {
+		return comparison{}, gateway.failed(err)
+	}
+	return comparison{size, peak - idle, (peak - idle) / size}, nil
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// mockCommand makes this program the upstream.
+// mockCommand makes this program the upstream. The size of its large answers follows.
 const mockCommand = "mock"
 
 // listen listens on loopback and says where.
@@ -27,14 +27,14 @@ func listen(ctx context.Context, out io.Writer) (net.Listener, error) {
 
 // serveMock is an upstream that answers at once, with bytes made beforehand. It
 // speaks just enough HTTP by hand to cost far less than what stands before it.
-func serveMock(ctx context.Context, out io.Writer) error {
+func serveMock(ctx context.Context, out io.Writer, large int) error {
 	l, err := listen(ctx, out)
 	if err != nil {
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
-	answers := newAnswers()
+	answers := newAnswers(large)
 	for {
 		conn, err := l.Accept()
 		if err != nil {
@@ -53,7 +53,7 @@ func serveMock(ctx context.Context, out io.Writer) error {
 const bodyHead = 128
 
 // serveOne answers one request.
-func serveOne(w io.Writer, r *bufio.Reader, answers map[string]*answer) error {
+func serveOne(w io.Writer, r *bufio.Reader, answers map[string]func() *answer) error {
 	size, err := readHead(r)
 	if err != nil {
 		return err
@@ -63,17 +63,17 @@ func serveOne(w io.Writer, r *bufio.Reader, answers map[string]*answer) error {
 		return err
 	}
 	stream := bytes.Contains(head, []byte(`"stream":true`))
-	a := answers[string(modelOf(head))]
+	find := answers[string(modelOf(head))]
 	if _, err := r.Discard(size); err != nil {
 		return err
 	}
 	switch {
-	case a == nil:
+	case find == nil:
 		_, err = io.WriteString(w, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
 	case !stream:
-		_, err = w.Write(a.whole)
+		_, err = w.Write(find().whole)
 	default:
-		err = a.stream(w)
+		err = find().stream(w)
 	}
 	return err
 }

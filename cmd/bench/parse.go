@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,69 +10,83 @@ import (
 	"github.com/callgate/callgate/sdk/abi"
 )
 
-// measureParse compares whole parses, native and sandboxed.
+// newPlan makes a plan of parsers as the gateway does: of one, or of all.
+func newPlan(names ...string) *chain.Plan {
+	var candidates []chain.Candidate
+	specs := newNative()
+	auto := len(names) == 0
+	if len(names) == 0 {
+		for name := range specs {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		if p := specs[name]; name != "custom" {
+			candidates = append(candidates, chain.NewCandidate(&p.Parser))
+		}
+	}
+	return chain.NewPlan(candidates, chain.PlanOptions{Model: "bench", Reasoning: true, Auto: auto})
+}
+
+// deltaSize is the size in bytes of a streamed piece: some three or four tokens.
+const deltaSize = 16
+
+// measureParse measures what the chain takes, with native parsers and with sandboxed ones.
 func measureParse(ctx context.Context, b *bench) (*table, error) {
 	sandbox, err := newSandboxed(ctx, b)
 	if err != nil {
 		return nil, err
 	}
 	defer sandbox.close()
+	engines, plan := []engine{newNative(), sandbox}, newPlan(parserName)
 	t := &table{
-		Title: "one response parsed, native (trusted, in process) and sandboxed (WebAssembly, metered, memory reset)",
+		Title: "text read by the chain, with native parsers (trusted, in process) and in the sandbox (WebAssembly, metered, memory reset)",
 		Columns: []column{{"native µs", "best"}, {"native µs", "median"}, {"sandboxed µs", "best"},
 			{"sandboxed µs", "median"}, {"", "ratio"}},
-		Note: "best: the 10th percentile, when no other process had the core. ratio: the median of the rounds.",
+		Note: "best: the 10th percentile, when no other process had the core. ratio: the median of the rounds. Plain text\n" +
+			"is looked through for the markers of all parsers, and never gets to one.",
 	}
-	texts := []struct{ name, text string }{
-		{"1 KB, two calls", twoCalls()},
-		{sizeName(1 << 10), longCall(1 << 10)},
-		{sizeName(16 << 10), longCall(16 << 10)},
-		{sizeName(256 << 10), longCall(256 << 10)},
+	add := func(name string, of func(engine) batch) ([]figure, error) {
+		figures, err := compare(ctx, b.time, of(engines[0]), of(engines[1]))
+		t.Rows = append(t.Rows, row{name: name, figures: figures})
+		return figures, err
 	}
-	for _, text := range texts {
-		figures, err := compareParse(ctx, b.time, newNative(), sandbox, []byte(text.text))
+	var bests []figure
+	for _, size := range []int{1 << 10, 16 << 10, 256 << 10} {
+		text := []byte(longCall(size))
+		figures, err := add(fmt.Sprintf("an answer of %d KB with a call", size>>10), func(e engine) batch {
+			return repeated(func() error { return readCall(ctx, e, plan, text) })
+		})
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", text.name, err)
+			return nil, err
 		}
-		r := row{name: text.name, figures: figures}
-		if len(text.text) <= 1<<10 {
-			r.target = below("sandboxed median", figures[3], 100, " µs")
+		bests = append(bests, figures[2])
+	}
+	t.Rows[2].target = upTo("256 KB / 16 KB", bests[2]/bests[1], 20, "")
+	if _, err := add("a streamed piece of 16 bytes inside a call", func(e engine) batch {
+		return func() (float64, error) { return feedDeltas(ctx, plan, e) }
+	}); err != nil {
+		return nil, err
+	}
+	all, parsers := newPlan(), newNative()
+	for _, piece := range []int{deltaSize, 1 << 10} {
+		const size = 64 << 10
+		pieces := deltas(prose(size), piece)
+		times, err := interleave(ctx, b.time, repeated(func() error { return passPlain(ctx, all.New(parsers, plainOptions()), pieces, size) }))
+		if err != nil {
+			return nil, err
+		}
+		r := row{name: fmt.Sprintf("plain text, a KB in pieces of %d bytes", piece),
+			figures: []figure{best(times[0]) / (size >> 10), median(times[0]) / (size >> 10), none(), none(), none()}}
+		if piece > deltaSize {
+			r.target = below("median", r.figures[1], 1, " µs")
 		}
 		t.Rows = append(t.Rows, r)
 	}
-	growth := row{name: "256 KB / 16 KB"}
-	for i := range t.Columns[:4] {
-		growth.figures = append(growth.figures, t.Rows[3].figures[i]/t.Rows[2].figures[i])
-	}
-	// The two were measured one after the other, so only undisturbed times compare.
-	growth.target = upTo("sandboxed best", growth.figures[2], 20, "")
-	growth.figures = append(growth.figures, none())
-	t.Rows = append(t.Rows, growth)
 	return t, nil
 }
 
-// compareParse measures one text with both engines: native best and median,
-// sandboxed best and median, and the ratio.
-func compareParse(ctx context.Context, total time.Duration, plain, sandbox engine, text []byte) ([]figure, error) {
-	want, err := collect(ctx, plain, text)
-	if err != nil {
-		return nil, err
-	}
-	got, err := collect(ctx, sandbox, text)
-	if err != nil {
-		return nil, err
-	}
-	if got != want || got == "" {
-		return nil, fmt.Errorf("sandboxed gives %.200q, native %.200q", got, want)
-	}
-	var batches []batch
-	for _, e := range []engine{plain, sandbox} {
-		batches = append(batches, repeated(func() error {
-			return parse(ctx, e, text, func(abi.Event) {})
-		}))
-	}
-	return compare(ctx, total, batches[0], batches[1])
-}
+func plainOptions() chain.Options { return chain.Options{Tools: tools, Reasoning: chain.Auto} }
 
 // compare measures two batches and gives best and median of each in µs, and the
 // ratio of the second to the first.
@@ -86,62 +99,57 @@ func compare(ctx context.Context, total time.Duration, first, second batch) ([]f
 	return []figure{best(a), median(a), best(b), median(b), pairwise(b, a, quotient)}, nil
 }
 
-// collect parses a text and gives the calls found in it.
-func collect(ctx context.Context, e engine, text []byte) (string, error) {
-	var calls []byte
-	err := parse(ctx, e, text, func(e abi.Event) {
-		if e.Kind == abi.CallStart || e.Kind == abi.Args || e.Kind == abi.CallEnd {
-			calls = append(append(calls, e.Name...), e.Text...)
-		}
-	})
-	return string(calls), err
-}
-
-// parse reads all calls of a text in one response, as a chain would, and hands the
-// events to seen.
-func parse(ctx context.Context, e engine, text []byte, seen func(abi.Event)) error {
+// feedDeltas opens a parser, feeds it 16 KB of a call's argument and returns the
+// time in µs that one piece took.
+func feedDeltas(ctx context.Context, plan *chain.Plan, e engine) (float64, error) {
 	runner, end := e.begin()
 	defer end()
-	for {
-		at := bytes.Index(text, []byte(trigger))
-		if at < 0 {
-			return nil
-		}
-		text = text[at:]
-		verdict, err := runner.CanParse(ctx, parserName, text[:min(len(text), abi.MaxHead)])
-		if err != nil {
-			return err
-		}
-		if verdict != abi.Yes {
-			return fmt.Errorf("the parser's verdict on a call is %d", verdict)
-		}
-		n, err := parseRegion(ctx, runner, text, seen)
-		if err != nil {
-			return err
-		}
-		text = text[n:]
+	c := plan.New(runner, chain.Options{Tools: tools})
+	defer c.Close()
+	c.Feed(ctx, []byte(callHead))
+	if !c.Parsing() {
+		return 0, errors.New("no parser is open inside the call")
 	}
+	argument := []byte(escaped(16 << 10))
+	args := 0
+	began := time.Now()
+	for from := 0; from < len(argument); from += deltaSize {
+		for _, e := range c.Feed(ctx, argument[from:from+deltaSize]) {
+			args += len(e.Text)
+		}
+	}
+	took := time.Since(began)
+	c.Feed(ctx, []byte(callTail))
+	if args < len(argument)-deltaSize || c.Report().Calls != 1 {
+		return 0, fmt.Errorf("%d bytes of arguments and %d calls came out, want %d and 1 (%q)",
+			args, c.Report().Calls, len(argument), c.Report().Warnings)
+	}
+	return micros(took) / float64(len(argument)/deltaSize), nil
 }
 
-// parseRegion reads one region and returns its length.
-func parseRegion(ctx context.Context, runner chain.Runner, text []byte, seen func(abi.Event)) (int, error) {
-	run, err := runner.Open(ctx, parserName, abi.Options{Tools: tools()})
-	if err != nil {
-		return 0, err
-	}
-	defer run.Close()
-	for from := 0; from < len(text); from += abi.MaxFeed {
-		events, err := run.Feed(ctx, text[from:min(len(text), from+abi.MaxFeed)])
-		if err != nil {
-			return 0, err
-		}
+// passPlain reads the pieces as a gateway does and checks that all came out.
+func passPlain(ctx context.Context, c *chain.Chain, pieces [][]byte, size int) error {
+	passed := 0
+	count := func(events []abi.Event) {
 		for _, e := range events {
-			if e.Kind == abi.End {
-				_, err := run.Finish(ctx, abi.Stop)
-				return e.To, err
-			}
-			seen(e)
+			passed += len(e.Text)
 		}
 	}
-	return 0, errors.New("the parser did not find the call's end")
+	waiting := 0 // of what was taken as plain
+	for _, piece := range pieces {
+		switch c.Plain(piece) {
+		case chain.Clean:
+			passed, waiting = passed+waiting+len(piece), 0
+		case chain.White:
+			passed, waiting = passed+waiting, len(piece)
+		case chain.Unsure:
+			count(c.Feed(ctx, piece)) // and what waited
+			waiting = 0
+		}
+	}
+	count(c.Finish(ctx, abi.Stop))
+	if passed != size {
+		return fmt.Errorf("%d of %d bytes came out (%q)", passed, size, c.Report().Warnings)
+	}
+	return nil
 }

@@ -56,25 +56,21 @@ func busyTime() float64 {
 }
 
 // memory gives the resident memory of a process in MiB: now, and its peak.
-func memory(pid int) (now, peak float64) {
+func memory(pid int) (now, peak figure) {
 	status := fmt.Sprintf("/proc/%d/status", pid)
 	return mebibytes(status, "VmRSS"), mebibytes(status, "VmHWM")
 }
 
-// memoryShare is the resident memory of a process in MiB, with pages that are
-// mapped several times counted once.
-func memoryShare(pid int) float64 { return mebibytes(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss") }
-
 // mebibytes reads a number of KiB from a file of names and values.
-func mebibytes(file, name string) float64 {
+func mebibytes(file, name string) figure {
 	text, _ := os.ReadFile(file) // without it nothing is found
 	for line := range strings.Lines(string(text)) {
 		value, found := strings.CutPrefix(line, name+":")
 		if kib, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64); found && err == nil {
-			return kib / 1024
+			return figure(kib / 1024)
 		}
 	}
-	return math.NaN()
+	return none()
 }
 
 // dieWithParent makes a process end with this one, even if this one is killed.

@@ -15,8 +15,6 @@ func familyTime() float64 { return math.NaN() }
 
 func busyTime() float64 { return math.NaN() }
 
-func memory(int) (now, peak float64) { return math.NaN(), math.NaN() }
-
-func memoryShare(int) float64 { return math.NaN() }
+func memory(int) (now, peak figure) { return none(), none() }
 
 func dieWithParent(*exec.Cmd) {}

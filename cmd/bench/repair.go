@@ -51,8 +51,7 @@ func measureRepair(ctx context.Context, b *bench) (*table, error) {
 		Title:   "the arguments of a call read, and mended where they are broken",
 		Columns: []column{{"µs", "best"}, {"µs", "median"}, {"", "allocations"}},
 		Note: "broken: bare keys, single quotes and trailing commas everywhere. targets: 1 KB below 5 µs if valid and 50 µs\n" +
-			"if broken, the median; and 16 times the text for at most 20 times the time. A frame is one of a clean streamed\n" +
-			"call: what the gateway adds to what its provider takes, at most what a chunk costs a plain proxy.",
+			"if broken, the median; and 16 times the text for at most 20 times the time.",
 	}
 	for _, m := range manners() {
 		rows, err := m.measure(ctx, b.time/2)
@@ -60,29 +59,6 @@ func measureRepair(ctx context.Context, b *bench) (*table, error) {
 			return nil, fmt.Errorf("%s: %w", m.name, err)
 		}
 		t.Rows = append(t.Rows, rows...)
-	}
-	for _, s := range []struct {
-		name  string
-		check func() error
-	}{
-		{"schema check, compiled before", checking(repair.NewSchemas(0))},
-		{"schema check, compiled for it", func() error { return checking(repair.NewSchemas(0))() }},
-	} {
-		figures, err := measureEach(ctx, b.time/2, 1, s.check)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.name, err)
-		}
-		t.Rows = append(t.Rows, row{s.name, figures, nil})
-	}
-	for _, w := range []passage{
-		{name: "a frame, tool_calls: off", model: modelNative, stream: true, mode: gateway.Off},
-		{name: "a frame, tool_calls: repair", model: modelNative, stream: true, mode: gateway.Repair},
-	} {
-		r, err := w.frame(ctx, b.time/2)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", w.name, err)
-		}
-		t.Rows = append(t.Rows, r)
 	}
 	return t, nil
 }
@@ -99,8 +75,8 @@ func (m *manner) measure(ctx context.Context, total time.Duration) ([]row, error
 		return nil, err
 	}
 	rows := []row{
-		{"1 KB, " + m.name, whole, below("median", whole[1], m.limit, " µs")},
-		{fmt.Sprintf("  in pieces of %d bytes", deltaSize), pieces, nil},
+		{name: "1 KB, " + m.name, figures: whole, target: below("median", whole[1], m.limit, " µs")},
+		{name: fmt.Sprintf("  in pieces of %d bytes", deltaSize), figures: pieces},
 	}
 	var batches []batch
 	for _, size := range []int{64 << 10, 1 << 20} {
@@ -113,9 +89,9 @@ func (m *manner) measure(ctx context.Context, total time.Duration) ([]row, error
 	}
 	growth := []figure{best(times[1]) / best(times[0]), median(times[1]) / median(times[0]), none()}
 	return append(rows,
-		row{"  64 KB", []figure{best(times[0]), median(times[0]), none()}, nil},
-		row{"  1 MB", []figure{best(times[1]), median(times[1]), none()}, nil},
-		row{"  1 MB / 64 KB", growth, upTo("best", growth[0], 20, "")}), nil
+		row{name: "  64 KB", figures: []figure{best(times[0]), median(times[0]), none()}},
+		row{name: "  1 MB", figures: []figure{best(times[1]), median(times[1]), none()}},
+		row{name: "  1 MB / 64 KB", figures: growth, target: upTo("best", growth[0], 20, "")}), nil
 }
 
 // reading makes a batch's work of reading arguments in pieces of a size, as the
@@ -138,51 +114,4 @@ func (m *manner) reading(text []byte, piece int) func() error {
 		}
 		return nil
 	}
-}
-
-// The schema of a typical tool, and arguments that fit.
-var (
-	schema = []byte(`{"type":"object","properties":{"location":{"type":"object","properties":{"city":{"type":"string",` +
-		`"description":"The city's name"},"country":{"type":"string","pattern":"^[A-Z]{2}$"}},"required":["city"],` +
-		`"additionalProperties":false},"days":{"type":"integer","minimum":1,"maximum":14},"unit":{"enum":["celsius",` +
-		`"fahrenheit"]},"details":{"type":"array","items":{"type":"string","enum":["wind","rain","sun"]},"maxItems":3}},` +
-		`"required":["location","days"],"additionalProperties":false}`)
-	schemaArgs = []byte(`{"location": {"city": "Oslo", "country": "NO"}, "days": 3, "unit": "celsius", "details": ["wind", "rain"]}`)
-)
-
-// checking makes a batch's work of a check against the schema.
-func checking(schemas *repair.Schemas) func() error {
-	return func() error {
-		problem, checked := schemas.Check(schema, schemaArgs)
-		if problem != nil || !checked {
-			return fmt.Errorf("arguments that fit their schema are refused (checked: %t): %w", checked, problem)
-		}
-		return nil
-	}
-}
-
-// frame measures what the gateway adds to each frame of a stream.
-func (w *passage) frame(ctx context.Context, total time.Duration) (row, error) {
-	direct, gated, err := w.askers(ctx)
-	if err != nil {
-		return row{}, err
-	}
-	frames := len(newInstant(w.model).frames)
-	times, err := interleave(ctx, total, repeated(direct), repeated(gated))
-	if err != nil {
-		return row{}, err
-	}
-	added := make([]float64, 0, len(times[0]))
-	for i := range times[0] {
-		added = append(added, (times[1][i]-times[0][i])/float64(frames))
-	}
-	r := row{name: w.name, figures: []figure{best(added), median(added)}}
-	before, err := allocations(frames, direct)
-	if err != nil {
-		return row{}, err
-	}
-	after, err := allocations(frames, gated)
-	r.figures = append(r.figures, after-before)
-	r.target = below("median", r.figures[1], frameLimit, " µs")
-	return r, err
 }

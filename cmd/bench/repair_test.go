@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/callgate/callgate/gateway/repair"
@@ -54,17 +53,5 @@ func TestManners(t *testing.T) {
 	}
 	if n := 20; !slices.Equal(got.Edits[:n], want.Edits[:n]) || want.Edits[0].Path != "src/file_1.go" || !want.Edits[0].All {
 		t.Errorf("mended: got %v, want %v", got.Edits[:n], want.Edits[:n])
-	}
-}
-
-func TestChecking(t *testing.T) {
-	t.Parallel()
-	schemas := repair.NewSchemas(0)
-	if err := checking(schemas)(); err != nil {
-		t.Error(err)
-	}
-	wrong := strings.Replace(string(schemaArgs), `"days": 3`, `"days": 30`, 1)
-	if problem, checked := schemas.Check(schema, []byte(wrong)); problem == nil || !checked {
-		t.Errorf("%s fits the schema", wrong)
 	}
 }

@@ -9,14 +9,22 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"sync"
 	"time"
 )
+
+// program is a gateway that is measured.
+type program struct {
+	name, path, cacheDir string
+	compiled             bool // its parsers, in a run before
+}
 
 // server is a process that listens on loopback.
 type server struct {
 	name    string
 	address string
+	admin   string    // of a gateway, for its metrics
 	began   time.Time // before it was started
 	cmd     *exec.Cmd
 	stderr  *said
@@ -24,9 +32,9 @@ type server struct {
 	stop    context.CancelFunc
 }
 
-// startServer starts a process and waits until it says where it listens. It ends
-// with ctx at the latest.
-func startServer(ctx context.Context, name, program string, args ...string) (*server, error) {
+// startServer starts a process and waits until it says where its listeners are: one, or a
+// second one for the operator. It ends with ctx at the latest.
+func startServer(ctx context.Context, name string, listeners int, program string, args ...string) (*server, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &server{name: name, stop: cancel, stderr: &said{}, gone: make(chan struct{})}
 	s.cmd = exec.CommandContext(ctx, program, args...) //nolint:gosec // this program or the one that it measures
@@ -40,16 +48,18 @@ func startServer(ctx context.Context, name, program string, args ...string) (*se
 	s.began = time.Now()
 	if err := s.cmd.Start(); err != nil {
 		cancel()
-		return nil, fmt.Errorf("%s (\"make bench\" builds it): %w", name, err)
+		return nil, fmt.Errorf("%s: %w (\"make build\" builds bin/callgate)", name, err)
 	}
 	url := regexp.MustCompile(`http://(127\.0\.0\.1:\d+)`)
 	lines := bufio.NewScanner(stdout)
-	for s.address == "" && lines.Scan() {
-		if m := url.FindStringSubmatch(lines.Text()); m != nil {
-			s.address = m[1]
+	for _, address := range []*string{&s.address, &s.admin}[:listeners] {
+		for *address == "" && lines.Scan() {
+			if m := url.FindStringSubmatch(lines.Text()); m != nil {
+				*address = m[1]
+			}
 		}
 	}
-	if s.address == "" {
+	if s.address == "" || listeners > 1 && s.admin == "" {
 		s.close()
 		return nil, s.failed(errors.New("it ended without listening"))
 	}
@@ -61,34 +71,36 @@ func startServer(ctx context.Context, name, program string, args ...string) (*se
 	return s, nil
 }
 
+// startMock starts the upstream.
+func (b *bench) startMock(ctx context.Context) (*server, error) {
+	return startSelf(ctx, mockCommand, strconv.Itoa(b.large))
+}
+
 // startSelf starts this program as another one.
 func startSelf(ctx context.Context, args ...string) (*server, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return startServer(ctx, args[0], program, args...)
+	return startServer(ctx, args[0], 1, program, args...)
 }
 
-// gatewayBinary is what "make build" makes.
-const gatewayBinary = "bin/callgate"
-
-// startGateway starts the gateway with a configuration. Its parsers are kept in
-// the cache directory.
-func (b *bench) startGateway(ctx context.Context, config, cacheDir string) (*server, error) {
+// startGateway starts a gateway with a configuration. Its parsers are kept in the cache
+// directory. All else is as it is by default.
+func (b *bench) startGateway(ctx context.Context, p *program, config, cacheDir string) (*server, error) {
 	file := filepath.Join(b.dir, "callgate.yaml")
-	config += fmt.Sprintf("plugins: {dir: \"\", cache_dir: %q}\nlog: {level: warn}\n", cacheDir)
+	config += fmt.Sprintf("plugins: {dir: \"\", cache_dir: %q}\nadmin: {listen: \"127.0.0.1:0\"}\n", cacheDir)
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return nil, err
 	}
-	return startServer(ctx, "callgate", gatewayBinary, "serve", "--config", file, "--listen", "127.0.0.1:0")
+	return startServer(ctx, p.name, 2, p.path, "serve", "--config", file, "--listen", "127.0.0.1:0")
 }
 
 // startReady starts a gateway that has its compiled parsers from the cache, as any
 // start but the first one does, and waits until it is ready.
-func (b *bench) startReady(ctx context.Context, config string) (*server, error) {
+func (b *bench) startReady(ctx context.Context, p *program, config string) (*server, error) {
 	for {
-		s, err := b.startGateway(ctx, config, b.cacheDir())
+		s, err := b.startGateway(ctx, p, config, p.cacheDir)
 		if err != nil {
 			return nil, err
 		}
@@ -96,11 +108,11 @@ func (b *bench) startReady(ctx context.Context, config string) (*server, error) 
 			s.close()
 			return nil, s.failed(err)
 		}
-		if b.compiled {
+		if p.compiled {
 			return s, nil
 		}
 		s.close() // it has compiled them, which leaves memory behind
-		b.compiled = true
+		p.compiled = true
 	}
 }
 
@@ -121,7 +133,7 @@ func (s *server) close() {
 	_ = s.cmd.Wait() // it was killed
 }
 
-// said keeps the first part of what a process says.
+// said keeps the last part of what a process says.
 type said struct {
 	mu   sync.Mutex
 	text []byte
@@ -132,7 +144,9 @@ func (t *said) Write(p []byte) (int, error) {
 	const keep = 2000
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.text = append(t.text, p[:min(len(p), keep-len(t.text))]...)
+	if t.text = append(t.text, p...); len(t.text) > 2*keep {
+		t.text = append(t.text[:0], t.text[len(t.text)-keep:]...)
+	}
 	return len(p), nil
 }
 

@@ -37,8 +37,8 @@ func measureStart(ctx context.Context, b *bench) (*table, error) {
 		answered, ready = append(answered, s.answered), append(ready, s.ready)
 	}
 	sum := func(name string, answered, ready []float64, limit float64) row {
-		return row{name, []figure{median(answered), quantile(answered, 1), median(ready)},
-			upTo("first answer", median(answered), limit, " ms")}
+		return row{name: name, figures: []figure{median(answered), quantile(answered, 1), median(ready)},
+			target: upTo("first answer", median(answered), limit, " ms")}
 	}
 	return &table{
 		Title:   "from the start of the process to the first tool call, of the model demo/hermes",
@@ -63,7 +63,7 @@ const demoConfig = "providers: {demo: {type: demo}}\n"
 func (b *bench) timeStart(ctx context.Context, cache string) (started, error) {
 	ctx, cancel := context.WithTimeout(ctx, startBudget)
 	defer cancel()
-	s, err := b.startGateway(ctx, demoConfig, cache)
+	s, err := b.startGateway(ctx, b.programs[0], demoConfig, cache)
 	if err != nil {
 		return started{}, err
 	}

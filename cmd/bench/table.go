@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -32,14 +31,6 @@ func (f figure) String() string {
 	return fmt.Sprintf("%.0f", float64(f))
 }
 
-// json is what stands for the figure in JSON: null for none.
-func (f figure) json() *float64 {
-	if f.missing() {
-		return nil
-	}
-	return (*float64)(&f)
-}
-
 // target is what a figure should be: below a limit, or up to it.
 type target struct {
 	what  string // is to be so, such as "sandboxed median"
@@ -65,7 +56,7 @@ func (t *target) String() string {
 	if t.upTo {
 		sign = "≤"
 	}
-	return fmt.Sprintf("%s %s %g%s", t.what, sign, t.limit, t.unit)
+	return strings.TrimSpace(fmt.Sprintf("%s %s %g%s", t.what, sign, t.limit, t.unit))
 }
 
 // verdict says whether the target is met.
@@ -73,7 +64,7 @@ func (t *target) verdict() string {
 	switch {
 	case t == nil:
 		return ""
-	case t.value.missing():
+	case math.IsNaN(float64(t.value)):
 		return "n/a"
 	case float64(t.value) < t.limit || t.upTo && float64(t.value) == t.limit:
 		return "met"
@@ -99,6 +90,9 @@ type row struct {
 	name    string
 	figures []figure
 	target  *target
+	// In the main table: a figure that would be better still, what others' gateways take,
+	// and a line below the table.
+	beyond, peers, note string
 }
 
 // table is what a section measured.
@@ -115,7 +109,7 @@ func (t *table) print(out io.Writer) {
 	fmt.Fprintf(out, "\n%s: %s\n\n", t.Name, t.Title)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	var groups, names []string
-	last := ""
+	last, notes := "", ""
 	for _, c := range t.Columns {
 		group := c.group
 		if group == last {
@@ -127,42 +121,26 @@ func (t *table) print(out io.Writer) {
 	if strings.Join(groups, "") != "" {
 		fmt.Fprintf(w, "\t%s\n", strings.Join(groups, "\t"))
 	}
-	fmt.Fprintf(w, "\t%s\ttarget\t\n", strings.Join(names, "\t"))
+	further := ""
+	if slices.ContainsFunc(t.Rows, func(r row) bool { return r.beyond+r.peers != "" }) {
+		further = "\tbeyond\tpeers"
+	}
+	fmt.Fprintf(w, "\t%s\ttarget\t%s\n", strings.Join(names, "\t"), further)
 	for _, r := range t.Rows {
 		fmt.Fprint(w, r.name)
 		for _, f := range r.figures {
 			fmt.Fprint(w, "\t", f)
 		}
-		fmt.Fprintf(w, "\t%s\t%s\n", r.target, r.target.verdict())
+		fmt.Fprintf(w, "\t%s\t%s\t%s\t%s\n", r.target, r.target.verdict(), r.beyond, r.peers)
+		notes += r.note
 	}
 	_ = w.Flush() // of a writer that keeps its error for nobody
-	if t.Note != "" {
-		fmt.Fprintf(out, "\n%s\n", t.Note)
+	if notes+t.Note != "" {
+		fmt.Fprintf(out, "\n%s%s\n", notes, t.Note)
 	}
 	if !t.Others.missing() {
 		fmt.Fprintf(out, "\nOther processes used %s %% of the CPUs meanwhile.\n", t.Others)
 	}
-}
-
-// MarshalJSON writes the rows with the columns' headings as keys.
-func (t *table) MarshalJSON() ([]byte, error) {
-	type jsonRow struct {
-		Name    string              `json:"name"`
-		Figures map[string]*float64 `json:"figures"`
-		Target  string              `json:"target,omitempty"`
-		Verdict string              `json:"verdict,omitempty"`
-	}
-	var rows []jsonRow
-	for _, r := range t.Rows {
-		j := jsonRow{r.name, map[string]*float64{}, r.target.String(), r.target.verdict()}
-		for i, c := range t.Columns {
-			j.Figures[strings.TrimSpace(c.group+" "+c.name)] = r.figures[i].json()
-		}
-		rows = append(rows, j)
-	}
-	return json.Marshal(map[string]any{
-		"name": t.Name, "title": t.Title, "rows": rows, "note": t.Note, "other_cpu_percent": t.Others.json(),
-	})
 }
 
 // quantile is the value that the share q of values does not exceed.

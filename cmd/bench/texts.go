@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/callgate/callgate/sdk/abi"
@@ -51,12 +50,6 @@ func longArguments(size int) string {
 	return head + escaped(size-len(head)-len(tail)) + tail
 }
 
-// twoCalls is nearly 1 KB as a model writes it: a sentence and two calls.
-func twoCalls() string {
-	const weather = trigger + "\n" + `{"name": "get_weather", "arguments": {"city": "Oslo", "days": 3}}` + "\n</tool_call>"
-	return "I will look up the weather and then write the file.\n\n" + weather + "\n" + longCall(850)
-}
-
 // prose is n bytes of an answer without a tool call.
 func prose(n int) string {
 	const paragraph = "A gateway stands between an app and the models that it uses. It reads what comes back " +
@@ -80,6 +73,3 @@ func deltas(text string, size int) [][]byte {
 	}
 	return append(pieces, []byte(text))
 }
-
-// sizeName writes a size as people do.
-func sizeName(n int) string { return fmt.Sprintf("%d KB", n>>10) }

@@ -46,13 +46,12 @@ type exchange struct {
 const streamDeltas = 1000
 
 func exchanges() []exchange {
-	whole := []byte(completion(modelClean))
+	whole := []byte(completion(modelClean, modelAnswer(modelClean)))
 	message := []byte(`{"id":"msg_bench","type":"message","role":"assistant","model":"claude","content":[{"type":"text","text":` +
 		quoted(prose(1<<10)) + `}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":200,"output_tokens":200}}`)
 	text, call := prose(streamDeltas*deltaSize), longArguments(streamDeltas*deltaSize)
 	return []exchange{
 		{"1 KB each way, whole", request(modelClean, false, 1<<10), false, 1, whole, message},
-		{"a conversation of 200 KB", conversation(200 << 10), false, 1, whole, message},
 		{"a streamed delta of text", request(modelClean, true, 1<<10), true, streamDeltas,
 			openaiStream(modelClean, text),
 			messageStream(`{"type":"text","text":""}`, `{"type":"text_delta","text":%s}`, "end_turn", text)},
@@ -61,21 +60,6 @@ func exchanges() []exchange {
 			messageStream(`{"type":"tool_use","id":"toolu_bench","name":"write_file","input":{}}`,
 				`{"type":"input_json_delta","partial_json":%s}`, "tool_use", call)},
 	}
-}
-
-// conversation is a request of about size bytes with many turns, each with a call and
-// its result.
-func conversation(size int) []byte {
-	const turn = `,{"role":"assistant","content":null,"tool_calls":[{"id":"call_%d","type":"function","function":` +
-		`{"name":"write_file","arguments":%s}}]},{"role":"tool","tool_call_id":"call_%d","content":%s}`
-	body := request(modelClean, false, 1<<10)
-	at := bytes.Index(body, []byte(`],"tools"`))
-	arguments, result := quoted(longArguments(500)), quoted(prose(1500))
-	var turns []byte
-	for i := 0; len(body)+len(turns) < size; i++ {
-		turns = fmt.Appendf(turns, turn, i, arguments, i, result)
-	}
-	return append(append(append([]byte(nil), body[:at]...), turns...), body[at:]...)
 }
 
 // openaiStream is what a model says as a stream of OpenAI's.

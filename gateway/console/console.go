@@ -175,13 +175,13 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	methods, ok := c.routes[path]
 	if !ok {
-		c.Refuse(w, r, http.StatusNotFound, "There is no such page.")
+		c.Refuse(w, r, http.StatusNotFound, "Not found: there is no such page.")
 		return
 	}
 	serve, ok := methods[r.Method]
 	if !ok {
 		w.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(methods)), ", "))
-		c.Refuse(w, r, http.StatusMethodNotAllowed, "This page does not take this method.")
+		c.Refuse(w, r, http.StatusMethodNotAllowed, "This page does not support this HTTP method.")
 		return
 	}
 	limit := int64(maxBody)
@@ -210,10 +210,10 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	c.o.Log.ErrorContext(r.Context(), "operator's page", "path", r.URL.Path, "error", err)
-	c.Refuse(w, r, http.StatusInternalServerError, "The page could not be made; the log says why.")
+	c.Refuse(w, r, http.StatusInternalServerError, "The page could not be rendered; the log says why.")
 }
 
-// Refuse answers with a page that says why there is nothing else. The operator's address
+// Refuse answers with a page that says why there is nothing else. The admin listener
 // calls it too, for who is not let in: nothing but the message is on the page then.
 func (c *Console) Refuse(w http.ResponseWriter, _ *http.Request, status int, message string) {
 	protect(w.Header())

@@ -43,7 +43,7 @@ func tabulate(v any) ([]section, error) {
 	d.UseNumber()
 	root, err := readNode(d)
 	if err != nil {
-		return nil, fmt.Errorf("what the caches say is no JSON: %w", err)
+		return nil, fmt.Errorf("the snapshot of the caches is not JSON: %w", err)
 	}
 	var out []section
 	root.sections(&out, "", 2)

@@ -42,13 +42,13 @@ type AdminConfig struct {
 	Log *slog.Logger
 }
 
-// Admin serves what the operator needs, on an address of its own: GET /metrics, GET
+// Admin serves what the operator needs, on a listener of its own: GET /metrics, GET
 // /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
 // /admin/plugins, /ui for browsers, and GET /livez, which alone is open to everyone. It is an http.Handler.
 type Admin struct {
 	cfg  AdminConfig
 	echo *echo.Echo
-	// api lends its checks, its recovery and its form of errors. It serves nothing here.
+	// api lends its checks, its recovery and its form of errors. It serves no path.
 	api *Server
 }
 
@@ -62,7 +62,7 @@ const (
 	targetsPath  = "/admin/targets"
 )
 
-// Bounds on what the operator's address takes, and for how long.
+// Bounds on what the admin listener takes, and for how long.
 const (
 	maxAdminBody   = 4 << 10 // nothing reads a body, but some clients send one
 	maxAdminHeader = 16 << 10
@@ -159,7 +159,7 @@ func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 		switch {
 		case errors.As(err, &tooLarge):
 			return &gateway.Error{Kind: gateway.TooLarge,
-				Message: fmt.Sprintf("The body is larger than %d bytes, and this path needs none.", maxAdminBody)}
+				Message: fmt.Sprintf("The body is larger than %d bytes, and this path takes none.", maxAdminBody)}
 		case err != nil:
 			return &gateway.Error{Kind: gateway.Invalid, Message: "The body could not be read.", Err: err}
 		}
@@ -183,7 +183,7 @@ func (a *Admin) reset(c echo.Context) error {
 	if c.Request().URL.RawPath != "" { // otherwise Echo has taken it from the decoded path
 		decoded, err := url.PathUnescape(name)
 		if err != nil {
-			return &gateway.Error{Kind: gateway.Invalid, Param: "name", Message: "The breaker's name is not percent-encoded well.", Err: err}
+			return &gateway.Error{Kind: gateway.Invalid, Param: "name", Message: "The breaker's name is not valid percent-encoding.", Err: err}
 		}
 		name = decoded
 	}
@@ -248,17 +248,17 @@ func (a *Admin) fail(err error, c echo.Context) {
 	e := classify(err)
 	switch {
 	case c.Response().Committed:
-		seen(c).err = e
+		recordOf(c).err = e
 		return
 	case a.ofConsole(c):
 		a.failConsole(e, c)
 		return
 	case e.Kind == gateway.NotFound && e.Code == "not_found":
-		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "There is nothing here. The paths are GET " +
+		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "Not found: this address serves GET " +
 			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + pluginsPath + ", GET " + consolePath + ", GET " + metricsPath + " and GET " + livezPath + "."}
 	case e.Kind == gateway.Denied:
 		e = &gateway.Error{Kind: gateway.Denied,
-			Message: "No valid key: send the operator's key as \"Authorization: Bearer …\". Clients' keys are not for this address."}
+			Message: "No valid key: send the operator's key as \"Authorization: Bearer …\". Clients' keys are not accepted here."}
 	}
 	a.api.fail(e, c)
 }

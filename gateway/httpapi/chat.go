@@ -35,23 +35,23 @@ func (s *Server) chat(c echo.Context) error {
 	if err := budget(req, r.Header); err != nil {
 		return err
 	}
-	passed := passages(r.Header)
-	if passed >= maxPassages {
-		return loops(passed)
+	hops := countHops(r.Header)
+	if hops >= maxHops {
+		return looped(hops)
 	}
 	req.ID = requestID(c)
-	req.Header = travelling(r.Header)
-	pass(req.Header, passed)
+	req.Header = forwarded(r.Header)
+	addHop(req.Header, hops)
 	req.Tenant, _ = c.Get(clientKey).(string)
-	rec := seen(c)
+	rec := recordOf(c)
 	rec.model, rec.stream = req.Model, req.Stream
 	defer func() { rec.route = req.Route }()
 	if s.cfg.Metrics != nil {
 		s.cfg.Metrics.Begin()
 		defer s.cfg.Metrics.End()
 	}
-	pulse := s.newPulse(c.Response(), req.Stream)
-	defer pulse.stop()
+	beat := s.newHeartbeat(c.Response(), req.Stream)
+	defer beat.stop()
 	ctx, end := s.traced(r)
 	rec.endTrace = end
 	resp, err := s.cfg.Gateway.Chat(ctx, req)
@@ -60,7 +60,7 @@ func (s *Server) chat(c echo.Context) error {
 	}
 	defer resp.Close()
 	rec.summary = resp.Summary
-	return s.write(c, resp, began, pulse)
+	return s.write(c, resp, began, beat)
 }
 
 // maxRetriesHeader is what a client sets to say how many further attempts its request
@@ -70,8 +70,8 @@ const (
 	maxRetries       = 10
 )
 
-// budget reads what the client says of its retries: how many ours may be, and how many
-// its SDK has made. OpenAI's and Anthropic's SDKs count theirs in a header.
+// budget reads what the client says of retries: how many the gateway may make, and how many
+// its SDK has made already. OpenAI's and Anthropic's SDKs count theirs in a header.
 func budget(req *gateway.Request, h http.Header) error {
 	if text := h.Get(maxRetriesHeader); text != "" {
 		n, err := strconv.Atoi(text)
@@ -98,10 +98,8 @@ func (s *Server) traced(r *http.Request) (context.Context, func(gateway.Record))
 // readBody reads the request's body up to the limit.
 func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	r := c.Request()
-	tooLarge := &gateway.Error{Kind: gateway.TooLarge,
-		Message: fmt.Sprintf("The request body is larger than %d bytes (limits.body).", s.cfg.MaxBody)}
 	if r.ContentLength > s.cfg.MaxBody {
-		return nil, tooLarge
+		return nil, s.tooLarge()
 	}
 	if enc := r.Header.Get("content-encoding"); enc != "" && enc != "identity" {
 		return nil, &gateway.Error{Kind: gateway.Invalid, Param: "content-encoding",
@@ -117,9 +115,9 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit):
-		return nil, tooLarge
+		return nil, s.tooLarge()
 	case err != nil && r.Context().Err() != nil:
-		return nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: err}
+		return nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
 	case err != nil:
 		return nil, &gateway.Error{Kind: gateway.Invalid, Message: "The request body could not be read to its end.", Err: err}
 	}
@@ -127,15 +125,19 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// write sends a response.
-func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time, pulse *pulse) error {
+func (s *Server) tooLarge() *gateway.Error {
+	return &gateway.Error{Kind: gateway.TooLarge, Message: fmt.Sprintf("The request body is larger than %d bytes (limits.body).", s.cfg.MaxBody)}
+}
+
+// write sends a response, frame by frame.
+func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time, beat *heartbeat) error {
 	frame, err := resp.Next()
 	if err != nil && err != io.EOF {
 		return err
 	}
 	w, front := c.Response(), chat.NewWriter(resp)
 	if !resp.Streamed() {
-		pulse.pace.write()
+		beat.pace.write()
 		header(w.Header(), resp)
 		var body []byte
 		if frame != nil {
@@ -143,7 +145,7 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time, 
 		}
 		return s.writeWhole(w, resp, body, began)
 	}
-	pulse.begin(resp.Summary, func() {
+	beat.begin(resp.Summary, func() {
 		header(w.Header(), resp)
 		streamHeader(w.Header())
 		w.WriteHeader(http.StatusOK)
@@ -155,16 +157,16 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time, 
 				continue
 			}
 		}
-		if werr := pulse.write(out, frame == nil || !frame.More); werr != nil {
-			return &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: werr}
+		if werr := beat.write(out, frame == nil || !frame.More); werr != nil {
+			return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: werr}
 		}
 		out = out[:0]
 	}
 	if err == io.EOF {
 		out, err = front.Close(out), nil
 	}
-	_ = pulse.write(out, true) // a client that left has nothing to be told
-	return err                 // fail writes it into the stream
+	_ = beat.write(out, true) // a client that left has nothing to be told
+	return err                // fail writes it into the stream
 }
 
 // maxPiece is how many bytes of a stream are collected before they are written, where all of
@@ -181,13 +183,15 @@ func streamHeader(h http.Header) {
 func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byte, began time.Time) error {
 	h, sum := w.Header(), resp.Summary
 	observe.Facts(h, sum, true)
-	total := time.Since(began)
-	h.Set("x-callgate-overhead-ms", milliseconds(sum.Overhead))
-	h.Set("server-timing", fmt.Sprintf("upstream;dur=%s, gw;dur=%s", milliseconds(total-sum.Overhead), milliseconds(sum.Overhead)))
-	h.Set("content-length", strconv.Itoa(len(body)))
+	timing := appendMilliseconds([]byte("upstream;dur="), time.Since(began)-sum.Overhead)
+	timing = append(timing, ", gw;dur="...)
+	from := len(timing)
+	text := string(appendMilliseconds(timing, sum.Overhead))
+	h["Server-Timing"], h["X-Callgate-Overhead-Ms"] = []string{text}, []string{text[from:]}
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(http.StatusOK)
 	if _, err := w.Write(body); err != nil {
-		return &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: err}
+		return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
 	}
 	return nil
 }
@@ -207,6 +211,8 @@ func header(h http.Header, resp *gateway.Response) {
 	observe.Headers(h, resp.Summary, false)
 }
 
-func milliseconds(d time.Duration) string {
-	return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 3, 64)
+// appendMilliseconds appends a duration in milliseconds, of which the microseconds are the
+// fraction.
+func appendMilliseconds(dst []byte, d time.Duration) []byte {
+	return strconv.AppendFloat(dst, float64(d)/float64(time.Millisecond), 'f', 3, 64)
 }

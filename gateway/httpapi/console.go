@@ -41,7 +41,7 @@ func (a *Admin) guardConsole(next echo.HandlerFunc) echo.HandlerFunc {
 		r := c.Request()
 		if len(a.api.keys) == 0 && !netaddr.LoopbackHeader(r.Host) {
 			return &gateway.Error{Kind: gateway.Forbidden, Param: "host",
-				Message: fmt.Sprintf("A gateway without keys answers as localhost only, not as %.80q.", r.Host)}
+				Message: fmt.Sprintf(onlyLoopback, r.Host)}
 		}
 		if _, password, _ := r.BasicAuth(); len(a.api.keys) > 0 {
 			name, known := a.api.keyOf(password)
@@ -52,7 +52,7 @@ func (a *Admin) guardConsole(next echo.HandlerFunc) echo.HandlerFunc {
 			c.Set(clientKey, name)
 		}
 		if err := protection.Check(r); err != nil {
-			return &gateway.Error{Kind: gateway.Forbidden, Err: err, Message: "A web page of another site may not use this one."}
+			return &gateway.Error{Kind: gateway.Forbidden, Err: err, Message: "Requests from web pages of other sites are refused."}
 		}
 		return next(c)
 	}
@@ -60,10 +60,10 @@ func (a *Admin) guardConsole(next echo.HandlerFunc) echo.HandlerFunc {
 
 // failConsole answers with an error as a page.
 func (a *Admin) failConsole(e *gateway.Error, c echo.Context) {
-	seen(c).err = e
+	recordOf(c).err = e
 	message := e.Message
 	if e.Kind == gateway.Denied {
-		message = "No valid key: the password is the operator's key, and the name can be anything. Clients' keys are not for this address."
+		message = "No valid key: the password is the operator's key, and the name can be anything. Clients' keys are not accepted here."
 	}
 	a.cfg.Console.Refuse(c.Response(), c.Request(), e.HTTPStatus(), message)
 }

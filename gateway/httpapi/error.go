@@ -39,11 +39,11 @@ func newEnvelope(e *gateway.Error) envelope {
 	return envelope{body}
 }
 
-// fail is Echo's error handler: it answers with the error, or, where an answer has
-// begun, ends the stream with it and without the end marker.
+// fail is Echo's error handler: it answers with the error, or, where an answer has begun,
+// ends the stream with it, without the end marker.
 func (s *Server) fail(err error, c echo.Context) {
 	e := classify(err)
-	rec := seen(c)
+	rec := recordOf(c)
 	rec.err = e
 	w := c.Response()
 	if rec.summary == nil {
@@ -120,9 +120,9 @@ func classify(err error) *gateway.Error {
 	switch he.Code {
 	case http.StatusNotFound:
 		return &gateway.Error{Kind: gateway.NotFound, Code: "not_found",
-			Message: "There is nothing here. The API is POST /v1/chat/completions and GET /v1/models."}
+			Message: "Not found: this gateway serves POST /v1/chat/completions and GET /v1/models."}
 	case http.StatusMethodNotAllowed:
-		return &gateway.Error{Kind: gateway.MethodNotAllowed, Message: "This path does not take this method."}
+		return &gateway.Error{Kind: gateway.MethodNotAllowed, Message: "This path does not support this HTTP method."}
 	}
 	return &gateway.Error{Kind: gateway.Invalid, Message: fmt.Sprint(he.Message), Err: err}
 }

@@ -30,14 +30,15 @@ type record struct {
 // recordKey is where observe leaves the record.
 const recordKey = "callgate.record"
 
-func seen(c echo.Context) *record {
+// recordOf returns the record of a request; an empty one outside of observe.
+func recordOf(c echo.Context) *record {
 	if r, ok := c.Get(recordKey).(*record); ok {
 		return r
 	}
 	return &record{}
 }
 
-func requestID(c echo.Context) string { return seen(c).id }
+func requestID(c echo.Context) string { return recordOf(c).id }
 
 func setRequestID(c echo.Context) { c.Response().Header().Set("x-request-id", requestID(c)) }
 
@@ -142,7 +143,7 @@ func summaryAttrs(s *gateway.Summary) []slog.Attr {
 	if u := s.Usage; u.CacheReported {
 		attrs = append(attrs, slog.Int("prompt_tokens", u.Input), slog.Int("cached_tokens", u.CacheRead))
 	}
-	observe.Texts(s, func(name, text string) { attrs = append(attrs, slog.String(name, text)) })
+	observe.LogFields(s, func(name, text string) { attrs = append(attrs, slog.String(name, text)) })
 	return attrs
 }
 

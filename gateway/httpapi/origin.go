@@ -10,6 +10,9 @@ import (
 	"github.com/callgate/callgate/internal/netaddr"
 )
 
+// onlyLoopback is what is said to a request that names another host.
+const onlyLoopback = "No API keys are configured, so only loopback Host headers are accepted, not %.80q."
+
 // sameSite keeps web pages away from a gateway without keys. It listens on loopback
 // only, but so does the browser of whoever runs it: any page could send a request
 // there and spend the upstream's key, and with a name of its own that resolves to
@@ -22,11 +25,11 @@ func (s *Server) sameSite(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		if err := protection.Check(c.Request()); err != nil {
 			return &gateway.Error{Kind: gateway.Forbidden, Err: err,
-				Message: "A web page of another site may not use a gateway without keys."}
+				Message: "No API keys are configured, so requests from web pages of other sites are refused."}
 		}
 		if !netaddr.LoopbackHeader(c.Request().Host) {
 			return &gateway.Error{Kind: gateway.Forbidden, Param: "host",
-				Message: fmt.Sprintf("A gateway without keys answers as localhost only, not as %.80q.", c.Request().Host)}
+				Message: fmt.Sprintf(onlyLoopback, c.Request().Host)}
 		}
 		return next(c)
 	}

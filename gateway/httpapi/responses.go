@@ -13,6 +13,6 @@ const responsesPath = "/v1/responses"
 // noResponses refuses the Responses API.
 func noResponses(echo.Context) error {
 	return &gateway.Error{Kind: gateway.NotFound, Code: "not_found",
-		Message: "There is no Responses API here. Have the client use chat completions, POST " + chatPath +
-			"; with Vercel's AI SDK that is openai.chat(model) in place of openai(model)."}
+		Message: "Not found: this gateway has no Responses API. Use chat completions, POST " + chatPath +
+			"; with Vercel's AI SDK that is openai.chat(model) instead of openai(model)."}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 )
 
-// Chatter answers chat requests; *gateway.Gateway is one.
+// Chatter answers chat requests; *flow.Gateway is one.
 type Chatter interface {
 	Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error)
 	Models(ctx context.Context) []string

@@ -31,9 +31,9 @@ func (m *Metrics) answerMetrics(k maker, o Options) {
 			}))
 		k.counterFunc("callgate_answer_cache_redis_failures_total", "Calls for answers in Redis that failed or took too long.",
 			of(func(s answers.SharedStats) float64 { return float64(s.Failures) }))
-		k.counterFunc("callgate_answer_cache_redis_spared_total", "Calls for answers in Redis that were not made since one before had failed.",
+		k.counterFunc("callgate_answer_cache_redis_spared_total", "Calls for answers in Redis that were skipped because earlier ones had failed.",
 			of(func(s answers.SharedStats) float64 { return float64(s.Spared) }))
-		k.counterFunc("callgate_answer_cache_redis_foreign_total", "Values in Redis that are no answers of this gateway, or were changed.",
+		k.counterFunc("callgate_answer_cache_redis_foreign_total", "Values in Redis that this gateway did not write, or that were changed.",
 			of(func(s answers.SharedStats) float64 { return float64(s.Foreign) }))
 	}
 }

@@ -25,12 +25,12 @@ func newCircuits(breakers func() []breaker.Snapshot) *circuits {
 	return &circuits{
 		breakers:      breakers,
 		state:         desc("state", "State of the circuit breaker: 0 closed, 1 half-open, 2 open."),
-		failureRate:   desc("failure_rate", "Failures by failures and successes since the start, 0 to 1."),
-		rejectionRate: desc("rejection_rate", "Requests not let through by all that came since the start, 0 to 1."),
+		failureRate:   desc("failure_rate", "Share of failures in failures and successes since the start, 0 to 1."),
+		rejectionRate: desc("rejection_rate", "Share of requests that the circuit breaker rejected since the start, 0 to 1."),
 		requests:      desc("requests_total", "Requests that the circuit breaker let through."),
 		failures:      desc("failures_total", "Requests that failed."),
 		successes:     desc("successes_total", "Requests that were answered to the end."),
-		rejections:    desc("rejections_total", "Requests that the circuit breaker did not let through."),
+		rejections:    desc("rejections_total", "Requests that the circuit breaker rejected."),
 		exclusions:    desc("excluded_total", "Requests whose end says nothing about the provider's health."),
 	}
 }

@@ -17,9 +17,9 @@ func (m *Metrics) guardMetrics(k maker) {
 	m.rounds = k.histogram("callgate_tool_rounds",
 		"Rounds of tools since the user's last message, of requests that have any.", roundBuckets())
 	m.roundsStopped = k.counters("callgate_tool_loops_total",
-		"Requests whose rounds of tools had come to an end, by the reason.", label{name: "reason"})
+		"Requests that have reached a limit of the loop guard, by the reason.", label{name: "reason"})
 	m.prefixChanges = k.counters("callgate_prefix_changed_total",
-		"Requests that do not begin as the one before them did, by the first part that differs.", label{name: "route"}, label{name: "part"})
+		"Requests whose beginning differs from that of the request before, by the first part that differs.", label{name: "route"}, label{name: "part"})
 	m.references = k.counters("callgate_tool_references_total",
 		"Arguments that referred to an earlier result, by how it was found.", label{name: "how"})
 }

@@ -113,11 +113,11 @@ const ok = "ok"
 
 func (m *Metrics) requestMetrics(k maker, model, code *values) {
 	route, provider, stream := label{name: "route"}, label{name: "provider"}, label{name: "stream"}
-	m.inFlight = k.gauge("callgate_requests_in_flight", "Requests that are being answered.")
+	m.inFlight = k.gauge("callgate_requests_in_flight", "Requests in progress.")
 	m.overhead = k.histogram("callgate_overhead_seconds",
 		"Time that a request spent in the gateway itself, before and between the upstream's frames.", overheadBuckets())
 	m.requests = k.counters("callgate_requests_total",
-		"Requests that are over, by the error's code, or ok.", route, provider, label{"model", model}, label{"code", code})
+		"Completed requests, by the error's code, or ok.", route, provider, label{"model", model}, label{"code", code})
 	m.rules = k.counters("callgate_route_rules_total",
 		"Requests for models with rules, by the number of the rule that they met, or none.", route, label{name: "rule"})
 	m.duration = k.histograms("callgate_request_duration_seconds",
@@ -133,7 +133,7 @@ func (m *Metrics) attemptMetrics(k maker, code *values) {
 	m.attemptTime = k.histograms("callgate_upstream_attempt_duration_seconds",
 		"Time that a request to an upstream took.", waitBuckets(), provider)
 	m.retryWait = k.histograms("callgate_retry_delay_seconds",
-		"Time that was waited before an attempt.", waitBuckets(), provider)
+		"Time waited before an attempt.", waitBuckets(), provider)
 	m.retryAfter = k.histogram("callgate_retry_after_seconds",
 		"Time that upstreams asked to wait (Retry-After).", waitBuckets())
 	m.fallbacks = k.counters("callgate_fallbacks_total",

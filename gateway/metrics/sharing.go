@@ -19,9 +19,9 @@ func newSharing(snapshot func() *share.Snapshot) *sharing {
 		snapshot: snapshot,
 		up:       prometheus.NewDesc("callgate_share_up", "Whether gateways could tell each other what they have learned, last time: 1 or 0.", nil, nil),
 		lag: prometheus.NewDesc("callgate_share_lag_seconds",
-			"How long the oldest batch that was read last was on its way.", nil, nil),
+			"Age of the oldest batch of the last read.", nil, nil),
 		batches: prometheus.NewDesc("callgate_share_batches_total",
-			"Batches of what gateways have learned, by push or pull and what became of them: ok, failed, foreign (of nobody with this salt) or version.",
+			"Batches of what gateways have learned, by push or pull and what became of them: ok, failed, foreign (of a gateway with another salt) or version.",
 			[]string{"direction", "outcome"}, nil),
 	}
 }

@@ -23,7 +23,7 @@ func newTargets(states func() []gateway.TargetState) *targets {
 	}
 	return &targets{
 		states:  states,
-		running: desc("running", "Requests that a target is at work on; the model * stands for all that the configuration does not name."),
+		running: desc("running", "Requests in progress at a target; the model * stands for all that the configuration does not name."),
 		latency: desc("latency_seconds", "Time to the first useful byte of recent answers, a mean in which those of two minutes ago count for a third."),
 	}
 }

@@ -17,7 +17,7 @@ import (
 // fact is something that there is to say of a request: its names in each place, "" where it
 // is not said, and its text, "" if there is nothing to say.
 type fact struct {
-	header string
+	header string // in the form that http.CanonicalHeaderKey gives it
 	start  bool   // it is known before the first byte of a stream
 	late   string // in the comment in place of headers, where a heartbeat has sent those
 	end    string // in the comment that ends a stream
@@ -28,21 +28,21 @@ type fact struct {
 
 // facts is the table, in the order in which they are said.
 var facts = []fact{ //nolint:gochecknoglobals // a table
-	{header: "x-callgate-cache", start: true, late: "cache", text: cacheText},
+	{header: "X-Callgate-Cache", start: true, late: "cache", text: cacheText},
 	{log: "answer_cache", text: func(s *gateway.Summary) string { return string(s.AnswerCache) }},
-	{header: "age", start: true, late: "age", log: "age", text: ageText},
-	{header: "x-callgate-route", start: true, late: "route", log: "route", text: RouteText},
-	{header: "x-callgate-prefix", start: true, log: "prefix", text: PrefixText},
-	{header: "x-callgate-tool-rounds", start: true, late: "rounds", log: "tool_rounds", text: roundsText},
-	{header: "x-callgate-parser", end: "parser", log: "parser", text: func(s *gateway.Summary) string { return strings.Join(s.Parsers, ",") }},
+	{header: "Age", start: true, late: "age", log: "age", text: ageText},
+	{header: "X-Callgate-Route", start: true, late: "route", log: "route", text: RouteText},
+	{header: "X-Callgate-Prefix", start: true, log: "prefix", text: PrefixText},
+	{header: "X-Callgate-Tool-Rounds", start: true, late: "rounds", log: "tool_rounds", text: roundsText},
+	{header: "X-Callgate-Parser", end: "parser", log: "parser", text: func(s *gateway.Summary) string { return strings.Join(s.Parsers, ",") }},
 	{end: "calls", text: callsText},
-	{header: "x-callgate-faults", end: "faults", log: "faults", trace: "callgate.faults", text: func(s *gateway.Summary) string { return s.FaultList() }},
-	{header: "x-callgate-repairs", end: "repairs", log: "repairs", trace: "callgate.repairs", text: func(s *gateway.Summary) string { return s.RepairList() }},
-	{header: "x-callgate-warnings", start: true, late: "warnings", end: "warnings", log: "warnings", text: func(s *gateway.Summary) string { return strings.Join(s.Warnings, ",") }},
-	{header: "x-callgate-guard", late: "guard", end: "guard", log: "guard", text: GuardText},
-	{header: "x-callgate-corrections", start: true, late: "corrections", end: "corrections", log: "corrections", text: correctionText},
-	{header: "x-callgate-cached-tokens", text: cachedText},
-	{header: "x-callgate-saved", end: "saved", log: "saved", text: savedText},
+	{header: "X-Callgate-Faults", end: "faults", log: "faults", trace: "callgate.faults", text: func(s *gateway.Summary) string { return s.FaultList() }},
+	{header: "X-Callgate-Repairs", end: "repairs", log: "repairs", trace: "callgate.repairs", text: func(s *gateway.Summary) string { return s.RepairList() }},
+	{header: "X-Callgate-Warnings", start: true, late: "warnings", end: "warnings", log: "warnings", text: func(s *gateway.Summary) string { return strings.Join(s.Warnings, ",") }},
+	{header: "X-Callgate-Guard", late: "guard", end: "guard", log: "guard", text: GuardText},
+	{header: "X-Callgate-Corrections", start: true, late: "corrections", end: "corrections", log: "corrections", text: correctionText},
+	{header: "X-Callgate-Cached-Tokens", text: cachedText},
+	{header: "X-Callgate-Saved", end: "saved", log: "saved", text: savedText},
 }
 
 // each calls f for the facts that have a name in one place, and something to say.
@@ -59,8 +59,8 @@ func each(s *gateway.Summary, name func(f *fact) string, f func(name, text strin
 // Headers sets the headers that say what was done: of a stream those that are known at its
 // beginning, and of a whole answer all.
 func Headers(h http.Header, s *gateway.Summary, whole bool) {
-	h.Set("x-callgate-provider", s.Provider)
-	h.Set("x-callgate-model", Clean(s.Model))
+	set(h, "X-Callgate-Provider", s.Provider)
+	set(h, "X-Callgate-Model", Sanitized(s.Model))
 	Attempts(h, s)
 	Facts(h, s, whole || s.Replayed())
 }
@@ -72,17 +72,21 @@ func Facts(h http.Header, s *gateway.Summary, all bool) {
 			return f.header
 		}
 		return ""
-	}, func(name, text string) { h.Set(name, Clean(text)) })
+	}, func(name, text string) { set(h, name, Sanitized(text)) })
 }
+
+// set sets a header whose name is canonical: [http.Header.Set] would look at every byte of it
+// for each answer.
+func set(h http.Header, name, text string) { h[name] = []string{text} }
 
 // Attempts sets the headers that say what was tried.
 func Attempts(h http.Header, s *gateway.Summary) {
-	h.Set("x-callgate-attempts", strconv.Itoa(len(s.Attempts)))
+	set(h, "X-Callgate-Attempts", strconv.Itoa(len(s.Attempts)))
 	if len(s.Attempts) < 2 {
 		return
 	}
-	h.Set("x-callgate-retry-delay-ms", delayText(s))
-	h.Set("x-callgate-fallbacks", strconv.Itoa(s.Fallbacks()))
+	set(h, "X-Callgate-Retry-Delay-Ms", delayText(s))
+	set(h, "X-Callgate-Fallbacks", strconv.Itoa(s.Fallbacks()))
 }
 
 // Late is what the headers say of where an answer comes from, as a comment of a stream whose
@@ -92,7 +96,7 @@ func Late(s *gateway.Summary) string {
 	fmt.Fprintf(&b, ": callgate provider=%s model=%s", s.Provider, s.Model)
 	attemptsText(&b, s)
 	each(s, func(f *fact) string { return f.late }, func(name, text string) { fmt.Fprintf(&b, " %s=%s", name, text) })
-	return Clean(b.String()) + "\n\n"
+	return Sanitized(b.String()) + "\n\n"
 }
 
 func attemptsText(b *strings.Builder, s *gateway.Summary) {
@@ -113,22 +117,22 @@ func Comment(s *gateway.Summary) string {
 		attemptsText(&b, s)
 	}
 	each(s, func(f *fact) string { return f.end }, func(name, text string) { fmt.Fprintf(&b, " %s=%s", name, text) })
-	return Clean(b.String()) + "\n\n"
+	return Sanitized(b.String()) + "\n\n"
 }
 
-// Texts calls f for what a log says of a request in words, and Traced for what a trace does.
-func Texts(s *gateway.Summary, f func(name, text string)) {
+// LogFields calls f for what the log says of a request in words.
+func LogFields(s *gateway.Summary, f func(name, text string)) {
 	each(s, func(f *fact) string { return f.log }, f)
 }
 
-// Traced calls f for what a trace says of a request in words.
-func Traced(s *gateway.Summary, f func(name, text string)) {
+// TraceFields calls f for what a trace says of a request in words.
+func TraceFields(s *gateway.Summary, f func(name, text string)) {
 	each(s, func(f *fact) string { return f.trace }, f)
 }
 
-// Clean is s without what may not stand in a header or a comment: a line end would begin
+// Sanitized is s without what may not stand in a header or a comment: a line end would begin
 // another event, and names of tools are the model's own words.
-func Clean(s string) string {
+func Sanitized(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'

@@ -77,7 +77,7 @@ func describeCalls(span trace.Span, s *gateway.Summary) {
 	if len(s.Parsers) > 0 {
 		span.SetAttributes(list(parsersKey, s.Parsers))
 	}
-	observe.Traced(s, func(name, value string) { span.SetAttributes(text(name, value)) })
+	observe.TraceFields(s, func(name, value string) { span.SetAttributes(text(name, value)) })
 	if len(s.Warnings) > 0 {
 		span.SetAttributes(list(warningsKey, s.Warnings))
 	}

@@ -34,8 +34,18 @@ func Chunks(f *Frame, usage bool) []Frame {
 		b.usage = Span{} // it stays
 		frames = append(frames, b.chunk(nil))
 	}
-	return append(slices.Concat(messages, reasons, frames), Frame{Raw: []byte("data: [DONE]\n\n"), Done: true})
+	return append(slices.Concat(messages, reasons, frames), Done())
 }
+
+// Event is the frame of a stream that holds JSON, in one line.
+func Event(data []byte) Frame {
+	const field = "data: "
+	raw := slices.Concat([]byte(field), data, []byte("\n\n"))
+	return Frame{Raw: raw, Data: raw[len(field) : len(field)+len(data)]}
+}
+
+// Done is the end marker of a stream.
+func Done() Frame { return Frame{Raw: []byte("data: [DONE]\n\n"), Done: true} }
 
 // chunk makes a chunk with a choice.
 func (b *base) chunk(choice []byte) Frame {
@@ -44,10 +54,9 @@ func (b *base) chunk(choice []byte) Frame {
 
 // chunk makes a frame. more says that another one follows.
 func chunk(data []byte, more bool) Frame {
-	const field = "data: "
-	data = bytes.ReplaceAll(data, []byte{'\n'}, []byte{' '}) // between the values of JSON; in strings it is escaped
-	raw := append(append([]byte(field), data...), "\n\n"...)
-	return Frame{Raw: raw, Data: raw[len(field) : len(field)+len(data)], More: more}
+	e := Event(bytes.ReplaceAll(data, []byte{'\n'}, []byte{' '})) // between the values of JSON; in strings it is escaped
+	e.More = more
+	return e
 }
 
 // asDelta writes a choice of a completion as one of a chunk, without its finish reason.

@@ -157,11 +157,11 @@ func (s *stage) formats() error {
 	for _, m := range demo.Formats() {
 		direct, err := s.askWeather(s.direct, m)
 		if err != nil {
-			return fmt.Errorf("direct/%s: %w", m, err)
+			return err
 		}
 		through, err := s.askWeather(s.through, "demo/"+m)
 		if err != nil {
-			return fmt.Errorf("demo/%s: %w", m, err)
+			return err
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m, direct.finish, direct.list(), shorten(direct.text, narrow), through.finish, through.list())
 	}
@@ -188,7 +188,7 @@ func scenes() []scene {
 		same("GetWeather for get_weather", "wrong_name"),
 		same("calls without ids", "missing_id"),
 		same("finish_reason \"stop\" behind a call", "stop_reason"),
-		same("arguments that nobody can mend: passed on and reported, never {}", "irreparable"),
+		same("arguments that nobody can repair: passed on and reported, never {}", "irreparable"),
 		{title: "the same, with on_invalid_call: reject", direct: "irreparable", model: "reject/irreparable"},
 		same("429 with Retry-After", "rate_limited"),
 		{title: "503 every other time, with max_retries: 2", direct: "flaky", model: "retry/flaky"},
@@ -206,16 +206,16 @@ func (s *stage) faults() error {
 	for _, sc := range scenes() {
 		direct, err := s.askWeather(s.direct, sc.direct)
 		if err != nil {
-			return fmt.Errorf("direct/%s: %w", sc.direct, err)
+			return err
 		}
 		for range sc.before {
 			if _, err := s.askWeather(s.through, sc.model); err != nil {
-				return fmt.Errorf("%s: %w", sc.model, err)
+				return err
 			}
 		}
 		through, err := s.askWeather(s.through, sc.model)
 		if err != nil {
-			return fmt.Errorf("%s: %w", sc.model, err)
+			return err
 		}
 		fmt.Fprintf(s.e.stdout, "\n%s (%s)\n  direct    %s\n  callgate  %s\n", sc.title, sc.model, direct, through)
 	}

@@ -51,7 +51,12 @@ func (s *stage) askWeather(base, model string) (*answer, error) {
 }
 
 // ask sends a request. What an upstream does wrong is part of the answer.
-func (s *stage) ask(base string, body *chatBody) (*answer, error) {
+func (s *stage) ask(base string, body *chatBody) (_ *answer, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %s: %w", base, body.Model, err)
+		}
+	}()
 	b, err := json.Marshal(body)
 	if err != nil {
 		return nil, err

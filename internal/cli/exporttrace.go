@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/callgate/callgate/gateway/prefix/simulate"
@@ -73,12 +71,8 @@ func readLog(log *tracelog.Reader, file string, stdin io.Reader) error {
 	if file == "-" {
 		return log.Read("standard input", stdin)
 	}
-	f, err := os.Open(file)
+	f, err := open(file)
 	if err != nil {
-		var path *os.PathError
-		if errors.As(err, &path) {
-			err = path.Err // the name stands in front of it
-		}
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	defer f.Close()

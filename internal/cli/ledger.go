@@ -56,7 +56,7 @@ func (l *ledger) Request(r gateway.Record) {
 	l.Account(s.Provider, s.Model, bill)
 }
 
-// saved implements gateway.Saved.
+// saved implements bill.Maker.
 func (l *ledger) saved(provider, model string, u gateway.Usage) gateway.Bill {
 	bill := l.book.Bill(accounts.Request{Provider: provider, Model: model, Usage: u})
 	return &bill

@@ -69,7 +69,7 @@ func TestOperating(t *testing.T) {
 			t.Errorf("got a line of the log that is no JSON: %s", line)
 		}
 		if entry["model"] == "m" && (entry["attempts"] != "demo first upstream_error, demo fallback ok" || entry["faults"] != "invalid_json=1" || entry["id"] == "") {
-			t.Errorf("got the line %s, want what was tried and mended", line)
+			t.Errorf("got the line %s, want what was tried and repaired", line)
 		}
 	}
 }

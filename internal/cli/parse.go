@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -87,22 +86,11 @@ type parseError struct {
 
 // Run parses standard input.
 func (p *parseCmd) Run(e *env) error {
-	cfg := config.FromEnv(func(string) (string, bool) { return "", false })
-	if p.Config != "" {
-		var err error
-		if cfg, err = config.Load(p.Config); err != nil {
-			return usageError{err}
-		}
-	}
-	source, err := newParsers(e.ctx, cfg, nil, slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	source, err := e.parsers(p.Config, func(string) (string, bool) { return "", false }, logger(e.stderr, config.Log{Level: "error", Format: "text"}))
 	if err != nil {
 		return usageError{err}
 	}
 	defer source.host.Close(e.ctx)
-	source.compiling = e.compiling
-	if err := source.load(e.ctx); err != nil {
-		return usageError{err}
-	}
 	defaults := parseIn{Model: p.Model, Reasoning: p.Reasoning, FinishReason: p.Finish, Parser: &nameOrNames{p.Parser}}
 	if p.Tools != "" {
 		if defaults.Tools, err = os.ReadFile(p.Tools); err != nil {
@@ -125,10 +113,7 @@ func (p *parseCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
-	encoder := json.NewEncoder(e.stdout)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(out)
+	return printJSON(e.stdout, out)
 }
 
 // lines parses each line. One that fails is answered with its error, and the run
@@ -165,22 +150,31 @@ func (p *parseCmd) lines(e *env, source *parsers, defaults parseIn) error {
 }
 
 func parseLine(ctx context.Context, source *parsers, defaults parseIn, line []byte) (result any, ok bool) {
-	c := defaults
-	c.Parser, c.Tools = nil, nil // the decoder would write into what all lines share
-	if err := json.Unmarshal(line, &c); err != nil {
-		return parseError{c.ID, "not a JSON object of the known form: " + err.Error()}, false
-	}
-	if c.Parser == nil {
-		c.Parser = defaults.Parser
-	}
-	if c.Tools == nil {
-		c.Tools = defaults.Tools
+	c, err := defaults.with(line)
+	if err != nil {
+		return parseError{c.ID, err.Error()}, false
 	}
 	out, err := parse(ctx, source, c)
 	if err != nil {
 		return parseError{c.ID, err.Error()}, false
 	}
 	return out, true
+}
+
+// with reads a line, whose defaults these are.
+func (p parseIn) with(line []byte) (parseIn, error) {
+	c := p
+	c.Parser, c.Tools = nil, nil // the decoder would write into what all lines share
+	if err := json.Unmarshal(line, &c); err != nil {
+		return c, fmt.Errorf("not a JSON object of the known form: %w", err)
+	}
+	if c.Parser == nil {
+		c.Parser = p.Parser
+	}
+	if c.Tools == nil {
+		c.Tools = p.Tools
+	}
+	return c, nil
 }
 
 // parse reads one text as the gateway reads an answer.

@@ -93,23 +93,16 @@ func runChecks(ctx context.Context, source *parsers, checks []*check) {
 }
 
 func readCheck(b []byte, defaults parseIn) (parseIn, *parseWant, error) {
-	line := defaults
-	line.Parser, line.Tools = nil, nil // the decoder would write into what all lines share
 	var more struct {
 		Auto *bool      `json:"auto"`
 		Want *parseWant `json:"want"`
 	}
-	if err := json.Unmarshal(b, &line); err != nil {
-		return line, nil, fmt.Errorf("not a JSON object of the known form: %w", err)
+	line, err := defaults.with(b)
+	if err != nil {
+		return line, nil, err
 	}
 	if err := json.Unmarshal(b, &more); err != nil || more.Want == nil || line.Input == nil {
 		return line, nil, fmt.Errorf("line %s: give input, and want with content, reasoning, tool_calls and finish_reason", line.ID)
-	}
-	if line.Parser == nil {
-		line.Parser = defaults.Parser
-	}
-	if line.Tools == nil {
-		line.Tools = defaults.Tools
 	}
 	line.alsoAuto = more.Auto == nil || *more.Auto
 	return line, more.Want, nil

@@ -49,12 +49,12 @@ type parsers struct {
 	custom    map[string]config.CustomParser
 	// templates are the texts of the response templates of custom. load reads them.
 	templates     map[string]string
-	templatesHash string
+	templatesHash string // stands for them
 	folder        *folder.Folder
 	pulls         []oci.Ref
 	pulled        string // the directory that keeps them; "": none
 	needs         func(names []string) error
-	plans         *lru.Cache[string, *chain.Plan]
+	plans         *lru.Cache[planKey, *chain.Plan]
 	loaded        chan struct{} // closed when loading is over
 	failed        atomic.Pointer[error]
 }
@@ -82,7 +82,7 @@ func newParsers(ctx context.Context, cfg *config.Config, took func(parser string
 	if err != nil {
 		return nil, err
 	}
-	plans, err := lru.New[string, *chain.Plan](maxPlans)
+	plans, err := lru.New[planKey, *chain.Plan](maxPlans)
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +91,31 @@ func newParsers(ctx context.Context, cfg *config.Config, took func(parser string
 		return nil, errors.Join(err, host.Close(ctx))
 	}
 	return out, nil
+}
+
+// loadConfig reads a configuration, or without a file makes one of what the environment has.
+func loadConfig(file string, environment func(string) (string, bool)) (*config.Config, error) {
+	if file == "" {
+		return config.FromEnv(environment), nil
+	}
+	return config.Load(file)
+}
+
+// parsers loads the parsers of a configuration, see loadConfig. The caller closes their host.
+func (e *env) parsers(file string, environment func(string) (string, bool), log *slog.Logger) (*parsers, error) {
+	cfg, err := loadConfig(file, environment)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newParsers(e.ctx, cfg, nil, log)
+	if err != nil {
+		return nil, err
+	}
+	p.compiling = e.compiling
+	if err := p.load(e.ctx); err != nil {
+		return nil, errors.Join(err, p.host.Close(e.ctx))
+	}
+	return p, nil
 }
 
 // compilingParsers is said before a program that came without its parsers compiles them.
@@ -145,7 +170,11 @@ func (p *parsers) load(ctx context.Context) (err error) {
 	if err := p.checkCustom(ctx); err != nil {
 		return err
 	}
-	p.hashTemplates()
+	all := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(p.templates)) {
+		fmt.Fprintf(all, "%q %q\n", name, p.templates[name])
+	}
+	p.templatesHash = hex.EncodeToString(all.Sum(nil))
 	return nil
 }
 
@@ -184,6 +213,13 @@ func (p *parsers) ready() error {
 	return nil
 }
 
+// planKey is what a plan is made of. No name has a zero byte.
+type planKey struct {
+	version         uint64
+	auto, reasoning bool
+	names, model    string
+}
+
 // Plan implements gateway.ParserSource.
 func (p *parsers) Plan(ctx context.Context, spec gateway.ParserSpec, model string) (*chain.Plan, gateway.ParserSession, error) {
 	select {
@@ -198,7 +234,7 @@ func (p *parsers) Plan(ctx context.Context, spec gateway.ParserSpec, model strin
 		return nil, nil, &gateway.Error{Kind: gateway.Overloaded, Code: "plugin_error", Message: "The gateway's parsers could not be loaded.", Err: *err}
 	}
 	s := session{p.host.Session(), p.templatesHash}
-	key := fmt.Sprintf("%d %t %t %q %q", s.Version(), spec.Auto, spec.Reasoning, spec.Names, model)
+	key := planKey{s.Version(), spec.Auto, spec.Reasoning, strings.Join(spec.Names, "\x00"), model}
 	plan, ok := p.plans.Get(key)
 	if !ok {
 		plan = chain.NewPlan(p.candidates(s.Parsers(), spec), chain.PlanOptions{Model: model, Reasoning: spec.Reasoning, Auto: spec.Auto})
@@ -213,15 +249,6 @@ func (p *parsers) Fingerprint() string {
 		return ""
 	}
 	return p.host.Fingerprint() + p.templatesHash
-}
-
-// hashTemplates makes what stands for the texts of the response templates.
-func (p *parsers) hashTemplates() {
-	all := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(p.templates)) {
-		fmt.Fprintf(all, "%q %q\n", name, p.templates[name])
-	}
-	p.templatesHash = hex.EncodeToString(all.Sum(nil))
 }
 
 // candidates are those of the parsers that spec names, and always the fallback.
@@ -273,9 +300,9 @@ func (p *parsers) settings(name string) []abi.Setting {
 // the parser refuses are found at the start and not with the first answer.
 func (p *parsers) checkCustom(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(p.custom)) {
-		parser := customParser
+		parser, spec := customParser, taggedjson.Custom()
 		if file := p.custom[name].ResponseTemplate; file != "" {
-			parser = templateParser
+			parser, spec = templateParser, template.ResponseTemplate()
 			text, err := readTemplate(file)
 			if err != nil {
 				return fmt.Errorf("parsers.%s.response_template: %w", name, err)
@@ -283,7 +310,7 @@ func (p *parsers) checkCustom(ctx context.Context) error {
 			p.templates[name] = text
 		}
 		// The parser itself says what is wrong; across the sandbox's border it can only refuse.
-		if _, err := builtinSpec(parser).New(sdk.Options{Settings: p.settings(name)}); err != nil {
+		if _, err := spec.New(sdk.Options{Settings: p.settings(name)}); err != nil {
 			return fmt.Errorf("parsers.%s: %w", name, err)
 		}
 		s := p.host.Session()
@@ -297,14 +324,6 @@ func (p *parsers) checkCustom(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// builtinSpec is the parser of the name as plain Go.
-func builtinSpec(parser string) sdk.Spec {
-	if parser == templateParser {
-		return template.ResponseTemplate()
-	}
-	return taggedjson.Custom()
 }
 
 // names are all names that a target may use where these are loaded: parsers, their

@@ -8,15 +8,13 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
-
-	"github.com/callgate/callgate/gateway/config"
 )
 
 type pluginCmd struct {
 	List    pluginListCmd    `cmd:"" help:"List the parsers that are loaded, in the order in which they are asked."`
 	New     pluginNewCmd     `cmd:"" help:"Write a project for a plugin: parser, cases, tests and the SDK. It builds without a network."`
 	Build   pluginBuildCmd   `cmd:"" help:"Compile a project to a .wasm file and check that the gateway loads it. Needs Go."`
-	Test    pluginTestCmd    `cmd:"" help:"Put a plugin to the test in its sandbox: cases, cuts, limits, made-up texts, costs."`
+	Test    pluginTestCmd    `cmd:"" help:"Put a plugin to the test in its sandbox: cases, cuts, limits, fuzzed inputs, costs."`
 	Bench   pluginBenchCmd   `cmd:"" help:"Measure what a plugin costs, beside built-in parsers."`
 	Inspect pluginInspectCmd `cmd:"" help:"Print what is in a plugin, and whether the gateway loads it."`
 	Pull    pluginPullCmd    `cmd:"" help:"Fetch a plugin from an OCI registry or layout, by digest."`
@@ -29,22 +27,11 @@ type pluginListCmd struct {
 
 // Run prints a line a parser.
 func (p *pluginListCmd) Run(e *env) error {
-	cfg := config.FromEnv(os.LookupEnv)
-	if p.Config != "" {
-		var err error
-		if cfg, err = config.Load(p.Config); err != nil {
-			return usageError{err}
-		}
-	}
-	source, err := newParsers(e.ctx, cfg, nil, slog.New(slog.DiscardHandler))
+	source, err := e.parsers(p.Config, os.LookupEnv, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return usageError{err}
 	}
 	defer source.host.Close(e.ctx)
-	source.compiling = e.compiling
-	if err := source.load(e.ctx); err != nil {
-		return usageError{err}
-	}
 	if p.Markdown {
 		_, err := io.WriteString(e.stdout, formatTable(source.host.Parsers()))
 		return err

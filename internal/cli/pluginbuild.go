@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/callgate/callgate/internal/plaintext"
+	"github.com/callgate/callgate/internal/wholefile"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/plugins/author"
 	"github.com/callgate/callgate/plugins/builtin"
@@ -46,6 +46,12 @@ func (p *pluginNewCmd) Run(e *env) error {
 	return nil
 }
 
+// host is a host without plugins, for commands without a configuration.
+func (e *env) host() (*plugins.Host, error) {
+	dir, _ := cacheDir("") // without a cache it only takes longer
+	return plugins.New(e.ctx, plugins.Config{CacheDir: dir})
+}
+
 // builtinHost is a host with the built-in parsers, as a gateway has them before it loads
 // plugins.
 func builtinHost(e *env) (*plugins.Host, error) {
@@ -53,8 +59,7 @@ func builtinHost(e *env) (*plugins.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, _ := cacheDir("") // without a cache it only takes longer
-	host, err := plugins.New(e.ctx, plugins.Config{CacheDir: dir})
+	host, err := e.host()
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +93,7 @@ func (p *pluginBuildCmd) Run(e *env) error {
 	if file == "" {
 		file = filepath.Join(p.Dir, m.Manifest.Name+".wasm")
 	}
-	if err := replaceFile(file, wasm); err != nil {
+	if err := writePlugin(file, wasm); err != nil {
 		return usageError{err}
 	}
 	fmt.Fprintf(e.stdout, "wrote %s: %s %s, %.1f MB\n", file, m.Manifest.Name, plaintext.Line(m.Manifest.Version), float64(m.Size)/1e6)
@@ -111,26 +116,8 @@ func buildProject(e *env, dir string) ([]byte, error) {
 	return wasm, err
 }
 
-// replaceFile writes a file so that nobody, such as a gateway that starts, sees half of it.
-func replaceFile(file string, b []byte) error {
-	dir := filepath.Dir(file)
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a plugin is no secret, and the gateway may run as somebody else
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".callgate-*.tmp")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
-}
+// writePlugin writes a plugin, which is no secret: the gateway may run as somebody else.
+func writePlugin(file string, wasm []byte) error { return wholefile.Write(file, wasm, 0o755, 0o644) }
 
 // printJSON prints a value for programs.
 func printJSON(w io.Writer, v any) error {

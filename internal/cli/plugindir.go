@@ -14,13 +14,6 @@ import (
 	"github.com/callgate/callgate/plugins/trust"
 )
 
-// checkPlugins checks what the configuration says of plugins and its own package cannot.
-func checkPlugins(cfg *config.Config) error {
-	return cfg.CheckPlugins(
-		func(text string) error { _, err := trust.ParseKey(text); return err },
-		func(text string) error { _, err := oci.Parse(text); return err })
-}
-
 // prepare makes what load fills the host from. cache is the directory of compiled code, or
 // "".
 func (p *parsers) prepare(c config.Plugins, cache string, log *slog.Logger) error {
@@ -74,13 +67,6 @@ func (p *parsers) pull(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// watch keeps the host in step with the plugins directory until ctx ends.
-func (p *parsers) watch(ctx context.Context) {
-	if p.folder != nil {
-		p.folder.Watch(ctx)
-	}
 }
 
 // overview is the answer to GET /admin/plugins.

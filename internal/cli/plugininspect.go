@@ -64,8 +64,7 @@ func (p *pluginInspectCmd) Run(e *env) error {
 
 // load loads the module as the gateway does.
 func (in *inspection) load(e *env, src plugins.Source) error {
-	dir, _ := cacheDir("") // without a cache it only takes longer
-	host, err := plugins.New(e.ctx, plugins.Config{CacheDir: dir})
+	host, err := e.host()
 	if err != nil {
 		return err
 	}
@@ -86,11 +85,7 @@ func reasonOf(err error) string {
 	if !ok {
 		return err.Error()
 	}
-	s := e.Reason
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
-	}
-	s, _, _ = strings.Cut(s, "\n") // wazero's errors go on with a stack trace
+	s, _, _ := strings.Cut(e.Why(), "\n") // wazero's errors go on with a stack trace
 	return plaintext.Line(s)
 }
 
@@ -107,7 +102,11 @@ func (in *inspection) print(out io.Writer) error {
 	line("size", "%d bytes, sha256 %s", in.Size, in.SHA256)
 	line("ABI", "%s", map[bool]string{true: fmt.Sprint(in.ABI), false: "none"}[in.ABI > 0])
 	if in.MinPages > 0 || in.Loads {
-		line("memory", "%d pages of 64 KiB declared, at most %s; an instance begins with %d", in.MinPages, most(in.MaxPages), in.Pages)
+		most := "what the gateway allows"
+		if in.MaxPages > 0 {
+			most = fmt.Sprint(in.MaxPages)
+		}
+		line("memory", "%d pages of 64 KiB declared, at most %s; an instance begins with %d", in.MinPages, most, in.Pages)
 	}
 	if in.Metered.Before > 0 {
 		m := in.Metered
@@ -129,13 +128,6 @@ func (in *inspection) print(out io.Writer) error {
 		}
 	}
 	return w.Flush()
-}
-
-func most(pages int) string {
-	if pages == 0 {
-		return "what the gateway allows"
-	}
-	return fmt.Sprint(pages)
 }
 
 // describeParser is a parser of a manifest in one line.

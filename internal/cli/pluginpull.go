@@ -27,7 +27,7 @@ func (p *pluginPullCmd) Run(e *env) error {
 		return usageError{err}
 	}
 	file := filepath.Join(p.To, plugin.File)
-	if err := replaceFile(file, plugin.Wasm); err != nil {
+	if err := writePlugin(file, plugin.Wasm); err != nil {
 		return usageError{err}
 	}
 	_, err = fmt.Fprintf(e.stdout, "%s\nplugins: {pins: {%s: %q}}\n", file, plugin.File, digest.Of(plugin.Wasm))

@@ -125,7 +125,7 @@ func checkLineOf(c trial.Check, seed uint64) string {
 	case "growth":
 		return fmt.Sprintf("%s: 1 MB of what begins a call is %.1f times as much work as 64 KB", c.Parser, c.Ratio)
 	default:
-		return fmt.Sprintf("%s: %d made-up texts (seed %d), read in %d ways", c.Parser, c.Tried, seed, c.Read)
+		return fmt.Sprintf("%s: %d fuzzed inputs (seed %d), read in %d ways", c.Parser, c.Tried, seed, c.Read)
 	}
 }
 

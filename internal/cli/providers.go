@@ -14,15 +14,11 @@ import (
 	"github.com/callgate/callgate/providers/qwen"
 )
 
-// newProviders makes the providers. This table is the only place that knows their
-// kinds.
+// newProviders makes the providers.
 func newProviders(cfg *config.Config) (map[string]gateway.Provider, error) {
-	kinds := map[string]func(name string, p config.Provider) (gateway.Provider, error){
-		"openai": newOpenAI, "azure": newAzure, "qwen": newQwen, "moonshot": newMoonshot, "anthropic": newAnthropic, "demo": newDemo,
-	}
 	out := map[string]gateway.Provider{}
 	for name, p := range cfg.Providers {
-		provider, err := kinds[p.Type](name, p)
+		provider, err := newProvider(name, p)
 		if err != nil {
 			return nil, fmt.Errorf("provider %q: %w", name, err)
 		}
@@ -31,43 +27,30 @@ func newProviders(cfg *config.Config) (map[string]gateway.Provider, error) {
 	return out, nil
 }
 
-func newOpenAI(name string, p config.Provider) (gateway.Provider, error) {
-	return openai.New(openai.Config{
-		Name: name, BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Headers: reveal(p.Headers), Server: p.Server,
-		Needs: openai.OwnNeeds(), MaxResponse: int64(p.MaxResponse), Timeouts: timeouts(p.Timeouts),
-	})
-}
-
-func newAzure(name string, p config.Provider) (gateway.Provider, error) {
-	return azure.New(azure.Config{
-		Name: name, BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), APIVersion: p.APIVersion, Headers: reveal(p.Headers),
-		MaxResponse: int64(p.MaxResponse), Timeouts: timeouts(p.Timeouts),
-	})
-}
-
-func newQwen(name string, p config.Provider) (gateway.Provider, error) {
-	return qwen.New(qwen.Config{
+// newProvider makes a provider. It is the only place that knows their kinds.
+func newProvider(name string, p config.Provider) (gateway.Provider, error) {
+	c := openai.Config{
 		Name: name, BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Headers: reveal(p.Headers),
 		MaxResponse: int64(p.MaxResponse), Timeouts: timeouts(p.Timeouts),
-	})
-}
-
-func newMoonshot(name string, p config.Provider) (gateway.Provider, error) {
-	return moonshot.New(moonshot.Config{
-		Name: name, BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Headers: reveal(p.Headers),
-		MaxResponse: int64(p.MaxResponse), Timeouts: timeouts(p.Timeouts),
-	})
-}
-
-func newAnthropic(name string, p config.Provider) (gateway.Provider, error) {
-	return anthropic.New(anthropic.Config{
-		Name: name, BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Headers: reveal(p.Headers), Version: p.APIVersion,
-		MaxTokens: p.MaxTokens, MaxResponse: int64(p.MaxResponse), Timeouts: timeouts(p.Timeouts),
-	})
-}
-
-func newDemo(name string, p config.Provider) (gateway.Provider, error) {
-	return demo.New(demo.Config{Name: name, FirstToken: time.Duration(p.Timeouts.FirstToken), Total: time.Duration(p.Timeouts.Total)}), nil
+	}
+	switch p.Type {
+	case "azure":
+		return azure.New(c, p.APIVersion)
+	case "qwen":
+		return qwen.New(c)
+	case "moonshot":
+		return moonshot.New(c)
+	case "anthropic":
+		return anthropic.New(anthropic.Config{
+			Name: c.Name, BaseURL: c.BaseURL, APIKey: c.APIKey, Headers: c.Headers, Version: p.APIVersion,
+			MaxTokens: p.MaxTokens, MaxResponse: c.MaxResponse, Timeouts: c.Timeouts,
+		})
+	case "demo":
+		return demo.New(demo.Config{Name: name, FirstToken: c.Timeouts.FirstToken, Total: c.Timeouts.Total}), nil
+	default: // "openai": the configuration has checked it
+		c.Server, c.Needs = p.Server, openai.OwnNeeds()
+		return openai.New(c)
+	}
 }
 
 func timeouts(t config.Timeouts) openai.Timeouts {

@@ -11,7 +11,11 @@ func rules(cfg *config.Config) map[string][]flow.Rule {
 	for name, m := range cfg.Models {
 		for i, resolved := range cfg.RuleTargets(name) {
 			own := m.Rules[i]
-			out[name] = append(out[name], flow.Rule{When: condition(own.When), Targets: targets(resolved, own.Targets)})
+			w := own.When
+			out[name] = append(out[name], flow.Rule{When: flow.Condition{
+				Metadata: wordLists(w.Metadata), Headers: wordLists(w.Headers), Languages: w.Language,
+				Tools: switches[w.Tools], Stream: switches[w.Stream], MinSize: int(w.Size.Min), MaxSize: int(w.Size.Max),
+			}, Targets: targets(resolved, own.Targets)})
 		}
 	}
 	return out
@@ -29,13 +33,6 @@ func aliases(cfg *config.Config) map[string]string {
 }
 
 var switches = map[config.Switch]flow.Answer{"": flow.Either, config.True: flow.Yes, config.False: flow.No}
-
-func condition(w config.When) flow.Condition {
-	return flow.Condition{
-		Metadata: wordLists(w.Metadata), Headers: wordLists(w.Headers), Languages: w.Language,
-		Tools: switches[w.Tools], Stream: switches[w.Stream], MinSize: int(w.Size.Min), MaxSize: int(w.Size.Max),
-	}
-}
 
 func wordLists(table map[string]config.Words) map[string][]string {
 	out := map[string][]string{}

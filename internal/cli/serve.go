@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -96,8 +97,8 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 	go func() {
 		defer close(watched)
 		err := sys.load(ctx, cfg)
-		if loaded <- err; err == nil && cfg.Plugins.Watch {
-			sys.parsers.watch(ctx)
+		if loaded <- err; err == nil && cfg.Plugins.Watch && sys.parsers.folder != nil {
+			sys.parsers.folder.Watch(ctx)
 		}
 	}()
 	stopSharing := sys.shared.run(ctx)
@@ -121,6 +122,7 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 				missing := new(builtin.MissingError)
 				switch {
 				case err == nil:
+					debug.FreeOSMemory() // loading takes more than serving
 					log.Info("ready", "parsers", len(sys.parsers.host.Parsers()))
 				case ctx.Err() != nil: // and with it the loading has ended
 				case errors.As(err, &missing):
@@ -163,12 +165,9 @@ func shutdown(server *http.Server, limit time.Duration) error {
 // configuration reads the file, or finds providers in the environment, and puts
 // what the flags say on top.
 func (s *serveCmd) configuration() (*config.Config, error) {
-	cfg := config.FromEnv(os.LookupEnv)
-	if s.Config != "" {
-		var err error
-		if cfg, err = config.Load(s.Config); err != nil {
-			return nil, err
-		}
+	cfg, err := loadConfig(s.Config, os.LookupEnv)
+	if err != nil {
+		return nil, err
 	}
 	if s.Listen != "" {
 		cfg.Listen = s.Listen

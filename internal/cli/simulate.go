@@ -23,7 +23,7 @@ type simulateCmd struct {
 	Entries      int           `help:"Blocks that a gateway remembers for each target." default:"10000"`
 	SharedTokens int           `help:"System prompt of so many tokens in front of every request." default:"0"`
 	BlockTokens  int           `help:"Tokens of a block in the trace." default:"512"`
-	TTL          time.Duration `name:"ttl" help:"How long targets keep a block that nobody uses; 0 is for ever." default:"0s"`
+	TTL          time.Duration `name:"ttl" help:"How long targets keep a block that nobody uses; 0 disables expiry." default:"0s"`
 	Down         string        `help:"One target dies and returns with an empty cache, at these shares of the requests, such as 0.4:0.5." placeholder:"FROM:TO"`
 	Policy       string        `help:"How targets are chosen: ours, random, round-robin, plain (the longest prefix, however busy its target is) or all." enum:"ours,random,round-robin,plain,all" default:"all"`
 	MinHits      float64       `help:"Fail if ours finds less than this percentage of the blocks cached." placeholder:"PERCENT"`
@@ -138,13 +138,19 @@ func (c *simulateCmd) failure() (*simulate.Failure, error) {
 	return &simulate.Failure{Dies: dies, Returns: returns}, nil
 }
 
+// open opens a file. Its error lacks the name, which callers put in front of all errors.
+func open(file string) (*os.File, error) {
+	f, err := os.Open(file)
+	var path *os.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return f, err
+}
+
 func (c *simulateCmd) read() (simulate.Trace, error) {
-	f, err := os.Open(c.Trace)
+	f, err := open(c.Trace)
 	if err != nil {
-		var path *os.PathError
-		if errors.As(err, &path) {
-			err = path.Err // the name stands in front of it
-		}
 		return nil, err
 	}
 	defer f.Close()

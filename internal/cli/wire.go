@@ -19,6 +19,8 @@ import (
 	"github.com/callgate/callgate/gateway/metrics"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/trace"
+	"github.com/callgate/callgate/plugins/oci"
+	"github.com/callgate/callgate/plugins/trust"
 )
 
 // system is a gateway put together as its configuration says.
@@ -37,7 +39,10 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 	if err := cfg.CheckPrompted(flow.PromptForms()); err != nil {
 		return nil, err
 	}
-	if err := checkPlugins(cfg); err != nil {
+	err := cfg.CheckPlugins( // what its own package cannot check
+		func(text string) error { _, err := trust.ParseKey(text); return err },
+		func(text string) error { _, err := oci.Parse(text); return err })
+	if err != nil {
 		return nil, err
 	}
 	providers, err := newProviders(cfg)

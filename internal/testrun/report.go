@@ -85,8 +85,8 @@ func (r *report) add(e event) {
 	}
 	switch e.Action {
 	case "output":
-		text := append(p.output[e.Test], e.Output...)
-		p.output[e.Test] = text[max(0, len(text)-mostOutput):]
+		p.output[e.Test] = append(p.output[e.Test], e.Output...)
+		p.output[e.Test] = p.output[e.Test][max(0, len(p.output[e.Test])-mostOutput):]
 	case "pass", "fail", "skip":
 		if e.Test == "" {
 			r.end(e, p)

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate"
+	"github.com/callgate/callgate/internal/wholefile"
 	"github.com/callgate/callgate/plugins/author"
 )
 
@@ -92,28 +93,9 @@ func loadKept(ctx context.Context, name, dir string, compiling func()) ([]byte, 
 		return nil, &MissingError{err}
 	}
 	if dir != "" {
-		_ = keep(file, b) // without it the next start takes as long
+		_ = wholefile.Write(file, b, 0o700, 0o600) // without it the next start takes as long
 	}
 	return b, nil
-}
-
-// keep writes a file so that nobody sees half of it.
-func keep(file string, b []byte) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(file), ".tmp-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }
 
 // sourceHash stands for the source that the program carries.

@@ -6,7 +6,6 @@ package folder
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -255,8 +254,7 @@ func (f *Folder) read(ctx context.Context, k *file, at stamp) error {
 			return f.refuse(k, err)
 		}
 	}
-	hash := sha256.Sum256(wasm)
-	sum := hex.EncodeToString(hash[:])
+	sum := fmt.Sprintf("%x", sha256.Sum256(wasm))
 	if err := f.o.Trust(k.Name, wasm, sig); err != nil {
 		return f.refuse(k, &plugins.LoadError{Plugin: k.Name, Reason: "it is not trusted", Err: err})
 	}

@@ -17,7 +17,7 @@ func (rw *rewriter) globalSection(r *reader) {
 		if r.flag("mutability") {
 			g := rw.importedGlobals + uint32(i)
 			if t == typeV128 || isRef(t) {
-				r.fail(start, "mutable global %d has type %s, which cannot be restored", g, typeName(t))
+				r.fail(start, "mutable global %d has type %s, which cannot be restored", g, typeNames[t])
 			}
 			rw.mutable = append(rw.mutable, g)
 		}
@@ -28,17 +28,6 @@ func (rw *rewriter) globalSection(r *reader) {
 	o = append(appendS32(o, rw.fuel), opEnd)
 	rw.out[secGlobal] = append(appendU32(nil, uint32(n)+1), o...)
 	rw.code = newSnippets(rw.globals, rw.importedFuncs)
-}
-
-func typeName(t byte) string {
-	switch t {
-	case typeFunc:
-		return "funcref"
-	case typeExtern:
-		return "externref"
-	default:
-		return "v128"
-	}
 }
 
 func (rw *rewriter) exportSection(r *reader) {

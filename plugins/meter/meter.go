@@ -68,6 +68,8 @@ type Module struct {
 	Start string
 	// Loops and Funcs count the loop heads and functions that were instrumented.
 	Loops, Funcs int
+	// Before and After are the bytes of code without and with the counters.
+	Before, After int
 	// MinPages and MaxPages are the declared limits of the memory; MaxPages is 0 if
 	// none was declared.
 	MinPages, MaxPages uint32
@@ -110,6 +112,8 @@ func Rewrite(wasm []byte, fuel int32) (*Module, error) {
 	if err := rw.rewrite(); err != nil {
 		return nil, err
 	}
-	rw.mod.Wasm = rw.assemble(len(wasm))
-	return &rw.mod, nil
+	mod := rw.mod // alone: the rest of the rewriter holds the module twice
+	mod.Wasm = rw.assemble(len(wasm))
+	mod.Before, mod.After = len(rw.in[secCode].body), len(rw.out[secCode])
+	return &mod, nil
 }

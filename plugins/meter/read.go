@@ -153,24 +153,23 @@ const (
 	typeExtern = 0x6f // externref
 )
 
+var typeNames = map[byte]string{
+	typeI32: "i32", typeI64: "i64", typeF32: "f32", typeF64: "f64", typeV128: "v128", typeFunc: "funcref", typeExtern: "externref",
+}
+
 func isRef(t byte) bool { return t == typeFunc || t == typeExtern }
 
 func isValue(t byte) bool { return t <= typeI32 && t >= typeV128 || isRef(t) }
 
-func (r *reader) valueType() byte {
-	start := r.at()
-	t := r.u8()
-	if r.err == nil && !isValue(t) {
-		r.fail(start, "value type 0x%02x is not supported", t)
-	}
-	return t
-}
+func (r *reader) valueType() byte { return r.typeOf("value", isValue) }
 
-func (r *reader) refType() byte {
+func (r *reader) refType() byte { return r.typeOf("reference", isRef) }
+
+func (r *reader) typeOf(what string, ok func(byte) bool) byte {
 	start := r.at()
 	t := r.u8()
-	if r.err == nil && !isRef(t) {
-		r.fail(start, "reference type 0x%02x is not supported", t)
+	if r.err == nil && !ok(t) {
+		r.fail(start, "%s type 0x%02x is not supported", what, t)
 	}
 	return t
 }

@@ -183,10 +183,7 @@ func (t *trial) load(ctx context.Context) ([]abi.Parser, bool) {
 	if err := t.host.Load(ctx, t.cfg.Plugin); err != nil {
 		problem := err.Error()
 		if e, ok := errors.AsType[*plugins.LoadError](err); ok {
-			problem = e.Reason
-			if e.Err != nil {
-				problem += ": " + e.Err.Error()
-			}
+			problem = e.Why()
 		}
 		t.fail(Failure{Check: "load", Problem: problem, broken: true})
 		return nil, false

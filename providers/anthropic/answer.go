@@ -97,12 +97,8 @@ func (e *ending) set(o *object, calls int, w *warnings) {
 		w.add("stop_reason", own)
 	}
 	o.setString("finish_reason", finish)
-	if e.reason != nil {
-		o.set("native_finish_reason", e.reason)
-	}
-	if e.sequence != nil {
-		o.set("stop_sequence", e.sequence)
-	}
+	o.setGiven("native_finish_reason", e.reason)
+	o.setGiven("stop_sequence", e.sequence)
 }
 
 // extras are fields of an answer that neither side's form has a place for, such as

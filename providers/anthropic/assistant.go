@@ -112,8 +112,6 @@ func (r *request) readCall(place string, m map[string]value) (value, error) {
 	o.set("id", m["id"])
 	o.set("name", function["name"])
 	o.set("input", input)
-	if v := m["cache_control"]; v != nil {
-		o.set("cache_control", v)
-	}
+	o.setGiven("cache_control", m["cache_control"])
 	return o.close(), nil
 }

@@ -1,6 +1,9 @@
 package anthropic
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // block is a content block of a stream that has begun and not ended.
 type block struct {
@@ -141,12 +144,7 @@ func (d *decoder) pay() {
 
 // stopAll ends the blocks that are still open at the answer's end, in their order.
 func (d *decoder) stopAll() {
-	var open []int
-	for index := range d.blocks {
-		open = append(open, index)
-	}
-	slices.Sort(open)
-	for _, index := range open {
+	for _, index := range slices.Sorted(maps.Keys(d.blocks)) {
 		d.stopBlock(index)
 	}
 }

@@ -36,11 +36,11 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 		s.warnings = ask.warnings
 		return s, nil
 	}
-	w := &whole{header: resp.Header, warnings: ask.warnings}
-	if w.data, err = complete(resp.Data, now, ask.model, &w.warnings); err != nil {
+	data, err := complete(resp.Data, now, ask.model, &ask.warnings)
+	if err != nil {
 		return nil, p.unusable(err, resp.Header)
 	}
-	return w, nil
+	return &upstream.Whole{Head: resp.Header, Data: data, Warn: ask.warnings}, nil
 }
 
 // unusable is the error to report for one that an answer itself gave.

@@ -126,16 +126,10 @@ func (c *completion) message() value {
 // A field that is nil is left out.
 func call(index, id, name, arguments value) value {
 	var function, o object
-	if name != nil {
-		function.set("name", name)
-	}
+	function.setGiven("name", name)
 	function.set("arguments", arguments)
-	if index != nil {
-		o.set("index", index)
-	}
-	if id != nil {
-		o.set("id", id)
-	}
+	o.setGiven("index", index)
+	o.setGiven("id", id)
 	if index == nil || name != nil {
 		o.setString("type", "function")
 	}

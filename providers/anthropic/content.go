@@ -56,9 +56,7 @@ func textBlock(s, cache value) value {
 	var o object
 	o.setString("type", "text")
 	o.set("text", s)
-	if cache != nil {
-		o.set("cache_control", cache)
-	}
+	o.setGiven("cache_control", cache)
 	return o.close()
 }
 
@@ -189,11 +187,7 @@ func mediaBlock(kind string, source, title, cache value) value {
 	var o object
 	o.setString("type", kind)
 	o.set("source", source)
-	if title != nil {
-		o.set("title", title)
-	}
-	if cache != nil {
-		o.set("cache_control", cache)
-	}
+	o.setGiven("title", title)
+	o.setGiven("cache_control", cache)
 	return o.close()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 const (
@@ -14,7 +15,6 @@ const (
 var (
 	errNoEvent  = errors.New("an event is not valid JSON")
 	errTooMany  = errors.New("too many blocks are open at once")
-	doneMarker  = []byte("data: [DONE]\n\n")
 	pingComment = []byte(": ping\n\n")
 )
 
@@ -101,16 +101,11 @@ func (d *decoder) emit(name string, v value) {
 func (d *decoder) chunk(delta value) {
 	const before, behind = `{"index":0,"delta":`, `,"logprobs":null,"finish_reason":null}`
 	choice := make(value, 0, len(before)+len(delta)+len(behind))
-	d.frame(append(append(append(choice, before...), delta...), behind...), d.noUsage())
-}
-
-// noUsage is what stands in every chunk but the last, if the client wants the usage:
-// OpenAI says that it has none. It is a field with its comma in front.
-func (d *decoder) noUsage() []byte {
-	if d.withUsage {
-		return []byte(`,"usage":null`)
+	var rest []byte
+	if d.withUsage { // every chunk but the last says that it has none
+		rest = []byte(`,"usage":null`)
 	}
-	return nil
+	d.frame(append(append(append(choice, before...), delta...), behind...), rest)
 }
 
 // frame writes a chunk with a choice, or with none. rest is the fields behind it.
@@ -174,5 +169,5 @@ func (d *decoder) stop() {
 		d.frame(nil, rest.inner())
 	}
 	d.done = true
-	d.frames = append(d.frames, gateway.Frame{Raw: doneMarker, Done: true})
+	d.frames = append(d.frames, wire.Done())
 }

@@ -49,7 +49,8 @@ func envelope(data value) []byte {
 	reported := get(data, "error")
 	code, message := text(get(reported, "type")), text(get(reported, "message"))
 	switch {
-	case tooLong(code, message):
+	// Anthropic has no code for a prompt that does not fit, only these words.
+	case code == "invalid_request_error" && (strings.Contains(message, "prompt is too long") || strings.Contains(message, "exceed context limit")):
 		code = "context_length_exceeded"
 	case code == "not_found_error" && strings.HasPrefix(message, "model:"):
 		code = "model_not_found"
@@ -65,13 +66,6 @@ func envelope(data value) []byte {
 		o.set("request_id", id)
 	}
 	return o.close()
-}
-
-// tooLong says whether the prompt does not fit into the model's context. Anthropic
-// has no code for it, only these words.
-func tooLong(code, message string) bool {
-	return code == "invalid_request_error" && (strings.Contains(message, "prompt is too long") ||
-		strings.Contains(message, "exceed context limit"))
 }
 
 // renameHeader gives the id of a request the name that OpenAI's clients read.

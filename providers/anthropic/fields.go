@@ -35,9 +35,7 @@ func (r *request) setPlain(o *object, think thinking) {
 			o.set("top_k", v)
 		}
 	}
-	if v := r.in["stream"]; v != nil {
-		o.set("stream", v)
-	}
+	o.setGiven("stream", r.in["stream"])
 	r.setTier(o)
 }
 
@@ -108,9 +106,7 @@ func (r *request) setMetadata(o *object) {
 // setOutput sets output_config: the client's own members as they are, and what
 // reasoning_effort and response_format come to.
 func (r *request) setOutput(o *object, model generation, think thinking) {
-	if think.v != nil {
-		o.set("thinking", think.v)
-	}
+	o.setGiven("thinking", think.v)
 	own := fields(r.in["output_config"])
 	var config object
 	_ = members(r.in["output_config"], func(name string, v value) error {

@@ -129,6 +129,13 @@ func (o *object) set(name string, v []byte) {
 	*o = append(append(wire.AppendQuoted(append(*o, mark), name), ':'), v...)
 }
 
+// setGiven is set, unless there is no value.
+func (o *object) setGiven(name string, v value) {
+	if v != nil {
+		o.set(name, v)
+	}
+}
+
 // setString adds a member that is a string.
 func (o *object) setString(name, s string) { o.set(name, quote(s)) }
 

@@ -98,7 +98,7 @@ func thinkingLoop(t *testing.T, p *anthropic.Provider, stream, back bool) {
 	}
 }
 
-// TestNeeds checks what the gateway has to mend before a request comes here.
+// TestNeeds checks what the gateway has to repair before a request comes here.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	p := open(t, nil)

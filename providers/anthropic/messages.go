@@ -204,12 +204,8 @@ func (r *request) readResult(c *conversation, place string, m map[string]value) 
 		}
 		o.set("content", content.array())
 	}
-	if v := m["is_error"]; v != nil {
-		o.set("is_error", v)
-	}
-	if v := m["cache_control"]; v != nil {
-		o.set("cache_control", v)
-	}
+	o.setGiven("is_error", m["is_error"])
+	o.setGiven("cache_control", m["cache_control"])
 	t := c.add(false)
 	t.results = append(t.results, o.close())
 	return nil

@@ -20,10 +20,7 @@ func generationOf(model string) generation {
 	if !ok {
 		return generation{}
 	}
-	var words []string
-	for word := range strings.FieldsFuncSeq(rest, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		words = append(words, word)
-	}
+	words := strings.FieldsFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for i, word := range words {
 		if major, ok := version(word); ok {
 			g := generation{major: major}

@@ -2,47 +2,12 @@ package anthropic
 
 import (
 	"bytes"
-	"io"
 	"net/http"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/providers/internal/upstream"
 )
-
-// whole is a reply that has been read.
-type whole struct {
-	header   http.Header
-	data     []byte
-	warnings warnings
-	given    bool
-}
-
-var (
-	_ gateway.Reply  = (*whole)(nil)
-	_ gateway.Warner = (*whole)(nil)
-)
-
-// Header implements [gateway.Reply].
-func (w *whole) Header() http.Header { return w.header }
-
-// Streamed implements [gateway.Reply].
-func (w *whole) Streamed() bool { return false }
-
-// Warnings implements [gateway.Warner].
-func (w *whole) Warnings() []string { return w.warnings }
-
-// Next implements [gateway.Reply].
-func (w *whole) Next() (*gateway.Frame, error) {
-	if w.given {
-		return nil, io.EOF
-	}
-	w.given = true
-	return &gateway.Frame{Raw: w.data, Data: w.data, Whole: true}, nil
-}
-
-// Close implements [gateway.Reply].
-func (w *whole) Close() error { return nil }
 
 // stream is a reply that is read as it comes. Close may be called while Next
 // waits; nothing else is shared.

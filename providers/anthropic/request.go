@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -101,9 +102,7 @@ func translate(body []byte, defaultMax int) (*asked, error) {
 	if len(tools) > 0 {
 		o.set("tools", tools.array())
 	}
-	if choice.v != nil {
-		o.set("tool_choice", choice.v)
-	}
+	o.setGiven("tool_choice", choice.v)
 	if len(talk.system) > 0 {
 		o.set("system", talk.system.array())
 	}
@@ -111,7 +110,8 @@ func translate(body []byte, defaultMax int) (*asked, error) {
 	for _, f := range r.passed {
 		o.set(f.name, f.v)
 	}
-	return &asked{body: o.close(), model: model, usage: r.wantsUsage(), warnings: r.warnings}, nil
+	usage := string(fields(r.in["stream_options"])["include_usage"]) == "true"
+	return &asked{body: o.close(), model: model, usage: usage, warnings: r.warnings}, nil
 }
 
 // readRequest sorts the fields.
@@ -156,22 +156,13 @@ func (r *request) refused() error {
 	return nil
 }
 
-func (r *request) wantsUsage() bool {
-	return string(fields(r.in["stream_options"])["include_usage"]) == "true"
-}
-
 // leftover reports the fields of m that are not in known. Those that say nothing,
 // which clients send back because they got them, are not worth a word.
 func (r *request) leftover(place string, m map[string]value, known map[string]bool) {
-	var names []string
-	for name, v := range m {
-		if !known[name] && !hollow(v) {
-			names = append(names, name)
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if !known[name] && !hollow(m[name]) {
+			r.warnings.drop(place + "." + name)
 		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		r.warnings.drop(place + "." + name)
 	}
 }
 

@@ -52,9 +52,7 @@ func (r *request) readTool(place string, v value) (value, error) {
 
 	var o object
 	o.set("name", f["name"])
-	if d := f["description"]; d != nil {
-		o.set("description", d)
-	}
+	o.setGiven("description", f["description"])
 	schema, err := r.schema(place, f["parameters"])
 	if err != nil {
 		return nil, err

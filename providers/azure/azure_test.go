@@ -18,9 +18,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func mustNew(t testing.TB, c azure.Config) *azure.Provider {
+func mustNew(t testing.TB, c openai.Config, version string) *azure.Provider {
 	t.Helper()
-	p, err := azure.New(c)
+	p, err := azure.New(c, version)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,10 +38,10 @@ func TestContract(t *testing.T) {
 		t.Run("version "+version, func(t *testing.T) {
 			wire := providertest.Wire{URL: url, KeyHeader: "Api-Key"}
 			providertest.Run(t, wire, func(t *testing.T, s providertest.Settings) gateway.Provider {
-				return mustNew(t, azure.Config{
-					Name: "test", BaseURL: s.BaseURL, APIKey: s.Key, APIVersion: version,
+				return mustNew(t, openai.Config{
+					Name: "test", BaseURL: s.BaseURL, APIKey: s.Key,
 					Timeouts: openai.Timeouts{Connect: s.Connect, FirstToken: s.FirstToken, Idle: s.Idle, Total: s.Total},
-				})
+				}, version)
 			})
 		})
 	}
@@ -54,7 +54,7 @@ func TestLoop(t *testing.T) {
 			t.Run(fmt.Sprintf("%s stream=%v", version, stream), func(t *testing.T) {
 				t.Parallel()
 				s := scripted.Azure(t)
-				p := mustNew(t, azure.Config{BaseURL: s.URL, APIKey: scripted.Key, APIVersion: version})
+				p := mustNew(t, openai.Config{BaseURL: s.URL, APIKey: scripted.Key}, version)
 				scripted.Loop{Provider: p, Model: scripted.Deployment, Stream: stream}.Run(t)
 				for _, r := range s.Requests() {
 					if strings.Contains(string(r.Body), "client-model") || r.Header.Get("Authorization") != "" {
@@ -80,7 +80,7 @@ func TestAddresses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := scripted.Azure(t)
-			p := mustNew(t, azure.Config{BaseURL: s.URL + tt.path, APIKey: scripted.Key, APIVersion: tt.version})
+			p := mustNew(t, openai.Config{BaseURL: s.URL + tt.path, APIKey: scripted.Key}, tt.version)
 			if _, err := ask(t, p, scripted.Deployment, "hi"); err != nil {
 				t.Error(err)
 			}
@@ -111,7 +111,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := mustNew(t, azure.Config{BaseURL: scripted.Azure(t).URL, APIKey: tt.key, APIVersion: tt.version})
+			p := mustNew(t, openai.Config{BaseURL: scripted.Azure(t).URL, APIKey: tt.key}, tt.version)
 			_, err := ask(t, p, tt.deployment, tt.prompt)
 			var e *gateway.Error
 			if !errors.As(err, &e) || e.Kind != tt.kind || e.HTTPStatus() != tt.status || !strings.Contains(string(e.Body), tt.body) {
@@ -124,7 +124,7 @@ func TestRefusals(t *testing.T) {
 // TestFirstChunk sees that the chunk without choices is passed on.
 func TestFirstChunk(t *testing.T) {
 	t.Parallel()
-	p := mustNew(t, azure.Config{BaseURL: scripted.Azure(t).URL, APIKey: scripted.Key})
+	p := mustNew(t, openai.Config{BaseURL: scripted.Azure(t).URL, APIKey: scripted.Key}, "")
 	req, err := gateway.ParseRequest([]byte(`{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -142,17 +142,20 @@ func TestFirstChunk(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
-	for want, c := range map[string]azure.Config{
+	for want, c := range map[string]struct {
+		openai.Config
+		version string
+	}{
 		"base_url:":                           {},
-		"base_url: not a URL":                 {BaseURL: "http://u:canary@x:y/"},
-		"base_url: it holds credentials":      {BaseURL: "http://u:canary@x/"},
-		`api_version: "latest" is not a date`: {BaseURL: "http://x", APIVersion: "latest"},
-		`api_version: "2024-10-21&x=" is not`: {BaseURL: "http://x", APIVersion: "2024-10-21&x="},
-		"api_version: base_url ends in":       {BaseURL: "http://x/openai/v1", APIVersion: "2024-10-21"},
-		"api_key: it holds a control":         {BaseURL: "http://x", APIKey: "canary\n"},
-		"timeouts.total: -1ns is negative":    {BaseURL: "http://x", Timeouts: openai.Timeouts{Total: -1}},
+		"base_url: not a URL":                 {Config: openai.Config{BaseURL: "http://u:canary@x:y/"}},
+		"base_url: it holds credentials":      {Config: openai.Config{BaseURL: "http://u:canary@x/"}},
+		`api_version: "latest" is not a date`: {Config: openai.Config{BaseURL: "http://x"}, version: "latest"},
+		`api_version: "2024-10-21&x=" is not`: {Config: openai.Config{BaseURL: "http://x"}, version: "2024-10-21&x="},
+		"api_version: base_url ends in":       {Config: openai.Config{BaseURL: "http://x/openai/v1"}, version: "2024-10-21"},
+		"api_key: it holds a control":         {Config: openai.Config{BaseURL: "http://x", APIKey: "canary\n"}},
+		"timeouts.total: -1ns is negative":    {Config: openai.Config{BaseURL: "http://x", Timeouts: openai.Timeouts{Total: -1}}},
 	} {
-		_, err := azure.New(c)
+		_, err := azure.New(c.Config, c.version)
 		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("got %v, want %q and no secret", err, want)
 		}
@@ -162,7 +165,7 @@ func TestNewRefuses(t *testing.T) {
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	want := gateway.Needs{Pairs: true, IDs: gateway.ShortID}
-	if got := mustNew(t, azure.Config{BaseURL: "http://x"}).Needs(); got != want {
+	if got := mustNew(t, openai.Config{BaseURL: "http://x"}, "").Needs(); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if _, lists := gateway.Provider(&azure.Provider{}).(gateway.ModelLister); lists {

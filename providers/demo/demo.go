@@ -36,7 +36,7 @@
 //
 // These models answer as native, but with something wrong in their calls, whole and
 // streamed. What they answer without a call is right, so that a conversation in
-// which the calls are mended goes on to its end.
+// which the calls are repaired goes on to its end.
 //
 //	broken_args    arguments with trailing commas, bare keys, single quotes, Python's words
 //	wrong_index    two calls that both have the index 0, with ids functions.NAME:0 and :1
@@ -127,6 +127,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // Defaults of Config.
@@ -256,7 +257,7 @@ func (p *Provider) stream(ctx context.Context, m model, w *writer, reply *reply,
 		reply.end = p.brokenOff(true)
 	}
 	if m.inBand {
-		s.frames = append(s.frames, event([]byte(inBandError)))
+		s.frames = append(s.frames, wire.Event([]byte(inBandError)))
 	}
 	reply.frames = s.frames
 }

@@ -8,17 +8,10 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
-)
-
-// The codes that providers with a real upstream give.
-const (
-	codeUpstream = "upstream_error"
-	codeTimeout  = "upstream_timeout"
-	codeCut      = "upstream_cut"
+	"github.com/callgate/callgate/providers/internal/upstream"
 )
 
 const (
@@ -95,9 +88,9 @@ func errorHeader(a ask) http.Header {
 
 // brokenOff is the error for a connection that breaks within an answer.
 func (p *Provider) brokenOff(stream bool) error {
-	e := p.errorf(gateway.Unavailable, codeUpstream, "the upstream's answer broke off.")
+	e := p.errorf(gateway.Unavailable, upstream.CodeUpstream, "the upstream's answer broke off.")
 	if stream {
-		e = p.errorf(gateway.Unavailable, codeCut, "the upstream's answer ended in mid-stream.")
+		e = p.errorf(gateway.Unavailable, upstream.CodeCut, "the upstream's answer ended in mid-stream.")
 	}
 	e.Err = io.ErrUnexpectedEOF
 	return e
@@ -113,7 +106,7 @@ func (p *Provider) await(ctx context.Context, d time.Duration, stream bool) erro
 	if err := wait(ctx, min(d, limit)); err != nil || d < limit {
 		return err
 	}
-	return p.errorf(gateway.Timeout, codeTimeout, message, plain(limit))
+	return p.errorf(gateway.Timeout, upstream.CodeTimeout, message, upstream.Plain(limit))
 }
 
 // wait waits for d, and ends with the request.
@@ -137,16 +130,4 @@ func wait(ctx context.Context, d time.Duration) error {
 		return &gateway.Error{Kind: gateway.Timeout, Message: "The demo was given no time to answer.", Err: cause}
 	}
 	return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: cause}
-}
-
-// plain writes a duration as people do: 60s and 10m, not 1m0s and 10m0s.
-func plain(d time.Duration) string {
-	if d < 2*time.Minute && d%time.Second == 0 {
-		return fmt.Sprintf("%ds", d/time.Second)
-	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	return s
 }

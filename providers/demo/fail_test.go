@@ -99,7 +99,7 @@ func TestSlow(t *testing.T) {
 		{"slow whole, short timer of streams", "slow", demo.Config{Delay: tick, FirstToken: time.Second}, false, 3*time.Second + tick, ""},
 		{"hang whole", "hang", demo.Config{}, false, 10 * time.Minute, "no complete answer within 10m (timeouts.total)."},
 		{"hang stream", "hang", demo.Config{}, true, time.Minute, "no first token within 60s (timeouts.first_token)."},
-		{"hang without delays", "hang", demo.Config{Delay: -1, FirstToken: time.Hour}, true, time.Hour, "no first token within 1h0m (timeouts.first_token)."},
+		{"hang without delays", "hang", demo.Config{Delay: -1, FirstToken: time.Hour}, true, time.Hour, "no first token within 1h (timeouts.first_token)."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // maxPieces is about how many deltas one text is cut into. A frame has a hundred
@@ -21,7 +22,7 @@ type stream struct {
 // stream cuts the answer into frames of a number of runes, 0 for 3 and 4 in turn.
 func (w *writer) stream(runes int, withUsage bool) *stream {
 	var s stream
-	add := func(c *completion) { s.frames = append(s.frames, event(encode(c))) }
+	add := func(c *completion) { s.frames = append(s.frames, wire.Event(encode(c))) }
 	delta := func(d part) { add(w.completion("chat.completion.chunk", choice{Delta: &d})) }
 
 	delta(part{Role: "assistant", Content: new(string)})
@@ -47,7 +48,7 @@ func (w *writer) stream(runes int, withUsage bool) *stream {
 		c.Usage = &w.usage
 		add(c)
 	}
-	s.frames = append(s.frames, gateway.Frame{Raw: []byte("data: [DONE]\n\n"), Done: true})
+	s.frames = append(s.frames, wire.Done())
 	return &s
 }
 
@@ -77,12 +78,6 @@ func (s *stream) cut(at place) {
 	case inCall:
 		s.frames = s.frames[:s.lastCall+(s.finish-s.lastCall+1)/2]
 	}
-}
-
-func event(data []byte) gateway.Frame {
-	const field = "data: "
-	raw := append(append([]byte(field), data...), "\n\n"...)
-	return gateway.Frame{Raw: raw, Data: raw[len(field) : len(field)+len(data)]}
 }
 
 // split cuts s into pieces of n runes, of 3 and 4 in turn if n is 0, and of more if

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func mustNew(t testing.TB, c moonshot.Config) *openai.Provider {
+func mustNew(t testing.TB, c openai.Config) *openai.Provider {
 	t.Helper()
 	p, err := moonshot.New(c)
 	if err != nil {
@@ -32,7 +32,7 @@ func mustNew(t testing.TB, c moonshot.Config) *openai.Provider {
 // It is not parallel: it looks for goroutines that were left.
 func TestContract(t *testing.T) {
 	providertest.Run(t, providertest.OpenAI(), func(t *testing.T, s providertest.Settings) gateway.Provider {
-		return mustNew(t, moonshot.Config{
+		return mustNew(t, openai.Config{
 			Name: "test", BaseURL: s.BaseURL, APIKey: s.Key,
 			Timeouts: openai.Timeouts{Connect: s.Connect, FirstToken: s.FirstToken, Idle: s.Idle, Total: s.Total},
 		})
@@ -46,7 +46,7 @@ func TestLoop(t *testing.T) {
 		t.Run(fmt.Sprintf("stream=%v", stream), func(t *testing.T) {
 			t.Parallel()
 			s := scripted.Moonshot(t)
-			p := mustNew(t, moonshot.Config{BaseURL: s.URL, APIKey: scripted.Key})
+			p := mustNew(t, openai.Config{BaseURL: s.URL, APIKey: scripted.Key})
 			rounds := scripted.Loop{Provider: p, Model: "kimi-k2", Stream: stream}.Run(t)
 			for i, want := range []string{"functions.get_weather:0", "functions.get_time:1", "functions.book:2"} {
 				if got := append(rounds[0], rounds[1]...)[i].ID; got != want {
@@ -61,7 +61,7 @@ func TestLoop(t *testing.T) {
 func TestForeignID(t *testing.T) {
 	t.Parallel()
 	s := scripted.Moonshot(t)
-	_, err := ask(t, mustNew(t, moonshot.Config{BaseURL: s.URL, APIKey: scripted.Key}), `{"role":"user","content":"hi"},`+
+	_, err := ask(t, mustNew(t, openai.Config{BaseURL: s.URL, APIKey: scripted.Key}), `{"role":"user","content":"hi"},`+
 		`{"role":"assistant","tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":"{}"}}]},`+
 		`{"role":"tool","tool_call_id":"call_1","content":"x"}`)
 	var e *gateway.Error
@@ -69,7 +69,7 @@ func TestForeignID(t *testing.T) {
 		t.Errorf("got %+v, want Moonshot's refusal of the id", err)
 	}
 	want := gateway.Needs{Arguments: true, Pairs: true, IDs: gateway.KimiID}
-	if got := mustNew(t, moonshot.Config{}).Needs(); got != want {
+	if got := mustNew(t, openai.Config{}).Needs(); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
@@ -87,7 +87,7 @@ func TestQuota(t *testing.T) {
 			fmt.Fprintf(w, `{"error":{"message":"m","type":%q}}`, typ)
 		}))
 		t.Cleanup(s.Close)
-		_, err := ask(t, mustNew(t, moonshot.Config{BaseURL: s.URL}), `{"role":"user","content":"hi"}`)
+		_, err := ask(t, mustNew(t, openai.Config{BaseURL: s.URL}), `{"role":"user","content":"hi"}`)
 		var e *gateway.Error
 		if !errors.As(err, &e) || e.Kind != want || (e.RetryAfter == 0) != (want == gateway.Exhausted) {
 			t.Errorf("%s: got %+v, want kind %d, and no wait if the quota is spent", typ, err, want)

@@ -2,8 +2,6 @@ package openai
 
 import (
 	"context"
-	"io"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -33,7 +31,7 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 	if resp.Stream != nil {
 		return &stream{header: resp.Header, upstream: resp.Stream, warnings: a.warnings}, nil
 	}
-	return &whole{header: resp.Header, data: resp.Data, warnings: a.warnings}, nil
+	return &upstream.Whole{Head: resp.Header, Data: resp.Data, Warn: a.warnings}, nil
 }
 
 // url is the address for a model.
@@ -49,37 +47,3 @@ func (p *Provider) url(model string) (*url.URL, error) {
 	}
 	return p.client.URL(strings.ReplaceAll(p.chatPath, modelInPath, url.PathEscape(model))), nil
 }
-
-// whole is a reply that has been read.
-type whole struct {
-	header   http.Header
-	data     []byte
-	warnings []string
-	given    bool
-}
-
-var (
-	_ gateway.Reply  = (*whole)(nil)
-	_ gateway.Warner = (*whole)(nil)
-)
-
-// Header implements [gateway.Reply].
-func (w *whole) Header() http.Header { return w.header }
-
-// Streamed implements [gateway.Reply].
-func (w *whole) Streamed() bool { return false }
-
-// Next implements [gateway.Reply].
-func (w *whole) Next() (*gateway.Frame, error) {
-	if w.given {
-		return nil, io.EOF
-	}
-	w.given = true
-	return &gateway.Frame{Raw: w.data, Data: w.data, Whole: true}, nil
-}
-
-// Close implements [gateway.Reply].
-func (w *whole) Close() error { return nil }
-
-// Warnings implements [gateway.Warner].
-func (w *whole) Warnings() []string { return w.warnings }

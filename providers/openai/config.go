@@ -9,6 +9,7 @@ package openai
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -19,14 +20,8 @@ import (
 	"github.com/callgate/callgate/providers/internal/upstream"
 )
 
-// Defaults of Config.
-const (
-	DefaultConnect     = upstream.DefaultConnect
-	DefaultFirstToken  = upstream.DefaultFirstToken
-	DefaultIdle        = upstream.DefaultIdle
-	DefaultTotal       = upstream.DefaultTotal
-	DefaultMaxResponse = upstream.DefaultMaxResponse
-)
+// DefaultMaxResponse is the limit in bytes on an answer if Config names none.
+const DefaultMaxResponse = upstream.DefaultMaxResponse
 
 // Timeouts are the timers of one request: Connect, FirstToken, Idle and Total. Zero
 // means the default. The one that runs out is named in the error.
@@ -134,4 +129,10 @@ func (p *Provider) Redact(s string) string { return p.client.Redact(s) }
 // Failure implements [gateway.Failer].
 func (p *Provider) Failure(h http.Header, data []byte) *gateway.Error {
 	return p.client.Failure(0, h, data)
+}
+
+// Models implements [gateway.ModelLister] with GET {BaseURL}/models. It takes no
+// longer than five seconds and reads no more than 4 MiB.
+func (p *Provider) Models(ctx context.Context) ([]string, error) {
+	return p.client.Models(ctx, p.listURL)
 }

@@ -4,13 +4,12 @@
 //
 // Streams of DashScope mix up parallel calls. A streamed request that offers tools is
 // therefore asked for whole; the gateway streams the answer to its client. Arguments
-// that are no JSON (a trailing comma, a bare key) are mended by the gateway and not
+// that are no JSON (a trailing comma, a bare key) are repaired by the gateway and not
 // here.
 package qwen
 
 import (
 	"cmp"
-	"net/http"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/providers/openai"
@@ -19,29 +18,6 @@ import (
 // DefaultBaseURL is the international endpoint. That of mainland China is
 // "https://dashscope.aliyuncs.com/compatible-mode/v1"; a key belongs to one of them.
 const DefaultBaseURL = "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"
-
-// Config says how to ask DashScope.
-type Config struct {
-	// Name is the provider's name in messages. Empty means the upstream's host.
-	Name string
-	// BaseURL is the address up to and with its version; empty means DefaultBaseURL.
-	BaseURL string
-	// APIKey is sent as a bearer token.
-	APIKey string
-	// Headers are set in every request, over all others.
-	Headers map[string]string
-	// StreamOnly names the models that DashScope answers in a stream only, as names
-	// or patterns of [path.Match]. Their streams stay streams, also with tools. Nil
-	// means [StreamOnly].
-	StreamOnly []string
-
-	Timeouts openai.Timeouts
-	// MaxResponse is the limit in bytes on an answer; 0 means
-	// [openai.DefaultMaxResponse].
-	MaxResponse int64
-	// Transport sends the requests. Nil means one of the provider's own.
-	Transport http.RoundTripper
-}
 
 // StreamOnly are the models that think before they answer and can only do so in a
 // stream, by DashScope's documentation "Deep thinking": QwQ, QVQ, the thinking
@@ -56,15 +32,14 @@ func StreamOnly() []string {
 const quotaCode = "Arrearage"
 
 // New returns a provider, or an error that says which field of c is wrong and never
-// quotes a secret.
-func New(c Config) (*openai.Provider, error) {
+// quotes a secret. An empty BaseURL means DefaultBaseURL. StreamOnly of c names the models
+// that DashScope answers in a stream only, whose streams stay streams, also with tools; nil
+// means [StreamOnly]. What the wire is c need not say.
+func New(c openai.Config) (*openai.Provider, error) {
 	if c.StreamOnly == nil {
 		c.StreamOnly = StreamOnly()
 	}
-	return openai.New(openai.Config{
-		Name: c.Name, BaseURL: cmp.Or(c.BaseURL, DefaultBaseURL), APIKey: c.APIKey, Headers: c.Headers,
-		WholeWithTools: true, StreamOnly: c.StreamOnly, QuotaCodes: []string{quotaCode},
-		Needs:    gateway.Needs{Arguments: true, Pairs: true},
-		Timeouts: c.Timeouts, MaxResponse: c.MaxResponse, Transport: c.Transport,
-	})
+	c.BaseURL, c.WholeWithTools, c.QuotaCodes = cmp.Or(c.BaseURL, DefaultBaseURL), true, []string{quotaCode}
+	c.Needs = gateway.Needs{Arguments: true, Pairs: true}
+	return openai.New(c)
 }

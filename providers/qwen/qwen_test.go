@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func mustNew(t testing.TB, c qwen.Config) *openai.Provider {
+func mustNew(t testing.TB, c openai.Config) *openai.Provider {
 	t.Helper()
 	p, err := qwen.New(c)
 	if err != nil {
@@ -34,15 +34,15 @@ func mustNew(t testing.TB, c qwen.Config) *openai.Provider {
 // It is not parallel: it looks for goroutines that were left.
 func TestContract(t *testing.T) {
 	providertest.Run(t, providertest.OpenAI(), func(t *testing.T, s providertest.Settings) gateway.Provider {
-		return mustNew(t, qwen.Config{
+		return mustNew(t, openai.Config{
 			Name: "test", BaseURL: s.BaseURL, APIKey: s.Key,
 			Timeouts: openai.Timeouts{Connect: s.Connect, FirstToken: s.FirstToken, Idle: s.Idle, Total: s.Total},
 		})
 	})
 }
 
-// mend does what the gateway does to a trailing comma.
-func mend(arguments string) string {
+// repair does what the gateway does to a trailing comma.
+func repair(arguments string) string {
 	if json.Valid([]byte(arguments)) {
 		return arguments
 	}
@@ -57,8 +57,8 @@ func TestLoop(t *testing.T) {
 		t.Run(fmt.Sprintf("stream=%v", stream), func(t *testing.T) {
 			t.Parallel()
 			s := scripted.Qwen(t)
-			p := mustNew(t, qwen.Config{BaseURL: s.URL, APIKey: scripted.Key})
-			rounds := scripted.Loop{Provider: p, Model: "qwen-max", Stream: stream, Mend: mend}.Run(t)
+			p := mustNew(t, openai.Config{BaseURL: s.URL, APIKey: scripted.Key})
+			rounds := scripted.Loop{Provider: p, Model: "qwen-max", Stream: stream, Repair: repair}.Run(t)
 			if got, want := rounds[0][0].Arguments, `{"city": "Oslo",}`; got != want {
 				t.Errorf("got arguments %s, want %s, as they came", got, want)
 			}
@@ -108,7 +108,7 @@ func TestWhatIsAskedWhole(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := scripted.Qwen(t)
-			p := mustNew(t, qwen.Config{BaseURL: s.URL, APIKey: scripted.Key, StreamOnly: tt.only})
+			p := mustNew(t, openai.Config{BaseURL: s.URL, APIKey: scripted.Key, StreamOnly: tt.only})
 			reply, err := ask(t, p, tt.model, tt.extra)
 			if err != nil {
 				t.Fatal(err)
@@ -143,7 +143,7 @@ func TestQuota(t *testing.T) {
 				fmt.Fprintf(w, `{"error":{"message":"m","type":%q,"param":null,"code":%q},"request_id":"r"}`, tt.code, tt.code)
 			}))
 			t.Cleanup(s.Close)
-			_, err := ask(t, mustNew(t, qwen.Config{BaseURL: s.URL}), "qwen-max", "")
+			_, err := ask(t, mustNew(t, openai.Config{BaseURL: s.URL}), "qwen-max", "")
 			var e *gateway.Error
 			if !errors.As(err, &e) || e.Kind != tt.kind || e.CodeOrDefault() != tt.want {
 				t.Errorf("got %v, want kind %d, code %q", err, tt.kind, tt.want)
@@ -155,10 +155,10 @@ func TestQuota(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	want := gateway.Needs{Arguments: true, Pairs: true}
-	if got := mustNew(t, qwen.Config{}).Needs(); got != want {
+	if got := mustNew(t, openai.Config{}).Needs(); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	_, err := qwen.New(qwen.Config{StreamOnly: []string{"["}})
+	_, err := qwen.New(openai.Config{StreamOnly: []string{"["}})
 	if err == nil || !strings.HasPrefix(err.Error(), "stream_only:") {
 		t.Errorf("got %v, want that the pattern is none", err)
 	}

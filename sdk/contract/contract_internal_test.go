@@ -42,7 +42,7 @@ func TestCheck(t *testing.T) {
 		{"arguments no object", []sdk.Event{start, {Kind: abi.Args, Text: "[]"}, callEnd}, "not a JSON object"},
 		{"arguments no JSON", []sdk.Event{start, {Kind: abi.Args, Text: "{a}"}, callEnd}, "not a JSON object"},
 		{"no arguments", []sdk.Event{start, callEnd}, "not a JSON object"},
-		{"repair of nothing", []sdk.Event{{Kind: abi.Repair}}, "what was mended"},
+		{"repair of nothing", []sdk.Event{{Kind: abi.Repair}}, "what was repaired"},
 	} {
 		err := Check(tt.events, 10)
 		if tt.want == "" && err != nil {

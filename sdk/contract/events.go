@@ -107,7 +107,7 @@ func (c *checker) event(e sdk.Event) error {
 		c.open = false
 	case abi.Repair:
 		if e.Name == "" {
-			return errors.New("it does not say what was mended")
+			return errors.New("it does not say what was repaired")
 		}
 	case abi.Malformed:
 		if e.From > e.To || e.To > c.fed {

@@ -1,7 +1,7 @@
 // Package relaxed reads JSON as language models write it and gives strict JSON.
 //
 // Valid JSON comes out byte for byte: digits, escapes and white space are the
-// model's. Slips with one possible meaning are mended and reported (see Repairs);
+// model's. Slips with one possible meaning are repaired and reported (see Repairs);
 // everything else is an error, because a guess would put words into the model's
 // mouth. The reader takes its input in pieces, cut anywhere, in linear time and
 // without recursion, and never writes a byte that it might have to take back:

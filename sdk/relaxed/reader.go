@@ -22,7 +22,7 @@ const (
 	Bad                      // the next byte cannot be read; this is final
 )
 
-// Repairs is the set of slips that a Reader has mended.
+// Repairs is the set of slips that a Reader has repaired.
 type Repairs uint8
 
 // The slips that have one possible meaning.
@@ -112,7 +112,7 @@ func (r *Reader) Key() []byte { return r.key }
 // MaxDepth is how deep the value may nest.
 func (r *Reader) MaxDepth() int { return r.maxDepth }
 
-// Repaired says what had to be mended so far.
+// Repaired says what had to be repaired so far.
 func (r *Reader) Repaired() Repairs { return r.repairs }
 
 // Feed reads the next bytes of the value until a token is complete, and says how

@@ -9,7 +9,10 @@ func (r *Reader) FeedTo(src []byte, depth int) (n int, tok Token) {
 	for n < len(src) {
 		n += r.strict(src[n:], depth)
 		if len(r.stack) <= depth {
-			return n, closing(src[n-1])
+			if src[n-1] == '}' {
+				return n, ObjectClose
+			}
+			return n, ArrayClose
 		}
 		if n == len(src) {
 			break
@@ -21,13 +24,6 @@ func (r *Reader) FeedTo(src []byte, depth int) (n int, tok Token) {
 		}
 	}
 	return n, More
-}
-
-func closing(c byte) Token {
-	if c == '}' {
-		return ObjectClose
-	}
-	return ArrayClose
 }
 
 // strict reads whole tokens of strict JSON and copies them at once, and says how

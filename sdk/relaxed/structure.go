@@ -5,20 +5,16 @@ import "github.com/callgate/callgate/sdk/chars"
 // readBetween reads what is not part of a scalar.
 func (r *Reader) readBetween(src []byte) (int, Token) {
 	if n := chars.Space(src, 0); n > 0 {
-		return r.readSpace(src[:n]), More
+		if r.state != wantValue || len(r.stack) > 0 {
+			r.held = append(r.held, src[:n]...)
+		}
+		return n, More
 	}
 	tok := r.readStructure(src[0])
 	if tok == Bad || r.state == inBareKey {
 		return 0, tok
 	}
 	return 1, tok
-}
-
-func (r *Reader) readSpace(space []byte) int {
-	if r.state != wantValue || len(r.stack) > 0 {
-		r.held = append(r.held, space...)
-	}
-	return len(space)
 }
 
 // readStructure reads a byte between values.

@@ -20,9 +20,9 @@ import (
 // structure are the types whose text is more than a word.
 const structure = abi.Object | abi.Array
 
-// Convert gives raw as JSON of one of the types. mended says that raw was nearly
+// Convert gives raw as JSON of one of the types. repaired says that raw was nearly
 // JSON and had to be made strict: a Python literal, a trailing comma.
-func Convert(raw []byte, types sdk.Types, maxDepth int) (json []byte, mended bool) {
+func Convert(raw []byte, types sdk.Types, maxDepth int) (json []byte, repaired bool) {
 	if types == abi.String {
 		return relaxed.AppendString(nil, raw), false
 	}

@@ -12,10 +12,10 @@ import (
 func TestConvert(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		raw    string
-		types  sdk.Types
-		want   string
-		mended bool
+		raw      string
+		types    sdk.Types
+		want     string
+		repaired bool
 	}{
 		{"null", abi.String, `"null"`, false},
 		{" x ", abi.String, `" x "`, false},
@@ -40,8 +40,8 @@ func TestConvert(t *testing.T) {
 		{`"3"`, abi.Integer, `"3"`, false},
 		{"three", abi.Integer, `"three"`, false},
 	} {
-		if got, mended := typed.Convert([]byte(tt.raw), tt.types, 0); string(got) != tt.want || mended != tt.mended {
-			t.Errorf("Convert(%q, %b) = %s, %t, want %s, %t", tt.raw, tt.types, got, mended, tt.want, tt.mended)
+		if got, repaired := typed.Convert([]byte(tt.raw), tt.types, 0); string(got) != tt.want || repaired != tt.repaired {
+			t.Errorf("Convert(%q, %b) = %s, %t, want %s, %t", tt.raw, tt.types, got, repaired, tt.want, tt.repaired)
 		}
 	}
 }

@@ -142,12 +142,12 @@ func openWord(text []byte) bool {
 
 // End writes what is left of the value, and reports whether that was converted
 // from something that is not strict JSON.
-func (v *Value) End(maxDepth int, out *sdk.Out) (mended bool) {
+func (v *Value) End(maxDepth int, out *sdk.Out) (repaired bool) {
 	if v.streams {
 		out.Args([]byte{'"'})
 		return false
 	}
-	b, mended := Convert(v.raw, v.types, maxDepth)
+	b, repaired := Convert(v.raw, v.types, maxDepth)
 	out.Args(b)
-	return mended
+	return repaired
 }

@@ -103,7 +103,6 @@ func (p *parser) lookBareMarker(b []byte) region.Verdict {
 		return p.wait(region.Text)
 	case sdk.No:
 		return region.Text
-	case sdk.Yes:
 	}
 	if markup.Match(b, p.close) == sdk.Yes {
 		return region.Closes
@@ -133,7 +132,7 @@ func (p *parser) endBare(text []byte, n int) bool {
 		strict, _ = typed.Convert(text, p.types, p.MaxDepth)
 	}
 	p.Out.Args(strict) // null is a word, whatever the schema says: a string would have quotes
-	p.Mended = p.Mended || !ok || n > 0
+	p.Repaired = p.Repaired || !ok || n > 0
 	p.state = atComma
 	return true
 }

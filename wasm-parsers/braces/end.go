@@ -16,15 +16,11 @@ func (p *parser) readEnd() bool {
 	case b[0] == '}' && p.spare < maxSpare:
 		p.Advance(1)
 		p.spare++
-		p.Mended = true
+		p.Repaired = true
 		return true
 	}
-	switch p.ends(b) {
-	case sdk.Maybe:
+	if !p.Require(p.ends(b)) {
 		return false
-	case sdk.No:
-		return p.RefuseHere()
-	case sdk.Yes:
 	}
 	p.EndCall()
 	if markup.Match(b, call) == sdk.Yes {

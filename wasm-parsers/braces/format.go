@@ -56,14 +56,10 @@ func FunctionGemma() sdk.Spec {
 
 func spec(f format, p abi.Parser) sdk.Spec {
 	f.opening = f.open + call
-	p.Triggers, p.Streams = []string{f.open}, true
+	p.Triggers = []string{f.open}
 	p.Formats = []string{f.opening + "NAME{KEY:" + f.quote + "STRING" + f.quote + ",KEY:3}" + f.close}
 	p.Example = f.opening + "get_weather{city:" + f.quote + "Oslo" + f.quote + "}" + f.close
-	return sdk.Spec{
-		Parser:   p,
-		CanParse: f.canParse,
-		New:      region.New(func() sdk.Reusable { return &parser{format: &f} }),
-	}
+	return region.Spec(p, f.canParse, func() sdk.Reusable { return &parser{format: &f} })
 }
 
 // call stands in front of a function's name.

@@ -61,7 +61,6 @@ func (p *parser) oddKey(b []byte) ([]byte, sdk.Verdict) {
 			} else if b[len(name)] == ':' {
 				return b[:len(name)], sdk.Yes
 			}
-		case sdk.No:
 		}
 	}
 	return nil, v
@@ -98,7 +97,10 @@ func jsonKey(b []byte) (key []byte, n int, v sdk.Verdict) {
 			i++
 		case b[0]:
 			quoted, _, ok := relaxed.Value(b[:i+1], 0)
-			if key, ok = unquote(quoted, ok); !ok {
+			if ok {
+				key, ok = relaxed.Unquote(quoted)
+			}
+			if !ok {
 				return nil, 0, sdk.No
 			}
 			return key, i + 1, sdk.Yes
@@ -108,13 +110,6 @@ func jsonKey(b []byte) (key []byte, n int, v sdk.Verdict) {
 		return nil, 0, sdk.Maybe
 	}
 	return nil, 0, sdk.No
-}
-
-func unquote(quoted []byte, ok bool) ([]byte, bool) {
-	if !ok {
-		return nil, false
-	}
-	return relaxed.Unquote(quoted)
 }
 
 // bareKey reads a key without quotes up to its colon.

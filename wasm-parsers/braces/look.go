@@ -27,7 +27,6 @@ func (p *parser) lookQuoted(tail, b []byte) region.Verdict {
 		return p.wait(region.Text)
 	case sdk.No:
 		return region.Text
-	case sdk.Yes:
 	}
 	switch sdk.Yes {
 	case markup.Match(b, p.quote):
@@ -110,7 +109,6 @@ func (p *parser) lookAfter(b []byte) region.Verdict {
 			return p.wait(region.Closes)
 		case sdk.No:
 			continue
-		case sdk.Yes:
 		}
 		if markup.Match(b[i:], p.quote) == sdk.Yes {
 			return region.Text

@@ -96,13 +96,9 @@ func (p *parser) readMarker(marker string, next state) bool {
 // readName reads the function's name and the brace behind it. A call without
 // arguments may lack both braces.
 func (p *parser) readName() bool {
-	name, n, v := p.format.name(p.Rest())
-	switch v {
-	case sdk.Maybe:
+	name, n, v := p.name(p.Rest())
+	if !p.Require(v) {
 		return false
-	case sdk.No:
-		return p.RefuseHere()
-	case sdk.Yes:
 	}
 	p.Call(string(name), "")
 	p.Brace()
@@ -120,17 +116,13 @@ func (p *parser) readName() bool {
 func (p *parser) readKey() bool {
 	b := p.Rest()
 	if b[0] == '}' {
-		p.Mended = p.Mended || p.state == nextKey
+		p.Repaired = p.Repaired || p.state == nextKey
 		p.closeBracket()
 		return true
 	}
 	key, n, v := p.key(b)
-	switch v {
-	case sdk.Maybe:
+	if !p.Require(v) {
 		return false
-	case sdk.No:
-		return p.RefuseHere()
-	case sdk.Yes:
 	}
 	p.types = 0
 	if len(p.stack) == 1 {
@@ -167,18 +159,14 @@ func (p *parser) readComma() bool {
 
 // readMissing reads the end of the call where brackets are missing.
 func (p *parser) readMissing() bool {
-	switch markup.Match(p.Rest(), p.close) {
-	case sdk.Maybe:
+	if !p.Require(markup.Match(p.Rest(), p.close)) {
 		return false
-	case sdk.No:
-		return p.RefuseHere()
-	case sdk.Yes:
 	}
 	for len(p.stack) > 1 {
 		p.Out.Args([]byte{p.closer()})
 		p.stack = p.stack[:len(p.stack)-1]
 	}
-	p.Mended = true
+	p.Repaired = true
 	p.state = atEnd
 	return true
 }

@@ -17,7 +17,7 @@ func (p *parser) beginValue() bool {
 	b := p.Rest()
 	switch c := b[0]; {
 	case c == ']' && p.state != atValue:
-		p.Mended = p.Mended || p.state == nextItem
+		p.Repaired = p.Repaired || p.state == nextItem
 		p.closeBracket()
 	case c == '{' || c == '[':
 		return p.openBracket(c)
@@ -67,14 +67,12 @@ func (p *parser) beginMarked() bool {
 		return true
 	case sdk.Maybe:
 		return false
-	case sdk.No:
 	}
 	switch p.ends(b) {
 	case sdk.Maybe:
 		return false
 	case sdk.Yes:
 		return p.RefuseHere()
-	case sdk.No:
 	}
 	p.beginBare()
 	return true
@@ -91,7 +89,7 @@ func (p *parser) readString() bool {
 		switch tok {
 		case relaxed.More:
 		case relaxed.String:
-			p.Mended = p.Mended || p.json.Repaired() != 0
+			p.Repaired = p.Repaired || p.json.Repaired() != 0
 			p.state = atComma
 			return true
 		default:
@@ -129,12 +127,12 @@ func (p *parser) readQuoted() bool {
 		end := p.brackets(tail)
 		p.value.Write(tail[:end], p.Out)
 		p.Advance(end)
-		p.Mended = true
+		p.Repaired = true
 	default:
 		return false
 	}
 	if p.value.End(p.MaxDepth, p.Out) {
-		p.Mended = true
+		p.Repaired = true
 	}
 	p.state, p.inner = atComma, 0
 	return true

@@ -79,7 +79,8 @@ func (p *parser) readBody() bool {
 	if b[0] == '<' {
 		switch v := p.endsBody(b); {
 		case v == sdk.Yes:
-			p.endBody()
+			p.finishBody(sdk.Stop)
+			p.body, p.where = nil, between
 			return true
 		case v == sdk.Maybe && !p.Ended:
 			return false
@@ -141,12 +142,6 @@ func (p *parser) unlessEnded(v sdk.Verdict) sdk.Verdict {
 		return sdk.Yes
 	}
 	return v
-}
-
-// endBody ends the body at the end of its message.
-func (p *parser) endBody() {
-	p.finishBody(sdk.Stop)
-	p.body, p.where = nil, between
 }
 
 func (p *parser) finishBody(reason sdk.Reason) {

@@ -28,23 +28,8 @@ type row struct {
 	comma    bool   // behind a comma
 }
 
-// reset makes j ready for another region.
-func (j *jsonCalls) reset(keys callobject.Keys, list bool, maxDepth int) {
-	j.call.Init(keys, maxDepth)
-	j.list = list
-	j.begin("", "")
-}
-
 func (j *jsonCalls) begin(name, id string) {
 	j.raw, j.row = j.raw[:0], row{name: name, id: id}
-}
-
-// none writes a call that has no arguments.
-func (j *jsonCalls) none(out *sdk.Out) {
-	out.CallStart(j.name, j.id)
-	out.Args([]byte("{}"))
-	out.CallEnd()
-	j.done++
 }
 
 // sure reports whether nothing of a call is open.

@@ -92,12 +92,8 @@ func Specs() []sdk.Spec {
 }
 
 func spec(p abi.Parser, f *format, canParse func([]byte) sdk.Verdict) sdk.Spec {
-	p.Framing, p.Streams = true, true
-	return sdk.Spec{
-		Parser:   p,
-		CanParse: canParse,
-		New:      region.New(func() sdk.Reusable { return &parser{format: f} }),
-	}
+	p.Framing = true
+	return region.Spec(p, canParse, func() sdk.Reusable { return &parser{format: f} })
 }
 
 // marker tells which marker of the place b begins with, if it does.
@@ -113,7 +109,6 @@ func (f *format) marker(b []byte, where place) (*marker, sdk.Verdict) {
 			return m, sdk.Yes
 		case sdk.Maybe:
 			verdict = sdk.Maybe
-		case sdk.No:
 		}
 	}
 	return nil, verdict

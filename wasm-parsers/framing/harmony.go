@@ -73,7 +73,6 @@ func harmonyHead(head []byte) sdk.Verdict {
 		head = head[len("<|end|>"):]
 	case sdk.Maybe:
 		return sdk.Maybe
-	case sdk.No:
 	}
 	if v := markup.MatchAny(head, assistant+channelTag,
 		"analysis<|", "commentary<|", "final<|",

@@ -22,27 +22,23 @@ const (
 // KimiK3 reads the elements of Kimi K3. Its reasoning is an element too, whose start
 // is in the prompt: the gateway splits that off.
 func KimiK3() sdk.Spec {
-	return sdk.Spec{
-		Parser: abi.Parser{
-			Name:     "kimi_k3",
-			Priority: 70,
-			Formats: []string{
-				`<|open|>tools<|sep|><|open|>call tool="NAME" index="1"<|sep|><|open|>argument key="KEY" type="string"<|sep|>VALUE` +
-					`<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>`,
-				"<|open|>response<|sep|>TEXT<|close|>response<|sep|>",
-			},
-			Example: `<|open|>call tool="get_weather" index="1"<|sep|><|open|>argument key="city" type="string"<|sep|>Oslo` +
-				`<|close|>argument<|sep|><|close|>call<|sep|>`,
-			Triggers: []string{
-				kimiOpen + "response", kimiOpen + "tools", kimiOpen + "call ", kimiClose + "response",
-				kimiClose + "tools", kimiClose + "message", kimiEnd,
-			},
-			Models:  []string{"*kimi-k3*"},
-			Framing: true,
-			Streams: true,
+	return region.Spec(abi.Parser{
+		Name:     "kimi_k3",
+		Priority: 70,
+		Formats: []string{
+			`<|open|>tools<|sep|><|open|>call tool="NAME" index="1"<|sep|><|open|>argument key="KEY" type="string"<|sep|>VALUE` +
+				`<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>`,
+			"<|open|>response<|sep|>TEXT<|close|>response<|sep|>",
 		},
-		New: region.New(func() sdk.Reusable { return &kimi{} }),
-	}
+		Example: `<|open|>call tool="get_weather" index="1"<|sep|><|open|>argument key="city" type="string"<|sep|>Oslo` +
+			`<|close|>argument<|sep|><|close|>call<|sep|>`,
+		Triggers: []string{
+			kimiOpen + "response", kimiOpen + "tools", kimiOpen + "call ", kimiClose + "response",
+			kimiClose + "tools", kimiClose + "message", kimiEnd,
+		},
+		Models:  []string{"*kimi-k3*"},
+		Framing: true,
+	}, nil, func() sdk.Reusable { return &kimi{} })
 }
 
 // kimiPlace is where in the elements the parser is.

@@ -92,7 +92,7 @@ func (k *kimi) readValueEnd(b []byte) sdk.Verdict {
 	}
 	if v == sdk.Yes {
 		k.Advance(n)
-		k.Mended = k.value.End(k.MaxDepth, k.Out) || k.Mended
+		k.Repaired = k.value.End(k.MaxDepth, k.Out) || k.Repaired
 		k.where = kimiCall
 	}
 	return v

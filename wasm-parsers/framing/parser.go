@@ -36,7 +36,9 @@ func (p *parser) Reset(o sdk.Options) error {
 		inner: p.inner, other: p.other, events: p.events,
 	}
 	p.Begin(p, o)
-	p.json.reset(p.keys, p.format.body == callsJSON, o.MaxDepth)
+	p.json.call.Init(p.keys, o.MaxDepth)
+	p.json.list = p.format.body == callsJSON
+	p.json.begin("", "")
 	return nil
 }
 
@@ -133,7 +135,9 @@ func (p *parser) beginMessage(m message) {
 // calls it without arguments.
 func (p *parser) endCall() {
 	if p.empty && p.msg.name != "" {
-		p.json.none(p.Out)
+		c := callobject.Call{Name: p.json.name, ID: p.json.id, Args: []byte("{}")}
+		c.Write(p.Out)
+		p.json.done++
 	}
 	p.json.settle(p.Out)
 	p.empty = false

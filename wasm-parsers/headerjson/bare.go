@@ -5,6 +5,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/relaxed"
+	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
@@ -71,14 +72,7 @@ type bare struct {
 
 	json  relaxed.Reader
 	name  string // of the call whose arguments are read
-	calls []bareCall
-}
-
-// bareCall is a call that waits.
-type bareCall struct {
-	name   string
-	args   []byte
-	mended bool
+	calls []callobject.Call
 }
 
 // Reset implements sdk.Reusable.
@@ -128,7 +122,7 @@ func (b *bare) readArgs() bool {
 	case tok == relaxed.Bad:
 		b.Out.Malformed(0, b.At())
 	case tok == relaxed.ObjectClose && b.json.Depth() == 0:
-		b.calls = append(b.calls, bareCall{b.name, append([]byte(nil), b.json.Out...), b.json.Repaired() != 0})
+		b.calls = append(b.calls, callobject.Call{Name: b.name, Args: bytes.Clone(b.json.Out), Repaired: b.json.Repaired() != 0})
 		b.name = ""
 	}
 	return true
@@ -142,12 +136,7 @@ func (b *bare) Over() {
 		return
 	}
 	for _, c := range b.calls {
-		b.Out.CallStart(c.name, "")
-		b.Out.Args(c.args)
-		if c.mended {
-			b.Out.Repair("args_json")
-		}
-		b.Out.CallEnd()
+		c.Write(b.Out)
 	}
 	if cut {
 		b.Out.Cut()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk/chars"
-	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
@@ -21,7 +20,6 @@ func (p *parser) readBody(c byte) bool {
 		p.state = inObject
 	case c == '"' || c == 'n':
 		p.state = inScalar
-		p.scalar.Init(p.MaxDepth)
 	case c == '`' && p.fenced && !p.code:
 		p.state = inFence
 	case p.end != "" && c == p.end[0], c == '`' && p.code: // a call without arguments
@@ -97,40 +95,16 @@ func (p *parser) endBody() {
 
 // readScalar reads arguments that are null, or a string that holds an object.
 func (p *parser) readScalar() bool {
-	n, tok := p.scalar.Feed(p.Rest())
+	n, status := p.call.Feed(p.Rest())
 	p.read(p.Rest()[n:])
-	if tok == relaxed.More {
-		return false
-	}
-	args, ok := p.scalarArgs(tok)
-	if !ok {
+	switch {
+	case status == callobject.Bad:
 		p.Out.Malformed(p.From, p.next.or(p.At()))
-		return false
+	case len(p.call.Args) > 0:
+		p.endBody()
+		return true
 	}
-	p.call.Args = append(p.call.Args, args...)
-	p.endBody()
-	return true
-}
-
-// scalarArgs are the arguments, without their last brace, that were written as a
-// string or null.
-func (p *parser) scalarArgs(tok relaxed.Token) (args []byte, ok bool) {
-	if p.scalar.Repaired() != 0 {
-		p.call.Mend()
-	}
-	decoded, isString := relaxed.Unquote(p.scalar.Out)
-	decoded = chars.TrimSpace(decoded)
-	if tok == relaxed.Null || isString && len(decoded) == 0 {
-		return []byte("{"), true
-	}
-	args, kind, ok := relaxed.Value(decoded, p.scalar.MaxDepth())
-	if !ok || kind != relaxed.ObjectOpen {
-		return nil, false
-	}
-	if p.decoded = true; !bytes.Equal(args, decoded) {
-		p.call.Mend()
-	}
-	return args[:len(args)-1], true
+	return false
 }
 
 // resync finds where the next call begins inside of what is read as arguments, for

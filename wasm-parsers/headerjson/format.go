@@ -55,7 +55,6 @@ func Mistral() sdk.Spec {
 	s := spec(abi.Parser{
 		Name: "mistral", Aliases: []string{"ministral"}, Priority: 92,
 		Formats: []string{"[TOOL_CALLS]NAME[ARGS]{…}", "[TOOL_CALLS]NAME[CALL_ID]ID[ARGS]{…}", "[TOOL_CALLS]NAME{…}"},
-		Example: `[TOOL_CALLS]get_weather[ARGS]{"city": "Oslo"}`,
 		Starts:  []string{""},
 		Models: []string{
 			"*devstral*", "*magistral*", "*ministral-3*", "*mistral-small-3.2*", "*mistral-small-2506*",
@@ -94,7 +93,6 @@ func DeepSeekV3() sdk.Spec {
 	return spec(abi.Parser{
 		Name: "deepseek_v3", Aliases: []string{"deepseekv3", "cogito"}, Priority: 82,
 		Formats: []string{"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>NAME ```json {…} ```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"},
-		Example: "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather ```json {\"city\": \"Oslo\"} ```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
 		Models:  []string{"*deepseek-v3", "*deepseek-v3-0324*", "*deepseek-r1*", "*cogito*"},
 	}, &f)
 }
@@ -106,7 +104,6 @@ func DeepSeekV31() sdk.Spec {
 	return spec(abi.Parser{
 		Name: "deepseek_v31", Aliases: []string{"deepseekv31", "deepseek3", "deepseek_v3_1"}, Priority: 80,
 		Formats: []string{"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>NAME<｜tool▁sep｜>{…}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"},
-		Example: `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Oslo"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>`,
 		Models:  []string{"*deepseek-v3.1*", "*deepseek-v3.2-exp*"},
 	}, &f)
 }
@@ -116,7 +113,6 @@ func KimiK2() sdk.Spec {
 	return spec(abi.Parser{
 		Name: "kimi_k2", Priority: 90,
 		Formats: []string{"<|tool_calls_section_begin|><|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>{…}<|tool_call_end|><|tool_calls_section_end|>"},
-		Example: `<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Oslo"}<|tool_call_end|><|tool_calls_section_end|>`,
 		Models:  []string{"*kimi-k2*"},
 	}, &format{
 		sections:    []string{"<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"},
@@ -132,7 +128,6 @@ func FunctionaryV31() sdk.Spec {
 	return spec(abi.Parser{
 		Name: "functionary_v31", Aliases: []string{"functionary_v3_1", "functionary-v3.1", "llama3.1_custom"}, Priority: 60,
 		Formats: []string{"<function=NAME>{…}</function>"},
-		Example: `<function=get_weather>{"city": "Oslo"}</function>`,
 		Models:  []string{"*functionary*v3.1*"},
 	}, &format{
 		open: "<function=", sep: ">", bodySep: true, braceOnly: true,
@@ -151,10 +146,6 @@ func CWM() sdk.Spec {
 }
 
 func spec(p abi.Parser, f *format) sdk.Spec {
-	p.Triggers, p.Streams = slices.Concat(f.sections, []string{f.open}), true
-	return sdk.Spec{
-		Parser:   p,
-		CanParse: f.canParse,
-		New:      region.New(func() sdk.Reusable { return &parser{format: f} }),
-	}
+	p.Triggers = slices.Concat(f.sections, []string{f.open})
+	return region.Spec(p, f.canParse, func() sdk.Reusable { return &parser{format: f} })
 }

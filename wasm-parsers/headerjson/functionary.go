@@ -55,7 +55,6 @@ func FunctionaryV2() sdk.Spec {
 	return d.spec(abi.Parser{
 		Name: "functionary_v2", Aliases: []string{"functionary_v2_2", "functionary-v2"}, Priority: 40,
 		Formats:  []string{"<|from|>assistant <|recipient|>NAME <|content|>{…}<|stop|>"},
-		Example:  `<|from|>assistant <|recipient|>get_weather <|content|>{"city": "Oslo"}<|stop|>`,
 		Triggers: d.markers[:2],
 		Starts:   []string{"<|recipient|>", "all\n<|content|>", ""},
 		Models:   []string{"*functionary*v2*"},
@@ -63,12 +62,8 @@ func FunctionaryV2() sdk.Spec {
 }
 
 func (d *dialect) spec(p abi.Parser) sdk.Spec {
-	p.Streams, p.Framing = true, true
-	return sdk.Spec{
-		Parser:   p,
-		CanParse: d.canParse,
-		New:      region.New(func() sdk.Reusable { return &messages{dialect: d} }),
-	}
+	p.Framing = true
+	return region.Spec(p, d.canParse, func() sdk.Reusable { return &messages{dialect: d} })
 }
 
 // canParse wants a header, and for the ordinary markers what may follow it.

@@ -59,7 +59,6 @@ func (f *format) word(b []byte, id string) (word, rest []byte, isID bool, v sdk.
 			return b[:n], gap[len(id):], true, sdk.Yes
 		case sdk.Maybe:
 			v = sdk.Maybe
-		case sdk.No:
 		}
 	}
 	return nil, nil, false, v
@@ -182,7 +181,6 @@ func cut(b []byte, markers ...string) ([]byte, sdk.Verdict) {
 			return b[len(m):], sdk.Yes
 		case sdk.Maybe:
 			verdict = sdk.Maybe
-		case sdk.No:
 		}
 	}
 	return b, verdict

@@ -38,7 +38,6 @@ func (m *messages) readBody(data []byte) (n int, wait bool) {
 			if !m.Ended {
 				return 0, true
 			}
-		case sdk.No:
 		}
 	}
 	if m.call.Name != interpreter {

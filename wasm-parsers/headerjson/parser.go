@@ -2,7 +2,6 @@ package headerjson
 
 import (
 	"github.com/callgate/callgate/sdk"
-	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 	"github.com/callgate/callgate/wasm-parsers/internal/region"
@@ -29,20 +28,18 @@ type parser struct {
 	region.Region
 	*format
 
-	call    callobject.Reader
-	scalar  relaxed.Reader
-	text    text
-	state   state
-	looked  int  // how much of the header was looked at
-	code    bool // the arguments are in a block of code that is open
-	decoded bool // the arguments were a string
-	next    resync
+	call   callobject.Reader
+	text   text
+	state  state
+	looked int  // how much of the header was looked at
+	code   bool // the arguments are in a block of code that is open
+	next   resync
 }
 
 // Reset implements sdk.Reusable.
 func (p *parser) Reset(o sdk.Options) error {
 	*p = parser{
-		Region: p.Region, format: p.format, call: p.call, scalar: p.scalar, next: resync{marker: p.open},
+		Region: p.Region, format: p.format, call: p.call, next: resync{marker: p.open},
 		text: text{raw: p.text.raw[:0], escaped: p.text.escaped[:0]},
 	}
 	p.Begin(p, o)
@@ -112,7 +109,7 @@ func (p *parser) beginCall(h header) bool {
 	p.Advance(h.n)
 	p.call.ResetArgs(name)
 	p.call.ID = id
-	p.state, p.decoded, p.code = atBody, false, false
+	p.state, p.code = atBody, false
 	p.next.reset()
 	if p.textKey != "" {
 		p.beginText()
@@ -215,14 +212,7 @@ func (p *parser) unmarked() bool {
 
 // endCall ends the call, which is complete, and the region up to byte to with it.
 func (p *parser) endCall(to int) {
-	p.call.Show(p.Out)
-	p.call.Pass(p.Out)
-	p.Out.Args([]byte{'}'})
-	p.call.Report(p.Out)
-	if p.decoded {
-		p.Out.Repair("args_string")
-	}
-	p.Out.CallEnd()
+	p.call.End(p.Out)
 	p.From = to
 }
 

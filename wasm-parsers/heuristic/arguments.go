@@ -14,7 +14,7 @@ func (r *reader) beginArgs(exact bool) status {
 	r.argsDepth = r.json.Depth()
 	r.place = inArgs
 	r.check = checker{tool: r.tool, exact: exact}
-	r.late = r.cur.name == "" && len(r.tools) > 0
+	r.late = r.cur.Name == "" && len(r.tools) > 0
 	return next
 }
 
@@ -58,7 +58,7 @@ func (r *reader) endArgs() status {
 	if !r.late && !r.check.end() {
 		return bad
 	}
-	r.cur.args = bytes.Clone(r.json.Out)
+	r.cur.Args = bytes.Clone(r.json.Out)
 	r.json.Out = r.json.Out[:0]
 	r.place = r.back
 	if r.bare {

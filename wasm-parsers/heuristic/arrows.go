@@ -2,6 +2,7 @@ package heuristic
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
@@ -56,7 +57,7 @@ func (a *arrows) step(src []byte) (int, status) {
 		n, s := a.nested.step(src)
 		if s == done {
 			c := a.nested.result()[0]
-			a.call.args, a.call.mended = c.args, c.mended
+			a.call.Args, a.call.Repaired = c.Args, c.Repaired
 			a.inner, a.expect, s = false, anyKey, next
 		}
 		return n, s
@@ -122,7 +123,7 @@ func (a *arrows) key(c byte) status {
 	switch {
 	case c == '}' && a.inner:
 		a.inner = false
-		a.call.args = append(a.call.args, '}')
+		a.call.Args = append(a.call.Args, '}')
 		return good(a.late || a.check.end())
 	case c == '}':
 		return a.end()
@@ -139,7 +140,7 @@ func (a *arrows) key(c byte) status {
 
 // jsonArguments goes on with arguments that are JSON after all.
 func (a *arrows) jsonArguments() status {
-	a.nested = newArgs(a.call.name, a.tool, relaxed.NewReader(a.json.MaxDepth()))
+	a.nested = newArgs(a.call.Name, a.tool, relaxed.NewReader(a.json.MaxDepth()))
 	a.expect = jsonArgs
 	for _, c := range [...]byte{'{', '"'} {
 		if _, s := a.nested.step([]byte{c}); s == bad {
@@ -184,14 +185,14 @@ func (a *arrows) begin() status {
 
 // argument begins the argument called key.
 func (a *arrows) argument(key string) status {
-	if key == "" || len(a.keys) == maxName || contains(a.keys, []byte(key)) {
+	if key == "" || len(a.keys) == maxName || slices.Contains(a.keys, key) {
 		return bad
 	}
 	if len(a.keys) > 0 {
-		a.call.args = append(a.call.args, ", "...)
+		a.call.Args = append(a.call.Args, ", "...)
 	}
 	a.keys = append(a.keys, key)
-	a.call.args = append(relaxed.AppendString(a.call.args, []byte(key)), ": "...)
+	a.call.Args = append(relaxed.AppendString(a.call.Args, []byte(key)), ": "...)
 	return good(a.late || a.check.key([]byte(key)))
 }
 
@@ -199,10 +200,10 @@ func (a *arrows) argument(key string) status {
 func (a *arrows) value(tok relaxed.Token) status {
 	text := chars.SkipSpace(a.json.Out)
 	a.expect = anyKey
-	a.call.mended = a.call.mended || a.json.Repaired() != 0 && a.inner
+	a.call.Repaired = a.call.Repaired || a.json.Repaired() != 0 && a.inner
 	switch {
 	case a.inner:
-		a.call.args = append(a.call.args, text...)
+		a.call.Args = append(a.call.Args, text...)
 		return good(a.late || tok != relaxed.String || a.check.text(text))
 	case tok != relaxed.String:
 		return bad
@@ -211,28 +212,28 @@ func (a *arrows) value(tok relaxed.Token) status {
 	if !isName(name) {
 		return bad
 	}
-	a.call.name = string(name)
-	a.tool = sdk.FindTool(a.tools, a.call.name)
+	a.call.Name = string(name)
+	a.tool = sdk.FindTool(a.tools, a.call.Name)
 	return good(a.tool != nil || len(a.tools) == 0)
 }
 
 // args begins the arguments.
 func (a *arrows) args(c byte) status {
-	a.late = a.call.name == "" && len(a.tools) > 0
+	a.late = a.call.Name == "" && len(a.tools) > 0
 	a.check = checker{tool: a.tool}
-	a.call.args = append(a.call.args, '{')
+	a.call.Args = append(a.call.Args, '{')
 	a.inner, a.expect = true, anyKey
 	return good(c == '{')
 }
 
 func (a *arrows) end() status {
-	if a.call.name == "" {
+	if a.call.Name == "" {
 		return bad
 	}
 	if a.seen&fieldArgs == 0 {
-		a.call.args = []byte("{}")
+		a.call.Args = []byte("{}")
 	}
-	if a.late && !checkArgs(a.call.args, a.call.name, a.tool, a.json.MaxDepth()) {
+	if a.late && !checkArgs(a.call.Args, a.call.Name, a.tool, a.json.MaxDepth()) {
 		return bad
 	}
 	return done

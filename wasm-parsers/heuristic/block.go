@@ -234,7 +234,7 @@ func (b *block) readArguments(c byte) status {
 		b.head = append(b.head[:0], c)
 		return b.readJSON(b.form)
 	case c == ')' && b.form == calling:
-		b.calls = []call{{name: b.json.cur.name, args: []byte("{}")}}
+		b.calls = []call{{Name: b.json.cur.Name, Args: []byte("{}")}}
 		b.stage, b.ends = atEnd, b.ends[1:]
 		return next
 	case !chars.IsSpace(c):
@@ -289,7 +289,7 @@ func (b *block) finish() bool {
 
 // begun reports whether it is known which tool the block calls.
 func (b *block) begun() bool {
-	return b.stage == inJSON && b.json.cur.name != "" || b.stage == inArrows && b.arrows.call.name != "" || b.stage == atArguments
+	return b.stage == inJSON && b.json.cur.Name != "" || b.stage == inArrows && b.arrows.call.Name != "" || b.stage == atArguments
 }
 
 // complete are the calls of a block that was cut.

@@ -1,6 +1,8 @@
 package heuristic
 
 import (
+	"slices"
+
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
 )
@@ -41,12 +43,12 @@ func (c *checker) nested(key []byte) bool {
 	if c.param == nil || c.param.Types == 0 {
 		return true
 	}
-	return !contains([]string{"type", "description", "title", "enum", "properties", "items", "default", "anyOf"}, key)
+	return !slices.Contains([]string{"type", "description", "title", "enum", "properties", "items", "default", "anyOf"}, string(key))
 }
 
 // isType tells the names of JSON's types, as a schema has them for a parameter.
 func isType(quoted []byte) bool {
-	return contains([]string{`"string"`, `"integer"`, `"number"`, `"boolean"`, `"object"`, `"array"`, `"null"`}, quoted)
+	return slices.Contains([]string{`"string"`, `"integer"`, `"number"`, `"boolean"`, `"object"`, `"array"`, `"null"`}, string(quoted))
 }
 
 // end looks at the whole.

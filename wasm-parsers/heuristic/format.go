@@ -58,7 +58,6 @@ func Generic() sdk.Spec {
 			`{"tool_call": {"name", "arguments"}}`, `{NAME: {…}}`, "```json {…} ```",
 			`[TOOL_REQUEST]{…}[END_TOOL_REQUEST]`, `[TOOL_CALL]{…}[/TOOL_CALL]`, `[Calling tool: NAME({…})]`,
 		},
-		Example:  `{"name": "get_weather", "arguments": {"city": "Oslo"}}`,
 		Starts:   []string{"{", "["},
 		Triggers: append([]string{startRequest, startTags, startCalling}, openings...),
 	}, format{forms: object | array | wrapped | named | request | header | tags | calling, fenced: true, several: true})
@@ -70,7 +69,6 @@ func XLAM() sdk.Spec {
 		Name:     "xlam",
 		Priority: 30,
 		Formats:  []string{`[{"name", "arguments"}]`, "```json [{…}] ```"},
-		Example:  `[{"name": "get_weather", "arguments": {"city": "Oslo"}}]`,
 		Models:   []string{"*xlam*"},
 		Starts:   []string{"["},
 		Triggers: openings,
@@ -99,7 +97,6 @@ func LMStudio() sdk.Spec {
 		Name:     "lmstudio",
 		Priority: 45,
 		Formats:  []string{`[TOOL_REQUEST]{"name", "arguments"}[END_TOOL_REQUEST]`, `[NAME]{…}[END_TOOL_REQUEST]`},
-		Example:  `[TOOL_REQUEST]{"name": "get_weather", "arguments": {"city": "Oslo"}}[END_TOOL_REQUEST]`,
 		Starts:   []string{"["},
 		Triggers: []string{startRequest},
 	}, format{forms: request | header})
@@ -111,7 +108,6 @@ func ToolCallTags() sdk.Spec {
 		Name:     "tool_call_tags",
 		Priority: 50,
 		Formats:  []string{`[TOOL_CALL]{"name", "arguments"}[/TOOL_CALL]`, `[TOOL_CALL]{tool => "NAME", args => {--K V}}[/TOOL_CALL]`},
-		Example:  `[TOOL_CALL]{"name": "get_weather", "arguments": {"city": "Oslo"}}[/TOOL_CALL]`,
 		Triggers: []string{startTags},
 	}, format{forms: tags})
 }
@@ -122,7 +118,6 @@ func CallingTool() sdk.Spec {
 		Name:     "calling_tool",
 		Priority: 25,
 		Formats:  []string{`[Calling tool: NAME({…})]`},
-		Example:  `[Calling tool: get_weather({"city": "Oslo"})]`,
 		Triggers: []string{startCalling},
 	}, format{forms: calling})
 }
@@ -144,9 +139,5 @@ func Llama3JSONBare() sdk.Spec {
 
 func spec(p abi.Parser, f format) sdk.Spec {
 	p.Heuristic = true
-	return sdk.Spec{
-		Parser:   p,
-		CanParse: f.canParse,
-		New:      region.New(func() sdk.Reusable { return &parser{format: &f} }),
-	}
+	return region.Spec(p, f.canParse, func() sdk.Reusable { return &parser{format: &f} })
 }

@@ -18,20 +18,15 @@ const pythonTag = "<|python_tag|>"
 // Llama3JSON reads the calls of Llama 3 and 4 behind their token, which is never
 // ordinary text: what follows is a call, and streams.
 func Llama3JSON() sdk.Spec {
-	return sdk.Spec{
-		Parser: abi.Parser{
-			Name:     "llama3_json",
-			Aliases:  []string{"llama3", "llama4_json", "default"},
-			Priority: 70,
-			Formats:  []string{`<|python_tag|>{"name", "parameters"}; {"name", "parameters"}`},
-			Example:  `<|python_tag|>{"name": "get_weather", "parameters": {"city": "Oslo"}}`,
-			Models:   llamas,
-			Triggers: []string{pythonTag},
-			Streams:  true,
-		},
-		CanParse: canParsePython,
-		New:      region.New(func() sdk.Reusable { return &python{} }),
-	}
+	return region.Spec(abi.Parser{
+		Name:     "llama3_json",
+		Aliases:  []string{"llama3", "llama4_json", "default"},
+		Priority: 70,
+		Formats:  []string{`<|python_tag|>{"name", "parameters"}; {"name", "parameters"}`},
+		Example:  `<|python_tag|>{"name": "get_weather", "parameters": {"city": "Oslo"}}`,
+		Models:   llamas,
+		Triggers: []string{pythonTag},
+	}, canParsePython, func() sdk.Reusable { return &python{} })
 }
 
 // canParsePython wants an object behind the token: the models write code there too.
@@ -110,7 +105,6 @@ func (p *python) readTail() bool {
 		p.End()
 	case sdk.No:
 		p.Out.End(p.end)
-	case sdk.Maybe:
 	}
 	return false
 }
@@ -129,7 +123,6 @@ func (p *python) readObject() bool {
 		p.call.End(p.Out)
 		p.inside = false
 		p.From, p.end = p.At(), p.At()
-	case callobject.More:
 	}
 	return true
 }

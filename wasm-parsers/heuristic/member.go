@@ -1,7 +1,7 @@
 package heuristic
 
 import (
-	"bytes"
+	"slices"
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
@@ -85,7 +85,7 @@ func (r *reader) nameAsKey(name string) status {
 	if r.tool = sdk.FindTool(r.tools, name); r.tool == nil {
 		return bad
 	}
-	r.cur.name, r.seen = name, allFields
+	r.cur.Name, r.seen = name, allFields
 	r.field, r.back, r.place = noField, inCall, inValue
 	return next
 }
@@ -136,9 +136,9 @@ var types = []string{`"function"`, `"tool_call"`, `"function_call"`, `"tool_use"
 func (r *reader) word(tok relaxed.Token, text []byte) status {
 	switch {
 	case r.field == fieldType:
-		return good(contains(types, text))
+		return good(slices.Contains(types, string(text)))
 	case r.field == fieldMessage:
-		return good(tok == relaxed.Null || contains([]string{`"assistant"`, `""`}, text))
+		return good(tok == relaxed.Null || slices.Contains([]string{`"assistant"`, `""`}, string(text)))
 	case tok == relaxed.Null, tok == relaxed.Number && r.wrap:
 		return next
 	case tok != relaxed.String:
@@ -148,7 +148,7 @@ func (r *reader) word(tok relaxed.Token, text []byte) status {
 	if len(id) > maxName {
 		return bad
 	}
-	r.cur.id = string(chars.TrimSpace(id))
+	r.cur.ID = string(chars.TrimSpace(id))
 	return next
 }
 
@@ -161,8 +161,8 @@ func (r *reader) name(tok relaxed.Token, text []byte) status {
 	if !isName(name) {
 		return bad
 	}
-	r.cur.name = string(name)
-	r.tool = sdk.FindTool(r.tools, r.cur.name)
+	r.cur.Name = string(name)
+	r.tool = sdk.FindTool(r.tools, r.cur.Name)
 	return good(r.tool != nil || len(r.tools) == 0)
 }
 
@@ -182,7 +182,8 @@ func (r *reader) args(tok relaxed.Token, text []byte) status {
 	case relaxed.ObjectOpen:
 		return r.beginArgs(false)
 	case relaxed.Null:
-		return r.noArgs()
+		r.cur.Args = []byte("{}")
+		return next
 	case relaxed.String:
 		return r.argsString(text)
 	default:
@@ -190,25 +191,11 @@ func (r *reader) args(tok relaxed.Token, text []byte) status {
 	}
 }
 
-// noArgs takes null or "" for no arguments.
-func (r *reader) noArgs() status {
-	r.cur.args = []byte("{}")
-	return next
-}
-
 // argsString decodes arguments that were written as a string, once.
 func (r *reader) argsString(text []byte) status {
 	decoded, _ := relaxed.Unquote(text)
-	decoded = chars.TrimSpace(decoded)
+	ok := r.cur.Decode(decoded, r.json.MaxDepth())
 	r.json.Out = r.json.Out[:0]
-	if len(decoded) == 0 {
-		return r.noArgs()
-	}
-	strict, kind, ok := relaxed.Value(decoded, r.json.MaxDepth())
-	if !ok || kind != relaxed.ObjectOpen {
-		return bad
-	}
-	r.cur.args, r.cur.decoded, r.cur.mended = strict, true, !bytes.Equal(strict, decoded)
-	r.late = true
-	return next
+	r.late = r.late || r.cur.Decoded
+	return good(ok)
 }

@@ -2,6 +2,7 @@ package heuristic
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
@@ -77,7 +78,7 @@ func fenceLine(b []byte) (n int, verdict sdk.Verdict) {
 	}
 	info = info[:len(info)-len(body)]
 	switch {
-	case len(info) > maxInfo, len(body) > 0 && !contains(infos, info):
+	case len(info) > maxInfo, len(body) > 0 && !slices.Contains(infos, string(info)):
 		return 0, sdk.No
 	case len(chars.SkipSpace(body)) == 0:
 		return len(b), sdk.Maybe
@@ -91,15 +92,6 @@ func few(n int, verdict sdk.Verdict) sdk.Verdict {
 		return sdk.No
 	}
 	return verdict
-}
-
-func contains(words []string, word []byte) bool {
-	for _, w := range words {
-		if w == string(word) {
-			return true
-		}
-	}
-	return false
 }
 
 // begins tells whether a block of one of the forms may begin with b.
@@ -129,7 +121,6 @@ func begins(b []byte, f forms) sdk.Verdict {
 			return follows(b[len(m.start):], m.first)
 		case sdk.Maybe:
 			verdict = sdk.Maybe
-		case sdk.No:
 		}
 	}
 	if verdict == sdk.No && f&header != 0 {

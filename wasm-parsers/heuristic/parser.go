@@ -1,6 +1,7 @@
 package heuristic
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/callgate/callgate/sdk"
@@ -65,7 +66,6 @@ func (p *parser) Feed(text []byte, out *sdk.Out) {
 			p.sure = p.pos
 		case bad:
 			p.giveBack(out)
-		case more:
 		}
 		if s == done {
 			p.blockEnds(out)
@@ -111,7 +111,6 @@ func (p *parser) readOpening(c byte) (int, status) {
 		return 0, bad
 	case sdk.Maybe:
 		return 1, more
-	case sdk.Yes:
 	}
 	forms := p.forms
 	if p.fences = n > 0; p.fences {
@@ -240,7 +239,7 @@ func (p *parser) answers() bool {
 		return false
 	}
 	for _, c := range p.calls {
-		if contains(notCalled, []byte(c.name)) {
+		if slices.Contains(notCalled, c.Name) {
 			return true
 		}
 	}
@@ -250,18 +249,10 @@ func (p *parser) answers() bool {
 // write writes the calls and ends the region behind the last block.
 func (p *parser) write(out *sdk.Out) {
 	for _, c := range p.calls {
-		if p.action && contains(notCalled, []byte(c.name)) {
+		if p.action && slices.Contains(notCalled, c.Name) {
 			continue
 		}
-		out.CallStart(c.name, c.id)
-		out.Args(c.args)
-		if c.mended {
-			out.Repair("args_json")
-		}
-		if c.decoded {
-			out.Repair("args_string")
-		}
-		out.CallEnd()
+		c.Write(out)
 	}
 	out.End(p.end)
 }

@@ -3,15 +3,10 @@ package heuristic
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/relaxed"
+	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 )
 
-// call is a complete call.
-type call struct {
-	name, id string
-	args     []byte // the object, in strict JSON
-	decoded  bool   // it was in a string
-	mended   bool   // it was not strict JSON
-}
+type call = callobject.Call
 
 // status is how far a reader has come.
 type status uint8
@@ -73,7 +68,7 @@ func newReader(f forms, tools []sdk.Tool, json *relaxed.Reader) reader {
 // newArgs makes a reader of the arguments of a call whose name was written in front
 // of them. tool is nil if the tools are not known.
 func newArgs(name string, tool *sdk.Tool, json *relaxed.Reader) reader {
-	return reader{json: json, bare: true, cur: call{name: name}, tool: tool, seen: fieldArgs}
+	return reader{json: json, bare: true, cur: call{Name: name}, tool: tool, seen: fieldArgs}
 }
 
 // maxShort is how long a member may be that is neither arguments nor holds calls.
@@ -107,7 +102,7 @@ func (r *reader) ended() bool {
 func (r *reader) result() []call {
 	if r.json.Repaired() != 0 { // somewhere in it, not always in each of them
 		for i := range r.calls {
-			r.calls[i].mended = true
+			r.calls[i].Repaired = true
 		}
 	}
 	return r.calls
@@ -200,13 +195,13 @@ func (r *reader) close() status {
 
 // endCall looks at a call as a whole.
 func (r *reader) endCall() status {
-	if r.cur.name == "" || r.seen&fieldArgs == 0 && !r.mayLack() {
+	if r.cur.Name == "" || r.seen&fieldArgs == 0 && !r.mayLack() {
 		return bad
 	}
 	if r.seen&fieldArgs == 0 {
-		r.cur.args = []byte("{}")
+		r.cur.Args = []byte("{}")
 	}
-	if r.late && !checkArgs(r.cur.args, r.cur.name, r.tool, r.json.MaxDepth()) {
+	if r.late && !checkArgs(r.cur.Args, r.cur.Name, r.tool, r.json.MaxDepth()) {
 		return bad
 	}
 	r.calls = append(r.calls, r.cur)

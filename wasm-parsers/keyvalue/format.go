@@ -114,15 +114,11 @@ func IFM() sdk.Spec {
 func spec(f format, p abi.Parser) sdk.Spec {
 	t := f.tags("")
 	f.plain = t
-	p.Triggers, p.Streams = []string{t.callOpen}, true
+	p.Triggers = []string{t.callOpen}
 	if f.wrap != "" {
 		p.Triggers = []string{t.wrapOpen, t.callOpen}
 	}
 	p.Example = t.wrapOpen + t.callOpen + "get_weather" + t.sep + t.keyOpen + "city" + t.keyClose +
 		t.valueOpen + "Oslo" + t.valueClose + t.callClose + t.wrapClose
-	return sdk.Spec{
-		Parser:   p,
-		CanParse: f.canParse,
-		New:      region.New(func() sdk.Reusable { return &parser{format: &f} }),
-	}
+	return region.Spec(p, f.canParse, func() sdk.Reusable { return &parser{format: &f} })
 }

@@ -10,15 +10,15 @@ import (
 
 // header is what stands in front of a value: its key and maybe its type.
 type header struct {
-	key    []byte
-	types  sdk.Types // 0 if it has no type
-	n      int       // its length, with the start tag of the value
-	mended bool      // a tag is missing
-	opened bool      // the start tag of the value is not what is missing
+	key      []byte
+	types    sdk.Types // 0 if it has no type
+	n        int       // its length, with the start tag of the value
+	repaired bool      // a tag is missing
+	opened   bool      // the start tag of the value is not what is missing
 }
 
 // header reads a header into h. Of its tags one may be missing, as GLM models do it
-// (Ollama's parser mends the same): the one that opens or closes the key, or the one
+// (Ollama's parser repairs the same): the one that opens or closes the key, or the one
 // that opens the value.
 func (t *tags) header(b []byte, h *header) sdk.Verdict {
 	*h = header{}
@@ -38,7 +38,7 @@ func (t *tags) headerKey(b []byte, h *header) sdk.Verdict {
 	case sdk.Maybe:
 		return sdk.Maybe
 	case sdk.No:
-		h.mended = true
+		h.repaired = true
 	}
 	if v := h.readKey(b); v != sdk.Yes {
 		return v
@@ -49,10 +49,10 @@ func (t *tags) headerKey(b []byte, h *header) sdk.Verdict {
 		h.n += len(t.keyClose)
 	case v == sdk.Maybe:
 		return v
-	case h.mended:
+	case h.repaired:
 		return sdk.No
 	default:
-		h.mended = true
+		h.repaired = true
 		if v := markup.MatchAny(b[h.n:], t.valueOpen, t.kindOpen); v != sdk.Yes {
 			return v
 		}
@@ -69,7 +69,7 @@ func (h *header) readKey(b []byte) sdk.Verdict {
 	}
 	h.key = trimSpace(text)
 	switch {
-	case h.mended && bytes.ContainsAny(h.key, " \t\r\n"):
+	case h.repaired && bytes.ContainsAny(h.key, " \t\r\n"):
 		return sdk.No // prose
 	case end < 0 && len(text) <= maxKey:
 		return sdk.Maybe
@@ -88,7 +88,6 @@ func (t *tags) headerKind(b []byte, h *header) sdk.Verdict {
 		return sdk.Yes
 	case sdk.Maybe:
 		return sdk.Maybe
-	case sdk.Yes:
 	}
 	rest = rest[len(t.kindOpen):]
 	end := bytes.IndexByte(rest[:min(len(rest), maxKind)], '<')
@@ -113,8 +112,8 @@ func (t *tags) headerValue(b []byte, h *header) sdk.Verdict {
 	case v == sdk.Yes:
 		h.n += len(t.valueOpen)
 		h.opened = true
-	case v == sdk.No && !h.mended && b[h.n] != '<':
-		h.mended = true
+	case v == sdk.No && !h.repaired && b[h.n] != '<':
+		h.repaired = true
 		return sdk.Yes
 	}
 	return v

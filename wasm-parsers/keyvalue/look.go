@@ -60,7 +60,6 @@ func (p *parser) lookHeader(rest []byte) region.Verdict {
 		return p.Wait(region.Closes)
 	case sdk.No:
 		return region.Text
-	case sdk.Yes:
 	}
 	if p.inner.values > 0 && (p.Seen(h.key) || p.Param(h.key) == nil) {
 		return region.Text
@@ -118,14 +117,13 @@ func (p *parser) lookKey(b []byte, lineStart bool) region.Verdict {
 		return region.Text
 	case sdk.Maybe:
 		return p.Wait(region.Text)
-	case sdk.Yes:
 	}
 	var h header
 	v := p.header(b, &h)
 	switch {
 	case v == sdk.Maybe:
 		return p.Wait(region.Text)
-	case v == sdk.No, h.mended, p.inner.values > 0, p.Seen(h.key):
+	case v == sdk.No, h.repaired, p.inner.values > 0, p.Seen(h.key):
 		return region.Text
 	case p.Tool == nil && !lineStart, p.Tool != nil && p.Param(h.key) == nil:
 		return region.Text

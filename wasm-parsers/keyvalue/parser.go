@@ -83,12 +83,8 @@ func (p *parser) readStart() bool {
 		suffix, n, v = p.format.opening(p.Rest(), p.format.call)
 		next = inName
 	}
-	switch v {
-	case sdk.Maybe:
+	if !p.Require(v) {
 		return false
-	case sdk.No:
-		return p.RefuseHere()
-	case sdk.Yes:
 	}
 	p.tags = p.format.tags(suffix)
 	p.Advance(n)
@@ -107,13 +103,9 @@ func (p *parser) readCall() bool {
 }
 
 func (p *parser) readName() bool {
-	name, n, v := p.tags.name(p.Rest())
-	switch v {
-	case sdk.Maybe:
+	name, n, v := p.name(p.Rest())
+	if !p.Require(v) {
 		return false
-	case sdk.No:
-		return p.RefuseHere()
-	case sdk.Yes:
 	}
 	p.Call(string(name), "")
 	p.Advance(n)

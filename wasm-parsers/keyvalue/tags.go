@@ -1,6 +1,8 @@
 package keyvalue
 
 import (
+	"bytes"
+
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
@@ -87,15 +89,10 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	}
 	t := f.tags(suffix)
 	_, n, v = t.name(head[n:])
-	if v == sdk.Yes && f.sep != "" && suffix == "" && !endsWith(head, t.sep, n+len(t.callOpen)) {
+	if v == sdk.Yes && f.sep != "" && suffix == "" && !bytes.HasSuffix(head[:n+len(t.callOpen)], []byte(t.sep)) {
 		return sdk.No
 	}
 	return v
-}
-
-// endsWith reports whether the first n bytes of b end with tag.
-func endsWith(b []byte, tag string, n int) bool {
-	return n >= len(tag) && string(b[n-len(tag):n]) == tag
 }
 
 // Limits of what is waited for.

@@ -22,7 +22,7 @@ func (p *parser) beginValue(h *header) bool {
 		types = param.Types
 	}
 	p.value.Begin(types, typed.Keep, p.Out)
-	p.Mended = p.Mended || h.mended
+	p.Repaired = p.Repaired || h.repaired
 	p.Advance(h.n)
 	p.state, p.inner = inValue, inner{}
 	return true
@@ -57,14 +57,14 @@ func (p *parser) readValue() bool {
 		p.Advance(n + len(p.valueClose))
 	case region.Implies:
 		p.Advance(n)
-		p.Mended = true
+		p.Repaired = true
 	case region.Broken:
 		return p.Refuse(p.At() + n)
 	default:
 		return false
 	}
 	if p.value.End(p.MaxDepth, p.Out) {
-		p.Mended = true
+		p.Repaired = true
 	}
 	p.state = inCall
 	return true

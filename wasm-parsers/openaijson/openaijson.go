@@ -19,18 +19,14 @@ import (
 
 // OpenAI reads the form at the start of the output only.
 func OpenAI() sdk.Spec {
-	return sdk.Spec{
-		Parser: abi.Parser{
-			Name:      "openai",
-			Priority:  100,
-			Formats:   []string{`{"tool_calls": [{"function": {"name", "arguments"}}]}`, `{"tool_call": {"name", "arguments"}}`},
-			Example:   `{"tool_calls": [{"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Oslo"}}}]}`,
-			Starts:    []string{"{"},
-			Heuristic: true,
-		},
-		CanParse: canParse,
-		New:      region.New(func() sdk.Reusable { return &parser{} }),
-	}
+	return region.Spec(abi.Parser{
+		Name:      "openai",
+		Priority:  100,
+		Formats:   []string{`{"tool_calls": [{"function": {"name", "arguments"}}]}`, `{"tool_call": {"name", "arguments"}}`},
+		Example:   `{"tool_calls": [{"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Oslo"}}}]}`,
+		Starts:    []string{"{"},
+		Heuristic: true,
+	}, canParse, func() sdk.Reusable { return &parser{} })
 }
 
 // canParse wants the key of the calls to be the first.
@@ -42,7 +38,6 @@ func canParse(head []byte) sdk.Verdict {
 			return sdk.Yes
 		case sdk.Maybe:
 			verdict = sdk.Maybe
-		case sdk.No:
 		}
 	}
 	return verdict
@@ -123,7 +118,7 @@ func (p *parser) write(out *sdk.Out) {
 		out.Args(c.Args)
 		out.Args([]byte("}"))
 		if i == 0 && p.json.Repaired() != 0 {
-			c.Mend() // somewhere in the object, not always in this call
+			c.Repair() // somewhere in the object, not always in this call
 		}
 		c.Report(out)
 		out.CallEnd()

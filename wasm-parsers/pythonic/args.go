@@ -48,9 +48,9 @@ const (
 // into a JSON object. It never reads a byte twice.
 type argReader struct {
 	// out is the object so far, without its last brace. See flush.
-	out    []byte
-	mended bool // what was written is no Python
-	quoted bool // a text without quotes is code, not a call
+	out      []byte
+	repaired bool // what was written is no Python
+	quoted   bool // a text without quotes is code, not a call
 
 	maxDepth int
 	tool     *sdk.Tool // nil if it was not offered
@@ -339,7 +339,7 @@ func (a *argReader) readAfterValue(c byte) (int, status) {
 			a.place = wantArg
 		}
 	case a.atTop() && keyStart(c):
-		a.place, a.token, a.mended = inKey, a.token[:0], true
+		a.place, a.token, a.repaired = inKey, a.token[:0], true
 		return 0, more
 	default:
 		return 0, bad

@@ -38,7 +38,9 @@ func (a *argReader) readBare(c byte) (int, status) {
 	case c == '=' && b.comma >= 0:
 		key := chars.TrimSpace(a.token[b.comma+1:])
 		if known := sdk.FindParam(a.tool, string(key)) != nil && !a.seen[string(key)]; known {
-			return a.endBareAtKey(key)
+			s := a.writeBare(a.token[:b.comma])
+			a.token, a.place = append(a.token[:0], key...), inKey // whose = is next
+			return 0, s
 		}
 		if isIdentifier(key) {
 			return 0, bad // a keyword or text, who knows
@@ -57,22 +59,13 @@ func (a *argReader) readBare(c byte) (int, status) {
 	return 1, more
 }
 
-// endBareAtKey ends a text before the comma in front of key, whose = is next.
-func (a *argReader) endBareAtKey(key []byte) (int, status) {
-	value := a.token[:a.bare.comma]
-	s := a.writeBare(value)
-	a.token = append(a.token[:0], key...)
-	a.place = inKey
-	return 0, s
-}
-
 func (a *argReader) writeBare(value []byte) status {
 	value = chars.TrimSpace(value)
 	if len(value) == 0 || value[len(value)-1] == ',' {
 		return bad
 	}
 	a.out = relaxed.AppendString(a.out, value)
-	a.place, a.mended = afterValue, true
+	a.place, a.repaired = afterValue, true
 	return more
 }
 

@@ -20,7 +20,6 @@ func Sarashina() sdk.Spec {
 		Example:  `<|tool_calls|>[{'name': 'get_weather', 'arguments': {'city': 'Oslo'}}]`,
 		Triggers: []string{"<|tool_calls|>"},
 		Models:   []string{"*sarashina*"},
-		Streams:  true,
 	}, format{open: "<|tool_calls|>"})
 }
 
@@ -40,11 +39,7 @@ func SarashinaBare() sdk.Spec {
 }
 
 func dictSpec(p abi.Parser, f format) sdk.Spec {
-	return sdk.Spec{
-		Parser:   p,
-		CanParse: f.canParseDicts,
-		New:      region.New(func() sdk.Reusable { return &dictParser{format: &f} }),
-	}
+	return region.Spec(p, f.canParseDicts, func() sdk.Reusable { return &dictParser{format: &f} })
 }
 
 // canParseDicts wants a dict in a list behind the token, and without that also the

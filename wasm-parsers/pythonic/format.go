@@ -113,12 +113,7 @@ func spec(p abi.Parser, f format) sdk.Spec {
 	if f.open != "" {
 		p.Triggers = []string{f.open}
 	}
-	p.Streams = !p.Heuristic // the gateway holds heuristic regions to their end
-	return sdk.Spec{
-		Parser:   p,
-		CanParse: f.canParse,
-		New:      region.New(func() sdk.Reusable { return &parser{format: &f} }),
-	}
+	return region.Spec(p, f.canParse, func() sdk.Reusable { return &parser{format: &f} })
 }
 
 // canParse wants a name and its opening parenthesis behind what begins the region.

@@ -167,7 +167,6 @@ func (p *parser) readArgs() bool {
 	case done:
 		p.state, p.unsure, p.lastEnd = afterCall, true, p.At()
 		p.calls++
-	case more:
 	}
 	return true
 }
@@ -178,7 +177,7 @@ func (p *parser) endCall() {
 		return
 	}
 	p.Out.Args([]byte{'}'})
-	if p.args.mended {
+	if p.args.repaired {
 		p.Out.Repair("args_json")
 	}
 	p.Out.CallEnd()

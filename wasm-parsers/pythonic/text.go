@@ -117,7 +117,7 @@ func (a *argReader) readText(src []byte) (int, status) {
 // writeByte writes an ASCII character of a string.
 func (a *argReader) writeByte(c byte) {
 	if (c == '\n' || c == '\r') && !a.text.triple {
-		a.mended = true
+		a.repaired = true
 	}
 	a.out = relaxed.AppendEscaped(a.out, []byte{c})
 }
@@ -292,7 +292,7 @@ func (a *argReader) readPrefix(c byte) (int, status) {
 		return 0, bad
 	}
 	a.endText()
-	a.place, a.mended = inKey, true // the comma is missing
+	a.place, a.repaired = inKey, true // the comma is missing
 	return 0, more
 }
 

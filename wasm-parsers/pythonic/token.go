@@ -6,6 +6,7 @@ import (
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
+	"github.com/callgate/callgate/sdk/relaxed"
 )
 
 // tokenByte tells what numbers and words are made of.
@@ -101,7 +102,7 @@ func (a *argReader) split() (int, status) {
 		}
 		a.out = append(a.out, literal...)
 		a.token = append(a.token[:0], key...)
-		a.place, a.mended = inKey, true
+		a.place, a.repaired = inKey, true
 		return 0, more
 	}
 	return 0, bad
@@ -136,68 +137,42 @@ func number(b []byte) []byte {
 	return decimal(out, b)
 }
 
-// decimal appends a number of base ten, behind its sign.
+// decimal appends a number of base ten, behind its sign. A digit may be missing before or
+// behind its point.
 func decimal(out, b []byte) []byte {
-	whole, b := digits(b)
-	fraction, point := []byte(nil), len(b) > 0 && b[0] == '.'
-	if point {
-		fraction, b = digits(b[1:])
-	}
-	if len(whole)+len(fraction) == 0 {
-		return nil
-	}
-	zeros := len(whole) - len(bytes.TrimLeft(whole, "0"))
+	b = ungrouped(b)
+	rest := bytes.TrimLeft(b, "0123456789")
+	whole := b[:len(b)-len(rest)]
+	digits := bytes.TrimLeft(whole, "0")
+	point := len(rest) > 0 && rest[0] == '.'
+	fraction := point && len(rest) > 1 && chars.IsDigit(rest[1])
 	switch {
-	case len(whole) == 0:
-		whole = []byte{'0'}
-	case zeros == len(whole):
-		whole = whole[:1]
-	case zeros > 0:
-		return nil // Python has no such number
+	case len(whole) == 0 && !fraction:
+		return nil
+	case len(digits) == 0:
+		digits = []byte{'0'}
+	case len(digits) < len(whole):
+		return nil // Python has no number with zeros in front
 	}
-	out = append(out, whole...)
-	if point {
-		if len(fraction) == 0 {
-			fraction = []byte{'0'}
+	out = append(out, digits...)
+	if point && !fraction {
+		out, rest = append(out, ".0"...), rest[1:]
+	}
+	if out = append(out, rest...); !relaxed.IsNumber(out) {
+		return nil
+	}
+	return out
+}
+
+// ungrouped is a number without the single underscores that may stand between its digits.
+// It is nil if one stands elsewhere.
+func ungrouped(b []byte) []byte {
+	for i, c := range b {
+		if c == '_' && (i == 0 || i+1 == len(b) || !chars.IsDigit(b[i-1]) || !chars.IsDigit(b[i+1])) {
+			return nil
 		}
-		out = append(append(out, '.'), fraction...)
 	}
-	return exponent(out, b)
-}
-
-// exponent appends what may follow the digits of a number.
-func exponent(out, b []byte) []byte {
-	if len(b) == 0 {
-		return out
-	}
-	if b[0]|0x20 != 'e' {
-		return nil
-	}
-	out, b = append(out, b[0]), b[1:]
-	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
-		out, b = append(out, b[0]), b[1:]
-	}
-	power, rest := digits(b)
-	if len(power) == 0 || len(rest) > 0 {
-		return nil
-	}
-	return append(out, power...)
-}
-
-// digits reads decimal digits, which may have single underscores between them.
-func digits(b []byte) (read, rest []byte) {
-	n := 0
-	for n < len(b) && (b[n] >= '0' && b[n] <= '9' || b[n] == '_' && n > 0 && b[n-1] != '_') {
-		n++
-	}
-	if n > 0 && b[n-1] == '_' {
-		n--
-	}
-	read = b[:n]
-	if bytes.IndexByte(read, '_') >= 0 {
-		read = bytes.ReplaceAll(read, []byte{'_'}, nil)
-	}
-	return read, b[n:]
+	return bytes.ReplaceAll(b, []byte{'_'}, nil)
 }
 
 // based is a number with another base than ten, behind its sign, if it fits into

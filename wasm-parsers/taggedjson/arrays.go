@@ -15,7 +15,6 @@ func Jamba() sdk.Spec {
 		Aliases:  []string{"apriel", "hunyuan_a13b", "minimax_m1"},
 		Priority: 62,
 		Formats:  []string{`<tool_calls>[{"name", "arguments"}]</tool_calls>`},
-		Example:  open + "[" + example + "]" + end,
 		Models:   []string{"*jamba*", "*apriel*", "*hunyuan-a13b*"},
 	}, format{forms: []form{
 		{open: []string{open}, close: end, body: arrayBody},

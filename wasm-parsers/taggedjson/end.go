@@ -64,7 +64,6 @@ func (p *parser) readEnd(c byte) bool {
 		if end == sdk.No {
 			return p.RefuseHere()
 		}
-	case sdk.Maybe:
 	}
 	return false
 }

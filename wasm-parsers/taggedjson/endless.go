@@ -19,7 +19,6 @@ func Granite() sdk.Spec {
 		Name:     "granite",
 		Priority: 58,
 		Formats:  []string{`<|tool_call|>[{"name", "arguments"}]`, `<tool_call>[{"name", "arguments"}]`},
-		Example:  `<|tool_call|>[` + example + `]`,
 		Models:   []string{"*granite-3*"},
 	}, format{forms: []form{
 		{open: []string{phiOpen}, after: []string{phiClose, "</tool_call>"}, body: listBody},
@@ -34,7 +33,6 @@ func Granite20bFC() sdk.Spec {
 		Aliases:  []string{"granite-20b-fc"},
 		Priority: 38,
 		Formats:  []string{`<function_call> {"name", "arguments"}`},
-		Example:  `<function_call> ` + example,
 		Models:   []string{"*granite-20b-functioncalling*", "*granite-20b-fc*"},
 	}, format{forms: []form{{
 		open: []string{"<function_call>"}, after: []string{"</function_call>"}, body: objectBody,
@@ -49,7 +47,6 @@ func Phi4MiniJSON() sdk.Spec {
 		Aliases:  []string{"phi4", "firefunction"},
 		Priority: 46,
 		Formats:  []string{`functools[{"name", "arguments"}]`},
-		Example:  `functools[` + example + `]`,
 		Triggers: []string{"functools[", phiOpen},
 		Models:   []string{"*phi-4-mini*", "*firefunction*"},
 	}, format{forms: []form{
@@ -77,7 +74,6 @@ func GigaChat3() sdk.Spec {
 		Name:     "gigachat3",
 		Priority: 36,
 		Formats:  []string{`<|message_sep|>function call<|role_sep|>{"name", "arguments"}`, `<|function_call|>{"name", "arguments"}`},
-		Example:  gigaEnd + role + sep + example,
 		Models:   []string{"*gigachat3*"},
 	}, format{forms: []form{
 		{open: []string{gigaEnd, role + sep}, after: after},
@@ -93,7 +89,6 @@ func GigaChat31() sdk.Spec {
 		Name:     "gigachat31",
 		Priority: 37,
 		Formats:  []string{`<|function_call|>{"name", "arguments"}`},
-		Example:  `<|function_call|>` + example,
 		Models:   []string{"*gigachat3.1*"},
 	}, format{forms: []form{gigaToken()}})
 }

@@ -129,16 +129,6 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	return sdk.No
 }
 
-// keysOf are the keys of objects in a form. A loose one wants the most usual key:
-// a list of tools has names and parameters too.
-func (f *format) keysOf(form *form) callobject.Keys {
-	keys := f.keys
-	if form.loose {
-		keys.Args = keys.Args[:1]
-	}
-	return keys
-}
-
 func (f *form) mayBeObject() bool { return f.body != arrayBody && f.body != callsBody }
 
 func (f *form) mayBeEmpty() bool { return f.body == listBody || f.body == arrayBody }
@@ -159,12 +149,7 @@ func spec(p abi.Parser, f format) sdk.Spec {
 	if p.Triggers == nil {
 		p.Triggers, p.Starts = f.literals(false), f.literals(true)
 	}
-	p.Streams = !p.Heuristic // the gateway holds heuristic regions to their end
-	return sdk.Spec{
-		Parser:   p,
-		CanParse: f.canParse,
-		New:      region.New(func() sdk.Reusable { return &parser{format: &f} }),
-	}
+	return region.Spec(p, f.canParse, func() sdk.Reusable { return &parser{format: &f} })
 }
 
 // literals are those that begin the forms that are read anywhere, or at the start.

@@ -26,7 +26,6 @@ func Hermes() sdk.Spec {
 		},
 		Priority: 95,
 		Formats:  []string{`<tool_call>{"name", "arguments"}</tool_call>`},
-		Example:  `<tool_call>` + example + `</tool_call>`,
 		Models: []string{
 			"*hermes*", "*qwen2.5*", "*qwen3*", "*qwq*", "*granite-4*", "*trinity*",
 			"*mimo-vl*", "*smollm3*", "*bielik*", "*reka*", "*ernie-4.5*",

@@ -34,7 +34,6 @@ func Longcat() sdk.Spec {
 		Name:     "longcat",
 		Priority: 48,
 		Formats:  []string{`<longcat_tool_call>{"name", "arguments"}</longcat_tool_call>`},
-		Example:  `<longcat_tool_call>` + example + `</longcat_tool_call>`,
 		Models:   []string{"*longcat*"},
 	}, format{forms: []form{{open: []string{"<longcat_tool_call>"}, close: "</longcat_tool_call>"}}})
 }
@@ -50,7 +49,6 @@ func NemotronJSON() sdk.Spec {
 		Aliases:  []string{"nemotron_deci", "default"},
 		Priority: 60,
 		Formats:  []string{`<TOOLCALL>[{"name", "arguments"}]</TOOLCALL>`},
-		Example:  open + "[" + example + "]" + end,
 		Models:   []string{"*nemotron-nano-*v2*", "*nemotron-super*", "*nemotron-ultra*"},
 	}, format{forms: []form{
 		{open: []string{open}, close: end, after: after, body: listBody},
@@ -66,7 +64,6 @@ func InternLM() sdk.Spec {
 		Aliases:  []string{"internlm2", "interns1"},
 		Priority: 47,
 		Formats:  []string{`<|action_start|><|plugin|>{"name", "parameters"}<|action_end|>`},
-		Example:  `<|action_start|><|plugin|>{"name": "get_weather", "parameters": {"city": "Oslo"}}<|action_end|>`,
 		Models:   []string{"*internlm2*", "*internlm3*", "*intern-s1*"},
 	}, format{forms: []form{{open: []string{"<|action_start|>", "<|plugin|>"}, close: "<|action_end|>"}}})
 }

@@ -78,11 +78,14 @@ func (p *parser) readOpening() bool {
 		return false
 	case sdk.No:
 		return p.Refuse(n)
-	case sdk.Yes:
 	}
 	p.Advance(n)
 	p.form, p.state = form, atBody
-	p.call.Init(p.keysOf(form), p.MaxDepth)
+	keys := p.keys
+	if form.loose { // only the most usual key: a list of tools has names and parameters too
+		keys.Args = keys.Args[:1]
+	}
+	p.call.Init(keys, p.MaxDepth)
 	return true
 }
 
@@ -107,11 +110,11 @@ func (p *parser) readBody(c byte) bool {
 	return true
 }
 
-// readTrailing mends a comma that no object follows.
+// readTrailing repairs a comma that no object follows.
 func (p *parser) readTrailing(c byte) bool {
 	p.state = afterCall
 	if p.unsure {
-		p.call.Mend()
+		p.call.Repair()
 	} else if c == ']' {
 		p.Out.Repair("args_json") // the call before it has ended
 	}

@@ -1,14 +1,13 @@
 package template
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
-	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/sdk/typed"
+	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 )
 
 // Limits of a call.
@@ -19,21 +18,18 @@ const (
 
 // call is a call that is complete.
 type call struct {
-	name, id string
-	args     []byte
-	mended   bool
-	decoded  bool   // the arguments were a string
-	raw      []byte // of what is no call
+	callobject.Call
+	raw []byte // of what is no call
 }
 
 // readCalls reads the text of the region up to a place and gives its calls out. It
 // reports false if that text holds none.
 func (p *parser) readCalls(r *reader, to int, out *sdk.Out) bool {
 	v, ok := r.read(p.field.content, p.bytes(p.body, to))
-	return ok && p.giveCalls(v, r.mended, out)
+	return ok && p.giveCalls(v, r.repaired, out)
 }
 
-func (p *parser) giveCalls(v value, mended bool, out *sdk.Out) bool {
+func (p *parser) giveCalls(v value, repaired bool, out *sdk.Out) bool {
 	v, ok := p.transformed(v)
 	if !ok {
 		return false
@@ -48,8 +44,8 @@ func (p *parser) giveCalls(v value, mended bool, out *sdk.Out) bool {
 			p.content.write(calls[i].raw, out.Content)
 			continue
 		}
-		calls[i].mended = calls[i].mended || mended
-		calls[i].write(out)
+		calls[i].Repaired = calls[i].Repaired || repaired
+		calls[i].Write(out)
 	}
 	return true
 }
@@ -128,13 +124,13 @@ func (p *parser) call(v *value) (call, bool) {
 	if name.kind == isText {
 		text = strings.Trim(text, " \t\r\n")
 	}
-	c := call{name: text}
+	c := call{Call: callobject.Call{Name: text}}
 	if !ok || !validName(text, name.kind == isText) {
 		return c, false
 	}
 	for _, id := range []value{v.member("id"), function.member("id")} {
 		if text, ok := id.asText(); ok && text != "" && len(text) <= maxName {
-			c.id = text
+			c.ID = text
 		}
 	}
 	args := function.member("arguments")
@@ -163,29 +159,27 @@ func validName(name string, free bool) bool {
 func (c *call) readArgs(p *parser, v *value) bool {
 	if v.kind == isObject && v.json == nil {
 		p.giveTypes(c, v)
-		c.args = v.appendJSON(nil)
+		c.Args = v.appendJSON(nil)
 		return true
 	}
 	text, isString := v.asText()
 	switch {
-	case v.kind == absent, isString && strings.Trim(text, " \t\r\n") == "":
-		c.args = []byte("{}")
+	case v.kind == absent:
+		c.Args = []byte("{}")
 		return true
 	case isString:
-		source := chars.TrimSpace([]byte(text))
-		strict, kind, ok := relaxed.Value(source, p.options.MaxDepth)
-		c.args, c.decoded = strict, v.kind == isJSON
-		c.mended = c.mended || !bytes.Equal(strict, source)
-		return ok && kind == relaxed.ObjectOpen
+		ok := c.Decode([]byte(text), p.options.MaxDepth)
+		c.Decoded = c.Decoded && v.kind == isJSON
+		return ok
 	case v.json == nil:
 		return false
 	}
 	switch first(v.json) {
 	case 'n':
-		c.args = []byte("{}")
+		c.Args = []byte("{}")
 		return true
 	case '{':
-		c.args = v.json
+		c.Args = v.json
 		return true
 	}
 	return false
@@ -194,7 +188,7 @@ func (c *call) readArgs(p *parser, v *value) bool {
 // giveTypes gives the values that were written without a type that of the tool's
 // schema. Without one they are what the template says.
 func (p *parser) giveTypes(c *call, args *value) {
-	tool := sdk.FindTool(p.options.Tools, c.name)
+	tool := sdk.FindTool(p.options.Tools, c.Name)
 	if tool == nil {
 		return
 	}
@@ -221,23 +215,10 @@ func (p *parser) giveType(c *call, v *value, types sdk.Types) {
 	switch {
 	case !v.untyped:
 	case v.kind == isText:
-		json, mended := typed.Convert([]byte(v.text), types, p.options.MaxDepth)
+		json, repaired := typed.Convert([]byte(v.text), types, p.options.MaxDepth)
 		*v = value{kind: isJSON, json: json}
-		c.mended = c.mended || mended
+		c.Repaired = c.Repaired || repaired
 	case types == abi.String && first(v.json) != '"':
 		*v = value{kind: isText, text: v.text} // text that looks like another type
 	}
-}
-
-// write gives the call out.
-func (c *call) write(out *sdk.Out) {
-	out.CallStart(c.name, c.id)
-	out.Args(c.args)
-	if c.mended {
-		out.Repair("args_json")
-	}
-	if c.decoded {
-		out.Repair("args_string")
-	}
-	out.CallEnd()
 }

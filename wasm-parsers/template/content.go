@@ -45,162 +45,110 @@ type delims struct{ open, close string }
 
 // content reads the name of a content and its arguments, which are under two keys
 // of s.
-func (l *loader) content(s *section, nameKey, argsKey string, depth int) (*content, error) {
-	name, err := s.text(nameKey, contentText)
-	if err != nil {
-		return nil, err
-	}
-	args := section{s.where + "." + argsKey, &node{raw: []byte("{}")}}
+func (l *loader) content(s *section, nameKey, argsKey string, depth int) *content {
+	args := section{where: s.where + "." + argsKey, n: &node{raw: []byte("{}")}}
 	if n := s.n.get(argsKey); n != nil {
 		args.n = n
 	}
-	c := &content{name: name, value: -1}
-	switch name {
+	c := &content{name: s.text(nameKey, contentText), value: -1}
+	switch c.name {
 	case contentText, contentInt, contentFloat, contentBool:
-		err = c.readText(&args)
+		args.check("strip")
 	case contentJSON:
-		err = c.readJSON(&args)
+		args.check("unquoted_keys", "string_delims", "allow_non_json", "strip")
+		c.lax, c.loose = args.flag("unquoted_keys", false), args.flag("allow_non_json", false)
+		c.readDelims(&args)
 	case contentXML:
-		err = l.readXML(c, &args, depth)
+		args.check("tag_pattern", "value_parser", "merge_duplicates")
+		l.readTag(c, &args)
+		c.merge = args.flag("merge_duplicates", false)
+		l.readValues(c, &args, depth)
 	case contentLines:
-		err = l.readLines(c, &args, depth)
+		args.check("line_sep", "kv_sep", "value_parser", "strip")
+		c.lineSep, c.kvSep = args.text("line_sep", "\n"), args.text("kv_sep", ":")
+		l.readValues(c, &args, depth)
 	default:
-		return nil, s.refuse(nameKey, "write "+allContents)
+		s.refuse(nameKey, "write "+allContents)
 	}
-	return c, err
+	c.verbatim = !args.flag("strip", true)
+	s.fail(args.err)
+	return c
 }
 
-func (c *content) readText(s *section) error {
-	if err := s.check("strip"); err != nil {
-		return err
-	}
-	strip, err := s.flag("strip", true)
-	c.verbatim = !strip
-	return err
-}
-
-func (c *content) readJSON(s *section) error {
-	err := s.check("unquoted_keys", "string_delims", "allow_non_json", "strip")
-	if err == nil {
-		c.lax, err = s.flag("unquoted_keys", false)
-	}
-	if err == nil {
-		c.loose, err = s.flag("allow_non_json", false)
-	}
-	strip := true
-	if err == nil {
-		strip, err = s.flag("strip", true)
-	}
-	c.verbatim = !strip
-	if err != nil {
-		return err
-	}
-	return c.readDelims(s)
-}
-
-func (c *content) readDelims(s *section) error {
+func (c *content) readDelims(s *section) {
 	const fix = "write a list of pairs of strings, [[open, close], …]"
 	list := s.n.get("string_delims")
 	if list == nil {
-		return nil
+		return
 	}
 	if !list.isList() || len(list.items) > maxDelims {
-		return s.refuse("string_delims", fix+", at most "+strconv.Itoa(maxDelims))
+		s.refuse("string_delims", fix+", at most "+strconv.Itoa(maxDelims))
+		return
 	}
 	for i := range list.items {
 		pair := &list.items[i]
 		if !pair.isList() || len(pair.items) != 2 || !pair.items[0].isText() || !pair.items[1].isText() {
-			return s.refuse("string_delims", fix)
+			s.refuse("string_delims", fix)
+			return
 		}
 		d := delims{pair.items[0].text, pair.items[1].text}
 		if d.open == "" || d.close == "" || len(d.open) > maxLiteral || len(d.close) > maxLiteral {
-			return s.refuse("string_delims", "make each 1 to "+strconv.Itoa(maxLiteral)+" bytes long")
+			s.refuse("string_delims", "make each 1 to "+strconv.Itoa(maxLiteral)+" bytes long")
 		}
 		c.delims = append(c.delims, d)
 	}
-	return nil
 }
 
-func (l *loader) readXML(c *content, s *section, depth int) error {
-	if err := s.check("tag_pattern", "value_parser", "merge_duplicates"); err != nil {
-		return err
-	}
-	source, err := s.text("tag_pattern", "")
-	if err != nil {
-		return err
-	}
+// readTag compiles the expression of one tag of xml-inline.
+func (l *loader) readTag(c *content, s *section) {
+	const key = "tag_pattern"
+	source := s.text(key, "")
 	if source == "" {
-		return s.refuse("tag_pattern", "give the expression of one tag, with the groups (?P<key>…) and (?P<value>…)")
+		s.refuse(key, "give the expression of one tag, with the groups (?P<key>…) and (?P<value>…)")
+		return
 	}
+	var err error
 	if c.tag, err = l.left.pattern(source); err != nil {
-		return s.refuse("tag_pattern", err.Error())
+		s.refuse(key, err.Error())
+		return
 	}
-	if c.key, c.value = c.tag.group("key"), c.tag.group("value"); c.key < 0 {
-		return s.refuse("tag_pattern", "name the group of the key: (?P<key>…)")
+	switch c.key, c.value = c.tag.group("key"), c.tag.group("value"); {
+	case c.key < 0:
+		s.refuse(key, "name the group of the key: (?P<key>…)")
+	case c.tag.minimum(false) == 0:
+		s.refuse(key, "make a part of it required; it matches the empty text")
 	}
-	if c.tag.minimum(false) == 0 {
-		return s.refuse("tag_pattern", "make a part of it required; it matches the empty text")
-	}
-	if c.merge, err = s.flag("merge_duplicates", false); err != nil {
-		return err
-	}
-	return l.readValues(c, s, depth)
-}
-
-func (l *loader) readLines(c *content, s *section, depth int) error {
-	err := s.check("line_sep", "kv_sep", "value_parser", "strip")
-	if err == nil {
-		c.lineSep, err = s.text("line_sep", "\n")
-	}
-	if err == nil {
-		c.kvSep, err = s.text("kv_sep", ":")
-	}
-	strip := true
-	if err == nil {
-		strip, err = s.flag("strip", true)
-	}
-	c.verbatim = !strip
-	if err != nil {
-		return err
-	}
-	return l.readValues(c, s, depth)
 }
 
 // readValues reads how the values of pairs are read.
-func (l *loader) readValues(c *content, s *section, depth int) error {
+func (l *loader) readValues(c *content, s *section, depth int) {
 	n := s.n.get("value_parser")
 	if n == nil || n.isNull() {
-		return nil
+		return
 	}
 	if depth == maxParsers {
-		return s.refuse("value_parser", "nest at most "+strconv.Itoa(maxParsers)+" value parsers")
+		s.refuse("value_parser", "nest at most "+strconv.Itoa(maxParsers)+" value parsers")
+		return
 	}
-	sub := section{s.where + ".value_parser", n}
-	err := sub.check("name", "args")
-	if err == nil {
-		c.values, err = l.content(&sub, "name", "args", depth+1)
-	}
-	return err
+	sub := section{where: s.where + ".value_parser", n: n}
+	sub.check("name", "args")
+	c.values = l.content(&sub, "name", "args", depth+1)
+	s.fail(sub.err)
 }
 
 // readTransform takes the transform of a field.
-func (f *field) readTransform(s *section) error {
-	var err error
-	if f.each, err = s.flag("transform_each", false); err != nil {
-		return err
-	}
+func (f *field) readTransform(s *section) {
+	f.each = s.flag("transform_each", false)
 	t := s.n.get("transform")
-	if t == nil || t.isNull() {
-		switch groups := f.groups(); {
-		case f.each:
-			return s.refuse("transform_each", "give a transform for it, or remove it")
-		case len(groups) > 0:
-			return s.refuse("transform", "give a transform that uses the groups "+strings.Join(groups, ", ")+" of the markers, or remove their names")
-		}
-		return nil
+	switch groups := f.groups(); {
+	case t != nil && !t.isNull():
+		f.transform = t
+		f.checkPlaceholders(s, t)
+	case f.each:
+		s.refuse("transform_each", "give a transform for it, or remove it")
+	case len(groups) > 0:
+		s.refuse("transform", "give a transform that uses the groups "+strings.Join(groups, ", ")+" of the markers, or remove their names")
 	}
-	f.transform = t
-	return f.checkPlaceholders(s, t)
 }
 
 // groups are the named groups of the field's markers.

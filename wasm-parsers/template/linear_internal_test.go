@@ -105,7 +105,7 @@ func TestLinearTags(t *testing.T) {
 	for _, pattern := range patterns {
 		t.Run(pattern, func(t *testing.T) {
 			t.Parallel()
-			b := newBudget()
+			b := budget{maxPrograms, maxClasses}
 			p, err := b.pattern("(?P<key>" + strings.ReplaceAll(strings.ReplaceAll(pattern, `(?<=a)`, ``), `(?i)`, ``) + ")")
 			if refused(t, err) {
 				return

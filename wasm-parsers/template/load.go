@@ -56,15 +56,13 @@ func load(source string) (*template, error) {
 		return nil, refuse("template", source, "write it as a JSON object that nests at most "+strconv.Itoa(maxNesting)+" deep")
 	}
 	root := readNode(strict)
-	s := section{"template", &root}
-	if err := s.check("version", "defaults", "fields", "start_anchor", "start_anchor_pattern"); err != nil {
-		return nil, err
+	s := section{where: "template", n: &root}
+	s.check("version", "defaults", "fields", "start_anchor", "start_anchor_pattern")
+	fields := s.fields()
+	if s.err != nil {
+		return nil, s.err
 	}
-	l := loader{t: &template{}, left: newBudget()}
-	if err := checkRoot(&s); err != nil {
-		return nil, err
-	}
-	fields := root.get("fields")
+	l := loader{t: &template{}, left: budget{maxPrograms, maxClasses}}
 	for i := range fields.items {
 		if err := l.field(fields.keys[i], &fields.items[i]); err != nil {
 			return nil, err
@@ -79,60 +77,45 @@ type loader struct {
 	left budget
 }
 
-// checkRoot checks what stands beside the fields. The anchor marks where the answer
+// fields are the fields, and checks what stands beside them. The anchor marks where the answer
 // begins in prompt and output together; a gateway has the output only.
-func checkRoot(s *section) error {
+func (s *section) fields() *node {
 	if v := s.n.get("version"); v != nil && string(v.raw) != "1" {
-		return s.refuse("version", "write 1, the version that is understood")
+		s.refuse("version", "write 1, the version that is understood")
 	}
 	if d := s.n.get("defaults"); d != nil && !d.isObject() {
-		return s.refuse("defaults", "write an object")
+		s.refuse("defaults", "write an object")
 	}
 	if s.n.get("start_anchor") != nil {
-		if _, err := s.texts("start_anchor"); err != nil {
-			return err
-		}
+		s.texts("start_anchor")
 	}
-	if _, err := s.text("start_anchor_pattern", ""); err != nil {
-		return err
-	}
+	s.text("start_anchor_pattern", "")
 	fields := s.n.get("fields")
 	switch {
 	case fields == nil || !fields.isObject() || len(fields.items) == 0:
-		return s.refuse("fields", "give an object of the fields by name")
+		s.refuse("fields", "give an object of the fields by name")
 	case len(fields.items) > maxFields:
-		return s.refuse("fields", "use at most "+strconv.Itoa(maxFields)+" fields")
+		s.refuse("fields", "use at most "+strconv.Itoa(maxFields)+" fields")
 	}
-	return nil
+	return fields
 }
 
 func (l *loader) field(name string, n *node) error {
-	s := section{"fields." + name, n}
-	if err := s.check("open", "open_pattern", "close", "close_pattern", "content", "content_args",
-		"repeats", "join", "optional", "transform", "transform_each"); err != nil {
-		return err
-	}
+	s := section{where: "fields." + name, n: n}
+	s.check("open", "open_pattern", "close", "close_pattern", "content", "content_args",
+		"repeats", "join", "optional", "transform", "transform_each")
 	if slices.ContainsFunc(l.t.fields, func(f *field) bool { return f.name == name }) {
-		return refuse(s.where, n.show(), "remove it; the field is there twice")
+		s.fail(refuse(s.where, n.show(), "remove it; the field is there twice"))
 	}
 	f := &field{name: name, role: roleOf(name)}
-	var err error
-	if f.open, err = l.marker(&s, "open"); err != nil {
-		return err
+	f.open, f.close = l.marker(&s, "open"), l.marker(&s, "close")
+	f.content = l.content(&s, "content", "content_args", 0)
+	f.readFlags(&s)
+	f.readTransform(&s)
+	if s.err == nil {
+		l.place(f, &s)
 	}
-	if f.close, err = l.marker(&s, "close"); err != nil {
-		return err
-	}
-	if f.content, err = l.content(&s, "content", "content_args", 0); err != nil {
-		return err
-	}
-	if err := f.readFlags(&s); err != nil {
-		return err
-	}
-	if err := f.readTransform(&s); err != nil {
-		return err
-	}
-	return l.place(f, &s)
+	return s.err
 }
 
 // roleOf says what becomes of a field. OpenAI's form has no place for a field with
@@ -150,116 +133,106 @@ func roleOf(name string) role {
 }
 
 // place checks the field's markers and adds it to the template.
-func (l *loader) place(f *field, s *section) error {
+func (l *loader) place(f *field, s *section) {
 	l.t.fields = append(l.t.fields, f)
-	if f.open != nil {
-		if f.open.minimum(false) == 0 {
-			return s.refuse(f.open.key, "make a part of it required; it matches the empty text")
-		}
-		return nil
-	}
 	switch {
+	case f.open != nil:
+		if f.open.minimum(false) == 0 {
+			s.refuse(f.open.key, "make a part of it required; it matches the empty text")
+		}
 	case l.t.implicit != nil:
-		return s.refuse("open", "give open or open_pattern; only one field, here "+l.t.implicit.name+", takes the text that is left over")
+		s.refuse("open", "give open or open_pattern; only one field, here "+l.t.implicit.name+", takes the text that is left over")
 	case f.role == toCalls || f.role == dropped:
-		return s.refuse("open", "give open or open_pattern; the text that is left over cannot be "+f.name)
+		s.refuse("open", "give open or open_pattern; the text that is left over cannot be "+f.name)
 	case f.close != nil && f.close.minimum(true) == 0:
-		return s.refuse(f.close.key, "make a part of it required; without an opening marker it may not match the empty text")
+		s.refuse(f.close.key, "make a part of it required; without an opening marker it may not match the empty text")
+	default:
+		l.t.implicit = f
 	}
-	l.t.implicit = f
-	return nil
 }
 
-func (f *field) readFlags(s *section) error {
-	if _, err := s.flag("optional", true); err != nil { // a reply is passed on as it is
-		return err
-	}
-	repeats, err := s.flag("repeats", false)
-	if err != nil {
-		return err
-	}
+func (f *field) readFlags(s *section) {
+	s.flag("optional", true) // a reply is passed on as it is
+	repeats := s.flag("repeats", false)
 	j := s.n.get("join")
 	switch {
 	case j == nil || j.isNull():
-		return nil
 	case !j.isText():
-		return s.refuse("join", "write a string")
+		s.refuse("join", "write a string")
 	case !repeats:
-		return s.refuse("join", `add "repeats": true, or remove it`)
+		s.refuse("join", `add "repeats": true, or remove it`)
+	default:
+		f.join, f.joins = j.text, true
 	}
-	f.join, f.joins = j.text, true
-	return nil
 }
 
 // marker compiles the literals under a key, or the pattern under the key with
-// _pattern.
-func (l *loader) marker(s *section, key string) (*program, error) {
+// _pattern; nil for neither.
+func (l *loader) marker(s *section, key string) *program {
 	literals, pattern := s.n.get(key), s.n.get(key+"_pattern")
 	var p *program
 	var err error
 	switch {
 	case literals != nil && pattern != nil:
-		return nil, s.refuse(key, "give "+key+" or "+key+"_pattern, not both")
+		s.refuse(key, "give "+key+" or "+key+"_pattern, not both")
 	case literals != nil:
-		var texts []string
-		if texts, err = s.texts(key); err != nil {
-			return nil, err
+		if texts := s.texts(key); s.err == nil {
+			p, err = l.left.literals(texts)
 		}
-		p, err = l.left.literals(texts)
 	case pattern != nil:
-		key += "_pattern"
-		if !pattern.isText() {
-			return nil, s.refuse(key, "write a string")
+		if key += "_pattern"; !pattern.isText() {
+			s.refuse(key, "write a string")
 		}
 		p, err = l.left.pattern(pattern.text)
-	default:
-		return nil, nil //nolint:nilnil // a field may have no marker
 	}
 	if err != nil {
-		return nil, s.refuse(key, err.Error())
+		s.refuse(key, err.Error())
+	} else if p != nil {
+		p.key = key
 	}
-	p.key = key
-	return p, nil
+	return p
 }
 
-// section is an object of the template and where it is.
+// section is an object of the template and where it is, with the first error in it.
 type section struct {
 	where string
 	n     *node
+	err   error
+}
+
+// fail notes an error, if it is the first.
+func (s *section) fail(err error) {
+	if s.err == nil {
+		s.err = err
+	}
 }
 
 // check refuses what is no object, and keys that are not known.
-func (s *section) check(known ...string) error {
+func (s *section) check(known ...string) {
 	if !s.n.isObject() {
-		return refuse(s.where, s.n.show(), "write an object")
+		s.fail(refuse(s.where, s.n.show(), "write an object"))
 	}
 	for i, key := range s.n.keys {
 		if !slices.Contains(known, key) {
-			return refuse(s.where+"."+key, s.n.items[i].show(), "remove it; the keys are "+strings.Join(known, ", "))
+			s.fail(refuse(s.where+"."+key, s.n.items[i].show(), "remove it; the keys are "+strings.Join(known, ", ")))
 		}
 	}
-	return nil
 }
 
-func (s *section) refuse(key, fix string) error {
-	return refuse(s.where+"."+key, s.n.get(key).show(), fix)
+func (s *section) refuse(key, fix string) {
+	s.fail(refuse(s.where+"."+key, s.n.get(key).show(), fix))
 }
 
-func (s *section) flag(key string, missing bool) (bool, error) {
+func (s *section) flag(key string, missing bool) bool {
 	v := s.n.get(key)
-	switch {
-	case v == nil:
-		return missing, nil
-	case string(v.raw) == "true":
-		return true, nil
-	case string(v.raw) == "false":
-		return false, nil
+	if v != nil && string(v.raw) != "true" && string(v.raw) != "false" {
+		s.refuse(key, "write true or false")
 	}
-	return false, s.refuse(key, "write true or false")
+	return v == nil && missing || v != nil && string(v.raw) == "true"
 }
 
 // texts is a string, or a list of them, none of which is empty.
-func (s *section) texts(key string) ([]string, error) {
+func (s *section) texts(key string) []string {
 	v := s.n.get(key)
 	items := []node{*v}
 	if v.isList() {
@@ -268,24 +241,24 @@ func (s *section) texts(key string) ([]string, error) {
 	var texts []string
 	for i := range items {
 		if !items[i].isText() || items[i].text == "" {
-			return nil, s.refuse(key, "write a string or a list of strings, none of them empty")
+			s.refuse(key, "write a string or a list of strings, none of them empty")
 		}
 		texts = append(texts, items[i].text)
 	}
 	if len(texts) == 0 {
-		return nil, s.refuse(key, "give at least one string")
+		s.refuse(key, "give at least one string")
 	}
-	return texts, nil
+	return texts
 }
 
 // text is a string with a default.
-func (s *section) text(key, missing string) (string, error) {
+func (s *section) text(key, missing string) string {
 	v := s.n.get(key)
 	if v == nil {
-		return missing, nil
+		return missing
 	}
 	if !v.isText() || v.text == "" {
-		return "", s.refuse(key, "write a string that is not empty")
+		s.refuse(key, "write a string that is not empty")
 	}
-	return v.text, nil
+	return v.text
 }

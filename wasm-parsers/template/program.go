@@ -26,8 +26,6 @@ const (
 // budget is what the markers of a template may still cost.
 type budget struct{ insts, classes int }
 
-func newBudget() budget { return budget{maxPrograms, maxClasses} }
-
 // Places that a thread of a program remembers, in front of those of the groups.
 const (
 	slotStart = iota

@@ -37,23 +37,20 @@ func isPath(path []string) bool {
 
 // checkPlaceholders refuses placeholders that nothing can stand for. The items of a
 // list may have any key.
-func (f *field) checkPlaceholders(s *section, t *node) error {
+func (f *field) checkPlaceholders(s *section, t *node) {
 	if t.isText() {
 		path, mixed := placeholder(t.text)
 		switch {
 		case mixed:
-			return refuse(s.where+".transform", t.text, `make the placeholder the whole string, such as "{content}"; text around it is not supported`)
+			s.fail(refuse(s.where+".transform", t.text, `make the placeholder the whole string, such as "{content}"; text around it is not supported`))
 		case path != nil && !f.each && path[0] != "content" && !slices.Contains(f.groups(), path[0]):
 			known := append([]string{"content"}, f.groups()...)
-			return refuse(s.where+".transform", t.text, "name a group of the markers or content; here these are "+strings.Join(known, ", "))
+			s.fail(refuse(s.where+".transform", t.text, "name a group of the markers or content; here these are "+strings.Join(known, ", ")))
 		}
 	}
 	for i := range t.items {
-		if err := f.checkPlaceholders(s, &t.items[i]); err != nil {
-			return err
-		}
+		f.checkPlaceholders(s, &t.items[i])
 	}
-	return nil
 }
 
 // scope is what placeholders stand for.
@@ -68,7 +65,11 @@ func (s *scope) apply(t *node) value {
 	switch {
 	case t.isText():
 		if path, _ := placeholder(t.text); path != nil {
-			return s.lookup(path)
+			v := s.root(path[0])
+			for _, key := range path[1:] {
+				v = v.member(key)
+			}
+			return v
 		}
 		return value{kind: isText, text: t.text}
 	case t.isObject(), t.isList():
@@ -82,14 +83,6 @@ func (s *scope) apply(t *node) value {
 		return v
 	}
 	return value{kind: isJSON, json: t.raw}
-}
-
-func (s *scope) lookup(path []string) value {
-	v := s.root(path[0])
-	for _, key := range path[1:] {
-		v = v.member(key)
-	}
-	return v
 }
 
 func (s *scope) root(name string) value {

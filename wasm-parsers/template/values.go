@@ -111,8 +111,8 @@ func (v *value) appendJSON(b []byte) []byte {
 
 // reader reads the text of regions.
 type reader struct {
-	depth  int  // how deep JSON may nest
-	mended bool // what was read was not as it should be
+	depth    int  // how deep JSON may nest
+	repaired bool // what was read was not as it should be
 	// open says that no closing marker came: what ends early is then no value.
 	open bool
 }
@@ -164,7 +164,7 @@ func (r *reader) readJSON(c *content, text []byte) (value, bool) {
 	strict, _, ok := relaxed.Value(plain, r.depth)
 	switch {
 	case ok:
-		r.mended = r.mended || !bytes.Equal(strict, plain)
+		r.repaired = r.repaired || !bytes.Equal(strict, plain)
 		return value{kind: isJSON, json: strict}, true
 	case !c.loose:
 		return value{}, false

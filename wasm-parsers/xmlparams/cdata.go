@@ -38,7 +38,6 @@ func (p *parser) readCDATA() bool {
 		return p.pass(1)
 	case sdk.Maybe:
 		return p.Ended && p.pass(1)
-	case sdk.Yes:
 	}
 	rest := p.skip(b[len(cdataClose):])
 	space := len(b) - len(cdataClose) - len(rest)

@@ -64,12 +64,10 @@ type format struct {
 // spec makes the parser of a format.
 func spec(p abi.Parser, f format) sdk.Spec {
 	f.fun.bpe, f.param.bpe = f.bpe, f.bpe
-	p.Streams = !p.Heuristic // the gateway holds heuristic regions to their end
-	return sdk.Spec{
-		Parser:   p,
-		CanParse: f.canParse,
-		New:      region.New(func() sdk.Reusable { return &parser{format: &f} }),
+	if p.Triggers == nil {
+		p.Triggers = []string{f.wrapOpen, f.fun.open}
 	}
+	return region.Spec(p, f.canParse, func() sdk.Reusable { return &parser{format: &f} })
 }
 
 // canParse wants a function in a wrapper, or a function whose next tag fits: other
@@ -84,7 +82,6 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 			return f.canParseInside(f.skip(head[len(f.wrapOpen):]))
 		case sdk.Maybe:
 			return sdk.Maybe
-		case sdk.No:
 		}
 	}
 	if v := f.matchLead(head); v != sdk.No {

@@ -18,7 +18,7 @@ func (p *parser) isLone(key []byte) bool {
 }
 
 // json is a value that was held.
-func (v *value) json(nested bool, maxDepth int) (json []byte, mended bool) {
+func (v *value) json(nested bool, maxDepth int) (json []byte, repaired bool) {
 	if nested && v.empty {
 		return []byte(absent(v.types)), false
 	}
@@ -46,8 +46,8 @@ func (p *parser) flushHeld() {
 	v := &p.val
 	if v.lone {
 		v.lone = false
-		json, mended := v.json(false, p.MaxDepth)
-		p.Mended = p.Mended || mended
+		json, repaired := v.json(false, p.MaxDepth)
+		p.Repaired = p.Repaired || repaired
 		v.items = append(v.items, json)
 	}
 	if len(v.items) == 0 {
@@ -78,6 +78,6 @@ func (p *parser) unwrapHeld() {
 		return
 	}
 	v.lone, p.Braced = false, true
-	p.Mended = p.Mended || !bytes.Equal(strict, chars.TrimSpace(v.raw))
+	p.Repaired = p.Repaired || !bytes.Equal(strict, chars.TrimSpace(v.raw))
 	p.Out.Args(strict[:len(strict)-1])
 }

@@ -23,7 +23,6 @@ func (p *parser) look(b []byte, lineStart bool) region.Verdict {
 		return p.lookBehind(b[len(p.val.close):])
 	case sdk.Maybe:
 		return p.Wait(region.Text)
-	case sdk.No:
 	}
 	lineStart = lineStart || !p.val.hold && p.val.text.LineStart()
 	if lineStart || p.inLine {
@@ -61,7 +60,6 @@ func (p *parser) matchEnd(b []byte, first int) (end, length int, v sdk.Verdict) 
 			return end, len(marker), sdk.Yes
 		case sdk.Maybe:
 			v = sdk.Maybe
-		case sdk.No:
 		}
 	}
 	return endNone, 0, v
@@ -93,7 +91,6 @@ func (p *parser) lookBehind(b []byte) region.Verdict {
 			return p.Wait(region.Closes)
 		case sdk.No:
 			return p.lookLast(rest, decided)
-		case sdk.Yes:
 		}
 		b, first, decided = rest[n:], end+1, region.Closes
 	}

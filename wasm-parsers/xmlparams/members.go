@@ -23,8 +23,6 @@ func Qwen3Coder() sdk.Spec {
 		Aliases:  []string{"qwen3-coder", "qwen3_xml", "qwen3.5", "mimo", "step3p5", "nemotron_nano", "nemotron-3-nano", "nemotron-3.5-nano", "ornith"},
 		Priority: 90,
 		Formats:  []string{"<tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></tool_call>"},
-		Example:  "<tool_call><function=get_weather><parameter=city>Oslo</parameter></function></tool_call>",
-		Triggers: []string{f.wrapOpen, f.fun.open},
 		Models:   []string{"*qwen3-coder*", "*qwen3.5*", "*qwen3.6*", "*nemotron-3*", "*step-3.5*", "*mimo*", "*interns2*", "*intern-s2*"},
 	}, f)
 }
@@ -38,8 +36,6 @@ func SeedOSS() sdk.Spec {
 		Aliases:  []string{"seed-oss"},
 		Priority: 46,
 		Formats:  []string{"<seed:tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></seed:tool_call>"},
-		Example:  "<seed:tool_call><function=get_weather><parameter=city>Oslo</parameter></function></seed:tool_call>",
-		Triggers: []string{f.wrapOpen, f.fun.open},
 		Models:   []string{"*seed-oss*"},
 	}, f)
 }
@@ -76,7 +72,6 @@ func MinimaxM2() sdk.Spec {
 			`<minimax:tool_call><invoke name="NAME"><parameter name="KEY">VALUE</parameter></invoke></minimax:tool_call>`,
 			`<invoke name="NAME"><parameter name="KEY">VALUE</parameter></invoke>`,
 		},
-		Example:  `<minimax:tool_call><invoke name="get_weather"><parameter name="city">Oslo</parameter></invoke></minimax:tool_call>`,
 		Triggers: []string{f.wrapOpen, "<invoke name="},
 		Models:   []string{"*minimax-m2*"},
 	}, f)
@@ -91,7 +86,6 @@ func BracketInvoke() sdk.Spec {
 		Aliases:   []string{"tool_call_tags"},
 		Priority:  49,
 		Formats:   []string{`[TOOL_CALL]<invoke name="NAME"><parameter name="KEY">VALUE</parameter></invoke>[/TOOL_CALL]`},
-		Example:   `[TOOL_CALL]<invoke name="get_weather"><parameter name="city">Oslo</parameter></invoke>[/TOOL_CALL]`,
 		Triggers:  []string{f.wrapOpen},
 		Heuristic: true,
 	}, f)
@@ -109,7 +103,6 @@ func Dots() sdk.Spec {
 			`<dots_function_call><invoke name="NAME">{ARGUMENTS}</invoke></dots_function_call>`,
 			`<dots_function_call>{"name", "arguments"}</dots_function_call>`,
 		},
-		Example:  `<dots_function_call><invoke name="get_weather"><parameter name="city">Oslo</parameter></invoke></dots_function_call>`,
 		Triggers: []string{f.wrapOpen, "<invoke name="},
 		Models:   []string{"*dots.llm*"},
 	}, f)
@@ -126,8 +119,6 @@ func Step3() sdk.Spec {
 		Priority: 45,
 		Formats: []string{"<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜>" +
 			`<steptml:invoke name="NAME"><steptml:parameter name="KEY">VALUE</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>`},
-		Example: "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜>" +
-			`<steptml:invoke name="get_weather"><steptml:parameter name="city">Oslo</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>`,
 		Triggers: []string{f.wrapOpen, f.lead[0], f.fun.open},
 		Models:   []string{"*step3", "*step3-fp8*", "*step-3"},
 	}, f)
@@ -168,16 +159,11 @@ func GigaChat35() sdk.Spec {
 func stated(p abi.Parser, prefix, wrapper string) sdk.Spec {
 	f := attributes(prefix, "<"+prefix+wrapper+">", "</"+prefix+wrapper+">")
 	f.typing, f.closed, f.jsonArgs, f.unwrap = byString, true, true, true
-	form := func(name, key, kind, value string) string {
-		return f.wrapOpen + f.fun.open + ` name="` + name + `">` + f.param.open + ` name="` + key + `" string="` + kind + `">` +
-			value + f.paramClose + f.funcClose + f.wrapClose
-	}
+	call := f.wrapOpen + f.fun.open + ` name="NAME">`
 	p.Formats = []string{
-		form("NAME", "KEY", "true|false", "VALUE"),
-		f.wrapOpen + f.fun.open + ` name="NAME">{ARGUMENTS}` + f.funcClose + f.wrapClose,
+		call + f.param.open + ` name="KEY" string="true|false">VALUE` + f.paramClose + f.funcClose + f.wrapClose,
+		call + "{ARGUMENTS}" + f.funcClose + f.wrapClose,
 	}
-	p.Example = form("get_weather", "city", "true", "Oslo")
-	p.Triggers = []string{f.wrapOpen, f.fun.open}
 	return spec(p, f)
 }
 
@@ -190,7 +176,6 @@ func ATEM() sdk.Spec {
 		Name:     "atem_body",
 		Priority: 43,
 		Formats:  []string{`<atem:function_calls><atem:invoke name="NAME"><atem:parameter name="KEY">VALUE</atem:parameter></atem:invoke></atem:function_calls>`},
-		Example:  `<atem:function_calls><atem:invoke name="get_weather"><atem:parameter name="city">Oslo</atem:parameter></atem:invoke></atem:function_calls>`,
 		Triggers: []string{f.wrapOpen},
 	}, f)
 }
@@ -210,7 +195,6 @@ func MiniCPM5() sdk.Spec {
 			`<function name="NAME"><param name="KEY">VALUE</param></function>`,
 			`<function name="NAME"><param name="KEY"><![CDATA[VALUE]]></param></function>`,
 		},
-		Example:  `<function name="get_weather"><param name="city">Oslo</param></function>`,
 		Triggers: []string{"<function name=", "<functionname=", "<functionĠname="},
 		Models:   []string{"*minicpm5*", "*minicpm-5*"},
 	}, f)
@@ -232,7 +216,6 @@ func CohereXML() sdk.Spec {
 			`</cofl:value></cofl:tool_call></cofl:tool_calls>`},
 		Example: `<cofl:tool_calls><cofl:tool_call id="0" name="get_weather"><cofl:value name="city" type="raw">Oslo</cofl:value>` +
 			`</cofl:tool_call></cofl:tool_calls>`,
-		Triggers: []string{f.wrapOpen, f.fun.open},
 	}, f)
 }
 
@@ -254,9 +237,6 @@ func MinimaxM3() sdk.Spec {
 		Priority: 48,
 		Formats: []string{mark + `<tool_call>` + mark + `<invoke name="NAME">` + mark + `<KEY>VALUE` + mark + `</KEY>` +
 			mark + `</invoke>` + mark + `</tool_call>`},
-		Example: mark + `<tool_call>` + mark + `<invoke name="get_weather">` + mark + `<city>Oslo` + mark + `</city>` +
-			mark + `</invoke>` + mark + `</tool_call>`,
-		Triggers: []string{f.wrapOpen, f.fun.open},
-		Models:   []string{"*minimax-m3*"},
+		Models: []string{"*minimax-m3*"},
 	}, f)
 }

@@ -24,15 +24,17 @@ func (p *parser) readNested() bool {
 		return p.closeElement(len(top.close))
 	case sdk.Maybe:
 		return false
-	case sdk.No:
 	}
 	if top.kind == isAny || top.kind == isDict || top.kind == isList {
-		switch t, v := p.readElement(b); v {
+		read := p.param.readAny // the items of a list have no names
+		if p.nested {
+			read = p.readParam
+		}
+		switch t, v := read(b); v {
 		case sdk.Maybe:
 			return false
 		case sdk.Yes:
 			return p.openElement(t)
-		case sdk.No:
 		}
 	}
 	if p.prefix != "" && markup.Match(b, p.prefix) == sdk.Yes {
@@ -41,14 +43,6 @@ func (p *parser) readNested() bool {
 	p.tree.text = append(p.tree.text, b[0])
 	p.Advance(1)
 	return true
-}
-
-// readElement reads the tag of an element inside a value.
-func (p *parser) readElement(b []byte) (tag, sdk.Verdict) {
-	if p.nested {
-		return p.readParam(b)
-	}
-	return p.param.readAny(b) // the items of a list have no names
 }
 
 func (p *parser) openElement(t tag) bool {

@@ -103,7 +103,11 @@ func (f *tagForm) readAttrs(b []byte) (tag, sdk.Verdict) {
 		case first && space == 0 && !f.glued:
 			return tag{}, sdk.No // <invoker
 		case b[at] == '>' || b[at] == '/' && at+1 < len(b) && b[at+1] == '>':
-			return endTag(t, b, at), sdk.Yes
+			if t.closed = b[at] == '/'; t.closed {
+				at++
+			}
+			t.n = at + 1
+			return t, sdk.Yes
 		case b[at] == '/' && at+1 == len(b):
 			return more(len(b))
 		}
@@ -114,15 +118,6 @@ func (f *tagForm) readAttrs(b []byte) (tag, sdk.Verdict) {
 			return tag{n: at}, sdk.No
 		}
 	}
-}
-
-// endTag ends a tag at its > or />.
-func endTag(t tag, b []byte, at int) tag {
-	if t.closed = b[at] == '/'; t.closed {
-		at++
-	}
-	t.n = at + 1
-	return t
 }
 
 // more is for a tag of which n bytes were seen, but not its end.

@@ -40,11 +40,11 @@ type member struct {
 // tree turns elements inside elements into JSON. An object is written at its end,
 // for a key that comes again makes an array of its values.
 type tree struct {
-	open   []element
-	types  sdk.Types // of the first element
-	json   []byte
-	text   []byte // since the last tag
-	mended bool
+	open     []element
+	types    sdk.Types // of the first element
+	json     []byte
+	text     []byte // since the last tag
+	repaired bool
 }
 
 // begin begins a value that holds elements.
@@ -84,9 +84,9 @@ func (t *tree) pop(maxDepth int) bool {
 }
 
 // end closes the first element and gives its value.
-func (t *tree) end(maxDepth int) (json []byte, mended bool) {
+func (t *tree) end(maxDepth int) (json []byte, repaired bool) {
 	json = t.value(t.top(), maxDepth)
-	return json, t.mended
+	return json, t.repaired
 }
 
 // value is the JSON of an element.
@@ -172,9 +172,8 @@ func (t *tree) leaf(k kind, maxDepth int) []byte {
 			return []byte("null")
 		}
 		types = allTypes // quotes would be part of the text
-	case isJSON:
 	}
-	json, mended := typed.Convert(t.text, types, maxDepth)
-	t.mended = t.mended || mended
+	json, repaired := typed.Convert(t.text, types, maxDepth)
+	t.repaired = t.repaired || repaired
 	return json
 }

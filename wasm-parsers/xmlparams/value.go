@@ -174,21 +174,21 @@ func (p *parser) endValue() {
 	p.state = inFunc
 	switch {
 	case nested:
-		json, mended := p.tree.end(p.MaxDepth)
-		p.Mended = p.Mended || mended
+		json, repaired := p.tree.end(p.MaxDepth)
+		p.Repaired = p.Repaired || repaired
 		v.items = append(v.items, json)
 	case v.lone:
 		return
 	case v.hold:
-		json, mended := v.json(p.nested, p.MaxDepth)
-		p.Mended = p.Mended || mended
+		json, repaired := v.json(p.nested, p.MaxDepth)
+		p.Repaired = p.Repaired || repaired
 		v.items = append(v.items, json)
 	case p.nested && v.empty && v.types != abi.String:
 		p.Out.Args([]byte(absent(v.types)))
 		return
 	default:
 		if v.text.End(p.MaxDepth, p.Out) {
-			p.Mended = true
+			p.Repaired = true
 		}
 		return
 	}

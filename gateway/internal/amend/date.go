@@ -24,15 +24,15 @@ func (d Date) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptInf
 		return a, nil
 	}
 	line := d.Now().In(d.Zone).Format("Today's date is Monday, 2 January 2006 (2006-01-02).")
-	if e, ok := system(r, line); ok {
+	if e, ok := systemPromptEdit(r, line); ok {
 		a.Edits, a.Repairs = []wire.Edit{e}, map[string]int{"date_context": 1}
 	}
 	return a, nil
 }
 
-// system is the edit that puts a line behind the system prompt, or makes one of it. ok
+// systemPromptEdit is the edit that puts a line behind the system prompt, or makes one of it. ok
 // is false where the prompt has it already, or is in no known form.
-func system(r *gateway.Request, line string) (e wire.Edit, ok bool) {
+func systemPromptEdit(r *gateway.Request, line string) (e wire.Edit, ok bool) {
 	body, list := r.Bytes(), r.Places().Messages
 	first := conversation.First(list.Of(body))
 	at := list.Start + 1

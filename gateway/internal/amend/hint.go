@@ -73,9 +73,9 @@ func (p Hint) Apply(_ context.Context, r *gateway.Request, at *gateway.AttemptIn
 	var wanted bool
 	if p.Kind == gateway.KeyHints {
 		name, word = "key", []byte("prompt_cache_key")
-		edits, wanted = p.keyed(r, at)
+		edits, wanted = p.keyEdits(r, at)
 	} else {
-		edits = p.marked(r, at.Model)
+		edits = p.markEdits(r, at.Model)
 		wanted = len(edits) > 0
 	}
 	switch {
@@ -93,9 +93,9 @@ func (p Hint) Apply(_ context.Context, r *gateway.Request, at *gateway.AttemptIn
 	return a, nil
 }
 
-// keyed is the edit that gives a request a key. What the key is follows from the client's own
+// keyEdits is the edit that gives a request a key. What the key is follows from the client's own
 // bytes: the date and the like do not change it.
-func (p Hint) keyed(r *gateway.Request, at *gateway.AttemptInfo) (edits []wire.Edit, wanted bool) {
+func (p Hint) keyEdits(r *gateway.Request, at *gateway.AttemptInfo) (edits []wire.Edit, wanted bool) {
 	asked := at.Asked
 	size := len(asked.ToolsJSON()) + len(asked.Places().Messages.Of(asked.Bytes()))
 	if !r.Places().CacheKey.Empty() || !asked.HasMessages() || hint.Tokens(size) < hint.LeastKeyed {
@@ -122,8 +122,8 @@ func beginning(r *gateway.Request) hint.Beginning {
 	return b
 }
 
-// marked are the edits that mark a request; none if it has marks already, or is too short.
-func (p Hint) marked(r *gateway.Request, model string) []wire.Edit {
+// markEdits are the edits that mark a request; none if it has marks already, or is too short.
+func (p Hint) markEdits(r *gateway.Request, model string) []wire.Edit {
 	if !r.HasMessages() || hint.HasKey(r.Bytes(), "cache_control") {
 		return nil
 	}

@@ -42,7 +42,7 @@ func (p References) Apply(_ context.Context, r *gateway.Request, _ *gateway.Atte
 		return a, nil
 	}
 	for _, rule := range p.Rules {
-		rules = append(rules, typed(offered, rule)...)
+		rules = append(rules, withTypes(offered, rule)...)
 	}
 	if resolver := reference.New(rules, r.Talk()); resolver != nil {
 		a.Note = func(n *gateway.Notes) { n.Resolver, n.References = resolver, p.Mode }
@@ -50,9 +50,9 @@ func (p References) Apply(_ context.Context, r *gateway.Request, _ *gateway.Atte
 	return a, nil
 }
 
-// typed is a rule of the configuration with the types that its argument may have, or
+// withTypes is a rule of the configuration with the types that its argument may have, or
 // nothing if its tool is not offered. Those at the top of a schema are known.
-func typed(offered *tools.List, rule gateway.ReferenceRule) []gateway.ReferenceRule {
+func withTypes(offered *tools.List, rule gateway.ReferenceRule) []gateway.ReferenceRule {
 	tool := offered.Find(rule.Tool)
 	if tool == nil {
 		return nil

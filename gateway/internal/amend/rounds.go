@@ -9,7 +9,7 @@ import (
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// Rounds is the loop guard: it looks at whether a conversation calls tools without an end.
+// Rounds is the loop guard: it notices conversations that call tools without an end.
 type Rounds struct {
 	Action gateway.LoopAction
 	Limits gateway.LoopLimits
@@ -44,16 +44,16 @@ func (p Rounds) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptI
 	return a, nil
 }
 
-// stopText says why there are no further rounds.
+// stopText says why no further round is allowed.
 func stopText(r *gateway.Rounds) string {
 	tool := gateway.Excerpt([]byte(r.Tool))
 	switch r.Stop {
 	case loop.Limit:
 		return fmt.Sprintf("The model has called tools in %d rounds since the last message of the user; the limit is %d (max_rounds).", r.Rounds, r.Limit)
 	case loop.Oscillation:
-		return fmt.Sprintf("The model calls the same tools in turn, the last one being %q, and nothing new comes of it (round %d).", tool, r.Rounds)
+		return fmt.Sprintf("The model keeps calling the same tools in turn, most recently %q, without learning anything new (round %d).", tool, r.Rounds)
 	}
-	return fmt.Sprintf("The model calls tools, the last one being %q, and nothing new comes of it (round %d).", tool, r.Rounds)
+	return fmt.Sprintf("The model keeps calling tools, most recently %q, without learning anything new (round %d).", tool, r.Rounds)
 }
 
 // LastRound tells the model to answer, where Rounds has seen that it calls tools without an

@@ -24,10 +24,10 @@ func (r *reading) unsourced(told []byte) (n int) {
 }
 
 // sharesFigure reports whether a figure of a text is repeated.
-func (r *reading) sharesFigure(text string) (shared bool) {
+func (r *reading) sharesFigure(text []byte) (shared bool) {
 	seen := 0
 	figures(r.text, func(figure []byte) bool {
-		shared = shared || containsWord([]byte(text), figure)
+		shared = shared || containsWord(text, figure)
 		seen++
 		return !shared && seen < maxFigures
 	})

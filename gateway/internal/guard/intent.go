@@ -53,7 +53,7 @@ func (c *intents) expect(message string, offered []string, since []conversation.
 	for i, r := range string(text) {
 		word := isWord(r)
 		if !inWord || isUnspaced(r) { // "/delete" as well, but not that of "a/delete"
-			c.words.match(text, i, func(_ int, pattern int32) {
+			c.words.match(text, i, i, func(_ int, pattern int32) {
 				for _, e := range c.of[pattern] {
 					known := slices.ContainsFunc(found, func(f expected) bool { return f.tool == e.tool })
 					if !known && slices.Contains(offered, e.tool) {

@@ -21,9 +21,10 @@ func (k *Case) Judge(a Answer) Verdict {
 	k.prepare()
 	text := cutText(a.Text)
 	j.text = k.readText(text)
+	defer k.guard.lexicons.free(j.text)
 	j.text.answers = k.wish.said
 	j.figures = j.text.unsourced(k.chat.Text)
-	j.tellsBack = !k.wish.askedBack && k.wish.actions&finds == 0 && j.text.sharesFigure(k.wish.text)
+	j.tellsBack = !k.wish.askedBack && k.wish.actions&finds == 0 && j.text.sharesFigure([]byte(k.wish.text))
 	j.contradicts()
 	if len(k.names) == 0 || k.choice.None {
 		return j.verdict()

@@ -17,14 +17,17 @@ var lexiconFiles embed.FS
 type lexicons struct {
 	words     *trie
 	builder   *trieBuilder // nil when all are read
-	meanings  [][]meaning  // by pattern; there is none of number 0
-	spoken    []spoken     // by pattern
+	meanings  [][]meaning  // by pattern; there is none of number 0; nil when all are read
+	kinds     []int32      // of the patterns: thousands of words mean the same
+	lists     [][]meaning  // by kind
+	spoken    []spoken     // by kind
 	languages []language
 	english   int                // the place of English in languages
 	tools     map[string]actions // words in the names of tools
 	idle      map[string]bool    // words there that say nothing
 	spelled   spellings
 	spare     sync.Pool // of hits
+	readings  sync.Pool // of reading
 }
 
 type language struct {
@@ -78,6 +81,7 @@ func readLexicons(fsys fs.FS) (*lexicons, error) {
 		return nil, fmt.Errorf("got %d languages, want at most %d, which are bits of spoken", len(l.languages), maxLanguages)
 	}
 	l.words, l.builder = l.builder.trie(), nil
+	l.sort()
 	l.speak()
 	return l, nil
 }
@@ -124,6 +128,30 @@ func alternatives(item string) []string {
 	}
 	return all
 }
+
+// sort puts patterns together that mean the same.
+func (l *lexicons) sort() {
+	type known struct {
+		kind int32 // of what is in front of it
+		last meaning
+	}
+	kinds := map[known]int32{}
+	l.kinds, l.lists = make([]int32, len(l.meanings)), make([][]meaning, 1)
+	for pattern, list := range l.meanings {
+		for i, m := range list {
+			k := known{l.kinds[pattern], m}
+			if kinds[k] == 0 {
+				kinds[k] = int32(len(l.lists))
+				l.lists = append(l.lists, list[:i+1:i+1])
+			}
+			l.kinds[pattern] = kinds[k]
+		}
+	}
+	l.meanings = nil
+}
+
+// means is what a pattern means, in each language that has it.
+func (l *lexicons) means(pattern int32) []meaning { return l.lists[l.kinds[pattern]] }
 
 func (l *lexicons) addTools(key string, items []string) error {
 	if key == "idle" {

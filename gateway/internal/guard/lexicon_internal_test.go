@@ -20,7 +20,7 @@ func TestLexicons(t *testing.T) {
 	for i, language := range l.languages {
 		var has role
 		var claimed actions
-		for _, list := range l.meanings {
+		for _, list := range l.lists {
 			if m := find(list, i); m != nil {
 				has |= m.roles
 				if m.is(done | participle) {

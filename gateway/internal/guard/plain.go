@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -35,9 +36,10 @@ type plainer struct {
 	rest string
 }
 
-// makePlain takes a text as a model or a user wrote it. It is linear.
-func makePlain(text string) plain {
-	p := plainer{plain: plain{text: make([]byte, 0, len(text)+8)}, rest: unwrap(text)}
+// makePlain takes a text as a model or a user wrote it, and writes its plain one to room. It
+// is linear.
+func makePlain(room []byte, text string) plain {
+	p := plainer{plain: plain{text: slices.Grow(room[:0], len(text)+8)}, rest: unwrap(text)}
 	for p.rest != "" {
 		if !p.block() {
 			p.beginLine()

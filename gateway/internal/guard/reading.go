@@ -56,8 +56,9 @@ const (
 // read finds the words of a text. local are words in the names of tools. expected is the
 // language that is assumed in doubt, or nil.
 func (l *lexicons) read(text string, local *localWords, expected *language) *reading {
-	r := &reading{plain: makePlain(text)}
-	scores := make([]int, len(l.languages))
+	r := l.newReading()
+	r.plain = makePlain(r.text, text)
+	scores := make([]int, maxLanguages)[:len(l.languages)]
 	for i := range l.languages {
 		if expected == &l.languages[i] {
 			scores[i] = expectedScore
@@ -84,17 +85,17 @@ func (l *lexicons) read(text string, local *localWords, expected *language) *rea
 // choose keeps the hits of a language. Of those that begin at one place the longest
 // counts, and none begins inside another.
 func (r *reading) choose(l *lexicons, hits *hits, language int) {
-	r.marks = make([]mark, 0, len(hits.list)/2+1)
+	r.marks = slices.Grow(r.marks[:0], len(hits.list)/2+1)
 	covered := int32(0)
 	for _, h := range hits.list {
 		var m *meaning
 		switch {
 		case h.pattern < 0:
 			m = &hits.own[^h.pattern]
-		case l.spoken[h.pattern].languages&(1<<language) == 0:
+		case l.spoken[l.kinds[h.pattern]].languages&(1<<language) == 0:
 			continue
 		default:
-			m = find(l.meanings[h.pattern], language)
+			m = find(l.means(h.pattern), language)
 		}
 		n := len(r.marks)
 		switch {
@@ -123,7 +124,7 @@ func find(list []meaning, language int) *meaning {
 
 // split cuts the text into sentences.
 func (r *reading) split() {
-	r.sentences = make([]sentence, 0, len(r.text)/sentenceLength+2)
+	r.sentences = slices.Grow(r.sentences[:0], len(r.text)/sentenceLength+2)
 	start, next := 0, 0
 	for i := 0; i < len(r.text); {
 		if !mayClose[r.text[i]] && i-start <= maxSentence {

@@ -43,20 +43,38 @@ func (l *lexicons) done(h *hits) {
 	}
 }
 
+// free gives back what was read of a text, which nobody looks at any more.
+func (l *lexicons) free(r *reading) {
+	if cap(r.marks) > maxSpare || cap(r.text) > maxSpare {
+		return
+	}
+	clear(r.marks) // they point to words of the request's tools
+	*r = reading{plain: plain{text: r.text[:0]}, marks: r.marks[:0], sentences: r.sentences[:0]}
+	l.readings.Put(r)
+}
+
+// newReading returns room for what is read of a text.
+func (l *lexicons) newReading() *reading {
+	if r, ok := l.readings.Get().(*reading); ok {
+		return r
+	}
+	return &reading{}
+}
+
 // maxLanguages is how many bits spoken has.
 const maxLanguages = 32
 
-// spoken is what of a pattern tells the language of a text.
+// spoken is what of a kind of patterns tells the language of a text.
 type spoken struct {
 	languages uint32 // those that have a meaning for it, as bits
 	only      int8   // the one, or -1 if there are several
 	common    bool   // it is one of the one's small words
 }
 
-// speak notes of every pattern which languages have it.
+// speak notes of every kind which languages have it.
 func (l *lexicons) speak() {
-	l.spoken = make([]spoken, len(l.meanings))
-	for pattern, list := range l.meanings {
+	l.spoken = make([]spoken, len(l.lists))
+	for kind, list := range l.lists {
 		s := spoken{only: -1}
 		for i := range list {
 			s.languages |= 1 << list[i].language
@@ -64,7 +82,7 @@ func (l *lexicons) speak() {
 		if len(list) == 1 {
 			s.only, s.common = int8(list[0].language), list[0].is(common)
 		}
-		l.spoken[pattern] = s
+		l.spoken[kind] = s
 	}
 }
 
@@ -95,7 +113,7 @@ func (l *lexicons) scan(text []byte, local *localWords, scores []int) *hits {
 				i, inWord = end, false
 				continue
 			}
-			l.word(h, text, i, local, scores)
+			l.word(h, text, i, i, local, scores)
 		}
 		// In Arabic, "and" is written together with the word behind it.
 		inWord = word && !isUnspaced(r) && (r != 'و' || inWord)
@@ -117,12 +135,16 @@ func (l *lexicons) asciiWord(h *hits, text []byte, i int, local *localWords, sco
 			return end, false
 		}
 	}
-	l.word(h, text, i, local, scores)
+	end := next
+	if next < len(text) && text[next] >= utf8.RuneSelf {
+		end = i
+	}
+	l.word(h, text, i, end, local, scores)
 	return next, true
 }
 
-// word finds the patterns that begin at a place.
-func (l *lexicons) word(h *hits, text []byte, i int, local *localWords, scores []int) {
+// word finds the patterns that begin at a place; end is as match has it.
+func (l *lexicons) word(h *hits, text []byte, i, end int, local *localWords, scores []int) {
 	if local.mayBegin(text[i]) {
 		if word := text[i:wordEnd(text, i)]; local.mayMeasure(len(word)) {
 			if m, ok := local.words[string(word)]; ok {
@@ -130,9 +152,9 @@ func (l *lexicons) word(h *hits, text []byte, i int, local *localWords, scores [
 			}
 		}
 	}
-	l.words.match(text, i, func(end int, pattern int32) {
+	l.words.match(text, i, end, func(end int, pattern int32) {
 		h.list = append(h.list, hit{int32(i), int32(end), pattern})
-		s := &l.spoken[pattern]
+		s := &l.spoken[l.kinds[pattern]]
 		if s.only >= 0 {
 			scores[s.only] += end - i
 			if s.common {
@@ -140,7 +162,7 @@ func (l *lexicons) word(h *hits, text []byte, i int, local *localWords, scores [
 			}
 			return
 		}
-		list := l.meanings[pattern]
+		list := l.means(pattern)
 		for k := range list {
 			scores[list[k].language] += end - i
 			if list[k].roles&common != 0 {

@@ -109,11 +109,11 @@ func (b *toolbox) verb(words []string, i int) actions {
 // of a language other than English.
 func (b *toolbox) foreignVerb(word string) (a actions) {
 	text := []byte(word)
-	b.lexicons.words.match(text, 0, func(end int, pattern int32) {
+	b.lexicons.words.match(text, 0, 0, func(end int, pattern int32) {
 		if end < len(text) || len(text) < 5 {
 			return
 		}
-		for _, m := range b.lexicons.meanings[pattern] {
+		for _, m := range b.lexicons.means(pattern) {
 			if a == 0 && m.is(ask) && !b.lexicons.languages[m.language].english {
 				a = m.actions &^ anything
 			}
@@ -127,11 +127,11 @@ func (b *toolbox) foreignVerb(word string) (a actions) {
 func (b *toolbox) thing(word string) (english things) {
 	var foreign things
 	text := []byte(word)
-	b.lexicons.words.match(text, 0, func(end int, pattern int32) {
+	b.lexicons.words.match(text, 0, 0, func(end int, pattern int32) {
 		if end < len(text) {
 			return
 		}
-		for _, m := range b.lexicons.meanings[pattern] {
+		for _, m := range b.lexicons.means(pattern) {
 			switch {
 			case !m.is(object):
 			case b.lexicons.languages[m.language].english:

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -17,8 +18,11 @@ type buildNode struct {
 func newTrieBuilder() *trieBuilder { return &trieBuilder{nodes: make([]buildNode, 1)} }
 
 // add puts a word in and returns the place of its pattern's number. An open word may have
-// any ending.
+// any ending. One with a byte that no text has here is not found.
 func (t *trieBuilder) add(word string, open bool) *int32 {
+	if strings.ContainsAny(word, string([]byte{endsExact, endsOpen})) {
+		return new(int32)
+	}
 	at := 0
 	for i := range len(word) {
 		n := &t.nodes[at]
@@ -38,22 +42,30 @@ func (t *trieBuilder) add(word string, open bool) *int32 {
 
 // trie finds words and phrases that begin at a place of a text. It is only read.
 //
-// It is an array of nodes: the one behind node n for byte c stands at n.base+c, if the
-// node there belongs to n. That is one look into memory for each byte, and the lexicons
-// of all languages are in one array. The patterns that end at a node stand in another
-// one, at the same place, since few nodes have some.
-type trie struct {
-	nodes []node
-	ends  []patterns
-}
+// It is an array of nodes: the one behind node n for byte c stands at n's base+c, if the
+// node there has c as its label. No two nodes have the same base, so that the label says
+// whose it is. That is one look into four bytes for each byte of the text, and the lexicons
+// of all languages are in one array, which fits a cache.
+type trie struct{ nodes []node }
 
-// node is one of a trie. parent is the node that it belongs to, with 1 added, so that 0
-// is a place without a node. base is shifted by a bit, which says that patterns end here.
-type node struct{ base, parent int32 }
+// node is the label of a node, whether patterns end with it, and its base. In the places of
+// endsExact and endsOpen stand the numbers of those patterns instead of bases. 0 is a place
+// without a node.
+type node uint32
 
-// patterns are those that end at a node, or 0: one that ends with the word, and one with
-// any ending.
-type patterns struct{ exact, open int32 }
+const (
+	hasExact  node = 1 << 8
+	hasOpen   node = 1 << 9
+	baseShift      = 10
+	maxNodes       = 1 << (32 - baseShift)
+)
+
+// The labels of patterns that end with a word, and of those with any ending. They are no
+// bytes of words.
+const (
+	endsExact = 0
+	endsOpen  = 1
+)
 
 // bytesOfNode is how many values a byte has.
 const bytesOfNode = 256
@@ -62,13 +74,15 @@ const bytesOfNode = 256
 func (t *trieBuilder) trie() *trie {
 	p := placer{of: t, free: bytesOfNode, forked: 1}
 	p.grow(0)
-	p.put(0, -1, &t.nodes[0])
 	waiting := []placed{{}}
 	for len(waiting) > 0 {
 		next := waiting[len(waiting)-1]
 		waiting = p.place(next, waiting[:len(waiting)-1])
 	}
-	return &trie{nodes: slices.Clip(p.nodes), ends: slices.Clip(p.ends)}
+	if len(p.nodes) > maxNodes {
+		panic("the lexicons have more words than a node's base can number")
+	}
+	return &trie{nodes: slices.Clone(p.nodes)}
 }
 
 // placed is a node that was built, and its place.
@@ -78,55 +92,79 @@ type placed struct{ built, at int32 }
 type placer struct {
 	of *trieBuilder
 	trie
+	used []bool // as bases, by place
 	// free is a place before which there is no room, and forked the base of the last node
 	// with several behind it. The next of those is put behind it, which leaves room that
 	// those with one fill: to look for the first room that fits would take too long.
 	free, forked int32
 }
 
-// put puts a node in its place.
-func (p *placer) put(at, parent int32, built *buildNode) {
-	p.nodes[at] = node{parent: parent}
-	p.ends[at] = patterns{built.exact, built.open}
-	if built.exact != 0 || built.open != 0 {
-		p.nodes[at].base = 1
-	}
-}
-
 // place finds room for what is behind a node, and adds it to the list of those that wait.
 func (p *placer) place(n placed, waiting []placed) []placed {
 	built := &p.of.nodes[n.built]
-	if len(built.labels) == 0 {
+	labels := built.labels
+	if built.open != 0 {
+		labels = slices.Insert(slices.Clone(labels), 0, endsOpen)
+	}
+	if built.exact != 0 {
+		labels = slices.Insert(slices.Clone(labels), 0, endsExact)
+	}
+	if len(labels) == 0 { // of a trie without words
 		return waiting
 	}
-	for p.nodes[p.free].parent != 0 {
-		p.free++
-		p.grow(p.free)
+	base := p.room(labels)
+	p.nodes[n.at] |= node(base) << baseShift
+	if built.exact != 0 {
+		p.nodes[n.at] |= hasExact
+		p.nodes[base+endsExact] = endsExact | node(built.exact)<<baseShift
 	}
-	base := p.free - int32(built.labels[0])
-	if len(built.labels) > 1 {
-		base = max(base, p.forked)
+	if built.open != 0 {
+		p.nodes[n.at] |= hasOpen
+		p.nodes[base+endsOpen] = endsOpen | node(built.open)<<baseShift
 	}
-	for !p.fits(base, built.labels) {
-		base++
-	}
-	if len(built.labels) > 1 {
-		p.forked = base
-	}
-	p.nodes[n.at].base |= base << 1
 	for i, label := range built.labels {
 		at := base + int32(label)
-		p.put(at, n.at+1, &p.of.nodes[built.next[i]])
+		p.nodes[at] = node(label)
 		waiting = append(waiting, placed{built.next[i], at})
 	}
 	return waiting
 }
 
+// room is a base that no node has yet, behind which there is room for all labels.
+func (p *placer) room(labels []byte) int32 {
+	for p.nodes[p.free] != 0 {
+		p.free++
+		p.grow(p.free)
+	}
+	first := p.free - int32(labels[0])
+	base := first
+	if len(labels) > 1 {
+		base = max(base, p.forked)
+	}
+	for !p.fits(base, labels) {
+		base++
+	}
+	if len(labels) > 1 {
+		p.forked = base
+	} else if base > first+maxSearch {
+		p.free++ // it fits nobody
+	}
+	p.used[base] = true
+	return base
+}
+
+// maxSearch is how far behind the first free place room may be found before that place stays
+// empty.
+const maxSearch = 32
+
 // fits reports whether there is room for all labels behind a base.
 func (p *placer) fits(base int32, labels []byte) bool {
 	p.grow(base)
+	if p.used[base] {
+		return false
+	}
 	for _, label := range labels {
-		if p.nodes[base+int32(label)].parent != 0 {
+		if p.nodes[base+int32(label)] != 0 {
 			return false
 		}
 	}
@@ -137,39 +175,50 @@ func (p *placer) fits(base int32, labels []byte) bool {
 func (p *placer) grow(place int32) {
 	if missing := int(place) + 2*bytesOfNode - len(p.nodes); missing > 0 {
 		p.nodes = append(p.nodes, make([]node, missing)...)
-		p.ends = append(p.ends, make([]patterns, missing)...)
+		p.used = append(p.used, make([]bool, missing)...)
 	}
 }
 
-// match calls f for every pattern that begins at a place of text, the shortest first.
-func (t *trie) match(text []byte, start int, f func(end int, pattern int32)) {
-	at, base := int32(0), t.nodes[0].base>>1
+// match calls f for every pattern that begins at a place of text, the shortest first. The
+// word that begins there has only ASCII up to its end; where that is not known, end is start.
+func (t *trie) match(text []byte, start, end int, f func(end int, pattern int32)) {
+	base := t.nodes[0] >> baseShift
 	for i := start; i < len(text); {
-		next := base + int32(text[i])
-		n := t.nodes[next]
-		if n.parent != at+1 {
+		c := text[i]
+		n := t.nodes[base+node(c)]
+		if byte(n) != c || c <= endsOpen {
 			return
 		}
-		at, base = next, n.base>>1
+		base = n >> baseShift
 		i++
-		if n.base&1 != 0 {
-			t.ending(text, i, t.ends[at], f)
-		}
-		if base == 0 {
-			return
+		switch {
+		case n&(hasExact|hasOpen) == 0:
+		case i >= end:
+			t.ending(text, i, n, f)
+		case n&hasOpen != 0 && end-i <= maxEnding:
+			f(end, t.pattern(n, endsOpen))
 		}
 	}
+}
+
+// pattern is the number of the one that ends with a node, 0 if there is none.
+func (t *trie) pattern(n node, label node) int32 {
+	at := t.nodes[n>>baseShift+label]
+	if byte(at) != byte(label) {
+		return 0
+	}
+	return int32(at >> baseShift)
 }
 
 // ending calls f for the patterns that end before a place of text, if they may end there.
-func (t *trie) ending(text []byte, at int, found patterns, f func(end int, pattern int32)) {
-	if found.open != 0 {
+func (t *trie) ending(text []byte, at int, n node, f func(end int, pattern int32)) {
+	if n&hasOpen != 0 {
 		if end := wordEnd(text, at); end-at <= maxEnding || utf8.RuneCount(text[at:end]) <= maxEnding {
-			f(end, found.open)
+			f(end, t.pattern(n, endsOpen))
 		}
 	}
-	if found.exact != 0 && endsWord(text, at) {
-		f(at, found.exact)
+	if n&hasExact != 0 && endsWord(text, at) {
+		f(at, t.pattern(n, endsExact))
 	}
 }
 

@@ -42,7 +42,7 @@ func TestTrie(t *testing.T) {
 			pattern int32
 		}
 		var got, want []found
-		trie.match(s, 0, func(end int, pattern int32) { got = append(got, found{end, pattern}) })
+		trie.match(s, 0, 0, func(end int, pattern int32) { got = append(got, found{end, pattern}) })
 		for pattern, w := range words[1:] {
 			end := len(w.text)
 			if !strings.HasPrefix(string(s), w.text) || !w.open && !endsWord(s, end) {

@@ -173,9 +173,9 @@ func NoModel(model string, names []string) *gateway.Error {
 	e := &gateway.Error{Kind: gateway.NotFound, Code: "model_not_found", Param: "model",
 		Message: fmt.Sprintf("The model %q does not exist.", gateway.Excerpt([]byte(model)))}
 	if near := gateway.Near(model, names); len(near) > 0 {
-		e.Message += " Near names: " + strings.Join(near, ", ") + "."
+		e.Message += " Similar names: " + strings.Join(near, ", ") + "."
 	} else {
-		e.Message += " GET /v1/models lists those that do."
+		e.Message += " GET /v1/models lists the names that do."
 	}
 	return e
 }

@@ -33,21 +33,10 @@ func (c *call) after(d time.Duration, what, timer string) *time.Timer {
 	return time.AfterFunc(d, func() { c.cancel(c.p.timeout(d, what, timer)) })
 }
 
-func (c *call) awaitFirstToken() {
-	c.firstToken = c.after(c.p.timeouts.FirstToken, "no first token within", "first_token")
-}
-
 func (c *call) stopFirstToken() {
 	if c.firstToken != nil {
 		c.firstToken.Stop()
 	}
-}
-
-// prepareIdle makes the timer of a stream's pauses. It counts only while somebody
-// waits for the next chunk, else a slow client would be taken for a slow upstream.
-func (c *call) prepareIdle() {
-	c.idle = c.after(c.p.timeouts.Idle, "no further chunk for", "idle")
-	c.idle.Stop()
 }
 
 // end releases the call and ends the upstream request if it still runs. It may be
@@ -73,12 +62,12 @@ func (c *call) interrupted() *gateway.Error {
 	case errors.As(cause, &e):
 		return e
 	case errors.Is(cause, context.DeadlineExceeded):
-		return c.p.Errorf(gateway.Timeout, codeTimeout, "no complete answer before the request's deadline.")
+		return c.p.Errorf(gateway.Timeout, CodeTimeout, "no complete answer before the request's deadline.")
 	}
 	return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: cause}
 }
 
 // timeout is the error of a timer that ran out.
 func (p *Client) timeout(d time.Duration, what, timer string) *gateway.Error {
-	return p.Errorf(gateway.Timeout, codeTimeout, "%s %s (timeouts.%s).", what, plain(d), timer)
+	return p.Errorf(gateway.Timeout, CodeTimeout, "%s %s (timeouts.%s).", what, Plain(d), timer)
 }

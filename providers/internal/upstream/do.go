@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // Request is what an adapter asks its upstream.
@@ -42,7 +44,7 @@ func (p *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	c, ctx := p.begin(ctx)
 	c.req = p.post(ctx, r)
 	if r.Stream {
-		c.awaitFirstToken()
+		c.firstToken = c.after(p.timeouts.FirstToken, "no first token within", "first_token")
 	}
 	resp, err := c.do()
 	if err != nil {
@@ -58,7 +60,12 @@ func (c *call) do() (*Response, error) {
 		return nil, err
 	}
 	if mediaType(resp.Header) == "text/event-stream" {
-		return &Response{Header: resp.Header, Stream: newStream(c, resp, body)}, nil
+		// The timer of pauses counts only while somebody waits for the next chunk, else a slow
+		// client would be taken for a slow upstream.
+		c.idle = c.after(c.p.timeouts.Idle, "no further chunk for", "idle")
+		c.idle.Stop()
+		s := &Stream{c: c, body: resp.Body, blocks: wire.NewReader(body, maxChunk)}
+		return &Response{Header: resp.Header, Stream: s}, nil
 	}
 	c.stopFirstToken()
 	defer resp.Body.Close()

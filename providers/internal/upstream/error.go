@@ -19,8 +19,8 @@ const (
 	CodeUpstream = "upstream_error"
 	// CodeCut is the code of a stream that ended too early.
 	CodeCut = "upstream_cut"
-
-	codeTimeout = "upstream_timeout"
+	// CodeTimeout is the code of a timer that ran out.
+	CodeTimeout = "upstream_timeout"
 )
 
 // maxQuoted is how many bytes of a header of the upstream's are quoted.

@@ -17,7 +17,7 @@ func TestPlain(t *testing.T) {
 		5 * time.Second: "5s", time.Minute: "60s", 90 * time.Second: "90s", 10 * time.Minute: "10m", time.Hour: "1h",
 		150 * time.Second: "2m30s", 30 * time.Millisecond: "30ms", 1500 * time.Millisecond: "1.5s",
 	} {
-		if got := plain(d); got != want {
+		if got := Plain(d); got != want {
 			t.Errorf("%v: got %q, want %q", d, got, want)
 		}
 	}

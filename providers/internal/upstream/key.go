@@ -70,12 +70,7 @@ func validValue(s string) bool {
 
 // quotes says whether s holds a secret.
 func (p *Client) quotes(s string) bool {
-	for _, secret := range p.secrets {
-		if strings.Contains(s, secret) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.secrets, func(secret string) bool { return strings.Contains(s, secret) })
 }
 
 // Redact replaces the client's secrets in s. An adapter calls it for what it quotes

@@ -24,7 +24,7 @@ func (p *Client) Models(ctx context.Context, u *url.URL) ([]string, error) {
 	c.req = p.request(ctx, http.MethodGet, u, p.requestHeader(nil))
 	delete(c.req.Header, "Content-Type")
 	limit := time.AfterFunc(modelsTimeout, func() {
-		c.cancel(p.Errorf(gateway.Timeout, codeTimeout, "no list of models within %s.", plain(modelsTimeout)))
+		c.cancel(p.Errorf(gateway.Timeout, CodeTimeout, "no list of models within %s.", Plain(modelsTimeout)))
 	})
 	defer limit.Stop()
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net/http"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -33,11 +32,6 @@ type Stream struct {
 	started  bool
 	finished bool
 	err      error // that ended the stream
-}
-
-func newStream(c *call, resp *http.Response, body io.Reader) *Stream {
-	c.prepareIdle()
-	return &Stream{c: c, body: resp.Body, blocks: wire.NewReader(body, maxChunk)}
 }
 
 // Next returns the next block, whose slices are valid until the next call. A block

@@ -49,8 +49,8 @@ func (t Timeouts) withDefaults() (Timeouts, error) {
 	return t, nil
 }
 
-// plain writes a duration as people do: 60s, not 1m0s; 10m, not 10m0s.
-func plain(d time.Duration) string {
+// Plain writes a duration as people do: 60s, not 1m0s; 10m, not 10m0s.
+func Plain(d time.Duration) string {
 	if d < 2*time.Minute && d%time.Second == 0 {
 		return fmt.Sprintf("%ds", d/time.Second)
 	}

@@ -16,9 +16,9 @@ type Loop struct {
 	Provider gateway.Provider
 	Model    string // the upstream's name
 	Stream   bool
-	// Mend makes arguments JSON that the vendor spoils, which is the gateway's work
+	// Repair makes arguments JSON that the vendor spoils, which is the gateway's work
 	// and not the provider's. Nil leaves them as they come.
-	Mend func(arguments string) string
+	Repair func(arguments string) string
 }
 
 // Call is a call that the loop got.
@@ -50,8 +50,8 @@ func (l Loop) answer(calls []Call) []any {
 	var results []any
 	for _, c := range calls {
 		arguments := c.Arguments
-		if l.Mend != nil {
-			arguments = l.Mend(arguments)
+		if l.Repair != nil {
+			arguments = l.Repair(arguments)
 		}
 		wires = append(wires, newCall(nil, c.ID, c.Name, arguments))
 		results = append(results, map[string]any{"role": "tool", "tool_call_id": c.ID, "content": Result(c.Name)})
@@ -76,8 +76,8 @@ func (l Loop) check(t testing.TB, rounds [][]Call) {
 		for n, w := range round {
 			got := rounds[i][n]
 			arguments := got.Arguments
-			if l.Mend != nil {
-				arguments = l.Mend(arguments)
+			if l.Repair != nil {
+				arguments = l.Repair(arguments)
 			}
 			if got.Name != w.name || compact(arguments) != compact(w.arguments) || got.ID == "" {
 				t.Errorf("round %d: got %+v, want %s(%s) with an id", i+1, got, w.name, w.arguments)

@@ -70,12 +70,12 @@ type parser struct {
 	pos     int // bytes that were read
 	from    int // where the current call begins
 
-	inValue bool   // the line is past its key
-	head    []byte // the line up to there
-	tool    *sdk.Tool
-	open    bool // a call is
-	mended  bool // something in it was
-	keys    map[string]bool
+	inValue  bool   // the line is past its key
+	head     []byte // the line up to there
+	tool     *sdk.Tool
+	open     bool // a call is
+	repaired bool // something in it was
+	keys     map[string]bool
 
 	value value
 	types sdk.Types
@@ -163,7 +163,7 @@ func (p *parser) readName(line []byte, out *sdk.Out) bool {
 	p.flush(out)
 	out.CallStart(name, "")
 	p.args = append(p.args, '{')
-	p.open, p.mended, p.head = true, false, p.head[:0]
+	p.open, p.repaired, p.head = true, false, p.head[:0]
 	clear(p.keys)
 	return true
 }
@@ -242,17 +242,17 @@ func (p *parser) literal() string {
 	case "null":
 		return p.literalOf(abi.Null, text)
 	case "True", "False":
-		return p.mend(abi.Boolean, strings.ToLower(text))
+		return p.repair(abi.Boolean, strings.ToLower(text))
 	case "None":
-		return p.mend(abi.Null, "null")
+		return p.repair(abi.Null, "null")
 	}
-	switch whole, ok := isNumber(p.word); {
-	case whole:
-		return p.literalOf(abi.Number|abi.Integer, text)
-	case ok:
+	switch {
+	case !relaxed.IsNumber(p.word):
+		return ""
+	case strings.ContainsAny(text, ".eE"):
 		return p.literalOf(abi.Number, text)
 	}
-	return ""
+	return p.literalOf(abi.Number|abi.Integer, text)
 }
 
 func (p *parser) literalOf(t sdk.Types, literal string) string {
@@ -262,56 +262,20 @@ func (p *parser) literalOf(t sdk.Types, literal string) string {
 	return ""
 }
 
-// mend takes a word of Python's where the schema has its type.
-func (p *parser) mend(t sdk.Types, literal string) string {
+// repair takes a word of Python's where the schema has its type.
+func (p *parser) repair(t sdk.Types, literal string) string {
 	if p.types&t == 0 {
 		return ""
 	}
-	p.mended = true
+	p.repaired = true
 	return literal
-}
-
-// isNumber reports whether b is a number of JSON, and one without a fraction or exponent.
-func isNumber(b []byte) (whole, ok bool) {
-	b = bytes.TrimPrefix(b, []byte{'-'})
-	n := digits(b)
-	if n == 0 || n > 1 && b[0] == '0' {
-		return false, false
-	}
-	whole, b = n == len(b), b[n:]
-	if len(b) > 0 && b[0] == '.' {
-		if n = digits(b[1:]); n == 0 {
-			return false, false
-		}
-		b = b[1+n:]
-	}
-	if len(b) > 0 && b[0]|0x20 == 'e' {
-		b = b[1:]
-		if len(b) > 0 && (b[0] == '+' || b[0] == '-') {
-			b = b[1:]
-		}
-		if n = digits(b); n == 0 {
-			return false, false
-		}
-		b = b[n:]
-	}
-	return whole, len(b) == 0 // whole only if nothing is left
-}
-
-// digits is how many digits b begins with.
-func digits(b []byte) int {
-	n := 0
-	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
-		n++
-	}
-	return n
 }
 
 func (p *parser) endCall(out *sdk.Out) {
 	p.endValue()
 	p.args = append(p.args, '}')
 	p.flush(out)
-	if p.mended {
+	if p.repaired {
 		out.Repair("args_json") // never silently: the gateway counts and shows it
 	}
 	out.CallEnd()

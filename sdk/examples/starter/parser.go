@@ -134,7 +134,6 @@ func (p *parser) readName(c byte, out *sdk.Out) {
 		out.CallStart(string(name), "") // no id: this format has none
 		p.args.Feed([]byte{c})
 		p.part, p.held = inArgs, nil
-	case sdk.Maybe:
 	}
 }
 

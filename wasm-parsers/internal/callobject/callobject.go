@@ -75,13 +75,13 @@ type Reader struct {
 
 // progress is how far a Reader has come with its object.
 type progress struct {
-	field   field
-	depth   int  // depth of the members that are read
-	keyed   bool // the only member's key is the function's name
-	hasArgs bool
-	decoded bool // the arguments were a string
-	mended  bool // text outside of the reader's was not strict JSON
-	shown   bool // CallStart was written
+	field    field
+	depth    int  // depth of the members that are read
+	keyed    bool // the only member's key is the function's name
+	hasArgs  bool
+	decoded  bool // the arguments were a string
+	repaired bool // text outside of the reader's was not strict JSON
+	shown    bool // CallStart was written
 }
 
 // New makes a reader of objects with such keys; maxDepth is as for
@@ -135,17 +135,50 @@ func (r *Reader) Feed(src []byte) (int, Status) {
 	return n, r.token(tok)
 }
 
-// Mend notes that text around the object was not strict JSON.
-func (r *Reader) Mend() { r.mended = true }
+// Repair notes that text around the object was not strict JSON.
+func (r *Reader) Repair() { r.repaired = true }
 
 // Report writes what had to be repaired in the call.
-func (r *Reader) Report(out *sdk.Out) {
-	if r.mended || r.json.Repaired() != 0 {
+func (r *Reader) Report(out *sdk.Out) { report(out, r.repaired || r.json.Repaired() != 0, r.decoded) }
+
+func report(out *sdk.Out, repaired, decoded bool) {
+	if repaired {
 		out.Repair("args_json")
 	}
-	if r.decoded {
+	if decoded {
 		out.Repair("args_string")
 	}
+}
+
+// Call is a call that was read as a whole.
+type Call struct {
+	Name, ID string
+	Args     []byte // the object, in strict JSON
+	Repaired bool   // it was not strict JSON
+	Decoded  bool   // it was in a string
+}
+
+// Decode reads arguments that were written as a string. One without any text is no arguments.
+// It reports false if the text is no object.
+func (c *Call) Decode(text []byte, maxDepth int) bool {
+	if text = chars.TrimSpace(text); len(text) == 0 {
+		c.Args = []byte("{}")
+		return true
+	}
+	strict, kind, ok := relaxed.Value(text, maxDepth)
+	if !ok || kind != relaxed.ObjectOpen {
+		return false
+	}
+	c.Args, c.Decoded, c.Repaired = strict, true, c.Repaired || !bytes.Equal(strict, text)
+	return true
+}
+
+// Write writes the call.
+func (c *Call) Write(out *sdk.Out) {
+	out.CallStart(c.Name, c.ID)
+	out.Args(c.Args)
+	report(out, c.Repaired, c.Decoded)
+	out.CallEnd()
 }
 
 // Certain reports whether the call can begin: its name is known, and that it has arguments.
@@ -245,7 +278,10 @@ func (r *Reader) member(key string) Status {
 	r.json.Out = r.json.Out[:0]
 	switch {
 	case r.keyed:
-		return r.keyedMember(key)
+		if r.Name != "" || !fits([]byte(key)) {
+			return Bad
+		}
+		r.Name, r.field, r.hasArgs = key, arguments, true
 	case slices.Contains(r.keys.Name, key):
 		if r.field = name; r.Name != "" {
 			return Bad
@@ -265,15 +301,6 @@ func (r *Reader) member(key string) Status {
 			return Bad
 		}
 	}
-	return More
-}
-
-// keyedMember begins the arguments of the function called key.
-func (r *Reader) keyedMember(key string) Status {
-	if r.Name != "" || !fits([]byte(key)) {
-		return Bad
-	}
-	r.Name, r.field, r.hasArgs = key, arguments, true
 	return More
 }
 
@@ -333,17 +360,12 @@ func (r *Reader) args(tok relaxed.Token, text []byte) Status {
 // argsString decodes arguments that were written as a string, once.
 func (r *Reader) argsString(text []byte) Status {
 	decoded, _ := relaxed.Unquote(text)
-	decoded = chars.TrimSpace(decoded)
-	if len(decoded) == 0 {
-		r.Args = append(r.Args, '{')
-		return More
-	}
-	strict, kind, ok := relaxed.Value(decoded, r.json.MaxDepth())
-	if !ok || kind != relaxed.ObjectOpen {
+	var c Call
+	if !c.Decode(decoded, r.json.MaxDepth()) {
 		return Bad
 	}
-	r.decoded, r.mended = true, !bytes.Equal(strict, decoded)
-	r.Args = append(r.Args, strict[:len(strict)-1]...)
+	r.decoded, r.repaired = c.Decoded, r.repaired || c.Repaired
+	r.Args = append(r.Args, c.Args[:len(c.Args)-1]...)
 	return More
 }
 

@@ -65,7 +65,6 @@ func MatchAny(b []byte, markers ...string) sdk.Verdict {
 			return sdk.Yes
 		case sdk.Maybe:
 			verdict = sdk.Maybe
-		case sdk.No:
 		}
 	}
 	return verdict

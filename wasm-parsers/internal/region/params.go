@@ -10,11 +10,11 @@ import (
 type Params struct {
 	Region
 
-	Tool    *sdk.Tool // of the call at hand, nil if it was not offered
-	Started bool      // CallStart was written, CallEnd not
-	Mended  bool      // the call is not quite as it should be written
-	Written int       // arguments whose key was written
-	Braced  bool      // the first brace of the arguments was written
+	Tool     *sdk.Tool // of the call at hand, nil if it was not offered
+	Started  bool      // CallStart was written, CallEnd not
+	Repaired bool      // the call is not quite as it should be written
+	Written  int       // arguments whose key was written
+	Braced   bool      // the first brace of the arguments was written
 
 	closed   bool // the last brace was written
 	name, id string
@@ -77,7 +77,7 @@ func (p *Params) Key(key []byte) {
 func (p *Params) CloseArgs() {
 	p.Brace()
 	p.Out.Args([]byte{'}'})
-	if p.Mended {
+	if p.Repaired {
 		p.Out.Repair("args_json")
 	}
 	p.closed = true
@@ -90,7 +90,7 @@ func (p *Params) EndCall() {
 	}
 	p.Out.CallEnd()
 	p.closed = false
-	p.Started, p.Mended, p.Began = false, false, false
+	p.Started, p.Repaired, p.Began = false, false, false
 	p.From = p.At()
 }
 

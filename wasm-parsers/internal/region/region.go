@@ -5,6 +5,8 @@
 package region
 
 import (
+	"strings"
+
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
@@ -82,6 +84,14 @@ func (r *Region) Refuse(to int) bool {
 // RefuseHere is Refuse up to the next byte.
 func (r *Region) RefuseHere() bool { return r.Refuse(r.At()) }
 
+// Require reports whether v is Yes. On No it refuses the region.
+func (r *Region) Require(v sdk.Verdict) bool {
+	if v == sdk.No {
+		r.RefuseHere()
+	}
+	return v == sdk.Yes
+}
+
 // End ends the region behind what was read.
 func (r *Region) End() bool {
 	r.Out.End(r.At())
@@ -102,12 +112,8 @@ func (r *Region) Lose() {
 // Marker reads a marker that must come next. It reports false where it needs more text and
 // where the region is refused.
 func (r *Region) Marker(marker string) bool {
-	switch markup.Match(r.Rest(), marker) {
-	case sdk.Maybe:
+	if !r.Require(markup.Match(r.Rest(), marker)) {
 		return false
-	case sdk.No:
-		return r.RefuseHere()
-	case sdk.Yes:
 	}
 	r.Advance(len(marker))
 	return true
@@ -131,6 +137,22 @@ func (r *Region) Wait(v Verdict) Verdict {
 		return v
 	}
 	return Unclear
+}
+
+// example fills in what stands for something in the forms of calls.
+var example = strings.NewReplacer("NAME", "get_weather", "KEY", "city", "VALUE", "Oslo", "true|false", "true",
+	`{"name", "arguments"}`, `{"name": "get_weather", "arguments": {"city": "Oslo"}}`,
+	`{"name", "parameters"}`, `{"name": "get_weather", "parameters": {"city": "Oslo"}}`,
+	"{…}", `{"city": "Oslo"}`, "{ARGUMENTS}", `{"city": "Oslo"}`)
+
+// Spec is a spec of a parser's description, what tells its regions, and what makes a parser that
+// is not ready yet. An example that p does not give is the first of its forms, filled in.
+func Spec(p abi.Parser, canParse func([]byte) sdk.Verdict, parser func() sdk.Reusable) sdk.Spec {
+	if p.Example == "" {
+		p.Example = example.Replace(p.Formats[0])
+	}
+	p.Streams = !p.Heuristic // the gateway holds heuristic regions to their end
+	return sdk.Spec{Parser: p, CanParse: canParse, New: New(parser)}
 }
 
 // New makes the New of a sdk.Spec from what makes a parser that is not ready yet.

@@ -89,6 +89,10 @@ const (
 // add takes a piece of the text in. Reasoning at its beginning is left out: what a model
 // thinks of doing it has not claimed.
 func (t *text) add(text []byte) {
+	if begun := bytes.TrimLeft(text, " \t\r\n"); t.thought == unknownThought && len(t.ending) == 0 &&
+		len(begun) >= len(thinks) && !bytes.HasPrefix(begun, []byte(thinks)) { // most texts
+		t.thought, text = behindThought, begun
+	}
 	for len(text) > 0 && t.thought != behindThought {
 		t.ending = append(t.ending, text...)
 		text = nil
@@ -138,6 +142,9 @@ func (t *text) keep(piece []byte) {
 	t.head.Write(piece[:n])
 	if piece = piece[n:]; len(piece) == 0 {
 		return
+	}
+	if most := 2 * t.window.tail; len(piece) > most {
+		t.tail, piece = t.tail[:0], piece[len(piece)-most:]
 	}
 	if t.tail = append(t.tail, piece...); len(t.tail) > 2*t.window.tail {
 		t.tail = append(t.tail[:0], t.tail[len(t.tail)-t.window.tail:]...)

@@ -49,9 +49,9 @@ func (r *pausingReply) Next() (*gateway.Frame, error) {
 	return f, nil
 }
 
-// TestPulseOutlastsTheLimit holds that a stream with a heartbeat may be silent for longer
+// TestHeartbeatOutlastsTheLimit holds that a stream with a heartbeat may be silent for longer
 // than a client may stall: a client that takes the comments does not stall.
-func TestPulseOutlastsTheLimit(t *testing.T) {
+func TestHeartbeatOutlastsTheLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := &pausing{time.Hour, []string{
