@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,29 +24,16 @@ type Outcome struct {
 	UpstreamError bool
 	// End is the end marker of a stream as it came, nil if none has.
 	End []byte
-	// Parsers are those whose calls were taken. Calls is how many calls were read from the
-	// text, as Native is how many came as tool_calls.
-	Parsers       []string
-	Calls, Native int
-	// Read says that parsers read the text. Readers stands for the code of the parsers that read the text; "": none do, or nobody
-	// knows ([Fingerprinter]).
+	Calling
+	Findings
+	// Read says that parsers read the text, and Readers stands for their code; "": nobody
+	// knows it ([Fingerprinter]).
 	Read    bool
 	Readers string
-	// Called are the tools that the answer calls, in their order, and Acted says that the
-	// upstream has made a call, of any kind, or used a tool of its own.
-	Called []string
-	Acted  bool
-	// Repairs counts what was mended, by kind, and Faults the calls that were broken, by
-	// class: "invalid_json", "bad_index" and so on.
-	Repairs, Faults map[string]int
-	// Warnings say what went wrong or is odd.
-	Warnings []string
 	// Guard is the verdict on an answer that made no call; nil if nobody looked.
 	Guard *Verdict
 	// References are those that were resolved.
 	References []Resolution
-	// Changed says that the client receives something else than the upstream sent.
-	Changed bool
 	// Committed says that the client has seen something of it: no other answer can take its
 	// place any more.
 	Committed bool
@@ -52,8 +41,72 @@ type Outcome struct {
 	Bill Bill
 }
 
-// HasCall reports whether the answer has a call of any kind.
-func (o *Outcome) HasCall() bool { return o.Acted || len(o.Called) > 0 }
+// Calling is what an answer calls.
+type Calling struct {
+	// Parsers are those whose calls were taken. Calls is how many calls were read from the
+	// text, as Native is how many came as tool_calls.
+	Parsers       []string
+	Calls, Native int
+	// Called are the tools, in their order, and Acted says that the upstream has made a call,
+	// of any kind, or used a tool of its own.
+	Called []string
+	Acted  bool
+}
+
+// HasCall reports whether there is a call of any kind.
+func (c *Calling) HasCall() bool { return c.Acted || len(c.Called) > 0 }
+
+// Parsed notes a parser whose calls were taken.
+func (c *Calling) Parsed(name string) {
+	if !slices.Contains(c.Parsers, name) {
+		c.Parsers = append(c.Parsers, name)
+	}
+}
+
+// Findings are what was wrong or odd, and what was done about it.
+type Findings struct {
+	// Repairs counts what was mended, by kind, and Faults the calls that were broken, by
+	// class: "invalid_json", "bad_index" and so on.
+	Repairs, Faults map[string]int
+	// Warnings say what went wrong or is odd.
+	Warnings []string
+	// Changed says that the client receives something else than the upstream sent.
+	Changed bool
+}
+
+// Repaired counts a repair.
+func (f *Findings) Repaired(kind string) { f.Repairs = Count(f.Repairs, kind, 1) }
+
+// Fault counts something that was wrong with a call.
+func (f *Findings) Fault(class string) { f.Faults = Count(f.Faults, class, 1) }
+
+// Warn adds a warning, once.
+func (f *Findings) Warn(w string) {
+	if !slices.Contains(f.Warnings, w) {
+		f.Warnings = append(f.Warnings, w)
+	}
+}
+
+// RepairList writes the repairs as a header does: args_json=1,index=2.
+func (f *Findings) RepairList() string { return countList(f.Repairs) }
+
+// FaultList writes the faults as a header does.
+func (f *Findings) FaultList() string { return countList(f.Faults) }
+
+func countList(counts map[string]int) string {
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%s=%d", kind, counts[kind]))
+	}
+	return strings.Join(parts, ",")
+}
+
+// IsSound reports whether nothing was odd about the answer so far: no warning, no fault, no
+// call, no claim that the guard doubts.
+func (o *Outcome) IsSound() bool {
+	return !o.UpstreamError && len(o.Warnings) == 0 && len(o.Faults) == 0 && o.Calls == 0 && o.Native == 0 && len(o.Called) == 0 &&
+		(o.Guard == nil || !o.Guard.Ghost && !o.Guard.Contradiction)
+}
 
 // WasCut reports whether the answer was cut short: what it lacks might have followed. Servers
 // have many words for an end that is none.
@@ -65,26 +118,6 @@ func (o *Outcome) WasCut() bool {
 		}
 	}
 	return false
-}
-
-// Repaired counts a repair.
-func (o *Outcome) Repaired(kind string) { o.Repairs = Count(o.Repairs, kind, 1) }
-
-// Fault counts something that was wrong with a call.
-func (o *Outcome) Fault(class string) { o.Faults = Count(o.Faults, class, 1) }
-
-// Warn adds a warning, once.
-func (o *Outcome) Warn(w string) {
-	if !slices.Contains(o.Warnings, w) {
-		o.Warnings = append(o.Warnings, w)
-	}
-}
-
-// Parsed notes a parser whose calls were taken.
-func (o *Outcome) Parsed(name string) {
-	if !slices.Contains(o.Parsers, name) {
-		o.Parsers = append(o.Parsers, name)
-	}
 }
 
 // Count adds n to a kind's count, in a map that may not be there yet.

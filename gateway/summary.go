@@ -1,10 +1,6 @@
 package gateway
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/callgate/callgate/gateway/prefix"
@@ -21,24 +17,9 @@ type Summary struct {
 	// Attempts are all requests to upstreams, in their order; the last one gave the
 	// answer.
 	Attempts []Attempt
-	// Requested is when the gateway began with the request, and FirstToken how long the
-	// client waited for the first useful byte; 0 if none came.
-	Requested  time.Time
-	FirstToken time.Duration
-	Overhead   time.Duration // spent in the gateway itself, before and between the upstream's frames
-	// Prompt is for a trace of requests; nil if nobody wants it.
-	Prompt *Prompt
-	// Prefix is how the target that answered was chosen by what it has in its cache; nil if
-	// it was not. For one that was asked since the chosen one had failed, the reason is
-	// prefix.Fallback.
-	Prefix *prefix.Decision
-	// PrefixChange is where the client has changed what it sent before; nil if nowhere, or
-	// if nobody looked.
-	PrefixChange *PrefixChange
-	// AnswerCache is what became of the request where answers are kept; "" elsewhere.
-	AnswerCache AnswerOutcome
-	// Age is how old the answer is, if it is a stored one.
-	Age time.Duration
+	Timing
+	PromptCache
+	Replay
 	// Rounds is what there is to say of the conversation's rounds of tools; nil if it has
 	// none, or nobody looked.
 	Rounds *Rounds
@@ -49,6 +30,40 @@ type Summary struct {
 	Told int
 	// Execution says that the client gets what was done in the answer's body as well.
 	Execution bool
+}
+
+// Timing is how long a request took.
+type Timing struct {
+	// Requested is when the gateway began with the request, and FirstToken how long the
+	// client waited for the first useful byte; 0 if none came.
+	Requested  time.Time
+	FirstToken time.Duration
+	Overhead   time.Duration // spent in the gateway itself, before and between the upstream's frames
+}
+
+// PromptCache is what is known of a prompt and the caches of upstreams.
+type PromptCache struct {
+	// Prompt is for a trace of requests; nil if nobody wants it.
+	Prompt *Prompt
+	// Prefix is how the target that answered was chosen by what it has in its cache; nil if
+	// it was not. For one that was asked since the chosen one had failed, the reason is
+	// prefix.Fallback.
+	Prefix *prefix.Decision
+	// PrefixChange is where the client has changed what it sent before; nil if nowhere, or
+	// if nobody looked.
+	PrefixChange *PrefixChange
+}
+
+// Replay is what became of a request where answers are kept.
+type Replay struct {
+	AnswerCache AnswerOutcome // "" elsewhere
+	// Age is how old the answer is, if it is a stored one.
+	Age time.Duration
+}
+
+// Replayed reports whether the answer was made for another request, and counted there.
+func (r *Replay) Replayed() bool {
+	return r.AnswerCache == AnswerHit || r.AnswerCache == AnswerShared
 }
 
 // Attempt is one request to an upstream.
@@ -122,20 +137,6 @@ func (s *Summary) Fallbacks() int {
 	return n
 }
 
-// RepairList writes the repairs as a header does: args_json=1,index=2.
-func (o *Outcome) RepairList() string { return countList(o.Repairs) }
-
-// FaultList writes the faults as a header does.
-func (o *Outcome) FaultList() string { return countList(o.Faults) }
-
-func countList(counts map[string]int) string {
-	var parts []string
-	for _, kind := range slices.Sorted(maps.Keys(counts)) {
-		parts = append(parts, fmt.Sprintf("%s=%d", kind, counts[kind]))
-	}
-	return strings.Join(parts, ",")
-}
-
 // Prompt is what a trace of requests needs to know of a prompt, and nothing of what it
 // says. Traces can be replayed to see what routing by prefix would bring.
 type Prompt struct {
@@ -156,18 +157,6 @@ const (
 	AnswerMiss   AnswerOutcome = "miss"   // there was none
 	AnswerBypass AnswerOutcome = "bypass" // nobody looked: the request cannot be repeated, or does not want to
 )
-
-// Replayed reports whether the answer was made for another request, and counted there.
-func (s *Summary) Replayed() bool {
-	return s.AnswerCache == AnswerHit || s.AnswerCache == AnswerShared
-}
-
-// IsSound reports whether nothing was odd about the answer so far: no warning, no fault, no
-// call, no claim that the guard doubts.
-func (o *Outcome) IsSound() bool {
-	return !o.UpstreamError && len(o.Warnings) == 0 && len(o.Faults) == 0 && o.Calls == 0 && o.Native == 0 && len(o.Called) == 0 &&
-		(o.Guard == nil || !o.Guard.Ghost && !o.Guard.Contradiction)
-}
 
 // RouteChoice is how the targets of a request were found.
 type RouteChoice struct {

@@ -38,10 +38,10 @@ func (s *signing) Frame(f *wire.Frame, next gateway.Sink) error {
 		}
 		signed := abi.Event{Kind: abi.Content, Text: s.text}
 		if events, ok := f.Events(i); ok { // another stage has read the text
-			f.SetEvents(i, append(slices.Clip(events), signed))
+			f.Change(i).SetEvents(append(slices.Clip(events), signed))
 		} else {
 			text, _ := f.Text(i)
-			f.PutText(i, []abi.Event{{Kind: abi.Content, Text: string(text)}, signed}, "")
+			f.Change(i).PutText([]abi.Event{{Kind: abi.Content, Text: string(text)}, signed}, "")
 		}
 	}
 	next.Put(f)

@@ -255,8 +255,8 @@ func refused(err error, p *attempt.Plan) error {
 	if e.Kind != gateway.Looping {
 		return e
 	}
-	e.Summary = &gateway.Summary{Route: p.Route, Rounds: p.Notes.Rounds, PrefixChange: p.Notes.PrefixChange,
-		Outcome: gateway.Outcome{Warnings: p.Warnings, Repairs: p.Repairs}}
+	e.Summary = &gateway.Summary{Route: p.Route, Rounds: p.Notes.Rounds, PromptCache: gateway.PromptCache{PrefixChange: p.Notes.PrefixChange},
+		Outcome: gateway.Outcome{Findings: gateway.Findings{Warnings: p.Warnings, Repairs: p.Repairs}}}
 	return e
 }
 

@@ -25,11 +25,11 @@ func attack(i int) gateway.Record {
 	return gateway.Record{
 		Route: "*", Status: 502, Code: "code" + word, Took: time.Second,
 		Summary: &gateway.Summary{
-			Provider: "local", Model: "model" + word, FirstToken: time.Second,
+			Provider: "local", Model: "model" + word, Timing: gateway.Timing{FirstToken: time.Second},
 			Attempts: []gateway.Attempt{{Provider: "local", Reason: gateway.Reask, Outcome: "outcome" + word, Took: 1}},
-			Outcome: gateway.Outcome{Calls: 1, Repairs: map[string]int{"repair" + word: 1},
+			Outcome: gateway.Outcome{Calling: gateway.Calling{Calls: 1, Native: 1}, Findings: gateway.Findings{Repairs: map[string]int{"repair" + word: 1},
 				Warnings: []string{"warning" + word, "dropped:" + word, "plugin:p" + word + ":r" + word},
-				Faults:   map[string]int{"fault" + word: 1}, Native: 1, Usage: gateway.Usage{Input: 1, Output: 1},
+				Faults:   map[string]int{"fault" + word: 1}}, Usage: gateway.Usage{Input: 1, Output: 1},
 				Guard: &gateway.Verdict{Ghost: true, Signals: []guard.Signal{{Name: "signal" + word, Weight: 1}}}},
 			Corrections: []gateway.Correction{{Tool: "tool" + word, Reason: "reason" + word}},
 		},
@@ -135,11 +135,11 @@ func TestHostileValues(t *testing.T) {
 	m.Request(gateway.Record{
 		Route: "bad\xff\n\"\\", Code: "\xf0\x9f", Took: negative,
 		Summary: &gateway.Summary{
-			Provider: "bad\xff\n", Model: strings.Repeat("é", 1<<20), FirstToken: time.Second, Overhead: negative,
+			Provider: "bad\xff\n", Model: strings.Repeat("é", 1<<20), Timing: gateway.Timing{FirstToken: time.Second, Overhead: negative},
 			Attempts: []gateway.Attempt{{Reason: gateway.Fallback, Wait: negative, Took: negative}, {Reason: "\xff", Outcome: "\xff"}},
-			Outcome: gateway.Outcome{Calls: negative, Repairs: map[string]int{"a": negative, "b": math.MaxInt64},
+			Outcome: gateway.Outcome{Calling: gateway.Calling{Calls: negative, Native: negative}, Findings: gateway.Findings{Repairs: map[string]int{"a": negative, "b": math.MaxInt64},
 				Warnings: []string{"", ":", "plugin", "plugin:", "plugin::", "plugin:\xff", strings.Repeat(":", 1000)},
-				Faults:   map[string]int{"": 1}, Native: negative, Usage: gateway.Usage{Input: negative, Output: math.MaxInt64, CacheRead: -1}},
+				Faults:   map[string]int{"": 1}}, Usage: gateway.Usage{Input: negative, Output: math.MaxInt64, CacheRead: -1}},
 		},
 	})
 	families := scrape(t, m)

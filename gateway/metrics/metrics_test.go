@@ -43,7 +43,7 @@ func rich() gateway.Record {
 	return gateway.Record{
 		Route: "qwen3", Status: 200, Stream: true, Took: 1500 * time.Millisecond,
 		Summary: &gateway.Summary{
-			Provider: "remote", Model: "qwen-max", AnswerCache: gateway.AnswerMiss,
+			Provider: "remote", Model: "qwen-max", Replay: gateway.Replay{AnswerCache: gateway.AnswerMiss},
 			Route: &gateway.RouteChoice{Route: "qwen3", Rule: 2, HasRules: true, Language: "th"},
 			Attempts: []gateway.Attempt{
 				{Provider: "local", Model: "qwen3", Reason: gateway.First, Outcome: "upstream_rate_limited", Took: 3 * time.Millisecond, RetryAfter: 20 * time.Second},
@@ -51,11 +51,11 @@ func rich() gateway.Record {
 				{Provider: "remote", Model: "qwen-max", Reason: gateway.Fallback, Outcome: "invalid_json", Took: 400 * time.Millisecond},
 				{Provider: "remote", Model: "qwen-max", Reason: gateway.Reask, Outcome: "ok", Took: 800 * time.Millisecond},
 			},
-			FirstToken: 700 * time.Millisecond, Overhead: 40 * time.Microsecond,
+			Timing: gateway.Timing{FirstToken: 700 * time.Millisecond, Overhead: 40 * time.Microsecond},
 			Outcome: gateway.Outcome{
-				Calls: 2, Repairs: map[string]int{"args_json": 2, "index": 1},
-				Warnings: []string{"truncated_call", "dropped:seed", "dropped:logprobs", "plugin:acme:hermes:time_limit"},
-				Faults:   map[string]int{"invalid_json": 2}, Native: 1,
+				Calling: gateway.Calling{Calls: 2, Native: 1},
+				Findings: gateway.Findings{Repairs: map[string]int{"args_json": 2, "index": 1}, Faults: map[string]int{"invalid_json": 2},
+					Warnings: []string{"truncated_call", "dropped:seed", "dropped:logprobs", "plugin:acme:hermes:time_limit"}},
 				Usage: gateway.Usage{Reported: true, CacheReported: true, WriteReported: true, Input: 1000, Output: 50, CacheRead: 600, WriteShort: 250, WriteLong: 50},
 				Guard: ghost(),
 				References: []gateway.Resolution{
@@ -64,13 +64,15 @@ func rich() gateway.Record {
 					{Tool: "complete_task", Argument: "items[2].id", How: reference.Fuzzy, Ratio: 0.8},
 				},
 			},
-			Prefix: &prefix.Decision{Target: "remote/qwen-max", Reason: prefix.Fallback, Expected: 12, Blocks: 14},
+			PromptCache: gateway.PromptCache{
+				Prefix:       &prefix.Decision{Target: "remote/qwen-max", Reason: prefix.Fallback, Expected: 12, Blocks: 14},
+				PrefixChange: &gateway.PrefixChange{Part: "messages", Message: 3, Offset: 1536},
+			},
 			Rounds: &gateway.Rounds{Rounds: 15, Limit: 15, Calls: 16, NewResults: 14, Efficiency: 0.8, Near: true, Stop: loop.Limit},
 			Corrections: []gateway.Correction{
 				{Tool: "complete_task", Reason: "unresolved_reference"},
 				{Tool: "delete_task", Reason: "tool_not_triggered", Verdict: ghost()},
 			},
-			PrefixChange: &gateway.PrefixChange{Part: "messages", Message: 3, Offset: 1536},
 		},
 	}
 }

@@ -63,9 +63,10 @@ func TestTrace(t *testing.T) {
 	end2("upstream_error") // too late
 	end(gateway.Record{Route: "qwen3", Status: 200, Stream: true, Took: time.Second, Summary: &gateway.Summary{
 		Provider: "remote", Model: "qwen-max", Attempts: []gateway.Attempt{first, fallback},
-		FirstToken: 500 * time.Millisecond, Overhead: 2500 * time.Microsecond,
-		Outcome: gateway.Outcome{Changed: true, Native: 1, Parsers: []string{"hermes"}, Calls: 2, Repairs: map[string]int{"index": 1, "args_json": 2},
-			Warnings: []string{"truncated_call", "dropped:seed"}, Faults: map[string]int{"invalid_json": 2}, Usage: gateway.Usage{Input: 100, Output: 20}},
+		Timing: gateway.Timing{FirstToken: 500 * time.Millisecond, Overhead: 2500 * time.Microsecond},
+		Outcome: gateway.Outcome{Calling: gateway.Calling{Native: 1, Parsers: []string{"hermes"}, Calls: 2},
+			Findings: gateway.Findings{Changed: true, Repairs: map[string]int{"index": 1, "args_json": 2},
+				Warnings: []string{"truncated_call", "dropped:seed"}, Faults: map[string]int{"invalid_json": 2}}, Usage: gateway.Usage{Input: 100, Output: 20}},
 	}})
 	spans := s.flush(t, tracer)
 	if len(spans) != 3 {
@@ -252,8 +253,8 @@ func TestHostile(t *testing.T) {
 		endAttempt(bad)
 	}
 	end(gateway.Record{Route: bad, Status: -1, Code: bad, Summary: &gateway.Summary{
-		Provider: bad, Model: bad, Overhead: -1,
-		Outcome: gateway.Outcome{Faults: counts, Repairs: counts, Warnings: warnings, Parsers: warnings, Usage: gateway.Usage{Input: -5}},
+		Provider: bad, Model: bad, Timing: gateway.Timing{Overhead: -1},
+		Outcome: gateway.Outcome{Findings: gateway.Findings{Faults: counts, Repairs: counts, Warnings: warnings}, Calling: gateway.Calling{Parsers: warnings}, Usage: gateway.Usage{Input: -5}},
 	}})
 	spans := s.flush(t, tracer)
 	if len(spans) != 1001 || len(log.spans()) != 0 {

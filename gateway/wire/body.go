@@ -10,7 +10,7 @@ import (
 // the new text in place of the old, and what is new behind them.
 type body struct {
 	f                     *Frame
-	change                *change
+	change                *Change
 	events                []abi.Event
 	text, reasoning       string
 	calls                 bool // there are events of calls
@@ -20,7 +20,7 @@ type body struct {
 
 // newBody makes the body of a choice that has the events in the place of its text.
 func newBody(f *Frame, place int, events []abi.Event) *body {
-	b := &body{f: f, change: f.change(place), events: events}
+	b := &body{f: f, change: f.Change(place), events: events}
 	for i := range events {
 		switch e := &events[i]; e.Kind {
 		case abi.Content:
@@ -178,8 +178,7 @@ func (e *Entry) append(dst, old []byte, indexed bool) []byte {
 	case AsItCame:
 		return append(dst, old...)
 	case Renumbered:
-		dst, _ = AppendOthers(AppendInt(AppendKey(append(dst, '{'), "index"), e.Index), old, "index")
-		return append(dst, '}')
+		return append(AppendOthers(AppendInt(AppendKey(append(dst, '{'), "index"), e.Index), old, "index"), '}')
 	}
 	dst = append(dst, '{')
 	if indexed {
@@ -191,44 +190,20 @@ func (e *Entry) append(dst, old []byte, indexed bool) []byte {
 	}
 	var function []byte
 	if len(old) > 0 {
-		if indexed {
-			dst, _ = AppendOthers(dst, old, "id", "type", "function", "index")
-		} else {
-			dst, _ = AppendOthers(dst, old, "id", "type", "function")
+		written := []string{"id", "type", "function", "index"}
+		if !indexed { // what it has there is not ours
+			written = written[:3]
 		}
+		dst = AppendOthers(dst, old, written...)
 		function = Find(old, Span{0, len(old)}, "function").Of(old)
 	}
 	dst = append(AppendKey(dst, "function"), '{')
 	if e.Kind == Begins {
 		dst = AppendQuoted(AppendKey(dst, "name"), e.Name)
 	}
-	dst, _ = AppendOthers(dst, function, "name", "arguments")
+	dst = AppendOthers(dst, function, "name", "arguments")
 	dst = appendText(AppendKey(dst, "arguments"), e.Args)
 	return append(dst, "}}"...)
 }
 
 func isReasoning(name string) bool { return name == "reasoning_content" || name == "reasoning" }
-
-// reasoningKey is the place of the key of a choice's reasoning, if that has another name than
-// this, and nothing has that.
-func (f *Frame) reasoningKey(place int, name string) (at Span) {
-	body := f.choices[place].Body
-	if body.Empty() {
-		return Span{}
-	}
-	found, taken := 0, false
-	c := cursor{b: f.Data[:body.End], i: body.Start}
-	c.object(func(key []byte) {
-		from := c.key
-		v := c.value()
-		taken = taken || string(key) == name
-		if isReasoning(string(key)) && !v.IsNull(f.Data) {
-			found++
-			at = Span{from, from + len(key) + len(`""`)}
-		}
-	})
-	if taken || found != 1 {
-		return Span{}
-	}
-	return at
-}

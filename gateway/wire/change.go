@@ -2,12 +2,13 @@ package wire
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/callgate/callgate/sdk/abi"
 )
 
-// change is what goes out in the place of a part of a choice.
-type change struct {
+// Change is what goes out in the place of parts of a choice.
+type Change struct {
 	text, seen bool // events stand for its content, or were only seen in it
 	events     []abi.Event
 	calls      bool // entries stand for its tool_calls
@@ -17,7 +18,6 @@ type change struct {
 	reasoning  string // what its reasoning is called
 	key        Span   // of its reasoning
 	split      string // what reasoning is called that the events bring
-	emptied    bool   // its body went out in a chunk before
 }
 
 // Entry is an entry of tool_calls as it goes out.
@@ -45,71 +45,104 @@ const (
 	GoesOn                      // a further piece
 )
 
-// change returns the change of a choice, by its place.
-func (f *Frame) change(place int) *change {
+// Change returns the change of a choice, by its place.
+func (f *Frame) Change(place int) *Change {
 	for len(f.changes) <= place {
-		f.changes = append(f.changes, change{})
+		f.changes = append(f.changes, Change{})
 	}
 	return &f.changes[place]
 }
 
 // own gives the change memory of its own.
-func (c *change) own() {
+func (c *Change) own() {
 	c.events = slices.Clone(c.events)
 	c.entries, c.late = slices.Clone(c.entries), slices.Clone(c.late)
 }
 
-// PutText puts events in the place of a choice's text: content, reasoning and the calls that
+// PutText puts events in the place of the choice's text: content, reasoning and the calls that
 // were read from it, each with its index, name and id. No events leave nothing of the text.
 // reasoning is the name of the member that their reasoning goes to.
-func (f *Frame) PutText(place int, events []abi.Event, reasoning string) {
-	c := f.change(place)
+func (c *Change) PutText(events []abi.Event, reasoning string) {
 	c.text, c.events, c.split = true, events, reasoning
 }
 
 // SeeText is PutText for whoever reads the frame behind the caller, and does not change what
 // goes out.
-func (f *Frame) SeeText(place int, events []abi.Event) {
-	c := f.change(place)
-	c.seen, c.events = true, events
-}
-
-// PutCalls puts entries in the place of a choice's tool_calls, but those that say nothing.
-func (f *Frame) PutCalls(place int, entries []Entry) {
-	c := f.change(place)
-	c.calls = true
-	c.entries = slices.DeleteFunc(entries, func(e Entry) bool { return !e.says(f.Data) })
-}
+func (c *Change) SeeText(events []abi.Event) { c.seen, c.events = true, events }
 
 // SetEvents puts other events in the place of those that were put or seen.
-func (f *Frame) SetEvents(place int, events []abi.Event) { f.changes[place].events = events }
+func (c *Change) SetEvents(events []abi.Event) { c.events = events }
 
 // PutLate puts entries in front of the choice's finish reason, in chunks of their own:
 // clients take a delta to hold the piece of one call, and stop reading one that has a
 // finish reason.
-func (f *Frame) PutLate(place int, entries []Entry) {
-	f.change(place).late = entries
+func (c *Change) PutLate(entries []Entry) { c.late = entries }
+
+// PutFinish gives the choice, if it has a finish reason, another one.
+func (c *Change) PutFinish(reason string) { c.finish = reason }
+
+// changes reports whether anything goes out in another way.
+func (c *Change) changes() bool {
+	return c.text || c.calls || len(c.late) > 0 || c.finish != "" || c.reasoning != ""
 }
 
-// PutFinish gives a choice that has a finish reason another one.
-func (f *Frame) PutFinish(place int, reason string) { f.change(place).finish = reason }
+// says reports whether a client would act on what the choice has become.
+func (c *Change) says(choice *Choice) bool {
+	text, calls := choice.SaysText, choice.calls
+	if c.text {
+		text = slices.ContainsFunc(c.events, func(e abi.Event) bool {
+			return e.Kind == abi.CallStart || e.Kind == abi.Args || strings.TrimSpace(e.Text) != ""
+		})
+	}
+	if c.calls {
+		calls = len(c.entries) > 0
+	}
+	return text || calls || len(c.late) > 0 || choice.beside
+}
+
+// further reports whether calls go out behind those in the choice's own tool_calls, before its
+// end.
+func (c *Change) further(choice *Choice) bool {
+	own := len(c.entries) > 0 || !c.calls && choice.calls
+	return own && (len(c.late) > 0 || c.text && slices.ContainsFunc(c.events, func(e abi.Event) bool { return e.Kind == abi.CallStart }))
+}
+
+// PutCalls puts entries in the place of a choice's tool_calls, but those that say nothing.
+func (f *Frame) PutCalls(place int, entries []Entry) {
+	c := f.Change(place)
+	c.calls = true
+	c.entries = slices.DeleteFunc(entries, func(e Entry) bool { return !e.says(f.Data) })
+}
 
 // PutReasoningName gives the choice's own reasoning another member's name, if the body has
 // no member of that name. It reports whether there was something to rename.
 func (f *Frame) PutReasoningName(place int, name string) bool {
-	key := f.reasoningKey(place, name)
-	if key.Empty() {
+	var key Span
+	found, taken := 0, false
+	body := f.Choices()[place].Body
+	c := cursor{b: f.Data[:body.End], i: body.Start}
+	c.each('{', func(_ int, k []byte) bool {
+		from := c.key
+		v := c.value()
+		taken = taken || string(k) == name
+		if isReasoning(string(k)) && !v.IsNull(f.Data) {
+			found++
+			key = Span{from, from + len(k) + len(`""`)}
+		}
+		return true
+	})
+	if taken || found != 1 {
 		return false
 	}
-	c := f.change(place)
-	c.reasoning, c.key = name, key
+	p := f.Change(place)
+	p.reasoning, p.key = name, key
 	return true
 }
 
 // Changed reports whether the frame goes out with other bytes than it came with.
 func (f *Frame) Changed() bool {
 	for i := range f.changes {
-		if c := &f.changes[i]; c.text || c.calls || len(c.late) > 0 || c.finish != "" || c.reasoning != "" {
+		if f.changes[i].changes() {
 			return true
 		}
 	}
@@ -123,14 +156,4 @@ func (f *Frame) Events(place int) (events []abi.Event, ok bool) {
 		return nil, false
 	}
 	return f.changes[place].events, true
-}
-
-// Entries are what was put in the place of a choice's tool_calls, and in front of its end. ok
-// is false where they go out as they came.
-func (f *Frame) Entries(place int) (entries, late []Entry, ok bool) {
-	if place >= len(f.changes) {
-		return nil, nil, false
-	}
-	c := &f.changes[place]
-	return c.entries, c.late, c.calls
 }

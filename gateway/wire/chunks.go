@@ -10,32 +10,31 @@ import (
 // it is wanted, and then the end marker. What is no completion, such as an error, is one
 // frame.
 func Chunks(f *Frame, usage bool) []Frame {
-	c := chunker{data: f.Data}
 	if !f.IsChunk() {
-		c.add(f.Data, len(f.Data) > 0 && !f.Failed())
-		return c.frames
+		return []Frame{chunk(f.Data, len(f.Data) > 0 && !f.Failed())}
 	}
-	var messages, reasons [][]byte
+	var edits []Edit
+	if at := Find(f.Data, Span{0, len(f.Data)}, "object"); !at.Empty() {
+		edits = []Edit{{at, []byte(`"chat.completion.chunk"`)}}
+	}
+	f = &Frame{Data: Splice(f.Data, edits), Whole: true}
+	f.look()
+	b := base{f.Data, f.list, f.usage}
+	var messages, reasons, frames []Frame
 	for i := range f.choices {
 		p := &f.choices[i]
 		if p.Body.Empty() || f.Data[p.Body.Start] != '{' { // nobody knows what that is
-			messages = append(messages, p.Object.Of(f.Data))
+			messages = append(messages, b.chunk(p.Object.Of(f.Data)))
 			continue
 		}
-		messages = append(messages, asDelta(f.Data, p))
-		reasons = append(reasons, finishOnly(p.Index, p.Finish.Of(f.Data)))
-	}
-	for _, choice := range append(messages, reasons...) {
-		edits := append(c.object(), Edit{f.list, AppendElements(nil, []byte("[]"), [][]byte{choice})})
-		if !f.usage.IsNull(f.Data) {
-			edits = append(edits, Edit{f.usage, []byte("null")})
-		}
-		c.add(Splice(f.Data, edits), true)
+		messages = append(messages, b.chunk(asDelta(f.Data, p)))
+		reasons = append(reasons, b.chunk(finishOnly(p.Index, p.Finish.Of(f.Data))))
 	}
 	if usage && !f.usage.IsNull(f.Data) {
-		c.add(Splice(f.Data, append(c.object(), Edit{f.list, []byte("[]")})), true)
+		b.usage = Span{} // it stays
+		frames = append(frames, b.chunk(nil))
 	}
-	return append(c.frames, Done())
+	return append(slices.Concat(messages, reasons, frames), Done())
 }
 
 // Event is the frame of a stream that holds JSON, in one line.
@@ -48,25 +47,16 @@ func Event(data []byte) Frame {
 // Done is the end marker of a stream.
 func Done() Frame { return Frame{Raw: []byte("data: [DONE]\n\n"), Done: true} }
 
-// chunker writes the chunks of a completion.
-type chunker struct {
-	data   []byte
-	frames []Frame
+// chunk makes a chunk with a choice.
+func (b *base) chunk(choice []byte) Frame {
+	return chunk(b.close(append(b.open(nil), choice...)), true)
 }
 
-// add adds a frame. more says that another one follows.
-func (c *chunker) add(data []byte, more bool) {
+// chunk makes a frame. more says that another one follows.
+func chunk(data []byte, more bool) Frame {
 	e := Event(bytes.ReplaceAll(data, []byte{'\n'}, []byte{' '})) // between the values of JSON; in strings it is escaped
 	e.More = more
-	c.frames = append(c.frames, e)
-}
-
-// object is the edit that makes a completion's type a chunk's.
-func (c *chunker) object() []Edit {
-	if at := Find(c.data, Span{0, len(c.data)}, "object"); !at.Empty() {
-		return []Edit{{at, []byte(`"chat.completion.chunk"`)}}
-	}
-	return nil
+	return e
 }
 
 // asDelta writes a choice of a completion as one of a chunk, without its finish reason.

@@ -64,7 +64,7 @@ func inside(insertion, replaced Span) bool {
 func Remove(object []byte, members ...string) (edits []Edit) {
 	kept, from := -1, -1 // where the last member ends that stays, and where those begin that go behind it
 	c := cursor{b: object}
-	c.object(func(key []byte) {
+	c.each('{', func(_ int, key []byte) bool {
 		start, gone := c.key, slices.Contains(members, string(key))
 		end := c.value().End
 		switch {
@@ -77,6 +77,7 @@ func Remove(object []byte, members ...string) (edits []Edit) {
 		if !gone {
 			kept = end
 		}
+		return true
 	})
 	if from >= 0 {
 		if kept >= 0 { // with the comma in front

@@ -2,13 +2,9 @@ package wire
 
 import (
 	"bytes"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/callgate/callgate/sdk/abi"
 )
 
 // Frame is one piece of an answer in OpenAI's chat form: a block of a stream, or a whole
@@ -32,24 +28,18 @@ type Frame struct {
 
 	shape  *Shape // of the chunks before; nil: there are none to compare with
 	looked bool
-	fits   int // the shape that it has, 0 if it has none
 	table
-	text    []byte // decoded, of the choice textOf
-	textOf  int
-	changes []change // by choice; empty: nothing is changed
+	decoded
+	changes []Change // by choice; empty: nothing is changed
 	extra   bool     // only what is put goes out: Data is another chunk, to write it by
 	owned   bool
 	pooled  []byte // the memory of an owned frame
 }
 
-// table is what the descent found.
-type table struct {
-	ok      bool // it is a chunk or a completion
-	choices []Choice
-	list    Span // the array of the choices
-	usage   Span
-	inner   Span // a usage in another place: in a choice, or in x_groq
-	failure Span // an error in the place of a chunk
+// decoded is the text of a choice, where it had escapes.
+type decoded struct {
+	text []byte
+	of   int // the place of the choice, from 1 on; 0: of none
 }
 
 // Choice is one choice of a frame, by the places in Data of what may change. Spans of what
@@ -73,7 +63,10 @@ type Choice struct {
 	// upstream's own has found.
 	Acts bool
 
-	content, calls, beside bool // what says something: the text, the calls, another member
+	// SaysText reports whether the content is more than white space.
+	SaysText bool
+
+	calls, beside bool // they say something: the calls, another member
 }
 
 // maxChoices is how many choices of an answer are read; OpenAI's limit for n.
@@ -84,11 +77,11 @@ func (f *Frame) look() *table {
 	if f.looked {
 		return &f.table
 	}
-	f.looked, f.textOf = true, -1
+	f.looked, f.of = true, 0
 	if f.shape != nil && f.shape.matches(f) {
 		return &f.table
 	}
-	f.locate()
+	f.locate(f.Data, f.Whole)
 	if f.shape != nil {
 		f.shape.learn(f)
 	}
@@ -137,39 +130,20 @@ func (f *Frame) Finishes() bool {
 // Says reports whether a client would act on the frame as it goes out. Of what is no object
 // nobody knows what it says.
 func (f *Frame) Says() bool {
-	if f.Data == nil {
-		return false
-	}
 	if !f.IsChunk() {
-		return f.Data[0] != '{'
+		return len(f.Data) > 0 && f.Data[0] != '{'
 	}
 	for i := range f.choices {
-		if f.choices[i].says(f, i) {
+		says := f.choices[i].Says
+		if i < len(f.changes) {
+			says = f.changes[i].says(&f.choices[i])
+		}
+		if says {
 			return true
 		}
 	}
 	return false
 }
-
-func (c *Choice) says(f *Frame, place int) bool {
-	text, calls := c.content, c.calls
-	if place < len(f.changes) {
-		p := &f.changes[place]
-		if p.text {
-			text = slices.ContainsFunc(p.events, func(e abi.Event) bool {
-				return e.Kind == abi.CallStart || e.Kind == abi.Args || strings.TrimSpace(e.Text) != ""
-			})
-		}
-		if p.calls {
-			calls = len(p.entries) > 0
-		}
-		calls = calls || len(p.late) > 0
-	}
-	return text || calls || c.beside
-}
-
-// SaysText reports whether a choice has a content that is more than white space.
-func (f *Frame) SaysText(place int) bool { return f.choices[place].content }
 
 // Text is the content of a choice, by its place, decoded. ok is false if it is neither a
 // string nor null. It is valid as long as the frame is.
@@ -182,44 +156,30 @@ func (f *Frame) Text(place int) (text []byte, ok bool) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw[1 : len(raw)-1], true
 	}
-	if f.textOf != place {
-		f.textOf = -1
+	if f.of != place+1 {
 		if cap(f.text) < len(raw) {
 			f.text = make([]byte, 0, len(raw)+len(raw)/4)
 		}
 		text, err := jsontext.AppendUnquote(f.text[:0], raw)
 		if err != nil {
+			f.of = 0
 			return nil, false
 		}
-		f.text, f.textOf = text, place
+		f.text, f.of = text, place+1
 	}
 	return f.text, true
 }
 
-// Hole is the one string in which the frame differs from the chunk before it, and the number
-// of the shape that both have; 0 where that is not known. The shape's number changes with
-// every chunk that has another one, so that what was learned of one chunk holds for all
-// that have its number.
+// Hole is the one string in which chunks like this one differ, and the number of the shape
+// that they have; 0 if there is none. The number changes with every chunk that has another
+// shape, so that what was learned of one chunk holds for all that have its number.
 func (f *Frame) Hole() (at Span, shape int) {
-	if f.Data == nil {
-		return Span{}, 0
-	}
-	f.look()
-	if f.fits == 0 {
-		return Span{}, 0
-	}
-	s := f.shape
-	return Span{s.hole.Start, s.hole.End + len(f.Data) - s.size}, f.fits
-}
-
-// Shape is the number of the shape that further chunks like this one will have; 0 if there
-// is none.
-func (f *Frame) Shape() int {
 	if f.Data == nil || f.shape == nil {
-		return 0
+		return Span{}, 0
 	}
 	f.look()
-	return f.shape.number
+	s := f.shape
+	return Span{s.hole.Start, s.hole.End + len(f.Data) - s.size}, s.number
 }
 
 // Own returns a copy that stays valid until its Free is called. An owned frame is its own.
@@ -236,9 +196,9 @@ func (f *Frame) Own() *Frame {
 		raw = append(raw, data...)
 	}
 	own.choices, own.changes = append(own.choices[:0], f.choices...), append(own.changes[:0], f.changes...)
-	choices, changes, text := own.choices, own.changes, own.text
+	choices, changes := own.choices, own.changes
 	*own = Frame{Raw: raw[:len(f.Raw):len(f.Raw)], Whole: f.Whole, Done: f.Done, looked: f.looked, table: f.table,
-		text: text, textOf: -1, changes: changes, extra: f.extra, owned: true, pooled: raw}
+		decoded: decoded{text: own.text}, changes: changes, extra: f.extra, owned: true, pooled: raw}
 	own.choices = choices
 	for i := range changes {
 		changes[i].own()
@@ -253,7 +213,7 @@ func (f *Frame) Own() *Frame {
 // with the frame's members, and no usage. The frame stays valid as long as it does.
 func (f *Frame) Like(index int) *Frame {
 	f.look()
-	like := &Frame{Raw: f.Raw, Data: f.Data, looked: true, table: f.table, textOf: -1, extra: true, owned: true}
+	like := &Frame{Raw: f.Raw, Data: f.Data, looked: true, table: f.table, extra: true, owned: true}
 	like.choices = []Choice{{Index: index}}
 	return like
 }
@@ -278,13 +238,4 @@ func (f *Frame) Free() {
 	if cap(f.pooled) <= maxPooled && cap(f.text) <= maxPooled {
 		frames.Put(f)
 	}
-}
-
-// around is what stands before and behind the data in the frame.
-func (f *Frame) around() (before, after []byte) {
-	at := bytes.Index(f.Raw, f.Data)
-	if at < 0 { // the data came on several lines
-		return []byte("data: "), []byte("\n\n")
-	}
-	return f.Raw[:at], f.Raw[at+len(f.Data):]
 }

@@ -25,7 +25,7 @@ func BenchmarkFrame(b *testing.B) {
 			chunks = append(chunks, fmt.Appendf(nil, form, w, more))
 		}
 		b.Run(c.name, func(b *testing.B) {
-			shape, frame := wire.NewShape(), &wire.Frame{}
+			shape, frame := &wire.Shape{}, &wire.Frame{}
 			for i := range b.N {
 				data := chunks[i%len(chunks)]
 				shape.Read(frame, data, data)

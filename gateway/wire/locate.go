@@ -9,53 +9,24 @@ type cursor struct {
 	key int // where the key of the member at hand begins
 }
 
-// object calls f for each member of the object at the cursor, which stands at the member's
-// value then. f takes the value, or leaves the cursor where it is to have it passed over.
-// ok is false where the text is no object.
-func (c *cursor) object(f func(key []byte)) (ok bool) {
-	if c.i = space(c.b, c.i); c.i >= len(c.b) || c.b[c.i] != '{' {
+// each calls f for each part of the object or array at the cursor, which opens with this
+// bracket: for a member, of which the cursor stands at the value then, or for the nth
+// element. f takes the value, or leaves the cursor where it is to have it passed over. ok is
+// false where the text is no such thing, and where f ends it early by returning false.
+func (c *cursor) each(opens byte, f func(n int, key []byte) bool) (ok bool) {
+	if c.i = space(c.b, c.i); c.i >= len(c.b) || c.b[c.i] != opens {
 		return false
 	}
 	c.i = space(c.b, c.i+1)
-	for c.i < len(c.b) && c.b[c.i] == '"' {
-		end := keyEnd(c.b, c.i)
-		if end < 0 {
-			return false
+	for n := 0; c.i < len(c.b) && c.b[c.i] != opens+2; n++ { // '}' or ']'
+		var key []byte
+		if opens == '{' {
+			if key = c.member(); key == nil {
+				return false
+			}
 		}
-		key := c.b[c.i+1 : end-1]
-		c.key = c.i
-		if c.i = space(c.b, end); c.i >= len(c.b) || c.b[c.i] != ':' {
-			return false
-		}
-		c.i = space(c.b, c.i+1)
 		at := c.i
-		if f(key); c.i == at && c.value().Empty() {
-			return false
-		}
-		if c.i = space(c.b, c.i); c.i < len(c.b) && c.b[c.i] == ',' {
-			c.i = space(c.b, c.i+1)
-		}
-	}
-	if c.i >= len(c.b) || c.b[c.i] != '}' {
-		return false
-	}
-	c.i++
-	return true
-}
-
-// array does for an array what object does for an object. It ends early when f returns
-// false.
-func (c *cursor) array(f func(n int) bool) (ok bool) {
-	if c.i = space(c.b, c.i); c.i >= len(c.b) || c.b[c.i] != '[' {
-		return false
-	}
-	c.i = space(c.b, c.i+1)
-	for n := 0; c.i < len(c.b) && c.b[c.i] != ']'; n++ {
-		at := c.i
-		if !f(n) {
-			return false
-		}
-		if c.i == at && c.value().Empty() {
+		if !f(n, key) || c.i == at && c.value().Empty() {
 			return false
 		}
 		if c.i = space(c.b, c.i); c.i < len(c.b) && c.b[c.i] == ',' {
@@ -67,6 +38,24 @@ func (c *cursor) array(f func(n int) bool) (ok bool) {
 	}
 	c.i++
 	return true
+}
+
+// member passes over the key at the cursor, and returns what is between its quotes, nil where
+// there is none.
+func (c *cursor) member() []byte {
+	if c.b[c.i] != '"' {
+		return nil
+	}
+	end := keyEnd(c.b, c.i)
+	if end < 0 {
+		return nil
+	}
+	c.key = c.i
+	if c.i = space(c.b, end); c.i >= len(c.b) || c.b[c.i] != ':' {
+		return nil
+	}
+	c.i = space(c.b, c.i+1)
+	return c.b[c.key+1 : end-1]
 }
 
 // value passes over the value at the cursor, and returns its place; an empty one where
@@ -93,21 +82,29 @@ func keyEnd(b []byte, i int) int {
 	return -1
 }
 
-// locate looks at all of the frame in one descent.
-func (f *Frame) locate() {
-	t := &f.table
+// table is what a frame holds, by its places.
+type table struct {
+	ok      bool // it is a chunk or a completion
+	choices []Choice
+	list    Span // the array of the choices
+	usage   Span
+	inner   Span // a usage in another place: in a choice, or in x_groq
+	failure Span // an error in the place of a chunk
+}
+
+// locate fills the table in one descent. whole says that the data is a completion.
+func (t *table) locate(data []byte, whole bool) {
 	*t = table{choices: t.choices[:0]}
-	c := cursor{b: f.Data}
+	c := cursor{b: data}
 	list := false
-	ok := c.object(func(key []byte) {
+	ok := c.each('{', func(_ int, key []byte) bool {
 		switch string(key) {
 		case "choices":
 			from := c.i
-			list = f.locateChoices(&c)
-			if !list { // it is passed over like any other value
+			if list = t.locateChoices(&c, whole); !list { // it is passed over like any other value
 				c.i = from
 				t.list = c.value()
-				return
+				break
 			}
 			t.list = Span{from, c.i}
 		case "usage":
@@ -115,23 +112,18 @@ func (f *Frame) locate() {
 		case "error":
 			t.failure = c.value()
 		case "x_groq":
-			t.usageIn(&c)
+			if v := c.value(); !v.Empty() && c.b[v.Start] == '{' {
+				t.inner = Find(c.b, v, "usage")
+			}
 		}
+		return true
 	})
-	if !ok || !isFailure(t.failure.Of(f.Data)) {
+	if !ok || !isFailure(t.failure.Of(data)) {
 		t.failure = Span{}
 	}
 	t.ok = ok && list && t.failure.Empty()
 	if !t.ok {
 		t.choices = t.choices[:0]
-	}
-}
-
-// usageIn looks for the usage in a vendor's own member at the cursor.
-func (t *table) usageIn(c *cursor) {
-	v := c.value()
-	if !v.Empty() && c.b[v.Start] == '{' {
-		t.inner = Find(c.b, v, "usage")
 	}
 }
 
@@ -143,18 +135,17 @@ func isFailure(v []byte) bool {
 
 // locateChoices reads the array of choices at the cursor. ok is false where it is none, or
 // has more than maxChoices.
-func (f *Frame) locateChoices(c *cursor) (ok bool) {
-	t := &f.table
+func (t *table) locateChoices(c *cursor, whole bool) (ok bool) {
 	t.choices = t.choices[:0]
 	body := "delta"
-	if f.Whole {
+	if whole {
 		body = "message"
 	}
-	return c.array(func(n int) bool {
+	return c.each('[', func(n int, _ []byte) bool {
 		t.choices = append(t.choices, Choice{Index: n})
 		p := &t.choices[n]
 		from := c.i
-		inner := c.object(func(key []byte) {
+		if !c.each('{', func(_ int, key []byte) bool {
 			switch string(key) {
 			case "index":
 				p.Index = number(c.value().Of(c.b), n)
@@ -166,8 +157,8 @@ func (f *Frame) locateChoices(c *cursor) (ok bool) {
 			case "usage": // Moonshot's
 				t.inner = c.value()
 			}
-		})
-		if !inner {
+			return true
+		}) {
 			c.i = from
 			c.value()
 		}
@@ -180,16 +171,17 @@ func (f *Frame) locateChoices(c *cursor) (ok bool) {
 func (p *Choice) locateBody(c *cursor) {
 	from := c.i
 	*p = Choice{Index: p.Index, Finish: p.Finish, Reason: p.Reason}
-	ok := c.object(func(key []byte) {
-		if v := c.value(); !v.Empty() {
+	if !c.each('{', func(_ int, key []byte) bool {
+		v := c.value()
+		if !v.Empty() {
 			p.locateMember(c.b, key, v)
 		}
-	})
-	if !ok {
+		return !v.Empty()
+	}) {
 		c.i = from
 		c.value()
 	}
-	p.Body, p.Says = Span{from, c.i}, p.content || p.calls || p.beside
+	p.Body, p.Says = Span{from, c.i}, p.SaysText || p.calls || p.beside
 }
 
 // locateMember takes note of a member of the body.
@@ -200,7 +192,7 @@ func (p *Choice) locateMember(data, key []byte, v Span) {
 	case "role":
 		return
 	case "content":
-		p.Content, p.content = v, said
+		p.Content, p.SaysText = v, said
 		return
 	case "tool_calls":
 		p.Calls, p.calls = v, said

@@ -22,20 +22,14 @@ func (f *Frame) AppendTo(dst []byte) []byte {
 	case !f.Changed():
 		return append(dst, f.Raw...)
 	case f.Whole:
-		return f.appendWhole(dst)
+		w := newWriter(f, dst)
+		_ = w.patched() // of a completion nothing is dropped
+		return w.out
 	}
-	w := writer{f: f, out: dst, before: []byte("data: "), after: []byte("\n\n")}
-	if !f.extra {
-		w.before, w.after = f.around()
-	}
-	w.left = w.few[:0]
-	for i := range f.choices {
-		c := f.change(i)
-		c.emptied = false
-		w.left = append(w.left, c.events)
-		if !f.changes[i].text {
-			w.left[i] = nil
-		}
+	w := newWriter(f, dst)
+	w.before, w.after = []byte("data: "), []byte("\n\n")
+	if at := bytes.Index(f.Raw, f.Data); at >= 0 && !f.extra { // the data came on one line
+		w.before, w.after = f.Raw[:at], f.Raw[at+len(f.Data):]
 	}
 	w.write()
 	return w.out
@@ -49,13 +43,34 @@ type writer struct {
 	from          int           // where the data of the block at hand begins
 	left          [][]abi.Event // by choice, what is to be written of its events
 	few           [2][]abi.Event
+	ends          bool // nothing may come behind the frame's own chunk
 	base          base // of further chunks
+}
+
+func newWriter(f *Frame, dst []byte) *writer {
+	w := &writer{f: f, out: dst}
+	w.left = w.few[:0]
+	for i := range f.choices {
+		c := f.Change(i)
+		w.left = append(w.left, nil)
+		if c.text {
+			w.left[i] = c.events
+		}
+	}
+	return w
 }
 
 func (w *writer) write() {
 	f := w.f
-	ends := f.extra || f.Finishes() || w.bodiless()
-	for ends && w.pending() {
+	w.ends = f.extra || f.Finishes() || w.bodiless()
+	for i := range f.choices {
+		if w.ahead(i) {
+			w.further(func() {
+				w.choice(i, func() { w.out = newBody(f, i, nil).append(w.out, f.choices[i].Body) }, "")
+			})
+		}
+	}
+	for w.ends && w.pending() {
 		w.text()
 	}
 	for i := range f.choices {
@@ -161,23 +176,20 @@ func (w *writer) text() {
 	})
 }
 
-// late writes the entries that come before a choice's finish reason. The chunk's own ones
-// come before them, with its delta.
+// ahead reports whether a choice's own delta goes out in a chunk of its own, in front of all
+// that has to come before its end: calls are numbered in the order in which they begin.
+func (w *writer) ahead(place int) bool {
+	choice := &w.f.choices[place]
+	return w.ends && !choice.Body.Empty() && w.f.changes[place].further(choice)
+}
+
+// late writes the entries that come before a choice's finish reason.
 func (w *writer) late(place int) {
-	c := &w.f.changes[place]
-	if len(c.late) == 0 {
-		return
-	}
-	if p := &w.f.choices[place]; len(c.entries) > 0 {
-		w.further(func() {
-			w.choice(place, func() { w.out = newBody(w.f, place, nil).append(w.out, p.Body) }, "")
-		})
-		c.emptied = true
-	}
-	for i := range c.late {
+	late := w.f.changes[place].late
+	for i := range late {
 		w.further(func() {
 			w.choice(place, func() {
-				w.out = c.late[i].append(append(w.out, `{"tool_calls":[`...), nil, true)
+				w.out = late[i].append(append(w.out, `{"tool_calls":[`...), nil, true)
 				w.out = append(w.out, "]}"...)
 			}, "")
 		})
@@ -253,7 +265,7 @@ func (p *patch) body(place int) {
 	switch {
 	case at.Empty(): // nobody knows what that is
 		p.says = true
-	case c.emptied:
+	case p.ahead(place):
 		p.put(at, "{}")
 		p.edited = true
 	case c.text || c.calls:
@@ -331,17 +343,4 @@ func (b *base) part(dst []byte, from, to int) []byte {
 func (f *Frame) Bare() []byte {
 	b := newBase(f)
 	return b.close(b.open(nil))
-}
-
-// appendWhole appends a completion with what was put into it.
-func (f *Frame) appendWhole(dst []byte) []byte {
-	w := writer{f: f, out: dst}
-	for i := range f.choices {
-		w.left = append(w.left, nil)
-		if f.change(i).text {
-			w.left[i] = f.changes[i].events
-		}
-	}
-	_ = w.patched() // of a completion nothing is dropped
-	return w.out
 }

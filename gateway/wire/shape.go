@@ -4,7 +4,8 @@ import "bytes"
 
 // Shape is what the chunks of a stream have in common: upstreams send the same one again
 // and again, but for the text in it. So it is located once, and a chunk that begins and
-// ends as the one before did is compared and not read. It serves the frames of one stream.
+// ends as the one before did is compared and not read. It serves the frames of
+// one stream; its zero value is that of which nothing has come.
 type Shape struct {
 	before, after []byte // the text, with its quotes
 	hole          Span   // of the text with its quotes, in the chunk that was learned
@@ -34,13 +35,10 @@ const (
 	maxMisses = 32
 )
 
-// NewShape returns the shape of a stream of which nothing has come.
-func NewShape() *Shape { return &Shape{} }
-
 // Read makes frame the frame of a block of the stream, which was read into raw and data.
 func (s *Shape) Read(frame *Frame, raw, data []byte) {
 	frame.Raw, frame.Data, frame.Whole, frame.Done, frame.More = raw, data, false, false, false
-	frame.shape, frame.looked, frame.fits, frame.extra = s, false, 0, false
+	frame.shape, frame.looked, frame.extra = s, false, false
 	frame.changes = frame.changes[:0]
 }
 
@@ -54,7 +52,6 @@ func (s *Shape) matches(f *Frame) bool {
 		return false
 	}
 	s.misses = 0
-	f.fits = s.number
 	by := len(f.Data) - s.size
 	f.choices = append(f.choices[:0], s.choice)
 	t, c := s.table, &f.choices[0]
@@ -64,12 +61,12 @@ func (s *Shape) matches(f *Frame) bool {
 	c.Content, c.Reasoning, c.Calls, c.Finish = c.Content.behind(s.hole, by), c.Reasoning.behind(s.hole, by), c.Calls.behind(s.hole, by), c.Finish.behind(s.hole, by)
 	switch s.kind {
 	case contentHole:
-		c.content = !blankText(text)
+		c.SaysText = !blankText(text)
 	case reasoningHole:
 		c.Thinks = len(text) > 0
 		c.beside = c.beside || !blankText(text)
 	}
-	c.Says = c.content || c.calls || c.beside
+	c.Says = c.SaysText || c.calls || c.beside
 	f.table = t
 	return true
 }

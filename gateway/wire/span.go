@@ -37,50 +37,25 @@ func Value(b []byte, i int) (Span, bool) {
 // between its quotes, escapes and all; the keys of the wire have none. It stops
 // when f returns false. ok is false where the text is not an object.
 func Members(b []byte, i int, f func(key []byte, value Span) bool) (ok bool) {
-	if i = space(b, i); i >= len(b) || b[i] != '{' {
-		return false
-	}
-	i = space(b, i+1)
-	for i < len(b) && b[i] == '"' {
-		keyEnd := stringEnd(b, i)
-		colon := space(b, max(keyEnd, i))
-		if keyEnd < 0 || colon >= len(b) || b[colon] != ':' {
-			return false
-		}
-		value, found := Value(b, colon+1)
-		if !found {
-			return false
-		}
-		if !f(b[i+1:keyEnd-1], value) {
-			return true
-		}
-		if i = space(b, value.End); i < len(b) && b[i] == ',' {
-			i = space(b, i+1)
-		}
-	}
-	return i < len(b) && b[i] == '}'
+	c, stopped := cursor{b: b, i: i}, false
+	ok = c.each('{', func(_ int, key []byte) bool {
+		v := c.value()
+		stopped = !v.Empty() && !f(key, v)
+		return !v.Empty() && !stopped
+	})
+	return ok || stopped
 }
 
 // Elements calls f for each element of the array that begins at i, as Members
 // does for an object.
 func Elements(b []byte, i int, f func(n int, value Span) bool) (ok bool) {
-	if i = space(b, i); i >= len(b) || b[i] != '[' {
-		return false
-	}
-	i = space(b, i+1)
-	for n := 0; i < len(b) && b[i] != ']'; n++ {
-		value, found := Value(b, i)
-		if !found {
-			return false
-		}
-		if !f(n, value) {
-			return true
-		}
-		if i = space(b, value.End); i < len(b) && b[i] == ',' {
-			i = space(b, i+1)
-		}
-	}
-	return i < len(b)
+	c, stopped := cursor{b: b, i: i}, false
+	ok = c.each('[', func(n int, _ []byte) bool {
+		v := c.value()
+		stopped = !v.Empty() && !f(n, v)
+		return !v.Empty() && !stopped
+	})
+	return ok || stopped
 }
 
 // Find returns the place of the object's member called key, or an empty span.

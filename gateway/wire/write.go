@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 
@@ -48,35 +47,15 @@ func AppendKey(b []byte, key string) []byte {
 }
 
 // AppendOthers appends the members of an object but those that are left out, as they
-// came, to the object that b ends in. some reports whether there were any.
-func AppendOthers(b, object []byte, leftOut ...string) (_ []byte, some bool) {
+// came, to the object that b ends in.
+func AppendOthers(b, object []byte, leftOut ...string) []byte {
 	Members(object, 0, func(key []byte, v Span) bool {
 		if !slices.Contains(leftOut, string(key)) {
-			some = true
 			b = append(AppendKey(b, string(key)), v.Of(object)...)
 		}
 		return true
 	})
-	return b, some
-}
-
-// Without is an object without some of its members.
-func Without(object []byte, members ...string) []byte {
-	out, _ := AppendOthers(append(make([]byte, 0, len(object)), '{'), object, members...)
-	return append(out, '}')
-}
-
-// AppendElements appends the array old with more elements behind its own.
-func AppendElements(b, old []byte, more [][]byte) []byte {
-	inner := bytes.TrimSpace(old[1 : len(old)-1])
-	b = append(append(b, '['), inner...)
-	for i, m := range more {
-		if i > 0 || len(inner) > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, m...)
-	}
-	return append(b, ']')
+	return b
 }
 
 // IsObject reports whether b is a JSON object from end to end, judged by its quotes and

@@ -60,9 +60,10 @@ func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 func (r *run) summary(c *candidate) *gateway.Summary {
 	p := r.plan
 	return &gateway.Summary{
-		Route: p.Route, Provider: c.Provider, Model: c.model, Mode: c.Mode, Requested: p.Requested, Overhead: p.Prepared, Prompt: p.Prompt,
-		Rounds: p.Notes.Rounds, Corrections: r.redone, PrefixChange: p.Notes.PrefixChange, Execution: p.Execution,
-		Outcome: gateway.Outcome{Faults: maps.Clone(r.faults), Repairs: maps.Clone(p.Repairs), Warnings: slices.Clone(r.warnings)},
+		Route: p.Route, Provider: c.Provider, Model: c.model, Mode: c.Mode, Rounds: p.Notes.Rounds, Corrections: r.redone, Execution: p.Execution,
+		Timing:      gateway.Timing{Requested: p.Requested, Overhead: p.Prepared},
+		PromptCache: gateway.PromptCache{Prompt: p.Prompt, PrefixChange: p.Notes.PrefixChange},
+		Outcome:     gateway.Outcome{Findings: gateway.Findings{Faults: maps.Clone(r.faults), Repairs: maps.Clone(p.Repairs), Warnings: slices.Clone(r.warnings)}},
 	}
 }
 

@@ -151,7 +151,7 @@ func (s *recorder) read(f *wire.Frame) bool {
 			return false
 		}
 		s.stopped = s.stopped || c.Reason == "stop"
-		s.said = s.said || f.SaysText(i)
+		s.said = s.said || c.SaysText
 	}
 	return true
 }

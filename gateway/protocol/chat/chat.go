@@ -56,7 +56,7 @@ func (w *Writer) Close(dst []byte) []byte {
 
 // withExecution appends an object with the member in place of its own.
 func (w *Writer) withExecution(dst, object []byte, streamed bool) []byte {
-	out, _ := wire.AppendOthers(append(make([]byte, 0, len(object)+256), '{'), object, "execution")
+	out := wire.AppendOthers(append(make([]byte, 0, len(object)+256), '{'), object, "execution")
 	out = append(append(wire.AppendKey(out, "execution"), observe.Execution(w.summary, streamed)...), '}')
 	return append(dst, out...)
 }

@@ -207,7 +207,7 @@ func (s *stage) read(f *wire.Frame, place int) {
 // see shows those behind this stage what was read, and changes nothing.
 func (s *stage) see(f *wire.Frame) {
 	for i := range f.Choices() {
-		f.SeeText(i, s.choice(f.Choices()[i].Index, false).take())
+		f.Change(i).SeeText(s.choice(f.Choices()[i].Index, false).take())
 	}
 }
 
@@ -284,9 +284,9 @@ func (s *stage) put(f *wire.Frame, next gateway.Sink) {
 	for i := range f.Choices() {
 		p := &f.Choices()[i]
 		c := s.choice(p.Index, false)
-		f.PutText(i, c.take(), s.maker.ReasoningName)
+		f.Change(i).PutText(c.take(), s.maker.ReasoningName)
 		if c.renamed && p.Reason != "" {
-			f.PutFinish(i, finishCalls)
+			f.Change(i).PutFinish(finishCalls)
 			c.renamed = false
 		}
 	}
@@ -330,14 +330,14 @@ func (s *stage) late(next gateway.Sink) {
 		}
 		f := s.first.Like(c.index)
 		if s.reports() {
-			f.SeeText(0, c.take())
+			f.Change(0).SeeText(c.take())
 			next.Put(f)
 			continue
 		}
 		s.outcome.Changed = true
-		f.PutText(0, c.take(), s.maker.ReasoningName)
+		f.Change(0).PutText(c.take(), s.maker.ReasoningName)
 		if calls {
-			f.PutFinish(0, finishCalls)
+			f.Change(0).PutFinish(finishCalls)
 		}
 		next.Put(f)
 	}
@@ -384,12 +384,12 @@ func (s *stage) whole(f *wire.Frame, next gateway.Sink) {
 		c.prune()
 		switch {
 		case s.reports():
-			f.SeeText(i, c.take())
+			f.Change(i).SeeText(c.take())
 		case c.differs():
 			s.outcome.Changed = true
-			f.PutText(i, c.take(), s.maker.ReasoningName)
+			f.Change(i).PutText(c.take(), s.maker.ReasoningName)
 			if c.renamed {
-				f.PutFinish(i, finishCalls)
+				f.Change(i).PutFinish(finishCalls)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package toolcall
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
@@ -9,33 +8,24 @@ import (
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// choice is the calls of one choice.
-type choice struct {
-	index    int
-	next     int // index of the next call, of either sort
-	calls    []*call
-	read     textCall // the one at hand that is read from text
-	finished bool     // its finish reason came
-	stray    bool     // it has arguments of no call
-	full     bool     // it has more calls than are kept track of
-}
-
 // call is a call that the upstream makes itself, as far as it has come.
 type call struct {
-	choice  *choice
+	choice  int // the index of its choice
 	said    said
 	ordinal int // among the upstream's calls of the choice
 	index   int // towards the client
 	id      string
 	name    string          // of the tool that is meant
 	problem *repair.Problem // with the name
-	args    repair.Args
-	text    []byte // the arguments as they go out
-	waiting []byte // of the arguments, until the name is there or more than white space
-	half    []byte // of a surrogate pair, at the end of the arguments so far
-	state
-	counted
-	recent
+	args    arguments
+
+	resolved bool // the name is known
+	strict   bool // it is to be complete and good before anyone sees it
+	shown    bool // its name and id are certain
+	approved bool // its arguments are known to be good
+	closed   bool
+	edited   bool // something besides its arguments is mended in the frames at hand
+	counted  once
 }
 
 // said is what the upstream says of a call.
@@ -47,215 +37,258 @@ type said struct {
 	typed   bool // it says that it is a function
 }
 
-// state is how far a call has come.
-type state struct {
-	resolved bool // the name is known
-	begun    bool // arguments came
-	shown    bool // its name and id are certain
-	approved bool // its arguments are known to be good
-	closed   bool
-}
+// once are the things that were counted of a call: classes of faults, and what was mended of
+// its pieces.
+type once []string
 
-// counted is what was counted of a call: everything counts once.
-type counted struct {
-	faults                                    []string // classes
-	nameTwice, index, idTwice, object, joined bool     // repairs
-}
+// What is mended of pieces.
+const (
+	onceIndex    = "once_index"
+	onceID       = "once_id"
+	onceName     = "once_name"
+	onceObject   = "once_object"
+	oncePairHalf = "once_pair_half"
+)
 
-// recent is what the frames at hand and those that wait have to do with a call.
-type recent struct {
-	touched, edited        bool // it is in them; something besides its arguments is mended
-	cameBefore, wentBefore int  // how long the arguments were before them
-}
-
-// holding reports whether the call is not certain yet: its name may go on, its
-// arguments wait, or it is to be complete and good before anyone sees it.
-func (c *call) holding(strict bool) bool {
-	if c.closed || c.said.foreign {
+// first reports whether a thing was not counted before.
+func (o *once) first(thing string) bool {
+	if slices.Contains(*o, thing) {
 		return false
 	}
-	return !c.shown || len(c.waiting) > 0 || len(c.half) > 0 || c.args.Holding() || strict && !c.approved
+	*o = append(*o, thing)
+	return true
 }
 
-// same reports whether the arguments go out as they came; where the answer is cut, as
-// far as they go out.
-func (c *call) same(cut bool) bool {
-	came, went := c.args.Raw()[c.cameBefore:], c.text[c.wentBefore:]
-	if cut {
-		return bytes.HasPrefix(came, went)
-	}
-	return bytes.Equal(came, went)
+// holding reports whether the call is not certain yet: its name may go on, its arguments
+// wait, or it is to be complete and good before anyone sees it.
+func (c *call) holding() bool {
+	return !c.closed && !c.said.foreign && (!c.shown || c.args.holding() || c.strict && !c.approved)
 }
 
-// unsent are the arguments that have not gone out, as they came, of a call with further
-// objects behind the first. Where that was mended they are the objects alone.
-func (c *call) unsent(extra [][]byte) []byte {
-	if raw := c.args.Raw(); bytes.HasPrefix(raw, c.text) {
-		return raw[len(c.text):]
-	}
-	return bytes.Join(extra, nil)
-}
-
-// add adds a call of the upstream's.
-func (c *choice) add(s said) *call {
-	added := &call{choice: c, said: s, ordinal: len(c.calls), index: c.number()}
-	c.calls = append(c.calls, added)
-	return added
-}
-
-// number is the index of a new call.
-func (c *choice) number() int {
-	c.next++
-	return c.next - 1
-}
-
-// touch notes that the frame at hand says something of a call.
-func (a *answer) touch(c *call) {
-	if !c.touched {
-		c.touched = true
-		a.touched = append(a.touched, c)
-	}
-}
-
-// mend notes that something besides the arguments of a call is mended, and counts that
-// once for each call.
-func (a *answer) mend(c *call, counted *bool, class, kind string) {
+// mend notes that something besides the arguments is mended, and counts that once.
+func (c *call) mend(v *validator, thing, class, kind string) {
 	c.edited = true
-	if !*counted {
-		*counted = true
-		a.fault(c, class)
-		a.outcome.Repaired(kind)
+	if c.counted.first(thing) {
+		c.fault(v, class)
+		v.outcome.Repaired(kind)
 	}
 }
 
-// fault counts a call that is broken, once in each class.
-func (a *answer) fault(c *call, class string) {
-	if !slices.Contains(c.faults, class) {
-		c.faults = append(c.faults, class)
-		a.validator.fault(class)
+// fault counts that the call is broken, once in each class.
+func (c *call) fault(v *validator, class string) {
+	if class != "" && c.counted.first(class) {
+		v.outcome.Fault(class)
 	}
 }
 
-// refuse is [validator.refuse] for a call.
-func (a *answer) refuse(c *call, args []byte, p *repair.Problem) {
-	a.fault(c, p.Class)
-	a.validator.reject(cmp.Or(c.name, c.said.name), string(args), p)
+// refuse is [validator.refuse] for the call.
+func (c *call) refuse(v *validator, args []byte, p *repair.Problem) {
+	c.fault(v, p.Class)
+	v.reject(cmp.Or(c.name, c.said.name), string(args), p)
 }
 
-// certain reports whether a name that may go on, in the next pieces of its call, is
-// that of a tool already.
-func (a *answer) certain(name string) bool {
-	if a.whole {
-		return true
+// again deals with an id and a name that a further entry has: clients join what comes twice.
+func (c *call) again(v *validator, f *entry) {
+	switch {
+	case f.said.id == "":
+	case c.said.id == "" && !c.shown:
+		c.said.id = f.said.id
+	default:
+		c.mend(v, onceID, repair.BadID, "id")
 	}
-	offered := a.validator.offered
-	return name != "" && (len(offered.Tools) == 0 || offered.Find(name) != nil && !offered.Continues(name))
-}
-
-// maxDepth is how deep arguments may nest.
-const maxDepth = 128
-
-// feed reads a piece of the arguments. They begin with the first byte that is no white
-// space, if the name is known: it decides about their types.
-func (a *answer) feed(c *call, args []byte) {
-	if len(c.half) > 0 && len(args) > 0 {
-		if wire.HalfAt(args) != 0 { // clients decode each piece alone
-			a.mend(c, &c.joined, repair.InvalidJSON, repair.ArgsJSON)
-		}
-		args, c.half = wire.JoinHalves(c.half, args), nil
-	}
-	if wire.EndsInHalf(args) {
-		at := len(args) - wire.HalfSize
-		c.half = bytes.Clone(args[at:])
-		args = args[:at]
-	}
-	if !c.begun && !a.whole && !c.closed && (c.said.name == "" || wire.Blank(args)) {
-		c.waiting = append(c.waiting, args...)
+	if f.said.name == "" {
 		return
 	}
-	if !c.begun {
-		c.begun = true
-		a.resolve(c)
-		c.args.Begin(a.validator.offered.Find(c.name), maxDepth)
-		if len(c.waiting) > 0 {
-			args, c.waiting = append(c.waiting, args...), nil
-		}
+	if f.said.name != c.said.name && !c.shown {
+		c.said.name += f.said.name
 	}
-	c.text = append(c.text, c.args.Feed(args)...)
+	c.mend(v, onceName, "", "name")
+}
+
+// feed reads a piece of the arguments. They begin with the first byte that is no white
+// space, if the name is known, and at the latest with the last piece.
+func (c *call) feed(v *validator, piece []byte, last bool) {
+	piece, joined := c.args.whole(piece)
+	if joined { // clients decode each piece alone
+		c.mend(v, oncePairHalf, repair.InvalidJSON, repair.ArgsJSON)
+	}
+	if !c.args.begun {
+		if !last && (c.said.name == "" || wire.Blank(piece)) {
+			c.args.waiting = append(c.args.waiting, piece...)
+			return
+		}
+		c.resolve(v)
+		c.args.begin(v.offered.Find(c.name))
+	}
+	c.args.feed(piece)
 }
 
 // resolve finds the tool that is meant.
-func (a *answer) resolve(c *call) {
+func (c *call) resolve(v *validator) {
 	if !c.resolved {
 		c.resolved = true
-		c.name, c.problem = a.validator.name(c.said.name)
+		c.name, c.problem = v.name(c.said.name)
+		c.strict = v.strictFor(c.name)
 	}
 }
 
-// show decides about the name and the id of a call, and with that about its beginning.
-func (a *answer) show(c *call) {
+// show decides about the name and the id, and with that about the call's beginning.
+func (c *call) show(v *validator) {
 	c.shown = true
 	if c.said.foreign {
 		return
 	}
-	a.resolve(c)
+	c.resolve(v)
 	switch {
 	case c.problem != nil:
-		a.refuse(c, c.text, c.problem)
+		c.refuse(v, c.args.out, c.problem)
 	case c.name != c.said.name:
 		c.edited = true
-		a.fault(c, repair.UnknownTool)
-		a.outcome.Repaired("name")
+		c.fault(v, repair.UnknownTool)
+		v.outcome.Repaired("name")
 	}
-	id, ok := a.ids.claim(c.choice.index, c.said.id, c.name)
+	id, ok := v.ids.claim(c.choice, c.said.id, c.name)
 	if !ok {
 		c.edited = true
-		a.fault(c, repair.BadID)
-		a.outcome.Repaired("id")
+		c.fault(v, repair.BadID)
+		v.outcome.Repaired("id")
 	}
 	c.id = id
 	if !c.said.typed {
 		c.edited = true
-		a.outcome.Repaired("type")
+		v.outcome.Repaired("type")
 	}
 }
 
-// approve checks a call that is complete, where it waits for that.
-func (s *stage) approve(c *call) {
-	if c.approved || !c.begun || !s.validator.strictFor(c.name) || !c.args.Complete() {
-		return
+// approve checks the call if it is complete and waits for that. It reports whether it has
+// other arguments now.
+func (c *call) approve(v *validator) (replaced bool) {
+	if c.approved || !c.strict || !c.args.begun || !c.args.in.Complete() {
+		return false
 	}
-	s.check(c)
 	c.approved = true
+	return c.check(v)
 }
 
-// check says whether a complete call fits its tool, and puts the values in place of its
+// check says whether the complete call fits its tool, and puts the values in place of its
 // references.
-func (s *stage) check(c *call) {
-	text := string(c.text)
-	args, p := s.validator.settle(c.name, text)
+func (c *call) check(v *validator) (replaced bool) {
+	text := string(c.args.out)
+	args, p := v.settle(c.name, text)
 	if p != nil {
-		s.refuse(c, c.text, p)
+		c.refuse(v, c.args.out, p)
 	}
-	if args != text {
-		s.replace(c, args)
+	if args == text {
+		return false
 	}
+	c.args.out = append(c.args.out[:0], args...)
+	return true
 }
 
-// replace gives a call of which nothing is out yet other arguments: the last of its
-// pieces has what the others do not.
-func (s *stage) replace(c *call, args string) {
-	c.text = append(c.text[:0], args...)
-	clamp := func(pieces []piece) {
-		for i := range pieces {
-			if p := &pieces[i]; p.call == c {
-				p.from, p.to = min(p.from, len(args)), min(p.to, len(args))
-			}
+// end ends the call. cut says that the model had no more tokens, and room how many further
+// calls its choice may have. extra are their arguments. ok is false if those of the call are
+// no JSON.
+func (c *call) end(v *validator, cut bool, room int) (extra [][]byte, ok, replaced bool) {
+	c.closed = true
+	if !c.args.begun || len(c.args.half) > 0 {
+		half := c.args.half
+		c.args.half = nil
+		c.feed(v, nil, true)
+		c.args.feed(half)
+	}
+	rest, extra, problem := c.args.in.End()
+	if len(extra) > 0 && (len(extra) > room || !v.fit(c.name, extra)) { // nobody knows what was meant
+		rest = c.args.unsent(extra)
+		problem = &repair.Problem{Class: repair.InvalidJSON,
+			Message: "The arguments are several objects, of which not all fit the tool.",
+			Hint:    "Give one object, and make several calls if several are meant."}
+	}
+	c.args.out = append(c.args.out, rest...)
+	if !c.shown {
+		c.show(v)
+	}
+	c.countRepairs(v, problem == nil)
+	switch {
+	case problem != nil && cut:
+		v.outcome.Warn("truncated_call")
+		return nil, false, false
+	case problem != nil:
+		c.refuse(v, c.args.in.Raw(), problem)
+		return nil, false, false
+	}
+	c.fault(v, c.args.in.Class())
+	return extra, true, !c.approved && c.check(v)
+}
+
+// countRepairs counts what was done to the arguments. apart says that several objects in them
+// were taken apart.
+func (c *call) countRepairs(v *validator, apart bool) {
+	for _, kind := range c.args.in.Repairs() {
+		switch {
+		case !apart && (kind == repair.ArgsSplit || kind == repair.ArgsRepeated):
+		case kind == repair.ArgsJSON && slices.Contains(c.counted, oncePairHalf): // it was counted
+		default:
+			v.outcome.Repaired(kind)
 		}
 	}
-	for _, h := range s.queue {
-		clamp(h.pieces)
-		clamp(h.late)
+}
+
+// goesOnByID reports whether an entry belongs to the call that has its id, and not to
+// another one that was given the same.
+func (c *call) goesOnByID(v *validator, f *entry) bool {
+	switch {
+	case f.said.name == "" || c.said.name == "":
+		return true
+	case f.said.index >= 0 && f.said.index != c.said.index:
+		return false
 	}
-	clamp(s.current.pieces)
+	return f.said.name == c.said.name || c.goesOnByName(v, f)
+}
+
+// goesOnWith reports whether an entry without the id of the call belongs to it, which its
+// index or the order says, and not to another one.
+func (c *call) goesOnWith(v *validator, f *entry) bool {
+	switch {
+	case f.said.name == "" || c.said.name == "":
+		return true
+	case c.said.id != "" && (f.said.id != "" || f.said.name == c.said.name): // whose calls have ids gives one to each
+		return f.said.id == ""
+	}
+	return c.goesOnByName(v, f)
+}
+
+// goesOnByName decides where nothing else tells: some upstreams say the name with every
+// piece, and some say it in pieces.
+func (c *call) goesOnByName(v *validator, f *entry) bool {
+	if c.args.begun {
+		return f.said.name == c.said.name && !c.args.in.Complete()
+	}
+	return f.said.name == c.said.name || v.offered.Find(f.said.name) == nil || v.offered.Find(c.said.name) == nil
+}
+
+// recent are the calls that the frames at hand, and those that wait, say something of.
+type recent []*call
+
+func (r *recent) add(c *call) {
+	if !slices.Contains(*r, c) {
+		*r = append(*r, c)
+	}
+}
+
+// holding reports whether one of them is not certain yet.
+func (r recent) holding() bool { return slices.ContainsFunc(r, (*call).holding) }
+
+// unchanged reports whether they go out as they came; where the answer is cut, as far as they
+// go out.
+func (r recent) unchanged(cut bool) bool {
+	return !slices.ContainsFunc(r, func(c *call) bool { return c.edited || !c.args.same(cut) })
+}
+
+// settle forgets what went out.
+func (r *recent) settle() {
+	for _, c := range *r {
+		c.edited = false
+		c.args.settle()
+	}
+	*r = slices.DeleteFunc(*r, func(c *call) bool { return !c.holding() })
 }

@@ -77,7 +77,7 @@ func (s *stage) entries(c *choice, place int) {
 	wire.Elements(data, p.Calls.Start, func(n int, v wire.Span) bool {
 		piece := piece{place: place, at: v}
 		if data[v.Start] == '{' {
-			f := readEntry(v.Of(data), s.text[:0])
+			f := readEntry(v.Of(data), s.memory[:0])
 			if f.said.index < 0 && f.anonymous() && !alone {
 				f.place = n
 			}
@@ -109,90 +109,54 @@ const maxMemory = 64 << 10
 // keepMemory keeps the memory of arguments for the next ones, if it is not much.
 func (s *stage) keepMemory(args []byte) {
 	if cap(args) <= maxMemory {
-		s.text = args
+		s.memory = args
 	}
 }
 
 // take takes an entry in, and fills in the piece that stands for it.
 func (s *stage) take(c *choice, f *entry, p *piece) {
-	call := s.callOf(c, f, p)
+	v := s.validator
+	call, begins := c.callOf(v, f, s.whole)
 	if call == nil {
 		return
 	}
-	s.touch(call)
-	p.call = call
+	s.recent.add(call)
+	p.call, p.begins = call, begins
 	if !s.whole {
 		if f.said.index != call.ordinal {
-			s.mend(call, &call.counted.index, repair.BadIndex, "index")
+			call.mend(v, onceIndex, repair.BadIndex, "index")
 		}
 		call.edited = call.edited || f.said.index != call.index
 	}
 	if p.kept = call.said.foreign || call.closed; p.kept {
 		if !call.said.foreign && !wire.Blank(f.arguments) {
-			s.refuse(call, f.arguments, &repair.Problem{Class: repair.InvalidJSON,
+			call.refuse(v, f.arguments, &repair.Problem{Class: repair.InvalidJSON,
 				Message: "Arguments follow the end of the call.", Hint: "Call the tool again."})
 		}
 		return
 	}
-	if !p.begins {
-		s.again(call, f)
+	if !begins {
+		call.again(v, f)
 	}
 	if f.object {
-		s.mend(call, &call.object, repair.InvalidJSON, "args_object")
+		call.mend(v, onceObject, repair.InvalidJSON, "args_object")
 	}
-	p.from = len(call.text)
-	s.feed(call, f.arguments)
-	if !call.shown && (call.begun || s.certain(call.said.name)) {
-		s.show(call)
-	}
-	s.approve(call)
-	p.from, p.to = min(p.from, len(call.text)), len(call.text)
+	s.feed(p, f.arguments)
 }
 
-// callOf is the call of an entry, which may begin it; nil if there is none.
-func (s *stage) callOf(c *choice, f *entry, p *piece) *call {
-	if c.full && f.anonymous() && c.withIndex(f.said.index) == nil {
-		return nil
+// feed gives a piece's call its arguments.
+func (s *stage) feed(p *piece, args []byte) {
+	c, v := p.call, s.validator
+	p.from = len(c.args.out)
+	c.feed(v, args, s.whole)
+	if !c.shown && (c.args.begun || s.whole || v.certain(c.said.name)) {
+		c.show(v)
 	}
-	found := s.find(c, f)
-	switch {
-	case found != nil:
-		return found
-	case !f.says():
-		return nil
-	case !s.whole && f.anonymous() && !f.said.foreign: // of no call that anyone has begun
-		if !c.stray {
-			c.stray = true
-			s.validator.refuse("", string(f.arguments), repair.UnknownName("", nil))
-		}
-		return nil
-	case len(c.calls) >= maxCalls:
-		c.full = true
-		s.validator.refuse(f.said.name, string(f.arguments), &repair.Problem{Class: repair.BadIndex,
-			Message: "There are too many calls in one answer.", Hint: "Make fewer calls at a time."})
-		return nil
+	if c.approve(v) {
+		s.replaced(c)
 	}
-	p.begins = true
-	return c.add(f.said)
-}
-
-// again deals with an id and a name that a further entry of a call has: clients join
-// what comes twice.
-func (s *stage) again(c *call, f *entry) {
-	switch {
-	case f.said.id == "":
-	case c.said.id == "" && !c.shown:
-		c.said.id = f.said.id
-	default:
-		s.mend(c, &c.idTwice, repair.BadID, "id")
-	}
-	switch {
-	case f.said.name == "":
-		return
-	case f.said.name != c.said.name && !c.shown:
-		c.said.name += f.said.name
-	}
-	s.mend(c, &c.nameTwice, "", "name")
+	p.to = len(c.args.out)
+	p.from = min(p.from, p.to)
 }
 
 // shape is the chunk before, if it went on with one call and did nothing else: a chunk of the
@@ -206,10 +170,11 @@ type shape struct {
 // learn takes note of a chunk that was read.
 func (s *shape) learn(frame *wire.Frame, f *entry, p *piece) {
 	c := p.call
-	if c == nil || p.kept || !c.shown || f.text.Empty() || !f.anonymous() || f.said.index != c.index || frame.Shape() == 0 {
+	_, number := frame.Hole()
+	if c == nil || p.kept || !c.shown || f.text.Empty() || !f.anonymous() || f.said.index != c.index || number == 0 {
 		return
 	}
-	*s = shape{call: c, number: frame.Shape(), entry: wire.Span{Start: p.at.Start, End: len(frame.Data) - p.at.End}}
+	*s = shape{call: c, number: number, entry: wire.Span{Start: p.at.Start, End: len(frame.Data) - p.at.End}}
 }
 
 // goesOn reports whether a frame has the shape of the one before, and reads it as that.
@@ -224,15 +189,12 @@ func (s *stage) goesOn(f *wire.Frame) bool {
 	if number != s.shape.number {
 		return false
 	}
-	c := s.shape.call
-	p := piece{call: c, at: wire.Span{Start: s.shape.entry.Start, End: len(f.Data) - s.shape.entry.End}, from: len(c.text)}
-	args := wire.AppendDecoded(s.text[:0], hole.Of(f.Data))
+	p := piece{call: s.shape.call, at: wire.Span{Start: s.shape.entry.Start, End: len(f.Data) - s.shape.entry.End}}
+	s.recent.add(p.call)
+	args := wire.AppendDecoded(s.memory[:0], hole.Of(f.Data))
 	s.keepMemory(args)
-	s.touch(c)
-	s.feed(c, args)
-	s.approve(c)
-	p.from, p.to = min(p.from, len(c.text)), len(c.text)
-	s.begin(f)
+	s.feed(&p, args)
+	s.current.begin(f)
 	s.current.pieces = append(s.current.pieces, p)
 	return true
 }

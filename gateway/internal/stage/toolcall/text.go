@@ -27,37 +27,37 @@ func (s *stage) events(f *wire.Frame) error {
 		if !ok || len(events) == 0 {
 			continue
 		}
-		out, err := s.judge(s.choice(f.Choices()[i].Index, i), events)
+		out, err := s.choice(f.Choices()[i].Index, i).judge(s.validator, events)
 		if err != nil {
 			return err
 		}
-		f.SetEvents(i, out)
+		f.Change(i).SetEvents(out)
 	}
 	return s.validator.err()
 }
 
 // judge returns those of the events that may go on. Where the policy is strict a call waits
 // until it is complete.
-func (s *stage) judge(c *choice, events []abi.Event) ([]abi.Event, error) {
+func (c *choice) judge(v *validator, events []abi.Event) ([]abi.Event, error) {
 	t := &c.read
 	out := events[:0]
-	if s.validator.waits() { // what was held may be more than what came
+	if v.waits() { // what was held may be more than what came
 		out = nil
 	}
 	for _, e := range events {
 		switch e.Kind {
 		case abi.CallStart:
-			s.begins(c, &e)
+			c.begins(v, &e)
 		case abi.Args:
 			t.args = append(t.args, e.Text...)
 		case abi.CallEnd:
-			if !s.complete(t) {
+			if !t.complete(v) {
 				continue
 			}
 			out = append(out, t.held...)
 			t.held = nil
 		case chain.Void, abi.Cut:
-			s.validator.drop(t.name)
+			v.drop(t.name)
 			if e.Kind == chain.Void && t.shown { // a client must not run half a call
 				return nil, &gateway.Error{Kind: gateway.BadCall,
 					Message: "The model's tool call turned out to be broken after its beginning had been sent."}
@@ -81,28 +81,28 @@ func (s *stage) judge(c *choice, events []abi.Event) ([]abi.Event, error) {
 
 // begins gives the beginning of a call the name of the tool that is meant, its index and its
 // id: the model's own, if it wrote one that is free.
-func (s *stage) begins(c *choice, e *abi.Event) {
-	name, problem := s.validator.name(e.Name)
+func (c *choice) begins(v *validator, e *abi.Event) {
+	name, problem := v.name(e.Name)
 	switch {
 	case problem != nil:
-		s.validator.refuse(e.Name, "", problem)
+		v.refuse(e.Name, "", problem)
 	case name != e.Name:
-		s.validator.fault(repair.UnknownTool)
-		s.outcome.Repaired("name")
+		v.outcome.Fault(repair.UnknownTool)
+		v.outcome.Repaired("name")
 	}
 	t := &c.read
-	*t = textCall{name: name, index: c.number(), args: t.args[:0], strict: s.validator.strictFor(name)}
+	*t = textCall{name: name, index: c.number(), args: t.args[:0], strict: v.strictFor(name)}
 	e.Name = name
-	if !s.validator.report {
-		e.ID, _ = s.ids.claim(c.index, e.ID, name)
+	if !v.report {
+		e.ID, _ = v.ids.claim(c.index, e.ID, name)
 	}
 }
 
 // complete checks a call that is complete, and puts the values in place of its references. It
 // reports false if the call does not go on.
-func (s *stage) complete(t *textCall) bool {
-	args, p := s.validator.settle(t.name, string(t.args))
-	if p != nil && s.validator.refuse(t.name, string(t.args), p) {
+func (t *textCall) complete(v *validator) bool {
+	args, p := v.settle(t.name, string(t.args))
+	if p != nil && v.refuse(t.name, string(t.args), p) {
 		t.held = nil
 		return false
 	}

@@ -22,6 +22,7 @@ type validator struct {
 	report  bool     // nothing is changed or refused, only said
 	unknown []string // names that nobody offered
 	refused []refusal
+	ids     ids
 }
 
 // refusal is a call that the policy does not let through.
@@ -31,7 +32,7 @@ type refusal struct {
 }
 
 func newValidator(a *gateway.AttemptInfo, o *gateway.Outcome, schemas *repair.Schemas) *validator {
-	return &validator{attempt: a, outcome: o, offered: a.Sent.Tools(), schemas: schemas,
+	return &validator{attempt: a, outcome: o, offered: a.Sent.Tools(), schemas: schemas, ids: ids{attempt: a},
 		policy: a.Target.OnInvalid, report: a.Target.Mode == gateway.Report}
 }
 
@@ -109,6 +110,19 @@ func (v *validator) arguments(name, args string) *repair.Problem {
 	return problem
 }
 
+// fit reports whether all of several arguments are fit for an offered tool.
+func (v *validator) fit(name string, several [][]byte) bool {
+	return v.offered.Find(name) != nil && !slices.ContainsFunc(several, func(args []byte) bool {
+		return v.arguments(name, string(args)) != nil
+	})
+}
+
+// certain reports whether a name that may go on, in the next pieces of its call, is that of a
+// tool already.
+func (v *validator) certain(name string) bool {
+	return name != "" && (len(v.offered.Tools) == 0 || v.offered.Find(name) != nil && !v.offered.Continues(name))
+}
+
 // settle checks the arguments of a complete call, and puts the values in place of
 // references. out is what goes on.
 func (v *validator) settle(name, args string) (out string, problem *repair.Problem) {
@@ -140,15 +154,10 @@ func (v *validator) settle(name, args string) (out string, problem *repair.Probl
 // refuse takes note of a call with a problem that nothing mends. It reports whether the
 // policy keeps it from the client.
 func (v *validator) refuse(name, args string, p *repair.Problem) bool {
-	v.fault(p.Class)
-	return v.reject(name, args, p)
-}
-
-// fault counts something that was wrong with a call.
-func (v *validator) fault(class string) {
-	if class != "" {
-		v.outcome.Fault(class)
+	if p.Class != "" {
+		v.outcome.Fault(p.Class)
 	}
+	return v.reject(name, args, p)
 }
 
 // reject is refuse for a call of which the fault was counted before.
@@ -165,11 +174,8 @@ func (v *validator) reject(name, args string, p *repair.Problem) bool {
 // nobody knows is the model's to correct, if it can be told; otherwise it is a call like
 // others.
 func (v *validator) refuses(p *repair.Problem) bool {
-	return v.strict() || isReference(p) && v.resolves() && v.mayRedo()
+	return v.strict() || isReference(p) && v.resolves() && v.attempt.MayRedo && !v.outcome.Committed
 }
-
-// mayRedo reports whether the model can be told what is wrong.
-func (v *validator) mayRedo() bool { return v.attempt.MayRedo && !v.outcome.Committed }
 
 // isReference reports whether a problem is a reference that could not be resolved.
 func isReference(p *repair.Problem) bool {
