@@ -1,12 +1,12 @@
 package chain
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
 	"unicode/utf8"
 
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
 )
@@ -25,17 +25,6 @@ type Run interface {
 	Finish(ctx context.Context, reason abi.Reason) ([]abi.Event, error)
 	Close()
 }
-
-// Kinds of events that a chain adds to those of abi. A chain itself gives no
-// Malformed, End or Repair: it has dealt with them.
-const (
-	// Void takes call Index back: its text follows as content. A reader that has
-	// shown the call already has to say that it is broken.
-	Void abi.Kind = 0x80
-	// WasReasoning says that all content so far was reasoning, whose start marker
-	// was in the prompt.
-	WasReasoning abi.Kind = 0x81
-)
 
 // Options are what a chain needs to know of the request.
 type Options struct {
@@ -161,23 +150,6 @@ func (c *Chain) Plain(text []byte) Passage {
 	}
 	c.text.passed(text)
 	return Clean
-}
-
-// Nothing reports whether the whole output, of which nothing was fed yet, holds
-// neither a trigger nor a marker, so that it is content as it is.
-func (c *Chain) Nothing(output []byte) bool {
-	if c.open || c.Holding() || c.plan.anyStart && (!c.opts.NoTools || c.plan.framing) {
-		return false
-	}
-	body := chars.SkipSpace(output)
-	for _, s := range c.plan.starts {
-		if bytes.HasPrefix(body, []byte(s)) {
-			return false
-		}
-	}
-	scan := scanner{a: c.plan.automaton}
-	_, found := scan.scan(output, 0, true)
-	return !found
 }
 
 // Settle tells the chain that its reader gives out all that waits as it came, since
@@ -370,7 +342,7 @@ func (c *Chain) closeReasoning(literal string) {
 		c.open, c.opened = false, nil
 	case c.opts.Reasoning == Auto && c.report.Calls == 0:
 		c.opts.Reasoning = Closed
-		c.text.add(abi.Event{Kind: WasReasoning})
+		c.text.add(abi.Event{Kind: wire.WasReasoning})
 		c.text.wrote[0], c.text.white[0] = false, c.text.white[0][:0] // the answer begins here
 		c.warn("reasoning_start_missing")
 	default:

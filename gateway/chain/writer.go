@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
 )
@@ -248,7 +249,7 @@ func (w *writer) void() bool {
 	if w.open < 0 {
 		return false
 	}
-	w.add(abi.Event{Kind: Void, Index: w.open})
+	w.add(abi.Event{Kind: wire.Void, Index: w.open})
 	w.open = -1
 	return true
 }

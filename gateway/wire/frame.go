@@ -196,6 +196,42 @@ func (f *Frame) Text(place int) (text []byte, ok bool) {
 	return f.text, true
 }
 
+// pieceSize is how many bytes of a text are decoded at once where it is read in pieces.
+const pieceSize = 32 << 10
+
+// Pieces calls take for the content of a choice piece by piece, until that returns false: a
+// whole answer may be large, and need not be there a second time, decoded. ok is false where
+// Text's is; that is known only at the end, but it is the same every time. A piece is valid
+// until the next one.
+func (f *Frame) Pieces(place int, take func(piece []byte) bool) (ok bool) {
+	raw := f.choices[place].Content.Of(f.Data)
+	if len(raw) <= pieceSize || raw[0] != '"' {
+		text, ok := f.Text(place)
+		if len(text) > 0 {
+			take(text)
+		}
+		return ok
+	}
+	escaped := bytes.IndexByte(raw, '\\') >= 0
+	var quoted, decoded []byte
+	for text := raw[1 : len(raw)-1]; len(text) > 0; {
+		piece := text[:units(text, pieceSize)]
+		text = text[len(piece):]
+		if escaped {
+			var err error
+			quoted = append(append(append(quoted[:0], '"'), piece...), '"')
+			if decoded, err = jsontext.AppendUnquote(decoded[:0], quoted); err != nil {
+				return false
+			}
+			piece = decoded
+		}
+		if !take(piece) {
+			return true
+		}
+	}
+	return true
+}
+
 // Hole is the one string in which the frame differs from the chunk before it, and the number
 // of the shape that both have; 0 where that is not known. The shape's number changes with
 // every chunk that has another one, so that what was learned of one chunk holds for all

@@ -12,7 +12,8 @@ import (
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// preallocated is how much of an answer's declared length is believed.
+// preallocated is how much of an answer's declared length is believed before that much of it
+// has come.
 const preallocated = 1 << 20
 
 var errTooLarge = errors.New("the answer is too large")
@@ -61,7 +62,13 @@ func read(body io.Reader, declared, limit int64) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	b.Grow(int(min(max(declared, 0), preallocated)) + bytes.MinRead)
-	if _, err := b.ReadFrom(io.LimitReader(body, limit+1)); err != nil {
+	if declared > preallocated {
+		if _, err := b.ReadFrom(io.LimitReader(body, preallocated)); err != nil {
+			return nil, err
+		}
+		b.Grow(int(declared) - b.Len() + bytes.MinRead)
+	}
+	if _, err := b.ReadFrom(io.LimitReader(body, limit+1-int64(b.Len()))); err != nil {
 		return nil, err
 	}
 	if int64(b.Len()) > limit {

@@ -7,6 +7,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -66,7 +67,7 @@ func (c *choice) differs() bool {
 func (c *choice) prune() {
 	kept := c.events[:0]
 	for _, e := range c.events {
-		if e.Kind == chain.Void || e.Kind == abi.Cut {
+		if e.Kind == wire.Void || e.Kind == abi.Cut {
 			start := len(kept) - 1
 			for start >= 0 && (kept[start].Kind != abi.CallStart || kept[start].Index != e.Index) {
 				start--

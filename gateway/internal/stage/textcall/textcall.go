@@ -365,37 +365,6 @@ func (s *stage) close() {
 	}
 }
 
-// whole reads a completion.
-func (s *stage) whole(f *wire.Frame, next gateway.Sink) {
-	for i := range f.Choices() {
-		p := &f.Choices()[i]
-		c := s.choice(i, true) // also where an upstream gives all of them one index
-		if p.Thinks {
-			c.chain.Split()
-		}
-		text, ok := f.Text(i)
-		if !ok || len(text) == 0 || c.chain.Nothing(text) {
-			c.done = true
-			continue
-		}
-		c.in = append(c.in, text...)
-		c.events = append(c.events, c.chain.Feed(s.ctx, text)...)
-		c.finish(s.ctx, p.Reason)
-		c.prune()
-		switch {
-		case s.reports():
-			f.SeeText(i, c.take())
-		case c.differs():
-			s.outcome.Changed = true
-			f.PutText(i, c.take(), s.maker.ReasoningName)
-			if c.renamed {
-				f.PutFinish(i, finishCalls)
-			}
-		}
-	}
-	next.Put(f)
-}
-
 // choice returns the state for the choice with an index, making it at first.
 func (s *stage) choice(index int, whole bool) *choice {
 	for _, c := range s.choices {
