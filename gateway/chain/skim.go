@@ -18,9 +18,10 @@ type Skim struct {
 
 // Skim begins to look through the whole output of the chain, to which nothing was fed yet.
 func (c *Chain) Skim() Skim {
+	m := &c.machine
 	return Skim{
-		scan: scanner{a: c.plan.automaton}, plan: c.plan,
-		found: c.open || c.Holding() || c.plan.anyStart && (!c.opts.NoTools || c.plan.framing),
+		scan: scanner{a: m.parsers.plan.automaton}, plan: m.parsers.plan,
+		found: m.reasoning.open || c.Holding() || m.parsers.plan.anyStart && m.parsers.reads(),
 	}
 }
 

@@ -258,11 +258,17 @@ func (f *Frame) Shape() int {
 	return f.shape.number
 }
 
-// Own returns a copy that stays valid until its Free is called. An owned frame is its own.
+// Own returns a copy that stays valid until its Free is called. An owned frame is its own: who
+// gives the frame on as well takes a [Frame.Copy].
 func (f *Frame) Own() *Frame {
 	if f.owned {
 		return f
 	}
+	return f.Copy()
+}
+
+// Copy returns a copy that stays valid until its Free is called, whatever becomes of the frame.
+func (f *Frame) Copy() *Frame {
 	own := frames.Get().(*Frame)
 	raw, data := own.pooled[:0], f.Data
 	at := bytes.Index(f.Raw, data)

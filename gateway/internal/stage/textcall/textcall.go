@@ -112,7 +112,7 @@ func (s *stage) other(f *wire.Frame, next gateway.Sink) {
 
 func (s *stage) chunk(f *wire.Frame, next gateway.Sink) {
 	if s.first == nil && len(f.Choices()) > 0 {
-		s.first = f.Own()
+		s.first = f.Copy()
 	}
 	if s.plain(f, next) {
 		return
