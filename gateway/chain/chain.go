@@ -108,14 +108,14 @@ func (p *Plan) New(runner Runner, opts Options) *Chain {
 	return &Chain{machine: machine{
 		parsers:   parsers{plan: p, runner: runner, opts: opts, offers: offers{get: opts.Tools, any: opts.AnyName}},
 		in:        input{scan: scanner{a: p.automaton}},
-		text:      newWriter(),
+		text:      newWriter(opts.NoTools),
 		reasoning: reasoning{begins: opts.Reasoning, open: p.reasoning && opts.Reasoning == Open},
 		sofar:     progress{start: true},
 	}}
 }
 
 // Report returns what the chain did so far.
-func (c *Chain) Report() *Report { return &c.machine.report }
+func (c *Chain) Report() *Report { return &c.machine.text.report }
 
 // Passage is what Plain says of a piece of text.
 type Passage int
@@ -139,7 +139,7 @@ func (c *Chain) Plain(text []byte) Passage {
 		return Clean
 	}
 	m := &c.machine
-	if !m.idle() || chars.Blank(text) || !utf8.RuneStart(text[0]) || incomplete(text) > 0 ||
+	if !c.idle() || chars.Blank(text) || !utf8.RuneStart(text[0]) || incomplete(text) > 0 ||
 		c.Holding() && chars.IsSpace(text[0]) || !m.in.harmless(text) {
 		return Unsure
 	}
@@ -157,7 +157,8 @@ func (c *Chain) Plain(text []byte) Passage {
 }
 
 // idle reports whether nothing but white space waits to be decided.
-func (m *machine) idle() bool {
+func (c *Chain) idle() bool {
+	m := &c.machine
 	out := &m.text.out
 	return len(m.in.buf) == 0 && len(m.tail) == 0 && m.thought == nil && !m.sofar.start && !m.reasoning.open &&
 		!out.trim && (!out.holding() || !out.marked)
@@ -177,7 +178,7 @@ func (c *Chain) Settle() bool {
 		}
 	}
 	c.waiting = c.waiting[:0]
-	m.skip(len(m.in.buf))
+	m.in.skip(len(m.in.buf))
 	m.text.out.settle()
 	return true
 }
@@ -217,12 +218,12 @@ func (c *Chain) Finish(ctx context.Context, reason abi.Reason) []abi.Event {
 	m := &c.machine
 	m.advance(ctx, end{final: true, reason: reason})
 	if m.reasoning.open && m.reasoning.opened == nil && m.thought == nil {
-		m.report.warn("reasoning_end_missing")
+		m.text.report.warn("reasoning_end_missing")
 	}
 	m.settle(true)
 	if len(m.tail) > 0 {
 		m.markup()
-		m.report.warn("end_token")
+		m.text.report.warn("end_token")
 	}
 	m.text.out.finish()
 	return m.text.out.events.events()

@@ -28,6 +28,12 @@ func (in *input) drop(n int) {
 // rescan makes the scanner begin anew at the start of the text.
 func (in *input) rescan() { in.scan.state, in.scan.found, in.read = 0, match{}, 0 }
 
+// skip drops the first n bytes, and what the scanner has seen behind them.
+func (in *input) skip(n int) {
+	in.drop(n)
+	in.rescan()
+}
+
 // whole is the text without a rune at its end that is not complete yet: events hold whole runes
 // as long as the text does.
 func (in *input) whole(final bool) []byte {

@@ -19,7 +19,6 @@ type machine struct {
 	region    *region  // what begins at the beginning of in, or nil
 	thought   *thought // calls that wait for the end of the output, or nil
 	tail      []byte   // an end token and what followed: not text if the output ends here
-	report    Report
 }
 
 // progress is what has come of an output.
@@ -127,7 +126,7 @@ func (m *machine) found(literal string) {
 	switch {
 	case k.wraps != nil && m.sofar.after && m.sofar.wrapper == nil:
 		m.sofar.wrapper, m.sofar.start = k.wraps, true
-		m.skip(len(literal))
+		m.in.skip(len(literal))
 		m.text.out.edge(abi.Content)
 	case k.trigger && m.mayParse(k):
 		m.begin(literal, false)
@@ -154,7 +153,7 @@ func (m *machine) unparsed(literal string, k *meaning) {
 	switch {
 	case k.ends != nil && k.ends == m.sofar.wrapper, k.endToken && !m.text.at.inCode():
 		m.tail = append(m.tail, m.in.buf[:len(literal)]...)
-		m.skip(len(literal))
+		m.in.skip(len(literal))
 	case k.fence != "" && m.text.at.lineMarks && !m.reasoning.open: // what begins or ends a block of code
 		if m.thought != nil && m.thought.fenced {
 			m.thought.closes = true
@@ -166,12 +165,6 @@ func (m *machine) unparsed(literal string, k *meaning) {
 	default:
 		m.pass(len(literal))
 	}
-}
-
-// skip drops the first n bytes, and what the scanner has seen behind them.
-func (m *machine) skip(n int) {
-	m.in.drop(n)
-	m.in.rescan()
 }
 
 // pass gives the first n bytes out as content or reasoning.
@@ -208,14 +201,11 @@ func (m *machine) say() {
 // flushTail gives out an end token that was not the end.
 func (m *machine) flushTail() {
 	if len(m.tail) > 0 {
-		m.passThought()
+		m.settle(m.thought.standsInline()) // markup comes behind it
 		m.text.write(m.reasoning.kind(), m.tail)
 		m.tail = m.tail[:0]
 	}
 }
-
-// passThought settles a call behind which markup comes.
-func (m *machine) passThought() { m.settle(m.thought != nil && m.thought.inline) }
 
 // settle decides about calls that wait: calls if the output ended with them,
 // otherwise words of the model's.
@@ -233,7 +223,7 @@ func (m *machine) settle(ended bool) {
 	m.text.out.edge(abi.Content)
 	for _, c := range t.calls {
 		for _, e := range c.events {
-			m.give(e, c.parser)
+			m.text.give(e, c.parser)
 		}
 	}
 	if t.fenced || t.inline {
@@ -243,8 +233,8 @@ func (m *machine) settle(ended bool) {
 
 func (m *machine) openReasoning(literal string, k *marker) {
 	m.flushTail()
-	m.passThought()
-	m.skip(len(literal))
+	m.settle(m.thought.standsInline()) // markup comes behind it
+	m.in.skip(len(literal))
 	m.sofar.begun = true
 	if !m.reasoning.open {
 		m.reasoning.begin(k)
@@ -255,17 +245,17 @@ func (m *machine) openReasoning(literal string, k *marker) {
 
 func (m *machine) closeReasoning(literal string) {
 	m.flushTail()
-	m.passThought()
-	m.skip(len(literal))
+	m.settle(m.thought.standsInline()) // markup comes behind it
+	m.in.skip(len(literal))
 	switch r := &m.reasoning; {
 	case r.open:
 		r.leave()
-	case r.begins == Auto && m.report.Calls == 0:
+	case r.begins == Auto && m.text.report.Calls == 0:
 		r.begins = Closed
 		m.text.out.wasReasoning()
-		m.report.warn("reasoning_start_missing")
+		m.text.report.warn("reasoning_start_missing")
 	default:
-		m.report.warn("reasoning_end_stray")
+		m.text.report.warn("reasoning_end_stray")
 	}
 	m.sofar.start, m.sofar.after, m.sofar.begun = true, true, true
 	m.text.at.newLine()
@@ -288,7 +278,8 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 		}
 		m.leave(to)
 	case mayCount:
-		m.think(became.calls, to)
+		m.thought = m.thought.join(became.calls, m.tail, m.in.buf[:to])
+		m.tail = m.tail[:0]
 		m.leave(to)
 	case cutOff:
 		m.markup()
@@ -299,7 +290,7 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 		m.pass(to)
 	case givenBack:
 		if m.text.out.void() {
-			m.report.warn("broken_call")
+			m.text.report.warn("broken_call")
 		}
 		m.close()
 		m.in.drop(became.from)
@@ -315,19 +306,6 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 func (m *machine) markup() {
 	m.tail = m.tail[:0]
 	m.text.out.edge(abi.Content)
-}
-
-// think keeps the calls of a region until it is known whether the output ends with
-// them.
-func (m *machine) think(calls *thought, to int) {
-	t := m.thought
-	if t == nil {
-		m.thought, t = calls, calls
-	} else {
-		t.calls = append(t.calls, calls.calls...)
-	}
-	t.raw, t.after = append(append(t.raw, m.tail...), m.in.buf[:to]...), nil
-	m.tail = m.tail[:0]
 }
 
 // close ends the region.
@@ -362,7 +340,7 @@ func (m *machine) decline(ctx context.Context) {
 	if asked && !m.reasoning.open {
 		content, ok, err := m.parsers.fallback(ctx, text[:n], m.text.at.fenced())
 		if err != nil {
-			m.report.warn(m.parsers.failed(Fallback, err).Name)
+			m.text.report.warn(m.parsers.failed(Fallback, err).Name)
 		}
 		if ok {
 			m.say()
@@ -378,14 +356,14 @@ func (m *machine) decline(ctx context.Context) {
 func (m *machine) show(e abi.Event) {
 	r := m.region
 	if e.Kind == warning {
-		m.report.warn(e.Name)
+		m.text.report.warn(e.Name)
 		return
 	}
 	candidate := r.reading.judge.candidate
 	if !r.shown {
 		r.shown = true
 		m.tail = m.tail[:0]
-		m.passThought()
+		m.settle(m.thought.standsInline()) // markup comes behind it
 		if m.reasoning.open && (candidate.Framing || m.parsers.opts.InReasoning == Ends) {
 			m.reasoning.leave()
 			m.reasoning.begins = Closed
@@ -400,25 +378,5 @@ func (m *machine) show(e abi.Event) {
 	case abi.CallEnd:
 		r.kind = 0
 	}
-	m.give(e, candidate.Name)
-}
-
-// give gives an event of a parser out. In the answer to a request without tools a call is text.
-func (m *machine) give(e abi.Event, parser string) {
-	noTools := m.parsers.opts.NoTools
-	switch {
-	case e.Kind == abi.Content, e.Kind == abi.Reasoning:
-		m.text.write(e.Kind, []byte(e.Text))
-	case noTools && e.Kind == abi.Args:
-		m.text.write(abi.Content, []byte(e.Text))
-	case noTools && e.Kind == abi.CallStart:
-		m.text.out.edge(abi.Content)
-		m.report.warn("call_without_tools")
-	case noTools:
-	case e.Kind == abi.Repair:
-		m.report.repaired(e.Name)
-	default:
-		m.report.note(e.Kind, parser)
-		m.text.out.call(e)
-	}
+	m.text.give(e, candidate.Name)
 }

@@ -6,16 +6,19 @@ import (
 	"github.com/callgate/callgate/sdk/chars"
 )
 
-// writer is the text that was read, and what goes out of it.
+// writer is the text that was read, what goes out of it, and what there is to say of that.
 type writer struct {
-	at  place
-	out output
+	at      place
+	out     output
+	report  Report
+	noTools bool // the request offers none
 }
 
-func newWriter() writer {
+func newWriter(noTools bool) writer {
 	return writer{
-		at:  place{lineBlank: true, lineMarks: true},
-		out: output{events: batch{list: make([]abi.Event, 0, 8)}, kind: abi.Content, open: -1},
+		at:      place{lineBlank: true, lineMarks: true},
+		out:     output{events: batch{list: make([]abi.Event, 0, 8)}, kind: abi.Content, open: -1},
+		noTools: noTools,
 	}
 }
 
@@ -29,6 +32,25 @@ func (w *writer) write(kind abi.Kind, text []byte) {
 func (w *writer) passed(text []byte) {
 	w.at.read(text)
 	w.out.sides[0].wrote = true
+}
+
+// give gives an event of a parser out. In the answer to a request without tools a call is text.
+func (w *writer) give(e abi.Event, parser string) {
+	switch {
+	case e.Kind == abi.Content, e.Kind == abi.Reasoning:
+		w.write(e.Kind, []byte(e.Text))
+	case w.noTools && e.Kind == abi.Args:
+		w.write(abi.Content, []byte(e.Text))
+	case w.noTools && e.Kind == abi.CallStart:
+		w.out.edge(abi.Content)
+		w.report.warn("call_without_tools")
+	case w.noTools:
+	case e.Kind == abi.Repair:
+		w.report.repaired(e.Name)
+	default:
+		w.report.note(e.Kind, parser)
+		w.out.call(e)
+	}
 }
 
 // output collects a chain's events and keeps the rules of white space: what touches markup

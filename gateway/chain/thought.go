@@ -24,3 +24,18 @@ func (t *thought) add(text []byte) {
 	t.raw, t.after = append(t.raw, text...), append(t.after, text...)
 	t.closes = false
 }
+
+// join takes the calls of a further region in, with what stands before them. t is nil if they
+// are the first.
+func (t *thought) join(further *thought, before, region []byte) *thought {
+	if t == nil {
+		t = further
+	} else {
+		t.calls = append(t.calls, further.calls...)
+	}
+	t.raw, t.after = append(append(t.raw, before...), region...), nil
+	return t
+}
+
+// standsInline reports whether markup behind the calls leaves them calls.
+func (t *thought) standsInline() bool { return t != nil && t.inline }

@@ -25,6 +25,35 @@ type choice struct {
 	renamed bool        // the finish reason "stop" has to become "tool_calls"
 }
 
+// choices are all of an answer.
+type choices []*choice
+
+// changing reports whether what goes out must differ from what came in.
+func (all choices) changing() bool {
+	changing := false
+	for _, c := range all {
+		c.changed = c.changed || c.differs()
+		changing = changing || c.changed && (len(c.events) > 0 || len(c.in) > 0 || c.renamed)
+	}
+	return changing
+}
+
+func (all choices) holding() bool {
+	for _, c := range all {
+		if !c.done && !c.changed && c.chain.Holding() {
+			return true
+		}
+	}
+	return false
+}
+
+// forget drops what was noted about text that goes out as it is.
+func (all choices) forget() {
+	for _, c := range all {
+		c.in, c.events = c.in[:0], c.events[:0]
+	}
+}
+
 // take gives the events away.
 func (c *choice) take() []abi.Event {
 	events := c.events
