@@ -38,7 +38,6 @@ type Options struct {
 	Reasoning Reasoning
 	// InReasoning says what a call is that stands in open reasoning.
 	InReasoning InReasoning
-	MaxDepth    int // how deep the JSON of a call may nest
 }
 
 // InReasoning says what a call is that the model wrote before its reasoning ended.

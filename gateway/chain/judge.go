@@ -35,7 +35,6 @@ type rules struct {
 	hold      bool // events wait for the region's end
 	framed    bool // a call in framing waits until it is meant
 	noTools   bool
-	maxDepth  int
 }
 
 // call is the call at hand.
@@ -61,7 +60,7 @@ type tally struct {
 func newJudge(p *parsers, s site, found string, candidate *Candidate) judge {
 	r := rules{
 		site: s, candidate: candidate, offers: &p.offers, found: found,
-		auto: p.plan.auto, noTools: p.opts.NoTools, maxDepth: p.opts.MaxDepth,
+		auto: p.plan.auto, noTools: p.opts.NoTools,
 	}
 	if r.auto {
 		r.doubt = s.doubts(candidate, found)
@@ -130,7 +129,7 @@ func (j *judge) check(e *abi.Event, region []byte) bool {
 		c.offered = j.offers.has(e.Name, j.fenced)
 		c.meant = c.offered || !j.candidate.Heuristic && j.forwards(e.Name, region)
 		c.argued = !c.meant && !j.candidate.Heuristic && isName(e.Name)
-		c.args.begin(j.offers.find(e.Name), j.maxDepth)
+		c.args.begin(j.offers.find(e.Name))
 	case abi.Args:
 		c.meant = c.meant || c.argued && strings.Trim(e.Text, "{} \n") != "" // a tag alone may be a word
 		e.Text = c.args.read(e.Text)

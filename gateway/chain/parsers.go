@@ -19,7 +19,7 @@ type parsers struct {
 // open opens a candidate for a region.
 func (p *parsers) open(ctx context.Context, candidate *Candidate, fenced bool) (Run, error) {
 	return p.runner.Open(ctx, candidate.Parser, abi.Options{
-		Tools: p.offers.all(), Settings: candidate.Settings, Fenced: fenced, Guess: p.plan.auto, MaxDepth: p.opts.MaxDepth,
+		Tools: p.offers.all(), Settings: candidate.Settings, Fenced: fenced, Guess: p.plan.auto,
 	})
 }
 

@@ -100,7 +100,11 @@ func units(text []byte, n int) int {
 		return len(text)
 	}
 	const escape, short = len(`\u1234`), len(`\n`)
-	for end := 0; ; {
+	end := max(n-64, 0)
+	for end > 0 && text[end-1] == '\\' { // a backslash behind none begins an escape
+		end--
+	}
+	for {
 		at := bytes.IndexByte(text[end:n], '\\')
 		if at < 0 {
 			return n - beginning(text[end:n])
