@@ -186,8 +186,7 @@ func (j *judge) end(out []abi.Event, to int) ([]abi.Event, ending) {
 	if j.doubt == isText {
 		return append(out, warn("call_quoted")), ending{kind: isQuoted, to: to}
 	}
-	if t.cut && (j.doubt == untilEnd || j.candidate.Heuristic && !j.thinks) {
-		j.dropCut()
+	if t.cut && j.dropCut() {
 		out = append(out, warn("truncated_call"))
 	}
 	if !j.believe() {
@@ -201,7 +200,7 @@ func (j *judge) end(out []abi.Event, to int) ([]abi.Event, ending) {
 		out = append(out, warn("truncated_call"))
 	}
 	held := j.held.take()
-	if t.calls > 0 && j.hold && !j.noTools && (j.thinks || j.doubt == untilEnd || j.auto && j.around) {
+	if t.calls > 0 && j.countsAtEnd() {
 		fenced := j.around && !j.thinks
 		return out, ending{kind: mayCount, to: to, calls: &thought{
 			calls: []heldCalls{{j.candidate.Name, held}}, inline: j.doubt == untilEnd && !fenced && !j.thinks, fenced: fenced,
@@ -212,6 +211,11 @@ func (j *judge) end(out []abi.Event, to int) ([]abi.Event, ending) {
 		out = append(out, warn("missing_arguments"))
 	}
 	return out, ending{kind: wasRead, to: to}
+}
+
+// countsAtEnd reports whether calls count only if the output ends with them.
+func (r *rules) countsAtEnd() bool {
+	return r.hold && !r.noTools && (r.thinks || r.doubt == untilEnd || r.auto && r.around)
 }
 
 // believe decides about events that were held back. Markup that is ordinary text
@@ -231,21 +235,27 @@ func (j *judge) believe() bool {
 	case t.calls == 0 && !j.candidate.Heuristic && !t.dropped: // there is nothing to believe
 		return false
 	}
-	held := j.held.events()
-	return t.short == 0 && t.examples == 0 && !trailing(held) && !slices.ContainsFunc(held, func(e abi.Event) bool {
-		return e.Kind == abi.CallStart && !j.offers.has(e.Name, j.fenced)
-	})
+	return t.short == 0 && t.examples == 0 && j.sound(j.held.events())
 }
 
-// dropCut leaves out the call that was cut at the end.
-func (j *judge) dropCut() {
+// sound reports whether events end with a call, and name offered tools alone.
+func (r *rules) sound(events []abi.Event) bool {
+	return !trailing(events) && !slices.ContainsFunc(events, func(e abi.Event) bool { return e.Kind == abi.CallStart && !r.offers.has(e.Name, r.fenced) })
+}
+
+// dropCut leaves out the call that was cut at the end, where the others may count without it.
+func (j *judge) dropCut() bool {
+	if j.doubt != untilEnd && (!j.candidate.Heuristic || j.thinks) {
+		return false
+	}
 	j.tally.cut, j.tally.dropped = false, true
 	held := j.held.events()
 	for i := len(held) - 1; i >= 0 && held[i].Kind != abi.CallEnd; i-- {
 		if held[i].Kind == abi.CallStart {
 			j.held.list = held[:i]
-			return
+			return true
 		}
 	}
 	j.held.list = slices.DeleteFunc(held, func(e abi.Event) bool { return e.Kind == abi.Cut })
+	return true
 }

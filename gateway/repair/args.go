@@ -260,7 +260,6 @@ func (a *Args) End() (out []byte, extra [][]byte, problem *Problem) {
 			a.sent = len(a.raw)
 			return nil, extra, nil
 		}
-		extra = nil
 	case a.phase == atClosed:
 	}
 	if a.problem != nil {
