@@ -222,8 +222,8 @@ func (m *machine) settle(ended bool) {
 	m.reasoning.open = false
 	m.text.out.edge(abi.Content)
 	for _, c := range t.calls {
-		for _, e := range c.events {
-			m.text.give(e, c.parser)
+		for i := range c.events {
+			m.text.give(&c.events[i], c.parser)
 		}
 	}
 	if t.fenced || t.inline {
@@ -267,7 +267,7 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 	r := m.region
 	out, became := r.read(ctx, &m.parsers, m.in.buf, e)
 	for i := range out {
-		m.show(out[i])
+		m.show(&out[i])
 	}
 	switch to := min(became.to, len(m.in.buf)); became.kind {
 	case undecided:
@@ -353,7 +353,7 @@ func (m *machine) decline(ctx context.Context) {
 }
 
 // show gives an event of the region out, which nothing can take back any more.
-func (m *machine) show(e abi.Event) {
+func (m *machine) show(e *abi.Event) {
 	r := m.region
 	if e.Kind == warning {
 		m.text.report.warn(e.Name)

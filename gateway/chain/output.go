@@ -35,7 +35,7 @@ func (w *writer) passed(text []byte) {
 }
 
 // give gives an event of a parser out. In the answer to a request without tools a call is text.
-func (w *writer) give(e abi.Event, parser string) {
+func (w *writer) give(e *abi.Event, parser string) {
 	switch {
 	case e.Kind == abi.Content, e.Kind == abi.Reasoning:
 		w.write(e.Kind, []byte(e.Text))
@@ -135,14 +135,14 @@ func (o *output) finish() {
 }
 
 // call gives out an event of a call, with the chain's own index.
-func (o *output) call(e abi.Event) {
+func (o *output) call(e *abi.Event) {
 	o.edge(abi.Content)
 	if e.Kind == abi.CallStart {
 		o.open = o.next
 		o.next++
 	}
 	e.Index = o.open
-	o.events.add(e)
+	o.events.add(*e)
 	if e.Kind == abi.CallEnd || e.Kind == abi.Cut {
 		o.open = -1
 	}
