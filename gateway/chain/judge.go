@@ -70,29 +70,30 @@ func newJudge(p *parsers, s site, found string, candidate *Candidate) judge {
 	return judge{rules: r, gate: r.auto && !candidate.Framing && !r.hold}
 }
 
-// take takes the next event, and appends those that go on. region is the text so far.
-func (j *judge) take(out []abi.Event, e abi.Event, region []byte) []abi.Event {
-	if j.check(&e, region) && j.gate {
+// take takes the next event, which is changed where its strings are, and appends those that go
+// on. region is the text so far.
+func (j *judge) take(out []abi.Event, e *abi.Event, region []byte) []abi.Event {
+	if j.check(e, region) && j.gate {
 		j.gate = false
 		out = append(out, j.held.take()...)
 	}
 	if e.Kind == abi.CallEnd && j.call.args.changed {
-		out = j.give(out, abi.Event{Kind: abi.Repair, Name: "args_types"})
+		out = j.give(out, &abi.Event{Kind: abi.Repair, Name: "args_types"})
 	}
 	return j.give(out, e)
 }
 
 // give appends an event, or keeps it until it is known that it may go on.
-func (j *judge) give(out []abi.Event, e abi.Event) []abi.Event {
+func (j *judge) give(out []abi.Event, e *abi.Event) []abi.Event {
 	switch {
 	case j.hold || j.gate:
-		j.held.add(e)
+		j.held.add(*e)
 		return out
 	case j.framed && (j.waits || e.Kind == abi.CallStart):
-		j.held.add(e)
+		j.held.add(*e)
 		return j.await(out, e.Kind)
 	}
-	return append(out, e)
+	return append(out, *e)
 }
 
 // await decides about a call in framing that waits: it goes out as soon as it is

@@ -98,6 +98,7 @@ func (r *region) choose(ctx context.Context, p *parsers, text []byte, e end) end
 		if err == nil && verdict == abi.Yes {
 			var run Run
 			if run, err = p.open(ctx, candidate, r.site.fenced); err == nil {
+				r.out = slices.Grow(r.out, 4)
 				r.reading = &reading{run: run, literal: r.literal, judge: newJudge(p, r.site, r.found, candidate)}
 				return undecided
 			}
@@ -179,7 +180,7 @@ func (r *reading) act(out []abi.Event, p *parsers, region []byte, events []abi.E
 			return out, ending{kind: givenBack, from: e.From, to: e.To}
 		default:
 			before := len(out)
-			out = r.judge.take(out, *e, region)
+			out = r.judge.take(out, e, region)
 			r.note(out[before:])
 		}
 	}
