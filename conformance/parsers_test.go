@@ -14,6 +14,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/chain/chaintest"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/plugins/builtin"
 	"github.com/callgate/callgate/sdk/abi"
@@ -152,9 +153,9 @@ func (r *read) add(events []abi.Event) {
 	for _, e := range events {
 		kind := e.Kind.String()
 		switch e.Kind {
-		case chain.Void:
+		case wire.Void:
 			kind = "void"
-		case chain.WasReasoning:
+		case wire.WasReasoning:
 			kind = "was_reasoning"
 		}
 		r.events = append(r.events, conformance.Event{Kind: kind, Index: e.Index, Text: e.Text, Name: e.Name, ID: e.ID})

@@ -28,9 +28,9 @@ type args struct {
 
 // begin makes a ready for the arguments of another call; tool is nil if it was not
 // offered.
-func (a *args) begin(tool *abi.Tool, maxDepth int) {
+func (a *args) begin(tool *abi.Tool) {
 	*a = args{tool: tool, typer: a.typer, in: a.in, value: a.value[:0], seen: a.seen[:0]}
-	a.typer.Begin(tool, maxDepth)
+	a.typer.Begin(tool, 0)
 	if tool == nil {
 		return
 	}

@@ -1,9 +1,7 @@
 package chain
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"slices"
 	"unicode/utf8"
 
@@ -26,17 +24,6 @@ type Run interface {
 	Close()
 }
 
-// Kinds of events that a chain adds to those of abi. A chain itself gives no
-// Malformed, End or Repair: it has dealt with them.
-const (
-	// Void takes call Index back: its text follows as content. A reader that has
-	// shown the call already has to say that it is broken.
-	Void abi.Kind = 0x80
-	// WasReasoning says that all content so far was reasoning, whose start marker
-	// was in the prompt.
-	WasReasoning abi.Kind = 0x81
-)
-
 // Options are what a chain needs to know of the request.
 type Options struct {
 	// Tools gives the offered tools; it is called once, when a region begins, and never
@@ -51,7 +38,6 @@ type Options struct {
 	Reasoning Reasoning
 	// InReasoning says what a call is that stands in open reasoning.
 	InReasoning InReasoning
-	MaxDepth    int // how deep the JSON of a call may nest
 }
 
 // InReasoning says what a call is that the model wrote before its reasoning ended.
@@ -83,48 +69,52 @@ type Report struct {
 	Warnings []string       // what went wrong or was lost
 }
 
-// Chain reads the text of one choice of one answer. It is used by one goroutine.
-type Chain struct {
-	plan   *Plan
-	runner Runner
-	opts   Options
-	text   writer
-	offers []abi.Tool // the offered tools, once opts.Tools was called
+func (r *Report) warn(w string) {
+	if !slices.Contains(r.Warnings, w) {
+		r.Warnings = append(r.Warnings, w)
+	}
+}
 
-	buf     []byte // text that is not decided yet
-	spare   []byte // the memory that an empty buf begins in again
+func (r *Report) repaired(kind string) {
+	if r.Repairs == nil {
+		r.Repairs = map[string]int{}
+	}
+	r.Repairs[kind]++
+}
+
+// note takes note of an event of a call.
+func (r *Report) note(kind abi.Kind, parser string) {
+	switch kind {
+	case abi.CallEnd:
+		r.Calls++
+		if !slices.Contains(r.Parsers, parser) {
+			r.Parsers = append(r.Parsers, parser)
+		}
+	case abi.Cut:
+		r.warn("truncated_call")
+	}
+}
+
+// Chain reads the text of one choice of one answer. It is used by one goroutine. What is
+// ordinary goes by it, as Plain says; what may be more goes into its machine.
+type Chain struct {
+	machine machine
 	waiting []byte // text from Plain whose white space at the end may touch markup
-	scanned int    // how much of buf the scanner has read
-	scan    scanner
-	region  *region // what begins at buf[0], or nil
-	start   bool    // nothing but white space came since the start, or since reasoning
-	begun   bool    // something else came since the start
-	open    bool    // inside reasoning
-	opened  *marker // how it began; nil if the prompt did that
-	after   bool    // nothing but white space came since the reasoning
-	wrapper *marker // the answer's, that is open
-	example bool    // a block of code that looked like a call was none: none of the others is
-	cut     bool    // the output ended at a token limit
-	mention bool    // the text shows a chat's own markup
-	classes uint16  // classes of markers that were read
-	spoken  uint16  // classes of markers that were text
-	spent   bool    // a limit was reached: no parser is asked any more
-	tail    []byte  // an end token and what followed: not text if the output ends here
-	thought *thought
-	report  Report
 }
 
 // New makes a chain for one choice.
 func (p *Plan) New(runner Runner, opts Options) *Chain {
-	return &Chain{
-		plan: p, runner: runner, opts: opts,
-		scan: scanner{a: p.automaton}, start: true, text: newWriter(),
-		open: p.reasoning && opts.Reasoning == Open,
-	}
+	return &Chain{machine: machine{
+		parsers:   parsers{plan: p, runner: runner, opts: opts, offers: offers{get: opts.Tools, any: opts.AnyName}},
+		in:        input{scan: scanner{a: p.automaton}},
+		text:      newWriter(opts.NoTools),
+		reasoning: reasoning{begins: opts.Reasoning, open: p.reasoning && opts.Reasoning == Open},
+		sofar:     progress{start: true},
+	}}
 }
 
 // Report returns what the chain did so far.
-func (c *Chain) Report() *Report { return &c.report }
+func (c *Chain) Report() *Report { return &c.machine.text.report }
 
 // Passage is what Plain says of a piece of text.
 type Passage int
@@ -147,259 +137,110 @@ func (c *Chain) Plain(text []byte) Passage {
 		}
 		return Clean
 	}
-	if !c.idle() || c.Holding() && chars.IsSpace(text[0]) || !c.harmless(text) {
+	m := &c.machine
+	if !c.idle() || chars.Blank(text) || !utf8.RuneStart(text[0]) || incomplete(text) > 0 ||
+		c.Holding() && chars.IsSpace(text[0]) || !m.in.harmless(text) {
 		return Unsure
 	}
-	c.text.settle()
+	m.text.out.settle()
 	if len(c.waiting) > 0 {
-		c.text.passed(c.waiting)
+		m.text.passed(c.waiting)
 		c.waiting = c.waiting[:0]
 	}
 	if chars.IsSpace(text[len(text)-1]) {
 		c.waiting = append(c.waiting, text...)
 		return White
 	}
-	c.text.passed(text)
+	m.text.passed(text)
 	return Clean
 }
 
-// Nothing reports whether the whole output, of which nothing was fed yet, holds
-// neither a trigger nor a marker, so that it is content as it is.
-func (c *Chain) Nothing(output []byte) bool {
-	if c.open || c.Holding() || c.plan.anyStart && (!c.opts.NoTools || c.plan.framing) {
-		return false
-	}
-	body := chars.SkipSpace(output)
-	for _, s := range c.plan.starts {
-		if bytes.HasPrefix(body, []byte(s)) {
-			return false
-		}
-	}
-	scan := scanner{a: c.plan.automaton}
-	_, found := scan.scan(output, 0, true)
-	return !found
+// idle reports whether nothing but white space waits to be decided.
+func (c *Chain) idle() bool {
+	m := &c.machine
+	out := &m.text.out
+	return len(m.in.buf) == 0 && len(m.tail) == 0 && m.thought == nil && !m.sofar.start && !m.reasoning.open &&
+		!out.trim && (!out.holding() || !out.marked)
 }
 
 // Settle tells the chain that its reader gives out all that waits as it came, since
 // what follows is not text. It reports whether that is right: whether nothing but
 // white space waits, and there was no markup.
 func (c *Chain) Settle() bool {
-	if c.region != nil || c.thought != nil || len(c.tail) > 0 || c.open || c.Marked() || c.scan.found.end > 0 || !chars.Blank(c.buf) {
+	m := &c.machine
+	if m.region != nil || m.thought != nil || len(m.tail) > 0 || m.reasoning.open || c.Marked() || m.in.scan.found.end > 0 || !chars.Blank(m.in.buf) {
 		return false
 	}
-	for _, text := range [][]byte{c.buf, c.waiting} {
+	for _, text := range [][]byte{m.in.buf, c.waiting} {
 		if len(text) > 0 {
-			c.text.passed(text)
+			m.text.passed(text)
 		}
 	}
 	c.waiting = c.waiting[:0]
-	c.drop(len(c.buf))
-	c.rescan()
-	c.text.settle()
-	return true
-}
-
-// idle reports whether nothing but white space waits to be decided.
-func (c *Chain) idle() bool {
-	return len(c.buf) == 0 && len(c.tail) == 0 && c.thought == nil && !c.start && !c.open && !c.text.trims() && (!c.text.holding() || !c.Marked())
-}
-
-// harmless reports whether text holds no literal, nor a part of one at its end.
-func (c *Chain) harmless(text []byte) bool {
-	if chars.Blank(text) || !utf8.RuneStart(text[0]) || incomplete(text) > 0 {
-		return false
-	}
-	c.scan.skip = skipper{} // what it knows is about buf
-	_, found := c.scan.scan(text, 0, false)
-	c.scan.skip = skipper{}
-	if found || c.scan.state != 0 || c.scan.found.end > 0 {
-		c.scan.state, c.scan.found = 0, match{}
-		return false
-	}
+	m.in.skip(len(m.in.buf))
+	m.text.out.settle()
 	return true
 }
 
 // Holding reports whether the chain holds text of which it has not said yet what
 // it is.
 func (c *Chain) Holding() bool {
-	return len(c.buf) > 0 || len(c.waiting) > 0 || len(c.tail) > 0 || c.text.holding() || c.thought != nil
+	m := &c.machine
+	return len(m.in.buf) > 0 || len(c.waiting) > 0 || len(m.tail) > 0 || m.text.out.holding() || m.thought != nil
 }
 
 // Marked reports whether there was markup: until then all text was content, or
 // reasoning if the output began inside of it.
-func (c *Chain) Marked() bool { return c.text.marked }
+func (c *Chain) Marked() bool { return c.machine.text.out.marked }
 
 // Parsing reports whether a parser reads the text at present.
-func (c *Chain) Parsing() bool { return c.region != nil && c.region.run != nil }
+func (c *Chain) Parsing() bool { return c.machine.region != nil && c.machine.region.reading != nil }
 
 // Feed reads the next piece of text. The events are valid until the next call.
 func (c *Chain) Feed(ctx context.Context, text []byte) []abi.Event {
-	c.text.reset()
-	c.take(c.waiting)
-	c.waiting = c.waiting[:0]
 	c.take(text)
-	c.advance(ctx, false, abi.Stop)
-	return c.text.events
+	c.machine.advance(ctx, end{})
+	return c.machine.text.out.events.events()
 }
 
-// take appends text to buf.
+// take gives text to the machine, behind what waited, for new events.
 func (c *Chain) take(text []byte) {
-	empty := len(c.buf) == 0
-	if c.buf = append(c.buf, text...); empty {
-		c.spare = c.buf
-	}
+	c.machine.text.out.events.reset()
+	c.machine.in.take(c.waiting)
+	c.waiting = c.waiting[:0]
+	c.machine.in.take(text)
 }
 
 // Finish tells the chain that the output has ended, and why.
 func (c *Chain) Finish(ctx context.Context, reason abi.Reason) []abi.Event {
-	c.text.reset()
-	c.take(c.waiting)
-	c.waiting = c.waiting[:0]
-	c.cut = reason == abi.Length
-	c.advance(ctx, true, reason)
-	if c.open && c.opened == nil && c.thought == nil {
-		c.warn("reasoning_end_missing")
+	c.take(nil)
+	m := &c.machine
+	m.advance(ctx, end{final: true, reason: reason})
+	if m.reasoning.open && m.reasoning.opened == nil && m.thought == nil {
+		m.text.report.warn("reasoning_end_missing")
 	}
-	c.settleThought(true)
-	if len(c.tail) > 0 {
-		c.tail = nil
-		c.warn("end_token")
-		c.text.edge(abi.Content)
+	m.settle(true)
+	if len(m.tail) > 0 {
+		m.markup()
+		m.text.report.warn("end_token")
 	}
-	c.text.finish()
-	return c.text.events
+	m.text.out.finish()
+	return m.text.out.events.events()
 }
 
 // Split tells the chain that its reader has reasoning which somebody else has split
 // off the text, so that the text does not begin with any.
 func (c *Chain) Split() {
-	if !c.begun && c.opened == nil {
-		c.open, c.opts.Reasoning = false, Closed
+	if m := &c.machine; !m.sofar.begun && m.reasoning.opened == nil {
+		m.reasoning.open, m.reasoning.begins = false, Closed
 	}
 }
 
 // Close lets the open parser go. It may be called more than once.
 func (c *Chain) Close() {
-	if c.region != nil {
-		c.region.close()
+	if c.machine.region != nil {
+		c.machine.region.close()
 	}
-}
-
-// advance reads buf as far as it can be decided.
-func (c *Chain) advance(ctx context.Context, final bool, reason abi.Reason) {
-	for {
-		if c.region != nil {
-			if !c.parse(ctx, final, reason) {
-				return
-			}
-			continue
-		}
-		if !c.seek(final) {
-			return
-		}
-	}
-}
-
-// pass gives the first n bytes of buf out as content or reasoning.
-func (c *Chain) pass(n int) {
-	if n <= 0 {
-		return
-	}
-	text := c.buf[:n]
-	if !chars.Blank(text) {
-		c.say()
-	}
-	switch {
-	case len(c.tail) > 0:
-		c.tail = append(c.tail, text...)
-	case c.thought != nil:
-		c.thought.raw = append(c.thought.raw, text...)
-		c.thought.after = append(c.thought.after, text...)
-		c.thought.closes = false
-		c.text.line(text)
-	default:
-		c.text.write(c.kind(), text)
-	}
-	c.drop(n)
-}
-
-// kind is what text is at present.
-func (c *Chain) kind() abi.Kind {
-	if c.open {
-		return abi.Reasoning
-	}
-	return abi.Content
-}
-
-// drop forgets the first n bytes of buf.
-func (c *Chain) drop(n int) {
-	if c.buf = c.buf[n:]; len(c.buf) == 0 {
-		c.buf = c.spare[:0]
-	}
-	c.scan.drop(n)
-	c.scanned = max(0, c.scanned-n)
-}
-
-// rescan makes the scanner begin anew at the start of buf.
-func (c *Chain) rescan() {
-	c.scan.state, c.scan.found, c.scanned = 0, match{}, 0
-}
-
-func (c *Chain) openReasoning(literal string, m *marker) {
-	c.flushTail()
-	c.passThought()
-	c.drop(len(literal))
-	c.rescan()
-	c.begun = true
-	if !c.open {
-		c.open, c.opened = true, m
-		c.classes |= 1 << m.class
-		c.text.newLine()
-		c.opts.Reasoning = Closed // a start marker came: an end marker is no surprise any more
-		c.text.edge(abi.Reasoning)
-	}
-}
-
-func (c *Chain) closeReasoning(literal string) {
-	c.flushTail()
-	c.passThought()
-	c.drop(len(literal))
-	c.rescan()
-	switch {
-	case c.open:
-		c.open, c.opened = false, nil
-	case c.opts.Reasoning == Auto && c.report.Calls == 0:
-		c.opts.Reasoning = Closed
-		c.text.add(abi.Event{Kind: WasReasoning})
-		c.text.wrote[0], c.text.white[0] = false, c.text.white[0][:0] // the answer begins here
-		c.warn("reasoning_start_missing")
-	default:
-		c.warn("reasoning_end_stray")
-	}
-	c.start, c.after, c.begun = true, true, true
-	c.text.newLine()
-	c.text.edge(abi.Content)
-}
-
-func (c *Chain) warn(w string) { c.report.warn(w) }
-
-func (r *Report) warn(w string) {
-	if !slices.Contains(r.Warnings, w) {
-		r.Warnings = append(r.Warnings, w)
-	}
-}
-
-// failed notes that a parser failed and says why in one word.
-func (c *Chain) failed(parser string, err error) {
-	reason := "error"
-	var classed interface{ Reason() string }
-	if errors.As(err, &classed) {
-		reason = classed.Reason()
-	}
-	if reason == "input_limit" || reason == "total_limit" {
-		c.spent = true
-	}
-	c.warn("plugin:" + parser + ":" + reason)
 }
 
 // incomplete is how many bytes at the end of text begin a rune that is not

@@ -19,42 +19,36 @@ const (
 	isText         // quoted, or part of some code
 )
 
-// doubts judges a place by what stands before it. A model that calls begins a line,
+// site is what stands before a region.
+type site struct {
+	thinks     bool // it is in open reasoning
+	marked     bool // whose start marker was text, not in the prompt
+	waits      bool // there are calls that wait for the end of the output
+	begun      bool // something other than white space came before
+	answers    bool // only white space since the reasoning
+	around     bool // it is in a block of code
+	fresh      bool // that may be one for a call, and holds nothing else yet
+	fenced     bool // it is in code, in a block or in a line
+	begins     bool // a line, or stands where a block may end
+	quoted     bool
+	introduced bool // shown by the text before it: in a code's indent, behind a colon or a tag, as part of a chat
+}
+
+// doubts judges a site for a parser that nobody named. A model that calls begins a line,
 // and begins it by itself; what a label, a quotation, a list or a tag introduces is
-// mostly an example, and then more text follows.
-func (c *Chain) doubts(candidate *Candidate) doubt {
+// mostly an example, and then more text follows. found is the trigger.
+func (s *site) doubts(candidate *Candidate, found string) doubt {
 	switch {
-	case !c.plan.auto:
-		return noDoubt
-	case c.quoted(), c.text.fence.around() && (candidate.Framing || !c.text.fence.holdsOnly()),
-		candidate.Framing && c.open && c.opened != nil:
+	case s.quoted, s.around && (candidate.Framing || !s.fresh), candidate.Framing && s.thinks && s.marked:
 		return isText
 	case candidate.hinted:
 		return noDoubt
-	case candidate.Heuristic, c.thought != nil, letterFirst(c.region.found), !c.text.lineBlank && !c.text.fence.closing():
+	case candidate.Heuristic, s.waits, letterFirst(found), !s.begins:
 		return untilEnd
-	case c.begun && !c.after && c.introduced(candidate):
+	case s.begun && !s.answers && (s.introduced || candidate.Framing && !strings.HasPrefix(found, "<|end|>")):
 		return untilEnd
 	}
 	return noDoubt
-}
-
-// introduced reports whether what comes is shown by the text before it: in a code's
-// indent, behind a colon or a tag, as part of a chat.
-func (c *Chain) introduced(candidate *Candidate) bool {
-	return c.mention || c.text.triple || c.text.introduces() || c.text.indent >= 4 && !c.text.fence.around() ||
-		candidate.Framing && !strings.HasPrefix(c.region.found, "<|end|>")
-}
-
-// quoted reports whether a quotation mark stands right before, or code in a line, or
-// the line is a quotation.
-func (c *Chain) quoted() bool {
-	for _, mark := range [...]string{`"`, "'", "“", "„", "«", "‘", "「", "『", "＂"} {
-		if strings.HasSuffix(string(c.text.ink[:c.text.inks]), mark) && !chars.IsSpace(c.text.last) {
-			return true
-		}
-	}
-	return c.inCode() && !c.text.fence.around() || c.text.first == '>'
 }
 
 // letterFirst reports whether a trigger begins as a word does.
@@ -67,25 +61,6 @@ func letterFirst(trigger string) bool {
 // no text has.
 func plain(trigger string) bool {
 	return trigger != "" && !strings.ContainsAny(trigger, "|｜") && !strings.HasPrefix(trigger, "]<]")
-}
-
-// forwards reports whether a call of a tool that was not offered may go on to the
-// client, who will tell the model. Where nobody named the parser only markup that is
-// no ordinary text may do that, or JSON between tags, and not with a name that
-// documentation uses.
-func (c *Chain) forwards(name string) bool {
-	r := c.region
-	if !c.plan.auto || r.candidate.hinted {
-		return true
-	}
-	if !isName(name) {
-		return false
-	}
-	body := chars.SkipSpace(c.buf[min(len(r.found), len(c.buf)):])
-	if !c.begun && strings.Contains(r.found, ":") { // a tag with a prefix, alone
-		return true
-	}
-	return !plain(r.found) || len(body) > 0 && (body[0] == '{' || body[0] == '[')
 }
 
 // isName reports whether a tool may be called so, and documentation does not call

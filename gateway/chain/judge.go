@@ -5,111 +5,218 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 )
 
-// give gives an event of a region out, or keeps it until it is known that it may.
-func (c *Chain) give(e abi.Event) {
-	r := c.region
-	switch {
-	case r.hold || r.gate:
-		r.held = append(r.held, e)
-	case r.framed && (r.waits || e.Kind == abi.CallStart):
-		r.held = append(r.held, e)
-		c.await(e.Kind)
-	default:
-		c.show(e)
+// warning is the kind of an event that says in its name what went wrong. It never leaves the
+// package.
+const warning abi.Kind = 0xff
+
+func warn(w string) abi.Event { return abi.Event{Kind: warning, Name: w} }
+
+// judge decides about what one parser reads in one region: which events may go on, and when.
+type judge struct {
+	rules
+	call  call
+	tally tally
+	gate  bool  // events wait for a call that is meant
+	waits bool  // a call in framing waits until it is meant
+	held  batch // what waits
+}
+
+// rules are what is known before anything was read.
+type rules struct {
+	site
+	candidate *Candidate
+	offers    *offers
+	found     string // the trigger
+	doubt     doubt
+	auto      bool // nobody named the parser
+	hold      bool // events wait for the region's end
+	framed    bool // a call in framing waits until it is meant
+	noTools   bool
+}
+
+// call is the call at hand.
+type call struct {
+	args    args
+	offered bool // it has an offered name
+	meant   bool // or one that may be forwarded
+	argued  bool // or one that may be if it has arguments
+}
+
+// tally counts the calls of a region.
+type tally struct {
+	calls    int  // complete ones
+	known    int  // those of them with an offered name
+	short    int  // that lack an argument or whose name was not offered
+	examples int  // whose strings are what documentation writes for a value
+	lacks    bool // one of them lacks an argument
+	cut      bool // the last call was cut off
+	dropped  bool // a call was cut and left out
+}
+
+// newJudge makes the judge for a parser that reads a region at a site.
+func newJudge(p *parsers, s site, found string, candidate *Candidate) judge {
+	r := rules{
+		site: s, candidate: candidate, offers: &p.offers, found: found,
+		auto: p.plan.auto, noTools: p.opts.NoTools,
 	}
+	if r.auto {
+		r.doubt = s.doubts(candidate, found)
+	}
+	r.hold = candidate.Heuristic || s.fenced || s.thinks && p.opts.InReasoning == Buffer && !candidate.Framing || r.doubt != noDoubt
+	r.framed = r.auto && candidate.Framing && !r.hold && !r.noTools
+	return judge{rules: r, gate: r.auto && !candidate.Framing && !r.hold}
+}
+
+// take takes the next event, which is changed where its strings are, and appends those that go
+// on. region is the text so far.
+func (j *judge) take(out []abi.Event, e *abi.Event, region []byte) []abi.Event {
+	if j.check(e, region) && j.gate {
+		j.gate = false
+		out = append(out, j.held.take()...)
+	}
+	if e.Kind == abi.CallEnd && j.call.args.changed {
+		out = j.give(out, &abi.Event{Kind: abi.Repair, Name: "args_types"})
+	}
+	return j.give(out, e)
+}
+
+// give appends an event, or keeps it until it is known that it may go on.
+func (j *judge) give(out []abi.Event, e *abi.Event) []abi.Event {
+	switch {
+	case j.hold || j.gate:
+		j.held.add(*e)
+		return out
+	case j.framed && (j.waits || e.Kind == abi.CallStart):
+		j.held.add(*e)
+		return j.await(out, e.Kind)
+	}
+	return append(out, *e)
 }
 
 // await decides about a call in framing that waits: it goes out as soon as it is
 // meant. One that ends before is no call, and its arguments are text.
-func (c *Chain) await(last abi.Kind) {
-	r := c.region
-	held := r.held
-	r.waits = true
+func (j *judge) await(out []abi.Event, last abi.Kind) []abi.Event {
+	j.waits = true
 	switch {
-	case r.meant && !r.args.missing():
+	case j.call.meant && !j.call.args.missing():
+		out = append(out, j.held.take()...)
 	case last == abi.CallEnd:
 		text := abi.Event{Kind: abi.Content}
-		for _, e := range held {
+		for _, e := range j.held.take() {
 			if e.Kind == abi.Args {
 				text.Text += e.Text
 			}
 		}
-		held = []abi.Event{text}
-		c.warn("call_refused")
+		out = append(out, warn("call_refused"), text)
 	case last == abi.Cut:
-		held = nil
-		c.warn("truncated_call")
+		j.held.take()
+		out = append(out, warn("truncated_call"))
 	default:
-		return
+		return out
 	}
-	r.held, r.waits = nil, false
-	for _, e := range held {
-		c.show(e)
-	}
+	j.waits = false
+	return out
 }
 
-// check keeps account of the calls of a region, and gives strings their type where
-// the schema has none for them. It reports whether the call at hand is known to be
-// meant.
-func (c *Chain) check(e *abi.Event) bool {
-	r := c.region
+// check keeps account of the calls, and gives strings their type where the schema has none
+// for them. It reports whether the call at hand is known to be meant.
+func (j *judge) check(e *abi.Event, region []byte) bool {
+	c := &j.call
 	switch e.Kind {
 	case abi.CallStart:
-		r.offered = c.offered(e.Name)
-		r.meant = r.offered || !r.candidate.Heuristic && c.forwards(e.Name)
-		r.argued = !r.meant && !r.candidate.Heuristic && isName(e.Name)
-		r.args.begin(c.tool(e.Name), c.opts.MaxDepth)
+		c.offered = j.offers.has(e.Name, j.fenced)
+		c.meant = c.offered || !j.candidate.Heuristic && j.forwards(e.Name, region)
+		c.argued = !c.meant && !j.candidate.Heuristic && isName(e.Name)
+		c.args.begin(j.offers.find(e.Name))
 	case abi.Args:
-		r.meant = r.meant || r.argued && strings.Trim(e.Text, "{} \n") != "" // a tag alone may be a word
-		e.Text = r.args.read(e.Text)
+		c.meant = c.meant || c.argued && strings.Trim(e.Text, "{} \n") != "" // a tag alone may be a word
+		e.Text = c.args.read(e.Text)
 	case abi.CallEnd:
-		c.count()
+		j.tally.count(c, &j.rules)
 		return false
 	case abi.Cut:
-		r.cut = true
+		j.tally.cut = true
 		return false
 	default:
 		return false
 	}
-	return r.meant && !r.args.missing()
+	return c.meant && !c.args.missing()
+}
+
+// forwards reports whether a call of a tool that was not offered may go on to the
+// client, who will tell the model. Where nobody named the parser only markup that is
+// no ordinary text may do that, or JSON between tags, and not with a name that
+// documentation uses.
+func (r *rules) forwards(name string, region []byte) bool {
+	if !r.auto || r.candidate.hinted {
+		return true
+	}
+	if !isName(name) {
+		return false
+	}
+	body := chars.SkipSpace(region[min(len(r.found), len(region)):])
+	if !r.begun && strings.Contains(r.found, ":") { // a tag with a prefix, alone
+		return true
+	}
+	return !plain(r.found) || len(body) > 0 && (body[0] == '{' || body[0] == '[')
 }
 
 // count takes account of a call that is complete.
-func (c *Chain) count() {
-	r := c.region
-	r.calls++
-	r.lacks = r.lacks || r.args.missing()
-	if !r.meant || c.plan.auto && r.args.missing() {
-		r.short++
+func (t *tally) count(c *call, r *rules) {
+	missing := c.args.missing()
+	t.calls++
+	t.lacks = t.lacks || missing
+	if !c.meant || r.auto && missing {
+		t.short++
 	}
-	if r.offered {
-		r.known++
+	if c.offered {
+		t.known++
 	}
-	if c.plan.auto && r.hold && r.args.example() {
-		r.examples++
+	if r.auto && r.hold && c.args.example() {
+		t.examples++
 	}
 }
 
-// release gives out what waited for a call that is meant.
-func (c *Chain) release() {
-	r := c.region
-	if !r.gate {
-		return
+// end decides about a region that was read up to byte to, and appends what goes on of what
+// waited.
+func (j *judge) end(out []abi.Event, to int) ([]abi.Event, ending) {
+	t := &j.tally
+	if j.doubt == isText {
+		return append(out, warn("call_quoted")), ending{kind: isQuoted, to: to}
 	}
-	r.gate = false
-	for _, e := range r.held {
-		c.show(e)
+	if t.cut && j.dropCut() {
+		out = append(out, warn("truncated_call"))
 	}
-	r.held = nil
+	if !j.believe() {
+		if t.short > 0 {
+			out = append(out, warn("call_refused"))
+		}
+		return out, ending{kind: givenBack, to: to}
+	}
+	if j.gate && t.cut { // a call that was cut, and not known to be meant
+		j.held.take()
+		out = append(out, warn("truncated_call"))
+	}
+	held := j.held.take()
+	if t.calls > 0 && j.countsAtEnd() {
+		fenced := j.around && !j.thinks
+		return out, ending{kind: mayCount, to: to, calls: &thought{
+			calls: []heldCalls{{j.candidate.Name, held}}, inline: j.doubt == untilEnd && !fenced && !j.thinks, fenced: fenced,
+		}}
+	}
+	out = append(out, held...)
+	if t.lacks {
+		out = append(out, warn("missing_arguments"))
+	}
+	return out, ending{kind: wasRead, to: to}
 }
 
-// waits reports whether the calls of a region that was held count only if the output
-// ends with them.
-func (c *Chain) waits() bool {
-	r := c.region
-	return r.calls > 0 && r.hold && !c.opts.NoTools && (c.open || r.doubt == untilEnd || c.plan.auto && c.text.fence.around())
+// countsAtEnd reports whether calls count only if the output ends with them.
+func (r *rules) countsAtEnd() bool {
+	return r.hold && !r.noTools && (r.thinks || r.doubt == untilEnd || r.auto && r.around)
 }
 
 // believe decides about events that were held back. Markup that is ordinary text
@@ -117,63 +224,39 @@ func (c *Chain) waits() bool {
 // every name was offered and no required argument is missing. For a form of ordinary
 // text that somebody has named one offered name is enough. What has streamed to a gate
 // needs one call that is so.
-func (c *Chain) believe() bool {
-	r := c.region
+func (j *judge) believe() bool {
+	t := &j.tally
 	switch {
-	case !r.hold:
-		return !r.gate || r.short == 0 || r.short < r.calls
-	case r.cut:
+	case !j.hold:
+		return !j.gate || t.short == 0 || t.short < t.calls
+	case t.cut:
 		return false
-	case !c.plan.auto && r.candidate.Heuristic && !c.fenced() && !c.open:
-		return r.known > 0 || r.calls == 0 // the model has its form: one name vouches for the others
+	case !j.auto && j.candidate.Heuristic && !j.fenced && !j.thinks:
+		return t.known > 0 || t.calls == 0 // the model has its form: one name vouches for the others
+	case t.calls == 0 && !j.candidate.Heuristic && !t.dropped: // there is nothing to believe
+		return false
 	}
-	sound := r.short == 0 && r.examples == 0 && !trailing(r.held) && c.allOffered(r.held)
-	return sound && r.saysMuch()
+	return t.short == 0 && t.examples == 0 && j.sound(j.held.events())
 }
 
-// saysMuch reports whether there is anything to believe: a call, or markup alone that
-// is a parser's to drop.
-func (r *region) saysMuch() bool { return r.calls > 0 || r.candidate.Heuristic || r.dropped }
-
-func (c *Chain) allOffered(events []abi.Event) bool {
-	return !slices.ContainsFunc(events, func(e abi.Event) bool { return e.Kind == abi.CallStart && !c.offered(e.Name) })
+// sound reports whether events end with a call, and name offered tools alone.
+func (r *rules) sound(events []abi.Event) bool {
+	return !trailing(events) && !slices.ContainsFunc(events, func(e abi.Event) bool { return e.Kind == abi.CallStart && !r.offers.has(e.Name, r.fenced) })
 }
 
-func (c *Chain) offered(name string) bool {
-	tools := c.tools()
-	if c.opts.AnyName && !c.fenced() && len(tools) == 0 {
-		return true
+// dropCut leaves out the call that was cut at the end, where the others may count without it.
+func (j *judge) dropCut() bool {
+	if j.doubt != untilEnd && (!j.candidate.Heuristic || j.thinks) {
+		return false
 	}
-	return slices.ContainsFunc(tools, func(t abi.Tool) bool { return t.Name == name })
-}
-
-// tool is the offered tool with a name, or nil.
-func (c *Chain) tool(name string) *abi.Tool {
-	tools := c.tools()
-	if i := slices.IndexFunc(tools, func(t abi.Tool) bool { return t.Name == name }); i >= 0 {
-		return &tools[i]
-	}
-	return nil
-}
-
-// tools are the offered tools, which are asked for once.
-func (c *Chain) tools() []abi.Tool {
-	if c.opts.Tools != nil {
-		c.offers, c.opts.Tools = c.opts.Tools(), nil
-	}
-	return c.offers
-}
-
-// dropCut leaves out the call that was cut at the end of a region that was held.
-func (c *Chain) dropCut() {
-	r := c.region
-	r.cut, r.dropped = false, true
-	c.warn("truncated_call")
-	for i := len(r.held) - 1; i >= 0 && r.held[i].Kind != abi.CallEnd; i-- {
-		if r.held[i].Kind == abi.CallStart {
-			r.held = r.held[:i]
-			return
+	j.tally.cut, j.tally.dropped = false, true
+	held := j.held.events()
+	for i := len(held) - 1; i >= 0 && held[i].Kind != abi.CallEnd; i-- {
+		if held[i].Kind == abi.CallStart {
+			j.held.list = held[:i]
+			return true
 		}
 	}
-	r.held = slices.DeleteFunc(r.held, func(e abi.Event) bool { return e.Kind == abi.Cut })
+	j.held.list = slices.DeleteFunc(held, func(e abi.Event) bool { return e.Kind == abi.Cut })
+	return true
 }

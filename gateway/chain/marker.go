@@ -117,36 +117,3 @@ func (p *Plan) meanings() map[string]*meaning {
 	}
 	return all
 }
-
-// opening is the marker that literal, read now, begins reasoning with, or nil.
-func (c *Chain) opening(m *meaning) *marker {
-	for _, k := range m.opens {
-		switch {
-		case c.open && c.ends(k), !c.open && !k.first && (c.text.lineBlank || c.text.trims() || c.classes&(1<<k.class) != 0 && !c.quoted()), !c.open && k.first && !c.begun:
-			return k
-		}
-	}
-	return nil
-}
-
-// closing reports whether a literal ends reasoning here, or has lost what it ends.
-func (c *Chain) closing(m *meaning) bool {
-	for _, k := range m.closes {
-		switch {
-		case c.open && c.ends(k):
-			return true
-		case !c.open && !k.bound && !c.inCode() && c.spoken&(1<<k.class) == 0:
-			return true
-		}
-	}
-	return false
-}
-
-// ends reports whether the markers of k are those of the open reasoning. Where the
-// prompt began it, all are but those that are ordinary text.
-func (c *Chain) ends(k *marker) bool {
-	if c.opened == nil {
-		return !k.bound
-	}
-	return k.class == c.opened.class
-}

@@ -3,6 +3,7 @@ package chain
 import (
 	"strings"
 
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -44,7 +45,7 @@ func (m *Message) Add(events []abi.Event) {
 			m.last().done = true
 		case abi.Cut:
 			m.Cut = true
-		case WasReasoning:
+		case wire.WasReasoning:
 			m.Reasoning.WriteString(m.Content.String())
 			m.Content.Reset()
 		}

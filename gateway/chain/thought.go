@@ -7,60 +7,35 @@ import "github.com/callgate/callgate/sdk/abi"
 type thought struct {
 	raw    []byte
 	after  []byte // what of raw stands behind the last call
-	events []thoughtEvent
+	calls  []heldCalls
 	fenced bool // it stands in a block of code
 	inline bool // it stands in the answer: what surrounds it is content
 	closes bool // the end of the block of code is being read
 }
 
-// thoughtEvent is an event of a region that waits.
-type thoughtEvent struct {
-	event  abi.Event
+// heldCalls are the events of one region that a parser has read.
+type heldCalls struct {
 	parser string
+	events []abi.Event
 }
 
-// passThought settles a call behind which markup comes.
-func (c *Chain) passThought() {
-	c.settleThought(c.thought != nil && c.thought.inline)
+// add takes in text behind the calls.
+func (t *thought) add(text []byte) {
+	t.raw, t.after = append(t.raw, text...), append(t.after, text...)
+	t.closes = false
 }
 
-// settleThought decides about calls that wait: calls if the output ended with them,
-// otherwise words of the model's.
-func (c *Chain) settleThought(ended bool) {
-	t := c.thought
+// join takes the calls of a further region in, with what stands before them. t is nil if they
+// are the first.
+func (t *thought) join(further *thought, before, region []byte) *thought {
 	if t == nil {
-		return
+		t = further
+	} else {
+		t.calls = append(t.calls, further.calls...)
 	}
-	c.thought = nil
-	if !ended {
-		c.text.write(c.kind(), t.raw)
-		return
-	}
-	c.open = false
-	c.text.edge(abi.Content)
-	for _, e := range t.events {
-		c.text.call(e.event, &c.report, e.parser)
-	}
-	if t.fenced || t.inline {
-		c.text.write(abi.Content, t.after)
-	}
+	t.raw, t.after = append(append(t.raw, before...), region...), nil
+	return t
 }
 
-// say notes that text comes: what waited for the end of the output has waited in
-// vain.
-func (c *Chain) say() {
-	c.start, c.begun, c.after = false, true, false
-	if t := c.thought; t != nil && !t.closes {
-		c.settleThought(false)
-	}
-	c.flushTail()
-}
-
-// flushTail gives out an end token that was not the end.
-func (c *Chain) flushTail() {
-	if len(c.tail) > 0 {
-		c.passThought()
-		c.text.write(c.kind(), c.tail)
-		c.tail = c.tail[:0]
-	}
-}
+// standsInline reports whether markup behind the calls leaves them calls.
+func (t *thought) standsInline() bool { return t != nil && t.inline }

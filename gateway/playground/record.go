@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/internal/plaintext"
 	"github.com/callgate/callgate/sdk/abi"
 )
@@ -113,9 +114,9 @@ func (r *recorder) came(events []abi.Event, report *chain.Report) {
 
 func kind(k abi.Kind) string {
 	switch k {
-	case chain.Void:
+	case wire.Void:
 		return "void"
-	case chain.WasReasoning:
+	case wire.WasReasoning:
 		return "was_reasoning"
 	}
 	return k.String()

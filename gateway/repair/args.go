@@ -33,8 +33,8 @@ type Args struct {
 	kinds    kinds
 	decoded  bool // the text was decoded from a string
 	object   object
-	other    *object // reads objects behind the first
-	inner    *Args   // reads the text that a string holds
+	further  further
+	inner    *Args // reads the text that a string holds
 	out      []byte
 }
 
@@ -71,10 +71,10 @@ var kindNames = [...]string{ArgsJSON, ArgsTypes, ArgsEncoding, ArgsEmpty, ArgsSp
 func (a *Args) Begin(tool *abi.Tool, maxDepth int) {
 	*a = Args{
 		tool: tool, maxDepth: depthOr(maxDepth), raw: a.raw[:0],
-		object: a.object, other: a.other, inner: a.inner, out: a.out[:0],
+		object: a.object, further: a.further, inner: a.inner, out: a.out[:0],
 	}
 	if max(cap(a.raw), cap(a.out), cap(a.object.out)) > keptMemory {
-		a.raw, a.out, a.object, a.other, a.inner = nil, nil, object{}, nil, nil
+		a.raw, a.out, a.object, a.further, a.inner = nil, nil, object{}, further{}, nil
 	}
 }
 
@@ -197,11 +197,11 @@ func (a *Args) readQuoted(c byte) bool {
 func (a *Args) readObject() []byte {
 	out := a.object.read(a.raw)
 	a.sent = a.object.given()
-	switch {
-	case a.object.fault != nil:
-		a.problem = a.object.fault
-	case a.object.closed:
-		a.at, a.phase = a.object.at, atClosed
+	switch w := a.object.walk(); {
+	case w.fault != nil:
+		a.problem = w.fault
+	case w.closed:
+		a.at, a.phase = w.at, atClosed
 		for a.problem == nil && a.phase == atClosed && a.at < len(a.raw) {
 			a.between()
 		}
@@ -225,10 +225,7 @@ func (a *Args) join(head, tail []byte) []byte {
 }
 
 func (a *Args) refuse(offset int, what, hint string) {
-	a.problem = &Problem{
-		Class:   InvalidJSON,
-		Message: "The arguments are not valid JSON. " + atByte(offset, "") + ": " + what, Hint: hint,
-	}
+	a.problem = invalid(atByte(offset, ""), what, hint)
 }
 
 // End says that there is no more text. It returns the rest of the output; the
@@ -255,9 +252,11 @@ func (a *Args) End() (out []byte, extra [][]byte, problem *Problem) {
 		a.problem = problem
 	case a.phase == inObject:
 		a.object.end(a.raw)
-		a.problem = a.object.fault
+		a.problem = a.object.walk().fault
 	case a.phase == inMore:
-		if extra = a.split(); a.problem == nil {
+		var mended kinds
+		extra, mended, a.problem = a.further.split(a.raw, &a.object, a.tool, a.maxDepth)
+		if a.kinds |= mended; a.problem == nil {
 			a.sent = len(a.raw)
 			return nil, extra, nil
 		}
@@ -293,13 +292,7 @@ func (a *Args) mended() kinds {
 	if a.phase < inObject || a.phase == atEnd {
 		return k
 	}
-	if !a.object.same {
-		k |= mendedJSON
-	}
-	if a.object.typing && a.object.typer.Changed() {
-		k |= mendedTypes
-	}
-	return k
+	return k | a.object.mended()
 }
 
 // Repairs returns the kinds of repairs to what has gone out, such as [ArgsJSON], or

@@ -7,139 +7,128 @@ import (
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
-// mend reads what is not strict JSON. The reader is given a piece of a string or a
-// single byte at a time, so that it is known of every byte that it writes which
+// mender reads one object of nearly JSON, from its beginning. Its reader is given a piece of a
+// string or a single byte at a time, so that it is known of every byte that it writes which
 // bytes of the text it stands for.
-func (o *object) mend(text []byte) {
-	if !o.mending {
-		o.beginMending(text)
+type mender struct {
+	walk
+	reader *relaxed.Reader
+	sent   int  // what is before it was given out
+	quote  byte // what ends the string that is being read, 0 outside of one
+	skip   int  // bytes of the reader's output that strict has given out
+	same   bool // all that was given out is what came in
+}
+
+// begin makes m ready for an object that begins at start. The reader reads again what strict
+// has read up to sent; that has gone out, so nothing of it is written a second time.
+func (m *mender) begin(maxDepth, start, sent int, inText bool) {
+	if m.reader == nil || m.reader.MaxDepth() != maxDepth {
+		m.reader = relaxed.NewReader(maxDepth)
 	}
-	for o.at < len(text) && !o.closed && o.fault == nil {
-		c := text[o.at]
-		switch {
-		case o.quote == 0:
+	m.reader.Reset()
+	*m = mender{walk: walk{frames: m.frames, maxDepth: maxDepth, at: start}, reader: m.reader, sent: sent, skip: sent - start, same: true}
+	m.frames.reset()
+	if inText {
+		m.quote = '"'
+	}
+}
+
+// read reads what is new of text, and appends what is certain of it.
+func (m *mender) read(out, text []byte, t *typing) []byte {
+	out = m.feed(out, text, m.sent, t)
+	for m.at < len(text) && !m.closed && m.fault == nil {
+		n := 1
+		switch c := text[m.at]; {
+		case m.quote == 0:
 			if c == '"' || c == '\'' {
-				o.quote = c
+				m.quote = c
 			}
-			o.feed(text, o.at+1)
-		case c == o.quote:
-			o.quote = 0
-			o.feed(text, o.at+1)
+		case c == m.quote:
+			m.quote = 0
 		default:
-			if !o.mendString(text) {
-				return
+			var kind unit
+			switch n, kind = nextUnit(text[m.at:]); kind {
+			case unitCut:
+				return out
+			case unitUTF8, unitHalf:
+				m.refuseUnit(kind)
+				return out
 			}
 		}
+		out = m.feed(out, text, m.at+n, t)
 	}
-}
-
-// beginMending has the reader read again what strict has read. That was strict JSON
-// and has gone out, so nothing of it is written a second time.
-func (o *object) beginMending(text []byte) {
-	if o.reader == nil || o.reader.MaxDepth() != o.maxDepth {
-		o.reader = relaxed.NewReader(o.maxDepth)
-	}
-	o.reader.Reset()
-	o.frames.reset()
-	o.mending, o.skip, o.at = true, o.sent-o.start, o.start
-	inside := o.state == inString || o.state == inKey
-	o.feed(text, o.sent)
-	if inside {
-		o.quote = '"'
-	}
-}
-
-// mendString reads some of a string. It reports false if more text is needed.
-func (o *object) mendString(text []byte) bool {
-	n, kind := nextUnit(text[o.at:])
-	switch kind {
-	case unitCut:
-		return false
-	case unitUTF8, unitHalf:
-		o.refuseUnit(kind)
-	case unitOK, unitEscape, unitOther:
-		o.feed(text, o.at+n)
-	}
-	return true
+	return out
 }
 
 // feed gives the reader the text up to end.
-func (o *object) feed(text []byte, end int) {
-	for o.at < end && o.fault == nil {
-		n, tok := o.reader.Feed(text[o.at:end])
-		o.at += n
-		o.note(text, tok)
+func (m *mender) feed(out, text []byte, end int, t *typing) []byte {
+	for m.at < end && m.fault == nil {
+		n, tok := m.reader.Feed(text[m.at:end])
+		m.at += n
+		if certain := m.note(text, tok); m.fault == nil {
+			out = m.take(out, text, certain, t)
+		}
 	}
+	return out
 }
 
-// note deals with what the reader has just read.
-func (o *object) note(text []byte, tok relaxed.Token) {
-	certain := o.at
+// note deals with what the reader has just read, and returns the place up to which what it has
+// written stands for the text.
+func (m *mender) note(text []byte, tok relaxed.Token) (certain int) {
 	switch tok {
 	case relaxed.Bad:
-		o.refuseByte(text[o.at])
-		return
+		m.refuseByte(text[m.at])
 	case relaxed.Key:
-		if !o.frames.key(o.reader.Key()) {
-			o.refuseKey(o.at - 1)
-			return
+		if !m.frames.key(m.reader.Key()) {
+			m.refuseKey(m.at - 1)
 		}
 	case relaxed.ObjectOpen:
-		o.frames.open('{')
-		certain-- // the reader holds the brace
+		m.frames.open('{')
+		return m.at - 1 // the reader holds the brace
 	case relaxed.ArrayOpen:
-		o.frames.open('[')
+		m.frames.open('[')
 	case relaxed.ObjectClose, relaxed.ArrayClose:
-		o.frames.close()
-		o.closed = len(o.frames.stack) == 0
+		m.frames.close()
+		m.closed = len(m.frames.stack) == 0
 	case relaxed.String, relaxed.Number, relaxed.Bool, relaxed.Null:
-		o.frames.value()
+		m.frames.value()
 	case relaxed.More, relaxed.Done:
-		if o.quote == 0 {
-			certain-- // the first byte of a number or a word, which the reader holds
+		if m.quote == 0 {
+			return m.at - 1 // the first byte of a number or a word, which the reader holds
 		}
 	}
-	o.take(text, certain)
+	return m.at
 }
 
-// take gives out what the reader has written, which stands for the text up to
-// certain.
-func (o *object) take(text []byte, certain int) {
-	piece := o.reader.Out
+// take appends what the reader has written, which stands for the text up to certain.
+func (m *mender) take(out, text []byte, certain int, t *typing) []byte {
+	piece := m.reader.Out
 	if len(piece) == 0 {
-		return
+		return out
 	}
-	o.reader.Out = piece[:0]
-	skip := min(o.skip, len(piece))
-	o.skip -= skip
-	piece = piece[skip:]
-	if certain <= o.sent {
-		return
+	m.reader.Out = piece[:0]
+	skip := min(m.skip, len(piece))
+	m.skip -= skip
+	if piece = piece[skip:]; certain <= m.sent {
+		return out
 	}
-	o.same = o.same && bytes.Equal(piece, text[o.sent:certain])
-	o.sent = certain
-	if !o.typing {
-		o.out = append(o.out, piece...)
-		return
+	m.same = m.same && bytes.Equal(piece, text[m.sent:certain])
+	m.sent = certain
+	held := t.holding()
+	out = append(out, t.read(piece)...)
+	if !held && t.holding() {
+		t.heldAt = certain - 1 // a string begins with one byte
 	}
-	held := o.typer.holding()
-	o.out = append(o.out, o.typer.Read(piece, nil)...)
-	if !held && o.typer.holding() {
-		o.heldAt = certain - 1 // a string begins with one byte
-	}
+	return out
 }
 
 // refuseByte notes a byte that cannot be read.
-func (o *object) refuseByte(c byte) {
-	if (c == '{' || c == '[') && o.reader.Depth() == o.maxDepth {
-		o.refuseDepth()
+func (m *mender) refuseByte(c byte) {
+	if (c == '{' || c == '[') && m.reader.Depth() == m.maxDepth {
+		m.refuseDepth()
 		return
 	}
-	o.refuse(o.at, describe(c)+" cannot stand here.", hintStrict)
-}
-
-func (o *object) refuseDepth() {
-	o.refuse(o.at, "the text nests deeper than "+strconv.Itoa(o.maxDepth)+" levels.", hintDeep)
+	m.refuse(m.at, describe(c)+" cannot stand here.", hintStrict)
 }
 
 // describe names a byte.

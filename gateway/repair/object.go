@@ -1,68 +1,33 @@
 package repair
 
 import (
+	"strconv"
+
 	"github.com/callgate/callgate/sdk/abi"
-	"github.com/callgate/callgate/sdk/relaxed"
 )
 
 // object reads one object, or array, of JSON or nearly JSON from a text that grows.
-// It checks strict JSON itself and lets it out as it is; from the first slip on it
-// has a relaxed.Reader mend the text. In both it refuses what JSON parsers read
-// differently: keys that come twice, text that is not UTF-8, halves of surrogate
-// pairs, deep nesting.
+// It lets strict JSON out as it is; from the first slip on it has the text mended. In both it
+// refuses what JSON parsers read differently: keys that come twice, text that is not UTF-8,
+// halves of surrogate pairs, deep nesting.
 //
 // All places are offsets in the text from its very beginning.
 type object struct {
-	maxDepth int
-	start    int // where the object begins
-	at       int // read up to here
-	sent     int // what is before it is certain and was given out
-	fault    *Problem
-	closed   bool
-	same     bool // all that was given out is what came in
-
-	frames frames
-	state  state
-	slip   bool // what is at at is no strict JSON
-	comma  int  // place of a comma that may be trailing, or -1
-	token  int  // where the key or the number begins that is being read
-
+	start   int // where the object begins
+	sent    int // what is before it was given out by strict
+	strict  strict
 	mending bool
-	reader  *relaxed.Reader
-	quote   byte // what ends the string that is being mended, 0 outside of one
-	skip    int  // bytes of the reader's output that strict has given out
-
-	typing bool
-	typer  Typer
-	heldAt int // where the string begins that the typer holds
-	out    []byte
+	mender  mender
+	typing  typing
+	out     []byte
 }
 
 // begin makes o ready for an object that begins at start, where sent bytes were
 // given out. tool may be nil.
 func (o *object) begin(tool *abi.Tool, maxDepth, start, sent int) {
-	*o = object{
-		maxDepth: depthOr(maxDepth), start: start, at: start, sent: sent, same: true, comma: -1,
-		frames: o.frames, reader: o.reader, typer: o.typer, out: o.out[:0],
-	}
-	o.frames.reset()
-	o.state = wantValue
-	if o.typing = excludesStrings(tool); o.typing {
-		o.typer.Begin(tool, o.maxDepth)
-		o.typer.strict = true
-	}
-}
-
-func excludesStrings(tool *abi.Tool) bool {
-	if tool == nil {
-		return false
-	}
-	for i := range tool.Params {
-		if excludesString(tool.Params[i].Types) {
-			return true
-		}
-	}
-	return false
+	o.start, o.sent, o.mending, o.out = start, sent, false, o.out[:0]
+	o.strict.begin(depthOr(maxDepth), start)
+	o.typing.begin(tool, o.strict.maxDepth)
 }
 
 // read reads what is new of text and returns what is certain of it, strict JSON. It
@@ -71,39 +36,96 @@ func (o *object) read(text []byte) []byte {
 	var out []byte
 	if !o.mending {
 		from := o.sent
-		o.strict(text)
-		out = text[from:o.sent]
-		if o.typing {
-			out = o.typer.Read(out, nil)
-			o.heldAt = o.sent - len(o.typer.held)
-		}
-		if !o.slip || o.fault != nil {
+		o.strict.read(text)
+		o.sent = o.strict.certain()
+		out = o.typing.read(text[from:o.sent])
+		o.typing.heldAt = o.sent - len(o.typing.typer.held)
+		if !o.strict.slip || o.strict.fault != nil {
 			return out
 		}
+		o.mending = true
+		o.mender.begin(o.strict.maxDepth, o.start, o.sent, o.strict.inText())
 	}
-	o.out = append(o.out[:0], out...)
-	o.mend(text)
+	o.out = o.mender.read(append(o.out[:0], out...), text, &o.typing)
 	return o.out
+}
+
+// walk is how far the object was read, by whoever reads it now.
+func (o *object) walk() *walk {
+	if o.mending {
+		return &o.mender.walk
+	}
+	return &o.strict.walk
 }
 
 // given is the place up to which all that came has gone out.
 func (o *object) given() int {
-	if o.typing && o.typer.holding() {
-		return o.heldAt
+	switch {
+	case o.typing.holding():
+		return o.typing.heldAt
+	case o.mending:
+		return o.mender.sent
 	}
 	return o.sent
 }
 
 // end says that there is no more text, which is a fault if the object is open.
 func (o *object) end(text []byte) {
-	if o.closed || o.fault != nil {
+	w := o.walk()
+	if w.closed || w.fault != nil {
 		return
 	}
 	what := "the text ends before the object is closed."
-	if o.quote != 0 || o.state == inString || o.state == inKey {
+	if o.mending && o.mender.quote != 0 || o.strict.inText() {
 		what = "the text ends inside a string."
 	}
-	o.refuse(len(text), what, hintCut)
+	w.refuse(len(text), what, hintCut)
+}
+
+// mended are the repairs to what was given out.
+func (o *object) mended() (k kinds) {
+	if o.mending && !o.mender.same {
+		k |= mendedJSON
+	}
+	if o.typing.typer.Changed() {
+		k |= mendedTypes
+	}
+	return k
+}
+
+// typing gives strings the types that a tool's schema wants, where it wants another one of any.
+type typing struct {
+	on     bool
+	typer  Typer
+	heldAt int // where the string begins that the typer holds
+}
+
+func (t *typing) begin(tool *abi.Tool, maxDepth int) {
+	t.on = false
+	for i := 0; tool != nil && i < len(tool.Params); i++ {
+		t.on = t.on || excludesString(tool.Params[i].Types)
+	}
+	t.typer.Begin(tool, maxDepth)
+	t.typer.strict = true
+}
+
+// read returns what is certain of a piece of the object.
+func (t *typing) read(piece []byte) []byte {
+	if !t.on {
+		return piece
+	}
+	return t.typer.Read(piece, nil)
+}
+
+func (t *typing) holding() bool { return t.on && t.typer.holding() }
+
+// walk is how far an object was read.
+type walk struct {
+	frames   frames
+	maxDepth int
+	at       int // read up to here
+	closed   bool
+	fault    *Problem
 }
 
 // The hints of faults.
@@ -116,23 +138,30 @@ const (
 )
 
 // refuse notes what makes the text no object that all parsers read alike.
-func (o *object) refuse(offset int, what, hint string) {
-	path := o.frames.path()
-	o.fault = &Problem{
-		Class: InvalidJSON, Path: path,
-		Message: "The arguments are not valid JSON. " + atByte(offset, path) + ": " + what, Hint: hint,
-	}
+func (w *walk) refuse(offset int, what, hint string) {
+	path := w.frames.path()
+	w.fault = invalid(atByte(offset, path), what, hint)
+	w.fault.Path = path
 }
 
 // refuseUnit notes a piece of a string that is none.
-func (o *object) refuseUnit(kind unit) {
+func (w *walk) refuseUnit(kind unit) {
 	if kind == unitUTF8 {
-		o.refuse(o.at, "the text is not UTF-8.", hintText)
+		w.refuse(w.at, "the text is not UTF-8.", hintText)
 	} else {
-		o.refuse(o.at, "half of a surrogate pair stands alone.", hintText)
+		w.refuse(w.at, "half of a surrogate pair stands alone.", hintText)
 	}
 }
 
-func (o *object) refuseKey(place int) {
-	o.refuse(place, "the key is there twice in one object.", hintRepeated)
+func (w *walk) refuseKey(place int) {
+	w.refuse(place, "the key is there twice in one object.", hintRepeated)
+}
+
+func (w *walk) refuseDepth() {
+	w.refuse(w.at, "the text nests deeper than "+strconv.Itoa(w.maxDepth)+" levels.", hintDeep)
+}
+
+// invalid is the problem of arguments that cannot be read at a place.
+func invalid(where, what, hint string) *Problem {
+	return &Problem{Class: InvalidJSON, Message: "The arguments are not valid JSON. " + where + ": " + what, Hint: hint}
 }

@@ -22,201 +22,221 @@ const (
 	inNumber                 // in a number
 )
 
-// strict reads strict JSON, and stops where text ends, the object ends, or something
-// else begins. All that it reads is certain but for a comma that may be trailing.
-func (o *object) strict(text []byte) {
-	for o.at < len(text) && !o.closed && !o.slip && o.fault == nil {
-		var more bool
-		switch o.state {
+// strict reads one object, or array, of strict JSON.
+type strict struct {
+	walk
+	state state
+	slip  bool // what is at at is no strict JSON
+	comma int  // place of a comma that may be trailing, or -1
+	token int  // where the key or the number begins that is being read
+}
+
+// begin makes s ready for an object that begins at start.
+func (s *strict) begin(maxDepth, start int) {
+	*s = strict{walk: walk{frames: s.frames, maxDepth: maxDepth, at: start}, comma: -1}
+	s.frames.reset()
+}
+
+// read reads what is new of text, and stops where that ends, the object ends, or something
+// else begins.
+func (s *strict) read(text []byte) {
+	for more := true; more && s.at < len(text) && !s.closed && !s.slip && s.fault == nil; {
+		switch s.state {
 		case inString, inKey:
-			more = o.strictString(text)
+			more = s.readString(text)
 		case inNumber:
-			more = o.strictNumber(text)
+			more = s.number(text)
 		default:
-			more = o.strictBetween(text)
+			more = s.between(text)
 		}
-		if !more {
-			break
-		}
-	}
-	if o.sent = o.at; o.comma >= 0 {
-		o.sent = o.comma
 	}
 }
 
-// strictString reads some of a string, or its end. It reports false if more text is
+// certain is the place before which all is certain: what was read but for a comma that may be
+// trailing.
+func (s *strict) certain() int {
+	if s.comma >= 0 {
+		return s.comma
+	}
+	return s.at
+}
+
+// inText reports whether a string is being read.
+func (s *strict) inText() bool { return s.state == inString || s.state == inKey }
+
+// readString reads some of a string, or its end. It reports false if more text is
 // needed, as the others do.
-func (o *object) strictString(text []byte) bool {
-	switch c := text[o.at]; c {
+func (s *strict) readString(text []byte) bool {
+	switch c := text[s.at]; c {
 	case '"':
-		o.at++
-		if o.state == inString {
-			o.value()
+		s.at++
+		if s.state == inString {
+			s.value()
 			return true
 		}
-		o.state = wantColon
-		o.strictKey(text)
+		s.state = wantColon
+		s.key(text)
 		return true
 	case '\'':
-		o.at++
+		s.at++
 		return true
 	}
-	n, kind := nextUnit(text[o.at:])
+	n, kind := nextUnit(text[s.at:])
 	switch kind {
 	case unitOK:
-		o.at += n
+		s.at += n
 	case unitCut:
 		return false
 	case unitUTF8, unitHalf:
-		o.refuseUnit(kind)
+		s.refuseUnit(kind)
 	case unitEscape, unitOther:
-		o.slip = true
+		s.slip = true
 	}
 	return true
 }
 
-// strictKey notes a key that was read.
-func (o *object) strictKey(text []byte) {
-	quoted := text[o.token:o.at]
+// key notes a key that was read.
+func (s *strict) key(text []byte) {
+	quoted := text[s.token:s.at]
 	name := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(name, '\\') >= 0 {
 		name, _ = relaxed.Unquote(quoted) // its escapes were checked
 	}
-	if !o.frames.key(name) {
-		o.refuseKey(o.token)
+	if !s.frames.key(name) {
+		s.refuseKey(s.token)
 	}
 }
 
-// strictNumber reads some of a number, or its end.
-func (o *object) strictNumber(text []byte) bool {
-	for o.at < len(text) {
-		c := text[o.at]
+// number reads some of a number, or its end.
+func (s *strict) number(text []byte) bool {
+	for s.at < len(text) {
+		c := text[s.at]
 		if (c < '0' || c > '9') && c != '-' && c != '+' && c != '.' && c|0x20 != 'e' {
-			if o.slip = !relaxed.IsNumber(text[o.token:o.at]); !o.slip {
-				o.value()
+			if s.slip = !relaxed.IsNumber(text[s.token:s.at]); !s.slip {
+				s.value()
 			}
 			return true
 		}
-		o.at++
+		s.at++
 	}
 	return false
 }
 
-// strictBetween reads what is not part of a string or a number.
-func (o *object) strictBetween(text []byte) bool {
-	for chars.IsSpace(text[o.at]) {
-		if o.at++; o.at == len(text) {
+// between reads what is not part of a string or a number.
+func (s *strict) between(text []byte) bool {
+	for chars.IsSpace(text[s.at]) {
+		if s.at++; s.at == len(text) {
 			return true
 		}
 	}
-	c := text[o.at]
-	switch o.state {
+	c := text[s.at]
+	switch s.state {
 	case wantKey, wantNextKey:
 		switch {
 		case c == '"':
-			o.beginToken(inKey)
-		case c == '}' && o.state == wantKey:
-			o.strictClose(c)
+			s.beginToken(inKey)
+		case c == '}' && s.state == wantKey:
+			s.close(c)
 		default:
-			o.slip = true
+			s.slip = true
 		}
 	case wantColon:
-		if o.slip = c != ':'; !o.slip {
-			o.state = wantValue
-			o.at++
+		if s.slip = c != ':'; !s.slip {
+			s.state = wantValue
+			s.at++
 		}
 	case wantComma:
 		if c == ',' {
-			o.strictComma()
+			s.readComma()
 		} else {
-			o.strictClose(c)
+			s.close(c)
 		}
 	default:
-		return o.strictValue(text)
+		return s.beginValue(text)
 	}
 	return true
 }
 
-func (o *object) strictComma() {
-	o.comma = o.at
-	o.at++
-	o.state = wantNextKey
-	if o.frames.stack[len(o.frames.stack)-1].array {
-		o.state = wantValue
+func (s *strict) readComma() {
+	s.comma = s.at
+	s.at++
+	s.state = wantNextKey
+	if s.frames.stack[len(s.frames.stack)-1].array {
+		s.state = wantValue
 	}
 }
 
 // beginToken begins a string, a key or a number with its first byte. A comma before it
 // is not trailing.
-func (o *object) beginToken(s state) {
-	o.state, o.token, o.comma = s, o.at, -1
-	o.at++
+func (s *strict) beginToken(as state) {
+	s.state, s.token, s.comma = as, s.at, -1
+	s.at++
 }
 
-// strictValue reads a word or the beginning of any other value.
-func (o *object) strictValue(text []byte) bool {
-	switch c := text[o.at]; c {
+// beginValue reads a word or the beginning of any other value.
+func (s *strict) beginValue(text []byte) bool {
+	switch c := text[s.at]; c {
 	case '"':
-		o.beginToken(inString)
+		s.beginToken(inString)
 	case '{', '[':
-		if len(o.frames.stack) == o.maxDepth {
-			o.refuseDepth()
+		if len(s.frames.stack) == s.maxDepth {
+			s.refuseDepth()
 			return true
 		}
-		o.beginToken(wantKey)
-		if o.frames.open(c); c == '[' {
-			o.state = wantFirst
+		s.beginToken(wantKey)
+		if s.frames.open(c); c == '[' {
+			s.state = wantFirst
 		}
 	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		o.beginToken(inNumber)
+		s.beginToken(inNumber)
 	case 't':
-		return o.strictWord(text, "true")
+		return s.word(text, "true")
 	case 'f':
-		return o.strictWord(text, "false")
+		return s.word(text, "false")
 	case 'n':
-		return o.strictWord(text, "null")
+		return s.word(text, "null")
 	case ']':
-		if o.slip = o.state != wantFirst; !o.slip {
-			o.strictClose(c)
+		if s.slip = s.state != wantFirst; !s.slip {
+			s.close(c)
 		}
 	default:
-		o.slip = true
+		s.slip = true
 	}
 	return true
 }
 
-func (o *object) strictWord(text []byte, word string) bool {
-	rest := text[o.at:]
+func (s *strict) word(text []byte, word string) bool {
+	rest := text[s.at:]
 	if n := min(len(rest), len(word)); string(rest[:n]) != word[:n] {
-		o.slip = true
+		s.slip = true
 		return true
 	} else if n < len(word) {
 		return false
 	}
-	o.comma = -1
-	o.at += len(word)
-	o.value()
+	s.comma = -1
+	s.at += len(word)
+	s.value()
 	return true
 }
 
-// strictClose reads what must be the bracket that closes the innermost object or
+// close reads what must be the bracket that closes the innermost object or
 // array.
-func (o *object) strictClose(c byte) {
+func (s *strict) close(c byte) {
 	closes := byte('}')
-	if o.frames.stack[len(o.frames.stack)-1].array {
+	if s.frames.stack[len(s.frames.stack)-1].array {
 		closes = ']'
 	}
-	if o.slip = c != closes; o.slip {
+	if s.slip = c != closes; s.slip {
 		return
 	}
-	o.at++
-	o.frames.close()
-	o.state = wantComma
-	o.closed = len(o.frames.stack) == 0
+	s.at++
+	s.frames.close()
+	s.state = wantComma
+	s.closed = len(s.frames.stack) == 0
 }
 
 // value notes that a value inside the object is complete.
-func (o *object) value() {
-	o.state = wantComma
-	o.frames.value()
+func (s *strict) value() {
+	s.state = wantComma
+	s.frames.value()
 }

@@ -265,7 +265,7 @@ func (t *Typer) acceptable(value []byte) bool {
 	}
 	t.inner.begin(nil, t.maxDepth-1, 0, 0)
 	t.inner.read(value)
-	return t.inner.closed
+	return t.inner.walk().closed
 }
 
 // holding reports whether a string waits.

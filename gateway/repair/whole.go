@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
@@ -37,7 +38,14 @@ func JSON(text []byte, maxDepth int) (fixed []byte, repairs []string, problem *P
 
 // decode reads the object that the arguments hold in a string.
 func (a *Args) decode() (out []byte, extra [][]byte, problem *Problem) {
-	quoted, ok := a.unquote()
+	strict, kind, ok := relaxed.Value(a.raw, a.maxDepth)
+	if !ok || kind != relaxed.String {
+		return nil, nil, invalid(atByte(0, ""), "the string is not valid.", hintStrict)
+	}
+	quoted, ok := relaxed.Unquote(strict)
+	if !bytes.Equal(strict, bytes.Trim(a.raw, " \t\r\n")) {
+		a.kinds |= mendedJSON
+	}
 	if !ok {
 		return nil, nil, a.problem
 	}
@@ -57,81 +65,50 @@ func (a *Args) decode() (out []byte, extra [][]byte, problem *Problem) {
 	return append(out, rest...), extra, nil
 }
 
-// unquote gives the text that the arguments hold in a string.
-func (a *Args) unquote() ([]byte, bool) {
-	strict, kind, ok := relaxed.Value(a.raw, a.maxDepth)
-	if !ok || kind != relaxed.String {
-		a.refuse(0, "the string is not valid.", hintStrict)
-		return nil, false
-	}
-	if !bytes.Equal(strict, bytes.Trim(a.raw, " \t\r\n")) {
-		a.kinds |= mendedJSON
-	}
-	return relaxed.Unquote(strict)
-}
+// further reads objects behind the first.
+type further struct{ object *object }
 
-// split reads the objects behind the first, and leaves out those that were there
-// already.
-func (a *Args) split() (extra [][]byte) {
-	if a.other == nil {
-		a.other = new(object)
+// split reads those behind the first in raw, and leaves out those that were there already.
+func (f *further) split(raw []byte, first *object, tool *abi.Tool, maxDepth int) (extra [][]byte, mended kinds, problem *Problem) {
+	if f.object == nil {
+		f.object = new(object)
 	}
-	first, _ := a.readWhole(a.object.start)
-	seen := map[string]struct{}{compact(first): {}}
-	for i := a.object.at; ; {
-		for i < len(a.raw) && chars.IsSpace(a.raw[i]) {
-			i++
-		}
-		if i == len(a.raw) {
-			break
-		}
-		text, ok := a.readWhole(i)
-		if !ok {
+	read := func(i int) (text []byte) {
+		if raw[i] != '{' {
+			problem = invalid(atByte(i, ""), "text follows the arguments.", hintStrict)
 			return nil
 		}
-		i = a.other.at
-		a.mark()
+		f.object.begin(tool, maxDepth, i, i)
+		text = slices.Clone(f.object.read(raw))
+		f.object.end(raw)
+		problem = f.object.walk().fault
+		return text
+	}
+	seen := map[string]struct{}{compact(read(first.start)): {}}
+	for i := first.walk().at; ; i = f.object.walk().at {
+		i += len(raw[i:]) - len(chars.SkipSpace(raw[i:]))
+		if i == len(raw) {
+			break
+		}
+		text := read(i)
+		if problem != nil {
+			return nil, mended, problem
+		}
+		mended |= f.object.mended()
 		key := compact(text)
 		if _, found := seen[key]; found {
-			a.kinds |= mendedRepeated
+			mended |= mendedRepeated
 			continue
 		}
 		if seen[key] = struct{}{}; len(seen) > mostObjects {
-			a.refuse(i, "more than "+strconv.Itoa(mostObjects)+" objects follow each other.", hintStrict)
-			return nil
+			return nil, mended, invalid(atByte(f.object.walk().at, ""), "more than "+strconv.Itoa(mostObjects)+" objects follow each other.", hintStrict)
 		}
 		extra = append(extra, text)
 	}
 	if len(extra) > 0 {
-		a.kinds |= mendedSplit
+		mended |= mendedSplit
 	}
-	return extra
-}
-
-// readWhole reads the object that begins at place i, to its end.
-func (a *Args) readWhole(i int) ([]byte, bool) {
-	if a.raw[i] != '{' {
-		a.refuse(i, "text follows the arguments.", hintStrict)
-		return nil, false
-	}
-	o := a.other
-	o.begin(a.tool, a.maxDepth, i, i)
-	text := slices.Clone(o.read(a.raw))
-	if o.end(a.raw); o.fault != nil {
-		a.problem = o.fault
-		return nil, false
-	}
-	return text, true
-}
-
-// mark notes the repairs to an object behind the first.
-func (a *Args) mark() {
-	if !a.other.same {
-		a.kinds |= mendedJSON
-	}
-	if a.other.typing && a.other.typer.Changed() {
-		a.kinds |= mendedTypes
-	}
+	return extra, mended, nil
 }
 
 // compact is strict JSON without the white space between its tokens.

@@ -12,7 +12,8 @@ type body struct {
 	f                     *Frame
 	change                *Change
 	events                []abi.Event
-	text, reasoning       string
+	thought               int  // content before this event was reasoning
+	text, reasoning       bool // there is some
 	calls                 bool // there are events of calls
 	textDone, thoughtDone bool
 	callsDone             bool
@@ -24,12 +25,11 @@ func newBody(f *Frame, place int, events []abi.Event) *body {
 	for i := range events {
 		switch e := &events[i]; e.Kind {
 		case abi.Content:
-			b.text += e.Text
+			b.text = b.text || e.Text != ""
 		case abi.Reasoning:
-			b.reasoning += e.Text
+			b.reasoning = b.reasoning || e.Text != ""
 		case WasReasoning: // what has been sent cannot be taken back
-			b.reasoning += b.text
-			b.text = ""
+			b.reasoning, b.text, b.thought = b.reasoning || b.text, false, i
 		case abi.CallStart, abi.Args:
 			b.calls = true
 		}
@@ -40,8 +40,8 @@ func newBody(f *Frame, place int, events []abi.Event) *body {
 // append writes the body. original is the place of the one that it takes the place of, if
 // there is one.
 func (b *body) append(dst []byte, original Span) []byte {
-	b.textDone = b.text == "" && (!b.f.Whole || !b.change.text)
-	b.thoughtDone = b.reasoning == ""
+	b.textDone = !b.text && (!b.f.Whole || !b.change.text)
+	b.thoughtDone = !b.reasoning
 	b.callsDone = !b.calls
 	dst = append(dst, '{')
 	if !original.Empty() {
@@ -54,7 +54,7 @@ func (b *body) append(dst []byte, original Span) []byte {
 		dst = b.putText(dst)
 	}
 	if !b.thoughtDone {
-		dst = AppendQuoted(AppendKey(dst, b.change.split), b.reasoning)
+		dst = b.putReasoning(AppendKey(dst, b.change.split), "")
 	}
 	if !b.callsDone {
 		dst = b.putCalls(AppendKey(dst, "tool_calls"), nil)
@@ -75,7 +75,7 @@ func (b *body) member(dst, key, old []byte) []byte {
 		return b.toolCalls(dst, old)
 	case name == b.change.split && !b.thoughtDone:
 		b.thoughtDone = true
-		return AppendQuoted(AppendKey(dst, name), Unquote(old)+b.reasoning)
+		return b.putReasoning(AppendKey(dst, name), Unquote(old))
 	}
 	return append(AppendKey(dst, name), old...)
 }
@@ -106,10 +106,28 @@ func (b *body) toolCalls(dst, old []byte) []byte {
 func (b *body) putText(dst []byte) []byte {
 	b.textDone = true
 	dst = AppendKey(dst, "content")
-	if b.text == "" && b.calls {
+	if !b.text && b.calls {
 		return append(dst, "null"...)
 	}
-	return AppendQuoted(dst, b.text)
+	s := openString(dst, false)
+	for i := b.thought; i < len(b.events); i++ {
+		if b.events[i].Kind == abi.Content {
+			s.add(b.events[i].Text)
+		}
+	}
+	return s.close()
+}
+
+// putReasoning writes the reasoning behind what there is of it.
+func (b *body) putReasoning(dst []byte, head string) []byte {
+	s := openString(dst, false)
+	s.add(head)
+	for i := range b.events {
+		if e := &b.events[i]; e.Kind == abi.Reasoning || e.Kind == abi.Content && i < b.thought {
+			s.add(e.Text)
+		}
+	}
+	return s.close()
 }
 
 // putCalls writes tool_calls: those of the original, and behind them the events'.
@@ -133,10 +151,11 @@ func (b *body) putCalls(dst, old []byte) []byte {
 		if e.Kind == abi.CallStart {
 			entry = Entry{Kind: Begins, Index: e.Index, ID: e.ID, Name: e.Name}
 		}
+		from := i + 1
 		for i+1 < len(b.events) && b.events[i+1].Kind == abi.Args && b.events[i+1].Index == e.Index {
 			i++
-			entry.Args += b.events[i].Text
 		}
+		entry.more = b.events[from : i+1]
 		dst = b.entry(dst, start, &entry)
 	}
 	return append(dst, ']')
@@ -202,8 +221,12 @@ func (e *Entry) append(dst, old []byte, indexed bool) []byte {
 		dst = AppendQuoted(AppendKey(dst, "name"), e.Name)
 	}
 	dst = AppendOthers(dst, function, "name", "arguments")
-	dst = appendText(AppendKey(dst, "arguments"), e.Args)
-	return append(dst, "}}"...)
+	text := openString(AppendKey(dst, "arguments"), true)
+	text.add(e.Args)
+	for i := range e.more {
+		text.add(e.more[i].Text)
+	}
+	return append(text.close(), "}}"...)
 }
 
 func isReasoning(name string) bool { return name == "reasoning_content" || name == "reasoning" }

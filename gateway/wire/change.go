@@ -7,6 +7,16 @@ import (
 	"github.com/callgate/callgate/sdk/abi"
 )
 
+// Kinds of events of a text that was read, besides those of abi.
+const (
+	// Void takes call Index back: its text follows as content. A reader that has shown the
+	// call already has to say that it is broken.
+	Void abi.Kind = 0x80
+	// WasReasoning says that all content before it, as far as it has not gone out, was
+	// reasoning, whose start marker was in the prompt.
+	WasReasoning abi.Kind = 0x81
+)
+
 // Change is what goes out in the place of parts of a choice.
 type Change struct {
 	text, seen bool // events stand for its content, or were only seen in it
@@ -32,6 +42,8 @@ type Entry struct {
 	ID, Name string
 	// Args is a piece of its arguments, or all of them.
 	Args string
+
+	more []abi.Event // with further pieces
 }
 
 // EntryKind says what of an entry is written anew.

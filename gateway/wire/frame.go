@@ -170,6 +170,42 @@ func (f *Frame) Text(place int) (text []byte, ok bool) {
 	return f.text, true
 }
 
+// pieceSize is how many bytes of a text are decoded at once where it is read in pieces.
+const pieceSize = 32 << 10
+
+// Pieces calls take for the content of a choice piece by piece, until that returns false: a
+// whole answer may be large, and need not be there a second time, decoded. ok is false where
+// Text's is; that is known only at the end, but it is the same every time. A piece is valid
+// until the next one.
+func (f *Frame) Pieces(place int, take func(piece []byte) bool) (ok bool) {
+	raw := f.choices[place].Content.Of(f.Data)
+	if len(raw) <= pieceSize || raw[0] != '"' {
+		text, ok := f.Text(place)
+		if len(text) > 0 {
+			take(text)
+		}
+		return ok
+	}
+	escaped := bytes.IndexByte(raw, '\\') >= 0
+	var quoted, decoded []byte
+	for text := raw[1 : len(raw)-1]; len(text) > 0; {
+		piece := text[:units(text, pieceSize)]
+		text = text[len(piece):]
+		if escaped {
+			var err error
+			quoted = append(append(append(quoted[:0], '"'), piece...), '"')
+			if decoded, err = jsontext.AppendUnquote(decoded[:0], quoted); err != nil {
+				return false
+			}
+			piece = decoded
+		}
+		if !take(piece) {
+			return true
+		}
+	}
+	return true
+}
+
 // Hole is the one string in which chunks like this one differ, and the number of the shape
 // that they have; 0 if there is none. The number changes with every chunk that has another
 // shape, so that what was learned of one chunk holds for all that have its number.
@@ -182,11 +218,17 @@ func (f *Frame) Hole() (at Span, shape int) {
 	return Span{s.hole.Start, s.hole.End + len(f.Data) - s.size}, s.number
 }
 
-// Own returns a copy that stays valid until its Free is called. An owned frame is its own.
+// Own returns a copy that stays valid until its Free is called. An owned frame is its own: who
+// gives the frame on as well takes a [Frame.Copy].
 func (f *Frame) Own() *Frame {
 	if f.owned {
 		return f
 	}
+	return f.Copy()
+}
+
+// Copy returns a copy that stays valid until its Free is called, whatever becomes of the frame.
+func (f *Frame) Copy() *Frame {
 	own := frames.Get().(*Frame)
 	raw, data := own.pooled[:0], f.Data
 	at := bytes.Index(f.Raw, data)

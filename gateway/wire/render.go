@@ -2,16 +2,14 @@ package wire
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/callgate/callgate/sdk/abi"
 )
 
-// WasReasoning is the kind of an event that says that all content before it, as far as it
-// has not gone out, was reasoning.
-const WasReasoning abi.Kind = 0x81
-
 // AppendTo appends the frame as it goes out: as it came, or with what was put into it; as one
-// block of a stream, as several, or as none if nothing is left in it.
+// block of a stream, as several, or as none if nothing is left in it. Appended to nil, a
+// completion that goes out as it came is the frame's Raw, which is not to be changed.
 //
 // Clients take a delta to hold text or the piece of one call, and stop reading one that has
 // a finish reason. So what does not fit into a chunk gets chunks of its own, before the one
@@ -19,10 +17,13 @@ const WasReasoning abi.Kind = 0x81
 // usage and nothing else of its choices: a client would have those twice.
 func (f *Frame) AppendTo(dst []byte) []byte {
 	switch {
+	case !f.Changed() && f.Whole && dst == nil:
+		return slices.Clip(f.Raw)
 	case !f.Changed():
 		return append(dst, f.Raw...)
 	case f.Whole:
-		w := newWriter(f, dst)
+		const more = 1 << 10 // what is read from a text is seldom longer
+		w := newWriter(f, slices.Grow(dst, len(f.Data)+more))
 		_ = w.patched() // of a completion nothing is dropped
 		return w.out
 	}

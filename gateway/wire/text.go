@@ -85,24 +85,103 @@ func JoinHalves(head, tail []byte) []byte {
 	return append(head[:len(head):len(head)], tail...)
 }
 
-// appendText appends text that AppendDecoded gave as a JSON string.
-func appendText(b []byte, text string) []byte {
-	if strings.IndexByte(text, 0xed) < 0 {
-		return AppendQuoted(b, text)
+// units is how many bytes of a JSON string, from n of them at most, are whole characters and
+// whole escapes, those of a surrogate pair together. n is not less than such a pair has.
+func units(text []byte, n int) int {
+	if len(text) <= n {
+		return len(text)
 	}
-	b = append(b, '"')
-	for from := 0; from < len(text); {
-		at := from
+	const escape, short = len(`\u1234`), len(`\n`)
+	end := max(n-64, 0)
+	for end > 0 && text[end-1] == '\\' { // a backslash behind none begins an escape
+		end--
+	}
+	for {
+		at := bytes.IndexByte(text[end:n], '\\')
+		if at < 0 {
+			return n - beginning(text[end:n])
+		}
+		at += end
+		size := short
+		if high, ok := hex4(text[at:]); ok {
+			size = escape
+			if _, pair := hex4(text[at+escape:]); pair && high >= 0xd800 && high < 0xdc00 {
+				size = 2 * escape
+			}
+		}
+		if end = at + size; end >= n {
+			if end == n {
+				return n
+			}
+			return at
+		}
+	}
+}
+
+// jsonString writes a JSON string of a text that comes in pieces, cut anywhere.
+type jsonString struct {
+	out    []byte
+	cut    string // the beginning of a character whose rest is in the next piece
+	halves bool   // the text is what AppendDecoded gave, with halves of surrogate pairs
+}
+
+// openString begins a string behind dst.
+func openString(dst []byte, halves bool) jsonString {
+	return jsonString{out: append(dst, '"'), halves: halves}
+}
+
+func (s *jsonString) add(piece string) {
+	if s.cut != "" {
+		piece, s.cut = s.cut+piece, ""
+	}
+	if n := beginning(piece); n > 0 {
+		piece, s.cut = piece[:len(piece)-n], piece[len(piece)-n:]
+	}
+	s.put(piece)
+}
+
+// close ends the string.
+func (s *jsonString) close() []byte {
+	s.put(s.cut)
+	return append(s.out, '"')
+}
+
+// beginning is how many bytes at the end of a text begin a character and are not all of it.
+func beginning[T string | []byte](text T) int {
+	for n := 1; n <= min(len(text), utf8.UTFMax-1); n++ {
+		b := text[len(text)-n]
+		if !utf8.RuneStart(b) {
+			continue
+		}
+		if b >= 0xf0 || b >= 0xe0 && n < 3 || b >= 0xc0 && n < 2 {
+			return n
+		}
+		break
+	}
+	return 0
+}
+
+// put writes a piece of whole characters.
+func (s *jsonString) put(text string) {
+	for s.halves && strings.IndexByte(text, 0xed) >= 0 {
+		at := 0
 		for at < len(text) && HalfAt(text[at:]) == 0 {
 			at++
 		}
-		plain := AppendQuoted(nil, text[from:at])
-		b = append(b, plain[1:len(plain)-1]...)
-		if at < len(text) {
-			b = fmt.Appendf(b, `\u%04x`, HalfAt(text[at:]))
-			at += HalfSize
+		s.quote(text[:at])
+		if text = text[at:]; len(text) > 0 {
+			s.out = fmt.Appendf(s.out, `\u%04x`, HalfAt(text))
+			text = text[HalfSize:]
 		}
-		from = at
 	}
-	return append(b, '"')
+	s.quote(text)
+}
+
+// quote writes text as AppendQuoted does, but its quotes.
+func (s *jsonString) quote(text string) {
+	last := len(s.out) - 1
+	before := s.out[last]
+	s.out = AppendQuoted(s.out[:last], text)
+	s.out[last] = before // where the opening quote stands, and the closing one goes
+	s.out = s.out[:len(s.out)-1]
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/contract"
@@ -61,7 +62,7 @@ func answer(t *testing.T, h *plugins.Host, c *contract.Case, pieces []string) st
 		events = append(events, reader.Feed(t.Context(), []byte(piece))...)
 	}
 	events = append(events, reader.Finish(t.Context(), c.Reason)...)
-	text := strings.ReplaceAll(contract.Format(contract.Join(events)), chain.Void.String()+"\n", "void\n")
+	text := strings.ReplaceAll(contract.Format(contract.Join(events)), wire.Void.String()+"\n", "void\n")
 	for _, w := range reader.Report().Warnings {
 		text += "warning " + w + "\n"
 	}

@@ -6,13 +6,15 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// preallocated is how much of an answer's declared length is believed.
+// preallocated is how much of an answer's declared length is believed before that much of it
+// has come.
 const preallocated = 1 << 20
 
 var errTooLarge = errors.New("the answer is too large")
@@ -59,15 +61,44 @@ func read(body io.Reader, declared, limit int64) ([]byte, error) {
 	if declared > limit {
 		return nil, errTooLarge
 	}
+	if declared < 0 {
+		return readParts(body, limit)
+	}
 	var b bytes.Buffer
-	b.Grow(int(min(max(declared, 0), preallocated)) + bytes.MinRead)
-	if _, err := b.ReadFrom(io.LimitReader(body, limit+1)); err != nil {
+	b.Grow(int(min(declared, preallocated)) + bytes.MinRead)
+	if declared > preallocated {
+		if _, err := b.ReadFrom(io.LimitReader(body, preallocated)); err != nil {
+			return nil, err
+		}
+		b.Grow(int(declared) - b.Len() + bytes.MinRead)
+	}
+	if _, err := b.ReadFrom(io.LimitReader(body, limit+1-int64(b.Len()))); err != nil {
 		return nil, err
 	}
 	if int64(b.Len()) > limit {
 		return nil, errTooLarge
 	}
 	return b.Bytes(), nil
+}
+
+// readParts reads a body whose length nobody has said. Each part is as long as all before it:
+// one buffer that grows would be there twice whenever it does, with room left over.
+func readParts(body io.Reader, limit int64) ([]byte, error) {
+	var parts [][]byte
+	for size, total := int64(4<<10), int64(0); ; size = total {
+		var b bytes.Buffer
+		b.Grow(int(size) + bytes.MinRead)
+		n, err := b.ReadFrom(io.LimitReader(body, min(size, limit+1-total)))
+		if total += n; err == nil && total > limit {
+			err = errTooLarge
+		}
+		if err != nil {
+			return nil, err
+		}
+		if parts = append(parts, b.Bytes()); n < size {
+			return slices.Concat(parts...), nil
+		}
+	}
 }
 
 // readJSON reads an answer that must be one JSON object, whatever its content

@@ -45,9 +45,10 @@ func (t *text) choice(f *wire.Frame, place int) {
 		t.add([]byte(c.Said(conversation.Message{Content: at})))
 		return
 	}
-	if s, ok := f.Text(place); ok {
-		t.add(s)
-	}
+	f.Pieces(place, func(piece []byte) bool {
+		t.add(piece)
+		return true
+	})
 }
 
 // events takes in what a parser has made of the text.

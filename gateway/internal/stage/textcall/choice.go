@@ -7,6 +7,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
 )
 
@@ -22,6 +23,35 @@ type choice struct {
 	done    bool        // the chain is finished
 	late    bool        // the stream ended and no finish reason had come
 	renamed bool        // the finish reason "stop" has to become "tool_calls"
+}
+
+// choices are all of an answer.
+type choices []*choice
+
+// changing reports whether what goes out must differ from what came in.
+func (all choices) changing() bool {
+	changing := false
+	for _, c := range all {
+		c.changed = c.changed || c.differs()
+		changing = changing || c.changed && (len(c.events) > 0 || len(c.in) > 0 || c.renamed)
+	}
+	return changing
+}
+
+func (all choices) holding() bool {
+	for _, c := range all {
+		if !c.done && !c.changed && c.chain.Holding() {
+			return true
+		}
+	}
+	return false
+}
+
+// forget drops what was noted about text that goes out as it is.
+func (all choices) forget() {
+	for _, c := range all {
+		c.in, c.events = c.in[:0], c.events[:0]
+	}
 }
 
 // take gives the events away.
@@ -66,7 +96,7 @@ func (c *choice) differs() bool {
 func (c *choice) prune() {
 	kept := c.events[:0]
 	for _, e := range c.events {
-		if e.Kind == chain.Void || e.Kind == abi.Cut {
+		if e.Kind == wire.Void || e.Kind == abi.Cut {
 			start := len(kept) - 1
 			for start >= 0 && (kept[start].Kind != abi.CallStart || kept[start].Index != e.Index) {
 				start--

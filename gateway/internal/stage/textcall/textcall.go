@@ -58,10 +58,9 @@ type stage struct {
 	session gateway.ParserSession
 	offers  bool // tools
 	begins  chain.Reasoning
-	choices []*choice
-	queue   []*wire.Frame // frames that wait until it is known what their text is
-	queued  int           // their bytes
-	first   *wire.Frame   // to write further ones by
+	choices choices
+	queue   queue
+	first   *wire.Frame // to write further ones by
 	renamed bool
 }
 
@@ -103,7 +102,7 @@ func (s *stage) rename(f *wire.Frame) {
 // other lets a block by that is no chunk, such as a comment, in its place among those that
 // wait.
 func (s *stage) other(f *wire.Frame, next gateway.Sink) {
-	if len(s.queue) == 0 {
+	if len(s.queue.frames) == 0 {
 		next.Put(f)
 		return
 	}
@@ -112,7 +111,7 @@ func (s *stage) other(f *wire.Frame, next gateway.Sink) {
 
 func (s *stage) chunk(f *wire.Frame, next gateway.Sink) {
 	if s.first == nil && len(f.Choices()) > 0 {
-		s.first = f.Own()
+		s.first = f.Copy()
 	}
 	if s.plain(f, next) {
 		return
@@ -124,11 +123,11 @@ func (s *stage) chunk(f *wire.Frame, next gateway.Sink) {
 	case s.reports():
 		s.see(f)
 		next.Put(f)
-	case s.changing():
+	case s.choices.changing():
 		s.rewrite(f, next)
-	case !s.holding():
-		s.release(next)
-		s.forget()
+	case !s.choices.holding():
+		s.queue.release(next)
+		s.choices.forget()
 		next.Put(f)
 	default:
 		s.wait(f, next)
@@ -145,10 +144,10 @@ func (s *stage) plain(f *wire.Frame, next gateway.Sink) bool {
 	case s.reports():
 		next.Put(f)
 	case passage == chain.White:
-		s.release(next)
+		s.queue.release(next)
 		s.wait(f, next)
 	default:
-		s.release(next)
+		s.queue.release(next)
 		next.Put(f)
 	}
 	return true
@@ -211,55 +210,15 @@ func (s *stage) see(f *wire.Frame) {
 	}
 }
 
-// changing reports whether what goes out must differ from what came in.
-func (s *stage) changing() bool {
-	changing := false
-	for _, c := range s.choices {
-		c.changed = c.changed || c.differs()
-		changing = changing || c.changed && (len(c.events) > 0 || len(c.in) > 0 || c.renamed)
-	}
-	return changing
-}
-
-func (s *stage) holding() bool {
-	for _, c := range s.choices {
-		if !c.done && !c.changed && c.chain.Holding() {
-			return true
-		}
-	}
-	return false
-}
-
 // wait lets a frame wait. If too many do they are written anew.
 func (s *stage) wait(f *wire.Frame, next gateway.Sink) {
-	own := f.Own()
-	s.queue = append(s.queue, own)
-	if s.queued += len(own.Raw); s.queued <= maxQueue {
+	if s.queue.add(f); s.queue.bytes <= maxQueue {
 		return
 	}
 	for _, c := range s.choices {
 		c.changed = true
 	}
 	s.rewrite(nil, next)
-}
-
-// release lets the frames that waited go as they came.
-func (s *stage) release(next gateway.Sink) {
-	if len(s.queue) == 0 {
-		return
-	}
-	queue := s.queue
-	s.queue, s.queued = s.queue[:0], 0
-	for _, f := range queue {
-		next.Put(f)
-	}
-}
-
-// forget drops what was noted about text that goes out as it is.
-func (s *stage) forget() {
-	for _, c := range s.choices {
-		c.in, c.events = c.in[:0], c.events[:0]
-	}
 }
 
 // rewrite lets the frames that waited go, and one that came now if there is one, with what
@@ -269,9 +228,7 @@ func (s *stage) rewrite(f *wire.Frame, next gateway.Sink) {
 	for _, c := range s.choices {
 		c.prune()
 	}
-	queue := s.queue
-	s.queue, s.queued = nil, 0
-	for _, waiting := range queue {
+	for _, waiting := range s.queue.take() {
 		s.put(waiting, next)
 	}
 	if f != nil {
@@ -297,7 +254,7 @@ func (s *stage) put(f *wire.Frame, next gateway.Sink) {
 func (s *stage) End(cause error, next gateway.Sink) error {
 	defer s.close()
 	if cause != io.EOF {
-		s.release(next)
+		s.queue.release(next)
 		return nil
 	}
 	for _, c := range s.choices {
@@ -309,12 +266,12 @@ func (s *stage) End(cause error, next gateway.Sink) error {
 	switch {
 	case s.reports():
 		s.late(next)
-	case s.changing():
+	case s.choices.changing():
 		s.rewrite(nil, next)
 		s.late(next)
 	default:
-		s.release(next)
-		s.forget()
+		s.queue.release(next)
+		s.choices.forget()
 		s.late(next)
 	}
 	return nil
@@ -360,40 +317,9 @@ func (s *stage) close() {
 		c.chain.Close()
 	}
 	s.session.Close()
-	for _, f := range s.queue {
+	for _, f := range s.queue.take() {
 		f.Free()
 	}
-}
-
-// whole reads a completion.
-func (s *stage) whole(f *wire.Frame, next gateway.Sink) {
-	for i := range f.Choices() {
-		p := &f.Choices()[i]
-		c := s.choice(i, true) // also where an upstream gives all of them one index
-		if p.Thinks {
-			c.chain.Split()
-		}
-		text, ok := f.Text(i)
-		if !ok || len(text) == 0 || c.chain.Nothing(text) {
-			c.done = true
-			continue
-		}
-		c.in = append(c.in, text...)
-		c.events = append(c.events, c.chain.Feed(s.ctx, text)...)
-		c.finish(s.ctx, p.Reason)
-		c.prune()
-		switch {
-		case s.reports():
-			f.Change(i).SeeText(c.take())
-		case c.differs():
-			s.outcome.Changed = true
-			f.Change(i).PutText(c.take(), s.maker.ReasoningName)
-			if c.renamed {
-				f.Change(i).PutFinish(finishCalls)
-			}
-		}
-	}
-	next.Put(f)
 }
 
 // choice returns the state for the choice with an index, making it at first.

@@ -2,7 +2,6 @@ package toolcall
 
 import (
 	"github.com/callgate/callgate/gateway"
-	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
@@ -56,9 +55,9 @@ func (c *choice) judge(v *validator, events []abi.Event) ([]abi.Event, error) {
 			}
 			out = append(out, t.held...)
 			t.held = nil
-		case chain.Void, abi.Cut:
+		case wire.Void, abi.Cut:
 			v.drop(t.name)
-			if e.Kind == chain.Void && t.shown { // a client must not run half a call
+			if e.Kind == wire.Void && t.shown { // a client must not run half a call
 				return nil, &gateway.Error{Kind: gateway.BadCall,
 					Message: "The model's tool call turned out to be broken after its beginning had been sent."}
 			}

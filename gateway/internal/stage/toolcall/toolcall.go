@@ -78,7 +78,7 @@ func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 		s.shape.call = nil
 		if f.IsChunk() {
 			if s.first == nil && !f.Whole {
-				s.first = f.Own()
+				s.first = f.Copy()
 			}
 			s.read(f)
 		}

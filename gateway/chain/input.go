@@ -1,0 +1,71 @@
+package chain
+
+// input is the text that is not decided yet.
+type input struct {
+	buf   []byte
+	spare []byte // the memory that an empty buf begins in again
+	read  int    // how much of buf the scanner has read
+	scan  scanner
+}
+
+// take appends text.
+func (in *input) take(text []byte) {
+	empty := len(in.buf) == 0
+	if in.buf = append(in.buf, text...); empty {
+		in.spare = in.buf
+	}
+}
+
+// drop forgets the first n bytes.
+func (in *input) drop(n int) {
+	if in.buf = in.buf[n:]; len(in.buf) == 0 {
+		in.buf = in.spare[:0]
+	}
+	in.scan.drop(n)
+	in.read = max(0, in.read-n)
+}
+
+// rescan makes the scanner begin anew at the start of the text.
+func (in *input) rescan() { in.scan.state, in.scan.found, in.read = 0, match{}, 0 }
+
+// skip drops the first n bytes, and what the scanner has seen behind them.
+func (in *input) skip(n int) {
+	in.drop(n)
+	in.rescan()
+}
+
+// whole is the text without a rune at its end that is not complete yet: events hold whole runes
+// as long as the text does.
+func (in *input) whole(final bool) []byte {
+	if final {
+		return in.buf
+	}
+	return in.buf[:len(in.buf)-incomplete(in.buf)]
+}
+
+// literal looks for the next literal. Where there is none, clear is how many bytes cannot
+// begin one.
+func (in *input) literal(final bool) (m match, clear int, ok bool) {
+	text := in.whole(final)
+	if m, ok = in.scan.scan(text, in.read, final); ok {
+		in.read = m.start // the scanner may have read on to see whether the literal goes on
+		return m, m.start, true
+	}
+	if in.read = len(text); final {
+		return m, len(text), false
+	}
+	return m, len(text) - in.scan.held(len(text)), false
+}
+
+// harmless reports whether text, which would follow an empty one, holds no literal, nor a part
+// of one at its end.
+func (in *input) harmless(text []byte) bool {
+	in.scan.skip = skipper{} // what it knows is about buf
+	_, found := in.scan.scan(text, 0, false)
+	in.scan.skip = skipper{}
+	if found || in.scan.state != 0 || in.scan.found.end > 0 {
+		in.scan.state, in.scan.found = 0, match{}
+		return false
+	}
+	return true
+}

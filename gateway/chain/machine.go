@@ -1,0 +1,382 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
+)
+
+// machine reads text: it looks for literals, has parsers read regions, and writes what both
+// come to.
+type machine struct {
+	parsers   parsers
+	in        input
+	text      writer
+	reasoning reasoning
+	sofar     progress
+	region    *region  // what begins at the beginning of in, or nil
+	thought   *thought // calls that wait for the end of the output, or nil
+	tail      []byte   // an end token and what followed: not text if the output ends here
+}
+
+// progress is what has come of an output.
+type progress struct {
+	start   bool    // nothing but white space since the start, or since reasoning
+	begun   bool    // something else since the start
+	after   bool    // nothing but white space since the reasoning
+	wrapper *marker // the answer's, that is open
+	example bool    // a block of code that looked like a call was none: none of the others is
+	mention bool    // the text shows a chat's own markup
+}
+
+// end says whether the output has ended, and why.
+type end struct {
+	final  bool
+	reason abi.Reason
+}
+
+// advance reads the text as far as it can be decided.
+func (m *machine) advance(ctx context.Context, e end) {
+	for more := true; more; {
+		if m.region != nil {
+			more = m.parse(ctx, e)
+		} else {
+			more = m.seek(e.final)
+		}
+	}
+}
+
+// seek looks for the next literal and gives out what comes before it. It reports whether there
+// may be more to do.
+func (m *machine) seek(final bool) bool {
+	if m.sofar.start && m.seekStart(final) {
+		return m.region != nil
+	}
+	found, clear, ok := m.in.literal(final)
+	if !ok {
+		m.pass(clear)
+		return false
+	}
+	literal := string(m.in.buf[found.start:found.end])
+	m.pass(clear)
+	m.found(literal)
+	return true
+}
+
+// seekStart deals with literals that only count at the start of the output. It
+// reports whether the text is dealt with: held, or taken as a region.
+func (m *machine) seekStart(final bool) bool {
+	text := m.in.whole(final)
+	body := chars.SkipSpace(text)
+	m.pass(len(text) - len(body))
+	if len(body) == 0 {
+		return true
+	}
+	plan := m.parsers.plan
+	if m.reasoning.open || !m.parsers.reads() {
+		m.sofar.start = false
+		return false
+	}
+	if !plan.anyStart && !final {
+		for _, s := range plan.beginnings {
+			if len(body) < len(s) && bytes.HasPrefix([]byte(s), body) {
+				return true // a longer one may be on its way
+			}
+		}
+	}
+	if plan.anyStart || longestPrefix(plan.starts, body) > 0 {
+		m.begin("", true)
+		return true
+	}
+	m.sofar.start = false
+	return false
+}
+
+// begin begins a region.
+func (m *machine) begin(found string, start bool) {
+	at := &m.text.at
+	around := at.fence.around()
+	s := site{
+		thinks: m.reasoning.open, marked: m.reasoning.opened != nil, waits: m.thought != nil, begun: m.sofar.begun, answers: m.sofar.after,
+		around: around, fresh: around && at.fence.holdsOnly(), fenced: at.fenced(), begins: at.lineBlank || at.fence.closing(),
+	}
+	if m.parsers.plan.auto {
+		s.quoted = at.quoted()
+		s.introduced = m.sofar.mention || at.triple || at.introduces() || at.indent >= 4 && !around
+	}
+	m.region = newRegion(&m.parsers, s, m.in.buf, found, start)
+}
+
+// found acts on a literal at the start of the text.
+func (m *machine) found(literal string) {
+	k := m.parsers.plan.literals[literal]
+	m.sofar.mention = m.sofar.mention || k.mention
+	if at := &m.text.at; !at.fence.around() {
+		if opens := m.reasoning.opening(k, at, m.text.out.trim, m.sofar.begun); opens != nil {
+			m.openReasoning(literal, opens)
+			return
+		}
+		if m.reasoning.closing(k, at.inCode()) {
+			m.closeReasoning(literal)
+			return
+		}
+	}
+	switch {
+	case k.wraps != nil && m.sofar.after && m.sofar.wrapper == nil:
+		m.sofar.wrapper, m.sofar.start = k.wraps, true
+		m.in.skip(len(literal))
+		m.text.out.edge(abi.Content)
+	case k.trigger && m.mayParse(k):
+		m.begin(literal, false)
+	default:
+		m.unparsed(literal, k)
+	}
+}
+
+// mayParse reports whether a trigger may begin a region here.
+func (m *machine) mayParse(k *meaning) bool {
+	open := m.reasoning.open
+	switch {
+	case !m.parsers.reads(), open && m.parsers.opts.InReasoning == Ignore:
+		return false
+	case k.fence != "":
+		return m.text.at.lineMarks && !open && !m.sofar.example && !m.text.at.fence.around()
+	}
+	return true
+}
+
+// unparsed acts on a literal that begins no region.
+func (m *machine) unparsed(literal string, k *meaning) {
+	m.reasoning.mention(k)
+	switch {
+	case k.ends != nil && k.ends == m.sofar.wrapper, k.endToken && !m.text.at.inCode():
+		m.tail = append(m.tail, m.in.buf[:len(literal)]...)
+		m.in.skip(len(literal))
+	case k.fence != "" && m.text.at.lineMarks && !m.reasoning.open: // what begins or ends a block of code
+		if m.thought != nil && m.thought.fenced {
+			m.thought.closes = true
+		}
+		m.pass(len(k.fence))
+		m.text.at.fence.begin(k.fence)
+	case k.fence != "":
+		m.pass(len(k.fence))
+	default:
+		m.pass(len(literal))
+	}
+}
+
+// pass gives the first n bytes out as content or reasoning.
+func (m *machine) pass(n int) {
+	if n <= 0 {
+		return
+	}
+	text := m.in.buf[:n]
+	if !chars.Blank(text) {
+		m.say()
+	}
+	switch {
+	case len(m.tail) > 0:
+		m.tail = append(m.tail, text...)
+	case m.thought != nil:
+		m.thought.add(text)
+		m.text.at.read(text)
+	default:
+		m.text.write(m.reasoning.kind(), text)
+	}
+	m.in.drop(n)
+}
+
+// say notes that text comes: what waited for the end of the output has waited in
+// vain.
+func (m *machine) say() {
+	m.sofar.start, m.sofar.begun, m.sofar.after = false, true, false
+	if t := m.thought; t != nil && !t.closes {
+		m.settle(false)
+	}
+	m.flushTail()
+}
+
+// flushTail gives out an end token that was not the end.
+func (m *machine) flushTail() {
+	if len(m.tail) > 0 {
+		m.settle(m.thought.standsInline()) // markup comes behind it
+		m.text.write(m.reasoning.kind(), m.tail)
+		m.tail = m.tail[:0]
+	}
+}
+
+// settle decides about calls that wait: calls if the output ended with them,
+// otherwise words of the model's.
+func (m *machine) settle(ended bool) {
+	t := m.thought
+	if t == nil {
+		return
+	}
+	m.thought = nil
+	if !ended {
+		m.text.write(m.reasoning.kind(), t.raw)
+		return
+	}
+	m.reasoning.open = false
+	m.text.out.edge(abi.Content)
+	for _, c := range t.calls {
+		for i := range c.events {
+			m.text.give(&c.events[i], c.parser)
+		}
+	}
+	if t.fenced || t.inline {
+		m.text.write(abi.Content, t.after)
+	}
+}
+
+func (m *machine) openReasoning(literal string, k *marker) {
+	m.flushTail()
+	m.settle(m.thought.standsInline()) // markup comes behind it
+	m.in.skip(len(literal))
+	m.sofar.begun = true
+	if !m.reasoning.open {
+		m.reasoning.begin(k)
+		m.text.at.newLine()
+		m.text.out.edge(abi.Reasoning)
+	}
+}
+
+func (m *machine) closeReasoning(literal string) {
+	m.flushTail()
+	m.settle(m.thought.standsInline()) // markup comes behind it
+	m.in.skip(len(literal))
+	switch r := &m.reasoning; {
+	case r.open:
+		r.leave()
+	case r.begins == Auto && m.text.report.Calls == 0:
+		r.begins = Closed
+		m.text.out.wasReasoning()
+		m.text.report.warn("reasoning_start_missing")
+	default:
+		m.text.report.warn("reasoning_end_stray")
+	}
+	m.sofar.start, m.sofar.after, m.sofar.begun = true, true, true
+	m.text.at.newLine()
+	m.text.out.edge(abi.Content)
+}
+
+// parse carries the region on. It reports whether the region is done with.
+func (m *machine) parse(ctx context.Context, e end) bool {
+	r := m.region
+	out, became := r.read(ctx, &m.parsers, m.in.buf, e)
+	for i := range out {
+		m.show(&out[i])
+	}
+	switch to := min(became.to, len(m.in.buf)); became.kind {
+	case undecided:
+		return false
+	case wasRead:
+		if !r.shown || r.kind != 0 {
+			m.markup()
+		}
+		m.leave(to)
+	case mayCount:
+		m.thought = m.thought.join(became.calls, m.tail, m.in.buf[:to])
+		m.tail = m.tail[:0]
+		m.leave(to)
+	case cutOff:
+		m.markup()
+		m.leave(len(m.in.buf))
+	case isQuoted: // all of it: a marker inside of it does not begin another
+		m.close()
+		m.sofar.start = false
+		m.pass(to)
+	case givenBack:
+		if m.text.out.void() {
+			m.text.report.warn("broken_call")
+		}
+		m.close()
+		m.in.drop(became.from)
+		m.sofar.start, m.sofar.begun = false, true
+		m.pass(to - became.from)
+	case noneReads:
+		m.decline(ctx)
+	}
+	return true
+}
+
+// markup notes that markup was read, and that content follows.
+func (m *machine) markup() {
+	m.tail = m.tail[:0]
+	m.text.out.edge(abi.Content)
+}
+
+// close ends the region.
+func (m *machine) close() {
+	m.region.close()
+	m.region = nil
+	m.in.rescan()
+}
+
+// leave goes on behind a region that was read.
+func (m *machine) leave(to int) {
+	m.close()
+	m.sofar.start, m.sofar.begun, m.sofar.after = false, true, false
+	m.in.drop(to)
+}
+
+// decline gives out a region that no candidate wants.
+func (m *machine) decline(ctx context.Context) {
+	r, text := m.region, m.in.buf
+	n := min(max(r.declined, r.literal), len(text))
+	m.close()
+	m.sofar.start = false
+	if r.found == "" {
+		return // it began with the output, not with markup: it is read again for that
+	}
+	asked, k := r.declined > 0, m.parsers.plan.literals[r.found]
+	m.sofar.example = m.sofar.example || asked && k.fence != ""
+	if k.fence != "" || k.endToken || k.ends != nil {
+		m.unparsed(r.found, k) // a block of code after all, or an end; what is behind it is read anew
+		return
+	}
+	if asked && !m.reasoning.open {
+		content, ok, err := m.parsers.fallback(ctx, text[:n], m.text.at.fenced())
+		if err != nil {
+			m.text.report.warn(m.parsers.failed(Fallback, err).Name)
+		}
+		if ok {
+			m.say()
+			m.in.drop(n)
+			m.text.write(abi.Content, content)
+			return
+		}
+	}
+	m.pass(n)
+}
+
+// show gives an event of the region out, which nothing can take back any more.
+func (m *machine) show(e *abi.Event) {
+	r := m.region
+	if e.Kind == warning {
+		m.text.report.warn(e.Name)
+		return
+	}
+	candidate := r.reading.judge.candidate
+	if !r.shown {
+		r.shown = true
+		m.tail = m.tail[:0]
+		m.settle(m.thought.standsInline()) // markup comes behind it
+		if m.reasoning.open && (candidate.Framing || m.parsers.opts.InReasoning == Ends) {
+			m.reasoning.leave()
+			m.reasoning.begins = Closed
+		}
+	}
+	switch e.Kind {
+	case abi.Content, abi.Reasoning:
+		if r.kind != e.Kind {
+			m.text.out.edge(e.Kind)
+		}
+		r.kind = e.Kind
+	case abi.CallEnd:
+		r.kind = 0
+	}
+	m.text.give(e, candidate.Name)
+}

@@ -1,0 +1,64 @@
+package chain
+
+import (
+	"context"
+	"errors"
+
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// parsers are those of a plan, as one request has them.
+type parsers struct {
+	plan   *Plan
+	runner Runner
+	opts   Options
+	offers offers
+	spent  bool // a limit was reached: none is asked any more
+}
+
+// open opens a candidate for a region.
+func (p *parsers) open(ctx context.Context, candidate *Candidate, fenced bool) (Run, error) {
+	return p.runner.Open(ctx, candidate.Parser, abi.Options{
+		Tools: p.offers.all(), Settings: candidate.Settings, Fenced: fenced, Guess: p.plan.auto,
+	})
+}
+
+// failed takes note that a parser failed. The event says why in one word.
+func (p *parsers) failed(parser string, err error) abi.Event {
+	reason := "error"
+	var classed interface{ Reason() string }
+	if errors.As(err, &classed) {
+		reason = classed.Reason()
+	}
+	p.spent = p.spent || reason == "input_limit" || reason == "total_limit"
+	return warn("plugin:" + parser + ":" + reason)
+}
+
+// fallback lets the fallback parser read a region that all others have declined. ok is false
+// where there is none and where it fails: the text stands as it is.
+func (p *parsers) fallback(ctx context.Context, text []byte, fenced bool) (content []byte, ok bool, err error) {
+	f := p.plan.fallback
+	if f == nil || p.spent {
+		return nil, false, nil
+	}
+	run, err := p.open(ctx, f, fenced)
+	if err != nil {
+		return nil, false, err
+	}
+	defer run.Close()
+	for len(text) > 0 {
+		n := min(len(text), abi.MaxFeed)
+		events, err := run.Feed(ctx, text[:n])
+		if err != nil {
+			return nil, false, err
+		}
+		for _, e := range events {
+			content = append(content, e.Text...)
+		}
+		text = text[n:]
+	}
+	return content, true, nil
+}
+
+// reads reports whether any parser may read the text at all.
+func (p *parsers) reads() bool { return !p.spent && (!p.opts.NoTools || p.plan.framing) }
