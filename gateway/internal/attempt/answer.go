@@ -24,6 +24,7 @@ type answer struct {
 	lent      *wire.Frame   // the last of those
 	flow
 	began    time.Time
+	busy     time.Time     // since the upstream was last waited for
 	first    time.Duration // to the first useful byte
 	running  bool          // the target's load counts it
 	settled  bool
@@ -79,10 +80,14 @@ func (a *answer) Next() (*wire.Frame, error) {
 	return f, nil
 }
 
-// step reads the upstream's next frame, and takes it through the stages.
+// step reads the upstream's next frame, and takes it through the stages. The clock is looked
+// at once for all frames that are here already.
 func (a *answer) step() {
+	waited := !a.more
 	f, err := a.reply.Next()
-	began := time.Now()
+	if waited {
+		a.busy = time.Now()
+	}
 	switch {
 	case err != nil:
 		a.end(err)
@@ -100,7 +105,9 @@ func (a *answer) step() {
 			a.ended = io.EOF
 		}
 	}
-	a.summary.Overhead += time.Since(began)
+	if !a.more || err != nil || a.ended != nil {
+		a.summary.Overhead += time.Since(a.busy)
+	}
 }
 
 // end deals with the end of the upstream's reply.
