@@ -61,6 +61,15 @@ func memory(pid int) (now, peak figure) {
 	return mebibytes(status, "VmRSS"), mebibytes(status, "VmHWM")
 }
 
+// shared is how much a process has, in MiB, of which a page counts as much as its part of the
+// processes and of the places where it is.
+func shared(pid int) figure { return mebibytes(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss") }
+
+// forgetPeak makes what a process has now its peak.
+func forgetPeak(pid int) {
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0) // without it the peak is that of the start
+}
+
 // mebibytes reads a number of KiB from a file of names and values.
 func mebibytes(file, name string) figure {
 	text, _ := os.ReadFile(file) // without it nothing is found

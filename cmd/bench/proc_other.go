@@ -17,4 +17,8 @@ func busyTime() float64 { return math.NaN() }
 
 func memory(int) (now, peak figure) { return none(), none() }
 
+func shared(int) figure { return none() }
+
+func forgetPeak(int) {}
+
 func dieWithParent(*exec.Cmd) {}

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -175,6 +176,7 @@ func (p *parsers) load(ctx context.Context) (err error) {
 		fmt.Fprintf(all, "%q %q\n", name, p.templates[name])
 	}
 	p.templatesHash = hex.EncodeToString(all.Sum(nil))
+	debug.FreeOSMemory() // loading takes more than serving
 	return nil
 }
 

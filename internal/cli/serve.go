@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -122,7 +121,6 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 				missing := new(builtin.MissingError)
 				switch {
 				case err == nil:
-					debug.FreeOSMemory() // loading takes more than serving
 					log.Info("ready", "parsers", len(sys.parsers.host.Parsers()))
 				case ctx.Err() != nil: // and with it the loading has ended
 				case errors.As(err, &missing):
