@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,10 +13,14 @@ import (
 	"github.com/callgate/callgate/conformance"
 )
 
-// freeAddr is an address that nobody listened on a moment ago.
+// freeAddr is an address that nobody listens on: where that can be, one of a loopback address
+// of its own, whose ports the system gives to nobody.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)))
+	if err != nil { // not all systems have more than one
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
