@@ -48,7 +48,7 @@ var build = sync.OnceValues(func() (program string, err error) {
 		return "", err
 	}
 	program = filepath.Join(built, "callgate.exe") // a name that every system runs
-	cmd := exec.Command("go", "build", "-o", program, "./cmd/gateway")
+	cmd := exec.Command("go", "build", "-o", program, "./cmd/gateway") //nolint:gosec // it is our own
 	cmd.Dir = filepath.Join("..", "..", "..")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
@@ -83,7 +83,7 @@ func Serve(t *testing.T, config []byte) *Gate {
 	}
 	g := &Gate{log: filepath.Join(dir, "log")}
 	stdout, log := create(t, filepath.Join(dir, "stdout")), create(t, g.log)
-	cmd := exec.Command(program, "serve", "-c", file, "--listen", "127.0.0.1:0")
+	cmd := exec.Command(program, "serve", "-c", file, "--listen", "127.0.0.1:0") //nolint:gosec // it is the program under test
 	cmd.Stdout, cmd.Stderr = stdout, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -121,7 +121,11 @@ func (g *Gate) await(t *testing.T, stdout string) {
 		if m := adminOn.FindSubmatch(said); m != nil {
 			g.Admin = string(m[1])
 		}
-		resp, err := http.Get(g.URL + "/readyz")
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.URL+"/readyz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
