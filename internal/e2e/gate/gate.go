@@ -47,7 +47,7 @@ var build = sync.OnceValues(func() (program string, err error) {
 	if built, err = os.MkdirTemp("", "callgate-e2e"); err != nil {
 		return "", err
 	}
-	program = filepath.Join(built, "callgate.exe") // a name that every system runs
+	program = filepath.Join(built, "callgate.exe")                     // a name that every system runs
 	cmd := exec.Command("go", "build", "-o", program, "./cmd/gateway") //nolint:gosec // it is our own
 	cmd.Dir = filepath.Join("..", "..", "..")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -83,7 +83,7 @@ func Serve(t *testing.T, config []byte) *Gate {
 	}
 	g := &Gate{log: filepath.Join(dir, "log")}
 	stdout, log := create(t, filepath.Join(dir, "stdout")), create(t, g.log)
-	cmd := exec.Command(program, "serve", "-c", file, "--listen", "127.0.0.1:0") //nolint:gosec // it is the program under test
+	cmd := exec.Command(program, "serve", "-c", file, "--listen", "127.0.0.1:0") //nolint:gosec,noctx // it is the program under test, which the test ends itself
 	cmd.Stdout, cmd.Stderr = stdout, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
