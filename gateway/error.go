@@ -103,8 +103,7 @@ func Errorf(kind Kind, code, format string, args ...any) *Error {
 // AsError returns err as an *Error. What nobody classified is Internal and its
 // text stays out of the message.
 func AsError(err error) *Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return &Error{Kind: Internal, Code: "internal_error", Message: "Internal error.", Err: err}

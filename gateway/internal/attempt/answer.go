@@ -229,10 +229,11 @@ func (a *answer) settle(err error) {
 		err = a.failed
 	}
 	health, outcome := breaker.Success, "ok"
-	switch e := gateway.AsError(err); {
+	switch {
 	case err == nil: // closed before its end
 		health, outcome = breaker.Excluded, "client_closed_request"
 	case err != io.EOF:
+		e := gateway.AsError(err)
 		health, outcome = e.Health(), e.CodeOrDefault()
 	}
 	if health == breaker.Success && outcome == "ok" && a.affinity != nil {

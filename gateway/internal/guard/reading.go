@@ -35,6 +35,7 @@ type reading struct {
 	answers   []*reading
 	told      [][]byte
 	marks     []mark
+	both      []meaning // of words that have two
 	sentences []sentence
 }
 
@@ -101,7 +102,8 @@ func (r *reading) choose(l *lexicons, hits *hits, language int) {
 		switch {
 		case n > 0 && r.marks[n-1].start == int(h.start):
 			if last := &r.marks[n-1]; last.end == int(h.end) {
-				last.meaning = last.and(m)
+				r.both = append(r.both, last.and(m))
+				last.meaning = &r.both[len(r.both)-1]
 			} else if int(h.end) > last.end {
 				*last = mark{int(h.start), int(h.end), m}
 				covered = h.end

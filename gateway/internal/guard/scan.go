@@ -49,7 +49,7 @@ func (l *lexicons) free(r *reading) {
 		return
 	}
 	clear(r.marks) // they point to words of the request's tools
-	*r = reading{plain: plain{text: r.text[:0]}, marks: r.marks[:0], sentences: r.sentences[:0]}
+	*r = reading{plain: plain{text: r.text[:0]}, marks: r.marks[:0], both: r.both[:0], sentences: r.sentences[:0]}
 	l.readings.Put(r)
 }
 

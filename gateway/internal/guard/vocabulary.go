@@ -131,6 +131,6 @@ type meaning struct {
 func (m *meaning) is(r role) bool { return m.roles&r != 0 }
 
 // and is the meaning of a word that has two.
-func (m *meaning) and(n *meaning) *meaning {
-	return &meaning{m.language, m.roles | n.roles, m.actions | n.actions, m.things.or(n.things), m.verbs | n.verbs, m.named || n.named}
+func (m *meaning) and(n *meaning) meaning {
+	return meaning{m.language, m.roles | n.roles, m.actions | n.actions, m.things.or(n.things), m.verbs | n.verbs, m.named || n.named}
 }
