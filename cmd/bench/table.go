@@ -72,16 +72,6 @@ func (t *target) verdict() string {
 	return "MISSED"
 }
 
-// unmet is the first of several targets that is not met, or else the last one.
-func unmet(targets ...*target) *target {
-	for _, t := range targets {
-		if t.verdict() != "met" {
-			return t
-		}
-	}
-	return targets[len(targets)-1]
-}
-
 // column has a heading of two lines. Neighbours may share the first.
 type column struct{ group, name string }
 

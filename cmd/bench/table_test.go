@@ -87,26 +87,6 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-func TestUnmet(t *testing.T) {
-	t.Parallel()
-	good, bad, unknown := upTo("good", 1, 1, ""), below("bad", 1, 1, ""), below("unknown", none(), 1, "")
-	tests := []struct {
-		name    string
-		targets []*target
-		want    *target
-	}{
-		{"all met", []*target{upTo("first", 1, 1, ""), good}, good},
-		{"one missed", []*target{bad, good}, bad},
-		{"two missed", []*target{good, bad, unknown}, bad},
-		{"no figure", []*target{unknown, good}, unknown},
-	}
-	for _, tt := range tests {
-		if got := unmet(tt.targets...); got != tt.want {
-			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}
-
 func sample() *table {
 	return &table{
 		Name: "parse", Title: "texts parsed", Note: "A note.", Others: 12.34,
