@@ -27,7 +27,7 @@ func readTemplate(file string) (string, error) {
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(text, &members); err != nil {
-		return "", fmt.Errorf("%s is no JSON object: %w", file, err)
+		return "", fmt.Errorf("%s is not a JSON object: %w", file, err)
 	}
 	template, inside := members["response_template"]
 	switch {
