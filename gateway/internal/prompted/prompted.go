@@ -113,7 +113,7 @@ func Find(name string) (*Format, bool) {
 // an unfinished round; a choice adds only behind them, unless the last message is the
 // model's own.
 //
-// Results have no ids in most forms, and are warned apart by their order alone: a caller
+// Results have no ids in most forms, and are told apart by their order alone: a caller
 // sees to it that every call has its result, as package history does for
 // an upstream that needs pairs. The tool that choice names has to be one of tools.
 //

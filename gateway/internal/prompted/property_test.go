@@ -17,7 +17,7 @@ import (
 type drawer struct {
 	*rapid.T
 	n             int
-	broken, parts int // what is to be warned of them
+	broken, parts int // what is to be told of them
 }
 
 func (d *drawer) text(word string) string {
