@@ -40,7 +40,7 @@ type Provider struct {
 	CircuitBreaker CircuitBreaker `yaml:"circuit_breaker" eg:"{failure_threshold: 5, open_timeout: 60s}" doc:"When a failing provider is left alone."`
 	// PromptCacheTTL is how long the provider keeps a prompt in its cache that nobody
 	// uses, for routing by prefix. Default 5m, 1s to 48h.
-	PromptCacheTTL Duration `yaml:"prompt_cache_ttl" default:"5m" min:"1s" max:"48h" doc:"How long the provider keeps a prompt in its cache that nobody uses, for routing: prefix."`
+	PromptCacheTTL Duration `yaml:"prompt_cache_ttl" default:"5m" min:"1s" max:"48h" doc:"How long the provider keeps an unused prompt in its cache, for routing: prefix."`
 	// PromptCacheHints is what the provider can be told about the beginning of a prompt,
 	// where a route's CacheHints is "set": "key" is the field prompt_cache_key, "marks" is
 	// cache_control on text, "none" is nothing. Default: "key" for azure, and for openai

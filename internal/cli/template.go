@@ -34,7 +34,7 @@ func readTemplate(file string) (string, error) {
 	case inside && len(template) > 0 && template[0] == '{':
 		return string(template), nil
 	case inside:
-		return "", fmt.Errorf("%s: response_template is no object", file)
+		return "", fmt.Errorf("%s: response_template is not an object", file)
 	case members["fields"] == nil:
 		return "", errors.New(file + " holds neither a response_template nor the fields of one")
 	}
