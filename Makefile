@@ -10,7 +10,7 @@ FUZZTIME    ?= 20s
 BENCHTIME   ?= 3s
 
 .DEFAULT_GOAL := help
-.PHONY: help build wasm run test race check lint fmt fuzz bench bench-prefix replay-prefix golden conformance clean FORCE
+.PHONY: help build wasm run test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix golden conformance clean FORCE
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ fuzz: $(WASM) ## run every fuzz target for FUZZTIME each
 
 bench: build ## print the figures of the README, as ratios of one run (BENCHFLAGS: -only REGEXP, -beside BINARY)
 	@go run ./cmd/bench -time $(BENCHTIME) $(BENCHFLAGS)
+
+bench-units: ## print what repairs, breakers, attempts, routing by prefix and providers cost
+	@go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./gateway/repair ./gateway/breaker ./gateway/prefix ./cmd/bench ./providers/openai ./providers/anthropic
 
 # Eight targets whose caches keep everything, and no more than 10,000 blocks remembered of
 # each. Gateways talk over a real Redis, or in memory if there can be none.

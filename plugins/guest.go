@@ -47,7 +47,7 @@ func (in *instance) canParse(ctx context.Context, parser int, head []byte) (abi.
 	}
 	verdict := abi.Verdict(uint32(v))
 	if verdict < abi.No || verdict > abi.Maybe {
-		return abi.No, in.die(fail(KindBadResult, "can_parse returned %d, which is no verdict", verdict))
+		return abi.No, in.die(fail(KindBadResult, "can_parse returned %d, which is not a verdict", verdict))
 	}
 	return verdict, nil
 }

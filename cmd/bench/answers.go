@@ -131,10 +131,8 @@ func completion(model, text string) string {
 }
 
 // events are the answer of a model as it streams it, without the end marker.
-func events(model string) []string { return streamed(model, modelAnswer(model), chunksOf(model)) }
-
-// streamed is a text of a model in so many pieces, and the finish reason behind them.
-func streamed(model, text string, count int) []string {
+func events(model string) []string {
+	text, count := modelAnswer(model), chunksOf(model)
 	var list []string
 	add := func(delta, finish string) {
 		list = append(list, fmt.Sprintf(envelope, ".chunk", model, `"delta":{`+delta+`}`, finish, ""))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"runtime"
 	"time"
 )
 
@@ -65,32 +64,6 @@ func repeatedBy(clock func() time.Duration, f func() error) batch {
 		}
 		return each, nil
 	}
-}
-
-// allocations is how many allocations f makes in each of its parts, without what the
-// runtime makes now and then.
-func allocations(parts int, f func() error) (figure, error) {
-	const runs = 50
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for range runs {
-		if err := f(); err != nil {
-			return none(), err
-		}
-	}
-	runtime.ReadMemStats(&after)
-	return figure((after.Mallocs - before.Mallocs) / uint64(runs*parts)), nil
-}
-
-// measureEach measures f, which does a thing that many times, by itself: its best
-// and median time in µs and its allocations, each for the thing done once.
-func measureEach(ctx context.Context, total time.Duration, times int, f func() error) ([]figure, error) {
-	took, err := interleave(ctx, total, repeated(f))
-	if err != nil {
-		return nil, err
-	}
-	allocs, err := allocations(times, f)
-	return []figure{best(took[0]) / figure(times), median(took[0]) / figure(times), allocs}, err
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

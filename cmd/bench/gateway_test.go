@@ -108,7 +108,7 @@ func TestLargeTexts(t *testing.T) {
 
 func TestSections(t *testing.T) {
 	t.Parallel()
-	for only, want := range map[string]string{"gateway/chunk$": "gateway", "prefix|start": "prefix start", "repair|allocations": "gateway repair", "nothing": ""} {
+	for only, want := range map[string]string{"gateway/chunk$": "gateway", "parse|start": "parse start", "languages|allocations": "gateway languages", "nothing": ""} {
 		var got []string
 		for _, s := range sections(regexp.MustCompile(only)) {
 			got = append(got, s.name)

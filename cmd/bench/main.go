@@ -1,9 +1,8 @@
 // Command bench prints the figures that the README quotes, all in one run and as
 // ratios where it can, so that they mean the same on every machine. The main table is what
 // the gateway costs beside a plain reverse proxy, and beside an older gateway if -beside
-// names one; the others are what the sandbox costs a parser, what mending a call, a breaker,
-// the attempts, a route by prefix and another wire add to a request, and how soon the
-// gateway answers after a start.
+// names one; the others are what the sandbox costs a parser, and how soon the gateway answers
+// after a start. What single packages cost is in their own benchmarks.
 //
 // "make bench" builds what it measures and runs it. Servers are processes of their
 // own on loopback: the gateway, and this program again as proxy and as upstream.
@@ -60,11 +59,6 @@ func sections(wanted *regexp.Regexp) []section {
 	return append(list, slices.DeleteFunc([]section{
 		{"parse", measureParse},
 		{"languages", measureLanguages},
-		{"repair", measureRepair},
-		{"breaker", measureBreaker},
-		{"attempts", measureAttempts},
-		{"prefix", measurePrefix},
-		{"translate", measureTranslate},
 		{"start", measureStart},
 	}, func(s section) bool { return !wanted.MatchString(s.name) })...)
 }

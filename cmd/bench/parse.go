@@ -79,7 +79,7 @@ func measureParse(ctx context.Context, b *bench) (*table, error) {
 		r := row{name: fmt.Sprintf("plain text, a KB in pieces of %d bytes", piece),
 			figures: []figure{best(times[0]) / (size >> 10), median(times[0]) / (size >> 10), none(), none(), none()}}
 		if piece > deltaSize {
-			r.target = below("median", r.figures[1], 1, " µs")
+			r.target = upTo("median", r.figures[1], 1, " µs")
 		}
 		t.Rows = append(t.Rows, r)
 	}

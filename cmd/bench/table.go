@@ -31,32 +31,23 @@ func (f figure) String() string {
 	return fmt.Sprintf("%.0f", float64(f))
 }
 
-// target is what a figure should be: below a limit, or up to it.
+// target is what a figure should be: at most a limit.
 type target struct {
 	what  string // is to be so, such as "sandboxed median"
 	value figure
 	limit float64
 	unit  string
-	upTo  bool // the limit itself is well, too
-}
-
-func below(what string, value figure, limit float64, unit string) *target {
-	return &target{what, value, limit, unit, false}
 }
 
 func upTo(what string, value figure, limit float64, unit string) *target {
-	return &target{what, value, limit, unit, true}
+	return &target{what, value, limit, unit}
 }
 
 func (t *target) String() string {
 	if t == nil {
 		return ""
 	}
-	sign := "<"
-	if t.upTo {
-		sign = "≤"
-	}
-	return strings.TrimSpace(fmt.Sprintf("%s %s %g%s", t.what, sign, t.limit, t.unit))
+	return strings.TrimSpace(fmt.Sprintf("%s ≤ %g%s", t.what, t.limit, t.unit))
 }
 
 // verdict says whether the target is met.
@@ -66,20 +57,10 @@ func (t *target) verdict() string {
 		return ""
 	case math.IsNaN(float64(t.value)):
 		return "n/a"
-	case float64(t.value) < t.limit || t.upTo && float64(t.value) == t.limit:
+	case float64(t.value) <= t.limit:
 		return "met"
 	}
 	return "MISSED"
-}
-
-// unmet is the first of several targets that is not met, or else the last one.
-func unmet(targets ...*target) *target {
-	for _, t := range targets {
-		if t.verdict() != "met" {
-			return t
-		}
-	}
-	return targets[len(targets)-1]
 }
 
 // column has a heading of two lines. Neighbours may share the first.

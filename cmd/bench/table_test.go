@@ -73,8 +73,7 @@ func TestVerdict(t *testing.T) {
 		want   string
 	}{
 		{nil, ""},
-		{below("x", 99.9, 100, " µs"), "met"},
-		{below("x", 100, 100, " µs"), "MISSED"},
+		{upTo("x", 99.9, 100, " µs"), "met"},
 		{upTo("x", 100, 100, " µs"), "met"},
 		{upTo("x", 100.1, 100, " µs"), "MISSED"},
 		{upTo("x", none(), 100, " µs"), "n/a"},
@@ -87,32 +86,12 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-func TestUnmet(t *testing.T) {
-	t.Parallel()
-	good, bad, unknown := upTo("good", 1, 1, ""), below("bad", 1, 1, ""), below("unknown", none(), 1, "")
-	tests := []struct {
-		name    string
-		targets []*target
-		want    *target
-	}{
-		{"all met", []*target{upTo("first", 1, 1, ""), good}, good},
-		{"one missed", []*target{bad, good}, bad},
-		{"two missed", []*target{good, bad, unknown}, bad},
-		{"no figure", []*target{unknown, good}, unknown},
-	}
-	for _, tt := range tests {
-		if got := unmet(tt.targets...); got != tt.want {
-			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}
-
 func sample() *table {
 	return &table{
 		Name: "parse", Title: "texts parsed", Note: "A note.", Others: 12.34,
 		Columns: []column{{"native µs", "best"}, {"native µs", "median"}, {"", "ratio"}},
 		Rows: []row{
-			{name: "1 KB", figures: []figure{1.234, 2, 10}, target: below("median", 2, 100, " µs")},
+			{name: "1 KB", figures: []figure{1.234, 2, 10}, target: upTo("median", 2, 100, " µs")},
 			{name: "16 KB", figures: []figure{20, 30, none()}},
 		},
 	}
@@ -127,7 +106,7 @@ parse: texts parsed
 
        native µs
        best       median  ratio  target
-1 KB   1.23       2.00    10.0   median < 100 µs  met
+1 KB   1.23       2.00    10.0   median ≤ 100 µs  met
 16 KB  20.0       30.0    -
 
 A note.

@@ -19,7 +19,7 @@ type Config struct {
 	// Heartbeat is how long a stream may say nothing before its client gets a
 	// comment, which keeps proxies in between from closing it. Default 15s, 0s to
 	// 5m; 0s sends none.
-	Heartbeat Duration `yaml:"heartbeat" default:"15s" min:"0s" max:"5m" doc:"A comment goes to a stream's client when nothing else has gone for so long; 0s sends none."`
+	Heartbeat Duration `yaml:"heartbeat" default:"15s" min:"0s" max:"5m" doc:"Send a comment to a stream's client after this long without anything else; 0s sends none."`
 	// CacheSalt is the secret that keeps apart what clients have sent, for routing by
 	// prefix and for answers that are kept. Gateways with the same one send a new prompt to
 	// the same target, and share answers in Redis. Default: one made at the start.
@@ -49,7 +49,7 @@ type Config struct {
 	// asked for as "provider/model".
 	Models map[string]Model `yaml:"models" eg:"{\"*\": {targets: [{provider: local}]}}" doc:"Names that clients use. A * in one stands for any text; an exact name wins, then the pattern with the most bytes besides *."`
 	// Parsers declares formats of your own, by name.
-	Parsers map[string]CustomParser `yaml:"parsers" eg:"{my_format: {start: \"<<call \", end: \">>\"}}" doc:"Formats of your own by name, read by the built-in parser \"custom\"."`
+	Parsers map[string]CustomParser `yaml:"parsers" eg:"{my_format: {start: \"<<call \", end: \">>\"}}" doc:"Your own formats by name, read by the built-in parser \"custom\"."`
 	// ReasoningField is the field of a message that reasoning is written to,
 	// "reasoning_content" or "reasoning". Default: what the gateway splits off goes
 	// to "reasoning_content", and an upstream's own stays where it is.
@@ -111,7 +111,7 @@ type Tracing struct {
 type Log struct {
 	// Level is the least that is logged: "debug", "info" (default), "warn" or
 	// "error".
-	Level string `yaml:"level" default:"info" enum:"debug,info,warn,error" doc:"Least that is logged."`
+	Level string `yaml:"level" default:"info" enum:"debug,info,warn,error" doc:"Lowest level that is logged."`
 	// Format is "json" (default) or "text".
 	Format string `yaml:"format" default:"json" enum:"json,text" doc:"Form of a log line."`
 	// Prefix adds to each request's line what "callgate export-trace" makes a trace of:

@@ -36,7 +36,7 @@ var vendors = []vendor{
 
 const officialOpenAI = "https://api.openai.com/v1"
 
-// FromEnv returns what runs without a file: the defaults, the provider "demo", whose
+// FromEnv returns what runs with no configuration file: the defaults, the provider "demo", whose
 // models are called demo/…, and a provider for every vendor whose key is set:
 //
 //   - "openai" for OPENAI_API_KEY, at OPENAI_BASE_URL or https://api.openai.com/v1;

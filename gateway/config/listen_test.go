@@ -40,7 +40,7 @@ func TestValidateListen(t *testing.T) {
 	}
 }
 
-// TestValidateAdmin checks the operators' address beside that of clients.
+// TestValidateAdmin checks the admin listener beside that of clients.
 func TestValidateAdmin(t *testing.T) {
 	t.Parallel()
 	hash := config.NewSecret(config.HashKey("operator"))

@@ -38,7 +38,7 @@ type Plugins struct {
 type PluginLimits struct {
 	// Input is the most text that one response may feed in. Default 1MiB, 1B to
 	// 1GiB.
-	Input Size `yaml:"input" default:"1MiB" min:"1B" max:"1GiB" doc:"Most text that one response may feed in."`
+	Input Size `yaml:"input" default:"1MiB" min:"1B" max:"1GiB" doc:"Most text that one response may feed to a plugin."`
 	// Time bounds one call into the plugin. Default 100ms, 1ms to 1m.
 	Time Duration `yaml:"time" default:"100ms" min:"1ms" max:"1m" doc:"For one call into the plugin."`
 	// Total bounds all calls for one response. Default 1s, 1ms to 10m, not less

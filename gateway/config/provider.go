@@ -19,7 +19,7 @@ type Provider struct {
 	BaseURL string `yaml:"base_url" eg:"http://127.0.0.1:8000/v1" doc:"Where the upstream's paths begin: with its /v1 for type openai, the resource's endpoint for azure, alone or with /openai/v1. Required for these two. Default: https://dashscope-intl.aliyuncs.com/compatible-mode/v1 for qwen, https://api.moonshot.ai/v1 for moonshot, https://api.anthropic.com for anthropic."`
 	// APIKey is sent as the vendor wants it: as the bearer key, for azure as
 	// "api-key", for anthropic as "x-api-key". Left out, none is sent.
-	APIKey Secret `yaml:"api_key" eg:"${OPENAI_API_KEY}" doc:"Key for the upstream. Left out, none is sent."`
+	APIKey Secret `yaml:"api_key" eg:"${OPENAI_API_KEY}" doc:"Key for the upstream. If left out, none is sent."`
 	// APIVersion is the version of the upstream's interface, for azure and anthropic
 	// only: for azure a date, "v1" or "preview". Default: the adapter's.
 	APIVersion string `yaml:"api_version" eg:"\"2024-10-21\"" doc:"Version of the upstream's interface, for azure (a date, v1 or preview) and anthropic only. Default: the adapter's."`
@@ -35,12 +35,12 @@ type Provider struct {
 	// Timeouts are those of one attempt.
 	Timeouts Timeouts `yaml:"timeouts" eg:"{connect: 5s, total: 10m}" doc:"Timeouts of one attempt."`
 	// Retry says when a failed attempt is made once more.
-	Retry Retry `yaml:"retry" eg:"{max_retries: 2}" doc:"When a failed attempt is made once more."`
+	Retry Retry `yaml:"retry" eg:"{max_retries: 2}" doc:"When a failed attempt is retried."`
 	// CircuitBreaker says when a failing provider is left alone.
 	CircuitBreaker CircuitBreaker `yaml:"circuit_breaker" eg:"{failure_threshold: 5, open_timeout: 60s}" doc:"When a failing provider is left alone."`
 	// PromptCacheTTL is how long the provider keeps a prompt in its cache that nobody
 	// uses, for routing by prefix. Default 5m, 1s to 48h.
-	PromptCacheTTL Duration `yaml:"prompt_cache_ttl" default:"5m" min:"1s" max:"48h" doc:"How long the provider keeps a prompt in its cache that nobody uses, for routing: prefix."`
+	PromptCacheTTL Duration `yaml:"prompt_cache_ttl" default:"5m" min:"1s" max:"48h" doc:"How long the provider keeps an unused prompt in its cache, for routing: prefix."`
 	// PromptCacheHints is what the provider can be told about the beginning of a prompt,
 	// where a route's CacheHints is "set": "key" is the field prompt_cache_key, "marks" is
 	// cache_control on text, "none" is nothing. Default: "key" for azure, and for openai
@@ -92,12 +92,12 @@ type Provider struct {
 type Timeouts struct {
 	// Connect bounds the connection with its TLS handshake. Default 5s, 1ms to
 	// 24h as all of them.
-	Connect Duration `yaml:"connect" default:"5s" min:"1ms" max:"24h" doc:"Until the connection stands."`
+	Connect Duration `yaml:"connect" default:"5s" min:"1ms" max:"24h" doc:"Until the connection is established."`
 	// FirstToken bounds the wait for the first piece of a stream. A whole answer comes at
 	// once, and Total alone bounds it. Default 60s.
-	FirstToken Duration `yaml:"first_token" default:"60s" min:"1ms" max:"24h" doc:"Until the first piece of a stream; a whole answer has only total."`
+	FirstToken Duration `yaml:"first_token" default:"60s" min:"1ms" max:"24h" doc:"Until the first chunk of a stream; for a whole answer only total counts."`
 	// Idle bounds the wait between two pieces of a stream. Default 60s.
-	Idle Duration `yaml:"idle" default:"60s" min:"1ms" max:"24h" doc:"Between two pieces of a stream."`
+	Idle Duration `yaml:"idle" default:"60s" min:"1ms" max:"24h" doc:"Between two chunks of a stream."`
 	// Total bounds the whole attempt. Default 10m. One that is written may not be
 	// more than [Config.Timeout], which would cut it short.
 	Total Duration `yaml:"total" default:"10m" min:"1ms" max:"24h" doc:"For the whole attempt; not more than timeout at the top of the file."`
@@ -109,10 +109,10 @@ type Retry struct {
 	// MaxRetries is how often an attempt is repeated that ended with status 429 or
 	// 5xx, ran into a timeout or got no connection. Default 0, 0 to 10. At 0 only a
 	// 429 is, once, if its answer says when.
-	MaxRetries int `yaml:"max_retries" eg:"2" default:"0" min:"0" max:"10" doc:"How often an attempt is repeated after status 429 or 5xx, a timeout or a failed connection. At 0 only a 429 that says when to come back is, once."`
-	// BaseDelay is the wait before the first repetition, doubled for every other,
+	MaxRetries int `yaml:"max_retries" eg:"2" default:"0" min:"0" max:"10" doc:"How often an attempt is retried after status 429 or 5xx, a timeout or a failed connection. At 0 only a 429 that says when to come back is retried, once."`
+	// BaseDelay is the wait before the first retry, doubled for each further one,
 	// where the upstream does not say how long. Default 1s, 1ms to 1m.
-	BaseDelay Duration `yaml:"base_delay" default:"1s" min:"1ms" max:"1m" doc:"Wait before the first repetition, doubled for every other, where the upstream does not say how long."`
+	BaseDelay Duration `yaml:"base_delay" default:"1s" min:"1ms" max:"1m" doc:"Wait before the first retry, doubled for each further one, unless the upstream says how long to wait."`
 	// MaxDelay bounds each wait. Default 60s, 1ms to 10m, not less than BaseDelay.
 	MaxDelay Duration `yaml:"max_delay" default:"60s" min:"1ms" max:"10m" doc:"Longest wait; not less than base_delay."`
 }

@@ -29,7 +29,7 @@ type Route struct {
 	LoopGuard string `yaml:"loop_guard" enum:"off,report,answer,refuse" eg:"answer" doc:"An agent that goes in circles: off does not look, report says so, answer sets tool_choice none with a note to the model, refuse is status 422. Default: report."`
 	// MaxRounds is how many rounds of calls may follow a message of the user, 1 to
 	// 1000. Default 15.
-	MaxRounds int `yaml:"max_rounds" eg:"15" min:"1" max:"1000" doc:"How many rounds of calls may follow a message of the user. Default: 15."`
+	MaxRounds int `yaml:"max_rounds" eg:"15" min:"1" max:"1000" doc:"How many rounds of calls may follow a user message. Default: 15."`
 	// IdleRounds is how many rounds in a row may bring nothing new, 2 to 100 and not
 	// more than MaxRounds. Default 3. One that is not the model's own is at most
 	// MaxRounds.
@@ -56,7 +56,7 @@ type Route struct {
 	// A stored one is the same bytes, its id, usage and execution metadata among them.
 	AnswerCache string `yaml:"answer_cache" enum:"off,memory,redis" eg:"memory" doc:"Where answers are kept for equal requests of the same client (without keys: of any) with temperature 0 or a seed: off, memory or redis. Default: off."`
 	// AnswerCacheTTL is for how long. Default 10m, 1s to 24h.
-	AnswerCacheTTL Duration `yaml:"answer_cache_ttl" eg:"1h" min:"1s" max:"24h" doc:"For how long an answer is kept. Default: 10m."`
+	AnswerCacheTTL Duration `yaml:"answer_cache_ttl" eg:"1h" min:"1s" max:"24h" doc:"How long an answer is kept. Default: 10m."`
 }
 
 // Intent is a rule of the operator's: words in the user's last message, and the tool
@@ -87,5 +87,5 @@ type Reference struct {
 	Value string `yaml:"value" required:"true" eg:"id" doc:"Member of the same object that takes the argument's place."`
 	// MinRatio is how alike the two texts must be. Default 0.6, 0.1 to 1, which takes
 	// equal ones only.
-	MinRatio float64 `yaml:"min_ratio" default:"0.6" min:"0.1" max:"1" doc:"How alike the two texts must be; 1 takes equal ones only."`
+	MinRatio float64 `yaml:"min_ratio" default:"0.6" min:"0.1" max:"1" doc:"How alike the two texts must be; 1 accepts only equal ones."`
 }

@@ -34,7 +34,7 @@ type When struct {
 // SizeRange is a range of sizes, both ends included. An end that is 0 is none.
 type SizeRange struct {
 	// Min is at most Max and at most [Limits].Body, 1B to 1GiB.
-	Min Size `yaml:"min" eg:"32KiB" min:"1B" max:"1GiB" doc:"Least size."`
+	Min Size `yaml:"min" eg:"32KiB" min:"1B" max:"1GiB" doc:"Smallest size."`
 	// Max is 1B to 1GiB.
 	Max Size `yaml:"max" eg:"1MiB" min:"1B" max:"1GiB" doc:"Largest size."`
 }

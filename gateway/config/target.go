@@ -11,7 +11,7 @@ type Model struct {
 	// too, one that a pattern stands for, or "provider/model". Its targets, rules and
 	// policies are this one's, and it is what goes upstream where a target has no name
 	// of its own. No other key may stand beside it.
-	Alias string `yaml:"alias" omit:"true" eg:"qwen3" doc:"Another name that is meant by this one, of a model or provider/model, instead of targets and all other keys."`
+	Alias string `yaml:"alias" omit:"true" eg:"qwen3" doc:"Name of the model or provider/model that this name stands for, instead of targets and all other keys."`
 	// Route has the keys that the model shares with [Config.Defaults], which it wins
 	// over key by key. [Config.Route] gives them with their defaults filled in.
 	Route `yaml:",inline"`
@@ -45,7 +45,7 @@ type Target struct {
 	// EmptyCompletion is as in [Provider]. Default: the provider's.
 	EmptyCompletion string `yaml:"empty_completion" enum:"pass,fail" doc:"What is done about an answer with neither text nor a call. Default: the provider's."`
 	// ToolInReasoning is as in [Provider]. Default: the provider's.
-	ToolInReasoning string `yaml:"tool_in_reasoning" enum:"buffer,end,ignore" doc:"What a call is that stands in open reasoning. Default: the provider's."`
+	ToolInReasoning string `yaml:"tool_in_reasoning" enum:"buffer,end,ignore" doc:"What is done with a call inside open reasoning. Default: the provider's."`
 	// RawToolText is as in [Provider]. The provider's true is true for all targets.
 	RawToolText bool `yaml:"raw_tool_text" eg:"true" doc:"Ask the upstream for the model's own text. Needs the provider's server."`
 }

@@ -91,7 +91,7 @@ func checkCustomParser(r *report, name string, f CustomParser) {
 		r.add(p.Key("start"), "a value is required; write for example start: \"<<call \", or response_template: FILE")
 	}
 	if len(f.Start) == 1 {
-		r.add(p.Key("start"), "one byte begins too much text that is no call; use at least 2 bytes")
+		r.add(p.Key("start"), "one byte begins too much text that is not a call; use at least 2 bytes")
 	}
 	if f.NameKey == "" {
 		r.add(p.Key("name_key"), "the key is empty; leave it out for %q", "name")

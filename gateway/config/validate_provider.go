@@ -83,7 +83,7 @@ func checkRaw(r *report, p path, raw bool, pr Provider) {
 // checkInvalidCall refuses a rule for broken calls where nobody looks for them.
 func checkInvalidCall(r *report, p path, rule, toolCalls string) {
 	if toolCalls == Off && rule != "" && rule != "pass" {
-		r.add(p, "with tool_calls: off nobody looks at the calls; use tool_calls: repair, or leave it out")
+		r.add(p, "with tool_calls: off no call is checked; use tool_calls: repair, or leave it out")
 	}
 }
 

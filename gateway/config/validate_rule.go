@@ -34,7 +34,7 @@ func (n *modelNames) checkAlias(r *report, name string, m Model) {
 	v := reflect.ValueOf(m)
 	for _, f := range fieldsOf(v.Type()) {
 		if f.name != "alias" && !v.FieldByIndex(f.index).IsZero() {
-			r.add(at, "an alias has all from the model that it stands for; leave out %s, or the alias", f.name)
+			r.add(at, "an alias takes everything from the model that it stands for; leave out %s, or the alias", f.name)
 			return
 		}
 	}

@@ -42,7 +42,7 @@ const (
 type Input struct {
 	Text string
 	// Tools is the request's list of tools as JSON, in OpenAI's form or as bare
-	// functions. Without one every name is taken for offered.
+	// functions. Without it every name counts as offered.
 	Tools string
 	// Parser is a parser's name, auto or none; "" is auto.
 	Parser string

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/callgate/callgate/gateway/prefix"
@@ -46,6 +47,33 @@ func BenchmarkDecision(b *testing.B) {
 			}
 		})
 	}
+	b.Run("known to 8, in parallel", func(b *testing.B) {
+		x, o := full(8)
+		text, salt := body(), []byte("salt")
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				x.Choose(prefix.Of(prefix.NewKey(salt, "tenant", "model"), text), o)
+			}
+		})
+	})
+}
+
+// BenchmarkBlock is what a block that is remembered takes of the heap.
+func BenchmarkBlock(b *testing.B) {
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	var x *prefix.Index
+	for b.Loop() {
+		x, _ = full(8)
+	}
+	b.ReportMetric(float64(heap()-before)/(8*prefix.DefaultEntries), "bytes/block")
+	runtime.KeepAlive(x)
 }
 
 func BenchmarkChain(b *testing.B) {

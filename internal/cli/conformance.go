@@ -15,25 +15,25 @@ import (
 )
 
 type conformCmd struct {
-	Suite  suiteCmd       `cmd:"" name:"run" default:"withargs" help:"Run the suite, which conformance does by itself, too."`
+	Suite  suiteCmd       `cmd:"" name:"run" default:"withargs" help:"Run the suite; this is the default."`
 	Config suiteConfigCmd `cmd:"" help:"Print the configuration that a gateway under test needs."`
 }
 
 // suiteCmd runs the conformance suite on any gateway.
 type suiteCmd struct {
 	Target         string            `xor:"target" required:"" help:"Base URL of the gateway under test, with its /v1." placeholder:"URL"`
-	Self           bool              `xor:"target" required:"" help:"Test this program: start it beside, with the configuration of \"callgate conformance config\"."`
+	Self           bool              `xor:"target" required:"" help:"Test this program: start it as a child process, with the configuration of \"callgate conformance config\"."`
 	Key            string            `env:"CALLGATE_CONFORMANCE_KEY" help:"A key of the gateway; without one the cases about keys are skipped." placeholder:"KEY"`
-	UpstreamListen string            `help:"Where the suite plays the upstream that the gateway asks; ${default} by default." default:"127.0.0.1:9090" placeholder:"ADDR"`
-	Features       []string          `help:"What the gateway claims; the rest is skipped. Default: all." placeholder:"NAME"`
-	Without        []string          `help:"What it does not claim, instead of --features." placeholder:"NAME"`
+	UpstreamListen string            `help:"Address on which the suite plays the gateway's upstream; ${default} by default." default:"127.0.0.1:9090" placeholder:"ADDR"`
+	Features       []string          `help:"Features that the gateway claims; the rest is skipped. Default: all." placeholder:"NAME"`
+	Without        []string          `help:"Features that it does not claim, instead of --features." placeholder:"NAME"`
 	Models         map[string]string `help:"The gateway's models, by the parser that reads their text, such as \"hermes=qwen3-32b;none=plain\"; cases with other parsers are skipped. Default: named as the parsers." placeholder:"PARSER=MODEL"`
-	ModelPrefix    string            `help:"What stands in front of the default names." placeholder:"TEXT"`
+	ModelPrefix    string            `help:"Prefix of the default names." placeholder:"TEXT"`
 	KnownFailing   string            `type:"existingfile" help:"List of cases that are known to fail, one a line. They must still fail." placeholder:"FILE"`
 	Pattern        string            `name:"run" help:"Run the cases whose names match, such as '^(http|json)/'." placeholder:"REGEXP"`
 	Report         []string          `help:"Write a report: .json, .xml (JUnit) or .md. May be repeated." placeholder:"FILE"`
-	Parallel       int               `help:"Cases at once." default:"4"`
-	Quiet          bool              `short:"q" help:"No progress, only what failed and the totals."`
+	Parallel       int               `help:"Cases to run at once." default:"4"`
+	Quiet          bool              `short:"q" help:"Print no progress, only failures and totals."`
 }
 
 // Run runs the suite, prints what failed and the totals, and writes the reports.

@@ -11,9 +11,9 @@ import (
 // suiteConfigCmd prints the configuration of a gateway under test.
 type suiteConfigCmd struct {
 	For            string `arg:"" optional:"" enum:"callgate,litellm,list" default:"callgate" help:"Gateway: callgate, litellm, or list for the models that any other needs."`
-	UpstreamListen string `help:"Where the suite will play the upstream." default:"127.0.0.1:9090" placeholder:"ADDR"`
-	Key            string `env:"CALLGATE_CONFORMANCE_KEY" help:"Key that the suite will come with." placeholder:"KEY"`
-	ModelPrefix    string `help:"What stands in front of the models' names." placeholder:"TEXT"`
+	UpstreamListen string `help:"Address on which the suite will play the upstream." default:"127.0.0.1:9090" placeholder:"ADDR"`
+	Key            string `env:"CALLGATE_CONFORMANCE_KEY" help:"Key that the suite will send." placeholder:"KEY"`
+	ModelPrefix    string `help:"Prefix of the models' names." placeholder:"TEXT"`
 }
 
 // Run prints it.

@@ -183,7 +183,7 @@ func scenes() []scene {
 		same("a call as text", "hermes"),
 		same("arguments with trailing commas, bare keys, single quotes", "broken_args"),
 		same("two parallel calls that both say index 0", "wrong_index"),
-		same("no arguments: an empty string, which is no JSON", "empty_args"),
+		same("no arguments: an empty string, which is not JSON", "empty_args"),
 		same("the same arguments twice in one call", "concatenated"),
 		same("GetWeather for get_weather", "wrong_name"),
 		same("calls without ids", "missing_id"),

@@ -119,7 +119,7 @@ func TestDemoFaultsWhole(t *testing.T) {
 		`\(demo/cut\)\n  direct    connection: .*EOF\n  callgate  502 upstream_error: `,
 		`\(demo/wrong_index\)\n  direct    get_weather\(.*\) get_time\(\{\}\)  .*\n  callgate  get_weather\(.*\) get_time\(\{\}\) `,
 		`\(demo/error_in_stream\)\n  direct    error in the answer: internal_error: .*\n  callgate  500 upstream_error: `,
-		`\(demo/broken_args\)\n  direct    .*\[no JSON\].*\n  callgate  get_weather\(\{"city": "Oslo"\}\) .*repairs=args_json=1`,
+		`\(demo/broken_args\)\n  direct    .*\[not JSON\].*\n  callgate  get_weather\(\{"city": "Oslo"\}\) .*repairs=args_json=1`,
 		`\(broken/unavailable\)\n  direct    503 .*\n  callgate  503 circuit_open`,
 	} {
 		if !regexp.MustCompile(want).MatchString(output) {

@@ -207,7 +207,7 @@ func (a *answer) list() string {
 	for _, c := range a.calls {
 		part := fmt.Sprintf("%s(%s)", c.name, c.args)
 		if !json.Valid([]byte(c.args)) {
-			part += " [no JSON]"
+			part += " [not JSON]"
 		}
 		if c.id == "" {
 			part += " [no id]"

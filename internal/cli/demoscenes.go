@@ -197,7 +197,7 @@ func runTool(c demoCall) string {
 func changeTask(done, args string) string {
 	var call struct{ ID json.RawMessage }
 	if err := json.Unmarshal([]byte(args), &call); err != nil {
-		return "Error: the arguments are no JSON."
+		return "Error: the arguments are not JSON."
 	}
 	if id := string(call.ID); id != "3" && id != "7" {
 		return fmt.Sprintf("Error: no task has the id %s.", id)

@@ -219,7 +219,7 @@ func TestFaultSuiteReset(t *testing.T) {
 		}
 	}
 	if r := g.get("/admin/breakers", auth...); r.status != 404 {
-		t.Errorf("got status %d from the clients' address, want 404", r.status)
+		t.Errorf("got status %d from the clients' listener, want 404", r.status)
 	}
 	circuitOpen.check(t, g.chat(prompt("up/m", "hi", false), auth...))
 	if r := g.adminDo("POST", path, operator...); r.status != 200 {

@@ -116,12 +116,12 @@ func (s *setup) String() string {
 
 var adminOn = regexp.MustCompile(`http://(\S+)/metrics`)
 
-// adminDo sends a request to the operator's address.
+// adminDo sends a request to the admin listener.
 func (g *gate) adminDo(method, path string, header ...string) result {
 	g.t.Helper()
 	m := adminOn.FindStringSubmatch(g.stdout.String())
 	if m == nil {
-		g.t.Fatalf("got no operator's address in %q", g.stdout)
+		g.t.Fatalf("got no admin listener in %q", g.stdout)
 	}
 	r, err := http.NewRequestWithContext(g.t.Context(), method, "http://"+m[1]+path, nil)
 	if err != nil {

@@ -43,7 +43,7 @@ func (g *gate) exchange(t *testing.T, request string) (statuses []int) {
 }
 
 // TestFaultSuitePaths writes paths in ways that lead somewhere else in some servers. On
-// the operator's address none of them leads past its key.
+// the admin listener none of them leads past its key.
 func TestFaultSuitePaths(t *testing.T) {
 	t.Parallel()
 	const key = "cg-operator-canary"
@@ -58,10 +58,10 @@ func TestFaultSuitePaths(t *testing.T) {
 		for _, method := range []string{"GET", "POST", "HEAD"} {
 			request := method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 			if got := g.exchange(t, request); len(got) != 1 || got[0] != 404 && got[0] != 400 {
-				t.Errorf("%s %s: got statuses %d from the clients' address, want 404 or 400", method, path, got)
+				t.Errorf("%s %s: got statuses %d from the clients' listener, want 404 or 400", method, path, got)
 			}
 			if got := admin.exchange(t, request); len(got) != 1 || got[0] != 401 && got[0] != 400 {
-				t.Errorf("%s %s: got statuses %d from the operator's address, want 401 or 400", method, path, got)
+				t.Errorf("%s %s: got statuses %d from the admin listener, want 401 or 400", method, path, got)
 			}
 		}
 	}

@@ -16,12 +16,12 @@ import (
 
 var operatorsOn = regexp.MustCompile(`(?m)^metrics and circuit breakers: (http://\S+)/metrics,`)
 
-// operator asks the operator's address of a gateway.
+// operator asks a gateway's admin listener.
 func (g *gate) operator(method, path string, header ...string) result {
 	g.t.Helper()
 	m := operatorsOn.FindStringSubmatch(g.stdout.String())
 	if m == nil {
-		g.t.Fatalf("got no operator's address in %s", g.stdout)
+		g.t.Fatalf("got no admin listener in %s", g.stdout)
 	}
 	r := g.request(method, path, "", header...)
 	u, err := r.URL.Parse(m[1] + path)
@@ -74,7 +74,7 @@ func TestOperating(t *testing.T) {
 	}
 }
 
-// TestOperatorsAddress holds that the operator's address has a key of its own, that a
+// TestOperatorsAddress holds that the admin listener has a key of its own, that a
 // default which is taken only warns, and that one which was asked for is an error.
 func TestOperatorsAddress(t *testing.T) {
 	t.Parallel()
@@ -87,7 +87,7 @@ func TestOperatorsAddress(t *testing.T) {
 		t.Errorf("got %d %s, want the breaker that was reset", r.status, r.body)
 	}
 	if r := g.get("/metrics"); r.status != http.StatusNotFound {
-		t.Errorf("got status %d for the metrics at the clients' address, want 404", r.status)
+		t.Errorf("got status %d for the metrics at the clients' listener, want 404", r.status)
 	}
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -24,7 +24,7 @@ const maxLine = 64 << 20
 
 type parseCmd struct {
 	Parser    string `help:"Parser: a name, auto or none." default:"auto" placeholder:"NAME"`
-	Tools     string `type:"path" help:"JSON file with the tools that the request offers. Without one every name is taken for offered." placeholder:"FILE"`
+	Tools     string `type:"path" help:"JSON file with the tools that the request offers. Without it every name counts as offered." placeholder:"FILE"`
 	Model     string `help:"Name of the model; parsers made for it are asked first." placeholder:"NAME"`
 	Reasoning string `help:"Where the text begins: auto, open (inside the reasoning), closed or none (no reasoning is looked for)." enum:"auto,open,closed,none" default:"auto" placeholder:"STATE"`
 	Finish    string `help:"Why the model stopped: stop or length." enum:"stop,length" default:"stop" placeholder:"REASON"`

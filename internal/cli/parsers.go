@@ -94,7 +94,7 @@ func newParsers(ctx context.Context, cfg *config.Config, took func(parser string
 	return out, nil
 }
 
-// loadConfig reads a configuration, or without a file makes one of what the environment has.
+// loadConfig reads a configuration file, or with none makes a configuration from the environment.
 func loadConfig(file string, environment func(string) (string, bool)) (*config.Config, error) {
 	if file == "" {
 		return config.FromEnv(environment), nil
@@ -230,7 +230,7 @@ func (p *parsers) Plan(ctx context.Context, spec gateway.ParserSpec, model strin
 		if late := new(gateway.Error); errors.As(context.Cause(ctx), &late) { // the request's own time is over
 			return nil, nil, late
 		}
-		return nil, nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client left.", Err: ctx.Err()}
+		return nil, nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: ctx.Err()}
 	}
 	if err := p.failed.Load(); err != nil {
 		return nil, nil, &gateway.Error{Kind: gateway.Overloaded, Code: "plugin_error", Message: "The gateway's parsers could not be loaded.", Err: *err}

@@ -14,7 +14,7 @@ type pluginCmd struct {
 	List    pluginListCmd    `cmd:"" help:"List the parsers that are loaded, in the order in which they are asked."`
 	New     pluginNewCmd     `cmd:"" help:"Write a project for a plugin: parser, cases, tests and the SDK. It builds without a network."`
 	Build   pluginBuildCmd   `cmd:"" help:"Compile a project to a .wasm file and check that the gateway loads it. Needs Go."`
-	Test    pluginTestCmd    `cmd:"" help:"Put a plugin to the test in its sandbox: cases, cuts, limits, fuzzed inputs, costs."`
+	Test    pluginTestCmd    `cmd:"" help:"Test a plugin in its sandbox: cases, cuts, limits, fuzzed inputs, costs."`
 	Bench   pluginBenchCmd   `cmd:"" help:"Measure what a plugin costs, beside built-in parsers."`
 	Inspect pluginInspectCmd `cmd:"" help:"Print what is in a plugin, and whether the gateway loads it."`
 	Pull    pluginPullCmd    `cmd:"" help:"Fetch a plugin from an OCI registry or layout, by digest."`

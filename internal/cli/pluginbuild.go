@@ -16,8 +16,8 @@ import (
 )
 
 type pluginNewCmd struct {
-	Name string `arg:"" help:"Name of the plugin, its parser, its Go module and its folder: small letters, digits, - and _."`
-	Dir  string `help:"Folder to write to, which must be empty or not be there; by default one with the plugin's name." placeholder:"DIR"`
+	Name string `arg:"" help:"Name of the plugin, its parser, its Go module and its folder: lower-case letters, digits, - and _."`
+	Dir  string `help:"Folder to write to, which must be empty or not exist; by default one with the plugin's name." placeholder:"DIR"`
 }
 
 // Run writes the project.
@@ -36,7 +36,7 @@ func (p *pluginNewCmd) Run(e *env) error {
 	defer host.Close(e.ctx)
 	for _, info := range host.Parsers() {
 		if info.Name == p.Name || slices.Contains(info.Aliases, p.Name) {
-			return usageError{fmt.Errorf("name %q: the built-in parser %s is called so; choose another, such as %s_2", p.Name, info.Name, p.Name)}
+			return usageError{fmt.Errorf("name %q: the built-in parser %s has this name; choose another, such as %s_2", p.Name, info.Name, p.Name)}
 		}
 	}
 	if err := author.New(dir, p.Name); err != nil {

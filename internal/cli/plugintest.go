@@ -23,9 +23,9 @@ type pluginTestCmd struct {
 	Plugin string        `arg:"" optional:"" default:"." help:"Folder of a project, which is built, or a .wasm file. By default this folder."`
 	Cases  string        `help:"Folder with golden cases: *.case, or a folder for each parser. By default the project's testdata." placeholder:"DIR"`
 	Parser []string      `help:"Parser of the plugin to test; all of them by default." placeholder:"NAME"`
-	Update bool          `help:"Write the events of the cases anew, to be read before they are kept."`
-	Fuzz   time.Duration `help:"How long texts are made up at random; 0s is not at all." default:"2s" placeholder:"TIME"`
-	Seed   uint64        `help:"Which texts are made up." default:"1"`
+	Update bool          `help:"Rewrite the events of the cases; review them before you keep them."`
+	Fuzz   time.Duration `help:"How long to fuzz with random inputs; 0s disables it." default:"2s" placeholder:"TIME"`
+	Seed   uint64        `help:"Seed of the fuzzed inputs." default:"1"`
 	JSON   bool          `name:"json" help:"Print JSON."`
 }
 

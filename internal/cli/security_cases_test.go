@@ -42,7 +42,7 @@ models: {m: {targets: [{provider: up}]}}
 //
 //	client.http    the bytes, as quoted strings, one a line; "TEXT" * N is TEXT N times
 //	request.raw    in place of it the body of a POST of a chat, likewise
-//	at             "admin" if they go to the operator's address
+//	at             "admin" if they go to the admin listener
 //	want/status    what the first answer's status may be, or "closed"
 //	want/requests  how many requests the upstream may have got
 //	want/answer    a part of what comes back
@@ -110,7 +110,7 @@ func unquoted(t *testing.T, lines string) string {
 // ward is a gateway that is attacked, with what stands behind it.
 type ward struct {
 	*gate
-	operator *gate // the operator's address of it
+	operator *gate // its admin listener
 	url      string
 	trap     string
 	trapped  atomic.Int64
@@ -131,7 +131,7 @@ func newWard(t *testing.T, row string) *ward {
 	w.gate = serve(t, strings.NewReplacer("$UP", w.url, "$OPERATORHASH", hashed(operatorKey), "$KEYHASH", hashed(securityKey)).Replace(config))
 	m := adminOn.FindStringSubmatch(w.stdout.String())
 	if m == nil {
-		t.Fatalf("got no operator's address in %q", w.stdout)
+		t.Fatalf("got no admin listener in %q", w.stdout)
 	}
 	w.operator = &gate{t: t, addr: m[1]}
 	return w

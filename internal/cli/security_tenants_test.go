@@ -287,7 +287,7 @@ func (s *tenants) twins(random *mathrand.Rand, number int64) {
 
 // securityTenants has two clients of one gateway leave at random, thousands of times, and
 // looks for what is one's with the other, and for what is anybody's in the log, in the
-// metrics and at the operator's address.
+// metrics and at the admin listener.
 func securityTenants(t *testing.T) {
 	t.Parallel()
 	s := newTenants(t)

@@ -63,7 +63,7 @@ func (l library) Write(p []byte) (int, error) {
 // listeners are where the gateway listens. admin is nil if nobody does.
 type listeners struct{ api, admin net.Listener }
 
-// listen opens the addresses. Nobody has asked for the operator's if it is the default,
+// listen opens the listeners. Nobody has asked for the admin listener if its address is the default,
 // so another gateway that has it is no reason to stop.
 func listen(ctx context.Context, cfg *config.Config, log *slog.Logger) (l listeners, err error) {
 	var lc net.ListenConfig
@@ -77,7 +77,7 @@ func listen(ctx context.Context, cfg *config.Config, log *slog.Logger) (l listen
 	l.admin, err = lc.Listen(ctx, "tcp", cfg.Admin.Listen)
 	switch {
 	case err == nil:
-		log.Info("listening for the operator", "address", l.admin.Addr().String())
+		log.Info("admin listener is open", "address", l.admin.Addr().String())
 	case cfg.AdminGiven():
 		return l, errors.Join(fmt.Errorf("listen on %s (admin.listen): %w", cfg.Admin.Listen, err), l.api.Close())
 	default:

@@ -17,18 +17,18 @@ import (
 type simulateCmd struct {
 	Trace        string        `required:"" type:"path" help:"Requests to replay, JSON lines in the form of Mooncake's traces, plain or as gzip." placeholder:"FILE"`
 	Targets      int           `help:"Targets, each with a cache of its own." default:"8"`
-	Gateways     int           `help:"Gateways; a request comes to any of them." default:"1"`
-	Sync         time.Duration `help:"How often gateways tell each other what they have learned; 0 is never, as they are without a redis." default:"0s"`
-	Redis        string        `help:"Let the gateways talk over this Redis, as they do when they serve, and not in memory." placeholder:"URL"`
+	Gateways     int           `help:"Gateways; each request goes to one of them at random." default:"1"`
+	Sync         time.Duration `help:"How often gateways tell each other what they have learned; 0 is never, as without Redis." default:"0s"`
+	Redis        string        `help:"Redis over which the gateways talk, as when they serve; by default they talk in memory." placeholder:"URL"`
 	Entries      int           `help:"Blocks that a gateway remembers for each target." default:"10000"`
-	SharedTokens int           `help:"System prompt of so many tokens in front of every request." default:"0"`
+	SharedTokens int           `help:"Tokens of a system prompt to put in front of every request." default:"0"`
 	BlockTokens  int           `help:"Tokens of a block in the trace." default:"512"`
-	TTL          time.Duration `name:"ttl" help:"How long targets keep a block that nobody uses; 0 disables expiry." default:"0s"`
+	TTL          time.Duration `name:"ttl" help:"How long targets keep an unused block; 0 disables expiry." default:"0s"`
 	Down         string        `help:"One target dies and returns with an empty cache, at these shares of the requests, such as 0.4:0.5." placeholder:"FROM:TO"`
 	Policy       string        `help:"How targets are chosen: ours, random, round-robin, plain (the longest prefix, however busy its target is) or all." enum:"ours,random,round-robin,plain,all" default:"all"`
 	MinHits      float64       `help:"Fail if ours finds less than this percentage of the blocks cached." placeholder:"PERCENT"`
-	MaxImbalance float64       `help:"Fail if ours gives a target more than so many times the mean of requests." placeholder:"X"`
-	MaxLoss      float64       `help:"Fail if ours with several gateways finds less cached than one gateway, by more than so many points." placeholder:"POINTS"`
+	MaxImbalance float64       `help:"Fail if ours gives a target more than this many times the mean number of requests." placeholder:"X"`
+	MaxLoss      float64       `help:"Fail if ours with several gateways finds fewer blocks cached than with one, by more than this many percentage points." placeholder:"POINTS"`
 }
 
 // Run replays the trace once for each policy, and prints what came of it.
@@ -156,7 +156,7 @@ func (c *simulateCmd) read() (simulate.Trace, error) {
 	defer f.Close()
 	trace, err := simulate.ReadTrace(f)
 	if err == nil && len(trace) == 0 {
-		err = errors.New("there is no request in it")
+		err = errors.New("it holds no requests")
 	}
 	return trace, err
 }

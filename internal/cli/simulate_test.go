@@ -117,7 +117,7 @@ func TestSimulateMistakes(t *testing.T) {
 		{"field", good + "\n" + strings.Replace(good, "[3, 4]", `"3"`, 1), nil, "FILE: line 3: hash_ids: is a JSON string, want an array"},
 		{"missing", `{"timestamp": 0}`, nil, "FILE: line 1: input_length: is missing"},
 		{"back in time", strings.Replace(good, `p": 0`, `p": 5`, 1) + good, nil, "FILE: line 2: timestamp: goes back from 5 to 0"},
-		{"empty", "\n", nil, "FILE: there is no request in it"},
+		{"empty", "\n", nil, "FILE: it holds no requests"},
 		{"gzip", "\x1f\x8b", nil, "FILE: unexpected EOF"},
 		{"no targets", good, []string{"--targets", "0"}, "simulate: --targets, --gateways, --entries and --block-tokens must be above 0"},
 		{"many targets", good, []string{"--targets", "5000"}, "simulate: targets: 5000 is not between 1 and 1024"},

@@ -27,14 +27,14 @@ func readTemplate(file string) (string, error) {
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(text, &members); err != nil {
-		return "", fmt.Errorf("%s is no JSON object: %w", file, err)
+		return "", fmt.Errorf("%s is not a JSON object: %w", file, err)
 	}
 	template, inside := members["response_template"]
 	switch {
 	case inside && len(template) > 0 && template[0] == '{':
 		return string(template), nil
 	case inside:
-		return "", fmt.Errorf("%s: response_template is no object", file)
+		return "", fmt.Errorf("%s: response_template is not an object", file)
 	case members["fields"] == nil:
 		return "", errors.New(file + " holds neither a response_template nor the fields of one")
 	}

@@ -88,11 +88,11 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 	if sys.tracer != nil {
 		options.Trace, server.Trace = sys.tracer.Attempt, sys.tracer.Request
 	}
-	books, err := newLedger(cfg, m)
+	accounts, err := newUsageAccounts(cfg, m)
 	if err != nil {
 		return err
 	}
-	options.Saved = books.saved
+	options.Saved = accounts.bill
 	if sys.gateway, err = flow.New(options); err != nil {
 		return err
 	}
@@ -100,13 +100,13 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 	for _, k := range cfg.Keys {
 		server.Keys[k.Name] = k.Hash.Reveal()
 	}
-	server.Gateway, server.Metrics = sys.gateway, books
+	server.Gateway, server.Metrics = sys.gateway, accounts
 	if sys.server, err = httpapi.New(server); err != nil {
 		return err
 	}
 	admin := httpapi.AdminConfig{KeyHash: cfg.Admin.KeyHash.Reveal(),
 		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker, Targets: sys.gateway.Targets,
-		Caches:  func() any { return books.snapshot(sys.gateway.Caches(), sys.shared.snapshot()) },
+		Caches:  func() any { return accounts.snapshot(sys.gateway.Caches(), sys.shared.snapshot()) },
 		Plugins: sys.parsers.overview, Metrics: m.Handler(), Log: log}
 	if admin.Console, err = sys.console(cfg, admin); err != nil {
 		return err

@@ -57,7 +57,7 @@ func compile(ctx context.Context, dir string, settings ...string) ([]byte, error
 	if info, err := os.Stat(dir); err != nil {
 		return nil, err
 	} else if !info.IsDir() {
-		return nil, fmt.Errorf("%s is no folder with the source of a plugin", dir)
+		return nil, fmt.Errorf("%s is not a folder with the source of a plugin", dir)
 	}
 	tmp, err := os.MkdirTemp("", "callgate-plugin-")
 	if err != nil {

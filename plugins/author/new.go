@@ -31,7 +31,7 @@ const maxName = 48
 // folder, the Go module, the parser and the file.
 func CheckName(name string) error {
 	if len(name) > maxName || !validName.MatchString(name) {
-		return fmt.Errorf("name %.60q: use up to %d small letters and digits that begin with a letter, with single _ or - between them, such as %s", name, maxName, starterName)
+		return fmt.Errorf("name %.60q: use up to %d lower-case letters and digits that begin with a letter, with single _ or - between them, such as %s", name, maxName, starterName)
 	}
 	for _, taken := range strings.Fields(reserved) {
 		if name == taken {
@@ -59,7 +59,7 @@ func New(dir, name string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case err == nil && len(entries) > 0:
-		return fmt.Errorf("%s is there already and not empty: give another folder with --dir, or remove it", dir)
+		return fmt.Errorf("%s exists already and is not empty: give another folder with --dir, or remove it", dir)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}

@@ -145,7 +145,7 @@ func (r Ref) read(ctx context.Context, source oras.ReadOnlyTarget) (*Plugin, err
 func (r Ref) layer(text []byte) (ocispec.Descriptor, error) {
 	var manifest ocispec.Manifest
 	if err := json.Unmarshal(text, &manifest); err != nil || manifest.Layers == nil {
-		return ocispec.Descriptor{}, fmt.Errorf("%s is no manifest with layers; an index is none", r)
+		return ocispec.Descriptor{}, fmt.Errorf("%s is not a manifest with layers; an index is not accepted", r)
 	}
 	layer, err := pick(manifest.Layers)
 	if err != nil {

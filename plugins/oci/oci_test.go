@@ -86,7 +86,7 @@ func TestLayout(t *testing.T) {
 	if _, err := pull(t, "oci:"+dir+"@"+digest.FromBytes([]byte("nothing")).String(), ""); err == nil {
 		t.Error("of a digest that is not there: got no error")
 	}
-	if _, err := pull(t, "oci:"+dir+"@"+digest.FromBytes(wasm).String(), ""); err == nil || !strings.Contains(err.Error(), "is no manifest") {
+	if _, err := pull(t, "oci:"+dir+"@"+digest.FromBytes(wasm).String(), ""); err == nil || !strings.Contains(err.Error(), "is not a manifest") {
 		t.Errorf("of the digest of a file: got %v", err)
 	}
 	if _, err := pull(t, "oci:"+filepath.Join(dir, "nowhere")+"@"+good.String(), ""); err == nil {

@@ -32,7 +32,7 @@ func TestCheck(t *testing.T) {
 		{"end in a call", []sdk.Event{start, end}, "still open"},
 		{"malformed beyond the text", []sdk.Event{{Kind: abi.Malformed, To: 11}}, "bytes 0 to 11"},
 		{"malformed backwards", []sdk.Event{{Kind: abi.Malformed, From: 5, To: 4}}, "bytes 5 to 4"},
-		{"malformed without bytes", []sdk.Event{{Kind: abi.Malformed}}, "for ever"},
+		{"malformed without bytes", []sdk.Event{{Kind: abi.Malformed}}, "forever"},
 		{"two calls open", []sdk.Event{start, {Kind: abi.CallStart, Index: 1, Name: "b"}, end}, "no other open"},
 		{"no name", []sdk.Event{{Kind: abi.CallStart}}, "with a name"},
 		{"an index left out", []sdk.Event{{Kind: abi.CallStart, Index: 1, Name: "a"}}, "want call 0"},

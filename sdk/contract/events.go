@@ -114,7 +114,7 @@ func (c *checker) event(e sdk.Event) error {
 			return fmt.Errorf("bytes %d to %d of %d", e.From, e.To, c.fed)
 		}
 		if e.To == 0 && c.fed > 0 {
-			return errors.New("nothing is given back, the gateway would ask for ever")
+			return errors.New("nothing is given back, the gateway would ask forever")
 		}
 		c.ended = true
 	case abi.Content, abi.Reasoning:

@@ -58,7 +58,7 @@ func Example(tb testing.TB, spec sdk.Spec, opts sdk.Options, want Call) []sdk.Ev
 	tb.Helper()
 	for _, s := range append(slices.Clone(spec.Formats), spec.Example) {
 		if s == "" || len(s) > maxString || strings.Contains(s, "\n") {
-			tb.Errorf("%s: %q is no line of 1 to %d bytes", spec.Name, s, maxString)
+			tb.Errorf("%s: %q is not a line of 1 to %d bytes", spec.Name, s, maxString)
 		}
 	}
 	begins := func(s string) bool { return strings.HasPrefix(spec.Example, s) }

@@ -9,18 +9,18 @@ import (
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// rawArguments is the member that holds a text which could not be mended. A model
+// rawArguments is the member that holds a text which could not be repaired. A model
 // reads there what it wrote. An empty object in its place would say that it had
 // called without arguments.
 const rawArguments = "raw_arguments"
 
-// mendArguments has the arguments of a function be the text of a JSON object.
-func (r *repairer) mendArguments(function wire.Span) {
+// repairArguments has the arguments of a function be the text of a JSON object.
+func (r *repairer) repairArguments(function wire.Span) {
 	if !conversation.IsObject(r.text, function) {
 		return
 	}
 	at := conversation.Member(r.text, function, "arguments")
-	fixed, needed := r.mended(at)
+	fixed, needed := r.repaired(at)
 	if !needed {
 		return
 	}
@@ -28,9 +28,9 @@ func (r *repairer) mendArguments(function wire.Span) {
 	r.count(KindArgs)
 }
 
-// mended returns the object that the arguments at a span have to be. needed is
+// repaired returns the object that the arguments at a span have to be. needed is
 // false if that is what they are.
-func (r *repairer) mended(at wire.Span) (fixed []byte, needed bool) {
+func (r *repairer) repaired(at wire.Span) (fixed []byte, needed bool) {
 	if at.IsNull(r.text) {
 		return []byte("{}"), true
 	}

@@ -20,7 +20,7 @@ import (
 
 // The kinds of repair, as a report to the client names them.
 const (
-	// KindArgs counts calls whose arguments were no JSON object.
+	// KindArgs counts calls whose arguments were not a JSON object.
 	KindArgs = "history_args"
 	// KindResult counts calls that were given a result, which says that there is none.
 	KindResult = "history_result"
@@ -35,8 +35,8 @@ const (
 // its calls and results. None that means anything has as many.
 const maxEntries = 1 << 18
 
-// Fix mends the text of a call's arguments, which is no strict JSON object. ok is
-// false where that would be a guess. The caller of Repair gives the one that mends
+// Fix repairs the text of a call's arguments, which is not a strict JSON object. ok is
+// false where that would be a guess. The caller of Repair gives the one that repairs
 // the calls of answers, so that both follow the same rules. text is valid until it
 // returns, and fixed may be a part of it.
 type Fix func(text []byte) (fixed []byte, ok bool)
@@ -132,7 +132,7 @@ func (r *repairer) message(m conversation.Message) {
 func (r *repairer) readCalls(list wire.Span) {
 	eachCall(r.text, list, func(e entry) bool {
 		if r.entries++; r.needs.Arguments {
-			r.mendArguments(e.function)
+			r.repairArguments(e.function)
 		}
 		if r.needs.links() {
 			r.addCall(e)

@@ -139,7 +139,7 @@ func (r *repairer) rename(res *result) {
 	}
 }
 
-// appendAsUser writes a result as a message of the user. It says what it is, since
+// appendAsUser writes a result as a user message. It says what it is, since
 // the words are not the user's. Members that are not about its being a result stay.
 func (r *repairer) appendAsUser(dst []byte, res *result) []byte {
 	r.count(KindOrphan)

@@ -63,7 +63,7 @@ func precede(content []byte, text, gap string) []byte {
 }
 
 // said splits a message's content into its text, of parts one a line, and the parts that
-// are no text. A value that no content may be is a text as it stands.
+// are not text. A value that cannot be content is a text as it stands.
 func (w *writer) said(at wire.Span) (text string, others [][]byte) {
 	if at.IsNull(w.c.Text) {
 		return "", nil
@@ -92,7 +92,7 @@ func (w *writer) appendContent(text []byte, others [][]byte) {
 		w.out = wire.AppendQuoted(w.out, text)
 		return
 	}
-	w.told.content += len(others)
+	w.warned.content += len(others)
 	w.out = append(append(w.out, '['), textPart(text)...)
 	for _, part := range others {
 		w.out = append(append(w.out, ','), part...)
@@ -126,6 +126,6 @@ func indented(prefix, indent string) func(dst, value []byte) []byte {
 
 func layout(dst, value []byte, options ...jsontext.Options) []byte {
 	options = append(options, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	dst, _ = jsontext.AppendFormat(dst, value, options...) // what is no JSON stays as it is
+	dst, _ = jsontext.AppendFormat(dst, value, options...) // what is not JSON stays as it is
 	return dst
 }

@@ -71,7 +71,7 @@ func function(write func(dst, value []byte) []byte) func(dst []byte, t *tool) []
 // forms are all of them, without their texts.
 var forms = []form{ //nolint:gochecknoglobals // a table
 
-	// Results stand between tags in a message of the user, or behind a role that needs no more
+	// Results stand between tags in a user message, or behind a role that needs no more
 	// than that.
 
 	// hermes is the form of Qwen/Qwen3-32B, tokenizer_config.json. Qwen2.5 has the same text,

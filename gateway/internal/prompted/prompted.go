@@ -8,11 +8,11 @@
 // that stand around messages are left to the upstream, which adds them for every
 // message. Three things are the same for all forms and differ from some templates:
 //
-//   - Results are a message of the user, and those of one round are one message. Some
+//   - Results are a user message, and those of one round are one message. Some
 //     templates have a role of their own for results, but an upstream without tools knows
-//     no such role, and many refuse two messages of the user in a row.
+//     no such role, and many refuse two user messages in a row.
 //   - The tools stand in the system prompt, where some templates have them before the
-//     last message of the user. There they would move with every turn, and no upstream
+//     last user message. There they would move with every turn, and no upstream
 //     could keep what it knows of the conversation so far.
 //   - What a tool_choice asks for stands at the very end of the messages, since it may be
 //     another one in the next turn. Only behind a message that the model is to
@@ -33,10 +33,10 @@ import (
 // The warnings that Messages gives. KindArgs and KindContent have a count behind
 // them: prompted_args:2.
 const (
-	// KindArgs counts calls whose arguments are no JSON object. The text of the arguments
+	// KindArgs counts calls whose arguments are not a JSON object. The text of the arguments
 	// stands in one, as the member raw_arguments.
 	KindArgs = "prompted_args"
-	// KindContent counts parts of messages, such as images, that are no text and were put
+	// KindContent counts parts of messages, such as images, that are not text and were put
 	// behind it.
 	KindContent = "prompted_content"
 	// KindDropped, with a colon and a type behind it, says that there are tools or calls
@@ -118,17 +118,17 @@ func Find(name string) (*Format, bool) {
 // an upstream that needs pairs. The tool that choice names has to be one of tools.
 //
 // Input is JSON that was validated. Whatever in it is not made as OpenAI's reference
-// says is left for the upstream to complain about, and messages that are no array are
+// says is left for the upstream to complain about, and messages that are not an array are
 // returned as they are. Time and memory are linear in the input.
 func (f *Format) Messages(c *conversation.Conversation, tools []byte, choice Choice) (messages []byte, warnings []string) {
 	if first, ok := wire.Value(c.Text, 0); !ok || c.Text[first.Start] != '[' {
 		return c.Text, nil
 	}
 	w := &writer{Format: f, c: c}
-	if offered := readTools(tools, &w.told); len(offered) > 0 {
+	if offered := readTools(tools, &w.warned); len(offered) > 0 {
 		w.tools, w.sentence = f.form.list(offered), choice.sentence()
 	}
 	w.readCalls()
 	w.writeAll()
-	return w.out, w.told.list()
+	return w.out, w.warned.list()
 }

@@ -20,14 +20,14 @@ type tool struct {
 }
 
 // readTools reads the functions of a request's tools: in OpenAI's form, or bare objects
-// with a name. It tells of tools that are none.
-func readTools(tools []byte, told *told) []tool {
+// with a name. It warns of tools that are not functions.
+func readTools(tools []byte, warned *warned) []tool {
 	var list []tool
 	wire.Elements(tools, 0, func(_ int, at wire.Span) bool {
 		if t, kind := readTool(tools, at); kind == "" {
 			list = append(list, t)
 		} else {
-			told.drop(kind)
+			warned.drop(kind)
 		}
 		return true
 	})
@@ -114,19 +114,19 @@ func (t *tool) schema() []byte {
 	return t.parameters
 }
 
-// told is what the client is told.
-type told struct {
+// warned collects the warnings for the client.
+type warned struct {
 	args, content int
 	dropped       []string
 }
 
-// unknown stands for a type that is none.
+// unknown stands for a type that is not known.
 const unknown = "unknown"
 
 // maxDropped bounds how many types are named. Clients know a handful.
 const maxDropped = 16
 
-func (t *told) drop(kind string) {
+func (t *warned) drop(kind string) {
 	if kind == "" || len(kind) > 64 || strings.Trim(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.") != "" {
 		kind = unknown // it goes into a header
 	}
@@ -138,7 +138,7 @@ func (t *told) drop(kind string) {
 	}
 }
 
-func (t *told) list() []string {
+func (t *warned) list() []string {
 	var list []string
 	if t.args > 0 {
 		list = append(list, KindArgs+":"+strconv.Itoa(t.args))

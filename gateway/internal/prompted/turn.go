@@ -84,13 +84,13 @@ func (w *writer) member(m *conversation.Message, name string) string {
 	return string(s)
 }
 
-// assistant writes a message of the model, its calls as text.
+// assistant writes an assistant message, its calls as text.
 func (w *writer) assistant(m *conversation.Message, calls []call) {
 	if m.Calls.IsNull(w.c.Text) && len(calls) == 0 {
 		w.out = append(w.out, m.At.Of(w.c.Text)...)
 		return
 	}
-	w.tellOfCalls(m)
+	w.warnOfCalls(m)
 	w.out = append(w.out, '{')
 	written := false
 	wire.Members(w.c.Text[:m.At.End], m.At.Start, func(key []byte, v wire.Span) bool {
@@ -103,7 +103,7 @@ func (w *writer) assistant(m *conversation.Message, calls []call) {
 		case "function_call":
 			if conversation.IsObject(w.c.Text, v) {
 				if len(calls) > 0 && !calls[0].old {
-					w.told.drop("function_call")
+					w.warned.drop("function_call")
 				}
 				return true
 			}
@@ -141,21 +141,21 @@ func (w *writer) turnContent(at wire.Span, calls []call) {
 	w.appendContent([]byte(written), others)
 }
 
-// tellOfCalls tells of calls that are none of functions.
-func (w *writer) tellOfCalls(m *conversation.Message) {
+// warnOfCalls warns of calls that are not of functions.
+func (w *writer) warnOfCalls(m *conversation.Message) {
 	if m.Calls.IsNull(w.c.Text) || w.c.Text[m.Calls.Start] != '[' {
 		return
 	}
 	wire.Elements(w.c.Text[:m.Calls.End], m.Calls.Start, func(_ int, at wire.Span) bool {
 		if !conversation.IsObject(w.c.Text, conversation.Member(w.c.Text, at, "function")) {
 			kind, _ := conversation.Decode(w.c.Text, conversation.Member(w.c.Text, at, "type"))
-			w.told.drop(string(kind))
+			w.warned.drop(string(kind))
 		}
 		return true
 	})
 }
 
-// rawArguments is the member that holds a text which is no JSON object, as in the
+// rawArguments is the member that holds a text which is not a JSON object, as in the
 // conversations that package history repairs. A model reads there what it wrote.
 const rawArguments = "raw_arguments"
 
@@ -167,7 +167,7 @@ func (w *writer) arguments(text string) []formats.Arg {
 	}
 	raw := []byte(text)
 	if !conversation.IsStrictObject(raw) {
-		w.told.args++
+		w.warned.args++
 		return []formats.Arg{{Key: rawArguments, Value: wire.AppendQuoted(nil, text)}}
 	}
 	var args []formats.Arg

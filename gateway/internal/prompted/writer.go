@@ -13,7 +13,7 @@ type writer struct {
 	sentence string // what the choice asks for, until it is written
 	calls    []call // in their order
 	results  []int  // by message: 0, or which call it is the result of, from 1, or noCall
-	told     told
+	warned   warned
 	out      []byte
 
 	// What is needed for one round, kept for the next.

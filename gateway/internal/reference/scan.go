@@ -144,7 +144,7 @@ func unfence(text []byte) []byte {
 }
 
 var (
-	errNotJSON   = errors.New("the text is no JSON object or array")
+	errNotJSON   = errors.New("the text is not a JSON object or array")
 	anyDuplicate = jsontext.AllowDuplicateNames(true)
 )
 

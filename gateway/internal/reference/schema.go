@@ -100,7 +100,7 @@ func newSchemaWalk(parameters []byte) (*schemaWalk, error) {
 		return nil, fmt.Errorf("it nests deeper than %d", maxDepth)
 	}
 	if v := jsontext.Value(parameters); !v.IsValid() || json.Unmarshal(parameters, &w.root) != nil {
-		return nil, fmt.Errorf("it is no JSON object, or one with a key twice")
+		return nil, fmt.Errorf("it is not a JSON object, or has a key twice")
 	}
 	return w, nil
 }

@@ -251,7 +251,7 @@ func (s *Sharer) skip(why error) {
 	}
 	*count++
 	if *count == 1 {
-		s.o.Log.Warn("entries of the prefix stream are let be", "reason", why)
+		s.o.Log.Warn("entries of the prefix stream are skipped", "reason", why)
 	}
 }
 

@@ -28,8 +28,8 @@ const patience = 5 * time.Minute
 
 // Gate is a running gateway.
 type Gate struct {
-	URL   string // of the clients' address, without the /v1
-	Admin string // of the operator's address, "" if there is none
+	URL   string // of the clients' listener, without the /v1
+	Admin string // of the admin listener, "" if it is off
 	log   string // the file that it logs to
 }
 

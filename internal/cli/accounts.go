@@ -11,15 +11,15 @@ import (
 	"github.com/callgate/callgate/gateway/prefix/share"
 )
 
-// ledger hands requests that are over to the metrics and to the accounts.
-type ledger struct {
+// usageAccounts hands finished requests to the metrics and to the accounts.
+type usageAccounts struct {
 	*metrics.Metrics
 	book *accounts.Book
 }
 
-// newLedger opens the accounts, with the configuration's prices over those that are built
+// newUsageAccounts opens the accounts, with the configuration's prices over those that are built
 // in.
-func newLedger(cfg *config.Config, m *metrics.Metrics) (*ledger, error) {
+func newUsageAccounts(cfg *config.Config, m *metrics.Metrics) (*usageAccounts, error) {
 	prices := accounts.DefaultPrices()
 	if cfg.Prices != "" {
 		data, err := os.ReadFile(cfg.Prices)
@@ -32,12 +32,12 @@ func newLedger(cfg *config.Config, m *metrics.Metrics) (*ledger, error) {
 		}
 		prices = own.Over(prices)
 	}
-	return &ledger{m, accounts.NewBook(prices)}, nil
+	return &usageAccounts{m, accounts.NewBook(prices)}, nil
 }
 
 // Request implements httpapi.Metrics.
-func (l *ledger) Request(r gateway.Record) {
-	l.Metrics.Request(r)
+func (u *usageAccounts) Request(r gateway.Record) {
+	u.Metrics.Request(r)
 	s := r.Summary
 	if s == nil || r.Code != "" || s.Replayed() { // the tokens of that were counted when they were spent
 		return
@@ -48,17 +48,17 @@ func (l *ledger) Request(r gateway.Record) {
 	}
 	bill, ok := s.Bill.(*accounts.Account)
 	if ok && bill.Usage == s.Usage {
-		l.book.Enter(account, bill)
+		u.book.Enter(account, bill)
 	} else { // its usage was not reported, or it broke off
-		priced := l.book.Record(account)
+		priced := u.book.Record(account)
 		bill = &priced
 	}
-	l.Account(s.Provider, s.Model, bill)
+	u.Account(s.Provider, s.Model, bill)
 }
 
-// saved implements bill.Maker.
-func (l *ledger) saved(provider, model string, u gateway.Usage) gateway.Bill {
-	bill := l.book.Bill(accounts.Request{Provider: provider, Model: model, Usage: u})
+// bill implements bill.Maker.
+func (u *usageAccounts) bill(provider, model string, usage gateway.Usage) gateway.Bill {
+	bill := u.book.Bill(accounts.Request{Provider: provider, Model: model, Usage: usage})
 	return &bill
 }
 
@@ -69,6 +69,6 @@ type caches struct {
 	Accounts accounts.Snapshot `json:"accounts"`
 }
 
-func (l *ledger) snapshot(c gateway.CacheSnapshot, s *share.Snapshot) caches {
-	return caches{c, s, l.book.Snapshot()}
+func (u *usageAccounts) snapshot(c gateway.CacheSnapshot, s *share.Snapshot) caches {
+	return caches{c, s, u.book.Snapshot()}
 }
