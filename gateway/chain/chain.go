@@ -280,7 +280,6 @@ func Runs[R Run](o opener[R]) Runner { return runs[R]{o} }
 
 type runs[R Run] struct{ opener[R] }
 
-// Open implements Runner.
 func (r runs[R]) Open(ctx context.Context, parser string, opts abi.Options) (Run, error) {
 	run, err := r.opener.Open(ctx, parser, opts)
 	if err != nil {

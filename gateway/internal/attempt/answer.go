@@ -41,10 +41,8 @@ type flow struct {
 
 func (a *answer) outcome() *gateway.Outcome { return &a.summary.Outcome }
 
-// Header implements gateway.Reply.
 func (a *answer) Header() http.Header { return a.reply.Header() }
 
-// Streamed implements gateway.Reply.
 func (a *answer) Streamed() bool { return a.reply.Streamed() }
 
 // put takes what comes through the stages.
@@ -199,7 +197,6 @@ func (a *answer) empty(asked *gateway.Request) error {
 	return &gateway.Error{Kind: gateway.Unusable, Message: fmt.Sprintf("Provider %q: the model's answer is empty.", a.candidate.Provider)}
 }
 
-// Close implements gateway.Reply.
 func (a *answer) Close() error {
 	a.settle(nil)
 	if a.row != nil {

@@ -82,7 +82,7 @@ func (e *Engine) ResetBreaker(name string) bool {
 	u, ok := e.upstreams[name]
 	if ok {
 		u.breaker.Reset("manual")
-		u.bucket.fill()
+		u.bucket.add(2 * bucketSize) // it is full
 	}
 	return ok
 }
@@ -98,7 +98,7 @@ type upstream struct {
 }
 
 func newUpstream(name string, p gateway.Provider, policy gateway.Policy, changed func(string, breaker.Change)) *upstream {
-	u := &upstream{name: name, provider: p, retry: withDefaults(policy.Retry), bucket: newBucket()}
+	u := &upstream{name: name, provider: p, retry: withDefaults(policy.Retry), bucket: &bucket{tokens: bucketSize, at: time.Now()}}
 	if n, ok := p.(gateway.Needer); ok {
 		u.needs = n.Needs()
 	}

@@ -58,19 +58,8 @@ const (
 	perSecond  = 1
 )
 
-func newBucket() *bucket { return &bucket{tokens: bucketSize, at: time.Now()} }
-
 // allows reports whether there may be an attempt beyond a request's first.
 func (b *bucket) allows() bool { return b.add(0) > bucketSize/2 }
-
-// failed takes the token of an attempt beyond a request's first.
-func (b *bucket) failed() { b.add(-1) }
-
-// succeeded notes that an attempt did.
-func (b *bucket) succeeded() { b.add(earned) }
-
-// fill makes the bucket full.
-func (b *bucket) fill() { b.add(2 * bucketSize) }
 
 // add adds tokens, and returns how many there are.
 func (b *bucket) add(n float64) float64 {

@@ -47,12 +47,12 @@ func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 		r.made[len(r.made)-1] = a.summary.Attempts[len(r.made)-1]
 		r.faults, r.verdict = a.summary.Faults, a.summary.Guard
 		if further && e.Next() == gateway.Again {
-			c.upstream.bucket.failed()
+			c.upstream.bucket.add(-1)
 		}
 		return nil, err
 	}
 	kept = true
-	c.upstream.bucket.succeeded()
+	c.upstream.bucket.add(earned)
 	return &gateway.Response{Reply: a, Summary: a.summary}, nil
 }
 
@@ -118,9 +118,7 @@ func (r *run) info(a *answer) *gateway.AttemptInfo {
 // request is the request for the target of an attempt.
 func (r *run) request(ctx context.Context, info *gateway.AttemptInfo, o *gateway.Outcome) (*gateway.Request, error) {
 	policies := append([]gateway.RequestPolicy{corrections(r.remarks)}, r.plan.Policies(info.Target)...)
-	place := -1
-	return Amend(ctx, r.plan.Base, r.withdrew.left(policies), info, func(done gateway.Amendment) {
-		place++
+	return Amend(ctx, r.plan.Base, r.withdrew.left(policies), info, func(place int, done gateway.Amendment) {
 		for kind, n := range done.Repairs {
 			o.Repairs = gateway.Count(o.Repairs, kind, n)
 		}

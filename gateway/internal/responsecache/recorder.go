@@ -25,7 +25,6 @@ type recording struct {
 	readers string
 }
 
-// Begin implements gateway.Maker.
 func (r *recording) Begin(_ context.Context, a *gateway.AttemptInfo, o *gateway.Outcome) (gateway.Stage, error) {
 	return &recorder{recording: r, attempt: a, outcome: o}, nil
 }
@@ -67,7 +66,6 @@ type recorder struct {
 	stopped bool // the finish reason was "stop"
 }
 
-// Frame implements gateway.Stage.
 func (s *recorder) Frame(f *wire.Frame, next gateway.Sink) error {
 	if !s.unfit && !s.take(f) {
 		s.drop()

@@ -38,12 +38,10 @@ type fact struct {
 
 var _ route.Facts = (*facts)(nil)
 
-// Shape implements route.Facts.
 func (f *facts) Shape() route.Shape {
 	return route.Shape{Tools: f.req.OffersTools(), Stream: f.req.Stream, Size: len(f.req.Bytes())}
 }
 
-// Header implements route.Facts.
 func (f *facts) Header(name string) []string { return f.req.Header[name] }
 
 // Metadata implements route.Facts. A value that is no text has none: what it would be as

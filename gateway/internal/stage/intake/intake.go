@@ -26,7 +26,6 @@ type stage struct {
 	outcome *gateway.Outcome
 }
 
-// Frame implements gateway.Stage.
 func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 	if f.Failed() {
 		return s.attempt.Failure(f)
@@ -51,7 +50,6 @@ func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 	return nil
 }
 
-// End implements gateway.Stage.
 func (s *stage) End(error, gateway.Sink) error { return nil }
 
 // malformed is the failure of an answer whose call the upstream itself calls malformed, as

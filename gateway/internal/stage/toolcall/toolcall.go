@@ -66,7 +66,6 @@ type stage struct {
 	memory    []byte      // for the arguments of an entry
 }
 
-// Frame implements gateway.Stage.
 func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 	s.whole = f.Whole
 	if s.goesOn(f) {
@@ -218,7 +217,6 @@ func (s *stage) release(last *held, cut bool, next gateway.Sink) {
 	s.recent.settle()
 }
 
-// End implements gateway.Stage.
 func (s *stage) End(cause error, next gateway.Sink) error {
 	v := s.validator
 	defer func() {
