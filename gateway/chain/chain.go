@@ -75,16 +75,14 @@ func (r *Report) warn(w string) {
 	}
 }
 
-func (r *Report) repaired(kind string) {
-	if r.Repairs == nil {
-		r.Repairs = map[string]int{}
-	}
-	r.Repairs[kind]++
-}
-
 // note takes note of an event of a call.
-func (r *Report) note(kind abi.Kind, parser string) {
-	switch kind {
+func (r *Report) note(e *abi.Event, parser string) {
+	switch e.Kind {
+	case abi.Repair:
+		if r.Repairs == nil {
+			r.Repairs = map[string]int{}
+		}
+		r.Repairs[e.Name]++
 	case abi.CallEnd:
 		r.Calls++
 		if !slices.Contains(r.Parsers, parser) {
@@ -105,9 +103,13 @@ type Chain struct {
 // New makes a chain for one choice.
 func (p *Plan) New(runner Runner, opts Options) *Chain {
 	return &Chain{machine: machine{
-		parsers:   parsers{plan: p, runner: runner, opts: opts, offers: offers{get: opts.Tools, any: opts.AnyName}},
-		in:        input{scan: scanner{a: p.automaton}},
-		text:      newWriter(opts.NoTools),
+		parsers: parsers{plan: p, runner: runner, opts: opts, offers: offers{get: opts.Tools, any: opts.AnyName}},
+		in:      input{scan: scanner{a: p.automaton}},
+		text: writer{
+			at:      place{lineBlank: true, lineMarks: true},
+			out:     output{events: batch{list: make([]abi.Event, 0, 8)}, kind: abi.Content, open: -1},
+			noTools: opts.NoTools,
+		},
 		reasoning: reasoning{begins: opts.Reasoning, open: p.reasoning && opts.Reasoning == Open},
 		sofar:     progress{start: true},
 	}}

@@ -101,7 +101,11 @@ func (s *Skim) Read(text []byte) {
 		return
 	}
 	if body := chars.SkipSpace(text); !s.begun && len(body) > 0 {
-		s.begun, s.found = true, s.plan.mayStart(body)
+		s.begun = true
+		s.found = slices.ContainsFunc(s.plan.starts, func(literal string) bool { // one that counts only here
+			n := min(len(literal), len(body))
+			return string(body[:n]) == literal[:n]
+		})
 	}
 	s.scan.skip = skipper{} // what it knows is about the piece before
 	_, found := s.scan.scan(text, 0, false)
@@ -111,12 +115,3 @@ func (s *Skim) Read(text []byte) {
 // Nothing reports whether there was neither a trigger nor a marker, so that the whole output is
 // content as it is.
 func (s *Skim) Nothing() bool { return !s.some || !s.found }
-
-// mayStart reports whether an output that begins with text may begin with a literal that counts
-// only there.
-func (p *Plan) mayStart(text []byte) bool {
-	return slices.ContainsFunc(p.starts, func(s string) bool {
-		n := min(len(s), len(text))
-		return string(text[:n]) == s[:n]
-	})
-}

@@ -45,8 +45,8 @@ type Args struct {
 	kinds    kinds
 	decoded  bool // the text was decoded from a string
 	object   object
-	further  further
-	inner    *Args // reads the text that a string holds
+	next     *object // reads objects behind the first
+	inner    *Args   // reads the text that a string holds
 	out      []byte
 }
 
@@ -83,10 +83,10 @@ var kindNames = [...]string{ArgsJSON, ArgsTypes, ArgsEncoding, ArgsEmpty, ArgsSp
 func (a *Args) Begin(tool *abi.Tool, maxDepth int) {
 	*a = Args{
 		tool: tool, maxDepth: depthOr(maxDepth), raw: a.raw[:0],
-		object: a.object, further: a.further, inner: a.inner, out: a.out[:0],
+		object: a.object, next: a.next, inner: a.inner, out: a.out[:0],
 	}
 	if max(cap(a.raw), cap(a.out), cap(a.object.out)) > keptMemory {
-		a.raw, a.out, a.object, a.further, a.inner = nil, nil, object{}, further{}, nil
+		a.raw, a.out, a.object, a.next, a.inner = nil, nil, object{}, nil, nil
 	}
 }
 
@@ -100,10 +100,7 @@ func (a *Args) Feed(text []byte) (out []byte) {
 // advance reads what is new.
 func (a *Args) advance() []byte {
 	for a.problem == nil && a.phase != inObject && a.at < len(a.raw) {
-		if a.phase == inMore {
-			return nil
-		}
-		if !a.between() {
+		if a.phase == inMore || !a.between() {
 			return nil
 		}
 	}
@@ -266,9 +263,7 @@ func (a *Args) End() (out []byte, extra [][]byte, problem *Problem) {
 		a.object.end(a.raw)
 		a.problem = a.object.walk().fault
 	case a.phase == inMore:
-		var mended kinds
-		extra, mended, a.problem = a.further.split(a.raw, &a.object, a.tool, a.maxDepth)
-		if a.kinds |= mended; a.problem == nil {
+		if extra, a.problem = a.split(); a.problem == nil {
 			a.sent = len(a.raw)
 			return nil, extra, nil
 		}

@@ -147,24 +147,20 @@ func (s *strict) between(text []byte) bool {
 			s.at++
 		}
 	case wantComma:
-		if c == ',' {
-			s.readComma()
-		} else {
+		if c != ',' {
 			s.close(c)
+			break
+		}
+		s.comma = s.at
+		s.at++
+		s.state = wantNextKey
+		if s.frames.stack[len(s.frames.stack)-1].array {
+			s.state = wantValue
 		}
 	default:
 		return s.beginValue(text)
 	}
 	return true
-}
-
-func (s *strict) readComma() {
-	s.comma = s.at
-	s.at++
-	s.state = wantNextKey
-	if s.frames.stack[len(s.frames.stack)-1].array {
-		s.state = wantValue
-	}
 }
 
 // beginToken begins a string, a key or a number with its first byte. A comma before it

@@ -24,7 +24,8 @@ func isRepeatable(r *gateway.Request) bool {
 		value := v.Of(body)
 		switch {
 		case string(key) == "temperature":
-			wished = wished || isZero(value)
+			f, err := strconv.ParseFloat(string(value), 64)
+			wished = wished || err == nil && f == 0
 		case string(key) == "seed":
 			wished = wished || !v.IsNull(body)
 		default:
@@ -69,12 +70,6 @@ var known = map[string]bool{ //nolint:gochecknoglobals // a table
 	"include_reasoning": true, "separate_reasoning": true, "thinking": true, "thinking_budget": true,
 	"enable_thinking": true, "chat_template_kwargs": true, "verbosity": true, "prediction": true, "service_tier": true,
 	"skip_special_tokens": true, "spaces_between_special_tokens": true, "cache_prompt": true, "cache_control": true,
-}
-
-// isZero reports whether a value is a number that is 0, however it is written.
-func isZero(value []byte) bool {
-	f, err := strconv.ParseFloat(string(value), 64)
-	return err == nil && f == 0
 }
 
 // ownTools reports whether all tools are functions, which the client runs. Others may be

@@ -61,12 +61,7 @@ var lexicon = sync.OnceValue(func() map[string]class {
 })
 
 // phrases returns those of phrases.txt.
-var phrases = sync.OnceValue(func() (all [][]byte) {
-	for _, line := range lines(phrasesFile) {
-		all = append(all, []byte(line))
-	}
-	return all
-})
+var phrases = sync.OnceValue(func() []string { return lines(phrasesFile) })
 
 // lines returns those that say something.
 func lines(file string) (all []string) {
@@ -105,13 +100,13 @@ func (r *wordReader) next() []byte {
 			continue
 		}
 		char, kind, size := letter(rest)
-		if char == '\'' && before != gap && len(rest) > size {
-			_, kind, _ = letter(rest[size:])
+		if char == '\'' && before != gap {
+			kind = kindOf(rest[size:])
 		}
 		switch {
 		case kind == gap && len(word) > 0,
 			kind == capital && before == small,
-			kind == capital && before == capital && smallFollows(rest[size:]):
+			kind == capital && before == capital && kindOf(rest[size:]) == small:
 			return word
 		case kind == gap:
 			if empty := emptyValue(rest); empty != "" {
@@ -171,12 +166,13 @@ func smallLetters(text []byte) int {
 	return len(text)
 }
 
-func smallFollows(text []byte) bool {
+// kindOf is that of the character that begins a text.
+func kindOf(text []byte) letterKind {
 	if len(text) == 0 {
-		return false
+		return gap
 	}
 	_, kind, _ := letter(text)
-	return kind == small
+	return kind
 }
 
 func emptyValue(text []byte) string {

@@ -1,7 +1,7 @@
 package toolresult
 
 import (
-	"bytes"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -33,16 +33,7 @@ func speaksOfFailure(text []byte) bool {
 			return true
 		}
 	}
-	return foreign && hasPhrase(bytes.ToLower(text))
-}
-
-func hasPhrase(text []byte) bool {
-	for _, phrase := range phrases() {
-		if bytes.Contains(text, phrase) {
-			return true
-		}
-	}
-	return false
+	return foreign && containsOne(strings.ToLower(string(text)), phrases())
 }
 
 // saysFailure says whether the word at i does, where it stands.
