@@ -180,12 +180,20 @@ func (k Key) write(a *Answer, expires time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return k.shut(frame)
+	gcm, err := k.cipher()
+	if err != nil {
+		return nil, err
+	}
+	return gcm.Seal(nil, nil, frame, k.Name[:]), nil //nolint:gosec // this kind of cipher makes its own nonces, and wants none
 }
 
 // read is the answer in a value of the server.
 func (k Key) read(box []byte) (*Answer, error) {
-	frame, err := k.open(box)
+	gcm, err := k.cipher()
+	if err != nil {
+		return nil, err
+	}
+	frame, err := gcm.Open(nil, nil, box, k.Name[:])
 	if err != nil {
 		return nil, err
 	}
@@ -252,24 +260,6 @@ func decode(frame []byte) (a *Answer, expires time.Time, err error) {
 	}
 	known.Body = rest[n:]
 	return known.Answer, known.Expires, nil
-}
-
-// shut closes a frame, so that only the key opens it.
-func (k Key) shut(frame []byte) ([]byte, error) {
-	gcm, err := k.cipher()
-	if err != nil {
-		return nil, err
-	}
-	return gcm.Seal(nil, nil, frame, k.Name[:]), nil //nolint:gosec // this kind of cipher makes its own nonces, and wants none
-}
-
-// open is the frame that was sealed.
-func (k Key) open(box []byte) ([]byte, error) {
-	gcm, err := k.cipher()
-	if err != nil {
-		return nil, err
-	}
-	return gcm.Open(nil, nil, box, k.Name[:])
 }
 
 func (k Key) cipher() (cipher.AEAD, error) {

@@ -82,7 +82,9 @@ func (r *Reader) Next() (Block, error) {
 			return r.take(n, false), nil
 		}
 		if r.eof && r.start < r.end {
-			r.scan.lastLine(r.buf[r.start:r.end])
+			if last := r.buf[r.start:r.end]; r.scan.line < len(last) { // it has no line end
+				r.scan.readLine(last, len(last))
+			}
 			return r.take(r.end-r.start, true), nil
 		}
 		if r.err != nil {
@@ -282,13 +284,6 @@ func (s *scan) readLine(b []byte, at int) (blank bool) {
 		}
 	}
 	return false
-}
-
-// lastLine reads what is left when the stream ends without a line end.
-func (s *scan) lastLine(b []byte) {
-	if s.line < len(b) {
-		s.readLine(b, len(b))
-	}
 }
 
 // next begins the block behind the one of n bytes that was given out.

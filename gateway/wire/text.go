@@ -38,7 +38,11 @@ func AppendDecoded(dst, quoted []byte) []byte {
 		if pair := utf16.DecodeRune(r, low); ok && pair != utf8.RuneError {
 			r, text = pair, text[6:]
 		}
-		dst = appendRune(dst, r)
+		if utf16.IsSurrogate(r) { // half of a pair
+			dst = append(dst, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
+		} else {
+			dst = utf8.AppendRune(dst, r)
+		}
 	}
 }
 
@@ -53,14 +57,6 @@ func hex4(b []byte) (r rune, ok bool) {
 
 // HalfSize is how many bytes half of a surrogate pair takes in decoded text.
 const HalfSize = 3
-
-// appendRune appends a character, or half of a surrogate pair in three bytes.
-func appendRune(dst []byte, r rune) []byte {
-	if utf16.IsSurrogate(r) {
-		return append(dst, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
-	}
-	return utf8.AppendRune(dst, r)
-}
 
 // HalfAt is the half of a surrogate pair that decoded text begins with, or 0.
 func HalfAt[T string | []byte](b T) rune {

@@ -8,22 +8,6 @@ import (
 	"github.com/callgate/callgate/gateway"
 )
 
-// Defaults of gateway.RetryPolicy.
-const (
-	defaultBase = time.Second
-	defaultCap  = 60 * time.Second
-)
-
-func withDefaults(p gateway.RetryPolicy) gateway.RetryPolicy {
-	if p.Base <= 0 {
-		p.Base = defaultBase
-	}
-	if p.Cap <= 0 {
-		p.Cap = max(defaultCap, p.Base)
-	}
-	return p
-}
-
 // jitter is the part of a backoff that is left to chance, so that clients which
 // failed together do not come back together. OpenAI's SDKs take the same.
 const jitter = 0.25

@@ -113,7 +113,9 @@ func (r *run) postpone() {
 			continue
 		}
 		r.warn("circuit_open:" + c.Provider)
-		c.upstream.reject()
+		if pass, err := c.upstream.breaker.Allow(); err == nil { // this counts it, or it has just become ready
+			pass.Done(breaker.Excluded, "not asked")
+		}
 	}
 	r.targets = slices.Concat(r.targets[ready:], r.targets[:ready])
 }

@@ -31,7 +31,7 @@ func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 		return nil, r.throttled(c)
 	}
 	c.tried++
-	c.load.begins()
+	c.load.running.Add(1) // until it ends
 	a.began, a.running = time.Now(), true
 	if r.plan.Affinity != nil {
 		a.summary.Prefix = r.plan.Affinity.Expect(c.Target, len(r.made) == 0)

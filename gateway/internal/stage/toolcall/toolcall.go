@@ -33,7 +33,8 @@ func (m *Maker) Begin(_ context.Context, a *gateway.AttemptInfo, o *gateway.Outc
 	if a.Target.Mode == gateway.Off || !a.Sent.OffersTools() {
 		return nil, nil
 	}
-	return &stage{validator: newValidator(a, o, m.schemas)}, nil
+	return &stage{validator: &validator{attempt: a, outcome: o, offered: a.Sent.Tools(), schemas: m.schemas, ids: ids{attempt: a},
+		policy: a.Target.OnInvalid, report: a.Target.Mode == gateway.Report}}, nil
 }
 
 const (

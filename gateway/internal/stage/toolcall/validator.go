@@ -32,11 +32,6 @@ type refusal struct {
 	problem         *repair.Problem
 }
 
-func newValidator(a *gateway.AttemptInfo, o *gateway.Outcome, schemas *repair.Schemas) *validator {
-	return &validator{attempt: a, outcome: o, offered: a.Sent.Tools(), schemas: schemas, ids: ids{attempt: a},
-		policy: a.Target.OnInvalid, report: a.Target.Mode == gateway.Report}
-}
-
 // strict reports whether every call waits until it is complete and known to be good.
 func (v *validator) strict() bool { return v.policy != gateway.PassInvalid && !v.report }
 
