@@ -108,8 +108,8 @@ type RequestPolicy interface {
 // Amendment is what a policy changes in a request, and what it found.
 type Amendment struct {
 	Edits []wire.Edit
-	// Own is how many messages of the gateway's own the edits add behind the others.
-	Own int
+	// Appended is how many messages of the gateway's own the edits add behind the others.
+	Appended int
 	// All says that the edits replace what other policies may have changed, so that theirs
 	// come first.
 	All bool

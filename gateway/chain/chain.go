@@ -123,26 +123,26 @@ type Passage int
 
 // The passages.
 const (
-	Unsure Passage = iota // the text must be fed
-	Clean                 // the text goes out as it is, and so does what waited
-	White                 // what waited goes out as it is; the text waits, for it ends in white space
+	Undecided      Passage = iota // the text must be fed
+	PassThrough                   // the text goes out as it is, and so does what waited
+	HoldWhitespace                // what waited goes out as it is; the text waits, for it ends in white space
 )
 
 // Plain is the short way for text that holds nothing to parse: the chain takes it
-// for read, and gives no events for it. Where it says Unsure it has taken nothing.
+// for read, and gives no events for it. Where it says Undecided it has taken nothing.
 // White space at the end of a text may yet touch markup, so such a text waits for
 // the next one.
 func (c *Chain) Plain(text []byte) Passage {
 	if len(text) == 0 {
 		if c.Holding() {
-			return Unsure
+			return Undecided
 		}
-		return Clean
+		return PassThrough
 	}
 	m := &c.machine
 	if !c.idle() || chars.Blank(text) || !utf8.RuneStart(text[0]) || incomplete(text) > 0 ||
 		c.Holding() && chars.IsSpace(text[0]) || !m.in.harmless(text) {
-		return Unsure
+		return Undecided
 	}
 	m.text.out.settle()
 	if len(c.waiting) > 0 {
@@ -151,10 +151,10 @@ func (c *Chain) Plain(text []byte) Passage {
 	}
 	if chars.IsSpace(text[len(text)-1]) {
 		c.waiting = append(c.waiting, text...)
-		return White
+		return HoldWhitespace
 	}
 	m.text.passed(text)
-	return Clean
+	return PassThrough
 }
 
 // idle reports whether nothing but white space waits to be decided.

@@ -178,7 +178,7 @@ func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 	if !ok {
 		return nil, g.noModel(req.Model)
 	}
-	req.Route, req.Lists = choice.Route, g.lists
+	req.Route, req.ToolCache = choice.Route, g.lists
 	c := cmp.Or(g.routes[choice.Route], g.others)
 	ctx, cancel := context.WithTimeoutCause(ctx, g.options.Timeout, g.late)
 	handed := false

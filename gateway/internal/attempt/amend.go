@@ -17,7 +17,7 @@ func Amend(ctx context.Context, r *gateway.Request, policies []gateway.RequestPo
 	splice := func() {
 		if len(edits) > 0 {
 			r = r.Edit(edits...)
-			r.Own += own
+			r.Appended += own
 			edits, own = nil, 0
 		}
 	}
@@ -34,7 +34,7 @@ func Amend(ctx context.Context, r *gateway.Request, policies []gateway.RequestPo
 		if err != nil {
 			return nil, err
 		}
-		edits, own = append(edits, change.Edits...), own+change.Own
+		edits, own = append(edits, change.Edits...), own+change.Appended
 	}
 	splice()
 	return r, nil
@@ -49,7 +49,7 @@ func (list corrections) Apply(_ context.Context, r *gateway.Request, _ *gateway.
 			a.Edits = append(a.Edits, r.Set(r.Places().ToolChoice, "tool_choice", c.Choice))
 		}
 		a.Edits = append(a.Edits, r.Message("user", c.Remark))
-		a.Own++
+		a.Appended++
 	}
 	return a, nil
 }

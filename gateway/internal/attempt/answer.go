@@ -18,7 +18,7 @@ type answer struct {
 	affinity  Affinity     // nil: nobody wants to know
 	permit    breaker.Pass // of the upstream's breaker, which has to hear how it ended
 	reply     gateway.Reply
-	row       *Pipeline
+	pipeline  *Pipeline
 	out       []*wire.Frame // came through the stages
 	given     int           // how many of them were given out
 	lent      *wire.Frame   // the last of those
@@ -92,7 +92,7 @@ func (a *answer) step() {
 		a.outcome().End = nil // it is the upstream's memory
 	default:
 		a.more, f.Whole = f.More, !a.Streamed()
-		if err := a.row.Frame(f); err != nil {
+		if err := a.pipeline.Frame(f); err != nil {
 			a.fail(err)
 		} else if f.Whole && a.finish() {
 			a.ended = io.EOF
@@ -108,7 +108,7 @@ func (a *answer) end(err error) {
 		a.ended = io.EOF
 	case err != io.EOF:
 		a.finished, a.ended = true, err
-		_ = a.row.End(err)
+		_ = a.pipeline.End(err)
 	case !a.Streamed():
 		a.ended = err
 	default:
@@ -130,7 +130,7 @@ func (a *answer) finish() bool {
 			a.outcome().Warn(warning)
 		}
 	}
-	if err := a.row.End(io.EOF); err != nil {
+	if err := a.pipeline.End(io.EOF); err != nil {
 		a.fail(err)
 		return false
 	}
@@ -160,7 +160,7 @@ func (a *answer) commit(asked *gateway.Request) error {
 	for {
 		a.step()
 		if a.ended != nil && a.ended != io.EOF {
-			return a.row.refused(gateway.AsError(a.ended))
+			return a.pipeline.refused(gateway.AsError(a.ended))
 		}
 		for ; seen < len(a.out); seen++ {
 			f := a.out[seen]
@@ -181,7 +181,7 @@ func (a *answer) commit(asked *gateway.Request) error {
 
 func (a *answer) commits() {
 	o := a.outcome()
-	o.Committed, a.summary.Told = true, len(o.Warnings)
+	o.Committed, a.summary.WarningsInHeader = true, len(o.Warnings)
 }
 
 // empty decides about an answer that ended with nothing in it. One that a token limit, a
@@ -191,7 +191,7 @@ func (a *answer) empty(asked *gateway.Request) error {
 	o := a.outcome()
 	ended := o.Finish == "" || o.Finish == "stop" || o.Finish == "tool_calls" || o.Finish == "function_call"
 	choices := len(a.out) > 0 && len(a.out[0].Choices()) > 0
-	if o.Said || !choices && !a.Streamed() || !ended || a.candidate.AllowEmpty || !asked.Places().Stop.IsNull(asked.Bytes()) {
+	if o.HasOutput || !choices && !a.Streamed() || !ended || a.candidate.AllowEmpty || !asked.Places().Stop.IsNull(asked.Bytes()) {
 		return nil
 	}
 	return &gateway.Error{Kind: gateway.Unusable, Message: fmt.Sprintf("Provider %q: the model's answer is empty.", a.candidate.Provider)}
@@ -199,8 +199,8 @@ func (a *answer) empty(asked *gateway.Request) error {
 
 func (a *answer) Close() error {
 	a.settle(nil)
-	if a.row != nil {
-		_ = a.row.End(&gateway.Error{Kind: gateway.Canceled, Message: "The answer was closed before its end."})
+	if a.pipeline != nil {
+		_ = a.pipeline.End(&gateway.Error{Kind: gateway.Canceled, Message: "The answer was closed before its end."})
 	}
 	if a.reply == nil {
 		return nil

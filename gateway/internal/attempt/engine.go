@@ -1,6 +1,6 @@
 // Package attempt asks upstreams for the answer to one request: one target after the other,
 // within one budget of attempts and one deadline, until one has begun a useful answer. It
-// knows providers, breakers, retries and the row of stages that an answer passes; what
+// knows providers, breakers, retries and the pipeline of stages that an answer passes; what
 // the stages do it does not know.
 package attempt
 

@@ -150,7 +150,7 @@ func (s *recorder) read(f *wire.Frame) bool {
 // End implements gateway.Stage. The answer is stored before the client has its end.
 func (s *recorder) End(cause error, _ gateway.Sink) error {
 	defer func() { s.count(-len(s.kept)) }()
-	swapped := s.outcome.Readers != "" && s.outcome.Readers != s.readers // since the key was made, and that is another one's
+	swapped := s.outcome.ParserFingerprint != "" && s.outcome.ParserFingerprint != s.readers // since the key was made, and that is another one's
 	switch {
 	case cause == io.EOF && !s.unfit && s.said && s.stopped && (s.whole || s.outcome.End != nil) && !swapped && s.outcome.IsSound():
 		s.store()

@@ -86,7 +86,7 @@ func (f *facts) Language() string {
 		}
 		return f.language
 	}
-	talk := f.req.Talk()
+	talk := f.req.Conversation()
 	if i := talk.Last(conversation.User); i >= 0 {
 		f.language = f.languages.Detect(talk.Said(talk.Messages[i]))
 	}

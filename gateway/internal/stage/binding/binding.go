@@ -148,6 +148,6 @@ func (s *heeded) ignored() bool {
 
 // unbound is the failure of an attempt with a problem that the policy refuses.
 func unbound(a *gateway.AttemptInfo, problem, what string) *gateway.Error {
-	return &gateway.Error{Kind: gateway.Unbound, Code: problem, Warning: problem + ":" + a.Provider,
+	return &gateway.Error{Kind: gateway.ToolsLost, Code: problem, Warning: problem + ":" + a.Provider,
 		Message: fmt.Sprintf("Provider %q: %s (tool_binding).", a.Provider, what)}
 }

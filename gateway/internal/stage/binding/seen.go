@@ -53,7 +53,7 @@ func (s *seen) Refused(e *gateway.Error) *gateway.Error {
 	out := *e
 	out.Warning = toolsRefused + ":" + s.attempt.Provider
 	if s.action == gateway.BindingRefuse {
-		out.Kind, out.Code = gateway.Unbound, toolsRefused
+		out.Kind, out.Code = gateway.ToolsLost, toolsRefused
 	}
 	return &out
 }

@@ -210,7 +210,7 @@ func (s *stage) request() *guard.Case {
 	if s.guard == nil {
 		asked := s.attempt.Asked
 		choice := asked.Choice()
-		s.guard = s.maker.Guard.Begin(asked.Talk(), asked.Tools().Names, guard.Choice{None: choice.None, Required: choice.Required, Tool: choice.Tool})
+		s.guard = s.maker.Guard.Begin(asked.Conversation(), asked.Tools().Names, guard.Choice{None: choice.None, Required: choice.Required, Tool: choice.Tool})
 	}
 	return s.guard
 }
@@ -222,7 +222,7 @@ func (s *stage) answer(done bool) guard.Answer {
 	if done {
 		a.Text = s.text.all()
 	}
-	if len(a.Calls) == 0 && s.outcome.Acted {
+	if len(a.Calls) == 0 && s.outcome.CallSeen {
 		a.Calls = []string{""} // one whose name nobody knows
 	}
 	return a

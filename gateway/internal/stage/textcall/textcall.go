@@ -38,9 +38,9 @@ func (m *Maker) Begin(ctx context.Context, a *gateway.AttemptInfo, o *gateway.Ou
 	}
 	s := &stage{maker: m, ctx: ctx, attempt: a, outcome: o, plan: plan, session: session, offers: offers}
 	s.begins = reasoningStart(a)
-	o.Read = true
+	o.TextParsed = true
 	if f, ok := session.(gateway.Fingerprinter); ok {
-		o.Readers = f.Fingerprint()
+		o.ParserFingerprint = f.Fingerprint()
 	}
 	return s, nil
 }
@@ -132,11 +132,11 @@ func (s *stage) chunk(f *wire.Frame, next gateway.Sink) {
 func (s *stage) plain(f *wire.Frame, next gateway.Sink) bool {
 	passage := s.passage(f)
 	switch {
-	case passage == chain.Unsure:
+	case passage == chain.Undecided:
 		return false
 	case s.reports():
 		next.Put(f)
-	case passage == chain.White:
+	case passage == chain.HoldWhitespace:
 		s.held.Release(next)
 		s.wait(f, next)
 	default:
@@ -149,25 +149,25 @@ func (s *stage) plain(f *wire.Frame, next gateway.Sink) bool {
 // passage is what the chain says of a chunk of one choice that holds nothing but text.
 func (s *stage) passage(f *wire.Frame) chain.Passage {
 	if len(f.Choices()) != 1 {
-		return chain.Unsure
+		return chain.Undecided
 	}
 	p := &f.Choices()[0]
 	c := s.choice(p.Index, false)
 	if len(s.choices) > 1 || c.done || c.changed && c.chain.Holding() || !p.Calls.Empty() || p.Reason != "" {
-		return chain.Unsure
+		return chain.Undecided
 	}
 	text, ok := f.Text(0)
 	if !ok {
-		return chain.Unsure
+		return chain.Undecided
 	}
 	if p.Thinks {
 		c.chain.Split()
 	}
 	passage := c.chain.Plain(text)
-	if passage != chain.Unsure {
+	if passage != chain.Undecided {
 		c.in, c.events = c.in[:0], c.events[:0]
 	}
-	if passage == chain.White {
+	if passage == chain.HoldWhitespace {
 		c.in = append(c.in, text...)
 	}
 	return passage
