@@ -65,7 +65,7 @@ func (c *Calling) Parsed(name string) {
 
 // Findings are what was wrong or odd, and what was done about it.
 type Findings struct {
-	// Repairs counts what was mended, by kind, and Faults the calls that were broken, by
+	// Repairs counts what was repaired, by kind, and Faults the calls that were broken, by
 	// class: "invalid_json", "bad_index" and so on.
 	Repairs, Faults map[string]int
 	// Warnings say what went wrong or is odd.

@@ -26,7 +26,7 @@ type ModelLister interface {
 }
 
 // Needer is a provider whose upstream demands something of the conversation. What it
-// needs is mended before Chat is called, and reported.
+// needs is repaired before Chat is called, and reported.
 type Needer interface {
 	Needs() Needs
 }

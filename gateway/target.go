@@ -44,13 +44,13 @@ type Target struct {
 	// Weight is the chance, against the other targets of the route, to be asked first.
 	// If none has one the first is.
 	Weight int
-	// OnInvalid says what becomes of a call that cannot be mended.
+	// OnInvalid says what becomes of a call that cannot be repaired.
 	OnInvalid InvalidPolicy
 	// AllowEmpty takes an answer with nothing in it for an answer.
 	AllowEmpty bool
 }
 
-// InvalidPolicy says what becomes of a call that is broken and cannot be mended.
+// InvalidPolicy says what becomes of a call that is broken and cannot be repaired.
 type InvalidPolicy int
 
 // The policies.

@@ -65,7 +65,7 @@ const (
 type Report struct {
 	Parsers  []string       // names of the parsers whose calls were taken
 	Calls    int            // complete calls
-	Repairs  map[string]int // what was mended, by kind
+	Repairs  map[string]int // what was repaired, by kind
 	Warnings []string       // what went wrong or was lost
 }
 

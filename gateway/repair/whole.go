@@ -14,7 +14,7 @@ import (
 // several calls into one write a few.
 const mostObjects = 64
 
-// JSON mends whole arguments by the rules of [Args]. If nothing is wrong or there is
+// JSON repairs whole arguments by the rules of [Args]. If nothing is wrong or there is
 // a problem, fixed is text itself and there are no repairs. Several objects that
 // differ are a problem here. maxDepth is as for [Args.Begin].
 func JSON(text []byte, maxDepth int) (fixed []byte, repairs []string, problem *Problem) {
@@ -43,7 +43,7 @@ func (a *Args) decode() (out []byte, extra [][]byte, problem *Problem) {
 	}
 	quoted, ok := relaxed.Unquote(strict)
 	if !bytes.Equal(strict, bytes.Trim(a.raw, " \t\r\n")) {
-		a.kinds |= mendedJSON
+		a.kinds |= repairedJSON
 	}
 	if !ok {
 		return nil, nil, a.problem
@@ -60,7 +60,7 @@ func (a *Args) decode() (out []byte, extra [][]byte, problem *Problem) {
 		p.Message = strings.Replace(p.Message, "The arguments", "The arguments, decoded from a string,", 1)
 		return nil, nil, &p
 	}
-	a.kinds |= mendedEncoding | a.inner.mended()
+	a.kinds |= repairedEncoding | a.inner.repaired()
 	return append(out, rest...), extra, nil
 }
 
@@ -90,10 +90,10 @@ func (a *Args) split() (extra [][]byte, problem *Problem) {
 		if problem != nil {
 			return nil, problem
 		}
-		a.kinds |= a.next.mended()
+		a.kinds |= a.next.repaired()
 		key := compact(text)
 		if seen[key] {
-			a.kinds |= mendedRepeated
+			a.kinds |= repairedRepeated
 			continue
 		}
 		if seen[key] = true; len(seen) > mostObjects {
@@ -102,7 +102,7 @@ func (a *Args) split() (extra [][]byte, problem *Problem) {
 		extra = append(extra, text)
 	}
 	if len(extra) > 0 {
-		a.kinds |= mendedSplit
+		a.kinds |= repairedSplit
 	}
 	return extra, nil
 }

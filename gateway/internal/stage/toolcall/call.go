@@ -26,7 +26,7 @@ type call struct {
 	shown    bool // its name and id are certain
 	approved bool // its arguments are known to be good
 	closed   bool
-	edited   bool // something besides its arguments is mended in the frames at hand
+	edited   bool // something besides its arguments is repaired in the frames at hand
 	counted  once
 }
 
@@ -39,11 +39,11 @@ type said struct {
 	typed   bool // it says that it is a function
 }
 
-// once are the things that were counted of a call: classes of faults, and what was mended of
+// once are the things that were counted of a call: classes of faults, and what was repaired of
 // its pieces.
 type once []string
 
-// What is mended of pieces.
+// What is repaired of pieces.
 const (
 	onceIndex    = "once_index"
 	onceID       = "once_id"
@@ -67,8 +67,8 @@ func (c *call) holding() bool {
 	return !c.closed && !c.said.foreign && (!c.shown || c.args.holding() || c.strict && !c.approved)
 }
 
-// mend notes that something besides the arguments is mended, and counts that once.
-func (c *call) mend(v *validator, thing, class, kind string) {
+// repair notes that something besides the arguments is repaired, and counts that once.
+func (c *call) repair(v *validator, thing, class, kind string) {
 	c.edited = true
 	if c.counted.first(thing) {
 		c.fault(v, class)
@@ -96,7 +96,7 @@ func (c *call) again(v *validator, f *entry) {
 	case c.said.id == "" && !c.shown:
 		c.said.id = f.said.id
 	default:
-		c.mend(v, onceID, repair.BadID, "id")
+		c.repair(v, onceID, repair.BadID, "id")
 	}
 	if f.said.name == "" {
 		return
@@ -104,7 +104,7 @@ func (c *call) again(v *validator, f *entry) {
 	if f.said.name != c.said.name && !c.shown {
 		c.said.name += f.said.name
 	}
-	c.mend(v, onceName, "", "name")
+	c.repair(v, onceName, "", "name")
 }
 
 // feed reads a piece of the arguments. They begin with the first byte that is no white
@@ -112,7 +112,7 @@ func (c *call) again(v *validator, f *entry) {
 func (c *call) feed(v *validator, piece []byte, last bool) {
 	piece, joined := c.args.whole(piece)
 	if joined { // clients decode each piece alone
-		c.mend(v, oncePairHalf, repair.InvalidJSON, repair.ArgsJSON)
+		c.repair(v, oncePairHalf, repair.InvalidJSON, repair.ArgsJSON)
 	}
 	if !c.args.begun {
 		if !last && (c.said.name == "" || wire.Blank(piece)) {
@@ -353,7 +353,7 @@ func (a *arguments) same(cut bool) bool {
 func (a *arguments) settle() { a.came, a.went = len(a.in.Raw()), len(a.out) }
 
 // unsent are those that have not gone out, as they came, where further objects follow the
-// first. Where that was mended they are the objects alone.
+// first. Where that was repaired they are the objects alone.
 func (a *arguments) unsent(extra [][]byte) []byte {
 	if raw := a.in.Raw(); bytes.HasPrefix(raw, a.out) {
 		return raw[len(a.out):]

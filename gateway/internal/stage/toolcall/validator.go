@@ -147,7 +147,7 @@ func (v *validator) settle(name, args string) (out string, problem *repair.Probl
 	return args, v.arguments(name, args)
 }
 
-// refuse takes note of a call with a problem that nothing mends. It reports whether the
+// refuse takes note of a call with a problem that nothing repairs. It reports whether the
 // policy keeps it from the client.
 func (v *validator) refuse(name, args string, p *repair.Problem) bool {
 	if p.Class != "" {
