@@ -24,7 +24,7 @@ func (r *Request) flat() *Request {
 	if len(r.edits) > 0 {
 		r.body, r.edits = wire.Splice(r.body, r.edits), nil
 		r.locate()
-		r.read.talk = nil
+		r.read.conversation = nil
 	}
 	return r
 }
@@ -38,7 +38,7 @@ func (r *Request) Edit(edits ...wire.Edit) *Request {
 	}
 	out := *r.flat()
 	out.edits = edits
-	out.read = &readings{tools: r.read.tools, talk: r.read.talk}
+	out.read = &readings{tools: r.read.tools, conversation: r.read.conversation}
 	return &out
 }
 
@@ -46,7 +46,7 @@ func (r *Request) Edit(edits ...wire.Edit) *Request {
 // gateway's own.
 func (r *Request) Remark(text string, edits ...wire.Edit) *Request {
 	out := r.Edit(append(edits, r.Message("user", text))...)
-	out.Own++
+	out.Appended++
 	return out
 }
 
@@ -136,8 +136,8 @@ func (r *Request) Message(role, text string) wire.Edit {
 // Tools is what was read of the offered tools.
 func (r *Request) Tools() *tools.List {
 	if r.read.tools == nil {
-		if r.Lists != nil {
-			r.read.tools = r.Lists.Read(r.ToolsJSON())
+		if r.ToolCache != nil {
+			r.read.tools = r.ToolCache.Read(r.ToolsJSON())
 		} else {
 			r.read.tools = tools.NewList(r.ToolsJSON())
 		}
@@ -153,16 +153,16 @@ func (r *Request) ToolsJSON() []byte {
 	return nil
 }
 
-// Talk is what was read of the messages. It is used by one goroutine.
-func (r *Request) Talk() *conversation.Conversation {
+// Conversation is what was read of the messages. It is used by one goroutine.
+func (r *Request) Conversation() *conversation.Conversation {
 	at := r.Places().Messages
-	if r.read.talk == nil {
-		r.read.talk = &conversation.Conversation{}
+	if r.read.conversation == nil {
+		r.read.conversation = &conversation.Conversation{}
 		if !at.IsNull(r.body) {
-			r.read.talk = conversation.Read(at.Of(r.body))
+			r.read.conversation = conversation.Read(at.Of(r.body))
 		}
 	}
-	return r.read.talk
+	return r.read.conversation
 }
 
 // HasMessages reports whether there is an array of messages.

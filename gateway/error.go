@@ -21,19 +21,19 @@ const (
 	Internal         Kind = iota // a defect of ours; the client is told no more than that
 	Invalid                      // the request is at fault
 	TooLarge                     // the request is larger than a limit
-	Denied                       // no valid key
+	InvalidKey                   // no valid key
 	Forbidden                    // a web page of another site asks
 	NotFound                     // no such model or path
 	MethodNotAllowed             // the path exists, but not for this method
-	Limited                      // the upstream limits our rate
-	Exhausted                    // the upstream wants money first; no waiting helps
+	RateLimited                  // the upstream limits our rate
+	QuotaExceeded                // the upstream wants money first; no waiting helps
 	Rejected                     // the upstream refused the request; its own answer is passed on
 	Unauthorized                 // the upstream refuses the gateway's own credentials
 	Unavailable                  // the upstream cannot be reached, fails, or its answer breaks off
 	Unusable                     // the upstream works, but what the model answered is nothing
 	BadCall                      // the model's tool call is broken, and the target refuses those
 	Ghost                        // the model was told to call a tool, and did not
-	Unbound                      // the upstream has lost the tools of the request, or cannot take them
+	ToolsLost                    // the upstream has lost the tools of the request, or cannot take them
 	Looping                      // the conversation calls tools without an end
 	Timeout                      // one of the timers of an attempt ran out
 	CircuitOpen                  // the breaker of every target is open
@@ -48,7 +48,7 @@ type Error struct {
 	Code    string // OpenAI's error.code, such as "model_not_found"
 	Param   string // the place in the request, such as "messages[2].content"
 	Message string
-	// Status is the upstream's own, for the kinds Rejected and Unbound and for an Unavailable
+	// Status is the upstream's own, for the kinds Rejected and ToolsLost and for an Unavailable
 	// whose upstream has answered with 5xx; 0 means the kind's. Body is the upstream's own
 	// body, passed on as it is, where a refusal has OpenAI's form. Header holds what goes
 	// with it.
@@ -143,19 +143,19 @@ var meanings = map[Kind]meaning{
 	Internal:         {http.StatusInternalServerError, serverError, "internal_error", false, GiveUp, breaker.Excluded},
 	Invalid:          {http.StatusBadRequest, invalidRequest, "invalid_request", false, GiveUp, breaker.Excluded},
 	TooLarge:         {http.StatusRequestEntityTooLarge, invalidRequest, "request_too_large", false, GiveUp, breaker.Excluded},
-	Denied:           {http.StatusUnauthorized, "authentication_error", "invalid_api_key", false, GiveUp, breaker.Excluded},
+	InvalidKey:       {http.StatusUnauthorized, "authentication_error", "invalid_api_key", false, GiveUp, breaker.Excluded},
 	Forbidden:        {http.StatusForbidden, "permission_error", "forbidden", false, GiveUp, breaker.Excluded},
 	NotFound:         {http.StatusNotFound, invalidRequest, "not_found", false, GiveUp, breaker.Excluded},
 	MethodNotAllowed: {http.StatusMethodNotAllowed, invalidRequest, "method_not_allowed", false, GiveUp, breaker.Excluded},
-	Limited:          {http.StatusTooManyRequests, rateLimit, "upstream_rate_limited", true, Again, breaker.Excluded},
-	Exhausted:        {http.StatusTooManyRequests, rateLimit, "insufficient_quota", false, Elsewhere, breaker.Excluded},
+	RateLimited:      {http.StatusTooManyRequests, rateLimit, "upstream_rate_limited", true, Again, breaker.Excluded},
+	QuotaExceeded:    {http.StatusTooManyRequests, rateLimit, "insufficient_quota", false, Elsewhere, breaker.Excluded},
 	Rejected:         {http.StatusBadGateway, invalidRequest, "upstream_rejected", false, GiveUp, breaker.Excluded},
 	Unauthorized:     {http.StatusBadGateway, serverError, "upstream_auth_error", false, Elsewhere, breaker.Excluded},
 	Unavailable:      {http.StatusBadGateway, serverError, "upstream_error", true, Again, breaker.Failure},
 	Unusable:         {http.StatusBadGateway, serverError, "empty_completion", true, Again, breaker.Success},
 	BadCall:          {http.StatusBadGateway, serverError, "invalid_tool_call", false, GiveUp, breaker.Success},
 	Ghost:            {http.StatusBadGateway, serverError, "tool_not_triggered", false, GiveUp, breaker.Success},
-	Unbound:          {http.StatusBadGateway, serverError, "tools_lost", false, Elsewhere, breaker.Success},
+	ToolsLost:        {http.StatusBadGateway, serverError, "tools_lost", false, Elsewhere, breaker.Success},
 	Looping:          {http.StatusUnprocessableEntity, invalidRequest, "max_iterations_exceeded", false, GiveUp, breaker.Excluded},
 	Timeout:          {http.StatusGatewayTimeout, serverError, "upstream_timeout", true, Again, breaker.Failure},
 	CircuitOpen:      {http.StatusServiceUnavailable, serverError, "circuit_open", true, Elsewhere, breaker.Excluded},

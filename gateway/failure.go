@@ -46,7 +46,7 @@ func (f UpstreamFailure) Classify() *Error {
 		e.Header = f.Header.Clone()
 	}
 	switch e.Kind {
-	case Limited:
+	case RateLimited:
 		e.RetryAfter = said.RetryAfter
 	case Unavailable:
 		e.RetryAfter = said.RetryAfter
@@ -56,7 +56,7 @@ func (f UpstreamFailure) Classify() *Error {
 		if said.Overloaded || status == upstreamerr.StatusOverloaded {
 			e.Code = codeOverloaded
 		}
-	case Exhausted:
+	case QuotaExceeded:
 		for _, name := range []string{"Retry-After", "Retry-After-Ms", "X-Ms-Retry-After-Ms"} {
 			e.Header.Del(name) // it says when to fail again
 		}
@@ -77,11 +77,11 @@ func (f *UpstreamFailure) kind(status int, codes []string) Kind {
 	}
 	switch {
 	case status == http.StatusPaymentRequired, (refused || status == 0) && slices.ContainsFunc(codes, spent):
-		return Exhausted
+		return QuotaExceeded
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return Unauthorized
 	case status == http.StatusTooManyRequests:
-		return Limited
+		return RateLimited
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly:
 		// They speak of the moment and not of the request. OpenAI's SDKs try again on the
 		// first two, RFC 8470 asks for it on the third.
@@ -118,9 +118,9 @@ func (f *UpstreamFailure) what(k Kind) string {
 		return fmt.Sprintf("the upstream refused the gateway's own credentials (status %d)", f.Status)
 	case f.Status == 0:
 		return "the upstream answered with an error"
-	case k == Exhausted:
+	case k == QuotaExceeded:
 		return fmt.Sprintf("the account's quota is spent (status %d)", f.Status)
-	case k == Limited:
+	case k == RateLimited:
 		return fmt.Sprintf("the upstream limits the rate of requests (status %d)", f.Status)
 	case k == Rejected:
 		return fmt.Sprintf("the upstream refused the request with status %d", f.Status)

@@ -16,9 +16,9 @@ type Outcome struct {
 	Usage Usage
 	// Finish is the first choice's finish reason, as the upstream gave it.
 	Finish string
-	// Said says that something came which a client would act on, before anything was read
+	// HasOutput says that something came which a client would act on, before anything was read
 	// from it.
-	Said bool
+	HasOutput bool
 	// UpstreamError says that the upstream ended its stream with an error, which was
 	// passed on.
 	UpstreamError bool
@@ -26,10 +26,10 @@ type Outcome struct {
 	End []byte
 	Calling
 	Findings
-	// Read says that parsers read the text, and Readers stands for their code; "": nobody
+	// TextParsed says that parsers read the text, and ParserFingerprint stands for their code; "": nobody
 	// knows it ([Fingerprinter]).
-	Read    bool
-	Readers string
+	TextParsed        bool
+	ParserFingerprint string
 	// Guard is the verdict on an answer that made no call; nil if nobody looked.
 	Guard *Verdict
 	// References are those that were resolved.
@@ -47,14 +47,14 @@ type Calling struct {
 	// text, as Native is how many came as tool_calls.
 	Parsers       []string
 	Calls, Native int
-	// Called are the tools, in their order, and Acted says that the upstream has made a call,
+	// Called are the tools, in their order, and CallSeen says that the upstream has made a call,
 	// of any kind, or used a tool of its own.
-	Called []string
-	Acted  bool
+	Called   []string
+	CallSeen bool
 }
 
 // HasCall reports whether there is a call of any kind.
-func (c *Calling) HasCall() bool { return c.Acted || len(c.Called) > 0 }
+func (c *Calling) HasCall() bool { return c.CallSeen || len(c.Called) > 0 }
 
 // Parsed notes a parser whose calls were taken.
 func (c *Calling) Parsed(name string) {
@@ -65,7 +65,7 @@ func (c *Calling) Parsed(name string) {
 
 // Findings are what was wrong or odd, and what was done about it.
 type Findings struct {
-	// Repairs counts what was mended, by kind, and Faults the calls that were broken, by
+	// Repairs counts what was repaired, by kind, and Faults the calls that were broken, by
 	// class: "invalid_json", "bad_index" and so on.
 	Repairs, Faults map[string]int
 	// Warnings say what went wrong or is odd.

@@ -26,7 +26,7 @@ type ModelLister interface {
 }
 
 // Needer is a provider whose upstream demands something of the conversation. What it
-// needs is mended before Chat is called, and reported.
+// needs is repaired before Chat is called, and reported.
 type Needer interface {
 	Needs() Needs
 }
@@ -82,3 +82,13 @@ type Reply interface {
 
 // Frame is one piece of a reply.
 type Frame = wire.Frame
+
+// Response is an answer on its way to the client, frame by frame. Next may return a nil frame
+// without an error: what was given out before is to be flushed, since the next frame is not
+// here yet.
+type Response struct {
+	Reply
+	// Summary grows while the frames are read. It is complete when Next has returned an
+	// error, or a whole answer.
+	Summary *Summary
+}

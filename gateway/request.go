@@ -55,11 +55,11 @@ type Request struct {
 	Announced func(wire []byte) error
 	// Route is the entry of the configuration that was taken; the gateway sets it.
 	Route string
-	// Own is how many messages at the end are the gateway's own: they are not there in the
+	// Appended is how many messages at the end are the gateway's own: they are not there in the
 	// next turn.
-	Own int
-	// Lists keeps what is read of lists of tools; the gateway sets it. It may be nil.
-	Lists *tools.Cache
+	Appended int
+	// ToolCache keeps what is read of lists of tools; the gateway sets it. It may be nil.
+	ToolCache *tools.Cache
 
 	body   []byte
 	places Places
@@ -76,8 +76,8 @@ type Places struct {
 
 // readings are what was read of a body, each when it is first asked for.
 type readings struct {
-	tools *tools.List
-	talk  *conversation.Conversation
+	tools        *tools.List
+	conversation *conversation.Conversation
 }
 
 // ParseRequest validates the body of a chat completion request and reads what the

@@ -25,6 +25,36 @@ type Stage interface {
 // Sink takes frames. Who gives an owned frame on does not use it any more.
 type Sink interface{ Put(f *wire.Frame) }
 
+// Held are frames that a stage keeps until it knows what becomes of them.
+type Held struct {
+	Frames []*wire.Frame
+	Bytes  int // of them as they came
+}
+
+// Add keeps a frame, and returns how many bytes it has.
+func (h *Held) Add(f *wire.Frame) int {
+	own := f.Own()
+	h.Frames = append(h.Frames, own)
+	h.Bytes += len(own.Raw)
+	return len(own.Raw)
+}
+
+// Take gives the frames away.
+func (h *Held) Take() []*wire.Frame {
+	frames := h.Frames
+	*h = Held{}
+	return frames
+}
+
+// Release gives the frames on, and keeps their list's memory for the next ones.
+func (h *Held) Release(next Sink) {
+	frames := h.Frames
+	h.Frames, h.Bytes = frames[:0], 0
+	for _, f := range frames {
+		next.Put(f)
+	}
+}
+
 // Maker makes a stage for the answer of an attempt; it is made ready once and owns what
 // answers share: limits, caches. It is safe for concurrent use.
 type Maker interface {
@@ -78,8 +108,8 @@ type RequestPolicy interface {
 // Amendment is what a policy changes in a request, and what it found.
 type Amendment struct {
 	Edits []wire.Edit
-	// Own is how many messages of the gateway's own the edits add behind the others.
-	Own int
+	// Appended is how many messages of the gateway's own the edits add behind the others.
+	Appended int
 	// All says that the edits replace what other policies may have changed, so that theirs
 	// come first.
 	All bool

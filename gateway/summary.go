@@ -26,8 +26,8 @@ type Summary struct {
 	// Corrections are what the model was told to do better, in answers that were thrown
 	// away.
 	Corrections []Correction
-	// Told is how many of the warnings were there when the answer began.
-	Told int
+	// WarningsInHeader is how many of the warnings were there when the answer began.
+	WarningsInHeader int
 	// Execution says that the client gets what was done in the answer's body as well.
 	Execution bool
 }

@@ -138,11 +138,11 @@ func passPlain(ctx context.Context, c *chain.Chain, pieces [][]byte, size int) e
 	waiting := 0 // of what was taken as plain
 	for _, piece := range pieces {
 		switch c.Plain(piece) {
-		case chain.Clean:
+		case chain.PassThrough:
 			passed, waiting = passed+waiting+len(piece), 0
-		case chain.White:
+		case chain.HoldWhitespace:
 			passed, waiting = passed+waiting, len(piece)
-		case chain.Unsure:
+		case chain.Undecided:
 			count(c.Feed(ctx, piece)) // and what waited
 			waiting = 0
 		}

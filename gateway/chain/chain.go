@@ -65,7 +65,7 @@ const (
 type Report struct {
 	Parsers  []string       // names of the parsers whose calls were taken
 	Calls    int            // complete calls
-	Repairs  map[string]int // what was mended, by kind
+	Repairs  map[string]int // what was repaired, by kind
 	Warnings []string       // what went wrong or was lost
 }
 
@@ -75,16 +75,14 @@ func (r *Report) warn(w string) {
 	}
 }
 
-func (r *Report) repaired(kind string) {
-	if r.Repairs == nil {
-		r.Repairs = map[string]int{}
-	}
-	r.Repairs[kind]++
-}
-
 // note takes note of an event of a call.
-func (r *Report) note(kind abi.Kind, parser string) {
-	switch kind {
+func (r *Report) note(e *abi.Event, parser string) {
+	switch e.Kind {
+	case abi.Repair:
+		if r.Repairs == nil {
+			r.Repairs = map[string]int{}
+		}
+		r.Repairs[e.Name]++
 	case abi.CallEnd:
 		r.Calls++
 		if !slices.Contains(r.Parsers, parser) {
@@ -105,9 +103,13 @@ type Chain struct {
 // New makes a chain for one choice.
 func (p *Plan) New(runner Runner, opts Options) *Chain {
 	return &Chain{machine: machine{
-		parsers:   parsers{plan: p, runner: runner, opts: opts, offers: offers{get: opts.Tools, any: opts.AnyName}},
-		in:        input{scan: scanner{a: p.automaton}},
-		text:      newWriter(opts.NoTools),
+		parsers: parsers{plan: p, runner: runner, opts: opts, offers: offers{get: opts.Tools, any: opts.AnyName}},
+		in:      input{scan: scanner{a: p.automaton}},
+		text: writer{
+			at:      place{lineBlank: true, lineMarks: true},
+			out:     output{events: batch{list: make([]abi.Event, 0, 8)}, kind: abi.Content, open: -1},
+			noTools: opts.NoTools,
+		},
 		reasoning: reasoning{begins: opts.Reasoning, open: p.reasoning && opts.Reasoning == Open},
 		sofar:     progress{start: true},
 	}}
@@ -121,26 +123,26 @@ type Passage int
 
 // The passages.
 const (
-	Unsure Passage = iota // the text must be fed
-	Clean                 // the text goes out as it is, and so does what waited
-	White                 // what waited goes out as it is; the text waits, for it ends in white space
+	Undecided      Passage = iota // the text must be fed
+	PassThrough                   // the text goes out as it is, and so does what waited
+	HoldWhitespace                // what waited goes out as it is; the text waits, for it ends in white space
 )
 
 // Plain is the short way for text that holds nothing to parse: the chain takes it
-// for read, and gives no events for it. Where it says Unsure it has taken nothing.
+// for read, and gives no events for it. Where it says Undecided it has taken nothing.
 // White space at the end of a text may yet touch markup, so such a text waits for
 // the next one.
 func (c *Chain) Plain(text []byte) Passage {
 	if len(text) == 0 {
 		if c.Holding() {
-			return Unsure
+			return Undecided
 		}
-		return Clean
+		return PassThrough
 	}
 	m := &c.machine
 	if !c.idle() || chars.Blank(text) || !utf8.RuneStart(text[0]) || incomplete(text) > 0 ||
 		c.Holding() && chars.IsSpace(text[0]) || !m.in.harmless(text) {
-		return Unsure
+		return Undecided
 	}
 	m.text.out.settle()
 	if len(c.waiting) > 0 {
@@ -149,10 +151,10 @@ func (c *Chain) Plain(text []byte) Passage {
 	}
 	if chars.IsSpace(text[len(text)-1]) {
 		c.waiting = append(c.waiting, text...)
-		return White
+		return HoldWhitespace
 	}
 	m.text.passed(text)
-	return Clean
+	return PassThrough
 }
 
 // idle reports whether nothing but white space waits to be decided.
@@ -258,4 +260,46 @@ func incomplete(text []byte) int {
 		}
 	}
 	return 0
+}
+
+// NewCandidate is a parser as a candidate, under its own name.
+func NewCandidate(p *abi.Parser) Candidate {
+	return Candidate{
+		Name: p.Name, Parser: p.Name, Priority: p.Priority, Triggers: p.Triggers, Starts: p.Starts,
+		Models: p.Models, Heuristic: p.Heuristic, Framing: p.Framing,
+	}
+}
+
+// opener opens parsers as a Runner does, and says more exactly what it opens: a session of
+// a plugin host is one.
+type opener[R Run] interface {
+	CanParse(ctx context.Context, parser string, head []byte) (abi.Verdict, error)
+	Open(ctx context.Context, parser string, opts abi.Options) (R, error)
+}
+
+// Runs makes a Runner of what opens a type of Run.
+func Runs[R Run](o opener[R]) Runner { return runs[R]{o} }
+
+type runs[R Run] struct{ opener[R] }
+
+func (r runs[R]) Open(ctx context.Context, parser string, opts abi.Options) (Run, error) {
+	run, err := r.opener.Open(ctx, parser, opts)
+	if err != nil {
+		return nil, err // not a nil of type R
+	}
+	return run, nil
+}
+
+// ReadAlone reads a text that a token limit has cut with one parser by itself, in pieces as
+// they come from a network, and says what the chain did. It is for trying a parser.
+func ReadAlone(ctx context.Context, runner Runner, p *abi.Parser, tools []abi.Tool, text string) *Report {
+	const piece = 4 << 10
+	plan := NewPlan([]Candidate{NewCandidate(p)}, PlanOptions{})
+	c := plan.New(runner, Options{Tools: func() []abi.Tool { return tools }, AnyName: true})
+	defer c.Close()
+	for rest := text; rest != ""; rest = rest[min(len(rest), piece):] {
+		c.Feed(ctx, []byte(rest[:min(len(rest), piece)]))
+	}
+	c.Finish(ctx, abi.Length)
+	return c.Report()
 }

@@ -114,7 +114,7 @@ func readPlain(p *chain.Plan, opts chain.Options, pieces []string, finish string
 		before := all
 		all += piece
 		passage := c.Plain([]byte(piece))
-		if passage == chain.Unsure {
+		if passage == chain.Undecided {
 			waiting = "" // Feed gives it out
 			return false
 		}
@@ -124,7 +124,7 @@ func readPlain(p *chain.Plan, opts chain.Options, pieces []string, finish string
 		} else {
 			m.Content.WriteString(waiting)
 		}
-		if waiting = piece; passage == chain.Clean {
+		if waiting = piece; passage == chain.PassThrough {
 			m.Content.WriteString(piece)
 			waiting = ""
 		}

@@ -43,17 +43,12 @@ func (s *site) doubts(candidate *Candidate, found string) doubt {
 		return isText
 	case candidate.hinted:
 		return noDoubt
-	case candidate.Heuristic, s.waits, letterFirst(found), !s.begins:
+	case candidate.Heuristic, s.waits, !s.begins, found != "" && found[0]|0x20 >= 'a' && found[0]|0x20 <= 'z':
 		return untilEnd
 	case s.begun && !s.answers && (s.introduced || candidate.Framing && !strings.HasPrefix(found, "<|end|>")):
 		return untilEnd
 	}
 	return noDoubt
-}
-
-// letterFirst reports whether a trigger begins as a word does.
-func letterFirst(trigger string) bool {
-	return trigger != "" && (trigger[0]|0x20 >= 'a' && trigger[0]|0x20 <= 'z')
 }
 
 // plain reports whether a trigger is made of ordinary characters, so that a text

@@ -1,5 +1,11 @@
 package chain
 
+import (
+	"slices"
+
+	"github.com/callgate/callgate/sdk/chars"
+)
+
 // input is the text that is not decided yet.
 type input struct {
 	buf   []byte
@@ -69,3 +75,43 @@ func (in *input) harmless(text []byte) bool {
 	}
 	return true
 }
+
+// Skim looks for triggers and markers in a whole output, which comes in pieces, before it is
+// fed: there may be nothing to read in it.
+type Skim struct {
+	scan  scanner
+	plan  *Plan
+	some  bool // something was read
+	begun bool // something that is no white space
+	found bool
+}
+
+// Skim begins to look through the whole output of the chain, to which nothing was fed yet.
+func (c *Chain) Skim() Skim {
+	m := &c.machine
+	return Skim{
+		scan: scanner{a: m.parsers.plan.automaton}, plan: m.parsers.plan,
+		found: m.reasoning.open || c.Holding() || m.parsers.plan.anyStart && m.parsers.reads(),
+	}
+}
+
+// Read takes the next piece.
+func (s *Skim) Read(text []byte) {
+	if s.some = true; s.found {
+		return
+	}
+	if body := chars.SkipSpace(text); !s.begun && len(body) > 0 {
+		s.begun = true
+		s.found = slices.ContainsFunc(s.plan.starts, func(literal string) bool { // one that counts only here
+			n := min(len(literal), len(body))
+			return string(body[:n]) == literal[:n]
+		})
+	}
+	s.scan.skip = skipper{} // what it knows is about the piece before
+	_, found := s.scan.scan(text, 0, false)
+	s.found = s.found || found || s.scan.found.end > 0
+}
+
+// Nothing reports whether there was neither a trigger nor a marker, so that the whole output is
+// content as it is.
+func (s *Skim) Nothing() bool { return !s.some || !s.found }

@@ -201,7 +201,7 @@ func (j *judge) end(out []abi.Event, to int) ([]abi.Event, ending) {
 		out = append(out, warn("truncated_call"))
 	}
 	held := j.held.take()
-	if t.calls > 0 && j.countsAtEnd() {
+	if t.calls > 0 && j.hold && !j.noTools && (j.thinks || j.doubt == untilEnd || j.auto && j.around) { // if the output ends with them
 		fenced := j.around && !j.thinks
 		return out, ending{kind: mayCount, to: to, calls: &thought{
 			calls: []heldCalls{{j.candidate.Name, held}}, inline: j.doubt == untilEnd && !fenced && !j.thinks, fenced: fenced,
@@ -212,11 +212,6 @@ func (j *judge) end(out []abi.Event, to int) ([]abi.Event, ending) {
 		out = append(out, warn("missing_arguments"))
 	}
 	return out, ending{kind: wasRead, to: to}
-}
-
-// countsAtEnd reports whether calls count only if the output ends with them.
-func (r *rules) countsAtEnd() bool {
-	return r.hold && !r.noTools && (r.thinks || r.doubt == untilEnd || r.auto && r.around)
 }
 
 // believe decides about events that were held back. Markup that is ordinary text
@@ -236,12 +231,9 @@ func (j *judge) believe() bool {
 	case t.calls == 0 && !j.candidate.Heuristic && !t.dropped: // there is nothing to believe
 		return false
 	}
-	return t.short == 0 && t.examples == 0 && j.sound(j.held.events())
-}
-
-// sound reports whether events end with a call, and name offered tools alone.
-func (r *rules) sound(events []abi.Event) bool {
-	return !trailing(events) && !slices.ContainsFunc(events, func(e abi.Event) bool { return e.Kind == abi.CallStart && !r.offers.has(e.Name, r.fenced) })
+	unknown := func(e abi.Event) bool { return e.Kind == abi.CallStart && !j.offers.has(e.Name, j.fenced) }
+	events := j.held.events()
+	return t.short == 0 && t.examples == 0 && !trailing(events) && !slices.ContainsFunc(events, unknown)
 }
 
 // dropCut leaves out the call that was cut at the end, where the others may count without it.

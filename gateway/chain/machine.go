@@ -231,10 +231,15 @@ func (m *machine) settle(ended bool) {
 	}
 }
 
-func (m *machine) openReasoning(literal string, k *marker) {
+// behind goes on behind a marker of reasoning. Calls that wait stand in front of it.
+func (m *machine) behind(literal string) {
 	m.flushTail()
-	m.settle(m.thought.standsInline()) // markup comes behind it
+	m.settle(m.thought.standsInline())
 	m.in.skip(len(literal))
+}
+
+func (m *machine) openReasoning(literal string, k *marker) {
+	m.behind(literal)
 	m.sofar.begun = true
 	if !m.reasoning.open {
 		m.reasoning.begin(k)
@@ -244,9 +249,7 @@ func (m *machine) openReasoning(literal string, k *marker) {
 }
 
 func (m *machine) closeReasoning(literal string) {
-	m.flushTail()
-	m.settle(m.thought.standsInline()) // markup comes behind it
-	m.in.skip(len(literal))
+	m.behind(literal)
 	switch r := &m.reasoning; {
 	case r.open:
 		r.leave()

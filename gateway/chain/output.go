@@ -14,14 +14,6 @@ type writer struct {
 	noTools bool // the request offers none
 }
 
-func newWriter(noTools bool) writer {
-	return writer{
-		at:      place{lineBlank: true, lineMarks: true},
-		out:     output{events: batch{list: make([]abi.Event, 0, 8)}, kind: abi.Content, open: -1},
-		noTools: noTools,
-	}
-}
-
 // write gives out text but for white space that may turn out to touch markup.
 func (w *writer) write(kind abi.Kind, text []byte) {
 	w.at.read(text)
@@ -45,11 +37,11 @@ func (w *writer) give(e *abi.Event, parser string) {
 		w.out.edge(abi.Content)
 		w.report.warn("call_without_tools")
 	case w.noTools:
-	case e.Kind == abi.Repair:
-		w.report.repaired(e.Name)
 	default:
-		w.report.note(e.Kind, parser)
-		w.out.call(e)
+		w.report.note(e, parser)
+		if e.Kind != abi.Repair {
+			w.out.call(e)
+		}
 	}
 }
 

@@ -74,7 +74,17 @@ func (p *place) margin(text []byte) {
 		p.first, p.indent = 0, 0
 		line = text[bytes.LastIndexByte(text, '\n')+1:]
 	}
-	p.margins(line)
+	for i := 0; i < len(line) && p.first == 0; i++ {
+		switch line[i] {
+		case ' ':
+			p.indent++
+		case '\t':
+			p.indent += 4
+		case '\r':
+		default:
+			p.first = line[i]
+		}
+	}
 	text = chars.TrimEnd(text)
 	if len(text) >= len(p.ink) {
 		p.inks = copy(p.ink[:], text[len(text)-len(p.ink):])
@@ -87,20 +97,6 @@ func (p *place) margin(text []byte) {
 		}
 		p.ink[p.inks] = b
 		p.inks++
-	}
-}
-
-func (p *place) margins(line []byte) {
-	for i := 0; i < len(line) && p.first == 0; i++ {
-		switch line[i] {
-		case ' ':
-			p.indent++
-		case '\t':
-			p.indent += 4
-		case '\r':
-		default:
-			p.first = line[i]
-		}
 	}
 }
 

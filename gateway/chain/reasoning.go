@@ -68,3 +68,121 @@ func (r *reasoning) mention(m *meaning) {
 
 // leave ends the reasoning.
 func (r *reasoning) leave() { r.open, r.opened = false, nil }
+
+// marker is a pair of literals around reasoning.
+type marker struct {
+	open, close string
+	// class is the group whose members end one another: a model that begins with
+	// <thinking> may well end with </think>, but not with [/THINK].
+	class class
+	// first says that open is ordinary text too and counts only as the first words
+	// of the output.
+	first bool
+	// bound says that close is ordinary text too and counts only behind its open.
+	bound bool
+}
+
+type class uint8
+
+const (
+	tags class = iota + 1
+	brackets
+	diamonds
+	cohere
+	kimi
+	gemma
+	apriel
+	granite
+)
+
+// markers are the literals that models put around their reasoning, where these are
+// not part of a framing that a parser reads. They are from the models' own chat
+// templates.
+var markers = [...]marker{
+	{open: "<think>", close: "</think>", class: tags},
+	{open: "<thinking>", close: "</thinking>", class: tags},
+	{open: "<seed:think>", close: "</seed:think>", class: tags},
+	{open: "<mm:think>", close: "</mm:think>", class: tags},
+	{open: "<think:opensource>", close: "</think:opensource>", class: tags}, // Hunyuan 3
+	{open: "助手：<think>", close: "</think>", class: tags, first: true},       // Hunyuan-A13B names itself
+	{open: "[THINK]", close: "[/THINK]", class: brackets},                   // Magistral
+	{open: "◁think▷", close: "◁/think▷", class: diamonds},                   // Kimi-VL
+	{open: "<|START_THINKING|>", close: "<|END_THINKING|>", class: cohere},
+	{open: "<|open|>think<|sep|>", close: "<|close|>think<|sep|>", class: kimi},
+	{open: "<|channel>thought\n", close: "<channel|>", class: gemma},
+	{open: "Here are my reasoning steps:", close: "[BEGIN FINAL RESPONSE]", class: apriel, first: true},
+	{open: "Here is my thought process:", close: "Here is my response:", class: granite, first: true, bound: true},
+	{open: "Here's my thought process:", close: "Here's my response:", class: granite, first: true, bound: true},
+}
+
+// wrappers are literals around the answer, right behind the reasoning: of ERNIE 4.5
+// and of Hunyuan-A13B.
+var wrappers = [...]marker{
+	{open: "<response>", close: "</response>"},
+	{open: "<answer>", close: "</answer>"},
+}
+
+// endTokens end a model's turn. Servers cut them off; where one does not they are
+// the last text of the output, and only there they are no text.
+var endTokens = [...]string{
+	"<|im_end|>", "</s>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|call|>", "<|return|>",
+	"<｜end▁of▁sentence｜>", "<|END_OF_TURN_TOKEN|>", "<end_of_turn>", "<turn|>", "<|tool_response>",
+	"[e~[", "<SPECIAL_12>", "<|message_sep|>", "<end_of_sentence>",
+	"</assistant>", "<｜hy_eos:opensource｜>", "<|observation|>", "<|user|>", "<start_function_response>", "<|end_of_msg|>", "<|calls|>", "<|endoftext|>", "<|end_of_text|>", "<seed:eos>", "<|eom|>", "<|eot|>",
+}
+
+// fences begin and end blocks of code in Markdown.
+var fences = [...]string{"```", "~~~"}
+
+// meaning is what a literal that the scanner finds may stand for.
+type meaning struct {
+	opens, closes []*marker
+	wraps, ends   *marker // of the answer
+	endToken      bool
+	mention       bool // it stands in text about chats, not in answers
+	trigger       bool
+	fence         string // the fence that it is or begins with
+}
+
+// meanings lists the literals of a plan.
+func (p *Plan) meanings() map[string]*meaning {
+	all := map[string]*meaning{}
+	of := func(literal string) *meaning {
+		if all[literal] == nil {
+			all[literal] = &meaning{}
+		}
+		return all[literal]
+	}
+	for _, f := range fences {
+		of(f).fence = f
+	}
+	for _, t := range endTokens {
+		of(t).endToken = true
+	}
+	for _, t := range [...]string{"<|im_start|>", "<|start_header_id|>", "[INST]"} {
+		of(t).mention = true
+	}
+	if p.reasoning {
+		for i := range markers {
+			m := &markers[i]
+			of(m.open).opens = append(of(m.open).opens, m)
+			of(m.close).closes = append(of(m.close).closes, m)
+		}
+		for i := range wrappers {
+			of(wrappers[i].open).wraps = &wrappers[i]
+			of(wrappers[i].close).ends = &wrappers[i]
+		}
+	}
+	for _, c := range p.candidates {
+		for _, t := range c.Triggers {
+			m := of(t)
+			m.trigger = true
+			for _, f := range fences {
+				if len(t) > len(f) && t[:len(f)] == f {
+					m.fence = f
+				}
+			}
+		}
+	}
+	return all
+}

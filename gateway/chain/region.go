@@ -87,6 +87,9 @@ func (r *region) choose(ctx context.Context, p *parsers, text []byte, e end) end
 	for len(r.candidates) > 0 {
 		candidate := r.candidates[0]
 		verdict, err := r.ask(ctx, p, candidate, text)
+		if err != nil {
+			verdict = abi.No
+		}
 		if verdict == abi.Maybe && !e.final && len(text) < abi.MaxHead {
 			return undecided
 		}
@@ -95,7 +98,7 @@ func (r *region) choose(ctx context.Context, p *parsers, text []byte, e end) end
 			return cutOff
 		}
 		r.candidates = r.candidates[1:]
-		if err == nil && verdict == abi.Yes {
+		if verdict == abi.Yes {
 			var run Run
 			if run, err = p.open(ctx, candidate, r.site.fenced); err == nil {
 				r.out = slices.Grow(r.out, 4)
@@ -116,11 +119,7 @@ func (r *region) ask(ctx context.Context, p *parsers, candidate *Candidate, text
 	if candidate.Heuristic && r.site.fenced || candidate.Framing && p.plan.auto && r.site.doubts(candidate, r.found) == isText {
 		return abi.No, nil
 	}
-	verdict, err := p.runner.CanParse(ctx, candidate.Parser, text[:min(len(text), abi.MaxHead)])
-	if err != nil {
-		return abi.No, err
-	}
-	return verdict, nil
+	return p.runner.CanParse(ctx, candidate.Parser, text[:min(len(text), abi.MaxHead)])
 }
 
 // reading is a parser's work on a region.
@@ -181,23 +180,18 @@ func (r *reading) act(out []abi.Event, p *parsers, region []byte, events []abi.E
 		default:
 			before := len(out)
 			out = r.judge.take(out, e, region)
-			r.note(out[before:])
+			for _, given := range out[before:] {
+				r.shown = r.shown || given.Kind != warning
+				if given.Kind == abi.CallEnd {
+					r.clean = r.fed
+				}
+			}
 		}
 	}
 	if err != nil {
 		return append(out, p.failed(r.judge.candidate.Name, err)), ending{kind: givenBack, from: r.clean, to: len(region)}
 	}
 	return out, ending{}
-}
-
-// note takes note of events that go out.
-func (r *reading) note(events []abi.Event) {
-	for i := range events {
-		r.shown = r.shown || events[i].Kind != warning
-		if events[i].Kind == abi.CallEnd {
-			r.clean = r.fed
-		}
-	}
 }
 
 // end closes a region that the parser has read up to byte to.
@@ -207,3 +201,41 @@ func (r *reading) end(out []abi.Event, to int) ([]abi.Event, ending) {
 	}
 	return r.judge.end(out, to)
 }
+
+// thought is a call that counts only if of what follows it nothing shows that the
+// model only wrote about it: the output must end with it.
+type thought struct {
+	raw    []byte
+	after  []byte // what of raw stands behind the last call
+	calls  []heldCalls
+	fenced bool // it stands in a block of code
+	inline bool // it stands in the answer: what surrounds it is content
+	closes bool // the end of the block of code is being read
+}
+
+// heldCalls are the events of one region that a parser has read.
+type heldCalls struct {
+	parser string
+	events []abi.Event
+}
+
+// add takes in text behind the calls.
+func (t *thought) add(text []byte) {
+	t.raw, t.after = append(t.raw, text...), append(t.after, text...)
+	t.closes = false
+}
+
+// join takes the calls of a further region in, with what stands before them. t is nil if they
+// are the first.
+func (t *thought) join(further *thought, before, region []byte) *thought {
+	if t == nil {
+		t = further
+	} else {
+		t.calls = append(t.calls, further.calls...)
+	}
+	t.raw, t.after = append(append(t.raw, before...), region...), nil
+	return t
+}
+
+// standsInline reports whether markup behind the calls leaves them calls.
+func (t *thought) standsInline() bool { return t != nil && t.inline }

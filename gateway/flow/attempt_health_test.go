@@ -67,7 +67,7 @@ func TestFailureBeforeOpen(t *testing.T) {
 			policies: map[string]gateway.Policy{"a": {Failures: 1}}}).start(t)
 		p.ask(t, t.Context())
 		o := p.ask(t, t.Context())
-		if o.err == nil || o.err.Kind != gateway.Exhausted || o.steps() != "b first insufficient_quota" {
+		if o.err == nil || o.err.Kind != gateway.QuotaExceeded || o.steps() != "b first insufficient_quota" {
 			t.Errorf("got %v and %q", o.err, o.steps())
 		}
 		p.checkDone(t)
@@ -142,8 +142,8 @@ func TestHealth(t *testing.T) {
 		{"a good answer", turn{}, -1, ok},
 		{"unavailable", fail(gateway.Unavailable), -1, failed},
 		{"timeout", fail(gateway.Timeout), -1, failed},
-		{"limited", fail(gateway.Limited), -1, excluded},
-		{"exhausted", fail(gateway.Exhausted), -1, excluded},
+		{"limited", fail(gateway.RateLimited), -1, excluded},
+		{"exhausted", fail(gateway.QuotaExceeded), -1, excluded},
 		{"rejected", fail(gateway.Rejected), -1, excluded},
 		{"unauthorized", fail(gateway.Unauthorized), -1, excluded},
 		{"canceled", fail(gateway.Canceled), -1, excluded},

@@ -240,14 +240,14 @@ func (p *play) totals(provider string) string {
 // Failures that upstreams have.
 var (
 	unavailable = &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream failed."}
-	exhausted   = &gateway.Error{Kind: gateway.Exhausted, Message: "No money."}
+	exhausted   = &gateway.Error{Kind: gateway.QuotaExceeded, Message: "No money."}
 	denied      = &gateway.Error{Kind: gateway.Unauthorized, Message: "No key."}
 	rejected    = &gateway.Error{Kind: gateway.Rejected, Status: http.StatusBadRequest, Body: []byte(`{"error":{"message":"bad"}}`), Message: "Bad."}
 )
 
 // limited is a 429, with a Retry-After unless it is 0.
 func limited(after time.Duration) *gateway.Error {
-	return &gateway.Error{Kind: gateway.Limited, RetryAfter: after, Message: "Slow down."}
+	return &gateway.Error{Kind: gateway.RateLimited, RetryAfter: after, Message: "Slow down."}
 }
 
 func retries(n int) gateway.Policy { return gateway.Policy{Retry: gateway.RetryPolicy{Max: n}} }

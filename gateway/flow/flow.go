@@ -18,6 +18,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/attempt"
 	"github.com/callgate/callgate/gateway/internal/prompted"
 	"github.com/callgate/callgate/gateway/internal/responsecache"
+	"github.com/callgate/callgate/gateway/internal/route"
 	"github.com/callgate/callgate/gateway/internal/routing"
 	"github.com/callgate/callgate/gateway/internal/stage/binding"
 	"github.com/callgate/callgate/gateway/internal/tools"
@@ -144,7 +145,7 @@ func (o *Options) targets() (list []gateway.Target) {
 func (o *Options) named() (list []gateway.Target) {
 	for name, targets := range o.lists() {
 		for _, t := range targets {
-			if t.Model == "" && !routing.IsPattern(name) {
+			if t.Model == "" && !route.IsPattern(name) {
 				t.Model = name
 			}
 			list = append(list, t)
@@ -177,7 +178,7 @@ func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 	if !ok {
 		return nil, g.noModel(req.Model)
 	}
-	req.Route, req.Lists = choice.Route, g.lists
+	req.Route, req.ToolCache = choice.Route, g.lists
 	c := cmp.Or(g.routes[choice.Route], g.others)
 	ctx, cancel := context.WithTimeoutCause(ctx, g.options.Timeout, g.late)
 	handed := false
@@ -210,7 +211,6 @@ type closing struct {
 	cancel context.CancelFunc
 }
 
-// Close implements gateway.Reply.
 func (c *closing) Close() error {
 	defer c.cancel()
 	return c.Reply.Close()
@@ -231,7 +231,7 @@ func (g *Gateway) ask(ctx context.Context, req *gateway.Request, c *compiled, ch
 		p.Stages = append(slices.Clip(p.Stages), recorder)
 	}
 	var err error
-	p.Base, err = attempt.Amend(ctx, req, c.before, nil, func(a gateway.Amendment) {
+	p.Base, err = attempt.Amend(ctx, req, c.before, nil, func(_ int, a gateway.Amendment) {
 		p.Warnings = append(p.Warnings, a.Warnings...)
 		for kind, n := range a.Repairs {
 			p.Repairs = gateway.Count(p.Repairs, kind, n)

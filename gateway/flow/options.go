@@ -1,14 +1,14 @@
 package flow
 
 import (
-	"context"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/internal/attempt"
 	"github.com/callgate/callgate/gateway/internal/responsecache"
+	"github.com/callgate/callgate/gateway/internal/route"
 	"github.com/callgate/callgate/gateway/internal/routing"
 	"github.com/callgate/callgate/gateway/internal/stage/bill"
 )
@@ -55,9 +55,8 @@ type Options struct {
 	Prompts bool
 	// Stages are further ones, which answers pass behind ours. They may be nil.
 	Stages []gateway.Maker
-	// Trace is told of each attempt, and may add to the header that goes upstream. end is
-	// called once, with what became of it. It may be nil.
-	Trace Trace
+	// Trace may be nil.
+	Trace attempt.Trace
 	// OnChange is told when a breaker changes its state; it may be nil.
 	OnChange func(breaker.Change)
 	// Saved prices what an answer cost; it may be nil.
@@ -68,17 +67,14 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Trace is what Options.Trace is.
-type Trace = func(ctx context.Context, a gateway.Attempt, header http.Header) (_ context.Context, end func(outcome string))
-
 // The parts of Options.
 type (
 	// Rule sends the requests of a route that meet a condition to targets of its own.
 	Rule = routing.Rule
 	// Condition is what a rule asks of a request.
-	Condition = routing.Condition
+	Condition = route.Condition
 	// Answer is yes or no, or of no matter.
-	Answer = routing.Answer
+	Answer = route.Answer
 	// AnswerPolicy says whether the answers of a route are kept, and given to those who ask
 	// the same. The zero value keeps none.
 	AnswerPolicy = responsecache.Policy
@@ -88,9 +84,9 @@ type (
 
 // The answers.
 const (
-	Either = routing.Either
-	Yes    = routing.Yes
-	No     = routing.No
+	Either = route.Either
+	Yes    = route.Yes
+	No     = route.No
 )
 
 // DefaultTimeout is that of Options: one attempt of ten minutes and half another.
@@ -135,6 +131,3 @@ type RoutePolicy struct {
 func (o *Options) routing() routing.Config {
 	return routing.Config{Routes: o.Routes, Rules: o.Rules, Aliases: o.Aliases, Direct: o.Direct}
 }
-
-// seesPrefix reports whether it matters to a route that prompts begin as those before.
-func (p *RoutePolicy) seesPrefix() bool { return p.Affinity || p.CacheHints != gateway.Off }

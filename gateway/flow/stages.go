@@ -88,7 +88,7 @@ func (s *shared) before(p *RoutePolicy) (list []gateway.RequestPolicy) {
 	if p.Binding != gateway.BindingOff {
 		list = append(list, binding.Policy{Action: p.Binding})
 	}
-	if p.seesPrefix() {
+	if p.Affinity || p.CacheHints != gateway.Off { // it matters that prompts begin as those before
 		list = append(list, amend.Prefix{Histories: s.histories})
 	}
 	if p.Loop != gateway.LoopOff {

@@ -256,8 +256,8 @@ func (a *Admin) fail(err error, c echo.Context) {
 	case e.Kind == gateway.NotFound && e.Code == "not_found":
 		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "Not found: this address serves GET " +
 			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + pluginsPath + ", GET " + consolePath + ", GET " + metricsPath + " and GET " + livezPath + "."}
-	case e.Kind == gateway.Denied:
-		e = &gateway.Error{Kind: gateway.Denied,
+	case e.Kind == gateway.InvalidKey:
+		e = &gateway.Error{Kind: gateway.InvalidKey,
 			Message: "No valid key: send the operator's key as \"Authorization: Bearer …\". Clients' keys are not accepted here."}
 	}
 	a.api.fail(e, c)

@@ -45,7 +45,7 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		name, known := s.keyOf(token)
 		if !known || !strings.EqualFold(scheme, "Bearer") {
 			c.Response().Header().Set("www-authenticate", "Bearer")
-			return &gateway.Error{Kind: gateway.Denied,
+			return &gateway.Error{Kind: gateway.InvalidKey,
 				Message: "No valid key: send one of this gateway's keys as \"Authorization: Bearer …\"."}
 		}
 		c.Set(clientKey, name)

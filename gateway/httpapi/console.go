@@ -47,7 +47,7 @@ func (a *Admin) guardConsole(next echo.HandlerFunc) echo.HandlerFunc {
 			name, known := a.api.keyOf(password)
 			if !known {
 				c.Response().Header().Set("www-authenticate", `Basic realm="callgate", charset="UTF-8"`)
-				return &gateway.Error{Kind: gateway.Denied}
+				return &gateway.Error{Kind: gateway.InvalidKey}
 			}
 			c.Set(clientKey, name)
 		}
@@ -62,7 +62,7 @@ func (a *Admin) guardConsole(next echo.HandlerFunc) echo.HandlerFunc {
 func (a *Admin) failConsole(e *gateway.Error, c echo.Context) {
 	recordOf(c).err = e
 	message := e.Message
-	if e.Kind == gateway.Denied {
+	if e.Kind == gateway.InvalidKey {
 		message = "No valid key: the password is the operator's key, and the name can be anything. Clients' keys are not accepted here."
 	}
 	a.cfg.Console.Refuse(c.Response(), c.Request(), e.HTTPStatus(), message)

@@ -120,7 +120,7 @@ func roundsText(s *gateway.Summary) any {
 
 // callsText counts the calls that were read from text, where any text was read.
 func callsText(s *gateway.Summary) any {
-	if s.Calls == 0 && !s.Read {
+	if s.Calls == 0 && !s.TextParsed {
 		return nil
 	}
 	return s.Calls

@@ -1,3 +1,15 @@
+// Package repair puts one tool call right: its arguments, its name, and what its
+// schema says of both. The gateway uses it for calls that an upstream gave itself,
+// streamed or whole, and for those that were read from text.
+//
+// It follows three rules. Bytes that need no change are not changed. What is
+// changed is said: every repair has a kind, and what cannot be repaired is a
+// [Problem] that a person, a client and a model can read. And nothing is guessed:
+// no quote, name, brace or value is made up, and no arguments but empty ones
+// become {}.
+//
+// All of it takes time in proportion to its input and memory of a small multiple
+// of it, whatever the input is.
 package repair
 
 import (
@@ -13,7 +25,7 @@ const keptMemory = 64 << 10
 // ready for a call, Feed takes the text, End says that there is no more.
 //
 // A valid object goes through byte for byte, with the white space in it and around
-// it. Slips with one meaning are mended, as sdk/relaxed does: trailing commas,
+// it. Slips with one meaning are repaired, as sdk/relaxed does: trailing commas,
 // single quotes, bare keys, Python's words, raw control characters. An object
 // within a JSON string is decoded, once. No text, white space and null are {}.
 // Strings are given the type that the tool's schema wants instead, as [Typer] does.
@@ -33,8 +45,8 @@ type Args struct {
 	kinds    kinds
 	decoded  bool // the text was decoded from a string
 	object   object
-	further  further
-	inner    *Args // reads the text that a string holds
+	next     *object // reads objects behind the first
+	inner    *Args   // reads the text that a string holds
 	out      []byte
 }
 
@@ -55,12 +67,12 @@ const (
 type kinds uint8
 
 const (
-	mendedJSON kinds = 1 << iota
-	mendedTypes
-	mendedEncoding
-	mendedEmpty
-	mendedSplit
-	mendedRepeated
+	repairedJSON kinds = 1 << iota
+	repairedTypes
+	repairedEncoding
+	repairedEmpty
+	repairedSplit
+	repairedRepeated
 )
 
 var kindNames = [...]string{ArgsJSON, ArgsTypes, ArgsEncoding, ArgsEmpty, ArgsSplit, ArgsRepeated}
@@ -71,10 +83,10 @@ var kindNames = [...]string{ArgsJSON, ArgsTypes, ArgsEncoding, ArgsEmpty, ArgsSp
 func (a *Args) Begin(tool *abi.Tool, maxDepth int) {
 	*a = Args{
 		tool: tool, maxDepth: depthOr(maxDepth), raw: a.raw[:0],
-		object: a.object, further: a.further, inner: a.inner, out: a.out[:0],
+		object: a.object, next: a.next, inner: a.inner, out: a.out[:0],
 	}
 	if max(cap(a.raw), cap(a.out), cap(a.object.out)) > keptMemory {
-		a.raw, a.out, a.object, a.further, a.inner = nil, nil, object{}, further{}, nil
+		a.raw, a.out, a.object, a.next, a.inner = nil, nil, object{}, nil, nil
 	}
 }
 
@@ -88,10 +100,7 @@ func (a *Args) Feed(text []byte) (out []byte) {
 // advance reads what is new.
 func (a *Args) advance() []byte {
 	for a.problem == nil && a.phase != inObject && a.at < len(a.raw) {
-		if a.phase == inMore {
-			return nil
-		}
-		if !a.between() {
+		if a.phase == inMore || !a.between() {
 			return nil
 		}
 	}
@@ -229,7 +238,7 @@ func (a *Args) refuse(offset int, what, hint string) {
 }
 
 // End says that there is no more text. It returns the rest of the output; the
-// objects behind the first, if the arguments hold several that differ, each mended
+// objects behind the first, if the arguments hold several that differ, each repaired
 // like the first; and the problem, if there is one. The caller decides whether
 // further objects are calls of their own or a problem of class [InvalidJSON].
 // All of it is valid until the next Begin.
@@ -239,7 +248,7 @@ func (a *Args) End() (out []byte, extra [][]byte, problem *Problem) {
 	case a.phase == atStart && a.decoded:
 		a.refuse(len(a.raw), "the string holds no object.", hintStrict)
 	case a.phase == atStart, a.phase == atEnd && a.quote == 0:
-		a.kinds |= mendedEmpty
+		a.kinds |= repairedEmpty
 		a.sent = len(a.raw)
 		return []byte("{}"), nil, nil
 	case a.phase == inNull, a.phase == inQuoted:
@@ -254,16 +263,14 @@ func (a *Args) End() (out []byte, extra [][]byte, problem *Problem) {
 		a.object.end(a.raw)
 		a.problem = a.object.walk().fault
 	case a.phase == inMore:
-		var mended kinds
-		extra, mended, a.problem = a.further.split(a.raw, &a.object, a.tool, a.maxDepth)
-		if a.kinds |= mended; a.problem == nil {
+		if extra, a.problem = a.split(); a.problem == nil {
 			a.sent = len(a.raw)
 			return nil, extra, nil
 		}
 	case a.phase == atClosed:
 	}
 	if a.problem != nil {
-		a.kinds = 0 // what was mended does not go out
+		a.kinds = 0 // what was repaired does not go out
 	}
 	return a.rest(), nil, a.problem
 }
@@ -274,7 +281,7 @@ func (a *Args) Holding() bool { return a.sent < len(a.raw) }
 
 // Same reports whether all that went out equals, byte for byte, what came in, except
 // for what is held.
-func (a *Args) Same() bool { return a.mended() == 0 }
+func (a *Args) Same() bool { return a.repaired() == 0 }
 
 // Complete reports whether the object is closed, so that a further name at the same
 // index begins another call.
@@ -286,13 +293,13 @@ func (a *Args) Complete() bool {
 // Feed or Begin.
 func (a *Args) Raw() []byte { return a.raw }
 
-// mended are the repairs to what has gone out.
-func (a *Args) mended() kinds {
+// repaired are the repairs to what has gone out.
+func (a *Args) repaired() kinds {
 	k := a.kinds
 	if a.phase < inObject || a.phase == atEnd {
 		return k
 	}
-	return k | a.object.mended()
+	return k | a.object.repaired()
 }
 
 // Repairs returns the kinds of repairs to what has gone out, such as [ArgsJSON], or
@@ -300,24 +307,24 @@ func (a *Args) mended() kinds {
 func (a *Args) Repairs() []string {
 	var names []string
 	for i, name := range kindNames {
-		if a.mended()&(1<<i) != 0 {
+		if a.repaired()&(1<<i) != 0 {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// Class returns the class of what is or was wrong with the arguments, mended or not,
+// Class returns the class of what is or was wrong with the arguments, repaired or not,
 // such as [InvalidJSON], or "".
 func (a *Args) Class() string {
-	switch k := a.mended(); {
+	switch k := a.repaired(); {
 	case a.problem != nil:
 		return a.problem.Class
 	case k == 0:
 		return ""
-	case k&mendedEmpty != 0:
+	case k&repairedEmpty != 0:
 		return EmptyArgs
-	case k == mendedTypes:
+	case k == repairedTypes:
 		return SchemaMismatch
 	}
 	return InvalidJSON

@@ -165,7 +165,7 @@ func TestArgs(t *testing.T) {
 	}
 }
 
-// TestJSON checks that whole arguments are mended as those in pieces are.
+// TestJSON checks that whole arguments are repaired as those in pieces are.
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	for _, c := range readArgsCases(t) {

@@ -7,25 +7,25 @@ import (
 )
 
 // object reads one object, or array, of JSON or nearly JSON from a text that grows.
-// It lets strict JSON out as it is; from the first slip on it has the text mended. In both it
+// It lets strict JSON out as it is; from the first slip on it has the text repaired. In both it
 // refuses what JSON parsers read differently: keys that come twice, text that is not UTF-8,
 // halves of surrogate pairs, deep nesting.
 //
 // All places are offsets in the text from its very beginning.
 type object struct {
-	start   int // where the object begins
-	sent    int // what is before it was given out by strict
-	strict  strict
-	mending bool
-	mender  mender
-	typing  typing
-	out     []byte
+	start     int // where the object begins
+	sent      int // what is before it was given out by strict
+	strict    strict
+	repairing bool
+	repairer  repairer
+	typing    typing
+	out       []byte
 }
 
 // begin makes o ready for an object that begins at start, where sent bytes were
 // given out. tool may be nil.
 func (o *object) begin(tool *abi.Tool, maxDepth, start, sent int) {
-	o.start, o.sent, o.mending, o.out = start, sent, false, o.out[:0]
+	o.start, o.sent, o.repairing, o.out = start, sent, false, o.out[:0]
 	o.strict.begin(depthOr(maxDepth), start)
 	o.typing.begin(tool, o.strict.maxDepth)
 }
@@ -34,7 +34,7 @@ func (o *object) begin(tool *abi.Tool, maxDepth, start, sent int) {
 // is valid until the next call, and may be part of text.
 func (o *object) read(text []byte) []byte {
 	var out []byte
-	if !o.mending {
+	if !o.repairing {
 		from := o.sent
 		o.strict.read(text)
 		o.sent = o.strict.certain()
@@ -43,17 +43,17 @@ func (o *object) read(text []byte) []byte {
 		if !o.strict.slip || o.strict.fault != nil {
 			return out
 		}
-		o.mending = true
-		o.mender.begin(o.strict.maxDepth, o.start, o.sent, o.strict.inText())
+		o.repairing = true
+		o.repairer.begin(o.strict.maxDepth, o.start, o.sent, o.strict.inText())
 	}
-	o.out = o.mender.read(append(o.out[:0], out...), text, &o.typing)
+	o.out = o.repairer.read(append(o.out[:0], out...), text, &o.typing)
 	return o.out
 }
 
 // walk is how far the object was read, by whoever reads it now.
 func (o *object) walk() *walk {
-	if o.mending {
-		return &o.mender.walk
+	if o.repairing {
+		return &o.repairer.walk
 	}
 	return &o.strict.walk
 }
@@ -63,8 +63,8 @@ func (o *object) given() int {
 	switch {
 	case o.typing.holding():
 		return o.typing.heldAt
-	case o.mending:
-		return o.mender.sent
+	case o.repairing:
+		return o.repairer.sent
 	}
 	return o.sent
 }
@@ -76,19 +76,19 @@ func (o *object) end(text []byte) {
 		return
 	}
 	what := "the text ends before the object is closed."
-	if o.mending && o.mender.quote != 0 || o.strict.inText() {
+	if o.repairing && o.repairer.quote != 0 || o.strict.inText() {
 		what = "the text ends inside a string."
 	}
 	w.refuse(len(text), what, hintCut)
 }
 
-// mended are the repairs to what was given out.
-func (o *object) mended() (k kinds) {
-	if o.mending && !o.mender.same {
-		k |= mendedJSON
+// repaired are the repairs to what was given out.
+func (o *object) repaired() (k kinds) {
+	if o.repairing && !o.repairer.same {
+		k |= repairedJSON
 	}
 	if o.typing.typer.Changed() {
-		k |= mendedTypes
+		k |= repairedTypes
 	}
 	return k
 }

@@ -30,7 +30,7 @@ const (
 	ArgsRepeated = "args_repeated" // an object that was there already was left out
 )
 
-// Problem is what is wrong with a call and could not be mended.
+// Problem is what is wrong with a call and could not be repaired.
 type Problem struct { //nolint:errname // it is more than an error: reports and answers carry it
 	// Class is one of the constants, such as [InvalidJSON].
 	Class string

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
@@ -15,7 +14,7 @@ import (
 // several calls into one write a few.
 const mostObjects = 64
 
-// JSON mends whole arguments by the rules of [Args]. If nothing is wrong or there is
+// JSON repairs whole arguments by the rules of [Args]. If nothing is wrong or there is
 // a problem, fixed is text itself and there are no repairs. Several objects that
 // differ are a problem here. maxDepth is as for [Args.Begin].
 func JSON(text []byte, maxDepth int) (fixed []byte, repairs []string, problem *Problem) {
@@ -44,7 +43,7 @@ func (a *Args) decode() (out []byte, extra [][]byte, problem *Problem) {
 	}
 	quoted, ok := relaxed.Unquote(strict)
 	if !bytes.Equal(strict, bytes.Trim(a.raw, " \t\r\n")) {
-		a.kinds |= mendedJSON
+		a.kinds |= repairedJSON
 	}
 	if !ok {
 		return nil, nil, a.problem
@@ -61,54 +60,51 @@ func (a *Args) decode() (out []byte, extra [][]byte, problem *Problem) {
 		p.Message = strings.Replace(p.Message, "The arguments", "The arguments, decoded from a string,", 1)
 		return nil, nil, &p
 	}
-	a.kinds |= mendedEncoding | a.inner.mended()
+	a.kinds |= repairedEncoding | a.inner.repaired()
 	return append(out, rest...), extra, nil
 }
 
-// further reads objects behind the first.
-type further struct{ object *object }
-
-// split reads those behind the first in raw, and leaves out those that were there already.
-func (f *further) split(raw []byte, first *object, tool *abi.Tool, maxDepth int) (extra [][]byte, mended kinds, problem *Problem) {
-	if f.object == nil {
-		f.object = new(object)
+// split reads the objects behind the first, and leaves out those that were there already.
+func (a *Args) split() (extra [][]byte, problem *Problem) {
+	if a.next == nil {
+		a.next = new(object)
 	}
 	read := func(i int) (text []byte) {
-		if raw[i] != '{' {
+		if a.raw[i] != '{' {
 			problem = invalid(atByte(i, ""), "text follows the arguments.", hintStrict)
 			return nil
 		}
-		f.object.begin(tool, maxDepth, i, i)
-		text = slices.Clone(f.object.read(raw))
-		f.object.end(raw)
-		problem = f.object.walk().fault
+		a.next.begin(a.tool, a.maxDepth, i, i)
+		text = slices.Clone(a.next.read(a.raw))
+		a.next.end(a.raw)
+		problem = a.next.walk().fault
 		return text
 	}
-	seen := map[string]struct{}{compact(read(first.start)): {}}
-	for i := first.walk().at; ; i = f.object.walk().at {
-		i += len(raw[i:]) - len(chars.SkipSpace(raw[i:]))
-		if i == len(raw) {
+	seen := map[string]bool{compact(read(a.object.start)): true}
+	for i := a.object.walk().at; ; i = a.next.walk().at {
+		i += len(a.raw[i:]) - len(chars.SkipSpace(a.raw[i:]))
+		if i == len(a.raw) {
 			break
 		}
 		text := read(i)
 		if problem != nil {
-			return nil, mended, problem
+			return nil, problem
 		}
-		mended |= f.object.mended()
+		a.kinds |= a.next.repaired()
 		key := compact(text)
-		if _, found := seen[key]; found {
-			mended |= mendedRepeated
+		if seen[key] {
+			a.kinds |= repairedRepeated
 			continue
 		}
-		if seen[key] = struct{}{}; len(seen) > mostObjects {
-			return nil, mended, invalid(atByte(f.object.walk().at, ""), "more than "+strconv.Itoa(mostObjects)+" objects follow each other.", hintStrict)
+		if seen[key] = true; len(seen) > mostObjects {
+			return nil, invalid(atByte(a.next.walk().at, ""), "more than "+strconv.Itoa(mostObjects)+" objects follow each other.", hintStrict)
 		}
 		extra = append(extra, text)
 	}
 	if len(extra) > 0 {
-		mended |= mendedSplit
+		a.kinds |= repairedSplit
 	}
-	return extra, mended, nil
+	return extra, nil
 }
 
 // compact is strict JSON without the white space between its tokens.

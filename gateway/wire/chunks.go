@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 )
 
@@ -28,7 +29,11 @@ func Chunks(f *Frame, usage bool) []Frame {
 			continue
 		}
 		messages = append(messages, b.chunk(asDelta(f.Data, p)))
-		reasons = append(reasons, b.chunk(finishOnly(p.Index, p.Finish.Of(f.Data))))
+		reason := p.Finish.Of(f.Data)
+		if len(reason) == 0 {
+			reason = []byte("null")
+		}
+		reasons = append(reasons, b.chunk(fmt.Appendf(nil, `{"index":%d,"delta":{},"finish_reason":%s}`, p.Index, reason)))
 	}
 	if usage && !f.usage.IsNull(f.Data) {
 		b.usage = Span{} // it stays
@@ -96,12 +101,4 @@ func indexedCalls(message []byte) []byte {
 		return true
 	})
 	return Splice(message, edits)
-}
-
-func finishOnly(index int, reason []byte) []byte {
-	if len(reason) == 0 {
-		reason = []byte("null")
-	}
-	b := AppendInt([]byte(`{"index":`), index)
-	return append(append(append(b, `,"delta":{},"finish_reason":`...), reason...), '}')
 }

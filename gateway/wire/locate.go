@@ -118,19 +118,14 @@ func (t *table) locate(data []byte, whole bool) {
 		}
 		return true
 	})
-	if !ok || !isFailure(t.failure.Of(data)) {
+	// Some servers write an empty error beside every answer.
+	if v := t.failure.Of(data); !ok || len(v) <= 2 || v[0] != '"' && (v[0] != '{' || Blank(v[1:len(v)-1])) {
 		t.failure = Span{}
 	}
 	t.ok = ok && list && t.failure.Empty()
 	if !t.ok {
 		t.choices = t.choices[:0]
 	}
-}
-
-// isFailure reports whether the value of a member "error" is one. Some servers write an
-// empty one beside every answer.
-func isFailure(v []byte) bool {
-	return len(v) > 2 && (v[0] == '"' || v[0] == '{' && !Blank(v[1:len(v)-1]))
 }
 
 // locateChoices reads the array of choices at the cursor. ok is false where it is none, or

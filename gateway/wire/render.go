@@ -63,7 +63,10 @@ func newWriter(f *Frame, dst []byte) *writer {
 
 func (w *writer) write() {
 	f := w.f
-	w.ends = f.extra || f.Finishes() || w.bodiless()
+	w.ends = f.extra || f.Finishes()
+	for i := range w.left { // a choice without a delta has none to put its events in
+		w.ends = w.ends || len(w.left[i]) > 0 && f.choices[i].Body.Empty()
+	}
 	for i := range f.choices {
 		if w.ahead(i) {
 			w.further(func() {
@@ -75,7 +78,14 @@ func (w *writer) write() {
 		w.text()
 	}
 	for i := range f.choices {
-		w.late(i)
+		for k := range f.changes[i].late {
+			w.further(func() {
+				w.choice(i, func() {
+					w.out = f.changes[i].late[k].append(append(w.out, `{"tool_calls":[`...), nil, true)
+					w.out = append(w.out, "]}"...)
+				}, "")
+			})
+		}
 	}
 	if f.extra {
 		for i := range f.choices {
@@ -95,16 +105,6 @@ func (w *writer) write() {
 	for w.pending() {
 		w.text()
 	}
-}
-
-// bodiless reports whether a choice has events and no delta to put them in.
-func (w *writer) bodiless() bool {
-	for i := range w.left {
-		if len(w.left[i]) > 0 && w.f.choices[i].Body.Empty() {
-			return true
-		}
-	}
-	return false
 }
 
 // pending reports whether there are events left that a client sees.
@@ -182,19 +182,6 @@ func (w *writer) text() {
 func (w *writer) ahead(place int) bool {
 	choice := &w.f.choices[place]
 	return w.ends && !choice.Body.Empty() && w.f.changes[place].further(choice)
-}
-
-// late writes the entries that come before a choice's finish reason.
-func (w *writer) late(place int) {
-	late := w.f.changes[place].late
-	for i := range late {
-		w.further(func() {
-			w.choice(place, func() {
-				w.out = late[i].append(append(w.out, `{"tool_calls":[`...), nil, true)
-				w.out = append(w.out, "]}"...)
-			}, "")
-		})
-	}
 }
 
 // further writes a chunk like the frame's with other choices.
@@ -278,7 +265,8 @@ func (p *patch) body(place int) {
 		p.put(c.key, `"`, c.reasoning, `"`)
 		p.says = true
 	default:
-		p.says = p.says || !isEmptyObject(at.Of(p.f.Data))
+		b := at.Of(p.f.Data)
+		p.says = p.says || len(b) < 2 || b[0] != '{' || !Blank(b[1:len(b)-1])
 	}
 }
 
@@ -289,8 +277,6 @@ func (p *patch) finish(place int) {
 		p.put(choice.Finish, `"`, c.finish, `"`)
 	}
 }
-
-func isEmptyObject(b []byte) bool { return len(b) > 1 && b[0] == '{' && Blank(b[1:len(b)-1]) }
 
 // base is a chunk without its choices, to write further ones by.
 type base struct {

@@ -59,7 +59,7 @@ func TestRateLimited(t *testing.T) {
 		} {
 			time.Sleep(step.after)
 			err := outcome(t.Context(), t, p, "rate_limited", step.body)
-			if e := gateway.AsError(err); (err != nil) != step.limited || err != nil && (e.Kind != gateway.Limited || e.RetryAfter != time.Second) {
+			if e := gateway.AsError(err); (err != nil) != step.limited || err != nil && (e.Kind != gateway.RateLimited || e.RetryAfter != time.Second) {
 				t.Errorf("%s: got %v, want limited %v", step.name, err, step.limited)
 			}
 		}

@@ -78,8 +78,8 @@ func TestForeignID(t *testing.T) {
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	for typ, want := range map[string]gateway.Kind{
-		"exceeded_current_quota_error": gateway.Exhausted,
-		"rate_limit_reached_error":     gateway.Limited,
+		"exceeded_current_quota_error": gateway.QuotaExceeded,
+		"rate_limit_reached_error":     gateway.RateLimited,
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "1")
@@ -89,7 +89,7 @@ func TestQuota(t *testing.T) {
 		t.Cleanup(s.Close)
 		_, err := ask(t, mustNew(t, openai.Config{BaseURL: s.URL}), `{"role":"user","content":"hi"}`)
 		var e *gateway.Error
-		if !errors.As(err, &e) || e.Kind != want || (e.RetryAfter == 0) != (want == gateway.Exhausted) {
+		if !errors.As(err, &e) || e.Kind != want || (e.RetryAfter == 0) != (want == gateway.QuotaExceeded) {
 			t.Errorf("%s: got %+v, want kind %d, and no wait if the quota is spent", typ, err, want)
 		}
 	}

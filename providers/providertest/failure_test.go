@@ -53,7 +53,7 @@ const words = "the words of the upstream, and " + secret
 // one, and of the third nobody.
 func again(kind gateway.Kind, code string, wait time.Duration, status int) handled {
 	h := handled{kind: kind, code: code, wait: wait, status: status, retry: true, client: code, retried: "3 x " + code, fallback: code + ", ok", breaker: "failed"}
-	if kind == gateway.Limited {
+	if kind == gateway.RateLimited {
 		h.breaker = "excluded"
 	}
 	if wait > 60*time.Second { // the longest that is waited for
@@ -88,7 +88,7 @@ func failures() []failure {
 		{name: "400, a filter", status: 400, openai: `"message":%s,"type":null,"code":"content_filter"`, want: refused(400, "content_filter")},
 		{name: "401", status: 401, openai: `"message":%s,"type":"invalid_request_error","code":"invalid_api_key"`, anthropic: "authentication_error", want: elsewhere(gateway.Unauthorized, noKey, 502)},
 		{name: "401 by number", status: 401, openai: `"message":%s,"code":401`, want: elsewhere(gateway.Unauthorized, noKey, 502)},
-		{name: "402", status: 402, header: after("Retry-After", "9"), openai: `"message":%s,"code":402`, anthropic: "billing_error", want: elsewhere(gateway.Exhausted, spent, 429)},
+		{name: "402", status: 402, header: after("Retry-After", "9"), openai: `"message":%s,"code":402`, anthropic: "billing_error", want: elsewhere(gateway.QuotaExceeded, spent, 429)},
 		{name: "403", status: 403, openai: `"message":%s,"code":403,"status":"PERMISSION_DENIED"`, anthropic: "permission_error", want: elsewhere(gateway.Unauthorized, noKey, 502)},
 		{name: "404, no such model", status: 404, openai: `"message":%s,"type":"invalid_request_error","code":"model_not_found"`,
 			anthropic: "not_found_error", message: "model: nope", want: refused(404, "model_not_found")},
@@ -97,21 +97,21 @@ func failures() []failure {
 		{name: "413", status: 413, openai: `"message":%s,"type":"invalid_request_error","code":"request_too_large"`, anthropic: "request_too_large", want: refused(413, "request_too_large")},
 		{name: "422", status: 422, openai: `"message":%s,"type":"t","code":"c","status":422`, want: refused(422, "c")},
 		{name: "425", status: 425, openai: `"message":%s,"code":425`, want: again(gateway.Unavailable, failed, 0, 502)},
-		{name: "429", status: 429, openai: `"message":%s,"type":"tokens","code":"rate_limit_exceeded"`, anthropic: "rate_limit_error", want: again(gateway.Limited, limited, 0, 429)},
-		{name: "429 with a header", status: 429, header: after("Retry-After", "7"), openai: `"message":%s,"code":429`, anthropic: "rate_limit_error", want: again(gateway.Limited, limited, 7*time.Second, 429)},
-		{name: "429 in milliseconds", status: 429, header: after("Retry-After-Ms", "1500"), openai: `"message":%s,"code":429`, anthropic: "rate_limit_error", want: again(gateway.Limited, limited, 1500*time.Millisecond, 429)},
+		{name: "429", status: 429, openai: `"message":%s,"type":"tokens","code":"rate_limit_exceeded"`, anthropic: "rate_limit_error", want: again(gateway.RateLimited, limited, 0, 429)},
+		{name: "429 with a header", status: 429, header: after("Retry-After", "7"), openai: `"message":%s,"code":429`, anthropic: "rate_limit_error", want: again(gateway.RateLimited, limited, 7*time.Second, 429)},
+		{name: "429 in milliseconds", status: 429, header: after("Retry-After-Ms", "1500"), openai: `"message":%s,"code":429`, anthropic: "rate_limit_error", want: again(gateway.RateLimited, limited, 1500*time.Millisecond, 429)},
 		{name: "429 with a sentence", status: 429, openai: `"message":%s,"type":"requests","code":"rate_limit_exceeded"`, anthropic: "rate_limit_error", message: "Please try again in 1.2s.",
-			want: again(gateway.Limited, limited, 1200*time.Millisecond, 429)},
+			want: again(gateway.RateLimited, limited, 1200*time.Millisecond, 429)},
 		{name: "429 of Google's", status: 429, openai: `"message":%s,"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"12s"}]`,
-			want: again(gateway.Limited, limited, 12*time.Second, 429)},
-		{name: "429 of OpenRouter's", status: 429, openai: `"message":%s,"code":429,"availability":{"retryable":true,"retry_after":5}`, want: again(gateway.Limited, limited, 5*time.Second, 429)},
-		{name: "429 of a provider behind OpenRouter", status: 429, openai: `"message":%s,"code":429,"metadata":{"headers":{"retry-after":"6"}}`, want: again(gateway.Limited, limited, 6*time.Second, 429)},
-		{name: "429 for longer than we wait", status: 429, header: after("Retry-After", "61"), openai: `"message":%s,"code":429`, anthropic: "rate_limit_error", want: again(gateway.Limited, limited, 61*time.Second, 429)},
-		{name: "429 for longer than SDKs wait", status: 429, header: after("Retry-After", "121"), openai: `"message":%s,"code":429`, anthropic: "rate_limit_error", want: again(gateway.Limited, limited, 121*time.Second, 429)},
-		{name: "429 of Moonshot's", status: 429, openai: `"message":%s,"type":"engine_overloaded_error"`, want: again(gateway.Limited, limited, 0, 429)},
-		{name: "no money", status: 429, header: after("Retry-After", "9"), openai: `"message":%s,"type":"insufficient_quota","code":"insufficient_quota"`, want: elsewhere(gateway.Exhausted, spent, 429)},
-		{name: "a quota code", status: 400, openai: `"message":%s,"type":"Arrearage","code":"Arrearage"`, want: elsewhere(gateway.Exhausted, spent, 429), ownCodes: true},
-		{name: "a quota code with 403", status: 403, openai: `"message":%s,"type":"Arrearage","code":403`, want: elsewhere(gateway.Exhausted, spent, 429), ownCodes: true},
+			want: again(gateway.RateLimited, limited, 12*time.Second, 429)},
+		{name: "429 of OpenRouter's", status: 429, openai: `"message":%s,"code":429,"availability":{"retryable":true,"retry_after":5}`, want: again(gateway.RateLimited, limited, 5*time.Second, 429)},
+		{name: "429 of a provider behind OpenRouter", status: 429, openai: `"message":%s,"code":429,"metadata":{"headers":{"retry-after":"6"}}`, want: again(gateway.RateLimited, limited, 6*time.Second, 429)},
+		{name: "429 for longer than we wait", status: 429, header: after("Retry-After", "61"), openai: `"message":%s,"code":429`, anthropic: "rate_limit_error", want: again(gateway.RateLimited, limited, 61*time.Second, 429)},
+		{name: "429 for longer than SDKs wait", status: 429, header: after("Retry-After", "121"), openai: `"message":%s,"code":429`, anthropic: "rate_limit_error", want: again(gateway.RateLimited, limited, 121*time.Second, 429)},
+		{name: "429 of Moonshot's", status: 429, openai: `"message":%s,"type":"engine_overloaded_error"`, want: again(gateway.RateLimited, limited, 0, 429)},
+		{name: "no money", status: 429, header: after("Retry-After", "9"), openai: `"message":%s,"type":"insufficient_quota","code":"insufficient_quota"`, want: elsewhere(gateway.QuotaExceeded, spent, 429)},
+		{name: "a quota code", status: 400, openai: `"message":%s,"type":"Arrearage","code":"Arrearage"`, want: elsewhere(gateway.QuotaExceeded, spent, 429), ownCodes: true},
+		{name: "a quota code with 403", status: 403, openai: `"message":%s,"type":"Arrearage","code":403`, want: elsewhere(gateway.QuotaExceeded, spent, 429), ownCodes: true},
 		{name: "a quota code with 500", status: 500, openai: `"message":%s,"type":"Arrearage","code":500`, want: again(gateway.Unavailable, failed, 0, 500), ownCodes: true},
 		{name: "500", status: 500, openai: `"message":%s,"type":"server_error","code":null`, anthropic: "api_error", want: again(gateway.Unavailable, failed, 0, 500)},
 		{name: "502", status: 502, openai: `"message":%s,"code":502`, want: again(gateway.Unavailable, failed, 0, 502)},
@@ -308,7 +308,7 @@ func (w way) handled(t *testing.T, f failure) handled {
 	alone := w.play(t, w.provider(t, f, ""), 0)
 	e := gateway.AsError(alone.err)
 	h := handled{kind: e.Kind, code: e.CodeOrDefault(), wait: e.RetryAfter, status: e.HTTPStatus(), client: e.CodeOrDefault(), breaker: alone.breaker}
-	if e.Kind == gateway.Limited && e.RetryAfter > 0 && e.RetryAfter <= time.Minute && len(alone.attempts) != 2 {
+	if e.Kind == gateway.RateLimited && e.RetryAfter > 0 && e.RetryAfter <= time.Minute && len(alone.attempts) != 2 {
 		t.Errorf("got %d attempts without retries, want one more behind the wait", len(alone.attempts))
 	}
 	first := *e

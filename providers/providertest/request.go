@@ -65,8 +65,8 @@ func announced(t *testing.T, f Factory) {
 		t.Fatal(err)
 	}
 	refused := request(t, `{"model":"m","messages":[]}`)
-	refused.Announced = func([]byte) error { return &gateway.Error{Kind: gateway.Unbound, Message: "no"} }
-	if _, err := p.Chat(t.Context(), Model, refused); gateway.AsError(err).Kind != gateway.Unbound {
+	refused.Announced = func([]byte) error { return &gateway.Error{Kind: gateway.ToolsLost, Message: "no"} }
+	if _, err := p.Chat(t.Context(), Model, refused); gateway.AsError(err).Kind != gateway.ToolsLost {
 		t.Errorf("got %v for a body that the gateway refuses", err)
 	}
 	if string(told) != string(sent) || !strings.Contains(string(sent), `"get_time"`) {

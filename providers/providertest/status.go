@@ -44,7 +44,7 @@ func limited(t *testing.T, f Factory) {
 	} {
 		p := open(t, f, Settings{BaseURL: answer(t, 429, tt.header, errorBody)})
 		_, err := ask(t, p, streamRequest(t))
-		e := wantError(t, err, gateway.Limited, "upstream_rate_limited", "429", "the words of the upstream")
+		e := wantError(t, err, gateway.RateLimited, "upstream_rate_limited", "429", "the words of the upstream")
 		if e.RetryAfter < tt.min || e.RetryAfter > tt.max {
 			t.Errorf("%v: got a wait of %v, want %v to %v", tt.header, e.RetryAfter, tt.min, tt.max)
 		}
@@ -62,7 +62,7 @@ func limitedInBody(t *testing.T, f Factory) {
 	} {
 		p := open(t, f, Settings{BaseURL: answer(t, 429, tt.header, body)})
 		_, err := ask(t, p, streamRequest(t))
-		if e := wantError(t, err, gateway.Limited, "upstream_rate_limited", "Rate limit reached"); e.RetryAfter != tt.want {
+		if e := wantError(t, err, gateway.RateLimited, "upstream_rate_limited", "Rate limit reached"); e.RetryAfter != tt.want {
 			t.Errorf("%v: got a wait of %v, want %v", tt.header, e.RetryAfter, tt.want)
 		}
 	}
@@ -71,7 +71,7 @@ func limitedInBody(t *testing.T, f Factory) {
 func spent(t *testing.T, f Factory) {
 	p := open(t, f, Settings{BaseURL: answer(t, 402, map[string]string{"Retry-After": "9"}, errorBody)})
 	_, err := ask(t, p, plainRequest(t))
-	e := wantError(t, err, gateway.Exhausted, "insufficient_quota", "402", "the words of the upstream")
+	e := wantError(t, err, gateway.QuotaExceeded, "insufficient_quota", "402", "the words of the upstream")
 	if e.RetryAfter != 0 || e.Header.Get("Retry-After") != "" {
 		t.Errorf("got a wait of %v and %q, want none", e.RetryAfter, e.Header.Get("Retry-After"))
 	}

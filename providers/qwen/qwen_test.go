@@ -132,8 +132,8 @@ func TestQuota(t *testing.T) {
 		status           int
 		kind             gateway.Kind
 	}{
-		{"debt", "Arrearage", "insufficient_quota", 400, gateway.Exhausted},
-		{"rate of tokens", "insufficient_quota", "upstream_rate_limited", 429, gateway.Limited},
+		{"debt", "Arrearage", "insufficient_quota", 400, gateway.QuotaExceeded},
+		{"rate of tokens", "insufficient_quota", "upstream_rate_limited", 429, gateway.RateLimited},
 		{"request", "invalid_parameter_error", "upstream_rejected", 400, gateway.Rejected},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

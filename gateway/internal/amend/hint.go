@@ -21,7 +21,7 @@ func (p Prefix) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptI
 	if !r.HasMessages() {
 		return a, nil
 	}
-	if changed := p.Histories.See([]string{r.Tenant, r.Route, r.Model}, r.ToolsJSON(), r.Talk()); changed != nil {
+	if changed := p.Histories.See([]string{r.Tenant, r.Route, r.Model}, r.ToolsJSON(), r.Conversation()); changed != nil {
 		a.Warnings = []string{"prefix_changed:" + changed.String()}
 		a.Note = func(n *gateway.Notes) { n.PrefixChange = changed }
 	}
@@ -110,7 +110,7 @@ func (p Hint) keyEdits(r *gateway.Request, at *gateway.AttemptInfo) (edits []wir
 
 // beginning is what all requests of the conversation have in common.
 func beginning(r *gateway.Request) hint.Beginning {
-	talk := r.Talk()
+	talk := r.Conversation()
 	b := hint.Beginning{Common: [][]byte{r.ToolsJSON()}}
 	for _, m := range talk.Messages {
 		b.First = m.At.Of(talk.Text)
@@ -131,7 +131,7 @@ func (p Hint) markEdits(r *gateway.Request, model string) []wire.Edit {
 	if p.Kind == gateway.MemberMarks {
 		form = hint.Members
 	}
-	in := hint.Request{Tools: r.ToolsJSON(), Talk: r.Talk(), Own: r.Own}
+	in := hint.Request{Tools: r.ToolsJSON(), Talk: r.Conversation(), Own: r.Appended}
 	tools, messages := hint.Marks(in, form, hint.Minimum(model))
 	places := r.Places()
 	return append(wire.Shifted(tools, places.Tools.Start), wire.Shifted(messages, places.Messages.Start)...)

@@ -28,7 +28,7 @@ func (p History) Apply(_ context.Context, r *gateway.Request, _ *gateway.Attempt
 		fixed, _, problem := repair.JSON(text, gateway.MaxDepth)
 		return fixed, problem == nil
 	}
-	edits, repairs := history.Repair(r.Talk(), p.Needs, fix)
+	edits, repairs := history.Repair(r.Conversation(), p.Needs, fix)
 	a.Repairs = repairs
 	switch {
 	case p.Mode == gateway.Report:

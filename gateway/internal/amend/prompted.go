@@ -22,11 +22,11 @@ func (p Prompted) Apply(_ context.Context, r *gateway.Request, _ *gateway.Attemp
 	body, places, choice := r.Bytes(), r.Places(), r.Choice()
 	single := string(places.Parallel.Of(body)) == "false"
 	said := prompted.Choice{None: choice.None, Required: choice.Required, Tool: choice.Tool, Single: single}
-	messages, warnings := p.Form.Messages(r.Talk(), list, said)
+	messages, warnings := p.Form.Messages(r.Conversation(), list, said)
 	a.All, a.Warnings, a.Repairs = true, warnings, map[string]int{"prompted": 1}
 	a.Edits = append(wire.Remove(body, "tools", "tool_choice", "parallel_tool_calls"), wire.Edit{At: places.Messages, With: messages})
-	if said != (prompted.Choice{}) && r.Own == 0 { // it stands in the last message
-		a.Own = 1
+	if said != (prompted.Choice{}) && r.Appended == 0 { // it stands in the last message
+		a.Appended = 1
 	}
 	return a, nil
 }

@@ -44,7 +44,7 @@ func (p References) Apply(_ context.Context, r *gateway.Request, _ *gateway.Atte
 	for _, rule := range p.Rules {
 		rules = append(rules, withTypes(offered, rule)...)
 	}
-	if resolver := reference.New(rules, r.Talk()); resolver != nil {
+	if resolver := reference.New(rules, r.Conversation()); resolver != nil {
 		a.Note = func(n *gateway.Notes) { n.Resolver, n.References = resolver, p.Mode }
 	}
 	return a, nil

@@ -20,7 +20,7 @@ func (p Rounds) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptI
 	if !r.MentionsTools() {
 		return a, nil
 	}
-	seen := loop.Check(r.Talk(), p.Limits)
+	seen := loop.Check(r.Conversation(), p.Limits)
 	if seen.Rounds == 0 {
 		return a, nil
 	}
@@ -71,7 +71,7 @@ func (LastRound) Apply(_ context.Context, r *gateway.Request, at *gateway.Attemp
 	if rounds.Stop != loop.Limit {
 		note = "The last tool calls brought nothing new. " + note
 	}
-	a.Edits, a.Own = []wire.Edit{r.Message("user", note)}, 1
+	a.Edits, a.Appended = []wire.Edit{r.Message("user", note)}, 1
 	// Some upstreams want a message of the model's behind every result.
 	a.Refused = func(e *gateway.Error) bool { return e.Kind == gateway.Rejected }
 	return a, nil

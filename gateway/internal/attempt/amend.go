@@ -10,32 +10,31 @@ import (
 
 // Amend applies policies to a request, in their order. All edits that leave each other's
 // places alone are spliced in at once; a policy whose own would not is asked again with
-// those before it spliced in.
-func Amend(ctx context.Context, r *gateway.Request, policies []gateway.RequestPolicy, a *gateway.AttemptInfo, done func(gateway.Amendment)) (*gateway.Request, error) {
+// those before it spliced in. One that is nil is left out.
+func Amend(ctx context.Context, r *gateway.Request, policies []gateway.RequestPolicy, a *gateway.AttemptInfo, done func(place int, a gateway.Amendment)) (*gateway.Request, error) {
 	var edits []wire.Edit
 	own := 0
 	splice := func() {
-		r = r.Edit(edits...)
-		if own > 0 {
-			if len(edits) == 0 {
-				c := *r
-				r = &c
-			}
-			r.Own += own
+		if len(edits) > 0 {
+			r = r.Edit(edits...)
+			r.Appended += own
+			edits, own = nil, 0
 		}
-		edits, own = nil, 0
 	}
-	for _, p := range policies {
+	for i, p := range policies {
+		if p == nil {
+			continue
+		}
 		change, err := p.Apply(ctx, r, a)
 		if err == nil && len(edits) > 0 && (change.All || !wire.Disjoint(edits, change.Edits)) {
 			splice()
 			change, err = p.Apply(ctx, r, a)
 		}
-		done(change)
+		done(i, change)
 		if err != nil {
 			return nil, err
 		}
-		edits, own = append(edits, change.Edits...), own+change.Own
+		edits, own = append(edits, change.Edits...), own+change.Appended
 	}
 	splice()
 	return r, nil
@@ -44,14 +43,13 @@ func Amend(ctx context.Context, r *gateway.Request, policies []gateway.RequestPo
 // corrections is the policy that tells the model what it did wrong.
 type corrections []*gateway.Redo
 
-// Apply implements gateway.RequestPolicy.
 func (list corrections) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptInfo) (a gateway.Amendment, err error) {
 	for _, c := range list {
 		if c.Choice != "" {
 			a.Edits = append(a.Edits, r.Set(r.Places().ToolChoice, "tool_choice", c.Choice))
 		}
 		a.Edits = append(a.Edits, r.Message("user", c.Remark))
-		a.Own++
+		a.Appended++
 	}
 	return a, nil
 }
@@ -65,7 +63,7 @@ type withdrawals struct {
 	by      *upstream
 }
 
-// without are the policies that have not been refused, which the caller tells by their place.
+// left are the policies that have not been refused, each in its place.
 func (w *withdrawals) left(policies []gateway.RequestPolicy) []gateway.RequestPolicy {
 	w.sent, w.places = w.sent[:0], w.places[:0]
 	if len(w.without) == 0 {
@@ -73,7 +71,7 @@ func (w *withdrawals) left(policies []gateway.RequestPolicy) []gateway.RequestPo
 	}
 	left := slices.Clone(policies)
 	for place := range w.without {
-		left[place] = nothing{}
+		left[place] = nil
 	}
 	return left
 }
@@ -107,12 +105,4 @@ func (w *withdrawals) confirm(u *upstream) {
 	if w.guilty != nil && u == w.by {
 		w.guilty()
 	}
-}
-
-// nothing is a policy that changes nothing.
-type nothing struct{}
-
-// Apply implements gateway.RequestPolicy.
-func (nothing) Apply(context.Context, *gateway.Request, *gateway.AttemptInfo) (gateway.Amendment, error) {
-	return gateway.Amendment{}, nil
 }

@@ -18,7 +18,7 @@ type answer struct {
 	affinity  Affinity     // nil: nobody wants to know
 	permit    breaker.Pass // of the upstream's breaker, which has to hear how it ended
 	reply     gateway.Reply
-	row       *Pipeline
+	pipeline  *Pipeline
 	out       []*wire.Frame // came through the stages
 	given     int           // how many of them were given out
 	lent      *wire.Frame   // the last of those
@@ -42,10 +42,8 @@ type flow struct {
 
 func (a *answer) outcome() *gateway.Outcome { return &a.summary.Outcome }
 
-// Header implements gateway.Reply.
 func (a *answer) Header() http.Header { return a.reply.Header() }
 
-// Streamed implements gateway.Reply.
 func (a *answer) Streamed() bool { return a.reply.Streamed() }
 
 // put takes what comes through the stages.
@@ -99,7 +97,7 @@ func (a *answer) step() {
 		a.outcome().End = nil // it is the upstream's memory
 	default:
 		a.more, f.Whole = f.More, !a.Streamed()
-		if err := a.row.Frame(f); err != nil {
+		if err := a.pipeline.Frame(f); err != nil {
 			a.fail(err)
 		} else if f.Whole && a.finish() {
 			a.ended = io.EOF
@@ -117,7 +115,7 @@ func (a *answer) end(err error) {
 		a.ended = io.EOF
 	case err != io.EOF:
 		a.finished, a.ended = true, err
-		_ = a.row.End(err)
+		_ = a.pipeline.End(err)
 	case !a.Streamed():
 		a.ended = err
 	default:
@@ -139,7 +137,7 @@ func (a *answer) finish() bool {
 			a.outcome().Warn(warning)
 		}
 	}
-	if err := a.row.End(io.EOF); err != nil {
+	if err := a.pipeline.End(io.EOF); err != nil {
 		a.fail(err)
 		return false
 	}
@@ -169,7 +167,7 @@ func (a *answer) commit(asked *gateway.Request) error {
 	for {
 		a.step()
 		if a.ended != nil && a.ended != io.EOF {
-			return a.row.refused(gateway.AsError(a.ended))
+			return a.pipeline.refused(gateway.AsError(a.ended))
 		}
 		for ; seen < len(a.out); seen++ {
 			f := a.out[seen]
@@ -190,7 +188,7 @@ func (a *answer) commit(asked *gateway.Request) error {
 
 func (a *answer) commits() {
 	o := a.outcome()
-	o.Committed, a.summary.Told = true, len(o.Warnings)
+	o.Committed, a.summary.WarningsInHeader = true, len(o.Warnings)
 }
 
 // empty decides about an answer that ended with nothing in it. One that a token limit, a
@@ -200,17 +198,16 @@ func (a *answer) empty(asked *gateway.Request) error {
 	o := a.outcome()
 	ended := o.Finish == "" || o.Finish == "stop" || o.Finish == "tool_calls" || o.Finish == "function_call"
 	choices := len(a.out) > 0 && len(a.out[0].Choices()) > 0
-	if o.Said || !choices && !a.Streamed() || !ended || a.candidate.AllowEmpty || !asked.Places().Stop.IsNull(asked.Bytes()) {
+	if o.HasOutput || !choices && !a.Streamed() || !ended || a.candidate.AllowEmpty || !asked.Places().Stop.IsNull(asked.Bytes()) {
 		return nil
 	}
 	return &gateway.Error{Kind: gateway.Unusable, Message: fmt.Sprintf("Provider %q: the model's answer is empty.", a.candidate.Provider)}
 }
 
-// Close implements gateway.Reply.
 func (a *answer) Close() error {
 	a.settle(nil)
-	if a.row != nil {
-		_ = a.row.End(&gateway.Error{Kind: gateway.Canceled, Message: "The answer was closed before its end."})
+	if a.pipeline != nil {
+		_ = a.pipeline.End(&gateway.Error{Kind: gateway.Canceled, Message: "The answer was closed before its end."})
 	}
 	if a.reply == nil {
 		return nil
@@ -253,4 +250,21 @@ func (a *answer) settle(err error) {
 	if a.endTrace != nil {
 		a.endTrace(outcome)
 	}
+}
+
+// failure reads a frame that is an error in the place of an answer.
+func (a *answer) failure(f *wire.Frame) *gateway.Error {
+	provider := a.candidate.upstream.provider
+	redact := func(s string) string { return s }
+	if p, ok := provider.(gateway.Redactor); ok {
+		redact = p.Redact
+	}
+	var e *gateway.Error
+	if p, ok := provider.(gateway.Failer); ok {
+		e = p.Failure(a.reply.Header(), f.Data)
+	} else {
+		e = gateway.UpstreamFailure{Provider: a.candidate.Provider, Header: a.reply.Header(), Body: f.Data, Redact: redact}.Classify()
+	}
+	e.InBand = []byte(redact(string(f.Raw)))
+	return e
 }

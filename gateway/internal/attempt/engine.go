@@ -1,6 +1,6 @@
 // Package attempt asks upstreams for the answer to one request: one target after the other,
 // within one budget of attempts and one deadline, until one has begun a useful answer. It
-// knows providers, breakers, retries and the row of stages that an answer passes; what
+// knows providers, breakers, retries and the pipeline of stages that an answer passes; what
 // the stages do it does not know.
 package attempt
 
@@ -82,14 +82,13 @@ func (e *Engine) ResetBreaker(name string) bool {
 	u, ok := e.upstreams[name]
 	if ok {
 		u.breaker.Reset("manual")
-		u.bucket.fill()
+		u.bucket.add(2 * bucketSize) // it is full
 	}
 	return ok
 }
 
 // upstream is a provider with its state.
 type upstream struct {
-	name     string
 	provider gateway.Provider
 	needs    gateway.Needs
 	retry    gateway.RetryPolicy
@@ -98,7 +97,14 @@ type upstream struct {
 }
 
 func newUpstream(name string, p gateway.Provider, policy gateway.Policy, changed func(string, breaker.Change)) *upstream {
-	u := &upstream{name: name, provider: p, retry: withDefaults(policy.Retry), bucket: newBucket()}
+	retry := policy.Retry
+	if retry.Base <= 0 {
+		retry.Base = time.Second
+	}
+	if retry.Cap <= 0 {
+		retry.Cap = max(60*time.Second, retry.Base)
+	}
+	u := &upstream{provider: p, retry: retry, bucket: &bucket{tokens: bucketSize, at: time.Now()}}
 	if n, ok := p.(gateway.Needer); ok {
 		u.needs = n.Needs()
 	}
@@ -112,13 +118,6 @@ func newUpstream(name string, p gateway.Provider, policy gateway.Policy, changed
 // ready reports whether the upstream can be asked: its breaker is closed, or would let a
 // probe through, and it has not asked to be left alone.
 func (u *upstream) ready() bool { return u.breaker.Available() && u.breaker.Cooling() == 0 }
-
-// reject counts a request that did not come to the upstream since its breaker is open.
-func (u *upstream) reject() {
-	if pass, err := u.breaker.Allow(); err == nil { // it has just become ready
-		pass.Done(breaker.Excluded, "not asked")
-	}
-}
 
 // Plan is what a request is to be asked with.
 type Plan struct {

@@ -52,9 +52,6 @@ func (e *Engine) loadOf(provider, model string) *load {
 	return e.loads[targetKey{provider: provider}]
 }
 
-// begins counts an attempt, until ends is called.
-func (l *load) begins() { l.running.Add(1) }
-
 // ends notes how an attempt ended. first is how long its first useful byte took, 0 if none
 // came; an attempt that failed says nothing of how fast the target is.
 func (l *load) ends(outcome string, first, whole time.Duration) {

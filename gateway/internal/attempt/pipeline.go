@@ -7,7 +7,7 @@ import (
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// Pipeline is the row of stages that the frames of one answer pass. It is used by one
+// Pipeline is the stages that the frames of one answer pass. It is used by one
 // goroutine.
 type Pipeline struct {
 	links  []link
@@ -18,10 +18,10 @@ type Pipeline struct {
 
 // link is a stage in its place. It takes what the stage lets through.
 type link struct {
-	stage gateway.Stage
-	row   *Pipeline
-	place int
-	ended bool
+	stage    gateway.Stage
+	pipeline *Pipeline
+	place    int
+	ended    bool
 }
 
 // NewPipeline makes the stages for an answer, and gives what comes out to out.
@@ -34,7 +34,7 @@ func NewPipeline(ctx context.Context, makers []gateway.Maker, a *gateway.Attempt
 			return nil, err
 		}
 		if s != nil {
-			p.links = append(p.links, link{stage: s, row: p, place: len(p.links)})
+			p.links = append(p.links, link{stage: s, pipeline: p, place: len(p.links)})
 		}
 	}
 	return p, nil
@@ -86,7 +86,7 @@ func (p *Pipeline) put(place int, f *wire.Frame) {
 }
 
 // Put implements gateway.Sink for the stage of the link.
-func (l *link) Put(f *wire.Frame) { l.row.put(l.place+1, f) }
+func (l *link) Put(f *wire.Frame) { l.pipeline.put(l.place+1, f) }
 
 func (p *Pipeline) fail(place int, err error) {
 	if p.err == nil {

@@ -8,22 +8,6 @@ import (
 	"github.com/callgate/callgate/gateway"
 )
 
-// Defaults of gateway.RetryPolicy.
-const (
-	defaultBase = time.Second
-	defaultCap  = 60 * time.Second
-)
-
-func withDefaults(p gateway.RetryPolicy) gateway.RetryPolicy {
-	if p.Base <= 0 {
-		p.Base = defaultBase
-	}
-	if p.Cap <= 0 {
-		p.Cap = max(defaultCap, p.Base)
-	}
-	return p
-}
-
 // jitter is the part of a backoff that is left to chance, so that clients which
 // failed together do not come back together. OpenAI's SDKs take the same.
 const jitter = 0.25
@@ -58,19 +42,8 @@ const (
 	perSecond  = 1
 )
 
-func newBucket() *bucket { return &bucket{tokens: bucketSize, at: time.Now()} }
-
 // allows reports whether there may be an attempt beyond a request's first.
 func (b *bucket) allows() bool { return b.add(0) > bucketSize/2 }
-
-// failed takes the token of an attempt beyond a request's first.
-func (b *bucket) failed() { b.add(-1) }
-
-// succeeded notes that an attempt did.
-func (b *bucket) succeeded() { b.add(earned) }
-
-// fill makes the bucket full.
-func (b *bucket) fill() { b.add(2 * bucketSize) }
 
 // add adds tokens, and returns how many there are.
 func (b *bucket) add(n float64) float64 {

@@ -62,7 +62,7 @@ func (e *Engine) Do(ctx context.Context, p *Plan) (*gateway.Response, error) {
 	r := &run{Engine: e, plan: p, warnings: slices.Clone(p.Warnings)}
 	targets := p.Targets
 	if p.Affinity == nil {
-		targets = drawn(targets)
+		targets = weighted(targets)
 	}
 	for _, t := range targets {
 		c := &candidate{Target: t, model: t.Model, upstream: e.upstreams[t.Provider]}
@@ -82,8 +82,8 @@ func (e *Engine) Do(ctx context.Context, p *Plan) (*gateway.Response, error) {
 	return r.ask(ctx)
 }
 
-// drawn puts a target in front that is drawn by its weight, if any has one.
-func drawn(targets []gateway.Target) []gateway.Target {
+// weighted puts a target in front that is drawn by its weight, if any has one.
+func weighted(targets []gateway.Target) []gateway.Target {
 	total := 0
 	for i := range targets {
 		total += targets[i].Weight
@@ -113,7 +113,9 @@ func (r *run) postpone() {
 			continue
 		}
 		r.warn("circuit_open:" + c.Provider)
-		c.upstream.reject()
+		if pass, err := c.upstream.breaker.Allow(); err == nil { // this counts it, or it has just become ready
+			pass.Done(breaker.Excluded, "not asked")
+		}
 	}
 	r.targets = slices.Concat(r.targets[ready:], r.targets[:ready])
 }
@@ -175,12 +177,12 @@ func (r *run) ask(ctx context.Context) (*gateway.Response, error) {
 	}
 }
 
-// maxReasks is how often the model is corrected in a request: told that its call is
+// maxCorrections is how often the model is corrected in a request: told that its call is
 // refused, or that it has to make one.
-const maxReasks = 1
+const maxCorrections = 1
 
 // mayCorrect reports whether the model may be corrected yet.
-func (r *run) mayCorrect() bool { return r.spent.reasked < maxReasks && r.plan.Base.HasMessages() }
+func (r *run) mayCorrect() bool { return r.spent.reasked < maxCorrections && r.plan.Base.HasMessages() }
 
 // correct prepares the next attempt at the same target: one in which the model is told what was
 // wrong, or one without something of ours that the upstream refuses.
@@ -272,7 +274,7 @@ func (r *run) earliest() *candidate {
 // the client's SDK that came back.
 func (r *run) allows(c *candidate) bool {
 	if c.retries == 0 {
-		return !r.spent.waited && r.plan.Asked.ClientRetries == 0 && c.last.Kind == gateway.Limited && c.last.RetryAfter > 0
+		return !r.spent.waited && r.plan.Asked.ClientRetries == 0 && c.last.Kind == gateway.RateLimited && c.last.RetryAfter > 0
 	}
 	most := 0
 	for _, t := range r.targets {
@@ -281,11 +283,11 @@ func (r *run) allows(c *candidate) bool {
 	return c.tried-r.spent.reasked <= c.retries && len(r.made)-r.spent.reasked < max(1+most, len(r.targets)-r.spent.refused)
 }
 
-// open is the failure of a target whose breaker is open.
-func (r *run) open(c *candidate, err error) *gateway.Error {
+// errBreakerOpen is the failure of a target whose breaker is open.
+func (r *run) errBreakerOpen(c *candidate, err error) *gateway.Error {
 	r.spent.refused++
 	e := &gateway.Error{Kind: gateway.CircuitOpen, Warning: "circuit_open:" + c.Provider,
-		Message: fmt.Sprintf("Provider %q has failed too often and is left alone for a while.", c.Provider)}
+		Message: fmt.Sprintf("The circuit breaker of provider %q is open.", c.Provider)}
 	var open *breaker.OpenError
 	if errors.As(err, &open) {
 		e.RetryAfter = open.RetryAfter
@@ -293,9 +295,9 @@ func (r *run) open(c *candidate, err error) *gateway.Error {
 	return e
 }
 
-// throttled is the failure of a target that is not asked, since what is asked beyond
+// errRetryBudget is the failure of a target that is not asked, since what is asked beyond
 // first attempts has failed there too often.
-func (r *run) throttled(c *candidate) *gateway.Error {
+func (r *run) errRetryBudget(c *candidate) *gateway.Error {
 	r.spent.refused++
 	return &gateway.Error{Kind: gateway.CircuitOpen, Code: "retry_budget_spent", RetryAfter: time.Second, Warning: "retry_budget:" + c.Provider,
 		Message: fmt.Sprintf("The retry budget for provider %q is exhausted.", c.Provider)}
@@ -306,13 +308,13 @@ func (r *run) failed(e *gateway.Error) error {
 	if e.Kind == gateway.CircuitOpen {
 		e = r.last
 	}
-	if r.redo != nil && r.redo.Else != nil && (e.Kind == gateway.Rejected || e.Kind == gateway.Unbound || e.Kind == gateway.Unusable) {
+	if r.redo != nil && r.redo.Else != nil && (e.Kind == gateway.Rejected || e.Kind == gateway.ToolsLost || e.Kind == gateway.Unusable) {
 		e = r.redo.Else // what an upstream has against the demand would tell the client nothing
 	}
 	out := *e
 	out.Summary = r.summaryOf(&out)
 	for _, c := range r.targets { // the earliest that something may have changed
-		if d := time.Until(c.notYet); out.Kind == gateway.Limited && d > 0 && d < out.RetryAfter && c != r.current {
+		if d := time.Until(c.notYet); out.Kind == gateway.RateLimited && d > 0 && d < out.RetryAfter && c != r.current {
 			out.RetryAfter = d
 		}
 	}

@@ -31,13 +31,10 @@ func stream(r gateway.Reply, req *gateway.Request) *streamed {
 	return &streamed{Reply: r, usage: usage, header: h}
 }
 
-// Header implements gateway.Reply.
 func (s *streamed) Header() http.Header { return s.header }
 
-// Streamed implements gateway.Reply.
 func (s *streamed) Streamed() bool { return true }
 
-// Next implements gateway.Reply.
 func (s *streamed) Next() (*wire.Frame, error) {
 	if !s.begun {
 		s.begun = true
@@ -56,7 +53,6 @@ func (s *streamed) Next() (*wire.Frame, error) {
 	return f, nil
 }
 
-// Warnings implements gateway.Warner.
 func (s *streamed) Warnings() []string {
 	if w, ok := s.Reply.(gateway.Warner); ok {
 		return w.Warnings()

@@ -18,7 +18,7 @@ func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 	a := &answer{candidate: c, affinity: r.plan.Affinity, summary: r.summary(c)}
 	var err error
 	if a.permit, err = c.upstream.breaker.Allow(); err != nil {
-		return nil, r.open(c, err)
+		return nil, r.errBreakerOpen(c, err)
 	}
 	kept := false
 	defer func() {
@@ -28,10 +28,10 @@ func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 	}()
 	further := s.reason == gateway.Retry || s.reason == gateway.Fallback && len(r.made) > 0
 	if further && !c.upstream.bucket.allows() {
-		return nil, r.throttled(c)
+		return nil, r.errRetryBudget(c)
 	}
 	c.tried++
-	c.load.begins()
+	c.load.running.Add(1) // until it ends
 	a.began, a.running = time.Now(), true
 	if r.plan.Affinity != nil {
 		a.summary.Prefix = r.plan.Affinity.Expect(c.Target, len(r.made) == 0)
@@ -47,12 +47,12 @@ func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 		r.made[len(r.made)-1] = a.summary.Attempts[len(r.made)-1]
 		r.faults, r.verdict = a.summary.Faults, a.summary.Guard
 		if further && e.Next() == gateway.Again {
-			c.upstream.bucket.failed()
+			c.upstream.bucket.add(-1)
 		}
 		return nil, err
 	}
 	kept = true
-	c.upstream.bucket.succeeded()
+	c.upstream.bucket.add(earned)
 	return &gateway.Response{Reply: a, Summary: a.summary}, nil
 }
 
@@ -75,12 +75,12 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	if err != nil {
 		return err
 	}
-	if a.row, err = NewPipeline(ctx, r.plan.Stages, info, a.outcome(), a.put); err != nil {
+	if a.pipeline, err = NewPipeline(ctx, r.plan.Stages, info, a.outcome(), a.put); err != nil {
 		return err
 	}
 	own := *sent
 	own.RawText = a.candidate.RawText && a.candidate.Mode == gateway.Repair && a.candidate.Reads(info.Sent.OffersTools()) // somebody must read it
-	own.Announced = func(body []byte) error { return a.row.sent(sent, body) }
+	own.Announced = func(body []byte) error { return a.pipeline.sent(sent, body) }
 	if r.trace != nil {
 		if own.Header = own.Header.Clone(); own.Header == nil {
 			own.Header = http.Header{}
@@ -91,7 +91,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	a.summary.Overhead += time.Since(began)
 	reply, err := a.candidate.upstream.provider.Chat(ctx, a.candidate.model, &own)
 	if err != nil {
-		return a.row.refused(gateway.AsError(err))
+		return a.pipeline.refused(gateway.AsError(err))
 	}
 	a.reply = reply
 	switch {
@@ -100,7 +100,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 		a.outcome().Repaired("stream")
 		a.outcome().Changed = true
 	case !own.Stream && reply.Streamed():
-		return &gateway.Error{Kind: gateway.Unavailable, Message: fmt.Sprintf("Provider %q: the upstream answered with a stream, which nobody asked for.", a.candidate.Provider)}
+		return &gateway.Error{Kind: gateway.Unavailable, Message: fmt.Sprintf("Provider %q: the upstream answered with a stream, although none was requested.", a.candidate.Provider)}
 	}
 	return nil
 }
@@ -118,9 +118,7 @@ func (r *run) info(a *answer) *gateway.AttemptInfo {
 // request is the request for the target of an attempt.
 func (r *run) request(ctx context.Context, info *gateway.AttemptInfo, o *gateway.Outcome) (*gateway.Request, error) {
 	policies := append([]gateway.RequestPolicy{corrections(r.remarks)}, r.plan.Policies(info.Target)...)
-	place := -1
-	return Amend(ctx, r.plan.Base, r.withdrew.left(policies), info, func(done gateway.Amendment) {
-		place++
+	return Amend(ctx, r.plan.Base, r.withdrew.left(policies), info, func(place int, done gateway.Amendment) {
 		for kind, n := range done.Repairs {
 			o.Repairs = gateway.Count(o.Repairs, kind, n)
 		}

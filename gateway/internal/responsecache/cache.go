@@ -90,7 +90,10 @@ func (c *Cache) Answer(ctx context.Context, q Query, ask func(recorder gateway.M
 		resp, err := ask(nil)
 		return noted(resp, err, gateway.AnswerBypass)
 	}
-	r := &recording{cache: c, ctx: ctx, policy: q.Policy, readers: fingerprint(c.parsers)}
+	r := &recording{cache: c, ctx: ctx, policy: q.Policy}
+	if f, ok := c.parsers.(gateway.Fingerprinter); ok {
+		r.readers = f.Fingerprint()
+	}
 	r.key = c.key(q, r.readers)
 	handed := false
 	defer func() {
@@ -176,14 +179,6 @@ func (c *Cache) key(q Query, readers string) answers.Key {
 	r := q.Request
 	return c.keys.Of([]byte(r.Tenant), []byte(r.Route), []byte(q.Model), []byte(q.Policy.Fingerprint), []byte(readers),
 		answers.List(asked...), []byte(q.Day), lastingHeaders(r.Header), r.Bytes())
-}
-
-// fingerprint stands for the parsers of a source, if it has one.
-func fingerprint(of gateway.ParserSource) string {
-	if f, ok := of.(gateway.Fingerprinter); ok {
-		return f.Fingerprint()
-	}
-	return ""
 }
 
 // noted notes what became of a request, also where it has failed.

@@ -25,34 +25,26 @@ type recording struct {
 	readers string
 }
 
-// Begin implements gateway.Maker.
 func (r *recording) Begin(_ context.Context, a *gateway.AttemptInfo, o *gateway.Outcome) (gateway.Stage, error) {
 	return &recorder{recording: r, attempt: a, outcome: o}, nil
 }
 
-// land gives an answer that is in the store to those who wait.
-func (r *recording) land(a *answers.Answer) {
-	r.over = true
-	if r.flight != nil {
-		r.flight.Land(a)
+// end tells those who wait, once, what became of the answer.
+func (r *recording) end(tell func(*answers.Flight)) {
+	if !r.over && r.flight != nil {
+		tell(r.flight)
 	}
+	r.over = true
 }
+
+// land gives an answer that is in the store to those who wait.
+func (r *recording) land(a *answers.Answer) { r.end(func(f *answers.Flight) { f.Land(a) }) }
 
 // giveUp is for an answer that is not one to share.
-func (r *recording) giveUp() {
-	if !r.over && r.flight != nil {
-		r.flight.Fail()
-	}
-	r.over = true
-}
+func (r *recording) giveUp() { r.end((*answers.Flight).Fail) }
 
 // abandon is for an answer that nobody has read to its end.
-func (r *recording) abandon() {
-	if !r.over && r.flight != nil {
-		r.flight.Abandon()
-	}
-	r.over = true
-}
+func (r *recording) abandon() { r.end((*answers.Flight).Abandon) }
 
 // recorder is the stage that keeps the answer of one attempt.
 type recorder struct {
@@ -67,7 +59,6 @@ type recorder struct {
 	stopped bool // the finish reason was "stop"
 }
 
-// Frame implements gateway.Stage.
 func (s *recorder) Frame(f *wire.Frame, next gateway.Sink) error {
 	if !s.unfit && !s.take(f) {
 		s.drop()
@@ -159,14 +150,12 @@ func (s *recorder) read(f *wire.Frame) bool {
 // End implements gateway.Stage. The answer is stored before the client has its end.
 func (s *recorder) End(cause error, _ gateway.Sink) error {
 	defer func() { s.count(-len(s.kept)) }()
-	swapped := s.outcome.Readers != "" && s.outcome.Readers != s.readers // since the key was made, and that is another one's
+	swapped := s.outcome.ParserFingerprint != "" && s.outcome.ParserFingerprint != s.readers // since the key was made, and that is another one's
 	switch {
 	case cause == io.EOF && !s.unfit && s.said && s.stopped && (s.whole || s.outcome.End != nil) && !swapped && s.outcome.IsSound():
 		s.store()
-	case cause == io.EOF:
-		s.giveUp()
-	case !s.outcome.Committed: // another attempt may follow
-	case gateway.AsError(cause).Kind == gateway.Canceled:
+	case cause != io.EOF && !s.outcome.Committed: // another attempt may follow
+	case cause != io.EOF && gateway.AsError(cause).Kind == gateway.Canceled:
 		s.abandon()
 	default:
 		s.giveUp()

@@ -2,10 +2,13 @@ package responsecache
 
 import (
 	"bytes"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/answers"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -21,7 +24,8 @@ func isRepeatable(r *gateway.Request) bool {
 		value := v.Of(body)
 		switch {
 		case string(key) == "temperature":
-			wished = wished || isZero(value)
+			f, err := strconv.ParseFloat(string(value), 64)
+			wished = wished || err == nil && f == 0
 		case string(key) == "seed":
 			wished = wished || !v.IsNull(body)
 		default:
@@ -66,12 +70,6 @@ var known = map[string]bool{ //nolint:gochecknoglobals // a table
 	"include_reasoning": true, "separate_reasoning": true, "thinking": true, "thinking_budget": true,
 	"enable_thinking": true, "chat_template_kwargs": true, "verbosity": true, "prediction": true, "service_tier": true,
 	"skip_special_tokens": true, "spaces_between_special_tokens": true, "cache_prompt": true, "cache_control": true,
-}
-
-// isZero reports whether a value is a number that is 0, however it is written.
-func isZero(value []byte) bool {
-	f, err := strconv.ParseFloat(string(value), 64)
-	return err == nil && f == 0
 }
 
 // ownTools reports whether all tools are functions, which the client runs. Others may be
@@ -119,4 +117,46 @@ func freshnessOf(r *gateway.Request) freshness {
 		}
 	}
 	return f
+}
+
+// volatile are headers that say something of one request, of its way here, or of the program
+// that sends it, and nothing of its answer: those of clients, of traces, and of the proxies of
+// Cloudflare, AWS, Azure, Google, Fastly, Akamai and others. All others count: a header such as
+// openai-beta or one of an upstream's own may change an answer, and nobody knows them all.
+var volatile = map[string]bool{ //nolint:gochecknoglobals // a table
+	"Accept": true, "Accept-Charset": true, "B3": true, "Baggage": true, "Cache-Control": true,
+	"Cf-Connecting-Ip": true, "Cf-Connecting-Ipv6": true, "Cf-Ew-Via": true, "Cf-Ray": true,
+	"Cf-Visitor": true, "Cloudfront-Viewer-Address": true, "Content-Type": true, "Date": true, "Dnt": true,
+	"Fastly-Client-Ip": true, "Idempotency-Key": true, "If-Modified-Since": true, "If-None-Match": true, "Origin": true,
+	"Pragma": true, "Priority": true, "Referer": true, "Request-Id": true, "Sentry-Trace": true, "Traceparent": true,
+	"Tracestate": true, "True-Client-Ip": true, "Uber-Trace-Id": true, "Upgrade-Insecure-Requests": true,
+	"User-Agent": true, "X-Amz-Cf-Id": true, "X-Amzn-Trace-Id": true, "X-Arr-Log-Id": true, "X-Arr-Ssl": true,
+	"X-Azure-Clientip": true, "X-Azure-Fdid": true, "X-Azure-Ref": true, "X-Azure-Requestchain": true,
+	"X-Azure-Socketip": true, "X-Client-Ip": true, "X-Client-Request-Id": true, "X-Cloud-Trace-Context": true,
+	"X-Cluster-Client-Ip": true, "X-Correlation-Id": true, "X-Ot-Span-Context": true, "X-Original-Forwarded-For": true,
+	"X-Request-Id": true, "X-Request-Start": true, "X-Trace-Id": true, "X-Varnish": true,
+}
+
+// volatilePrefixes begin the names of more of them.
+var volatilePrefixes = [...]string{"Ot-Tracer-", "Sec-", "X-B3-", "X-Datadog-", "X-Envoy-", "X-Stainless-"}
+
+// lastingNames are the names of those of the client's headers that count, sorted.
+func lastingNames(h http.Header) (names []string) {
+	for name := range h {
+		begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+		if !volatile[name] && !slices.ContainsFunc(volatilePrefixes[:], begins) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// lastingHeaders are those headers with their values.
+func lastingHeaders(h http.Header) []byte {
+	var out []string
+	for _, name := range lastingNames(h) {
+		out = append(out, name, string(answers.List(h[name]...)))
+	}
+	return answers.List(out...)
 }

@@ -32,7 +32,6 @@ type replayed struct {
 	given  bool
 }
 
-// Header implements gateway.Reply.
 func (r *replayed) Header() http.Header {
 	h := http.Header{}
 	if r.answer.ContentType != "" {
@@ -41,13 +40,10 @@ func (r *replayed) Header() http.Header {
 	return h
 }
 
-// Streamed implements gateway.Reply.
 func (r *replayed) Streamed() bool { return r.answer.Streamed }
 
-// Close implements gateway.Reply.
 func (r *replayed) Close() error { return nil }
 
-// Next implements gateway.Reply.
 func (r *replayed) Next() (*wire.Frame, error) {
 	if r.blocks == nil {
 		if r.given {

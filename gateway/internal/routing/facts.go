@@ -38,12 +38,10 @@ type fact struct {
 
 var _ route.Facts = (*facts)(nil)
 
-// Shape implements route.Facts.
 func (f *facts) Shape() route.Shape {
 	return route.Shape{Tools: f.req.OffersTools(), Stream: f.req.Stream, Size: len(f.req.Bytes())}
 }
 
-// Header implements route.Facts.
 func (f *facts) Header(name string) []string { return f.req.Header[name] }
 
 // Metadata implements route.Facts. A value that is no text has none: what it would be as
@@ -88,7 +86,7 @@ func (f *facts) Language() string {
 		}
 		return f.language
 	}
-	talk := f.req.Talk()
+	talk := f.req.Conversation()
 	if i := talk.Last(conversation.User); i >= 0 {
 		f.language = f.languages.Detect(talk.Said(talk.Messages[i]))
 	}

@@ -15,21 +15,12 @@ import (
 	"github.com/callgate/callgate/gateway/internal/route"
 )
 
-// Config is what a table is made of.
+// Config is what a table is made of, as flow.Options has it.
 type Config struct {
-	// Routes maps the names that clients send to targets, of which the first is asked
-	// first and the others if it fails. A name with AnyModel in it stands for several, and
-	// AnyModel alone for all that have no other.
-	Routes map[string][]gateway.Target
-	// Rules are those of routes, the first of which that is met has its targets asked and
-	// not the route's.
-	Rules map[string][]Rule
-	// Aliases maps further names, which may have AnyModel in them too, to the name that is
-	// meant: of a route, of another alias, or "provider/model".
+	Routes  map[string][]gateway.Target
+	Rules   map[string][]Rule
 	Aliases map[string]string
-	// Direct maps a provider's name to the target for models called
-	// "provider/model"; the rest of the name is the upstream's.
-	Direct map[string]gateway.Target
+	Direct  map[string]gateway.Target
 }
 
 // Rule sends the requests of a route that meet a condition to targets of its own. The
@@ -37,24 +28,9 @@ type Config struct {
 // failed: those of the route are not asked, since the rule may be there to keep requests
 // away from them. Who wants them lists them in the rule.
 type Rule struct {
-	When    Condition
+	When    route.Condition
 	Targets []gateway.Target
 }
-
-// The parts of a Rule.
-type (
-	// Condition is what a rule asks of a request.
-	Condition = route.Condition
-	// Answer is yes or no, or of no matter.
-	Answer = route.Answer
-)
-
-// The answers.
-const (
-	Either = route.Either
-	Yes    = route.Yes
-	No     = route.No
-)
 
 // Lists are the target lists of all routes and of their rules, by the route's name.
 func (c *Config) Lists() iter.Seq2[string, []gateway.Target] {
@@ -115,7 +91,7 @@ func New(c Config) (*Table, error) {
 			continue
 		}
 		set := &ruleSet{}
-		var conditions []Condition
+		var conditions []route.Condition
 		for _, r := range rules {
 			conditions, set.targets = append(conditions, r.When), append(set.targets, r.Targets)
 		}
@@ -179,6 +155,3 @@ func NoModel(model string, names []string) *gateway.Error {
 	}
 	return e
 }
-
-// IsPattern reports whether a route's name stands for several.
-func IsPattern(name string) bool { return route.IsPattern(name) }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/internal/route"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -44,7 +45,7 @@ func FuzzFacts(f *testing.F) {
 	f.Add([]byte(`{"model":"m","metadata":{"budget":"premium","language":"th"},"messages":[{"role":"user","content":"x"}]}`))
 	f.Add([]byte(`{"model":"m","metadata":{"bu\u0064get":"a\ud83d\ude00","language":null},"messages":[{"role":"user","content":[{"text":"y"}]}]}`))
 	g, err := New(Config{Routes: map[string][]gateway.Target{"m": {{}}},
-		Rules: map[string][]Rule{"m": {{When: Condition{Metadata: map[string][]string{"budget": {"*"}}, Languages: []string{"th"}}}}}})
+		Rules: map[string][]Rule{"m": {{When: route.Condition{Metadata: map[string][]string{"budget": {"*"}}, Languages: []string{"th"}}}}}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -64,10 +65,10 @@ func FuzzFacts(f *testing.F) {
 func BenchmarkChoose(b *testing.B) {
 	o := Config{Routes: map[string][]gateway.Target{"plain": {{}}, "ruled": {{}}, "language": {{}}}, Rules: map[string][]Rule{}}
 	for _, budget := range []string{"free", "small", "medium", "premium"} {
-		when := Condition{Metadata: map[string][]string{"budget": {budget}}, Headers: map[string][]string{"x-tier": {"gold", "silver*"}}}
+		when := route.Condition{Metadata: map[string][]string{"budget": {budget}}, Headers: map[string][]string{"x-tier": {"gold", "silver*"}}}
 		o.Rules["ruled"] = append(o.Rules["ruled"], Rule{When: when})
 	}
-	o.Rules["language"] = []Rule{{When: Condition{Languages: []string{"es"}}}}
+	o.Rules["language"] = []Rule{{When: route.Condition{Languages: []string{"es"}}}}
 	g, err := New(o)
 	if err != nil {
 		b.Fatal(err)

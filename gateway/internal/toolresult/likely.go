@@ -194,8 +194,7 @@ var failedWords = []string{
 // tellsFailure reports whether a short message says that something failed.
 func tellsFailure(message string) bool {
 	message = strings.ToLower(message)
-	contained := func(word string) bool { return strings.Contains(message, word) }
-	return len(message) <= maxMessage && !slices.ContainsFunc(unfailedWords, contained) && slices.ContainsFunc(failedWords, contained)
+	return len(message) <= maxMessage && !containsOne(message, unfailedWords) && containsOne(message, failedWords)
 }
 
 // unfailedWords say that nothing failed.
@@ -221,19 +220,21 @@ var (
 
 func failedText(text string) bool {
 	text = strings.ToLower(plaintext.Ends(text, maxResult, maxResult/2))
-	if len(text) > 4 && isFailedHTTP([]byte(text[:3])) && text[3] == ' ' && hasReason(text[4:]) { // "404 Not Found", not "412 tasks are open"
+	if len(text) > 4 && isFailedHTTP([]byte(text[:3])) && text[3] == ' ' && beginsWithOne(text[4:], httpReasons) { // "404 Not Found", not "412 tasks are open"
 		return true
 	}
 	if strings.HasPrefix(text, "error: none") || strings.HasPrefix(text, "errors: 0") {
 		return false
 	}
-	return slices.ContainsFunc(failedStarts, func(s string) bool { return strings.HasPrefix(text, s) }) ||
-		slices.ContainsFunc(failedParts, func(s string) bool { return strings.Contains(text, s) }) || isFailedExit(text)
+	return beginsWithOne(text, failedStarts) || containsOne(text, failedParts) || isFailedExit(text)
 }
 
-// hasReason reports whether a text begins with one of HTTP's reasons for a failure.
-func hasReason(text string) bool {
-	return slices.ContainsFunc(httpReasons, func(s string) bool { return strings.HasPrefix(text, s) })
+func beginsWithOne(text string, starts []string) bool {
+	return slices.ContainsFunc(starts, func(s string) bool { return strings.HasPrefix(text, s) })
+}
+
+func containsOne(text string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(s string) bool { return strings.Contains(text, s) })
 }
 
 // httpReasons are those of RFC 9110 and 6585.

@@ -3,7 +3,7 @@
 // sure that must be, by a [Policy]: each mistake costs something else.
 package toolresult
 
-import "bytes"
+import "strings"
 
 // Policy says how sure it must be that a result is a failure.
 type Policy uint8
@@ -29,13 +29,8 @@ func Failed(result []byte, p Policy) bool {
 	case Missing:
 		return speaksOfFailure(result)
 	}
-	start := bytes.ToLower(bytes.TrimSpace(result[:min(len(result), 64)]))
-	for _, word := range []string{"error", "exception", "traceback"} {
-		if bytes.HasPrefix(start, []byte(word)) {
-			return true
-		}
-	}
-	return false
+	start := strings.ToLower(strings.TrimSpace(string(result[:min(len(result), 64)])))
+	return beginsWithOne(start, []string{"error", "exception", "traceback"})
 }
 
 // CertainMembers are those of a result's outermost object that [Certainly] knows.

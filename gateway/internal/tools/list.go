@@ -50,13 +50,12 @@ func (l *List) Continues(name string) bool {
 // own complaint: no name is known then.
 func NewList(list []byte) *List {
 	l := &List{JSON: list}
-	tools, err := Read(list)
-	if err != nil || len(tools) == 0 {
+	if l.Tools, _ = Read(list); len(l.Tools) == 0 {
 		return l
 	}
-	l.Tools, l.Schemas, l.Runes = tools, map[string][]byte{}, countRunes(list)
-	for i := range tools {
-		l.Names = append(l.Names, tools[i].Name)
+	l.Schemas, l.Runes = map[string][]byte{}, countRunes(list)
+	for i := range l.Tools {
+		l.Names = append(l.Names, l.Tools[i].Name)
 	}
 	wire.Elements(list, 0, func(_ int, tool wire.Span) bool {
 		if kind := wire.Unquote(wire.Find(list, tool, "type").Of(list)); kind != "" && kind != "function" {

@@ -123,15 +123,14 @@ func (s schema) types(root *schema, depth int, left *int) abi.Types {
 }
 
 func (s *schema) resolve(ref string) (schema, bool) {
-	if name, ok := strings.CutPrefix(ref, "#/$defs/"); ok {
-		target, found := s.Defs[name]
-		return target, found
+	defs := s.Defs
+	name, ok := strings.CutPrefix(ref, "#/$defs/")
+	if !ok {
+		defs = s.OldDefs
+		name, ok = strings.CutPrefix(ref, "#/definitions/")
 	}
-	if name, ok := strings.CutPrefix(ref, "#/definitions/"); ok {
-		target, found := s.OldDefs[name]
-		return target, found
-	}
-	return schema{}, false
+	target, found := defs[name]
+	return target, ok && found
 }
 
 // typeNames are JSON Schema's names and the others that tools in the wild use.

@@ -57,8 +57,14 @@ func Read(h http.Header, body []byte, now time.Time) Report {
 	r := Report{Wrapped: inner != nil && !listed}
 	r.Codes = texts(inner["code"], inner["type"], outer["code"], outer["type"])
 	names := append(texts(inner["status"], meta["error_type"], outer["error_type"], outer["status"]), r.Codes...)
+	said := marks.Replace(strings.ToLower(strings.Join(names, "|")))
 	r.Message = cmp.Or(text(inner["message"]), text(outer["error"]), text(outer["message"]), text(outer["detail"]))
-	r.Status, r.Overloaded = statusOf(names)
+	r.Overloaded = strings.Contains(said, "overloaded")
+	for _, w := range words {
+		if r.Status == 0 && strings.Contains(said, w.part) {
+			r.Status = w.status
+		}
+	}
 	for _, v := range []json.RawMessage{outer["status"], outer["code"], inner["http_status_code"], inner["status"], inner["code"]} {
 		if n, err := strconv.Atoi(scalar(v)); err == nil && n >= 400 && n < 600 {
 			r.Status = n // the last one, which is OpenRouter's and Google's, counts
@@ -126,17 +132,6 @@ var words = []struct {
 const StatusOverloaded = 529
 
 var marks = strings.NewReplacer("_", "", "-", "", " ", "", ".", "")
-
-// statusOf is the status that names of errors stand for, 0 if they stand for none.
-func statusOf(names []string) (status int, overloaded bool) {
-	said := marks.Replace(strings.ToLower(strings.Join(names, "|")))
-	for _, w := range words {
-		if status == 0 && strings.Contains(said, w.part) {
-			status = w.status
-		}
-	}
-	return status, strings.Contains(said, "overloaded")
-}
 
 // parse is the object that v is, nil if it is none.
 func parse(v json.RawMessage) object {

@@ -63,13 +63,13 @@ func TestQuotaCodes(t *testing.T) {
 		kind       gateway.Kind
 		code       string
 	}{
-		{"as the code", `{"error":{"code":"spent","message":"m"}}`, 429, gateway.Exhausted, "insufficient_quota"},
-		{"as the type", `{"error":{"type":"spent","message":"m"}}`, 400, gateway.Exhausted, "insufficient_quota"},
-		{"at the top", `{"code":"spent"}`, 429, gateway.Exhausted, "insufficient_quota"},
-		{"with the status of a wrong key", `{"error":{"code":"spent","message":"m"}}`, 403, gateway.Exhausted, "insufficient_quota"},
-		{"another code", `{"error":{"code":"other","message":"spent"}}`, 429, gateway.Limited, "upstream_rate_limited"},
+		{"as the code", `{"error":{"code":"spent","message":"m"}}`, 429, gateway.QuotaExceeded, "insufficient_quota"},
+		{"as the type", `{"error":{"type":"spent","message":"m"}}`, 400, gateway.QuotaExceeded, "insufficient_quota"},
+		{"at the top", `{"code":"spent"}`, 429, gateway.QuotaExceeded, "insufficient_quota"},
+		{"with the status of a wrong key", `{"error":{"code":"spent","message":"m"}}`, 403, gateway.QuotaExceeded, "insufficient_quota"},
+		{"another code", `{"error":{"code":"other","message":"spent"}}`, 429, gateway.RateLimited, "upstream_rate_limited"},
 		{"a failure", `{"error":{"code":"spent"}}`, 500, gateway.Unavailable, "upstream_error"},
-		{"by its status", `no JSON`, 402, gateway.Exhausted, "insufficient_quota"},
+		{"by its status", `no JSON`, 402, gateway.QuotaExceeded, "insufficient_quota"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -23,13 +23,11 @@ type stage struct {
 	outcome *gateway.Outcome
 }
 
-// Frame implements gateway.Stage.
 func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 	next.Put(f)
 	return nil
 }
 
-// End implements gateway.Stage.
 func (s *stage) End(cause error, _ gateway.Sink) error {
 	if cause == io.EOF && s.outcome.Usage.Reported {
 		s.outcome.Bill = s.make(s.attempt.Provider, s.attempt.Model, s.outcome.Usage)

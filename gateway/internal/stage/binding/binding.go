@@ -101,36 +101,23 @@ type heeded struct {
 	outcome *gateway.Outcome
 	names   bool // of calls are known
 	holds   bool // nothing goes on until a call has come
-	held    []*wire.Frame
-	bytes   int
+	held    gateway.Held
 }
 
 // maxHeld is how many bytes wait for a call.
 const maxHeld = 8 << 20
 
-// Frame implements gateway.Stage.
 func (s *heeded) Frame(f *wire.Frame, next gateway.Sink) error {
-	s.holds = s.holds && !s.outcome.HasCall() && !f.Whole && s.bytes <= maxHeld
+	s.holds = s.holds && !s.outcome.HasCall() && !f.Whole && s.held.Bytes <= maxHeld
 	if !s.holds {
-		s.release(next)
+		s.held.Release(next)
 		next.Put(f)
 		return nil
 	}
-	own := f.Own()
-	s.held = append(s.held, own)
-	s.bytes += len(own.Raw)
+	s.held.Add(f)
 	return nil
 }
 
-func (s *heeded) release(next gateway.Sink) {
-	held := s.held
-	s.held = nil
-	for _, f := range held {
-		next.Put(f)
-	}
-}
-
-// End implements gateway.Stage.
 func (s *heeded) End(cause error, next gateway.Sink) error {
 	if cause == io.EOF && s.ignored() {
 		s.outcome.Warn(choiceIgnored)
@@ -139,7 +126,7 @@ func (s *heeded) End(cause error, next gateway.Sink) error {
 		}
 	}
 	if cause == io.EOF {
-		s.release(next)
+		s.held.Release(next)
 	}
 	return nil
 }
@@ -161,6 +148,6 @@ func (s *heeded) ignored() bool {
 
 // unbound is the failure of an attempt with a problem that the policy refuses.
 func unbound(a *gateway.AttemptInfo, problem, what string) *gateway.Error {
-	return &gateway.Error{Kind: gateway.Unbound, Code: problem, Warning: problem + ":" + a.Provider,
+	return &gateway.Error{Kind: gateway.ToolsLost, Code: problem, Warning: problem + ":" + a.Provider,
 		Message: fmt.Sprintf("Provider %q: %s (tool_binding).", a.Provider, what)}
 }

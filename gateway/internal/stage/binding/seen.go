@@ -53,7 +53,7 @@ func (s *seen) Refused(e *gateway.Error) *gateway.Error {
 	out := *e
 	out.Warning = toolsRefused + ":" + s.attempt.Provider
 	if s.action == gateway.BindingRefuse {
-		out.Kind, out.Code = gateway.Unbound, toolsRefused
+		out.Kind, out.Code = gateway.ToolsLost, toolsRefused
 	}
 	return &out
 }
@@ -80,7 +80,6 @@ func namesTools(body []byte) bool {
 // that takes tools.
 var fieldsOfTools = strings.NewReplacer("tool_choice", "", "parallel_tool_calls", "", "tool_call_id", "", "tools[", "", "role 'tool'", "", `role \"tool\"`, "")
 
-// Frame implements gateway.Stage.
 func (s *seen) Frame(f *wire.Frame, next gateway.Sink) error {
 	next.Put(f)
 	return nil
@@ -94,7 +93,6 @@ const runesPerToken = 12
 // says anything about it.
 const leastTools = 600
 
-// End implements gateway.Stage.
 func (s *seen) End(cause error, _ gateway.Sink) error {
 	a, o := s.attempt, s.outcome
 	n, p := a.Sent.Tools().Runes, o.Usage.Input

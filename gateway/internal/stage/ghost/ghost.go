@@ -63,16 +63,12 @@ func (m *Maker) judges(a *gateway.AttemptInfo, o *gateway.Outcome) bool {
 		return false
 	}
 	choice := a.Notes.Choice
-	fit := n <= maxTools && !choice.Other && (choice.Required || !wantsJSON(req) && !offersOthers(req))
+	others := req.Tools().Others > 0 || !req.Places().WebSearch.IsNull(req.Bytes()) // such as a web search
+	fit := n <= maxTools && !choice.Other && (choice.Required || !wantsJSON(req) && !others)
 	if !fit && m.Mode == gateway.Repair {
 		o.Warn("guard_skipped")
 	}
 	return fit
-}
-
-// offersOthers reports whether there are tools besides functions, such as a web search.
-func offersOthers(r *gateway.Request) bool {
-	return r.Tools().Others > 0 || !r.Places().WebSearch.IsNull(r.Bytes())
 }
 
 // wantsJSON reports whether response_format asks for JSON.
@@ -93,18 +89,18 @@ type stage struct {
 	guard   *guard.Case // nil until it is needed
 	text    text
 	holds   bool // the answer waits until the guard has decided
-	held    []*wire.Frame
-	bytes   int64 // of those
+	held    gateway.Held
 }
 
-// Frame implements gateway.Stage.
 func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
-	s.observe(f)
+	if c := f.Choices(); len(c) > 0 && c[0].Index == 0 { // others are variants of the first, and a call in any of them is one
+		s.text.choice(f, 0)
+	}
 	if f.Whole && s.holds {
 		s.hold(f)
 		return nil
 	}
-	if s.holds && (len(s.held) > 0 || f.Says()) && s.undecided() {
+	if s.holds && (len(s.held.Frames) > 0 || f.Says()) && s.undecided() {
 		if s.hold(f) {
 			return nil
 		}
@@ -124,15 +120,6 @@ func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 	return nil
 }
 
-// observe follows what the answer says.
-func (s *stage) observe(f *wire.Frame) {
-	for i := range f.Choices() {
-		if i == 0 && f.Choices()[i].Index == 0 { // others are variants of the first, and a call in any of them is one
-			s.text.choice(f, i)
-		}
-	}
-}
-
 // undecided reports whether the answer so far is held back yet: no call has come, and what
 // follows may show that one is missing. In the place of a call that is demanded nothing else
 // is let through.
@@ -147,33 +134,27 @@ func (s *stage) undecided() (undecided bool) {
 // hold takes room for what of an answer waits. It reports false if there is none; the frame
 // is held nevertheless.
 func (s *stage) hold(f *wire.Frame) bool {
-	own := f.Own()
-	s.held = append(s.held, own)
-	n := int64(len(own.Raw))
-	s.bytes += n
-	return s.maker.Held.Add(n) <= MaxHeldAll && s.bytes <= maxHeld || f.Whole
+	all := s.maker.Held.Add(int64(s.held.Add(f)))
+	return all <= MaxHeldAll && s.held.Bytes <= maxHeld || f.Whole
+}
+
+// take gives what waits away, and its room back.
+func (s *stage) take() []*wire.Frame {
+	s.maker.Held.Add(int64(-s.held.Bytes))
+	return s.held.Take()
 }
 
 func (s *stage) release(next gateway.Sink) {
-	held := s.held
-	s.drop()
-	for _, f := range held {
+	for _, f := range s.take() {
 		next.Put(f)
 	}
 }
 
-func (s *stage) drop() {
-	s.maker.Held.Add(-s.bytes)
-	s.held, s.bytes = nil, 0
-}
-
-// End implements gateway.Stage.
 func (s *stage) End(cause error, next gateway.Sink) error {
 	if cause != io.EOF {
-		for _, f := range s.held {
+		for _, f := range s.take() {
 			f.Free()
 		}
-		s.drop()
 		return nil
 	}
 	s.safely(func() {
@@ -181,7 +162,7 @@ func (s *stage) End(cause error, next gateway.Sink) error {
 		s.outcome.Guard = &v
 	})
 	if err := s.lacks(); err != nil {
-		s.drop()
+		s.take()
 		return err
 	}
 	s.release(next)
@@ -229,7 +210,7 @@ func (s *stage) request() *guard.Case {
 	if s.guard == nil {
 		asked := s.attempt.Asked
 		choice := asked.Choice()
-		s.guard = s.maker.Guard.Begin(asked.Talk(), asked.Tools().Names, guard.Choice{None: choice.None, Required: choice.Required, Tool: choice.Tool})
+		s.guard = s.maker.Guard.Begin(asked.Conversation(), asked.Tools().Names, guard.Choice{None: choice.None, Required: choice.Required, Tool: choice.Tool})
 	}
 	return s.guard
 }
@@ -241,7 +222,7 @@ func (s *stage) answer(done bool) guard.Answer {
 	if done {
 		a.Text = s.text.all()
 	}
-	if len(a.Calls) == 0 && s.outcome.Acted {
+	if len(a.Calls) == 0 && s.outcome.CallSeen {
 		a.Calls = []string{""} // one whose name nobody knows
 	}
 	return a

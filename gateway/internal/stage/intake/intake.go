@@ -26,7 +26,6 @@ type stage struct {
 	outcome *gateway.Outcome
 }
 
-// Frame implements gateway.Stage.
 func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 	if f.Failed() {
 		return s.attempt.Failure(f)
@@ -36,9 +35,9 @@ func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 	}
 	for i := range f.Choices() {
 		c := &f.Choices()[i]
-		s.outcome.Said = s.outcome.Said || c.Says
+		s.outcome.HasOutput = s.outcome.HasOutput || c.Says
 		if i == 0 && c.Index == 0 { // others are variants of the first
-			s.outcome.Acted = s.outcome.Acted || c.Acts || !c.Calls.IsNull(f.Data) && c.Calls.End-c.Calls.Start > len("[]")
+			s.outcome.CallSeen = s.outcome.CallSeen || c.Acts || !c.Calls.IsNull(f.Data) && c.Calls.End-c.Calls.Start > len("[]")
 			if c.Reason != "" {
 				s.outcome.Finish = c.Reason
 			}
@@ -51,13 +50,12 @@ func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 	return nil
 }
 
-// End implements gateway.Stage.
 func (s *stage) End(error, gateway.Sink) error { return nil }
 
 // malformed is the failure of an answer whose call the upstream itself calls malformed, as
 // Gemini does.
 func (s *stage) malformed(f *wire.Frame, finish string) error {
-	if !isMalformed(finish) || s.outcome.Committed || s.outcome.Said && !f.Whole || s.attempt.Target.Mode != gateway.Repair {
+	if !isMalformed(finish) || s.outcome.Committed || s.outcome.HasOutput && !f.Whole || s.attempt.Target.Mode != gateway.Repair {
 		return nil
 	}
 	s.outcome.Fault(repair.VendorMalformed)

@@ -38,16 +38,16 @@ func (m *Maker) Begin(ctx context.Context, a *gateway.AttemptInfo, o *gateway.Ou
 	}
 	s := &stage{maker: m, ctx: ctx, attempt: a, outcome: o, plan: plan, session: session, offers: offers}
 	s.begins = reasoningStart(a)
-	o.Read = true
+	o.TextParsed = true
 	if f, ok := session.(gateway.Fingerprinter); ok {
-		o.Readers = f.Fingerprint()
+		o.ParserFingerprint = f.Fingerprint()
 	}
 	return s, nil
 }
 
-// maxQueue is how many bytes of frames wait while their text may still turn out to be
+// maxHeld is how many bytes of frames wait while their text may still turn out to be
 // markup. Beyond it they are written anew.
-const maxQueue = 64 << 10
+const maxHeld = 64 << 10
 
 type stage struct {
 	maker   *Maker
@@ -59,16 +59,17 @@ type stage struct {
 	offers  bool // tools
 	begins  chain.Reasoning
 	choices choices
-	queue   queue
+	held    gateway.Held
 	first   *wire.Frame // to write further ones by
 	renamed bool
 }
 
-// Frame implements gateway.Stage.
 func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 	switch {
-	case !f.IsChunk():
-		s.other(f, next)
+	case !f.IsChunk() && len(s.held.Frames) == 0:
+		next.Put(f)
+	case !f.IsChunk(): // such as a comment: it has its place among those that wait
+		s.wait(f, next)
 	case f.Whole:
 		s.rename(f)
 		s.whole(f, next)
@@ -99,16 +100,6 @@ func (s *stage) rename(f *wire.Frame) {
 	}
 }
 
-// other lets a block by that is no chunk, such as a comment, in its place among those that
-// wait.
-func (s *stage) other(f *wire.Frame, next gateway.Sink) {
-	if len(s.queue.frames) == 0 {
-		next.Put(f)
-		return
-	}
-	s.wait(f, next)
-}
-
 func (s *stage) chunk(f *wire.Frame, next gateway.Sink) {
 	if s.first == nil && len(f.Choices()) > 0 {
 		s.first = f.Copy()
@@ -121,12 +112,14 @@ func (s *stage) chunk(f *wire.Frame, next gateway.Sink) {
 	}
 	switch {
 	case s.reports():
-		s.see(f)
+		for i := range f.Choices() { // those behind this stage see what was read
+			f.Change(i).SeeText(s.choice(f.Choices()[i].Index, false).take())
+		}
 		next.Put(f)
 	case s.choices.changing():
 		s.rewrite(f, next)
 	case !s.choices.holding():
-		s.queue.release(next)
+		s.held.Release(next)
 		s.choices.forget()
 		next.Put(f)
 	default:
@@ -139,15 +132,15 @@ func (s *stage) chunk(f *wire.Frame, next gateway.Sink) {
 func (s *stage) plain(f *wire.Frame, next gateway.Sink) bool {
 	passage := s.passage(f)
 	switch {
-	case passage == chain.Unsure:
+	case passage == chain.Undecided:
 		return false
 	case s.reports():
 		next.Put(f)
-	case passage == chain.White:
-		s.queue.release(next)
+	case passage == chain.HoldWhitespace:
+		s.held.Release(next)
 		s.wait(f, next)
 	default:
-		s.queue.release(next)
+		s.held.Release(next)
 		next.Put(f)
 	}
 	return true
@@ -156,25 +149,25 @@ func (s *stage) plain(f *wire.Frame, next gateway.Sink) bool {
 // passage is what the chain says of a chunk of one choice that holds nothing but text.
 func (s *stage) passage(f *wire.Frame) chain.Passage {
 	if len(f.Choices()) != 1 {
-		return chain.Unsure
+		return chain.Undecided
 	}
 	p := &f.Choices()[0]
 	c := s.choice(p.Index, false)
 	if len(s.choices) > 1 || c.done || c.changed && c.chain.Holding() || !p.Calls.Empty() || p.Reason != "" {
-		return chain.Unsure
+		return chain.Undecided
 	}
 	text, ok := f.Text(0)
 	if !ok {
-		return chain.Unsure
+		return chain.Undecided
 	}
 	if p.Thinks {
 		c.chain.Split()
 	}
 	passage := c.chain.Plain(text)
-	if passage != chain.Unsure {
+	if passage != chain.Undecided {
 		c.in, c.events = c.in[:0], c.events[:0]
 	}
-	if passage == chain.White {
+	if passage == chain.HoldWhitespace {
 		c.in = append(c.in, text...)
 	}
 	return passage
@@ -203,16 +196,9 @@ func (s *stage) read(f *wire.Frame, place int) {
 	}
 }
 
-// see shows those behind this stage what was read, and changes nothing.
-func (s *stage) see(f *wire.Frame) {
-	for i := range f.Choices() {
-		f.Change(i).SeeText(s.choice(f.Choices()[i].Index, false).take())
-	}
-}
-
 // wait lets a frame wait. If too many do they are written anew.
 func (s *stage) wait(f *wire.Frame, next gateway.Sink) {
-	if s.queue.add(f); s.queue.bytes <= maxQueue {
+	if s.held.Add(f); s.held.Bytes <= maxHeld {
 		return
 	}
 	for _, c := range s.choices {
@@ -228,7 +214,7 @@ func (s *stage) rewrite(f *wire.Frame, next gateway.Sink) {
 	for _, c := range s.choices {
 		c.prune()
 	}
-	for _, waiting := range s.queue.take() {
+	for _, waiting := range s.held.Take() {
 		s.put(waiting, next)
 	}
 	if f != nil {
@@ -250,11 +236,10 @@ func (s *stage) put(f *wire.Frame, next gateway.Sink) {
 	next.Put(f)
 }
 
-// End implements gateway.Stage.
 func (s *stage) End(cause error, next gateway.Sink) error {
 	defer s.close()
 	if cause != io.EOF {
-		s.queue.release(next)
+		s.held.Release(next)
 		return nil
 	}
 	for _, c := range s.choices {
@@ -265,15 +250,13 @@ func (s *stage) End(cause error, next gateway.Sink) error {
 	}
 	switch {
 	case s.reports():
-		s.late(next)
 	case s.choices.changing():
 		s.rewrite(nil, next)
-		s.late(next)
 	default:
-		s.queue.release(next)
+		s.held.Release(next)
 		s.choices.forget()
-		s.late(next)
 	}
+	s.late(next)
 	return nil
 }
 
@@ -317,7 +300,7 @@ func (s *stage) close() {
 		c.chain.Close()
 	}
 	s.session.Close()
-	for _, f := range s.queue.take() {
+	for _, f := range s.held.Take() {
 		f.Free()
 	}
 }

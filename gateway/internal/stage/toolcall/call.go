@@ -1,11 +1,13 @@
 package toolcall
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
 	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/gateway/wire"
+	"github.com/callgate/callgate/sdk/abi"
 )
 
 // call is a call that the upstream makes itself, as far as it has come.
@@ -24,7 +26,7 @@ type call struct {
 	shown    bool // its name and id are certain
 	approved bool // its arguments are known to be good
 	closed   bool
-	edited   bool // something besides its arguments is mended in the frames at hand
+	edited   bool // something besides its arguments is repaired in the frames at hand
 	counted  once
 }
 
@@ -37,11 +39,11 @@ type said struct {
 	typed   bool // it says that it is a function
 }
 
-// once are the things that were counted of a call: classes of faults, and what was mended of
+// once are the things that were counted of a call: classes of faults, and what was repaired of
 // its pieces.
 type once []string
 
-// What is mended of pieces.
+// What is repaired of pieces.
 const (
 	onceIndex    = "once_index"
 	onceID       = "once_id"
@@ -65,8 +67,8 @@ func (c *call) holding() bool {
 	return !c.closed && !c.said.foreign && (!c.shown || c.args.holding() || c.strict && !c.approved)
 }
 
-// mend notes that something besides the arguments is mended, and counts that once.
-func (c *call) mend(v *validator, thing, class, kind string) {
+// repair notes that something besides the arguments is repaired, and counts that once.
+func (c *call) repair(v *validator, thing, class, kind string) {
 	c.edited = true
 	if c.counted.first(thing) {
 		c.fault(v, class)
@@ -94,7 +96,7 @@ func (c *call) again(v *validator, f *entry) {
 	case c.said.id == "" && !c.shown:
 		c.said.id = f.said.id
 	default:
-		c.mend(v, onceID, repair.BadID, "id")
+		c.repair(v, onceID, repair.BadID, "id")
 	}
 	if f.said.name == "" {
 		return
@@ -102,7 +104,7 @@ func (c *call) again(v *validator, f *entry) {
 	if f.said.name != c.said.name && !c.shown {
 		c.said.name += f.said.name
 	}
-	c.mend(v, onceName, "", "name")
+	c.repair(v, onceName, "", "name")
 }
 
 // feed reads a piece of the arguments. They begin with the first byte that is no white
@@ -110,7 +112,7 @@ func (c *call) again(v *validator, f *entry) {
 func (c *call) feed(v *validator, piece []byte, last bool) {
 	piece, joined := c.args.whole(piece)
 	if joined { // clients decode each piece alone
-		c.mend(v, oncePairHalf, repair.InvalidJSON, repair.ArgsJSON)
+		c.repair(v, oncePairHalf, repair.InvalidJSON, repair.ArgsJSON)
 	}
 	if !c.args.begun {
 		if !last && (c.said.name == "" || wire.Blank(piece)) {
@@ -291,4 +293,70 @@ func (r *recent) settle() {
 		c.args.settle()
 	}
 	*r = slices.DeleteFunc(*r, func(c *call) bool { return !c.holding() })
+}
+
+// maxDepth is how deep arguments may nest.
+const maxDepth = 128
+
+// arguments are those of one call, as they came and as they go out.
+type arguments struct {
+	in      repair.Args
+	begun   bool
+	out     []byte
+	waiting []byte // came before they have begun
+	half    []byte // of a surrogate pair, at the end of those so far
+	// came and went are how long they were before the frames at hand.
+	came, went int
+}
+
+// whole is a piece with the half of a surrogate pair that the one before ended in, and without
+// the one that it ends in itself. joined reports that a pair came in two pieces.
+func (a *arguments) whole(piece []byte) (_ []byte, joined bool) {
+	if len(a.half) > 0 && len(piece) > 0 {
+		joined = wire.HalfAt(piece) != 0
+		piece, a.half = wire.JoinHalves(a.half, piece), nil
+	}
+	if wire.EndsInHalf(piece) {
+		at := len(piece) - wire.HalfSize
+		piece, a.half = piece[:at], bytes.Clone(piece[at:])
+	}
+	return piece, joined
+}
+
+// begin makes them ready for a tool, nil if it is not known: it decides about their types.
+func (a *arguments) begin(tool *abi.Tool) {
+	a.begun = true
+	a.in.Begin(tool, maxDepth)
+	a.feed(a.waiting)
+	a.waiting = nil
+}
+
+// feed reads a piece.
+func (a *arguments) feed(piece []byte) { a.out = append(a.out, a.in.Feed(piece)...) }
+
+// holding reports whether something has come that has not gone out.
+func (a *arguments) holding() bool {
+	return len(a.waiting) > 0 || len(a.half) > 0 || a.in.Holding()
+}
+
+// same reports whether those of the frames at hand go out as they came; where the answer is
+// cut, as far as they go out.
+func (a *arguments) same(cut bool) bool {
+	came, went := a.in.Raw()[a.came:], a.out[a.went:]
+	if cut {
+		return bytes.HasPrefix(came, went)
+	}
+	return bytes.Equal(came, went)
+}
+
+// settle forgets the frames at hand.
+func (a *arguments) settle() { a.came, a.went = len(a.in.Raw()), len(a.out) }
+
+// unsent are those that have not gone out, as they came, where further objects follow the
+// first. Where that was repaired they are the objects alone.
+func (a *arguments) unsent(extra [][]byte) []byte {
+	if raw := a.in.Raw(); bytes.HasPrefix(raw, a.out) {
+		return raw[len(a.out):]
+	}
+	return bytes.Join(extra, nil)
 }

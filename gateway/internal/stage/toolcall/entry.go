@@ -124,7 +124,7 @@ func (s *stage) take(c *choice, f *entry, p *piece) {
 	p.call, p.begins = call, begins
 	if !s.whole {
 		if f.said.index != call.ordinal {
-			call.mend(v, onceIndex, repair.BadIndex, "index")
+			call.repair(v, onceIndex, repair.BadIndex, "index")
 		}
 		call.edited = call.edited || f.said.index != call.index
 	}
@@ -139,7 +139,7 @@ func (s *stage) take(c *choice, f *entry, p *piece) {
 		call.again(v, f)
 	}
 	if f.object {
-		call.mend(v, onceObject, repair.InvalidJSON, "args_object")
+		call.repair(v, onceObject, repair.InvalidJSON, "args_object")
 	}
 	s.feed(p, f.arguments)
 }

@@ -41,8 +41,8 @@ func (h *held) own() *held {
 	return &held{frame: h.frame.Own(), pieces: slices.Clone(h.pieces), late: slices.Clone(h.late), renamed: slices.Clone(h.renamed)}
 }
 
-// mended reports whether the frame goes out anew whatever is said of calls in it.
-func (h *held) mended() bool { return len(h.renamed) > 0 || len(h.unfinished) > 0 }
+// repaired reports whether the frame goes out anew whatever is said of calls in it.
+func (h *held) repaired() bool { return len(h.renamed) > 0 || len(h.unfinished) > 0 }
 
 // attach puts arguments where they belong: to the last entry of their call in the frame, or
 // in front of the end.

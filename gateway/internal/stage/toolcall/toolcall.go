@@ -33,7 +33,8 @@ func (m *Maker) Begin(_ context.Context, a *gateway.AttemptInfo, o *gateway.Outc
 	if a.Target.Mode == gateway.Off || !a.Sent.OffersTools() {
 		return nil, nil
 	}
-	return &stage{validator: newValidator(a, o, m.schemas)}, nil
+	return &stage{validator: &validator{attempt: a, outcome: o, offered: a.Sent.Tools(), schemas: m.schemas, ids: ids{attempt: a},
+		policy: a.Target.OnInvalid, report: a.Target.Mode == gateway.Report}}, nil
 }
 
 const (
@@ -66,7 +67,6 @@ type stage struct {
 	memory    []byte      // for the arguments of an entry
 }
 
-// Frame implements gateway.Stage.
 func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 	s.whole = f.Whole
 	if s.goesOn(f) {
@@ -170,7 +170,7 @@ func (s *stage) settle(next gateway.Sink) error {
 	}
 	holding := s.recent.holding()
 	switch {
-	case v.report, !holding && len(s.queue.frames) == 0 && !h.mended() && s.recent.unchanged(false):
+	case v.report, !holding && len(s.queue.frames) == 0 && !h.repaired() && s.recent.unchanged(false):
 		next.Put(h.frame)
 		s.recent.settle()
 	case holding && v.waits() && s.queue.bytes > maxJudged:
@@ -187,15 +187,15 @@ func (s *stage) settle(next gateway.Sink) error {
 }
 
 // release gives on the frames that waited and the last one, if there is one: as they came if
-// nothing in them was mended, and anew otherwise. cut says that the upstream's answer has
+// nothing in them was repaired, and anew otherwise. cut says that the upstream's answer has
 // broken off.
 func (s *stage) release(last *held, cut bool, next gateway.Sink) {
 	frames := s.queue.take()
 	if last != nil {
 		frames = append(frames, last)
 	}
-	mended := !s.recent.unchanged(cut) || slices.ContainsFunc(frames, (*held).mended)
-	if mended {
+	repaired := !s.recent.unchanged(cut) || slices.ContainsFunc(frames, (*held).repaired)
+	if repaired {
 		s.validator.outcome.Changed = true
 		for _, call := range s.recent {
 			if !call.shown {
@@ -205,12 +205,12 @@ func (s *stage) release(last *held, cut bool, next gateway.Sink) {
 	}
 	for _, h := range frames {
 		if h.frame == nil {
-			if mended && s.first != nil {
+			if repaired && s.first != nil {
 				h.writeEnd(s.first, next)
 			}
 			continue
 		}
-		if mended {
+		if repaired {
 			h.rewrite()
 		}
 		next.Put(h.frame)
@@ -218,7 +218,6 @@ func (s *stage) release(last *held, cut bool, next gateway.Sink) {
 	s.recent.settle()
 }
 
-// End implements gateway.Stage.
 func (s *stage) End(cause error, next gateway.Sink) error {
 	v := s.validator
 	defer func() {

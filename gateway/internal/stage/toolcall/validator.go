@@ -3,6 +3,7 @@ package toolcall
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/internal/reference"
@@ -29,11 +30,6 @@ type validator struct {
 type refusal struct {
 	name, arguments string
 	problem         *repair.Problem
-}
-
-func newValidator(a *gateway.AttemptInfo, o *gateway.Outcome, schemas *repair.Schemas) *validator {
-	return &validator{attempt: a, outcome: o, offered: a.Sent.Tools(), schemas: schemas, ids: ids{attempt: a},
-		policy: a.Target.OnInvalid, report: a.Target.Mode == gateway.Report}
 }
 
 // strict reports whether every call waits until it is complete and known to be good.
@@ -151,7 +147,7 @@ func (v *validator) settle(name, args string) (out string, problem *repair.Probl
 	return args, v.arguments(name, args)
 }
 
-// refuse takes note of a call with a problem that nothing mends. It reports whether the
+// refuse takes note of a call with a problem that nothing repairs. It reports whether the
 // policy keeps it from the client.
 func (v *validator) refuse(name, args string, p *repair.Problem) bool {
 	if p.Class != "" {
@@ -194,4 +190,30 @@ func (v *validator) err() error {
 		e.Param += ": " + gateway.Excerpt([]byte(r.problem.Path))
 	}
 	return e
+}
+
+// maxQuotedCall is how much of a refused call the model is shown again.
+const maxQuotedCall = 4 << 10
+
+// redo asks for another attempt in which the model is told what was wrong with its calls; nil
+// if there is to be none. The policy must be such, or nothing may be wrong but references
+// that could not be resolved.
+func (v *validator) redo() *gateway.Redo {
+	onlyReferences := !slices.ContainsFunc(v.refused, func(r refusal) bool { return !isReference(r.problem) })
+	if v.policy != gateway.ReaskInvalid && !onlyReferences {
+		return nil
+	}
+	redo := &gateway.Redo{Reason: gateway.Reask}
+	var text strings.Builder
+	for _, r := range v.refused {
+		redo.Notes = append(redo.Notes, gateway.Correction{Tool: r.name, Reason: r.problem.Class})
+		fmt.Fprintf(&text, "Your call of the tool %q was not carried out: %s\n", r.name, r.problem.Message)
+		if r.problem.Hint != "" {
+			fmt.Fprintf(&text, "%s\n", r.problem.Hint)
+		}
+		fmt.Fprintf(&text, "You wrote these arguments: %s\n", gateway.ExcerptOf(r.arguments, maxQuotedCall))
+	}
+	text.WriteString("Call the tool again with correct arguments, or answer without it.")
+	redo.Remark = text.String()
+	return redo
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/callgate/callgate/sdk/relaxed"
 )
 
-// mender reads one object of nearly JSON, from its beginning. Its reader is given a piece of a
+// repairer reads one object of nearly JSON, from its beginning. Its reader is given a piece of a
 // string or a single byte at a time, so that it is known of every byte that it writes which
 // bytes of the text it stands for.
-type mender struct {
+type repairer struct {
 	walk
 	reader *relaxed.Reader
 	sent   int  // what is before it was given out
@@ -21,12 +21,12 @@ type mender struct {
 
 // begin makes m ready for an object that begins at start. The reader reads again what strict
 // has read up to sent; that has gone out, so nothing of it is written a second time.
-func (m *mender) begin(maxDepth, start, sent int, inText bool) {
+func (m *repairer) begin(maxDepth, start, sent int, inText bool) {
 	if m.reader == nil || m.reader.MaxDepth() != maxDepth {
 		m.reader = relaxed.NewReader(maxDepth)
 	}
 	m.reader.Reset()
-	*m = mender{walk: walk{frames: m.frames, maxDepth: maxDepth, at: start}, reader: m.reader, sent: sent, skip: sent - start, same: true}
+	*m = repairer{walk: walk{frames: m.frames, maxDepth: maxDepth, at: start}, reader: m.reader, sent: sent, skip: sent - start, same: true}
 	m.frames.reset()
 	if inText {
 		m.quote = '"'
@@ -34,7 +34,7 @@ func (m *mender) begin(maxDepth, start, sent int, inText bool) {
 }
 
 // read reads what is new of text, and appends what is certain of it.
-func (m *mender) read(out, text []byte, t *typing) []byte {
+func (m *repairer) read(out, text []byte, t *typing) []byte {
 	out = m.feed(out, text, m.sent, t)
 	for m.at < len(text) && !m.closed && m.fault == nil {
 		n := 1
@@ -61,7 +61,7 @@ func (m *mender) read(out, text []byte, t *typing) []byte {
 }
 
 // feed gives the reader the text up to end.
-func (m *mender) feed(out, text []byte, end int, t *typing) []byte {
+func (m *repairer) feed(out, text []byte, end int, t *typing) []byte {
 	for m.at < end && m.fault == nil {
 		n, tok := m.reader.Feed(text[m.at:end])
 		m.at += n
@@ -74,7 +74,7 @@ func (m *mender) feed(out, text []byte, end int, t *typing) []byte {
 
 // note deals with what the reader has just read, and returns the place up to which what it has
 // written stands for the text.
-func (m *mender) note(text []byte, tok relaxed.Token) (certain int) {
+func (m *repairer) note(text []byte, tok relaxed.Token) (certain int) {
 	switch tok {
 	case relaxed.Bad:
 		m.refuseByte(text[m.at])
@@ -101,7 +101,7 @@ func (m *mender) note(text []byte, tok relaxed.Token) (certain int) {
 }
 
 // take appends what the reader has written, which stands for the text up to certain.
-func (m *mender) take(out, text []byte, certain int, t *typing) []byte {
+func (m *repairer) take(out, text []byte, certain int, t *typing) []byte {
 	piece := m.reader.Out
 	if len(piece) == 0 {
 		return out
@@ -123,7 +123,7 @@ func (m *mender) take(out, text []byte, certain int, t *typing) []byte {
 }
 
 // refuseByte notes a byte that cannot be read.
-func (m *mender) refuseByte(c byte) {
+func (m *repairer) refuseByte(c byte) {
 	if (c == '{' || c == '[') && m.reader.Depth() == m.maxDepth {
 		m.refuseDepth()
 		return
