@@ -88,6 +88,8 @@ func reads(resp *gateway.Response) *reader { return &reader{resp: resp, writer: 
 func (r *reader) next() ([]byte, error) {
 	f, err := r.resp.Next()
 	switch {
+	case f != nil && f.Whole:
+		return r.writer.Whole(f), nil
 	case f != nil:
 		return r.writer.Frame(nil, f), nil
 	case err == io.EOF && !r.closed:

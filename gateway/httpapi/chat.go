@@ -141,7 +141,7 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time, 
 		header(w.Header(), resp)
 		var body []byte
 		if frame != nil {
-			body = front.Frame(nil, frame)
+			body = front.Whole(frame)
 		}
 		return s.writeWhole(w, resp, body, began)
 	}

@@ -8,8 +8,7 @@ import (
 )
 
 // AppendTo appends the frame as it goes out: as it came, or with what was put into it; as one
-// block of a stream, as several, or as none if nothing is left in it. Appended to nil, a
-// completion that goes out as it came is the frame's Raw, which is not to be changed.
+// block of a stream, as several, or as none if nothing is left in it.
 //
 // Clients take a delta to hold text or the piece of one call, and stop reading one that has
 // a finish reason. So what does not fit into a chunk gets chunks of its own, before the one
@@ -17,8 +16,6 @@ import (
 // usage and nothing else of its choices: a client would have those twice.
 func (f *Frame) AppendTo(dst []byte) []byte {
 	switch {
-	case !f.Changed() && f.Whole && dst == nil:
-		return slices.Clip(f.Raw)
 	case !f.Changed():
 		return append(dst, f.Raw...)
 	case f.Whole:
@@ -34,6 +31,15 @@ func (f *Frame) AppendTo(dst []byte) []byte {
 	}
 	w.write()
 	return w.out
+}
+
+// Bytes is the frame as it goes out. Those of one that goes out as it came are its own: they are
+// not to be changed, and valid no longer than the frame.
+func (f *Frame) Bytes() []byte {
+	if !f.Changed() {
+		return slices.Clip(f.Raw)
+	}
+	return f.AppendTo(nil)
 }
 
 // writer writes a frame of a stream that has changed.

@@ -91,7 +91,7 @@ func (s *recorder) take(f *wire.Frame) bool {
 		return false
 	}
 	if s.whole = f.Whole; s.whole {
-		return s.keep(f.AppendTo(nil))
+		return s.keep(f.Bytes())
 	}
 	s.blocks = f.AppendTo(s.blocks[:0])
 	return s.lines(s.blocks)

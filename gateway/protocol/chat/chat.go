@@ -22,14 +22,22 @@ func NewWriter(r *gateway.Response) *Writer {
 	return &Writer{summary: r.Summary, closed: !r.Streamed()}
 }
 
+// Whole is a whole answer, valid no longer than its frame.
+func (w *Writer) Whole(f *wire.Frame) []byte {
+	if w.summary.Execution && wire.IsObject(f.Data) {
+		return w.withExecution(nil, f.Bytes(), false)
+	}
+	return f.Bytes()
+}
+
 // Frame appends a frame. In front of a stream's end marker stands what there is to say of the
 // answer.
 func (w *Writer) Frame(dst []byte, f *wire.Frame) []byte {
 	switch {
 	case f.Done:
 		return append(w.Close(dst), f.Raw...)
-	case f.Whole && w.summary.Execution && wire.IsObject(f.Data):
-		return w.withExecution(dst, f.AppendTo(nil), false)
+	case f.Whole:
+		return append(dst, w.Whole(f)...)
 	case w.summary.Execution && w.first == nil && len(f.Choices()) > 0:
 		w.first = &wire.Frame{Data: bytes.Clone(f.Data)}
 	}
