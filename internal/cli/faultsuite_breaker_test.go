@@ -14,7 +14,7 @@ import (
 )
 
 // circuitOpen is a failure of requests whose only target is left alone.
-var circuitOpen = failure{status: 503, code: "circuit_open", retry: "true", says: "left alone"}
+var circuitOpen = failure{status: 503, code: "circuit_open", retry: "true", says: "is open"}
 
 // TestFaultSuiteHungRequests has an upstream that never answers. A request that hangs
 // is a failure at its deadline and not at some later end, so five of them open the

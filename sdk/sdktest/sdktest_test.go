@@ -94,9 +94,9 @@ func TestExample(t *testing.T) {
 		{"an id", func(*sdk.Spec) {}, sdktest.Call{Name: "f", ID: "i", Args: call.Args}, `call_start 0 "f" "i"`},
 		{"text behind it", func(s *sdk.Spec) { s.Example += " x" }, call, "end 43"},
 		{"no trigger", func(s *sdk.Spec) { s.Triggers = []string{"<d>"} }, call, "no trigger begins"},
-		{"two lines", func(s *sdk.Spec) { s.Formats = append(s.Formats, "a\nb") }, call, "is no line"},
-		{"long", func(s *sdk.Spec) { s.Formats = []string{strings.Repeat("a", 257)} }, call, "is no line of 1 to 256 bytes"},
-		{"an empty format", func(s *sdk.Spec) { s.Formats = []string{""} }, call, "is no line"},
+		{"two lines", func(s *sdk.Spec) { s.Formats = append(s.Formats, "a\nb") }, call, "is not a line"},
+		{"long", func(s *sdk.Spec) { s.Formats = []string{strings.Repeat("a", 257)} }, call, "is not a line of 1 to 256 bytes"},
+		{"an empty format", func(s *sdk.Spec) { s.Formats = []string{""} }, call, "is not a line"},
 		{"CanParse", func(s *sdk.Spec) { s.CanParse = func([]byte) sdk.Verdict { return sdk.Maybe } }, call, "CanParse("},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
