@@ -201,7 +201,7 @@ func (j *judge) end(out []abi.Event, to int) ([]abi.Event, ending) {
 		out = append(out, warn("truncated_call"))
 	}
 	held := j.held.take()
-	if t.calls > 0 && j.hold && !j.noTools && (j.thinks || j.doubt == untilEnd || j.auto && j.around) { // if the output ends with them
+	if t.calls > 0 && j.counts() {
 		fenced := j.around && !j.thinks
 		return out, ending{kind: mayCount, to: to, calls: &thought{
 			calls: []heldCalls{{j.candidate.Name, held}}, inline: j.doubt == untilEnd && !fenced && !j.thinks, fenced: fenced,
@@ -212,6 +212,11 @@ func (j *judge) end(out []abi.Event, to int) ([]abi.Event, ending) {
 		out = append(out, warn("missing_arguments"))
 	}
 	return out, ending{kind: wasRead, to: to}
+}
+
+// counts reports whether calls count only if the output ends with them.
+func (j *judge) counts() bool {
+	return j.hold && !j.noTools && (j.thinks || j.doubt == untilEnd || j.auto && j.around)
 }
 
 // believe decides about events that were held back. Markup that is ordinary text
@@ -231,9 +236,15 @@ func (j *judge) believe() bool {
 	case t.calls == 0 && !j.candidate.Heuristic && !t.dropped: // there is nothing to believe
 		return false
 	}
+	return t.short == 0 && t.examples == 0 && j.allOffered()
+}
+
+// allOffered reports whether every call that is held back is one of a tool that was offered, and
+// no text comes behind them.
+func (j *judge) allOffered() bool {
 	unknown := func(e abi.Event) bool { return e.Kind == abi.CallStart && !j.offers.has(e.Name, j.fenced) }
 	events := j.held.events()
-	return t.short == 0 && t.examples == 0 && !trailing(events) && !slices.ContainsFunc(events, unknown)
+	return !trailing(events) && !slices.ContainsFunc(events, unknown)
 }
 
 // dropCut leaves out the call that was cut at the end, where the others may count without it.

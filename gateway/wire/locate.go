@@ -118,14 +118,19 @@ func (t *table) locate(data []byte, whole bool) {
 		}
 		return true
 	})
-	// Some servers write an empty error beside every answer.
-	if v := t.failure.Of(data); !ok || len(v) <= 2 || v[0] != '"' && (v[0] != '{' || Blank(v[1:len(v)-1])) {
+	if !ok || isNoError(t.failure.Of(data)) {
 		t.failure = Span{}
 	}
 	t.ok = ok && list && t.failure.Empty()
 	if !t.ok {
 		t.choices = t.choices[:0]
 	}
+}
+
+// isNoError reports whether the value of an error says nothing: some servers write an empty one
+// beside every answer.
+func isNoError(v []byte) bool {
+	return len(v) <= 2 || v[0] != '"' && (v[0] != '{' || Blank(v[1:len(v)-1]))
 }
 
 // locateChoices reads the array of choices at the cursor. ok is false where it is none, or

@@ -69,10 +69,7 @@ func newWriter(f *Frame, dst []byte) *writer {
 
 func (w *writer) write() {
 	f := w.f
-	w.ends = f.extra || f.Finishes()
-	for i := range w.left { // a choice without a delta has none to put its events in
-		w.ends = w.ends || len(w.left[i]) > 0 && f.choices[i].Body.Empty()
-	}
+	w.ends = f.extra || f.Finishes() || w.bodiless()
 	for i := range f.choices {
 		if w.ahead(i) {
 			w.further(func() {
@@ -84,14 +81,7 @@ func (w *writer) write() {
 		w.text()
 	}
 	for i := range f.choices {
-		for k := range f.changes[i].late {
-			w.further(func() {
-				w.choice(i, func() {
-					w.out = f.changes[i].late[k].append(append(w.out, `{"tool_calls":[`...), nil, true)
-					w.out = append(w.out, "]}"...)
-				}, "")
-			})
-		}
+		w.late(i)
 	}
 	if f.extra {
 		for i := range f.choices {
@@ -110,6 +100,29 @@ func (w *writer) write() {
 	}
 	for w.pending() {
 		w.text()
+	}
+}
+
+// bodiless reports whether a choice has events and no delta to put them in.
+func (w *writer) bodiless() bool {
+	for i := range w.left {
+		if len(w.left[i]) > 0 && w.f.choices[i].Body.Empty() {
+			return true
+		}
+	}
+	return false
+}
+
+// late writes the entries of a choice that have chunks of their own.
+func (w *writer) late(place int) {
+	late := w.f.changes[place].late
+	for k := range late {
+		w.further(func() {
+			w.choice(place, func() {
+				w.out = late[k].append(append(w.out, `{"tool_calls":[`...), nil, true)
+				w.out = append(w.out, "]}"...)
+			}, "")
+		})
 	}
 }
 
