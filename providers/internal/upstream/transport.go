@@ -10,9 +10,9 @@ import (
 const (
 	maxIdleConns     = 1024 // kept for the next request
 	idleConnLifetime = 90 * time.Second
-	// writeBuffer lets most requests leave in one write, or in two; the transport's own 4 KiB
+	// writeBuffer lets most requests leave in one write or in few; the transport's own 4 KiB
 	// cut a prompt of 16 KiB into five. Each connection has one.
-	writeBuffer = 12 << 10
+	writeBuffer = 8 << 10
 )
 
 func newTransport(connect time.Duration) *http.Transport {
