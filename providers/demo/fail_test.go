@@ -165,7 +165,7 @@ func TestEndStays(t *testing.T) {
 // and compares the errors.
 func TestErrorsOfRealUpstream(t *testing.T) {
 	t.Parallel()
-	const timer = 100 * time.Millisecond
+	const timer = 2 * time.Second
 	status := func(code int, message string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
