@@ -47,6 +47,9 @@ type Request struct {
 	// count against the retries.
 	ClientRetries int
 
+	// Source is the request in the client's own protocol, as long as nothing of it was edited;
+	// nil otherwise.
+	Source *Source
 	// RawText asks the upstream for the model's text unparsed. The gateway sets it
 	// for a target that wants it.
 	RawText bool
@@ -65,6 +68,13 @@ type Request struct {
 	places Places
 	edits  []wire.Edit // of body, not spliced in yet
 	read   *readings
+}
+
+// Source is a request in another protocol than chat completions. A provider whose upstream
+// speaks that protocol sends it on as it is, under the upstream's name of the model.
+type Source struct {
+	Protocol string // "responses" or "messages"
+	Body     []byte
 }
 
 // Places are those of what matters in a request's body; those that are not there are empty.

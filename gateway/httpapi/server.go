@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol/chat"
 )
 
 // Chatter answers chat requests; *flow.Gateway is one.
@@ -82,7 +83,7 @@ func New(cfg Config) (*Server, error) {
 	s.echo.GET("/readyz", s.readyz)
 	// Not a group's middleware: Echo would make a route of it for every other path and
 	// method below /v1, and a wrong method would be a wrong path.
-	s.echo.POST(chatPath, s.chat, s.sameSite, s.authenticate)
+	s.echo.POST(chatPath, s.exchange(chat.Parse), speaks(chat.Form), s.sameSite, s.authenticate)
 	s.echo.GET("/v1/models", s.models, s.sameSite, s.authenticate)
 	s.echo.Any(responsesPath, noResponses)
 	return s, nil
