@@ -45,6 +45,7 @@ type adapter interface {
 	gateway.Needer
 	gateway.Failer
 	gateway.Redactor
+	gateway.Relayer
 	CloseIdleConnections()
 }
 
