@@ -109,13 +109,13 @@ func TestRelayRetries(t *testing.T) {
 	t.Parallel()
 	var asked, others atomic.Int32
 	base := upstream(t, func(w http.ResponseWriter, r received) {
-		switch n := asked.Add(1); {
-		case n == 1:
+		switch asked.Add(1) {
+		case 1:
 			w.WriteHeader(http.StatusServiceUnavailable)
-		case n == 2:
+		case 2:
 			w.Header().Set("content-type", "application/json")
 			io.WriteString(w, `{"usage":{"prompt_tokens":5,"total_tokens":5}}`)
-		case n == 3:
+		case 3:
 			w.Header().Set("content-type", "audio/mpeg")
 			send(w, "half")
 			panic(http.ErrAbortHandler)

@@ -33,7 +33,7 @@ func (p *Client) Relay(ctx context.Context, u *url.URL, model string, r *gateway
 		address.RawQuery += r.Query
 		c.req.URL = &address
 	}
-	resp, content, err := c.send()
+	resp, content, err := c.send() //nolint:bodyclose // relayed.Close does
 	if err != nil {
 		c.end()
 		return nil, err
@@ -43,12 +43,12 @@ func (p *Client) Relay(ctx context.Context, u *url.URL, model string, r *gateway
 
 // relayed is an answer that nobody looks into.
 type relayed struct {
-	call   *call
-	resp   *http.Response
-	body   io.Reader
-	piece  []byte
-	err    error
-	done   bool
+	call  *call
+	resp  *http.Response
+	body  io.Reader
+	piece []byte
+	err   error
+	done  bool
 }
 
 // Header implements [gateway.Reply].
