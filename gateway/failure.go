@@ -96,11 +96,12 @@ func (f *UpstreamFailure) kind(status int, codes []string) Kind {
 // has OpenAI's form; else the client gets one of ours, with the upstream's words.
 func (f *UpstreamFailure) refuse(e *Error, status int, wrapped bool) {
 	e.Status = status
-	e.Said = []byte(f.redacted(string(f.Body[:min(len(f.Body), maxSaid)])))
+	clean := []byte(f.redacted(string(f.Body))) // before it is cut, or a part of a secret might stay
+	e.Said = clean[:min(len(clean), maxSaid)]
 	if !wrapped || len(f.Body) > maxRefusal {
 		return
 	}
-	e.Body = []byte(f.redacted(string(f.Body)))
+	e.Body = clean
 	if e.Header == nil {
 		e.Header = http.Header{}
 	}

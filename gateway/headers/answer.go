@@ -22,10 +22,13 @@ var limits = []string{"X-Ratelimit-", "X-Ratelimitbysize-", "Ratelimitbysize-", 
 // they have no meaning, and an SDK might obey them all the same.
 var retries = set("Retry-After", "Retry-After-Ms", "X-Ms-Retry-After-Ms", "X-Should-Retry")
 
-// site are headers of an answer that speak for the host that a browser has asked, which is
-// not the upstream, and those that the gateway sets itself.
-var site = set("Set-Cookie", "Set-Cookie2", "Content-Type", "X-Content-Type-Options", "Cache-Control", "X-Accel-Buffering",
-	"Server-Timing", "Age", "Strict-Transport-Security", "Clear-Site-Data", "Www-Authenticate", "Alt-Svc")
+// site are headers of an answer that speak for the host that was asked, which is not the
+// upstream, or that the gateway sets itself. Most upstreams send some of them.
+var site = set("Content-Type", "Date", "Server", "Via", "Vary", "Age", "Cache-Control", "Pragma", "Expires", "Etag", "Last-Modified",
+	"Set-Cookie", "Set-Cookie2", "Strict-Transport-Security", "Clear-Site-Data", "Www-Authenticate", "Alt-Svc", "Server-Timing",
+	"X-Content-Type-Options", "X-Frame-Options", "X-Accel-Buffering", "Nel", "Report-To", "Reporting-Endpoints")
+
+func isSite(name string) bool { return site[name] || strings.HasPrefix(name, "Access-Control-") }
 
 // The bounds on what is passed on, so that no client is given more than it can take.
 const (
@@ -39,6 +42,7 @@ type Class string
 // The classes.
 const (
 	Connection Class = "connection" // it belongs to the connection, to the framing, or to the gateway
+	Site       Class = "site"       // it speaks for the upstream's own host
 	Unknown    Class = "unknown"    // it is not on the list
 	Secret     Class = "secret"     // it quotes a key of the gateway
 	Type       Class = "type"       // a content type that is not what the answer is
@@ -125,6 +129,8 @@ func (a Answer) class(name string, values, nominated []string) Class {
 	switch {
 	case barred(name) != "", slices.Contains(nominated, name):
 		return Connection
+	case isSite(name):
+		return Site
 	case !passed[name] && !retries[name] && !begins(name, limits) && !a.More[name]:
 		return Unknown
 	case slices.ContainsFunc(values, a.Quotes):
@@ -166,7 +172,7 @@ func PassProblem(name string) string {
 	switch {
 	case barred(name) != "":
 		return barred(name)
-	case site[name], strings.HasPrefix(name, "Access-Control-"):
+	case isSite(name):
 		return "it speaks for the gateway's own host, or the gateway sets it itself"
 	}
 	return ""

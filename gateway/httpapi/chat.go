@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/headers"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/protocol/chat"
 )
@@ -40,7 +41,7 @@ func (s *Server) chat(c echo.Context) error {
 		return looped(hops)
 	}
 	req.ID = requestID(c)
-	req.Header = forwarded(r.Header)
+	req.Header = headers.Kept(r.Header)
 	addHop(req.Header, hops)
 	req.Tenant, _ = c.Get(clientKey).(string)
 	rec := recordOf(c)
@@ -176,7 +177,7 @@ const maxPiece = 16 << 10
 // streamHeader says that the answer is a stream, to whoever stands in front of us: nginx
 // would collect it.
 func streamHeader(h http.Header) {
-	h.Set("cache-control", "no-cache")
+	h.Set("cache-control", "no-cache, no-store")
 	h.Set("x-accel-buffering", "no")
 }
 
@@ -200,7 +201,7 @@ func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byt
 func header(h http.Header, resp *gateway.Response) {
 	upstream := resp.Header()
 	for name, values := range upstream {
-		if key := http.CanonicalHeaderKey(name); key != "X-Request-Id" {
+		if key := http.CanonicalHeaderKey(name); key != "X-Request-Id" && !headers.Advice(key) {
 			h[key] = values
 		}
 	}
