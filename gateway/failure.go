@@ -41,6 +41,9 @@ func (f UpstreamFailure) Classify() *Error {
 	said := upstreamerr.Read(f.Header, f.Body, time.Now())
 	status := cmp.Or(f.Status, said.Status)
 	e := &Error{Kind: f.kind(status, said.Codes)}
+	if said.Moderated && status == http.StatusForbidden {
+		e.Kind = Rejected // OpenRouter's status for what a filter holds back: not of our credentials
+	}
 	if e.Kind != Unauthorized { // whose words may quote the key
 		e.Quote = upstreamerr.Excerpt(f.redacted(said.Message))
 		e.Header = f.Header.Clone()

@@ -250,11 +250,30 @@ func theirs(head string) (names []string) {
 	return names
 }
 
+// securityCutKeys has an upstream quote the key where a message of ours cuts what it quotes.
+func securityCutKeys(t *testing.T) {
+	var line string // one request at a time
+	url := raw(t, func(c *net.TCPConn, _ []byte) {
+		fmt.Fprintf(c, "HTTP/1.1 200 OK\r\n%s\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx", line)
+	})
+	g := serve(t, fmt.Sprintf("providers: {up: {type: openai, base_url: %q, api_key: sk-UPPERcanary-of-the-upstream, retry: {max_retries: 0}, circuit_breaker: {failure_threshold: 1000}}}", url))
+	for _, name := range []string{"Content-Encoding: ", "Content-Type: text/"} {
+		for n := 40; n < 80; n += 3 {
+			line = name + strings.Repeat("x", n) + "sk-UPPERcanary-of-the-upstream"
+			r := g.chat(prompt("up/m", "hi", false))
+			if r.status != http.StatusBadGateway || strings.Contains(strings.ToLower(r.body), "sk-u") || !strings.Contains(r.body, "xxx") {
+				t.Errorf("%s behind %d bytes: got status %d, %s, want nothing of the key", name, n, r.status, r.body)
+			}
+		}
+	}
+}
+
 // securityQuotedKeys has an upstream quote the gateway's keys for it, in every form in which
 // servers write what they were sent: in a refusal, in an error in the place of an answer, in
 // one in the middle of a stream, and where the failure becomes one of the gateway's own.
 func securityQuotedKeys(t *testing.T) {
 	t.Parallel()
+	t.Run("cut", securityCutKeys)
 	var quote string // one request at a time
 	answer := func(w http.ResponseWriter, r received) {
 		body := fmt.Sprintf(`{"error":{"message":"got \"%s\" from you","type":"invalid_request_error","param":null,"code":"bad"}}`, quote)
