@@ -31,7 +31,7 @@ func FuzzReplies(f *testing.F) {
 			return r
 		}
 		whole, cut := read(max(len(text), 1)), read(int(size)+1)
-		if whole.refused != cut.refused || whole.between() != cut.between() { //nolint:errorlint // the very same
+		if whole.refused != cut.refused || whole.between() != cut.between() {
 			t.Fatalf("%q, whole: %v, between: %v; in pieces of %d: %v, %v", text, whole.refused, whole.between(), size, cut.refused, cut.between())
 		}
 	})
@@ -48,7 +48,7 @@ func TestReplies(t *testing.T) {
 		"$2\r\nokx": errNoReply, "\r\n": errNoReply, "$\r\n": errNoReply, "$-2\r\n": errNoReply, "+OK\n": errNoReply, "_\r\n": errNoReply, ">1\r\n": errNoReply, "$1e3\r\n": errNoReply,
 	} {
 		r := replies{most: 100}
-		if err := r.read([]byte(text)); err != want || r.between() != (want == nil) { //nolint:errorlint // the very same
+		if err := r.read([]byte(text)); err != want || r.between() != (want == nil) {
 			t.Errorf("%.40q: got error %v, the reply complete: %v, want error %v", text, err, r.between(), want)
 		}
 	}

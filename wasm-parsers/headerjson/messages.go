@@ -82,16 +82,14 @@ func (m *messages) step(data []byte) (n int, wait bool) {
 
 // plain is how many bytes b begins with that no marker begins with.
 func (m *messages) plain(b []byte) int {
-	n := 0
+	first := "<"
 	if m.ordinary { // both at once: a search for each would go to the end of the text again and again
-		n = bytes.IndexAny(b, "<"+m.markers[0][:1])
-	} else {
-		n = bytes.IndexByte(b, '<')
+		first = "<>"
 	}
-	if n < 0 {
-		return len(b)
+	if n := bytes.IndexAny(b, first); n >= 0 {
+		return n
 	}
-	return n
+	return len(b)
 }
 
 // readStart reads the first header, whose marker is mostly in the prompt. A name
