@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 )
 
 // Chatter answers chat requests; *flow.Gateway is one.
@@ -37,6 +38,10 @@ type Config struct {
 	Keys map[string]string
 	// MaxBody is the largest request body in bytes; default 32 MiB.
 	MaxBody int64
+	// Memory is what all requests in progress may take together; nil has no bound.
+	Memory *inflight.Budget
+	// Limits are on what a body is made of.
+	Limits gateway.Limits
 	// Ready says why requests cannot be answered well yet, or nil. It may be nil.
 	Ready func() error
 	// Heartbeat is after how much silence a comment goes to the client of a stream, so
