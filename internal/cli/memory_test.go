@@ -101,10 +101,11 @@ func TestX(t *testing.T) {
 	var s setup
 	s.provider("up", discarding(t, completion("ok")), "parser: auto")
 	s.providers.WriteString(fmt.Sprintf("  ant: {type: anthropic, base_url: %q, api_key: x}\n", discarding(t, `{"id":"m","type":"message","role":"assistant","model":"x","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`)))
+	s.head.WriteString("limits: {values: 100000000, messages: 10000000, calls: 10000000, tools: {count: 100000, size: 1GiB, depth: 128, properties: 1000000}}\n")
 	g, _ := spawn(t, s.String(), "GOGC=100")
 	for _, m := range []string{"up/m", "ant/m"} {
 		g.chat(prompt(m, "hi", false))
-		for name, body := range hostileBodies(m, 8<<20) {
+		for name, body := range hostileBodies(m, 2<<20) {
 			before := g.gauge("go_memstats_alloc_bytes_total")
 			r := g.chat(body)
 			after := g.gauge("go_memstats_alloc_bytes_total")

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -22,6 +23,8 @@ type Request struct {
 	// Stream says that a stream is asked for, so that the first token is awaited no
 	// longer than the timer allows.
 	Stream bool
+	// Room is the memory for the answer, as far as it is held; nil has no bound.
+	Room *inflight.Claim
 }
 
 // Response is an answer that means success: either a whole JSON object, in Data, or
@@ -42,7 +45,7 @@ type Response struct {
 // is read.
 func (p *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	c, ctx := p.begin(ctx)
-	c.req = p.post(ctx, r)
+	c.req, c.room = p.post(ctx, r), r.Room
 	if r.Stream {
 		c.firstToken = c.after(p.timeouts.FirstToken, "no first token within", "first_token")
 	}
@@ -65,6 +68,8 @@ func (c *call) do() (*Response, error) {
 		c.idle = c.after(c.p.timeouts.Idle, "no further chunk for", "idle")
 		c.idle.Stop()
 		s := &Stream{c: c, body: resp.Body, blocks: wire.NewReader(body, maxChunk)}
+		held := inflight.Hold{Of: c.room}
+		s.blocks.Room = held.Fit
 		return &Response{Header: resp.Header, Stream: s}, nil
 	}
 	c.stopFirstToken()

@@ -15,6 +15,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -33,7 +34,7 @@ func (m *Maker) Begin(_ context.Context, a *gateway.AttemptInfo, o *gateway.Outc
 	if a.Target.Mode == gateway.Off || !a.Sent.OffersTools() {
 		return nil, nil
 	}
-	return &stage{validator: &validator{attempt: a, outcome: o, offered: a.Sent.Tools(), schemas: m.schemas, ids: ids{attempt: a},
+	return &stage{queue: queue{room: inflight.Hold{Of: a.Room}}, validator: &validator{attempt: a, outcome: o, offered: a.Sent.Tools(), schemas: m.schemas, ids: ids{attempt: a},
 		policy: a.Target.OnInvalid, report: a.Target.Mode == gateway.Report}}, nil
 }
 
@@ -178,7 +179,9 @@ func (s *stage) settle(next gateway.Sink) error {
 		call.refuse(v, nil, &repair.Problem{Class: repair.InvalidJSON,
 			Message: "The arguments are too long to be checked.", Hint: "Give shorter arguments."})
 		return v.err()
-	case holding && (v.waits() || s.queue.bytes <= maxHeld):
+	case holding && v.waits() && s.queue.full != nil:
+		return gateway.NoRoom(s.queue.full, "The model's call needs more memory than one request may have (limits.memory).")
+	case holding && (v.waits() || s.queue.bytes <= maxHeld && s.queue.full == nil):
 		s.queue.keep(h)
 	default:
 		s.release(h, false, next)
