@@ -74,8 +74,8 @@ type Limits struct {
 	Body Size `yaml:"body" default:"32MiB" min:"1B" max:"1GiB" doc:"Largest request body."`
 	// Memory is for all requests in progress: four times their bytes, and those of answers that
 	// are held. One request has at most a half of it. Default: half of GOMEMLIMIT where that is
-	// set, else a quarter of the machine's memory or of the control group's; 1MiB to 1TiB.
-	Memory Size `yaml:"memory" eg:"1GiB" min:"1MiB" max:"1TiB" doc:"Memory for all requests in progress: four times their bytes, and those of answers that are held. One request has at most a half of it. Default: half of GOMEMLIMIT where that is set, else a quarter of the machine's or the container's memory."`
+	// set, else a quarter of the machine's memory or of the control group's; 1MiB to 1024GiB.
+	Memory Size `yaml:"memory" eg:"1GiB" min:"1MiB" max:"1024GiB" doc:"Memory for all requests in progress: four times their bytes, and those of answers that are held. One request has at most a half of it. Default: half of GOMEMLIMIT where that is set, else a quarter of the machine's or the container's memory."`
 	// Values is how many values a request may have: members, elements, objects and lists.
 	// Default 200000, 100 to 100000000.
 	Values int `yaml:"values" default:"200000" min:"100" max:"100000000" doc:"How many values a request may have: members, elements, objects and lists."`
