@@ -130,7 +130,7 @@ func countProperties(value []byte) (n int) {
 }
 
 // valueCost is how many bytes are claimed for each value of a body, besides its bytes.
-const valueCost = 64
+const valueCost = 128
 
 // noRoom is the error of a request for which there is no memory.
 func noRoom(err error) error {
