@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
@@ -147,7 +148,7 @@ const retryRoom = time.Second
 // NoRoom is the error for what an [inflight.Claim] has refused: MemorySpent, or TooLarge with a
 // text for what no waiting makes fit.
 func NoRoom(err error, tooLarge string) *Error {
-	if err == inflight.ErrShare { //nolint:errorlint // it is never wrapped
+	if errors.Is(err, inflight.ErrShare) {
 		return &Error{Kind: TooLarge, Message: tooLarge, Err: err}
 	}
 	return &Error{Kind: MemorySpent, RetryAfter: retryRoom, Err: err,

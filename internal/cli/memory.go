@@ -36,7 +36,7 @@ func memoryBudget(l config.Limits) int64 {
 	if memory == math.MaxInt64 {
 		return memoryUnknown
 	}
-	return max(int64(memory/shareOfMemory), 1) //nolint:gosec // it is less than MaxInt64
+	return max(int64(memory/shareOfMemory), 1)
 }
 
 // requestLimits are the limits on what a request is made of.

@@ -118,7 +118,7 @@ func (r *reader) find(object wire.Span, name string) wire.Span {
 
 // types is the union of the types that the schema at a place allows, 0 if it does not say.
 func (r *reader) types(at wire.Span, depth int) abi.Types {
-	if *r.left -= at.End - at.Start; depth == 0 || *r.left <= 0 || r.text[at.Start] != '{' {
+	if *r.left -= at.End - at.Start; depth == 0 || *r.left <= 0 {
 		return 0
 	}
 	var t abi.Types
@@ -146,8 +146,7 @@ func (r *reader) types(at wire.Span, depth int) abi.Types {
 		return true
 	})
 	if t == 0 {
-		r.each(enum, func(v wire.Span) { t |= typeOf(v.Of(r.text)) })
-		t |= typeOf(constant.Of(r.text))
+		t = r.typesOf(enum, constant)
 	}
 	if t == 0 && !properties.Empty() {
 		t = abi.Object
@@ -156,6 +155,12 @@ func (r *reader) types(at wire.Span, depth int) abi.Types {
 		t |= abi.Null
 	}
 	return t
+}
+
+// typesOf are those of the values that a schema names.
+func (r *reader) typesOf(enum, constant wire.Span) (t abi.Types) {
+	r.each(enum, func(v wire.Span) { t |= typeOf(v.Of(r.text)) })
+	return t | typeOf(constant.Of(r.text))
 }
 
 // each calls f for the elements of a list, if it is one.

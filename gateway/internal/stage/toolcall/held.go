@@ -147,6 +147,15 @@ func (q *queue) keep(h *held) {
 	q.full = q.room.Fit(q.bytes)
 }
 
+// fits reports whether more may wait. judged says that all of a call has to.
+func (q *queue) fits(judged bool) bool {
+	most := maxHeld
+	if judged {
+		most = maxJudged
+	}
+	return q.full == nil && q.bytes <= most
+}
+
 // take gives the frames away.
 func (q *queue) take() []*held {
 	frames := q.frames

@@ -174,19 +174,26 @@ func (s *stage) settle(next gateway.Sink) error {
 	case v.report, !holding && len(s.queue.frames) == 0 && !h.repaired() && s.recent.unchanged(false):
 		next.Put(h.frame)
 		s.recent.settle()
-	case holding && v.waits() && s.queue.bytes > maxJudged:
-		call := s.recent[slices.IndexFunc(s.recent, (*call).holding)]
-		call.refuse(v, nil, &repair.Problem{Class: repair.InvalidJSON,
-			Message: "The arguments are too long to be checked.", Hint: "Give shorter arguments."})
-		return v.err()
-	case holding && v.waits() && s.queue.full != nil:
-		return gateway.NoRoom(s.queue.full, "The model's call needs more memory than one request may have (limits.memory).")
-	case holding && (v.waits() || s.queue.bytes <= maxHeld && s.queue.full == nil):
+	case holding && s.queue.fits(v.waits()):
 		s.queue.keep(h)
+	case holding && v.waits():
+		return s.tooLong()
 	default:
 		s.release(h, false, next)
 	}
 	return nil
+}
+
+// tooLong ends the answer whose call has to be complete before anyone sees it, and takes more than
+// may wait.
+func (s *stage) tooLong() error {
+	if err := s.queue.full; err != nil {
+		return gateway.NoRoom(err, "The model's call needs more memory than one request may have (limits.memory).")
+	}
+	call := s.recent[slices.IndexFunc(s.recent, (*call).holding)]
+	call.refuse(s.validator, nil, &repair.Problem{Class: repair.InvalidJSON,
+		Message: "The arguments are too long to be checked.", Hint: "Give shorter arguments."})
+	return s.validator.err()
 }
 
 // release gives on the frames that waited and the last one, if there is one: as they came if
