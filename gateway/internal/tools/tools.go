@@ -122,7 +122,7 @@ func (r *reader) types(at wire.Span, depth int) abi.Types {
 		return 0
 	}
 	var t abi.Types
-	var enum, constant, properties wire.Span
+	var enum, constant wire.Span
 	nullable := false
 	wire.Members(r.text[:at.End], at.Start, func(key []byte, v wire.Span) bool {
 		switch string(key) {
@@ -138,8 +138,6 @@ func (r *reader) types(at wire.Span, depth int) abi.Types {
 			enum = v
 		case "const":
 			constant = v
-		case "properties":
-			properties = v
 		case "nullable": // OpenAPI's word for a union with null
 			nullable = r.text[v.Start] == 't'
 		}
@@ -148,7 +146,7 @@ func (r *reader) types(at wire.Span, depth int) abi.Types {
 	if t == 0 {
 		t = r.typesOf(enum, constant)
 	}
-	if t == 0 && !properties.Empty() {
+	if t == 0 && !r.find(at, "properties").Empty() {
 		t = abi.Object
 	}
 	if nullable && t != 0 {
