@@ -21,7 +21,7 @@ var (
 
 // What is claimed for a byte that is held. TestRequestMemory in internal/cli counts what is
 // allocated for hostile bodies, garbage and all: 1.7 bytes for one that is refused, 2.7 for prose
-// and 4.5 for arguments with escapes. By TestAnswerMemory the heap grows by less than 7 bytes for
+// and 4.5 for arguments with escapes. By TestAnswerMemory the heap grows by 7 to 8 bytes for
 // a byte of the worst answers, of which some is how its memory is cut.
 const (
 	// Body is for a byte of a request's body: the bytes, what is read of them, and the body that
