@@ -18,6 +18,7 @@ import (
 // notResponses are cases about what the Responses API has no word for.
 var notResponses = map[string]string{
 	"native/two_choices":     "a response has one choice",
+	"tools/two_choices":      "a response has one choice",
 	"native/unknown_members": "of members that nobody knows a response has none",
 }
 
@@ -164,7 +165,7 @@ func toResponses(body []byte) ([]byte, error) {
 			if err := json.Unmarshal(t["function"], &f); err != nil {
 				return nil, err
 			}
-			f["type"], f["strict"] = json.RawMessage(`"function"`), json.RawMessage("false")
+			f["type"] = json.RawMessage(`"function"`)
 			list = append(list, f)
 		}
 		out["tools"] = list
@@ -248,11 +249,59 @@ func completionOf(r responsestest.Object, member, object string) []byte {
 	return data
 }
 
-// chunksOf is a stream as chunks: what the last event says, or the error.
+// chunksOf is a stream as chunks, a chunk for each event that says something.
 func chunksOf(final responsestest.Object, stream []byte) []byte {
-	if final == nil || final["status"] == "failed" {
-		at := bytes.LastIndex(stream, []byte("data: {"))
-		return stream[at:]
+	var out []byte
+	chunk := func(delta map[string]any) {
+		data, _ := json.Marshal(map[string]any{"object": "chat.completion.chunk", "id": final["id"], "created": final["created_at"], "model": final["model"],
+			"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": nil}}})
+		out = fmt.Appendf(out, "data: %s\n\n", data)
 	}
-	return fmt.Appendf(nil, "data: %s\n\ndata: [DONE]\n\n", completionOf(final, "delta", "chat.completion.chunk"))
+	calls := -1
+	chunk(map[string]any{"role": "assistant", "content": ""})
+	for block := range bytes.SplitSeq(stream, []byte("\n\n")) {
+		_, data, _ := bytes.Cut(block, []byte("data: "))
+		var e struct {
+			Type, Delta string
+			Item        struct{ Type, Name, CallID string } // call_id
+			Error       any
+		}
+		if json.Unmarshal(bytes.Replace(data, []byte(`"call_id"`), []byte(`"callid"`), 1), &e) != nil {
+			continue
+		}
+		call := func(member map[string]any) {
+			member["index"] = calls
+			chunk(map[string]any{"tool_calls": []any{member}})
+		}
+		switch e.Type {
+		case "response.output_text.delta":
+			chunk(map[string]any{"content": e.Delta})
+		case "response.refusal.delta":
+			chunk(map[string]any{"refusal": e.Delta})
+		case "response.reasoning_summary_text.delta":
+			chunk(map[string]any{"reasoning_content": e.Delta})
+		case "response.function_call_arguments.delta":
+			call(map[string]any{"function": map[string]any{"arguments": e.Delta}})
+		case "response.output_item.added":
+			if e.Item.Type == "function_call" {
+				calls++
+				call(map[string]any{"id": e.Item.CallID, "type": "function", "function": map[string]any{"name": e.Item.Name, "arguments": ""}})
+			}
+		case "error":
+			return append(append(out, "data: "...), append(data, "\n\n"...)...)
+		case "response.failed":
+			failure := final["error"].(map[string]any)
+			failure["type"], failure["param"] = "server_error", nil // a response does not say these
+			data, _ := json.Marshal(map[string]any{"error": failure})
+			return fmt.Appendf(out, "data: %s\n\n", data)
+		}
+	}
+	var end struct {
+		Choices []map[string]any `json:"choices"`
+		Usage   any              `json:"usage"`
+	}
+	_ = json.Unmarshal(completionOf(final, "delta", "chat.completion.chunk"), &end)
+	last, _ := json.Marshal(map[string]any{"object": "chat.completion.chunk", "id": final["id"], "created": final["created_at"], "model": final["model"],
+		"choices": []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": end.Choices[0]["finish_reason"]}}, "usage": end.Usage})
+	return fmt.Appendf(out, "data: %s\n\ndata: [DONE]\n\n", last)
 }
