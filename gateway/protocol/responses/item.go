@@ -31,6 +31,7 @@ type item struct {
 	// text is what has come of the part, the summary or the arguments, as it stands between the
 	// quotes of a JSON string.
 	text     []byte
+	half     []byte // of a surrogate pair, whose other half may come with the next piece
 	logprobs []byte // of the part, elements
 	parts    []byte // those that are closed, elements
 	closed   int    // how many

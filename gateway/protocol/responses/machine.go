@@ -149,9 +149,13 @@ func (m *machine) put(piece, logprobs []byte) {
 		return
 	}
 	it := m.open
+	if len(it.half) > 0 || hasHalf(piece) {
+		piece, it.half = whole(append(it.half, piece...))
+	}
 	it.text = append(it.text, piece...)
 	it.logprobs = appendElements(it.logprobs, logprobs)
 	switch {
+	case len(piece) == 0 && len(logprobs) == 0:
 	case m.quiet:
 	case it.kind == reasoningItem:
 		m.text("response.reasoning_summary_text.delta", it.before, piece, `"`)
@@ -170,6 +174,10 @@ func (m *machine) put(piece, logprobs []byte) {
 // closePart ends the open part of the open item.
 func (m *machine) closePart() {
 	it := m.open
+	if len(it.half) > 0 { // the other half has not come
+		it.half = nil
+		m.put([]byte(replacement), nil)
+	}
 	at := it.before[:max(0, len(it.before)-len(`,"delta":"`))]
 	part := it.partJSON(it.text)
 	switch {
