@@ -59,8 +59,7 @@ func output(t testing.TB, response any) (list []string) {
 	return append(list, r.Status)
 }
 
-// TestStreams looks at what becomes of streams of chunks. Each stream is judged, and the whole
-// answer of the same frames is the same.
+// TestStreams looks at what becomes of streams of chunks. Each stream is judged.
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
