@@ -33,7 +33,7 @@ func TestProperty(t *testing.T) {
 	t.Parallel()
 	const request = `{"model":"m","stream":%t,"include":["reasoning.encrypted_content"],"input":%s,"tools":[{"type":"function","name":"f"},{"type":"function","name":"g"},{"type":"custom","name":"patch"},{"type":"namespace","name":"fs","tools":[{"type":"function","name":"read"}]}]}`
 	for seed := range uint64(2000) {
-		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // no secrets
+		r := rand.New(rand.NewPCG(seed, 1))
 		m := randomMessage(r)
 		usage := fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d}`, r.IntN(1000), r.IntN(1000))
 		for _, stream := range []bool{false, true} {

@@ -84,7 +84,8 @@ func (r *Request) write(t *translation, choice []byte) error {
 	if r.Stream() {
 		b = append(b, `,"stream":true,"stream_options":{"include_usage":true}`...)
 	}
-	r.chat = append(b, '}')
+	b = append(b, '}')
+	r.chat = b
 	return nil
 }
 
@@ -298,38 +299,15 @@ func (t *translation) addAnswer(item object, content []byte, place string) error
 func (t *translation) addReasoning(item object, place string) error {
 	var text, thoughts []byte
 	if sealed := item.get("encrypted_content"); sealed != nil {
-		opened, err := t.r.options.Sealer.open(wire.Unquote(sealed), t.r.options.Tenant, t.r.Model())
-		if err != nil {
+		var ok bool
+		if text, thoughts, ok = t.unseal(sealed); !ok {
 			t.r.warn("item_dropped", "reasoning")
 			return nil
 		}
-		o := object(opened)
-		if v := o.get("text"); isString(v) {
-			text = inner(v)
-		}
-		for _, name := range thoughtMembers {
-			if v := o.get(name); isArray(v) {
-				thoughts = append(append(append(append(thoughts, `,"`...), name...), `":`...), v...)
-			}
-		}
 	} else {
-		for _, list := range [...]string{"content", "summary"} {
-			v := item.get(list)
-			if v != nil && v[0] != '[' {
-				return invalid(place+"."+list, "%s.%s must be an array.", place, list)
-			}
-			wire.Elements(v, 0, func(_ int, at wire.Span) bool {
-				if s := object(at.Of(v)).get("text"); isString(s) {
-					if len(text) > 0 {
-						text = append(text, separator...)
-					}
-					text = append(text, inner(s)...)
-				}
-				return true
-			})
-			if len(text) > 0 { // the summary says the same in fewer words
-				break
-			}
+		var err error
+		if text, err = reasoningText(item, place); err != nil {
+			return err
 		}
 	}
 	if len(text) == 0 && len(thoughts) == 0 {
@@ -342,6 +320,49 @@ func (t *translation) addReasoning(item object, place string) error {
 	}
 	m.reasoning, m.thoughts = append(m.reasoning, text...), append(m.thoughts, thoughts...)
 	return nil
+}
+
+// unseal opens reasoning: its text, as it stands between quotes, and the members that belong to
+// it, with a comma in front of each.
+func (t *translation) unseal(sealed []byte) (text, thoughts []byte, ok bool) {
+	opened, err := t.r.options.Sealer.open(wire.Unquote(sealed), t.r.options.Tenant, t.r.Model())
+	if err != nil {
+		return nil, nil, false
+	}
+	o := object(opened)
+	if v := o.get("text"); isString(v) {
+		text = inner(v)
+	}
+	for _, name := range thoughtMembers {
+		if v := o.get(name); isArray(v) {
+			thoughts = append(append(append(append(thoughts, `,"`...), name...), `":`...), v...)
+		}
+	}
+	return text, thoughts, true
+}
+
+// reasoningText is reasoning in words, as it stands between quotes: what was thought, or else
+// its summary, which says the same in fewer words.
+func reasoningText(item object, place string) (text []byte, err error) {
+	for _, list := range [...]string{"content", "summary"} {
+		v := item.get(list)
+		if v != nil && v[0] != '[' {
+			return nil, invalid(place+"."+list, "%s.%s must be an array.", place, list)
+		}
+		wire.Elements(v, 0, func(_ int, at wire.Span) bool {
+			if s := object(at.Of(v)).get("text"); isString(s) {
+				if len(text) > 0 {
+					text = append(text, separator...)
+				}
+				text = append(text, inner(s)...)
+			}
+			return true
+		})
+		if len(text) > 0 {
+			break
+		}
+	}
+	return text, nil
 }
 
 // addCompaction translates a summary of what was said before.

@@ -244,7 +244,7 @@ func TestFailures(t *testing.T) {
 	t.Run("a refusal's own words", func(t *testing.T) {
 		t.Parallel()
 		e := &gateway.Error{Kind: gateway.Rejected, Message: "m", Body: []byte(`{"error":{"message":"Too long.","type":"invalid_request_error","code":"context_length_exceeded","param":"messages"}}`)}
-		want := `{"error":{"message":"Too long.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`
+		want := `{"error":{"message":"Too long.","type":"invalid_request_error","param":"input","code":"context_length_exceeded"}}`
 		if got := string(responses.Form.Error(e, "", nil)); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
