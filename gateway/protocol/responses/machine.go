@@ -201,7 +201,22 @@ func (m *machine) closePart() {
 	if it.kind == reasoningItem {
 		m.thought = it.text
 	}
-	it.text, it.logprobs, it.part = nil, nil, noPart
+	it.text, it.logprobs, it.part, it.notes, it.noted = nil, nil, noPart, nil, 0
+}
+
+// note adds an annotation, JSON, to the text that is open. It reports whether there is one.
+func (m *machine) note(annotation []byte) bool {
+	it := m.open
+	if it == nil || it.kind != messageItem || it.part != textPartKind || len(m.waiting) > 0 {
+		return false
+	}
+	if !m.quiet {
+		at := it.before[:len(it.before)-len(`,"delta":"`)]
+		m.raw("response.output_text.annotation.added", at, wire.AppendInt([]byte(`,"annotation_index":`), it.noted), []byte(`,"annotation":`), annotation)
+	}
+	it.notes = appendElements(it.notes, annotation)
+	it.noted++
+	return true
 }
 
 // closeCall ends a call's arguments.

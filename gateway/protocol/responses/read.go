@@ -107,7 +107,7 @@ func (w *Writer) readHead(f *wire.Frame) {
 
 // body is a delta or a message by its members.
 type body struct {
-	content, reasoning, refusal, calls, function, logprobs []byte
+	content, reasoning, refusal, calls, function, logprobs, notes []byte
 
 	said int // members that say something
 }
@@ -128,6 +128,8 @@ func (b *body) take(name string, value []byte) (ok bool) {
 		}
 	case "refusal":
 		b.refusal = value
+	case "annotations":
+		b.notes = value
 	case "tool_calls":
 		b.calls = value
 	case "function_call":
@@ -164,6 +166,7 @@ func (w *Writer) readBody(f *wire.Frame, c *wire.Choice) error {
 		w.say(reasoningItem, textPartKind, clean(inner(b.reasoning)), nil)
 	}
 	w.readContent(&b)
+	w.readNotes(b.notes)
 	if isString(b.refusal) {
 		w.say(messageItem, refusalPartKind, clean(inner(b.refusal)), nil)
 	}
@@ -189,6 +192,27 @@ func (w *Writer) readContent(b *body) {
 			return true
 		})
 	}
+}
+
+// readNotes takes annotations. A chat has those of a web search in an object of their own.
+func (w *Writer) readNotes(list []byte) {
+	if !isArray(list) || !jsontext.Value(list).IsValid() {
+		return
+	}
+	wire.Elements(list, 0, func(_ int, v wire.Span) bool {
+		note := object(v.Of(list))
+		if !isObject(note) {
+			return true
+		}
+		if citation := object(note).get("url_citation"); isObject(citation) {
+			note = wire.AppendOthers([]byte(`{"type":"url_citation"`), citation, "type")
+			note = append(note, '}')
+		}
+		if !w.note(appendLine(nil, note)) {
+			w.summary.Warn("annotation_dropped")
+		}
+		return true
+	})
 }
 
 // readCalls takes calls, whole or in pieces, also that of the time before there were several.

@@ -32,6 +32,9 @@ func (r *Request) Translate() error {
 			return err
 		}
 	}
+	if len(t.list) == 0 && t.system == nil {
+		return invalid("input", "The field \"input\" has nothing in it that a model could read: send a message.")
+	}
 	choice, err := r.toolChoice()
 	if err != nil {
 		return err
@@ -215,7 +218,7 @@ func (t *translation) add(item object, place string) error {
 	case "compaction":
 		return t.addCompaction(item, place)
 	case "item_reference":
-		return invalid(place, "%s refers to the stored item %q, which there is none of: send the item itself.", place, gateway.Excerpt(item.get("id")))
+		return invalid(place, "%s refers to the stored item %s, which there is none of: send the item itself.", place, gateway.Excerpt(item.get("id")))
 	case "":
 		return invalid(place+".type", "%s has no type: a message has \"role\" and \"content\", other items say their type.", place)
 	}

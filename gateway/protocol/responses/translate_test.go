@@ -71,6 +71,7 @@ var refusals = []struct{ name, in, param, says string }{
 	{"no model", `{"input":"x"}`, "model", "missing"},
 	{"no input", `{"model":"m"}`, "input", "missing"},
 	{"input a number", `{"model":"m","input":7}`, "input", "a string or an array"},
+	{"nothing", `{"model":"m","input":[]}`, "input", "send a message"},
 	{"item a text", `{"model":"m","input":["x"]}`, "input[0]", "must be an object"},
 	{"stream a word", `{"model":"m","input":"x","stream":"yes"}`, "stream", "true or false"},
 	{"few tokens", `{"model":"m","input":"x","max_output_tokens":5}`, "max_output_tokens", "at least 16"},

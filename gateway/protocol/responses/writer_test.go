@@ -131,6 +131,23 @@ func TestPieces(t *testing.T) {
 	}
 }
 
+// TestAnnotations wants the places that a text is from with the text.
+func TestAnnotations(t *testing.T) {
+	t.Parallel()
+	const note = `"annotations":[{"type":"url_citation","url_citation":{"url":"http://x","title":"X","start_index":0,"end_index":1}},{"type":"other","n":1.0}]`
+	const want = `"annotations":[{"type":"url_citation","url":"http://x","title":"X","start_index":0,"end_index":1},{"type":"other","n":1.0}]`
+	sum, out := chunks(t, parse(t, `{"model":"m","input":"x","stream":true}`), delta(`{"content":"a"}`), delta(`{`+note+`}`), delta(`{"content":"b"}`), finish("stop"), delta(`{`+note+`}`))
+	if s := check(t, out); !s.Has("response.output_text.annotation.added") || !bytes.Contains(out, []byte(`"text":"ab",`+want)) {
+		t.Errorf("got %s", out)
+	}
+	if !slices.Equal(sum.Warnings, []string{"annotation_dropped"}) {
+		t.Errorf("got the warnings %q, want one of what came behind the text", sum.Warnings)
+	}
+	if got := whole(t, parse(t, `{"model":"m","input":"x"}`), `{"choices":[{"index":0,"message":{`+note+`,"content":"ab"},"finish_reason":"stop"}]}`); !bytes.Contains(got, []byte(`"text":"ab",`+want)) {
+		t.Errorf("got %s", got)
+	}
+}
+
 // TestAllowed wants no call of a tool that tool_choice does not allow.
 func TestAllowed(t *testing.T) {
 	t.Parallel()
