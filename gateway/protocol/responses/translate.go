@@ -2,6 +2,7 @@ package responses
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/callgate/callgate/gateway"
@@ -23,12 +24,12 @@ func (r *Request) Translate() error {
 		t.addSystem(inner(v))
 	}
 	for i, item := range r.earlier {
-		if err := t.add(item, fmt.Sprintf("earlier input[%d]", i)); err != nil {
+		if err := t.add(item, "earlier input["+strconv.Itoa(i)+"]"); err != nil {
 			return err
 		}
 	}
 	for i, item := range r.items {
-		if err := t.add(item, fmt.Sprintf("input[%d]", i)); err != nil {
+		if err := t.add(item, "input["+strconv.Itoa(i)+"]"); err != nil {
 			return err
 		}
 	}
@@ -145,19 +146,33 @@ type translation struct {
 
 // message is one of the chat's, with the results of its calls behind it.
 type message struct {
-	whole []byte // the message, unless it is the model's
+	role    string // "" for the model's
+	content parts  // of the others
 
 	group     string // of the ids of its items: which answer they were a part of
 	text      []byte // this and the next two as they stand between quotes
 	refusal   []byte
 	reasoning []byte
 	thoughts  []byte // members that upstreams need back, with a comma in front of each
-	calls     []byte // entries of tool_calls
 	said      bool   // it has text, were it empty
-	answered  bool   // a result has come
-	results   []byte // messages
-	parts     []byte // of a message of the user's behind the results: what those cannot hold
+	calls     []chatCall
+	results   []result
 }
+
+// chatCall is a call: its id, its name and its arguments, as JSON.
+type chatCall struct{ id, name, args []byte }
+
+// result is the result of a call, with its id as JSON.
+type result struct {
+	id      []byte
+	content parts
+}
+
+const (
+	system    = "system"
+	user      = "user"
+	assistant = "assistant"
+)
 
 // separator stands between texts that were messages of their own, as it is written in a string.
 const separator = `\n\n`
@@ -236,27 +251,26 @@ func (t *translation) addMessage(item object, place string) error {
 		return invalid(place+".content", "%s.content must be a string or an array of parts.", place)
 	}
 	switch role {
-	case "assistant":
+	case assistant:
 		t.leading = false
 		return t.addAnswer(item, content, place)
-	case "user", "system", "developer":
+	case user, system, "developer":
 	default:
 		return invalid(place+".role", "%s.role must be \"user\", \"assistant\", \"system\" or \"developer\", not %q.", place, gateway.ExcerptOf(role, 40))
 	}
-	parts := parts{place: place + ".content"}
+	parts := parts{item: place, member: "content"}
 	if err := parts.read(content, role); err != nil {
 		return err
 	}
-	if role != "user" {
-		role = "system"
-		if t.leading && parts.others == 0 {
-			t.addSystem(parts.join(separator))
+	if role != user {
+		role = system
+		if t.leading && parts.others() == 0 {
+			t.addSystem(parts.appendText(nil, separator))
 			return nil
 		}
 	}
 	t.leading, t.open = false, nil
-	whole := append(append(append([]byte(`{"role":"`), role...), `","content":`...), parts.content(role)...)
-	t.list = append(t.list, &message{whole: append(whole, '}')})
+	t.list = append(t.list, &message{role: role, content: parts})
 	return nil
 }
 
@@ -267,7 +281,7 @@ func (t *translation) assistant(item object) *message {
 	if _, digits, ok := strings.Cut(wire.Unquote(item.get("id")), "_"); ok && len(digits) == 2*idBytes {
 		group = digits[:groupDigits]
 	}
-	if m := t.open; m != nil && !m.answered && (group == "" || m.group == "" || m.group == group) {
+	if m := t.open; m != nil && len(m.results) == 0 && (group == "" || m.group == "" || m.group == group) {
 		if m.group == "" {
 			m.group = group
 		}
@@ -280,8 +294,8 @@ func (t *translation) assistant(item object) *message {
 
 // addAnswer translates what the model has said.
 func (t *translation) addAnswer(item object, content []byte, place string) error {
-	parts := parts{place: place + ".content"}
-	if err := parts.read(content, "assistant"); err != nil {
+	parts := parts{item: place, member: "content"}
+	if err := parts.read(content, assistant); err != nil {
 		return err
 	}
 	m := t.assistant(item)
@@ -292,8 +306,8 @@ func (t *translation) addAnswer(item object, content []byte, place string) error
 	} else if m.said && !same {
 		m.text = append(m.text, separator...)
 	}
-	m.said = m.said || len(parts.texts) > 0
-	m.text = append(m.text, parts.join("")...)
+	m.said = m.said || parts.texts > 0
+	m.text = parts.appendText(m.text, "")
 	m.refusal = append(m.refusal, parts.refusal...)
 	return nil
 }
@@ -376,7 +390,9 @@ func (t *translation) addCompaction(item object, place string) error {
 		return invalid(place+".encrypted_content", "%s.encrypted_content was not made by this gateway for this model and key, so that nobody can read it.", place)
 	}
 	t.leading, t.open = false, nil
-	t.list = append(t.list, &message{whole: append(append([]byte(`{"role":"user","content":`), text...), '}')})
+	m := &message{role: user}
+	m.content.addText(text)
+	t.list = append(t.list, m)
 	return nil
 }
 
@@ -402,11 +418,7 @@ func (t *translation) addCall(item object, place string, custom bool) error {
 		name = wire.AppendQuoted(nil, flat(space, wire.Unquote(name)))
 	}
 	m := t.assistant(item)
-	if len(m.calls) > 0 {
-		m.calls = append(m.calls, ',')
-	}
-	m.calls = append(append(append(m.calls, `{"id":`...), id...), `,"type":"function","function":{"name":`...)
-	m.calls = append(append(append(append(m.calls, name...), `,"arguments":`...), args...), "}}"...)
+	m.calls = append(m.calls, chatCall{id, name, args})
 	t.calls[wire.Unquote(id)] = m
 	return nil
 }
@@ -424,24 +436,11 @@ func (t *translation) addResult(item object, place string) error {
 	case output == nil || output[0] != '"' && output[0] != '[':
 		return invalid(place+".output", "%s.output must be a string or an array of parts.", place)
 	}
-	m.answered = true
-	text := output
-	if output[0] == '[' {
-		parts := parts{place: place + ".output"}
-		if err := parts.read(output, "tool"); err != nil {
-			return err
-		}
-		text = append(append([]byte{'"'}, parts.join(separator)...), '"')
-		if parts.others > 0 {
-			note := wire.AppendQuoted(nil, fmt.Sprintf("What the tool call %s gave besides text:", wire.Unquote(id)))
-			if len(m.parts) > 0 {
-				m.parts = append(m.parts, ',')
-			}
-			m.parts = append(append(append(append(m.parts, `{"type":"text","text":`...), note...), '}', ','), parts.rest()...)
-		}
+	r := result{id, parts{item: place, member: "output"}}
+	if err := r.content.read(output, "tool"); err != nil {
+		return err
 	}
-	m.results = append(append(append(m.results, `,{"role":"tool","tool_call_id":`...), id...), `,"content":`...)
-	m.results = append(append(m.results, text...), '}')
+	m.results = append(m.results, r)
 	return nil
 }
 
@@ -455,17 +454,43 @@ func (t *translation) appendTo(b []byte) []byte {
 		if len(b) > start {
 			b = append(b, ',')
 		}
-		b = append(m.appendTo(b), m.results...)
-		if len(m.parts) > 0 {
-			b = append(append(append(b, `,{"role":"user","content":[`...), m.parts...), "]}"...)
-		}
+		b = m.appendResults(m.appendTo(b))
 	}
 	return b
 }
 
+// appendResults appends the results of a message's calls, and behind them what the messages of
+// tools cannot hold.
+func (m *message) appendResults(b []byte) []byte {
+	others := 0
+	for i := range m.results {
+		r := &m.results[i]
+		others += r.content.others()
+		b = append(append(append(b, `,{"role":"tool","tool_call_id":`...), r.id...), `,"content":"`...)
+		b = append(r.content.appendText(b, separator), `"}`...)
+	}
+	if others == 0 {
+		return b
+	}
+	b = append(b, `,{"role":"user","content":[`...)
+	for i := range m.results {
+		r := &m.results[i]
+		if r.content.others() == 0 {
+			continue
+		}
+		if b[len(b)-1] != '[' {
+			b = append(b, ',')
+		}
+		b = appendText(append(b, `{"type":"text","text":`...), fmt.Sprintf("What the tool call %s gave besides text:", wire.Unquote(r.id)))
+		b = r.content.appendParts(b, false)
+	}
+	return append(b, "]}"...)
+}
+
 func (m *message) appendTo(b []byte) []byte {
-	if m.whole != nil {
-		return append(b, m.whole...)
+	if m.role != "" {
+		b = append(append(append(b, `{"role":"`...), m.role...), `","content":`...)
+		return append(m.content.appendContent(b, m.role), '}')
 	}
 	b = append(b, `{"role":"assistant"`...)
 	if len(m.reasoning) > 0 {
@@ -483,8 +508,17 @@ func (m *message) appendTo(b []byte) []byte {
 	if len(m.refusal) > 0 {
 		b = append(append(append(b, `,"refusal":"`...), m.refusal...), '"')
 	}
+	for i, c := range m.calls {
+		if i == 0 {
+			b = append(b, `,"tool_calls":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, `{"id":`...), c.id...), `,"type":"function","function":{"name":`...)
+		b = append(append(append(append(b, c.name...), `,"arguments":`...), c.args...), "}}"...)
+	}
 	if len(m.calls) > 0 {
-		b = append(append(append(b, `,"tool_calls":[`...), m.calls...), ']')
+		b = append(b, ']')
 	}
 	return append(b, '}')
 }
