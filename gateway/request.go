@@ -105,17 +105,8 @@ func ParseRequest(body []byte) (*Request, error) { return Limits{}.Parse(body, n
 // body and room.
 func (l Limits) Parse(body []byte, room *inflight.Claim) (*Request, error) {
 	l = l.withDefaults()
-	m := wire.Measure(body, MaxDepth)
-	if m.TooDeep >= 0 {
-		return nil, invalid("", fmt.Sprintf("The request body nests deeper than %d levels at byte %d.", MaxDepth, m.TooDeep))
-	}
-	if m.Values > l.Values {
-		return nil, invalid("", fmt.Sprintf("The request body has %d values (members, elements, objects and lists); at most %d are taken (limits.values).", m.Values, l.Values))
-	}
-	if err := noRoom(room.Grow(int64(m.Values) * valueCost)); err != nil {
-		return nil, err
-	}
-	if err := validate(body, m.Open); err != nil {
+	values, err := l.check(body, room)
+	if err != nil {
 		return nil, err
 	}
 	r := &Request{body: body, read: &readings{}, Room: room}
@@ -129,10 +120,31 @@ func (l Limits) Parse(body []byte, room *inflight.Claim) (*Request, error) {
 	if err := r.readFields(); err != nil {
 		return nil, err
 	}
-	if err := l.checkParts(r, m.Values); err != nil {
+	if err := l.checkParts(r, values); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// Check validates a body in another protocol as Parse does the JSON of one, before it is
+// translated.
+func (l Limits) Check(body []byte, room *inflight.Claim) error {
+	_, err := l.withDefaults().check(body, room)
+	return err
+}
+
+func (l Limits) check(body []byte, room *inflight.Claim) (values int, err error) {
+	m := wire.Measure(body, MaxDepth)
+	if m.TooDeep >= 0 {
+		return 0, invalid("", fmt.Sprintf("The request body nests deeper than %d levels at byte %d.", MaxDepth, m.TooDeep))
+	}
+	if m.Values > l.Values {
+		return 0, invalid("", fmt.Sprintf("The request body has %d values (members, elements, objects and lists); at most %d are taken (limits.values).", m.Values, l.Values))
+	}
+	if err := noRoom(room.Grow(int64(m.Values) * valueCost)); err != nil {
+		return 0, err
+	}
+	return m.Values, validate(body, m.Open)
 }
 
 // ModelRequest is a request that names a model and nothing else, for what is asked in another
@@ -222,6 +234,16 @@ func (r *Request) readFields() error {
 		return invalid("tools", fmt.Sprintf("The field \"tools\" must be an array, not %s.", Excerpt(p.Tools.Of(r.body))))
 	}
 	return nil
+}
+
+// ValidateJSON checks the JSON of a request's body once, strictly, and says where it is at
+// fault: in an *Error of the kind Invalid. Protocols call it before they translate a body.
+func ValidateJSON(body []byte, depth int) error {
+	m := wire.Measure(body, depth)
+	if m.TooDeep >= 0 {
+		return invalid("", fmt.Sprintf("The request body nests deeper than %d levels at byte %d.", depth, m.TooDeep))
+	}
+	return validate(body, m.Open)
 }
 
 // validate checks the body's JSON once, strictly, and says where it is at fault.

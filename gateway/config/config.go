@@ -23,7 +23,7 @@ type Config struct {
 	// CacheSalt is the secret that keeps apart what clients have sent, for routing by
 	// prefix and for answers that are kept. Gateways with the same one send a new prompt to
 	// the same target, and share answers in Redis. Default: one made at the start.
-	CacheSalt Secret `yaml:"cache_salt" eg:"${CALLGATE_CACHE_SALT}" doc:"Secret that keeps apart what clients have sent, for routing: prefix and answer_cache. Gateways with the same one agree about new prompts. Default: made at the start."`
+	CacheSalt Secret `yaml:"cache_salt" eg:"${CALLGATE_CACHE_SALT}" doc:"Secret that keeps apart what clients have sent, for routing: prefix and answer_cache. Gateways with the same one agree about new prompts, and open the reasoning that another one has sealed for a client. Default: made at the start."`
 	// Redis is where gateways tell each other what they have learned, and keep answers.
 	Redis Redis `yaml:"redis" eg:"{url: \"${REDIS_URL}\"}" doc:"Where gateways tell each other what they have learned about upstreams' caches, for routing: prefix, and keep answers, for answer_cache: redis. It needs cache_salt."`
 	// AnswerStore bounds the answers that are kept where AnswerCache is on.

@@ -15,6 +15,7 @@ import (
 	"github.com/callgate/callgate/gateway/headers"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/protocol"
+	"github.com/callgate/callgate/gateway/protocol/chat"
 )
 
 // exchange answers the requests of one protocol.
@@ -25,6 +26,9 @@ func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
 		room := s.cfg.Memory.Claim()
 		defer room.Close()
 		body, err := s.readBody(c, room)
+		if err == nil && recordOf(c).form != chat.Form { // who is to translate it relies on its form
+			err = s.cfg.Limits.Check(body, room)
+		}
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/protocol/chat"
+	"github.com/callgate/callgate/gateway/protocol/responses"
 )
 
 // Chatter answers requests; *flow.Gateway is one.
@@ -60,6 +61,8 @@ type Config struct {
 	// Trace begins the trace of a chat request, with the name of its span; it may be nil.
 	// The function that it returns is called once.
 	Trace func(ctx context.Context, header http.Header, name string) (context.Context, func(gateway.Record))
+	// Sealer seals the reasoning that clients of the Responses API keep. It may be nil.
+	Sealer *responses.Sealer
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -108,7 +111,7 @@ func New(cfg Config) (*Server, error) {
 		s.echo.Any(prefix+"/*", handler, form, s.sameSite, s.authenticate)
 	}
 	s.echo.GET("/v1/models", s.models, s.sameSite, s.authenticate)
-	s.echo.Any(responsesPath, noResponses)
+	s.routeResponses()
 	return s, nil
 }
 

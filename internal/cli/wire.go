@@ -19,6 +19,7 @@ import (
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/metrics"
 	"github.com/callgate/callgate/gateway/prefix"
+	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/trace"
 	"github.com/callgate/callgate/plugins/oci"
 	"github.com/callgate/callgate/plugins/trust"
@@ -86,7 +87,8 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		ShareIndex: sys.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: m.Transition, Log: log,
 	}
 	sys.answers.into(cfg, options.RoutePolicies, &options.RoutePolicy)
-	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Memory: sys.memory, Limits: requestLimits(cfg.Limits), Passthrough: cfg.Passthrough, Ready: sys.parsers.ready, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{}}
+	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Memory: sys.memory, Limits: requestLimits(cfg.Limits), Passthrough: cfg.Passthrough, Ready: sys.parsers.ready, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{},
+		Sealer: responses.NewSealer([]byte(cfg.CacheSalt.Reveal()))}
 	if sys.tracer != nil {
 		options.Trace, server.Trace = sys.tracer.Attempt, sys.tracer.Request
 	}
