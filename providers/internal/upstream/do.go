@@ -20,7 +20,7 @@ type Request struct {
 	// Header is the client's. What must not travel on is left out; it may be nil.
 	Header http.Header
 	// Stream says that a stream is asked for, so that the first token is awaited no
-	// longer than the timer allows.
+	// longer than the timer allows; else that of whole answers counts.
 	Stream bool
 }
 
@@ -45,6 +45,8 @@ func (p *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	c.req = p.post(ctx, r)
 	if r.Stream {
 		c.firstToken = c.after(p.timeouts.FirstToken, "no first token within", "first_token")
+	} else {
+		c.awaitWhole()
 	}
 	resp, err := c.do()
 	if err != nil {
@@ -62,12 +64,14 @@ func (c *call) do() (*Response, error) {
 	if mediaType(resp.Header) == "text/event-stream" {
 		// The timer of pauses counts only while somebody waits for the next chunk, else a slow
 		// client would be taken for a slow upstream.
+		stop(c.whole)
 		c.idle = c.after(c.p.timeouts.Idle, "no further chunk for", "idle")
 		c.idle.Stop()
-		s := &Stream{c: c, body: resp.Body, blocks: wire.NewReader(body, maxChunk)}
+		s := &Stream{c: c, body: resp.Body, blocks: wire.NewReader(&limited{body, c.p.maxStream}, maxChunk)}
 		return &Response{Header: resp.Header, Stream: s}, nil
 	}
 	c.stopFirstToken()
+	c.awaitWhole()
 	defer resp.Body.Close()
 	data, err := c.readJSON(resp, body, c.p.maxResponse)
 	if err != nil {
@@ -80,7 +84,7 @@ func (c *call) do() (*Response, error) {
 // send sends the request. It returns an answer that means success, with its header
 // as the client may see it and a reader of its decoded body.
 func (c *call) send() (*http.Response, io.Reader, error) {
-	resp, err := c.p.transport.RoundTrip(c.req)
+	resp, err := c.roundTrip()
 	if err != nil {
 		return nil, nil, c.connectionError(err)
 	}
@@ -98,8 +102,8 @@ func (c *call) send() (*http.Response, io.Reader, error) {
 func (p *Client) post(ctx context.Context, r Request) *http.Request {
 	req := p.request(ctx, http.MethodPost, r.URL, p.requestHeader(r.Header))
 	req.ContentLength = int64(len(r.Body))
-	// With GetBody a request that did not leave yet may take another connection,
-	// when the idle one that it was given turns out to be closed.
+	// With GetBody a request that was not delivered may take another connection, when
+	// the idle one that it was given turns out to be closed.
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.Body)), nil }
 	req.Body, _ = req.GetBody()
 	return req
