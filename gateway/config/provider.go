@@ -104,8 +104,8 @@ type Timeouts struct {
 	// OpenRouter and others send them while a model thinks; they are no answer. Default 5m.
 	Comments Duration `yaml:"comments" default:"5m" min:"1ms" max:"24h" doc:"For a stream that goes on with comments alone, behind its first chunk."`
 	// Whole bounds an answer that is no stream, which is silent until it is complete: one that
-	// hangs looks the same. Default half of Total.
-	Whole Duration `yaml:"whole" eg:"5m" min:"1ms" max:"24h" doc:"For an answer that is no stream. Default: half of total."`
+	// hangs looks the same. Default half of Total, at least 5m.
+	Whole Duration `yaml:"whole" eg:"5m" min:"1ms" max:"24h" doc:"For an answer that is no stream. Default: half of total, at least 5m."`
 	// Total bounds the whole attempt. Default 10m. One that is written may not be
 	// more than [Config.Timeout], which would cut it short.
 	Total Duration `yaml:"total" default:"10m" min:"1ms" max:"24h" doc:"For the whole attempt; not more than timeout at the top of the file."`

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -47,7 +46,7 @@ func newProvider(name string, p config.Provider) (gateway.Provider, error) {
 			MaxTokens: p.MaxTokens, MaxResponse: c.MaxResponse, MaxStream: c.MaxStream, Timeouts: c.Timeouts,
 		})
 	case "demo":
-		return demo.New(demo.Config{Name: name, FirstToken: c.Timeouts.FirstToken, Whole: cmp.Or(c.Timeouts.Whole, c.Timeouts.Total/2), Total: c.Timeouts.Total}), nil
+		return demo.New(demo.Config{Name: name, FirstToken: c.Timeouts.FirstToken, Whole: c.Timeouts.Whole, Total: c.Timeouts.Total}), nil
 	default: // "openai": the configuration has checked it
 		c.Server, c.Needs = p.Server, openai.OwnNeeds()
 		return openai.New(c)

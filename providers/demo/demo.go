@@ -128,6 +128,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/wire"
+	"github.com/callgate/callgate/providers/internal/upstream"
 )
 
 // Defaults of Config.
@@ -153,7 +154,7 @@ type Config struct {
 	ChunkRunes int
 	// FirstToken and Total are the timers of a request that is streamed and of one
 	// that is not; 0 means the default. They end the models slow and hang, and so does
-	// Whole, the timer of a whole answer; 0 means that Total alone does.
+	// Whole, the timer of a whole answer; 0 means half of Total, at least 5 minutes.
 	FirstToken, Whole, Total time.Duration
 	// Now is the clock that dates answers and counts the minute of the model
 	// rate_limited; nil means time.Now.
@@ -180,7 +181,7 @@ var (
 func New(c Config) *Provider {
 	p := &Provider{
 		name: cmp.Or(c.Name, "demo"), delay: max(cmp.Or(c.Delay, DefaultDelay), 0), slow: slowStart, runes: max(c.ChunkRunes, 0),
-		firstToken: cmp.Or(c.FirstToken, DefaultFirstToken), wholeTime: c.Whole, total: cmp.Or(c.Total, DefaultTotal),
+		firstToken: cmp.Or(c.FirstToken, DefaultFirstToken), wholeTime: cmp.Or(c.Whole, max(cmp.Or(c.Total, DefaultTotal)/2, upstream.DefaultWhole)), total: cmp.Or(c.Total, DefaultTotal),
 		now: c.Now, models: models(),
 	}
 	if c.Delay < 0 {

@@ -100,7 +100,7 @@ func (p *Provider) brokenOff(stream bool) error {
 // or the end of a whole answer.
 func (p *Provider) await(ctx context.Context, d time.Duration, stream bool) error {
 	limit, message := p.total, "no complete answer within %s (timeouts.total)."
-	if p.wholeTime > 0 && p.wholeTime < limit {
+	if p.wholeTime < limit {
 		limit, message = p.wholeTime, "no complete answer within %s (timeouts.whole)."
 	}
 	if stream {

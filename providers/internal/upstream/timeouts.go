@@ -13,6 +13,7 @@ const (
 	DefaultFirstToken = 60 * time.Second
 	DefaultIdle       = 60 * time.Second
 	DefaultComments   = 5 * time.Minute
+	DefaultWhole      = 5 * time.Minute
 	DefaultTotal      = 10 * time.Minute
 )
 
@@ -29,7 +30,8 @@ type Timeouts struct {
 	Idle time.Duration
 	// Comments is how long a stream may go on with comments alone, behind its first chunk.
 	Comments time.Duration
-	// Whole is how long an answer that is no stream may take; zero means half of Total.
+	// Whole is how long an answer that is no stream may take; zero means half of
+	// Total, and at least DefaultWhole.
 	Whole time.Duration
 	// Total is how long a request may take altogether.
 	Total time.Duration
@@ -46,7 +48,7 @@ func (t Timeouts) withDefaults() (Timeouts, error) {
 		{"idle", &t.Idle, DefaultIdle},
 		{"comments", &t.Comments, DefaultComments},
 		{"total", &t.Total, DefaultTotal},
-		{"whole", &t.Whole, cmp.Or(t.Total, DefaultTotal) / 2},
+		{"whole", &t.Whole, max(cmp.Or(t.Total, DefaultTotal)/2, DefaultWhole)},
 	} {
 		if *f.value < 0 {
 			return t, fmt.Errorf("timeouts.%s: %v is negative", f.name, *f.value)

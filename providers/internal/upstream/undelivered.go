@@ -7,8 +7,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // An upstream may close a connection that it keeps in the moment in which a request takes it. Such a
@@ -32,11 +34,13 @@ type tracked struct {
 
 	ended  atomic.Bool // the upstream has closed its direction
 	broken atomic.Bool // or something else has become of the connection
+	over   sync.Once
+	read   chan struct{} // closed when Read has come to an end of either sort
 }
 
 // track begins to watch a connection.
 func track(c net.Conn) net.Conn {
-	t := &tracked{Conn: c}
+	t := &tracked{Conn: c, read: make(chan struct{})}
 	t.acked.Store(-1)
 	t.base, _, _ = acknowledged(c)
 	return t
@@ -51,14 +55,28 @@ func (t *tracked) Read(p []byte) (int, error) {
 	} else if err != nil {
 		t.broken.Store(true)
 	}
+	if err != nil {
+		t.over.Do(func() { close(t.read) })
+	}
 	return n, err
 }
+
+// readEnds is how long a Write that has failed waits for the Read that net/http always makes: it
+// says why, and has to say it at once.
+const readEnds = 100 * time.Millisecond
 
 // Write implements net.Conn.
 func (t *tracked) Write(p []byte) (int, error) {
 	n, err := t.Conn.Write(p)
 	t.wrote.Add(int64(n))
-	if err != nil && !errors.Is(err, syscall.EPIPE) { // which a write behind the upstream's end is told
+	switch {
+	case err == nil:
+	case errors.Is(err, syscall.EPIPE): // as behind the upstream's end
+		select {
+		case <-t.read:
+		case <-time.After(readEnds):
+		}
+	default:
 		t.broken.Store(true)
 	}
 	return n, err
