@@ -81,7 +81,7 @@ func TestRequestOnceOnKeptConnection(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/part=%v/%d", name, part, size), func(t *testing.T) {
 					t.Parallel()
 					var second atomic.Int64
-					p, _ := kept(t, func(c *net.TCPConn, _ *bufio.Reader) { io.WriteString(c, goodAnswer) }, func(c *net.TCPConn, r *bufio.Reader) {
+					p, asked := kept(t, func(c *net.TCPConn, _ *bufio.Reader) { io.WriteString(c, goodAnswer) }, func(c *net.TCPConn, r *bufio.Reader) {
 						if part {
 							if _, err := r.ReadByte(); err == nil {
 								second.Add(1)
@@ -91,17 +91,15 @@ func TestRequestOnceOnKeptConnection(t *testing.T) {
 						}
 						end(c)
 					})
-					const rounds = 20
-					for range rounds {
-						for try := range 2 {
-							_, err := p.Do(t.Context(), upstream.Request{URL: p.URL("chat"), Body: make([]byte, size)})
-							if failed := err != nil; failed != (try == 1) {
-								t.Errorf("request %d: got error %v", try, err)
-							}
+					sent, failed := int64(0), int64(0)
+					for second.Load() < 20 && sent < 2000 { // most are the second of a connection, or the first of another
+						if _, err := p.Do(t.Context(), upstream.Request{URL: p.URL("chat"), Body: make([]byte, size)}); err != nil {
+							failed++
 						}
+						sent++
 					}
-					if n := second.Load(); n != rounds {
-						t.Errorf("got %d second requests, want %d, each once", n, rounds)
+					if n := second.Load(); n < 20 || failed != n || asked.Load()+n != sent {
+						t.Errorf("got %d first and %d second requests of %d, of which %d failed; want each once, and those failed that were the second", asked.Load(), n, sent, failed)
 					}
 				})
 			}
