@@ -70,7 +70,7 @@ func (t *tracked) Write(p []byte) (int, error) {
 	n, err := t.Conn.Write(p)
 	t.wrote.Add(int64(n))
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, net.ErrClosed): // the Read has said why before it was closed
 	case errors.Is(err, syscall.EPIPE): // as behind the upstream's end
 		select {
 		case <-t.read:
