@@ -10,9 +10,13 @@ type Config struct {
 	// Listen is the address to serve on, host:port. Default 127.0.0.1:8080. An
 	// address that other machines can reach needs Keys.
 	Listen string `yaml:"listen" default:"127.0.0.1:8080" doc:"Address to serve on, host:port. An address that other machines can reach needs keys."`
-	// ShutdownTimeout is how long running streams may finish after SIGTERM.
+	// ShutdownTimeout is how long running requests may finish after SIGTERM.
 	// Default 30s, 0s to 1h.
-	ShutdownTimeout Duration `yaml:"shutdown_timeout" default:"30s" min:"0s" max:"1h" doc:"How long running streams may finish after SIGTERM."`
+	ShutdownTimeout Duration `yaml:"shutdown_timeout" default:"30s" min:"0s" max:"1h" doc:"How long running requests may finish after SIGTERM."`
+	// ShutdownDelay is how long after SIGTERM requests are still taken, while /readyz says that
+	// the gateway ends: load balancers need that long to look elsewhere. It is a part of
+	// ShutdownTimeout, and after Ctrl-C there is none. Default 5s, 0s to 10m.
+	ShutdownDelay Duration `yaml:"shutdown_delay" default:"5s" min:"0s" max:"10m" doc:"How long after SIGTERM requests are still taken, while /readyz says 503; a part of shutdown_timeout. After Ctrl-C there is none."`
 	// Timeout bounds a request over all its attempts, the waits between them and
 	// the whole of a stream. Default 15m, 1s to 24h.
 	Timeout Duration `yaml:"timeout" default:"15m" min:"1s" max:"24h" doc:"For a request over all its attempts, to the end of its answer."`

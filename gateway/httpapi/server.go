@@ -6,6 +6,7 @@ package httpapi
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -96,7 +97,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, keys: keys, echo: echo.New(), stall: stallLimit}
 	s.echo.HTTPErrorHandler = s.fail
 	s.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
-	s.echo.Use(s.observe, s.recover, endChunked)
+	s.echo.Use(s.observe, s.recover, endChunked, s.endDraining)
 	s.echo.GET("/livez", s.livez)
 	s.echo.GET("/readyz", s.readyz)
 	// Not a group's middleware: Echo would make a route of it for every other path and
@@ -119,7 +120,7 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
 
 // Drain makes /readyz say no, so that no new traffic comes while running requests
-// finish.
+// finish, and ends each connection behind its next answer.
 func (s *Server) Drain() { s.draining.Store(true) }
 
 // HTTP returns the server that listens: with limits on headers but none on how long an
@@ -131,9 +132,14 @@ func (s *Server) HTTP() *http.Server {
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       120 * time.Second,
 		MaxHeaderBytes:    64 << 10,
+		ConnContext:       withLeave,
 		ErrorLog:          slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelWarn),
 	}
 }
+
+// Listener is l with connections that notice that their client has left, whatever it has sent
+// before. The server of HTTP is to serve it.
+func (s *Server) Listener(l net.Listener) net.Listener { return listener{l} }
 
 func (s *Server) livez(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
 

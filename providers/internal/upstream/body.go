@@ -18,7 +18,10 @@ import (
 // has come.
 const preallocated = 1 << 20
 
-var errTooLarge = errors.New("the answer is too large")
+var (
+	errTooLarge   = errors.New("the answer is too large")
+	errLongStream = errors.New("the stream is too long")
+)
 
 // decode returns the body of an answer without its compression.
 func (c *call) decode(resp *http.Response) (io.Reader, error) {
@@ -51,6 +54,21 @@ func (g *gunzip) Read(p []byte) (n int, err error) {
 	n, err = g.z.Read(p)
 	if g.left -= int64(n); g.left < 0 {
 		return 0, errTooLarge
+	}
+	return n, err
+}
+
+// limited reads the body of a stream. More than left bytes are errLongStream.
+type limited struct {
+	src  io.Reader
+	left int64
+}
+
+// Read implements io.Reader.
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.src.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, errLongStream
 	}
 	return n, err
 }

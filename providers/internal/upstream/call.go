@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptrace"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -19,7 +20,10 @@ type call struct {
 	cancel context.CancelCauseFunc
 	room   *inflight.Claim
 
-	total, firstToken, idle *time.Timer // the last two may be nil
+	total, firstToken, whole, idle *time.Timer // all but total may be nil
+
+	sending sending
+	trace   httptrace.ClientTrace // tells it of the connection
 }
 
 // begin starts a call, whose req is to be made with ctx.
@@ -27,7 +31,8 @@ func (p *Client) begin(parent context.Context) (c *call, ctx context.Context) {
 	ctx, cancel := context.WithCancelCause(parent)
 	c = &call{p: p, cancel: cancel}
 	c.total = c.after(p.timeouts.Total, "no complete answer within", "total")
-	return c, ctx
+	c.trace.GotConn = c.sending.gotConn
+	return c, httptrace.WithClientTrace(ctx, &c.trace)
 }
 
 // after ends the call when d is over, with an error that names the timer.
@@ -35,9 +40,18 @@ func (c *call) after(d time.Duration, what, timer string) *time.Timer {
 	return time.AfterFunc(d, func() { c.cancel(c.p.timeout(d, what, timer)) })
 }
 
-func (c *call) stopFirstToken() {
-	if c.firstToken != nil {
-		c.firstToken.Stop()
+func (c *call) stopFirstToken() { stop(c.firstToken) }
+
+// awaitWhole begins the timer of a whole answer, unless it runs.
+func (c *call) awaitWhole() {
+	if c.whole == nil {
+		c.whole = c.after(c.p.timeouts.Whole, "no complete answer within", "whole")
+	}
+}
+
+func stop(t *time.Timer) {
+	if t != nil {
+		t.Stop()
 	}
 }
 
@@ -46,9 +60,8 @@ func (c *call) stopFirstToken() {
 func (c *call) end() {
 	c.total.Stop()
 	c.stopFirstToken()
-	if c.idle != nil {
-		c.idle.Stop()
-	}
+	stop(c.whole)
+	stop(c.idle)
 	c.cancel(context.Canceled)
 }
 
