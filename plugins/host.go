@@ -63,6 +63,10 @@ func (h *Host) Load(ctx context.Context, src Source) error {
 	if src.Await != nil {
 		src.Await(ctx)
 	}
+	if err := ctx.Err(); err != nil { // nobody wants it any more
+		m.close(context.WithoutCancel(ctx))
+		return &LoadError{Plugin: m.name, Reason: "it was given up", Err: err}
+	}
 	replaced, err := h.add(m, src.Accept)
 	if err != nil {
 		m.close(ctx)
