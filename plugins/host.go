@@ -172,6 +172,15 @@ func (h *Host) Parsers() []Info {
 	return h.table.Load().parsers()
 }
 
+// Reset ends the quarantine of the parser of a name, and says whether there is one.
+func (h *Host) Reset(parser string) bool {
+	p := h.table.Load().byName[parser]
+	if p != nil {
+		p.breaker.Reset("reset by the operator")
+	}
+	return p != nil
+}
+
 // Modules returns all loaded modules in the order they were first loaded.
 func (h *Host) Modules() []ModuleInfo {
 	var infos []ModuleInfo

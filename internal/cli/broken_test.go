@@ -10,8 +10,8 @@ import (
 	"github.com/callgate/callgate/sdk/abi"
 )
 
-// TestBrokenPlugin has a file in the plugins' directory that is no good plugin:
-// the gateway does not start without it.
+// TestBrokenPlugin has a file in the plugins' directory that is no good plugin: the gateway
+// starts without it and says so everywhere, and check, which is for mistakes, refuses it.
 func TestBrokenPlugin(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -34,8 +34,8 @@ func TestBrokenPlugin(t *testing.T) {
 				t.Fatal(err)
 			}
 			config := configFile(t, "plugins: {dir: "+dir+"}\nproviders: {demo: {type: demo}}")
-			status, _, stderr := command(t, "", "serve", "--listen", "127.0.0.1:0", "-c", config)
-			refused(t, status, "", stderr, "mine.wasm", c.says)
+			g := serve(t, "plugins: {dir: "+dir+"}\nadmin: {listen: \"127.0.0.1:0\"}\nproviders: {demo: {type: demo}}")
+			g.names("mine.wasm", "refused", c.says)
 			status, stdout, stderr := command(t, "", "check", config)
 			refused(t, status, stdout, stderr, "mine.wasm", c.says)
 			status, stdout, _ = command(t, "", "plugin", "inspect", filepath.Join(dir, "mine.wasm"))
