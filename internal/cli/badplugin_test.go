@@ -18,32 +18,6 @@ import (
 	"github.com/callgate/callgate/plugins/pluginstest"
 )
 
-// names checks that a plugin that is not loaded is named, with its state, by /readyz, and
-// with the reason by the log, the admin API and the operator's page.
-func (g *gate) names(file, state, reason string) {
-	g.t.Helper()
-	if r := g.get("/readyz"); r.status != http.StatusOK || !strings.Contains(r.body, "plugin "+file+" is "+state) {
-		g.t.Errorf("/readyz: got %d %q, want 200 and %s", r.status, r.body, file)
-	}
-	var list struct {
-		Files []struct{ Name, State, Reason string }
-	}
-	r := g.adminDo(http.MethodGet, "/admin/plugins")
-	if err := json.Unmarshal([]byte(r.body), &list); err != nil {
-		g.t.Fatal(r.body, err)
-	}
-	i := slices.IndexFunc(list.Files, func(f struct{ Name, State, Reason string }) bool { return filepath.Base(f.Name) == file })
-	if i < 0 || list.Files[i].State != state || !strings.Contains(list.Files[i].Reason, reason) {
-		g.t.Errorf("/admin/plugins: got %+v, want %s %s: %q", list.Files, file, state, reason)
-	}
-	if r := g.adminDo(http.MethodGet, "/ui/plugins"); !strings.Contains(r.body, file) {
-		g.t.Errorf("/ui/plugins does not name %s", file)
-	}
-	if state != "compiling" && !strings.Contains(g.stderr.String(), file) {
-		g.t.Errorf("the log does not name %s", file)
-	}
-}
-
 func putFiles(t *testing.T, dir string, files map[string][]byte) {
 	t.Helper()
 	for name, b := range files {
