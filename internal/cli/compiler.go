@@ -18,7 +18,7 @@ var compiler func(ctx context.Context) *exec.Cmd //nolint:gochecknoglobals // Ma
 // ownCompiler starts the program that runs, also if another file has taken its place since.
 func ownCompiler(ctx context.Context) *exec.Cmd {
 	program := "/proc/self/exe"
-	if runtime.GOOS != "linux" {
+	if _, err := os.Stat(program); runtime.GOOS != "linux" || err != nil {
 		program, _ = os.Executable() // an empty name cannot be started, and that is said
 	}
 	cmd := exec.CommandContext(ctx, program, compilerCommand)

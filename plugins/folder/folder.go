@@ -35,6 +35,9 @@ const interval = 250 * time.Millisecond
 // the same at every start, and one that takes long to compile does not keep the others out.
 const patience = 5 * time.Second
 
+// maxLoads is how many plugins are loaded at once, which is more than are compiled at once.
+const maxLoads = 8
+
 // signature ends the name of the file with a plugin's minisign signature.
 const signature = ".minisig"
 
@@ -91,6 +94,7 @@ type Folder struct {
 	moved bool   // something was loaded or unloaded since the last scan
 	blind string // why the directory could not be read the last time
 	busy  sync.WaitGroup
+	slots chan struct{} // holds one for each load that is under way
 }
 
 // file is what is known of a file.
@@ -131,7 +135,7 @@ func New(o Options) *Folder {
 	if o.Trust == nil {
 		o.Trust = func(string, []byte, []byte) error { return nil }
 	}
-	return &Folder{o: o, files: map[string]*file{}}
+	return &Folder{o: o, files: map[string]*file{}, slots: make(chan struct{}, maxLoads)}
 }
 
 // Load loads all that is in the directory, when the gateway starts, and waits until that is
@@ -224,8 +228,9 @@ func (f *Folder) scan(ctx context.Context, now bool) error {
 		f.moved = false
 		f.reconsider()
 	}
-	turn := make(chan struct{}) // of the first
-	close(turn)
+	free := make(chan struct{})
+	close(free)
+	first := turn{free, free}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		k := f.files[name]
 		if k == nil {
@@ -237,7 +242,7 @@ func (f *Folder) scan(ctx context.Context, now bool) error {
 			continue
 		}
 		if now || k.next.equal(at) {
-			turn = f.begin(ctx, k, at, turn)
+			first = f.begin(ctx, k, at, first)
 		}
 		k.next = at
 	}
@@ -307,28 +312,38 @@ func stampOf(name string) (at stamp, err error) {
 	return at, err
 }
 
+// turn is when a plugin may be loaded: it begins after the one before it has begun, and takes
+// over after that one has, or was refused.
+type turn struct{ begun, done chan struct{} }
+
 // begin loads a file that is new or has changed, in the background; a load of what was there
-// before is given up. The plugin takes over after turn, and the result is closed when that of
-// the next may. The folder is locked.
-func (f *Folder) begin(ctx context.Context, k *file, at stamp, turn chan struct{}) chan struct{} {
+// before is given up. The result is the turn of the next one. The folder is locked.
+func (f *Folder) begin(ctx context.Context, k *file, at stamp, t turn) turn {
 	if k.cancel != nil {
 		k.cancel() // the next scan finds it ended
-		return turn
+		return t
 	}
 	ctx, k.cancel = context.WithCancel(ctx)
 	k.seen, k.before = at, k.File
 	k.set(Compiling, "")
-	next, loaded := make(chan struct{}), k.SHA256
+	next, loaded := turn{make(chan struct{}), make(chan struct{})}, k.SHA256
 	f.busy.Go(func() {
-		defer close(next)
-		sum, err := f.read(ctx, k.Name, at, loaded, turn)
+		defer close(next.done)
+		<-t.begun // soon: loads bound themselves
+		f.slots <- struct{}{}
+		close(next.begun)
+		sum, err := f.read(ctx, k.Name, at, loaded, t.done)
+		<-f.slots
 		f.settle(ctx, k, sum, err)
 	})
 	return next
 }
 
 // read loads a file, unless it is what is loaded already, and returns its hash.
-func (f *Folder) read(ctx context.Context, name string, at stamp, loaded string, turn <-chan struct{}) (string, error) {
+func (f *Folder) read(ctx context.Context, name string, at stamp, loaded string, before <-chan struct{}) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
 	if at.bad != "" {
 		return "", errors.New(at.bad)
 	}
@@ -353,7 +368,7 @@ func (f *Folder) read(ctx context.Context, name string, at stamp, loaded string,
 	defer late.Stop()
 	await := func(ctx context.Context) {
 		select {
-		case <-turn:
+		case <-before:
 		case <-late.C:
 		case <-ctx.Done():
 		}

@@ -254,3 +254,23 @@ func TestLoadNamesAll(t *testing.T) {
 		t.Errorf("got %v, want both files", err)
 	}
 }
+
+// TestManyPlugins has more plugins than are loaded at once.
+func TestManyPlugins(t *testing.T) {
+	t.Parallel()
+	files, want := map[string][]byte{}, []string{}
+	for c := 'a'; c <= 'z'; c++ {
+		files[string(c)+".wasm"] = guest("p" + string(c))
+		want = append(want, "p"+string(c))
+	}
+	files["0.wasm"], files["m.wasm"] = []byte("no plugin"), append(guest("pm"), 0)
+	w := &watched{t: t, dir: t.TempDir()}
+	for name, data := range files {
+		w.write(name, data)
+	}
+	w.begin(folder.Options{})
+	want = slices.DeleteFunc(want, func(s string) bool { return s == "pm" })
+	if got := w.parsers(); got != strings.Join(want, " ") {
+		t.Errorf("there are %s, want %s", got, want)
+	}
+}
