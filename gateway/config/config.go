@@ -78,6 +78,33 @@ type Limits struct {
 	// Upload is the largest form with files (audio, images), which is kept in a file while
 	// it is sent on. Default 100MiB, 1B to 4GiB.
 	Upload Size `yaml:"upload" default:"100MiB" min:"1B" max:"4GiB" doc:"Largest form with files, as audio and images are sent; it is kept in a temporary file."`
+	// Memory is for all requests in progress: four times their bytes, and those of answers that
+	// are held. One request has at most a half of it. Default: half of GOMEMLIMIT where that is
+	// set, else a quarter of the machine's memory or of the control group's; 1MiB to 1024GiB.
+	Memory Size `yaml:"memory" eg:"1GiB" min:"1MiB" max:"1024GiB" doc:"Memory for all requests in progress: four times their bytes, and those of answers that are held. One request has at most a half of it. Default: half of GOMEMLIMIT where that is set, else a quarter of the machine's or the container's memory."`
+	// Values is how many values a request may have: members, elements, objects and lists.
+	// Default 200000, 100 to 100000000.
+	Values int `yaml:"values" default:"200000" min:"100" max:"100000000" doc:"How many values a request may have: members, elements, objects and lists."`
+	// Messages is how many messages a request may have. Default 10000, 1 to 10000000.
+	Messages int `yaml:"messages" default:"10000" min:"1" max:"10000000" doc:"How many messages a request may have."`
+	// Calls is how many calls of tools there may be in all messages. Default 10000, 1 to
+	// 10000000.
+	Calls int `yaml:"calls" default:"10000" min:"1" max:"10000000" doc:"How many calls of tools there may be in all messages of a request."`
+	// Tools bound the tools of a request.
+	Tools ToolLimits `yaml:"tools" eg:"{count: 1024, size: 4MiB}" doc:"Bounds on the tools of a request."`
+}
+
+// ToolLimits bound the tools of a request.
+type ToolLimits struct {
+	// Count is how many tools a request may offer. Default 1024, 1 to 100000.
+	Count int `yaml:"count" default:"1024" min:"1" max:"100000" doc:"How many tools a request may offer."`
+	// Size is how large the list of tools may be. Default 4MiB, 1KiB to 1GiB.
+	Size Size `yaml:"size" default:"4MiB" min:"1KiB" max:"1GiB" doc:"Largest list of tools."`
+	// Depth is how deep a tool may nest, objects and lists alike. Default 64, 4 to 128.
+	Depth int `yaml:"depth" default:"64" min:"4" max:"128" doc:"How deep a tool may nest, objects and lists alike."`
+	// Properties is how many properties and definitions the schemas of all tools of a request may
+	// have. Default 10000, 1 to 1000000.
+	Properties int `yaml:"properties" default:"10000" min:"1" max:"1000000" doc:"How many properties and definitions the schemas of all tools of a request may have."`
 }
 
 // Key is a bearer key that a client may use.

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/protocol/chat"
 	"github.com/callgate/callgate/gateway/protocol/responses"
 )
@@ -46,6 +47,10 @@ type Config struct {
 	MaxUpload int64
 	// Passthrough are paths below /v1 whose requests go to one provider: path to provider.
 	Passthrough map[string]string
+	// Memory is what all requests in progress may take together; nil has no bound.
+	Memory *inflight.Budget
+	// Limits are on what a body is made of.
+	Limits gateway.Limits
 	// Ready says why requests cannot be answered well yet, or nil. It may be nil.
 	Ready func() error
 	// Heartbeat is after how much silence a comment goes to the client of a stream, so

@@ -21,6 +21,7 @@ import (
 	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/answers"
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
@@ -45,6 +46,8 @@ type Options struct {
 	// in a Redis does. They are called for every scrape; without one there is no such store.
 	AnswerMemory func() answers.MemoryStats
 	AnswerRedis  func() answers.SharedStats
+	// Memory returns what requests in progress have claimed. It is called for every scrape.
+	Memory func() inflight.Stats
 	// Log is told of scrapes that fail.
 	Log *slog.Logger
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/providers/internal/upstream"
 )
 
@@ -16,14 +17,18 @@ import (
 // nothing is sent. Arguments of earlier calls, pairs and ids must already be as Needs
 // says.
 func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request) (gateway.Reply, error) {
-	ask, err := translate(req.Body(model), p.maxTokens)
+	body := req.Body(model)
+	if err := req.Room.Grow(inflight.Body * int64(len(body))); err != nil { // it is written anew
+		return nil, gateway.NoRoom(err, "The request, written anew for the provider's API, needs more memory than one may have (limits.memory).")
+	}
+	ask, err := translate(body, p.maxTokens)
 	if err != nil {
 		return nil, err
 	}
 	if err := req.Announce(ask.body); err != nil {
 		return nil, err
 	}
-	resp, err := p.client.Do(ctx, upstream.Request{URL: p.chatURL, Body: ask.body, Header: req.Header, Stream: req.Stream})
+	resp, err := p.client.Do(ctx, upstream.Request{URL: p.chatURL, Body: ask.body, Header: req.Header, Room: req.Room, Stream: req.Stream})
 	if err != nil {
 		translateError(err)
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 )
 
 // call is one request to the upstream with its timers. All of them end it in one
@@ -16,6 +17,7 @@ type call struct {
 	p      *Client
 	req    *http.Request
 	cancel context.CancelCauseFunc
+	room   *inflight.Claim
 
 	total, firstToken, idle *time.Timer // the last two may be nil
 }

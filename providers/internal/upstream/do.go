@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/headers"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -23,6 +24,8 @@ type Request struct {
 	// Stream says that a stream is asked for, so that the first token is awaited no
 	// longer than the timer allows.
 	Stream bool
+	// Room is the memory for the answer, as far as it is held; nil has no bound.
+	Room *inflight.Claim
 }
 
 // Response is an answer that means success: either a whole JSON object, in Data, or
@@ -44,7 +47,7 @@ type Response struct {
 // is read.
 func (p *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	c, ctx := p.begin(ctx)
-	c.req = p.post(ctx, r)
+	c.req, c.room = p.post(ctx, r), r.Room
 	if r.Stream {
 		c.firstToken = c.after(p.timeouts.FirstToken, "no first token within", "first_token")
 	}
@@ -67,6 +70,8 @@ func (c *call) do() (*Response, error) {
 		c.idle = c.after(c.p.timeouts.Idle, "no further chunk for", "idle")
 		c.idle.Stop()
 		s := &Stream{c: c, body: resp.Body, blocks: wire.NewReader(body, maxChunk)}
+		room := inflight.Hold{Of: c.room}
+		s.blocks.Room = room.Fit
 		h, held := c.p.passOn(resp.Header, true, false)
 		return &Response{Header: h, Withheld: held, Stream: s}, nil
 	}

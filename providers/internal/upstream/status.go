@@ -13,7 +13,7 @@ func (c *call) statusError(resp *http.Response, body io.Reader) *gateway.Error {
 		return c.p.Errorf(gateway.Unavailable, CodeUpstream,
 			"the upstream answered with a redirect (status %d), which is not followed; check base_url.", resp.StatusCode)
 	}
-	data, err := read(body, resp.ContentLength, maxErrorBody)
+	data, err := read(body, resp.ContentLength, maxErrorBody, c.room)
 	if err != nil {
 		if e := c.interrupted(); e != nil {
 			return e

@@ -121,6 +121,8 @@ func (s *Stream) ended(err error) error {
 	switch {
 	case errors.As(err, &long):
 		return p.Errorf(gateway.Unavailable, CodeUpstream, "the upstream sent a chunk of more than %d bytes.", long.Limit)
+	case isRoom(err):
+		return p.noRoom(err)
 	case errors.Is(err, errTooLarge):
 		return p.Errorf(gateway.Unavailable, CodeUpstream, "the upstream's answer is larger than %d bytes.", p.maxResponse)
 	case s.finished:
