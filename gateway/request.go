@@ -104,8 +104,7 @@ func ParseRequest(body []byte) (*Request, error) { return Limits{}.Parse(body, n
 // room, which has the body's own bytes already, has none for what is in it. The request keeps
 // body and room.
 func (l Limits) Parse(body []byte, room *inflight.Claim) (*Request, error) {
-	l = l.withDefaults()
-	values, err := l.check(body, room)
+	values, err := l.Validate(body, MaxDepth, room)
 	if err != nil {
 		return nil, err
 	}
@@ -120,23 +119,20 @@ func (l Limits) Parse(body []byte, room *inflight.Claim) (*Request, error) {
 	if err := r.readFields(); err != nil {
 		return nil, err
 	}
-	if err := l.checkParts(r, values); err != nil {
+	if err := l.withDefaults().checkParts(r, values); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// Check validates a body in another protocol as Parse does the JSON of one, before it is
-// translated.
-func (l Limits) Check(body []byte, room *inflight.Claim) error {
-	_, err := l.withDefaults().check(body, room)
-	return err
-}
-
-func (l Limits) check(body []byte, room *inflight.Claim) (values int, err error) {
-	m := wire.Measure(body, MaxDepth)
+// Validate checks the JSON of a request's body once, strictly, and says where it is at fault,
+// as [Limits.Parse] does: at most so deep, and with room for the values that are in it, whose
+// number it returns. Other protocols call it before they translate a body.
+func (l Limits) Validate(body []byte, depth int, room *inflight.Claim) (values int, err error) {
+	l = l.withDefaults()
+	m := wire.Measure(body, depth)
 	if m.TooDeep >= 0 {
-		return 0, invalid("", fmt.Sprintf("The request body nests deeper than %d levels at byte %d.", MaxDepth, m.TooDeep))
+		return 0, invalid("", fmt.Sprintf("The request body nests deeper than %d levels at byte %d.", depth, m.TooDeep))
 	}
 	if m.Values > l.Values {
 		return 0, invalid("", fmt.Sprintf("The request body has %d values (members, elements, objects and lists); at most %d are taken (limits.values).", m.Values, l.Values))
@@ -234,16 +230,6 @@ func (r *Request) readFields() error {
 		return invalid("tools", fmt.Sprintf("The field \"tools\" must be an array, not %s.", Excerpt(p.Tools.Of(r.body))))
 	}
 	return nil
-}
-
-// ValidateJSON checks the JSON of a request's body once, strictly, and says where it is at
-// fault: in an *Error of the kind Invalid. Protocols call it before they translate a body.
-func ValidateJSON(body []byte, depth int) error {
-	m := wire.Measure(body, depth)
-	if m.TooDeep >= 0 {
-		return invalid("", fmt.Sprintf("The request body nests deeper than %d levels at byte %d.", depth, m.TooDeep))
-	}
-	return validate(body, m.Open)
 }
 
 // validate checks the body's JSON once, strictly, and says where it is at fault.

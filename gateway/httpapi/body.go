@@ -41,15 +41,6 @@ func (s *Server) readBody(c echo.Context, room *inflight.Claim) ([]byte, error) 
 	return body, nil
 }
 
-// checkedBody reads the request's body and checks its JSON.
-func (s *Server) checkedBody(c echo.Context, room *inflight.Claim) ([]byte, error) {
-	body, err := s.readBody(c, room)
-	if err == nil {
-		err = s.cfg.Limits.Check(body, room)
-	}
-	return body, err
-}
-
 func (s *Server) tooLarge() *gateway.Error {
 	return &gateway.Error{Kind: gateway.TooLarge, Message: fmt.Sprintf("The request body is larger than %d bytes (limits.body).", s.cfg.MaxBody)}
 }

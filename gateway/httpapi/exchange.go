@@ -15,7 +15,6 @@ import (
 	"github.com/callgate/callgate/gateway/headers"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/protocol"
-	"github.com/callgate/callgate/gateway/protocol/chat"
 )
 
 // exchange answers the requests of one protocol.
@@ -26,15 +25,12 @@ func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
 		room := s.cfg.Memory.Claim()
 		defer room.Close()
 		body, err := s.readBody(c, room)
-		if err == nil && recordOf(c).form != chat.Form { // who is to translate it relies on its form
-			err = s.cfg.Limits.Check(body, room)
-		}
 		if err != nil {
 			return err
 		}
 		began := time.Now()
 		tenant, _ := c.Get(clientKey).(string)
-		front, err := parse(c.Request().Context(), body, protocol.Client{Tenant: tenant, RequestID: requestID(c), Header: c.Request().Header})
+		front, err := parse(c.Request().Context(), body, protocol.Client{Tenant: tenant, RequestID: requestID(c), Header: c.Request().Header, Limits: s.cfg.Limits, Room: room})
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ const responsesPath = "/v1/responses"
 
 // routeResponses adds the paths of the Responses API.
 func (s *Server) routeResponses() {
-	parse := responses.Stateless(responses.Options{Sealer: s.cfg.Sealer})
+	parse := responses.Stateless(responses.Options{Sealer: s.cfg.Sealer, Limits: s.cfg.Limits})
 	s.echo.POST(responsesPath, s.exchange(parse), speaks(responses.Form), s.sameSite, s.authenticate)
 	s.echo.POST(responsesPath+"/input_tokens", s.countResponse(parse), tells(responses.Form), s.sameSite, s.authenticate)
 }
@@ -24,12 +24,12 @@ func (s *Server) countResponse(parse protocol.Parser) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		room := s.cfg.Memory.Claim()
 		defer room.Close()
-		body, err := s.checkedBody(c, room)
+		body, err := s.readBody(c, room)
 		if err != nil {
 			return err
 		}
 		tenant, _ := c.Get(clientKey).(string)
-		front, err := parse(c.Request().Context(), body, protocol.Client{Tenant: tenant, RequestID: requestID(c), Header: c.Request().Header})
+		front, err := parse(c.Request().Context(), body, protocol.Client{Tenant: tenant, RequestID: requestID(c), Header: c.Request().Header, Room: room})
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -72,6 +73,10 @@ type Client struct {
 	Tenant    string // the name of its key, or ""
 	RequestID string
 	Header    http.Header
+	// Limits are on what a body is made of, which a translation looks at first.
+	Limits gateway.Limits
+	// Room has the memory of the request, which a translation takes more of. It may be nil.
+	Room *inflight.Claim
 }
 
 // Parser reads a client's request. The error is a [*gateway.Error].

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -28,6 +29,10 @@ type Options struct {
 	Sealer *Sealer
 	// Tenant is who asks, by the name of its key.
 	Tenant string
+	// Limits are on what a body is made of, and Room has the memory of the request; it may be
+	// nil.
+	Limits gateway.Limits
+	Room   *inflight.Claim
 }
 
 // Request is a client's request. It is used by one goroutine.
@@ -53,7 +58,7 @@ type Request struct {
 // Parse reads the body of a request and checks what can be checked of it alone. The error is a
 // *gateway.Error of the kind Invalid that names the place.
 func Parse(body []byte, o Options) (*Request, error) {
-	if err := gateway.ValidateJSON(body, maxDepth); err != nil {
+	if _, err := o.Limits.Validate(body, maxDepth, o.Room); err != nil {
 		return nil, err
 	}
 	r := &Request{body: body, options: o, created: time.Now().Unix()}
@@ -231,7 +236,7 @@ func (r *Request) Writer(resp *gateway.Response) protocol.Writer { return newWri
 func Stateless(o Options) protocol.Parser {
 	return func(_ context.Context, body []byte, c protocol.Client) (protocol.Front, error) {
 		o := o
-		o.Tenant = c.Tenant
+		o.Tenant, o.Room = c.Tenant, c.Room
 		r, err := Parse(body, o)
 		if err != nil {
 			return nil, err

@@ -50,6 +50,9 @@ func (r *Request) write(t *translation, choice []byte) error {
 	for _, item := range r.earlier {
 		size += len(item)
 	}
+	if err := r.options.Room.Grow(int64(size)); err != nil {
+		return gateway.NoRoom(err, "The request needs more memory than one may have (limits.memory): send less, or have the limit raised.")
+	}
 	b := append(make([]byte, 0, size), `{"model":`...)
 	b = append(append(b, f[fModel]...), `,"messages":[`...)
 	b = append(t.appendTo(b), ']')
