@@ -50,6 +50,9 @@ type Request struct {
 	// Source is the request in the client's own protocol, as long as nothing of it was edited;
 	// nil otherwise.
 	Source *Source
+	// Foreign is why no upstream can take the request that does not speak the client's own
+	// protocol; nil if any can. A provider that does not send Source answers with it.
+	Foreign *Error
 	// RawText asks the upstream for the model's text unparsed. The gateway sets it
 	// for a target that wants it.
 	RawText bool
@@ -75,6 +78,8 @@ type Request struct {
 type Source struct {
 	Protocol string // "responses" or "messages"
 	Body     []byte
+	// Foreign is [Request.Foreign], which stays where the request is edited.
+	Foreign *Error
 }
 
 // Places are those of what matters in a request's body; those that are not there are empty.

@@ -37,7 +37,10 @@ func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		req.Source, req.Tenant = front.Source(), tenant
+		req.Tenant = tenant
+		if req.Source = front.Source(); req.Source != nil {
+			req.Foreign = req.Source.Foreign
+		}
 		return s.ask(c, front, req, began)
 	}
 }
@@ -220,7 +223,7 @@ func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byt
 func header(h http.Header, resp *gateway.Response) {
 	upstream := resp.Header()
 	for name, values := range upstream {
-		if key := http.CanonicalHeaderKey(name); key != "X-Request-Id" {
+		if key := http.CanonicalHeaderKey(name); key != "X-Request-Id" && (key != "Request-Id" || h[key] == nil) { // ours is there
 			h[key] = values
 		}
 	}

@@ -85,6 +85,7 @@ func New(cfg Config) (*Server, error) {
 	// method below /v1, and a wrong method would be a wrong path.
 	s.echo.POST(chatPath, s.exchange(chat.Parse), speaks(chat.Form), s.sameSite, s.authenticate)
 	s.echo.GET("/v1/models", s.models, s.sameSite, s.authenticate)
+	s.routeMessages()
 	s.echo.Any(responsesPath, noResponses)
 	return s, nil
 }

@@ -1,0 +1,197 @@
+package messages
+
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// said are the members of a delta, or of a whole message, that are read.
+type said struct {
+	reasoning, details, thoughts value // reasoning_details is OpenRouter's, thinking_blocks LiteLLM's and our own
+	content, refusal, calls, own value
+}
+
+// body takes the delta or the message of a choice. What it holds comes in the order in which a
+// model says it: thoughts, text, calls.
+func (w *Writer) body(f *wire.Frame, c *wire.Choice) error {
+	var s said
+	data := f.Data
+	wire.Members(data[:c.Body.End], c.Body.Start, func(key []byte, at wire.Span) bool {
+		if !at.IsNull(data) {
+			s.set(key, at.Of(data))
+		}
+		return true
+	})
+	b := &w.blocks
+	if b.own != nil && f.Whole {
+		b.takeOwn(s.calls)
+		return nil
+	}
+	w.learn(f, &s)
+	if err := b.thoughts(&s); err != nil {
+		return err
+	}
+	if err := b.text(s.content); err != nil {
+		return err
+	}
+	if isString(s.refusal) && len(s.refusal) > 2 {
+		w.end.refused = true
+		if err := b.text(s.refusal); err != nil {
+			return err
+		}
+	}
+	if err := b.ownBlocks(s.own); err != nil {
+		return err
+	}
+	return elements(s.calls, func(i int, v value) error { return b.entry(i, v) })
+}
+
+func (s *said) set(key []byte, v value) {
+	switch string(key) {
+	case "reasoning_content":
+		s.reasoning = v
+	case "reasoning":
+		if len(inner(s.reasoning)) == 0 {
+			s.reasoning = v
+		}
+	case "reasoning_details":
+		s.details = v
+	case "thinking_blocks":
+		s.thoughts = v
+	case "content":
+		s.content = v
+	case "refusal":
+		s.refusal = v
+	case "tool_calls":
+		s.calls = v
+	case "provider_specific_fields":
+		s.own = v
+	}
+}
+
+// learn notes the shape of a chunk in which one string says all there is.
+func (w *Writer) learn(f *wire.Frame, s *said) {
+	w.known.shape = 0
+	at, shape := f.Hole()
+	if shape == 0 || s.details != nil || s.thoughts != nil || s.refusal != nil || s.own != nil {
+		return
+	}
+	hole := at.Of(f.Data)
+	same := func(v value) bool { return len(v) == len(hole) && len(v) > 0 && &v[0] == &hole[0] }
+	nothing := func(v value) bool { return len(v) <= len(`""`) }
+	switch {
+	case same(s.content) && nothing(s.reasoning) && nothing(s.calls):
+		w.known = known{shape: shape, what: someText}
+	case same(s.reasoning) && nothing(s.content) && nothing(s.calls):
+		w.known = known{shape: shape, what: someThought}
+	case !nothing(s.calls) && nothing(s.content) && nothing(s.reasoning):
+		_ = elements(s.calls, func(i int, v value) error {
+			e := readEntry(i, v)
+			if i == 0 && same(e.arguments) && nothing(e.id) && nothing(e.name) {
+				w.known = known{shape: shape, what: someArguments, index: e.index}
+			}
+			return nil
+		})
+	}
+}
+
+// thoughts takes what is said of the model's reasoning.
+func (b *blocks) thoughts(s *said) error {
+	if b.shown == hidden {
+		b.hid = b.hid || len(inner(s.reasoning)) > 0
+		return nil
+	}
+	if isArray(s.thoughts) {
+		return elements(s.thoughts, func(_ int, v value) error {
+			if string(find(v, "type")) == `"redacted_thinking"` {
+				return b.opaque(v)
+			}
+			return b.signed(find(v, "thinking"), inner(find(v, "signature")))
+		})
+	}
+	if err := b.thought(s.reasoning); err != nil || s.details == nil {
+		return err
+	}
+	return elements(s.details, func(_ int, v value) error { return b.detail(v, len(inner(s.reasoning)) > 0) })
+}
+
+// detail takes an entry of OpenRouter's reasoning_details. told says that its text stands
+// beside it too. A signature that is not Anthropic's own is of no use to anybody else.
+func (b *blocks) detail(v value, told bool) error {
+	anthropic := bytes.HasPrefix(inner(find(v, "format")), []byte("anthropic"))
+	switch string(find(v, "type")) {
+	case `"reasoning.text"`:
+		if !told {
+			if err := b.thought(find(v, "text")); err != nil {
+				return err
+			}
+		}
+		if sig := inner(find(v, "signature")); len(sig) > 0 && anthropic {
+			return b.signed(nil, sig)
+		}
+	case `"reasoning.summary"`:
+		if !told {
+			return b.thought(find(v, "summary"))
+		}
+	case `"reasoning.encrypted"`:
+		if data := find(v, "data"); isString(data) && anthropic {
+			return b.opaque(append(append([]byte(`{"type":"redacted_thinking","data":`), data...), '}'))
+		}
+	}
+	return nil
+}
+
+// ownBlocks takes what the provider of Anthropic's API has kept of its blocks: tools that ran on
+// its servers, and citations.
+func (b *blocks) ownBlocks(own value) error {
+	if own == nil {
+		return nil
+	}
+	err := elements(find(own, "blocks"), func(_ int, v value) error { return b.opaque(v) })
+	if err != nil {
+		return err
+	}
+	return elements(find(own, "citations"), func(_ int, v value) error {
+		b.cite(v)
+		return nil
+	})
+}
+
+// entry is an entry of tool_calls.
+type entry struct {
+	index               int
+	id, name, arguments value
+}
+
+func readEntry(i int, v value) entry {
+	e := entry{index: i}
+	wire.Members(v, 0, func(key []byte, at wire.Span) bool {
+		member := at.Of(v)
+		switch string(key) {
+		case "index":
+			n := 0
+			for _, c := range member {
+				if c < '0' || c > '9' || n > 1<<20 {
+					return true
+				}
+				n = 10*n + int(c-'0')
+			}
+			e.index = n
+		case "id":
+			e.id = member
+		case "function":
+			wire.Members(member, 0, func(key []byte, at wire.Span) bool {
+				switch string(key) {
+				case "name":
+					e.name = at.Of(member)
+				case "arguments":
+					e.arguments = at.Of(member)
+				}
+				return true
+			})
+		}
+		return true
+	})
+	return e
+}
