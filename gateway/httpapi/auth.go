@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -35,22 +36,37 @@ func readKeys(hashes map[string]string) ([]key, error) {
 // clientKey is where authenticate leaves the name of the client's key.
 const clientKey = "callgate.key"
 
-// authenticate lets a request through that carries a known bearer key.
+// authenticate lets a request through that carries a known key.
 func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if len(s.keys) == 0 {
 			return next(c)
 		}
-		scheme, token, _ := strings.Cut(c.Request().Header.Get(echo.HeaderAuthorization), " ")
-		name, known := s.keyOf(token)
-		if !known || !strings.EqualFold(scheme, "Bearer") {
+		name, known := s.client(c.Request().Header)
+		if !known {
 			c.Response().Header().Set("www-authenticate", "Bearer")
 			return &gateway.Error{Kind: gateway.InvalidKey,
-				Message: "No valid key: send one of this gateway's keys as \"Authorization: Bearer …\"."}
+				Message: "No valid key: send one of this gateway's keys as \"Authorization: Bearer …\" or \"x-api-key: …\"."}
 		}
 		c.Set(clientKey, name)
 		return next(c)
 	}
+}
+
+// client is whose key a request carries, as OpenAI's clients send it, or as Anthropic's do, some of
+// them both. One that is not ours does no harm; two of ours that differ do not say who asks.
+func (s *Server) client(h http.Header) (name string, known bool) {
+	scheme, token, _ := strings.Cut(h.Get(echo.HeaderAuthorization), " ")
+	bearer, isBearer := s.keyOf(token)
+	isBearer = isBearer && strings.EqualFold(scheme, "Bearer")
+	other, isOther := s.keyOf(h.Get("x-api-key"))
+	switch {
+	case isBearer && isOther:
+		return bearer, bearer == other
+	case isOther:
+		return other, true
+	}
+	return bearer, isBearer
 }
 
 // keyOf is the name of a key. Every key is compared, in constant time, so that the time

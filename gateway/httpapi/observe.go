@@ -55,6 +55,16 @@ func speaks(form *protocol.Form) echo.MiddlewareFunc {
 	}
 }
 
+// tells has the errors of a path told in a protocol's form.
+func tells(form *protocol.Form) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			recordOf(c).form = form
+			return next(c)
+		}
+	}
+}
+
 func requestID(c echo.Context) string { return recordOf(c).id }
 
 func setRequestID(c echo.Context) { c.Response().Header().Set("x-request-id", requestID(c)) }

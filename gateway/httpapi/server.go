@@ -84,7 +84,8 @@ func New(cfg Config) (*Server, error) {
 	// Not a group's middleware: Echo would make a route of it for every other path and
 	// method below /v1, and a wrong method would be a wrong path.
 	s.echo.POST(chatPath, s.exchange(chat.Parse), speaks(chat.Form), s.sameSite, s.authenticate)
-	s.echo.GET("/v1/models", s.models, s.sameSite, s.authenticate)
+	s.echo.GET("/v1/models", s.models, anyForm, s.sameSite, s.authenticate)
+	s.echo.GET("/v1/models/*", s.model, anyForm, s.sameSite, s.authenticate)
 	s.routeMessages()
 	s.echo.Any(responsesPath, noResponses)
 	return s, nil
@@ -122,23 +123,4 @@ func (s *Server) readyz(c echo.Context) error {
 		}
 	}
 	return c.String(http.StatusOK, "ok\n")
-}
-
-// model is one entry of GET /v1/models.
-type model struct {
-	ID      string `json:"id"`
-	Object  string `json:"object"`
-	Created int64  `json:"created"`
-	OwnedBy string `json:"owned_by"`
-}
-
-func (s *Server) models(c echo.Context) error {
-	list := struct {
-		Object string  `json:"object"`
-		Data   []model `json:"data"`
-	}{Object: "list", Data: []model{}}
-	for _, name := range s.cfg.Gateway.Models(c.Request().Context()) {
-		list.Data = append(list.Data, model{ID: name, Object: "model", OwnedBy: "callgate"})
-	}
-	return c.JSON(http.StatusOK, list)
 }

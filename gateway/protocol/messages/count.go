@@ -1,6 +1,9 @@
 package messages
 
 import (
+	"strconv"
+
+	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/internal/tokens"
 )
 
@@ -25,4 +28,20 @@ func estimate(body []byte) int {
 		}
 	})
 	return n
+}
+
+// CountTokens answers POST /v1/messages/count_tokens. The body is that of a request without what
+// only an answer needs, and is judged as one. The error is a [*gateway.Error].
+func CountTokens(body []byte) ([]byte, error) {
+	if _, err := gateway.ParseRequest(body); err != nil {
+		return nil, err
+	}
+	r := &reader{body: body, top: fields(body)}
+	if r.top["max_tokens"] == nil {
+		r.top["max_tokens"] = value("1")
+	}
+	if _, err := r.chat(false); err != nil {
+		return nil, err
+	}
+	return append(strconv.AppendInt([]byte(`{"input_tokens":`), int64(estimate(body)), 10), '}'), nil
 }

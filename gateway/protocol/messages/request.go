@@ -42,7 +42,9 @@ func (r *reader) needsOwn(e *gateway.Error) {
 
 // chat writes the chat completion.
 func (r *reader) chat(stream bool) ([]byte, error) {
-	r.top = fields(r.body)
+	if r.top == nil {
+		r.top = fields(r.body)
+	}
 	if err := r.check(); err != nil {
 		return nil, err
 	}

@@ -19,13 +19,13 @@ type event struct {
 }
 
 type delta struct {
-	Type         string           `json:"type"`
-	Text         *string          `json:"text"`
-	Thinking     *string          `json:"thinking"`
-	Signature    *string          `json:"signature"`
-	JSON         *string          `json:"partial_json"`
-	Citation     json.RawMessage  `json:"citation"`
-	StopReason   *string          `json:"stop_reason"`
+	Type         string          `json:"type"`
+	Text         *string         `json:"text"`
+	Thinking     *string         `json:"thinking"`
+	Signature    *string         `json:"signature"`
+	JSON         *string         `json:"partial_json"`
+	Citation     json.RawMessage `json:"citation"`
+	StopReason   *string         `json:"stop_reason"`
 	StopSequence json.RawMessage `json:"stop_sequence"`
 }
 
