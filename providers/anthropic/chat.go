@@ -16,7 +16,7 @@ import (
 // nothing is sent. Arguments of earlier calls, pairs and ids must already be as Needs
 // says.
 func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request) (gateway.Reply, error) {
-	ask, err := translate(req.Body(model), p.maxTokens)
+	ask, err := p.ask(model, req)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 		s.warnings = ask.warnings
 		return s, nil
 	}
-	data, err := complete(resp.Data, now, ask.model, &ask.warnings)
+	data, err := complete(resp.Data, now, ask)
 	if err != nil {
 		return nil, p.unusable(err, resp.Header)
 	}

@@ -2,7 +2,6 @@ package messages
 
 import (
 	"bytes"
-	"encoding/base64"
 	"slices"
 	"strconv"
 
@@ -338,16 +337,10 @@ func (b *blocks) takeOwn(calls value) {
 	})
 }
 
-// sealMark begins a signature of our own, in base64 as Anthropic's are.
-var sealMark = base64.StdEncoding.EncodeToString([]byte("callgate/1:::"))[:12]
-
 // seal is a signature for thoughts of which the upstream gave none: clients drop what has none,
-// and send it back with what they got. Nobody but us knows it, so that it never goes to
-// Anthropic, which would refuse the request.
-func (b *blocks) seal() []byte {
-	id := append([]byte("callgate/1:"), b.id...)
-	return base64.StdEncoding.AppendEncode(nil, strconv.AppendInt(append(id, ':'), int64(b.index), 10))
-}
+// and send it back with what they got. It never goes to Anthropic, which would refuse the
+// request.
+func (b *blocks) seal() []byte { return []byte(gateway.Seal(b.id + ":" + strconv.Itoa(b.index))) }
 
 // appendLine appends JSON in one line: an event has no other.
 func appendLine(dst, json []byte) []byte {
