@@ -33,6 +33,9 @@ type Config struct {
 	Prices string `yaml:"prices" eg:"./prices.yaml" doc:"File with the prices of models, for the accounts of what prompt caches save. Default: built in, mostly shares and no money."`
 	// Limits bound what a client may send.
 	Limits Limits `yaml:"limits" eg:"{body: 32MiB}" doc:"Bounds on what a client may send."`
+	// Passthrough are paths below /v1 that go to one provider as they are, by path: what is
+	// kept there (files, batches) has no model to route by. Default: none.
+	Passthrough map[string]string `yaml:"passthrough" eg:"{/v1/files: openai, /v1/batches: openai}" doc:"Paths below /v1 whose requests go to one provider as they are, with all below them; for what is kept there, such as files and batches. All clients share the provider's key. Default: none."`
 	// Keys are the bearer keys that clients may use. None means that everybody
 	// who can connect is let in, which is allowed on loopback only.
 	Keys []Key `yaml:"keys" eg:"[{name: dev, hash: \"${CALLGATE_KEY_HASH}\"}]" doc:"Bearer keys that clients may use. None is allowed on loopback only."`
@@ -72,6 +75,9 @@ type Config struct {
 type Limits struct {
 	// Body is the largest request body. Default 32MiB, 1B to 1GiB.
 	Body Size `yaml:"body" default:"32MiB" min:"1B" max:"1GiB" doc:"Largest request body."`
+	// Upload is the largest form with files (audio, images), which is kept in a file while
+	// it is sent on. Default 100MiB, 1B to 4GiB.
+	Upload Size `yaml:"upload" default:"100MiB" min:"1B" max:"4GiB" doc:"Largest form with files, as audio and images are sent; it is kept in a temporary file."`
 }
 
 // Key is a bearer key that a client may use.
