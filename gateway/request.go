@@ -51,6 +51,8 @@ type Request struct {
 	// Source is the request in the client's own protocol, as long as nothing of it was edited;
 	// nil otherwise.
 	Source *Source
+	// Protocol is that of the client where it is none of chat completions, or "".
+	Protocol string
 	// Foreign is why no upstream can take the request that does not speak the client's own
 	// protocol; nil if any can. A provider that does not send Source answers with it.
 	Foreign *Error

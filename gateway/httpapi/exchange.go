@@ -39,7 +39,7 @@ func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
 		}
 		req.Tenant = tenant
 		if req.Source = front.Source(); req.Source != nil {
-			req.Foreign = req.Source.Foreign
+			req.Protocol, req.Foreign = req.Source.Protocol, req.Source.Foreign
 		}
 		return s.ask(c, front, req, began)
 	}
