@@ -32,7 +32,7 @@ func (w *Writer) body(f *wire.Frame, c *wire.Choice) error {
 	if err := b.thoughts(&s); err != nil {
 		return err
 	}
-	if err := b.text(s.content); err != nil {
+	if err := b.content(s.content); err != nil {
 		return err
 	}
 	if isString(s.refusal) && len(s.refusal) > 2 {
@@ -45,6 +45,22 @@ func (w *Writer) body(f *wire.Frame, c *wire.Choice) error {
 		return err
 	}
 	return elements(s.calls, func(i int, v value) error { return b.entry(i, v) })
+}
+
+// content takes a text, or the parts that some servers write in its place.
+func (b *blocks) content(v value) error {
+	if !isArray(v) {
+		return b.text(v)
+	}
+	return elements(v, func(_ int, part value) error {
+		if thought := find(part, "thinking"); thought != nil { // Mistral's
+			if isString(thought) {
+				return b.thought(thought)
+			}
+			return elements(thought, func(_ int, v value) error { return b.thought(find(v, "text")) })
+		}
+		return b.text(find(part, "text"))
+	})
 }
 
 func (s *said) set(key []byte, v value) {
