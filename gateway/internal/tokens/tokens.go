@@ -72,80 +72,74 @@ func media(object []byte) (n int, ok bool) {
 	return 0, false
 }
 
+// class is what kind of character a byte is, or begins.
+type class uint8
+
+const (
+	letter  class = iota
+	digit         // three of them are a token
+	mark          // some in a row are one
+	space         // belongs to the word behind it
+	newline       // with the space behind it
+	foreign       // begins a letter of another alphabet, of two bytes
+	wide          // begins a character of more bytes
+	inside        // goes on with a character
+	classes
+)
+
+var (
+	// first is how many tokens a run of a class begins with, and more how many of it make one more.
+	first = [classes]int{letter: 1, digit: 1, mark: 1, space: 0, newline: 1, foreign: 1, wide: 1, inside: 0}
+	more  = [classes]int{letter: 8, digit: 3, mark: 3, space: 16, newline: 8, foreign: 3, wide: 1, inside: 1 << 30}
+)
+
+// classOf is the class of each byte.
+var classOf = func() (table [256]class) {
+	for c := range table {
+		switch {
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+			table[c] = letter
+		case c >= '0' && c <= '9':
+			table[c] = digit
+		case c == ' ':
+			table[c] = space
+		case c < utf8.RuneSelf:
+			table[c] = mark
+		case c < 0xc0:
+			table[c] = inside
+		case c < 0xe0:
+			table[c] = foreign
+		default:
+			table[c] = wide
+		}
+	}
+	return table
+}()
+
 // text estimates the tokens of the inner text of a JSON string. It goes by what tokenizers of
 // all families have in common: a word of some letters is one token, and so are three digits, a
 // few marks in a row, a line end with the space behind it.
 func text(s []byte) int {
-	n, letters, digits, marks, spaces := 0, 0, 0, 0, 0
-	end := func() {
-		if letters > 0 {
-			n += 1 + (letters-1)/7
-		}
-		n += (digits+2)/3 + (marks+1)/2
-		letters, digits, marks = 0, 0, 0
-	}
+	n, run, last := 0, 0, classes
 	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c == '\\' && i+1 < len(s) {
+		k := classOf[s[i]]
+		if s[i] == '\\' && i+1 < len(s) {
 			i++
 			switch s[i] {
 			case 'n', 't', 'r':
-				if spaces == 0 {
-					end()
-					n++
-				}
-				spaces++
-				continue
+				k = newline
 			case 'u':
-				i = min(i+4, len(s)-1)
-				end()
-				n++
-				spaces = 0
-				continue
+				k, i = wide, i+4
 			}
-			c = s[i]
 		}
-		switch {
-		case c == ' ':
-			if letters > 0 || digits > 0 || marks > 0 {
-				end()
-			} else if spaces++; spaces%16 == 2 {
-				n++
-			}
+		if k == inside {
 			continue
-		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
-			if digits > 0 || marks > 0 {
-				end()
-			}
-			letters++
-		case c >= '0' && c <= '9':
-			if letters > 0 || marks > 0 {
-				end()
-			}
-			digits++
-		case c < utf8.RuneSelf:
-			if letters > 0 || digits > 0 {
-				end()
-			}
-			marks++
-		default:
-			end()
-			r, size := utf8.DecodeRune(s[i:])
-			i += size - 1
-			n += wide(r, &letters)
 		}
-		spaces = 0
+		if k != last {
+			n, run, last = n+first[k], 0, k
+		} else if run++; run == more[k] {
+			n, run = n+1, 0
+		}
 	}
-	end()
 	return n
-}
-
-// wide is what a character beyond ASCII costs. Letters of alphabets make words too, shorter
-// ones.
-func wide(r rune, letters *int) int {
-	if r < 0x2000 { // accents, Greek, Cyrillic, Arabic, Thai and the like
-		*letters = 3
-		return 0
-	}
-	return 1
 }

@@ -26,6 +26,7 @@ type Front struct {
 	warnings   []string
 	shown      thinking
 	stream     bool
+	model      string
 	requestID  string
 }
 
@@ -50,7 +51,7 @@ func Parse(_ context.Context, body []byte, c protocol.Client) (protocol.Front, e
 	if err != nil {
 		return nil, err
 	}
-	return &Front{body: body, chat: chat, foreign: r.foreign, warnings: r.warnings, shown: r.shown, stream: req.Stream, requestID: c.RequestID}, nil
+	return &Front{body: body, chat: chat, foreign: r.foreign, warnings: r.warnings, shown: r.shown, stream: req.Stream, model: req.Model, requestID: c.RequestID}, nil
 }
 
 // Chat implements [protocol.Front].

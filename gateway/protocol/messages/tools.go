@@ -1,8 +1,8 @@
 package messages
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/callgate/callgate/gateway"
@@ -15,31 +15,26 @@ func (r *reader) setTools() error {
 	if list != nil && !isArray(list) {
 		return invalid("tools", "The field \"tools\" must be an array, not %s.", gateway.Excerpt(list))
 	}
-	var tools []byte
 	r.tools = map[string]bool{}
-	err := elements(list, func(i int, v value) error {
-		tool, err := r.tool(fmt.Sprintf("tools[%d]", i), v)
-		if tool != nil {
-			if len(tools) > 0 {
-				tools = append(tools, ',')
-			}
-			tools = append(tools, tool...)
-		}
-		return err
-	})
+	from := len(r.out)
+	r.out = append(wire.AppendKey(r.out, "tools"), '[')
+	err := elements(list, func(i int, v value) error { return r.tool(i, v) })
+	if len(r.tools) > 0 {
+		r.out = append(r.out, ']')
+	} else {
+		r.out = r.out[:from]
+	}
 	if err != nil {
 		return err
-	}
-	if len(tools) > 0 {
-		r.set("tools", slices.Concat(value("["), tools, value("]")))
 	}
 	return r.setChoice()
 }
 
-// tool is a tool as a function; nil for one that Anthropic's own servers run.
-func (r *reader) tool(place string, v value) (value, error) {
+// tool writes a tool as a function, but for one that Anthropic's own servers run.
+func (r *reader) tool(i int, v value) error {
+	place := "tools[" + strconv.Itoa(i) + "]"
 	if !isObject(v) {
-		return nil, invalid(place, "%s must be an object.", place)
+		return invalid(place, "%s must be an object.", place)
 	}
 	m := fields(v)
 	kind := text(m["type"])
@@ -48,7 +43,7 @@ func (r *reader) tool(place string, v value) (value, error) {
 	}
 	if isServerRun(kind) {
 		r.dropped("tools." + kind)
-		return nil, nil
+		return nil
 	}
 	for _, known := range clientRun {
 		if strings.HasPrefix(kind, known.prefix) {
@@ -56,8 +51,8 @@ func (r *reader) tool(place string, v value) (value, error) {
 			if len(inner(name)) == 0 {
 				name = wire.AppendQuoted(nil, known.name)
 			}
-			r.tools[text(name)] = true
-			return function(name, wire.AppendQuoted(nil, known.description), value(known.schema), nil), nil
+			r.function(name, wire.AppendQuoted(nil, known.description), value(known.schema), nil)
+			return nil
 		}
 	}
 	if isObject(m["input_schema"]) { // a type of which nobody knows here, with all that a function needs
@@ -65,26 +60,31 @@ func (r *reader) tool(place string, v value) (value, error) {
 	}
 	r.needsOwn(invalid(place+".type", "%s has the type %q, which this model's API does not have.", place, gateway.ExcerptOf(kind, 40)))
 	r.dropped("tools.other")
-	return nil, nil
+	return nil
 }
 
-func (r *reader) custom(place string, m map[string]value) (value, error) {
+func (r *reader) custom(place string, m map[string]value) error {
 	name, schema := m["name"], m["input_schema"]
 	switch {
 	case text(name) == "":
-		return nil, invalid(place+".name", "%s.name is missing.", place)
+		return invalid(place+".name", "%s.name is missing.", place)
 	case schema == nil:
-		return nil, invalid(place+".input_schema", "%s.input_schema is missing: it must be a JSON schema of an object.", place)
+		return invalid(place+".input_schema", "%s.input_schema is missing: it must be a JSON schema of an object.", place)
 	case !isObject(schema):
-		return nil, invalid(place+".input_schema", "%s.input_schema must be a JSON schema of an object, not %s.", place, gateway.Excerpt(schema))
+		return invalid(place+".input_schema", "%s.input_schema must be a JSON schema of an object, not %s.", place, gateway.Excerpt(schema))
 	}
-	r.tools[text(name)] = true
-	return function(name, m["description"], schema, m["strict"]), nil
+	r.function(name, m["description"], schema, m["strict"])
+	return nil
 }
 
-// function is a tool of a chat completion.
-func function(name, description, schema, strict value) value {
-	b := append(value(`{"type":"function","function":{"name":`), name...)
+// function writes a tool of a chat completion.
+func (r *reader) function(name, description, schema, strict value) {
+	b := r.out
+	if b[len(b)-1] != '[' {
+		b = append(b, ',')
+	}
+	r.tools[text(name)] = true
+	b = append(append(b, `{"type":"function","function":{"name":`...), name...)
 	if isString(description) {
 		b = append(append(b, `,"description":`...), description...)
 	}
@@ -92,7 +92,7 @@ func function(name, description, schema, strict value) value {
 	if string(strict) == "true" {
 		b = append(b, `,"strict":true`...)
 	}
-	return append(b, "}}"...)
+	r.out = append(b, "}}"...)
 }
 
 // isServerRun reports whether Anthropic's servers run a tool of a type. There is nobody to

@@ -2,6 +2,7 @@ package messages
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"strings"
 
@@ -185,8 +186,8 @@ func readHead(data []byte) head {
 // begin writes the members of a message up to its content.
 func (w *Writer) begin(data []byte) {
 	h := readHead(data)
-	if !isString(h.model) {
-		h.model = wire.AppendQuoted(nil, w.summary.Model)
+	if len(inner(h.model)) == 0 {
+		h.model = wire.AppendQuoted(nil, cmp.Or(w.summary.Model, w.front.model))
 	}
 	w.blocks.id = string(inner(h.id))
 	dst := append(append(w.blocks.dst, `{"id":`...), h.id...)
