@@ -11,14 +11,14 @@ import (
 
 // The paths of Anthropic's Messages API. Clients add a query, which says nothing to us.
 const (
-	messagesPath    = "/v1/messages"
-	countTokensPath = "/v1/messages/count_tokens"
+	messagesPath = "/v1/messages"
+	countPath    = messagesPath + "/count_tokens"
 )
 
 // routeMessages adds the paths of the Messages API.
 func (s *Server) routeMessages() {
 	s.echo.POST(messagesPath, s.exchange(messages.Parse), speaks(messages.Form), anthropicID, s.sameSite, s.authenticate)
-	s.echo.POST(countTokensPath, s.countTokens, tells(messages.Form), anthropicID, s.sameSite, s.authenticate)
+	s.echo.POST(countPath, s.countTokens, tells(messages.Form), anthropicID, s.sameSite, s.authenticate)
 	s.echo.HEAD("/", func(c echo.Context) error { return c.NoContent(http.StatusOK) }) // Claude Code looks whether we are here
 }
 

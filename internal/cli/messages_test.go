@@ -118,7 +118,7 @@ func TestMessagesErrors(t *testing.T) {
 				r := g.messages(fmt.Sprintf(`{"model":"up/m","max_tokens":9,"stream":%v,"messages":[{"role":"user","content":"hi"}]}`, streamed))
 				var got struct {
 					Type      string
-					Error     messagestest.Failure
+					Error     messagestest.StreamError
 					RequestID string `json:"request_id"`
 				}
 				if err := json.Unmarshal([]byte(r.body), &got); err != nil {
@@ -267,7 +267,7 @@ func TestMessagesPing(t *testing.T) {
 	goOn <- true
 	rest, _ := io.ReadAll(resp.Body)
 	all = append(all, rest...)
-	var failure *messagestest.Failure
+	var failure *messagestest.StreamError
 	m, err := messagestest.Stream(all)
 	if !errors.As(err, &failure) || failure.Type != "api_error" || m.ID != "msg_c1" {
 		t.Errorf("got %v and %+v of\n%s", err, m, all)
@@ -279,11 +279,11 @@ func TestMessagesFailsLate(t *testing.T) {
 	t.Parallel()
 	url := upstream(t, func(w http.ResponseWriter, r received) {
 		time.Sleep(20 * time.Millisecond) // some heartbeats; without one the status says the same
-		http.Error(w, `{"error":{"message":"down"}}`, 503)
+		http.Error(w, `{"error":{"message":"down"}}`, http.StatusServiceUnavailable)
 	})
 	g := serve(t, fmt.Sprintf("heartbeat: 1ms\nproviders: {up: {type: openai, base_url: %q, retry: {max_retries: 0}}}", url))
 	r := g.messages(`{"model":"up/m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"hi"}]}`)
-	var failure *messagestest.Failure
+	var failure *messagestest.StreamError
 	if _, err := messagestest.Stream([]byte(r.body)); r.status == 200 && (!errors.As(err, &failure) || failure.Type != "overloaded_error") {
 		t.Errorf("got %v of\n%s", err, r.body)
 	}

@@ -7,8 +7,8 @@ type completion struct {
 	thoughts        list // thinking blocks as they are, with their signatures
 	calls           list
 	citations       list
-	others          list // blocks that OpenAI's form has no place for
-	count           int  // of calls
+	others          list  // blocks that OpenAI's form has no place for
+	count           int   // of calls
 	native          value // the blocks as they came, for a client that knows them
 	warnings        *warnings
 }

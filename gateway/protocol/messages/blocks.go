@@ -8,17 +8,14 @@ import (
 	"github.com/callgate/callgate/gateway"
 )
 
-// blocks writes the content of a message, as the events of a stream or as the elements of an
-// array. One block is open at most. What belongs to another one waits until the open one has
+// blocks brings the content of a message into the order of its blocks. One block is open at most. What belongs to another one waits until the open one has
 // ended, so that blocks neither overlap nor leave a number out.
 type blocks struct {
-	dst   []byte
-	whole bool
+	print printer
 	shown thinking
 	id    string // of the message
 	own   []byte // the content as the upstream of the Messages API gave it; nil: there is none
 
-	index int // of the block that is open, or of the next
 	open  kind
 	call  *call // that is open
 	calls []*call
@@ -27,10 +24,8 @@ type blocks struct {
 	space []byte // white space, which begins no block
 
 	signature []byte
-	from      int    // where the block began, in a whole message
 	spoke     bool   // there is a block that says something
 	hid       bool   // there were thoughts that the client does not want
-	said      int    // bytes of text
 	cut       bool   // the answer ends where there was no more room
 	args      []byte // of a call in a whole message
 	citations []byte
@@ -166,13 +161,13 @@ func (b *blocks) writeText(in []byte) error {
 		if err := b.close(); err != nil {
 			return err
 		}
-		b.start(textBlock, `{"type":"text","text":"`, `"}`)
+		b.begin(textBlock, `{"type":"text","text":"`, `"}`)
 		if len(b.space) > 0 {
-			b.delta(`text_delta","text":"`, b.space)
+			b.print.delta(`text_delta","text":"`, b.space)
 			b.space = b.space[:0]
 		}
 	}
-	b.delta(`text_delta","text":"`, in)
+	b.print.delta(`text_delta","text":"`, in)
 	return nil
 }
 
@@ -181,10 +176,10 @@ func (b *blocks) writeThought(it item) error {
 		if err := b.close(); err != nil {
 			return err
 		}
-		b.start(thinkingBlock, `{"type":"thinking","thinking":"`, `","signature":""}`)
+		b.begin(thinkingBlock, `{"type":"thinking","thinking":"`, `","signature":""}`)
 	}
 	if b.shown != sealed && len(it.text) > 0 {
-		b.delta(`thinking_delta","thinking":"`, it.text)
+		b.print.delta(`thinking_delta","thinking":"`, it.text)
 	}
 	if it.sign == nil {
 		return nil
@@ -198,78 +193,29 @@ func (b *blocks) writeOpaque(v value) error {
 		return err
 	}
 	b.spoke = true
-	if b.whole {
-		b.comma()
-		b.dst = appendLine(b.dst, v)
-		b.index++
-		return nil
-	}
-	b.event("content_block_start")
-	b.dst = append(appendLine(append(b.dst, `,"content_block":`...), v), "}\n\n"...)
-	b.stop()
+	b.print.object(v)
 	return nil
 }
 
 // cite adds a citation to the text that is open.
 func (b *blocks) cite(v value) {
-	if b.open != textBlock {
-		return
-	}
-	if b.whole {
+	switch {
+	case b.open != textBlock:
+	case !b.print.whole:
+		b.print.citation(v)
+	default:
 		if len(b.citations) > 0 {
 			b.citations = append(b.citations, ',')
 		}
 		b.citations = append(b.citations, v...)
-		return
 	}
-	b.event("content_block_delta")
-	b.dst = append(appendLine(append(b.dst, `,"delta":{"type":"citations_delta","citation":`...), v), "}}\n\n"...)
 }
 
-// start opens a block. begin is its JSON up to the text, and rest what follows.
-func (b *blocks) start(k kind, begin, rest string) {
+// begin opens a block.
+func (b *blocks) begin(k kind, begin, rest string) {
 	b.open = k
 	b.spoke = b.spoke || k != thinkingBlock
-	if b.whole {
-		b.from = len(b.dst)
-		b.comma()
-		b.dst = append(b.dst, begin...)
-		return
-	}
-	b.event("content_block_start")
-	b.dst = append(append(append(append(b.dst, `,"content_block":`...), begin...), rest...), "}\n\n"...)
-}
-
-// delta writes a piece of the open block's text. kind is the delta's JSON from the name of its
-// type on, up to the text.
-func (b *blocks) delta(kind string, in []byte) {
-	b.said += len(in)
-	if b.whole {
-		b.dst = appendLine(b.dst, in)
-		return
-	}
-	b.event("content_block_delta")
-	b.dst = append(append(b.dst, `,"delta":{"type":"`...), kind...)
-	b.dst = append(appendLine(b.dst, in), "\"}}\n\n"...)
-}
-
-// event begins an event of the block at hand.
-func (b *blocks) event(name string) {
-	b.dst = append(append(b.dst, "event: "...), name...)
-	b.dst = append(append(b.dst, "\ndata: {\"type\":\""...), name...)
-	b.dst = strconv.AppendInt(append(b.dst, `","index":`...), int64(b.index), 10)
-}
-
-func (b *blocks) stop() {
-	b.event("content_block_stop")
-	b.dst = append(b.dst, "}\n\n"...)
-	b.index++
-}
-
-func (b *blocks) comma() {
-	if b.index > 0 {
-		b.dst = append(b.dst, ',')
-	}
+	b.print.start([]byte(begin), rest)
 }
 
 // close ends the open block, if there is one.
@@ -277,34 +223,27 @@ func (b *blocks) close() error {
 	k := b.open
 	b.open = noBlock
 	switch k {
-	case noBlock:
-		return nil
 	case callBlock:
 		return b.closeCall()
 	case thinkingBlock:
 		if len(b.signature) == 0 {
 			b.signature = append(b.signature, b.seal()...)
 		}
-		if b.whole {
-			b.dst = append(append(append(b.dst, `","signature":"`...), b.signature...), `"}`...)
+		if b.print.whole {
+			b.print.dst = append(append(b.print.dst, `","signature":"`...), b.signature...)
 		} else {
-			b.delta(`signature_delta","signature":"`, b.signature)
+			b.print.delta(`signature_delta","signature":"`, b.signature)
 		}
 		b.signature = b.signature[:0]
-	default:
-		if b.whole {
-			b.dst = append(b.dst, '"')
-			if len(b.citations) > 0 {
-				b.dst = append(append(append(b.dst, `,"citations":[`...), b.citations...), ']')
-				b.citations = b.citations[:0]
-			}
-			b.dst = append(b.dst, '}')
+		b.print.stop(`"}`)
+	case textBlock:
+		if len(b.citations) > 0 {
+			b.print.dst = append(append(b.print.dst, `","citations":[`...), b.citations...)
+			b.citations = b.citations[:0]
+			b.print.stop("]}")
+		} else {
+			b.print.stop(`"}`)
 		}
-	}
-	if b.whole {
-		b.index++
-	} else {
-		b.stop()
 	}
 	return nil
 }
@@ -320,9 +259,9 @@ func (b *blocks) finish() error {
 	if err := b.close(); err != nil {
 		return err
 	}
-	if !b.spoke && len(b.space) > 0 && b.index == 0 { // an answer of white space is one too
-		b.start(textBlock, `{"type":"text","text":"`, `"}`)
-		b.delta(`text_delta","text":"`, b.space)
+	if !b.spoke && len(b.space) > 0 && b.print.index == 0 { // an answer of white space is one too
+		b.begin(textBlock, `{"type":"text","text":"`, `"}`)
+		b.print.delta(`text_delta","text":"`, b.space)
 		return b.close()
 	}
 	return nil
@@ -330,7 +269,7 @@ func (b *blocks) finish() error {
 
 // takeOwn writes the content as it came. calls are those of the completion.
 func (b *blocks) takeOwn(calls value) {
-	b.dst = append(b.dst, b.own...)
+	b.print.dst = append(b.print.dst, b.own...)
 	_ = elements(calls, func(int, value) error {
 		b.calls = append(b.calls, &call{ended: true, progress: progress{done: true}})
 		return nil
@@ -340,18 +279,4 @@ func (b *blocks) takeOwn(calls value) {
 // seal is a signature for thoughts of which the upstream gave none: clients drop what has none,
 // and send it back with what they got. It never goes to Anthropic, which would refuse the
 // request.
-func (b *blocks) seal() []byte { return []byte(gateway.Seal(b.id + ":" + strconv.Itoa(b.index))) }
-
-// appendLine appends JSON in one line: an event has no other.
-func appendLine(dst, json []byte) []byte {
-	if bytes.IndexByte(json, '\n') < 0 && bytes.IndexByte(json, '\r') < 0 {
-		return append(dst, json...)
-	}
-	for _, c := range json {
-		if c == '\n' || c == '\r' {
-			c = ' '
-		}
-		dst = append(dst, c)
-	}
-	return dst
-}
+func (b *blocks) seal() []byte { return []byte(gateway.Seal(b.id + ":" + strconv.Itoa(b.print.index))) }

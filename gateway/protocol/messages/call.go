@@ -40,45 +40,49 @@ func (b *blocks) entry(i int, v value) error {
 		return nil
 	}
 	e := readEntry(i, v)
-	if b.whole {
+	if b.print.whole {
 		e.index = i
 	}
-	c := b.find(e.index)
-	fresh := c == nil || c.id != nil && len(inner(e.id)) > 0 && len(inner(e.name)) > 0 && !bytes.Equal(inner(c.id), inner(e.id))
-	if fresh {
-		if len(b.calls) >= maxCalls {
-			return errHeld
-		}
-		c = &call{index: e.index}
-		b.calls = append(b.calls, c)
+	c := latest(b.calls, e.index)
+	if c != nil && !c.isOther(&e) {
+		c.learn(&e)
+		return b.feed(c, e.arguments)
 	}
+	if len(b.calls) >= maxCalls {
+		return errHeld
+	}
+	c = &call{index: e.index}
+	c.learn(&e)
+	c.args = append(c.args, inner(e.arguments)...)
+	b.held += len(c.args)
+	b.calls = append(b.calls, c)
+	b.wait = append(b.wait, item{kind: callBlock, call: c})
+	return b.drain(false)
+}
+
+// isOther reports whether an entry begins another call than the one of its index.
+func (c *call) isOther(e *entry) bool {
+	return c.id != nil && len(inner(e.id)) > 0 && len(inner(e.name)) > 0 && !bytes.Equal(inner(c.id), inner(e.id))
+}
+
+// learn takes what an entry says of the call besides its arguments.
+func (c *call) learn(e *entry) {
 	if c.id == nil && len(inner(e.id)) > 0 {
 		c.id = bytes.Clone(e.id)
 	}
 	if c.name == nil && len(inner(e.name)) > 0 {
 		c.name = bytes.Clone(e.name)
 	}
-	args := e.arguments
-	if len(args) > 0 && args[0] != '"' && args[0] != 'n' { // an object where its text should be
-		args = wire.AppendQuoted(nil, args)
-	}
-	if fresh {
-		c.args = append(c.args, inner(args)...)
-		b.held += len(c.args)
-		b.wait = append(b.wait, item{kind: callBlock, call: c})
-		return b.drain(false)
-	}
-	return b.feed(c, args)
 }
 
 // maxCalls is how many calls an answer may have.
 const maxCalls = 4096
 
-// find is the latest call of an index.
-func (b *blocks) find(index int) *call {
-	for i := len(b.calls) - 1; i >= 0; i-- {
-		if b.calls[i].index == index {
-			return b.calls[i]
+// latest is the latest call of an index, or nil.
+func latest(calls []*call, index int) *call {
+	for i := len(calls) - 1; i >= 0; i-- {
+		if calls[i].index == index {
+			return calls[i]
 		}
 	}
 	return nil
@@ -86,7 +90,7 @@ func (b *blocks) find(index int) *call {
 
 // arguments takes a piece of a call's arguments, a string.
 func (b *blocks) arguments(index int, s value) error {
-	c := b.find(index)
+	c := latest(b.calls, index)
 	if c == nil {
 		return nil
 	}
@@ -117,10 +121,10 @@ func (b *blocks) openCall(c *call) error {
 		return err
 	}
 	c.begun, b.call = true, c
-	b.scrap()
+	b.space = b.space[:0] // between calls it says nothing
 	begin := append(make([]byte, 0, 128), `{"type":"tool_use","id":`...)
 	begin = append(append(appendToolID(begin, c.id), `,"name":`...), c.name...)
-	b.start(callBlock, string(append(begin, `,"input":`...)), "{}}")
+	b.begin(callBlock, string(append(begin, `,"input":`...)), "{}}")
 	args := c.args
 	b.held -= len(args)
 	c.args = nil
@@ -128,20 +132,17 @@ func (b *blocks) openCall(c *call) error {
 	return nil
 }
 
-// scrap drops white space between calls.
-func (b *blocks) scrap() { b.space = b.space[:0] }
-
 func (b *blocks) writeArguments(c *call, in []byte) {
 	if len(in) == 0 || !c.fed && blank(in) {
 		return
 	}
 	c.fed = true
 	c.progress.feed(in)
-	if b.whole {
+	if b.print.whole {
 		b.args = append(b.args, in...)
 		return
 	}
-	b.delta(`input_json_delta","partial_json":"`, in)
+	b.print.delta(`input_json_delta","partial_json":"`, in)
 }
 
 // closeCall ends the block of a call.
@@ -151,8 +152,8 @@ func (b *blocks) closeCall() error {
 	if !c.fed && !b.cut {
 		b.writeArguments(c, []byte("{}"))
 	}
-	if !b.whole {
-		b.stop()
+	if !b.print.whole {
+		b.print.stop("")
 		return nil
 	}
 	input := wire.AppendDecoded(nil, quoted(b.args))
@@ -162,11 +163,11 @@ func (b *blocks) closeCall() error {
 		if !b.cut {
 			return &gateway.Error{Kind: gateway.BadCall, Message: "The model's call of " + gateway.Excerpt(c.name) + " has arguments that are no JSON object."}
 		}
-		b.dst = b.dst[:b.from] // the client would take it for a call that is whole
+		b.print.dst = b.print.dst[:b.print.from] // the client would take it for a call that is whole
 		return nil
 	}
-	b.dst = append(append(b.dst, input...), '}')
-	b.index++
+	b.print.dst = append(b.print.dst, input...)
+	b.print.stop("}")
 	return nil
 }
 

@@ -2,6 +2,7 @@ package messages
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -29,37 +30,33 @@ func (w *Writer) body(f *wire.Frame, c *wire.Choice) error {
 		return nil
 	}
 	w.learn(f, &s)
-	if err := b.thoughts(&s); err != nil {
-		return err
-	}
-	if err := b.content(s.content); err != nil {
-		return err
-	}
-	if isString(s.refusal) && len(s.refusal) > 2 {
-		w.end.refused = true
-		if err := b.text(s.refusal); err != nil {
+	w.end.refused = w.end.refused || len(inner(s.refusal)) > 0
+	for _, take := range [...]func() error{
+		func() error { return w.thoughts(&s) },
+		func() error { return w.content(s.content) },
+		func() error { return b.text(s.refusal) },
+		func() error { return w.ownBlocks(s.own) },
+	} {
+		if err := take(); err != nil {
 			return err
 		}
-	}
-	if err := b.ownBlocks(s.own); err != nil {
-		return err
 	}
 	return elements(s.calls, func(i int, v value) error { return b.entry(i, v) })
 }
 
 // content takes a text, or the parts that some servers write in its place.
-func (b *blocks) content(v value) error {
+func (w *Writer) content(v value) error {
 	if !isArray(v) {
-		return b.text(v)
+		return w.blocks.text(v)
 	}
 	return elements(v, func(_ int, part value) error {
 		if thought := find(part, "thinking"); thought != nil { // Mistral's
 			if isString(thought) {
-				return b.thought(thought)
+				return w.blocks.thought(thought)
 			}
-			return elements(thought, func(_ int, v value) error { return b.thought(find(v, "text")) })
+			return elements(thought, func(_ int, v value) error { return w.blocks.thought(find(v, "text")) })
 		}
-		return b.text(find(part, "text"))
+		return w.blocks.text(find(part, "text"))
 	})
 }
 
@@ -95,16 +92,17 @@ func (w *Writer) learn(f *wire.Frame, s *said) {
 	}
 	hole := at.Of(f.Data)
 	same := func(v value) bool { return len(v) == len(hole) && len(v) > 0 && &v[0] == &hole[0] }
-	nothing := func(v value) bool { return len(v) <= len(`""`) }
+	quiet := func(others ...value) bool {
+		return !slices.ContainsFunc(others, func(v value) bool { return len(v) > len(`""`) })
+	}
 	switch {
-	case same(s.content) && nothing(s.reasoning) && nothing(s.calls):
+	case same(s.content) && quiet(s.reasoning, s.calls):
 		w.known = known{shape: shape, what: someText}
-	case same(s.reasoning) && nothing(s.content) && nothing(s.calls):
+	case same(s.reasoning) && quiet(s.content, s.calls):
 		w.known = known{shape: shape, what: someThought}
-	case !nothing(s.calls) && nothing(s.content) && nothing(s.reasoning):
+	case quiet(s.content, s.reasoning):
 		_ = elements(s.calls, func(i int, v value) error {
-			e := readEntry(i, v)
-			if i == 0 && same(e.arguments) && nothing(e.id) && nothing(e.name) {
+			if e := readEntry(i, v); i == 0 && same(e.arguments) && quiet(e.id, e.name) {
 				w.known = known{shape: shape, what: someArguments, index: e.index}
 			}
 			return nil
@@ -113,46 +111,46 @@ func (w *Writer) learn(f *wire.Frame, s *said) {
 }
 
 // thoughts takes what is said of the model's reasoning.
-func (b *blocks) thoughts(s *said) error {
-	if b.shown == hidden {
-		b.hid = b.hid || len(inner(s.reasoning)) > 0
+func (w *Writer) thoughts(s *said) error {
+	if w.blocks.shown == hidden {
+		w.blocks.hid = w.blocks.hid || len(inner(s.reasoning)) > 0
 		return nil
 	}
 	if isArray(s.thoughts) {
 		return elements(s.thoughts, func(_ int, v value) error {
 			if string(find(v, "type")) == `"redacted_thinking"` {
-				return b.opaque(v)
+				return w.blocks.opaque(v)
 			}
-			return b.signed(find(v, "thinking"), inner(find(v, "signature")))
+			return w.blocks.signed(find(v, "thinking"), inner(find(v, "signature")))
 		})
 	}
-	if err := b.thought(s.reasoning); err != nil || s.details == nil {
+	if err := w.blocks.thought(s.reasoning); err != nil || s.details == nil {
 		return err
 	}
-	return elements(s.details, func(_ int, v value) error { return b.detail(v, len(inner(s.reasoning)) > 0) })
+	return elements(s.details, func(_ int, v value) error { return w.detail(v, len(inner(s.reasoning)) > 0) })
 }
 
 // detail takes an entry of OpenRouter's reasoning_details. told says that its text stands
 // beside it too. A signature that is not Anthropic's own is of no use to anybody else.
-func (b *blocks) detail(v value, told bool) error {
+func (w *Writer) detail(v value, told bool) error {
 	anthropic := bytes.HasPrefix(inner(find(v, "format")), []byte("anthropic"))
 	switch string(find(v, "type")) {
 	case `"reasoning.text"`:
 		if !told {
-			if err := b.thought(find(v, "text")); err != nil {
+			if err := w.blocks.thought(find(v, "text")); err != nil {
 				return err
 			}
 		}
 		if sig := inner(find(v, "signature")); len(sig) > 0 && anthropic {
-			return b.signed(nil, sig)
+			return w.blocks.signed(nil, sig)
 		}
 	case `"reasoning.summary"`:
 		if !told {
-			return b.thought(find(v, "summary"))
+			return w.blocks.thought(find(v, "summary"))
 		}
 	case `"reasoning.encrypted"`:
 		if data := find(v, "data"); isString(data) && anthropic {
-			return b.opaque(append(append([]byte(`{"type":"redacted_thinking","data":`), data...), '}'))
+			return w.blocks.opaque(append(append([]byte(`{"type":"redacted_thinking","data":`), data...), '}'))
 		}
 	}
 	return nil
@@ -160,16 +158,16 @@ func (b *blocks) detail(v value, told bool) error {
 
 // ownBlocks takes what the provider of Anthropic's API has kept of its blocks: tools that ran on
 // its servers, and citations.
-func (b *blocks) ownBlocks(own value) error {
+func (w *Writer) ownBlocks(own value) error {
 	if own == nil {
 		return nil
 	}
-	err := elements(find(own, "blocks"), func(_ int, v value) error { return b.opaque(v) })
+	err := elements(find(own, "blocks"), func(_ int, v value) error { return w.blocks.opaque(v) })
 	if err != nil {
 		return err
 	}
 	return elements(find(own, "citations"), func(_ int, v value) error {
-		b.cite(v)
+		w.blocks.cite(v)
 		return nil
 	})
 }
@@ -209,5 +207,8 @@ func readEntry(i int, v value) entry {
 		}
 		return true
 	})
+	if args := e.arguments; len(args) > 0 && args[0] != '"' && args[0] != 'n' { // an object where its text should be
+		e.arguments = wire.AppendQuoted(nil, args)
+	}
 	return e
 }

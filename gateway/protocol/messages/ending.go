@@ -64,7 +64,7 @@ func (e *ending) reason(o outcome, stops value) (reason string, sequence []byte)
 	switch {
 	case e.native == "pause_turn":
 		return e.native, nil
-	case e.isCut() && !(o.calls && o.whole):
+	case e.isCut() && (!o.calls || !o.whole):
 		if e.native == "model_context_window_exceeded" {
 			return e.native, nil
 		}
@@ -146,7 +146,7 @@ func (c *counts) append(dst []byte) []byte {
 func (w *Writer) counts() *counts {
 	u := usage.Read(w.usage)
 	if !u.Reported {
-		return &counts{input: w.front.Estimate(), output: (w.blocks.said + bytesPerToken - 1) / bytesPerToken}
+		return &counts{input: w.front.Estimate(), output: (w.blocks.print.said + bytesPerToken - 1) / bytesPerToken}
 	}
 	c := &counts{input: max(u.Fresh(), 0), created: u.WriteShort + u.WriteLong, read: u.CacheRead, output: u.Output,
 		split: u.WriteReported, short: u.WriteShort, long: u.WriteLong}

@@ -92,12 +92,6 @@ func blank(inner []byte) bool {
 // quoted is the string of inner text.
 func quoted(inner []byte) value { return slices.Concat([]byte{'"'}, inner, []byte{'"'}) }
 
-// escape is s as the inner text of a string.
-func escape(s string) []byte {
-	q := wire.AppendQuoted(nil, s)
-	return q[1 : len(q)-1]
-}
-
 // prose is the inner text of a string that is put together of several.
 type prose []byte
 

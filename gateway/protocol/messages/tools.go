@@ -79,11 +79,11 @@ func (r *reader) custom(place string, m map[string]value) error {
 
 // function writes a tool of a chat completion.
 func (r *reader) function(name, description, schema, strict value) {
-	b := r.out
-	if b[len(b)-1] != '[' {
-		b = append(b, ',')
+	if r.out[len(r.out)-1] != '[' {
+		r.out = append(r.out, ',')
 	}
 	r.tools[text(name)] = true
+	b := r.out
 	b = append(append(b, `{"type":"function","function":{"name":`...), name...)
 	if isString(description) {
 		b = append(append(b, `,"description":`...), description...)
@@ -92,7 +92,8 @@ func (r *reader) function(name, description, schema, strict value) {
 	if string(strict) == "true" {
 		b = append(b, `,"strict":true`...)
 	}
-	r.out = append(b, "}}"...)
+	b = append(b, "}}"...)
+	r.out = b
 }
 
 // isServerRun reports whether Anthropic's servers run a tool of a type. There is nobody to

@@ -45,7 +45,7 @@ const (
 
 func newWriter(f *Front, r *gateway.Response) *Writer {
 	w := &Writer{front: f, summary: r.Summary}
-	w.blocks.shown, w.blocks.whole = f.shown, !f.stream
+	w.blocks.shown, w.blocks.print.whole = f.shown, !f.stream
 	return w
 }
 
@@ -56,9 +56,9 @@ func (w *Writer) Streamed() bool { return w.front.stream }
 
 // Frame implements [protocol.Writer].
 func (w *Writer) Frame(dst []byte, f *wire.Frame) ([]byte, error) {
-	w.blocks.dst = dst
+	w.blocks.print.dst = dst
 	err := w.frame(f)
-	return w.blocks.dst, err
+	return w.blocks.print.dst, err
 }
 
 // Close implements [protocol.Writer].
@@ -66,9 +66,9 @@ func (w *Writer) Close(dst []byte) ([]byte, error) {
 	if w.closed || w.summary.UpstreamError {
 		return dst, nil
 	}
-	w.blocks.dst = dst
+	w.blocks.print.dst = dst
 	err := w.finish()
-	return w.blocks.dst, err
+	return w.blocks.print.dst, err
 }
 
 // Fail implements [protocol.Writer].
@@ -88,7 +88,7 @@ func (w *Writer) frame(f *wire.Frame) error {
 		return w.finish()
 	case f.Data == nil: // a comment, by which an upstream shows that it lives
 		if w.started {
-			w.blocks.dst = append(w.blocks.dst, Form.Ping...)
+			w.blocks.print.dst = append(w.blocks.print.dst, Form.Ping...)
 		}
 		return nil
 	case f.Changed():
@@ -163,7 +163,7 @@ func (w *Writer) chunk(f *wire.Frame) error {
 func (w *Writer) failed(data []byte) {
 	w.closed = true
 	e := &gateway.Error{Kind: gateway.Unavailable, Body: data}
-	w.blocks.dst = appendFailure(w.blocks.dst, e, w.front.requestID)
+	w.blocks.print.dst = appendFailure(w.blocks.print.dst, e, w.front.requestID)
 }
 
 // head is what a message begins with.
@@ -190,9 +190,10 @@ func (w *Writer) begin(data []byte) {
 		h.model = wire.AppendQuoted(nil, cmp.Or(w.summary.Model, w.front.model))
 	}
 	w.blocks.id = string(inner(h.id))
-	dst := append(append(w.blocks.dst, `{"id":`...), h.id...)
-	dst = append(append(dst, `,"type":"message","role":"assistant","model":`...), h.model...)
-	w.blocks.dst = append(dst, `,"content":[`...)
+	p := &w.blocks.print
+	p.dst = append(append(p.dst, `{"id":`...), h.id...)
+	p.dst = append(append(p.dst, `,"type":"message","role":"assistant","model":`...), h.model...)
+	p.dst = append(p.dst, `,"content":[`...)
 }
 
 // start writes the event that begins a stream. The number of tokens is our own estimate:
@@ -206,11 +207,12 @@ func (w *Writer) start(data []byte) {
 		w.begin(data)
 		return
 	}
-	w.blocks.dst = append(w.blocks.dst, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":"...)
+	w.blocks.print.dst = append(w.blocks.print.dst, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":"...)
 	w.begin(data)
-	dst := append(w.blocks.dst, `],"stop_reason":null,"stop_sequence":null,"usage":`...)
-	dst = (&counts{input: w.front.Estimate()}).append(dst)
-	w.blocks.dst = append(dst, "}}\n\n"...)
+	p := &w.blocks.print
+	p.dst = append(p.dst, `],"stop_reason":null,"stop_sequence":null,"usage":`...)
+	p.dst = (&counts{input: w.front.Estimate()}).append(p.dst)
+	p.dst = append(p.dst, "}}\n\n"...)
 }
 
 // finish writes what ends a stream.
@@ -223,7 +225,8 @@ func (w *Writer) finish() error {
 		return err
 	}
 	w.over()
-	dst := append(w.blocks.dst, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{"...)
+	dst := w.blocks.print.dst
+	dst = append(dst, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{"...)
 	dst = w.end.append(dst, w.blocks.outcome(), w.front)
 	if c := w.end.container; c != nil {
 		dst = append(append(dst, `,"container":`...), c...)
@@ -240,7 +243,7 @@ func (w *Writer) finish() error {
 	if !w.summary.Replayed() {
 		dst = append(dst, observe.Comment(w.summary)...)
 	}
-	w.blocks.dst = append(dst, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"...)
+	w.blocks.print.dst = append(dst, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"...)
 	return nil
 }
 
@@ -263,7 +266,7 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	} else {
 		w.blocks.own = ownContent(f)
 	}
-	w.blocks.dst = make([]byte, 0, len(f.Data)+512)
+	w.blocks.print.dst = make([]byte, 0, len(f.Data)+512)
 	if err := w.chunk(f); err != nil {
 		return nil, err
 	}
@@ -271,7 +274,8 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 		return nil, err
 	}
 	w.over()
-	dst := append(w.blocks.dst, `],`...)
+	dst := w.blocks.print.dst
+	dst = append(dst, `],`...)
 	dst = w.end.append(dst, w.blocks.outcome(), w.front)
 	dst = append(dst, `,"usage":`...)
 	dst = w.counts().append(dst)

@@ -193,7 +193,7 @@ func TestWriterErrors(t *testing.T) {
 	}
 	out = w.Fail(out, &gateway.Error{Kind: gateway.Timeout, Message: "Too late."})
 	out, _ = w.Close(out)
-	var f *messagestest.Failure
+	var f *messagestest.StreamError
 	if _, err := messagestest.Stream(out); !errors.As(err, &f) || f.Type != "timeout_error" || f.Message != "Too late." {
 		t.Errorf("got %v in\n%s", err, out)
 	}
@@ -352,7 +352,7 @@ func FuzzWriter(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var failure *messagestest.Failure
+		var failure *messagestest.StreamError
 		if m, err := messagestest.Stream([]byte(out)); err != nil && !errors.As(err, &failure) && !tolerated(err, m) {
 			t.Fatalf("%v in\n%s", err, out)
 		}

@@ -3,6 +3,7 @@ package messagestest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -15,7 +16,7 @@ type event struct {
 	Block   *json.RawMessage `json:"content_block"`
 	Delta   *delta           `json:"delta"`
 	Usage   *Usage           `json:"usage"`
-	Error   *Failure         `json:"error"`
+	Error   *StreamError         `json:"error"`
 }
 
 type delta struct {
@@ -29,14 +30,14 @@ type delta struct {
 	StopSequence json.RawMessage `json:"stop_sequence"`
 }
 
-// Failure is an error that the API reports.
-type Failure struct {
+// StreamError is an error that the API reports.
+type StreamError struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 }
 
 // Error implements error.
-func (f *Failure) Error() string { return f.Type + ": " + f.Message }
+func (f *StreamError) Error() string { return f.Type + ": " + f.Message }
 
 // state is where a stream is.
 type state int
@@ -59,7 +60,7 @@ type reader struct {
 }
 
 // Stream judges a stream from its first to its last byte, and puts it together. A stream that
-// ends with an error gives a [*Failure], if all before it is in order.
+// ends with an error gives a [*StreamError], if all before it is in order.
 func Stream(stream []byte) (*Message, error) {
 	r := &reader{}
 	rest := stream
@@ -87,11 +88,12 @@ func Stream(stream []byte) (*Message, error) {
 			return &r.m, fmt.Errorf("the event %s has the type %q", name, e.Type)
 		}
 		if err := r.take(&e); err != nil {
-			if _, failed := err.(*Failure); failed && len(bytes.TrimSpace(rest)) > 0 {
+			var failed *StreamError
+			switch {
+			case errors.As(err, &failed) && len(bytes.TrimSpace(rest)) > 0:
 				return &r.m, fmt.Errorf("something follows an error: %q", rest)
-			}
-			if _, failed := err.(*Failure); failed {
-				return &r.m, err
+			case failed != nil:
+				return &r.m, failed
 			}
 			return &r.m, fmt.Errorf("%w, at %s", err, data)
 		}
