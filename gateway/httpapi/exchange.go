@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/headers"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/protocol"
 )
@@ -85,7 +86,7 @@ func enter(c echo.Context, req *gateway.Request) error {
 		return looped(hops)
 	}
 	req.ID = requestID(c)
-	req.Header = forwarded(h)
+	req.Header = headers.Kept(h)
 	addHop(req.Header, hops)
 	rec := recordOf(c)
 	rec.model, rec.stream = req.Model, req.Stream
@@ -208,7 +209,7 @@ const maxPiece = 16 << 10
 // streamHeader says that the answer is a stream, to whoever stands in front of us: nginx
 // would collect it.
 func streamHeader(h http.Header) {
-	h.Set("cache-control", "no-cache")
+	h.Set("cache-control", "no-cache, no-store")
 	h.Set("x-accel-buffering", "no")
 }
 
@@ -232,7 +233,9 @@ func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byt
 func header(h http.Header, resp *gateway.Response) {
 	upstream := resp.Header()
 	for name, values := range upstream {
-		if key := http.CanonicalHeaderKey(name); key != "X-Request-Id" && (key != "Request-Id" || h[key] == nil) { // ours is there
+		key := http.CanonicalHeaderKey(name)
+		ours := key == "X-Request-Id" || key == "Request-Id" && h[key] != nil
+		if !ours && !headers.Advice(key) {
 			h[key] = values
 		}
 	}
