@@ -101,13 +101,21 @@ func (w *Writer) learn(f *wire.Frame, s *said) {
 	case same(s.reasoning) && quiet(s.content, s.calls):
 		w.known = known{shape: shape, what: someThought}
 	case quiet(s.content, s.reasoning):
-		_ = elements(s.calls, func(i int, v value) error {
-			if e := readEntry(i, v); i == 0 && same(e.arguments) && quiet(e.id, e.name) {
-				w.known = known{shape: shape, what: someArguments, index: e.index}
-			}
-			return nil
-		})
+		if e := only(s.calls); same(e.arguments) && quiet(e.id, e.name) {
+			w.known = known{shape: shape, what: someArguments, index: e.index}
+		}
 	}
+}
+
+// only is the first entry of tool_calls; of a chunk that has a shape it is the only one.
+func only(calls value) (first entry) {
+	_ = elements(calls, func(i int, v value) error {
+		if i == 0 {
+			first = readEntry(i, v)
+		}
+		return nil
+	})
+	return first
 }
 
 // thoughts takes what is said of the model's reasoning.

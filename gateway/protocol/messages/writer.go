@@ -243,7 +243,8 @@ func (w *Writer) finish() error {
 	if !w.summary.Replayed() {
 		dst = append(dst, observe.Comment(w.summary)...)
 	}
-	w.blocks.print.dst = append(dst, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"...)
+	dst = append(dst, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"...)
+	w.blocks.print.dst = dst
 	return nil
 }
 

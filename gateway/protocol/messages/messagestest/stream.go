@@ -16,7 +16,7 @@ type event struct {
 	Block   *json.RawMessage `json:"content_block"`
 	Delta   *delta           `json:"delta"`
 	Usage   *Usage           `json:"usage"`
-	Error   *StreamError         `json:"error"`
+	Error   *StreamError     `json:"error"`
 }
 
 type delta struct {
