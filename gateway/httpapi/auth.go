@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol/messages"
 	"github.com/callgate/callgate/internal/digest"
 )
 
@@ -42,31 +43,35 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		if len(s.keys) == 0 {
 			return next(c)
 		}
-		name, known := s.client(c.Request().Header)
+		name, known := s.client(c.Request().Header, recordOf(c).form == messages.Form)
 		if !known {
 			c.Response().Header().Set("www-authenticate", "Bearer")
 			return &gateway.Error{Kind: gateway.InvalidKey,
-				Message: "No valid key: send one of this gateway's keys as \"Authorization: Bearer …\" or \"x-api-key: …\"."}
+				Message: "No valid key: send one of this gateway's keys as \"Authorization: Bearer …\"."}
 		}
 		c.Set(clientKey, name)
 		return next(c)
 	}
 }
 
-// client is whose key a request carries, as OpenAI's clients send it, or as Anthropic's do, some of
-// them both. One that is not ours does no harm; two of ours that differ do not say who asks.
-func (s *Server) client(h http.Header) (name string, known bool) {
+// client is whose key a request carries. Clients of the Messages API have it in x-api-key, some of
+// them in both headers: one that is not ours does no harm, two of ours that differ do not say who
+// asks.
+func (s *Server) client(h http.Header, anthropic bool) (name string, known bool) {
 	scheme, token, _ := strings.Cut(h.Get(echo.HeaderAuthorization), " ")
-	bearer, isBearer := s.keyOf(token)
-	isBearer = isBearer && strings.EqualFold(scheme, "Bearer")
+	name, known = s.keyOf(token)
+	known = known && strings.EqualFold(scheme, "Bearer")
+	if !anthropic {
+		return name, known
+	}
 	other, isOther := s.keyOf(h.Get("x-api-key"))
 	switch {
-	case isBearer && isOther:
-		return bearer, bearer == other
+	case known && isOther:
+		return name, name == other
 	case isOther:
 		return other, true
 	}
-	return bearer, isBearer
+	return name, known
 }
 
 // keyOf is the name of a key. Every key is compared, in constant time, so that the time

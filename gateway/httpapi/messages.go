@@ -19,7 +19,15 @@ const (
 func (s *Server) routeMessages() {
 	s.echo.POST(messagesPath, s.exchange(messages.Parse), speaks(messages.Form), anthropicID, s.sameSite, s.authenticate)
 	s.echo.POST(countPath, s.countTokens, tells(messages.Form), anthropicID, s.sameSite, s.authenticate)
-	s.echo.HEAD("/", func(c echo.Context) error { return c.NoContent(http.StatusOK) }) // Claude Code looks whether we are here
+	s.echo.Any("/", root)
+}
+
+// root answers HEAD /, by which Claude Code looks whether anybody is here.
+func root(c echo.Context) error {
+	if c.Request().Method != http.MethodHead {
+		return echo.ErrNotFound
+	}
+	return c.NoContent(http.StatusOK)
 }
 
 // anthropicID gives the request's id the name that Anthropic's clients read too.

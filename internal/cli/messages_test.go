@@ -173,7 +173,7 @@ func TestMessagesKeys(t *testing.T) {
 			if r.status != want || want == 401 && !strings.Contains(r.body, `"type":"authentication_error"`) {
 				t.Errorf("%v: got status %d and %s, want %d", h, r.status, r.body, want)
 			}
-			if r := g.get("/v1/models", h...); r.status != want {
+			if r := g.get("/v1/models", append([]string{"anthropic-version", "2023-06-01"}, h...)...); r.status != want {
 				t.Errorf("%v: got status %d for the models, want %d", h, r.status, want)
 			}
 		}
