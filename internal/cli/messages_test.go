@@ -399,3 +399,29 @@ func TestMessagesMoves(t *testing.T) {
 	want := fmt.Sprintf(`{"model":"m","max_tokens":9,"tools":[{"name":"f","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"text","text":"Let me see."},{"type":"tool_use","id":%q,"name":"f","input":{"a":1}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":"r"}]}]}`, m.Content[2].ID, m.Content[2].ID)
 	equalBytes(t, "requests", <-bodies, want)
 }
+
+// TestMessagesKept has answers that are kept: an equal request gets one again, and one that
+// has the upstream look something up does not, though the chat completions are the same.
+func TestMessagesKept(t *testing.T) {
+	t.Parallel()
+	asked := make(chan bool, 9)
+	url := upstream(t, func(w http.ResponseWriter, r received) {
+		asked <- true
+		w.Header().Set("content-type", "text/event-stream")
+		io.WriteString(w, stream("ok"))
+	})
+	g := serve(t, fmt.Sprintf("providers: {up: {type: openai, base_url: %q}}\nmodels: {m: {answer_cache: memory, targets: [{provider: up}]}}", url))
+	const request = `{"model":"m","max_tokens":9,"stream":true,"temperature":0,%s"messages":[{"role":"user","content":"hi"}]}`
+	for i, c := range []struct{ more, want string }{
+		{"", "miss"}, {"", "hit"}, {`"tools":[{"type":"web_search_20250305","name":"web_search"}],`, "bypass"}, {`"thinking":{"type":"disabled"},`, "miss"}, {`"container":"c",`, "bypass"},
+	} {
+		r := g.messages(fmt.Sprintf(request, c.more))
+		m, err := messagestest.Stream([]byte(r.body))
+		if err != nil || r.header.Get("x-callgate-cache") != c.want || messageMeaning(m).text != "ok" {
+			t.Errorf("request %d: got %v, the header %v and\n%s\nwant %s", i, err, r.header, r.body, c.want)
+		}
+	}
+	if len(asked) != 4 {
+		t.Errorf("the upstream was asked %d times, want 4", len(asked))
+	}
+}
