@@ -39,6 +39,7 @@ const (
 	Timeout                      // one of the timers of an attempt ran out
 	CircuitOpen                  // the breaker of every target is open
 	Overloaded                   // the gateway itself cannot take the request now
+	MemorySpent                  // all requests together have taken the memory that there is for them
 	Canceled                     // the client left
 )
 
@@ -163,6 +164,7 @@ var meanings = map[Kind]meaning{
 	Timeout:          {http.StatusGatewayTimeout, serverError, "upstream_timeout", true, Again, breaker.Failure},
 	CircuitOpen:      {http.StatusServiceUnavailable, serverError, "circuit_open", true, Elsewhere, breaker.Excluded},
 	Overloaded:       {http.StatusServiceUnavailable, serverError, "overloaded", true, GiveUp, breaker.Excluded},
+	MemorySpent:      {http.StatusServiceUnavailable, serverError, "memory_spent", true, GiveUp, breaker.Excluded},
 	Canceled:         {499, serverError, "client_closed_request", false, GiveUp, breaker.Excluded},
 }
 

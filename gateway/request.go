@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/tools"
 	"github.com/callgate/callgate/gateway/wire"
@@ -67,6 +68,8 @@ type Request struct {
 	// Appended is how many messages at the end are the gateway's own: they are not there in the
 	// next turn.
 	Appended int
+	// Room is the memory of the request and of its answer; nil has no bound.
+	Room *inflight.Claim
 	// ToolCache keeps what is read of lists of tools; the gateway sets it. It may be nil.
 	ToolCache *tools.Cache
 
@@ -98,15 +101,22 @@ type readings struct {
 	conversation *conversation.Conversation
 }
 
-// ParseRequest validates the body of a chat completion request and reads what the
+// ParseRequest is [Limits.Parse] with the default limits, for who has no budget of memory.
+func ParseRequest(body []byte) (*Request, error) { return Limits{}.Parse(body, nil) }
+
+// Parse validates the body of a chat completion request and reads what the
 // gateway needs of it. It refuses what two JSON parsers could read differently:
-// duplicate keys, invalid UTF-8, nesting deeper than MaxDepth. The error is an
-// *Error of Kind Invalid that names the place. The request keeps body.
-func ParseRequest(body []byte) (*Request, error) {
-	if err := validate(body); err != nil {
+// duplicate keys, invalid UTF-8, nesting deeper than MaxDepth; and what is beyond the limits.
+// The error is an *Error of Kind Invalid or TooLarge that names the place, or MemorySpent where
+// room, which has the body's own bytes already, has none for what is in it. The request keeps
+// body and room.
+func (l Limits) Parse(body []byte, room *inflight.Claim) (*Request, error) {
+	l = l.withDefaults()
+	values, err := l.check(body, room)
+	if err != nil {
 		return nil, err
 	}
-	r := &Request{body: body, read: &readings{}}
+	r := &Request{body: body, read: &readings{}, Room: room}
 	odd, meant, ok := r.locate()
 	if !ok {
 		return nil, invalid("", "The request body must be a JSON object.")
@@ -117,7 +127,31 @@ func ParseRequest(body []byte) (*Request, error) {
 	if err := r.readFields(); err != nil {
 		return nil, err
 	}
+	if err := l.checkParts(r, values); err != nil {
+		return nil, err
+	}
 	return r, nil
+}
+
+// Check validates a body in another protocol as Parse does the JSON of one, before it is
+// translated.
+func (l Limits) Check(body []byte, room *inflight.Claim) error {
+	_, err := l.withDefaults().check(body, room)
+	return err
+}
+
+func (l Limits) check(body []byte, room *inflight.Claim) (values int, err error) {
+	m := wire.Measure(body, MaxDepth)
+	if m.TooDeep >= 0 {
+		return 0, invalid("", fmt.Sprintf("The request body nests deeper than %d levels at byte %d.", MaxDepth, m.TooDeep))
+	}
+	if m.Values > l.Values {
+		return 0, invalid("", fmt.Sprintf("The request body has %d values (members, elements, objects and lists); at most %d are taken (limits.values).", m.Values, l.Values))
+	}
+	if err := noRoom(room.Grow(int64(m.Values) * valueCost)); err != nil {
+		return 0, err
+	}
+	return m.Values, validate(body, m.Open)
 }
 
 // ModelRequest is a request that names a model and nothing else, for what is asked in another
@@ -209,19 +243,36 @@ func (r *Request) readFields() error {
 	return nil
 }
 
+// ValidateJSON checks the JSON of a request's body once, strictly, and says where it is at
+// fault: in an *Error of the kind Invalid. Protocols call it before they translate a body.
+func ValidateJSON(body []byte, depth int) error {
+	m := wire.Measure(body, depth)
+	if m.TooDeep >= 0 {
+		return invalid("", fmt.Sprintf("The request body nests deeper than %d levels at byte %d.", depth, m.TooDeep))
+	}
+	return validate(body, m.Open)
+}
+
 // validate checks the body's JSON once, strictly, and says where it is at fault.
 // The text that is good passes a plain check; only bad text is read a second time
-// to find the place.
-func validate(body []byte) error {
-	if _, at := wire.Depth(body, MaxDepth); at >= 0 {
-		return invalid("", fmt.Sprintf("The request body nests deeper than %d levels at byte %d.", MaxDepth, at))
+// to find the place. open is how many names are open in it: they are looked at apart, because
+// the library keeps each of them, and a map of them, for as long as its object is open.
+func validate(body []byte, open int) error {
+	end := len(body) // the fault comes no later
+	if jsontext.Value(body).IsValid(twice) {
+		at := wire.Repeated(body, MaxDepth, open)
+		if at < 0 {
+			return nil
+		}
+		end = at
 	}
-	if jsontext.Value(body).IsValid() {
-		return nil
-	}
-	d := jsontext.NewDecoder(bytes.NewReader(body))
+	d := jsontext.NewDecoder(bytes.NewReader(body), twice)
 	for {
 		_, err := d.ReadToken()
+		if err == nil && d.InputOffset() > int64(end) { // it is the name that is there twice
+			p := d.StackPointer()
+			return invalid(place(p), fmt.Sprintf("The request body is not valid JSON at byte %d%s: duplicate object member name.", end, at(p)))
+		}
 		if err == nil {
 			continue
 		}
@@ -233,6 +284,9 @@ func validate(body []byte) error {
 			syntax.ByteOffset, at(syntax.JSONPointer), reason(syntax)))
 	}
 }
+
+// twice lets the library pass over names that an object has twice.
+var twice = jsontext.AllowDuplicateNames(true)
 
 // reason is the library's word for what is wrong, without its own prefix.
 func reason(e *jsontext.SyntacticError) string {

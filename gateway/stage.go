@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -29,27 +30,35 @@ type Sink interface{ Put(f *wire.Frame) }
 type Held struct {
 	Frames []*wire.Frame
 	Bytes  int // of them as they came
+	// Room is the memory that they are claimed of, and Full says that there was none for the
+	// last of them.
+	Room inflight.Hold
+	Full bool
 }
 
-// Add keeps a frame, and returns how many bytes it has.
+// Add keeps a frame, and returns how many bytes it has. It is kept also if there is no room: the
+// stage has to let go, or to fail.
 func (h *Held) Add(f *wire.Frame) int {
 	own := f.Own()
 	h.Frames = append(h.Frames, own)
 	h.Bytes += len(own.Raw)
+	h.Full = h.Room.Fit(h.Bytes) != nil
 	return len(own.Raw)
 }
 
 // Take gives the frames away.
 func (h *Held) Take() []*wire.Frame {
 	frames := h.Frames
-	*h = Held{}
+	_ = h.Room.Fit(0) // to shrink cannot fail
+	*h = Held{Room: h.Room}
 	return frames
 }
 
 // Release gives the frames on, and keeps their list's memory for the next ones.
 func (h *Held) Release(next Sink) {
 	frames := h.Frames
-	h.Frames, h.Bytes = frames[:0], 0
+	_ = h.Room.Fit(0)
+	h.Frames, h.Bytes, h.Full = frames[:0], 0, false
 	for _, f := range frames {
 		next.Put(f)
 	}
@@ -82,7 +91,9 @@ type AttemptInfo struct {
 	Corrections []Correction
 	// MayRedo says that a correction of the model is left in the budget.
 	MayRedo bool
-	Notes   *Notes
+	// Room is the memory of the attempt's answer; nil has no bound.
+	Room  *inflight.Claim
+	Notes *Notes
 	// Failure reads a frame that is an error in the place of an answer.
 	Failure func(f *wire.Frame) *Error
 	Began   time.Time

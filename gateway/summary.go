@@ -120,6 +120,8 @@ type Record struct {
 	Took   time.Duration
 	// Summary is nil if the request led to no upstream.
 	Summary *Summary
+	// Model is what metrics count the request's model by: no text of the client's. They set it.
+	Model string
 }
 
 // RetryDelay is how long was waited before attempts, in all.

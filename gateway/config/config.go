@@ -10,9 +10,13 @@ type Config struct {
 	// Listen is the address to serve on, host:port. Default 127.0.0.1:8080. An
 	// address that other machines can reach needs Keys.
 	Listen string `yaml:"listen" default:"127.0.0.1:8080" doc:"Address to serve on, host:port. An address that other machines can reach needs keys."`
-	// ShutdownTimeout is how long running streams may finish after SIGTERM.
+	// ShutdownTimeout is how long running requests may finish after SIGTERM.
 	// Default 30s, 0s to 1h.
-	ShutdownTimeout Duration `yaml:"shutdown_timeout" default:"30s" min:"0s" max:"1h" doc:"How long running streams may finish after SIGTERM."`
+	ShutdownTimeout Duration `yaml:"shutdown_timeout" default:"30s" min:"0s" max:"1h" doc:"How long running requests may finish after SIGTERM."`
+	// ShutdownDelay is how long after SIGTERM requests are still taken, while /readyz says that
+	// the gateway ends: load balancers need that long to look elsewhere. It is a part of
+	// ShutdownTimeout, and after Ctrl-C there is none. Default 5s, 0s to 10m.
+	ShutdownDelay Duration `yaml:"shutdown_delay" default:"5s" min:"0s" max:"10m" doc:"How long after SIGTERM requests are still taken, while /readyz says 503; a part of shutdown_timeout. After Ctrl-C there is none."`
 	// Timeout bounds a request over all its attempts, the waits between them and
 	// the whole of a stream. Default 15m, 1s to 24h.
 	Timeout Duration `yaml:"timeout" default:"15m" min:"1s" max:"24h" doc:"For a request over all its attempts, to the end of its answer."`
@@ -23,7 +27,7 @@ type Config struct {
 	// CacheSalt is the secret that keeps apart what clients have sent, for routing by
 	// prefix and for answers that are kept. Gateways with the same one send a new prompt to
 	// the same target, and share answers in Redis. Default: one made at the start.
-	CacheSalt Secret `yaml:"cache_salt" eg:"${CALLGATE_CACHE_SALT}" doc:"Secret that keeps apart what clients have sent, for routing: prefix and answer_cache. Gateways with the same one agree about new prompts. Default: made at the start."`
+	CacheSalt Secret `yaml:"cache_salt" eg:"${CALLGATE_CACHE_SALT}" doc:"Secret that keeps apart what clients have sent, for routing: prefix and answer_cache. Gateways with the same one agree about new prompts, and open the reasoning that another one has sealed for a client. Default: made at the start."`
 	// Redis is where gateways tell each other what they have learned, and keep answers.
 	Redis Redis `yaml:"redis" eg:"{url: \"${REDIS_URL}\"}" doc:"Where gateways tell each other what they have learned about upstreams' caches, for routing: prefix, and keep answers, for answer_cache: redis. It needs cache_salt."`
 	// AnswerStore bounds the answers that are kept where AnswerCache is on.
@@ -78,6 +82,33 @@ type Limits struct {
 	// Upload is the largest form with files (audio, images), which is kept in a file while
 	// it is sent on. Default 100MiB, 1B to 4GiB.
 	Upload Size `yaml:"upload" default:"100MiB" min:"1B" max:"4GiB" doc:"Largest form with files, as audio and images are sent; it is kept in a temporary file."`
+	// Memory is for all requests in progress: four times their bytes, and those of answers that
+	// are held. One request has at most a half of it. Default: half of GOMEMLIMIT where that is
+	// set, else a quarter of the machine's memory or of the control group's; 1MiB to 1024GiB.
+	Memory Size `yaml:"memory" eg:"1GiB" min:"1MiB" max:"1024GiB" doc:"Memory for all requests in progress: four times their bytes, and those of answers that are held. One request has at most a half of it. Default: half of GOMEMLIMIT where that is set, else a quarter of the machine's or the container's memory."`
+	// Values is how many values a request may have: members, elements, objects and lists.
+	// Default 200000, 100 to 100000000.
+	Values int `yaml:"values" default:"200000" min:"100" max:"100000000" doc:"How many values a request may have: members, elements, objects and lists."`
+	// Messages is how many messages a request may have. Default 10000, 1 to 10000000.
+	Messages int `yaml:"messages" default:"10000" min:"1" max:"10000000" doc:"How many messages a request may have."`
+	// Calls is how many calls of tools there may be in all messages. Default 10000, 1 to
+	// 10000000.
+	Calls int `yaml:"calls" default:"10000" min:"1" max:"10000000" doc:"How many calls of tools there may be in all messages of a request."`
+	// Tools bound the tools of a request.
+	Tools ToolLimits `yaml:"tools" eg:"{count: 1024, size: 4MiB}" doc:"Bounds on the tools of a request."`
+}
+
+// ToolLimits bound the tools of a request.
+type ToolLimits struct {
+	// Count is how many tools a request may offer. Default 1024, 1 to 100000.
+	Count int `yaml:"count" default:"1024" min:"1" max:"100000" doc:"How many tools a request may offer."`
+	// Size is how large the list of tools may be. Default 4MiB, 1KiB to 1GiB.
+	Size Size `yaml:"size" default:"4MiB" min:"1KiB" max:"1GiB" doc:"Largest list of tools."`
+	// Depth is how deep a tool may nest, objects and lists alike. Default 64, 4 to 128.
+	Depth int `yaml:"depth" default:"64" min:"4" max:"128" doc:"How deep a tool may nest, objects and lists alike."`
+	// Properties is how many properties and definitions the schemas of all tools of a request may
+	// have. Default 10000, 1 to 1000000.
+	Properties int `yaml:"properties" default:"10000" min:"1" max:"1000000" doc:"How many properties and definitions the schemas of all tools of a request may have."`
 }
 
 // Key is a bearer key that a client may use.

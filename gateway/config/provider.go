@@ -56,6 +56,9 @@ type Provider struct {
 	PromptCacheHints string `yaml:"prompt_cache_hints" enum:"none,key,marks" eg:"marks" doc:"What the provider can be told about the beginning of a prompt, where cache_hints is set: key is the field prompt_cache_key, marks is cache_control on text, as OpenRouter and LiteLLM take it. Default: key for azure and for base_url https://api.openai.com, marks for anthropic, none for the others."`
 	// MaxResponse is the largest response read. Default 64MiB, 1B to 1GiB.
 	MaxResponse Size `yaml:"max_response" default:"64MiB" min:"1B" max:"1GiB" doc:"Largest response read."`
+	// MaxStream is the longest stream read, compressed or not. Nothing of one is kept, so
+	// that this bounds traffic. Default 256MiB, 1B to 64GiB.
+	MaxStream Size `yaml:"max_stream" default:"256MiB" min:"1B" max:"64GiB" doc:"Longest stream read."`
 	// Parser is that of targets that name none: a name, a list of names, "auto"
 	// or "none". The default is "auto" for demo and "none" for the other types, whose
 	// text passes through.
@@ -101,11 +104,16 @@ type Timeouts struct {
 	// Connect bounds the connection with its TLS handshake. Default 5s, 1ms to
 	// 24h as all of them.
 	Connect Duration `yaml:"connect" default:"5s" min:"1ms" max:"24h" doc:"Until the connection is established."`
-	// FirstToken bounds the wait for the first piece of a stream. A whole answer comes at
-	// once, and Total alone bounds it. Default 60s.
-	FirstToken Duration `yaml:"first_token" default:"60s" min:"1ms" max:"24h" doc:"Until the first chunk of a stream; for a whole answer only total counts."`
+	// FirstToken bounds the wait for the first piece of a stream. Default 60s.
+	FirstToken Duration `yaml:"first_token" default:"60s" min:"1ms" max:"24h" doc:"Until the first chunk of a stream; comments are none."`
 	// Idle bounds the wait between two pieces of a stream. Default 60s.
 	Idle Duration `yaml:"idle" default:"60s" min:"1ms" max:"24h" doc:"Between two chunks of a stream."`
+	// Comments bounds how long a stream goes on with comments alone, behind its first piece.
+	// OpenRouter and others send them while a model thinks; they are no answer. Default 5m.
+	Comments Duration `yaml:"comments" default:"5m" min:"1ms" max:"24h" doc:"For a stream that goes on with comments alone, behind its first chunk."`
+	// Whole bounds an answer that is no stream, which is silent until it is complete: one that
+	// hangs looks the same. Default half of Total, at least 5m.
+	Whole Duration `yaml:"whole" eg:"5m" min:"1ms" max:"24h" doc:"For an answer that is no stream. Default: half of total, at least 5m."`
 	// Total bounds the whole attempt. Default 10m. One that is written may not be
 	// more than [Config.Timeout], which would cut it short.
 	Total Duration `yaml:"total" default:"10m" min:"1ms" max:"24h" doc:"For the whole attempt; not more than timeout at the top of the file."`

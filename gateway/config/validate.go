@@ -28,6 +28,7 @@ func (c *Config) Validate() error {
 func (c *Config) check(r *report) {
 	checkTags(r, "", reflect.ValueOf(c).Elem())
 	c.checkListen(r)
+	c.checkShutdown(r)
 	c.checkKeys(r)
 	c.checkAdmin(r)
 	checkTracing(r, c.Tracing)
@@ -84,6 +85,14 @@ func checkField(r *report, p path, v reflect.Value, f field) {
 	}
 	if !f.inRange(v) {
 		r.add(p, "the value is out of range; it may be from %s to %s, for example %s", f.min, f.max, example(f))
+	}
+}
+
+// checkShutdown refuses a delay that the end cuts short. One that nobody wrote is no promise.
+func (c *Config) checkShutdown(r *report) {
+	const p = path("shutdown_delay")
+	if r.written(p) && c.ShutdownDelay > c.ShutdownTimeout && !r.isBad("shutdown_timeout") {
+		r.add(p, "a delay of %s would end with shutdown_timeout, %s; raise that, or lower this", c.ShutdownDelay, c.ShutdownTimeout)
 	}
 }
 

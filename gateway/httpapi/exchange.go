@@ -1,9 +1,7 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +15,7 @@ import (
 	"github.com/callgate/callgate/gateway/headers"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/protocol"
+	"github.com/callgate/callgate/gateway/protocol/chat"
 )
 
 // exchange answers the requests of one protocol.
@@ -24,7 +23,12 @@ func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		// The whole body is read before anything is sent upstream: a POST whose answer
 		// outruns its body loses the answer in net/http (golang/go#40747).
-		body, err := s.readBody(c)
+		room := s.cfg.Memory.Claim()
+		defer room.Close()
+		body, err := s.readBody(c, room)
+		if err == nil && recordOf(c).form != chat.Form { // who is to translate it relies on its form
+			err = s.cfg.Limits.Check(body, room)
+		}
 		if err != nil {
 			return err
 		}
@@ -34,7 +38,7 @@ func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		req, err := gateway.ParseRequest(front.Chat())
+		req, err := s.cfg.Limits.Parse(front.Chat(), room)
 		if err != nil {
 			return err
 		}
@@ -123,40 +127,6 @@ func (s *Server) traced(r *http.Request) (context.Context, func(gateway.Record))
 		return r.Context(), nil
 	}
 	return s.cfg.Trace(r.Context(), r.Header, r.Method+" "+r.URL.Path)
-}
-
-// readBody reads the request's body up to the limit.
-func (s *Server) readBody(c echo.Context) ([]byte, error) {
-	r := c.Request()
-	if r.ContentLength > s.cfg.MaxBody {
-		return nil, s.tooLarge()
-	}
-	if enc := r.Header.Get("content-encoding"); enc != "" && enc != "identity" {
-		return nil, &gateway.Error{Kind: gateway.Invalid, Param: "content-encoding",
-			Message: fmt.Sprintf("The request body has the content encoding %.40q; send it without one.", enc)}
-	}
-	var buf bytes.Buffer
-	if n := r.ContentLength; n > 0 {
-		buf.Grow(int(min(n, 1<<20)) + bytes.MinRead)
-	}
-	pace := s.newPacer(c.Response())
-	pace.body = http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody)
-	_, err := buf.ReadFrom(pace)
-	var limit *http.MaxBytesError
-	switch {
-	case errors.As(err, &limit):
-		return nil, s.tooLarge()
-	case err != nil && r.Context().Err() != nil:
-		return nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
-	case err != nil:
-		return nil, &gateway.Error{Kind: gateway.Invalid, Message: "The request body could not be read to its end.", Err: err}
-	}
-	pace.read() // not after an error: net/http reads what is left of the body
-	return buf.Bytes(), nil
-}
-
-func (s *Server) tooLarge() *gateway.Error {
-	return &gateway.Error{Kind: gateway.TooLarge, Message: fmt.Sprintf("The request body is larger than %d bytes (limits.body).", s.cfg.MaxBody)}
 }
 
 // write sends a response, frame by frame.

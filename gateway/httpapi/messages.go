@@ -41,7 +41,9 @@ func anthropicID(next echo.HandlerFunc) echo.HandlerFunc {
 // countTokens is POST /v1/messages/count_tokens. The count is our own estimate: to ask an
 // upstream would cost a request, and only Anthropic's answers.
 func (s *Server) countTokens(c echo.Context) error {
-	body, err := s.readBody(c)
+	room := s.cfg.Memory.Claim()
+	defer room.Close()
+	body, err := s.checkedBody(c, room)
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,17 @@ func recordOf(c echo.Context) *record {
 	return &record{form: chat.Form}
 }
 
+// tells says in which protocol's form a path tells errors. It is the first middleware of the
+// path.
+func tells(form *protocol.Form) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			recordOf(c).form = form
+			return next(c)
+		}
+	}
+}
+
 // speaks says that a path asks for answers in a protocol. It is the first middleware of the
 // path, so that errors are told in that form too.
 func speaks(form *protocol.Form) echo.MiddlewareFunc {
@@ -52,16 +63,6 @@ func speaks(form *protocol.Form) echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			rec := recordOf(c)
 			rec.form, rec.asks = form, true
-			return next(c)
-		}
-	}
-}
-
-// tells has the errors of a path told in a protocol's form.
-func tells(form *protocol.Form) echo.MiddlewareFunc {
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			recordOf(c).form = form
 			return next(c)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/internal/upload"
 	"github.com/callgate/callgate/gateway/observe"
 )
@@ -38,7 +39,9 @@ var endpoints = []endpoint{
 func (s *Server) relay(e endpoint) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
-		req, body, err := s.relayed(c)
+		room := s.cfg.Memory.Claim()
+		defer room.Close()
+		req, body, err := s.relayed(c, room)
 		if err != nil {
 			return err
 		}
@@ -160,16 +163,16 @@ type relayedBody struct {
 }
 
 // relayed reads a request's body, JSON or a form, and which model it names.
-func (s *Server) relayed(c echo.Context) (*gateway.Request, *relayedBody, error) {
+func (s *Server) relayed(c echo.Context, room *inflight.Claim) (*gateway.Request, *relayedBody, error) {
 	kind, params, err := mime.ParseMediaType(c.Request().Header.Get("content-type"))
 	if err == nil && kind == "multipart/form-data" {
 		return s.relayedForm(c, params["boundary"])
 	}
-	data, err := s.readBody(c)
+	data, err := s.readBody(c, room)
 	if err != nil {
 		return nil, nil, err
 	}
-	req, err := gateway.ParseRequest(data)
+	req, err := s.cfg.Limits.Parse(data, room)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,6 +6,7 @@ package httpapi
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -13,7 +14,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/protocol/chat"
+	"github.com/callgate/callgate/gateway/protocol/responses"
 )
 
 // Chatter answers requests; *flow.Gateway is one.
@@ -45,6 +48,10 @@ type Config struct {
 	MaxUpload int64
 	// Passthrough are paths below /v1 whose requests go to one provider: path to provider.
 	Passthrough map[string]string
+	// Memory is what all requests in progress may take together; nil has no bound.
+	Memory *inflight.Budget
+	// Limits are on what a body is made of.
+	Limits gateway.Limits
 	// Ready says why requests cannot be answered well yet, or nil. It may be nil.
 	Ready func() error
 	// Heartbeat is after how much silence a comment goes to the client of a stream, so
@@ -55,6 +62,8 @@ type Config struct {
 	// Trace begins the trace of a chat request, with the name of its span; it may be nil.
 	// The function that it returns is called once.
 	Trace func(ctx context.Context, header http.Header, name string) (context.Context, func(gateway.Record))
+	// Sealer seals the reasoning that clients of the Responses API keep. It may be nil.
+	Sealer *responses.Sealer
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -88,7 +97,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, keys: keys, echo: echo.New(), stall: stallLimit}
 	s.echo.HTTPErrorHandler = s.fail
 	s.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
-	s.echo.Use(s.observe, s.recover, endChunked)
+	s.echo.Use(s.observe, s.recover, endChunked, s.endDraining)
 	s.echo.GET("/livez", s.livez)
 	s.echo.GET("/readyz", s.readyz)
 	// Not a group's middleware: Echo would make a route of it for every other path and
@@ -105,7 +114,7 @@ func New(cfg Config) (*Server, error) {
 	s.echo.GET("/v1/models", s.models, anyForm, s.sameSite, s.authenticate)
 	s.echo.GET("/v1/models/*", s.model, anyForm, s.sameSite, s.authenticate)
 	s.routeMessages()
-	s.echo.Any(responsesPath, noResponses)
+	s.routeResponses()
 	return s, nil
 }
 
@@ -113,7 +122,7 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
 
 // Drain makes /readyz say no, so that no new traffic comes while running requests
-// finish.
+// finish, and ends each connection behind its next answer.
 func (s *Server) Drain() { s.draining.Store(true) }
 
 // HTTP returns the server that listens: with limits on headers but none on how long an
@@ -125,9 +134,14 @@ func (s *Server) HTTP() *http.Server {
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       120 * time.Second,
 		MaxHeaderBytes:    64 << 10,
+		ConnContext:       withLeave,
 		ErrorLog:          slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelWarn),
 	}
 }
+
+// Listener is l with connections that notice that their client has left, whatever it has sent
+// before. The server of HTTP is to serve it.
+func (s *Server) Listener(l net.Listener) net.Listener { return listener{l} }
 
 func (s *Server) livez(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
 

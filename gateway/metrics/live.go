@@ -68,6 +68,7 @@ func collectorsOf(o Options) []prometheus.Collector {
 	c.targets(o)
 	c.sharing(o)
 	c.answers(o)
+	c.memory(o)
 	return c
 }
 
@@ -163,6 +164,18 @@ func (c *collected) answers(o Options) {
 		"callgate_answer_cache_redis_failures_total", "Calls for answers in Redis that failed or took too long.",
 		"callgate_answer_cache_redis_spared_total", "Calls for answers in Redis that were skipped because earlier ones had failed.",
 		"callgate_answer_cache_redis_foreign_total", "Values in Redis that this gateway did not write, or that were changed.")
+}
+
+func (c *collected) memory(o Options) {
+	c.add(o.Memory != nil, nil, func(set setter) {
+		s := o.Memory()
+		set("callgate_memory_limit_bytes", float64(s.Limit))
+		set("callgate_memory_claimed_bytes", float64(s.Taken))
+		set("callgate_memory_refused_total", float64(s.Refused))
+	},
+		"callgate_memory_limit_bytes", "Memory for all requests in progress (limits.memory).",
+		"callgate_memory_claimed_bytes", "Memory that requests in progress have claimed for their bodies and for answers that are held.",
+		"callgate_memory_refused_total", "Claims of memory that were refused, because all was taken or one request wanted more than its share.")
 }
 
 func number(is bool) float64 {

@@ -2,9 +2,10 @@
 //
 // What happened to a request is taken from its [gateway.Record] when it is over, by the
 // measures of package observe; the state of the circuit breakers, targets and stores is read
-// when somebody looks. No label holds a user, a key or the name of a tool. Labels that a client
-// or an upstream can choose, such as the model's name, have at most 200 values beside those that
-// the configuration names; the others are counted as "other".
+// when somebody looks. No label holds a user, a key or the name of a tool, and none a model's name
+// that only a client has written: that is counted by the entry of the configuration that it led
+// to. Labels that an upstream can choose, such as an error's code, have at most 200 values; the
+// others are counted as "other".
 package metrics
 
 import (
@@ -21,6 +22,8 @@ import (
 	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/answers"
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/inflight"
+	"github.com/callgate/callgate/gateway/internal/telemetry"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
@@ -38,13 +41,15 @@ type Options struct {
 	// Caches returns what is believed to be in the caches of targets. It is called for every
 	// scrape.
 	Caches func() prefix.Snapshot
-	// Models are the upstreams' names of the models that the configuration names. They
-	// have a label of their own however many names clients invent.
+	// Models are the upstreams' names of the models that the configuration names. They have a
+	// label of their own; others are counted by the entry that led to them.
 	Models []string
 	// AnswerMemory says what the store of answers in memory holds, and AnswerRedis how the one
 	// in a Redis does. They are called for every scrape; without one there is no such store.
 	AnswerMemory func() answers.MemoryStats
 	AnswerRedis  func() answers.SharedStats
+	// Memory returns what requests in progress have claimed. It is called for every scrape.
+	Memory func() inflight.Stats
 	// Log is told of scrapes that fail.
 	Log *slog.Logger
 }
@@ -55,6 +60,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 	log      *slog.Logger
 
+	models               *values // that the configuration names, and what bounds all others
 	inFlight             prometheus.Gauge
 	measures             []measure
 	plugins, transitions *family
@@ -87,7 +93,8 @@ func New(o Options) *Metrics {
 	m.inFlight = prometheus.NewGauge(prometheus.GaugeOpts{Name: "callgate_requests_in_flight", Help: "Requests in progress."})
 	m.registry.MustRegister(m.inFlight)
 
-	k := maker{m.registry, newValues(o.Models...), newValues(observe.OK)}
+	m.models = newValues(o.Models...)
+	k := maker{m.registry, m.models, newValues(observe.OK)}
 	for d := range observe.Measures() {
 		m.measures = append(m.measures, measure{d.Scope, d.Of, k.family(d.Name, d.Help, d.Buckets, d.Labels...)})
 	}
@@ -144,11 +151,25 @@ func (m *Metrics) End() { m.inFlight.Dec() }
 // keeps nothing of r.
 func (m *Metrics) Request(r gateway.Record) {
 	scope := observe.ScopeOf(r)
+	r.Model = m.Model(r)
 	for i := range m.measures {
 		if d := &m.measures[i]; d.scope <= scope {
 			d.of(r, d.to)
 		}
 	}
+}
+
+// Model is what a request's model is counted by: its own name if the configuration has it, and
+// else the entry that led to it, such as "*" or "local/*". A client can write any name there.
+func (m *Metrics) Model(r gateway.Record) string {
+	if r.Summary == nil {
+		return ""
+	}
+	model := telemetry.Text(r.Summary.Model, maxText)
+	if _, reserved := m.models.has(model); reserved || r.Route == "" {
+		return model
+	}
+	return r.Route
 }
 
 // Account counts the bill of a request whose target was a provider's model. Whoever keeps

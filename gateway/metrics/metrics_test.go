@@ -180,7 +180,7 @@ func judged(route string, v *gateway.Verdict) gateway.Record {
 // list of all names and labels.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	m := metrics.New(metrics.Options{
+	m := metrics.New(metrics.Options{Models: []string{"qwen3", "qwen-max"},
 		Breakers: snapshots, Share: shared, Targets: states, Caches: remembered,
 		AnswerMemory: func() answers.MemoryStats { return answers.MemoryStats{Entries: 3, Bytes: 4096, Evicted: 1} },
 		AnswerRedis:  func() answers.SharedStats { return answers.SharedStats{Failures: 2, Spared: 40, Foreign: 1} },

@@ -52,7 +52,7 @@ type Bound int
 // The bounds.
 const (
 	Fixed  Bound = iota // the configuration or the gateway itself
-	Models              // clients: names of models
+	Models              // the configuration, as far as metrics know it: names of models
 	Codes               // upstreams: codes of errors
 	Open                // a client, an upstream or a plugin
 )

@@ -18,11 +18,11 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 			if code == "" {
 				code = OK
 			}
-			var s gateway.Summary
+			provider := ""
 			if r.Summary != nil {
-				s.Provider, s.Model = r.Summary.Provider, r.Summary.Model
+				provider = r.Summary.Provider
 			}
-			to.Add(Labels{r.Route, s.Provider, s.Model, code}, 1)
+			to.Add(Labels{r.Route, provider, r.Model, code}, 1)
 		}, route, provider, model, Label{"code", Codes}).of(All),
 		histogram("callgate_request_duration_seconds", "Time from the request to the end of its answer.", waitBuckets, func(r gateway.Record, to Series) {
 			provider := ""
@@ -32,7 +32,7 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 			to.Add(Labels{r.Route, provider, strconv.FormatBool(r.Stream)}, Seconds(r.Took))
 		}, route, provider, Label{Name: "stream"}).of(All),
 		histogram(telemetry.Prometheus(telemetry.RequestDuration)+"_seconds", "Generative AI server request duration.", genDuration, func(r gateway.Record, to Series) {
-			to.Add(Labels{telemetry.Chat, r.Summary.Provider, r.Summary.Model, telemetry.ErrorType(r)}, Seconds(r.Took))
+			to.Add(Labels{telemetry.Chat, r.Summary.Provider, r.Model, telemetry.ErrorType(r)}, Seconds(r.Took))
 		}, operation, genName, genModel, Label{telemetry.Prometheus(telemetry.Error), Codes}).of(Answered),
 	}},
 	{log: "provider", trace: telemetry.ProviderName, empty: true, value: func(s *gateway.Summary) any { return s.Provider }},
@@ -43,8 +43,8 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 	{member: "calls", value: func(s *gateway.Summary) any { return append([]string{}, s.Called...) }},
 	{log: "calls", trace: "callgate.tool_calls.text", value: func(s *gateway.Summary) any { return s.Calls }, counts: []Measure{
 		counter("callgate_tool_calls_total", "Tool calls of answers, by how they came: native, or as text.", func(r gateway.Record, to Series) {
-			AddCount(to, Labels{r.Summary.Model, "native"}, r.Summary.Native)
-			AddCount(to, Labels{r.Summary.Model, "text"}, r.Summary.Calls)
+			AddCount(to, Labels{r.Model, "native"}, r.Summary.Native)
+			AddCount(to, Labels{r.Model, "text"}, r.Summary.Calls)
 		}, model, Label{Name: "outcome"}),
 	}},
 	{trace: "callgate.tool_calls.native", value: func(s *gateway.Summary) any { return s.Native }},
@@ -102,12 +102,12 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 	{log: "first_token", value: ifAny(func(s *gateway.Summary) time.Duration { return s.FirstToken }), counts: []Measure{
 		histogram("callgate_time_to_first_token_seconds", "Time from the request to the first useful byte of the answer.", waitBuckets, func(r gateway.Record, to Series) {
 			if s := r.Summary; s.FirstToken > 0 {
-				to.Add(Labels{s.Provider, s.Model}, Seconds(s.FirstToken))
+				to.Add(Labels{s.Provider, r.Model}, Seconds(s.FirstToken))
 			}
 		}, provider, model),
 		histogram(telemetry.Prometheus(telemetry.TimeToFirstToken)+"_seconds", "Time to generate the first token.", genFirstToken, func(r gateway.Record, to Series) {
 			if s := r.Summary; s.FirstToken > 0 {
-				to.Add(Labels{telemetry.Chat, s.Provider, s.Model}, Seconds(s.FirstToken))
+				to.Add(Labels{telemetry.Chat, s.Provider, r.Model}, Seconds(s.FirstToken))
 			}
 		}, operation, genName, genModel),
 	}},
@@ -131,8 +131,8 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 		}, provider, Label{Name: "type"}),
 		histogram(telemetry.Prometheus(telemetry.TokenUsage), "Number of input and output tokens used.", []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, MaxTokens}, func(r gateway.Record, to Series) {
 			s := r.Summary
-			AddCount(to, Labels{telemetry.Chat, s.Provider, s.Model, telemetry.Input}, s.Usage.Input)
-			AddCount(to, Labels{telemetry.Chat, s.Provider, s.Model, telemetry.Output}, s.Usage.Output)
+			AddCount(to, Labels{telemetry.Chat, s.Provider, r.Model, telemetry.Input}, s.Usage.Input)
+			AddCount(to, Labels{telemetry.Chat, s.Provider, r.Model, telemetry.Output}, s.Usage.Output)
 		}, operation, genName, genModel, Label{Name: telemetry.Prometheus(telemetry.TokenType)}),
 		counter("callgate_prompt_tokens_total", "Tokens of prompts: read from the upstream's cache, written to it, or neither; unknown where the upstream does not count its cache.", func(r gateway.Record, to Series) {
 			s, u := r.Summary, r.Summary.Usage
@@ -140,9 +140,9 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 			if !u.CacheReported && !u.WriteReported {
 				fresh = "unknown"
 			}
-			AddCount(to, Labels{s.Provider, s.Model, fresh}, u.Fresh())
-			AddCount(to, Labels{s.Provider, s.Model, "read"}, u.CacheRead)
-			AddCount(to, Labels{s.Provider, s.Model, "write"}, u.WriteShort+u.WriteLong)
+			AddCount(to, Labels{s.Provider, r.Model, fresh}, u.Fresh())
+			AddCount(to, Labels{s.Provider, r.Model, "read"}, u.CacheRead)
+			AddCount(to, Labels{s.Provider, r.Model, "write"}, u.WriteShort+u.WriteLong)
 		}, provider, model, Label{Name: "cache"}),
 	}},
 	{log: "cached_tokens", value: ifCached(func(u *gateway.Usage) any { return u.CacheRead })},

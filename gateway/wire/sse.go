@@ -62,6 +62,10 @@ type Reader struct {
 	joined     []byte // the data of a block with several data fields
 
 	scan scan
+
+	// Room is told how many bytes the buffers have, before they grow beyond what most streams
+	// need and when they shrink again. An error ends the stream. It may be nil.
+	Room func(n int) error
 }
 
 // NewReader returns a Reader of r. A block of more than maxBlock bytes, 0 for
@@ -140,7 +144,9 @@ func (r *Reader) room() error {
 		full := r.end == len(r.buf)
 		r.start, r.end = 0, 0
 		if len(r.buf) > bufferKept || full && len(r.buf) < min(bufferSize, r.max) {
-			r.buf = make([]byte, min(bufferSize, r.max))
+			if r.buf = make([]byte, min(bufferSize, r.max)); r.Room != nil {
+				_ = r.Room(0) // it has become less
+			}
 		}
 		if cap(r.joined) > bufferKept {
 			r.joined = nil
@@ -155,6 +161,11 @@ func (r *Reader) room() error {
 	}
 	if r.end >= r.max {
 		return &TooLongError{Limit: r.max}
+	}
+	if r.Room != nil { // the old one and the new one are there together, or later the data of several lines
+		if err := r.Room(len(r.buf) + min(2*len(r.buf), r.max)); err != nil {
+			return err
+		}
 	}
 	grown := make([]byte, min(2*len(r.buf), r.max))
 	copy(grown, r.buf[:r.end])

@@ -185,8 +185,14 @@ func (s *jsonString) quote(text string) {
 	s.out = s.out[:len(s.out)-1]
 }
 
+// longText is how long a text is whose memory is worth to be reckoned.
+const longText = 16 << 10
+
 // AppendQuoted appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func AppendQuoted[T ~string | ~[]byte](b []byte, s T) []byte {
+	if len(s) >= longText { // it would grow by steps, of which most are thrown away
+		b = slices.Grow(b, len(s)+len(s)/8)
+	}
 	b, _ = jsontext.AppendQuote(b, s)
 	return b
 }

@@ -53,7 +53,7 @@ func (u *usageAccounts) Request(r gateway.Record) {
 		priced := u.book.Record(account)
 		bill = &priced
 	}
-	u.Account(s.Provider, s.Model, bill)
+	u.Account(s.Provider, u.Model(r), bill)
 }
 
 // bill implements bill.Maker.

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	_ "time/tzdata" // for date_context, where the machine has no time zones
 
 	"github.com/alecthomas/kong"
@@ -17,7 +15,7 @@ import (
 
 // Main runs the process's command line, and ends the process with its status.
 func Main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(status)

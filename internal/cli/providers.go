@@ -32,7 +32,7 @@ func newProvider(name string, p config.Provider) (gateway.Provider, error) {
 	c := openai.Config{
 		Name: name, BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Headers: reveal(p.Headers),
 		ForwardHeaders: p.ForwardHeaders, PassHeaders: p.PassHeaders,
-		MaxResponse: int64(p.MaxResponse), Timeouts: timeouts(p.Timeouts),
+		MaxResponse: int64(p.MaxResponse), MaxStream: int64(p.MaxStream), Timeouts: timeouts(p.Timeouts),
 	}
 	switch p.Type {
 	case "azure":
@@ -45,10 +45,10 @@ func newProvider(name string, p config.Provider) (gateway.Provider, error) {
 		return anthropic.New(anthropic.Config{
 			Name: c.Name, BaseURL: c.BaseURL, APIKey: c.APIKey, Headers: c.Headers,
 			ForwardHeaders: c.ForwardHeaders, PassHeaders: c.PassHeaders, Version: p.APIVersion,
-			MaxTokens: p.MaxTokens, MaxResponse: c.MaxResponse, Timeouts: c.Timeouts,
+			MaxTokens: p.MaxTokens, MaxResponse: c.MaxResponse, MaxStream: c.MaxStream, Timeouts: c.Timeouts,
 		})
 	case "demo":
-		return demo.New(demo.Config{Name: name, FirstToken: c.Timeouts.FirstToken, Total: c.Timeouts.Total}), nil
+		return demo.New(demo.Config{Name: name, FirstToken: c.Timeouts.FirstToken, Whole: c.Timeouts.Whole, Total: c.Timeouts.Total}), nil
 	default: // "openai": the configuration has checked it
 		c.Server, c.Needs = p.Server, openai.OwnNeeds()
 		return openai.New(c)
@@ -58,7 +58,8 @@ func newProvider(name string, p config.Provider) (gateway.Provider, error) {
 func timeouts(t config.Timeouts) openai.Timeouts {
 	return openai.Timeouts{
 		Connect: time.Duration(t.Connect), FirstToken: time.Duration(t.FirstToken),
-		Idle: time.Duration(t.Idle), Total: time.Duration(t.Total),
+		Idle: time.Duration(t.Idle), Comments: time.Duration(t.Comments),
+		Whole: time.Duration(t.Whole), Total: time.Duration(t.Total),
 	}
 }
 

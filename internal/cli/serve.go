@@ -26,6 +26,8 @@ type serveCmd struct {
 
 // Run serves until the process is told to stop, then lets running requests finish.
 func (s *serveCmd) Run(e *env) error {
+	hups, stop := hangups()
+	defer stop()
 	cfg, err := s.configuration()
 	if err != nil {
 		return usageError{err}
@@ -43,7 +45,7 @@ func (s *serveCmd) Run(e *env) error {
 		return usageError{errors.Join(err, sys.close(e.ctx))}
 	}
 	greet(e, listeners, cfg)
-	return sys.serve(e.ctx, listeners, cfg, log)
+	return sys.serve(e.ctx, listeners, cfg, log, hups)
 }
 
 // library takes what packages write to the standard log: net/http quotes there what an
@@ -89,7 +91,7 @@ func listen(ctx context.Context, cfg *config.Config, log *slog.Logger) (l listen
 
 // serve answers until ctx ends, and loads the parsers meanwhile. When it returns,
 // nothing that it began is running any more.
-func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, log *slog.Logger) error {
+func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, log *slog.Logger, hups <-chan os.Signal) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	loaded, watched := make(chan error, 1), make(chan struct{})
@@ -103,7 +105,7 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 	stopSharing := sys.shared.run(ctx)
 	server := sys.server.HTTP()
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(l.api) }()
+	go func() { served <- server.Serve(sys.server.Listener(l.api)) }()
 	admin, ended := sys.admin.HTTP(), make(chan error, 1)
 	if l.admin != nil {
 		go func() { ended <- admin.Serve(l.admin) }()
@@ -128,9 +130,11 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 				default:
 					return usageError{errors.Join(err, server.Close())}
 				}
+			case <-hups:
+				log.Warn("SIGHUP is ignored: the configuration is read at the start only; restart to change it")
 			case <-ctx.Done():
 				sys.server.Drain()
-				return shutdown(server, time.Duration(cfg.ShutdownTimeout))
+				return shutdown(server, delay(ctx, cfg), time.Duration(cfg.ShutdownTimeout), log)
 			}
 		}
 	}()
@@ -149,10 +153,24 @@ func (sys *system) load(ctx context.Context, cfg *config.Config) error {
 	return cfg.CheckParsers(sys.parsers.names(sys.parsers.host.Parsers()))
 }
 
-// shutdown lets running requests finish for as long as limit, then cuts them.
-func shutdown(server *http.Server, limit time.Duration) error {
+// delay is how long requests are still taken after the end of ctx.
+func delay(ctx context.Context, cfg *config.Config) time.Duration {
+	if !errors.Is(context.Cause(ctx), errTerminated) {
+		return 0
+	}
+	return time.Duration(min(cfg.ShutdownDelay, cfg.ShutdownTimeout))
+}
+
+// shutdown takes requests for as long as delay, while /readyz says that it ends, and lets those
+// that run finish. What runs when limit is over, counted from now, is cut.
+func shutdown(server *http.Server, delay, limit time.Duration, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
+	log.Info("shutting down", "delay", delay, "timeout", limit)
+	select {
+	case <-time.After(delay):
+	case <-ctx.Done():
+	}
 	err := server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.Join(fmt.Errorf("requests still ran after %v (shutdown_timeout)", limit), server.Close())

@@ -16,8 +16,10 @@ import (
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/flow"
 	"github.com/callgate/callgate/gateway/httpapi"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/metrics"
 	"github.com/callgate/callgate/gateway/prefix"
+	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/trace"
 	"github.com/callgate/callgate/plugins/oci"
 	"github.com/callgate/callgate/plugins/trust"
@@ -32,6 +34,7 @@ type system struct {
 	admin   *httpapi.Admin
 	tracer  *trace.Tracer // nil: none
 	shared  *sharing      // nil: nothing
+	memory  *inflight.Budget
 }
 
 // wire puts a gateway together. The parsers still have to be loaded.
@@ -49,7 +52,7 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 	if err != nil {
 		return nil, err
 	}
-	sys := &system{}
+	sys := &system{memory: inflight.New(memoryBudget(cfg.Limits))}
 	if sys.shared, err = newSharing(cfg); err != nil {
 		return nil, err
 	}
@@ -62,7 +65,7 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 	}
 	measured := metrics.Options{Breakers: func() []breaker.Snapshot { return sys.gateway.Breakers() }, Share: sys.shared.snapshot,
 		Targets: func() []gateway.TargetState { return sys.gateway.Targets() },
-		Caches:  func() prefix.Snapshot { return sys.gateway.Caches() }, Models: modelNames(cfg), Log: log}
+		Caches:  func() prefix.Snapshot { return sys.gateway.Caches() }, Models: modelNames(cfg), Memory: sys.memory.Stats, Log: log}
 	if sys.answers, err = newAnswerStores(cfg, sys.shared, log); err != nil {
 		return nil, errors.Join(err, sys.tracer.Shutdown(ctx), sys.shared.close())
 	}
@@ -84,7 +87,8 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		ShareIndex: sys.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: m.Transition, Log: log,
 	}
 	sys.answers.into(cfg, options.RoutePolicies, &options.RoutePolicy)
-	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Passthrough: cfg.Passthrough, Ready: sys.parsers.ready, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{}}
+	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Memory: sys.memory, Limits: requestLimits(cfg.Limits), Passthrough: cfg.Passthrough, Ready: sys.parsers.ready, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{},
+		Sealer: responses.NewSealer([]byte(cfg.CacheSalt.Reveal()))}
 	if sys.tracer != nil {
 		options.Trace, server.Trace = sys.tracer.Attempt, sys.tracer.Request
 	}

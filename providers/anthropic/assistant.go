@@ -99,7 +99,7 @@ func (r *request) readCall(place string, m map[string]value) (value, error) {
 	}
 	input := function["arguments"]
 	if isString(input) {
-		input = value(text(input))
+		input = unquoted(input)
 	}
 	input = bytes.TrimSpace(input)
 	// Twice the same name in the arguments is the model's own and the API's to judge.

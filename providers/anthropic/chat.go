@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/providers/internal/upstream"
 )
 
@@ -16,6 +17,13 @@ import (
 // nothing is sent. Arguments of earlier calls, pairs and ids must already be as Needs
 // says.
 func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request) (gateway.Reply, error) {
+	size := int64(len(req.Bytes()))
+	if req.Source != nil {
+		size = int64(len(req.Source.Body))
+	}
+	if err := req.Room.Grow(inflight.Body * size); err != nil { // it is written anew
+		return nil, gateway.NoRoom(err, "The request, written anew for the provider's API, needs more memory than one may have (limits.memory).")
+	}
 	ask, err := p.ask(model, req)
 	if err != nil {
 		return nil, err
@@ -23,7 +31,7 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 	if err := req.Announce(ask.body); err != nil {
 		return nil, err
 	}
-	resp, err := p.client.Do(ctx, upstream.Request{URL: p.chatURL, Body: ask.body, Header: req.Header, Stream: req.Stream})
+	resp, err := p.client.Do(ctx, upstream.Request{URL: p.chatURL, Body: ask.body, Header: req.Header, Room: req.Room, Stream: req.Stream})
 	if err != nil {
 		translateError(err)
 		return nil, err

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // setPlain sets the fields that differ from OpenAI's in little more than their range.
@@ -146,4 +147,9 @@ func (r *request) format(model generation) value {
 }
 
 // blank says whether a string has nothing but white space.
-func blank(v value) bool { return strings.TrimSpace(text(v)) == "" }
+func blank(v value) bool {
+	if isString(v) && len(v) > 2 && v[1] > ' ' && v[1] < utf8.RuneSelf && v[1] != '\\' {
+		return false // most are not, and a long one need not be copied to see it
+	}
+	return strings.TrimSpace(text(v)) == ""
+}

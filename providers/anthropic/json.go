@@ -82,8 +82,13 @@ func text(v value) string {
 	if inner := v[1 : len(v)-1]; bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner)
 	}
-	b, _ := jsontext.AppendUnquote(nil, v) // what is not well-formed is replaced
-	return string(b)
+	return string(unquoted(v))
+}
+
+// unquoted is a string's content.
+func unquoted(v value) value {
+	b, _ := jsontext.AppendUnquote(make(value, 0, len(v)), v) // what is not well-formed is replaced
+	return b
 }
 
 func isString(v value) bool { return len(v) >= 2 && v[0] == '"' && v[len(v)-1] == '"' }
@@ -126,8 +131,14 @@ func (o *object) set(name string, v []byte) {
 	if len(*o) == 0 {
 		mark = '{'
 	}
-	*o = append(append(wire.AppendQuoted(append(*o, mark), name), ':'), v...)
+	*o = append(append(wire.AppendQuoted(append(o.grow(len(name)+len(v)), mark), name), ':'), v...)
 }
+
+// room is what a member takes besides its name and its value, and an object that ends behind it.
+const room = 8
+
+// grow is the object with room for a member of n bytes, and for its end.
+func (o *object) grow(n int) object { return slices.Grow(*o, n+room) }
 
 // setGiven is set, unless there is no value.
 func (o *object) setGiven(name string, v value) {

@@ -30,16 +30,18 @@ func (c *conversation) add(assistant bool, blocks ...value) *turn {
 	return t
 }
 
-// messages are the turns as the Messages API wants them.
-func (c *conversation) messages() value {
+// appendMessages appends the turns as the Messages API wants them.
+func (c *conversation) appendMessages(b []byte) []byte {
 	size := 2
 	for _, t := range c.turns {
 		size += len(`{"role":"assistant","content":[]},`)
-		for _, b := range slices.Concat(t.results, t.blocks) {
-			size += len(b) + 1
+		for _, list := range [...][]value{t.results, t.blocks} {
+			for _, block := range list {
+				size += len(block) + 1
+			}
 		}
 	}
-	b := append(make(value, 0, size), '[')
+	b = append(slices.Grow(b, size+room), '[')
 	for i, t := range c.turns {
 		if i > 0 {
 			b = append(b, ',')
@@ -49,11 +51,15 @@ func (c *conversation) messages() value {
 			role = "assistant"
 		}
 		b = append(append(append(b, `{"role":"`...), role...), `","content":[`...)
-		for j, block := range slices.Concat(t.results, t.blocks) {
+		for j := range len(t.results) + len(t.blocks) {
 			if j > 0 {
 				b = append(b, ',')
 			}
-			b = append(b, block...)
+			if j < len(t.results) {
+				b = append(b, t.results[j]...)
+			} else {
+				b = append(b, t.blocks[j-len(t.results)]...)
+			}
 		}
 		b = append(b, "]}"...)
 	}

@@ -40,7 +40,7 @@ const (
 	DefaultMaxTokens = 8192
 )
 
-// Timeouts are the timers of one request: Connect, FirstToken, Idle and Total. Zero
+// Timeouts are the timers of one request: Connect, FirstToken, Idle, Comments, Whole and Total. Zero
 // means the default. The one that runs out is named in the error. The first token is
 // the first content block; a ping is none.
 type Timeouts = upstream.Timeouts
@@ -71,6 +71,8 @@ type Config struct {
 	// MaxResponse is the limit in bytes on a whole answer, and on a stream that the
 	// upstream has compressed; 0 means 64 MiB.
 	MaxResponse int64
+	// MaxStream is the limit in bytes on any stream; 0 means 256 MiB.
+	MaxStream int64
 	// Transport sends the requests. Nil means one of the provider's own, with HTTP/2
 	// where the upstream has it and the proxy of the environment.
 	Transport http.RoundTripper
@@ -106,7 +108,7 @@ func New(c Config) (*Provider, error) {
 	client, err := upstream.New(upstream.Config{
 		Name: c.Name, BaseURL: cmp.Or(c.BaseURL, DefaultBaseURL), Key: c.APIKey, KeyHeader: "x-api-key",
 		Headers: headers, Drop: openAIOnly, Forward: c.ForwardHeaders, Pass: c.PassHeaders, QuotaCodes: []string{"billing_error"},
-		Timeouts: c.Timeouts, MaxResponse: c.MaxResponse, Transport: c.Transport,
+		Timeouts: c.Timeouts, MaxResponse: c.MaxResponse, MaxStream: c.MaxStream, Transport: c.Transport,
 	})
 	if err != nil {
 		return nil, err

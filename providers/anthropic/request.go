@@ -107,7 +107,8 @@ func translate(body []byte, defaultMax int) (*asked, error) {
 	if len(talk.system) > 0 {
 		o.set("system", talk.system.array())
 	}
-	o.set("messages", talk.messages())
+	o.set("messages", nil)
+	o = talk.appendMessages(o)
 	for _, f := range r.passed {
 		o.set(f.name, f.v)
 	}

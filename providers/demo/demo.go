@@ -128,6 +128,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/wire"
+	"github.com/callgate/callgate/providers/internal/upstream"
 )
 
 // Defaults of Config.
@@ -152,8 +153,9 @@ type Config struct {
 	// markers; 0 means 3 and 4 in turn. Those of a very long text have more.
 	ChunkRunes int
 	// FirstToken and Total are the timers of a request that is streamed and of one
-	// that is not; 0 means the default. They end the models slow and hang.
-	FirstToken, Total time.Duration
+	// that is not; 0 means the default. They end the models slow and hang, and so does
+	// Whole, the timer of a whole answer; 0 means half of Total, at least 5 minutes.
+	FirstToken, Whole, Total time.Duration
 	// Now is the clock that dates answers and counts the minute of the model
 	// rate_limited; nil means time.Now.
 	Now func() time.Time
@@ -161,13 +163,13 @@ type Config struct {
 
 // Provider is the demo. It is safe for concurrent use.
 type Provider struct {
-	name              string
-	delay, slow       time.Duration
-	runes             int
-	firstToken, total time.Duration
-	now               func() time.Time
-	models            []model
-	memory            memory
+	name                         string
+	delay, slow                  time.Duration
+	runes                        int
+	firstToken, wholeTime, total time.Duration
+	now                          func() time.Time
+	models                       []model
+	memory                       memory
 }
 
 var (
@@ -179,7 +181,7 @@ var (
 func New(c Config) *Provider {
 	p := &Provider{
 		name: cmp.Or(c.Name, "demo"), delay: max(cmp.Or(c.Delay, DefaultDelay), 0), slow: slowStart, runes: max(c.ChunkRunes, 0),
-		firstToken: cmp.Or(c.FirstToken, DefaultFirstToken), total: cmp.Or(c.Total, DefaultTotal),
+		firstToken: cmp.Or(c.FirstToken, DefaultFirstToken), wholeTime: cmp.Or(c.Whole, max(cmp.Or(c.Total, DefaultTotal)/2, upstream.DefaultWhole)), total: cmp.Or(c.Total, DefaultTotal),
 		now: c.Now, models: models(),
 	}
 	if c.Delay < 0 {

@@ -100,6 +100,9 @@ func (p *Provider) brokenOff(stream bool) error {
 // or the end of a whole answer.
 func (p *Provider) await(ctx context.Context, d time.Duration, stream bool) error {
 	limit, message := p.total, "no complete answer within %s (timeouts.total)."
+	if p.wholeTime < limit {
+		limit, message = p.wholeTime, "no complete answer within %s (timeouts.whole)."
+	}
 	if stream {
 		limit, message = p.firstToken, "no first token within %s (timeouts.first_token)."
 	}

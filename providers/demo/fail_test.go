@@ -97,7 +97,8 @@ func TestSlow(t *testing.T) {
 		{"slow stream, short timer", "slow", demo.Config{Delay: tick, FirstToken: time.Second}, true, time.Second, "no first token within 1s (timeouts.first_token)."},
 		{"slow whole, short timer", "slow", demo.Config{Delay: tick, Total: 2 * time.Second}, false, 2 * time.Second, "no complete answer within 2s (timeouts.total)."},
 		{"slow whole, short timer of streams", "slow", demo.Config{Delay: tick, FirstToken: time.Second}, false, 3*time.Second + tick, ""},
-		{"hang whole", "hang", demo.Config{}, false, 10 * time.Minute, "no complete answer within 10m (timeouts.total)."},
+		{"hang whole", "hang", demo.Config{}, false, 5 * time.Minute, "no complete answer within 5m (timeouts.whole)."},
+		{"hang whole, own timer", "hang", demo.Config{Whole: time.Second}, false, time.Second, "no complete answer within 1s (timeouts.whole)."},
 		{"hang stream", "hang", demo.Config{}, true, time.Minute, "no first token within 60s (timeouts.first_token)."},
 		{"hang without delays", "hang", demo.Config{Delay: -1, FirstToken: time.Hour}, true, time.Hour, "no first token within 1h (timeouts.first_token)."},
 	} {

@@ -23,7 +23,7 @@ import (
 // DefaultMaxResponse is the limit in bytes on an answer if Config names none.
 const DefaultMaxResponse = upstream.DefaultMaxResponse
 
-// Timeouts are the timers of one request: Connect, FirstToken, Idle and Total. Zero
+// Timeouts are the timers of one request: Connect, FirstToken, Idle, Comments, Whole and Total. Zero
 // means the default. The one that runs out is named in the error.
 type Timeouts = upstream.Timeouts
 
@@ -69,6 +69,8 @@ type Config struct {
 	// MaxResponse is the limit in bytes on a whole answer, and on a stream that the
 	// upstream has compressed; 0 means DefaultMaxResponse.
 	MaxResponse int64
+	// MaxStream is the limit in bytes on any stream; 0 means 256 MiB.
+	MaxStream int64
 	// Transport sends the requests. Nil means one of the provider's own, with HTTP/2
 	// where the upstream has it and the proxy of the environment.
 	Transport http.RoundTripper
@@ -105,7 +107,7 @@ func New(c Config) (*Provider, error) {
 	client, err := upstream.New(upstream.Config{
 		Name: c.Name, BaseURL: c.BaseURL, Key: c.APIKey, KeyHeader: c.KeyHeader, Headers: c.Headers,
 		Forward: c.ForwardHeaders, Pass: c.PassHeaders,
-		QuotaCodes: c.QuotaCodes, Timeouts: c.Timeouts, MaxResponse: c.MaxResponse, Transport: c.Transport,
+		QuotaCodes: c.QuotaCodes, Timeouts: c.Timeouts, MaxResponse: c.MaxResponse, MaxStream: c.MaxStream, Transport: c.Transport,
 	})
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -18,6 +19,7 @@ type answer struct {
 	affinity  Affinity     // nil: nobody wants to know
 	permit    breaker.Pass // of the upstream's breaker, which has to hear how it ended
 	reply     gateway.Reply
+	room      *inflight.Claim // nil: without a bound
 	pipeline  *Pipeline
 	out       []*wire.Frame // came through the stages
 	given     int           // how many of them were given out
@@ -206,6 +208,7 @@ func (a *answer) empty(asked *gateway.Request) error {
 }
 
 func (a *answer) Close() error {
+	defer a.room.Close() // nothing of the answer is held any more
 	a.settle(nil)
 	if a.pipeline != nil {
 		_ = a.pipeline.End(&gateway.Error{Kind: gateway.Canceled, Message: "The answer was closed before its end."})

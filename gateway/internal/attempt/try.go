@@ -15,7 +15,7 @@ import (
 func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 	c := s.target
 	c.asked = true
-	a := &answer{candidate: c, affinity: r.plan.Affinity, summary: r.summary(c)}
+	a := &answer{candidate: c, affinity: r.plan.Affinity, summary: r.summary(c), room: r.plan.Asked.Room.Part()}
 	var err error
 	if a.permit, err = c.upstream.breaker.Allow(); err != nil {
 		return nil, r.errBreakerOpen(c, err)
@@ -79,6 +79,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 		return err
 	}
 	own := *sent
+	own.Room = a.room
 	own.RawText = a.candidate.RawText && a.candidate.Mode == gateway.Repair && a.candidate.Reads(info.Sent.OffersTools()) // somebody must read it
 	own.Announced = func(body []byte) error { return a.pipeline.sent(sent, body) }
 	if r.trace != nil {
@@ -121,7 +122,7 @@ func (r *run) info(a *answer) *gateway.AttemptInfo {
 	return &gateway.AttemptInfo{
 		Number: len(made), Reason: made[len(made)-1].Reason, Provider: c.Provider, Model: c.model, Target: c.Target, Needs: c.upstream.needs,
 		Asked: r.plan.Asked, Sent: r.plan.Base, Demanded: r.demanded(), Fallbacks: a.summary.Fallbacks(), Corrections: r.redone,
-		MayRedo: r.mayCorrect(), Notes: &r.plan.Notes, Failure: a.failure, Began: a.began,
+		MayRedo: r.mayCorrect(), Notes: &r.plan.Notes, Failure: a.failure, Began: a.began, Room: a.room,
 	}
 }
 

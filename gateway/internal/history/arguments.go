@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -42,7 +43,7 @@ func (r *repairer) repaired(at wire.Span) (fixed []byte, needed bool) {
 	default:
 		return keepRaw(raw), true
 	}
-	text, err := jsontext.AppendUnquote(r.scratch[:0], raw)
+	text, err := jsontext.AppendUnquote(slices.Grow(r.scratch[:0], len(raw)), raw)
 	if err != nil {
 		return nil, false
 	}

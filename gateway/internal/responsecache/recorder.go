@@ -10,6 +10,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/answers"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -28,7 +29,7 @@ type recording struct {
 }
 
 func (r *recording) Begin(_ context.Context, a *gateway.AttemptInfo, o *gateway.Outcome) (gateway.Stage, error) {
-	return &recorder{recording: r, attempt: a, outcome: o}, nil
+	return &recorder{recording: r, attempt: a, outcome: o, room: inflight.Hold{Of: a.Room}}, nil
 }
 
 // end tells those who wait, once, what became of the answer.
@@ -54,6 +55,7 @@ type recorder struct {
 	attempt *gateway.AttemptInfo
 	outcome *gateway.Outcome
 	kept    []byte
+	room    inflight.Hold
 	blocks  []byte // of a frame
 	unfit   bool   // it is none that is stored
 	whole   bool
@@ -74,6 +76,7 @@ func (s *recorder) Frame(f *wire.Frame, next gateway.Sink) error {
 func (s *recorder) drop() {
 	s.count(-len(s.kept))
 	s.unfit, s.kept = true, nil
+	_ = s.room.Fit(0) // to shrink cannot fail
 	if s.outcome.Committed {
 		s.giveUp()
 	}
@@ -101,7 +104,7 @@ func (s *recorder) take(f *wire.Frame) bool {
 
 func (s *recorder) keep(b []byte) bool {
 	s.kept = append(s.kept, b...)
-	return s.count(len(b)) && len(s.kept) <= s.policy.Largest
+	return s.count(len(b)) && len(s.kept) <= s.policy.Largest && s.room.Fit(len(s.kept)) == nil
 }
 
 // lines takes blocks of a stream in, line by line. It reports false for what it does not know:

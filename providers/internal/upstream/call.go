@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptrace"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 )
 
 // call is one request to the upstream with its timers. All of them end it in one
@@ -16,8 +18,12 @@ type call struct {
 	p      *Client
 	req    *http.Request
 	cancel context.CancelCauseFunc
+	room   *inflight.Claim
 
-	total, firstToken, idle *time.Timer // the last two may be nil
+	total, firstToken, whole, idle *time.Timer // all but total may be nil
+
+	sending sending
+	trace   httptrace.ClientTrace // tells it of the connection
 }
 
 // begin starts a call, whose req is to be made with ctx.
@@ -25,7 +31,8 @@ func (p *Client) begin(parent context.Context) (c *call, ctx context.Context) {
 	ctx, cancel := context.WithCancelCause(parent)
 	c = &call{p: p, cancel: cancel}
 	c.total = c.after(p.timeouts.Total, "no complete answer within", "total")
-	return c, ctx
+	c.trace.GotConn = c.sending.gotConn
+	return c, httptrace.WithClientTrace(ctx, &c.trace)
 }
 
 // after ends the call when d is over, with an error that names the timer.
@@ -33,9 +40,18 @@ func (c *call) after(d time.Duration, what, timer string) *time.Timer {
 	return time.AfterFunc(d, func() { c.cancel(c.p.timeout(d, what, timer)) })
 }
 
-func (c *call) stopFirstToken() {
-	if c.firstToken != nil {
-		c.firstToken.Stop()
+func (c *call) stopFirstToken() { stop(c.firstToken) }
+
+// awaitWhole begins the timer of a whole answer, unless it runs.
+func (c *call) awaitWhole() {
+	if c.whole == nil {
+		c.whole = c.after(c.p.timeouts.Whole, "no complete answer within", "whole")
+	}
+}
+
+func stop(t *time.Timer) {
+	if t != nil {
+		t.Stop()
 	}
 }
 
@@ -44,9 +60,8 @@ func (c *call) stopFirstToken() {
 func (c *call) end() {
 	c.total.Stop()
 	c.stopFirstToken()
-	if c.idle != nil {
-		c.idle.Stop()
-	}
+	stop(c.whole)
+	stop(c.idle)
 	c.cancel(context.Canceled)
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/headers"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -21,8 +22,10 @@ type Request struct {
 	// Header is the client's. What must not travel on is left out; it may be nil.
 	Header http.Header
 	// Stream says that a stream is asked for, so that the first token is awaited no
-	// longer than the timer allows.
+	// longer than the timer allows; else that of whole answers counts.
 	Stream bool
+	// Room is the memory for the answer, as far as it is held; nil has no bound.
+	Room *inflight.Claim
 }
 
 // Response is an answer that means success: either a whole JSON object, in Data, or
@@ -44,9 +47,11 @@ type Response struct {
 // is read.
 func (p *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	c, ctx := p.begin(ctx)
-	c.req = p.post(ctx, r)
+	c.req, c.room = p.post(ctx, r), r.Room
 	if r.Stream {
 		c.firstToken = c.after(p.timeouts.FirstToken, "no first token within", "first_token")
+	} else {
+		c.awaitWhole()
 	}
 	resp, err := c.do()
 	if err != nil {
@@ -64,13 +69,17 @@ func (c *call) do() (*Response, error) {
 	if mediaType(resp.Header) == "text/event-stream" {
 		// The timer of pauses counts only while somebody waits for the next chunk, else a slow
 		// client would be taken for a slow upstream.
+		stop(c.whole)
 		c.idle = c.after(c.p.timeouts.Idle, "no further chunk for", "idle")
 		c.idle.Stop()
-		s := &Stream{c: c, body: resp.Body, blocks: wire.NewReader(body, maxChunk)}
+		s := &Stream{c: c, body: resp.Body, blocks: wire.NewReader(&limited{body, c.p.maxStream}, maxChunk)}
+		room := inflight.Hold{Of: c.room}
+		s.blocks.Room = room.Fit
 		h, held := c.p.passOn(resp.Header, true, false)
 		return &Response{Header: h, Withheld: held, Stream: s}, nil
 	}
 	c.stopFirstToken()
+	c.awaitWhole()
 	defer resp.Body.Close()
 	data, err := c.readJSON(resp, body, c.p.maxResponse)
 	if err != nil {
@@ -84,7 +93,7 @@ func (c *call) do() (*Response, error) {
 // send sends the request. It returns an answer that means success, and a reader of its
 // decoded body.
 func (c *call) send() (*http.Response, io.Reader, error) {
-	resp, err := c.p.transport.RoundTrip(c.req)
+	resp, err := c.roundTrip()
 	if err != nil {
 		return nil, nil, c.connectionError(err)
 	}
@@ -102,8 +111,8 @@ func (c *call) send() (*http.Response, io.Reader, error) {
 func (p *Client) post(ctx context.Context, r Request) *http.Request {
 	req := p.request(ctx, http.MethodPost, r.URL, p.requestHeader(r.Header))
 	req.ContentLength = int64(len(r.Body))
-	// With GetBody a request that did not leave yet may take another connection,
-	// when the idle one that it was given turns out to be closed.
+	// With GetBody a request that was not delivered may take another connection, when
+	// the idle one that it was given turns out to be closed.
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.Body)), nil }
 	req.Body, _ = req.GetBody()
 	return req

@@ -44,3 +44,15 @@ func TestReason(t *testing.T) {
 		}
 	}
 }
+
+// TestWholeDefault is half of the total, and no less than 5 minutes: a shorter total counts then.
+func TestWholeDefault(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[Timeouts]time.Duration{
+		{}: 5 * time.Minute, {Total: time.Second}: 5 * time.Minute, {Total: time.Hour}: 30 * time.Minute, {Total: time.Hour, Whole: time.Second}: time.Second,
+	} {
+		if got, err := given.withDefaults(); err != nil || got.Whole != want {
+			t.Errorf("%+v: got %v and error %v, want %v", given, got.Whole, err, want)
+		}
+	}
+}

@@ -23,6 +23,10 @@ func (p *Client) Relay(ctx context.Context, u *url.URL, model string, r *gateway
 	c, ctx := p.begin(ctx)
 	c.req = p.request(ctx, r.Method, u, p.requestHeader(r.Header))
 	c.req.Body, c.req.ContentLength = body, size
+	c.req.GetBody = func() (io.ReadCloser, error) {
+		again, _, err := r.Body(model)
+		return again, err
+	}
 	if r.Header.Get("Content-Type") == "" {
 		c.req.Header.Del("Content-Type") // of a body that there is not
 	}
@@ -39,7 +43,7 @@ func (p *Client) Relay(ctx context.Context, u *url.URL, model string, r *gateway
 		c.end()
 		return nil, err
 	}
-	answer := &relayed{call: c, resp: resp, body: content, piece: make([]byte, maxPiece)}
+	answer := &relayed{call: c, resp: resp, body: &limited{content, p.maxStream}, piece: make([]byte, maxPiece)}
 	answer.header, answer.held = p.passOpaque(resp.Header)
 	return answer, nil
 }

@@ -13,7 +13,11 @@ func (c *call) statusError(resp *http.Response, body io.Reader) *gateway.Error {
 		return c.p.Errorf(gateway.Unavailable, CodeUpstream,
 			"the upstream answered with a redirect (status %d), which is not followed; check base_url.", resp.StatusCode)
 	}
-	data, err := read(body, resp.ContentLength, maxErrorBody)
+	if resp.StatusCode/100 == 1 { // 101 alone is given to us; what follows it has no end
+		return c.p.Errorf(gateway.Unavailable, CodeUpstream,
+			"the upstream wants to switch protocols (status %d), which nobody asked for.", resp.StatusCode)
+	}
+	data, err := read(body, resp.ContentLength, maxErrorBody, c.room)
 	if err != nil {
 		if e := c.interrupted(); e != nil {
 			return e

@@ -31,7 +31,8 @@ type Stream struct {
 
 	started  bool
 	finished bool
-	err      error // that ended the stream
+	quiet    time.Time // when the first comment came behind the last chunk; zero if none has
+	err      error     // that ended the stream
 }
 
 // Next returns the next block, whose slices are valid until the next call. A block
@@ -50,8 +51,30 @@ func (s *Stream) Next() (wire.Block, error) {
 	if err != nil {
 		return wire.Block{}, s.fail(s.ended(err))
 	}
+	if err := s.heard(&b); err != nil {
+		return wire.Block{}, s.fail(err)
+	}
 	return b, nil
 }
+
+// heard notes how long the stream has said nothing but comments. They show that the upstream is
+// there, and not that an answer will come. In front of the first token its own timer counts.
+func (s *Stream) heard(b *wire.Block) error {
+	limit := s.c.p.timeouts.Comments
+	switch {
+	case len(bytes.TrimSpace(b.Data)) > 0:
+		s.quiet = time.Time{}
+	case s.quiet.IsZero():
+		s.quiet = time.Now()
+	case s.awaitsFirst():
+	case time.Since(s.quiet) > limit:
+		return s.c.p.timeout(limit, "nothing but comments for", "comments")
+	}
+	return nil
+}
+
+// awaitsFirst reports whether the timer of the first token counts.
+func (s *Stream) awaitsFirst() bool { return !s.started && s.c.firstToken != nil }
 
 // Started stops the timer of the first token. From here on that of the pauses
 // counts. It may be called for every block.
@@ -88,7 +111,7 @@ func (s *Stream) Close() error {
 
 // read reads a block, under the timer that counts at this point of the stream.
 func (s *Stream) read() (wire.Block, error) {
-	if !s.started && s.c.firstToken != nil || s.blocks.Buffered() {
+	if s.awaitsFirst() || s.blocks.Buffered() {
 		return s.blocks.Next()
 	}
 	s.c.idle.Reset(s.c.p.timeouts.Idle)
@@ -121,8 +144,12 @@ func (s *Stream) ended(err error) error {
 	switch {
 	case errors.As(err, &long):
 		return p.Errorf(gateway.Unavailable, CodeUpstream, "the upstream sent a chunk of more than %d bytes.", long.Limit)
+	case isRoom(err):
+		return p.noRoom(err)
 	case errors.Is(err, errTooLarge):
 		return p.Errorf(gateway.Unavailable, CodeUpstream, "the upstream's answer is larger than %d bytes.", p.maxResponse)
+	case errors.Is(err, errLongStream):
+		return p.Errorf(gateway.Unavailable, CodeUpstream, "the upstream's stream is longer than %d bytes (max_stream).", p.maxStream)
 	case s.finished:
 		return io.EOF
 	}

@@ -12,6 +12,8 @@ const (
 	DefaultConnect    = 5 * time.Second
 	DefaultFirstToken = 60 * time.Second
 	DefaultIdle       = 60 * time.Second
+	DefaultComments   = 5 * time.Minute
+	DefaultWhole      = 5 * time.Minute
 	DefaultTotal      = 10 * time.Minute
 )
 
@@ -26,6 +28,11 @@ type Timeouts struct {
 	// Idle is how long a stream may pause. The time in which nobody asks for the
 	// next chunk does not count.
 	Idle time.Duration
+	// Comments is how long a stream may go on with comments alone, behind its first chunk.
+	Comments time.Duration
+	// Whole is how long an answer that is no stream may take; zero means half of
+	// Total, and at least DefaultWhole.
+	Whole time.Duration
 	// Total is how long a request may take altogether.
 	Total time.Duration
 }
@@ -39,7 +46,9 @@ func (t Timeouts) withDefaults() (Timeouts, error) {
 		{"connect", &t.Connect, DefaultConnect},
 		{"first_token", &t.FirstToken, DefaultFirstToken},
 		{"idle", &t.Idle, DefaultIdle},
+		{"comments", &t.Comments, DefaultComments},
 		{"total", &t.Total, DefaultTotal},
+		{"whole", &t.Whole, max(cmp.Or(t.Total, DefaultTotal)/2, DefaultWhole)},
 	} {
 		if *f.value < 0 {
 			return t, fmt.Errorf("timeouts.%s: %v is negative", f.name, *f.value)

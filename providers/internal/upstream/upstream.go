@@ -5,7 +5,7 @@
 // and what the answer means.
 //
 // A Client never follows a redirect, which would carry the key to another host,
-// and never sends a request a second time.
+// and never sends a request a second time that the upstream may have.
 package upstream
 
 import (
@@ -41,13 +41,18 @@ type Config struct {
 	// MaxResponse is the limit in bytes on a whole answer, and on a stream that the
 	// upstream has compressed; 0 means DefaultMaxResponse.
 	MaxResponse int64
+	// MaxStream is the limit in bytes on any stream; 0 means DefaultMaxStream.
+	MaxStream int64
 	// Transport sends the requests. Nil means one of the client's own, with HTTP/2
 	// where the upstream has it and the proxy of the environment.
 	Transport http.RoundTripper
 }
 
-// DefaultMaxResponse is the limit in bytes if Config names none.
-const DefaultMaxResponse = 64 << 20
+// The limits in bytes if Config names none.
+const (
+	DefaultMaxResponse = 64 << 20
+	DefaultMaxStream   = 256 << 20
+)
 
 // Limits that are not configured.
 const (
@@ -67,6 +72,7 @@ type Client struct {
 	quotaCodes  []string
 	timeouts    Timeouts
 	maxResponse int64
+	maxStream   int64
 	transport   http.RoundTripper
 }
 
@@ -82,10 +88,14 @@ func New(c Config) (*Client, error) {
 		base:        base,
 		quotaCodes:  c.QuotaCodes,
 		maxResponse: cmp.Or(c.MaxResponse, DefaultMaxResponse),
+		maxStream:   cmp.Or(c.MaxStream, DefaultMaxStream),
 		transport:   c.Transport,
 	}
 	if c.MaxResponse < 0 {
 		return nil, fmt.Errorf("max_response: %d is negative", c.MaxResponse)
+	}
+	if c.MaxStream < 0 {
+		return nil, fmt.Errorf("max_stream: %d is negative", c.MaxStream)
 	}
 	if p.timeouts, err = c.Timeouts.withDefaults(); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
@@ -86,7 +87,7 @@ func (m Heeded) Begin(_ context.Context, a *gateway.AttemptInfo, o *gateway.Outc
 		return nil, nil
 	}
 	offers := a.Sent.OffersTools()
-	return &heeded{action: m.Action, attempt: a, outcome: o, names: offers,
+	return &heeded{action: m.Action, attempt: a, outcome: o, names: offers, held: gateway.Held{Room: inflight.Hold{Of: a.Room}},
 		holds: m.Action == gateway.BindingRefuse && choice.Required && offers && a.Target.Mode != gateway.Report}, nil
 }
 
@@ -108,7 +109,7 @@ type heeded struct {
 const maxHeld = 8 << 20
 
 func (s *heeded) Frame(f *wire.Frame, next gateway.Sink) error {
-	s.holds = s.holds && !s.outcome.HasCall() && !f.Whole && s.held.Bytes <= maxHeld
+	s.holds = s.holds && !s.outcome.HasCall() && !f.Whole && s.held.Bytes <= maxHeld && !s.held.Full
 	if !s.holds {
 		s.held.Release(next)
 		next.Put(f)

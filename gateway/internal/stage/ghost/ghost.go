@@ -44,6 +44,7 @@ func (m *Maker) Begin(ctx context.Context, a *gateway.AttemptInfo, o *gateway.Ou
 		return nil, nil
 	}
 	s := &stage{maker: m, ctx: ctx, attempt: a, outcome: o, holds: m.Mode == gateway.Repair && a.Target.Mode != gateway.Report}
+	s.held.Room.Of = a.Room
 	s.text.window = reported
 	s.text.read = !a.Target.Parsers.None()
 	if m.Mode == gateway.Repair {
@@ -135,7 +136,7 @@ func (s *stage) undecided() (undecided bool) {
 // is held nevertheless.
 func (s *stage) hold(f *wire.Frame) bool {
 	all := s.maker.Held.Add(int64(s.held.Add(f)))
-	return all <= MaxHeldAll && s.held.Bytes <= maxHeld || f.Whole
+	return all <= MaxHeldAll && s.held.Bytes <= maxHeld && !s.held.Full || f.Whole
 }
 
 // take gives what waits away, and its room back.

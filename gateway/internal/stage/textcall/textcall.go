@@ -37,7 +37,7 @@ func (m *Maker) Begin(ctx context.Context, a *gateway.AttemptInfo, o *gateway.Ou
 		return nil, err
 	}
 	s := &stage{maker: m, ctx: ctx, attempt: a, outcome: o, plan: plan, session: session, offers: offers}
-	s.begins = reasoningStart(a)
+	s.begins, s.held.Room.Of = reasoningStart(a), a.Room
 	o.TextParsed = true
 	if f, ok := session.(gateway.Fingerprinter); ok {
 		o.ParserFingerprint = f.Fingerprint()
@@ -198,7 +198,7 @@ func (s *stage) read(f *wire.Frame, place int) {
 
 // wait lets a frame wait. If too many do they are written anew.
 func (s *stage) wait(f *wire.Frame, next gateway.Sink) {
-	if s.held.Add(f); s.held.Bytes <= maxHeld {
+	if s.held.Add(f); s.held.Bytes <= maxHeld && !s.held.Full {
 		return
 	}
 	for _, c := range s.choices {

@@ -2,6 +2,7 @@ package textcall
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/wire"
@@ -29,7 +30,7 @@ func (s *stage) whole(f *wire.Frame, next gateway.Sink) {
 
 // readWhole reads the text of a choice.
 func (s *stage) readWhole(f *wire.Frame, place int, c *choice) {
-	e := echo{differs: s.reports()}
+	e := echo{differs: s.reports(), whole: len(f.Choices()[place].Content.Of(f.Data))}
 	f.Pieces(place, func(piece []byte) bool {
 		e.read(piece, c.chain.Feed(s.ctx, piece))
 		return true
@@ -55,15 +56,22 @@ func (s *stage) readWhole(f *wire.Frame, place int, c *choice) {
 
 // echo follows the events of a whole text as far as they repeat it.
 type echo struct {
+	whole   int // how many bytes the text has at most
 	differs bool
 	same    int         // how many bytes of the text are events as they are
 	ahead   []byte      // what came behind them
 	events  []abi.Event // those behind them
 }
 
+// longAhead is how much of a text that no event has repeated yet is much: all of it may come.
+const longAhead = 1 << 20
+
 // read takes the next piece of the text, and the events that it gave.
 func (e *echo) read(piece []byte, events []abi.Event) {
 	if !e.differs {
+		if need := len(e.ahead) + len(piece); need > cap(e.ahead) && need > longAhead { // it would grow by steps
+			e.ahead = slices.Grow(e.ahead, max(e.whole-len(e.ahead), len(piece)))
+		}
 		e.ahead = append(e.ahead, piece...)
 	}
 	rest := e.ahead

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -132,6 +133,8 @@ func (h *held) writeEnd(first *wire.Frame, next gateway.Sink) {
 type queue struct {
 	frames []*held
 	bytes  int
+	room   inflight.Hold
+	full   error // there was no room for the last of them
 }
 
 // heldOverhead is about what a frame that waits takes besides its bytes.
@@ -141,11 +144,22 @@ func (q *queue) keep(h *held) {
 	own := h.own()
 	q.frames = append(q.frames, own)
 	q.bytes += len(own.frame.Raw) + heldOverhead
+	q.full = q.room.Fit(q.bytes)
+}
+
+// fits reports whether more may wait. judged says that all of a call has to.
+func (q *queue) fits(judged bool) bool {
+	most := maxHeld
+	if judged {
+		most = maxJudged
+	}
+	return q.full == nil && q.bytes <= most
 }
 
 // take gives the frames away.
 func (q *queue) take() []*held {
 	frames := q.frames
-	*q = queue{}
+	_ = q.room.Fit(0) // to shrink cannot fail
+	*q = queue{room: q.room}
 	return frames
 }

@@ -15,6 +15,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -33,7 +34,7 @@ func (m *Maker) Begin(_ context.Context, a *gateway.AttemptInfo, o *gateway.Outc
 	if a.Target.Mode == gateway.Off || !a.Sent.OffersTools() {
 		return nil, nil
 	}
-	return &stage{validator: &validator{attempt: a, outcome: o, offered: a.Sent.Tools(), schemas: m.schemas, ids: ids{attempt: a},
+	return &stage{queue: queue{room: inflight.Hold{Of: a.Room}}, validator: &validator{attempt: a, outcome: o, offered: a.Sent.Tools(), schemas: m.schemas, ids: ids{attempt: a},
 		policy: a.Target.OnInvalid, report: a.Target.Mode == gateway.Report}}, nil
 }
 
@@ -173,17 +174,26 @@ func (s *stage) settle(next gateway.Sink) error {
 	case v.report, !holding && len(s.queue.frames) == 0 && !h.repaired() && s.recent.unchanged(false):
 		next.Put(h.frame)
 		s.recent.settle()
-	case holding && v.waits() && s.queue.bytes > maxJudged:
-		call := s.recent[slices.IndexFunc(s.recent, (*call).holding)]
-		call.refuse(v, nil, &repair.Problem{Class: repair.InvalidJSON,
-			Message: "The arguments are too long to be checked.", Hint: "Give shorter arguments."})
-		return v.err()
-	case holding && (v.waits() || s.queue.bytes <= maxHeld):
+	case holding && s.queue.fits(v.waits()):
 		s.queue.keep(h)
+	case holding && v.waits():
+		return s.tooLong()
 	default:
 		s.release(h, false, next)
 	}
 	return nil
+}
+
+// tooLong ends the answer whose call has to be complete before anyone sees it, and takes more than
+// may wait.
+func (s *stage) tooLong() error {
+	if err := s.queue.full; err != nil {
+		return gateway.NoRoom(err, "The model's call needs more memory than one request may have (limits.memory).")
+	}
+	call := s.recent[slices.IndexFunc(s.recent, (*call).holding)]
+	call.refuse(s.validator, nil, &repair.Problem{Class: repair.InvalidJSON,
+		Message: "The arguments are too long to be checked.", Hint: "Give shorter arguments."})
+	return s.validator.err()
 }
 
 // release gives on the frames that waited and the last one, if there is one: as they came if

@@ -1,0 +1,92 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
+)
+
+// readBody reads the request's body up to the limit, and claims room for it as it comes.
+func (s *Server) readBody(c echo.Context, room *inflight.Claim) ([]byte, error) {
+	r := c.Request()
+	if r.ContentLength > s.cfg.MaxBody {
+		return nil, s.tooLarge()
+	}
+	if enc := r.Header.Get("content-encoding"); enc != "" && enc != "identity" {
+		return nil, &gateway.Error{Kind: gateway.Invalid, Param: "content-encoding",
+			Message: fmt.Sprintf("The request body has the content encoding %.40q; send it without one.", enc)}
+	}
+	pace := s.newPacer(c.Response())
+	pace.body = http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody)
+	body, err := readAll(pace, r.ContentLength, room)
+	var limit *http.MaxBytesError
+	var full *gateway.Error
+	switch {
+	case errors.As(err, &full):
+		return nil, full
+	case errors.As(err, &limit):
+		return nil, s.tooLarge()
+	case err != nil && r.Context().Err() != nil:
+		return nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
+	case err != nil:
+		return nil, &gateway.Error{Kind: gateway.Invalid, Message: "The request body could not be read to its end.", Err: err}
+	}
+	pace.read() // not after an error: net/http reads what is left of the body
+	return body, nil
+}
+
+// checkedBody reads the request's body and checks its JSON.
+func (s *Server) checkedBody(c echo.Context, room *inflight.Claim) ([]byte, error) {
+	body, err := s.readBody(c, room)
+	if err == nil {
+		err = s.cfg.Limits.Check(body, room)
+	}
+	return body, err
+}
+
+func (s *Server) tooLarge() *gateway.Error {
+	return &gateway.Error{Kind: gateway.TooLarge, Message: fmt.Sprintf("The request body is larger than %d bytes (limits.body).", s.cfg.MaxBody)}
+}
+
+// firstPiece is how much of a body is made room for before anything of it has come, and growth
+// how much more than has come there is room for later on: a length is believed as far as it has
+// come true. All pieces together are at most 5/3 of a body that says how long it is.
+const (
+	firstPiece = 64 << 10
+	growth     = 4
+)
+
+// readAll reads a body, whose length is declared unless that is negative. Room is claimed for the
+// memory that is taken, before it is.
+func readAll(r io.Reader, declared int64, room *inflight.Claim) ([]byte, error) {
+	var body []byte
+	for size := int64(firstPiece); ; size *= growth {
+		if declared >= 0 {
+			size = min(size, declared+1) // one more to see the end
+		} else if body == nil {
+			size = 8 << 10
+		}
+		if more := size - int64(cap(body)); more > 0 {
+			if err := room.Grow(inflight.Body * more); err != nil {
+				return nil, gateway.NoRoom(err, fmt.Sprintf("A request body of %d bytes and more needs more memory than one request may have (limits.memory).", len(body)))
+			}
+		}
+		body = append(make([]byte, 0, size), body...)
+		for len(body) < cap(body) {
+			n, err := r.Read(body[len(body):cap(body)])
+			body = body[:len(body)+n]
+			if err == io.EOF {
+				return body, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+}

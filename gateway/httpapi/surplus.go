@@ -1,0 +1,96 @@
+package httpapi
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+)
+
+// A client that leaves ends its request, since net/http reads on while a handler runs. It reads
+// one byte, and no more once it has that: a client that sends anything behind its body and then
+// leaves would go unnoticed until the answer is written, and a whole answer is written at the
+// end only. From that byte on the connection itself is asked, every lookEvery, whether the
+// client has closed it. As for net/http, one that has closed only its own direction has left.
+
+// lookEvery is how often a connection with such bytes is asked.
+const lookEvery = 500 * time.Millisecond
+
+// connection is a client's.
+type connection struct {
+	*net.TCPConn
+	leave context.CancelFunc // ends the requests of the connection; nil before it is served
+
+	mu    sync.Mutex
+	timer *time.Timer // nil while nobody looks
+}
+
+// listener gives connections that notice that their client has left.
+type listener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if tcp, ok := c.(*net.TCPConn); ok && err == nil {
+		return &connection{TCPConn: tcp}, nil
+	}
+	return c, err
+}
+
+// withLeave is the ConnContext of the server.
+func withLeave(ctx context.Context, c net.Conn) context.Context {
+	own, ok := c.(*connection)
+	if !ok {
+		return ctx
+	}
+	ctx, own.leave = context.WithCancel(ctx)
+	return ctx
+}
+
+// Read implements net.Conn. Only net/http's read behind a request's body asks for one byte.
+func (c *connection) Read(p []byte) (int, error) {
+	c.rest()
+	n, err := c.TCPConn.Read(p)
+	if len(p) == 1 && n == 1 {
+		c.watch()
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *connection) Close() error {
+	c.rest()
+	if c.leave != nil {
+		c.leave()
+	}
+	return c.TCPConn.Close()
+}
+
+func (c *connection) watch() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.timer = time.AfterFunc(lookEvery, c.look)
+}
+
+// rest ends the watch: the next request is read, or nothing more.
+func (c *connection) rest() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timer != nil {
+		c.timer.Stop()
+		c.timer = nil
+	}
+}
+
+func (c *connection) look() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.timer == nil: // it rests since this began
+	case hasLeft(c.TCPConn):
+		c.timer = nil
+		c.leave()
+	default:
+		c.timer.Reset(lookEvery)
+	}
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"math"
+	"runtime/debug"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/config"
+)
+
+// The budget for requests in progress where the configuration names none. The collector lets the
+// heap grow to twice of what is live, so a quarter of the memory becomes a half of it; with a
+// limit on the heap it works harder instead.
+const (
+	shareOfMemory = 4
+	shareOfLimit  = 2
+	memoryUnknown = 1 << 30 // where nobody knows how much there is
+)
+
+// memoryBudget is how many bytes all requests in progress may take.
+func memoryBudget(l config.Limits) int64 {
+	if l.Memory > 0 {
+		return int64(l.Memory)
+	}
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		return max(limit/shareOfLimit, 1)
+	}
+	memory := uint64(math.MaxInt64)
+	for _, read := range []func() (uint64, error){memlimit.FromCgroup, memlimit.FromSystem} {
+		if n, err := read(); err == nil && n > 0 {
+			memory = min(memory, n)
+		}
+	}
+	if memory == math.MaxInt64 {
+		return memoryUnknown
+	}
+	return max(int64(memory/shareOfMemory), 1)
+}
+
+// requestLimits are the limits on what a request is made of.
+func requestLimits(l config.Limits) gateway.Limits {
+	return gateway.Limits{
+		Values: l.Values, Messages: l.Messages, Calls: l.Calls, Tools: l.Tools.Count, ToolBytes: int(l.Tools.Size),
+		ToolDepth: l.Tools.Depth, Properties: l.Tools.Properties,
+	}
+}

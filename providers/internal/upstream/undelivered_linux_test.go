@@ -1,0 +1,47 @@
+package upstream_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/callgate/callgate/providers/internal/upstream"
+)
+
+// corked writes the answer so that it leaves together with the end of the connection, which follows.
+func corked(c *net.TCPConn, _ *bufio.Reader) {
+	raw, err := c.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_CORK, 1) })
+	}
+	if err == nil {
+		io.WriteString(c, goodAnswer)
+	}
+}
+
+// TestUndeliveredRequest has an upstream close each connection together with its answer, and says
+// nothing of it. The next request often takes that connection before the end of it is noticed: it
+// was not delivered, so it is sent on another one, and none fails. Each is taken once.
+func TestUndeliveredRequest(t *testing.T) {
+	t.Parallel()
+	for name, size := range map[string]int{"small": 2, "large": 100_000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, asked := kept(t, corked, nil)
+			const requests = 2000
+			failed, body := 0, make([]byte, size)
+			var last error
+			for range requests {
+				if _, err := p.Do(t.Context(), upstream.Request{URL: p.URL("chat"), Body: body}); err != nil {
+					failed, last = failed+1, err
+				}
+			}
+			if n := asked.Load(); failed > 0 || n != requests {
+				t.Errorf("got %d of %d requests that failed and %d that were taken, want none and each once; the last error is %v", failed, requests, n, last)
+			}
+		})
+	}
+}
