@@ -1,7 +1,10 @@
 package plugins_test
 
 import (
+	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -14,7 +17,7 @@ import (
 // cached returns the only file of compiled code in dir.
 func cached(t *testing.T, dir string) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
+	files, err := filepath.Glob(filepath.Join(dir, "code-*", "*", "wazero-*", "*"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("got files %v, %v, want one", files, err)
 	}
@@ -88,21 +91,35 @@ func TestCacheDirectoryIsPrivate(t *testing.T) {
 	}
 }
 
+// kept is the name of the directory that holds the entries.
+func kept(t *testing.T) string {
+	t.Helper()
+	other := filepath.Join(t.TempDir(), "cache")
+	load(t, newHost(t, plugins.Config{CacheDir: other}), "hand.wasm", Guest{}.Wasm())
+	return filepath.Base(filepath.Dir(filepath.Dir(filepath.Dir(cached(t, other)))))
+}
+
 // A cache that cannot be written is no reason not to start.
 func TestReadOnlyCache(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "cache")
-	newHost(t, plugins.Config{CacheDir: dir})
-	sub, err := filepath.Glob(filepath.Join(dir, "wazero-*"))
-	if err != nil || len(sub) != 1 {
-		t.Fatal(sub, err)
-	}
-	h := newHost(t, plugins.Config{CacheDir: dir})
-	if err := os.Remove(sub[0]); err != nil { // root may write to all that is there
-		t.Fatal(err)
-	}
-	load(t, h, "hand.wasm", Guest{}.Wasm())
-	if _, err := feed(t, h, "hand", "x"); err != nil {
-		t.Error(err)
+	for what, spoil := range map[string]func() error{
+		"no directory":         func() error { return os.RemoveAll(dir) },
+		"a file in its place":  func() error { return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)) },
+		"no room for the code": func() error { return os.WriteFile(filepath.Join(dir, kept(t)), nil, 0o600) },
+	} {
+		for _, compiler := range []func(context.Context) *exec.Cmd{nil, compilerCommand} {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+			h := newHost(t, plugins.Config{CacheDir: dir, Compiler: compiler})
+			if err := spoil(); err != nil { // and not by modes: root may write to all that is there
+				t.Fatal(what, err)
+			}
+			load(t, h, "hand.wasm", Guest{}.Wasm())
+			if _, err := feed(t, h, "hand", "x"); err != nil {
+				t.Error(what, err)
+			}
+		}
 	}
 }

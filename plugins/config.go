@@ -2,7 +2,9 @@ package plugins
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
+	"os/exec"
 	"runtime"
 	"time"
 )
@@ -16,7 +18,14 @@ type Limits struct {
 	Output  int           // bytes of events of a response: 8 MiB
 	Handles int           // open handles of an instance: 16
 	Depth   int           // nesting of JSON, which parsers are told: 128
+
+	// These bound the process that compiles a plugin, see Config.Compiler.
+	CompileTime   time.Duration // 1 min
+	CompileMemory int           // bytes, on Linux a hard limit: 512 MiB
 }
+
+// MaxModule is how many bytes a module may have.
+const MaxModule = 32 << 20
 
 // How instances are kept apart between responses (Config.Isolation).
 const (
@@ -34,6 +43,12 @@ type Config struct {
 	// it is not kept. It is made if it does not exist. What it holds is machine
 	// code that is run, so New refuses a directory that others can write to.
 	CacheDir string
+	// Compiler makes the command of a process that compiles plugins, with limits on its time
+	// and memory: of a program that calls CompilerMain with the arguments which the host puts
+	// behind the command's own. The context kills it. Without one, plugins are compiled in this
+	// process, where only the figures of a module are bounded (see package meter) and nothing
+	// stops a compilation that has begun; a module within the bounds takes seconds.
+	Compiler func(context.Context) *exec.Cmd
 	// Limits bound every plugin alike.
 	Limits Limits
 	// Isolation is IsolationReset, which is the default, or IsolationPooled.
@@ -64,6 +79,11 @@ type Source struct {
 	Name string
 	// Wasm is the module.
 	Wasm []byte
+	// Trusted is a module that is a part of the program. It is compiled in this process.
+	Trusted bool
+	// Await is called when the module could take over, and may wait, for as long as ctx lasts,
+	// until others that come before it have. It may be nil.
+	Await func(ctx context.Context)
 	// Accept is told all parsers that there would be, before the module takes over, and
 	// with an error it does not. It may be nil.
 	Accept func([]Info) error
@@ -90,5 +110,7 @@ func (l Limits) withDefaults() Limits {
 	l.Output = cmp.Or(l.Output, 8<<20)
 	l.Handles = cmp.Or(l.Handles, 16)
 	l.Depth = cmp.Or(l.Depth, 128)
+	l.CompileTime = cmp.Or(l.CompileTime, time.Minute)
+	l.CompileMemory = cmp.Or(l.CompileMemory, 512<<20)
 	return l
 }

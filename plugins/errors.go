@@ -70,6 +70,7 @@ type LoadError struct {
 	Plugin string // Source.Name
 	Reason string
 	Err    error // more about it, or nil
+	Others bool  // it is because of what else is loaded, and may be loaded later
 }
 
 // Error implements error.

@@ -24,7 +24,7 @@ import (
 // goroutines at once.
 type Host struct {
 	cfg    Config
-	cache  *codeCache
+	code   *codeStore
 	table  atomic.Pointer[table]
 	mu     sync.Mutex // of changes to the table
 	closed bool
@@ -37,11 +37,11 @@ func New(_ context.Context, cfg Config) (*Host, error) {
 	if cfg.Isolation != IsolationReset && cfg.Isolation != IsolationPooled {
 		return nil, fmt.Errorf("isolation is %q, want %q or %q", cfg.Isolation, IsolationReset, IsolationPooled)
 	}
-	cache, err := openCache(cfg.CacheDir, cfg.Log)
+	code, err := openStore(&cfg)
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{cfg: cfg, cache: cache}
+	h := &Host{cfg: cfg, code: code}
 	h.busy.Add(1)
 	h.table.Store(newTable(0, nil))
 	return h, nil
@@ -56,9 +56,16 @@ func (h *Host) Load(ctx context.Context, src Source) error {
 		return &LoadError{Plugin: src.Name, Reason: "the host is closed"}
 	}
 	defer h.busy.Done()
-	m, err := loadModule(ctx, src, h.cfg, h.cache)
+	m, err := loadModule(ctx, src, h.cfg, h.code)
 	if err != nil {
 		return err
+	}
+	if src.Await != nil {
+		src.Await(ctx)
+	}
+	if err := ctx.Err(); err != nil { // nobody wants it any more
+		m.close(context.WithoutCancel(ctx))
+		return &LoadError{Plugin: m.name, Reason: "it was given up", Err: err}
 	}
 	replaced, err := h.add(m, src.Accept)
 	if err != nil {
@@ -117,11 +124,11 @@ func (h *Host) add(m *module, accept func([]Info) error) (replaced bool, err err
 	}
 	next := newTable(h.table.Load().version+1, modules)
 	if name, with, taken := next.collision(m); taken {
-		return false, &LoadError{Plugin: m.name, Reason: fmt.Sprintf("parser name %q is taken by plugin %s", name, with)}
+		return false, &LoadError{Plugin: m.name, Reason: fmt.Sprintf("parser name %q is taken by plugin %s", name, with), Others: true}
 	}
 	if accept != nil {
 		if err := accept(next.parsers()); err != nil {
-			return false, &LoadError{Plugin: m.name, Reason: "it cannot take over", Err: err}
+			return false, &LoadError{Plugin: m.name, Reason: "it cannot take over", Err: err, Others: true}
 		}
 	}
 	h.use(next)
@@ -165,6 +172,15 @@ func (h *Host) Parsers() []Info {
 	return h.table.Load().parsers()
 }
 
+// Reset ends the quarantine of the parser of a name, and says whether there is one.
+func (h *Host) Reset(parser string) bool {
+	p := h.table.Load().byName[parser]
+	if p != nil {
+		p.breaker.Reset("reset by the operator")
+	}
+	return p != nil
+}
+
 // Modules returns all loaded modules in the order they were first loaded.
 func (h *Host) Modules() []ModuleInfo {
 	var infos []ModuleInfo
@@ -199,14 +215,14 @@ func (h *Host) Close(ctx context.Context) error {
 		h.release(h.table.Swap(newTable(h.table.Load().version+1, nil)))
 	}
 	h.mu.Unlock()
-	done := make(chan error, 1)
+	done := make(chan struct{})
 	go func() {
 		h.busy.Wait()
-		done <- h.cache.code.Close(context.WithoutCancel(ctx))
+		close(done)
 	}()
 	select {
-	case err := <-done:
-		return err
+	case <-done:
+		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("plugins are still in use: %w", ctx.Err())
 	}

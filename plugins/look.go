@@ -37,6 +37,9 @@ type Metering struct {
 // only when the module is started.
 func Look(wasm []byte) Outline {
 	o := Outline{SHA256: fmt.Sprintf("%x", sha256.Sum256(wasm)), Size: len(wasm), Exports: []string{}, Imports: []string{}}
+	if o.Refused = checkSize(wasm); o.Refused != "" {
+		return o
+	}
 	s, err := meter.Inspect(wasm, abi.ManifestSection)
 	if s != nil {
 		o.describe(s)
@@ -49,7 +52,7 @@ func Look(wasm []byte) Outline {
 	m, err := meter.Rewrite(wasm, fuel)
 	if err != nil {
 		if o.Refused == "" {
-			o.Refused = "its code cannot be metered: " + err.Error()
+			o.Refused = whyNotMetered(err) + ": " + err.Error()
 		}
 		return o
 	}

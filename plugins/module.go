@@ -3,6 +3,7 @@ package plugins
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -31,6 +32,7 @@ type module struct {
 	byName       map[string]*parser
 
 	rewritten *meter.Module
+	code      *code
 	runtime   wazero.Runtime
 	compiled  wazero.CompiledModule
 	snap      *snapshot
@@ -55,16 +57,20 @@ type ModuleInfo struct {
 	Funcs       int           `json:"metered_functions"`
 	Load        time.Duration `json:"load_ns"`
 	Compile     time.Duration `json:"compile_ns"`     // of Load
+	Code        string        `json:"code"`           // where it was compiled: CodeKept and the like
 	InUse       int           `json:"instances"`      // that responses have
 	Idle        int           `json:"instances_idle"` // that wait
 	CopyOnWrite bool          `json:"copy_on_write"`  // instances share the memory that they begin with
 }
 
 // loadModule does all the work of Host.Load that does not need other modules.
-func loadModule(ctx context.Context, src Source, cfg Config, cache *codeCache) (*module, error) {
+func loadModule(ctx context.Context, src Source, cfg Config, store *codeStore) (*module, error) {
 	start := time.Now()
 	refuse := func(reason string, err error) (*module, error) {
 		return nil, &LoadError{Plugin: src.Name, Reason: reason, Err: err}
+	}
+	if reason := checkSize(src.Wasm); reason != "" {
+		return refuse(reason, nil)
 	}
 	sum, err := meter.Inspect(src.Wasm, abi.ManifestSection)
 	if err != nil {
@@ -75,7 +81,7 @@ func loadModule(ctx context.Context, src Source, cfg Config, cache *codeCache) (
 	}
 	rewritten, err := meter.Rewrite(src.Wasm, fuel)
 	if err != nil {
-		return refuse("its code cannot be metered", err)
+		return refuse(whyNotMetered(err), err)
 	}
 	if reason := checkMemory(rewritten, cfg.Limits); reason != "" {
 		return refuse(reason, nil)
@@ -85,8 +91,11 @@ func loadModule(ctx context.Context, src Source, cfg Config, cache *codeCache) (
 		limits: cfg.Limits, isolation: cfg.Isolation, maxIdle: cfg.Idle, maxInstances: cfg.MaxInstances,
 		log: cfg.Log, rewritten: rewritten, pool: pool{emptied: make(chan struct{})},
 	}
-	if err := m.build(ctx, cache); err != nil {
+	if err := m.build(ctx, store, src.Trusted); err != nil {
 		m.close(ctx)
+		if _, ok := errors.AsType[*compileError](err); ok {
+			return refuse("it cannot be compiled", err)
+		}
 		return refuse("it cannot be started", err)
 	}
 	m.byName = map[string]*parser{}
@@ -100,24 +109,26 @@ func loadModule(ctx context.Context, src Source, cfg Config, cache *codeCache) (
 }
 
 // build compiles the module and makes its template.
-func (m *module) build(ctx context.Context, cache *codeCache) error {
+func (m *module) build(ctx context.Context, store *codeStore, trusted bool) (err error) {
+	start := time.Now()
+	if m.code, err = store.open(ctx, m.rewritten.Wasm, trusted); err != nil {
+		return err
+	}
 	// The memory is bounded by its allocator, which knows when it refused some.
-	m.runtime = wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().
-		WithCompilationCache(cache.code).WithDebugInfoEnabled(false))
+	m.runtime = wazero.NewRuntimeWithConfig(ctx, runtimeConfig(m.code.cache))
+	if m.compiled, err = m.code.compile(ctx, m.runtime, m.rewritten.Wasm); err != nil {
+		return err
+	}
+	m.compileTime = time.Since(start)
 	if err := instantiateWASI(ctx, m.runtime); err != nil {
 		return err
 	}
-	_, err := m.runtime.NewHostModuleBuilder(meter.HostModule).NewFunctionBuilder().
+	_, err = m.runtime.NewHostModuleBuilder(meter.HostModule).NewFunctionBuilder().
 		WithGoFunction(api.GoFunc(yield), nil, []api.ValueType{api.ValueTypeI32}).
 		Export(meter.HostYield).Instantiate(ctx)
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	if m.compiled, err = cache.compile(ctx, m.runtime, m.rewritten.Wasm); err != nil {
-		return err
-	}
-	m.compileTime = time.Since(start)
 	m.rewritten.Wasm = nil
 	if err := m.makeTemplate(ctx); err != nil {
 		return err
@@ -135,6 +146,7 @@ func (m *module) close(ctx context.Context) {
 	if m.compiled != nil {
 		_ = m.compiled.Close(ctx)
 	}
+	m.code.close(ctx)
 	if m.snap != nil {
 		m.snap.memory.close()
 	}
@@ -145,7 +157,7 @@ func (m *module) info() ModuleInfo {
 		Plugin: m.name, Manifest: m.manifest, SHA256: m.sha256, Size: m.size,
 		Exports: m.summary.Order, MinPages: int(m.rewritten.MinPages), MaxPages: int(m.rewritten.MaxPages),
 		Pages: m.snap.memory.size >> 16, Loops: m.rewritten.Loops, Funcs: m.rewritten.Funcs,
-		Load: m.loadTime, Compile: m.compileTime, CopyOnWrite: m.snap.memory.pages != nil,
+		Load: m.loadTime, Compile: m.compileTime, CopyOnWrite: m.snap.memory.pages != nil, Code: m.code.from,
 	}
 	for _, imp := range m.summary.Imports {
 		i.Imports = append(i.Imports, imp.Module+"."+imp.Name)

@@ -25,6 +25,21 @@ func checkMemory(m *meter.Module, l Limits) string {
 	return ""
 }
 
+func checkSize(wasm []byte) string {
+	if len(wasm) > MaxModule {
+		return fmt.Sprintf("it has %d bytes, the limit is %d", len(wasm), MaxModule)
+	}
+	return ""
+}
+
+// whyNotMetered is the reason of a *LoadError of which err is the rest.
+func whyNotMetered(err error) string {
+	if e, ok := errors.AsType[*meter.Error](err); ok && e.Heavy {
+		return "it is too much to compile"
+	}
+	return "its code cannot be metered"
+}
+
 // makeTemplate runs the start of the module in a first instance and takes the
 // snapshot that all others begin with.
 func (m *module) makeTemplate(ctx context.Context) error {

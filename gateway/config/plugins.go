@@ -53,6 +53,11 @@ type PluginLimits struct {
 	Handles int `yaml:"handles" default:"16" min:"1" max:"1024" doc:"How many handles an instance may have open."`
 	// Depth is how deep JSON may nest. Default 128, 1 to 1024.
 	Depth int `yaml:"depth" default:"128" min:"1" max:"1024" doc:"How deep JSON may nest."`
+	// CompileTime bounds the process that compiles a plugin. Default 1m, 1s to 1h.
+	CompileTime Duration `yaml:"compile_time" default:"1m" min:"1s" max:"1h" doc:"For compiling it, in a process of its own."`
+	// CompileMemory bounds the memory of that process, on Linux as a hard limit. Default
+	// 512MiB, 128MiB to 16GiB.
+	CompileMemory Size `yaml:"compile_memory" default:"512MiB" min:"128MiB" max:"16GiB" doc:"Memory of the process that compiles it; a hard limit on Linux alone."`
 }
 
 // Quarantine says when a failing plugin is left out.

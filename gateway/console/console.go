@@ -31,6 +31,8 @@ type Options struct {
 	Breakers func() []breaker.Snapshot
 	// Reset closes the breaker with a name and says whether there is one.
 	Reset func(name string) bool
+	// ResetParser ends the quarantine of the parser with a name and says whether there is one.
+	ResetParser func(name string) bool
 	// Targets returns the state of all targets, in the order to show them in.
 	Targets func() []gateway.TargetState
 	// Caches returns what is believed to be in the caches of targets. Lists of objects in
@@ -109,6 +111,7 @@ const (
 	cachesPath     = Path + "/caches"
 	playgroundPath = Path + "/playground"
 	resetPath      = Path + "/breakers/reset"
+	parserPath     = Path + "/parsers/reset"
 	stylePath      = Path + "/assets/console.css"
 	scriptPath     = Path + "/assets/console.js"
 )
@@ -118,7 +121,7 @@ var files embed.FS
 
 // New makes a console. Every function of the options but Log has to be there.
 func New(o Options) (*Console, error) {
-	if o.Breakers == nil || o.Reset == nil || o.Targets == nil || o.Caches == nil || o.Plugins == nil || o.Ready == nil || o.Source == nil {
+	if o.Breakers == nil || o.Reset == nil || o.ResetParser == nil || o.Targets == nil || o.Caches == nil || o.Plugins == nil || o.Ready == nil || o.Source == nil {
 		return nil, errors.New("a console needs all functions of its options")
 	}
 	if o.Log == nil {
@@ -136,7 +139,7 @@ func New(o Options) (*Console, error) {
 	c.routes = map[string]map[string]handler{
 		Path: get(c.overview), pluginsPath: get(c.plugins), cachesPath: get(c.caches), playgroundPath: get(c.blank),
 		stylePath: get(asset("assets/console.css", "text/css")), scriptPath: get(asset("assets/console.js", "text/javascript")),
-		resetPath: {http.MethodPost: c.reset},
+		resetPath: {http.MethodPost: c.reset}, parserPath: {http.MethodPost: c.resetParser},
 	}
 	c.routes[playgroundPath][http.MethodPost] = c.read
 	return c, nil

@@ -44,6 +44,10 @@ func newDesk(t *testing.T, change func(*console.Options)) *desk {
 	pass.Done(breaker.Failure, evil)
 	o := console.Options{
 		Breakers: func() []breaker.Snapshot { return []breaker.Snapshot{b.Snapshot()} },
+		ResetParser: func(name string) bool {
+			d.reset = append(d.reset, "parser "+name)
+			return name == evil
+		},
 		Reset: func(name string) bool {
 			d.reset = append(d.reset, name)
 			return name == evil

@@ -16,6 +16,7 @@ type overviewData struct {
 	NotOK    int // breakers that are not closed
 	Parsers  int
 	Left     int // parsers that are left out
+	Bad      int // plugin files that are not loaded
 	Changes  []breaker.Change
 	Targets  []gateway.TargetState
 	Done     string // the breaker that was reset
@@ -44,10 +45,16 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request) error {
 	}
 	slices.SortStableFunc(d.Changes, func(a, b breaker.Change) int { return b.At.Compare(a.At) })
 	d.Changes = d.Changes[:min(len(d.Changes), maxChanges)]
-	for _, p := range c.o.Plugins().Parsers {
+	plugins := c.o.Plugins()
+	for _, p := range plugins.Parsers {
 		d.Parsers++
 		if p.State.Level != Good {
 			d.Left++
+		}
+	}
+	for _, f := range plugins.Files {
+		if f.State.Level != Good {
+			d.Bad++
 		}
 	}
 	return c.show(w, http.StatusOK, "overview", page{Title: "Overview", Current: Path, Live: true, Data: d})
@@ -67,8 +74,33 @@ func (c *Console) reset(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (c *Console) plugins(w http.ResponseWriter, _ *http.Request) error {
-	return c.show(w, http.StatusOK, "plugins", page{Title: "Plugins", Current: pluginsPath, Live: true, Data: c.o.Plugins()})
+// pluginsData is what the page of plugins shows.
+type pluginsData struct {
+	Plugins
+	Done string // the parser that was reset
+}
+
+func (c *Console) plugins(w http.ResponseWriter, r *http.Request) error {
+	d := pluginsData{Plugins: c.o.Plugins()}
+	done := r.URL.Query().Get("reset")
+	if slices.ContainsFunc(d.Parsers, func(p Parser) bool { return p.Name == done }) {
+		d.Done = done // and nothing else that a link may say
+	}
+	return c.show(w, http.StatusOK, "plugins", page{Title: "Plugins", Current: pluginsPath, Live: true, Data: d})
+}
+
+// resetParser ends a parser's quarantine and leads back to the plugins.
+func (c *Console) resetParser(w http.ResponseWriter, r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return &refusal{http.StatusBadRequest, "The form could not be read."}
+	}
+	name := r.PostForm.Get("name")
+	if !c.o.ResetParser(name) {
+		return &refusal{http.StatusNotFound, "There is no such parser. The page of plugins lists them."}
+	}
+	c.o.Log.InfoContext(r.Context(), "parser reset by the operator", "parser", name)
+	http.Redirect(w, r, pluginsPath+"?reset="+url.QueryEscape(name), http.StatusSeeOther)
+	return nil
 }
 
 func (c *Console) caches(w http.ResponseWriter, _ *http.Request) error {

@@ -35,6 +35,10 @@ type AdminConfig struct {
 	// Plugins returns which plugins and parsers are loaded and how they do, as it is
 	// written in JSON. Without it there is no GET /admin/plugins.
 	Plugins func() any
+	// ResetParser ends the quarantine of the parser of a name, and returns its state as it is
+	// written in JSON; without one of that name it returns the names of all. Without it there
+	// is no POST /admin/plugins/parsers/{name}/reset.
+	ResetParser func(name string) (state any, names []string)
 	// Metrics answers GET /metrics. Without it there is no such path.
 	Metrics http.Handler
 	// Console answers /ui and all below. Without it there are no such paths.
@@ -45,7 +49,7 @@ type AdminConfig struct {
 
 // Admin serves what the operator needs, on a listener of its own: GET /metrics, GET
 // /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
-// /admin/plugins, /ui for browsers, and GET /livez, which alone is open to everyone. It is an http.Handler.
+// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, /ui for browsers, and GET /livez, which alone is open to everyone. It is an http.Handler.
 type Admin struct {
 	cfg  AdminConfig
 	echo *echo.Echo
@@ -61,6 +65,7 @@ const (
 	prefixPath   = "/admin/prefix"
 	pluginsPath  = "/admin/plugins"
 	targetsPath  = "/admin/targets"
+	parsersPath  = pluginsPath + "/parsers"
 )
 
 // Bounds on what the admin listener takes, and for how long.
@@ -106,6 +111,9 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	}
 	if cfg.Plugins != nil {
 		a.echo.GET(pluginsPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Plugins()) })
+	}
+	if cfg.ResetParser != nil {
+		a.echo.POST(parsersPath+"/:name/reset", a.resetParser)
 	}
 	if cfg.Metrics != nil {
 		a.echo.GET(metricsPath, echo.WrapHandler(cfg.Metrics))
@@ -180,13 +188,9 @@ func (a *Admin) breakers(c echo.Context) error {
 
 // reset closes a breaker and answers with its state.
 func (a *Admin) reset(c echo.Context) error {
-	name := c.Param("name")
-	if c.Request().URL.RawPath != "" { // otherwise Echo has taken it from the decoded path
-		decoded, err := url.PathUnescape(name)
-		if err != nil {
-			return &gateway.Error{Kind: gateway.Invalid, Param: "name", Message: "The breaker's name is not valid percent-encoding.", Err: err}
-		}
-		name = decoded
+	name, err := nameOf(c)
+	if err != nil {
+		return err
 	}
 	if !a.cfg.Reset(name) {
 		return a.unknown(name)
@@ -200,18 +204,50 @@ func (a *Admin) reset(c echo.Context) error {
 	return fmt.Errorf("the breaker %q was reset but is not in the list", name)
 }
 
+// nameOf is the name in the path.
+func nameOf(c echo.Context) (string, error) {
+	name := c.Param("name")
+	if c.Request().URL.RawPath == "" { // Echo has taken it from the decoded path
+		return name, nil
+	}
+	decoded, err := url.PathUnescape(name)
+	if err != nil {
+		return "", &gateway.Error{Kind: gateway.Invalid, Param: "name", Message: "The name in the path is not valid percent-encoding.", Err: err}
+	}
+	return decoded, nil
+}
+
+// resetParser ends a parser's quarantine and answers with its state.
+func (a *Admin) resetParser(c echo.Context) error {
+	name, err := nameOf(c)
+	if err != nil {
+		return err
+	}
+	state, names := a.cfg.ResetParser(name)
+	if state == nil {
+		return notThere("parser", name, names, pluginsPath)
+	}
+	a.cfg.Log.InfoContext(c.Request().Context(), "parser reset by the operator", "id", requestID(c), "parser", name)
+	return c.JSON(http.StatusOK, state)
+}
+
 // unknown says that there is no such breaker, and which ones may be meant.
 func (a *Admin) unknown(name string) error {
-	message := fmt.Sprintf("There is no breaker %.80q.", name)
 	var names []string
 	for _, b := range a.cfg.Breakers() {
 		names = append(names, b.Name)
 	}
+	return notThere("breaker", name, names, breakersPath)
+}
+
+// notThere says that there is nothing of a name, which ones may be meant, and what lists them.
+func notThere(what, name string, names []string, lists string) error {
+	message := fmt.Sprintf("There is no %s %.80q.", what, name)
 	if near := gateway.Near(name, names); len(near) > 0 {
 		message += " Did you mean \"" + strings.Join(near, `", "`) + "\"?"
 	}
-	return &gateway.Error{Kind: gateway.NotFound, Code: "breaker_not_found", Param: "name",
-		Message: message + " GET " + breakersPath + " lists them."}
+	return &gateway.Error{Kind: gateway.NotFound, Code: what + "_not_found", Param: "name",
+		Message: message + " GET " + lists + " lists them."}
 }
 
 // observe gives each request its id and writes one line to the log when it is done.
@@ -256,7 +292,7 @@ func (a *Admin) fail(err error, c echo.Context) {
 		return
 	case e.Kind == gateway.NotFound && e.Code == "not_found":
 		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "Not found: this address serves GET " +
-			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + pluginsPath + ", GET " + consolePath + ", GET " + metricsPath + " and GET " + livezPath + "."}
+			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + pluginsPath + ", POST " + parsersPath + "/{name}/reset, GET " + consolePath + ", GET " + metricsPath + " and GET " + livezPath + "."}
 	case e.Kind == gateway.InvalidKey:
 		e = &gateway.Error{Kind: gateway.InvalidKey,
 			Message: "No valid key: send the operator's key as \"Authorization: Bearer …\". Clients' keys are not accepted here."}

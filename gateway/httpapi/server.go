@@ -54,6 +54,8 @@ type Config struct {
 	Limits gateway.Limits
 	// Ready says why requests cannot be answered well yet, or nil. It may be nil.
 	Ready func() error
+	// Notes are lines that /readyz says beside that it is ready. It may be nil.
+	Notes func() []string
 	// Heartbeat is after how much silence a comment goes to the client of a stream, so
 	// that nobody on the way takes the connection for dead; 0 means never.
 	Heartbeat time.Duration
@@ -154,5 +156,11 @@ func (s *Server) readyz(c echo.Context) error {
 			return c.String(http.StatusServiceUnavailable, err.Error()+"\n")
 		}
 	}
-	return c.String(http.StatusOK, "ok\n")
+	text := "ok\n"
+	if s.cfg.Notes != nil {
+		for _, note := range s.cfg.Notes() {
+			text += note + "\n"
+		}
+	}
+	return c.String(http.StatusOK, text)
 }

@@ -25,7 +25,7 @@ func BenchmarkAnswerCache(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer sys.close(b.Context())
-	if err := sys.load(b.Context(), cfg); err != nil {
+	if err := sys.parsers.load(b.Context(), true); err != nil {
 		b.Fatal(err)
 	}
 	server := httptest.NewServer(sys.server)

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,8 +13,8 @@ import (
 	"github.com/callgate/callgate/sdk/abi"
 )
 
-// TestBrokenPlugin has a file in the plugins' directory that is no good plugin:
-// the gateway does not start without it.
+// TestBrokenPlugin has a file in the plugins' directory that is no good plugin: the gateway
+// starts without it and says so everywhere, and check, which is for mistakes, refuses it.
 func TestBrokenPlugin(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -34,8 +37,8 @@ func TestBrokenPlugin(t *testing.T) {
 				t.Fatal(err)
 			}
 			config := configFile(t, "plugins: {dir: "+dir+"}\nproviders: {demo: {type: demo}}")
-			status, _, stderr := command(t, "", "serve", "--listen", "127.0.0.1:0", "-c", config)
-			refused(t, status, "", stderr, "mine.wasm", c.says)
+			g := serve(t, "plugins: {dir: "+dir+"}\nadmin: {listen: \"127.0.0.1:0\"}\nproviders: {demo: {type: demo}}")
+			g.names("mine.wasm", "refused", c.says)
 			status, stdout, stderr := command(t, "", "check", config)
 			refused(t, status, stdout, stderr, "mine.wasm", c.says)
 			status, stdout, _ = command(t, "", "plugin", "inspect", filepath.Join(dir, "mine.wasm"))
@@ -74,5 +77,31 @@ func TestUnknownParser(t *testing.T) {
 			status, stdout, stderr := command(t, "", "check", file)
 			refused(t, status, stdout, stderr, "hermess", `did you mean "hermes"?`, file)
 		})
+	}
+}
+
+// names checks that a plugin that is not loaded is named, with its state, by /readyz, and
+// with the reason by the log, the admin API and the operator's page.
+func (g *gate) names(file, state, reason string) {
+	g.t.Helper()
+	if r := g.get("/readyz"); r.status != http.StatusOK || !strings.Contains(r.body, "plugin "+file+" is "+state) {
+		g.t.Errorf("/readyz: got %d %q, want 200 and %s", r.status, r.body, file)
+	}
+	var list struct {
+		Files []struct{ Name, State, Reason string }
+	}
+	r := g.adminDo(http.MethodGet, "/admin/plugins")
+	if err := json.Unmarshal([]byte(r.body), &list); err != nil {
+		g.t.Fatal(r.body, err)
+	}
+	i := slices.IndexFunc(list.Files, func(f struct{ Name, State, Reason string }) bool { return filepath.Base(f.Name) == file })
+	if i < 0 || list.Files[i].State != state || !strings.Contains(list.Files[i].Reason, reason) {
+		g.t.Errorf("/admin/plugins: got %+v, want %s %s: %q", list.Files, file, state, reason)
+	}
+	if r := g.adminDo(http.MethodGet, "/ui/plugins"); !strings.Contains(r.body, file) {
+		g.t.Errorf("/ui/plugins does not name %s", file)
+	}
+	if state != "compiling" && !strings.Contains(g.stderr.String(), file) {
+		g.t.Errorf("the log does not name %s", file)
 	}
 }

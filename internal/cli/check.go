@@ -30,7 +30,7 @@ func (c *checkCmd) Run(e *env) error {
 		return usageError{err}
 	}
 	defer func() { _ = sys.close(e.ctx) }() // nothing has run yet
-	if err := sys.load(e.ctx, cfg); err != nil {
+	if err := sys.parsers.load(e.ctx, true); err != nil {
 		return usageError{err}
 	}
 	_, err = fmt.Fprintf(e.stdout, "# %s is good. With every default:\n%s", c.File, cfg.YAML())

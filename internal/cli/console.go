@@ -16,7 +16,7 @@ import (
 // console is the operator's page, which shows in a browser what the admin API gives.
 func (sys *system) console(cfg *config.Config, admin httpapi.AdminConfig) (*console.Console, error) {
 	return console.New(console.Options{
-		Breakers: admin.Breakers, Reset: admin.Reset, Targets: admin.Targets, Caches: admin.Caches,
+		Breakers: admin.Breakers, Reset: admin.Reset, ResetParser: sys.parsers.host.Reset, Targets: admin.Targets, Caches: admin.Caches,
 		Plugins: func() console.Plugins { return sys.parsers.shown(cfg.Plugins.Dir) },
 		Ready:   sys.parsers.ready, Source: sys.parsers, Version: programVersion(), Log: admin.Log,
 	})

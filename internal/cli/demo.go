@@ -113,7 +113,7 @@ func newStage(e *env) (_ *stage, err error) {
 		return nil, err
 	}
 	s.sys.parsers.compiling = e.compiling
-	if err = s.sys.parsers.load(e.ctx); err != nil {
+	if err = s.sys.parsers.load(e.ctx, true); err != nil {
 		return nil, err
 	}
 	s.through, err = s.serve(s.sys.server.HTTP())

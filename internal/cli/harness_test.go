@@ -67,6 +67,14 @@ func configFile(t *testing.T, config string) string {
 // stopped it.
 func serve(t *testing.T, config string, args ...string) *gate {
 	t.Helper()
+	g := launch(t, config, args...)
+	g.await()
+	return g
+}
+
+// launch is serve that does not wait.
+func launch(t *testing.T, config string, args ...string) *gate {
+	t.Helper()
 	args = append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)
 	if config != "" {
 		args = append(args, "-c", configFile(t, config))
@@ -84,11 +92,18 @@ func serve(t *testing.T, config string, args ...string) *gate {
 			t.Errorf("got exit status %d, want 0; stderr:\n%s", status, g.stderr)
 		}
 	})
-	g.await()
 	return g
 }
 
 var listensOn = regexp.MustCompile(`(?m)^callgate listens on http://(\S+) `)
+
+// listens says whether the gateway listens yet.
+func (g *gate) listens() bool {
+	if m := listensOn.FindStringSubmatch(g.stdout.String()); m != nil {
+		g.addr = m[1]
+	}
+	return g.addr != ""
+}
 
 // await waits until the gateway is ready.
 func (g *gate) await() {
@@ -100,10 +115,7 @@ func (g *gate) await() {
 			g.t.Fatalf("got exit status %d from serve, want it to run; stderr:\n%s", status, g.stderr)
 		default:
 		}
-		if m := listensOn.FindStringSubmatch(g.stdout.String()); m != nil {
-			g.addr = m[1]
-		}
-		if g.addr != "" && g.get("/readyz").status == http.StatusOK {
+		if g.listens() && g.get("/readyz").status == http.StatusOK {
 			return
 		}
 	}

@@ -11,10 +11,16 @@ import (
 	_ "time/tzdata" // for date_context, where the machine has no time zones
 
 	"github.com/alecthomas/kong"
+
+	"github.com/callgate/callgate/plugins"
 )
 
 // Main runs the process's command line, and ends the process with its status.
 func Main() {
+	if len(os.Args) > 1 && os.Args[1] == compilerCommand {
+		os.Exit(plugins.CompilerMain(os.Args[2:], os.Stdin, os.Stderr))
+	}
+	compiler = ownCompiler
 	ctx, stop := untilSignal()
 	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()

@@ -55,8 +55,10 @@ type parsers struct {
 	pulls         []oci.Ref
 	pulled        string // the directory that keeps them; "": none
 	needs         func(names []string) error
+	log           *slog.Logger
 	plans         *lru.Cache[planKey, *chain.Plan]
 	loaded        chan struct{} // closed when loading is over
+	degraded      atomic.Bool   // a parser that a model names is missing, and its plugin may still come
 	failed        atomic.Pointer[error]
 }
 
@@ -74,7 +76,9 @@ func newParsers(ctx context.Context, cfg *config.Config, took func(parser string
 		Limits: plugins.Limits{
 			Input: int(l.Input), Time: time.Duration(l.Time), Total: time.Duration(l.Total),
 			Memory: int(l.Memory), Output: int(l.Output), Handles: l.Handles, Depth: l.Depth,
+			CompileTime: time.Duration(l.CompileTime), CompileMemory: int(l.CompileMemory),
 		},
+		Compiler:   compiler,
 		Failures:   p.Quarantine.Failures,
 		Quarantine: time.Duration(p.Quarantine.Open),
 		Took:       took,
@@ -87,7 +91,7 @@ func newParsers(ctx context.Context, cfg *config.Config, took func(parser string
 	if err != nil {
 		return nil, err
 	}
-	out := &parsers{host: host, dir: dir, compiling: func() { log.Warn(compilingParsers) }, custom: cfg.Parsers, templates: map[string]string{}, plans: plans, loaded: make(chan struct{}), needs: cfg.CheckParsers}
+	out := &parsers{host: host, dir: dir, compiling: func() { log.Warn(compilingParsers) }, custom: cfg.Parsers, templates: map[string]string{}, plans: plans, log: log, loaded: make(chan struct{}), needs: cfg.CheckParsers}
 	if err := out.prepare(p, dir, log); err != nil {
 		return nil, errors.Join(err, host.Close(ctx))
 	}
@@ -113,7 +117,7 @@ func (e *env) parsers(file string, environment func(string) (string, bool), log 
 		return nil, err
 	}
 	p.compiling = e.compiling
-	if err := p.load(e.ctx); err != nil {
+	if err := p.load(e.ctx, true); err != nil {
 		return nil, errors.Join(err, p.host.Close(e.ctx))
 	}
 	return p, nil
@@ -148,9 +152,10 @@ func cacheDir(configured string) (string, error) {
 }
 
 // load loads the built-in parsers, those that are pulled, and those of the plugins
-// directory. A broken built-in module is an error; a broken plugin of the operator's is
-// one too, so that it is not missed.
-func (p *parsers) load(ctx context.Context) (err error) {
+// directory, and checks the names of parsers that the configuration uses. A broken built-in
+// module is an error, and so is one that is pulled. So is a broken plugin of the directory if
+// strict is set, and else it is named and served without.
+func (p *parsers) load(ctx context.Context, strict bool) (err error) {
 	defer close(p.loaded)
 	defer func() {
 		if err != nil {
@@ -163,11 +168,6 @@ func (p *parsers) load(ctx context.Context) (err error) {
 	if err := p.pull(ctx); err != nil {
 		return err
 	}
-	if p.folder != nil {
-		if err := p.folder.Load(ctx); err != nil {
-			return err
-		}
-	}
 	if err := p.checkCustom(ctx); err != nil {
 		return err
 	}
@@ -176,6 +176,9 @@ func (p *parsers) load(ctx context.Context) (err error) {
 		fmt.Fprintf(all, "%q %q\n", name, p.templates[name])
 	}
 	p.templatesHash = hex.EncodeToString(all.Sum(nil))
+	if err := p.loadFolder(ctx, strict); err != nil {
+		return err
+	}
 	debug.FreeOSMemory() // loading takes more than serving
 	return nil
 }
@@ -195,7 +198,7 @@ func (p *parsers) loadBuiltin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := p.host.Load(ctx, plugins.Source{Name: name, Wasm: wasm}); err != nil {
+		if err := p.host.Load(ctx, plugins.Source{Name: name, Wasm: wasm, Trusted: true}); err != nil {
 			return err
 		}
 	}
@@ -212,7 +215,7 @@ func (p *parsers) ready() error {
 	if err := p.failed.Load(); err != nil {
 		return fmt.Errorf("parsers: %w", *err)
 	}
-	return nil
+	return p.lacking()
 }
 
 // planKey is what a plan is made of. No name has a zero byte.
@@ -236,6 +239,10 @@ func (p *parsers) Plan(ctx context.Context, spec gateway.ParserSpec, model strin
 		return nil, nil, &gateway.Error{Kind: gateway.Overloaded, Code: "plugin_error", Message: "The gateway's parsers could not be loaded.", Err: *err}
 	}
 	s := session{p.host.Session(), p.templatesHash}
+	if err := p.lacks(s.Parsers(), spec); err != nil {
+		s.Close()
+		return nil, nil, err
+	}
 	key := planKey{s.Version(), spec.Auto, spec.Reasoning, strings.Join(spec.Names, "\x00"), model}
 	plan, ok := p.plans.Get(key)
 	if !ok {

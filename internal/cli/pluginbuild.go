@@ -49,7 +49,7 @@ func (p *pluginNewCmd) Run(e *env) error {
 // host is a host without plugins, for commands without a configuration.
 func (e *env) host() (*plugins.Host, error) {
 	dir, _ := cacheDir("") // without a cache it only takes longer
-	return plugins.New(e.ctx, plugins.Config{CacheDir: dir})
+	return plugins.New(e.ctx, plugins.Config{CacheDir: dir, Compiler: compiler})
 }
 
 // builtinHost is a host with the built-in parsers, as a gateway has them before it loads
@@ -63,7 +63,7 @@ func builtinHost(e *env) (*plugins.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := host.Load(e.ctx, plugins.Source{Name: builtin.Name, Wasm: wasm}); err != nil {
+	if err := host.Load(e.ctx, plugins.Source{Name: builtin.Name, Wasm: wasm, Trusted: true}); err != nil {
 		return nil, errors.Join(err, host.Close(e.ctx))
 	}
 	return host, nil

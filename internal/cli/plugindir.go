@@ -1,13 +1,19 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/internal/plaintext"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/plugins/folder"
 	"github.com/callgate/callgate/plugins/oci"
@@ -38,15 +44,122 @@ func (p *parsers) prepare(c config.Plugins, cache string, log *slog.Logger) erro
 	return nil
 }
 
+// startPatience is how long the start waits for plugins that no model names. What takes
+// longer is used when it is there, as a plugin is that comes later.
+const startPatience = 10 * time.Second
+
+// loadFolder loads the plugins of the directory, see load.
+func (p *parsers) loadFolder(ctx context.Context, strict bool) error {
+	known := func() []string { return p.names(p.host.Parsers()) }
+	if p.folder == nil {
+		return p.needs(known())
+	}
+	if strict {
+		return cmp.Or(p.folder.Load(ctx), p.needs(known()))
+	}
+	if err := p.folder.Begin(ctx); err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	_ = p.folder.Wait(limited) // what is refused is logged, shown and named by /readyz
+	err := p.needs(known())
+	if err != nil && limited.Err() != nil {
+		_ = p.folder.Wait(ctx) // compiling is bounded
+		err = p.needs(known())
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err == nil || len(p.notLoaded()) == 0 {
+		return err // no file can mend it, so it is a mistake in the configuration
+	}
+	p.degraded.Store(true)
+	p.log.Error("models whose parser is missing are refused until its plugin is loaded; others are served", "error", p.lacking())
+	return nil
+}
+
+// follow watches the directory until ctx ends, if it is to be. When it returns, nothing of
+// the directory is being loaded.
+func (p *parsers) follow(ctx context.Context, watch bool) {
+	if p.folder == nil {
+		return
+	}
+	if watch {
+		p.folder.Watch(ctx)
+	}
+	_ = p.folder.Wait(context.WithoutCancel(ctx)) // the end of ctx ends every load
+}
+
+// notLoaded are the plugins of the directory of which nothing, or an older version, is loaded.
+func (p *parsers) notLoaded() (out []folder.File) {
+	if p.folder == nil {
+		return nil
+	}
+	return slices.DeleteFunc(p.folder.Files(), func(f folder.File) bool { return f.State == folder.Loaded })
+}
+
+// notes are what /readyz says of the directory beside that it is ready: who may ask that may
+// not know more than the names.
+func (p *parsers) notes() (out []string) {
+	for _, f := range p.notLoaded() {
+		out = append(out, fmt.Sprintf("plugin %s is %s; see /admin/plugins", plaintext.Line(filepath.Base(f.Name)), f.State))
+	}
+	return out
+}
+
+// lacking says which parser a model needs that is missing, and which plugins are not loaded,
+// or nil. What heals is noticed here.
+func (p *parsers) lacking() error {
+	if !p.degraded.Load() {
+		return nil
+	}
+	err := p.needs(p.names(p.host.Parsers()))
+	if err == nil {
+		p.degraded.Store(false)
+		return nil
+	}
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	for _, f := range p.notLoaded() {
+		text += fmt.Sprintf("; %s is %s: %s", plaintext.Line(f.Name), f.State, plaintext.Line(f.Reason))
+	}
+	return errors.New(text)
+}
+
+// lacks refuses a request whose parser is missing: without it the model's calls would go by
+// as text, and nobody would know.
+func (p *parsers) lacks(infos []plugins.Info, spec gateway.ParserSpec) error {
+	if spec.Auto || !p.degraded.Load() {
+		return nil
+	}
+	known := p.names(infos)
+	for _, name := range spec.Names {
+		if _, ok := slices.BinarySearch(known, name); !ok {
+			return &gateway.Error{Kind: gateway.Overloaded, Code: "plugin_error",
+				Message: fmt.Sprintf("The parser %q, which reads this model's answers, is not loaded; the gateway's log says why.", name)}
+		}
+	}
+	return nil
+}
+
 // accept says whether all names that models use would still be there. While the gateway
-// starts there is nothing to lose, and load's caller checks them.
+// starts there is nothing to lose, and load checks them. Where some are missing anyway, none
+// that is there may go.
 func (p *parsers) accept(infos []plugins.Info) error {
 	select {
 	case <-p.loaded:
-		return p.needs(p.names(infos))
 	default:
 		return nil
 	}
+	next := p.names(infos)
+	err := p.needs(next)
+	if err != nil && p.degraded.Load() {
+		gone := slices.DeleteFunc(p.names(p.host.Parsers()), func(name string) bool { return slices.Contains(next, name) })
+		if len(gone) == 0 {
+			return nil
+		}
+	}
+	return err
 }
 
 // pullTimeout is for all plugins of plugins.pull.
@@ -96,8 +209,25 @@ func (p *parsers) overview() any {
 		out.Files = append(out.Files, p.folder.Files()...)
 	}
 	for _, i := range p.host.Parsers() {
-		out.Parsers = append(out.Parsers, parserOverview{Name: i.Name, Plugin: i.Plugin, Version: i.Version, Priority: i.Priority,
-			State: i.State, Opened: i.Opened, Failed: i.Failed, Times: i.Times})
+		out.Parsers = append(out.Parsers, overviewOf(i))
 	}
 	return out
+}
+
+func overviewOf(i plugins.Info) parserOverview {
+	return parserOverview{Name: i.Name, Plugin: i.Plugin, Version: i.Version, Priority: i.Priority,
+		State: i.State, Opened: i.Opened, Failed: i.Failed, Times: i.Times}
+}
+
+// reset ends a parser's quarantine, for the operator. The state is nil if there is no such
+// parser.
+func (p *parsers) reset(name string) (state any, names []string) {
+	found := p.host.Reset(name)
+	for _, i := range p.host.Parsers() {
+		if found && i.Name == name {
+			return overviewOf(i), nil
+		}
+		names = append(names, i.Name)
+	}
+	return nil, names
 }

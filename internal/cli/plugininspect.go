@@ -39,7 +39,7 @@ func (p *pluginInspectCmd) Run(e *env) error {
 	src := plugins.Source{Name: p.File}
 	var err error
 	if p.File == "" {
-		src.Name = builtin.Name
+		src.Name, src.Trusted = builtin.Name, true
 		src.Wasm, err = e.builtin(builtin.Name)
 	} else {
 		src.Wasm, err = os.ReadFile(p.File)

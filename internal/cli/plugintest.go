@@ -78,7 +78,7 @@ func trialConfig(e *env, plugin, cases string) (trial.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	cfg.Builtin = plugins.Source{Name: builtin.Name, Wasm: wasm}
+	cfg.Builtin, cfg.Compiler = plugins.Source{Name: builtin.Name, Wasm: wasm, Trusted: true}, compiler
 	cfg.CacheDir, _ = cacheDir("") // without a cache it only takes longer
 	return cfg, nil
 }

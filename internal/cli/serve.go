@@ -97,10 +97,9 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 	loaded, watched := make(chan error, 1), make(chan struct{})
 	go func() {
 		defer close(watched)
-		err := sys.load(ctx, cfg)
-		if loaded <- err; err == nil && cfg.Plugins.Watch && sys.parsers.folder != nil {
-			sys.parsers.folder.Watch(ctx)
-		}
+		err := sys.parsers.load(ctx, false)
+		loaded <- err
+		sys.parsers.follow(ctx, err == nil && cfg.Plugins.Watch)
 	}()
 	stopSharing := sys.shared.run(ctx)
 	server := sys.server.HTTP()
@@ -143,14 +142,6 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 	cancel()
 	_, _, _ = <-watched, <-served, <-ended
 	return errors.Join(err, sys.close(context.WithoutCancel(ctx)))
-}
-
-// load loads the parsers and checks the names of them that the configuration uses.
-func (sys *system) load(ctx context.Context, cfg *config.Config) error {
-	if err := sys.parsers.load(ctx); err != nil {
-		return err
-	}
-	return cfg.CheckParsers(sys.parsers.names(sys.parsers.host.Parsers()))
 }
 
 // delay is how long requests are still taken after the end of ctx.

@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+
+	"github.com/callgate/callgate/internal/plainfile"
 )
 
 // maxTemplateFile is how large a file with a response template may be: the whole
@@ -14,14 +15,7 @@ const maxTemplateFile = 4 << 20
 // readTemplate reads a model's response_template: from a file that is one, or from a
 // tokenizer_config.json that holds it.
 func readTemplate(file string) (string, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return "", err
-	}
-	if info.Size() > maxTemplateFile {
-		return "", fmt.Errorf("%s has %d bytes, at most %d are read", file, info.Size(), maxTemplateFile)
-	}
-	text, err := os.ReadFile(file)
+	text, err := plainfile.Read(file, maxTemplateFile)
 	if err != nil {
 		return "", err
 	}

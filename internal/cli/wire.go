@@ -87,7 +87,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		ShareIndex: sys.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: m.Transition, Log: log,
 	}
 	sys.answers.into(cfg, options.RoutePolicies, &options.RoutePolicy)
-	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Memory: sys.memory, Limits: requestLimits(cfg.Limits), Passthrough: cfg.Passthrough, Ready: sys.parsers.ready, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{},
+	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Memory: sys.memory, Limits: requestLimits(cfg.Limits), Passthrough: cfg.Passthrough, Ready: sys.parsers.ready, Notes: sys.parsers.notes, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{},
 		Sealer: responses.NewSealer([]byte(cfg.CacheSalt.Reveal()))}
 	if sys.tracer != nil {
 		options.Trace, server.Trace = sys.tracer.Attempt, sys.tracer.Request
@@ -111,7 +111,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 	admin := httpapi.AdminConfig{KeyHash: cfg.Admin.KeyHash.Reveal(),
 		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker, Targets: sys.gateway.Targets,
 		Caches:  func() any { return accounts.snapshot(sys.gateway.Caches(), sys.shared.snapshot()) },
-		Plugins: sys.parsers.overview, Metrics: m.Handler(), Log: log}
+		Plugins: sys.parsers.overview, ResetParser: sys.parsers.reset, Metrics: m.Handler(), Log: log}
 	if admin.Console, err = sys.console(cfg, admin); err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -19,16 +18,25 @@ import (
 	"sync"
 	"time"
 
+	"github.com/callgate/callgate/internal/plainfile"
 	"github.com/callgate/callgate/plugins"
 )
 
-// maxFile is the largest plugin that is read. The built-in one, with all parsers, has 3 MB.
-const maxFile = 64 << 20
+// maxSignature is the largest signature that is read, in bytes.
+const maxSignature = 4 << 10
 
 // interval is how often the directory is looked at. It takes some microseconds, and works on
 // every file system: notifications do not come from volumes that others write to, and
 // not of a directory that is not there yet.
 const interval = 250 * time.Millisecond
+
+// patience is how long a plugin waits, once it is ready, for those that stand before it and
+// began to be loaded with it. Which of two gets the name of a parser that both have is then
+// the same at every start, and one that takes long to compile does not keep the others out.
+const patience = 5 * time.Second
+
+// maxLoads is how many plugins are loaded at once, which is more than are compiled at once.
+const maxLoads = 8
 
 // signature ends the name of the file with a plugin's minisign signature.
 const signature = ".minisig"
@@ -59,10 +67,11 @@ type State string
 
 // The states of a file.
 const (
-	Loaded  State = "loaded"
-	Refused State = "refused" // nothing of it is loaded
-	Stale   State = "stale"   // the version before it is still loaded: this one is refused
-	Kept    State = "kept"    // the file is gone, but a model needs its parsers
+	Loaded    State = "loaded"
+	Compiling State = "compiling" // it is being read, compiled and started; a version before it stays meanwhile
+	Refused   State = "refused"   // nothing of it is loaded
+	Stale     State = "stale"     // the version before it is still loaded: this one is refused
+	Kept      State = "kept"      // the file is gone, but a model needs its parsers
 )
 
 // File is a plugin of the directory.
@@ -80,28 +89,34 @@ type File struct {
 // Folder is a directory of plugins. Its methods may be called from several goroutines.
 type Folder struct {
 	o     Options
-	mu    sync.Mutex // of a scan
+	mu    sync.Mutex // of all that follows but busy
 	files map[string]*file
-	moves int    // counts what was loaded and unloaded
+	moved bool   // something was loaded or unloaded since the last scan
 	blind string // why the directory could not be read the last time
-
-	list sync.Mutex // of shown
-	show []File
+	busy  sync.WaitGroup
+	slots chan struct{} // holds one for each load that is under way
 }
 
 // file is what is known of a file.
 type file struct {
 	File
-	seen stamp // what was looked at last, whatever came of it
-	next stamp // what was there then: it is read when it is the same once more
+	seen   stamp  // what was looked at last, whatever came of it
+	next   stamp  // what was there then: it is read when it is the same once more
+	err    error  // why it is not loaded
+	cancel func() // ends the load that is under way; nil: none is
+	before File   // what was said before the load
 }
 
 // stamp tells versions of a file, and of its signature, apart without reading them. The
-// signature's is nil if there is none.
-type stamp struct{ plugin, signature fs.FileInfo }
+// signature's is nil if there is none. Of what is there and cannot be looked at it has the
+// reason.
+type stamp struct {
+	plugin, signature fs.FileInfo
+	bad               string
+}
 
 func (s stamp) equal(o stamp) bool {
-	return unchanged(s.plugin, o.plugin) && unchanged(s.signature, o.signature)
+	return s.bad == o.bad && unchanged(s.plugin, o.plugin) && unchanged(s.signature, o.signature)
 }
 
 // unchanged also looks at which file it is: a clock's tick is long enough to replace one.
@@ -120,15 +135,47 @@ func New(o Options) *Folder {
 	if o.Trust == nil {
 		o.Trust = func(string, []byte, []byte) error { return nil }
 	}
-	return &Folder{o: o, files: map[string]*file{}}
+	return &Folder{o: o, files: map[string]*file{}, slots: make(chan struct{}, maxLoads)}
 }
 
-// Load loads all that is in the directory, when the gateway starts. The errors of all
-// files that are refused are joined.
-func (f *Folder) Load(ctx context.Context) error { return f.scan(ctx, true) }
+// Load loads all that is in the directory, when the gateway starts, and waits until that is
+// done. The errors of all files that are refused are joined.
+func (f *Folder) Load(ctx context.Context) error {
+	if err := f.Begin(ctx); err != nil {
+		return err
+	}
+	return f.Wait(ctx)
+}
 
-// Watch keeps the host in step until ctx ends.
+// Begin begins to load all that is in the directory. Wait is called before ctx ends, or when
+// it has.
+func (f *Folder) Begin(ctx context.Context) error { return f.scan(ctx, true) }
+
+// Wait waits until nothing is being loaded any more, or ctx has ended. The errors of all files
+// that are refused are joined, and ctx's own.
+func (f *Folder) Wait(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() { // ends with the loads, which bound themselves
+		defer close(done)
+		f.busy.Wait()
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(f.files)) {
+		errs = append(errs, f.files[name].err)
+	}
+	return errors.Join(errs...)
+}
+
+// Watch keeps the host in step until ctx ends. When it returns, nothing is being loaded.
 func (f *Folder) Watch(ctx context.Context) {
+	defer f.busy.Wait()
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
@@ -156,22 +203,34 @@ func (f *Folder) note(err error) {
 
 // Files lists the files that are or were in the directory, by name.
 func (f *Folder) Files() []File {
-	f.list.Lock()
-	defer f.list.Unlock()
-	return slices.Clone(f.show)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	show := make([]File, 0, len(f.files))
+	for _, name := range slices.Sorted(maps.Keys(f.files)) {
+		if k := f.files[name]; k.State != "" { // or it is only waited for
+			show = append(show, k.File)
+		}
+	}
+	return show
 }
 
 // scan looks at the directory once. A file that is being written is left until it has
-// stayed the same for an interval, unless now is set.
+// stayed the same for an interval, unless now is set. What is to be loaded is loaded in the
+// background.
 func (f *Folder) scan(ctx context.Context, now bool) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	found, err := f.find()
 	if err != nil {
 		return err
 	}
-	var errs []error
-	before := f.moves
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.moved {
+		f.moved = false
+		f.reconsider()
+	}
+	free := make(chan struct{})
+	close(free)
+	first := turn{free, free}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		k := f.files[name]
 		if k == nil {
@@ -183,9 +242,7 @@ func (f *Folder) scan(ctx context.Context, now bool) error {
 			continue
 		}
 		if now || k.next.equal(at) {
-			if err := f.read(ctx, k, at); err != nil {
-				errs = append(errs, err)
-			}
+			first = f.begin(ctx, k, at, first)
 		}
 		k.next = at
 	}
@@ -194,23 +251,22 @@ func (f *Folder) scan(ctx context.Context, now bool) error {
 			f.gone(f.files[name])
 		}
 	}
-	if f.moves != before {
-		f.reconsider()
-	}
-	f.publish()
-	return errors.Join(errs...)
+	return nil
 }
 
-// reconsider has what was refused tried once more: what was in its way may be gone.
+// reconsider has what was refused because of others tried once more: what was in its way may
+// be gone.
 func (f *Folder) reconsider() {
 	for _, k := range f.files {
-		if k.State != Loaded {
+		why, known := errors.AsType[*plugins.LoadError](k.err)
+		if k.cancel == nil && (k.State == Kept || known && why.Others) {
 			k.seen = stamp{}
 		}
 	}
 }
 
-// find stamps the plugins of the directory.
+// find stamps the plugins of the directory. Whatever is wrong with one of them, the others are
+// found.
 func (f *Folder) find() (map[string]stamp, error) {
 	entries, err := os.ReadDir(f.o.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -225,65 +281,142 @@ func (f *Folder) find() (map[string]stamp, error) {
 			continue
 		}
 		name := filepath.Join(f.o.Dir, e.Name())
-		info, err := os.Stat(name) // it may be a link, as Kubernetes makes them
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err // it is there: not to see it is no reason to unload it
+		at, err := stampOf(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Lstat(name); err != nil {
+				continue // it went away meanwhile
+			}
 		}
-		if err != nil || !info.Mode().IsRegular() {
-			continue // it went away meanwhile, or is no file
-		}
-		at := stamp{plugin: info}
-		if sig, err := os.Stat(name + signature); err == nil {
-			at.signature = sig
+		if err != nil { // it is there: not to see it is no reason to unload it
+			at.bad = err.Error()
 		}
 		found[name] = at
 	}
 	return found, nil
 }
 
-// read loads a file that is new or has changed.
-func (f *Folder) read(ctx context.Context, k *file, at stamp) error {
-	k.seen = at
-	wasm, err := readFile(k.Name, maxFile)
+// stampOf looks at a plugin and its signature. A link is what it leads to, as Kubernetes makes
+// them.
+func stampOf(name string) (at stamp, err error) {
+	if at.plugin, err = os.Stat(name); err != nil {
+		return stamp{}, err
+	}
+	at.signature, err = os.Stat(name + signature)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Lstat(name + signature)
+		if errors.Is(err, fs.ErrNotExist) {
+			return at, nil
+		}
+		return at, fmt.Errorf("%s leads to nothing", name+signature)
+	}
+	return at, err
+}
+
+// turn is when a plugin may be loaded: it begins after the one before it has begun, and takes
+// over after that one has, or was refused.
+type turn struct{ begun, done chan struct{} }
+
+// begin loads a file that is new or has changed, in the background; a load of what was there
+// before is given up. The result is the turn of the next one. The folder is locked.
+func (f *Folder) begin(ctx context.Context, k *file, at stamp, t turn) turn {
+	if k.cancel != nil {
+		k.cancel() // the next scan finds it ended
+		return t
+	}
+	ctx, k.cancel = context.WithCancel(ctx)
+	k.seen, k.before = at, k.File
+	k.set(Compiling, "")
+	next, loaded := turn{make(chan struct{}), make(chan struct{})}, k.SHA256
+	f.busy.Go(func() {
+		defer close(next.done)
+		<-t.begun // soon: loads bound themselves
+		f.slots <- struct{}{}
+		close(next.begun)
+		sum, err := f.read(ctx, k.Name, at, loaded, t.done)
+		<-f.slots
+		f.settle(ctx, k, sum, err)
+	})
+	return next
+}
+
+// read loads a file, unless it is what is loaded already, and returns its hash.
+func (f *Folder) read(ctx context.Context, name string, at stamp, loaded string, before <-chan struct{}) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	if at.bad != "" {
+		return "", errors.New(at.bad)
+	}
+	wasm, err := plainfile.Read(name, plugins.MaxModule)
 	if err != nil {
-		return f.refuse(k, err)
+		return "", err
 	}
 	var sig []byte
 	if at.signature != nil {
-		if sig, err = readFile(k.Name+signature, 4<<10); err != nil {
-			return f.refuse(k, err)
+		if sig, err = plainfile.Read(name+signature, maxSignature); err != nil {
+			return "", err
 		}
 	}
 	sum := fmt.Sprintf("%x", sha256.Sum256(wasm))
-	if err := f.o.Trust(k.Name, wasm, sig); err != nil {
-		return f.refuse(k, &plugins.LoadError{Plugin: k.Name, Reason: "it is not trusted", Err: err})
+	if err := f.o.Trust(name, wasm, sig); err != nil {
+		return "", &plugins.LoadError{Plugin: name, Reason: "it is not trusted", Err: err}
 	}
-	if sum != k.SHA256 {
-		err := f.o.Host.Load(ctx, plugins.Source{Name: k.Name, Wasm: wasm, Accept: f.o.Accept})
-		if err != nil {
-			return f.refuse(k, err)
+	if sum == loaded {
+		return sum, nil
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	await := func(ctx context.Context) {
+		select {
+		case <-before:
+		case <-late.C:
+		case <-ctx.Done():
 		}
-		f.moves++
 	}
-	k.set(Loaded, "")
-	k.SHA256 = sum
-	return nil
+	return sum, f.o.Host.Load(ctx, plugins.Source{Name: name, Wasm: wasm, Accept: f.o.Accept, Await: await})
+}
+
+// settle notes what became of a load.
+func (f *Folder) settle(ctx context.Context, k *file, sum string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	givenUp := ctx.Err() != nil
+	k.cancel()
+	k.cancel = nil
+	switch {
+	case err == nil:
+		f.moved = f.moved || sum != k.SHA256
+		k.err, k.SHA256 = nil, sum
+		k.set(Loaded, "")
+	case givenUp: // the file has changed or is gone, or the program ends
+		k.seen = stamp{}
+		k.File = k.before
+	default:
+		f.refuse(k, err)
+	}
 }
 
 // refuse notes why a file is not loaded.
-func (f *Folder) refuse(k *file, err error) error {
+func (f *Folder) refuse(k *file, err error) {
 	state := Refused
 	if k.SHA256 != "" {
 		state = Stale
 	}
+	if !strings.Contains(err.Error(), k.Name) {
+		err = fmt.Errorf("plugin %s: %w", k.Name, err)
+	}
 	reason, _, _ := strings.Cut(err.Error(), "\n")
+	k.err = err
 	k.set(state, reason)
 	f.o.Log.Warn("plugin refused", "plugin", k.Name, "reason", reason, "older_stays", state == Stale)
-	return err
 }
 
 // gone takes out what is no longer there.
 func (f *Folder) gone(k *file) {
+	if k.cancel != nil {
+		k.cancel() // the next scan finds it ended
+		return
+	}
 	if k.SHA256 == "" {
 		delete(f.files, k.Name)
 		return
@@ -295,39 +428,12 @@ func (f *Folder) gone(k *file) {
 		}
 		return
 	}
-	f.moves++
+	f.moved = true
 	delete(f.files, k.Name)
-}
-
-// publish makes what is known what Files shows.
-func (f *Folder) publish() {
-	show := make([]File, 0, len(f.files))
-	for _, name := range slices.Sorted(maps.Keys(f.files)) {
-		if k := f.files[name]; k.State != "" { // or it is only waited for
-			show = append(show, k.File)
-		}
-	}
-	f.list.Lock()
-	defer f.list.Unlock()
-	f.show = show
 }
 
 func (k *file) set(s State, reason string) {
 	if k.State != s || k.Reason != reason {
 		k.State, k.Reason, k.Since = s, reason, time.Now()
 	}
-}
-
-// readFile reads a file of at most limit bytes.
-func readFile(name string, limit int64) ([]byte, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s is larger than %d bytes", name, limit)
-	}
-	return data, err
 }

@@ -27,36 +27,48 @@ type watched struct {
 
 func watch(t *testing.T, o folder.Options, files map[string][]byte) *watched {
 	t.Helper()
-	host, err := plugins.New(t.Context(), plugins.Config{CacheDir: pluginstest.CacheDir(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &watched{t: t, dir: filepath.Join(t.TempDir(), "plugins.d"), host: host}
+	w := &watched{t: t, dir: filepath.Join(t.TempDir(), "plugins.d")}
 	if files != nil {
 		w.mkdir()
 	}
 	for name, data := range files {
 		w.write(name, data)
 	}
-	o.Dir, o.Host = w.dir, host
-	w.f = folder.New(o)
-	if err := w.f.Load(t.Context()); err != nil {
+	if err := w.begin(o); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	return w
+}
+
+// begin loads what is there, and watches it. The error is that of loading.
+func (w *watched) begin(o folder.Options) error {
+	w.t.Helper()
+	var err error
+	if w.host, err = plugins.New(w.t.Context(), plugins.Config{CacheDir: pluginstest.CacheDir(w.t)}); err != nil {
+		w.t.Fatal(err)
+	}
+	o.Dir, o.Host = w.dir, w.host
+	w.f = folder.New(o)
+	err = w.f.Load(w.t.Context())
+	w.watch()
+	return err
+}
+
+// watch watches until the test ends.
+func (w *watched) watch() {
+	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		w.f.Watch(ctx)
 	}()
-	t.Cleanup(func() {
+	w.t.Cleanup(func() {
 		cancel()
 		<-ended
-		if err := host.Close(context.Background()); err != nil {
-			t.Error(err)
+		if err := w.host.Close(context.Background()); err != nil {
+			w.t.Error(err)
 		}
 	})
-	return w
 }
 
 func (w *watched) mkdir() {
@@ -240,5 +252,25 @@ func TestLoadNamesAll(t *testing.T) {
 	err = folder.New(folder.Options{Dir: dir, Host: host}).Load(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "x.wasm") || !strings.Contains(err.Error(), "y.wasm") {
 		t.Errorf("got %v, want both files", err)
+	}
+}
+
+// TestManyPlugins has more plugins than are loaded at once.
+func TestManyPlugins(t *testing.T) {
+	t.Parallel()
+	files, want := map[string][]byte{}, []string{}
+	for c := 'a'; c <= 'z'; c++ {
+		files[string(c)+".wasm"] = guest("p" + string(c))
+		want = append(want, "p"+string(c))
+	}
+	files["0.wasm"], files["m.wasm"] = []byte("no plugin"), append(guest("pm"), 0)
+	w := &watched{t: t, dir: t.TempDir()}
+	for name, data := range files {
+		w.write(name, data)
+	}
+	w.begin(folder.Options{})
+	want = slices.DeleteFunc(want, func(s string) bool { return s == "pm" })
+	if got := w.parsers(); got != strings.Join(want, " ") {
+		t.Errorf("there are %s, want %s", got, want)
 	}
 }

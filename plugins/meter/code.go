@@ -14,7 +14,11 @@ func (rw *rewriter) codeSection(r *reader) {
 		if i >= len(defined) || r.err != nil {
 			return // reported below or already
 		}
-		body := rw.function(&f, rw.types[defined[i]], scratch[:0])
+		if size > maxBody {
+			r.tooMuch(f.base, "function %d has %d bytes of code, the limit is %d", int(rw.importedFuncs)+i, size, maxBody)
+			return
+		}
+		body := rw.function(&f, int(rw.importedFuncs)+i, rw.types[defined[i]], scratch[:0])
 		if f.err != nil {
 			r.err = f.err
 			return
@@ -36,11 +40,12 @@ func (rw *rewriter) codeSection(r *reader) {
 type functionBody struct{ locals, code []byte }
 
 // function instruments one function. The code is appended to scratch.
-func (rw *rewriter) function(f *reader, sig signature, scratch []byte) functionBody {
+func (rw *rewriter) function(f *reader, number int, sig signature, scratch []byte) functionBody {
 	groups, total, body := rw.locals(f)
 	w := walker{reader: *f, rw: rw, out: scratch, locals: sig.params + total, labels: rw.labels[:0]}
 	w.walk()
 	*f, rw.labels = w.reader, w.labels
+	rw.weigh(f, number, w.blocks, uint64(w.locals))
 	if w.bulk { // a local for the lengths of bulk instructions
 		groups++
 		body = append(body[:len(body):len(body)], 1, typeI32)
@@ -96,6 +101,7 @@ type walker struct {
 	before  [2]int  // where the two instructions before the current one begin
 	locals  uint32  // including parameters
 	bulk    bool    // the extra local is used
+	blocks  uint64  // see rewriter.weigh
 }
 
 func (w *walker) walk() {
@@ -173,6 +179,13 @@ func noImmediate(*walker) {}
 func block(w *walker) {
 	w.blockType()
 	w.openLabel()
+	w.blocks++
+}
+
+// condition is an if, which has two sides.
+func condition(w *walker) {
+	block(w)
+	w.blocks++
 }
 
 func loop(w *walker) {
@@ -200,9 +213,16 @@ func branch(w *walker) {
 	}
 }
 
+// branchIf is br_if.
+func branchIf(w *walker) {
+	w.u32()
+	w.blocks++
+}
+
 func branchTable(w *walker) {
 	targets := make([]uint32, 0, 8)
 	w.each(func(int) { targets = append(targets, w.u32()) })
+	w.blocks += uint64(len(targets))
 	if targets = append(targets, w.u32()); w.err == nil {
 		w.noteTable(targets)
 	}

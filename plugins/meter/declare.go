@@ -30,6 +30,10 @@ func (rw *rewriter) typeSection(r *reader) {
 		results := r.each(func(int) { r.valueType() })
 		rw.types = append(rw.types, signature{uint32(params), params+results == 0})
 	})
+	if n > maxTypes {
+		r.tooMuch(r.base, "%d types, the limit is %d", n, maxTypes)
+		return
+	}
 	o := appendU32(nil, uint32(n)+1)
 	o = append(o, entries(r)...)
 	rw.out[secType] = append(o, funcType, 0, 1, typeI32)
@@ -117,7 +121,10 @@ func (rw *rewriter) globalIndex(r *reader) uint32 {
 }
 
 func (rw *rewriter) functionSection(r *reader) {
-	r.each(func(int) { rw.funcs = append(rw.funcs, rw.typeIndex(r)) })
+	n := r.each(func(int) { rw.funcs = append(rw.funcs, rw.typeIndex(r)) })
+	if n > maxFuncs {
+		r.tooMuch(r.base, "%d functions, the limit is %d", n, maxFuncs)
+	}
 	rw.keep(secFunction)
 }
 

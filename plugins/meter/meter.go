@@ -88,6 +88,9 @@ type Error struct {
 	Offset int
 	// Msg is the reason.
 	Msg string
+	// Heavy says that the module may be a good one, but is too much to compile. Msg has the
+	// figure and the limit.
+	Heavy bool
 }
 
 // Error implements error.
@@ -103,7 +106,7 @@ func (e *Error) Error() string {
 // error is an *Error.
 func Rewrite(wasm []byte, fuel int32) (*Module, error) {
 	if fuel <= 0 {
-		return nil, &Error{-1, fmt.Sprintf("fuel is %d and must be more than 0", fuel)}
+		return nil, &Error{Offset: -1, Msg: fmt.Sprintf("fuel is %d and must be more than 0", fuel)}
 	}
 	rw := &rewriter{fuel: fuel}
 	if err := rw.split(wasm); err != nil {

@@ -19,7 +19,7 @@ func (r *reader) left() int { return len(r.b) - r.i }
 
 func (r *reader) fail(offset int, format string, args ...any) {
 	if r.err == nil {
-		r.err = &Error{offset, fmt.Sprintf(format, args...)}
+		r.err = &Error{Offset: offset, Msg: fmt.Sprintf(format, args...)}
 	}
 	r.i = len(r.b)
 }

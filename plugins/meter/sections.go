@@ -78,19 +78,20 @@ type rewriter struct {
 	labels          []label // memory of walkers
 	usesData        bool    // there is a memory.init
 	allLocals       uint64
+	weight          weight
 }
 
 // split finds the sections of the module.
 func (rw *rewriter) split(wasm []byte) error {
 	if len(wasm) < 8 || string(wasm[:4]) != "\x00asm" {
-		return &Error{0, "not a wasm module"}
+		return &Error{Offset: 0, Msg: "not a wasm module"}
 	}
 	if v := wasm[4:8]; !bytes.Equal(v, []byte{1, 0, 0, 0}) {
 		what := fmt.Sprintf("binary version % x is not supported", v)
 		if v[2] == 1 && v[3] == 0 {
 			what += ": this is a component, not a core module"
 		}
-		return &Error{4, what}
+		return &Error{Offset: 4, Msg: what}
 	}
 	r := &reader{b: wasm, i: 8}
 	last := -1

@@ -27,6 +27,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/retry"
 
 	"github.com/callgate/callgate/internal/netaddr"
+	"github.com/callgate/callgate/internal/plainfile"
 )
 
 // Bounds on what is fetched.
@@ -105,7 +106,7 @@ func Pull(ctx context.Context, ref Ref, dir string) (*Plugin, error) {
 // open opens where a plugin is.
 func (r Ref) open(ctx context.Context) (oras.ReadOnlyTarget, error) {
 	if r.layout != "" {
-		store, err := oci.NewFromFS(ctx, os.DirFS(r.layout))
+		store, err := oci.NewFromFS(ctx, plainfile.DirFS(r.layout))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.layout, err)
 		}

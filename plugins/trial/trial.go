@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
@@ -45,6 +46,8 @@ type Config struct {
 	Seed uint64
 	// CacheDir is as that of plugins.Config.
 	CacheDir string
+	// Compiler is as that of plugins.Config.
+	Compiler func(context.Context) *exec.Cmd
 
 	// For tests, which must not depend on how busy a machine is: so many texts are made up
 	// instead, and reading one may take so many times as long. Both are usual if they are 0.
@@ -163,7 +166,7 @@ func start(ctx context.Context, cfg Config) (*trial, error) {
 	t := &trial{cfg: cfg, printed: &printed{}}
 	t.report = Report{Plugin: cfg.Plugin.Name, Seed: cfg.Seed, Checks: []Check{}, Failures: []Failure{}}
 	host, err := plugins.New(ctx, plugins.Config{
-		CacheDir: cfg.CacheDir, Limits: plugins.Limits{Time: time.Duration(cfg.slack) * 100 * time.Millisecond, Total: total}, Failures: 1 << 30,
+		CacheDir: cfg.CacheDir, Compiler: cfg.Compiler, Limits: plugins.Limits{Time: time.Duration(cfg.slack) * 100 * time.Millisecond, Total: total}, Failures: 1 << 30,
 		Took: func(_ string, d time.Duration) { t.took = d }, Log: slog.New(t.printed),
 	})
 	if err != nil {
