@@ -52,6 +52,11 @@ type Request struct {
 	// Source is the request in the client's own protocol, as long as nothing of it was edited;
 	// nil otherwise.
 	Source *Source
+	// Protocol is that of the client where it is none of chat completions, or "".
+	Protocol string
+	// Foreign is why no upstream can take the request that does not speak the client's own
+	// protocol; nil if any can. A provider that does not send Source answers with it.
+	Foreign *Error
 	// RawText asks the upstream for the model's text unparsed. The gateway sets it
 	// for a target that wants it.
 	RawText bool
@@ -79,6 +84,8 @@ type Request struct {
 type Source struct {
 	Protocol string // "responses" or "messages"
 	Body     []byte
+	// Foreign is [Request.Foreign], which stays where the request is edited.
+	Foreign *Error
 }
 
 // Places are those of what matters in a request's body; those that are not there are empty.

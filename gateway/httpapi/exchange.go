@@ -38,7 +38,10 @@ func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		req.Source, req.Tenant = front.Source(), tenant
+		req.Tenant = tenant
+		if req.Source = front.Source(); req.Source != nil {
+			req.Protocol, req.Foreign = req.Source.Protocol, req.Source.Foreign
+		}
 		return s.ask(c, front, req, began)
 	}
 }
@@ -196,7 +199,9 @@ func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byt
 func header(h http.Header, resp *gateway.Response) {
 	upstream := resp.Header()
 	for name, values := range upstream {
-		if key := http.CanonicalHeaderKey(name); key != "X-Request-Id" && !headers.Advice(key) {
+		key := http.CanonicalHeaderKey(name)
+		ours := key == "X-Request-Id" || key == "Request-Id" && h[key] != nil
+		if !ours && !headers.Advice(key) {
 			h[key] = values
 		}
 	}

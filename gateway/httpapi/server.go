@@ -113,7 +113,9 @@ func New(cfg Config) (*Server, error) {
 		s.echo.Any(prefix, handler, form, s.sameSite, s.authenticate)
 		s.echo.Any(prefix+"/*", handler, form, s.sameSite, s.authenticate)
 	}
-	s.echo.GET("/v1/models", s.models, s.sameSite, s.authenticate)
+	s.echo.GET("/v1/models", s.models, anyForm, s.sameSite, s.authenticate)
+	s.echo.GET("/v1/models/*", s.model, anyForm, s.sameSite, s.authenticate)
+	s.routeMessages()
 	s.routeResponses()
 	return s, nil
 }
@@ -161,23 +163,4 @@ func (s *Server) readyz(c echo.Context) error {
 		}
 	}
 	return c.String(http.StatusOK, text)
-}
-
-// model is one entry of GET /v1/models.
-type model struct {
-	ID      string `json:"id"`
-	Object  string `json:"object"`
-	Created int64  `json:"created"`
-	OwnedBy string `json:"owned_by"`
-}
-
-func (s *Server) models(c echo.Context) error {
-	list := struct {
-		Object string  `json:"object"`
-		Data   []model `json:"data"`
-	}{Object: "list", Data: []model{}}
-	for _, name := range s.cfg.Gateway.Models(c.Request().Context()) {
-		list.Data = append(list.Data, model{ID: name, Object: "model", OwnedBy: "callgate"})
-	}
-	return c.JSON(http.StatusOK, list)
 }

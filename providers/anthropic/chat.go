@@ -17,11 +17,14 @@ import (
 // nothing is sent. Arguments of earlier calls, pairs and ids must already be as Needs
 // says.
 func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request) (gateway.Reply, error) {
-	body := req.Body(model)
-	if err := req.Room.Grow(inflight.Body * int64(len(body))); err != nil { // it is written anew
+	size := int64(len(req.Bytes()))
+	if req.Source != nil {
+		size = int64(len(req.Source.Body))
+	}
+	if err := req.Room.Grow(inflight.Body * size); err != nil { // it is written anew
 		return nil, gateway.NoRoom(err, "The request, written anew for the provider's API, needs more memory than one may have (limits.memory).")
 	}
-	ask, err := translate(body, p.maxTokens)
+	ask, err := p.ask(model, req)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +44,7 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 		s.warnings = ask.warnings
 		return s, nil
 	}
-	data, err := complete(resp.Data, now, ask.model, &ask.warnings)
+	data, err := complete(resp.Data, now, ask)
 	if err != nil {
 		return nil, p.unusable(err, resp.Header)
 	}

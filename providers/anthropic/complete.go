@@ -7,14 +7,16 @@ type completion struct {
 	thoughts        list // thinking blocks as they are, with their signatures
 	calls           list
 	citations       list
-	others          list // blocks that OpenAI's form has no place for
-	count           int  // of calls
+	others          list  // blocks that OpenAI's form has no place for
+	count           int   // of calls
+	native          value // the blocks as they came, for a client that knows them
 	warnings        *warnings
 }
 
 // complete turns a whole answer of the Messages API into a chat completion. created
-// is its time in seconds. The error is errNoMessage, or a *reportedError.
-func complete(data value, created int64, model string, w *warnings) (value, error) {
+// is its time in seconds, and a what was asked. The error is errNoMessage, or a *reportedError.
+func complete(data value, created int64, a *asked) (value, error) {
+	w := &a.warnings
 	if !isAnswer(data) {
 		return nil, errNoMessage
 	}
@@ -43,11 +45,14 @@ func complete(data value, created int64, model string, w *warnings) (value, erro
 
 	var choice object
 	choice.set("index", value("0"))
+	if a.native {
+		c.native = content
+	}
 	choice.set("message", c.message())
 	choice.set("logprobs", value("null"))
 	end.set(&choice, c.count, w)
 
-	o := readHead(data, created, model).open("chat.completion")
+	o := readHead(data, created, a.model).open("chat.completion")
 	o.set("choices", value("["+string(choice.close())+"]"))
 	if !tokens.empty() {
 		o.set("usage", tokens.write())
@@ -116,6 +121,7 @@ func (c *completion) message() value {
 	if len(c.others) > 0 {
 		own.set("blocks", c.others.array())
 	}
+	own.setGiven("content", c.native)
 	if len(own) > 0 {
 		o.set("provider_specific_fields", own.close())
 	}

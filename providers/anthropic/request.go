@@ -14,6 +14,7 @@ type asked struct {
 	body     []byte
 	model    string
 	usage    bool // the client wants the stream's last chunk to hold the usage
+	native   bool // the client speaks the Messages API
 	warnings warnings
 }
 

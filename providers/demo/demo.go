@@ -204,6 +204,9 @@ func (p *Provider) Chat(ctx context.Context, name string, req *gateway.Request) 
 	if err != nil {
 		return nil, err
 	}
+	if req.Foreign != nil {
+		return nil, req.Foreign
+	}
 	body := req.Body(name)
 	if err := req.Announce(body); err != nil {
 		return nil, err

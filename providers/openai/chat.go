@@ -20,7 +20,11 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 	if err != nil {
 		return nil, err
 	}
+	if req.Foreign != nil {
+		return nil, req.Foreign
+	}
 	a := p.ask(model, req)
+	a.body, a.warnings = p.fit(a.body, model, req, a.warnings)
 	if err := req.Announce(a.body); err != nil {
 		return nil, err
 	}

@@ -85,6 +85,7 @@ type Provider struct {
 	wholeWithTools   bool
 	streamOnly       []string
 	needs            gateway.Needs
+	taste            taste
 }
 
 var (
@@ -119,6 +120,7 @@ func New(c Config) (*Provider, error) {
 		wholeWithTools: c.WholeWithTools,
 		streamOnly:     c.StreamOnly,
 		needs:          c.Needs,
+		taste:          tasteOf(client.URL().Hostname()),
 	}
 	if !strings.Contains(p.chatPath, modelInPath) {
 		p.chatURL = client.URL(p.chatPath)

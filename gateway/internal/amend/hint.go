@@ -65,7 +65,7 @@ func (r *Refusals) has(provider string, now time.Time) bool {
 
 // Apply implements gateway.RequestPolicy.
 func (p Hint) Apply(_ context.Context, r *gateway.Request, at *gateway.AttemptInfo) (a gateway.Amendment, err error) {
-	if r.IsEmpty() || p.Refusals.has(at.Provider, p.Now()) {
+	if r.IsEmpty() || p.Refusals.has(at.Provider, p.Now()) || p.Kind == gateway.MemberMarks && marksItself(r) {
 		return a, nil
 	}
 	name, word := "marks", []byte("cache_control")
@@ -92,6 +92,10 @@ func (p Hint) Apply(_ context.Context, r *gateway.Request, at *gateway.AttemptIn
 	a.Confirmed = func() { p.Refusals.add(at.Provider, p.Now().Add(refusedFor)) }
 	return a, nil
 }
+
+// marksItself reports whether a client speaks the protocol that has the marks: it has set its own,
+// or wants none, and the upstream is to get its body as it is.
+func marksItself(r *gateway.Request) bool { return r.Source != nil && r.Source.Protocol == "messages" }
 
 // keyEdits is the edit that gives a request a key. What the key is follows from the client's own
 // bytes: the date and the like do not change it.

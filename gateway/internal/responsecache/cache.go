@@ -86,7 +86,7 @@ type Query struct {
 func (c *Cache) Answer(ctx context.Context, q Query, ask func(recorder gateway.Maker) (*gateway.Response, error)) (*gateway.Response, error) {
 	began := time.Now()
 	fresh := freshnessOf(q.Request)
-	if fresh == ownAnswer || !isRepeatable(q.Request) {
+	if fresh == ownAnswer || !isRepeatable(q.Request) || !sourceRepeats(q.Request) {
 		resp, err := ask(nil)
 		return noted(resp, err, gateway.AnswerBypass)
 	}
@@ -180,7 +180,7 @@ func (c *Cache) key(q Query, readers string) answers.Key {
 	}
 	r := q.Request
 	return c.keys.Of([]byte(r.Tenant), []byte(r.Route), []byte(q.Model), []byte(q.Policy.Fingerprint), []byte(readers),
-		answers.List(asked...), []byte(q.Day), lastingHeaders(r.Header), r.Bytes())
+		answers.List(asked...), []byte(q.Day), lastingHeaders(r.Header), r.Bytes(), source(r))
 }
 
 // noted notes what became of a request, also where it has failed.

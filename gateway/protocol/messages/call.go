@@ -1,0 +1,240 @@
+package messages
+
+import (
+	"bytes"
+	"crypto/rand"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// call is a call of a tool.
+type call struct {
+	index    int
+	id, name []byte // strings; nil as long as they are not known
+	args     []byte // inner text that has come before its block began
+	begun    bool
+	ended    bool
+	fed      bool // there are arguments
+	progress progress
+}
+
+// ready reports whether the call's block may begin. At the end, or when its arguments come, a
+// call without an id gets one.
+func (c *call) ready(end bool) bool {
+	if c.name == nil {
+		return false
+	}
+	if c.id == nil && (end || len(c.args) > 0) {
+		c.id = []byte(`"toolu_` + strings.ToLower(rand.Text()) + `"`)
+	}
+	return c.id != nil
+}
+
+// entry takes an entry of tool_calls: the i-th of its delta or message.
+func (b *blocks) entry(i int, v value) error {
+	if !isObject(v) {
+		return nil
+	}
+	e := readEntry(i, v)
+	if b.print.whole {
+		e.index = i
+	}
+	c := latest(b.calls, e.index)
+	if c != nil && !c.isOther(&e) {
+		c.learn(&e)
+		return b.feed(c, e.arguments)
+	}
+	if len(b.calls) >= maxCalls {
+		return errHeld
+	}
+	c = &call{index: e.index}
+	c.learn(&e)
+	c.args = append(c.args, inner(e.arguments)...)
+	b.held += len(c.args)
+	b.calls = append(b.calls, c)
+	b.wait = append(b.wait, item{kind: callBlock, call: c})
+	return b.drain(false)
+}
+
+// isOther reports whether an entry begins another call than the one of its index.
+func (c *call) isOther(e *entry) bool {
+	return c.id != nil && len(inner(e.id)) > 0 && len(inner(e.name)) > 0 && !bytes.Equal(inner(c.id), inner(e.id))
+}
+
+// learn takes what an entry says of the call besides its arguments.
+func (c *call) learn(e *entry) {
+	if c.id == nil && len(inner(e.id)) > 0 {
+		c.id = bytes.Clone(e.id)
+	}
+	if c.name == nil && len(inner(e.name)) > 0 {
+		c.name = bytes.Clone(e.name)
+	}
+}
+
+// maxCalls is how many calls an answer may have.
+const maxCalls = 4096
+
+// latest is the latest call of an index, or nil.
+func latest(calls []*call, index int) *call {
+	for i := len(calls) - 1; i >= 0; i-- {
+		if calls[i].index == index {
+			return calls[i]
+		}
+	}
+	return nil
+}
+
+// arguments takes a piece of a call's arguments, a string.
+func (b *blocks) arguments(index int, s value) error {
+	c := latest(b.calls, index)
+	if c == nil {
+		return nil
+	}
+	return b.feed(c, s)
+}
+
+func (b *blocks) feed(c *call, s value) error {
+	in := inner(s)
+	switch {
+	case c.ended:
+		if !blank(in) {
+			return &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's tool call goes on behind its end."}
+		}
+	case c.begun:
+		b.writeArguments(c, in)
+	default:
+		c.args = append(c.args, in...)
+		if b.held += len(in); b.held > maxHeld {
+			return errHeld
+		}
+	}
+	return b.drain(false)
+}
+
+// openCall begins the block of a call, with the arguments that have come.
+func (b *blocks) openCall(c *call) error {
+	if err := b.close(); err != nil {
+		return err
+	}
+	c.begun, b.call = true, c
+	b.space = b.space[:0] // between calls it says nothing
+	begin := append(make([]byte, 0, 128), `{"type":"tool_use","id":`...)
+	begin = append(append(appendToolID(begin, c.id), `,"name":`...), c.name...)
+	b.begin(callBlock, string(append(begin, `,"input":`...)), "{}}")
+	args := c.args
+	b.held -= len(args)
+	c.args = nil
+	b.writeArguments(c, args)
+	return nil
+}
+
+func (b *blocks) writeArguments(c *call, in []byte) {
+	if len(in) == 0 || !c.fed && blank(in) {
+		return
+	}
+	c.fed = true
+	c.progress.feed(in)
+	if b.print.whole {
+		b.args = append(b.args, in...)
+		return
+	}
+	b.print.delta(`input_json_delta","partial_json":"`, in)
+}
+
+// closeCall ends the block of a call.
+func (b *blocks) closeCall() error {
+	c := b.call
+	c.ended, b.call = true, nil
+	if !c.fed && !b.cut {
+		b.writeArguments(c, []byte("{}"))
+	}
+	if !b.print.whole {
+		b.print.stop("")
+		return nil
+	}
+	input := wire.AppendDecoded(nil, quoted(b.args))
+	b.args = b.args[:0]
+	input = bytes.TrimSpace(input)
+	if !isObject(input) || !jsontext.Value(input).IsValid(jsontext.AllowDuplicateNames(true)) {
+		if !b.cut {
+			return &gateway.Error{Kind: gateway.BadCall, Message: "The model's call of " + gateway.Excerpt(c.name) + " has arguments that are no JSON object."}
+		}
+		b.print.dst = b.print.dst[:b.print.from] // the client would take it for a call that is whole
+		return nil
+	}
+	b.print.dst = append(b.print.dst, input...)
+	b.print.stop("}")
+	return nil
+}
+
+// progress follows the JSON of arguments, which come as the inner text of strings, to know
+// when they are complete.
+type progress struct {
+	depth   int
+	quoted  bool // within a string
+	escaped bool // behind its backslash
+	done    bool // an object has ended
+	broken  bool // something follows it, or comes in front of it
+}
+
+func (p *progress) complete() bool { return p.done && !p.broken }
+
+func (p *progress) feed(in []byte) {
+	for i := 0; i < len(in); i++ {
+		c := in[i]
+		if c == '\\' && i+1 < len(in) {
+			i++
+			switch c = in[i]; c {
+			case 'n', 't', 'r', 'b', 'f':
+				c = ' '
+			case 'u':
+				c = 'u'
+				if i+4 < len(in) {
+					c = plain(in[i+1 : i+5])
+					i += 4
+				}
+			}
+		}
+		p.step(c)
+	}
+}
+
+// plain is the character of four hex digits if it matters to JSON, and else another.
+func plain(hex []byte) byte {
+	if hex[0] != '0' || hex[1] != '0' {
+		return 'x'
+	}
+	n := byte(0)
+	for _, h := range hex[2:] {
+		switch {
+		case h >= '0' && h <= '9':
+			n = n<<4 | h - '0'
+		case h|0x20 >= 'a' && h|0x20 <= 'f':
+			n = n<<4 | (h | 0x20 - 'a' + 10)
+		}
+	}
+	return n
+}
+
+func (p *progress) step(c byte) {
+	switch {
+	case p.escaped:
+		p.escaped = false
+	case p.quoted:
+		p.escaped, p.quoted = c == '\\', c != '"'
+	case c == ' ' || c == '\n' || c == '\t' || c == '\r':
+	case p.done || p.depth == 0 && c != '{':
+		p.broken = true
+	case c == '"':
+		p.quoted = true
+	case c == '{' || c == '[':
+		p.depth++
+	case c == '}' || c == ']':
+		p.depth--
+		p.done = p.depth == 0
+	}
+}

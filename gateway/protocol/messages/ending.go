@@ -1,0 +1,162 @@
+package messages
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/callgate/callgate/gateway/usage"
+)
+
+// ending is how an answer ended.
+type ending struct {
+	finish    string // finish_reason
+	native    string // the reason in the upstream's own words
+	sequence  []byte // the stop sequence that the model wrote, a string
+	refused   bool
+	container []byte // Anthropic's own members, as they came
+	management,
+	details []byte
+}
+
+// read takes what a choice says of its end. data is its frame's.
+func (e *ending) read(choice, data []byte) {
+	members(choice, func(name string, v value) {
+		switch name {
+		case "finish_reason":
+			e.finish = text(v)
+		case "native_finish_reason":
+			e.native = text(v)
+		case "stop_sequence", "matched_stop", "stop_reason": // Anthropic's, SGLang's, vLLM's
+			if isString(v) {
+				e.sequence = bytes.Clone(v)
+			}
+		case "stop_details":
+			e.details = bytes.Clone(v)
+		}
+	})
+	if v := find(data, "container"); isObject(v) {
+		e.container = appendLine(nil, v)
+	}
+	if v := find(data, "context_management"); isObject(v) {
+		e.management = appendLine(nil, v)
+	}
+}
+
+// isCut reports whether the answer ended where there was no more room.
+func (e *ending) isCut() bool { return e.finish == "length" || e.finish == "max_tokens" }
+
+// outcome is what the blocks say of the answer's end.
+type outcome struct {
+	calls bool // there is a call
+	whole bool // the last one is complete
+}
+
+func (b *blocks) outcome() outcome {
+	n := len(b.calls)
+	if n == 0 {
+		return outcome{}
+	}
+	return outcome{calls: true, whole: b.calls[n-1].progress.complete()}
+}
+
+// reason is the stop_reason, and the sequence that stopped the model, if one did.
+func (e *ending) reason(o outcome, stops value) (reason string, sequence []byte) {
+	switch {
+	case e.native == "pause_turn":
+		return e.native, nil
+	case e.isCut() && (!o.calls || !o.whole):
+		if e.native == "model_context_window_exceeded" {
+			return e.native, nil
+		}
+		return "max_tokens", nil
+	case o.calls:
+		return "tool_use", nil
+	case e.finish == "content_filter" || e.refused:
+		return "refusal", nil
+	case e.sequence != nil && (e.native == "stop_sequence" || contains(stops, e.sequence)):
+		return "stop_sequence", e.sequence
+	}
+	return "end_turn", nil
+}
+
+// contains reports whether an array of strings has one of them.
+func contains(list, s value) bool {
+	found, want := false, text(s)
+	_ = elements(list, func(_ int, v value) error {
+		found = found || text(v) == want
+		return nil
+	})
+	return found
+}
+
+// append writes the members stop_reason and stop_sequence, and stop_details of a refusal.
+func (e *ending) append(dst []byte, o outcome, f *Front) []byte {
+	reason, sequence := e.reason(o, find(f.body, "stop_sequences"))
+	dst = append(append(append(dst, `"stop_reason":"`...), reason...), `","stop_sequence":`...)
+	if sequence == nil {
+		dst = append(dst, "null"...)
+	} else {
+		dst = append(dst, sequence...)
+	}
+	if reason != "refusal" {
+		return dst
+	}
+	if isObject(e.details) {
+		return appendLine(append(dst, `,"stop_details":`...), e.details)
+	}
+	return append(dst, `,"stop_details":{"type":"refusal","category":null,"explanation":null}`...)
+}
+
+// counts is a usage in Anthropic's form, whose input does not count what the cache has to do
+// with.
+type counts struct {
+	input, created, read, output int
+	split                        bool // how long it was written for is known
+	short, long                  int
+	thoughts                     int
+	server                       []byte // server_tool_use, as it came
+	tier                         []byte
+}
+
+func (c *counts) append(dst []byte) []byte {
+	number := func(name string, n int) { dst = strconv.AppendInt(append(dst, name...), int64(n), 10) }
+	number(`{"input_tokens":`, c.input)
+	number(`,"cache_creation_input_tokens":`, c.created)
+	number(`,"cache_read_input_tokens":`, c.read)
+	if c.split {
+		number(`,"cache_creation":{"ephemeral_5m_input_tokens":`, c.short)
+		number(`,"ephemeral_1h_input_tokens":`, c.long)
+		dst = append(dst, '}')
+	}
+	number(`,"output_tokens":`, c.output)
+	if c.thoughts > 0 {
+		number(`,"output_tokens_details":{"thinking_tokens":`, c.thoughts)
+		dst = append(dst, '}')
+	}
+	if c.server != nil {
+		dst = appendLine(append(dst, `,"server_tool_use":`...), c.server)
+	}
+	if c.tier != nil {
+		dst = appendLine(append(dst, `,"service_tier":`...), c.tier)
+	}
+	return append(dst, '}')
+}
+
+// counts are the tokens that the upstream has counted, or what we think if it has not.
+func (w *Writer) counts() *counts {
+	u := usage.Read(w.usage)
+	if !u.Reported {
+		return &counts{input: w.front.Estimate(), output: (w.blocks.print.said + bytesPerToken - 1) / bytesPerToken}
+	}
+	c := &counts{input: max(u.Fresh(), 0), created: u.WriteShort + u.WriteLong, read: u.CacheRead, output: u.Output,
+		split: u.WriteReported, short: u.WriteShort, long: u.WriteLong}
+	c.thoughts, _ = strconv.Atoi(string(find(find(w.usage, "completion_tokens_details"), "reasoning_tokens")))
+	c.thoughts = min(max(c.thoughts, 0), c.output)
+	if v := find(w.usage, "server_tool_use"); isObject(v) {
+		c.server = v
+	}
+	return c
+}
+
+// bytesPerToken is how many bytes of an answer's text make a token, more or less.
+const bytesPerToken = 4

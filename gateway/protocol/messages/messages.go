@@ -1,0 +1,81 @@
+// Package messages is the front for Anthropic's Messages API: it turns POST /v1/messages into
+// a chat completion, and what comes back into a message, whole or as a stream of events.
+//
+// Text, arguments of calls and schemas are carried over as they are spelled. What a chat
+// completion has no place for is left out and named in a warning; what cannot be left out
+// without changing what is asked is refused, with the place. An upstream that speaks the
+// Messages API itself gets the client's own body (see [Front.Source]), where none of this
+// matters.
+package messages
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol"
+)
+
+// Protocol is the name of the protocol, as [gateway.Source] has it.
+const Protocol = "messages"
+
+// Front is one request. It implements [protocol.Front].
+type Front struct {
+	body, chat []byte
+	foreign    *gateway.Error
+	warnings   []string
+	shown      thinking
+	stream     bool
+	model      string
+	requestID  string
+}
+
+// thinking says what the client wants to see of the model's reasoning.
+type thinking int
+
+const (
+	hidden   thinking = iota // it has not asked for it, and takes the first block for the text
+	sealed                   // the signature alone
+	readable                 // all
+)
+
+// Parse implements [protocol.Parser]. It refuses the same JSON as [gateway.ParseRequest]
+// does: duplicate keys, text that is not UTF-8, and what nests too deeply.
+func Parse(_ context.Context, body []byte, c protocol.Client) (protocol.Front, error) {
+	req, err := gateway.ParseRequest(body)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{body: body}
+	chat, err := r.chat(req.Stream)
+	if err != nil {
+		return nil, err
+	}
+	return &Front{body: body, chat: chat, foreign: r.foreign, warnings: r.warnings, shown: r.shown, stream: req.Stream, model: req.Model, requestID: c.RequestID}, nil
+}
+
+// Chat implements [protocol.Front].
+func (f *Front) Chat() []byte { return f.chat }
+
+// Source implements [protocol.Front].
+func (f *Front) Source() *gateway.Source {
+	return &gateway.Source{Protocol: Protocol, Body: f.body, Foreign: f.foreign}
+}
+
+// Warnings implements [protocol.Front].
+func (f *Front) Warnings() []string { return f.warnings }
+
+// Writer implements [protocol.Front].
+func (f *Front) Writer(r *gateway.Response) protocol.Writer { return newWriter(f, r) }
+
+// Form is how the protocol says errors.
+var Form = &protocol.Form{
+	Name:  Protocol,
+	Ping:  "event: ping\ndata: {\"type\": \"ping\"}\n\n",
+	Error: errorBody,
+	Fail:  appendFailure,
+}
+
+func invalid(param, format string, args ...any) *gateway.Error {
+	return &gateway.Error{Kind: gateway.Invalid, Param: param, Message: fmt.Sprintf(format, args...)}
+}

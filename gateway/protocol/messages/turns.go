@@ -1,0 +1,323 @@
+package messages
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// turn is what one side says until the other one does: neighbours of one role are one turn.
+type turn struct {
+	assistant bool
+	results   []result
+	parts     []part
+	calls     []value // entries of tool_calls
+	thoughts  prose
+}
+
+// part is a part of a message's content.
+type part struct {
+	text  []byte // inner text
+	other value  // or a part that is none
+}
+
+// result is the result of a call.
+type result struct {
+	id   value
+	text prose
+}
+
+// turn is the one of a role that is going on.
+func (r *reader) turn(assistant bool) *turn {
+	if n := len(r.turns); n == 0 || r.turns[n-1].assistant != assistant {
+		r.turns = append(r.turns, turn{assistant: assistant})
+	}
+	return &r.turns[len(r.turns)-1]
+}
+
+// readMessages reads the messages. Those of the system, wherever they stand, join what it says
+// at the beginning: templates of models know no other place.
+func (r *reader) readMessages() error {
+	return elements(r.top["messages"], func(i int, v value) error {
+		place := fmt.Sprintf("messages[%d]", i)
+		if !isObject(v) {
+			return invalid(place, "%s must be an object.", place)
+		}
+		content := find(v, "content")
+		switch role := text(find(v, "role")); role {
+		case "system", "developer":
+			return r.readSystem(place+".content", content)
+		case "user":
+			return r.readUser(place, content)
+		case "assistant":
+			return r.readAssistant(place, content)
+		default:
+			return invalid(place+".role", "%s.role must be user, assistant or system, not %q.", place, gateway.ExcerptOf(role, 40))
+		}
+	})
+}
+
+// blocks calls f for the blocks of a content; a string is a block of text.
+func (r *reader) blocks(place string, content value, text func(inner []byte), f func(place, kind string, b value) error) error {
+	switch {
+	case isString(content):
+		text(inner(content))
+		return nil
+	case !isArray(content):
+		return invalid(place, "%s must be a string or an array of blocks.", place)
+	}
+	return elements(content, func(i int, b value) error {
+		at := fmt.Sprintf("%s[%d]", place, i)
+		if !isObject(b) {
+			return invalid(at, "%s must be an object with a type.", at)
+		}
+		kind := find(b, "type")
+		if !isString(kind) {
+			return invalid(at+".type", "%s.type is missing: a block needs a type, such as \"text\".", at)
+		}
+		if string(kind) == `"text"` {
+			s := find(b, "text")
+			if !isString(s) {
+				return invalid(at+".text", "%s.text must be a string.", at)
+			}
+			text(inner(s))
+			return nil
+		}
+		return f(at, wire.Unquote(kind), b)
+	})
+}
+
+// billing begins the block of the system in which Claude Code says who pays. It differs with
+// every request, so that no cache of a prompt would ever be of use.
+var billing = []byte("x-anthropic-billing-header")
+
+// readSystem adds what the system says.
+func (r *reader) readSystem(place string, content value) error {
+	if content == nil {
+		return nil
+	}
+	return r.blocks(place, content, func(inner []byte) {
+		if !bytes.HasPrefix(inner, billing) && !blank(inner) {
+			r.system.add(inner)
+		}
+	}, func(at, kind string, _ value) error {
+		return invalid(at+".type", "%s has the type %q; the system's blocks are of the type text.", at, gateway.ExcerptOf(kind, 40))
+	})
+}
+
+func (r *reader) readUser(place string, content value) error {
+	t := r.turn(false)
+	place += ".content"
+	return r.blocks(place, content, func(inner []byte) {
+		if len(inner) > 0 {
+			t.parts = append(t.parts, part{text: inner})
+		}
+	}, func(at, kind string, b value) error {
+		if kind == "tool_result" {
+			return r.readResult(t, at, b)
+		}
+		p, err := r.media(at, kind, b)
+		if err == nil && (p.text != nil || p.other != nil) {
+			t.parts = append(t.parts, p)
+		}
+		return err
+	})
+}
+
+// readResult reads the result of a call. A tool message holds text alone: what else there is
+// follows in the user's message.
+func (r *reader) readResult(t *turn, place string, b value) error {
+	m := fields(b)
+	id := m["tool_use_id"]
+	if text(id) == "" {
+		return invalid(place+".tool_use_id", "%s.tool_use_id is missing: it must name the call that this is the result of.", place)
+	}
+	res := result{id: chatID(id)}
+	if string(m["is_error"]) == "true" {
+		res.text = append(res.text, "Error: "...)
+	}
+	first := true
+	add := func(inner []byte) {
+		if first {
+			res.text, first = append(res.text, inner...), false
+			return
+		}
+		res.text.add(inner)
+	}
+	var err error
+	if content := m["content"]; content != nil {
+		err = r.blocks(place+".content", content, add, func(at, kind string, b value) error {
+			if kind == "tool_reference" {
+				add(r.reference(find(b, "tool_name")))
+				return nil
+			}
+			p, err := r.media(at, kind, b)
+			if p.text != nil {
+				add(p.text)
+			}
+			if p.other != nil {
+				t.parts = append(t.parts, p)
+			}
+			return err
+		})
+	}
+	t.results = append(t.results, res)
+	return err
+}
+
+// reference is the text of a tool that a search for tools has found. All tools are offered
+// from the beginning, so that its name is enough.
+func (r *reader) reference(name value) []byte {
+	return append(append([]byte("The tool "), inner(name)...), " is available."...)
+}
+
+// readAssistant reads what the model has said before.
+func (r *reader) readAssistant(place string, content value) error {
+	t := r.turn(true)
+	place += ".content"
+	return r.blocks(place, content, func(inner []byte) {
+		if len(inner) > 0 {
+			t.parts = append(t.parts, part{text: inner})
+		}
+	}, func(at, kind string, b value) error {
+		switch kind {
+		case "tool_use":
+			return r.readCall(t, at, b)
+		case "thinking":
+			if thought := inner(find(b, "thinking")); len(thought) > 0 {
+				t.thoughts.add(thought)
+			}
+			return nil
+		case "redacted_thinking": // nobody but Anthropic can read it
+			return nil
+		case "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result",
+			"bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result",
+			"mcp_tool_use", "mcp_tool_result", "container_upload":
+			r.dropped("messages." + kind)
+			return nil
+		}
+		r.needsOwn(invalid(at+".type", "%s has the type %q, which this model's API does not take from the assistant.", at, gateway.ExcerptOf(kind, 40)))
+		return nil
+	})
+}
+
+// readCall reads a call of a tool. Its input becomes the arguments as it is spelled.
+func (r *reader) readCall(t *turn, place string, b value) error {
+	m := fields(b)
+	id, name, input := m["id"], m["name"], m["input"]
+	switch {
+	case text(id) == "":
+		return invalid(place+".id", "%s.id is missing: the result of the call has to name it.", place)
+	case text(name) == "":
+		return invalid(place+".name", "%s.name is missing.", place)
+	case input == nil:
+		input = value("{}")
+	case !isObject(input):
+		return invalid(place+".input", "%s.input must be an object, not %s.", place, gateway.Excerpt(input))
+	}
+	call := append(value(`{"id":`), chatID(id)...)
+	call = append(append(call, `,"type":"function","function":{"name":`...), name...)
+	call = append(wire.AppendQuoted(append(call, `,"arguments":`...), input), "}}"...)
+	t.calls = append(t.calls, call)
+	return nil
+}
+
+// writeMessages writes the turns as messages of a chat completion.
+func (r *reader) writeMessages() {
+	r.out = append(wire.AppendKey(r.out, "messages"), '[')
+	first := true
+	begin := func(role string) {
+		if !first {
+			r.out = append(r.out, ',')
+		}
+		first = false
+		r.out = append(append(append(r.out, `{"role":"`...), role...), '"')
+	}
+	if len(r.system) > 0 {
+		begin("system")
+		r.out = append(append(append(r.out, `,"content":"`...), r.system...), `"}`...)
+	}
+	for i := range r.turns {
+		t := &r.turns[i]
+		if t.assistant {
+			if t.empty() {
+				continue
+			}
+			begin("assistant")
+			r.writeAssistant(t)
+			if i == len(r.turns)-1 && len(t.calls) == 0 {
+				r.needsOwn(invalid("messages", "The last message is one of the assistant, which this model's API does not continue (prefill): end with a message of the user."))
+			}
+			continue
+		}
+		for j := range t.results {
+			begin("tool")
+			r.out = append(append(r.out, `,"tool_call_id":`...), t.results[j].id...)
+			r.out = append(append(append(r.out, `,"content":"`...), t.results[j].text...), `"}`...)
+		}
+		if len(t.parts) > 0 || len(t.results) == 0 {
+			begin("user")
+			r.out = append(r.writeParts(append(r.out, `,"content":`...), t.parts), '}')
+		}
+	}
+	r.out = append(r.out, ']')
+}
+
+// empty reports whether nothing of the turn is left for a chat completion.
+func (t *turn) empty() bool { return len(t.parts) == 0 && len(t.calls) == 0 && len(t.thoughts) == 0 }
+
+func (r *reader) writeAssistant(t *turn) {
+	r.out = append(r.out, `,"content":`...)
+	if len(t.parts) == 0 && len(t.calls) > 0 {
+		r.out = append(r.out, "null"...)
+	} else {
+		r.out = r.writeParts(r.out, t.parts)
+	}
+	if len(t.thoughts) > 0 {
+		r.out = append(append(append(r.out, `,"reasoning_content":"`...), t.thoughts...), '"')
+	}
+	if len(t.calls) > 0 {
+		r.out = append(r.out, `,"tool_calls":[`...)
+		for i, call := range t.calls {
+			if i > 0 {
+				r.out = append(r.out, ',')
+			}
+			r.out = append(r.out, call...)
+		}
+		r.out = append(r.out, ']')
+	}
+	r.out = append(r.out, '}')
+}
+
+// writeParts writes a content: a string, which every server takes, unless there is more than
+// text.
+func (r *reader) writeParts(dst []byte, parts []part) []byte {
+	only := true
+	for i := range parts {
+		only = only && parts[i].other == nil
+	}
+	if only {
+		dst = append(dst, '"')
+		for i := range parts {
+			if i > 0 {
+				dst = append(dst, `\n\n`...)
+			}
+			dst = append(dst, parts[i].text...)
+		}
+		return append(dst, '"')
+	}
+	dst = append(dst, '[')
+	for i := range parts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if parts[i].other != nil {
+			dst = append(dst, parts[i].other...)
+			continue
+		}
+		dst = append(append(append(dst, `{"type":"text","text":"`...), parts[i].text...), `"}`...)
+	}
+	return append(dst, ']')
+}

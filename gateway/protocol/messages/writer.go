@@ -1,0 +1,307 @@
+package messages
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"strings"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/observe"
+	"github.com/callgate/callgate/gateway/protocol"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// Writer writes one answer. It is used by one goroutine. What a message consists of is the
+// business of blocks; the writer reads frames, and says what stands around the blocks.
+type Writer struct {
+	front   *Front
+	summary *gateway.Summary
+	blocks  blocks
+	end     ending
+	usage   []byte // the upstream's, as it came last
+	scratch []byte // a frame that was changed, as it goes out
+	known   known
+	started bool
+	closed  bool // nothing is to be said any more
+}
+
+// known is what was learnt of the chunks that have one shape: nearly all of a stream have the
+// same, and differ in one string.
+type known struct {
+	shape int // 0: none
+	what  role
+	index int // of the call
+}
+
+// role is what the string of a known shape is.
+type role uint8
+
+const (
+	someText role = iota
+	someThought
+	someArguments
+)
+
+func newWriter(f *Front, r *gateway.Response) *Writer {
+	w := &Writer{front: f, summary: r.Summary}
+	w.blocks.shown, w.blocks.print.whole = f.shown, !f.stream
+	return w
+}
+
+var _ protocol.Writer = (*Writer)(nil)
+
+// Streamed implements [protocol.Writer]: what the client wants decides.
+func (w *Writer) Streamed() bool { return w.front.stream }
+
+// Frame implements [protocol.Writer].
+func (w *Writer) Frame(dst []byte, f *wire.Frame) ([]byte, error) {
+	w.blocks.print.dst = dst
+	err := w.frame(f)
+	return w.blocks.print.dst, err
+}
+
+// Close implements [protocol.Writer].
+func (w *Writer) Close(dst []byte) ([]byte, error) {
+	if w.closed || w.summary.UpstreamError {
+		return dst, nil
+	}
+	w.blocks.print.dst = dst
+	err := w.finish()
+	return w.blocks.print.dst, err
+}
+
+// Fail implements [protocol.Writer].
+func (w *Writer) Fail(dst []byte, e *gateway.Error) []byte {
+	if w.closed {
+		return dst
+	}
+	w.closed = true
+	return appendFailure(dst, e, w.front.requestID)
+}
+
+func (w *Writer) frame(f *wire.Frame) error {
+	switch {
+	case w.closed:
+		return nil
+	case f.Done:
+		return w.finish()
+	case f.Data == nil: // a comment, by which an upstream shows that it lives
+		if w.started {
+			w.blocks.print.dst = append(w.blocks.print.dst, Form.Ping...)
+		}
+		return nil
+	case f.Changed():
+		return w.changed(f)
+	}
+	if at, shape := f.Hole(); shape != 0 && shape == w.known.shape {
+		return w.again(at.Of(f.Data))
+	}
+	return w.chunk(f)
+}
+
+// again takes the string of a chunk of the known shape.
+func (w *Writer) again(s value) error {
+	switch w.known.what {
+	case someText:
+		return w.blocks.text(s)
+	case someThought:
+		return w.blocks.thought(s)
+	}
+	return w.blocks.arguments(w.known.index, s)
+}
+
+// changed takes a frame that something was put into. It is read as it would go out to a client
+// of chat completions, as one chunk or several.
+func (w *Writer) changed(f *wire.Frame) error {
+	w.scratch = f.AppendTo(w.scratch[:0])
+	if f.Whole {
+		return w.chunk(&wire.Frame{Raw: w.scratch, Data: w.scratch, Whole: true})
+	}
+	for rest := w.scratch; len(rest) > 0; {
+		var line []byte
+		line, rest, _ = bytes.Cut(rest, []byte{'\n'})
+		data, ok := bytes.CutPrefix(line, []byte("data:"))
+		if data = bytes.TrimSpace(data); !ok || len(data) == 0 {
+			continue
+		}
+		if err := w.chunk(&wire.Frame{Raw: data, Data: data}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chunk takes a chunk, or a whole completion.
+func (w *Writer) chunk(f *wire.Frame) error {
+	if f.Failed() {
+		w.failed(f.Data)
+		return nil
+	}
+	if !f.IsChunk() {
+		return nil
+	}
+	w.start(f.Data)
+	if u := f.Usage(); u != nil {
+		w.usage = append(w.usage[:0], u...)
+	}
+	for i, choices := 0, f.Choices(); i < len(choices); i++ {
+		if c := &choices[i]; c.Index == 0 {
+			if c.Reason != "" {
+				w.end.read(c.Object.Of(f.Data), f.Data)
+				w.blocks.cut = w.end.isCut()
+			}
+			if err := w.body(f, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// failed ends the answer with an error that came in the place of a chunk.
+func (w *Writer) failed(data []byte) {
+	w.closed = true
+	e := &gateway.Error{Kind: gateway.Unavailable, Body: data}
+	w.blocks.print.dst = appendFailure(w.blocks.print.dst, e, w.front.requestID)
+}
+
+// head is what a message begins with.
+type head struct{ id, model []byte } // strings
+
+func readHead(data []byte) head {
+	h := head{model: find(data, "model")}
+	id := inner(find(data, "id"))
+	switch {
+	case bytes.HasPrefix(id, []byte("msg_")) && fits(id):
+		h.id = quoted(id)
+	case len(id) > 0 && fits(id):
+		h.id = append(append([]byte(`"msg_`), id...), '"')
+	default:
+		h.id = []byte(`"msg_` + strings.ToLower(rand.Text()) + `"`)
+	}
+	return h
+}
+
+// begin writes the members of a message up to its content.
+func (w *Writer) begin(data []byte) {
+	h := readHead(data)
+	if len(inner(h.model)) == 0 {
+		h.model = wire.AppendQuoted(nil, cmp.Or(w.summary.Model, w.front.model))
+	}
+	w.blocks.id = string(inner(h.id))
+	p := &w.blocks.print
+	p.dst = append(append(p.dst, `{"id":`...), h.id...)
+	p.dst = append(append(p.dst, `,"type":"message","role":"assistant","model":`...), h.model...)
+	p.dst = append(p.dst, `,"content":[`...)
+}
+
+// start writes the event that begins a stream. The number of tokens is our own estimate:
+// clients show how full the context is by it, and the upstream's comes at the end.
+func (w *Writer) start(data []byte) {
+	if w.started {
+		return
+	}
+	w.started = true
+	if !w.front.stream {
+		w.begin(data)
+		return
+	}
+	w.blocks.print.dst = append(w.blocks.print.dst, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":"...)
+	w.begin(data)
+	p := &w.blocks.print
+	p.dst = append(p.dst, `],"stop_reason":null,"stop_sequence":null,"usage":`...)
+	p.dst = (&counts{input: w.front.Estimate()}).append(p.dst)
+	p.dst = append(p.dst, "}}\n\n"...)
+}
+
+// finish writes what ends a stream.
+func (w *Writer) finish() error {
+	if w.closed {
+		return nil
+	}
+	w.start(nil)
+	if err := w.blocks.finish(); err != nil {
+		return err
+	}
+	w.over()
+	dst := w.blocks.print.dst
+	dst = append(dst, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{"...)
+	dst = w.end.append(dst, w.blocks.outcome(), w.front)
+	if c := w.end.container; c != nil {
+		dst = append(append(dst, `,"container":`...), c...)
+	}
+	dst = append(dst, `},"usage":`...)
+	dst = w.counts().append(dst)
+	if c := w.end.management; c != nil {
+		dst = append(append(dst, `,"context_management":`...), c...)
+	}
+	if w.summary.Execution {
+		dst = append(append(dst, `,"execution":`...), observe.Execution(w.summary, true)...)
+	}
+	dst = append(dst, "}\n\n"...)
+	if !w.summary.Replayed() {
+		dst = append(dst, observe.Comment(w.summary)...)
+	}
+	dst = append(dst, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"...)
+	w.blocks.print.dst = dst
+	return nil
+}
+
+// over notes that nothing more comes.
+func (w *Writer) over() {
+	w.closed = true
+	if w.blocks.hid {
+		w.summary.Warn("dropped:thinking")
+	}
+}
+
+// Whole implements [protocol.Writer].
+func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
+	if f == nil || !f.IsChunk() {
+		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream's answer is no chat completion."}
+	}
+	if f.Changed() {
+		w.scratch = f.AppendTo(w.scratch[:0])
+		f = &wire.Frame{Raw: w.scratch, Data: w.scratch, Whole: true}
+	} else {
+		w.blocks.own = ownContent(f)
+	}
+	w.blocks.print.dst = make([]byte, 0, len(f.Data)+512)
+	if err := w.chunk(f); err != nil {
+		return nil, err
+	}
+	if err := w.blocks.finish(); err != nil {
+		return nil, err
+	}
+	w.over()
+	dst := w.blocks.print.dst
+	dst = append(dst, `],`...)
+	dst = w.end.append(dst, w.blocks.outcome(), w.front)
+	dst = append(dst, `,"usage":`...)
+	dst = w.counts().append(dst)
+	if c := w.end.container; c != nil {
+		dst = append(append(dst, `,"container":`...), c...)
+	}
+	if c := w.end.management; c != nil {
+		dst = append(append(dst, `,"context_management":`...), c...)
+	}
+	if w.summary.Execution {
+		dst = append(append(dst, `,"execution":`...), observe.Execution(w.summary, false)...)
+	}
+	return append(dst, '}'), nil
+}
+
+// ownContent is the content of an answer of the Messages API as it came, where the upstream
+// speaks that: its blocks in their order, with all that a chat completion has no place for.
+func ownContent(f *wire.Frame) []byte {
+	choices := f.Choices()
+	if len(choices) != 1 {
+		return nil
+	}
+	content := find(find(choices[0].Body.Of(f.Data), "provider_specific_fields"), "content")
+	if !isArray(content) {
+		return nil
+	}
+	return content[1 : len(content)-1]
+}

@@ -1,0 +1,90 @@
+package openai
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// taste is what an upstream refuses of requests that were translated from another protocol, and
+// that a client of chat completions would not have sent it.
+type taste uint8
+
+const (
+	openMinded taste = iota // servers ignore what they do not know
+	strict                  // Groq, Mistral, Cerebras, Azure and the like do not
+	openAIs                 // OpenAI's own models have names of their own besides
+)
+
+// strictHosts end the names of hosts that refuse what they do not know, and openAIHosts those of
+// OpenAI's own models.
+var (
+	strictHosts = []string{"api.groq.com", "api.mistral.ai", "api.cerebras.ai"}
+	openAIHosts = []string{"api.openai.com", ".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"}
+)
+
+func tasteOf(host string) taste {
+	for _, end := range openAIHosts {
+		if strings.HasSuffix(host, end) {
+			return openAIs
+		}
+	}
+	for _, end := range strictHosts {
+		if strings.HasSuffix(host, end) {
+			return strict
+		}
+	}
+	return openMinded
+}
+
+// fit takes what the upstream would refuse out of a request that was translated from another
+// protocol. What a client of chat completions sends goes out as it is.
+func (p *Provider) fit(body []byte, model string, req *gateway.Request, warnings []string) (fitting []byte, said []string) {
+	if req.Protocol == "" || p.taste == openMinded {
+		return body, warnings
+	}
+	var gone []string
+	if !wire.Find(body, wire.Span{Start: 0, End: len(body)}, "top_k").Empty() {
+		gone = append(gone, "top_k")
+	}
+	if effort := wire.Find(body, wire.Span{Start: 0, End: len(body)}, "reasoning_effort"); !effort.Empty() && (p.taste == strict || !reasons(model)) {
+		gone = append(gone, "reasoning_effort")
+	}
+	edits := wire.Remove(body, gone...)
+	for _, name := range gone {
+		warnings = append(warnings, "dropped:"+name)
+	}
+	wire.Members(body, 0, func(key []byte, v wire.Span) bool {
+		switch {
+		case string(key) == "max_tokens" && p.taste == openAIs && reasons(model):
+			if at := bytes.LastIndex(body[:v.Start], key); at >= 0 {
+				edits = append(edits, wire.Edit{At: wire.Span{Start: at, End: at + len(key)}, With: []byte("max_completion_tokens")})
+			}
+		case string(key) == "messages":
+			wire.Elements(body, v.Start, func(_ int, m wire.Span) bool {
+				if dropped := wire.Remove(m.Of(body), "reasoning_content"); len(dropped) > 0 {
+					edits = append(edits, wire.Shifted(dropped, m.Start)...)
+				}
+				return true
+			})
+		}
+		return true
+	})
+	if len(edits) == 0 {
+		return body, warnings
+	}
+	return wire.Splice(body, edits), warnings
+}
+
+// reasons reports whether a model of OpenAI's thinks before it answers, by its name: all do since
+// o1 and gpt-5. Those take max_completion_tokens, and no max_tokens.
+func reasons(model string) bool {
+	for _, older := range [...]string{"gpt-3", "gpt-4", "chatgpt-4"} {
+		if strings.HasPrefix(model, older) {
+			return false
+		}
+	}
+	return true
+}
