@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/protocol/messages"
 )
 
@@ -43,11 +44,11 @@ func anthropicID(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *Server) countTokens(c echo.Context) error {
 	room := s.cfg.Memory.Claim()
 	defer room.Close()
-	body, err := s.checkedBody(c, room)
+	body, err := s.readBody(c, room)
 	if err != nil {
 		return err
 	}
-	answer, err := messages.CountTokens(body)
+	answer, err := messages.CountTokens(body, protocol.Client{Limits: s.cfg.Limits, Room: room})
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,8 @@ package messages
 import (
 	"strconv"
 
-	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/internal/tokens"
+	"github.com/callgate/callgate/gateway/protocol"
 )
 
 // Estimate is how many tokens the request has, by our own count.
@@ -32,8 +32,8 @@ func estimate(body []byte) int {
 
 // CountTokens answers POST /v1/messages/count_tokens. The body is that of a request without what
 // only an answer needs, and is judged as one. The error is a [*gateway.Error].
-func CountTokens(body []byte) ([]byte, error) {
-	if _, err := gateway.ParseRequest(body); err != nil {
+func CountTokens(body []byte, c protocol.Client) ([]byte, error) {
+	if _, err := c.Limits.Parse(body, c.Room); err != nil {
 		return nil, err
 	}
 	r := &reader{body: body, top: fields(body)}

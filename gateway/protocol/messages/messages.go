@@ -39,10 +39,10 @@ const (
 	readable                 // all
 )
 
-// Parse implements [protocol.Parser]. It refuses the same JSON as [gateway.ParseRequest]
+// Parse implements [protocol.Parser]. It refuses the same JSON as [gateway.Limits.Parse]
 // does: duplicate keys, text that is not UTF-8, and what nests too deeply.
 func Parse(_ context.Context, body []byte, c protocol.Client) (protocol.Front, error) {
-	req, err := gateway.ParseRequest(body)
+	req, err := c.Limits.Parse(body, c.Room)
 	if err != nil {
 		return nil, err
 	}
