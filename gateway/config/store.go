@@ -45,20 +45,7 @@ func (s Store) Bounds() (bytes, entries, keyBytes, keyEntries int64) {
 func (c *Config) checkStore(r *report) {
 	const p = path("store")
 	s := c.Store
-	switch file, database := s.Kind == "sqlite", s.Kind == "postgres"; {
-	case file && s.Path == "":
-		r.add(p.Key("kind"), "kind sqlite needs a file; add for example path: ./callgate.db")
-	case database && s.URL.IsZero() && !r.isBad(p.Key("url")):
-		r.add(p.Key("kind"), "kind postgres needs a database; add for example url: ${DATABASE_URL}")
-	case !file && s.Path != "":
-		r.add(p.Key("path"), "a path has no effect with kind: %s; write kind: sqlite, or leave it out", s.Kind)
-	case !database && !s.URL.IsZero():
-		r.add(p.Key("url"), "a URL has no effect with kind: %s; write kind: postgres, or leave it out", s.Kind)
-	case database && !s.URL.IsZero():
-		if u, err := url.Parse(s.URL.Reveal()); err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" || !isPort(u.Port()) { // its errors quote the URL, which may hold a password
-			r.add(p.Key("url"), "the value is not a URL of a Postgres; write for example postgres://callgate@127.0.0.1:5432/callgate")
-		}
-	}
+	checkPlace(r, s)
 	bytes, entries, keyBytes, keyEntries := s.Bounds()
 	if keyBytes > bytes {
 		r.add(p.Key("key_bytes"), "one key cannot have more than all, %s; raise max_bytes, or lower this", Size(bytes))
@@ -66,4 +53,31 @@ func (c *Config) checkStore(r *report) {
 	if keyEntries > entries {
 		r.add(p.Key("key_entries"), "one key cannot have more than all, %d; raise max_entries, or lower this", entries)
 	}
+}
+
+// checkPlace checks that the store has the place which its kind needs, and no other.
+func checkPlace(r *report, s Store) {
+	const p = path("store")
+	file, database := s.Kind == "sqlite", s.Kind == "postgres"
+	if file && s.Path == "" {
+		r.add(p.Key("kind"), "kind sqlite needs a file; add for example path: ./callgate.db")
+	}
+	if database && s.URL.IsZero() && !r.isBad("store.url") {
+		r.add(p.Key("kind"), "kind postgres needs a database; add for example url: ${DATABASE_URL}")
+	}
+	if !file && s.Path != "" {
+		r.add(p.Key("path"), "a path has no effect with kind: %s; write kind: sqlite, or leave it out", s.Kind)
+	}
+	switch {
+	case s.URL.IsZero():
+	case !database:
+		r.add(p.Key("url"), "a URL has no effect with kind: %s; write kind: postgres, or leave it out", s.Kind)
+	case !isPostgres(s.URL.Reveal()):
+		r.add(p.Key("url"), "the value is not a URL of a Postgres; write for example postgres://callgate@127.0.0.1:5432/callgate")
+	}
+}
+
+func isPostgres(text string) bool {
+	u, err := url.Parse(text) // its errors quote the URL, which may hold a password
+	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql") && u.Host != "" && isPort(u.Port())
 }
