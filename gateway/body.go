@@ -37,7 +37,7 @@ func (r *Request) Edit(edits ...wire.Edit) *Request {
 		return r
 	}
 	out := *r.flat()
-	out.edits = edits
+	out.edits, out.Source = edits, nil
 	out.read = &readings{tools: r.read.tools, conversation: r.read.conversation}
 	return &out
 }

@@ -47,6 +47,9 @@ type Request struct {
 	// count against the retries.
 	ClientRetries int
 
+	// Source is the request in the client's own protocol, as long as nothing of it was edited;
+	// nil otherwise.
+	Source *Source
 	// RawText asks the upstream for the model's text unparsed. The gateway sets it
 	// for a target that wants it.
 	RawText bool
@@ -67,6 +70,13 @@ type Request struct {
 	read   *readings
 }
 
+// Source is a request in another protocol than chat completions. A provider whose upstream
+// speaks that protocol sends it on as it is, under the upstream's name of the model.
+type Source struct {
+	Protocol string // "responses" or "messages"
+	Body     []byte
+}
+
 // Places are those of what matters in a request's body; those that are not there are empty.
 type Places struct {
 	Model, Stream, Tools, ToolChoice, Messages wire.Span
@@ -85,7 +95,7 @@ type readings struct {
 // duplicate keys, invalid UTF-8, nesting deeper than MaxDepth. The error is an
 // *Error of Kind Invalid that names the place. The request keeps body.
 func ParseRequest(body []byte) (*Request, error) {
-	if err := validate(body); err != nil {
+	if err := ValidateJSON(body, MaxDepth); err != nil {
 		return nil, err
 	}
 	r := &Request{body: body, read: &readings{}}
@@ -184,12 +194,12 @@ func (r *Request) readFields() error {
 	return nil
 }
 
-// validate checks the body's JSON once, strictly, and says where it is at fault.
-// The text that is good passes a plain check; only bad text is read a second time
-// to find the place.
-func validate(body []byte) error {
-	if _, at := wire.Depth(body, MaxDepth); at >= 0 {
-		return invalid("", fmt.Sprintf("The request body nests deeper than %d levels at byte %d.", MaxDepth, at))
+// ValidateJSON checks the JSON of a request's body once, strictly, and says where it is at
+// fault: in an *Error of the kind Invalid. Protocols call it before they translate a body. The
+// text that is good passes a plain check; only bad text is read a second time to find the place.
+func ValidateJSON(body []byte, depth int) error {
+	if _, at := wire.Depth(body, depth); at >= 0 {
+		return invalid("", fmt.Sprintf("The request body nests deeper than %d levels at byte %d.", depth, at))
 	}
 	if jsontext.Value(body).IsValid() {
 		return nil

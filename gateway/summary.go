@@ -109,7 +109,9 @@ type Record struct {
 	// Status is the HTTP status, and Code the error's code, or "".
 	Status int
 	Code   string
-	Stream bool
+	// Protocol is the client's: "chat", "responses", "messages".
+	Protocol string
+	Stream   bool
 	// Tenant is whose request it was, by the name of the key.
 	Tenant string
 	Took   time.Duration

@@ -121,7 +121,7 @@ func through(g *flow.Gateway) asker {
 		for n := 0; ; {
 			f, err := resp.Next()
 			if f != nil {
-				out = front.Frame(out[:0], f)
+				out, _ = front.Frame(out[:0], f)
 				n += len(out)
 			}
 			switch {

@@ -91,7 +91,7 @@ func TestChunkAllocations(t *testing.T) {
 					var f *wire.Frame
 					for out = out[:0]; err == nil; f, err = resp.Next() {
 						if f != nil {
-							out = writer.Frame(out, f)
+							out, _ = writer.Frame(out, f)
 						}
 					}
 					if err != io.EOF || resp.Summary.Changed {

@@ -87,7 +87,8 @@ func said(g *flow.Gateway, body string) (text string) {
 	front := chat.NewWriter(resp)
 	for f, err := resp.Next(); err == nil; f, err = resp.Next() {
 		if f != nil {
-			out = append(front.Frame(out, f), '\n')
+			out, _ = front.Frame(out, f)
+			out = append(out, '\n')
 		}
 	}
 	for line := range bytes.Lines(out) {

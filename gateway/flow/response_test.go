@@ -89,12 +89,12 @@ func (r *reader) next() ([]byte, error) {
 	f, err := r.resp.Next()
 	switch {
 	case f != nil && f.Whole:
-		return r.writer.Whole(f), nil
+		return r.writer.Whole(f)
 	case f != nil:
-		return r.writer.Frame(nil, f), nil
+		return r.writer.Frame(nil, f)
 	case err == io.EOF && !r.closed:
 		r.closed = true
-		return r.writer.Close(nil), nil
+		return r.writer.Close(nil)
 	}
 	return nil, err
 }

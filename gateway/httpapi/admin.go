@@ -14,6 +14,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/protocol/chat"
 )
 
 // AdminConfig is what an Admin is made of.
@@ -219,7 +220,7 @@ func (a *Admin) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
 		r, w := c.Request(), c.Response()
-		rec := &record{id: clientID(r.Header.Get("x-request-id"))}
+		rec := &record{form: chat.Form, id: clientID(r.Header.Get("x-request-id"))}
 		c.Set(recordKey, rec)
 		setRequestID(c)
 		err := next(c)

@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -14,30 +12,8 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/observe"
+	"github.com/callgate/callgate/gateway/protocol/chat"
 )
-
-// envelope is OpenAI's error body. All four keys are always there.
-type envelope struct {
-	Error errorBody `json:"error"`
-}
-
-type errorBody struct {
-	Message string  `json:"message"`
-	Type    string  `json:"type"`
-	Param   *string `json:"param"`
-	Code    *string `json:"code"`
-}
-
-func newEnvelope(e *gateway.Error) envelope {
-	body := errorBody{Message: e.Message, Type: e.Type()}
-	if e.Param != "" {
-		body.Param = &e.Param
-	}
-	if code := e.CodeOrDefault(); code != "" {
-		body.Code = &code
-	}
-	return envelope{body}
-}
 
 // fail is Echo's error handler: it answers with the error, or, where an answer has begun,
 // ends the stream with it, without the end marker.
@@ -59,11 +35,11 @@ func (s *Server) fail(err error, c echo.Context) {
 	switch {
 	case e.Kind == gateway.Canceled:
 		if !w.Committed {
-			w.WriteHeader(e.HTTPStatus()) // nobody reads it; the log does
+			w.WriteHeader(rec.form.StatusOf(e)) // nobody reads it; the log does
 		}
 	case w.Committed:
-		s.failLate(w, e, rec.summary)
-	case e.Body != nil:
+		s.failLate(w, e, rec)
+	case e.Body != nil && rec.form == chat.Form:
 		for name, values := range e.Header {
 			w.Header()[http.CanonicalHeaderKey(name)] = values
 		}
@@ -79,26 +55,24 @@ func (s *Server) fail(err error, c echo.Context) {
 			}
 		}
 		setRetry(w.Header(), e)
-		_ = c.JSON(e.HTTPStatus(), newEnvelope(e))
+		_ = c.JSONBlob(rec.form.StatusOf(e), append(rec.form.Error(e, rec.id, w.Header()), '\n'))
 	}
 }
 
-// failLate ends a stream with an error. The upstream's own refusal goes on as it is.
-func (s *Server) failLate(w *echo.Response, e *gateway.Error, sum *gateway.Summary) {
+// failLate ends a stream with an error.
+func (s *Server) failLate(w *echo.Response, e *gateway.Error, rec *record) {
 	pace := s.newPacer(w)
 	pace.write()
-	data, _ := json.Marshal(newEnvelope(e)) // strings cannot fail
-	var refusal struct {
-		Error json.RawMessage `json:"error"`
+	var out []byte
+	if rec.summary != nil && e.Summary != nil { // nothing of an answer went out, and so no headers of it
+		out = append(out, observe.Late(rec.summary)...)
 	}
-	var compact bytes.Buffer
-	if e.Body != nil && json.Unmarshal(e.Body, &refusal) == nil && len(refusal.Error) > 0 && json.Compact(&compact, e.Body) == nil {
-		data = compact.Bytes()
+	if rec.writer != nil {
+		out = rec.writer.Fail(out, e)
+	} else {
+		out = rec.form.Fail(out, e, rec.id)
 	}
-	if sum != nil && e.Summary != nil { // nothing of an answer went out, and so no headers of it
-		fmt.Fprint(w, observe.Late(sum))
-	}
-	fmt.Fprintf(w, "data: %s\n\n", data)
+	_, _ = w.Write(out)
 	w.Flush()
 }
 

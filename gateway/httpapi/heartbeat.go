@@ -13,13 +13,14 @@ import (
 	"github.com/callgate/callgate/gateway/observe"
 )
 
-// heartbeat writes the stream of one answer, and a comment whenever nothing else has been
+// heartbeat writes the stream of one answer, and a sign of life whenever nothing else has been
 // written for a while: while attempts are made, while a call is held back, while the
-// model thinks. The first comment sends the status too; a failure behind it can only
+// model thinks. The first sends the status too; a failure behind it can only
 // be said in the stream.
 type heartbeat struct {
 	w     *echo.Response
 	pace  *pacer
+	ping  string
 	every time.Duration // 0: never
 
 	mu      sync.Mutex // of the writer and all below
@@ -30,8 +31,8 @@ type heartbeat struct {
 }
 
 // newHeartbeat begins the heartbeat of a stream. It must be stopped.
-func (s *Server) newHeartbeat(w *echo.Response, streamed bool) *heartbeat {
-	h := &heartbeat{w: w, pace: s.newPacer(w), every: s.cfg.Heartbeat, last: time.Now()}
+func (s *Server) newHeartbeat(w *echo.Response, ping string, streamed bool) *heartbeat {
+	h := &heartbeat{w: w, pace: s.newPacer(w), ping: ping, every: s.cfg.Heartbeat, last: time.Now()}
 	if h.every > 0 && streamed {
 		h.mu.Lock()
 		h.timer = time.AfterFunc(h.every, h.beat)
@@ -40,7 +41,7 @@ func (s *Server) newHeartbeat(w *echo.Response, streamed bool) *heartbeat {
 	return h
 }
 
-// beat writes a comment if one is due, and sets the timer again.
+// beat writes a ping if one is due, and sets the timer again.
 func (h *heartbeat) beat() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -56,7 +57,7 @@ func (h *heartbeat) beat() {
 			streamHeader(h.w.Header())
 			h.w.WriteHeader(http.StatusOK)
 		}
-		_, _ = io.WriteString(h.w, ": ping\n\n") // a client that left is noticed elsewhere
+		_, _ = io.WriteString(h.w, h.ping) // a client that left is noticed elsewhere
 		h.w.Flush()
 		h.last, wait = time.Now(), h.every
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/observe"
+	"github.com/callgate/callgate/gateway/protocol"
+	"github.com/callgate/callgate/gateway/protocol/chat"
 )
 
 // record is what the log line of a request needs and handlers know.
@@ -23,6 +25,9 @@ type record struct {
 	route   string
 	summary *gateway.Summary
 	err     *gateway.Error
+	form    *protocol.Form  // of the protocol that the path is of
+	asks    bool            // it is a request for an answer
+	writer  protocol.Writer // of an answer that has begun
 
 	endTrace func(gateway.Record)
 }
@@ -35,7 +40,30 @@ func recordOf(c echo.Context) *record {
 	if r, ok := c.Get(recordKey).(*record); ok {
 		return r
 	}
-	return &record{}
+	return &record{form: chat.Form}
+}
+
+// tells says in which protocol's form a path tells errors. It is the first middleware of the
+// path.
+func tells(form *protocol.Form) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			recordOf(c).form = form
+			return next(c)
+		}
+	}
+}
+
+// speaks says that a path asks for answers in a protocol. It is the first middleware of the
+// path, so that errors are told in that form too.
+func speaks(form *protocol.Form) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			rec := recordOf(c)
+			rec.form, rec.asks = form, true
+			return next(c)
+		}
+	}
 }
 
 func requestID(c echo.Context) string { return recordOf(c).id }
@@ -47,7 +75,7 @@ func setRequestID(c echo.Context) { c.Response().Header().Set("x-request-id", re
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
-		rec := &record{id: clientID(c.Request().Header.Get("x-request-id"))}
+		rec := &record{form: chat.Form, id: clientID(c.Request().Header.Get("x-request-id"))}
 		c.Set(recordKey, rec)
 		setRequestID(c)
 		if err := next(c); err != nil {
@@ -77,13 +105,13 @@ func (rec *record) failed(status int) bool {
 	return rec.err != nil && rec.err.Kind != gateway.Canceled && (status >= http.StatusInternalServerError || status == http.StatusOK)
 }
 
-// ended hands a chat request that is over to the metrics and the trace.
+// ended hands a request for an answer that is over to the metrics and the trace.
 func (s *Server) ended(c echo.Context, rec *record, took time.Duration) {
-	if c.Path() != chatPath {
+	if !rec.asks {
 		return
 	}
 	s.newPacer(c.Response()).done()
-	r := gateway.Record{Route: rec.route, Status: c.Response().Status, Stream: rec.stream, Took: took, Summary: rec.summary}
+	r := gateway.Record{Route: rec.route, Status: c.Response().Status, Protocol: rec.form.Name, Stream: rec.stream, Took: took, Summary: rec.summary}
 	r.Tenant, _ = c.Get(clientKey).(string)
 	if rec.err != nil {
 		r.Code = rec.err.CodeOrDefault()
@@ -110,6 +138,9 @@ func (rec *record) attrs(c echo.Context, took time.Duration) []slog.Attr {
 	}
 	if rec.model != "" {
 		attrs = append(attrs, slog.String("model", rec.model), slog.Bool("stream", rec.stream))
+	}
+	if rec.asks && rec.form != chat.Form {
+		attrs = append(attrs, slog.String("protocol", rec.form.Name))
 	}
 	if s := rec.summary; s != nil {
 		observe.LogFields(s, func(name string, value any) { attrs = append(attrs, slog.Any(name, value)) })

@@ -13,6 +13,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol/chat"
+	"github.com/callgate/callgate/gateway/protocol/responses"
 )
 
 // Chatter answers chat requests; *flow.Gateway is one.
@@ -47,6 +49,8 @@ type Config struct {
 	// Trace begins the trace of a chat request, with the name of its span; it may be nil.
 	// The function that it returns is called once.
 	Trace func(ctx context.Context, header http.Header, name string) (context.Context, func(gateway.Record))
+	// Sealer seals the reasoning that clients of the Responses API keep. It may be nil.
+	Sealer *responses.Sealer
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -82,9 +86,9 @@ func New(cfg Config) (*Server, error) {
 	s.echo.GET("/readyz", s.readyz)
 	// Not a group's middleware: Echo would make a route of it for every other path and
 	// method below /v1, and a wrong method would be a wrong path.
-	s.echo.POST(chatPath, s.chat, s.sameSite, s.authenticate)
+	s.echo.POST(chatPath, s.exchange(chat.Parse), speaks(chat.Form), s.sameSite, s.authenticate)
 	s.echo.GET("/v1/models", s.models, s.sameSite, s.authenticate)
-	s.echo.Any(responsesPath, noResponses)
+	s.routeResponses()
 	return s, nil
 }
 

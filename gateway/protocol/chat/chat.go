@@ -14,16 +14,27 @@ import (
 type Writer struct {
 	summary *gateway.Summary
 	first   *wire.Frame // a chunk, to write a further one by; nil as long as there is none
-	closed  bool        // nothing is to be said at the end any more
+	stream  bool
+	closed  bool // nothing is to be said at the end any more
 }
 
 // NewWriter makes the writer of a response, whose summary grows while it is written.
 func NewWriter(r *gateway.Response) *Writer {
-	return &Writer{summary: r.Summary, closed: !r.Streamed()}
+	return &Writer{summary: r.Summary, stream: r.Streamed(), closed: !r.Streamed()}
 }
 
+// Streamed implements [protocol.Writer]: what the upstream sent decides.
+func (w *Writer) Streamed() bool { return w.stream }
+
 // Whole is a whole answer, valid no longer than its frame.
-func (w *Writer) Whole(f *wire.Frame) []byte {
+func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
+	if f == nil {
+		return nil, nil
+	}
+	return w.whole(f), nil
+}
+
+func (w *Writer) whole(f *wire.Frame) []byte {
 	if w.summary.Execution && wire.IsObject(f.Data) {
 		return w.withExecution(nil, f.Bytes(), false)
 	}
@@ -32,22 +43,27 @@ func (w *Writer) Whole(f *wire.Frame) []byte {
 
 // Frame appends a frame. In front of a stream's end marker stands what there is to say of the
 // answer.
-func (w *Writer) Frame(dst []byte, f *wire.Frame) []byte {
+func (w *Writer) Frame(dst []byte, f *wire.Frame) ([]byte, error) {
 	switch {
 	case f.Done:
-		return append(w.Close(dst), f.Raw...)
+		return append(w.close(dst), f.Raw...), nil
 	case f.Whole:
-		return append(dst, w.Whole(f)...)
+		return append(dst, w.whole(f)...), nil
 	case w.summary.Execution && w.first == nil && len(f.Choices()) > 0:
 		w.first = &wire.Frame{Data: bytes.Clone(f.Data)}
 	}
-	return f.AppendTo(dst)
+	return f.AppendTo(dst), nil
 }
 
 // Close appends what a stream says at its end, once: what the headers of a whole answer would
 // say, as a comment, and in front of it what the route adds, as a chunk. It is called when
 // all frames have been written, without an error.
-func (w *Writer) Close(dst []byte) []byte {
+func (w *Writer) Close(dst []byte) ([]byte, error) { return w.close(dst), nil }
+
+// Fail appends the error that ends a stream.
+func (w *Writer) Fail(dst []byte, e *gateway.Error) []byte { return appendFailure(dst, e) }
+
+func (w *Writer) close(dst []byte) []byte {
 	if w.closed || w.summary.UpstreamError {
 		return dst
 	}

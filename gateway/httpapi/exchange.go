@@ -15,23 +15,36 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/observe"
-	"github.com/callgate/callgate/gateway/protocol/chat"
+	"github.com/callgate/callgate/gateway/protocol"
 )
 
-// chat is POST /v1/chat/completions.
-func (s *Server) chat(c echo.Context) error {
+// exchange answers the requests of one protocol.
+func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		// The whole body is read before anything is sent upstream: a POST whose answer
+		// outruns its body loses the answer in net/http (golang/go#40747).
+		body, err := s.readBody(c)
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		tenant, _ := c.Get(clientKey).(string)
+		front, err := parse(c.Request().Context(), body, protocol.Client{Tenant: tenant, RequestID: requestID(c), Header: c.Request().Header})
+		if err != nil {
+			return err
+		}
+		req, err := gateway.ParseRequest(front.Chat())
+		if err != nil {
+			return err
+		}
+		req.Source, req.Tenant = front.Source(), tenant
+		return s.ask(c, front, req, began)
+	}
+}
+
+// ask asks the gateway, and writes its answer.
+func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request, began time.Time) error {
 	r := c.Request()
-	// The whole body is read before anything is sent upstream: a POST whose answer
-	// outruns its body loses the answer in net/http (golang/go#40747).
-	body, err := s.readBody(c)
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	req, err := gateway.ParseRequest(body)
-	if err != nil {
-		return err
-	}
 	if err := budget(req, r.Header); err != nil {
 		return err
 	}
@@ -42,7 +55,6 @@ func (s *Server) chat(c echo.Context) error {
 	req.ID = requestID(c)
 	req.Header = forwarded(r.Header)
 	addHop(req.Header, hops)
-	req.Tenant, _ = c.Get(clientKey).(string)
 	rec := recordOf(c)
 	rec.model, rec.stream = req.Model, req.Stream
 	defer func() { rec.route = req.Route }()
@@ -50,7 +62,7 @@ func (s *Server) chat(c echo.Context) error {
 		s.cfg.Metrics.Begin()
 		defer s.cfg.Metrics.End()
 	}
-	beat := s.newHeartbeat(c.Response(), req.Stream)
+	beat := s.newHeartbeat(c.Response(), rec.form.Ping, req.Stream)
 	defer beat.stop()
 	ctx, end := s.traced(r)
 	rec.endTrace = end
@@ -60,7 +72,12 @@ func (s *Server) chat(c echo.Context) error {
 	}
 	defer resp.Close()
 	rec.summary = resp.Summary
-	return s.write(c, resp, began, beat)
+	if said := front.Warnings(); len(said) > 0 {
+		resp.Summary.Warnings = append(said, resp.Summary.Warnings...)
+		resp.Summary.WarningsInHeader += len(said)
+	}
+	rec.writer = front.Writer(resp)
+	return s.write(c, resp, rec.writer, began, beat)
 }
 
 // maxRetriesHeader is what a client sets to say how many further attempts its request
@@ -92,7 +109,7 @@ func (s *Server) traced(r *http.Request) (context.Context, func(gateway.Record))
 	if s.cfg.Trace == nil {
 		return r.Context(), nil
 	}
-	return s.cfg.Trace(r.Context(), r.Header, "POST "+chatPath)
+	return s.cfg.Trace(r.Context(), r.Header, r.Method+" "+r.URL.Path)
 }
 
 // readBody reads the request's body up to the limit.
@@ -130,19 +147,19 @@ func (s *Server) tooLarge() *gateway.Error {
 }
 
 // write sends a response, frame by frame.
-func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time, beat *heartbeat) error {
+func (s *Server) write(c echo.Context, resp *gateway.Response, front protocol.Writer, began time.Time, beat *heartbeat) error {
 	frame, err := resp.Next()
 	if err != nil && err != io.EOF {
 		return err
 	}
-	w, front := c.Response(), chat.NewWriter(resp)
-	if !resp.Streamed() {
+	w := c.Response()
+	if !front.Streamed() {
+		body, err := front.Whole(frame)
+		if err != nil {
+			return err
+		}
 		beat.pace.write()
 		header(w.Header(), resp)
-		var body []byte
-		if frame != nil {
-			body = front.Whole(frame)
-		}
 		return s.writeWhole(w, resp, body, began)
 	}
 	beat.begin(resp.Summary, func() {
@@ -153,7 +170,10 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time, 
 	var out []byte
 	for ; err == nil; frame, err = resp.Next() {
 		if frame != nil {
-			if out = front.Frame(out, frame); frame.More && len(out) < maxPiece { // what follows is here, and goes with it
+			if out, err = front.Frame(out, frame); err != nil {
+				break
+			}
+			if frame.More && len(out) < maxPiece { // what follows is here, and goes with it
 				continue
 			}
 		}
@@ -163,7 +183,7 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, began time.Time, 
 		out = out[:0]
 	}
 	if err == io.EOF {
-		out, err = front.Close(out), nil
+		out, err = front.Close(out)
 	}
 	_ = beat.write(out, true) // a client that left has nothing to be told
 	return err                // fail writes it into the stream

@@ -1,0 +1,65 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol"
+)
+
+// Form is how chat completions say errors.
+var Form = &protocol.Form{Name: "chat", Ping: ": ping\n\n", Error: errorBody, Fail: func(dst []byte, e *gateway.Error, _ string) []byte { return appendFailure(dst, e) }}
+
+// envelope is OpenAI's error body. All four keys are always there.
+type envelope struct {
+	Error failure `json:"error"`
+}
+
+type failure struct {
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    *string `json:"code"`
+}
+
+// errorBody is an error in OpenAI's form.
+func errorBody(e *gateway.Error, _ string, _ http.Header) []byte {
+	body := failure{Message: e.Message, Type: e.Type()}
+	if e.Param != "" {
+		body.Param = &e.Param
+	}
+	if code := e.CodeOrDefault(); code != "" {
+		body.Code = &code
+	}
+	data, _ := json.Marshal(envelope{body}) // strings cannot fail
+	return data
+}
+
+// appendFailure appends an error that ends a stream. The upstream's own refusal goes on as it is.
+func appendFailure(dst []byte, e *gateway.Error) []byte {
+	var refusal struct {
+		Error json.RawMessage `json:"error"`
+	}
+	var compact bytes.Buffer
+	data := errorBody(e, "", nil)
+	if e.Body != nil && json.Unmarshal(e.Body, &refusal) == nil && len(refusal.Error) > 0 && json.Compact(&compact, e.Body) == nil {
+		data = compact.Bytes()
+	}
+	return append(append(append(dst, "data: "...), data...), "\n\n"...)
+}
+
+// request is a chat completion, which needs no translation.
+type request []byte
+
+// Parse implements [protocol.Parser].
+func Parse(_ context.Context, body []byte, _ protocol.Client) (protocol.Front, error) {
+	return request(body), nil
+}
+
+func (r request) Chat() []byte                                  { return r }
+func (r request) Source() *gateway.Source                       { return nil }
+func (r request) Warnings() []string                            { return nil }
+func (r request) Writer(resp *gateway.Response) protocol.Writer { return NewWriter(resp) }

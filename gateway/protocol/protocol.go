@@ -1,0 +1,76 @@
+// Package protocol is what a protocol of clients gives to the server that speaks it. The
+// middle of the gateway speaks OpenAI's chat completions alone: a protocol turns its
+// requests into those, and what comes back into its own answers.
+package protocol
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// Front is one request of a client, and what writes the answer.
+type Front interface {
+	// Chat is the request as the body of a chat completion.
+	Chat() []byte
+	// Source is the request in the client's own protocol, for upstreams that speak it too;
+	// nil if it is a chat completion.
+	Source() *gateway.Source
+	// Warnings say what the translation has left out, in the form of those of providers
+	// ("dropped:web_search").
+	Warnings() []string
+	// Writer is the answer's. It is called once, when the upstream has begun to answer.
+	Writer(r *gateway.Response) Writer
+}
+
+// Writer writes one answer. It is used by one goroutine.
+type Writer interface {
+	// Whole is the body of an answer that is not streamed, from a whole completion; f is nil
+	// if the upstream gave none. It is valid no longer than its frame.
+	Whole(f *wire.Frame) ([]byte, error)
+	// Frame appends what becomes of a frame of a stream.
+	Frame(dst []byte, f *wire.Frame) ([]byte, error)
+	// Close appends what a stream says at its end, once, when all frames have come without
+	// an error.
+	Close(dst []byte) ([]byte, error)
+	// Fail appends the error that ends a stream which has begun, in the place of Close.
+	Fail(dst []byte, e *gateway.Error) []byte
+	// Streamed says whether the client gets a stream, which an upstream's whole answer is
+	// turned into where the protocol can.
+	Streamed() bool
+}
+
+// Form is what a protocol says where there is no answer. There is one for each protocol.
+type Form struct {
+	// Name stands in logs, traces and metrics.
+	Name string
+	// Ping is what goes to the client of a stream that has been silent for long.
+	Ping string
+	// Error is the body of an error, as JSON. It may set headers, such as the protocol's own
+	// for the request's id.
+	Error func(e *gateway.Error, requestID string, h http.Header) []byte
+	// Status is the status of an error; nil for [gateway.Error.HTTPStatus].
+	Status func(e *gateway.Error) int
+	// Fail appends an error to a stream which has begun with nothing but pings.
+	Fail func(dst []byte, e *gateway.Error, requestID string) []byte
+}
+
+// StatusOf is the status of an error.
+func (f *Form) StatusOf(e *gateway.Error) int {
+	if f.Status == nil {
+		return e.HTTPStatus()
+	}
+	return f.Status(e)
+}
+
+// Client is who asks, besides the body.
+type Client struct {
+	Tenant    string // the name of its key, or ""
+	RequestID string
+	Header    http.Header
+}
+
+// Parser reads a client's request. The error is a [*gateway.Error].
+type Parser func(ctx context.Context, body []byte, c Client) (Front, error)

@@ -1,0 +1,106 @@
+package responses
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// events writes events, each whole and with the next number. It writes nothing of an answer
+// that is not streamed.
+type events struct {
+	out    []byte
+	number int
+	quiet  bool
+}
+
+// eventHead begins an event up to where its further members follow.
+func (e *events) eventHead(kind string) {
+	e.out = append(append(append(e.out, "event: "...), kind...), "\ndata: {\"type\":\""...)
+	e.out = append(append(e.out, kind...), `","sequence_number":`...)
+	e.out = strconv.AppendInt(e.out, int64(e.number), 10)
+	e.number++
+}
+
+// eventEnd ends it.
+func (e *events) eventEnd() { e.out = append(e.out, "}\n\n"...) }
+
+// raw writes an event whose members are JSON as it is, each with a comma in front.
+func (e *events) raw(kind string, members ...[]byte) {
+	if e.quiet {
+		return
+	}
+	e.eventHead(kind)
+	for _, m := range members {
+		e.out = append(e.out, m...)
+	}
+	e.eventEnd()
+}
+
+// text writes an event that ends in a member with a text, of which piece is what stands
+// between the quotes: behind before and in front of after.
+func (e *events) text(kind string, before, piece []byte, after string) {
+	if e.quiet {
+		return
+	}
+	e.eventHead(kind)
+	e.out = append(append(append(e.out, before...), piece...), after...)
+	e.eventEnd()
+}
+
+// appendText appends a text as JSON.
+func appendText(b []byte, text string) []byte { return append(wire.AppendQuoted(b, text), '}') }
+
+// clean is the inside of a JSON string as it may stand on one line of a stream. What upstreams
+// send is nearly always that already.
+func clean(piece []byte) []byte {
+	ascii := true
+	for i := 0; i < len(piece); i++ {
+		switch c := piece[i]; {
+		case c >= utf8.RuneSelf:
+			ascii = false
+		case c < ' ':
+			return cleaned(piece)
+		case c == '\\':
+			n := escape(piece[i:])
+			if n == 0 {
+				return cleaned(piece)
+			}
+			i += n - 1
+		}
+	}
+	if !ascii && !utf8.Valid(piece) {
+		return cleaned(piece)
+	}
+	return piece
+}
+
+// escape is how many bytes the escape has that b begins with, 0 if it is none.
+func escape(b []byte) int {
+	if len(b) < 2 {
+		return 0
+	}
+	switch b[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		const size = len(`\u0000`)
+		if len(b) < size {
+			return 0
+		}
+		for _, c := range b[2:size] {
+			if (c < '0' || c > '9') && (c|' ' < 'a' || c|' ' > 'f') {
+				return 0
+			}
+		}
+		return size
+	}
+	return 0
+}
+
+func cleaned(piece []byte) []byte {
+	quoted := make([]byte, 0, len(piece)+2)
+	quoted = append(append(append(quoted, '"'), piece...), '"')
+	return inner(wire.AppendQuoted(nil, wire.AppendDecoded(nil, quoted)))
+}

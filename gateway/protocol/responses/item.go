@@ -1,0 +1,171 @@
+package responses
+
+import (
+	"strconv"
+
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// itemKind is what an item of the output is.
+type itemKind uint8
+
+const (
+	reasoningItem itemKind = iota
+	messageItem
+	callItem
+)
+
+// partKind is what a part of a message is; other items have one sort only.
+type partKind uint8
+
+const (
+	noPart partKind = iota
+	textPartKind
+	refusalPartKind
+)
+
+// item is an item of the output, while it is open or waits.
+type item struct {
+	kind itemKind
+	part partKind // the one that is open, or that waits
+	// text is what has come of the part, the summary or the arguments, as it stands between the
+	// quotes of a JSON string.
+	text     []byte
+	logprobs []byte // of the part, elements
+	parts    []byte // those that are closed, elements
+	closed   int    // how many
+
+	index  int
+	id     string
+	before []byte // the members of every delta up to the text
+	call   *call  // of a call
+	over   bool
+}
+
+// call is what is known of a call.
+type call struct {
+	key     int // the upstream's index
+	id      []byte
+	name    string // that the model knows
+	tool    tool
+	dropped bool // the client does not get it
+	args    argsScan
+}
+
+// head are the members that say which item an event is of.
+func (it *item) head() []byte {
+	b := append([]byte(`,"item_id":"`), it.id...)
+	return strconv.AppendInt(append(b, `","output_index":`...), int64(it.index), 10)
+}
+
+// place are the members in front of an item in its own events.
+func (it *item) place() []byte {
+	return append(strconv.AppendInt([]byte(`,"output_index":`), int64(it.index), 10), `,"item":`...)
+}
+
+// typeName is the item's type.
+func (it *item) typeName() string {
+	switch {
+	case it.kind == reasoningItem:
+		return "reasoning"
+	case it.kind == messageItem:
+		return "message"
+	case it.call.tool.custom:
+		return "custom_tool_call"
+	}
+	return "function_call"
+}
+
+// json is the item with a status; sealed is its encrypted content, "" for none.
+func (it *item) json(status, sealed string) []byte {
+	b := append(append([]byte(`{"id":"`), it.id...), `","type":"`...)
+	switch it.kind {
+	case reasoningItem:
+		b = append(append(append(b, `reasoning","status":"`...), status...), `","summary":[`...)
+		b = append(append(b, it.parts...), ']')
+		if sealed != "" {
+			b = append(append(append(b, `,"encrypted_content":"`...), sealed...), '"')
+		}
+		return append(b, '}')
+	case messageItem:
+		b = append(append(append(b, `message","status":"`...), status...), `","content":[`...)
+		return append(append(b, it.parts...), `],"role":"assistant"}`...)
+	default:
+		member := `,"arguments":`
+		if it.call.tool.custom {
+			member = `,"input":`
+		}
+		b = append(append(append(append(b, it.typeName()...), `","status":"`...), status...), `","call_id":`...)
+		b = wire.AppendQuoted(append(append(b, it.call.id...), `,"name":`...), it.call.tool.name)
+		if it.call.tool.space != "" {
+			b = wire.AppendQuoted(append(b, `,"namespace":`...), it.call.tool.space)
+		}
+		return append(append(append(append(b, member...), '"'), it.text...), `"}`...)
+	}
+}
+
+// partJSON is the open part, or that of a summary.
+func (it *item) partJSON(text []byte) []byte {
+	switch {
+	case it.kind == reasoningItem:
+		return append(append([]byte(`{"type":"summary_text","text":"`), text...), `"}`...)
+	case it.part == refusalPartKind:
+		return append(append([]byte(`{"type":"refusal","refusal":"`), text...), `"}`...)
+	}
+	b := append(append([]byte(`{"type":"output_text","text":"`), text...), `","annotations":[],"logprobs":[`...)
+	if len(text) > 0 {
+		b = append(b, it.logprobs...)
+	}
+	return append(b, "]}"...)
+}
+
+// argsScan looks whether arguments are a whole JSON object, as far as they have come.
+type argsScan struct {
+	at              int // of the text, how much was looked at
+	depth           int
+	quoted, escaped bool
+	begun           bool
+}
+
+// complete reports whether text, which stands between the quotes of a JSON string, has an
+// object from its beginning to its end. It looks at what is new since the last time.
+func (s *argsScan) complete(text []byte) bool {
+	for s.at < len(text) {
+		c := text[s.at]
+		s.at++
+		if c == '\\' {
+			n := escape(text[s.at-1:])
+			if n == 0 {
+				continue
+			}
+			c = unescaped(text[s.at-1 : s.at-1+n])
+			s.at += n - 1
+		}
+		switch {
+		case s.escaped:
+			s.escaped = false
+		case s.quoted:
+			s.escaped, s.quoted = c == '\\', c != '"'
+		case c == '"':
+			s.quoted = true
+		case c == '{' || c == '[':
+			s.depth, s.begun = s.depth+1, true
+		case c == '}' || c == ']':
+			s.depth--
+		}
+	}
+	return s.begun && s.depth <= 0
+}
+
+// unescaped is the character of an escape, or 0 for one that means nothing in JSON.
+func unescaped(escape []byte) byte {
+	switch escape[1] {
+	case '"', '\\':
+		return escape[1]
+	case 'u':
+		if n, err := strconv.ParseUint(string(escape[2:]), 16, 16); err == nil && n < 0x80 {
+			return byte(n)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,392 @@
+package responses
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// tool is a tool as the client knows it, by the name that the model knows.
+type tool struct {
+	name, space string // space is the namespace, "" for most
+	custom      bool   // its input is one text
+	barred      bool   // tool_choice leaves it out
+}
+
+// toolset are the tools of a request.
+type toolset struct {
+	byName     map[string]tool
+	entries    []entry
+	chat       []byte // those of the chat completion, with commas between them
+	echo       []byte // those that the response names, likewise
+	restricted bool   // only some of them may be called
+}
+
+// entry is a tool of the chat completion.
+type entry struct {
+	name string // that the model knows
+	json []byte
+}
+
+const (
+	maxName = 64 // of a function, at OpenAI and elsewhere
+	joint   = "__"
+)
+
+// flat is the name by which the model knows a tool of a namespace.
+func flat(space, name string) string {
+	text := space + joint + name
+	if len(text) <= maxName {
+		return text
+	}
+	sum := sha256.Sum256([]byte(text))
+	const digits = 8
+	return text[:maxName-digits-1] + "_" + hex.EncodeToString(sum[:digits/2])
+}
+
+// readTools adds a list of tools.
+func (r *Request) readTools(list []byte, place string) (err error) {
+	wire.Elements(list, 0, func(n int, v wire.Span) bool {
+		err = r.readTool(object(v.Of(list)), fmt.Sprintf("%s[%d]", place, n))
+		return err == nil
+	})
+	return err
+}
+
+func (r *Request) readTool(t object, place string) error {
+	if !isObject(t) {
+		return invalid(place, "%s must be an object, not %s.", place, gateway.Excerpt(t))
+	}
+	kind := wire.Unquote(t.get("type"))
+	echo := []byte(t)
+	var err error
+	switch kind {
+	case "function":
+		var strict bool
+		if strict, err = r.addFunction(t, "", "", place); err == nil {
+			echo = echoFunction(t, strict)
+		}
+	case "custom":
+		err = r.addCustom(t, "", "", place)
+	case "namespace":
+		err = r.addNamespace(t, place)
+	case "":
+		return invalid(place+".type", "%s.type is missing: say \"function\", or which tool it is.", place)
+	default:
+		r.warn("tool_dropped", kind)
+	}
+	if err != nil {
+		return err
+	}
+	if len(r.tools.echo) > 0 {
+		r.tools.echo = append(r.tools.echo, ',')
+	}
+	r.tools.echo = append(r.tools.echo, echo...)
+	return nil
+}
+
+// addNamespace adds the tools of a namespace, under names that say it.
+func (r *Request) addNamespace(t object, place string) error {
+	space, list := wire.Unquote(t.get("name")), t.get("tools")
+	switch {
+	case space == "":
+		return invalid(place+".name", "%s.name is missing: name the namespace.", place)
+	case !isArray(list):
+		return invalid(place+".tools", "%s.tools must be an array of tools.", place)
+	}
+	about := ""
+	if text := wire.Unquote(t.get("description")); text != "" {
+		about = fmt.Sprintf("\n\nOf all tools %s%s*: %s", space, joint, text)
+	}
+	var err error
+	wire.Elements(list, 0, func(n int, v wire.Span) bool {
+		inside, at := object(v.Of(list)), fmt.Sprintf("%s.tools[%d]", place, n)
+		switch kind := wire.Unquote(inside.get("type")); kind {
+		case "function":
+			_, err = r.addFunction(inside, space, about, at)
+		case "custom":
+			err = r.addCustom(inside, space, about, at)
+		default:
+			err = invalid(at+".type", "%s.type must be \"function\" or \"custom\", not %q.", at, gateway.ExcerptOf(kind, 40))
+		}
+		about = "" // once is enough
+		return err == nil
+	})
+	return err
+}
+
+// name notes the name of a tool, and returns that for the model, as JSON.
+func (r *Request) name(t object, space string, custom bool, place string) (name string, quoted []byte, err error) {
+	quoted = t.get("name")
+	plain := wire.Unquote(quoted)
+	if plain == "" {
+		if t.get("function") != nil {
+			return "", nil, invalid(place+".name", "%s.name is missing: in the Responses API name, description and parameters stand beside type, not in \"function\".", place)
+		}
+		return "", nil, invalid(place+".name", "%s.name is missing: name the tool.", place)
+	}
+	name = plain
+	if space != "" {
+		name = flat(space, plain)
+		quoted = wire.AppendQuoted(nil, name)
+	}
+	if _, twice := r.tools.byName[name]; twice {
+		return "", nil, invalid(place+".name", "%s.name is %q, which another tool is called too.", place, gateway.ExcerptOf(name, maxName))
+	}
+	if len(r.tools.byName) >= maxTools {
+		return "", nil, invalid("tools", "There are more than %d tools.", maxTools)
+	}
+	r.tools.byName[name] = tool{name: plain, space: space, custom: custom}
+	return name, quoted, nil
+}
+
+// addFunction adds a function. strict says what holds of its arguments: Responses demand a
+// strict schema unless told otherwise, as far as it is one.
+func (r *Request) addFunction(t object, space, about, place string) (strict bool, err error) {
+	name, quoted, err := r.name(t, space, false, place)
+	if err != nil {
+		return false, err
+	}
+	parameters := t.get("parameters")
+	if parameters == nil {
+		parameters = []byte(`{"type":"object","properties":{}}`)
+	} else if !isObject(parameters) {
+		return false, invalid(place+".parameters", "%s.parameters must be an object, a JSON schema.", place)
+	}
+	flag := string(t.get("strict"))
+	if flag != "" && flag != "true" && flag != "false" {
+		return false, invalid(place+".strict", "%s.strict must be true or false, not %s.", place, gateway.ExcerptOf(flag, 40))
+	}
+	strict = flag == "true" || flag == "" && isStrict(parameters)
+	b := append([]byte(`{"type":"function","function":{"name":`), quoted...)
+	if description := t.get("description"); isString(description) || about != "" {
+		b = append(append(b, `,"description":`...), joined(description, about)...)
+	}
+	b = append(append(b, `,"parameters":`...), parameters...)
+	switch {
+	case strict:
+		b = append(b, `,"strict":true`...)
+	case flag != "":
+		b = append(b, `,"strict":false`...)
+	}
+	r.tools.entries = append(r.tools.entries, entry{name, append(b, "}}"...)})
+	return strict, nil
+}
+
+// joined is a text with more behind it, as JSON.
+func joined(text []byte, more string) []byte {
+	if !isString(text) {
+		text = []byte(`""`)
+	}
+	if more == "" {
+		return text
+	}
+	return append(append([]byte(nil), text[:len(text)-1]...), wire.AppendQuoted(nil, more)[1:]...)
+}
+
+// addCustom adds a tool whose input is a text, as a function with that one argument.
+func (r *Request) addCustom(t object, space, about, place string) error {
+	name, quoted, err := r.name(t, space, true, place)
+	if err != nil {
+		return err
+	}
+	how := "\n\nThe argument \"input\" is the tool's whole input, as plain text."
+	format := object(t.get("format"))
+	switch kind := wire.Unquote(format.get("type")); kind {
+	case "", "text":
+	case "grammar":
+		syntax, definition := wire.Unquote(format.get("syntax")), wire.Unquote(format.get("definition"))
+		if definition == "" {
+			return invalid(place+".format.definition", "%s.format.definition is missing: a grammar is a string.", place)
+		}
+		how = fmt.Sprintf("%s It must match this grammar (%s):\n%s", how, gateway.ExcerptOf(syntax, 20), definition)
+	default:
+		return invalid(place+".format.type", "%s.format.type must be \"text\" or \"grammar\", not %q.", place, gateway.ExcerptOf(kind, 40))
+	}
+	b := append([]byte(`{"type":"function","function":{"name":`), quoted...)
+	b = append(append(b, `,"description":`...), joined(t.get("description"), how+about)...)
+	b = append(b, `,"parameters":{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}}}`...)
+	r.tools.entries = append(r.tools.entries, entry{name, b})
+	return nil
+}
+
+// echoFunction is a function as a response names it, with all members that clients expect.
+func echoFunction(t object, strict bool) []byte {
+	b := append([]byte(nil), t[:len(t)-1]...)
+	has := func(name string) bool { return !wire.Find(t, wire.Span{End: len(t)}, name).Empty() }
+	if !has("description") {
+		b = append(b, `,"description":null`...)
+	}
+	if !has("parameters") {
+		b = append(b, `,"parameters":null`...)
+	}
+	if !has("strict") {
+		b = fmt.Appendf(b, `,"strict":%t`, strict)
+	}
+	return append(b, '}')
+}
+
+// isStrict reports whether a schema is one that a model can be held to: each object names all
+// of its properties as required and takes no others.
+func isStrict(schema []byte) bool {
+	switch {
+	case isArray(schema):
+		ok := true
+		wire.Elements(schema, 0, func(_ int, v wire.Span) bool {
+			ok = isStrict(v.Of(schema))
+			return ok
+		})
+		return ok
+	case !isObject(schema):
+		return true
+	}
+	s := object(schema)
+	if properties := s.get("properties"); isObject(properties) || wire.Unquote(s.get("type")) == "object" {
+		if string(s.get("additionalProperties")) != "false" || !allRequired(properties, s.get("required")) {
+			return false
+		}
+	}
+	ok := true
+	wire.Members(schema, 0, func(key []byte, v wire.Span) bool {
+		switch string(key) {
+		case "enum", "const", "default", "examples", "required": // values, not schemas
+		default:
+			ok = isStrict(v.Of(schema))
+		}
+		return ok
+	})
+	return ok
+}
+
+// allRequired reports whether a list names every member of an object.
+func allRequired(properties, required []byte) bool {
+	names := map[string]bool{}
+	if isArray(required) {
+		wire.Elements(required, 0, func(_ int, v wire.Span) bool {
+			names[wire.Unquote(v.Of(required))] = true
+			return true
+		})
+	}
+	all := true
+	if isObject(properties) {
+		wire.Members(properties, 0, func(key []byte, _ wire.Span) bool {
+			all = names[wire.Unquote(append(append([]byte{'"'}, key...), '"'))]
+			return all
+		})
+	}
+	return all
+}
+
+// toolChoice is the chat completion's, nil for none, and settles which tools it has.
+func (r *Request) toolChoice() (choice []byte, err error) {
+	value := r.fields[fToolChoice]
+	if isObject(value) {
+		choice, err = r.choose(value)
+	} else if value != nil {
+		switch word := wire.Unquote(value); word {
+		case "none", "auto", "required":
+			choice = value
+		default:
+			err = invalid("tool_choice", "The field \"tool_choice\" must be \"none\", \"auto\", \"required\" or an object, not %s.", gateway.Excerpt(value))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range r.tools.entries {
+		if r.tools.byName[e.name].barred {
+			continue
+		}
+		if len(r.tools.chat) > 0 {
+			r.tools.chat = append(r.tools.chat, ',')
+		}
+		r.tools.chat = append(r.tools.chat, e.json...)
+	}
+	if string(choice) == `"required"` && len(r.tools.chat) == 0 {
+		return nil, invalid("tool_choice", "The field \"tool_choice\" demands a call, but there is no tool left that this gateway could offer: it has functions and custom tools only.")
+	}
+	return choice, nil
+}
+
+// choose reads a tool_choice that is an object.
+func (r *Request) choose(choice object) ([]byte, error) {
+	switch kind := wire.Unquote(choice.get("type")); kind {
+	case "function", "custom":
+		name, _, err := r.known(choice, "tool_choice")
+		if err != nil {
+			return nil, err
+		}
+		return append(wire.AppendQuoted([]byte(`{"type":"function","function":{"name":`), name), "}}"...), nil
+	case "allowed_tools":
+		return r.allow(choice)
+	default:
+		return nil, invalid("tool_choice", "The field \"tool_choice\" demands the tool %q, which runs at OpenAI: this gateway has functions and custom tools only.", gateway.ExcerptOf(kind, 40))
+	}
+}
+
+// known finds the tools that a choice names: one, or all of a namespace.
+func (r *Request) known(choice object, place string) (name string, all []string, err error) {
+	if !isObject(choice) {
+		return "", nil, invalid(place, "%s must be an object, not %s.", place, gateway.Excerpt(choice))
+	}
+	plain, space := wire.Unquote(choice.get("name")), wire.Unquote(choice.get("namespace"))
+	if wire.Unquote(choice.get("type")) == "namespace" {
+		for name, t := range r.tools.byName {
+			if t.space == plain {
+				all = append(all, name)
+			}
+		}
+	} else {
+		name = plain
+		if space != "" {
+			name = flat(space, plain)
+		}
+		if _, ok := r.tools.byName[name]; ok {
+			all = []string{name}
+		}
+	}
+	if len(all) == 0 {
+		return "", nil, invalid(place+".name", "%s.name is %q, and no tool is called that.", place, gateway.ExcerptOf(plain, maxName))
+	}
+	return name, all, nil
+}
+
+// allow reads a tool_choice that allows some of the tools. The model does not hear of the
+// others, and a call of one does not reach the client.
+func (r *Request) allow(choice object) ([]byte, error) {
+	mode, list := choice.get("mode"), choice.get("tools")
+	if word := wire.Unquote(mode); word != "auto" && word != "required" {
+		return nil, invalid("tool_choice.mode", "tool_choice.mode must be \"auto\" or \"required\", not %q.", gateway.ExcerptOf(word, 40))
+	}
+	if !isArray(list) {
+		return nil, invalid("tool_choice.tools", "tool_choice.tools must be an array of tools.")
+	}
+	r.tools.restricted = true
+	allowed := map[string]bool{}
+	var err error
+	wire.Elements(list, 0, func(n int, v wire.Span) bool {
+		one, place := object(v.Of(list)), fmt.Sprintf("tool_choice.tools[%d]", n)
+		switch kind := wire.Unquote(one.get("type")); kind {
+		case "function", "custom", "namespace":
+			var names []string
+			_, names, err = r.known(one, place)
+			for _, name := range names {
+				allowed[name] = true
+			}
+		default:
+			r.warn("tool_dropped", kind)
+		}
+		return err == nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for name, t := range r.tools.byName {
+		t.barred = !allowed[name]
+		r.tools.byName[name] = t
+	}
+	return mode, nil
+}

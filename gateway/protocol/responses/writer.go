@@ -1,0 +1,178 @@
+package responses
+
+import (
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/observe"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// The statuses of responses and items.
+const (
+	inProgress = "in_progress"
+	completed  = "completed"
+	incomplete = "incomplete"
+	failed     = "failed"
+)
+
+// encryptedReasoning is what a client includes to keep reasoning itself.
+const encryptedReasoning = "reasoning.encrypted_content"
+
+// Writer writes one response. It is used by one goroutine.
+type Writer struct {
+	machine
+	reader reader
+	stream bool
+	phase  phase
+	echo   []byte // the members that the request decides
+	model  []byte // JSON
+	finish string
+	counts counts
+}
+
+// phase is how far a response is.
+type phase uint8
+
+const (
+	fresh phase = iota
+	begun
+	over
+)
+
+func newWriter(r *Request, resp *gateway.Response) *Writer {
+	stream := r.Stream() || resp.Streamed()
+	return &Writer{machine: machine{req: r, summary: resp.Summary, events: events{quiet: !stream}}, stream: stream, echo: r.echo(), model: r.fields[fModel]}
+}
+
+// Streamed implements [protocol.Writer].
+func (w *Writer) Streamed() bool { return w.stream }
+
+// Whole implements [protocol.Writer].
+func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
+	if f == nil || !f.Whole {
+		return nil, &gateway.Error{Kind: gateway.Unusable, Message: "The upstream has sent nothing that is an answer."}
+	}
+	if err := w.read(f); err != nil {
+		return nil, err
+	}
+	if w.phase == over {
+		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream has sent an error in the place of an answer."}
+	}
+	end := w.end()
+	response := w.appendResponse(make([]byte, 0, len(w.echo)+len(w.output)+1024), end, time.Now().Unix())
+	if err := w.save(end, response); err != nil {
+		return nil, err
+	}
+	return response, nil
+}
+
+// Frame implements [protocol.Writer].
+func (w *Writer) Frame(dst []byte, f *wire.Frame) ([]byte, error) {
+	w.out = dst
+	var err error
+	switch {
+	case w.phase == over:
+	case f.Done:
+		err = w.complete()
+	default:
+		err = w.read(f)
+	}
+	return w.give(), err
+}
+
+// Close implements [protocol.Writer].
+func (w *Writer) Close(dst []byte) ([]byte, error) {
+	w.out = dst
+	err := w.complete()
+	return w.give(), err
+}
+
+// Fail implements [protocol.Writer].
+func (w *Writer) Fail(dst []byte, e *gateway.Error) []byte {
+	w.out = dst
+	w.fail(failure(e))
+	return w.give()
+}
+
+// give gives away what was written.
+func (w *Writer) give() []byte {
+	out := w.out
+	w.out = nil
+	return out
+}
+
+// begin writes how a response begins.
+func (w *Writer) begin() {
+	if w.phase != fresh {
+		return
+	}
+	w.phase = begun
+	if w.quiet {
+		return
+	}
+	response := w.appendResponse([]byte(`,"response":`), ending{status: inProgress}, 0)
+	w.raw("response.created", response)
+	w.raw("response.in_progress", response)
+}
+
+// complete ends a response, once.
+func (w *Writer) complete() error {
+	if w.phase == over {
+		return nil
+	}
+	w.begin()
+	end := w.end()
+	response := w.appendResponse([]byte(`,"response":`), end, time.Now().Unix())
+	if err := w.save(end, response[len(`,"response":`):]); err != nil {
+		return err
+	}
+	w.phase = over
+	if !w.summary.Replayed() { // its headers have said it
+		w.out = append(w.out, observe.Comment(w.summary)...)
+	}
+	w.raw("response."+end.status, response)
+	w.out = append(w.out, done...)
+	return nil
+}
+
+const done = "data: [DONE]\n\n"
+
+// save hands the response to whoever stores it, before the client knows that it is over.
+func (w *Writer) save(end ending, response []byte) error {
+	if w.req.Save == nil {
+		return nil
+	}
+	return w.req.Save(Result{ID: w.req.id, Status: end.status, Response: response, Items: w.items})
+}
+
+// fail ends a response with an error. What was open stays so: it is not over.
+func (w *Writer) fail(body []byte) {
+	if w.phase == over {
+		return
+	}
+	if w.phase == fresh { // nobody has heard of a response
+		w.phase = over
+		w.out = appendError(w.out, body, w.number)
+		return
+	}
+	w.phase = over
+	end := ending{status: failed, failure: responseError(body)}
+	response := w.appendResponse([]byte(`,"response":`), end, 0)
+	_ = w.save(end, response[len(`,"response":`):]) // it has failed already
+	w.raw("response.failed", response)
+	w.out = append(w.out, done...)
+}
+
+// end ends all items, and says how the response ends.
+func (w *Writer) end() ending {
+	end := ending{status: completed}
+	switch w.finish {
+	case "length":
+		end = ending{status: incomplete, reason: "max_output_tokens"}
+	case "content_filter":
+		end = ending{status: incomplete, reason: "content_filter"}
+	}
+	w.drain(end.status)
+	return end
+}
