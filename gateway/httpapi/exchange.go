@@ -57,6 +57,9 @@ func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request,
 	addHop(req.Header, hops)
 	rec := recordOf(c)
 	rec.model, rec.stream = req.Model, req.Stream
+	if d, ok := front.(protocol.Detached); ok {
+		return s.detach(c, d, req)
+	}
 	defer func() { rec.route = req.Route }()
 	if s.cfg.Metrics != nil {
 		s.cfg.Metrics.Begin()

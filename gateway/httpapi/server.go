@@ -15,6 +15,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/protocol/chat"
 	"github.com/callgate/callgate/gateway/protocol/responses"
+	"github.com/callgate/callgate/gateway/protocol/responses/state"
 )
 
 // Chatter answers chat requests; *flow.Gateway is one.
@@ -51,6 +52,8 @@ type Config struct {
 	Trace func(ctx context.Context, header http.Header, name string) (context.Context, func(gateway.Record))
 	// Sealer seals the reasoning that clients of the Responses API keep. It may be nil.
 	Sealer *responses.Sealer
+	// State is what the Responses API remembers; nil for nothing.
+	State *state.Service
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -89,6 +92,7 @@ func New(cfg Config) (*Server, error) {
 	s.echo.POST(chatPath, s.exchange(chat.Parse), speaks(chat.Form), s.sameSite, s.authenticate)
 	s.echo.GET("/v1/models", s.models, s.sameSite, s.authenticate)
 	s.routeResponses()
+	s.routeConversations()
 	return s, nil
 }
 

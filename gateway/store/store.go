@@ -95,9 +95,9 @@ type Responses interface {
 
 // Items keeps items, which belong to a response or to a conversation.
 type Items interface {
-	// GetItem returns the item with an id, wherever it is; the one stored last if several
-	// have it.
-	GetItem(ctx context.Context, tenant, id string) (Item, error)
+	// GetItem returns the item with an id, the one stored last if several have it: that of a
+	// conversation, or, where this is "", wherever it is.
+	GetItem(ctx context.Context, tenant, conversation, id string) (Item, error)
 	// ListInput returns a part of a response's input items, and whether more follow. A
 	// page after an item that is not there is ErrNotFound, as a response that is not.
 	ListInput(ctx context.Context, tenant, response string, p Page) (items []Item, more bool, err error)

@@ -130,7 +130,11 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 				}
 			case <-ctx.Done():
 				sys.server.Drain()
-				return shutdown(server, time.Duration(cfg.ShutdownTimeout))
+				limit, end := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(cfg.ShutdownTimeout))
+				defer end()
+				err := shutdown(server, time.Duration(cfg.ShutdownTimeout))
+				sys.state.Drain(limit)
+				return err
 			}
 		}
 	}()

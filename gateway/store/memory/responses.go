@@ -126,9 +126,21 @@ func (s *Store) Chain(_ context.Context, tenant, id string, b store.Bounds) ([]s
 }
 
 // GetItem implements store.Items.
-func (s *Store) GetItem(_ context.Context, tenant, id string) (store.Item, error) {
+func (s *Store) GetItem(_ context.Context, tenant, conversation, id string) (store.Item, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if conversation != "" {
+		c, err := s.conversation(tenant, conversation)
+		if err != nil {
+			return store.Item{}, err
+		}
+		for _, i := range slices.Backward(c.items) {
+			if i.ID == id {
+				return i, nil
+			}
+		}
+		return store.Item{}, store.ErrNotFound
+	}
 	s.sweep(tenant)
 	if t := s.tenants[tenant]; t != nil {
 		if same := t.items[id]; len(same) > 0 {

@@ -97,9 +97,9 @@ func step(r *rapid.T, t *testing.T) func(store.Store) string {
 			return result(err, show(got))
 		}
 	case "item":
-		item := id("item")
+		item, in := id("item"), rapid.SampledFrom([]string{"", "conv1_0", "conv2_1"}).Draw(r, "in")
 		return func(s store.Store) string {
-			got, err := s.GetItem(ctx, tenant, item)
+			got, err := s.GetItem(ctx, tenant, in, item)
 			return result(err, show([]store.Item{got}))
 		}
 	case "input":

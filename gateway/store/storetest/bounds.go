@@ -108,7 +108,7 @@ func testOddIDs(t *testing.T, open Opener) {
 	ok(t, s.CreateConversation(ctx, "a", &store.Conversation{ID: "conv_1"}, items("x")))
 	for _, id := range []string{"", "\x00", "resp_1\x00", "\xff", strings.Repeat("x", 1<<20), "'; DROP TABLE responses; --", "%", "resp_%", "_esp_1", "RESP_1", "resp_1 ", "résp"} {
 		_, get := s.GetResponse(ctx, "a", id)
-		_, item := s.GetItem(ctx, "a", id)
+		_, item := s.GetItem(ctx, "a", "", id)
 		_, chain := s.Chain(ctx, "a", id, store.Bounds{Responses: 9, Bytes: 1 << 20})
 		_, _, input := s.ListInput(ctx, "a", id, store.Page{Limit: 1})
 		_, conversation := s.GetConversation(ctx, "a", id)

@@ -116,7 +116,7 @@ func testResponse(t *testing.T, open Opener) {
 	_, err = s.GetResponse(ctx, "a", "resp_1")
 	want(t, "deleted", err, store.ErrNotFound)
 	want(t, "delete twice", s.DeleteResponse(ctx, "a", "resp_1"), store.ErrNotFound)
-	_, err = s.GetItem(ctx, "a", "resp_1.in")
+	_, err = s.GetItem(ctx, "a", "", "resp_1.in")
 	want(t, "item of a deleted one", err, store.ErrNotFound)
 	if st, err := s.Stats(ctx); err != nil || st != (store.Stats{}) {
 		t.Errorf("got %+v, error %v, want nothing left", st, err)
@@ -137,7 +137,7 @@ func testReplaced(t *testing.T, open Opener) {
 	if before != after || before.Entries != 1 || before.Bytes != int64(r.Size()) {
 		t.Errorf("got %+v and after it was replaced %+v, want one of %d bytes", before, after, r.Size())
 	}
-	_, err = s.GetItem(ctx, "a", "resp_1.out1")
+	_, err = s.GetItem(ctx, "a", "", "resp_1.out1")
 	want(t, "replaced output", err, store.ErrNotFound)
 }
 
@@ -154,7 +154,7 @@ func testExpiry(t *testing.T, open Opener) {
 	for i := range 5 {
 		id := fmt.Sprintf("resp_%d", i)
 		_, get := s.GetResponse(ctx, "a", id)
-		_, item := s.GetItem(ctx, "a", id+".in")
+		_, item := s.GetItem(ctx, "a", "", id+".in")
 		_, _, input := s.ListInput(ctx, "a", id, store.Page{Limit: 1})
 		_, chain := s.Chain(ctx, "a", id, store.Bounds{Responses: 9, Bytes: 1 << 20})
 		for what, err := range map[string]error{"get": get, "item": item, "input": input, "chain": chain} {
@@ -259,7 +259,7 @@ func testProlonged(t *testing.T, open Opener) {
 	if err != nil || list(got) != "old.in old.out1 old.out2 new.in new.out1 new.out2" {
 		t.Errorf("got %s, error %v after 50 days of use, want both", list(got), err)
 	}
-	_, err = s.GetItem(ctx, "a", "old.in")
+	_, err = s.GetItem(ctx, "a", "", "old.in")
 	ok(t, err)
 	_, err = s.GetResponse(ctx, "a", "unused")
 	want(t, "unused for 50 days", err, store.ErrNotFound)
@@ -315,15 +315,15 @@ func testItem(t *testing.T, open Opener) {
 	ok(t, s.PutResponse(ctx, "a", second, true))
 	ok(t, s.CreateConversation(ctx, "a", &store.Conversation{ID: "conv_1"}, items("c")))
 	for id, body := range map[string]string{"resp_1.in": `{"id":"resp_1.in"}`, "resp_1.out1": "later", "c": `{"id":"c"}`} {
-		got, err := s.GetItem(ctx, "a", id)
+		got, err := s.GetItem(ctx, "a", "", id)
 		if err != nil || got.ID != id || string(got.Body) != body {
 			t.Errorf("%s: got %s, error %v, want %s", id, got.Body, err, body)
 		}
-		_, err = s.GetItem(ctx, "b", id)
+		_, err = s.GetItem(ctx, "b", "", id)
 		want(t, "foreign", err, store.ErrNotFound)
 	}
 	ok(t, s.DeleteResponse(ctx, "a", "resp_2"))
-	if got, err := s.GetItem(ctx, "a", "resp_1.out1"); err != nil || string(got.Body) != `{"id":"resp_1.out1"}` {
+	if got, err := s.GetItem(ctx, "a", "", "resp_1.out1"); err != nil || string(got.Body) != `{"id":"resp_1.out1"}` {
 		t.Errorf("got %s, error %v, want the first response's item again", got.Body, err)
 	}
 }
@@ -359,7 +359,7 @@ func testConversation(t *testing.T, open Opener) {
 	ok(t, s.DeleteConversation(ctx, "a", "conv_1"))
 	_, err = s.GetConversation(ctx, "a", "conv_1")
 	want(t, "deleted", err, store.ErrNotFound)
-	_, err = s.GetItem(ctx, "a", "1")
+	_, err = s.GetItem(ctx, "a", "", "1")
 	want(t, "item of a deleted one", err, store.ErrNotFound)
 	if st, err := s.Stats(ctx); err != nil || st != (store.Stats{}) {
 		t.Errorf("got %+v, error %v, want nothing left", st, err)
@@ -375,8 +375,16 @@ func testItems(t *testing.T, open Opener) {
 	ok(t, s.DeleteItem(ctx, "a", "conv_1", "x"))
 	want(t, "delete twice", s.DeleteItem(ctx, "a", "conv_1", "x"), store.ErrNotFound)
 	testPages(t, func(p store.Page) ([]store.Item, bool, error) { return s.ListItems(ctx, "a", "conv_1", p) })
-	_, err := s.GetItem(ctx, "a", "x")
+	_, err := s.GetItem(ctx, "a", "", "x")
 	want(t, "deleted", err, store.ErrNotFound)
+	ok(t, s.PutResponse(ctx, "a", response("resp_1", ""), true))
+	if got, err := s.GetItem(ctx, "a", "conv_1", "3"); err != nil || list([]store.Item{got}) != "3" {
+		t.Errorf("got %+v, error %v, want the item", got, err)
+	}
+	for _, c := range [][3]string{{"a", "conv_1", "x"}, {"a", "conv_1", "resp_1.in"}, {"a", "resp_1", "resp_1.in"}, {"a", "conv_2", "3"}, {"b", "conv_1", "3"}} {
+		_, err := s.GetItem(ctx, c[0], c[1], c[2])
+		want(t, "not in the conversation", err, store.ErrNotFound)
+	}
 }
 
 func testDone(t *testing.T, open Opener) {

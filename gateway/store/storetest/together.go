@@ -224,7 +224,7 @@ func testTenants(t *testing.T, open Opener) {
 			continue
 		}
 		for _, what := range []string{"first", "in", "out"} {
-			_, err := s.GetItem(ctx, name(other), fmt.Sprintf("%s_%d_%d", what, n, i))
+			_, err := s.GetItem(ctx, name(other), "", fmt.Sprintf("%s_%d_%d", what, n, i))
 			want(t, "another's item", err, store.ErrNotFound)
 		}
 	}
@@ -270,7 +270,7 @@ func seen(t *testing.T, s store.Store, tenant string, i int) (texts []string) {
 	add(chain[:2], err)
 	add(chain[len(chain)-2:], nil)
 	for _, what := range []string{"first_", "in_"} {
-		item, err := s.GetItem(ctx, tenant, what+id)
+		item, err := s.GetItem(ctx, tenant, "", what+id)
 		add([]store.Item{item}, err)
 	}
 	return texts

@@ -11,10 +11,18 @@ import (
 func isMissing(err error) bool { return errors.Is(err, store.ErrNotFound) }
 
 // GetItem implements store.Items.
-func (s *Store) GetItem(ctx context.Context, tenant, id string) (item store.Item, err error) {
+func (s *Store) GetItem(ctx context.Context, tenant, conversation, id string) (item store.Item, err error) {
 	item.ID = id
 	err = s.look(ctx, func(tx *tx) error {
-		return tx.one([]any{&item.Body}, "SELECT body FROM callgate_items WHERE tenant = $1 AND id = $2 AND expires > $3 ORDER BY place DESC LIMIT 1", tenant, id, s.o.Clock())
+		if conversation == "" {
+			return tx.one([]any{&item.Body}, "SELECT body FROM callgate_items WHERE tenant = $1 AND id = $2 AND expires > $3 ORDER BY place DESC LIMIT 1",
+				tenant, id, s.o.Clock())
+		}
+		if err := tx.has(tenant, conversation); err != nil {
+			return err
+		}
+		return tx.one([]any{&item.Body}, "SELECT body FROM callgate_items WHERE tenant = $1 AND owner = $2 AND part = $3 AND id = $4 ORDER BY place DESC LIMIT 1",
+			tenant, conversation, input, id)
 	})
 	if err != nil {
 		return store.Item{}, err
