@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/protocol/responses/responsestest"
 )
 
@@ -170,4 +171,201 @@ func marshal(t *testing.T, v any) []byte {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// TestConversation serves a conversation by all of its endpoints.
+func TestConversation(t *testing.T) {
+	t.Parallel()
+	for name, config := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := remember(t, config)
+			made := g.call(200, "POST", "/v1/conversations", `{"metadata":{"topic":"x"},"items":[{"role":"user","content":"first"},{"type":"message","role":"assistant","content":"yes"}]}`)
+			id := text(made, "id")
+			if !strings.HasPrefix(id, "conv_") || text(made, "object") != "conversation" || text(made, "metadata", "topic") != "x" || made["created_at"] == nil {
+				t.Errorf("got %v", made)
+			}
+			one := "/v1/conversations/" + id
+			got := g.call(200, "POST", "/v1/responses", `{"model":"m","conversation":"`+id+`","input":"second"}`)
+			if want := "user: first; assistant: yes; user: second"; g.last() != want || text(got, "conversation", "id") != id {
+				t.Errorf("got %s and %v, want %s", g.last(), got["conversation"], want)
+			}
+			g.events("POST", "/v1/responses", `{"model":"m","conversation":{"id":"`+id+`"},"input":"third","stream":true}`)
+			if want := "user: first; assistant: yes; user: second; assistant: answer 1; user: third"; g.last() != want {
+				t.Errorf("got %s, want %s", g.last(), want)
+			}
+			g.call(200, "POST", "/v1/responses", `{"model":"m","conversation":"`+id+`","input":"not kept","store":false}`)
+			list := g.call(200, "GET", one+"/items?order=asc&limit=4", "")
+			data := list["data"].([]any)
+			if len(data) != 4 || text(list, "has_more") != "true" || text(data[3].(map[string]any), "role") != "assistant" {
+				t.Errorf("got %v", list)
+			}
+			rest := g.call(200, "GET", one+"/items?order=asc&after="+text(list, "last_id"), "")
+			if len(rest["data"].([]any)) != 2 || text(rest, "has_more") != "false" {
+				t.Errorf("got %v, want the third turn", rest)
+			}
+			item := text(data[0].(map[string]any), "id")
+			if got := g.call(200, "GET", one+"/items/"+item, ""); text(got, "id") != item || text(got, "status") != "completed" {
+				t.Errorf("got %v", got)
+			}
+			added := g.call(200, "POST", one+"/items", `{"items":[{"type":"function_call_output","call_id":"c","output":"o"}]}`)
+			if text(added, "object") != "list" || !strings.HasPrefix(text(added, "first_id"), "fco_") {
+				t.Errorf("got %v", added)
+			}
+			if got := g.call(200, "DELETE", one+"/items/"+text(added, "first_id"), ""); text(got, "object") != "conversation" {
+				t.Errorf("got %v", got)
+			}
+			g.call(404, "GET", one+"/items/"+text(added, "first_id"), "")
+			if got := g.call(200, "POST", one, `{"metadata":{"a":"b"}}`); text(got, "metadata", "a") != "b" || text(got, "metadata", "topic") == "x" {
+				t.Errorf("got %v", got)
+			}
+			if got := g.call(200, "DELETE", one, ""); text(got, "object") != "conversation.deleted" || text(got, "deleted") != "true" {
+				t.Errorf("got %v", got)
+			}
+			for _, c := range [][3]string{{"GET", one, ""}, {"DELETE", one, ""}, {"POST", one, `{"metadata":{}}`}, {"GET", one + "/items", ""}, {"POST", "/v1/responses", `{"model":"m","conversation":"` + id + `","input":"x"}`}} {
+				if got := g.call(404, c[0], c[1], c[2]); text(got, "error", "type") != "invalid_request_error" {
+					t.Errorf("%s %s: got %v", c[0], c[1], got)
+				}
+			}
+		})
+	}
+}
+
+// TestReferences sends items by their ids, and what is not stored cannot be had again.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	g := remember(t, "")
+	first := g.call(200, "POST", "/v1/responses", `{"model":"m","input":"one"}`)
+	item := text(first["output"].([]any)[0].(map[string]any), "id")
+	second := g.call(200, "POST", "/v1/responses", `{"model":"m","input":[{"role":"user","content":"a"},{"id":"`+item+`"},{"type":"item_reference","id":"`+item+`"},{"role":"user","content":"b"}]}`)
+	if got := g.last(); !strings.HasPrefix(got, "user: a; assistant: answer 1") || !strings.HasSuffix(got, "user: b") || strings.Contains(got, "reference") {
+		t.Errorf("got %s, want the items that are referred to", got)
+	}
+	g.call(200, "POST", "/v1/responses", `{"model":"m","input":"c","previous_response_id":"`+text(second, "id")+`"}`)
+	if got := g.last(); !strings.HasPrefix(got, "user: a; assistant: answer 1") || !strings.HasSuffix(got, "user: c") {
+		t.Errorf("got %s, want the items that were referred to", got)
+	}
+	none := g.call(200, "POST", "/v1/responses", `{"model":"m","input":"one","store":false}`)
+	if text(none, "store") != "false" {
+		t.Errorf("got %v", none)
+	}
+	lost := text(none["output"].([]any)[0].(map[string]any), "id")
+	got := g.call(404, "POST", "/v1/responses", `{"model":"m","input":[{"type":"item_reference","id":"`+lost+`"}]}`)
+	if !strings.Contains(text(got, "error", "message"), "not found") || text(got, "error", "param") != "input" {
+		t.Errorf("got %v", got)
+	}
+	g.call(404, "GET", "/v1/responses/"+text(none, "id"), "")
+}
+
+// TestStateMistakes sends what is wrong, and gets an error of the protocol's form that names
+// the place.
+func TestStateMistakes(t *testing.T) {
+	t.Parallel()
+	g := remember(t, "")
+	resp := text(g.call(200, "POST", "/v1/responses", `{"model":"m","input":"one"}`), "id")
+	conv := text(g.call(200, "POST", "/v1/conversations", `{}`), "id")
+	gone := text(g.call(200, "POST", "/v1/responses", `{"model":"m","input":"one"}`), "id")
+	g.call(200, "DELETE", "/v1/responses/"+gone, "")
+	many := strings.Repeat(`{"role":"user","content":"x"},`, 20) + `{"role":"user","content":"x"}`
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		param, message     string
+	}{
+		{"POST", "/v1/responses", `{"model":"m","input":"x","previous_response_id":"` + resp + `","conversation":"` + conv + `"}`, 400, "previous_response_id", "exclude each other"},
+		{"POST", "/v1/responses", `{"model":"m","input":"x","previous_response_id":"` + gone + `"}`, 400, "previous_response_id", "not found"},
+		{"POST", "/v1/responses", `{"model":"m","input":"x","previous_response_id":"` + conv + `"}`, 400, "previous_response_id", "not found"},
+		{"POST", "/v1/responses", `{"model":"m","input":"x","previous_response_id":"\u0000"}`, 400, "previous_response_id", "not found"},
+		{"POST", "/v1/responses", `{"model":"m","input":"x","conversation":"` + resp + `"}`, 404, "<nil>", "not found"},
+		{"POST", "/v1/responses", `{"model":"m","input":"x","background":true,"store":false}`, 400, "background", "store"},
+		{"POST", "/v1/responses", `{"model":"m","input":[{"type":"tea_call"}]}`, 400, "input[0].type", "tea_call"},
+		{"POST", "/v1/responses", `{"model":"m","input":[{"role":"user","content":"x","id":"a\nb"}]}`, 400, "input[0].id", "printable"},
+		{"GET", "/v1/responses/" + gone, "", 404, "<nil>", "not found"},
+		{"GET", "/v1/responses/%00", "", 404, "<nil>", "not found"},
+		{"GET", "/v1/responses/" + gone + "/input_items", "", 404, "<nil>", "not found"},
+		{"GET", "/v1/responses/" + resp + "/input_items?limit=0", "", 400, "limit", "1 to 100"},
+		{"GET", "/v1/responses/" + resp + "/input_items?limit=101", "", 400, "limit", "1 to 100"},
+		{"GET", "/v1/responses/" + resp + "/input_items?order=up", "", 400, "order", "asc"},
+		{"GET", "/v1/responses/" + resp + "/input_items?after=msg_x", "", 400, "after", "msg_x"},
+		{"GET", "/v1/responses/" + resp + "?stream=true", "", 400, "stream", "background"},
+		{"POST", "/v1/responses/" + resp + "/cancel", "", 400, "response_id", "background"},
+		{"POST", "/v1/responses/" + gone + "/cancel", "", 404, "<nil>", "not found"},
+		{"DELETE", "/v1/responses/" + gone, "", 404, "<nil>", "not found"},
+		{"POST", "/v1/conversations", `[]`, 400, "<nil>", "object"},
+		{"POST", "/v1/conversations", `{"metadata":{"a":1}}`, 400, "metadata.a", "strings"},
+		{"POST", "/v1/conversations", `{"metadata":[]}`, 400, "metadata", "object"},
+		{"POST", "/v1/conversations", `{"items":{}}`, 400, "items", "array"},
+		{"POST", "/v1/conversations", `{"items":[` + many + `]}`, 400, "items", "20"},
+		{"POST", "/v1/conversations/" + conv + "/items", `{}`, 400, "items", "missing"},
+		{"POST", "/v1/conversations/" + conv + "/items", `{"items":[{"role":"user","content":"x"},{"type":"tea_call"}]}`, 400, "items[1].type", "items[1]"},
+		{"POST", "/v1/conversations/" + conv + "/items", `{"items":[{"role":"butler","content":"x"}]}`, 400, "items[0].role", "butler"},
+		{"POST", "/v1/conversations/" + conv + "/items", `{"items":[{"type":"item_reference","id":"x"}]}`, 400, "items[0]", "reference"},
+		{"POST", "/v1/conversations/" + conv + "/items", `{"items":[{"role":"user","content":"` + strings.Repeat("x", 5<<20) + `"}]}`, 413, "<nil>", "stored"},
+		{"POST", "/v1/conversations/" + conv, `{}`, 400, "metadata", "missing"},
+		{"GET", "/v1/conversations/" + conv + "/items?after=x", "", 400, "after", "x"},
+		{"GET", "/v1/conversations/" + conv + "/items/x", "", 404, "<nil>", "not found"},
+		{"POST", "/v1/responses", `{"model":"m","conversation":"` + conv + `","input":"` + strings.Repeat("x", 5<<20) + `"}`, 413, "<nil>", "stored"},
+	} {
+		got := g.call(c.status, c.method, c.path, c.body)
+		e, _ := got["error"].(map[string]any)
+		if text(got, "error", "param") != c.param || !strings.Contains(text(got, "error", "message"), c.message) || e["type"] == nil || len(e) != 4 {
+			t.Errorf("%s %s %.100s: got %v, want %s and %q", c.method, c.path, c.body, got, c.param, c.message)
+		}
+	}
+	if list := g.call(200, "GET", "/v1/conversations/"+conv+"/items", ""); len(list["data"].([]any)) != 0 {
+		t.Errorf("got %v, want nothing of what was refused", list)
+	}
+	// A giant item that nobody has to remember is answered, and the client is told.
+	got := g.do(g.request("POST", "/v1/responses", `{"model":"m","input":"`+strings.Repeat("x", 5<<20)+`"}`))
+	if got.status != 200 || !strings.Contains(got.body, `"store":false`) || !strings.Contains(got.header.Get("x-callgate-warnings"), "not_stored:too_large") {
+		t.Errorf("got %d, %v, %.200s, want an answer that is not stored", got.status, got.header, got.body)
+	}
+}
+
+// TestStateTenants holds that a key finds nothing of another one's, and gets the answer of
+// what there is none of.
+func TestStateTenants(t *testing.T) {
+	t.Parallel()
+	g := remember(t, "keys: [{name: a, hash: \""+config.HashKey("key-a")+"\"}, {name: b, hash: \""+config.HashKey("key-b")+"\"}]\n")
+	as := func(key string) []string { return []string{"authorization", "Bearer " + key} }
+	resp := g.call(200, "POST", "/v1/responses", `{"model":"m","input":"secret"}`, as("key-a")...)
+	id, item := text(resp, "id"), text(resp["output"].([]any)[0].(map[string]any), "id")
+	conv := text(g.call(200, "POST", "/v1/conversations", `{"items":[{"role":"user","content":"secret"}]}`, as("key-a")...), "id")
+	back := text(g.call(200, "POST", "/v1/responses", `{"model":"m","input":"secret","background":true}`, as("key-a")...), "id")
+	for _, c := range [][4]string{
+		{"GET", "/v1/responses/ID", "", id}, {"GET", "/v1/responses/ID?stream=true", "", back}, {"DELETE", "/v1/responses/ID", "", id}, {"GET", "/v1/responses/ID/input_items", "", id},
+		{"POST", "/v1/responses/ID/cancel", "", back}, {"GET", "/v1/conversations/ID", "", conv}, {"POST", "/v1/conversations/ID", `{"metadata":{}}`, conv},
+		{"DELETE", "/v1/conversations/ID", "", conv}, {"GET", "/v1/conversations/ID/items", "", conv}, {"POST", "/v1/conversations/ID/items", `{"items":[]}`, conv},
+		{"POST", "/v1/responses", `{"model":"m","input":"x","previous_response_id":"ID"}`, id}, {"POST", "/v1/responses", `{"model":"m","input":"x","conversation":"ID"}`, conv},
+		{"POST", "/v1/responses", `{"model":"m","input":[{"type":"item_reference","id":"ID"}]}`, item},
+	} {
+		ask := func(id string) (int, string) {
+			fill := func(s string) string { return strings.ReplaceAll(s, "ID", id) }
+			got := g.do(g.request(c[0], fill(c[1]), fill(c[2]), as("key-b")...))
+			return got.status, strings.ReplaceAll(got.body, id, "ID")
+		}
+		status, body := ask(c[3])
+		unknown, other := ask(c[3][:len(c[3])-1] + "x")
+		if status != unknown || body != other || status < 400 || status >= 500 {
+			t.Errorf("%s %s: got %d %s for what is another's, and %d %s for what there is none of", c[0], c[1], status, body, unknown, other)
+		}
+	}
+	g.call(200, "GET", "/v1/responses/"+id, "", as("key-a")...)
+	g.call(200, "GET", "/v1/conversations/"+conv, "", as("key-a")...)
+}
+
+// TestNoStore holds that a gateway without a store says so.
+func TestNoStore(t *testing.T) {
+	t.Parallel()
+	g := remember(t, "store: {kind: off}\n")
+	got := g.call(200, "POST", "/v1/responses", `{"model":"m","input":"one"}`)
+	if text(got, "store") != "false" {
+		t.Errorf("got %v, want store: false", got)
+	}
+	for _, c := range [][3]string{{"GET", "/v1/responses/" + text(got, "id"), ""}, {"GET", "/v1/responses/x?stream=true", ""}, {"POST", "/v1/conversations", "{}"}} {
+		if got := g.call(404, c[0], c[1], c[2]); !strings.Contains(text(got, "error", "message"), "store.kind: off") {
+			t.Errorf("got %v", got)
+		}
+	}
+	g.call(400, "POST", "/v1/responses", `{"model":"m","input":"one","previous_response_id":"`+text(got, "id")+`"}`)
 }

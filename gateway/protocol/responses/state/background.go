@@ -69,7 +69,9 @@ func (b *background) run(run *run, req *gateway.Request) {
 	}()
 	err := s.runs.turn(run)
 	if err == nil {
+		stop := b.watch(run)
 		err = b.answer(run, req, &record)
+		stop()
 	}
 	if err == nil {
 		return
@@ -77,6 +79,35 @@ func (b *background) run(run *run, req *gateway.Request) {
 	e := gateway.AsError(err)
 	record.Status, record.Code = e.HTTPStatus(), e.CodeOrDefault()
 	b.fail(run, e)
+}
+
+// watchEvery is how often a gateway looks whether another one was asked to end its response.
+const watchEvery = 2 * time.Second
+
+// watch ends a run that was cancelled at another gateway, until stop is called.
+func (b *background) watch(run *run) (stop func()) {
+	ctx, cancel := context.WithCancel(run.ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(watchEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if b.isCancelled(ctx) {
+					run.end(errCancelled)
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // answer asks the gateway, and writes its answer.

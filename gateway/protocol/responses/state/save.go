@@ -44,15 +44,19 @@ func (e *exchange) save(r responses.Result) error {
 	ctx, cancel := context.WithTimeout(context.Background(), saveTime)
 	defer cancel()
 	defer e.unlock()
-	if e.Background() { // another gateway may have been asked to end it
-		if have, err := e.service.o.Store.GetResponse(ctx, e.tenant, r.ID); err == nil && status(have.Body) == responses.Cancelled {
-			return nil
-		}
-	}
 	return e.put(ctx, r)
 }
 
+// isCancelled reports whether a response in the background was cancelled at another gateway.
+func (e *exchange) isCancelled(ctx context.Context) bool {
+	have, err := e.service.o.Store.GetResponse(ctx, e.tenant, e.ID())
+	return err == nil && status(have.Body) == responses.Cancelled
+}
+
 func (e *exchange) put(ctx context.Context, r responses.Result) error {
+	if e.Background() && r.Status != responses.Queued && e.isCancelled(ctx) {
+		return nil
+	}
 	record := &store.Response{ID: r.ID, Previous: e.PreviousResponseID(), Conversation: e.Conversation(), Body: without(r.Response),
 		Input: e.input, Created: time.Unix(e.Created(), 0)}
 	for _, item := range r.Items {
