@@ -14,6 +14,9 @@ var (
 	ErrNotFound = errors.New("store: not found")
 	// ErrTooLong is for a chain with more responses or bytes than its bounds.
 	ErrTooLong = errors.New("store: the chain is too long")
+	// ErrInConversation is for a chain with a response of a conversation: what was before it
+	// is there, and not in the chain.
+	ErrInConversation = errors.New("store: a response of the chain is in a conversation")
 	// ErrTooLarge is for a response, a conversation or a set of items that is larger than
 	// Limits.Record.
 	ErrTooLarge = errors.New("store: the record is too large")

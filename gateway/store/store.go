@@ -88,7 +88,8 @@ type Responses interface {
 	// DeleteResponse deletes a response. A chain that goes through it is broken.
 	DeleteResponse(ctx context.Context, tenant, id string) error
 	// Chain returns the input and output items of a response and of all before it, oldest
-	// first. A chain with a missing link is ErrNotFound, one beyond the bounds ErrTooLong.
+	// first. A chain with a missing link is ErrNotFound, one beyond the bounds ErrTooLong, and
+	// one with a response that has a conversation ErrInConversation, whichever comes first.
 	// It prolongs the life of all its responses.
 	Chain(ctx context.Context, tenant, id string, b Bounds) ([]Item, error)
 }

@@ -266,6 +266,7 @@ func TestStateMistakes(t *testing.T) {
 	conv := text(g.call(200, "POST", "/v1/conversations", `{}`), "id")
 	gone := text(g.call(200, "POST", "/v1/responses", `{"model":"m","input":"one"}`), "id")
 	g.call(200, "DELETE", "/v1/responses/"+gone, "")
+	inside := text(g.call(200, "POST", "/v1/responses", `{"model":"m","input":"x","conversation":"`+text(g.call(200, "POST", "/v1/conversations", ""), "id")+`"}`), "id")
 	many := strings.Repeat(`{"role":"user","content":"x"},`, 20) + `{"role":"user","content":"x"}`
 	for _, c := range []struct {
 		method, path, body string
@@ -275,6 +276,7 @@ func TestStateMistakes(t *testing.T) {
 		{"POST", "/v1/responses", `{"model":"m","input":"x","previous_response_id":"` + resp + `","conversation":"` + conv + `"}`, 400, "previous_response_id", "exclude each other"},
 		{"POST", "/v1/responses", `{"model":"m","input":"x","previous_response_id":"` + gone + `"}`, 400, "previous_response_id", "not found"},
 		{"POST", "/v1/responses", `{"model":"m","input":"x","previous_response_id":"` + conv + `"}`, 400, "previous_response_id", "not found"},
+		{"POST", "/v1/responses", `{"model":"m","input":"x","previous_response_id":"` + inside + `"}`, 400, "previous_response_id", "conversation"},
 		{"POST", "/v1/responses", `{"model":"m","input":"x","previous_response_id":"\u0000"}`, 400, "previous_response_id", "not found"},
 		{"POST", "/v1/responses", `{"model":"m","input":"x","conversation":"` + resp + `"}`, 404, "<nil>", "not found"},
 		{"POST", "/v1/responses", `{"model":"m","input":"x","background":true,"store":false}`, 400, "background", "store"},

@@ -109,6 +109,9 @@ func (s *Store) Chain(_ context.Context, tenant, id string, b store.Bounds) ([]s
 		if chain = append(chain, r); len(chain) > b.Responses || bytes > b.Bytes {
 			return nil, store.ErrTooLong
 		}
+		if r.Conversation != "" {
+			return nil, store.ErrInConversation
+		}
 		id = r.Previous
 	}
 	var items []store.Item

@@ -34,7 +34,7 @@ func testAgree(t *testing.T, open Opener) {
 }
 
 func result(err error, what ...any) string {
-	for _, own := range []error{store.ErrNotFound, store.ErrTooLong, store.ErrTooLarge, store.ErrFull} {
+	for _, own := range []error{store.ErrNotFound, store.ErrTooLong, store.ErrInConversation, store.ErrTooLarge, store.ErrFull} {
 		if errors.Is(err, own) {
 			return own.Error()
 		}

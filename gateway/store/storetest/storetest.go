@@ -405,6 +405,17 @@ func testDone(t *testing.T, open Opener) {
 	if got, _, err := s.ListItems(ctx, "a", "conv_1", all); err != nil || list(got) != "0 resp_1.in resp_1.out1 resp_1.out2" {
 		t.Errorf("got %q, error %v, want that the conversation keeps the items", list(got), err)
 	}
+	ok(t, s.PutResponse(ctx, "a", r, false))
+	ok(t, s.PutResponse(ctx, "a", response("resp_2", "resp_1"), true))
+	for _, id := range []string{"resp_1", "resp_2"} {
+		_, err := s.Chain(ctx, "a", id, store.Bounds{Responses: 9, Bytes: 1 << 20})
+		want(t, "a chain with a conversation's", err, store.ErrInConversation)
+		ok(t, s.DeleteResponse(ctx, "a", id))
+		if id == "resp_1" {
+			ok(t, s.PutResponse(ctx, "a", r, false))
+		}
+	}
+	ok(t, s.DeleteResponse(ctx, "a", "resp_1"))
 	ok(t, s.DeleteConversation(ctx, "a", "conv_1"))
 	for _, tenant := range []string{"a", "b"} {
 		want(t, "no conversation", s.PutResponse(ctx, tenant, r, true), store.ErrNotFound)

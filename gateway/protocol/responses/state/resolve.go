@@ -93,6 +93,8 @@ func (s *Service) chain(ctx context.Context, tenant, id string) ([]store.Item, e
 	case errors.Is(err, store.ErrTooLong):
 		return nil, invalid("previous_response_id", "The responses before this one are more than %d, or have more than %d bytes: begin a new chain, with what is needed of this one as input.",
 			s.o.MaxChain, s.o.MaxBytes)
+	case errors.Is(err, store.ErrInConversation):
+		return nil, invalid("previous_response_id", "The response %q is in a conversation, or goes on from one that is: name the conversation in \"conversation\" instead.", gateway.ExcerptOf(id, 80))
 	case err != nil:
 		return nil, s.failed(err, "Response", id)
 	}

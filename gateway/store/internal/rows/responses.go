@@ -140,10 +140,10 @@ func (s *Store) DeleteResponse(ctx context.Context, tenant, id string) error {
 // chain is a common table expression of a response ($2) of a tenant ($1) that has not
 // expired at $3, and at most $4 before it.
 func (d Dialect) chain() string {
-	return `WITH RECURSIVE chain (id, previous, size, expires, n) AS (
-	SELECT id, previous, size, expires, 1 FROM callgate_responses WHERE tenant = $1 AND id = $2 AND expires > $3
+	return `WITH RECURSIVE chain (id, previous, conversation, size, expires, n) AS (
+	SELECT id, previous, conversation, size, expires, 1 FROM callgate_responses WHERE tenant = $1 AND id = $2 AND expires > $3
 	UNION ALL
-	SELECT r.id, r.previous, r.size, r.expires, chain.n + 1 FROM chain ` +
+	SELECT r.id, r.previous, r.conversation, r.size, r.expires, chain.n + 1 FROM chain ` +
 		d.lookUp("callgate_responses", "r.tenant = $1 AND r.id = chain.previous AND r.expires > $3") + " AND chain.n <= $4) "
 }
 
@@ -162,20 +162,31 @@ func (s *Store) Chain(ctx context.Context, tenant, id string, b store.Bounds) (i
 	expires, ifBefore := s.o.Prolonged()
 	err = s.look(ctx, func(tx *tx) error {
 		prolong = nil
-		var id1, last string
-		n, bytes, size, until := 0, 0, 0, int64(0)
-		now := s.o.Clock()
-		err := tx.all([]any{&id1, &last, &size, &until}, func() {
-			if n, bytes = n+1, bytes+size; until < ifBefore {
-				prolong = append(prolong, id1)
+		var link struct {
+			id, previous, conversation string
+			size                       int
+			expires                    int64
+		}
+		n, bytes, now := 0, 0, s.o.Clock()
+		var wrong error
+		err := tx.all([]any{&link.id, &link.previous, &link.conversation, &link.size, &link.expires}, func() {
+			n, bytes = n+1, bytes+link.size
+			switch {
+			case wrong != nil:
+			case n > b.Responses || bytes > b.Bytes:
+				wrong = store.ErrTooLong
+			case link.conversation != "":
+				wrong = store.ErrInConversation
+			case link.expires < ifBefore:
+				prolong = append(prolong, link.id)
 			}
-		}, s.d.chain()+"SELECT id, previous, size, expires FROM chain ORDER BY n", tenant, id, now, b.Responses)
+		}, s.d.chain()+"SELECT id, previous, conversation, size, expires FROM chain ORDER BY n", tenant, id, now, b.Responses)
 		switch {
 		case err != nil:
 			return err
-		case n > b.Responses || bytes > b.Bytes:
-			return store.ErrTooLong
-		case n == 0 || last != "":
+		case wrong != nil:
+			return wrong
+		case n == 0 || link.previous != "":
 			return store.ErrNotFound
 		}
 		items, err = tx.items(s.d.chain()+"SELECT r.id, r.body FROM chain "+s.d.lookUp("callgate_items", "r.tenant = $1 AND r.owner = chain.id")+

@@ -105,7 +105,7 @@ func (s *Store) transact(ctx context.Context, db *sql.DB, o *sql.TxOptions, do f
 
 // clean leaves the store's own errors and contexts' ends as they are.
 func (s *Store) clean(err error) error {
-	for _, own := range []error{store.ErrNotFound, store.ErrTooLarge, store.ErrTooLong, store.ErrFull, context.Canceled, context.DeadlineExceeded} {
+	for _, own := range []error{store.ErrNotFound, store.ErrTooLarge, store.ErrTooLong, store.ErrInConversation, store.ErrFull, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, own) {
 			return err
 		}
