@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"io"
 	"net/http"
 
 	"github.com/callgate/callgate/gateway/internal/history"
@@ -23,6 +24,30 @@ type Provider interface {
 type ModelLister interface {
 	// Models returns the upstream's names in its own order.
 	Models(ctx context.Context) ([]string, error)
+}
+
+// Relayer is a provider whose upstream has more than chat: embeddings, audio, images and what
+// else goes by the name of a model.
+type Relayer interface {
+	// Relay sends a request on, under the upstream's own name of the model. The reply is
+	// streamed whatever it is: its frames are the bytes as they come, in Raw, and the last
+	// one is Done. Errors are as those of Chat.
+	Relay(ctx context.Context, model string, r *Relay) (Reply, error)
+}
+
+// Relay is a request that goes to an upstream as it came, but for the name of the model.
+type Relay struct {
+	Method string // "POST"
+	// Path is what follows the upstream's base URL, with its version: "embeddings". It is
+	// escaped.
+	Path string
+	// Query is the URL's, without the question mark.
+	Query string
+	// Header holds the client's headers that may travel on, and the body's content type.
+	Header http.Header
+	// Body opens the body, once for each attempt, under the upstream's name of the model, and
+	// says how many bytes it has. An empty body is http.NoBody.
+	Body func(model string) (body io.ReadCloser, size int64, err error)
 }
 
 // Needer is a provider whose upstream demands something of the conversation. What it

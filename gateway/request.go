@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -110,6 +111,13 @@ func ParseRequest(body []byte) (*Request, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// ModelRequest is a request that names a model and nothing else, for what is asked in another
+// form than JSON.
+func ModelRequest(model string) (*Request, error) {
+	name, _ := json.Marshal(model) // a string cannot fail
+	return ParseRequest(append(append([]byte(`{"model":`), name...), '}'))
 }
 
 // locate finds the members of the body that matter. odd is one that some servers take

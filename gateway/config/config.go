@@ -23,7 +23,7 @@ type Config struct {
 	// CacheSalt is the secret that keeps apart what clients have sent, for routing by
 	// prefix and for answers that are kept. Gateways with the same one send a new prompt to
 	// the same target, and share answers in Redis. Default: one made at the start.
-	CacheSalt Secret `yaml:"cache_salt" eg:"${CALLGATE_CACHE_SALT}" doc:"Secret that keeps apart what clients have sent, for routing: prefix and answer_cache. Gateways with the same one agree about new prompts. Default: made at the start."`
+	CacheSalt Secret `yaml:"cache_salt" eg:"${CALLGATE_CACHE_SALT}" doc:"Secret that keeps apart what clients have sent, for routing: prefix and answer_cache. Gateways with the same one agree about new prompts, and open the reasoning that another one has sealed for a client. Default: made at the start."`
 	// Redis is where gateways tell each other what they have learned, and keep answers.
 	Redis Redis `yaml:"redis" eg:"{url: \"${REDIS_URL}\"}" doc:"Where gateways tell each other what they have learned about upstreams' caches, for routing: prefix, and keep answers, for answer_cache: redis. It needs cache_salt."`
 	// AnswerStore bounds the answers that are kept where AnswerCache is on.
@@ -35,6 +35,9 @@ type Config struct {
 	Prices string `yaml:"prices" eg:"./prices.yaml" doc:"File with the prices of models, for the accounts of what prompt caches save. Default: built in, mostly shares and no money."`
 	// Limits bound what a client may send.
 	Limits Limits `yaml:"limits" eg:"{body: 32MiB}" doc:"Bounds on what a client may send."`
+	// Passthrough are paths below /v1 that go to one provider as they are, by path: what is
+	// kept there (files, batches) has no model to route by. Default: none.
+	Passthrough map[string]string `yaml:"passthrough" eg:"{/v1/files: openai, /v1/batches: openai}" doc:"Paths below /v1 whose requests go to one provider as they are, with all below them; for what is kept there, such as files and batches. All clients share the provider's key. Default: none."`
 	// Keys are the bearer keys that clients may use. None means that everybody
 	// who can connect is let in, which is allowed on loopback only.
 	Keys []Key `yaml:"keys" eg:"[{name: dev, hash: \"${CALLGATE_KEY_HASH}\"}]" doc:"Bearer keys that clients may use. None is allowed on loopback only."`
@@ -74,6 +77,9 @@ type Config struct {
 type Limits struct {
 	// Body is the largest request body. Default 32MiB, 1B to 1GiB.
 	Body Size `yaml:"body" default:"32MiB" min:"1B" max:"1GiB" doc:"Largest request body."`
+	// Upload is the largest form with files (audio, images), which is kept in a file while
+	// it is sent on. Default 100MiB, 1B to 4GiB.
+	Upload Size `yaml:"upload" default:"100MiB" min:"1B" max:"4GiB" doc:"Largest form with files, as audio and images are sent; it is kept in a temporary file."`
 }
 
 // Key is a bearer key that a client may use.

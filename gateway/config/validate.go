@@ -38,6 +38,7 @@ func (c *Config) check(r *report) {
 		checkProvider(r, name, c.Providers[name])
 		c.checkTotal(r, name)
 	}
+	c.checkPassthrough(r)
 	c.checkModels(r)
 	c.checkRoutes(r)
 	c.checkAnswers(r)

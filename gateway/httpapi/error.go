@@ -12,13 +12,12 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/observe"
-	"github.com/callgate/callgate/gateway/protocol/chat"
 )
 
 // fail is Echo's error handler: it answers with the error, or, where an answer has begun,
 // ends the stream with it, without the end marker.
 func (s *Server) fail(err error, c echo.Context) {
-	e := classify(err)
+	e := classify(err, c.Request())
 	rec := recordOf(c)
 	rec.err = e
 	w := c.Response()
@@ -37,9 +36,11 @@ func (s *Server) fail(err error, c echo.Context) {
 		if !w.Committed {
 			w.WriteHeader(rec.form.StatusOf(e)) // nobody reads it; the log does
 		}
+	case w.Committed && rec.raw:
+		rec.abort = true // the client must see that something is missing
 	case w.Committed:
 		s.failLate(w, e, rec)
-	case e.Body != nil && rec.form == chat.Form:
+	case e.Body != nil && rec.form.OpenAI:
 		for name, values := range e.Header {
 			w.Header()[http.CanonicalHeaderKey(name)] = values
 		}
@@ -86,15 +87,14 @@ func setRetry(h http.Header, e *gateway.Error) {
 }
 
 // classify turns any error into the gateway's own.
-func classify(err error) *gateway.Error {
+func classify(err error, r *http.Request) *gateway.Error {
 	var he *echo.HTTPError
 	if !errors.As(err, &he) {
 		return gateway.AsError(err)
 	}
 	switch he.Code {
 	case http.StatusNotFound:
-		return &gateway.Error{Kind: gateway.NotFound, Code: "not_found",
-			Message: "Not found: this gateway serves POST /v1/chat/completions and GET /v1/models."}
+		return &gateway.Error{Kind: gateway.NotFound, Code: "not_found", Message: notFound(r.URL.Path)}
 	case http.StatusMethodNotAllowed:
 		return &gateway.Error{Kind: gateway.MethodNotAllowed, Message: "This path does not support this HTTP method."}
 	}

@@ -44,19 +44,10 @@ func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
 
 // ask asks the gateway, and writes its answer.
 func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request, began time.Time) error {
-	r := c.Request()
-	if err := budget(req, r.Header); err != nil {
+	if err := enter(c, req); err != nil {
 		return err
 	}
-	hops := countHops(r.Header)
-	if hops >= maxHops {
-		return looped(hops)
-	}
-	req.ID = requestID(c)
-	req.Header = forwarded(r.Header)
-	addHop(req.Header, hops)
 	rec := recordOf(c)
-	rec.model, rec.stream = req.Model, req.Stream
 	if d, ok := front.(protocol.Detached); ok {
 		return s.detach(c, d, req)
 	}
@@ -67,7 +58,7 @@ func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request,
 	}
 	beat := s.newHeartbeat(c.Response(), rec.form.Ping, req.Stream)
 	defer beat.stop()
-	ctx, end := s.traced(r)
+	ctx, end := s.traced(c.Request())
 	rec.endTrace = end
 	resp, err := s.cfg.Gateway.Chat(ctx, req)
 	if err != nil {
@@ -81,6 +72,24 @@ func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request,
 	}
 	rec.writer = front.Writer(resp)
 	return s.write(c, resp, rec.writer, began, beat)
+}
+
+// enter notes on a request what its HTTP request says of it.
+func enter(c echo.Context, req *gateway.Request) error {
+	h := c.Request().Header
+	if err := budget(req, h); err != nil {
+		return err
+	}
+	hops := countHops(h)
+	if hops >= maxHops {
+		return looped(hops)
+	}
+	req.ID = requestID(c)
+	req.Header = forwarded(h)
+	addHop(req.Header, hops)
+	rec := recordOf(c)
+	rec.model, rec.stream = req.Model, req.Stream
+	return nil
 }
 
 // maxRetriesHeader is what a client sets to say how many further attempts its request

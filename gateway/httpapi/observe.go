@@ -28,6 +28,8 @@ type record struct {
 	form    *protocol.Form  // of the protocol that the path is of
 	asks    bool            // it is a request for an answer
 	writer  protocol.Writer // of an answer that has begun
+	raw     bool            // the answer is the upstream's bytes, and no stream of events
+	abort   bool            // it broke off
 
 	endTrace func(gateway.Record)
 }
@@ -91,6 +93,9 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		ctx := c.Request().Context()
 		if s.cfg.Log.Enabled(ctx, level) {
 			s.cfg.Log.LogAttrs(ctx, level, "request", rec.attrs(c, time.Since(began))...)
+		}
+		if rec.abort {
+			panic(http.ErrAbortHandler) // ends the connection without the end of the body
 		}
 		return nil
 	}

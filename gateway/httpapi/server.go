@@ -18,10 +18,13 @@ import (
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
 )
 
-// Chatter answers chat requests; *flow.Gateway is one.
+// Chatter answers requests; *flow.Gateway is one.
 type Chatter interface {
 	Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error)
 	Models(ctx context.Context) []string
+	// Relay sends on what is no chat; see flow.Gateway.
+	Relay(ctx context.Context, req *gateway.Request, r *gateway.Relay, one bool) (*gateway.Response, error)
+	Passthrough(ctx context.Context, provider string, r *gateway.Relay) (gateway.Reply, error)
 }
 
 // Metrics are told of each chat request: Begin when it comes, then Request and End when
@@ -40,6 +43,10 @@ type Config struct {
 	Keys map[string]string
 	// MaxBody is the largest request body in bytes; default 32 MiB.
 	MaxBody int64
+	// MaxUpload is the largest form (multipart/form-data) in bytes; default 100 MiB.
+	MaxUpload int64
+	// Passthrough are paths below /v1 whose requests go to one provider: path to provider.
+	Passthrough map[string]string
 	// Ready says why requests cannot be answered well yet, or nil. It may be nil.
 	Ready func() error
 	// Heartbeat is after how much silence a comment goes to the client of a stream, so
@@ -74,6 +81,9 @@ func New(cfg Config) (*Server, error) {
 	if cfg.MaxBody <= 0 {
 		cfg.MaxBody = 32 << 20
 	}
+	if cfg.MaxUpload <= 0 {
+		cfg.MaxUpload = 100 << 20
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -90,6 +100,14 @@ func New(cfg Config) (*Server, error) {
 	// Not a group's middleware: Echo would make a route of it for every other path and
 	// method below /v1, and a wrong method would be a wrong path.
 	s.echo.POST(chatPath, s.exchange(chat.Parse), speaks(chat.Form), s.sameSite, s.authenticate)
+	for _, e := range endpoints {
+		s.echo.POST("/v1/"+e.path, s.relay(e), speaks(chat.NewForm(e.path)), s.sameSite, s.authenticate)
+	}
+	for prefix, provider := range cfg.Passthrough {
+		handler, form := s.passthrough(provider), speaks(chat.NewForm("passthrough"))
+		s.echo.Any(prefix, handler, form, s.sameSite, s.authenticate)
+		s.echo.Any(prefix+"/*", handler, form, s.sameSite, s.authenticate)
+	}
 	s.echo.GET("/v1/models", s.models, s.sameSite, s.authenticate)
 	s.routeResponses()
 	s.routeConversations()

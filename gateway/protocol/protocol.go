@@ -66,6 +66,8 @@ type Form struct {
 	Name string
 	// Ping is what goes to the client of a stream that has been silent for long.
 	Ping string
+	// OpenAI says that errors are in OpenAI's form: an upstream's own refusal goes on as it is.
+	OpenAI bool
 	// Error is the body of an error, as JSON. It may set headers, such as the protocol's own
 	// for the request's id.
 	Error func(e *gateway.Error, requestID string, h http.Header) []byte

@@ -369,5 +369,8 @@ func TestNoStore(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	}
-	g.call(400, "POST", "/v1/responses", `{"model":"m","input":"one","previous_response_id":"`+text(got, "id")+`"}`)
+	refused := g.call(400, "POST", "/v1/responses", `{"model":"m","input":"one","previous_response_id":"`+text(got, "id")+`"}`)
+	if !strings.Contains(text(refused, "error", "message"), "needs a store") {
+		t.Errorf("got %v", refused)
+	}
 }

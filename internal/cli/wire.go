@@ -92,7 +92,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		ShareIndex: sys.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: m.Transition, Log: log,
 	}
 	sys.answers.into(cfg, options.RoutePolicies, &options.RoutePolicy)
-	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), Ready: sys.parsers.ready, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{},
+	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Passthrough: cfg.Passthrough, Ready: sys.parsers.ready, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{},
 		Sealer: responses.NewSealer([]byte(cfg.CacheSalt.Reveal()))}
 	if sys.tracer != nil {
 		options.Trace, server.Trace = sys.tracer.Attempt, sys.tracer.Request

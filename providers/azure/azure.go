@@ -38,7 +38,10 @@ const (
 
 // Provider asks one resource: an [openai.Provider] without its list of models. It is safe
 // for concurrent use.
-type Provider struct{ adapter }
+type Provider struct {
+	adapter
+	gateway.Relayer
+}
 
 type adapter interface {
 	gateway.Provider
@@ -66,7 +69,7 @@ func New(c openai.Config, apiVersion string) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{p}, nil
+	return &Provider{p, p}, nil
 }
 
 // address is the base URL with the version, and the path of chat completions.

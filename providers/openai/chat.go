@@ -39,11 +39,19 @@ func (p *Provider) url(model string) (*url.URL, error) {
 	if p.chatURL != nil {
 		return p.chatURL, nil
 	}
+	return p.address(p.chatPath, model)
+}
+
+// address is that of a path below the base URL, which may have the model in it.
+func (p *Provider) address(below, model string) (*url.URL, error) {
+	if !strings.Contains(below, modelInPath) {
+		return p.client.URL(below), nil
+	}
 	if model == "" || model == "." || model == ".." {
 		// Escaping leaves these as they are, and they would lead to another path.
 		e := p.client.Errorf(gateway.NotFound, "model_not_found", "%q cannot be a model's name in the upstream's address.", model)
 		e.Param = "model"
 		return nil, e
 	}
-	return p.client.URL(strings.ReplaceAll(p.chatPath, modelInPath, url.PathEscape(model))), nil
+	return p.client.URL(strings.ReplaceAll(below, modelInPath, url.PathEscape(model))), nil
 }

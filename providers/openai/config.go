@@ -87,6 +87,7 @@ var (
 	_ gateway.ModelLister = (*Provider)(nil)
 	_ gateway.Needer      = (*Provider)(nil)
 	_ gateway.Failer      = (*Provider)(nil)
+	_ gateway.Relayer     = (*Provider)(nil)
 )
 
 // New returns a provider, or an error that says which field of c is wrong and

@@ -89,12 +89,19 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	}
 	a.outcome().Changed = len(a.outcome().Repairs) > 0 // also if it was the request's
 	a.summary.Overhead += time.Since(began)
-	reply, err := a.candidate.upstream.provider.Chat(ctx, a.candidate.model, &own)
+	var reply gateway.Reply
+	if r.plan.Send != nil {
+		a.opaque = true
+		reply, err = r.plan.Send(ctx, a.candidate.upstream.provider, a.candidate.model, own.Header)
+	} else {
+		reply, err = a.candidate.upstream.provider.Chat(ctx, a.candidate.model, &own)
+	}
 	if err != nil {
 		return a.pipeline.refused(gateway.AsError(err))
 	}
 	a.reply = reply
 	switch {
+	case a.opaque:
 	case own.Stream && !reply.Streamed():
 		a.reply = stream(reply, &own)
 		a.outcome().Repaired("stream")

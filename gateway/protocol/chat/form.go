@@ -11,7 +11,12 @@ import (
 )
 
 // Form is how chat completions say errors.
-var Form = &protocol.Form{Name: "chat", Ping: ": ping\n\n", Error: errorBody, Fail: func(dst []byte, e *gateway.Error, _ string) []byte { return appendFailure(dst, e) }}
+var Form = NewForm("chat")
+
+// NewForm is the form of another endpoint whose errors are OpenAI's.
+func NewForm(name string) *protocol.Form {
+	return &protocol.Form{Name: name, Ping: ": ping\n\n", OpenAI: true, Error: errorBody, Fail: func(dst []byte, e *gateway.Error, _ string) []byte { return appendFailure(dst, e) }}
+}
 
 // envelope is OpenAI's error body. All four keys are always there.
 type envelope struct {

@@ -9,29 +9,35 @@ import (
 
 // parts are the parts of one content.
 type parts struct {
-	place   string
-	texts   [][]byte // as they stand between quotes
-	refusal []byte   // likewise
-	all     [][]byte // parts of the chat's, the texts too
-	others  int      // of all, those that are no text
+	item    string // where it is
+	member  string
+	list    []contentPart
+	refusal []byte // as it stands between quotes
+	texts   int    // of the list
 }
+
+// contentPart is a text, as it stands between quotes, or else another part of the chat's.
+type contentPart struct{ text, other []byte }
+
+// others is how many parts are no text.
+func (p *parts) others() int { return len(p.list) - p.texts }
 
 // read reads a content, a string or an array, of a role.
 func (p *parts) read(content []byte, role string) (err error) {
 	if content[0] == '"' {
-		p.texts = append(p.texts, inner(content))
-		p.all = append(p.all, textPart(content))
+		p.addText(content)
 		return nil
 	}
 	wire.Elements(content, 0, func(n int, v wire.Span) bool {
-		err = p.add(object(v.Of(content)), fmt.Sprintf("%s[%d]", p.place, n), role)
+		err = p.add(object(v.Of(content)), fmt.Sprintf("%s.%s[%d]", p.item, p.member, n), role)
 		return err == nil
 	})
 	return err
 }
 
-func textPart(text []byte) []byte {
-	return append(append([]byte(`{"type":"text","text":`), text...), '}')
+func (p *parts) addText(text []byte) {
+	p.list = append(p.list, contentPart{text: inner(text)})
+	p.texts++
 }
 
 func (p *parts) add(part object, place, role string) error {
@@ -45,8 +51,7 @@ func (p *parts) add(part object, place, role string) error {
 		if !isString(text) {
 			return invalid(place+".text", "%s.text must be a string.", place)
 		}
-		p.texts = append(p.texts, inner(text))
-		p.all = append(p.all, textPart(text))
+		p.addText(text)
 		return nil
 	case "refusal":
 		refusal := part.get("refusal")
@@ -63,8 +68,7 @@ func (p *parts) add(part object, place, role string) error {
 	if err != nil {
 		return err
 	}
-	p.all = append(p.all, other)
-	p.others++
+	p.list = append(p.list, contentPart{other: other})
 	return nil
 }
 
@@ -104,53 +108,46 @@ func media(part object, kind, place string) ([]byte, error) {
 	return nil, invalid(place+".type", "%s.type must be \"input_text\", \"input_image\", \"input_file\" or \"input_audio\", not %q.", place, gateway.ExcerptOf(kind, 40))
 }
 
-// join is the text of all parts, as it stands between quotes.
-func (p *parts) join(between string) (text []byte) {
-	if len(p.texts) == 1 {
-		return p.texts[0]
-	}
-	for i, t := range p.texts {
-		if i > 0 {
-			text = append(text, between...)
-		}
-		text = append(text, t...)
-	}
-	return text
-}
-
-// content is the content of a chat message. Many servers take only a string from the system.
-func (p *parts) content(role string) []byte {
-	switch {
-	case p.others == 0 && (len(p.texts) == 1 || role == "system"):
-		return append(append([]byte{'"'}, p.join(separator)...), '"')
-	case len(p.all) == 0:
-		return []byte(`""`)
-	}
-	return append(append([]byte{'['}, list(p.all)...), ']')
-}
-
-// rest are the parts that are no text, with commas between them.
-func (p *parts) rest() (b []byte) {
-	const text = `{"type":"text",`
-	for _, part := range p.all {
-		if len(part) >= len(text) && string(part[:len(text)]) == text {
+// appendText appends the text of all parts, as it stands between quotes.
+func (p *parts) appendText(b []byte, between string) []byte {
+	first := true
+	for i := range p.list {
+		if p.list[i].other != nil {
 			continue
 		}
-		if len(b) > 0 {
-			b = append(b, ',')
+		if !first {
+			b = append(b, between...)
 		}
-		b = append(b, part...)
+		b = append(b, p.list[i].text...)
+		first = false
 	}
 	return b
 }
 
-// list is values with commas between them.
-func list(values [][]byte) (b []byte) {
-	for i, v := range values {
-		if i > 0 {
+// appendContent appends the content of a chat message. Many servers take only a string from the
+// system.
+func (p *parts) appendContent(b []byte, role string) []byte {
+	if p.others() == 0 && (p.texts < 2 || role == system) {
+		return append(p.appendText(append(b, '"'), separator), '"')
+	}
+	return append(p.appendParts(append(b, '['), true), ']')
+}
+
+// appendParts appends the parts, with commas between them and in front of those behind others:
+// all of them, or those that are no text.
+func (p *parts) appendParts(b []byte, texts bool) []byte {
+	for i := range p.list {
+		if !texts && p.list[i].other == nil {
+			continue
+		}
+		if last := b[len(b)-1]; last != '[' {
 			b = append(b, ',')
 		}
-		b = append(b, v...)
+		if p.list[i].other != nil {
+			b = append(b, p.list[i].other...)
+		} else {
+			b = append(append(append(b, `{"type":"text","text":"`...), p.list[i].text...), `"}`...)
+		}
 	}
 	return b
 }

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"bytes"
 	"strconv"
 	"unicode/utf8"
 
@@ -103,4 +104,64 @@ func cleaned(piece []byte) []byte {
 	quoted := make([]byte, 0, len(piece)+2)
 	quoted = append(append(append(quoted, '"'), piece...), '"')
 	return inner(wire.AppendQuoted(nil, wire.AppendDecoded(nil, quoted)))
+}
+
+// replacement is what stands in the place of half a surrogate pair: the other half is nowhere.
+const replacement = `\ufffd`
+
+// half is the kind of surrogate that an escape writes: 'h' is the first of a pair, 'l' the
+// last, 0 is none.
+func half(escape []byte) byte {
+	if len(escape) < len(replacement) || escape[1] != 'u' || escape[2]|' ' != 'd' {
+		return 0
+	}
+	switch escape[3] | ' ' {
+	case '8', '9', 'a', 'b':
+		return 'h'
+	case 'c', 'd', 'e', 'f':
+		return 'l'
+	}
+	return 0
+}
+
+// hasHalf reports whether there is an escape of a surrogate in the inside of a JSON string.
+func hasHalf(piece []byte) bool {
+	for i := bytes.IndexByte(piece, '\\'); i >= 0 && i < len(piece); {
+		if half(piece[i:]) != 0 {
+			return true
+		}
+		i += max(escape(piece[i:]), 1)
+		next := bytes.IndexByte(piece[i:], '\\')
+		if next < 0 {
+			break
+		}
+		i += next
+	}
+	return false
+}
+
+// whole is the inside of a JSON string with whole surrogate pairs alone, and the first half of
+// one that it ends in.
+func whole(piece []byte) (text, rest []byte) {
+	for i := 0; i < len(piece); {
+		n := 1
+		if piece[i] == '\\' {
+			n = max(escape(piece[i:]), 1)
+		}
+		kind := half(piece[i : i+n])
+		switch {
+		case kind == 'h' && i+n == len(piece):
+			return text, piece[i:]
+		case kind == 'h' && half(piece[i+n:min(i+2*n, len(piece))]) == 'l' && piece[i+n] == '\\':
+			text = append(text, piece[i:i+2*n]...)
+			i += 2 * n
+			continue
+		case kind != 0:
+			text = append(text, replacement...)
+		default:
+			text = append(text, piece[i:i+n]...)
+		}
+		i += n
+	}
+	return text, nil
 }

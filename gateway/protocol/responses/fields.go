@@ -145,6 +145,23 @@ func (f *fields) check() error {
 			return invalid(schema[id].name, "The field %q is OpenAI's own and not served by this gateway: leave it out.", schema[id].name)
 		}
 	}
+	if err := f.checkHistory(); err != nil {
+		return err
+	}
+	if t := string(f[fTruncation]); t != "" && t != `"auto"` && t != `"disabled"` {
+		return invalid("truncation", "The field \"truncation\" must be \"auto\" or \"disabled\", not %s.", gateway.Excerpt(f[fTruncation]))
+	}
+	if err := f.checkNumbers(); err != nil {
+		return err
+	}
+	if err := f.checkInclude(); err != nil {
+		return err
+	}
+	return f.checkMetadata()
+}
+
+// checkHistory checks what says where the conversation comes from and goes to.
+func (f *fields) checkHistory() error {
 	if f[fPrevious] != nil && f[fConversation] != nil {
 		return invalid("previous_response_id", "The fields \"previous_response_id\" and \"conversation\" exclude each other: send one of them.")
 	}
@@ -157,16 +174,7 @@ func (f *fields) check() error {
 	if f.isTrue(fBackground) && string(f[fStore]) == "false" {
 		return invalid("background", "The field \"background\" needs \"store\": true: who comes back finds the response there.")
 	}
-	if t := string(f[fTruncation]); t != "" && t != `"auto"` && t != `"disabled"` {
-		return invalid("truncation", "The field \"truncation\" must be \"auto\" or \"disabled\", not %s.", gateway.Excerpt(f[fTruncation]))
-	}
-	if err := f.checkNumbers(); err != nil {
-		return err
-	}
-	if err := f.checkInclude(); err != nil {
-		return err
-	}
-	return f.checkMetadata()
+	return nil
 }
 
 func (f *fields) checkNumbers() error {
@@ -251,7 +259,7 @@ func isKind(v []byte, is kinds) bool {
 	case 't', 'f':
 		return is&aBool != 0
 	}
-	return is&aNumber != 0 || is&anInteger != 0 && bytes.IndexAny(v, ".eE") < 0
+	return is&aNumber != 0 || is&anInteger != 0 && !bytes.ContainsAny(v, ".eE")
 }
 
 // String names the kinds in an error.

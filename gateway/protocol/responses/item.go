@@ -31,7 +31,10 @@ type item struct {
 	// text is what has come of the part, the summary or the arguments, as it stands between the
 	// quotes of a JSON string.
 	text     []byte
+	half     []byte // of a surrogate pair, whose other half may come with the next piece
 	logprobs []byte // of the part, elements
+	notes    []byte // its annotations, elements
+	noted    int    // how many
 	parts    []byte // those that are closed, elements
 	closed   int    // how many
 
@@ -112,11 +115,9 @@ func (it *item) partJSON(text []byte) []byte {
 	case it.part == refusalPartKind:
 		return append(append([]byte(`{"type":"refusal","refusal":"`), text...), `"}`...)
 	}
-	b := append(append([]byte(`{"type":"output_text","text":"`), text...), `","annotations":[],"logprobs":[`...)
-	if len(text) > 0 {
-		b = append(b, it.logprobs...)
-	}
-	return append(b, "]}"...)
+	b := append(append([]byte(`{"type":"output_text","text":"`), text...), `","annotations":[`...)
+	b = append(append(b, it.notes...), `],"logprobs":[`...)
+	return append(append(b, it.logprobs...), "]}"...)
 }
 
 // argsScan looks whether arguments are a whole JSON object, as far as they have come.

@@ -149,9 +149,13 @@ func (m *machine) put(piece, logprobs []byte) {
 		return
 	}
 	it := m.open
+	if len(it.half) > 0 || hasHalf(piece) {
+		piece, it.half = whole(append(it.half, piece...))
+	}
 	it.text = append(it.text, piece...)
 	it.logprobs = appendElements(it.logprobs, logprobs)
 	switch {
+	case len(piece) == 0 && len(logprobs) == 0:
 	case m.quiet:
 	case it.kind == reasoningItem:
 		m.text("response.reasoning_summary_text.delta", it.before, piece, `"`)
@@ -170,6 +174,10 @@ func (m *machine) put(piece, logprobs []byte) {
 // closePart ends the open part of the open item.
 func (m *machine) closePart() {
 	it := m.open
+	if len(it.half) > 0 { // the other half has not come
+		it.half = nil
+		m.put([]byte(replacement), nil)
+	}
 	at := it.before[:max(0, len(it.before)-len(`,"delta":"`))]
 	part := it.partJSON(it.text)
 	switch {
@@ -193,7 +201,22 @@ func (m *machine) closePart() {
 	if it.kind == reasoningItem {
 		m.thought = it.text
 	}
-	it.text, it.logprobs, it.part = nil, nil, noPart
+	it.text, it.logprobs, it.part, it.notes, it.noted = nil, nil, noPart, nil, 0
+}
+
+// note adds an annotation, JSON, to the text that is open. It reports whether there is one.
+func (m *machine) note(annotation []byte) bool {
+	it := m.open
+	if it == nil || it.kind != messageItem || it.part != textPartKind || len(m.waiting) > 0 {
+		return false
+	}
+	if !m.quiet {
+		at := it.before[:len(it.before)-len(`,"delta":"`)]
+		m.raw("response.output_text.annotation.added", at, wire.AppendInt([]byte(`,"annotation_index":`), it.noted), []byte(`,"annotation":`), annotation)
+	}
+	it.notes = appendElements(it.notes, annotation)
+	it.noted++
+	return true
 }
 
 // closeCall ends a call's arguments.

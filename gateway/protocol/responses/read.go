@@ -107,58 +107,73 @@ func (w *Writer) readHead(f *wire.Frame) {
 
 // body is a delta or a message by its members.
 type body struct {
-	content, reasoning, refusal, calls, function, logprobs []byte
+	content, reasoning, refusal, calls, function, logprobs, notes []byte
+
+	said int // members that say something
+}
+
+// take takes a member that is not empty. ok is false for one of those that are pieces of a
+// provider's thoughts.
+func (b *body) take(name string, value []byte) (ok bool) {
+	switch name {
+	case "role":
+		return true
+	case "content":
+		b.content = value
+	case "reasoning_content":
+		b.reasoning = value
+	case "reasoning":
+		if b.reasoning == nil {
+			b.reasoning = value
+		}
+	case "refusal":
+		b.refusal = value
+	case "annotations":
+		b.notes = value
+	case "tool_calls":
+		b.calls = value
+	case "function_call":
+		b.function = value
+	case thoughtMembers[0], thoughtMembers[1]:
+		b.said++
+		return false
+	}
+	b.said++
+	return true
+}
+
+// isEmptyValue reports whether a value says nothing: null, "", [] or {}.
+func isEmptyValue(v []byte) bool {
+	return v[0] == 'n' || len(v) <= 2 && (v[0] == '"' || v[0] == '[' || v[0] == '{')
 }
 
 // readBody takes a delta or a message: reasoning first, as it was thought.
 func (w *Writer) readBody(f *wire.Frame, c *wire.Choice) error {
 	var b body
-	said := 0
 	wire.Members(f.Data[:c.Body.End], c.Body.Start, func(key []byte, v wire.Span) bool {
-		value := v.Of(f.Data)
-		if v.IsNull(f.Data) || len(value) <= 2 && (value[0] == '"' || value[0] == '[' || value[0] == '{') {
-			return true
+		if value := v.Of(f.Data); !isEmptyValue(value) && !b.take(string(key), value) {
+			w.thoughts.add(string(key), value, f.Whole)
 		}
-		switch name := string(key); name {
-		case "role":
-			return true
-		case "content":
-			b.content = value
-		case "reasoning_content":
-			b.reasoning = value
-		case "reasoning":
-			if b.reasoning == nil {
-				b.reasoning = value
-			}
-		case "refusal":
-			b.refusal = value
-		case "tool_calls":
-			b.calls = value
-		case "function_call":
-			b.function = value
-		case thoughtMembers[0], thoughtMembers[1]:
-			w.thoughts.add(name, value, f.Whole)
-		}
-		said++
 		return true
 	})
 	if logprobs := object(c.Object.Of(f.Data)).get("logprobs"); isObject(logprobs) {
 		if content := object(logprobs).get("content"); isArray(content) && jsontext.Value(content).IsValid() {
 			b.logprobs = appendLine(nil, bytes.TrimSpace(inner(content)))
-			said++
+			b.said++
 		}
 	}
 	if isString(b.reasoning) {
 		w.say(reasoningItem, textPartKind, clean(inner(b.reasoning)), nil)
 	}
 	w.readContent(&b)
+	w.readNotes(b.notes)
 	if isString(b.refusal) {
 		w.say(messageItem, refusalPartKind, clean(inner(b.refusal)), nil)
 	}
 	if err := w.readCalls(&b); err != nil {
 		return err
 	}
-	if said == 1 && c.Reason == "" && w.open != nil && len(w.waiting) == 0 {
+	if b.said == 1 && c.Reason == "" && w.open != nil && len(w.waiting) == 0 {
 		w.learn(f, c)
 	}
 	return nil
@@ -177,6 +192,27 @@ func (w *Writer) readContent(b *body) {
 			return true
 		})
 	}
+}
+
+// readNotes takes annotations. A chat has those of a web search in an object of their own.
+func (w *Writer) readNotes(list []byte) {
+	if !isArray(list) || !jsontext.Value(list).IsValid() {
+		return
+	}
+	wire.Elements(list, 0, func(_ int, v wire.Span) bool {
+		note := object(v.Of(list))
+		if !isObject(note) {
+			return true
+		}
+		if citation := object(note).get("url_citation"); isObject(citation) {
+			note = wire.AppendOthers([]byte(`{"type":"url_citation"`), citation, "type")
+			note = append(note, '}')
+		}
+		if !w.note(appendLine(nil, note)) {
+			w.summary.Warn("annotation_dropped")
+		}
+		return true
+	})
 }
 
 // readCalls takes calls, whole or in pieces, also that of the time before there were several.

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/callgate/callgate/gateway"
@@ -23,14 +24,17 @@ func (r *Request) Translate() error {
 		t.addSystem(inner(v))
 	}
 	for i, item := range r.earlier {
-		if err := t.add(item, fmt.Sprintf("earlier input[%d]", i)); err != nil {
+		if err := t.add(item, "earlier input["+strconv.Itoa(i)+"]"); err != nil {
 			return err
 		}
 	}
 	for i, item := range r.items {
-		if err := t.add(item, fmt.Sprintf("input[%d]", i)); err != nil {
+		if err := t.add(item, "input["+strconv.Itoa(i)+"]"); err != nil {
 			return err
 		}
+	}
+	if len(t.list) == 0 && t.system == nil {
+		return invalid("input", "The field \"input\" has nothing in it that a model could read: send a message.")
 	}
 	choice, err := r.toolChoice()
 	if err != nil {
@@ -84,7 +88,8 @@ func (r *Request) write(t *translation, choice []byte) error {
 	if r.Stream() {
 		b = append(b, `,"stream":true,"stream_options":{"include_usage":true}`...)
 	}
-	r.chat = append(b, '}')
+	b = append(b, '}')
+	r.chat = b
 	return nil
 }
 
@@ -141,19 +146,33 @@ type translation struct {
 
 // message is one of the chat's, with the results of its calls behind it.
 type message struct {
-	whole []byte // the message, unless it is the model's
+	role    string // "" for the model's
+	content parts  // of the others
 
 	group     string // of the ids of its items: which answer they were a part of
 	text      []byte // this and the next two as they stand between quotes
 	refusal   []byte
 	reasoning []byte
 	thoughts  []byte // members that upstreams need back, with a comma in front of each
-	calls     []byte // entries of tool_calls
 	said      bool   // it has text, were it empty
-	answered  bool   // a result has come
-	results   []byte // messages
-	parts     []byte // of a message of the user's behind the results: what those cannot hold
+	calls     []chatCall
+	results   []result
 }
+
+// chatCall is a call: its id, its name and its arguments, as JSON.
+type chatCall struct{ id, name, args []byte }
+
+// result is the result of a call, with its id as JSON.
+type result struct {
+	id      []byte
+	content parts
+}
+
+const (
+	system    = "system"
+	user      = "user"
+	assistant = "assistant"
+)
 
 // separator stands between texts that were messages of their own, as it is written in a string.
 const separator = `\n\n`
@@ -214,7 +233,7 @@ func (t *translation) add(item object, place string) error {
 	case "compaction":
 		return t.addCompaction(item, place)
 	case "item_reference":
-		return invalid(place, "%s refers to the stored item %q, which there is none of: send the item itself.", place, gateway.Excerpt(item.get("id")))
+		return invalid(place, "%s refers to the stored item %s, which there is none of: send the item itself.", place, gateway.Excerpt(item.get("id")))
 	case "":
 		return invalid(place+".type", "%s has no type: a message has \"role\" and \"content\", other items say their type.", place)
 	}
@@ -232,27 +251,26 @@ func (t *translation) addMessage(item object, place string) error {
 		return invalid(place+".content", "%s.content must be a string or an array of parts.", place)
 	}
 	switch role {
-	case "assistant":
+	case assistant:
 		t.leading = false
 		return t.addAnswer(item, content, place)
-	case "user", "system", "developer":
+	case user, system, "developer":
 	default:
 		return invalid(place+".role", "%s.role must be \"user\", \"assistant\", \"system\" or \"developer\", not %q.", place, gateway.ExcerptOf(role, 40))
 	}
-	parts := parts{place: place + ".content"}
+	parts := parts{item: place, member: "content"}
 	if err := parts.read(content, role); err != nil {
 		return err
 	}
-	if role != "user" {
-		role = "system"
-		if t.leading && parts.others == 0 {
-			t.addSystem(parts.join(separator))
+	if role != user {
+		role = system
+		if t.leading && parts.others() == 0 {
+			t.addSystem(parts.appendText(nil, separator))
 			return nil
 		}
 	}
 	t.leading, t.open = false, nil
-	whole := append(append(append([]byte(`{"role":"`), role...), `","content":`...), parts.content(role)...)
-	t.list = append(t.list, &message{whole: append(whole, '}')})
+	t.list = append(t.list, &message{role: role, content: parts})
 	return nil
 }
 
@@ -263,7 +281,7 @@ func (t *translation) assistant(item object) *message {
 	if _, digits, ok := strings.Cut(wire.Unquote(item.get("id")), "_"); ok && len(digits) == 2*idBytes {
 		group = digits[:groupDigits]
 	}
-	if m := t.open; m != nil && !m.answered && (group == "" || m.group == "" || m.group == group) {
+	if m := t.open; m != nil && len(m.results) == 0 && (group == "" || m.group == "" || m.group == group) {
 		if m.group == "" {
 			m.group = group
 		}
@@ -276,8 +294,8 @@ func (t *translation) assistant(item object) *message {
 
 // addAnswer translates what the model has said.
 func (t *translation) addAnswer(item object, content []byte, place string) error {
-	parts := parts{place: place + ".content"}
-	if err := parts.read(content, "assistant"); err != nil {
+	parts := parts{item: place, member: "content"}
+	if err := parts.read(content, assistant); err != nil {
 		return err
 	}
 	m := t.assistant(item)
@@ -288,8 +306,8 @@ func (t *translation) addAnswer(item object, content []byte, place string) error
 	} else if m.said && !same {
 		m.text = append(m.text, separator...)
 	}
-	m.said = m.said || len(parts.texts) > 0
-	m.text = append(m.text, parts.join("")...)
+	m.said = m.said || parts.texts > 0
+	m.text = parts.appendText(m.text, "")
 	m.refusal = append(m.refusal, parts.refusal...)
 	return nil
 }
@@ -298,38 +316,15 @@ func (t *translation) addAnswer(item object, content []byte, place string) error
 func (t *translation) addReasoning(item object, place string) error {
 	var text, thoughts []byte
 	if sealed := item.get("encrypted_content"); sealed != nil {
-		opened, err := t.r.options.Sealer.open(wire.Unquote(sealed), t.r.options.Tenant, t.r.Model())
-		if err != nil {
+		var ok bool
+		if text, thoughts, ok = t.unseal(sealed); !ok {
 			t.r.warn("item_dropped", "reasoning")
 			return nil
 		}
-		o := object(opened)
-		if v := o.get("text"); isString(v) {
-			text = inner(v)
-		}
-		for _, name := range thoughtMembers {
-			if v := o.get(name); isArray(v) {
-				thoughts = append(append(append(append(thoughts, `,"`...), name...), `":`...), v...)
-			}
-		}
 	} else {
-		for _, list := range [...]string{"content", "summary"} {
-			v := item.get(list)
-			if v != nil && v[0] != '[' {
-				return invalid(place+"."+list, "%s.%s must be an array.", place, list)
-			}
-			wire.Elements(v, 0, func(_ int, at wire.Span) bool {
-				if s := object(at.Of(v)).get("text"); isString(s) {
-					if len(text) > 0 {
-						text = append(text, separator...)
-					}
-					text = append(text, inner(s)...)
-				}
-				return true
-			})
-			if len(text) > 0 { // the summary says the same in fewer words
-				break
-			}
+		var err error
+		if text, err = reasoningText(item, place); err != nil {
+			return err
 		}
 	}
 	if len(text) == 0 && len(thoughts) == 0 {
@@ -344,6 +339,49 @@ func (t *translation) addReasoning(item object, place string) error {
 	return nil
 }
 
+// unseal opens reasoning: its text, as it stands between quotes, and the members that belong to
+// it, with a comma in front of each.
+func (t *translation) unseal(sealed []byte) (text, thoughts []byte, ok bool) {
+	opened, err := t.r.options.Sealer.open(wire.Unquote(sealed), t.r.options.Tenant, t.r.Model())
+	if err != nil {
+		return nil, nil, false
+	}
+	o := object(opened)
+	if v := o.get("text"); isString(v) {
+		text = inner(v)
+	}
+	for _, name := range thoughtMembers {
+		if v := o.get(name); isArray(v) {
+			thoughts = append(append(append(append(thoughts, `,"`...), name...), `":`...), v...)
+		}
+	}
+	return text, thoughts, true
+}
+
+// reasoningText is reasoning in words, as it stands between quotes: what was thought, or else
+// its summary, which says the same in fewer words.
+func reasoningText(item object, place string) (text []byte, err error) {
+	for _, list := range [...]string{"content", "summary"} {
+		v := item.get(list)
+		if v != nil && v[0] != '[' {
+			return nil, invalid(place+"."+list, "%s.%s must be an array.", place, list)
+		}
+		wire.Elements(v, 0, func(_ int, at wire.Span) bool {
+			if s := object(at.Of(v)).get("text"); isString(s) {
+				if len(text) > 0 {
+					text = append(text, separator...)
+				}
+				text = append(text, inner(s)...)
+			}
+			return true
+		})
+		if len(text) > 0 {
+			break
+		}
+	}
+	return text, nil
+}
+
 // addCompaction translates a summary of what was said before.
 func (t *translation) addCompaction(item object, place string) error {
 	opened, err := t.r.options.Sealer.open(wire.Unquote(item.get("encrypted_content")), t.r.options.Tenant, t.r.Model())
@@ -352,7 +390,9 @@ func (t *translation) addCompaction(item object, place string) error {
 		return invalid(place+".encrypted_content", "%s.encrypted_content was not made by this gateway for this model and key, so that nobody can read it.", place)
 	}
 	t.leading, t.open = false, nil
-	t.list = append(t.list, &message{whole: append(append([]byte(`{"role":"user","content":`), text...), '}')})
+	m := &message{role: user}
+	m.content.addText(text)
+	t.list = append(t.list, m)
 	return nil
 }
 
@@ -378,11 +418,7 @@ func (t *translation) addCall(item object, place string, custom bool) error {
 		name = wire.AppendQuoted(nil, flat(space, wire.Unquote(name)))
 	}
 	m := t.assistant(item)
-	if len(m.calls) > 0 {
-		m.calls = append(m.calls, ',')
-	}
-	m.calls = append(append(append(m.calls, `{"id":`...), id...), `,"type":"function","function":{"name":`...)
-	m.calls = append(append(append(append(m.calls, name...), `,"arguments":`...), args...), "}}"...)
+	m.calls = append(m.calls, chatCall{id, name, args})
 	t.calls[wire.Unquote(id)] = m
 	return nil
 }
@@ -400,24 +436,11 @@ func (t *translation) addResult(item object, place string) error {
 	case output == nil || output[0] != '"' && output[0] != '[':
 		return invalid(place+".output", "%s.output must be a string or an array of parts.", place)
 	}
-	m.answered = true
-	text := output
-	if output[0] == '[' {
-		parts := parts{place: place + ".output"}
-		if err := parts.read(output, "tool"); err != nil {
-			return err
-		}
-		text = append(append([]byte{'"'}, parts.join(separator)...), '"')
-		if parts.others > 0 {
-			note := wire.AppendQuoted(nil, fmt.Sprintf("What the tool call %s gave besides text:", wire.Unquote(id)))
-			if len(m.parts) > 0 {
-				m.parts = append(m.parts, ',')
-			}
-			m.parts = append(append(append(append(m.parts, `{"type":"text","text":`...), note...), '}', ','), parts.rest()...)
-		}
+	r := result{id, parts{item: place, member: "output"}}
+	if err := r.content.read(output, "tool"); err != nil {
+		return err
 	}
-	m.results = append(append(append(m.results, `,{"role":"tool","tool_call_id":`...), id...), `,"content":`...)
-	m.results = append(append(m.results, text...), '}')
+	m.results = append(m.results, r)
 	return nil
 }
 
@@ -431,17 +454,43 @@ func (t *translation) appendTo(b []byte) []byte {
 		if len(b) > start {
 			b = append(b, ',')
 		}
-		b = append(m.appendTo(b), m.results...)
-		if len(m.parts) > 0 {
-			b = append(append(append(b, `,{"role":"user","content":[`...), m.parts...), "]}"...)
-		}
+		b = m.appendResults(m.appendTo(b))
 	}
 	return b
 }
 
+// appendResults appends the results of a message's calls, and behind them what the messages of
+// tools cannot hold.
+func (m *message) appendResults(b []byte) []byte {
+	others := 0
+	for i := range m.results {
+		r := &m.results[i]
+		others += r.content.others()
+		b = append(append(append(b, `,{"role":"tool","tool_call_id":`...), r.id...), `,"content":"`...)
+		b = append(r.content.appendText(b, separator), `"}`...)
+	}
+	if others == 0 {
+		return b
+	}
+	b = append(b, `,{"role":"user","content":[`...)
+	for i := range m.results {
+		r := &m.results[i]
+		if r.content.others() == 0 {
+			continue
+		}
+		if b[len(b)-1] != '[' {
+			b = append(b, ',')
+		}
+		b = appendText(append(b, `{"type":"text","text":`...), fmt.Sprintf("What the tool call %s gave besides text:", wire.Unquote(r.id)))
+		b = r.content.appendParts(b, false)
+	}
+	return append(b, "]}"...)
+}
+
 func (m *message) appendTo(b []byte) []byte {
-	if m.whole != nil {
-		return append(b, m.whole...)
+	if m.role != "" {
+		b = append(append(append(b, `{"role":"`...), m.role...), `","content":`...)
+		return append(m.content.appendContent(b, m.role), '}')
 	}
 	b = append(b, `{"role":"assistant"`...)
 	if len(m.reasoning) > 0 {
@@ -459,8 +508,17 @@ func (m *message) appendTo(b []byte) []byte {
 	if len(m.refusal) > 0 {
 		b = append(append(append(b, `,"refusal":"`...), m.refusal...), '"')
 	}
+	for i, c := range m.calls {
+		if i == 0 {
+			b = append(b, `,"tool_calls":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, `{"id":`...), c.id...), `,"type":"function","function":{"name":`...)
+		b = append(append(append(append(b, c.name...), `,"arguments":`...), c.args...), "}}"...)
+	}
 	if len(m.calls) > 0 {
-		b = append(append(append(b, `,"tool_calls":[`...), m.calls...), ']')
+		b = append(b, ']')
 	}
 	return append(b, '}')
 }

@@ -42,6 +42,7 @@ func clients(t *testing.T) []client {
 		{name: "python", modes: all, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: py.play("openai_sdk")},
 		{name: "node", modes: all, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: js.play("openai_sdk")},
 		{name: "go", modes: two, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: each(official)},
+		{name: "go responses", modes: two, retries: 2, answerIDs: true, errorIDs: true, streamErrors: true, play: each(officialResponses)},
 		{name: "go-openai", modes: []string{whole, chunks}, answerIDs: true, streamErrors: true, play: each(community)},
 		{name: "ai-sdk", modes: two, retries: 1, repeats: serverError, answerIDs: true, errorIDs: true, play: js.play("ai_sdk", "openai-compatible")},
 		{name: "ai-sdk openai", modes: two, retries: 1, repeats: serverError, answerIDs: true, errorIDs: true, play: js.play("ai_sdk", "openai")},

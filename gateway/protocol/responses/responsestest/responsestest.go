@@ -182,6 +182,7 @@ type checker struct {
 	part    Object   // of the open item, as it was added
 	parts   []Object // of the open item that are over
 	text    strings.Builder
+	notes   int     // annotations of the part
 	full    *string // what the text's own end said
 	done    bool
 }
@@ -350,6 +351,7 @@ var kinds = map[string]struct{ item, part, member string }{
 	"response.content_part.done":             {"message", "done", ""},
 	"response.output_text.delta":             {"message", "output_text", "delta"},
 	"response.output_text.done":              {"message", "output_text", "text"},
+	"response.output_text.annotation.added":  {"message", "output_text", "annotation"},
 	"response.refusal.delta":                 {"message", "refusal", "delta"},
 	"response.refusal.done":                  {"message", "refusal", "refusal"},
 	"response.reasoning_summary_part.added":  {"reasoning", "added", ""},
@@ -387,6 +389,10 @@ func (c *checker) within(kind string, e Object) error {
 		if part["type"] == "refusal" {
 			text = part["refusal"]
 		}
+		if notes, _ := part["annotations"].([]any); len(notes) != c.notes {
+			return fmt.Errorf("the part has %d annotations, and %d were sent", len(notes), c.notes)
+		}
+		c.notes = 0
 		if c.part == nil || part["type"] != c.part["type"] || c.full == nil || text != *c.full {
 			return fmt.Errorf("the part is %v behind %v", part, c.part)
 		}
@@ -396,6 +402,13 @@ func (c *checker) within(kind string, e Object) error {
 		return fmt.Errorf("the open part is %v", c.part)
 	case c.full != nil:
 		return errors.New("the text is over")
+	}
+	if k.member == "annotation" {
+		if number(e["annotation_index"]) != c.notes || e["annotation"] == nil {
+			return fmt.Errorf("it has the annotation_index %v, not %d", e["annotation_index"], c.notes)
+		}
+		c.notes++
+		return nil
 	}
 	text, ok := e[k.member].(string)
 	if !ok {

@@ -1,0 +1,80 @@
+package flow
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/internal/attempt"
+	"github.com/callgate/callgate/gateway/internal/stage/tally"
+)
+
+// Relay sends a request for another endpoint than chat where its model's route leads, as it
+// is but for the name of the model. req says who asks, for which model, and how often; its
+// body is not sent. Until the upstream has begun to answer, failures are dealt with as those
+// of Chat. one says that only targets of the same model may take each other's place.
+func (g *Gateway) Relay(ctx context.Context, req *gateway.Request, relay *gateway.Relay, one bool) (*gateway.Response, error) {
+	choice, ok := g.table.Choose(req)
+	if !ok {
+		return nil, g.noModel(req.Model)
+	}
+	req.Route = choice.Route
+	p := &attempt.Plan{Asked: req, Base: req, Route: &choice.RouteChoice, Targets: slices.Clone(choice.Targets), Model: choice.Model, Requested: time.Now(),
+		Policies: func(gateway.Target) []gateway.RequestPolicy { return nil }, Stages: []gateway.Maker{tally.Maker{}}}
+	if one {
+		p.Targets, p.Warnings = sameModel(p.Targets, choice.Model)
+	}
+	if g.options.Saved != nil {
+		p.Stages = append(p.Stages, g.options.Saved)
+	}
+	for i := range p.Targets {
+		p.Targets[i].Mode, p.Targets[i].AllowEmpty = gateway.Off, true
+	}
+	p.Send = func(ctx context.Context, provider gateway.Provider, model string, header http.Header) (gateway.Reply, error) {
+		relayer, ok := provider.(gateway.Relayer)
+		if !ok {
+			return nil, gateway.Errorf(gateway.NotFound, "not_found", "The provider of model %q has no %s.", req.Model, relay.Path)
+		}
+		sent := *relay
+		sent.Header = header
+		return relayer.Relay(ctx, model, &sent)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, g.options.Timeout, g.late)
+	resp, err := g.engine.Do(ctx, p)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp.Reply = &closing{resp.Reply, cancel}
+	return resp, nil
+}
+
+// sameModel are the targets of the model that the first one has: the vectors of another one
+// mean nothing beside those that the client has already.
+func sameModel(targets []gateway.Target, asked string) (same []gateway.Target, warnings []string) {
+	name := func(t gateway.Target) string {
+		if t.Model == "" {
+			return asked
+		}
+		return t.Model
+	}
+	for _, t := range targets {
+		if name(t) == name(targets[0]) {
+			same = append(same, t)
+		} else {
+			warnings = append(warnings, "other_model:"+t.Provider)
+		}
+	}
+	return same, warnings
+}
+
+// Passthrough sends a request to one provider, whatever it is for. There is one attempt.
+func (g *Gateway) Passthrough(ctx context.Context, provider string, relay *gateway.Relay) (gateway.Reply, error) {
+	relayer, ok := g.options.Providers[provider].(gateway.Relayer)
+	if !ok {
+		return nil, gateway.Errorf(gateway.NotFound, "not_found", "The provider %q has no %s.", provider, relay.Path)
+	}
+	return relayer.Relay(ctx, "", relay)
+}

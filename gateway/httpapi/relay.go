@@ -1,0 +1,227 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/internal/upload"
+	"github.com/callgate/callgate/gateway/observe"
+)
+
+// endpoint is one beside chat completions, whose requests go to the target of their model as
+// they are.
+type endpoint struct {
+	path string // below /v1/, here and at upstreams
+	// one says that targets of different models do not take each other's place: vectors of two
+	// models have nothing to do with each other.
+	one bool
+}
+
+// endpoints are those of OpenAI's API that have a model, and rerank, on whose form vLLM, Jina
+// and Cohere agree.
+var endpoints = []endpoint{
+	{path: "embeddings", one: true}, {path: "completions"}, {path: "moderations"}, {path: "rerank", one: true},
+	{path: "audio/speech"}, {path: "audio/transcriptions"}, {path: "audio/translations"},
+	{path: "images/generations"}, {path: "images/edits"}, {path: "images/variations"},
+}
+
+// relay answers the requests of an endpoint.
+func (s *Server) relay(e endpoint) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		began := time.Now()
+		req, body, err := s.relayed(c)
+		if err != nil {
+			return err
+		}
+		defer body.close()
+		req.Tenant, _ = c.Get(clientKey).(string)
+		if err := enter(c, req); err != nil {
+			return err
+		}
+		rec := recordOf(c)
+		defer func() { rec.route = req.Route }()
+		if s.cfg.Metrics != nil {
+			s.cfg.Metrics.Begin()
+			defer s.cfg.Metrics.End()
+		}
+		ctx, end := s.traced(c.Request())
+		rec.endTrace = end
+		resp, err := s.cfg.Gateway.Relay(ctx, req, &gateway.Relay{Method: http.MethodPost, Path: e.path, Query: c.Request().URL.RawQuery, Header: req.Header, Body: body.open}, e.one)
+		if err != nil {
+			return err
+		}
+		defer resp.Close()
+		rec.summary = resp.Summary
+		h := c.Response().Header()
+		header(h, resp)
+		observe.Facts(h, resp.Summary, true)
+		h["X-Callgate-Overhead-Ms"] = []string{string(appendMilliseconds(nil, resp.Summary.Overhead))}
+		h["Server-Timing"] = []string{string(appendMilliseconds([]byte("upstream;dur="), time.Since(began)-resp.Summary.Overhead))}
+		return s.copyAnswer(c, resp, http.StatusOK)
+	}
+}
+
+// passthrough sends the requests of a path to a provider.
+func (s *Server) passthrough(provider string) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		path, err := below(r.URL.EscapedPath())
+		if err != nil {
+			return err
+		}
+		body, err := s.spool(c)
+		if err != nil {
+			return err
+		}
+		defer body.Close()
+		req := &gateway.Request{}
+		if err := enter(c, req); err != nil {
+			return err
+		}
+		relay := &gateway.Relay{Method: r.Method, Path: path, Query: r.URL.RawQuery, Header: req.Header}
+		relay.Body = func(string) (io.ReadCloser, int64, error) {
+			if body.Size() == 0 {
+				return http.NoBody, 0, nil
+			}
+			out, size := body.Open(upload.Span{}, nil)
+			return io.NopCloser(out), size, nil
+		}
+		resp, err := s.cfg.Gateway.Passthrough(r.Context(), provider, relay)
+		if err != nil {
+			return err
+		}
+		defer resp.Close()
+		header(c.Response().Header(), &gateway.Response{Reply: resp, Summary: &gateway.Summary{Provider: provider, Attempts: make([]gateway.Attempt, 1)}})
+		status := http.StatusOK
+		if r, ok := resp.(interface{ Status() int }); ok {
+			status = r.Status()
+		}
+		return s.copyAnswer(c, resp, status)
+	}
+}
+
+// below is what follows /v1/ in a path. It may not lead elsewhere.
+func below(path string) (string, error) {
+	rest, ok := strings.CutPrefix(path, "/v1/")
+	for part := range strings.SplitSeq(strings.ToLower(strings.ReplaceAll(rest, "%2e", ".")), "/") {
+		ok = ok && part != ".." && part != "." && part != "" && !strings.Contains(part, "%2f") && !strings.Contains(part, "%5c")
+	}
+	if !ok {
+		return "", &gateway.Error{Kind: gateway.Invalid, Param: "path", Message: fmt.Sprintf("The path %q is not one below /v1/ without empty parts and dots.", gateway.Excerpt([]byte(path)))}
+	}
+	return rest, nil
+}
+
+// copyAnswer writes an upstream's bytes as they come. Events are flushed one by one.
+func (s *Server) copyAnswer(c echo.Context, resp gateway.Reply, status int) error {
+	w, pace := c.Response(), s.newPacer(c.Response())
+	events := strings.HasPrefix(w.Header().Get("content-type"), "text/event-stream")
+	recordOf(c).raw = !events
+	if events {
+		streamHeader(w.Header())
+	}
+	for {
+		f, err := resp.Next()
+		switch {
+		case err == io.EOF, f != nil && f.Done:
+			if !w.Committed {
+				w.WriteHeader(status)
+			}
+			return nil
+		case err != nil:
+			return err
+		case f == nil:
+			continue
+		}
+		if !w.Committed {
+			w.WriteHeader(status)
+		}
+		pace.write()
+		if _, err := w.Write(f.Raw); err != nil {
+			return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
+		}
+		w.Flush()
+	}
+}
+
+// relayedBody is the body of a request that is sent on.
+type relayedBody struct {
+	open  func(model string) (io.ReadCloser, int64, error)
+	close func()
+}
+
+// relayed reads a request's body, JSON or a form, and which model it names.
+func (s *Server) relayed(c echo.Context) (*gateway.Request, *relayedBody, error) {
+	kind, params, err := mime.ParseMediaType(c.Request().Header.Get("content-type"))
+	if err == nil && kind == "multipart/form-data" {
+		return s.relayedForm(c, params["boundary"])
+	}
+	data, err := s.readBody(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	req, err := gateway.ParseRequest(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	open := func(model string) (io.ReadCloser, int64, error) {
+		body := req.Body(model)
+		return io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+	}
+	return req, &relayedBody{open, func() {}}, nil
+}
+
+// relayedForm reads a form. The field "model" may stand behind the files.
+func (s *Server) relayedForm(c echo.Context, boundary string) (*gateway.Request, *relayedBody, error) {
+	body, err := s.spool(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	done := func() { _ = body.Close() }
+	name, at, err := body.Field(boundary, "model")
+	if err == nil && name == "" {
+		err = errors.New("the field \"model\" is missing: name the model to use")
+	}
+	var req *gateway.Request
+	if err != nil {
+		err = &gateway.Error{Kind: gateway.Invalid, Param: "model", Message: "The request body cannot be read as a form: " + err.Error() + "."}
+	} else {
+		req, err = gateway.ModelRequest(name)
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	open := func(model string) (io.ReadCloser, int64, error) {
+		out, size := body.Open(at, []byte(model))
+		return io.NopCloser(out), size, nil
+	}
+	return req, &relayedBody{open, done}, nil
+}
+
+// spool reads a body that may be long.
+func (s *Server) spool(c echo.Context) (*upload.Body, error) {
+	pace := s.newPacer(c.Response())
+	pace.body = http.MaxBytesReader(c.Response(), c.Request().Body, s.cfg.MaxUpload)
+	body, err := upload.Read(pace, s.cfg.MaxUpload)
+	var limit *http.MaxBytesError
+	switch {
+	case errors.As(err, &limit), errors.Is(err, upload.ErrTooLarge):
+		return nil, &gateway.Error{Kind: gateway.TooLarge, Message: fmt.Sprintf("The request body is larger than %d bytes (limits.upload).", s.cfg.MaxUpload)}
+	case err != nil && c.Request().Context().Err() != nil:
+		return nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
+	case err != nil:
+		return nil, &gateway.Error{Kind: gateway.Invalid, Message: "The request body could not be read to its end.", Err: err}
+	}
+	pace.read()
+	return body, nil
+}

@@ -1,0 +1,90 @@
+package upstream
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/callgate/callgate/gateway"
+)
+
+// maxPiece is how many bytes of an answer are read at a time.
+const maxPiece = 32 << 10
+
+// Relay sends a request on and gives back what comes, whatever it is, under the timer of the
+// whole attempt. Errors are as those of Do.
+func (p *Client) Relay(ctx context.Context, u *url.URL, model string, r *gateway.Relay) (gateway.Reply, error) {
+	body, size, err := r.Body(model)
+	if err != nil {
+		return nil, err
+	}
+	c, ctx := p.begin(ctx)
+	c.req = p.request(ctx, r.Method, u, p.requestHeader(r.Header))
+	c.req.Body, c.req.ContentLength = body, size
+	if r.Header.Get("Content-Type") == "" {
+		c.req.Header.Del("Content-Type") // of a body that there is not
+	}
+	if r.Query != "" {
+		address := *u
+		if address.RawQuery != "" {
+			address.RawQuery += "&"
+		}
+		address.RawQuery += r.Query
+		c.req.URL = &address
+	}
+	resp, content, err := c.send() //nolint:bodyclose // relayed.Close does
+	if err != nil {
+		c.end()
+		return nil, err
+	}
+	return &relayed{call: c, resp: resp, body: content, piece: make([]byte, maxPiece)}, nil
+}
+
+// relayed is an answer that nobody looks into.
+type relayed struct {
+	call  *call
+	resp  *http.Response
+	body  io.Reader
+	piece []byte
+	err   error
+	done  bool
+}
+
+// Header implements [gateway.Reply].
+func (r *relayed) Header() http.Header { return r.resp.Header }
+
+// Status is the answer's, one of success.
+func (r *relayed) Status() int { return r.resp.StatusCode }
+
+// Streamed implements [gateway.Reply].
+func (r *relayed) Streamed() bool { return true }
+
+// Next implements [gateway.Reply].
+func (r *relayed) Next() (*gateway.Frame, error) {
+	for r.err == nil {
+		var n int
+		if n, r.err = r.body.Read(r.piece); n > 0 {
+			return &gateway.Frame{Raw: r.piece[:n]}, nil
+		}
+	}
+	switch {
+	case r.err != io.EOF:
+		if e := r.call.interrupted(); e != nil {
+			return nil, e
+		}
+		e := r.call.p.Errorf(gateway.Unavailable, CodeCut, "the upstream's answer broke off.")
+		e.Err = r.call.p.Safe(r.err)
+		return nil, e
+	case r.done:
+		return nil, io.EOF
+	}
+	r.done = true
+	return &gateway.Frame{Done: true}, nil
+}
+
+// Close implements [gateway.Reply].
+func (r *relayed) Close() error {
+	r.call.end()
+	return r.resp.Body.Close()
+}
