@@ -374,3 +374,38 @@ func TestNoStore(t *testing.T) {
 		t.Errorf("got %v", refused)
 	}
 }
+
+// TestCompact has a conversation summarized, and goes on from the summary.
+func TestCompact(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]string{"memory": "", "off": "store: {kind: off}\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := remember(t, config)
+			items := `{"role":"user","content":"what is it"},{"type":"function_call","call_id":"c1","name":"look","arguments":"{\"at\":1}"},{"type":"function_call_output","call_id":"c1","output":"a cat"}`
+			body := `{"model":"m","instructions":"be brief","input":[` + items + `]}`
+			if config == "" {
+				first := text(g.call(200, "POST", "/v1/responses", `{"model":"m","input":[`+items+`]}`), "id")
+				body = `{"model":"m","instructions":"be brief","previous_response_id":"` + first + `"}`
+			}
+			got := g.call(200, "POST", "/v1/responses/compact", body)
+			item, _ := got["output"].([]any)[0].(map[string]any)
+			if text(got, "object") != "response.compaction" || text(item, "type") != "compaction" || !strings.HasPrefix(text(item, "encrypted_content"), "cg1.") || got["created_at"] == nil {
+				t.Errorf("got %v", got)
+			}
+			for _, said := range []string{"what is it", "[call] look {\"at\":1}", "a cat", "be brief"} {
+				if !strings.Contains(g.last(), said) {
+					t.Errorf("the model was asked %s, want %q in it", g.last(), said)
+				}
+			}
+			n := len(g.asked)
+			g.call(200, "POST", "/v1/responses", `{"model":"m","input":[`+string(marshal(t, item))+`,{"role":"user","content":"go on"}]}`)
+			if want := fmt.Sprintf("answer %d; user: go on", n); !strings.HasSuffix(g.last(), want) || !strings.HasPrefix(g.last(), "user: Summary") {
+				t.Errorf("got %s, want the summary and %s", g.last(), want)
+			}
+			g.call(400, "POST", "/v1/responses/compact", `{"model":"m","input":[]}`)
+			g.call(400, "POST", "/v1/responses/compact", `{"input":"x"}`)
+			g.call(400, "POST", "/v1/responses/compact", `{"model":"m","input":"x","previous_response_id":"resp_none"}`)
+		})
+	}
+}

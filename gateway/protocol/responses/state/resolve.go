@@ -36,6 +36,22 @@ func (s *Service) Parse(ctx context.Context, body []byte, c protocol.Client) (pr
 	return e, nil
 }
 
+// ParseCompact reads a request for a summary of a conversation, as Parse does. It implements
+// [protocol.Parser]. Nothing is stored.
+func (s *Service) ParseCompact(ctx context.Context, body []byte, c protocol.Client) (protocol.Front, error) {
+	r, err := responses.Parse(body, s.options(c))
+	if err != nil {
+		return nil, err
+	}
+	e := &exchange{Request: r, service: s, tenant: c.Tenant, unlock: func() {}}
+	err = e.resolve(ctx)
+	e.unlock()
+	if err != nil {
+		return nil, err
+	}
+	return responses.Compact(r)
+}
+
 // exchange is a request with what it needs of the store.
 type exchange struct {
 	*responses.Request
