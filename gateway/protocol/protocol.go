@@ -33,6 +33,14 @@ type Detached interface {
 	Detach(ctx context.Context, req *gateway.Request) (*Detachment, error)
 }
 
+// Shortener is a Front that can do with a shorter prompt.
+type Shortener interface {
+	Front
+	// Shorten makes Chat shorter where that helps against why the upstream has refused it, once,
+	// and reports whether it did.
+	Shorten(ctx context.Context, why *gateway.Error) bool
+}
+
 // Detachment is what the client gets at once.
 type Detachment struct {
 	Body   []byte // an answer that is not streamed

@@ -409,3 +409,75 @@ func TestCompact(t *testing.T) {
 		})
 	}
 }
+
+// TestCompacted has conversations that are too long for their model: a summary takes the place
+// of what is old, once, and the turns go on from it.
+func TestCompacted(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]string{"refused": "", "setting": "store: {compact_tokens: 800}\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			summaries, refusals := 0, 0
+			last := ""
+			var mu sync.Mutex
+			url := upstream(t, func(w http.ResponseWriter, r received) {
+				mu.Lock()
+				defer mu.Unlock()
+				w.Header().Set("content-type", "application/json")
+				switch {
+				case strings.Contains(r.body, "Write the summary alone."):
+					summaries++
+					send(w, completion(fmt.Sprintf("summary %d", summaries)))
+				case len(r.body) > 2500 && config == "":
+					refusals++
+					w.WriteHeader(http.StatusBadRequest)
+					send(w, `{"error":{"message":"This model's maximum context length is 100 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`)
+				default:
+					last = r.body
+					send(w, completion("fine"))
+				}
+			})
+			g := serve(t, "providers: {local: {type: openai, base_url: \""+url+"\"}}\nmodels: {m: {targets: [{provider: local}]}}\nadmin: {listen: off}\n"+config)
+			conversation := `"conversation":"` + text(g.call(200, "POST", "/v1/conversations", ""), "id") + `"`
+			for _, link := range []string{conversation, ""} {
+				warned, before := 0, summaries
+				for i := range 12 {
+					goesOn := link
+					if link == "" {
+						goesOn = `"store":true`
+					}
+					got := g.do(g.request("POST", "/v1/responses", fmt.Sprintf(`{"model":"m","input":"turn %d %s",%s}`, i, strings.Repeat("x", 300), goesOn)))
+					if got.status != 200 {
+						t.Fatalf("turn %d: got %d %s", i, got.status, got.body)
+					}
+					if strings.Contains(got.header.Get("x-callgate-warnings"), "compacted:") {
+						warned++
+					}
+					if link != conversation {
+						link = `"previous_response_id":"` + between(got.body, `"id":"`, `"`) + `"`
+					}
+				}
+				mu.Lock()
+				if made := summaries - before; made == 0 || made > 5 || warned != made {
+					t.Errorf("got %d summaries, %d answers that say so, want both, and few", made, warned)
+				}
+				if !strings.Contains(last, "Summary of the conversation so far") || !strings.Contains(last, "turn 10 ") || !strings.Contains(last, "turn 11 ") || strings.Contains(last, "turn 1 ") {
+					t.Errorf("got %s, want a summary and the last turns", last)
+				}
+				if (config == "") != (refusals > 0) {
+					t.Errorf("got %d refusals", refusals)
+				}
+				mu.Unlock()
+			}
+			// All is still there for whoever asks for it, and the summary goes with what it says.
+			id := between(conversation, `"conversation":"`, `"`)
+			list := g.call(200, "GET", "/v1/conversations/"+id+"/items?limit=100", "")
+			if n := len(list["data"].([]any)); n != 24 {
+				t.Errorf("got %d items, want all 24", n)
+			}
+			g.call(404, "GET", "/v1/responses/cmp_"+id, "")
+			g.call(200, "DELETE", "/v1/conversations/"+id+"/items/"+text(list, "last_id"), "")
+			g.call(200, "POST", "/v1/responses", `{"model":"m","input":"x",`+conversation+`}`)
+		})
+	}
+}

@@ -42,5 +42,6 @@ func newState(s store.Store, cfg *config.Config, sealer *responses.Sealer, g sta
 	if s == nil {
 		return nil
 	}
-	return state.New(state.Options{Store: s, Sealer: sealer, Gateway: g, MaxChain: cfg.Store.MaxChain, MaxBytes: int(cfg.Limits.Body), Ended: ended, Log: log})
+	return state.New(state.Options{Store: s, Sealer: sealer, Gateway: g, MaxChain: cfg.Store.MaxChain, MaxBytes: int(cfg.Limits.Body),
+		CompactTokens: cfg.Store.CompactTokens, Ended: ended, Log: log})
 }

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"context"
+	"io"
 	"slices"
 	"strconv"
 
@@ -26,13 +27,21 @@ func StatelessCompaction(o Options) protocol.Parser {
 		if err := r.Stateless(); err != nil {
 			return nil, err
 		}
-		return Compact(r)
+		return Front(Compact(r))
 	}
+}
+
+// Front is a Compaction as a [protocol.Front].
+func Front(c *Compaction, err error) (protocol.Front, error) {
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Compact makes a request for a summary of all items of r. It is called when all earlier items
 // are in front. The error is a *gateway.Error that names the place.
-func Compact(r *Request) (protocol.Front, error) {
+func Compact(r *Request) (*Compaction, error) {
 	r.fields[fTools], r.fields[fToolChoice], r.fields[fText], r.fields[fStream] = nil, nil, nil, nil
 	if r.options.Sealer == nil {
 		return nil, invalid("", "This gateway seals nothing, and so cannot compact.")
@@ -67,13 +76,21 @@ const summarize = `You are given the record of a conversation between a user and
 // before begins the summary, for the model that goes on from it.
 const before = "Summary of the conversation so far, whose earlier messages were left out:\n\n"
 
+// maxResult is how many bytes of a tool's result go into the record: of a longer one its
+// beginning and its end, since the record has to be shorter than what was too long.
+const maxResult = 8000
+
 // transcript writes messages as a text, one after the other. What is no text is named.
 func transcript(messages []byte) []byte {
 	var b []byte
 	wire.Elements(messages, 0, func(_ int, v wire.Span) bool {
 		m := object(v.Of(messages))
 		b = append(append(append(b, '['), wire.Unquote(m.get("role"))...), "]\n"...)
-		b = appendContent(b, m.get("content"))
+		from := len(b)
+		if b = appendContent(b, m.get("content")); wire.Unquote(m.get("role")) == "tool" && len(b)-from > maxResult {
+			tail := string(b[len(b)-maxResult/2:])
+			b = append(append(b[:from+maxResult/2], "\n[…]\n"...), tail...)
+		}
 		calls := m.get("tool_calls")
 		wire.Elements(calls, 0, func(_ int, at wire.Span) bool {
 			f := object(object(at.Of(calls)).get("function"))
@@ -120,8 +137,22 @@ type compactor struct{ *Writer }
 
 // Whole implements [protocol.Writer].
 func (w *compactor) Whole(f *wire.Frame) ([]byte, error) {
-	if _, err := w.Writer.Whole(f); err != nil {
+	text, err := w.text(f)
+	if err != nil {
 		return nil, err
+	}
+	r := w.req
+	b := append(append([]byte(`{"id":"`), r.id...), `","object":"response.compaction","created_at":`...)
+	b = append(strconv.AppendInt(b, r.created, 10), `,"output":[{"id":"`...)
+	b = append(append(b, itemID("cmp_", r.id, 0)...), `","type":"compaction","encrypted_content":"`...)
+	b = append(append(b, r.options.Sealer.SealCompaction(text, r.options.Tenant, r.Model())...), `"}],"usage":`...)
+	return append(w.counts.appendTo(slices.Grow(b, 256)), '}'), nil
+}
+
+// text is the summary of an answer.
+func (w *compactor) text(f *wire.Frame) (string, error) {
+	if _, err := w.Writer.Whole(f); err != nil {
+		return "", err
 	}
 	text := before
 	for _, it := range w.items {
@@ -135,13 +166,18 @@ func (w *compactor) Whole(f *wire.Frame) ([]byte, error) {
 		})
 	}
 	if len(text) == len(before) || w.finish == "length" || w.finish == "content_filter" {
-		return nil, &gateway.Error{Kind: gateway.Unusable, Message: "The model has written no whole summary: nothing was compacted."}
+		return "", &gateway.Error{Kind: gateway.Unusable, Message: "The model has written no whole summary: nothing was compacted."}
 	}
-	r := w.req
-	id := itemID("cmp_", r.id, 0)
-	b := append(append([]byte(`{"id":"`), r.id...), `","object":"response.compaction","created_at":`...)
-	b = append(strconv.AppendInt(b, r.created, 10), `,"output":[{"id":"`...)
-	b = append(append(b, id...), `","type":"compaction","encrypted_content":"`...)
-	b = append(append(b, r.options.Sealer.SealCompaction(text, r.options.Tenant, r.Model())...), `"}],"usage":`...)
-	return append(w.counts.appendTo(slices.Grow(b, 256)), '}'), nil
+	return text, nil
+}
+
+// Summary is the summary of an answer that has not been read, as a message's text.
+func (c *Compaction) Summary(resp *gateway.Response) (string, error) {
+	f, err := resp.Next()
+	if err != nil && err != io.EOF {
+		return "", err
+	}
+	w := newWriter(c.Request, resp)
+	w.stream, w.quiet = false, true
+	return (&compactor{Writer: w}).text(f)
 }

@@ -156,6 +156,10 @@ func (r *Request) Prepend(items [][]byte) {
 	r.earlier = append(items[:len(items):len(items)], r.earlier...)
 }
 
+// SetEarlier puts items in the place of those that Prepend has put in front. Translate is to be
+// called then, again if it was called before.
+func (r *Request) SetEarlier(items [][]byte) { r.earlier = items }
+
 // Reference is an item of the request that stands for another one.
 type Reference struct {
 	At int // its place in NewItems

@@ -117,6 +117,14 @@ func (b *background) answer(run *run, req *gateway.Request, record *gateway.Reco
 		return err
 	}
 	resp, err := b.service.o.Gateway.Chat(ctx, req)
+	if err != nil && b.Shorten(ctx, gateway.AsError(err)) {
+		var again *gateway.Request
+		if again, err = gateway.ParseRequest(b.Chat()); err != nil {
+			return err
+		}
+		again.Tenant, again.ID, again.Header, again.MaxRetries = req.Tenant, req.ID, req.Header, req.MaxRetries
+		resp, err = b.service.o.Gateway.Chat(ctx, again)
+	}
 	if err != nil {
 		return err
 	}

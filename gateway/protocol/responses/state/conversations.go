@@ -166,7 +166,7 @@ func (s *Service) DeleteConversation(ctx context.Context, c Call) ([]byte, error
 	if err := s.o.Store.DeleteConversation(ctx, c.Tenant, c.ID); err != nil {
 		return nil, s.failed(err, "Conversation", c.ID)
 	}
-	return deleted(c.ID, "conversation.deleted"), nil
+	return deleted(c.ID, "conversation.deleted"), s.forget(ctx, c)
 }
 
 // AddItems answers POST /v1/conversations/{id}/items.
@@ -207,5 +207,17 @@ func (s *Service) DeleteItem(ctx context.Context, c Call) ([]byte, error) {
 	if err := s.o.Store.DeleteItem(ctx, c.Tenant, c.ID, c.Item); err != nil {
 		return nil, s.failed(err, "Item", c.Item)
 	}
+	if err := s.forget(ctx, c); err != nil {
+		return nil, err
+	}
 	return s.GetConversation(ctx, c)
+}
+
+// forget deletes a conversation's summary, which may say what was deleted.
+func (s *Service) forget(ctx context.Context, c Call) error {
+	err := s.o.Store.DeleteResponse(ctx, c.Tenant, summaryPrefix+c.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return s.failed(err, "Conversation", c.ID)
 }

@@ -26,7 +26,11 @@ func (s *Service) Parse(ctx context.Context, body []byte, c protocol.Client) (pr
 		return nil, err
 	}
 	e.keepUntil(ctx)
-	if err := e.prepare(); err != nil {
+	err = e.prepare()
+	if err == nil && e.isLong() {
+		_, err = e.shorten(ctx)
+	}
+	if err != nil {
 		e.unlock()
 		return nil, err
 	}
@@ -49,7 +53,7 @@ func (s *Service) ParseCompact(ctx context.Context, body []byte, c protocol.Clie
 	if err != nil {
 		return nil, err
 	}
-	return responses.Compact(r)
+	return responses.Front(responses.Compact(r))
 }
 
 // exchange is a request with what it needs of the store.
@@ -58,6 +62,8 @@ type exchange struct {
 	service *Service
 	tenant  string
 	input   []store.Item // the request's own items, as they are stored
+	earlier []store.Item // what it goes on from
+	shorter bool         // a summary is in the place of earlier ones
 	unlock  func()       // may be called several times
 	// stays takes the end of the request's context away from unlock; it reports whether that was
 	// in time.
@@ -85,7 +91,7 @@ func (e *exchange) resolve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(earlier) > 0 {
+	if e.earlier = earlier; len(earlier) > 0 {
 		e.Prepend(bodies(earlier))
 	}
 	return e.dereference(ctx)
@@ -155,7 +161,7 @@ func (s *Service) whole(ctx context.Context, tenant, id string) (all []store.Ite
 			return nil, invalid("conversation", "The conversation has more than %d bytes: begin a new one, with what is needed of this one.", s.o.MaxBytes)
 		}
 		if all = append(all, items...); !more || len(items) == 0 {
-			return all, nil
+			return s.shortened(ctx, tenant, id, all)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/protocol/responses"
@@ -22,6 +23,9 @@ func (s *Service) GetResponse(ctx context.Context, c Call) ([]byte, error) {
 
 // response reads a response. One that waits or runs although no gateway runs it has failed.
 func (s *Service) response(ctx context.Context, c Call) (*store.Response, error) {
+	if strings.HasPrefix(c.ID, summaryPrefix) {
+		return nil, missing("Response", c.ID)
+	}
 	r, err := s.o.Store.GetResponse(ctx, c.Tenant, c.ID)
 	if err != nil {
 		return nil, s.failed(err, "Response", c.ID)

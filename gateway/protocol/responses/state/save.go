@@ -59,6 +59,9 @@ func (e *exchange) put(ctx context.Context, r responses.Result) error {
 	}
 	record := &store.Response{ID: r.ID, Previous: e.PreviousResponseID(), Conversation: e.Conversation(), Body: without(r.Response),
 		Input: e.input, Created: time.Unix(e.Created(), 0)}
+	if e.shorter && e.Conversation() == "" { // the summary is where the chain begins
+		record.Previous, record.Input = "", slices.Concat(e.earlier, e.input)
+	}
 	for _, item := range r.Items {
 		record.Output = append(record.Output, store.Item{ID: item.ID, Body: item.JSON})
 	}

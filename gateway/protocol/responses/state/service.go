@@ -35,6 +35,9 @@ type Options struct {
 	MaxBytes int
 	// Record is the largest response that the store takes; default store.MaxRecord.
 	Record int
+	// CompactTokens is about how many tokens earlier items may have before a summary takes the
+	// place of the older ones; 0 is any number, until an upstream refuses them.
+	CompactTokens int
 	// Ended is told of each response in the background that is over. It may be nil.
 	Ended func(gateway.Record)
 	// SweepEvery is how often what has expired is deleted; default one minute.
