@@ -62,7 +62,8 @@ func Compact(r *Request) (*Compaction, error) {
 	b := append(append([]byte(`{"model":`), r.fields[fModel]...), `,"messages":[{"role":"system","content":`...)
 	b = wire.AppendQuoted(b, task)
 	b = wire.AppendQuoted(append(b, `},{"role":"user","content":`...), said)
-	r.chat = append(b, `}]}`...)
+	b = append(b, `}]}`...)
+	r.chat = b
 	r.Save = nil
 	return &Compaction{r}, nil
 }

@@ -105,7 +105,7 @@ func older(items []store.Item) (at int) {
 			}
 		}
 	}
-	open, thinks := map[string]bool{}, false
+	open := map[string]bool{}
 	for i, item := range items[:last] {
 		call := wire.Unquote(valueOf(item.Body, "call_id"))
 		switch responses.ItemType(item.Body) {
@@ -114,8 +114,8 @@ func older(items []store.Item) (at int) {
 		case "function_call_output", "custom_tool_call_output":
 			delete(open, call)
 		}
-		thinks = responses.ItemType(item.Body) == "reasoning" // it goes with what follows
-		if len(open) == 0 && !thinks {
+		// Reasoning goes with what follows it.
+		if len(open) == 0 && responses.ItemType(item.Body) != "reasoning" {
 			at = i + 1
 		}
 	}
