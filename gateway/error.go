@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/headers"
 )
 
 // Kind classifies a failure. It alone decides whether the request is sent again or to
@@ -55,6 +56,8 @@ type Error struct {
 	Status int
 	Body   []byte
 	Header http.Header
+	// Withheld is what of the upstream's header is not in Header.
+	Withheld headers.Withheld
 	// Said is the beginning of what a refusal said, in whatever form, without the gateway's
 	// own key. It tells what the upstream has against the request, and goes nowhere.
 	Said []byte

@@ -41,6 +41,9 @@ func (f UpstreamFailure) Classify() *Error {
 	said := upstreamerr.Read(f.Header, f.Body, time.Now())
 	status := cmp.Or(f.Status, said.Status)
 	e := &Error{Kind: f.kind(status, said.Codes)}
+	if said.Moderated && status == http.StatusForbidden {
+		e.Kind = Rejected // OpenRouter's status for what a filter holds back: not of our credentials
+	}
 	if e.Kind != Unauthorized { // whose words may quote the key
 		e.Quote = upstreamerr.Excerpt(f.redacted(said.Message))
 		e.Header = f.Header.Clone()
@@ -96,11 +99,12 @@ func (f *UpstreamFailure) kind(status int, codes []string) Kind {
 // has OpenAI's form; else the client gets one of ours, with the upstream's words.
 func (f *UpstreamFailure) refuse(e *Error, status int, wrapped bool) {
 	e.Status = status
-	e.Said = []byte(f.redacted(string(f.Body[:min(len(f.Body), maxSaid)])))
+	clean := []byte(f.redacted(string(f.Body))) // before it is cut, or a part of a secret might stay
+	e.Said = clean[:min(len(clean), maxSaid)]
 	if !wrapped || len(f.Body) > maxRefusal {
 		return
 	}
-	e.Body = []byte(f.redacted(string(f.Body)))
+	e.Body = clean
 	if e.Header == nil {
 		e.Header = http.Header{}
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/callgate/callgate/gateway/headers"
 	"github.com/callgate/callgate/gateway/internal/history"
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -74,6 +75,9 @@ type Warner interface {
 	// Warnings is complete when Next has returned an error, or a whole answer.
 	Warnings() []string
 }
+
+// Withholder is a reply that knows what of its upstream's header clients do not get.
+type Withholder interface{ Withheld() headers.Withheld }
 
 // Redactor is a provider that has secrets which its upstream may quote.
 type Redactor interface {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"time"
 
+	"github.com/callgate/callgate/gateway/headers"
 	"github.com/callgate/callgate/gateway/prefix"
 )
 
@@ -77,6 +78,8 @@ type Attempt struct {
 	// RetryAfter is how long the upstream asked to wait behind it, 0 if it did not.
 	RetryAfter time.Duration
 	Took       time.Duration
+	// Withheld is what of the answer's header clients do not get.
+	Withheld headers.Withheld
 }
 
 // Reason is why an attempt was made.

@@ -58,9 +58,9 @@ type SharedStats struct {
 
 // Times of a Shared.
 const (
-	// callTime is for one call: a request waits for it, and an upstream that answers takes
-	// several times as long.
-	callTime = 100 * time.Millisecond
+	// MaxWait is how long a call waits for the server, and all calls of one request together: an upstream
+	// that answers takes several times as long.
+	MaxWait = 100 * time.Millisecond
 	// awayAfter is how many calls in a row must fail for the server to be away: one that is
 	// slow once, or a crowd that waits for connections, is none that is.
 	awayAfter = 5
@@ -78,7 +78,7 @@ func (s *Shared) Get(ctx context.Context, key Key) (*Answer, bool) {
 	if !s.present(&s.reads) {
 		return nil, false
 	}
-	own, cancel := context.WithTimeout(ctx, callTime)
+	own, cancel := context.WithTimeout(ctx, MaxWait)
 	defer cancel()
 	box, found, err := s.server.GetUpTo(own, s.key(key), frameHead+maxAbout+s.largest+sealSize)
 	s.called(ctx, &s.reads, err)
@@ -93,9 +93,17 @@ func (s *Shared) Get(ctx context.Context, key Key) (*Answer, bool) {
 	return a, true
 }
 
-// Put keeps an answer for a time, if the server takes it in time.
+// Put keeps an answer for a time, if the server takes it in time. The context's deadline is what its request
+// may still wait, as far as that is less than MaxWait; no call is made where it is over.
 func (s *Shared) Put(ctx context.Context, key Key, a *Answer, ttl time.Duration) {
-	if len(a.Body) > s.largest || !s.present(&s.writes) {
+	if len(a.Body) > s.largest {
+		return
+	}
+	if ctx.Err() != nil {
+		s.spare(&s.writes)
+		return
+	}
+	if !s.present(&s.writes) {
 		return
 	}
 	box, err := key.write(a, time.Now().Add(ttl))
@@ -103,7 +111,7 @@ func (s *Shared) Put(ctx context.Context, key Key, a *Answer, ttl time.Duration)
 		s.log.Warn("answer not kept", "error", err)
 		return
 	}
-	own, cancel := context.WithTimeout(ctx, callTime)
+	own, cancel := context.WithTimeout(ctx, MaxWait)
 	defer cancel()
 	s.called(ctx, &s.writes, s.server.Set(own, s.key(key), box, ttl))
 }
@@ -134,10 +142,17 @@ func (s *Shared) present(of *side) bool {
 	return true
 }
 
+// spare counts a call that is not made.
+func (s *Shared) spare(of *side) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of.spared++
+}
+
 // called takes note of how a call ended, and logs when that is news. That a client left
 // says nothing about the server.
 func (s *Shared) called(ctx context.Context, of *side, err error) {
-	if err != nil && ctx.Err() != nil {
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return
 	}
 	s.mu.Lock()

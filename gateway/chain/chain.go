@@ -146,15 +146,21 @@ func (c *Chain) Plain(text []byte) Passage {
 	}
 	m.text.out.settle()
 	if len(c.waiting) > 0 {
-		m.text.passed(c.waiting)
+		c.passed(c.waiting)
 		c.waiting = c.waiting[:0]
 	}
 	if chars.IsSpace(text[len(text)-1]) {
 		c.waiting = append(c.waiting, text...)
 		return HoldWhitespace
 	}
-	m.text.passed(text)
+	c.passed(text)
 	return PassThrough
+}
+
+// passed notes content that goes by the machine.
+func (c *Chain) passed(text []byte) {
+	c.machine.text.passed(text)
+	c.machine.in.gone += len(text)
 }
 
 // idle reports whether nothing but white space waits to be decided.
@@ -173,13 +179,14 @@ func (c *Chain) Settle() bool {
 	if m.region != nil || m.thought != nil || len(m.tail) > 0 || m.reasoning.open || c.Marked() || m.in.scan.found.end > 0 || !chars.Blank(m.in.buf) {
 		return false
 	}
-	for _, text := range [][]byte{m.in.buf, c.waiting} {
-		if len(text) > 0 {
-			m.text.passed(text)
-		}
+	if len(m.in.buf) > 0 {
+		m.text.passed(m.in.buf)
+		m.in.skip(len(m.in.buf))
 	}
-	c.waiting = c.waiting[:0]
-	m.in.skip(len(m.in.buf))
+	if len(c.waiting) > 0 {
+		c.passed(c.waiting)
+		c.waiting = c.waiting[:0]
+	}
 	m.text.out.settle()
 	return true
 }

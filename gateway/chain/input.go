@@ -11,6 +11,7 @@ type input struct {
 	buf   []byte
 	spare []byte // the memory that an empty buf begins in again
 	read  int    // how much of buf the scanner has read
+	gone  int    // how much of the text stood before buf
 	scan  scanner
 }
 
@@ -24,6 +25,7 @@ func (in *input) take(text []byte) {
 
 // drop forgets the first n bytes.
 func (in *input) drop(n int) {
+	in.gone += n
 	if in.buf = in.buf[n:]; len(in.buf) == 0 {
 		in.buf = in.spare[:0]
 	}

@@ -86,7 +86,7 @@ func (m *machine) seekStart(final bool) bool {
 			}
 		}
 	}
-	if plan.anyStart || longestPrefix(plan.starts, body) > 0 {
+	if (plan.anyStart || longestPrefix(plan.starts, body) > 0) && m.afford() {
 		m.begin("", true)
 		return true
 	}
@@ -128,7 +128,7 @@ func (m *machine) found(literal string) {
 		m.sofar.wrapper, m.sofar.start = k.wraps, true
 		m.in.skip(len(literal))
 		m.text.out.edge(abi.Content)
-	case k.trigger && m.mayParse(k):
+	case k.trigger && m.mayParse(k) && m.afford():
 		m.begin(literal, false)
 	default:
 		m.unparsed(literal, k)
@@ -145,6 +145,16 @@ func (m *machine) mayParse(k *meaning) bool {
 		return m.text.at.lineMarks && !open && !m.sofar.example && !m.text.at.fence.around()
 	}
 	return true
+}
+
+// afford reports whether a region may begin here after all that was read in vain. It says so
+// where it may not.
+func (m *machine) afford() bool {
+	ok := m.parsers.vain.afford(m.in.gone)
+	if !ok {
+		m.text.report.warn("parse_budget")
+	}
+	return ok
 }
 
 // unparsed acts on a literal that begins no region.
@@ -272,9 +282,17 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 	for i := range out {
 		m.show(&out[i])
 	}
-	switch to := min(became.to, len(m.in.buf)); became.kind {
-	case undecided:
+	if became.kind == undecided {
 		return false
+	}
+	if !r.called && became.kind != mayCount {
+		m.parsers.vain.ended(r.cost)
+	}
+	to := min(became.to, len(m.in.buf))
+	if read := max(to, r.declined); read > 0 {
+		m.parsers.last = read
+	}
+	switch became.kind {
 	case wasRead:
 		if !r.shown || r.kind != 0 {
 			m.markup()
@@ -379,7 +397,7 @@ func (m *machine) show(e *abi.Event) {
 		}
 		r.kind = e.Kind
 	case abi.CallEnd:
-		r.kind = 0
+		r.kind, r.called = 0, true
 	}
 	m.text.give(e, candidate.Name)
 }

@@ -15,6 +15,8 @@ type parsers struct {
 	opts   Options
 	offers offers
 	spent  bool // a limit was reached: none is asked any more
+	vain   vain
+	last   int // how many bytes the last region had that was read; 0: there was none
 }
 
 // open opens a candidate for a region.
@@ -22,6 +24,18 @@ func (p *parsers) open(ctx context.Context, candidate *Candidate, fenced bool) (
 	return p.runner.Open(ctx, candidate.Parser, abi.Options{
 		Tools: p.offers.all(), Settings: candidate.Settings, Fenced: fenced, Guess: p.plan.auto,
 	})
+}
+
+// firstFeed is how much a run is fed at first, then as much as it has read. Where a
+// short region ends is not known before, so that a text of many is fed several times
+// over; a call, on the other hand, should come at once. Regions of one text are mostly alike,
+// so the last one tells how much the next may need.
+func (p *parsers) firstFeed() int {
+	const first, least = 4 << 10, 64
+	if p.last == 0 {
+		return first
+	}
+	return min(max(2*p.last, least), first)
 }
 
 // failed takes note that a parser failed. The event says why in one word.
@@ -47,6 +61,7 @@ func (p *parsers) fallback(ctx context.Context, text []byte, fenced bool) (conte
 		return nil, false, err
 	}
 	defer run.Close()
+	p.vain.cost += p.openCost()
 	for len(text) > 0 {
 		n := min(len(text), abi.MaxFeed)
 		events, err := run.Feed(ctx, text[:n])

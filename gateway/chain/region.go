@@ -15,6 +15,8 @@ type region struct {
 	found      string       // the trigger; "" for a region at the start of the output
 	literal    int          // length of the longest trigger that stands here
 	declined   int          // how far a parser read that gave the region back
+	cost       int          // as vain counts
+	called     bool         // a call has come of it
 	reading    *reading     // by the parser that reads it now, or nil
 	out        []abi.Event  // of the last call of read
 
@@ -43,7 +45,7 @@ const (
 
 // newRegion begins a region at the beginning of text; start says that it is that of the output.
 func newRegion(p *parsers, s site, text []byte, found string, start bool) *region {
-	r := &region{site: s, candidates: p.plan.at(text, start), found: found, literal: 1}
+	r := &region{site: s, candidates: p.plan.at(text, start), found: found, literal: 1, cost: 1}
 	if p.opts.NoTools {
 		r.candidates = slices.DeleteFunc(r.candidates, func(candidate *Candidate) bool { return !candidate.Framing })
 	}
@@ -78,6 +80,7 @@ func (r *region) read(ctx context.Context, p *parsers, text []byte, e end) ([]ab
 			return r.out, became
 		}
 		r.declined = max(r.declined, became.to)
+		r.cost += became.to / readBytes
 		r.close()
 	}
 }
@@ -98,7 +101,9 @@ func (r *region) choose(ctx context.Context, p *parsers, text []byte, e end) end
 			return cutOff
 		}
 		r.candidates = r.candidates[1:]
+		r.cost++
 		if verdict == abi.Yes {
+			r.cost += p.openCost()
 			var run Run
 			if run, err = p.open(ctx, candidate, r.site.fenced); err == nil {
 				r.out = slices.Grow(r.out, 4)
@@ -132,11 +137,6 @@ type reading struct {
 	shown   bool // an event went out
 }
 
-// firstFeed is how much a run is fed at first, then as much as it has read. Where a
-// short region ends is not known before, so that a text of many is fed several times
-// over; a call, on the other hand, should come at once.
-const firstFeed = 4 << 10
-
 // read gives the run what is new in the text.
 func (r *reading) read(ctx context.Context, out []abi.Event, p *parsers, region []byte, e end) ([]abi.Event, ending) {
 	text := region
@@ -147,7 +147,7 @@ func (r *reading) read(ctx context.Context, out []abi.Event, p *parsers, region 
 		text = text[:max(r.fed, len(text)-endTail(text, e.final))]
 	}
 	for r.fed < len(text) {
-		n := min(len(text)-r.fed, max(firstFeed, r.fed), abi.MaxFeed)
+		n := min(len(text)-r.fed, max(p.firstFeed(), r.fed), abi.MaxFeed)
 		if r.fed+n < len(text) {
 			n -= incomplete(text[r.fed : r.fed+n])
 		}

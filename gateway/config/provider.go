@@ -32,6 +32,14 @@ type Provider struct {
 	// Headers are added to every request. Their values count as secrets, since
 	// some upstreams are authorized by one.
 	Headers map[string]Secret `yaml:"headers" eg:"{X-Team: a}" doc:"Headers added to every request; their values count as secrets."`
+	// ForwardHeaders are names of clients' headers that the upstream gets beside those that
+	// every upstream does, such as X-Title for OpenRouter. Keys for the gateway, what says
+	// who the client is and what belongs to a connection are refused, as for PassHeaders.
+	ForwardHeaders []string `yaml:"forward_headers" omit:"true" eg:"[x-title, http-referer]" doc:"Names of clients' headers that the upstream gets, beside content-type, accept, user-agent, idempotency-key, openai-beta, anthropic-beta, anthropic-version, traceparent and tracestate."`
+	// PassHeaders are names of the upstream's headers that clients get beside those that
+	// every client does: ids of requests, limits of rates, openai-*, and what an error says
+	// of trying again.
+	PassHeaders []string `yaml:"pass_headers" omit:"true" eg:"[x-cache]" doc:"Names of the upstream's headers that clients get, beside its ids of requests, limits of rates, openai-* and, of errors, retry-after and x-should-retry."`
 	// Timeouts are those of one attempt.
 	Timeouts Timeouts `yaml:"timeouts" eg:"{connect: 5s, total: 10m}" doc:"Timeouts of one attempt."`
 	// Retry says when a failed attempt is made once more.

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/callgate/callgate/gateway/headers"
 )
 
 func checkProvider(r *report, name string, pr Provider) {
@@ -31,6 +33,7 @@ func checkProvider(r *report, name string, pr Provider) {
 	checkAPIVersion(r, p.Key("api_version"), pr)
 	checkAPIKey(r, p, pr.APIKey)
 	checkHeaders(r, p.Key("headers"), pr.Headers, setHeaders(pr))
+	checkTravelling(r, p, pr)
 }
 
 // special gives the keys that only some types take, and whether a provider has
@@ -105,7 +108,8 @@ func isProviderName(name string) bool {
 // checkDemo refuses what the demo provider would ignore: whoever writes it
 // expects another type.
 func checkDemo(r *report, p path, pr Provider) {
-	given := map[string]bool{"base_url": pr.BaseURL != "", "api_key": !pr.APIKey.IsZero(), "headers": len(pr.Headers) > 0}
+	given := map[string]bool{"base_url": pr.BaseURL != "", "api_key": !pr.APIKey.IsZero(), "headers": len(pr.Headers) > 0,
+		"forward_headers": len(pr.ForwardHeaders) > 0, "pass_headers": len(pr.PassHeaders) > 0}
 	for _, key := range sortedKeys(given) {
 		if given[key] {
 			r.add(p.Key(key), "type demo has no upstream; leave it out, or use type: openai")
@@ -250,6 +254,40 @@ func checkHeaders(r *report, p path, headers map[string]Secret, set map[string]s
 		}
 		seen[canonical] = name
 		checkCredential(r, at, headers[name])
+	}
+}
+
+// checkTravelling refuses names of headers that no setting lets travel.
+func checkTravelling(r *report, p path, pr Provider) {
+	fixed := map[string]bool{}
+	for name := range pr.Headers {
+		fixed[textproto.CanonicalMIMEHeaderKey(name)] = true
+	}
+	checkNames(r, p.Key("forward_headers"), pr.ForwardHeaders, func(name string) string {
+		if fixed[name] {
+			return "headers sets it for every request; keep one of them"
+		}
+		return headers.ForwardProblem(name)
+	})
+	checkNames(r, p.Key("pass_headers"), pr.PassHeaders, headers.PassProblem)
+}
+
+// checkNames checks a list of names of headers. problem says what is wrong with one.
+func checkNames(r *report, p path, names []string, problem func(canonical string) string) {
+	seen := map[string]bool{}
+	for i, name := range names {
+		at, canonical := p.At(i), textproto.CanonicalMIMEHeaderKey(name)
+		switch {
+		case !isHeaderName(name):
+			r.add(at, "%s is not the name of a header", r.src.show(at, name))
+		case seen[canonical]:
+			r.add(at, "the header %s is in the list twice", r.src.show(at, name))
+		default:
+			if wrong := problem(canonical); wrong != "" {
+				r.add(at, "%s cannot be in this list: %s", r.src.show(at, name), wrong)
+			}
+		}
+		seen[canonical] = true
 	}
 }
 

@@ -118,6 +118,7 @@ var meanings = map[string]string{ //nolint:gochecknoglobals // a table
 	"call_without_tools":      "The text calls, but the request offers no tools.",
 	"end_token":               "A token that ends the output was dropped.",
 	"missing_arguments":       "A call was taken that lacks a required argument.",
+	"parse_budget":            "So much of the text looked like calls and was none that some of it was not read: a call there stays text.",
 	"reasoning_end_missing":   "The reasoning never ended.",
 	"reasoning_end_stray":     "An end of reasoning came where none was open; it was dropped.",
 	"reasoning_start_missing": "The reasoning had no beginning: all text before its end was taken for it.",

@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/headers"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/protocol"
 )
@@ -95,7 +96,7 @@ func enter(c echo.Context, req *gateway.Request) error {
 		return looped(hops)
 	}
 	req.ID = requestID(c)
-	req.Header = forwarded(h)
+	req.Header = headers.Kept(h)
 	addHop(req.Header, hops)
 	rec := recordOf(c)
 	rec.model, rec.stream = req.Model, req.Stream
@@ -218,7 +219,7 @@ const maxPiece = 16 << 10
 // streamHeader says that the answer is a stream, to whoever stands in front of us: nginx
 // would collect it.
 func streamHeader(h http.Header) {
-	h.Set("cache-control", "no-cache")
+	h.Set("cache-control", "no-cache, no-store")
 	h.Set("x-accel-buffering", "no")
 }
 
@@ -242,7 +243,7 @@ func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byt
 func header(h http.Header, resp *gateway.Response) {
 	upstream := resp.Header()
 	for name, values := range upstream {
-		if key := http.CanonicalHeaderKey(name); key != "X-Request-Id" {
+		if key := http.CanonicalHeaderKey(name); key != "X-Request-Id" && !headers.Advice(key) {
 			h[key] = values
 		}
 	}

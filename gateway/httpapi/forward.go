@@ -6,36 +6,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway"
-	"github.com/callgate/callgate/gateway/internal/route"
 )
-
-// withheld are headers of a client that do not go on to the upstream, besides those that
-// route.SaysWho knows: they hold keys, describe the client's own connection, or are ours to
-// set.
-var withheld = map[string]bool{
-	"Authorization": true, "Api-Key": true, "X-Api-Key": true, "Cookie": true, "Proxy-Authorization": true,
-	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Te": true, "Trailer": true,
-	"Transfer-Encoding": true, "Upgrade": true, "Expect": true, "Host": true,
-	"Content-Length": true, "Content-Encoding": true, "Accept-Encoding": true,
-	"Forwarded": true, "Via": true, "X-Real-Ip": true, "X-Request-Id": true,
-}
-
-// forwarded returns the client's headers that go on to the upstream.
-func forwarded(in http.Header) http.Header {
-	drop := map[string]bool{}
-	for _, list := range in["Connection"] {
-		for name := range strings.SplitSeq(list, ",") {
-			drop[http.CanonicalHeaderKey(strings.TrimSpace(name))] = true
-		}
-	}
-	out := make(http.Header, len(in)+2)
-	for name, values := range in {
-		if !withheld[name] && !drop[name] && !route.SaysWho(name) && !strings.HasPrefix(name, "X-Callgate-") {
-			out[name] = values
-		}
-	}
-	return out
-}
 
 // hop is what the gateway says of itself in the header Via (RFC 9110, 7.6.3).
 const hop = "1.1 callgate"

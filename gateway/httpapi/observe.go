@@ -80,6 +80,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		rec := &record{form: chat.Form, id: clientID(c.Request().Header.Get("x-request-id"))}
 		c.Set(recordKey, rec)
 		setRequestID(c)
+		forBrowsers(c.Response().Header())
 		if err := next(c); err != nil {
 			c.Error(err)
 		}
@@ -99,6 +100,13 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		return nil
 	}
+}
+
+// forBrowsers sets what every answer says: that it is what its content type says, and that
+// nobody keeps it, since the next one may be for somebody else.
+func forBrowsers(h http.Header) {
+	h.Set("x-content-type-options", "nosniff")
+	h.Set("cache-control", "no-store")
 }
 
 // failed reports whether a request came to a bad end that is not the client's doing. In

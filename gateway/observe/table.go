@@ -71,6 +71,13 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 				addTime(to, Labels{}, a.RetryAfter)
 			}
 		}),
+		counter("callgate_upstream_headers_withheld_total", "Headers of upstreams' answers that clients did not get, by why: connection, site, unknown, secret, type, retry or too_much.", func(r gateway.Record, to Series) {
+			for _, a := range r.Summary.Attempts {
+				for class, n := range a.Withheld.Counts {
+					to.Add(Labels{a.Provider, string(class)}, float64(n))
+				}
+			}
+		}, provider, Label{Name: "class"}),
 		counter("callgate_fallbacks_total", "Attempts at another target than the one before, by the targets' providers.", func(r gateway.Record, to Series) {
 			for i, a := range r.Summary.Attempts {
 				if a.Reason == gateway.Fallback && i > 0 {
@@ -105,6 +112,7 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 		}, operation, genName, genModel),
 	}},
 	{trace: telemetry.TimeToFirstChunk, value: ifAny(func(s *gateway.Summary) float64 { return s.FirstToken.Seconds() })},
+	{trace: "callgate.headers_withheld", value: withheldNames},
 	{member: "first_token_ms", streams: true, value: ifAny(func(s *gateway.Summary) float64 { return milliseconds(s.FirstToken) })},
 	{log: "tools_called", value: ifAny(func(s *gateway.Summary) int { return len(s.Called) })},
 	{log: "references", value: ifAny(func(s *gateway.Summary) int { return len(s.References) }), counts: []Measure{

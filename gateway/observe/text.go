@@ -48,6 +48,14 @@ func list(words []string) any {
 	return words
 }
 
+// withheldNames are the headers of the last attempt's answer that the client did not get.
+func withheldNames(s *gateway.Summary) any {
+	if n := len(s.Attempts); n > 0 {
+		return list(s.Attempts[n-1].Withheld.Names)
+	}
+	return nil
+}
+
 func milliseconds(d time.Duration) float64 {
 	return float64(d.Round(time.Microsecond)) / float64(time.Millisecond)
 }

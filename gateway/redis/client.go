@@ -2,8 +2,9 @@
 // is the only importer of go-redis.
 //
 // A [Client] neither waits for the server nor retries: whoever calls bounds each call by
-// its context, and does without when there is an error. Errors are one line and hold no
-// password.
+// its context, and does without when there is an error. It does not believe the server: replies are
+// bounded, in bytes, elements and depth, before there is memory for them. Errors are one line and
+// hold no password.
 package redis
 
 import (
@@ -25,6 +26,9 @@ type Options struct {
 	URL string
 	// KeyPrefix begins every key, and a colon follows it. Empty is DefaultKeyPrefix.
 	KeyPrefix string
+	// MaxReply is the largest reply that is read, in bytes. 0 is DefaultMaxReply. A server that sends, or announces, a
+	// larger one fails the call, before there is memory for it.
+	MaxReply int
 }
 
 // DefaultKeyPrefix is that of Options.
@@ -56,12 +60,15 @@ func Open(o Options) (*Client, error) {
 	options.WriteTimeout = cmp.Or(options.WriteTimeout, ioTime)
 	options.PoolTimeout = cmp.Or(options.PoolTimeout, poolTime)
 	options.MaxRetries = cmp.Or(options.MaxRetries, -1)
-	options.Protocol = cmp.Or(options.Protocol, 2)
+	if options.Protocol = cmp.Or(options.Protocol, 2); options.Protocol != 2 {
+		return nil, fmt.Errorf("the URL of the Redis has protocol=%d, and only 2 is spoken; leave it out", options.Protocol)
+	}
 	options.ClientName = cmp.Or(options.ClientName, "callgate")
 	options.ContextTimeoutEnabled = true
 	options.DialerRetries = 1
 	options.DisableIdentity = true // a version says nothing here, and old servers refuse it
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	options.Dialer = dialer(options, cmp.Or(o.MaxReply, DefaultMaxReply))
 	return &Client{redis.NewClient(options), cmp.Or(o.KeyPrefix, DefaultKeyPrefix), options.Password}, nil
 }
 
@@ -85,10 +92,13 @@ func (c *Client) Set(ctx context.Context, key string, value []byte, ttl time.Dur
 const maxError = 200
 
 // clean makes an error one short line without the password. What it wraps is kept for
-// errors.Is where that is a context's end.
+// errors.Is where that is a context's end, or a reply that was refused.
 func (c *Client) clean(err error) error {
 	if err == nil {
 		return nil
+	}
+	if err := unwanted(err); err != nil {
+		return err
 	}
 	text := err.Error()
 	if c.secret != "" {

@@ -23,8 +23,9 @@ type StreamOptions struct {
 // has a place of its own to which it has read, so one goroutine at a time may call Next.
 //
 // Entries are read whole, whoever wrote them, and Redis can only be told how many to send. So
-// who may write to the Redis can make a gateway hold a page of large entries once; behind it
-// they are read one by one until they are small again.
+// who may write to the Redis can make a gateway hold a page of large entries once, as far as
+// Options.MaxReply lets it; behind it they are read one by one until they are small again. Behind an entry
+// that alone is larger than that nothing is read until the stream has lost it.
 //
 // It uses XADD, XREAD, XREVRANGE, PEXPIRE and TIME, each on one key or none.
 type Stream struct {
@@ -89,6 +90,10 @@ func (s *Stream) Next(ctx context.Context) (entries []Entry, more bool, err erro
 		found = p.XRead(ctx, &redis.XReadArgs{Streams: []string{s.key, from.String()}, Count: int64(s.page), Block: -1})
 		return nil
 	})
+	if errors.Is(err, errLarge) && s.page > 1 {
+		s.page = 1
+		return s.Next(ctx)
+	}
 	if err != nil && !errors.Is(err, redis.Nil) { // Nil: there are none
 		return nil, false, s.client.clean(err)
 	}

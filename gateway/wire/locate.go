@@ -96,7 +96,7 @@ type table struct {
 func (t *table) locate(data []byte, whole bool) {
 	*t = table{choices: t.choices[:0]}
 	c := cursor{b: data}
-	list := false
+	list, bare := false, false
 	ok := c.each('{', func(_ int, key []byte) bool {
 		switch string(key) {
 		case "choices":
@@ -111,6 +111,8 @@ func (t *table) locate(data []byte, whole bool) {
 			t.usage = c.value()
 		case "error":
 			t.failure = c.value()
+		case "object":
+			bare = string(c.value().Of(data)) == `"error"`
 		case "x_groq":
 			if v := c.value(); !v.Empty() && c.b[v.Start] == '{' {
 				t.inner = Find(c.b, v, "usage")
@@ -120,6 +122,9 @@ func (t *table) locate(data []byte, whole bool) {
 	})
 	if !ok || isNoError(t.failure.Of(data)) {
 		t.failure = Span{}
+	}
+	if ok && bare && !list && t.failure.Empty() { // {"object":"error","message":…}, as vLLM and FastChat write it
+		t.failure = Span{0, len(data)}
 	}
 	t.ok = ok && list && t.failure.Empty()
 	if !t.ok {

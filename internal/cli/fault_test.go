@@ -57,6 +57,8 @@ func faultsBefore(t *testing.T) []fault {
 		{"empty stream", emptyStream, "", true, failure{status: 502, code: "upstream_cut", retry: "true", says: "before its first chunk"}},
 		{"401", static(t, 401, "application/json", `{"error":{"message":"bad key sk-canary"}}`), "", false, failure{status: 502, code: "upstream_auth_error", retry: "false", says: "credentials"}},
 		{"403", static(t, 403, "application/json", `{}`), "", true, failure{status: 502, code: "upstream_auth_error", retry: "false", says: "credentials"}},
+		{"403 of a filter", static(t, 403, "application/json", `{"error":{"message":"sk-canary needs moderation","type":"x","param":null,"code":"moderation"}}`), "", false,
+			failure{status: 403, code: "moderation", retry: "false", says: "needs moderation"}},
 		{"500", static(t, 500, "application/json", `{"error":{"message":"boom","type":"x"}}`), "", false, fails(500, "status 500: boom")},
 		{"503, stream", static(t, 503, "text/plain", "no"), "", true, fails(503, "status 503")},
 		{"redirect", static(t, 307, "text/plain", "", "location", "/elsewhere"), "", false, bad("redirect")},

@@ -220,6 +220,7 @@ func breaks(t *testing.T) []lost {
 		return says(t, head(events)+before+"data: "+message+"\n\n"+done)
 	}
 	const overloaded = `{"error":{"message":"We are overloaded","type":"overloaded_error","code":529}}`
+	const bare = `{"object":"error","message":"The queue is full","type":"ServiceUnavailableError","param":null,"code":503}`
 	first := "before its first chunk"
 	return []lost{
 		{name: "503", how: "a plain failure", up: says(t, "HTTP/1.1 503 No\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"), whole: fails(503, "status 503")},
@@ -237,6 +238,9 @@ func breaks(t *testing.T) []lost {
 		{name: "error behind the role", how: "200, a role and an error", up: inBand(role, overloaded), modes: onlyStream, whole: fails(529, "We are overloaded")},
 		{name: "error as text", how: "200 and an error that is a string", up: inBand(role, `{"error":"boom"}`), modes: onlyStream, whole: bad("boom")},
 		{name: "error, whole", how: "200 and an error in the place of a completion", up: says(t, head(mimeJSON)+overloaded), modes: onlyWhole, whole: fails(529, "We are overloaded")},
+		{name: "bare error first", how: "200 and an object that says it is an error as the first event", up: inBand("", bare), modes: onlyStream, whole: fails(503, "The queue is full")},
+		{name: "bare error behind the role", how: "200, a role and an object that says it is an error", up: inBand(role, bare), modes: onlyStream, whole: fails(503, "The queue is full")},
+		{name: "bare error, whole", how: "200 and an object that says it is an error in the place of a completion", up: says(t, head(mimeJSON)+bare), modes: onlyWhole, whole: fails(503, "The queue is full")},
 
 		{name: "bad chunk", how: "a chunk's length that is no number", up: says(t, chunked+"zz\r\nx\r\n"), modes: onlyStream, whole: *short(first)},
 		{name: "huge chunk", how: "a chunk's length of 2^64", up: says(t, chunked+"10000000000000000\r\nx\r\n"), modes: onlyStream, whole: *short(first)},

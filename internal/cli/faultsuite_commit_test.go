@@ -149,7 +149,7 @@ func TestFaultSuiteHeartbeat(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer resp.Body.Close()
-		if resp.StatusCode != 200 || resp.Header.Get("content-type") != events || resp.Header.Get("x-accel-buffering") != "no" || resp.Header.Get("cache-control") != "no-cache" {
+		if resp.StatusCode != 200 || resp.Header.Get("content-type") != events || resp.Header.Get("x-accel-buffering") != "no" || resp.Header.Get("cache-control") != "no-cache, no-store" {
 			t.Errorf("got status %d and header %v, want those of a stream", resp.StatusCode, resp.Header)
 		}
 		r := bufio.NewReader(resp.Body)

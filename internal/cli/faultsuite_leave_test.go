@@ -55,7 +55,7 @@ func TestFaultSuiteRandomCancels(t *testing.T) {
 			t.Parallel()
 			m := newMarked(t)
 			var s setup
-			s.provider("up", m.site.url, "circuit_breaker: {failure_threshold: 1}, parser: "+parser)
+			s.provider("up", m.site.url, "forward_headers: [x-mark], circuit_breaker: {failure_threshold: 1}, parser: "+parser)
 			g := serve(t, s.String())
 			random := rand.New(rand.NewPCG(1, 2))
 			const requests, clients = 300, 12

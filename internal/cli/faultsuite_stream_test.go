@@ -118,7 +118,7 @@ func TestFaultSuiteCutAnywhere(t *testing.T) {
 		t.Run(end.name, func(t *testing.T) {
 			t.Parallel()
 			var s setup
-			s.provider("up", end.site.url, "circuit_breaker: {failure_threshold: 1000}")
+			s.provider("up", end.site.url, "forward_headers: [x-cut], circuit_breaker: {failure_threshold: 1000}")
 			s.provider("well", well(t).url, "")
 			s.model("two", "up", "well")
 			g := serve(t, s.String())

@@ -73,7 +73,7 @@ func passes(t *testing.T, parser string, stream bool, mime, body string) {
 			"Set-Cookie: a=b\r\nServer: s\r\nConnection: close\r\n\r\n", mime)
 		io.WriteString(c, body)
 	})
-	g := serve(t, fmt.Sprintf("providers: {up: {type: openai, base_url: %q, api_key: sk-upstream-key, parser: %s}}\n"+
+	g := serve(t, fmt.Sprintf("providers: {up: {type: openai, base_url: %q, api_key: sk-upstream-key, forward_headers: [x-custom], parser: %s}}\n"+
 		"models: {nice: {targets: [{provider: up, model: \"Org/Odd \\\"Model\\\"\"}]}}", url, parser))
 
 	r := g.chat(fmt.Sprintf(oddRequest, "nice", stream), "authorization", "Bearer client-key", "cookie", "session=1", "x-api-key", "client-key",
@@ -105,7 +105,7 @@ func checkSent(t *testing.T, request, body string) {
 		h.Add(name, value)
 	}
 	hasHeader(t, h, map[string]string{
-		"authorization": "Bearer sk-upstream-key", "openai-organization": "org-1", "x-custom": "Ünicode; a=1", "idempotency-key": "idem-1",
+		"authorization": "Bearer sk-upstream-key", "openai-organization": "", "x-custom": "Ünicode; a=1", "idempotency-key": "idem-1",
 		"user-agent": "app/1", "accept": "*/*", "content-type": "application/json", "content-length": fmt.Sprint(len(body)),
 		"cookie": "", "x-api-key": "", "x-forwarded-for": "", "x-callgate-trick": "", "accept-encoding": "",
 	})

@@ -31,6 +31,7 @@ func newProviders(cfg *config.Config) (map[string]gateway.Provider, error) {
 func newProvider(name string, p config.Provider) (gateway.Provider, error) {
 	c := openai.Config{
 		Name: name, BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Headers: reveal(p.Headers),
+		ForwardHeaders: p.ForwardHeaders, PassHeaders: p.PassHeaders,
 		MaxResponse: int64(p.MaxResponse), Timeouts: timeouts(p.Timeouts),
 	}
 	switch p.Type {
@@ -42,7 +43,8 @@ func newProvider(name string, p config.Provider) (gateway.Provider, error) {
 		return moonshot.New(c)
 	case "anthropic":
 		return anthropic.New(anthropic.Config{
-			Name: c.Name, BaseURL: c.BaseURL, APIKey: c.APIKey, Headers: c.Headers, Version: p.APIVersion,
+			Name: c.Name, BaseURL: c.BaseURL, APIKey: c.APIKey, Headers: c.Headers,
+			ForwardHeaders: c.ForwardHeaders, PassHeaders: c.PassHeaders, Version: p.APIVersion,
 			MaxTokens: p.MaxTokens, MaxResponse: c.MaxResponse, Timeouts: c.Timeouts,
 		})
 	case "demo":

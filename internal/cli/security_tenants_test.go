@@ -169,7 +169,7 @@ func newTenants(t *testing.T) *tenants {
 	fmt.Fprintf(&c, "log: {level: debug}\nadmin: {listen: \"127.0.0.1:0\"}\nplugins: {dir: %q}\n"+fleetKeys, dir, hashed(tenantKey("alice")), hashed(tenantKey("bob")))
 	fmt.Fprintf(&c, "defaults: {routing: prefix}\nproviders:\n")
 	for i, url := range []string{plain.URL, secure.URL} {
-		fmt.Fprintf(&c, "  up%d: {type: openai, base_url: %q, api_key: %s, circuit_breaker: {failure_threshold: 1}}\n", i, url+"/v1", canary)
+		fmt.Fprintf(&c, "  up%d: {type: openai, base_url: %q, api_key: %s, forward_headers: [x-mark, x-kind], circuit_breaker: {failure_threshold: 1}}\n", i, url+"/v1", canary)
 	}
 	c.WriteString("models:\n")
 	for kind, keys := range map[string]string{"text": "", "native": "", "textual": ", parser: hermes", "plugin": ", parser: hoarder", "kept": ""} {

@@ -34,6 +34,10 @@ func securityRows() map[string]func(t *testing.T) {
 		"loop":          securityLoop,
 		"supply":        securitySupply,
 		"tenants":       securityTenants,
+
+		"response_headers": securityResponseHeaders,
+		"header_names":     securityHeaderNames,
+		"quoted_keys":      securityQuotedKeys,
 	}
 }
 

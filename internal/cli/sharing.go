@@ -24,7 +24,10 @@ func newSharing(cfg *config.Config) (*sharing, error) {
 	if cfg.Redis.URL.IsZero() {
 		return nil, nil //nolint:nilnil // a gateway that keeps to itself
 	}
-	client, err := redis.Open(redis.Options{URL: cfg.Redis.URL.Reveal(), KeyPrefix: cfg.Redis.KeyPrefix})
+	const around = 1 << 20 // an answer, of what else a reply to one has
+	client, err := redis.Open(redis.Options{
+		URL: cfg.Redis.URL.Reveal(), KeyPrefix: cfg.Redis.KeyPrefix, MaxReply: max(redis.DefaultMaxReply, int(cfg.AnswerStore.Largest)+around),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("redis.url: %w", err)
 	}

@@ -31,7 +31,7 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 	renameHeader(resp.Header)
 	now := time.Now().Unix()
 	if resp.Stream != nil {
-		s := &stream{p: p, header: resp.Header, upstream: resp.Stream}
+		s := &stream{p: p, header: resp.Header, withheld: resp.Withheld, upstream: resp.Stream}
 		s.decoder = decoder{created: now, model: ask.model, withUsage: ask.usage, warnings: &s.warnings}
 		s.warnings = ask.warnings
 		return s, nil
@@ -40,7 +40,7 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 	if err != nil {
 		return nil, p.unusable(err, resp.Header)
 	}
-	return &upstream.Whole{Head: resp.Header, Data: data, Warn: ask.warnings}, nil
+	return &upstream.Whole{Head: resp.Header, Data: data, Warn: ask.warnings, Held: resp.Withheld}, nil
 }
 
 // unusable is the error to report for one that an answer itself gave.

@@ -59,6 +59,9 @@ type Config struct {
 	Version string
 	// Headers are set in every request, over all others.
 	Headers map[string]string
+	// ForwardHeaders are names of clients' headers that the upstream gets, and PassHeaders
+	// names of the upstream's that clients get, beside those that package headers lists.
+	ForwardHeaders, PassHeaders []string
 	// MaxTokens is max_tokens for a client that sets none, since the Messages API
 	// demands it; 0 means DefaultMaxTokens. With reasoning_effort the tokens for
 	// thinking come on top.
@@ -87,8 +90,8 @@ var (
 	_ gateway.Failer      = (*Provider)(nil)
 )
 
-// openAIOnly are headers of OpenAI's clients that name accounts there.
-var openAIOnly = []string{"Openai-Organization", "Openai-Project", "Openai-Beta"}
+// openAIOnly are headers of OpenAI's clients that mean nothing here.
+var openAIOnly = []string{"Openai-Beta"}
 
 // New returns a provider, or an error that says which field of c is wrong and
 // never quotes a secret.
@@ -102,7 +105,7 @@ func New(c Config) (*Provider, error) {
 	}
 	client, err := upstream.New(upstream.Config{
 		Name: c.Name, BaseURL: cmp.Or(c.BaseURL, DefaultBaseURL), Key: c.APIKey, KeyHeader: "x-api-key",
-		Headers: headers, Drop: openAIOnly, QuotaCodes: []string{"billing_error"},
+		Headers: headers, Drop: openAIOnly, Forward: c.ForwardHeaders, Pass: c.PassHeaders, QuotaCodes: []string{"billing_error"},
 		Timeouts: c.Timeouts, MaxResponse: c.MaxResponse, Transport: c.Transport,
 	})
 	if err != nil {

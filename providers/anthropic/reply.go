@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/headers"
 	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/providers/internal/upstream"
 )
@@ -14,6 +15,7 @@ import (
 type stream struct {
 	p        *Provider
 	header   http.Header
+	withheld headers.Withheld
 	upstream *upstream.Stream
 	decoder  decoder
 	given    int // of the decoder's frames
@@ -27,6 +29,9 @@ var (
 	_ gateway.Reply  = (*stream)(nil)
 	_ gateway.Warner = (*stream)(nil)
 )
+
+// Withheld implements [gateway.Withholder].
+func (s *stream) Withheld() headers.Withheld { return s.withheld }
 
 // Header implements [gateway.Reply].
 func (s *stream) Header() http.Header { return s.header }

@@ -31,9 +31,9 @@ func TestHeaders(t *testing.T) {
 	req := request(t, plainBody)
 	req.Header = http.Header{
 		"Authorization": {"Bearer of-the-client"}, "X-Api-Key": {"of-the-client"}, "Anthropic-Version": {"of-the-client"},
-		"Openai-Organization": {"of-the-client"}, "Openai-Project": {"of-the-client"}, "Anthropic-Beta": {"context-1m-2025-08-07"}, "X-Custom": {"c"},
+		"Openai-Organization": {"of-the-client"}, "Openai-Project": {"of-the-client"}, "Anthropic-Beta": {"context-1m-2025-08-07"}, "X-Custom": {"c"}, "X-Other": {"of-the-client"},
 	}
-	p := connect(t, anthropic.Config{BaseURL: url + "/v1/?a=b", APIKey: key, Headers: map[string]string{"x-own": "o"}})
+	p := connect(t, anthropic.Config{BaseURL: url + "/v1/?a=b", APIKey: key, Headers: map[string]string{"x-own": "o"}, ForwardHeaders: []string{"x-custom"}})
 	reply, err := p.Chat(t.Context(), model, req)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestHeaders(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"X-Api-Key": key, "Anthropic-Version": "2023-06-01", "Anthropic-Beta": "context-1m-2025-08-07", "X-Custom": "c", "X-Own": "o",
-		"Content-Type": "application/json", "Authorization": "", "Openai-Organization": "", "Openai-Project": "",
+		"Content-Type": "application/json", "Authorization": "", "Openai-Organization": "", "Openai-Project": "", "X-Other": "",
 	} {
 		if got := strings.Join(r.Header[name], "|"); got != want {
 			t.Errorf("sent %s: got %q, want %q", name, got, want)

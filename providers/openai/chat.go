@@ -29,9 +29,9 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 		return nil, err
 	}
 	if resp.Stream != nil {
-		return &stream{header: resp.Header, upstream: resp.Stream, warnings: a.warnings}, nil
+		return &stream{header: resp.Header, withheld: resp.Withheld, upstream: resp.Stream, warnings: a.warnings}, nil
 	}
-	return &upstream.Whole{Head: resp.Header, Data: resp.Data, Warn: a.warnings}, nil
+	return &upstream.Whole{Head: resp.Header, Data: resp.Data, Warn: a.warnings, Held: resp.Withheld}, nil
 }
 
 // url is the address for a model.

@@ -39,6 +39,9 @@ type Config struct {
 	APIKey, KeyHeader string
 	// Headers are set in every request, over all others.
 	Headers map[string]string
+	// ForwardHeaders are names of clients' headers that the upstream gets, and PassHeaders
+	// names of the upstream's that clients get, beside those that package headers lists.
+	ForwardHeaders, PassHeaders []string
 	// Server is the upstream's software, VLLM, SGLang or LlamaCpp. It says how to ask
 	// for the model's text unparsed; empty if nobody does.
 	Server string
@@ -100,6 +103,7 @@ func New(c Config) (*Provider, error) {
 	}
 	client, err := upstream.New(upstream.Config{
 		Name: c.Name, BaseURL: c.BaseURL, Key: c.APIKey, KeyHeader: c.KeyHeader, Headers: c.Headers,
+		Forward: c.ForwardHeaders, Pass: c.PassHeaders,
 		QuotaCodes: c.QuotaCodes, Timeouts: c.Timeouts, MaxResponse: c.MaxResponse, Transport: c.Transport,
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/headers"
 	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/providers/internal/upstream"
 )
@@ -13,6 +14,7 @@ import (
 // waits; nothing else is shared.
 type stream struct {
 	header   http.Header
+	withheld headers.Withheld
 	upstream *upstream.Stream
 	warnings []string
 	done     bool // the end marker came
@@ -23,10 +25,15 @@ type stream struct {
 var (
 	_ gateway.Reply  = (*stream)(nil)
 	_ gateway.Warner = (*stream)(nil)
+
+	_ gateway.Withholder = (*stream)(nil)
 )
 
 // Header implements [gateway.Reply].
 func (s *stream) Header() http.Header { return s.header }
+
+// Withheld implements [gateway.Withholder].
+func (s *stream) Withheld() headers.Withheld { return s.withheld }
 
 // Streamed implements [gateway.Reply].
 func (s *stream) Streamed() bool { return true }

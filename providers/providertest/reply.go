@@ -14,7 +14,7 @@ import (
 func replyCases() []testCase {
 	return []testCase{
 		{"whole answer", "A whole answer is one frame of exactly the upstream's bytes.", wholeExact},
-		{"whole answer header", "The upstream's header comes back without what speaks of its own host and connection.", replyHeader},
+		{"whole answer header", "Of the upstream's header ids, limits and what is OpenAI's own come back.", replyHeader},
 		{"whole answer large", "An answer of 10 MB comes back as it is.", wholeLarge},
 		{"whole answer slow", "An answer that comes byte by byte is the same answer.", wholeSlow},
 		{"whole answer to a streamed request", "The upstream's content type decides whether the reply is a stream.", wholeThoughStreamed},
@@ -51,11 +51,12 @@ func replyHeader(t *testing.T, f Factory) {
 	pass := map[string]string{
 		"Content-Type": "application/json", "X-Request-Id": "r", "Openai-Processing-Ms": "5", "Openai-Organization": "o",
 		"X-Ratelimit-Remaining-Tokens": "9", "Retry-After": "1", "Retry-After-Ms": "900", "X-Should-Retry": "false",
-		"Anthropic-Ratelimit-Tokens-Limit": "7", "X-Unknown": "u",
+		"Anthropic-Ratelimit-Tokens-Limit": "7",
 	}
 	drop := map[string]string{
 		"Set-Cookie": "a=b", "Server": "s", "Alt-Svc": "h3", "Strict-Transport-Security": "max-age=1", "X-Callgate-Model": "m",
-		"Access-Control-Allow-Origin": "*", "Keep-Alive": "timeout=5", "Connection": "X-Nominated", "X-Nominated": "n",
+		"Access-Control-Allow-Origin": "*", "Keep-Alive": "timeout=5", "Connection": "X-Ratelimit-Nominated", "X-Ratelimit-Nominated": "n",
+		"X-Unknown": "u", "X-Accel-Redirect": "/", "Location": "/", "Cache-Control": "public", "X_ratelimit_limit": "1",
 	}
 	all := map[string]string{}
 	for _, m := range []map[string]string{pass, drop} {

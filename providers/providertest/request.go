@@ -14,7 +14,7 @@ import (
 func requestCases(w Wire) []testCase {
 	return []testCase{
 		{"request body", "The client's bytes arrive as they are, with the upstream's name of the model.", w.requestBody},
-		{"request header", "The client's header travels on without its credentials and what belongs to its connection.", w.requestHeader},
+		{"request header", "Of the client's header only what every upstream needs travels on.", w.requestHeader},
 		{"request announced", "The gateway is told of the body before it goes, and the tools of the request are in it.", announced},
 		{"request once", "A request is sent once, also one with an idempotency key.", requestOnce},
 		{"redirect", "A redirect is not followed: it would take the key and the body elsewhere.", redirect},
@@ -87,7 +87,8 @@ func (wire Wire) requestHeader(t *testing.T, f Factory) {
 		"Cookie": {"a=of-the-client"}, "Accept-Encoding": {"br"}, "Content-Length": {"1"}, "Host": {"of-the-client"},
 		"Connection": {"keep-alive, X-Nominated"}, "X-Nominated": {"of-the-client"}, "Te": {"trailers"},
 		"Proxy-Authorization": {"of-the-client"}, "X-Callgate-Route": {"of-the-client"},
-		"Openai-Organization": {"org"}, "X-Custom": {"a", "b"}, "Accept": {"text/event-stream"}, "User-Agent": {"client/1"},
+		"Openai-Organization": {"of-the-client"}, "Openai-Project": {"of-the-client"}, "X-Custom": {"of-the-client"}, "Range": {"bytes=0-1"},
+		"X-Stainless-Os": {"of-the-client"}, "Traceparent": {"00-a-b-01"}, "Tracestate": {"a=b", "c=d"}, "Anthropic-Beta": {"b"}, "Accept": {"text/event-stream"}, "User-Agent": {"client/1"},
 		"Content-Type": {"application/json; charset=utf-8"},
 	}
 	if _, err := ask(t, p, req); err != nil {
@@ -95,8 +96,8 @@ func (wire Wire) requestHeader(t *testing.T, f Factory) {
 	}
 	h := <-got
 	want := http.Header{
-		wire.KeyHeader: {wire.KeyScheme + key}, "Openai-Organization": {"org"}, "X-Custom": {"a", "b"},
-		"Accept": {"text/event-stream"}, "User-Agent": {"client/1"}, "Content-Type": {"application/json; charset=utf-8"},
+		wire.KeyHeader: {wire.KeyScheme + key}, "Traceparent": {"00-a-b-01"}, "Tracestate": {"a=b", "c=d"},
+		"Anthropic-Beta": {"b"}, "Accept": {"text/event-stream"}, "User-Agent": {"client/1"}, "Content-Type": {"application/json; charset=utf-8"},
 	}
 	for name, values := range want {
 		if strings.Join(h[name], "|") != strings.Join(values, "|") {

@@ -27,9 +27,12 @@ func (p *parser) readHeader() bool {
 }
 
 // headerEnd finds the marker that ends the header that b begins with. A header is one
-// line, but there may be white space of any kind around its markers.
+// line, but there may be white space of any kind around its markers. What ends a header ends every one
+// that begins before it, so no byte is looked at for two of them, nor again when more has come.
 func (p *parser) headerEnd(b []byte) (n int, m *marker, v sdk.Verdict) {
-	for n = 1; n < len(b) && n <= maxHeader; n++ {
+	at := p.At()
+	for n = max(1, p.looked-at); n < len(b) && n <= maxHeader; n++ {
+		p.looked = at + n
 		switch {
 		case b[n] == '\n' && b[n-1] != '>':
 			rest := chars.SkipSpace(b[n:])

@@ -14,16 +14,17 @@ type parser struct {
 	region.Region // From is what is given back if a call turns out to be none: its message, or what follows the call before it
 	*format
 
-	where place
-	text  writer
-	msg   message
-	empty bool // the message that calls has held nothing
-	fresh bool // and no text since it or a body of another parser began
-	half  bool // the output ended in the first tag of a body
-	json  jsonCalls
-	body  sdk.Parser // the other parser, while it reads
-	inner sdk.Out    // what it says
-	opts  sdk.Options
+	where  place
+	text   writer
+	msg    message
+	empty  bool // the message that calls has held nothing
+	fresh  bool // and no text since it or a body of another parser began
+	half   bool // the output ended in the first tag of a body
+	looked int  // place of the first byte that may yet be the end of a header
+	json   jsonCalls
+	body   sdk.Parser // the other parser, while it reads
+	inner  sdk.Out    // what it says
+	opts   sdk.Options
 
 	other  sdk.Reusable // the other parser, once it was needed
 	events []sdk.Event  // memory for what it says

@@ -82,16 +82,14 @@ func (m *messages) step(data []byte) (n int, wait bool) {
 
 // plain is how many bytes b begins with that no marker begins with.
 func (m *messages) plain(b []byte) int {
-	n := bytes.IndexByte(b, '<')
-	if n < 0 {
-		n = len(b)
+	first := "<"
+	if m.ordinary { // both at once: a search for each would go to the end of the text again and again
+		first = "<>"
 	}
-	if m.ordinary {
-		if i := bytes.IndexByte(b[:n], m.markers[0][0]); i >= 0 {
-			n = i
-		}
+	if n := bytes.IndexAny(b, first); n >= 0 {
+		return n
 	}
-	return n
+	return len(b)
 }
 
 // readStart reads the first header, whose marker is mostly in the prompt. A name

@@ -245,7 +245,11 @@ func (a *answer) settle(err error) {
 		last := &a.summary.Attempts[n-1]
 		last.Outcome, last.Took = outcome, time.Since(a.began)
 		if err != nil && err != io.EOF {
-			last.RetryAfter = gateway.AsError(err).RetryAfter
+			e := gateway.AsError(err)
+			last.RetryAfter = e.RetryAfter
+			if e.Withheld.Counts != nil { // else what was noted of the reply stays
+				last.Withheld = e.Withheld
+			}
 		}
 	}
 	if a.endTrace != nil {

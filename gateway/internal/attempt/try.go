@@ -100,6 +100,9 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 		return a.pipeline.refused(gateway.AsError(err))
 	}
 	a.reply = reply
+	if w, ok := reply.(gateway.Withholder); ok {
+		a.summary.Attempts[len(a.summary.Attempts)-1].Withheld = w.Withheld()
+	}
 	switch {
 	case a.opaque:
 	case own.Stream && !reply.Streamed():

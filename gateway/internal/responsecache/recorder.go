@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/answers"
@@ -21,6 +22,7 @@ type recording struct {
 	key    answers.Key
 	flight *answers.Flight // nil: nobody waits for the answer
 	over   bool
+	waited time.Duration // for the store, of what a request may
 	// readers stands for the parsers that the key was made with.
 	readers string
 }
@@ -181,6 +183,8 @@ func (s *recorder) store() {
 	for _, c := range s.attempt.Corrections {
 		a.Corrections = append(a.Corrections, answers.Correction{Tool: c.Tool, Reason: c.Reason})
 	}
-	s.policy.Store.Put(context.WithoutCancel(s.ctx), s.key, a, s.policy.TTL)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), answers.MaxWait-s.waited) // also for a client that has left
+	defer cancel()
+	s.policy.Store.Put(ctx, s.key, a, s.policy.TTL)
 	s.land(a)
 }

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +26,9 @@ type Report struct {
 	Message string
 	// Codes are error.code and error.type, or those beside a bare message.
 	Codes []string
+	// Moderated says that a filter has found fault with what was asked, by the codes or by
+	// what OpenRouter has beside the error.
+	Moderated bool
 	// Overloaded says that the upstream lacks capacity, by its codes.
 	Overloaded bool
 	// RetryAfter is the wait that is asked for, at most [MaxWait]; 0 if none is.
@@ -60,6 +64,7 @@ func Read(h http.Header, body []byte, now time.Time) Report {
 	said := marks.Replace(strings.ToLower(strings.Join(names, "|")))
 	r.Message = cmp.Or(text(inner["message"]), text(outer["error"]), text(outer["message"]), text(outer["detail"]))
 	r.Overloaded = strings.Contains(said, "overloaded")
+	r.Moderated = len(meta["flagged_input"]) > 0 || slices.ContainsFunc(filters, func(part string) bool { return strings.Contains(said, part) })
 	for _, w := range words {
 		if r.Status == 0 && strings.Contains(said, w.part) {
 			r.Status = w.status
@@ -93,7 +98,7 @@ func Excerpt(message string) string {
 // wrong key or for an unknown model is invalid_request_error too.
 //
 // Sources: OpenAI, "Error codes"; Anthropic, "Errors"; Google, "AIP-193" (google.rpc.Code);
-// Moonshot, "Error reference"; vLLM's and LiteLLM's names of exceptions.
+// Moonshot, "Error reference"; DashScope, "Error messages"; AWS, "Common errors"; vLLM's and LiteLLM's names of exceptions.
 var words = []struct {
 	part   string
 	status int
@@ -103,12 +108,21 @@ var words = []struct {
 	{"unauthorized", http.StatusUnauthorized},
 	{"invalidapikey", http.StatusUnauthorized},
 	{"incorrectapikey", http.StatusUnauthorized},
+	{"contentpolicy", http.StatusBadRequest},
+	{"contentfilter", http.StatusBadRequest},
+	{"datainspection", http.StatusBadRequest}, // DashScope's
 	{"permission", http.StatusForbidden},
+	{"forbidden", http.StatusForbidden},
+	{"accessdenied", http.StatusForbidden},
 	{"billingerror", http.StatusPaymentRequired},
+	{"paymentrequired", http.StatusPaymentRequired},
+	{"insufficientbalance", http.StatusPaymentRequired},
+	{"insufficientcredit", http.StatusPaymentRequired},
 	{"engineoverloaded", http.StatusTooManyRequests}, // Moonshot's
 	{"overloaded", StatusOverloaded},
 	{"ratelimit", http.StatusTooManyRequests},
 	{"toomanyrequests", http.StatusTooManyRequests},
+	{"throttling", http.StatusTooManyRequests}, // DashScope's and AWS's
 	{"resourceexhausted", http.StatusTooManyRequests},
 	{"insufficientquota", http.StatusTooManyRequests}, // DashScope's for a rate; OpenAI's is a quota code
 	{"notfound", http.StatusNotFound},
@@ -121,11 +135,15 @@ var words = []struct {
 	{"apierror", http.StatusInternalServerError},
 	{"internal", http.StatusInternalServerError},
 	{"contextlength", http.StatusBadRequest},
-	{"contentfilter", http.StatusBadRequest},
 	{"invalidrequest", http.StatusBadRequest},
 	{"invalidargument", http.StatusBadRequest},
+	{"invalidparameter", http.StatusBadRequest},
+	{"validation", http.StatusBadRequest},
 	{"badrequest", http.StatusBadRequest},
 }
+
+// filters are what names of errors hold that are about what was asked.
+var filters = []string{"contentpolicy", "contentfilter", "datainspection", "moderation"}
 
 // StatusOverloaded is Anthropic's status for a lack of capacity, which others have taken
 // over.

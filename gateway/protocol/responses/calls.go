@@ -31,6 +31,7 @@ func (m *machine) addCall(key int, id, name, args []byte) error {
 	it := m.callAt(key, id, name)
 	c := it.call
 	m.last = it
+	m.size += len(args)
 	if c.dropped {
 		return nil
 	}
@@ -78,6 +79,7 @@ func (m *machine) name(it *item, id []byte, name string) {
 // more takes a further piece of the arguments of a call that was open.
 func (m *machine) more(it *item, piece []byte) error {
 	if it == m.open && len(m.waiting) == 0 {
+		m.size += len(piece)
 		m.put(piece, nil)
 		return nil
 	}

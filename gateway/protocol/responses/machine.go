@@ -24,6 +24,27 @@ type machine struct {
 	output   []byte  // the same as elements
 	thoughts thoughts
 	thought  []byte // the text of the reasoning that is over
+	size     int    // of what is kept until the end, about
+}
+
+const (
+	// maxAnswer is how many bytes of a streamed answer are kept for its last event.
+	maxAnswer = 32 << 20
+	// maxCalls is how many calls an answer may have, and itemSize what an item takes besides
+	// its text.
+	maxCalls = 1024
+	itemSize = 512
+)
+
+// tooLarge is the error of an answer that is too much to keep; nil if it is not.
+func (m *machine) tooLarge() error {
+	switch {
+	case len(m.calls) > maxCalls:
+		return gateway.Errorf(gateway.Unavailable, "answer_too_large", "The upstream's answer has more than %d calls.", maxCalls)
+	case m.size > maxAnswer && !m.quiet:
+		return gateway.Errorf(gateway.Unavailable, "answer_too_large", "The upstream's answer is longer than the %d MiB that a streamed response may have.", maxAnswer>>20)
+	}
+	return nil
 }
 
 // drain writes what waits and ends what is open, the last item with a status.
@@ -48,6 +69,7 @@ func (m *machine) say(kind itemKind, part partKind, piece, logprobs []byte) {
 	if len(piece) == 0 {
 		return
 	}
+	m.size += len(piece) + len(logprobs)
 	if m.open != nil && m.open.kind == kind && m.open.part == part && len(m.waiting) == 0 {
 		m.put(piece, logprobs)
 		return
@@ -115,6 +137,7 @@ func (m *machine) start(it *item) {
 	case it.call.tool.custom:
 		prefix = "ctc_"
 	}
+	m.size += itemSize
 	it.index = len(m.items)
 	it.id = itemID(prefix, m.req.id, it.index)
 	m.open = it

@@ -68,7 +68,10 @@ func (w *Writer) readChunk(f *wire.Frame) error {
 	}
 	choices := f.Choices()
 	if hole, number := f.Hole(); number != 0 && number == w.reader.number {
-		return w.reader.say(hole.Of(f.Data))
+		if err := w.reader.say(hole.Of(f.Data)); err != nil {
+			return err
+		}
+		return w.tooLarge()
 	}
 	w.reader.number = 0
 	if w.phase == fresh {
@@ -95,7 +98,7 @@ func (w *Writer) readChunk(f *wire.Frame) error {
 			}
 		}
 	}
-	return nil
+	return w.tooLarge()
 }
 
 // readHead reads the model's name, which all events say alike.
@@ -152,6 +155,7 @@ func (w *Writer) readBody(f *wire.Frame, c *wire.Choice) error {
 	var b body
 	wire.Members(f.Data[:c.Body.End], c.Body.Start, func(key []byte, v wire.Span) bool {
 		if value := v.Of(f.Data); !isEmptyValue(value) && !b.take(string(key), value) {
+			w.size += len(value)
 			w.thoughts.add(string(key), value, f.Whole)
 		}
 		return true
@@ -204,7 +208,7 @@ func (w *Writer) readNotes(list []byte) {
 		if !isObject(note) {
 			return true
 		}
-		if citation := object(note).get("url_citation"); isObject(citation) {
+		if citation := note.get("url_citation"); isObject(citation) {
 			note = wire.AppendOthers([]byte(`{"type":"url_citation"`), citation, "type")
 			note = append(note, '}')
 		}

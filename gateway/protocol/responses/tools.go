@@ -202,6 +202,7 @@ func (r *Request) addCustom(t object, space, about, place string) error {
 		if definition == "" {
 			return invalid(place+".format.definition", "%s.format.definition is missing: a grammar is a string.", place)
 		}
+		r.warn("grammar_not_enforced", name)
 		how = fmt.Sprintf("%s It must match this grammar (%s):\n%s", how, gateway.ExcerptOf(syntax, 20), definition)
 	default:
 		return invalid(place+".format.type", "%s.format.type must be \"text\" or \"grammar\", not %q.", place, gateway.ExcerptOf(kind, 40))

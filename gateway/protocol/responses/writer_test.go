@@ -341,6 +341,41 @@ func TestWholeStreamed(t *testing.T) {
 	}
 }
 
+// TestTooLarge wants an end of answers that have none: nothing of one is kept without a bound.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("a", 1<<20)
+	endless := map[string]func(i int) string{
+		"text": func(int) string { return delta(`{"content":"` + text + `"}`) },
+		"waiting": func(i int) string {
+			return delta([]string{call(0, "c0", "f", "{"), `{"content":"` + text + `"}`}[min(i, 1)])
+		},
+		"items": func(i int) string { return delta([]string{`{"content":"a"}`, `{"reasoning":"b"}`}[i%2]) },
+		"calls": func(i int) string { return delta(call(i, fmt.Sprint("c", i), "f", "{}")) },
+		"thoughts": func(int) string {
+			return delta(`{"reasoning_details":[{"type":"reasoning.text","text":"` + text + `"}]}`)
+		},
+	}
+	for name, chunk := range endless {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := parse(t, `{"model":"m","input":"x","stream":true`+tools+`}`).Writer(response(true))
+			shape, frame := &wire.Shape{}, &wire.Frame{}
+			for i := range 1 << 17 {
+				data := []byte(chunk(i))
+				shape.Read(frame, data, data)
+				_, err := w.Frame(nil, frame)
+				if e := gateway.AsError(err); err != nil && e.Code == "answer_too_large" {
+					return
+				} else if err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Error("got no end of the answer")
+		})
+	}
+}
+
 // TestEcho wants what the request says in the response.
 func TestEcho(t *testing.T) {
 	t.Parallel()

@@ -19,20 +19,17 @@ const preallocated = 1 << 20
 
 var errTooLarge = errors.New("the answer is too large")
 
-// decode returns the body of an answer without its compression, and removes from
-// the header what the client must not see.
+// decode returns the body of an answer without its compression.
 func (c *call) decode(resp *http.Response) (io.Reader, error) {
-	encoding := strings.ToLower(strings.Join(resp.Header.Values("Content-Encoding"), ", "))
-	switch strings.TrimSpace(encoding) {
+	encoding := strings.Join(resp.Header.Values("Content-Encoding"), ", ")
+	switch strings.ToLower(strings.TrimSpace(encoding)) {
 	case "", "identity":
-		c.p.passOn(resp.Header, false)
 		return resp.Body, nil
 	case "gzip", "x-gzip":
-		c.p.passOn(resp.Header, true)
 		return &gunzip{src: resp.Body, left: c.p.maxResponse}, nil
 	}
 	return nil, c.p.Errorf(gateway.Unavailable, CodeUpstream,
-		"the upstream's answer has the content encoding %q, which nobody asked for.", cut(encoding, maxQuoted))
+		"the upstream's answer has the content encoding %q, which nobody asked for.", c.p.cut(encoding, maxQuoted))
 }
 
 // gunzip decompresses src as it comes. More than left bytes are errTooLarge.
@@ -119,9 +116,9 @@ func (c *call) readJSON(resp *http.Response, body io.Reader, limit int64) ([]byt
 	if wire.IsObject(data) {
 		return data, nil
 	}
-	if t := mediaType(resp.Header); !strings.HasSuffix(t, "json") {
+	if !strings.HasSuffix(mediaType(resp.Header), "json") {
 		return nil, c.p.Errorf(gateway.Unavailable, CodeUpstream,
-			"the upstream's answer is not JSON; its content type is %q.", cut(t, maxQuoted))
+			"the upstream's answer is not JSON; its content type is %q.", c.p.cut(resp.Header.Get("Content-Type"), maxQuoted))
 	}
 	return nil, c.p.Errorf(gateway.Unavailable, CodeUpstream, "the upstream's answer is not valid JSON, or was cut.")
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/callgate/callgate/gateway/headers"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -27,8 +28,9 @@ type Request struct {
 // Response is an answer that means success: either a whole JSON object, in Data, or
 // a stream.
 type Response struct {
-	// Header is the upstream's, without what a client must not see.
-	Header http.Header
+	// Header is what of the upstream's a client may see, and Withheld what was left out.
+	Header   http.Header
+	Withheld headers.Withheld
 	// Data is the answer from end to end, if Stream is nil.
 	Data []byte
 	// Stream is the answer as it comes, which must be closed; nil for a whole one.
@@ -65,7 +67,8 @@ func (c *call) do() (*Response, error) {
 		c.idle = c.after(c.p.timeouts.Idle, "no further chunk for", "idle")
 		c.idle.Stop()
 		s := &Stream{c: c, body: resp.Body, blocks: wire.NewReader(body, maxChunk)}
-		return &Response{Header: resp.Header, Stream: s}, nil
+		h, held := c.p.passOn(resp.Header, true, false)
+		return &Response{Header: h, Withheld: held, Stream: s}, nil
 	}
 	c.stopFirstToken()
 	defer resp.Body.Close()
@@ -74,11 +77,12 @@ func (c *call) do() (*Response, error) {
 		return nil, err
 	}
 	c.end()
-	return &Response{Header: resp.Header, Data: data}, nil
+	h, held := c.p.passOn(resp.Header, false, false)
+	return &Response{Header: h, Withheld: held, Data: data}, nil
 }
 
-// send sends the request. It returns an answer that means success, with its header
-// as the client may see it and a reader of its decoded body.
+// send sends the request. It returns an answer that means success, and a reader of its
+// decoded body.
 func (c *call) send() (*http.Response, io.Reader, error) {
 	resp, err := c.p.transport.RoundTrip(c.req)
 	if err != nil {

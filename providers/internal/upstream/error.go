@@ -32,8 +32,11 @@ func (p *Client) Errorf(kind gateway.Kind, code, format string, args ...any) *ga
 	return &gateway.Error{Kind: kind, Code: code, Message: message}
 }
 
-// cut is s in one line, of at most limit bytes and a mark that it was longer.
-func cut(s string, limit int) string { return plaintext.Excerpt(plaintext.Line(s), limit) }
+// cut is s in one line and without secrets, of at most limit bytes and a mark that it was
+// longer. A secret that was cut could not be told any more.
+func (p *Client) cut(s string, limit int) string {
+	return plaintext.Excerpt(plaintext.Line(p.Redact(s)), limit)
+}
 
 // connectionError is the error of a request that got no answer.
 func (c *call) connectionError(err error) *gateway.Error {

@@ -1,29 +1,36 @@
 package upstream
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/callgate/callgate/gateway/headers"
 )
 
-// hopByHop are the headers that belong to one connection.
-var hopByHop = names("Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection",
-	"Te", "Trailer", "Transfer-Encoding", "Upgrade", "Http2-Settings")
+// setNames notes which headers travel beside those that always do.
+func (p *Client) setNames(c Config) error {
+	for _, name := range slices.Concat(c.Forward, c.Pass, c.Drop) {
+		if !validName(name) {
+			return fmt.Errorf("forward_headers, pass_headers: %q is not the name of a header", name)
+		}
+	}
+	for _, name := range c.Forward {
+		if problem := headers.ForwardProblem(name); problem != "" {
+			return fmt.Errorf("forward_headers: %q cannot be sent on: %s", name, problem)
+		}
+	}
+	for _, name := range c.Pass {
+		if problem := headers.PassProblem(name); problem != "" {
+			return fmt.Errorf("pass_headers: %q cannot be passed on: %s", name, problem)
+		}
+	}
+	p.forward, p.pass, p.drop = names(c.Forward), names(c.Pass), names(c.Drop)
+	return nil
+}
 
-// clientOnly are headers of the client's request that are never sent on: its
-// credentials for the gateway, and what describes its own body and connection.
-var clientOnly = names("Authorization", "Api-Key", "X-Api-Key", "X-Goog-Api-Key", "Cookie", "Host",
-	"Content-Length", "Content-Encoding", "Accept-Encoding", "Expect")
-
-// upstreamOnly are headers of the upstream's answer that are never passed on:
-// they speak of its own host, or of bytes that the gateway frames anew.
-var upstreamOnly = names("Content-Length", "Set-Cookie", "Set-Cookie2", "Server", "Date", "Alt-Svc",
-	"Strict-Transport-Security")
-
-// own is the prefix of the gateway's headers; nobody else may set them.
-const own = "X-Callgate-"
-
-func names(list ...string) map[string]bool {
+func names(list []string) map[string]bool {
 	m := make(map[string]bool, len(list))
 	for _, name := range list {
 		m[http.CanonicalHeaderKey(name)] = true
@@ -36,12 +43,13 @@ func names(list ...string) map[string]bool {
 func (p *Client) requestHeader(client http.Header) http.Header {
 	h := make(http.Header, len(client)+len(p.header)+2)
 	for name, values := range client {
-		name = http.CanonicalHeaderKey(name)
-		if !hopByHop[name] && !clientOnly[name] && !p.drop[name] && !strings.HasPrefix(name, own) {
+		if name = http.CanonicalHeaderKey(name); headers.Forwarded(name) && !p.drop[name] || p.forward[name] {
 			h[name] = values
 		}
 	}
-	removeNominated(h, client)
+	for _, name := range headers.Nominated(client) {
+		delete(h, name)
+	}
 	if h["Content-Type"] == nil {
 		h["Content-Type"] = []string{"application/json"}
 	}
@@ -67,28 +75,12 @@ func hideIdempotency(h http.Header) {
 	}
 }
 
-// removeNominated deletes what the Connection header of from declares to belong
-// to its connection.
-func removeNominated(h, from http.Header) {
-	for _, list := range from["Connection"] {
-		for name := range strings.SplitSeq(list, ",") {
-			h.Del(strings.TrimSpace(name))
-		}
-	}
+// passOpaque is passOn for an answer that nobody looks into.
+func (p *Client) passOpaque(h http.Header) (http.Header, headers.Withheld) {
+	return headers.Answer{Opaque: true, More: p.pass, Quotes: p.secrets.In}.Pass(h)
 }
 
-// passOn removes from the header of an upstream's answer what the client must not
-// see, also a header that quotes a secret. decoded says that the body has been
-// decompressed.
-func (p *Client) passOn(h http.Header, decoded bool) {
-	removeNominated(h, h)
-	for name, values := range h {
-		if hopByHop[name] || upstreamOnly[name] || strings.HasPrefix(name, own) ||
-			strings.HasPrefix(name, "Access-Control-") || slices.ContainsFunc(values, p.quotes) {
-			delete(h, name)
-		}
-	}
-	if decoded {
-		h.Del("Content-Encoding")
-	}
+// passOn is what a client may see of the header of an upstream's answer, and what it may not.
+func (p *Client) passOn(h http.Header, streamed, failed bool) (http.Header, headers.Withheld) {
+	return headers.Answer{Streamed: streamed, Failed: failed, More: p.pass, Quotes: p.secrets.In}.Pass(h)
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/callgate/callgate/providers/internal/redact"
 )
 
 // minSecret is the length from which a word of a secret header is kept out of
@@ -25,6 +27,7 @@ func (p *Client) setHeader(c Config) error {
 	if err := p.setKey(c.Key, c.KeyHeader); err != nil {
 		return err
 	}
+	secrets := []string{c.Key}
 	for name, value := range c.Headers {
 		if !validName(name) || !validValue(value) {
 			return fmt.Errorf("headers: %q is not a valid name, or its value holds a control character or white space at an end", name)
@@ -36,12 +39,11 @@ func (p *Client) setHeader(c Config) error {
 		p.header.Set(name, value)
 		for word := range strings.FieldsSeq(value) {
 			if isSecret(name) && len(word) >= minSecret {
-				p.secrets = append(p.secrets, word)
+				secrets = append(secrets, word)
 			}
 		}
 	}
-	// A secret that is part of another must not be replaced first.
-	slices.SortFunc(p.secrets, func(a, b string) int { return len(b) - len(a) })
+	p.secrets = redact.New(secrets)
 	return nil
 }
 
@@ -56,7 +58,6 @@ func (p *Client) setKey(key, header string) error {
 	default:
 		p.header.Set(header, key)
 	}
-	p.secrets = append(p.secrets, key)
 	return nil
 }
 
@@ -68,23 +69,13 @@ func validValue(s string) bool {
 	return strings.TrimSpace(s) == s && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-// quotes says whether s holds a secret.
-func (p *Client) quotes(s string) bool {
-	return slices.ContainsFunc(p.secrets, func(secret string) bool { return strings.Contains(s, secret) })
-}
-
-// Redact replaces the client's secrets in s. An adapter calls it for what it quotes
-// of an answer; [Client.Errorf] does it by itself.
-func (p *Client) Redact(s string) string {
-	for _, secret := range p.secrets {
-		s = strings.ReplaceAll(s, secret, "[redacted]")
-	}
-	return s
-}
+// Redact replaces the client's secrets in s, in whatever form package redact knows. An
+// adapter calls it for what it quotes of an answer; [Client.Errorf] does it by itself.
+func (p *Client) Redact(s string) string { return p.secrets.Out(s) }
 
 // Safe is err as a cause that may be logged.
 func (p *Client) Safe(err error) error {
-	if text := err.Error(); p.quotes(text) {
+	if text := err.Error(); p.secrets.In(text) {
 		return errors.New(p.Redact(text))
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/headers"
 )
 
 // maxPiece is how many bytes of an answer are read at a time.
@@ -38,21 +39,28 @@ func (p *Client) Relay(ctx context.Context, u *url.URL, model string, r *gateway
 		c.end()
 		return nil, err
 	}
-	return &relayed{call: c, resp: resp, body: content, piece: make([]byte, maxPiece)}, nil
+	answer := &relayed{call: c, resp: resp, body: content, piece: make([]byte, maxPiece)}
+	answer.header, answer.held = p.passOpaque(resp.Header)
+	return answer, nil
 }
 
 // relayed is an answer that nobody looks into.
 type relayed struct {
-	call  *call
-	resp  *http.Response
-	body  io.Reader
-	piece []byte
-	err   error
-	done  bool
+	call   *call
+	resp   *http.Response
+	header http.Header
+	held   headers.Withheld
+	body   io.Reader
+	piece  []byte
+	err    error
+	done   bool
 }
 
 // Header implements [gateway.Reply].
-func (r *relayed) Header() http.Header { return r.resp.Header }
+func (r *relayed) Header() http.Header { return r.header }
+
+// Withheld is what of the header the client does not get.
+func (r *relayed) Withheld() headers.Withheld { return r.held }
 
 // Status is the answer's, one of success.
 func (r *relayed) Status() int { return r.resp.StatusCode }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/headers"
 )
 
 // Whole is a reply that has been read.
@@ -12,14 +13,19 @@ type Whole struct {
 	Head http.Header
 	Data []byte
 	Warn []string // its warnings
+	Held headers.Withheld
 
 	given bool
 }
 
 var (
-	_ gateway.Reply  = (*Whole)(nil)
-	_ gateway.Warner = (*Whole)(nil)
+	_ gateway.Reply      = (*Whole)(nil)
+	_ gateway.Withholder = (*Whole)(nil)
+	_ gateway.Warner     = (*Whole)(nil)
 )
+
+// Withheld implements [gateway.Withholder].
+func (w *Whole) Withheld() headers.Withheld { return w.Held }
 
 // Header implements [gateway.Reply].
 func (w *Whole) Header() http.Header { return w.Head }

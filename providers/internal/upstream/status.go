@@ -20,7 +20,10 @@ func (c *call) statusError(resp *http.Response, body io.Reader) *gateway.Error {
 		}
 		data = nil
 	}
-	return c.p.Failure(resp.StatusCode, resp.Header, data)
+	h, held := c.p.passOn(resp.Header, false, true)
+	e := c.p.Failure(resp.StatusCode, h, data)
+	e.Withheld = held
+	return e
 }
 
 // Failure is the error for what the upstream has said of a failure, with the status of its

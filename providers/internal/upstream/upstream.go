@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+
+	"github.com/callgate/callgate/providers/internal/redact"
 )
 
 // Config says which upstream to ask, and how. Adapters fill it from their own.
@@ -28,9 +30,10 @@ type Config struct {
 	Key, KeyHeader string
 	// Headers are set in every request, over all others.
 	Headers map[string]string
-	// Drop names headers of clients that are not sent on, besides those that never
-	// are.
-	Drop []string
+	// Forward names headers of clients that are sent on, and Pass headers of answers that
+	// clients get, besides those that package headers lists. Drop names some of that list
+	// which mean nothing to the upstream.
+	Forward, Pass, Drop []string
 	// QuotaCodes are those of [gateway.UpstreamFailure].
 	QuotaCodes []string
 
@@ -57,9 +60,10 @@ type Client struct {
 	name        string
 	base        *url.URL
 	header      http.Header // set in every request
-	drop        map[string]bool
 	hostHeader  string
-	secrets     []string // never to be seen in a message
+	secrets     redact.Secrets // never to be seen in a message
+	forward     map[string]bool
+	pass, drop  map[string]bool
 	quotaCodes  []string
 	timeouts    Timeouts
 	maxResponse int64
@@ -76,7 +80,6 @@ func New(c Config) (*Client, error) {
 	p := &Client{
 		name:        cmp.Or(c.Name, base.Host),
 		base:        base,
-		drop:        names(c.Drop...),
 		quotaCodes:  c.QuotaCodes,
 		maxResponse: cmp.Or(c.MaxResponse, DefaultMaxResponse),
 		transport:   c.Transport,
@@ -88,6 +91,9 @@ func New(c Config) (*Client, error) {
 		return nil, err
 	}
 	if err := p.setHeader(c); err != nil {
+		return nil, err
+	}
+	if err := p.setNames(c); err != nil {
 		return nil, err
 	}
 	if p.transport == nil {

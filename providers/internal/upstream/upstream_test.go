@@ -33,13 +33,13 @@ func TestRequest(t *testing.T) {
 	t.Parallel()
 	got := make(chan *http.Request, 1)
 	p := open(t, upstream.Config{
-		Key: "sk-canary", KeyHeader: "x-api-key", Drop: []string{"x-of-another-wire"},
+		Key: "sk-canary", KeyHeader: "x-api-key", Drop: []string{"openai-beta"}, Forward: []string{"x-custom"},
 		Headers: map[string]string{"version": "2"},
 	}, func(w http.ResponseWriter, r *http.Request) {
 		got <- r
 		io.WriteString(w, `{"whole":true}`)
 	})
-	client := http.Header{"X-Of-Another-Wire": {"a"}, "X-Api-Key": {"of-the-client"}, "Version": {"1"}, "X-Custom": {"b"}}
+	client := http.Header{"Openai-Beta": {"a"}, "X-Other": {"a"}, "X-Api-Key": {"of-the-client"}, "Version": {"1"}, "X-Custom": {"b"}}
 	resp, err := p.Do(t.Context(), upstream.Request{URL: p.URL("a", "b%2Fc"), Body: []byte("{}"), Header: client})
 	if err != nil || string(resp.Data) != `{"whole":true}` || resp.Stream != nil {
 		t.Fatalf("got %+v, %v, want the whole answer", resp, err)
@@ -48,7 +48,7 @@ func TestRequest(t *testing.T) {
 	if want := "/base/a/b%2Fc?v=1"; r.URL.String() != want {
 		t.Errorf("got %s, want %s", r.URL, want)
 	}
-	for name, want := range map[string]string{"X-Api-Key": "sk-canary", "Authorization": "", "X-Of-Another-Wire": "", "Version": "2", "X-Custom": "b"} {
+	for name, want := range map[string]string{"X-Api-Key": "sk-canary", "Authorization": "", "Openai-Beta": "", "X-Other": "", "Version": "2", "X-Custom": "b"} {
 		if got := r.Header.Get(name); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}

@@ -378,6 +378,9 @@ func (c *checker) within(kind string, e Object) error {
 	part, _ := e["part"].(map[string]any)
 	switch {
 	case k.part == "added":
+		if part["type"] == "output_text" && (part["annotations"] == nil || part["logprobs"] == nil) {
+			return fmt.Errorf("the part %v lacks annotations or logprobs", part)
+		}
 		if c.part != nil || part["text"] != "" && part["refusal"] != "" {
 			return fmt.Errorf("the part is %v behind %v", part, c.part)
 		}

@@ -1,0 +1,164 @@
+package redact
+
+import (
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// reading is a text, or what its escapes stand for.
+type reading struct {
+	text   string
+	places []span // of each byte in the first text; nil if nobody wants them
+}
+
+// The bounds on how often a text is read: how many escapes may be around each other, and how
+// many bytes are read beside eight times the text.
+const (
+	maxDepth = 4
+	spare    = 1 << 20
+)
+
+// kind is a kind of escapes: the byte that begins one, and what reads the one that begins a
+// text. That gives its length, 0 if there is none, and what it stands for.
+type kind struct {
+	mark   byte
+	escape func(text string) (length int, by string)
+}
+
+var kinds = [...]kind{{'\\', jsonEscape}, {'%', percentEscape}}
+
+// readings calls see with a text and with what its escapes stand for, taken as JSON's or as
+// those of an address, and so on with each of them, until see returns false.
+func readings(first reading, see func(reading) bool) {
+	if !see(first) {
+		return
+	}
+	work := 8*len(first.text) + spare
+	level := []reading{first}
+	for range maxDepth {
+		var next []reading
+		for _, r := range level {
+			for _, k := range kinds {
+				if work <= 0 || strings.IndexByte(r.text, k.mark) < 0 {
+					continue
+				}
+				work -= len(r.text)
+				read, changed := r.without(k)
+				if !changed {
+					continue
+				}
+				if !see(read) {
+					return
+				}
+				next = append(next, read)
+			}
+		}
+		level = next
+	}
+}
+
+// placesOf are the places of a text in itself.
+func placesOf(text string) []span {
+	places := make([]span, len(text))
+	for i := range places {
+		places[i] = span{int32(i), int32(i + 1)} // texts are bounded, far below
+	}
+	return places
+}
+
+// without replaces the escapes of a kind by what they stand for.
+func (r reading) without(k kind) (read reading, changed bool) {
+	var b strings.Builder
+	b.Grow(len(r.text))
+	if r.places != nil {
+		read.places = make([]span, 0, len(r.text))
+	}
+	copied := 0
+	copyTo := func(i int) {
+		b.WriteString(r.text[copied:i])
+		if r.places != nil {
+			read.places = append(read.places, r.places[copied:i]...)
+		}
+	}
+	for i := 0; ; {
+		n := strings.IndexByte(r.text[i:], k.mark)
+		if n < 0 {
+			break
+		}
+		i += n
+		length, by := k.escape(r.text[i:])
+		if length == 0 {
+			i++
+			continue
+		}
+		copyTo(i)
+		b.WriteString(by)
+		if r.places != nil {
+			for range len(by) {
+				read.places = append(read.places, span{r.places[i].from, r.places[i+length-1].to})
+			}
+		}
+		i += length
+		copied, changed = i, true
+	}
+	copyTo(len(r.text))
+	read.text = b.String()
+	return read, changed
+}
+
+// jsonEscape reads one of JSON's escapes (RFC 8259, 7). Half a character becomes the one that
+// stands for what cannot be read.
+func jsonEscape(s string) (length int, by string) {
+	if len(s) < 2 {
+		return 0, ""
+	}
+	if i := strings.IndexByte(`"\/bfnrt`, s[1]); i >= 0 {
+		return 2, "\"\\/\b\f\n\r\t"[i : i+1]
+	}
+	v, ok := unicodeEscape(s)
+	if !ok {
+		return 0, ""
+	}
+	if utf16.IsSurrogate(v) {
+		low, _ := unicodeEscape(s[6:])
+		if pair := utf16.DecodeRune(v, low); pair != utf8.RuneError {
+			return 12, string(pair)
+		}
+	}
+	return 6, string(v)
+}
+
+func unicodeEscape(s string) (v rune, ok bool) {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	return hex(s[2:6])
+}
+
+// percentEscape reads one of an address's (RFC 3986, 2.1).
+func percentEscape(s string) (length int, by string) {
+	if len(s) < 3 {
+		return 0, ""
+	}
+	v, ok := hex(s[1:3])
+	if !ok {
+		return 0, ""
+	}
+	return 3, string([]byte{byte(v)})
+}
+
+// hex is the number that digits are.
+func hex(digits string) (v rune, ok bool) {
+	for i := range len(digits) {
+		switch c := digits[i]; {
+		case '0' <= c && c <= '9':
+			v = v<<4 | rune(c-'0')
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			v = v<<4 | rune(c|0x20-'a'+10)
+		default:
+			return 0, false
+		}
+	}
+	return v, true
+}
