@@ -25,10 +25,15 @@ func find(ctx context.Context) (bin string, err error) {
 			return filepath.Dir(program), nil
 		}
 	}
-	installed, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if err == nil && len(installed) > 0 {
-		return filepath.Dir(installed[len(installed)-1]), nil
+	debian, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err == nil && len(debian) > 0 {
+		return filepath.Dir(debian[len(debian)-1]), nil
 	}
+	return installed(ctx)
+}
+
+// installed returns the folder of those of the package.
+func installed(ctx context.Context) (bin string, err error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return "", install.MissingError{What: "there is no postgres, and no package that brings one for " + runtime.GOOS + "/" + runtime.GOARCH, Remedy: remedy}
 	}

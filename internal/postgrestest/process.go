@@ -39,6 +39,11 @@ func start(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
+	return startOf(ctx, bin)
+}
+
+// startOf does so with the programs of a folder.
+func startOf(ctx context.Context, bin string) (*process, error) {
 	as, err := serverUser()
 	if err != nil {
 		return nil, err
@@ -82,8 +87,12 @@ func (p *process) launch(ctx context.Context, bin string, as *credential) error 
 		if err := os.Chown(p.dir, as.uid, as.gid); err != nil {
 			return err
 		}
-		if err := reachable(bin); err != nil {
-			return err
+		if !isReachable(bin) { // such as what root has in its own cache
+			root := filepath.Dir(filepath.Dir(filepath.Dir(bin))) // the package's, with its libraries
+			if err := os.CopyFS(p.dir, os.DirFS(root)); err != nil {
+				return err
+			}
+			bin = p.dir + strings.TrimPrefix(bin, root)
 		}
 	}
 	data := filepath.Join(p.dir, "data")
@@ -122,18 +131,14 @@ func (p *process) launch(ctx context.Context, bin string, as *credential) error 
 	return nil
 }
 
-// reachable says why another user cannot run programs in a folder, if it cannot.
-func reachable(dir string) error {
+// isReachable reports whether other users can run programs in a folder.
+func isReachable(dir string) bool {
 	for at := dir; ; at = filepath.Dir(at) {
-		info, err := os.Stat(at)
-		if err != nil {
-			return err
-		}
-		if info.Mode().Perm()&1 == 0 {
-			return install.MissingError{What: "postgres does not run as root, and no other user can reach it in " + at, Remedy: remedy}
+		if info, err := os.Stat(at); err != nil || info.Mode().Perm()&1 == 0 {
+			return false
 		}
 		if at == filepath.Dir(at) {
-			return nil
+			return true
 		}
 	}
 }
