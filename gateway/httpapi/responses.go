@@ -19,13 +19,14 @@ const responsesPath = "/v1/responses"
 // routeResponses adds the paths of the Responses API.
 func (s *Server) routeResponses() {
 	parse := responses.Stateless(responses.Options{Sealer: s.cfg.Sealer})
+	count := parse
 	compact := responses.StatelessCompaction(responses.Options{Sealer: s.cfg.Sealer})
 	if s.cfg.State != nil {
-		parse, compact = s.cfg.State.Parse, s.cfg.State.ParseCompact
+		parse, count, compact = s.cfg.State.Parse, s.cfg.State.ParseCount, s.cfg.State.ParseCompact
 	}
 	tell := []echo.MiddlewareFunc{tells(responses.Form), s.sameSite, s.authenticate}
 	s.echo.POST(responsesPath, s.exchange(parse), speaks(responses.Form), s.sameSite, s.authenticate)
-	s.echo.POST(responsesPath+"/input_tokens", s.countResponse(parse), tell...)
+	s.echo.POST(responsesPath+"/input_tokens", s.countResponse(count), tell...)
 	s.echo.POST(responsesPath+"/compact", s.exchange(compact), speaks(responses.Form), s.sameSite, s.authenticate)
 	state := s.cfg.State
 	s.echo.GET(responsesPath+"/:id", s.getResponse, tell...)

@@ -151,9 +151,14 @@ func TestChain(t *testing.T) {
 			if items := list["data"].([]any); len(items) != 1 || text(items[0].(map[string]any), "role") != "user" || !strings.HasPrefix(text(list, "first_id"), "msg_") {
 				t.Errorf("got %v", list)
 			}
+			alone, with := g.call(200, "POST", "/v1/responses/input_tokens", `{"model":"m","input":"x"}`), g.call(200, "POST", "/v1/responses/input_tokens", `{"model":"m","previous_response_id":"`+second+`","input":"x"}`)
+			if with["input_tokens"].(float64) <= alone["input_tokens"].(float64)+20 {
+				t.Errorf("got %v tokens with four earlier messages, and %v without", with["input_tokens"], alone["input_tokens"])
+			}
 			if got := g.call(200, "DELETE", "/v1/responses/"+id, ""); text(got, "deleted") != "true" {
 				t.Errorf("got %v", got)
 			}
+			g.call(400, "POST", "/v1/responses/input_tokens", `{"model":"m","previous_response_id":"resp_none","input":"x"}`)
 			for _, gone := range []string{id, second, "resp_none"} {
 				got := g.call(400, "POST", "/v1/responses", `{"model":"m","previous_response_id":"`+gone+`","input":"x"}`)
 				if text(got, "error", "code") != "previous_response_not_found" || text(got, "error", "param") != "previous_response_id" {
@@ -479,5 +484,36 @@ func TestCompacted(t *testing.T) {
 			g.call(200, "DELETE", "/v1/conversations/"+id+"/items/"+text(list, "last_id"), "")
 			g.call(200, "POST", "/v1/responses", `{"model":"m","input":"x",`+conversation+`}`)
 		})
+	}
+}
+
+// TestNotStored has an answer that is larger than what is stored: the client gets it, and is
+// told that it cannot go on from it.
+func TestNotStored(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("x", 5<<20)
+	url := upstream(t, func(w http.ResponseWriter, r received) {
+		if r.wantsStream() {
+			w.Header().Set("content-type", "text/event-stream")
+			for _, piece := range pieces(large, 1<<19) {
+				send(w, delta(piece))
+			}
+			send(w, finish, done)
+			return
+		}
+		w.Header().Set("content-type", "application/json")
+		send(w, completion(large))
+	})
+	g := serve(t, "providers: {local: {type: openai, base_url: \""+url+"\"}}\nmodels: {m: {targets: [{provider: local, tool_calls: off}]}}\nadmin: {listen: off}\n")
+	whole := g.do(g.request("POST", "/v1/responses", `{"model":"m","input":"x"}`))
+	if whole.status != 200 || len(whole.body) < len(large) || !strings.Contains(whole.header.Get("x-callgate-warnings"), "not_stored:too_large") {
+		t.Errorf("got %d, %v, %d bytes, want the answer and a warning", whole.status, whole.header, len(whole.body))
+	}
+	streamed := g.do(g.request("POST", "/v1/responses", `{"model":"m","input":"x","stream":true}`))
+	if !strings.Contains(streamed.body, "event: response.completed\n") || !strings.Contains(streamed.body, "not_stored:too_large") {
+		t.Errorf("got %d bytes, want the answer and a warning", len(streamed.body))
+	}
+	for _, body := range []string{whole.body, streamed.body} {
+		g.call(400, "POST", "/v1/responses", `{"model":"m","input":"y","previous_response_id":"`+between(body, `"id":"`, `"`)+`"}`)
 	}
 }

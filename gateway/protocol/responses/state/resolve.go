@@ -43,17 +43,32 @@ func (s *Service) Parse(ctx context.Context, body []byte, c protocol.Client) (pr
 // ParseCompact reads a request for a summary of a conversation, as Parse does. It implements
 // [protocol.Parser]. Nothing is stored.
 func (s *Service) ParseCompact(ctx context.Context, body []byte, c protocol.Client) (protocol.Front, error) {
+	r, err := s.look(ctx, body, c)
+	if err != nil {
+		return nil, err
+	}
+	return responses.Front(responses.Compact(r))
+}
+
+// ParseCount reads a request whose tokens are to be counted, as Parse does. It implements
+// [protocol.Parser]. Nothing is stored, and nobody is asked for a summary.
+func (s *Service) ParseCount(ctx context.Context, body []byte, c protocol.Client) (protocol.Front, error) {
+	r, err := s.look(ctx, body, c)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Translate()
+}
+
+// look reads a request that changes nothing, with what it goes on from.
+func (s *Service) look(ctx context.Context, body []byte, c protocol.Client) (*responses.Request, error) {
 	r, err := responses.Parse(body, s.options(c))
 	if err != nil {
 		return nil, err
 	}
 	e := &exchange{Request: r, service: s, tenant: c.Tenant, unlock: func() {}}
-	err = e.resolve(ctx)
-	e.unlock()
-	if err != nil {
-		return nil, err
-	}
-	return responses.Front(responses.Compact(r))
+	defer func() { e.unlock() }()
+	return r, e.resolve(ctx)
 }
 
 // exchange is a request with what it needs of the store.
