@@ -32,6 +32,8 @@ type Config struct {
 	Redis Redis `yaml:"redis" eg:"{url: \"${REDIS_URL}\"}" doc:"Where gateways tell each other what they have learned about upstreams' caches, for routing: prefix, and keep answers, for answer_cache: redis. It needs cache_salt."`
 	// AnswerStore bounds the answers that are kept where AnswerCache is on.
 	AnswerStore AnswerStore `yaml:"answer_store" eg:"{memory: 64MiB, largest: 1MiB}" doc:"Bounds of the answers that are kept where answer_cache is on."`
+	// Store is where responses and conversations are kept that clients name again.
+	Store Store `yaml:"store" eg:"{kind: sqlite, path: ./callgate.db}" doc:"Where responses and conversations are kept that clients name again: by previous_response_id, conversation and item_reference."`
 	// Prices is the file with the prices of models, for the accounts of what prompt caches
 	// save. Default: those that are built in, which are mostly shares and no money.
 	Prices string `yaml:"prices" eg:"./prices.yaml" doc:"File with the prices of models, for the accounts of what prompt caches save. Default: built in, mostly shares and no money."`

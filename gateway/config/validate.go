@@ -33,6 +33,7 @@ func (c *Config) check(r *report) {
 	c.checkAdmin(r)
 	checkTracing(r, c.Tracing)
 	c.checkRedis(r)
+	c.checkStore(r)
 	checkLog(r, c.Log)
 	for _, name := range sortedKeys(c.Providers) {
 		checkProvider(r, name, c.Providers[name])

@@ -52,6 +52,9 @@ func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request,
 		return err
 	}
 	rec := recordOf(c)
+	if d, ok := front.(protocol.Detached); ok {
+		return s.detach(c, d, req)
+	}
 	defer func() { rec.route = req.Route }()
 	if s.cfg.Metrics != nil {
 		s.cfg.Metrics.Begin()
@@ -62,6 +65,16 @@ func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request,
 	ctx, end := s.traced(c.Request())
 	rec.endTrace = end
 	resp, err := s.cfg.Gateway.Chat(ctx, req)
+	if short, ok := front.(protocol.Shortener); ok && err != nil && short.Shorten(ctx, gateway.AsError(err)) {
+		if req, err = gateway.ParseRequest(front.Chat()); err != nil {
+			return err
+		}
+		req.Tenant, _ = c.Get(clientKey).(string)
+		if err := enter(c, req); err != nil {
+			return err
+		}
+		resp, err = s.cfg.Gateway.Chat(ctx, req)
+	}
 	if err != nil {
 		return err
 	}

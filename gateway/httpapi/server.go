@@ -17,6 +17,7 @@ import (
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/protocol/chat"
 	"github.com/callgate/callgate/gateway/protocol/responses"
+	"github.com/callgate/callgate/gateway/protocol/responses/state"
 )
 
 // Chatter answers requests; *flow.Gateway is one.
@@ -66,6 +67,8 @@ type Config struct {
 	Trace func(ctx context.Context, header http.Header, name string) (context.Context, func(gateway.Record))
 	// Sealer seals the reasoning that clients of the Responses API keep. It may be nil.
 	Sealer *responses.Sealer
+	// State is what the Responses API remembers; nil for nothing.
+	State *state.Service
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -117,6 +120,7 @@ func New(cfg Config) (*Server, error) {
 	s.echo.GET("/v1/models/*", s.model, anyForm, s.sameSite, s.authenticate)
 	s.routeMessages()
 	s.routeResponses()
+	s.routeConversations()
 	return s, nil
 }
 

@@ -26,6 +26,32 @@ type Front interface {
 	Writer(r *gateway.Response) Writer
 }
 
+// Detached is a Front whose answer does not wait for its client, nor end with it.
+type Detached interface {
+	Front
+	// Detach begins to answer req, which is made of the Front. ctx is the client's, and bounds
+	// the beginning alone. The error is a [*gateway.Error].
+	Detach(ctx context.Context, req *gateway.Request) (*Detachment, error)
+}
+
+// Shortener is a Front that can do with a shorter prompt.
+type Shortener interface {
+	Front
+	// Shorten makes Chat shorter where that helps against why the upstream has refused it, once,
+	// and reports whether it did.
+	Shorten(ctx context.Context, why *gateway.Error) bool
+}
+
+// Detachment is what the client gets at once.
+type Detachment struct {
+	Body   []byte // an answer that is not streamed
+	Events Events // a stream; nil for none
+}
+
+// Events are the events of a stream: each call waits for some. The last one returns io.EOF
+// with what ends the stream.
+type Events func(ctx context.Context) ([]byte, error)
+
 // Writer writes one answer. It is used by one goroutine.
 type Writer interface {
 	// Whole is the body of an answer that is not streamed, from a whole completion; f is nil

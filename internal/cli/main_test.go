@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
+	"github.com/callgate/callgate/internal/postgrestest"
 	"github.com/callgate/callgate/plugins/builtin"
 )
 
@@ -38,7 +39,7 @@ func (c checked) Run() int {
 	} {
 		os.Unsetenv(name)
 	}
-	status := c.M.Run()
+	status := postgrestest.Main(c.M)
 	if err := goleak.Find(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -93,8 +93,8 @@ func TestResponses(t *testing.T) {
 	t.Run("at fault", func(t *testing.T) {
 		failure{status: 400, code: "invalid_request", param: "input[0].type", says: `"foo"`}.check(t, g.respond(`{"model":"m","input":[{"type":"foo"}]}`))
 	})
-	t.Run("needs a store", func(t *testing.T) {
-		failure{status: 400, code: "invalid_request", param: "previous_response_id", says: "store"}.check(t, g.respond(`{"model":"m","input":"x","previous_response_id":"resp_1"}`))
+	t.Run("unknown response", func(t *testing.T) {
+		failure{status: 400, code: "previous_response_not_found", param: "previous_response_id", says: "not found"}.check(t, g.respond(`{"model":"m","input":"x","previous_response_id":"resp_1"}`))
 	})
 	t.Run("tokens", func(t *testing.T) {
 		r := g.do(g.request("POST", "/v1/responses/input_tokens", `{"model":"m","input":"Hello"}`))

@@ -230,7 +230,7 @@ func securityHeaderNames(t *testing.T) {
 		}
 		forBrowsers(t, kind, r, kind == "streamed")
 	}
-	for path, status := range map[string]int{"/livez": 200, "/readyz": 200, "/v1/models": 401, "/nothing": 404, "/v1/responses": 404} {
+	for path, status := range map[string]int{"/livez": 200, "/readyz": 200, "/v1/models": 401, "/nothing": 404, "/v1/responses": 405} {
 		r := g.get(path)
 		if r.status != status {
 			t.Errorf("%s: got status %d, want %d", path, r.status, status)

@@ -291,9 +291,16 @@ func securitySupply(t *testing.T) {
 		"pins: {hand.wasm: \"sha256:" + strings.Repeat("0", 64) + "\"}": "hand.wasm",
 	} {
 		config := fmt.Sprintf("plugins: {dir: %q, %s}\nadmin: {listen: \"off\"}\nproviders: {demo: {type: demo, parser: hand}}\n", dir, require)
-		status, _, stderr := command(t, "", "serve", "--listen", "127.0.0.1:0", "-c", configFile(t, config))
-		if status == 0 || !strings.Contains(stderr, says) {
-			t.Errorf("%s: got status %d, error %q, want the plugin refused, with %q", require, status, stderr, says)
+		g := launch(t, config)
+		await(t, "/readyz that names the file", func() bool {
+			if !g.listens() {
+				return false
+			}
+			r := g.get("/readyz")
+			return r.status == http.StatusServiceUnavailable && strings.Contains(r.body, "hand.wasm is refused: ") && strings.Contains(r.body, says)
+		})
+		if r := g.chat(prompt("demo/hermes", "hi", false)); r.status != http.StatusServiceUnavailable || !strings.Contains(r.body, "plugin_error") {
+			t.Errorf("%s: got %d %s, want the request refused", require, r.status, r.body)
 		}
 	}
 }

@@ -133,7 +133,11 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 				log.Warn("SIGHUP is ignored: the configuration is read at the start only; restart to change it")
 			case <-ctx.Done():
 				sys.server.Drain()
-				return shutdown(server, delay(ctx, cfg), time.Duration(cfg.ShutdownTimeout), log)
+				limit, end := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(cfg.ShutdownTimeout))
+				defer end()
+				err := shutdown(server, delay(ctx, cfg), time.Duration(cfg.ShutdownTimeout), log)
+				sys.state.Drain(limit)
+				return err
 			}
 		}
 	}()

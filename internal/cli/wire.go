@@ -20,6 +20,8 @@ import (
 	"github.com/callgate/callgate/gateway/metrics"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/protocol/responses"
+	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/trace"
 	"github.com/callgate/callgate/plugins/oci"
 	"github.com/callgate/callgate/plugins/trust"
@@ -35,6 +37,8 @@ type system struct {
 	tracer  *trace.Tracer // nil: none
 	shared  *sharing      // nil: nothing
 	memory  *inflight.Budget
+	store   store.Store // nil: none; state closes it
+	state   *state.Service
 }
 
 // wire puts a gateway together. The parsers still have to be loaded.
@@ -74,6 +78,9 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 	if sys.parsers, err = newParsers(ctx, cfg, m.Plugin, log); err != nil {
 		return nil, errors.Join(err, sys.tracer.Shutdown(ctx), sys.shared.close())
 	}
+	if sys.store, err = openStore(ctx, cfg.Store); err != nil {
+		return nil, errors.Join(err, sys.close(ctx))
+	}
 	if err := sys.build(cfg, providers, m, log); err != nil {
 		return nil, errors.Join(err, sys.close(ctx))
 	}
@@ -105,6 +112,8 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		server.Keys[k.Name] = k.Hash.Reveal()
 	}
 	server.Gateway, server.Metrics = sys.gateway, accounts
+	sys.state = newState(sys.store, cfg, server.Sealer, sys.gateway, accounts.Request, log)
+	server.State = sys.state
 	if sys.server, err = httpapi.New(server); err != nil {
 		return err
 	}
@@ -121,7 +130,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 
 // close ends what the system holds. Spans that wait are sent first.
 func (sys *system) close(ctx context.Context) error {
-	return errors.Join(sys.tracer.Shutdown(ctx), sys.parsers.host.Close(ctx), sys.shared.close())
+	return errors.Join(sys.state.Close(), sys.tracer.Shutdown(ctx), sys.parsers.host.Close(ctx), sys.shared.close())
 }
 
 // policies are what is done around each provider.

@@ -53,6 +53,8 @@ type Request struct {
 	tools    toolset
 	chat     []byte
 	warnings []string
+	replaced bool
+	said     int // how many events Queue has written
 }
 
 // Parse reads the body of a request and checks what can be checked of it alone. The error is a
@@ -151,13 +153,17 @@ func (r *Request) NewItems() [][]byte { return r.items }
 
 // SetItems puts items in the place of the request's own, such as those that references stand
 // for. It must be called before Translate.
-func (r *Request) SetItems(items [][]byte) { r.items = items }
+func (r *Request) SetItems(items [][]byte) { r.items, r.replaced = items, true }
 
 // Prepend puts the items of earlier responses in front of those that are there. It must be
 // called before Translate.
 func (r *Request) Prepend(items [][]byte) {
 	r.earlier = append(items[:len(items):len(items)], r.earlier...)
 }
+
+// SetEarlier puts items in the place of those that Prepend has put in front. Translate is to be
+// called then, again if it was called before.
+func (r *Request) SetEarlier(items [][]byte) { r.earlier = items }
 
 // Reference is an item of the request that stands for another one.
 type Reference struct {
@@ -183,6 +189,12 @@ func (r *Request) includes(what string) (found bool) {
 	})
 	return found
 }
+
+// Includes reports whether the client wants something more in the response.
+func (r *Request) Includes(what string) bool { return r.includes(what) }
+
+// Warn adds a warning to those of the translation.
+func (r *Request) Warn(kind, what string) { r.warn(kind, what) }
 
 // warn adds a warning, once.
 func (r *Request) warn(kind, what string) {
@@ -220,7 +232,7 @@ func (r *Request) Chat() []byte { return r.chat }
 // Source implements [protocol.Front]: the client's body, unless earlier items stand in front
 // of it.
 func (r *Request) Source() *gateway.Source {
-	if len(r.earlier) > 0 || len(r.References()) > 0 {
+	if len(r.earlier) > 0 || r.replaced || r.fields[fPrevious] != nil || r.fields[fConversation] != nil || r.Background() {
 		return nil
 	}
 	return &gateway.Source{Protocol: Name, Body: r.body}

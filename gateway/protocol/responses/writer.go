@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"errors"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -42,7 +43,7 @@ const (
 
 func newWriter(r *Request, resp *gateway.Response) *Writer {
 	stream := r.Stream() || resp.Streamed()
-	return &Writer{machine: machine{req: r, summary: resp.Summary, events: events{quiet: !stream}}, stream: stream, echo: r.echo(), model: r.fields[fModel]}
+	return &Writer{machine: machine{req: r, summary: resp.Summary, events: events{quiet: !stream, number: r.said}}, stream: stream, echo: r.echo(), model: r.fields[fModel]}
 }
 
 // Streamed implements [protocol.Writer].
@@ -112,7 +113,9 @@ func (w *Writer) begin() {
 		return
 	}
 	response := w.appendResponse([]byte(`,"response":`), ending{status: inProgress}, 0)
-	w.raw("response.created", response)
+	if w.req.said == 0 {
+		w.raw("response.created", response)
+	}
 	w.raw("response.in_progress", response)
 }
 
@@ -143,7 +146,12 @@ func (w *Writer) save(end ending, response []byte) error {
 	if w.req.Save == nil {
 		return nil
 	}
-	return w.req.Save(Result{ID: w.req.id, Status: end.status, Response: response, Items: w.items})
+	err := w.req.Save(Result{ID: w.req.id, Status: end.status, Response: response, Items: w.items})
+	if not, ok := errors.AsType[*NotStoredError](err); ok {
+		w.summary.Warn("not_stored:" + not.Why)
+		return nil
+	}
+	return err
 }
 
 // fail ends a response with an error. What was open stays so: it is not over.
@@ -151,7 +159,7 @@ func (w *Writer) fail(body []byte) {
 	if w.phase == over {
 		return
 	}
-	if w.phase == fresh { // nobody has heard of a response
+	if w.phase == fresh && w.req.said == 0 { // nobody has heard of a response
 		w.phase = over
 		w.out = appendError(w.out, body, w.number)
 		return

@@ -1,0 +1,68 @@
+package responses
+
+import (
+	"github.com/callgate/callgate/gateway"
+)
+
+// The statuses of responses that nobody answers yet, or any more.
+const (
+	Queued     = "queued"
+	InProgress = inProgress
+	Completed  = completed
+	Incomplete = incomplete
+	Failed     = failed
+	Cancelled  = "cancelled"
+)
+
+// EncryptedReasoning is what a client includes to get sealed reasoning.
+const EncryptedReasoning = encryptedReasoning
+
+// Object is the response with a status and without output: before an answer, or in the place
+// of one. e is why it has failed, or nil. It is called after Translate.
+func (r *Request) Object(status string, e *gateway.Error) []byte {
+	end := ending{status: status}
+	if e != nil {
+		end.failure = responseError(failure(e))
+	}
+	return r.bare().appendResponse(nil, end, 0)
+}
+
+// bare is a writer of what the request alone decides.
+func (r *Request) bare() *Writer {
+	return &Writer{machine: machine{req: r}, echo: r.echo(), model: r.fields[fModel]}
+}
+
+// Queue is how the stream of a response begins that waits; the answer's [Writer] goes on from
+// there. It is called after Translate, once.
+func (r *Request) Queue() []byte {
+	w := r.bare()
+	response := w.appendResponse([]byte(`,"response":`), ending{status: Queued}, 0)
+	w.raw("response.created", response)
+	w.raw("response.queued", response)
+	r.said = w.number
+	return w.out
+}
+
+// Give is how a stream that Queue has begun ends with an error, if no answer has begun.
+func (r *Request) Give(e *gateway.Error) []byte {
+	w := r.bare()
+	w.number = r.said
+	w.raw("response.failed", []byte(`,"response":`), r.Object(Failed, e))
+	return append(w.out, done...)
+}
+
+// ItemType is the type of an item of the input; "" if it has none.
+func ItemType(item []byte) string { return itemType(item) }
+
+// NotStoredError is returned by Save of a response that is good but could not be stored: the
+// client gets it with a warning.
+type NotStoredError struct {
+	Why string // a word
+	Err error
+}
+
+// Error implements error.
+func (e *NotStoredError) Error() string { return "not stored: " + e.Why }
+
+// Unwrap returns the cause.
+func (e *NotStoredError) Unwrap() error { return e.Err }

@@ -1,0 +1,208 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol"
+	"github.com/callgate/callgate/gateway/protocol/responses"
+	"github.com/callgate/callgate/gateway/store"
+)
+
+// Parse reads a request and puts in front of it what it goes on from. It implements
+// [protocol.Parser]. The lock of a conversation is held until the response is stored, or
+// until ctx ends.
+func (s *Service) Parse(ctx context.Context, body []byte, c protocol.Client) (protocol.Front, error) {
+	r, err := responses.Parse(body, s.options(c))
+	if err != nil {
+		return nil, err
+	}
+	e := &exchange{Request: r, service: s, tenant: c.Tenant, unlock: func() {}}
+	if err := e.resolve(ctx); err != nil {
+		e.unlock()
+		return nil, err
+	}
+	e.keepUntil(ctx)
+	err = e.prepare()
+	if err == nil && e.isLong() {
+		_, err = e.shorten(ctx)
+	}
+	if err != nil {
+		e.unlock()
+		return nil, err
+	}
+	if r.Background() {
+		return &background{exchange: e}, nil
+	}
+	return e, nil
+}
+
+// ParseCompact reads a request for a summary of a conversation, as Parse does. It implements
+// [protocol.Parser]. Nothing is stored.
+func (s *Service) ParseCompact(ctx context.Context, body []byte, c protocol.Client) (protocol.Front, error) {
+	r, err := s.look(ctx, body, c)
+	if err != nil {
+		return nil, err
+	}
+	return responses.Front(responses.Compact(r))
+}
+
+// ParseCount reads a request whose tokens are to be counted, as Parse does. It implements
+// [protocol.Parser]. Nothing is stored, and nobody is asked for a summary.
+func (s *Service) ParseCount(ctx context.Context, body []byte, c protocol.Client) (protocol.Front, error) {
+	r, err := s.look(ctx, body, c)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Translate()
+}
+
+// look reads a request that changes nothing, with what it goes on from.
+func (s *Service) look(ctx context.Context, body []byte, c protocol.Client) (*responses.Request, error) {
+	r, err := responses.Parse(body, s.options(c))
+	if err != nil {
+		return nil, err
+	}
+	e := &exchange{Request: r, service: s, tenant: c.Tenant, unlock: func() {}}
+	defer func() { e.unlock() }()
+	return r, e.resolve(ctx)
+}
+
+// exchange is a request with what it needs of the store.
+type exchange struct {
+	*responses.Request
+	service *Service
+	tenant  string
+	input   []store.Item // the request's own items, as they are stored
+	earlier []store.Item // what it goes on from
+	shorter bool         // a summary is in the place of earlier ones
+	unlock  func()       // may be called several times
+	// stays takes the end of the request's context away from unlock; it reports whether that was
+	// in time.
+	stays func() bool
+}
+
+// keepUntil frees the lock when ctx has ended, if nobody has done so before.
+func (e *exchange) keepUntil(ctx context.Context) { e.stays = context.AfterFunc(ctx, e.unlock) }
+
+// resolve puts earlier items in front, and those that references stand for in their place.
+func (e *exchange) resolve(ctx context.Context) error {
+	s := e.service
+	var earlier []store.Item
+	var err error
+	previous, conversation := e.PreviousResponseID(), e.Conversation()
+	switch {
+	case previous != "":
+		earlier, err = s.chain(ctx, e.tenant, previous)
+	case conversation != "":
+		if err := s.lock(ctx, e); err != nil {
+			return err
+		}
+		earlier, err = s.whole(ctx, e.tenant, conversation)
+	}
+	if err != nil {
+		return err
+	}
+	if e.earlier = earlier; len(earlier) > 0 {
+		e.Prepend(bodies(earlier))
+	}
+	return e.dereference(ctx)
+}
+
+func bodies(items []store.Item) [][]byte {
+	out := make([][]byte, len(items))
+	for i, item := range items {
+		out[i] = item.Body
+	}
+	return out
+}
+
+// chain reads the items of a response and of all before it.
+func (s *Service) chain(ctx context.Context, tenant, id string) ([]store.Item, error) {
+	items, err := s.o.Store.Chain(ctx, tenant, id, store.Bounds{Responses: s.o.MaxChain, Bytes: s.o.MaxBytes})
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, &gateway.Error{Kind: gateway.Invalid, Code: "previous_response_not_found", Param: "previous_response_id",
+			Message: "Previous response with id \"" + gateway.ExcerptOf(id, 80) + "\" not found."}
+	case errors.Is(err, store.ErrTooLong):
+		return nil, invalid("previous_response_id", "The responses before this one are more than %d, or have more than %d bytes: begin a new chain, with what is needed of this one as input.",
+			s.o.MaxChain, s.o.MaxBytes)
+	case errors.Is(err, store.ErrInConversation):
+		return nil, invalid("previous_response_id", "The response %q is in a conversation, or goes on from one that is: name the conversation in \"conversation\" instead.", gateway.ExcerptOf(id, 80))
+	case err != nil:
+		return nil, s.failed(err, "Response", id)
+	}
+	return items, nil
+}
+
+// lock takes the lock of the request's conversation.
+func (s *Service) lock(ctx context.Context, e *exchange) error {
+	id := e.Conversation()
+	if _, err := s.o.Store.GetConversation(ctx, e.tenant, id); err != nil {
+		return s.failed(err, "Conversation", id)
+	}
+	wait, cancel := context.WithTimeout(ctx, lockTime)
+	defer cancel()
+	release, err := s.o.Store.Lock(wait, e.tenant, id)
+	switch {
+	case err == nil:
+		e.unlock = sync.OnceFunc(release)
+		return nil
+	case ctx.Err() != nil:
+		return gateway.Ended(ctx)
+	case errors.Is(err, context.DeadlineExceeded):
+		return &gateway.Error{Kind: gateway.Overloaded, Status: 409, Code: "conversation_locked", Param: "conversation", RetryAfter: 5 * time.Second,
+			Message: "Another request of this conversation is not over yet: send one after the other."}
+	}
+	return s.failed(err, "Conversation", id)
+}
+
+// whole reads all items of a conversation.
+func (s *Service) whole(ctx context.Context, tenant, id string) (all []store.Item, err error) {
+	const once = 500
+	bytes := 0
+	for p := (store.Page{Limit: once}); ; p.After = all[len(all)-1].ID {
+		items, more, err := s.o.Store.ListItems(ctx, tenant, id, p)
+		if err != nil {
+			return nil, s.failed(err, "Conversation", id)
+		}
+		for _, i := range items {
+			bytes += i.Size()
+		}
+		if bytes > s.o.MaxBytes {
+			return nil, invalid("conversation", "The conversation has more than %d bytes: begin a new one, with what is needed of this one.", s.o.MaxBytes)
+		}
+		if all = append(all, items...); !more || len(items) == 0 {
+			return s.shortened(ctx, tenant, id, all)
+		}
+	}
+}
+
+// dereference puts stored items in the place of references to them.
+func (e *exchange) dereference(ctx context.Context) error {
+	references := e.References()
+	if len(references) == 0 {
+		return nil
+	}
+	items := append([][]byte(nil), e.NewItems()...)
+	bytes := 0
+	for _, r := range references {
+		item, err := e.service.o.Store.GetItem(ctx, e.tenant, "", r.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			return &gateway.Error{Kind: gateway.NotFound, Param: "input", Message: "Item with id \"" + gateway.ExcerptOf(r.ID, 80) +
+				"\" not found. Items are not stored when \"store\" is false: set it to true, or send the item itself."}
+		}
+		if err != nil {
+			return e.service.failed(err, "Item", r.ID)
+		}
+		if bytes += item.Size(); bytes > e.service.o.MaxBytes {
+			return invalid("input", "The items that are referred to have more than %d bytes.", e.service.o.MaxBytes)
+		}
+		items[r.At] = item.Body
+	}
+	e.SetItems(items)
+	return nil
+}

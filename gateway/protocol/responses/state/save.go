@@ -1,0 +1,188 @@
+package state
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/callgate/callgate/gateway/protocol/responses"
+	"github.com/callgate/callgate/gateway/store"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// saveTime bounds how long the end of a response waits for the store.
+const saveTime = 20 * time.Second
+
+// prepare makes the chat completion, and sees to it that the response is stored.
+func (e *exchange) prepare() error {
+	s := e.service
+	if e.Store() {
+		input, err := normal(e.NewItems(), "input")
+		if err != nil {
+			return err
+		}
+		e.input = input
+		switch large := store.ItemsSize(input) > s.o.Record; {
+		case large && (e.Conversation() != "" || e.Background()):
+			return s.failed(store.ErrTooLarge, "", "")
+		case large:
+			e.Warn("not_stored", "too_large")
+		default:
+			e.Stored, e.Save = true, e.save
+		}
+	}
+	return e.Translate()
+}
+
+// save stores the response. It is called before the client is told that it is over, and the
+// next request of the conversation may come then.
+func (e *exchange) save(r responses.Result) error {
+	ctx, cancel := context.WithTimeout(context.Background(), saveTime)
+	defer cancel()
+	defer e.unlock()
+	return e.put(ctx, r)
+}
+
+// isCancelled reports whether a response in the background was cancelled at another gateway.
+func (e *exchange) isCancelled(ctx context.Context) bool {
+	have, err := e.service.o.Store.GetResponse(ctx, e.tenant, e.ID())
+	return err == nil && status(have.Body) == responses.Cancelled
+}
+
+func (e *exchange) put(ctx context.Context, r responses.Result) error {
+	if e.Background() && r.Status != responses.Queued && e.isCancelled(ctx) {
+		return nil
+	}
+	record := &store.Response{ID: r.ID, Previous: e.PreviousResponseID(), Conversation: e.Conversation(), Body: without(r.Response),
+		Input: e.input, Created: time.Unix(e.Created(), 0)}
+	if e.shorter && e.Conversation() == "" { // the summary is where the chain begins
+		record.Previous, record.Input = "", slices.Concat(e.earlier, e.input)
+	}
+	for _, item := range r.Items {
+		record.Output = append(record.Output, store.Item{ID: item.ID, Body: item.JSON})
+	}
+	done := r.Status == responses.Completed || r.Status == responses.Incomplete
+	err := e.service.o.Store.PutResponse(ctx, e.tenant, record, done)
+	if err == nil {
+		return nil
+	}
+	if e.Conversation() != "" || e.Background() {
+		return e.service.failed(err, "Conversation", e.Conversation())
+	}
+	why := "failure"
+	if errors.Is(err, store.ErrTooLarge) || errors.Is(err, store.ErrFull) {
+		why = "too_large"
+	}
+	e.service.o.Log.Warn("a response was not stored", "id", r.ID, "error", err)
+	return &responses.NotStoredError{Why: why, Err: err}
+}
+
+// output is the place of a response's output.
+func output(response []byte) wire.Span {
+	return wire.Find(response, wire.Span{End: len(response)}, "output")
+}
+
+// without is a copy of a response without its output items, which are stored by themselves.
+func without(response []byte) []byte {
+	at := output(response)
+	if at.Empty() {
+		return bytes.Clone(response)
+	}
+	return slices.Concat(response[:at.Start], []byte("[]"), response[at.End:])
+}
+
+// prefixes are what ids of input items begin with, by their type.
+var prefixes = map[string]string{
+	"message": "msg_", "reasoning": "rs_", "function_call": "fc_", "function_call_output": "fco_", "custom_tool_call": "ctc_",
+	"custom_tool_call_output": "ctco_", "compaction": "cmp_",
+}
+
+const (
+	// idDigits is less than what ids of answers have, by which a history tells what was one.
+	idDigits = 32
+	maxID    = 256
+)
+
+// normal makes copies of input items as they are stored and listed: with an id, a type, and
+// the content of a message as parts.
+func normal(items [][]byte, place string) ([]store.Item, error) {
+	out := make([]store.Item, 0, len(items))
+	for n, item := range items {
+		id := wire.Unquote(valueOf(item, "id"))
+		if !isID(id) {
+			return nil, invalid(fmt.Sprintf("%s[%d].id", place, n), "%s[%d].id must have at most %d characters, all of them printable ASCII.", place, n, maxID)
+		}
+		kind := responses.ItemType(item)
+		if id == "" {
+			id = newID(cmp.Or(prefixes[kind], "item_"))
+			id = id[:len(id)-48+idDigits]
+		}
+		out = append(out, store.Item{ID: id, Body: normalItem(item, id, kind)})
+	}
+	return out, nil
+}
+
+func normalItem(item []byte, id, kind string) []byte {
+	b := wire.AppendQuoted(wire.AppendKey([]byte{'{'}, "id"), id)
+	if valueOf(item, "type") == nil {
+		b = wire.AppendQuoted(wire.AppendKey(b, "type"), kind)
+	}
+	if kind == "message" && valueOf(item, "status") == nil {
+		b = append(wire.AppendKey(b, "status"), `"completed"`...)
+	}
+	wire.Members(item, 0, func(key []byte, v wire.Span) bool {
+		value := v.Of(item)
+		switch name := string(key); {
+		case name == "id", v.IsNull(item) && (name == "type" || name == "status"):
+			return true
+		case kind == "message" && name == "content" && value[0] == '"':
+			value = part(value, wire.Unquote(valueOf(item, "role")))
+		}
+		b = append(wire.AppendKey(b, string(key)), value...)
+		return true
+	})
+	return append(b, '}')
+}
+
+// part is the content of a message that is one text, as parts.
+func part(text []byte, role string) []byte {
+	if role == "assistant" {
+		return slices.Concat([]byte(`[{"type":"output_text","text":`), text, []byte(`,"annotations":[]}]`))
+	}
+	return slices.Concat([]byte(`[{"type":"input_text","text":`), text, []byte("}]"))
+}
+
+// isID reports whether a client's id of an item may be kept, or is none.
+func isID(id string) bool {
+	for i := range len(id) {
+		if id[i] <= ' ' || id[i] > '~' {
+			return false
+		}
+	}
+	return len(id) <= maxID
+}
+
+// valueOf is a member's value, nil for none or null.
+func valueOf(object []byte, name string) []byte {
+	at := wire.Find(object, wire.Span{End: len(object)}, name)
+	if at.Empty() || at.IsNull(object) {
+		return nil
+	}
+	return at.Of(object)
+}
+
+// cut is a copy of an object without a member.
+func cut(object []byte, name string) []byte {
+	out := []byte{'{'}
+	wire.Members(object, 0, func(key []byte, v wire.Span) bool {
+		if string(key) != name {
+			out = append(wire.AppendKey(out, string(key)), v.Of(object)...)
+		}
+		return true
+	})
+	return append(out, '}')
+}

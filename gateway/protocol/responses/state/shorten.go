@@ -1,0 +1,179 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol/responses"
+	"github.com/callgate/callgate/gateway/store"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+const (
+	// keptTurns is how many of the user's turns stay as they are when older ones are
+	// summarized.
+	keptTurns = 2
+	// summaryPrefix begins the id of the record of a conversation's summary. It is no
+	// response's.
+	summaryPrefix = "cmp_"
+	bytesPerToken = 3.5
+)
+
+// tokens is about how many tokens items have.
+func tokens(items []store.Item) int {
+	n := 0
+	for _, i := range items {
+		n += len(i.Body)
+	}
+	return int(float64(n) / bytesPerToken)
+}
+
+// isLong reports whether earlier items are more than is set, and enough of them old: what the
+// last turns have alone is not worth a summary with each further one.
+func (e *exchange) isLong() bool {
+	const share = 4
+	most := e.service.o.CompactTokens
+	return most > 0 && tokens(e.earlier) > most && tokens(e.earlier[:older(e.earlier)]) > most/share
+}
+
+// Shorten implements [protocol.Shortener].
+func (e *exchange) Shorten(ctx context.Context, why *gateway.Error) bool {
+	if !overflows(why) {
+		return false
+	}
+	ok, err := e.shorten(ctx)
+	if err != nil {
+		e.service.o.Log.Warn("a conversation that is too long for its model was not compacted", "id", e.ID(), "error", err)
+	}
+	return ok && err == nil
+}
+
+// overflows reports whether an upstream has refused a prompt for its length.
+func overflows(e *gateway.Error) bool {
+	if e.Code == "context_length_exceeded" {
+		return true
+	}
+	said := bytes.ToLower(e.Refusal())
+	for _, words := range []string{"context_length_exceeded", "context length", "context window", "prompt is too long", "too many tokens"} {
+		if bytes.Contains(said, []byte(words)) {
+			return true
+		}
+	}
+	return false
+}
+
+// shorten puts a model's summary in the place of older items. Of what is stored nothing is
+// lost.
+func (e *exchange) shorten(ctx context.Context) (bool, error) {
+	const few = 2
+	at := older(e.earlier)
+	if e.shorter || at < few {
+		return false, nil
+	}
+	text, err := e.summarize(ctx, bodies(e.earlier[:at]))
+	if err != nil {
+		return false, err
+	}
+	b := wire.AppendQuoted([]byte(`{"role":"user","content":`), text)
+	summary, err := normal([][]byte{append(b, '}')}, "input")
+	if err != nil {
+		return false, err
+	}
+	if id := e.Conversation(); id != "" {
+		e.remember(ctx, id, summary, e.earlier[at-1].ID)
+	}
+	e.Warn("compacted", fmt.Sprintf("%d items", at))
+	e.shorter, e.earlier = true, slices.Concat(summary, e.earlier[at:])
+	e.SetEarlier(bodies(e.earlier))
+	return true, e.Translate()
+}
+
+// older is how many items may be summarized: those before the user's last turns, or, where
+// one turn is all there is, three quarters of it. A call stays with its result.
+func older(items []store.Item) (at int) {
+	last := len(items) * 3 / 4
+	turns := 0
+	for i, item := range slices.Backward(items) {
+		if isUser(item.Body) {
+			if turns++; turns == keptTurns && i > 0 {
+				last = i
+				break
+			}
+		}
+	}
+	open := map[string]bool{}
+	for i, item := range items[:last] {
+		call := wire.Unquote(valueOf(item.Body, "call_id"))
+		switch responses.ItemType(item.Body) {
+		case "function_call", "custom_tool_call":
+			open[call] = true
+		case "function_call_output", "custom_tool_call_output":
+			delete(open, call)
+		}
+		// Reasoning goes with what follows it.
+		if len(open) == 0 && responses.ItemType(item.Body) != "reasoning" {
+			at = i + 1
+		}
+	}
+	return at
+}
+
+func isUser(item []byte) bool {
+	return responses.ItemType(item) == "message" && wire.Unquote(valueOf(item, "role")) == "user"
+}
+
+// summarize asks the request's model for a summary of items.
+func (e *exchange) summarize(ctx context.Context, items [][]byte) (string, error) {
+	s := e.service
+	body := wire.AppendQuoted([]byte(`{"input":[],"model":`), e.Model())
+	r, err := responses.Parse(append(body, '}'), responses.Options{Sealer: s.o.Sealer, Tenant: e.tenant})
+	if err != nil {
+		return "", err
+	}
+	r.Prepend(items)
+	c, err := responses.Compact(r)
+	if err != nil {
+		return "", err
+	}
+	req, err := gateway.ParseRequest(c.Chat())
+	if err != nil {
+		return "", err
+	}
+	req.Tenant = e.tenant
+	resp, err := s.o.Gateway.Chat(ctx, req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Close()
+	return c.Summary(resp)
+}
+
+// remember stores a conversation's summary, so that the next turn need not make it again.
+func (e *exchange) remember(ctx context.Context, conversation string, summary []store.Item, last string) {
+	body := append(wire.AppendQuoted([]byte(`{"last":`), last), '}')
+	err := e.service.o.Store.PutResponse(ctx, e.tenant, &store.Response{ID: summaryPrefix + conversation, Body: body, Input: summary}, false)
+	if err != nil {
+		e.service.o.Log.Warn("the summary of a conversation was not stored", "error", err)
+	}
+}
+
+// shortened is a conversation with its summary in the place of what that stands for.
+func (s *Service) shortened(ctx context.Context, tenant, id string, items []store.Item) ([]store.Item, error) {
+	r, err := s.o.Store.GetResponse(ctx, tenant, summaryPrefix+id)
+	if errors.Is(err, store.ErrNotFound) {
+		return items, nil
+	}
+	if err != nil {
+		return nil, s.failed(err, "Conversation", id)
+	}
+	last := wire.Unquote(valueOf(r.Body, "last"))
+	at := slices.IndexFunc(items, func(i store.Item) bool { return i.ID == last })
+	if at < 0 { // it was deleted: the summary may say what nobody is to know any more
+		return items, nil
+	}
+	return slices.Concat(r.Input, items[at+1:]), nil
+}

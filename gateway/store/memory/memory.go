@@ -1,0 +1,221 @@
+package memory
+
+import (
+	"container/list"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/callgate/callgate/gateway/store"
+	"github.com/callgate/callgate/gateway/store/internal/mutex"
+)
+
+// Store keeps responses and conversations in memory. Methods are those of [store.Store].
+type Store struct {
+	mutex.Set // Lock and Locked
+
+	o store.Options
+
+	mu      sync.Mutex
+	tenants map[string]*tenant
+	size    usage
+	evicted uint64
+}
+
+// usage is what counts against bounds.
+type usage struct{ bytes, entries int64 }
+
+// tenant is what one has.
+type tenant struct {
+	size          usage
+	responses     map[string]*response
+	conversations map[string]*conversation
+	// items are those of all owners, by id, the one stored last at the end.
+	items map[string][]store.Item
+	// used has the response that was not used for the longest time in front, which is the
+	// one that expires first.
+	used *list.List // of *response
+}
+
+type response struct {
+	store.Response
+	expires int64
+	place   *list.Element
+}
+
+type conversation struct {
+	store.Conversation
+	items []store.Item
+}
+
+// New makes an empty store.
+func New(o store.Options) (*Store, error) {
+	o, err := o.Complete()
+	if err != nil {
+		return nil, err
+	}
+	return &Store{o: o, tenants: map[string]*tenant{}}, nil
+}
+
+// Close implements store.Keeper.
+func (s *Store) Close() error { return nil }
+
+// Stats implements store.Keeper.
+func (s *Store) Stats(context.Context) (store.Stats, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return store.Stats{Entries: s.size.entries, Bytes: s.size.bytes, Evicted: s.evicted}, nil
+}
+
+// Sweep implements store.Keeper.
+func (s *Store) Sweep(context.Context) (n int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range s.tenants {
+		n += s.sweep(name)
+	}
+	return n, nil
+}
+
+// sweep takes out what has expired of a tenant's.
+func (s *Store) sweep(name string) (n int) {
+	t, now := s.tenants[name], s.o.Clock()
+	for t != nil && t.used.Len() > 0 {
+		first := t.oldest()
+		if first.expires > now {
+			break
+		}
+		s.remove(name, first)
+		n++
+	}
+	return n
+}
+
+func (t *tenant) oldest() *response {
+	return t.used.Front().Value.(*response) //nolint:forcetypeassert // there are no others
+}
+
+// tenant returns what a tenant has, and makes room for what it will have.
+func (s *Store) tenant(name string) *tenant {
+	t := s.tenants[name]
+	if t == nil {
+		t = &tenant{responses: map[string]*response{}, conversations: map[string]*conversation{}, items: map[string][]store.Item{}, used: list.New()}
+		s.tenants[name] = t
+	}
+	return t
+}
+
+// count notes that a tenant has more or less, and forgets one that has nothing.
+func (s *Store) count(name string, bytes, entries int) {
+	t := s.tenants[name]
+	t.size.bytes, t.size.entries = t.size.bytes+int64(bytes), t.size.entries+int64(entries)
+	s.size.bytes, s.size.entries = s.size.bytes+int64(bytes), s.size.entries+int64(entries)
+	if t.size == (usage{}) {
+		delete(s.tenants, name)
+	}
+}
+
+// room makes room for so much more of a tenant's.
+func (s *Store) room(name string, bytes, entries int) error {
+	l, more := s.o.Limits, usage{int64(bytes), int64(entries)}
+	s.sweep(name)
+	t := s.tenant(name)
+	for t.size.bytes+more.bytes > l.TenantBytes || t.size.entries+more.entries > l.TenantEntries {
+		if !s.evict(name) {
+			return store.ErrFull
+		}
+		t = s.tenant(name)
+	}
+	for s.size.bytes+more.bytes > l.Bytes || s.size.entries+more.entries > l.Entries {
+		if !s.evict(s.largest()) {
+			return store.ErrFull
+		}
+	}
+	s.tenant(name)
+	return nil
+}
+
+// largest is the tenant with the most bytes that has a response to give up.
+func (s *Store) largest() (name string) {
+	most := int64(-1)
+	for n, t := range s.tenants {
+		if t.used.Len() > 0 && (t.size.bytes > most || t.size.bytes == most && n < name) {
+			name, most = n, t.size.bytes
+		}
+	}
+	return name
+}
+
+// evict takes out a tenant's response that was not used for the longest time.
+func (s *Store) evict(name string) bool {
+	t := s.tenants[name]
+	if t == nil || t.used.Len() == 0 {
+		return false
+	}
+	s.remove(name, t.oldest())
+	s.evicted++
+	return true
+}
+
+func (s *Store) remove(name string, r *response) {
+	t := s.tenants[name]
+	t.used.Remove(r.place)
+	delete(t.responses, r.ID)
+	t.forget(r.Input)
+	t.forget(r.Output)
+	s.count(name, -r.Size(), -1)
+}
+
+// index lets items be found by their ids.
+func (t *tenant) index(items []store.Item) {
+	for _, i := range items {
+		t.items[i.ID] = append(t.items[i.ID], i)
+	}
+}
+
+// forget takes items out of the index.
+func (t *tenant) forget(items []store.Item) {
+	for _, i := range items {
+		same := t.items[i.ID]
+		for at := range same {
+			if isSame(same[at].Body, i.Body) {
+				same = slices.Delete(same, at, at+1)
+				break
+			}
+		}
+		if t.items[i.ID] = same; len(same) == 0 {
+			delete(t.items, i.ID)
+		}
+	}
+}
+
+// isSame reports whether two texts are the same memory, or both empty.
+func isSame(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// live returns a response that has not expired.
+func (s *Store) live(tenant, id string) (*response, error) {
+	t := s.tenants[tenant]
+	if t == nil {
+		return nil, store.ErrNotFound
+	}
+	r := t.responses[id]
+	if r == nil || r.expires <= s.o.Clock() {
+		return nil, store.ErrNotFound
+	}
+	return r, nil
+}
+
+// conversation returns a conversation.
+func (s *Store) conversation(tenant, id string) (*conversation, error) {
+	if t := s.tenants[tenant]; t != nil {
+		if c := t.conversations[id]; c != nil {
+			return c, nil
+		}
+	}
+	return nil, store.ErrNotFound
+}
+
+func at(ms int64) time.Time { return time.UnixMilli(ms) }

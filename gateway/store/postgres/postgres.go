@@ -1,0 +1,92 @@
+// Package postgres is the [store.Store] in a Postgres, version 12 or later, for gateways on
+// several machines. Its tables begin with callgate_, and it makes them itself. It is the
+// only importer of pgx. Errors hold no password.
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/callgate/callgate/gateway/store"
+	"github.com/callgate/callgate/gateway/store/internal/rows"
+)
+
+const (
+	// connections is the most that one gateway has.
+	connections = 16
+	idleTime    = 5 * time.Minute
+	openTime    = 15 * time.Second
+	dialTime    = 5 * time.Second
+	// migration is the advisory lock that gateways take while they make tables: "callgate"
+	// in hexadecimal.
+	migration = 0x63616c6c67617465
+)
+
+// Open connects, and brings the tables up to date. url is postgres://user:password@host/db,
+// with the parameters of libpq. The caller closes the store.
+func Open(ctx context.Context, url string, o store.Options) (store.Store, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil { // it may quote the URL
+		return nil, errors.New("store: the URL is not postgres://user:password@host:port/database, or has a parameter that is not known")
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = dialTime
+	}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "callgate"
+	}
+	// No statement is prepared: its plan would be one for tables as they were then, mostly
+	// empty, and a proxy such as PgBouncer may give each transaction another connection.
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	db.SetConnMaxIdleTime(idleTime)
+	ctx, cancel := context.WithTimeout(ctx, openTime)
+	defer cancel()
+	s, err := rows.New(ctx, db, db, rows.Dialect{
+		Bytes: "BYTEA", Serial: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+		Now:       "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
+		Exclusive: fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", int64(migration)),
+		Lateral:   true,
+		Again:     isConflict, Clean: func(err error) error { return clean(config.Password, err) },
+	}, o)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return s, nil
+}
+
+// isConflict reports whether a transaction may be tried again: it could not be serialised,
+// was in a deadlock, or did not reach the server.
+func isConflict(err error) bool {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code == "40001" || e.Code == "40P01"
+	}
+	return pgconn.SafeToRetry(err) && !errors.Is(err, sql.ErrConnDone)
+}
+
+// maxError is how much of an error is kept, in bytes.
+const maxError = 300
+
+// clean makes an error one short line without the password.
+func clean(password string, err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	if password != "" {
+		text = strings.ReplaceAll(text, password, "[redacted]")
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	return errors.New("store: postgres: " + strings.ToValidUTF8(text[:min(len(text), maxError)], ""))
+}

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/protocol/responses"
+	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/store"
+	"github.com/callgate/callgate/gateway/store/memory"
+	"github.com/callgate/callgate/gateway/store/postgres"
+	"github.com/callgate/callgate/gateway/store/sqlite"
+)
+
+// openStore opens the store of the configuration; nil for none.
+func openStore(ctx context.Context, c config.Store) (s store.Store, err error) {
+	o := store.Options{TTL: time.Duration(c.TTL)}
+	l := &o.Limits
+	l.Bytes, l.Entries, l.TenantBytes, l.TenantEntries = c.Bounds()
+	switch c.Kind {
+	case "sqlite":
+		s, err = sqlite.Open(ctx, c.Path, o)
+	case "postgres":
+		s, err = postgres.Open(ctx, c.URL.Reveal(), o)
+	case "memory":
+		s, err = memory.New(o)
+	default:
+		return nil, nil //nolint:nilnil // a gateway that keeps nothing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("store (kind: %s): %w", c.Kind, err)
+	}
+	return s, nil
+}
+
+// newState makes what the Responses API remembers; nil for nothing.
+func newState(s store.Store, cfg *config.Config, sealer *responses.Sealer, g state.Chatter, ended func(gateway.Record), log *slog.Logger) *state.Service {
+	if s == nil {
+		return nil
+	}
+	return state.New(state.Options{Store: s, Sealer: sealer, Gateway: g, MaxChain: cfg.Store.MaxChain, MaxBytes: int(cfg.Limits.Body),
+		CompactTokens: cfg.Store.CompactTokens, Ended: ended, Log: log})
+}

@@ -1,0 +1,183 @@
+package postgrestest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/callgate/callgate/internal/install"
+)
+
+// startTime bounds the start, on a machine that others use too.
+const startTime = 5 * time.Minute
+
+// process is a Postgres server.
+type process struct {
+	dir, url string
+	cmd      *exec.Cmd
+	exited   chan struct{}
+	output   bytes.Buffer // read after exited
+}
+
+// start makes a cluster in a folder of its own, and starts a server of it on a free port of
+// the loopback interface.
+func start(ctx context.Context) (*process, error) {
+	bin, err := find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return startOf(ctx, bin)
+}
+
+// startOf does so with the programs of a folder.
+func startOf(ctx context.Context, bin string) (*process, error) {
+	as, err := serverUser()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("/tmp", "callgate-postgres-") // a socket's path may not be long
+	if err != nil {
+		return nil, err
+	}
+	p := &process{dir: dir}
+	if err := p.launch(ctx, bin, as); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return p, nil
+}
+
+// credential is a user that a program runs as; nil is whoever runs the tests.
+type credential struct{ uid, gid int }
+
+// serverUser is whom the server runs as.
+func serverUser() (*credential, error) {
+	if os.Getuid() != 0 {
+		return nil, nil //nolint:nilnil // whoever runs the tests
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err := strconv.Atoi(u.Uid)
+		if err != nil {
+			return nil, err
+		}
+		gid, err := strconv.Atoi(u.Gid)
+		return &credential{uid, gid}, err
+	}
+	return nil, install.MissingError{What: "postgres does not run as root, and there is no user postgres or nobody", Remedy: "run the tests as another user"}
+}
+
+func (p *process) launch(ctx context.Context, bin string, as *credential) error {
+	if as != nil {
+		if err := os.Chown(p.dir, as.uid, as.gid); err != nil {
+			return err
+		}
+		if !isReachable(bin) { // such as what root has in its own cache
+			root := filepath.Dir(filepath.Dir(filepath.Dir(bin))) // the package's, with its libraries
+			if err := os.CopyFS(p.dir, os.DirFS(root)); err != nil {
+				return err
+			}
+			bin = p.dir + strings.TrimPrefix(bin, root)
+		}
+	}
+	data := filepath.Join(p.dir, "data")
+	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", data, "-U", "callgate", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+	initdb.Dir, initdb.SysProcAttr = p.dir, attributes(as)
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(out))
+	}
+	port, err := freePort(ctx)
+	if err != nil {
+		return err
+	}
+	p.cmd = exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-h", "127.0.0.1", "-p", port, "-k", p.dir, "-F", "-c", "max_connections=200")
+	p.cmd.Dir, p.cmd.SysProcAttr = p.dir, attributes(as)
+	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
+	p.url = "postgres://callgate@127.0.0.1:" + port + "/postgres?sslmode=disable"
+	p.exited = make(chan struct{})
+	started := make(chan error)
+	go func() {
+		defer close(p.exited)
+		// Linux ends the server with the thread that started it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			_ = p.cmd.Wait() // it is told to end
+		}
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	if err := p.await(ctx); err != nil {
+		return errors.Join(err, p.stop())
+	}
+	return nil
+}
+
+// isReachable reports whether other users can run programs in a folder.
+func isReachable(dir string) bool {
+	for at := dir; ; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err != nil || info.Mode().Perm()&1 == 0 {
+			return false
+		}
+		if at == filepath.Dir(at) {
+			return true
+		}
+	}
+}
+
+func freePort(ctx context.Context) (string, error) {
+	var c net.ListenConfig
+	l, err := c.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, errors.Join(err, l.Close())
+}
+
+// await waits until the server answers.
+func (p *process) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	for {
+		c, err := pgx.Connect(ctx, p.url)
+		if err == nil {
+			return c.Close(ctx)
+		}
+		select {
+		case <-p.exited:
+			return fmt.Errorf("postgres ended: %s", strings.TrimSpace(p.output.String()))
+		case <-ctx.Done():
+			return fmt.Errorf("postgres does not answer after %v: %w", startTime, err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// stop ends the server at once, and removes what it had.
+func (p *process) stop() error {
+	err := p.cmd.Process.Signal(syscall.SIGQUIT)
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil
+	}
+	<-p.exited
+	return errors.Join(err, os.RemoveAll(p.dir))
+}
