@@ -286,8 +286,12 @@ func securitySupply(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "hand.wasm"), pluginstest.Guest{}.Wasm(), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	config := fmt.Sprintf("plugins: {dir: %q, require: pin}\nproviders: {demo: {type: demo, parser: hand}}\n", dir)
+	if status, _, stderr := command(t, "", "serve", "--listen", "127.0.0.1:0", "-c", configFile(t, config)); status != 2 || !strings.Contains(stderr, "there are no plugins.pins") {
+		t.Errorf("got status %d and %q, want a mistake of the configuration", status, stderr)
+	}
 	for require, says := range map[string]string{
-		"require: pin": "pin", "require: pin, pins: {other.wasm: \"sha256:" + strings.Repeat("0", 64) + "\"}": "pin",
+		"require: pin, pins: {other.wasm: \"sha256:" + strings.Repeat("0", 64) + "\"}": "pin",
 		"pins: {hand.wasm: \"sha256:" + strings.Repeat("0", 64) + "\"}": "hand.wasm",
 	} {
 		config := fmt.Sprintf("plugins: {dir: %q, %s}\nadmin: {listen: \"off\"}\nproviders: {demo: {type: demo, parser: hand}}\n", dir, require)
