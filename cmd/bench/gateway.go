@@ -42,6 +42,16 @@ func parts() []part {
 			scenario{model: modelText, stream: true, clients: 64, size: 1 << 10})},
 		{"gateway/chunk-native", cpuRow(row{name: "CPU a streamed chunk of a native call, beside tool_calls: off, µs", beyond: "1.1"}, 1.2,
 			scenario{model: modelNative, stream: true, clients: 64, size: 1 << 10, off: true})},
+		{"gateway/responses", cpuRow(row{name: "CPU a request by Responses, beside chat, µs"}, 1.3,
+			scenario{model: modelClean, clients: 64, size: 1 << 10, speaks: protocols["Responses"]})},
+		{"gateway/responses-kept", cpuRow(row{name: "the same, kept in memory, µs"}, 1.3,
+			scenario{model: modelClean, clients: 64, size: 1 << 10, speaks: protocols["Responses, kept"]})},
+		{"gateway/responses-chunk", cpuRow(row{name: "CPU a streamed chunk by Responses, beside chat, µs"}, 1.3,
+			scenario{model: modelClean, stream: true, clients: 64, size: 1 << 10, speaks: protocols["Responses"]})},
+		{"gateway/messages", cpuRow(row{name: "CPU a request by Messages, beside chat, µs"}, 1.3,
+			scenario{model: modelClean, clients: 64, size: 1 << 10, speaks: protocols["Messages"]})},
+		{"gateway/messages-chunk", cpuRow(row{name: "CPU a streamed chunk by Messages, beside chat, µs"}, 1.3,
+			scenario{model: modelClean, stream: true, clients: 64, size: 1 << 10, speaks: protocols["Messages"]})},
 		{"gateway/allocations", allocationRows},
 		{"gateway/call", callRows},
 		{"gateway/answer", answerRows},
@@ -110,7 +120,7 @@ func allocationRows(ctx context.Context, b *bench) ([]row, error) {
 
 // allocations is how many allocations the process makes while streams of a model are read.
 func (s *server) allocations(ctx context.Context, model string) (figure, error) {
-	load, err := newLoad(ctx, s.address, allocationClients, request(model, true, 1<<10), true, expect(model, true))
+	load, err := newLoad(ctx, s.address, allocationClients, chatCompletions, request(model, true, 1<<10), true, expect(model, true))
 	if err != nil {
 		return none(), err
 	}

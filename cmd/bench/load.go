@@ -25,21 +25,22 @@ type client struct {
 	r       *bufio.Reader
 	request []byte
 	stream  bool
+	speaks  *protocol
 	want    int // length of a right body; 0 if it is not known yet
 	body    []byte
 	took    []float64 // µs
 }
 
 // dial connects to a server.
-func dial(ctx context.Context, address, path string, body []byte, stream bool) (*client, error) {
+func dial(ctx context.Context, address string, speaks *protocol, body []byte, stream bool) (*client, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	head := "POST " + path + " HTTP/1.1\r\nHost: " + address + "\r\nContent-Type: application/json\r\n" +
+	head := "POST " + speaks.path + " HTTP/1.1\r\nHost: " + address + "\r\nContent-Type: application/json\r\n" +
 		"Authorization: Bearer none\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n"
-	return &client{conn: conn, r: bufio.NewReaderSize(conn, 32<<10), request: append([]byte(head), body...), stream: stream}, nil
+	return &client{conn: conn, r: bufio.NewReaderSize(conn, 32<<10), request: append([]byte(head), body...), stream: stream, speaks: speaks}, nil
 }
 
 // do sends the request and reads the whole answer into c.body, which must be as
@@ -70,8 +71,8 @@ func (c *client) do() error {
 		return fmt.Errorf("%s: %.300s", status, c.body)
 	case c.want > 0 && len(c.body) != c.want:
 		return fmt.Errorf("the answer has %d bytes, want %d: %.300s", len(c.body), c.want, c.body)
-	case c.stream && !bytes.HasSuffix(c.body, []byte("data: [DONE]\n\n")):
-		return errors.New("the stream has no [DONE]")
+	case c.stream && !bytes.HasSuffix(c.body, []byte(c.speaks.end)):
+		return fmt.Errorf("the stream does not end with %q", c.speaks.end)
 	}
 	return nil
 }
@@ -112,10 +113,10 @@ type load []*client
 
 // newLoad connects clients, and checks with one request that the server answers as
 // it should. All further answers must be as long as that one.
-func newLoad(ctx context.Context, address string, clients int, body []byte, stream bool, want received) (load, error) {
+func newLoad(ctx context.Context, address string, clients int, speaks *protocol, body []byte, stream bool, want received) (load, error) {
 	var l load
 	for range clients {
-		c, err := dial(ctx, address, "/v1/chat/completions", body, stream)
+		c, err := dial(ctx, address, speaks, body, stream)
 		if err != nil {
 			l.close()
 			return nil, err
@@ -139,7 +140,7 @@ func (c *client) check(ctx context.Context, want received) (int, error) {
 	if err := c.do(); err != nil {
 		return 0, err
 	}
-	got, err := read(c.body, c.stream)
+	got, err := c.speaks.read(c.body, c.stream)
 	if err == nil && got != want {
 		err = fmt.Errorf("wrong answer: got %+v, want %+v", got, want)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -11,14 +12,16 @@ type scenario struct {
 	model   string
 	stream  bool
 	clients int
-	size    int  // of a request in bytes
-	off     bool // beside the same gateway with tool_calls: off, else beside the proxy
+	size    int       // of a request in bytes
+	off     bool      // beside the same gateway with tool_calls: off, else beside the proxy
+	speaks  *protocol // beside the same gateway asked in chat completions; nil: as said above
 }
 
 // contender is a server before the upstream.
 type contender struct {
 	server        *server
 	repairs       bool // turns calls in text into tool calls
+	speaks        *protocol
 	load          load
 	p50, p99, cpu []float64 // by round, in µs
 }
@@ -70,30 +73,36 @@ func (s scenario) race(ctx context.Context, b *bench) ([]pair, error) {
 // contenders starts what is before the upstream, and warms it up. What is listed is to be
 // closed, even after an error.
 func (s scenario) contenders(ctx context.Context, b *bench, upstream string) (list []*contender, pairs []pair, err error) {
-	add := func(server *server, err error, repairs bool) (*contender, error) {
+	add := func(server *server, err error, repairs bool, speaks *protocol) (*contender, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := &contender{server: server, repairs: repairs}
+		c := &contender{server: server, repairs: repairs, speaks: speaks}
 		list = append(list, c)
 		return c, c.prepare(ctx, s, b.time/(2*rounds))
 	}
 	var base *contender
-	if !s.off {
+	if !s.off && s.speaks == nil {
 		server, err := startSelf(ctx, proxyCommand, "http://"+upstream)
-		if base, err = add(server, err, false); err != nil {
+		if base, err = add(server, err, false, chatCompletions); err != nil {
 			return list, nil, err
 		}
 	}
 	for _, p := range b.programs {
 		if s.off {
 			server, err := b.startReady(ctx, p, gatewayConfig(upstream, ", tool_calls: off"))
-			if base, err = add(server, err, false); err != nil {
+			if base, err = add(server, err, false, chatCompletions); err != nil {
+				return list, nil, err
+			}
+		}
+		if s.speaks != nil {
+			server, err := b.startReady(ctx, p, gatewayConfig(upstream, ""))
+			if base, err = add(server, err, true, chatCompletions); err != nil {
 				return list, nil, err
 			}
 		}
 		server, err := b.startReady(ctx, p, gatewayConfig(upstream, ""))
-		gateway, err := add(server, err, true)
+		gateway, err := add(server, err, true, cmp.Or(s.speaks, chatCompletions))
 		if err != nil {
 			return list, nil, err
 		}
@@ -104,7 +113,7 @@ func (s scenario) contenders(ctx context.Context, b *bench, upstream string) (li
 
 // prepare connects the clients, checks an answer and warms the contender up.
 func (c *contender) prepare(ctx context.Context, s scenario, d time.Duration) (err error) {
-	if c.load, err = newLoad(ctx, c.server.address, s.clients, request(s.model, s.stream, s.size), s.stream, expect(s.model, c.repairs)); err != nil {
+	if c.load, err = newLoad(ctx, c.server.address, s.clients, c.speaks, c.speaks.request(s.model, s.stream, s.size), s.stream, expect(s.model, c.repairs)); err != nil {
 		return c.server.failed(err)
 	}
 	if _, err := c.load.run(ctx, d); err != nil {

@@ -55,6 +55,7 @@ providers:
     base_url: %q
     server: vllm
     history: repair
+    forward_headers: [x-vendor-option]
     retry: {base_delay: 100ms, max_delay: 500ms}
     circuit_breaker: {failure_threshold: 1000}
 parsers:

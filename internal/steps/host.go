@@ -85,7 +85,7 @@ func newBinary(within bool) (*binary, error) {
 		return nil, err
 	}
 	b := &binary{}
-	if b.module, err = meter.Rewrite(wasm, fuel); err != nil {
+	if b.module, err = meter.RewriteOwn(wasm, fuel); err != nil {
 		return nil, err
 	}
 	dir, unlock, err := cacheOf(within, b.module.Wasm)

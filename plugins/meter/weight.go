@@ -17,7 +17,10 @@ const (
 )
 
 // weight is what compiling the functions costs that were read up to now.
-type weight struct{ product, squares uint64 }
+type weight struct {
+	product, squares uint64
+	own              bool // the sums have no bound
+}
 
 // tooMuch fails because of a figure that is over its limit.
 func (r *reader) tooMuch(offset int, format string, args ...any) {
@@ -41,9 +44,9 @@ func (rw *rewriter) weigh(f *reader, number int, blocks, locals uint64) {
 		f.tooMuch(f.base, "function %d has %d blocks, the limit is %d", number, blocks, maxBlocks)
 	case blocks*locals > maxFuncWeight:
 		f.tooMuch(f.base, "function %d has %d blocks × %d locals = %d, the limit is %d", number, blocks, locals, blocks*locals, maxFuncWeight)
-	case rw.weight.product > maxModuleWeight:
+	case rw.weight.product > maxModuleWeight && !rw.weight.own:
 		f.tooMuch(f.base, "up to function %d the blocks × locals of all functions are %d, the limit is %d", number, rw.weight.product, maxModuleWeight)
-	case rw.weight.squares > maxSquares:
+	case rw.weight.squares > maxSquares && !rw.weight.own:
 		f.tooMuch(f.base, "up to function %d the squares of all functions' blocks are %d, the limit is %d", number, rw.weight.squares, maxSquares)
 	}
 }
