@@ -230,7 +230,7 @@ func TestAnswerMemory(t *testing.T) {
 	})
 	var s setup
 	s.head.WriteString("limits: {memory: 2GiB}\n")
-	s.provider("up", up.url, "parser: auto")
+	s.provider("up", up.url, "parser: auto, forward_headers: [x-text]")
 	g, _ := spawn(t, s.String(), "GOGC=off", "GOMEMLIMIT=256MiB")
 	g.chat(prompt("up/m", "hi", false))
 	before := g.gauge(heap)

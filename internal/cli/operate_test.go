@@ -51,7 +51,7 @@ func TestOperating(t *testing.T) {
 		`callgate_fallbacks_total{from="demo",to="demo"} 1`,
 		`callgate_tool_faults_total{class="invalid_json"} 1`,
 		`callgate_tool_repairs_total{kind="args_json"} 1`,
-		`callgate_tool_calls_total{model="hermes",outcome="text"} 1`,
+		`callgate_tool_calls_total{model="demo/*",outcome="text"} 1`,
 		`callgate_plugin_duration_seconds_count{plugin="hermes"} 1`,
 		`callgate_circuit_state{provider="demo"} 0`,
 		`callgate_requests_in_flight 0`,

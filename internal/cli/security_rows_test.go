@@ -292,7 +292,7 @@ func securitySupply(t *testing.T) {
 	}
 	for require, says := range map[string]string{
 		"require: pin, pins: {other.wasm: \"sha256:" + strings.Repeat("0", 64) + "\"}": "pin",
-		"pins: {hand.wasm: \"sha256:" + strings.Repeat("0", 64) + "\"}": "hand.wasm",
+		"pins: {hand.wasm: \"sha256:" + strings.Repeat("0", 64) + "\"}":                "hand.wasm",
 	} {
 		config := fmt.Sprintf("plugins: {dir: %q, %s}\nadmin: {listen: \"off\"}\nproviders: {demo: {type: demo, parser: hand}}\n", dir, require)
 		g := launch(t, config)

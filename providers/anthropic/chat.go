@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
-	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/providers/internal/upstream"
 )
 
@@ -17,13 +16,6 @@ import (
 // nothing is sent. Arguments of earlier calls, pairs and ids must already be as Needs
 // says.
 func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request) (gateway.Reply, error) {
-	size := int64(len(req.Bytes()))
-	if req.Source != nil {
-		size = int64(len(req.Source.Body))
-	}
-	if err := req.Room.Grow(inflight.Body * size); err != nil { // it is written anew
-		return nil, gateway.NoRoom(err, "The request, written anew for the provider's API, needs more memory than one may have (limits.memory).")
-	}
 	ask, err := p.ask(model, req)
 	if err != nil {
 		return nil, err

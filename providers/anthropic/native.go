@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -14,12 +15,28 @@ const messagesProtocol = "messages"
 // other one translated.
 func (p *Provider) ask(model string, req *gateway.Request) (*asked, error) {
 	if s := req.Source; s != nil && s.Protocol == messagesProtocol {
+		if err := claim(req, s.Body); err != nil {
+			return nil, err
+		}
 		return native(s.Body, model), nil
 	}
 	if req.Foreign != nil { // it was edited, and what it needs was lost by that
 		return nil, req.Foreign
 	}
-	return translate(req.Body(model), p.maxTokens)
+	body := req.Body(model)
+	if err := claim(req, body); err != nil {
+		return nil, err
+	}
+	return translate(body, p.maxTokens)
+}
+
+// claim takes the memory for a body that is written anew.
+func claim(req *gateway.Request, body []byte) error {
+	err := req.Room.Grow(inflight.Body * int64(len(body)))
+	if err == nil {
+		return nil
+	}
+	return gateway.NoRoom(err, "The request, written anew for the provider's API, needs more memory than one may have (limits.memory).")
 }
 
 // native is a request of the Messages API under the upstream's name of the model. All else of it
