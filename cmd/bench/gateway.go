@@ -120,7 +120,7 @@ func allocationRows(ctx context.Context, b *bench) ([]row, error) {
 
 // allocations is how many allocations the process makes while streams of a model are read.
 func (s *server) allocations(ctx context.Context, model string) (figure, error) {
-	load, err := newLoad(ctx, s.address, allocationClients, chatCompletions, request(model, true, 1<<10), true, expect(model, true))
+	load, err := newLoad(ctx, s.address, allocationClients, question{chatCompletions, request(model, true, 1<<10), true, expect(model, true)})
 	if err != nil {
 		return none(), err
 	}

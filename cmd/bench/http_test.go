@@ -42,7 +42,7 @@ func TestUpstream(t *testing.T) {
 			for _, stream := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%s, stream %t", name, model, stream), func(t *testing.T) {
 					t.Parallel()
-					l, err := newLoad(t.Context(), address, 2, chatCompletions, request(model, stream, 16<<10), stream, expect(model, false))
+					l, err := newLoad(t.Context(), address, 2, question{chatCompletions, request(model, stream, 16<<10), stream, expect(model, false)})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -72,7 +72,7 @@ func TestWrongAnswers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := newLoad(t.Context(), mock, 1, chatCompletions, request(tt.model, true, 1<<10), true, tt.want)
+			_, err := newLoad(t.Context(), mock, 1, question{chatCompletions, request(tt.model, true, 1<<10), true, tt.want})
 			if err == nil || !strings.Contains(err.Error(), tt.message) {
 				t.Errorf("got %v, want an error with %q", err, tt.message)
 			}
@@ -84,7 +84,7 @@ func TestWrongAnswers(t *testing.T) {
 func TestLength(t *testing.T) {
 	t.Parallel()
 	mock := serve(t, upstream)
-	l, err := newLoad(t.Context(), mock, 1, chatCompletions, request(modelClean, false, 1<<10), false, expect(modelClean, false))
+	l, err := newLoad(t.Context(), mock, 1, question{chatCompletions, request(modelClean, false, 1<<10), false, expect(modelClean, false)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestLength(t *testing.T) {
 func TestCanceledLoad(t *testing.T) {
 	t.Parallel()
 	mock := serve(t, upstream)
-	l, err := newLoad(t.Context(), mock, 4, chatCompletions, request(modelSlow, true, 1<<10), true, expect(modelSlow, false))
+	l, err := newLoad(t.Context(), mock, 4, question{chatCompletions, request(modelSlow, true, 1<<10), true, expect(modelSlow, false)})
 	if err != nil {
 		t.Fatal(err)
 	}

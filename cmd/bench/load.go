@@ -32,15 +32,15 @@ type client struct {
 }
 
 // dial connects to a server.
-func dial(ctx context.Context, address string, speaks *protocol, body []byte, stream bool) (*client, error) {
+func dial(ctx context.Context, address string, q question) (*client, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	head := "POST " + speaks.path + " HTTP/1.1\r\nHost: " + address + "\r\nContent-Type: application/json\r\n" +
-		"Authorization: Bearer none\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n"
-	return &client{conn: conn, r: bufio.NewReaderSize(conn, 32<<10), request: append([]byte(head), body...), stream: stream, speaks: speaks}, nil
+	head := "POST " + q.speaks.path + " HTTP/1.1\r\nHost: " + address + "\r\nContent-Type: application/json\r\n" +
+		"Authorization: Bearer none\r\nContent-Length: " + strconv.Itoa(len(q.body)) + "\r\n\r\n"
+	return &client{conn: conn, r: bufio.NewReaderSize(conn, 32<<10), request: append([]byte(head), q.body...), stream: q.stream, speaks: q.speaks}, nil
 }
 
 // do sends the request and reads the whole answer into c.body, which must be as
@@ -108,22 +108,30 @@ func (c *client) readBytes(n int) error {
 	return err
 }
 
+// question is what clients ask, and what the answer must say.
+type question struct {
+	speaks *protocol
+	body   []byte
+	stream bool
+	want   received
+}
+
 // load is a number of clients that ask one server.
 type load []*client
 
 // newLoad connects clients, and checks with one request that the server answers as
 // it should. All further answers must be as long as that one.
-func newLoad(ctx context.Context, address string, clients int, speaks *protocol, body []byte, stream bool, want received) (load, error) {
+func newLoad(ctx context.Context, address string, clients int, q question) (load, error) {
 	var l load
 	for range clients {
-		c, err := dial(ctx, address, speaks, body, stream)
+		c, err := dial(ctx, address, q)
 		if err != nil {
 			l.close()
 			return nil, err
 		}
 		l = append(l, c)
 	}
-	size, err := l[0].check(ctx, want)
+	size, err := l[0].check(ctx, q.want)
 	if err != nil {
 		l.close()
 		return nil, err

@@ -66,7 +66,7 @@ func (b *bench) memoryOf(ctx context.Context, p *program, model string) (h held,
 	pid := gateway.cmd.Process.Pid
 	h.idle, _ = memory(pid)
 	forgetPeak(pid) // it was starting
-	load, err := newLoad(ctx, gateway.address, memoryClients, chatCompletions, request(model, true, 1<<10), true, expect(model, true))
+	load, err := newLoad(ctx, gateway.address, memoryClients, question{chatCompletions, request(model, true, 1<<10), true, expect(model, true)})
 	if err != nil {
 		return h, gateway.failed(err)
 	}
@@ -139,7 +139,7 @@ func (b *bench) memoryOfAnswer(ctx context.Context, p *program, model string) (c
 		return comparison{}, err
 	}
 	defer gateway.close()
-	c, err := dial(ctx, gateway.address, chatCompletions, request(model, false, 1<<10), false)
+	c, err := dial(ctx, gateway.address, question{speaks: chatCompletions, body: request(model, false, 1<<10)})
 	if err != nil {
 		return comparison{}, err
 	}

@@ -113,7 +113,7 @@ func (s scenario) contenders(ctx context.Context, b *bench, upstream string) (li
 
 // prepare connects the clients, checks an answer and warms the contender up.
 func (c *contender) prepare(ctx context.Context, s scenario, d time.Duration) (err error) {
-	if c.load, err = newLoad(ctx, c.server.address, s.clients, c.speaks, c.speaks.request(s.model, s.stream, s.size), s.stream, expect(s.model, c.repairs)); err != nil {
+	if c.load, err = newLoad(ctx, c.server.address, s.clients, question{c.speaks, c.speaks.request(s.model, s.stream, s.size), s.stream, expect(s.model, c.repairs)}); err != nil {
 		return c.server.failed(err)
 	}
 	if _, err := c.load.run(ctx, d); err != nil {

@@ -147,13 +147,7 @@ func (a Answer) class(name string, values, nominated []string) Class {
 // contentType is a content type of the expected kind as it came, or what the body has been
 // found to be. A charset other than UTF-8 could make a browser read something else.
 func (a Answer) contentType(given []string) string {
-	want := "application/json"
-	switch {
-	case a.Opaque:
-		want = "application/octet-stream"
-	case a.Streamed:
-		want = "text/event-stream"
-	}
+	want := a.found()
 	if len(given) == 0 || a.Quotes(given[0]) {
 		return want
 	}
@@ -161,7 +155,7 @@ func (a Answer) contentType(given []string) string {
 	if a.Opaque && err == nil && strings.HasPrefix(media, "audio/") { // its parameters are the rate and the like
 		return given[0]
 	}
-	fits := media == want || a.Opaque && opaque(media) || !a.Streamed && strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")
+	fits := media == want || a.fits(media)
 	if charset, has := params["charset"]; has && strings.EqualFold(charset, "utf-8") {
 		delete(params, "charset")
 	}
@@ -169,6 +163,22 @@ func (a Answer) contentType(given []string) string {
 		return want
 	}
 	return given[0]
+}
+
+// found is what the body has been found to be.
+func (a Answer) found() string {
+	switch {
+	case a.Opaque:
+		return "application/octet-stream"
+	case a.Streamed:
+		return "text/event-stream"
+	}
+	return "application/json"
+}
+
+// fits reports whether the body may be called something else than it has been found to be.
+func (a Answer) fits(media string) bool {
+	return a.Opaque && opaque(media) || !a.Streamed && strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")
 }
 
 // opaque reports whether an answer that nobody looks into may be of a kind: events, texts and

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
@@ -56,8 +57,9 @@ func (s *Server) countResponse(parse protocol.Parser) echo.HandlerFunc {
 // stored answers a request for something stored.
 func (s *Server) stored(answer func(context.Context, state.Call) ([]byte, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		call, err := s.call(c)
-		defer call.Room.Close()
+		room := s.cfg.Memory.Claim()
+		defer room.Close()
+		call, err := s.call(c, room)
 		if err != nil {
 			return err
 		}
@@ -70,14 +72,14 @@ func (s *Server) stored(answer func(context.Context, state.Call) ([]byte, error)
 }
 
 // call reads a request for something stored.
-func (s *Server) call(c echo.Context) (call state.Call, err error) {
+func (s *Server) call(c echo.Context, room *inflight.Claim) (call state.Call, err error) {
 	if s.cfg.State == nil {
 		return call, &gateway.Error{Kind: gateway.NotFound, Message: "This gateway keeps no responses and no conversations (store.kind: off): send the whole conversation as input."}
 	}
 	call.Tenant, _ = c.Get(clientKey).(string)
 	call.ID, call.Item, call.Query = c.Param("id"), c.Param("item"), c.QueryParams()
 	if c.Request().Method == http.MethodPost {
-		call.Limits, call.Room = s.cfg.Limits, s.cfg.Memory.Claim()
+		call.Limits, call.Room = s.cfg.Limits, room
 		call.Body, err = s.readBody(c, call.Room)
 	}
 	return call, err
@@ -88,7 +90,7 @@ func (s *Server) getResponse(c echo.Context) error {
 	if c.QueryParam("stream") != "true" || s.cfg.State == nil {
 		return s.stored(s.cfg.State.GetResponse)(c)
 	}
-	call, err := s.call(c)
+	call, err := s.call(c, nil) // it has no body
 	if err != nil {
 		return err
 	}

@@ -120,10 +120,16 @@ func (t *table) locate(data []byte, whole bool) {
 		}
 		return true
 	})
+	t.settle(data, ok, list, bare)
+}
+
+// settle decides what the data is: a chunk, an error or neither. bare says that it calls itself an
+// error: {"object":"error","message":…}, as vLLM and FastChat write it.
+func (t *table) settle(data []byte, ok, list, bare bool) {
 	if !ok || isNoError(t.failure.Of(data)) {
 		t.failure = Span{}
 	}
-	if ok && bare && !list && t.failure.Empty() { // {"object":"error","message":…}, as vLLM and FastChat write it
+	if ok && bare && !list && t.failure.Empty() {
 		t.failure = Span{0, len(data)}
 	}
 	t.ok = ok && list && t.failure.Empty()

@@ -128,10 +128,10 @@ func securityResponseHeaders(t *testing.T) {
 			}
 		}
 		class, n := files["want/class"], 3.
-		switch {
-		case class == "":
+		switch class {
+		case "":
 			continue
-		case class == "retry":
+		case "retry":
 			n = 2
 		}
 		await(t, fmt.Sprintf("%s: %v more of the class %s than %v", name, n, class, ordinary[class]), func() bool {

@@ -244,19 +244,25 @@ func (a *answer) settle(err error) {
 		a.candidate.load.ends(outcome, a.first, time.Since(a.began))
 	}
 	a.permit.Done(health, outcome)
-	if n := len(a.summary.Attempts); n > 0 && a.running {
-		last := &a.summary.Attempts[n-1]
-		last.Outcome, last.Took = outcome, time.Since(a.began)
-		if err != nil && err != io.EOF {
-			e := gateway.AsError(err)
-			last.RetryAfter = e.RetryAfter
-			if e.Withheld.Counts != nil { // else what was noted of the reply stays
-				last.Withheld = e.Withheld
-			}
-		}
+	if len(a.summary.Attempts) > 0 && a.running {
+		a.record(outcome, err)
 	}
 	if a.endTrace != nil {
 		a.endTrace(outcome)
+	}
+}
+
+// record notes in the summary how the attempt ended.
+func (a *answer) record(outcome string, err error) {
+	last := &a.summary.Attempts[len(a.summary.Attempts)-1]
+	last.Outcome, last.Took = outcome, time.Since(a.began)
+	if err == nil || err == io.EOF {
+		return
+	}
+	e := gateway.AsError(err)
+	last.RetryAfter = e.RetryAfter
+	if e.Withheld.Counts != nil { // else what was noted of the reply stays
+		last.Withheld = e.Withheld
 	}
 }
 

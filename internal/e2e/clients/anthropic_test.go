@@ -47,7 +47,7 @@ func TestAnthropic(t *testing.T) {
 func anthropicSDK(t *testing.T, j job) []turn {
 	t.Helper()
 	c := anthropic.NewClient(option.WithBaseURL(strings.TrimSuffix(j.BaseURL, "/v1")), option.WithAPIKey("none"))
-	params := anthropic.MessageNewParams{Model: anthropic.Model(j.Model), MaxTokens: 1000}
+	params := anthropic.MessageNewParams{Model: j.Model, MaxTokens: 1000}
 	var tools []struct {
 		Function struct {
 			Name, Description string

@@ -12,11 +12,11 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 )
 
-// failedResponse is a response that has failed behind its first event.
-type failedResponse struct{ code, message string }
+// responseError is a response that has failed behind its first event.
+type responseError struct{ code, message string }
 
 // Error implements error.
-func (f failedResponse) Error() string { return f.message }
+func (f responseError) Error() string { return f.message }
 
 // items is what one turn adds to the input.
 type items []responses.ResponseInputItemUnionParam
@@ -85,7 +85,7 @@ func officialRespond(t *testing.T, c openai.Client, params responses.ResponseNew
 		for stream.Next() {
 			event := stream.Current()
 			if event.Type == "response.failed" {
-				return turn{}, nil, failedResponse{string(event.Response.Error.Code), event.Response.Error.Message}
+				return turn{}, nil, responseError{string(event.Response.Error.Code), event.Response.Error.Message}
 			}
 			var one responses.ResponsesServerEventUnion // the same event by the name that the accumulator has
 			if err := json.Unmarshal([]byte(event.RawJSON()), &one); err != nil {
@@ -105,7 +105,7 @@ func officialRespond(t *testing.T, c openai.Client, params responses.ResponseNew
 		got = *whole
 	}
 	if got.Status == responses.ResponseStatusFailed {
-		return turn{}, nil, failedResponse{string(got.Error.Code), got.Error.Message}
+		return turn{}, nil, responseError{string(got.Error.Code), got.Error.Message}
 	}
 	one := turn{Content: got.OutputText(), Finish: "stop", RequestID: requestID(resp.Header),
 		Usage: &usage{got.Usage.InputTokens, got.Usage.OutputTokens, got.Usage.TotalTokens}}
@@ -132,7 +132,7 @@ func officialRespond(t *testing.T, c openai.Client, params responses.ResponseNew
 }
 
 func responsesFailure(err error) failure {
-	var failed failedResponse
+	var failed responseError
 	if errors.As(err, &failed) {
 		return failure{Type: fmt.Sprintf("%T", err), API: true, Message: failed.message, Code: failed.code}
 	}
