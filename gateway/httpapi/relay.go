@@ -115,8 +115,9 @@ func (s *Server) passthrough(provider string) echo.HandlerFunc {
 // below is what follows /v1/ in a path. It may not lead elsewhere.
 func below(path string) (string, error) {
 	rest, ok := strings.CutPrefix(path, "/v1/")
-	for part := range strings.SplitSeq(strings.ToLower(strings.ReplaceAll(rest, "%2e", ".")), "/") {
-		ok = ok && part != ".." && part != "." && part != "" && !strings.Contains(part, "%2f") && !strings.Contains(part, "%5c")
+	for part := range strings.SplitSeq(strings.ReplaceAll(strings.ToLower(rest), "%2e", "."), "/") {
+		name, _, _ := strings.Cut(strings.ReplaceAll(part, "%3b", ";"), ";") // some servers take what follows for no part of the name
+		ok = ok && name != ".." && name != "." && name != "" && !strings.Contains(part, "%2f") && !strings.Contains(part, "%5c") && !strings.Contains(part, "%00")
 	}
 	if !ok {
 		return "", &gateway.Error{Kind: gateway.Invalid, Param: "path", Message: fmt.Sprintf("The path %q is not one below /v1/ without empty parts and dots.", gateway.Excerpt([]byte(path)))}
