@@ -65,6 +65,11 @@ func (s *Server) stored(answer func(context.Context, state.Call) ([]byte, error)
 		if err != nil {
 			return err
 		}
+		// A client that is slow to take it does not have it for nothing.
+		if err := call.Room.Grow(int64(len(body))); err != nil {
+			return gateway.NoRoom(err, "What is stored there needs more memory than one request may have (limits.memory): ask for fewer items.")
+		}
+		s.newPacer(c.Response()).write()
 		return c.JSONBlob(http.StatusOK, body)
 	}
 }
@@ -76,8 +81,8 @@ func (s *Server) call(c echo.Context) (call state.Call, err error) {
 	}
 	call.Tenant, _ = c.Get(clientKey).(string)
 	call.ID, call.Item, call.Query = c.Param("id"), c.Param("item"), c.QueryParams()
+	call.Limits, call.Room = s.cfg.Limits, s.cfg.Memory.Claim()
 	if c.Request().Method == http.MethodPost {
-		call.Limits, call.Room = s.cfg.Limits, s.cfg.Memory.Claim()
 		call.Body, err = s.readBody(c, call.Room)
 	}
 	return call, err
@@ -89,6 +94,7 @@ func (s *Server) getResponse(c echo.Context) error {
 		return s.stored(s.cfg.State.GetResponse)(c)
 	}
 	call, err := s.call(c)
+	defer call.Room.Close()
 	if err != nil {
 		return err
 	}
@@ -102,8 +108,10 @@ func (s *Server) getResponse(c echo.Context) error {
 // detach begins a response in the background.
 func (s *Server) detach(c echo.Context, front protocol.Detached, req *gateway.Request) error {
 	recordOf(c).asks = false // it is told of when it is over
+	req.Room = req.Room.Move() // what the request holds is held until the response is over
 	d, err := front.Detach(c.Request().Context(), req)
 	if err != nil {
+		req.Room.Close()
 		return err
 	}
 	if d.Events == nil {

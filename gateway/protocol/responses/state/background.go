@@ -57,6 +57,7 @@ func (b *background) run(run *run, req *gateway.Request) {
 	record := gateway.Record{Status: http.StatusOK, Protocol: responses.Name, Stream: req.Stream, Tenant: b.tenant}
 	defer func() {
 		run.feed.end()
+		req.Room.Close()
 		run.release()
 		b.unlock()
 		s.runs.remove(run)
@@ -123,6 +124,7 @@ func (b *background) answer(run *run, req *gateway.Request, record *gateway.Reco
 			return err
 		}
 		again.Tenant, again.ID, again.Header, again.MaxRetries = req.Tenant, req.ID, req.Header, req.MaxRetries
+		again.Room = req.Room
 		resp, err = b.service.o.Gateway.Chat(ctx, again)
 	}
 	if err != nil {
