@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -71,7 +72,7 @@ func (b *background) run(run *run, req *gateway.Request) {
 	err := s.runs.turn(run)
 	if err == nil {
 		stop := b.watch(run)
-		err = b.answer(run, req, &record)
+		err = b.guarded(run, req, &record)
 		stop()
 	}
 	if err == nil {
@@ -109,6 +110,18 @@ func (b *background) watch(run *run) (stop func()) {
 		cancel()
 		<-done
 	}
+}
+
+// guarded is answer, whose faults end this response and not the process: nobody else is there to
+// recover from them.
+func (b *background) guarded(run *run, req *gateway.Request, record *gateway.Record) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			b.service.o.Log.Error("a response in the background panicked", "id", b.ID(), "panic", fault, "stack", string(debug.Stack()))
+			err = &gateway.Error{Kind: gateway.Internal, Message: "The gateway has failed. Its log says why."}
+		}
+	}()
+	return b.answer(run, req, record)
 }
 
 // answer asks the gateway, and writes its answer.
