@@ -216,11 +216,17 @@ func (s *Server) relayedForm(c echo.Context, boundary string) (*gateway.Request,
 func (s *Server) spool(c echo.Context) (*upload.Body, error) {
 	pace := s.newPacer(c.Response())
 	pace.body = http.MaxBytesReader(c.Response(), c.Request().Body, s.cfg.MaxUpload)
-	body, err := upload.Read(pace, s.cfg.MaxUpload)
+	body, err := upload.Read(pace, s.cfg.MaxUpload, upload.Room{Memory: s.cfg.Memory.Claim(), Files: s.cfg.Uploads.Claim()})
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit), errors.Is(err, upload.ErrTooLarge):
 		return nil, &gateway.Error{Kind: gateway.TooLarge, Message: fmt.Sprintf("The request body is larger than %d bytes (limits.upload).", s.cfg.MaxUpload)}
+	case errors.Is(err, inflight.ErrSpent), errors.Is(err, inflight.ErrShare):
+		full := gateway.NoRoom(err, "The request body needs more room than one may have (limits.memory, limits.uploads).")
+		if full.Kind == gateway.MemorySpent {
+			full.Message = "The uploads in progress have taken the room that there is for them (limits.uploads, limits.memory). Try again in a moment."
+		}
+		return nil, full
 	case err != nil && c.Request().Context().Err() != nil:
 		return nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
 	case err != nil:
