@@ -84,6 +84,9 @@ type Limits struct {
 	// Upload is the largest form with files (audio, images), which is kept in a file while
 	// it is sent on. Default 100MiB, 1B to 4GiB.
 	Upload Size `yaml:"upload" default:"100MiB" min:"1B" max:"4GiB" doc:"Largest form with files, as audio and images are sent; it is kept in a temporary file."`
+	// Uploads is the room in temporary files for all such forms together, at least twice Upload.
+	// Default: ten times Upload; 1MiB to 1024GiB.
+	Uploads Size `yaml:"uploads" eg:"1000MiB" min:"1MiB" max:"1024GiB" doc:"Room in temporary files for all such forms in progress, at least twice upload. Default: ten times upload."`
 	// Memory is for all requests in progress: four times their bytes, and those of answers that
 	// are held. One request has at most a half of it. Default: half of GOMEMLIMIT where that is
 	// set, else a quarter of the machine's memory or of the control group's; 1MiB to 1024GiB.

@@ -120,10 +120,10 @@ func (rec *record) failed(status int) bool {
 
 // ended hands a request for an answer that is over to the metrics and the trace.
 func (s *Server) ended(c echo.Context, rec *record, took time.Duration) {
+	s.newPacer(c.Response()).done()
 	if !rec.asks {
 		return
 	}
-	s.newPacer(c.Response()).done()
 	r := gateway.Record{Route: rec.route, Status: c.Response().Status, Protocol: rec.form.Name, Stream: rec.stream, Took: took, Summary: rec.summary}
 	r.Tenant, _ = c.Get(clientKey).(string)
 	if rec.err != nil {

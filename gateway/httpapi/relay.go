@@ -115,8 +115,9 @@ func (s *Server) passthrough(provider string) echo.HandlerFunc {
 // below is what follows /v1/ in a path. It may not lead elsewhere.
 func below(path string) (string, error) {
 	rest, ok := strings.CutPrefix(path, "/v1/")
-	for part := range strings.SplitSeq(strings.ToLower(strings.ReplaceAll(rest, "%2e", ".")), "/") {
-		ok = ok && part != ".." && part != "." && part != "" && !strings.Contains(part, "%2f") && !strings.Contains(part, "%5c")
+	for part := range strings.SplitSeq(strings.ReplaceAll(strings.ToLower(rest), "%2e", "."), "/") {
+		name, _, _ := strings.Cut(strings.ReplaceAll(part, "%3b", ";"), ";") // some servers take what follows for no part of the name
+		ok = ok && name != ".." && name != "." && name != "" && !strings.Contains(part, "%2f") && !strings.Contains(part, "%5c") && !strings.Contains(part, "%00")
 	}
 	if !ok {
 		return "", &gateway.Error{Kind: gateway.Invalid, Param: "path", Message: fmt.Sprintf("The path %q is not one below /v1/ without empty parts and dots.", gateway.Excerpt([]byte(path)))}
@@ -215,11 +216,17 @@ func (s *Server) relayedForm(c echo.Context, boundary string) (*gateway.Request,
 func (s *Server) spool(c echo.Context) (*upload.Body, error) {
 	pace := s.newPacer(c.Response())
 	pace.body = http.MaxBytesReader(c.Response(), c.Request().Body, s.cfg.MaxUpload)
-	body, err := upload.Read(pace, s.cfg.MaxUpload)
+	body, err := upload.Read(pace, s.cfg.MaxUpload, upload.Room{Memory: s.cfg.Memory.Claim(), Files: s.cfg.Uploads.Claim()})
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit), errors.Is(err, upload.ErrTooLarge):
 		return nil, &gateway.Error{Kind: gateway.TooLarge, Message: fmt.Sprintf("The request body is larger than %d bytes (limits.upload).", s.cfg.MaxUpload)}
+	case errors.Is(err, inflight.ErrSpent), errors.Is(err, inflight.ErrShare):
+		full := gateway.NoRoom(err, "The request body needs more room than one may have (limits.memory, limits.uploads).")
+		if full.Kind == gateway.MemorySpent {
+			full.Message = "The uploads in progress have taken the room that there is for them (limits.uploads, limits.memory). Try again in a moment."
+		}
+		return nil, full
 	case err != nil && c.Request().Context().Err() != nil:
 		return nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
 	case err != nil:

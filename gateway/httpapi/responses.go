@@ -67,6 +67,11 @@ func (s *Server) stored(answer func(context.Context, state.Call) ([]byte, error)
 		if err != nil {
 			return err
 		}
+		// A client that is slow to take it does not have it for nothing.
+		if err := call.Room.Grow(int64(len(body))); err != nil {
+			return gateway.NoRoom(err, "What is stored there needs more memory than one request may have (limits.memory): ask for fewer items.")
+		}
+		s.newPacer(c.Response()).write()
 		return c.JSONBlob(http.StatusOK, body)
 	}
 }
@@ -78,8 +83,8 @@ func (s *Server) call(c echo.Context, room *inflight.Claim) (call state.Call, er
 	}
 	call.Tenant, _ = c.Get(clientKey).(string)
 	call.ID, call.Item, call.Query = c.Param("id"), c.Param("item"), c.QueryParams()
+	call.Limits, call.Room = s.cfg.Limits, room
 	if c.Request().Method == http.MethodPost {
-		call.Limits, call.Room = s.cfg.Limits, room
 		call.Body, err = s.readBody(c, call.Room)
 	}
 	return call, err
@@ -90,7 +95,9 @@ func (s *Server) getResponse(c echo.Context) error {
 	if c.QueryParam("stream") != "true" || s.cfg.State == nil {
 		return s.stored(s.cfg.State.GetResponse)(c)
 	}
-	call, err := s.call(c, nil) // it has no body
+	room := s.cfg.Memory.Claim()
+	defer room.Close()
+	call, err := s.call(c, room)
 	if err != nil {
 		return err
 	}
@@ -104,8 +111,10 @@ func (s *Server) getResponse(c echo.Context) error {
 // detach begins a response in the background.
 func (s *Server) detach(c echo.Context, front protocol.Detached, req *gateway.Request) error {
 	recordOf(c).asks = false // it is told of when it is over
+	req.Room = req.Room.Move() // what the request holds is held until the response is over
 	d, err := front.Detach(c.Request().Context(), req)
 	if err != nil {
+		req.Room.Close()
 		return err
 	}
 	if d.Events == nil {

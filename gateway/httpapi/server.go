@@ -51,6 +51,8 @@ type Config struct {
 	Passthrough map[string]string
 	// Memory is what all requests in progress may take together; nil has no bound.
 	Memory *inflight.Budget
+	// Uploads is what all uploads in progress may have in files; nil has no bound.
+	Uploads *inflight.Budget
 	// Limits are on what a body is made of.
 	Limits gateway.Limits
 	// Ready says why requests cannot be answered well yet, or nil. It may be nil.

@@ -1,17 +1,23 @@
 package httpapi
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/flow"
+	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/store"
+	"github.com/callgate/callgate/gateway/store/memory"
 )
 
 // endless is a provider whose streams have no end; ended tells that one was closed.
@@ -74,6 +80,52 @@ func TestStalledClient(t *testing.T) {
 		<-upstream.ended
 		if took := time.Since(began); took > s.stall {
 			t.Errorf("an answer that nobody reads goes on for %v", took)
+		}
+	})
+}
+
+// TestStalledReader holds that a client which asks for something stored, and does not read it, does
+// not keep it, and that one whose connection has rested for long is answered.
+func TestStalledReader(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		kept, err := memory.New(store.Options{TTL: time.Hour, Limits: store.Limits{Bytes: 1 << 30, Entries: 100}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		item := store.Item{ID: "msg_1", Body: []byte(`{"id":"msg_1","text":"` + strings.Repeat("x", 1<<20) + `"}`)}
+		if err := kept.CreateConversation(t.Context(), "", &store.Conversation{ID: "conv_1", Metadata: []byte("{}")}, []store.Item{item}); err != nil {
+			t.Fatal(err)
+		}
+		service := state.New(state.Options{Store: kept})
+		defer service.Close()
+		s, err := New(Config{State: service})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener, stop := onPipes(s)
+		defer stop()
+
+		deaf := listener.dial()
+		defer deaf.Close()
+		fmt.Fprint(deaf, "GET /v1/conversations/conv_1/items HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+		time.Sleep(2 * s.stall)
+		if answer, _ := io.ReadAll(deaf); len(answer) > len(item.Body)/2 {
+			t.Errorf("got %d bytes of what was not read for %v, want the connection closed", len(answer), 2*s.stall)
+		}
+
+		conn := listener.dial()
+		defer conn.Close()
+		answers := bufio.NewReader(conn)
+		for range 2 {
+			fmt.Fprint(conn, "GET /v1/conversations/conv_1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+			resp, err := http.ReadResponse(answers, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			time.Sleep(2 * s.stall)
 		}
 	})
 }

@@ -177,6 +177,19 @@ func (c *Claim) give(n int64) {
 	c.budget.taken.Add(-n)
 }
 
+// Move gives all that is taken to a claim of its own, which outlives this one; who calls it
+// closes it. It is called before there are parts.
+func (c *Claim) Move() *Claim {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	own := &Claim{budget: c.budget, parent: c.parent, taken: c.taken}
+	c.taken = 0
+	return own
+}
+
 // Taken is how many bytes the claim has.
 func (c *Claim) Taken() int64 {
 	if c == nil {

@@ -39,6 +39,15 @@ func memoryBudget(l config.Limits) int64 {
 	return max(int64(memory/shareOfMemory), 1)
 }
 
+// uploadBudget is how many bytes all uploads in progress may have in temporary files.
+func uploadBudget(l config.Limits) int64 {
+	const shares = 10
+	if l.Uploads > 0 {
+		return int64(l.Uploads)
+	}
+	return shares * int64(l.Upload)
+}
+
 // requestLimits are the limits on what a request is made of.
 func requestLimits(l config.Limits) gateway.Limits {
 	return gateway.Limits{

@@ -161,8 +161,16 @@ func TestPassthroughPaths(t *testing.T) {
 			t.Errorf("the upstream got %s %s %q, want %v", r.Method, r.URL, r.body, row)
 		}
 	}
-	for _, path := range []string{"/v1/batches", "/v1/files/../chat", "/v1/files/%2e%2e/x", "/v1/files/a%2fb"} {
+	for _, path := range []string{
+		"/v1/batches", "/v1/files/../chat", "/v1/files/%2e%2e/x", "/v1/files/a%2fb", "/v1/files/%2E%2E/x", "/v1/files/.%2E/x", "/v1/files/%2E/x", "/v1/files/a%2Fb",
+		"/v1/files/..;/x", "/v1/files/%2E%2E%3Ba/x", "/v1/files/a%00b", "/v1/files//x", "/v1/files/a%5Cb", "/v1//files", "/v1/files/", "/v1/files/x/%2e%2E",
+	} {
 		out := g.do(g.request("GET", path, ""))
+		select {
+		case r := <-got:
+			t.Errorf("%s: the upstream got %s", path, r.RequestURI)
+		default:
+		}
 		if out.status != http.StatusNotFound && out.status != http.StatusBadRequest {
 			t.Errorf("%s: got status %d and %q, want an error", path, out.status, out.body)
 		}

@@ -94,7 +94,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		ShareIndex: sys.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: m.Transition, Log: log,
 	}
 	sys.answers.into(cfg, options.RoutePolicies, &options.RoutePolicy)
-	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Memory: sys.memory, Limits: requestLimits(cfg.Limits), Passthrough: cfg.Passthrough, Ready: sys.parsers.ready, Notes: sys.parsers.notes, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{},
+	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Memory: sys.memory, Uploads: inflight.New(uploadBudget(cfg.Limits)), Limits: requestLimits(cfg.Limits), Passthrough: cfg.Passthrough, Ready: sys.parsers.ready, Notes: sys.parsers.notes, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{},
 		Sealer: responses.NewSealer([]byte(cfg.CacheSalt.Reveal()))}
 	if sys.tracer != nil {
 		options.Trace, server.Trace = sys.tracer.Attempt, sys.tracer.Request

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"slices"
+
+	"github.com/callgate/callgate/gateway/inflight"
 )
 
 // memory is how many bytes of a body are kept in memory.
@@ -16,31 +18,59 @@ const memory = 1 << 20
 // ErrTooLarge is the error of a body that is longer than its limit.
 var ErrTooLarge = errors.New("the body is too large")
 
+// Room is what bodies take. Claims may be nil; they are closed with the Body.
+type Room struct{ Memory, Files *inflight.Claim }
+
+func (r Room) close() {
+	r.Memory.Close()
+	r.Files.Close()
+}
+
+// claiming reads what there is room for.
+type claiming struct {
+	io.Reader
+	room   *inflight.Claim
+	factor int64
+}
+
+func (c claiming) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	if full := c.room.Grow(c.factor * int64(n)); full != nil {
+		return 0, full
+	}
+	return n, err
+}
+
 // Body is a request's body. It is read by one goroutine at a time, and must be closed.
 type Body struct {
 	head []byte
 	file *os.File // what follows head, nil if nothing does
 	size int64
+	room Room
 }
 
-// Read reads a body of at most limit bytes.
-func Read(r io.Reader, limit int64) (*Body, error) {
+// Read reads a body of at most limit bytes, and claims room for it as it comes. What refuses
+// that is an error of package inflight.
+func Read(r io.Reader, limit int64, room Room) (*Body, error) {
+	const doubled = 2 // what a buffer has that grows
 	var head bytes.Buffer
-	n, err := io.Copy(&head, io.LimitReader(r, min(memory, limit+1)))
+	n, err := io.Copy(&head, claiming{io.LimitReader(r, min(memory, limit+1)), room.Memory, doubled})
 	if err != nil {
+		room.close()
 		return nil, err
 	}
-	b := &Body{head: head.Bytes(), size: n}
+	b := &Body{head: head.Bytes(), size: n, room: room}
 	if n < memory && n <= limit {
 		return b, nil
 	}
 	if n <= limit {
 		if b.file, err = os.CreateTemp("", "callgate-upload-*"); err != nil {
+			room.close()
 			return nil, err
 		}
 		_ = os.Remove(b.file.Name()) // where that is possible: nothing stays if the process dies
 		var more int64
-		more, err = io.Copy(b.file, io.LimitReader(r, limit+1-n))
+		more, err = io.Copy(b.file, claiming{io.LimitReader(r, limit+1-n), room.Files, 1})
 		b.size += more
 	}
 	if err == nil && b.size > limit {
@@ -59,6 +89,7 @@ func (b *Body) Size() int64 { return b.size }
 // Close gives the memory and the file back.
 func (b *Body) Close() error {
 	b.head = nil
+	b.room.close()
 	if b.file == nil {
 		return nil
 	}

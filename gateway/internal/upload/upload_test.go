@@ -21,7 +21,7 @@ func FuzzField(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b, err := Read(bytes.NewReader(data), 1<<20)
+		b, err := Read(bytes.NewReader(data), 1<<20, Room{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, memory - 1, memory, memory + 1, 3*memory + 7} {
 		data := bytes.Repeat([]byte("abcdefg"), size/7+1)[:size]
-		b, err := Read(bytes.NewReader(data), int64(size))
+		b, err := Read(bytes.NewReader(data), int64(size), Room{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestRead(t *testing.T) {
 		}
 		b.Close()
 		if size > 0 {
-			if _, err := Read(bytes.NewReader(data), int64(size-1)); !errors.Is(err, ErrTooLarge) {
+			if _, err := Read(bytes.NewReader(data), int64(size-1), Room{}); !errors.Is(err, ErrTooLarge) {
 				t.Errorf("%d bytes: got %v, want ErrTooLarge", size, err)
 			}
 		}
@@ -88,7 +88,7 @@ func TestFieldAcrossPieces(t *testing.T) {
 	for size := 64<<10 - 300; size < 64<<10+20; size++ {
 		text := "--b\r\nContent-Disposition: form-data; name=f; filename=x\r\n\r\n" + strings.Repeat("\r\n--c", size/5) + strings.Repeat("x", size%5) +
 			"\r\n--b\r\nContent-Disposition: form-data; name=model\r\n\r\nmine\r\n--b--\r\n"
-		b, err := Read(strings.NewReader(text), 1<<20)
+		b, err := Read(strings.NewReader(text), 1<<20, Room{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -174,25 +174,37 @@ func (t *tenant) index(items []store.Item) {
 	}
 }
 
-// forget takes items out of the index.
+// forget takes items out of the index. Many may have one id: the list of each id is gone through
+// once, and not once an item.
 func (t *tenant) forget(items []store.Item) {
+	gone := map[string]map[*byte]int{} // how many times each body, by id
 	for _, i := range items {
-		same := t.items[i.ID]
-		for at := range same {
-			if isSame(same[at].Body, i.Body) {
-				same = slices.Delete(same, at, at+1)
-				break
-			}
+		if gone[i.ID] == nil {
+			gone[i.ID] = map[*byte]int{}
 		}
-		if t.items[i.ID] = same; len(same) == 0 {
-			delete(t.items, i.ID)
+		gone[i.ID][start(i.Body)]++
+	}
+	for id, bodies := range gone {
+		kept := slices.DeleteFunc(t.items[id], func(i store.Item) bool {
+			body := start(i.Body)
+			if bodies[body] == 0 {
+				return false
+			}
+			bodies[body]--
+			return true
+		})
+		if t.items[id] = kept; len(kept) == 0 {
+			delete(t.items, id)
 		}
 	}
 }
 
-// isSame reports whether two texts are the same memory, or both empty.
-func isSame(a, b []byte) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+// start is where a text is in memory, which tells it from others; nil for one that is empty.
+func start(text []byte) *byte {
+	if len(text) == 0 {
+		return nil
+	}
+	return &text[0]
 }
 
 // live returns a response that has not expired.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -57,6 +58,7 @@ func (b *background) run(run *run, req *gateway.Request) {
 	record := gateway.Record{Status: http.StatusOK, Protocol: responses.Name, Stream: req.Stream, Tenant: b.tenant}
 	defer func() {
 		run.feed.end()
+		req.Room.Close()
 		run.release()
 		b.unlock()
 		s.runs.remove(run)
@@ -70,7 +72,7 @@ func (b *background) run(run *run, req *gateway.Request) {
 	err := s.runs.turn(run)
 	if err == nil {
 		stop := b.watch(run)
-		err = b.answer(run, req, &record)
+		err = b.guarded(run, req, &record)
 		stop()
 	}
 	if err == nil {
@@ -110,6 +112,18 @@ func (b *background) watch(run *run) (stop func()) {
 	}
 }
 
+// guarded is answer, whose faults end this response and not the process: nobody else is there to
+// recover from them.
+func (b *background) guarded(run *run, req *gateway.Request, record *gateway.Record) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			b.service.o.Log.Error("a response in the background panicked", "id", b.ID(), "panic", fault, "stack", string(debug.Stack()))
+			err = &gateway.Error{Kind: gateway.Internal, Message: "The gateway has failed. Its log says why."}
+		}
+	}()
+	return b.answer(run, req, record)
+}
+
 // answer asks the gateway, and writes its answer.
 func (b *background) answer(run *run, req *gateway.Request, record *gateway.Record) error {
 	ctx := run.ctx
@@ -123,6 +137,7 @@ func (b *background) answer(run *run, req *gateway.Request, record *gateway.Reco
 			return err
 		}
 		again.Tenant, again.ID, again.Header, again.MaxRetries = req.Tenant, req.ID, req.Header, req.MaxRetries
+		again.Room = req.Room
 		resp, err = b.service.o.Gateway.Chat(ctx, again)
 	}
 	if err != nil {

@@ -51,8 +51,19 @@ func (s *Service) list(ctx context.Context, c Call, what string, read reader) ([
 	if err != nil {
 		return nil, s.failed(err, what, c.ID)
 	}
+	// A page of large items ends early: there is more then.
+	size := 0
+	for n, i := range items {
+		if size += len(i.Body); size > maxPage && n > 0 {
+			items, more = items[:n], true
+			break
+		}
+	}
 	return listOf(items, more, c.includes()), nil
 }
+
+// maxPage is about how many bytes a page has at most.
+const maxPage = 8 << 20
 
 // listOf is a list of items.
 func listOf(items []store.Item, more, sealed bool) []byte {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/store"
@@ -20,7 +21,7 @@ func (s *Service) Parse(ctx context.Context, body []byte, c protocol.Client) (pr
 	if err != nil {
 		return nil, err
 	}
-	e := &exchange{Request: r, service: s, tenant: c.Tenant, unlock: func() {}}
+	e := &exchange{Request: r, service: s, tenant: c.Tenant, room: c.Room, unlock: func() {}}
 	if err := e.resolve(ctx); err != nil {
 		e.unlock()
 		return nil, err
@@ -66,7 +67,7 @@ func (s *Service) look(ctx context.Context, body []byte, c protocol.Client) (*re
 	if err != nil {
 		return nil, err
 	}
-	e := &exchange{Request: r, service: s, tenant: c.Tenant, unlock: func() {}}
+	e := &exchange{Request: r, service: s, tenant: c.Tenant, room: c.Room, unlock: func() {}}
 	defer func() { e.unlock() }()
 	return r, e.resolve(ctx)
 }
@@ -76,6 +77,7 @@ type exchange struct {
 	*responses.Request
 	service *Service
 	tenant  string
+	room    *inflight.Claim // the request's memory
 	input   []store.Item // the request's own items, as they are stored
 	earlier []store.Item // what it goes on from
 	shorter bool         // a summary is in the place of earlier ones
@@ -106,10 +108,26 @@ func (e *exchange) resolve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	size := 0
+	for _, i := range earlier {
+		size += len(i.Body)
+	}
+	if err := e.claim((inflight.Body - 1) * size); err != nil { // Translate takes the last part
+		return err
+	}
 	if e.earlier = earlier; len(earlier) > 0 {
 		e.Prepend(bodies(earlier))
 	}
 	return e.dereference(ctx)
+}
+
+// claim takes memory for so many bytes that were not in the request's body, but will be in what
+// goes upstream.
+func (e *exchange) claim(n int) error {
+	if err := e.room.Grow(int64(n)); err != nil {
+		return gateway.NoRoom(err, "The items that this request goes on from need more memory than one may have (limits.memory): begin anew with what is needed of them.")
+	}
+	return nil
 }
 
 func bodies(items []store.Item) [][]byte {
@@ -200,6 +218,9 @@ func (e *exchange) dereference(ctx context.Context) error {
 		}
 		if bytes += item.Size(); bytes > e.service.o.MaxBytes {
 			return invalid("input", "The items that are referred to have more than %d bytes.", e.service.o.MaxBytes)
+		}
+		if err := e.claim(inflight.Body * len(item.Body)); err != nil {
+			return err
 		}
 		items[r.At] = item.Body
 	}

@@ -23,6 +23,9 @@ const (
 	maxFeed  = 8 << 20
 	feedTime = 10 * time.Minute
 	maxFeeds = 64
+	// maxPiece is about how many bytes of a feed are given at once: a client that takes none of
+	// them holds no more.
+	maxPiece = 64 << 10
 )
 
 // runs are the responses that wait, run, or have ended a little while ago.
@@ -182,9 +185,12 @@ func (f *feed) from(next int) protocol.Events {
 			case lost:
 				return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The response's events are more than the gateway keeps: ask for the response without \"stream\"."}
 			case next < len(events):
-				out := bytes.Join(events[next:], nil)
-				next = len(events)
-				return out, nil
+				from, size := next, 0
+				for next < len(events) && size < maxPiece {
+					size += len(events[next])
+					next++
+				}
+				return bytes.Join(events[from:next], nil), nil
 			case over:
 				return []byte("data: [DONE]\n\n"), io.EOF
 			}

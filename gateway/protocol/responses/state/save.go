@@ -47,10 +47,11 @@ func (e *exchange) save(r responses.Result) error {
 	return e.put(ctx, r)
 }
 
-// isCancelled reports whether a response in the background was cancelled at another gateway.
+// isCancelled reports whether a response in the background was cancelled or deleted at another
+// gateway: what is deleted does not come back.
 func (e *exchange) isCancelled(ctx context.Context) bool {
 	have, err := e.service.o.Store.GetResponse(ctx, e.tenant, e.ID())
-	return err == nil && status(have.Body) == responses.Cancelled
+	return errors.Is(err, store.ErrNotFound) || err == nil && status(have.Body) == responses.Cancelled
 }
 
 func (e *exchange) put(ctx context.Context, r responses.Result) error {
