@@ -180,8 +180,9 @@ func (r *report) leaks() (said []string) {
 	return said
 }
 
-// bound is the most memory that the gateway may take, in MiB.
-func (r *report) bound() int { return r.base + r.settings.memory + keptAnswers + keptResponses }
+// bound is the most memory that the gateway's process may take, in MiB: limits.memory is for what
+// requests need at once, and by default a half of GOMEMLIMIT.
+func (r *report) bound() int { return 2 * r.settings.memory }
 
 // faults are what is wrong with the gateway.
 func (r *report) faults() (said []string) {
@@ -219,8 +220,8 @@ func (r *report) String() string {
 	fmt.Fprintf(&b, "\nasked: the hostile upstream %d times, the hostile Redis %d times\n", r.asked, r.redis)
 	fmt.Fprintf(&b, "good requests: %d sent, %d answered right, %d refused with 503 and Retry-After, %d wrong; p50 %v, p99 %v, slowest %v\n", c.sent, c.right, c.refused,
 		len(c.wrong), c.percentile(0.5).Round(time.Millisecond), c.percentile(0.99).Round(time.Millisecond), c.percentile(1).Round(time.Millisecond))
-	fmt.Fprintf(&b, "memory in MiB: %d before, %d at most, %d at the end; the bound is %d = before + limits.memory %d + kept answers %d + kept responses %d\n",
-		r.base, r.peak, r.rest, r.bound(), r.settings.memory, keptAnswers, keptResponses)
+	fmt.Fprintf(&b, "memory in MiB: %d before, %d at most, %d at the end; the bound is %d = GOMEMLIMIT, of which limits.memory is a half, kept answers have %d and kept responses %d\n",
+		r.base, r.peak, r.rest, r.bound(), keptAnswers, keptResponses)
 	fmt.Fprintf(&b, "compilers: %d at once, %d MiB at most\n", r.compilers, r.children)
 	for _, name := range []string{goroutines, openFiles, claimed, "callgate_memory_refused_total"} {
 		fmt.Fprintf(&b, "%s: %.0f before, %.0f after\n", name, r.before[name], r.after[name])

@@ -38,7 +38,7 @@ func newEvil(g *gateway, up *evilUpstream, s settings) *evil {
 func (e *evil) attacks() map[string]func(ctx context.Context) {
 	return map[string]func(ctx context.Context){
 		"schemas": e.sendSchemas, "texts": e.sendTexts, "surplus": e.leaveSurplus, "slow clients": e.slowly, "names": e.names,
-		"broken bodies": e.broken, "large bodies": e.large, "forms": e.form, "slow readers": e.readSlowly, "stored": e.fillStore,
+		"broken bodies": e.broken, "large bodies": e.large, "in the background": e.background, "forms": e.form, "slow readers": e.readSlowly, "stored": e.fillStore,
 		"plugins": func(ctx context.Context) {
 			_ = dropPlugins(e.gateway.plugins, int(e.count.Add(1))) // what cannot be written is not there
 			sleep(ctx, time.Second)
@@ -109,6 +109,16 @@ func (e *evil) large(ctx context.Context) {
 			path, body = "/v1/responses", fmt.Sprintf(`{"model":"evil/%s","input":"%s","store":true}`, e.way(), text)
 		}
 		e.post(ctx, path, "application/json", strings.NewReader(body))
+	})
+	sleep(ctx, time.Second)
+}
+
+// background has large bodies wait in the background, whose clients are gone at once.
+func (e *evil) background(ctx context.Context) {
+	text := strings.Repeat("The quick brown fox. ", e.settings.body/2/21)
+	together(16, func(i int) {
+		body := fmt.Sprintf(`{"model":"evil/way-%s","input":"%s","background":true,"stream":%v}`, []string{"hang", "trickle", "frames", "fences"}[i%4], text, i%2 == 0)
+		e.post(ctx, "/v1/responses", "application/json", strings.NewReader(body))
 	})
 	sleep(ctx, time.Second)
 }

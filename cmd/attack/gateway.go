@@ -85,7 +85,7 @@ func start(ctx context.Context, s settings, dir, config string) (*gateway, error
 	}
 	defer log.Close()
 	g.cmd = exec.Command(s.program, "serve", "-c", file) //nolint:gosec,noctx // the program that is attacked; it is stopped by a signal
-	g.cmd.Stderr = log
+	g.cmd.Stderr, g.cmd.Env = log, append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%dMiB", 2*s.memory))
 	out, err := g.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

@@ -23,7 +23,8 @@ func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
 		// The whole body is read before anything is sent upstream: a POST whose answer
 		// outruns its body loses the answer in net/http (golang/go#40747).
 		room := s.cfg.Memory.Claim()
-		defer room.Close()
+		own := room
+		defer func() { own.Close() }()
 		body, err := s.readBody(c, room)
 		if err != nil {
 			return err
@@ -42,19 +43,24 @@ func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
 		if req.Source = front.Source(); req.Source != nil {
 			req.Protocol, req.Foreign = req.Source.Protocol, req.Source.Foreign
 		}
+		if err := enter(c, req); err != nil {
+			return err
+		}
+		if d, ok := front.(protocol.Detached); ok {
+			begun, err := s.detach(c, d, req)
+			if err != nil {
+				return err
+			}
+			own = nil // the answer has it, which goes on
+			return s.deliver(c, begun)
+		}
 		return s.ask(c, front, req, began)
 	}
 }
 
 // ask asks the gateway, and writes its answer.
 func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request, began time.Time) error {
-	if err := enter(c, req); err != nil {
-		return err
-	}
 	rec := recordOf(c)
-	if d, ok := front.(protocol.Detached); ok {
-		return s.detach(c, d, req)
-	}
 	defer func() { rec.route = req.Route }()
 	if s.cfg.Metrics != nil {
 		s.cfg.Metrics.Begin()
@@ -66,9 +72,11 @@ func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request,
 	rec.endTrace = end
 	resp, err := s.cfg.Gateway.Chat(ctx, req)
 	if short, ok := front.(protocol.Shortener); ok && err != nil && short.Shorten(ctx, gateway.AsError(err)) {
+		room := req.Room
 		if req, err = gateway.ParseRequest(front.Chat()); err != nil {
 			return err
 		}
+		req.Room = room
 		req.Tenant, _ = c.Get(clientKey).(string)
 		if err := enter(c, req); err != nil {
 			return err

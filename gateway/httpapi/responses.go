@@ -100,12 +100,13 @@ func (s *Server) getResponse(c echo.Context) error {
 }
 
 // detach begins a response in the background.
-func (s *Server) detach(c echo.Context, front protocol.Detached, req *gateway.Request) error {
+func (s *Server) detach(c echo.Context, front protocol.Detached, req *gateway.Request) (*protocol.Detachment, error) {
 	recordOf(c).asks = false // it is told of when it is over
-	d, err := front.Detach(c.Request().Context(), req)
-	if err != nil {
-		return err
-	}
+	return front.Detach(c.Request().Context(), req)
+}
+
+// deliver writes what the client gets at once.
+func (s *Server) deliver(c echo.Context, d *protocol.Detachment) error {
 	if d.Events == nil {
 		return c.JSONBlob(http.StatusOK, d.Body)
 	}

@@ -30,7 +30,8 @@ type Front interface {
 type Detached interface {
 	Front
 	// Detach begins to answer req, which is made of the Front. ctx is the client's, and bounds
-	// the beginning alone. The error is a [*gateway.Error].
+	// the beginning alone. Without an error the request's Room is closed when the answer is over,
+	// and not by the caller. The error is a [*gateway.Error].
 	Detach(ctx context.Context, req *gateway.Request) (*Detachment, error)
 }
 

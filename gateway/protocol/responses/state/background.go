@@ -41,6 +41,7 @@ func (b *background) Detach(ctx context.Context, req *gateway.Request) (*protoco
 		s.runs.remove(run)
 		return nil, s.failed(err, "Conversation", b.Conversation())
 	}
+	run.feed.room = req.Room
 	d := &protocol.Detachment{Body: b.Object(responses.Queued, nil)}
 	if b.Stream() {
 		run.feed.add(b.Queue())
@@ -57,6 +58,7 @@ func (b *background) run(run *run, req *gateway.Request) {
 	record := gateway.Record{Status: http.StatusOK, Protocol: responses.Name, Stream: req.Stream, Tenant: b.tenant}
 	defer func() {
 		run.feed.end()
+		req.Room.Close()
 		run.release()
 		b.unlock()
 		s.runs.remove(run)
@@ -122,7 +124,7 @@ func (b *background) answer(run *run, req *gateway.Request, record *gateway.Reco
 		if again, err = gateway.ParseRequest(b.Chat()); err != nil {
 			return err
 		}
-		again.Tenant, again.ID, again.Header, again.MaxRetries = req.Tenant, req.ID, req.Header, req.MaxRetries
+		again.Tenant, again.ID, again.Header, again.MaxRetries, again.Room = req.Tenant, req.ID, req.Header, req.MaxRetries, req.Room
 		resp, err = b.service.o.Gateway.Chat(ctx, again)
 	}
 	if err != nil {
