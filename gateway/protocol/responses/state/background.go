@@ -3,8 +3,10 @@ package state
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -72,7 +74,7 @@ func (b *background) run(run *run, req *gateway.Request) {
 	err := s.runs.turn(run)
 	if err == nil {
 		stop := b.watch(run)
-		err = b.answer(run, req, &record)
+		err = b.safely(run, req, &record)
 		stop()
 	}
 	if err == nil {
@@ -110,6 +112,18 @@ func (b *background) watch(run *run) (stop func()) {
 		cancel()
 		<-done
 	}
+}
+
+// safely is answer, with a panic as an error: there is no server above that would take it, and it
+// would end all that the process does.
+func (b *background) safely(run *run, req *gateway.Request, record *gateway.Record) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			b.service.o.Log.Error("panic", "id", b.ID(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return b.answer(run, req, record)
 }
 
 // answer asks the gateway, and writes its answer.
