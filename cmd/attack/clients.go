@@ -59,7 +59,7 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 // post sends a body and reads of the answer what comes within some seconds.
-func (e *evil) post(ctx context.Context, path, contentType string, body io.Reader, header ...string) {
+func (e *evil) post(ctx context.Context, path, contentType string, body io.Reader, header ...[2]string) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+e.gateway.address+path, body)
@@ -68,8 +68,8 @@ func (e *evil) post(ctx context.Context, path, contentType string, body io.Reade
 	}
 	r.Header.Set("content-type", contentType)
 	r.Header.Set("authorization", "Bearer "+evilKey)
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
+	for _, h := range header {
+		r.Header.Set(h[0], h[1])
 	}
 	resp, err := e.client.Do(r)
 	if err != nil {
@@ -150,7 +150,7 @@ func (e *evil) names(ctx context.Context) {
 	for range 50 {
 		name := fmt.Sprintf("%d-%s-way-garbage", e.count.Add(1), strings.Repeat("n", int(e.count.Load()%200)))
 		e.post(ctx, "/v1/chat/completions", "application/json", strings.NewReader(`{"model":"`+name+`","temperature":0,"messages":[{"role":"user","content":"hi"}]}`),
-			"x-request-id", name, "x-app-"+name[:5], name)
+			[2]string{"x-request-id", name}, [2]string{"x-app-" + name[:5], name})
 	}
 }
 
@@ -163,10 +163,10 @@ func (e *evil) leaveSurplus(ctx context.Context) {
 		}
 		defer c.Close()
 		body := fmt.Sprintf(`{"model":"evil/way-%s","messages":[{"role":"user","content":"hi"}],"stream":%v}`, []string{"hang", "trickle", "comments"}[i%3], i%2 == 0)
-		_, _ = io.WriteString(c, head("/v1/chat/completions", len(body))+body)
+		_, _ = io.WriteString(c, head(len(body))+body)
 		sleep(ctx, 100*time.Millisecond)
 		_ = c.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = io.WriteString(c, []string{"x", "\r\n", "GET /livez HT", "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", head("/v1/chat/completions", len(body)) + body, strings.Repeat("x", 1<<20)}[i%6])
+		_, _ = io.WriteString(c, []string{"x", "\r\n", "GET /livez HT", "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", head(len(body)) + body, strings.Repeat("x", 1<<20)}[i%6])
 		if i%2 == 0 {
 			_ = c.(*net.TCPConn).SetLinger(0)
 		}
@@ -178,9 +178,9 @@ func (e *evil) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", e.gateway.address)
 }
 
-// head is the head of a request.
-func head(path string, length int) string {
-	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", path, evilKey, length)
+// head is the head of a chat request.
+func head(length int) string {
+	return fmt.Sprintf("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", evilKey, length)
 }
 
 // slowly has many clients that send a byte now and then: of their header, or of a large body.
@@ -192,7 +192,7 @@ func (e *evil) slowly(ctx context.Context) {
 		}
 		defer c.Close()
 		if i%2 == 0 {
-			_, _ = io.WriteString(c, head("/v1/chat/completions", e.settings.body)+"{")
+			_, _ = io.WriteString(c, head(e.settings.body)+"{")
 		}
 		for range 10 {
 			if _, err := io.WriteString(c, "X"); err != nil || ctx.Err() != nil {
@@ -213,7 +213,7 @@ func (e *evil) readSlowly(ctx context.Context) {
 		defer c.Close()
 		_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
 		body := fmt.Sprintf(`{"model":"evil/way-%s","messages":[{"role":"user","content":"hi"}],"stream":%v}`, []string{"fences", "frames", "backticks", "gzip"}[i], i%2 == 0)
-		_, _ = io.WriteString(c, head("/v1/chat/completions", len(body))+body)
+		_, _ = io.WriteString(c, head(len(body))+body)
 		sleep(ctx, 5*time.Second)
 	})
 }
@@ -235,7 +235,7 @@ func (e *evil) broken(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			e.post(ctx, path, "application/json", strings.NewReader(body), "x-callgate-max-retries", "10", "content-encoding", []string{"", "gzip"}[len(path)%2])
+			e.post(ctx, path, "application/json", strings.NewReader(body), [2]string{"x-callgate-max-retries", "10"}, [2]string{"content-encoding", []string{"", "gzip"}[len(path)%2]})
 		}
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"os"
 	"os/exec"
@@ -125,8 +125,7 @@ func (g *gateway) stop() error {
 		return err
 	case <-time.After(time.Minute):
 		_ = g.cmd.Process.Kill()
-		<-g.ended
-		return fmt.Errorf("the gateway still ran a minute after SIGTERM")
+		return errors.Join(errors.New("the gateway still ran a minute after SIGTERM"), <-g.ended)
 	}
 }
 
@@ -144,14 +143,6 @@ func (g *gateway) gauges(ctx context.Context) map[string]float64 {
 		}
 	}
 	return found
-}
-
-// gauge is one of them; it is not a number if it is not there.
-func (g *gateway) gauge(ctx context.Context, name string) float64 {
-	if v, ok := g.gauges(ctx)[name]; ok {
-		return v
-	}
-	return math.NaN()
 }
 
 // memory is a line of the process's status in MiB: VmRSS, or VmHWM, the peak. 0: nobody says.
