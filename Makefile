@@ -8,9 +8,10 @@ MODULES     := . internal/e2e
 TESTS       := go run ./internal/testrun $(addprefix -in ,$(MODULES)) -- -count=1 -timeout 30m -parallel 8
 FUZZTIME    ?= 20s
 BENCHTIME   ?= 3s
+ATTACKTIME  ?= 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help build wasm run test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix golden conformance clean FORCE
+.PHONY: help build wasm run test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack golden conformance clean FORCE
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +62,11 @@ fuzz: $(WASM) ## run every fuzz target for FUZZTIME each
 
 bench: build ## print the figures of the README, as ratios of one run (BENCHFLAGS: -only REGEXP, -beside BINARY)
 	@go run ./cmd/bench -time $(BENCHTIME) $(BENCHFLAGS)
+
+# One client that behaves well among hostile clients, upstream, Redis and plugins. make test does
+# a short one.
+attack: build ## attack the gateway in all ways at once for ATTACKTIME, with memory and answers checked
+	@go run ./cmd/attack -time $(ATTACKTIME)
 
 bench-units: ## print what repairs, breakers, attempts, routing by prefix and providers cost
 	@go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./gateway/repair ./gateway/breaker ./gateway/prefix ./cmd/bench ./providers/openai ./providers/anthropic

@@ -42,6 +42,7 @@ type codeStore struct {
 // Bounds on what is kept.
 const (
 	maxKept   = 1024      // modules; those go that were not used for the longest time
+	keptBytes = 2 << 30   // of their code, but for the one that was made last
 	staleTime = time.Hour // after which a compiler's directory is that of a process that crashed
 )
 
@@ -254,22 +255,44 @@ func (s *codeStore) drop(entry string) {
 	}
 }
 
-// prune keeps the number of entries bounded.
+// prune keeps entries bounded in number and bytes.
 func (s *codeStore) prune(dir string) {
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) <= maxKept {
+	if err != nil {
 		return
 	}
-	used := map[string]time.Time{}
+	type kept struct {
+		name string
+		used time.Time
+		size int64
+	}
+	var all []kept
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil { // else another process has removed it
-			used[e.Name()] = info.ModTime()
+			all = append(all, kept{e.Name(), info.ModTime(), sizeOf(filepath.Join(dir, e.Name()))})
 		}
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return used[a.Name()].Compare(used[b.Name()]) })
-	for _, e := range entries[:len(entries)-maxKept] {
-		s.drop(filepath.Join(dir, e.Name()))
+	slices.SortFunc(all, func(a, b kept) int { return b.used.Compare(a.used) })
+	bytes := int64(0)
+	for i, e := range all {
+		if bytes += e.size; i >= maxKept || i > 0 && bytes > keptBytes {
+			s.drop(filepath.Join(dir, e.name))
+		}
 	}
+}
+
+// sizeOf is how many bytes the files of an entry have.
+func sizeOf(entry string) (n int64) {
+	_ = filepath.WalkDir(entry, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // what cannot be looked at is not counted
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			n += info.Size()
+		}
+		return nil
+	})
+	return n
 }
 
 // moduleID stands for a module and for what a machine can do: code for one does not run on

@@ -261,3 +261,36 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 	k.use(plugins.CodeKept)
 }
+
+// TestCacheIsBoundedInBytes has old code of some that is very large: as much stays as there is
+// room for, and the oldest goes.
+func TestCacheIsBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	k := keepCode(t)
+	var dirs []string
+	for i := range 5 {
+		dir := filepath.Join(filepath.Dir(k.entry), strings.Repeat("0", 63)+string(byte('a'+i)))
+		at := time.Now().Add(-time.Duration(i+1) * time.Hour)
+		if err := os.MkdirAll(filepath.Join(dir, "wazero"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, "wazero", "code")
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(file, 600<<20); err != nil { // takes no room
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(dir, at, at); err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, dir)
+	}
+	load(t, k.host, "other.wasm", Guest{Manifest: Manifest("other")}.Wasm())
+	for i, dir := range dirs {
+		if _, err := os.Stat(dir); (err == nil) != (i < 3) {
+			t.Errorf("entry %d of 600 MiB each: %v; want that three stay", i, err)
+		}
+	}
+	k.use(plugins.CodeKept)
+}

@@ -66,7 +66,7 @@ func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request,
 	rec.endTrace = end
 	resp, err := s.cfg.Gateway.Chat(ctx, req)
 	if short, ok := front.(protocol.Shortener); ok && err != nil && short.Shorten(ctx, gateway.AsError(err)) {
-		if req, err = gateway.ParseRequest(front.Chat()); err != nil {
+		if req, err = s.cfg.Limits.Parse(front.Chat(), req.Room); err != nil {
 			return err
 		}
 		req.Tenant, _ = c.Get(clientKey).(string)

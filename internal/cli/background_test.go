@@ -246,3 +246,73 @@ func TestTwoGateways(t *testing.T) {
 		})
 	}
 }
+
+// TestBackgroundMemory has responses run in the background whose clients have gone: their requests
+// count as memory of requests in progress until they are over, and so many are refused for which
+// there is none.
+func TestBackgroundMemory(t *testing.T) {
+	t.Parallel()
+	up, release := waitingSite(t)
+	var s setup
+	s.head.WriteString("limits: {memory: 64MiB}\n")
+	s.provider("up", up.url, "")
+	g := serve(t, s.String())
+	body := `{"model":"up/m","background":true,"input":"` + strings.Repeat("x", 2*mebi) + `"}`
+	var begun []string
+	for refused := 0; refused < 2; {
+		r := g.do(g.request("POST", "/v1/responses", body))
+		if r.status != http.StatusOK {
+			failure{status: http.StatusServiceUnavailable, code: "memory_spent", retry: "true", says: "limits.memory"}.check(t, r)
+			refused++
+			continue
+		}
+		_, id, _ := strings.Cut(r.body, `"id":"`)
+		id, _, _ = strings.Cut(id, `"`)
+		if begun = append(begun, id); len(begun) == 16 {
+			t.Fatalf("got %d bodies of 2 MiB in the background, and %d bytes that are claimed, want no more than there is memory for", len(begun), g.gauge("callgate_memory_claimed_bytes"))
+		}
+	}
+	if n, least := g.gauge("callgate_memory_claimed_bytes"), int64(len(begun)*4*2*mebi); n < least || len(begun) == 0 {
+		t.Errorf("got %d bytes claimed for %d that run, want at least %d", n, len(begun), least)
+	}
+	release()
+	for _, id := range begun {
+		g.until(id, "completed")
+	}
+	g.nothingClaimed(t)
+}
+
+// TestBackgroundEvents has responses end in the background that have megabytes of events each: so
+// many are kept as there is room for, and the oldest go first.
+func TestBackgroundEvents(t *testing.T) {
+	t.Parallel()
+	up := newSite(t, func(w http.ResponseWriter, r received) {
+		w.Header().Set("content-type", events)
+		send(w, delta(strings.Repeat("x", mebi))+finish+done)
+	})
+	var s setup
+	s.provider("up", up.url, "")
+	g := serve(t, s.String())
+	const runs = 12
+	kept := 0
+	var ids []string
+	for range runs {
+		r := g.do(g.request("POST", "/v1/responses", `{"model":"up/m","background":true,"stream":true,"input":"x"}`))
+		_, id, _ := strings.Cut(r.body, `"id":"`)
+		id, _, _ = strings.Cut(id, `"`)
+		g.until(id, "completed")
+		ids = append(ids, id)
+	}
+	for i, id := range ids {
+		r := g.get("/v1/responses/" + id + "?stream=true")
+		switch {
+		case r.status == http.StatusOK && strings.HasSuffix(r.body, "[DONE]\n\n"):
+			kept += len(r.body)
+		case i == runs-1 || r.status != http.StatusBadRequest || !strings.Contains(r.body, "are not kept"):
+			t.Errorf("response %d: got %d %.200s", i, r.status, r.body)
+		}
+	}
+	if kept == 0 || kept > 40*mebi {
+		t.Errorf("got %d MiB of events that are kept, want some and at most 40", kept/mebi)
+	}
+}

@@ -354,3 +354,43 @@ func TestGzipBomb(t *testing.T) {
 		failure{status: http.StatusBadRequest, code: "invalid_request", param: "content-encoding", says: "content encoding"}.check(t, r)
 	}
 }
+
+// TestAnswersInFlightOfShortened has an upstream refuse a prompt that is too long, and answer the
+// shorter one with more than there is memory for.
+func TestAnswersInFlightOfShortened(t *testing.T) {
+	t.Parallel()
+	large := wholeAnswer(strings.Repeat("a", 20*mebi))
+	var s setup
+	s.head.WriteString("limits: {memory: 32MiB}\n")
+	up := newSite(t, func(w http.ResponseWriter, r received) {
+		w.Header().Set("content-type", "application/json")
+		if !strings.Contains(r.body, "the last") {
+			io.WriteString(w, completion("a summary"))
+			return
+		}
+		if strings.Contains(r.body, "the first turn") {
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, `{"error":{"message":"This model's maximum context length is 8192 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`)
+			return
+		}
+		io.WriteString(w, large)
+	})
+	s.provider("up", up.url, "retry: {max_retries: 0}")
+	g := serve(t, s.String())
+	id := ""
+	for _, turn := range []string{"the first turn", "and then?", "and then?", "and then?"} {
+		body := `{"model":"up/m","input":"` + turn + `"`
+		if id != "" {
+			body += `,"previous_response_id":"` + id + `"`
+		}
+		id = text(g.call(200, "POST", "/v1/responses", body+"}"), "id")
+	}
+	r := g.do(g.request("POST", "/v1/responses", `{"model":"up/m","input":"the last","truncation":"auto","previous_response_id":"`+id+`"}`))
+	if up.asked.Load() < 6 {
+		t.Fatalf("got %d requests and %d %.300s, want a second one that is shorter", up.asked.Load(), r.status, r.body)
+	}
+	if r.status == http.StatusOK || !strings.Contains(r.body, "limits.memory") {
+		t.Errorf("got %d and %d bytes, %.300s, want a refusal", r.status, len(r.body), r.body)
+	}
+	g.nothingClaimed(t)
+}

@@ -42,6 +42,7 @@ func (b *background) Detach(ctx context.Context, req *gateway.Request) (*protoco
 		s.runs.remove(run)
 		return nil, s.failed(err, "Conversation", b.Conversation())
 	}
+	run.feed.room = req.Room
 	d := &protocol.Detachment{Body: b.Object(responses.Queued, nil)}
 	if b.Stream() {
 		run.feed.add(b.Queue())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/protocol"
 )
 
@@ -19,13 +20,15 @@ const (
 	maxRuns    = 32  // at once
 	maxWaiting = 256 // besides
 	// maxFeed is how many bytes of events are kept of one response, and feedTime for how long
-	// after its end; maxFeeds is how many are kept of those that have ended.
+	// after its end; maxFeeds is how many are kept of those that have ended, and maxEnded how many
+	// bytes they have together. What runs has its events within the memory of its request.
 	maxFeed  = 8 << 20
 	feedTime = 10 * time.Minute
 	maxFeeds = 64
 	// maxPiece is about how many bytes of a feed are given at once: a client that takes none of
 	// them holds no more.
 	maxPiece = 64 << 10
+	maxEnded = 32 << 20
 )
 
 // runs are the responses that wait, run, or have ended a little while ago.
@@ -101,10 +104,14 @@ func (r *runs) remove(n *run) {
 
 // forget drops the events of what ended long ago, or is too much.
 func (r *runs) forget() {
-	list := *r.ended
-	for len(list) > 0 && (len(list) > maxFeeds || time.Now().After(list[0].until)) {
+	list, bytes := *r.ended, 0
+	for _, n := range list {
+		bytes += n.feed.kept()
+	}
+	for len(list) > 0 && (len(list) > maxFeeds || bytes > maxEnded || time.Now().After(list[0].until)) {
+		bytes -= list[0].feed.kept()
 		delete(r.all, list[0].key)
-		list = list[1:]
+		list[0], list = nil, list[1:]
 	}
 	*r.ended = list
 }
@@ -132,6 +139,7 @@ type feed struct {
 	over    bool
 	lost    bool // there were more than are kept
 	changed chan struct{}
+	room    *inflight.Claim // of the request, until the end
 }
 
 func newFeed() *feed { return &feed{changed: make(chan struct{})} }
@@ -151,14 +159,31 @@ func (f *feed) add(stream []byte) {
 			continue
 		}
 		if f.bytes += len(event); f.bytes > maxFeed {
-			f.lost, f.events = true, nil
+			f.drop()
+		}
+		if f.lost {
 			continue
 		}
-		if !f.lost {
-			f.events = append(f.events, bytes.Clone(event))
+		if f.room.Grow(int64(len(event))) != nil {
+			f.drop()
+			continue
 		}
+		f.events = append(f.events, bytes.Clone(event))
 	}
 	f.wake()
+}
+
+// drop forgets the events, of which there are too many.
+func (f *feed) drop() { f.lost, f.events = true, nil }
+
+// kept is how many bytes there are.
+func (f *feed) kept() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.lost {
+		return 0
+	}
+	return f.bytes
 }
 
 // end says that there are no more.
