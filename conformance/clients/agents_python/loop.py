@@ -9,7 +9,7 @@ import asyncio
 import json
 import sys
 
-from agents import Agent, Runner, function_tool, set_default_openai_client
+from agents import Agent, Runner, function_tool, set_default_openai_client, set_tracing_disabled
 from openai import AsyncOpenAI
 
 
@@ -52,7 +52,8 @@ MODES = {"whole": whole, "streamed": streamed}
 
 
 async def main(base_url, *plays):
-    set_default_openai_client(AsyncOpenAI(base_url=base_url, api_key="none"), use_for_tracing=False)
+    set_default_openai_client(AsyncOpenAI(base_url=base_url, api_key="none"))
+    set_tracing_disabled(True)  # traces go to OpenAI, whatever the base URL is
     for mode, model in zip(plays[::2], plays[1::2]):
         agent = Agent(name="booker", instructions="You book tables.", model=model, tools=[get_weather, get_time, book])
         result = await MODES[mode](agent)

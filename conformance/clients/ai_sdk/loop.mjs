@@ -1,5 +1,5 @@
 // Vercel's AI SDK with the default models of two of its providers. Nothing is set but the
-// base URL.
+// base URL, and maxOutputTokens, which Anthropic's API demands.
 //
 //   node loop.mjs BASE_URL MODE MODEL [MODE MODEL]...
 //
@@ -39,7 +39,7 @@ const modes = { whole, streamed };
 for (let i = 0; i < plays.length; i += 2) {
   const [mode, provider] = plays[i].split(' ').reverse();
   const model = provider === 'anthropic' ? anthropic(plays[i + 1]) : openai(plays[i + 1]);
-  const { steps, text } = await modes[mode]({ model, prompt, tools, stopWhen: isStepCount(8) });
+  const { steps, text } = await modes[mode]({ model, prompt, tools, maxOutputTokens: 4096, stopWhen: isStepCount(8) });
   for (const { warnings } of steps) assert.deepEqual(warnings ?? [], []);
   const turns = steps
     .map(({ toolCalls }) => toolCalls.map((call) => ({ id: call.toolCallId, name: call.toolName, arguments: call.input })))
