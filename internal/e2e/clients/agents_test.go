@@ -209,8 +209,11 @@ func claudeCode(t *testing.T, modules, home, url, model string) string {
 	t.Helper()
 	exe := binary(t, filepath.Join(modules, "@anthropic-ai", "claude-code-*", "claude*"))
 	settings := shown(t, "claude_code/settings.json", url, model)
-	env := []string{"HOME=" + home, "CLAUDE_CONFIG_DIR=" + filepath.Join(home, "config"), "IS_SANDBOX=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
-	out := program(t, home, env, exe, "-p", "count, and read note.txt", "--allowedTools", "Bash,Read", "--output-format", "json", "--settings", settings)
+	if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"HOME=" + home, "CLAUDE_CONFIG_DIR=" + home, "IS_SANDBOX=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
+	out, _ := program(t, home, env, exe, "-p", "count, and read note.txt", "--allowedTools", "Bash,Read", "--output-format", "json")
 	var said struct {
 		Result  string
 		IsError bool `json:"is_error"`
@@ -260,5 +263,5 @@ func shown(t *testing.T, name, url, model string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.NewReplacer("http://127.0.0.1:8080", url, "MODEL\"", model+"\"").Replace(string(text))
+	return strings.NewReplacer("http://127.0.0.1:8080", url, "\"MODEL\"", show(model)).Replace(string(text))
 }
