@@ -10,7 +10,7 @@ FUZZTIME    ?= 20s
 BENCHTIME   ?= 3s
 
 .DEFAULT_GOAL := help
-.PHONY: help build wasm run test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix golden conformance clean FORCE
+.PHONY: help build wasm run test clients race check lint fmt fuzz bench bench-units bench-prefix replay-prefix golden conformance clean FORCE
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ run: build ## serve on 127.0.0.1:8080 with the demo upstream, no key needed
 # tests wait for a timer. The limit of 30 minutes is for a test that hangs.
 test: build ## build the parsers and run all tests
 	@CALLGATE_PROGRAM=$(CURDIR)/bin/callgate $(TESTS)
+
+clients: build ## play all clients, Claude Code and Codex too, which are some hundred megabytes to install
+	@cd internal/e2e && CALLGATE_PROGRAM=$(CURDIR)/bin/callgate CALLGATE_REQUIRE_CLIENTS=1 CALLGATE_CLIENT_AGENTS=1 go test -count=1 ./clients
 
 race: $(WASM) ## run all tests with the race detector
 	@$(TESTS) -race

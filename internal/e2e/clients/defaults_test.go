@@ -33,7 +33,7 @@ type snippet struct {
 
 // defaults are all snippets. What they need is installed at most once.
 func defaults() []snippet {
-	py := sync.OnceValues(func() (string, error) { return installDefaults() })
+	py := sync.OnceValues(installDefaults)
 	js := sync.OnceValues(func() (nodeSDKs, error) { return installNode(context.Background()) })
 	two := []string{"whole", "streamed"}
 	kept := []string{"whole", "streamed", "conversation", "conversation streamed"}
@@ -258,4 +258,3 @@ func program(t *testing.T, dir string, env []string, name string, args ...string
 	}
 	return output, stderr.String()
 }
-
