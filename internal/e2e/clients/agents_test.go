@@ -157,6 +157,17 @@ func (u *agentUpstream) check(t *testing.T) {
 		t.Errorf("got %d requests with tools, want 3", len(u.bodies))
 		return
 	}
+	var last struct{ Messages []struct{ Role string } }
+	if err := json.Unmarshal([]byte(u.bodies[2]), &last); err != nil {
+		t.Error(err)
+	}
+	roles := ""
+	for _, m := range last.Messages {
+		roles += " " + m.Role
+	}
+	if want := " user assistant tool tool assistant tool"; !strings.HasSuffix(roles, want) {
+		t.Errorf("got the messages%s, want%s at their end", roles, want)
+	}
 	for _, want := range []string{"first-42", "second-43", "the note says 42"} {
 		if !strings.Contains(u.bodies[2], want) {
 			t.Errorf("got no %q in the last request, want it: %s", want, u.bodies[2][max(0, len(u.bodies[2])-2000):])
