@@ -11,7 +11,7 @@ BENCHTIME   ?= 3s
 ATTACKTIME  ?= 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help build wasm run test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack golden conformance clean FORCE
+.PHONY: help build wasm run test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack clients golden conformance clean FORCE
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ run: build ## serve on 127.0.0.1:8080 with the demo upstream, no key needed
 # tests wait for a timer. The limit of 30 minutes is for a test that hangs.
 test: build ## build the parsers and run all tests
 	@CALLGATE_PROGRAM=$(CURDIR)/bin/callgate $(TESTS)
+
+clients: build ## play all clients, Claude Code and Codex too, which are some hundred megabytes to install
+	@cd internal/e2e && CALLGATE_PROGRAM=$(CURDIR)/bin/callgate CALLGATE_REQUIRE_CLIENTS=1 CALLGATE_CLIENT_AGENTS=1 go test -count=1 ./clients
 
 race: $(WASM) ## run all tests with the race detector
 	@$(TESTS) -race

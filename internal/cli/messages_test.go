@@ -269,7 +269,7 @@ func TestMessagesPing(t *testing.T) {
 	all = append(all, rest...)
 	var failure *messagestest.StreamError
 	m, err := messagestest.Stream(all)
-	if !errors.As(err, &failure) || failure.Type != "api_error" || m.ID != "msg_c1" {
+	if !errors.As(err, &failure) || failure.Type != "api_error" || !strings.HasPrefix(m.ID, "msg_") {
 		t.Errorf("got %v and %+v of\n%s", err, m, all)
 	}
 }
@@ -423,5 +423,30 @@ func TestMessagesKept(t *testing.T) {
 	}
 	if len(asked) != 4 {
 		t.Errorf("the upstream was asked %d times, want 4", len(asked))
+	}
+}
+
+// TestMessagesHaveIDs has an upstream that gives all answers one id, as some servers do. Claude
+// Code takes messages with the same id for one: it would send the calls of all in one turn.
+func TestMessagesHaveIDs(t *testing.T) {
+	t.Parallel()
+	url := upstream(t, func(w http.ResponseWriter, r received) {
+		if strings.Contains(r.body, `"stream":true`) {
+			w.Header().Set("content-type", "text/event-stream")
+			io.WriteString(w, stream("Hi."))
+			return
+		}
+		io.WriteString(w, `{"id":"c1","object":"chat.completion","created":1,"model":"up","choices":[{"index":0,"message":{"role":"assistant","content":"Hi."},"finish_reason":"stop"}]}`)
+	})
+	g := serve(t, fmt.Sprintf("providers: {up: {type: openai, base_url: %q}}", url))
+	ids := map[string]bool{}
+	for _, streams := range []bool{false, false, true, true} {
+		r := g.messages(fmt.Sprintf(`{"model":"up/m","max_tokens":9,"stream":%v,"messages":[{"role":"user","content":"x"}]}`, streams))
+		_, rest, _ := strings.Cut(r.body, `"id":"`)
+		id, _, _ := strings.Cut(rest, `"`)
+		if !strings.HasPrefix(id, "msg_") || ids[id] {
+			t.Errorf("got the id %q, want one of its own: %s", id, r.body)
+		}
+		ids[id] = true
 	}
 }

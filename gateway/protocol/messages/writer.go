@@ -172,12 +172,11 @@ type head struct{ id, model []byte } // strings
 func readHead(data []byte) head {
 	h := head{model: find(data, "model")}
 	id := inner(find(data, "id"))
-	switch {
-	case bytes.HasPrefix(id, []byte("msg_")) && fits(id):
+	if bytes.HasPrefix(id, []byte("msg_")) && fits(id) {
 		h.id = quoted(id)
-	case len(id) > 0 && fits(id):
-		h.id = append(append([]byte(`"msg_`), id...), '"')
-	default:
+	} else {
+		// Other servers may give all answers one id. Claude Code takes messages with the same
+		// id for one, and sends their calls back in one turn.
 		h.id = []byte(`"msg_` + strings.ToLower(rand.Text()) + `"`)
 	}
 	return h

@@ -48,11 +48,11 @@ func streamed(tb testing.TB, members string, chunks ...string) (string, *gateway
 }
 
 func delta(body string) string {
-	return `{"id":"c1","model":"up","choices":[{"index":0,"delta":` + body + `,"finish_reason":null}]}`
+	return `{"id":"msg_c1","model":"up","choices":[{"index":0,"delta":` + body + `,"finish_reason":null}]}`
 }
 
 func end(reason, more string) string {
-	return `{"id":"c1","model":"up","choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"` + more + `}]}`
+	return `{"id":"msg_c1","model":"up","choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"` + more + `}]}`
 }
 
 func call(index int, id, name, args string) string {
@@ -155,7 +155,7 @@ func said(m *messagestest.Message) string {
 func TestWriterBytes(t *testing.T) {
 	t.Parallel()
 	out, _, err := streamed(t, thinks, delta(`{"reasoning_content":"hm"}`), delta(`{"content":"a\u0062"}`), call(0, "c", "f", `{"a":1}`), end("tool_calls", ""),
-		`{"id":"c1","choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":90},"completion_tokens_details":{"reasoning_tokens":5}}}`)
+		`{"id":"msg_c1","choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":90},"completion_tokens_details":{"reasoning_tokens":5}}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestWhole(t *testing.T) {
 		"native":   {"", `{"content":"hi","provider_specific_fields":{"content":[{"type":"text","text":"h"},{"type":"text","text":"i"}]}}`, "stop", `[{"type":"text","text":"h"},{"type":"text","text":"i"}] end_turn`, ""},
 	} {
 		w, _ := writerOf(t, c.members, false)
-		data := []byte(`{"id":"c1","model":"up","choices":[{"index":0,"message":` + c.message + `,"finish_reason":"` + c.finish + `"}],"usage":{"prompt_tokens":5,"completion_tokens":2}}`)
+		data := []byte(`{"id":"msg_c1","model":"up","choices":[{"index":0,"message":` + c.message + `,"finish_reason":"` + c.finish + `"}],"usage":{"prompt_tokens":5,"completion_tokens":2}}`)
 		out, err := w.Whole(&wire.Frame{Raw: data, Data: data, Whole: true})
 		if c.err != "" {
 			if err == nil || !strings.Contains(err.Error(), c.err) {

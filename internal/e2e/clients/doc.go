@@ -10,6 +10,12 @@
 // says, and those that need a guard. The text, the prompts and the guards are played
 // without the gateway's help too, which shows that it is this that makes the difference.
 //
+// TestDefaults plays the programs of conformance/clients, which set a base URL and nothing
+// else: OpenAI's SDKs with the Responses API, their Agents SDKs, Pydantic AI, the AI SDK's
+// default models and Anthropic's SDKs. TestAgents has Claude Code and Codex run commands;
+// some hundred megabytes are installed for that, so only CALLGATE_CLIENT_AGENTS=1, which
+// "make clients" sets, has it done.
+//
 // The SDKs for Python and Node are installed once, at the versions and hashes that
 // testdata pins, into a directory of the user's cache, and with them Node where the
 // machine has none that is new enough. Where that is not possible their tests are

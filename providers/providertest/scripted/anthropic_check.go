@@ -15,7 +15,7 @@ type anthropicRequest struct {
 	Messages    []anthropicContent `json:"messages"`
 	MaxTokens   *int               `json:"max_tokens"`
 	Stream      bool               `json:"stream"`
-	System      []anthropicBlock   `json:"system"`
+	System      anthropicBlocks    `json:"system"`
 	Temperature *float64           `json:"temperature"`
 	Tools       []struct {
 		Name        string `json:"name"`
@@ -39,8 +39,21 @@ type anthropicRequest struct {
 }
 
 type anthropicContent struct {
-	Role    string           `json:"role"`
-	Content []anthropicBlock `json:"content"`
+	Role    string          `json:"role"`
+	Content anthropicBlocks `json:"content"`
+}
+
+// anthropicBlocks are a content: blocks, or a string in the place of one of text.
+type anthropicBlocks []anthropicBlock
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (b *anthropicBlocks) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		*b = anthropicBlocks{{Type: "text", Text: text}}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]anthropicBlock)(b))
 }
 
 type anthropicBlock struct {
