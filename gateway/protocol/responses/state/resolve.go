@@ -78,10 +78,10 @@ type exchange struct {
 	service *Service
 	tenant  string
 	room    *inflight.Claim // the request's memory
-	input   []store.Item // the request's own items, as they are stored
-	earlier []store.Item // what it goes on from
-	shorter bool         // a summary is in the place of earlier ones
-	unlock  func()       // may be called several times
+	input   []store.Item    // the request's own items, as they are stored
+	earlier []store.Item    // what it goes on from
+	shorter bool            // a summary is in the place of earlier ones
+	unlock  func()          // may be called several times
 	// stays takes the end of the request's context away from unlock; it reports whether that was
 	// in time.
 	stays func() bool
