@@ -57,10 +57,10 @@ func (s *Server) countResponse(parse protocol.Parser) echo.HandlerFunc {
 func (s *Server) stored(answer func(context.Context, state.Call) ([]byte, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		call, err := s.call(c)
-		defer call.Room.Close()
 		if err != nil {
 			return err
 		}
+		defer call.Room.Close()
 		body, err := answer(c.Request().Context(), call)
 		if err != nil {
 			return err
@@ -83,7 +83,9 @@ func (s *Server) call(c echo.Context) (call state.Call, err error) {
 	call.ID, call.Item, call.Query = c.Param("id"), c.Param("item"), c.QueryParams()
 	call.Limits, call.Room = s.cfg.Limits, s.cfg.Memory.Claim()
 	if c.Request().Method == http.MethodPost {
-		call.Body, err = s.readBody(c, call.Room)
+		if call.Body, err = s.readBody(c, call.Room); err != nil {
+			call.Room.Close()
+		}
 	}
 	return call, err
 }
@@ -94,10 +96,10 @@ func (s *Server) getResponse(c echo.Context) error {
 		return s.stored(s.cfg.State.GetResponse)(c)
 	}
 	call, err := s.call(c)
-	defer call.Room.Close()
 	if err != nil {
 		return err
 	}
+	defer call.Room.Close()
 	events, err := s.cfg.State.Replay(c.Request().Context(), call)
 	if err != nil {
 		return err
