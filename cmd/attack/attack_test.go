@@ -35,7 +35,7 @@ func TestAttack(t *testing.T) {
 		t.Skip("there is no SIGTERM")
 	}
 	t.Parallel()
-	r, err := attack(t.Context(), settings{program: program(t), rounds: 1, body: 3_000_000, answer: 4 << 20, memory: 256, pause: 200 * time.Millisecond})
+	r, err := attack(t.Context(), settings{program: program(t), rounds: 1, body: 3_000_000, answer: 4 << 20, memory: 256, pause: 200 * time.Millisecond, patience: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

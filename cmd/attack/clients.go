@@ -60,7 +60,7 @@ func sleep(ctx context.Context, d time.Duration) {
 
 // post sends a body and reads of the answer what comes within some seconds.
 func (e *evil) post(ctx context.Context, path, contentType string, body io.Reader, header ...[2]string) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, e.settings.patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+e.gateway.address+path, body)
 	if err != nil {

@@ -18,18 +18,19 @@ import (
 
 // settings are how an attack is run.
 type settings struct {
-	program string
-	time    time.Duration // how long it lasts; 0: until rounds are over
-	rounds  int64         // how often each attack is made at least
-	body    int           // the size of large bodies, in bytes
-	answer  int           // and that of large answers
-	memory  int           // limits.memory, in MiB
-	pause   time.Duration // between two requests of the client that behaves well
-	log     string        // file for the gateway's log
+	program  string
+	time     time.Duration // how long it lasts; 0: until rounds are over
+	rounds   int64         // how often each attack is made at least
+	body     int           // the size of large bodies, in bytes
+	answer   int           // and that of large answers
+	memory   int           // limits.memory, in MiB
+	pause    time.Duration // between two requests of the client that behaves well
+	patience time.Duration // how long a hostile client waits for an answer
+	log      string        // file for the gateway's log
 }
 
 func main() {
-	s := settings{rounds: 1, body: 30_000_000, answer: 32 << 20, pause: 200 * time.Millisecond}
+	s := settings{rounds: 1, body: 30_000_000, answer: 32 << 20, pause: 200 * time.Millisecond, patience: 20 * time.Second}
 	flag.StringVar(&s.program, "gateway", "bin/callgate", "the gateway's `program`")
 	flag.DurationVar(&s.time, "time", 10*time.Minute, "how long the attack lasts")
 	flag.IntVar(&s.memory, "memory", 512, "limits.memory in `MiB`")
