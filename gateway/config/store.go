@@ -23,10 +23,11 @@ type Store struct {
 	// MaxEntries is the number of responses and conversations. Default: 100000 in memory,
 	// else 10000000.
 	MaxEntries int `yaml:"max_entries" eg:"100000" min:"1" max:"1000000000" doc:"Largest number of responses and conversations. Default: 100000 in memory, else 10000000."`
-	// KeyBytes is for each of Keys. Default: MaxBytes.
-	KeyBytes Size `yaml:"key_bytes" eg:"64MiB" min:"1MiB" max:"1024GiB" doc:"Room for each of keys. Default: max_bytes."`
-	// KeyEntries is for each of Keys. Default: MaxEntries.
-	KeyEntries int `yaml:"key_entries" eg:"10000" min:"1" max:"1000000000" doc:"Largest number of responses and conversations of each of keys. Default: max_entries."`
+	// KeyBytes is for each of Keys. Default: MaxBytes with one key or none, else a quarter of it,
+	// so that no key can take all.
+	KeyBytes Size `yaml:"key_bytes" eg:"64MiB" min:"1MiB" max:"1024GiB" doc:"Room for each of keys. Default: max_bytes with one key or none, else a quarter of it."`
+	// KeyEntries is for each of Keys. Default: MaxEntries, or a quarter of it, likewise.
+	KeyEntries int `yaml:"key_entries" eg:"10000" min:"1" max:"1000000000" doc:"Largest number of responses and conversations of each of keys. Default: max_entries with one key or none, else a quarter of it."`
 	// MaxChain is how many responses there may be behind previous_response_id. Default
 	// 1000, 1 to 10000.
 	MaxChain int `yaml:"max_chain" default:"1000" min:"1" max:"10000" doc:"Largest number of responses in a chain by previous_response_id."`
@@ -35,21 +36,25 @@ type Store struct {
 	CompactTokens int `yaml:"compact_tokens" eg:"100000" default:"0" min:"0" max:"100000000" doc:"About how many tokens of earlier items there may be before the model summarizes the older ones. 0: when the upstream says that the prompt is too long."`
 }
 
-// Bounds are the store's, with the defaults of its kind.
-func (s Store) Bounds() (bytes, entries, keyBytes, keyEntries int64) {
+// Bounds are the store's, with the defaults of its kind, for so many keys of clients.
+func (s Store) Bounds(keys int) (bytes, entries, keyBytes, keyEntries int64) {
 	bytes, entries = 16<<30, 10_000_000
 	if s.Kind == "memory" {
 		bytes, entries = 256<<20, 100_000
 	}
 	bytes, entries = cmp.Or(int64(s.MaxBytes), bytes), cmp.Or(int64(s.MaxEntries), entries)
-	return bytes, entries, cmp.Or(int64(s.KeyBytes), bytes), cmp.Or(int64(s.KeyEntries), entries)
+	part := int64(1)
+	if keys > 1 {
+		part = 4
+	}
+	return bytes, entries, cmp.Or(int64(s.KeyBytes), bytes/part), cmp.Or(int64(s.KeyEntries), max(entries/part, 1))
 }
 
 func (c *Config) checkStore(r *report) {
 	const p = path("store")
 	s := c.Store
 	checkPlace(r, s)
-	bytes, entries, keyBytes, keyEntries := s.Bounds()
+	bytes, entries, keyBytes, keyEntries := s.Bounds(len(c.Keys))
 	if keyBytes > bytes {
 		r.add(p.Key("key_bytes"), "one key cannot have more than all, %s; raise max_bytes, or lower this", Size(bytes))
 	}

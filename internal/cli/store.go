@@ -17,10 +17,11 @@ import (
 )
 
 // openStore opens the store of the configuration; nil for none.
-func openStore(ctx context.Context, c config.Store) (s store.Store, err error) {
+func openStore(ctx context.Context, cfg *config.Config) (s store.Store, err error) {
+	c := cfg.Store
 	o := store.Options{TTL: time.Duration(c.TTL)}
 	l := &o.Limits
-	l.Bytes, l.Entries, l.TenantBytes, l.TenantEntries = c.Bounds()
+	l.Bytes, l.Entries, l.TenantBytes, l.TenantEntries = c.Bounds(len(cfg.Keys))
 	switch c.Kind {
 	case "sqlite":
 		s, err = sqlite.Open(ctx, c.Path, o)

@@ -78,7 +78,7 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 	if sys.parsers, err = newParsers(ctx, cfg, m.Plugin, log); err != nil {
 		return nil, errors.Join(err, sys.tracer.Shutdown(ctx), sys.shared.close())
 	}
-	if sys.store, err = openStore(ctx, cfg.Store); err != nil {
+	if sys.store, err = openStore(ctx, cfg); err != nil {
 		return nil, errors.Join(err, sys.close(ctx))
 	}
 	if err := sys.build(cfg, providers, m, log); err != nil {
