@@ -110,7 +110,7 @@ func (s *Server) getResponse(c echo.Context) error {
 
 // detach begins a response in the background.
 func (s *Server) detach(c echo.Context, front protocol.Detached, req *gateway.Request) error {
-	recordOf(c).asks = false // it is told of when it is over
+	recordOf(c).asks = false   // it is told of when it is over
 	req.Room = req.Room.Move() // what the request holds is held until the response is over
 	d, err := front.Detach(c.Request().Context(), req)
 	if err != nil {
