@@ -239,7 +239,7 @@ func (p *parsers) Plan(ctx context.Context, spec gateway.ParserSpec, model strin
 		return nil, nil, &gateway.Error{Kind: gateway.Overloaded, Code: "plugin_error", Message: "The gateway's parsers could not be loaded.", Err: *err}
 	}
 	s := session{p.host.Session(), p.templatesHash}
-	if err := p.lacks(s.Parsers(), spec); err != nil {
+	if err := p.lacks(s, spec); err != nil {
 		s.Close()
 		return nil, nil, err
 	}

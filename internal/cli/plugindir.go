@@ -127,12 +127,13 @@ func (p *parsers) lacking() error {
 }
 
 // lacks refuses a request whose parser is missing: without it the model's calls would go by
-// as text, and nobody would know.
-func (p *parsers) lacks(infos []plugins.Info, spec gateway.ParserSpec) error {
+// as text, and nobody would know. The parsers are listed only where some are missing: that
+// costs more than the rest of a request.
+func (p *parsers) lacks(s interface{ Parsers() []plugins.Info }, spec gateway.ParserSpec) error {
 	if spec.Auto || !p.degraded.Load() {
 		return nil
 	}
-	known := p.names(infos)
+	known := p.names(s.Parsers())
 	for _, name := range spec.Names {
 		if _, ok := slices.BinarySearch(known, name); !ok {
 			return &gateway.Error{Kind: gateway.Overloaded, Code: "plugin_error",
