@@ -53,7 +53,7 @@ func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 	}
 	kept = true
 	c.upstream.bucket.add(earned)
-	return &gateway.Response{Reply: a, Summary: a.summary}, nil
+	return &gateway.Response{Reply: a, Summary: a.summary, Status: a.status}, nil
 }
 
 // summary is that of an attempt, with what is known of the request.
@@ -92,8 +92,10 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	a.summary.Overhead += time.Since(began)
 	var reply gateway.Reply
 	if r.plan.Send != nil {
-		a.opaque = true
-		reply, err = r.plan.Send(ctx, a.candidate.upstream.provider, a.candidate.model, own.Header)
+		var relayed gateway.Relayed
+		if relayed, err = r.plan.Send(ctx, a.candidate.upstream.provider, a.candidate.model, own.Header); err == nil {
+			reply, a.status = relayed, relayed.Status()
+		}
 	} else {
 		reply, err = a.candidate.upstream.provider.Chat(ctx, a.candidate.model, &own)
 	}
@@ -105,7 +107,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 		a.summary.Attempts[len(a.summary.Attempts)-1].Withheld = w.Withheld()
 	}
 	switch {
-	case a.opaque:
+	case a.status != 0:
 	case own.Stream && !reply.Streamed():
 		a.reply = stream(reply, &own)
 		a.outcome().Repaired("stream")
