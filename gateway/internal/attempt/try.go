@@ -90,15 +90,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	}
 	a.outcome().Changed = len(a.outcome().Repairs) > 0 // also if it was the request's
 	a.summary.Overhead += time.Since(began)
-	var reply gateway.Reply
-	if r.plan.Send != nil {
-		var relayed gateway.Relayed
-		if relayed, err = r.plan.Send(ctx, a.candidate.upstream.provider, a.candidate.model, own.Header); err == nil {
-			reply, a.status = relayed, relayed.Status()
-		}
-	} else {
-		reply, err = a.candidate.upstream.provider.Chat(ctx, a.candidate.model, &own)
-	}
+	reply, err := r.send(ctx, a, &own)
 	if err != nil {
 		return a.pipeline.refused(gateway.AsError(err))
 	}
@@ -116,6 +108,20 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 		return &gateway.Error{Kind: gateway.Unavailable, Message: fmt.Sprintf("Provider %q: the upstream answered with a stream, although none was requested.", a.candidate.Provider)}
 	}
 	return nil
+}
+
+// send has the provider ask its upstream.
+func (r *run) send(ctx context.Context, a *answer, own *gateway.Request) (gateway.Reply, error) {
+	provider := a.candidate.upstream.provider
+	if r.plan.Send == nil {
+		return provider.Chat(ctx, a.candidate.model, own)
+	}
+	relayed, err := r.plan.Send(ctx, provider, a.candidate.model, own.Header)
+	if err != nil {
+		return nil, err
+	}
+	a.status = relayed.Status()
+	return relayed, nil
 }
 
 // info describes an attempt to its stages.
