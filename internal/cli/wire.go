@@ -71,7 +71,7 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 	}
 	measured := metrics.Options{Breakers: func() []breaker.Snapshot { return sys.gateway.Breakers() }, Share: sys.shared.snapshot,
 		Targets: func() []gateway.TargetState { return sys.gateway.Targets() },
-		Caches:  func() prefix.Snapshot { return sys.gateway.Caches() }, Models: modelNames(cfg), Memory: sys.memory.Stats, Log: log}
+		Caches:  func() prefix.Snapshot { return sys.gateway.Caches() }, Tools: func() []catalogue.Status { return sys.tools.Status() }, Models: modelNames(cfg), Memory: sys.memory.Stats, Log: log}
 	if sys.answers, err = newAnswerStores(cfg, sys.shared, log); err != nil {
 		return nil, errors.Join(err, sys.tracer.Shutdown(ctx), sys.shared.close())
 	}
@@ -124,8 +124,8 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 	}
 	admin := httpapi.AdminConfig{KeyHash: cfg.Admin.KeyHash.Reveal(),
 		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker, Targets: sys.gateway.Targets,
-		Caches:  func() any { return accounts.snapshot(sys.gateway.Caches(), sys.shared.snapshot()) },
-		Plugins: sys.parsers.overview, ResetParser: sys.parsers.reset, Metrics: m.Handler(), Log: log}
+		Caches: func() any { return accounts.snapshot(sys.gateway.Caches(), sys.shared.snapshot()) },
+		Tools:  func() any { return map[string]any{"servers": sys.tools.Status()} }, Plugins: sys.parsers.overview, ResetParser: sys.parsers.reset, Metrics: m.Handler(), Log: log}
 	if admin.Console, err = sys.console(cfg, admin); err != nil {
 		return err
 	}
