@@ -131,17 +131,17 @@ type toolsCallCmd struct {
 	Timeout   time.Duration `help:"How long to wait, instead of the server's timeout." placeholder:"DURATION"`
 }
 
-// called is a result in JSON.
-type called struct {
+// toolCall is a result in JSON.
+type toolCall struct {
 	Text       string          `json:"text"`
 	Structured json.RawMessage `json:"structured,omitempty"`
 	Failed     bool            `json:"failed"`
 	Dropped    []string        `json:"dropped,omitempty"`
 	Cut        int             `json:"cut,omitempty"`
-	Error      *calledError    `json:"error,omitempty"`
+	Error      *toolCallError    `json:"error,omitempty"`
 }
 
-type calledError struct {
+type toolCallError struct {
 	Type    toolserver.Kind `json:"type"`
 	Message string          `json:"message"`
 	Hint    string          `json:"hint,omitempty"`
@@ -195,15 +195,15 @@ func (t *toolsCallCmd) Run(e *env) error {
 }
 
 func (t *toolsCallCmd) printed(e *env, result *toolserver.Result, err error) error {
-	var out called
+	var out toolCall
 	var failed *toolserver.Error
 	switch {
 	case errors.As(err, &failed):
-		out = called{Failed: true, Error: &calledError{failed.Kind, failed.Message, failed.Hint, failed.Sent, failed.Again}}
+		out = toolCall{Failed: true, Error: &toolCallError{failed.Kind, failed.Message, failed.Hint, failed.Sent, failed.Again}}
 	case err != nil:
 		return err
 	default:
-		out = called{Text: result.Text, Structured: result.Structured, Failed: result.Failed, Dropped: result.Dropped, Cut: result.Cut}
+		out = toolCall{Text: result.Text, Structured: result.Structured, Failed: result.Failed, Dropped: result.Dropped, Cut: result.Cut}
 	}
 	if err := t.print(e, out); err != nil {
 		return err
