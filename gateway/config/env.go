@@ -144,13 +144,21 @@ func newProvider(typ string) Provider {
 	return p
 }
 
+// Upstream is a server that needs no file.
+type Upstream struct {
+	URL, Parser string
+	Tools       string // as in [Provider]
+	RawTextOf   string // the server that is asked for the model's own text; "" for none
+}
+
 // AddUpstream adds a provider of type "openai" and makes it the target of every
 // model that has no other. What the file says of the model "*" besides its targets
 // stays. It is what the flag --upstream of callgate serve does.
 // [Config.Validate] says whether the URL is good.
-func (c *Config) AddUpstream(name, baseURL, parser string) {
+func (c *Config) AddUpstream(name string, u Upstream) {
 	p := newProvider("openai")
-	p.BaseURL, p.Parser = baseURL, Parsers{parser}
+	p.BaseURL, p.Parser, p.Tools = u.URL, Parsers{u.Parser}, u.Tools
+	p.Server, p.RawToolText = u.RawTextOf, u.RawTextOf != ""
 	if c.Providers == nil {
 		c.Providers = map[string]Provider{}
 	}

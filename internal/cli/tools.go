@@ -138,7 +138,7 @@ type toolCall struct {
 	Failed     bool            `json:"failed"`
 	Dropped    []string        `json:"dropped,omitempty"`
 	Cut        int             `json:"cut,omitempty"`
-	Error      *toolCallError    `json:"error,omitempty"`
+	Error      *toolCallError  `json:"error,omitempty"`
 }
 
 type toolCallError struct {
