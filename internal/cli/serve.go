@@ -185,6 +185,9 @@ func (s *serveCmd) configuration() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Config != "" {
+		cfg.AddDemo()
+	}
 	if s.Listen != "" {
 		cfg.Listen = s.Listen
 	}

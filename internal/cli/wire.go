@@ -98,7 +98,7 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 
 func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provider, m *metrics.Metrics, log *slog.Logger) (err error) {
 	options := flow.Options{
-		Providers: providers, Policies: policies(cfg), Routes: routes(cfg), Rules: rules(cfg), Aliases: aliases(cfg), Direct: direct(cfg), Parsers: sys.parsers,
+		Providers: providers, Policies: policies(cfg), Routes: routes(cfg), Rules: rules(cfg), Aliases: aliases(cfg), Direct: direct(cfg), Unlisted: unlisted(cfg), Parsers: sys.parsers,
 		CacheSalt: []byte(cfg.CacheSalt.Reveal()), RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
 		ShareIndex: sys.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: m.Transition, Log: log,
 	}
@@ -184,6 +184,15 @@ func direct(cfg *config.Config) map[string]gateway.Target {
 		out[name] = target(cfg.ProviderTarget(name))
 	}
 	return out
+}
+
+// unlisted are the providers whose models are not what an operator has configured: the demo's,
+// beside others.
+func unlisted(cfg *config.Config) []string {
+	if len(cfg.Providers) == 1 || cfg.Providers["demo"].Type != "demo" || cfg.Names("demo") {
+		return nil
+	}
+	return []string{"demo"}
 }
 
 var (
