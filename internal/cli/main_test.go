@@ -17,10 +17,10 @@ import (
 // TestMain lets the test scripts call this program, and runs the tests in an
 // environment that names no upstream. At the end no goroutine may be left.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == compilerCommand {
+	if len(os.Args) > 1 && (os.Args[1] == compilerCommand || os.Args[1] == guardCommand) {
 		Main()
 	}
-	compiler = ownCompiler // as Main does
+	compiler, toolGuard = ownCompiler, ownGuard // as Main does
 	testscript.Main(checked{m}, map[string]func(){"callgate": Main})
 }
 
