@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 		Main()
 	}
 	compiler, toolGuard = ownCompiler, ownGuard // as Main does
-	testscript.Main(checked{m}, map[string]func(){"callgate": Main})
+	testscript.Main(checked{m}, map[string]func(){"callgate": Main, "toolserver": toolServerMain})
 }
 
 // checked are the tests, and what must be true before and after them.

@@ -393,7 +393,11 @@ func TestNumbers(t *testing.T) {
 	eras(t, func(t *testing.T, s *toolservertest.Server) {
 		s.Tools = []string{`{"name":"n","inputSchema":{"type":"object","properties":{"z":{"const":12345678901234567890},"a":{"maximum":1.10}}}}`}
 		s.On["tools/call"] = func(c *toolservertest.Call) {
-			if tool, _ := c.Tool(); tool == "streamed" {
+			tool, arguments := c.Tool()
+			if string(arguments) != value {
+				t.Errorf("the server got %s, want %s", arguments, value)
+			}
+			if tool == "streamed" {
 				c.Stream()
 				_ = c.Event(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
 				_ = c.Event(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":%s}}`, c.ID, value))
@@ -407,7 +411,7 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("got %+v, %v", l, err)
 		}
 		for _, tool := range []string{"whole", "streamed"} {
-			r, e := call(within(t, time.Minute), client, tool, `{}`)
+			r, e := call(within(t, time.Minute), client, tool, value)
 			if e != nil || string(r.Structured) != value {
 				t.Errorf("%s: got %+v, %v", tool, r, e)
 			}
