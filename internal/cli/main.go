@@ -14,6 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/callgate/callgate/gateway/toolserver/mcp"
 	"github.com/callgate/callgate/plugins"
 )
 
@@ -22,7 +23,11 @@ func Main() {
 	if len(os.Args) > 1 && os.Args[1] == compilerCommand {
 		os.Exit(plugins.CompilerMain(os.Args[2:], os.Stdin, os.Stderr))
 	}
+	if len(os.Args) > 1 && os.Args[1] == guardCommand {
+		os.Exit(mcp.GuardMain(os.Args[2:]))
+	}
 	compiler = ownCompiler
+	toolGuard = ownGuard
 	ctx, stop := untilSignal()
 	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
