@@ -22,7 +22,7 @@ import (
 type hands struct {
 	catalogue Catalogue
 	schemas   *repair.Schemas
-	markup    Markup
+	cleaner   *cleaner
 }
 
 // maxArgsDepth is how deep arguments may nest.

@@ -80,7 +80,7 @@ func New(o Options) *Runner {
 	if o.Beat <= 0 {
 		o.Beat = 10 * time.Second
 	}
-	r := &Runner{o: o, hands: &hands{catalogue: o.Catalogue, schemas: repair.NewSchemas(0), markup: o.Markup}}
+	r := &Runner{o: o, hands: &hands{catalogue: o.Catalogue, schemas: repair.NewSchemas(0), cleaner: newCleaner(o.Markup)}}
 	r.attaches = len(o.Policy.Attach) > 0
 	for _, p := range o.Policies {
 		r.attaches = r.attaches || len(p.Attach) > 0
