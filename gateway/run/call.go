@@ -124,6 +124,7 @@ func (h *hands) make(ctx context.Context, r ready, p *Policy) *done {
 		result, err := h.attempt(ctx, r, p)
 		if err == nil {
 			h.take(d, result)
+			d.limit(p.Size.Result)
 			return d
 		}
 		if d.err = err; d.attempts >= attempts || !again(err) || ctx.Err() != nil {

@@ -58,7 +58,7 @@ func (r *Runner) begin(ctx context.Context, req *gateway.Request, offer *offer, 
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	l.ledger = newLedger(&l.policy)
 	l.asking.sum = newSummary(r.o.Bill, offer)
-	l.req = req.Remake(offer.edits(req)...)
+	l.req = req.Remake(offer.edits(req, r.hands.cleaner.current())...)
 	handed := false
 	defer func() {
 		if !handed { // also if something panicked
@@ -117,13 +117,18 @@ func (l *loop) Next() (*wire.Frame, error) {
 // Close ends all that runs for the answer.
 func (l *loop) Close() error {
 	l.cancel(context.Canceled)
+	if l.work != nil {
+		l.stopWork()
+	}
 	if l.asking.end != nil {
 		l.asking.end()
 	}
 	if l.asking.resp == nil {
 		return nil
 	}
-	return l.asking.resp.Close()
+	err := l.asking.resp.Close()
+	l.asking.sum.grow(l.asking.resp.Summary)
+	return err
 }
 
 // step does the next thing: reads a frame, waits for a call, or asks the model.

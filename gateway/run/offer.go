@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/internal/disarm"
 	"github.com/callgate/callgate/gateway/internal/tools"
 	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/gateway/wire"
@@ -305,7 +306,7 @@ func readApproval(raw json.RawMessage) (always func(*toolserver.Tool) bool, err 
 }
 
 // edits are those that offer the tools to the model.
-func (o *offer) edits(req *gateway.Request) []wire.Edit {
+func (o *offer) edits(req *gateway.Request, rules *disarm.Rules) []wire.Edit {
 	if len(o.kept)+len(o.list) == 0 {
 		edits := wire.Remove(req.Bytes(), "tools", "tool_choice", "parallel_tool_calls")
 		return edits
@@ -321,7 +322,7 @@ func (o *offer) edits(req *gateway.Request) []wire.Edit {
 		add(tool)
 	}
 	for i := range o.list {
-		add(function(&o.list[i]))
+		add(function(&o.list[i], rules))
 	}
 	list = append(list, ']')
 	o.all, _ = tools.Read(list)
@@ -329,10 +330,10 @@ func (o *offer) edits(req *gateway.Request) []wire.Edit {
 }
 
 // function is a tool as a model is offered it.
-func function(t *toolserver.Tool) []byte {
+func function(t *toolserver.Tool, rules *disarm.Rules) []byte {
 	b := wire.AppendQuoted([]byte(`{"type":"function","function":{"name":`), t.Alias)
 	if t.Description != "" {
-		b = wire.AppendQuoted(append(b, `,"description":`...), t.Description)
+		b = wire.AppendQuoted(append(b, `,"description":`...), rules.Text(t.Description))
 	}
 	b = append(b, `,"parameters":`...)
 	if len(t.Parameters) == 0 {

@@ -27,7 +27,7 @@ type envelope struct {
 // refusal is why a call has given nothing, as the model gets it.
 type refusal struct {
 	Server string       `json:"server,omitempty"`
-	Tool   string       `json:"tool"`
+	Tool   string       `json:"tool,omitempty"` // "" for a name that is none
 	Error  refusalError `json:"error"`
 	Note   string       `json:"note,omitempty"`
 }
@@ -40,9 +40,14 @@ type refusalError struct {
 	Alternatives []string        `json:"alternatives,omitempty"`
 }
 
-// bound cuts a result to what may be told the model.
+// bound cuts a result to what is left for the model.
 func (l *ledger) bound(d *done) {
-	limit := max(0, min(l.policy.Size.Result, l.policy.Size.Run-l.bytes))
+	d.limit(max(0, l.policy.Size.Run-l.bytes))
+	l.bytes += len(d.text)
+}
+
+// limit cuts the text of a result.
+func (d *done) limit(limit int) {
 	if len(d.text) > limit {
 		n := limit
 		for n > 0 && !utf8.RuneStart(d.text[n]) {
@@ -51,13 +56,12 @@ func (l *ledger) bound(d *done) {
 		d.cut += len(d.text) - n
 		d.text = d.text[:n]
 	}
-	l.bytes += len(d.text)
 }
 
 // content is what the model is told of a call. note is added to it.
 func (o *offer) content(d *done, note string) []byte {
 	if d.err != nil {
-		r := refusal{Tool: d.call.name, Note: note, Error: refusalError{Type: d.err.Kind, Message: d.err.Message, Hint: d.err.Hint, Retryable: d.err.Again, Alternatives: d.near}}
+		r := refusal{Note: note, Error: refusalError{Type: d.err.Kind, Message: d.err.Message, Hint: d.err.Hint, Retryable: d.err.Again, Alternatives: d.near}}
 		if d.tool != nil {
 			r.Server, r.Tool = d.tool.Server, d.tool.Name
 			r.Error.Alternatives = o.alternatives(d.tool)
