@@ -62,7 +62,7 @@ func (l *loop) perform(mine, theirs []*call) {
 	w := &work{theirs: theirs}
 	var held []ready
 	for _, c := range mine {
-		r := l.runner.hands.prepare(c, l.offer, &l.asking.sum.Findings)
+		r := l.runner.hands.prepare(c, l.offer, &l.asking.sum.own)
 		if r.err == nil && l.needsWord(r.tool) {
 			held = append(held, r)
 			continue

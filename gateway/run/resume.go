@@ -280,7 +280,7 @@ func (l *loop) agreed(tenant, answer string, asked conversation.Call, tool *tool
 	case body != nil || !pending:
 		return refuse(toolserver.Timeout, unknownOutcome)
 	}
-	r = l.runner.hands.prepare(made, l.offer, &l.asking.sum.Findings)
+	r = l.runner.hands.prepare(made, l.offer, &l.asking.sum.own)
 	return r, ""
 }
 
