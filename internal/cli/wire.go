@@ -189,7 +189,7 @@ func target(r config.Resolved) gateway.Target {
 		prompted = r.Parser.Names()[0] // there is exactly one, or the configuration would be refused
 	}
 	return gateway.Target{
-		Prompted: prompted,
+		Prompted: prompted, Adapts: r.Tools == "auto",
 		Provider: r.Provider, Model: r.Model, Mode: modes[r.ToolCalls], Weight: r.Weight,
 		Parsers: parserSpec(r.Parser, r.Reasoning), Reasoning: reasonings[r.Reasoning],
 		InReasoning: inReasonings[r.ToolInReasoning], RawText: r.RawToolText,
