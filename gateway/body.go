@@ -46,8 +46,12 @@ func (r *Request) Edit(edits ...wire.Edit) *Request {
 // the longer body is the caller's to claim.
 func (r *Request) Remake(edits ...wire.Edit) *Request {
 	out := r.Edit(edits...)
-	if out != r {
-		out.read = &readings{}
+	if out == r {
+		return r
+	}
+	out.read = &readings{}
+	if r.Source != nil { // the client's own request does not say the same any more
+		out.Source = &Source{Protocol: r.Source.Protocol, Foreign: r.Source.Foreign}
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"reflect"
 	"time"
 )
 
@@ -39,8 +40,12 @@ type ToolUse struct {
 	ApprovalTTL Duration `yaml:"approval_ttl" eg:"5m" min:"10s" max:"10m" doc:"How long a client may take to agree to a call. Default: 10m."`
 }
 
-// fillTools fills in the defaults of what a route says of tools; nothing where there are none.
-func (c *Config) fillTools(own, all ToolUse) ToolUse {
+// fillTools fills in the defaults of what a route says of tools; nothing where it says nothing,
+// so that configurations without tools have no word of them.
+func fillTools(own, all ToolUse) ToolUse {
+	if reflect.ValueOf(own).IsZero() && reflect.ValueOf(all).IsZero() {
+		return ToolUse{}
+	}
 	out := ToolUse{
 		Servers:     ownList(own.Servers, all.Servers),
 		MaxRounds:   cmp.Or(own.MaxRounds, all.MaxRounds, 15),
