@@ -206,7 +206,7 @@ func (p *Prober) chat(ctx context.Context, model, more string) (*answer, error) 
 			} `json:"message"`
 		} `json:"choices"`
 	}
-	if json.Unmarshal(body, &whole) != nil || len(whole.Choices) == 0 {
+	if _ = json.Unmarshal(body, &whole); len(whole.Choices) == 0 { // also of what is no JSON
 		return &answer{refusal: []byte{}, said: "the answer is no chat completion"}, nil
 	}
 	m := whole.Choices[0].Message
