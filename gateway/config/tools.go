@@ -3,6 +3,8 @@ package config
 import (
 	"cmp"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -63,4 +65,35 @@ func fillTools(own, all ToolUse) ToolUse {
 	}
 	out.AnswerTime = min(out.AnswerTime, out.Timeout/2)
 	return out
+}
+
+// checkToolUse refuses servers that are not there.
+func (c *Config) checkToolUse(r *report, p path, own ToolUse) {
+	for i, name := range own.Servers {
+		at := p.Key("servers").At(i)
+		switch _, ok := c.ToolServers[name]; {
+		case ok && slices.Index(own.Servers, name) < i:
+			r.add(at, "%s is named already; keep one of them", r.src.show(at, name))
+		case ok:
+		case len(c.ToolServers) == 0:
+			r.add(at, "there is no tool server %s; declare it in tool_servers", r.src.show(at, name))
+		default:
+			r.add(at, "there is no tool server %s; those of tool_servers are %s", r.src.show(at, name), strings.Join(sortedKeys(c.ToolServers), ", "))
+		}
+	}
+	if own.Timeout > 0 && own.AnswerTime > own.Timeout/2 && !r.isBad(p.Key("answer_time")) {
+		r.add(p.Key("answer_time"), "that is more than half of timeout: %s; raise timeout, or lower this", own.Timeout)
+	}
+}
+
+// checkKeyTools refuses patterns that can match no tool.
+func (c *Config) checkKeyTools(r *report) {
+	for i, k := range c.Keys {
+		for j, pattern := range k.Tools {
+			at := path("keys").At(i).Key("tools").At(j)
+			if strings.Trim(pattern, "*_-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || pattern == "" {
+				r.add(at, "%s cannot be the name of a tool; write for example github__search_*", r.src.show(at, pattern))
+			}
+		}
+	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/flow"
-	"github.com/callgate/callgate/gateway/run"
+	toolrun "github.com/callgate/callgate/gateway/run"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/store/memory"
 )
@@ -22,7 +22,7 @@ import (
 // chatting is the gateway with the tools that it runs: chats go through the runner.
 type chatting struct {
 	*flow.Gateway
-	runner *run.Runner
+	runner *toolrun.Runner
 }
 
 // Chat implements httpapi.Chatter.
@@ -31,8 +31,8 @@ func (c chatting) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 }
 
 // newRunner makes what runs tools.
-func newRunner(cfg *config.Config, g *flow.Gateway, tools run.Catalogue, p *parsers, s store.Store, bill func([]gateway.RoundCost) gateway.Bill, log *slog.Logger) (*run.Runner, error) {
-	o := run.Options{Inner: g, Catalogue: tools, Servers: slices.Sorted(maps.Keys(cfg.ToolServers)), Route: g.Route, Policies: map[string]run.Policy{}, Policy: runPolicy(cfg.DefaultRoute().Tools),
+func newRunner(cfg *config.Config, g *flow.Gateway, tools toolrun.Catalogue, p *parsers, s store.Store, bill func([]gateway.RoundCost) gateway.Bill, log *slog.Logger) (*toolrun.Runner, error) {
+	o := toolrun.Options{Inner: g, Catalogue: tools, Servers: slices.Sorted(maps.Keys(cfg.ToolServers)), Route: g.Route, Policies: map[string]toolrun.Policy{}, Policy: runPolicy(cfg.DefaultRoute().Tools),
 		Allowed: map[string][]string{}, Markup: &markup{parsers: p}, Bill: bill, Log: log}
 	for name, m := range cfg.Models {
 		if m.Alias == "" {
@@ -51,14 +51,14 @@ func newRunner(cfg *config.Config, g *flow.Gateway, tools run.Catalogue, p *pars
 	}
 	if s != nil {
 		o.Keeper = s
-		return run.New(o), nil
+		return toolrun.New(o), nil
 	}
 	kept, err := memory.New(store.Options{TTL: keptFor, Limits: store.Limits{Bytes: keptBytes, Entries: keptEntries}})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("tools: %w", err), kept.Close())
 	}
 	o.Keeper = kept
-	return run.New(o), nil
+	return toolrun.New(o), nil
 }
 
 // What is kept of calls for the next request of a conversation, where there is no store.
@@ -69,13 +69,13 @@ const (
 )
 
 // taints are the configuration's words.
-var taints = map[string]run.Taint{"": run.TaintApprove, "approve": run.TaintApprove, "report": run.TaintReport, "off": run.TaintOff}
+var taints = map[string]toolrun.Taint{"": toolrun.TaintApprove, "approve": toolrun.TaintApprove, "report": toolrun.TaintReport, "off": toolrun.TaintOff}
 
 // runPolicy is what a route says of tools.
-func runPolicy(u config.ToolUse) run.Policy {
-	return run.Policy{
+func runPolicy(u config.ToolUse) toolrun.Policy {
+	return toolrun.Policy{
 		Attach: u.Servers, Rounds: u.MaxRounds, Warn: u.WarnAt, Idle: u.IdleRounds, Parallel: u.Parallel, Attempts: u.Attempts, Taint: taints[u.Taint],
-		Time: run.Times{Tool: time.Duration(u.ToolTimeout), Run: time.Duration(u.Timeout), Answer: time.Duration(u.AnswerTime), Approval: time.Duration(u.ApprovalTTL)},
-		Size: run.Sizes{Result: int(u.MaxResult), Run: int(u.MaxResults)},
+		Time: toolrun.Times{Tool: time.Duration(u.ToolTimeout), Run: time.Duration(u.Timeout), Answer: time.Duration(u.AnswerTime), Approval: time.Duration(u.ApprovalTTL)},
+		Size: toolrun.Sizes{Result: int(u.MaxResult), Run: int(u.MaxResults)},
 	}
 }
