@@ -2,8 +2,11 @@ package run
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/callgate/callgate/gateway/internal/disarm"
 	"github.com/callgate/callgate/sdk/abi"
@@ -52,7 +55,7 @@ const maxCheck = 2 * time.Second
 // its own, has all its brackets replaced.
 func (c *cleaner) text(ctx context.Context, s string, tools []abi.Tool) string {
 	s = c.current().Text(s)
-	if c.markup == nil || s == "" {
+	if c.markup == nil || !mentions(s, tools) {
 		return s
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxCheck)
@@ -61,6 +64,24 @@ func (c *cleaner) text(ctx context.Context, s string, tools []abi.Tool) string {
 		return s
 	}
 	return disarm.Hard(s)
+}
+
+// mentions reports whether a text may name one of the tools, as freely as names of calls are
+// understood. Without marks, and without a name, nothing is a call.
+func mentions(s string, tools []abi.Tool) bool {
+	if strings.Contains(s, `\u`) { // a letter in JSON
+		return true
+	}
+	bare := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, s)
+	}
+	s = bare(s)
+	return slices.ContainsFunc(tools, func(t abi.Tool) bool { return strings.Contains(s, bare(t.Name)) })
 }
 
 // clean cleans what a call has given.

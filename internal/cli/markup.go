@@ -81,12 +81,14 @@ func (m *markup) Calls(ctx context.Context, text string, tools []abi.Tool) bool 
 	all, alone := m.any, m.alone
 	m.mu.Unlock()
 	options := chain.Options{Tools: func() []abi.Tool { return tools }}
-	if skims(all, s, options, text) {
-		return false
-	}
-	for _, plan := range alone {
-		if !skims(plan, s, options, text) && reads(ctx, plan, s, options, text) {
-			return true
+	for _, said := range []string{text, "It says:\n" + text + "\n"} { // as all that a model writes, and as a part
+		if skims(all, s, options, said) {
+			continue
+		}
+		for _, plan := range alone {
+			if !skims(plan, s, options, said) && (reads(ctx, plan, s, options, said, abi.Stop) || reads(ctx, plan, s, options, said, abi.Length)) {
+				return true
+			}
 		}
 	}
 	return false
@@ -102,12 +104,12 @@ func skims(plan *chain.Plan, runner chain.Runner, o chain.Options, text string) 
 	return skim.Nothing()
 }
 
-// reads reports whether a plan's parsers find a call in a text, or could not read it.
-func reads(ctx context.Context, plan *chain.Plan, runner chain.Runner, o chain.Options, text string) bool {
+// reads reports whether a plan's parsers find a call in a text that ends so, or could not read it.
+func reads(ctx context.Context, plan *chain.Plan, runner chain.Runner, o chain.Options, text string, end abi.Reason) bool {
 	c := plan.New(runner, o)
 	defer c.Close()
 	c.Feed(ctx, []byte(text))
-	c.Finish(ctx, abi.Stop)
+	c.Finish(ctx, end)
 	r := c.Report()
 	return r.Calls > 0 || len(r.Warnings) > 0
 }
