@@ -129,6 +129,9 @@ type Key struct {
 	// Hash is the key's SHA-256 as [HashKey] writes it, so that the file need not
 	// hold the key. It is kept secret too: a short key could be guessed from it.
 	Hash Secret `yaml:"hash" required:"true" eg:"${CALLGATE_KEY_HASH}" doc:"\"sha256:\" and the 64 hex digits of the key's SHA-256."`
+	// Tools are patterns of the tools of ToolServers that the key may use, as server__tool.
+	// Default: all. An empty list is none.
+	Tools []string `yaml:"tools" omit:"true" eg:"[github__search_*, weather__*]" doc:"Tools of tool_servers that the key may use, as server__tool with * for any text; an empty list is none. Default: all."`
 }
 
 // Admin is the listener for operators, apart from that for clients: it serves

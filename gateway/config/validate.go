@@ -54,6 +54,7 @@ func (c *Config) check(r *report) {
 	for _, name := range sortedKeys(c.ToolServers) {
 		c.checkToolServer(r, name)
 	}
+	c.checkKeyTools(r)
 }
 
 // checkTags checks what the tags of the fields say: required, enum, min and max.

@@ -208,6 +208,10 @@ func (g *Gateway) within(ctx context.Context, ask func(context.Context) (*gatewa
 	return answer, nil
 }
 
+// Route is the entry of the configuration that a model's name leads to, whose policy holds for its
+// requests; "" for none.
+func (g *Gateway) Route(model string) string { return g.table.Route(model) }
+
 // closing ends a request's context with its answer.
 type closing struct {
 	gateway.Reply

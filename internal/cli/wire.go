@@ -121,7 +121,14 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		server.Keys[k.Name] = k.Hash.Reveal()
 	}
 	server.Gateway, server.Metrics = sys.gateway, accounts
-	sys.state = newState(sys.store, cfg, server.Sealer, sys.gateway, accounts.Request, log)
+	if sys.tools != nil {
+		runner, err := newRunner(cfg, sys.gateway, sys.tools, sys.parsers, sys.store, accounts.bills, log)
+		if err != nil {
+			return err
+		}
+		server.Gateway = chatting{sys.gateway, runner}
+	}
+	sys.state = newState(sys.store, cfg, server.Sealer, server.Gateway, accounts.Request, log)
 	server.State = sys.state
 	if sys.server, err = httpapi.New(server); err != nil {
 		return err
