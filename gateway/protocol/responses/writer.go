@@ -175,7 +175,7 @@ func (w *Writer) fail(body []byte) {
 // end ends all items, and says how the response ends.
 func (w *Writer) end() ending {
 	end := ending{status: completed}
-	switch w.finish {
+	switch gateway.CutBy(w.finish) {
 	case "length":
 		end = ending{status: incomplete, reason: "max_output_tokens"}
 	case "content_filter":

@@ -147,7 +147,7 @@ func (b *Block) check(cut bool) error {
 			return fmt.Errorf("redacted_thinking has no data")
 		}
 	case "tool_use":
-		var input map[string]any
+		var input map[string]json.RawMessage
 		switch {
 		case !idForm.MatchString(b.ID):
 			return fmt.Errorf("a call has the id %q", b.ID)
