@@ -41,7 +41,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fallback and a second question, in a conversation that has come to its limit.
 func rich() gateway.Record {
 	return gateway.Record{
-		Route: "qwen3", Status: 200, Stream: true, Took: 1500 * time.Millisecond,
+		Protocol: "chat",
+		Route:    "qwen3", Status: 200, Stream: true, Took: 1500 * time.Millisecond,
 		Summary: &gateway.Summary{
 			Provider: "remote", Model: "qwen-max", Replay: gateway.Replay{AnswerCache: gateway.AnswerMiss},
 			Route: &gateway.RouteChoice{Route: "qwen3", Rule: 2, HasRules: true, Language: "th"},

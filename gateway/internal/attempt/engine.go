@@ -130,7 +130,7 @@ type Plan struct {
 	Policies func(gateway.Target) []gateway.RequestPolicy
 	// Send sends the request in the place of the provider's Chat; nil: that does. What comes
 	// back is not looked into: its first frame commits the attempt.
-	Send func(ctx context.Context, p gateway.Provider, model string, header http.Header) (gateway.Reply, error)
+	Send func(ctx context.Context, p gateway.Provider, model string, header http.Header) (gateway.Relayed, error)
 	// Stages are those that an answer passes, in their order.
 	Stages []gateway.Maker
 	Notes  gateway.Notes
