@@ -13,6 +13,7 @@ const (
 	reasoningItem itemKind = iota
 	messageItem
 	callItem
+	ranItem // of a tool that the gateway runs
 )
 
 // partKind is what a part of a message is; other items have one sort only.
@@ -42,6 +43,7 @@ type item struct {
 	id     string
 	before []byte // the members of every delta up to the text
 	call   *call  // of a call
+	ran    *ran   // of what the gateway has run
 	over   bool
 }
 
@@ -73,6 +75,8 @@ func (it *item) typeName() string {
 		return "reasoning"
 	case it.kind == messageItem:
 		return "message"
+	case it.kind == ranItem:
+		return it.ran.typeName()
 	case it.call.tool.custom:
 		return "custom_tool_call"
 	}
@@ -93,6 +97,8 @@ func (it *item) json(status, sealed string) []byte {
 	case messageItem:
 		b = append(append(append(b, `message","status":"`...), status...), `","content":[`...)
 		return append(append(b, it.parts...), `],"role":"assistant"}`...)
+	case ranItem:
+		return it.ran.appendTo(b, status)
 	default:
 		member := `,"arguments":`
 		if it.call.tool.custom {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/callgate/callgate/gateway/protocol/served"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -67,6 +68,17 @@ func (w *Writer) readChunk(f *wire.Frame) error {
 		return nil
 	}
 	choices := f.Choices()
+	if e, own, ok := served.Of(f); own {
+		w.reader.number = 0
+		if w.phase == fresh {
+			w.readHead(f)
+		}
+		w.begin()
+		if ok {
+			w.serve(&e)
+		}
+		return w.tooLarge()
+	}
 	if hole, number := f.Hole(); number != 0 && number == w.reader.number {
 		if err := w.reader.say(hole.Of(f.Data)); err != nil {
 			return err
@@ -169,7 +181,11 @@ func (w *Writer) readBody(f *wire.Frame, c *wire.Choice) error {
 	if isString(b.reasoning) {
 		w.say(reasoningItem, textPartKind, clean(inner(b.reasoning)), nil)
 	}
-	w.readContent(&b)
+	if events := served.All(f); len(events) > 0 {
+		w.readRan(b.content, events)
+	} else {
+		w.readContent(&b)
+	}
 	w.readNotes(b.notes)
 	if isString(b.refusal) {
 		w.say(messageItem, refusalPartKind, clean(inner(b.refusal)), nil)

@@ -29,6 +29,8 @@ type Options struct {
 	Sealer *Sealer
 	// Tenant is who asks, by the name of its key.
 	Tenant string
+	// Serves says that the gateway runs tools of servers of its own, which requests may name.
+	Serves bool
 	// Limits are on what a body is made of, and Room has the memory of the request; it may be
 	// nil.
 	Limits gateway.Limits
@@ -51,6 +53,7 @@ type Request struct {
 	earlier  [][]byte
 	items    [][]byte
 	tools    toolset
+	listed   map[string]bool // servers whose tools the history has listed
 	chat     []byte
 	warnings []string
 	replaced bool
@@ -248,7 +251,7 @@ func (r *Request) Writer(resp *gateway.Response) protocol.Writer { return newWri
 func Stateless(o Options) protocol.Parser {
 	return func(_ context.Context, body []byte, c protocol.Client) (protocol.Front, error) {
 		o := o
-		o.Tenant, o.Room = c.Tenant, c.Room
+		o.Tenant, o.Room, o.Serves = c.Tenant, c.Room, c.Serves
 		r, err := Parse(body, o)
 		if err != nil {
 			return nil, err
