@@ -7,6 +7,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/observe"
+	"github.com/callgate/callgate/gateway/protocol/served"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -15,6 +16,7 @@ type Writer struct {
 	summary *gateway.Summary
 	first   *wire.Frame // a chunk, to write a further one by; nil as long as there is none
 	stream  bool
+	events  bool // the client wants to know what the gateway's own tools do
 	closed  bool // nothing is to be said at the end any more
 }
 
@@ -35,6 +37,10 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 }
 
 func (w *Writer) whole(f *wire.Frame) []byte {
+	if !w.events && len(served.All(f)) > 0 {
+		data := wire.Splice(f.Bytes(), wire.Remove(f.Bytes(), served.Member))
+		f = &wire.Frame{Raw: data, Data: data, Whole: true}
+	}
 	if w.summary.Execution && wire.IsObject(f.Data) {
 		return w.withExecution(nil, f.Bytes(), false)
 	}
@@ -49,10 +55,18 @@ func (w *Writer) Frame(dst []byte, f *wire.Frame) ([]byte, error) {
 		return append(w.close(dst), f.Raw...), nil
 	case f.Whole:
 		return append(dst, w.whole(f)...), nil
+	case !w.events && isOwn(f):
+		return dst, nil
 	case w.summary.Execution && w.first == nil && len(f.Choices()) > 0:
 		w.first = &wire.Frame{Data: bytes.Clone(f.Data)}
 	}
 	return f.AppendTo(dst), nil
+}
+
+// isOwn reports whether a chunk is the gateway's own, about what its tools do.
+func isOwn(f *wire.Frame) bool {
+	_, own, _ := served.Of(f)
+	return own
 }
 
 // Close appends what a stream says at its end, once: what the headers of a whole answer would

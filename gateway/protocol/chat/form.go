@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/protocol"
@@ -57,14 +58,30 @@ func appendFailure(dst []byte, e *gateway.Error) []byte {
 }
 
 // request is a chat completion, which needs no translation.
-type request []byte
-
-// Parse implements [protocol.Parser].
-func Parse(_ context.Context, body []byte, _ protocol.Client) (protocol.Front, error) {
-	return request(body), nil
+type request struct {
+	body   []byte
+	events bool // the client wants to know what the gateway's own tools do
 }
 
-func (r request) Chat() []byte                                  { return r }
-func (r request) Source() *gateway.Source                       { return nil }
-func (r request) Warnings() []string                            { return nil }
-func (r request) Writer(resp *gateway.Response) protocol.Writer { return NewWriter(resp) }
+// eventsHeader is what a client sets to 1 to see what the gateway's own tools do, as chunks without
+// choices and as a member of a whole answer.
+const eventsHeader = "X-Callgate-Tool-Events"
+
+// Parse implements [protocol.Parser].
+func Parse(_ context.Context, body []byte, c protocol.Client) (protocol.Front, error) {
+	events := c.Header.Get(eventsHeader)
+	if events != "" && events != "0" && events != "1" {
+		return nil, &gateway.Error{Kind: gateway.Invalid, Param: "x-callgate-tool-events",
+			Message: "The header x-callgate-tool-events must be 1 or 0, not " + gateway.ExcerptOf(strconv.Quote(events), 40) + "."}
+	}
+	return request{body, events == "1"}, nil
+}
+
+func (r request) Chat() []byte            { return r.body }
+func (r request) Source() *gateway.Source { return nil }
+func (r request) Warnings() []string      { return nil }
+func (r request) Writer(resp *gateway.Response) protocol.Writer {
+	w := NewWriter(resp)
+	w.events = r.events
+	return w
+}

@@ -46,7 +46,7 @@ func Parse(_ context.Context, body []byte, c protocol.Client) (protocol.Front, e
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{body: body}
+	r := &reader{body: body, serves: c.Serves}
 	chat, err := r.chat(req.Stream)
 	if err != nil {
 		return nil, err

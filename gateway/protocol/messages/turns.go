@@ -176,14 +176,20 @@ func (r *reader) reference(name value) []byte {
 
 // readAssistant reads what the model has said before.
 func (r *reader) readAssistant(place string, content value) error {
-	t := r.turn(true)
+	r.turn(true)
 	place += ".content"
 	return r.blocks(place, content, func(inner []byte) {
 		if len(inner) > 0 {
+			t := r.turn(true)
 			t.parts = append(t.parts, part{text: inner})
 		}
 	}, func(at, kind string, b value) error {
+		t := r.turn(true)
 		switch kind {
+		case "mcp_tool_use":
+			return r.readRan(at, b)
+		case "mcp_tool_result":
+			return r.readRanResult(at, b)
 		case "tool_use":
 			return r.readCall(t, at, b)
 		case "thinking":
@@ -199,7 +205,7 @@ func (r *reader) readAssistant(place string, content value) error {
 			return nil
 		case "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result",
 			"bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result",
-			"mcp_tool_use", "mcp_tool_result", "container_upload":
+			"container_upload":
 			r.dropped("messages." + kind)
 			return nil
 		}

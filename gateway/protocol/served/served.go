@@ -7,6 +7,9 @@ import (
 	"github.com/callgate/callgate/gateway/wire"
 )
 
+// Member is the member of a chunk, or of a whole answer, that says what the gateway's tools have done.
+const Member = "callgate"
+
 // Kind is what has happened.
 type Kind string
 
@@ -37,7 +40,7 @@ func Of(f *wire.Frame) (e Event, own, ok bool) {
 	if f.Data == nil || f.Whole || len(f.Choices()) > 0 {
 		return e, false, false
 	}
-	member := get(f.Data, "callgate")
+	member := get(f.Data, Member)
 	if member == nil {
 		return e, false, false
 	}
@@ -63,7 +66,7 @@ func All(f *wire.Frame) (events []Event) {
 	if !f.Whole {
 		return nil
 	}
-	list := get(get(f.Data, "callgate"), "tools")
+	list := get(get(f.Data, Member), "tools")
 	wire.Elements(list, 0, func(_ int, v wire.Span) bool {
 		if e := read(v.Of(list)); e.known() {
 			events = append(events, e)
