@@ -70,6 +70,9 @@ type Field struct{ Name, Value string }
 // With returns the request as [Request.Body] does, with some fields set. Those that
 // the client has set too are replaced.
 func (r *Request) With(model string, fields []Field) []byte {
+	if r.Source != nil {
+		r.Source.sent = false
+	}
 	if len(fields) > 0 {
 		r = r.flat()
 	}

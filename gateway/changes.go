@@ -34,6 +34,7 @@ func (r *Request) Native(protocol string) (body []byte, changes *Changes) {
 	if !changes.find(r.origin, r.Bytes()) {
 		return nil, nil
 	}
+	r.Source.sent = true
 	return r.Source.Body, changes
 }
 

@@ -83,7 +83,12 @@ type Source struct {
 	// Foreign is why no upstream can take the request that does not speak the protocol; nil if
 	// any can.
 	Foreign *Error
+	sent    bool
 }
+
+// Sent reports whether the latest upstream that was asked has got Body, and not a chat completion: what
+// that leaves out is not left out then.
+func (s *Source) Sent() bool { return s.sent }
 
 // Foreign is what a provider answers that does not send [Request.Native]: why no upstream can
 // take the request as a chat completion; nil if any can.

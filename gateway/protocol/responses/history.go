@@ -80,7 +80,8 @@ func (t *translation) add(item object, place string) error {
 		return invalid(place+".type", "%s has no type: a message has \"role\" and \"content\", other items say their type.", place)
 	}
 	if !unusable[kind] {
-		return invalid(place+".type", "%s has the type %q, which this gateway does not know.", place, gateway.ExcerptOf(kind, 40))
+		t.r.needsOwn(invalid(place+".type", "%s has the type %q, which this gateway does not know.", place, gateway.ExcerptOf(kind, 40)))
+		return nil
 	}
 	t.r.warn("item_dropped", kind)
 	return nil
@@ -100,7 +101,7 @@ func (t *translation) addMessage(item object, place string) error {
 	default:
 		return invalid(place+".role", "%s.role must be \"user\", \"assistant\", \"system\" or \"developer\", not %q.", place, gateway.ExcerptOf(role, 40))
 	}
-	parts := parts{item: place, member: "content"}
+	parts := parts{item: place, member: "content", needsOwn: t.r.needsOwn}
 	if err := parts.read(content, role); err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (t *translation) assistant(item object) *message {
 
 // addAnswer translates what the model has said.
 func (t *translation) addAnswer(item object, content []byte, place string) error {
-	parts := parts{item: place, member: "content"}
+	parts := parts{item: place, member: "content", needsOwn: t.r.needsOwn}
 	if err := parts.read(content, assistant); err != nil {
 		return err
 	}
@@ -192,7 +193,7 @@ func (t *translation) addResult(item object, place string) error {
 	case output == nil || output[0] != '"' && output[0] != '[':
 		return invalid(place+".output", "%s.output must be a string or an array of parts.", place)
 	}
-	r := result{id, parts{item: place, member: "output"}}
+	r := result{id, parts{item: place, member: "output", needsOwn: t.r.needsOwn}}
 	if err := r.content.read(output, "tool"); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type machine struct {
 	waiting   []*item
 	calls     []*item  // all of them, to find one by its index
 	last      *item    // the call that the last piece of a call was of
+	natives   []*item  // of types that chat completions have no form for
 	runs      []*item  // calls that the gateway has made
 	approvals []string // ids of calls that wait for the client's word
 	items     []Item   // those that are over
@@ -108,21 +109,25 @@ func (m *machine) advance() {
 
 // mayEnd reports whether the item can be over.
 func (it *item) mayEnd() bool {
-	return (it.call == nil || it.call.args.complete(it.text)) && (it.ran == nil || it.ran.over)
+	return (it.call == nil || it.call.args.complete(it.text)) && (it.ran == nil || it.ran.over) && (it.native == nil || it.native.over)
 }
 
 // switchTo ends what is open and opens an item that has waited, or the part of a message.
 func (m *machine) switchTo(next *item) {
 	text, logprobs := next.text, next.logprobs
-	if m.open == nil || m.open.kind != next.kind || next.kind >= callItem {
+	if m.open == nil || m.open.kind != next.kind || next.kind >= callItem || next.fresh {
 		if m.open != nil {
 			m.close(completed)
 		}
 		if next.kind != reasoningItem {
 			m.pending()
 		}
-		if next.kind == ranItem {
+		switch next.kind {
+		case ranItem:
 			m.startRan(next)
+			return
+		case nativeKind:
+			m.startNative(next)
 			return
 		}
 		part := next.part
@@ -228,6 +233,8 @@ func (m *machine) closePart() {
 		return
 	case it.kind == ranItem:
 		m.closeRan()
+		return
+	case it.kind == nativeKind:
 		return
 	case it.part == noPart: // there is none
 		return

@@ -18,7 +18,7 @@ func (t *translation) addRan(item object, kind, place string) error {
 	case mcpResponse:
 		return t.addApproval(item, place)
 	}
-	t.leading = false
+	t.leading, t.r.ranOurs = false, true
 	server, name, args := wire.Unquote(item.get("server_label")), wire.Unquote(item.get("name")), item.get("arguments")
 	switch {
 	case name == "":

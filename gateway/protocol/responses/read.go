@@ -122,7 +122,7 @@ func (w *Writer) readHead(f *wire.Frame) {
 
 // body is a delta or a message by its members.
 type body struct {
-	content, reasoning, refusal, calls, function, logprobs, notes []byte
+	content, reasoning, refusal, calls, function, logprobs, notes, own []byte
 
 	said int // members that say something
 }
@@ -143,6 +143,10 @@ func (b *body) take(name string, value []byte) (ok bool) {
 		}
 	case "refusal":
 		b.refusal = value
+	case "provider_specific_fields":
+		if b.own = object(value).get("responses"); b.own == nil {
+			return true
+		}
 	case "annotations":
 		b.notes = value
 	case "tool_calls":
@@ -177,6 +181,9 @@ func (w *Writer) readBody(f *wire.Frame, c *wire.Choice) error {
 			b.logprobs = appendLine(nil, bytes.TrimSpace(inner(content)))
 			b.said++
 		}
+	}
+	if b.own != nil {
+		w.readOwn(b.own)
 	}
 	if isString(b.reasoning) {
 		w.say(reasoningItem, textPartKind, clean(inner(b.reasoning)), nil)

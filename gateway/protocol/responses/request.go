@@ -54,6 +54,9 @@ type Request struct {
 	items    [][]byte
 	tools    toolset
 	listed   map[string]bool // servers whose tools the history has listed
+	foreign  *gateway.Error
+	source   *gateway.Source
+	ranOurs  bool // the history has calls that this gateway has made
 	chat     []byte
 	warnings []string
 	replaced bool
@@ -72,6 +75,11 @@ func Parse(body []byte, o Options) (*Request, error) {
 	}
 	if err := r.fields.check(); err != nil {
 		return nil, err
+	}
+	for _, id := range [...]field{fPrompt, fContext} {
+		if r.fields[id] != nil {
+			r.needsOwn(invalid(schema[id].name, "The field %q is OpenAI's own, and not served for this model: leave it out.", schema[id].name))
+		}
 	}
 	if err := r.readInput(); err != nil {
 		return nil, err
@@ -231,18 +239,6 @@ func (r *Request) Stateless() error {
 
 // Chat implements [protocol.Front]; it is nil before Translate.
 func (r *Request) Chat() []byte { return r.chat }
-
-// Source implements [protocol.Front]: the client's body, unless earlier items stand in front
-// of it.
-func (r *Request) Source() *gateway.Source {
-	if len(r.earlier) > 0 || r.replaced || r.fields[fPrevious] != nil || r.fields[fConversation] != nil || r.Background() {
-		return &gateway.Source{Protocol: Name}
-	}
-	return &gateway.Source{Protocol: Name, Body: r.body}
-}
-
-// Warnings implements [protocol.Front].
-func (r *Request) Warnings() []string { return r.warnings }
 
 // Writer implements [protocol.Front].
 func (r *Request) Writer(resp *gateway.Response) protocol.Writer { return newWriter(r, resp) }

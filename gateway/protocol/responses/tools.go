@@ -1,8 +1,6 @@
 package responses
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/callgate/callgate/gateway"
@@ -38,15 +36,7 @@ const (
 )
 
 // flat is the name by which the model knows a tool of a namespace.
-func flat(space, name string) string {
-	text := space + joint + name
-	if len(text) <= maxName {
-		return text
-	}
-	sum := sha256.Sum256([]byte(text))
-	const digits = 8
-	return text[:maxName-digits-1] + "_" + hex.EncodeToString(sum[:digits/2])
-}
+func flat(space, name string) string { return gateway.FlatName(space, name) }
 
 // readTools adds a list of tools.
 func (r *Request) readTools(list []byte, place string) (err error) {
@@ -335,7 +325,8 @@ func (r *Request) toolChoice() (choice []byte, err error) {
 		r.tools.chat = append(r.tools.chat, e.json...)
 	}
 	if string(choice) == `"required"` && len(r.tools.chat) == 0 {
-		return nil, invalid("tool_choice", "The field \"tool_choice\" demands a call, but there is no tool left that this gateway could offer: it has functions and custom tools only.")
+		r.needsOwn(invalid("tool_choice", "The field \"tool_choice\" demands a call, but there is no tool left that this model could be offered: it has functions and custom tools only."))
+		return nil, nil
 	}
 	return choice, nil
 }
@@ -357,7 +348,8 @@ func (r *Request) choose(choice object) ([]byte, error) {
 		}
 		fallthrough
 	default:
-		return nil, invalid("tool_choice", "The field \"tool_choice\" demands the tool %q, which runs at OpenAI: this gateway has functions and custom tools only.", gateway.ExcerptOf(kind, 40))
+		r.needsOwn(invalid("tool_choice", "The field \"tool_choice\" demands the tool %q, which runs at OpenAI: this model has functions and custom tools only.", gateway.ExcerptOf(kind, 40)))
+		return nil, nil
 	}
 }
 

@@ -31,7 +31,7 @@ func (r *Request) Translate() error {
 			return err
 		}
 	}
-	if len(t.list) == 0 && t.system == nil {
+	if len(t.list) == 0 && t.system == nil && r.foreign == nil {
 		return invalid("input", "The field \"input\" has nothing in it that a model could read: send a message.")
 	}
 	choice, err := r.toolChoice()

@@ -88,7 +88,7 @@ func checkOutput(r Object) error {
 // prefixes are how the ids of items begin, and members what an item has besides.
 var (
 	prefixes = map[string]string{"message": "msg_", "reasoning": "rs_", "function_call": "fc_", "custom_tool_call": "ctc_",
-		"mcp_list_tools": "mcpl_", "mcp_call": "mcp_", "mcp_approval_request": "mcpr_"}
+		"mcp_list_tools": "mcpl_", "mcp_call": "mcp_", "mcp_approval_request": "mcpr_", "web_search_call": "ws_"}
 	members = map[string][]string{"message": {"role", "content", "status"}, "reasoning": {"summary"}, "function_call": {"call_id", "name", "arguments", "status"}, "custom_tool_call": {"call_id", "name", "input"},
 		"mcp_list_tools": {"server_label", "tools"}, "mcp_call": {"server_label", "name", "arguments", "status"}, "mcp_approval_request": {"server_label", "name", "arguments"}}
 	// stateless are items without a status.
@@ -378,6 +378,8 @@ func stepsOf(item Object) []string {
 		end = "failed"
 	}
 	switch kind {
+	case "web_search_call": // OpenAI's own
+		return []string{"in_progress", "searching", end}
 	case "mcp_list_tools":
 		return []string{"in_progress", end}
 	case "mcp_call":
@@ -409,7 +411,7 @@ var kinds = map[string]struct{ item, part, member string }{
 
 // within takes an event of the open item.
 func (c *checker) within(kind string, e Object) error {
-	for _, step := range []string{"in_progress", "completed", "failed"} {
+	for _, step := range []string{"in_progress", "searching", "completed", "failed"} {
 		if kind == fmt.Sprintf("response.%v.%s", c.open["type"], step) {
 			c.steps = append(c.steps, step)
 			return nil // the item's end looks at them
