@@ -27,6 +27,10 @@ func (r *Request) Warnings() []string {
 	})
 }
 
+// Foreign is why no upstream can take the request that does not speak the Responses API itself; nil if
+// any can. It is there after Translate.
+func (r *Request) Foreign() *gateway.Error { return r.foreign }
+
 // needsOwn notes what only an upstream of the Responses API can take.
 func (r *Request) needsOwn(e *gateway.Error) {
 	if r.foreign == nil {

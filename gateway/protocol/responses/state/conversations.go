@@ -123,6 +123,9 @@ func checkItem(item []byte, place string) error {
 	r, err := responses.Parse(slices.Concat([]byte(`{"model":"m","input":[`), item, []byte("]}")), responses.Options{})
 	if err == nil {
 		err = r.Translate()
+		if foreign := r.Foreign(); err == nil && foreign != nil { // whichever model the conversation has next
+			err = foreign
+		}
 	}
 	if e, ok := errors.AsType[*gateway.Error](err); ok {
 		const here = "input[0]"
