@@ -55,6 +55,9 @@ type Request struct {
 	// RawText asks the upstream for the model's text unparsed. The gateway sets it
 	// for a target that wants it.
 	RawText bool
+	// RawServer is the upstream's software, which RawText depends on, where the gateway has
+	// found out; "" for what the provider knows.
+	RawServer string
 	// Announced is told of the body that goes to the upstream, by Announce. The gateway
 	// sets it, and so do the tests of providers.
 	Announced func(wire []byte) error

@@ -56,7 +56,7 @@ func New(o Options) (*Gateway, error) {
 	idle := func(provider string) time.Duration { return o.Policies[provider].CacheIdle }
 	g.affinity = routing.NewAffinity(o.routing(), wants, idle, o.CacheSalt, o.ShareIndex)
 	g.answers = responsecache.New(o.CacheSalt, o.Parsers, o.Now, o.Log)
-	g.engine = attempt.New(attempt.Config{Providers: o.Providers, Policies: o.Policies, Targets: o.named(), Trace: o.Trace, OnChange: g.changed, Log: o.Log})
+	g.engine = attempt.New(attempt.Config{Providers: o.Providers, Policies: o.Policies, Targets: o.named(), Trace: o.Trace, OnChange: g.changed, Log: o.Log, Now: o.Now})
 	share := newShared(&o)
 	for name, p := range o.RoutePolicies {
 		g.routes[name] = share.compile(p, g.engine)

@@ -81,6 +81,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	own := *sent
 	own.Room = a.room
 	own.RawText = a.candidate.RawText && a.candidate.Mode == gateway.Repair && a.candidate.Reads(info.Sent.OffersTools()) // somebody must read it
+	own.RawServer = a.candidate.RawServer
 	own.Announced = func(body []byte) error { return a.pipeline.sent(sent, body) }
 	if r.trace != nil {
 		if own.Header = own.Header.Clone(); own.Header == nil {
