@@ -124,6 +124,12 @@ func (r *Reader) ResetKeyed() {
 // HasArgs reports whether a member that holds the arguments has begun.
 func (r *Reader) HasArgs() bool { return r.hasArgs }
 
+// LacksBrace reports whether name and arguments are complete, so that nothing has to come but
+// the brace that ends the object.
+func (r *Reader) LacksBrace() bool {
+	return r.field == none && r.hasArgs && r.Name != "" && r.depth == 1 && r.json.Depth() == 1 && r.json.Between()
+}
+
 // Feed reads from src until something may have changed, and says how many bytes
 // it read. The caller looks at Name, ID and Args after every call.
 func (r *Reader) Feed(src []byte) (int, Status) {
