@@ -284,7 +284,7 @@ func (r *Reader) member(key string) Status {
 	r.json.Out = r.json.Out[:0]
 	switch {
 	case r.keyed:
-		if r.Name != "" || !fits([]byte(key)) {
+		if r.Name != "" || !fits([]byte(key)) || !chars.HasWord([]byte(key)) {
 			return Bad
 		}
 		r.Name, r.field, r.hasArgs = key, arguments, true
@@ -325,9 +325,9 @@ func (r *Reader) value(tok relaxed.Token) Status {
 	}
 	decoded, _ := relaxed.Unquote(text)
 	switch {
-	case fits(decoded) && field == name:
+	case fits(decoded) && field == name && chars.HasWord(decoded):
 		r.Name = string(decoded)
-	case fits(decoded):
+	case fits(decoded) && field == id:
 		r.ID = string(decoded)
 	case field == name:
 		return Bad
