@@ -115,6 +115,7 @@ var markers = [...]marker{
 	{open: "◁think▷", close: "◁/think▷", class: diamonds},                   // Kimi-VL
 	{open: "<|START_THINKING|>", close: "<|END_THINKING|>", class: cohere},
 	{open: "<|open|>think<|sep|>", close: "<|close|>think<|sep|>", class: kimi},
+	{open: "<|open|> think <|sep|>", close: "<|close|> think <|sep|>", class: kimi},
 	{open: "<|channel>thought\n", close: "<channel|>", class: gemma},
 	{open: "<|channel>", close: "<channel|>", class: gemma}, // without its name
 	{open: "<|inner_prefix|>", close: "<|inner_suffix|>", class: apertus, acts: true},
