@@ -114,11 +114,12 @@ func (p *parser) readOpening(c byte) (int, status) {
 	}
 	forms := p.forms
 	if p.fences = n > 0; p.fences {
-		forms &= object | array | wrapped | named
+		forms &= object | array | wrapped | named | loose | element | pythonCall
 	}
 	p.head, p.state = p.head[:0], inBlock
 	p.read.Init(p.maxDepth)
 	p.block.begin(forms, p.tools, &p.read)
+	p.block.fenced = p.fences
 	return 0, next
 }
 
@@ -181,7 +182,7 @@ func (p *parser) readBehind(c byte, out *sdk.Out) (int, status) {
 func (p *parser) begins(c byte) bool {
 	switch c {
 	case '{':
-		return p.several
+		return p.several && p.block.form&(element|pythonCall) == 0
 	case '`':
 		return p.fences && !p.action && p.blocks < maxBlocks
 	case '[':

@@ -162,6 +162,7 @@ type Call struct {
 	Args     []byte // the object, in strict JSON
 	Repaired bool   // it was not strict JSON
 	Decoded  bool   // it was in a string
+	Form     string // how it was written, where that is no format's; it is reported
 }
 
 // Decode reads arguments that were written as a string. One without any text is no arguments.
@@ -184,6 +185,9 @@ func (c *Call) Write(out *sdk.Out) {
 	out.CallStart(c.Name, c.ID)
 	out.Args(c.Args)
 	report(out, c.Repaired, c.Decoded)
+	if c.Form != "" {
+		out.Repair(c.Form)
+	}
 	out.CallEnd()
 }
 
