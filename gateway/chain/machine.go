@@ -3,6 +3,7 @@ package chain
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
@@ -90,7 +91,7 @@ func (m *machine) seekStart(final bool) bool {
 			}
 		}
 	}
-	if (plan.anyStart || longestPrefix(plan.starts, body) > 0) && m.afford() {
+	if (plan.anyStart || plan.begins(body)) && m.afford() {
 		m.begin("", true)
 		return true
 	}
@@ -332,7 +333,7 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 		m.sofar.start, m.sofar.begun = false, true
 		m.pass(to - became.from)
 	case noneReads:
-		m.decline(ctx)
+		m.decline(ctx, e)
 	}
 	return true
 }
@@ -358,8 +359,11 @@ func (m *machine) leave(to int) {
 }
 
 // decline gives out a region that no candidate wants.
-func (m *machine) decline(ctx context.Context) {
+func (m *machine) decline(ctx context.Context, e end) {
 	r, text := m.region, m.in.buf
+	if r.declined > 0 && !r.warned && m.broken(r, e) {
+		m.text.report.warn("broken_call")
+	}
 	n := min(max(r.declined, r.literal), len(text))
 	m.close()
 	m.sofar.start = false
@@ -387,10 +391,27 @@ func (m *machine) decline(ctx context.Context) {
 	m.pass(n)
 }
 
+// broken reports whether a region that a parser has read and given back was a call that is not
+// whole. What has a marker was meant as one. Other text is if the output has ended in the middle of
+// it, and it names a tool.
+func (m *machine) broken(r *region, e end) bool {
+	if r.found != "" && m.parsers.plan.literals[r.found].fence == "" {
+		return !r.site.quoted && !r.site.fenced
+	}
+	if !e.final || e.reason != abi.Stop || !r.ended {
+		return false
+	}
+	return slices.ContainsFunc(m.parsers.offers.all(), func(t abi.Tool) bool {
+		return bytes.Contains(m.in.buf, []byte(`"`+t.Name+`"`)) || bytes.Contains(m.in.buf, []byte(`'`+t.Name+`'`)) ||
+			bytes.Contains(m.in.buf, []byte(t.Name+"("))
+	})
+}
+
 // show gives an event of the region out, which nothing can take back any more.
 func (m *machine) show(e *abi.Event) {
 	r := m.region
 	if e.Kind == warning {
+		r.warned = true
 		m.text.report.warn(e.Name)
 		return
 	}
