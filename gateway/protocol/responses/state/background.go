@@ -138,6 +138,7 @@ func (b *background) answer(run *run, req *gateway.Request, record *gateway.Reco
 			return err
 		}
 		again.Tenant, again.ID, again.Header, again.MaxRetries = req.Tenant, req.ID, req.Header, req.MaxRetries
+		again.BaseDelay, again.MaxDelay = req.BaseDelay, req.MaxDelay
 		again.Room = req.Room
 		resp, err = b.service.o.Gateway.Chat(ctx, again)
 	}
