@@ -11,7 +11,7 @@ BENCHTIME   ?= 3s
 ATTACKTIME  ?= 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help build wasm run test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack clients golden conformance clean FORCE
+.PHONY: help build wasm run test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack clients foreign golden conformance clean FORCE
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,13 @@ test: build ## build the parsers and run all tests
 
 clients: build ## play all clients, Claude Code and Codex too, which are some hundred megabytes to install
 	@cd internal/e2e && CALLGATE_PROGRAM=$(CURDIR)/bin/callgate CALLGATE_REQUIRE_CLIENTS=1 CALLGATE_CLIENT_AGENTS=1 go test -count=1 ./clients
+
+# Test cases of others' parsers, of one pinned version (MIT, 25 MB), read by ours. They are not kept here.
+OLLAMA := github.com/ollama/ollama@v0.17.4
+
+foreign: ## read the test cases of Ollama's parsers with ours, and print precision and recall
+	@go mod download $(OLLAMA)
+	@OLLAMA="$$(go env GOMODCACHE)/$(OLLAMA)" go test -run '^TestForeign$$' -count=1 -v ./gateway/chain | grep '^foreign:'
 
 race: $(WASM) ## run all tests with the race detector
 	@$(TESTS) -race

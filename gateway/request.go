@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -45,6 +46,9 @@ type Request struct {
 	// MaxRetries is how many further attempts the client allows, instead of the
 	// provider's number; nil if it does not say.
 	MaxRetries *int
+	// BaseDelay and MaxDelay are the first and the longest wait between attempts that the
+	// client wants, instead of the provider's; 0 where it does not say.
+	BaseDelay, MaxDelay time.Duration
 	// ClientRetries is how often the client's SDK has sent this request before. They
 	// count against the retries.
 	ClientRetries int
@@ -112,6 +116,7 @@ func (r *Request) Again(body []byte) (*Request, error) {
 		return nil, err
 	}
 	out.ID, out.Header, out.Tenant, out.MaxRetries, out.ClientRetries = r.ID, r.Header, r.Tenant, r.MaxRetries, r.ClientRetries
+	out.BaseDelay, out.MaxDelay = r.BaseDelay, r.MaxDelay
 	if r.Source != nil { // the client's own does not say the same any more
 		out.Source = &Source{Protocol: r.Source.Protocol, Foreign: r.Source.Foreign}
 	}

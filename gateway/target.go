@@ -51,6 +51,8 @@ type Target struct {
 	Weight int
 	// OnInvalid says what becomes of a call that cannot be repaired.
 	OnInvalid InvalidPolicy
+	// OnDoubt says what becomes of a call that is valid and can hardly be meant.
+	OnDoubt DoubtPolicy
 	// AllowEmpty takes an answer with nothing in it for an answer.
 	AllowEmpty bool
 }
@@ -63,6 +65,17 @@ const (
 	PassInvalid   InvalidPolicy = iota // it goes on as it is, and is reported
 	RejectInvalid                      // the request ends with an error
 	ReaskInvalid                       // the model is told what is wrong and asked once more, then as RejectInvalid
+)
+
+// DoubtPolicy says what becomes of a call that is valid and can hardly be meant: a required text is
+// empty, or the model gives two calls as alternatives.
+type DoubtPolicy int
+
+// The policies.
+const (
+	ReportDoubt DoubtPolicy = iota // it goes on and is reported
+	PassDoubt                      // it is a call like any other
+	RefuseDoubt                    // it is one that cannot be repaired, of which InvalidPolicy decides
 )
 
 // ParserSpec names the parsers of a target.

@@ -167,7 +167,7 @@ func (c *Chain) passed(text []byte) {
 func (c *Chain) idle() bool {
 	m := &c.machine
 	out := &m.text.out
-	return len(m.in.buf) == 0 && len(m.tail) == 0 && m.thought == nil && !m.sofar.start && !m.reasoning.open &&
+	return len(m.in.buf) == 0 && len(m.tail) == 0 && m.stray == "" && m.text.husk.state == noHusk && m.thought == nil && !m.sofar.start && !m.reasoning.open &&
 		!out.trim && (!out.holding() || !out.marked)
 }
 
@@ -176,7 +176,7 @@ func (c *Chain) idle() bool {
 // white space waits, and there was no markup.
 func (c *Chain) Settle() bool {
 	m := &c.machine
-	if m.region != nil || m.thought != nil || len(m.tail) > 0 || m.reasoning.open || c.Marked() || m.in.scan.found.end > 0 || !chars.Blank(m.in.buf) {
+	if m.region != nil || m.thought != nil || len(m.tail) > 0 || m.text.husk.state != noHusk || m.reasoning.open || c.Marked() || m.in.scan.found.end > 0 || !chars.Blank(m.in.buf) {
 		return false
 	}
 	if len(m.in.buf) > 0 {
@@ -195,7 +195,7 @@ func (c *Chain) Settle() bool {
 // it is.
 func (c *Chain) Holding() bool {
 	m := &c.machine
-	return len(m.in.buf) > 0 || len(c.waiting) > 0 || len(m.tail) > 0 || m.text.out.holding() || m.thought != nil
+	return len(m.in.buf) > 0 || len(c.waiting) > 0 || len(m.tail) > 0 || m.text.out.holding() || m.thought != nil || m.text.husk.state != noHusk
 }
 
 // Marked reports whether there was markup: until then all text was content, or
@@ -233,7 +233,7 @@ func (c *Chain) Finish(ctx context.Context, reason abi.Reason) []abi.Event {
 		m.markup()
 		m.text.report.warn("end_token")
 	}
-	m.text.out.finish()
+	m.text.finish()
 	return m.text.out.events.events()
 }
 

@@ -30,20 +30,22 @@ type site struct {
 	fresh      bool // that may be one for a call, and holds nothing else yet
 	fenced     bool // it is in code, in a block or in a line
 	begins     bool // a line, or stands where a block may end
+	apart      bool // a sentence has ended in front of it
 	quoted     bool
 	introduced bool // shown by the text before it: in a code's indent, behind a colon or a tag, as part of a chat
 }
 
 // doubts judges a site for a parser that nobody named. A model that calls begins a line,
 // and begins it by itself; what a label, a quotation, a list or a tag introduces is
-// mostly an example, and then more text follows. found is the trigger.
+// mostly an example, and then more text follows. A special token, which nobody types, may also
+// stand behind a sentence; in the middle of one it is what that is about. found is the trigger.
 func (s *site) doubts(candidate *Candidate, found string) doubt {
 	switch {
 	case s.quoted, s.around && (candidate.Framing || !s.fresh), candidate.Framing && s.thinks && s.marked:
 		return isText
 	case candidate.hinted:
 		return noDoubt
-	case candidate.Heuristic, s.waits, !s.begins, found != "" && found[0]|0x20 >= 'a' && found[0]|0x20 <= 'z':
+	case candidate.Heuristic, s.waits, !s.begins && (plain(found) || candidate.Framing || !s.apart), found != "" && found[0]|0x20 >= 'a' && found[0]|0x20 <= 'z':
 		return untilEnd
 	case s.begun && !s.answers && (s.introduced || candidate.Framing && !strings.HasPrefix(found, "<|end|>")):
 		return untilEnd

@@ -106,7 +106,7 @@ func (s *Skim) Read(text []byte) {
 		s.begun = true
 		s.found = slices.ContainsFunc(s.plan.starts, func(literal string) bool { // one that counts only here
 			n := min(len(literal), len(body))
-			return string(body[:n]) == literal[:n]
+			return string(body[:n]) == literal[:n] && (n < len(literal) || len(body) == n || s.plan.begins(body))
 		})
 	}
 	s.scan.skip = skipper{} // what it knows is about the piece before

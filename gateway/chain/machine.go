@@ -3,6 +3,7 @@ package chain
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
@@ -19,6 +20,7 @@ type machine struct {
 	region    *region  // what begins at the beginning of in, or nil
 	thought   *thought // calls that wait for the end of the output, or nil
 	tail      []byte   // an end token and what followed: not text if the output ends here
+	stray     string   // the end of the region in front, which may come once more
 }
 
 // progress is what has come of an output.
@@ -51,6 +53,9 @@ func (m *machine) advance(ctx context.Context, e end) {
 // seek looks for the next literal and gives out what comes before it. It reports whether there
 // may be more to do.
 func (m *machine) seek(final bool) bool {
+	if m.stray != "" && m.repeated(final) {
+		return false
+	}
 	if m.sofar.start && m.seekStart(final) {
 		return m.region != nil
 	}
@@ -86,7 +91,7 @@ func (m *machine) seekStart(final bool) bool {
 			}
 		}
 	}
-	if (plan.anyStart || longestPrefix(plan.starts, body) > 0) && m.afford() {
+	if (plan.anyStart || plan.begins(body)) && m.afford() {
 		m.begin("", true)
 		return true
 	}
@@ -99,11 +104,11 @@ func (m *machine) begin(found string, start bool) {
 	at := &m.text.at
 	around := at.fence.around()
 	s := site{
-		thinks: m.reasoning.open, marked: m.reasoning.opened != nil, waits: m.thought != nil, begun: m.sofar.begun, answers: m.sofar.after,
+		thinks: m.reasoning.open && !m.reasoning.acts(), marked: m.reasoning.opened != nil, waits: m.thought != nil, begun: m.sofar.begun, answers: m.sofar.after,
 		around: around, fresh: around && at.fence.holdsOnly(), fenced: at.fenced(), begins: at.lineBlank || at.fence.closing(),
 	}
 	if m.parsers.plan.auto {
-		s.quoted = at.quoted()
+		s.quoted, s.apart = at.quoted(), at.endsSentence()
 		s.introduced = m.sofar.mention || at.triple || at.introduces() || at.indent >= 4 && !around
 	}
 	m.region = newRegion(&m.parsers, s, m.in.buf, found, start)
@@ -124,6 +129,10 @@ func (m *machine) found(literal string) {
 		}
 	}
 	switch {
+	case k.lead && !m.sofar.begun && !m.reasoning.open && m.thought == nil:
+		m.in.skip(len(literal))
+		m.text.out.edge(abi.Content)
+		m.text.report.warn(strayMarkup)
 	case k.wraps != nil && m.sofar.after && m.sofar.wrapper == nil:
 		m.sofar.wrapper, m.sofar.start = k.wraps, true
 		m.in.skip(len(literal))
@@ -167,6 +176,8 @@ func (m *machine) unparsed(literal string, k *meaning) {
 	case k.fence != "" && m.text.at.lineMarks && !m.reasoning.open: // what begins or ends a block of code
 		if m.thought != nil && m.thought.fenced {
 			m.thought.closes = true
+		} else if !m.text.at.fence.around() && m.thought == nil && len(m.tail) == 0 {
+			m.text.husk.begin()
 		}
 		m.pass(len(k.fence))
 		m.text.at.fence.begin(k.fence)
@@ -297,8 +308,12 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 		if !r.shown || r.kind != 0 {
 			m.markup()
 		}
+		if r.called {
+			m.stray = endOf(m.in.buf[:to])
+		}
 		m.leave(to)
 	case mayCount:
+		m.stray = endOf(m.in.buf[:to])
 		m.thought = m.thought.join(became.calls, m.tail, m.in.buf[:to])
 		m.tail = m.tail[:0]
 		m.leave(to)
@@ -318,7 +333,7 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 		m.sofar.start, m.sofar.begun = false, true
 		m.pass(to - became.from)
 	case noneReads:
-		m.decline(ctx)
+		m.decline(ctx, e)
 	}
 	return true
 }
@@ -344,8 +359,11 @@ func (m *machine) leave(to int) {
 }
 
 // decline gives out a region that no candidate wants.
-func (m *machine) decline(ctx context.Context) {
+func (m *machine) decline(ctx context.Context, e end) {
 	r, text := m.region, m.in.buf
+	if r.declined > 0 && !r.warned && m.broken(r, e) {
+		m.text.report.warn("broken_call")
+	}
 	n := min(max(r.declined, r.literal), len(text))
 	m.close()
 	m.sofar.start = false
@@ -373,10 +391,27 @@ func (m *machine) decline(ctx context.Context) {
 	m.pass(n)
 }
 
+// broken reports whether a region that a parser has read and given back was a call that is not
+// whole. What has a marker was meant as one. Other text is if the output has ended in the middle of
+// it, and it names a tool.
+func (m *machine) broken(r *region, e end) bool {
+	if r.found != "" && m.parsers.plan.literals[r.found].fence == "" {
+		return !r.site.quoted && !r.site.fenced
+	}
+	if !e.final || e.reason != abi.Stop || !r.ended {
+		return false
+	}
+	return slices.ContainsFunc(m.parsers.offers.all(), func(t abi.Tool) bool {
+		return bytes.Contains(m.in.buf, []byte(`"`+t.Name+`"`)) || bytes.Contains(m.in.buf, []byte(`'`+t.Name+`'`)) ||
+			bytes.Contains(m.in.buf, []byte(t.Name+"("))
+	})
+}
+
 // show gives an event of the region out, which nothing can take back any more.
 func (m *machine) show(e *abi.Event) {
 	r := m.region
 	if e.Kind == warning {
+		r.warned = true
 		m.text.report.warn(e.Name)
 		return
 	}
@@ -385,7 +420,7 @@ func (m *machine) show(e *abi.Event) {
 		r.shown = true
 		m.tail = m.tail[:0]
 		m.settle(m.thought.standsInline()) // markup comes behind it
-		if m.reasoning.open && (candidate.Framing || m.parsers.opts.InReasoning == Ends) {
+		if m.reasoning.open && (candidate.Framing || m.reasoning.acts() || m.parsers.opts.InReasoning == Ends) {
 			m.reasoning.leave()
 			m.reasoning.begins = Closed
 		}

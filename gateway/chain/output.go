@@ -11,13 +11,23 @@ type writer struct {
 	at      place
 	out     output
 	report  Report
+	husk    husk
 	noTools bool // the request offers none
 }
 
 // write gives out text but for white space that may turn out to touch markup.
 func (w *writer) write(kind abi.Kind, text []byte) {
 	w.at.read(text)
+	if w.husk.state != noHusk && w.hulled(kind, text) {
+		return
+	}
 	w.out.write(kind, text)
+}
+
+// finish gives out what waits at the end of the output.
+func (w *writer) finish() {
+	w.unhusk(true)
+	w.out.finish()
 }
 
 // passed notes content that was given out past write, all of it.
@@ -39,6 +49,7 @@ func (w *writer) give(e *abi.Event, parser string) {
 	case w.noTools:
 	default:
 		w.report.note(e, parser)
+		w.husk.call()
 		if e.Kind != abi.Repair {
 			w.out.call(e)
 		}

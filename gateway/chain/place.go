@@ -114,6 +114,16 @@ func (p *place) introduces() bool {
 	return strings.IndexByte(`:>"'-=([{}),|`, p.ink[p.inks-1]) >= 0 || string(p.ink[:p.inks]) == "："
 }
 
+// endsSentence reports whether the text so far ends with what ends a sentence.
+func (p *place) endsSentence() bool {
+	for _, mark := range [...]string{".", "!", "?", "…", "。", "！", "？"} {
+		if strings.HasSuffix(string(p.ink[:p.inks]), mark) {
+			return true
+		}
+	}
+	return false
+}
+
 // quoted reports whether a quotation mark stands right before, or code in a line, or
 // the line is a quotation.
 func (p *place) quoted() bool {

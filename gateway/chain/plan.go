@@ -131,6 +131,13 @@ func (p *Plan) at(text []byte, start bool) []*Candidate {
 	return found
 }
 
+// begins reports whether text begins with what begins a region at the start of the output. A mere
+// bracket of a tag does so only with a name behind it.
+func (p *Plan) begins(text []byte) bool {
+	n := longestPrefix(p.starts, text)
+	return n > 1 || n == 1 && (text[0] != '<' || len(text) > 1 && text[1] != '/' && isWord(text[1]))
+}
+
 func longestPrefix(literals []string, text []byte) int {
 	n := 0
 	for _, l := range literals {

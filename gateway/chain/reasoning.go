@@ -66,6 +66,9 @@ func (r *reasoning) mention(m *meaning) {
 	}
 }
 
+// acts reports whether a call ends the reasoning that is open.
+func (r *reasoning) acts() bool { return r.open && r.opened != nil && r.opened.acts }
+
 // leave ends the reasoning.
 func (r *reasoning) leave() { r.open, r.opened = false, nil }
 
@@ -80,6 +83,8 @@ type marker struct {
 	first bool
 	// bound says that close is ordinary text too and counts only behind its open.
 	bound bool
+	// acts says that a model calls before close comes: a call ends the reasoning.
+	acts bool
 }
 
 type class uint8
@@ -93,6 +98,7 @@ const (
 	gemma
 	apriel
 	granite
+	apertus
 )
 
 // markers are the literals that models put around their reasoning, where these are
@@ -109,7 +115,10 @@ var markers = [...]marker{
 	{open: "◁think▷", close: "◁/think▷", class: diamonds},                   // Kimi-VL
 	{open: "<|START_THINKING|>", close: "<|END_THINKING|>", class: cohere},
 	{open: "<|open|>think<|sep|>", close: "<|close|>think<|sep|>", class: kimi},
+	{open: "<|open|> think <|sep|>", close: "<|close|> think <|sep|>", class: kimi},
 	{open: "<|channel>thought\n", close: "<channel|>", class: gemma},
+	{open: "<|channel>", close: "<channel|>", class: gemma}, // without its name
+	{open: "<|inner_prefix|>", close: "<|inner_suffix|>", class: apertus, acts: true},
 	{open: "Here are my reasoning steps:", close: "[BEGIN FINAL RESPONSE]", class: apriel, first: true},
 	{open: "Here is my thought process:", close: "Here is my response:", class: granite, first: true, bound: true},
 	{open: "Here's my thought process:", close: "Here's my response:", class: granite, first: true, bound: true},
@@ -139,6 +148,7 @@ type meaning struct {
 	opens, closes []*marker
 	wraps, ends   *marker // of the answer
 	endToken      bool
+	lead          bool // it names the speaker where the output begins
 	mention       bool // it stands in text about chats, not in answers
 	trigger       bool
 	fence         string // the fence that it is or begins with
@@ -158,6 +168,9 @@ func (p *Plan) meanings() map[string]*meaning {
 	}
 	for _, t := range endTokens {
 		of(t).endToken = true
+	}
+	for _, t := range [...]string{"<|CHATBOT_TOKEN|>", "<|START_OF_TURN_TOKEN|>"} {
+		of(t).lead = true
 	}
 	for _, t := range [...]string{"<|im_start|>", "<|start_header_id|>", "[INST]"} {
 		of(t).mention = true

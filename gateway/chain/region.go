@@ -17,6 +17,8 @@ type region struct {
 	declined   int          // how far a parser read that gave the region back
 	cost       int          // as vain counts
 	called     bool         // a call has come of it
+	warned     bool         // something was said of it
+	ended      bool         // the output ended while a parser read it
 	reading    *reading     // by the parser that reads it now, or nil
 	out        []abi.Event  // of the last call of read
 
@@ -76,6 +78,7 @@ func (r *region) read(ctx context.Context, p *parsers, text []byte, e end) ([]ab
 			return r.out, became
 		}
 		became.to = max(min(became.to, len(text)), 1)
+		r.ended = r.ended || e.final && r.reading.finished
 		if became.from = min(became.from, became.to); r.reading.shown {
 			return r.out, became
 		}
@@ -135,6 +138,8 @@ type reading struct {
 	fed     int  // how much of the text the run has read
 	clean   int  // how much was read when the last call was complete that went out
 	shown   bool // an event went out
+	// finished says that the output has ended while the run read.
+	finished bool
 }
 
 // read gives the run what is new in the text.
@@ -161,6 +166,7 @@ func (r *reading) read(ctx context.Context, out []abi.Event, p *parsers, region 
 	if !e.final {
 		return out, ending{}
 	}
+	r.finished = true
 	events, err := r.run.Finish(ctx, e.reason)
 	out, became := r.act(out, p, region, events, err)
 	if became.kind != undecided {

@@ -42,6 +42,7 @@ func (c *Config) effectiveProviders() map[string]Provider {
 		p.Parser, p.Reasoning, p.ToolInReasoning = r.Parser, r.Reasoning, r.ToolInReasoning
 		p.Tools, p.ToolCalls = r.Tools, r.ToolCalls
 		p.OnInvalidCall, p.EmptyCompletion, p.History = r.OnInvalidCall, r.EmptyCompletion, r.History
+		p.DoubtfulCall = r.DoubtfulCall
 		p.PromptCacheHints = c.Hints(name)
 		p.Timeouts.Total = min(p.Timeouts.Total, c.Timeout)
 		out[name] = p

@@ -86,6 +86,11 @@ type Provider struct {
 	// "reject" answers with an error, "reask" asks the model once more and shows it
 	// what was wrong.
 	OnInvalidCall string `yaml:"on_invalid_call" enum:"pass,reject,reask" doc:"A call that cannot be repaired: pass forwards it and says so, reject answers with an error, reask asks the model once more. Default: pass."`
+	// DoubtfulCall is that of targets that do not set it: what is done about a call that is
+	// valid and can hardly be meant: a required text is empty, or it is one of two that the
+	// model gives as alternatives. "off" takes it for any other, "report" says so, "refuse"
+	// does with it what OnInvalidCall says. Default: "report".
+	DoubtfulCall string `yaml:"doubtful_call" enum:"off,report,refuse" doc:"A call that is valid and can hardly be meant, since a required text is empty or the model gives two as alternatives: off lets it pass, report says so, refuse does with it as on_invalid_call says. Default: report."`
 	// EmptyCompletion is that of targets that do not set it: what an answer is that
 	// holds neither text nor a call. "fail" (the default of all) makes it a failed
 	// attempt, "pass" forwards it.

@@ -68,6 +68,7 @@ func (c *Config) resolve(t Target) Resolved {
 		Tools:           cmp.Or(t.Tools, p.Tools, adapters[p.Type].tools, "native"),
 		ToolCalls:       cmp.Or(t.ToolCalls, p.ToolCalls, "repair"),
 		OnInvalidCall:   cmp.Or(t.OnInvalidCall, p.OnInvalidCall, "pass"),
+		DoubtfulCall:    cmp.Or(t.DoubtfulCall, p.DoubtfulCall, "report"),
 		EmptyCompletion: cmp.Or(t.EmptyCompletion, p.EmptyCompletion, "fail"),
 		ToolInReasoning: cmp.Or(t.ToolInReasoning, p.ToolInReasoning, "buffer"),
 		RawToolText:     t.RawToolText || p.RawToolText,

@@ -42,6 +42,8 @@ type Target struct {
 	// OnInvalidCall is as in [Provider]. Default: the provider's, but "pass" where
 	// ToolCalls is "off".
 	OnInvalidCall string `yaml:"on_invalid_call" enum:"pass,reject,reask" doc:"What is done about a call that cannot be repaired. Default: the provider's."`
+	// DoubtfulCall is as in [Provider]. Default: the provider's.
+	DoubtfulCall string `yaml:"doubtful_call" enum:"off,report,refuse" doc:"What is done about a call that is valid and can hardly be meant. Default: the provider's."`
 	// EmptyCompletion is as in [Provider]. Default: the provider's.
 	EmptyCompletion string `yaml:"empty_completion" enum:"pass,fail" doc:"What is done about an answer with neither text nor a call. Default: the provider's."`
 	// ToolInReasoning is as in [Provider]. Default: the provider's.

@@ -34,6 +34,7 @@ func (c *Config) checkTargets(r *report, p path, targets []Target, providers []s
 		if pr, ok := c.Providers[t.Provider]; ok {
 			checkRaw(r, at, t.RawToolText, pr)
 			checkInvalidCall(r, at.Key("on_invalid_call"), t.OnInvalidCall, c.resolve(t).ToolCalls)
+			checkDoubtfulCall(r, at.Key("doubtful_call"), t.DoubtfulCall, c.resolve(t).OnInvalidCall)
 		}
 	}
 }

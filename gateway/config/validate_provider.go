@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net/textproto"
 	"net/url"
 	"regexp"
@@ -19,6 +20,7 @@ func checkProvider(r *report, name string, pr Provider) {
 	}
 	checkParsers(r, p.Key("parser"), pr.Parser)
 	checkInvalidCall(r, p.Key("on_invalid_call"), pr.OnInvalidCall, pr.ToolCalls)
+	checkDoubtfulCall(r, p.Key("doubtful_call"), pr.DoubtfulCall, cmp.Or(pr.OnInvalidCall, "pass"))
 	if retry := pr.Retry; retry.MaxDelay < retry.BaseDelay {
 		r.add(p.Key("retry").Key("max_delay"), "the longest wait, %s, is less than the first, %s; raise it, or lower base_delay", retry.MaxDelay, retry.BaseDelay)
 	}
@@ -87,6 +89,13 @@ func checkRaw(r *report, p path, raw bool, pr Provider) {
 func checkInvalidCall(r *report, p path, rule, toolCalls string) {
 	if toolCalls == Off && rule != "" && rule != "pass" {
 		r.add(p, "with tool_calls: off no call is checked; use tool_calls: repair, or leave it out")
+	}
+}
+
+// checkDoubtfulCall refuses a rule that another one would make void.
+func checkDoubtfulCall(r *report, p path, rule, invalid string) {
+	if rule == "refuse" && invalid == "pass" {
+		r.add(p, "with on_invalid_call: pass nothing is refused; use on_invalid_call: reject or reask, or doubtful_call: report")
 	}
 }
 

@@ -123,6 +123,7 @@ var meanings = map[string]string{ //nolint:gochecknoglobals // a table
 	"reasoning_end_missing":   "The reasoning never ended.",
 	"reasoning_end_stray":     "An end of reasoning came where none was open; it was dropped.",
 	"reasoning_start_missing": "The reasoning had no beginning: all text before its end was taken for it.",
+	"stray_markup":            "Markup that marks nothing was left out: an end that comes twice, an empty block of code around a call.",
 	"truncated_call":          "The output ended inside a call, which was dropped.",
 }
 

@@ -37,6 +37,10 @@ var nativeFields = map[string]func(c *nativeCase, value string) bool{
 		c.target.OnInvalid, ok = map[string]gateway.InvalidPolicy{"reject": gateway.RejectInvalid, "reask": gateway.ReaskInvalid}[v]
 		return ok
 	},
+	"doubt": func(c *nativeCase, v string) (ok bool) {
+		c.target.OnDoubt, ok = map[string]gateway.DoubtPolicy{"off": gateway.PassDoubt, "refuse": gateway.RefuseDoubt}[v]
+		return ok
+	},
 	"ids": func(c *nativeCase, v string) bool {
 		c.needs.IDs = gateway.KimiID
 		return v == "kimi"

@@ -104,10 +104,15 @@ func enter(c echo.Context, req *gateway.Request) error {
 }
 
 // maxRetriesHeader is what a client sets to say how many further attempts its request
-// may take, at most maxRetries.
+// may take, at most maxRetries; the others say how long the first wait between them is, and the
+// longest one, within the bounds of the provider's own settings (retry).
 const (
 	maxRetriesHeader = "X-Callgate-Max-Retries"
+	baseDelayHeader  = "X-Callgate-Base-Delay"
+	maxDelayHeader   = "X-Callgate-Max-Delay"
 	maxRetries       = 10
+	longestBase      = time.Minute
+	longestWait      = 10 * time.Minute
 )
 
 // budget reads what the client says of retries: how many the gateway may make, and how many
@@ -121,10 +126,36 @@ func budget(req *gateway.Request, h http.Header) error {
 		}
 		req.MaxRetries = &n
 	}
+	var err error
+	if req.BaseDelay, err = delay(h, baseDelayHeader, longestBase); err != nil {
+		return err
+	}
+	if req.MaxDelay, err = delay(h, maxDelayHeader, longestWait); err != nil {
+		return err
+	}
+	if req.MaxDelay > 0 && req.BaseDelay > req.MaxDelay {
+		return &gateway.Error{Kind: gateway.Invalid, Param: strings.ToLower(maxDelayHeader),
+			Message: fmt.Sprintf("The header %s (%s) must not be less than %s (%s).",
+				strings.ToLower(maxDelayHeader), req.MaxDelay, strings.ToLower(baseDelayHeader), req.BaseDelay)}
+	}
 	if n, err := strconv.Atoi(h.Get("X-Stainless-Retry-Count")); err == nil {
 		req.ClientRetries = max(n, 0)
 	}
 	return nil
+}
+
+// delay reads a header that holds a wait; 0 if it is not there.
+func delay(h http.Header, name string, most time.Duration) (time.Duration, error) {
+	text := h.Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < time.Millisecond || d > most {
+		return 0, &gateway.Error{Kind: gateway.Invalid, Param: strings.ToLower(name),
+			Message: fmt.Sprintf("The header %s must be a time from 1ms to %s, such as 500ms or 2s, not %.40q.", strings.ToLower(name), most, text)}
+	}
+	return d, nil
 }
 
 // write sends a response, frame by frame.

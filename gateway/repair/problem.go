@@ -18,6 +18,7 @@ const (
 	BadID           = "bad_id"
 	TextCall        = "text_call"
 	VendorMalformed = "vendor_malformed"
+	DoubtfulCall    = "doubtful_call"
 )
 
 // The kinds of repairs to arguments, as [Args.Repairs] gives them.

@@ -200,7 +200,7 @@ func (e *Entry) append(dst, old []byte, indexed bool) []byte {
 		return append(AppendOthers(AppendInt(AppendKey(append(dst, '{'), "index"), e.Index), old, "index"), '}')
 	}
 	dst = append(dst, '{')
-	if indexed {
+	if indexed || len(old) > 0 && !Find(old, Span{0, len(old)}, "index").Empty() {
 		dst = AppendInt(AppendKey(dst, "index"), e.Index)
 	}
 	if e.Kind == Begins {
@@ -209,11 +209,7 @@ func (e *Entry) append(dst, old []byte, indexed bool) []byte {
 	}
 	var function []byte
 	if len(old) > 0 {
-		written := []string{"id", "type", "function", "index"}
-		if !indexed { // what it has there is not ours
-			written = written[:3]
-		}
-		dst = AppendOthers(dst, old, written...)
+		dst = AppendOthers(dst, old, "id", "type", "function", "index")
 		function = Find(old, Span{0, len(old)}, "function").Of(old)
 	}
 	dst = append(AppendKey(dst, "function"), '{')

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -248,5 +249,33 @@ func TestFaultSuiteDeadline(t *testing.T) {
 	hasHeader(t, r.header, map[string]string{"x-callgate-attempts": "1", "x-callgate-retry-delay-ms": ""})
 	if len(f.gaps()) != 0 {
 		t.Errorf("got %d further requests, want an answer at once", len(f.gaps()))
+	}
+}
+
+// TestFaultSuiteDelayHeaders has a client say how long the waits between attempts are, and sends
+// some that are none.
+func TestFaultSuiteDelayHeaders(t *testing.T) {
+	t.Parallel()
+	const base, most = "x-callgate-base-delay", "x-callgate-max-delay"
+	busy := newSite(t, (&refusing{failing: failing{status: 503, times: 2}}).answer)
+	var s setup
+	s.provider("up", busy.url, "retry: {max_retries: 3, base_delay: 30s, max_delay: 60s}")
+	g := serve(t, s.String())
+	waited := g.chat(prompt("up/m", "hi", false), base, "20ms", most, "30ms")
+	if ms, _ := strconv.Atoi(waited.header.Get("x-callgate-retry-delay-ms")); waited.status != 200 || ms == 0 || ms > 20_000 {
+		t.Errorf("got status %d after waits of %d ms, want 200, and less than the 30 s of the configuration", waited.status, ms)
+	}
+	asked := busy.asked.Load()
+	for _, row := range []struct{ header, value, says string }{
+		{base, "-1s", "1ms to 1m"}, {base, "0", "1ms to 1m"}, {base, "61s", "1ms to 1m"}, {base, "soon", "1ms to 1m"}, {base, "5", "1ms to 1m"},
+		{most, "11m", "1ms to 10m"}, {most, "1us", "1ms to 10m"}, {most, "1e9s", "1ms to 10m"},
+	} {
+		r := g.chat(prompt("up/m", "hi", false), row.header, row.value)
+		failure{status: 400, code: "invalid_request", param: row.header, says: row.says}.check(t, r)
+	}
+	r := g.chat(prompt("up/m", "hi", false), base, "2s", most, "1s")
+	failure{status: 400, code: "invalid_request", param: most, says: "must not be less than"}.check(t, r)
+	if n := busy.asked.Load() - asked; n != 0 {
+		t.Errorf("got %d requests at the upstream, want none", n)
 	}
 }

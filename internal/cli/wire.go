@@ -205,6 +205,7 @@ func unlisted(cfg *config.Config) []string {
 var (
 	modes      = map[string]gateway.Mode{"off": gateway.Off, "report": gateway.Report, "repair": gateway.Repair}
 	reasonings = map[string]chain.Reasoning{"open": chain.Open, "auto": chain.Auto}
+	doubtful   = map[string]gateway.DoubtPolicy{"off": gateway.PassDoubt, "report": gateway.ReportDoubt, "refuse": gateway.RefuseDoubt}
 	invalid    = map[string]gateway.InvalidPolicy{"pass": gateway.PassInvalid, "reject": gateway.RejectInvalid, "reask": gateway.ReaskInvalid}
 )
 
@@ -218,7 +219,7 @@ func target(r config.Resolved) gateway.Target {
 		Provider: r.Provider, Model: r.Model, Mode: modes[r.ToolCalls], Weight: r.Weight,
 		Parsers: parserSpec(r.Parser, r.Reasoning), Reasoning: reasonings[r.Reasoning],
 		InReasoning: inReasonings[r.ToolInReasoning], RawText: r.RawToolText,
-		OnInvalid: invalid[r.OnInvalidCall], AllowEmpty: r.EmptyCompletion == "pass",
+		OnInvalid: invalid[r.OnInvalidCall], OnDoubt: doubtful[r.DoubtfulCall], AllowEmpty: r.EmptyCompletion == "pass",
 	}
 }
 

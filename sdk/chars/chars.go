@@ -53,6 +53,17 @@ func TrimSpace(b []byte) []byte { return TrimEnd(SkipSpace(b)) }
 // Blank reports whether b is nothing but white space.
 func Blank(b []byte) bool { return Space(b, 0) == len(b) }
 
+// HasWord reports whether b holds a letter, a digit or an underscore, or anything that is not
+// ASCII: what is made of punctuation alone is no name.
+func HasWord(b []byte) bool {
+	for _, c := range b {
+		if IsLetter(c) || IsDigit(c) || c == '_' || c >= 0x80 {
+			return true
+		}
+	}
+	return false
+}
+
 // A byte in all bytes of a word.
 const (
 	ones  = 0x0101010101010101

@@ -105,6 +105,10 @@ func (r *Reader) Reset() {
 // Depth is how many objects and arrays are open.
 func (r *Reader) Depth() int { return len(r.stack) }
 
+// Between reports whether the last member or element is complete, so that a comma comes next
+// or the end of the object or array that is open.
+func (r *Reader) Between() bool { return r.state == wantComma }
+
 // Key is the decoded name of the member that the last Key token was for. It is
 // valid until the next Feed.
 func (r *Reader) Key() []byte { return r.key }

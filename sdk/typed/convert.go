@@ -34,7 +34,8 @@ func Convert(raw []byte, types sdk.Types, maxDepth int) (json []byte, repaired b
 			}
 		}
 	}
-	strict, kind, ok := relaxed.Value(text, maxDepth)
+	number := unpadded(text, types)
+	strict, kind, ok := relaxed.Value(number, maxDepth)
 	if !ok {
 		if len(text) == 0 && types&abi.String == 0 {
 			if empty := empty(types); empty != "" {
@@ -52,7 +53,7 @@ func Convert(raw []byte, types sdk.Types, maxDepth int) (json []byte, repaired b
 			return relaxed.AppendString(nil, raw), false
 		}
 	}
-	structured := kind == relaxed.ObjectOpen || kind == relaxed.ArrayOpen || kind == relaxed.String
+	structured := len(number) < len(text) || kind == relaxed.ObjectOpen || kind == relaxed.ArrayOpen || kind == relaxed.String
 	return strict, structured && !bytes.Equal(strict, text)
 }
 
@@ -71,11 +72,28 @@ func String(quoted []byte, types sdk.Types, maxDepth int) (json []byte, ok bool)
 			}
 		}
 	}
-	strict, kind, ok := relaxed.Value(text, maxDepth)
+	strict, kind, ok := relaxed.Value(unpadded(text, types), maxDepth)
 	if !ok {
 		return nil, false
 	}
 	return fit(strict, kind, types)
+}
+
+// unpadded is text without the zeros in front of a whole number, 9 for 09, where the schema has
+// numbers and no strings: elsewhere they mean something.
+func unpadded(text []byte, types sdk.Types) []byte {
+	if types&(abi.Integer|abi.Number) == 0 || types&abi.String != 0 || len(text) < 2 || text[0] != '0' {
+		return text
+	}
+	for _, c := range text {
+		if !chars.IsDigit(c) {
+			return text
+		}
+	}
+	for len(text) > 1 && text[0] == '0' {
+		text = text[1:]
+	}
+	return text
 }
 
 // empty is what no text at all says for a value that cannot be a string.

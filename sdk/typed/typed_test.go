@@ -39,6 +39,12 @@ func TestConvert(t *testing.T) {
 		{`"3"`, 0, `"3"`, false},
 		{`"3"`, abi.Integer, `"3"`, false},
 		{"three", abi.Integer, `"three"`, false},
+		{"09", abi.Integer, `9`, true},
+		{"000", abi.Integer, `0`, true},
+		{"09", abi.Integer | abi.String, `"09"`, false},
+		{"09", 0, `"09"`, false},
+		{"09.5", abi.Number, `"09.5"`, false},
+		{"0012345678901234567", abi.Number, `12345678901234567`, true},
 	} {
 		if got, repaired := typed.Convert([]byte(tt.raw), tt.types, 0); string(got) != tt.want || repaired != tt.repaired {
 			t.Errorf("Convert(%q, %b) = %s, %t, want %s, %t", tt.raw, tt.types, got, repaired, tt.want, tt.repaired)
@@ -55,6 +61,7 @@ func TestString(t *testing.T) {
 	}{
 		{`"3"`, abi.Integer, `3`},
 		{`"3"`, abi.Integer | abi.String, ``},
+		{`"09"`, abi.Integer, `9`},
 		{`"3"`, 0, ``},
 		{`"5.0"`, abi.Integer, `5`},
 		{`"5.5"`, abi.Integer, ``},

@@ -6,6 +6,7 @@ import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
+	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
@@ -68,6 +69,7 @@ func (p *parser) beginBody() bool {
 	_ = p.other.Reset(p.opts) // it takes any options
 	p.inner.Reset()
 	p.From, p.body, p.empty = p.At(), p.other, false
+	p.fed, p.left = p.fed[:0], 0
 	return true
 }
 
@@ -77,6 +79,9 @@ func (p *parser) beginBody() bool {
 func (p *parser) readBody() bool {
 	b := p.Rest()
 	if b[0] == '<' {
+		if done, wait := p.leaveOut(b); done || wait {
+			return done
+		}
 		switch v := p.endsBody(b); {
 		case v == sdk.Yes:
 			p.finishBody(sdk.Stop)
@@ -89,6 +94,7 @@ func (p *parser) readBody() bool {
 	n := p.bodyEnd(b)
 	if n > 0 {
 		p.body.Feed(b[:n], &p.inner)
+		p.keepFed(b[:n])
 		p.Advance(n)
 		p.forward()
 	}
@@ -123,6 +129,12 @@ func (p *parser) endsBody(b []byte) sdk.Verdict {
 	}
 	behind := b[len(m.text):]
 	if m.does == heads {
+		switch p.valueGoesOn(behind) {
+		case sdk.Yes:
+			return sdk.No
+		case sdk.Maybe:
+			return sdk.Maybe
+		}
 		return p.unlessEnded(markup.MatchAny(behind, " "+recipient, messageTag))
 	}
 	rest := chars.SkipSpace(behind)
@@ -144,6 +156,49 @@ func (p *parser) unlessEnded(v sdk.Verdict) sdk.Verdict {
 	return v
 }
 
+// valueGoesOn tells whether a header inside a body is text of a value, whose end comes behind it.
+func (p *parser) valueGoesOn(behind []byte) sdk.Verdict {
+	const far = 1024
+	window := behind[:min(len(behind), far)]
+	if i := bytes.Index(window, []byte(atemBlock)); i >= 0 {
+		window = window[:i]
+	}
+	switch {
+	case bytes.Contains(window, []byte("</atem:parameter>")):
+		return sdk.Yes
+	case len(window) < far && len(window) == len(behind) && !p.Ended:
+		return sdk.Maybe
+	}
+	return sdk.No
+}
+
+// maxFed is how much is kept of what a body was fed: a tag with a name.
+const maxFed = callobject.MaxName + 32
+
+func (p *parser) keepFed(b []byte) {
+	p.fed = append(p.fed, b...)
+	if n := len(p.fed) - maxFed; n > 0 {
+		p.fed = append(p.fed[:0], p.fed[n:]...)
+	}
+}
+
+// leaveOut leaves the end of a header out that stands behind a name which the header has too.
+func (p *parser) leaveOut(b []byte) (done, wait bool) {
+	if p.msg.name == "" || !bytes.HasSuffix(p.fed, []byte(`<atem:invoke name="`+p.msg.name)) {
+		return false, false
+	}
+	switch markup.Match(b, messageTag) {
+	case sdk.Yes:
+		p.Advance(len(messageTag))
+		p.left += len(messageTag)
+		p.Out.Repair("stray_markup")
+		return true, false
+	case sdk.Maybe:
+		return false, !p.Ended
+	}
+	return false, false
+}
+
 func (p *parser) finishBody(reason sdk.Reason) {
 	p.body.Finish(reason, &p.inner)
 	p.forward()
@@ -155,6 +210,10 @@ func (p *parser) forward() {
 	for _, e := range p.events {
 		switch e.Kind {
 		case abi.CallStart:
+			if p.alone && sdk.FindTool(p.Tools, e.Name) == nil {
+				p.Out.Malformed(p.From, p.From+len(atemBlock))
+				return
+			}
 			p.text.call()
 			p.Out.CallStart(e.Name, e.ID)
 		case abi.Args:
@@ -166,9 +225,9 @@ func (p *parser) forward() {
 		case abi.Cut:
 			p.Out.Cut()
 		case abi.Malformed:
-			p.Out.Malformed(p.From+e.From, p.From+e.To)
+			p.Out.Malformed(p.From+e.From, p.From+e.To+p.left)
 		case abi.End:
-			p.Return(p.From + e.To)
+			p.Return(p.From + e.To + p.left)
 			p.body, p.where, p.fresh = nil, inCall, true
 		default: // a body holds no text of the answer
 		}

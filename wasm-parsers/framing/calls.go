@@ -26,6 +26,7 @@ type row struct {
 	array    bool   // inside a list
 	closed   bool   // behind it
 	comma    bool   // behind a comma
+	braces   int    // closing ones behind the last object that close nothing
 }
 
 func (j *jsonCalls) begin(name, id string) {
@@ -56,9 +57,16 @@ func (j *jsonCalls) read(b []byte, out *sdk.Out) (n int, status callobject.Statu
 			j.raw = append(j.raw, c) // what waits is text if more follows
 		}
 		return 1, callobject.More
+	case c == '}' && j.done > 0 && !j.comma && j.braces < maxBraces && !j.waits:
+		out.Repair("args_json") // the call has ended
+		j.braces++
+		return 1, callobject.More
 	case j.waits || j.closed:
 		return 0, callobject.Bad
 	case j.begins(c):
+		if j.array && j.done > 0 && !j.comma { // which is missing
+			out.Repair("args_json")
+		}
 		j.beginValue()
 		return j.readValue(b, out)
 	case j.list && j.readList(c):
@@ -67,11 +75,33 @@ func (j *jsonCalls) read(b []byte, out *sdk.Out) (n int, status callobject.Statu
 	return 0, callobject.Bad
 }
 
+// maxBraces is how many closing braces behind a complete object are dropped.
+const maxBraces = 2
+
+// lacksBrace reports whether b begins with something that is not of the object at hand, which
+// lacks nothing but its brace.
+func (j *jsonCalls) lacksBrace(b []byte) bool {
+	if !j.list || !j.open || !j.call.LacksBrace() {
+		return false
+	}
+	b = chars.SkipSpace(b)
+	return len(b) > 0 && (b[0] == '<' || b[0] == ']' && j.array)
+}
+
+// closeObject ends such an object.
+func (j *jsonCalls) closeObject(out *sdk.Out) {
+	j.call.Repair()
+	if !j.shown {
+		j.show(out, j.call.Name)
+	}
+	j.finish(out)
+}
+
 // begins tells whether a value may begin here with c: an object, or what stands for
 // arguments that are none: null, an empty string, or a string that holds the object.
 func (j *jsonCalls) begins(c byte) bool {
 	if j.list {
-		return c == '{' && (j.done == 0 || j.comma || !j.array)
+		return c == '{'
 	}
 	return j.done == 0 && (c == '{' || c == '"' || c|0x20 == 'n')
 }
@@ -97,7 +127,7 @@ func (j *jsonCalls) beginValue() {
 		j.call.ResetArgs(j.name)
 		j.call.ID = j.id
 	}
-	j.open, j.comma, j.raw = true, false, j.raw[:0]
+	j.open, j.comma, j.braces, j.raw = true, false, 0, j.raw[:0]
 }
 
 func (j *jsonCalls) readValue(b []byte, out *sdk.Out) (n int, status callobject.Status) {
@@ -108,6 +138,12 @@ func (j *jsonCalls) readValue(b []byte, out *sdk.Out) (n int, status callobject.
 			j.raw = append(j.raw, b[n:n+used]...)
 		}
 		n += used
+		if j.list && !j.array && j.name != "" && j.call.Name != "" && j.call.Name != j.name {
+			return n, j.bad(false, out) // header and object name different tools
+		}
+		if j.lacksBrace(b[n:]) {
+			return n, callobject.More
+		}
 		if !j.shown && j.call.Name != "" && len(j.call.Args) > 0 && j.raw[0] == '{' {
 			j.show(out, j.call.Name)
 		}

@@ -132,5 +132,5 @@ func validName(name []byte) bool {
 			return false
 		}
 	}
-	return len(name) > 0 && len(name) <= callobject.MaxName
+	return chars.HasWord(name) && len(name) <= callobject.MaxName
 }

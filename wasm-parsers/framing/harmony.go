@@ -137,6 +137,7 @@ func recipientHead(rest []byte) sdk.Verdict {
 // channel behind the recipient, nothing gets into a name.
 func readHarmony(header []byte) message {
 	role, rest := harmonyRole(header)
+	rest = lastChannel(rest)
 	channel := role
 	if _, after, found := bytes.Cut(rest, []byte(channelTag)); found {
 		channel = word(chars.SkipSpace(after))
@@ -150,6 +151,20 @@ func readHarmony(header []byte) message {
 		}
 	}
 	return message{kind: isContent}
+}
+
+// lastChannel is a header's rest without the channels in front of the last one, which counts. One
+// that says less than the recipient in front of it, which calls, does not.
+func lastChannel(rest []byte) []byte {
+	first, last := bytes.Index(rest, []byte(channelTag)), bytes.LastIndex(rest, []byte(channelTag))
+	if first == last {
+		return rest
+	}
+	name := word(chars.SkipSpace(rest[last+len(channelTag):]))
+	if harmonyCall(rest[last:]) == nil && bytes.HasPrefix(name, []byte("commentary")) && harmonyCall(rest[:last]) != nil {
+		return rest
+	}
+	return append(bytes.Clone(rest[:first]), rest[last:]...)
 }
 
 // harmonyRole gives what follows the role assistant in the same word, which is a

@@ -9,21 +9,26 @@ import (
 )
 
 // Inkling reads the form of Inkling. The name in front of a call's JSON is said
-// again inside of it, and that one counts if they differ.
+// again inside of it; where they differ nobody knows which one is meant.
 func Inkling() sdk.Spec {
 	const (
 		model    = "<|message_model|>"
 		thinking = "<|content_thinking|>"
 		text     = "<|content_text|>"
-		invoke   = "<|content_invoke_tool_json|>"
-		end      = "<|end_message|>"
-		sampled  = "<|content_model_end_sampling|>"
+		// Their blocks are text, and neither a call nor an answer of anybody's.
+		invokeText = "<|content_invoke_tool_text|>"
+		toolError  = "<|content_tool_error|>"
+		invoke     = "<|content_invoke_tool_json|>"
+		end        = "<|end_message|>"
+		sampled    = "<|content_model_end_sampling|>"
 	)
 	f := &format{
 		markers: []marker{
 			{model, heads, anywhere},
 			{thinking, thinks, anywhere},
 			{text, answers, anywhere},
+			{invokeText, answers, anywhere},
+			{toolError, answers, anywhere},
 			{invoke, calls, between | inText | inCall},
 			{invoke, endsHead, inHeader},
 			{end, skips, anywhere},
@@ -45,7 +50,7 @@ func Inkling() sdk.Spec {
 		Priority: 45,
 		Formats:  []string{`<|message_model|>NAME<|content_invoke_tool_json|>{"name", "args"}<|end_message|>`},
 		Example:  `<|message_model|>get_weather<|content_invoke_tool_json|>{"name": "get_weather", "args": {"city": "Oslo"}}<|end_message|>`,
-		Triggers: []string{model, thinking, text, invoke, end, sampled},
+		Triggers: []string{model, thinking, text, invokeText, toolError, invoke, end, sampled},
 		Models:   []string{"*inkling*"},
 	}, f, nil)
 }

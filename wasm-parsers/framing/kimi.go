@@ -35,6 +35,8 @@ func KimiK3() sdk.Spec {
 		Triggers: []string{
 			kimiOpen + "response", kimiOpen + "tools", kimiOpen + "call ", kimiClose + "response",
 			kimiClose + "tools", kimiClose + "message", kimiEnd,
+			kimiOpen + " response", kimiOpen + " tools", kimiOpen + " call ", kimiClose + " response",
+			kimiClose + " tools", kimiClose + " message",
 		},
 		Models:  []string{"*kimi-k3*"},
 		Framing: true,
@@ -141,13 +143,13 @@ func (k *kimi) readTag(b []byte) sdk.Verdict {
 	case end < 0 && len(b) >= maxHeader:
 		return sdk.No
 	case end < 0 && k.Ended: // half a tag
-		k.half = opens && (bytes.HasPrefix(b[len(kimiOpen):], []byte("call")) || k.where == kimiCall)
+		k.half = opens && (bytes.HasPrefix(chars.SkipSpace(b[len(kimiOpen):]), []byte("call")) || k.where == kimiCall)
 		k.AdvanceTo(nil)
 		return sdk.Yes
 	case end < 0:
 		return sdk.Maybe
 	}
-	tag := b[:end][bytes.IndexByte(b, '>')+1:]
+	tag := chars.TrimSpace(b[:end][bytes.IndexByte(b, '>')+1:])
 	name := word(tag)
 	if len(name) == 0 || !opens && len(name) < len(tag) || bytes.Contains(tag, []byte("<|")) {
 		return sdk.No

@@ -8,7 +8,6 @@ import (
 	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/typed"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
-	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 )
 
 // The tags that end the value of an argument.
@@ -70,25 +69,26 @@ func (k *kimi) types(attributes, key []byte) sdk.Types {
 	case "array":
 		return abi.Array
 	}
-	if p := k.Param(key); p != nil {
+	if p := k.Param(key); p != nil && p.Types != 0 {
 		return p.Types
 	}
-	return 0
+	return abi.String // it is no number if nobody says so
 }
 
 // readValueEnd ends the value of an argument if b begins with its end, or with the
 // call's, and what may stand there follows. Otherwise the tag is text of the value.
 func (k *kimi) readValueEnd(b []byte) sdk.Verdict {
-	arg, call := markup.Match(b, kimiArgEnd), markup.Match(b, kimiCallEnd)
+	argEnd, arg := spaced(b, kimiArgEnd)
+	callEnd, call := spaced(b, kimiCallEnd)
 	v, n := max(arg, call), 0
 	switch {
 	case arg == sdk.Yes:
-		n = len(kimiArgEnd)
+		n = argEnd
 		v = k.follows(b[n:], kimiOpen+"argument ", kimiCallEnd, kimiOpen+"call ", kimiClose+"tools", kimiClose+"message", kimiEnd)
 	case call == sdk.Yes && k.Cut: // with the value's own end missing nobody knows
 		v = sdk.No
 	case call == sdk.Yes: // which the call reads itself
-		v = k.follows(b[len(kimiCallEnd):], kimiOpen+"call ", kimiClose+"tools", kimiClose+"message", kimiEnd)
+		v = k.follows(b[callEnd:], kimiOpen+"call ", kimiClose+"tools", kimiClose+"message", kimiEnd)
 	}
 	if v == sdk.Yes {
 		k.Advance(n)
@@ -106,7 +106,7 @@ func (k *kimi) follows(b []byte, tags ...string) sdk.Verdict {
 	}
 	v := sdk.Maybe
 	if len(rest) > 0 {
-		v = markup.MatchAny(rest, tags...)
+		v = anySpaced(rest, tags...)
 	}
 	if v == sdk.Maybe && k.Ended {
 		return sdk.Yes
@@ -116,15 +116,52 @@ func (k *kimi) follows(b []byte, tags ...string) sdk.Verdict {
 
 // readBadEnd gives a call that is none back, with its end or up to what comes next.
 func (k *kimi) readBadEnd(b []byte) sdk.Verdict {
-	v := markup.MatchAny(b, kimiCallEnd, kimiOpen+"call ", kimiOpen+"response", kimiClose+"tools", kimiClose+"message", kimiEnd)
+	v := anySpaced(b, kimiCallEnd, kimiOpen+"call ", kimiOpen+"response", kimiClose+"tools", kimiClose+"message", kimiEnd)
 	if v != sdk.Yes {
 		return v
 	}
-	if markup.Match(b, kimiCallEnd) == sdk.Yes {
-		k.Advance(len(kimiCallEnd))
+	if n, v := spaced(b, kimiCallEnd); v == sdk.Yes {
+		k.Advance(n)
 	}
 	k.Out.Malformed(k.From, k.At())
 	return v
+}
+
+// maxGap is how many spaces a model may write between a token and the name of an element.
+const maxGap = 4
+
+// spaced tells whether b begins with a tag, in which spaces may stand behind a token and in front
+// of one, and how long that is.
+func spaced(b []byte, tag string) (n int, v sdk.Verdict) {
+	for i := range len(tag) {
+		if i > 0 && tag[i] != ' ' && (tag[i-1] == '>' || tag[i] == '<') {
+			for gap := 0; n < len(b) && b[n] == ' ' && gap < maxGap; gap++ {
+				n++
+			}
+		}
+		switch {
+		case n == len(b):
+			return n, sdk.Maybe
+		case b[n] != tag[i]:
+			return n, sdk.No
+		}
+		n++
+	}
+	return n, sdk.Yes
+}
+
+// anySpaced is spaced for several tags.
+func anySpaced(b []byte, tags ...string) sdk.Verdict {
+	verdict := sdk.No
+	for _, tag := range tags {
+		switch _, v := spaced(b, tag); v {
+		case sdk.Yes:
+			return v
+		case sdk.Maybe:
+			verdict = v
+		}
+	}
+	return verdict
 }
 
 // attribute is the value of an attribute, with its escapes undone.

@@ -10,6 +10,9 @@ import (
 	"github.com/callgate/callgate/wasm-parsers/xmlparams"
 )
 
+// atemBlock begins a block of calls.
+const atemBlock = "<atem:function_calls>"
+
 // Muse reads the form of Meta's Muse and Glimmer: headers with a recipient, and calls
 // as atem tags. Only a message to a tool is a call.
 func Muse() sdk.Spec {
@@ -21,7 +24,7 @@ func Muse() sdk.Spec {
 			{messageTag, endsHead, inHeader},
 			{"<|eom|>", skips, anywhere},
 			{"<|eot|>", skips, anywhere},
-			{"<atem:function_calls>", nests, inCall},
+			{atemBlock, nests, between | inCall},
 			{"<atem:invoke ", nests, inCall},
 		},
 		read:   readMuse,
@@ -34,18 +37,21 @@ func Muse() sdk.Spec {
 		Priority: 60,
 		Formats:  append([]string{" to=NAME<|message|>" + body.Formats[0] + "<|eom|>"}, " to=self<|message|>TEXT<|eom|>", " to=user<|message|>TEXT<|eot|>"),
 		Example:  "to=get_weather<|message|>" + body.Example + "<|eot|>",
-		Triggers: []string{startTag + assistant + " to="},
+		Triggers: []string{startTag + assistant + " to=", startTag + assistant + messageTag, atemBlock},
 		Starts:   []string{recipient},
 		Models:   []string{"*muse*", "*glimmer*"},
 	}, f, museHead)
 }
 
-// museHead wants a recipient and the end of the header right behind it.
+// museHead wants a recipient and the end of the header right behind it, or a block without any.
 func museHead(head []byte) sdk.Verdict {
+	if v := markup.MatchAny(head, startTag+assistant+messageTag, atemBlock); v == sdk.Yes {
+		return v
+	}
 	head = bytes.TrimPrefix(head, []byte(startTag+assistant))
 	rest, found := bytes.CutPrefix(chars.SkipSpace(head), []byte(recipient))
 	if !found {
-		return markup.MatchAny(chars.SkipSpace(head), recipient, startTag+assistant)
+		return markup.MatchAny(chars.SkipSpace(head), recipient, startTag+assistant, messageTag, atemBlock)
 	}
 	name := word(rest)
 	if len(name) == len(rest) {
@@ -60,7 +66,9 @@ func museHead(head []byte) sdk.Verdict {
 func readMuse(header []byte) message {
 	_, to, found := bytes.Cut(header, []byte(recipient))
 	switch to = chars.TrimSpace(to); {
-	case !found, string(to) == "user":
+	case !found: // its block says what it is
+		return message{kind: isCall}
+	case string(to) == "user":
 		return message{kind: isContent}
 	case string(to) == "self":
 		return message{kind: isReasoning}

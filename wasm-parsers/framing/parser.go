@@ -24,6 +24,9 @@ type parser struct {
 	json   jsonCalls
 	body   sdk.Parser // the other parser, while it reads
 	inner  sdk.Out    // what it says
+	alone  bool       // no header says that the body is a call
+	fed    []byte     // the last of what it was fed
+	left   int        // bytes of the body that were left out
 	opts   sdk.Options
 
 	other  sdk.Reusable // the other parser, once it was needed
@@ -34,7 +37,7 @@ type parser struct {
 func (p *parser) Reset(o sdk.Options) error {
 	*p = parser{
 		Region: p.Region, format: p.format, where: between, json: p.json, opts: o,
-		inner: p.inner, other: p.other, events: p.events,
+		inner: p.inner, other: p.other, events: p.events, fed: p.fed[:0],
 	}
 	p.Begin(p, o)
 	p.json.call.Init(p.keys, o.MaxDepth)
@@ -101,6 +104,11 @@ func (p *parser) act(m *marker) {
 	if p.where != inHeader {
 		p.From = p.At()
 	}
+	if m.does == nests {
+		p.From, p.alone = p.At(), true
+		p.beginMessage(message{kind: isCall})
+		return
+	}
 	if m.does == heads {
 		p.From = p.At()
 		p.where = inHeader
@@ -122,6 +130,7 @@ func (p *parser) act(m *marker) {
 // beginMessage begins the text or the call of a message.
 func (p *parser) beginMessage(m message) {
 	p.msg = m
+	p.alone = m.kind == isCall && p.format.body == nested && m.name == ""
 	if m.kind == isCall {
 		p.where, p.empty, p.fresh = inCall, true, true
 		p.text.call()
@@ -191,6 +200,21 @@ func (p *parser) readCall() bool {
 		switch {
 		case v == sdk.Yes:
 			p.act(m)
+			return true
+		case v == sdk.Maybe && !p.Ended:
+			return false
+		}
+	}
+	if p.json.lacksBrace(b) {
+		rest := chars.SkipSpace(b)
+		v := sdk.Yes
+		if rest[0] == '<' {
+			_, v = p.marker(rest, inCall)
+		}
+		switch {
+		case v == sdk.Yes:
+			p.json.closeObject(p.Out)
+			p.From = p.At()
 			return true
 		case v == sdk.Maybe && !p.Ended:
 			return false

@@ -89,7 +89,7 @@ func (p *parser) endBody() {
 	p.state = afterBody
 	if p.end == "" {
 		p.endCall(p.At())
-		p.End()
+		p.state = afterArgs
 	}
 }
 

@@ -11,6 +11,7 @@ package headerjson
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
@@ -38,6 +39,7 @@ type format struct {
 	turnEnds    []string // tokens that end the turn, and with it a call whose end is missing
 	// textKey is the argument for a body that is no JSON object, if that may be.
 	textKey string
+	others  []format // the same with other spellings of its markers
 }
 
 // Specs are the parsers of the family.
@@ -62,7 +64,7 @@ func Mistral() sdk.Spec {
 		},
 	}, f)
 	s.CanParse = f.canParseBare
-	s.New = region.New(func() sdk.Reusable { return &either{parser: parser{format: f}, bare: bare{format: f}} })
+	s.New = region.New(func() sdk.Reusable { return &either{parser: parser{format: f, first: f}, bare: bare{format: f}} })
 	return s
 }
 
@@ -73,6 +75,24 @@ const (
 	deepSeekSep  = "<｜tool▁sep｜>"
 	deepSeekEnd  = "<｜tool▁call▁end｜>"
 )
+
+// spelled adds the spellings of DeepSeek's markers in which the bars, and then the gaps, are those
+// of ASCII, as models write them that were converted badly.
+func spelled(f format) format {
+	for _, ascii := range []*strings.Replacer{strings.NewReplacer("｜", "|"), strings.NewReplacer("｜", "|", "▁", "_")} {
+		other := f
+		other.others = nil
+		for _, s := range []*string{&other.open, &other.before, &other.sep, &other.end} {
+			*s = ascii.Replace(*s)
+		}
+		for _, list := range []*[]string{&other.sections, &other.sectionEnds, &other.turnEnds} {
+			*list = slices.Clone(*list)[:1]
+			(*list)[0] = ascii.Replace((*list)[0])
+		}
+		f.others = append(f.others, other)
+	}
+	return f
+}
 
 func deepSeek() format {
 	return format{
@@ -90,6 +110,7 @@ func deepSeek() format {
 func DeepSeekV3() sdk.Spec {
 	f := deepSeek()
 	f.before, f.sep, f.bodySep = "function"+deepSeekSep, "\n", true
+	f = spelled(f)
 	return spec(abi.Parser{
 		Name: "deepseek_v3", Aliases: []string{"deepseekv3", "cogito"}, Priority: 82,
 		Formats: []string{"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>NAME ```json {…} ```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"},
@@ -101,6 +122,7 @@ func DeepSeekV3() sdk.Spec {
 func DeepSeekV31() sdk.Spec {
 	f := deepSeek()
 	f.sep = deepSeekSep
+	f = spelled(f)
 	return spec(abi.Parser{
 		Name: "deepseek_v31", Aliases: []string{"deepseekv31", "deepseek3", "deepseek_v3_1"}, Priority: 80,
 		Formats: []string{"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>NAME<｜tool▁sep｜>{…}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"},
@@ -147,5 +169,8 @@ func CWM() sdk.Spec {
 
 func spec(p abi.Parser, f *format) sdk.Spec {
 	p.Triggers = slices.Concat(f.sections, []string{f.open})
-	return region.Spec(p, f.canParse, func() sdk.Reusable { return &parser{format: f} })
+	for i := range f.others {
+		p.Triggers = slices.Concat(p.Triggers, f.others[i].sections, []string{f.others[i].open})
+	}
+	return region.Spec(p, f.canParse, func() sdk.Reusable { return &parser{format: f, first: f} })
 }

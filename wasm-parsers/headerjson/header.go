@@ -92,7 +92,7 @@ func nameByte(c byte) bool {
 // is known.
 func (f *format) nameOf(h header, tools []sdk.Tool) (name, id string, ok bool) {
 	if !f.idName {
-		return string(h.name), string(h.id), true
+		return string(h.name), string(h.id), chars.HasWord(h.name)
 	}
 	full := string(h.name)
 	name, prefixed := strings.CutPrefix(full, "functions.")
@@ -103,13 +103,21 @@ func (f *format) nameOf(h header, tools []sdk.Tool) (name, id string, ok bool) {
 	if name = name[:at]; len(full) <= callobject.MaxName {
 		id = full
 	}
-	return name, id, name != "" && len(name) <= callobject.MaxName && (prefixed || !digits(name))
+	return name, id, chars.HasWord([]byte(name)) && len(name) <= callobject.MaxName && (prefixed || !digits(name))
 }
 
 func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // canParse wants the beginning of a call up to the first byte of its arguments.
 func (f *format) canParse(head []byte) sdk.Verdict {
+	verdict := f.canParseThis(head)
+	for i := range f.others {
+		verdict = markup.Either(verdict, f.others[i].canParseThis(head))
+	}
+	return verdict
+}
+
+func (f *format) canParseThis(head []byte) sdk.Verdict {
 	rest, v := cut(head, f.sections...)
 	if v == sdk.Yes {
 		return f.canParseSection(chars.SkipSpace(rest), len(head))

@@ -21,6 +21,7 @@ const (
 	inText                 // a body that is no JSON
 	afterBody              // what ends the call
 	between                // another call, or the end of the section
+	afterArgs              // what may follow a call that ends with its arguments
 )
 
 // parser reads one region.
@@ -28,10 +29,12 @@ type parser struct {
 	region.Region
 	*format
 
+	first  *format // whose others are looked at where a region begins
 	call   callobject.Reader
 	text   text
 	state  state
 	looked int  // how much of the header was looked at
+	braces int  // closing ones behind the arguments that close nothing
 	code   bool // the arguments are in a block of code that is open
 	next   resync
 }
@@ -39,7 +42,7 @@ type parser struct {
 // Reset implements sdk.Reusable.
 func (p *parser) Reset(o sdk.Options) error {
 	*p = parser{
-		Region: p.Region, format: p.format, call: p.call, next: resync{marker: p.open},
+		Region: p.Region, format: p.first, first: p.first, call: p.call, next: resync{marker: p.first.open},
 		text: text{raw: p.text.raw[:0], escaped: p.text.escaped[:0]},
 	}
 	p.Begin(p, o)
@@ -58,6 +61,8 @@ func (p *parser) Step() bool {
 		return len(p.Rest()) > 0 && p.readScalar()
 	case inText:
 		return len(p.Rest()) > 0 && p.readText()
+	case afterArgs:
+		return len(p.Rest()) > 0 && p.readBehind()
 	case inStart:
 		return p.readMark()
 	}
@@ -109,7 +114,7 @@ func (p *parser) beginCall(h header) bool {
 	p.Advance(h.n)
 	p.call.ResetArgs(name)
 	p.call.ID = id
-	p.state, p.code = atBody, false
+	p.state, p.code, p.braces = atBody, false, 0
 	p.next.reset()
 	if p.textKey != "" {
 		p.beginText()
@@ -132,6 +137,9 @@ const (
 
 // readMark reads a marker.
 func (p *parser) readMark() bool {
+	if p.state == inStart {
+		p.choose()
+	}
 	switch m, n, v := p.mark(p.Rest()); v {
 	case sdk.Yes:
 		at := p.At()
@@ -142,6 +150,22 @@ func (p *parser) readMark() bool {
 		return p.unmarked()
 	default:
 		return false
+	}
+}
+
+// begins tells whether b begins with a marker that begins a region.
+func (f *format) begins(b []byte) sdk.Verdict {
+	return markup.Either(markup.MatchAny(b, f.sections...), markup.Match(b, f.open))
+}
+
+// choose takes the spelling of the markers that the region begins with.
+func (p *parser) choose() {
+	best := p.first.begins(p.Rest())
+	for i := range p.first.others {
+		if f := &p.first.others[i]; f.begins(p.Rest()) > best {
+			best = f.begins(p.Rest())
+			p.format, p.next = f, resync{marker: f.open}
+		}
 	}
 }
 
@@ -159,7 +183,7 @@ func (p *parser) mark(b []byte) (found mark, n int, verdict sdk.Verdict) {
 	}
 	try(aSection, p.state == inStart, p.sections...)
 	try(aCall, true, p.open)
-	try(callEnd, p.state == afterBody, p.end)
+	try(callEnd, p.state == afterBody || p.state == between, p.end)
 	try(sectionEnd, p.state != inStart, p.sectionEnds...)
 	try(turnEnd, p.state == afterBody, p.turnEnds...)
 	try(fenceEnd, p.code, fence)
@@ -173,6 +197,11 @@ func (p *parser) act(m mark, at int) {
 		p.code = false
 		return
 	case callEnd:
+		if p.state == between { // once more
+			p.Out.Repair(strayMarkup)
+			p.From = p.At()
+			return
+		}
 		p.endCall(p.At())
 		if p.state = between; len(p.sections) == 0 {
 			p.End()
@@ -201,6 +230,11 @@ func (p *parser) unmarked() bool {
 	switch {
 	case p.state == between:
 		p.Out.End(p.From)
+	case p.state == afterBody && p.Rest()[0] == '}' && p.braces < maxBraces:
+		p.call.Repair()
+		p.braces++
+		p.Advance(1)
+		return true
 	case p.state == inSection && p.openless:
 		p.state, p.looked = inHead, 0
 		return true
@@ -208,6 +242,24 @@ func (p *parser) unmarked() bool {
 		return p.RefuseHere()
 	}
 	return false
+}
+
+// strayMarkup reports markup that stands where it ends nothing.
+const strayMarkup = "stray_markup"
+
+// maxBraces is how many closing braces behind complete arguments are dropped.
+const maxBraces = 2
+
+// readBehind drops braces that touch the arguments of a call that has ended with them.
+func (p *parser) readBehind() bool {
+	if p.Rest()[0] != '}' || p.braces == maxBraces {
+		return p.End()
+	}
+	p.Out.Repair("args_json")
+	p.braces++
+	p.Advance(1)
+	p.From = p.At()
+	return true
 }
 
 // endCall ends the call, which is complete, and the region up to byte to with it.
@@ -224,7 +276,7 @@ func (p *parser) Over() {
 	case p.state == afterBody:
 		p.endCall(all)
 		p.Out.End(all)
-	case p.state == between:
+	case p.state == between, p.state == afterArgs:
 		p.Out.End(all)
 	case p.Cut && p.state != inStart:
 		p.Out.Cut()

@@ -18,6 +18,7 @@ const (
 	atArguments              // behind a name: the object of arguments
 	inJSON
 	inArrows
+	inPython
 	atEnd // in front of the literals that end it
 )
 
@@ -38,11 +39,13 @@ type block struct {
 	start  string   // the literal of the form, which may follow where an end is missing
 	tail   []byte   // the beginning of one of them
 	over   int      // bytes behind the block that were read
+	fenced bool     // it stands in a block of code
+	python code
 }
 
 // begin makes b ready for another block. read is ready too, and is used by no other one.
 func (b *block) begin(f forms, tools []sdk.Tool, read *relaxed.Reader) {
-	*b = block{forms: f, tools: tools, read: read, head: b.head[:0], tail: b.tail[:0]}
+	*b = block{forms: f, tools: tools, read: read, head: b.head[:0], tail: b.tail[:0], python: b.python}
 }
 
 // step reads some of src.
@@ -60,6 +63,8 @@ func (b *block) step(src []byte) (int, status) {
 			return n, s
 		}
 		return n, b.body([]call{b.arrows.call})
+	case inPython:
+		return b.readPython(src)
 	case atForm:
 		return 1, b.readForm(src[0])
 	case atCallee:
@@ -80,6 +85,10 @@ func (b *block) readForm(c byte) status {
 	switch {
 	case head == "{" && b.forms&object != 0:
 		return b.readJSON(object)
+	case head[0] == '<' && b.forms&element != 0:
+		return b.readTag(c)
+	case isLetter(head[0]) && b.forms&pythonCall != 0:
+		return b.readFunction(c)
 	case head[0] != '[', len(head) > maxName+maxSpace:
 		return bad
 	case head == "[":
@@ -245,6 +254,11 @@ func (b *block) readArguments(c byte) status {
 
 // body takes the calls of the body.
 func (b *block) body(calls []call) status {
+	if b.form == element {
+		if !b.accepted(calls, formElement) {
+			return bad
+		}
+	}
 	b.calls, b.stage = calls, atEnd
 	if len(b.ends) == 0 {
 		return done
@@ -279,7 +293,9 @@ func (b *block) readEnd(c byte) status {
 func (b *block) finish() bool {
 	switch {
 	case b.stage == atEnd:
-		return b.form != header
+		return b.form != header && b.form != element
+	case b.stage == inPython:
+		return b.endPython() == done
 	case b.stage == inJSON && b.json.ended() && b.form != header:
 		b.calls = b.json.result()
 		return true

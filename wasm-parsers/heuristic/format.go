@@ -16,17 +16,29 @@ import (
 )
 
 // forms are the shapes that a call may have.
-type forms uint8
+type forms uint16
 
 const (
-	object  forms = 1 << iota // {"name": "get_weather", "arguments": {…}}
-	array                     // a JSON array of these
-	wrapped                   // {"tool_calls": […]} and {"tool_call": {…}}
-	named                     // {"get_weather": {…}}
-	request                   // [TOOL_REQUEST]{…}[END_TOOL_REQUEST]
-	header                    // [get_weather] {…}[END_TOOL_REQUEST]
-	tags                      // [TOOL_CALL]{…}[/TOOL_CALL]
-	calling                   // [Calling tool: get_weather({…})]
+	object     forms = 1 << iota // {"name": "get_weather", "arguments": {…}}
+	array                        // a JSON array of these
+	wrapped                      // {"tool_calls": […]} and {"tool_call": {…}}
+	named                        // {"get_weather": {…}}
+	request                      // [TOOL_REQUEST]{…}[END_TOOL_REQUEST]
+	header                       // [get_weather] {…}[END_TOOL_REQUEST]
+	tags                         // [TOOL_CALL]{…}[/TOOL_CALL]
+	calling                      // [Calling tool: get_weather({…})]
+	loose                        // members of other names, and {"content": "…"} around all
+	element                      // <get_weather>{…}</get_weather>
+	pythonCall                   // get_weather(city="Oslo")
+)
+
+// What is reported of forms that are nobody's format.
+const (
+	formKeys    = "form_keys"    // other names of members
+	formNamed   = "form_named"   // the name as a key
+	formContent = "form_content" // a message around it
+	formElement = "form_element"
+	formPython  = "form_python"
 )
 
 // format is what tells one member of the family from another.
@@ -57,10 +69,11 @@ func Generic() sdk.Spec {
 			`{"name", "arguments"}`, `[{"name", "arguments"}]`, `{"tool_calls": [{"function": {"name", "arguments"}}]}`,
 			`{"tool_call": {"name", "arguments"}}`, `{NAME: {…}}`, "```json {…} ```",
 			`[TOOL_REQUEST]{…}[END_TOOL_REQUEST]`, `[TOOL_CALL]{…}[/TOOL_CALL]`, `[Calling tool: NAME({…})]`,
+			`{"tool_call": NAME, "parameters"}`, `{"action": NAME, "action_input"}`, `<NAME>{…}</NAME>`, `NAME(KEY=VALUE)`,
 		},
-		Starts:   []string{"{", "["},
+		Starts:   []string{"{", "[", "<", ""},
 		Triggers: append([]string{startRequest, startTags, startCalling}, openings...),
-	}, format{forms: object | array | wrapped | named | request | header | tags | calling, fenced: true, several: true})
+	}, format{forms: object | array | wrapped | named | request | header | tags | calling | loose | element | pythonCall, fenced: true, several: true})
 }
 
 // XLAM reads the array that Salesforce's xLAM models write.

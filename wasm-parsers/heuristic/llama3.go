@@ -50,13 +50,14 @@ type python struct {
 	call   callobject.Reader
 	inside bool // in an object
 	any    bool // an object was begun
+	braces int  // closing ones behind the last that close nothing
 	array  bool // the objects are in an array that is open
 	end    int  // end of what belongs to the calls
 }
 
 // Reset implements sdk.Reusable.
 func (p *python) Reset(o sdk.Options) error {
-	p.inside, p.any, p.array, p.end = false, false, false, 0
+	p.inside, p.any, p.array, p.end, p.braces = false, false, false, 0, 0
 	p.Begin(p, o)
 	p.call.Init(callobject.Hermes(), o.MaxDepth)
 	return nil
@@ -79,8 +80,11 @@ func (p *python) readBetween(c byte) bool {
 	switch {
 	case c == '{':
 		p.call.Reset()
-		p.inside, p.any = true, true
+		p.inside, p.any, p.braces = true, true, 0
 		return true
+	case c == '}' && p.any && p.braces < maxBraces:
+		p.Out.Repair("args_json") // the call has ended
+		p.braces++
 	case c == '[' && !p.any && !p.array:
 		p.array = true
 		p.Advance(1)

@@ -45,6 +45,38 @@ func fieldOf(key []byte) field {
 	return noField
 }
 
+// looseFieldOf is the member of a call that key names where a model writes from memory.
+func looseFieldOf(key []byte) field {
+	switch string(key) {
+	case "action":
+		return fieldName
+	case "params", "input", "action_input":
+		return fieldArgs
+	}
+	return noField
+}
+
+// content reads the text of a message, which is a call and nothing else.
+func (r *reader) content(quoted []byte) status {
+	text, _ := relaxed.Unquote(quoted)
+	inner := newReader(r.forms&^loose, r.tools, relaxed.NewReader(r.json.MaxDepth()))
+	for text = chars.TrimSpace(text); len(text) > 0; {
+		n, s := inner.step(text)
+		text = text[n:]
+		if s == bad || s == done && len(text) > 0 {
+			return bad
+		}
+		if s == done {
+			r.calls = append(r.calls, inner.result()...)
+			for i := range r.calls {
+				r.calls[i].Form = formContent
+			}
+			return r.fit()
+		}
+	}
+	return bad
+}
+
 // outerOf is the member that key names of an object that holds calls.
 func outerOf(key []byte) field {
 	switch string(key) {
@@ -66,6 +98,11 @@ func (r *reader) member(key []byte) status {
 		r.place, r.wrap = inWrapper, true
 	}
 	f := fieldOf(key)
+	if f == noField && r.forms&loose != 0 && r.place == inCall && r.tools != nil {
+		if f = looseFieldOf(key); f != noField {
+			r.cur.Form = formKeys
+		}
+	}
 	switch {
 	case r.place == inWrapper:
 		f = outerOf(key)
@@ -85,7 +122,7 @@ func (r *reader) nameAsKey(name string) status {
 	if r.tool = sdk.FindTool(r.tools, name); r.tool == nil {
 		return bad
 	}
-	r.cur.Name, r.seen = name, allFields
+	r.cur.Name, r.seen, r.cur.Form = name, allFields, formNamed
 	r.field, r.back, r.place = noField, inCall, inValue
 	return next
 }
@@ -123,7 +160,12 @@ func (r *reader) value(tok relaxed.Token) status {
 		if tok == relaxed.ObjectOpen {
 			return r.beginCall()
 		}
-		return bad
+		if tok != relaxed.String || r.forms&loose == 0 || len(r.calls) > 0 || r.list {
+			return bad
+		}
+		r.beginCall() // the name is here, and the arguments beside it
+		r.wrap, r.seen, r.cur.Form = false, fieldName, formKeys
+		return r.name(tok, text)
 	default:
 		return r.word(tok, text)
 	}
@@ -137,6 +179,8 @@ func (r *reader) word(tok relaxed.Token, text []byte) status {
 	switch {
 	case r.field == fieldType:
 		return good(slices.Contains(types, string(text)))
+	case r.field == fieldMessage && r.forms&loose != 0 && tok == relaxed.String && len(r.calls) == 0 && (text[1] == '{' || text[1] == '['):
+		return r.content(text)
 	case r.field == fieldMessage:
 		return good(tok == relaxed.Null || slices.Contains([]string{`"assistant"`, `""`}, string(text)))
 	case tok == relaxed.Null, tok == relaxed.Number && r.wrap:

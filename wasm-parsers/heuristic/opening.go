@@ -37,7 +37,7 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	}
 	forms := f.forms
 	if n > 0 {
-		forms &= object | array
+		forms &= object | array | element | pythonCall
 	}
 	return begins(head[n:], forms)
 }
@@ -101,6 +101,10 @@ func begins(b []byte, f forms) sdk.Verdict {
 		return sdk.Maybe
 	case b[0] == '{' && f&object != 0:
 		return objectBegins(b[1:])
+	case b[0] == '<' && f&element != 0:
+		return elementBegins(b[1:])
+	case isLetter(b[0]) && f&pythonCall != 0:
+		return pythonBegins(b)
 	case b[0] != '[':
 		return sdk.No
 	}
@@ -136,10 +140,7 @@ func objectBegins(b []byte) sdk.Verdict {
 
 // headerBegins wants a name in brackets and an object behind it.
 func headerBegins(b []byte) sdk.Verdict {
-	n := 0
-	for n < len(b) && isNameByte(b[n]) {
-		n++
-	}
+	n := nameLen(b)
 	switch {
 	case n > maxName:
 		return sdk.No
@@ -149,6 +150,38 @@ func headerBegins(b []byte) sdk.Verdict {
 		return sdk.No
 	}
 	return follows(b[n+1:], isOpenBrace)
+}
+
+// elementBegins wants a name as a tag and an object behind it.
+func elementBegins(b []byte) sdk.Verdict {
+	n := nameLen(b)
+	switch {
+	case n > maxName, n < len(b) && (n == 0 || b[n] != '>'):
+		return sdk.No
+	case n == len(b):
+		return sdk.Maybe
+	}
+	return follows(b[n+1:], isOpenBrace)
+}
+
+// pythonBegins wants a name and its parenthesis, which touches it.
+func pythonBegins(b []byte) sdk.Verdict {
+	n := nameLen(b)
+	switch {
+	case n > maxName, n < len(b) && b[n] != '(':
+		return sdk.No
+	case n == len(b):
+		return sdk.Maybe
+	}
+	return sdk.Yes
+}
+
+func nameLen(b []byte) int {
+	n := 0
+	for n < len(b) && isNameByte(b[n]) {
+		n++
+	}
+	return n
 }
 
 // follows tells whether the first byte of b that is no white space is a good one.

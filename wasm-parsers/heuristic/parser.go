@@ -27,18 +27,19 @@ type parser struct {
 	maxDepth int
 	read     relaxed.Reader // of blocks
 
-	state   state
-	fences  bool   // the block at hand stands between fences
-	head    []byte // the opening, as far as it was read
-	tail    []byte // the beginning of a literal behind a block
-	block   block
-	blocks  int  // that were read
-	newline bool // the line of a form in brackets has ended
-	ticks   int  // backticks behind it
-	calls   []call
-	pos     int // of the next byte in the region
-	sure    int // end of the last part that a call may have
-	end     int // of the last block
+	state    state
+	fences   bool   // the block at hand stands between fences
+	head     []byte // the opening, as far as it was read
+	tail     []byte // the beginning of a literal behind a block
+	block    block
+	blocks   int  // that were read
+	newline  bool // the line of a form in brackets has ended
+	ticks    int  // backticks behind it
+	brackets int  // behind a list, which close nothing
+	calls    []call
+	pos      int // of the next byte in the region
+	sure     int // end of the last part that a call may have
+	end      int // of the last block
 }
 
 // Reset implements sdk.Reusable.
@@ -114,11 +115,12 @@ func (p *parser) readOpening(c byte) (int, status) {
 	}
 	forms := p.forms
 	if p.fences = n > 0; p.fences {
-		forms &= object | array | wrapped | named
+		forms &= object | array | wrapped | named | loose | element | pythonCall
 	}
 	p.head, p.state = p.head[:0], inBlock
 	p.read.Init(p.maxDepth)
 	p.block.begin(forms, p.tools, &p.read)
+	p.block.fenced = p.fences
 	return 0, next
 }
 
@@ -171,6 +173,11 @@ func (p *parser) readBehind(c byte, out *sdk.Out) (int, status) {
 	case p.begins(c):
 		p.state = inOpening
 		return 0, next
+	case c == ']' && p.block.form == array && p.brackets < maxBraces: // one too many
+		p.brackets++
+		p.calls[len(p.calls)-1].Repaired = true
+		p.end = p.pos + 1
+		return 1, next
 	case c == '<', c == '[' && p.tagged():
 		return 1, p.readTail(c, out)
 	}
@@ -181,7 +188,7 @@ func (p *parser) readBehind(c byte, out *sdk.Out) (int, status) {
 func (p *parser) begins(c byte) bool {
 	switch c {
 	case '{':
-		return p.several
+		return p.several && p.block.form&(element|pythonCall) == 0
 	case '`':
 		return p.fences && !p.action && p.blocks < maxBlocks
 	case '[':

@@ -2,6 +2,7 @@ package heuristic
 
 import (
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 )
@@ -57,7 +58,9 @@ type reader struct {
 	late      bool      // the arguments came in a form that is looked at in the end
 	check     checker
 	argsDepth int
-	valueAt   int // where in json.Out the argument begins
+	valueAt   int  // where in json.Out the argument begins
+	mended    bool // a comma was missing between calls, or a brace was too many behind one
+	braces    int
 }
 
 // newReader makes a reader of a value, with a reader of JSON that is ready for it.
@@ -76,6 +79,11 @@ const maxShort = 4096
 
 // step reads up to the end of the next token.
 func (r *reader) step(src []byte) (int, status) {
+	if r.place == inList && r.json.Between() {
+		if n := r.mend(src); n > 0 {
+			return n, next
+		}
+	}
 	var n int
 	var tok relaxed.Token
 	if r.place == inNested {
@@ -92,6 +100,36 @@ func (r *reader) step(src []byte) (int, status) {
 	return n, r.token(tok)
 }
 
+// maxBraces is how many closing braces behind a complete call are dropped.
+const maxBraces = 2
+
+// mend reads what stands between two calls of a list where it is not a comma.
+func (r *reader) mend(src []byte) int {
+	n := chars.Space(src, 0)
+	switch {
+	case n > 0:
+		return n
+	case src[0] == '{':
+		r.json.Feed([]byte{','})
+		r.mended = true
+	case src[0] == '}' && r.braces < maxBraces:
+		r.mended = true
+		r.braces++
+		return 1
+	}
+	return 0
+}
+
+// fit reports whether every call is of a tool that takes its arguments.
+func (r *reader) fit() status {
+	for i := range r.calls {
+		if !accepts(sdk.FindTool(r.tools, r.calls[i].Name), r.calls[i].Args, r.json.MaxDepth()) {
+			return bad
+		}
+	}
+	return good(len(r.calls) > 0)
+}
+
 // ended reports whether the output may end here: only the bracket of an array of
 // complete calls is missing.
 func (r *reader) ended() bool {
@@ -100,7 +138,7 @@ func (r *reader) ended() bool {
 
 // result are the calls of a value that was read.
 func (r *reader) result() []call {
-	if r.json.Repaired() != 0 { // somewhere in it, not always in each of them
+	if r.json.Repaired() != 0 || r.mended { // somewhere in it, not always in each of them
 		for i := range r.calls {
 			r.calls[i].Repaired = true
 		}
@@ -200,6 +238,9 @@ func (r *reader) endCall() status {
 	}
 	if r.seen&fieldArgs == 0 {
 		r.cur.Args = []byte("{}")
+	}
+	if r.cur.Form == formKeys && !accepts(r.tool, r.cur.Args, r.json.MaxDepth()) {
+		return bad
 	}
 	if r.late && !checkArgs(r.cur.Args, r.cur.Name, r.tool, r.json.MaxDepth()) {
 		return bad

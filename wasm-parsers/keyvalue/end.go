@@ -8,6 +8,11 @@ import (
 // endCall ends the call, which is sure now, and the region with it if that is no
 // wrapper's.
 func (p *parser) endCall() {
+	if p.isJSON {
+		p.CloseArgs()
+		p.json.Report(p.Out)
+		p.isJSON = false
+	}
 	p.EndCall()
 	p.state = afterCall
 	if p.format.wrap == "" {

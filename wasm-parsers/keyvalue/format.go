@@ -29,6 +29,9 @@ type format struct {
 	// suffix says that a colon and a word may stand at the end of every tag, the
 	// same in all of a region.
 	suffix bool
+	// json says that an object may stand behind the name, or in place of all, as models
+	// write it that know other forms too.
+	json bool
 
 	plain *tags // without a suffix
 }
@@ -41,7 +44,7 @@ func Specs() []sdk.Spec {
 // glm is the form of the GLM models since 4.5. From 4.7 on they write no white
 // space between the tags; all parsers of it read both ways.
 func glm() format {
-	return format{call: "tool_call", key: "arg_key", value: "arg_value"}
+	return format{call: "tool_call", key: "arg_key", value: "arg_value", json: true}
 }
 
 // GLM45 reads the form of GLM-4.5 and 4.6. HyperCLOVA X writes the same.

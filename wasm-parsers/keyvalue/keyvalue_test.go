@@ -66,7 +66,7 @@ func TestCanParse(t *testing.T) {
 			"": sdk.Maybe, "<tool_cal": sdk.Maybe, "<tool_call>": sdk.Maybe, "<tool_call>\n": sdk.Maybe, "<tool_call>f": sdk.Maybe,
 			"<tool_call>f ": sdk.Maybe, "<tool_call>f\n": sdk.Yes, "<tool_call>f\\": sdk.Maybe, `<tool_call>f\n`: sdk.Yes, `<tool_call>f\t`: sdk.No,
 			"<tool_call>f<": sdk.Maybe, "<tool_call>f<arg_key>": sdk.Yes, "<tool_call>f</tool_call>": sdk.Yes, "<tool_call>f<tool_sep>": sdk.No,
-			"<tool_call>\n{": sdk.No, "<tool_call>[": sdk.No, "<tool_call>\n<function=": sdk.No, "<tool_call>f is": sdk.No, "<tool_call>f{": sdk.No,
+			"<tool_call>\n{": sdk.Yes, "<tool_call>[": sdk.No, "<tool_call>\n<function=": sdk.No, "<tool_call>f is": sdk.No, "<tool_call>f{": sdk.No,
 			"<tool_call></tool_call>": sdk.No, "<tool_calls>": sdk.No, "<tool_call:x>f\n": sdk.No, "<|tool_call>": sdk.No,
 		}},
 		{keyvalue.HyV3(), heads{

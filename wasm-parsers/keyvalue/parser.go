@@ -2,7 +2,9 @@ package keyvalue
 
 import (
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/typed"
+	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
@@ -16,6 +18,7 @@ const (
 	inName                 // the function's name
 	inCall                 // a header or the call's end
 	inValue                // the rest of a value
+	inJSON                 // the rest of an object: of a call, or of its arguments
 	afterCall              // the wrapper's end or another call
 )
 
@@ -27,6 +30,9 @@ type parser struct {
 	format  *format
 	state   state
 	wrapped bool
+	json    callobject.Reader // of an object
+	isJSON  bool              // it is the call at hand
+	braces  int               // closing ones behind it that close nothing
 	value   typed.Value
 	inner   inner
 }
@@ -39,7 +45,7 @@ type inner struct {
 
 // Reset implements sdk.Reusable.
 func (p *parser) Reset(o sdk.Options) error {
-	*p = parser{Params: p.Params, format: p.format, value: p.value}
+	*p = parser{Params: p.Params, format: p.format, value: p.value, json: p.json}
 	p.Begin(p, o)
 	return nil
 }
@@ -53,6 +59,8 @@ func (p *parser) Step() bool {
 		return p.readName()
 	case inValue:
 		return p.readValue()
+	case inJSON:
+		return len(p.Rest()) > 0 && p.readJSON()
 	default:
 		rest := skipSpace(p.Rest())
 		p.AdvanceTo(rest)
@@ -103,6 +111,11 @@ func (p *parser) readCall() bool {
 }
 
 func (p *parser) readName() bool {
+	if rest := chars.SkipSpace(p.Rest()); p.format.json && len(rest) > 0 && rest[0] == '{' {
+		p.AdvanceTo(rest)
+		p.beginJSON("")
+		return true
+	}
 	name, n, v := p.name(p.Rest())
 	if !p.Require(v) {
 		return false
@@ -121,6 +134,17 @@ func (p *parser) readInCall() bool {
 		p.Advance(len(p.callClose))
 		p.endCall()
 		return true
+	case b[0] == '{' && p.format.json && !p.SeenAny() && !p.isJSON:
+		p.beginJSON(p.Name())
+		return true
+	case b[0] == '}' && p.isJSON && p.braces < maxBraces:
+		p.json.Repair()
+		p.braces++
+		p.Advance(1)
+		return true
+	case p.isJSON && markup.MatchTag(b, p.callOpen) == sdk.Yes:
+		p.endCall()
+		return true
 	case markup.MatchTag(b, p.sep) == sdk.Yes && !p.SeenAny():
 		p.Advance(len(p.sep)) // on a line of its own
 		return true
@@ -129,6 +153,8 @@ func (p *parser) readInCall() bool {
 		return true
 	case markup.MatchAny(b, p.callClose, p.sep, p.callOpen, p.wrapClose) == sdk.Maybe:
 		return false
+	case p.isJSON: // nothing may follow JSON
+		return p.RefuseHere()
 	}
 	var h header
 	switch p.header(b, &h) {

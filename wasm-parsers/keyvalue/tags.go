@@ -88,6 +88,9 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 		return max(v, bare) // Maybe if one of them may still be it
 	}
 	t := f.tags(suffix)
+	if rest := chars.SkipSpace(head[n:]); f.json && len(rest) > 0 && rest[0] == '{' {
+		return sdk.Yes
+	}
 	_, n, v = t.name(head[n:])
 	if v == sdk.Yes && f.sep != "" && suffix == "" && !bytes.HasSuffix(head[:n+len(t.callOpen)], []byte(t.sep)) {
 		return sdk.No

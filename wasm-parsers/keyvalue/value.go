@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/typed"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 	"github.com/callgate/callgate/wasm-parsers/internal/region"
@@ -20,6 +21,9 @@ func (p *parser) beginValue(h *header) bool {
 	types := h.types
 	if param := p.Param(h.key); param != nil && types == 0 {
 		types = param.Types
+	}
+	if types == 0 {
+		types = abi.String // 5551234567 is no number if nobody says so
 	}
 	p.value.Begin(types, typed.Keep, p.Out)
 	p.Repaired = p.Repaired || h.repaired

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
@@ -55,13 +56,14 @@ type argReader struct {
 	maxDepth int
 	tool     *sdk.Tool // nil if it was not offered
 	place    place
-	stack    []byte // the open brackets: ( of the call, [ { and t of a tuple, p of what may be one
-	parens   []int  // places in out of the p's brackets, which are blank until they are known to be needed
+	stack    []byte // the open brackets: ( of the call, [ { and t of a tuple, p of what may be one, s of a set, q of a dict or a set
+	parens   []int  // places in out of the brackets of p and q, which wait until it is known what they are
 	first    bool   // nothing stands in the innermost bracket yet
 	seen     map[string]bool
 	param    *sdk.Param // whose value is read
 	token    []byte     // a keyword, number, word or bare text, as far as it was read
 	text     text
+	gap      []byte // white space behind the quote that may end the string
 	bare     bareText
 }
 
@@ -70,7 +72,7 @@ type argReader struct {
 func (a *argReader) begin(tool *sdk.Tool, maxDepth int) {
 	*a = argReader{
 		out: append(a.out[:0], '{'), maxDepth: maxDepth, tool: tool, first: true, quoted: a.quoted,
-		stack: append(a.stack[:0], '('), parens: a.parens[:0], token: a.token[:0],
+		stack: append(a.stack[:0], '('), parens: a.parens[:0], token: a.token[:0], gap: a.gap[:0],
 	}
 }
 
@@ -123,6 +125,9 @@ func (a *argReader) step(c byte) (int, status) {
 		return a.readMemberPrefix(c)
 	}
 	if chars.IsSpace(c) {
+		if a.place == afterText && len(a.gap) < maxName {
+			a.gap = append(a.gap, c)
+		}
 		return 1, more
 	}
 	switch a.place {
@@ -203,6 +208,9 @@ func (a *argReader) item() {
 // readValue reads the first byte of a value.
 func (a *argReader) readValue(c byte) (int, status) {
 	item := a.place == wantItem
+	if c == '}' && item && a.top() == 's' {
+		return a.closeBracket(c)
+	}
 	switch c {
 	case ']', ')':
 		if !item {
@@ -242,14 +250,18 @@ func (a *argReader) openBracket(c byte) (int, status) {
 	switch c {
 	case '{':
 		a.place = wantMember
+		a.parens = append(a.parens, len(a.out))
+		c = 'q'
 	case '(':
 		a.parens = append(a.parens, len(a.out))
 		a.out = append(a.out, ' ')
 		a.stack = append(a.stack, 'p')
 		return 1, more
 	}
+	if a.stack = append(a.stack, c); c == 'q' {
+		c = '{'
+	}
 	a.out = append(a.out, c)
-	a.stack = append(a.stack, c)
 	return 1, more
 }
 
@@ -261,6 +273,11 @@ func (a *argReader) closeBracket(c byte) (int, status) {
 		return 1, done
 	case open == '[' && c == ']', open == '{' && c == '}':
 		a.out = append(a.out, c)
+	case open == 'q' && c == '}' && a.first:
+		a.parens = a.parens[:len(a.parens)-1]
+		a.out = append(a.out, c)
+	case open == 's' && c == '}':
+		a.out = append(a.out, ']')
 	case open == 't' && c == ')':
 		a.out = append(a.out, ']')
 	case open == 'p' && c == ')' && a.first:
@@ -284,7 +301,27 @@ func (a *argReader) tuple() {
 	a.stack[len(a.stack)-1] = 't'
 }
 
+// set makes the innermost bracket that of a set, which JSON writes as a list.
+func (a *argReader) set() bool {
+	if p := a.param; len(a.stack) == 2 && p != nil && p.Types != 0 && p.Types&abi.Array == 0 {
+		return false // the schema takes none
+	}
+	last := len(a.parens) - 1
+	a.out[a.parens[last]] = '['
+	a.parens = a.parens[:last]
+	a.stack[len(a.stack)-1] = 's'
+	a.repaired = true
+	return true
+}
+
 func (a *argReader) readMember(c byte) (int, status) {
+	if a.top() == 'q' && (chars.IsDigit(c) || c == '-') {
+		a.place = wantItem
+		if !a.set() {
+			return 0, bad
+		}
+		return 0, more
+	}
 	switch c {
 	case '}':
 		return a.closeBracket(c)
@@ -313,6 +350,16 @@ func (a *argReader) readMemberPrefix(c byte) (int, status) {
 }
 
 func (a *argReader) readColon(c byte) (int, status) {
+	if a.top() == 'q' {
+		if c == ',' || c == '}' {
+			a.place = afterValue
+			if !a.set() {
+				return 0, bad
+			}
+			return 0, more
+		}
+		a.parens, a.stack[len(a.stack)-1] = a.parens[:len(a.parens)-1], '{'
+	}
 	if c != ':' {
 		return 0, bad
 	}

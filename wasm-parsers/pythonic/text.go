@@ -3,6 +3,7 @@ package pythonic
 import (
 	"unicode/utf8"
 
+	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
@@ -83,6 +84,16 @@ func isPrefix(b []byte) bool {
 	return false
 }
 
+// isBytes tells whether a prefix is that of bytes, which do not go on with text.
+func isBytes(prefix []byte) bool {
+	for _, c := range prefix {
+		if c|0x20 == 'b' {
+			return true
+		}
+	}
+	return false
+}
+
 // readText copies a run of plain bytes, or else reads the one byte that is not.
 func (a *argReader) readText(src []byte) (int, status) {
 	n, stop := 0, a.text.stop
@@ -98,7 +109,7 @@ func (a *argReader) readText(src []byte) (int, status) {
 		if a.text.triple {
 			a.place, a.text.quotes = inQuotes, 1
 		} else {
-			a.place = afterText
+			a.place, a.gap = afterText, a.gap[:0]
 		}
 	case c == '\\':
 		a.place = inEscape
@@ -283,17 +294,35 @@ func (a *argReader) readAfterText(c byte) (int, status) {
 // readPrefix reads letters behind a string.
 func (a *argReader) readPrefix(c byte) (int, status) {
 	switch {
-	case (c == '"' || c == '\'') && isPrefix(a.token):
+	case (c == '"' || c == '\'') && isPrefix(a.token) && isBytes(a.token) == a.text.bytes:
 		return a.openPrefixed(a.token, c)
-	case len(a.token) < 3 && nameStart(c):
+	case len(a.token) < maxName && nameStart(c):
 		a.token = append(a.token, c)
 		return 1, more
 	case a.text.key || !a.atTop():
 		return 0, bad
+	case c == '=' && (a.tool == nil || sdk.FindParam(a.tool, string(a.token)) != nil || len(a.gap) > 0):
+		a.endText()
+		a.place, a.repaired = inKey, true // the comma is missing
+		return 0, more
+	case c == '(' || c == '[' || !a.mayHoldQuotes():
+		return 0, bad
 	}
-	a.endText()
-	a.place, a.repaired = inKey, true // the comma is missing
+	a.writeByte(a.text.quote) // a quote inside the string
+	a.out = relaxed.AppendEscaped(a.out, a.gap)
+	a.out = relaxed.AppendEscaped(a.out, a.token)
+	a.place, a.repaired = inText, true
 	return 0, more
+}
+
+// mayHoldQuotes reports whether words behind a quote can only be text, so that the quote is too:
+// they are none of Python's, which would make an expression.
+func (a *argReader) mayHoldQuotes() bool {
+	switch string(a.token) {
+	case "if", "in", "is", "not", "and", "or", "for", "else":
+		return false
+	}
+	return a.tool != nil && !a.text.triple && !a.text.raw && a.text.stop == stopAlways
 }
 
 // endText writes the end of a string.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
 )
@@ -32,7 +33,7 @@ func (a *argReader) readToken(c byte) (int, status) {
 
 // endToken decides what the token was by the byte behind it.
 func (a *argReader) endToken(c byte) (int, status) {
-	literal := literalOf(a.token)
+	literal := a.literal(a.token)
 	switch {
 	case literal != nil && (c == ',' || c == ')' || !a.mayBare()):
 		a.out = append(a.out, literal...)
@@ -78,7 +79,7 @@ func (a *argReader) readAfterToken(c byte) (int, status) {
 		a.token = append(a.token, c)
 		return 1, more
 	case c == ',' || c == ')':
-		a.out = append(a.out, literalOf(chars.TrimSpace(a.token))...)
+		a.out = append(a.out, a.literal(chars.TrimSpace(a.token))...)
 		a.place = afterValue
 		return 0, more
 	case c == '=' || len(a.token) >= maxBare:
@@ -106,6 +107,20 @@ func (a *argReader) split() (int, status) {
 		return 0, more
 	}
 	return 0, bad
+}
+
+// literal is literalOf for a value, which may be a whole number with zeros in front. Python has none
+// such: what it is says the schema, which takes numbers, or text.
+func (a *argReader) literal(token []byte) []byte {
+	literal := literalOf(token)
+	if literal != nil || !a.atTop() || len(token) < 2 || token[0] != '0' || len(bytes.Trim(token, "0123456789")) > 0 {
+		return literal
+	}
+	a.repaired = true
+	if p := a.param; p != nil && p.Types&(abi.Integer|abi.Number) != 0 && p.Types&abi.String == 0 {
+		return append(bytes.TrimLeft(token[:len(token)-1:len(token)-1], "0"), token[len(token)-1])
+	}
+	return relaxed.AppendString(nil, token)
 }
 
 // literalOf is a number or a word as JSON, or nil if it is neither.

@@ -33,7 +33,7 @@ func MiniMaxM1() sdk.Spec {
 		Models:   []string{"*minimax-m1*"},
 	}, format{forms: []form{{
 		open: []string{"<tool_calls>"}, close: "</tool_calls>", after: []string{"<end_of_sentence>"}, body: objectBody,
-	}}})
+	}}, oneLine: true})
 }
 
 // MistralArray reads the form of the Mistral models up to the tokenizer's version

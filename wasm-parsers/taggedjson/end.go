@@ -16,9 +16,16 @@ func (p *parser) endCall() {
 
 // endRegion ends the region behind what was read, or behind what still belongs to it.
 func (p *parser) endRegion() bool {
+	behind := p.unsure // an object, which a brace too many may follow
 	p.endCall()
-	if len(p.form.after) == 0 {
+	if !p.writeBad(p.From > 0) {
+		return p.RefuseHere()
+	}
+	if len(p.form.after) == 0 && (p.form.close != "" || !behind) {
 		return p.End()
+	}
+	if !behind || p.form.close != "" {
+		p.braces = maxBraces
 	}
 	p.state, p.lastEnd = afterEnd, p.At()
 	return true
@@ -34,22 +41,61 @@ func (p *parser) readAfter(c byte) bool {
 		p.state = afterComma
 		p.Advance(1)
 		return true
-	case c == '{' && !p.array && p.unsure && !p.named:
+	case c == '{' && p.unsure && !p.named, c == '{' && p.oneLine:
+		if p.array { // its comma is missing
+			p.call.Repair()
+		}
 		return p.readBody(c)
+	case c == '}' && p.unsure && p.braces < maxBraces:
+		p.call.Repair()
+		p.braces++
+		p.Advance(1)
+		return true
 	}
 	return p.readEnd(c)
+}
+
+// maxBraces is how many closing braces behind a complete object are dropped.
+const maxBraces = 2
+
+// matchEnd tells whether b begins with what ends the form's body.
+func (f *form) matchEnd(b []byte) sdk.Verdict {
+	if f.close == "" {
+		return markup.MatchAny(b, f.after...)
+	}
+	return markup.Match(b, f.close)
+}
+
+// endsObject tells whether b begins with what stands behind an object that lacks only its brace.
+func (p *parser) endsObject(b []byte) sdk.Verdict {
+	rest := chars.SkipSpace(b)
+	switch {
+	case len(rest) == 0, rest[0] == ',', rest[0] == '}':
+		return sdk.No
+	case rest[0] == ']' && p.array:
+		return sdk.Yes
+	}
+	v := p.form.matchEnd(rest)
+	if v == sdk.Maybe && p.Ended {
+		return sdk.No
+	}
+	return v
 }
 
 // readEnd reads what ends the body: its bracket, the end marker, or what begins another
 // region if the end marker is missing.
 func (p *parser) readEnd(c byte) bool {
-	if p.array {
-		if c != ']' {
-			return p.RefuseHere()
-		}
+	switch {
+	case p.array && c == ']':
 		p.Advance(1)
 		p.array = false
 		return true
+	case p.array:
+		return p.readUnclosed()
+	case p.oneLine && p.broken:
+		if p.form.matchEnd(p.Rest()) == sdk.No && p.matchOpening(p.Rest()) == sdk.No {
+			return p.beginLine()
+		}
 	}
 	end := markup.MatchTag(p.Rest(), p.form.close)
 	if end == sdk.Yes {
@@ -68,6 +114,23 @@ func (p *parser) readEnd(c byte) bool {
 	return false
 }
 
+// readUnclosed reads the end of an array whose bracket is missing.
+func (p *parser) readUnclosed() bool {
+	switch p.form.matchEnd(p.Rest()) {
+	case sdk.Yes:
+		p.array = false
+		if p.unsure {
+			p.call.Repair()
+		} else {
+			p.Out.Repair("args_json")
+		}
+		return true
+	case sdk.No:
+		return p.RefuseHere()
+	}
+	return false
+}
+
 // matchOpening tells whether b begins with the first literal of a form.
 func (f *format) matchOpening(b []byte) sdk.Verdict {
 	verdict := sdk.No
@@ -80,6 +143,15 @@ func (f *format) matchOpening(b []byte) sdk.Verdict {
 // readBehind reads what may follow the region's end and still belong to it.
 func (p *parser) readBehind() bool {
 	b := p.Rest()
+	if len(b) == 0 {
+		return false
+	}
+	if b[0] == '}' && p.braces < maxBraces && p.At() == p.lastEnd {
+		p.Out.Repair("args_json") // the call has ended
+		p.Advance(1)
+		p.braces, p.lastEnd = p.braces+1, p.At()
+		return true
+	}
 	for len(b) > 0 && chars.IsSpace(b[0]) && p.At()-p.lastEnd < maxSpace {
 		p.Advance(1)
 		b = b[1:]
@@ -111,6 +183,10 @@ func (p *parser) Over() {
 		p.Out.End(p.Fed())
 	case p.state == afterCall || p.state == afterComma:
 		p.endCall()
+		if !p.writeBad(p.From > 0) {
+			p.Out.Malformed(0, p.Fed())
+			return
+		}
 		if markup.MatchTag(p.Rest(), p.form.close) == sdk.Maybe {
 			p.AdvanceTo(nil) // nothing, or half the end marker
 		}

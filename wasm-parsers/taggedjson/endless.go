@@ -47,10 +47,10 @@ func Phi4MiniJSON() sdk.Spec {
 		Aliases:  []string{"phi4", "firefunction"},
 		Priority: 46,
 		Formats:  []string{`functools[{"name", "arguments"}]`},
-		Triggers: []string{"functools[", phiOpen},
+		Triggers: []string{"functools[", "functools {", "functools [", "functools{", phiOpen},
 		Models:   []string{"*phi-4-mini*", "*firefunction*"},
 	}, format{forms: []form{
-		{open: []string{"functools"}, body: callsBody},
+		{open: []string{"functools"}},
 		{open: []string{phiOpen}, after: []string{phiClose}, body: listBody},
 	}})
 }

@@ -32,7 +32,9 @@ type format struct {
 	lateID bool
 	// named means that the function's name stands in front of its arguments,
 	// which are the body: get_weather{"city": "Oslo"}.
-	named     bool
+	named bool
+	// oneLine means that each call is a line. Short arguments wait for its end.
+	oneLine   bool
 	separator string // between the name and the arguments
 }
 

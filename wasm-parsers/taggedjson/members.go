@@ -98,7 +98,7 @@ func Pangu() sdk.Spec {
 		Example: `[unused11][` + example + `][unused12]`,
 		Models:  []string{"*pangu*"},
 	}, format{forms: []form{
-		{open: []string{"<|tool_call_start|>"}, close: "<|tool_call_end|>", body: callsBody},
-		{open: []string{"[unused11]"}, close: "[unused12]", body: callsBody},
+		{open: []string{"<|tool_call_start|>"}, close: "<|tool_call_end|>"},
+		{open: []string{"[unused11]"}, close: "[unused12]"},
 	}})
 }

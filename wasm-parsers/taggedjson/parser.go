@@ -19,6 +19,7 @@ const (
 	afterCall
 	afterComma // another object, if the comma was not trailing
 	afterEnd   // what may still belong to the region
+	inLine     // the rest of a line that is no call
 )
 
 // parser reads one region.
@@ -33,11 +34,14 @@ type parser struct {
 	array   bool   // the body is an array that is still open
 	unsure  bool   // the object is complete, its call is not sure yet
 	resync  resync // of the object
+	braces  int    // closing ones behind the object that close nothing
+	lines
 }
 
 // Reset implements sdk.Reusable.
 func (p *parser) Reset(o sdk.Options) error {
 	p.form, p.state, p.lastEnd, p.array, p.unsure = nil, inStart, 0, false, false
+	p.braces, p.lines = 0, lines{bad: p.bad[:0], line: p.line[:0]}
 	p.resync = resync{}
 	p.Begin(p, o)
 	return nil
@@ -60,7 +64,10 @@ func (p *parser) Step() bool {
 		}
 	case afterEnd:
 		return p.readBehind()
+	case inLine:
+		return len(p.Rest()) > 0 && p.readLine()
 	}
+	p.see(p.Rest())
 	if !p.SkipSpace() {
 		return false
 	}
@@ -157,6 +164,7 @@ func (p *parser) beginObject() {
 		p.call.Reset()
 	}
 	p.state, p.Began = inObject, true
+	p.braces, p.broken, p.line = 0, false, p.line[:0]
 	p.resync = resync{end: p.form.close, start: p.form.open[0]}
 }
 
@@ -164,6 +172,15 @@ func (p *parser) beginObject() {
 func (p *parser) readObject() bool {
 	b, at, status := p.Rest(), p.At(), callobject.More
 	for len(b) > 0 && status == callobject.More {
+		if p.call.LacksBrace() {
+			if v := p.endsObject(b); v == sdk.Yes {
+				p.call.Repair()
+				status = p.show(callobject.Done)
+				break
+			} else if v == sdk.Maybe {
+				break
+			}
+		}
 		var n int
 		n, status = p.call.Feed(b)
 		b = b[n:]
@@ -176,9 +193,13 @@ func (p *parser) readObject() bool {
 		p.resync.read(read, at)
 	}
 	p.Advance(len(read))
+	p.keep(read)
 	p.call.Pass(p.Out)
 	switch status {
 	case callobject.Bad:
+		if p.oneLine && !p.call.Shown() && p.resync.found == 0 {
+			return p.beginLine()
+		}
 		return p.Refuse(p.badEnd(p.At()))
 	case callobject.Done:
 		p.state, p.unsure, p.lastEnd = afterCall, true, p.At()
@@ -193,7 +214,9 @@ func (p *parser) show(status callobject.Status) callobject.Status {
 	switch {
 	case p.form.loose && !p.wanted(status):
 		return callobject.Bad
-	case p.certain(status):
+	case p.certain(status) && !p.call.Shown():
+		p.writeBad(true)
+		p.line = p.line[:0]
 		p.call.Show(p.Out)
 	}
 	return status
@@ -216,12 +239,12 @@ func (p *parser) wanted(status callobject.Status) bool {
 	return status != callobject.Done || p.call.HasArgs()
 }
 
-// maxWait is how many bytes of arguments wait for an id behind them.
+// maxWait is how many bytes of arguments wait for an id behind them, or for the end of their line.
 const maxWait = 256
 
 // certain reports whether the call can begin.
 func (p *parser) certain(status callobject.Status) bool {
-	if !p.call.Certain() || !p.lateID || p.call.ID != "" {
+	if !p.call.Certain() || !p.lateID && !p.oneLine || p.call.ID != "" {
 		return p.call.Certain()
 	}
 	return status == callobject.Done || len(p.call.Args) > maxWait

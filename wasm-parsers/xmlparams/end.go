@@ -60,11 +60,16 @@ func (p *parser) readAfterFunc() bool {
 		p.Advance(len(p.tail))
 		return true
 	}
-	end, wrap, call := markup.MatchTag(b, p.wrapClose), p.matchWrap(b), p.matchCall(b)
+	closes := p.wrapClose
+	end, wrap, call := markup.MatchTag(b, closes), p.matchWrap(b), p.matchCall(b)
+	if end != sdk.Yes && p.format != p.first { // the end of its own wrapper does too
+		closes = p.first.wrapClose
+		end = markup.Either(end, markup.MatchTag(b, closes))
+	}
 	switch {
 	case end == sdk.Yes:
 		p.endCall()
-		p.Advance(len(p.wrapClose))
+		p.Advance(len(closes))
 		return p.End()
 	case wrap == sdk.Yes:
 		p.endCall()
@@ -72,6 +77,8 @@ func (p *parser) readAfterFunc() bool {
 	case call == sdk.Yes, p.isCall(b):
 		p.endCall()
 		p.state = atFunc
+		return true
+	case p.readBrace(b):
 		return true
 	case end == sdk.Maybe, wrap == sdk.Maybe, call == sdk.Maybe, markup.MatchTag(b, p.tail) == sdk.Maybe:
 		return false

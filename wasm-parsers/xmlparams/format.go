@@ -15,6 +15,9 @@
 package xmlparams
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/typed"
@@ -57,8 +60,9 @@ type format struct {
 	closed   bool // a call may be <invoke name="f"/>
 	jsonArgs bool // a function may hold its arguments as a JSON object
 	jsonCall bool // the wrapper may hold calls as JSON objects
-	unwrap   bool // a lone parameter called arguments or input may hold all of them
 	nested   bool // objects and arrays are tags inside tags
+
+	others []format // the same in other wrappers, or with other spellings of its tags
 }
 
 // spec makes the parser of a format.
@@ -67,12 +71,79 @@ func spec(p abi.Parser, f format) sdk.Spec {
 	if p.Triggers == nil {
 		p.Triggers = []string{f.wrapOpen, f.fun.open}
 	}
-	return region.Spec(p, f.canParse, func() sdk.Reusable { return &parser{format: &f} })
+	for i := range f.others {
+		o := &f.others[i]
+		o.fun.bpe, o.param.bpe = o.bpe, o.bpe
+		for _, trigger := range []string{o.wrapOpen, o.fun.open} {
+			if !slices.Contains(p.Triggers, trigger) && trigger != f.fun.open {
+				p.Triggers = append(slices.Clip(p.Triggers), trigger)
+			}
+		}
+	}
+	return region.Spec(p, f.canParse, func() sdk.Reusable { return &parser{format: &f, first: &f} })
 }
 
-// canParse wants a function in a wrapper, or a function whose next tag fits: other
-// formats write something else after a function's tag.
+// also gives the format with others of the same tags, in other wrappers.
+func (f format) also(names ...string) format {
+	for _, name := range names {
+		other := f
+		other.others = nil
+		other.wrapOpen, other.wrapClose = "<"+name+">", "</"+name+">"
+		f.others = append(slices.Clip(f.others), other)
+	}
+	return f
+}
+
+// spelled adds the spelling of the tags in which their bars are those of ASCII.
+func (f format) spelled() format {
+	all := append([]format{f}, f.others...)
+	f.others = slices.Clone(f.others)
+	for _, other := range all {
+		other.others = nil
+		other.lead = slices.Clone(other.lead)
+		for _, s := range []*string{
+			&other.wrapOpen, &other.wrapClose, &other.tail, &other.fun.open, &other.param.open, &other.funcClose, &other.paramClose,
+		} {
+			*s = strings.ReplaceAll(*s, "｜", "|")
+		}
+		for i := range other.lead {
+			other.lead[i] = strings.ReplaceAll(other.lead[i], "｜", "|")
+		}
+		f.others = append(f.others, other)
+	}
+	return f
+}
+
+// choose takes the wrapper and the spelling that the region begins with.
+func (p *parser) choose(b []byte) {
+	p.format = p.first
+	best := p.begins(b)
+	for i := range p.first.others {
+		if f := &p.first.others[i]; best != sdk.Yes {
+			if v := f.begins(b); v != sdk.No && (v == sdk.Yes || best == sdk.No) {
+				best, p.format = v, f
+			}
+		}
+	}
+}
+
+// begins tells whether b begins with a tag that begins a region.
+func (f *format) begins(b []byte) sdk.Verdict { return markup.Either(f.matchWrap(b), f.matchCall(b)) }
+
+// canParse tells whether the format is that of a head, in one of its spellings.
 func (f *format) canParse(head []byte) sdk.Verdict {
+	verdict := f.canParseThis(head)
+	for i := range f.others {
+		if verdict != sdk.Yes {
+			verdict = markup.Either(verdict, f.others[i].canParseThis(head))
+		}
+	}
+	return verdict
+}
+
+// canParseThis wants a function in a wrapper, or a function whose next tag fits: other
+// formats write something else after a function's tag.
+func (f *format) canParseThis(head []byte) sdk.Verdict {
 	if f.bpe {
 		head, _ = cutHalf(head)
 	}
@@ -108,7 +179,11 @@ func (f *format) canParseInside(b []byte) sdk.Verdict {
 	if f.jsonCall && len(b) > 0 && b[0] == '{' {
 		return sdk.Yes
 	}
-	return f.matchCall(b)
+	v := f.matchCall(b)
+	if v == sdk.No && f.jsonCall {
+		_, _, v = nameLine(b)
+	}
+	return v
 }
 
 // matchCall tells whether b begins a call.

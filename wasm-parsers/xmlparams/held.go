@@ -10,11 +10,29 @@ import (
 	"github.com/callgate/callgate/sdk/typed"
 )
 
-// isLone reports whether parameter key may be a wrapper of all arguments, which
-// DeepSeek's models write at times.
+// isLone reports whether parameter key, which the tool does not declare, may be a wrapper of all
+// arguments, which models write at times.
 func (p *parser) isLone(key []byte) bool {
-	return p.unwrap && (string(key) == "arguments" || string(key) == "input") && !p.SeenAny() &&
-		p.Tool != nil && p.Param(key) == nil
+	switch string(key) {
+	case "arguments", "input", "properties", "parameters":
+		return !p.nested && p.typing != byType && !p.SeenAny() && p.Tool != nil && p.Param(key) == nil
+	}
+	return false
+}
+
+// declares reports whether the tool declares every member of an object, in strict JSON.
+func (p *parser) declares(object []byte) bool {
+	var r relaxed.Reader
+	r.Init(p.MaxDepth)
+	for len(object) > 0 {
+		n, tok := r.Feed(object)
+		object = object[n:]
+		r.Out = r.Out[:0]
+		if tok == relaxed.Key && r.Depth() == 1 && p.Param(r.Key()) == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // json is a value that was held.
@@ -74,7 +92,7 @@ func (p *parser) unwrapHeld() {
 		return
 	}
 	strict, kind, ok := relaxed.Value(v.raw, p.MaxDepth)
-	if !ok || kind != relaxed.ObjectOpen {
+	if !ok || kind != relaxed.ObjectOpen || !p.declares(strict) {
 		return
 	}
 	v.lone, p.Braced = false, true

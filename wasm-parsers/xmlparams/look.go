@@ -20,7 +20,11 @@ const (
 func (p *parser) look(b []byte, lineStart bool) region.Verdict {
 	switch markup.Match(b, p.val.close) {
 	case sdk.Yes:
-		return p.lookBehind(b[len(p.val.close):])
+		v := p.lookBehind(b[len(p.val.close):])
+		if v == region.Text && p.prefix != "" && p.val.inner == 0 {
+			return region.Broken
+		}
+		return v
 	case sdk.Maybe:
 		return p.Wait(region.Text)
 	}
@@ -35,9 +39,57 @@ func (p *parser) look(b []byte, lineStart bool) region.Verdict {
 		return p.lookFuncClose(b[len(p.funcClose):], lineStart)
 	case sdk.Maybe:
 		return p.Wait(region.Text)
-	default:
+	}
+	if p.wrapped {
+		switch markup.MatchTag(b, p.wrapClose) {
+		case sdk.Yes:
+			return p.lookWrapEnd(b[len(p.wrapClose):], lineStart || p.inLine)
+		case sdk.Maybe:
+			return p.Wait(region.Text)
+		}
+	}
+	if p.prefix != "" && p.val.inner == 0 {
+		switch markup.Match(b, p.prefix+"</") {
+		case sdk.Yes: // an end tag of nothing, which no text has
+			return region.Broken
+		case sdk.Maybe:
+			return p.Wait(region.Text)
+		}
+	}
+	return region.Text
+}
+
+// maxFar is how far behind the end of the wrapper another end of the value is looked for.
+const maxFar = 1024
+
+// lookWrapEnd decides about the end of the wrapper, which ends a value if the ends of that and of
+// its function are missing. If one of those comes behind it all the same, it was text.
+func (p *parser) lookWrapEnd(b []byte, lineStart bool) region.Verdict {
+	rest := chars.SkipSpace(b)
+	wrap := p.matchWrap(rest)
+	switch {
+	case p.val.ends:
+		return region.Text
+	case len(b)-len(rest) > maxSpace:
+	case len(rest) == 0, wrap == sdk.Maybe:
+		return p.Wait(region.Implies)
+	case wrap == sdk.Yes:
+		return region.Implies
+	}
+	if !lineStart {
 		return region.Text
 	}
+	window := rest[:min(len(rest), maxFar)]
+	if next := bytes.Index(window, []byte(p.wrapOpen)); next >= 0 {
+		window = window[:next]
+	}
+	switch {
+	case bytes.Contains(window, []byte(p.val.close)), bytes.Contains(window, []byte(p.funcClose)):
+		return region.Text
+	case len(window) < len(rest), len(window) == maxFar:
+		return region.Implies
+	}
+	return p.Wait(region.Implies)
 }
 
 // The ends that may follow the end of a parameter, in this order.

@@ -18,6 +18,7 @@ func Specs() []sdk.Spec {
 // Step-3.5, as their chat templates print it.
 func Qwen3Coder() sdk.Spec {
 	f := equals("<tool_call>", "</tool_call>", typed.Newline)
+	f.jsonCall = true
 	return spec(abi.Parser{
 		Name:     "qwen3_coder",
 		Aliases:  []string{"qwen3-coder", "qwen3_xml", "qwen3.5", "mimo", "step3p5", "nemotron_nano", "nemotron-3-nano", "nemotron-3.5-nano", "ornith"},
@@ -30,7 +31,7 @@ func Qwen3Coder() sdk.Spec {
 // SeedOSS reads the form of Seed-OSS, which has no newlines around values and
 // Python literals in them.
 func SeedOSS() sdk.Spec {
-	f := equals("<seed:tool_call>", "</seed:tool_call>", typed.Keep)
+	f := equals("<seed:tool_call>", "</seed:tool_call>", typed.Keep).also("tool_call")
 	return spec(abi.Parser{
 		Name:     "seed_oss",
 		Aliases:  []string{"seed-oss"},
@@ -63,7 +64,7 @@ func attributes(prefix, wrapOpen, wrapClose string) format {
 
 // MinimaxM2 reads the form of MiniMax-M2.
 func MinimaxM2() sdk.Spec {
-	f := attributes("", "<minimax:tool_call>", "</minimax:tool_call>")
+	f := attributes("", "<minimax:tool_call>", "</minimax:tool_call>").also("tool_call")
 	return spec(abi.Parser{
 		Name:     "minimax_m2",
 		Aliases:  []string{"minimax-m2"},
@@ -114,6 +115,7 @@ func Step3() sdk.Spec {
 	f.lead = []string{"<｜tool_call_begin｜>", "function", "<｜tool_sep｜>"}
 	f.tail = "<｜tool_call_end｜>"
 	f.closed = true
+	f = f.spelled()
 	return spec(abi.Parser{
 		Name:     "step3",
 		Priority: 45,
@@ -131,7 +133,7 @@ func DeepSeekV32() sdk.Spec {
 		Aliases:  []string{"deepseekv32", "deepseek_v3_2"},
 		Priority: 51,
 		Models:   []string{"*deepseek-v3.2*"},
-	}, "｜DSML｜", "function_calls")
+	}, "｜DSML｜", "function_calls", "tool_calls")
 }
 
 // DeepSeekV4 reads the form of DeepSeek V4.
@@ -141,7 +143,7 @@ func DeepSeekV4() sdk.Spec {
 		Aliases:  []string{"deepseekv4"},
 		Priority: 52,
 		Models:   []string{"*deepseek-v4*"},
-	}, "｜DSML｜", "tool_calls")
+	}, "｜DSML｜", "tool_calls", "function_calls")
 }
 
 // GigaChat35 reads the form of GigaChat 3.5.
@@ -150,15 +152,17 @@ func GigaChat35() sdk.Spec {
 		Name:     "gigachat35",
 		Priority: 44,
 		Models:   []string{"*gigachat3.5*", "*gigachat-3.5*"},
-	}, "｜GCML｜", "tool_calls")
+	}, "｜GCML｜", "tool_calls", "function_calls")
 }
 
 // stated makes a parser of a form whose parameters state whether they are strings.
 // As SGLang and vLLM do, it also takes a JSON object for the parameters, a call that
-// is one tag, and a lone parameter that holds all others.
-func stated(p abi.Parser, prefix, wrapper string) sdk.Spec {
+// is one tag, and a lone parameter that holds all others. sister is the wrapper of another
+// version, which models write too.
+func stated(p abi.Parser, prefix, wrapper, sister string) sdk.Spec {
 	f := attributes(prefix, "<"+prefix+wrapper+">", "</"+prefix+wrapper+">")
-	f.typing, f.closed, f.jsonArgs, f.unwrap = byString, true, true, true
+	f.typing, f.closed, f.jsonArgs = byString, true, true
+	f = f.also(prefix + sister).spelled()
 	call := f.wrapOpen + f.fun.open + ` name="NAME">`
 	p.Formats = []string{
 		call + f.param.open + ` name="KEY" string="true|false">VALUE` + f.paramClose + f.funcClose + f.wrapClose,

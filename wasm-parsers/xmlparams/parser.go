@@ -3,6 +3,7 @@ package xmlparams
 import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/wasm-parsers/internal/callobject"
 	"github.com/callgate/callgate/wasm-parsers/internal/markup"
 	"github.com/callgate/callgate/wasm-parsers/internal/region"
@@ -31,12 +32,14 @@ type parser struct {
 	region.Params
 	*format
 
+	first   *format // whose others are looked at where a region begins
 	state   state
 	half    bool // a byte waits that may be half of Ġ or Ċ
 	wrapped bool
 	leads   int               // markers of lead that were read
 	json    callobject.Reader // of arguments or a call written as JSON
 	isJSON  bool              // the call is read by it
+	braces  int               // closing ones behind it that close nothing
 	val     value
 	tree    tree
 }
@@ -44,7 +47,7 @@ type parser struct {
 // Reset implements sdk.Reusable.
 func (p *parser) Reset(o sdk.Options) error {
 	*p = parser{
-		Params: p.Params, format: p.format, json: p.json, tree: p.tree,
+		Params: p.Params, format: p.first, first: p.first, json: p.json, tree: p.tree,
 		val: value{key: p.val.key[:0], text: p.val.text, raw: p.val.raw[:0], items: p.val.items[:0]},
 	}
 	p.Begin(p, o)
@@ -106,6 +109,7 @@ func (p *parser) readTag() bool {
 
 func (p *parser) readStart() bool {
 	b := p.Rest()
+	p.choose(b)
 	wrap := p.matchWrap(b)
 	if wrap == sdk.Yes {
 		p.Advance(len(p.wrapOpen))
@@ -130,6 +134,8 @@ func (p *parser) readFunc() bool {
 	switch lead := p.matchLead(b); {
 	case p.isCall(b):
 		return p.beginCall()
+	case p.jsonCall && p.wrapped && p.leads == 0 && b[0] != '<':
+		return p.readNameLine(b)
 	case p.leads > 0 && p.leads < len(p.lead), p.leads == 0 && lead == sdk.Yes:
 		return p.readLead()
 	case p.leads == 0 && lead == sdk.Maybe:
@@ -142,6 +148,8 @@ func (p *parser) readFunc() bool {
 	switch {
 	case v == sdk.Maybe:
 		return false
+	case v == sdk.Yes && !chars.HasWord(t.name):
+		return p.Refuse(p.At() + 1)
 	case v == sdk.No, t.closed && !p.closed:
 		return p.Refuse(p.At() + t.n)
 	}
@@ -166,7 +174,7 @@ func (p *parser) beginFunc(t tag) {
 		id = string(t.id)
 	}
 	p.Call(string(t.name), id)
-	p.leads, p.isJSON = 0, false
+	p.leads, p.isJSON, p.braces = 0, false, 0
 	p.Advance(t.n)
 	p.state = inFunc
 	if t.closed {
@@ -216,8 +224,11 @@ func (p *parser) typesOf(key []byte, t tag) sdk.Types {
 	case p.typing == byString && string(t.kind) == "false", p.typing == byType && string(t.kind) == "json":
 		return 0
 	}
-	if param := p.Param(key); param != nil {
+	if param := p.Param(key); param != nil && param.Types != 0 {
 		return param.Types
 	}
-	return 0
+	if p.nested {
+		return 0 // what it holds says whether it is text
+	}
+	return abi.String // 5551234567 is no number if nobody says so
 }

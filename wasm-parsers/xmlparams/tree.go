@@ -109,8 +109,12 @@ func (t *tree) isArray(e *element) bool {
 	if len(t.open) == 1 && t.types&abi.Object != 0 && t.types&abi.Array == 0 {
 		return false
 	}
+	name := "item"
+	if len(t.open) == 1 && t.types == abi.Array && len(e.members) > 1 {
+		name = e.members[0].key // whatever the model calls them
+	}
 	for _, m := range e.members {
-		if m.key != "item" {
+		if m.key != name {
 			return false
 		}
 	}

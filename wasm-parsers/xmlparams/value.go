@@ -18,6 +18,8 @@ type value struct {
 	close string      // its end
 	text  typed.Value // what streams
 	empty bool        // no text was read
+	ends  bool        // its text holds an end of a value or of a function
+	inner int         // elements that its text has opened and not closed
 
 	// A value is held if what follows decides how it is written: another with the
 	// same key makes an array of both, and a lone wrapper of arguments is opened.
@@ -44,6 +46,7 @@ func (p *parser) beginValue(t tag) bool {
 	v.key = append(v.key[:0], key...)
 	v.types, v.close, v.empty = p.typesOf(key, t), p.closeOf(key), true
 	v.lone, v.raw = lone, v.raw[:0]
+	v.ends, v.inner = false, 0
 	v.hold = lone || p.nested && v.types&abi.Array != 0
 	kind := p.kindOf(t)
 	switch {
@@ -112,7 +115,12 @@ func (p *parser) beginText() {
 // write takes the next bytes of a value that is text.
 func (p *parser) write(b []byte) {
 	v := &p.val
-	v.empty = v.empty && len(b) == 0
+	if v.empty && len(b) > 0 {
+		v.empty = false
+		if p.nested && v.types == 0 && !v.hold { // nothing at all is null, and all else text
+			v.text.Begin(abi.String, p.trim, p.Out)
+		}
+	}
 	if v.hold {
 		v.raw = append(v.raw, b...)
 		return
@@ -143,6 +151,7 @@ func (p *parser) readValue() bool {
 	}
 	switch p.look(b[newline:], newline > 0) {
 	case region.Text:
+		p.count(b[newline:])
 		n = newline + 1
 		if next := bytes.IndexByte(b[n:], p.mark()); next > 0 && b[n+next-1] != '\n' {
 			n += next // in one piece with what is text anyway
@@ -153,11 +162,27 @@ func (p *parser) readValue() bool {
 		p.Advance(len(p.val.close))
 	case region.Implies:
 		p.Advance(newline)
+	case region.Broken:
+		return p.RefuseHere()
 	default:
 		return false
 	}
 	p.endValue()
 	return true
+}
+
+// count notes a tag that is text of the value.
+func (p *parser) count(b []byte) {
+	v := &p.val
+	v.ends = v.ends || markup.Match(b, v.close) == sdk.Yes || markup.Match(b, p.funcClose) == sdk.Yes
+	if p.prefix == "" || markup.Match(b, p.prefix) != sdk.Yes {
+		return
+	}
+	if b = b[len(p.prefix):]; markup.Match(b, "</") == sdk.Yes {
+		v.inner--
+	} else if len(b) > 1 && b[0] == '<' && isAttr(b[1]) {
+		v.inner++
+	}
 }
 
 // pass writes the next n bytes as text of the value.

@@ -49,7 +49,8 @@ type candidate struct {
 	model    string
 	upstream *upstream
 	load     *load
-	retries  int // how many the request may take, as far as this target goes
+	retries  int                 // how many the request may take, as far as this target goes
+	waits    gateway.RetryPolicy // how long between them
 	tried    int
 	asked    bool           // or refused
 	last     *gateway.Error // its latest failure
@@ -77,6 +78,7 @@ func (e *Engine) Do(ctx context.Context, p *Plan) (*gateway.Response, error) {
 		if p.Asked.MaxRetries != nil {
 			c.retries = *p.Asked.MaxRetries
 		}
+		c.waits = waits(c.upstream.retry, p.Asked)
 		c.retries = max(c.retries-p.Asked.ClientRetries, 0) // what the client's SDK has tried is tried
 		if adapts(&c.Target) && p.Base.OffersTools() {
 			r.warn(c.detour(e.detours.of(r.detourKey(c))))
@@ -86,6 +88,18 @@ func (e *Engine) Do(ctx context.Context, p *Plan) (*gateway.Response, error) {
 	r.postpone()
 	r.order()
 	return r.ask(ctx)
+}
+
+// waits are those of a provider's retries, unless the client says others.
+func waits(p gateway.RetryPolicy, asked *gateway.Request) gateway.RetryPolicy {
+	if asked.MaxDelay > 0 {
+		p.Cap = asked.MaxDelay
+	}
+	if asked.BaseDelay > 0 {
+		p.Base, p.Cap = asked.BaseDelay, max(p.Cap, asked.BaseDelay)
+	}
+	p.Base = min(p.Base, p.Cap)
+	return p
 }
 
 // weighted puts a target in front that is drawn by its weight, if any has one.
@@ -242,7 +256,7 @@ func (r *run) after(ctx context.Context, e *gateway.Error) (s step, ok bool) {
 		return step{}, false
 	}
 	if s.wait = time.Until(s.target.notYet); s.wait <= 0 {
-		s.wait = backoff(s.target.upstream.retry, r.spent.retries)
+		s.wait = backoff(s.target.waits, r.spent.retries)
 	}
 	if deadline, limited := ctx.Deadline(); limited && time.Until(deadline) < s.wait {
 		return step{}, false
@@ -269,7 +283,7 @@ func (r *run) earliest() *candidate {
 	now := time.Now()
 	for _, c := range r.targets {
 		wait := max(c.notYet.Sub(now), 0)
-		if c.last.Next() != gateway.Again || !r.allows(c) || wait > c.upstream.retry.Cap || !c.upstream.breaker.Available() {
+		if c.last.Next() != gateway.Again || !r.allows(c) || wait > c.waits.Cap || !c.upstream.breaker.Available() {
 			continue
 		}
 		if best == nil || wait < max(best.notYet.Sub(now), 0) || wait == 0 && c.failed.Before(best.failed) && !best.notYet.After(now) {

@@ -124,6 +124,12 @@ func (r *Reader) ResetKeyed() {
 // HasArgs reports whether a member that holds the arguments has begun.
 func (r *Reader) HasArgs() bool { return r.hasArgs }
 
+// LacksBrace reports whether name and arguments are complete, so that nothing has to come but
+// the brace that ends the object.
+func (r *Reader) LacksBrace() bool {
+	return r.field == none && r.hasArgs && r.Name != "" && r.depth == 1 && r.json.Depth() == 1 && r.json.Between()
+}
+
 // Feed reads from src until something may have changed, and says how many bytes
 // it read. The caller looks at Name, ID and Args after every call.
 func (r *Reader) Feed(src []byte) (int, Status) {
@@ -156,6 +162,7 @@ type Call struct {
 	Args     []byte // the object, in strict JSON
 	Repaired bool   // it was not strict JSON
 	Decoded  bool   // it was in a string
+	Form     string // how it was written, where that is no format's; it is reported
 }
 
 // Decode reads arguments that were written as a string. One without any text is no arguments.
@@ -178,6 +185,9 @@ func (c *Call) Write(out *sdk.Out) {
 	out.CallStart(c.Name, c.ID)
 	out.Args(c.Args)
 	report(out, c.Repaired, c.Decoded)
+	if c.Form != "" {
+		out.Repair(c.Form)
+	}
 	out.CallEnd()
 }
 
@@ -278,7 +288,7 @@ func (r *Reader) member(key string) Status {
 	r.json.Out = r.json.Out[:0]
 	switch {
 	case r.keyed:
-		if r.Name != "" || !fits([]byte(key)) {
+		if r.Name != "" || !fits([]byte(key)) || !chars.HasWord([]byte(key)) {
 			return Bad
 		}
 		r.Name, r.field, r.hasArgs = key, arguments, true
@@ -319,9 +329,9 @@ func (r *Reader) value(tok relaxed.Token) Status {
 	}
 	decoded, _ := relaxed.Unquote(text)
 	switch {
-	case fits(decoded) && field == name:
+	case fits(decoded) && field == name && chars.HasWord(decoded):
 		r.Name = string(decoded)
-	case fits(decoded):
+	case fits(decoded) && field == id:
 		r.ID = string(decoded)
 	case field == name:
 		return Bad

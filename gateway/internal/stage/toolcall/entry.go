@@ -122,12 +122,10 @@ func (s *stage) take(c *choice, f *entry, p *piece) {
 	}
 	s.recent.add(call)
 	p.call, p.begins = call, begins
-	if !s.whole {
-		if f.said.index != call.ordinal {
-			call.repair(v, onceIndex, repair.BadIndex, "index")
-		}
-		call.edited = call.edited || f.said.index != call.index
+	if f.said.index != call.ordinal && (!s.whole || f.said.index >= 0) { // a whole answer needs none
+		call.repair(v, onceIndex, repair.BadIndex, "index")
 	}
+	call.edited = call.edited || !s.whole && f.said.index != call.index
 	if p.kept = call.said.foreign || call.closed; p.kept {
 		if !call.said.foreign && !wire.Blank(f.arguments) {
 			call.refuse(v, f.arguments, &repair.Problem{Class: repair.InvalidJSON,

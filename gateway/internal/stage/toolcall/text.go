@@ -15,7 +15,9 @@ type textCall struct {
 	held  []abi.Event // where it waits until it is complete
 	// strict says that it does.
 	strict bool
-	shown  bool // somebody has seen its beginning
+	shown  bool   // somebody has seen its beginning
+	ended  bool   // it is complete
+	behind []byte // the first of the text behind it
 }
 
 // events judges the calls that were read from the text of a frame, and gives them their
@@ -54,7 +56,7 @@ func (c *choice) judge(v *validator, events []abi.Event) ([]abi.Event, error) {
 				continue
 			}
 			out = append(out, t.held...)
-			t.held = nil
+			t.held, t.ended = nil, true
 		case wire.Void, abi.Cut:
 			v.drop(t.name)
 			if e.Kind == wire.Void && t.shown { // a client must not run half a call
@@ -64,6 +66,9 @@ func (c *choice) judge(v *validator, events []abi.Event) ([]abi.Event, error) {
 			t.held = nil
 			continue
 		default:
+			if t.ended && len(t.behind) < maxBetween {
+				t.behind = append(t.behind, e.Text...)
+			}
 			out = append(out, e)
 			continue
 		}
@@ -90,6 +95,11 @@ func (c *choice) begins(v *validator, e *abi.Event) {
 		v.outcome.Repaired("name")
 	}
 	t := &c.read
+	if t.ended && isOr(t.behind) && problem == nil {
+		if p := v.doubtful(alternative()); p != nil {
+			v.refuse(name, "", p)
+		}
+	}
 	*t = textCall{name: name, index: c.number(), args: t.args[:0], strict: v.strictFor(name)}
 	e.Name = name
 	if !v.report {

@@ -35,7 +35,7 @@ func (m *Maker) Begin(_ context.Context, a *gateway.AttemptInfo, o *gateway.Outc
 		return nil, nil
 	}
 	return &stage{queue: queue{room: inflight.Hold{Of: a.Room}}, validator: &validator{attempt: a, outcome: o, offered: a.Sent.Tools(), schemas: m.schemas, ids: ids{attempt: a},
-		policy: a.Target.OnInvalid, report: a.Target.Mode == gateway.Report}}, nil
+		policy: a.Target.OnInvalid, doubt: a.Target.OnDoubt, report: a.Target.Mode == gateway.Report}}, nil
 }
 
 const (

@@ -20,6 +20,7 @@ type validator struct {
 	offered *tools.List
 	schemas *repair.Schemas
 	policy  gateway.InvalidPolicy
+	doubt   gateway.DoubtPolicy
 	report  bool     // nothing is changed or refused, only said
 	unknown []string // names that nobody offered
 	refused []refusal
@@ -144,7 +145,24 @@ func (v *validator) settle(name, args string) (out string, problem *repair.Probl
 		}
 		v.outcome.References = append(v.outcome.References, done...)
 	}
-	return args, v.arguments(name, args)
+	if problem = v.arguments(name, args); problem == nil {
+		problem = v.doubtful(doubts(v.offered, name, args))
+	}
+	return args, problem
+}
+
+// doubtful takes note of a call that can hardly be meant, if p says so. It returns p where the
+// policy is to treat it as one that cannot be repaired.
+func (v *validator) doubtful(p *repair.Problem) *repair.Problem {
+	switch {
+	case p == nil || v.doubt == gateway.PassDoubt:
+		return nil
+	case v.doubt == gateway.RefuseDoubt && v.strict():
+		return p
+	}
+	v.outcome.Fault(p.Class)
+	v.outcome.Warn(p.Class)
+	return nil
 }
 
 // refuse takes note of a call with a problem that nothing repairs. It reports whether the

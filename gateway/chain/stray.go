@@ -1,0 +1,82 @@
+package chain
+
+import (
+	"bytes"
+
+	"github.com/callgate/callgate/sdk/abi"
+	"github.com/callgate/callgate/sdk/chars"
+)
+
+// strayMarkup warns of markup that was left out since it marks nothing.
+const strayMarkup = "stray_markup"
+
+// toolResponse begins the result of a call, which the gateway's clients write and no model.
+const toolResponse = "<|tool_response>"
+
+// endOf is the marker that a region of calls ends with, or "" where it ends with something else.
+func endOf(region []byte) string {
+	const shortest, longest = 5, 64
+	region = chars.TrimEnd(region)
+	if len(region) == 0 {
+		return ""
+	}
+	from := -1
+	switch region[len(region)-1] {
+	case '>':
+		from = bytes.LastIndexByte(region, '<')
+	case ']':
+		from = bytes.LastIndexByte(region, '[')
+	}
+	if from < 0 || len(region)-from < shortest || len(region)-from > longest {
+		return ""
+	}
+	for _, b := range region[from+1 : len(region)-1] {
+		if !isWord(b) && b < 0x80 && bytes.IndexByte([]byte("_/|:-"), b) < 0 || b == '{' || b == '.' {
+			return ""
+		}
+	}
+	const minimax = "]<]minimax[>["
+	if bytes.HasSuffix(region[:from], []byte(minimax)) {
+		from -= len(minimax)
+	}
+	return string(region[from:])
+}
+
+// repeated drops the end of the region in front where it comes once more, and the beginning of a
+// result behind it. It reports whether more text is needed to tell.
+func (m *machine) repeated(final bool) (wait bool) {
+	const maxSpace = 64
+	for {
+		text := m.in.whole(final)
+		body := chars.SkipSpace(text)
+		space := len(text) - len(body)
+		if len(body) == 0 && !final && space <= maxSpace {
+			return true
+		}
+		marker := m.stray
+		if len(body) > 1 && body[1] == '|' && bytes.HasSuffix([]byte(marker), []byte("|>")) && marker[1] != '|' { // of Gemma
+			marker = toolResponse
+		}
+		n := min(len(body), len(marker))
+		switch {
+		case len(body) == 0, space > maxSpace, string(body[:n]) != marker[:n], n < len(marker) && final:
+			m.stray = ""
+			return false
+		case n < len(marker):
+			return true
+		}
+		if marker == toolResponse && len(chars.SkipSpace(body[n:])) == 0 {
+			if !final {
+				return true
+			}
+			m.stray = "" // it ends the output
+			return false
+		}
+		if m.thought != nil {
+			m.thought.raw = append(m.thought.raw, text[:space+n]...)
+		}
+		m.in.skip(space + n)
+		m.text.report.warn(strayMarkup)
+		m.text.out.edge(abi.Content)
+	}
+}

@@ -1,0 +1,72 @@
+package toolcall
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/callgate/callgate/gateway/internal/tools"
+	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// doubts says why a call that fits its tool can hardly be meant: a text that the tool requires is
+// empty. nil where nothing is to be said.
+func doubts(offered *tools.List, name, args string) *repair.Problem {
+	tool := offered.Find(name)
+	if tool == nil || !strings.Contains(args, `""`) && !strings.Contains(args, ` "`) {
+		return nil
+	}
+	var values map[string]json.RawMessage
+	if json.Unmarshal([]byte(args), &values) != nil {
+		return nil
+	}
+	for i := range tool.Params {
+		p := &tool.Params[i]
+		var text string
+		if !p.Required || p.Types&abi.String == 0 || json.Unmarshal(values[p.Name], &text) != nil || len(values[p.Name]) == 0 || values[p.Name][0] != '"' {
+			continue
+		}
+		if strings.TrimSpace(text) == "" && !allowsEmpty(offered.Schemas[name], p.Name, text) {
+			return &repair.Problem{Class: repair.DoubtfulCall, Path: p.Name,
+				Message: "The required argument " + strconv.Quote(p.Name) + " is an empty text.",
+				Hint:    "Give it a value, or ask the user for it."}
+		}
+	}
+	return nil
+}
+
+// allowsEmpty reports whether a schema names an empty text as a value of a parameter.
+func allowsEmpty(schema []byte, name, text string) bool {
+	var s struct {
+		Properties map[string]struct {
+			Enum    []any `json:"enum"`
+			Const   any   `json:"const"`
+			Default any   `json:"default"`
+		} `json:"properties"`
+	}
+	if json.Unmarshal(schema, &s) != nil {
+		return false
+	}
+	p := s.Properties[name]
+	return slices.Contains(p.Enum, any(text)) || p.Const == any(text) || p.Default == any(text)
+}
+
+// maxBetween is how much of the text between two calls is looked at.
+const maxBetween = 32
+
+// isOr reports whether text between two calls says that one of them is meant.
+func isOr(text []byte) bool {
+	switch strings.ToLower(strings.Trim(string(text), " \t\r\n*_:,.-()")) {
+	case "or", "or else", "alternatively", "oder", "ou", "o", "of", "eller", "lub", "или", "或", "或者", "または", "또는":
+		return true
+	}
+	return false
+}
+
+// alternative is what is wrong with a call that is one of two of which the model chose none.
+func alternative() *repair.Problem {
+	return &repair.Problem{Class: repair.DoubtfulCall,
+		Message: "The calls are alternatives, of which none was chosen.", Hint: "Make the one call that is meant."}
+}
