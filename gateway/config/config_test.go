@@ -74,12 +74,14 @@ models:
 	r := func(provider, model, reasoning, tools string, parsers ...string) config.Resolved {
 		return config.Resolved{History: "off", Target: config.Target{
 			Provider: provider, Model: model, Parser: parsers, Reasoning: reasoning, ToolCalls: tools,
+			ResponseFormat: "native", StructuredOutput: tools, OnInvalidOutput: "pass",
 			Tools: "native", OnInvalidCall: "pass", EmptyCompletion: "fail", ToolInReasoning: "buffer",
 		}}
 	}
 	rules := func(tools, onInvalid, onEmpty string) config.Resolved {
 		return config.Resolved{History: "report", Target: config.Target{
 			Provider: "rules", Model: "rules", Parser: config.Parsers{"none"}, Reasoning: "none", ToolCalls: tools,
+			ResponseFormat: "native", StructuredOutput: tools, OnInvalidOutput: "pass",
 			Tools: "native", OnInvalidCall: onInvalid, EmptyCompletion: onEmpty, ToolInReasoning: "end",
 		}}
 	}
@@ -207,6 +209,7 @@ func TestAddUpstream(t *testing.T) {
 	}
 	want := []config.Resolved{{History: "off", Target: config.Target{
 		Provider: "upstream", Model: "m", Parser: config.Parsers{"hermes"}, Reasoning: "auto", ToolCalls: "repair",
+		ResponseFormat: "native", StructuredOutput: "repair", OnInvalidOutput: "pass",
 		Tools: "native", OnInvalidCall: "pass", EmptyCompletion: "fail", ToolInReasoning: "buffer",
 	}}}
 	if got := c.Targets("m"); !reflect.DeepEqual(got, want) {

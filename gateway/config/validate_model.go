@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -34,6 +35,7 @@ func (c *Config) checkTargets(r *report, p path, targets []Target, providers []s
 		if pr, ok := c.Providers[t.Provider]; ok {
 			checkRaw(r, at, t.RawToolText, pr)
 			checkInvalidCall(r, at.Key("on_invalid_call"), t.OnInvalidCall, c.resolve(t).ToolCalls)
+			checkInvalidOutput(r, at.Key("on_invalid_output"), t.OnInvalidOutput, cmp.Or(t.StructuredOutput, pr.StructuredOutput), c.resolve(t).ToolCalls)
 		}
 	}
 }

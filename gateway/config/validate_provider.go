@@ -19,6 +19,7 @@ func checkProvider(r *report, name string, pr Provider) {
 	}
 	checkParsers(r, p.Key("parser"), pr.Parser)
 	checkInvalidCall(r, p.Key("on_invalid_call"), pr.OnInvalidCall, pr.ToolCalls)
+	checkInvalidOutput(r, p.Key("on_invalid_output"), pr.OnInvalidOutput, pr.StructuredOutput, pr.ToolCalls)
 	if retry := pr.Retry; retry.MaxDelay < retry.BaseDelay {
 		r.add(p.Key("retry").Key("max_delay"), "the longest wait, %s, is less than the first, %s; raise it, or lower base_delay", retry.MaxDelay, retry.BaseDelay)
 	}
@@ -87,6 +88,19 @@ func checkRaw(r *report, p path, raw bool, pr Provider) {
 func checkInvalidCall(r *report, p path, rule, toolCalls string) {
 	if toolCalls == Off && rule != "" && rule != "pass" {
 		r.add(p, "with tool_calls: off no call is checked; use tool_calls: repair, or leave it out")
+	}
+}
+
+// checkInvalidOutput refuses a rule for answers that are no JSON where nobody looks for them.
+func checkInvalidOutput(r *report, p path, rule, structured, toolCalls string) {
+	if rule == "" || rule == "pass" {
+		return
+	}
+	switch {
+	case structured == Off:
+		r.add(p, "with structured_output: off no answer is checked; use structured_output: repair, or leave it out")
+	case structured == "" && toolCalls == Off:
+		r.add(p, "with tool_calls: off no answer is checked; write structured_output: repair beside it, or leave it out")
 	}
 }
 

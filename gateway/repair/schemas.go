@@ -64,6 +64,12 @@ type compiled struct {
 // patterns that Go's regular expressions cannot say. A problem's words name members,
 // types and what the schema says, never a value of the arguments.
 func (s *Schemas) Check(parameters, args []byte) (problem *Problem, checked bool) {
+	return s.check(parameters, args, false)
+}
+
+// check is Check; whole says that the text is an answer, of which a member that is missing is the
+// place of the problem.
+func (s *Schemas) check(parameters, args []byte, whole bool) (problem *Problem, checked bool) {
 	switch text := bytes.TrimSpace(parameters); {
 	case len(text) == 0 || string(text) == "{}" || string(text) == "true" || string(text) == "null":
 		return nil, true
@@ -82,7 +88,7 @@ func (s *Schemas) Check(parameters, args []byte) (problem *Problem, checked bool
 	if depth, _ := wire.Depth(args, mostDepth); depth > mostDepth || !modest(value) {
 		return nil, false
 	}
-	return c.check(value, len(args))
+	return c.check(value, len(args), whole)
 }
 
 // schema returns the compiled form of a schema.
@@ -111,7 +117,7 @@ func (s *Schemas) schema(parameters []byte) *compiled {
 }
 
 // check runs the validation, which stops when it has used up its steps.
-func (c *compiled) check(value any, size int) (problem *Problem, checked bool) {
+func (c *compiled) check(value any, size int, whole bool) (problem *Problem, checked bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// A panic is the meter's, or that of a schema that the library cannot follow.
@@ -125,6 +131,6 @@ func (c *compiled) check(value any, size int) (problem *Problem, checked bool) {
 	if err == nil {
 		return nil, true
 	}
-	e := explainer{known: c.known, value: value}
+	e := explainer{known: c.known, value: value, whole: whole}
 	return e.problem(err)
 }

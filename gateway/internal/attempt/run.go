@@ -32,6 +32,7 @@ type run struct {
 	redone   []gateway.Correction
 	remarks  []*gateway.Redo // what the model is told besides the client's messages
 	withdrew withdrawals
+	quality  *gateway.Error // the first failure that another target was asked behind, by FallbackOn
 }
 
 // spent is how much of the budget a request has used.
@@ -220,13 +221,21 @@ func (r *run) note(c *candidate, e *gateway.Error) {
 // after decides what follows a failure, if anything: a target that was not asked yet, at
 // once; or else one that was, after a while.
 func (r *run) after(ctx context.Context, e *gateway.Error) (s step, ok bool) {
-	if e.Next() == gateway.GiveUp || r.demanded() != nil || ctx.Err() != nil {
+	cause := e.Cause()
+	quality := slices.Contains(r.plan.FallbackOn, cause)
+	if !quality && (e.Next() == gateway.GiveUp || r.demanded() != nil) || ctx.Err() != nil {
 		return step{}, false
 	}
 	for _, c := range r.targets {
 		if !c.asked {
+			if quality {
+				r.leave(e, cause)
+			}
 			return step{target: c, reason: gateway.Fallback}, true
 		}
+	}
+	if e.Next() == gateway.GiveUp || r.demanded() != nil {
+		return step{}, false
 	}
 	if s.target = r.earliest(); s.target == nil {
 		return step{}, false
@@ -243,6 +252,16 @@ func (r *run) after(ctx context.Context, e *gateway.Error) (s step, ok bool) {
 		s.reason = gateway.Fallback
 	}
 	return s, true
+}
+
+// leave notes that another target is asked because of what this one has answered. What the model was
+// told of its own answer is of no use to the next one.
+func (r *run) leave(e *gateway.Error, cause gateway.Cause) {
+	r.warn("fallback_on:" + string(cause))
+	r.redo, r.remarks = nil, nil
+	if r.quality == nil {
+		r.quality = e
+	}
 }
 
 // demanded is the verdict that demands a call, if one is demanded.
@@ -307,6 +326,9 @@ func (r *run) errRetryBudget(c *candidate) *gateway.Error {
 func (r *run) failed(e *gateway.Error) error {
 	if e.Kind == gateway.CircuitOpen {
 		e = r.last
+	}
+	if r.quality != nil && e.Kind != gateway.Canceled { // what the others had against it would tell the client less
+		e = r.quality
 	}
 	if r.redo != nil && r.redo.Else != nil && (e.Kind == gateway.Rejected || e.Kind == gateway.ToolsLost || e.Kind == gateway.Unusable) {
 		e = r.redo.Else // what an upstream has against the demand would tell the client nothing
