@@ -45,7 +45,7 @@ func (c *Config) fill(own Route) Route {
 		MaxRounds:         cmp.Or(own.MaxRounds, all.MaxRounds, defaultMaxRounds),
 		IdleRounds:        cmp.Or(own.IdleRounds, all.IdleRounds, 3),
 		ToolBinding:       cmp.Or(own.ToolBinding, all.ToolBinding, "report"),
-		FallbackOn:        ownList(own.FallbackOn, ownList(all.FallbackOn, FallbackOn{"invalid_calls", "invalid_outputs", "tools_refused", "context_length"})),
+		FallbackOn:        ownList(own.FallbackOn, ownList(all.FallbackOn, FallbackOn{"tools_refused", "context_length"})),
 		DateContext:       cmp.Or(own.DateContext, all.DateContext, Off),
 		References:        ownList(own.References, all.References),
 		ResolveReferences: cmp.Or(own.ResolveReferences, all.ResolveReferences, "repair"),

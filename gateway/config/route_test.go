@@ -55,7 +55,7 @@ models:
 	}
 	c := mustParse(t, file)
 	reference := config.Reference{Tool: "complete_task", Argument: "id", From: "list_tasks", Match: "title", Value: "id", MinRatio: 0.6}
-	causes := config.FallbackOn{"invalid_calls", "invalid_outputs", "tools_refused", "context_length"}
+	causes := config.FallbackOn{"tools_refused", "context_length"}
 	inherited := config.ResolvedRoute{Zone: berlin, Route: config.Route{
 		Routing: "prefix", CacheHints: "set", Guard: "enforce", GuardThreshold: 0.8, Intents: []config.Intent{{Match: []string{"delete"}, Expect: "delete_task"}},
 		LoopGuard: "answer", MaxRounds: 20, IdleRounds: 5, ToolBinding: "refuse", FallbackOn: causes, DateContext: "Europe/Berlin",
@@ -95,7 +95,7 @@ func TestDefaultRoute(t *testing.T) {
 	t.Parallel()
 	want := config.ResolvedRoute{Route: config.Route{
 		Routing: "order", CacheHints: "off", Guard: "report", LoopGuard: "report", MaxRounds: 15, IdleRounds: 3, ToolBinding: "report",
-		FallbackOn: config.FallbackOn{"invalid_calls", "invalid_outputs", "tools_refused", "context_length"},
+		FallbackOn: config.FallbackOn{"tools_refused", "context_length"},
 		ResolveReferences: "repair", ExecutionMetadata: "off", DateContext: "off", AnswerCache: "off",
 	}}
 	for name, c := range map[string]*config.Config{
