@@ -285,11 +285,15 @@ func (a *Answer) value() []byte {
 	return out
 }
 
-// settled reports whether what was read of the value is more than text in brackets: a member, or an
-// element.
+// settled reports whether what was read of the value is more than text in brackets: a key with its
+// colon, or an element. It stays so, whatever follows.
 func (o *object) settled() bool {
 	f := &o.walk().frames
-	return o.walk().closed || len(f.stack) > 0 && f.stack[0].done > 0 || len(f.ends) > 0 && (o.repairing || o.strict.state != wantColon)
+	keys := len(f.ends)
+	if !o.repairing && o.strict.state == wantColon {
+		keys--
+	}
+	return o.walk().closed || len(f.stack) > 0 && f.stack[0].done > 0 || keys > 0
 }
 
 // whole has all of the text looked at when it is there.

@@ -244,7 +244,7 @@ func (a *Answer) scan(from int) (list []found, broken *Problem) {
 			i = skipFence(text, i) - 1
 			continue
 		}
-		if c != '{' && c != '[' || !standsAlone(text[:i], c) {
+		if c != '{' && c != '[' {
 			continue
 		}
 		o.begin(a.form.toolFor(c), a.maxDepth, i, i)
@@ -254,16 +254,33 @@ func (a *Answer) scan(from int) (list []found, broken *Problem) {
 		if left -= w.at - i; left < 0 || len(list) == mostObjects {
 			return nil, &Problem{Class: InvalidJSON, Message: "The arguments begin more JSON than can be looked at.", Hint: hintStrict}
 		}
-		if w.closed {
-			list = append(list, found{start: i, end: w.at, first: c, text: out, kinds: answerKindsOf(o.repaired())})
+		switch end := brackets(text[i:]); {
+		case w.closed:
+			if standsAlone(text[:i], c) { // what is in a part of a program is none either
+				list = append(list, found{start: i, end: w.at, first: c, text: out, kinds: answerKindsOf(o.repaired())})
+			}
 			i = w.at - 1
-			continue
-		}
-		if o.settled() {
+		case o.settled() || end < 0:
 			return nil, w.fault
+		default:
+			i += end
 		}
 	}
 	return list, nil
+}
+
+// brackets is where the brackets end that a text begins with, if they are around plain words, as in
+// {name} or [Note]; -1 if they are not: what is in them may be a part of something broken.
+func brackets(text []byte) int {
+	closes := byte('}')
+	if text[0] == '[' {
+		closes = ']'
+	}
+	end := bytes.IndexByte(text, closes)
+	if end < 0 || bytes.ContainsAny(text[1:end], "{[\":") {
+		return -1
+	}
+	return end
 }
 
 // skipFence is where to go on behind the marks of a code fence: behind its end, if it holds

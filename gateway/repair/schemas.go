@@ -51,6 +51,7 @@ type compiled struct {
 	meter meter
 	nodes int
 	known map[string]*jsonschema.Schema // by location
+	quick *quick                        // nil: it says too much for that
 }
 
 // Check checks arguments, which are strict JSON as [Args] gives it, against a tool's
@@ -79,6 +80,9 @@ func (s *Schemas) check(parameters, args []byte, whole bool) (problem *Problem, 
 	c := s.schema(parameters)
 	if c.root == nil {
 		return nil, false
+	}
+	if c.quick != nil && c.quick.fits(args) {
+		return nil, true
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
 	if err != nil {
