@@ -117,7 +117,8 @@
 //	               the answer "was not accepted"
 //	json_missing_always  the same, whatever is said
 //	json_text      the answer is a sentence, until the same is said
-//	json_twice     three different values, until the same is said
+//	json_twice     there are two values, the second with other numbers and truth values, until
+//	               the same is said
 //	json_open      the last bracket is missing, though finish_reason is "stop", until the same
 //	               is said
 //	no_format      a request with response_format is refused with 400; without one it is

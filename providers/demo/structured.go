@@ -30,7 +30,7 @@ func structuredModels() []model {
 		{name: "json_missing_always", decide: spoilJSON(dropMember)},
 		{name: "json_text", decide: spoilJSON(onceTold(func(string, *request) string { return "I would rather say it in words." }))},
 		{name: "json_twice", decide: spoilJSON(onceTold(func(text string, _ *request) string {
-			return text + "\n" + `{"other": true}` + "\n" + text[:1] + `"draft": 1, ` + strings.TrimSpace(text[1:])
+			return text + "\nor\n" + strings.NewReplacer("3", "4", "true", "false").Replace(text)
 		}))},
 		{name: "json_open", decide: spoilJSON(onceTold(func(text string, _ *request) string { return strings.TrimRight(text, "}]") }))},
 		{name: "no_format", refuse: withoutFormat},
