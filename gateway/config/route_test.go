@@ -95,7 +95,7 @@ func TestDefaultRoute(t *testing.T) {
 	t.Parallel()
 	want := config.ResolvedRoute{Route: config.Route{
 		Routing: "order", CacheHints: "off", Guard: "report", LoopGuard: "report", MaxRounds: 15, IdleRounds: 3, ToolBinding: "report",
-		FallbackOn: config.FallbackOn{"tools_refused", "context_length"},
+		FallbackOn:        config.FallbackOn{"tools_refused", "context_length"},
 		ResolveReferences: "repair", ExecutionMetadata: "off", DateContext: "off", AnswerCache: "off",
 	}}
 	for name, c := range map[string]*config.Config{

@@ -82,7 +82,9 @@ func TestStructured(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var message struct{ Choices []struct{ Message struct{ Content string } } }
+			var message struct {
+				Choices []struct{ Message struct{ Content string } }
+			}
 			if err := json.Unmarshal([]byte(out), &message); err != nil {
 				t.Fatal(err)
 			}

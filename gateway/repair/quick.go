@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -245,61 +246,77 @@ func (q *quick) value(text []byte, at, depth int) int {
 	}
 	c := text[at]
 	t := typeOf(c)
+	end := 0 // of a number
 	if t&abi.Number != 0 {
-		end := at + 1
-		for end < len(text) && (chars.IsDigit(text[end]) || strings.IndexByte(".eE+-", text[end]) >= 0) {
-			if !chars.IsDigit(text[end]) {
-				t = abi.Number // it may be an integer nevertheless
-			}
-			end++
-		}
-		if end-at > plainNumber || !relaxed.IsNumber(text[at:end]) || q.words != nil || !q.takes(t) {
+		if end, t = number(text, at); end < 0 {
 			return -1
 		}
-		if form := q.form(t); form != nil {
-			return form.value(text, at, depth+1)
-		}
-		return end
-	}
-	if !q.takes(t) {
-		return -1
-	}
-	if form := q.form(t); form != nil {
-		if end := form.value(text, at, depth+1); end < 0 || len(q.members)+len(q.required) == 0 && q.words == nil && !q.closed && q.elements == nil && q.others == nil {
-			return end
-		}
-		return -1 // it says something itself too
-	}
-	if len(q.forms) > 0 {
-		return -1
 	}
 	switch {
-	case c == '{' && q.words == nil:
+	case !q.takes(t):
+		return -1
+	case len(q.forms) > 0:
+		return q.another(text, at, depth, t)
+	case q.words != nil && (end > 0 || c == '{' || c == '['):
+		return -1
+	case end > 0:
+		return end
+	case c == '{':
 		return q.object(text, at+1, depth)
-	case c == '[' && q.words == nil:
+	case c == '[':
 		return q.array(text, at+1, depth)
 	case c == '"':
-		end := stringEnd(text, at+1)
-		if q.words != nil && (end < 0 || !slices.Contains(q.words, string(text[at:end]))) {
-			return -1
-		}
-		return end
+		return q.word(text, at, stringEnd(text, at+1))
 	}
+	return q.word(text, at, wordEnd(text, at))
+}
+
+// wordEnd is the place behind true, false or null, or -1.
+func wordEnd(text []byte, at int) int {
 	for _, word := range [...]string{"true", "false", "null"} {
-		if c == word[0] && len(text)-at >= len(word) && string(text[at:at+len(word)]) == word && (q.words == nil || slices.Contains(q.words, word)) {
+		if bytes.HasPrefix(text[at:], []byte(word)) {
 			return at + len(word)
 		}
 	}
 	return -1
 }
 
-// takes reports whether a value of a type may fit.
-func (q *quick) takes(t abi.Types) bool {
-	if t == abi.Number|abi.Integer {
-		t = abi.Integer
+// number is the place behind the number at a place, or -1, and its type: with a point or an exponent
+// it is an integer in some cases, which are not looked at.
+func number(text []byte, at int) (end int, t abi.Types) {
+	t = abi.Integer
+	for end = at + 1; end < len(text) && (chars.IsDigit(text[end]) || strings.IndexByte(".eE+-", text[end]) >= 0); end++ {
+		if !chars.IsDigit(text[end]) {
+			t = abi.Number
+		}
 	}
-	return q.types == 0 || q.types&t != 0
+	if end-at > plainNumber || !relaxed.IsNumber(text[at:end]) {
+		return -1, 0
+	}
+	return end, t
 }
+
+// word is the end of a string or a word, if it is one of those that are allowed.
+func (q *quick) word(text []byte, at, end int) int {
+	if end < 0 || q.words != nil && !slices.Contains(q.words, string(text[at:end])) {
+		return -1
+	}
+	return end
+}
+
+// another reads a value by the alternative for its type. Where the schema says something itself too
+// nothing is certain.
+func (q *quick) another(text []byte, at, depth int, t abi.Types) int {
+	itself := len(q.members)+len(q.required)+len(q.words) > 0 || q.words != nil || q.closed || q.elements != nil || q.others != nil
+	form := q.form(t)
+	if itself || form == nil {
+		return -1
+	}
+	return form.value(text, at, depth+1)
+}
+
+// takes reports whether a value of a type may fit.
+func (q *quick) takes(t abi.Types) bool { return q.types == 0 || q.types&t != 0 }
 
 // form is the alternative for a type, nil if there are none, or none for it.
 func (q *quick) form(t abi.Types) *quick {
@@ -335,56 +352,66 @@ func stringEnd(text []byte, at int) int {
 
 func (q *quick) object(text []byte, at, depth int) int {
 	var seen uint64
-	for first := true; ; first = false {
-		at = chars.Space(text, at)
-		if first && at < len(text) && text[at] == '}' {
-			break
-		}
-		if at >= len(text) || text[at] != '"' {
+	if at = chars.Space(text, at); at < len(text) && text[at] == '}' {
+		return q.ends(at, seen)
+	}
+	for {
+		key, behind := member(text, chars.Space(text, at))
+		if behind < 0 {
 			return -1
 		}
-		end := stringEnd(text, at+1)
-		if end < 0 {
-			return -1
-		}
-		key := text[at+1 : end-1]
-		if slices.Contains(key, '\\') {
-			return -1
-		}
-		if at = chars.Space(text, end); at >= len(text) || text[at] != ':' {
-			return -1
-		}
-		at = chars.Space(text, at+1)
-		member, known := q.members[string(key)]
+		of, known := q.members[string(key)]
 		switch {
-		case !known && q.closed:
+		case known:
+		case q.closed:
 			return -1
-		case !known && q.others != nil:
-			member = q.others
-		case !known:
-			member = anything
+		case q.others != nil:
+			of = q.others
+		default:
+			of = anything
 		}
 		bit := q.required[string(key)]
 		if seen&bit != 0 { // it is there twice
 			return -1
 		}
 		seen |= bit
-		if at = member.value(text, at, depth+1); at < 0 {
+		if at = of.value(text, behind, depth+1); at < 0 {
 			return -1
 		}
-		if at = chars.Space(text, at); at < len(text) && text[at] == ',' {
+		at = chars.Space(text, at)
+		switch {
+		case at < len(text) && text[at] == ',':
 			at++
-			continue
-		}
-		if at >= len(text) || text[at] != '}' {
+		case at < len(text) && text[at] == '}':
+			return q.ends(at, seen)
+		default:
 			return -1
 		}
-		break
 	}
+}
+
+// ends is the place behind the brace at a place, if all members are there that have to.
+func (q *quick) ends(at int, seen uint64) int {
 	if seen != q.all {
 		return -1
 	}
 	return at + 1
+}
+
+// member is the key at a place, and the place of its value, or -1.
+func member(text []byte, at int) (key []byte, value int) {
+	if at >= len(text) || text[at] != '"' {
+		return nil, -1
+	}
+	end := stringEnd(text, at+1)
+	if end < 0 {
+		return nil, -1
+	}
+	key = text[at+1 : end-1]
+	if at = chars.Space(text, end); at >= len(text) || text[at] != ':' || slices.Contains(key, '\\') {
+		return nil, -1
+	}
+	return key, chars.Space(text, at+1)
 }
 
 var anything = &quick{}

@@ -87,7 +87,7 @@ func TestFallbackOn(t *testing.T) {
 					g := serve(t, config)
 					r := g.chat(fmt.Sprintf(`{"model":"m","stream":%t,%s,"messages":[{"role":"user","content":%q}]}`, stream, tt.members, tt.prompt))
 					falls := words == tt.word || words == "default" && tt.byDefault
-					want, status := int64(0), 200
+					want := int64(0)
 					if falls {
 						want = 1
 					}
@@ -95,7 +95,7 @@ func TestFallbackOn(t *testing.T) {
 						t.Fatalf("got %d and %d requests, want %d and %d: %s", first.asked.Load(), got, tt.asked, want, r.body)
 					}
 					if !falls {
-						status = 400
+						status := 400
 						if tt.code != "" && !strings.Contains(tt.code, "context") && tt.code != "upstream_rejected" {
 							status = 502
 						}

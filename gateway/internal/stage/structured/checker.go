@@ -50,7 +50,7 @@ func (k *checker) finish(c *choice, reason string) {
 		k.outcome.Fault(class)
 	}
 	if c.problem == nil && k.schema != nil {
-		checked := false
+		var checked bool
 		if c.problem, checked = k.schemas.CheckAnswer(k.schema, c.answer.Text()); !checked {
 			c.result = gateway.StructuredUnchecked
 			k.outcome.Warn("schema_unchecked")
