@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/chain"
 )
 
 // structured is a request that wants JSON, and structuredTarget a target that sees to it.
@@ -148,6 +149,55 @@ func TestStructuredLeavesAlone(t *testing.T) {
 	_, _, err = exchange(t, two, structuredTarget(gateway.RejectInvalid), asWhole(structured))
 	if e := gateway.AsError(err); e.Param != "choices[2].message.content: degrees" {
 		t.Errorf("three choices: got the place %q", e.Param)
+	}
+}
+
+// TestStructuredReasoning holds that what the model thinks is no part of the JSON, also where it has
+// some.
+func TestStructuredReasoning(t *testing.T) {
+	t.Parallel()
+	const good = `{"city": "Oslo", "degrees": 3}`
+	text := `<think>Maybe {"city": "Bergen", "degrees": 4}?</think>` + "```json\n" + good + "\n```"
+	for _, policy := range []gateway.InvalidPolicy{gateway.PassInvalid, gateway.RejectInvalid} {
+		target := structuredTarget(policy)
+		target.Parsers, target.Reasoning = gateway.ParserSpec{Auto: true, Reasoning: true}, chain.Auto
+		for size := 1; size <= len(text); size += 3 {
+			var texts []string
+			for rest := text; rest != ""; {
+				n := min(size, len(rest))
+				texts, rest = append(texts, rest[:n]), rest[n:]
+			}
+			out, resp, err := exchange(t, stream("stop", texts...), target, structured)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := join(t, out)
+			if m.content != good || !strings.Contains(m.reasoning, "Bergen") || m.finish != "stop" || resp.Summary.Structured.Result != gateway.StructuredRepaired {
+				t.Errorf("in pieces of %d: got %+v, %+v", size, m, resp.Summary.Structured)
+			}
+		}
+	}
+}
+
+// TestStructuredTooLong holds that an answer which is too long to be checked goes out as it came, or is
+// refused where it had to be good.
+func TestStructuredTooLong(t *testing.T) {
+	t.Parallel()
+	piece := strings.Repeat("It rains. ", 8<<10)
+	var texts []string
+	for range 60 {
+		texts = append(texts, piece)
+	}
+	in := stream("stop", texts...)
+	out, resp, err := exchange(t, in, structuredTarget(gateway.PassInvalid), structured)
+	if err != nil || out != in.raw() || resp.Summary.Structured.Result != gateway.StructuredUnchecked || strings.Join(resp.Summary.Warnings, ",") != "structured_unchecked" {
+		t.Errorf("got %v, %d bytes of %d, %+v, %q", err, len(out), len(in.raw()), resp.Summary.Structured, resp.Summary.Warnings)
+	}
+	if _, _, err = exchange(t, in, structuredTarget(gateway.ReaskInvalid), structured); gateway.AsError(err).Kind != gateway.BadAnswer {
+		t.Errorf("got %v", err)
+	}
+	if _, _, err = exchange(t, whole(strings.Join(texts, ""), "stop"), structuredTarget(gateway.RejectInvalid), asWhole(structured)); gateway.AsError(err).Kind != gateway.BadAnswer {
+		t.Errorf("whole: got %v", err)
 	}
 }
 

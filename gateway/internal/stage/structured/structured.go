@@ -68,17 +68,31 @@ func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 			s.first = f.Copy()
 		}
 		size := 0
-		for i := range f.Choices() {
-			c := s.choices.of(f, i, s.form)
-			s.read(c, f, i)
-			size += c.answer.Size()
+		for i := range f.Choices() { // of a whole answer it is known before it is read
+			size += s.choices.of(f, i, s.form).answer.Size() + f.Choices()[i].Content.End - f.Choices()[i].Content.Start
 		}
-		if size > maxAnswer || s.room.Fit(2*size) != nil {
+		for i := range f.Choices() {
+			if size <= maxAnswer {
+				s.read(s.choices.of(f, i, s.form), f, i)
+			}
+		}
+		if err := s.room.Fit(2 * size); err != nil || size > maxAnswer {
+			if s.checker.strict() && !s.choices.released() {
+				return tooLong(err)
+			}
 			s.giveUp()
 		}
 	}
-	s.put(f, next)
-	return nil
+	return s.put(f, next)
+}
+
+// tooLong ends an answer that has to be known to be good before anyone sees it, and takes more than
+// may wait. full is why there is no room, or nil.
+func tooLong(full error) error {
+	if full != nil {
+		return gateway.NoRoom(full, "The model's answer needs more memory than one request may have (limits.memory).")
+	}
+	return &gateway.Error{Kind: gateway.BadAnswer, Param: "choices[0].message.content", Message: "The model's answer is refused: it is too long to be checked."}
 }
 
 // read takes in what a choice of a frame says.
@@ -107,19 +121,24 @@ func (s *stage) read(c *choice, f *wire.Frame, place int) {
 }
 
 // put gives a frame on with those that wait, or lets it wait.
-func (s *stage) put(f *wire.Frame, next gateway.Sink) {
+func (s *stage) put(f *wire.Frame, next gateway.Sink) error {
 	switch {
 	case s.report:
 		s.choices.settle()
 		next.Put(f)
 	case !s.gaveUp && (s.choices.holding() || s.checker.strict() && !s.choices.released()):
-		if s.held.Add(f); s.held.Bytes > maxHeld || s.held.Full {
-			s.giveUp()
-			s.flush(nil, next)
+		if s.held.Add(f); s.held.Bytes <= maxHeld && !s.held.Full {
+			break
 		}
+		if s.checker.strict() && !s.choices.released() {
+			return tooLong(nil)
+		}
+		s.giveUp()
+		s.flush(nil, next)
 	default:
 		s.flush(f, next)
 	}
+	return nil
 }
 
 // giveUp lets all go as it came, and looks at nothing more.
