@@ -29,6 +29,9 @@ const (
 	Limits    = "limits"    // bodies above 4 MiB and headers above 128 KiB are refused
 	Keys      = "keys"      // clients need a key, which Target.Key is
 	HTTP      = "http"      // bytes that are no good HTTP/1.1 are refused
+	// Structured is the feature of targets that make JSON of an answer that was asked to be JSON
+	// and is nearly that.
+	Structured = "structured"
 )
 
 // Pieces is a feature that no case lists: the target's streams are cut just as the
@@ -37,7 +40,7 @@ const Pieces = "pieces"
 
 // Features are all features there are.
 func Features() []string {
-	return []string{Chat, Stream, Tools, Reasoning, Fidelity, Bytes, Errors, Retry, Again, Cancel, Strict, Limits, Keys, HTTP}
+	return []string{Chat, Stream, Tools, Reasoning, Fidelity, Bytes, Errors, Retry, Again, Cancel, Strict, Limits, Keys, HTTP, Structured}
 }
 
 // Case is one file of the suite.

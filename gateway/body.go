@@ -254,6 +254,41 @@ func (r *Request) Choice() ToolChoice {
 	return ToolChoice{Other: true}
 }
 
+// Format is the form that a request wants its answer in.
+type Format struct {
+	// JSON says that it is to be JSON, and Schema is what it is to fit, or nil.
+	JSON   bool
+	Schema []byte
+}
+
+// Format reads response_format. A kind that is not known here, such as a grammar, is none.
+func (r *Request) Format() Format {
+	at := r.Places().ResponseFormat
+	if at.IsNull(r.body) || r.body[at.Start] != '{' {
+		return Format{}
+	}
+	switch wire.Unquote(wire.Find(r.body, at, "type").Of(r.body)) {
+	case "json_object":
+		schema := wire.Find(r.body, at, "schema").Of(r.body) // as Together and llama.cpp have it
+		return Format{JSON: true, Schema: objectOr(schema)}
+	case "json_schema":
+		f := Format{JSON: true}
+		if inner := wire.Find(r.body, at, "json_schema"); !inner.IsNull(r.body) && r.body[inner.Start] == '{' {
+			f.Schema = objectOr(wire.Find(r.body, inner, "schema").Of(r.body))
+		}
+		return f
+	}
+	return Format{}
+}
+
+// objectOr is a value that is an object, or nil.
+func objectOr(v []byte) []byte {
+	if len(v) == 0 || v[0] != '{' {
+		return nil
+	}
+	return v
+}
+
 // ReadTools reads the tools of a request, in OpenAI's form or as bare function objects, into
 // what a parser needs to know of them.
 func ReadTools(list []byte) ([]abi.Tool, error) { return tools.Read(list) }

@@ -33,6 +33,7 @@ const (
 	Unavailable                  // the upstream cannot be reached, fails, or its answer breaks off
 	Unusable                     // the upstream works, but what the model answered is nothing
 	BadCall                      // the model's tool call is broken, and the target refuses those
+	BadAnswer                    // the answer was to be JSON and is none, and the target refuses those
 	Ghost                        // the model was told to call a tool, and did not
 	ToolsLost                    // the upstream has lost the tools of the request, or cannot take them
 	Looping                      // the conversation calls tools without an end
@@ -158,6 +159,7 @@ var meanings = map[Kind]meaning{
 	Unavailable:      {http.StatusBadGateway, serverError, "upstream_error", true, Again, breaker.Failure},
 	Unusable:         {http.StatusBadGateway, serverError, "empty_completion", true, Again, breaker.Success},
 	BadCall:          {http.StatusBadGateway, serverError, "invalid_tool_call", false, GiveUp, breaker.Success},
+	BadAnswer:        {http.StatusBadGateway, serverError, "invalid_structured_output", false, GiveUp, breaker.Success},
 	Ghost:            {http.StatusBadGateway, serverError, "tool_not_triggered", false, GiveUp, breaker.Success},
 	ToolsLost:        {http.StatusBadGateway, serverError, "tools_lost", false, Elsewhere, breaker.Success},
 	Looping:          {http.StatusUnprocessableEntity, invalidRequest, "max_iterations_exceeded", false, GiveUp, breaker.Excluded},

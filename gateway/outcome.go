@@ -34,12 +34,43 @@ type Outcome struct {
 	Guard *Verdict
 	// References are those that were resolved.
 	References []Resolution
+	// Structured is what became of an answer that was asked to be JSON; nil if none was.
+	Structured *Structured
 	// Committed says that the client has seen something of it: no other answer can take its
 	// place any more.
 	Committed bool
 	// Bill is what the answer has cost, if anybody reckons that and the usage was reported.
 	Bill Bill
 }
+
+// Structured is what became of an answer that was asked to be JSON.
+type Structured struct {
+	Result StructuredResult
+	// Class is that of what is wrong and could not be repaired, [AnswerJSON] or [AnswerSchema], ""
+	// if nothing is. Path is its place, such as items[2].id, "" for the value as a whole, and
+	// Message says it in a sentence, without a value of the answer.
+	Class, Path, Message string
+}
+
+// StructuredResult is the result of a check of an answer that was asked to be JSON.
+type StructuredResult string
+
+// The results.
+const (
+	StructuredOK        StructuredResult = "ok"
+	StructuredRepaired  StructuredResult = "repaired"
+	StructuredInvalid   StructuredResult = "invalid"
+	StructuredCut       StructuredResult = "cut"       // the model had no more tokens, or a filter cut it
+	StructuredRefused   StructuredResult = "refused"   // the model's refusal, in its own member
+	StructuredCalled    StructuredResult = "called"    // the model has called a tool instead
+	StructuredUnchecked StructuredResult = "unchecked" // the answer is too long, or the schema is none that can be checked
+)
+
+// The classes of faults of answers that were asked to be JSON.
+const (
+	AnswerJSON   = "answer_json"   // it is no JSON
+	AnswerSchema = "answer_schema" // it does not fit the schema
+)
 
 // Calling is what an answer calls.
 type Calling struct {
@@ -110,8 +141,11 @@ func (o *Outcome) IsSound() bool {
 
 // WasCut reports whether the answer was cut short: what it lacks might have followed. Servers
 // have many words for an end that is none.
-func (o *Outcome) WasCut() bool {
-	return CutBy(o.Finish) != "" || containsAny(strings.ToLower(o.Finish), "error", "abort")
+func (o *Outcome) WasCut() bool { return IsCut(o.Finish) }
+
+// IsCut reports whether a finish reason says that a choice was cut short.
+func IsCut(finish string) bool {
+	return CutBy(finish) != "" || containsAny(strings.ToLower(finish), "error", "abort")
 }
 
 // CutBy is what has cut an answer short, by its finish reason in any server's words: "length",

@@ -163,6 +163,10 @@ type Redo struct {
 	// Remark is what the model is told, and Choice what tool_choice is to be, in JSON; ""
 	// leaves it.
 	Remark, Choice string
+	// Pin is the one tool that tool_choice is to name, as long as the upstream takes that; ""
+	// is none. It is for a call that the model has made already, and not for one that is
+	// demanded.
+	Pin string
 	// Notes say what is corrected.
 	Notes []Correction
 	// Demanded is the verdict that demands a call.

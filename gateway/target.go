@@ -53,11 +53,19 @@ type Target struct {
 	OnInvalid InvalidPolicy
 	// OnDoubt says what becomes of a call that is valid and can hardly be meant.
 	OnDoubt DoubtPolicy
+	// Structured says what is done about an answer that was asked to be JSON and is none, and
+	// OnBadOutput what becomes of one that cannot be repaired.
+	Structured  Mode
+	OnBadOutput InvalidPolicy
+	// PromptedFormat writes the form that an answer is to have into the prompt of an upstream
+	// that knows nothing of response_format.
+	PromptedFormat bool
 	// AllowEmpty takes an answer with nothing in it for an answer.
 	AllowEmpty bool
 }
 
-// InvalidPolicy says what becomes of a call that is broken and cannot be repaired.
+// InvalidPolicy says what becomes of a call, or of an answer that was to be JSON, that is broken and
+// cannot be repaired.
 type InvalidPolicy int
 
 // The policies.

@@ -58,6 +58,7 @@ func sections(wanted *regexp.Regexp) []section {
 	}
 	return append(list, slices.DeleteFunc([]section{
 		{"parse", measureParse},
+		{"structured", measureStructured},
 		{"languages", measureLanguages},
 		{"start", measureStart},
 	}, func(s section) bool { return !wanted.MatchString(s.name) })...)

@@ -76,13 +76,13 @@ models:
 		shown := map[string]string{"raw": "auto", "set": "auto"}[provider] // of type openai
 		return config.Resolved{History: "off", Target: config.Target{
 			Provider: provider, Model: model, Parser: parsers, Reasoning: reasoning, ToolCalls: tools,
-			Tools: cmp.Or(shown, "native"), OnInvalidCall: "pass", DoubtfulCall: "report", EmptyCompletion: "fail", ToolInReasoning: "buffer",
+			Tools: cmp.Or(shown, "native"), ResponseFormat: "native", StructuredOutput: tools, OnInvalidOutput: "pass", OnInvalidCall: "pass", DoubtfulCall: "report", EmptyCompletion: "fail", ToolInReasoning: "buffer",
 		}}
 	}
 	rules := func(tools, onInvalid, onEmpty string) config.Resolved {
 		return config.Resolved{History: "report", Target: config.Target{
 			Provider: "rules", Model: "rules", Parser: config.Parsers{"none"}, Reasoning: "none", ToolCalls: tools,
-			Tools: "native", OnInvalidCall: onInvalid, DoubtfulCall: "report", EmptyCompletion: onEmpty, ToolInReasoning: "end",
+			Tools: "native", ResponseFormat: "native", StructuredOutput: tools, OnInvalidOutput: "pass", OnInvalidCall: onInvalid, DoubtfulCall: "report", EmptyCompletion: onEmpty, ToolInReasoning: "end",
 		}}
 	}
 	heavy := rules("repair", "reject", "pass")
@@ -209,7 +209,7 @@ func TestAddUpstream(t *testing.T) {
 	}
 	want := []config.Resolved{{History: "off", Target: config.Target{
 		Provider: "upstream", Model: "m", Parser: config.Parsers{"hermes"}, Reasoning: "auto", ToolCalls: "repair",
-		Tools: "auto", OnInvalidCall: "pass", DoubtfulCall: "report", EmptyCompletion: "fail", ToolInReasoning: "buffer",
+		Tools: "auto", ResponseFormat: "native", StructuredOutput: "repair", OnInvalidOutput: "pass", OnInvalidCall: "pass", DoubtfulCall: "report", EmptyCompletion: "fail", ToolInReasoning: "buffer",
 	}}}
 	if got := c.Targets("m"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

@@ -16,7 +16,7 @@ func TestFromEnv(t *testing.T) {
 	}
 	demo := config.Resolved{History: "off", Target: config.Target{
 		Provider: "demo", Parser: config.Parsers{"auto"}, Reasoning: "auto", Tools: "native", ToolCalls: "repair",
-		OnInvalidCall: "pass", DoubtfulCall: "report", EmptyCompletion: "fail", ToolInReasoning: "buffer",
+		ResponseFormat: "native", StructuredOutput: "repair", OnInvalidOutput: "pass", OnInvalidCall: "pass", DoubtfulCall: "report", EmptyCompletion: "fail", ToolInReasoning: "buffer",
 	}}
 	if got := c.ProviderTarget("demo"); !reflect.DeepEqual(got, demo) {
 		t.Errorf("got %+v, want %+v", got, demo)
@@ -31,7 +31,7 @@ func TestFromEnv(t *testing.T) {
 	}
 	want := []config.Resolved{{History: "repair", Target: config.Target{
 		Provider: "openai", Model: "gpt-4o", Parser: config.Parsers{"none"}, Reasoning: "none", Tools: "auto", ToolCalls: "repair",
-		OnInvalidCall: "pass", DoubtfulCall: "report", EmptyCompletion: "fail", ToolInReasoning: "buffer",
+		ResponseFormat: "native", StructuredOutput: "repair", OnInvalidOutput: "pass", OnInvalidCall: "pass", DoubtfulCall: "report", EmptyCompletion: "fail", ToolInReasoning: "buffer",
 	}}}
 	if got := c.Targets("gpt-4o"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

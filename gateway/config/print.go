@@ -41,6 +41,7 @@ func (c *Config) effectiveProviders() map[string]Provider {
 		r := c.resolve(Target{Provider: name})
 		p.Parser, p.Reasoning, p.ToolInReasoning = r.Parser, r.Reasoning, r.ToolInReasoning
 		p.Tools, p.ToolCalls = r.Tools, r.ToolCalls
+		p.ResponseFormat, p.StructuredOutput, p.OnInvalidOutput = r.ResponseFormat, r.StructuredOutput, r.OnInvalidOutput
 		p.OnInvalidCall, p.EmptyCompletion, p.History = r.OnInvalidCall, r.EmptyCompletion, r.History
 		p.DoubtfulCall = r.DoubtfulCall
 		p.PromptCacheHints = c.Hints(name)

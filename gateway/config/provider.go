@@ -91,6 +91,20 @@ type Provider struct {
 	// model gives as alternatives. "off" takes it for any other, "report" says so, "refuse"
 	// does with it what OnInvalidCall says. Default: "report".
 	DoubtfulCall string `yaml:"doubtful_call" enum:"off,report,refuse" doc:"A call that is valid and can hardly be meant, since a required text is empty or the model gives two as alternatives: off lets it pass, report says so, refuse does with it as on_invalid_call says. Default: report."`
+	// ResponseFormat is that of targets that do not set it: how the upstream learns that a
+	// request wants JSON (response_format). "native" (the default of all) sends it as it came,
+	// "prompted" writes it into the prompt, with the schema, for upstreams that do not know it.
+	ResponseFormat string `yaml:"response_format" enum:"native,prompted" eg:"prompted" doc:"How the upstream learns that an answer is to be JSON: native sends response_format as it came, prompted writes it and the schema into the prompt, for upstreams that do not know it. Default: native."`
+	// StructuredOutput is that of targets that do not set it: what is done to an answer that a
+	// request wants as JSON: "off" does not look at it, "report" says what "repair" would do.
+	// The default is what ToolCalls is.
+	StructuredOutput string `yaml:"structured_output" enum:"off,report,repair" doc:"What is done to an answer that a request wants as JSON (response_format, text.format, output_config.format): off does not look at it, report says what repair would do. Default: as tool_calls."`
+	// OnInvalidOutput is that of targets that do not set it: what is done about such an answer
+	// that is no JSON, or does not fit its schema, and cannot be repaired. "pass" (the default
+	// of all) forwards it as it comes and says so, "reject" answers with an error, "reask" asks
+	// the model once more and names the place. With the last two all of an answer waits until
+	// it is known to be good.
+	OnInvalidOutput string `yaml:"on_invalid_output" enum:"pass,reject,reask" doc:"An answer that was to be JSON and cannot be repaired, or does not fit its schema: pass forwards it and says so, reject answers with an error, reask asks the model once more and names the place. The last two hold streams until they are good. Default: pass."`
 	// EmptyCompletion is that of targets that do not set it: what an answer is that
 	// holds neither text nor a call. "fail" (the default of all) makes it a failed
 	// attempt, "pass" forwards it.

@@ -7,7 +7,8 @@ import (
 )
 
 // Resolved is a target with every default filled in, and what its provider adds. Parser is
-// never empty; with ToolCalls "off", OnInvalidCall is "pass".
+// never empty; with ToolCalls "off", OnInvalidCall is "pass", and with StructuredOutput "off"
+// OnInvalidOutput is.
 type Resolved struct {
 	Target
 	// History is the provider's: "off", "report" or "repair".
@@ -69,12 +70,17 @@ func (c *Config) resolve(t Target) Resolved {
 		ToolCalls:       cmp.Or(t.ToolCalls, p.ToolCalls, "repair"),
 		OnInvalidCall:   cmp.Or(t.OnInvalidCall, p.OnInvalidCall, "pass"),
 		DoubtfulCall:    cmp.Or(t.DoubtfulCall, p.DoubtfulCall, "report"),
+		ResponseFormat:  cmp.Or(t.ResponseFormat, p.ResponseFormat, "native"),
+		OnInvalidOutput: cmp.Or(t.OnInvalidOutput, p.OnInvalidOutput, "pass"),
 		EmptyCompletion: cmp.Or(t.EmptyCompletion, p.EmptyCompletion, "fail"),
 		ToolInReasoning: cmp.Or(t.ToolInReasoning, p.ToolInReasoning, "buffer"),
 		RawToolText:     t.RawToolText || p.RawToolText,
 	}}
 	if r.ToolCalls == "off" { // nobody looks for a call that is broken
 		r.OnInvalidCall = "pass"
+	}
+	if r.StructuredOutput = cmp.Or(t.StructuredOutput, p.StructuredOutput, r.ToolCalls); r.StructuredOutput == "off" {
+		r.OnInvalidOutput = "pass"
 	}
 	reasoning := "auto"
 	if r.Parser.IsNone() {

@@ -45,6 +45,7 @@ func (c *Config) fill(own Route) Route {
 		MaxRounds:         cmp.Or(own.MaxRounds, all.MaxRounds, defaultMaxRounds),
 		IdleRounds:        cmp.Or(own.IdleRounds, all.IdleRounds, 3),
 		ToolBinding:       cmp.Or(own.ToolBinding, all.ToolBinding, "report"),
+		FallbackOn:        ownList(own.FallbackOn, ownList(all.FallbackOn, FallbackOn{"tools_refused", "context_length"})),
 		DateContext:       cmp.Or(own.DateContext, all.DateContext, Off),
 		References:        ownList(own.References, all.References),
 		ResolveReferences: cmp.Or(own.ResolveReferences, all.ResolveReferences, "repair"),
@@ -76,7 +77,7 @@ func (c *Config) fill(own Route) Route {
 }
 
 // ownList is cmp.Or for lists: one that was written counts even if it is empty.
-func ownList[E any](own, all []E) []E {
+func ownList[L ~[]E, E any](own, all L) L {
 	if own != nil {
 		return own
 	}

@@ -38,6 +38,14 @@ type Route struct {
 	// upstream, or the answer does not heed them: "off" does not look, "report" (the
 	// default) says so, "refuse" answers with an error.
 	ToolBinding string `yaml:"tool_binding" enum:"off,report,refuse" eg:"refuse" doc:"Whether the tools offered reach the upstream and the answer heeds them: off does not look, report says so, refuse answers with an error. Default: report."`
+	// FallbackOn lists failures behind which the next target is asked, besides those of an
+	// upstream, as long as the client has seen nothing: calls and answers that are refused
+	// ("invalid_calls", "invalid_outputs"), what the guard does not let through ("ghosts",
+	// "contradictions"), and what an upstream refuses since it cannot take tools
+	// ("tools_refused") or the context is too long for it ("context_length"). Default: where the
+	// upstream has not answered at all, so that nothing is paid twice, [tools_refused,
+	// context_length]; an empty list is none of them.
+	FallbackOn FallbackOn `yaml:"fallback_on" eg:"[invalid_calls, invalid_outputs]" doc:"Failures behind which the next target is asked, besides those of an upstream, as long as nothing has gone out: invalid_calls, invalid_outputs (refused, by on_invalid_call and on_invalid_output), ghosts, contradictions (guard: enforce), tools_refused, context_length. Default: [tools_refused, context_length], where the upstream has not answered at all."`
 	// DateContext is "off" (the default) or the IANA time zone in which a line of the
 	// system prompt tells the date, such as "Europe/Berlin" or "UTC".
 	DateContext string `yaml:"date_context" eg:"Europe/Berlin" doc:"IANA time zone, such as Europe/Berlin or UTC, in which a line of the system prompt tells the date; off adds none. Default: off."`
@@ -60,6 +68,9 @@ type Route struct {
 	// Tools says which tools the gateway runs for requests, and how.
 	Tools ToolUse `yaml:"tools" omit:"true" eg:"{servers: [github]}" doc:"Which tools of tool_servers the gateway runs for requests without the client's naming them, and bounds on that."`
 }
+
+// FallbackOn is a list of failures; see [Route].
+type FallbackOn []string
 
 // Intent is a rule of the operator's: words in the user's last message, and the tool
 // that must be called then.

@@ -55,9 +55,10 @@ models:
 	}
 	c := mustParse(t, file)
 	reference := config.Reference{Tool: "complete_task", Argument: "id", From: "list_tasks", Match: "title", Value: "id", MinRatio: 0.6}
+	causes := config.FallbackOn{"tools_refused", "context_length"}
 	inherited := config.ResolvedRoute{Zone: berlin, Route: config.Route{
 		Routing: "prefix", CacheHints: "set", Guard: "enforce", GuardThreshold: 0.8, Intents: []config.Intent{{Match: []string{"delete"}, Expect: "delete_task"}},
-		LoopGuard: "answer", MaxRounds: 20, IdleRounds: 5, ToolBinding: "refuse", DateContext: "Europe/Berlin",
+		LoopGuard: "answer", MaxRounds: 20, IdleRounds: 5, ToolBinding: "refuse", FallbackOn: causes, DateContext: "Europe/Berlin",
 		References: []config.Reference{reference}, ResolveReferences: "report", ExecutionMetadata: "body",
 		AnswerCache: "memory", AnswerCacheTTL: config.Duration(time.Hour),
 	}}
@@ -71,12 +72,12 @@ models:
 		"own*": {Zone: time.UTC, Route: config.Route{
 			Routing: "order", CacheHints: "off", Guard: "report", GuardThreshold: 0.9,
 			Intents:   []config.Intent{{Match: []string{"remove"}, Expect: "remove_file"}, {Match: []string{"add"}, Expect: "add_file"}},
-			LoopGuard: "refuse", MaxRounds: 4, IdleRounds: 2, ToolBinding: "off", DateContext: "UTC",
+			LoopGuard: "refuse", MaxRounds: 4, IdleRounds: 2, ToolBinding: "off", FallbackOn: causes, DateContext: "UTC",
 			References: []config.Reference{}, ResolveReferences: "repair", ExecutionMetadata: "off",
 			AnswerCache: "memory", AnswerCacheTTL: config.Duration(time.Second),
 		}},
 		"off": {Route: config.Route{
-			Routing: "prefix", CacheHints: "set", Guard: "off", LoopGuard: "off", ToolBinding: "refuse", ResolveReferences: "off", ExecutionMetadata: "body",
+			Routing: "prefix", CacheHints: "set", Guard: "off", LoopGuard: "off", ToolBinding: "refuse", FallbackOn: causes, ResolveReferences: "off", ExecutionMetadata: "body",
 			DateContext: "off", AnswerCache: "off",
 		}},
 	}
@@ -94,6 +95,7 @@ func TestDefaultRoute(t *testing.T) {
 	t.Parallel()
 	want := config.ResolvedRoute{Route: config.Route{
 		Routing: "order", CacheHints: "off", Guard: "report", LoopGuard: "report", MaxRounds: 15, IdleRounds: 3, ToolBinding: "report",
+		FallbackOn:        config.FallbackOn{"tools_refused", "context_length"},
 		ResolveReferences: "repair", ExecutionMetadata: "off", DateContext: "off", AnswerCache: "off",
 	}}
 	for name, c := range map[string]*config.Config{

@@ -44,6 +44,13 @@ type Target struct {
 	OnInvalidCall string `yaml:"on_invalid_call" enum:"pass,reject,reask" doc:"What is done about a call that cannot be repaired. Default: the provider's."`
 	// DoubtfulCall is as in [Provider]. Default: the provider's.
 	DoubtfulCall string `yaml:"doubtful_call" enum:"off,report,refuse" doc:"What is done about a call that is valid and can hardly be meant. Default: the provider's."`
+	// ResponseFormat is as in [Provider]. Default: the provider's.
+	ResponseFormat string `yaml:"response_format" enum:"native,prompted" eg:"prompted" doc:"How the upstream learns that an answer is to be JSON. Default: the provider's."`
+	// StructuredOutput is as in [Provider]. Default: the provider's, else ToolCalls.
+	StructuredOutput string `yaml:"structured_output" enum:"off,report,repair" doc:"What is done to an answer that is to be JSON. Default: the provider's, else as tool_calls."`
+	// OnInvalidOutput is as in [Provider]. Default: the provider's, but "pass" where
+	// StructuredOutput is "off".
+	OnInvalidOutput string `yaml:"on_invalid_output" enum:"pass,reject,reask" doc:"What is done about an answer that was to be JSON and cannot be repaired. Default: the provider's."`
 	// EmptyCompletion is as in [Provider]. Default: the provider's.
 	EmptyCompletion string `yaml:"empty_completion" enum:"pass,fail" doc:"What is done about an answer with neither text nor a call. Default: the provider's."`
 	// ToolInReasoning is as in [Provider]. Default: the provider's.

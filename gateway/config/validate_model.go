@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -35,6 +36,7 @@ func (c *Config) checkTargets(r *report, p path, targets []Target, providers []s
 			checkRaw(r, at, t.RawToolText, pr)
 			checkInvalidCall(r, at.Key("on_invalid_call"), t.OnInvalidCall, c.resolve(t).ToolCalls)
 			checkDoubtfulCall(r, at.Key("doubtful_call"), t.DoubtfulCall, c.resolve(t).OnInvalidCall)
+			checkInvalidOutput(r, at.Key("on_invalid_output"), t.OnInvalidOutput, cmp.Or(t.StructuredOutput, pr.StructuredOutput), c.resolve(t).ToolCalls)
 		}
 	}
 }

@@ -21,6 +21,7 @@ func checkProvider(r *report, name string, pr Provider) {
 	checkParsers(r, p.Key("parser"), pr.Parser)
 	checkInvalidCall(r, p.Key("on_invalid_call"), pr.OnInvalidCall, pr.ToolCalls)
 	checkDoubtfulCall(r, p.Key("doubtful_call"), pr.DoubtfulCall, cmp.Or(pr.OnInvalidCall, "pass"))
+	checkInvalidOutput(r, p.Key("on_invalid_output"), pr.OnInvalidOutput, pr.StructuredOutput, pr.ToolCalls)
 	if retry := pr.Retry; retry.MaxDelay < retry.BaseDelay {
 		r.add(p.Key("retry").Key("max_delay"), "the longest wait, %s, is less than the first, %s; raise it, or lower base_delay", retry.MaxDelay, retry.BaseDelay)
 	}
@@ -96,6 +97,19 @@ func checkInvalidCall(r *report, p path, rule, toolCalls string) {
 func checkDoubtfulCall(r *report, p path, rule, invalid string) {
 	if rule == "refuse" && invalid == "pass" {
 		r.add(p, "with on_invalid_call: pass nothing is refused; use on_invalid_call: reject or reask, or doubtful_call: report")
+	}
+}
+
+// checkInvalidOutput refuses a rule for answers that are no JSON where nobody looks for them.
+func checkInvalidOutput(r *report, p path, rule, structured, toolCalls string) {
+	if rule == "" || rule == "pass" {
+		return
+	}
+	switch {
+	case structured == Off:
+		r.add(p, "with structured_output: off no answer is checked; use structured_output: repair, or leave it out")
+	case structured == "" && toolCalls == Off:
+		r.add(p, "with tool_calls: off no answer is checked; write structured_output: repair beside it, or leave it out")
 	}
 }
 

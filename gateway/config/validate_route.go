@@ -31,6 +31,7 @@ func (c *Config) checkRoute(r *report, p path, own Route) {
 	c.checkToolUse(r, p.Key("tools"), own.Tools)
 	checkIntents(r, p.Key("intents"), own.Intents)
 	checkDateContext(r, p.Key("date_context"), own.DateContext)
+	checkFallbackOn(r, p.Key("fallback_on"), own.FallbackOn)
 	checkReferences(r, p.Key("references"), own.References)
 }
 
@@ -97,6 +98,22 @@ func (c *Config) checkIdleRounds(r *report, p path, own Route) {
 	}
 	if filled := c.fill(own); filled.LoopGuard != Off && own.IdleRounds > filled.MaxRounds && !r.isBad(most) {
 		r.add(p.Key("idle_rounds"), "that is more than all rounds, max_rounds: %d (%s); raise max_rounds, or lower this", filled.MaxRounds, place)
+	}
+}
+
+// fallbackWords are the words of [Route.FallbackOn].
+var fallbackWords = []string{"invalid_calls", "invalid_outputs", "ghosts", "contradictions", "tools_refused", "context_length"}
+
+// checkFallbackOn refuses words that name no failure, and those that are there twice.
+func checkFallbackOn(r *report, p path, list FallbackOn) {
+	for i, word := range list {
+		at := p.At(i)
+		switch {
+		case !slices.Contains(fallbackWords, word):
+			r.add(at, "%s is not one of the words allowed%s", r.src.show(at, word), r.suggest(at, word, "words", fallbackWords))
+		case slices.Index(list, word) < i:
+			r.add(at, "%s is in the list twice", r.src.show(at, word))
+		}
 	}
 }
 

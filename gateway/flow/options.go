@@ -123,6 +123,8 @@ type RoutePolicy struct {
 	// find in their caches: Report says what Repair would tell them. What a provider takes
 	// is in its Policy.
 	CacheHints gateway.Mode
+	// FallbackOn are the failures of answers and requests behind which another target is asked.
+	FallbackOn []gateway.Cause
 	// Execution adds what was done to the answer's body.
 	Execution bool
 	// Answers says whether answers are kept for those who ask the same.

@@ -14,6 +14,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/stage/binding"
 	"github.com/callgate/callgate/gateway/internal/stage/ghost"
 	"github.com/callgate/callgate/gateway/internal/stage/intake"
+	"github.com/callgate/callgate/gateway/internal/stage/structured"
 	"github.com/callgate/callgate/gateway/internal/stage/textcall"
 	"github.com/callgate/callgate/gateway/internal/stage/toolcall"
 )
@@ -31,6 +32,7 @@ type shared struct {
 	options   *Options
 	text      *textcall.Maker
 	calls     *toolcall.Maker
+	answers   *structured.Maker
 	held      atomic.Int64 // bytes of answers that wait for the guard
 	keys      *hint.Keys
 	histories *hint.Histories
@@ -43,6 +45,7 @@ func newShared(o *Options) *shared {
 		options:   o,
 		text:      &textcall.Maker{Parsers: o.Parsers, ReasoningName: cmp.Or(o.ReasoningField, "reasoning_content"), Rename: o.ReasoningField != ""},
 		calls:     toolcall.New(),
+		answers:   structured.New(),
 		keys:      hint.NewKeys(o.CacheSalt, o.Now),
 		histories: hint.NewHistories(),
 		refusals:  &amend.Refusals{},
@@ -67,11 +70,11 @@ func (s *shared) compile(p RoutePolicy, engine *attempt.Engine) *compiled {
 }
 
 // stages are those that answers pass, in their order. What is read from the text comes before
-// what an upstream calls itself, so that both are brought into order in one place; the guard
-// sees what the client would.
+// what an upstream calls itself, so that both are brought into order in one place; what is to be
+// JSON comes behind them, since a call may stand in its place; the guard sees what the client would.
 func (s *shared) stages(p *RoutePolicy) []gateway.Maker {
 	o := s.options
-	list := []gateway.Maker{intake.Maker{}, s.text, s.calls}
+	list := []gateway.Maker{intake.Maker{}, s.text, s.calls, s.answers}
 	if p.Binding != gateway.BindingOff {
 		list = append(list, binding.Seen{Action: p.Binding})
 	}
@@ -121,6 +124,9 @@ func (s *shared) forTarget(p RoutePolicy, engine *attempt.Engine) func(gateway.T
 			list = append(list, amend.History{Mode: gateway.Repair, Needs: gateway.Needs{Pairs: true}}, amend.Prompted{Form: form})
 		} else if needs := engine.Needs(t.Provider); needs != (gateway.Needs{}) && provider.History != gateway.Off {
 			list = append(list, amend.History{Mode: provider.History, Needs: needs})
+		}
+		if t.PromptedFormat {
+			list = append(list, amend.Format{})
 		}
 		if p.CacheHints != gateway.Off && provider.Hints != gateway.NoHints {
 			list = append(list, amend.Hint{Mode: p.CacheHints, Kind: provider.Hints, Keys: s.keys, Now: s.options.Now, Refusals: s.refusals})

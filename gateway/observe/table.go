@@ -280,6 +280,14 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 	}},
 	{member: "guard", value: guardMember},
 	{member: "references", value: referencesMember},
+	{header: "X-Callgate-Structured", end: "structured", log: "structured", trace: "callgate.structured", value: func(s *gateway.Summary) any { return structuredText(s) }, counts: []Measure{
+		counter("callgate_structured_answers_total", "Answers that were asked to be JSON, by what became of them: ok, repaired, invalid, cut, refused, called (a tool instead) or unchecked.", func(r gateway.Record, to Series) {
+			if o := r.Summary.Structured; o != nil {
+				to.Add(Labels{r.Route, string(o.Result)}, 1)
+			}
+		}, route, Label{Name: "result"}),
+	}},
+	{member: "structured", value: structuredMember},
 	{header: "X-Callgate-Corrections", start: true, late: "corrections", end: "corrections", log: "corrections", value: correctionText, counts: []Measure{
 		counter("callgate_tool_corrections_total", "Answers that were thrown away and asked for again, by what was wrong with their calls.", func(r gateway.Record, to Series) {
 			for _, c := range r.Summary.Corrections {

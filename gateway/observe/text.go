@@ -85,6 +85,36 @@ func ageText(s *gateway.Summary) any {
 	return strconv.FormatInt(int64(s.Age/time.Second), 10)
 }
 
+// structuredText is what became of an answer that was to be JSON: invalid;class=answer_schema;path=items[2].id.
+func structuredText(s *gateway.Summary) string {
+	o := s.Structured
+	if o == nil {
+		return ""
+	}
+	text := string(o.Result)
+	if o.Class != "" {
+		text += ";class=" + o.Class
+	}
+	if o.Path != "" {
+		text += ";path=" + o.Path
+	}
+	return text
+}
+
+// structuredMember is the same for an answer's body, with a sentence that says what is wrong.
+func structuredMember(s *gateway.Summary) any {
+	o := s.Structured
+	if o == nil {
+		return nil
+	}
+	return struct {
+		Result  string `json:"result"`
+		Class   string `json:"class,omitempty"`
+		Path    string `json:"path,omitempty"`
+		Problem string `json:"problem,omitempty"`
+	}{string(o.Result), o.Class, o.Path, o.Message}
+}
+
 // RouteText is how the targets were found: assistant;rule=2;language=th.
 func RouteText(s *gateway.Summary) string {
 	c := s.Route

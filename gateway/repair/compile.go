@@ -30,7 +30,7 @@ var errUnchecked = errors.New("repair: the schema cannot be checked")
 func (c *compiled) compile(parameters []byte) {
 	defer func() {
 		if recover() != nil { // the library on a schema that it did not expect
-			c.root, c.known = nil, nil
+			c.root, c.known, c.quick = nil, nil, nil
 		}
 	}()
 	if depth, _ := wire.Depth(parameters, mostDepth); depth > mostDepth {
@@ -59,7 +59,7 @@ func (c *compiled) compile(parameters []byte) {
 			continue
 		}
 		if c.known, err = c.meter.attach(root); err == nil {
-			c.root, c.nodes = root, s.nodes
+			c.root, c.nodes, c.quick = root, s.nodes, newQuick(doc)
 		}
 		return
 	}

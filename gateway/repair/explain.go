@@ -27,6 +27,7 @@ type explainer struct {
 	value any                           // the arguments
 	read  int                           // errors
 	cycle bool                          // the schema refers to itself in a circle
+	whole bool                          // a member that is missing is the place of the problem, not the object
 }
 
 // issue is one thing that is wrong with the arguments.
@@ -55,7 +56,7 @@ func (x *explainer) problem(err error) (problem *Problem, checked bool) {
 		return cmp.Or(strings.Compare(a.path, b.path), strings.Compare(a.what, b.what))
 	})
 	issues = slices.CompactFunc(issues, func(a, b issue) bool { return a.path == b.path && a.what == b.what })
-	p := &Problem{Class: SchemaMismatch, Path: issues[0].path, Hint: "Call the tool again with arguments that fit its schema."}
+	p := &Problem{Class: SchemaMismatch, Path: issues[0].path, Hint: hintSchema}
 	var parts []string
 	for _, i := range issues[:min(len(issues), mostIssues)] {
 		part := i.what + i.hint
@@ -67,7 +68,7 @@ func (x *explainer) problem(err error) (problem *Problem, checked bool) {
 	if more := len(issues) - mostIssues; more > 0 {
 		parts = append(parts, "and "+strconv.Itoa(more)+" more")
 	}
-	p.Message = "The arguments do not fit the tool's schema: " + strings.Join(parts, "; ") + "."
+	p.Message = misfit + strings.Join(parts, "; ") + "."
 	return p, true
 }
 
@@ -142,6 +143,10 @@ func (x *explainer) issue(e *jsonschema.ValidationError) issue {
 		i.what, i.value = "expected "+values([]any{k.Want})+", found another "+typeName(x.at(e.InstanceLocation)), true
 	case *kind.Required:
 		i.what = missing(k.Missing)
+		if x.whole && len(k.Missing) == 1 {
+			i.path = x.path(append(slices.Clone(e.InstanceLocation), k.Missing[0]))
+			i.what = "it is required and missing"
+		}
 	case *kind.DependentRequired:
 		i.what = "with " + strconv.Quote(excerpt(k.Prop)) + ", " + missing(k.Missing)
 	case *kind.Dependency:
@@ -167,6 +172,9 @@ func (x *explainer) unknown(e *jsonschema.ValidationError, names []string) issue
 	if len(names) == 1 {
 		i.path = x.path(append(slices.Clone(e.InstanceLocation), names[0]))
 		i.what = "there is no such parameter"
+		if x.whole {
+			i.what = "there is no such member"
+		}
 	}
 	schema := x.known[e.SchemaURL]
 	if schema == nil || len(schema.Properties) == 0 {

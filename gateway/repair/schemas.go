@@ -51,6 +51,7 @@ type compiled struct {
 	meter meter
 	nodes int
 	known map[string]*jsonschema.Schema // by location
+	quick *quick                        // nil: it says too much for that
 }
 
 // Check checks arguments, which are strict JSON as [Args] gives it, against a tool's
@@ -64,6 +65,12 @@ type compiled struct {
 // patterns that Go's regular expressions cannot say. A problem's words name members,
 // types and what the schema says, never a value of the arguments.
 func (s *Schemas) Check(parameters, args []byte) (problem *Problem, checked bool) {
+	return s.check(parameters, args, false)
+}
+
+// check is Check; whole says that the text is an answer, of which a member that is missing is the
+// place of the problem.
+func (s *Schemas) check(parameters, args []byte, whole bool) (problem *Problem, checked bool) {
 	switch text := bytes.TrimSpace(parameters); {
 	case len(text) == 0 || string(text) == "{}" || string(text) == "true" || string(text) == "null":
 		return nil, true
@@ -74,6 +81,9 @@ func (s *Schemas) Check(parameters, args []byte) (problem *Problem, checked bool
 	if c.root == nil {
 		return nil, false
 	}
+	if c.quick != nil && c.quick.fits(args) {
+		return nil, true
+	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
 	if err != nil {
 		_, _, problem := JSON(args, 0)
@@ -82,7 +92,7 @@ func (s *Schemas) Check(parameters, args []byte) (problem *Problem, checked bool
 	if depth, _ := wire.Depth(args, mostDepth); depth > mostDepth || !modest(value) {
 		return nil, false
 	}
-	return c.check(value, len(args))
+	return c.check(value, len(args), whole)
 }
 
 // schema returns the compiled form of a schema.
@@ -111,7 +121,7 @@ func (s *Schemas) schema(parameters []byte) *compiled {
 }
 
 // check runs the validation, which stops when it has used up its steps.
-func (c *compiled) check(value any, size int) (problem *Problem, checked bool) {
+func (c *compiled) check(value any, size int, whole bool) (problem *Problem, checked bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// A panic is the meter's, or that of a schema that the library cannot follow.
@@ -125,6 +135,6 @@ func (c *compiled) check(value any, size int) (problem *Problem, checked bool) {
 	if err == nil {
 		return nil, true
 	}
-	e := explainer{known: c.known, value: value}
+	e := explainer{known: c.known, value: value, whole: whole}
 	return e.problem(err)
 }

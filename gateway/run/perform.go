@@ -277,4 +277,3 @@ func (l *loop) handOver(w *work) {
 	}
 	l.finish(w.theirs, "tool_calls", stop)
 }
-

@@ -160,7 +160,13 @@ func TestAnswerRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := well(t)
+	s := newSite(t, func(w http.ResponseWriter, r received) {
+		text := healthyText
+		if strings.Contains(r.body, "json_object") { // what is no JSON then is not kept
+			text = `{"well": true}`
+		}
+		answerWith(w, r, text)
+	})
 	g := serve(t, keeping(s.url, "", ""))
 	for line := range strings.Lines(string(data)) {
 		want, members, _ := strings.Cut(strings.TrimSpace(line), " ")

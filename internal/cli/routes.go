@@ -53,6 +53,9 @@ func routePolicy(r config.ResolvedRoute) flow.RoutePolicy {
 		Binding: bindingActions[r.ToolBinding], References: modes[r.ResolveReferences],
 		Affinity: r.Routing == "prefix", CacheHints: hintModes[r.CacheHints], Date: r.Zone, Execution: r.ExecutionMetadata == "body",
 	}
+	for _, word := range r.FallbackOn {
+		p.FallbackOn = append(p.FallbackOn, gateway.Cause(word))
+	}
 	for _, i := range r.Intents {
 		p.GuardSettings.Intents = append(p.GuardSettings.Intents, gateway.Intent{Match: slices.Clone(i.Match), Expect: i.Expect})
 	}

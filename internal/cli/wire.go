@@ -219,6 +219,7 @@ func target(r config.Resolved) gateway.Target {
 		Provider: r.Provider, Model: r.Model, Mode: modes[r.ToolCalls], Weight: r.Weight,
 		Parsers: parserSpec(r.Parser, r.Reasoning), Reasoning: reasonings[r.Reasoning],
 		InReasoning: inReasonings[r.ToolInReasoning], RawText: r.RawToolText,
+		Structured: modes[r.StructuredOutput], OnBadOutput: invalid[r.OnInvalidOutput], PromptedFormat: r.ResponseFormat == "prompted",
 		OnInvalid: invalid[r.OnInvalidCall], OnDoubt: doubtful[r.DoubtfulCall], AllowEmpty: r.EmptyCompletion == "pass",
 	}
 }

@@ -37,12 +37,14 @@ func decide(r *request, want wish) answer {
 	prompt := r.prompt()
 	w := wordsOf(prompt)
 	if results := r.results(); len(results) > 0 {
-		return findings(results...)
+		a := findings(results...)
+		a.text = r.inForm(a.text, w)
+		return a
 	}
 	a := answer{reasoning: thought(prompt, w)}
 	tools := r.offered()
 	if greets := w.has("hello", "hi"); len(tools) == 0 || greets && !r.forced() {
-		a.text = chatter(prompt, greets)
+		a.text = r.inForm(chatter(prompt, greets), w)
 		return a
 	}
 	a.text = intro

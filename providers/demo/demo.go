@@ -14,8 +14,9 @@
 //   - No tools are offered, or tool_choice is "none": it answers in text.
 //   - tool_choice is "required" or names a function: it calls, whatever the prompt.
 //   - The prompt, the last message of the user, has the word "hello" or "hi": it
-//     answers in text. A message with "You MUST call" or "was not carried out", which
-//     a gateway writes in the user's place, is no prompt if there is another.
+//     answers in text. A message with "You MUST call", "was not carried out" or "was not
+//     accepted", which a gateway writes in the user's place, is no prompt if there is
+//     another.
 //   - Otherwise it calls the first tool. With the word "two" or "both", or with
 //     "and the time", it calls two tools, or the same one twice if there is one.
 //
@@ -28,6 +29,10 @@
 // The format custom is "<<call NAME ARGUMENTS>>", the arguments being JSON, for a
 // parser that is declared in the configuration: start "<<call ", end ">>", body
 // name_json.
+//
+// An answer in text is JSON where response_format wants it: the schema's required properties, as
+// in arguments, or an object with the text. So it is where a message of the system has "with one
+// JSON value and nothing else", with the schema behind "It must fit this JSON schema:".
 //
 // The usage counts four characters a token: of the messages' texts, their calls and the
 // tools for the prompt.
@@ -97,6 +102,27 @@
 //	               message behind the prompt says that the call "was not carried out",
 //	               it takes the first id that the message names and a result has, as the
 //	               member of that name or as id; if there is none, it gives up
+//
+// # Faults in answers that are to be JSON
+//
+// What these answer where JSON is wanted, and they do not call, is not what was asked for.
+// Without that they are native.
+//
+//	json_fenced    it stands in a code fence
+//	json_prose     text stands around it
+//	json_broken    trailing commas, bare keys, single quotes, Python's words
+//	json_string    it is a JSON string that holds the JSON
+//	json_types     numbers and booleans are strings
+//	json_missing   the last of the required properties is missing, until a message says that
+//	               the answer "was not accepted"
+//	json_missing_always  the same, whatever is said
+//	json_text      the answer is a sentence, until the same is said
+//	json_twice     there are two values, the second with other numbers and truth values, until
+//	               the same is said
+//	json_open      the last bracket is missing, though finish_reason is "stop", until the same
+//	               is said
+//	no_format      a request with response_format is refused with 400; without one it is
+//	               native
 //
 // # Models without support for tools
 //
@@ -194,7 +220,7 @@ func New(c Config) *Provider {
 }
 
 // Models implements [gateway.ModelLister]: the names of [Formats], [Echo], [Faults],
-// [Guards] and [NoTools].
+// [Guards], [Structured] and [NoTools].
 func (p *Provider) Models(context.Context) ([]string, error) { return namesOf(p.models), nil }
 
 // Chat implements [gateway.Provider]. A model that does not exist is an error of

@@ -50,7 +50,7 @@ const (
 )
 
 func models() []model {
-	return slices.Concat(formatModels(), []model{echoModel()}, spoilingModels(), failingModels(), guardModels(), noToolsModels())
+	return slices.Concat(formatModels(), []model{echoModel()}, spoilingModels(), failingModels(), guardModels(), structuredModels(), noToolsModels())
 }
 
 // answer is what the model means to say to a request.
@@ -80,6 +80,10 @@ func Faults() []string { return namesOf(slices.Concat(spoilingModels(), failingM
 // Guards returns the names of the models that are clean on the wire and of no use
 // without a guard, in the order of the package's comment.
 func Guards() []string { return namesOf(guardModels()) }
+
+// Structured returns the names of the models that are wrong where an answer is to be JSON, in the order
+// of the package's comment.
+func Structured() []string { return namesOf(structuredModels()) }
 
 // NoTools returns the names of the models without support for tools: no_tools/FORMAT,
 // for the formats whose templates the demo knows.

@@ -11,7 +11,7 @@ import (
 // What a gateway says to a model in the user's place.
 const (
 	demand  = "You MUST call"       // a tool, whose name may follow
-	refusal = "was not carried out" // said of a call, with the reason
+	refusal = "was not carried out" // said of a call, with the reason; of JSON, unaccepted
 )
 
 // prompt is the last text of the user.
@@ -30,7 +30,7 @@ func (r *request) promptAt() int {
 		if m.Role != "user" {
 			continue
 		}
-		if !strings.Contains(string(m.Content), demand) && !strings.Contains(string(m.Content), refusal) {
+		if !strings.Contains(string(m.Content), demand) && !strings.Contains(string(m.Content), refusal) && !strings.Contains(string(m.Content), unaccepted) {
 			return i
 		}
 		last = max(last, i)

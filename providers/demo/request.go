@@ -10,10 +10,12 @@ import (
 
 // request is what the demo reads of a request.
 type request struct {
-	Messages      []message       `json:"messages"`
-	Tools         toolList        `json:"tools"`
-	ToolChoice    json.RawMessage `json:"tool_choice"`
-	StreamOptions struct {
+	Messages   []message       `json:"messages"`
+	Tools      toolList        `json:"tools"`
+	ToolChoice json.RawMessage `json:"tool_choice"`
+	// ResponseFormat is the form that the answer is to have.
+	ResponseFormat json.RawMessage `json:"response_format"`
+	StreamOptions  struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
 }

@@ -40,6 +40,7 @@ type Trace func(ctx context.Context, a gateway.Attempt, header http.Header) (_ c
 type Engine struct {
 	upstreams map[string]*upstream
 	loads     map[targetKey]*load
+	pins      *pins
 	trace     Trace
 	detours   *detours
 	log       *slog.Logger
@@ -47,7 +48,7 @@ type Engine struct {
 
 // New makes an engine.
 func New(c Config) *Engine {
-	e := &Engine{upstreams: map[string]*upstream{}, loads: newLoads(c.Targets, maps.Keys(c.Providers)), trace: c.Trace, detours: newDetours(c.Now), log: c.Log}
+	e := &Engine{upstreams: map[string]*upstream{}, loads: newLoads(c.Targets, maps.Keys(c.Providers)), pins: newPins(), trace: c.Trace, detours: newDetours(c.Now), log: c.Log}
 	for name, p := range c.Providers {
 		e.upstreams[name] = newUpstream(name, p, c.Policies[name], c.OnChange)
 	}
@@ -145,6 +146,9 @@ type Plan struct {
 	Requested time.Time
 	Prepared  time.Duration
 	Execution bool
+	// FallbackOn are the causes behind which the next target is asked, though the failure is
+	// none of the upstream's.
+	FallbackOn []gateway.Cause
 }
 
 // Affinity decides which targets are asked first by what they have in their caches.

@@ -33,6 +33,7 @@ type run struct {
 	redone   []gateway.Correction
 	remarks  []*gateway.Redo // what the model is told besides the client's messages
 	withdrew withdrawals
+	quality  *gateway.Error // the first failure that another target was asked behind, by FallbackOn
 }
 
 // spent is how much of the budget a request has used.
@@ -244,13 +245,19 @@ func (r *run) note(c *candidate, e *gateway.Error) {
 // after decides what follows a failure, if anything: a target that was not asked yet, at
 // once; or else one that was, after a while.
 func (r *run) after(ctx context.Context, e *gateway.Error) (s step, ok bool) {
-	if e.Next() == gateway.GiveUp || r.demanded() != nil || ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return step{}, false
 	}
-	for _, c := range r.targets {
-		if !c.asked {
-			return step{target: c, reason: gateway.Fallback}, true
+	over := e.Next() == gateway.GiveUp || r.demanded() != nil
+	quality := slices.Contains(r.plan.FallbackOn, e.Cause())
+	if c := r.unasked(); c != nil && (quality || !over) {
+		if quality {
+			r.leave(e)
 		}
+		return step{target: c, reason: gateway.Fallback}, true
+	}
+	if over {
+		return step{}, false
 	}
 	if s.target = r.earliest(); s.target == nil {
 		return step{}, false
@@ -267,6 +274,26 @@ func (r *run) after(ctx context.Context, e *gateway.Error) (s step, ok bool) {
 		s.reason = gateway.Fallback
 	}
 	return s, true
+}
+
+// unasked is the first target that was not asked yet, or nil.
+func (r *run) unasked() *candidate {
+	for _, c := range r.targets {
+		if !c.asked {
+			return c
+		}
+	}
+	return nil
+}
+
+// leave notes that another target is asked because of what this one has answered. What the model was
+// told of its own answer is of no use to the next one.
+func (r *run) leave(e *gateway.Error) {
+	r.warn("fallback_on:" + string(e.Cause()))
+	r.redo, r.remarks = nil, nil
+	if r.quality == nil {
+		r.quality = e
+	}
 }
 
 // demanded is the verdict that demands a call, if one is demanded.
@@ -329,13 +356,7 @@ func (r *run) errRetryBudget(c *candidate) *gateway.Error {
 
 // failed is the error for the client when nothing more is tried.
 func (r *run) failed(e *gateway.Error) error {
-	if e.Kind == gateway.CircuitOpen {
-		e = r.last
-	}
-	if r.redo != nil && r.redo.Else != nil && (e.Kind == gateway.Rejected || e.Kind == gateway.ToolsLost || e.Kind == gateway.Unusable) {
-		e = r.redo.Else // what an upstream has against the demand would tell the client nothing
-	}
-	out := *e
+	out := *r.telling(e)
 	out.Summary = r.summaryOf(&out)
 	for _, c := range r.targets { // the earliest that something may have changed
 		if d := time.Until(c.notYet); out.Kind == gateway.RateLimited && d > 0 && d < out.RetryAfter && c != r.current {
@@ -346,6 +367,20 @@ func (r *run) failed(e *gateway.Error) error {
 		out.Message = strings.TrimRight(out.Message, ". ") + ". Tried: " + r.tried() + "."
 	}
 	return &out
+}
+
+// telling is the failure that tells the client the most, of those that there were.
+func (r *run) telling(e *gateway.Error) *gateway.Error {
+	switch {
+	case r.quality != nil && e.Kind != gateway.Canceled: // what the others had against the request tells less
+		return r.quality
+	case e.Kind == gateway.CircuitOpen:
+		e = r.last
+	}
+	if r.redo != nil && r.redo.Else != nil && (e.Kind == gateway.Rejected || e.Kind == gateway.ToolsLost || e.Kind == gateway.Unusable) {
+		return r.redo.Else // what an upstream has against the demand would tell the client nothing
+	}
+	return e
 }
 
 // tried lists the attempts for a message.

@@ -137,7 +137,11 @@ func (r *run) info(a *answer) *gateway.AttemptInfo {
 
 // request is the request for the target of an attempt.
 func (r *run) request(ctx context.Context, info *gateway.AttemptInfo, o *gateway.Outcome) (*gateway.Request, error) {
-	policies := append([]gateway.RequestPolicy{corrections(r.remarks)}, r.plan.Policies(info.Target)...)
+	tool := ""
+	if r.redo != nil {
+		tool = r.redo.Pin
+	}
+	policies := append([]gateway.RequestPolicy{corrections(r.remarks), pin{r.pins, tool}}, r.plan.Policies(info.Target)...)
 	return Amend(ctx, r.plan.Base, r.withdrew.left(policies), info, func(place int, done gateway.Amendment) {
 		for kind, n := range done.Repairs {
 			o.Repairs = gateway.Count(o.Repairs, kind, n)

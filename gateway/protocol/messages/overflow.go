@@ -5,13 +5,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/callgate/callgate/gateway/internal/upstreamerr"
 )
 
 // Clients compact the conversation when a request is refused for its length, and know that by
 // Anthropic's words: "prompt is too long: 208310 tokens > 200000 maximum".
-
-// isOverflow are the words of upstreams for a prompt that does not fit.
-var isOverflow = regexp.MustCompile(`(?i)maximum context length|context[ _]length[ _]exceeded|context (?:size|window|limit)|exceeds? (?:the )?(?:available |model'?s? )?(?:context|maximum number of tokens)|maximum number of tokens allowed|range of input length|prompt is too long|prompt \(length|too many tokens|longer than the (?:model'?s )?context|token limit exceeded|exceeded model token limit|reduce the length of the (?:messages|prompt)`)
 
 // limit finds the number that is the limit, by the words around it.
 var limit = regexp.MustCompile(`(?i)(?:maximum(?: context length| number of tokens allowed| model length)?|max_model_len|context (?:size|length|window|limit)|limit|allowed|length should be \[\d+,)[^0-9]{0,24}(\d[\d,]{2,})|(\d[\d,]{2,})\s*(?:tokens?\s*)?(?:maximum|max|limit)`)
@@ -21,7 +20,7 @@ var number = regexp.MustCompile(`\d[\d,]{2,}`)
 // overflow is a message about a prompt that is too long in Anthropic's words, and any other as
 // it is.
 func overflow(text, code string) string {
-	if code != "context_length_exceeded" && !isOverflow.MatchString(text) || strings.HasPrefix(text, "prompt is too long:") {
+	if code != "context_length_exceeded" && !upstreamerr.TooLong(text) || strings.HasPrefix(text, "prompt is too long:") {
 		return text
 	}
 	most := 0

@@ -19,12 +19,12 @@ import (
 
 // The problems between the tools of a request and the model, as warnings name them.
 const (
-	toolsEmpty    = "tools_empty"         // the list has no tool
-	choiceAlone   = "tool_choice_alone"   // a call is demanded and no tool is offered
-	toolsLost     = "tools_lost"          // the adapter did not send them
-	toolsRefused  = "tools_refused"       // the upstream cannot take tools
-	toolsUnseen   = "tools_unseen"        // by its count of tokens, the model has not seen them
-	choiceIgnored = "tool_choice_ignored" // the model called, or did not, against tool_choice
+	toolsEmpty    = "tools_empty"            // the list has no tool
+	choiceAlone   = "tool_choice_alone"      // a call is demanded and no tool is offered
+	toolsLost     = "tools_lost"             // the adapter did not send them
+	toolsRefused  = gateway.WarnToolsRefused // the upstream cannot take tools
+	toolsUnseen   = "tools_unseen"           // by its count of tokens, the model has not seen them
+	choiceIgnored = "tool_choice_ignored"    // the model called, or did not, against tool_choice
 )
 
 // Policy looks at the tools of a request before it goes out.

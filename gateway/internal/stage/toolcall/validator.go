@@ -231,7 +231,27 @@ func (v *validator) redo() *gateway.Redo {
 		}
 		fmt.Fprintf(&text, "You wrote these arguments: %s\n", gateway.ExcerptOf(r.arguments, maxQuotedCall))
 	}
-	text.WriteString("Call the tool again with correct arguments, or answer without it.")
-	redo.Remark = text.String()
+	text.WriteString("Call the tool again with correct arguments")
+	if redo.Pin = v.pin(); redo.Pin == "" {
+		text.WriteString(", or answer without it")
+	}
+	redo.Remark = text.String() + "."
 	return redo
+}
+
+// pin is the tool that the next attempt has to call: the one that all calls of the answer are of, of
+// which nothing but the arguments was wrong. Where the client says itself what may be called, or
+// a reference has to be found, which may take another tool, there is none.
+func (v *validator) pin() string {
+	name := v.refused[0].name
+	if c := v.attempt.Notes.Choice; c.None || c.Other || c.Tool != "" || v.offered.Find(name) == nil {
+		return ""
+	}
+	other := func(called string) bool { return called != name }
+	if slices.ContainsFunc(v.outcome.Called, other) || slices.ContainsFunc(v.refused, func(r refusal) bool {
+		return r.name != name || r.problem.Class != repair.InvalidJSON && r.problem.Class != repair.SchemaMismatch
+	}) {
+		return ""
+	}
+	return name
 }
