@@ -219,6 +219,11 @@ func (c *Case) expand(t *Target, model string) func(u *url.URL) *strings.Replace
 		if t.Key != "" {
 			auth = "Authorization: Bearer " + t.Key + "\r\n"
 		}
+		for name, values := range t.Header {
+			for _, value := range values {
+				auth += name + ": " + value + "\r\n"
+			}
+		}
 		if c.Request != nil || c.RawRequest != nil {
 			body = string(c.body(model, false))
 		}

@@ -18,7 +18,7 @@ import (
 // aReport has a case of each verdict.
 func aReport() *conformance.Report {
 	r := &conformance.Report{Target: "http://gw/v1", Took: time.Second, Notes: []string{"one stray"}}
-	failure := []conformance.Failure{{Exchange: "whole", Faults: []string{"status: got 500, want 200"}, Status: 500, Body: []byte("<b>&\xff")}}
+	failure := []conformance.Failure{{Exchange: "whole", Faults: []conformance.Fault{{Level: conformance.Core, Text: "status: got 500, want 200"}}, Status: 500, Body: []byte("<b>&\xff")}}
 	for _, c := range []struct {
 		name    string
 		verdict conformance.Verdict
@@ -30,7 +30,7 @@ func aReport() *conformance.Report {
 		{"b/mended", conformance.KnownPassed, conformance.Result{Exchanges: 1}},
 		{"b/none", conformance.Skipped, conformance.Result{Skipped: "the target does not claim http"}},
 	} {
-		r.Cases = append(r.Cases, &conformance.Outcome{Case: &conformance.Case{Name: c.name, About: "A case.", Rule: "it must hold"},
+		r.Cases = append(r.Cases, &conformance.Outcome{Case: &conformance.Case{Name: c.name, About: "A case.", Rule: "it must hold", Level: conformance.Core},
 			Verdict: c.verdict, Result: c.result, Took: time.Millisecond})
 	}
 	return r

@@ -22,6 +22,15 @@ const (
 	failed = `data: {"error":{"message":"m","type":"server_error"}}` + "\n\n"
 )
 
+// joined is what is wrong, in one text.
+func joined(faults []Fault) string {
+	var texts []string
+	for _, f := range faults {
+		texts = append(texts, f.Text)
+	}
+	return strings.Join(texts, "; ")
+}
+
 // TestStreamRules gives streams that break a rule each, and some that do not.
 func TestStreamRules(t *testing.T) {
 	t.Parallel()
@@ -38,7 +47,7 @@ func TestStreamRules(t *testing.T) {
 		{"no empty line", frame(role) + frame(stop) + "data: [DONE]\n", "not ended by an empty line"},
 		{"two events in one", strings.TrimSuffix(frame(role), "\n") + frame(stop) + done, "is no chunk"},
 		{"text without a field", frame(role) + "oops\n\n" + frame(stop) + done, "no field of an event"},
-		{"no role", frame(stop) + done, "first delta of choice 0 has the role"},
+		{"no role", frame(stop) + done, "no delta of choice 0 has the role"},
 		{"no finish reason", frame(role) + done, "0 finish reasons"},
 		{"two finish reasons", frame(role) + frame(stop) + frame(stop) + done, "2 finish reasons"},
 		{"text after the finish reason", frame(role) + frame(stop) + frame(`{"index":0,"delta":{"content":"x"}}`) + done, "goes on after its finish reason"},
@@ -52,7 +61,7 @@ func TestStreamRules(t *testing.T) {
 		{"another object", strings.Replace(frame(role), "chat.completion.chunk", "chat.completion", 1) + frame(stop) + done, "object: got"},
 		{"choice 1 alone", frame(strings.Replace(role, `"index":0`, `"index":1`, 1)) + frame(strings.Replace(stop, `"index":0`, `"index":1`, 1)) + done, "none with index 0"},
 	} {
-		got := strings.Join(readStream([]byte(tt.stream)).faults, "; ")
+		got := joined(readStream([]byte(tt.stream)).faults)
 		if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %q, want %q in it", tt.name, got, tt.want)
 		}
@@ -77,7 +86,7 @@ func TestWholeRules(t *testing.T) {
 		{"tool_calls without a call", answer(`{"role":"assistant"}`, "tool_calls"), "there is no call"},
 		{"no id", strings.Replace(answer(call(`"{}"`), "stop"), `"id":"a",`, "", 1), "want one of its own"},
 	} {
-		got := strings.Join(readWhole([]byte(tt.body)).faults, "; ")
+		got := joined(readWhole([]byte(tt.body)).faults)
 		if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %q, want %q in it", tt.name, got, tt.want)
 		}
@@ -87,9 +96,9 @@ func TestWholeRules(t *testing.T) {
 // TestAnswerRules gives answers that a case does not want.
 func TestAnswerRules(t *testing.T) {
 	t.Parallel()
-	c := Case{Want: Want{Answers: []Answer{{Content: "x", FinishReason: "stop"}}}}
+	c := Case{Level: Core, Want: Want{Answers: []Answer{{Content: "x", FinishReason: "stop"}}}}
 	seven := "7"
-	e := Case{HTTP: []Step{{}}, Want: Want{Status: [][]string{{"429"}}, Header: map[string]*string{"retry-after": &seven}, Error: []byte(`{"error":{"type":"t"}}`)}}
+	e := Case{Level: Core, HTTP: []Step{{}}, Want: Want{Status: [][]string{{"429"}}, Header: map[string]*string{"retry-after": &seven}, Error: []byte(`{"error":{"type":"t"}}`)}}
 	json, events := http.Header{"Content-Type": {"application/json"}}, http.Header{"Content-Type": {"text/event-stream"}}
 	good := frame(`{"index":0,"delta":{"role":"assistant","content":"x"},"finish_reason":null}`) + frame(stop) + done
 	for _, tt := range []struct {
@@ -108,7 +117,7 @@ func TestAnswerRules(t *testing.T) {
 		{"another type", e, false, answered{status: 429, header: json, body: []byte(`{"error":{"message":"m","type":"u"}}`)}, "error body.error.type"},
 		{"no message", e, false, answered{status: 429, header: json, body: []byte(`{"error":{"type":"t"}}`)}, "must have a message"},
 	} {
-		got := strings.Join(tt.c.checkAnswer(&played{answer: &tt.a}, &exchange{stream: tt.stream}, gotten{}), "; ")
+		got := joined(tt.c.checkAnswer(&tt.c.allWants()[0], &played{answer: &tt.a}, &exchange{stream: tt.stream}, gotten{}))
 		if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %q, want %q in it", tt.name, got, tt.want)
 		}
@@ -173,13 +182,14 @@ was_reasoning
 // TestGot checks what the files of want would be for an answer.
 func TestGot(t *testing.T) {
 	t.Parallel()
-	c := Case{Want: Want{Answers: []Answer{{ToolCalls: []Call{{ID: "mine"}}}}, Upstream: []byte("{}"), StreamError: []byte(`{"error":{"type":"t"}}`)}, Asked: []string{"want/status"}}
+	c := Case{Level: Core, Want: Want{Answers: []Answer{{ToolCalls: []Call{{ID: "mine"}}}}, Upstream: []byte("{}"), StreamError: []byte(`{"error":{"type":"t"}}`)}, Asked: []string{"want/status"}}
 	call := `{"role":"assistant","content":"<x>","tool_calls":[{"id":"b","type":"function","function":{"name":"f","arguments":"{\"n\": 1.0}"}},{"id":"c","type":"function","function":{"name":"g","arguments":"{}"}}]}`
 	whole := `{"id":"c","object":"chat.completion","choices":[{"index":0,"message":` + call + `,"finish_reason":"tool_calls"}]}`
 	got := gotten{}
-	c.checkAnswer(&played{answer: &answered{status: 200, header: http.Header{"Content-Type": {"application/json"}}, body: []byte(whole)}}, &exchange{}, got)
-	c.checkAnswer(&played{answer: &answered{status: 200, header: http.Header{"Content-Type": {"text/event-stream"}}, body: []byte(frame(role) + failed)}}, &exchange{stream: true}, got)
-	c.checkReceived(&played{model: "m", received: []received{{body: []byte(`{"model":"m","stream":true,"n":1e3}`)}}}, &exchange{stream: true}, got)
+	b := &c.allWants()[0]
+	c.checkAnswer(b, &played{answer: &answered{status: 200, header: http.Header{"Content-Type": {"application/json"}}, body: []byte(whole)}}, &exchange{}, got)
+	c.checkAnswer(b, &played{answer: &answered{status: 200, header: http.Header{"Content-Type": {"text/event-stream"}}, body: []byte(frame(role) + failed)}}, &exchange{stream: true}, got)
+	c.checkReceived(b, &played{model: "m", received: []received{{body: []byte(`{"model":"m","stream":true,"n":1e3}`)}}}, &exchange{stream: true}, got)
 	for name, want := range map[string]string{
 		"want/status":            "200\n",
 		"want/response.json":     "{\n  \"content\": \"<x>\",\n  \"tool_calls\": [\n    {\"id\": \"b\", \"name\": \"f\", \"arguments\": {\"n\": 1.0}},\n    {\"name\": \"g\", \"arguments\": {}}\n  ],\n  \"finish_reason\": \"tool_calls\"\n}\n",
@@ -207,7 +217,7 @@ func TestDiffer(t *testing.T) {
 		{`[1]`, `[1,2]`, false, "v: got [1,2], want [1]"},
 		{`1`, `1 2`, false, "v: is no JSON"},
 	} {
-		got := strings.Join(differJSON("v", []byte(tt.want), []byte(tt.got), tt.beside), "; ")
+		got := joined(Core.grade(differJSON("v", []byte(tt.want), []byte(tt.got)), map[bool]Level{false: Core}[tt.beside]))
 		if (tt.differ == "") != (got == "") || !strings.Contains(got, tt.differ) {
 			t.Errorf("%s and %s: got %q, want %q", tt.want, tt.got, got, tt.differ)
 		}

@@ -19,7 +19,10 @@ type script struct {
 	http   []Step   // a whole answer, with its header
 	sse    []Step   // a stream's body, in the pieces that are sent
 	again  []Step   // the answer to every further request, if there is one
-	status int      // what is said where there is nothing to say
+	says   []*said  // answers one after the other, in the protocol that is asked
+	path   string   // that the case's own protocol has, of which model, http and sse are written
+	any    bool     // it speaks all protocols: the probe
+	speaks protocol // a protocol beside chat completions that the upstream speaks
 }
 
 // written is a model's text on its way out.
@@ -37,8 +40,9 @@ type written struct {
 // so that nobody else comes to them by counting.
 const usage = `{"prompt_tokens":1009,"completion_tokens":2003,"total_tokens":3012}`
 
-// answer writes the answer to a request, the n-th of the exchange.
-func (p *play) answer(w http.ResponseWriter, r *http.Request, request []byte, n int) {
+// answer writes the answer to a request, the n-th of the exchange. What it is not asked for in
+// the way that a case has in mind it refuses as a real server does.
+func (p *play) answer(w http.ResponseWriter, r *http.Request, request []byte, n int, known func(string) bool) {
 	s := p.script
 	var asked struct {
 		Model         json.RawMessage `json:"model"`
@@ -47,11 +51,17 @@ func (p *play) answer(w http.ResponseWriter, r *http.Request, request []byte, n 
 			IncludeUsage bool `json:"include_usage"`
 		} `json:"stream_options"`
 	}
-	if err := json.Unmarshal(request, &asked); err != nil {
-		http.Error(w, "the request is not JSON: "+err.Error(), http.StatusBadRequest)
-		return
-	}
+	bad := json.Unmarshal(request, &asked)
+	api, own := protocolAt(r.URL.Path), strings.HasSuffix(r.URL.Path, s.path)
 	switch {
+	case !s.any && api != chatAPI && api != s.speaks && !(own && api == otherAPI):
+		refuse(w, http.StatusNotFound, encode(object{"error": object{"message": fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path),
+			"type": "invalid_request_error", "param": nil, "code": nil}}, ""))
+	case s.says != nil:
+		s.says[min(n, len(s.says)-1)].answer(w, api, unquote(asked.Model), asked.Stream, asked.StreamOptions.IncludeUsage)
+	case bad != nil && (api != otherAPI || s.silent()):
+		status, text := refusal(api, r.Method, r.URL.Path, request, known)
+		refuse(w, status, text)
 	case s.model != nil && asked.Stream:
 		s.model.stream(w, string(asked.Model), asked.StreamOptions.IncludeUsage)
 	case s.model != nil:
@@ -64,8 +74,34 @@ func (p *play) answer(w http.ResponseWriter, r *http.Request, request []byte, n 
 	case s.http != nil:
 		p.raw(w, s.http)
 	default:
-		http.Error(w, "this case does not expect the upstream to be asked", s.status)
+		if status, text := refusal(api, r.Method, r.URL.Path, request, known); status != 0 {
+			refuse(w, status, text)
+			return
+		}
+		(&said{Content: "Nobody expected this request.", FinishReason: "stop"}).answer(w, api, unquote(asked.Model), asked.Stream, asked.StreamOptions.IncludeUsage)
 	}
+}
+
+// silent reports whether the case has nothing for the upstream to say.
+func (s *script) silent() bool {
+	return s.model == nil && s.http == nil && s.sse == nil && s.says == nil
+}
+
+// protocolAt is the protocol of a path at the upstream, wherever its API begins.
+func protocolAt(path string) protocol {
+	for _, end := range []string{"/chat/completions", "/responses", "/messages"} {
+		if strings.HasSuffix(path, end) {
+			return protocolOf(end)
+		}
+	}
+	return otherAPI
+}
+
+// refuse writes an error.
+func refuse(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text)
 }
 
 // run does steps. gone is closed when the gateway leaves, which only Hold waits for.
