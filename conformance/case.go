@@ -28,6 +28,10 @@ const (
 	Strict    = "strict"    // JSON that two parsers may read differently is refused
 	Limits    = "limits"    // bodies above 4 MiB and headers above 128 KiB are refused
 	Keys      = "keys"      // clients need a key, which Target.Key is
+	Responses = "responses" // POST /responses, over upstreams that speak chat completions or responses
+	State     = "state"     // responses are stored, and found again by their ids
+	Messages  = "messages"  // Anthropic's POST /messages, over upstreams that speak chat completions or messages
+	Routes    = "routes"    // embeddings, completions, moderations and audio, by the model's name
 	HTTP      = "http"      // bytes that are no good HTTP/1.1 are refused
 )
 
@@ -37,7 +41,8 @@ const Pieces = "pieces"
 
 // Features are all features there are.
 func Features() []string {
-	return []string{Chat, Stream, Tools, Reasoning, Fidelity, Bytes, Errors, Retry, Again, Cancel, Strict, Limits, Keys, HTTP}
+	return []string{Chat, Stream, Tools, Reasoning, Fidelity, Bytes, Errors, Retry, Again, Cancel, Strict, Limits, Keys, HTTP,
+		Responses, State, Messages, Routes}
 }
 
 // Case is one file of the suite.

@@ -38,7 +38,13 @@ func (c *Case) endpoint() string {
 	return c.Path
 }
 
-func (c *Case) protocol() protocol { return protocolOf(c.Path) }
+// protocol is that of the answer that is judged.
+func (c *Case) protocol() protocol {
+	if strings.HasPrefix(c.Then, http.MethodDelete) { // what answers it is no response
+		return otherAPI
+	}
+	return protocolOf(c.Path)
+}
 
 // readWhole reads a whole answer and checks its form.
 func (c *Case) readWhole(body []byte) *reply {
@@ -64,11 +70,27 @@ func (c *Case) readStream(body []byte) *reply {
 		events, faults := readEvents(string(body))
 		r := &reply{faults: faults}
 		for _, e := range events {
+			if e.data == "[DONE]" {
+				e.data = `"[DONE]"`
+			}
 			r.data = append(r.data, e.data)
 		}
 		return r
 	}
 	return readStream(body)
+}
+
+// usage is what an answer of a protocol says that an upstream.json has used.
+func (p protocol) usage() string {
+	switch p {
+	case chatAPI:
+		return usage
+	case responsesAPI:
+		return `{"input_tokens":1009,"output_tokens":2003,"total_tokens":3012}`
+	case messagesAPI:
+		return `{"input_tokens":1009,"output_tokens":2003}`
+	}
+	return ""
 }
 
 // said is an answer of an upstream, whatever protocol it is asked in.

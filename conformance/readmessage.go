@@ -186,6 +186,11 @@ func (s *messageStream) read(i int, kind string, o object) {
 		s.answer.FinishReason = chatReason(reason)
 		usage, _ := o["usage"].(object)
 		s.numbers("message", fmt.Sprintf("event %d: usage", i), usage, "output_tokens")
+		for name, n := range usage { // of the end, which stands for that of the beginning
+			if s.usage != nil && n != nil {
+				s.usage[name] = n
+			}
+		}
 	case "message_stop":
 		s.stopped = true
 		if !s.delta {

@@ -52,10 +52,15 @@ func callgateConfig(readers []string, upstream, key, prefix string) string {
 providers:
   suite:
     type: openai
-    base_url: %q
+    base_url: %[1]q
     server: vllm
     history: repair
     forward_headers: [x-vendor-option]
+    retry: {base_delay: 100ms, max_delay: 500ms}
+    circuit_breaker: {failure_threshold: 1000}
+  suite_messages:
+    type: anthropic
+    base_url: %[1]q
     retry: {base_delay: 100ms, max_delay: 500ms}
     circuit_breaker: {failure_threshold: 1000}
 parsers:
@@ -70,11 +75,16 @@ admin: {listen: off}
 	b.WriteString("models:\n")
 	for _, reader := range readers {
 		parser, open := strings.CutSuffix(reader, "-open")
-		settings := "parser: " + parser
-		if open {
+		provider, settings := "suite", "parser: "+parser
+		switch {
+		case reader == "messages": // its upstream speaks that beside chat completions
+			provider, settings = "suite_messages", "parser: none"
+		case reader == "responses":
+			settings = "parser: none"
+		case open:
 			settings += ", reasoning: open"
 		}
-		fmt.Fprintf(&b, "  %q: {targets: [{provider: suite, model: upstream-%s, %s}]}\n", prefix+reader, reader, settings)
+		fmt.Fprintf(&b, "  %q: {targets: [{provider: %s, model: upstream-%s, %s}]}\n", prefix+reader, provider, reader, settings)
 	}
 	return b.String()
 }
