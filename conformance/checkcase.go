@@ -42,7 +42,7 @@ func (c *Case) checkLevel() error {
 		}
 	}
 	switch {
-	case c.Level == Core && c.Sources == nil:
+	case c.Level == Core && len(c.Sources) == 0:
 		return errors.New("a case of the level core has a source: whoever outside of this repository demands it")
 	case c.Path != "" && !strings.HasPrefix(c.Path, "/"):
 		return errors.New("a path begins with a slash")

@@ -52,6 +52,7 @@ func (l Level) atLeast(m Level) Level {
 type Fault struct {
 	Level Level  `json:"level"`
 	Text  string `json:"fault"`
+	rule  string // for every answer, that is broken; see formRules
 }
 
 // String is the text, with the level where that is not the first.
@@ -65,7 +66,7 @@ func (f Fault) String() string {
 // blame makes faults of texts.
 func (l Level) blame(texts ...string) (faults []Fault) {
 	for _, t := range texts {
-		faults = append(faults, Fault{l, t})
+		faults = append(faults, Fault{Level: l, Text: t})
 	}
 	return faults
 }
@@ -76,11 +77,11 @@ func (l Level) grade(found []finding, added Level) (faults []Fault) {
 	for _, f := range found {
 		switch {
 		case f.kind == isChanged:
-			faults = append(faults, Fault{l, f.text})
+			faults = append(faults, Fault{Level: l, Text: f.text})
 		case f.kind == isSpelled:
-			faults = append(faults, Fault{l.atLeast(Exact), f.text})
+			faults = append(faults, Fault{Level: l.atLeast(Exact), Text: f.text})
 		case added != "":
-			faults = append(faults, Fault{l.atLeast(added), f.text})
+			faults = append(faults, Fault{Level: l.atLeast(added), Text: f.text})
 		}
 	}
 	return faults

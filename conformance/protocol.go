@@ -403,13 +403,18 @@ func refusal(p protocol, method, path string, body []byte, known func(model stri
 	case !known(model):
 		return say(http.StatusNotFound, fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", model), "", "model_not_found")
 	}
-	for name, begins := range map[string]string{"messages": "[", "tools": "[n", "stream": "tfn"} {
-		value := strings.TrimSpace(string(o[name]))
-		switch {
-		case value == "" && (name != "messages" || p == responsesAPI):
-		case value == "":
-			return say(http.StatusBadRequest, "Missing required parameter: 'messages'.", "messages", "missing_required_parameter")
-		case !strings.Contains(begins, value[:1]):
+	needed := "messages"
+	if p == responsesAPI {
+		needed = "input"
+		if id := unquote(o["previous_response_id"]); id != "" {
+			return say(http.StatusBadRequest, fmt.Sprintf("Previous response with id '%s' not found.", id), "previous_response_id", "previous_response_not_found")
+		}
+	}
+	if o[needed] == nil && p != otherAPI {
+		return say(http.StatusBadRequest, fmt.Sprintf("Missing required parameter: '%s'.", needed), needed, "missing_required_parameter")
+	}
+	for name, begins := range map[string]string{"messages": "[", "input": "[\"", "tools": "[n", "stream": "tfn"} {
+		if value := strings.TrimSpace(string(o[name])); value != "" && !strings.Contains(begins, value[:1]) {
 			return say(http.StatusBadRequest, fmt.Sprintf("Invalid type for '%s'.", name), name, "invalid_type")
 		}
 	}

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -223,3 +224,165 @@ func TestDiffer(t *testing.T) {
 		}
 	}
 }
+
+// FormSources are the sources that rules for every answer cite.
+func FormSources() (keys []string) {
+	for _, r := range formRules {
+		keys = append(keys, r.sources...)
+	}
+	return keys
+}
+
+// TestFormRules checks that a rule for every answer says what must hold, and that one of the
+// level core cites a source.
+func TestFormRules(t *testing.T) {
+	t.Parallel()
+	for name, r := range formRules {
+		if len(r.says) < 20 || r.level.rank() < 0 || (r.level == Core) != (r.sources != nil) {
+			t.Errorf("%s: got %+v, want a rule, and a source where it is of the level core", name, r)
+		}
+	}
+}
+
+func TestSameNumber(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		a, b string
+		same bool
+	}{
+		{"1", "1.0", true}, {"100", "1e2", true}, {"-0.5", "-5E-1", true}, {"0", "-0.0", true}, {"1e400", "10e399", true},
+		{"1", "-1", false}, {"12345678901234567890", "12345678901234567000", false}, {"0.1", "0.10000000000000001", false},
+	} {
+		if sameNumber(tt.a, tt.b) != tt.same {
+			t.Errorf("%s and %s: got %t", tt.a, tt.b, !tt.same)
+		}
+	}
+}
+
+// spoken is what an upstream writes of a said in a protocol, as a client reads it.
+func spoken(t *testing.T, s *said, p protocol, stream bool) []byte {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s.answer(w, p, "m", stream, true)
+	return w.Body.Bytes()
+}
+
+// TestSpoken reads what the suite's upstream writes: it keeps the rules itself, and means the
+// same in every protocol.
+func TestSpoken(t *testing.T) {
+	t.Parallel()
+	s := &said{Reasoning: "Think of it.", Content: "Sunny, ☀.", FinishReason: "tool_calls", ToolCalls: []Call{
+		{ID: "call_a", Name: "f", Arguments: []byte(`{"a":"b c","n":1}`)}, {ID: "call_b", Name: "g", Arguments: []byte(`{}`)}}}
+	for _, finish := range []string{"tool_calls", "length"} {
+		s.FinishReason = finish
+		want := []Answer{{Content: s.Content, Reasoning: s.Reasoning, ToolCalls: s.ToolCalls, FinishReason: finish}}
+		for p, path := range map[protocol]string{chatAPI: "", responsesAPI: "/responses", messagesAPI: "/messages"} {
+			for _, stream := range []bool{false, true} {
+				c := Case{Level: Core, Path: path, Want: Want{Answers: want}}
+				body := spoken(t, s, p, stream)
+				r := c.readWhole(body)
+				if stream {
+					r = c.readStream(body)
+				}
+				if len(r.faults) > 0 {
+					t.Errorf("%s, stream %t: got faults %v in\n%s", path, stream, r.faults, body)
+				}
+				e := exchange{script: script{says: []*said{s}}}
+				if faults := c.checkMeaning(&c.allWants()[0], r, &e); len(faults) > 0 {
+					t.Errorf("%s, stream %t: %v", path, stream, faults)
+				}
+			}
+		}
+	}
+}
+
+// TestEventRules breaks the streams of responses and messages in one place each.
+func TestEventRules(t *testing.T) {
+	t.Parallel()
+	s := &said{Reasoning: "Hm.", Content: "Sunny.", FinishReason: "tool_calls", ToolCalls: []Call{{ID: "call_a", Name: "f", Arguments: []byte(`{"a":"b c"}`)}}}
+	for _, tt := range []struct {
+		path      string
+		old, with string
+		want      string
+	}{
+		{"/responses", "event: response.created\n", "event: x\n", "the event line says"},
+		{"/responses", `"sequence_number":0`, `"sequence_number":1`, "sequence_number"},
+		{"/responses", `"type":"response.created"`, `"type":"response.queued"`, "before response.created"},
+		{"/responses", `"id":"resp_upstream"`, `"id":"resp_other"`, "the response has the id"},
+		{"/responses", `"type":"response.output_item.added"`, `"type":"response.x"`, "which was not added"},
+		{"/responses", `"type":"response.content_part.added"`, `"type":"response.x"`, "before its part is added"},
+		{"/responses", `"delta":"Sunny"`, `"delta":"Rainy"`, "its pieces say"},
+		{"/responses", `"type":"response.output_item.done"`, `"type":"response.x"`, "never done"},
+		{"/responses", `"type":"response.completed"`, `"type":"response.x"`, "the stream ends without"},
+		{"/responses", `"text":"Sunny.","type":"response.output_text.done"`, `"text":"Sunny","type":"response.output_text.done"`, "says"},
+		{"/responses", `"item_id":"msg_upstream"`, `"item_id":"msg_other"`, "item_id"},
+		{"/responses", `"call_id":"call_a"`, `"call_no":"call_a"`, "call_id"},
+		{"/responses", `"total_tokens"`, `"total"`, "usage.total_tokens"},
+		{"/responses", `"input_tokens_details"`, `"details"`, "usage.input_tokens_details"},
+		{"/responses", `"tool_choice"`, `"choice"`, "response.tool_choice"},
+		{"/responses", `"service_tier"`, `"tier"`, "response.service_tier"},
+		{"/messages", "event: message_start\n", "", "the event line says"},
+		{"/messages", `"type":"message_start"`, `"type":"message_begin"`, "before message_start"},
+		{"/messages", `"index":1,"type":"content_block_start"`, `"index":2,"type":"content_block_start"`, "is next"},
+		{"/messages", `"index":0,"type":"content_block_stop"`, `"index":5,"type":"content_block_stop"`, "which is not open"},
+		{"/messages", `"type":"content_block_stop"`, `"type":"x"`, "none may be open"},
+		{"/messages", `"type":"text_delta"`, `"type":"thinking_delta"`, "within a block of the type"},
+		{"/messages", `"partial_json":"{\"a\":"`, `"partial_json":"{\"a\""`, "join to no JSON object"},
+		{"/messages", `"type":"message_delta"`, `"type":"x"`, "before message_delta"},
+		{"/messages", `"type":"message_stop"`, `"type":"x"`, "ends without message_delta and message_stop"},
+		{"/messages", `"stop_reason":"tool_use"`, `"stop":"tool_use"`, "stop_reason"},
+		{"/messages", `"output_tokens":2003`, `"tokens":2003`, "output_tokens"},
+		{"/messages", `"role":"assistant"`, `"role":"user"`, "role"},
+		{"/messages", `"name":"f"`, `"title":"f"`, "name"},
+	} {
+		c := Case{Path: tt.path}
+		good := string(spoken(t, s, c.protocol(), true))
+		bad := strings.Replace(good, tt.old, tt.with, 1)
+		if bad == good {
+			t.Errorf("%s: there is no %s in\n%s", tt.path, tt.old, good)
+			continue
+		}
+		if tt.want == "its pieces say" || strings.Contains(tt.old, "tokens") || strings.Contains(tt.old, "call_id") || strings.Contains(tt.old, "tool_choice") {
+			bad = strings.ReplaceAll(good, tt.old, tt.with)
+		}
+		if got := joined(c.readStream([]byte(bad)).faults); !strings.Contains(got, tt.want) {
+			t.Errorf("%s without %s: got %q, want %q in it", tt.path, tt.old, got, tt.want)
+		}
+	}
+}
+
+// TestRefusal checks that the upstream refuses as real servers do what it is not asked for well.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	up := NewUpstream()
+	up.learn("m")
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"POST", "/v1/chat/completions", `{"model": "m", "messages": []`, 400, "invalid_request_error"},
+		{"POST", "/v1/chat/completions", `[]`, 400, "invalid_request_error"},
+		{"POST", "/v1/chat/completions", `{"messages": []}`, 400, "model"},
+		{"POST", "/v1/chat/completions", `{"model": 7, "messages": []}`, 400, "invalid_type"},
+		{"POST", "/v1/chat/completions", `{"model": "x", "messages": []}`, 404, "model_not_found"},
+		{"POST", "/v1/chat/completions", `{"model": "m"}`, 400, "missing_required_parameter"},
+		{"POST", "/v1/chat/completions", `{"model": "m", "messages": [], "stream": "yes"}`, 400, "invalid_type"},
+		{"POST", "/v1/chat/completions", `{"model": "m", "messages": [], "tools": {}}`, 400, "invalid_type"},
+		{"GET", "/v1/chat/completions", ``, 405, "method_not_supported"},
+		{"POST", "/v1/responses", `{"model": "m", "input": "x"}`, 404, "Invalid URL"},
+		{"POST", "/v1/nothing", `{"model": "m"}`, 404, "Invalid URL"},
+		{"POST", "/v1/chat/completions", `{"model": "m", "messages": [{"role": "user", "content": "x"}]}`, 200, "chat.completion"},
+	} {
+		_, end := up.begin("", &script{path: "/chat/completions"})
+		w := httptest.NewRecorder()
+		up.ServeHTTP(w, httptest.NewRequest(tt.method, tt.path, strings.NewReader(tt.body)))
+		end()
+		if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) {
+			t.Errorf("%s %s %s: got %d %s, want %d with %q", tt.method, tt.path, tt.body, w.Code, w.Body, tt.status, tt.want)
+		}
+	}
+}
+
+// Judge is judge, for tests of reports.
+func (o *Outcome) Judge(l Level, known bool) { o.judge(l, known) }

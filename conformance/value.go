@@ -64,7 +64,7 @@ type kind int
 
 const (
 	isChanged kind = iota // another value, or none
-	isSpelled             // the same number in other digits
+	isSpelled             // the same number in other digits, or nothing in place of null
 	isAdded               // a member that is not wanted
 )
 
@@ -108,6 +108,10 @@ func differObjects(at string, want, got map[string]any) []finding {
 	var out []finding
 	for _, k := range slices.Sorted(maps.Keys(want)) {
 		v, ok := got[k]
+		if !ok && want[k] == nil {
+			out = append(out, finding{isSpelled, fmt.Sprintf("%s.%s: is missing, want null", at, k)})
+			continue
+		}
 		if !ok {
 			out = append(out, finding{isChanged, fmt.Sprintf("%s.%s: is missing, want %s", at, k, show(want[k]))})
 			continue

@@ -156,8 +156,14 @@ func (c *Case) checkError(l Level, want json.RawMessage, body []byte, own bool) 
 	if err := json.Unmarshal(body, &e); err != nil {
 		return append(faults, faultOf(rule, fmt.Sprintf("the error is not the protocol's object: %v", err)))
 	}
-	if strings.TrimSpace(e.Error.Message) == "" || e.Error.Type == "" {
-		faults = append(faults, faultOf(rule, "the error must have a message and a type"))
+	if strings.TrimSpace(e.Error.Message) == "" {
+		faults = append(faults, faultOf(rule, "the error must have a message"))
+	}
+	if e.Error.Type == "" && rule == "error" {
+		faults = append(faults, faultOf("error_type", "the error must have a type"))
+	}
+	if c.protocol() == messagesAPI && e.Error.Type == "" {
+		faults = append(faults, faultOf(rule, "the error must have a type"))
 	}
 	if c.protocol() == messagesAPI && e.Type != "error" {
 		faults = append(faults, faultOf(rule, fmt.Sprintf("type: got %q, want %q", e.Type, "error")))

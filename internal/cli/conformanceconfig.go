@@ -89,14 +89,29 @@ admin: {listen: off}
 	return b.String()
 }
 
-// litellmConfig has the same models for LiteLLM's proxy. It reads no text of models, so
-// a run is with --without tools,reasoning.
+// litellmConfig has the same models for LiteLLM's proxy, of version 1.106. It reads no text of
+// models, so a run is with --without tools,reasoning. It does not start without a key. Its own
+// retries and cool-downs are off, and what is asked for in another protocol it turns into chat
+// completions, since that is what the upstream speaks.
 func litellmConfig(readers []string, upstream, prefix string) string {
 	var b strings.Builder
-	b.WriteString("# For callgate conformance --without tools,reasoning, which plays the upstream.\nmodel_list:\n")
+	b.WriteString(`# For LiteLLM: LITELLM_MASTER_KEY=sk-… litellm --config FILE
+# and then: callgate conformance --key sk-… --without tools,reasoning, which plays the upstream.
+general_settings: {master_key: os.environ/LITELLM_MASTER_KEY}
+litellm_settings: {num_retries: 0, use_chat_completions_url_for_anthropic_messages: true}
+router_settings: {num_retries: 0, disable_cooldowns: true}
+model_list:
+`)
 	for _, reader := range readers {
-		fmt.Fprintf(&b, "  - {model_name: %q, litellm_params: {model: openai/upstream-%s, api_base: %q, api_key: unused}}\n", prefix+reader, reader, upstream)
+		provider, base, more := "openai", upstream, ", use_chat_completions_api: true"
+		switch reader {
+		case "responses":
+			more = ""
+		case "messages":
+			provider, base, more = "anthropic", strings.TrimSuffix(upstream, "/v1"), ""
+		}
+		fmt.Fprintf(&b, "  - {model_name: %q, litellm_params: {model: %s/upstream-%s, api_base: %q, api_key: unused, max_retries: 0%s}}\n",
+			prefix+reader, provider, reader, base, more)
 	}
-	b.WriteString("router_settings: {num_retries: 0, allowed_fails: 1000000}\n")
 	return b.String()
 }
