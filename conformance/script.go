@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,7 +55,7 @@ func (p *play) answer(w http.ResponseWriter, r *http.Request, request []byte, n 
 	bad := json.Unmarshal(request, &asked)
 	api, own := protocolAt(r.URL.Path), strings.HasSuffix(r.URL.Path, s.path)
 	switch {
-	case !s.any && api != chatAPI && api != s.speaks && !(own && api == otherAPI):
+	case !s.any && api != chatAPI && api != s.speaks && !(own && api == otherAPI && (!s.silent() || served(s.path))):
 		refuse(w, http.StatusNotFound, encode(object{"error": object{"message": fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path),
 			"type": "invalid_request_error", "param": nil, "code": nil}}, ""))
 	case s.says != nil:
@@ -95,6 +96,13 @@ func protocolAt(path string) protocol {
 		}
 	}
 	return otherAPI
+}
+
+// served reports whether the upstream has a path beside those of conversations, also where a
+// case has nothing for it to say there.
+func served(path string) bool {
+	return slices.Contains([]string{"/embeddings", "/completions", "/moderations", "/rerank"}, path) ||
+		strings.HasPrefix(path, "/audio/") || strings.HasPrefix(path, "/images/")
 }
 
 // refuse writes an error.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log"
 	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"strings"
@@ -30,9 +29,7 @@ func serve(t *testing.T) (conformance.Target, *conformance.Upstream) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := newProxy(to)
-	proxy.(*httputil.ReverseProxy).ErrorLog = log.New(io.Discard, "", 0)
-	server := httptest.NewServer(proxy)
+	server := httptest.NewServer(passOn(to, log.New(io.Discard, "", 0)))
 	t.Cleanup(server.Close)
 	return conformance.Target{BaseURL: server.URL + "/v1"}, up
 }
