@@ -44,7 +44,7 @@ var formRules = map[string]formRule{ //nolint:gochecknoglobals // a table
 	"response":        {Core, "a response has id, object response, created_at, status, model, output, parallel_tool_calls, tool_choice and tools", []string{"openapi-responses", "openresponses-schema", "openai-python-response-type"}, ""},
 	"response_all":    {Exact, "a response has every member of Open Responses' schema, those that may be null too", nil, "members"},
 	"response_item":   {Core, "an item of the output has its type's members: a message role, status and parts, a call call_id, name and arguments, reasoning a summary", []string{"openapi-responses", "openai-python-response-type"}, ""},
-	"response_usage":  {Core, "usage has input_tokens, output_tokens, total_tokens, and details of input and output", []string{"openai-python-response-type"}, "usage"},
+	"response_usage":  {Core, "usage has input_tokens, output_tokens, total_tokens, and details of both: cached_tokens, reasoning_tokens", []string{"openai-python-response-type"}, "usage"},
 	"response_call":   {Core, "arguments are a string that is a JSON object, and call ids differ", []string{"openapi-responses"}, ""},
 	"response_event":  {Core, "an event of a stream is JSON with its type, and names its item and place", []string{"openapi-responses-events"}, ""},
 	"response_name":   {Exact, "the event line says the type of the data: SDKs read the data", nil, "sequence"},

@@ -242,7 +242,7 @@ func (s *said) response(model, status string, output []any) object {
 	if status == "in_progress" {
 		return r
 	}
-	r["usage"] = object{"input_tokens": 1009, "input_tokens_details": object{"cached_tokens": 0}, "output_tokens": 2003,
+	r["usage"] = object{"input_tokens": 1009, "input_tokens_details": object{"cached_tokens": 0, "cache_write_tokens": 0}, "output_tokens": 2003,
 		"output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": 3012}
 	if r["status"] = s.status(); s.status() == "incomplete" {
 		r["incomplete_details"] = object{"reason": map[string]string{"length": "max_output_tokens", "content_filter": "content_filter"}[s.FinishReason]}

@@ -63,10 +63,9 @@ func (r *reply) response(o object, done bool) (a Answer) {
 	if u, ok := o["usage"].(object); ok {
 		r.usage = u
 		r.numbers("response_usage", "usage", u, "input_tokens", "output_tokens", "total_tokens")
-		for _, name := range []string{"input_tokens_details", "output_tokens_details"} {
-			if _, ok := u[name].(object); !ok {
-				r.fault("response_usage", "usage.%s: is missing", name)
-			}
+		for name, member := range map[string]string{"input_tokens_details": "cached_tokens", "output_tokens_details": "reasoning_tokens"} {
+			details, _ := u[name].(object) // without members if it is none
+			r.numbers("response_usage", "usage."+name, details, member)
 		}
 	}
 	ids := map[string]bool{}

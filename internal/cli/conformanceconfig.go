@@ -30,11 +30,14 @@ func (c *suiteConfigCmd) Run(e *env) error {
 	case "list":
 		for _, reader := range readers {
 			parser, open := strings.CutSuffix(reader, "-open")
-			fmt.Fprintf(e.stdout, "%s%s: upstream %s, its model upstream-%s, text read by %s", c.ModelPrefix, reader, upstream, reader, parser)
-			if open {
-				fmt.Fprint(e.stdout, ", the prompt has begun the reasoning")
+			what := "text read by " + parser
+			switch {
+			case reader == "responses" || reader == "messages":
+				what = "which speaks " + reader + " beside chat completions"
+			case open:
+				what += ", the prompt has begun the reasoning"
 			}
-			fmt.Fprintln(e.stdout)
+			fmt.Fprintf(e.stdout, "%s%s: upstream %s, its model upstream-%s, %s\n", c.ModelPrefix, reader, upstream, reader, what)
 		}
 	default:
 		fmt.Fprint(e.stdout, callgateConfig(readers, upstream, c.Key, c.ModelPrefix))
