@@ -172,10 +172,8 @@ func (c *Case) checkAnswer(b *Beyond, p *played, e *exchange, got gotten) (fault
 		c.collect(got, a, nil, e)
 	}
 	switch {
-	case a.cut != nil && slices.Contains(w.first(), Broken):
+	case c.isFailure(b, a, e):
 		return nil
-	case e.stream && b.Level == Core && a.status == http.StatusOK && !slices.ContainsFunc(w.first(), func(s string) bool { return s[0] < '4' }) && c.readStream(a.body).failure != nil:
-		return nil // an error in a stream is one, whatever status went before it
 	case !statusIs(a.status, w.first()):
 		return b.Level.blame(fmt.Sprintf("status: got %d, want %s", a.status, strings.Join(w.first(), " or ")))
 	case a.cut != nil && e.stream && w.StreamError != nil && !w.MayFail(): // clients see that too
@@ -192,6 +190,16 @@ func (c *Case) checkAnswer(b *Beyond, p *played, e *exchange, got gotten) (fault
 		return faults
 	}
 	return append(faults, c.checkGood(b, p, e, got)...)
+}
+
+// isFailure reports whether an answer is the failure that a level wants, though its status is
+// that of a good one: it breaks off, or is a stream with an error in it.
+func (c *Case) isFailure(b *Beyond, a *answered, e *exchange) bool {
+	if a.cut != nil && slices.Contains(b.Want.first(), Broken) {
+		return true
+	}
+	good := slices.ContainsFunc(b.Want.first(), func(s string) bool { return s[0] < '4' })
+	return e.stream && b.Level == Core && a.status == http.StatusOK && !good && c.readStream(a.body).failure != nil
 }
 
 // checkGood compares an answer that is no error.

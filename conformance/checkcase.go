@@ -76,16 +76,24 @@ func (c *Case) checkUpstream() error {
 			return errors.New(name + ` must have the header "Connection: close": the connection is closed behind it`)
 		}
 	}
+	return c.checkSaid()
+}
+
+// checkSaid refuses an upstream that says nothing, or two things at once.
+func (c *Case) checkSaid() error {
+	onWire := c.HTTP != nil || c.SSE != nil
 	switch {
-	case c.Says != nil && (c.Model != nil || c.HTTP != nil || c.SSE != nil):
+	case c.Says != nil && (c.Model != nil || onWire):
 		return errors.New("upstream.json stands alone: the suite writes it in the protocol that it is asked in")
-	case c.Model != nil && (c.HTTP != nil || c.SSE != nil):
+	case c.Model != nil && onWire:
 		return errors.New("model.jsonl stands alone: the suite writes the upstream's answer around it")
 	case c.SSE != nil && c.HTTP == nil && c.Has(Chat):
 		return errors.New("upstream.sse alone is for streams: leave chat out, or add upstream.http")
 	case c.Again != nil && c.HTTP == nil:
 		return errors.New("upstream.again.http is what follows an upstream.http")
-	case c.silent() && c.Want.Error == nil && c.Want.Requests == nil && c.Client == nil && c.protocol() != otherAPI:
+	}
+	quiet := c.Want.Error == nil && c.Want.Requests == nil && c.Client == nil
+	if c.silent() && quiet && c.protocol() != otherAPI {
 		return errors.New("there must be a model.jsonl, upstream.http or upstream.sse, or a want/error.json or want/requests")
 	}
 	return nil

@@ -106,8 +106,13 @@ func (c *Case) checkReceived(b *Beyond, p *played, e *exchange, got gotten) (fau
 	if n == 0 {
 		return faults
 	}
-	last := p.received[n-1]
-	faults = append(faults, b.Level.blame(differHeader("upstream's header", w.UpstreamHeader, last.header, p.key)...)...)
+	return append(faults, c.checkLast(b, p, e, got)...)
+}
+
+// checkLast compares the last request that the upstream got.
+func (c *Case) checkLast(b *Beyond, p *played, e *exchange, got gotten) (faults []Fault) {
+	w, last := &b.Want, p.received[len(p.received)-1]
+	faults = b.Level.blame(differHeader("upstream's header", w.UpstreamHeader, last.header, p.key)...)
 	if w.RawUpstream != nil {
 		want := strings.ReplaceAll(*w.RawUpstream, `"$MODEL"`, upstreamModel(last.body))
 		if c.protocol() != otherAPI {

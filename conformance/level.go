@@ -109,13 +109,20 @@ func (c *Case) demands(l Level) bool {
 	}
 	w := &c.Want
 	switch l {
+	case Core:
 	case Exact: // the spelling of what is compared as values
-		return w.Body != nil || w.Frames != nil || w.RawBody != nil || w.RawData != nil || w.RawUpstream != nil || w.Upstream != nil ||
-			w.Answers != nil || w.Error != nil || w.StreamError != nil
+		return w.spells()
 	case Own: // how finely a stream is cut, how it breaks, and who refuses a request
 		return w.Stream != nil || w.Deltas > 0 || w.StreamError != nil || c.silent() && w.Requests == nil
 	}
 	return false
+}
+
+// spells reports whether something is wanted that can be said in several ways.
+func (w *Want) spells() bool {
+	upstream := w.RawUpstream != nil || w.Upstream != nil
+	data := w.Body != nil || w.Frames != nil || w.RawBody != nil || w.RawData != nil
+	return upstream || data || w.Answers != nil || w.Error != nil || w.StreamError != nil
 }
 
 // allWants are what the levels want, the most basic first.

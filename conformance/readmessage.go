@@ -156,16 +156,7 @@ func (s *messageStream) read(i int, kind string, o object) {
 		m, _ := o["message"].(object)
 		s.message(m, false)
 	case "content_block_start":
-		if s.open != nil || index != s.blocks {
-			s.fault("message_order", "event %d: block %d begins where block %d is next, and none may be open", i, index, s.blocks)
-		}
-		s.open, _ = o["content_block"].(object)
-		s.blocks++
-		s.said.Reset()
-		if s.open == nil {
-			s.fault("message_event", "event %d has no content_block", i)
-			s.open = object{}
-		}
+		s.begin(i, index, o)
 	case "content_block_delta":
 		s.piece(i, index, o)
 	case "content_block_stop":
@@ -174,27 +165,46 @@ func (s *messageStream) read(i int, kind string, o object) {
 		}
 		s.close(i)
 	case "message_delta":
-		if s.open != nil {
-			s.fault("message_order", "event %d: message_delta comes while a block is open", i)
-		}
-		s.delta = true
-		d, _ := o["delta"].(object)
-		reason, ok := d["stop_reason"].(string)
-		if !ok {
-			s.fault("message", "event %d: delta.stop_reason: got %s, want a text", i, show(d["stop_reason"]))
-		}
-		s.answer.FinishReason = chatReason(reason)
-		usage, _ := o["usage"].(object)
-		s.numbers("message", fmt.Sprintf("event %d: usage", i), usage, "output_tokens")
-		for name, n := range usage { // of the end, which stands for that of the beginning
-			if s.usage != nil && n != nil {
-				s.usage[name] = n
-			}
-		}
+		s.ending(i, o)
 	case "message_stop":
 		s.stopped = true
 		if !s.delta {
 			s.fault("message_order", "event %d: message_stop comes before message_delta", i)
+		}
+	}
+}
+
+// begin reads the beginning of a block.
+func (s *messageStream) begin(i, index int, o object) {
+	if s.open != nil || index != s.blocks {
+		s.fault("message_order", "event %d: block %d begins where block %d is next, and none may be open", i, index, s.blocks)
+	}
+	s.open, _ = o["content_block"].(object)
+	s.blocks++
+	s.said.Reset()
+	if s.open == nil {
+		s.fault("message_event", "event %d has no content_block", i)
+		s.open = object{}
+	}
+}
+
+// ending reads how the message has ended, and what it has used.
+func (s *messageStream) ending(i int, o object) {
+	if s.open != nil {
+		s.fault("message_order", "event %d: message_delta comes while a block is open", i)
+	}
+	s.delta = true
+	d, _ := o["delta"].(object)
+	reason, ok := d["stop_reason"].(string)
+	if !ok {
+		s.fault("message", "event %d: delta.stop_reason: got %s, want a text", i, show(d["stop_reason"]))
+	}
+	s.answer.FinishReason = chatReason(reason)
+	usage, _ := o["usage"].(object)
+	s.numbers("message", fmt.Sprintf("event %d: usage", i), usage, "output_tokens")
+	for name, n := range usage { // of the end, which stands for that of the beginning
+		if s.usage != nil && n != nil {
+			s.usage[name] = n
 		}
 	}
 }

@@ -63,9 +63,9 @@ func (r *reply) response(o object, done bool) (a Answer) {
 	if u, ok := o["usage"].(object); ok {
 		r.usage = u
 		r.numbers("response_usage", "usage", u, "input_tokens", "output_tokens", "total_tokens")
-		for name, member := range map[string]string{"input_tokens_details": "cached_tokens", "output_tokens_details": "reasoning_tokens"} {
-			details, _ := u[name].(object) // without members if it is none
-			r.numbers("response_usage", "usage."+name, details, member)
+		for _, d := range [][2]string{{"input_tokens_details", "cached_tokens"}, {"output_tokens_details", "reasoning_tokens"}} {
+			details, _ := u[d[0]].(object) // without members if it is none
+			r.numbers("response_usage", "usage."+d[0], details, d[1])
 		}
 	}
 	ids := map[string]bool{}
@@ -97,66 +97,75 @@ func finishOf(o object, a *Answer) string {
 
 // item reads an item of a response's output.
 func (r *reply) item(at string, it object, a *Answer) {
-	text := func(o object, name string) string {
-		s, ok := o[name].(string)
-		if !ok {
-			r.fault("response_item", "%s.%s: got %s, want a text", at, name, show(o[name]))
-		}
-		return s
-	}
 	switch it["type"] {
 	case "message":
-		text(it, "id")
-		text(it, "status")
-		if it["role"] != "assistant" {
-			r.fault("response_item", "%s.role: got %s, want %q", at, show(it["role"]), "assistant")
-		}
-		parts, ok := it["content"].([]any)
-		if !ok {
-			r.fault("response_item", "%s.content: is no array", at)
-		}
-		for _, part := range parts {
-			p, _ := part.(object)
-			switch p["type"] {
-			case "output_text":
-				a.Content += text(p, "text")
-				if _, ok := p["annotations"].([]any); !ok {
-					r.fault("response_item", "%s: a part's annotations are no array", at)
-				}
-			case "refusal":
-				text(p, "refusal")
-			default:
-				r.fault("response_item", "%s: a part has the type %s", at, show(p["type"]))
-			}
-		}
+		r.messageItem(at, it, a)
 	case "function_call":
-		call := Call{ID: text(it, "call_id"), Name: text(it, "name"), Arguments: json.RawMessage(text(it, "arguments"))}
+		call := Call{ID: r.text(at, it, "call_id"), Name: r.text(at, it, "name"), Arguments: json.RawMessage(r.text(at, it, "arguments"))}
 		if _, err := decodeObject(call.Arguments); err != nil && it["status"] != "incomplete" {
 			r.fault("response_call", "%s: the arguments are no JSON object (%v): %.200q", at, err, call.Arguments)
 		}
 		a.ToolCalls = append(a.ToolCalls, call)
 	case "reasoning":
-		text(it, "id")
-		list, ok := it["summary"].([]any)
-		if !ok {
+		r.text(at, it, "id")
+		if _, ok := it["summary"].([]any); !ok {
 			r.fault("response_item", "%s.summary: is no array", at)
 		}
-		content, _ := it["content"].([]any)
-		said := ""
-		for _, part := range list {
-			p, _ := part.(object)
-			said += text(p, "text")
-		}
+		said := r.texts(at, it["summary"])
 		if said == "" { // raw, not summed up
-			for _, part := range content {
-				p, _ := part.(object)
-				said += text(p, "text")
-			}
+			said = r.texts(at, it["content"])
 		}
 		a.Reasoning += said
 	case nil:
 		r.fault("response_item", "%s: has no type", at)
 	}
+}
+
+// messageItem reads a message of a response's output.
+func (r *reply) messageItem(at string, it object, a *Answer) {
+	r.text(at, it, "id")
+	r.text(at, it, "status")
+	if it["role"] != "assistant" {
+		r.fault("response_item", "%s.role: got %s, want %q", at, show(it["role"]), "assistant")
+	}
+	parts, ok := it["content"].([]any)
+	if !ok {
+		r.fault("response_item", "%s.content: is no array", at)
+	}
+	for _, part := range parts {
+		p, _ := part.(object)
+		switch p["type"] {
+		case "output_text":
+			a.Content += r.text(at, p, "text")
+			if _, ok := p["annotations"].([]any); !ok {
+				r.fault("response_item", "%s: a part's annotations are no array", at)
+			}
+		case "refusal":
+			r.text(at, p, "refusal")
+		default:
+			r.fault("response_item", "%s: a part has the type %s", at, show(p["type"]))
+		}
+	}
+}
+
+// text is a member of an item that is a text.
+func (r *reply) text(at string, o object, name string) string {
+	s, ok := o[name].(string)
+	if !ok {
+		r.fault("response_item", "%s.%s: got %s, want a text", at, name, show(o[name]))
+	}
+	return s
+}
+
+// texts are the texts of parts, joined.
+func (r *reply) texts(at string, parts any) string {
+	list, _ := parts.([]any) // without any if it is no array
+	var said strings.Builder
+	for _, part := range list {
+		p, _ := part.(object)
+		said.WriteString(r.text(at, p, "text"))
+	}
+	return said.String()
 }
 
 // numbers checks that members are numbers.
@@ -253,22 +262,25 @@ func (s *responseStream) lifecycle(kind string, whole object) {
 	if id == "" || id != s.id {
 		s.fault("response_same", "%s: the response has the id %q, want %q", kind, id, s.id)
 	}
-	terminal := kind == "response.completed" || kind == "response.incomplete" || kind == "response.failed"
-	if !terminal {
-		s.response(whole, false)
-		return
-	}
-	s.closing = kind
-	if kind == "response.failed" {
-		s.failure, _ = json.Marshal(object{"error": whole["error"]})
-		var e struct{ Error map[string]any }
-		if json.Unmarshal(s.failure, &e) == nil && e.Error["type"] == nil && e.Error["message"] != nil {
-			e.Error["type"] = e.Error["code"] // it has no type
-			s.failure, _ = json.Marshal(object{"error": e.Error})
+	switch kind {
+	case "response.completed", "response.incomplete":
+		s.closing = kind
+		s.answers = []Answer{s.response(whole, true)}
+		s.sameItems(kind, whole)
+	case "response.failed":
+		s.closing = kind
+		e, _ := whole["error"].(object)
+		if e != nil && e["type"] == nil { // it has a code only
+			e["type"] = e["code"]
 		}
-		return
+		s.failure = json.RawMessage(encode(object{"error": e}, ""))
+	default:
+		s.response(whole, false)
 	}
-	s.answers = []Answer{s.response(whole, true)}
+}
+
+// sameItems compares the items of a response that is over with those that were streamed.
+func (s *responseStream) sameItems(kind string, whole object) {
 	output, _ := whole["output"].([]any)
 	if len(output) != len(s.items) {
 		s.fault("response_same", "%s has %d items, want the %d that were added", kind, len(output), len(s.items))
@@ -316,17 +328,17 @@ func (s *responseStream) ofItem(i int, kind string, o object) {
 		return
 	}
 	at := int(at64)
-	if kind == "response.output_item.added" {
-		it, _ := o["item"].(object)
-		id, _ := it["id"].(string)
-		name, _ := it["type"].(string)
+	item, _ := o["item"].(object)
+	id, _ := item["id"].(string)
+	switch {
+	case kind == "response.output_item.added":
+		name, _ := item["type"].(string)
 		if at != len(s.items) || id == "" || name == "" {
-			s.fault("response_order", "event %d: an item %s with the id %q is added at %d, want one with an id at %d", i, show(it["type"]), id, at, len(s.items))
+			s.fault("response_order", "event %d: an item %s with the id %q is added at %d, want one with an id at %d", i, show(item["type"]), id, at, len(s.items))
 		}
 		s.items = append(s.items, &streamedItem{id: id, kind: name})
 		return
-	}
-	if at < 0 || at >= len(s.items) {
+	case at < 0 || at >= len(s.items):
 		s.fault("response_order", "event %d: %s is about item %d, which was not added", i, kind, at)
 		return
 	}
@@ -334,19 +346,22 @@ func (s *responseStream) ofItem(i int, kind string, o object) {
 	if it.done {
 		s.fault("response_order", "event %d: %s is about item %d, which is done", i, kind, at)
 	}
-	if kind == "response.output_item.done" {
-		whole, _ := o["item"].(object)
-		if id, _ := whole["id"].(string); id != it.id {
-			s.fault("response_same", "event %d: item %d has the id %q, want %q", i, at, id, it.id)
-		}
-		it.done = true
-		s.sameText(fmt.Sprintf("event %d: item %d", i, at), it, whole)
+	if kind != "response.output_item.done" {
+		s.piece(i, kind, it, o)
 		return
 	}
+	if id != it.id {
+		s.fault("response_same", "event %d: item %d has the id %q, want %q", i, at, id, it.id)
+	}
+	it.done = true
+	s.sameText(fmt.Sprintf("event %d: item %d", i, at), it, item)
+}
+
+// piece reads an event about a piece of an item.
+func (s *responseStream) piece(i int, kind string, it *streamedItem, o object) {
 	if id, _ := o["item_id"].(string); id != it.id {
 		s.fault("response_same", "event %d: %s has the item_id %q, want %q", i, kind, id, it.id)
 	}
-	delta, isText := o["delta"].(string)
 	switch kind {
 	case "response.content_part.added", "response.reasoning_summary_part.added":
 		it.parts++
@@ -354,14 +369,9 @@ func (s *responseStream) ofItem(i int, kind string, o object) {
 		if it.parts == 0 {
 			s.fault("response_order", "event %d: %s comes before its part is added", i, kind)
 		}
-		fallthrough
+		s.delta(i, kind, it, o)
 	case "response.function_call_arguments.delta", "response.reasoning_text.delta", "response.reasoning.delta":
-		if !isText {
-			s.fault("response_event", "event %d, %s: delta: got %s, want a text", i, kind, show(o["delta"]))
-		}
-		if kind != "response.refusal.delta" {
-			it.said.WriteString(delta)
-		}
+		s.delta(i, kind, it, o)
 	case "response.output_text.done", "response.reasoning_summary_text.done":
 		if text, ok := o["text"].(string); !ok || !strings.HasSuffix(it.said.String(), text) {
 			s.fault("response_same", "event %d: %s says %s, the pieces %.200q", i, kind, show(o["text"]), it.said.String())
@@ -370,5 +380,16 @@ func (s *responseStream) ofItem(i int, kind string, o object) {
 		if text, ok := o["arguments"].(string); !ok || text != it.said.String() {
 			s.fault("response_same", "event %d: %s says %s, the pieces %.200q", i, kind, show(o["arguments"]), it.said.String())
 		}
+	}
+}
+
+// delta reads a piece of text.
+func (s *responseStream) delta(i int, kind string, it *streamedItem, o object) {
+	delta, ok := o["delta"].(string)
+	if !ok {
+		s.fault("response_event", "event %d, %s: delta: got %s, want a text", i, kind, show(o["delta"]))
+	}
+	if kind != "response.refusal.delta" { // which is no part of the answer
+		it.said.WriteString(delta)
 	}
 }

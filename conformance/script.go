@@ -53,34 +53,48 @@ func (p *play) answer(w http.ResponseWriter, r *http.Request, request []byte, n 
 		} `json:"stream_options"`
 	}
 	bad := json.Unmarshal(request, &asked)
-	api, own := protocolAt(r.URL.Path), strings.HasSuffix(r.URL.Path, s.path)
+	api := protocolAt(r.URL.Path)
 	switch {
-	case !s.any && api != chatAPI && api != s.speaks && !(own && api == otherAPI && (!s.silent() || served(s.path))):
-		refuse(w, http.StatusNotFound, encode(object{"error": object{"message": fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path),
-			"type": "invalid_request_error", "param": nil, "code": nil}}, ""))
+	case !s.serves(api, r.URL.Path):
+		notThere(r.Method, r.URL.Path).write(w, api)
 	case s.says != nil:
 		s.says[min(n, len(s.says)-1)].answer(w, api, unquote(asked.Model), asked.Stream, asked.StreamOptions.IncludeUsage)
-	case bad != nil && (api != otherAPI || s.silent()):
-		status, text := refusal(api, r.Method, r.URL.Path, request, known)
-		refuse(w, status, text)
+	case s.silent() || bad != nil && api != otherAPI:
+		if no := refusal(api, r.Method, r.URL.Path, request, known); no != nil {
+			no.write(w, api)
+			return
+		}
+		(&said{Content: "Nobody expected this request.", FinishReason: "stop"}).answer(w, api, unquote(asked.Model), asked.Stream, asked.StreamOptions.IncludeUsage)
 	case s.model != nil && asked.Stream:
 		s.model.stream(w, string(asked.Model), asked.StreamOptions.IncludeUsage)
 	case s.model != nil:
 		s.model.whole(w, string(asked.Model))
+	default:
+		p.wire(w, r, asked.Stream, n)
+	}
+}
+
+// wire writes an answer of which the case has the bytes.
+func (p *play) wire(w http.ResponseWriter, r *http.Request, stream bool, n int) {
+	s := p.script
+	switch {
 	case n > 0 && s.again != nil:
 		p.raw(w, s.again)
-	case s.sse != nil && (asked.Stream || s.http == nil):
+	case s.sse != nil && (stream || s.http == nil):
 		beginStream(w)
 		p.run(s.sse, func(piece string) { send(w, piece, true) }, r.Context().Done())
-	case s.http != nil:
-		p.raw(w, s.http)
 	default:
-		if status, text := refusal(api, r.Method, r.URL.Path, request, known); status != 0 {
-			refuse(w, status, text)
-			return
-		}
-		(&said{Content: "Nobody expected this request.", FinishReason: "stop"}).answer(w, api, unquote(asked.Model), asked.Stream, asked.StreamOptions.IncludeUsage)
+		p.raw(w, s.http)
 	}
+}
+
+// serves reports whether the upstream has a path: chat completions, what else it speaks, and the
+// case's own.
+func (s *script) serves(api protocol, path string) bool {
+	if s.any || api == chatAPI || api == s.speaks {
+		return true
+	}
+	return api == otherAPI && strings.HasSuffix(path, s.path) && (!s.silent() || served(s.path))
 }
 
 // silent reports whether the case has nothing for the upstream to say.
@@ -103,13 +117,6 @@ func protocolAt(path string) protocol {
 func served(path string) bool {
 	return slices.Contains([]string{"/embeddings", "/completions", "/moderations", "/rerank"}, path) ||
 		strings.HasPrefix(path, "/audio/") || strings.HasPrefix(path, "/images/")
-}
-
-// refuse writes an error.
-func refuse(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text)
 }
 
 // run does steps. gone is closed when the gateway leaves, which only Hold waits for.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -193,12 +192,11 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"conformance","object":"model","created":0,"owned_by":"conformance"}]}`)
 	case strings.HasSuffix(r.URL.Path, "/messages/count_tokens"):
-		refuse(w, http.StatusOK, `{"input_tokens":17}`)
+		writeJSON(w, http.StatusOK, `{"input_tokens":17}`)
 	case r.Method == http.MethodPost || api != otherAPI:
 		u.serve(w, r, body)
 	default:
-		refuse(w, http.StatusNotFound, fmt.Sprintf(`{"error":{"message":%s,"type":"invalid_request_error","param":null,"code":null}}`,
-			quote(fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path))))
+		notThere(r.Method, r.URL.Path).write(w, api)
 	}
 }
 
@@ -206,8 +204,10 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (u *Upstream) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	p := u.find(body)
 	if p == nil {
-		status, text := refusal(protocolAt(r.URL.Path), r.Method, r.URL.Path, body, func(string) bool { return false })
-		refuse(w, status, text)
+		api := protocolAt(r.URL.Path)
+		if no := refusal(api, r.Method, r.URL.Path, body, func(string) bool { return false }); no != nil {
+			no.write(w, api)
+		}
 		return
 	}
 	n := p.add(received{path: r.URL.Path, header: r.Header, body: body})

@@ -98,11 +98,8 @@ func (s *suiteCmd) prepare() (o conformance.Options, t conformance.Target, err e
 	if t.Header, err = readHeaders(s.Header); err != nil {
 		return o, t, err
 	}
-	if o.Level, err = conformance.ParseLevel(s.Level); err != nil {
+	if o.Level, err = s.level(); err != nil {
 		return o, t, err
-	}
-	if s.Level == "" && !s.Self {
-		o.Level = conformance.Core
 	}
 	o.Wait = s.Wait
 	if s.Parallel < 1 {
@@ -114,13 +111,8 @@ func (s *suiteCmd) prepare() (o conformance.Options, t conformance.Target, err e
 			return o, t, fmt.Errorf("--report %s: the name must end in .json, .xml or .md", file)
 		}
 	}
-	switch prefix := s.ModelPrefix; {
-	case s.Models != nil && prefix != "":
-		return o, t, errors.New("--models has whole names: leave --model-prefix out")
-	case s.Models != nil:
-		t.Model = func(parser string) string { return s.Models[parser] }
-	case prefix != "":
-		t.Model = func(parser string) string { return prefix + parser }
+	if t.Model, err = s.model(); err != nil {
+		return o, t, err
 	}
 	if s.Pattern != "" {
 		re, err := regexp.Compile(s.Pattern)
@@ -137,6 +129,27 @@ func (s *suiteCmd) prepare() (o conformance.Options, t conformance.Target, err e
 		o.Known = conformance.ReadKnown(string(text))
 	}
 	return o, t, nil
+}
+
+// model names the gateway's models, by the parsers; nil is the parsers' own names.
+func (s *suiteCmd) model() (func(parser string) string, error) {
+	switch prefix := s.ModelPrefix; {
+	case s.Models != nil && prefix != "":
+		return nil, errors.New("--models has whole names: leave --model-prefix out")
+	case s.Models != nil:
+		return func(parser string) string { return s.Models[parser] }, nil
+	case prefix != "":
+		return func(parser string) string { return prefix + parser }, nil
+	}
+	return nil, nil //nolint:nilnil // the names need no function
+}
+
+// level is what counts for the exit status.
+func (s *suiteCmd) level() (conformance.Level, error) {
+	if s.Level == "" && !s.Self {
+		return conformance.Core, nil
+	}
+	return conformance.ParseLevel(s.Level)
 }
 
 // readHeaders reads headers as they are written.
