@@ -66,7 +66,7 @@ func Check(ctx context.Context, target Target, up *Upstream, c Case) Result {
 // skips says why a case is not for a target, or "".
 func (t *Target) skips(c *Case) string {
 	for _, f := range c.Features {
-		if f != Chat && f != Stream && !t.claims(f) {
+		if (f != Chat && f != Stream || c.Client != nil) && !t.claims(f) {
 			return "the target does not claim " + f
 		}
 	}
