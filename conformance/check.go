@@ -193,13 +193,15 @@ func (c *Case) checkAnswer(b *Beyond, p *played, e *exchange, got gotten) (fault
 }
 
 // isFailure reports whether an answer is the failure that a level wants, though its status is
-// that of a good one: it breaks off, or is a stream with an error in it.
+// that of a good one: it breaks off, or, where the upstream's own status is a good one too, is a
+// stream with an error in it.
 func (c *Case) isFailure(b *Beyond, a *answered, e *exchange) bool {
-	if a.cut != nil && slices.Contains(b.Want.first(), Broken) {
+	options := b.Want.first()
+	if a.cut != nil && slices.Contains(options, Broken) {
 		return true
 	}
-	good := slices.ContainsFunc(b.Want.first(), func(s string) bool { return s[0] < '4' })
-	return e.stream && b.Level == Core && a.status == http.StatusOK && !good && c.readStream(a.body).failure != nil
+	either := slices.Contains(options, "4xx") && slices.Contains(options, "5xx")
+	return e.stream && b.Level == Core && a.status == http.StatusOK && either && c.readStream(a.body).failure != nil
 }
 
 // checkGood compares an answer that is no error.

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -386,3 +387,31 @@ func TestRefusal(t *testing.T) {
 
 // Judge is judge, for tests of reports.
 func (o *Outcome) Judge(l Level, known bool) { o.judge(l, known) }
+
+// TestFailureInStream gives streams with an error in them where a case wants a status: they are
+// taken in the core of cases whose upstream has a good status itself, and nowhere else.
+func TestFailureInStream(t *testing.T) {
+	t.Parallel()
+	events := http.Header{"Content-Type": {"text/event-stream"}}
+	whole := frame(`{"index":0,"delta":{"role":"assistant","content":"x"},"finish_reason":null}`) + frame(stop) + done
+	for _, tt := range []struct {
+		name   string
+		level  Level
+		status []string
+		a      answered
+		faulty bool
+	}{
+		{"an error in a stream", Core, []string{"4xx", "5xx"}, answered{status: 200, header: events, body: []byte(frame(role) + failed)}, false},
+		{"a good stream", Core, []string{"4xx", "5xx"}, answered{status: 200, header: events, body: []byte(whole)}, true},
+		{"a status of its own is wanted", Core, []string{"429"}, answered{status: 200, header: events, body: []byte(frame(role) + failed)}, true},
+		{"a level above", Own, []string{"4xx", "5xx"}, answered{status: 200, header: events, body: []byte(frame(role) + failed)}, true},
+		{"broken off", Core, []string{"5xx", Broken}, answered{status: 200, header: events, body: []byte(frame(role)), cut: io.ErrUnexpectedEOF}, false},
+		{"broken off, and not to be", Core, []string{"200"}, answered{status: 200, header: events, body: []byte(whole), cut: io.ErrUnexpectedEOF}, true},
+	} {
+		c := Case{Level: tt.level, HTTP: []Step{{}}, Want: Want{Status: [][]string{tt.status}}}
+		faults := c.checkAnswer(&c.allWants()[0], &played{answer: &tt.a}, &exchange{stream: true}, gotten{})
+		if len(faults) > 0 != tt.faulty {
+			t.Errorf("%s: got %v, want faults: %t", tt.name, faults, tt.faulty)
+		}
+	}
+}
