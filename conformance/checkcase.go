@@ -92,11 +92,15 @@ func (c *Case) checkSaid() error {
 	case c.Again != nil && c.HTTP == nil:
 		return errors.New("upstream.again.http is what follows an upstream.http")
 	}
-	quiet := c.Want.Error == nil && c.Want.Requests == nil && c.Client == nil
-	if c.silent() && quiet && c.protocol() != otherAPI {
+	if c.silent() && !c.isOver() && c.protocol() != otherAPI {
 		return errors.New("there must be a model.jsonl, upstream.http or upstream.sse, or a want/error.json or want/requests")
 	}
 	return nil
+}
+
+// isOver reports whether the case says what becomes of a request that the upstream need not get.
+func (c *Case) isOver() bool {
+	return c.Want.Error != nil || c.Want.Requests != nil || c.Client != nil
 }
 
 // silent reports whether the upstream must not be asked.
