@@ -104,8 +104,8 @@ replay-prefix:
 	replay synthetic 63.0 "--down 0.4:0.5" "a target dies, and returns with an empty cache"; \
 	exit $$status
 
-conformance: build ## run the conformance suite on bin/callgate; reports go to bin/
-	@./bin/callgate conformance --self --quiet --report bin/conformance.json --report bin/conformance.xml --report bin/conformance.md
+conformance: build ## run the conformance suite on bin/callgate, or on TARGET=URL with KEY=its key; reports go to bin/
+	@./bin/callgate conformance $(if $(TARGET),--target $(TARGET) $(if $(KEY),--key $(KEY)) $(ARGS),--self --quiet) --report bin/conformance.json --report bin/conformance.xml --report bin/conformance.md
 
 golden: $(WASM) ## rewrite the golden files with what the code gives now; look at the diff
 	go test ./gateway/config ./gateway/flow ./gateway/metrics ./gateway/playground ./gateway/prefix ./gateway/prefix/tracelog \
@@ -113,7 +113,7 @@ golden: $(WASM) ## rewrite the golden files with what the code gives now; look a
 	@for p in $$(grep -rl sdktest.Golden --include=*_test.go wasm-parsers sdk/examples | xargs -n1 dirname | sort -u); do go test -run Golden ./$$p -args -update || exit 1; done
 	go test ./sdk/examples -run Texts/go -args -update
 	go test ./internal/cli -run 'Readme|TestSimulateGolden|TestPrefixAdmin' -update
-	cd conformance && go test -update
+	cd conformance && go test -update && go test ./plainproxy -update
 
 clean: ## remove what was built
 	rm -rf bin $(WASM)

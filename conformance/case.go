@@ -28,6 +28,10 @@ const (
 	Strict    = "strict"    // JSON that two parsers may read differently is refused
 	Limits    = "limits"    // bodies above 4 MiB and headers above 128 KiB are refused
 	Keys      = "keys"      // clients need a key, which Target.Key is
+	Responses = "responses" // POST /responses, over upstreams that speak chat completions or responses
+	State     = "state"     // responses are stored, and found again by their ids
+	Messages  = "messages"  // Anthropic's POST /messages, over upstreams that speak chat completions or messages
+	Routes    = "routes"    // embeddings, completions, moderations and audio, by the model's name
 	HTTP      = "http"      // bytes that are no good HTTP/1.1 are refused
 	// Structured is the feature of targets that make JSON of an answer that was asked to be JSON
 	// and is nearly that.
@@ -40,7 +44,8 @@ const Pieces = "pieces"
 
 // Features are all features there are.
 func Features() []string {
-	return []string{Chat, Stream, Tools, Reasoning, Fidelity, Bytes, Errors, Retry, Again, Cancel, Strict, Limits, Keys, HTTP, Structured}
+	return []string{Chat, Stream, Tools, Reasoning, Fidelity, Bytes, Errors, Retry, Again, Cancel, Strict, Limits, Keys, HTTP,
+		Responses, State, Messages, Routes, Structured}
 }
 
 // Case is one file of the suite.
@@ -51,6 +56,20 @@ type Case struct {
 	Parser   string   // what reads the model's text: hermes, auto, none …
 	Open     bool     // the prompt has begun the model's reasoning, and the gateway is told so
 	Rule     string   // what is broken where the case fails
+
+	// Level says who demands what is in Want, and Beyond what the levels above it demand
+	// beside. A case of Core names its Sources, as the function of that name has them, any
+	// other says Why it is not of Core.
+	Level   Level
+	Sources []string
+	Why     string
+	Beyond  []Beyond
+
+	// Path is where the request goes below the target's base URL; "" is /chat/completions.
+	// Then is, of a talk of two requests, the second: "GET /responses/$ID", or "POST" to Path
+	// with Next as its body; $ID is the id of the first answer. The second answer is judged.
+	Path, Then string
+	Next       json.RawMessage
 
 	// Request is the client's request as JSON. The suite adds the model where there
 	// is none. RawRequest is there instead if the bytes are no JSON; $MODEL in it
@@ -67,6 +86,9 @@ type Case struct {
 	// bytes instead: HTTP is a whole answer with its header, SSE a stream's events,
 	// Again the answer to every further request. Without any of them the upstream must
 	// not be asked.
+	// Says is an answer, and the next, that the upstream gives in the protocol that it is
+	// asked in; see said.
+	Says             []*said
 	Model            []string
 	FinishReason     string
 	HTTP, SSE, Again []Step
@@ -100,7 +122,8 @@ func (c *Case) Has(feature string) bool { return slices.Contains(c.Features, fea
 // know, so that no misspelt expectation is taken for a fulfilled one.
 func ParseCase(name string, text []byte) (Case, error) {
 	a := txtar.Parse(text)
-	c := Case{Name: name, FinishReason: "stop"}
+	c := Case{Name: name, FinishReason: "stop", Level: Own}
+	beyond := map[Level]*Case{}
 	if err := c.readHead(string(a.Comment)); err != nil {
 		return c, fmt.Errorf("%s: %w", name, err)
 	}
@@ -111,6 +134,14 @@ func ParseCase(name string, text []byte) (Case, error) {
 		}
 		seen[f.Name] = true
 		read, known := files[f.Name]
+		into := &c
+		if dir, file, _ := strings.Cut(f.Name, "/"); !known && Level(dir).rank() > 0 {
+			if beyond[Level(dir)] == nil {
+				beyond[Level(dir)] = new(Case)
+			}
+			into = beyond[Level(dir)]
+			read, known = files["want/"+file]
+		}
 		if !known {
 			return c, fmt.Errorf("%s: there is no file called %s in a case", name, f.Name)
 		}
@@ -118,9 +149,12 @@ func ParseCase(name string, text []byte) (Case, error) {
 			c.Asked = append(c.Asked, f.Name)
 			continue
 		}
-		if err := read(&c, f.Data); err != nil {
+		if err := read(into, f.Data); err != nil {
 			return c, fmt.Errorf("%s: %s: %w", name, f.Name, err)
 		}
+	}
+	if err := c.setBeyond(beyond); err != nil {
+		return c, fmt.Errorf("%s: %w", name, err)
 	}
 	if err := c.check(); err != nil {
 		return c, fmt.Errorf("%s: %w", name, err)
@@ -128,9 +162,33 @@ func ParseCase(name string, text []byte) (Case, error) {
 	return c, nil
 }
 
+// setBeyond sets what the levels above the case's own want beside it. Each has its rule in the
+// head, and a rule has its files.
+func (c *Case) setBeyond(files map[Level]*Case) error {
+	want := c.Want
+	rules := c.Beyond
+	c.Beyond = nil
+	for _, l := range Levels() {
+		i := slices.IndexFunc(rules, func(b Beyond) bool { return b.Level == l })
+		switch {
+		case i < 0 && files[l] == nil:
+			continue
+		case i < 0 || files[l] == nil:
+			return fmt.Errorf("a field %s: says what is broken where the files of %s/ fail: one needs the other", l, l)
+		case l.within(c.Level):
+			return fmt.Errorf("files of %s/ are for a case of a level before it", l)
+		}
+		want = want.with(&files[l].Want)
+		c.Beyond = append(c.Beyond, Beyond{l, rules[i].Rule, want})
+	}
+	return nil
+}
+
 // readHead reads the sentence and the fields below it.
-func (c *Case) readHead(head string) error {
+func (c *Case) readHead(head string) (err error) {
 	fields := map[string]*string{"parser": &c.Parser, "rule": &c.Rule, "finish": &c.FinishReason,
+		"path": &c.Path, "then": &c.Then, "why": &c.Why, "level": new(string), "source": new(string),
+		"strict": new(string), "callgate": new(string),
 		"features": new(string), "reasoning": new(string), "deltas": new(string)}
 	for i, line := range strings.Split(strings.TrimSpace(head), "\n") {
 		if i == 0 {
@@ -144,12 +202,20 @@ func (c *Case) readHead(head string) error {
 		*fields[key] = strings.TrimSpace(value)
 	}
 	c.Features = strings.Fields(*fields["features"])
+	c.Sources = strings.Fields(*fields["source"])
+	for _, l := range []Level{Strict, Own} {
+		if rule := *fields[string(l)]; rule != "" {
+			c.Beyond = append(c.Beyond, Beyond{Level: l, Rule: rule})
+		}
+	}
+	if c.Level, err = ParseLevel(*fields["level"]); err != nil {
+		return err
+	}
 	if r := *fields["reasoning"]; r != "" && r != "open" {
 		return fmt.Errorf("reasoning can be open, or be left out; it is %q", r)
 	}
 	c.Open = *fields["reasoning"] == "open"
 	if n := *fields["deltas"]; n != "" {
-		var err error
 		if c.Want.Deltas, err = strconv.Atoi(n); err != nil || c.Want.Deltas < 1 {
 			return fmt.Errorf("deltas is a number from 1 on, not %q", n)
 		}

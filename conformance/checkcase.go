@@ -20,7 +20,7 @@ func (c *Case) check() error {
 	case len(c.Features) == 0 || c.Client == nil && !c.Has(Chat) && !c.Has(Stream):
 		return errors.New("features must list chat, stream or both")
 	}
-	if err := c.checkRequest(); err != nil {
+	if err := errors.Join(c.checkLevel(), c.checkRequest()); err != nil {
 		return err
 	}
 	if err := c.checkUpstream(); err != nil {
@@ -30,6 +30,26 @@ func (c *Case) check() error {
 		return err
 	}
 	return c.checkWant()
+}
+
+// checkLevel refuses a case of Core that does not say who demands what it wants, and a path
+// or second request that leads nowhere.
+func (c *Case) checkLevel() error {
+	all := Sources()
+	for _, key := range c.Sources {
+		if all[key] == "" {
+			return fmt.Errorf("sources.txt has no %q", key)
+		}
+	}
+	switch {
+	case c.Level == Core && len(c.Sources) == 0:
+		return errors.New("a case of the level core has a source: whoever outside of this repository demands it")
+	case c.Path != "" && !strings.HasPrefix(c.Path, "/"):
+		return errors.New("a path begins with a slash")
+	case c.Then != "" && c.Next == nil && !strings.Contains(c.Then, " /"):
+		return errors.New("then is a method and a path, or there is a request.next.json")
+	}
+	return nil
 }
 
 // checkRequest refuses what cannot be sent.
@@ -56,21 +76,37 @@ func (c *Case) checkUpstream() error {
 			return errors.New(name + ` must have the header "Connection: close": the connection is closed behind it`)
 		}
 	}
+	return c.checkSaid()
+}
+
+// checkSaid refuses an upstream that says nothing, or two things at once.
+func (c *Case) checkSaid() error {
+	onWire := c.HTTP != nil || c.SSE != nil
 	switch {
-	case c.Model != nil && (c.HTTP != nil || c.SSE != nil):
+	case c.Says != nil && (c.Model != nil || onWire):
+		return errors.New("upstream.json stands alone: the suite writes it in the protocol that it is asked in")
+	case c.Model != nil && onWire:
 		return errors.New("model.jsonl stands alone: the suite writes the upstream's answer around it")
 	case c.SSE != nil && c.HTTP == nil && c.Has(Chat):
 		return errors.New("upstream.sse alone is for streams: leave chat out, or add upstream.http")
 	case c.Again != nil && c.HTTP == nil:
 		return errors.New("upstream.again.http is what follows an upstream.http")
-	case c.silent() && c.Want.Error == nil && c.Want.Requests == nil:
+	}
+	if c.silent() && !c.isOver() && c.protocol() != otherAPI {
 		return errors.New("there must be a model.jsonl, upstream.http or upstream.sse, or a want/error.json or want/requests")
 	}
 	return nil
 }
 
+// isOver reports whether the case says what becomes of a request that the upstream need not get.
+func (c *Case) isOver() bool {
+	return c.Want.Error != nil || c.Want.Requests != nil || c.Client != nil
+}
+
 // silent reports whether the upstream must not be asked.
-func (c *Case) silent() bool { return c.Model == nil && c.HTTP == nil && c.SSE == nil }
+func (c *Case) silent() bool {
+	return c.Model == nil && c.HTTP == nil && c.SSE == nil && c.Says == nil
+}
 
 // checkSteps refuses steps on the wrong side.
 func (c *Case) checkSteps() error {
@@ -83,10 +119,12 @@ func (c *Case) checkSteps() error {
 
 // checkWant refuses a case that wants nothing, or an error that is none.
 func (c *Case) checkWant() error {
-	w := &c.Want
-	if err := errors.Join(checkHeader(w.Header), checkHeader(w.UpstreamHeader)); err != nil {
-		return err
+	for _, b := range c.allWants() {
+		if err := b.Want.check(); err != nil {
+			return err
+		}
 	}
+	w := &c.Want
 	switch {
 	case w.nothing() && c.Asked == nil:
 		return errors.New("nothing is wanted: add want/response.json or another file of want")
@@ -94,10 +132,19 @@ func (c *Case) checkWant() error {
 		return errors.New("events.txt, stream.jsonl and deltas are about a text: add model.jsonl")
 	case !c.Has(Stream) && (w.Stream != nil || w.Deltas > 0):
 		return errors.New("stream.jsonl and deltas are about a stream: add the feature")
-	case w.Error != nil && statusIs(200, w.first()):
-		return errors.New("want/error.json needs a want/status of 400 or more")
 	}
 	return c.checkTalk()
+}
+
+// check refuses what no answer can be.
+func (w *Want) check() error {
+	if err := errors.Join(checkHeader(w.Header), checkHeader(w.UpstreamHeader)); err != nil {
+		return err
+	}
+	if w.Error != nil && statusIs(200, w.first()) {
+		return errors.New("want/error.json needs a want/status of 400 or more")
+	}
+	return nil
 }
 
 // checkTalk refuses what only a connection of the case's own can give.
@@ -115,5 +162,6 @@ func (c *Case) checkTalk() error {
 // nothing reports whether there is nothing that an answer could be compared with.
 func (w *Want) nothing() bool {
 	return w.Error == nil && w.Answers == nil && w.Body == nil && w.Frames == nil && w.StreamError == nil &&
-		w.RawBody == nil && w.RawData == nil && w.Requests == nil && w.Left == 0
+		w.RawBody == nil && w.RawData == nil && w.Requests == nil && w.Left == 0 && w.Status == nil && w.Header == nil &&
+		w.Upstream == nil && w.RawUpstream == nil && w.UpstreamHeader == nil
 }

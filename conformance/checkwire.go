@@ -93,22 +93,36 @@ func (w *Want) checkRawData(got []string) (faults []string) {
 }
 
 // checkReceived checks what the upstream was asked.
-func (c *Case) checkReceived(p *played, e *exchange, got gotten) (faults []string) {
-	n := len(p.received)
+func (c *Case) checkReceived(b *Beyond, p *played, e *exchange, got gotten) (faults []Fault) {
+	w, n := &b.Want, len(p.received)
 	switch {
-	case c.Want.Requests != nil && !slices.Contains(c.Want.Requests, n):
-		return []string{fmt.Sprintf("the upstream was asked %d times, want %s", n, strings.Trim(fmt.Sprint(c.Want.Requests), "[]"))}
-	case c.Want.Requests == nil && c.silent() && n > 0:
-		return []string{"the upstream was asked, though the request is at fault"}
-	case c.Want.Requests == nil && !c.silent() && n == 0:
-		return []string{"the upstream was not asked"}
-	case n == 0:
-		return nil
+	case w.Requests != nil && !slices.Contains(w.Requests, n):
+		return b.Level.blame(fmt.Sprintf("the upstream was asked %d times, want %s", n, strings.Trim(fmt.Sprint(w.Requests), "[]")))
+	case w.Requests == nil && c.silent() && n > 0:
+		faults = append(faults, faultOf("asked", "the upstream was asked, though the request is at fault"))
+	case w.Requests == nil && !c.silent() && n == 0:
+		return []Fault{faultOf("not_asked", "the upstream was not asked")}
 	}
-	last := p.received[n-1]
-	faults = differHeader("upstream's header", c.Want.UpstreamHeader, last.header, p.key)
-	if raw := c.Want.RawUpstream; raw != nil {
-		faults = append(faults, differBytes("upstream's request", strings.ReplaceAll(*raw, `"$MODEL"`, upstreamModel(last.body)), string(last.body))...)
+	if n == 0 {
+		return faults
+	}
+	return append(faults, c.checkLast(b, p, e, got)...)
+}
+
+// checkLast compares the last request that the upstream got.
+func (c *Case) checkLast(b *Beyond, p *played, e *exchange, got gotten) (faults []Fault) {
+	w, last := &b.Want, p.received[len(p.received)-1]
+	faults = b.Level.blame(differHeader("upstream's header", w.UpstreamHeader, last.header, p.key)...)
+	if w.RawUpstream != nil {
+		want := strings.ReplaceAll(*w.RawUpstream, `"$MODEL"`, upstreamModel(last.body))
+		if c.protocol() != otherAPI {
+			faults = append(faults, b.Level.grade(differJSON("upstream's request", []byte(want), last.body), Exact)...)
+		}
+		level := b.Level
+		if c.protocol() == chatAPI {
+			level = level.atLeast(Exact)
+		}
+		faults = append(faults, level.blame(differBytes("upstream's request", want, string(last.body))...)...)
 	}
 	if !c.wants("want/upstream.json", c.Want.Upstream != nil) {
 		return faults
@@ -120,10 +134,10 @@ func (c *Case) checkReceived(p *played, e *exchange, got gotten) (faults []strin
 	if v, err := decode(last.body); err == nil {
 		got.set("want/upstream.json", encode(without(v, drop...), "  "))
 	}
-	if c.Want.Upstream == nil {
+	if w.Upstream == nil {
 		return faults
 	}
-	return append(faults, differJSON("upstream's request", c.Want.Upstream, last.body, false, drop...)...)
+	return append(faults, b.Level.grade(differJSON("upstream's request", w.Upstream, last.body, drop...), Exact)...)
 }
 
 // upstreamModel is the model's name as the upstream was asked for it, in JSON.

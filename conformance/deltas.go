@@ -130,8 +130,7 @@ func pieces(lines []string) int {
 
 // checkDeltas compares a stream's deltas with want/stream.jsonl: one by one if they
 // were cut as the file shows, else joined.
-func (c *Case) checkDeltas(r *reply, e *exchange) (faults []string) {
-	w := &c.Want
+func (c *Case) checkDeltas(w *Want, r *reply, e *exchange) (faults []string) {
 	if n := pieces(r.deltas); e.single && n < w.Deltas {
 		faults = append(faults, fmt.Sprintf("the arguments come in %d pieces, want at least %d", n, w.Deltas))
 	}

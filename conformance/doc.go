@@ -1,6 +1,9 @@
-// Package conformance tests a gateway that speaks OpenAI's chat completions, from
-// outside: it sends requests over HTTP, plays the upstream that the gateway asks,
-// and checks what comes back, whole and streamed.
+// Package conformance tests a gateway that speaks OpenAI's chat completions, responses and the
+// routes beside them, or Anthropic's messages, from outside: it sends requests over HTTP, plays
+// the upstream that the gateway asks, and checks what comes back, whole and streamed.
+//
+// What it demands has levels: Core is what clients cannot do without, and each of its rules
+// names who outside of this repository says so; Exact and Own are beyond. See Level.
 //
 // A case is a text file under testdata: a request, what the model writes, and the
 // answer that the client must get; some also have what a parser must say of it.

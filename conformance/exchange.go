@@ -15,6 +15,9 @@ import (
 type Target struct {
 	BaseURL string // where its API begins, with its "/v1"
 	Key     string // bearer key; "" sends none
+	// Header is sent with every request, such as a project's or an account's, which the
+	// gateway wants beside the key.
+	Header http.Header
 	// Model names the model whose text the gateway reads with a parser, such as
 	// "hermes", "auto" or "none", and whose upstream is the suite's. With "-open"
 	// behind the parser's name, the gateway is told that the prompt has begun the
@@ -57,7 +60,7 @@ func (c *Case) exchanges(t *Target) []exchange {
 	whole, stream := c.Has(Chat) && t.claims(Chat), c.Has(Stream) && t.claims(Stream)
 	var out []exchange
 	add := func(name string, streamed bool, w *written) {
-		s := script{model: w, http: c.HTTP, sse: c.SSE, again: c.Again, status: http.StatusInternalServerError}
+		s := script{model: w, http: c.HTTP, sse: c.SSE, again: c.Again, says: c.Says, path: c.endpoint(), speaks: speaks(c.Parser)}
 		out = append(out, exchange{name: name, stream: streamed, script: s})
 	}
 	text := strings.Join(c.Model, "")
@@ -86,6 +89,18 @@ func (c *Case) exchanges(t *Target) []exchange {
 		add("stream, at once", true, &written{deltas: []string{text}, finish: c.FinishReason, last: true})
 	}
 	return out
+}
+
+// speaks is the protocol that the upstream of a model speaks beside chat completions: models
+// that cases name by a protocol are of a server that has it.
+func speaks(parser string) protocol {
+	switch parser {
+	case "responses":
+		return responsesAPI
+	case "messages":
+		return messagesAPI
+	}
+	return chatAPI
 }
 
 // cut cuts s into pieces of n runes.
@@ -135,7 +150,7 @@ func (c *Case) added(model string, stream bool) []member {
 	if stream {
 		add("stream", "true")
 	}
-	if stream && c.Model != nil {
+	if stream && c.Model != nil && c.protocol() == chatAPI {
 		add("stream_options", `{"include_usage":true}`)
 	}
 	return out
@@ -153,14 +168,20 @@ type answered struct {
 }
 
 // ask sends a request to the target and reads the answer to its end.
-func (t *Target) ask(ctx context.Context, body []byte, header map[string]string) (*answered, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(t.BaseURL, "/")+"/chat/completions", bytes.NewReader(body))
+func (t *Target) ask(ctx context.Context, method, path string, body []byte, header map[string]string) (*answered, error) {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(t.BaseURL, "/")+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
+	}
+	for name, values := range t.Header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	req.Header.Set("Content-Type", "application/json")
 	if t.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+t.Key)
+	}
+	if protocolOf(path) == messagesAPI {
+		req.Header.Set("Anthropic-Version", "2023-06-01")
 	}
 	for name, value := range header {
 		req.Header.Set(name, value)

@@ -19,7 +19,7 @@ func FuzzAnswer(f *testing.F) {
 				t.Errorf("got no fault of an answer without a content type: %q", body)
 			}
 		}
-		_ = checkError([]byte(`{"error":{"type":"t"}}`), body, true)
+		_ = c.checkError(Core, []byte(`{"error":{"type":"t"}}`), body, true)
 	})
 }
 

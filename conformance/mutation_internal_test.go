@@ -55,13 +55,14 @@ const maxMutants = 40
 func mutants(text []byte) (out []mutant) {
 	a := txtar.Parse(text)
 	for i, f := range a.Files {
-		if !strings.HasPrefix(f.Name, "want/") || f.Name == "want/events.txt" { // which parsers are tested with
+		dir, file, _ := strings.Cut(f.Name, "/")
+		if dir != "want" && Level(dir).rank() < 0 || f.Name == "want/events.txt" { // which parsers are tested with
 			continue
 		}
 		if f.Name == "want/stream_error.json" && slices.ContainsFunc(a.Files, func(f txtar.File) bool { return f.Name == "want/response.json" }) {
 			continue // an end that may be, and need not
 		}
-		changed := others(f.Name, string(f.Data))
+		changed := others("want/"+file, string(f.Data))
 		for k, data := range changed[:min(len(changed), maxMutants)] {
 			b := txtar.Archive{Comment: a.Comment, Files: slices.Clone(a.Files)}
 			b.Files[i].Data = []byte(data)

@@ -2,6 +2,11 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
 	"time"
 )
 
@@ -22,6 +27,7 @@ type played struct {
 func (c *Case) play(ctx context.Context, t *Target, up *Upstream, on route, e *exchange) *played {
 	ctx, cancel := context.WithTimeout(ctx, patient(exchangeTime))
 	defer cancel()
+	up.learn(on.model)
 	p, end := up.begin(on.lane, &e.script)
 	defer end()
 	var out *played
@@ -29,9 +35,7 @@ func (c *Case) play(ctx context.Context, t *Target, up *Upstream, on route, e *e
 		out = c.speak(ctx, t, p, c.expand(t, on.model))
 	} else {
 		out = new(played)
-		if out.answer, out.err = t.ask(ctx, c.body(on.model, e.stream), c.Header); out.err == nil {
-			out.more = []*answered{out.answer}
-		}
+		c.converse(ctx, t, on, e, out)
 	}
 	out.model, out.key = on.model, t.Key
 	if c.Want.Left > 0 && out.err == nil {
@@ -39,6 +43,42 @@ func (c *Case) play(ctx context.Context, t *Target, up *Upstream, on route, e *e
 	}
 	out.received = p.received()
 	return out
+}
+
+// converse sends the request, and the one behind it if there is one, which then is the one
+// that is judged.
+func (c *Case) converse(ctx context.Context, t *Target, on route, e *exchange, out *played) {
+	out.answer, out.err = t.ask(ctx, http.MethodPost, c.endpoint(), c.body(on.model, e.stream), c.Header)
+	if method, path, ok := strings.Cut(c.Then, " "); out.err == nil && (ok || c.Then != "" || c.Next != nil) {
+		id := firstID(out.answer.body)
+		if id == "" {
+			out.err = fmt.Errorf("the first answer, status %d, has no id: %.300q", out.answer.status, out.answer.body)
+			return
+		}
+		var body []byte
+		if c.Next != nil {
+			next := *c
+			next.Request = json.RawMessage(strings.ReplaceAll(string(c.Next), "$ID", id))
+			body = next.body(on.model, e.stream)
+		}
+		if !ok {
+			method, path = http.MethodPost, c.endpoint()
+		}
+		out.answer, out.err = t.ask(ctx, method, strings.ReplaceAll(path, "$ID", id), body, c.Header)
+	}
+	if out.err == nil {
+		out.more = []*answered{out.answer}
+	}
+}
+
+// idPattern finds the first id of an answer, whole or streamed: the answer's own.
+var idPattern = regexp.MustCompile(`"id"\s*:\s*"((?:resp|msg|chatcmpl)[^"]*)"`)
+
+func firstID(body []byte) string {
+	if m := idPattern.FindSubmatch(body); m != nil {
+		return string(m[1])
+	}
+	return ""
 }
 
 // awaitLeft waits for the gateway to leave the upstream as the client has left it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -27,12 +28,16 @@ type probed struct {
 	why   map[string]string // of one that does not: why
 }
 
-// probeTime bounds the question to a model.
-const probeTime = 15 * time.Second
+// The times of a probe: probeTime bounds the question to a model, probePause is how long a
+// gateway that is not ready is left alone.
+const (
+	probeTime  = 15 * time.Second
+	probePause = 500 * time.Millisecond
+)
 
 // probe asks each model of the target that the cases need for a word that only the
 // suite's upstream knows.
-func probe(ctx context.Context, t *Target, up *Upstream, cases []Case, parallel int) (*probed, error) {
+func probe(ctx context.Context, t *Target, up *Upstream, cases []Case, o *Options) (*probed, error) {
 	var models []string
 	for _, reader := range Readers(cases) {
 		if m := t.model(reader); m != "" && !slices.Contains(models, m) {
@@ -44,22 +49,29 @@ func probe(ctx context.Context, t *Target, up *Upstream, cases []Case, parallel 
 		return p, nil
 	}
 	word := fmt.Sprintf("conformance %x", time.Now().UnixNano())
-	pl, end := up.begin("", &script{model: &written{deltas: []string{word}, finish: "stop"}})
+	pl, end := up.begin("", &script{says: []*said{{Content: word, FinishReason: "stop"}}, path: "/chat/completions", speaks: chatAPI, any: true})
 	defer end()
 	// The first is asked alone: where it does not get through, most often none does, and
 	// the gateway is to say so once and not in as many words as it has models.
-	why, lane := t.probe(ctx, pl, models[0], word)
+	why, lane, later := t.probe(ctx, pl, models[0], word)
+	for end := time.Now().Add(o.Wait); later && time.Now().Before(end) && ctx.Err() == nil; {
+		sleep(probePause, ctx.Done())
+		why, lane, later = t.probe(ctx, pl, models[0], word)
+	}
 	p.note(models[0], lane, why)
 	var mu sync.Mutex
-	each(parallel, models[1:], func(model string) {
+	each(o.Parallel, models[1:], func(model string) {
 		if ctx.Err() != nil {
 			return
 		}
-		why, lane := t.probe(ctx, pl, model, word)
+		why, lane, _ := t.probe(ctx, pl, model, word)
 		mu.Lock()
 		defer mu.Unlock()
 		p.note(model, lane, why)
 	})
+	for _, lane := range p.lanes {
+		up.learn(lane)
+	}
 	if len(p.lanes) > 0 {
 		return p, ctx.Err()
 	}
@@ -95,16 +107,16 @@ func (u *Upstream) at() string {
 	return " at " + u.addr
 }
 
-// probe asks one model. why says what is wrong, or is ""; lane is the model's name at
-// the upstream.
-func (t *Target) probe(ctx context.Context, pl *play, model, word string) (why, lane string) {
+// probe asks one model. why says what is wrong, or is ""; lane is the model's name at the
+// upstream; later is that it may be well after a while.
+func (t *Target) probe(ctx context.Context, pl *play, model, word string) (why, lane string, later bool) {
 	ctx, cancel := context.WithTimeout(ctx, patient(probeTime))
 	defer cancel()
 	// The model stands in the message too, so that the request is found among others.
 	mark := word + " " + model
-	a, err := t.ask(ctx, fmt.Appendf(nil, `{"model":%s,"messages":[{"role":"user","content":%s}]}`, quote(model), quote(mark)), nil)
+	a, err := t.ask(ctx, http.MethodPost, "/chat/completions", fmt.Appendf(nil, `{"model":%s,"max_tokens":64,"messages":[{"role":"user","content":%s}]}`, quote(model), quote(mark)), nil)
 	if err != nil {
-		return "there is no answer: " + err.Error(), ""
+		return "there is no answer: " + err.Error(), "", true
 	}
 	for _, r := range pl.received() {
 		if strings.Contains(string(r.body), quote(mark)) {
@@ -113,13 +125,13 @@ func (t *Target) probe(ctx context.Context, pl *play, model, word string) (why, 
 	}
 	switch {
 	case lane == "" && a.status == 200:
-		return "it is answered, but by another upstream: point it to the suite's", ""
+		return "it is answered, but by another upstream: point it to the suite's", "", false
 	case a.status != 200:
-		return fmt.Sprintf("status %d: %.200s", a.status, strings.Join(strings.Fields(string(a.body)), " ")), ""
+		return fmt.Sprintf("status %d: %.200s", a.status, strings.Join(strings.Fields(string(a.body)), " ")), "", a.status >= 500 || a.status == 429
 	case lane == "" || !strings.Contains(string(a.body), word):
-		return "the upstream was asked, but its answer is not the gateway's", ""
+		return "the upstream was asked, but its answer is not the gateway's", "", false
 	}
-	return "", lane
+	return "", lane, false
 }
 
 // each calls do for all items, n at a time.

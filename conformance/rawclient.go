@@ -219,10 +219,15 @@ func (c *Case) expand(t *Target, model string) func(u *url.URL) *strings.Replace
 		if t.Key != "" {
 			auth = "Authorization: Bearer " + t.Key + "\r\n"
 		}
+		for name, values := range t.Header {
+			for _, value := range values {
+				auth += name + ": " + value + "\r\n"
+			}
+		}
 		if c.Request != nil || c.RawRequest != nil {
 			body = string(c.body(model, false))
 		}
-		return strings.NewReplacer("$HOST", u.Host, "$PATH", strings.TrimRight(u.Path, "/"), "$AUTH", auth, "$MODEL", model,
+		return strings.NewReplacer("$HOST", u.Host, "$PATH", strings.TrimRight(u.Path, "/"), "$KEY", t.Key, "$AUTH", auth, "$MODEL", model,
 			"$LENGTH", strconv.Itoa(len(body)), "$HEX", strconv.FormatInt(int64(len(body)), 16), "$BODY", body)
 	}
 }

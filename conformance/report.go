@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 )
@@ -10,6 +9,7 @@ import (
 // Report is what came of a run.
 type Report struct {
 	Target string // its base URL
+	Level  Level  // that decides whether the run is well; "" is the last
 	Began  time.Time
 	Took   time.Duration
 	Cases  []*Outcome // in the order of the suite
@@ -18,10 +18,54 @@ type Report struct {
 
 // Outcome is what came of a case.
 type Outcome struct {
-	Case    *Case
+	Case *Case
+	// Verdict is that of the run's level and those before it. A case that demands nothing up
+	// to there is judged too, at its own level, and makes no run fail: it is Beyond.
 	Verdict Verdict
+	Beyond  bool
 	Took    time.Duration
 	Result
+	known bool
+}
+
+// At is the verdict at a level, or "" where the case demands nothing there by itself.
+func (o *Outcome) At(l Level) Verdict {
+	if !o.Case.demands(l) {
+		return ""
+	}
+	return o.upTo(l)
+}
+
+// upTo is the verdict on all that is demanded up to a level.
+func (o *Outcome) upTo(l Level) Verdict {
+	bad := false
+	for _, f := range o.Failures {
+		bad = bad || faulty(f.Faults, l)
+	}
+	switch {
+	case o.Skipped != "":
+		return Skipped
+	case bad && o.known:
+		return KnownFailed
+	case bad:
+		return Failed
+	case o.known && len(o.Failures) == 0:
+		return KnownPassed
+	}
+	return Passed
+}
+
+// judge gives the verdict of a run at a level.
+func (o *Outcome) judge(l Level, known bool) {
+	o.known = known
+	o.Beyond = !o.Case.Level.within(l)
+	if o.Beyond {
+		o.Verdict = o.upTo(Own)
+		return
+	}
+	if o.Verdict = o.upTo(l); o.Verdict == Passed && known {
+		o.Verdict = KnownPassed
+	}
 }
 
 // Verdict is an outcome in a word.
@@ -39,20 +83,6 @@ const (
 // Unexpected reports whether a verdict makes a run fail.
 func (v Verdict) Unexpected() bool { return v == Failed || v == KnownPassed }
 
-func judged(r *Result, known bool) Verdict {
-	switch {
-	case r.Skipped != "":
-		return Skipped
-	case known && len(r.Failures) == 0:
-		return KnownPassed
-	case known:
-		return KnownFailed
-	case len(r.Failures) > 0:
-		return Failed
-	}
-	return Passed
-}
-
 // Totals count cases by verdict, and exchanges.
 type Totals struct {
 	Passed      int `json:"passed"`
@@ -63,9 +93,9 @@ type Totals struct {
 	Exchanges   int `json:"exchanges"`
 }
 
-func (t *Totals) add(o *Outcome) {
+func (t *Totals) add(o *Outcome, v Verdict) {
 	t.Exchanges += o.Exchanges
-	switch o.Verdict {
+	switch v {
 	case Passed:
 		t.Passed++
 	case Failed:
@@ -82,17 +112,28 @@ func (t *Totals) add(o *Outcome) {
 // Ran is how many cases were not skipped.
 func (t Totals) Ran() int { return t.Passed + t.Failed + t.KnownFailed + t.KnownPassed }
 
-// OK reports whether all cases came out as expected, and at least one was run.
+// level is the run's.
+func (r *Report) level() Level {
+	if r.Level == "" {
+		return Own
+	}
+	return r.Level
+}
+
+// OK reports whether all cases came out as expected at the run's level and those before it,
+// and at least one was run.
 func (r *Report) OK() bool {
 	t := r.Totals()
 	return t.Ran() > 0 && t.Failed+t.KnownPassed == 0
 }
 
-// Totals are those of all cases.
+// Totals are those of all cases that demand something up to the run's level.
 func (r *Report) Totals() Totals {
 	var t Totals
 	for _, o := range r.Cases {
-		t.add(o)
+		if !o.Beyond {
+			t.add(o, o.Verdict)
+		}
 	}
 	return t
 }
@@ -105,16 +146,53 @@ type AreaTotals struct {
 
 // Areas are the totals of each area, by name.
 func (r *Report) Areas() []AreaTotals {
+	return r.areas(func(o *Outcome) Verdict {
+		if o.Beyond {
+			return ""
+		}
+		return o.Verdict
+	})
+}
+
+// LevelTotals are the totals of a level: of the cases that demand something there, each with
+// what it demands up to there.
+type LevelTotals struct {
+	Level Level `json:"level"`
+	Totals
+	Areas []AreaTotals `json:"areas"`
+}
+
+// Levels are the totals of each level, the most basic first.
+func (r *Report) Levels() []LevelTotals {
+	var out []LevelTotals
+	for _, l := range Levels() {
+		at := func(o *Outcome) Verdict { return o.At(l) }
+		t := LevelTotals{Level: l, Areas: r.areas(at)}
+		for _, o := range r.Cases {
+			if v := at(o); v != "" {
+				t.add(o, v)
+			}
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// areas are the totals of each area; a case without a verdict is left out.
+func (r *Report) areas(verdict func(o *Outcome) Verdict) []AreaTotals {
 	areas := map[string]*AreaTotals{}
 	for _, o := range r.Cases {
-		name := o.Case.Area()
+		v, name := verdict(o), o.Case.Area()
+		if v == "" {
+			continue
+		}
 		if areas[name] == nil {
 			areas[name] = &AreaTotals{Area: name}
 		}
-		areas[name].add(o)
+		areas[name].add(o, v)
 	}
 	var out []AreaTotals
-	for _, name := range slices.Sorted(maps.Keys(areas)) {
+	for _, name := range sortedKeys(areas) {
 		out = append(out, *areas[name])
 	}
 	return out
@@ -122,7 +200,7 @@ func (r *Report) Areas() []AreaTotals {
 
 // Unexpected are the cases that make the run fail.
 func (r *Report) Unexpected() []*Outcome {
-	return slices.DeleteFunc(slices.Clone(r.Cases), func(o *Outcome) bool { return !o.Verdict.Unexpected() })
+	return slices.DeleteFunc(slices.Clone(r.Cases), func(o *Outcome) bool { return o.Beyond || !o.Verdict.Unexpected() })
 }
 
 // Reason is why cases were skipped, and how many.

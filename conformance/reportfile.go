@@ -11,45 +11,57 @@ import (
 
 // jsonReport is a report as JSON; README.md says what the members are.
 type jsonReport struct {
-	Suite   string       `json:"suite"` // the version of this form
-	Target  string       `json:"target"`
-	Began   time.Time    `json:"began"`
-	Seconds float64      `json:"seconds"`
-	OK      bool         `json:"ok"`
-	Totals  Totals       `json:"totals"`
-	Areas   []AreaTotals `json:"areas"`
-	Skipped []Reason     `json:"skipped"`
-	Notes   []string     `json:"notes"`
-	Cases   []jsonCase   `json:"cases"`
+	Suite   string        `json:"suite"` // the version of this form
+	Target  string        `json:"target"`
+	Began   time.Time     `json:"began"`
+	Seconds float64       `json:"seconds"`
+	Level   Level         `json:"level"` // that ok is about
+	OK      bool          `json:"ok"`
+	Levels  []LevelTotals `json:"levels"`
+	Totals  Totals        `json:"totals"`
+	Areas   []AreaTotals  `json:"areas"`
+	Skipped []Reason      `json:"skipped"`
+	Notes   []string      `json:"notes"`
+	Cases   []jsonCase    `json:"cases"`
 }
 
 type jsonCase struct {
-	Case      string        `json:"case"`
-	Area      string        `json:"area"`
-	About     string        `json:"about"`
-	Rule      string        `json:"rule"`
-	File      string        `json:"file"`
-	Verdict   Verdict       `json:"verdict"`
-	Reason    string        `json:"reason,omitempty"` // of what was skipped
-	Seconds   float64       `json:"seconds"`
-	Exchanges int           `json:"exchanges"`
-	Failures  []jsonFailure `json:"failures,omitempty"`
+	Case      string            `json:"case"`
+	Area      string            `json:"area"`
+	About     string            `json:"about"`
+	Level     Level             `json:"level"`
+	Rule      string            `json:"rule"`
+	Sources   []string          `json:"sources,omitempty"`
+	Why       string            `json:"why,omitempty"` // it is not of the level core
+	Levels    map[Level]Verdict `json:"levels"`
+	File      string            `json:"file"`
+	Verdict   Verdict           `json:"verdict"`
+	Reason    string            `json:"reason,omitempty"` // of what was skipped
+	Seconds   float64           `json:"seconds"`
+	Exchanges int               `json:"exchanges"`
+	Failures  []jsonFailure     `json:"failures,omitempty"`
 }
 
 type jsonFailure struct {
-	Exchange string   `json:"exchange"`
-	Faults   []string `json:"faults"`
-	Status   int      `json:"status"`
-	Body     string   `json:"body"` // its beginning and its end
+	Exchange string  `json:"exchange"`
+	Faults   []Fault `json:"faults"`
+	Status   int     `json:"status"`
+	Body     string  `json:"body"` // its beginning and its end
 }
 
 // WriteJSON writes the report as JSON.
 func (r *Report) WriteJSON(w io.Writer) error {
-	out := jsonReport{Suite: "callgate-conformance/1", Target: r.Target, Began: r.Began.UTC(), Seconds: r.Took.Seconds(),
-		OK: r.OK(), Totals: r.Totals(), Areas: r.Areas(), Skipped: r.Skipped(), Notes: r.Notes}
+	out := jsonReport{Suite: "callgate-conformance/2", Target: r.Target, Began: r.Began.UTC(), Seconds: r.Took.Seconds(),
+		Level: r.level(), OK: r.OK(), Levels: r.Levels(), Totals: r.Totals(), Areas: r.Areas(), Skipped: r.Skipped(), Notes: r.Notes}
 	for _, o := range r.Cases {
 		c := jsonCase{Case: o.Case.Name, Area: o.Case.Area(), About: o.Case.About, Rule: o.Case.Rule, File: o.Case.File(),
+			Level: o.Case.Level, Sources: o.Case.Citations(), Why: o.Case.Why, Levels: map[Level]Verdict{},
 			Verdict: o.Verdict, Reason: o.Skipped, Seconds: o.Took.Seconds(), Exchanges: o.Exchanges}
+		for _, l := range Levels() {
+			if v := o.At(l); v != "" {
+				c.Levels[l] = v
+			}
+		}
 		for _, f := range o.Failures {
 			c.Failures = append(c.Failures, jsonFailure{f.Exchange, f.Faults, f.Status, f.Excerpt()})
 		}
@@ -99,11 +111,11 @@ type junitText struct {
 func (r *Report) WriteJUnit(w io.Writer) error {
 	t := r.Totals()
 	out := junit{junitCounts: t.junit("conformance", r.Took)}
-	for _, a := range r.Areas() {
+	for _, a := range r.Areas() { // of the run's level: a CI system knows no other
 		var s junitSuite
 		var took time.Duration
 		for _, o := range r.Cases {
-			if o.Case.Area() == a.Area {
+			if o.Case.Area() == a.Area && !o.Beyond {
 				s.Cases = append(s.Cases, o.junit())
 				took += o.Took
 			}
@@ -138,7 +150,7 @@ func (o *Outcome) junit() junitCase {
 	case KnownFailed:
 		c.Skipped = &junitText{Message: "known to fail", Text: o.Details()}
 	case Failed, KnownPassed:
-		c.Failure = &junitText{Message: o.Case.Rule, Text: o.Details()}
+		c.Failure = &junitText{Message: o.BrokenRule(), Text: o.Details()}
 	}
 	return c
 }
@@ -162,6 +174,23 @@ func (o *Outcome) Details() string {
 	return b.String()
 }
 
+// BrokenRule is the rule of the first level at which a case failed, with who demands it.
+func (o *Outcome) BrokenRule() string {
+	for _, l := range Levels() {
+		for _, f := range o.Failures {
+			if !faulty(f.Faults, l) {
+				continue
+			}
+			rule := o.Case.RuleAt(l)
+			if cited := o.Case.Citations(); l == Core && cited != nil {
+				rule += " (" + strings.Join(cited, "; ") + ")"
+			}
+			return rule
+		}
+	}
+	return o.Case.Rule
+}
+
 // indent puts text where it is told from what stands around it.
 func indent(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
@@ -180,11 +209,13 @@ func (f *Failure) Excerpt() string {
 // WriteMarkdown writes the report as Markdown: a table of areas, then what failed.
 func (r *Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	t := r.Totals()
-	fmt.Fprintf(&b, "# Conformance of %s\n\n%s\n\n", r.Target, r.Summary())
-	fmt.Fprintf(&b, "| area | passed | failed | known failures | skipped | exchanges |\n|---|--:|--:|--:|--:|--:|\n")
-	for _, a := range append(r.Areas(), AreaTotals{"**all**", t}) {
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", a.Area, a.Passed, a.Failed+a.KnownPassed, a.KnownFailed, a.Skipped, a.Exchanges)
+	fmt.Fprintf(&b, "# Conformance of %s\n\n%s\n", r.Target, r.Summary())
+	for _, l := range r.Levels() {
+		fmt.Fprintf(&b, "\n## Level %s: %d of %d\n\n", l.Level, l.Passed+l.KnownPassed, l.Ran())
+		fmt.Fprintf(&b, "| area | passed | failed | known failures | skipped | exchanges |\n|---|--:|--:|--:|--:|--:|\n")
+		for _, a := range append(l.Areas, AreaTotals{"**all**", l.Totals}) {
+			fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", a.Area, a.Passed, a.Failed+a.KnownPassed, a.KnownFailed, a.Skipped, a.Exchanges)
+		}
 	}
 	if reasons := r.Skipped(); len(reasons) > 0 {
 		fmt.Fprint(&b, "\n## Skipped\n\n")
@@ -195,7 +226,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	if failed := r.Unexpected(); len(failed) > 0 {
 		fmt.Fprint(&b, "\n## Failed\n")
 		for _, o := range failed {
-			fmt.Fprintf(&b, "\n### %s\n\n%s Rule: %s. File: `%s`.\n\n%s\n", o.Case.Name, o.Case.About, o.Case.Rule, o.Case.File(), indent(o.Details()))
+			fmt.Fprintf(&b, "\n### %s\n\n%s Rule: %s. File: `%s`.\n\n%s\n", o.Case.Name, o.Case.About, o.BrokenRule(), o.Case.File(), indent(o.Details()))
 		}
 	}
 	for _, n := range r.Notes {
@@ -205,18 +236,25 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// Summary is the totals in a sentence.
+// Summary is the totals in a sentence for each level, the first first.
 func (r *Report) Summary() string {
-	t := r.Totals()
-	var more string
-	if t.KnownFailed > 0 {
-		more += fmt.Sprintf(", %d known to fail", t.KnownFailed)
+	var out []string
+	for _, l := range r.Levels() {
+		text := fmt.Sprintf("%s: %d of %d cases passed, %d failed", l.Level, l.Passed, l.Ran(), l.Failed)
+		if l.KnownFailed > 0 {
+			text += fmt.Sprintf(", %d known to fail", l.KnownFailed)
+		}
+		if l.KnownPassed > 0 {
+			text += fmt.Sprintf(", %d known to fail that pass", l.KnownPassed)
+		}
+		if l.Skipped > 0 {
+			text += fmt.Sprintf(", %d skipped", l.Skipped)
+		}
+		out = append(out, text+".")
 	}
-	if t.KnownPassed > 0 {
-		more += fmt.Sprintf(", %d known to fail that pass", t.KnownPassed)
+	n := 0
+	for _, o := range r.Cases {
+		n += o.Exchanges
 	}
-	if t.Skipped > 0 {
-		more += fmt.Sprintf(", %d skipped", t.Skipped)
-	}
-	return fmt.Sprintf("%d of %d cases passed, %d failed%s, in %d exchanges and %.1f s.", t.Passed, t.Ran(), t.Failed, more, t.Exchanges, r.Took.Seconds())
+	return strings.Join(out, "\n") + fmt.Sprintf("\n%d exchanges in %.1f s.", n, r.Took.Seconds())
 }

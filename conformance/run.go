@@ -3,7 +3,9 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -14,6 +16,8 @@ type Options struct {
 	Cases    []Case            // instead of the suite's own
 	Match    func(string) bool // the names of the cases to run; nil is all
 	Known    []string          // cases that fail; see ReadKnown
+	Level    Level             // up to which failures make the run fail; "" is the last. All levels are judged
+	Wait     time.Duration     // how long the gateway may take until it leads to the upstream; it may be up first, and have given up
 	Parallel int               // cases at once, of models that differ at the upstream; default 1
 	// Partial skips the cases of models that do not lead to the upstream, as long as one
 	// does. Without it they are an error.
@@ -30,9 +34,12 @@ func Run(ctx context.Context, target Target, up *Upstream, o Options) (*Report, 
 	if err != nil {
 		return nil, err
 	}
+	if _, err := ParseLevel(string(o.Level)); err != nil {
+		return nil, err
+	}
 	began := time.Now()
 	claimed := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return target.skips(&c) != "" })
-	way, err := probe(ctx, &target, up, claimed, o.Parallel)
+	way, err := probe(ctx, &target, up, claimed, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +48,7 @@ func Run(ctx context.Context, target Target, up *Upstream, o Options) (*Report, 
 	}
 	r := &runner{ctx: ctx, target: &target, up: up, way: way, options: &o, outcomes: map[string]*Outcome{}}
 	r.all(cases)
-	report := &Report{Target: target.BaseURL, Began: began, Took: time.Since(began)}
+	report := &Report{Target: target.BaseURL, Level: o.Level, Began: began, Took: time.Since(began)}
 	for i := range cases {
 		if out := r.outcomes[cases[i].Name]; out != nil {
 			report.Cases = append(report.Cases, out)
@@ -50,7 +57,27 @@ func Run(ctx context.Context, target Target, up *Upstream, o Options) (*Report, 
 	if n := up.stray(); n > 0 {
 		report.Notes = append(report.Notes, fmt.Sprintf("%d requests came to the upstream that belonged to no running case: retries that come late, or another client", n))
 	}
+	if n := report.unasked(); n > 0 {
+		report.Notes = append(report.Notes, fmt.Sprintf("%d cases failed since the upstream was not asked at all: switch the gateway's circuit breakers, "+
+			"cool-downs, rate limits and caches off for the run, or a case that plays a failing upstream fails the next", n))
+	}
 	return report, ctx.Err()
+}
+
+// unasked is how many cases failed where the gateway did not ask the upstream, and said so with
+// an error of its own: what a circuit breaker does.
+func (r *Report) unasked() (n int) {
+	for _, o := range r.Cases {
+		if slices.ContainsFunc(o.Failures, func(f Failure) bool {
+			return (f.Status == http.StatusTooManyRequests || f.Status >= http.StatusInternalServerError) &&
+				slices.ContainsFunc(f.Faults, func(f Fault) bool {
+					return strings.HasPrefix(f.Text, "the upstream was not asked") || strings.HasPrefix(f.Text, "the upstream was asked 0 times")
+				})
+		}) {
+			n++
+		}
+	}
+	return n
 }
 
 // choose are the cases to run.
@@ -139,7 +166,11 @@ func (r *runner) one(c *Case, shared bool) {
 		return // it failed because the run was ended
 	}
 	out.Took = time.Since(began)
-	out.Verdict = judged(&out.Result, slices.Contains(r.options.Known, c.Name))
+	level := r.options.Level
+	if level == "" {
+		level = Own
+	}
+	out.judge(level, slices.Contains(r.options.Known, c.Name))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.outcomes[c.Name] = out

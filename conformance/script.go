@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,10 @@ type script struct {
 	http   []Step   // a whole answer, with its header
 	sse    []Step   // a stream's body, in the pieces that are sent
 	again  []Step   // the answer to every further request, if there is one
-	status int      // what is said where there is nothing to say
+	says   []*said  // answers one after the other, in the protocol that is asked
+	path   string   // that the case's own protocol has, of which model, http and sse are written
+	any    bool     // it speaks all protocols: the probe
+	speaks protocol // a protocol beside chat completions that the upstream speaks
 }
 
 // written is a model's text on its way out.
@@ -37,8 +41,9 @@ type written struct {
 // so that nobody else comes to them by counting.
 const usage = `{"prompt_tokens":1009,"completion_tokens":2003,"total_tokens":3012}`
 
-// answer writes the answer to a request, the n-th of the exchange.
-func (p *play) answer(w http.ResponseWriter, r *http.Request, request []byte, n int) {
+// answer writes the answer to a request, the n-th of the exchange. What it is not asked for in
+// the way that a case has in mind it refuses as a real server does.
+func (p *play) answer(w http.ResponseWriter, r *http.Request, request []byte, n int, known func(string) bool) {
 	s := p.script
 	var asked struct {
 		Model         json.RawMessage `json:"model"`
@@ -47,25 +52,71 @@ func (p *play) answer(w http.ResponseWriter, r *http.Request, request []byte, n 
 			IncludeUsage bool `json:"include_usage"`
 		} `json:"stream_options"`
 	}
-	if err := json.Unmarshal(request, &asked); err != nil {
-		http.Error(w, "the request is not JSON: "+err.Error(), http.StatusBadRequest)
-		return
-	}
+	bad := json.Unmarshal(request, &asked)
+	api := protocolAt(r.URL.Path)
 	switch {
+	case !s.serves(api, r.URL.Path):
+		notThere(r.Method, r.URL.Path).write(w, api)
+	case s.says != nil:
+		s.says[min(n, len(s.says)-1)].answer(w, api, unquote(asked.Model), asked.Stream, asked.StreamOptions.IncludeUsage)
+	case s.silent() || bad != nil && api != otherAPI:
+		if no := refusal(api, r.Method, r.URL.Path, request, known); no != nil {
+			no.write(w, api)
+			return
+		}
+		(&said{Content: "Nobody expected this request.", FinishReason: "stop"}).answer(w, api, unquote(asked.Model), asked.Stream, asked.StreamOptions.IncludeUsage)
 	case s.model != nil && asked.Stream:
 		s.model.stream(w, string(asked.Model), asked.StreamOptions.IncludeUsage)
 	case s.model != nil:
 		s.model.whole(w, string(asked.Model))
+	default:
+		p.wire(w, r, asked.Stream, n)
+	}
+}
+
+// wire writes an answer of which the case has the bytes.
+func (p *play) wire(w http.ResponseWriter, r *http.Request, stream bool, n int) {
+	s := p.script
+	switch {
 	case n > 0 && s.again != nil:
 		p.raw(w, s.again)
-	case s.sse != nil && (asked.Stream || s.http == nil):
+	case s.sse != nil && (stream || s.http == nil):
 		beginStream(w)
 		p.run(s.sse, func(piece string) { send(w, piece, true) }, r.Context().Done())
-	case s.http != nil:
-		p.raw(w, s.http)
 	default:
-		http.Error(w, "this case does not expect the upstream to be asked", s.status)
+		p.raw(w, s.http)
 	}
+}
+
+// serves reports whether the upstream has a path: chat completions, what else it speaks, and the
+// case's own.
+func (s *script) serves(api protocol, path string) bool {
+	if s.any || api == chatAPI || api == s.speaks {
+		return true
+	}
+	return api == otherAPI && strings.HasSuffix(path, s.path) && (!s.silent() || served(s.path))
+}
+
+// silent reports whether the case has nothing for the upstream to say.
+func (s *script) silent() bool {
+	return s.model == nil && s.http == nil && s.sse == nil && s.says == nil
+}
+
+// protocolAt is the protocol of a path at the upstream, wherever its API begins.
+func protocolAt(path string) protocol {
+	for _, end := range []string{"/chat/completions", "/responses", "/messages"} {
+		if strings.HasSuffix(path, end) {
+			return protocolOf(end)
+		}
+	}
+	return otherAPI
+}
+
+// served reports whether the upstream has a path beside those of conversations, also where a
+// case has nothing for it to say there.
+func served(path string) bool {
+	return slices.Contains([]string{"/embeddings", "/completions", "/moderations", "/rerank"}, path) ||
+		strings.HasPrefix(path, "/audio/") || strings.HasPrefix(path, "/images/")
 }
 
 // run does steps. gone is closed when the gateway leaves, which only Hold waits for.

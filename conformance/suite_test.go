@@ -153,6 +153,18 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
+// TestSkippedClient checks that a case which streams on a connection of its own is skipped where
+// the target has no streams.
+func TestSkippedClient(t *testing.T) {
+	t.Parallel()
+	cases := readSuite(t)
+	i := slices.IndexFunc(cases, func(c conformance.Case) bool { return c.Name == "cancel/stream_text" })
+	target := conformance.Target{BaseURL: "http://127.0.0.1:1/v1", Features: []string{conformance.Chat, conformance.Cancel}}
+	if r := conformance.Check(t.Context(), target, conformance.NewUpstream(), cases[i]); r.Skipped != "the target does not claim stream" {
+		t.Errorf("got %+v, want it skipped for stream", r)
+	}
+}
+
 // TestAsked checks that an empty file of want fails a case and is told how to be
 // filled, and that a case has to keep its promises about deltas and events.
 func TestAsked(t *testing.T) {

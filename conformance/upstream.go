@@ -22,6 +22,7 @@ type Upstream struct {
 	mu     sync.Mutex
 	lanes  map[string]*sync.Mutex // of a model at the upstream; held while a case with it runs
 	plays  map[string]*play       // that run, by model; "" is for all models
+	known  map[string]bool        // models that the upstream has
 	strays int                    // requests that came while no case with their model ran
 	server *http.Server
 	addr   string
@@ -32,7 +33,7 @@ var _ http.Handler = (*Upstream)(nil)
 // NewUpstream makes an upstream. Listen gives it an address of its own; it may be
 // mounted in another server instead.
 func NewUpstream() *Upstream {
-	return &Upstream{plays: map[string]*play{}, lanes: map[string]*sync.Mutex{}}
+	return &Upstream{plays: map[string]*play{}, lanes: map[string]*sync.Mutex{}, known: map[string]bool{}}
 }
 
 // Listen serves the upstream at an address such as "127.0.0.1:0", and returns the
@@ -79,6 +80,7 @@ type play struct {
 
 // received is a request that has come to the upstream.
 type received struct {
+	path   string
 	header http.Header
 	body   []byte
 }
@@ -162,29 +164,52 @@ func (u *Upstream) stray() int {
 	return u.strays
 }
 
-// ServeHTTP implements http.Handler.
-func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case strings.HasSuffix(r.URL.Path, "/models"):
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"conformance","object":"model","created":0,"owned_by":"conformance"}]}`)
-	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/chat/completions"):
-		u.chat(w, r)
-	default:
-		http.NotFound(w, r)
+// has reports whether the upstream has a model: those that were asked for in the probe, and
+// those that "callgate conformance config" names.
+func (u *Upstream) has(model string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.known[model] || strings.HasPrefix(model, "upstream-")
+}
+
+// learn notes models that the upstream has.
+func (u *Upstream) learn(models ...string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, m := range models {
+		u.known[m] = true
 	}
 }
 
-func (u *Upstream) chat(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP implements http.Handler.
+func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer))
 	if err != nil {
 		return // the gateway left
 	}
+	switch api := protocolAt(r.URL.Path); {
+	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/models"):
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"conformance","object":"model","created":0,"owned_by":"conformance"}]}`)
+	case strings.HasSuffix(r.URL.Path, "/messages/count_tokens"):
+		writeJSON(w, http.StatusOK, `{"input_tokens":17}`)
+	case r.Method == http.MethodPost || api != otherAPI:
+		u.serve(w, r, body)
+	default:
+		notThere(r.Method, r.URL.Path).write(w, api)
+	}
+}
+
+// serve answers a request of a case.
+func (u *Upstream) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	p := u.find(body)
 	if p == nil {
-		http.Error(w, "no case is running", http.StatusInternalServerError)
+		api := protocolAt(r.URL.Path)
+		if no := refusal(api, r.Method, r.URL.Path, body, func(string) bool { return false }); no != nil {
+			no.write(w, api)
+		}
 		return
 	}
-	n := p.add(received{header: r.Header, body: body})
-	p.answer(w, r, body, n)
+	n := p.add(received{path: r.URL.Path, header: r.Header, body: body})
+	p.answer(w, r, body, n, u.has)
 }

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -52,50 +53,106 @@ func without(v any, keys ...string) any {
 	return o
 }
 
-// differ says where two JSON values differ, at most once for each member. With
-// beside set, objects of got may have more members than those of want.
-func differ(at string, want, got any, beside bool) []string {
+// finding is a place where two JSON values differ.
+type finding struct {
+	kind kind
+	text string
+}
+
+// kind says how they differ.
+type kind int
+
+const (
+	isChanged kind = iota // another value, or none
+	isSpelled             // the same number in other digits, or nothing in place of null
+	isAdded               // a member that is not wanted
+)
+
+// differ says where two JSON values differ, at most once for each member.
+func differ(at string, want, got any) []finding {
 	switch w := want.(type) {
 	case map[string]any:
 		g, ok := got.(map[string]any)
 		if !ok {
 			break
 		}
-		return differObjects(at, w, g, beside)
+		return differObjects(at, w, g)
 	case []any:
 		g, ok := got.([]any)
 		if !ok || len(w) != len(g) {
 			break
 		}
-		var out []string
+		var out []finding
 		for i := range w {
-			out = append(out, differ(fmt.Sprintf("%s[%d]", at, i), w[i], g[i], beside)...)
+			out = append(out, differ(fmt.Sprintf("%s[%d]", at, i), w[i], g[i])...)
 		}
 		return out
+	case json.Number:
+		g, ok := got.(json.Number)
+		switch {
+		case !ok:
+		case w == g:
+			return nil
+		case sameNumber(string(w), string(g)):
+			return []finding{{isSpelled, fmt.Sprintf("%s: got %s, want %s", at, g, w)}}
+		}
 	default:
 		if want == got {
 			return nil
 		}
 	}
-	return []string{fmt.Sprintf("%s: got %s, want %s", at, show(got), show(want))}
+	return []finding{{isChanged, fmt.Sprintf("%s: got %s, want %s", at, show(got), show(want))}}
 }
 
-func differObjects(at string, want, got map[string]any, beside bool) []string {
-	var out []string
+func differObjects(at string, want, got map[string]any) []finding {
+	var out []finding
 	for _, k := range slices.Sorted(maps.Keys(want)) {
 		v, ok := got[k]
-		if !ok {
-			out = append(out, fmt.Sprintf("%s.%s: is missing, want %s", at, k, show(want[k])))
+		if !ok && want[k] == nil {
+			out = append(out, finding{isSpelled, fmt.Sprintf("%s.%s: is missing, want null", at, k)})
 			continue
 		}
-		out = append(out, differ(at+"."+k, want[k], v, beside)...)
+		if !ok {
+			out = append(out, finding{isChanged, fmt.Sprintf("%s.%s: is missing, want %s", at, k, show(want[k]))})
+			continue
+		}
+		out = append(out, differ(at+"."+k, want[k], v)...)
 	}
 	for _, k := range slices.Sorted(maps.Keys(got)) {
-		if _, ok := want[k]; !ok && !beside {
-			out = append(out, fmt.Sprintf("%s.%s: got %s, want no such member", at, k, show(got[k])))
+		if _, ok := want[k]; !ok {
+			out = append(out, finding{isAdded, fmt.Sprintf("%s.%s: got %s, want no such member", at, k, show(got[k]))})
 		}
 	}
 	return out
+}
+
+// sameNumber reports whether two numbers of JSON are the same value: 1.0 is 1, and 1e2 is 100.
+func sameNumber(a, b string) bool {
+	x, y := plainNumber(a), plainNumber(b)
+	return x == y
+}
+
+// number is a number as its digits without zeros at either end, and the power of ten of the
+// last one.
+type number struct {
+	minus  bool
+	digits string
+	power  int
+}
+
+func plainNumber(text string) (n number) {
+	text, n.minus = strings.CutPrefix(text, "-")
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
+	n.power, _ = strconv.Atoi(strings.TrimPrefix(exponent, "+")) // nobody writes one that is too long, and means it
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	n.power -= len(fraction)
+	n.digits = strings.TrimLeft(whole+fraction, "0")
+	short := strings.TrimRight(n.digits, "0")
+	n.power += len(n.digits) - len(short)
+	if n.digits = short; short == "" {
+		return number{}
+	}
+	return n
 }
 
 // show is a value as JSON, cut to a length that a message can carry.
@@ -134,3 +191,6 @@ func lines(b []byte) iter.Seq[string] {
 		}
 	}
 }
+
+// sortedKeys are the keys of a map, in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -36,6 +37,9 @@ type Want struct {
 	Requests       []int              // how many requests the upstream may get
 	Left           time.Duration      // in which the upstream's connection is closed behind the client's
 }
+
+// Broken is, in place of a status, an answer that breaks off, whatever its status says.
+const Broken = "broken"
 
 // Closed is, in place of a status, a connection that ends without an answer.
 const Closed = "closed"
@@ -79,6 +83,9 @@ type Call struct {
 
 // files are the files that a case may have.
 var files = map[string]func(c *Case, data []byte) error{ //nolint:gochecknoglobals // a table
+	"request.next.json":         func(c *Case, b []byte) error { return setJSON(&c.Next, b) },
+	"upstream.json":             func(c *Case, b []byte) error { return c.setSays(b, 0) },
+	"upstream.again.json":       func(c *Case, b []byte) error { return c.setSays(b, 1) },
 	"request.json":              func(c *Case, b []byte) error { return setJSON(&c.Request, b) },
 	"request.raw":               func(c *Case, b []byte) error { return setBytes(&c.RawRequest, b) },
 	"request.header.json":       func(c *Case, b []byte) error { return json.Unmarshal(b, &c.Header) },
@@ -110,8 +117,8 @@ func (w *Want) setStatus(b []byte) error {
 	for line := range strings.Lines(string(b)) {
 		options := strings.Fields(line)
 		for _, p := range options {
-			if p != Closed && !statusPattern.MatchString(p) {
-				return fmt.Errorf("a status is a number such as 404, 4xx or %s, not %q", Closed, p)
+			if p != Closed && p != Broken && !statusPattern.MatchString(p) {
+				return fmt.Errorf("a status is a number such as 404, 4xx, %s or %s, not %q", Closed, Broken, p)
 			}
 		}
 		if len(options) > 0 {
@@ -212,4 +219,15 @@ func strict(b []byte, dst any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	return d.Decode(dst)
+}
+
+// with is w with what o has beside it or otherwise.
+func (w Want) with(o *Want) Want {
+	from, to := reflect.ValueOf(o).Elem(), reflect.ValueOf(&w).Elem()
+	for i := range from.NumField() {
+		if f := from.Field(i); !f.IsZero() {
+			to.Field(i).Set(f)
+		}
+	}
+	return w
 }

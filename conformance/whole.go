@@ -14,11 +14,12 @@ type reply struct {
 	deltas  []string       // of a stream, as reduce gives them
 	usage   map[string]any // the last that was sent
 	failure json.RawMessage
-	faults  []string
+	faults  []Fault
 }
 
-func (r *reply) fault(format string, args ...any) {
-	r.faults = append(r.faults, fmt.Sprintf(format, args...))
+// fault notes that a rule for every answer is broken; see formRules.
+func (r *reply) fault(rule, format string, args ...any) {
+	r.faults = append(r.faults, faultOf(rule, fmt.Sprintf(format, args...)))
 }
 
 // completion is a whole answer on the wire.
@@ -74,35 +75,35 @@ func readWhole(body []byte) *reply {
 	r := &reply{data: []string{string(body)}}
 	var c completion
 	if err := json.Unmarshal(body, &c); err != nil {
-		r.fault("the answer is no completion: %v", err)
+		r.fault("completion", "the answer is no completion: %v", err)
 		return r
 	}
 	o, _ := decodeObject(body) // it is one
 	r.usage, _ = o["usage"].(map[string]any)
 	if c.Object != "chat.completion" {
-		r.fault("object: got %q, want %q", c.Object, "chat.completion")
+		r.fault("completion", "object: got %q, want %q", c.Object, "chat.completion")
 	}
 	if c.ID == "" {
-		r.fault("id: is missing")
+		r.fault("completion", "id: is missing")
 	}
 	for i, choice := range c.Choices {
 		if choice.Index != i {
-			r.fault("choices[%d].index: got %d", i, choice.Index)
+			r.fault("completion", "choices[%d].index: got %d", i, choice.Index)
 		}
 		if choice.Message == nil {
-			r.fault("choices[%d].message: is missing", i)
+			r.fault("completion", "choices[%d].message: is missing", i)
 			continue
 		}
 		a := Answer{Content: text(choice.Message.Content), Reasoning: choice.Message.thoughts()}
 		if choice.Message.Role != "assistant" {
-			r.fault("choices[%d].message.role: got %q, want %q", i, choice.Message.Role, "assistant")
+			r.fault("role", "choices[%d].message.role: got %q, want %q", i, choice.Message.Role, "assistant")
 		}
 		a.FinishReason = unquote(choice.FinishReason)
 		for _, call := range choice.Message.ToolCalls {
 			a.ToolCalls = append(a.ToolCalls, Call{ID: text(call.ID), Name: text(call.Function.Name),
 				Arguments: json.RawMessage(text(call.Function.Arguments))})
 			if text(call.Type) != "function" {
-				r.fault("choices[%d]: tool call %d has the type %q, want %q", i, len(a.ToolCalls)-1, text(call.Type), "function")
+				r.fault("call", "choices[%d]: tool call %d has the type %q, want %q", i, len(a.ToolCalls)-1, text(call.Type), "function")
 			}
 		}
 		r.checkCalls(i, &a)
@@ -116,18 +117,18 @@ func (r *reply) checkCalls(choice int, a *Answer) {
 	ids := map[string]bool{}
 	for i, call := range a.ToolCalls {
 		if call.ID == "" || ids[call.ID] {
-			r.fault("choices[%d]: tool call %d has the id %q, want one of its own", choice, i, call.ID)
+			r.fault("call", "choices[%d]: tool call %d has the id %q, want one of its own", choice, i, call.ID)
 		}
 		ids[call.ID] = true
 		if call.Name == "" {
-			r.fault("choices[%d]: tool call %d has no name", choice, i)
+			r.fault("call", "choices[%d]: tool call %d has no name", choice, i)
 		}
 		if _, err := decodeObject(call.Arguments); err != nil {
-			r.fault("choices[%d]: the arguments of tool call %d are no JSON object (%v): %.200q", choice, i, err, call.Arguments)
+			r.fault("call", "choices[%d]: the arguments of tool call %d are no JSON object (%v): %.200q", choice, i, err, call.Arguments)
 		}
 	}
 	if a.FinishReason == "tool_calls" && len(a.ToolCalls) == 0 {
-		r.fault("choices[%d]: the finish reason is tool_calls, but there is no call", choice)
+		r.fault("call_reason", "choices[%d]: the finish reason is tool_calls, but there is no call", choice)
 	}
 }
 
@@ -138,42 +139,56 @@ func unquote(raw json.RawMessage) string {
 	return s
 }
 
-// checkError checks the form that every error has and what the case wants of it. One that
-// the gateway itself has made, own, has all four members.
-func checkError(want json.RawMessage, body []byte, own bool) (faults []string) {
+// checkError checks the form that every error of a protocol has, and what the case wants of
+// it at a level. One that the gateway itself has made, own, has all four members.
+func (c *Case) checkError(l Level, want json.RawMessage, body []byte, own bool) (faults []Fault) {
 	var e struct {
+		Type  string `json:"type"`
 		Error struct {
 			Message string `json:"message"`
 			Type    string `json:"type"`
 		} `json:"error"`
 	}
+	rule := "error"
+	if c.protocol() == messagesAPI {
+		rule = "message_error"
+	}
 	if err := json.Unmarshal(body, &e); err != nil {
-		return []string{fmt.Sprintf("the error is not OpenAI's object: %v", err)}
+		return append(faults, faultOf(rule, fmt.Sprintf("the error is not the protocol's object: %v", err)))
 	}
-	if strings.TrimSpace(e.Error.Message) == "" || e.Error.Type == "" {
-		faults = append(faults, "the error must have a message and a type")
+	if strings.TrimSpace(e.Error.Message) == "" {
+		faults = append(faults, faultOf(rule, "the error must have a message"))
 	}
-	if own {
+	if e.Error.Type == "" && rule == "error" {
+		faults = append(faults, faultOf("error_type", "the error must have a type"))
+	}
+	if c.protocol() == messagesAPI && e.Error.Type == "" {
+		faults = append(faults, faultOf(rule, "the error must have a type"))
+	}
+	if c.protocol() == messagesAPI && e.Type != "error" {
+		faults = append(faults, faultOf(rule, fmt.Sprintf("type: got %q, want %q", e.Type, "error")))
+	}
+	if own && c.protocol() != messagesAPI {
 		var all struct{ Error map[string]json.RawMessage }
 		_ = json.Unmarshal(body, &all) // it went well above
 		for _, name := range []string{"param", "code"} {
 			if all.Error[name] == nil {
-				faults = append(faults, fmt.Sprintf("error body.error.%s: is missing, and may be null", name))
+				faults = append(faults, faultOf("error_nulls", fmt.Sprintf("error body.error.%s: is missing, and may be null", name)))
 			}
 		}
 	}
-	return append(faults, differJSON("error body", want, bytes.TrimSpace(body), true)...)
+	return append(faults, l.grade(differJSON("error body", want, bytes.TrimSpace(body)), "")...)
 }
 
 // differJSON is differ for text; keys are left out of both sides.
-func differJSON(at string, want, got []byte, beside bool, keys ...string) []string {
+func differJSON(at string, want, got []byte, keys ...string) []finding {
 	w, err := decode(want)
 	if err != nil {
-		return []string{fmt.Sprintf("%s: what the case wants is no JSON: %v", at, err)}
+		return []finding{{isChanged, fmt.Sprintf("%s: what the case wants is no JSON: %v", at, err)}}
 	}
 	g, err := decode(got)
 	if err != nil {
-		return []string{fmt.Sprintf("%s: is no JSON: %v", at, err)}
+		return []finding{{isChanged, fmt.Sprintf("%s: is no JSON: %v", at, err)}}
 	}
-	return differ(at, without(w, keys...), without(g, keys...), beside)
+	return differ(at, without(w, keys...), without(g, keys...))
 }

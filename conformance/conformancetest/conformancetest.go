@@ -44,6 +44,9 @@ func tell(t *testing.T, o *conformance.Outcome) {
 	case conformance.KnownFailed:
 		t.Logf("fails, as is known: %s: %s", o.Failures[0].Exchange, o.Failures[0].Faults[0])
 	case conformance.Failed, conformance.KnownPassed:
-		t.Errorf("%s\nrule: %s\n%s", o.Case.About, o.Case.Rule, o.Details())
+		if o.Beyond {
+			t.Skipf("beyond the run's level: %s", o.Details())
+		}
+		t.Errorf("%s\nrule: %s\n%s", o.Case.About, o.BrokenRule(), o.Details())
 	}
 }

@@ -28,9 +28,19 @@ func main() {
 }
 
 // newProxy passes everything on to a server, and each piece of an answer at once.
-func newProxy(to *url.URL) http.Handler {
-	return &httputil.ReverseProxy{
+func newProxy(to *url.URL) http.Handler { return passOn(to, nil) }
+
+// passOn is newProxy with a log of its own; nil is the standard one.
+func passOn(to *url.URL, logger *log.Logger) http.Handler {
+	proxy := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		FlushInterval: -1,
+		ErrorLog:      logger,
 	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Otherwise the server closes a request's body when the answer begins, and the proxy gives
+		// up an answer that is faster than its last look at that body.
+		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 has it anyway
+		proxy.ServeHTTP(w, r)
+	})
 }

@@ -4,12 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/callgate/callgate/conformance"
 )
@@ -25,6 +29,9 @@ type suiteCmd struct {
 	Self           bool              `xor:"target" required:"" help:"Test this program: start it as a child process, with the configuration of \"callgate conformance config\"."`
 	Key            string            `env:"CALLGATE_CONFORMANCE_KEY" help:"A key of the gateway; without one the cases about keys are skipped." placeholder:"KEY"`
 	UpstreamListen string            `help:"Address on which the suite plays the gateway's upstream; ${default} by default." default:"127.0.0.1:9090" placeholder:"ADDR"`
+	Level          string            `enum:"core,strict,callgate," default:"" help:"Level up to which failures count for the exit status: core (what clients need, each rule with its source), strict (bytes, framing, spelling too), callgate (this project's conventions too). All are run and printed. Default: core, and callgate with --self." placeholder:"LEVEL"`
+	Header         []string          `sep:"none" help:"A header that is sent with every request, such as 'x-portkey-provider: openai'. May be repeated." placeholder:"NAME:VALUE"`
+	Wait           time.Duration     `default:"15s" help:"How long the gateway may take until it leads to the suite's upstream: it may have started before it, and found it gone." placeholder:"TIME"`
 	Features       []string          `help:"Features that the gateway claims; the rest is skipped. Default: all." placeholder:"NAME"`
 	Without        []string          `help:"Features that it does not claim, instead of --features." placeholder:"NAME"`
 	Models         map[string]string `help:"The gateway's models, by the parser that reads their text, such as \"hermes=qwen3-32b;none=plain\"; cases with other parsers are skipped. Default: named as the parsers." placeholder:"PARSER=MODEL"`
@@ -60,6 +67,10 @@ func (s *suiteCmd) Run(e *env) (err error) {
 		defer child.stop()
 		target.BaseURL, target.Key = child.url, child.key
 	}
+	if !s.Quiet && !s.Self {
+		fmt.Fprintln(e.stderr, "warning: the gateway's own retries, circuit breakers, cool-downs, rate limits and caches must be off: "+
+			"the suite plays upstreams that fail, and what a gateway remembers of one case fails the next")
+	}
 	if !s.Quiet {
 		fmt.Fprintf(e.stderr, "testing %s; its upstream is %s\n", target.BaseURL, url)
 		options.Progress = progress(e.stderr)
@@ -84,6 +95,13 @@ func (s *suiteCmd) prepare() (o conformance.Options, t conformance.Target, err e
 	if t.Features, err = s.features(); err != nil {
 		return o, t, err
 	}
+	if t.Header, err = readHeaders(s.Header); err != nil {
+		return o, t, err
+	}
+	if o.Level, err = s.level(); err != nil {
+		return o, t, err
+	}
+	o.Wait = s.Wait
 	if s.Parallel < 1 {
 		return o, t, fmt.Errorf("--parallel must be above 0, not %d", s.Parallel)
 	}
@@ -93,13 +111,8 @@ func (s *suiteCmd) prepare() (o conformance.Options, t conformance.Target, err e
 			return o, t, fmt.Errorf("--report %s: the name must end in .json, .xml or .md", file)
 		}
 	}
-	switch prefix := s.ModelPrefix; {
-	case s.Models != nil && prefix != "":
-		return o, t, errors.New("--models has whole names: leave --model-prefix out")
-	case s.Models != nil:
-		t.Model = func(parser string) string { return s.Models[parser] }
-	case prefix != "":
-		t.Model = func(parser string) string { return prefix + parser }
+	if t.Model, err = s.model(); err != nil {
+		return o, t, err
 	}
 	if s.Pattern != "" {
 		re, err := regexp.Compile(s.Pattern)
@@ -116,6 +129,40 @@ func (s *suiteCmd) prepare() (o conformance.Options, t conformance.Target, err e
 		o.Known = conformance.ReadKnown(string(text))
 	}
 	return o, t, nil
+}
+
+// model names the gateway's models, by the parsers; nil is the parsers' own names.
+func (s *suiteCmd) model() (func(parser string) string, error) {
+	switch prefix := s.ModelPrefix; {
+	case s.Models != nil && prefix != "":
+		return nil, errors.New("--models has whole names: leave --model-prefix out")
+	case s.Models != nil:
+		return func(parser string) string { return s.Models[parser] }, nil
+	case prefix != "":
+		return func(parser string) string { return prefix + parser }, nil
+	}
+	return nil, nil //nolint:nilnil // the names need no function
+}
+
+// level is what counts for the exit status.
+func (s *suiteCmd) level() (conformance.Level, error) {
+	if s.Level == "" && !s.Self {
+		return conformance.Core, nil
+	}
+	return conformance.ParseLevel(s.Level)
+}
+
+// readHeaders reads headers as they are written.
+func readHeaders(lines []string) (http.Header, error) {
+	header := http.Header{}
+	for _, line := range lines {
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			return nil, fmt.Errorf("--header %q: it must be a name, a colon and a value", line)
+		}
+		header.Add(name, strings.TrimSpace(value))
+	}
+	return header, nil
 }
 
 // features are those that the target claims, nil for all.
@@ -140,7 +187,7 @@ func progress(w io.Writer) func(o *conformance.Outcome) {
 	const step = 200
 	done, failed := 0, 0
 	return func(o *conformance.Outcome) {
-		if done++; o.Verdict.Unexpected() {
+		if done++; o.Verdict.Unexpected() && !o.Beyond {
 			failed++
 			fmt.Fprintf(w, "%s %s\n", strings.ToUpper(string(o.Verdict)), o.Case.Name)
 		}
@@ -157,18 +204,21 @@ const maxPrinted = 40
 func printConformance(w io.Writer, r *conformance.Report) {
 	unexpected := r.Unexpected()
 	for _, o := range unexpected[:min(len(unexpected), maxPrinted)] {
-		fmt.Fprintf(w, "%s: %s\n  %s\n  rule: %s\n  file: %s\n", strings.ToUpper(string(o.Verdict)), o.Case.Name, o.Case.About, o.Case.Rule, o.Case.File())
+		fmt.Fprintf(w, "%s: %s\n  %s\n  rule: %s\n  file: %s\n", strings.ToUpper(string(o.Verdict)), o.Case.Name, o.Case.About, o.BrokenRule(), o.Case.File())
 		fmt.Fprintf(w, "  %s\n\n", strings.ReplaceAll(strings.TrimSpace(o.Details()), "\n", "\n  "))
 	}
 	if n := len(unexpected) - maxPrinted; n > 0 {
 		fmt.Fprintf(w, "and %d more, which a --report has\n\n", n)
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "area\tpassed\tfailed\tknown\tskipped\texchanges\t")
-	for _, a := range append(r.Areas(), conformance.AreaTotals{Area: "all", Totals: r.Totals()}) {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t\n", a.Area, a.Passed, a.Failed+a.KnownPassed, a.KnownFailed, a.Skipped, a.Exchanges)
+	for _, l := range r.Levels() {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintf(t, "%s\tpassed\tfailed\tknown\tskipped\texchanges\t\n", l.Level)
+		for _, a := range append(l.Areas, conformance.AreaTotals{Area: "all", Totals: l.Totals}) {
+			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t\n", a.Area, a.Passed, a.Failed+a.KnownPassed, a.KnownFailed, a.Skipped, a.Exchanges)
+		}
+		_ = t.Flush()
+		fmt.Fprintln(w)
 	}
-	_ = t.Flush()
 	for _, s := range r.Skipped() {
 		fmt.Fprintf(w, "%d skipped: %s\n", s.Cases, s.Reason)
 	}

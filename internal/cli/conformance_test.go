@@ -51,17 +51,22 @@ func TestConformance(t *testing.T) {
 		status         int
 		stdout, stderr string
 	}{
-		{"a part", append(target, "--run", "^(chat|json)/", "--report", report), exitOK, "cases passed, 0 failed", "its upstream is http://" + upstream},
-		{"quietly", append(target, "-q", "--run", "^chat/plain"), exitOK, "1 of 1 cases passed", ""},
-		{"some features", append(target, "-q", "--run", "^tools/hermes_one", "--features", "chat,tools"), exitOK, "in 1 exchanges", ""},
+		{"a part", append(target, "--run", "^(chat|json)/", "--report", report), exitOK, "core: ", "its upstream is http://" + upstream},
+		{"quietly", append(target, "-q", "--run", "^chat/plain"), exitOK, "core: 1 of 1 cases passed, 0 failed", ""},
+		{"some features", append(target, "-q", "--run", "^tools/hermes_one", "--features", "chat,tools"), exitOK, "1 exchanges in", ""},
 		{"without a feature", append(target, "-q", "--run", "^json/", "--without", "strict"), exitOK, "skipped: the target does not claim strict", ""},
 		{"some models", append(target, "-q", "--run", "^(chat|tools)/", "--models", "none=none"), exitOK, "skipped: the target has no model with the parser hermes", ""},
 		{"models that are not there", append(target, "-q", "--run", "^chat/", "--models", "none=nope"), exitFailed, "", "model_not_found"},
-		{"a prefix that is not there", append(target, "-q", "--run", "^chat/", "--model-prefix", "x-"), exitFailed, "", "does not lead to the suite's upstream"},
+		{"a prefix that is not there", append(target, "-q", "--wait", "0s", "--run", "^chat/", "--model-prefix", "x-"), exitFailed, "", "does not lead to the suite's upstream"},
 		{"another upstream", []string{"-q", "--target", "http://" + elsewhere.addr + "/v1", "--upstream-listen", upstream, "--run", "parser_none"}, exitFailed, "", "answered, but by another upstream"},
 		{"a known failure that passes", append(target, "-q", "--run", "^chat/", "--known-failing", file("known", "chat/plain_text # mended\n")), exitFailed, "KNOWN_PASSING: chat/plain_text", ""},
 		{"a known failure that is none", append(target, "-q", "--known-failing", file("unknown", "chat/nope\n")), exitFailed, "", "chat/nope"},
 		{"without its key", []string{"-q", "--target", "http://" + g.addr + "/v1", "--upstream-listen", upstream}, exitFailed, "", "status 401"},
+		{"a warning", append(target, "--run", "^chat/plain"), exitOK, "", "circuit breakers"},
+		{"a level", append(target, "-q", "--run", "^errors/unknown_model$", "--level", "callgate"), exitOK, "callgate: 1 of 1 cases passed", ""},
+		{"an unknown level", append(target, "--level", "best"), exitUsage, "", "--level"},
+		{"a header", append(target, "-q", "--run", "^chat/plain", "--header", "X-A: b", "--header", "X-C: d, e"), exitOK, "core: 1 of 1 cases passed", ""},
+		{"a header that is none", append(target, "-q", "--header", "X-A"), exitUsage, "", "a name, a colon and a value"},
 		{"no target", nil, exitUsage, "", "--target"},
 		{"two targets", append(target, "--self"), exitUsage, "", "--self"},
 		{"unknown feature", append(target, "--features", "magic"), exitUsage, "", `no feature "magic"`},
@@ -96,7 +101,7 @@ func TestConformanceFails(t *testing.T) {
 		t.Errorf("got status %d, want %d", status, exitFailed)
 	}
 	for _, want := range []string{"FAILED: tools/hermes_one_call\n", "  rule: ", "  file: conformance/testdata/tools/hermes_one_call.txtar\n",
-		"got 0 tool calls, want 1", "stream, rune by rune:", "the answer, status 200:", "0 of 1 cases passed, 1 failed"} {
+		"got 0 tool calls, want 1", "stream, rune by rune:", "the answer, status 200:", "core: 0 of 1 cases passed, 1 failed", "NousResearch"} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("got %q, want %q in it", stdout.String(), want)
 		}
@@ -125,6 +130,11 @@ func TestConformanceConfig(t *testing.T) {
 	file := configFile(t, printed("--upstream-listen", "127.0.0.1:7", "--key", "sk-suite", "--model-prefix", "x-"))
 	if status := run(t.Context(), []string{"check", file}, readerOf(""), &checked, &stderr); status != exitOK || !strings.Contains(checked.String(), "http://127.0.0.1:7/v1") {
 		t.Errorf("got status %d and %s from check, want %d", status, stderr.String(), exitOK)
+	}
+	for _, want := range []string{"master_key: os.environ/LITELLM_MASTER_KEY", "disable_cooldowns: true", "anthropic/upstream-messages"} {
+		if text := printed("litellm"); !strings.Contains(text, want) {
+			t.Errorf("litellm: got no %q in %.600s", want, text)
+		}
 	}
 	for _, form := range []string{"callgate", "litellm", "list"} {
 		text := printed(form, "--model-prefix", "x-")

@@ -30,11 +30,14 @@ func (c *suiteConfigCmd) Run(e *env) error {
 	case "list":
 		for _, reader := range readers {
 			parser, open := strings.CutSuffix(reader, "-open")
-			fmt.Fprintf(e.stdout, "%s%s: upstream %s, its model upstream-%s, text read by %s", c.ModelPrefix, reader, upstream, reader, parser)
-			if open {
-				fmt.Fprint(e.stdout, ", the prompt has begun the reasoning")
+			what := "text read by " + parser
+			switch {
+			case reader == "responses" || reader == "messages":
+				what = "which speaks " + reader + " beside chat completions"
+			case open:
+				what += ", the prompt has begun the reasoning"
 			}
-			fmt.Fprintln(e.stdout)
+			fmt.Fprintf(e.stdout, "%s%s: upstream %s, its model upstream-%s, %s\n", c.ModelPrefix, reader, upstream, reader, what)
 		}
 	default:
 		fmt.Fprint(e.stdout, callgateConfig(readers, upstream, c.Key, c.ModelPrefix))
@@ -52,10 +55,15 @@ func callgateConfig(readers []string, upstream, key, prefix string) string {
 providers:
   suite:
     type: openai
-    base_url: %q
+    base_url: %[1]q
     server: vllm
     history: repair
     forward_headers: [x-vendor-option]
+    retry: {base_delay: 100ms, max_delay: 500ms}
+    circuit_breaker: {failure_threshold: 1000}
+  suite_messages:
+    type: anthropic
+    base_url: %[1]q
     retry: {base_delay: 100ms, max_delay: 500ms}
     circuit_breaker: {failure_threshold: 1000}
 parsers:
@@ -70,23 +78,43 @@ admin: {listen: off}
 	b.WriteString("models:\n")
 	for _, reader := range readers {
 		parser, open := strings.CutSuffix(reader, "-open")
-		settings := "parser: " + parser
-		if open {
+		provider, settings := "suite", "parser: "+parser
+		switch {
+		case reader == "messages": // its upstream speaks that beside chat completions
+			provider, settings = "suite_messages", "parser: none"
+		case reader == "responses":
+			settings = "parser: none"
+		case open:
 			settings += ", reasoning: open"
 		}
-		fmt.Fprintf(&b, "  %q: {targets: [{provider: suite, model: upstream-%s, %s}]}\n", prefix+reader, reader, settings)
+		fmt.Fprintf(&b, "  %q: {targets: [{provider: %s, model: upstream-%s, %s}]}\n", prefix+reader, provider, reader, settings)
 	}
 	return b.String()
 }
 
-// litellmConfig has the same models for LiteLLM's proxy. It reads no text of models, so
-// a run is with --without tools,reasoning.
+// litellmConfig has the same models for LiteLLM's proxy, of version 1.106. It reads no text of
+// models, so a run is with --without tools,reasoning. It does not start without a key. Its own
+// retries and cool-downs are off, and what is asked for in another protocol it turns into chat
+// completions, since that is what the upstream speaks.
 func litellmConfig(readers []string, upstream, prefix string) string {
 	var b strings.Builder
-	b.WriteString("# For callgate conformance --without tools,reasoning, which plays the upstream.\nmodel_list:\n")
+	b.WriteString(`# For LiteLLM: LITELLM_MASTER_KEY=sk-… litellm --config FILE
+# and then: callgate conformance --key sk-… --without tools,reasoning, which plays the upstream.
+general_settings: {master_key: os.environ/LITELLM_MASTER_KEY}
+litellm_settings: {num_retries: 0, use_chat_completions_url_for_anthropic_messages: true}
+router_settings: {num_retries: 0, disable_cooldowns: true}
+model_list:
+`)
 	for _, reader := range readers {
-		fmt.Fprintf(&b, "  - {model_name: %q, litellm_params: {model: openai/upstream-%s, api_base: %q, api_key: unused}}\n", prefix+reader, reader, upstream)
+		provider, base, more := "openai", upstream, ", use_chat_completions_api: true"
+		switch reader {
+		case "responses":
+			more = ""
+		case "messages":
+			provider, base, more = "anthropic", strings.TrimSuffix(upstream, "/v1"), ""
+		}
+		fmt.Fprintf(&b, "  - {model_name: %q, litellm_params: {model: %s/upstream-%s, api_base: %q, api_key: unused, max_retries: 0%s}}\n",
+			prefix+reader, provider, reader, base, more)
 	}
-	b.WriteString("router_settings: {num_retries: 0, allowed_fails: 1000000}\n")
 	return b.String()
 }

@@ -15,11 +15,12 @@ import (
 // unspoken are cases of the suite about what another protocol than chat completions has no word for,
 // by "protocol/last part of the name" or by name for all.
 var unspoken = map[string]string{
-	"native/two_choices":     "an answer has one choice",
-	"tools/two_choices":      "an answer has one choice",
-	"native/unknown_members": "an answer has no members that nobody knows",
-	"messages/cut":           "a whole message has calls with a whole input alone",
-	"messages/cut_second":    "likewise",
+	"native/two_choices":        "an answer has one choice",
+	"native/two_choices_mended": "an answer has one choice",
+	"tools/two_choices":         "an answer has one choice",
+	"native/unknown_members":    "an answer has no members that nobody knows",
+	"messages/cut":              "a whole message has calls with a whole input alone",
+	"messages/cut_second":       "likewise",
 
 	"messages/hermes_truncated_second": "an answer with a whole call ends as one, whatever the limit has cut behind it",
 	"messages/history_comma":           "the arguments of calls in a history are objects",
