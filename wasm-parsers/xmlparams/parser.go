@@ -139,6 +139,11 @@ func (p *parser) readFunc() bool {
 	case p.leads == 0 && lead == sdk.Maybe:
 		return false
 	}
+	return p.readFuncTag(b)
+}
+
+// readFuncTag reads the tag of a function.
+func (p *parser) readFuncTag(b []byte) bool {
 	t, v := p.fun.read(b)
 	if v != sdk.Maybe && t.n > 0 || p.wrapped && markup.Match(b, p.fun.open) == sdk.Yes {
 		p.Began = true
