@@ -1,7 +1,6 @@
 package chain_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -40,21 +39,21 @@ type text struct {
 	} `json:"want"`
 }
 
-func texts(t *testing.T) []text {
+// texts are those of testdata: of the formats, and of what models do to them.
+func texts(t *testing.T) (cases []text) {
 	t.Helper()
-	f, err := os.Open("testdata/texts.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var cases []text
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		var c text
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			t.Fatalf("%v in %s", err, lines.Bytes())
+	for _, name := range []string{"texts", "quirks"} {
+		raw, err := os.ReadFile("testdata/" + name + ".jsonl")
+		if err != nil {
+			t.Fatal(err)
 		}
-		cases = append(cases, c)
+		for line := range bytes.Lines(raw) {
+			var c text
+			if err := json.Unmarshal(line, &c); err != nil {
+				t.Fatalf("%v in %s", err, line)
+			}
+			cases = append(cases, c)
+		}
 	}
 	return cases
 }

@@ -45,12 +45,17 @@ func (s *site) doubts(candidate *Candidate, found string) doubt {
 		return isText
 	case candidate.hinted:
 		return noDoubt
-	case candidate.Heuristic, s.waits, !s.begins && (plain(found) || candidate.Framing || !s.apart), found != "" && found[0]|0x20 >= 'a' && found[0]|0x20 <= 'z':
+	case candidate.Heuristic, s.waits, s.inside(candidate, found), found != "" && found[0]|0x20 >= 'a' && found[0]|0x20 <= 'z':
 		return untilEnd
 	case s.begun && !s.answers && (s.introduced || candidate.Framing && !strings.HasPrefix(found, "<|end|>")):
 		return untilEnd
 	}
 	return noDoubt
+}
+
+// inside reports whether a trigger in the middle of a line may be part of its sentence.
+func (s *site) inside(candidate *Candidate, found string) bool {
+	return !s.begins && (plain(found) || candidate.Framing || !s.apart)
 }
 
 // plain reports whether a trigger is made of ordinary characters, so that a text

@@ -305,13 +305,7 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 	}
 	switch became.kind {
 	case wasRead:
-		if !r.shown || r.kind != 0 {
-			m.markup()
-		}
-		if r.called {
-			m.stray = endOf(m.in.buf[:to])
-		}
-		m.leave(to)
+		m.wasRead(r, to)
 	case mayCount:
 		m.stray = endOf(m.in.buf[:to])
 		m.thought = m.thought.join(became.calls, m.tail, m.in.buf[:to])
@@ -336,6 +330,17 @@ func (m *machine) parse(ctx context.Context, e end) bool {
 		m.decline(ctx, e)
 	}
 	return true
+}
+
+// wasRead goes on behind a region that was read.
+func (m *machine) wasRead(r *region, to int) {
+	if !r.shown || r.kind != 0 {
+		m.markup()
+	}
+	if r.called {
+		m.stray = endOf(m.in.buf[:to])
+	}
+	m.leave(to)
 }
 
 // markup notes that markup was read, and that content follows.

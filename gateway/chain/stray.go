@@ -2,6 +2,7 @@ package chain
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
@@ -42,6 +43,14 @@ func endOf(region []byte) string {
 	return string(region[from:])
 }
 
+// expected is the marker that text behind the region in front may begin with.
+func (m *machine) expected(text []byte) string {
+	if len(text) > 1 && text[1] == '|' && strings.HasSuffix(m.stray, "|>") && m.stray[1] != '|' { // of Gemma
+		return toolResponse
+	}
+	return m.stray
+}
+
 // repeated drops the end of the region in front where it comes once more, and the beginning of a
 // result behind it. It reports whether more text is needed to tell.
 func (m *machine) repeated(final bool) (wait bool) {
@@ -53,10 +62,7 @@ func (m *machine) repeated(final bool) (wait bool) {
 		if len(body) == 0 && !final && space <= maxSpace {
 			return true
 		}
-		marker := m.stray
-		if len(body) > 1 && body[1] == '|' && bytes.HasSuffix([]byte(marker), []byte("|>")) && marker[1] != '|' { // of Gemma
-			marker = toolResponse
-		}
+		marker := m.expected(body)
 		n := min(len(body), len(marker))
 		switch {
 		case len(body) == 0, space > maxSpace, string(body[:n]) != marker[:n], n < len(marker) && final:

@@ -27,12 +27,8 @@ func Convert(raw []byte, types sdk.Types, maxDepth int) (json []byte, repaired b
 		return relaxed.AppendString(nil, raw), false
 	}
 	text := chars.TrimSpace(raw)
-	if types&abi.Boolean != 0 {
-		for _, word := range [...]string{"true", "false"} {
-			if equalFold(text, word) {
-				return []byte(word), false
-			}
-		}
+	if word := truth(text, types); word != "" {
+		return []byte(word), false
 	}
 	number := unpadded(text, types)
 	strict, kind, ok := relaxed.Value(number, maxDepth)
@@ -65,18 +61,24 @@ func String(quoted []byte, types sdk.Types, maxDepth int) (json []byte, ok bool)
 		return nil, false
 	}
 	text := chars.TrimSpace(raw)
-	if types&abi.Boolean != 0 {
-		for _, word := range [...]string{"true", "false"} {
-			if equalFold(text, word) {
-				return []byte(word), true
-			}
-		}
+	if word := truth(text, types); word != "" {
+		return []byte(word), true
 	}
 	strict, kind, ok := relaxed.Value(unpadded(text, types), maxDepth)
 	if !ok {
 		return nil, false
 	}
 	return fit(strict, kind, types)
+}
+
+// truth is true or false if text says so, in any case, where the schema has it; else "".
+func truth(text []byte, types sdk.Types) string {
+	for _, word := range [...]string{"true", "false"} {
+		if types&abi.Boolean != 0 && equalFold(text, word) {
+			return word
+		}
+	}
+	return ""
 }
 
 // unpadded is text without the zeros in front of a whole number, 9 for 09, where the schema has

@@ -57,17 +57,13 @@ func (j *jsonCalls) read(b []byte, out *sdk.Out) (n int, status callobject.Statu
 			j.raw = append(j.raw, c) // what waits is text if more follows
 		}
 		return 1, callobject.More
-	case c == '}' && j.done > 0 && !j.comma && j.braces < maxBraces && !j.waits:
+	case c == '}' && j.dropsBrace():
 		out.Repair("args_json") // the call has ended
-		j.braces++
 		return 1, callobject.More
 	case j.waits || j.closed:
 		return 0, callobject.Bad
 	case j.begins(c):
-		if j.array && j.done > 0 && !j.comma { // which is missing
-			out.Repair("args_json")
-		}
-		j.beginValue()
+		j.beginNext(out)
 		return j.readValue(b, out)
 	case j.list && j.readList(c):
 		return 1, callobject.More
@@ -77,6 +73,28 @@ func (j *jsonCalls) read(b []byte, out *sdk.Out) (n int, status callobject.Statu
 
 // maxBraces is how many closing braces behind a complete object are dropped.
 const maxBraces = 2
+
+// dropsBrace reports whether a closing brace is one too many behind an object.
+func (j *jsonCalls) dropsBrace() bool {
+	if j.done == 0 || j.comma || j.braces == maxBraces || j.waits {
+		return false
+	}
+	j.braces++
+	return true
+}
+
+// beginNext begins a value. In a list its comma may be missing.
+func (j *jsonCalls) beginNext(out *sdk.Out) {
+	if j.array && j.done > 0 && !j.comma {
+		out.Repair("args_json")
+	}
+	j.beginValue()
+}
+
+// otherName reports whether the object at hand names another tool than the header.
+func (j *jsonCalls) otherName() bool {
+	return j.list && !j.array && j.name != "" && j.call.Name != "" && j.call.Name != j.name
+}
 
 // lacksBrace reports whether b begins with something that is not of the object at hand, which
 // lacks nothing but its brace.
@@ -138,13 +156,13 @@ func (j *jsonCalls) readValue(b []byte, out *sdk.Out) (n int, status callobject.
 			j.raw = append(j.raw, b[n:n+used]...)
 		}
 		n += used
-		if j.list && !j.array && j.name != "" && j.call.Name != "" && j.call.Name != j.name {
+		if j.otherName() {
 			return n, j.bad(false, out) // header and object name different tools
 		}
 		if j.lacksBrace(b[n:]) {
 			return n, callobject.More
 		}
-		if !j.shown && j.call.Name != "" && len(j.call.Args) > 0 && j.raw[0] == '{' {
+		if !j.shown && j.call.Certain() && j.raw[0] == '{' {
 			j.show(out, j.call.Name)
 		}
 		switch {

@@ -82,14 +82,11 @@ func (p *python) readBetween(c byte) bool {
 		p.call.Reset()
 		p.inside, p.any, p.braces = true, true, 0
 		return true
-	case c == '}' && p.any && p.braces < maxBraces:
-		p.Out.Repair("args_json") // the call has ended
-		p.braces++
 	case c == '[' && !p.any && !p.array:
 		p.array = true
 		p.Advance(1)
 		return true
-	case p.any && (c == ';' || c == ',' && p.array):
+	case p.any && (c == ';' || c == ',' && p.array || p.dropsBrace(c)):
 	case p.any && c == ']' && p.array:
 		p.array = false
 	case p.any:
@@ -99,6 +96,16 @@ func (p *python) readBetween(c byte) bool {
 	}
 	p.Advance(1)
 	p.end = p.At()
+	return true
+}
+
+// dropsBrace reports whether c is a closing brace too many behind a call, which has ended.
+func (p *python) dropsBrace(c byte) bool {
+	if c != '}' || p.braces == maxBraces {
+		return false
+	}
+	p.Out.Repair("args_json")
+	p.braces++
 	return true
 }
 

@@ -97,12 +97,7 @@ func (r *reader) member(key []byte) status {
 	if first && r.forms&wrapped != 0 && outerOf(key) != noField {
 		r.place, r.wrap = inWrapper, true
 	}
-	f := fieldOf(key)
-	if f == noField && r.forms&loose != 0 && r.place == inCall && r.tools != nil {
-		if f = looseFieldOf(key); f != noField {
-			r.cur.Form = formKeys
-		}
-	}
+	f := r.fieldOf(key)
 	switch {
 	case r.place == inWrapper:
 		f = outerOf(key)
@@ -115,6 +110,17 @@ func (r *reader) member(key []byte) status {
 	}
 	r.field, r.back, r.place = f, r.place, inValue
 	return good(f != noField)
+}
+
+// fieldOf is the member of a call that key names. One of a looser name is noted.
+func (r *reader) fieldOf(key []byte) field {
+	f := fieldOf(key)
+	if f == noField && r.forms&loose != 0 && r.place == inCall && len(r.tools) > 0 {
+		if f = looseFieldOf(key); f != noField {
+			r.cur.Form = formKeys
+		}
+	}
+	return f
 }
 
 // nameAsKey begins the arguments of a call whose only key is the tool's name.
@@ -160,15 +166,20 @@ func (r *reader) value(tok relaxed.Token) status {
 		if tok == relaxed.ObjectOpen {
 			return r.beginCall()
 		}
-		if tok != relaxed.String || r.forms&loose == 0 || len(r.calls) > 0 || r.list {
-			return bad
-		}
-		r.beginCall() // the name is here, and the arguments beside it
-		r.wrap, r.seen, r.cur.Form = false, fieldName, formKeys
-		return r.name(tok, text)
+		return r.nameInPlace(tok, text)
 	default:
 		return r.word(tok, text)
 	}
+}
+
+// nameInPlace reads a name in the place of a call, whose arguments stand beside it.
+func (r *reader) nameInPlace(tok relaxed.Token, text []byte) status {
+	if tok != relaxed.String || r.forms&loose == 0 || len(r.calls) > 0 || r.list {
+		return bad
+	}
+	r.beginCall()
+	r.wrap, r.seen, r.cur.Form = false, fieldName, formKeys
+	return r.name(tok, text)
 }
 
 // types are what a member "type" of a call says.

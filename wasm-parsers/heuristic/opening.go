@@ -101,10 +101,8 @@ func begins(b []byte, f forms) sdk.Verdict {
 		return sdk.Maybe
 	case b[0] == '{' && f&object != 0:
 		return objectBegins(b[1:])
-	case b[0] == '<' && f&element != 0:
-		return elementBegins(b[1:])
-	case isLetter(b[0]) && f&pythonCall != 0:
-		return pythonBegins(b)
+	case b[0] != '[' && f&(element|pythonCall) != 0:
+		return writtenBegins(b, f)
 	case b[0] != '[':
 		return sdk.No
 	}
@@ -150,6 +148,17 @@ func headerBegins(b []byte) sdk.Verdict {
 		return sdk.No
 	}
 	return follows(b[n+1:], isOpenBrace)
+}
+
+// writtenBegins is begins for what is no JSON.
+func writtenBegins(b []byte, f forms) sdk.Verdict {
+	switch {
+	case b[0] == '<' && f&element != 0:
+		return elementBegins(b[1:])
+	case isLetter(b[0]) && f&pythonCall != 0:
+		return pythonBegins(b)
+	}
+	return sdk.No
 }
 
 // elementBegins wants a name as a tag and an object behind it.

@@ -58,3 +58,20 @@ func (p *parser) readJSON() bool {
 	}
 	return false
 }
+
+// readAroundJSON reads an object in the place of tags, or what ends a call that was one.
+func (p *parser) readAroundJSON(b []byte) bool {
+	switch {
+	case b[0] == '{' && !p.SeenAny() && !p.isJSON:
+		p.beginJSON(p.Name())
+	case b[0] == '}' && p.isJSON && p.braces < maxBraces:
+		p.json.Repair()
+		p.braces++
+		p.Advance(1)
+	case p.isJSON && markup.MatchTag(b, p.callOpen) == sdk.Yes:
+		p.endCall()
+	default:
+		return false
+	}
+	return true
+}

@@ -134,16 +134,7 @@ func (p *parser) readInCall() bool {
 		p.Advance(len(p.callClose))
 		p.endCall()
 		return true
-	case b[0] == '{' && p.format.json && !p.SeenAny() && !p.isJSON:
-		p.beginJSON(p.Name())
-		return true
-	case b[0] == '}' && p.isJSON && p.braces < maxBraces:
-		p.json.Repair()
-		p.braces++
-		p.Advance(1)
-		return true
-	case p.isJSON && markup.MatchTag(b, p.callOpen) == sdk.Yes:
-		p.endCall()
+	case p.format.json && p.readAroundJSON(b):
 		return true
 	case markup.MatchTag(b, p.sep) == sdk.Yes && !p.SeenAny():
 		p.Advance(len(p.sep)) // on a line of its own

@@ -125,9 +125,7 @@ func (a *argReader) step(c byte) (int, status) {
 		return a.readMemberPrefix(c)
 	}
 	if chars.IsSpace(c) {
-		if a.place == afterText && len(a.gap) < maxName {
-			a.gap = append(a.gap, c)
-		}
+		a.space(c)
 		return 1, more
 	}
 	switch a.place {
@@ -143,6 +141,13 @@ func (a *argReader) step(c byte) (int, status) {
 		return a.readAfterText(c)
 	default:
 		return a.readAfterValue(c)
+	}
+}
+
+// space keeps white space that may be text.
+func (a *argReader) space(c byte) {
+	if a.place == afterText && len(a.gap) < maxName {
+		a.gap = append(a.gap, c)
 	}
 }
 
@@ -208,12 +213,9 @@ func (a *argReader) item() {
 // readValue reads the first byte of a value.
 func (a *argReader) readValue(c byte) (int, status) {
 	item := a.place == wantItem
-	if c == '}' && item && a.top() == 's' {
-		return a.closeBracket(c)
-	}
 	switch c {
-	case ']', ')':
-		if !item {
+	case ']', ')', '}':
+		if !item || c == '}' && a.top() != 's' {
 			return 0, bad
 		}
 		return a.closeBracket(c)
@@ -228,7 +230,7 @@ func (a *argReader) readValue(c byte) (int, status) {
 		}
 		a.beginText(false)
 		return a.openText(c)
-	case '=', ',', '}', ':', ';':
+	case '=', ',', ':', ';':
 		return 0, bad
 	}
 	if !tokenByte(c) && c != '-' && c != '+' && !a.mayBare() {
@@ -271,13 +273,12 @@ func (a *argReader) closeBracket(c byte) (int, status) {
 	switch {
 	case open == '(' && c == ')':
 		return 1, done
-	case open == '[' && c == ']', open == '{' && c == '}':
+	case open == '[' && c == ']':
 		a.out = append(a.out, c)
-	case open == 'q' && c == '}' && a.first:
-		a.parens = a.parens[:len(a.parens)-1]
-		a.out = append(a.out, c)
-	case open == 's' && c == '}':
-		a.out = append(a.out, ']')
+	case c == '}':
+		if !a.closeBrace(open) {
+			return 0, bad
+		}
 	case open == 't' && c == ')':
 		a.out = append(a.out, ']')
 	case open == 'p' && c == ')' && a.first:
@@ -291,6 +292,21 @@ func (a *argReader) closeBracket(c byte) (int, status) {
 	a.stack = a.stack[:len(a.stack)-1]
 	a.place, a.first = afterValue, false
 	return 1, more
+}
+
+// closeBrace closes a dict or a set.
+func (a *argReader) closeBrace(open byte) bool {
+	switch {
+	case open == 's':
+		a.out = append(a.out, ']')
+		return true
+	case open == 'q' && a.first: // an empty dict
+		a.parens = a.parens[:len(a.parens)-1]
+	case open != '{':
+		return false
+	}
+	a.out = append(a.out, '}')
+	return true
 }
 
 // tuple makes the innermost parentheses a tuple.

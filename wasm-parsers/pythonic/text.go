@@ -301,7 +301,7 @@ func (a *argReader) readPrefix(c byte) (int, status) {
 		return 1, more
 	case a.text.key || !a.atTop():
 		return 0, bad
-	case c == '=' && (a.tool == nil || sdk.FindParam(a.tool, string(a.token)) != nil || len(a.gap) > 0):
+	case c == '=' && a.mayBeKey():
 		a.endText()
 		a.place, a.repaired = inKey, true // the comma is missing
 		return 0, more
@@ -313,6 +313,11 @@ func (a *argReader) readPrefix(c byte) (int, status) {
 	a.out = relaxed.AppendEscaped(a.out, a.token)
 	a.place, a.repaired = inText, true
 	return 0, more
+}
+
+// mayBeKey reports whether the word behind a string is a keyword, whose comma is missing.
+func (a *argReader) mayBeKey() bool {
+	return a.tool == nil || sdk.FindParam(a.tool, string(a.token)) != nil || len(a.gap) > 0
 }
 
 // mayHoldQuotes reports whether words behind a quote can only be text, so that the quote is too:

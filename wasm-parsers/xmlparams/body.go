@@ -32,6 +32,14 @@ func nameLine(b []byte) (name []byte, n int, v sdk.Verdict) {
 	return b[:end], len(b) - len(rest), sdk.Yes
 }
 
+// readNoTag begins a call that is written without tags.
+func (p *parser) readNoTag(b []byte) bool {
+	if p.isCall(b) {
+		return p.beginCall()
+	}
+	return p.readNameLine(b)
+}
+
 // readNameLine begins a call that is a line with the name and then the object of its arguments.
 func (p *parser) readNameLine(b []byte) bool {
 	name, n, v := nameLine(b)
@@ -64,14 +72,12 @@ func (p *parser) beginCall() bool {
 func (p *parser) readJSON() bool {
 	status := callobject.More
 	for len(p.Rest()) > 0 && status == callobject.More {
-		if p.state == inCall && p.json.LacksBrace() {
-			if v := markup.MatchTag(p.skip(p.Rest()), p.wrapClose); v == sdk.Yes {
-				p.json.Repair()
-				status = callobject.Done
-				break
-			} else if v == sdk.Maybe && !p.Ended && len(p.skip(p.Rest())) > 0 {
-				break
-			}
+		if v := p.endsJSON(); v == sdk.Yes {
+			p.json.Repair()
+			status = callobject.Done
+			break
+		} else if v == sdk.Maybe {
+			break
 		}
 		var n int
 		n, status = p.json.Feed(p.Rest())
@@ -97,6 +103,19 @@ func (p *parser) readJSON() bool {
 		return false
 	}
 	return true
+}
+
+// endsJSON tells whether the end of the wrapper stands behind a call that lacks only its brace.
+func (p *parser) endsJSON() sdk.Verdict {
+	if p.state != inCall || !p.json.LacksBrace() {
+		return sdk.No
+	}
+	rest := p.skip(p.Rest())
+	v := markup.MatchTag(rest, p.wrapClose)
+	if v == sdk.Maybe && (p.Ended || len(rest) == 0) {
+		return sdk.No
+	}
+	return v
 }
 
 // maxBraces is how many closing braces behind a complete object are dropped.

@@ -20,11 +20,7 @@ const (
 func (p *parser) look(b []byte, lineStart bool) region.Verdict {
 	switch markup.Match(b, p.val.close) {
 	case sdk.Yes:
-		v := p.lookBehind(b[len(p.val.close):])
-		if v == region.Text && p.prefix != "" && p.val.inner == 0 {
-			return region.Broken
-		}
-		return v
+		return p.lookClose(b[len(p.val.close):])
 	case sdk.Maybe:
 		return p.Wait(region.Text)
 	}
@@ -40,6 +36,11 @@ func (p *parser) look(b []byte, lineStart bool) region.Verdict {
 	case sdk.Maybe:
 		return p.Wait(region.Text)
 	}
+	return p.lookRest(b, lineStart)
+}
+
+// lookRest is look for what is no tag that a value may be followed by.
+func (p *parser) lookRest(b []byte, lineStart bool) region.Verdict {
 	if p.wrapped {
 		switch markup.MatchTag(b, p.wrapClose) {
 		case sdk.Yes:
@@ -57,6 +58,15 @@ func (p *parser) look(b []byte, lineStart bool) region.Verdict {
 		}
 	}
 	return region.Text
+}
+
+// lookClose is lookBehind. Where a token stands before every tag no text has the end of a parameter.
+func (p *parser) lookClose(b []byte) region.Verdict {
+	v := p.lookBehind(b)
+	if v == region.Text && p.prefix != "" && p.val.inner == 0 {
+		return region.Broken
+	}
+	return v
 }
 
 // maxFar is how far behind the end of the wrapper another end of the value is looked for.

@@ -132,15 +132,18 @@ func (p *parser) readStart() bool {
 func (p *parser) readFunc() bool {
 	b := p.Rest()
 	switch lead := p.matchLead(b); {
-	case p.isCall(b):
-		return p.beginCall()
 	case p.jsonCall && p.wrapped && p.leads == 0 && b[0] != '<':
-		return p.readNameLine(b)
+		return p.readNoTag(b)
 	case p.leads > 0 && p.leads < len(p.lead), p.leads == 0 && lead == sdk.Yes:
 		return p.readLead()
 	case p.leads == 0 && lead == sdk.Maybe:
 		return false
 	}
+	return p.readFuncTag(b)
+}
+
+// readFuncTag reads the tag of a function.
+func (p *parser) readFuncTag(b []byte) bool {
 	t, v := p.fun.read(b)
 	if v != sdk.Maybe && t.n > 0 || p.wrapped && markup.Match(b, p.fun.open) == sdk.Yes {
 		p.Began = true
@@ -148,13 +151,10 @@ func (p *parser) readFunc() bool {
 	switch {
 	case v == sdk.Maybe:
 		return false
-	case v == sdk.Yes && !chars.HasWord(t.name):
-		return p.Refuse(p.At() + 1)
 	case v == sdk.No, t.closed && !p.closed:
 		return p.Refuse(p.At() + t.n)
 	}
-	p.beginFunc(t)
-	return true
+	return p.beginFunc(t)
 }
 
 // readLead reads the next marker in front of a function.
@@ -168,7 +168,10 @@ func (p *parser) readLead() bool {
 }
 
 // beginFunc begins a call at its tag.
-func (p *parser) beginFunc(t tag) {
+func (p *parser) beginFunc(t tag) bool {
+	if !chars.HasWord(t.name) {
+		return p.Refuse(p.At() + 1)
+	}
 	id := ""
 	if len(t.id) <= callobject.MaxName {
 		id = string(t.id)
@@ -180,6 +183,7 @@ func (p *parser) beginFunc(t tag) {
 	if t.closed {
 		p.closeFunc()
 	}
+	return true
 }
 
 // readInFunc reads the tag of a parameter or what ends the function.

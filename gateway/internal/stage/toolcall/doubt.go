@@ -19,9 +19,7 @@ func doubts(offered *tools.List, name, args string) *repair.Problem {
 		return nil
 	}
 	var values map[string]json.RawMessage
-	if json.Unmarshal([]byte(args), &values) != nil {
-		return nil
-	}
+	_ = json.Unmarshal([]byte(args), &values) // what is no object was said
 	for i := range tool.Params {
 		p := &tool.Params[i]
 		var text string
