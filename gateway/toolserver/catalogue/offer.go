@@ -18,6 +18,9 @@ type tool struct {
 	why        string   // it cannot be offered; "" if it can
 }
 
+// maxName is how long a name of a tool may be, by the protocol.
+const maxName = 128
+
 // rebuild makes the view of what all servers have said last.
 func (c *Catalogue) rebuild() {
 	c.mu.Lock()
@@ -33,7 +36,7 @@ func (c *Catalogue) rebuild() {
 func (s *server) offer(v *view, pins *pinned) {
 	listing, problem := s.known()
 	miss := func(tool, why string) {
-		v.missing[s.name] = append(v.missing[s.name], toolserver.Missing{Server: s.name, Tool: tool, Why: why})
+		v.missing[s.name] = append(v.missing[s.name], toolserver.Missing{Server: s.name, Tool: toolserver.Words(tool), Why: why})
 	}
 	switch {
 	case problem != nil:
@@ -56,7 +59,7 @@ func (s *server) offer(v *view, pins *pinned) {
 		case seen[t.Name] > 1:
 			why = "It is left out: the server lists more than one tool of that name."
 		case why == "" && taken:
-			why = fmt.Sprintf("It is left out: for models its name is that of %s.", first.Name)
+			why = fmt.Sprintf("It is left out: for models its name is that of %s.", toolserver.Words(first.Name))
 		}
 		if why != "" {
 			miss(t.Name, why)
@@ -132,6 +135,10 @@ func (s *server) make(d toolserver.Definition) *tool {
 	t := &tool{definition: d}
 	t.hash, _ = hash(d)
 	t.Server, t.Name, t.Alias = s.name, d.Name, toolserver.Alias(s.name, d.Name)
+	if d.Name == "" || len(d.Name) > maxName {
+		t.why = "It is left out: the name of a tool has 1 to 128 bytes."
+		return t
+	}
 	parameters, why := schema(d.Parameters, true)
 	if why != "" {
 		t.why = "It is left out: the schema of its arguments " + why + "."
