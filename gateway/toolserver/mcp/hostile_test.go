@@ -126,10 +126,10 @@ func TestHostileAnswers(t *testing.T) {
 		}, text: "went on"},
 		"it hangs":            {do: func(c *toolservertest.Call) { <-c.R.Context().Done() }, want: toolserver.Error{Kind: toolserver.Timeout, Sent: true, Again: true}, says: "not answered in time"},
 		"it dies in mid-call": {do: func(c *toolservertest.Call) { panic(http.ErrAbortHandler) }, want: toolserver.Error{Kind: toolserver.Unavailable, Sent: true, Again: true}},
-		"500":                 {do: func(c *toolservertest.Call) { http.Error(c.W, "oops", 500) }, want: toolserver.Error{Kind: toolserver.Unavailable, Sent: true, Again: true}, says: "HTTP 500"},
-		"503":                 {do: func(c *toolservertest.Call) { http.Error(c.W, "oops", 503) }, want: toolserver.Error{Kind: toolserver.Unavailable, Sent: true, Again: true}, says: "HTTP 503"},
-		"429":                 {do: func(c *toolservertest.Call) { http.Error(c.W, "slow down", 429) }, want: toolserver.Error{Kind: toolserver.Unavailable, Again: true}, says: "HTTP 429"},
-		"401":                 {do: func(c *toolservertest.Call) { http.Error(c.W, "who are you", 401) }, want: toolserver.Error{Kind: toolserver.Unavailable}, says: "HTTP 401"},
+		"500":                 {do: func(c *toolservertest.Call) { http.Error(c.W, "oops", http.StatusInternalServerError) }, want: toolserver.Error{Kind: toolserver.Unavailable, Sent: true, Again: true}, says: "HTTP 500"},
+		"503":                 {do: func(c *toolservertest.Call) { http.Error(c.W, "oops", http.StatusServiceUnavailable) }, want: toolserver.Error{Kind: toolserver.Unavailable, Sent: true, Again: true}, says: "HTTP 503"},
+		"429":                 {do: func(c *toolservertest.Call) { http.Error(c.W, "slow down", http.StatusTooManyRequests) }, want: toolserver.Error{Kind: toolserver.Unavailable, Again: true}, says: "HTTP 429"},
+		"401":                 {do: func(c *toolservertest.Call) { http.Error(c.W, "who are you", http.StatusUnauthorized) }, want: toolserver.Error{Kind: toolserver.Unavailable}, says: "HTTP 401"},
 		"an endless error body": {do: func(c *toolservertest.Call) {
 			c.W.WriteHeader(400)
 			for {

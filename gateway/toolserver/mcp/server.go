@@ -60,10 +60,10 @@ type Server struct {
 	flight  *connecting // nil: nobody connects
 	legacy  bool        // the server is known to speak no version without a handshake
 	closed  bool
-	failed  *connecting    // the last that came to nothing, for a moment
-	until   time.Time      // it counts
-	work    sync.WaitGroup // connections and their ends
-	ctx     context.Context
+	failed  *connecting     // the last that came to nothing, for a moment
+	until   time.Time       // it counts
+	work    sync.WaitGroup  // connections and their ends
+	ctx     context.Context //nolint:containedctx // that of all connections, until Close
 	cancel  context.CancelFunc
 }
 
