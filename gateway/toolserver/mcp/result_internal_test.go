@@ -1,6 +1,10 @@
 package mcp
 
 import (
+	"context"
+	"errors"
+	"io"
+	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -22,4 +26,26 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("got %+v", r)
 		}
 	})
+}
+
+// TestLasting holds that the end of a stream of notifications is none to the SDK, which would end
+// the session with all its calls, until the session itself ends; and that one without end is left.
+func TestLasting(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{"ended": "data: x\n\n", "endless": strings.Repeat("y", 2*maxStream)} {
+		ctx, cancel := context.WithCancel(t.Context())
+		l := &lasting{ctx: ctx, body: io.NopCloser(strings.NewReader(body)), left: maxStream, cancel: cancel}
+		read, buf := 0, make([]byte, 1<<20)
+		for read < min(len(body), maxStream) {
+			n, err := l.Read(buf)
+			if err != nil {
+				t.Fatalf("%s: got %v after %d bytes", name, err, read)
+			}
+			read += n
+		}
+		cancel()
+		if n, err := l.Read(buf); n != 0 || !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %d bytes, %v, want the end of the session", name, n, err)
+		}
+	}
 }
