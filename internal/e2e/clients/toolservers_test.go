@@ -67,11 +67,11 @@ func TestToolServersConformance(t *testing.T) {
 	node, err := installToolServers(t.Context())
 	need(t, err)
 	program := filepath.Join(t.TempDir(), "mcpclient")
-	if out, err := exec.Command("go", "build", "-o", program, "../mcpclient").CombinedOutput(); err != nil { //nolint:gosec // it is our own
+	if out, err := exec.Command("go", "build", "-o", program, "../mcpclient").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	run := func(args ...string) (string, error) {
-		cmd := exec.CommandContext(t.Context(), node.program, append([]string{filepath.Join(node.dir, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")}, args...)...) //nolint:gosec // it is pinned
+		cmd := exec.CommandContext(t.Context(), node.program, append([]string{filepath.Join(node.dir, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")}, args...)...)
 		cmd.Env, cmd.Dir = append(os.Environ(), "NO_COLOR=1"), t.TempDir()
 		out, err := cmd.CombinedOutput()
 		return string(out), err
@@ -193,20 +193,20 @@ func TestToolServers(t *testing.T) {
 // serveEverything starts the reference server over HTTP and gives its port.
 func serveEverything(t *testing.T, node, index string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // for a free port
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	l.Close()
-	cmd := exec.Command(node, index, "streamableHttp") //nolint:gosec,noctx // it is pinned, and the test ends it
+	cmd := exec.Command(node, index, "streamableHttp")
 	cmd.Env = append(os.Environ(), "PORT="+port)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	gate.Await(t, "the reference server", func() bool {
-		c, err := net.DialTimeout("tcp", "127.0.0.1:"+port, time.Second) //nolint:noctx // it has a limit
+		c, err := net.DialTimeout("tcp", "127.0.0.1:"+port, time.Second)
 		if err == nil {
 			c.Close()
 		}
