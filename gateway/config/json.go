@@ -14,8 +14,12 @@ type JSON string
 
 var jsonType = reflect.TypeFor[JSON]()
 
-// free reads a value of any form. Variables in text are expanded, and marked as what they are.
-func (d *decoder) free(p path, n *yamldoc.Node, v reflect.Value) {
+// free reads a mapping of any form. Variables in text are expanded, and marked as what they are.
+func (d *decoder) free(p path, n *yamldoc.Node, v reflect.Value, f field) {
+	if n.Kind != yamldoc.Map {
+		d.mismatch(p, n, v.Type(), f)
+		return
+	}
 	var b strings.Builder
 	if d.json(p, n, &b) {
 		v.SetString(b.String())

@@ -22,10 +22,6 @@ func (d *decoder) value(p path, n *yamldoc.Node, v reflect.Value, f field) {
 	}
 	t := v.Type()
 	switch {
-	case t == jsonType && n.Kind == yamldoc.Map:
-		d.free(p, n, v)
-	case t == jsonType && n.Kind != yamldoc.Null:
-		d.mismatch(p, n, t, f)
 	case n.Kind == yamldoc.Null && isScalar(t): // more likely a mistake
 		d.r.add(p, "there is no value; write for example %s, or leave the key out", example(f))
 	case n.Kind == yamldoc.Null: // a section is left out, as when all its keys are comments
@@ -59,6 +55,10 @@ func example(f field) string {
 // text: what YAML takes for a number, such as 1.10, may not be what was meant.
 func (d *decoder) scalar(p path, n *yamldoc.Node, v reflect.Value, f field) {
 	t := v.Type()
+	if t == jsonType {
+		d.free(p, n, v, f)
+		return
+	}
 	if !d.fits(p, n, t, f) {
 		return
 	}

@@ -77,19 +77,7 @@ func checkMCP(r *report, p path, s ToolServer) {
 	case len(s.Command) > 0 && s.Command[0] == "":
 		r.add(p.Key("command").At(0), "the program has no name")
 	}
-	needless := map[string]bool{"requests": len(s.Requests) > 0}
-	if len(s.Command) == 0 {
-		needless["env"], needless["directory"] = len(s.Env) > 0, s.Directory != ""
-	} else {
-		needless["headers"], needless["private_network"] = len(s.Headers) > 0, s.PrivateNetwork
-	}
-	for _, key := range sortedKeys(needless) {
-		if needless[key] {
-			r.add(p.Key(key), "%s", map[string]string{
-				"requests": "only type http takes it; leave it out", "env": "only a command takes it; leave it out", "directory": "only a command takes it; leave it out",
-				"headers": "a command has no headers; give it what it needs in env", "private_network": "a command has no url; leave it out"}[key])
-		}
-	}
+	checkNeedless(r, p, s)
 	for _, name := range sortedKeys(s.Env) {
 		if !isVariable(name) {
 			r.add(p.Key("env").Key(name), "this is not the name of a variable")
@@ -97,6 +85,30 @@ func checkMCP(r *report, p path, s ToolServer) {
 		if strings.Contains(s.Env[name].Reveal(), "\x00") {
 			r.add(p.Key("env").Key(name), "the value holds a null character")
 		}
+	}
+}
+
+// checkNeedless refuses what a server of type mcp would ignore.
+func checkNeedless(r *report, p path, s ToolServer) {
+	const onlyCommand = "only a command takes it; leave it out"
+	needless := map[string]string{}
+	if len(s.Requests) > 0 {
+		needless["requests"] = "only type http takes it; leave it out"
+	}
+	if len(s.Command) == 0 && len(s.Env) > 0 {
+		needless["env"] = onlyCommand
+	}
+	if len(s.Command) == 0 && s.Directory != "" {
+		needless["directory"] = onlyCommand
+	}
+	if len(s.Command) > 0 && len(s.Headers) > 0 {
+		needless["headers"] = "a command has no headers; give it what it needs in env"
+	}
+	if len(s.Command) > 0 && s.PrivateNetwork {
+		needless["private_network"] = "a command has no url; leave it out"
+	}
+	for _, key := range sortedKeys(needless) {
+		r.add(p.Key(key), "%s", needless[key])
 	}
 }
 

@@ -20,6 +20,11 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == compilerCommand || os.Args[1] == guardCommand) {
 		Main()
 	}
+	if len(os.Args) > 2 && os.Args[1] == "toolserver" {
+		os.Args = os.Args[1:]
+		toolServerMain()
+		return
+	}
 	compiler, toolGuard = ownCompiler, ownGuard // as Main does
 	testscript.Main(checked{m}, map[string]func(){"callgate": Main, "toolserver": toolServerMain})
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
@@ -40,7 +40,7 @@ func (f toolsFlags) catalogue(e *env) (*catalogue.Catalogue, error) {
 	if len(cfg.ToolServers) == 0 {
 		return nil, usageError{fmt.Errorf("%s has no tool_servers", f.Config)}
 	}
-	c, err := newCatalogue(cfg, slog.New(slog.DiscardHandler))
+	c, err := newCatalogue(cfg, logger(e.stderr, config.Log{Level: "warn", Format: "text"}))
 	if err != nil {
 		return nil, usageError{err}
 	}

@@ -161,7 +161,7 @@ func (c *Catalogue) Tools(servers []string) (tools []toolserver.Tool, missing []
 		tools = append(tools, v.byServer[name]...)
 		missing = append(missing, v.missing[name]...)
 	}
-	if len(names) > 1 { // a server's own are sorted
+	if !slices.IsSortedFunc(tools, byAlias) { // a server's own are, and most servers' together
 		slices.SortFunc(tools, byAlias)
 	}
 	return tools, missing

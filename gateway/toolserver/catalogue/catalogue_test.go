@@ -28,8 +28,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // over is a server of a catalogue that is asked over HTTP.
 func over(s *toolservertest.Server, change func(*catalogue.Server)) catalogue.Server {
 	out := catalogue.Server{Open: func(changed func()) catalogue.Source {
-		return mcp.Open(mcp.Options{Name: "srv", URL: s.URL, Changed: changed, Headers: map[string]string{"Authorization": "Bearer top-secret-token"}})
-	}, Secrets: []string{"Bearer top-secret-token"}, Timeout: 30 * time.Second}
+		return mcp.Open(mcp.Options{Name: "srv", URL: s.URL, Changed: changed, Headers: map[string]string{"Authorization": "Bearer top-secret-token-1"}})
+	}, Secrets: []string{"Bearer top-secret-token-1"}, Timeout: 30 * time.Second}
 	if change != nil {
 		change(&out)
 	}
@@ -95,7 +95,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	s := toolservertest.New(t)
 	long := strings.Repeat("x", 70)
-	for _, name := range []string{"b.c", "b_c", "twice", "twice", "a.dot", long + "1", long + "2", "zz"} {
+	for _, name := range []string{"b.c", "b_c", "twice", "twice", "a.dot", "", strings.Repeat("y", 200), long + "1", long + "2", "zz"} {
 		s.Tools = append(s.Tools, toolservertest.Definition(name, ""))
 	}
 	c := asked(t, "", map[string]catalogue.Server{"srv": over(s, func(o *catalogue.Server) { o.Tools = []string{"*", "nowhere"} })})
@@ -106,7 +106,7 @@ func TestNames(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	for _, says := range []string{"srv/b.c: It is left out: for models its name is that of b_c.", "srv/twice: It is left out: the server lists more than one tool of that name.", "srv/nowhere: ", "none/: There is no such tool server."} {
+	for _, says := range []string{"srv/b.c: It is left out: for models its name is that of b_c.", "srv/twice: It is left out: the server lists more than one tool of that name.", "srv/nowhere: ", "1 to 128 bytes", "none/: There is no such tool server."} {
 		if !strings.Contains(whys(missing), says) {
 			t.Errorf("got %q, want %q", whys(missing), says)
 		}
@@ -501,6 +501,7 @@ func TestSecretsStay(t *testing.T) {
 func TestToolGone(t *testing.T) {
 	t.Parallel()
 	s := toolservertest.New(t)
+	s.TTL = 3_600_000 // whatever it has promised
 	c := with(t, "", map[string]catalogue.Server{"srv": over(s, nil)})
 	c.Start()
 	await(t, "the list", func() bool { tools, _ := c.Tools([]string{"srv"}); return len(tools) == 1 })

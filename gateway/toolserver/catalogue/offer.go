@@ -18,6 +18,9 @@ type tool struct {
 	why        string   // it cannot be offered; "" if it can
 }
 
+// maxName is how long a name of a tool may be, by the protocol.
+const maxName = 128
+
 // rebuild makes the view of what all servers have said last.
 func (c *Catalogue) rebuild() {
 	c.mu.Lock()
@@ -33,7 +36,7 @@ func (c *Catalogue) rebuild() {
 func (s *server) offer(v *view, pins *pinned) {
 	listing, problem := s.known()
 	miss := func(tool, why string) {
-		v.missing[s.name] = append(v.missing[s.name], toolserver.Missing{Server: s.name, Tool: tool, Why: why})
+		v.missing[s.name] = append(v.missing[s.name], toolserver.Missing{Server: s.name, Tool: toolserver.Words(tool), Why: why})
 	}
 	switch {
 	case problem != nil:
@@ -51,25 +54,17 @@ func (s *server) offer(v *view, pins *pinned) {
 		seen[d.Name]++
 	}
 	for _, t := range s.made(listing) {
-		why := t.why
-		switch first, taken := v.byAlias[t.Alias]; {
-		case seen[t.Name] > 1:
-			why = "It is left out: the server lists more than one tool of that name."
-		case why == "" && taken:
-			why = fmt.Sprintf("It is left out: for models its name is that of %s.", first.Name)
-		}
-		if why != "" {
+		why, held := s.refuses(v, t, seen[t.Name], pins)
+		switch {
+		case held:
+			v.changed[t.Alias] = toolserver.Missing{Server: s.name, Tool: t.Name, Why: why}
 			miss(t.Name, why)
-			continue
+		case why != "":
+			miss(t.Name, why)
+		default:
+			v.byAlias[t.Alias] = t
+			v.byServer[s.name] = append(v.byServer[s.name], t.Tool)
 		}
-		if why := pins.differs(t); why != "" && !s.o.Own {
-			m := toolserver.Missing{Server: s.name, Tool: t.Name, Why: why}
-			v.changed[t.Alias] = m
-			v.missing[s.name] = append(v.missing[s.name], m)
-			continue
-		}
-		v.byAlias[t.Alias] = t
-		v.byServer[s.name] = append(v.byServer[s.name], t.Tool)
 	}
 	slices.SortFunc(v.byServer[s.name], byAlias)
 	for _, name := range s.o.Tools {
@@ -84,6 +79,24 @@ func (s *server) offer(v *view, pins *pinned) {
 	}
 	slices.SortStableFunc(v.missing[s.name], func(a, b toolserver.Missing) int { return strings.Compare(a.Tool, b.Tool) })
 	v.missing[s.name] = slices.Compact(v.missing[s.name])
+}
+
+// refuses says why a tool is not offered, "" if it is; held, that it is in quarantine. Count is how
+// often the server lists its name.
+func (s *server) refuses(v *view, t *tool, count int, pins *pinned) (why string, held bool) {
+	first, taken := v.byAlias[t.Alias]
+	switch {
+	case count > 1:
+		return "It is left out: the server lists more than one tool of that name.", false
+	case t.why != "":
+		return t.why, false
+	case taken:
+		return fmt.Sprintf("It is left out: for models its name is that of %s.", toolserver.Words(first.Name)), false
+	case s.o.Own:
+		return "", false
+	}
+	why = pins.differs(t)
+	return why, why != ""
 }
 
 // ordered are definitions by name, those first whose names need no change for models: of two
@@ -132,6 +145,10 @@ func (s *server) make(d toolserver.Definition) *tool {
 	t := &tool{definition: d}
 	t.hash, _ = hash(d)
 	t.Server, t.Name, t.Alias = s.name, d.Name, toolserver.Alias(s.name, d.Name)
+	if d.Name == "" || len(d.Name) > maxName {
+		t.why = "It is left out: the name of a tool has 1 to 128 bytes."
+		return t
+	}
 	parameters, why := schema(d.Parameters, true)
 	if why != "" {
 		t.why = "It is left out: the schema of its arguments " + why + "."

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/callgate/callgate/gateway/toolserver"
 )
@@ -54,18 +55,25 @@ func newServer(name string, o Server) *server {
 	return s
 }
 
-// scrubber takes secrets out of text. Short ones are words that mean nothing.
+// scrubber takes secrets out of text.
 func scrubber(secrets []string) *strings.Replacer {
 	var pairs []string
 	for _, secret := range secrets {
-		parts := append([]string{secret}, strings.Fields(secret)...)
-		for _, part := range parts {
-			if len(part) >= 8 {
+		for _, part := range append([]string{secret}, strings.Fields(secret)...) {
+			if looksSecret(part) {
 				pairs = append(pairs, part, "[redacted]")
 			}
 		}
 	}
 	return strings.NewReplacer(pairs...)
+}
+
+// looksSecret says of a value that a server is given whether it may be a credential: long, of
+// letters and digits, and no path or address. Words such as a level of a log are none, and would
+// be missed in results.
+func looksSecret(text string) bool {
+	return len(text) >= 12 && strings.ContainsAny(text, "0123456789") && strings.ContainsFunc(text, unicode.IsLetter) &&
+		!strings.HasPrefix(text, "/") && !strings.HasPrefix(text, ".") && !strings.Contains(text, "://")
 }
 
 // poke asks for the list soon.
@@ -180,6 +188,9 @@ func (s *server) call(ctx context.Context, t *tool, arguments json.RawMessage) (
 	result.Text = s.scrub.Replace(result.Text)
 	if len(result.Structured) > 0 {
 		result.Structured = json.RawMessage(s.scrub.Replace(string(result.Structured)))
+		if !json.Valid(result.Structured) { // a secret that was a number
+			result.Structured, result.Dropped = nil, append(result.Dropped, "structured")
+		}
 	}
 	return result, nil
 }

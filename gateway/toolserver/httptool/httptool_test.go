@@ -134,8 +134,10 @@ func TestResults(t *testing.T) {
 				}
 			}
 		}, want: toolserver.Error{Kind: toolserver.TooLarge, Sent: true}},
-		"dies":                 {answer: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, want: toolserver.Error{Kind: toolserver.Unavailable, Sent: true, Again: true}},
-		"a redirect elsewhere": {answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", 307) }, want: toolserver.Error{Kind: toolserver.Unavailable}},
+		"dies": {answer: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, want: toolserver.Error{Kind: toolserver.Unavailable, Sent: true, Again: true}},
+		"a redirect elsewhere": {answer: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusTemporaryRedirect)
+		}, want: toolserver.Error{Kind: toolserver.Unavailable}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -63,24 +63,31 @@ func parse(text string) (template, error) {
 	if t.path, err = pieces(path); err != nil {
 		return t, err
 	}
+	if t.query, err = parameters(query); err != nil {
+		return t, err
+	}
+	if _, err := url.Parse(t.sample()); err != nil {
+		return t, errors.New("it cannot be read")
+	}
+	return t, nil
+}
+
+func parameters(query string) (out []parameter, err error) {
 	for part := range strings.SplitSeq(query, "&") {
 		if part == "" {
 			continue
 		}
 		name, value, _ := strings.Cut(part, "=")
 		if strings.ContainsAny(name, "{}") {
-			return t, errors.New("the name of a query parameter cannot be an argument; write name={argument}")
+			return nil, errors.New("the name of a query parameter cannot be an argument; write name={argument}")
 		}
 		p := parameter{name: name}
 		if p.value, err = pieces(value); err != nil {
-			return t, err
+			return nil, err
 		}
-		t.query = append(t.query, p)
+		out = append(out, p)
 	}
-	if _, err := url.Parse(t.sample()); err != nil {
-		return t, errors.New("it cannot be read")
-	}
-	return t, nil
+	return out, nil
 }
 
 func pieces(text string) ([]piece, error) {
@@ -138,23 +145,9 @@ func (t template) names() []string {
 // fill writes arguments into their places, and gives back those that have none.
 func (t template) fill(args map[string]json.RawMessage) (address string, rest map[string]json.RawMessage, err error) {
 	rest = maps.Clone(args)
-	var path strings.Builder
-	for _, p := range t.path {
-		if !p.argument {
-			path.WriteString(p.text)
-			continue
-		}
-		value, err := scalar(p.text, args[p.text])
-		if err != nil {
-			return "", nil, err
-		}
-		path.WriteString(url.PathEscape(value))
-		delete(rest, p.text)
-	}
-	for segment := range strings.SplitSeq(path.String(), "/") { // what the operator wrote has no such thing either
-		if plain, err := url.PathUnescape(segment); err != nil || slices.Contains(strings.FieldsFunc(plain, func(r rune) bool { return r == '/' || r == '\\' }), "..") || plain == "." {
-			return "", nil, errors.New("an argument would lead to another path")
-		}
+	path, err := t.fillPath(args, rest)
+	if err != nil {
+		return "", nil, err
 	}
 	var query []string
 	for _, q := range t.query {
@@ -164,7 +157,7 @@ func (t template) fill(args map[string]json.RawMessage) (address string, rest ma
 		}
 		query = append(query, part...)
 	}
-	address = t.base.String() + path.String()
+	address = t.base.String() + path
 	if len(query) > 0 {
 		address += "?" + strings.Join(query, "&")
 	}
@@ -173,6 +166,32 @@ func (t template) fill(args map[string]json.RawMessage) (address string, rest ma
 		return "", nil, errors.New("an argument would lead to another host")
 	}
 	return address, rest, nil
+}
+
+// fillPath fills in the path. A part of it that means another place, such as .., is refused:
+// whether it is escaped is a question that servers answer in different ways.
+func (t template) fillPath(args, rest map[string]json.RawMessage) (string, error) {
+	var path strings.Builder
+	for _, p := range t.path {
+		if !p.argument {
+			path.WriteString(p.text)
+			continue
+		}
+		value, err := scalar(p.text, args[p.text])
+		if err != nil {
+			return "", err
+		}
+		path.WriteString(url.PathEscape(value))
+		delete(rest, p.text)
+	}
+	for segment := range strings.SplitSeq(path.String(), "/") {
+		plain, err := url.PathUnescape(segment)
+		parts := strings.FieldsFunc(plain, func(r rune) bool { return r == '/' || r == '\\' })
+		if err != nil || plain == "." || slices.Contains(parts, "..") {
+			return "", errors.New("an argument would lead to another path")
+		}
+	}
+	return path.String(), nil
 }
 
 // fill gives a part of the query: none if its argument is not given, and one for each element

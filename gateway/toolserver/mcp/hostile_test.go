@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -126,10 +130,10 @@ func TestHostileAnswers(t *testing.T) {
 		}, text: "went on"},
 		"it hangs":            {do: func(c *toolservertest.Call) { <-c.R.Context().Done() }, want: toolserver.Error{Kind: toolserver.Timeout, Sent: true, Again: true}, says: "not answered in time"},
 		"it dies in mid-call": {do: func(c *toolservertest.Call) { panic(http.ErrAbortHandler) }, want: toolserver.Error{Kind: toolserver.Unavailable, Sent: true, Again: true}},
-		"500":                 {do: func(c *toolservertest.Call) { http.Error(c.W, "oops", 500) }, want: toolserver.Error{Kind: toolserver.Unavailable, Sent: true, Again: true}, says: "HTTP 500"},
-		"503":                 {do: func(c *toolservertest.Call) { http.Error(c.W, "oops", 503) }, want: toolserver.Error{Kind: toolserver.Unavailable, Sent: true, Again: true}, says: "HTTP 503"},
-		"429":                 {do: func(c *toolservertest.Call) { http.Error(c.W, "slow down", 429) }, want: toolserver.Error{Kind: toolserver.Unavailable, Again: true}, says: "HTTP 429"},
-		"401":                 {do: func(c *toolservertest.Call) { http.Error(c.W, "who are you", 401) }, want: toolserver.Error{Kind: toolserver.Unavailable}, says: "HTTP 401"},
+		"500":                 {do: func(c *toolservertest.Call) { http.Error(c.W, "oops", http.StatusInternalServerError) }, want: toolserver.Error{Kind: toolserver.Unavailable, Sent: true, Again: true}, says: "HTTP 500"},
+		"503":                 {do: func(c *toolservertest.Call) { http.Error(c.W, "oops", http.StatusServiceUnavailable) }, want: toolserver.Error{Kind: toolserver.Unavailable, Sent: true, Again: true}, says: "HTTP 503"},
+		"429":                 {do: func(c *toolservertest.Call) { http.Error(c.W, "slow down", http.StatusTooManyRequests) }, want: toolserver.Error{Kind: toolserver.Unavailable, Again: true}, says: "HTTP 429"},
+		"401":                 {do: func(c *toolservertest.Call) { http.Error(c.W, "who are you", http.StatusUnauthorized) }, want: toolserver.Error{Kind: toolserver.Unavailable}, says: "HTTP 401"},
 		"an endless error body": {do: func(c *toolservertest.Call) {
 			c.W.WriteHeader(400)
 			for {
@@ -232,6 +236,46 @@ func TestTooLargeSparesOthers(t *testing.T) {
 		close(end)
 		slow.Wait()
 	})
+}
+
+// TestOwnAnswers holds that of many calls at a time each gets its own answer, whatever the order in
+// which they come.
+func TestOwnAnswers(t *testing.T) {
+	t.Parallel()
+	play := func(t *testing.T, client *mcp.Server) {
+		t.Helper()
+		var all sync.WaitGroup
+		for i := range 40 {
+			all.Go(func() {
+				arguments := fmt.Sprintf(`{"n":%d}`, i)
+				if r, e := call(within(t, time.Minute), client, "echo", arguments); e != nil || r.Text != arguments {
+					t.Errorf("%s: got %+v, %v (%v)", arguments, r, e, unwrap(e))
+				}
+			})
+		}
+		all.Wait()
+	}
+	eras(t, func(t *testing.T, s *toolservertest.Server) {
+		var mu sync.Mutex
+		var waiting []chan struct{}
+		s.On["tools/call"] = func(c *toolservertest.Call) { // pairs, the second first
+			mu.Lock()
+			if len(waiting) == 0 {
+				wait := make(chan struct{})
+				waiting = append(waiting, wait)
+				mu.Unlock()
+				<-wait
+			} else {
+				defer close(waiting[0])
+				waiting = nil
+				mu.Unlock()
+			}
+			_, arguments := c.Tool()
+			c.Text(string(arguments))
+		}
+		play(t, open(t, s, nil))
+	})
+	t.Run("process", func(t *testing.T) { play(t, process(t, "echo", nil)) })
 }
 
 // TestSessionMissing holds that a session that the server has forgotten is begun anew, once, and
@@ -556,7 +600,13 @@ func TestPrivateAddress(t *testing.T) {
 	t.Parallel()
 	s := toolservertest.New(t)
 	port := s.URL.Port()
-	for host, says := range map[string]string{"127.0.0.1": "", "localhost": "", "localtest.invalid": "does not answer", "169.254.169.254": "does not answer"} {
+	hosts := map[string]string{"127.0.0.1": "", "localhost": "", "localtest.invalid": "does not answer", "169.254.169.254": "does not answer"}
+	if name, err := os.Hostname(); err == nil { // most machines have themselves in /etc/hosts
+		if found, err := net.DefaultResolver.LookupNetIP(t.Context(), "ip", name); err == nil && !slices.ContainsFunc(found, func(ip netip.Addr) bool { return !ip.IsLoopback() && !ip.IsPrivate() }) {
+			hosts[name] = "set private_network: true"
+		}
+	}
+	for host, says := range hosts {
 		client := mcp.Open(mcp.Options{Name: "srv", URL: &url.URL{Scheme: "http", Host: host + ":" + port, Path: "/mcp"}, Start: time.Second})
 		_, err := client.List(within(t, 5*time.Second))
 		client.Close()

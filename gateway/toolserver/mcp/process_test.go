@@ -59,6 +59,11 @@ func serveAs(kind string) {
 		}
 		_ = os.WriteFile(os.Getenv("PIDS"), []byte(fmt.Sprintf("%d %d", os.Getpid(), child.Process.Pid)), 0o600)
 	case "mute":
+		if file := os.Getenv("PIDS"); file != "" {
+			f, _ := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+			fmt.Fprintln(f, os.Getpid())
+			f.Close()
+		}
 		fmt.Fprintln(os.Stderr, "no such database: \x1b[31mhello\x1b[0m")
 		os.Exit(3)
 	case "chatty":
@@ -218,6 +223,27 @@ func TestProcessMissing(t *testing.T) {
 	_, err = process(t, "mute", nil).List(within(t, time.Minute))
 	if !errors.As(err, &e) || !strings.Contains(fmt.Sprint(e.Err), "no such database") || strings.Contains(fmt.Sprint(e.Err), "\x1b") {
 		t.Errorf("got %+v, want what the process has written in the error for the log, without control characters", e.Err)
+	}
+}
+
+// TestNoStorm holds that a process which does not start is not started for each call.
+func TestNoStorm(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "starts")
+	s := process(t, "mute", func(o *mcp.Options) { o.Env["PIDS"] = file })
+	began := time.Now()
+	calls := 0
+	for ; calls < 200; calls++ {
+		if _, e := call(within(t, time.Minute), s, "echo", `{}`); e == nil || e.Kind != toolserver.Unavailable || e.Sent {
+			t.Fatalf("got %+v", e)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if starts, most := strings.Count(string(text), "\n"), int(time.Since(began)/time.Second)+1; starts > most {
+		t.Errorf("got %d starts for %d calls, want at most one a second", starts, calls)
 	}
 }
 

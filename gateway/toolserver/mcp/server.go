@@ -60,8 +60,10 @@ type Server struct {
 	flight  *connecting // nil: nobody connects
 	legacy  bool        // the server is known to speak no version without a handshake
 	closed  bool
-	work    sync.WaitGroup // connections and their ends
-	ctx     context.Context
+	failed  *connecting     // the last that came to nothing, for a moment
+	until   time.Time       // it counts
+	work    sync.WaitGroup  // connections and their ends
+	ctx     context.Context //nolint:containedctx // that of all connections, until Close
 	cancel  context.CancelFunc
 }
 
@@ -126,6 +128,9 @@ func (s *Server) session(ctx context.Context) (*session, error) {
 		return at, nil
 	}
 	c := s.flight
+	if c == nil && s.failed != nil && time.Now().Before(s.until) {
+		c = s.failed // a process that does not start is not started for each call
+	}
 	if c == nil {
 		c = &connecting{done: make(chan struct{})}
 		s.flight = c
@@ -159,6 +164,7 @@ func (s *Server) connect(c *connecting, legacy bool) {
 	switch {
 	case err != nil:
 		s.legacy = false // it may be another server by now
+		s.failed, s.until = c, time.Now().Add(s.hold())
 		c.err = err
 	case s.closed:
 		s.current = got
@@ -172,6 +178,14 @@ func (s *Server) connect(c *connecting, legacy bool) {
 		})
 	}
 	close(c.done)
+}
+
+// hold is how long a connection that came to nothing is not tried again.
+func (s *Server) hold() time.Duration {
+	if s.web == nil {
+		return time.Second
+	}
+	return 100 * time.Millisecond
 }
 
 // drop gives up a connection, for all who come from now on.
@@ -193,6 +207,8 @@ func (s *Server) dropLocked(old *session) {
 
 // List asks for all tools. The error is a [*toolserver.Error].
 func (s *Server) List(ctx context.Context) (*toolserver.Listing, error) {
+	ctx, stop := s.within(ctx)
+	defer stop()
 	for again := true; ; again = false {
 		at, err := s.session(ctx)
 		if err != nil {
@@ -205,7 +221,11 @@ func (s *Server) List(ctx context.Context) (*toolserver.Listing, error) {
 		if s.lost(at, n, err) && again {
 			continue
 		}
-		return nil, s.failure(ctx, n, err)
+		e := s.failure(ctx, n, err)
+		if answered(err) != nil && e.Kind != toolserver.TooLarge { // its words are for the log: who reads this has not called it
+			e.Kind, e.Message = toolserver.Failed, s.says("does not list its tools")
+		}
+		return nil, e
 	}
 }
 
@@ -213,6 +233,8 @@ func (s *Server) List(ctx context.Context) (*toolserver.Listing, error) {
 // [*toolserver.Error]. A session that the server has forgotten is begun anew: such a call has
 // not run.
 func (s *Server) Call(ctx context.Context, tool string, arguments json.RawMessage) (*toolserver.Result, error) {
+	ctx, stop := s.within(ctx)
+	defer stop()
 	for again := true; ; again = false {
 		at, err := s.session(ctx)
 		if err != nil {
@@ -225,8 +247,19 @@ func (s *Server) Call(ctx context.Context, tool string, arguments json.RawMessag
 		if s.lost(at, n, err) && again && errors.Is(err, sdk.ErrSessionMissing) {
 			continue
 		}
-		return nil, s.failure(ctx, n, err)
+		e := s.failure(ctx, n, err)
+		if e.Kind == toolserver.UnknownTool {
+			s.drop(at) // and with it a list that the SDK would give for as long as the server has promised
+		}
+		return nil, e
 	}
+}
+
+// within is ctx, which ends with the server too.
+func (s *Server) within(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.ctx, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 // lost drops a connection that is of no further use, and says so.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -32,7 +33,8 @@ type session struct {
 	proc   *process // nil over HTTP
 	ended  bool     // under Server.mu
 
-	pages []page // the list as it last came, for pages that the SDK has kept; by one lister at a time
+	lister sync.Mutex // one asks for the list at a time
+	pages  []page     // as they last came, for those that the SDK has kept
 }
 
 // page is a page of a list of tools, in the server's own bytes.
@@ -102,6 +104,8 @@ func (at *session) close() {
 // list asks for all pages of the list.
 func (at *session) list(ctx context.Context) (_ *toolserver.Listing, n *note, err error) {
 	defer protect(&err)
+	at.lister.Lock()
+	defer at.lister.Unlock()
 	var out toolserver.Listing
 	out.Version = at.version()
 	var pages []page

@@ -82,7 +82,6 @@ type Server struct {
 	// Get answers a GET, if it is set; else there is no such stream.
 	Get http.HandlerFunc
 
-	t    testing.TB
 	http *httptest.Server
 	mu   sync.Mutex
 	seen map[string]int
@@ -90,11 +89,11 @@ type Server struct {
 }
 
 // New starts a server of the newest version with one tool, echo, which says its arguments back.
-func New(t testing.TB) *Server {
-	t.Helper()
-	s := &Server{t: t, Session: "first", Tools: []string{Definition("echo", "Says its arguments back.")}, On: map[string]func(*Call){}, seen: map[string]int{}, last: map[string]http.Header{}}
+func New(tb testing.TB) *Server {
+	tb.Helper()
+	s := &Server{Session: "first", Tools: []string{Definition("echo", "Says its arguments back.")}, On: map[string]func(*Call){}, seen: map[string]int{}, last: map[string]http.Header{}}
 	s.http = httptest.NewServer(s)
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		s.http.CloseClientConnections()
 		s.http.Close()
 	})

@@ -16,6 +16,10 @@
 // some hundred megabytes are installed for that, so only CALLGATE_CLIENT_AGENTS=1, which
 // "make clients" sets, has it done.
 //
+// TestToolServers is about the other side: it calls the tools of real servers, and
+// TestToolServersConformance has the official suite of the Model Context Protocol check how
+// the gateway speaks to servers; what of the suite is left out is listed there, with reasons.
+//
 // The SDKs for Python and Node are installed once, at the versions and hashes that
 // testdata pins, into a directory of the user's cache, and with them Node where the
 // machine has none that is new enough. Where that is not possible their tests are

@@ -93,6 +93,23 @@ func Serve(t *testing.T, config []byte) *Gate {
 	return g
 }
 
+// Run runs a command of the gateway's program to its end, and returns what it printed and its
+// status.
+func Run(t *testing.T, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	program, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs strings.Builder
+	cmd := exec.CommandContext(t.Context(), program, args...) //nolint:gosec // it is the program under test
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
 func create(t *testing.T, name string) *os.File {
 	t.Helper()
 	f, err := os.Create(name)

@@ -1,0 +1,51 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// FuzzRead holds that whatever a server sends, a result is text within its bounds, or an error.
+func FuzzRead(f *testing.F) {
+	for _, seed := range []string{
+		`{"content":[{"type":"text","text":"a"},null,{"type":"resource","resource":{"text":"b"}},{"type":"image"},{"type":7}]}`,
+		`{"structuredContent":null}`, `{"resultType":"input_required"}`, `null`, `[]`, `{"content":[{"type":"text","text":"\ud800"}]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		r, err := read(raw)
+		if err != nil {
+			return
+		}
+		if len(r.Text) > maxText || !utf8.ValidString(r.Text) || len(r.Structured) > maxText || r.Cut < 0 || len(r.Dropped) > 8 {
+			t.Errorf("got %+v", r)
+		}
+	})
+}
+
+// TestLasting holds that the end of a stream of notifications is none to the SDK, which would end
+// the session with all its calls, until the session itself ends; and that one without end is left.
+func TestLasting(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{"ended": "data: x\n\n", "endless": strings.Repeat("y", 2*maxStream)} {
+		ctx, cancel := context.WithCancel(t.Context())
+		l := &lasting{ctx: ctx, body: io.NopCloser(strings.NewReader(body)), left: maxStream, cancel: cancel}
+		read, buf := 0, make([]byte, 1<<20)
+		for read < min(len(body), maxStream) {
+			n, err := l.Read(buf)
+			if err != nil {
+				t.Fatalf("%s: got %v after %d bytes", name, err, read)
+			}
+			read += n
+		}
+		cancel()
+		if n, err := l.Read(buf); n != 0 || !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %d bytes, %v, want the end of the session", name, n, err)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package clients_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/callgate/callgate/internal/e2e/gate"
+	"github.com/callgate/callgate/internal/install"
+)
+
+// The files that pin servers of tools, and the official suite that checks clients of them.
+const (
+	toolPackage = "testdata/toolservers/package.json"
+	toolLock    = "testdata/toolservers/package-lock.json"
+	toolPython  = "testdata/toolservers/requirements.txt"
+	toolServer  = "testdata/toolservers/server.py"
+)
+
+// installToolServers installs what package.json of the tool servers pins, and gives Node and the
+// directory.
+func installToolServers(ctx context.Context) (nodeSDKs, error) {
+	node, err := findNode(ctx)
+	if err != nil {
+		return nodeSDKs{}, err
+	}
+	pins := []string{toolPackage, toolLock}
+	dir, err := installOnce("toolservers", "", pins, func(dir string) error { return node.install(ctx, dir, pins) })
+	if err != nil {
+		return nodeSDKs{}, install.MissingError{
+			What:   fmt.Sprintf("the servers of tools for Node are not installed (%v)", err),
+			Remedy: "cd internal/e2e && go test ./clients -run TestToolServers, where npm's registry is in reach",
+		}
+	}
+	return nodeSDKs{node.program, dir}, nil
+}
+
+// scenarios of the suite, by the version of the protocol. The others are left out, with the reason.
+var (
+	suite = map[string][]string{
+		"2025-11-25": {"initialize", "tools_call", "sse-retry", "json-schema-2020-12-preservation"},
+		"2026-07-28": {"tools_call", "request-metadata", "http-standard-headers", "http-custom-headers", "http-invalid-tool-headers",
+			"json-schema-ref-no-deref", "json-schema-2020-12-preservation"},
+	}
+	leftOut = map[string]string{
+		"auth/":                               "the gateway has no user who could log in at a server: what a server wants of credentials stands in the configuration, as a header",
+		"elicitation-sep1034-client-defaults": "the gateway has no user to ask, and says so: it offers no elicitation",
+		"sep-2322-client-request-state":       "the same: what a server asks becomes an error of the kind needs_input, and nothing is sent back",
+	}
+)
+
+// TestToolServersConformance has the official suite check the gateway's way of speaking to
+// servers, in both eras of the protocol. What the suite requires of a version is either played or
+// left out for a reason.
+func TestToolServersConformance(t *testing.T) {
+	t.Parallel()
+	node, err := installToolServers(t.Context())
+	need(t, err)
+	program := filepath.Join(t.TempDir(), "mcpclient")
+	if out, err := exec.Command("go", "build", "-o", program, "../mcpclient").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), node.program, append([]string{filepath.Join(node.dir, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")}, args...)...)
+		cmd.Env, cmd.Dir = append(os.Environ(), "NO_COLOR=1"), t.TempDir()
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	all, err := run("list", "--client")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, all)
+	}
+	for version, scenarios := range suite {
+		for _, m := range regexp.MustCompile(`(?m)^  - (\S+) \[([^\]]*)\]`).FindAllStringSubmatch(all, -1) {
+			name, versions := m[1], strings.Split(m[2], ",")
+			if slices.Contains(versions, version) && !slices.Contains(scenarios, name) && reason(name) == "" {
+				t.Errorf("%s: the suite has the scenario %s, which is neither played nor left out for a reason", version, name)
+			}
+		}
+		for _, name := range scenarios {
+			t.Run(version+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				out, err := run("client", "--command", program, "--scenario", name, "--spec-version", version)
+				passed := regexp.MustCompile(`Passed: (\d+)/(\d+), 0 failed`).FindStringSubmatch(out)
+				if err != nil || passed == nil || passed[1] != passed[2] || passed[1] == "0" || strings.Contains(out, "SKIPPED: scenario") {
+					t.Errorf("%v\n%s", err, out)
+				}
+			})
+		}
+	}
+}
+
+func reason(scenario string) string {
+	for prefix, why := range leftOut {
+		if strings.HasPrefix(scenario, prefix) {
+			return why
+		}
+	}
+	return ""
+}
+
+// toolResult is what callgate tools call --json prints.
+type toolResult struct {
+	Text       string          `json:"text"`
+	Structured json.RawMessage `json:"structured"`
+	Failed     bool            `json:"failed"`
+	Dropped    []string        `json:"dropped"`
+	Error      struct {
+		Type string `json:"type"`
+	} `json:"error"`
+}
+
+// TestToolServers calls the tools of real servers through the gateway's program: the reference
+// server "everything" over both transports, and one of the SDK for Python.
+func TestToolServers(t *testing.T) {
+	t.Parallel()
+	node, err := installToolServers(t.Context())
+	need(t, err)
+	interpreter, err := installVenv(t.Context(), "python-toolservers", toolPython)
+	var missing install.MissingError
+	if err != nil && !errors.As(err, &missing) {
+		err = install.MissingError{What: fmt.Sprintf("the SDK for Python is not installed (%v)", err), Remedy: "cd internal/e2e && go test ./clients -run TestToolServers, where PyPI is in reach"}
+	}
+	need(t, err)
+	server, err := filepath.Abs(toolServer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := filepath.Join(node.dir, "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js")
+	port := serveEverything(t, node.program, index)
+	dir := t.TempDir()
+	file := func(server string) string { return filepath.Join(dir, server+".yaml") }
+	for name, how := range map[string]string{
+		"node": fmt.Sprintf("command: [%q, %q, stdio]", node.program, index), "web": fmt.Sprintf("url: %q", "http://127.0.0.1:"+port+"/mcp"),
+		"python": fmt.Sprintf("command: [%q, %q]", interpreter, server),
+	} {
+		text := fmt.Sprintf("providers: {d: {type: demo}}\ntool_servers: {%s: {type: mcp, timeout: 1m, %s}}\n", name, how)
+		if err := os.WriteFile(file(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		list, complaints, status := gate.Run(t, "tools", "list", "-c", file(name))
+		if status != 0 || strings.Contains(list, "missing: ") {
+			t.Fatalf("%s: got status %d\n%s%s", name, status, list, complaints)
+		}
+	}
+	for _, c := range []struct {
+		name, arguments, text, structured, dropped, kind string
+		failed                                           bool
+	}{
+		{name: "node__echo", arguments: `{"message":"hi"}`, text: "Echo: hi"},
+		{name: "web__echo", arguments: `{"message":"hi"}`, text: "Echo: hi"},
+		{name: "node__get-sum", arguments: `{"a":1,"b":2}`, text: "The sum of 1 and 2 is 3."},
+		{name: "web__get-tiny-image", arguments: `{}`, text: "MCP logo", dropped: "image"},
+		{name: "node__get-structured-content", arguments: `{"location":"Chicago"}`, structured: `"temperature":36`},
+		{name: "web__get-structured-content", arguments: `{"location":"Chicago"}`, structured: `"temperature":36`},
+		{name: "node__get-resource-links", arguments: `{"count":2}`, dropped: "resource_link"},
+		{name: "node__echo", arguments: `{}`, text: "message", failed: true},
+		{name: "node__nothing", arguments: `{}`, kind: "unknown_tool", failed: true},
+		{name: "python__add", arguments: `{"a":1,"b":2}`, text: "3", structured: `"result": 3`},
+		{name: "python__nested", arguments: `{"what":{"n":12345678901234567890}}`, structured: "12345678901234567890"},
+		{name: "python__fail", arguments: `{}`, text: "fail", failed: true},
+	} {
+		out, complaints, status := gate.Run(t, "tools", "call", c.name, c.arguments, "-c", file(strings.Split(c.name, "__")[0]), "--json")
+		var got toolResult
+		if err := json.Unmarshal([]byte(out), &got); err != nil {
+			t.Errorf("%s: %v\n%s%s", c.name, err, out, complaints)
+			continue
+		}
+		if got.Failed != c.failed || (status != 0) != c.failed || got.Error.Type != c.kind || !strings.Contains(got.Text, c.text) ||
+			!strings.Contains(strings.ReplaceAll(string(got.Structured), " ", ""), strings.ReplaceAll(c.structured, " ", "")) || !strings.Contains(strings.Join(got.Dropped, " "), c.dropped) {
+			t.Errorf("%s %s: got %s (%s)", c.name, c.arguments, out, complaints)
+		}
+	}
+	// The reference server tells its environment: it has nothing of the gateway's.
+	for _, name := range []string{"node__get-env", "python__environment"} {
+		out, _, _ := gate.Run(t, "tools", "call", name, "-c", file(strings.Split(name, "__")[0]))
+		if !strings.Contains(out, "PATH") || strings.Contains(out, "CALLGATE_") || strings.Contains(out, "GOCACHE") {
+			t.Errorf("%s: got %s", name, out)
+		}
+	}
+}
+
+// serveEverything starts the reference server over HTTP and gives its port.
+func serveEverything(t *testing.T, node, index string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	l.Close()
+	cmd := exec.Command(node, index, "streamableHttp")
+	cmd.Env = append(os.Environ(), "PORT="+port)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	gate.Await(t, "the reference server", func() bool {
+		c, err := net.DialTimeout("tcp", "127.0.0.1:"+port, time.Second)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+	return port
+}
