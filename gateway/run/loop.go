@@ -16,7 +16,7 @@ import (
 type loop struct {
 	runner *Runner
 	policy Policy
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // that of the request, which ends with Close
 	cancel context.CancelCauseFunc
 	req    *gateway.Request // of the next round
 	offer  *offer

@@ -10,6 +10,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/toolserver"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // work is the calls of a round that run.
@@ -148,7 +149,7 @@ func (l *loop) stopWork() {
 
 // comment says which tools run.
 func (l *loop) comment(w *work) {
-	if l.writer == nil {
+	if l.writer == nil || !l.asking.stream {
 		return
 	}
 	var names []string
@@ -158,7 +159,7 @@ func (l *loop) comment(w *work) {
 		}
 	}
 	if len(names) > 0 {
-		l.writer.comment("tool " + strings.Join(names, " "))
+		l.out.put(&wire.Frame{Raw: []byte(": tool " + strings.Join(names, " ") + "\n\n")})
 	}
 }
 
@@ -270,11 +271,10 @@ func (l *loop) handOver(w *work) {
 		stop = gateway.StopApproval
 	}
 	if len(w.done) > 0 || len(l.ledger.before) > 0 {
-		if err := l.runner.remember(l.ctx, l.req, l.ledger, l.turn, w, l.offer); err != nil {
+		if err := l.runner.remember(l.ctx, l.req, l.ledger, w, l.offer); err != nil {
 			l.asking.sum.Warn("tool_results_forgotten")
 			l.runner.o.Log.Warn("the results of tools are not kept for the client's next request", "error", fmt.Sprint(err))
 		}
 	}
 	l.finish(w.theirs, "tool_calls", stop)
 }
-

@@ -45,7 +45,7 @@ func (l *ledger) keep(t *turn, round []*done, o *offer) {
 }
 
 // remember keeps what has run, under the ids of all calls that the client gets.
-func (r *Runner) remember(ctx context.Context, req *gateway.Request, l *ledger, t *turn, w *work, o *offer) error {
+func (r *Runner) remember(ctx context.Context, req *gateway.Request, l *ledger, w *work, o *offer) error {
 	if r.o.Keeper == nil {
 		return errors.New("there is no store")
 	}

@@ -47,8 +47,6 @@ func (w *whole) event(e *event) {
 	w.events = append(w.events, e.text())
 }
 
-func (w *whole) comment(string) {}
-
 func (w *whole) next(t *turn) {
 	w.rounds++
 	w.base = nil

@@ -111,7 +111,9 @@ func TestResultsAreNeverCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Close()
-		var body struct{ Messages []struct{ Role, Content string } }
+		var body struct {
+			Messages []struct{ Role, Content string }
+		}
 		if err := json.Unmarshal([]byte(e.second), &body); err != nil {
 			t.Fatal(err)
 		}
