@@ -127,15 +127,10 @@ func (h *hands) make(ctx context.Context, r ready, p *Policy) *done {
 			d.limit(p.Size.Result)
 			return d
 		}
-		if d.err = err; d.attempts >= attempts || !again(err) || ctx.Err() != nil {
+		if d.err = err; d.attempts >= attempts || !err.Again || ctx.Err() != nil {
 			return d
 		}
 	}
-}
-
-// again reports whether another attempt may do better.
-func again(e *toolserver.Error) bool {
-	return e.Again || e.Kind == toolserver.Timeout || e.Kind == toolserver.Unavailable
 }
 
 // attempt makes one attempt.
@@ -167,7 +162,7 @@ func (h *hands) attempt(ctx context.Context, r ready, p *Policy) (*toolserver.Re
 		select {
 		case a = <-got:
 		case <-time.After(time.Second):
-			a.err = &toolserver.Error{Kind: toolserver.Timeout, Sent: true, Message: "The tool did not answer in time.", Err: ctx.Err()}
+			a.err = &toolserver.Error{Kind: toolserver.Timeout, Sent: true, Again: true, Message: "The tool did not answer in time.", Err: ctx.Err()}
 		}
 	}
 	if a.err == nil && a.result != nil {
@@ -177,7 +172,7 @@ func (h *hands) attempt(ctx context.Context, r ready, p *Policy) (*toolserver.Re
 	switch {
 	case errors.As(a.err, &e):
 	case errors.Is(a.err, context.DeadlineExceeded):
-		e = &toolserver.Error{Kind: toolserver.Timeout, Sent: true, Message: "The tool did not answer in time.", Err: a.err}
+		e = &toolserver.Error{Kind: toolserver.Timeout, Sent: true, Again: true, Message: "The tool did not answer in time.", Err: a.err}
 	default:
 		e = &toolserver.Error{Kind: toolserver.Failed, Sent: true, Message: "The tool failed.", Err: a.err}
 	}
