@@ -59,6 +59,7 @@ func sections(wanted *regexp.Regexp) []section {
 	return append(list, slices.DeleteFunc([]section{
 		{"parse", measureParse},
 		{"languages", measureLanguages},
+		{"tools", measureTools},
 		{"start", measureStart},
 	}, func(s section) bool { return !wanted.MatchString(s.name) })...)
 }

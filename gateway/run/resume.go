@@ -34,14 +34,18 @@ const (
 	lookedUp = 8
 )
 
-// keep notes a round for what a later one leaves behind.
-func (l *ledger) keep(t *turn, round []*done, o *offer) {
-	mute := *t
-	mute.text = nil // the client has it
-	l.before = append(append(l.before, mute.message(callsOf(round))...), ',')
-	for _, d := range round {
-		l.before = append(append(l.before, resultMessage(d.call.id, o.content(d, ""))...), ',')
+// before are the messages of the rounds so far, each with a comma behind it, without the texts,
+// which the client has.
+func (l *ledger) before(o *offer) (messages []byte) {
+	for _, r := range l.rounds {
+		mute := *r.turn
+		mute.text = nil
+		messages = append(append(messages, mute.message(callsOf(r.done))...), ',')
+		for _, d := range r.done {
+			messages = append(append(messages, resultMessage(d.call.id, o.content(d, ""))...), ',')
+		}
 	}
+	return messages
 }
 
 // remember keeps what has run, under the ids of all calls that the client gets.
@@ -49,7 +53,7 @@ func (r *Runner) remember(ctx context.Context, req *gateway.Request, l *ledger, 
 	if r.o.Keeper == nil {
 		return errors.New("there is no store")
 	}
-	m := memory{Before: string(l.before)}
+	m := memory{Before: string(l.before(o))}
 	for _, d := range w.done {
 		m.Calls += string(d.call.appendTo(nil)) + ","
 		m.Results += "," + string(resultMessage(d.call.id, o.content(d, "")))

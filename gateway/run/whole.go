@@ -39,7 +39,7 @@ func (w *whole) frame(f *wire.Frame, t *turn, decide func(*call) owner) {
 }
 
 func (w *whole) event(e *event) {
-	if e.Event == "started" {
+	if e.Event == startedEvent {
 		return
 	}
 	after := len(w.text)
