@@ -168,7 +168,7 @@ func checkLog(r *report, l Log) {
 	if l.Level != "debug" && l.Level != "info" {
 		r.add(p, "requests are logged at the level info, and log.level is %s; set it to info, or leave log.prefix out", l.Level)
 	}
-	if l.Format != "json" {
+	if l.Format == "text" {
 		r.add(p, "callgate export-trace reads JSON, and log.format is %s; set it to json, or leave log.prefix out", l.Format)
 	}
 }

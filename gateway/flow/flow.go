@@ -314,6 +314,9 @@ func (g *Gateway) Models(ctx context.Context) []string {
 		}
 	}
 	for prefix, t := range g.options.Direct {
+		if slices.Contains(g.options.Unlisted, t.Provider) {
+			continue
+		}
 		add(prefix+"/", t)
 	}
 	for _, t := range g.options.Routes[gateway.AnyModel] {
