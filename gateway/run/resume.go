@@ -158,7 +158,7 @@ func (l *loop) resume(tenant string) error {
 // recall is the edits that put back what ran beside a turn's calls.
 func (l *loop) recall(tenant string, c *conversation.Conversation, i int, calls []conversation.Call) []wire.Edit {
 	said := lastUser(c, i)
-	for _, call := range calls {
+	for _, call := range calls[:1] { // it is kept under each of them
 		body, err := l.runner.get(l.ctx, tenant, turnKey(call.ID, call.Name, said))
 		if err != nil {
 			l.asking.sum.Warn("tool_results_forgotten")
@@ -194,7 +194,12 @@ func (l *loop) approvals(tenant string, c *conversation.Conversation, i int, cal
 		}
 		tool := l.offer.find(asked.Name)
 		answer, pending := answerTo(c, i, asked.ID)
-		if tool == nil || answer < 0 {
+		if answer < 0 {
+			continue
+		}
+		if tool == nil { // else the model would take the client's word for a result
+			d := &done{call: &call{id: asked.ID, name: asked.Name}, err: &toolserver.Error{Kind: toolserver.Unavailable, Message: "The call was not made: its tool cannot be offered now."}}
+			edits = append(edits, contentEdit(c, answer, l.offer.content(d, "")))
 			continue
 		}
 		r, known := l.agreed(tenant, c.Said(c.Messages[answer]), asked, tool, pending)
@@ -249,7 +254,7 @@ func contentEdit(c *conversation.Conversation, i int, text []byte) wire.Edit {
 }
 
 // unknownOutcome is what is said of a call that may have run, and whose result is not there.
-const unknownOutcome = "This call was approved and made before; what it gave is not kept any more. Check before you repeat it."
+const unknownOutcome = "What this call gave is not kept any more; it may have been done. Check before you repeat it."
 
 // agreed is a call that the client has agreed to, ready to be run; or what is to be told the model
 // in its place.
