@@ -23,6 +23,7 @@ type hands struct {
 	catalogue Catalogue
 	schemas   *repair.Schemas
 	cleaner   *cleaner
+	trace     func(ctx context.Context, server, tool string) (context.Context, func(outcome string))
 }
 
 // maxArgsDepth is how deep arguments may nest.
@@ -114,7 +115,11 @@ func (h *hands) make(ctx context.Context, r ready, p *Policy) *done {
 		return d
 	}
 	began := time.Now()
-	defer func() { d.took = time.Since(began) }()
+	ctx, end := h.trace(ctx, r.tool.Server, r.tool.Name)
+	defer func() {
+		d.took = time.Since(began)
+		end(d.kind())
+	}()
 	attempts := 1
 	if r.tool.Idempotent {
 		attempts = p.Attempts

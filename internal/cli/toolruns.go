@@ -31,7 +31,7 @@ func (c chatting) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 func (sys *system) newRunner(cfg *config.Config, bill func([]gateway.RoundCost) gateway.Bill, log *slog.Logger) (*toolrun.Runner, error) {
 	g, s := sys.gateway, sys.store
 	o := toolrun.Options{Inner: g, Catalogue: sys.tools, Servers: sys.tools.Servers(), Route: g.Route, Policies: map[string]toolrun.Policy{}, Policy: runPolicy(cfg.DefaultRoute().Tools),
-		Allowed: map[string][]string{}, Markup: &markup{parsers: sys.parsers}, Bill: bill, Log: log}
+		Allowed: map[string][]string{}, Markup: &markup{parsers: sys.parsers}, Bill: bill, Trace: sys.tracer.Tool, Log: log}
 	for name, m := range cfg.Models {
 		if m.Alias == "" {
 			o.Policies[name] = runPolicy(cfg.Route(name).Tools)
