@@ -205,3 +205,33 @@ func TestToolGatewayKilled(t *testing.T) {
 		t.Errorf("got %s, want that nobody knows whether it was done", all[len(all)-1])
 	}
 }
+
+// TestToolUpstreamError: an error that an upstream sends in its stream is the client's where
+// nothing was found, and else the answer ends with what was.
+func TestToolUpstreamError(t *testing.T) {
+	t.Parallel()
+	shop := newToolShop(t)
+	const broken = "data: {\"error\":{\"message\":\"boom\",\"type\":\"server_error\"}}\n\n"
+	for _, first := range []bool{true, false} {
+		url := upstream(t, func(w http.ResponseWriter, r received) {
+			w.Header().Set("content-type", "text/event-stream")
+			if !first && !strings.Contains(r.body, `"role":"tool"`) {
+				io.WriteString(w, turnOf(r, "native", "Let me see.", modelCall{"call_1", "shop__search", `{"q":"x"}`}))
+				return
+			}
+			send(w, delta("Half"), broken)
+		})
+		g := serve(t, shop.config(url, "m", "none", ""))
+		r := g.chat(askShop)
+		if first {
+			if !strings.Contains(r.body, broken) || strings.Contains(r.body, done) || strings.Contains(r.body, `"finish_reason":"`) {
+				t.Errorf("got\n%s\nwant the upstream's error, and no end", r.body)
+			}
+			continue
+		}
+		a := readAnswer(t, r)
+		if strings.Contains(r.body, "boom") || a.finish != "length" || a.finishes != 1 || !strings.HasPrefix(a.text, "Let me see.\n\nHalf\n\nThis answer is not complete") || !strings.Contains(a.text, "/search x") {
+			t.Errorf("got\n%s\nwant what was found", r.body)
+		}
+	}
+}
