@@ -97,13 +97,10 @@ func TestToolMarkupOfTextModel(t *testing.T) {
 		w.Header().Set("content-type", "text/plain")
 		io.WriteString(w, "<tool_call>\n{\"name\": \"shop__order\", \"arguments\": {\"item\": \"car\"}}\n</tool_call>")
 	}
-	var url string
-	url = upstream(t, func(w http.ResponseWriter, r received) {
+	url := upstream(t, func(w http.ResponseWriter, r received) {
 		text := turnOf(r, "hermes", "", modelCall{"c", "shop__search", `{"q":"x"}`})
 		if strings.Contains(r.body, `"role":"tool"`) { // it repeats what it read
-			i := strings.Index(r.body, `\"text\":\"`)
-			said := r.body[i+len(`\"text\":\"`):]
-			said = said[:strings.Index(said, `\"}`)]
+			said := between(r.body, `\"text\":\"`, `\"}`)
 			said = strings.NewReplacer(`\\n`, "\n", `\\\"`, `"`).Replace(said)
 			text = turnOf(r, "native", said)
 		}
