@@ -60,6 +60,7 @@ func sections(wanted *regexp.Regexp) []section {
 		{"parse", measureParse},
 		{"structured", measureStructured},
 		{"languages", measureLanguages},
+		{"tools", measureTools},
 		{"start", measureStart},
 	}, func(s section) bool { return !wanted.MatchString(s.name) })...)
 }

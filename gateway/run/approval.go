@@ -29,7 +29,7 @@ const (
 // sign makes the id of a call.
 func (r *Runner) sign(tenant, alias string, args []byte, life time.Duration) string {
 	var b [endBytes + nonceBytes + macBytes]byte
-	binary.BigEndian.PutUint32(b[:], uint32(time.Now().Add(life).Unix())) //nolint:gosec // until 2106
+	binary.BigEndian.PutUint32(b[:], uint32(time.Now().Add(life).Unix())) // until 2106
 	_, _ = rand.Read(b[endBytes : endBytes+nonceBytes])                   // it never fails
 	copy(b[endBytes+nonceBytes:], r.mac(b[:endBytes+nonceBytes], tenant, alias, args))
 	return approvalMark + base64.RawURLEncoding.EncodeToString(b[:])

@@ -23,6 +23,7 @@ type hands struct {
 	catalogue Catalogue
 	schemas   *repair.Schemas
 	cleaner   *cleaner
+	trace     func(ctx context.Context, server, tool string) (context.Context, func(outcome string))
 }
 
 // maxArgsDepth is how deep arguments may nest.
@@ -114,7 +115,11 @@ func (h *hands) make(ctx context.Context, r ready, p *Policy) *done {
 		return d
 	}
 	began := time.Now()
-	defer func() { d.took = time.Since(began) }()
+	ctx, end := h.trace(ctx, r.tool.Server, r.tool.Name)
+	defer func() {
+		d.took = time.Since(began)
+		end(d.kind())
+	}()
 	attempts := 1
 	if r.tool.Idempotent {
 		attempts = p.Attempts
@@ -127,15 +132,10 @@ func (h *hands) make(ctx context.Context, r ready, p *Policy) *done {
 			d.limit(p.Size.Result)
 			return d
 		}
-		if d.err = err; d.attempts >= attempts || !again(err) || ctx.Err() != nil {
+		if d.err = err; d.attempts >= attempts || !err.Again || ctx.Err() != nil {
 			return d
 		}
 	}
-}
-
-// again reports whether another attempt may do better.
-func again(e *toolserver.Error) bool {
-	return e.Again || e.Kind == toolserver.Timeout || e.Kind == toolserver.Unavailable
 }
 
 // attempt makes one attempt.
@@ -167,7 +167,7 @@ func (h *hands) attempt(ctx context.Context, r ready, p *Policy) (*toolserver.Re
 		select {
 		case a = <-got:
 		case <-time.After(time.Second):
-			a.err = &toolserver.Error{Kind: toolserver.Timeout, Sent: true, Message: "The tool did not answer in time.", Err: ctx.Err()}
+			a.err = &toolserver.Error{Kind: toolserver.Timeout, Sent: true, Again: true, Message: "The tool did not answer in time.", Err: ctx.Err()}
 		}
 	}
 	if a.err == nil && a.result != nil {
@@ -177,7 +177,7 @@ func (h *hands) attempt(ctx context.Context, r ready, p *Policy) (*toolserver.Re
 	switch {
 	case errors.As(a.err, &e):
 	case errors.Is(a.err, context.DeadlineExceeded):
-		e = &toolserver.Error{Kind: toolserver.Timeout, Sent: true, Message: "The tool did not answer in time.", Err: a.err}
+		e = &toolserver.Error{Kind: toolserver.Timeout, Sent: true, Again: true, Message: "The tool did not answer in time.", Err: a.err}
 	default:
 		e = &toolserver.Error{Kind: toolserver.Failed, Sent: true, Message: "The tool failed.", Err: a.err}
 	}

@@ -45,9 +45,9 @@ func TestAttempts(t *testing.T) {
 		want       int
 		hint       string
 	}{
-		{"timeout, idempotent", true, &toolserver.Error{Kind: toolserver.Timeout, Sent: true}, false, 2, ""},
-		{"away, idempotent", true, &toolserver.Error{Kind: toolserver.Unavailable}, false, 2, ""},
-		{"timeout, not idempotent", false, &toolserver.Error{Kind: toolserver.Timeout, Sent: true}, false, 1, "outcome is unknown"},
+		{"timeout, idempotent", true, &toolserver.Error{Kind: toolserver.Timeout, Sent: true, Again: true}, false, 2, ""},
+		{"away, idempotent", true, &toolserver.Error{Kind: toolserver.Unavailable, Again: true}, false, 2, ""},
+		{"timeout, not idempotent", false, &toolserver.Error{Kind: toolserver.Timeout, Sent: true, Again: true}, false, 1, "outcome is unknown"},
 		{"protocol error", true, &toolserver.Error{Kind: toolserver.Failed}, false, 1, ""},
 		{"its own no", true, nil, true, 1, ""},
 	} {

@@ -9,16 +9,24 @@ import (
 
 // event is something that happens to our tools, for protocols that have a form for it.
 type event struct {
-	Event     string       `json:"event"`
-	ID        string       `json:"id,omitempty"`
-	Server    string       `json:"server"`
-	Name      string       `json:"name,omitempty"` // the tool's own
-	Arguments *string      `json:"arguments,omitempty"`
-	Output    *string      `json:"output,omitempty"`
-	Error     any          `json:"error,omitempty"`
-	Tools     []listedTool `json:"tools,omitempty"`
-	After     *int         `json:"after,omitempty"`
+	Event     string
+	ID        string
+	Server    string
+	Name      string // the tool's own
+	Arguments string
+	Output    *string
+	Error     any // a failure; of a list a text
+	Tools     []listedTool
+	After     *int // bytes of the text that stood before it
 }
+
+// The kinds of events.
+const (
+	listedEvent   = "listed"
+	startedEvent  = "started"
+	finishedEvent = "finished"
+	approvalEvent = "approval"
+)
 
 // listedTool is a tool in the event that lists a server's.
 type listedTool struct {
@@ -33,53 +41,43 @@ type failure struct {
 	Message string          `json:"message"`
 }
 
-// MarshalJSON writes the members that the event's kind has, null where there is nothing.
-func (e *event) MarshalJSON() ([]byte, error) {
-	b := wire.AppendQuoted([]byte(`{"event":`), e.Event)
-	put := func(key string, v any) error {
-		value, err := json.Marshal(v)
-		b = append(wire.AppendKey(b, key), value...)
-		return err
+// text is the event as JSON: the members that its kind has, null where there is nothing.
+func (e *event) text() []byte {
+	size := 256
+	if e.Output != nil {
+		size += len(*e.Output) + len(*e.Output)/8
 	}
-	if e.Event == "listed" {
-		tools := e.Tools
-		if tools == nil {
-			tools = []listedTool{}
-		}
-		_ = put("server", e.Server)
-		if err := put("tools", tools); err != nil {
-			return nil, err
-		}
-		_ = put("error", e.Error)
+	b := wire.AppendQuoted(append(make([]byte, 0, size), `{"event":`...), e.Event)
+	put := func(key, value string) { b = wire.AppendQuoted(wire.AppendKey(b, key), value) }
+	other := func(key string, value any) { b = append(wire.AppendKey(b, key), marshal(value)...) }
+	if e.Event == listedEvent {
+		put("server", e.Server)
+		other("tools", append([]listedTool{}, e.Tools...))
+		other("error", e.Error)
 	} else {
-		_ = put("id", e.ID)
-		_ = put("server", e.Server)
-		_ = put("name", e.Name)
-		_ = put("arguments", e.Arguments)
+		put("id", e.ID)
+		put("server", e.Server)
+		put("name", e.Name)
+		put("arguments", e.Arguments)
 	}
-	if e.Event == "finished" {
-		_ = put("output", e.Output)
-		_ = put("error", e.Error)
+	if e.Event == finishedEvent {
+		if e.Output != nil {
+			put("output", *e.Output)
+		} else {
+			b = append(wire.AppendKey(b, "output"), "null"...)
+		}
+		other("error", e.Error)
 	}
 	if e.After != nil {
 		b = wire.AppendInt(wire.AppendKey(b, "after"), *e.After)
 	}
-	return append(b, '}'), nil
-}
-
-// text is the event as JSON.
-func (e *event) text() []byte {
-	b, err := e.MarshalJSON()
-	if err != nil { // a schema that is no JSON, which no catalogue gives
-		b = []byte(`{"event":"listed","server":"","tools":[],"error":"the tools cannot be listed"}`)
-	}
-	return b
+	return append(b, '}')
 }
 
 // listed are the events that say which tools the servers have that the client has named.
 func (o *offer) listed() (events []*event) {
 	for _, server := range o.named {
-		e := &event{Event: "listed", Server: server}
+		e := &event{Event: listedEvent, Server: server}
 		for _, t := range o.list {
 			if t.Server == server {
 				schema := t.Parameters

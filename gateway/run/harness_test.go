@@ -53,7 +53,7 @@ func (m *model) Chat(ctx context.Context, r *gateway.Request) (*gateway.Response
 
 type reply struct {
 	model  *model
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // that of the request
 	text   string
 	stream bool
 	given  bool

@@ -3,6 +3,7 @@ package run
 import (
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -21,7 +22,13 @@ type ledger struct {
 	bytes   int                        // of all results
 	tainted bool                       // a result may hold a stranger's text
 	early   []*event                   // what has happened before the answer began
-	before  []byte                     // messages of the rounds, each with a comma behind it
+	rounds  []round                    // those of this request so far
+}
+
+// round is a turn of the model and what its calls gave.
+type round struct {
+	turn *turn
+	done []*done
 }
 
 // done is a call that is over.
@@ -58,7 +65,7 @@ func (l *ledger) take() []*event {
 func (l *ledger) add(round []*done) {
 	news := false
 	for _, d := range round {
-		key := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", d.call.name, d.args, d.text, d.kind()))
+		key := d.key()
 		news = news || !l.seen[key]
 		l.seen[key] = true
 		l.done = append(l.done, d)
@@ -72,6 +79,17 @@ func (l *ledger) add(round []*done) {
 	if l.idle++; news {
 		l.idle = 0
 	}
+}
+
+// key stands for the tool, its arguments and what it gave.
+func (d *done) key() (key [sha256.Size]byte) {
+	h := sha256.New()
+	for _, part := range [...]string{d.call.name, d.args, d.kind(), d.text} {
+		fmt.Fprintf(h, "%d ", len(part))
+		io.WriteString(h, part) //nolint:errcheck // a hash takes all
+	}
+	h.Sum(key[:0])
+	return key
 }
 
 // kind is what became of the call, in a word.

@@ -123,8 +123,8 @@ func TestPartial(t *testing.T) {
 				case how == "empty":
 					return says(stream, n, ""), nil
 				case how == "breaks" && stream:
-					whole := says(stream, n, "Half an answer")
-					return whole[:strings.Index(whole, `{"content":"an an`)] + `"hang"}` + "\n\n", nil
+					begin, _, _ := strings.Cut(says(stream, n, "Half an answer"), `{"content":"an an`)
+					return begin + `"hang"}` + "\n\n", nil
 				}
 				return says(stream, n, "", fc{"c2", "a__search", `{}`}), nil
 			}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -16,7 +17,7 @@ import (
 type loop struct {
 	runner *Runner
 	policy Policy
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // that of the request, which ends with Close
 	cancel context.CancelCauseFunc
 	req    *gateway.Request // of the next round
 	offer  *offer
@@ -39,6 +40,7 @@ type asking struct {
 	round  int
 	last   gateway.ToolStop // why the answer at hand is the last one; "" if it need not be
 	end    func()           // ends the time of the round
+	inBand []byte           // the error that has ended the round, as the upstream sent it
 	sum    *summary
 }
 
@@ -197,6 +199,10 @@ func (l *loop) read() {
 		l.out.more = false
 	default:
 		l.out.more = f.More
+		if f.Data == nil && !f.Done && bytes.HasPrefix(f.Raw, []byte("data")) {
+			l.asking.inBand = bytes.Clone(f.Raw)
+			return
+		}
 		for _, f := range plain(f) {
 			if f.Whole && l.asking.stream {
 				for _, c := range wire.Chunks(f, true) {
@@ -248,6 +254,10 @@ func (l *loop) ended() {
 	a := &l.asking
 	l.closeRound()
 	l.usage.add(l.turn.usage)
+	if a.inBand != nil {
+		l.endedByError()
+		return
+	}
 	if a.last != "" {
 		if len(l.turn.text) == 0 {
 			l.partial(a.last, "the model gave no answer")
@@ -265,6 +275,19 @@ func (l *loop) ended() {
 	default:
 		l.perform(mine, theirs)
 	}
+}
+
+// endedByError deals with an error that the upstream has sent in its stream. What tools have found
+// is not lost by it; else the client gets it as it came.
+func (l *loop) endedByError() {
+	raw := l.asking.inBand
+	if !l.ledger.any() {
+		l.out.put(&wire.Frame{Raw: raw})
+		l.err = io.EOF
+		return
+	}
+	l.asking.sum.goOn()
+	l.broken(&gateway.Error{Kind: gateway.Unavailable, Message: "The upstream ended its answer with an error."})
 }
 
 // closeRound ends the round's request.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/toolserver"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // work is the calls of a round that run.
@@ -78,7 +79,7 @@ func (l *loop) perform(mine, theirs []*call) {
 		l.writer.next(l.turn)
 	}
 	for _, r := range held {
-		l.tell(toolEvent("approval", r.call, r.tool))
+		l.tell(toolEvent(approvalEvent, r.call, r.tool))
 	}
 	l.start(w)
 }
@@ -103,7 +104,7 @@ func (l *loop) start(w *work) {
 	ctx, w.end = context.WithDeadline(l.ctx, l.asking.began.Add(l.policy.Time.Run-l.policy.Time.Answer))
 	free := make(chan struct{}, l.policy.Parallel)
 	for i, r := range w.ready {
-		l.tell(toolEvent("started", r.call, r.tool))
+		l.tell(toolEvent(startedEvent, r.call, r.tool))
 		go func() { // it ends with ctx, or soon behind it
 			free <- struct{}{}
 			defer func() { <-free }()
@@ -148,7 +149,7 @@ func (l *loop) stopWork() {
 
 // comment says which tools run.
 func (l *loop) comment(w *work) {
-	if l.writer == nil {
+	if l.writer == nil || !l.asking.stream {
 		return
 	}
 	var names []string
@@ -158,7 +159,7 @@ func (l *loop) comment(w *work) {
 		}
 	}
 	if len(names) > 0 {
-		l.writer.comment("tool " + strings.Join(names, " "))
+		l.out.put(&wire.Frame{Raw: []byte(": tool " + strings.Join(names, " ") + "\n\n")})
 	}
 }
 
@@ -167,7 +168,7 @@ func (l *loop) over(d *done) {
 	l.runner.hands.clean(l.ctx, d, l.offer)
 	l.ledger.bound(d)
 	l.asking.sum.call(d)
-	e := toolEvent("finished", d.call, d.tool)
+	e := toolEvent(finishedEvent, d.call, d.tool)
 	if d.err != nil {
 		e.Error = failure{d.err.Kind, d.err.Message}
 	} else {
@@ -190,8 +191,7 @@ func (l *loop) tell(e *event) {
 
 // toolEvent is an event of a call. Of an unknown name there is no tool.
 func toolEvent(kind string, c *call, t *toolserver.Tool) *event {
-	args := string(c.args)
-	e := &event{Event: kind, ID: c.id, Name: c.name, Arguments: &args}
+	e := &event{Event: kind, ID: c.id, Name: c.name, Arguments: string(c.args)}
 	if t != nil {
 		e.Server, e.Name = t.Server, t.Name
 	}
@@ -219,7 +219,7 @@ func (l *loop) collected() {
 		}
 		messages = append(append(messages, ','), resultMessage(d.call.id, l.offer.content(d, last))...)
 	}
-	l.ledger.keep(l.turn, w.done, l.offer)
+	l.ledger.rounds = append(l.ledger.rounds, round{l.turn, w.done})
 	edit, err := l.appended(messages)
 	if err != nil {
 		l.turn = &turn{}
@@ -269,8 +269,8 @@ func (l *loop) handOver(w *work) {
 	if w.held {
 		stop = gateway.StopApproval
 	}
-	if len(w.done) > 0 || len(l.ledger.before) > 0 {
-		if err := l.runner.remember(l.ctx, l.req, l.ledger, l.turn, w, l.offer); err != nil {
+	if len(w.done) > 0 || len(l.ledger.rounds) > 0 {
+		if err := l.runner.remember(l.ctx, l.req, l.ledger, w, l.offer); err != nil {
 			l.asking.sum.Warn("tool_results_forgotten")
 			l.runner.o.Log.Warn("the results of tools are not kept for the client's next request", "error", fmt.Sprint(err))
 		}

@@ -65,7 +65,7 @@ func (o *offer) content(d *done, note string) []byte {
 		if d.tool != nil {
 			r.Server, r.Tool = d.tool.Server, d.tool.Name
 			r.Error.Alternatives = o.alternatives(d.tool)
-			r.Error.Retryable = again(d.err) && (d.tool.Idempotent || !d.err.Sent)
+			r.Error.Retryable = d.err.Again && (d.tool.Idempotent || !d.err.Sent)
 			if d.err.Sent && !d.tool.Idempotent && d.tool.Effect != toolserver.Reads {
 				r.Error.Hint = strings.TrimSpace("The outcome is unknown: it may have been done. Check before you repeat it. " + r.Error.Hint)
 			}

@@ -34,22 +34,26 @@ const (
 	lookedUp = 8
 )
 
-// keep notes a round for what a later one leaves behind.
-func (l *ledger) keep(t *turn, round []*done, o *offer) {
-	mute := *t
-	mute.text = nil // the client has it
-	l.before = append(append(l.before, mute.message(callsOf(round))...), ',')
-	for _, d := range round {
-		l.before = append(append(l.before, resultMessage(d.call.id, o.content(d, ""))...), ',')
+// before are the messages of the rounds so far, each with a comma behind it, without the texts,
+// which the client has.
+func (l *ledger) before(o *offer) (messages []byte) {
+	for _, r := range l.rounds {
+		mute := *r.turn
+		mute.text = nil
+		messages = append(append(messages, mute.message(callsOf(r.done))...), ',')
+		for _, d := range r.done {
+			messages = append(append(messages, resultMessage(d.call.id, o.content(d, ""))...), ',')
+		}
 	}
+	return messages
 }
 
 // remember keeps what has run, under the ids of all calls that the client gets.
-func (r *Runner) remember(ctx context.Context, req *gateway.Request, l *ledger, t *turn, w *work, o *offer) error {
+func (r *Runner) remember(ctx context.Context, req *gateway.Request, l *ledger, w *work, o *offer) error {
 	if r.o.Keeper == nil {
 		return errors.New("there is no store")
 	}
-	m := memory{Before: string(l.before)}
+	m := memory{Before: string(l.before(o))}
 	for _, d := range w.done {
 		m.Calls += string(d.call.appendTo(nil)) + ","
 		m.Results += "," + string(resultMessage(d.call.id, o.content(d, "")))
@@ -154,7 +158,7 @@ func (l *loop) resume(tenant string) error {
 // recall is the edits that put back what ran beside a turn's calls.
 func (l *loop) recall(tenant string, c *conversation.Conversation, i int, calls []conversation.Call) []wire.Edit {
 	said := lastUser(c, i)
-	for _, call := range calls {
+	for _, call := range calls[:1] { // it is kept under each of them
 		body, err := l.runner.get(l.ctx, tenant, turnKey(call.ID, call.Name, said))
 		if err != nil {
 			l.asking.sum.Warn("tool_results_forgotten")
@@ -190,7 +194,12 @@ func (l *loop) approvals(tenant string, c *conversation.Conversation, i int, cal
 		}
 		tool := l.offer.find(asked.Name)
 		answer, pending := answerTo(c, i, asked.ID)
-		if tool == nil || answer < 0 {
+		if answer < 0 {
+			continue
+		}
+		if tool == nil { // else the model would take the client's word for a result
+			d := &done{call: &call{id: asked.ID, name: asked.Name}, err: &toolserver.Error{Kind: toolserver.Unavailable, Message: "The call was not made: its tool cannot be offered now."}}
+			edits = append(edits, contentEdit(c, answer, l.offer.content(d, "")))
 			continue
 		}
 		r, known := l.agreed(tenant, c.Said(c.Messages[answer]), asked, tool, pending)
@@ -245,7 +254,7 @@ func contentEdit(c *conversation.Conversation, i int, text []byte) wire.Edit {
 }
 
 // unknownOutcome is what is said of a call that may have run, and whose result is not there.
-const unknownOutcome = "This call was approved and made before; what it gave is not kept any more. Check before you repeat it."
+const unknownOutcome = "What this call gave is not kept any more; it may have been done. Check before you repeat it."
 
 // agreed is a call that the client has agreed to, ready to be run; or what is to be told the model
 // in its place.

@@ -59,6 +59,8 @@ type Options struct {
 	Markup Markup
 	// Bill prices an answer of several rounds; it may be nil.
 	Bill func(rounds []gateway.RoundCost) gateway.Bill
+	// Trace is told of each call; it may be nil. end is called once with how it ended.
+	Trace func(ctx context.Context, server, tool string) (_ context.Context, end func(outcome string))
 	// Beat is how often a client is told which tool runs; 0 means 10 s.
 	Beat time.Duration
 	// Log may be nil.
@@ -77,10 +79,13 @@ func New(o Options) *Runner {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Trace == nil {
+		o.Trace = func(ctx context.Context, _, _ string) (context.Context, func(string)) { return ctx, func(string) {} }
+	}
 	if o.Beat <= 0 {
 		o.Beat = 10 * time.Second
 	}
-	r := &Runner{o: o, hands: &hands{catalogue: o.Catalogue, schemas: repair.NewSchemas(0), cleaner: newCleaner(o.Markup)}}
+	r := &Runner{o: o, hands: &hands{catalogue: o.Catalogue, schemas: repair.NewSchemas(0), cleaner: newCleaner(o.Markup), trace: o.Trace}}
 	r.attaches = len(o.Policy.Attach) > 0
 	for _, p := range o.Policies {
 		r.attaches = r.attaches || len(p.Attach) > 0

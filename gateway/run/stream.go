@@ -3,7 +3,6 @@ package run
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -14,8 +13,6 @@ type writer interface {
 	frame(f *wire.Frame, t *turn, decide func(*call) owner)
 	// event says what happens to our tools.
 	event(e *event)
-	// comment keeps whoever is between us and the client awake.
-	comment(text string)
 	// next ends a round that another one follows.
 	next(t *turn)
 	// say adds a text of the gateway's own.
@@ -131,27 +128,31 @@ func (s *stream) chunk(f *wire.Frame, entries []byte) {
 	data := f.Data
 	usage := wire.Find(data, wire.Span{End: len(data)}, "usage")
 	counts := !usage.IsNull(data)
-	if len(f.Choices()) == 0 {
-		if !counts && !s.later {
-			e := wire.Event(bytes.Clone(data))
-			s.put(&e)
-		}
-		return
+	if len(f.Choices()) > 0 {
+		s.choice(f, &f.Choices()[0], entries, counts)
+	} else if !counts && !s.later {
+		e := wire.Event(bytes.Clone(data))
+		s.put(&e)
 	}
-	c := &f.Choices()[0]
+}
+
+// choice does so where there is one. counts says that the chunk has a usage.
+func (s *stream) choice(f *wire.Frame, c *wire.Choice, entries []byte, counts bool) {
+	data := f.Data
 	if c.Reason != "" {
 		s.last = bytes.Clone(data)
 	}
 	delta, useful, role := s.delta(data, c, entries)
-	if !s.later && !counts && c.Calls.Empty() && c.Reason == "" && (!role || !s.said) {
-		s.said = s.said || role
-		s.put(f)
-		return
-	}
-	if !useful && (s.said || !role || s.later) {
+	first := role && !s.said
+	asItCame := !s.later && !counts && c.Calls.Empty() && c.Reason == "" && (first || !role)
+	if !asItCame && !useful && (!first || s.later) {
 		return
 	}
 	s.said = s.said || role
+	if asItCame {
+		s.put(f)
+		return
+	}
 	s.edited(data, c, delta, "null", counts)
 }
 
@@ -213,10 +214,6 @@ func (s *stream) vendor(value []byte) {
 
 func (s *stream) event(e *event) {
 	s.vendor(append(append([]byte(`{"tool":`), e.text()...), '}'))
-}
-
-func (s *stream) comment(text string) {
-	s.put(&wire.Frame{Raw: fmt.Appendf(nil, ": %s\n\n", text)})
 }
 
 // tail keeps the last bytes of the text.

@@ -82,6 +82,9 @@ func (s *summary) call(d *done) {
 	s.run.Calls = append(s.run.Calls, c)
 }
 
+// goOn notes that the answer goes on where the upstream has ended it.
+func (s *summary) goOn() { s.UpstreamError, s.past.UpstreamError = false, false }
+
 // stop notes why the rounds have ended.
 func (s *summary) stop(why gateway.ToolStop) { s.run.Stop = why }
 

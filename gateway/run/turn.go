@@ -160,9 +160,11 @@ func joined(list []member, key string, value []byte) []member {
 		before := list[i].value
 		switch {
 		case before[0] == '"' && value[0] == '"':
-			list[i].value = append(before[:len(before)-1], value[1:]...)
+			before = append(before[:len(before)-1], value[1:]...)
+			list[i].value = before
 		case before[0] == '[' && value[0] == '[' && len(before) > 2 && len(value) > 2:
-			list[i].value = append(append(before[:len(before)-1], ','), value[1:]...)
+			before = append(append(before[:len(before)-1], ','), value[1:]...)
+			list[i].value = before
 		case before[0] == '[' && value[0] == '[' && len(value) <= 2:
 		default:
 			list[i].value = bytes.Clone(value)

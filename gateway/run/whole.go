@@ -39,15 +39,13 @@ func (w *whole) frame(f *wire.Frame, t *turn, decide func(*call) owner) {
 }
 
 func (w *whole) event(e *event) {
-	if e.Event == "started" {
+	if e.Event == startedEvent {
 		return
 	}
 	after := len(w.text)
 	e.After = &after
 	w.events = append(w.events, e.text())
 }
-
-func (w *whole) comment(string) {}
 
 func (w *whole) next(t *turn) {
 	w.rounds++

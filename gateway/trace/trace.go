@@ -237,6 +237,25 @@ func (t *Tracer) Attempt(ctx context.Context, a gateway.Attempt, header http.Hea
 	}
 }
 
+// Tool begins the span of a call that the gateway makes itself, and calls end once with how it
+// ended: "ok", "failed", or the kind of the error. Arguments and results are in no span.
+func (t *Tracer) Tool(ctx context.Context, server, tool string) (_ context.Context, end func(outcome string)) {
+	if t == nil {
+		return ctx, func(string) {}
+	}
+	ctx, span := t.tracer.Start(ctx, telemetry.Text("execute_tool "+tool, maxText), trace.WithSpanKind(trace.SpanKindInternal))
+	if span.IsRecording() {
+		span.SetAttributes(attribute.String(telemetry.OperationName, "execute_tool"), attribute.String("gen_ai.tool.name", telemetry.Text(tool, maxText)),
+			attribute.String("callgate.tool_server", telemetry.Text(server, maxText)))
+	}
+	return ctx, func(outcome string) {
+		if outcome != "ok" && span.IsRecording() {
+			fail(span, outcome, true)
+		}
+		span.End()
+	}
+}
+
 // inject writes the trace into a header that may hold the client's own.
 func inject(ctx context.Context, header http.Header, of *request) {
 	// A state that could not be read belongs to a trace that goes on without it.

@@ -4,11 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -30,10 +27,11 @@ func (c chatting) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 	return c.runner.Chat(ctx, req)
 }
 
-// newRunner makes what runs tools.
-func newRunner(cfg *config.Config, g *flow.Gateway, tools toolrun.Catalogue, p *parsers, s store.Store, bill func([]gateway.RoundCost) gateway.Bill, log *slog.Logger) (*toolrun.Runner, error) {
-	o := toolrun.Options{Inner: g, Catalogue: tools, Servers: slices.Sorted(maps.Keys(cfg.ToolServers)), Route: g.Route, Policies: map[string]toolrun.Policy{}, Policy: runPolicy(cfg.DefaultRoute().Tools),
-		Allowed: map[string][]string{}, Markup: &markup{parsers: p}, Bill: bill, Log: log}
+// newRunner makes what runs the system's tools.
+func (sys *system) newRunner(cfg *config.Config, bill func([]gateway.RoundCost) gateway.Bill, log *slog.Logger) (*toolrun.Runner, error) {
+	g, s := sys.gateway, sys.store
+	o := toolrun.Options{Inner: g, Catalogue: sys.tools, Servers: sys.tools.Servers(), Route: g.Route, Policies: map[string]toolrun.Policy{}, Policy: runPolicy(cfg.DefaultRoute().Tools),
+		Allowed: map[string][]string{}, Markup: &markup{parsers: sys.parsers}, Bill: bill, Trace: sys.tracer.Tool, Log: log}
 	for name, m := range cfg.Models {
 		if m.Alias == "" {
 			o.Policies[name] = runPolicy(cfg.Route(name).Tools)
@@ -55,7 +53,7 @@ func newRunner(cfg *config.Config, g *flow.Gateway, tools toolrun.Catalogue, p *
 	}
 	kept, err := memory.New(store.Options{TTL: keptFor, Limits: store.Limits{Bytes: keptBytes, Entries: keptEntries}})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("tools: %w", err), kept.Close())
+		return nil, fmt.Errorf("tools: %w", err)
 	}
 	o.Keeper = kept
 	return toolrun.New(o), nil

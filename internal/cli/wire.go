@@ -122,7 +122,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 	}
 	server.Gateway, server.Metrics = sys.gateway, accounts
 	if sys.tools != nil {
-		runner, err := newRunner(cfg, sys.gateway, sys.tools, sys.parsers, sys.store, accounts.bills, log)
+		runner, err := sys.newRunner(cfg, accounts.bills, log)
 		if err != nil {
 			return err
 		}

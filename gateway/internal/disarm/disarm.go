@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // twins stand in the place of the characters that marks are recognized by. They look alike, and
@@ -25,18 +26,25 @@ var marks = []string{
 
 // Rules disarm texts. They may be used by several goroutines.
 type Rules struct {
-	byRune map[rune][]mark
+	byRune map[rune]*followers
+	first  [256]bool // the bytes that those characters begin with
+}
+
+// followers are the marks that are recognized by one character, by the byte behind it.
+type followers struct {
+	next [256][]mark
+	last []string // what stands in front of it in marks that it ends
 }
 
 // mark is a text that is broken by replacing one character of it.
 type mark struct {
-	before, after string // what stands before the character, and what begins with it
+	before, after string // what stands in front of the character and behind it
 }
 
 // New makes rules for the usual marks and for those of parsers. One that is ordinary text, such
 // as a brace or a word, is left alone: see Hard.
 func New(parsers []string) *Rules {
-	r := &Rules{byRune: map[rune][]mark{}}
+	r := &Rules{byRune: map[rune]*followers{}}
 	all := slices.Clone(marks)
 	for _, m := range parsers {
 		all = append(all, m)
@@ -46,12 +54,21 @@ func New(parsers []string) *Rules {
 	}
 	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
 	for _, m := range slices.Compact(all) {
-		if len(m) < 2 || strings.HasPrefix(m, "```") {
+		if m == "" || m == "[" || m == "<" || strings.HasPrefix(m, "```") {
 			continue
 		}
 		if i := strings.IndexFunc(m, breakable); i >= 0 {
-			c := []rune(m[i:])[0]
-			r.byRune[c] = append(r.byRune[c], mark{m[:i], m[i:]})
+			c, n := utf8.DecodeRuneInString(m[i:])
+			f := r.byRune[c]
+			if f == nil {
+				f = &followers{}
+				r.byRune[c], r.first[m[i]] = f, true
+			}
+			if i+n < len(m) {
+				f.next[m[i+n]] = append(f.next[m[i+n]], mark{m[:i], m[i+n:]})
+			} else {
+				f.last = append(f.last, m[:i])
+			}
 		}
 	}
 	return r
@@ -63,30 +80,57 @@ func breakable(c rune) bool { return twins[c] != 0 && c != '{' && c != '(' && c 
 // marks broken: the first of their characters that matters has another in its place, which looks
 // alike.
 func (r *Rules) Text(s string) string {
-	if !strings.ContainsFunc(s, func(c rune) bool { return invisible(c) || r.byRune[c] != nil }) {
-		return strings.ToValidUTF8(s, "\uFFFD")
+	if !plain(s) {
+		s = strings.Map(func(c rune) rune {
+			if invisible(c) {
+				return -1
+			}
+			return c
+		}, strings.ToValidUTF8(s, "\uFFFD"))
 	}
-	s = strings.Map(func(c rune) rune {
-		if invisible(c) {
-			return -1
-		}
-		return c
-	}, strings.ToValidUTF8(s, "\uFFFD"))
 	var b strings.Builder
-	b.Grow(len(s))
-	for i, c := range s {
-		if r.marked(s, i, c) {
-			c = twins[c]
+	from := 0
+	for i := 0; i < len(s); i++ {
+		if !r.first[s[i]] {
+			continue
 		}
-		b.WriteRune(c)
+		c, n := utf8.DecodeRuneInString(s[i:])
+		if f := r.byRune[c]; f != nil && f.marks(s[:i], s[i+n:]) {
+			b.WriteString(s[from:i])
+			b.WriteRune(twins[c])
+			from = i + n
+		}
+		i += n - 1
 	}
+	if from == 0 {
+		return s
+	}
+	b.WriteString(s[from:])
 	return b.String()
 }
 
-// marked reports whether the character at a place of s makes a mark.
-func (r *Rules) marked(s string, i int, c rune) bool {
-	for _, m := range r.byRune[c] {
-		if strings.HasPrefix(s[i:], m.after) && strings.HasSuffix(s[:i], m.before) {
+// plain reports whether a text is ASCII without control characters.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c >= 0x7F || c < ' ' && c != '\n' && c != '\t' {
+			return false
+		}
+	}
+	return true
+}
+
+// marks reports whether a character makes a mark, by what is in front of it and behind it.
+func (f *followers) marks(before, after string) bool {
+	for _, head := range f.last {
+		if strings.HasSuffix(before, head) {
+			return true
+		}
+	}
+	if after == "" {
+		return false
+	}
+	for _, m := range f.next[after[0]] {
+		if strings.HasPrefix(after, m.after) && strings.HasSuffix(before, m.before) {
 			return true
 		}
 	}

@@ -21,11 +21,13 @@ type config struct {
 	Providers map[string]any            `json:"providers"`
 	Models    map[string]map[string]any `json:"models"`
 	Parsers   map[string]any            `json:"parsers"`
-	Admin     any                       `json:"admin"`
+	// ToolServers are those whose tools the gateway runs.
+	ToolServers map[string]any `json:"tool_servers,omitempty"`
+	Admin       any            `json:"admin"`
 }
 
 func newConfig() *config {
-	return &config{Providers: map[string]any{}, Models: map[string]map[string]any{}, Parsers: map[string]any{}, Admin: map[string]string{"listen": "off"}}
+	return &config{Providers: map[string]any{}, Models: map[string]map[string]any{}, Parsers: map[string]any{}, ToolServers: map[string]any{}, Admin: map[string]string{"listen": "off"}}
 }
 
 // target is one of a model's.

@@ -40,6 +40,7 @@ func scenarios() []scenario {
 		all = append(all, scenario{name: "demo " + model, serve: demo(model), want: demoTurns()})
 	}
 	all = append(all, promptedScenarios()...)
+	all = append(all, toolScenarios()...)
 	all = append(all, guardScenarios()...)
 	return append(all,
 		scenario{name: "retried by the gateway", want: failed(503, "upstream_overloaded", "overloaded"),
