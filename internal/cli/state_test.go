@@ -436,7 +436,7 @@ func TestCompacted(t *testing.T) {
 				case len(r.body) > 2500 && config == "":
 					refusals++
 					w.WriteHeader(http.StatusBadRequest)
-					send(w, `{"error":{"message":"This model's maximum context length is 100 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`)
+					send(w, `{"error":{"message":"This model's maximum context length is 800 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`)
 				default:
 					last = r.body
 					send(w, completion("fine"))

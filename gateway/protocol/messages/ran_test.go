@@ -97,7 +97,9 @@ func TestRan(t *testing.T) {
 			}
 		})
 	}
-	after := func(event string, n int) string { return fmt.Sprintf(`%s,"after":%d}`, strings.TrimSuffix(event, "}"), n) }
+	after := func(event string, n int) string {
+		return fmt.Sprintf(`%s,"after":%d}`, strings.TrimSuffix(event, "}"), n)
+	}
 	body := `{"id":"c","object":"chat.completion","created":1,"model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":"Ich ö\u0061"},"finish_reason":"stop"}],"callgate":{"tools":[` +
 		strings.Join([]string{after(ranListed, 0), after(ranFinishedA, 6), after(ranFinishedB, 6)}, ",") + `]}}`
 	w := parseRan(t, fmt.Sprintf(ranRequest, false)).Writer(&gateway.Response{Summary: &gateway.Summary{}, Reply: reply{}})

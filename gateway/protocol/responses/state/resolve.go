@@ -21,7 +21,7 @@ func (s *Service) Parse(ctx context.Context, body []byte, c protocol.Client) (pr
 	if err != nil {
 		return nil, err
 	}
-	e := &exchange{Request: r, service: s, tenant: c.Tenant, room: c.Room, unlock: func() {}}
+	e := &exchange{Request: r, service: s, tenant: c.Tenant, limits: c.Limits, room: c.Room, unlock: func() {}}
 	if err := e.resolve(ctx); err != nil {
 		e.unlock()
 		return nil, err
@@ -77,6 +77,7 @@ type exchange struct {
 	*responses.Request
 	service *Service
 	tenant  string
+	limits  gateway.Limits
 	room    *inflight.Claim // the request's memory
 	input   []store.Item    // the request's own items, as they are stored
 	earlier []store.Item    // what it goes on from
