@@ -68,7 +68,7 @@ func (w *Writer) readChunk(f *wire.Frame) error {
 		return nil
 	}
 	choices := f.Choices()
-	if e, own, ok := served.Of(f); own {
+	if e, own, ok := served.Of(f, w.summary); own {
 		w.reader.number = 0
 		if w.phase == fresh {
 			w.readHead(f)
@@ -188,7 +188,7 @@ func (w *Writer) readBody(f *wire.Frame, c *wire.Choice) error {
 	if isString(b.reasoning) {
 		w.say(reasoningItem, textPartKind, clean(inner(b.reasoning)), nil)
 	}
-	if events := served.All(f); len(events) > 0 {
+	if events := served.All(f, w.summary); len(events) > 0 {
 		w.readRan(b.content, events)
 	} else {
 		w.readContent(&b)
