@@ -126,7 +126,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		if err != nil {
 			return err
 		}
-		server.Gateway = chatting{sys.gateway, runner}
+		server.Gateway, server.Serves = chatting{sys.gateway, runner}, true
 	}
 	sys.state = newState(sys.store, cfg, server.Sealer, server.Gateway, accounts.Request, log)
 	server.State = sys.state

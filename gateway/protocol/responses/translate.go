@@ -63,6 +63,9 @@ func (r *Request) write(t *translation, choice []byte) error {
 			b = append(append(b, `,"parallel_tool_calls":`...), f[fParallel]...)
 		}
 	}
+	if n := f[fMaxToolCalls]; n != nil && r.tools.servers {
+		b = append(append(b, `,"max_tool_calls":`...), n...)
+	}
 	for _, same := range [...]struct {
 		id   field
 		name string
