@@ -27,7 +27,7 @@ func (s *Service) Parse(ctx context.Context, body []byte, c protocol.Client) (pr
 		return nil, err
 	}
 	e.keepUntil(ctx)
-	err = e.prepare()
+	err = e.prepare(ctx)
 	if err == nil && e.isLong() {
 		_, err = e.shorten(ctx)
 	}

@@ -52,6 +52,7 @@ type Service struct {
 	o        Options
 	runs     runs
 	contexts contexts
+	counted  counted
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
 }
