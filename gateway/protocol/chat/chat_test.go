@@ -50,4 +50,7 @@ func TestToolEvents(t *testing.T) {
 			t.Errorf("%q: got %v and %s", c.header, err, body)
 		}
 	}
+	if _, err := chat.Parse(t.Context(), nil, protocol.Client{Header: http.Header{"X-Callgate-Tool-Events": {"yes"}}}); err == nil {
+		t.Error("got no error for a header that says neither 1 nor 0")
+	}
 }
