@@ -69,15 +69,7 @@ func (w *Writer) readChunk(f *wire.Frame) error {
 	}
 	choices := f.Choices()
 	if e, own, ok := served.Of(f, w.summary); own {
-		w.reader.number = 0
-		if w.phase == fresh {
-			w.readHead(f)
-		}
-		w.begin()
-		if ok {
-			w.serve(&e)
-		}
-		return w.tooLarge()
+		return w.readServed(f, &e, ok)
 	}
 	if hole, number := f.Hole(); number != 0 && number == w.reader.number {
 		if err := w.reader.say(hole.Of(f.Data)); err != nil {
@@ -109,6 +101,19 @@ func (w *Writer) readChunk(f *wire.Frame) error {
 				w.end()
 			}
 		}
+	}
+	return w.tooLarge()
+}
+
+// readServed takes a chunk about tools that the gateway runs. ok says that there is a form for it.
+func (w *Writer) readServed(f *wire.Frame, e *served.Event, ok bool) error {
+	w.reader.number = 0
+	if w.phase == fresh {
+		w.readHead(f)
+	}
+	w.begin()
+	if ok {
+		w.serve(e)
 	}
 	return w.tooLarge()
 }
