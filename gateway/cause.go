@@ -39,7 +39,7 @@ func (e *Error) Cause() Cause {
 		if strings.HasPrefix(e.Warning, WarnToolsRefused+":") {
 			return ToolsRefused
 		}
-		if e.Code == "context_length_exceeded" || upstreamerr.TooLong(string(e.Refusal())) {
+		if _, long := upstreamerr.ReadOverflow(string(e.Refusal()), e.Code); long {
 			return ContextLength
 		}
 	}

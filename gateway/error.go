@@ -72,6 +72,8 @@ type Error struct {
 	Summary *Summary
 	Err     error
 
+	// Overflow is there if the upstream has refused the prompt for its length.
+	Overflow *Overflow
 	// Redo asks for another attempt at the same target, in which the model is told more; nil
 	// if that would be of no use.
 	Redo *Redo

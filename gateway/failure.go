@@ -34,6 +34,19 @@ const (
 	codeOverloaded = "upstream_overloaded" // of an upstream without capacity
 )
 
+// Overflow is what an upstream says of a prompt that does not fit into the model's context, in tokens;
+// what it does not say is 0.
+type Overflow = upstreamerr.Overflow
+
+// CodeOverflow is the code of an error about that.
+const CodeOverflow = upstreamerr.CodeOverflow
+
+// ReadOverflow reads it from an upstream's words and codes. What [UpstreamFailure.Classify] has made has
+// it in Error.Overflow.
+func ReadOverflow(message string, codes ...string) (o Overflow, ok bool) {
+	return upstreamerr.ReadOverflow(message, codes...)
+}
+
 // Classify is the one place that says what a failure of an upstream's is called, and so
 // what follows it. One that came in-band is what it would be with the status that its body
 // names, by a number or by a word.
@@ -68,6 +81,9 @@ func (f UpstreamFailure) Classify() *Error {
 		}
 	case Rejected:
 		f.refuse(e, status, said.Wrapped)
+		if o, ok := upstreamerr.ReadOverflow(said.Message, said.Codes...); ok {
+			e.Code, e.Overflow = upstreamerr.CodeOverflow, &o
+		}
 	}
 	e.Message = fmt.Sprintf("Provider %q: %s.", f.Provider, f.what(e.Kind))
 	if e.Quote != "" {

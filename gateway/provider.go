@@ -36,6 +36,10 @@ type Relayer interface {
 	Relay(ctx context.Context, model string, r *Relay) (Relayed, error)
 }
 
+// CountPath is the path of a Relay that counts the tokens of a request of the Messages API. A provider
+// whose upstream does not count answers with an error of the kind NotFound, and asks nobody.
+const CountPath = "messages/count_tokens"
+
 // Relayed is the reply of a [Relayer].
 type Relayed interface {
 	Reply

@@ -6,7 +6,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
-	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/protocol/messages"
 )
 
@@ -19,7 +18,7 @@ const (
 // routeMessages adds the paths of the Messages API.
 func (s *Server) routeMessages() {
 	s.echo.POST(messagesPath, s.exchange(messages.Parse), speaks(messages.Form), anthropicID, s.sameSite, s.authenticate)
-	s.echo.POST(countPath, s.withBody(countTokens), tells(messages.Form), anthropicID, s.sameSite, s.authenticate)
+	s.echo.POST(countPath, s.withBody(s.countTokens), tells(messages.Form), anthropicID, s.sameSite, s.authenticate)
 	s.echo.Any("/", root)
 }
 
@@ -37,16 +36,6 @@ func anthropicID(next echo.HandlerFunc) echo.HandlerFunc {
 		c.Response().Header().Set("request-id", requestID(c))
 		return next(c)
 	}
-}
-
-// countTokens is POST /v1/messages/count_tokens. The count is our own estimate: to ask an
-// upstream would cost a request, and only Anthropic's answers.
-func countTokens(c echo.Context, body []byte, from protocol.Client) error {
-	answer, err := messages.CountTokens(body, from)
-	if err != nil {
-		return err
-	}
-	return c.JSONBlob(http.StatusOK, answer)
 }
 
 // isAnthropic reports whether a client speaks the Messages API, where a path is of OpenAI's API

@@ -68,6 +68,7 @@ func collectorsOf(o Options) []prometheus.Collector {
 	c.targets(o)
 	c.sharing(o)
 	c.answers(o)
+	c.stored(o)
 	c.memory(o)
 	c.tools(o)
 	return c
@@ -165,6 +166,20 @@ func (c *collected) answers(o Options) {
 		"callgate_answer_cache_redis_failures_total", "Calls for answers in Redis that failed or took too long.",
 		"callgate_answer_cache_redis_spared_total", "Calls for answers in Redis that were skipped because earlier ones had failed.",
 		"callgate_answer_cache_redis_foreign_total", "Values in Redis that this gateway did not write, or that were changed.")
+}
+
+func (c *collected) stored(o Options) {
+	c.add(o.Stored != nil, nil, func(set setter) {
+		s := o.Stored()
+		set("callgate_store_bytes", float64(s.Bytes))
+		set("callgate_store_entries", float64(s.Entries))
+		set("callgate_store_evicted_total", float64(s.Evicted))
+		set("callgate_background_responses", float64(s.Background))
+	},
+		"callgate_store_bytes", "Bytes of the responses and conversations that are stored.",
+		"callgate_store_entries", "Responses and conversations that are stored.",
+		"callgate_store_evicted_total", "Responses that this gateway has deleted to make room before they expired.",
+		"callgate_background_responses", "Responses that wait or run in the background of this gateway.")
 }
 
 func (c *collected) memory(o Options) {

@@ -27,6 +27,7 @@ import (
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
+	"github.com/callgate/callgate/gateway/protocol/responses/state"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
 
@@ -45,6 +46,8 @@ type Options struct {
 	// Models are the upstreams' names of the models that the configuration names. They have a
 	// label of their own; others are counted by the entry that led to them.
 	Models []string
+	// Stored says what the store of responses and conversations holds. It may be nil.
+	Stored func() state.Stats
 	// AnswerMemory says what the store of answers in memory holds, and AnswerRedis how the one
 	// in a Redis does. They are called for every scrape; without one there is no such store.
 	AnswerMemory func() answers.MemoryStats

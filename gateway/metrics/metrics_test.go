@@ -31,6 +31,8 @@ import (
 	"github.com/callgate/callgate/gateway/metrics"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
+	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
@@ -185,6 +187,9 @@ func TestGolden(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Options{Models: []string{"qwen3", "qwen-max"},
 		Breakers: snapshots, Share: shared, Targets: states, Caches: remembered,
+		Stored: func() state.Stats {
+			return state.Stats{Stats: store.Stats{Entries: 5, Bytes: 8192, Evicted: 2}, Background: 4}
+		},
 		AnswerMemory: func() answers.MemoryStats { return answers.MemoryStats{Entries: 3, Bytes: 4096, Evicted: 1} },
 		AnswerRedis:  func() answers.SharedStats { return answers.SharedStats{Failures: 2, Spared: 40, Foreign: 1} },
 		Tools: func() []catalogue.Status {

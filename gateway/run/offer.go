@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/callgate/callgate/gateway"
@@ -26,6 +27,7 @@ type offer struct {
 	list    []toolserver.Tool // sorted by alias
 	byAlias map[string]*toolserver.Tool
 	own     map[string]bool // names of the client's
+	most    int             // calls that the request allows, less those that were made; -1 is any number
 	all     []abi.Tool      // what parsers and repairs know of them, the client's too
 	named   []string        // servers that the client has named, in its order
 	ask     map[string]bool // aliases that the client wants to agree to
@@ -67,6 +69,9 @@ func (r *Runner) offer(req *gateway.Request, policy Policy) (*offer, error) {
 	if len(entries) == 0 && len(attach) == 0 {
 		return nil, nil //nolint:nilnil // nothing to run
 	}
+	if err := o.readMost(req.Bytes()); err != nil {
+		return nil, err
+	}
 	for i := range entries {
 		if !slices.Contains(r.o.Servers, entries[i].Label) {
 			return nil, r.unknown(entries[i].Label)
@@ -84,6 +89,34 @@ func (r *Runner) offer(req *gateway.Request, policy Policy) (*offer, error) {
 		return nil, invalid("n", "The field \"n\" must be 1 where the gateway runs tools, not %s.", gateway.Excerpt(at.Of(req.Bytes())))
 	}
 	return o, nil
+}
+
+// mostCalls is the field that bounds how many calls the gateway makes for a request: OpenAI's, of the
+// Responses API. It does not go upstream.
+const mostCalls = "max_tool_calls"
+
+// readMost reads it.
+func (o *offer) readMost(body []byte) error {
+	o.most = -1
+	at := wire.Find(body, wire.Span{End: len(body)}, mostCalls)
+	if at.IsNull(body) {
+		return nil
+	}
+	n, err := strconv.Atoi(string(at.Of(body)))
+	if err != nil || n < 0 {
+		return invalid(mostCalls, "The field %q must be a whole number, not %s.", mostCalls, gateway.Excerpt(at.Of(body)))
+	}
+	o.most = n
+	return nil
+}
+
+// spend reports whether the request allows one more call.
+func (o *offer) spend() bool {
+	if o.most > 0 {
+		o.most--
+		return true
+	}
+	return o.most < 0
 }
 
 // read reads the client's list: its own tools, and the servers that it names.
@@ -308,8 +341,7 @@ func readApproval(raw json.RawMessage) (always func(*toolserver.Tool) bool, err 
 // edits are those that offer the tools to the model.
 func (o *offer) edits(req *gateway.Request, rules *disarm.Rules) []wire.Edit {
 	if len(o.kept)+len(o.list) == 0 {
-		edits := wire.Remove(req.Bytes(), "tools", "tool_choice", "parallel_tool_calls")
-		return edits
+		return wire.Remove(req.Bytes(), "tools", "tool_choice", "parallel_tool_calls", mostCalls)
 	}
 	list := []byte{'['}
 	add := func(tool []byte) {
@@ -326,7 +358,7 @@ func (o *offer) edits(req *gateway.Request, rules *disarm.Rules) []wire.Edit {
 	}
 	list = append(list, ']')
 	o.all, _ = tools.Read(list)
-	return []wire.Edit{req.Set(req.Places().Tools, "tools", string(list))}
+	return append(wire.Remove(req.Bytes(), mostCalls), req.Set(req.Places().Tools, "tools", string(list)))
 }
 
 // function is a tool as a model is offered it.

@@ -68,6 +68,9 @@ func (l *loop) perform(mine, theirs []*call) {
 			held = append(held, r)
 			continue
 		}
+		if r.err == nil && !l.offer.spend() {
+			r.err = &toolserver.Error{Kind: toolserver.Denied, Message: "No further call is made: the request allows as many as there were (max_tool_calls).", Hint: "Answer with what there is."}
+		}
 		w.ready = append(w.ready, r)
 	}
 	w.held = len(held) > 0

@@ -155,6 +155,20 @@ func (l *loop) resume(tenant string) error {
 	return nil
 }
 
+// isThere reports whether the conversation has one of the results already.
+func (m *memory) isThere(c *conversation.Conversation) bool {
+	for i := range c.Messages {
+		if c.Messages[i].Role != conversation.Tool {
+			continue
+		}
+		id, _ := conversation.Decode(c.Text, c.Messages[i].CallID)
+		if quoted := `"tool_call_id":` + string(wire.AppendQuoted(nil, id)); strings.Contains(m.Before+m.Results, quoted) {
+			return true
+		}
+	}
+	return false
+}
+
 // recall is the edits that put back what ran beside a turn's calls.
 func (l *loop) recall(tenant string, c *conversation.Conversation, i int, calls []conversation.Call) []wire.Edit {
 	said := lastUser(c, i)
@@ -167,6 +181,9 @@ func (l *loop) recall(tenant string, c *conversation.Conversation, i int, calls 
 		var m memory
 		if body == nil || json.Unmarshal(body, &m) != nil {
 			continue
+		}
+		if m.isThere(c) { // of a protocol in which the client sends what has run too
+			return nil
 		}
 		at := c.Messages[i]
 		insert := func(place int, text string) wire.Edit {

@@ -450,3 +450,46 @@ func TestMessagesHaveIDs(t *testing.T) {
 		ids[id] = true
 	}
 }
+
+// TestCountTokensForwarded has upstreams of Anthropic's API count a request: its own tokens, and our
+// estimate where one does not, fails or answers nonsense.
+func TestCountTokensForwarded(t *testing.T) {
+	t.Parallel()
+	const request = `{"model":%q,"system":"s","messages":[{"role":"user","content":"How many tokens have I?"}]}`
+	asked := make(chan string, 9)
+	for name, c := range map[string]struct {
+		kind, answer string
+		status       int
+		exact        bool
+	}{
+		"counts":   {"anthropic", `{"input_tokens":4711}`, 200, true},
+		"fails":    {"anthropic", `{"type":"error","error":{"type":"api_error","message":"no"}}`, 500, false},
+		"nonsense": {"anthropic", `{"tokens":"many"}`, 200, false},
+		"chat":     {"openai", `{"input_tokens":4711}`, 200, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := upstream(t, func(w http.ResponseWriter, r received) {
+				if name == "counts" {
+					asked <- r.URL.Path + " " + r.Header.Get("x-api-key") + " " + r.body
+				}
+				w.Header().Set("content-type", "application/json")
+				w.WriteHeader(c.status)
+				io.WriteString(w, c.answer)
+			})
+			g := serve(t, fmt.Sprintf("log: {level: error}\nproviders: {up: {type: %s, base_url: %q, api_key: sk-up}}\nmodels: {m: {targets: [{provider: up, model: claude-x}]}}", c.kind, url))
+			r := g.do(g.request("POST", "/v1/messages/count_tokens?beta=true", fmt.Sprintf(request, "m"), "anthropic-version", "2023-06-01"))
+			var got struct {
+				Tokens int `json:"input_tokens"`
+			}
+			if err := json.Unmarshal([]byte(r.body), &got); err != nil || r.status != 200 || (got.Tokens == 4711) != c.exact || got.Tokens < 5 {
+				t.Errorf("got status %d and %s, want the upstream's count: %v", r.status, r.body, c.exact)
+			}
+			if name == "counts" {
+				if got, want := <-asked, "/v1/messages/count_tokens sk-up "+fmt.Sprintf(request, "claude-x"); got != want {
+					t.Errorf("the upstream got %s, want %s", got, want)
+				}
+			}
+		})
+	}
+}

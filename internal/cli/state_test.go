@@ -436,7 +436,7 @@ func TestCompacted(t *testing.T) {
 				case len(r.body) > 2500 && config == "":
 					refusals++
 					w.WriteHeader(http.StatusBadRequest)
-					send(w, `{"error":{"message":"This model's maximum context length is 100 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`)
+					send(w, `{"error":{"message":"This model's maximum context length is 800 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`)
 				default:
 					last = r.body
 					send(w, completion("fine"))
@@ -515,5 +515,86 @@ func TestNotStored(t *testing.T) {
 	}
 	for _, body := range []string{whole.body, streamed.body} {
 		g.call(400, "POST", "/v1/responses", `{"model":"m","input":"y","previous_response_id":"`+between(body, `"id":"`, `"`)+`"}`)
+	}
+}
+
+// TestItemsWithOneID has items of a conversation with the same id, in one request and in several, also
+// as input of a response: each gets a place of its own in the list.
+func TestItemsWithOneID(t *testing.T) {
+	t.Parallel()
+	url := static(t, http.StatusOK, "application/json", completion("fine"))
+	g := serve(t, "providers: {local: {type: openai, base_url: \""+url+"\"}}\nmodels: {m: {targets: [{provider: local}]}}\nadmin: {listen: off}\n")
+	const item = `{"type":"message","id":"msg_same","role":"user","content":"x"}`
+	id := text(g.call(200, "POST", "/v1/conversations", `{"items":[`+item+`,`+item+`]}`), "id")
+	g.call(200, "POST", "/v1/conversations/"+id+"/items", `{"items":[`+item+`]}`)
+	g.call(200, "POST", "/v1/responses", `{"model":"m","conversation":"`+id+`","input":[`+item+`]}`)
+	seen, after := map[string]bool{}, ""
+	for range 6 {
+		page := g.call(200, "GET", "/v1/conversations/"+id+"/items?order=asc&limit=1"+after, "")
+		list := page["data"].([]any)
+		if len(list) == 0 {
+			break
+		}
+		own := list[0].(map[string]any)["id"].(string)
+		if seen[own] {
+			t.Fatalf("got the item %s a second time", own)
+		}
+		seen[own] = true
+		after = "&after=" + own
+	}
+	if len(seen) != 5 || !seen["msg_same"] {
+		t.Errorf("got the items %v, want five, the first with the client's id", seen)
+	}
+}
+
+// TestStoreMetrics looks for what is stored among the metrics.
+func TestStoreMetrics(t *testing.T) {
+	t.Parallel()
+	url := static(t, http.StatusOK, "application/json", completion("fine"))
+	g := serve(t, "providers: {local: {type: openai, base_url: \""+url+"\"}}\nmodels: {m: {targets: [{provider: local}]}}\nadmin: {listen: \"127.0.0.1:0\"}\n")
+	g.call(200, "POST", "/v1/responses", `{"model":"m","input":"x"}`)
+	g.call(200, "POST", "/v1/conversations", "")
+	metrics := g.operator("GET", "/metrics").body
+	for _, want := range []string{"callgate_store_entries 2\n", "callgate_store_evicted_total 0\n", "callgate_background_responses 0\n"} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("got no %q in the metrics", want)
+		}
+	}
+	if strings.Contains(metrics, "callgate_store_bytes 0\n") {
+		t.Error("got no bytes that are stored")
+	}
+}
+
+// TestTruncation has a conversation that is too long for its model: with truncation "auto" the oldest
+// turns are left out, and that is said; without, the client is told. It needs no store.
+func TestTruncation(t *testing.T) {
+	t.Parallel()
+	for _, config := range []string{"", "store: {kind: off}\n"} {
+		var mu sync.Mutex
+		last := ""
+		url := upstream(t, func(w http.ResponseWriter, r received) {
+			mu.Lock()
+			defer mu.Unlock()
+			w.Header().Set("content-type", "application/json")
+			if len(r.body) > 3000 {
+				w.WriteHeader(http.StatusBadRequest)
+				send(w, `{"object":"error","message":"This model's maximum context length is 500 tokens. However, you requested 900 tokens.","type":"BadRequestError","code":400}`)
+				return
+			}
+			last = r.body
+			send(w, completion("fine"))
+		})
+		g := serve(t, "providers: {local: {type: openai, base_url: \""+url+"\"}}\nmodels: {m: {targets: [{provider: local}]}}\nadmin: {listen: off}\n"+config)
+		var items []string
+		for i := range 12 {
+			items = append(items, fmt.Sprintf(`{"role":"user","content":"turn %d %s"}`, i, strings.Repeat("word ", 60)))
+		}
+		body := `{"model":"m","input":[{"role":"developer","content":"Be brief."},` + strings.Join(items, ",") + `],"truncation":"%s"}`
+		got := g.do(g.request("POST", "/v1/responses", fmt.Sprintf(body, "auto")))
+		if got.status != 200 || !strings.Contains(got.header.Get("x-callgate-warnings"), "truncated:") || !strings.Contains(last, "turn 11 ") || strings.Contains(last, "turn 0 ") || !strings.Contains(last, "Be brief.") {
+			t.Errorf("%q: got %d, %v, and upstream %.300s", config, got.status, got.header, last)
+		}
+		got = g.do(g.request("POST", "/v1/responses", fmt.Sprintf(body, "disabled")))
+		failure{status: 400, code: "context_length_exceeded", says: "maximum context length"}.check(t, got)
 	}
 }

@@ -80,6 +80,9 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 		return nil, errors.Join(err, sys.tracer.Shutdown(ctx), sys.shared.close())
 	}
 	sys.answers.measure(&measured)
+	if cfg.Store.Kind != "off" {
+		measured.Stored = func() state.Stats { return sys.state.Stats() }
+	}
 	m := metrics.New(measured)
 	if sys.parsers, err = newParsers(ctx, cfg, m.Plugin, log); err != nil {
 		return nil, errors.Join(err, sys.tracer.Shutdown(ctx), sys.shared.close())
@@ -126,7 +129,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		if err != nil {
 			return err
 		}
-		server.Gateway = chatting{sys.gateway, runner}
+		server.Gateway, server.Serves = chatting{sys.gateway, runner}, true
 	}
 	sys.state = newState(sys.store, cfg, server.Sealer, server.Gateway, accounts.Request, log)
 	server.State = sys.state

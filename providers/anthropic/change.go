@@ -77,7 +77,7 @@ func remarked(messages value, remarks []string) value {
 		last := len(all) - 1
 		if last >= 0 && text(get(all[last], "role")) == "user" {
 			at := place(all[last], "content")
-			content := value(all[last][at.Start:at.End])
+			content := all[last][at.Start:at.End]
 			if isString(content) {
 				content = arrayOf(textBlock(content, nil))
 			}

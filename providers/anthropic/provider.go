@@ -83,6 +83,7 @@ type Config struct {
 type Provider struct {
 	client           *upstream.Client
 	chatURL, listURL *url.URL
+	countURL         *url.URL
 	maxTokens        int
 }
 
@@ -91,6 +92,7 @@ var (
 	_ gateway.ModelLister = (*Provider)(nil)
 	_ gateway.Needer      = (*Provider)(nil)
 	_ gateway.Failer      = (*Provider)(nil)
+	_ gateway.Relayer     = (*Provider)(nil)
 )
 
 // openAIOnly are headers of OpenAI's clients that mean nothing here.
@@ -122,6 +124,7 @@ func New(c Config) (*Provider, error) {
 		client:    client,
 		chatURL:   client.URL(version, "messages"),
 		listURL:   client.URL(version, "models"),
+		countURL:  client.URL(version, "messages", "count_tokens"),
 		maxTokens: cmp.Or(c.MaxTokens, DefaultMaxTokens),
 	}
 	query := p.listURL.Query()

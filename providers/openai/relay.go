@@ -12,6 +12,9 @@ const chatEnd = "chat/completions"
 
 // Relay implements [gateway.Relayer].
 func (p *Provider) Relay(ctx context.Context, model string, r *gateway.Relay) (gateway.Relayed, error) {
+	if r.Path == gateway.CountPath && p.server != VLLM {
+		return nil, p.client.Errorf(gateway.NotFound, "not_found", "the upstream counts no tokens.")
+	}
 	front, ok := strings.CutSuffix(p.chatPath, chatEnd)
 	if !ok {
 		return nil, p.client.Errorf(gateway.NotFound, "not_found", "the upstream has chat completions alone, and no %q.", r.Path)

@@ -37,9 +37,11 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 }
 
 func (w *Writer) whole(f *wire.Frame) []byte {
-	if w.mute() && len(served.All(f)) > 0 {
-		data := wire.Splice(f.Bytes(), wire.Remove(f.Bytes(), served.Member))
-		f = &wire.Frame{Raw: data, Data: data, Whole: true}
+	if w.mute() {
+		if edits := wire.Remove(f.Bytes(), served.Member); len(edits) > 0 {
+			data := wire.Splice(f.Bytes(), edits)
+			f = &wire.Frame{Raw: data, Data: data, Whole: true}
+		}
 	}
 	if w.summary.Execution && wire.IsObject(f.Data) {
 		return w.withExecution(nil, f.Bytes(), false)
@@ -55,7 +57,7 @@ func (w *Writer) Frame(dst []byte, f *wire.Frame) ([]byte, error) {
 		return append(w.close(dst), f.Raw...), nil
 	case f.Whole:
 		return append(dst, w.whole(f)...), nil
-	case w.mute() && isOwn(f):
+	case w.mute() && w.isOwn(f):
 		return dst, nil
 	case w.summary.Execution && w.first == nil && len(f.Choices()) > 0:
 		w.first = &wire.Frame{Data: bytes.Clone(f.Data)}
@@ -68,8 +70,8 @@ func (w *Writer) Frame(dst []byte, f *wire.Frame) ([]byte, error) {
 func (w *Writer) mute() bool { return w.summary.ToolRun != nil && !w.events }
 
 // isOwn reports whether a chunk is the gateway's own, about what its tools do.
-func isOwn(f *wire.Frame) bool {
-	_, own, _ := served.Of(f)
+func (w *Writer) isOwn(f *wire.Frame) bool {
+	_, own, _ := served.Of(f, w.summary)
 	return own
 }
 

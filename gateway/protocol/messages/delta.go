@@ -35,7 +35,7 @@ func (w *Writer) body(f *wire.Frame, c *wire.Choice) error {
 	for _, take := range [...]func() error{
 		func() error { return w.thoughts(&s) },
 		func() error {
-			if events := served.All(f); len(events) > 0 {
+			if events := served.All(f, w.summary); len(events) > 0 {
 				return w.ranContent(s.content, events)
 			}
 			return w.content(s.content)

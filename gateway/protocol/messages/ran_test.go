@@ -79,7 +79,7 @@ func TestRan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := parseRan(t, fmt.Sprintf(ranRequest, true))
-			w := f.Writer(&gateway.Response{Summary: &gateway.Summary{}, Reply: reply{}})
+			w := f.Writer(&gateway.Response{Summary: &gateway.Summary{ToolRun: &gateway.ToolRun{}}, Reply: reply{}})
 			var out []byte
 			var err error
 			for _, data := range append(c.chunks, `{"id":"c","model":"m-1","choices":[{"index":0,"delta":{},"finish_reason":"`+c.finish+`"}]}`) {
@@ -102,7 +102,7 @@ func TestRan(t *testing.T) {
 	}
 	body := `{"id":"c","object":"chat.completion","created":1,"model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":"Ich ö\u0061"},"finish_reason":"stop"}],"callgate":{"tools":[` +
 		strings.Join([]string{after(ranListed, 0), after(ranFinishedA, 6), after(ranFinishedB, 6)}, ",") + `]}}`
-	w := parseRan(t, fmt.Sprintf(ranRequest, false)).Writer(&gateway.Response{Summary: &gateway.Summary{}, Reply: reply{}})
+	w := parseRan(t, fmt.Sprintf(ranRequest, false)).Writer(&gateway.Response{Summary: &gateway.Summary{ToolRun: &gateway.ToolRun{}}, Reply: reply{}})
 	out, err := w.Whole(&wire.Frame{Raw: []byte(body), Data: []byte(body), Whole: true})
 	if err != nil {
 		t.Fatal(err)

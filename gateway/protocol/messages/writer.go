@@ -143,7 +143,7 @@ func (w *Writer) chunk(f *wire.Frame) error {
 		return nil
 	}
 	w.start(f.Data)
-	if e, own, ok := served.Of(f); own {
+	if e, own, ok := served.Of(f, w.summary); own {
 		if !ok {
 			return nil
 		}
@@ -270,7 +270,7 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	if f.Changed() {
 		w.scratch = f.AppendTo(w.scratch[:0])
 		f = &wire.Frame{Raw: w.scratch, Data: w.scratch, Whole: true}
-	} else if len(served.All(f)) == 0 { // else it is the content of the last round
+	} else if len(served.All(f, w.summary)) == 0 { // else it is the content of the last round
 		w.blocks.own = ownContent(f)
 	}
 	w.blocks.print.dst = make([]byte, 0, len(f.Data)+512)

@@ -68,16 +68,8 @@ func (w *Writer) readChunk(f *wire.Frame) error {
 		return nil
 	}
 	choices := f.Choices()
-	if e, own, ok := served.Of(f); own {
-		w.reader.number = 0
-		if w.phase == fresh {
-			w.readHead(f)
-		}
-		w.begin()
-		if ok {
-			w.serve(&e)
-		}
-		return w.tooLarge()
+	if e, own, ok := served.Of(f, w.summary); own {
+		return w.readServed(f, &e, ok)
 	}
 	if hole, number := f.Hole(); number != 0 && number == w.reader.number {
 		if err := w.reader.say(hole.Of(f.Data)); err != nil {
@@ -109,6 +101,19 @@ func (w *Writer) readChunk(f *wire.Frame) error {
 				w.end()
 			}
 		}
+	}
+	return w.tooLarge()
+}
+
+// readServed takes a chunk about tools that the gateway runs. ok says that there is a form for it.
+func (w *Writer) readServed(f *wire.Frame, e *served.Event, ok bool) error {
+	w.reader.number = 0
+	if w.phase == fresh {
+		w.readHead(f)
+	}
+	w.begin()
+	if ok {
+		w.serve(e)
 	}
 	return w.tooLarge()
 }
@@ -188,7 +193,7 @@ func (w *Writer) readBody(f *wire.Frame, c *wire.Choice) error {
 	if isString(b.reasoning) {
 		w.say(reasoningItem, textPartKind, clean(inner(b.reasoning)), nil)
 	}
-	if events := served.All(f); len(events) > 0 {
+	if events := served.All(f, w.summary); len(events) > 0 {
 		w.readRan(b.content, events)
 	} else {
 		w.readContent(&b)

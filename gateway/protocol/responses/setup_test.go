@@ -22,7 +22,7 @@ func (r reply) Streamed() bool                { return r.streamed }
 func (r reply) Next() (*gateway.Frame, error) { return nil, io.EOF }
 func (r reply) Close() error                  { return nil }
 func response(streamed bool) *gateway.Response {
-	return &gateway.Response{Reply: reply{streamed}, Summary: &gateway.Summary{}}
+	return &gateway.Response{Reply: reply{streamed}, Summary: &gateway.Summary{ToolRun: &gateway.ToolRun{}}}
 }
 
 var sealer = responses.NewSealer([]byte("a secret"))

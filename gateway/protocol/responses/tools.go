@@ -21,6 +21,7 @@ type toolset struct {
 	entries    []entry
 	chat       []byte // those of the chat completion, with commas between them
 	echo       []byte // those that the response names, likewise
+	servers    bool   // some are of servers of the gateway's
 	restricted bool   // only some of them may be called
 }
 
@@ -129,7 +130,7 @@ func (r *Request) addServer(t object, place string) error {
 		return invalid("tools", "There are more than %d tools.", maxTools)
 	}
 	r.tools.byName[name] = tool{name: label}
-	r.tools.entries = append(r.tools.entries, entry{name, t})
+	r.tools.entries, r.tools.servers = append(r.tools.entries, entry{name, t}), true
 	return nil
 }
 

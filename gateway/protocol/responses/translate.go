@@ -54,15 +54,7 @@ func (r *Request) write(t *translation, choice []byte) error {
 	b := append(make([]byte, 0, size), `{"model":`...)
 	b = append(append(b, f[fModel]...), `,"messages":[`...)
 	b = append(t.appendTo(b), ']')
-	if len(r.tools.chat) > 0 {
-		b = append(append(append(b, `,"tools":[`...), r.tools.chat...), ']')
-		if choice != nil {
-			b = append(append(b, `,"tool_choice":`...), choice...)
-		}
-		if f[fParallel] != nil {
-			b = append(append(b, `,"parallel_tool_calls":`...), f[fParallel]...)
-		}
-	}
+	b = r.appendTools(b, choice)
 	for _, same := range [...]struct {
 		id   field
 		name string
@@ -92,6 +84,24 @@ func (r *Request) write(t *translation, choice []byte) error {
 	b = append(b, '}')
 	r.chat = b
 	return nil
+}
+
+// appendTools appends the tools, and what is said of calls of them.
+func (r *Request) appendTools(b, choice []byte) []byte {
+	f := &r.fields
+	if len(r.tools.chat) > 0 {
+		b = append(append(append(b, `,"tools":[`...), r.tools.chat...), ']')
+		if choice != nil {
+			b = append(append(b, `,"tool_choice":`...), choice...)
+		}
+		if f[fParallel] != nil {
+			b = append(append(b, `,"parallel_tool_calls":`...), f[fParallel]...)
+		}
+	}
+	if n := f[fMaxToolCalls]; n != nil && r.tools.servers {
+		b = append(append(b, `,"max_tool_calls":`...), n...)
+	}
+	return b
 }
 
 // appendFormat appends what "text" says of the answer's form.

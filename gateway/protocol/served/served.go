@@ -3,6 +3,7 @@
 package served
 
 import (
+	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -35,9 +36,10 @@ type Event struct {
 }
 
 // Of is the event that a chunk of a stream says; ok is false for one that says none. own says that
-// the chunk is the gateway's own, and no piece of an answer.
-func Of(f *wire.Frame) (e Event, own, ok bool) {
-	if f.Data == nil || f.Whole || len(f.Choices()) > 0 {
+// the chunk is the gateway's own, and no piece of an answer. An upstream that writes the same is not
+// believed where the gateway has run nothing.
+func Of(f *wire.Frame, s *gateway.Summary) (e Event, own, ok bool) {
+	if s.ToolRun == nil || f.Data == nil || f.Whole || len(f.Choices()) > 0 {
 		return e, false, false
 	}
 	member := get(f.Data, Member)
@@ -62,8 +64,8 @@ func (e *Event) known() bool {
 }
 
 // All are the events of a whole answer, in their order.
-func All(f *wire.Frame) (events []Event) {
-	if !f.Whole {
+func All(f *wire.Frame, s *gateway.Summary) (events []Event) {
+	if !f.Whole || s.ToolRun == nil {
 		return nil
 	}
 	list := get(get(f.Data, Member), "tools")

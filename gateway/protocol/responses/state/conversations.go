@@ -65,7 +65,10 @@ func (s *Service) CreateConversation(ctx context.Context, c Call) ([]byte, error
 	}
 	var items []store.Item
 	if m["items"] != nil {
-		if items, err = s.items(m["items"]); err != nil {
+		if items, err = s.items(m["items"]); err == nil {
+			err = s.distinct(ctx, c.Tenant, "", items)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -187,6 +190,9 @@ func (s *Service) AddItems(ctx context.Context, c Call) ([]byte, error) {
 		return nil, invalid("items", "The field \"items\" is missing: send an array of items.")
 	}
 	items, err := s.items(m["items"])
+	if err == nil {
+		err = s.distinct(ctx, c.Tenant, c.ID, items)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -21,13 +21,13 @@ func (s *Service) Parse(ctx context.Context, body []byte, c protocol.Client) (pr
 	if err != nil {
 		return nil, err
 	}
-	e := &exchange{Request: r, service: s, tenant: c.Tenant, room: c.Room, unlock: func() {}}
+	e := &exchange{Request: r, service: s, tenant: c.Tenant, limits: c.Limits, room: c.Room, unlock: func() {}}
 	if err := e.resolve(ctx); err != nil {
 		e.unlock()
 		return nil, err
 	}
 	e.keepUntil(ctx)
-	err = e.prepare()
+	err = e.prepare(ctx)
 	if err == nil && e.isLong() {
 		_, err = e.shorten(ctx)
 	}
@@ -77,6 +77,7 @@ type exchange struct {
 	*responses.Request
 	service *Service
 	tenant  string
+	limits  gateway.Limits
 	room    *inflight.Claim // the request's memory
 	input   []store.Item    // the request's own items, as they are stored
 	earlier []store.Item    // what it goes on from

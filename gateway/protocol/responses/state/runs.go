@@ -19,6 +19,10 @@ import (
 const (
 	maxRuns    = 32  // at once
 	maxWaiting = 256 // besides
+	// One key has at most a quarter of what waits and half of what runs, so that it cannot keep all
+	// others out.
+	maxOfKey     = (maxRuns + maxWaiting) / 4
+	maxRunsOfKey = maxRuns / 2
 	// maxFeed is how many bytes of events are kept of one response, and feedTime for how long
 	// after its end; maxFeeds is how many are kept of those that have ended, and maxEnded how many
 	// bytes they have together. What runs has its events within the memory of its request.
@@ -39,7 +43,14 @@ type runs struct {
 
 	mu    *sync.Mutex
 	all   map[[2]string]*run
+	keys  map[string]*keyRuns
 	ended *[]*run // oldest first
+}
+
+// keyRuns are those of one key.
+type keyRuns struct {
+	number int           // that are not over
+	slots  chan struct{} // of those that run
 }
 
 // run is one response.
@@ -52,12 +63,14 @@ type run struct {
 	feed     *feed
 	streamed bool
 	failed   bool // that it has failed is stored already
+	running  bool // it has its slots
+	of       *keyRuns
 	until    time.Time
 }
 
 func newRuns(ctx context.Context) runs {
 	ctx, end := context.WithCancelCause(ctx)
-	return runs{ctx: ctx, end: end, slots: make(chan struct{}, maxRuns), mu: &sync.Mutex{}, all: map[[2]string]*run{}, ended: &[]*run{}}
+	return runs{ctx: ctx, end: end, slots: make(chan struct{}, maxRuns), mu: &sync.Mutex{}, all: map[[2]string]*run{}, keys: map[string]*keyRuns{}, ended: &[]*run{}}
 }
 
 // stop ends all that runs.
@@ -70,6 +83,14 @@ func (r *runs) add(tenant, id string, streamed bool) (*run, error) {
 	if r.ctx.Err() != nil {
 		return nil, &gateway.Error{Kind: gateway.Overloaded, Message: "The gateway is being stopped."}
 	}
+	of := r.keys[tenant]
+	if of == nil {
+		of = &keyRuns{slots: make(chan struct{}, maxRunsOfKey)}
+	}
+	if tenant != "" && of.number >= maxOfKey {
+		return nil, &gateway.Error{Kind: gateway.Overloaded, Code: "background_full", RetryAfter: 5 * time.Second,
+			Message: "Too many responses of this key run in the background: try again later, or without \"background\"."}
+	}
 	if len(r.all)-len(*r.ended) >= maxRuns+maxWaiting {
 		return nil, &gateway.Error{Kind: gateway.Overloaded, Code: "background_full", RetryAfter: 5 * time.Second,
 			Message: "Too many responses run in the background: try again later, or without \"background\"."}
@@ -77,16 +98,28 @@ func (r *runs) add(tenant, id string, streamed bool) (*run, error) {
 	n := &run{key: [2]string{tenant, id}, release: func() {}, over: make(chan struct{}), feed: newFeed(), streamed: streamed}
 	n.ctx, n.end = context.WithCancelCause(r.ctx)
 	r.all[n.key] = n
+	of.number++
+	n.of, r.keys[tenant] = of, of
 	return n, nil
 }
 
 // turn waits until the run may begin.
 func (r *runs) turn(n *run) error {
+	if n.key[0] != "" { // without keys there is one client
+		select {
+		case n.of.slots <- struct{}{}:
+		case <-n.ctx.Done():
+			return context.Cause(n.ctx)
+		}
+	}
 	select {
 	case r.slots <- struct{}{}:
-		context.AfterFunc(n.ctx, func() { <-r.slots })
+		n.running = true
 		return nil
 	case <-n.ctx.Done():
+		if n.key[0] != "" {
+			<-n.of.slots
+		}
 		return context.Cause(n.ctx)
 	}
 }
@@ -94,8 +127,17 @@ func (r *runs) turn(n *run) error {
 // remove notes that a run is over. Its events stay for a while.
 func (r *runs) remove(n *run) {
 	n.end(nil)
+	if n.running { // until here: one that was cancelled still works
+		<-r.slots
+		if n.key[0] != "" {
+			<-n.of.slots
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if n.of.number--; n.of.number == 0 {
+		delete(r.keys, n.key[0])
+	}
 	close(n.over)
 	n.until = time.Now().Add(feedTime)
 	*r.ended = append(*r.ended, n)

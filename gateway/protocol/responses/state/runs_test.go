@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -95,5 +96,59 @@ func TestBackgroundEnds(t *testing.T) {
 		s.runs.stop()
 		s.cancel()
 		s.done.Wait()
+	}
+}
+
+// TestSlots has responses wait for a slot: one that was cancelled keeps its own until its work is over,
+// and one key takes neither all of them nor all places of those that wait.
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	r := newRuns(t.Context())
+	var running []*run
+	for i := range maxRunsOfKey {
+		n, err := r.add("greedy", string(rune('a'+i)), false)
+		if err != nil || r.turn(n) != nil {
+			t.Fatal(err)
+		}
+		running = append(running, n)
+	}
+	waits := func(tenant, id string) bool {
+		n, err := r.add(tenant, id, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := make(chan bool, 1)
+		go func() { begun <- r.turn(n) == nil }()
+		defer r.remove(n)
+		select {
+		case <-begun:
+			return false
+		case <-time.After(20 * time.Millisecond):
+			n.end(errCancelled)
+			<-begun
+			return true
+		}
+	}
+	if !waits("greedy", "more") || waits("modest", "one") {
+		t.Error("got a slot for a key that has its share, or none for another one")
+	}
+	running[0].end(errCancelled)
+	if !waits("greedy", "again") {
+		t.Error("got the slot of a response that is cancelled and still works")
+	}
+	r.remove(running[0])
+	if waits("greedy", "then") {
+		t.Error("got no slot of a response that is over")
+	}
+	for i := len(running) - 1; i < maxOfKey; i++ {
+		if _, err := r.add("greedy", fmt.Sprint("w", i), false); err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+	}
+	if _, err := r.add("greedy", "last", false); err == nil || gateway.AsError(err).Code != "background_full" {
+		t.Errorf("got %v for a key that has all its places", err)
+	}
+	if _, err := r.add("modest", "last", false); err != nil {
+		t.Errorf("got %v for another key", err)
 	}
 }

@@ -2,7 +2,6 @@ package state
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,10 +17,13 @@ import (
 const saveTime = 20 * time.Second
 
 // prepare makes the chat completion, and sees to it that the response is stored.
-func (e *exchange) prepare() error {
+func (e *exchange) prepare(ctx context.Context) error {
 	s := e.service
 	if e.Store() {
 		input, err := normal(e.NewItems(), "input")
+		if err == nil && e.Conversation() != "" {
+			err = s.distinct(ctx, e.tenant, e.Conversation(), input)
+		}
 		if err != nil {
 			return err
 		}
@@ -120,8 +122,7 @@ func normal(items [][]byte, place string) ([]store.Item, error) {
 		}
 		kind := responses.ItemType(item)
 		if id == "" {
-			id = newID(cmp.Or(prefixes[kind], "item_"))
-			id = id[:len(id)-48+idDigits]
+			id = givenID(kind)
 		}
 		out = append(out, store.Item{ID: id, Body: normalItem(item, id, kind)})
 	}

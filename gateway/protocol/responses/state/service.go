@@ -49,10 +49,12 @@ type Options struct {
 
 // Service is the state of all clients. All methods may be called by many goroutines.
 type Service struct {
-	o      Options
-	runs   runs
-	cancel context.CancelFunc
-	done   sync.WaitGroup
+	o        Options
+	runs     runs
+	contexts contexts
+	counted  counted
+	cancel   context.CancelFunc
+	done     sync.WaitGroup
 }
 
 // lockTime is how long a request waits for the one before it in its conversation.

@@ -1,13 +1,13 @@
 package state
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/callgate/callgate/gateway"
+	count "github.com/callgate/callgate/gateway/internal/tokens"
 	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/wire"
@@ -20,16 +20,15 @@ const (
 	// summaryPrefix begins the id of the record of a conversation's summary. It is no
 	// response's.
 	summaryPrefix = "cmp_"
-	bytesPerToken = 3.5
 )
 
 // tokens is about how many tokens items have.
 func tokens(items []store.Item) int {
 	n := 0
 	for _, i := range items {
-		n += len(i.Body)
+		n += count.JSON(i.Body)
 	}
-	return int(float64(n) / bytesPerToken)
+	return n
 }
 
 // isLong reports whether earlier items are more than is set, and enough of them old: what the
@@ -37,33 +36,26 @@ func tokens(items []store.Item) int {
 func (e *exchange) isLong() bool {
 	const share = 4
 	most := e.service.o.CompactTokens
+	if most == 0 {
+		most = e.service.contexts.room(e.tenant, e.Model())
+	}
 	return most > 0 && tokens(e.earlier) > most && tokens(e.earlier[:older(e.earlier)]) > most/share
 }
 
 // Shorten implements [protocol.Shortener].
 func (e *exchange) Shorten(ctx context.Context, why *gateway.Error) bool {
-	if !overflows(why) {
+	if why.Code != gateway.CodeOverflow {
 		return false
+	}
+	e.service.contexts.learn(e.tenant, e.Model(), why.Overflow)
+	if e.Truncates() {
+		return e.Request.Shorten(ctx, why)
 	}
 	ok, err := e.shorten(ctx)
 	if err != nil {
 		e.service.o.Log.Warn("a conversation that is too long for its model was not compacted", "id", e.ID(), "error", err)
 	}
 	return ok && err == nil
-}
-
-// overflows reports whether an upstream has refused a prompt for its length.
-func overflows(e *gateway.Error) bool {
-	if e.Code == "context_length_exceeded" {
-		return true
-	}
-	said := bytes.ToLower(e.Refusal())
-	for _, words := range []string{"context_length_exceeded", "context length", "context window", "prompt is too long", "too many tokens"} {
-		if bytes.Contains(said, []byte(words)) {
-			return true
-		}
-	}
-	return false
 }
 
 // shorten puts a model's summary in the place of older items. Of what is stored nothing is
@@ -143,7 +135,7 @@ func (e *exchange) summarize(ctx context.Context, items [][]byte) (string, error
 	if err != nil {
 		return "", err
 	}
-	req, err := gateway.ParseRequest(c.Chat())
+	req, err := e.limits.Parse(c.Chat(), e.room)
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,77 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol"
+	"github.com/callgate/callgate/gateway/protocol/messages"
+)
+
+const (
+	// countTime is how long an upstream may take to count; after it our own estimate is as good.
+	countTime = 5 * time.Second
+	// maxCount is how many bytes of its answer are read.
+	maxCount = 4 << 10
+)
+
+// countTokens is POST /v1/messages/count_tokens. An upstream that counts itself is asked; the count of
+// all others is our own estimate.
+func (s *Server) countTokens(c echo.Context, body []byte, from protocol.Client) error {
+	answer, err := messages.CountTokens(body, from)
+	if err != nil {
+		return err
+	}
+	if exact := s.askCount(c, body, from); exact != nil {
+		answer = exact
+	}
+	return c.JSONBlob(http.StatusOK, answer)
+}
+
+// askCount is the upstream's own count, nil where there is none.
+func (s *Server) askCount(c echo.Context, body []byte, from protocol.Client) []byte {
+	req, err := s.cfg.Limits.Parse(body, from.Room)
+	if err != nil || enter(c, req) != nil {
+		return nil
+	}
+	req.MaxRetries = new(int)
+	relay := &gateway.Relay{Method: http.MethodPost, Path: gateway.CountPath, Header: req.Header}
+	relay.Body = func(model string) (io.ReadCloser, int64, error) {
+		named := req.Body(model)
+		return io.NopCloser(bytes.NewReader(named)), int64(len(named)), nil
+	}
+	ctx, done := s.begin(c)
+	defer func() { done(req.Route) }()
+	ctx, cancel := context.WithTimeout(ctx, countTime)
+	defer cancel()
+	resp, err := s.cfg.Gateway.Relay(ctx, req, relay, false)
+	if err != nil {
+		return nil
+	}
+	defer resp.Close()
+	var answer []byte
+	for len(answer) <= maxCount {
+		f, err := resp.Next()
+		if f != nil {
+			answer = append(answer, f.Raw...)
+		}
+		if err != nil || f != nil && f.Done {
+			break
+		}
+	}
+	var count struct {
+		Tokens *int `json:"input_tokens"`
+	}
+	if resp.Status != http.StatusOK || json.Unmarshal(answer, &count) != nil || count.Tokens == nil {
+		return nil
+	}
+	recordOf(c).summary = resp.Summary
+	return answer
+}
