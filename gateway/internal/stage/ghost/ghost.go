@@ -211,7 +211,7 @@ func (s *stage) request() *guard.Case {
 	if s.guard == nil {
 		asked := s.attempt.Asked
 		choice := asked.Choice()
-		s.guard = s.maker.Guard.Begin(asked.Conversation(), asked.Tools().Names, guard.Choice{None: choice.None, Required: choice.Required, Tool: choice.Tool})
+		s.guard = s.maker.Guard.Begin(asked.Ledger(), asked.Tools().Names, guard.Choice{None: choice.None, Required: choice.Required, Tool: choice.Tool})
 	}
 	return s.guard
 }
