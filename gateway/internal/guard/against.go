@@ -94,6 +94,9 @@ func (j *judgement) failure() *called {
 			continue
 		}
 		if j.hasFailed(c) && !succeeded[c.name] {
+			if c.call.Prose && c.actions&(changes|anything) == 0 { // what it found
+				continue
+			}
 			return c
 		}
 		succeeded[c.name] = true

@@ -1,6 +1,12 @@
 package guard
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/callgate/callgate/gateway/internal/ledger"
+)
 
 // fewTools is how many tools a request offers at most for one to be meant without the
 // name of a thing.
@@ -50,6 +56,9 @@ func (j *judgement) covered(c *claim) bool {
 		return false
 	case c.looksUp():
 		return true
+	case j.ledger.Changed():
+		c.left = j.partial(c)
+		return c.left == ""
 	case j.namesAnother(c):
 		return false
 	}
@@ -115,8 +124,127 @@ func (j *judgement) isPast(c *claim) bool {
 	case c.general && (wished != 0 || j.answersPlain()) || j.tellsBack:
 		return false
 	}
+	if !c.looksUp() && !j.ledger.ChangedBefore(0) {
+		return false
+	}
 	return slices.ContainsFunc(j.earlier(), func(t tool) bool {
 		return c.general || t.actions&(c.actions|anything) != 0 && (!t.vague || c.things.meets(t.things)) ||
 			c.actions&shaping != 0 && t.actions&shaping != 0
 	})
+}
+
+// partial returns the tool that is missing where a successful change does not cover a claim: a
+// thing that the user named was left out, or there are more acts than changes, and the user's
+// message asks for what only a tool does that was not called. What else a summary tells is a side
+// effect.
+func (j *judgement) partial(c *claim) string {
+	if tool := j.leftOut(c); tool != "" {
+		return tool
+	}
+	if tool := j.idLeftOut(c); tool != "" {
+		return tool
+	}
+	var called things
+	var verbs uint64
+	done, does := 0, false
+	for i := range j.turn {
+		t := &j.turn[i]
+		if t.call == nil || !j.ledger.HasChanged(t.call) {
+			continue
+		}
+		done++
+		does = does || did(&t.tool, c) && !c.general || c.actions == 0 && t.vague && !c.general
+		called, verbs = called.or(t.things), verbs|t.verbs
+	}
+	if verbs&c.verbs != 0 {
+		return ""
+	}
+	all := j.tools.common()
+	called = things{called.known &^ all.known, called.local &^ all.local}
+	more := j.wish.acts > done || j.claimedActs() > done
+	missing := ""
+	for i := range j.tools.tools {
+		t := &j.tools.tools[i]
+		if j.isCalled(t.name) || t.actions&(changes|anything) == 0 || t.handsOver {
+			continue
+		}
+		apart := things{t.things.known &^ called.known, t.things.local &^ called.local}
+		asked := j.wish.ownActions & t.actions & changes
+		switch {
+		case c.verbs&t.verbs != 0 && j.wish.joins && !t.things.meets(called), c.verbs&j.wish.ownVerbs&t.verbs != 0 && j.wish.acts > done:
+			missing = t.name // by its very verb
+		case does:
+		case j.wish.joins && j.wish.ownVerbs&t.verbs != 0 && t.actions&c.actions&changes != 0:
+			missing = t.name
+		case !more:
+		case c.general && j.wish.ownVerbs&t.verbs != 0 && j.wish.acts > done,
+			c.things.meets(apart) && j.wish.ownThings.meets(apart),
+			asked&c.actions != 0 && (c.things.meets(t.things) || j.wish.ownThings.meets(t.things) || j.onlyOne(asked&c.actions)):
+			missing = t.name
+		}
+	}
+	return missing
+}
+
+// claimedActs is how many claims of the answer are of changes.
+func (j *judgement) claimedActs() (n int) {
+	for _, c := range j.claimed() {
+		n += count(!c.looksUp())
+	}
+	return n
+}
+
+// onlyOne reports whether one tool alone does one of some actions.
+func (j *judgement) onlyOne(a actions) bool {
+	n := 0
+	for i := range j.tools.tools {
+		n += count(j.tools.tools[i].actions&a != 0)
+	}
+	return n == 1
+}
+
+// maxIDs bounds the ids of a claim that are looked for.
+const maxIDs = 8
+
+// idLeftOut returns the last tool that changed something, if a claim has two ids of the user's
+// message of which the calls that changed something know one and not the other: "orders W11 and
+// W12 have been cancelled".
+func (j *judgement) idLeftOut(c *claim) string {
+	s := &j.text.sentences[c.sentence]
+	var ids []string
+	figures(j.text.text[s.start:s.end], func(figure []byte) bool {
+		if isID(figure) && containsWord([]byte(strings.ToLower(j.wish.text)), figure) {
+			ids = append(ids, string(figure))
+		}
+		return len(ids) < maxIDs
+	})
+	if len(ids) < 2 {
+		return ""
+	}
+	tool := ""
+	found := j.ledger.Brings(ids, func(c *ledger.Call) bool {
+		changed := j.ledger.HasChanged(c)
+		if changed && tool == "" {
+			tool = c.Name
+		}
+		return changed
+	})
+	if slices.Contains(found, true) && slices.Contains(found, false) {
+		return tool
+	}
+	return ""
+}
+
+// isID reports whether a figure is the number of one thing: it has letters, or digits enough, and
+// is no year.
+func isID(figure []byte) bool {
+	const digits = 4
+	if bytes.ContainsAny(figure, ".,:") {
+		return false
+	}
+	if bytes.IndexFunc(figure, func(r rune) bool { return r < '0' || r > '9' }) >= 0 {
+		return len(figure) > 2
+	}
+	year := len(figure) == digits && (figure[0] == '1' && figure[1] == '9' || figure[0] == '2' && figure[1] == '0')
+	return len(figure) >= digits && !year
 }

@@ -3,6 +3,7 @@ package guard
 import (
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/ledger"
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // DefaultThreshold is the score from which an answer is a ghost. From 0.65 to 0.7 the
@@ -140,13 +141,20 @@ func (k *Case) hasFailed(c *called) bool { return c.call != nil && k.ledger.Fail
 
 // readText reads the answer, and with the first one the user's message.
 func (k *Case) readText(text string) *reading {
-	r := k.guard.lexicons.read(text, k.tools.local, nil)
+	to := ""
+	if len(text) <= shortAnswer && k.last >= 0 { // "Task removed."
+		to = plaintext.Ends(k.chat.Said(k.chat.Messages[k.last]), maxWish, wishEdge)
+	}
+	r := k.guard.lexicons.readAnswer(text, k.tools.local, to)
 	if k.wish == nil {
 		w := readWish(k.guard.lexicons, k.chat, k.last, k.tools.local, r.language)
 		k.wish = &w
 	}
 	return r
 }
+
+// shortAnswer is the length in bytes of an answer whose language the user's message tells too.
+const shortAnswer = 120
 
 // earlier returns the tools that were called in the turns before.
 func (k *Case) earlier() []tool {

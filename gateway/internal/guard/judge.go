@@ -37,6 +37,7 @@ func (k *Case) Judge(a Answer) Verdict {
 	j.references()
 	j.claims()
 	j.states()
+	j.obligations()
 	j.unsourced()
 	if a.Finish != "length" { // the end is missing
 		j.promises()
@@ -94,6 +95,7 @@ func cutText(text string) string {
 type judgement struct {
 	*Case
 	text          *reading
+	due           *obligation // nil until it is needed
 	signals       []Signal
 	contradiction bool
 	tool          string

@@ -12,6 +12,13 @@ type wish struct {
 	actions actions
 	verbs   uint64 // verbs in the names of the tools
 	things  things
+	// own* are those of the last message alone.
+	ownActions actions
+	ownVerbs   uint64
+	ownThings  things
+	// acts is how many acts it names, and joins says that it has a word such as "and".
+	acts  int
+	joins bool
 	// open are the actions that the user asked for in the message before, where the last
 	// one only wants to know.
 	open actions
@@ -67,6 +74,7 @@ func readWish(l *lexicons, c *conversation.Conversation, last int, local *localW
 	}
 	w := readMessage(l, plaintext.Ends(c.Said(c.Messages[last]), maxWish, wishEdge), local, expected)
 	w.terse = w.terse && lastOfUser(c, last) < 0
+	w.ownActions, w.ownVerbs, w.ownThings = w.actions, w.verbs, w.things
 	if w.actions&changes != 0 || !w.short || w.forbids || w.composes {
 		return w
 	}
@@ -184,6 +192,7 @@ func (w *wish) note(m *mark) {
 	w.stopped = w.stopped || m.is(veto)
 	w.fresh = w.fresh || m.is(fresh)
 	w.own = w.own || m.is(own)
+	w.joins = w.joins || m.is(and)
 	w.things = w.things.or(m.things)
 }
 
@@ -212,6 +221,7 @@ func (w *wish) readVerb(r *reading, s *sentence, k int, asking bool) {
 	default:
 		w.verbs |= m.verbs
 		w.actions |= m.actions
+		w.acts += count(m.actions&changes != 0 || m.verbs != 0)
 	}
 }
 

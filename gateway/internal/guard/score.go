@@ -9,6 +9,7 @@ const (
 	SignalIntent        = "intent"
 	SignalClaim         = "claim"
 	SignalClaimTool     = "claim_tool"
+	SignalDue           = "due"
 	SignalLookup        = "lookup"
 	SignalUnsourced     = "unsourced"
 	SignalPromise       = "promise"

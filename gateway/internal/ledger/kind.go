@@ -186,8 +186,8 @@ const maxAcknowledgement = 200
 
 // acknowledges reports whether a result is what a tool says that has done something: nothing, a
 // word, or an object with hardly more than its state. One that brings data is none.
-func (l *Ledger) acknowledges(c *Call) bool {
-	text := []byte(strings.TrimSpace(l.Said(c)))
+func acknowledges(result string) bool {
+	text := []byte(strings.TrimSpace(result))
 	if len(text) > maxAcknowledgement || len(text) > 0 && text[0] == '[' {
 		return false
 	}
@@ -199,12 +199,19 @@ func (l *Ledger) acknowledges(c *Call) bool {
 		return true
 	}
 	says := false
-	conversation.Members(text, object, func(key []byte, _ wire.Span) bool {
+	conversation.Members(text, object, func(key []byte, v wire.Span) bool {
 		switch strings.ToLower(string(key)) {
-		case "ok", "success", "status", "result", "message", "done", "id", "created", "updated", "deleted", "saved":
+		case "ok", "success", "message", "done", "id", "created", "updated", "deleted", "saved", "cancelled", "sent":
 			says = true
+		case "status", "result", "state", "statut", "estado", "stato":
+			value, _ := conversation.Decode(text, v)
+			says = says || done[strings.ToLower(string(value))]
 		}
 		return true
 	})
 	return says
 }
+
+// done are the states of what was just done.
+var done = words(`ok success successful succeeded done complete completed confirmed accepted created updated deleted cancelled
+	canceled queued sent saved scheduled booked active true erledigt`)

@@ -36,6 +36,8 @@ type Call struct {
 	Kind Kind
 	// Certain says that the gateway ran it: Kind and failure are no guess.
 	Certain bool
+	// Prose says that the result was read as a failure by a sentence alone.
+	Prose bool
 
 	outcome outcome
 }
@@ -118,12 +120,12 @@ func (l *Ledger) call(e conversation.Exchange) Call {
 func (l *Ledger) Failed(c *Call) bool {
 	if c.outcome == unread && c.Answered() {
 		c.outcome = fine
-		policy := toolresult.Likely
-		if c.Kind == Changes {
-			policy = toolresult.Refused
-		}
-		if toolresult.Failed([]byte(l.Said(c)), policy) {
+		text := []byte(l.Said(c))
+		switch {
+		case toolresult.Failed(text, toolresult.Likely):
 			c.outcome = failed
+		case c.Kind != Reads && toolresult.Failed(text, toolresult.Refused):
+			c.outcome, c.Prose = failed, true
 		}
 	}
 	return c.outcome == failed
@@ -141,14 +143,19 @@ func (l *Ledger) Said(c *Call) string {
 // have: it did not fail, and it is none that only looks.
 func (l *Ledger) Changed() bool {
 	return l.any(func(c *Call, recent bool) bool {
-		return c.Kind == Changes && (!recent || !l.Failed(c)) || c.Kind == Unknown && recent && !l.Failed(c) && l.acknowledges(c)
+		return c.Kind == Changes && !recent || recent && l.HasChanged(c)
 	})
+}
+
+// HasChanged reports whether a call has changed something, or may have.
+func (l *Ledger) HasChanged(c *Call) bool {
+	return c.Answered() && c.Kind != Reads && !l.Failed(c) && (c.Kind == Changes || acknowledges(l.Said(c)))
 }
 
 // Looked reports whether a call since the user's last message has brought something to read.
 func (l *Ledger) Looked() bool {
 	return l.any(func(c *Call, recent bool) bool {
-		return recent && (c.Kind == Reads || c.Kind == Unknown && !l.acknowledges(c)) && !l.Failed(c)
+		return recent && (c.Kind == Reads || c.Kind == Unknown && !acknowledges(l.Said(c))) && !l.Failed(c)
 	})
 }
 
@@ -178,9 +185,20 @@ func (l *Ledger) ChangedBefore(from int) bool {
 			continue
 		}
 		for _, call := range l.Conversation.Calls(m) {
-			if k := l.kind(call.Name); k == Changes || k == Unknown && !onlyReads(call.Args) {
+			if k := l.kind(call.Name); k == Changes || k == Unknown && !onlyReads(call.Args) && l.acknowledged(i+1) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// acknowledged reports whether a result from a message on, of those that follow it, is none that
+// brings data.
+func (l *Ledger) acknowledged(from int) bool {
+	for i := from; i < len(l.Conversation.Messages) && l.Conversation.Messages[i].Role == conversation.Tool; i++ {
+		if acknowledges(l.Conversation.Said(l.Conversation.Messages[i])) {
+			return true
 		}
 	}
 	return false
