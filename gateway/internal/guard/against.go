@@ -1,5 +1,7 @@
 package guard
 
+import "github.com/callgate/callgate/internal/plaintext"
+
 // against adds the signals that speak against a ghost.
 func (j *judgement) against() {
 	r := j.text
@@ -78,8 +80,12 @@ func (j *judgement) negates() bool {
 	return false
 }
 
+// maxShown bounds what is shown of a failed result, in bytes.
+const maxShown = 600
+
 func (j *judgement) contradict(failed *called, word string) {
 	j.contradiction = true
+	j.failed = plaintext.Excerpt(j.ledger.Said(failed.call), maxShown)
 	j.add(SignalContradiction, 0, word)
 	j.tool = failed.name
 }

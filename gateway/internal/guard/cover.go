@@ -203,8 +203,12 @@ func (j *judgement) onlyOne(a actions) bool {
 	return n == 1
 }
 
-// maxIDs bounds the ids of a claim that are looked for.
-const maxIDs = 8
+const (
+	// maxIDs bounds the ids of a claim that are looked for.
+	maxIDs = 8
+	// maxListGap is how many bytes are between two ids of a list: " and #".
+	maxListGap = 12
+)
 
 // idLeftOut returns the last tool that changed something, if a claim has two ids of the user's
 // message of which the calls that changed something know one and not the other: "orders W11 and
@@ -212,7 +216,15 @@ const maxIDs = 8
 func (j *judgement) idLeftOut(c *claim) string {
 	s := &j.text.sentences[c.sentence]
 	var ids []string
-	figures(j.text.text[s.start:s.end], func(figure []byte) bool {
+	part := j.text.text[s.start:s.end]
+	end := 0
+	figures(part, func(figure []byte) bool {
+		at := end + bytes.Index(part[end:], figure)
+		apart := len(ids) > 0 && at-end > maxListGap
+		end = at + len(figure)
+		if apart {
+			return false
+		}
 		if isID(figure) && containsWord([]byte(strings.ToLower(j.wish.text)), figure) {
 			ids = append(ids, string(figure))
 		}

@@ -98,7 +98,7 @@ func (g *Guard) Begin(l *ledger.Ledger, tools []string, choice Choice) *Case {
 	c := l.Conversation
 	k := &Case{guard: g, ledger: l, chat: c, names: tools, choice: choice, last: l.Last()}
 	if len(tools) > 0 && !choice.None && g.intents != nil && k.last >= 0 {
-		k.unmet = g.intents.expect(c.Said(c.Messages[k.last]), tools, c.Exchanges(k.last+1))
+		k.unmet = g.intents.expect(g.lexicons, c.Said(c.Messages[k.last]), tools, l.Turn())
 	}
 	return k
 }

@@ -113,6 +113,12 @@ func TestIntents(t *testing.T) {
 		{"a part of a path", "look at usr/rm", "There is a lot to say about tasks.", false, false},
 		{"the beginning of another command", "/rmdir", "There is a lot to say about tasks.", false, false},
 		{"no word of it", "hello", "Hello!", false, false},
+		{"in a clause that tells", "I'm done with what you delete, thanks", "You're welcome!", false, false},
+		{"of what was done", "Thanks for the weather", "Any time.", false, false},
+		{"behind a clause that tells", "I'm late, delete it", "There is a lot to say about tasks.", true, true},
+		{"with a wish in it", "I'm sure you can delete it please", "There is a lot to say about tasks.", true, true},
+		{"a German that tells", "Ich habe das schon gelöscht, lösch dich nicht ab", "Gut.", true, false},
+		{"a picture alone", "🗑️", "There is a lot to say about tasks.", true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

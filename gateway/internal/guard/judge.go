@@ -98,6 +98,7 @@ type judgement struct {
 	due           *obligation // nil until it is needed
 	signals       []Signal
 	contradiction bool
+	failed        string // the result that is contradicted
 	tool          string
 	best          float64 // the weight that tool was found with
 	several       bool    // two tools were found with it
@@ -120,7 +121,33 @@ func (j *judgement) verdict() Verdict {
 	if v.Contradiction || v.Ghost && j.fits(j.tool) {
 		v.Tool = j.tool
 	}
+	if v.Contradiction {
+		v.Result = j.failed
+	}
+	if v.Ghost || v.Contradiction {
+		v.Changed = j.ledger.Changed()
+		required := j.choice.Required || j.choice.Tool != ""
+		v.Demand = v.Ghost && (required || !v.Changed && (v.Tool != "" || j.pointsAnywhere()))
+	}
 	return v
+}
+
+// pointsAnywhere reports whether what the user wants, or was proposed to him, points to a tool
+// that changes something, or the answer claims to have looked something up that a tool finds.
+func (j *judgement) pointsAnywhere() bool {
+	if len(j.unmet) > 0 {
+		return true
+	}
+	looked := j.has(SignalLookup, 0) || j.has(SignalUnsourced, 0)
+	for i := range j.tools.tools {
+		t := &j.tools.tools[i]
+		switch {
+		case t.handsOver || j.claimsOther(t):
+		case t.actions&(changes|anything) != 0 && j.points(t) > 0, t.actions&finds != 0 && looked:
+			return true
+		}
+	}
+	return false
 }
 
 // fits reports whether a tool may be demanded of the model: the request, an operator or
@@ -136,8 +163,27 @@ func (j *judgement) fits(name string) bool {
 	}
 	t := j.tools.get(name)
 	wished := j.wish.actions & (changes | anything)
+	if j.claimsOther(&t) {
+		return false
+	}
 	return t.actions&changes == 0 || t.actions&wished != 0 || t.verbs&j.wish.verbs != 0 ||
 		t.actions&making != 0 && wished&(making|anything) != 0 && t.things.meets(j.wish.things)
+}
+
+// claimsOther reports whether all that an answer claims is what a tool does not do: "deleted" is
+// no payment, whatever else the user's words are.
+func (j *judgement) claimsOther(t *tool) bool {
+	other := false
+	for _, c := range j.claimed() {
+		switch {
+		case c.actions&changes == 0:
+		case t.actions&(c.actions|anything) != 0, c.verbs&t.verbs != 0, c.actions&making != 0 && t.actions&making != 0, c.things.meets(t.things):
+			return false
+		default:
+			other = true
+		}
+	}
+	return other
 }
 
 // add adds a signal, or makes the one of that name stronger.
