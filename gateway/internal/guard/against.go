@@ -73,7 +73,8 @@ func (j *judgement) contradicts() {
 // negates reports whether a sentence says that something is not so, without a condition.
 func (j *judgement) negates() bool {
 	for i := range j.text.sentences {
-		if s := &j.text.sentences[i]; j.text.has(s, negation) && !j.text.has(s, hypothetical) {
+		s := &j.text.sentences[i]
+		if j.text.has(s, negation) && (!j.text.has(s, hypothetical) || j.text.marks[s.first].start == s.start && j.text.marks[s.first].is(negation)) {
 			return true
 		}
 	}

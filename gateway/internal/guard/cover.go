@@ -146,6 +146,7 @@ func (j *judgement) partial(c *claim) string {
 	}
 	var called things
 	var verbs uint64
+	var acts actions
 	done, does := 0, false
 	for i := range j.turn {
 		t := &j.turn[i]
@@ -154,7 +155,7 @@ func (j *judgement) partial(c *claim) string {
 		}
 		done++
 		does = does || did(&t.tool, c) && !c.general || c.actions == 0 && t.vague && !c.general
-		called, verbs = called.or(t.things), verbs|t.verbs
+		called, verbs, acts = called.or(t.things), verbs|t.verbs, acts|t.actions
 	}
 	if verbs&c.verbs != 0 {
 		return ""
@@ -169,7 +170,7 @@ func (j *judgement) partial(c *claim) string {
 			continue
 		}
 		apart := things{t.things.known &^ called.known, t.things.local &^ called.local}
-		asked := j.wish.ownActions & t.actions & changes
+		asked := j.wish.besides(acts) & t.actions & changes
 		switch {
 		case c.verbs&t.verbs != 0 && j.wish.joins && !t.things.meets(called), c.verbs&j.wish.ownVerbs&t.verbs != 0 && j.wish.acts > done:
 			missing = t.name // by its very verb

@@ -118,16 +118,17 @@ type judgement struct {
 func (j *judgement) verdict() Verdict {
 	v := Verdict{Score: combine(j.signals), Signals: j.signals, Contradiction: j.contradiction}
 	v.Ghost = v.Score >= j.guard.threshold && !v.Contradiction
-	if v.Contradiction || v.Ghost && j.fits(j.tool) {
+	v.Changed = (v.Ghost || v.Contradiction) && j.ledger.Changed()
+	if v.Contradiction || v.Ghost && (v.Changed || j.fits(j.tool)) {
 		v.Tool = j.tool
 	}
 	if v.Contradiction {
 		v.Result = j.failed
 	}
 	if v.Ghost || v.Contradiction {
-		v.Changed = j.ledger.Changed()
 		required := j.choice.Required || j.choice.Tool != ""
-		v.Demand = v.Ghost && (required || !v.Changed && (v.Tool != "" || j.pointsAnywhere()))
+		v.Demand = v.Ghost && (required || !v.Changed && v.Tool != "")
+		v.Hint = v.Ghost && !v.Demand && !v.Changed && j.pointsAnywhere()
 	}
 	return v
 }
@@ -162,12 +163,45 @@ func (j *judgement) fits(name string) bool {
 		return true
 	}
 	t := j.tools.get(name)
-	wished := j.wish.actions & (changes | anything)
-	if j.claimsOther(&t) {
+	if t.actions&(changes|anything) == 0 {
+		return true
+	}
+	mine := j.wished(&t)
+	if mine < leastWished || j.claimsOther(&t) {
 		return false
 	}
-	return t.actions&changes == 0 || t.actions&wished != 0 || t.verbs&j.wish.verbs != 0 ||
-		t.actions&making != 0 && wished&(making|anything) != 0 && t.things.meets(j.wish.things)
+	for i := range j.tools.tools {
+		if other := &j.tools.tools[i]; other.name != name && other.actions&(changes|anything) != 0 && j.wished(other) >= mine {
+			return false
+		}
+	}
+	return true
+}
+
+// leastWished is how clearly a tool that changes something must be wished for to be demanded: by
+// its very verb, or by what it does and what it is about.
+const leastWished = 3
+
+// wished says how clearly the user's words, and what was proposed to him, ask for a tool.
+func (j *judgement) wished(t *tool) (n int) {
+	if t.handsOver {
+		return 0
+	}
+	verbs, act, about := j.wish.verbs, j.wish.actions, j.wish.things
+	if p := j.owing().proposal; p != nil && j.wish.verbs == 0 && j.wish.actions&changes == 0 {
+		for i := range p.marks {
+			if m := &p.marks[i]; m.is(ask | doing) {
+				verbs, act = verbs|m.verbs, act|m.actions
+			}
+		}
+		about = about.or(p.about())
+	}
+	n = 4*count(verbs&t.verbs != 0) + count(act&t.actions&changes != 0 || t.vague && act&changes != 0) +
+		count(act&t.actions&(changes&^pays) != 0) // a refund is no payment
+	if n > 0 {
+		n += count(about.meets(t.things))
+	}
+	return n
 }
 
 // claimsOther reports whether all that an answer claims is what a tool does not do: "deleted" is

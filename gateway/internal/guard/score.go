@@ -50,6 +50,8 @@ type Verdict struct {
 	// Demand says that a call may be demanded: what the user wants, or was proposed to him,
 	// points to a tool, and nothing has been changed since he spoke.
 	Demand bool
+	// Hint says that no tool is certain enough to be demanded, and that one may be meant.
+	Hint bool
 	// Changed says that a call since the user spoke has changed something.
 	Changed bool
 	// Result is the beginning of the failed result, of a contradiction.

@@ -22,7 +22,6 @@ type tool struct {
 // others are the words in the names of tools that hand the user over.
 var others = map[string]bool{"human": true, "agent": true, "agents": true, "supervisor": true, "representative": true, "handover": true, "handoff": true}
 
-
 // toolbox is the tools of a request, and the calls of the turn in the same form.
 type toolbox struct {
 	lexicons *lexicons

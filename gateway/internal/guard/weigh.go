@@ -10,9 +10,10 @@ func (j *judgement) claims() {
 	owed, claims := j.owed(), j.claimed()
 	shown := slices.ContainsFunc(claims, func(c claim) bool { return c.shown })
 	draft, asksFirst, denied := j.isDraft(), j.asksFirst(), j.isDenied()
+	told := j.asked() >= 0 && j.ledger.Looked()
 	for _, c := range claims {
 		switch {
-		case draft, asksFirst && (c.state || !c.firm), c.general && (denied || shown), c.shown && c.actions&^shaping == 0:
+		case draft, asksFirst && (c.state || !c.firm), told && c.state, c.general && (denied || shown), c.shown && c.actions&^shaping == 0:
 			j.add(SignalContent, -0.5, c.word)
 		case j.covered(&c):
 			j.add(SignalAfterResult, -0.5, c.word)

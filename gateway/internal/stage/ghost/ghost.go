@@ -217,6 +217,9 @@ func (s *stage) correct(v *gateway.Verdict, e *gateway.Error) *gateway.Redo {
 	case v.Changed:
 		return &gateway.Redo{Reason: gateway.Corrected, Choice: `"none"`, Else: missing(), Notes: []gateway.Correction{{Tool: v.Tool, Reason: missing().CodeOrDefault(), Verdict: v}},
 			Remark: "Not all that you say was done: only the calls above were made. Answer again, and say only what their results show."}
+	case v.Hint:
+		return &gateway.Redo{Reason: gateway.Corrected, Else: missing(), Notes: []gateway.Correction{{Reason: missing().CodeOrDefault(), Verdict: v}},
+			Remark: "You made no call, so nothing was done. If the user asked for something that a tool does, call that tool. Otherwise answer without saying that anything was done."}
 	}
 	return nil
 }
