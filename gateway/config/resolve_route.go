@@ -30,6 +30,7 @@ func (c *Config) DefaultRoute() ResolvedRoute { return c.fill(Route{}).resolved(
 // The defaults of numbers.
 const (
 	defaultMaxRounds      = 15
+	defaultCodingRounds   = 100
 	defaultAnswerCacheTTL = Duration(10 * time.Minute)
 )
 
@@ -52,6 +53,8 @@ func (c *Config) fill(own Route) Route {
 		AnswerCache:       cmp.Or(own.AnswerCache, all.AnswerCache, Off),
 		AnswerCacheTTL:    cmp.Or(own.AnswerCacheTTL, all.AnswerCacheTTL, defaultAnswerCacheTTL),
 	}
+	out.CodingRounds = cmp.Or(own.CodingRounds, all.CodingRounds, own.MaxRounds, all.MaxRounds, defaultCodingRounds)
+	out.MaxCalls = cmp.Or(own.MaxCalls, all.MaxCalls)
 	hints := Off
 	if out.Routing == "prefix" { // what is led to a cache by us shall find it there
 		hints = "set"
@@ -63,7 +66,7 @@ func (c *Config) fill(own Route) Route {
 	// A model that lowers its rounds need not lower those without progress too.
 	out.IdleRounds = min(out.IdleRounds, out.MaxRounds)
 	if out.LoopGuard == Off {
-		out.MaxRounds, out.IdleRounds = 0, 0
+		out.MaxRounds, out.IdleRounds, out.CodingRounds, out.MaxCalls = 0, 0, 0, 0
 	}
 	if out.ResolveReferences == Off {
 		out.References = nil

@@ -30,6 +30,13 @@ type Route struct {
 	// MaxRounds is how many rounds of calls may follow a message of the user, 1 to
 	// 1000. Default 15.
 	MaxRounds int `yaml:"max_rounds" eg:"15" min:"1" max:"1000" doc:"How many rounds of calls may follow a user message. Default: 15."`
+	// CodingRounds is MaxRounds where the request offers tools that run commands or edit files:
+	// programs that write code work for long on one message. 1 to 1000. Default 100, or MaxRounds
+	// where that is set.
+	CodingRounds int `yaml:"coding_rounds" eg:"100" min:"1" max:"1000" doc:"max_rounds where tools that run commands or edit files are offered. Default: 100, or max_rounds where that is set."`
+	// MaxCalls is how many calls may follow a message of the user, 1 to 10000. Default ten times
+	// the rounds.
+	MaxCalls int `yaml:"max_calls" eg:"150" min:"1" max:"10000" doc:"How many calls may follow a user message, in all rounds. Default: ten times the rounds."`
 	// IdleRounds is how many rounds in a row may bring nothing new, 2 to 100 and not
 	// more than MaxRounds. Default 3. One that is not the model's own is at most
 	// MaxRounds.

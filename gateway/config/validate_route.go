@@ -48,6 +48,8 @@ func (route Route) dependents() []dependent {
 		{"guard_threshold", "guard", guard, route.GuardThreshold != 0, "report"},
 		{"intents", "guard", guard, len(route.Intents) > 0, "report"},
 		{"max_rounds", "loop_guard", loops, route.MaxRounds != 0, "report"},
+		{"coding_rounds", "loop_guard", loops, route.CodingRounds != 0, "report"},
+		{"max_calls", "loop_guard", loops, route.MaxCalls != 0, "report"},
 		{"idle_rounds", "loop_guard", loops, route.IdleRounds != 0, "report"},
 		{"references", "resolve_references", references, len(route.References) > 0, "repair"},
 		{"answer_cache_ttl", "answer_cache", route.AnswerCache == Off, route.AnswerCacheTTL != 0, "memory"},

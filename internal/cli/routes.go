@@ -49,7 +49,7 @@ var (
 func routePolicy(r config.ResolvedRoute) flow.RoutePolicy {
 	p := flow.RoutePolicy{
 		Guard: guardModes[r.Guard], GuardSettings: gateway.GuardSettings{Threshold: r.GuardThreshold},
-		Loop: loopActions[r.LoopGuard], LoopLimits: gateway.LoopLimits{Rounds: r.MaxRounds, Idle: r.IdleRounds},
+		Loop: loopActions[r.LoopGuard], LoopLimits: gateway.LoopLimits{Rounds: r.MaxRounds, Coding: r.CodingRounds, Calls: r.MaxCalls, Idle: r.IdleRounds},
 		Binding: bindingActions[r.ToolBinding], References: modes[r.ResolveReferences],
 		Affinity: r.Routing == "prefix", CacheHints: hintModes[r.CacheHints], Date: r.Zone, Execution: r.ExecutionMetadata == "body",
 	}

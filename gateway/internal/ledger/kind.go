@@ -86,6 +86,9 @@ func ByName(name string) Kind {
 
 // joins reports whether a name goes on with a second act: "search_and_replace".
 func joins(rest []string) bool {
+	if n := len(rest); n > 0 && (rest[n-1] == "replace" || rest[n-1] == "delete" || rest[n-1] == "remove" || rest[n-1] == "edit") {
+		return true // "search_replace"
+	}
 	for i, word := range rest {
 		if i+1 < len(rest) && (word == "and" || word == "or") && changers[rest[i+1]] {
 			return true
@@ -109,8 +112,8 @@ func split(parts []string, name string) []string {
 		switch {
 		case !unicode.IsLetter(r) || r == utf8.RuneError:
 			end(i)
-		case unicode.IsUpper(r) && unicode.IsLower(before):
-			end(i)
+		case unicode.IsUpper(r) && (unicode.IsLower(before) || start >= 0 && i+1 < len(name) && 'a' <= name[i+1] && name[i+1] <= 'z'):
+			end(i) // "getHTTPStatus"
 			start = i
 		case start < 0:
 			start = i
