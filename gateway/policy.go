@@ -69,6 +69,8 @@ type (
 	Fact = ledger.Fact
 	// Verdict is what the guard makes of an answer.
 	Verdict = guard.Verdict
+	// Ruling is what the guard's judge said of an answer.
+	Ruling = guard.Ruling
 	// LoopLimits say when a conversation goes in circles.
 	LoopLimits = loop.Limits
 	// Rounds is what there is to say of a conversation's rounds of tools.

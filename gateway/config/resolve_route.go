@@ -31,6 +31,7 @@ func (c *Config) DefaultRoute() ResolvedRoute { return c.fill(Route{}).resolved(
 const (
 	defaultMaxRounds      = 15
 	defaultCodingRounds   = 100
+	defaultJudging        = Duration(3 * time.Second)
 	defaultAnswerCacheTTL = Duration(10 * time.Minute)
 )
 
@@ -53,6 +54,9 @@ func (c *Config) fill(own Route) Route {
 		AnswerCache:       cmp.Or(own.AnswerCache, all.AnswerCache, Off),
 		AnswerCacheTTL:    cmp.Or(own.AnswerCacheTTL, all.AnswerCacheTTL, defaultAnswerCacheTTL),
 	}
+	if out.GuardJudge = cmp.Or(own.GuardJudge, all.GuardJudge); out.GuardJudge != "" {
+		out.GuardJudgeTimeout = cmp.Or(own.GuardJudgeTimeout, all.GuardJudgeTimeout, defaultJudging)
+	}
 	out.CodingRounds = cmp.Or(own.CodingRounds, all.CodingRounds, own.MaxRounds, all.MaxRounds, defaultCodingRounds)
 	out.MaxCalls = cmp.Or(own.MaxCalls, all.MaxCalls)
 	hints := Off
@@ -61,7 +65,7 @@ func (c *Config) fill(own Route) Route {
 	}
 	out.CacheHints = cmp.Or(own.CacheHints, all.CacheHints, hints)
 	if out.Guard == Off {
-		out.GuardThreshold, out.Intents = 0, nil
+		out.GuardThreshold, out.Intents, out.GuardJudge, out.GuardJudgeTimeout = 0, nil, "", 0
 	}
 	// A model that lowers its rounds need not lower those without progress too.
 	out.IdleRounds = min(out.IdleRounds, out.MaxRounds)

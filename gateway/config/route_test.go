@@ -57,11 +57,12 @@ models:
 	reference := config.Reference{Tool: "complete_task", Argument: "id", From: "list_tasks", Match: "title", Value: "id", MinRatio: 0.6}
 	inherited := config.ResolvedRoute{Zone: berlin, Route: config.Route{
 		Routing: "prefix", CacheHints: "set", Guard: "enforce", GuardThreshold: 0.8, Intents: []config.Intent{{Match: []string{"delete"}, Expect: "delete_task"}},
-		LoopGuard: "answer", MaxRounds: 20, IdleRounds: 5, ToolBinding: "refuse", DateContext: "Europe/Berlin",
+		LoopGuard: "answer", MaxRounds: 20, CodingRounds: 20, IdleRounds: 5, ToolBinding: "refuse", DateContext: "Europe/Berlin",
 		References: []config.Reference{reference}, ResolveReferences: "report", ExecutionMetadata: "body",
 		AnswerCache: "memory", AnswerCacheTTL: config.Duration(time.Hour),
 	}}
 	few := inherited
+	few.CodingRounds = 3
 	few.MaxRounds, few.IdleRounds, few.Intents, few.CacheHints = 3, 3, []config.Intent{}, "report"
 	tests := map[string]config.ResolvedRoute{
 		"inherits": inherited,
@@ -71,7 +72,7 @@ models:
 		"own*": {Zone: time.UTC, Route: config.Route{
 			Routing: "order", CacheHints: "off", Guard: "report", GuardThreshold: 0.9,
 			Intents:   []config.Intent{{Match: []string{"remove"}, Expect: "remove_file"}, {Match: []string{"add"}, Expect: "add_file"}},
-			LoopGuard: "refuse", MaxRounds: 4, IdleRounds: 2, ToolBinding: "off", DateContext: "UTC",
+			LoopGuard: "refuse", MaxRounds: 4, CodingRounds: 4, IdleRounds: 2, ToolBinding: "off", DateContext: "UTC",
 			References: []config.Reference{}, ResolveReferences: "repair", ExecutionMetadata: "off",
 			AnswerCache: "memory", AnswerCacheTTL: config.Duration(time.Second),
 		}},
@@ -93,7 +94,7 @@ models:
 func TestDefaultRoute(t *testing.T) {
 	t.Parallel()
 	want := config.ResolvedRoute{Route: config.Route{
-		Routing: "order", CacheHints: "off", Guard: "report", LoopGuard: "report", MaxRounds: 15, IdleRounds: 3, ToolBinding: "report",
+		Routing: "order", CacheHints: "off", Guard: "report", LoopGuard: "report", MaxRounds: 15, CodingRounds: 100, IdleRounds: 3, ToolBinding: "report",
 		ResolveReferences: "repair", ExecutionMetadata: "off", DateContext: "off", AnswerCache: "off",
 	}}
 	for name, c := range map[string]*config.Config{

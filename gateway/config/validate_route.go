@@ -27,6 +27,7 @@ func (c *Config) checkRoutes(r *report) {
 func (c *Config) checkRoute(r *report, p path, own Route) {
 	c.checkModes(r, p, own)
 	c.checkIdleRounds(r, p, own)
+	c.checkJudge(r, p, own)
 	c.checkShared(r, p, own)
 	checkIntents(r, p.Key("intents"), own.Intents)
 	checkDateContext(r, p.Key("date_context"), own.DateContext)
@@ -46,6 +47,8 @@ func (route Route) dependents() []dependent {
 	guard, loops, references := route.Guard == Off, route.LoopGuard == Off, route.ResolveReferences == Off
 	return []dependent{
 		{"guard_threshold", "guard", guard, route.GuardThreshold != 0, "report"},
+		{"guard_judge", "guard", guard, route.GuardJudge != "", "report"},
+		{"guard_judge_timeout", "guard", guard, route.GuardJudgeTimeout != 0, "report"},
 		{"intents", "guard", guard, len(route.Intents) > 0, "report"},
 		{"max_rounds", "loop_guard", loops, route.MaxRounds != 0, "report"},
 		{"coding_rounds", "loop_guard", loops, route.CodingRounds != 0, "report"},
@@ -98,6 +101,17 @@ func (c *Config) checkIdleRounds(r *report, p path, own Route) {
 	}
 	if filled := c.fill(own); filled.LoopGuard != Off && own.IdleRounds > filled.MaxRounds && !r.isBad(most) {
 		r.add(p.Key("idle_rounds"), "that is more than all rounds, max_rounds: %d (%s); raise max_rounds, or lower this", filled.MaxRounds, place)
+	}
+}
+
+// checkJudge refuses a judge that no provider has.
+func (c *Config) checkJudge(r *report, p path, own Route) {
+	if own.GuardJudge == "" {
+		return
+	}
+	provider, model, found := strings.Cut(own.GuardJudge, "/")
+	if _, known := c.Providers[provider]; !found || model == "" || !known {
+		r.add(p.Key("guard_judge"), "%s is no provider/model of this file; write the name of a provider, a slash and its model", yamldoc.Quote(own.GuardJudge))
 	}
 }
 

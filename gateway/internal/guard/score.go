@@ -54,6 +54,8 @@ type Verdict struct {
 	Hint bool
 	// Changed says that a call since the user spoke has changed something.
 	Changed bool
+	// Judged is what a judge said, nil if none was asked.
+	Judged *Ruling
 	// Result is the beginning of the failed result, of a contradiction.
 	Result string
 }

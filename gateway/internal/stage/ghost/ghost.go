@@ -22,6 +22,9 @@ type Maker struct {
 	// demands the call.
 	Mode  gateway.Mode
 	Guard *guard.Guard
+	// Judge is asked where the rules are not sure, and before every call that is demanded; nil
+	// asks nobody.
+	Judge guard.Judge
 	// Held is how many bytes of all answers wait.
 	Held *atomic.Int64
 	Log  *slog.Logger
@@ -161,6 +164,9 @@ func (s *stage) End(cause error, next gateway.Sink) error {
 	s.safely(func() {
 		v := s.request().Judge(s.answer(true))
 		s.outcome.Guard = &v
+		if s.maker.Judge != nil && !s.outcome.HasCall() && s.attempt.Demanded == nil && v.Unsure(s.holds && !s.outcome.Committed) {
+			v.Rule(s.maker.Judge(s.ctx, s.request().Question(s.answer(true))))
+		}
 	})
 	if err := s.lacks(); err != nil {
 		s.take()
