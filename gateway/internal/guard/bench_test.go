@@ -114,3 +114,28 @@ func BenchmarkRequest(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkBehindCalls is all of the guard and its ledger for a request of 30 KB, behind twenty calls
+// of which the last changed something. The messages are read before.
+func BenchmarkBehindCalls(b *testing.B) {
+	var text strings.Builder
+	text.WriteString(`[{"role":"user","content":"Complete the task Rent."}`)
+	for i := range 20 {
+		name, result := "list_tasks", strings.Repeat(`{"title":"Boots","price":219.50},`, 42)
+		if i == 19 {
+			name, result = "complete_task", `{"ok":true}`
+		}
+		fmt.Fprintf(&text, `,{"role":"assistant","content":null,"tool_calls":[{"id":"c%d","type":"function","function":{"name":%q,"arguments":"{}"}}]},{"role":"tool","tool_call_id":"c%d","content":%q}`, i, name, i, "["+result+"{}]")
+	}
+	c := conversation.Read([]byte(text.String() + "]"))
+	g := guard.New(guard.Settings{})
+	answer := guard.Answer{Text: "I've completed the task Rent. Your list is up to date now, and the team was notified.", Finish: "stop", Done: true}
+	b.SetBytes(int64(len(c.Text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		l := ledger.New(&conversation.Conversation{Text: c.Text, Messages: c.Messages}, nil)
+		if v := g.Begin(l, append(offered, "complete_task"), guard.Choice{}).Judge(answer); v.Ghost {
+			b.Fatalf("got %+v, want no ghost", v)
+		}
+	}
+}

@@ -116,10 +116,17 @@ func (l *Ledger) call(e conversation.Exchange) Call {
 	return c
 }
 
+// dataSize is the size in bytes from which the result of a call that only looks is data: failures
+// are told in few words.
+const dataSize = 1 << 10
+
 // Failed reports whether the result of a call says so. A call without a result has not.
 func (l *Ledger) Failed(c *Call) bool {
 	if c.outcome == unread && c.Answered() {
 		c.outcome = fine
+		if at := l.Conversation.Messages[c.Result].Content; c.Kind == Reads && at.End-at.Start > dataSize {
+			return false
+		}
 		text := []byte(l.Said(c))
 		switch {
 		case toolresult.Failed(text, toolresult.Likely):
