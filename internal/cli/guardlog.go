@@ -27,7 +27,7 @@ const maxLogLine = 64 << 20
 
 // Run says what the execution guard would have said of conversations that are over.
 func (c *guardCmd) Run(e *env) error {
-	in := io.Reader(e.stdin)
+	in := e.stdin
 	if c.Log != "-" {
 		f, err := os.Open(c.Log)
 		if err != nil {

@@ -144,47 +144,68 @@ func (j *judgement) partial(c *claim) string {
 	if tool := j.idLeftOut(c); tool != "" {
 		return tool
 	}
-	var called things
-	var verbs uint64
-	var acts actions
-	done, does := 0, false
+	b := j.behind(c)
+	if b.verbs&c.verbs != 0 {
+		return ""
+	}
+	missing := ""
+	for i := range j.tools.tools {
+		t := &j.tools.tools[i]
+		if !j.isCalled(t.name) && t.actions&(changes|anything) != 0 && !t.handsOver && (j.isNamed(c, t, &b) || !b.does && j.isLeft(c, t, &b)) {
+			missing = t.name
+		}
+	}
+	return missing
+}
+
+// behind is what the changes of this turn have done.
+type behind struct {
+	called things // what they are about, and no other tool
+	verbs  uint64
+	acts   actions
+	done   int
+	does   bool // one of them does what is claimed
+	more   bool // there are more acts than changes
+}
+
+func (j *judgement) behind(c *claim) (b behind) {
 	for i := range j.turn {
 		t := &j.turn[i]
 		if t.call == nil || !j.ledger.HasChanged(t.call) {
 			continue
 		}
-		done++
-		does = does || did(&t.tool, c) && !c.general || c.actions == 0 && t.vague && !c.general
-		called, verbs, acts = called.or(t.things), verbs|t.verbs, acts|t.actions
-	}
-	if verbs&c.verbs != 0 {
-		return ""
+		b.done++
+		b.does = b.does || did(&t.tool, c) && !c.general || c.actions == 0 && t.vague && !c.general
+		b.called, b.verbs, b.acts = b.called.or(t.things), b.verbs|t.verbs, b.acts|t.actions
 	}
 	all := j.tools.common()
-	called = things{called.known &^ all.known, called.local &^ all.local}
-	more := j.wish.acts > done || j.claimedActs() > done
-	missing := ""
-	for i := range j.tools.tools {
-		t := &j.tools.tools[i]
-		if j.isCalled(t.name) || t.actions&(changes|anything) == 0 || t.handsOver {
-			continue
-		}
-		apart := things{t.things.known &^ called.known, t.things.local &^ called.local}
-		asked := j.wish.besides(acts) & t.actions & changes
-		switch {
-		case c.verbs&t.verbs != 0 && j.wish.joins && !t.things.meets(called), c.verbs&j.wish.ownVerbs&t.verbs != 0 && j.wish.acts > done:
-			missing = t.name // by its very verb
-		case does:
-		case j.wish.joins && j.wish.ownVerbs&t.verbs != 0 && t.actions&c.actions&changes != 0:
-			missing = t.name
-		case !more:
-		case c.general && j.wish.ownVerbs&t.verbs != 0 && j.wish.acts > done,
-			c.things.meets(apart) && j.wish.ownThings.meets(apart),
-			asked&c.actions != 0 && (c.things.meets(t.things) || j.wish.ownThings.meets(t.things) || j.onlyOne(asked&c.actions)):
-			missing = t.name
-		}
+	b.called = things{b.called.known &^ all.known, b.called.local &^ all.local}
+	b.more = j.wish.acts > b.done || j.claimedActs() > b.done
+	return b
+}
+
+// isNamed reports whether a claim has the very verb of a tool that was not called, for which there
+// is an act left in the user's message.
+func (j *judgement) isNamed(c *claim, t *tool, b *behind) bool {
+	return c.verbs&t.verbs != 0 && j.wish.joins && !t.things.meets(b.called) || c.verbs&j.wish.ownVerbs&t.verbs != 0 && j.wish.acts > b.done
+}
+
+// isLeft reports whether the user's message asks for what a tool does that was not called, and the
+// claim says that it was done.
+func (j *judgement) isLeft(c *claim, t *tool, b *behind) bool {
+	own := j.wish.ownVerbs&t.verbs != 0
+	if j.wish.joins && own && t.actions&c.actions&changes != 0 {
+		return true
 	}
-	return missing
+	if !b.more {
+		return false
+	}
+	apart := things{t.things.known &^ b.called.known, t.things.local &^ b.called.local}
+	if c.general && own && j.wish.acts > b.done || c.things.meets(apart) && j.wish.ownThings.meets(apart) {
+		return true
+	}
+	asked := j.wish.besides(b.acts) & t.actions & changes & c.actions
+	return asked != 0 && (c.things.meets(t.things) || j.wish.ownThings.meets(t.things) || j.onlyOne(asked))
 }
 
 // claimedActs is how many claims of the answer are of changes.

@@ -47,7 +47,7 @@ func (j *judgement) oblige(o *obligation) {
 		return
 	}
 	reply := l.readAnswer(said, j.tools.local, j.chat.Said(m))
-	if reply.asks1() || reply.refusesFirst() {
+	if reply.isQuestion() || reply.refusesFirst() {
 		return
 	}
 	p := l.readAnswer(plaintext.Ends(c.Said(m), maxWish, wishEdge), j.tools.local, "")
@@ -60,8 +60,8 @@ func (j *judgement) oblige(o *obligation) {
 	}
 }
 
-// asks1 reports whether a message is a question itself.
-func (r *reading) asks1() bool {
+// isQuestion reports whether a message is a question itself.
+func (r *reading) isQuestion() bool {
 	for i := range r.sentences {
 		if r.sentences[i].closed == '?' {
 			return true
@@ -161,21 +161,7 @@ func (j *judgement) obligations() {
 	}
 	for i := range r.sentences {
 		s := &r.sentences[i]
-		if s.closed == '?' || r.has(s, closing|negation|veto|hedge) || s.first < s.last && r.marks[s.first].start == s.start && r.marks[s.first].is(hypothetical) {
-			continue
-		}
-		weight := 0.0
-		word := ""
-		for k := s.first; k < s.last; k++ {
-			m := &r.marks[k]
-			if m.is(done|participle|finished|stated|frame|passive|doing) && !m.is(hypothetical) && r.isOpen(s, k) {
-				weight, word = dueWeight, r.word(m)
-				break
-			}
-		}
-		if weight == 0 && j.repeatsProposal(s) {
-			weight = dueStated
-		}
+		weight, word := j.claimsDue(s)
 		if weight == 0 {
 			continue
 		}
@@ -186,6 +172,24 @@ func (j *judgement) obligations() {
 		}
 		return
 	}
+}
+
+// claimsDue says how much a sentence of an answer claims of what is due, and by which word.
+func (j *judgement) claimsDue(s *sentence) (weight float64, word string) {
+	r := j.text
+	if s.closed == '?' || r.has(s, closing|negation|veto|hedge) || s.first < s.last && r.marks[s.first].start == s.start && r.marks[s.first].is(hypothetical) {
+		return 0, ""
+	}
+	for k := s.first; k < s.last; k++ {
+		m := &r.marks[k]
+		if m.is(done|participle|finished|stated|frame|passive|doing) && !m.is(hypothetical) && r.isOpen(s, k) {
+			return dueWeight, r.word(m)
+		}
+	}
+	if j.repeatsProposal(s) {
+		return dueStated, ""
+	}
+	return 0, ""
 }
 
 // claimsFirst reports whether the first sentence has a claim.

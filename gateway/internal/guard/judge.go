@@ -118,19 +118,25 @@ type judgement struct {
 func (j *judgement) verdict() Verdict {
 	v := Verdict{Score: combine(j.signals), Signals: j.signals, Contradiction: j.contradiction}
 	v.Ghost = v.Score >= j.guard.threshold && !v.Contradiction
-	v.Changed = (v.Ghost || v.Contradiction) && j.ledger.Changed()
-	if v.Contradiction || v.Ghost && (v.Changed || j.fits(j.tool)) {
-		v.Tool = j.tool
-	}
-	if v.Contradiction {
-		v.Result = j.failed
-	}
 	if v.Ghost || v.Contradiction {
-		required := j.choice.Required || j.choice.Tool != ""
-		v.Demand = v.Ghost && (required || !v.Changed && v.Tool != "")
-		v.Hint = v.Ghost && !v.Demand && !v.Changed && j.pointsAnywhere()
+		j.conclude(&v)
 	}
 	return v
+}
+
+// conclude adds to a verdict against an answer what may be done about it.
+func (j *judgement) conclude(v *Verdict) {
+	v.Changed = j.ledger.Changed()
+	if v.Contradiction {
+		v.Tool, v.Result = j.tool, j.failed
+		return
+	}
+	if v.Changed || j.fits(j.tool) {
+		v.Tool = j.tool
+	}
+	required := j.choice.Required || j.choice.Tool != ""
+	v.Demand = required || !v.Changed && v.Tool != ""
+	v.Hint = !v.Demand && !v.Changed && j.pointsAnywhere()
 }
 
 // pointsAnywhere reports whether what the user wants, or was proposed to him, points to a tool

@@ -154,7 +154,7 @@ func numberHash(word string) uint64 {
 	for i := range len(word) {
 		c := word[i]
 		if i == point {
-			if begun = true; i+1 == len(word) {
+			if i+1 == len(word) {
 				break
 			}
 		} else if c < '0' || !begun && c == '0' && i+1 < point || c > '9' {

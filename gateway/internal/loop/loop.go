@@ -19,9 +19,9 @@ import (
 
 // The limits that hold where none are given.
 const (
-	// DefaultRounds is enough for what chat programs do with tools in one turn, and DefaultCoding
-	// for programs that write code.
-	DefaultRounds, DefaultCoding = 15, 100
+	// DefaultRounds is enough for what chat programs do with tools in one turn. Programs that write
+	// code need more, see Limits.Coding.
+	DefaultRounds = 15
 	// callsPerRound is how many calls a round may have on average where nobody says.
 	callsPerRound = 10
 	// DefaultIdle is as many as OpenHands allows of actions that end in the same error.

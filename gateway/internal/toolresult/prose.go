@@ -80,7 +80,7 @@ unknown
 failed
 limit reached
 not valid
-impossible
+impossib
 nicht
 kein
 unmöglich
@@ -88,7 +88,6 @@ bereits
 n'a pas
 n'est pas
 ne peut
-impossible
 introuvable
 déjà
 no se pud
@@ -108,7 +107,6 @@ já foi
 non è
 non può
 non esiste
-impossibile
 già
 niet
 geen
