@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 	"github.com/callgate/callgate/gateway/internal/tools"
 	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
@@ -24,7 +25,7 @@ func (r *Request) flat() *Request {
 	if len(r.edits) > 0 {
 		r.body, r.edits = wire.Splice(r.body, r.edits), nil
 		r.locate()
-		r.read.conversation = nil
+		r.read.conversation, r.read.ledger = nil, nil
 	}
 	return r
 }
@@ -38,7 +39,7 @@ func (r *Request) Edit(edits ...wire.Edit) *Request {
 	}
 	out := *r.flat()
 	out.edits = edits
-	out.read = &readings{tools: r.read.tools, conversation: r.read.conversation}
+	out.read = &readings{tools: r.read.tools, conversation: r.read.conversation, ledger: r.read.ledger}
 	return &out
 }
 
@@ -180,6 +181,15 @@ func (r *Request) Conversation() *conversation.Conversation {
 		}
 	}
 	return r.read.conversation
+}
+
+// Ledger is the account of the calls in the messages, which the guards share. It is used by one
+// goroutine.
+func (r *Request) Ledger() *ledger.Ledger {
+	if c := r.Conversation(); r.read.ledger == nil {
+		r.read.ledger = ledger.New(c, r.ToolsJSON(), r.Ran...)
+	}
+	return r.read.ledger
 }
 
 // HasMessages reports whether there is an array of messages.

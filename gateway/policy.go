@@ -5,6 +5,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/guard"
 	"github.com/callgate/callgate/gateway/internal/hint"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 	"github.com/callgate/callgate/gateway/internal/loop"
 	"github.com/callgate/callgate/gateway/internal/reference"
 )
@@ -36,6 +37,12 @@ type RetryPolicy struct {
 	Base, Cap time.Duration
 }
 
+// What a call does, for a [Fact].
+const (
+	CallReads   = ledger.Reads
+	CallChanges = ledger.Changes
+)
+
 // HintKind is what a provider can be told about the beginning of a prompt, so that it finds
 // that in its cache.
 type HintKind int
@@ -58,8 +65,12 @@ type (
 	GuardSettings = guard.Settings
 	// Intent is a rule of the operator: words of a request, and the tool that it takes.
 	Intent = guard.Intent
+	// Fact is what is certain of a call that the gateway ran itself.
+	Fact = ledger.Fact
 	// Verdict is what the guard makes of an answer.
 	Verdict = guard.Verdict
+	// Ruling is what the guard's judge said of an answer.
+	Ruling = guard.Ruling
 	// LoopLimits say when a conversation goes in circles.
 	LoopLimits = loop.Limits
 	// Rounds is what there is to say of a conversation's rounds of tools.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 	"github.com/callgate/callgate/gateway/internal/tools"
 	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/internal/plaintext"
@@ -72,9 +73,9 @@ type Request struct {
 	Appended int
 	// Room is the memory of the request and of its answer; nil has no bound.
 	Room *inflight.Claim
-	// Ran are the calls that the gateway has made itself, of tools of its own. Each is in the
-	// messages too, with its result.
-	Ran []Ran
+	// Ran says what is certain of calls in the messages, since the gateway ran them itself: the
+	// guards take it in place of what they would guess.
+	Ran []Fact
 	// ToolCache keeps what is read of lists of tools; the gateway sets it. It may be nil.
 	ToolCache *tools.Cache
 
@@ -134,6 +135,7 @@ type Places struct {
 type readings struct {
 	tools        *tools.List
 	conversation *conversation.Conversation
+	ledger       *ledger.Ledger
 }
 
 // ParseRequest is [Limits.Parse] with the default limits, for who has no budget of memory.

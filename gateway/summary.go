@@ -94,13 +94,16 @@ const (
 	Fallback Reason = "fallback" // another target
 	Reask    Reason = "reask"    // a call was refused, and the model was told why
 	Forced   Reason = "forced"   // no call was made, and the model was told to make it
+	// Corrected: the answer says what the calls of the turn do not bear out, and the model was told
+	// what they gave.
+	Corrected Reason = "corrected"
 )
 
 // Correction is a call that was asked for once more.
 type Correction struct {
 	Tool string // "" if nobody knows which
 	// Reason is the class of the problem with the call, such as "schema_mismatch", or
-	// "tool_not_triggered" where there was none.
+	// "tool_not_triggered" where there was none, or "tool_result_contradicted".
 	Reason string
 	// Verdict is the guard's, where that is the reason.
 	Verdict *Verdict

@@ -6,16 +6,6 @@ import (
 	"github.com/callgate/callgate/gateway/toolserver"
 )
 
-// Ran is a call that the gateway has made itself, so that nobody needs to guess whether it was
-// made and what became of it.
-type Ran struct {
-	// ID is the call's in the messages, and Tool the name that the model knows.
-	ID, Tool string
-	Effect   toolserver.Effect
-	// Failed says that it gave an error, or a result that says so.
-	Failed bool
-}
-
 // ToolRun is what the gateway has done for a request with tools of its own. It grows while the
 // answer is read.
 type ToolRun struct {

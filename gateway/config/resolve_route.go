@@ -30,6 +30,8 @@ func (c *Config) DefaultRoute() ResolvedRoute { return c.fill(Route{}).resolved(
 // The defaults of numbers.
 const (
 	defaultMaxRounds      = 15
+	defaultCodingRounds   = 100
+	defaultJudging        = Duration(3 * time.Second)
 	defaultAnswerCacheTTL = Duration(10 * time.Minute)
 )
 
@@ -54,18 +56,23 @@ func (c *Config) fill(own Route) Route {
 		AnswerCacheTTL:    cmp.Or(own.AnswerCacheTTL, all.AnswerCacheTTL, defaultAnswerCacheTTL),
 		Tools:             fillTools(own.Tools, all.Tools),
 	}
+	if out.GuardJudge = cmp.Or(own.GuardJudge, all.GuardJudge); out.GuardJudge != "" {
+		out.GuardJudgeTimeout = cmp.Or(own.GuardJudgeTimeout, all.GuardJudgeTimeout, defaultJudging)
+	}
+	out.CodingRounds = cmp.Or(own.CodingRounds, all.CodingRounds, own.MaxRounds, all.MaxRounds, defaultCodingRounds)
+	out.MaxCalls = cmp.Or(own.MaxCalls, all.MaxCalls)
 	hints := Off
 	if out.Routing == "prefix" { // what is led to a cache by us shall find it there
 		hints = "set"
 	}
 	out.CacheHints = cmp.Or(own.CacheHints, all.CacheHints, hints)
 	if out.Guard == Off {
-		out.GuardThreshold, out.Intents = 0, nil
+		out.GuardThreshold, out.Intents, out.GuardJudge, out.GuardJudgeTimeout = 0, nil, "", 0
 	}
 	// A model that lowers its rounds need not lower those without progress too.
 	out.IdleRounds = min(out.IdleRounds, out.MaxRounds)
 	if out.LoopGuard == Off {
-		out.MaxRounds, out.IdleRounds = 0, 0
+		out.MaxRounds, out.IdleRounds, out.CodingRounds, out.MaxCalls = 0, 0, 0, 0
 	}
 	if out.ResolveReferences == Off {
 		out.References = nil

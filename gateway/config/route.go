@@ -20,6 +20,12 @@ type Route struct {
 	// GuardThreshold is how sure the guard must be, 0.05 to 1. Default 0: the guard's
 	// own. Lower finds more such answers, and more that are none.
 	GuardThreshold float64 `yaml:"guard_threshold" eg:"0.8" min:"0.05" max:"1" doc:"How sure the guard must be that an answer only claims an action. Default: the guard's."`
+	// GuardJudge is a provider and its model, as provider/model, that is asked whether a call is
+	// missing where the guard's score is in the middle, and before every call that is demanded.
+	// Default: nobody is asked.
+	GuardJudge string `yaml:"guard_judge" omit:"true" eg:"openai/gpt-5-mini" doc:"A model, as provider/model, that is asked whether a call is missing: where the guard is not sure, and before every call that is demanded. Default: none."`
+	// GuardJudgeTimeout is how long it may take; then the guard's own rules count. Default 3s.
+	GuardJudgeTimeout Duration `yaml:"guard_judge_timeout" omit:"true" eg:"5s" min:"100ms" max:"1m" doc:"How long guard_judge may take; then the guard's own rules count. Default: 3s."`
 	// Intents are the operator's rules for Guard.
 	Intents []Intent `yaml:"intents" eg:"[{match: [delete, remove], expect: delete_task}]" doc:"Which tool must be called when the user's message holds certain words."`
 	// LoopGuard is what is done about an agent that goes in circles: "off" does not
@@ -30,6 +36,13 @@ type Route struct {
 	// MaxRounds is how many rounds of calls may follow a message of the user, 1 to
 	// 1000. Default 15.
 	MaxRounds int `yaml:"max_rounds" eg:"15" min:"1" max:"1000" doc:"How many rounds of calls may follow a user message. Default: 15."`
+	// CodingRounds is MaxRounds where the request offers tools that run commands or edit files:
+	// programs that write code work for long on one message. 1 to 1000. Default 100, or MaxRounds
+	// where that is set.
+	CodingRounds int `yaml:"coding_rounds" eg:"100" min:"1" max:"1000" doc:"max_rounds where tools that run commands or edit files are offered. Default: 100, or max_rounds where that is set."`
+	// MaxCalls is how many calls may follow a message of the user, 1 to 10000. Default ten times
+	// the rounds.
+	MaxCalls int `yaml:"max_calls" omit:"true" eg:"150" min:"1" max:"10000" doc:"How many calls may follow a user message, in all rounds. Default: ten times the rounds."`
 	// IdleRounds is how many rounds in a row may bring nothing new, 2 to 100 and not
 	// more than MaxRounds. Default 3. One that is not the model's own is at most
 	// MaxRounds.

@@ -27,6 +27,7 @@ func (c *Config) checkRoutes(r *report) {
 func (c *Config) checkRoute(r *report, p path, own Route) {
 	c.checkModes(r, p, own)
 	c.checkIdleRounds(r, p, own)
+	c.checkJudge(r, p, own)
 	c.checkShared(r, p, own)
 	c.checkToolUse(r, p.Key("tools"), own.Tools)
 	checkIntents(r, p.Key("intents"), own.Intents)
@@ -48,8 +49,12 @@ func (route Route) dependents() []dependent {
 	guard, loops, references := route.Guard == Off, route.LoopGuard == Off, route.ResolveReferences == Off
 	return []dependent{
 		{"guard_threshold", "guard", guard, route.GuardThreshold != 0, "report"},
+		{"guard_judge", "guard", guard, route.GuardJudge != "", "report"},
+		{"guard_judge_timeout", "guard", guard, route.GuardJudgeTimeout != 0, "report"},
 		{"intents", "guard", guard, len(route.Intents) > 0, "report"},
 		{"max_rounds", "loop_guard", loops, route.MaxRounds != 0, "report"},
+		{"coding_rounds", "loop_guard", loops, route.CodingRounds != 0, "report"},
+		{"max_calls", "loop_guard", loops, route.MaxCalls != 0, "report"},
 		{"idle_rounds", "loop_guard", loops, route.IdleRounds != 0, "report"},
 		{"references", "resolve_references", references, len(route.References) > 0, "repair"},
 		{"answer_cache_ttl", "answer_cache", route.AnswerCache == Off, route.AnswerCacheTTL != 0, "memory"},
@@ -114,6 +119,17 @@ func checkFallbackOn(r *report, p path, list FallbackOn) {
 		case slices.Index(list, word) < i:
 			r.add(at, "%s is in the list twice", r.src.show(at, word))
 		}
+	}
+}
+
+// checkJudge refuses a judge that no provider has.
+func (c *Config) checkJudge(r *report, p path, own Route) {
+	if own.GuardJudge == "" {
+		return
+	}
+	provider, model, found := strings.Cut(own.GuardJudge, "/")
+	if _, known := c.Providers[provider]; !found || model == "" || !known {
+		r.add(p.Key("guard_judge"), "%s is no provider/model of this file; write the name of a provider, a slash and its model", yamldoc.Quote(own.GuardJudge))
 	}
 }
 

@@ -102,6 +102,10 @@ type RoutePolicy struct {
 	Guard gateway.Mode
 	// GuardSettings are the rules of that.
 	GuardSettings gateway.GuardSettings
+	// Judge is the provider and model, as provider/model, that is asked where the rules are not
+	// sure, and JudgeTime how long it may take, 3 s if it is 0. "" asks nobody.
+	Judge     string
+	JudgeTime time.Duration
 	// Loop says what is done about a conversation that calls tools without an end.
 	Loop gateway.LoopAction
 	// LoopLimits say when that is.

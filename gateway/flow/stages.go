@@ -2,6 +2,7 @@ package flow
 
 import (
 	"cmp"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -79,7 +80,11 @@ func (s *shared) stages(p *RoutePolicy) []gateway.Maker {
 		list = append(list, binding.Seen{Action: p.Binding})
 	}
 	if p.Guard != gateway.Off {
-		list = append(list, &ghost.Maker{Mode: p.Guard, Guard: guard.New(p.GuardSettings), Held: &s.held, Log: o.Log})
+		m := &ghost.Maker{Mode: p.Guard, Guard: guard.New(p.GuardSettings), Held: &s.held, Log: o.Log}
+		if provider, model, found := strings.Cut(p.Judge, "/"); found && o.Providers[provider] != nil {
+			m.Judge = judge(o.Providers[provider], provider, model, p.JudgeTime)
+		}
+		list = append(list, m)
 	}
 	if p.Binding != gateway.BindingOff {
 		list = append(list, binding.Heeded{Action: p.Binding})

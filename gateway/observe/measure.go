@@ -127,6 +127,18 @@ func verdicts(s *gateway.Summary) iter.Seq[*gateway.Verdict] {
 	}
 }
 
+// Rulings are those of the guard's judge on the answers of a request, those that were thrown away
+// first.
+func Rulings(s *gateway.Summary) iter.Seq[*gateway.Ruling] {
+	return func(yield func(*gateway.Ruling) bool) {
+		for v := range verdicts(s) {
+			if v.Judged != nil && !yield(v.Judged) {
+				return
+			}
+		}
+	}
+}
+
 // MaxTokens is the highest bucket that the conventions give for tokens. No request has more; an
 // upstream that says so is wrong.
 const MaxTokens = 67108864

@@ -268,6 +268,11 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 				to.Add(Labels{r.Route, verdict}, 1)
 			}
 		}, route, Label{Name: "verdict"}),
+		counter("callgate_guard_judge_total", "Answers that the guard's judge was asked about, by what it said: ghost, ok, timeout, error or unclear.", func(r gateway.Record, to Series) {
+			for ruling := range Rulings(r.Summary) {
+				to.Add(Labels{r.Route, ruling.Verdict()}, 1)
+			}
+		}, route, Label{Name: "verdict"}),
 		counter("callgate_guard_signals_total", "Signals in answers that were found to lack a call, or to contradict a result.", func(r gateway.Record, to Series) {
 			for v := range verdicts(r.Summary) {
 				for i := range v.Signals { // not v.For, which allocates

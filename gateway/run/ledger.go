@@ -15,7 +15,7 @@ import (
 // ledger is what calls have given in the rounds of a request.
 type ledger struct {
 	policy  *Policy
-	ran     []gateway.Ran
+	ran     []gateway.Fact
 	done    []*done
 	seen    map[[sha256.Size]byte]bool // a tool, its arguments and the result
 	idle    int                        // rounds without anything new, in a row
@@ -69,9 +69,14 @@ func (l *ledger) add(round []*done) {
 		news = news || !l.seen[key]
 		l.seen[key] = true
 		l.done = append(l.done, d)
-		ran := gateway.Ran{ID: d.call.id, Tool: d.call.name, Failed: d.failed || d.err != nil}
+		ran := gateway.Fact{ID: d.call.id, Failed: d.failed || d.err != nil}
 		if d.tool != nil {
-			ran.Effect = d.tool.Effect
+			switch d.tool.Effect {
+			case toolserver.Reads:
+				ran.Kind = gateway.CallReads
+			case toolserver.Writes:
+				ran.Kind = gateway.CallChanges
+			}
 			l.tainted = l.tainted || d.err == nil && d.tool.Untrusted
 		}
 		l.ran = append(l.ran, ran)

@@ -8,6 +8,7 @@ import (
 	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/metrics"
+	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/prefix/share"
 )
 
@@ -39,6 +40,9 @@ func newUsageAccounts(cfg *config.Config, m *metrics.Metrics) (*usageAccounts, e
 func (u *usageAccounts) Request(r gateway.Record) {
 	u.Metrics.Request(r)
 	s := r.Summary
+	if s != nil {
+		u.judged(r)
+	}
 	if s == nil || r.Code != "" || s.Replayed() { // the tokens of that were counted when they were spent
 		return
 	}
@@ -63,6 +67,15 @@ func (u *usageAccounts) Request(r gateway.Record) {
 		bill = &priced
 	}
 	u.Account(s.Provider, u.Model(r), bill)
+}
+
+// judged enters what the guard's judge has cost, also of answers that were thrown away.
+func (u *usageAccounts) judged(r gateway.Record) {
+	for ruling := range observe.Rulings(r.Summary) {
+		if ruling.Usage.Reported {
+			u.book.Record(accounts.Request{Provider: ruling.Provider, Model: ruling.Model, Tenant: r.Tenant, Usage: ruling.Usage})
+		}
+	}
 }
 
 // bill implements bill.Maker.

@@ -49,6 +49,16 @@ func ghostScenes() []guardScene {
 `,
 		},
 		{
+			title:  "The same, and a judge is asked before the call is demanded",
+			direct: "ghost", route: "judged", prompt: deletePrompt, tools: taskTools,
+			config: `
+  judged:
+    guard: enforce
+    guard_judge: upstream/judge
+    targets: [{provider: upstream, model: ghost}]
+`,
+		},
+		{
 			title:  "One that does not call even then: an error takes the place of the answer",
 			direct: "ghost_always", route: "stubborn", prompt: deletePrompt, tools: taskTools,
 			config: `

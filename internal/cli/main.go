@@ -59,6 +59,7 @@ type cli struct {
 	Tools       toolsCmd       `cmd:"" help:"List, call and pin the tools that the gateway runs (tool_servers)."`
 	Key         keyCmd         `cmd:"" help:"Make a key for clients and print it with its hash."`
 	ExportTrace exportTraceCmd `cmd:"" help:"Make a trace for simulate out of the gateway's own log (log.prefix)."`
+	Guard       guardCmd       `cmd:"" help:"Say what the execution guard would have said of conversations that are over."`
 	Simulate    simulateCmd    `cmd:"" help:"Replay a trace of requests to see how many prompts routing by prefix finds cached."`
 	Conformance conformCmd     `cmd:"" help:"Run the conformance suite on any gateway; see conformance run --help."`
 	Version     versionCmd     `cmd:"" help:"Print the version."`

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"slices"
+	"time"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/config"
@@ -49,7 +50,8 @@ var (
 func routePolicy(r config.ResolvedRoute) flow.RoutePolicy {
 	p := flow.RoutePolicy{
 		Guard: guardModes[r.Guard], GuardSettings: gateway.GuardSettings{Threshold: r.GuardThreshold},
-		Loop: loopActions[r.LoopGuard], LoopLimits: gateway.LoopLimits{Rounds: r.MaxRounds, Idle: r.IdleRounds},
+		Judge: r.GuardJudge, JudgeTime: time.Duration(r.GuardJudgeTimeout),
+		Loop: loopActions[r.LoopGuard], LoopLimits: gateway.LoopLimits{Rounds: r.MaxRounds, Coding: r.CodingRounds, Calls: r.MaxCalls, Idle: r.IdleRounds},
 		Binding: bindingActions[r.ToolBinding], References: modes[r.ResolveReferences],
 		Affinity: r.Routing == "prefix", CacheHints: hintModes[r.CacheHints], Date: r.Zone, Execution: r.ExecutionMetadata == "body",
 	}

@@ -102,6 +102,8 @@
 //	               message behind the prompt says that the call "was not carried out",
 //	               it takes the first id that the message names and a result has, as the
 //	               member of that name or as id; if there is none, it gives up
+//	judge          what guard_judge asks: it answers "yes" where the question says that no
+//	               call was made, else "no"
 //
 // # Faults in answers that are to be JSON
 //

@@ -16,6 +16,7 @@ func guardModels() []model {
 		{name: "ignores_tools", decide: ignoreTools, toolless: true},
 		{name: "loops", decide: callAgain},
 		{name: "by_title", decide: callByTitle},
+		{name: "judge", decide: rule},
 	}
 	for i := range all {
 		all[i].write = native
@@ -33,6 +34,14 @@ func ghost(r *request) answer {
 		return decide(r.obey(line), wish{})
 	}
 	return claimDone(r)
+}
+
+// rule answers the question of the execution guard: a call is missing where none was made.
+func rule(r *request) answer {
+	if strings.Contains(r.prompt(), "--- no call was made") {
+		return answer{text: "yes"}
+	}
+	return answer{text: "no"}
 }
 
 // claimDone says that it is done where native would call.

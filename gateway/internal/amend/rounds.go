@@ -20,7 +20,7 @@ func (p Rounds) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptI
 	if !r.MentionsTools() {
 		return a, nil
 	}
-	seen := loop.Check(r.Conversation(), p.Limits)
+	seen := loop.Check(r.Ledger(), r.Tools().Names, p.Limits)
 	if seen.Rounds == 0 {
 		return a, nil
 	}
@@ -50,6 +50,8 @@ func stopText(r *gateway.Rounds) string {
 	switch r.Stop {
 	case loop.Limit:
 		return fmt.Sprintf("The model has called tools in %d rounds since the last message of the user; the limit is %d (max_rounds).", r.Rounds, r.Limit)
+	case loop.Calls:
+		return fmt.Sprintf("The model has made %d calls of tools since the last message of the user; that is the limit (max_calls).", r.Calls)
 	case loop.Oscillation:
 		return fmt.Sprintf("The model keeps calling the same tools in turn, most recently %q, without learning anything new (round %d).", tool, r.Rounds)
 	}
@@ -68,7 +70,7 @@ func (LastRound) Apply(_ context.Context, r *gateway.Request, at *gateway.Attemp
 		return a, nil
 	}
 	note := "No further tool calls are possible for this request. Answer with what the results so far say, and say what is missing."
-	if rounds.Stop != loop.Limit {
+	if rounds.Stop != loop.Limit && rounds.Stop != loop.Calls {
 		note = "The last tool calls brought nothing new. " + note
 	}
 	a.Edits, a.Appended = []wire.Edit{r.Message("user", note)}, 1

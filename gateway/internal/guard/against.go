@@ -1,5 +1,7 @@
 package guard
 
+import "github.com/callgate/callgate/internal/plaintext"
+
 // against adds the signals that speak against a ghost.
 func (j *judgement) against() {
 	r := j.text
@@ -71,15 +73,20 @@ func (j *judgement) contradicts() {
 // negates reports whether a sentence says that something is not so, without a condition.
 func (j *judgement) negates() bool {
 	for i := range j.text.sentences {
-		if s := &j.text.sentences[i]; j.text.has(s, negation) && !j.text.has(s, hypothetical) {
+		s := &j.text.sentences[i]
+		if j.text.has(s, negation) && (!j.text.has(s, hypothetical) || j.text.marks[s.first].start == s.start && j.text.marks[s.first].is(negation)) {
 			return true
 		}
 	}
 	return false
 }
 
+// maxShown bounds what is shown of a failed result, in bytes.
+const maxShown = 600
+
 func (j *judgement) contradict(failed *called, word string) {
 	j.contradiction = true
+	j.failed = plaintext.Excerpt(j.ledger.Said(failed.call), maxShown)
 	j.add(SignalContradiction, 0, word)
 	j.tool = failed.name
 }
@@ -94,6 +101,9 @@ func (j *judgement) failure() *called {
 			continue
 		}
 		if j.hasFailed(c) && !succeeded[c.name] {
+			if c.call.Prose && c.actions&(changes|anything) == 0 { // what it found
+				continue
+			}
 			return c
 		}
 		succeeded[c.name] = true

@@ -7,6 +7,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/guard"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 )
 
 var offered = []string{"create_task", "delete_task", "list_tasks", "send_email", "get_weather", "read_file", "write_file", "bash"}
@@ -34,7 +35,7 @@ func BenchmarkJudge(b *testing.B) {
 		{"one line", "Done! I've deleted the task."},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
-			k := g.Begin(userSays(b, "Delete the old task."), offered, guard.Choice{})
+			k := g.Begin(ledger.New(userSays(b, "Delete the old task."), nil), offered, guard.Choice{})
 			b.SetBytes(int64(len(bb.text)))
 			b.ReportAllocs()
 			for b.Loop() {
@@ -50,7 +51,7 @@ func BenchmarkJudge(b *testing.B) {
 func BenchmarkPlain(b *testing.B) {
 	g := guard.New(guard.Settings{})
 	text := strings.Repeat("A pipeline builds the image and pushes it to the registry. If a test fails, the log tells why. ", 11)
-	k := g.Begin(userSays(b, "Tell me about pipelines."), offered, guard.Choice{})
+	k := g.Begin(ledger.New(userSays(b, "Tell me about pipelines."), nil), offered, guard.Choice{})
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -67,7 +68,7 @@ func BenchmarkBegin(b *testing.B) {
 			c := conversation.Read(longChat(n))
 			b.ReportAllocs()
 			for b.Loop() {
-				k := g.Begin(c, offered, guard.Choice{})
+				k := g.Begin(ledger.New(c, nil), offered, guard.Choice{})
 				k.Judge(guard.Answer{Text: "I deleted it earlier.", Done: true})
 			}
 		})
@@ -81,7 +82,7 @@ func BenchmarkUndecided(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		k := g.Begin(c, offered, guard.Choice{})
+		k := g.Begin(ledger.New(c, nil), offered, guard.Choice{})
 		for i := 4; i < len(text); i += 4 {
 			k.Undecided(guard.Answer{Text: text[:i]})
 		}
@@ -106,10 +107,35 @@ func BenchmarkRequest(b *testing.B) {
 			b.SetBytes(int64(len(bb.text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if v := g.Begin(c, offered, guard.Choice{}).Judge(guard.Answer{Text: bb.text, Done: true}); v.Ghost {
+				if v := g.Begin(ledger.New(c, nil), offered, guard.Choice{}).Judge(guard.Answer{Text: bb.text, Done: true}); v.Ghost {
 					b.Fatalf("got %+v, want no ghost", v)
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkBehindCalls is all of the guard and its ledger for a request of 30 KB, behind twenty calls
+// of which the last changed something. The messages are read before.
+func BenchmarkBehindCalls(b *testing.B) {
+	var text strings.Builder
+	text.WriteString(`[{"role":"user","content":"Complete the task Rent."}`)
+	for i := range 20 {
+		name, result := "list_tasks", strings.Repeat(`{"title":"Boots","price":219.50},`, 42)
+		if i == 19 {
+			name, result = "complete_task", `{"ok":true}`
+		}
+		fmt.Fprintf(&text, `,{"role":"assistant","content":null,"tool_calls":[{"id":"c%d","type":"function","function":{"name":%q,"arguments":"{}"}}]},{"role":"tool","tool_call_id":"c%d","content":%q}`, i, name, i, "["+result+"{}]")
+	}
+	c := conversation.Read([]byte(text.String() + "]"))
+	g := guard.New(guard.Settings{})
+	answer := guard.Answer{Text: "I've completed the task Rent. Your list is up to date now, and the team was notified.", Finish: "stop", Done: true}
+	b.SetBytes(int64(len(c.Text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		l := ledger.New(&conversation.Conversation{Text: c.Text, Messages: c.Messages}, nil)
+		if v := g.Begin(l, append(offered, "complete_task"), guard.Choice{}).Judge(answer); v.Ghost {
+			b.Fatalf("got %+v, want no ghost", v)
+		}
 	}
 }

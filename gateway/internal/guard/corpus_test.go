@@ -14,6 +14,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/guard"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 )
 
 // example is a line of the corpus: a request, an answer to it, and what a reader thinks
@@ -57,7 +58,7 @@ func (e *example) begin(t testing.TB) *guard.Case {
 	for _, tool := range e.Tools {
 		names = append(names, tool.Function.Name)
 	}
-	return guard.New(guard.Settings{Intents: e.Intents}).Begin(conversation.Read(e.Messages), names, readChoice(t, e.ToolChoice))
+	return guard.New(guard.Settings{Intents: e.Intents}).Begin(ledger.New(conversation.Read(e.Messages), nil), names, readChoice(t, e.ToolChoice))
 }
 
 func (e *example) answer() guard.Answer {

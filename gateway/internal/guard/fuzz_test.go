@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/gateway/internal/guard"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 )
 
 // FuzzJudge judges any text, as an answer to any text, and finds every time what it found
@@ -20,7 +21,7 @@ func FuzzJudge(f *testing.F) {
 	g := guard.New(guard.Settings{Intents: []guard.Intent{{Match: []string{"delete"}, Expect: "delete_task"}}})
 	tools := []string{"delete_task", "get_weather", "bash"}
 	f.Fuzz(func(t *testing.T, text, user string, required bool) {
-		k := g.Begin(userSays(t, user), tools, guard.Choice{Required: required})
+		k := g.Begin(ledger.New(userSays(t, user), nil), tools, guard.Choice{Required: required})
 		k.Undecided(guard.Answer{Text: text})
 		v := k.Judge(guard.Answer{Text: text, Done: true})
 		if v.Score < 0 || v.Score > 1 || required && !v.Ghost {

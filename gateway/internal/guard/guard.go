@@ -2,7 +2,8 @@ package guard
 
 import (
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/toolresult"
+	"github.com/callgate/callgate/gateway/internal/ledger"
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // DefaultThreshold is the score from which an answer is a ghost. From 0.65 to 0.7 the
@@ -70,6 +71,7 @@ type Answer struct {
 // choice of the answer.
 type Case struct {
 	guard       *Guard
+	ledger      *ledger.Ledger
 	chat        *conversation.Conversation
 	names       []string
 	choice      Choice
@@ -86,18 +88,17 @@ type Case struct {
 // called is a call of this turn.
 type called struct {
 	tool
-	args         string
-	result       int // its message, or -1
-	read, failed bool
+	call *ledger.Call // nil if only its name is looked at
 }
 
-// Begin takes a request: its messages, the names of the tools that it offers, and its
+// Begin takes a request: the ledger of its calls, the names of the tools that it offers, and its
 // tool_choice. Time is linear in the conversation; of the turns before the last message
 // of the user little is decoded, and only where an answer needs it.
-func (g *Guard) Begin(c *conversation.Conversation, tools []string, choice Choice) *Case {
-	k := &Case{guard: g, chat: c, names: tools, choice: choice, last: c.Last(conversation.User)}
+func (g *Guard) Begin(l *ledger.Ledger, tools []string, choice Choice) *Case {
+	c := l.Conversation
+	k := &Case{guard: g, ledger: l, chat: c, names: tools, choice: choice, last: l.Last()}
 	if len(tools) > 0 && !choice.None && g.intents != nil && k.last >= 0 {
-		k.unmet = g.intents.expect(c.Said(c.Messages[k.last]), tools, c.Exchanges(k.last+1))
+		k.unmet = g.intents.expect(g.lexicons, c.Said(c.Messages[k.last]), tools, l.Turn())
 	}
 	return k
 }
@@ -113,7 +114,7 @@ func (k *Case) prepare() {
 	}
 	k.tools = k.guard.toolboxes.get(k.guard.lexicons, k.names)
 	k.calledNames = map[string]bool{}
-	list := k.chat.Exchanges(k.last + 1)
+	list := k.ledger.Turn()
 	from := max(0, len(list)-recent)
 	for i := range list {
 		e := &list[i]
@@ -121,10 +122,10 @@ func (k *Case) prepare() {
 			continue
 		}
 		k.calledNames[e.Name] = true
-		c := called{tool: k.tools.get(e.Name), result: -1}
+		c := called{tool: k.tools.get(e.Name)}
 		if i >= from {
-			c.result, c.args = e.Result, e.Args
-			if c.actions&anything != 0 && onlyReads(e.Args) {
+			c.call = e
+			if c.actions&anything != 0 && e.Kind == ledger.Reads {
 				c.actions, c.vague = finds, false
 			}
 		}
@@ -133,25 +134,27 @@ func (k *Case) prepare() {
 }
 
 // answered reports whether a call of this turn has a result that is looked at.
-func (c *called) answered() bool { return c.result >= 0 }
+func (c *called) answered() bool { return c.call != nil && c.call.Answered() }
 
-// hasFailed reports whether the result of a call says so. It is read once.
-func (k *Case) hasFailed(c *called) bool {
-	if !c.read && c.answered() {
-		c.read, c.failed = true, toolresult.Failed([]byte(k.chat.Said(k.chat.Messages[c.result])), toolresult.Likely)
-	}
-	return c.failed
-}
+// hasFailed reports whether the result of a call says so.
+func (k *Case) hasFailed(c *called) bool { return c.call != nil && k.ledger.Failed(c.call) }
 
 // readText reads the answer, and with the first one the user's message.
 func (k *Case) readText(text string) *reading {
-	r := k.guard.lexicons.read(text, k.tools.local, nil)
+	to := ""
+	if len(text) <= shortAnswer && k.last >= 0 { // "Task removed."
+		to = plaintext.Ends(k.chat.Said(k.chat.Messages[k.last]), maxWish, wishEdge)
+	}
+	r := k.guard.lexicons.readAnswer(text, k.tools.local, to)
 	if k.wish == nil {
 		w := readWish(k.guard.lexicons, k.chat, k.last, k.tools.local, r.language)
 		k.wish = &w
 	}
 	return r
 }
+
+// shortAnswer is the length in bytes of an answer whose language the user's message tells too.
+const shortAnswer = 120
 
 // earlier returns the tools that were called in the turns before.
 func (k *Case) earlier() []tool {

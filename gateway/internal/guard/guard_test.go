@@ -7,6 +7,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/guard"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 )
 
 func hasSignal(v guard.Verdict, name string) bool {
@@ -43,7 +44,7 @@ func TestRequired(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.answer.Done = true
-			v := guard.New(guard.Settings{}).Begin(userSays(t, "Hi."), c.tools, c.choice).Judge(c.answer)
+			v := guard.New(guard.Settings{}).Begin(ledger.New(userSays(t, "Hi."), nil), c.tools, c.choice).Judge(c.answer)
 			if v.Ghost != c.ghost || v.Tool != c.tool || hasSignal(v, guard.SignalRequired) != c.ghost {
 				t.Errorf("got %+v, want ghost %v and tool %q", v, c.ghost, c.tool)
 			}
@@ -61,7 +62,7 @@ func TestNoTools(t *testing.T) {
 		tools  []string
 		choice guard.Choice
 	}{{"none offered", nil, guard.Choice{}}, {"none allowed", []string{"delete_task"}, guard.Choice{None: true}}} {
-		k := g.Begin(userSays(t, "Delete the task."), c.tools, c.choice)
+		k := g.Begin(ledger.New(userSays(t, "Delete the task."), nil), c.tools, c.choice)
 		if v := k.Judge(answer); v.Ghost || v.Score != 0 {
 			t.Errorf("%s: got %+v, want no ghost", c.name, v)
 		}
@@ -76,7 +77,7 @@ func TestThreshold(t *testing.T) {
 	answer := guard.Answer{Text: "I've deleted the task.", Done: true}
 	for threshold, want := range map[float64]bool{0: true, 0.5: true, 0.99: false} {
 		g := guard.New(guard.Settings{Threshold: threshold})
-		if v := g.Begin(userSays(t, "Delete the task."), []string{"delete_task"}, guard.Choice{}).Judge(answer); v.Ghost != want {
+		if v := g.Begin(ledger.New(userSays(t, "Delete the task."), nil), []string{"delete_task"}, guard.Choice{}).Judge(answer); v.Ghost != want {
 			t.Errorf("threshold %v: got ghost %v by %.2f, want %v", threshold, v.Ghost, v.Score, want)
 		}
 	}
@@ -112,10 +113,16 @@ func TestIntents(t *testing.T) {
 		{"a part of a path", "look at usr/rm", "There is a lot to say about tasks.", false, false},
 		{"the beginning of another command", "/rmdir", "There is a lot to say about tasks.", false, false},
 		{"no word of it", "hello", "Hello!", false, false},
+		{"in a clause that tells", "I'm done with what you delete, thanks", "You're welcome!", false, false},
+		{"of what was done", "Thanks for the weather", "Any time.", false, false},
+		{"behind a clause that tells", "I'm late, delete it", "There is a lot to say about tasks.", true, true},
+		{"with a wish in it", "I'm sure you can delete it please", "There is a lot to say about tasks.", true, true},
+		{"a German that tells", "Ich habe das schon gelöscht, lösch dich nicht ab", "Gut.", true, false},
+		{"a picture alone", "🗑️", "There is a lot to say about tasks.", true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			v := g.Begin(userSays(t, c.user), tools, guard.Choice{}).Judge(guard.Answer{Text: c.answer, Done: true})
+			v := g.Begin(ledger.New(userSays(t, c.user), nil), tools, guard.Choice{}).Judge(guard.Answer{Text: c.answer, Done: true})
 			if hasSignal(v, guard.SignalIntent) != c.intent || v.Ghost != c.ghost {
 				t.Errorf("got %+v, want intent %v and ghost %v", v, c.intent, c.ghost)
 			}
@@ -141,7 +148,7 @@ func TestIntentMet(t *testing.T) {
 		{"called before", []string{user, call, result, user}, nil, true},
 		{"called now", []string{user}, []string{"delete_task"}, false},
 	} {
-		k := g.Begin(conversation.Read([]byte("["+strings.Join(c.messages, ",")+"]")), []string{"delete_task"}, guard.Choice{})
+		k := g.Begin(ledger.New(conversation.Read([]byte("["+strings.Join(c.messages, ",")+"]")), nil), []string{"delete_task"}, guard.Choice{})
 		if got := hasSignal(k.Judge(guard.Answer{Text: "So it goes.", Calls: c.calls, Done: true}), guard.SignalIntent); got != c.want {
 			t.Errorf("%s: got intent %v, want %v", c.name, got, c.want)
 		}
@@ -157,7 +164,7 @@ func TestLongAnswers(t *testing.T) {
 		"claim at the end":                        filler + "I've deleted the task.",
 		"claim behind a block that the cut opens": "```\n" + filler + "\n```\nI've deleted the task.",
 	} {
-		if v := g.Begin(userSays(t, "Delete the task."), []string{"delete_task"}, guard.Choice{}).Judge(guard.Answer{Text: text, Done: true}); !v.Ghost {
+		if v := g.Begin(ledger.New(userSays(t, "Delete the task."), nil), []string{"delete_task"}, guard.Choice{}).Judge(guard.Answer{Text: text, Done: true}); !v.Ghost {
 			t.Errorf("%s: got %+v, want a ghost", name, v)
 		}
 	}
@@ -166,7 +173,7 @@ func TestLongAnswers(t *testing.T) {
 // TestCut: the end of an answer that was cut off announces nothing.
 func TestCut(t *testing.T) {
 	t.Parallel()
-	k := guard.New(guard.Settings{}).Begin(userSays(t, "Delete the task."), []string{"delete_task"}, guard.Choice{})
+	k := guard.New(guard.Settings{}).Begin(ledger.New(userSays(t, "Delete the task."), nil), []string{"delete_task"}, guard.Choice{})
 	for finish, want := range map[string]bool{"stop": true, "length": false} {
 		if got := hasSignal(k.Judge(guard.Answer{Text: "I'll delete the task", Finish: finish, Done: true}), guard.SignalPromise); got != want {
 			t.Errorf("finish_reason %s: got promise %v, want %v", finish, got, want)
@@ -182,7 +189,7 @@ func TestConcurrent(t *testing.T) {
 		chat := userSays(t, "Delete the task.") // a conversation is of one request
 		wait.Go(func() {
 			for range 50 {
-				if v := g.Begin(chat, []string{"delete_task"}, guard.Choice{}).Judge(guard.Answer{Text: "I've deleted it.", Done: true}); !v.Ghost {
+				if v := g.Begin(ledger.New(chat, nil), []string{"delete_task"}, guard.Choice{}).Judge(guard.Answer{Text: "I've deleted it.", Done: true}); !v.Ghost {
 					t.Errorf("got %+v, want a ghost", v)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/guard"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 	"github.com/callgate/callgate/internal/steps"
 )
 
@@ -46,7 +47,7 @@ func TestHostile(t *testing.T) {
 				c := userSays(t, text)
 				var v guard.Verdict
 				soon(t, func() {
-					v = g.Begin(c, []string{"delete_task", "bash"}, guard.Choice{}).Judge(guard.Answer{Text: text, Done: true})
+					v = g.Begin(ledger.New(c, nil), []string{"delete_task", "bash"}, guard.Choice{}).Judge(guard.Answer{Text: text, Done: true})
 				})
 				if v.Score < 0 || v.Score > 1 || len(v.Signals) > 16 {
 					t.Errorf("got a score of %v and %d signals, want at most 1 and 16", v.Score, len(v.Signals))
@@ -71,7 +72,7 @@ func manyNames(t *testing.T) {
 	}
 	b.WriteString("]")
 	soon(t, func() {
-		k := guard.New(guard.Settings{}).Begin(conversation.Read([]byte(b.String())), []string{"delete_file"}, guard.Choice{})
+		k := guard.New(guard.Settings{}).Begin(ledger.New(conversation.Read([]byte(b.String())), nil), []string{"delete_file"}, guard.Choice{})
 		k.Judge(guard.Answer{Text: strings.Repeat(`I've deleted "a1.txt", a2.txt and "b.txt". `, 2000), Done: true})
 	})
 }
@@ -89,7 +90,7 @@ func manyTools(t *testing.T) {
 	}
 	names = append(names, "", "_", "\xff", "删除")
 	soon(t, func() {
-		k := guard.New(guard.Settings{}).Begin(userSays(t, "Delete it."), names, guard.Choice{})
+		k := guard.New(guard.Settings{}).Begin(ledger.New(userSays(t, "Delete it."), nil), names, guard.Choice{})
 		k.Judge(guard.Answer{Text: strings.Repeat("I've deleted it. ", 2000), Done: true})
 	})
 }
@@ -104,7 +105,7 @@ func TestLinear(t *testing.T) {
 		work := func(n int) func() {
 			c := conversation.Read(longChat(n))
 			return func() {
-				g.Begin(c, offered, guard.Choice{}).Judge(guard.Answer{Text: "I deleted it earlier.", Done: true})
+				g.Begin(ledger.New(c, nil), offered, guard.Choice{}).Judge(guard.Answer{Text: "I deleted it earlier.", Done: true})
 			}
 		}
 		steps.Linear(t, factor, work(small), work(small*factor))

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 	"github.com/callgate/callgate/internal/plaintext"
 )
 
@@ -19,6 +19,10 @@ type expected struct{ tool, word string }
 
 // maxIntentText bounds how much of a message the rules are held against.
 const maxIntentText = 32 << 10
+
+// maxAsked is how many places of a message are looked at. What none of them asks for is not asked
+// for behind them either.
+const maxAsked = 32
 
 func compileIntents(rules []Intent) *intents {
 	words := newTrieBuilder()
@@ -46,10 +50,13 @@ func compileIntents(rules []Intent) *intents {
 }
 
 // expect returns the tools that a message calls for, of those that are offered and were
-// not called since, each once.
-func (c *intents) expect(message string, offered []string, since []conversation.Exchange) []expected {
+// not called since, each once. A word counts in a clause that asks, and not in one that tells:
+// "I'm done for today" wants nothing done.
+func (c *intents) expect(l *lexicons, message string, offered []string, since []ledger.Call) []expected {
 	var found []expected
 	text := foldWords(plaintext.Ends(message, maxIntentText, maxIntentText/2))
+	var wants func(at int) bool
+	asked := 0
 	inWord := false
 	for i, r := range string(text) {
 		word := isWord(r)
@@ -57,7 +64,13 @@ func (c *intents) expect(message string, offered []string, since []conversation.
 			c.words.match(text, i, i, func(_ int, pattern int32) {
 				for _, e := range c.of[pattern] {
 					known := slices.ContainsFunc(found, func(f expected) bool { return f.tool == e.tool })
-					if !known && slices.Contains(offered, e.tool) {
+					if known || asked == maxAsked || !slices.Contains(offered, e.tool) {
+						continue
+					}
+					if wants == nil {
+						wants = l.wants(string(text))
+					}
+					if asked++; wants(i) {
 						found = append(found, e)
 					}
 				}
@@ -66,9 +79,43 @@ func (c *intents) expect(message string, offered []string, since []conversation.
 		inWord = word && !isUnspaced(r)
 	}
 	return slices.DeleteFunc(found, func(e expected) bool {
-		return slices.ContainsFunc(since, func(x conversation.Exchange) bool { return x.Name == e.tool })
+		return slices.ContainsFunc(since, func(x ledger.Call) bool { return x.Name == e.tool })
 	})
 }
 
 // foldWords folds a text and leaves one space between words.
 func foldWords(text string) []byte { return foldString(strings.Join(strings.Fields(text), " ")) }
+
+// wants reads a message, and returns what says of a place in it whether its clause asks for
+// something. In doubt it does.
+func (l *lexicons) wants(text string) func(at int) bool {
+	r := l.newReading()
+	r.text = append(r.text[:0], text...)
+	best, hits := r.scan(l, nil, make([]int, maxLanguages)[:len(l.languages)])
+	r.choose(l, hits, best)
+	l.done(hits)
+	r.split()
+	return func(at int) bool {
+		i := slices.IndexFunc(r.sentences, func(s sentence) bool { return at < s.end })
+		if i < 0 {
+			return true
+		}
+		s := &r.sentences[i]
+		if s.closed == '?' || r.asks(s) || r.isOpened(s) {
+			return true
+		}
+		clause := at
+		for clause > s.start && !isClauseEnd(r.text[clause-1]) {
+			clause--
+		}
+		for k := s.first; k < s.last; k++ {
+			m := &r.marks[k]
+			switch {
+			case m.start < clause || m.start > at:
+			case m.is(telling) && r.opensClause(m.start) && m.end <= at, r.isReported(s, k) && m.start <= at && at < m.end:
+				return false
+			}
+		}
+		return true
+	}
+}

@@ -37,6 +37,7 @@ func (k *Case) Judge(a Answer) Verdict {
 	j.references()
 	j.claims()
 	j.states()
+	j.obligations()
 	j.unsourced()
 	if a.Finish != "length" { // the end is missing
 		j.promises()
@@ -94,8 +95,10 @@ func cutText(text string) string {
 type judgement struct {
 	*Case
 	text          *reading
+	due           *obligation // nil until it is needed
 	signals       []Signal
 	contradiction bool
+	failed        string // the result that is contradicted
 	tool          string
 	best          float64 // the weight that tool was found with
 	several       bool    // two tools were found with it
@@ -115,10 +118,43 @@ type judgement struct {
 func (j *judgement) verdict() Verdict {
 	v := Verdict{Score: combine(j.signals), Signals: j.signals, Contradiction: j.contradiction}
 	v.Ghost = v.Score >= j.guard.threshold && !v.Contradiction
-	if v.Contradiction || v.Ghost && j.fits(j.tool) {
-		v.Tool = j.tool
+	if v.Ghost || v.Contradiction {
+		j.conclude(&v)
 	}
 	return v
+}
+
+// conclude adds to a verdict against an answer what may be done about it.
+func (j *judgement) conclude(v *Verdict) {
+	v.Changed = j.ledger.Changed()
+	if v.Contradiction {
+		v.Tool, v.Result = j.tool, j.failed
+		return
+	}
+	if v.Changed || j.fits(j.tool) {
+		v.Tool = j.tool
+	}
+	required := j.choice.Required || j.choice.Tool != ""
+	v.Demand = required || !v.Changed && v.Tool != ""
+	v.Hint = !v.Demand && !v.Changed && j.pointsAnywhere()
+}
+
+// pointsAnywhere reports whether what the user wants, or was proposed to him, points to a tool
+// that changes something, or the answer claims to have looked something up that a tool finds.
+func (j *judgement) pointsAnywhere() bool {
+	if len(j.unmet) > 0 {
+		return true
+	}
+	looked := j.has(SignalLookup, 0) || j.has(SignalUnsourced, 0)
+	for i := range j.tools.tools {
+		t := &j.tools.tools[i]
+		switch {
+		case t.handsOver || j.claimsOther(t):
+		case t.actions&(changes|anything) != 0 && j.points(t) > 0, t.actions&finds != 0 && looked:
+			return true
+		}
+	}
+	return false
 }
 
 // fits reports whether a tool may be demanded of the model: the request, an operator or
@@ -133,9 +169,61 @@ func (j *judgement) fits(name string) bool {
 		return true
 	}
 	t := j.tools.get(name)
-	wished := j.wish.actions & (changes | anything)
-	return t.actions&changes == 0 || t.actions&wished != 0 || t.verbs&j.wish.verbs != 0 ||
-		t.actions&making != 0 && wished&(making|anything) != 0 && t.things.meets(j.wish.things)
+	if t.actions&(changes|anything) == 0 {
+		return true
+	}
+	mine := j.wished(&t)
+	if mine < leastWished || j.claimsOther(&t) {
+		return false
+	}
+	for i := range j.tools.tools {
+		if other := &j.tools.tools[i]; other.name != name && other.actions&(changes|anything) != 0 && j.wished(other) >= mine {
+			return false
+		}
+	}
+	return true
+}
+
+// leastWished is how clearly a tool that changes something must be wished for to be demanded: by
+// its very verb, or by what it does and what it is about.
+const leastWished = 3
+
+// wished says how clearly the user's words, and what was proposed to him, ask for a tool.
+func (j *judgement) wished(t *tool) (n int) {
+	if t.handsOver {
+		return 0
+	}
+	verbs, act, about := j.wish.verbs, j.wish.actions, j.wish.things
+	if p := j.owing().proposal; p != nil && j.wish.verbs == 0 && j.wish.actions&changes == 0 {
+		for i := range p.marks {
+			if m := &p.marks[i]; m.is(ask | doing) {
+				verbs, act = verbs|m.verbs, act|m.actions
+			}
+		}
+		about = about.or(p.about())
+	}
+	n = 4*count(verbs&t.verbs != 0) + count(act&t.actions&changes != 0 || t.vague && act&changes != 0) +
+		count(act&t.actions&(changes&^pays) != 0) // a refund is no payment
+	if n > 0 {
+		n += count(about.meets(t.things))
+	}
+	return n
+}
+
+// claimsOther reports whether all that an answer claims is what a tool does not do: "deleted" is
+// no payment, whatever else the user's words are.
+func (j *judgement) claimsOther(t *tool) bool {
+	other := false
+	for _, c := range j.claimed() {
+		switch {
+		case c.actions&changes == 0:
+		case t.actions&(c.actions|anything) != 0, c.verbs&t.verbs != 0, c.actions&making != 0 && t.actions&making != 0, c.things.meets(t.things):
+			return false
+		default:
+			other = true
+		}
+	}
+	return other
 }
 
 // add adds a signal, or makes the one of that name stronger.

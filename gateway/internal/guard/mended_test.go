@@ -10,6 +10,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/guard"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 )
 
 // mendedCase is a line of mended.jsonl: an answer to a message, behind calls.
@@ -75,7 +76,7 @@ func TestMended(t *testing.T) {
 		t.Run(c.Lang+" "+c.Name, func(t *testing.T) {
 			t.Parallel()
 			g := guard.New(guard.Settings{Intents: c.Intents})
-			v := g.Begin(c.messages(t), c.Tools, guard.Choice{}).Judge(guard.Answer{Text: c.Text, Finish: "stop", Done: true})
+			v := g.Begin(ledger.New(c.messages(t), nil), c.Tools, guard.Choice{}).Judge(guard.Answer{Text: c.Text, Finish: "stop", Done: true})
 			if v.Ghost != c.Ghost || v.Contradiction {
 				t.Errorf("%q: got ghost %v by %.2f for %v (contradiction %v), want %v", c.Text, v.Ghost, v.Score, v.Signals, v.Contradiction, c.Ghost)
 			}

@@ -72,12 +72,12 @@ func (j *judgement) saidTo(c *claim) (tool, said string) {
 		if !did(&t.tool, c) {
 			continue
 		}
-		if t.actions&anything != 0 || !t.answered() || len(t.args) > maxArgs || tool != "" && tool != t.name {
+		if t.actions&anything != 0 || !t.answered() || len(t.call.Args) > maxArgs || tool != "" && tool != t.name {
 			return "", ""
 		}
 		tool = t.name
-		result := j.chat.Said(j.chat.Messages[t.result])
-		b.WriteString(t.args)
+		result := j.ledger.Said(t.call)
+		b.WriteString(t.call.Args)
 		b.WriteByte('\n')
 		b.WriteString(plaintext.Ends(result, maxResult, maxResult/2))
 		b.WriteByte('\n')

@@ -9,6 +9,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/guard"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 )
 
 // TestOrdinary judges answers of everyday chats with tools on offer, which need none.
@@ -28,7 +29,7 @@ func TestOrdinary(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			t.Fatalf("line %d: %v", n+1, err)
 		}
-		v := g.Begin(userSays(t, c.User), c.Tools, guard.Choice{}).Judge(guard.Answer{Text: c.Answer, Finish: "stop", Done: true})
+		v := g.Begin(ledger.New(userSays(t, c.User), nil), c.Tools, guard.Choice{}).Judge(guard.Answer{Text: c.Answer, Finish: "stop", Done: true})
 		if v.Ghost || v.Contradiction {
 			t.Errorf("%s %q: %q is a ghost by %.2f for %v, want fine", c.Lang, c.User, c.Answer, v.Score, v.Signals)
 		}

@@ -134,6 +134,13 @@ func (r *reading) has(s *sentence, roles role) bool {
 	return false
 }
 
+func (r *reading) howMany(roles role) (n int) {
+	for i := range r.marks {
+		n += count(r.marks[i].is(roles))
+	}
+	return n
+}
+
 func (r *reading) hasAny(roles role) bool {
 	for i := range r.marks {
 		if r.marks[i].is(roles) {

@@ -65,14 +65,7 @@ func (l *lexicons) read(text string, local *localWords, expected *language) *rea
 			scores[i] = expectedScore
 		}
 	}
-	hits := l.scan(r.text, local, scores)
-	best := l.english
-	for i, score := range scores {
-		if score > scores[best] {
-			best = i
-		}
-	}
-	r.language, r.known = &l.languages[best], scores[best] > 0
+	best, hits := r.scan(l, local, scores)
 	if expected != nil && expected != r.language {
 		r.choose(l, hits, slices.IndexFunc(l.languages, func(g language) bool { return g.code == expected.code }))
 		r.alsoComposes = r.hasAny(composing)
@@ -81,6 +74,37 @@ func (l *lexicons) read(text string, local *localWords, expected *language) *rea
 	l.done(hits)
 	r.split()
 	return r
+}
+
+// readAnswer reads an answer to a message: a short one says little of its language.
+func (l *lexicons) readAnswer(text string, local *localWords, to string) *reading {
+	r := l.newReading()
+	r.plain = makePlain(r.text, text)
+	scores := make([]int, maxLanguages)[:len(l.languages)]
+	if to != "" {
+		asked := l.newReading()
+		asked.plain = makePlain(asked.text, to)
+		l.done(l.scan(asked.text, nil, scores))
+		l.free(asked)
+	}
+	best, hits := r.scan(l, local, scores)
+	r.choose(l, hits, best)
+	l.done(hits)
+	r.split()
+	return r
+}
+
+// scan finds words of all languages, and the language that has most of them.
+func (r *reading) scan(l *lexicons, local *localWords, scores []int) (best int, found *hits) {
+	hits := l.scan(r.text, local, scores)
+	best = l.english
+	for i, score := range scores {
+		if score > scores[best] {
+			best = i
+		}
+	}
+	r.language, r.known = &l.languages[best], scores[best] > 0
+	return best, hits
 }
 
 // choose keeps the hits of a language. Of those that begin at one place the longest

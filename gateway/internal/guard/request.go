@@ -12,6 +12,17 @@ type wish struct {
 	actions actions
 	verbs   uint64 // verbs in the names of the tools
 	things  things
+	// own* are those of the last message alone.
+	ownActions actions
+	ownVerbs   uint64
+	ownThings  things
+	// wanted are the actions of each verb of it, as many as matter.
+	wanted []actions
+	// acts is how many acts it names, and joins says that it has a word such as "and".
+	acts  int
+	joins bool
+	// agrees says that it has a word such as "yes".
+	agrees bool
 	// open are the actions that the user asked for in the message before, where the last
 	// one only wants to know.
 	open actions
@@ -47,6 +58,16 @@ type wish struct {
 	own bool
 }
 
+// besides is what the last message asks for besides some actions.
+func (w *wish) besides(done actions) (left actions) {
+	for _, a := range w.wanted {
+		if a&done == 0 {
+			left |= a
+		}
+	}
+	return left
+}
+
 // holdsBack reports whether the user wants nothing to be done now.
 func (w *wish) holdsBack() bool { return w.askedBack || w.forbids }
 
@@ -56,6 +77,8 @@ const (
 	maxWish     = 1000
 	wishEdge    = 500
 	shortWish   = 90 // bytes: an answer to a question of the model
+	maxWanted   = 8  // verbs
+	shortAssent = 24 // bytes: an answer that only agrees
 	wishContext = 2  // messages of the user that a short one goes back to
 )
 
@@ -67,6 +90,11 @@ func readWish(l *lexicons, c *conversation.Conversation, last int, local *localW
 	}
 	w := readMessage(l, plaintext.Ends(c.Said(c.Messages[last]), maxWish, wishEdge), local, expected)
 	w.terse = w.terse && lastOfUser(c, last) < 0
+	if len(w.text) > shortAssent || !w.agrees {
+		w.ownActions, w.ownVerbs, w.ownThings = w.actions, w.verbs, w.things
+	} else {
+		w.wanted, w.acts = nil, 0 // "correct" is no order to correct something
+	}
 	if w.actions&changes != 0 || !w.short || w.forbids || w.composes {
 		return w
 	}
@@ -184,6 +212,8 @@ func (w *wish) note(m *mark) {
 	w.stopped = w.stopped || m.is(veto)
 	w.fresh = w.fresh || m.is(fresh)
 	w.own = w.own || m.is(own)
+	w.joins = w.joins || m.is(and)
+	w.agrees = w.agrees || m.is(assent)
 	w.things = w.things.or(m.things)
 }
 
@@ -212,6 +242,10 @@ func (w *wish) readVerb(r *reading, s *sentence, k int, asking bool) {
 	default:
 		w.verbs |= m.verbs
 		w.actions |= m.actions
+		w.acts += count(m.actions&changes != 0 || m.verbs != 0)
+		if m.actions&changes != 0 && len(w.wanted) < maxWanted {
+			w.wanted = append(w.wanted, m.actions&changes)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ const (
 	SignalIntent        = "intent"
 	SignalClaim         = "claim"
 	SignalClaimTool     = "claim_tool"
+	SignalDue           = "due"
 	SignalLookup        = "lookup"
 	SignalUnsourced     = "unsourced"
 	SignalPromise       = "promise"
@@ -43,8 +44,20 @@ type Verdict struct {
 	Ghost bool
 	// Contradiction says that the calls of this turn failed and the answer claims success.
 	Contradiction bool
-	// Tool is the one that should have been called, or "" where several might be meant.
+	// Tool is the one that should have been called, or "" where several might be meant. Of a
+	// contradiction it is the one that failed.
 	Tool string
+	// Demand says that a call may be demanded: what the user wants, or was proposed to him,
+	// points to a tool, and nothing has been changed since he spoke.
+	Demand bool
+	// Hint says that no tool is certain enough to be demanded, and that one may be meant.
+	Hint bool
+	// Changed says that a call since the user spoke has changed something.
+	Changed bool
+	// Judged is what a judge said, nil if none was asked.
+	Judged *Ruling
+	// Result is the beginning of the failed result, of a contradiction.
+	Result string
 }
 
 // For gives the names of the signals that speak for the verdict.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/guard"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 )
 
 // signalCase is a line of signals.jsonl: one answer to one message, and the signals that
@@ -66,7 +67,7 @@ func TestSignals(t *testing.T) {
 			if c.Tools == nil {
 				c.Tools = []string{"create_task", "delete_task", "list_tasks", "send_email", "get_weather", "set_light"}
 			}
-			c.check(t, g.Begin(c.messages(t), c.Tools, guard.Choice{}).Judge(guard.Answer{Text: c.Text, Finish: "stop", Done: true}))
+			c.check(t, g.Begin(ledger.New(c.messages(t), nil), c.Tools, guard.Choice{}).Judge(guard.Answer{Text: c.Text, Finish: "stop", Done: true}))
 		})
 	}
 }

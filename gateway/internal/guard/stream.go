@@ -28,6 +28,7 @@ func (k *Case) Undecided(a Answer) bool {
 	case len(k.unmet) > 0 || len(a.Text) < heldText:
 		return true
 	}
-	k.stream = stream{decided: true, hold: k.Judge(a).Score >= k.guard.threshold}
+	v := k.Judge(a)
+	k.stream = stream{decided: true, hold: v.Score >= k.guard.threshold || v.Contradiction}
 	return k.stream.hold
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/gateway/internal/guard"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 )
 
 // TestUndecided streams answers in small pieces and looks when they are let go.
@@ -34,7 +35,7 @@ func TestUndecided(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			k := guard.New(guard.Settings{Intents: c.intents}).Begin(userSays(t, c.user), []string{"delete_task", "list_tasks"}, c.choice)
+			k := guard.New(guard.Settings{Intents: c.intents}).Begin(ledger.New(userSays(t, c.user), nil), []string{"delete_task", "list_tasks"}, c.choice)
 			letGo := 0
 			for i := 0; i <= len(c.text); i += 5 {
 				if held := k.Undecided(guard.Answer{Text: c.text[:i]}); !held && letGo == 0 {

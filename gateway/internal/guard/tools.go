@@ -14,7 +14,13 @@ type tool struct {
 	things  things
 	vague   bool   // no word of the name is a verb
 	verbs   uint64 // words of the name that may be its verb, as bits of the toolbox
+	// handsOver says that it gives the user to somebody else. Nothing but the user's own words
+	// points to such a tool.
+	handsOver bool
 }
+
+// others are the words in the names of tools that hand the user over.
+var others = map[string]bool{"human": true, "agent": true, "agents": true, "supervisor": true, "representative": true, "handover": true, "handoff": true}
 
 // toolbox is the tools of a request, and the calls of the turn in the same form.
 type toolbox struct {
@@ -43,6 +49,18 @@ func newToolbox(l *lexicons, names []string) *toolbox {
 	return b
 }
 
+// common is what all tools are about, such as the name of what they belong to.
+func (b *toolbox) common() things {
+	if len(b.tools) == 0 {
+		return things{}
+	}
+	all := b.tools[0].things
+	for i := range b.tools {
+		all = things{all.known & b.tools[i].things.known, all.local & b.tools[i].things.local}
+	}
+	return all
+}
+
 // get describes a tool by its name, offered or not.
 func (b *toolbox) get(name string) tool {
 	if i, ok := b.byName[name]; ok {
@@ -63,6 +81,7 @@ func (b *toolbox) describe(name string) tool {
 	for i, word := range words {
 		t.things = t.things.or(b.thing(before + " " + word))
 		before = word
+		t.handsOver = t.handsOver || others[word]
 		if b.lexicons.idle[word] {
 			continue
 		}

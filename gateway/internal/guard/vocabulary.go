@@ -48,6 +48,7 @@ const (
 	reference
 	opener
 	own
+	telling
 )
 
 // verbal are the roles of words that stand for an action.
@@ -59,7 +60,7 @@ var roleNames = map[string]role{
 	"earlier": earlier, "question": question, "refusal": refusal, "failure": failure, "hedge": hedge, "fresh": fresh, "self": self,
 	"closing": closing, "harmless": harmless, "content": content, "inquiry": inquiry, "forbid": forbid, "veto": veto, "relative": relative, "article": article,
 	"assent": assent, "composing": composing,
-	"participle": participle, "done": done, "doing": doing, "ask": ask, "object": object, "state": stated, "guide": guide, "reference": reference, "opener": opener, "own": own,
+	"participle": participle, "done": done, "doing": doing, "ask": ask, "object": object, "state": stated, "guide": guide, "reference": reference, "opener": opener, "own": own, "telling": telling,
 }
 
 // actions is a set of the things that tools do.

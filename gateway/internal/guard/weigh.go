@@ -10,9 +10,10 @@ func (j *judgement) claims() {
 	owed, claims := j.owed(), j.claimed()
 	shown := slices.ContainsFunc(claims, func(c claim) bool { return c.shown })
 	draft, asksFirst, denied := j.isDraft(), j.asksFirst(), j.isDenied()
+	told := j.asked() >= 0 && j.ledger.Looked()
 	for _, c := range claims {
 		switch {
-		case draft, asksFirst && (c.state || !c.firm), c.general && (denied || shown), c.shown && c.actions&^shaping == 0:
+		case draft, asksFirst && (c.state || !c.firm), told && c.state, c.general && (denied || shown), c.shown && c.actions&^shaping == 0:
 			j.add(SignalContent, -0.5, c.word)
 		case j.covered(&c):
 			j.add(SignalAfterResult, -0.5, c.word)
@@ -70,13 +71,15 @@ func (j *judgement) asksFirst() bool {
 	if !about.none() && !about.meets(j.wish.things) { // it offers something else
 		return false
 	}
+	leave := j.text.howMany(question) > 1 // "Just to confirm: … Are you sure?"
 	for k := s.first; k < s.last; k++ {
 		m := &j.text.marks[k]
 		if m.is(assent) || m.is(ask|doing) && m.actions&j.wish.actions&changes != 0 {
 			return true
 		}
+		leave = leave && (!m.is(ask|doing) || m.actions&changes == 0)
 	}
-	return false
+	return leave
 }
 
 // isDenied reports whether an answer says that what the user speaks of was not done:
@@ -198,7 +201,7 @@ func (j *judgement) isContent(c *claim) bool {
 func (j *judgement) fittest(c *claim) (best float64, name string, asked bool) {
 	for i := range j.tools.tools {
 		t := &j.tools.tools[i]
-		if j.isCalled(t.name) {
+		if j.isCalled(t.name) || t.handsOver && j.wish.ownVerbs&t.verbs == 0 && !j.wish.ownThings.meets(t.things) {
 			continue
 		}
 		m, ok := j.compare(c, t)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 	"github.com/callgate/callgate/gateway/internal/loop"
 )
 
@@ -28,7 +29,7 @@ func BenchmarkCheck5000(b *testing.B) {
 		b.SetBytes(int64(len(run)))
 		b.ReportAllocs()
 		for b.Loop() {
-			loop.Check(conversation.Read(run), loop.Limits{})
+			loop.Check(ledger.New(conversation.Read(run), nil), nil, loop.Limits{})
 		}
 	})
 	b.Run("read before", func(b *testing.B) {
@@ -36,7 +37,7 @@ func BenchmarkCheck5000(b *testing.B) {
 		b.SetBytes(int64(len(run)))
 		b.ReportAllocs()
 		for b.Loop() {
-			loop.Check(c, loop.Limits{})
+			loop.Check(ledger.New(c, nil), nil, loop.Limits{})
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 	"github.com/callgate/callgate/gateway/internal/loop"
 )
 
@@ -22,8 +23,8 @@ func FuzzCheck(f *testing.F) {
 	f.Add([]byte(`[{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":"`), 1, 1)
 	f.Fuzz(func(t *testing.T, text []byte, rounds, idle int) {
 		limits := loop.Limits{Rounds: rounds, Idle: idle}
-		r := loop.Check(conversation.Read(text), limits)
-		if again := loop.Check(conversation.Read(text), limits); again != r {
+		r := loop.Check(ledger.New(conversation.Read(text), nil), nil, limits)
+		if again := loop.Check(ledger.New(conversation.Read(text), nil), nil, limits); again != r {
 			t.Fatalf("got %+v and then %+v", r, again)
 		}
 		if r.Rounds > r.Calls || r.NewResults > r.Calls || r.Efficiency < 0 || r.Efficiency > 1 || (r.Efficiency > 0) != (r.NewResults > 0 || r.Rounds == 0) {

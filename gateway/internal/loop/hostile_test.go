@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 	"github.com/callgate/callgate/gateway/internal/loop"
 	"github.com/callgate/callgate/internal/steps"
 )
@@ -88,7 +89,7 @@ func TestHostile(t *testing.T) {
 		for _, tt := range hostile {
 			t.Run(tt.name, func(t *testing.T) {
 				a, b := conversation.Read(tt.of(small)), conversation.Read(tt.of(small*factor))
-				steps.Linear(t, factor, func() { loop.Check(a, loop.Limits{}) }, func() { loop.Check(b, loop.Limits{}) })
+				steps.Linear(t, factor, func() { loop.Check(ledger.New(a, nil), nil, loop.Limits{}) }, func() { loop.Check(ledger.New(b, nil), nil, loop.Limits{}) })
 			})
 		}
 	})
@@ -100,7 +101,7 @@ func TestHostileMemory(t *testing.T) { // not parallel: it measures
 		c := conversation.Read(tt.of(20_000))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		loop.Check(c, loop.Limits{})
+		loop.Check(ledger.New(c, nil), nil, loop.Limits{})
 		runtime.ReadMemStats(&after)
 		if got := (after.TotalAlloc - before.TotalAlloc) / uint64(len(c.Text)); got > 20 {
 			t.Errorf("%s: got %d bytes for each byte of the text, want 20 at most", tt.name, got)

@@ -11,15 +11,19 @@ package loop
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 
-	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 )
 
 // The limits that hold where none are given.
 const (
-	// DefaultRounds is enough for what chat programs do with tools in one turn. Programs
-	// that edit code need more, and say so.
+	// DefaultRounds is enough for what chat programs do with tools in one turn. Programs that write
+	// code need more, see Limits.Coding.
 	DefaultRounds = 15
+	// callsPerRound is how many calls a round may have on average where nobody says.
+	callsPerRound = 10
 	// DefaultIdle is as many as OpenHands allows of actions that end in the same error.
 	// Twice the same happens to programs that get on: a second look, a second try.
 	DefaultIdle = 3
@@ -29,6 +33,11 @@ const (
 type Limits struct {
 	// Rounds is how many rounds of calls may follow a message of the user.
 	Rounds int
+	// Coding is Rounds where the request offers tools that run commands or edit files.
+	Coding int
+	// Calls is how many calls may follow a message of the user; the default is ten times the
+	// rounds.
+	Calls int
 	// Idle is how many rounds without progress may come in a row.
 	Idle int
 }
@@ -41,6 +50,8 @@ type Reason string
 const (
 	// Limit means that there were as many rounds as are allowed.
 	Limit Reason = "limit"
+	// Calls means that there were as many calls as are allowed.
+	Calls Reason = "calls"
 	// Idle means that the last rounds brought nothing new.
 	Idle Reason = "no_progress"
 	// Oscillation means the same, and that their calls repeat in turn: A B A B.
@@ -60,25 +71,30 @@ type Report struct {
 	// Near is set from 80 % of the limit on.
 	Near bool
 	// Stop is the reason to stop. Where there are several it is the most exact one:
-	// Oscillation, Idle, Limit. The limit was reached if Rounds is Limit, whatever Stop
+	// Oscillation, Idle, Limit, Calls. The limit was reached if Rounds is Limit, whatever Stop
 	// says.
 	Stop Reason
 	// Tool is the one that was called most in the rounds without progress at the end, and
-	// the last one of several. It is empty if Stop is empty or Limit.
+	// the last one of several. It is empty if Stop is empty, Limit or Calls.
 	Tool string
 	// Period is how many rounds repeat, 2 or 3, if Stop is Oscillation, otherwise 0.
 	Period int
 }
 
-// Check looks at the rounds of a conversation since the last message of the user.
+// Check looks at the rounds of a conversation since the last message of the user, whose request
+// offers tools.
 // The gateway asks it before it sends a request: one more answer with calls would
 // begin another round. It fails on nothing. What is not made as OpenAI's messages
 // are does not count.
 //
 // Time and memory are linear in the text since that message.
-func Check(c *conversation.Conversation, l Limits) Report {
+func Check(c *ledger.Ledger, tools []string, l Limits) Report {
 	l.Rounds = cmp.Or(max(l.Rounds, 0), DefaultRounds)
+	if slices.ContainsFunc(tools, writesCode) {
+		l.Rounds = max(l.Rounds, l.Coding)
+	}
 	l.Idle = cmp.Or(max(l.Idle, 0), DefaultIdle)
+	l.Calls = cmp.Or(max(l.Calls, 0), callsPerRound*min(l.Rounds, 1<<20))
 	run := readRun(c)
 
 	r := Report{Rounds: len(run.rounds), Limit: l.Rounds, Calls: len(run.exchanges), Efficiency: 1}
@@ -104,6 +120,20 @@ func Check(c *conversation.Conversation, l Limits) Report {
 		r.Tool = run.mostCalled(idle)
 	case r.Rounds >= l.Rounds:
 		r.Stop = Limit
+	case r.Calls >= l.Calls:
+		r.Stop = Calls
 	}
 	return r
+}
+
+// writesCode reports whether a tool runs commands or edits files, as those of coding agents do.
+func writesCode(name string) bool {
+	switch name = strings.ToLower(name); name {
+	case "bash", "shell", "terminal", "execute_command", "run_command", "run_terminal_cmd", "exec_command", "local_shell", "apply_patch",
+		"edit", "edit_file", "multiedit", "write", "write_file", "write_to_file", "replace_in_file", "str_replace_editor",
+		"str_replace_based_edit_tool", "create_file", "search_replace", "execute_bash", "run_shell_command", "container.exec":
+		return true
+	}
+	_, own, found := strings.Cut(name, "__") // mcp__files__edit_file
+	return found && (strings.HasSuffix(own, "__edit_file") || strings.HasSuffix(own, "__write_file"))
 }

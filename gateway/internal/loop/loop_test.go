@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 	"github.com/callgate/callgate/gateway/internal/loop"
 )
 
@@ -61,7 +62,7 @@ func (r recording) requests() (requests [][]json.RawMessage) {
 
 func check(messages []json.RawMessage, limits loop.Limits) loop.Report {
 	text, _ := json.Marshal(messages)
-	return loop.Check(conversation.Read(text), limits)
+	return loop.Check(ledger.New(conversation.Read(text), nil), nil, limits)
 }
 
 // TestRecordings asks at every round, as a client's requests do, when it is told to

@@ -5,7 +5,7 @@ import (
 	"hash/maphash"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/toolresult"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 )
 
 // memory knows the results so far, and which calls gave them. It holds hashes, with
@@ -13,7 +13,7 @@ import (
 // happens to one pair in 2^64.
 type memory struct {
 	conversation *conversation.Conversation
-	exchanges    []conversation.Exchange
+	exchanges    []ledger.Call
 	seed         maphash.Seed
 	sayings      map[saying]int // by whom it was said, or several
 	answers      map[answer]struct{}
@@ -34,9 +34,9 @@ type answer struct {
 	arguments uint64
 }
 
-func newMemory(c *conversation.Conversation, exchanges []conversation.Exchange) *memory {
+func newMemory(l *ledger.Ledger, exchanges []ledger.Call) *memory {
 	return &memory{
-		conversation: c, exchanges: exchanges, seed: maphash.MakeSeed(),
+		conversation: l.Conversation, exchanges: exchanges, seed: maphash.MakeSeed(),
 		sayings: make(map[saying]int, len(exchanges)), answers: map[answer]struct{}{},
 	}
 }
@@ -46,9 +46,11 @@ func newMemory(c *conversation.Conversation, exchanges []conversation.Exchange) 
 //
 //   - a call without a result, or with an empty list;
 //   - a call that gave the same result before;
-//   - a call of a tool that reads and gives nothing at all, see toolresult.Reads;
-//   - a call whose result the tool gave before to other arguments, if it is long or
-//     says that something failed or is not there, see toolresult.Missing.
+//   - a call of a tool that reads and gives nothing at all, or only empty lists and
+//     counts of 0;
+//   - a call whose result the tool gave before to other arguments, if it is long, or
+//     more than a word where the tool reads, or says that something failed or is not
+//     there, see toolresult.Missing.
 //
 // The last two rules spare tools that act. They give nothing ("", null, {}), or the
 // same short "ok" to all. Words for success are without number ("Row added.", "1 row
@@ -56,8 +58,8 @@ func newMemory(c *conversation.Conversation, exchanges []conversation.Exchange) 
 // same long text to other arguments is no acknowledgement, but the same page in
 // another way.
 func (m *memory) isNew(place int) bool {
-	e := m.exchanges[place]
-	if e.Result < 0 {
+	e := &m.exchanges[place]
+	if !e.Answered() {
 		return false
 	}
 	text := bytes.TrimSpace(resultText(m.conversation, m.conversation.Messages[e.Result]))
@@ -65,9 +67,12 @@ func (m *memory) isNew(place int) bool {
 	case emptyList:
 		return false
 	case nothing:
-		if toolresult.Reads(e.Name) {
+		if e.Kind == ledger.Reads {
 			return false
 		}
+	}
+	if e.Kind != ledger.Changes && findsNothing(text) {
+		return false
 	}
 	text, failed := withoutEchoes(text, e.Args)
 	said := saying{maphash.String(m.seed, e.Name), maphash.Bytes(m.seed, text)}
@@ -76,7 +81,7 @@ func (m *memory) isNew(place int) bool {
 	case !known:
 		m.sayings[said] = place
 		return true
-	case failed || len(text) > maxShort:
+	case failed || len(text) > maxShort || e.Kind == ledger.Reads && len(text) > maxWord:
 		return false
 	case first != several:
 		m.answers[answer{said, m.argumentsOf(first)}] = struct{}{}

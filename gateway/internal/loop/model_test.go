@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 	"github.com/callgate/callgate/gateway/internal/loop"
 )
 
@@ -201,7 +202,7 @@ func TestModel(t *testing.T) {
 		rounds := drawRounds(t, 8)
 		limits := loop.Limits{Rounds: rapid.IntRange(1, 20).Draw(t, "round limit"), Idle: rapid.IntRange(1, 5).Draw(t, "idle limit")}
 		text := write(t, rounds)
-		got, want := loop.Check(conversation.Read(text), limits), modelReport(rounds, limits.Idle, limits.Rounds)
+		got, want := loop.Check(ledger.New(conversation.Read(text), nil), nil, limits), modelReport(rounds, limits.Idle, limits.Rounds)
 		if got != want {
 			t.Fatalf("%s\ngot  %+v\nwant %+v", text, got, want)
 		}

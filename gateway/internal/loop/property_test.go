@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 	"github.com/callgate/callgate/gateway/internal/loop"
 )
 
@@ -34,8 +35,8 @@ func TestBefore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := write(t, drawRounds(t, 5)), write(t, drawRounds(t, 5))
 		both := bytes.Join([][]byte{before[:len(before)-1], after[1:]}, []byte{','})
-		want := loop.Check(conversation.Read(after), loop.Limits{})
-		if got := loop.Check(conversation.Read(both), loop.Limits{}); got != want {
+		want := loop.Check(ledger.New(conversation.Read(after), nil), nil, loop.Limits{})
+		if got := loop.Check(ledger.New(conversation.Read(both), nil), nil, loop.Limits{}); got != want {
 			t.Fatalf("got %+v, want %+v as for %s", got, want, after)
 		}
 	})
@@ -50,7 +51,7 @@ func TestRepeated(t *testing.T) {
 		for range loop.DefaultIdle {
 			rounds = append(rounds, rounds[len(rounds)-1])
 		}
-		got := loop.Check(conversation.Read(write(t, rounds)), loop.Limits{})
+		got := loop.Check(ledger.New(conversation.Read(write(t, rounds)), nil), nil, loop.Limits{})
 		if got.Stop != loop.Idle && got.Stop != loop.Oscillation {
 			t.Fatalf("%d rounds, the last of which repeat: got %+v, want it to stop", len(rounds), got)
 		}
@@ -64,7 +65,7 @@ func TestCheckNothing(t *testing.T) {
 		`[{"role":"assistant","tool_calls":[{"function":{"name":"f"}}]},{"role":"user","content":"Hi"}]`, `[{"role":"tool","tool_call_id":"a"}]`, `[{"role":"assistant","tool_calls":[5]}]`,
 	} {
 		want := loop.Report{Limit: 7, Efficiency: 1}
-		if got := loop.Check(conversation.Read([]byte(text)), loop.Limits{Rounds: 7}); got != want {
+		if got := loop.Check(ledger.New(conversation.Read([]byte(text)), nil), nil, loop.Limits{Rounds: 7}); got != want {
 			t.Errorf("%s: got %+v, want %+v", text, got, want)
 		}
 	}
@@ -92,7 +93,7 @@ func TestLimits(t *testing.T) {
 		for n := range tt.rounds {
 			rounds = append(rounds, exchange{"add_row", fmt.Sprintf(`{"row":%d}`, n), `"ok"`})
 		}
-		got := loop.Check(conversation.Read(messages(rounds...)), loop.Limits{Rounds: tt.limit, Idle: -1})
+		got := loop.Check(ledger.New(conversation.Read(messages(rounds...)), nil), nil, loop.Limits{Rounds: tt.limit, Idle: -1})
 		if got.Limit != tt.want.Limit || got.Near != tt.want.Near || got.Stop != tt.want.Stop {
 			t.Errorf("%d rounds of %d: got limit %d, near %t, stop %q, want %d, %t, %q", tt.rounds, tt.limit,
 				got.Limit, got.Near, got.Stop, tt.want.Limit, tt.want.Near, tt.want.Stop)

@@ -15,6 +15,10 @@ const (
 	// maxShort is the most bytes of an acknowledgement. The longest that is in wide use,
 	// of Claude Code's list of things to do, has 160.
 	maxShort = 256
+	// maxWord is the most bytes of a state that many things may have, such as "running".
+	maxWord = 64
+	// maxEmpty is the most bytes of a result that is looked through for something in it.
+	maxEmpty = 1 << 10
 	// maxEchoed is the most bytes of a result in which arguments are sought, and
 	// maxEchoes how many of them are.
 	maxEchoed = 1 << 10
@@ -107,4 +111,65 @@ func echoes(arguments string, longest int) (values [][]byte) {
 		return cmp.Or(cmp.Compare(len(b), len(a)), bytes.Compare(a, b))
 	})
 	return values[:min(len(values), maxEchoes)]
+}
+
+// findsNothing reports whether a result in JSON holds what was sought in no member: a list with
+// nothing in it or a count of 0, and besides only what tells of the search itself.
+func findsNothing(text []byte) bool {
+	if len(text) > maxEmpty || len(text) == 0 || text[0] != '{' {
+		return false
+	}
+	object, ok := wire.Value(text, 0)
+	if !ok || object.End != len(text) {
+		return false
+	}
+	empty, full := emptiness(text, object, 0)
+	return empty && !full
+}
+
+// emptiness says whether an object has an empty list or a count of 0, and whether it has anything
+// that a search may have found.
+func emptiness(text []byte, object wire.Span, depth int) (empty, full bool) {
+	conversation.Members(text, object, func(key []byte, v wire.Span) bool {
+		name, raw := strings.ToLower(string(key)), v.Of(text)
+		switch {
+		case faults[name]: // that there are none is good news
+			full = true
+		case raw[0] == '[':
+			if len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0 {
+				empty = true
+			} else {
+				full = true
+			}
+		case raw[0] == '{' && depth < 2:
+			if len(bytes.TrimSpace(raw[1:len(raw)-1])) > 0 {
+				inner, more := emptiness(text, v, depth+1)
+				empty, full = empty || inner, full || more
+			}
+		case string(raw) == "0" && counts[name], string(raw) == "false" && name == "found":
+			empty = true
+		case string(raw) == "null", string(raw) == `""`, aside[name], string(raw) == "false", string(raw) == "0":
+		default:
+			full = true
+		}
+		return !full
+	})
+	return empty, full
+}
+
+// Members of a result: how many were found, what tells of the search, and what had better be
+// empty.
+var (
+	counts = members("count total totalcount total_count size length hits matches found numfound num_results results_count resultcount")
+	aside  = members(`query q search filter filters page pages limit offset per_page perpage pagesize page_size cursor next nextpage
+		next_page has_more hasmore took took_ms duration status success ok message error sort order lang locale request_id timestamp`)
+	faults = members("errors warnings failures failed issues problems violations conflicts diagnostics missing unmatched")
+)
+
+func members(text string) map[string]bool {
+	m := map[string]bool{}
+	for _, name := range strings.Fields(text) {
+		m[name] = true
+	}
+	return m
 }

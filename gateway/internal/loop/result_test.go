@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 	"github.com/callgate/callgate/gateway/internal/loop"
 )
 
@@ -30,7 +31,7 @@ func messages(exchanges ...exchange) []byte {
 }
 
 func report(exchanges ...exchange) loop.Report {
-	return loop.Check(conversation.Read(messages(exchanges...)), loop.Limits{})
+	return loop.Check(ledger.New(conversation.Read(messages(exchanges...)), nil), nil, loop.Limits{})
 }
 
 // TestResults tells acknowledgements from failures, by the lines of a file.

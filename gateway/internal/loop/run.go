@@ -1,12 +1,12 @@
 package loop
 
 import (
-	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/gateway/internal/ledger"
 )
 
 // run is the rounds since the last message of the user.
 type run struct {
-	exchanges []conversation.Exchange // in the order of their messages
+	exchanges []ledger.Call // in the order of their messages
 	rounds    []round
 	memory    *memory
 }
@@ -17,12 +17,12 @@ type round struct {
 	news  int // how many calls brought something new
 }
 
-func readRun(c *conversation.Conversation) run {
-	r := run{exchanges: c.Exchanges(c.Last(conversation.User) + 1)}
+func readRun(l *ledger.Ledger) run {
+	r := run{exchanges: l.Turn()}
 	if len(r.exchanges) == 0 {
 		return r
 	}
-	r.memory = newMemory(c, r.exchanges)
+	r.memory = newMemory(l, r.exchanges)
 	for i, e := range r.exchanges {
 		if i == 0 || e.Message != r.exchanges[i-1].Message {
 			r.rounds = append(r.rounds, round{first: i})
@@ -40,7 +40,7 @@ func readRun(c *conversation.Conversation) run {
 const maxCompared = 512
 
 // of returns the exchanges from the nth last round on.
-func (r run) last(n int) []conversation.Exchange {
+func (r run) last(n int) []ledger.Call {
 	return r.exchanges[r.rounds[len(r.rounds)-n].first:]
 }
 

@@ -158,7 +158,8 @@ func (w *wording) covers(o *wording) bool {
 
 const (
 	// leastNear is how many letters both of two words need to be taken for the same though
-	// they differ. Of short ones, most that differ in a letter are other words.
+	// they differ. Of short ones, most that differ in a letter are other words. One that has
+	// lost a letter within may have one less: "rad" for "read".
 	leastNear = 4
 	// leastStem is how many letters two forms of a word share at least, and leastShare is
 	// how much of the longer one that is.
@@ -173,15 +174,24 @@ func (w *word) near(o *word) bool {
 	if w.text == o.text || w.base == o.base && (w.text == w.base || o.text == o.base) { // the accents may be left out
 		return true
 	}
-	if min(len(w.base), len(o.base)) < leastNear || w.base[0] != o.base[0] { // most words, soon
+	if min(len(w.base), len(o.base)) < leastNear-1 || w.base[0] != o.base[0] { // most words, soon
 		return false
 	}
 	a, b := []rune(w.base), []rune(o.base)
-	if min(len(a), len(b)) < leastNear || a[0] != b[0] || !spelled(w.base) || !spelled(o.base) || w.negates() != o.negates() {
+	if min(len(a), len(b)) < leastNear && !lostOne(a, b) || a[0] != b[0] || !spelled(w.base) || !spelled(o.base) || w.negates() != o.negates() {
 		return false
 	}
 	same := shared(a, b)
 	return same >= leastStem && float64(same) >= leastShare*float64(max(len(a), len(b))) || oneSlip(a[same:], b[same:])
+}
+
+// lostOne reports whether one of two short words is the other without a letter within: the first
+// and the last are the same.
+func lostOne(a, b []rune) bool {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	return len(a) == leastNear && len(b) == leastNear-1 && a[0] == b[0] && a[len(a)-1] == b[len(b)-1] && oneSlip(a[shared(a, b):], b[shared(a, b):])
 }
 
 // shared returns how many letters two words have in common at their beginning.

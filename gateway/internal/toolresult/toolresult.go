@@ -19,6 +19,10 @@ const (
 	// Missing takes also what says that something is not there: {"results":[]}, "No flights
 	// found". Calls that bring nothing but that, again and again, lead nowhere.
 	Missing
+	// Refused takes what Likely does, and a sentence that says that it was not done: "Seat 12A is
+	// already taken." It is for tools that change something: in what others find such sentences
+	// are data.
+	Refused
 )
 
 // Failed reports whether a result says that the call failed.
@@ -28,6 +32,8 @@ func Failed(result []byte, p Policy) bool {
 		return isLikely(result)
 	case Missing:
 		return speaksOfFailure(result)
+	case Refused:
+		return isLikely(result) || refuses(result)
 	}
 	start := strings.ToLower(strings.TrimSpace(string(result[:min(len(result), 64)])))
 	return beginsWithOne(start, []string{"error", "exception", "traceback"})

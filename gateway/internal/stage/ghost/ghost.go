@@ -22,6 +22,9 @@ type Maker struct {
 	// demands the call.
 	Mode  gateway.Mode
 	Guard *guard.Guard
+	// Judge is asked where the rules are not sure, and before every call that is demanded; nil
+	// asks nobody.
+	Judge guard.Judge
 	// Held is how many bytes of all answers wait.
 	Held *atomic.Int64
 	Log  *slog.Logger
@@ -161,6 +164,9 @@ func (s *stage) End(cause error, next gateway.Sink) error {
 	s.safely(func() {
 		v := s.request().Judge(s.answer(true))
 		s.outcome.Guard = &v
+		if s.maker.Judge != nil && !s.outcome.HasCall() && s.attempt.Demanded == nil && v.Unsure(s.holds && !s.outcome.Committed) {
+			v.Rule(s.maker.Judge(s.ctx, s.request().Question(s.answer(true))))
+		}
 	})
 	if err := s.lacks(); err != nil {
 		s.take()
@@ -170,7 +176,8 @@ func (s *stage) End(cause error, next gateway.Sink) error {
 	return nil
 }
 
-// lacks is the failure of an answer, of which nothing is out yet, that lacks a call.
+// lacks is the failure of an answer, of which nothing is out yet, that lacks a call or says what
+// its calls do not bear out.
 func (s *stage) lacks() error {
 	v, demanded := s.outcome.Guard, s.attempt.Demanded
 	switch {
@@ -178,20 +185,49 @@ func (s *stage) lacks() error {
 		return nil
 	case demanded != nil && s.outcome.HasCall():
 		return nil
-	case demanded == nil && (v == nil || !v.Ghost || s.outcome.WasCut()):
+	case demanded == nil && (v == nil || !v.Ghost && !v.Contradiction || s.outcome.WasCut()):
 		return nil
-	case v == nil:
-		v = demanded
+	case demanded != nil:
+		return missing()
 	}
 	e := missing()
-	if demanded == nil {
-		e.Redo = s.demand(v)
+	if v.Contradiction {
+		e = contradicted(v.Tool)
 	}
+	e.Redo = s.correct(v, e)
 	return e
 }
 
 func missing() *gateway.Error {
 	return &gateway.Error{Kind: gateway.Ghost, Message: "Technical error: Tool not triggered."}
+}
+
+func contradicted(tool string) *gateway.Error {
+	return gateway.Errorf(gateway.Ghost, "tool_result_contradicted", "The model says that %s did its work, and its result says that it failed.", tool)
+}
+
+// correct asks for another attempt: one in which the call that is missing is demanded, or where
+// that could do harm one in which the model is to say what its calls bear out. It is nil where no
+// tool is meant: nothing is demanded then.
+func (s *stage) correct(v *gateway.Verdict, e *gateway.Error) *gateway.Redo {
+	switch {
+	case v.Contradiction:
+		remark := fmt.Sprintf("The call of %s failed. Its result was: %s\nDo not say that it was done. Say what happened, or try again if that can help.", v.Tool, v.Result)
+		r := &gateway.Redo{Reason: gateway.Corrected, Remark: remark, Else: contradicted(v.Tool), Notes: []gateway.Correction{{Tool: v.Tool, Reason: e.Code, Verdict: v}}}
+		if v.Changed { // a call that succeeded is not to be made again
+			r.Choice = `"none"`
+		}
+		return r
+	case v.Demand:
+		return s.demand(v)
+	case v.Changed:
+		return &gateway.Redo{Reason: gateway.Corrected, Choice: `"none"`, Else: missing(), Notes: []gateway.Correction{{Tool: v.Tool, Reason: missing().CodeOrDefault(), Verdict: v}},
+			Remark: "Not all that you say was done: only the calls above were made. Answer again, and say only what their results show."}
+	case v.Hint:
+		return &gateway.Redo{Reason: gateway.Corrected, Else: missing(), Notes: []gateway.Correction{{Reason: missing().CodeOrDefault(), Verdict: v}},
+			Remark: "You made no call, so nothing was done. If the user asked for something that a tool does, call that tool. Otherwise answer without saying that anything was done."}
+	}
+	return nil
 }
 
 // demand asks for another attempt, in which the call that is missing is demanded.
@@ -211,7 +247,7 @@ func (s *stage) request() *guard.Case {
 	if s.guard == nil {
 		asked := s.attempt.Asked
 		choice := asked.Choice()
-		s.guard = s.maker.Guard.Begin(asked.Conversation(), asked.Tools().Names, guard.Choice{None: choice.None, Required: choice.Required, Tool: choice.Tool})
+		s.guard = s.maker.Guard.Begin(asked.Ledger(), asked.Tools().Names, guard.Choice{None: choice.None, Required: choice.Required, Tool: choice.Tool})
 	}
 	return s.guard
 }

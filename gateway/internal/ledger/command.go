@@ -1,4 +1,4 @@
-package guard
+package ledger
 
 import (
 	"strings"
@@ -9,9 +9,9 @@ import (
 	"github.com/callgate/callgate/gateway/wire"
 )
 
-// readers are commands that change nothing. Those of two words are programs that may
+// plainReaders are commands that change nothing. Those of two words are programs that may
 // change something as well.
-var readers = map[string]bool{
+var plainReaders = map[string]bool{
 	"grep": true, "rg": true, "ls": true, "cat": true, "head": true, "tail": true, "find": true, "wc": true, "pwd": true,
 	"stat": true, "file": true, "tree": true, "which": true, "ag": true, "less": true, "du": true, "df": true, "ps": true,
 	"select": true, "show": true, "describe": true, "explain": true,
@@ -41,7 +41,7 @@ func onlyReads(args string) bool {
 	}
 	for part := range strings.SplitSeq(strings.ToLower(command), "|") {
 		words := strings.Fields(part)
-		if len(words) == 0 || !readers[words[0]] && (len(words) == 1 || !readers[words[0]+" "+words[1]]) {
+		if len(words) == 0 || !plainReaders[words[0]] && (len(words) == 1 || !plainReaders[words[0]+" "+words[1]]) {
 			return false
 		}
 	}

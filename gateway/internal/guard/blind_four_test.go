@@ -1,0 +1,102 @@
+package guard_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// blindFour is a case of the fourth blind set; the README of its folder explains it.
+type blindFour struct {
+	example
+	Kind, Twin string
+	Wanted     *[]string `json:"tools_wanted"`
+}
+
+// TestBlindFour prints the figures on the fourth blind set. It fails only on cases that cannot be read: the set is there to
+// be measured by.
+func TestBlindFour(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("testdata", "blind4", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Skip("there is no fourth blind set yet")
+	}
+	f := figuresFour{kinds: map[string]*[2]int{}, seen: map[string]bool{}}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cases []blindFour
+		if err := json.Unmarshal(text, &cases); err != nil {
+			t.Fatalf("%s: %v", filepath.Base(file), err)
+		}
+		for i := range cases {
+			f.judge(t, &cases[i])
+		}
+	}
+	t.Log(f.String())
+}
+
+// figuresFour are the figures of the set.
+type figuresFour struct {
+	ghosts, certain, contradictions counts
+	fine, alarms, twins, flagged    int
+	demanded, unwanted              int
+	kinds                           map[string]*[2]int // right, all
+	seen                            map[string]bool
+}
+
+func (f *figuresFour) judge(t *testing.T, c *blindFour) {
+	t.Helper()
+	if c.ID == "" || f.seen[c.ID] || !slices.Contains([]string{"ghost", "fine", "contradiction"}, c.Label) || c.Kind == "" || len(c.Messages) == 0 {
+		t.Fatalf("case %q: no id, an id that is taken, or no label, kind or messages", c.ID)
+	}
+	f.seen[c.ID] = true
+	v := c.begin(t).Judge(c.answer())
+	ghost, contradiction := c.Label == "ghost", c.Label == "contradiction"
+	f.ghosts.add(v.Ghost, ghost)
+	f.contradictions.add(v.Contradiction, contradiction)
+	if ghost && c.Certain {
+		f.certain.add(v.Ghost, true)
+	}
+	if c.Label == "fine" {
+		f.fine++
+		f.alarms += btoi(v.Ghost)
+	}
+	if c.Twin != "" {
+		f.twins++
+		f.flagged += btoi(v.Ghost || v.Contradiction)
+	}
+	if v.Ghost && v.Tool != "" && c.Wanted != nil {
+		f.demanded++
+		f.unwanted += btoi(!slices.Contains(*c.Wanted, v.Tool))
+	}
+	kind := c.Label + " " + c.Kind
+	if f.kinds[kind] == nil {
+		f.kinds[kind] = new([2]int)
+	}
+	f.kinds[kind][1]++
+	f.kinds[kind][0] += btoi(v.Ghost == ghost && v.Contradiction == contradiction)
+}
+
+func (f *figuresFour) String() string {
+	alarms, recall := ratio(f.alarms, f.fine), ratio(f.ghosts.rightly, f.ghosts.rightly+f.ghosts.missed)
+	const rate = 0.1 // of the answers are ghosts
+	text := fmt.Sprintf("ghosts: %v\ncertain ghosts: %v\ncontradictions: %v\n"+
+		"alarms on fine answers: %d of %d; precision where one answer in ten is a ghost: %.3f\n"+
+		"twins flagged: %d of %d; tools named of those that nobody wanted: %d of %d\n",
+		f.ghosts, f.certain, f.contradictions, f.alarms, f.fine, rate*recall/max(rate*recall+(1-rate)*alarms, 1e-9),
+		f.flagged, f.twins, f.unwanted, f.demanded)
+	for _, kind := range slices.Sorted(maps.Keys(f.kinds)) {
+		text += fmt.Sprintf("  %-40s %d of %d\n", kind, f.kinds[kind][0], f.kinds[kind][1])
+	}
+	return text
+}

@@ -1,0 +1,264 @@
+package guard
+
+import (
+	"github.com/callgate/callgate/gateway/internal/conversation"
+	"github.com/callgate/callgate/internal/plaintext"
+)
+
+// An act is due where the assistant proposed it or asked for what was missing, the user agreed or
+// filled it in, and no call has been made since. Then an answer that neither asks nor refuses
+// owes the call, whatever verb it claims it with.
+
+const (
+	// shortReply is the length in bytes of a message that answers a question.
+	shortReply = 160
+	// dueWeight is for an answer that owes an act, and dueStated for one whose sentence only
+	// repeats what it is about.
+	dueWeight, dueStated = 0.75, 0.72
+)
+
+// obligation is what the last turns have made due.
+type obligation struct {
+	act bool
+	// proposal is what the assistant said, whose words an answer may repeat.
+	proposal *reading
+}
+
+// owing returns what is due. It is reckoned when it is first asked for.
+func (j *judgement) owing() *obligation {
+	if j.due == nil {
+		j.due = &obligation{}
+		if len(j.turn) == 0 || !j.ledger.Changed() {
+			j.oblige(j.due)
+		}
+	}
+	return j.due
+}
+
+func (j *judgement) oblige(o *obligation) {
+	l, c := j.guard.lexicons, j.chat
+	if j.last < 1 || j.wish.holdsBack() || j.wish.stopped {
+		return
+	}
+	said := c.Said(c.Messages[j.last])
+	proposal := j.last - 1
+	m := c.Messages[proposal]
+	if len(said) > shortReply || m.Role != conversation.Assistant || !m.Calls.Empty() {
+		return
+	}
+	reply := l.readAnswer(said, j.tools.local, j.chat.Said(m))
+	if reply.isQuestion() || reply.refusesFirst() {
+		return
+	}
+	p := l.readAnswer(plaintext.Ends(c.Said(m), maxWish, wishEdge), j.tools.local, "")
+	q := p.asked()
+	if q < 0 {
+		return
+	}
+	if o.act = p.proposes(&p.sentences[q]) && !reply.hasAny(closing) || j.isUnmet(proposal); o.act {
+		o.proposal = p
+	}
+}
+
+// isQuestion reports whether a message is a question itself.
+func (r *reading) isQuestion() bool {
+	for i := range r.sentences {
+		if r.sentences[i].closed == '?' {
+			return true
+		}
+	}
+	return false
+}
+
+// refusesFirst reports whether a message begins with "no".
+func (r *reading) refusesFirst() bool {
+	if len(r.sentences) == 0 {
+		return true
+	}
+	s := &r.sentences[0]
+	for k := s.first; k < s.last; k++ {
+		if m := &r.marks[k]; m.is(negation|veto|forbid|refusal) && r.opensClause(m.start) {
+			return true
+		}
+	}
+	return false
+}
+
+// asked returns the last sentence that asks, but for what closes a text, or -1.
+func (r *reading) asked() int {
+	for i := len(r.sentences) - 1; i >= 0; i-- {
+		s := &r.sentences[i]
+		if !r.has(s, closing) && (s.closed == '?' || r.has(s, question)) {
+			return i
+		}
+	}
+	return -1
+}
+
+// asksOutright reports whether a text asks with a question mark, or in a phrase. A word alone such
+// as "confirmation" is no question.
+func (r *reading) asksOutright() bool {
+	for i := range r.sentences {
+		s := &r.sentences[i]
+		if r.has(s, closing) {
+			continue
+		}
+		if s.closed == '?' {
+			return true
+		}
+		for k := s.first; k < s.last; k++ {
+			if m := &r.marks[k]; m.is(question) && r.isPhrase(m) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// proposes reports whether a question asks for leave to do something: it has a verb that changes
+// something, or a phrase such as "go ahead".
+func (r *reading) proposes(s *sentence) bool {
+	if r.has(s, assent|question) {
+		return true
+	}
+	for k := s.first; k < s.last; k++ {
+		if m := &r.marks[k]; m.is(ask|doing|promise) && (m.actions&(changes|anything) != 0 || m.verbs != 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// wishesBack is how many messages of the user are searched for a wish that was not met.
+const wishesBack = 3
+
+// isUnmet reports whether the user asked for a change before the message at a place, and no call
+// since has changed anything.
+func (j *judgement) isUnmet(before int) bool {
+	c, left := j.chat, wishesBack
+	for i := before - 1; i >= 0 && left > 0; i-- {
+		if c.Messages[i].Role != conversation.User {
+			continue
+		}
+		left--
+		w := readMessage(j.guard.lexicons, plaintext.Ends(c.Said(c.Messages[i]), maxWish, wishEdge), j.tools.local, j.text.language)
+		if w.actions&(changes|anything) != 0 && !w.askedBack && !w.forbids && !w.composes {
+			return !j.ledger.ChangedBefore(i)
+		}
+	}
+	return false
+}
+
+// obligations weighs an answer that owes an act: it claims one, in any words, and neither asks
+// nor refuses.
+func (j *judgement) obligations() {
+	r := j.text
+	if j.has(SignalClaimTool, dueWeight) || len(r.text) == 0 || !j.owing().act {
+		return
+	}
+	if r.asksOutright() || r.hasAny(refusal|failure|guide) && !r.claimsFirst() || r.isDenying() {
+		return
+	}
+	for i := range r.sentences {
+		s := &r.sentences[i]
+		weight, word := j.claimsDue(s)
+		if weight == 0 {
+			continue
+		}
+		j.add(SignalClaim, 0.3, word)
+		j.add(SignalDue, weight, word)
+		if name := j.pointed(); name != "" {
+			j.prefer(name, weight)
+		}
+		return
+	}
+}
+
+// claimsDue says how much a sentence of an answer claims of what is due, and by which word.
+func (j *judgement) claimsDue(s *sentence) (weight float64, word string) {
+	r := j.text
+	if s.closed == '?' || r.has(s, closing|negation|veto|hedge) || s.first < s.last && r.marks[s.first].start == s.start && r.marks[s.first].is(hypothetical) {
+		return 0, ""
+	}
+	for k := s.first; k < s.last; k++ {
+		m := &r.marks[k]
+		if m.is(done|participle|finished|stated|frame|passive|doing) && !m.is(hypothetical) && r.isOpen(s, k) {
+			return dueWeight, r.word(m)
+		}
+	}
+	if j.repeatsProposal(s) {
+		return dueStated, ""
+	}
+	return 0, ""
+}
+
+// claimsFirst reports whether the first sentence has a claim.
+func (r *reading) claimsFirst() bool {
+	if len(r.sentences) == 0 {
+		return false
+	}
+	return len(r.sentenceClaims(nil, &r.sentences[0], 0)) > 0
+}
+
+// isDenying reports whether the first sentence says that something is not so.
+func (r *reading) isDenying() bool {
+	return len(r.sentences) > 0 && r.has(&r.sentences[0], negation|refusal|failure)
+}
+
+// repeatsProposal reports whether a sentence repeats two words of what was proposed, or of what
+// the user said.
+func (j *judgement) repeatsProposal(s *sentence) bool {
+	part, n := j.text.text[s.start:s.end], 0
+	for _, word := range j.due.proposal.ownWords() {
+		if j.text.repeatsWord(part, word) {
+			n++
+		}
+	}
+	return n >= 2
+}
+
+// pointed returns the one tool that wish and proposal point to, or "".
+func (j *judgement) pointed() string {
+	best, name := 0, ""
+	for i := range j.tools.tools {
+		t := &j.tools.tools[i]
+		if t.actions&(changes|anything) == 0 {
+			continue
+		}
+		n := j.points(t)
+		switch {
+		case n > best:
+			best, name = n, t.name
+		case n == best:
+			name = ""
+		}
+	}
+	return name
+}
+
+// points counts what of the wish, of the proposal and of the answer points to a tool.
+func (j *judgement) points(t *tool) (n int) {
+	n = 2*count(j.wish.verbs&t.verbs != 0) + count(j.wish.actions&t.actions&changes != 0) + count(j.wish.things.meets(t.things))
+	if p := j.owing().proposal; p != nil {
+		var verbs uint64
+		var act actions
+		for i := range p.marks {
+			verbs |= p.marks[i].verbs
+			if p.marks[i].is(ask | doing | done | participle) {
+				act |= p.marks[i].actions
+			}
+		}
+		n += 2*count(verbs&t.verbs != 0) + count(act&t.actions&changes != 0) + count(p.about().meets(t.things))
+	}
+	return n
+}
+
+// has reports whether there is a signal of at least a weight.
+func (j *judgement) has(name string, weight float64) bool {
+	for _, s := range j.signals {
+		if s.Name == name && s.Weight >= weight {
+			return true
+		}
+	}
+	return false
+}
