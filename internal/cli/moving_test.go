@@ -204,9 +204,7 @@ func movingResponses() *movingClient {
 			if err != nil {
 				t.Fatalf("%v in %s", err, r.body)
 			}
-			for _, item := range response["output"].([]any) {
-				input = append(input, item)
-			}
+			input = append(input, response["output"].([]any)...)
 			for _, item := range response["output"].([]any) {
 				if o := item.(map[string]any); o["type"] == "function_call" {
 					input = append(input, map[string]any{"type": "function_call_output", "call_id": o["call_id"], "output": "ok"})

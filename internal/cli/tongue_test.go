@@ -84,7 +84,7 @@ func (i *interpreter) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := answer
+	var out []byte
 	switch {
 	case resp.StatusCode != http.StatusOK:
 		out = i.tongue.failed(answer)
@@ -249,16 +249,17 @@ func toMessages(body []byte) ([]byte, error) {
 		case "tool_choice":
 			var word string
 			var named struct{ Function struct{ Name string } }
-			if json.Unmarshal(v, &word) == nil {
+			switch {
+			case json.Unmarshal(v, &word) == nil:
 				if word == "required" {
 					word = "any"
 				}
 				if word != "" {
 					out[name] = object{"type": word}
 				}
-			} else if json.Unmarshal(v, &named) == nil && named.Function.Name != "" {
+			case json.Unmarshal(v, &named) == nil && named.Function.Name != "":
 				out[name] = object{"type": "tool", "name": named.Function.Name}
-			} else {
+			default:
 				return nil, fmt.Errorf("%w: tool_choice %s", errUnsaid, v)
 			}
 		case "response_format":

@@ -122,9 +122,10 @@ func TestToolRunMessages(t *testing.T) {
 			}
 			uses, results := 0, 0
 			for _, k := range kinds {
-				if k == "mcp_tool_use" {
+				switch k {
+				case "mcp_tool_use":
 					uses++
-				} else if k == "mcp_tool_result" {
+				case "mcp_tool_result":
 					results++
 				}
 			}
