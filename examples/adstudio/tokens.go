@@ -1,0 +1,5 @@
+package main
+
+import "context"
+
+func tokens(context.Context, settings) error { return nil }
