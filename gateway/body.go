@@ -37,7 +37,7 @@ func (r *Request) Edit(edits ...wire.Edit) *Request {
 		return r
 	}
 	out := *r.flat()
-	out.edits, out.Source = edits, nil
+	out.edits, out.edited = edits, true
 	out.read = &readings{tools: r.read.tools, conversation: r.read.conversation}
 	return &out
 }

@@ -44,6 +44,9 @@ func (f UpstreamFailure) Classify() *Error {
 	if said.Moderated && status == http.StatusForbidden {
 		e.Kind = Rejected // OpenRouter's status for what a filter holds back: not of our credentials
 	}
+	if said.Refused {
+		e.Kind, status = Rejected, http.StatusBadRequest
+	}
 	if e.Kind != Unauthorized { // whose words may quote the key
 		e.Quote = upstreamerr.Excerpt(f.redacted(said.Message))
 		e.Header = f.Header.Clone()

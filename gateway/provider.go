@@ -33,7 +33,14 @@ type Relayer interface {
 	// Relay sends a request on, under the upstream's own name of the model. The reply is
 	// streamed whatever it is: its frames are the bytes as they come, in Raw, and the last
 	// one is Done. Errors are as those of Chat.
-	Relay(ctx context.Context, model string, r *Relay) (Reply, error)
+	Relay(ctx context.Context, model string, r *Relay) (Relayed, error)
+}
+
+// Relayed is the reply of a [Relayer].
+type Relayed interface {
+	Reply
+	// Status is the answer's own, one of success.
+	Status() int
 }
 
 // Relay is a request that goes to an upstream as it came, but for the name of the model.
@@ -120,4 +127,6 @@ type Response struct {
 	// Summary grows while the frames are read. It is complete when Next has returned an
 	// error, or a whole answer.
 	Summary *Summary
+	// Status is that of a [Relayed] answer; 0 of any other, which is 200.
+	Status int
 }

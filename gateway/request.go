@@ -49,17 +49,15 @@ type Request struct {
 	// count against the retries.
 	ClientRetries int
 
-	// Source is the request in the client's own protocol, as long as nothing of it was edited;
-	// nil otherwise.
+	// Source is the request in the client's own protocol; nil if that is chat completions. A
+	// provider asks [Request.Native] and [Request.Foreign] of it.
 	Source *Source
-	// Protocol is that of the client where it is none of chat completions, or "".
-	Protocol string
-	// Foreign is why no upstream can take the request that does not speak the client's own
-	// protocol; nil if any can. A provider that does not send Source answers with it.
-	Foreign *Error
 	// RawText asks the upstream for the model's text unparsed. The gateway sets it
 	// for a target that wants it.
 	RawText bool
+	// RawServer is the upstream's software, which RawText depends on, where the gateway has
+	// found out; "" for what the provider knows.
+	RawServer string
 	// Announced is told of the body that goes to the upstream, by Announce. The gateway
 	// sets it, and so do the tests of providers.
 	Announced func(wire []byte) error
@@ -76,16 +74,47 @@ type Request struct {
 	body   []byte
 	places Places
 	edits  []wire.Edit // of body, not spliced in yet
+	edited bool        // it is not what Source says any more
 	read   *readings
+	limits Limits
 }
 
-// Source is a request in another protocol than chat completions. A provider whose upstream
-// speaks that protocol sends it on as it is, under the upstream's name of the model.
+// Source is a request in another protocol than chat completions.
 type Source struct {
 	Protocol string // "responses" or "messages"
-	Body     []byte
-	// Foreign is [Request.Foreign], which stays where the request is edited.
+	Body     []byte // nil if the client's own does not say all that is asked
+	// Foreign is why no upstream can take the request that does not speak the protocol; nil if
+	// any can.
 	Foreign *Error
+}
+
+// Native is the request in a protocol as the client has sent it, for an upstream that speaks it
+// too; nil if the client speaks another one, or if the gateway has edited the request.
+func (r *Request) Native(protocol string) []byte {
+	if r.edited || r.Source == nil || r.Source.Protocol != protocol {
+		return nil
+	}
+	return r.Source.Body
+}
+
+// Foreign is what a provider answers that does not send [Request.Native]: why no upstream can
+// take the request as a chat completion; nil if any can.
+func (r *Request) Foreign() *Error {
+	if r.Source == nil {
+		return nil
+	}
+	return r.Source.Foreign
+}
+
+// Again is the same request with another body, within the limits of the first.
+func (r *Request) Again(body []byte) (*Request, error) {
+	out, err := r.limits.Parse(body, r.Room)
+	if err != nil {
+		return nil, err
+	}
+	out.ID, out.Header, out.Tenant, out.MaxRetries, out.ClientRetries = r.ID, r.Header, r.Tenant, r.MaxRetries, r.ClientRetries
+	out.Source, out.edited = r.Source, true
+	return out, nil
 }
 
 // Places are those of what matters in a request's body; those that are not there are empty.
@@ -115,7 +144,7 @@ func (l Limits) Parse(body []byte, room *inflight.Claim) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Request{body: body, read: &readings{}, Room: room}
+	r := &Request{body: body, read: &readings{}, Room: room, limits: l}
 	odd, meant, ok := r.locate()
 	if !ok {
 		return nil, invalid("", "The request body must be a JSON object.")

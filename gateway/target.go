@@ -38,6 +38,11 @@ type Target struct {
 	// RawText asks the upstream for the model's own text, calls and reasoning
 	// unparsed. What that takes is the provider's business.
 	RawText bool
+	// RawServer is the upstream's software, where it has shown which it is and RawText depends on
+	// that; "" for what the provider knows.
+	RawServer string
+	// Adapts says that an upstream which refuses tools is asked for calls in another way.
+	Adapts bool
 	// Prompted is the format, one of PromptForms, in which tools are written into the
 	// prompt of an upstream without tools; "" sends them as tools.
 	Prompted string
@@ -139,6 +144,9 @@ type TargetState struct {
 	// is "" if there was none.
 	LastOutcome string    `json:"last_outcome"`
 	LastAt      time.Time `json:"last_at,omitzero"`
+	// Tools is how the upstream is asked for calls since it has refused tools: "raw" or
+	// "prompted", as the configuration calls it; "" if it has not.
+	Tools string `json:"tools,omitempty"`
 	// Breaker is the state of the provider's breaker, and Cooling for how many more
 	// seconds the provider wants to be left alone.
 	Breaker breaker.State `json:"breaker"`

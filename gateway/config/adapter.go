@@ -12,6 +12,8 @@ type adapter struct {
 	keyHeader, versionHeader string
 	// history is the default of the key.
 	history string
+	// tools is the default of the key; "" is native.
+	tools string
 	// hints are the values of prompt_cache_hints that the type takes, its default first.
 	hints []string
 }
@@ -20,7 +22,7 @@ type adapter struct {
 var adapters = map[string]adapter{
 	"openai": {
 		baseURL: "http://127.0.0.1:8000/v1", needsURL: true, keys: []string{"server", "raw_tool_text"},
-		keyHeader: "Authorization", history: "off", hints: []string{"none", "key", "marks"},
+		keyHeader: "Authorization", history: "off", tools: "auto", hints: []string{"none", "key", "marks"},
 	},
 	"azure": {
 		baseURL: "https://NAME.openai.azure.com", needsURL: true, keys: []string{"api_version"},

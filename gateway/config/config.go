@@ -59,6 +59,12 @@ type Config struct {
 	Models map[string]Model `yaml:"models" eg:"{\"*\": {targets: [{provider: local}]}}" doc:"Names that clients use. A * in one stands for any text; an exact name wins, then the pattern with the most bytes besides *."`
 	// Parsers declares formats of your own, by name.
 	Parsers map[string]CustomParser `yaml:"parsers" eg:"{my_format: {start: \"<<call \", end: \">>\"}}" doc:"Your own formats by name, read by the built-in parser \"custom\"."`
+	// ToolServers are the servers whose tools the gateway runs, by a name of your choice: 1 to 32
+	// of a-z, A-Z, 0-9, - and _, with no two _ in a row. Default: none.
+	ToolServers map[string]ToolServer `yaml:"tool_servers" omit:"true" eg:"{github: {type: mcp, url: https://mcp.example/mcp}}" doc:"Servers whose tools the gateway runs, by a name of your choice; models see a tool as server__tool. Default: none."`
+	// ToolPins is the lock file that callgate tools pin writes. Default callgate.tools.lock
+	// beside the configuration; "off" reads none.
+	ToolPins string `yaml:"tool_pins" omit:"true" eg:"./callgate.tools.lock" doc:"Lock file that callgate tools pin writes: where it exists, a tool that has changed or is new is left out until it is pinned. Default: callgate.tools.lock beside this file; off reads none."`
 	// ReasoningField is the field of a message that reasoning is written to,
 	// "reasoning_content" or "reasoning". Default: what the gateway splits off goes
 	// to "reasoning_content", and an upstream's own stays where it is.

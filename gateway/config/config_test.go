@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -72,9 +73,10 @@ models:
 `
 	c := mustParse(t, file)
 	r := func(provider, model, reasoning, tools string, parsers ...string) config.Resolved {
+		shown := map[string]string{"raw": "auto", "set": "auto"}[provider] // of type openai
 		return config.Resolved{History: "off", Target: config.Target{
 			Provider: provider, Model: model, Parser: parsers, Reasoning: reasoning, ToolCalls: tools,
-			Tools: "native", OnInvalidCall: "pass", EmptyCompletion: "fail", ToolInReasoning: "buffer",
+			Tools: cmp.Or(shown, "native"), OnInvalidCall: "pass", EmptyCompletion: "fail", ToolInReasoning: "buffer",
 		}}
 	}
 	rules := func(tools, onInvalid, onEmpty string) config.Resolved {
@@ -207,7 +209,7 @@ func TestAddUpstream(t *testing.T) {
 	}
 	want := []config.Resolved{{History: "off", Target: config.Target{
 		Provider: "upstream", Model: "m", Parser: config.Parsers{"hermes"}, Reasoning: "auto", ToolCalls: "repair",
-		Tools: "native", OnInvalidCall: "pass", EmptyCompletion: "fail", ToolInReasoning: "buffer",
+		Tools: "auto", OnInvalidCall: "pass", EmptyCompletion: "fail", ToolInReasoning: "buffer",
 	}}}
 	if got := c.Targets("m"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

@@ -30,7 +30,7 @@ func TestFromEnv(t *testing.T) {
 		t.Errorf("got error %v, want none", err)
 	}
 	want := []config.Resolved{{History: "repair", Target: config.Target{
-		Provider: "openai", Model: "gpt-4o", Parser: config.Parsers{"none"}, Reasoning: "none", Tools: "native", ToolCalls: "repair",
+		Provider: "openai", Model: "gpt-4o", Parser: config.Parsers{"none"}, Reasoning: "none", Tools: "auto", ToolCalls: "repair",
 		OnInvalidCall: "pass", EmptyCompletion: "fail", ToolInReasoning: "buffer",
 	}}}
 	if got := c.Targets("gpt-4o"); !reflect.DeepEqual(got, want) {

@@ -67,10 +67,12 @@ type Provider struct {
 	// or "none". The default is "auto" with a parser and "none" without.
 	Reasoning string `yaml:"reasoning" enum:"auto,open,closed,none" doc:"State of the reasoning where the text begins. Default: auto with a parser, none without."`
 	// Tools is that of targets that do not set it: how the upstream learns of a
-	// request's tools. "native" (the default of all) sends them as they came,
-	// "prompted" writes them into the prompt, in the form of the one parser that is
-	// named and reads the answer, for upstreams that know nothing of tools.
-	Tools string `yaml:"tools" enum:"native,prompted" eg:"prompted" doc:"How the upstream learns of a request's tools: native sends them as they came, prompted writes them into the prompt in the form of the one parser named, for upstreams that know nothing of tools. Default: native."`
+	// request's tools. "native" sends them as they came, "prompted" writes them into the
+	// prompt, in the form of the one parser that is named and reads the answer, for upstreams
+	// that know nothing of tools. "auto", the default of the type openai, begins as native does;
+	// an upstream that refuses tools is asked for the model's own text, or as with prompted, if
+	// a parser reads it.
+	Tools string `yaml:"tools" enum:"auto,native,prompted" eg:"prompted" doc:"How the upstream learns of a request's tools: native sends them as they came, prompted writes them into the prompt in the form of the one parser named, for upstreams that know nothing of tools; auto sends them as they came, and where the upstream refuses that and a parser reads its text, in the way that the server takes. Default: auto for type openai, native for others."`
 	// ToolCalls is that of targets that do not set it: "off", "report" or
 	// "repair" (the default of all). Native calls are looked at always but with
 	// "off", which does not look at the answer; text is read only with a parser.

@@ -65,7 +65,7 @@ func (c *Config) resolve(t Target) Resolved {
 	r := Resolved{History: cmp.Or(p.History, adapters[p.Type].history), Target: Target{
 		Provider: t.Provider, Model: t.Model, Weight: t.Weight,
 		Parser:          c.resolveParser(t),
-		Tools:           cmp.Or(t.Tools, p.Tools, "native"),
+		Tools:           cmp.Or(t.Tools, p.Tools, adapters[p.Type].tools, "native"),
 		ToolCalls:       cmp.Or(t.ToolCalls, p.ToolCalls, "repair"),
 		OnInvalidCall:   cmp.Or(t.OnInvalidCall, p.OnInvalidCall, "pass"),
 		EmptyCompletion: cmp.Or(t.EmptyCompletion, p.EmptyCompletion, "fail"),

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,6 +41,9 @@ var scalars = map[reflect.Type]scalar{
 		"text or a list of texts", func(v reflect.Value, text string) error { v.Set(reflect.ValueOf(Words{text})); return nil },
 		wordsText, func(field) schema { return listSchema(schema{"type": "string", "minLength": 1}) },
 	},
+	jsonType: {"a mapping", func(v reflect.Value, text string) error { v.SetString(text); return nil },
+		func(v reflect.Value) string { return cmp.Or(strings.ReplaceAll(v.String(), "${", "$${"), "{}") },
+		func(field) schema { return schema{"type": []string{"object", "null"}} }},
 	reflect.TypeFor[Switch](): {"true or false", func(v reflect.Value, text string) error {
 		_, err := parseBool(text)
 		v.SetString(text)

@@ -22,6 +22,8 @@ func (d *decoder) value(p path, n *yamldoc.Node, v reflect.Value, f field) {
 	}
 	t := v.Type()
 	switch {
+	case t == jsonType && n.Kind == yamldoc.Map:
+		d.free(p, n, v)
 	case n.Kind == yamldoc.Null && isScalar(t): // more likely a mistake
 		d.r.add(p, "there is no value; write for example %s, or leave the key out", example(f))
 	case n.Kind == yamldoc.Null: // a section is left out, as when all its keys are comments

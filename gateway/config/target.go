@@ -36,7 +36,7 @@ type Target struct {
 	// target's own Parser is "none".
 	Reasoning string `yaml:"reasoning" enum:"auto,open,closed,none" doc:"State of the reasoning where the text begins. Default: the provider's, but none where parser is none."`
 	// Tools is as in [Provider]. Default: the provider's.
-	Tools string `yaml:"tools" enum:"native,prompted" eg:"prompted" doc:"How the upstream learns of a request's tools. Default: the provider's."`
+	Tools string `yaml:"tools" enum:"auto,native,prompted" eg:"prompted" doc:"How the upstream learns of a request's tools. Default: the provider's."`
 	// ToolCalls is as in [Provider]. Default: the provider's.
 	ToolCalls string `yaml:"tool_calls" enum:"off,report,repair" doc:"What is done to tool calls. Default: the provider's."`
 	// OnInvalidCall is as in [Provider]. Default: the provider's, but "pass" where

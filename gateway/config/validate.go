@@ -51,6 +51,9 @@ func (c *Config) check(r *report) {
 		checkCustomParser(r, name, c.Parsers[name])
 	}
 	checkPlugins(r, c.Plugins)
+	for _, name := range sortedKeys(c.ToolServers) {
+		c.checkToolServer(r, name)
+	}
 }
 
 // checkTags checks what the tags of the fields say: required, enum, min and max.

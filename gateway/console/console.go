@@ -23,6 +23,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/playground"
+	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
 
 // Options are what a Console shows.
@@ -40,6 +41,8 @@ type Options struct {
 	Caches func() any
 	// Plugins returns which plugins are loaded and refused.
 	Plugins func() Plugins
+	// Tools returns how the servers are whose tools the gateway runs.
+	Tools func() []catalogue.Status
 	// Ready says why parsers cannot be used yet, or nil.
 	Ready func() error
 	// Source gives the parsers of the playground.
@@ -109,6 +112,7 @@ const Path = "/ui"
 const (
 	pluginsPath    = Path + "/plugins"
 	cachesPath     = Path + "/caches"
+	toolsPath      = Path + "/tools"
 	playgroundPath = Path + "/playground"
 	resetPath      = Path + "/breakers/reset"
 	parserPath     = Path + "/parsers/reset"
@@ -121,14 +125,14 @@ var files embed.FS
 
 // New makes a console. Every function of the options but Log has to be there.
 func New(o Options) (*Console, error) {
-	if o.Breakers == nil || o.Reset == nil || o.ResetParser == nil || o.Targets == nil || o.Caches == nil || o.Plugins == nil || o.Ready == nil || o.Source == nil {
+	if o.Breakers == nil || o.Reset == nil || o.ResetParser == nil || o.Targets == nil || o.Caches == nil || o.Plugins == nil || o.Tools == nil || o.Ready == nil || o.Source == nil {
 		return nil, errors.New("a console needs all functions of its options")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &Console{o: o, bench: playground.New(o.Source), busy: make(chan struct{}, 1), pages: map[string]*template.Template{}}
-	for _, name := range []string{"overview", "plugins", "caches", "playground", "refused"} {
+	for _, name := range []string{"overview", "plugins", "tools", "caches", "playground", "refused"} {
 		page, err := template.New("layout.html").Funcs(functions(time.Now)).ParseFS(files, "pages/layout.html", "pages/"+name+".html")
 		if err != nil {
 			return nil, err
@@ -137,7 +141,7 @@ func New(o Options) (*Console, error) {
 	}
 	get := func(h handler) map[string]handler { return map[string]handler{http.MethodGet: h, http.MethodHead: h} }
 	c.routes = map[string]map[string]handler{
-		Path: get(c.overview), pluginsPath: get(c.plugins), cachesPath: get(c.caches), playgroundPath: get(c.blank),
+		Path: get(c.overview), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), playgroundPath: get(c.blank),
 		stylePath: get(asset("assets/console.css", "text/css")), scriptPath: get(asset("assets/console.js", "text/javascript")),
 		resetPath: {http.MethodPost: c.reset}, parserPath: {http.MethodPost: c.resetParser},
 	}

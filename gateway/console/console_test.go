@@ -24,6 +24,8 @@ import (
 	"github.com/callgate/callgate/gateway/console"
 	"github.com/callgate/callgate/gateway/playground"
 	"github.com/callgate/callgate/gateway/playground/playgroundtest"
+	"github.com/callgate/callgate/gateway/toolserver"
+	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
 
 // evil is what somebody writes who wants a page to run it.
@@ -67,6 +69,13 @@ func newDesk(t *testing.T, change func(*console.Options)) *desk {
 				{Name: "d", State: console.State{Word: "loaded"}, SHA256: strings.Repeat("ab", 32)},
 			}}
 		},
+		Tools: func() []catalogue.Status {
+			return []catalogue.Status{{Name: evil, Up: true, Version: evil, Listed: time.Now(), Pinned: true, Missing: []toolserver.Missing{{Server: evil, Tool: evil, Why: evil}},
+				Tools: []catalogue.ToolStatus{
+					{Alias: evil, Name: evil, Description: evil, SHA256: "sha256:" + strings.Repeat("ab", 32), Warnings: []string{evil}},
+					{Alias: "held", Quarantine: evil, Diff: "-old\n+" + evil},
+				}, Health: catalogue.Health{Calls: 7, LastError: evil, LastAt: time.Now(), Errors: map[toolserver.Kind]int64{toolserver.Timeout: 2, toolserver.Failed: 1}}}, {Name: "away", Problem: evil}}
+		},
 		Ready: func() error { return nil }, Source: d.source, Version: evil,
 	}
 	if change != nil {
@@ -99,7 +108,7 @@ func TestEscaping(t *testing.T) {
 	text := evil + `<tool_call>{"name": "get_weather", "arguments": {"city": "<script>alert(2)</script>"}}</tool_call>`
 	pages := map[string]*httptest.ResponseRecorder{
 		"overview": d.do("GET", "/ui?reset="+url.QueryEscape(evil), nil),
-		"plugins":  d.do("GET", "/ui/plugins", nil), "caches": d.do("GET", "/ui/caches", nil),
+		"plugins":  d.do("GET", "/ui/plugins", nil), "tools": d.do("GET", "/ui/tools", nil), "caches": d.do("GET", "/ui/caches", nil),
 		"playground": d.do("GET", "/ui/playground?example="+url.QueryEscape(evil), nil),
 		"not ready":  d.do("POST", "/ui/playground", url.Values{"text": {evil}, "tools": {""}}),
 		"bad fields": ready.do("POST", "/ui/playground", url.Values{"text": {evil}, "parser": {evil}, "model": {evil}, "seed": {evil}}),
@@ -124,7 +133,7 @@ func TestEscaping(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"overview": "was reset", "plugins": "⟨U+202E⟩", "read": "The same result", "different": "give another result", "failed": "Not compared",
+		"overview": "was reset", "plugins": "⟨U+202E⟩", "tools": "held is in quarantine", "read": "The same result", "different": "give another result", "failed": "Not compared",
 		"bad fields": "the seed is", "no parser": "there is no parser", "not ready": "cannot be used yet",
 	} {
 		if !strings.Contains(html.UnescapeString(pages[name].Body.String()), want) {
@@ -148,7 +157,7 @@ func TestHeaders(t *testing.T) {
 		status         int
 		kind           string
 	}{
-		{"GET", "/ui", 200, "text/html"}, {"HEAD", "/ui/", 200, "text/html"}, {"GET", "/ui/plugins", 200, "text/html"},
+		{"GET", "/ui", 200, "text/html"}, {"HEAD", "/ui/", 200, "text/html"}, {"GET", "/ui/plugins", 200, "text/html"}, {"GET", "/ui/tools", 200, "text/html"}, {"POST", "/ui/tools", 405, "text/html"},
 		{"GET", "/ui/caches", 200, "text/html"}, {"GET", "/ui/playground", 200, "text/html"},
 		{"GET", "/ui/assets/console.css", 200, "text/css"}, {"GET", "/ui/assets/console.js", 200, "text/javascript"},
 		{"GET", "/ui/assets/", 404, "text/html"}, {"GET", "/ui/assets/../pages/layout.html", 404, "text/html"}, {"GET", "/ui/pages/layout.html", 404, "text/html"},
@@ -280,6 +289,21 @@ func TestOneAtATime(t *testing.T) {
 	all.Wait()
 	if first.Code != http.StatusOK {
 		t.Errorf("got %d for the first, want 200", first.Code)
+	}
+}
+
+// TestTools holds that the page of tools says how each server is, and what has changed.
+func TestTools(t *testing.T) {
+	t.Parallel()
+	body := html.UnescapeString(newDesk(t, nil).do("GET", "/ui/tools", nil).Body.String())
+	for _, want := range []string{"in part", "✕</span> away", "1 in quarantine", "<td class=\"n\">7</td>", "<td class=\"n\">3</td>", "abababababab", "-old\n+"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("got no %q in\n%s", want, body)
+		}
+	}
+	none := newDesk(t, func(o *console.Options) { o.Tools = func() []catalogue.Status { return nil } }).do("GET", "/ui/tools", nil).Body.String()
+	if !strings.Contains(none, "There are no tool servers") {
+		t.Errorf("got no word that there are none:\n%s", none)
 	}
 }
 

@@ -19,6 +19,7 @@ func functions(now func() time.Time) template.FuncMap {
 		"seconds":  func(s float64) string { return brief(time.Duration(s * float64(time.Second))) },
 		"brief":    brief,
 		"short":    func(s string) string { return s[:min(len(s), 12)] },
+		"hex":      func(sum string) string { return strings.TrimPrefix(sum, "sha256:") },
 		"visible":  visible,
 		"inline":   inline,
 		"state":    mark,
@@ -33,7 +34,7 @@ func functions(now func() time.Time) template.FuncMap {
 // link is an entry of the navigation.
 type link struct{ Path, Name string }
 
-var menu = []link{{Path, "Overview"}, {pluginsPath, "Plugins"}, {cachesPath, "Caches"}, {playgroundPath, "Playground"}} //nolint:gochecknoglobals // a table
+var menu = []link{{Path, "Overview"}, {pluginsPath, "Plugins"}, {toolsPath, "Tools"}, {cachesPath, "Caches"}, {playgroundPath, "Playground"}} //nolint:gochecknoglobals // a table
 
 // ago is how long something has been, in words.
 func ago(d time.Duration) string {

@@ -56,7 +56,7 @@ func New(o Options) (*Gateway, error) {
 	idle := func(provider string) time.Duration { return o.Policies[provider].CacheIdle }
 	g.affinity = routing.NewAffinity(o.routing(), wants, idle, o.CacheSalt, o.ShareIndex)
 	g.answers = responsecache.New(o.CacheSalt, o.Parsers, o.Now, o.Log)
-	g.engine = attempt.New(attempt.Config{Providers: o.Providers, Policies: o.Policies, Targets: o.named(), Trace: o.Trace, OnChange: g.changed, Log: o.Log})
+	g.engine = attempt.New(attempt.Config{Providers: o.Providers, Policies: o.Policies, Targets: o.named(), Trace: o.Trace, OnChange: g.changed, Log: o.Log, Now: o.Now})
 	share := newShared(&o)
 	for name, p := range o.RoutePolicies {
 		g.routes[name] = share.compile(p, g.engine)
@@ -180,29 +180,32 @@ func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 	}
 	req.Route, req.ToolCache = choice.Route, g.lists
 	c := cmp.Or(g.routes[choice.Route], g.others)
+	return g.within(ctx, func(ctx context.Context) (*gateway.Response, error) {
+		if c.Answers.Store == nil {
+			return g.ask(ctx, req, c, choice, requested, nil)
+		}
+		query := responsecache.Query{Request: req, Policy: c.Answers, Route: &choice.RouteChoice, Targets: choice.Targets, Model: choice.Model,
+			Execution: c.Execution, Day: c.day(g.options.Now())}
+		return g.answers.Answer(ctx, query, func(recorder gateway.Maker) (*gateway.Response, error) {
+			return g.ask(ctx, req, c, choice, requested, recorder)
+		})
+	})
+}
+
+// within bounds the time of a request, until its answer is closed.
+func (g *Gateway) within(ctx context.Context, ask func(context.Context) (*gateway.Response, error)) (resp *gateway.Response, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, g.options.Timeout, g.late)
-	handed := false
 	defer func() {
-		if !handed { // also if something panicked
+		if resp == nil { // also if something panicked
 			cancel()
 		}
 	}()
-	ask := func(recorder gateway.Maker) (*gateway.Response, error) {
-		return g.ask(ctx, req, c, choice, requested, recorder)
-	}
-	var resp *gateway.Response
-	var err error
-	if c.Answers.Store != nil {
-		resp, err = g.answers.Answer(ctx, responsecache.Query{Request: req, Policy: c.Answers, Route: &choice.RouteChoice,
-			Targets: choice.Targets, Model: choice.Model, Execution: c.Execution, Day: c.day(g.options.Now())}, ask)
-	} else {
-		resp, err = ask(nil)
-	}
+	answer, err := ask(ctx)
 	if err != nil {
 		return nil, err
 	}
-	resp.Reply, handed = &closing{resp.Reply, cancel}, true
-	return resp, nil
+	answer.Reply = &closing{answer.Reply, cancel}
+	return answer, nil
 }
 
 // closing ends a request's context with its answer.

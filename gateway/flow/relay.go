@@ -21,34 +21,33 @@ func (g *Gateway) Relay(ctx context.Context, req *gateway.Request, relay *gatewa
 		return nil, g.noModel(req.Model)
 	}
 	req.Route = choice.Route
-	p := &attempt.Plan{Asked: req, Base: req, Route: &choice.RouteChoice, Targets: slices.Clone(choice.Targets), Model: choice.Model, Requested: time.Now(),
-		Policies: func(gateway.Target) []gateway.RequestPolicy { return nil }, Stages: []gateway.Maker{tally.Maker{}}}
+	p := &attempt.Plan{Route: &choice.RouteChoice, Targets: slices.Clone(choice.Targets), Model: choice.Model}
 	if one {
 		p.Targets, p.Warnings = sameModel(p.Targets, choice.Model)
 	}
+	return g.relay(ctx, p, req, relay)
+}
+
+// relay sends a request to the targets of a plan.
+func (g *Gateway) relay(ctx context.Context, p *attempt.Plan, req *gateway.Request, relay *gateway.Relay) (*gateway.Response, error) {
+	p.Asked, p.Base, p.Requested, p.Stages = req, req, time.Now(), []gateway.Maker{tally.Maker{}}
+	p.Policies = func(gateway.Target) []gateway.RequestPolicy { return nil }
 	if g.options.Saved != nil {
 		p.Stages = append(p.Stages, g.options.Saved)
 	}
 	for i := range p.Targets {
 		p.Targets[i].Mode, p.Targets[i].AllowEmpty = gateway.Off, true
 	}
-	p.Send = func(ctx context.Context, provider gateway.Provider, model string, header http.Header) (gateway.Reply, error) {
+	p.Send = func(ctx context.Context, provider gateway.Provider, model string, header http.Header) (gateway.Relayed, error) {
 		relayer, ok := provider.(gateway.Relayer)
 		if !ok {
-			return nil, gateway.Errorf(gateway.NotFound, "not_found", "The provider of model %q has no %s.", req.Model, relay.Path)
+			return nil, gateway.Errorf(gateway.NotFound, "not_found", "The provider of %q has no %s.", req.Route, relay.Path)
 		}
 		sent := *relay
 		sent.Header = header
 		return relayer.Relay(ctx, model, &sent)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, g.options.Timeout, g.late)
-	resp, err := g.engine.Do(ctx, p)
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	resp.Reply = &closing{resp.Reply, cancel}
-	return resp, nil
+	return g.within(ctx, func(ctx context.Context) (*gateway.Response, error) { return g.engine.Do(ctx, p) })
 }
 
 // sameModel are the targets of the model that the first one has: the vectors of another one
@@ -71,10 +70,7 @@ func sameModel(targets []gateway.Target, asked string) (same []gateway.Target, w
 }
 
 // Passthrough sends a request to one provider, whatever it is for. There is one attempt.
-func (g *Gateway) Passthrough(ctx context.Context, provider string, relay *gateway.Relay) (gateway.Reply, error) {
-	relayer, ok := g.options.Providers[provider].(gateway.Relayer)
-	if !ok {
-		return nil, gateway.Errorf(gateway.NotFound, "not_found", "The provider %q has no %s.", provider, relay.Path)
-	}
-	return relayer.Relay(ctx, "", relay)
+func (g *Gateway) Passthrough(ctx context.Context, provider string, req *gateway.Request, relay *gateway.Relay) (*gateway.Response, error) {
+	req.Route, req.MaxRetries = provider+"/*", new(int)
+	return g.relay(ctx, &attempt.Plan{Route: &gateway.RouteChoice{Route: req.Route}, Targets: []gateway.Target{{Provider: provider}}}, req, relay)
 }

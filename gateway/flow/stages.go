@@ -52,6 +52,11 @@ func newShared(o *Options) *shared {
 		if form, ok := prompted.Find(t.Prompted); ok {
 			s.forms[t.Prompted] = form
 		}
+		if t.Adapts {
+			for _, name := range prompted.Names() {
+				s.forms[name], _ = prompted.Find(name)
+			}
+		}
 	}
 	return s
 }

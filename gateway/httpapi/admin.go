@@ -39,6 +39,9 @@ type AdminConfig struct {
 	// written in JSON; without one of that name it returns the names of all. Without it there
 	// is no POST /admin/plugins/parsers/{name}/reset.
 	ResetParser func(name string) (state any, names []string)
+	// Tools returns how the servers are whose tools the gateway runs, as it is written in JSON.
+	// Without it there is no GET /admin/tools.
+	Tools func() any
 	// Metrics answers GET /metrics. Without it there is no such path.
 	Metrics http.Handler
 	// Console answers /ui and all below. Without it there are no such paths.
@@ -49,7 +52,8 @@ type AdminConfig struct {
 
 // Admin serves what the operator needs, on a listener of its own: GET /metrics, GET
 // /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
-// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, /ui for browsers, and GET /livez, which alone is open to everyone. It is an http.Handler.
+// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, /ui for browsers, and GET /livez, which alone is open to
+// everyone. It is an http.Handler.
 type Admin struct {
 	cfg  AdminConfig
 	echo *echo.Echo
@@ -65,6 +69,7 @@ const (
 	prefixPath   = "/admin/prefix"
 	pluginsPath  = "/admin/plugins"
 	targetsPath  = "/admin/targets"
+	toolsPath    = "/admin/tools"
 	parsersPath  = pluginsPath + "/parsers"
 )
 
@@ -111,6 +116,9 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	}
 	if cfg.Plugins != nil {
 		a.echo.GET(pluginsPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Plugins()) })
+	}
+	if cfg.Tools != nil {
+		a.echo.GET(toolsPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Tools()) })
 	}
 	if cfg.ResetParser != nil {
 		a.echo.POST(parsersPath+"/:name/reset", a.resetParser)

@@ -37,6 +37,12 @@ func readKeys(hashes map[string]string) ([]key, error) {
 // clientKey is where authenticate leaves the name of the client's key.
 const clientKey = "callgate.key"
 
+// tenantOf is the name of the client's key, or "".
+func tenantOf(c echo.Context) string {
+	name, _ := c.Get(clientKey).(string)
+	return name
+}
+
 // authenticate lets a request through that carries a known key.
 func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {

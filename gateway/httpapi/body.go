@@ -10,7 +10,23 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/inflight"
+	"github.com/callgate/callgate/gateway/protocol"
 )
+
+// withBody answers a request of a client that has sent a body. The whole of it is read before
+// anything is sent upstream: a POST whose answer outruns its body loses the answer in net/http
+// (golang/go#40747).
+func (s *Server) withBody(answer func(c echo.Context, body []byte, from protocol.Client) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		room := s.cfg.Memory.Claim()
+		defer room.Close()
+		body, err := s.readBody(c, room)
+		if err != nil {
+			return err
+		}
+		return answer(c, body, protocol.Client{Tenant: tenantOf(c), RequestID: requestID(c), Header: c.Request().Header, Limits: s.cfg.Limits, Room: room})
+	}
+}
 
 // readBody reads the request's body up to the limit, and claims room for it as it comes.
 func (s *Server) readBody(c echo.Context, room *inflight.Claim) ([]byte, error) {

@@ -19,58 +19,37 @@ import (
 
 // exchange answers the requests of one protocol.
 func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		// The whole body is read before anything is sent upstream: a POST whose answer
-		// outruns its body loses the answer in net/http (golang/go#40747).
-		room := s.cfg.Memory.Claim()
-		defer room.Close()
-		body, err := s.readBody(c, room)
-		if err != nil {
-			return err
-		}
+	return s.withBody(func(c echo.Context, body []byte, from protocol.Client) error {
 		began := time.Now()
-		tenant, _ := c.Get(clientKey).(string)
-		front, err := parse(c.Request().Context(), body, protocol.Client{Tenant: tenant, RequestID: requestID(c), Header: c.Request().Header, Limits: s.cfg.Limits, Room: room})
+		front, err := parse(c.Request().Context(), body, from)
 		if err != nil {
 			return err
 		}
-		req, err := s.cfg.Limits.Parse(front.Chat(), room)
+		req, err := s.cfg.Limits.Parse(front.Chat(), from.Room)
 		if err != nil {
 			return err
 		}
-		req.Tenant = tenant
-		if req.Source = front.Source(); req.Source != nil {
-			req.Protocol, req.Foreign = req.Source.Protocol, req.Source.Foreign
+		req.Source = front.Source()
+		if err := enter(c, req); err != nil {
+			return err
+		}
+		if d, ok := front.(protocol.Detached); ok {
+			return s.detach(c, d, req)
 		}
 		return s.ask(c, front, req, began)
-	}
+	})
 }
 
 // ask asks the gateway, and writes its answer.
 func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request, began time.Time) error {
-	if err := enter(c, req); err != nil {
-		return err
-	}
 	rec := recordOf(c)
-	if d, ok := front.(protocol.Detached); ok {
-		return s.detach(c, d, req)
-	}
-	defer func() { rec.route = req.Route }()
-	if s.cfg.Metrics != nil {
-		s.cfg.Metrics.Begin()
-		defer s.cfg.Metrics.End()
-	}
 	beat := s.newHeartbeat(c.Response(), rec.form.Ping, req.Stream)
 	defer beat.stop()
-	ctx, end := s.traced(c.Request())
-	rec.endTrace = end
+	ctx, done := s.begin(c)
+	defer func() { done(req.Route) }()
 	resp, err := s.cfg.Gateway.Chat(ctx, req)
 	if short, ok := front.(protocol.Shortener); ok && err != nil && short.Shorten(ctx, gateway.AsError(err)) {
-		if req, err = s.cfg.Limits.Parse(front.Chat(), req.Room); err != nil {
-			return err
-		}
-		req.Tenant, _ = c.Get(clientKey).(string)
-		if err := enter(c, req); err != nil {
+		if req, err = req.Again(front.Chat()); err != nil {
 			return err
 		}
 		resp, err = s.cfg.Gateway.Chat(ctx, req)
@@ -88,7 +67,25 @@ func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request,
 	return s.write(c, resp, rec.writer, began, beat)
 }
 
-// enter notes on a request what its HTTP request says of it.
+// begin notes in metrics and trace that a request is asked. done tells the route that it took.
+func (s *Server) begin(c echo.Context) (ctx context.Context, done func(route string)) {
+	rec := recordOf(c)
+	ctx = c.Request().Context()
+	if s.cfg.Trace != nil {
+		ctx, rec.endTrace = s.cfg.Trace(ctx, c.Request().Header, c.Request().Method+" "+c.Request().URL.Path)
+	}
+	if s.cfg.Metrics != nil {
+		s.cfg.Metrics.Begin()
+	}
+	return ctx, func(route string) {
+		rec.route = route
+		if s.cfg.Metrics != nil {
+			s.cfg.Metrics.End()
+		}
+	}
+}
+
+// enter notes on a request what its HTTP request says of it, and whose it is.
 func enter(c echo.Context, req *gateway.Request) error {
 	h := c.Request().Header
 	if err := budget(req, h); err != nil {
@@ -98,7 +95,7 @@ func enter(c echo.Context, req *gateway.Request) error {
 	if hops >= maxHops {
 		return looped(hops)
 	}
-	req.ID = requestID(c)
+	req.ID, req.Tenant = requestID(c), tenantOf(c)
 	req.Header = headers.Kept(h)
 	addHop(req.Header, hops)
 	rec := recordOf(c)
@@ -128,14 +125,6 @@ func budget(req *gateway.Request, h http.Header) error {
 		req.ClientRetries = max(n, 0)
 	}
 	return nil
-}
-
-// traced begins the trace of a request, if there are traces.
-func (s *Server) traced(r *http.Request) (context.Context, func(gateway.Record)) {
-	if s.cfg.Trace == nil {
-		return r.Context(), nil
-	}
-	return s.cfg.Trace(r.Context(), r.Header, r.Method+" "+r.URL.Path)
 }
 
 // write sends a response, frame by frame.
@@ -193,19 +182,23 @@ func streamHeader(h http.Header) {
 }
 
 func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byte, began time.Time) error {
-	h, sum := w.Header(), resp.Summary
-	observe.Facts(h, sum, true)
-	timing := appendMilliseconds([]byte("upstream;dur="), time.Since(began)-sum.Overhead)
-	timing = append(timing, ", gw;dur="...)
-	from := len(timing)
-	text := string(appendMilliseconds(timing, sum.Overhead))
-	h["Server-Timing"], h["X-Callgate-Overhead-Ms"] = []string{text}, []string{text[from:]}
+	h := w.Header()
+	observe.Facts(h, resp.Summary, true)
+	timing(h, began, resp.Summary.Overhead)
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(http.StatusOK)
 	if _, err := w.Write(body); err != nil {
 		return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
 	}
 	return nil
+}
+
+// timing says where the time of an answer went.
+func timing(h http.Header, began time.Time, overhead time.Duration) {
+	said := append(appendMilliseconds([]byte("upstream;dur="), time.Since(began)-overhead), ", gw;dur="...)
+	from := len(said)
+	text := string(appendMilliseconds(said, overhead))
+	h["Server-Timing"], h["X-Callgate-Overhead-Ms"] = []string{text}, []string{text[from:]}
 }
 
 // header sets what is known before the first byte: the upstream's headers and ours.

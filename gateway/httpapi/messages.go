@@ -19,7 +19,7 @@ const (
 // routeMessages adds the paths of the Messages API.
 func (s *Server) routeMessages() {
 	s.echo.POST(messagesPath, s.exchange(messages.Parse), speaks(messages.Form), anthropicID, s.sameSite, s.authenticate)
-	s.echo.POST(countPath, s.countTokens, tells(messages.Form), anthropicID, s.sameSite, s.authenticate)
+	s.echo.POST(countPath, s.withBody(countTokens), tells(messages.Form), anthropicID, s.sameSite, s.authenticate)
 	s.echo.Any("/", root)
 }
 
@@ -41,14 +41,8 @@ func anthropicID(next echo.HandlerFunc) echo.HandlerFunc {
 
 // countTokens is POST /v1/messages/count_tokens. The count is our own estimate: to ask an
 // upstream would cost a request, and only Anthropic's answers.
-func (s *Server) countTokens(c echo.Context) error {
-	room := s.cfg.Memory.Claim()
-	defer room.Close()
-	body, err := s.readBody(c, room)
-	if err != nil {
-		return err
-	}
-	answer, err := messages.CountTokens(body, protocol.Client{Limits: s.cfg.Limits, Room: room})
+func countTokens(c echo.Context, body []byte, from protocol.Client) error {
+	answer, err := messages.CountTokens(body, from)
 	if err != nil {
 		return err
 	}

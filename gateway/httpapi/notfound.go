@@ -3,7 +3,7 @@ package httpapi
 import "strings"
 
 // served is what there is, for whoever asked for something else.
-const served = "This gateway serves POST /v1/chat/completions, embeddings, completions, moderations, rerank, audio/* and images/* below /v1, and GET /v1/models."
+const served = "This gateway serves POST /v1/chat/completions, /v1/responses, /v1/messages, /v1/conversations, embeddings, completions, moderations, rerank, audio/* and images/* below /v1, and GET /v1/models."
 
 // misses are paths that clients ask for when a setting of theirs is wrong, or that need one of
 // ours.

@@ -124,8 +124,7 @@ func (s *Server) ended(c echo.Context, rec *record, took time.Duration) {
 	if !rec.asks {
 		return
 	}
-	r := gateway.Record{Route: rec.route, Status: c.Response().Status, Protocol: rec.form.Name, Stream: rec.stream, Took: took, Summary: rec.summary}
-	r.Tenant, _ = c.Get(clientKey).(string)
+	r := gateway.Record{Route: rec.route, Status: c.Response().Status, Protocol: rec.form.Name, Stream: rec.stream, Took: took, Summary: rec.summary, Tenant: tenantOf(c)}
 	if rec.err != nil {
 		r.Code = rec.err.CodeOrDefault()
 	}
@@ -146,7 +145,7 @@ func (rec *record) attrs(c echo.Context, took time.Duration) []slog.Attr {
 		slog.Duration("took", took),
 		slog.Int64("bytes", c.Response().Size),
 	}
-	if name, ok := c.Get(clientKey).(string); ok {
+	if name := tenantOf(c); name != "" {
 		attrs = append(attrs, slog.String("key", name))
 	}
 	if rec.model != "" {

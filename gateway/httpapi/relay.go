@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,37 +47,35 @@ func (s *Server) relay(e endpoint) echo.HandlerFunc {
 			return err
 		}
 		defer body.close()
-		req.Tenant, _ = c.Get(clientKey).(string)
 		if err := enter(c, req); err != nil {
 			return err
 		}
-		rec := recordOf(c)
-		defer func() { rec.route = req.Route }()
-		if s.cfg.Metrics != nil {
-			s.cfg.Metrics.Begin()
-			defer s.cfg.Metrics.End()
-		}
-		ctx, end := s.traced(c.Request())
-		rec.endTrace = end
-		resp, err := s.cfg.Gateway.Relay(ctx, req, &gateway.Relay{Method: http.MethodPost, Path: e.path, Query: c.Request().URL.RawQuery, Header: req.Header, Body: body.open}, e.one)
-		if err != nil {
-			return err
-		}
-		defer resp.Close()
-		rec.summary = resp.Summary
-		h := c.Response().Header()
-		header(h, resp)
-		observe.Facts(h, resp.Summary, true)
-		h["X-Callgate-Overhead-Ms"] = []string{string(appendMilliseconds(nil, resp.Summary.Overhead))}
-		h["Server-Timing"] = []string{string(appendMilliseconds([]byte("upstream;dur="), time.Since(began)-resp.Summary.Overhead))}
-		return s.copyAnswer(c, resp, http.StatusOK)
+		out := &gateway.Relay{Method: http.MethodPost, Path: e.path, Query: c.Request().URL.RawQuery, Header: req.Header, Body: body.open}
+		return s.sendOn(c, req, began, func(ctx context.Context) (*gateway.Response, error) { return s.cfg.Gateway.Relay(ctx, req, out, e.one) })
 	}
+}
+
+// sendOn sends a request on, and the answer back as it comes.
+func (s *Server) sendOn(c echo.Context, req *gateway.Request, began time.Time, send func(context.Context) (*gateway.Response, error)) error {
+	ctx, done := s.begin(c)
+	defer func() { done(req.Route) }()
+	resp, err := send(ctx)
+	if err != nil {
+		return err
+	}
+	defer resp.Close()
+	recordOf(c).summary = resp.Summary
+	h := c.Response().Header()
+	header(h, resp)
+	observe.Facts(h, resp.Summary, true)
+	timing(h, began, resp.Summary.Overhead)
+	return s.copyAnswer(c, resp)
 }
 
 // passthrough sends the requests of a path to a provider.
 func (s *Server) passthrough(provider string) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		r := c.Request()
+		began, r := time.Now(), c.Request()
 		path, err := below(r.URL.EscapedPath())
 		if err != nil {
 			return err
@@ -98,17 +97,9 @@ func (s *Server) passthrough(provider string) echo.HandlerFunc {
 			out, size := body.Open(upload.Span{}, nil)
 			return io.NopCloser(out), size, nil
 		}
-		resp, err := s.cfg.Gateway.Passthrough(r.Context(), provider, relay)
-		if err != nil {
-			return err
-		}
-		defer resp.Close()
-		header(c.Response().Header(), &gateway.Response{Reply: resp, Summary: &gateway.Summary{Provider: provider, Attempts: make([]gateway.Attempt, 1)}})
-		status := http.StatusOK
-		if r, ok := resp.(interface{ Status() int }); ok {
-			status = r.Status()
-		}
-		return s.copyAnswer(c, resp, status)
+		return s.sendOn(c, req, began, func(ctx context.Context) (*gateway.Response, error) {
+			return s.cfg.Gateway.Passthrough(ctx, provider, req, relay)
+		})
 	}
 }
 
@@ -126,7 +117,7 @@ func below(path string) (string, error) {
 }
 
 // copyAnswer writes an upstream's bytes as they come. Events are flushed one by one.
-func (s *Server) copyAnswer(c echo.Context, resp gateway.Reply, status int) error {
+func (s *Server) copyAnswer(c echo.Context, resp *gateway.Response) error {
 	w, pace := c.Response(), s.newPacer(c.Response())
 	events := strings.HasPrefix(w.Header().Get("content-type"), "text/event-stream")
 	recordOf(c).raw = !events
@@ -138,7 +129,7 @@ func (s *Server) copyAnswer(c echo.Context, resp gateway.Reply, status int) erro
 		switch {
 		case err == io.EOF, f != nil && f.Done:
 			if !w.Committed {
-				w.WriteHeader(status)
+				w.WriteHeader(resp.Status)
 			}
 			return nil
 		case err != nil:
@@ -147,7 +138,7 @@ func (s *Server) copyAnswer(c echo.Context, resp gateway.Reply, status int) erro
 			continue
 		}
 		if !w.Committed {
-			w.WriteHeader(status)
+			w.WriteHeader(resp.Status)
 		}
 		pace.write()
 		if _, err := w.Write(f.Raw); err != nil {

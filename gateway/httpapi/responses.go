@@ -38,20 +38,13 @@ func (s *Server) routeResponses() {
 
 // countResponse estimates the tokens of a request.
 func (s *Server) countResponse(parse protocol.Parser) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		room := s.cfg.Memory.Claim()
-		defer room.Close()
-		body, err := s.readBody(c, room)
-		if err != nil {
-			return err
-		}
-		tenant, _ := c.Get(clientKey).(string)
-		front, err := parse(c.Request().Context(), body, protocol.Client{Tenant: tenant, RequestID: requestID(c), Header: c.Request().Header, Room: room})
+	return s.withBody(func(c echo.Context, body []byte, from protocol.Client) error {
+		front, err := parse(c.Request().Context(), body, from)
 		if err != nil {
 			return err
 		}
 		return c.JSONBlob(http.StatusOK, front.(interface{ CountTokens() []byte }).CountTokens())
-	}
+	})
 }
 
 // stored answers a request for something stored.
@@ -81,7 +74,7 @@ func (s *Server) call(c echo.Context, room *inflight.Claim) (call state.Call, er
 	if s.cfg.State == nil {
 		return call, &gateway.Error{Kind: gateway.NotFound, Message: "This gateway keeps no responses and no conversations (store.kind: off): send the whole conversation as input."}
 	}
-	call.Tenant, _ = c.Get(clientKey).(string)
+	call.Tenant = tenantOf(c)
 	call.ID, call.Item, call.Query = c.Param("id"), c.Param("item"), c.QueryParams()
 	call.Limits, call.Room = s.cfg.Limits, room
 	if c.Request().Method == http.MethodPost {

@@ -26,7 +26,7 @@ type Chatter interface {
 	Models(ctx context.Context) []string
 	// Relay sends on what is no chat; see flow.Gateway.
 	Relay(ctx context.Context, req *gateway.Request, r *gateway.Relay, one bool) (*gateway.Response, error)
-	Passthrough(ctx context.Context, provider string, r *gateway.Relay) (gateway.Reply, error)
+	Passthrough(ctx context.Context, provider string, req *gateway.Request, r *gateway.Relay) (*gateway.Response, error)
 }
 
 // Metrics are told of each chat request: Begin when it comes, then Request and End when

@@ -69,6 +69,7 @@ func collectorsOf(o Options) []prometheus.Collector {
 	c.sharing(o)
 	c.answers(o)
 	c.memory(o)
+	c.tools(o)
 	return c
 }
 
@@ -176,6 +177,41 @@ func (c *collected) memory(o Options) {
 		"callgate_memory_limit_bytes", "Memory for all requests in progress (limits.memory).",
 		"callgate_memory_claimed_bytes", "Memory that requests in progress have claimed for their bodies and for answers that are held.",
 		"callgate_memory_refused_total", "Claims of memory that were refused, because all was taken or one request wanted more than its share.")
+}
+
+func (c *collected) tools(o Options) {
+	server := []string{"server"}
+	c.add(o.Tools != nil, server, func(set setter) {
+		for _, s := range o.Tools() {
+			held := 0
+			for _, t := range s.Tools {
+				if t.Quarantine != "" {
+					held++
+				}
+			}
+			set("callgate_tool_server_up", number(s.Up), s.Name)
+			set("callgate_tool_server_tools", float64(len(s.Tools)-held), s.Name)
+			set("callgate_tool_server_quarantined", float64(held), s.Name)
+			set("callgate_tool_server_missing", float64(len(s.Missing)), s.Name)
+			set("callgate_tool_server_running", float64(s.Running), s.Name)
+			set("callgate_tool_server_calls_total", float64(s.Calls), s.Name)
+			set("callgate_tool_server_p95_seconds", s.P95.Seconds(), s.Name)
+		}
+	},
+		"callgate_tool_server_up", "Whether the list of the server's tools is known and not too old.",
+		"callgate_tool_server_tools", "Tools of the server that are offered.",
+		"callgate_tool_server_quarantined", "Tools of the server that have changed, or are new, since its tools were pinned.",
+		"callgate_tool_server_missing", "Tools of the server that are configured and not offered, those in quarantine among them; 1 if it is away.",
+		"callgate_tool_server_running", "Calls of the server in progress.",
+		"callgate_tool_server_calls_total", "Calls that the server was sent.",
+		"callgate_tool_server_p95_seconds", "Time that 95 of 100 of the server's last 256 calls took at most; 0 without any.")
+	c.add(o.Tools != nil, []string{"server", "type"}, func(set setter) {
+		for _, s := range o.Tools() {
+			for kind, n := range s.Errors {
+				set("callgate_tool_server_errors_total", float64(n), s.Name, string(kind))
+			}
+		}
+	}, "callgate_tool_server_errors_total", "Calls of the server without a result, by the type of the error.")
 }
 
 func number(is bool) float64 {

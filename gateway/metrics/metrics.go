@@ -27,6 +27,7 @@ import (
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
+	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
 
 // Options are what Metrics are made of. All may be left out.
@@ -50,6 +51,9 @@ type Options struct {
 	AnswerRedis  func() answers.SharedStats
 	// Memory returns what requests in progress have claimed. It is called for every scrape.
 	Memory func() inflight.Stats
+	// Tools returns how the servers are whose tools the gateway runs. It is called for every
+	// scrape.
+	Tools func() []catalogue.Status
 	// Log is told of scrapes that fail.
 	Log *slog.Logger
 }

@@ -31,6 +31,8 @@ import (
 	"github.com/callgate/callgate/gateway/metrics"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
+	"github.com/callgate/callgate/gateway/toolserver"
+	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/scrape.txt with what is given now")
@@ -41,7 +43,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fallback and a second question, in a conversation that has come to its limit.
 func rich() gateway.Record {
 	return gateway.Record{
-		Route: "qwen3", Status: 200, Stream: true, Took: 1500 * time.Millisecond,
+		Protocol: "chat",
+		Route:    "qwen3", Status: 200, Stream: true, Took: 1500 * time.Millisecond,
 		Summary: &gateway.Summary{
 			Provider: "remote", Model: "qwen-max", Replay: gateway.Replay{AnswerCache: gateway.AnswerMiss},
 			Route: &gateway.RouteChoice{Route: "qwen3", Rule: 2, HasRules: true, Language: "th"},
@@ -184,6 +187,10 @@ func TestGolden(t *testing.T) {
 		Breakers: snapshots, Share: shared, Targets: states, Caches: remembered,
 		AnswerMemory: func() answers.MemoryStats { return answers.MemoryStats{Entries: 3, Bytes: 4096, Evicted: 1} },
 		AnswerRedis:  func() answers.SharedStats { return answers.SharedStats{Failures: 2, Spared: 40, Foreign: 1} },
+		Tools: func() []catalogue.Status {
+			return []catalogue.Status{{Name: "github", Up: true, Tools: []catalogue.ToolStatus{{}, {Quarantine: "changed"}}, Missing: make([]toolserver.Missing, 1), Running: 2,
+				Health: catalogue.Health{Calls: 7, Errors: map[toolserver.Kind]int64{toolserver.Timeout: 1}, P95: 250 * time.Millisecond}}}
+		},
 	})
 	m.Begin()
 	m.Begin()

@@ -24,6 +24,9 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 			}
 			to.Add(Labels{r.Route, provider, r.Model, code}, 1)
 		}, route, provider, model, Label{"code", Codes}).of(All),
+		counter("callgate_client_requests_total", "Completed requests, by the protocol or endpoint that the client speaks.", func(r gateway.Record, to Series) {
+			to.Add(Labels{r.Protocol}, 1)
+		}, Label{"protocol", Open}).of(All),
 		histogram("callgate_request_duration_seconds", "Time from the request to the end of its answer.", waitBuckets, func(r gateway.Record, to Series) {
 			provider := ""
 			if r.Summary != nil {

@@ -16,8 +16,8 @@ import (
 type Front interface {
 	// Chat is the request as the body of a chat completion.
 	Chat() []byte
-	// Source is the request in the client's own protocol, for upstreams that speak it too;
-	// nil if it is a chat completion.
+	// Source is the request in the client's own protocol, for upstreams that speak it too: nil
+	// if it is a chat completion, and without a body if that does not say all.
 	Source() *gateway.Source
 	// Warnings say what the translation has left out, in the form of those of providers
 	// ("dropped:web_search").

@@ -18,6 +18,7 @@ func (sys *system) console(cfg *config.Config, admin httpapi.AdminConfig) (*cons
 	return console.New(console.Options{
 		Breakers: admin.Breakers, Reset: admin.Reset, ResetParser: sys.parsers.host.Reset, Targets: admin.Targets, Caches: admin.Caches,
 		Plugins: func() console.Plugins { return sys.parsers.shown(cfg.Plugins.Dir) },
+		Tools:   sys.tools.Status,
 		Ready:   sys.parsers.ready, Source: sys.parsers, Version: programVersion(), Log: admin.Log,
 	})
 }

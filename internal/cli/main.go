@@ -48,6 +48,8 @@ type cli struct {
 	Parse       parseCmd       `cmd:"" help:"Read model text from standard input and print the tool calls in it."`
 	Check       checkCmd       `cmd:"" help:"Check a configuration and print it with all defaults."`
 	Plugin      pluginCmd      `cmd:"" help:"List and inspect parser plugins."`
+	Doctor      doctorCmd      `cmd:"" help:"Find out what a server is and what to write for it, or whether what a configuration names is there."`
+	Tools       toolsCmd       `cmd:"" help:"List, call and pin the tools that the gateway runs (tool_servers)."`
 	Key         keyCmd         `cmd:"" help:"Make a key for clients and print it with its hash."`
 	ExportTrace exportTraceCmd `cmd:"" help:"Make a trace for simulate out of the gateway's own log (log.prefix)."`
 	Simulate    simulateCmd    `cmd:"" help:"Replay a trace of requests to see how many prompts routing by prefix finds cached."`

@@ -182,3 +182,40 @@ func TestPassthroughPaths(t *testing.T) {
 		t.Errorf("got %s, want an error that names the setting", out.body)
 	}
 }
+
+// TestRelayIsSeen holds that what is sent on shows like any other request: the status of the
+// upstream's answer, the provider, its breaker, and the protocol in the metrics.
+func TestRelayIsSeen(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	base := upstream(t, func(w http.ResponseWriter, _ received) {
+		if asked.Add(1) == 1 {
+			w.Header().Set("content-type", "application/json")
+			w.WriteHeader(http.StatusAccepted)
+			io.WriteString(w, `{}`)
+			return
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	g := serve(t, relays(base, "passthrough: {/v1/files: up}\nadmin: {listen: \"127.0.0.1:0\"}\n"))
+	out := g.do(g.request("POST", "/v1/images/generations", `{"model":"m","prompt":"x"}`))
+	if out.status != http.StatusAccepted || out.header.Get("x-callgate-overhead-ms") == "" || out.header.Get("x-callgate-provider") != "up" {
+		t.Errorf("got status %d and %v, want the upstream's 202", out.status, out.header)
+	}
+	if out = g.get("/v1/files"); out.status != http.StatusBadGateway && out.status != http.StatusInternalServerError || out.header.Get("x-callgate-attempts") != "1" {
+		t.Errorf("got status %d and %v, want the failure of one attempt", out.status, out.header)
+	}
+	scrape := g.adminDo("GET", "/metrics").body
+	for _, want := range []string{
+		`callgate_client_requests_total{protocol="images/generations"} 1`,
+		`callgate_client_requests_total{protocol="passthrough"} 1`,
+		`callgate_upstream_attempts_total{outcome="upstream_error",provider="up",reason="first"} 1`,
+	} {
+		if !strings.Contains(scrape, want) {
+			t.Errorf("the metrics have no %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(scrape)
+	}
+}

@@ -102,6 +102,7 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 		sys.parsers.follow(ctx, err == nil && cfg.Plugins.Watch)
 	}()
 	stopSharing := sys.shared.run(ctx)
+	sys.tools.Start()
 	server := sys.server.HTTP()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(sys.server.Listener(l.api)) }()

@@ -22,6 +22,7 @@ import (
 	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
 	"github.com/callgate/callgate/gateway/store"
+	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 	"github.com/callgate/callgate/gateway/trace"
 	"github.com/callgate/callgate/plugins/oci"
 	"github.com/callgate/callgate/plugins/trust"
@@ -39,6 +40,7 @@ type system struct {
 	memory  *inflight.Budget
 	store   store.Store // nil: none; state closes it
 	state   *state.Service
+	tools   *catalogue.Catalogue // what the gateway runs itself; nil: nothing. close ends it
 }
 
 // wire puts a gateway together. The parsers still have to be loaded.
@@ -69,7 +71,7 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 	}
 	measured := metrics.Options{Breakers: func() []breaker.Snapshot { return sys.gateway.Breakers() }, Share: sys.shared.snapshot,
 		Targets: func() []gateway.TargetState { return sys.gateway.Targets() },
-		Caches:  func() prefix.Snapshot { return sys.gateway.Caches() }, Models: modelNames(cfg), Memory: sys.memory.Stats, Log: log}
+		Caches:  func() prefix.Snapshot { return sys.gateway.Caches() }, Tools: func() []catalogue.Status { return sys.tools.Status() }, Models: modelNames(cfg), Memory: sys.memory.Stats, Log: log}
 	if sys.answers, err = newAnswerStores(cfg, sys.shared, log); err != nil {
 		return nil, errors.Join(err, sys.tracer.Shutdown(ctx), sys.shared.close())
 	}
@@ -79,6 +81,9 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 		return nil, errors.Join(err, sys.tracer.Shutdown(ctx), sys.shared.close())
 	}
 	if sys.store, err = openStore(ctx, cfg); err != nil {
+		return nil, errors.Join(err, sys.close(ctx))
+	}
+	if sys.tools, err = newCatalogue(cfg, log); err != nil {
 		return nil, errors.Join(err, sys.close(ctx))
 	}
 	if err := sys.build(cfg, providers, m, log); err != nil {
@@ -119,8 +124,8 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 	}
 	admin := httpapi.AdminConfig{KeyHash: cfg.Admin.KeyHash.Reveal(),
 		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker, Targets: sys.gateway.Targets,
-		Caches:  func() any { return accounts.snapshot(sys.gateway.Caches(), sys.shared.snapshot()) },
-		Plugins: sys.parsers.overview, ResetParser: sys.parsers.reset, Metrics: m.Handler(), Log: log}
+		Caches: func() any { return accounts.snapshot(sys.gateway.Caches(), sys.shared.snapshot()) },
+		Tools:  func() any { return map[string]any{"servers": sys.tools.Status()} }, Plugins: sys.parsers.overview, ResetParser: sys.parsers.reset, Metrics: m.Handler(), Log: log}
 	if admin.Console, err = sys.console(cfg, admin); err != nil {
 		return err
 	}
@@ -130,7 +135,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 
 // close ends what the system holds. Spans that wait are sent first.
 func (sys *system) close(ctx context.Context) error {
-	return errors.Join(sys.state.Close(), sys.tracer.Shutdown(ctx), sys.parsers.host.Close(ctx), sys.shared.close())
+	return errors.Join(sys.tools.Close(), sys.state.Close(), sys.tracer.Shutdown(ctx), sys.parsers.host.Close(ctx), sys.shared.close())
 }
 
 // policies are what is done around each provider.
@@ -189,7 +194,7 @@ func target(r config.Resolved) gateway.Target {
 		prompted = r.Parser.Names()[0] // there is exactly one, or the configuration would be refused
 	}
 	return gateway.Target{
-		Prompted: prompted,
+		Prompted: prompted, Adapts: r.Tools == "auto",
 		Provider: r.Provider, Model: r.Model, Mode: modes[r.ToolCalls], Weight: r.Weight,
 		Parsers: parserSpec(r.Parser, r.Reasoning), Reasoning: reasonings[r.Reasoning],
 		InReasoning: inReasonings[r.ToolInReasoning], RawText: r.RawToolText,

@@ -14,14 +14,14 @@ const messagesProtocol = "messages"
 // ask is the request as it goes upstream: that of a client of the Messages API as it is, and any
 // other one translated.
 func (p *Provider) ask(model string, req *gateway.Request) (*asked, error) {
-	if s := req.Source; s != nil && s.Protocol == messagesProtocol {
-		if err := claim(req, s.Body); err != nil {
+	if body := req.Native(messagesProtocol); body != nil {
+		if err := claim(req, body); err != nil {
 			return nil, err
 		}
-		return native(s.Body, model), nil
+		return native(body, model), nil
 	}
-	if req.Foreign != nil { // it was edited, and what it needs was lost by that
-		return nil, req.Foreign
+	if e := req.Foreign(); e != nil { // it was edited, and what it needs was lost by that
+		return nil, e
 	}
 	body := req.Body(model)
 	if err := claim(req, body); err != nil {

@@ -216,8 +216,8 @@ func (p *Provider) Chat(ctx context.Context, name string, req *gateway.Request) 
 	if err != nil {
 		return nil, err
 	}
-	if req.Foreign != nil {
-		return nil, req.Foreign
+	if e := req.Foreign(); e != nil {
+		return nil, e
 	}
 	body := req.Body(name)
 	if err := req.Announce(body); err != nil {

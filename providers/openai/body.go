@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"path"
 	"slices"
 
@@ -22,7 +23,7 @@ type asked struct {
 func (p *Provider) ask(model string, req *gateway.Request) asked {
 	var fields []gateway.Field
 	if req.RawText {
-		fields = rawFields(p.server, req.OffersTools() && req.Choice().IsAuto())
+		fields = rawFields(cmp.Or(req.RawServer, p.server), req.OffersTools() && req.Choice().IsAuto())
 	}
 	if !p.asksWhole(model, req) {
 		if len(fields) == 0 {

@@ -20,8 +20,8 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 	if err != nil {
 		return nil, err
 	}
-	if req.Foreign != nil {
-		return nil, req.Foreign
+	if e := req.Foreign(); e != nil {
+		return nil, e
 	}
 	a := p.ask(model, req)
 	a.body, a.warnings = p.fit(a.body, model, req, a.warnings)

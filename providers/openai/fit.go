@@ -42,7 +42,7 @@ func tasteOf(host string) taste {
 // fit takes what the upstream would refuse out of a request that was translated from another
 // protocol. What a client of chat completions sends goes out as it is.
 func (p *Provider) fit(body []byte, model string, req *gateway.Request, warnings []string) (fitting []byte, said []string) {
-	if req.Protocol == "" || p.taste == openMinded {
+	if req.Source == nil || p.taste == openMinded {
 		return body, warnings
 	}
 	var gone []string

@@ -11,7 +11,7 @@ import (
 const chatEnd = "chat/completions"
 
 // Relay implements [gateway.Relayer].
-func (p *Provider) Relay(ctx context.Context, model string, r *gateway.Relay) (gateway.Reply, error) {
+func (p *Provider) Relay(ctx context.Context, model string, r *gateway.Relay) (gateway.Relayed, error) {
 	front, ok := strings.CutSuffix(p.chatPath, chatEnd)
 	if !ok {
 		return nil, p.client.Errorf(gateway.NotFound, "not_found", "the upstream has chat completions alone, and no %q.", r.Path)

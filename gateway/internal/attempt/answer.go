@@ -29,7 +29,7 @@ type answer struct {
 	busy     time.Time     // since the upstream was last waited for
 	first    time.Duration // to the first useful byte
 	running  bool          // the target's load counts it
-	opaque   bool          // nobody looks into it
+	status   int           // of one that nobody looks into; 0 of any other
 	settled  bool
 	endTrace func(outcome string)
 }
@@ -174,7 +174,7 @@ func (a *answer) commit(asked *gateway.Request) error {
 		}
 		for ; seen < len(a.out); seen++ {
 			f := a.out[seen]
-			if ahead += len(f.Raw); a.opaque || f.Says() || ahead > maxAhead {
+			if ahead += len(f.Raw); a.status != 0 || f.Says() || ahead > maxAhead {
 				a.commits()
 				a.summary.FirstToken, a.first = time.Since(a.summary.Requested), time.Since(a.began)
 				return nil

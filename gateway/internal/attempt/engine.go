@@ -29,6 +29,7 @@ type Config struct {
 	// OnChange is told when a provider's breaker changes its state.
 	OnChange func(provider string, c breaker.Change)
 	Log      *slog.Logger
+	Now      func() time.Time
 }
 
 // Trace is told of an attempt, and may add to the header that goes upstream. end is called
@@ -40,12 +41,13 @@ type Engine struct {
 	upstreams map[string]*upstream
 	loads     map[targetKey]*load
 	trace     Trace
+	detours   *detours
 	log       *slog.Logger
 }
 
 // New makes an engine.
 func New(c Config) *Engine {
-	e := &Engine{upstreams: map[string]*upstream{}, loads: newLoads(c.Targets, maps.Keys(c.Providers)), trace: c.Trace, log: c.Log}
+	e := &Engine{upstreams: map[string]*upstream{}, loads: newLoads(c.Targets, maps.Keys(c.Providers)), trace: c.Trace, detours: newDetours(c.Now), log: c.Log}
 	for name, p := range c.Providers {
 		e.upstreams[name] = newUpstream(name, p, c.Policies[name], c.OnChange)
 	}
@@ -130,7 +132,7 @@ type Plan struct {
 	Policies func(gateway.Target) []gateway.RequestPolicy
 	// Send sends the request in the place of the provider's Chat; nil: that does. What comes
 	// back is not looked into: its first frame commits the attempt.
-	Send func(ctx context.Context, p gateway.Provider, model string, header http.Header) (gateway.Reply, error)
+	Send func(ctx context.Context, p gateway.Provider, model string, header http.Header) (gateway.Relayed, error)
 	// Stages are those that an answer passes, in their order.
 	Stages []gateway.Maker
 	Notes  gateway.Notes

@@ -104,10 +104,12 @@ func (a *average) value(now time.Time) float64 {
 func (e *Engine) Targets() []gateway.TargetState {
 	now := time.Now()
 	out := make([]gateway.TargetState, 0, len(e.loads))
+	detours := e.detours.all(func(at targetKey) bool { return e.loads[at] != nil })
 	for at, l := range e.loads {
 		b := e.upstreams[at.provider].breaker
 		s := gateway.TargetState{Provider: at.provider, Model: cmp.Or(at.model, gateway.AnyModel), Running: l.running.Load(),
 			Breaker: b.Snapshot().State, Cooling: b.Cooling().Seconds()}
+		s.Tools = detours[at]
 		l.mu.Lock()
 		s.FirstToken, s.Answer, s.LastOutcome, s.LastAt = l.first.value(now), l.whole.value(now), l.outcome, l.at
 		l.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/internal/toolway"
 )
 
 // run is a client's request on its way through the targets of its route, until one has begun
@@ -54,6 +55,8 @@ type candidate struct {
 	last     *gateway.Error // its latest failure
 	notYet   time.Time      // until then it wants to be left alone
 	failed   time.Time
+	way      toolway.Refusal // how it is asked for calls, if it refuses tools
+	found    bool            // this request has found that out
 }
 
 // Do sends a request to one target after the other, as far as need be. An error is an
@@ -75,6 +78,9 @@ func (e *Engine) Do(ctx context.Context, p *Plan) (*gateway.Response, error) {
 			c.retries = *p.Asked.MaxRetries
 		}
 		c.retries = max(c.retries-p.Asked.ClientRetries, 0) // what the client's SDK has tried is tried
+		if adapts(&c.Target) && p.Base.OffersTools() {
+			r.warn(c.detour(e.detours.of(r.detourKey(c))))
+		}
 		r.targets = append(r.targets, c)
 	}
 	r.postpone()
@@ -157,6 +163,7 @@ func (r *run) ask(ctx context.Context) (*gateway.Response, error) {
 		resp, err := r.try(ctx, s)
 		if err == nil {
 			r.withdrew.confirm(s.target.upstream)
+			r.detoured(s.target)
 			return resp, nil
 		}
 		e := gateway.AsError(err)
@@ -193,6 +200,9 @@ func (r *run) correct(e *gateway.Error) (reason gateway.Reason, again bool) {
 		r.redone, r.remarks = append(r.redone, e.Redo.Notes...), append(r.remarks, e.Redo)
 		r.verdict = nil
 		return e.Redo.Reason, true
+	}
+	if r.detour(e) {
+		return gateway.Retry, true
 	}
 	if warning, ok := r.withdrew.take(e, r.current.upstream); ok {
 		r.warn(warning)

@@ -53,7 +53,7 @@ func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 	}
 	kept = true
 	c.upstream.bucket.add(earned)
-	return &gateway.Response{Reply: a, Summary: a.summary}, nil
+	return &gateway.Response{Reply: a, Summary: a.summary, Status: a.status}, nil
 }
 
 // summary is that of an attempt, with what is known of the request.
@@ -81,6 +81,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	own := *sent
 	own.Room = a.room
 	own.RawText = a.candidate.RawText && a.candidate.Mode == gateway.Repair && a.candidate.Reads(info.Sent.OffersTools()) // somebody must read it
+	own.RawServer = a.candidate.RawServer
 	own.Announced = func(body []byte) error { return a.pipeline.sent(sent, body) }
 	if r.trace != nil {
 		if own.Header = own.Header.Clone(); own.Header == nil {
@@ -90,13 +91,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	}
 	a.outcome().Changed = len(a.outcome().Repairs) > 0 // also if it was the request's
 	a.summary.Overhead += time.Since(began)
-	var reply gateway.Reply
-	if r.plan.Send != nil {
-		a.opaque = true
-		reply, err = r.plan.Send(ctx, a.candidate.upstream.provider, a.candidate.model, own.Header)
-	} else {
-		reply, err = a.candidate.upstream.provider.Chat(ctx, a.candidate.model, &own)
-	}
+	reply, err := r.send(ctx, a, &own)
 	if err != nil {
 		return a.pipeline.refused(gateway.AsError(err))
 	}
@@ -105,7 +100,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 		a.summary.Attempts[len(a.summary.Attempts)-1].Withheld = w.Withheld()
 	}
 	switch {
-	case a.opaque:
+	case a.status != 0:
 	case own.Stream && !reply.Streamed():
 		a.reply = stream(reply, &own)
 		a.outcome().Repaired("stream")
@@ -114,6 +109,20 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 		return &gateway.Error{Kind: gateway.Unavailable, Message: fmt.Sprintf("Provider %q: the upstream answered with a stream, although none was requested.", a.candidate.Provider)}
 	}
 	return nil
+}
+
+// send has the provider ask its upstream.
+func (r *run) send(ctx context.Context, a *answer, own *gateway.Request) (gateway.Reply, error) {
+	provider := a.candidate.upstream.provider
+	if r.plan.Send == nil {
+		return provider.Chat(ctx, a.candidate.model, own)
+	}
+	relayed, err := r.plan.Send(ctx, provider, a.candidate.model, own.Header)
+	if err != nil {
+		return nil, err
+	}
+	a.status = relayed.Status()
+	return relayed, nil
 }
 
 // info describes an attempt to its stages.

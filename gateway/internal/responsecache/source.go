@@ -8,7 +8,7 @@ import (
 // source is a request in the client's own protocol, which upstreams may get in the place of the
 // chat completion: what that leaves out may change an answer.
 func source(r *gateway.Request) []byte {
-	if r.Source == nil {
+	if r.Source == nil || r.Source.Body == nil {
 		return nil
 	}
 	return append([]byte(r.Source.Protocol+" "), r.Source.Body...)
@@ -26,7 +26,7 @@ var sourceKnown = map[string]bool{ //nolint:gochecknoglobals // a table
 // repeated: a tool that the upstream runs, or whatever nobody knows here.
 func sourceRepeats(r *gateway.Request) bool {
 	s := r.Source
-	if s == nil || s.Protocol != "messages" {
+	if s == nil || s.Protocol != "messages" || s.Body == nil {
 		return true
 	}
 	repeats := true

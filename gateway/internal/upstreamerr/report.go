@@ -31,6 +31,9 @@ type Report struct {
 	Moderated bool
 	// Overloaded says that the upstream lacks capacity, by its codes.
 	Overloaded bool
+	// Refused says that it is the request which the upstream cannot take, whatever its status:
+	// llama.cpp has 500 for tools without --jinja.
+	Refused bool
 	// RetryAfter is the wait that is asked for, at most [MaxWait]; 0 if none is.
 	RetryAfter time.Duration
 	// Wrapped says that the body has OpenAI's form, an object under "error". Anthropic's
@@ -75,6 +78,7 @@ func Read(h http.Header, body []byte, now time.Time) Report {
 			r.Status = n // the last one, which is OpenRouter's and Google's, counts
 		}
 	}
+	r.Refused = strings.Contains(r.Message, "requires --jinja")
 	if r.Message == "" && len(r.Codes) > 0 {
 		r.Message = r.Codes[0]
 	}

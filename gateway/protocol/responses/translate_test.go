@@ -162,7 +162,7 @@ func TestState(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"model":"m","messages":[{"role":"user","content":"first"},{"role":"user","content":"second"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"1"}]}`
-	if string(r.Chat()) != want || r.Source() != nil {
+	if string(r.Chat()) != want || r.Source().Body != nil {
 		t.Errorf("got  %s\nwant %s, and no source", r.Chat(), want)
 	}
 }

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -15,7 +16,7 @@ const maxPiece = 32 << 10
 
 // Relay sends a request on and gives back what comes, whatever it is, under the timer of the
 // whole attempt. Errors are as those of Do.
-func (p *Client) Relay(ctx context.Context, u *url.URL, model string, r *gateway.Relay) (gateway.Reply, error) {
+func (p *Client) Relay(ctx context.Context, u *url.URL, model string, r *gateway.Relay) (gateway.Relayed, error) {
 	body, size, err := r.Body(model)
 	if err != nil {
 		return nil, err
@@ -84,6 +85,9 @@ func (r *relayed) Next() (*gateway.Frame, error) {
 	case r.err != io.EOF:
 		if e := r.call.interrupted(); e != nil {
 			return nil, e
+		}
+		if errors.Is(r.err, errLongStream) {
+			return nil, r.call.p.errLong()
 		}
 		e := r.call.p.Errorf(gateway.Unavailable, CodeCut, "the upstream's answer broke off.")
 		e.Err = r.call.p.Safe(r.err)

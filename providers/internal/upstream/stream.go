@@ -149,7 +149,7 @@ func (s *Stream) ended(err error) error {
 	case errors.Is(err, errTooLarge):
 		return p.Errorf(gateway.Unavailable, CodeUpstream, "the upstream's answer is larger than %d bytes.", p.maxResponse)
 	case errors.Is(err, errLongStream):
-		return p.Errorf(gateway.Unavailable, CodeUpstream, "the upstream's stream is longer than %d bytes (max_stream).", p.maxStream)
+		return p.errLong()
 	case s.finished:
 		return io.EOF
 	}
@@ -160,6 +160,11 @@ func (s *Stream) ended(err error) error {
 	e := p.Errorf(gateway.Unavailable, CodeCut, "%s", what)
 	e.Err = p.Safe(err)
 	return e
+}
+
+// errLong is the error of an answer that is longer than it may be.
+func (p *Client) errLong() *gateway.Error {
+	return p.Errorf(gateway.Unavailable, CodeUpstream, "the upstream's stream is longer than %d bytes (max_stream).", p.maxStream)
 }
 
 // fail ends the stream with err.

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"strings"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/internal/tools"
+	"github.com/callgate/callgate/gateway/internal/toolway"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -47,7 +47,10 @@ func (s *seen) Sent(r *gateway.Request, body []byte) error {
 // Refused implements gateway.Witness: whether it is the tools that the upstream cannot take.
 // Where the policy says so another target may.
 func (s *seen) Refused(e *gateway.Error) *gateway.Error {
-	if e.Kind != gateway.Rejected || s.attempt.Demanded != nil || !s.attempt.Sent.OffersTools() || !namesTools(e.Refusal()) {
+	if e.Kind != gateway.Rejected || s.attempt.Demanded != nil || !s.attempt.Sent.OffersTools() {
+		return e
+	}
+	if _, refused := toolway.Refused(e.Refusal(), s.attempt.Sent.Choice().IsAuto()); !refused {
 		return e
 	}
 	out := *e
@@ -57,28 +60,6 @@ func (s *seen) Refused(e *gateway.Error) *gateway.Error {
 	}
 	return &out
 }
-
-// namesTools reports whether an upstream's refusal says that tools are not supported:
-// vLLM ("\"auto\" tool choice requires --enable-auto-tool-choice"), Ollama ("does not
-// support tools"), OpenRouter ("No endpoints found that support tool use"), Groq and
-// others ("`tool calling` is not supported with this model").
-func namesTools(body []byte) bool {
-	text := fieldsOfTools.Replace(strings.ToLower(string(body[:min(len(body), 4<<10)])))
-	if strings.Contains(text, "--enable-auto-tool-choice") {
-		return true
-	}
-	named := strings.Contains(text, "tool") || strings.Contains(text, "function call")
-	for _, words := range []string{"not support", "unsupported", "no endpoints found that support", "not available", "isn't supported", "not enabled"} {
-		if named && strings.Contains(text, words) {
-			return true
-		}
-	}
-	return false
-}
-
-// fieldsOfTools are words of requests that may be refused on their own, by an upstream
-// that takes tools.
-var fieldsOfTools = strings.NewReplacer("tool_choice", "", "parallel_tool_calls", "", "tool_call_id", "", "tools[", "", "role 'tool'", "", `role \"tool\"`, "")
 
 func (s *seen) Frame(f *wire.Frame, next gateway.Sink) error {
 	next.Put(f)

@@ -134,11 +134,9 @@ func (b *background) answer(run *run, req *gateway.Request, record *gateway.Reco
 	resp, err := b.service.o.Gateway.Chat(ctx, req)
 	if err != nil && b.Shorten(ctx, gateway.AsError(err)) {
 		var again *gateway.Request
-		if again, err = gateway.ParseRequest(b.Chat()); err != nil {
+		if again, err = req.Again(b.Chat()); err != nil {
 			return err
 		}
-		again.Tenant, again.ID, again.Header, again.MaxRetries = req.Tenant, req.ID, req.Header, req.MaxRetries
-		again.Room = req.Room
 		resp, err = b.service.o.Gateway.Chat(ctx, again)
 	}
 	if err != nil {

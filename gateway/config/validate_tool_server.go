@@ -1,0 +1,156 @@
+package config
+
+import (
+	"net/textproto"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// lockName is the lock file's name where tool_pins gives none.
+const lockName = "callgate.tools.lock"
+
+// ToolLock is the path of the lock file of tools; "" for none.
+func (c *Config) ToolLock() string {
+	switch {
+	case c.ToolPins == Off:
+		return ""
+	case c.ToolPins != "":
+		return c.ToolPins
+	case c.src == nil:
+		return lockName
+	}
+	return filepath.Join(filepath.Dir(c.src.file), lockName)
+}
+
+func (c *Config) checkToolServer(r *report, name string) {
+	p, s := path("tool_servers").Key(name), c.ToolServers[name]
+	if !isToolServerName(name) {
+		r.addName(p, "the name of a tool server has 1 to 32 characters of a-z, A-Z, 0-9, - and _, with no _ at its ends and no two in a row")
+	}
+	switch s.Type {
+	case "mcp":
+		checkMCP(r, p, s)
+	case "http":
+		checkHTTPTools(r, p, s)
+	}
+	checkToolHeaders(r, p.Key("headers"), s.Headers)
+	lists := map[string][]string{"tools": s.Tools, "reads": s.Reads, "writes": s.Writes, "idempotent": s.Idempotent, "approval": s.Approval}
+	for _, key := range sortedKeys(lists) {
+		for i, pattern := range lists[key] {
+			at := p.Key(key)
+			if pattern == "" || len(pattern) > 128 {
+				r.add(at.At(i), "the name of a tool has 1 to 128 characters")
+			}
+			if slices.Index(lists[key], pattern) < i {
+				r.add(at.At(i), "%s is in the list twice", r.src.show(at.At(i), pattern))
+			}
+		}
+	}
+	if r.written(p.Key("tools")) && len(s.Tools) == 0 {
+		r.add(p.Key("tools"), "no tool would be offered; leave it out for all, or remove the server")
+	}
+	c.checkFallback(r, p.Key("fallback"), s)
+}
+
+// checkFallback wants the servers of other tools to exist. Their tools are known later.
+func (c *Config) checkFallback(r *report, p path, s ToolServer) {
+	for _, tool := range sortedKeys(s.Fallback) {
+		for i, alias := range s.Fallback[tool] {
+			server, name, ok := strings.Cut(alias, "__")
+			if _, known := c.ToolServers[server]; !ok || name == "" || !known {
+				at := p.Key(tool).At(i)
+				r.add(at, "%s is not a tool of one of the tool_servers; write server__tool", r.src.show(at, alias))
+			}
+		}
+	}
+}
+
+func checkMCP(r *report, p path, s ToolServer) {
+	switch {
+	case s.URL != "" && len(s.Command) > 0:
+		r.add(p.Key("command"), "url is there too; keep one of them")
+	case s.URL == "" && len(s.Command) == 0 && !r.hasBad(p.Key("url")) && !r.hasBad(p.Key("command")):
+		r.add(p, "a server of type mcp has a url or a command; write for example url: https://mcp.example/mcp")
+	case s.URL != "":
+		checkURL(r, p.Key("url"), s.URL, "https://mcp.example/mcp", "headers")
+	case len(s.Command) > 0 && s.Command[0] == "":
+		r.add(p.Key("command").At(0), "the program has no name")
+	}
+	needless := map[string]bool{"requests": len(s.Requests) > 0}
+	if len(s.Command) == 0 {
+		needless["env"], needless["directory"] = len(s.Env) > 0, s.Directory != ""
+	} else {
+		needless["headers"], needless["private_network"] = len(s.Headers) > 0, s.PrivateNetwork
+	}
+	for _, key := range sortedKeys(needless) {
+		if needless[key] {
+			r.add(p.Key(key), "%s", map[string]string{
+				"requests": "only type http takes it; leave it out", "env": "only a command takes it; leave it out", "directory": "only a command takes it; leave it out",
+				"headers": "a command has no headers; give it what it needs in env", "private_network": "a command has no url; leave it out"}[key])
+		}
+	}
+	for _, name := range sortedKeys(s.Env) {
+		if !isVariable(name) {
+			r.add(p.Key("env").Key(name), "this is not the name of a variable")
+		}
+		if strings.Contains(s.Env[name].Reveal(), "\x00") {
+			r.add(p.Key("env").Key(name), "the value holds a null character")
+		}
+	}
+}
+
+func checkHTTPTools(r *report, p path, s ToolServer) {
+	needless := map[string]bool{"url": s.URL != "", "command": len(s.Command) > 0, "env": len(s.Env) > 0, "directory": s.Directory != ""}
+	for _, key := range sortedKeys(needless) {
+		if needless[key] {
+			r.add(p.Key(key), "only type mcp takes it; leave it out")
+		}
+	}
+	if len(s.Requests) == 0 && !r.hasBad(p.Key("requests")) {
+		r.add(p, "a server of type http has requests; write for example requests: [{name: forecast, description: \"The weather.\", url: \"https://api.example/v1/{city}\"}]")
+	}
+	seen := map[string]bool{}
+	for i, t := range s.Requests {
+		at := p.Key("requests").At(i)
+		if t.Name != "" && (!isParserName(strings.ToLower(t.Name)) || len(t.Name) > 128) {
+			r.add(at.Key("name"), "the name of a tool has 1 to 128 characters of a-z, A-Z, 0-9, _, . and -")
+		}
+		if seen[t.Name] && t.Name != "" {
+			r.add(at.Key("name"), "another request has this name too; every tool needs its own")
+		}
+		seen[t.Name] = true
+		checkToolHeaders(r, at.Key("headers"), t.Headers)
+		if (t.Method == "GET" || t.Method == "DELETE") && t.Body != "" && t.Body != "none" {
+			r.add(at.Key("body"), "a %s request has no body; leave it out", t.Method)
+		}
+	}
+}
+
+func checkToolHeaders(r *report, p path, headers map[string]Secret) {
+	checkHeaders(r, p, headers, nil)
+	for _, name := range sortedKeys(headers) {
+		if canonical := textproto.CanonicalMIMEHeaderKey(name); strings.HasPrefix(canonical, "Mcp-") || canonical == "Last-Event-Id" {
+			r.add(p.Key(name), "the protocol sets this header")
+		}
+	}
+}
+
+func isToolServerName(name string) bool {
+	return name != "" && len(name) <= 32 && !strings.Contains(name, "__") && strings.Trim(name, "_") == name &&
+		strings.IndexFunc(name, func(c rune) bool { return c > 0x7f || !isNameByte(byte(c)) && c != '-' }) < 0
+}
+
+// CheckToolRequests checks the requests of tool servers by what their package says of each: the
+// setting that is wrong, and why. The wiring calls it first. The error is an [*Error].
+func (c *Config) CheckToolRequests(check func(ToolRequest) (key string, err error)) error {
+	r := newReport(c.src)
+	for _, name := range sortedKeys(c.ToolServers) {
+		for i, t := range c.ToolServers[name].Requests {
+			if key, err := check(t); err != nil {
+				r.add(path("tool_servers").Key(name).Key("requests").At(i).Key(key), "%v", err)
+			}
+		}
+	}
+	return r.err()
+}

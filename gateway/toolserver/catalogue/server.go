@@ -1,0 +1,194 @@
+package catalogue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/callgate/callgate/gateway/toolserver"
+)
+
+const (
+	defaultConcurrency = 4
+	defaultRefresh     = 5 * time.Minute
+	leastRefresh       = 10 * time.Second // a server cannot have itself asked more often
+	firstWait          = time.Second      // after a failure; doubled for each further one
+	longestWait        = time.Minute
+	askTime            = 75 * time.Second // for a list, with the start of a process
+	patience           = 2                // failures in a row before a list that is there counts as old
+)
+
+// server is a server with what is known of it.
+type server struct {
+	name   string
+	o      Server
+	source Source
+	places chan struct{} // a place for each call that may run
+	wake   chan struct{} // holds one, when the list is to be asked for soon
+	scrub  *strings.Replacer
+	health health
+
+	mu       sync.Mutex
+	listing  *toolserver.Listing // the last that came; nil before
+	listed   time.Time
+	failures int // in a row, of asking for the list
+	problem  *toolserver.Error
+	from     *toolserver.Listing // tools is made of it
+	tools    []*tool
+}
+
+func newServer(name string, o Server) *server {
+	if o.Concurrency <= 0 {
+		o.Concurrency = defaultConcurrency
+	}
+	if o.Refresh <= 0 {
+		o.Refresh = defaultRefresh
+	}
+	s := &server{name: name, o: o, places: make(chan struct{}, o.Concurrency), wake: make(chan struct{}, 1), scrub: scrubber(o.Secrets)}
+	s.source = o.Open(s.poke)
+	return s
+}
+
+// scrubber takes secrets out of text. Short ones are words that mean nothing.
+func scrubber(secrets []string) *strings.Replacer {
+	var pairs []string
+	for _, secret := range secrets {
+		parts := append([]string{secret}, strings.Fields(secret)...)
+		for _, part := range parts {
+			if len(part) >= 8 {
+				pairs = append(pairs, part, "[redacted]")
+			}
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// poke asks for the list soon.
+func (s *server) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// follow asks a server for its list until ctx ends.
+func (c *Catalogue) follow(ctx context.Context, s *server) {
+	for {
+		began := time.Now()
+		c.ask(ctx, s)
+		timer := time.NewTimer(s.wait())
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-s.wake:
+			soon := time.NewTimer(time.Until(began.Add(firstWait)))
+			select { // a server that says so without end is not asked without end
+			case <-ctx.Done():
+			case <-soon.C:
+			}
+			soon.Stop()
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// ask asks a server for its list once.
+func (c *Catalogue) ask(ctx context.Context, s *server) {
+	limit, cancel := context.WithTimeout(ctx, askTime)
+	listing, err := s.source.List(limit)
+	cancel()
+	if ctx.Err() != nil && err != nil {
+		return
+	}
+	s.mu.Lock()
+	before := s.problem
+	if err == nil && len(listing.Tools) == 0 {
+		err = &toolserver.Error{Kind: toolserver.Unavailable, Message: fmt.Sprintf("Tool server %q lists no tools.", s.name)}
+		s.listing = listing
+	}
+	if err == nil {
+		s.listing, s.listed, s.failures, s.problem = listing, time.Now(), 0, nil
+	} else {
+		s.failures++
+		s.problem = asError(err)
+		s.problem.Message = s.scrub.Replace(s.problem.Message)
+	}
+	now := s.problem
+	s.mu.Unlock()
+	switch {
+	case now != nil && (before == nil || before.Message != now.Message):
+		c.log.Warn("tool server: no list of tools", "server", s.name, "problem", now.Message, "error", s.scrub.Replace(fmt.Sprint(now.Err)))
+	case now == nil && before != nil:
+		c.log.Info("tool server: it answers again", "server", s.name)
+	}
+	c.rebuild()
+}
+
+// wait is how long the list is good, or until a server that is away is asked again.
+func (s *server) wait() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failures > 0 {
+		wait := min(firstWait<<min(s.failures-1, 10), longestWait)
+		return wait + rand.N(wait/8) //nolint:gosec // so that gateways do not come together
+	}
+	wait := s.o.Refresh
+	if ttl := s.listing.TTL; ttl > 0 {
+		wait = min(wait, ttl)
+	}
+	return max(wait, min(leastRefresh, s.o.Refresh))
+}
+
+// known is the list, and the problem that keeps it from being offered.
+func (s *server) known() (*toolserver.Listing, *toolserver.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.problem != nil && (s.listing == nil || len(s.listing.Tools) == 0 || s.failures >= patience) {
+		return nil, s.problem
+	}
+	return s.listing, nil
+}
+
+// call makes a call when there is a place for it.
+func (s *server) call(ctx context.Context, t *tool, arguments json.RawMessage) (*toolserver.Result, error) {
+	select {
+	case s.places <- struct{}{}:
+	case <-ctx.Done():
+		return nil, &toolserver.Error{Kind: toolserver.Timeout, Again: true, Err: ctx.Err(),
+			Message: fmt.Sprintf("Tool server %q is busy: %d calls run, and no place came free in time.", s.name, cap(s.places))}
+	}
+	defer func() { <-s.places }()
+	if t.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, t.Timeout)
+		defer cancel()
+	}
+	began := time.Now()
+	result, err := s.source.Call(ctx, t.Name, arguments)
+	s.health.called(time.Since(began))
+	if err != nil {
+		return nil, err
+	}
+	result.Text = s.scrub.Replace(result.Text)
+	if len(result.Structured) > 0 {
+		result.Structured = json.RawMessage(s.scrub.Replace(string(result.Structured)))
+	}
+	return result, nil
+}
+
+// asError gives every error the form that callers are promised.
+func asError(err error) *toolserver.Error {
+	var e *toolserver.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &toolserver.Error{Kind: toolserver.Failed, Message: "The tool server failed.", Err: err}
+}

@@ -1,0 +1,159 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/callgate/callgate/gateway/toolserver"
+)
+
+const (
+	endTime   = 2 * time.Second // for a process to end when its input ends, and again when it is told to
+	keptWords = 2 << 10         // of what it writes to its standard error
+	maxFlood  = 64 << 20        // bytes that it may write between two calls of ours
+)
+
+// process is a server that runs on this machine, with all that it has started.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout io.ReadCloser
+	said   *tail
+	read   atomic.Int64 // bytes of its output since something was last written to it
+	exited chan struct{}
+	once   sync.Once
+}
+
+// Environment are the variables of the gateway's own environment that a server gets beside
+// those of the configuration. None of them is a credential; the gateway's keys are none of them.
+func Environment() []string {
+	return []string{"PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PATHEXT", "COMSPEC"}
+}
+
+// start starts the command of o. Nothing of it is read by a shell.
+func start(o Options) (*process, error) {
+	cmd := exec.Command(o.Command[0], o.Command[1:]...) //nolint:gosec,noctx // the operator's own; end ends it, with its group
+	cmd.Dir, cmd.Env = o.Directory, []string{}
+	for _, name := range Environment() {
+		if value, ok := os.LookupEnv(name); ok && o.Env[name] == "" {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
+	for name, value := range o.Env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	slices.Sort(cmd.Env)
+	cmd.SysProcAttr = attributes()
+	p := &process{cmd: cmd, said: new(tail), exited: make(chan struct{})}
+	cmd.Stderr = p.said
+	cmd.WaitDelay = endTime // a grandchild may hold its standard error
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, w, err := os.Pipe() // of our own: Wait must not close what is still read
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout, p.stdout = w, stdout
+	p.stdin = &input{stdin, p}
+	err = cmd.Start()
+	w.Close()
+	if err != nil {
+		stdout.Close()
+		return nil, fmt.Errorf("start %s: %w", o.Command[0], err)
+	}
+	go func() {
+		_ = cmd.Wait()
+		killGroup(cmd) // what it has left behind
+		close(p.exited)
+	}()
+	return p, nil
+}
+
+// Read implements io.Reader, for the SDK.
+func (p *process) Read(b []byte) (int, error) {
+	n, err := p.stdout.Read(b)
+	if p.read.Add(int64(n)) > maxFlood {
+		killGroup(p.cmd)
+		return 0, errFlood
+	}
+	return n, err
+}
+
+var errFlood = errors.New("it writes without end, beyond the maximum line length")
+
+// Close implements io.Closer, for the SDK.
+func (p *process) Close() error {
+	p.end()
+	return nil
+}
+
+// end closes the process's input, and makes it end: gently, then by signal, then by force, with
+// its whole group. It returns when it has ended.
+func (p *process) end() {
+	p.once.Do(func() {
+		_ = p.stdin.Close()
+		for _, more := range []func(*exec.Cmd){terminateGroup, killGroup, func(*exec.Cmd) {}} {
+			select {
+			case <-p.exited:
+			case <-time.After(endTime):
+				more(p.cmd)
+				continue
+			}
+			break
+		}
+		_ = p.stdout.Close()
+	})
+	<-p.exited
+}
+
+// explain adds to err what the process has said of itself.
+func (p *process) explain(err error) error {
+	if words := p.said.String(); words != "" {
+		return fmt.Errorf("%w; it wrote: %s", err, toolserver.Words(words))
+	}
+	return err
+}
+
+// input is a process's standard input. Who writes waits for an answer, so output counts anew.
+type input struct {
+	io.WriteCloser
+	p *process
+}
+
+// Write implements io.Writer.
+func (i *input) Write(b []byte) (int, error) {
+	i.p.read.Store(0)
+	return i.WriteCloser.Write(b)
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	kept []byte
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, b[max(0, len(b)-keptWords):]...)
+	t.kept = append(t.kept[:0], t.kept[max(0, len(t.kept)-keptWords):]...)
+	return len(b), nil
+}
+
+// String is what is kept.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(string(t.kept))
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/probe"
+)
+
+type doctorCmd struct {
+	URL     string        `arg:"" optional:"" help:"Base URL of a server, such as http://127.0.0.1:8000/v1: what it is, what it does with tools, and the configuration to write."`
+	Config  string        `short:"c" type:"path" help:"Configuration file, whose providers and store are asked." placeholder:"FILE"`
+	Model   string        `help:"Model to ask; the first one that the server lists without it." placeholder:"NAME"`
+	KeyEnv  string        `name:"key-env" help:"Environment variable with the server's key." placeholder:"NAME"`
+	Timeout time.Duration `help:"Time for all of it." default:"2m"`
+}
+
+// Run asks a server, or what a configuration names.
+func (d *doctorCmd) Run(e *env) error {
+	ctx, cancel := context.WithTimeout(e.ctx, d.Timeout)
+	defer cancel()
+	switch {
+	case (d.URL == "") == (d.Config == ""):
+		return usageError{errors.New("name the URL of a server, or a configuration with -c")}
+	case d.Config != "":
+		return d.configuration(ctx, e)
+	}
+	return d.server(ctx, e)
+}
+
+// server asks one server, and prints what to write for it.
+func (d *doctorCmd) server(ctx context.Context, e *env) error {
+	base, err := url.Parse(d.URL)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return usageError{fmt.Errorf("%q is not a URL such as http://127.0.0.1:8000/v1", d.URL)}
+	}
+	source, err := e.parsers("", os.LookupEnv, logger(e.stderr, config.Log{Level: "error", Format: "text"}))
+	if err != nil {
+		return usageError{err}
+	}
+	defer source.host.Close(e.ctx)
+	p := probe.Prober{HTTP: &http.Client{}, Base: base, Key: os.Getenv(d.KeyEnv), Read: func(ctx context.Context, text, model string) (string, string) {
+		out, err := parse(ctx, source, parseIn{Input: &text, Model: model, Reasoning: "auto", FinishReason: "stop", Parser: &nameOrNames{config.Auto}})
+		if err != nil || len(out.ToolCalls) == 0 {
+			return "", ""
+		}
+		return out.Parser, out.ToolCalls[0].Function.Name
+	}}
+	found, err := p.Ask(ctx, d.Model)
+	if err != nil {
+		return fmt.Errorf("%w\nstart the server, or look at its address: a base URL ends in /v1 nearly everywhere", err)
+	}
+	d.tell(e.stdout, found)
+	if found.Tools == probe.Unknown {
+		return errFailed
+	}
+	return nil
+}
+
+// tell prints what was found out.
+func (d *doctorCmd) tell(w io.Writer, r *probe.Report) {
+	what := "a server that does not say what it is"
+	if r.Software != "" {
+		what = strings.TrimSpace(r.Software + " " + r.Version)
+	}
+	fmt.Fprintf(w, "%s is %s\n", d.URL, what)
+	model := cmp.Or(d.Model, append(r.Models, "")[0])
+	fmt.Fprintf(w, "models    %d: %s\n", len(r.Models), strings.Join(r.Models[:min(len(r.Models), 5)], ", "))
+	if r.Context > 0 {
+		fmt.Fprintf(w, "context   %d tokens\n", r.Context)
+	}
+	target, server := "parser: auto", ""
+	switch r.Tools {
+	case probe.Calls:
+		fmt.Fprintf(w, "tools     %s answers with a tool call\n", model)
+	case probe.Text:
+		fmt.Fprintf(w, "tools     %s writes its call as text, in the format %s\n", model, r.Parser)
+		target = "parser: " + r.Parser
+	case probe.Raw:
+		fmt.Fprintf(w, "tools     refused (%s)\n          asked for its own text, %s writes a call in the format %s\n", r.Said, model, r.Parser)
+		target, server = "parser: "+r.Parser+", raw_tool_text: true", ", server: vllm"
+	case probe.Refuses:
+		fmt.Fprintf(w, "tools     refused (%s)\n          they have to stand in the prompt\n", r.Said)
+		target = "tools: prompted, parser: " + r.Parser
+	case probe.Silent:
+		fmt.Fprintf(w, "tools     %s answers without a call, although the question wants one: look whether its chat template has tools\n", model)
+		target = "tools: prompted, parser: " + r.Parser
+	default:
+		fmt.Fprintf(w, "tools     not known: %s\n", r.Said)
+		return
+	}
+	key := ""
+	if d.KeyEnv != "" {
+		key = fmt.Sprintf(", api_key: \"${%s}\"", d.KeyEnv)
+	}
+	fmt.Fprintf(w, "\nproviders:\n  local: {type: openai, base_url: %q%s%s}\nmodels:\n  %q: {targets: [{provider: local, %s}]}\n", d.URL, key, server, cmp.Or(model, "*"), target)
+}
+
+// configuration asks every provider of a configuration for its models, and opens the store.
+func (d *doctorCmd) configuration(ctx context.Context, e *env) error {
+	cfg, err := loadConfig(d.Config, os.LookupEnv)
+	if err == nil {
+		err = cfg.Validate()
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	bad := false
+	say := func(what string, err error, good string) {
+		if err != nil {
+			bad = true
+			fmt.Fprintf(e.stdout, "✗ %-24s %v\n", what, err)
+			return
+		}
+		fmt.Fprintf(e.stdout, "✓ %-24s %s\n", what, good)
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Providers)) {
+		good, err := ask(ctx, name, cfg.Providers[name])
+		say("provider "+name, err, good)
+	}
+	kept, err := openStore(ctx, cfg)
+	if err == nil && kept != nil {
+		err = kept.Close()
+	}
+	say("store", err, cfg.Store.Kind)
+	if bad {
+		return errFailed
+	}
+	return nil
+}
+
+// ask asks a provider for its models.
+func ask(ctx context.Context, name string, p config.Provider) (good string, err error) {
+	provider, err := newProvider(name, p)
+	if err != nil {
+		return "", err
+	}
+	lister, ok := provider.(gateway.ModelLister)
+	if !ok {
+		return "has no list of models to ask for", nil
+	}
+	const patience = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	models, err := lister.Models(ctx)
+	return fmt.Sprintf("answers, %d models", len(models)), err
+}

@@ -1,0 +1,290 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/callgate/callgate/gateway/toolserver"
+	"github.com/callgate/callgate/gateway/toolserver/catalogue"
+)
+
+type toolsCmd struct {
+	List toolsListCmd `cmd:"" help:"Ask all tool servers, and list their tools and what is missing."`
+	Call toolsCallCmd `cmd:"" help:"Call a tool once and print its result."`
+	Pin  toolsPinCmd  `cmd:"" help:"Write what the tool servers have now into the lock file, and print what that changes."`
+	Diff toolsDiffCmd `cmd:"" help:"Print what is different between the lock file and the tool servers; status 1 if something is."`
+}
+
+// toolsFlags are those that all of them have.
+type toolsFlags struct {
+	Config string `short:"c" type:"path" required:"" help:"Configuration file." placeholder:"FILE"`
+	JSON   bool   `help:"Print JSON."`
+}
+
+// catalogue asks all tool servers of the configuration once. The caller closes it.
+func (f toolsFlags) catalogue(e *env) (*catalogue.Catalogue, error) {
+	cfg, err := loadConfig(f.Config, os.LookupEnv)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if len(cfg.ToolServers) == 0 {
+		return nil, usageError{fmt.Errorf("%s has no tool_servers", f.Config)}
+	}
+	c, err := newCatalogue(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, usageError{err}
+	}
+	c.Refresh(e.ctx)
+	return c, nil
+}
+
+func (f toolsFlags) print(e *env, value any) error {
+	enc := json.NewEncoder(e.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(value)
+}
+
+type toolsListCmd struct {
+	toolsFlags
+}
+
+// Run prints a line a tool, and what is missing.
+func (t *toolsListCmd) Run(e *env) error {
+	c, err := t.catalogue(e)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	servers := c.Status()
+	if t.JSON {
+		return t.print(e, map[string]any{"servers": servers})
+	}
+	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TOOL\tDOES\tREPEATS\tAPPROVAL\tPIN\tDESCRIPTION")
+	for _, s := range servers {
+		for _, tool := range s.Tools {
+			pin := map[bool]string{true: "pinned", false: "-"}[s.Pinned]
+			if tool.Quarantine != "" {
+				pin = "QUARANTINE"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", tool.Alias, tool.Effect, yesOrDash(tool.Idempotent), yesOrDash(tool.Approval), pin, oneLine(tool.Description, 60))
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, s := range servers {
+		for _, m := range s.Missing {
+			fmt.Fprintf(e.stdout, "missing: %s: %s\n", cmp.Or(strings.Trim(m.Server+"/"+oneLine(m.Tool, 128), "/"), s.Name), oneLine(m.Why, 500))
+		}
+		for _, tool := range s.Tools {
+			for _, warning := range tool.Warnings {
+				fmt.Fprintf(e.stdout, "warning: %s: %s\n", tool.Alias, oneLine(warning, 500))
+			}
+		}
+	}
+	return nil
+}
+
+func yesOrDash(is bool) string { return dash(map[bool]string{true: "yes"}[is]) }
+
+// oneLine is text for a terminal: what a server wrote must not move its cursor.
+func oneLine(text string, limit int) string {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	text, cut := toolserver.Cut(strings.Join(strings.Fields(text), " "), limit)
+	if cut > 0 {
+		text += "…"
+	}
+	return text
+}
+
+// manyLines is text for a terminal that keeps its line ends.
+func manyLines(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
+			return '\uFFFD'
+		}
+		return r
+	}, text)
+}
+
+type toolsCallCmd struct {
+	toolsFlags
+	Name      string        `arg:"" help:"Name of the tool as models see it, server__tool." placeholder:"NAME"`
+	Arguments string        `arg:"" optional:"" default:"{}" help:"Its arguments, a JSON object." placeholder:"JSON"`
+	Timeout   time.Duration `help:"How long to wait, instead of the server's timeout." placeholder:"DURATION"`
+}
+
+// toolCall is a result in JSON.
+type toolCall struct {
+	Text       string          `json:"text"`
+	Structured json.RawMessage `json:"structured,omitempty"`
+	Failed     bool            `json:"failed"`
+	Dropped    []string        `json:"dropped,omitempty"`
+	Cut        int             `json:"cut,omitempty"`
+	Error      *toolCallError    `json:"error,omitempty"`
+}
+
+type toolCallError struct {
+	Type    toolserver.Kind `json:"type"`
+	Message string          `json:"message"`
+	Hint    string          `json:"hint,omitempty"`
+	Sent    bool            `json:"sent"`
+	Again   bool            `json:"again"`
+}
+
+// Run calls a tool. The status is 1 if it failed.
+func (t *toolsCallCmd) Run(e *env) error {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(t.Arguments), &object); err != nil || object == nil {
+		return usageError{errors.New("the arguments are not a JSON object")}
+	}
+	c, err := t.catalogue(e)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, cancel := e.ctx, func() {}
+	if t.Timeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, t.Timeout)
+	}
+	defer cancel()
+	result, err := c.Call(ctx, t.Name, json.RawMessage(t.Arguments))
+	if t.JSON {
+		return t.printed(e, result, err)
+	}
+	if err != nil {
+		var failed *toolserver.Error
+		if errors.As(err, &failed) && failed.Hint != "" {
+			return fmt.Errorf("%s: %s %s", failed.Kind, failed.Message, failed.Hint)
+		}
+		return err
+	}
+	text := manyLines(result.Text)
+	if text == "" && len(result.Structured) > 0 {
+		text = manyLines(string(result.Structured))
+	}
+	fmt.Fprintln(e.stdout, text)
+	if result.Cut > 0 {
+		fmt.Fprintf(e.stderr, "%d more bytes are left out\n", result.Cut)
+	}
+	if len(result.Dropped) > 0 {
+		fmt.Fprintf(e.stderr, "left out: %s\n", strings.Join(result.Dropped, ", "))
+	}
+	if result.Failed {
+		fmt.Fprintln(e.stderr, "the tool says that it failed")
+		return errFailed
+	}
+	return nil
+}
+
+func (t *toolsCallCmd) printed(e *env, result *toolserver.Result, err error) error {
+	var out toolCall
+	var failed *toolserver.Error
+	switch {
+	case errors.As(err, &failed):
+		out = toolCall{Failed: true, Error: &toolCallError{failed.Kind, failed.Message, failed.Hint, failed.Sent, failed.Again}}
+	case err != nil:
+		return err
+	default:
+		out = toolCall{Text: result.Text, Structured: result.Structured, Failed: result.Failed, Dropped: result.Dropped, Cut: result.Cut}
+	}
+	if err := t.print(e, out); err != nil {
+		return err
+	}
+	if out.Failed {
+		return errFailed
+	}
+	return nil
+}
+
+type toolsPinCmd struct {
+	toolsFlags
+	Servers []string `arg:"" optional:"" help:"Servers whose tools are pinned. Default: all." placeholder:"SERVER"`
+}
+
+// Run pins what there is, and prints what that changes.
+func (t *toolsPinCmd) Run(e *env) error {
+	c, err := t.catalogue(e)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	changes := c.Diff()
+	count, err := c.Pin(t.Servers)
+	if err != nil {
+		return err
+	}
+	var mine []catalogue.Change
+	for _, change := range changes {
+		if len(t.Servers) == 0 || slices.Contains(t.Servers, change.Server) {
+			mine = append(mine, change)
+		}
+	}
+	if t.JSON {
+		return t.print(e, map[string]any{"pinned": count, "changes": orEmpty(mine)})
+	}
+	printChanges(e, mine)
+	fmt.Fprintf(e.stdout, "%d tools are pinned\n", count)
+	return nil
+}
+
+func orEmpty(changes []catalogue.Change) []catalogue.Change {
+	if changes == nil {
+		return []catalogue.Change{}
+	}
+	return changes
+}
+
+type toolsDiffCmd struct {
+	toolsFlags
+}
+
+// Run prints the differences.
+func (t *toolsDiffCmd) Run(e *env) error {
+	c, err := t.catalogue(e)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	changes, away := c.Diff(), false
+	for _, s := range c.Status() {
+		if !s.Up {
+			fmt.Fprintf(e.stderr, "%s: %s\n", s.Name, oneLine(s.Problem, 500))
+			away = true
+		}
+	}
+	if t.JSON {
+		if err := t.print(e, map[string]any{"changes": orEmpty(changes)}); err != nil {
+			return err
+		}
+	} else {
+		printChanges(e, changes)
+	}
+	if len(changes) > 0 || away {
+		return errFailed
+	}
+	return nil
+}
+
+func printChanges(e *env, changes []catalogue.Change) {
+	for _, c := range changes {
+		fmt.Fprintf(e.stdout, "%s: %s of server %s\n%s", c.What, oneLine(c.Tool, 128), c.Server, manyLines(c.Diff))
+	}
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/toolserver/catalogue"
+	"github.com/callgate/callgate/gateway/toolserver/httptool"
+	"github.com/callgate/callgate/gateway/toolserver/mcp"
+)
+
+// newCatalogue makes the catalogue of tools that the gateway runs; nil if the configuration has
+// no tool servers. It asks nobody before Start. What runs tools takes it from system.tools.
+func newCatalogue(cfg *config.Config, log *slog.Logger) (*catalogue.Catalogue, error) {
+	if len(cfg.ToolServers) == 0 {
+		return nil, nil
+	}
+	err := cfg.CheckToolRequests(func(t config.ToolRequest) (string, error) { return httptool.Check(toolRequest(t, config.ToolServer{})) })
+	if err != nil {
+		return nil, err
+	}
+	o := catalogue.Options{Servers: map[string]catalogue.Server{}, Lock: cfg.ToolLock(), Log: log}
+	for name, s := range cfg.ToolServers {
+		if o.Servers[name], err = toolServer(name, s, log); err != nil {
+			return nil, err
+		}
+	}
+	return catalogue.New(o)
+}
+
+// toolServer is a server of the configuration.
+func toolServer(name string, s config.ToolServer, log *slog.Logger) (catalogue.Server, error) {
+	out := catalogue.Server{
+		Tools: s.Tools, Trusted: s.Trusted, Reads: s.Reads, Writes: s.Writes, Idempotent: s.Idempotent, Approval: s.Approval,
+		Descriptions: s.Descriptions, Fallback: map[string][]string{}, Timeout: time.Duration(s.Timeout), Concurrency: s.Concurrency,
+		Refresh: time.Duration(s.Refresh), Secrets: secretsOf(s),
+	}
+	for tool, aliases := range s.Fallback {
+		out.Fallback[tool] = aliases
+	}
+	if slices.Equal(s.Approval, []string{"all"}) {
+		out.Approval = []string{"*"}
+	}
+	if s.Untrusted != "" {
+		is := s.Untrusted == "true"
+		out.Untrusted = &is
+	}
+	if s.Type == "http" {
+		var tools []httptool.Tool
+		for _, t := range s.Requests {
+			tools = append(tools, toolRequest(t, s))
+		}
+		source, err := httptool.Open(name, tools)
+		if err != nil {
+			return out, fmt.Errorf("tool server %q: %w", name, err)
+		}
+		out.Own, out.Trusted = true, true // what a method says of itself
+		out.Open = func(func()) catalogue.Source { return source }
+		return out, nil
+	}
+	o := mcp.Options{Name: name, Headers: reveal(s.Headers), Private: s.PrivateNetwork, Command: s.Command, Env: reveal(s.Env), Directory: s.Directory, Version: programVersion(), Log: log}
+	if s.URL != "" {
+		address, err := url.Parse(s.URL)
+		if err != nil {
+			return out, fmt.Errorf("tool server %q: its url cannot be read", name)
+		}
+		o.URL = address
+	}
+	out.Open = func(changed func()) catalogue.Source {
+		o.Changed = changed
+		return mcp.Open(o)
+	}
+	return out, nil
+}
+
+func toolRequest(t config.ToolRequest, s config.ToolServer) httptool.Tool {
+	headers := reveal(s.Headers)
+	maps.Copy(headers, reveal(t.Headers))
+	return httptool.Tool{Name: t.Name, Description: t.Description, Parameters: []byte(t.Parameters), Output: []byte(t.Output), Method: t.Method,
+		URL: t.URL, Headers: headers, Body: t.BodyOf(), Result: t.Result, Private: s.PrivateNetwork}
+}
+
+// secretsOf are what a server is trusted with, and must not send back to models.
+func secretsOf(s config.ToolServer) []string {
+	var out []string
+	add := func(of map[string]config.Secret) {
+		for _, value := range of {
+			out = append(out, value.Reveal())
+		}
+	}
+	add(s.Headers)
+	add(s.Env)
+	for _, t := range s.Requests {
+		add(t.Headers)
+	}
+	return out
+}
