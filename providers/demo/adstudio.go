@@ -16,6 +16,7 @@ func adstudioModels() []model {
 	hermes, _ := formats.Find("hermes")
 	return []model{
 		{name: "adstudio", write: native, decide: makeAd, caches: true},
+		{name: "adstudio-premium", write: native, decide: makeAd, caches: true},
 		{name: "adstudio-hermes", write: func(a answer) output { return output{text: written(hermes, a)} }, decide: makeAd, caches: true},
 	}
 }

@@ -125,8 +125,8 @@
 // their results; where no voice is found it searches with less. The ad's id, as ad_7f, its
 // language and its market are in the first lines of the user's message, up to an empty one:
 // "language th", "market TH". Without tools it answers with a name for the ad. Its usage says how
-// much of the prompt a cache would have had. adstudio-hermes does the same and writes its calls in
-// the format hermes.
+// much of the prompt a cache would have had. adstudio-premium does the same under another name,
+// and adstudio-hermes writes its calls in the format hermes.
 package demo
 
 import (
