@@ -83,6 +83,9 @@ type Request struct {
 type Source struct {
 	Protocol string // "responses" or "messages"
 	Body     []byte // nil if the client's own does not say all that is asked
+	// Metadata is the client's, an object in JSON, where the chat completion does not have it:
+	// it says how to route and goes to no upstream. nil if there is none.
+	Metadata []byte
 	// Foreign is why no upstream can take the request that does not speak the protocol; nil if
 	// any can.
 	Foreign *Error

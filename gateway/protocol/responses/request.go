@@ -233,9 +233,9 @@ func (r *Request) Chat() []byte { return r.chat }
 // of it.
 func (r *Request) Source() *gateway.Source {
 	if len(r.earlier) > 0 || r.replaced || r.fields[fPrevious] != nil || r.fields[fConversation] != nil || r.Background() {
-		return &gateway.Source{Protocol: Name}
+		return &gateway.Source{Protocol: Name, Metadata: r.Metadata()}
 	}
-	return &gateway.Source{Protocol: Name, Body: r.body}
+	return &gateway.Source{Protocol: Name, Body: r.body, Metadata: r.Metadata()}
 }
 
 // Warnings implements [protocol.Front].
