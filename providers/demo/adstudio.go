@@ -93,6 +93,9 @@ func (a *ad) read() {
 		if found := adMarket.FindStringSubmatch(text); found != nil {
 			a.market = found[1]
 		}
+		if strings.ContainsFunc(text, func(r rune) bool { return r >= 'ก' && r <= '๛' }) && a.language == "" {
+			a.language = "th"
+		}
 		if i < at {
 			continue
 		}
@@ -103,9 +106,6 @@ func (a *ad) read() {
 	}
 	if a.language == "" {
 		a.language = "en"
-		if strings.ContainsFunc(a.brief, func(r rune) bool { return r >= 'ก' && r <= '๛' }) {
-			a.language = "th"
-		}
 	}
 }
 

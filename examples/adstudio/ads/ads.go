@@ -82,7 +82,7 @@ type Cost struct {
 	Priced       bool          `json:"priced"`
 	Model        string        `json:"model"`
 	Route        string        `json:"route"`  // the rule of the gateway's configuration
-	Rounds       string        `json:"rounds"` // of the model and its tools: 4/15
+	Rounds       string        `json:"rounds"` // of the model, and calls of tools: rounds=4;calls=5;stop=answer
 	Notes        string        `json:"notes,omitempty"`
 }
 

@@ -33,14 +33,14 @@ func (s *said) listen(req *http.Request, next option.MiddlewareNext) (*http.Resp
 	return resp, nil
 }
 
-// of is what was said under a name: of the header X-Callgate-Saved under saved.
+// of is what was said under a name: tool_run is that of the header X-Callgate-Tool-Run.
 func (s *said) of(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v := s.late[name]; v != "" {
 		return v
 	}
-	return s.header.Get("X-Callgate-" + name)
+	return s.header.Get("X-Callgate-" + strings.ReplaceAll(name, "_", "-"))
 }
 
 // listener looks for the gateway's comments in a stream that somebody else reads.

@@ -74,7 +74,7 @@ func (s *Studio) Turn(ctx context.Context, a *ads.Ad, message string, text func(
 				text(piece)
 			})
 		}
-		if lost := (*openai.Error)(nil); tries == 0 && errors.As(err, &lost) && lost.StatusCode == http.StatusNotFound && strings.Contains(lost.Error(), answer.Conversation) {
+		if lost := (*openai.Error)(nil); tries == 0 && errors.As(err, &lost) && lost.StatusCode == http.StatusNotFound && strings.Contains(lost.Message, answer.Conversation) {
 			answer.Conversation = "" // the gateway's store is gone. What the ad has, the tools know
 			answer.Cost.Notes = "The gateway had no more of this conversation, so a new one has begun."
 			continue
@@ -154,10 +154,7 @@ func metadata(a *ads.Ad) shared.Metadata {
 func (s *Studio) bill(c *ads.Cost, resp *responses.Response, heard *said) {
 	u := resp.Usage
 	c.InputTokens, c.CachedTokens, c.OutputTokens = u.InputTokens, u.InputTokensDetails.CachedTokens, u.OutputTokens
-	c.Model, c.Route, c.Rounds = resp.Model, heard.of("route"), heard.of("rounds")
-	if c.Rounds == "" {
-		c.Rounds = heard.of("tool-rounds")
-	}
+	c.Model, c.Route, c.Rounds = resp.Model, heard.of("route"), heard.of("tool_run")
 	if notes := heard.of("warnings"); notes != "" {
 		c.Notes = strings.TrimSpace(c.Notes + " " + notes)
 	}

@@ -17,7 +17,7 @@ import (
 var templates embed.FS
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"usd": usd, "seconds": seconds, "percent": percent, "initial": initial, "bars": bars, "route": route, "paragraphs": paragraphs,
+	"usd": usd, "seconds": seconds, "percent": percent, "initial": initial, "bars": bars, "route": route, "run": run, "paragraphs": paragraphs,
 }).ParseFS(templates, "*.html")) //nolint:gochecknoglobals // parsed once
 
 // Choices of the form. The first is what the ad is by itself.
@@ -201,6 +201,21 @@ func route(r string) string {
 		return "default route"
 	}
 	return strings.ReplaceAll(strings.ReplaceAll(rest, "=", " "), ";", ", ")
+}
+
+// run is what the gateway did, as a person says it: rounds=4;calls=5;stop=answer.
+func run(r string) string {
+	var parts []string
+	for part := range strings.SplitSeq(r, ";") {
+		switch name, value, _ := strings.Cut(part, "="); {
+		case name == "stop" && value == "answer": // as it should be
+		case name == "stop":
+			parts = append(parts, "stopped: "+value)
+		default:
+			parts = append(parts, value+" "+name)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func paragraphs(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }

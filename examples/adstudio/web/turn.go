@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -64,11 +65,18 @@ func (a *App) turn(ctx context.Context, id, message string, w watcher) (ads.Turn
 		turn.Failed = ads.AsError(err).Error()
 	}
 	now.quiet()
+	slices.SortFunc(turn.Made, func(a, b string) int { return strings.Compare(order(a), order(b)) })
 	return turn, a.store.Update(id, func(ad *ads.Ad) error {
 		ad.Conversation = answer.Conversation
 		ad.Add(turn)
 		return nil
 	})
+}
+
+// order sorts what was made as the page shows it; tools that run at once end as they like.
+func order(made string) string {
+	kind, _, _ := strings.Cut(made, " ")
+	return fmt.Sprint(slices.Index(ads.Kinds(), ads.Kind(kind)))
 }
 
 // live is a turn that is under way.

@@ -48,7 +48,7 @@ func (s *assistant) Turn(ctx context.Context, a *ads.Ad, _ string, text func(str
 		text("Here ")
 		text("it is.")
 	}
-	cost := ads.Cost{InputTokens: 4000, CachedTokens: 1024, OutputTokens: 100, USD: 0.0009, SavedUSD: 0.0002, Priced: true, Model: "m", Route: "adstudio;rule=1;language=th", Rounds: "3/15"}
+	cost := ads.Cost{InputTokens: 4000, CachedTokens: 1024, OutputTokens: 100, USD: 0.0009, SavedUSD: 0.0002, Priced: true, Model: "m", Route: "adstudio;rule=1;language=th", Rounds: "rounds=4;calls=5;stop=answer"}
 	return studio.Answer{Conversation: "conv_1", Text: "Here it is.", Cost: cost}, s.fail
 }
 
@@ -118,7 +118,7 @@ func TestForms(t *testing.T) {
 			}
 		}
 	}
-	has(page, "Spot for &lt;Baan&gt;", "Upbeat pop", "90 BPM", "Here it is.", "saved $0.0002", "26 % cached", "rule 1, language th", "title from the answer cache", "Activate")
+	has(page, "Spot for &lt;Baan&gt;", "Upbeat pop", "90 BPM", "Here it is.", "saved $0.0002", "26 % cached", "rule 1, language th", "4 rounds, 5 calls</span>", "title from the answer cache", "Activate")
 	_, page = post(t, address+"/chat", asForm, "message=more+upbeat")
 	has(page, "91 BPM", "music 2")
 	_, page = post(t, address+"/activate", asForm, "kind=music&version=2")
