@@ -42,6 +42,20 @@ func (r *Request) Edit(edits ...wire.Edit) *Request {
 	return &out
 }
 
+// Remake is [Request.Edit] for edits that offer other tools than the client does. The memory of
+// the longer body is the caller's to claim.
+func (r *Request) Remake(edits ...wire.Edit) *Request {
+	out := r.Edit(edits...)
+	if out == r {
+		return r
+	}
+	out.read = &readings{}
+	if r.Source != nil { // the client's own request does not say the same any more
+		out.Source = &Source{Protocol: r.Source.Protocol, Foreign: r.Source.Foreign}
+	}
+	return out
+}
+
 // Remark returns the request with edits and, behind the client's messages, one of the
 // gateway's own.
 func (r *Request) Remark(text string, edits ...wire.Edit) *Request {

@@ -68,6 +68,9 @@ type Request struct {
 	Appended int
 	// Room is the memory of the request and of its answer; nil has no bound.
 	Room *inflight.Claim
+	// Ran are the calls that the gateway has made itself, of tools of its own. Each is in the
+	// messages too, with its result.
+	Ran []Ran
 	// ToolCache keeps what is read of lists of tools; the gateway sets it. It may be nil.
 	ToolCache *tools.Cache
 

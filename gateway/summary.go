@@ -24,6 +24,8 @@ type Summary struct {
 	// Rounds is what there is to say of the conversation's rounds of tools; nil if it has
 	// none, or nobody looked.
 	Rounds *Rounds
+	// ToolRun is what the gateway has done with tools of its own; nil if the request has none.
+	ToolRun *ToolRun
 	// Corrections are what the model was told to do better, in answers that were thrown
 	// away.
 	Corrections []Correction

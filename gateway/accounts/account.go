@@ -61,6 +61,27 @@ func (a *Account) expect(tokens int) {
 	}
 }
 
+// Join adds the account of another round of the same answer: what caches have saved, for
+// [Account.SavedText]. The share counts the input tokens of all models the same, and there is no
+// money where the rounds were not paid in one currency.
+func (a *Account) Join(b *Account) {
+	read := func(u *usage.Usage, of usage.Usage) {
+		u.Input, u.CacheRead, u.Output = u.Input+of.Input, u.CacheRead+of.CacheRead, u.Output+of.Output
+		u.WriteShort, u.WriteLong = u.WriteShort+of.WriteShort, u.WriteLong+of.WriteLong
+	}
+	if in := a.Usage.Input + b.Usage.Input; in > 0 {
+		a.SavedShare = (a.SavedShare*float64(a.Usage.Input) + b.SavedShare*float64(b.Usage.Input)) / float64(in)
+	}
+	read(&a.Usage, b.Usage)
+	a.Rated = a.Rated && b.Rated
+	a.Expected, a.Missed = a.Expected+b.Expected, a.Missed+b.Missed
+	if a.Money.Currency == b.Money.Currency {
+		a.Money.add(&b.Money)
+	} else {
+		a.Money = Money{}
+	}
+}
+
 const perMillion = 1e6
 
 // prompt is what the tokens of a prompt would cost without a cache, and what they cost.

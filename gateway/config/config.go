@@ -129,6 +129,9 @@ type Key struct {
 	// Hash is the key's SHA-256 as [HashKey] writes it, so that the file need not
 	// hold the key. It is kept secret too: a short key could be guessed from it.
 	Hash Secret `yaml:"hash" required:"true" eg:"${CALLGATE_KEY_HASH}" doc:"\"sha256:\" and the 64 hex digits of the key's SHA-256."`
+	// Tools are patterns of the tools of ToolServers that the key may use, as server__tool.
+	// Default: all. An empty list is none.
+	Tools []string `yaml:"tools" omit:"true" eg:"[github__search_*, weather__*]" doc:"Tools of tool_servers that the key may use, as server__tool with * for any text; an empty list is none. Default: all."`
 }
 
 // Admin is the listener for operators, apart from that for clients: it serves
@@ -160,10 +163,11 @@ type Log struct {
 	// Level is the least that is logged: "debug", "info" (default), "warn" or
 	// "error".
 	Level string `yaml:"level" default:"info" enum:"debug,info,warn,error" doc:"Lowest level that is logged."`
-	// Format is "json" (default) or "text".
-	Format string `yaml:"format" default:"json" enum:"json,text" doc:"Form of a log line."`
+	// Format is "json", "text" (one line for people), or "auto" (default): text where standard
+	// error is a terminal, and json elsewhere and with Prefix.
+	Format string `yaml:"format" default:"auto" enum:"auto,json,text" doc:"Form of a log line: json, text for people, or auto, which is text where standard error is a terminal."`
 	// Prefix adds to each request's line what "callgate export-trace" makes a trace of:
 	// keyed hashes of its prompt's blocks, and its tokens. It needs the level info or debug,
-	// and the format json. The hashes of two runs only agree with the same CacheSalt.
-	Prefix bool `yaml:"prefix" eg:"true" doc:"Add to each request's line what callgate export-trace reads: keyed hashes of its prompt's blocks, and its tokens. Needs level info or debug, and format json."`
+	// and not the format text. The hashes of two runs only agree with the same CacheSalt.
+	Prefix bool `yaml:"prefix" eg:"true" doc:"Add to each request's line what callgate export-trace reads: keyed hashes of its prompt's blocks, and its tokens. Needs level info or debug, and not format text."`
 }

@@ -200,7 +200,7 @@ func TestAddUpstream(t *testing.T) {
 	t.Parallel()
 	c := config.FromEnv(nil)
 	c.Models = map[string]config.Model{"*": {Route: config.Route{Guard: "enforce"}}}
-	c.AddUpstream("upstream", "http://127.0.0.1:8000/v1", "hermes")
+	c.AddUpstream("upstream", config.Upstream{URL: "http://127.0.0.1:8000/v1", Parser: "hermes"})
 	if got := c.Route("*").Guard; got != "enforce" {
 		t.Errorf("got guard %q, want that of the model before", got)
 	}
@@ -214,7 +214,7 @@ func TestAddUpstream(t *testing.T) {
 	if got := c.Targets("m"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	c.AddUpstream("upstream", "127.0.0.1:8000", "hermes")
+	c.AddUpstream("upstream", config.Upstream{URL: "127.0.0.1:8000", Parser: "hermes"})
 	if err := c.Validate(); err == nil {
 		t.Error("a base URL without a scheme gave no error")
 	}

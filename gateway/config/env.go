@@ -37,7 +37,7 @@ var vendors = []vendor{
 const officialOpenAI = "https://api.openai.com/v1"
 
 // FromEnv returns what runs with no configuration file: the defaults, the provider "demo", whose
-// models are called demo/…, and a provider for every vendor whose key is set:
+// models are called demo/…, and demo-… too, and a provider for every vendor whose key is set:
 //
 //   - "openai" for OPENAI_API_KEY, at OPENAI_BASE_URL or https://api.openai.com/v1;
 //   - "azure" for AZURE_OPENAI_API_KEY with AZURE_OPENAI_ENDPOINT, and, if they are
@@ -59,6 +59,7 @@ func FromEnv(env func(string) (string, bool)) *Config {
 
 func (c *Config) fromEnv(env func(string) (string, bool)) {
 	c.Providers = map[string]Provider{"demo": newProvider("demo")}
+	c.addModel("demo-*", Target{Provider: "demo"}) // the Agents SDK takes demo/ for a prefix of its own
 	// The model demo/custom writes a form of its own, as an example of one that
 	// only a configuration describes.
 	if len(c.Parsers) == 0 {
@@ -144,13 +145,39 @@ func newProvider(typ string) Provider {
 	return p
 }
 
+// AddDemo adds the provider "demo" to a configuration that has none of that name, so that
+// demo/hermes and the like can be tried beside other providers.
+func (c *Config) AddDemo() {
+	if _, there := c.Providers["demo"]; there {
+		return
+	}
+	if c.Providers == nil {
+		c.Providers = map[string]Provider{}
+	}
+	c.Providers["demo"] = newProvider("demo")
+}
+
+// Names reports whether the file has written a provider of that name itself.
+func (c *Config) Names(provider string) bool {
+	_, written := c.src.marks[path("providers").Key(provider)]
+	return written
+}
+
+// Upstream is a server that needs no file.
+type Upstream struct {
+	URL, Parser string
+	Tools       string // as in [Provider]
+	RawTextOf   string // the server that is asked for the model's own text; "" for none
+}
+
 // AddUpstream adds a provider of type "openai" and makes it the target of every
 // model that has no other. What the file says of the model "*" besides its targets
 // stays. It is what the flag --upstream of callgate serve does.
 // [Config.Validate] says whether the URL is good.
-func (c *Config) AddUpstream(name, baseURL, parser string) {
+func (c *Config) AddUpstream(name string, u Upstream) {
 	p := newProvider("openai")
-	p.BaseURL, p.Parser = baseURL, Parsers{parser}
+	p.BaseURL, p.Parser, p.Tools = u.URL, Parsers{u.Parser}, u.Tools
+	p.Server, p.RawToolText = u.RawTextOf, u.RawTextOf != ""
 	if c.Providers == nil {
 		c.Providers = map[string]Provider{}
 	}

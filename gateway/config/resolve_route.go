@@ -51,6 +51,7 @@ func (c *Config) fill(own Route) Route {
 		ExecutionMetadata: cmp.Or(own.ExecutionMetadata, all.ExecutionMetadata, Off),
 		AnswerCache:       cmp.Or(own.AnswerCache, all.AnswerCache, Off),
 		AnswerCacheTTL:    cmp.Or(own.AnswerCacheTTL, all.AnswerCacheTTL, defaultAnswerCacheTTL),
+		Tools:             fillTools(own.Tools, all.Tools),
 	}
 	hints := Off
 	if out.Routing == "prefix" { // what is led to a cache by us shall find it there

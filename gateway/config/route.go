@@ -57,6 +57,8 @@ type Route struct {
 	AnswerCache string `yaml:"answer_cache" enum:"off,memory,redis" eg:"memory" doc:"Where answers are kept for equal requests of the same client (without keys: of any) with temperature 0 or a seed: off, memory or redis. Default: off."`
 	// AnswerCacheTTL is for how long. Default 10m, 1s to 24h.
 	AnswerCacheTTL Duration `yaml:"answer_cache_ttl" eg:"1h" min:"1s" max:"24h" doc:"How long an answer is kept. Default: 10m."`
+	// Tools says which tools the gateway runs for requests, and how.
+	Tools ToolUse `yaml:"tools" omit:"true" eg:"{servers: [github]}" doc:"Which tools of tool_servers the gateway runs for requests without the client's naming them, and bounds on that."`
 }
 
 // Intent is a rule of the operator's: words in the user's last message, and the tool

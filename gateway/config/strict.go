@@ -24,6 +24,8 @@ func (d *decoder) value(p path, n *yamldoc.Node, v reflect.Value, f field) {
 	switch {
 	case t == jsonType && n.Kind == yamldoc.Map:
 		d.free(p, n, v)
+	case t == jsonType && n.Kind != yamldoc.Null:
+		d.mismatch(p, n, t, f)
 	case n.Kind == yamldoc.Null && isScalar(t): // more likely a mistake
 		d.r.add(p, "there is no value; write for example %s, or leave the key out", example(f))
 	case n.Kind == yamldoc.Null: // a section is left out, as when all its keys are comments

@@ -54,6 +54,7 @@ func (c *Config) check(r *report) {
 	for _, name := range sortedKeys(c.ToolServers) {
 		c.checkToolServer(r, name)
 	}
+	c.checkKeyTools(r)
 }
 
 // checkTags checks what the tags of the fields say: required, enum, min and max.
@@ -167,7 +168,7 @@ func checkLog(r *report, l Log) {
 	if l.Level != "debug" && l.Level != "info" {
 		r.add(p, "requests are logged at the level info, and log.level is %s; set it to info, or leave log.prefix out", l.Level)
 	}
-	if l.Format != "json" {
+	if l.Format == "text" {
 		r.add(p, "callgate export-trace reads JSON, and log.format is %s; set it to json, or leave log.prefix out", l.Format)
 	}
 }

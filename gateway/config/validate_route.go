@@ -28,6 +28,7 @@ func (c *Config) checkRoute(r *report, p path, own Route) {
 	c.checkModes(r, p, own)
 	c.checkIdleRounds(r, p, own)
 	c.checkShared(r, p, own)
+	c.checkToolUse(r, p.Key("tools"), own.Tools)
 	checkIntents(r, p.Key("intents"), own.Intents)
 	checkDateContext(r, p.Key("date_context"), own.DateContext)
 	checkReferences(r, p.Key("references"), own.References)

@@ -208,6 +208,10 @@ func (g *Gateway) within(ctx context.Context, ask func(context.Context) (*gatewa
 	return answer, nil
 }
 
+// Route is the entry of the configuration that a model's name leads to, whose policy holds for its
+// requests; "" for none.
+func (g *Gateway) Route(model string) string { return g.table.Route(model) }
+
 // closing ends a request's context with its answer.
 type closing struct {
 	gateway.Reply
@@ -310,6 +314,9 @@ func (g *Gateway) Models(ctx context.Context) []string {
 		}
 	}
 	for prefix, t := range g.options.Direct {
+		if slices.Contains(g.options.Unlisted, t.Provider) {
+			continue
+		}
 		add(prefix+"/", t)
 	}
 	for _, t := range g.options.Routes[gateway.AnyModel] {

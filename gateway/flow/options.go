@@ -32,6 +32,8 @@ type Options struct {
 	// Direct maps a provider's name to the target for models called
 	// "provider/model"; the rest of the name is the upstream's.
 	Direct map[string]gateway.Target
+	// Unlisted are providers whose models are there, and are not among [Gateway.Models].
+	Unlisted []string
 	// RoutePolicies say what is watched over in the requests of a route, by its name;
 	// one that is missing has RoutePolicy.
 	RoutePolicies map[string]RoutePolicy

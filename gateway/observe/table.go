@@ -199,6 +199,33 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 		}, Label{Name: "reason"}),
 	}},
 	{member: "rounds", value: roundsMember},
+	{header: "X-Callgate-Tool-Run", end: "tool_run", log: "tool_run", trace: "callgate.tool_run", value: toolRunText, counts: []Measure{
+		counter("callgate_tool_runs_total", "Requests whose tools the gateway ran, by why their rounds ended.", func(r gateway.Record, to Series) {
+			if run := r.Summary.ToolRun; run != nil && len(run.Calls) > 0 {
+				to.Add(Labels{string(run.Stop)}, 1)
+			}
+		}, Label{Name: "stop"}),
+		histogram("callgate_tool_run_rounds", "How often the model was asked in a request whose tools the gateway ran.", []float64{1, 2, 3, 5, 8, 12, 16, 24, 50, 101}, func(r gateway.Record, to Series) {
+			if run := r.Summary.ToolRun; run != nil && len(run.Calls) > 0 {
+				to.Add(Labels{}, float64(run.Rounds))
+			}
+		}),
+		counter("callgate_tool_run_calls_total", "Calls that the gateway made itself, by how they ended: ok, failed where the result says so, or the kind of the error. A name that nobody offers has no server.", func(r gateway.Record, to Series) {
+			if run := r.Summary.ToolRun; run != nil {
+				for i := range run.Calls {
+					to.Add(Labels{run.Calls[i].Server, run.Calls[i].Outcome}, 1)
+				}
+			}
+		}, Label{Name: "server"}, Label{Name: "outcome"}),
+		histogram("callgate_tool_run_call_duration_seconds", "Time that calls took which the gateway made itself, with all attempts.", waitBuckets, func(r gateway.Record, to Series) {
+			if run := r.Summary.ToolRun; run != nil {
+				for i := range run.Calls {
+					addTime(to, Labels{run.Calls[i].Server}, run.Calls[i].Took)
+				}
+			}
+		}, Label{Name: "server"}),
+	}},
+	{member: "tools", value: toolRunMember},
 	{header: "X-Callgate-Parser", end: "parser", log: "parser", trace: "callgate.parsers", value: func(s *gateway.Summary) any { return list(s.Parsers) }},
 	{end: "calls", value: callsText},
 	{header: "X-Callgate-Faults", end: "faults", log: "faults", trace: "callgate.faults", value: func(s *gateway.Summary) any { return s.FaultList() }, counts: []Measure{

@@ -225,3 +225,53 @@ func referencesMember(s *gateway.Summary) any {
 	}
 	return references
 }
+
+// toolRunText says what the gateway has done with tools of its own: rounds=3;calls=5;failed=1;stop=answer.
+func toolRunText(s *gateway.Summary) any {
+	run := s.ToolRun
+	if run == nil || run.Rounds < 2 && len(run.Calls) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("rounds=%d;calls=%d", run.Rounds, len(run.Calls))
+	if n := run.Failed(); n > 0 {
+		text += fmt.Sprintf(";failed=%d", n)
+	}
+	if run.Stop != "" {
+		text += ";stop=" + string(run.Stop)
+	}
+	return text
+}
+
+// toolRunMember is the same for a program, with each call.
+func toolRunMember(s *gateway.Summary) any {
+	run := s.ToolRun
+	if run == nil {
+		return nil
+	}
+	type call struct {
+		Server   string  `json:"server,omitempty"`
+		Tool     string  `json:"tool,omitempty"`
+		Outcome  string  `json:"outcome"`
+		Attempts int     `json:"attempts"`
+		Took     float64 `json:"took_ms"`
+	}
+	type missing struct {
+		Server string `json:"server"`
+		Tool   string `json:"tool,omitempty"`
+		Why    string `json:"why"`
+	}
+	out := struct {
+		Offered int       `json:"offered"`
+		Rounds  int       `json:"rounds"`
+		Stop    string    `json:"stop,omitempty"`
+		Calls   []call    `json:"calls"`
+		Missing []missing `json:"missing,omitempty"`
+	}{run.Offered, run.Rounds, string(run.Stop), []call{}, nil}
+	for _, c := range run.Calls {
+		out.Calls = append(out.Calls, call{c.Server, c.Tool, c.Outcome, c.Attempts, milliseconds(c.Took)})
+	}
+	for _, m := range run.Missing {
+		out.Missing = append(out.Missing, missing{m.Server, m.Tool, m.Why})
+	}
+	return out
+}

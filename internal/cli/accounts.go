@@ -42,6 +42,15 @@ func (u *usageAccounts) Request(r gateway.Record) {
 	if s == nil || r.Code != "" || s.Replayed() { // the tokens of that were counted when they were spent
 		return
 	}
+	if run := s.ToolRun; run != nil && len(run.Costs) > 1 { // each round may have gone to another target
+		for _, c := range run.Costs {
+			if !c.Replayed {
+				priced := u.book.Record(accounts.Request{Provider: c.Provider, Model: c.Model, Tenant: r.Tenant, Usage: c.Usage})
+				u.Account(c.Provider, u.Model(r), &priced)
+			}
+		}
+		return
+	}
 	account := accounts.Request{Provider: s.Provider, Model: s.Model, Tenant: r.Tenant, Usage: s.Usage}
 	if d := s.Prefix; d != nil && d.Blocks > 0 {
 		account.Expected = int(float64(d.Expected) / float64(d.Blocks) * float64(s.Usage.Input))
@@ -60,6 +69,21 @@ func (u *usageAccounts) Request(r gateway.Record) {
 func (u *usageAccounts) bill(provider, model string, usage gateway.Usage) gateway.Bill {
 	bill := u.book.Bill(accounts.Request{Provider: provider, Model: model, Usage: usage})
 	return &bill
+}
+
+// bills prices an answer of several rounds. What its caches have saved can be told if all rounds
+// were paid in one currency.
+func (u *usageAccounts) bills(rounds []gateway.RoundCost) gateway.Bill {
+	var sum accounts.Account
+	for i, r := range rounds {
+		a := u.book.Bill(accounts.Request{Provider: r.Provider, Model: r.Model, Usage: r.Usage})
+		if i == 0 {
+			sum = a
+		} else {
+			sum.Join(&a)
+		}
+	}
+	return &sum
 }
 
 // caches is the answer to GET /admin/prefix.

@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	_ "time/tzdata" // for date_context, where the machine has no time zones
 
 	"github.com/alecthomas/kong"
 
+	"github.com/callgate/callgate/gateway/toolserver/mcp"
 	"github.com/callgate/callgate/plugins"
 )
 
@@ -20,7 +23,11 @@ func Main() {
 	if len(os.Args) > 1 && os.Args[1] == compilerCommand {
 		os.Exit(plugins.CompilerMain(os.Args[2:], os.Stdin, os.Stderr))
 	}
+	if len(os.Args) > 1 && os.Args[1] == guardCommand {
+		os.Exit(mcp.GuardMain(os.Args[2:]))
+	}
 	compiler = ownCompiler
+	toolGuard = ownGuard
 	ctx, stop := untilSignal()
 	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -57,6 +64,32 @@ type cli struct {
 	Version     versionCmd     `cmd:"" help:"Print the version."`
 }
 
+// spoken are the arguments with what people try first put into the program's own: nothing at
+// all, help, --version.
+func spoken(args []string) []string {
+	switch {
+	case len(args) == 0:
+		return []string{"--help"}
+	case args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case len(args) == 1 && (args[0] == "--version" || args[0] == "-v"):
+		return []string{"version"}
+	}
+	return args
+}
+
+// chosen is the command that a mistake was made in, from the outermost.
+func chosen(err error) (path []string) {
+	var wrong *kong.ParseError
+	if !errors.As(err, &wrong) {
+		return nil
+	}
+	for n := wrong.Context.Selected(); n != nil && n.Type == kong.CommandNode; n = n.Parent {
+		path = slices.Insert(path, 0, n.Name)
+	}
+	return path
+}
+
 // usageError is a mistake on the command line or in a file that it names.
 type usageError struct{ err error }
 
@@ -81,12 +114,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintln(stderr, "callgate:", err)
 		return exitUsage
 	}
-	command, err := parser.Parse(args)
+	command, err := parser.Parse(spoken(args))
 	if exited >= 0 {
 		return exited // --help was printed
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "callgate: %v (see callgate --help)\n", err)
+		fmt.Fprintf(stderr, "callgate: %v (see %s --help)\n", err, strings.Join(append([]string{"callgate"}, chosen(err)...), " "))
 		return exitUsage
 	}
 	err = command.Run(&env{ctx, stdin, stdout, stderr})

@@ -17,11 +17,11 @@ import (
 // TestMain lets the test scripts call this program, and runs the tests in an
 // environment that names no upstream. At the end no goroutine may be left.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == compilerCommand {
+	if len(os.Args) > 1 && (os.Args[1] == compilerCommand || os.Args[1] == guardCommand) {
 		Main()
 	}
-	compiler = ownCompiler // as Main does
-	testscript.Main(checked{m}, map[string]func(){"callgate": Main})
+	compiler, toolGuard = ownCompiler, ownGuard // as Main does
+	testscript.Main(checked{m}, map[string]func(){"callgate": Main, "toolserver": toolServerMain})
 }
 
 // checked are the tests, and what must be true before and after them.

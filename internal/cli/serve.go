@@ -18,10 +18,14 @@ import (
 )
 
 type serveCmd struct {
-	Config   string `short:"c" type:"path" help:"Configuration file. Without one: the demo provider, and those whose own environment variables are set, such as OPENAI_API_KEY." placeholder:"FILE"`
-	Listen   string `help:"Address to listen on, instead of the configuration's." placeholder:"ADDR"`
-	Upstream string `help:"Base URL of an OpenAI-compatible server that gets every model not named otherwise, such as http://127.0.0.1:8000/v1." placeholder:"URL"`
-	Parser   string `help:"Parser for --upstream: a name, auto or none." default:"auto" placeholder:"NAME"`
+	Config      string `short:"c" type:"path" help:"Configuration file. Without one: the demo provider, and those whose own environment variables are set, such as OPENAI_API_KEY." placeholder:"FILE"`
+	Listen      string `help:"Address to listen on, instead of the configuration's." placeholder:"ADDR"`
+	Admin       string `help:"Address of the admin listener, instead of the configuration's; off for none." placeholder:"ADDR"`
+	LogFormat   string `help:"Form of a log line, instead of the configuration's: json, text or auto." enum:",auto,json,text" default:"" placeholder:"FORM"`
+	Upstream    string `help:"Base URL of an OpenAI-compatible server that gets every model not named otherwise, such as http://127.0.0.1:8000/v1." placeholder:"URL"`
+	Parser      string `help:"Parser for --upstream: a name, auto or none." default:"auto" placeholder:"NAME"`
+	Tools       string `help:"How --upstream learns of tools: auto, native or prompted, which wants a --parser by name." enum:"auto,native,prompted" default:"auto" placeholder:"HOW"`
+	RawToolText string `help:"Ask --upstream for the model's own text, as this server gives it: vllm, sglang or llama.cpp." enum:",vllm,sglang,llama.cpp" default:"" placeholder:"SERVER"`
 }
 
 // Run serves until the process is told to stop, then lets running requests finish.
@@ -181,11 +185,20 @@ func (s *serveCmd) configuration() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Config != "" {
+		cfg.AddDemo()
+	}
 	if s.Listen != "" {
 		cfg.Listen = s.Listen
 	}
+	if s.Admin != "" {
+		cfg.Admin.Listen = s.Admin
+	}
+	if s.LogFormat != "" {
+		cfg.Log.Format = s.LogFormat
+	}
 	if s.Upstream != "" {
-		cfg.AddUpstream("upstream", s.Upstream, s.Parser)
+		cfg.AddUpstream("upstream", config.Upstream{URL: s.Upstream, Parser: s.Parser, Tools: s.Tools, RawTextOf: s.RawToolText})
 	}
 	return cfg, cfg.Validate()
 }

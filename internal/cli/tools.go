@@ -131,17 +131,17 @@ type toolsCallCmd struct {
 	Timeout   time.Duration `help:"How long to wait, instead of the server's timeout." placeholder:"DURATION"`
 }
 
-// toolCall is a result in JSON.
-type toolCall struct {
+// toolResult is a result in JSON.
+type toolResult struct {
 	Text       string          `json:"text"`
 	Structured json.RawMessage `json:"structured,omitempty"`
 	Failed     bool            `json:"failed"`
 	Dropped    []string        `json:"dropped,omitempty"`
 	Cut        int             `json:"cut,omitempty"`
-	Error      *toolCallError    `json:"error,omitempty"`
+	Error      *toolError      `json:"error,omitempty"`
 }
 
-type toolCallError struct {
+type toolError struct {
 	Type    toolserver.Kind `json:"type"`
 	Message string          `json:"message"`
 	Hint    string          `json:"hint,omitempty"`
@@ -171,10 +171,10 @@ func (t *toolsCallCmd) Run(e *env) error {
 	}
 	if err != nil {
 		var failed *toolserver.Error
-		if errors.As(err, &failed) && failed.Hint != "" {
-			return fmt.Errorf("%s: %s %s", failed.Kind, failed.Message, failed.Hint)
+		if !errors.As(err, &failed) {
+			return err
 		}
-		return err
+		return errors.New(strings.TrimSpace(fmt.Sprintf("%s: %s %s", failed.Kind, failed.Message, failed.Hint)))
 	}
 	text := manyLines(result.Text)
 	if text == "" && len(result.Structured) > 0 {
@@ -195,15 +195,15 @@ func (t *toolsCallCmd) Run(e *env) error {
 }
 
 func (t *toolsCallCmd) printed(e *env, result *toolserver.Result, err error) error {
-	var out toolCall
+	var out toolResult
 	var failed *toolserver.Error
 	switch {
 	case errors.As(err, &failed):
-		out = toolCall{Failed: true, Error: &toolCallError{failed.Kind, failed.Message, failed.Hint, failed.Sent, failed.Again}}
+		out = toolResult{Failed: true, Error: &toolError{failed.Kind, failed.Message, failed.Hint, failed.Sent, failed.Again}}
 	case err != nil:
 		return err
 	default:
-		out = toolCall{Text: result.Text, Structured: result.Structured, Failed: result.Failed, Dropped: result.Dropped, Cut: result.Cut}
+		out = toolResult{Text: result.Text, Structured: result.Structured, Failed: result.Failed, Dropped: result.Dropped, Cut: result.Cut}
 	}
 	if err := t.print(e, out); err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"maps"
 	"net/url"
+	"os"
+	"runtime"
 	"slices"
 	"time"
 
@@ -13,6 +15,21 @@ import (
 	"github.com/callgate/callgate/gateway/toolserver/httptool"
 	"github.com/callgate/callgate/gateway/toolserver/mcp"
 )
+
+// guardCommand has this program guard a tool server that it runs. It is no command for people.
+const guardCommand = "guard-tool-server"
+
+// toolGuard is the command before that of a tool server, see mcp.GuardMain. It is nil where
+// another program uses this package, which would not know the command.
+var toolGuard func() []string //nolint:gochecknoglobals // Main sets it once, before anything runs
+
+// ownGuard is the program that runs, also if another file has taken its place since.
+func ownGuard() []string {
+	if _, err := os.Stat("/proc/self/exe"); runtime.GOOS != "linux" || err != nil {
+		return nil
+	}
+	return []string{"/proc/self/exe", guardCommand}
+}
 
 // newCatalogue makes the catalogue of tools that the gateway runs; nil if the configuration has
 // no tool servers. It asks nobody before Start. What runs tools takes it from system.tools.
@@ -64,6 +81,9 @@ func toolServer(name string, s config.ToolServer, log *slog.Logger) (catalogue.S
 		return out, nil
 	}
 	o := mcp.Options{Name: name, Headers: reveal(s.Headers), Private: s.PrivateNetwork, Command: s.Command, Env: reveal(s.Env), Directory: s.Directory, Version: programVersion(), Log: log}
+	if toolGuard != nil {
+		o.Guard = toolGuard()
+	}
 	if s.URL != "" {
 		address, err := url.Parse(s.URL)
 		if err != nil {

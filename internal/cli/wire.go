@@ -7,8 +7,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"time"
+
+	"github.com/lmittmann/tint"
+	"github.com/mattn/go-isatty"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
@@ -94,7 +98,7 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 
 func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provider, m *metrics.Metrics, log *slog.Logger) (err error) {
 	options := flow.Options{
-		Providers: providers, Policies: policies(cfg), Routes: routes(cfg), Rules: rules(cfg), Aliases: aliases(cfg), Direct: direct(cfg), Parsers: sys.parsers,
+		Providers: providers, Policies: policies(cfg), Routes: routes(cfg), Rules: rules(cfg), Aliases: aliases(cfg), Direct: direct(cfg), Unlisted: unlisted(cfg), Parsers: sys.parsers,
 		CacheSalt: []byte(cfg.CacheSalt.Reveal()), RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
 		ShareIndex: sys.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: m.Transition, Log: log,
 	}
@@ -117,7 +121,14 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		server.Keys[k.Name] = k.Hash.Reveal()
 	}
 	server.Gateway, server.Metrics = sys.gateway, accounts
-	sys.state = newState(sys.store, cfg, server.Sealer, sys.gateway, accounts.Request, log)
+	if sys.tools != nil {
+		runner, err := newRunner(cfg, sys.gateway, sys.tools, sys.parsers, sys.store, accounts.bills, log)
+		if err != nil {
+			return err
+		}
+		server.Gateway = chatting{sys.gateway, runner}
+	}
+	sys.state = newState(sys.store, cfg, server.Sealer, server.Gateway, accounts.Request, log)
 	server.State = sys.state
 	if sys.server, err = httpapi.New(server); err != nil {
 		return err
@@ -182,6 +193,15 @@ func direct(cfg *config.Config) map[string]gateway.Target {
 	return out
 }
 
+// unlisted are the providers whose models are not what an operator has configured: the demo's,
+// beside others.
+func unlisted(cfg *config.Config) []string {
+	if len(cfg.Providers) == 1 || cfg.Providers["demo"].Type != "demo" || cfg.Names("demo") {
+		return nil
+	}
+	return []string{"demo"}
+}
+
 var (
 	modes      = map[string]gateway.Mode{"off": gateway.Off, "report": gateway.Report, "repair": gateway.Repair}
 	reasonings = map[string]chain.Reasoning{"open": chain.Open, "auto": chain.Auto}
@@ -221,9 +241,10 @@ func modelNames(cfg *config.Config) []string {
 func logger(w io.Writer, c config.Log) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Level)) // the configuration has checked it
-	opts := &slog.HandlerOptions{Level: level}
-	if c.Format == "text" {
-		return slog.New(slog.NewTextHandler(w, opts))
+	file, ok := w.(*os.File)
+	terminal := ok && isatty.IsTerminal(file.Fd())
+	if c.Format == "text" || c.Format == "auto" && terminal && !c.Prefix {
+		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !terminal || os.Getenv("NO_COLOR") != ""}))
 	}
-	return slog.New(slog.NewJSONHandler(w, opts))
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }

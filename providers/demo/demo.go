@@ -251,6 +251,7 @@ func (p *Provider) Chat(ctx context.Context, name string, req *gateway.Request) 
 }
 
 func (p *Provider) model(name string) (model, error) {
+	name = strings.TrimPrefix(name, "demo-")
 	for _, m := range p.models {
 		if m.name == name {
 			return m, nil

@@ -117,6 +117,18 @@ type Choice struct {
 	Took    time.Duration // to look at the rules
 }
 
+// Route is the entry that a model's name leads to, "" for none.
+func (t *Table) Route(model string) string {
+	f, ok := t.names.Find(model)
+	switch {
+	case !ok:
+		return ""
+	case f.Provider != "":
+		return f.Provider + "/" + gateway.AnyModel
+	}
+	return f.Entry
+}
+
 // Choose finds where a request goes. ok is false if its model's name leads nowhere.
 func (t *Table) Choose(r *gateway.Request) (c *Choice, ok bool) {
 	f, ok := t.names.Find(r.Model)

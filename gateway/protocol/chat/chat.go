@@ -16,6 +16,7 @@ type Writer struct {
 	first   *wire.Frame // a chunk, to write a further one by; nil as long as there is none
 	stream  bool
 	closed  bool // nothing is to be said at the end any more
+	tools   bool // what happens to tools that the gateway runs is said
 }
 
 // NewWriter makes the writer of a response, whose summary grows while it is written.
@@ -35,11 +36,23 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 }
 
 func (w *Writer) whole(f *wire.Frame) []byte {
-	if w.summary.Execution && wire.IsObject(f.Data) {
-		return w.withExecution(nil, f.Bytes(), false)
+	data := f.Bytes()
+	if w.mute() {
+		if edits := wire.Remove(data, vendor); len(edits) > 0 {
+			data = wire.Splice(data, edits)
+		}
 	}
-	return f.Bytes()
+	if w.summary.Execution && wire.IsObject(f.Data) {
+		return w.withExecution(nil, data, false)
+	}
+	return data
 }
+
+// vendor is the member that says what happens to tools that the gateway runs.
+const vendor = "callgate"
+
+// mute reports whether that member is left out: no client of chat completions knows it.
+func (w *Writer) mute() bool { return w.summary.ToolRun != nil && !w.tools }
 
 // Frame appends a frame. In front of a stream's end marker stands what there is to say of the
 // answer.
@@ -49,6 +62,8 @@ func (w *Writer) Frame(dst []byte, f *wire.Frame) ([]byte, error) {
 		return append(w.close(dst), f.Raw...), nil
 	case f.Whole:
 		return append(dst, w.whole(f)...), nil
+	case w.mute() && f.Data != nil && len(f.Choices()) == 0 && !wire.Find(f.Data, wire.Span{End: len(f.Data)}, vendor).Empty():
+		return dst, nil
 	case w.summary.Execution && w.first == nil && len(f.Choices()) > 0:
 		w.first = &wire.Frame{Data: bytes.Clone(f.Data)}
 	}

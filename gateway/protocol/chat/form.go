@@ -57,14 +57,25 @@ func appendFailure(dst []byte, e *gateway.Error) []byte {
 }
 
 // request is a chat completion, which needs no translation.
-type request []byte
-
-// Parse implements [protocol.Parser].
-func Parse(_ context.Context, body []byte, _ protocol.Client) (protocol.Front, error) {
-	return request(body), nil
+type request struct {
+	body  []byte
+	tools bool // the client wants to know which tools the gateway runs
 }
 
-func (r request) Chat() []byte                                  { return r }
-func (r request) Source() *gateway.Source                       { return nil }
-func (r request) Warnings() []string                            { return nil }
-func (r request) Writer(resp *gateway.Response) protocol.Writer { return NewWriter(resp) }
+// eventsHeader asks for the events of tools that the gateway runs: the member callgate.
+const eventsHeader = "X-Callgate-Tool-Events"
+
+// Parse implements [protocol.Parser].
+func Parse(_ context.Context, body []byte, c protocol.Client) (protocol.Front, error) {
+	return request{body, c.Header.Get(eventsHeader) == "1"}, nil
+}
+
+func (r request) Chat() []byte            { return r.body }
+func (r request) Source() *gateway.Source { return nil }
+func (r request) Warnings() []string      { return nil }
+
+func (r request) Writer(resp *gateway.Response) protocol.Writer {
+	w := NewWriter(resp)
+	w.tools = r.tools
+	return w
+}

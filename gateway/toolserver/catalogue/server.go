@@ -110,7 +110,7 @@ func (c *Catalogue) ask(ctx context.Context, s *server) {
 	}
 	s.mu.Lock()
 	before := s.problem
-	if err == nil && len(listing.Tools) == 0 {
+	if err == nil && len(listing.Tools)+len(listing.Refused) == 0 {
 		err = &toolserver.Error{Kind: toolserver.Unavailable, Message: fmt.Sprintf("Tool server %q lists no tools.", s.name)}
 		s.listing = listing
 	}
@@ -151,7 +151,7 @@ func (s *server) wait() time.Duration {
 func (s *server) known() (*toolserver.Listing, *toolserver.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.problem != nil && (s.listing == nil || len(s.listing.Tools) == 0 || s.failures >= patience) {
+	if s.problem != nil && (s.listing == nil || len(s.listing.Tools)+len(s.listing.Refused) == 0 || s.failures >= patience) {
 		return nil, s.problem
 	}
 	return s.listing, nil

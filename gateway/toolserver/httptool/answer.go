@@ -66,7 +66,7 @@ func text(kind string, body []byte) string {
 // pick takes the part of an answer that is the result. Text is given as text, all else as JSON.
 func (s *Server) pick(t *ready, body []byte) (*toolserver.Result, error) {
 	value := jsontext.Value(body)
-	if err := value.Compact(); err != nil {
+	if err := value.Compact(jsontext.AllowDuplicateNames(false)); err != nil {
 		return nil, &toolserver.Error{Kind: toolserver.Failed, Message: s.says("gave an answer that is no proper JSON"), Sent: true, Err: err}
 	}
 	steps, err := pointer(t.Result)

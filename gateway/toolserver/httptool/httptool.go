@@ -110,7 +110,10 @@ func (s *Server) Call(ctx context.Context, tool string, arguments json.RawMessag
 		return nil, &toolserver.Error{Kind: toolserver.InvalidArguments, Message: fmt.Sprintf("The arguments of %s cannot be sent: %v.", tool, err), Err: err}
 	}
 	var sent atomic.Bool
-	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}))
+	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GetConn:      func(string) { sent.Store(false) }, // again, where it has reached nobody
+		WroteHeaders: func() { sent.Store(true) },
+	}))
 	resp, err := t.client.Do(req)
 	if err != nil {
 		return nil, s.failure(ctx, sent.Load(), err)

@@ -26,16 +26,28 @@ const (
 // what a caller has given up, leave it whole.
 func broken(n *note, err error) bool {
 	_, _, status := n.facts()
-	var answered *jsonrpc.Error
 	switch {
 	case errors.Is(err, sdk.ErrSessionMissing), errors.Is(err, sdk.ErrConnectionClosed):
 		return true
-	case errors.As(err, &answered), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case answered(err) != nil, n.answer() != nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return false
 	case errors.Is(err, errNeedsInput), errors.Is(err, errUnknownTool), errors.Is(err, errTooLarge), errors.Is(err, errTooMuch):
 		return false
 	}
 	return status < 500 && status != http.StatusTooManyRequests
+}
+
+// rejected is the message of the SDK's own error for what a transport could not send, or what
+// was answered with a status alone. It has the form of a server's answer, and is none.
+const rejected = "rejected by transport"
+
+// answered finds the error that the server has answered with, nil if there is none.
+func answered(err error) *jsonrpc.Error {
+	var e *jsonrpc.Error
+	if errors.As(err, &e) && e.Message != rejected {
+		return e
+	}
+	return nil
 }
 
 // unreachable says why there is no connection. Nothing was sent that could have run.
@@ -62,7 +74,10 @@ func (s *Server) unreachable(ctx context.Context, err error) *toolserver.Error {
 func (s *Server) failure(ctx context.Context, n *note, err error) *toolserver.Error {
 	sent, tooLarge, status := n.facts()
 	e := &toolserver.Error{Kind: toolserver.Unavailable, Message: s.says("broke the connection"), Sent: sent, Again: true, Err: err}
-	var answered *jsonrpc.Error
+	if !sent {
+		e.Message = s.says("does not answer")
+	}
+	answered := answered(err)
 	refused, isRefused := reach.Refused(err)
 	switch {
 	case tooLarge, errors.Is(err, errTooLarge):
@@ -79,12 +94,12 @@ func (s *Server) failure(ctx context.Context, n *note, err error) *toolserver.Er
 		*e = toolserver.Error{Kind: toolserver.UnknownTool, Message: s.says("has no such tool any more"), Err: err}
 	case isRefused:
 		e.Message, e.Sent, e.Again = s.says("is refused: "+refused.Why), false, false
-	case errors.As(err, &answered):
+	case answered != nil:
 		s.byCode(e, answered)
 	case status >= http.StatusBadRequest:
 		s.byStatus(e, status)
-	case strings.Contains(err.Error(), "cannot be read"):
-		*e = toolserver.Error{Kind: toolserver.Failed, Message: s.says("gave an answer that is against the protocol"), Sent: sent, Err: err}
+	case n.answer() != nil:
+		*e = toolserver.Error{Kind: toolserver.Failed, Message: s.says("gave an answer that is against the protocol"), Sent: true, Err: err}
 	}
 	return e
 }

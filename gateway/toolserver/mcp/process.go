@@ -40,7 +40,13 @@ func Environment() []string {
 
 // start starts the command of o. Nothing of it is read by a shell.
 func start(o Options) (*process, error) {
-	cmd := exec.Command(o.Command[0], o.Command[1:]...) //nolint:gosec,noctx // the operator's own; end ends it, with its group
+	command := slices.Concat(o.Guard, o.Command)
+	if len(o.Guard) > 0 {
+		if _, err := exec.LookPath(o.Command[0]); err != nil && o.Directory == "" {
+			return nil, fmt.Errorf("start: %w", err) // the guard would say it later
+		}
+	}
+	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec,noctx // the operator's own; end ends it, with its group
 	cmd.Dir, cmd.Env = o.Directory, []string{}
 	for _, name := range Environment() {
 		if value, ok := os.LookupEnv(name); ok && o.Env[name] == "" {
@@ -51,7 +57,7 @@ func start(o Options) (*process, error) {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
 	slices.Sort(cmd.Env)
-	cmd.SysProcAttr = attributes()
+	cmd.SysProcAttr = attributes(len(o.Guard) > 0)
 	p := &process{cmd: cmd, said: new(tail), exited: make(chan struct{})}
 	cmd.Stderr = p.said
 	cmd.WaitDelay = endTime // a grandchild may hold its standard error
@@ -72,8 +78,9 @@ func start(o Options) (*process, error) {
 		return nil, fmt.Errorf("start %s: %w", o.Command[0], err)
 	}
 	go func() {
+		awaitEnd(cmd.Process.Pid)
+		killGroup(cmd) // what it has left behind, before its number can be another's
 		_ = cmd.Wait()
-		killGroup(cmd) // what it has left behind
 		close(p.exited)
 	}()
 	return p, nil
@@ -102,18 +109,27 @@ func (p *process) Close() error {
 func (p *process) end() {
 	p.once.Do(func() {
 		_ = p.stdin.Close()
-		for _, more := range []func(*exec.Cmd){terminateGroup, killGroup, func(*exec.Cmd) {}} {
-			select {
-			case <-p.exited:
-			case <-time.After(endTime):
-				more(p.cmd)
-				continue
+		if !p.endsWithin(endTime) {
+			terminateGroup(p.cmd)
+			if !p.endsWithin(endTime) {
+				killGroup(p.cmd)
 			}
-			break
 		}
+		<-p.exited
 		_ = p.stdout.Close()
 	})
 	<-p.exited
+}
+
+func (p *process) endsWithin(limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+		return true
+	case <-timer.C:
+		return false
+	}
 }
 
 // explain adds to err what the process has said of itself.

@@ -1,9 +1,12 @@
-//go:build unix && !linux
+//go:build !linux
 
 package mcp
 
-import "syscall"
+import "os"
 
-// attributes put a process into a group of its own. One that outlives the gateway finds its
-// input at the end.
-func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// awaitEnd returns when a process has ended.
+func awaitEnd(pid int) {
+	if p, err := os.FindProcess(pid); err == nil {
+		_, _ = p.Wait()
+	}
+}

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-func attributes() *syscall.SysProcAttr {
+func attributes(bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 

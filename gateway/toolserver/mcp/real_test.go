@@ -27,8 +27,12 @@ var everything = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", &buildError{string(text)}
 	}
+	built = out
 	return out, nil
 })
+
+// built is the program, "" if it was not needed.
+var built string
 
 type buildError struct{ text string }
 

@@ -35,6 +35,9 @@ type Options struct {
 	Command   []string
 	Env       map[string]string
 	Directory string // it runs in; "" is the gateway's own
+	// Guard is the program, with its arguments, that calls [GuardMain] with what follows them;
+	// nil runs the command without a guard.
+	Guard []string
 	// Start bounds a connection with its handshake, the start of the process included; 0 is
 	// 10 s for HTTP and 60 s for a process, which may have to fetch itself first.
 	Start time.Duration

@@ -37,6 +37,7 @@ func (w *web) close() { w.base.CloseIdleConnections() }
 func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	n := noteOf(req.Context())
 	out := req.Clone(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GetConn:      func(string) { n.set(func() { n.sent = false }) }, // again, where it has reached nobody
 		WroteHeaders: func() { n.set(func() { n.sent = true }) },
 	}))
 	for name, value := range w.headers {

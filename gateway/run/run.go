@@ -1,0 +1,126 @@
+// Package run has the gateway run tools itself: it stands in front of the gateway's story of a
+// request, asks the model, runs what the model calls, and asks again with the results, until
+// there is an answer. Requests without such tools pass by it as they are.
+package run
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/repair"
+	"github.com/callgate/callgate/gateway/store"
+	"github.com/callgate/callgate/gateway/toolserver"
+)
+
+// Chatter asks the model; *flow.Gateway is one.
+type Chatter interface {
+	Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error)
+}
+
+// Catalogue has the tools.
+type Catalogue interface {
+	// Tools are those of servers, sorted by alias, from memory, and what cannot be offered now.
+	Tools(servers []string) (tools []toolserver.Tool, missing []toolserver.Missing)
+	// Call makes one attempt. The error is a *toolserver.Error.
+	Call(ctx context.Context, alias string, arguments json.RawMessage) (*toolserver.Result, error)
+}
+
+// Keeper keeps what became of calls between two requests; a store.Store is one.
+type Keeper interface {
+	PutResponse(ctx context.Context, tenant string, r *store.Response, done bool) error
+	GetResponse(ctx context.Context, tenant, id string) (*store.Response, error)
+	Lock(ctx context.Context, tenant, name string) (release func(), err error)
+}
+
+// Options are what a Runner is made of. The wiring in internal/cli fills them.
+type Options struct {
+	Inner     Chatter
+	Catalogue Catalogue
+	// Servers are the names of all servers.
+	Servers []string
+	// Route is the entry of the configuration that a model's name leads to, "" for none.
+	Route func(model string) string
+	// Policies are those of routes, by their name; one that is missing has Policy.
+	Policies map[string]Policy
+	Policy   Policy
+	// Allowed are patterns of the aliases that a key may use, by its name; one that is missing may
+	// use all.
+	Allowed map[string][]string
+	// Keeper may be nil: the calls of a turn that also calls the client's tools are forgotten then,
+	// and so are those that were approved.
+	Keeper Keeper
+	// Secret signs calls that need the client's word.
+	Secret []byte
+	// Markup finds calls in the text of results; nil for nobody who does.
+	Markup Markup
+	// Bill prices an answer of several rounds; it may be nil.
+	Bill func(rounds []gateway.RoundCost) gateway.Bill
+	// Beat is how often a client is told which tool runs; 0 means 10 s.
+	Beat time.Duration
+	// Log may be nil.
+	Log *slog.Logger
+}
+
+// Runner runs tools for requests. It is safe for concurrent use.
+type Runner struct {
+	o        Options
+	hands    *hands
+	attaches bool // some route has tools without being asked
+}
+
+// New makes a Runner.
+func New(o Options) *Runner {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Beat <= 0 {
+		o.Beat = 10 * time.Second
+	}
+	r := &Runner{o: o, hands: &hands{catalogue: o.Catalogue, schemas: repair.NewSchemas(0), cleaner: newCleaner(o.Markup)}}
+	r.attaches = len(o.Policy.Attach) > 0
+	for _, p := range o.Policies {
+		r.attaches = r.attaches || len(p.Attach) > 0
+	}
+	return r
+}
+
+// Chat implements the gateway's Chat with tools. The caller reads the response to its end, or
+// closes it; then nothing runs any more.
+func (r *Runner) Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error) {
+	named := mayName(req.ToolsJSON())
+	if !named && !r.attaches {
+		return r.o.Inner.Chat(ctx, req)
+	}
+	policy := r.policy(req.Model)
+	if !named && len(policy.Attach) == 0 {
+		return r.o.Inner.Chat(ctx, req)
+	}
+	offer, err := r.offer(req, policy)
+	if err != nil {
+		return nil, err
+	}
+	if offer == nil {
+		return r.o.Inner.Chat(ctx, req)
+	}
+	return r.begin(ctx, req, offer, policy.withDefaults())
+}
+
+func (r *Runner) policy(model string) Policy {
+	route := ""
+	if r.o.Route != nil {
+		route = r.o.Route(model)
+	}
+	if p, ok := r.o.Policies[route]; ok {
+		return p
+	}
+	return r.o.Policy
+}
+
+// mayName reports whether a list of tools may name servers: most name none, and are not read.
+func mayName(tools []byte) bool {
+	return bytes.Contains(tools, []byte(`"mcp"`)) || bytes.Contains(tools, []byte(`\u00`))
+}

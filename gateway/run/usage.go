@@ -1,0 +1,69 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// sumUsage is the sum of what upstreams have counted, member by member; nil if none has.
+func sumUsage(list []json.RawMessage) (sum []byte) {
+	for _, u := range list {
+		switch {
+		case u == nil:
+		case sum == nil:
+			sum = u
+		default:
+			sum = addObjects(sum, u, maxUsageDepth)
+		}
+	}
+	return sum
+}
+
+// maxUsageDepth is how deep the details of a usage nest at most.
+const maxUsageDepth = 4
+
+// addObjects adds the numbers of b to those of a. Of what is no number that of b counts.
+func addObjects(a, b []byte, depth int) []byte {
+	out := []byte{'{'}
+	var seen []string
+	wire.Members(a, 0, func(key []byte, v wire.Span) bool {
+		name := string(key)
+		seen = append(seen, name)
+		other := wire.Find(b, wire.Span{End: len(b)}, name)
+		out = append(wire.AppendKey(out, name), addValues(v.Of(a), other.Of(b), depth)...)
+		return true
+	})
+	wire.Members(b, 0, func(key []byte, v wire.Span) bool {
+		if name := string(key); !slices.Contains(seen, name) {
+			out = append(wire.AppendKey(out, name), v.Of(b)...)
+		}
+		return true
+	})
+	return append(out, '}')
+}
+
+func addValues(a, b []byte, depth int) []byte {
+	switch {
+	case len(b) == 0 || string(b) == "null":
+		return a
+	case len(a) == 0 || string(a) == "null":
+		return b
+	case a[0] == '{' && b[0] == '{' && depth > 0:
+		return addObjects(a, b, depth-1)
+	}
+	if m, err := strconv.ParseInt(string(a), 10, 64); err == nil {
+		if n, err := strconv.ParseInt(string(b), 10, 64); err == nil {
+			return strconv.AppendInt(nil, m+n, 10)
+		}
+	}
+	if m, err := strconv.ParseFloat(string(a), 64); err == nil {
+		if n, err := strconv.ParseFloat(string(b), 64); err == nil {
+			return strconv.AppendFloat(nil, m+n, 'g', -1, 64)
+		}
+	}
+	return bytes.Clone(b)
+}

@@ -1,0 +1,48 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+)
+
+// orphaned is the signal that a guard gets when the gateway has ended, however it has.
+const orphaned = syscall.SIGUSR1
+
+// GuardMain is the process that stands between the gateway and a server: it runs the command in
+// its own process group, passes its input and output through, and kills the whole group when the
+// gateway is gone. Without it, what a server has started outlives a gateway that is killed. It
+// returns the status for the process to end with.
+func GuardMain(command []string) int {
+	gone, told := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(gone, orphaned)
+	signal.Notify(told, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP) // the group has got it too
+	if len(command) == 0 {
+		return 2
+	}
+	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec,noctx // the gateway's own arguments
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 127
+	}
+	// Only the server holds the pipes now, so that their ends are its end.
+	_ = os.Stdin.Close()
+	_ = os.Stdout.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-gone:
+		_ = syscall.Kill(0, syscall.SIGKILL)
+		return 1
+	case err := <-ended:
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			return max(exit.ExitCode(), 1)
+		}
+		return 0
+	}
+}

@@ -1,0 +1,322 @@
+package mcp_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/callgate/callgate/gateway/toolserver"
+	"github.com/callgate/callgate/gateway/toolserver/mcp"
+)
+
+// asServer makes this test binary a server over standard input and output, of the sort that it
+// names.
+const asServer = "CALLGATE_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "guard" {
+		os.Exit(mcp.GuardMain(os.Args[2:]))
+	}
+	if kind := os.Getenv(asServer); kind != "" {
+		serveAs(kind)
+		os.Exit(0)
+	}
+	if os.Getenv(asGateway) != "" {
+		beGateway()
+	}
+	status := m.Run()
+	if built != "" {
+		os.RemoveAll(filepath.Dir(built))
+	}
+	os.Exit(status)
+}
+
+// serveAs answers as a server of the newest version does, until a call, when it does what its
+// kind says.
+func serveAs(kind string) {
+	in := bufio.NewReader(os.Stdin)
+	say := func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+	switch kind {
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+	case "with a child":
+		child := exec.Command("sleep", "1000")
+		if err := child.Start(); err != nil {
+			panic(err)
+		}
+		_ = os.WriteFile(os.Getenv("PIDS"), []byte(fmt.Sprintf("%d %d", os.Getpid(), child.Process.Pid)), 0o600)
+	case "mute":
+		fmt.Fprintln(os.Stderr, "no such database: \x1b[31mhello\x1b[0m")
+		os.Exit(3)
+	case "chatty":
+		say("Welcome to the server!")
+	}
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			if kind == "stubborn" {
+				select {}
+			}
+			return
+		}
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params struct {
+				Arguments json.RawMessage `json:"arguments"`
+			} `json:"params"`
+		}
+		_ = json.Unmarshal(line, &m)
+		switch m.Method {
+		case "server/discover":
+			say(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}}`, m.ID)
+		case "tools/list":
+			say(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"echo","inputSchema":{"type":"object"}}]}}`, m.ID)
+		case "tools/call":
+			called(kind, m.ID, m.Params.Arguments, say)
+		}
+	}
+}
+
+func called(kind string, id, arguments json.RawMessage, say func(string, ...any)) {
+	text := string(arguments)
+	switch kind {
+	case "dies":
+		os.Exit(1)
+	case "hangs", "stubborn":
+		if strings.Contains(text, "hang") {
+			return
+		}
+	case "floods":
+		for {
+			say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"%s"}}`, strings.Repeat("x", 1<<20))
+		}
+	case "long line":
+		_, _ = os.Stdout.WriteString(`{"jsonrpc":"2.0","id":` + string(id) + `,"result":{"content":[{"type":"text","text":"`)
+		for {
+			if _, err := os.Stdout.WriteString(strings.Repeat("x", 1<<20)); err != nil {
+				return
+			}
+		}
+	case "env":
+		text = strings.Join(os.Environ(), "\n")
+	case "arguments":
+		text = strings.Join(os.Args[1:], "|")
+	case "asks":
+		say(`{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`)
+	case "no JSON":
+		say("Traceback (most recent call last):")
+		return
+	case "batch":
+		say(`[]`)
+		return
+	}
+	quoted, _ := json.Marshal(text)
+	say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%s}]}}`, id, quoted)
+}
+
+// process opens this binary as a server of a kind.
+func process(t *testing.T, kind string, change func(*mcp.Options)) *mcp.Server {
+	t.Helper()
+	o := mcp.Options{Name: "srv", Command: []string{os.Args[0]}, Guard: []string{os.Args[0], "guard"}, Env: map[string]string{asServer: kind}, Start: 30 * time.Second}
+	if change != nil {
+		change(&o)
+	}
+	s := mcp.Open(o)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// TestHostileProcess has a row for what a process may do to a call. The next call finds a server
+// again, a new one if it must be.
+func TestHostileProcess(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]toolserver.Error{
+		"dies":      {Kind: toolserver.Unavailable, Sent: true, Again: true},
+		"hangs":     {Kind: toolserver.Timeout, Sent: true, Again: true},
+		"floods":    {Kind: toolserver.TooLarge, Sent: true},
+		"long line": {Kind: toolserver.TooLarge, Sent: true},
+		"no JSON":   {Kind: toolserver.Unavailable, Sent: true, Again: true},
+		"batch":     {Kind: toolserver.Unavailable, Sent: true, Again: true},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := process(t, kind, nil)
+			if _, err := s.List(within(t, time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			limit := time.Minute
+			if want.Kind == toolserver.Timeout {
+				limit = 300 * time.Millisecond
+			}
+			_, e := call(within(t, limit), s, "echo", `{"do":"hang"}`)
+			if e == nil || e.Kind != want.Kind || e.Sent != want.Sent || e.Again != want.Again {
+				t.Errorf("got %+v (%v), want %+v", e, unwrap(e), want)
+			}
+			if l, err := s.List(within(t, time.Minute)); err != nil || len(l.Tools) != 1 {
+				t.Errorf("afterwards: got %+v, %v", l, err)
+			}
+		})
+	}
+}
+
+// TestProcessAsks holds that a server which asks for a model gets an error and not a hang.
+func TestProcessAsks(t *testing.T) {
+	t.Parallel()
+	if r, e := call(within(t, time.Minute), process(t, "asks", nil), "echo", `{"n":1}`); e != nil || r.Text != `{"n":1}` {
+		t.Errorf("got %+v, %v", r, e)
+	}
+}
+
+// TestEnvironment holds that a process sees none of the gateway's variables but the few that are
+// named, and that nothing of its command is read by a shell.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-canary")
+	t.Setenv("LD_PRELOAD_CANARY", "x")
+	r, e := call(within(t, time.Minute), process(t, "env", func(o *mcp.Options) { o.Env["TOKEN"] = "given" }), "echo", "")
+	if e != nil {
+		t.Fatal(e)
+	}
+	allowed := append(mcp.Environment(), "TOKEN", asServer)
+	for line := range strings.Lines(r.Text) {
+		name, _, _ := strings.Cut(line, "=")
+		if !slices.Contains(allowed, name) {
+			t.Errorf("got the variable %s", strings.TrimSpace(line))
+		}
+	}
+	if !strings.Contains(r.Text, "TOKEN=given") || strings.Contains(r.Text, "canary") {
+		t.Errorf("got %s", r.Text)
+	}
+	odd := "$(touch /tmp/callgate-canary); `id` && rm -rf x | y > z"
+	r, e = call(within(t, time.Minute), process(t, "arguments", func(o *mcp.Options) { o.Command = append(o.Command, odd, "*") }), "echo", "")
+	if e != nil || r.Text != odd+"|*" {
+		t.Errorf("got %+v, %v", r, e)
+	}
+}
+
+// TestProcessMissing holds what is said of a program that does not start, or ends at once.
+func TestProcessMissing(t *testing.T) {
+	t.Parallel()
+	_, err := mcp.Open(mcp.Options{Name: "srv", Command: []string{"/no/such/program"}}).List(within(t, time.Minute))
+	var e *toolserver.Error
+	if !errors.As(err, &e) || e.Kind != toolserver.Unavailable || strings.Contains(e.Message, "/no/such") {
+		t.Errorf("got %+v", err)
+	}
+	_, err = process(t, "mute", nil).List(within(t, time.Minute))
+	if !errors.As(err, &e) || !strings.Contains(fmt.Sprint(e.Err), "no such database") || strings.Contains(fmt.Sprint(e.Err), "\x1b") {
+		t.Errorf("got %+v, want what the process has written in the error for the log, without control characters", e.Err)
+	}
+}
+
+// alive says whether a process is there and no zombie.
+func alive(pid int) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(status), ") Z ")
+}
+
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	for range 200 {
+		if !alive(pid) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Errorf("process %d still runs", pid)
+}
+
+func pids(t *testing.T, file string) (server, child int) {
+	t.Helper()
+	for range 200 {
+		text, _ := os.ReadFile(file)
+		if a, b, ok := strings.Cut(string(text), " "); ok {
+			server, _ = strconv.Atoi(a)
+			child, _ = strconv.Atoi(b)
+			return server, child
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatal("the server has not started")
+	return 0, 0
+}
+
+// TestGroup holds that a process ends with all that it has started.
+func TestGroup(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "pids")
+	s := process(t, "with a child", func(o *mcp.Options) { o.Env["PIDS"] = file })
+	if _, err := s.List(within(t, time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	server, child := pids(t, file)
+	s.Close()
+	gone(t, server)
+	gone(t, child)
+}
+
+// TestStubborn holds that a process that neither its input's end nor a signal ends is killed, a
+// call that it has not answered notwithstanding.
+func TestStubborn(t *testing.T) {
+	t.Parallel()
+	s := process(t, "stubborn", nil)
+	if _, e := call(within(t, 300*time.Millisecond), s, "echo", `{"do":"hang"}`); e == nil || e.Kind != toolserver.Timeout {
+		t.Fatalf("got %v", e)
+	}
+	done := make(chan struct{})
+	go func() { s.Close(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Error("it is still waited for")
+	}
+}
+
+// asGateway makes this binary a gateway with one server that has a child, until it is killed.
+const asGateway = "CALLGATE_TEST_GATEWAY"
+
+func beGateway() {
+	s := mcp.Open(mcp.Options{Name: "srv", Command: []string{os.Args[0]}, Guard: []string{os.Args[0], "guard"}, Env: map[string]string{asServer: "with a child", "PIDS": os.Getenv("PIDS")}})
+	if _, err := s.List(context.Background()); err != nil {
+		panic(err)
+	}
+	fmt.Println("up")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	select {}
+}
+
+// TestKilledGateway holds that a gateway which is killed leaves nothing behind: neither the
+// server nor what that has started.
+func TestKilledGateway(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "pids")
+	gateway := exec.Command(os.Args[0])
+	gateway.Env = append(os.Environ(), asGateway+"=1", "PIDS="+file)
+	out, err := gateway.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := gateway.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "up\n" {
+		t.Fatal(line, err)
+	}
+	server, child := pids(t, file)
+	_ = gateway.Process.Kill()
+	_ = gateway.Wait()
+	gone(t, server)
+	gone(t, child)
+}
