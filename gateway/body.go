@@ -51,7 +51,9 @@ func (r *Request) Remake(edits ...wire.Edit) *Request {
 	}
 	out.read = &readings{}
 	if r.Source != nil { // the client's own request does not say the same any more
-		out.Source = &Source{Protocol: r.Source.Protocol, Foreign: r.Source.Foreign}
+		source := *r.Source
+		source.Body = nil
+		out.Source = &source
 	}
 	return out
 }

@@ -89,6 +89,9 @@ type Source struct {
 	// Metadata is the client's, an object in JSON, where the chat completion does not have it:
 	// it says how to route and goes to no upstream. nil if there is none.
 	Metadata []byte
+	// Closed says that the request is the gateway's own work, such as a summary: no tools are
+	// attached to it, since a model could do again what it reads of.
+	Closed bool
 	// Foreign is why no upstream can take the request that does not speak the protocol; nil if
 	// any can.
 	Foreign *Error
