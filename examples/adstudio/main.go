@@ -31,10 +31,10 @@ import (
 
 // settings are what the commands are told.
 type settings struct {
-	app, tools, gateway string // addresses, host:port
-	key, model          string
-	data, prices        string
-	stdio               bool
+	app, tools, gateway, admin string // addresses, host:port
+	key, model                 string
+	data, prices               string
+	stdio                      bool
 
 	program, config, upstream string // of up
 }
@@ -64,6 +64,7 @@ func run(ctx context.Context, args []string) error {
 	f.StringVar(&s.app, "app", "127.0.0.1:8090", "`address` of the page")
 	f.StringVar(&s.tools, "tools", "127.0.0.1:8091", "`address` of the MCP server")
 	f.StringVar(&s.gateway, "gateway", "127.0.0.1:8080", "`address` of the gateway")
+	f.StringVar(&s.admin, "admin", "127.0.0.1:8081", "up: `address` of the gateway's console")
 	f.StringVar(&s.key, "key", os.Getenv("CALLGATE_KEY"), "the app's `key` at the gateway; CALLGATE_KEY")
 	f.StringVar(&s.model, "name", "adstudio", "the gateway's `model` that has the tools")
 	f.StringVar(&s.data, "data", "adstudio-data", "`directory` of the ads, and of what the gateway keeps")

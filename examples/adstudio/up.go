@@ -58,7 +58,7 @@ func (s settings) start() (run func(context.Context) error, err error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return nil, err
 	}
-	env := append(os.Environ(), "ADSTUDIO_DATA="+data, "ADSTUDIO_TOOLS=http://"+s.tools+"/mcp", "ADSTUDIO_PRICES="+s.prices)
+	env := append(os.Environ(), "ADSTUDIO_DATA="+data, "ADSTUDIO_TOOLS=http://"+s.tools+"/mcp", "ADSTUDIO_PRICES="+s.prices, "ADSTUDIO_ADMIN="+s.admin)
 	if s.upstream != "" {
 		provider, model, ok := strings.Cut(s.upstream, "/")
 		variable, known := keys[provider]
@@ -118,6 +118,6 @@ func (s settings) greet(ctx context.Context) {
 		if model == "" {
 			model = "the built-in demo, which needs no key"
 		}
-		fmt.Printf("\n  Ad studio   http://%s   (model: %s)\n  Gateway     http://%s/v1, console http://127.0.0.1:8081/ui\n  MCP server  http://%s/mcp\n  Ctrl-C ends all three.\n\n", s.app, model, s.gateway, s.tools)
+		fmt.Printf("\n  Ad studio   http://%s   (model: %s)\n  Gateway     http://%s/v1, console http://%s/ui\n  MCP server  http://%s/mcp\n  Ctrl-C ends all three.\n\n", s.app, model, s.gateway, s.admin, s.tools)
 	}
 }

@@ -53,3 +53,34 @@ store: {compact_tokens: 400}
 		t.Errorf("got the calls %q, %d summaries and %d requests with another provider, want no call, some summaries, and all where the rule says", made, summaries.Load(), strayed.Load())
 	}
 }
+
+// TestWarningsBesideTools holds that what a client's protocol warns of is said where the gateway
+// runs tools, too, whole and streamed, in the answer and in the log.
+func TestWarningsBesideTools(t *testing.T) {
+	t.Parallel()
+	shop := newToolShop(t)
+	url := upstream(t, func(w http.ResponseWriter, r received) {
+		if r.wantsStream() {
+			w.Header().Set("content-type", "text/event-stream")
+		}
+		if !strings.Contains(r.body, `"role":"tool"`) {
+			send(w, turnOf(r, "native", "", modelCall{"c1", "shop__search", `{"q":"x"}`}))
+			return
+		}
+		send(w, turnOf(r, "native", "fine"))
+	})
+	g := serve(t, shop.config(url, "m", "none", "    tools: {servers: [shop]}\n"))
+	for _, stream := range []bool{false, true} {
+		got := g.do(g.request("POST", "/v1/responses", fmt.Sprintf(`{"model":"m","input":"x","stream":%v,"tools":[{"type":"web_search"}]}`, stream)))
+		const want = "tool_dropped:web_search"
+		said := got.header.Get("x-callgate-warnings")
+		if got.status != http.StatusOK || strings.Count(said, want) != 1 {
+			t.Errorf("stream %v: got %d with the warnings %q, want %s: %s", stream, got.status, said, want, cut(got.body, 0, 300))
+		}
+	}
+	g.cancel()
+	g.wait() // a line is written behind its answer
+	if n := strings.Count(g.stderr.String(), `"warnings":"tool_dropped:web_search"`); n != 2 {
+		t.Errorf("got %d lines of the log that say so, want 2", n)
+	}
+}

@@ -59,7 +59,7 @@ func (p place) start(t *testing.T) *running {
 	}
 	text := strings.NewReplacer(
 		"${ADSTUDIO_TOOLS:-http://127.0.0.1:8091/mcp}", server.URL, "${ADSTUDIO_DATA:-.}", p.dir, "${ADSTUDIO_PRICES:-prices.json}", prices,
-		"127.0.0.1:8081", "127.0.0.1:0", "compact_tokens: 6000", "compact_tokens: 800", // so that a few turns are many
+		"${ADSTUDIO_ADMIN:-127.0.0.1:8081}", "127.0.0.1:0", "compact_tokens: 6000", "compact_tokens: 800", // so that a few turns are many
 	).Replace(string(config))
 	r := &running{gate: gate.Serve(t, []byte(text))}
 	list, err := studio.ReadPrices(prices)

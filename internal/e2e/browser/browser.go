@@ -82,8 +82,8 @@ func New(t *testing.T) context.Context {
 
 // Tab is a page of a browser, and what the browser complains of.
 type Tab struct {
-	t    *testing.T
-	ctx  context.Context //nolint:containedctx // the library's way to name a tab
+	t   *testing.T
+	ctx context.Context //nolint:containedctx // the library's way to name a tab
 	// Base is the address of the page, to which Open adds a path.
 	Base string
 
