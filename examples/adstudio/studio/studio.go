@@ -155,13 +155,27 @@ func (s *Studio) bill(c *ads.Cost, resp *responses.Response, heard *said) {
 	u := resp.Usage
 	c.InputTokens, c.CachedTokens, c.OutputTokens = u.InputTokens, u.InputTokensDetails.CachedTokens, u.OutputTokens
 	c.Model, c.Route, c.Rounds = resp.Model, heard.of("route"), heard.of("tool_run")
-	if notes := heard.of("warnings"); notes != "" {
-		c.Notes = strings.TrimSpace(c.Notes + " " + notes)
-	}
+	c.Notes = strings.TrimSpace(c.Notes + " " + notes(heard.of("warnings")))
 	if p, ok := s.prices.of(resp.Model); ok {
 		c.Priced = true
 		c.USD, c.SavedUSD = p.cost(c.InputTokens, c.CachedTokens, c.OutputTokens)
 	}
+}
+
+// notes are the gateway's warnings, as a user may read them.
+func notes(warnings string) string {
+	var all []string
+	for w := range strings.SplitSeq(warnings, ",") {
+		kind, what, _ := strings.Cut(strings.TrimSpace(w), ":")
+		switch kind {
+		case "", "prefix_changed": // of use to who writes an app
+		case "compacted":
+			all = append(all, "The gateway has put a summary in the place of "+what+" of the conversation.")
+		default:
+			all = append(all, w)
+		}
+	}
+	return strings.Join(all, " ")
 }
 
 // Title names an ad by its brief. The request asks for the same again, so that the gateway

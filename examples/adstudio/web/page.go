@@ -218,7 +218,22 @@ func run(r string) string {
 	return strings.Join(parts, ", ")
 }
 
-func paragraphs(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
+// line is a line of an answer, or an entry of a list in it.
+type line struct {
+	Text string
+	Item bool
+}
+
+func paragraphs(text string) []line {
+	var all []line
+	for l := range strings.SplitSeq(text, "\n") {
+		item, is := strings.CutPrefix(strings.TrimSpace(l), "- ")
+		if item != "" {
+			all = append(all, line{item, is})
+		}
+	}
+	return all
+}
 
 // bar is a bar of the picture of some music, in a box of 300 by 40.
 type bar struct{ X, Y, Height float64 }

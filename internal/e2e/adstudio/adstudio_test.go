@@ -221,7 +221,7 @@ func TestCaches(t *testing.T) {
 		if len(got.Turn.Made) != 1 {
 			t.Fatalf("turn %d: got %q and %q, want other music", i, got.Turn.Made, got.Turn.Text)
 		}
-		if strings.Contains(got.Turn.Cost.Notes, "compacted") {
+		if strings.Contains(got.Turn.Cost.Notes, "a summary in the place of") {
 			shortened++
 		}
 	}
