@@ -37,7 +37,7 @@ func (r *Request) Edit(edits ...wire.Edit) *Request {
 		return r
 	}
 	out := *r.flat()
-	out.edits, out.edited = edits, true
+	out.edits = edits
 	out.read = &readings{tools: r.read.tools, conversation: r.read.conversation}
 	return &out
 }
@@ -52,7 +52,7 @@ func (r *Request) Remake(edits ...wire.Edit) *Request {
 	out.read = &readings{}
 	if r.Source != nil { // the client's own request does not say the same any more
 		source := *r.Source
-		source.Body = nil
+		source.Body, source.sent = nil, false
 		out.Source = &source
 	}
 	return out
@@ -86,6 +86,9 @@ type Field struct{ Name, Value string }
 // With returns the request as [Request.Body] does, with some fields set. Those that
 // the client has set too are replaced.
 func (r *Request) With(model string, fields []Field) []byte {
+	if r.Source != nil {
+		r.Source.sent = false
+	}
 	if len(fields) > 0 {
 		r = r.flat()
 	}

@@ -111,13 +111,23 @@ func (o *Outcome) IsSound() bool {
 // WasCut reports whether the answer was cut short: what it lacks might have followed. Servers
 // have many words for an end that is none.
 func (o *Outcome) WasCut() bool {
-	finish := strings.ToLower(o.Finish)
-	for _, cut := range [...]string{"length", "max_tokens", "filter", "safety", "error", "abort"} {
-		if strings.Contains(finish, cut) {
-			return true
-		}
+	return CutBy(o.Finish) != "" || containsAny(strings.ToLower(o.Finish), "error", "abort")
+}
+
+// CutBy is what has cut an answer short, by its finish reason in any server's words: "length",
+// "content_filter", or "" for nothing.
+func CutBy(finish string) string {
+	switch lower := strings.ToLower(finish); {
+	case containsAny(lower, "length", "max_tokens"):
+		return "length"
+	case containsAny(lower, "filter", "safety"):
+		return "content_filter"
 	}
-	return false
+	return ""
+}
+
+func containsAny(s string, words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
 }
 
 // Count adds n to a kind's count, in a map that may not be there yet.

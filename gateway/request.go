@@ -77,7 +77,7 @@ type Request struct {
 	body   []byte
 	places Places
 	edits  []wire.Edit // of body, not spliced in yet
-	edited bool        // it is not what Source says any more
+	origin []byte      // the body as it was when Source was the same
 	read   *readings
 	limits Limits
 }
@@ -87,7 +87,7 @@ type Source struct {
 	Protocol string // "responses" or "messages"
 	Body     []byte // nil if the client's own does not say all that is asked
 	// Metadata is the client's, an object in JSON, where the chat completion does not have it:
-	// it says how to route and goes to no upstream. nil if there is none.
+	// rules route by it, and it goes to no upstream of another protocol. nil if there is none.
 	Metadata []byte
 	// Closed says that the request is the gateway's own work, such as a summary: no tools are
 	// attached to it, since a model could do again what it reads of.
@@ -95,16 +95,12 @@ type Source struct {
 	// Foreign is why no upstream can take the request that does not speak the protocol; nil if
 	// any can.
 	Foreign *Error
+	sent    bool
 }
 
-// Native is the request in a protocol as the client has sent it, for an upstream that speaks it
-// too; nil if the client speaks another one, or if the gateway has edited the request.
-func (r *Request) Native(protocol string) []byte {
-	if r.edited || r.Source == nil || r.Source.Protocol != protocol {
-		return nil
-	}
-	return r.Source.Body
-}
+// Sent reports whether the latest upstream that was asked has got Body, and not a chat completion: what
+// that leaves out is not left out then.
+func (s *Source) Sent() bool { return s.sent }
 
 // Foreign is what a provider answers that does not send [Request.Native]: why no upstream can
 // take the request as a chat completion; nil if any can.
@@ -122,7 +118,9 @@ func (r *Request) Again(body []byte) (*Request, error) {
 		return nil, err
 	}
 	out.ID, out.Header, out.Tenant, out.MaxRetries, out.ClientRetries = r.ID, r.Header, r.Tenant, r.MaxRetries, r.ClientRetries
-	out.Source, out.edited = r.Source, true
+	if r.Source != nil { // the client's own does not say the same any more
+		out.Source = &Source{Protocol: r.Source.Protocol, Foreign: r.Source.Foreign}
+	}
 	return out, nil
 }
 
@@ -153,7 +151,7 @@ func (l Limits) Parse(body []byte, room *inflight.Claim) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Request{body: body, read: &readings{}, Room: room, limits: l}
+	r := &Request{body: body, origin: body, read: &readings{}, Room: room, limits: l}
 	odd, meant, ok := r.locate()
 	if !ok {
 		return nil, invalid("", "The request body must be a JSON object.")

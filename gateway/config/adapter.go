@@ -21,7 +21,7 @@ type adapter struct {
 // adapters are the types of providers, as the enum of [Provider.Type] lists them.
 var adapters = map[string]adapter{
 	"openai": {
-		baseURL: "http://127.0.0.1:8000/v1", needsURL: true, keys: []string{"server", "raw_tool_text"},
+		baseURL: "http://127.0.0.1:8000/v1", needsURL: true, keys: []string{"server", "raw_tool_text", "responses"},
 		keyHeader: "Authorization", history: "off", tools: "auto", hints: []string{"none", "key", "marks"},
 	},
 	"azure": {

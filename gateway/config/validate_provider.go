@@ -41,7 +41,7 @@ func checkProvider(r *report, name string, pr Provider) {
 func special(pr Provider) map[string]bool {
 	return map[string]bool{
 		"server": pr.Server != "", "raw_tool_text": pr.RawToolText,
-		"api_version": pr.APIVersion != "", "max_tokens": pr.MaxTokens != 0,
+		"api_version": pr.APIVersion != "", "max_tokens": pr.MaxTokens != 0, "responses": pr.Responses != "",
 	}
 }
 

@@ -55,6 +55,8 @@ type Config struct {
 	Uploads *inflight.Budget
 	// Limits are on what a body is made of.
 	Limits gateway.Limits
+	// Serves says that the gateway runs tools of servers of its own, which requests may name.
+	Serves bool
 	// Ready says why requests cannot be answered well yet, or nil. It may be nil.
 	Ready func() error
 	// Notes are lines that /readyz says beside that it is ready. It may be nil.

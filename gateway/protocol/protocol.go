@@ -100,6 +100,8 @@ type Client struct {
 	Tenant    string // the name of its key, or ""
 	RequestID string
 	Header    http.Header
+	// Serves says that the gateway runs tools of servers of its own, which requests may name.
+	Serves bool
 	// Limits are on what a body is made of, which a translation looks at first.
 	Limits gateway.Limits
 	// Room has the memory of the request, which a translation takes more of. It may be nil.

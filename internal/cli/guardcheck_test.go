@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,32 +12,25 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/callgate/callgate/gateway"
 )
 
 // checkAnswer compares what the client got.
 func (p *guardPlay) checkAnswer(t *testing.T, r result) {
 	t.Helper()
 	got := map[string]any{}
-	var data []string
 	streamed := strings.HasPrefix(r.header.Get("content-type"), events)
-	if streamed {
-		for block := range strings.SplitSeq(r.body, "\n\n") {
-			d, ok := strings.CutPrefix(block, "data: ")
-			if ok && d != "[DONE]" {
-				data = append(data, d)
-			}
-			if !ok && block != "" && (block[0] != ':' || strings.Contains(block, "\n")) {
-				t.Errorf("got %q, want an event or a comment", block)
-			}
+	for block := range strings.SplitSeq(r.body, "\n\n") {
+		if streamed && block != "" && !strings.HasPrefix(block, "data: ") && (block[0] != ':' || strings.Contains(block, "\n")) {
+			t.Errorf("got %q, want an event or a comment", block)
 		}
-	} else {
-		data = []string{r.body}
 	}
-	joinAnswer(t, got, data)
+	joinAnswer(t, got, dataOf(r))
 	if x, ok := got["execution"].(map[string]any); ok {
 		checkTimes(t, x, streamed)
 	}
-	if ended := strings.HasSuffix(r.body, "data: [DONE]\n\n"); streamed && ended == (got["code"] != nil) {
+	if ended := strings.HasSuffix(r.body, "data: [DONE]\n\n"); streamed && ended == (got["message"] != nil) {
 		t.Errorf("got an end mark: %v, and the code %v", ended, got["code"])
 	}
 	if r.status != http.StatusOK {
@@ -51,15 +45,34 @@ func (p *guardPlay) checkAnswer(t *testing.T, r result) {
 		t.Fatalf("%s: %v", file, err)
 	}
 	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if p.tongue != nil && (slices.Contains(p.tongue.lacks, key) || want[key] == nil) {
+			continue
+		}
+		if own, ok := want[key].(string); ok && key == "finish_reason" && p.tongue != nil { // others have no server's own words
+			want[key] = cmp.Or(gateway.CutBy(own), own)
+		}
 		if !matches(got[key], want[key]) {
 			t.Errorf("%s: got %v, want %v", key, got[key], want[key])
 		}
 	}
 	for _, key := range []string{"status", "code"} {
-		if _, wanted := want[key]; !wanted && got[key] != nil {
+		if _, wanted := want[key]; !wanted && got[key] != nil && (p.tongue == nil || want["status"] == nil) {
 			t.Errorf("got %s %v: %v", key, got[key], got["message"])
 		}
 	}
+}
+
+// dataOf are the chunks of a stream, or the whole answer.
+func dataOf(r result) (data []string) {
+	if !strings.HasPrefix(r.header.Get("content-type"), events) {
+		return []string{r.body}
+	}
+	for block := range strings.SplitSeq(r.body, "\n\n") {
+		if d, ok := strings.CutPrefix(block, "data: "); ok && d != "[DONE]" {
+			data = append(data, d)
+		}
+	}
+	return data
 }
 
 // matches compares a value with what is wanted: an equal one, or one whose text matches
@@ -254,7 +267,7 @@ func (p *guardPlay) checkSent(t *testing.T, n int, sent sentRequest) {
 	}
 	raws := fmt.Sprintf("want/raw/%d/", n)
 	for file, want := range p.files {
-		if name, ok := strings.CutPrefix(file, raws); ok && string(raw[name]) != want {
+		if name, ok := strings.CutPrefix(file, raws); ok && string(raw[name]) != want && (p.tongue == nil || !sameJSON(raw[name], want)) {
 			t.Errorf("request %d: %s:\n got %s\nwant %s", n, name, raw[name], want)
 		}
 	}
@@ -274,4 +287,10 @@ func (p *guardPlay) checkSent(t *testing.T, n int, sent sentRequest) {
 			t.Errorf("request %d: %s:\n got %v\nwant %v", n, key, got[key], value)
 		}
 	}
+}
+
+// sameJSON compares values of JSON whatever their spelling.
+func sameJSON(a []byte, b string) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }

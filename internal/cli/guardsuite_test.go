@@ -100,6 +100,8 @@ type guardPlay struct {
 	stream bool
 	model  string
 	up     *guardUpstream
+	// tongue is the protocol that it is played in; nil for chat completions.
+	tongue *tongue
 }
 
 func (c guardCase) plays(t *testing.T) (plays []*guardPlay) {
@@ -191,7 +193,9 @@ func (p *guardPlay) play(t *testing.T, g *gate) {
 	}()
 	p.up.mu.Lock()
 	defer p.up.mu.Unlock()
-	p.checkSame(t, r)
+	if p.tongue == nil { // in others no byte can be the same
+		p.checkSame(t, r)
+	}
 	p.checkAnswer(t, r)
 	p.checkHeader(t, r)
 	p.checkMetrics(t, g)
@@ -199,7 +203,7 @@ func (p *guardPlay) play(t *testing.T, g *gate) {
 	if want, ok := p.files["want/requests"]; ok && want != fmt.Sprint(len(sent)) {
 		t.Errorf("got %d requests upstream, want %s", len(sent), want)
 	}
-	if _, asked := p.files["want/asked"]; asked && len(sent) > 0 {
+	if _, asked := p.files["want/asked"]; asked && len(sent) > 0 && p.tongue == nil {
 		if want := strings.Replace(body, fmt.Sprintf("%q", model), `"up"`, 1); sent[0].body != want {
 			t.Errorf("got other bytes upstream than the client's:\n got %s\nwant %s", sent[0].body, want)
 		}

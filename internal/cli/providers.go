@@ -50,7 +50,7 @@ func newProvider(name string, p config.Provider) (gateway.Provider, error) {
 	case "demo":
 		return demo.New(demo.Config{Name: name, FirstToken: c.Timeouts.FirstToken, Whole: c.Timeouts.Whole, Total: c.Timeouts.Total}), nil
 	default: // "openai": the configuration has checked it
-		c.Server, c.Needs = p.Server, openai.OwnNeeds()
+		c.Server, c.Needs, c.Responses = p.Server, openai.OwnNeeds(), p.NativeResponses()
 		return openai.New(c)
 	}
 }

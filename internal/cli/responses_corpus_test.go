@@ -4,36 +4,52 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
+	"path"
 	"slices"
-	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/callgate/callgate/conformance"
 	"github.com/callgate/callgate/gateway/protocol/responses/responsestest"
 )
 
-// notResponses are cases about what the Responses API has no word for.
-var notResponses = map[string]string{
-	"native/two_choices":     "a response has one choice",
-	"tools/two_choices":      "a response has one choice",
-	"native/unknown_members": "of members that nobody knows a response has none",
+// unspoken are cases of the suite about what another protocol than chat completions has no word for,
+// by "protocol/last part of the name" or by name for all.
+var unspoken = map[string]string{
+	"native/two_choices":     "an answer has one choice",
+	"tools/two_choices":      "an answer has one choice",
+	"native/unknown_members": "an answer has no members that nobody knows",
+	"messages/cut":           "a whole message has calls with a whole input alone",
+	"messages/cut_second":    "likewise",
+
+	"messages/hermes_truncated_second": "an answer with a whole call ends as one, whatever the limit has cut behind it",
+	"messages/history_comma":           "the arguments of calls in a history are objects",
+	"messages/history_empty":           "likewise",
+	"messages/history_good":            "likewise",
+	"messages/history_python":          "likewise",
+	"messages/history_twice_encoded":   "likewise",
 }
 
-// TestResponsesCorpus runs the suite's cases about calls and reasoning, whole and in all
-// cuttings, by a client that speaks the Responses API: chat completions become responses on
-// the way in, and responses become chat completions on the way out, and nothing that the
-// suite looks for is lost. Each stream of events is judged on the way.
-func TestResponsesCorpus(t *testing.T) {
+// TestCorpusInAllProtocols runs the suite's cases about calls and reasoning, whole and in all
+// cuttings, by clients of the other protocols: chat completions become their requests on the way
+// in, and their answers become chat completions on the way out, and nothing that the suite looks
+// for is lost. Each stream of events is judged on the way.
+func TestCorpusInAllProtocols(t *testing.T) {
 	t.Parallel()
+	for i := range tongues {
+		t.Run(tongues[i].name, func(t *testing.T) {
+			t.Parallel()
+			corpusIn(t, &tongues[i])
+		})
+	}
+}
+
+func corpusIn(t *testing.T, w *tongue) {
 	cases, err := conformance.Cases()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cases = slices.DeleteFunc(cases, func(c conformance.Case) bool {
-		return notResponses[c.Name] != "" || c.RawRequest != nil || c.Client != nil ||
+		return unspoken[c.Name] != "" || unspoken[w.name+"/"+path.Base(c.Name)] != "" || c.RawRequest != nil || c.Client != nil ||
 			!slices.Contains([]string{"formats", "tools", "reasoning", "native"}, c.Area())
 	})
 	up := conformance.NewUpstream()
@@ -43,8 +59,8 @@ func TestResponsesCorpus(t *testing.T) {
 	}
 	t.Cleanup(func() { up.Close() })
 	g := serve(t, callgateConfig(conformance.Readers(cases), base, "", ""))
-	way := &throughResponses{t: t, next: g.client.Transport}
-	target := conformance.Target{BaseURL: "http://" + g.addr + "/v1", Client: &http.Client{Transport: way, Timeout: patience},
+	other, way := g.speaking(t, w)
+	target := conformance.Target{BaseURL: "http://" + g.addr + "/v1", Client: other.client,
 		Features: []string{conformance.Chat, conformance.Stream, conformance.Tools, conformance.Reasoning}}
 	report, err := conformance.Run(t.Context(), target, up, conformance.Options{Cases: cases, Parallel: 4})
 	if err != nil {
@@ -65,112 +81,68 @@ func TestResponsesCorpus(t *testing.T) {
 	}
 }
 
-// throughResponses sends chat completions as requests for responses.
-type throughResponses struct {
-	t       *testing.T
-	next    http.RoundTripper
-	streams atomic.Int64
-}
-
-// RoundTrip implements http.RoundTripper.
-func (w *throughResponses) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !strings.HasSuffix(r.URL.Path, chatPath) {
-		return w.next.RoundTrip(r)
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	request, err := toResponses(body)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, body)
-	}
-	r = r.Clone(r.Context())
-	r.URL.Path = strings.TrimSuffix(r.URL.Path, chatPath) + "/responses"
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(request)), int64(len(request))
-	resp, err := w.next.RoundTrip(r)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		return resp, err
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, err
-	}
-	var out []byte
-	if responsestest.IsStream(answer) {
-		w.streams.Add(1)
-		stream, err := responsestest.CheckStream(answer)
-		if err != nil {
-			w.t.Errorf("%v in the stream\n%s", err, answer)
-		}
-		out = chunksOf(stream.Final, answer)
-	} else {
-		response, err := responsestest.CheckResponse(answer)
-		if err != nil {
-			w.t.Errorf("%v in %s", err, answer)
-		}
-		out = completionOf(response, "message", "chat.completion")
-	}
-	resp.Header.Del("content-length")
-	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(out)), int64(len(out))
-	return resp, nil
-}
-
-const chatPath = "/chat/completions"
-
-type chatMessage struct {
-	Role      string          `json:"role"`
-	Content   json.RawMessage `json:"content"`
-	Reasoning string          `json:"reasoning_content"`
-	Refusal   string          `json:"refusal"`
-	ToolCalls []struct {
-		ID       string `json:"id"`
-		Function struct {
-			Name      string          `json:"name"`
-			Arguments json.RawMessage `json:"arguments"`
-		} `json:"function"`
-	} `json:"tool_calls"`
-	ToolCallID string `json:"tool_call_id"`
-}
-
 // toResponses is a chat completion's request as one for a response.
 func toResponses(body []byte) ([]byte, error) {
-	var in map[string]json.RawMessage
-	if err := json.Unmarshal(body, &in); err != nil {
+	in, err := readChat(body)
+	if err != nil {
 		return nil, err
 	}
-	var messages []chatMessage
-	if err := json.Unmarshal(in["messages"], &messages); err != nil {
-		return nil, err
-	}
-	delete(in, "messages")
-	delete(in, "stream_options")
 	input := []any{}
-	for _, m := range messages {
+	for _, m := range in.messages {
 		input = append(input, itemsOf(m)...)
 	}
 	out := map[string]any{"input": input}
-	for name, v := range in {
-		out[name] = v
-	}
-	if in["tools"] != nil {
-		var tools []map[string]json.RawMessage
-		if err := json.Unmarshal(in["tools"], &tools); err != nil {
-			return nil, err
-		}
-		list := []any{}
-		for _, t := range tools {
-			var f map[string]json.RawMessage
-			if err := json.Unmarshal(t["function"], &f); err != nil {
+	for name, v := range in.rest {
+		switch name {
+		case "max_tokens", "max_completion_tokens":
+			out["max_output_tokens"] = v
+		case "response_format":
+			format, err := formatOf(v)
+			if err != nil {
 				return nil, err
 			}
-			f["type"] = json.RawMessage(`"function"`)
-			list = append(list, f)
+			out["text"] = map[string]any{"format": format}
+		case "tool_choice":
+			var named struct {
+				Function map[string]json.RawMessage
+			}
+			if json.Unmarshal(v, &named) == nil && named.Function != nil {
+				named.Function["type"] = json.RawMessage(`"function"`)
+				out[name] = named.Function
+				continue
+			}
+			out[name] = v
+		case "n", "stop", "seed", "web_search_options", "functions", "function_call":
+			return nil, fmt.Errorf("%w: %s", errUnsaid, name)
+		default:
+			out[name] = v
 		}
-		out["tools"] = list
+	}
+	functions, err := in.functions()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range functions {
+		f["type"] = json.RawMessage(`"function"`)
+		out["tools"] = functions
 	}
 	return json.Marshal(out)
+}
+
+// formatOf is a response_format as text.format.
+func formatOf(v json.RawMessage) (map[string]json.RawMessage, error) {
+	var f map[string]json.RawMessage
+	if err := json.Unmarshal(v, &f); err != nil {
+		return nil, fmt.Errorf("%w: response_format %s", errUnsaid, v)
+	}
+	schema := f["json_schema"]
+	delete(f, "json_schema")
+	if schema != nil {
+		if err := json.Unmarshal(schema, &f); err != nil {
+			return nil, fmt.Errorf("%w: response_format %s", errUnsaid, v)
+		}
+	}
+	return f, nil
 }
 
 func itemsOf(m chatMessage) (items []any) {
@@ -199,6 +171,21 @@ func itemsOf(m chatMessage) (items []any) {
 		items = append(items, object{"type": "function_call", "call_id": c.ID, "name": c.Function.Name, "arguments": c.Function.Arguments})
 	}
 	return items
+}
+
+// fromResponse is a whole response as a chat completion.
+func fromResponse(answer []byte) ([]byte, error) {
+	response, err := responsestest.CheckResponse(answer)
+	if response == nil {
+		return answer, err
+	}
+	return completionOf(response, "message", "chat.completion"), err
+}
+
+// fromResponseEvents is a stream of events as one of chunks.
+func fromResponseEvents(answer []byte) ([]byte, error) {
+	stream, err := responsestest.CheckStream(answer)
+	return chunksOf(stream.Final, answer), err
 }
 
 // completionOf is a response as a chat completion, or as the one chunk that says it all.
@@ -244,6 +231,12 @@ func completionOf(r responsestest.Object, member, object string) []byte {
 		"choices": []any{map[string]any{"index": 0, member: message, "finish_reason": finish}}}
 	if u, ok := r["usage"].(map[string]any); ok {
 		out["usage"] = map[string]any{"prompt_tokens": u["input_tokens"], "completion_tokens": u["output_tokens"], "total_tokens": u["total_tokens"]}
+		if details, ok := u["input_tokens_details"].(map[string]any); ok {
+			out["usage"].(map[string]any)["prompt_tokens_details"] = map[string]any{"cached_tokens": details["cached_tokens"]}
+		}
+	}
+	if r["execution"] != nil {
+		out["execution"] = r["execution"]
 	}
 	data, _ := json.Marshal(out)
 	return data
@@ -251,14 +244,10 @@ func completionOf(r responsestest.Object, member, object string) []byte {
 
 // chunksOf is a stream as chunks, a chunk for each event that says something.
 func chunksOf(final responsestest.Object, stream []byte) []byte {
-	var out []byte
-	chunk := func(delta map[string]any) {
-		data, _ := json.Marshal(map[string]any{"object": "chat.completion.chunk", "id": final["id"], "created": final["created_at"], "model": final["model"],
-			"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": nil}}})
-		out = fmt.Appendf(out, "data: %s\n\n", data)
-	}
+	head := map[string]any{"id": final["id"], "created": final["created_at"], "model": final["model"]}
 	calls := -1
-	chunk(map[string]any{"role": "assistant", "content": ""})
+	out := chunk(head, map[string]any{"role": "assistant", "content": ""}, nil)
+	say := func(delta map[string]any) { out = append(out, chunk(head, delta, nil)...) }
 	for block := range bytes.SplitSeq(stream, []byte("\n\n")) {
 		_, data, _ := bytes.Cut(block, []byte("data: "))
 		var e struct {
@@ -271,15 +260,15 @@ func chunksOf(final responsestest.Object, stream []byte) []byte {
 		}
 		call := func(member map[string]any) {
 			member["index"] = calls
-			chunk(map[string]any{"tool_calls": []any{member}})
+			say(map[string]any{"tool_calls": []any{member}})
 		}
 		switch e.Type {
 		case "response.output_text.delta":
-			chunk(map[string]any{"content": e.Delta})
+			say(map[string]any{"content": e.Delta})
 		case "response.refusal.delta":
-			chunk(map[string]any{"refusal": e.Delta})
+			say(map[string]any{"refusal": e.Delta})
 		case "response.reasoning_summary_text.delta":
-			chunk(map[string]any{"reasoning_content": e.Delta})
+			say(map[string]any{"reasoning_content": e.Delta})
 		case "response.function_call_arguments.delta":
 			call(map[string]any{"function": map[string]any{"arguments": e.Delta}})
 		case "response.output_item.added":
@@ -288,20 +277,22 @@ func chunksOf(final responsestest.Object, stream []byte) []byte {
 				call(map[string]any{"id": e.Item.CallID, "type": "function", "function": map[string]any{"name": e.Item.Name, "arguments": ""}})
 			}
 		case "error":
-			return append(append(out, "data: "...), append(data, "\n\n"...)...)
+			return fmt.Appendf(append(out, comments(stream)...), "data: %s\n\n", data)
 		case "response.failed":
 			failure := final["error"].(map[string]any)
 			failure["type"], failure["param"] = "server_error", nil // a response does not say these
 			data, _ := json.Marshal(map[string]any{"error": failure})
-			return fmt.Appendf(out, "data: %s\n\n", data)
+			return fmt.Appendf(append(out, comments(stream)...), "data: %s\n\n", data)
 		}
 	}
 	var end struct {
-		Choices []map[string]any `json:"choices"`
-		Usage   any              `json:"usage"`
+		Choices          []map[string]any `json:"choices"`
+		Usage, Execution any
 	}
 	_ = json.Unmarshal(completionOf(final, "delta", "chat.completion.chunk"), &end)
-	last, _ := json.Marshal(map[string]any{"object": "chat.completion.chunk", "id": final["id"], "created": final["created_at"], "model": final["model"],
-		"choices": []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": end.Choices[0]["finish_reason"]}}, "usage": end.Usage})
-	return fmt.Appendf(out, "data: %s\n\ndata: [DONE]\n\n", last)
+	if len(end.Choices) == 0 {
+		return out
+	}
+	out = append(out, chunk(head, map[string]any{}, end.Choices[0]["finish_reason"], "usage", end.Usage, "execution", end.Execution)...)
+	return append(append(out, comments(stream)...), "data: [DONE]\n\n"...)
 }

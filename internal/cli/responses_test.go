@@ -18,7 +18,7 @@ func (g *gate) respond(body string, header ...string) result {
 }
 
 // TestResponses looks at what the gateway makes of a request for a response, and of its answer,
-// through sockets. TestResponsesCorpus has the answers of all formats.
+// through sockets. TestCorpusInAllProtocols has the answers of all formats.
 func TestResponses(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Value

@@ -51,19 +51,31 @@ func (r *request) readAssistant(c *conversation, place string, m map[string]valu
 // without them has no signature, so that Anthropic would refuse it.
 func (r *request) readThoughts(place string, m map[string]value) ([]value, error) {
 	thoughts := m["thinking_blocks"]
-	if !hollow(thoughts) {
+	var signed []value
+	lost := false
+	if hollow(thoughts) {
+		signed, lost = thoughtsOf(m["reasoning_details"])
+	}
+	if !hollow(thoughts) || len(signed) > 0 {
 		delete(m, "reasoning_content") // the same once more
 		delete(m, "reasoning")
+	}
+	if !lost {
+		delete(m, "reasoning_details")
 	}
 	r.leftover("messages", m, assistantFields)
 	if thoughts != nil && !isArray(thoughts) {
 		return nil, invalid(place+".thinking_blocks", "%s.thinking_blocks must be an array.", place)
 	}
-	var blocks []value
+	blocks := signed
 	err := elements(thoughts, func(i int, v value) error {
 		if !isThinking(v) {
 			at := fmt.Sprintf("%s.thinking_blocks[%d]", place, i)
 			return invalid(at, "%s is no block of the type thinking or redacted_thinking.", at)
+		}
+		if text(get(v, "type")) == "thinking" && isSealed(text(get(v, "signature"))) {
+			r.warnings.drop("messages.thinking")
+			return nil
 		}
 		blocks = append(blocks, v)
 		return nil

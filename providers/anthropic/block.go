@@ -121,7 +121,7 @@ func (d *decoder) stopBlock(index int) {
 			d.warnings.drop("thinking_blocks")
 			break
 		}
-		d.emit("thinking_blocks", arrayOf(b.joined()))
+		d.emitThought(index, b.joined())
 	default:
 		d.warnings.add("block", b.kind)
 		if b.lost {

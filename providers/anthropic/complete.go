@@ -5,6 +5,7 @@ package anthropic
 type completion struct {
 	text, reasoning []byte
 	thoughts        list // thinking blocks as they are, with their signatures
+	details         list // the same as reasoning_details
 	calls           list
 	citations       list
 	others          list  // blocks that OpenAI's form has no place for
@@ -36,7 +37,7 @@ func complete(data value, created int64, a *asked) (value, error) {
 		return nil
 	})
 	for i, v := range blocks {
-		c.add(v, fields(v), end.cut() && i == len(blocks)-1)
+		c.add(i, v, end.cut() && i == len(blocks)-1)
 	}
 	var tokens usage
 	tokens.add(get(data, "usage"), w)
@@ -62,9 +63,10 @@ func complete(data value, created int64, a *asked) (value, error) {
 	return o.close(), nil
 }
 
-// add takes one block. cut says that the answer was cut behind it, or in it: a call
+// add takes the block at an index. cut says that the answer was cut behind it, or in it: a call
 // without arguments may then have been cut in front of them, and gets none.
-func (c *completion) add(v value, m map[string]value, cut bool) {
+func (c *completion) add(index int, v value, cut bool) {
+	m := fields(v)
 	switch kind := text(m["type"]); kind {
 	case "text":
 		c.text = append(c.text, inner(m["text"])...)
@@ -74,9 +76,9 @@ func (c *completion) add(v value, m map[string]value, cut bool) {
 		})
 	case "thinking":
 		c.reasoning = append(c.reasoning, inner(m["thinking"])...)
-		c.thoughts.add(v)
+		c.addThought(v, index)
 	case "redacted_thinking":
-		c.thoughts.add(v)
+		c.addThought(v, index)
 	case "tool_use":
 		input := m["input"]
 		if input == nil {
@@ -92,6 +94,12 @@ func (c *completion) add(v value, m map[string]value, cut bool) {
 		c.warnings.add("block", kind)
 		c.others.add(v)
 	}
+}
+
+// addThought adds a thinking block, in both forms that there are for it.
+func (c *completion) addThought(v value, index int) {
+	c.details.add(detail(v, index))
+	c.thoughts.add(v)
 }
 
 // message is the message of the completion. Its content is null if there are calls
@@ -110,6 +118,7 @@ func (c *completion) message() value {
 	}
 	if len(c.thoughts) > 0 {
 		o.set("thinking_blocks", c.thoughts.array())
+		o.set("reasoning_details", c.details.array())
 	}
 	if c.count > 0 {
 		o.set("tool_calls", c.calls.array())

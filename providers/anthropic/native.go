@@ -14,11 +14,11 @@ const messagesProtocol = "messages"
 // ask is the request as it goes upstream: that of a client of the Messages API as it is, and any
 // other one translated.
 func (p *Provider) ask(model string, req *gateway.Request) (*asked, error) {
-	if body := req.Native(messagesProtocol); body != nil {
+	if body, changes := req.Native(messagesProtocol); body != nil && canSay(changes) {
 		if err := claim(req, body); err != nil {
 			return nil, err
 		}
-		return native(body, model), nil
+		return native(change(body, changes), model), nil
 	}
 	if e := req.Foreign(); e != nil { // it was edited, and what it needs was lost by that
 		return nil, e

@@ -10,8 +10,9 @@
 // Extensions of OpenAI's form. In a request: cache_control on parts, messages, calls,
 // results and tools; thinking_blocks on a message of the assistant; is_error on a
 // result; every field of Anthropic's own at the top. In an answer: reasoning_content
-// for the text of the thinking, and thinking_blocks for its signed blocks, which a
-// client that sends them back keeps alive through a loop of tools;
+// for the text of the thinking, and thinking_blocks and reasoning_details (OpenRouter's
+// form) for its signed blocks, of which a client that sends either back keeps them alive
+// through a loop of tools;
 // prompt_tokens_details.cache_creation_tokens; native_finish_reason and stop_sequence
 // beside finish_reason; and provider_specific_fields with citations, with the blocks
 // of tools that ran on Anthropic's servers, and with deltas of an unknown type. Those

@@ -57,6 +57,9 @@ type Config struct {
 	// StreamOnly names models that the upstream refuses to answer whole, to which
 	// WholeWithTools does not apply: names or patterns of [path.Match].
 	StreamOnly []string
+	// Responses says that the upstream has OpenAI's Responses API too, at BaseURL's "responses":
+	// a client of that gets its own request there.
+	Responses bool
 	// QuotaCodes are the values of error.code or error.type with which the upstream
 	// says that the account's money or quota is spent, so that waiting does not help.
 	// Nil means OpenAI's own, "insufficient_quota".
@@ -86,6 +89,7 @@ type Provider struct {
 	streamOnly       []string
 	needs            gateway.Needs
 	taste            taste
+	responsesURL     *url.URL // nil without the Responses API
 }
 
 var (
@@ -121,6 +125,9 @@ func New(c Config) (*Provider, error) {
 		streamOnly:     c.StreamOnly,
 		needs:          c.Needs,
 		taste:          tasteOf(client.URL().Hostname()),
+	}
+	if c.Responses {
+		p.responsesURL = client.URL("responses")
 	}
 	if !strings.Contains(p.chatPath, modelInPath) {
 		p.chatURL = client.URL(p.chatPath)

@@ -64,7 +64,7 @@ func (p *Provider) fit(body []byte, model string, req *gateway.Request, warnings
 			}
 		case string(key) == "messages":
 			wire.Elements(body, v.Start, func(_ int, m wire.Span) bool {
-				if dropped := wire.Remove(m.Of(body), "reasoning_content"); len(dropped) > 0 {
+				if dropped := wire.Remove(m.Of(body), "reasoning_content", "reasoning_details", "thinking_blocks"); len(dropped) > 0 {
 					edits = append(edits, wire.Shifted(dropped, m.Start)...)
 				}
 				return true

@@ -95,7 +95,7 @@ func (p Hint) Apply(_ context.Context, r *gateway.Request, at *gateway.AttemptIn
 
 // marksItself reports whether a client speaks the protocol that has the marks: it has set its own,
 // or wants none, and the upstream is to get its body as it is.
-func marksItself(r *gateway.Request) bool { return r.Native("messages") != nil }
+func marksItself(r *gateway.Request) bool { return r.Speaks("messages") }
 
 // keyEdits is the edit that gives a request a key. What the key is follows from the client's own
 // bytes: the date and the like do not change it.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/observe"
+	"github.com/callgate/callgate/gateway/protocol/served"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -15,8 +16,8 @@ type Writer struct {
 	summary *gateway.Summary
 	first   *wire.Frame // a chunk, to write a further one by; nil as long as there is none
 	stream  bool
+	events  bool // the client wants to know what the gateway's own tools do
 	closed  bool // nothing is to be said at the end any more
-	tools   bool // what happens to tools that the gateway runs is said
 }
 
 // NewWriter makes the writer of a response, whose summary grows while it is written.
@@ -36,23 +37,15 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 }
 
 func (w *Writer) whole(f *wire.Frame) []byte {
-	data := f.Bytes()
-	if w.mute() {
-		if edits := wire.Remove(data, vendor); len(edits) > 0 {
-			data = wire.Splice(data, edits)
-		}
+	if w.mute() && len(served.All(f)) > 0 {
+		data := wire.Splice(f.Bytes(), wire.Remove(f.Bytes(), served.Member))
+		f = &wire.Frame{Raw: data, Data: data, Whole: true}
 	}
 	if w.summary.Execution && wire.IsObject(f.Data) {
-		return w.withExecution(nil, data, false)
+		return w.withExecution(nil, f.Bytes(), false)
 	}
-	return data
+	return f.Bytes()
 }
-
-// vendor is the member that says what happens to tools that the gateway runs.
-const vendor = "callgate"
-
-// mute reports whether that member is left out: no client of chat completions knows it.
-func (w *Writer) mute() bool { return w.summary.ToolRun != nil && !w.tools }
 
 // Frame appends a frame. In front of a stream's end marker stands what there is to say of the
 // answer.
@@ -62,12 +55,22 @@ func (w *Writer) Frame(dst []byte, f *wire.Frame) ([]byte, error) {
 		return append(w.close(dst), f.Raw...), nil
 	case f.Whole:
 		return append(dst, w.whole(f)...), nil
-	case w.mute() && f.Data != nil && len(f.Choices()) == 0 && !wire.Find(f.Data, wire.Span{End: len(f.Data)}, vendor).Empty():
+	case w.mute() && isOwn(f):
 		return dst, nil
 	case w.summary.Execution && w.first == nil && len(f.Choices()) > 0:
 		w.first = &wire.Frame{Data: bytes.Clone(f.Data)}
 	}
 	return f.AppendTo(dst), nil
+}
+
+// mute reports whether what the gateway's own tools do is left out: no client of chat completions
+// knows of it.
+func (w *Writer) mute() bool { return w.summary.ToolRun != nil && !w.events }
+
+// isOwn reports whether a chunk is the gateway's own, about what its tools do.
+func isOwn(f *wire.Frame) bool {
+	_, own, _ := served.Of(f)
+	return own
 }
 
 // Close appends what a stream says at its end, once: what the headers of a whole answer would

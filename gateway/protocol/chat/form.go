@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/protocol"
@@ -58,24 +59,29 @@ func appendFailure(dst []byte, e *gateway.Error) []byte {
 
 // request is a chat completion, which needs no translation.
 type request struct {
-	body  []byte
-	tools bool // the client wants to know which tools the gateway runs
+	body   []byte
+	events bool // the client wants to know what the gateway's own tools do
 }
 
-// eventsHeader asks for the events of tools that the gateway runs: the member callgate.
+// eventsHeader is what a client sets to 1 to see what the gateway's own tools do, as chunks without
+// choices and as a member of a whole answer.
 const eventsHeader = "X-Callgate-Tool-Events"
 
 // Parse implements [protocol.Parser].
 func Parse(_ context.Context, body []byte, c protocol.Client) (protocol.Front, error) {
-	return request{body, c.Header.Get(eventsHeader) == "1"}, nil
+	events := c.Header.Get(eventsHeader)
+	if events != "" && events != "0" && events != "1" {
+		return nil, &gateway.Error{Kind: gateway.Invalid, Param: "x-callgate-tool-events",
+			Message: "The header x-callgate-tool-events must be 1 or 0, not " + gateway.ExcerptOf(strconv.Quote(events), 40) + "."}
+	}
+	return request{body, events == "1"}, nil
 }
 
 func (r request) Chat() []byte            { return r.body }
 func (r request) Source() *gateway.Source { return nil }
 func (r request) Warnings() []string      { return nil }
-
 func (r request) Writer(resp *gateway.Response) protocol.Writer {
 	w := NewWriter(resp)
-	w.tools = r.tools
+	w.events = r.events
 	return w
 }

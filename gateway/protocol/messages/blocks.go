@@ -29,6 +29,7 @@ type blocks struct {
 	cut       bool   // the answer ends where there was no more room
 	args      []byte // of a call in a whole message
 	citations []byte
+	runs      []string // ids of calls that the gateway has made
 }
 
 type kind uint8
@@ -39,6 +40,7 @@ const (
 	thinkingBlock
 	callBlock
 	opaqueBlock // written at once
+	ranBlock    // a call that the gateway has made
 )
 
 // item is what waits behind an open call.
@@ -111,6 +113,8 @@ func (b *blocks) write(it item) error {
 		return b.openCall(it.call)
 	case opaqueBlock:
 		return b.writeOpaque(it.text)
+	case ranBlock:
+		return b.writeRan(it.text, it.sign)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func CountTokens(body []byte, c protocol.Client) ([]byte, error) {
 	if _, err := c.Limits.Parse(body, c.Room); err != nil {
 		return nil, err
 	}
-	r := &reader{body: body, top: fields(body)}
+	r := &reader{body: body, top: fields(body), serves: c.Serves}
 	if r.top["max_tokens"] == nil {
 		r.top["max_tokens"] = value("1")
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/callgate/callgate/gateway/protocol/served"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -33,7 +34,12 @@ func (w *Writer) body(f *wire.Frame, c *wire.Choice) error {
 	w.end.refused = w.end.refused || len(inner(s.refusal)) > 0
 	for _, take := range [...]func() error{
 		func() error { return w.thoughts(&s) },
-		func() error { return w.content(s.content) },
+		func() error {
+			if events := served.All(f); len(events) > 0 {
+				return w.ranContent(s.content, events)
+			}
+			return w.content(s.content)
+		},
 		func() error { return b.text(s.refusal) },
 		func() error { return w.ownBlocks(s.own) },
 	} {

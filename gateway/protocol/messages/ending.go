@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/usage"
 )
 
@@ -43,7 +44,7 @@ func (e *ending) read(choice, data []byte) {
 }
 
 // isCut reports whether the answer ended where there was no more room.
-func (e *ending) isCut() bool { return e.finish == "length" || e.finish == "max_tokens" }
+func (e *ending) isCut() bool { return gateway.CutBy(e.finish) == "length" }
 
 // outcome is what the blocks say of the answer's end.
 type outcome struct {
@@ -71,7 +72,7 @@ func (e *ending) reason(o outcome, stops value) (reason string, sequence []byte)
 		return "max_tokens", nil
 	case o.calls:
 		return "tool_use", nil
-	case e.finish == "content_filter" || e.refused:
+	case gateway.CutBy(e.finish) == "content_filter" || e.refused:
 		return "refusal", nil
 	case e.sequence != nil && (e.native == "stop_sequence" || contains(stops, e.sequence)):
 		return "stop_sequence", e.sequence

@@ -23,6 +23,7 @@ const Protocol = "messages"
 type Front struct {
 	body, chat []byte
 	foreign    *gateway.Error
+	source     *gateway.Source
 	warnings   []string
 	shown      thinking
 	stream     bool
@@ -46,7 +47,7 @@ func Parse(_ context.Context, body []byte, c protocol.Client) (protocol.Front, e
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{body: body}
+	r := &reader{body: body, serves: c.Serves}
 	chat, err := r.chat(req.Stream)
 	if err != nil {
 		return nil, err
@@ -59,11 +60,18 @@ func (f *Front) Chat() []byte { return f.chat }
 
 // Source implements [protocol.Front].
 func (f *Front) Source() *gateway.Source {
-	return &gateway.Source{Protocol: Protocol, Body: f.body, Foreign: f.foreign}
+	f.source = &gateway.Source{Protocol: Protocol, Body: f.body, Foreign: f.foreign}
+	return f.source
 }
 
-// Warnings implements [protocol.Front].
-func (f *Front) Warnings() []string { return f.warnings }
+// Warnings implements [protocol.Front]. What a chat completion has no place for is not said of a
+// request that went out as it came.
+func (f *Front) Warnings() []string {
+	if f.source != nil && f.source.Sent() {
+		return nil
+	}
+	return f.warnings
+}
 
 // Writer implements [protocol.Front].
 func (f *Front) Writer(r *gateway.Response) protocol.Writer { return newWriter(f, r) }

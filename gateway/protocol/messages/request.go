@@ -19,6 +19,9 @@ type reader struct {
 	tools    map[string]bool // names of those that are offered
 	warnings []string
 	foreign  *gateway.Error
+	serves   bool // the gateway runs tools of servers of its own
+	servers  []server
+	ran      map[string][2]string // server and tool of earlier calls, by id
 	shown    thinking
 	out      []byte
 }
@@ -73,15 +76,13 @@ func (r *reader) chat(stream bool) ([]byte, error) {
 	}
 	r.setThinking()
 	r.setFormat()
+	if err := r.readServers(); err != nil {
+		return nil, err
+	}
 	if err := r.setTools(); err != nil {
 		return nil, err
 	}
 	r.writeMessages()
-	for _, name := range []string{"mcp_servers"} {
-		if v := r.top[name]; isArray(v) && !wire.Blank(v[1:len(v)-1]) {
-			r.dropped(name)
-		}
-	}
 	return append(r.out, '}'), nil
 }
 

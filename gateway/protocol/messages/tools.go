@@ -19,7 +19,8 @@ func (r *reader) setTools() error {
 	from := len(r.out)
 	r.out = append(wire.AppendKey(r.out, "tools"), '[')
 	err := elements(list, func(i int, v value) error { return r.tool(i, v) })
-	if len(r.tools) > 0 {
+	r.writeServers()
+	if len(r.tools)+len(r.servers) > 0 {
 		r.out = append(r.out, ']')
 	} else {
 		r.out = r.out[:from]
@@ -38,8 +39,11 @@ func (r *reader) tool(i int, v value) error {
 	}
 	m := fields(v)
 	kind := text(m["type"])
-	if kind == "" || kind == "custom" {
+	switch kind {
+	case "", "custom":
 		return r.custom(place, m)
+	case "mcp_toolset":
+		return r.toolset(place, m)
 	}
 	if isServerRun(kind) {
 		r.dropped("tools." + kind)
@@ -99,7 +103,7 @@ func (r *reader) function(name, description, schema, strict value) {
 // isServerRun reports whether Anthropic's servers run a tool of a type. There is nobody to
 // run it for another model.
 func isServerRun(kind string) bool {
-	for _, prefix := range [...]string{"web_search_", "web_fetch_", "code_execution_", "tool_search_", "mcp_toolset"} {
+	for _, prefix := range [...]string{"web_search_", "web_fetch_", "code_execution_", "tool_search_"} {
 		if strings.HasPrefix(kind, prefix) {
 			return true
 		}
@@ -126,13 +130,13 @@ func (r *reader) setChoice() error {
 		if text(name) == "" {
 			return invalid("tool_choice.name", "The field \"tool_choice\" has the type tool and must name one.")
 		}
-		if !r.tools[text(name)] && len(r.tools) > 0 {
+		if !r.tools[text(name)] && len(r.tools) > 0 && len(r.servers) == 0 {
 			return invalid("tool_choice.name", "The field \"tool_choice\" names %s, which is not among the tools.", gateway.Excerpt(name))
 		}
 	default:
 		return invalid("tool_choice.type", "The field \"tool_choice\" must have the type auto, any, tool or none, not %q.", gateway.ExcerptOf(kind, 40))
 	}
-	if len(r.tools) == 0 { // upstreams refuse a choice among nothing
+	if len(r.tools)+len(r.servers) == 0 { // upstreams refuse a choice among nothing
 		if word != "auto" && word != "none" {
 			r.dropped("tool_choice")
 		}

@@ -15,6 +15,7 @@ type turn struct {
 	parts     []part
 	calls     []value // entries of tool_calls
 	thoughts  prose
+	signed    []value // blocks of thinking that only who has signed them can read
 }
 
 // part is a part of a message's content.
@@ -175,26 +176,36 @@ func (r *reader) reference(name value) []byte {
 
 // readAssistant reads what the model has said before.
 func (r *reader) readAssistant(place string, content value) error {
-	t := r.turn(true)
+	r.turn(true)
 	place += ".content"
 	return r.blocks(place, content, func(inner []byte) {
 		if len(inner) > 0 {
+			t := r.turn(true)
 			t.parts = append(t.parts, part{text: inner})
 		}
 	}, func(at, kind string, b value) error {
+		t := r.turn(true)
 		switch kind {
+		case "mcp_tool_use":
+			return r.readRan(at, b)
+		case "mcp_tool_result":
+			return r.readRanResult(at, b)
 		case "tool_use":
 			return r.readCall(t, at, b)
 		case "thinking":
 			if thought := inner(find(b, "thinking")); len(thought) > 0 {
 				t.thoughts.add(thought)
 			}
+			if s := text(find(b, "signature")); s != "" && !gateway.IsSealed(s) {
+				t.signed = append(t.signed, b)
+			}
 			return nil
-		case "redacted_thinking": // nobody but Anthropic can read it
+		case "redacted_thinking":
+			t.signed = append(t.signed, b)
 			return nil
 		case "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result",
 			"bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result",
-			"mcp_tool_use", "mcp_tool_result", "container_upload":
+			"container_upload":
 			r.dropped("messages." + kind)
 			return nil
 		}
@@ -266,7 +277,9 @@ func (r *reader) writeMessages() {
 }
 
 // empty reports whether nothing of the turn is left for a chat completion.
-func (t *turn) empty() bool { return len(t.parts) == 0 && len(t.calls) == 0 && len(t.thoughts) == 0 }
+func (t *turn) empty() bool {
+	return len(t.parts) == 0 && len(t.calls) == 0 && len(t.thoughts) == 0 && len(t.signed) == 0
+}
 
 func (r *reader) writeAssistant(t *turn) {
 	r.out = append(r.out, `,"content":`...)
@@ -278,17 +291,24 @@ func (r *reader) writeAssistant(t *turn) {
 	if len(t.thoughts) > 0 {
 		r.out = append(append(append(r.out, `,"reasoning_content":"`...), t.thoughts...), '"')
 	}
-	if len(t.calls) > 0 {
-		r.out = append(r.out, `,"tool_calls":[`...)
-		for i, call := range t.calls {
-			if i > 0 {
-				r.out = append(r.out, ',')
-			}
-			r.out = append(r.out, call...)
+	r.writeList("thinking_blocks", t.signed)
+	r.writeList("tool_calls", t.calls)
+	r.out = append(r.out, '}')
+}
+
+// writeList writes a member that is an array, unless it is empty.
+func (r *reader) writeList(name string, list []value) {
+	for i, v := range list {
+		if i == 0 {
+			r.out = append(wire.AppendKey(r.out, name), '[')
+		} else {
+			r.out = append(r.out, ',')
 		}
+		r.out = append(r.out, v...)
+	}
+	if len(list) > 0 {
 		r.out = append(r.out, ']')
 	}
-	r.out = append(r.out, '}')
 }
 
 // writeParts writes a content: a string, which every server takes, unless there is more than

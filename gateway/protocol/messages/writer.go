@@ -9,6 +9,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/protocol"
+	"github.com/callgate/callgate/gateway/protocol/served"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -142,6 +143,12 @@ func (w *Writer) chunk(f *wire.Frame) error {
 		return nil
 	}
 	w.start(f.Data)
+	if e, own, ok := served.Of(f); own {
+		if !ok {
+			return nil
+		}
+		return w.blocks.serve(&e)
+	}
 	if u := f.Usage(); u != nil {
 		w.usage = append(w.usage[:0], u...)
 	}
@@ -263,7 +270,7 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	if f.Changed() {
 		w.scratch = f.AppendTo(w.scratch[:0])
 		f = &wire.Frame{Raw: w.scratch, Data: w.scratch, Whole: true}
-	} else {
+	} else if len(served.All(f)) == 0 { // else it is the content of the last round
 		w.blocks.own = ownContent(f)
 	}
 	w.blocks.print.dst = make([]byte, 0, len(f.Data)+512)

@@ -61,6 +61,11 @@ func (m *machine) addCall(key int, id, name, args []byte) error {
 func (m *machine) name(it *item, id []byte, name string) {
 	c, set := it.call, &m.req.tools
 	t, known := set.byName[name]
+	if m.isApproval(id) {
+		c.dropped = true
+		m.waiting = slices.DeleteFunc(m.waiting, func(other *item) bool { return other == it })
+		return
+	}
 	if t.barred || set.restricted && !known {
 		c.dropped = true
 		m.waiting = slices.DeleteFunc(m.waiting, func(other *item) bool { return other == it })

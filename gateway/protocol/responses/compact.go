@@ -168,7 +168,7 @@ func (w *compactor) text(f *wire.Frame) (string, error) {
 			return true
 		})
 	}
-	if len(text) == len(before) || w.finish == "length" || w.finish == "content_filter" {
+	if len(text) == len(before) || gateway.CutBy(w.finish) != "" {
 		return "", &gateway.Error{Kind: gateway.Unusable, Message: "The model has written no whole summary: nothing was compacted."}
 	}
 	return text, nil

@@ -14,6 +14,8 @@ type parts struct {
 	list    []contentPart
 	refusal []byte // as it stands between quotes
 	texts   int    // of the list
+	// needsOwn is told of what only an upstream of the Responses API can take.
+	needsOwn func(*gateway.Error)
 }
 
 // contentPart is a text, as it stands between quotes, or else another part of the chat's.
@@ -64,7 +66,15 @@ func (p *parts) add(part object, place, role string) error {
 	if role == "assistant" {
 		return invalid(place+".type", "%s.type must be \"output_text\" or \"refusal\" in a message of the model's, not %q.", place, gateway.ExcerptOf(kind, 40))
 	}
+	if part.get("file_id") != nil {
+		p.needsOwn(invalid(place+".file_id", "%s.file_id names a file, of which this gateway stores none: send its bytes.", place))
+		return nil
+	}
 	other, err := media(part, kind, place)
+	if err != nil && kind == "input_file" && part.get("file_url") != nil {
+		p.needsOwn(gateway.AsError(err))
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -74,9 +84,6 @@ func (p *parts) add(part object, place, role string) error {
 
 // media translates a part that is no text.
 func media(part object, kind, place string) ([]byte, error) {
-	if part.get("file_id") != nil {
-		return nil, invalid(place+".file_id", "%s.file_id names a file, of which this gateway stores none: send its bytes.", place)
-	}
 	switch kind {
 	case "input_image":
 		url := part.get("image_url")

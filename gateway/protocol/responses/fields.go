@@ -140,11 +140,6 @@ func (f *fields) check() error {
 	if f[fModel] == nil {
 		return invalid("model", "The field \"model\" is missing: name the model to use.")
 	}
-	for _, id := range [...]field{fPrompt, fContext} {
-		if f[id] != nil {
-			return invalid(schema[id].name, "The field %q is OpenAI's own and not served by this gateway: leave it out.", schema[id].name)
-		}
-	}
 	if err := f.checkHistory(); err != nil {
 		return err
 	}
@@ -168,7 +163,7 @@ func (f *fields) checkHistory() error {
 	if c := f[fConversation]; isObject(c) && wire.Unquote(object(c).get("id")) == "" {
 		return invalid("conversation.id", "conversation.id is missing: name the conversation.")
 	}
-	if f[fInput] == nil && f[fPrevious] == nil && f[fConversation] == nil {
+	if f[fInput] == nil && f[fPrevious] == nil && f[fConversation] == nil && f[fPrompt] == nil {
 		return invalid("input", "The field \"input\" is missing: send a text or an array of items.")
 	}
 	if f.isTrue(fBackground) && string(f[fStore]) == "false" {

@@ -13,6 +13,8 @@ const (
 	reasoningItem itemKind = iota
 	messageItem
 	callItem
+	ranItem    // of a tool that the gateway runs
+	nativeKind // of the upstream's own
 )
 
 // partKind is what a part of a message is; other items have one sort only.
@@ -42,6 +44,10 @@ type item struct {
 	id     string
 	before []byte // the members of every delta up to the text
 	call   *call  // of a call
+	ran    *ran   // of what the gateway has run
+	native *native
+	phase  []byte // of a message, JSON; nil for none
+	fresh  bool   // it does not go on with the message before it
 	over   bool
 }
 
@@ -73,6 +79,10 @@ func (it *item) typeName() string {
 		return "reasoning"
 	case it.kind == messageItem:
 		return "message"
+	case it.kind == ranItem:
+		return it.ran.typeName()
+	case it.kind == nativeKind:
+		return wire.Unquote(object(it.native.item).get("type"))
 	case it.call.tool.custom:
 		return "custom_tool_call"
 	}
@@ -81,6 +91,9 @@ func (it *item) typeName() string {
 
 // json is the item with a status; sealed is its encrypted content, "" for none.
 func (it *item) json(status, sealed string) []byte {
+	if it.kind == nativeKind {
+		return appendLine(nil, it.native.item)
+	}
 	b := append(append([]byte(`{"id":"`), it.id...), `","type":"`...)
 	switch it.kind {
 	case reasoningItem:
@@ -92,7 +105,13 @@ func (it *item) json(status, sealed string) []byte {
 		return append(b, '}')
 	case messageItem:
 		b = append(append(append(b, `message","status":"`...), status...), `","content":[`...)
-		return append(append(b, it.parts...), `],"role":"assistant"}`...)
+		b = append(append(b, it.parts...), `],"role":"assistant"`...)
+		if it.phase != nil {
+			b = append(append(b, `,"phase":`...), it.phase...)
+		}
+		return append(b, '}')
+	case ranItem:
+		return it.ran.appendTo(b, status)
 	default:
 		member := `,"arguments":`
 		if it.call.tool.custom {

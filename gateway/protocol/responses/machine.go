@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol/served"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -14,17 +15,20 @@ import (
 // waits until that is over, so that no event comes out of its order.
 type machine struct {
 	events
-	req      *Request
-	summary  *gateway.Summary
-	open     *item
-	waiting  []*item
-	calls    []*item // all of them, to find one by its index
-	last     *item   // the call that the last piece of a call was of
-	items    []Item  // those that are over
-	output   []byte  // the same as elements
-	thoughts thoughts
-	thought  []byte // the text of the reasoning that is over
-	size     int    // of what is kept until the end, about
+	req       *Request
+	summary   *gateway.Summary
+	open      *item
+	waiting   []*item
+	calls     []*item  // all of them, to find one by its index
+	last      *item    // the call that the last piece of a call was of
+	natives   []*item  // of types that chat completions have no form for
+	runs      []*item  // calls that the gateway has made
+	approvals []string // ids of calls that wait for the client's word
+	items     []Item   // those that are over
+	output    []byte   // the same as elements
+	thoughts  thoughts
+	thought   []byte // the text of the reasoning that is over
+	size      int    // of what is kept until the end, about
 }
 
 const (
@@ -95,7 +99,7 @@ func appendElements(b, more []byte) []byte {
 func (m *machine) advance() {
 	for len(m.waiting) > 0 {
 		next := m.waiting[0]
-		if next.call != nil && next.call.name == "" || m.open != nil && m.open.call != nil && !m.open.call.args.complete(m.open.text) {
+		if next.call != nil && next.call.name == "" || m.open != nil && !m.open.mayEnd() {
 			return
 		}
 		m.waiting = m.waiting[1:]
@@ -103,15 +107,28 @@ func (m *machine) advance() {
 	}
 }
 
+// mayEnd reports whether the item can be over.
+func (it *item) mayEnd() bool {
+	return (it.call == nil || it.call.args.complete(it.text)) && (it.ran == nil || it.ran.over) && (it.native == nil || it.native.over)
+}
+
 // switchTo ends what is open and opens an item that has waited, or the part of a message.
 func (m *machine) switchTo(next *item) {
 	text, logprobs := next.text, next.logprobs
-	if m.open == nil || m.open.kind != next.kind || next.kind == callItem {
+	if m.open == nil || m.open.kind != next.kind || next.kind >= callItem || next.fresh {
 		if m.open != nil {
 			m.close(completed)
 		}
 		if next.kind != reasoningItem {
 			m.pending()
+		}
+		switch next.kind {
+		case ranItem:
+			m.startRan(next)
+			return
+		case nativeKind:
+			m.startNative(next)
+			return
 		}
 		part := next.part
 		next.text, next.logprobs, next.part = nil, nil, noPart
@@ -134,12 +151,19 @@ func (m *machine) start(it *item) {
 		prefix = "rs_"
 	case it.kind == messageItem:
 		prefix = "msg_"
+	case it.kind == ranItem && it.ran.Kind == served.Listed:
+		prefix = "mcpl_"
+	case it.kind == ranItem:
+		prefix = "mcp_"
 	case it.call.tool.custom:
 		prefix = "ctc_"
 	}
 	m.size += itemSize
 	it.index = len(m.items)
 	it.id = itemID(prefix, m.req.id, it.index)
+	if it.kind == ranItem && it.ran.Kind == served.Approval {
+		it.id = approvalItem + it.ran.ID
+	}
 	m.open = it
 	if m.quiet {
 		return
@@ -206,6 +230,11 @@ func (m *machine) closePart() {
 	switch {
 	case it.kind == callItem:
 		m.closeCall(at)
+		return
+	case it.kind == ranItem:
+		m.closeRan()
+		return
+	case it.kind == nativeKind:
 		return
 	case it.part == noPart: // there is none
 		return

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/usage"
 	"github.com/callgate/callgate/gateway/wire"
 )
@@ -154,6 +155,9 @@ func (w *Writer) appendResponse(b []byte, end ending, completed int64) []byte {
 		b = append(b, "null"...)
 	} else {
 		b = w.counts.appendTo(b)
+		if w.summary != nil && w.summary.Execution {
+			b = append(append(b, `,"execution":`...), observe.Execution(w.summary, !w.quiet)...)
+		}
 	}
 	return append(b, '}')
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/callgate/callgate/gateway/protocol/served"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -67,6 +68,17 @@ func (w *Writer) readChunk(f *wire.Frame) error {
 		return nil
 	}
 	choices := f.Choices()
+	if e, own, ok := served.Of(f); own {
+		w.reader.number = 0
+		if w.phase == fresh {
+			w.readHead(f)
+		}
+		w.begin()
+		if ok {
+			w.serve(&e)
+		}
+		return w.tooLarge()
+	}
 	if hole, number := f.Hole(); number != 0 && number == w.reader.number {
 		if err := w.reader.say(hole.Of(f.Data)); err != nil {
 			return err
@@ -110,7 +122,7 @@ func (w *Writer) readHead(f *wire.Frame) {
 
 // body is a delta or a message by its members.
 type body struct {
-	content, reasoning, refusal, calls, function, logprobs, notes []byte
+	content, reasoning, refusal, calls, function, logprobs, notes, own []byte
 
 	said int // members that say something
 }
@@ -131,6 +143,10 @@ func (b *body) take(name string, value []byte) (ok bool) {
 		}
 	case "refusal":
 		b.refusal = value
+	case "provider_specific_fields":
+		if b.own = object(value).get("responses"); b.own == nil {
+			return true
+		}
 	case "annotations":
 		b.notes = value
 	case "tool_calls":
@@ -166,10 +182,17 @@ func (w *Writer) readBody(f *wire.Frame, c *wire.Choice) error {
 			b.said++
 		}
 	}
+	if b.own != nil {
+		w.readOwn(b.own)
+	}
 	if isString(b.reasoning) {
 		w.say(reasoningItem, textPartKind, clean(inner(b.reasoning)), nil)
 	}
-	w.readContent(&b)
+	if events := served.All(f); len(events) > 0 {
+		w.readRan(b.content, events)
+	} else {
+		w.readContent(&b)
+	}
 	w.readNotes(b.notes)
 	if isString(b.refusal) {
 		w.say(messageItem, refusalPartKind, clean(inner(b.refusal)), nil)

@@ -29,6 +29,8 @@ type Options struct {
 	Sealer *Sealer
 	// Tenant is who asks, by the name of its key.
 	Tenant string
+	// Serves says that the gateway runs tools of servers of its own, which requests may name.
+	Serves bool
 	// Limits are on what a body is made of, and Room has the memory of the request; it may be
 	// nil.
 	Limits gateway.Limits
@@ -51,6 +53,10 @@ type Request struct {
 	earlier  [][]byte
 	items    [][]byte
 	tools    toolset
+	listed   map[string]bool // servers whose tools the history has listed
+	foreign  *gateway.Error
+	source   *gateway.Source
+	ranOurs  bool // the history has calls that this gateway has made
 	chat     []byte
 	warnings []string
 	replaced bool
@@ -69,6 +75,11 @@ func Parse(body []byte, o Options) (*Request, error) {
 	}
 	if err := r.fields.check(); err != nil {
 		return nil, err
+	}
+	for _, id := range [...]field{fPrompt, fContext} {
+		if r.fields[id] != nil {
+			r.needsOwn(invalid(schema[id].name, "The field %q is OpenAI's own, and not served for this model: leave it out.", schema[id].name))
+		}
 	}
 	if err := r.readInput(); err != nil {
 		return nil, err
@@ -229,18 +240,6 @@ func (r *Request) Stateless() error {
 // Chat implements [protocol.Front]; it is nil before Translate.
 func (r *Request) Chat() []byte { return r.chat }
 
-// Source implements [protocol.Front]: the client's body, unless earlier items stand in front
-// of it.
-func (r *Request) Source() *gateway.Source {
-	if len(r.earlier) > 0 || r.replaced || r.fields[fPrevious] != nil || r.fields[fConversation] != nil || r.Background() {
-		return &gateway.Source{Protocol: Name, Metadata: r.Metadata()}
-	}
-	return &gateway.Source{Protocol: Name, Body: r.body, Metadata: r.Metadata()}
-}
-
-// Warnings implements [protocol.Front].
-func (r *Request) Warnings() []string { return r.warnings }
-
 // Writer implements [protocol.Front].
 func (r *Request) Writer(resp *gateway.Response) protocol.Writer { return newWriter(r, resp) }
 
@@ -248,7 +247,7 @@ func (r *Request) Writer(resp *gateway.Response) protocol.Writer { return newWri
 func Stateless(o Options) protocol.Parser {
 	return func(_ context.Context, body []byte, c protocol.Client) (protocol.Front, error) {
 		o := o
-		o.Tenant, o.Room = c.Tenant, c.Room
+		o.Tenant, o.Room, o.Serves = c.Tenant, c.Room, c.Serves
 		r, err := Parse(body, o)
 		if err != nil {
 			return nil, err

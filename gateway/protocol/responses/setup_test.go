@@ -111,6 +111,9 @@ func refused(body string) *gateway.Error {
 	if err == nil {
 		err = r.Translate()
 	}
+	if err == nil {
+		return r.Source().Foreign
+	}
 	var e *gateway.Error
 	errors.As(err, &e)
 	return e

@@ -1,11 +1,10 @@
 package responses
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol/served"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -37,15 +36,7 @@ const (
 )
 
 // flat is the name by which the model knows a tool of a namespace.
-func flat(space, name string) string {
-	text := space + joint + name
-	if len(text) <= maxName {
-		return text
-	}
-	sum := sha256.Sum256([]byte(text))
-	const digits = 8
-	return text[:maxName-digits-1] + "_" + hex.EncodeToString(sum[:digits/2])
-}
+func flat(space, name string) string { return gateway.FlatName(space, name) }
 
 // readTools adds a list of tools.
 func (r *Request) readTools(list []byte, place string) (err error) {
@@ -75,6 +66,12 @@ func (r *Request) readTool(t object, place string) error {
 		err = r.addNamespace(t, place)
 	case "":
 		return invalid(place+".type", "%s.type is missing: say \"function\", or which tool it is.", place)
+	case "mcp":
+		if !r.options.Serves {
+			r.warn("tool_dropped", kind)
+			break
+		}
+		err = r.addServer(t, place)
 	default:
 		r.warn("tool_dropped", kind)
 	}
@@ -117,6 +114,27 @@ func (r *Request) addNamespace(t object, place string) error {
 	})
 	return err
 }
+
+// addServer adds a server whose tools the gateway runs. Its entry goes on as it is: who runs them
+// judges it.
+func (r *Request) addServer(t object, place string) error {
+	label := wire.Unquote(t.get("server_label"))
+	name := serverName(label)
+	switch _, twice := r.tools.byName[name]; {
+	case label == "":
+		return invalid(place+".server_label", "%s.server_label is missing: name one of the gateway's tool servers.", place)
+	case twice:
+		return invalid(place+".server_label", "%s.server_label is %q, which is there twice.", place, gateway.ExcerptOf(label, maxName))
+	case len(r.tools.byName) >= maxTools:
+		return invalid("tools", "There are more than %d tools.", maxTools)
+	}
+	r.tools.byName[name] = tool{name: label}
+	r.tools.entries = append(r.tools.entries, entry{name, t})
+	return nil
+}
+
+// serverName stands for a server among the names of tools, of which none has a space.
+func serverName(label string) string { return "mcp " + label }
 
 // name notes the name of a tool, and returns that for the model, as JSON.
 func (r *Request) name(t object, space string, custom bool, place string) (name string, quoted []byte, err error) {
@@ -307,7 +325,8 @@ func (r *Request) toolChoice() (choice []byte, err error) {
 		r.tools.chat = append(r.tools.chat, e.json...)
 	}
 	if string(choice) == `"required"` && len(r.tools.chat) == 0 {
-		return nil, invalid("tool_choice", "The field \"tool_choice\" demands a call, but there is no tool left that this gateway could offer: it has functions and custom tools only.")
+		r.needsOwn(invalid("tool_choice", "The field \"tool_choice\" demands a call, but there is no tool left that this model could be offered: it has functions and custom tools only."))
+		return nil, nil
 	}
 	return choice, nil
 }
@@ -323,9 +342,29 @@ func (r *Request) choose(choice object) ([]byte, error) {
 		return append(wire.AppendQuoted([]byte(`{"type":"function","function":{"name":`), name), "}}"...), nil
 	case "allowed_tools":
 		return r.allow(choice)
+	case "mcp":
+		if r.options.Serves {
+			return r.chooseServer(choice)
+		}
+		fallthrough
 	default:
-		return nil, invalid("tool_choice", "The field \"tool_choice\" demands the tool %q, which runs at OpenAI: this gateway has functions and custom tools only.", gateway.ExcerptOf(kind, 40))
+		r.needsOwn(invalid("tool_choice", "The field \"tool_choice\" demands the tool %q, which runs at OpenAI: this model has functions and custom tools only.", gateway.ExcerptOf(kind, 40)))
+		return nil, nil
 	}
+}
+
+// chooseServer reads a tool_choice that demands a tool of a server, or any: of the others too, since
+// chat completions have no word for those of one server.
+func (r *Request) chooseServer(choice object) ([]byte, error) {
+	if _, _, err := r.known(choice, "tool_choice"); err != nil {
+		return nil, err
+	}
+	name := wire.Unquote(choice.get("name"))
+	if name == "" {
+		return []byte(`"required"`), nil
+	}
+	alias := served.Alias(wire.Unquote(choice.get("server_label")), name)
+	return append(append([]byte(`{"type":"function","function":{"name":`), alias...), "}}"...), nil
 }
 
 // known finds the tools that a choice names: one, or all of a namespace.
@@ -339,6 +378,11 @@ func (r *Request) known(choice object, place string) (name string, all []string,
 			if t.space == plain {
 				all = append(all, name)
 			}
+		}
+	} else if kind := wire.Unquote(choice.get("type")); kind == "mcp" {
+		plain = wire.Unquote(choice.get("server_label"))
+		if _, ok := r.tools.byName[serverName(plain)]; ok {
+			all = []string{serverName(plain)}
 		}
 	} else {
 		name = plain
@@ -370,8 +414,8 @@ func (r *Request) allow(choice object) ([]byte, error) {
 	var err error
 	wire.Elements(list, 0, func(n int, v wire.Span) bool {
 		one, place := object(v.Of(list)), fmt.Sprintf("tool_choice.tools[%d]", n)
-		switch kind := wire.Unquote(one.get("type")); kind {
-		case "function", "custom", "namespace":
+		switch kind := wire.Unquote(one.get("type")); {
+		case kind == "function", kind == "custom", kind == "namespace", kind == "mcp" && r.options.Serves:
 			var names []string
 			_, names, err = r.known(one, place)
 			for _, name := range names {

@@ -54,7 +54,7 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	if f == nil || !f.Whole {
 		return nil, &gateway.Error{Kind: gateway.Unusable, Message: "The upstream has sent nothing that is an answer."}
 	}
-	if err := w.read(f); err != nil {
+	if err := w.readWhole(f); err != nil {
 		return nil, err
 	}
 	if w.phase == over {
@@ -66,6 +66,23 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 		return nil, err
 	}
 	return response, nil
+}
+
+// readWhole reads a whole answer: that of an upstream of the API as it came, if nothing was put into it.
+func (w *Writer) readWhole(f *wire.Frame) error {
+	if choices := f.Choices(); w.quiet && !f.Changed() && len(choices) == 1 {
+		c := &choices[0]
+		if list := ownOutput(c.Body.Of(f.Data)); list != nil {
+			w.readHead(f)
+			if raw := f.Usage(); raw != nil {
+				w.counts = readCounts(raw)
+			}
+			w.phase, w.finish = begun, c.Reason
+			w.takeOutput(list)
+			return nil
+		}
+	}
+	return w.read(f)
 }
 
 // Frame implements [protocol.Writer].
@@ -175,7 +192,7 @@ func (w *Writer) fail(body []byte) {
 // end ends all items, and says how the response ends.
 func (w *Writer) end() ending {
 	end := ending{status: completed}
-	switch w.finish {
+	switch gateway.CutBy(w.finish) {
 	case "length":
 		end = ending{status: incomplete, reason: "max_output_tokens"}
 	case "content_filter":

@@ -34,6 +34,11 @@ type Block struct {
 	Name      string            `json:"name,omitempty"`
 	Input     json.RawMessage   `json:"input,omitempty"`
 	Citations []json.RawMessage `json:"citations,omitempty"`
+	// Server is that of mcp_tool_use; ToolUseID, IsError and Content are those of mcp_tool_result.
+	Server    string          `json:"server_name,omitempty"`
+	ToolUseID string          `json:"tool_use_id,omitempty"`
+	IsError   *bool           `json:"is_error,omitempty"`
+	Content   json.RawMessage `json:"content,omitempty"`
 }
 
 // Usage is what an answer has cost in tokens.
@@ -121,6 +126,15 @@ func (m *Message) ended() error {
 	if calls != (*m.StopReason == "tool_use") && *m.StopReason != "max_tokens" && *m.StopReason != "pause_turn" {
 		return fmt.Errorf("the stop reason is %q with calls: %v", *m.StopReason, calls)
 	}
+	ran := map[string]bool{}
+	for _, b := range m.Content {
+		switch {
+		case b.Type == "mcp_tool_use":
+			ran[b.ID] = true
+		case b.Type == "mcp_tool_result" && !ran[b.ToolUseID]:
+			return fmt.Errorf("a result is of the call %q, which is not there", b.ToolUseID)
+		}
+	}
 	seen := map[string]bool{}
 	for _, b := range m.Content {
 		if b.Type == "tool_use" && seen[b.ID] {
@@ -147,7 +161,7 @@ func (b *Block) check(cut bool) error {
 			return fmt.Errorf("redacted_thinking has no data")
 		}
 	case "tool_use":
-		var input map[string]any
+		var input map[string]json.RawMessage
 		switch {
 		case !idForm.MatchString(b.ID):
 			return fmt.Errorf("a call has the id %q", b.ID)
@@ -156,7 +170,17 @@ func (b *Block) check(cut bool) error {
 		case json.Unmarshal(b.Input, &input) != nil && !cut:
 			return fmt.Errorf("the input of %s is %s", b.Name, b.Input)
 		}
-	case "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "mcp_tool_use", "mcp_tool_result":
+	case "mcp_tool_use":
+		var input map[string]json.RawMessage
+		if !strings.HasPrefix(b.ID, "mcptoolu_") || !idForm.MatchString(b.ID) || b.Name == "" || json.Unmarshal(b.Input, &input) != nil {
+			return fmt.Errorf("a call of the server's has the id %q, the name %q and the input %s", b.ID, b.Name, b.Input)
+		}
+	case "mcp_tool_result":
+		var content []Block
+		if b.IsError == nil || b.ToolUseID == "" || json.Unmarshal(b.Content, &content) != nil {
+			return fmt.Errorf("a result of the server's is %+v", b)
+		}
+	case "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result":
 	default:
 		return fmt.Errorf("a block has the type %q", b.Type)
 	}

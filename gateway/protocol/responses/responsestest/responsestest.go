@@ -87,8 +87,12 @@ func checkOutput(r Object) error {
 
 // prefixes are how the ids of items begin, and members what an item has besides.
 var (
-	prefixes = map[string]string{"message": "msg_", "reasoning": "rs_", "function_call": "fc_", "custom_tool_call": "ctc_"}
-	members  = map[string][]string{"message": {"role", "content", "status"}, "reasoning": {"summary"}, "function_call": {"call_id", "name", "arguments", "status"}, "custom_tool_call": {"call_id", "name", "input"}}
+	prefixes = map[string]string{"message": "msg_", "reasoning": "rs_", "function_call": "fc_", "custom_tool_call": "ctc_",
+		"mcp_list_tools": "mcpl_", "mcp_call": "mcp_", "mcp_approval_request": "mcpr_", "web_search_call": "ws_"}
+	members = map[string][]string{"message": {"role", "content", "status"}, "reasoning": {"summary"}, "function_call": {"call_id", "name", "arguments", "status"}, "custom_tool_call": {"call_id", "name", "input"},
+		"mcp_list_tools": {"server_label", "tools"}, "mcp_call": {"server_label", "name", "arguments", "status"}, "mcp_approval_request": {"server_label", "name", "arguments"}}
+	// stateless are items without a status.
+	stateless = map[string]bool{"mcp_list_tools": true, "mcp_approval_request": true}
 )
 
 func checkItem(place string, item Object) error {
@@ -105,6 +109,16 @@ func checkItem(place string, item Object) error {
 	if kind == "function_call" || kind == "custom_tool_call" {
 		if id, ok := item["call_id"].(string); !ok || id == "" || id == item["id"] || item["name"] == "" {
 			errs = append(errs, fmt.Errorf("%s has the name %v, the id %v and the call_id %v", place, item["name"], item["id"], item["call_id"]))
+		}
+	}
+	if kind == "mcp_call" {
+		if failed := item["status"] == "failed"; item["status"] != "in_progress" && failed != (item["error"] != nil) || item["error"] != nil && item["output"] != nil {
+			errs = append(errs, fmt.Errorf("%s, a call, has the status %v, the output %v and the error %v", place, item["status"], item["output"], item["error"]))
+		}
+	}
+	for i, t := range list(item["tools"]) {
+		if t["name"] == nil || t["input_schema"] == nil {
+			errs = append(errs, fmt.Errorf("%s.tools[%d] is %v", place, i, t))
 		}
 	}
 	for i, part := range list(item["content"]) {
@@ -185,6 +199,7 @@ type checker struct {
 	notes   int     // annotations of the part
 	full    *string // what the text's own end said
 	done    bool
+	steps   []string // of an item that the gateway works on
 }
 
 func (c *checker) block(block string) error {
@@ -295,7 +310,7 @@ func (c *checker) added(e Object) error {
 		return fmt.Errorf("the item %v is still open", c.open["id"])
 	case number(e["output_index"]) != len(c.items):
 		return fmt.Errorf("it has the output_index %v, not %d", e["output_index"], len(c.items))
-	case item["status"] != "in_progress":
+	case item["status"] != "in_progress" && !stateless[fmt.Sprint(item["type"])]:
 		return fmt.Errorf("it has the status %v", item["status"])
 	}
 	for _, name := range []string{"content", "summary"} {
@@ -304,11 +319,11 @@ func (c *checker) added(e Object) error {
 		}
 	}
 	for _, name := range []string{"arguments", "input"} {
-		if v, ok := item[name]; ok && v != "" {
+		if v, ok := item[name]; ok && v != "" && item["type"] != "mcp_approval_request" {
 			return fmt.Errorf("it has %s already", name)
 		}
 	}
-	c.open, c.parts, c.full = item, nil, nil
+	c.open, c.parts, c.full, c.steps = item, nil, nil, nil
 	c.text.Reset()
 	return checkItem("the item", item)
 }
@@ -318,13 +333,19 @@ func (c *checker) itemDone(e Object) error {
 	if c.open == nil || number(e["output_index"]) != len(c.items) || c.part != nil {
 		return fmt.Errorf("it comes at %v with %v open", e["output_index"], c.open["id"])
 	}
-	for _, name := range []string{"id", "type", "call_id", "name", "namespace", "role"} {
+	for _, name := range []string{"id", "type", "call_id", "name", "namespace", "role", "server_label"} {
 		if item[name] != c.open[name] {
 			return fmt.Errorf("%s is %v, and was %v", name, item[name], c.open[name])
 		}
 	}
-	if status := item["status"]; status != "completed" && status != "incomplete" {
+	switch status := item["status"]; {
+	case status == "completed" || status == "incomplete":
+	case status == "failed" && item["type"] == "mcp_call", status == nil && stateless[fmt.Sprint(item["type"])]:
+	default:
 		return fmt.Errorf("it has the status %v", status)
+	}
+	if want := stepsOf(item); !slices.Equal(c.steps, want) {
+		return fmt.Errorf("its steps were %q, not %q", c.steps, want)
 	}
 	var parts []Object
 	switch item["type"] {
@@ -332,6 +353,10 @@ func (c *checker) itemDone(e Object) error {
 		parts = list(item["content"])
 	case "reasoning":
 		parts = list(item["summary"])
+	case "mcp_call":
+		if c.full == nil || item["arguments"] != *c.full {
+			return fmt.Errorf("arguments is %v, and its own end said something else", item["arguments"])
+		}
 	case "function_call", "custom_tool_call":
 		name := map[any]string{"function_call": "arguments", "custom_tool_call": "input"}[item["type"]]
 		if c.full == nil || item[name] != *c.full {
@@ -343,6 +368,24 @@ func (c *checker) itemDone(e Object) error {
 	}
 	c.items, c.open = append(c.items, item), nil
 	return checkItem("the item", item)
+}
+
+// stepsOf are the events that say how far an item is which the gateway works on.
+func stepsOf(item Object) []string {
+	kind := fmt.Sprint(item["type"])
+	end := "completed"
+	if item["error"] != nil || item["status"] == "incomplete" {
+		end = "failed"
+	}
+	switch kind {
+	case "web_search_call": // OpenAI's own
+		return []string{"in_progress", "searching", end}
+	case "mcp_list_tools":
+		return []string{"in_progress", end}
+	case "mcp_call":
+		return []string{"in_progress", "arguments", end}
+	}
+	return nil
 }
 
 // kinds are the events within an item: what item they are of, and what they are about.
@@ -362,11 +405,22 @@ var kinds = map[string]struct{ item, part, member string }{
 	"response.function_call_arguments.done":  {"function_call", "", "arguments"},
 	"response.custom_tool_call_input.delta":  {"custom_tool_call", "", "delta"},
 	"response.custom_tool_call_input.done":   {"custom_tool_call", "", "input"},
+	"response.mcp_call_arguments.delta":      {"mcp_call", "", "delta"},
+	"response.mcp_call_arguments.done":       {"mcp_call", "", "arguments"},
 }
 
 // within takes an event of the open item.
 func (c *checker) within(kind string, e Object) error {
+	for _, step := range []string{"in_progress", "searching", "completed", "failed"} {
+		if kind == fmt.Sprintf("response.%v.%s", c.open["type"], step) {
+			c.steps = append(c.steps, step)
+			return nil // the item's end looks at them
+		}
+	}
 	k, ok := kinds[kind]
+	if kind == "response.mcp_call_arguments.done" {
+		c.steps = append(c.steps, "arguments")
+	}
 	if !ok || k.item != c.open["type"] {
 		return fmt.Errorf("no event of a %v", c.open["type"])
 	}

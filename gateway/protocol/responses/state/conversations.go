@@ -119,10 +119,18 @@ func checkItem(item []byte, place string) error {
 			return invalid(place, "%s needs \"call_id\" and \"output\".", place)
 		}
 		return nil
+	case "mcp_approval_response":
+		if wire.Unquote(valueOf(item, "approval_request_id")) == "" {
+			return invalid(place, "%s needs \"approval_request_id\".", place)
+		}
+		return nil
 	}
 	r, err := responses.Parse(slices.Concat([]byte(`{"model":"m","input":[`), item, []byte("]}")), responses.Options{})
 	if err == nil {
 		err = r.Translate()
+		if foreign := r.Foreign(); err == nil && foreign != nil { // whichever model the conversation has next
+			err = foreign
+		}
 	}
 	if e, ok := errors.AsType[*gateway.Error](err); ok {
 		const here = "input[0]"

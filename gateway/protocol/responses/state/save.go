@@ -100,6 +100,7 @@ func without(response []byte) []byte {
 var prefixes = map[string]string{
 	"message": "msg_", "reasoning": "rs_", "function_call": "fc_", "function_call_output": "fco_", "custom_tool_call": "ctc_",
 	"custom_tool_call_output": "ctco_", "compaction": "cmp_",
+	"mcp_list_tools": "mcpl_", "mcp_call": "mcp_", "mcp_approval_request": "mcpr_", "mcp_approval_response": "mcpa_",
 }
 
 const (

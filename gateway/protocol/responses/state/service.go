@@ -169,5 +169,5 @@ func newID(prefix string) string {
 
 // client is what a request came with.
 func (s *Service) options(c protocol.Client) responses.Options {
-	return responses.Options{Sealer: s.o.Sealer, Tenant: c.Tenant, Limits: c.Limits, Room: c.Room}
+	return responses.Options{Sealer: s.o.Sealer, Tenant: c.Tenant, Limits: c.Limits, Room: c.Room, Serves: c.Serves}
 }

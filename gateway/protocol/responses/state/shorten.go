@@ -113,6 +113,10 @@ func older(items []store.Item) (at int) {
 			open[call] = true
 		case "function_call_output", "custom_tool_call_output":
 			delete(open, call)
+		case "mcp_approval_request":
+			open[wire.Unquote(valueOf(item.Body, "id"))] = true
+		case "mcp_approval_response":
+			delete(open, wire.Unquote(valueOf(item.Body, "approval_request_id")))
 		}
 		// Reasoning goes with what follows it.
 		if len(open) == 0 && responses.ItemType(item.Body) != "reasoning" {

@@ -1,0 +1,181 @@
+package messages
+
+import (
+	"bytes"
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol/served"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// ranID begins the id of a call that the gateway has made. Behind it is the one that models know.
+const ranID = "mcptoolu_cg_"
+
+func appendRanID(dst []byte, id string) []byte {
+	dst = append(append(dst, '"'), ranID...)
+	return append(base64.RawURLEncoding.AppendEncode(dst, []byte(id)), '"')
+}
+
+// ranChatID is the id by which models know a call, from that of its block.
+func ranChatID(id value) value {
+	if code, ok := strings.CutPrefix(text(id), ranID); ok {
+		if own, err := base64.RawURLEncoding.DecodeString(code); err == nil {
+			return wire.AppendQuoted(nil, own)
+		}
+	}
+	return id
+}
+
+// serve takes what has happened to a tool that the gateway runs. What servers have, and that a call
+// waits for the client's word, there are no blocks for: such a call is an ordinary one.
+func (b *blocks) serve(e *served.Event) error {
+	switch e.Kind {
+	case served.Started:
+		return b.used(e)
+	case served.Finished:
+		if !slices.Contains(b.runs, e.ID) {
+			if err := b.used(e); err != nil {
+				return err
+			}
+		}
+		return b.opaque(resultOf(e))
+	}
+	return nil
+}
+
+// used takes a call.
+func (b *blocks) used(e *served.Event) error {
+	b.runs = append(b.runs, e.ID)
+	begin := appendRanID([]byte(`{"type":"mcp_tool_use","id":`), e.ID)
+	begin = wire.AppendQuoted(append(begin, `,"name":`...), e.Name)
+	begin = wire.AppendQuoted(append(begin, `,"server_name":`...), e.Server)
+	return b.put(item{kind: ranBlock, text: append(begin, `,"input":`...), sign: inputOf(e.Arguments)})
+}
+
+// inputOf is the inner text of a call's arguments, which are to be an object.
+func inputOf(arguments value) []byte {
+	input := value(text(arguments))
+	if !isObject(bytes.TrimSpace(input)) || !jsontext.Value(input).IsValid(jsontext.AllowDuplicateNames(true)) {
+		return []byte("{}")
+	}
+	return inner(arguments)
+}
+
+// resultOf is the block of a call's result.
+func resultOf(e *served.Event) value {
+	b := appendRanID([]byte(`{"type":"mcp_tool_result","tool_use_id":`), e.ID)
+	said := e.Output
+	if e.Error != nil {
+		b = append(b, `,"is_error":true`...)
+		if said = find(e.Error, "message"); said == nil {
+			said = wire.AppendQuoted(nil, e.Error)
+		}
+	} else {
+		b = append(b, `,"is_error":false`...)
+	}
+	if len(inner(said)) == 0 {
+		return append(b, `,"content":[]}`...)
+	}
+	return append(append(append(b, `,"content":[{"type":"text","text":`...), said...), "}]}"...)
+}
+
+// writeRan writes the block of a call that the gateway has made: begin is its JSON up to the input.
+func (b *blocks) writeRan(begin, input []byte) error {
+	if err := b.close(); err != nil {
+		return err
+	}
+	b.spoke, b.space = true, b.space[:0]
+	b.print.start(begin, "{}}")
+	if b.print.whole {
+		b.print.dst = append(b.print.dst, bytes.TrimSpace(wire.AppendDecoded(nil, quoted(input)))...)
+		b.print.stop("}")
+		return nil
+	}
+	b.print.delta(`input_json_delta","partial_json":"`, input)
+	b.print.stop("")
+	return nil
+}
+
+// ranContent takes the content of a whole answer with what happened in between: each event has the
+// number of bytes that stood before it.
+func (w *Writer) ranContent(content value, events []served.Event) error {
+	all, said := []byte(text(content)), 0
+	say := func(upTo int) error {
+		upTo = min(upTo, len(all))
+		if upTo <= said {
+			return nil
+		}
+		piece := wire.AppendQuoted(nil, all[said:upTo])
+		said = upTo
+		return w.blocks.text(piece)
+	}
+	for i := range events {
+		if err := say(events[i].After); err != nil {
+			return err
+		}
+		if err := w.blocks.serve(&events[i]); err != nil {
+			return err
+		}
+	}
+	return say(len(all))
+}
+
+// readRan reads a call that the gateway has made, in a message of the assistant's.
+func (r *reader) readRan(place string, b value) error {
+	m := fields(b)
+	switch {
+	case text(m["id"]) == "":
+		return invalid(place+".id", "%s.id is missing: the result of the call has to name it.", place)
+	case text(m["name"]) == "":
+		return invalid(place+".name", "%s.name is missing.", place)
+	case m["input"] != nil && !isObject(m["input"]):
+		return invalid(place+".input", "%s.input must be an object.", place)
+	}
+	input := m["input"]
+	if input == nil {
+		input = value("{}")
+	}
+	call := append(value(`{"id":`), ranChatID(m["id"])...)
+	call = append(append(call, `,"type":"function","function":{"name":`...), served.Alias(text(m["server_name"]), text(m["name"]))...)
+	call = append(wire.AppendQuoted(append(call, `,"arguments":`...), input), "}}"...)
+	t := r.turn(true)
+	t.calls = append(t.calls, call)
+	if r.ran == nil {
+		r.ran = map[string][2]string{}
+	}
+	r.ran[text(m["id"])] = [2]string{text(m["server_name"]), text(m["name"])}
+	return nil
+}
+
+// readRanResult reads what such a call gave: a message of the tool's, behind which the assistant goes
+// on.
+func (r *reader) readRanResult(place string, b value) error {
+	m := fields(b)
+	id := text(m["tool_use_id"])
+	of, ok := r.ran[id]
+	if !ok {
+		return invalid(place+".tool_use_id", "%s.tool_use_id is %s, and no mcp_tool_use in front of it has that id.", place, gateway.Excerpt(m["tool_use_id"]))
+	}
+	var said prose
+	if content := m["content"]; content != nil {
+		err := r.blocks(place+".content", content, func(inner []byte) { said.add(inner) }, func(_, kind string, _ value) error {
+			r.dropped("messages.mcp_tool_result." + kind)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	output, failure := quoted(said), value(nil)
+	if string(m["is_error"]) == "true" {
+		output, failure = nil, quoted(said)
+	}
+	t := r.turn(false)
+	t.results = append(t.results, result{id: ranChatID(m["tool_use_id"]), text: inner(wire.AppendQuoted(nil, served.Result(of[0], of[1], output, failure)))})
+	return nil
+}

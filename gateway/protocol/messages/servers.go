@@ -1,0 +1,105 @@
+package messages
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// ownURL is what a request writes for the URL of a server whose tools the gateway runs.
+const ownURL = "callgate"
+
+// readServers finds the servers of mcp_servers whose tools the gateway runs, and writes them as
+// entries of a chat completion's tools, once it is known which of their tools a toolset chooses. Those
+// with another URL are Anthropic's to run.
+func (r *reader) readServers() error {
+	list := r.top["mcp_servers"]
+	if list != nil && !isArray(list) {
+		return invalid("mcp_servers", "The field \"mcp_servers\" must be an array, not %s.", gateway.Excerpt(list))
+	}
+	return elements(list, func(i int, v value) error {
+		place := fmt.Sprintf("mcp_servers[%d]", i)
+		m := fields(v)
+		name := text(m["name"])
+		switch url := text(m["url"]); {
+		case !isObject(v) || name == "":
+			return invalid(place+".name", "%s.name is missing: name one of the gateway's tool servers.", place)
+		case !r.serves || url != "" && url != ownURL:
+			r.dropped("mcp_servers")
+			return nil
+		case m["authorization_token"] != nil:
+			return invalid(place+".authorization_token", "%s.authorization_token must be left out: the gateway has credentials of its own for its servers.", place)
+		case slices.ContainsFunc(r.servers, func(s server) bool { return s.name == name }):
+			return invalid(place+".name", "%s.name is %q, which is there twice.", place, gateway.ExcerptOf(name, 80))
+		}
+		choice := m["tool_configuration"]
+		if string(find(choice, "enabled")) == "false" {
+			return nil
+		}
+		allowed := find(choice, "allowed_tools")
+		if allowed != nil && !isArray(allowed) {
+			return invalid(place+".tool_configuration.allowed_tools", "%s.tool_configuration.allowed_tools must be an array of names.", place)
+		}
+		r.servers = append(r.servers, server{name, allowed})
+		return nil
+	})
+}
+
+// server is one whose tools the gateway runs.
+type server struct {
+	name    string
+	allowed value // names of its tools; nil for all
+}
+
+// toolset reads a choice among the tools of a server.
+func (r *reader) toolset(place string, m map[string]value) error {
+	name := text(m["mcp_server_name"])
+	at := slices.IndexFunc(r.servers, func(s server) bool { return s.name == name })
+	if at < 0 { // Anthropic runs it, or nobody
+		r.dropped("tools.mcp_toolset")
+		return nil
+	}
+	var on, off list
+	members(m["configs"], func(tool string, v value) {
+		if string(find(v, "enabled")) == "false" {
+			off.add(wire.AppendQuoted(nil, tool))
+		} else {
+			on.add(wire.AppendQuoted(nil, tool))
+		}
+	})
+	switch {
+	case string(find(m["default_config"], "enabled")) == "false":
+		r.servers[at].allowed = on.array()
+	case len(off) > 0:
+		return invalid(place+".configs", "%s.configs turns tools off, which cannot be done one by one here: set default_config.enabled to false, and turn on those that are wanted.", place)
+	}
+	return nil
+}
+
+// list is the text of an array's elements.
+type list []byte
+
+func (l *list) add(v []byte) {
+	if len(*l) > 0 {
+		*l = append(*l, ',')
+	}
+	*l = append(*l, v...)
+}
+
+func (l *list) array() value { return append(append(value{'['}, *l...), ']') }
+
+// writeServers writes the servers among the tools.
+func (r *reader) writeServers() {
+	for _, s := range r.servers {
+		if r.out[len(r.out)-1] != '[' {
+			r.out = append(r.out, ',')
+		}
+		r.out = wire.AppendQuoted(append(r.out, `{"type":"mcp","server_label":`...), s.name)
+		if s.allowed != nil {
+			r.out = append(append(r.out, `,"allowed_tools":`...), s.allowed...)
+		}
+		r.out = append(r.out, '}')
+	}
+}

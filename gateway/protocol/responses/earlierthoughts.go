@@ -1,0 +1,89 @@
+package responses
+
+import (
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// addReasoning translates what the model has thought, sealed or in words.
+func (t *translation) addReasoning(item object, place string) error {
+	var text, thoughts []byte
+	if sealed := item.get("encrypted_content"); sealed != nil {
+		var ok bool
+		if text, thoughts, ok = t.unseal(sealed); !ok {
+			t.r.warn("item_dropped", "reasoning")
+			return nil
+		}
+	} else {
+		var err error
+		if text, err = reasoningText(item, place); err != nil {
+			return err
+		}
+	}
+	if len(text) == 0 && len(thoughts) == 0 {
+		return nil
+	}
+	m := t.assistant(item)
+	if len(thoughts) > 0 && len(m.thoughts) > 0 { // twice the same member would be no JSON
+		t.open = nil
+		m = t.assistant(item)
+	}
+	m.reasoning, m.thoughts = append(m.reasoning, text...), append(m.thoughts, thoughts...)
+	return nil
+}
+
+// unseal opens reasoning: its text, as it stands between quotes, and the members that belong to
+// it, with a comma in front of each.
+func (t *translation) unseal(sealed []byte) (text, thoughts []byte, ok bool) {
+	opened, err := t.r.options.Sealer.open(wire.Unquote(sealed), t.r.options.Tenant, t.r.Model())
+	if err != nil {
+		return nil, nil, false
+	}
+	o := object(opened)
+	if v := o.get("text"); isString(v) {
+		text = inner(v)
+	}
+	for _, name := range thoughtMembers {
+		if v := o.get(name); isArray(v) {
+			thoughts = append(append(append(append(thoughts, `,"`...), name...), `":`...), v...)
+		}
+	}
+	return text, thoughts, true
+}
+
+// reasoningText is reasoning in words, as it stands between quotes: what was thought, or else
+// its summary, which says the same in fewer words.
+func reasoningText(item object, place string) (text []byte, err error) {
+	for _, list := range [...]string{"content", "summary"} {
+		v := item.get(list)
+		if v != nil && v[0] != '[' {
+			return nil, invalid(place+"."+list, "%s.%s must be an array.", place, list)
+		}
+		wire.Elements(v, 0, func(_ int, at wire.Span) bool {
+			if s := object(at.Of(v)).get("text"); isString(s) {
+				if len(text) > 0 {
+					text = append(text, separator...)
+				}
+				text = append(text, inner(s)...)
+			}
+			return true
+		})
+		if len(text) > 0 {
+			break
+		}
+	}
+	return text, nil
+}
+
+// addCompaction translates a summary of what was said before.
+func (t *translation) addCompaction(item object, place string) error {
+	opened, err := t.r.options.Sealer.open(wire.Unquote(item.get("encrypted_content")), t.r.options.Tenant, t.r.Model())
+	text := object(opened).get("text")
+	if err != nil || !isString(text) {
+		return invalid(place+".encrypted_content", "%s.encrypted_content was not made by this gateway for this model and key, so that nobody can read it.", place)
+	}
+	t.leading, t.open = false, nil
+	m := &message{role: user}
+	m.content.addText(text)
+	t.list = append(t.list, m)
+	return nil
+}

@@ -1,0 +1,137 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/headers"
+	"github.com/callgate/callgate/gateway/inflight"
+	"github.com/callgate/callgate/gateway/wire"
+	"github.com/callgate/callgate/providers/internal/responses"
+	"github.com/callgate/callgate/providers/internal/upstream"
+)
+
+// native is a client's own request for a response, for an upstream that has them too; nil if it is to
+// be asked for a chat completion.
+func (p *Provider) native(model string, req *gateway.Request) ([]byte, error) {
+	if p.responsesURL == nil || req.RawText || p.asksWhole(model, req) {
+		return nil, nil
+	}
+	body, changes := req.Native(responses.Protocol)
+	if body == nil {
+		return nil, nil
+	}
+	if err := req.Room.Grow(inflight.Body * int64(len(body))); err != nil {
+		return nil, gateway.NoRoom(err, "The request, written anew for the provider's API, needs more memory than one may have (limits.memory).")
+	}
+	out, ok := responses.Request(body, model, changes)
+	if !ok {
+		return nil, nil
+	}
+	return out, nil
+}
+
+// respond asks for a response.
+func (p *Provider) respond(ctx context.Context, model string, req *gateway.Request, body []byte) (gateway.Reply, error) {
+	if err := req.Announce(body); err != nil {
+		return nil, err
+	}
+	resp, err := p.client.Do(ctx, upstream.Request{URL: p.responsesURL, Body: body, Header: req.Header, Room: req.Room, Stream: req.Stream})
+	if err != nil {
+		return nil, err
+	}
+	if resp.Stream != nil {
+		return &nativeStream{p: p, header: resp.Header, withheld: resp.Withheld, upstream: resp.Stream, decoder: responses.Decoder{Model: model}}, nil
+	}
+	data, err := responses.Whole(resp.Data, model)
+	if err != nil {
+		return nil, p.client.Errorf(gateway.Unavailable, upstream.CodeUpstream, "the upstream's answer is no response of OpenAI's Responses API; set responses: chat for the provider.")
+	}
+	return &upstream.Whole{Head: resp.Header, Data: data, Held: resp.Withheld}, nil
+}
+
+// nativeStream is the stream of a response. Close may be called while Next waits; nothing else is
+// shared.
+type nativeStream struct {
+	p        *Provider
+	header   http.Header
+	withheld headers.Withheld
+	upstream *upstream.Stream
+	decoder  responses.Decoder
+	given    int // of the decoder's frames
+	err      error
+	frame    wire.Frame
+	shape    wire.Shape
+}
+
+var (
+	_ gateway.Reply      = (*nativeStream)(nil)
+	_ gateway.Withholder = (*nativeStream)(nil)
+)
+
+// Header implements [gateway.Reply].
+func (s *nativeStream) Header() http.Header { return s.header }
+
+// Withheld implements [gateway.Withholder].
+func (s *nativeStream) Withheld() headers.Withheld { return s.withheld }
+
+// Streamed implements [gateway.Reply].
+func (s *nativeStream) Streamed() bool { return true }
+
+// Close implements [gateway.Reply].
+func (s *nativeStream) Close() error { return s.upstream.Close() }
+
+// Next implements [gateway.Reply].
+func (s *nativeStream) Next() (*gateway.Frame, error) {
+	for s.err == nil && s.given == len(s.decoder.Frames) {
+		s.read()
+	}
+	if s.given == len(s.decoder.Frames) {
+		return nil, s.err
+	}
+	next := s.decoder.Frames[s.given]
+	s.given++
+	f := &s.frame
+	s.shape.Read(f, next.Raw, next.Data)
+	f.Done = next.Done
+	for s.err == nil && !s.decoder.Done && s.given == len(s.decoder.Frames) && s.upstream.Buffered() {
+		s.read()
+	}
+	f.More = s.given < len(s.decoder.Frames)
+	return f, nil
+}
+
+// read reads one event, which may give no frame or several.
+func (s *nativeStream) read() {
+	d := &s.decoder
+	d.Frames, s.given = d.Frames[:0], 0
+	if d.Done {
+		s.err = s.upstream.End()
+		return
+	}
+	b, err := s.upstream.Next()
+	if err != nil {
+		s.err = err
+		return
+	}
+	switch data := bytes.TrimSpace(b.Data); {
+	case len(data) == 0:
+		d.Frames = append(d.Frames, gateway.Frame{Raw: bytes.Clone(b.Raw)})
+	case string(data) == "[DONE]":
+	case !jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)):
+		s.upstream.Close()
+		s.err = s.p.client.Errorf(gateway.Unavailable, upstream.CodeUpstream, "the upstream's stream cannot be read: an event is not valid JSON.")
+	default:
+		d.Read(data)
+	}
+	if d.Content {
+		s.upstream.Started()
+	}
+	if d.Finished {
+		s.upstream.Finished()
+	}
+}
