@@ -78,8 +78,13 @@ func (s *said) hear(line string) {
 	if s.late == nil {
 		s.late = map[string]string{}
 	}
-	for fact := range strings.FieldsSeq(facts) {
-		name, value, _ := strings.Cut(fact, "=")
-		s.late[name] = value
+	last := ""
+	for word := range strings.FieldsSeq(facts) {
+		name, value, begins := strings.Cut(word, "=")
+		if !begins { // compacted:6 items
+			s.late[last] += " " + word
+			continue
+		}
+		last, s.late[name] = name, value
 	}
 }

@@ -130,11 +130,9 @@ func (s *Studio) stream(ctx context.Context, params responses.ResponseNewParams,
 // conversation.
 func framed(a *ads.Ad, message string) string {
 	frame := "Ad " + a.ID
-	if len(a.Turns) == 0 {
-		for _, f := range [][2]string{{"language", a.Language}, {"market", a.Market}, {"budget", a.Budget}} {
-			if f[1] != "" {
-				frame += ", " + f[0] + " " + f[1]
-			}
+	for _, f := range [][2]string{{"language", a.Language}, {"market", a.Market}, {"budget", a.Budget}} {
+		if f[1] != "" {
+			frame += ", " + f[0] + " " + f[1]
 		}
 	}
 	return frame + ".\n\n" + message

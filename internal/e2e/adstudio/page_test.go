@@ -14,7 +14,7 @@ import (
 func TestPage(t *testing.T) {
 	t.Parallel()
 	chromium := browser.New(t)
-	r := place{t.TempDir()}.start(t)
+	r := place{dir: t.TempDir()}.start(t)
 	t.Run("keyboard", func(t *testing.T) { keyboard(t, browser.NewTab(t, chromium, r.url)) })
 	t.Run("no script", func(t *testing.T) { withoutScript(t, browser.NewTab(t, chromium, r.url)) })
 	t.Run("widths", func(t *testing.T) { widths(t, browser.NewTab(t, chromium, r.url)) })
