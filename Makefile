@@ -31,9 +31,10 @@ $(WASM): $(GUEST)
 run: build ## serve on 127.0.0.1:8080 with the demo upstream, no key needed
 	@./bin/callgate serve
 
-# MODEL=openai/gpt-5-mini asks a real model, with the provider's key in the environment.
+# MODEL=openai/gpt-5-mini asks a real model, with the key of its provider in the environment.
+# EXAMPLEFLAGS: -app, -tools, -gateway and -admin set other addresses.
 example: build ## make radio ads on http://127.0.0.1:8090: an app, its tools and the gateway, no key needed
-	@cd examples/adstudio && go build -o ../../bin/adstudio . && exec ../../bin/adstudio up -data ../../bin/adstudio-data
+	@cd examples/adstudio && go build -o ../../bin/adstudio . && exec ../../bin/adstudio up -data ../../bin/adstudio-data $(EXAMPLEFLAGS)
 
 # -count=1: some tests run a binary, which go's cache of results cannot see. -parallel: many
 # tests wait for a timer. The limit of 30 minutes is for a test that hangs.
