@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -20,10 +21,7 @@ func TestWrong(t *testing.T) {
 		"no gateway": {[]string{"up", "-callgate", "./nothing"}, "make build"},
 		"no prices":  {[]string{"app", "-prices", "nothing.json"}, "nothing.json"},
 	} {
-		args := append(tt.args, "-data", t.TempDir())
-		if name == "a command" {
-			args = tt.args
-		}
+		args := slices.Concat(tt.args, []string{"-data", t.TempDir()})
 		if err := run(context.Background(), args); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q in it", name, err, tt.want)
 		}

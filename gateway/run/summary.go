@@ -54,8 +54,8 @@ func (s *summary) grow(round *gateway.Summary) {
 		sum.Bill = s.bill(s.run.Costs)
 	}
 	// What the client's protocol warns of was put in front, and counted, behind our back.
-	if front := s.Summary.WarningsInHeader - s.warns; front > 0 {
-		sum.Warnings = slices.Concat(s.Summary.Warnings[:front], sum.Warnings)
+	if front := s.WarningsInHeader - s.warns; front > 0 {
+		sum.Warnings = slices.Concat(s.Warnings[:front], sum.Warnings)
 		sum.WarningsInHeader += front
 	}
 	s.Summary = sum

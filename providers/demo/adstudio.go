@@ -222,26 +222,37 @@ func (a *ad) next() answer {
 		list, _ := inside(s.result, "voices").([]any)
 		found = max(found, len(list))
 	}
+	if len(a.steps) == 0 {
+		return a.first(voice)
+	}
 	switch {
-	case len(a.steps) == 0 && voice:
-		return a.calls("Let me look at the ad and search for a voice.", a.state(), a.search(0))
-	case len(a.steps) == 0:
-		return a.calls("Let me look at the ad.", a.state())
 	case voice && found == 0 && len(searches) > 0 && len(searches) < maxSearches:
 		return a.calls("No voice is like that. I search with less.", a.search(len(searches)))
 	case voice && found > 0 && len(a.done(voiceDraft)) == 0:
 		return a.calls("", a.voice())
 	case (music || sfx) && len(a.done(musicDraft))+len(a.done(sfxDraft)) == 0:
-		var parts []call
-		if music {
-			parts = append(parts, a.music())
-		}
-		if sfx {
-			parts = append(parts, a.sfx())
-		}
-		return a.calls("", parts...)
+		return a.calls("", a.parts(music, sfx)...)
 	}
 	return answer{}
+}
+
+// first is the first round.
+func (a *ad) first(voice bool) answer {
+	if voice {
+		return a.calls("Let me look at the ad and search for a voice.", a.state(), a.search(0))
+	}
+	return a.calls("Let me look at the ad.", a.state())
+}
+
+// parts are the drafts that need no search.
+func (a *ad) parts(music, sfx bool) (calls []call) {
+	if music {
+		calls = append(calls, a.music())
+	}
+	if sfx {
+		calls = append(calls, a.sfx())
+	}
+	return calls
 }
 
 // calls is a round with those of some calls whose tools are offered. Arguments that a tool
@@ -345,7 +356,7 @@ func (a *ad) script() string {
 		"th": "แวะพักสักครู่กับ %s ทำด้วยใจ เพื่อคุณโดยเฉพาะ วันนี้",
 		"id": "Luangkan waktu sejenak. %s: dibuat dengan hati, untuk Anda. Hari ini.",
 		"de": "Einen Augenblick Ruhe. %s: mit Liebe gemacht, für Sie. Heute.",
-		"es": "Un momento para ti. %s: hecho con cariño. Hoy.",
+		"es": "Una pausa para ti. %s: con cariño. Hoy.",
 		"en": "Take a moment. %s: made with care, made for you. Today.",
 	}
 	line, ok := lines[a.language]

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"math"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -140,7 +141,7 @@ func (a *App) formGenerate(w http.ResponseWriter, r *http.Request) {
 		a.list(w, status(err), r.FormValue("brief"), err)
 		return
 	}
-	http.Redirect(w, r, "/ads/"+ad.ID, http.StatusSeeOther)
+	seeOther(w, r, ad.ID, "")
 }
 
 func (a *App) formChat(w http.ResponseWriter, r *http.Request) {
@@ -149,7 +150,7 @@ func (a *App) formChat(w http.ResponseWriter, r *http.Request) {
 		a.ad(w, id, r.FormValue("message"), err)
 		return
 	}
-	http.Redirect(w, r, "/ads/"+id+"#last", http.StatusSeeOther)
+	seeOther(w, r, id, "last")
 }
 
 func (a *App) formActivate(w http.ResponseWriter, r *http.Request) {
@@ -159,7 +160,13 @@ func (a *App) formActivate(w http.ResponseWriter, r *http.Request) {
 		a.ad(w, id, "", err)
 		return
 	}
-	http.Redirect(w, r, "/ads/"+id+"#"+kind, http.StatusSeeOther)
+	seeOther(w, r, id, kind)
+}
+
+// seeOther leads to an ad's page.
+func seeOther(w http.ResponseWriter, r *http.Request, id, place string) {
+	to := url.URL{Path: "/ads/" + id, Fragment: place}
+	http.Redirect(w, r, to.String(), http.StatusSeeOther) //nolint:gosec // the path is ours
 }
 
 func (a *App) formDelete(w http.ResponseWriter, r *http.Request) {
