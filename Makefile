@@ -4,14 +4,14 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 WASM        := plugins/builtin/dist/builtin.wasm plugins/builtin/dist/template.wasm
 GUEST       := $(shell find sdk wasm-parsers -name '*.go' ! -name '*_test.go' 2>/dev/null) go.mod
-MODULES     := . internal/e2e
+MODULES     := . examples/adstudio internal/e2e
 TESTS       := go run ./internal/testrun $(addprefix -in ,$(MODULES)) -- -count=1 -timeout 30m -parallel 8
 FUZZTIME    ?= 20s
 BENCHTIME   ?= 3s
 ATTACKTIME  ?= 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help build wasm run test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack clients foreign golden conformance clean FORCE
+.PHONY: help build wasm run example test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack clients foreign golden conformance clean FORCE
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,11 @@ $(WASM): $(GUEST)
 
 run: build ## serve on 127.0.0.1:8080 with the demo upstream, no key needed
 	@./bin/callgate serve
+
+# MODEL=openai/gpt-5-mini asks a real model, with the key of its provider in the environment.
+# EXAMPLEFLAGS: -app, -tools, -gateway and -admin set other addresses.
+example: build ## make radio ads on http://127.0.0.1:8090: an app, its tools and the gateway, no key needed
+	@cd examples/adstudio && go build -o ../../bin/adstudio . && exec ../../bin/adstudio up -data ../../bin/adstudio-data $(EXAMPLEFLAGS)
 
 # -count=1: some tests run a binary, which go's cache of results cannot see. -parallel: many
 # tests wait for a timer. The limit of 30 minutes is for a test that hangs.
@@ -64,7 +69,7 @@ lint: ## run the linters, built at the pinned version
 	for m in $(MODULES); do (cd $$m && go run $(GOLANGCI) run ./...) || exit 1; done
 
 fmt: ## format all Go files
-	@gofmt -l -w *.go cmd conformance docs gateway internal plugins providers sdk wasm-parsers
+	@gofmt -l -w *.go cmd conformance docs examples gateway internal plugins providers sdk wasm-parsers
 
 fuzz: $(WASM) ## run every fuzz target for FUZZTIME each
 	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \

@@ -52,7 +52,9 @@ func (r *Request) Remake(edits ...wire.Edit) *Request {
 	}
 	out.read = &readings{}
 	if r.Source != nil { // the client's own request does not say the same any more
-		out.Source = &Source{Protocol: r.Source.Protocol, Foreign: r.Source.Foreign}
+		source := *r.Source
+		source.Body, source.sent = nil, false
+		out.Source = &source
 	}
 	return out
 }

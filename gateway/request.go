@@ -91,6 +91,12 @@ type Request struct {
 type Source struct {
 	Protocol string // "responses" or "messages"
 	Body     []byte // nil if the client's own does not say all that is asked
+	// Metadata is the client's, an object in JSON, where the chat completion does not have it:
+	// rules route by it, and it goes to no upstream of another protocol. nil if there is none.
+	Metadata []byte
+	// Closed says that the request is the gateway's own work, such as a summary: no tools are
+	// attached to it, since a model could do again what it reads of.
+	Closed bool
 	// Foreign is why no upstream can take the request that does not speak the protocol; nil if
 	// any can.
 	Foreign *Error

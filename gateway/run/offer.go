@@ -66,6 +66,9 @@ func (r *Runner) offer(req *gateway.Request, policy Policy) (*offer, error) {
 	default:
 		return nil, invalid(strings.ToLower(switchHeader), "The header %s must be on or off, not %.40q.", strings.ToLower(switchHeader), word)
 	}
+	if req.Source != nil && req.Source.Closed {
+		attach = nil
+	}
 	if len(entries) == 0 && len(attach) == 0 {
 		return nil, nil //nolint:nilnil // nothing to run
 	}

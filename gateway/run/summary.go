@@ -31,7 +31,7 @@ func (s *summary) begin(round *gateway.Summary) {
 	s.grow(round)
 	if s.run.Rounds == 1 {
 		s.warns = len(s.Warnings)
-		s.WarningsInHeader = s.warns
+		s.WarningsInHeader = s.warns // nobody else has seen it yet
 	}
 }
 
@@ -52,6 +52,11 @@ func (s *summary) grow(round *gateway.Summary) {
 	}
 	if s.run.Rounds > 1 && s.bill != nil && sum.Usage.Reported {
 		sum.Bill = s.bill(s.run.Costs)
+	}
+	// What the client's protocol warns of was put in front, and counted, behind our back.
+	if front := s.WarningsInHeader - s.warns; front > 0 {
+		sum.Warnings = slices.Concat(s.Warnings[:front], sum.Warnings)
+		sum.WarningsInHeader += front
 	}
 	s.Summary = sum
 }

@@ -313,3 +313,36 @@ func (g *gate) targets(name string) gateway.TargetState {
 	g.t.Fatalf("got targets %q, want %s among them", r.body, name)
 	return gateway.TargetState{}
 }
+
+// TestRoutingByMetadataOfResponses holds that rules see the metadata of the Responses API, which
+// goes to no upstream, and that a conversation's summary is made where its turns are answered.
+func TestRoutingByMetadataOfResponses(t *testing.T) {
+	t.Parallel()
+	answered := func(w http.ResponseWriter, r received) {
+		if strings.Contains(r.body, `"metadata"`) {
+			t.Errorf("got the metadata upstream: %s", r.body)
+		}
+		send(w, completion("fine"))
+	}
+	home, away := newSite(t, answered), newSite(t, answered)
+	g := serve(t, fmt.Sprintf(`
+admin: {listen: off}
+store: {compact_tokens: 400}
+providers: {home: {type: openai, base_url: %q}, away: {type: openai, base_url: %q}}
+models:
+  m:
+    rules: [{when: {metadata: {market: DE}, language: th}, targets: [{provider: home}]}]
+    targets: [{provider: away}]
+`, home.url, away.url))
+	conversation := text(g.call(200, "POST", "/v1/conversations", ""), "id")
+	const turns = 6
+	for i := range turns {
+		got := g.do(g.request("POST", "/v1/responses", fmt.Sprintf(`{"model":"m","input":"The weather in turn %d %s","metadata":{"market":"DE","language":"th"},"conversation":%q}`, i, strings.Repeat("x", 300), conversation)))
+		if route := got.header.Get("x-callgate-route"); got.status != http.StatusOK || route != "m;rule=1;language=th" {
+			t.Errorf("turn %d: got %d by the route %q, want rule 1: %s", i, got.status, route, got.body)
+		}
+	}
+	if home, away := home.asked.Load(), away.asked.Load(); home <= turns || away > 0 {
+		t.Errorf("got %d requests with the rule's provider and %d with the other, want all of %d turns and of their summaries with the first", home, away, turns)
+	}
+}

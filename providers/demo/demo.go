@@ -143,6 +143,18 @@
 // They test what writes such messages, so they say what they miss: "I see no tools."
 // where the system or the user speaks of tools and none are defined in the right form,
 // and "I see no result." and "I see no call." for results and the calls before them.
+//
+// # Models of the examples
+//
+// The model adstudio makes an advertisement with the tools of examples/adstudio, whatever a
+// gateway puts in front of their names: it searches for a voice and reads the ad's state at
+// once, drafts the voice, drafts music and effects at once, and names what there is. In a later
+// turn it does that for the parts that the prompt names. What tools have answered it reads from
+// their results; where no voice is found it searches with less. The ad's id, as ad_7f, its
+// language and its market are in the first lines of the user's message, up to an empty one:
+// "language th", "market TH". Without tools it answers with a name for the ad. Its usage says how
+// much of the prompt a cache would have had. adstudio-premium does the same under another name,
+// and adstudio-hermes writes its calls in the format hermes.
 package demo
 
 import (
@@ -222,7 +234,7 @@ func New(c Config) *Provider {
 }
 
 // Models implements [gateway.ModelLister]: the names of [Formats], [Echo], [Faults],
-// [Guards], [Structured] and [NoTools].
+// [Guards], [Structured], [NoTools] and [Scripts].
 func (p *Provider) Models(context.Context) ([]string, error) { return namesOf(p.models), nil }
 
 // Chat implements [gateway.Provider]. A model that does not exist is an error of

@@ -18,6 +18,7 @@ type model struct {
 	// refuse gives the error that comes in place of an answer, if any.
 	refuse   func(context.Context, *Provider, ask) error
 	toolless bool  // the upstream drops the tools, and does not count them
+	caches   bool  // it says how much of the prompt an earlier request had
 	slow     bool  // the first token is late
 	end      place // where the answer ends too early
 	inBand   bool  // the upstream says that it ends; else the connection breaks
@@ -50,7 +51,7 @@ const (
 )
 
 func models() []model {
-	return slices.Concat(formatModels(), []model{echoModel()}, spoilingModels(), failingModels(), guardModels(), structuredModels(), noToolsModels())
+	return slices.Concat(formatModels(), []model{echoModel()}, spoilingModels(), failingModels(), guardModels(), structuredModels(), noToolsModels(), adstudioModels())
 }
 
 // answer is what the model means to say to a request.
@@ -88,3 +89,6 @@ func Structured() []string { return namesOf(structuredModels()) }
 // NoTools returns the names of the models without support for tools: no_tools/FORMAT,
 // for the formats whose templates the demo knows.
 func NoTools() []string { return namesOf(noToolsModels()) }
+
+// Scripts returns the names of the models that play a part in an example.
+func Scripts() []string { return namesOf(adstudioModels()) }

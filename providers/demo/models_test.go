@@ -21,7 +21,7 @@ func TestModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := slices.Concat(demo.Formats(), []string{demo.Echo}, demo.Faults(), demo.Guards(), demo.Structured(), demo.NoTools()); !slices.Equal(got, want) {
+	if want := slices.Concat(demo.Formats(), []string{demo.Echo}, demo.Faults(), demo.Guards(), demo.Structured(), demo.NoTools(), demo.Scripts()); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	seen := map[string]bool{}
@@ -90,7 +90,7 @@ func TestAnswerIsBounded(t *testing.T) {
 // FuzzChat checks that every model answers every request that the gateway lets
 // through, or refuses it with an error of its own.
 func FuzzChat(f *testing.F) {
-	all := slices.Concat(demo.Formats(), []string{demo.Echo}, demo.Faults(), demo.Guards(), demo.Structured(), demo.NoTools())
+	all := slices.Concat(demo.Formats(), []string{demo.Echo}, demo.Faults(), demo.Guards(), demo.Structured(), demo.NoTools(), demo.Scripts())
 	models := slices.DeleteFunc(all, func(name string) bool { return name == "hang" })
 	for i := range models {
 		f.Add([]byte(body(i%2 == 0, "Why two, in Oslo?", weather+","+clock, "")), uint8(i))

@@ -98,6 +98,23 @@ func (r *request) size(withTools bool) int {
 	return n
 }
 
+// cached is how many tokens of the prompt an earlier request has had, in steps, as OpenAI
+// counts them: what stands in front of the last message of the assistant was asked before.
+func (r *request) cached() int {
+	const least, step = 1024, 128
+	for i, m := range slices.Backward(r.Messages) {
+		if m.Role != "assistant" {
+			continue
+		}
+		before := request{Messages: r.Messages[:i], Tools: r.Tools}
+		if tokens := before.size(true) / charactersPerToken; tokens >= least {
+			return tokens / step * step
+		}
+		break
+	}
+	return 0
+}
+
 // results are those of tools with which the conversation ends.
 func (r *request) results() []string {
 	var results []string

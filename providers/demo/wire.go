@@ -52,6 +52,12 @@ type usage struct {
 	PromptTokens     int `json:"prompt_tokens"`
 	CompletionTokens int `json:"completion_tokens"`
 	TotalTokens      int `json:"total_tokens"`
+
+	Details *promptDetails `json:"prompt_tokens_details,omitempty"`
+}
+
+type promptDetails struct {
+	CachedTokens int `json:"cached_tokens"`
 }
 
 // charactersPerToken is the usual ratio for English text.
@@ -90,7 +96,10 @@ func newWriter(m model, body []byte, r *request, now time.Time) *writer {
 		size += len(c.name) + len(c.args)
 	}
 	prompt, answer := 1+r.size(!m.toolless)/charactersPerToken, 1+size/charactersPerToken
-	w.usage = usage{prompt, answer, prompt + answer}
+	w.usage = usage{PromptTokens: prompt, CompletionTokens: answer, TotalTokens: prompt + answer}
+	if m.caches {
+		w.usage.Details = &promptDetails{r.cached()}
+	}
 	return w
 }
 

@@ -49,9 +49,10 @@ func (f *facts) Header(name string) []string { return f.req.Header[name] }
 func (f *facts) Metadata(key string) (string, bool) {
 	if f.metadata == nil {
 		f.metadata = make([]fact, len(f.keys))
-		conversation.Members(f.req.Bytes(), f.req.Places().Metadata, func(key []byte, v wire.Span) bool {
+		body, at := f.said()
+		conversation.Members(body, at, func(key []byte, v wire.Span) bool {
 			if i, found := slices.BinarySearch(f.keys, string(key)); found {
-				f.metadata[i].text, f.metadata[i].ok = f.text(v)
+				f.metadata[i].text, f.metadata[i].ok = text(body, v)
 			}
 			return true
 		})
@@ -63,12 +64,21 @@ func (f *facts) Metadata(key string) (string, bool) {
 	return f.metadata[i].text, f.metadata[i].ok
 }
 
-// text reads a string of the body that is not too long.
-func (f *facts) text(v wire.Span) (string, bool) {
-	if v.IsNull(f.req.Bytes()) || v.End-v.Start > maxFact {
+// said is where the request's metadata is: in its body, or beside it where the client speaks
+// another protocol.
+func (f *facts) said() (body []byte, at wire.Span) {
+	if s := f.req.Source; s != nil && len(s.Metadata) > 0 {
+		return s.Metadata, wire.Span{End: len(s.Metadata)}
+	}
+	return f.req.Bytes(), f.req.Places().Metadata
+}
+
+// text reads a string that is not too long.
+func text(body []byte, v wire.Span) (string, bool) {
+	if v.IsNull(body) || v.End-v.Start > maxFact {
 		return "", false
 	}
-	s, ok := conversation.Decode(f.req.Bytes(), v)
+	s, ok := conversation.Decode(body, v)
 	return string(s), ok
 }
 
@@ -79,8 +89,9 @@ func (f *facts) Language() string {
 		return f.language
 	}
 	f.asked = true
-	if v := conversation.Member(f.req.Bytes(), f.req.Places().Metadata, languageKey); !v.IsNull(f.req.Bytes()) {
-		said, _ := f.text(v)
+	body, at := f.said()
+	if v := conversation.Member(body, at, languageKey); !v.IsNull(body) {
+		said, _ := text(body, v)
 		if code := language.Base(said); f.languages.Knows(code) {
 			f.language = code
 		}

@@ -124,7 +124,9 @@ func appendContent(b, content []byte) []byte {
 }
 
 // Source implements [protocol.Front]: an upstream that speaks Responses gets the chat's.
-func (c *Compaction) Source() *gateway.Source { return &gateway.Source{Protocol: Name} }
+func (c *Compaction) Source() *gateway.Source {
+	return &gateway.Source{Protocol: Name, Metadata: c.Metadata(), Closed: true}
+}
 
 // Writer implements [protocol.Front].
 func (c *Compaction) Writer(resp *gateway.Response) protocol.Writer {

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/internal/e2e/browser"
 	"github.com/callgate/callgate/internal/e2e/gate"
 )
 
@@ -57,96 +58,96 @@ func serveConsole(t *testing.T, key string) (base string) {
 // TestConsoleInBrowser looks at the operator's page as an operator does, in a browser.
 func TestConsoleInBrowser(t *testing.T) {
 	t.Parallel()
-	browser := newBrowser(t)
+	chromium := browser.New(t)
 	base := serveConsole(t, "")
-	t.Run("keyboard", func(t *testing.T) { keyboardAlone(t, newTab(t, browser, base)) })
-	t.Run("evil text", func(t *testing.T) { evilText(t, newTab(t, browser, base)) })
-	t.Run("widths", func(t *testing.T) { allWidths(t, newTab(t, browser, base)) })
-	t.Run("named", func(t *testing.T) { allNamed(t, newTab(t, browser, base)) })
-	t.Run("links", func(t *testing.T) { linksOfTexts(t, newTab(t, browser, base)) })
-	t.Run("refreshed", func(t *testing.T) { refreshed(t, newTab(t, browser, base)) })
-	t.Run("no script", func(t *testing.T) { withoutScript(t, newTab(t, browser, base)) })
+	t.Run("keyboard", func(t *testing.T) { keyboardAlone(t, browser.NewTab(t, chromium, base)) })
+	t.Run("evil text", func(t *testing.T) { evilText(t, browser.NewTab(t, chromium, base)) })
+	t.Run("widths", func(t *testing.T) { allWidths(t, browser.NewTab(t, chromium, base)) })
+	t.Run("named", func(t *testing.T) { allNamed(t, browser.NewTab(t, chromium, base)) })
+	t.Run("links", func(t *testing.T) { linksOfTexts(t, browser.NewTab(t, chromium, base)) })
+	t.Run("refreshed", func(t *testing.T) { refreshed(t, browser.NewTab(t, chromium, base)) })
+	t.Run("no script", func(t *testing.T) { withoutScript(t, browser.NewTab(t, chromium, base)) })
 	t.Run("with a key", func(t *testing.T) {
 		const key = "cg-operators-key"
 		u, err := url.Parse(serveConsole(t, key))
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := newTab(t, browser, u.String())
-		v.base = "http://operator:" + key + "@" + u.Host
-		v.open("/ui")
+		v := browser.NewTab(t, chromium, u.String())
+		v.Base = "http://operator:" + key + "@" + u.Host
+		v.Open("/ui")
 		resetBreaker(t, v)
 	})
 }
 
 // keyboardAlone goes from the overview to the calls of an example, and touches no mouse.
-func keyboardAlone(t *testing.T, v *tab) {
-	v.open("/ui")
-	v.tabTo("Skip to the content")
-	v.tabTo("Playground")
-	v.press("\r", "document.title.startsWith('Playground') && document.readyState === 'complete'")
-	v.tabTo("example")
-	v.press("qwen3_c", "document.getElementById('example').value === 'qwen3_coder'")
-	v.tabTo("Load the example")
-	v.press("\r", "location.search === '?example=qwen3_coder' && document.readyState === 'complete'")
-	v.tabTo("read")
-	v.press("\r", "document.readyState === 'complete' && document.getElementById('verdict')")
-	if text := v.text("calls"); !strings.Contains(text, `"name": "get_weather"`) || !strings.Contains(text, `{\"city\": \"Oslo\"}`) {
+func keyboardAlone(t *testing.T, v *browser.Tab) {
+	v.Open("/ui")
+	v.TabTo("Skip to the content")
+	v.TabTo("Playground")
+	v.Press("\r", "document.title.startsWith('Playground') && document.readyState === 'complete'")
+	v.TabTo("example")
+	v.Press("qwen3_c", "document.getElementById('example').value === 'qwen3_coder'")
+	v.TabTo("Load the example")
+	v.Press("\r", "location.search === '?example=qwen3_coder' && document.readyState === 'complete'")
+	v.TabTo("read")
+	v.Press("\r", "document.readyState === 'complete' && document.getElementById('verdict')")
+	if text := v.Text("calls"); !strings.Contains(text, `"name": "get_weather"`) || !strings.Contains(text, `{\"city\": \"Oslo\"}`) {
 		t.Errorf("got the calls %s, want the weather in Oslo", text)
 	}
-	if text := v.text("verdict"); !strings.Contains(text, "The same result from all 23 ways to cut it") {
+	if text := v.Text("verdict"); !strings.Contains(text, "The same result from all 23 ways to cut it") {
 		t.Errorf("got %q, want the same of all cuts", text)
 	}
 	for id, want := range map[string]string{"places": "qwen3_coder", "steps": "call_end", "times": "qwen3_coder"} {
-		if text := v.text(id); !strings.Contains(text, want) {
+		if text := v.Text(id); !strings.Contains(text, want) {
 			t.Errorf("got %s %q, want %s in it", id, text, want)
 		}
 	}
-	v.tabTo("calls") // what is long can be scrolled
+	v.TabTo("calls") // what is long can be scrolled
 }
 
 // evilText holds that what a model wrote does nothing in the page that shows it.
-func evilText(t *testing.T, v *tab) {
-	v.open("/ui/playground")
+func evilText(t *testing.T, v *browser.Tab) {
+	v.Open("/ui/playground")
 	const text = `<script>window.evil = 1</script><img src=x onerror="window.evil = 2"><tool_call>{"name": "get_weather", "arguments": {"city": "</pre><script>window.evil = 3</script>"}}</tool_call>`
-	v.do(chromedp.SetValue(chromedp.CSS("#text"), text), chromedp.Submit(chromedp.CSS("#play")), chromedp.WaitVisible(chromedp.CSS("#verdict")))
-	if value[bool](v, "'evil' in window || document.images.length > 0") {
+	v.Do(chromedp.SetValue(chromedp.CSS("#text"), text), chromedp.Submit(chromedp.CSS("#play")), chromedp.WaitVisible(chromedp.CSS("#verdict")))
+	if browser.Value[bool](v, "'evil' in window || document.images.length > 0") {
 		t.Error("the model's text is part of the page")
 	}
-	if got := v.text("content"); !strings.HasPrefix(got, `<script>window.evil = 1</script><img src=x`) {
+	if got := v.Text("content"); !strings.HasPrefix(got, `<script>window.evil = 1</script><img src=x`) {
 		t.Errorf("got the content %q, want the model's own", got)
 	}
 }
 
 // allWidths holds that no page is wider than a small telephone, and takes pictures.
-func allWidths(t *testing.T, v *tab) {
+func allWidths(t *testing.T, v *browser.Tab) {
 	read := func() {
 		const text = "Let me check.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\",}}\n</tool_call>\n"
-		v.do(chromedp.SetValue(chromedp.CSS("#text"), text+"and `<tool_call>`\n"+strings.Repeat("x", 500)), chromedp.SetValue(chromedp.CSS("#cut"), "sixes"), chromedp.Submit(chromedp.CSS("#play")), chromedp.WaitVisible(chromedp.CSS("#verdict")))
+		v.Do(chromedp.SetValue(chromedp.CSS("#text"), text+"and `<tool_call>`\n"+strings.Repeat("x", 500)), chromedp.SetValue(chromedp.CSS("#cut"), "sixes"), chromedp.Submit(chromedp.CSS("#play")), chromedp.WaitVisible(chromedp.CSS("#verdict")))
 	}
 	for _, screen := range []struct {
 		name, scheme  string
 		width, height int64
 	}{{"light", "light", 1280, 900}, {"dark", "dark", 1280, 900}, {"narrow", "light", 360, 740}} {
-		v.scheme(screen.scheme)
-		v.size(screen.width, screen.height)
+		v.Scheme(screen.scheme)
+		v.Size(screen.width, screen.height)
 		for _, page := range []string{"", "/plugins", "/caches", "/playground", "/nothing"} {
-			v.open("/ui" + page)
+			v.Open("/ui" + page)
 			if page == "/playground" {
 				read()
 			}
-			if wide := value[int64](v, "document.documentElement.scrollWidth"); wide > screen.width {
+			if wide := browser.Value[int64](v, "document.documentElement.scrollWidth"); wide > screen.width {
 				t.Errorf("%s /ui%s: got a page %d wide", screen.name, page, wide)
 			}
-			v.shoot(screen.name + strings.ReplaceAll(page, "/", "-"))
+			v.Shoot(screen.name + strings.ReplaceAll(page, "/", "-"))
 		}
 	}
-	v.expect("404")
+	v.Expect("404")
 }
 
 // allNamed holds what a screen reader needs: labels, captions, headings of columns, one
 // heading of the page, and no id twice.
-func allNamed(t *testing.T, v *tab) {
+func allNamed(t *testing.T, v *browser.Tab) {
 	const wrong = `[
 		...Array.from(document.querySelectorAll('input:not([type=hidden]), select, textarea')).filter((e) => !e.labels.length).map((e) => 'no label: ' + e.outerHTML),
 		...Array.from(document.querySelectorAll('table')).filter((e) => !e.caption?.innerText.trim()).map((e) => 'no caption: ' + e.outerHTML),
@@ -158,11 +159,11 @@ func allNamed(t *testing.T, v *tab) {
 		...(document.querySelectorAll('h1').length === 1 && document.documentElement.lang ? [] : ['no heading or language']),
 	].map((s) => s.slice(0, 200))`
 	for _, page := range []string{"", "/plugins", "/caches", "/playground"} {
-		v.open("/ui" + page)
+		v.Open("/ui" + page)
 		if page == "/playground" {
-			v.do(chromedp.Submit(chromedp.CSS("#play")), chromedp.WaitVisible(chromedp.CSS("#verdict")))
+			v.Do(chromedp.Submit(chromedp.CSS("#play")), chromedp.WaitVisible(chromedp.CSS("#verdict")))
 		}
-		if list := value[[]string](v, wrong); len(list) > 0 {
+		if list := browser.Value[[]string](v, wrong); len(list) > 0 {
 			t.Errorf("/ui%s:\n%s", page, strings.Join(list, "\n"))
 		}
 	}
@@ -170,66 +171,66 @@ func allNamed(t *testing.T, v *tab) {
 
 // linksOfTexts holds that a link brings what was typed to another page, and that the
 // server never hears of it.
-func linksOfTexts(t *testing.T, v *tab) {
-	v.open("/ui/playground")
+func linksOfTexts(t *testing.T, v *browser.Tab) {
+	v.Open("/ui/playground")
 	const text = "Grüße <tool_call> \u2603"
-	value[bool](v, "Object.defineProperty(navigator, 'clipboard', {value: undefined}) === navigator") // it may not be used: then the address is the link
-	v.do(chromedp.SetValue(chromedp.CSS("#text"), text), chromedp.SetValue(chromedp.CSS("#finish"), "length"), chromedp.Click(chromedp.CSS("#link")))
-	v.wait("location.hash")
-	link := value[string](v, "location.hash")
-	v.open("/ui/plugins")
-	v.open("/ui/playground" + link)
-	if got := value[string](v, "document.getElementById('text').value + ' ' + document.getElementById('finish').value"); got != text+" length" {
+	browser.Value[bool](v, "Object.defineProperty(navigator, 'clipboard', {value: undefined}) === navigator") // it may not be used: then the address is the link
+	v.Do(chromedp.SetValue(chromedp.CSS("#text"), text), chromedp.SetValue(chromedp.CSS("#finish"), "length"), chromedp.Click(chromedp.CSS("#link")))
+	v.Wait("location.hash")
+	link := browser.Value[string](v, "location.hash")
+	v.Open("/ui/plugins")
+	v.Open("/ui/playground" + link)
+	if got := browser.Value[string](v, "document.getElementById('text').value + ' ' + document.getElementById('finish').value"); got != text+" length" {
 		t.Errorf("got %q of the link %q, want what was typed", got, link)
 	}
-	v.open("/ui")
-	v.open("/ui/playground#p=%00broken")
-	if said := v.text("linked"); said != "The link is broken." {
+	v.Open("/ui")
+	v.Open("/ui/playground#p=%00broken")
+	if said := v.Text("linked"); said != "The link is broken." {
 		t.Errorf("got %q of a broken link", said)
 	}
 }
 
 // refreshed holds that tables are fetched anew where they are, and not while paused.
-func refreshed(t *testing.T, v *tab) {
-	v.open("/ui")
-	value[int](v, "document.getElementById('reset-demo').focus(), document.querySelector('#breakers').dataset.old = 1")
-	v.wait("!document.querySelector('#breakers').dataset.old")
-	if at := v.focused(); at != "reset-demo" {
+func refreshed(t *testing.T, v *browser.Tab) {
+	v.Open("/ui")
+	browser.Value[int](v, "document.getElementById('reset-demo').focus(), document.querySelector('#breakers').dataset.old = 1")
+	v.Wait("!document.querySelector('#breakers').dataset.old")
+	if at := v.Focused(); at != "reset-demo" {
 		t.Errorf("got the focus at %q behind a refresh, want it where it was", at)
 	}
-	v.do(chromedp.Click(chromedp.CSS("#refresh")))
-	if pressed := value[string](v, "document.getElementById('refresh').ariaPressed"); pressed != "false" || v.text("refreshed") != "paused" {
-		t.Errorf("got the button %q and %q, want a pause", pressed, v.text("refreshed"))
+	v.Do(chromedp.Click(chromedp.CSS("#refresh")))
+	if pressed := browser.Value[string](v, "document.getElementById('refresh').ariaPressed"); pressed != "false" || v.Text("refreshed") != "paused" {
+		t.Errorf("got the button %q and %q, want a pause", pressed, v.Text("refreshed"))
 	}
 }
 
 // withoutScript uses the page where scripts are off.
-func withoutScript(t *testing.T, v *tab) {
-	call(v, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
-	v.open("/ui")
-	if !value[bool](v, "document.getElementById('live').hidden") {
+func withoutScript(t *testing.T, v *browser.Tab) {
+	browser.Call(v, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	v.Open("/ui")
+	if !browser.Value[bool](v, "document.getElementById('live').hidden") {
 		t.Error("got a button that does nothing without scripts")
 	}
 	resetBreaker(t, v)
-	v.open("/ui/playground?example=mistral")
-	v.tabTo("read")
-	v.do(chromedp.KeyEvent("\r"), chromedp.WaitVisible(chromedp.CSS("#verdict")))
-	if text := v.text("calls"); !strings.Contains(text, `"name": "get_weather"`) {
+	v.Open("/ui/playground?example=mistral")
+	v.TabTo("read")
+	v.Do(chromedp.KeyEvent("\r"), chromedp.WaitVisible(chromedp.CSS("#verdict")))
+	if text := v.Text("calls"); !strings.Contains(text, `"name": "get_weather"`) {
 		t.Errorf("got the calls %s", text)
 	}
 }
 
 // resetBreaker closes the breaker of the provider that is down, by its button.
-func resetBreaker(t *testing.T, v *tab) {
+func resetBreaker(t *testing.T, v *browser.Tab) {
 	t.Helper()
-	if text := v.text("breakers"); !strings.Contains(text, "open") {
+	if text := v.Text("breakers"); !strings.Contains(text, "open") {
 		t.Errorf("got the breakers %q, want one that is open", text)
 	}
-	v.do(chromedp.Click(chromedp.CSS("#reset-local-vllm")), chromedp.WaitVisible(chromedp.CSS("[role=status].note")))
-	if text := v.text("main"); !strings.Contains(text, "The breaker local-vllm was reset.") {
+	v.Do(chromedp.Click(chromedp.CSS("#reset-local-vllm")), chromedp.WaitVisible(chromedp.CSS("[role=status].note")))
+	if text := v.Text("main"); !strings.Contains(text, "The breaker local-vllm was reset.") {
 		t.Errorf("got %q, want the word that it was reset", text)
 	}
-	if text := v.text("changes"); !strings.Contains(text, "closed") {
+	if text := v.Text("changes"); !strings.Contains(text, "closed") {
 		t.Errorf("got the changes %q, want that it was closed", text)
 	}
 }

@@ -68,6 +68,19 @@ var (
 	adminOn   = regexp.MustCompile(`: (http://\S+)/metrics,`) // on a line before the parsers are ready
 )
 
+// Path is the gateway's program, for tests of what starts it.
+func Path(t *testing.T) string {
+	t.Helper()
+	program, err := build()
+	if err == nil {
+		program, err = filepath.Abs(program)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
 // Serve starts the gateway with a configuration and waits until its parsers are there. It
 // is stopped, and must end well, when the test ends.
 func Serve(t *testing.T, config []byte) *Gate {

@@ -140,6 +140,8 @@ func (e *exchange) summarize(ctx context.Context, items [][]byte) (string, error
 		return "", err
 	}
 	req.Tenant = e.tenant
+	req.Source = c.Source()
+	req.Source.Metadata = e.Metadata() // rules that keep a conversation with a provider keep its summary there
 	resp, err := s.o.Gateway.Chat(ctx, req)
 	if err != nil {
 		return "", err

@@ -1,4 +1,5 @@
-package console_test
+// Package browser drives Chromium for the tests of pages.
+package browser
 
 import (
 	"context"
@@ -56,9 +57,9 @@ func findChromium(ctx context.Context) (string, error) {
 	return path, nil
 }
 
-// newBrowser starts a browser that has nothing of its user's and calls nobody. It ends
+// New starts a browser that has nothing of its user's and calls nobody. It ends
 // with the test.
-func newBrowser(t *testing.T) context.Context {
+func New(t *testing.T) context.Context {
 	t.Helper()
 	path, err := findChromium(t.Context())
 	install.Need(t, err, "CALLGATE_REQUIRE_CHROMIUM")
@@ -79,23 +80,24 @@ func newBrowser(t *testing.T) context.Context {
 	return ctx
 }
 
-// tab is a page of a browser, and what the browser complains of.
-type tab struct {
-	t    *testing.T
-	ctx  context.Context //nolint:containedctx // the library's way to name a tab
-	base string
+// Tab is a page of a browser, and what the browser complains of.
+type Tab struct {
+	t   *testing.T
+	ctx context.Context //nolint:containedctx // the library's way to name a tab
+	// Base is the address of the page, to which Open adds a path.
+	Base string
 
 	mu         sync.Mutex
 	complaints []string
 }
 
-// newTab opens a tab for a gateway's page. At the test's end there must be no complaint of
+// NewTab opens a tab for a gateway's page. At the test's end there must be no complaint of
 // a script, of the policy or of a request to another server.
-func newTab(t *testing.T, browser context.Context, base string) *tab {
+func NewTab(t *testing.T, browser context.Context, base string) *Tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	timed, stop := context.WithTimeout(ctx, 2*patience)
-	v := &tab{t: t, ctx: timed, base: base}
+	v := &Tab{t: t, ctx: timed, Base: base}
 	host := strings.TrimPrefix(base, "http://")
 	err := chromedp.Listen(timed, func(event any) {
 		switch e := event.(type) {
@@ -123,20 +125,20 @@ func newTab(t *testing.T, browser context.Context, base string) *tab {
 			t.Errorf("the browser complains:\n%s", strings.Join(v.complaints, "\n"))
 		}
 	})
-	call(v, network.Enable, network.EnableParams{})
-	call(v, log.Enable, cdp.Empty{})
-	call(v, runtime.Enable, cdp.Empty{})
+	Call(v, network.Enable, network.EnableParams{})
+	Call(v, log.Enable, cdp.Empty{})
+	Call(v, runtime.Enable, cdp.Empty{})
 	return v
 }
 
-func (v *tab) complain(format string, args ...any) {
+func (v *Tab) complain(format string, args ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.complaints = append(v.complaints, fmt.Sprintf(format, args...))
 }
 
-// expect takes complaints that contain a text off the list, and wants one.
-func (v *tab) expect(text string) {
+// Expect takes complaints that contain a text off the list, and wants one.
+func (v *Tab) Expect(text string) {
 	v.t.Helper()
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -147,40 +149,42 @@ func (v *tab) expect(text string) {
 	}
 }
 
-func (v *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+// Do runs actions of the library in the page.
+func (v *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	v.t.Helper()
 	if err := chromedp.Do(v.ctx, actions...); err != nil {
 		v.t.Fatal(err)
 	}
 }
 
-// call sends a command of the browser's protocol.
-func call[P any](v *tab, command cdp.Command[P, cdp.Empty], params P) {
+// Call sends a command of the browser's protocol.
+func Call[P any](v *Tab, command cdp.Command[P, cdp.Empty], params P) {
 	v.t.Helper()
 	if _, err := chromedp.Call(v.ctx, command, params); err != nil {
 		v.t.Fatal(err)
 	}
 }
 
-func (v *tab) open(path string) {
+// Open goes to a path and waits until it is there.
+func (v *Tab) Open(path string) {
 	v.t.Helper()
-	v.do(chromedp.Navigate(v.base+path), chromedp.WaitReady(chromedp.CSS("main")))
+	v.Do(chromedp.Navigate(v.Base+path), chromedp.WaitReady(chromedp.CSS("main")))
 }
 
-// size makes the window as wide as a screen.
-func (v *tab) size(width, height int64) {
+// Size makes the window as wide as a screen.
+func (v *Tab) Size(width, height int64) {
 	v.t.Helper()
-	v.do(chromedp.EmulateViewport(width, height))
+	v.Do(chromedp.EmulateViewport(width, height))
 }
 
-// scheme makes the page light or dark.
-func (v *tab) scheme(name string) {
+// Scheme makes the page light or dark.
+func (v *Tab) Scheme(name string) {
 	v.t.Helper()
-	call(v, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+	Call(v, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
 }
 
-// value evaluates an expression in the page.
-func value[T any](v *tab, expression string) T {
+// Value evaluates an expression in the page.
+func Value[T any](v *Tab, expression string) T {
 	v.t.Helper()
 	out, err := chromedp.Run(v.ctx, chromedp.Evaluate[T](expression))
 	if err != nil {
@@ -189,9 +193,9 @@ func value[T any](v *tab, expression string) T {
 	return out
 }
 
-// wait waits until an expression is true. Unlike what the library has for it, it needs no
+// Wait waits until an expression is true. Unlike what the library has for it, it needs no
 // scripts in the page, and a page that is left meanwhile is no error.
-func (v *tab) wait(expression string) {
+func (v *Tab) Wait(expression string) {
 	v.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if ok, err := chromedp.Run(v.ctx, chromedp.Evaluate[bool]("Boolean("+expression+")")); err == nil && ok {
@@ -201,31 +205,31 @@ func (v *tab) wait(expression string) {
 	v.t.Fatalf("%s: got no such page within %v", expression, patience)
 }
 
-// text is what a person sees of an element.
-func (v *tab) text(id string) string {
+// Text is what a person sees of an element.
+func (v *Tab) Text(id string) string {
 	v.t.Helper()
-	return value[string](v, fmt.Sprintf("document.getElementById(%q)?.innerText ?? 'there is no such element'", id))
+	return Value[string](v, fmt.Sprintf("document.getElementById(%q)?.innerText ?? 'there is no such element'", id))
 }
 
-// focused is what has the focus: its id, or its text.
-func (v *tab) focused() string {
+// Focused is what has the focus: its id, or its text.
+func (v *Tab) Focused() string {
 	v.t.Helper()
-	return value[string](v, "document.activeElement.id || document.activeElement.innerText")
+	return Value[string](v, "document.activeElement.id || document.activeElement.innerText")
 }
 
-// tabTo presses Tab until what is wanted has the focus, and holds that what has it can be
+// TabTo presses Tab until what is wanted has the focus, and holds that what has it can be
 // seen to have it.
-func (v *tab) tabTo(want string) {
+func (v *Tab) TabTo(want string) {
 	v.t.Helper()
 	var passed []string
 	for range 60 {
-		v.do(chromedp.KeyEvent("\t"))
-		at := v.focused()
+		v.Do(chromedp.KeyEvent("\t"))
+		at := v.Focused()
 		if passed = append(passed, at); at == "main" {
 			continue
 		}
 		const outline = "getComputedStyle(document.activeElement).outlineStyle + ' ' + getComputedStyle(document.activeElement).outlineWidth"
-		if outline := value[string](v, outline); outline != "solid 3px" {
+		if outline := Value[string](v, outline); outline != "solid 3px" {
 			v.t.Errorf("%q has the focus with the outline %q, want one that is seen", at, outline)
 		}
 		if at == want {
@@ -235,19 +239,19 @@ func (v *tab) tabTo(want string) {
 	v.t.Fatalf("got to %q with Tab, want %q among them", passed, want)
 }
 
-// press presses keys, as a person types them. What leads to another page is waited for
+// Press presses keys, as a person types them. What leads to another page is waited for
 // with after, an expression that becomes true there.
-func (v *tab) press(keys, after string) {
+func (v *Tab) Press(keys, after string) {
 	v.t.Helper()
-	v.do(chromedp.KeyEvent(keys))
+	v.Do(chromedp.KeyEvent(keys))
 	if after != "" {
-		v.wait(after)
+		v.Wait(after)
 	}
 }
 
-// shoot takes a picture of the whole page for who runs the tests, if CALLGATE_SCREENSHOTS
+// Shoot takes a picture of the whole page for who runs the tests, if CALLGATE_SCREENSHOTS
 // names a directory.
-func (v *tab) shoot(name string) {
+func (v *Tab) Shoot(name string) {
 	v.t.Helper()
 	dir := os.Getenv("CALLGATE_SCREENSHOTS")
 	if dir == "" {
@@ -257,7 +261,7 @@ func (v *tab) shoot(name string) {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o600); err != nil { //nolint:gosec // who runs the tests names the directory
 		v.t.Fatal(err)
 	}
 }
