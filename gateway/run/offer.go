@@ -58,16 +58,9 @@ func (r *Runner) offer(req *gateway.Request, policy Policy) (*offer, error) {
 	if err != nil {
 		return nil, err
 	}
-	attach := policy.Attach
-	switch word := req.Header.Get(switchHeader); word {
-	case "", "on":
-	case "off":
-		attach = nil
-	default:
-		return nil, invalid(strings.ToLower(switchHeader), "The header %s must be on or off, not %.40q.", strings.ToLower(switchHeader), word)
-	}
-	if req.Source != nil && req.Source.Closed {
-		attach = nil
+	attach, err := attached(req, policy)
+	if err != nil {
+		return nil, err
 	}
 	if len(entries) == 0 && len(attach) == 0 {
 		return nil, nil //nolint:nilnil // nothing to run
@@ -92,6 +85,21 @@ func (r *Runner) offer(req *gateway.Request, policy Policy) (*offer, error) {
 		return nil, invalid("n", "The field \"n\" must be 1 where the gateway runs tools, not %s.", gateway.Excerpt(at.Of(req.Bytes())))
 	}
 	return o, nil
+}
+
+// attached are the servers whose tools a request gets without asking for them.
+func attached(req *gateway.Request, policy Policy) ([]string, error) {
+	switch word := req.Header.Get(switchHeader); word {
+	case "", "on":
+	case "off":
+		return nil, nil
+	default:
+		return nil, invalid(strings.ToLower(switchHeader), "The header %s must be on or off, not %.40q.", strings.ToLower(switchHeader), word)
+	}
+	if req.Source != nil && req.Source.Closed {
+		return nil, nil
+	}
+	return policy.Attach, nil
 }
 
 // mostCalls is the field that bounds how many calls the gateway makes for a request: OpenAI's, of the

@@ -249,7 +249,7 @@ func logger(w io.Writer, c config.Log) *slog.Logger {
 	file, ok := w.(*os.File)
 	terminal := ok && isatty.IsTerminal(file.Fd())
 	if c.Format == "text" || c.Format == "auto" && terminal && !c.Prefix {
-		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !terminal || os.Getenv("NO_COLOR") != ""}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !terminal || os.Getenv("NO_COLOR") != ""}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }
