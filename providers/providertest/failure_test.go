@@ -67,8 +67,10 @@ func elsewhere(kind gateway.Kind, code string, status int) handled {
 	return handled{kind: kind, code: code, status: status, client: code, retried: "1 x " + code, fallback: code + ", ok", breaker: "excluded"}
 }
 
-func refused(status int, client string) handled {
-	const code = "upstream_rejected"
+func refused(status int, client string) handled { return refusedAs("upstream_rejected", status, client) }
+
+// refusedAs is refused under a code of its own.
+func refusedAs(code string, status int, client string) handled {
 	return handled{kind: gateway.Rejected, code: code, status: status, client: client, retried: "1 x " + code, fallback: code, breaker: "excluded"}
 }
 
@@ -84,7 +86,7 @@ func failures() []failure {
 		{name: "400 by number", status: 400, openai: `"message":%s,"type":"BadRequestError","param":null,"code":400`, want: refused(400, "400")},
 		{name: "400 of Anthropic's", status: 400, anthropic: "invalid_request_error", want: refused(400, "invalid_request_error")},
 		{name: "400, the prompt is too long", status: 400, openai: `"message":%s,"type":"invalid_request_error","code":"context_length_exceeded"`,
-			anthropic: "invalid_request_error", message: "prompt is too long: 9 tokens > 8 maximum", want: refused(400, "context_length_exceeded")},
+			anthropic: "invalid_request_error", message: "prompt is too long: 9 tokens > 8 maximum", want: refusedAs("context_length_exceeded", 400, "context_length_exceeded")},
 		{name: "400, a filter", status: 400, openai: `"message":%s,"type":null,"code":"content_filter"`, want: refused(400, "content_filter")},
 		{name: "401", status: 401, openai: `"message":%s,"type":"invalid_request_error","code":"invalid_api_key"`, anthropic: "authentication_error", want: elsewhere(gateway.Unauthorized, noKey, 502)},
 		{name: "401 by number", status: 401, openai: `"message":%s,"code":401`, want: elsewhere(gateway.Unauthorized, noKey, 502)},
