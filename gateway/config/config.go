@@ -163,9 +163,9 @@ type Log struct {
 	// Level is the least that is logged: "debug", "info" (default), "warn" or
 	// "error".
 	Level string `yaml:"level" default:"info" enum:"debug,info,warn,error" doc:"Lowest level that is logged."`
-	// Format is "json", "text" (one line for people), or "auto" (default): text where standard
+	// Format is "json", "text" (key=value), or "auto" (default): lines for people where standard
 	// error is a terminal, and json elsewhere and with Prefix.
-	Format string `yaml:"format" default:"auto" enum:"auto,json,text" doc:"Form of a log line: json, text for people, or auto, which is text where standard error is a terminal."`
+	Format string `yaml:"format" default:"auto" enum:"auto,json,text" doc:"Form of a log line: json, text (key=value), or auto, which is json, and lines for people where standard error is a terminal."`
 	// Prefix adds to each request's line what "callgate export-trace" makes a trace of:
 	// keyed hashes of its prompt's blocks, and its tokens. It needs the level info or debug,
 	// and not the format text. The hashes of two runs only agree with the same CacheSalt.

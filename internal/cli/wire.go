@@ -246,10 +246,13 @@ func modelNames(cfg *config.Config) []string {
 func logger(w io.Writer, c config.Log) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Level)) // the configuration has checked it
+	opts := &slog.HandlerOptions{Level: level}
 	file, ok := w.(*os.File)
-	terminal := ok && isatty.IsTerminal(file.Fd())
-	if c.Format == "text" || c.Format == "auto" && terminal && !c.Prefix {
-		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !terminal || os.Getenv("NO_COLOR") != ""}))
+	switch {
+	case c.Format == "text":
+		return slog.New(slog.NewTextHandler(w, opts))
+	case c.Format == "auto" && !c.Prefix && ok && isatty.IsTerminal(file.Fd()):
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""}))
 	}
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.NewJSONHandler(w, opts))
 }
