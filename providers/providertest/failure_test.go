@@ -67,7 +67,9 @@ func elsewhere(kind gateway.Kind, code string, status int) handled {
 	return handled{kind: kind, code: code, status: status, client: code, retried: "1 x " + code, fallback: code + ", ok", breaker: "excluded"}
 }
 
-func refused(status int, client string) handled { return refusedAs("upstream_rejected", status, client) }
+func refused(status int, client string) handled {
+	return refusedAs("upstream_rejected", status, client)
+}
 
 // refusedAs is refused under a code of its own.
 func refusedAs(code string, status int, client string) handled {
