@@ -479,3 +479,75 @@ func TestCommands(t *testing.T) {
 		}
 	}
 }
+
+const (
+	longestLine   = 100  // characters of a line of a page
+	longestReadme = 9216 // bytes of the README, which is to fit on a screen or two
+)
+
+// tooLong are the lines of a text that are too long and could be broken: none of a table or a
+// block of code, and none that is one word, code or link.
+func tooLong(text string) (lines []string) {
+	code := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, "```") {
+			code = !code
+			continue
+		}
+		words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(ticked.ReplaceAllString(line, "code")), "- "))
+		if !code && !strings.HasPrefix(line, "|") && len([]rune(line)) > longestLine && len(words) > 1 {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// TestLines holds that the README is short, and that lines are of a length that can be read and
+// compared. The architecture has wider lines of its own.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	tr := readTree(t)
+	pages := 0
+	for name, text := range tr.texts {
+		if name != "README.md" && (path.Dir(name) != "docs" || name == architecture) {
+			continue
+		}
+		pages++
+		for _, line := range tooLong(text) {
+			t.Errorf("%s has a line of %d characters, want %d at most: %s", name, len([]rune(line)), longestLine, line)
+		}
+	}
+	if pages < 17 {
+		t.Errorf("got %d pages, want 17 or more", pages)
+	}
+	if n := len(tr.texts["README.md"]); n > longestReadme {
+		t.Errorf("README.md has %d bytes, want %d at most: what it says belongs into a page of docs", n, longestReadme)
+	}
+}
+
+// TestTooLong holds that long lines are found, and only those that could be shorter.
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("word ", 25)
+	table, code, span := "| "+long+"|\n", "```\n"+long+"\n```\n", "- `"+long+"`\n"
+	if got := tooLong(table + code + span + "short\n"); len(got) != 0 {
+		t.Errorf("got %q, want none", got)
+	}
+	for _, text := range []string{long, "- " + long, code + long, "`code` " + long} {
+		if got := tooLong(text); len(got) != 1 {
+			t.Errorf("%q: got %q, want a line", text, got)
+		}
+	}
+}
+
+// TestReached holds that the README leads to every page in one step.
+func TestReached(t *testing.T) {
+	t.Parallel()
+	tr := readTree(t)
+	for name := range tr.texts {
+		if path.Dir(name) == "docs" && !strings.Contains(tr.texts["README.md"], "]("+name+")") {
+			t.Errorf("README.md does not link to %s", name)
+		}
+	}
+}
