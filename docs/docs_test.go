@@ -551,3 +551,44 @@ func TestReached(t *testing.T) {
 		}
 	}
 }
+
+// TestClients holds that the client page shows what the programs do that play the clients: whole
+// files of settings, and lines of code behind the one that says where the gateway is.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	page := readTree(t).texts["docs/clients.md"]
+	programs := ""
+	names, err := filepath.Glob(filepath.Join(root, "conformance/clients/*/*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		programs += string(text) + "\n"
+	}
+	found := 0
+	for _, language := range []string{"toml", "json"} {
+		for _, block := range blocks(page, language) {
+			if found++; !strings.Contains(programs, block) {
+				t.Errorf("docs/clients.md shows other settings than conformance/clients has:\n%s", block)
+			}
+		}
+	}
+	for _, language := range []string{"python", "js"} {
+		for _, block := range blocks(page, language) {
+			found++
+			_, lines, _ := strings.Cut(block, "\n")
+			for line := range strings.Lines(lines) {
+				if !strings.Contains(programs, strings.TrimSpace(line)+"\n") {
+					t.Errorf("docs/clients.md shows a line that no program of conformance/clients has: %s", line)
+				}
+			}
+		}
+	}
+	if found < 6 {
+		t.Errorf("got %d blocks, want 6 or more: are they found?", found)
+	}
+}
