@@ -592,3 +592,35 @@ func TestClients(t *testing.T) {
 		t.Errorf("got %d blocks, want 6 or more: are they found?", found)
 	}
 }
+
+var metric = regexp.MustCompile(`\bcallgate_[a-z_0-9]*[a-z0-9]\b`)
+
+// TestMetrics holds that the metrics which pages name are there.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	known := ""
+	for _, name := range []string{"gateway/observe/table.go", "gateway/metrics/live.go", "gateway/metrics/testdata/scrape.txt"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		known += string(text)
+	}
+	names, found := map[string]bool{}, 0
+	for _, m := range metric.FindAllString(known, -1) {
+		names[m] = true
+	}
+	for page, text := range readTree(t).texts {
+		if page != "README.md" && path.Dir(page) != "docs" {
+			continue
+		}
+		for _, m := range metric.FindAllString(text, -1) {
+			if found++; !names[m] {
+				t.Errorf("%s names the metric %s, which is not there", page, m)
+			}
+		}
+	}
+	if found < 15 {
+		t.Errorf("got %d names of metrics, want more: are they found?", found)
+	}
+}

@@ -24,6 +24,7 @@ func TestPagesYAML(t *testing.T) {
 	for name, value := range map[string]string{
 		"CALLGATE_KEY_HASH": hash, "CALLGATE_CACHE_SALT": "0123456789abcdef0123456789abcdef", "ANTHROPIC_API_KEY": "key",
 		"REDIS_URL": "redis://127.0.0.1:6379", "GITHUB_TOKEN": "token", "FILES_TOKEN": "token",
+		"OPENAI_KEY_1": "key", "OPENAI_KEY_2": "key", "OPENAI_KEY_3": "key",
 	} {
 		t.Setenv(name, value)
 	}
