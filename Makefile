@@ -75,7 +75,7 @@ fuzz: $(WASM) ## run every fuzz target for FUZZTIME each
 	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 		echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$p || exit 1; done; done
 
-bench: build ## print the figures of the README, as ratios of one run (BENCHFLAGS: -only REGEXP, -beside BINARY)
+bench: build ## print the figures of docs/benchmarks.md, as ratios of one run (BENCHFLAGS: -only REGEXP, -beside BINARY)
 	@go run ./cmd/bench -time $(BENCHTIME) $(BENCHFLAGS)
 
 # One client that behaves well among hostile clients, upstream, Redis and plugins. make test does

@@ -479,3 +479,148 @@ func TestCommands(t *testing.T) {
 		}
 	}
 }
+
+const (
+	longestLine   = 100  // characters of a line of a page
+	longestReadme = 9216 // bytes of the README, which is to fit on a screen or two
+)
+
+// tooLong are the lines of a text that are too long and could be broken: none of a table or a
+// block of code, and none that is one word, code or link.
+func tooLong(text string) (lines []string) {
+	code := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, "```") {
+			code = !code
+			continue
+		}
+		words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(ticked.ReplaceAllString(line, "code")), "- "))
+		if !code && !strings.HasPrefix(line, "|") && len([]rune(line)) > longestLine && len(words) > 1 {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// TestLines holds that the README is short, and that lines are of a length that can be read and
+// compared. The architecture has wider lines of its own.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	tr := readTree(t)
+	pages := 0
+	for name, text := range tr.texts {
+		if name != "README.md" && (path.Dir(name) != "docs" || name == architecture) {
+			continue
+		}
+		pages++
+		for _, line := range tooLong(text) {
+			t.Errorf("%s has a line of %d characters, want %d at most: %s", name, len([]rune(line)), longestLine, line)
+		}
+	}
+	if pages < 17 {
+		t.Errorf("got %d pages, want 17 or more", pages)
+	}
+	if n := len(tr.texts["README.md"]); n > longestReadme {
+		t.Errorf("README.md has %d bytes, want %d at most: what it says belongs into a page of docs", n, longestReadme)
+	}
+}
+
+// TestTooLong holds that long lines are found, and only those that could be shorter.
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("word ", 25)
+	table, code, span := "| "+long+"|\n", "```\n"+long+"\n```\n", "- `"+long+"`\n"
+	if got := tooLong(table + code + span + "short\n"); len(got) != 0 {
+		t.Errorf("got %q, want none", got)
+	}
+	for _, text := range []string{long, "- " + long, code + long, "`code` " + long} {
+		if got := tooLong(text); len(got) != 1 {
+			t.Errorf("%q: got %q, want a line", text, got)
+		}
+	}
+}
+
+// TestReached holds that the README leads to every page in one step.
+func TestReached(t *testing.T) {
+	t.Parallel()
+	tr := readTree(t)
+	for name := range tr.texts {
+		if path.Dir(name) == "docs" && !strings.Contains(tr.texts["README.md"], "]("+name+")") {
+			t.Errorf("README.md does not link to %s", name)
+		}
+	}
+}
+
+// TestClients holds that the client page shows what the programs do that play the clients: whole
+// files of settings, and lines of code behind the one that says where the gateway is.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	page := readTree(t).texts["docs/clients.md"]
+	programs := ""
+	names, err := filepath.Glob(filepath.Join(root, "conformance/clients/*/*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		programs += string(text) + "\n"
+	}
+	found := 0
+	for _, language := range []string{"toml", "json"} {
+		for _, block := range blocks(page, language) {
+			if found++; !strings.Contains(programs, block) {
+				t.Errorf("docs/clients.md shows other settings than conformance/clients has:\n%s", block)
+			}
+		}
+	}
+	for _, language := range []string{"python", "js"} {
+		for _, block := range blocks(page, language) {
+			found++
+			_, lines, _ := strings.Cut(block, "\n")
+			for line := range strings.Lines(lines) {
+				if !strings.Contains(programs, strings.TrimSpace(line)+"\n") {
+					t.Errorf("docs/clients.md shows a line that no program of conformance/clients has: %s", line)
+				}
+			}
+		}
+	}
+	if found < 6 {
+		t.Errorf("got %d blocks, want 6 or more: are they found?", found)
+	}
+}
+
+var metric = regexp.MustCompile(`\bcallgate_[a-z_0-9]*[a-z0-9]\b`)
+
+// TestMetrics holds that the metrics which pages name are there.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	known := ""
+	for _, name := range []string{"gateway/observe/table.go", "gateway/metrics/live.go", "gateway/metrics/testdata/scrape.txt"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		known += string(text)
+	}
+	names, found := map[string]bool{}, 0
+	for _, m := range metric.FindAllString(known, -1) {
+		names[m] = true
+	}
+	for page, text := range readTree(t).texts {
+		if page != "README.md" && path.Dir(page) != "docs" {
+			continue
+		}
+		for _, m := range metric.FindAllString(text, -1) {
+			if found++; !names[m] {
+				t.Errorf("%s names the metric %s, which is not there", page, m)
+			}
+		}
+	}
+	if found < 15 {
+		t.Errorf("got %d names of metrics, want more: are they found?", found)
+	}
+}

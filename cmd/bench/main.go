@@ -1,4 +1,4 @@
-// Command bench prints the figures that the README quotes, all in one run and as
+// Command bench prints the figures that docs/benchmarks.md quotes, all in one run and as
 // ratios where it can, so that they mean the same on every machine. The main table is what
 // the gateway costs beside a plain reverse proxy, and beside an older gateway if -beside
 // names one; the others are what the sandbox costs a parser, and how soon the gateway answers

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the README's table of formats anew")
+var update = flag.Bool("update", false, "write the documents' tables anew")
 
-// TestReadmeTable checks that the README's table of formats is what the parsers say
+// TestReadmeTable checks that the table in docs/formats.md is what the parsers say
 // of themselves.
 func TestReadmeTable(t *testing.T) {
 	t.Parallel()
-	const readme, begin, end = "../../README.md", "<!-- formats: ", "<!-- end of formats -->"
-	text, err := os.ReadFile(readme)
+	const page, begin, end = "../../docs/formats.md", "<!-- formats: ", "<!-- end of formats -->"
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestReadmeTable(t *testing.T) {
 	line, rest, _ := strings.Cut(rest, "\n")
 	table, after, found := strings.Cut(rest, end)
 	if !ok || !found {
-		t.Fatal("the README has no place for the table")
+		t.Fatal("docs/formats.md has no place for the table")
 	}
 	status, want, stderr := command(t, "", "plugin", "list", "--markdown")
 	if status != 0 {
@@ -30,12 +30,12 @@ func TestReadmeTable(t *testing.T) {
 	}
 	want = "\n" + want + "\n"
 	if *update && table != want {
-		if err := os.WriteFile(readme, []byte(before+begin+line+"\n"+want+end+after), 0o644); err != nil {
+		if err := os.WriteFile(page, []byte(before+begin+line+"\n"+want+end+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	if table != want {
-		t.Errorf("the README's table of formats is not what bin/callgate plugin list --markdown prints; make golden writes it anew")
+		t.Errorf("the table of docs/formats.md is not what bin/callgate plugin list --markdown prints; make golden writes it anew")
 	}
 }

@@ -22,7 +22,7 @@ type pluginCmd struct {
 
 type pluginListCmd struct {
 	Config   string `short:"c" type:"path" help:"Configuration file." placeholder:"FILE"`
-	Markdown bool   `help:"Print the table of formats that the README has."`
+	Markdown bool   `help:"Print the table of formats that docs/formats.md has."`
 }
 
 // Run prints a line a parser.

@@ -16,8 +16,8 @@ import (
 	. "github.com/callgate/callgate/plugins/pluginstest"
 )
 
-// sdkReadme tells an author what to do, and readme may repeat it.
-const sdkReadme, readme = "../../sdk/README.md", "../../README.md"
+// sdkReadme tells an author what to do, and pluginPage repeats some of it.
+const sdkReadme, pluginPage = "../../sdk/README.md", "../../docs/plugins.md"
 
 // codeOf are the blocks of code of a text that begin behind a line with the words.
 func codeOf(t *testing.T, file, words string) []string {
@@ -82,22 +82,31 @@ func TestReadmePlugin(t *testing.T) {
 	t.Logf("request: %v", time.Since(began).Round(time.Millisecond))
 }
 
-// TestReadmesAgree checks that the README repeats no other commands than those that are
-// tested.
+// TestReadmesAgree checks that the README and docs/plugins.md repeat no other commands than
+// those that are tested, and that the page repeats some.
 func TestReadmesAgree(t *testing.T) {
 	t.Parallel()
 	tested := strings.Join(codeOf(t, sdkReadme, "## A new plugin\n")[:2], "")
-	b, err := os.ReadFile(readme)
-	if err != nil {
-		t.Fatal(err)
+	var text string
+	for _, name := range []string{"../../README.md", pluginPage} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += string(b) + "\n"
 	}
-	for line := range strings.Lines(string(b)) {
+	found := 0
+	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "bin/callgate plugin new") || strings.HasPrefix(line, "bin/callgate plugin build") || strings.HasPrefix(line, "bin/callgate plugin test") {
 			command, _, _ := strings.Cut(line, "#")
+			found++
 			if !strings.Contains(tested, strings.TrimSpace(command)+"\n") {
-				t.Errorf("the README says %q, which %s does not", strings.TrimSpace(line), sdkReadme)
+				t.Errorf("the documents say %q, which %s does not", strings.TrimSpace(line), sdkReadme)
 			}
 		}
+	}
+	if found < 3 {
+		t.Errorf("got %d commands in %s, want new, build and test", found, pluginPage)
 	}
 }
 

@@ -223,7 +223,7 @@ Add "stream": true to see it streamed.
 `, addr, tryBody)
 }
 
-// tryBody is the request that the greeting and the README show.
+// tryBody is the request that the greeting and the documents show.
 const tryBody = `{"model": "demo/hermes",
     "messages": [{"role": "user", "content": "What is the weather in Oslo?"}],
     "tools": [{"type": "function", "function": {"name": "get_weather", "parameters":

@@ -162,16 +162,16 @@ func TestSimulateInterrupted(t *testing.T) {
 	}
 }
 
-// TestReadmeSimulate checks the table of the README against the program.
+// TestReadmeSimulate checks the table of docs/caches.md against the program.
 func TestReadmeSimulate(t *testing.T) {
-	if !*update { // another test writes the README as well
+	if !*update { // then it writes the page
 		t.Parallel()
 	}
 	if testing.Short() {
 		t.Skip("it replays a whole trace")
 	}
-	const readme = "../../README.md"
-	text, err := os.ReadFile(readme)
+	const page = "../../docs/caches.md"
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestReadmeSimulate(t *testing.T) {
 	flags, rest, _ := strings.Cut(rest, "\n")
 	table, after, found := strings.Cut(rest, "```\n")
 	if !ok || !found {
-		t.Fatal("the README has no place for the table")
+		t.Fatal("docs/caches.md has no place for the table")
 	}
 	status, want, stderr := command(t, "", append([]string{"simulate"}, strings.Fields(strings.Replace(flags, " gateway/", " ../../gateway/", 1))...)...)
 	if status != exitOK {
@@ -189,9 +189,9 @@ func TestReadmeSimulate(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("got in the README\n%swant what its command prints; make golden writes it anew:\n%s", table, want)
+		t.Fatalf("got in docs/caches.md\n%swant what its command prints; make golden writes it anew:\n%s", table, want)
 	}
-	if err := os.WriteFile(readme, []byte(before+"\n$ bin/callgate simulate "+flags+"\n"+want+"```\n"+after), 0o644); err != nil {
+	if err := os.WriteFile(page, []byte(before+"\n$ bin/callgate simulate "+flags+"\n"+want+"```\n"+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

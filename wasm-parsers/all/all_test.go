@@ -72,7 +72,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestExamples checks that each parser's example is what it reads: the README shows
+// TestExamples checks that each parser's example is what it reads: docs/formats.md shows
 // them.
 func TestExamples(t *testing.T) {
 	t.Parallel()
