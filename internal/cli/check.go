@@ -25,7 +25,11 @@ func (c *checkCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
-	sys, err := wire(e.ctx, cfg, logger(e.stderr, config.Log{Level: "error", Format: "text"}))
+	tried := *cfg
+	if tried.Store.Kind == "sqlite" || tried.Store.Kind == "postgres" { // a check makes no file, and asks nobody
+		tried.Store.Kind = "memory"
+	}
+	sys, err := wire(e.ctx, &tried, logger(e.stderr, config.Log{Level: "error", Format: "text"}))
 	if err != nil {
 		return usageError{err}
 	}

@@ -51,6 +51,9 @@ func TestPagesYAML(t *testing.T) {
 			if status, _, stderr := command(t, "", "check", file); status != exitOK {
 				t.Errorf("%s: callgate check says %s of\n%s", page, stderr, block)
 			}
+			if _, err := os.Stat("callgate.db"); err == nil {
+				t.Errorf("%s: callgate check has made the store of\n%s", page, block)
+			}
 		}
 	}
 	if checked < 9 {
