@@ -78,13 +78,9 @@ func (s *said) hear(line string) {
 	if s.late == nil {
 		s.late = map[string]string{}
 	}
-	last := ""
 	for word := range strings.FieldsSeq(facts) {
-		name, value, begins := strings.Cut(word, "=")
-		if !begins { // compacted:6 items
-			s.late[last] += " " + word
-			continue
+		if name, value, ok := strings.Cut(word, "="); ok {
+			s.late[name] = value
 		}
-		last, s.late[name] = name, value
 	}
 }

@@ -2,8 +2,8 @@ package responses
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/internal/tokens"
@@ -21,7 +21,7 @@ func (r *Request) Shorten(_ context.Context, why *gateway.Error) bool {
 	if len(kept) == len(all) {
 		return false
 	}
-	r.warn("truncated", fmt.Sprintf("%d items", len(all)-len(kept)))
+	r.warn("truncated", strconv.Itoa(len(all)-len(kept)))
 	r.earlier = nil
 	r.SetItems(kept)
 	return r.Translate() == nil

@@ -3,8 +3,8 @@ package state
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/callgate/callgate/gateway"
 	count "github.com/callgate/callgate/gateway/internal/tokens"
@@ -78,7 +78,7 @@ func (e *exchange) shorten(ctx context.Context) (bool, error) {
 	if id := e.Conversation(); id != "" {
 		e.remember(ctx, id, summary, e.earlier[at-1].ID)
 	}
-	e.Warn("compacted", fmt.Sprintf("%d items", at))
+	e.Warn("compacted", strconv.Itoa(at))
 	e.shorter, e.earlier = true, slices.Concat(summary, e.earlier[at:])
 	e.SetEarlier(bodies(e.earlier))
 	return true, e.Translate()
