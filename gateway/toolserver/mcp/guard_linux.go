@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,9 +12,10 @@ import (
 const orphaned = syscall.SIGUSR1
 
 // GuardMain is the process that stands between the gateway and a server: it runs the command in
-// its own process group, passes its input and output through, and kills the whole group when the
-// gateway is gone. Without it, what a server has started outlives a gateway that is killed. It
-// returns the status for the process to end with.
+// its own process group, passes its input and output through, and kills the whole group, itself
+// with it, when the server has ended or the gateway is gone. Without it, what a server has started
+// outlives a gateway that is killed. It returns, with the status for the process to end with, only
+// where nothing was started.
 func GuardMain(command []string) int {
 	gone, told := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(gone, orphaned)
@@ -32,17 +32,12 @@ func GuardMain(command []string) int {
 	// Only the server holds the pipes now, so that their ends are its end.
 	_ = os.Stdin.Close()
 	_ = os.Stdout.Close()
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }()
 	select {
 	case <-gone:
-		_ = syscall.Kill(0, syscall.SIGKILL)
-		return 1
-	case err := <-ended:
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			return max(exit.ExitCode(), 1)
-		}
-		return 0
+	case <-ended: // perhaps since the gateway is gone and has closed its input: who knows first is chance
 	}
+	_ = syscall.Kill(0, syscall.SIGKILL)
+	return 1
 }
