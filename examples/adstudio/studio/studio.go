@@ -168,7 +168,7 @@ func notes(warnings string) string {
 		switch kind {
 		case "", "prefix_changed": // of use to who writes an app
 		case "compacted":
-			all = append(all, "The gateway has put a summary in the place of "+what+" of the conversation.")
+			all = append(all, "The gateway has put a summary in the place of "+what+" items of the conversation.")
 		default:
 			all = append(all, w)
 		}
