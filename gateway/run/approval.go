@@ -36,7 +36,7 @@ func (r *Runner) sign(tenant, alias string, args []byte, life time.Duration) str
 }
 
 func (r *Runner) mac(head []byte, tenant, alias string, args []byte) []byte {
-	h := hmac.New(sha256.New, r.o.Secret)
+	h := hmac.New(sha256.New, r.key[:])
 	fmt.Fprintf(h, "callgate approval %x %q %q %q", head, tenant, alias, canonical(args))
 	return h.Sum(nil)[:macBytes]
 }

@@ -6,11 +6,13 @@ package run
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"log/slog"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/internal/subkey"
 	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/toolserver"
@@ -53,7 +55,8 @@ type Options struct {
 	// Keeper may be nil: the calls of a turn that also calls the client's tools are forgotten then,
 	// and so are those that were approved.
 	Keeper Keeper
-	// Secret signs calls that need the client's word.
+	// Secret is what the key comes from that signs calls which need the client's word: the
+	// configuration's cache_salt. None is one of this Runner's own.
 	Secret []byte
 	// Markup finds calls in the text of results; nil for nobody who does.
 	Markup Markup
@@ -70,6 +73,7 @@ type Options struct {
 // Runner runs tools for requests. It is safe for concurrent use.
 type Runner struct {
 	o        Options
+	key      [subkey.Size]byte // of approvals
 	hands    *hands
 	attaches bool // some route has tools without being asked
 }
@@ -85,7 +89,10 @@ func New(o Options) *Runner {
 	if o.Beat <= 0 {
 		o.Beat = 10 * time.Second
 	}
-	r := &Runner{o: o, hands: &hands{catalogue: o.Catalogue, schemas: repair.NewSchemas(0), cleaner: newCleaner(o.Markup), trace: o.Trace}}
+	if len(o.Secret) == 0 {
+		o.Secret = []byte(rand.Text())
+	}
+	r := &Runner{o: o, key: subkey.Of(o.Secret, "tool approvals"), hands: &hands{catalogue: o.Catalogue, schemas: repair.NewSchemas(0), cleaner: newCleaner(o.Markup), trace: o.Trace}}
 	r.attaches = len(o.Policy.Attach) > 0
 	for _, p := range o.Policies {
 		r.attaches = r.attaches || len(p.Attach) > 0

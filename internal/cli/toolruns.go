@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"time"
@@ -42,10 +40,8 @@ func (sys *system) newRunner(cfg *config.Config, bill func([]gateway.RoundCost) 
 			o.Allowed[k.Name] = k.Tools
 		}
 	}
-	secret := sha256.Sum256([]byte("callgate tools " + cfg.CacheSalt.Reveal()))
-	o.Secret = secret[:]
-	if cfg.CacheSalt.IsZero() || s == nil || cfg.Store.Kind == "memory" { // what was agreed to is forgotten with the process
-		o.Secret = []byte(rand.Text())
+	if s != nil && cfg.Store.Kind != "memory" { // else what was agreed to is forgotten with the process
+		o.Secret = []byte(cfg.CacheSalt.Reveal())
 	}
 	if s != nil {
 		o.Keeper = s

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/internal/digest"
+	"github.com/callgate/callgate/internal/wholefile"
 )
 
 const (
@@ -117,19 +117,7 @@ func writeLock(path string, f *lockFile) error {
 	if err := e.Encode(f); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(out.Bytes())
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	return nil
+	return wholefile.Write(path, out.Bytes(), 0o755, 0o644)
 }
 
 // locks are the pins as they were read last.
