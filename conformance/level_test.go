@@ -90,12 +90,7 @@ callgate: it must have our code
 // the run's.
 func TestLevelOfFault(t *testing.T) {
 	t.Parallel()
-	up := conformance.NewUpstream()
-	url, err := up.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer up.Close()
+	up, url := listen(t)
 	c, err := conformance.ParseCase("errors/leveled", []byte(leveled))
 	if err != nil {
 		t.Fatal(err)

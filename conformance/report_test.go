@@ -130,12 +130,7 @@ func TestReportFiles(t *testing.T) {
 // TestProbe runs the suite on targets that do not lead to its upstream.
 func TestProbe(t *testing.T) {
 	t.Parallel()
-	up := conformance.NewUpstream()
-	url, err := up.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer up.Close()
+	up, url := listen(t)
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		switch {
@@ -179,12 +174,7 @@ func TestProbe(t *testing.T) {
 // TestRunEnds stops a run: what was not run is in no report, and does not fail.
 func TestRunEnds(t *testing.T) {
 	t.Parallel()
-	up := conformance.NewUpstream()
-	url, err := up.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer up.Close()
+	up, url := listen(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
 	o := conformance.Options{Match: func(name string) bool { return strings.HasPrefix(name, "chat/") }, Progress: func(*conformance.Outcome) {
@@ -202,12 +192,7 @@ func TestRunEnds(t *testing.T) {
 // does that was up first and has found the upstream gone, and that wants a header.
 func TestLateGateway(t *testing.T) {
 	t.Parallel()
-	up := conformance.NewUpstream()
-	url, err := up.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer up.Close()
+	up, url := listen(t)
 	var asked atomic.Int64
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Project") != "a" || r.Header.Get("X-Other") != "b" {
@@ -247,12 +232,7 @@ func TestLateGateway(t *testing.T) {
 // breaker does: the report says what it looks like.
 func TestBreakerNote(t *testing.T) {
 	t.Parallel()
-	up := conformance.NewUpstream()
-	url, err := up.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer up.Close()
+	up, url := listen(t)
 	var asked atomic.Int64
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

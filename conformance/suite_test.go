@@ -84,18 +84,25 @@ func TestReadCases(t *testing.T) {
 	}
 }
 
+// listen starts an upstream of the suite, which ends with the test.
+func listen(t *testing.T) (up *conformance.Upstream, baseURL string) {
+	t.Helper()
+	up = conformance.NewUpstream()
+	baseURL, err := up.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { up.Close() })
+	return up, baseURL
+}
+
 // TestOnUpstream runs the cases with a model's text on the suite's own upstream, as if
 // that were a gateway: one that changes nothing. What needs no change must pass, and what
 // needs one must fail, or the suite would see no fault anywhere. Package plainproxy has
 // the same for the other cases.
 func TestOnUpstream(t *testing.T) {
 	t.Parallel()
-	up := conformance.NewUpstream()
-	url, err := up.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer up.Close()
+	up, url := listen(t)
 	cases, err := conformance.Cases()
 	if err != nil {
 		t.Fatal(err)
@@ -127,12 +134,7 @@ func TestSkipped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	up := conformance.NewUpstream()
-	url, err := up.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer up.Close()
+	up, url := listen(t)
 	for _, tt := range []struct {
 		name      string
 		target    conformance.Target
@@ -169,12 +171,7 @@ func TestSkippedClient(t *testing.T) {
 // filled, and that a case has to keep its promises about deltas and events.
 func TestAsked(t *testing.T) {
 	t.Parallel()
-	up := conformance.NewUpstream()
-	url, err := up.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer up.Close()
+	up, url := listen(t)
 	const deltas = "{\"role\":\"assistant\"}\n{\"content\":\"Hi.\"}\n{\"finish_reason\":\"stop\"}\n"
 	for _, tt := range []struct {
 		name, more string
