@@ -116,17 +116,15 @@ func (r *Request) Foreign() *Error {
 	return r.Source.Foreign
 }
 
-// Again is the same request with another body, within the limits of the first.
-func (r *Request) Again(body []byte) (*Request, error) {
+// Again is the same request with another body, within the limits of the first, and with what that is
+// in the client's own protocol.
+func (r *Request) Again(body []byte, source *Source) (*Request, error) {
 	out, err := r.limits.Parse(body, r.Room)
 	if err != nil {
 		return nil, err
 	}
 	out.ID, out.Header, out.Tenant, out.MaxRetries, out.ClientRetries = r.ID, r.Header, r.Tenant, r.MaxRetries, r.ClientRetries
-	out.BaseDelay, out.MaxDelay = r.BaseDelay, r.MaxDelay
-	if r.Source != nil { // the client's own does not say the same any more
-		out.Source = &Source{Protocol: r.Source.Protocol, Foreign: r.Source.Foreign}
-	}
+	out.BaseDelay, out.MaxDelay, out.Source = r.BaseDelay, r.MaxDelay, source
 	return out, nil
 }
 

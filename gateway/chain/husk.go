@@ -60,7 +60,7 @@ func (w *writer) hulled(kind abi.Kind, text []byte) bool {
 	line, rest, ended := bytes.Cut(body, []byte{'\n'})
 	switch fence := h.open[:1]; {
 	case len(body) == 0 && len(h.after) <= maxHusk:
-	case line[0] != fence[0] || len(chars.TrimEnd(bytes.TrimLeft(line, string(fence)))) > 0 || len(h.after) > maxHusk && !ended:
+	case len(body) == 0 || line[0] != fence[0] || len(chars.TrimEnd(bytes.TrimLeft(line, string(fence)))) > 0 || len(h.after) > maxHusk && !ended:
 		w.unhusk(false)
 	case ended:
 		h.state = noHusk

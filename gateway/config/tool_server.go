@@ -39,8 +39,8 @@ type ToolServer struct {
 	Descriptions map[string]string `yaml:"descriptions" omit:"true" eg:"{search_code: \"Searches code.\"}" doc:"Descriptions by tool, told to models instead of the server's."`
 	// Fallback are the tools that a model is told of when one fails, as server__tool.
 	Fallback map[string][]string `yaml:"fallback" omit:"true" eg:"{search_code: [gitlab__search]}" doc:"By tool, those that a model is told of when it fails, as server__tool."`
-	// Timeout bounds one call. Default 10s, 100ms to 10m.
-	Timeout Duration `yaml:"timeout" default:"10s" min:"100ms" max:"10m" doc:"For one call."`
+	// Timeout bounds one attempt of a call. Default: tool_timeout of the model; 100ms to 10m.
+	Timeout Duration `yaml:"timeout" eg:"10s" min:"100ms" max:"10m" doc:"For one attempt of a call. Default: tool_timeout of the model."`
 	// Concurrency is how many calls run at a time. Default 4, 1 to 64.
 	Concurrency int `yaml:"concurrency" default:"4" min:"1" max:"64" doc:"How many calls of the server run at a time."`
 	// Refresh is how old the list of tools gets. Default 5m, 1s to 24h.

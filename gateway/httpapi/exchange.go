@@ -49,7 +49,7 @@ func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request,
 	defer func() { done(req.Route) }()
 	resp, err := s.cfg.Gateway.Chat(ctx, req)
 	if short, ok := front.(protocol.Shortener); ok && err != nil && short.Shorten(ctx, gateway.AsError(err)) {
-		if req, err = req.Again(front.Chat()); err != nil {
+		if req, err = req.Again(front.Chat(), front.Source()); err != nil {
 			return err
 		}
 		resp, err = s.cfg.Gateway.Chat(ctx, req)

@@ -215,8 +215,7 @@ func (l *loop) approvals(tenant string, c *conversation.Conversation, i int, cal
 			continue
 		}
 		if tool == nil { // else the model would take the client's word for a result
-			d := &done{call: &call{id: asked.ID, name: asked.Name}, err: &toolserver.Error{Kind: toolserver.Unavailable, Message: "The call was not made: its tool cannot be offered now."}}
-			edits = append(edits, contentEdit(c, answer, l.offer.content(d, "")))
+			edits = append(edits, contentEdit(c, answer, l.withoutTool(tenant, asked, pending)))
 			continue
 		}
 		r, known := l.agreed(tenant, c.Said(c.Messages[answer]), asked, tool, pending)
@@ -308,6 +307,22 @@ func (l *loop) agreed(tenant, answer string, asked conversation.Call, tool *tool
 	}
 	r = l.runner.hands.prepare(made, l.offer, &l.asking.sum.own)
 	return r, ""
+}
+
+// withoutTool is what is told the model of a call whose tool is not there now: it may have been made
+// while it was.
+func (l *loop) withoutTool(tenant string, asked conversation.Call, pending bool) []byte {
+	d := &done{call: &call{id: asked.ID, name: asked.Name}}
+	body, err := l.runner.get(l.ctx, tenant, approvalKey(asked.ID))
+	switch {
+	case body != nil && string(body) != claimed:
+		return body
+	case body != nil || err != nil || !pending:
+		d.err = &toolserver.Error{Kind: toolserver.Timeout, Message: unknownOutcome}
+	default:
+		d.err = &toolserver.Error{Kind: toolserver.Unavailable, Message: "The call was not made: its tool cannot be offered now."}
+	}
+	return l.offer.content(d, "")
 }
 
 // claimed is kept of an approved call as long as its result is not there.

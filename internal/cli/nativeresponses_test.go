@@ -256,3 +256,49 @@ func TestResponsesNativeEdits(t *testing.T) {
 		t.Errorf("got status %d: %s", r.status, r.body)
 	}
 }
+
+// TestResponsesNativeTruncation has an upstream that speaks the Responses API refuse a request for its
+// length: what is asked then, at once and in the background, has all that the client asked for, tools
+// that chat completions do not have among it, and goes where its metadata leads.
+func TestResponsesNativeTruncation(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var paths []string
+	last := ""
+	url := upstream(t, func(w http.ResponseWriter, r received) {
+		mu.Lock()
+		defer mu.Unlock()
+		w.Header().Set("content-type", "application/json")
+		paths = append(paths, r.URL.Path)
+		if len(r.body) > 3000 {
+			w.WriteHeader(http.StatusBadRequest)
+			send(w, `{"error":{"message":"This model's maximum context length is 500 tokens. However, you requested 900 tokens.","type":"invalid_request_error","param":"input","code":"context_length_exceeded"}}`)
+			return
+		}
+		last = r.body
+		if r.URL.Path != "/v1/responses" {
+			send(w, completion("by chat"))
+			return
+		}
+		send(w, `{"id":"resp_up","object":"response","created_at":7,"status":"completed","model":"gpt-x","output":[`+nativeMessage+`]}`)
+	})
+	g := serve(t, fmt.Sprintf("log: {level: error}\nadmin: {listen: off}\nproviders: {up: {type: openai, base_url: %q, responses: native}, other: {type: openai, base_url: %q}}\n"+
+		"models: {m: {rules: [{when: {metadata: {region: eu}}, targets: [{provider: up, model: gpt-x}]}], targets: [{provider: other, model: other}]}}\n", url, url))
+	var items []string
+	for i := range 12 {
+		items = append(items, fmt.Sprintf(`{"role":"user","content":"turn %d %s"}`, i, strings.Repeat("word ", 60)))
+	}
+	body := `{"model":"m","input":[` + strings.Join(items, ",") + `],"tools":` + nativeTools + `,"truncation":"auto","metadata":{"region":"eu"},"background":%v}`
+	for _, background := range []bool{false, true} {
+		paths, last = nil, ""
+		got := g.call(200, "POST", "/v1/responses", fmt.Sprintf(body, background))
+		if background {
+			g.until(text(got, "id"), "completed")
+		}
+		mu.Lock()
+		if fmt.Sprint(paths) != "[/v1/responses /v1/responses]" || !strings.Contains(last, `{"type":"web_search"}`) || !strings.Contains(last, "turn 11 ") || strings.Contains(last, "turn 0 ") {
+			t.Errorf("background %v: got the paths %v and last the request %s", background, paths, last)
+		}
+		mu.Unlock()
+	}
+}

@@ -174,21 +174,34 @@ func TestToolGatewayKilled(t *testing.T) {
 	t.Cleanup(client.CloseIdleConnections)
 	first := startKillable(t, file)
 	ask := strings.Replace(askShop, `"stream":true`, `"stream":false`, 1)
+	await(t, "a gateway with its tools", func() bool {
+		status, _, _ := first.ask(t.Context(), client, "GET", "/readyz", "")
+		return status == http.StatusOK
+	})
 	_, body, ok := first.ask(t.Context(), client, "POST", "/v1/chat/completions", ask)
 	if !ok {
 		t.Fatal(body)
 	}
 	id := "apr_" + between(body, `"id":"apr_`, `"`)
 	agreed := strings.Replace(ask, `],"tools"`, fmt.Sprintf(`,{"role":"assistant","content":null,"tool_calls":[{"id":%q,"type":"function","function":{"name":"shop__order","arguments":"{\"item\":\"x\"}"}}]},{"role":"tool","tool_call_id":%q,"content":"{\"approve\":true}"}],"tools"`, id, id), 1)
-	gone := make(chan bool)
+	gone := make(chan string, 1)
 	go func() {
-		_, _, ok := first.ask(t.Context(), client, "POST", "/v1/chat/completions", agreed)
-		gone <- ok
+		status, body, ok := first.ask(t.Context(), client, "POST", "/v1/chat/completions", agreed)
+		if ok {
+			body = fmt.Sprintf("status %d: %s", status, body)
+		} else {
+			body = ""
+		}
+		gone <- body
 	}()
-	<-began
+	select {
+	case <-began:
+	case answer := <-gone:
+		t.Fatalf("got the answer %q, want the tool called; the request was %s", answer, agreed)
+	}
 	first.kill()
-	if <-gone {
-		t.Error("got an answer from a gateway that was killed")
+	if answer := <-gone; answer != "" {
+		t.Errorf("got %q from a gateway that was killed", answer)
 	}
 	second := startKillable(t, file)
 	status, body, _ := second.ask(t.Context(), client, "POST", "/v1/chat/completions", agreed)

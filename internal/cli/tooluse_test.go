@@ -64,6 +64,26 @@ func TestToolAccounts(t *testing.T) {
 	}
 }
 
+// TestToolTimeoutOfRoute: a route's tool_timeout ends a call whose server has no timeout of its own,
+// long before the time for all rounds is over.
+func TestToolTimeoutOfRoute(t *testing.T) {
+	t.Parallel()
+	shop := newToolShop(t)
+	shop.do = func(_ http.ResponseWriter, r *http.Request, _ string) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}
+	url, bodies := script(t, "native", oneSearch)
+	g := serve(t, shop.config(url, "m", "none", "    tools: {tool_timeout: 100ms, attempts: 1, timeout: 9s, answer_time: 1s}"))
+	r := g.chat(strings.Replace(askShop, `"stream":true`, `"stream":false`, 1))
+	if got := r.header.Get("x-callgate-tool-run"); got != "rounds=2;calls=1;failed=1;stop=answer" {
+		t.Errorf("got status %d and the run %q, want the call ended by tool_timeout", r.status, got)
+	}
+	if last := bodies()[len(bodies())-1]; !strings.Contains(last, `\"type\":\"timeout\"`) {
+		t.Errorf("got %s, want the model told of the timeout", last)
+	}
+}
+
 // TestToolKeys: a key may use the tools that its list names, and a client's credentials stay with
 // the gateway.
 func TestToolKeys(t *testing.T) {

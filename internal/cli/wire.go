@@ -106,7 +106,7 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 		ShareIndex: sys.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: m.Transition, Log: log,
 	}
 	sys.answers.into(cfg, options.RoutePolicies, &options.RoutePolicy)
-	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Memory: sys.memory, Uploads: inflight.New(uploadBudget(cfg.Limits)), Limits: requestLimits(cfg.Limits), Passthrough: cfg.Passthrough, Ready: sys.parsers.ready, Notes: sys.parsers.notes, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{},
+	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Memory: sys.memory, Uploads: inflight.New(uploadBudget(cfg.Limits)), Limits: requestLimits(cfg.Limits), Passthrough: cfg.Passthrough, Ready: sys.ready, Notes: sys.parsers.notes, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{},
 		Sealer: responses.NewSealer([]byte(cfg.CacheSalt.Reveal()))}
 	if sys.tracer != nil {
 		options.Trace, server.Trace = sys.tracer.Attempt, sys.tracer.Request
@@ -146,6 +146,9 @@ func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provid
 	sys.admin, err = httpapi.NewAdmin(admin)
 	return err
 }
+
+// ready says what requests would lack now: parsers, or the tools of a server that starts.
+func (sys *system) ready() error { return cmp.Or(sys.parsers.ready(), sys.tools.Ready()) }
 
 // close ends what the system holds. Spans that wait are sent first.
 func (sys *system) close(ctx context.Context) error {

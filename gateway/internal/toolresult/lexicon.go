@@ -17,7 +17,7 @@ var phrasesFile string
 // class is what a word does, a set of bits.
 type class uint32
 
-// The classes of words.txt, see saysFailure and Reads.
+// The classes of words.txt, see saysFailure.
 const (
 	failure class = 1 << iota
 	opening
@@ -35,9 +35,6 @@ const (
 	list
 	joint
 	without
-	reading
-	acting
-	either
 
 	end // of the text
 )
@@ -48,7 +45,6 @@ var lexicon = sync.OnceValue(func() map[string]class {
 		"failure": failure, "opening": opening, "harmless": harmless, "negation": negation, "no": no,
 		"present": present, "absent": absent, "success": success, "count": count, "counted": counted,
 		"label": label, "zero": zero, "false": falsy, "list": list, "joint": joint, "without": without,
-		"reads": reading, "acts": acting, "either": either,
 	}
 	words := map[string]class{}
 	for _, line := range lines(wordsFile) {

@@ -72,8 +72,9 @@ type Catalogue struct {
 	view atomic.Pointer[view]
 	mu   sync.Mutex // one view is made at a time
 
-	cancel context.CancelFunc
-	work   sync.WaitGroup
+	cancel  context.CancelFunc
+	work    sync.WaitGroup
+	started atomic.Pointer[time.Time]
 }
 
 // view is what is offered at a moment. It is not changed once it is made.
@@ -110,12 +111,35 @@ func (c *Catalogue) Start() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
+	now := time.Now()
+	c.started.Store(&now)
 	for _, name := range c.names {
 		c.work.Go(func() { c.follow(ctx, c.servers[name]) })
 	}
 	if c.o.Lock != "" && len(c.names) > 0 {
 		c.work.Go(func() { c.watch(ctx) })
 	}
+}
+
+// Ready says which servers have not answered yet since Start, neither with a list nor with an error;
+// after startTime nobody waits for them any more. A nil Catalogue is ready.
+func (c *Catalogue) Ready() error {
+	if c == nil {
+		return nil
+	}
+	if began := c.started.Load(); began == nil || time.Since(*began) > startTime {
+		return nil
+	}
+	for _, name := range c.names {
+		s := c.servers[name]
+		s.mu.Lock()
+		waits := s.listing == nil && s.failures == 0
+		s.mu.Unlock()
+		if waits {
+			return fmt.Errorf("tool server %q is being asked for its tools", name)
+		}
+	}
+	return nil
 }
 
 // Close ends all connections and processes. Calls that run fail.

@@ -21,6 +21,7 @@ const (
 	firstWait          = time.Second      // after a failure; doubled for each further one
 	longestWait        = time.Minute
 	askTime            = 75 * time.Second // for a list, with the start of a process
+	startTime          = 10 * time.Second // how long the gateway is not ready for a server that has not answered
 	patience           = 2                // failures in a row before a list that is there counts as old
 )
 

@@ -134,7 +134,7 @@ func (b *background) answer(run *run, req *gateway.Request, record *gateway.Reco
 	resp, err := b.service.o.Gateway.Chat(ctx, req)
 	if err != nil && b.Shorten(ctx, gateway.AsError(err)) {
 		var again *gateway.Request
-		if again, err = req.Again(b.Chat()); err != nil {
+		if again, err = req.Again(b.Chat(), b.Source()); err != nil {
 			return err
 		}
 		resp, err = b.service.o.Gateway.Chat(ctx, again)
