@@ -40,6 +40,8 @@ type Request struct {
 	// Tenant is who asks: what was learnt of one tenant's prompts is of no use for
 	// another's. It may be empty.
 	Tenant string
+	// Client is the key that it came with; nil if the gateway has no keys.
+	Client *Client
 	// Model is the name that the client asked for.
 	Model string
 	// Stream says that the client wants server-sent events.
@@ -123,7 +125,7 @@ func (r *Request) Again(body []byte, source *Source) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.ID, out.Header, out.Tenant, out.MaxRetries, out.ClientRetries = r.ID, r.Header, r.Tenant, r.MaxRetries, r.ClientRetries
+	out.ID, out.Header, out.Tenant, out.Client, out.MaxRetries, out.ClientRetries = r.ID, r.Header, r.Tenant, r.Client, r.MaxRetries, r.ClientRetries
 	out.BaseDelay, out.MaxDelay, out.Source = r.BaseDelay, r.MaxDelay, source
 	return out, nil
 }
