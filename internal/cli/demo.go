@@ -137,7 +137,7 @@ func newStage(e *env) (_ *stage, err error) {
 	if err = s.sys.parsers.load(e.ctx, true); err != nil {
 		return nil, err
 	}
-	s.through, err = s.serve(s.sys.server.HTTP())
+	s.through, err = s.serve(s.sys.now().server.HTTP())
 	return s, err
 }
 
@@ -247,7 +247,7 @@ func (s *stage) faults() error {
 		fmt.Fprintf(s.e.stdout, "\n%s (%s)\n  direct    %s\n  callgate  %s\n", sc.title, sc.model, direct, through)
 	}
 	var open []string
-	for _, b := range s.sys.gateway.Breakers() {
+	for _, b := range s.sys.now().gateway.Breakers() {
 		open = append(open, fmt.Sprintf("%s %s (%d failures)", b.Name, b.State, b.Totals.Failures))
 	}
 	slices.Sort(open)
