@@ -11,6 +11,7 @@ import (
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/inflight"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/metrics"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/protocol/responses"
@@ -37,6 +38,7 @@ type process struct {
 	store    store.Store // nil: none; state closes it
 	state    *state.Service
 	kept     toolKeeper
+	keys     *keys.Book
 }
 
 // newProcess makes it, as the configuration at the start says. What it asks of an edition it asks
@@ -78,6 +80,9 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 	if p.kept, err = newToolKeeper(cfg, p.store); err != nil {
 		return p, errors.Join(err, p.store.Close())
 	}
+	if p.keys, err = newKeyBook(ctx, cfg, p.store, log); err != nil {
+		return p, errors.Join(err, p.store.Close())
+	}
 	p.state = p.newState(cfg, sys)
 	return p, nil
 }
@@ -89,6 +94,7 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 		Targets: func() []gateway.TargetState { return sys.now().gateway.Targets() },
 		Caches:  func() prefix.Snapshot { return sys.now().gateway.Caches() },
 		Tools:   func() []catalogue.Status { return sys.now().tools.Status() },
+		Keys:    func() keys.State { return p.keys.State() },
 		Models:  modelNames(cfg), Memory: p.memory.Stats, Log: p.log,
 	}
 	p.answers.measure(&o)
