@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -46,7 +48,8 @@ func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, 
 	if len(c.Providers) == 0 && len(c.Models) == 0 && !r.bad["providers"] && !r.bad["models"] {
 		c.fromEnv(env)
 	}
-	c.src.listen, c.src.admin = c.Listen, c.Admin.Listen
+	sum := sha256.Sum256(data)
+	c.src.listen, c.src.admin, c.src.digest = c.Listen, c.Admin.Listen, hex.EncodeToString(sum[:])
 	c.check(r)
 	if err := r.err(); err != nil {
 		return nil, err
