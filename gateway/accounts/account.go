@@ -104,7 +104,7 @@ func (m *Money) add(n *Money) {
 // Bill makes the account of a request without adding it to the book. Prices are for a million
 // tokens.
 func (b *Book) Bill(r Request) Account {
-	price, ok := b.prices.Of(r.Provider, r.Model)
+	price, ok := b.prices.Load().Of(r.Provider, r.Model)
 	u := r.Usage
 	a := Account{Usage: u}
 	a.expect(r.Expected)
