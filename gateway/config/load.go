@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -47,7 +49,8 @@ func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, 
 		c.fromEnv(env)
 	}
 	c.addressOpenAI()
-	c.src.listen, c.src.admin = c.Listen, c.Admin.Listen
+	sum := sha256.Sum256(data)
+	c.src.listen, c.src.admin, c.src.digest = c.Listen, c.Admin.Listen, hex.EncodeToString(sum[:])
 	c.check(r)
 	if err := r.err(); err != nil {
 		return nil, err
