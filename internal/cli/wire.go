@@ -135,7 +135,7 @@ func (v *edition) operators(p *process) httpapi.AdminConfig {
 		Breakers: v.gateway.Breakers, Reset: v.gateway.ResetBreaker, Targets: v.gateway.Targets,
 		Caches: func() any { return p.accounts.snapshot(v.gateway.Caches(), p.shared.snapshot()) },
 		Tools:  func() any { return map[string]any{"servers": v.tools.Status()} }, Plugins: v.parsers.overview, ResetParser: v.parsers.reset,
-		Metrics: p.metrics.Handler(), Log: p.log,
+		Keys: p.keys, Metrics: p.metrics.Handler(), Log: p.log,
 	}
 }
 
