@@ -49,6 +49,11 @@ type Config struct {
 	// Keys are the bearer keys that clients may use. None means that everybody
 	// who can connect is let in, which is allowed on loopback only.
 	Keys []Key `yaml:"keys" eg:"[{name: dev, hash: \"${CALLGATE_KEY_HASH}\"}]" doc:"Bearer keys that clients may use. None is allowed on loopback only."`
+	// RequireKeys lets nobody in without a key, also while Keys is empty: for keys that are made at
+	// run time, which need it where Keys is empty. Default false.
+	RequireKeys bool `yaml:"require_keys" omit:"true" eg:"true" doc:"Let nobody in without a key, also while keys is empty: for keys that are made at run time (callgate key create), which need a store of kind sqlite or postgres. Default: false."`
+	// Teams are groups of keys, by a name of your choice. Default: none.
+	Teams map[string]Team `yaml:"teams" omit:"true" eg:"{search: {models: [fast], max_tokens: 4096}}" doc:"Groups of keys by a name of your choice; what a team says applies to each of its keys, beside what the key says itself. Default: none."`
 	// Providers are the upstreams, by a name of your choice. A file with neither
 	// Providers nor Models gets those of [FromEnv].
 	Providers map[string]Provider `yaml:"providers" eg:"{local: {type: openai, base_url: http://127.0.0.1:8000/v1}}" doc:"Upstreams by a name of your choice."`
@@ -136,6 +141,24 @@ type Key struct {
 	// Tools are patterns of the tools of ToolServers that the key may use, as server__tool.
 	// Default: all. An empty list is none.
 	Tools []string `yaml:"tools" omit:"true" eg:"[github__search_*, weather__*]" doc:"Tools of tool_servers that the key may use, as server__tool with * for any text; an empty list is none. Default: all."`
+	// Team is one of Teams. Default: none.
+	Team string `yaml:"team" omit:"true" eg:"search" doc:"One of teams, whose scopes and limits apply to the key too. Default: none."`
+	// Models are patterns of the models that the key may ask for. Default: all. An empty list is none.
+	Models []string `yaml:"models" omit:"true" eg:"[gpt-4o*, fast]" doc:"Models that the key may ask for, by the names that clients use, with * for any text; an empty list is none. Default: all."`
+	// CIDR are the networks that requests with the key may come from. Default: all.
+	CIDR []string `yaml:"cidr" omit:"true" eg:"[10.0.0.0/8]" doc:"Networks that requests with the key may come from, by the address that connects. Default: all."`
+	// MaxTokens is the most output tokens that a request may ask for, 1 to 10000000. Default: no limit.
+	MaxTokens int `yaml:"max_tokens" omit:"true" eg:"4096" min:"1" max:"10000000" doc:"Most output tokens that a request may ask for, all its choices together. A request that says nothing gets this. Default: no limit."`
+	// Expires is when the key ends: RFC 3339, or a date, which is its first moment in UTC. Default: never.
+	Expires string `yaml:"expires" omit:"true" eg:"2027-01-31" doc:"When the key ends: a time as 2027-01-31T18:00:00Z, or a date, which is its first moment in UTC. Default: never."`
+	// Previous are the key's hashes from before it was rotated.
+	Previous []PreviousKey `yaml:"previous" omit:"true" eg:"[{hash: \"${CALLGATE_OLD_KEY_HASH}\", until: 2027-01-31}]" doc:"The key as it was before it was rotated: hashes that are taken for some time yet. Default: none."`
+	// Blocked keys are refused.
+	Blocked bool `yaml:"blocked" omit:"true" eg:"true" doc:"Refuse the key. Default false."`
+	// Labels stand in rows of usage.
+	Labels map[string]string `yaml:"labels" omit:"true" eg:"{app: search}" doc:"Texts that stand in rows of usage; they win over the team's. Default: none."`
+	// Arms are the arms of rollouts that the key may choose by a header, as rollout/arm. Default: none.
+	Arms []string `yaml:"arms" omit:"true" eg:"[new-model/*]" doc:"Arms of rollouts that the key may choose by a header, as rollout/arm with * for any text. Default: none."`
 }
 
 // Admin is the listener for operators, apart from that for clients: it serves

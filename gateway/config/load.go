@@ -48,6 +48,7 @@ func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, 
 	if len(c.Providers) == 0 && len(c.Models) == 0 && !r.bad["providers"] && !r.bad["models"] {
 		c.fromEnv(env)
 	}
+	c.addressOpenAI()
 	sum := sha256.Sum256(data)
 	c.src.listen, c.src.admin, c.src.digest = c.Listen, c.Admin.Listen, hex.EncodeToString(sum[:])
 	c.check(r)
@@ -55,4 +56,15 @@ func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, 
 		return nil, err
 	}
 	return c, nil
+}
+
+// addressOpenAI gives providers of type openai that have a key and no address OpenAI's own. An address
+// that came from a variable which is empty was meant for another.
+func (c *Config) addressOpenAI() {
+	for name, p := range c.Providers {
+		if p.Type == "openai" && p.BaseURL == "" && !p.APIKey.IsZero() && c.src.marks[path("providers").Key(name).Key("base_url")].origin == "" {
+			p.BaseURL = officialOpenAI
+			c.Providers[name] = p
+		}
+	}
 }

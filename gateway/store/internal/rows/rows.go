@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/store/internal/mutex"
 )
@@ -105,7 +106,7 @@ func (s *Store) transact(ctx context.Context, db *sql.DB, o *sql.TxOptions, do f
 
 // clean leaves the store's own errors and contexts' ends as they are.
 func (s *Store) clean(err error) error {
-	for _, own := range []error{store.ErrNotFound, store.ErrTooLarge, store.ErrTooLong, store.ErrInConversation, store.ErrFull, context.Canceled, context.DeadlineExceeded} {
+	for _, own := range []error{store.ErrNotFound, store.ErrTooLarge, store.ErrTooLong, store.ErrInConversation, store.ErrFull, keys.ErrConflict, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, own) {
 			return err
 		}
@@ -199,7 +200,12 @@ CREATE TABLE callgate_items (place %[2]s, tenant TEXT NOT NULL, owner TEXT NOT N
 CREATE INDEX callgate_items_owner ON callgate_items (tenant, owner, part, place);
 CREATE INDEX callgate_items_id ON callgate_items (tenant, id, place);
 CREATE TABLE callgate_locks (tenant TEXT NOT NULL, name TEXT NOT NULL, holder TEXT NOT NULL, until BIGINT NOT NULL, PRIMARY KEY (tenant, name));
-`, d.Bytes, d.Serial)}
+`, d.Bytes, d.Serial),
+		fmt.Sprintf(`
+CREATE TABLE callgate_keys (kind TEXT NOT NULL, name TEXT NOT NULL, version BIGINT NOT NULL, body %s NOT NULL, PRIMARY KEY (kind, name));
+CREATE TABLE callgate_keys_revision (revision BIGINT NOT NULL);
+INSERT INTO callgate_keys_revision VALUES (1);
+`, d.Bytes)}
 }
 
 // migrate brings the tables up to date. Several gateways may do so at once.
