@@ -38,8 +38,8 @@ type Gateway struct {
 	routes   map[string]*compiled // by route
 	others   *compiled            // all other routes
 	shared   *shared
-	gone     []string // the providers of the gateway before that are not those of this one
-	late     *gateway.Error       // what ends a request that takes too long
+	gone     []string       // the providers of the gateway before that are not those of this one
+	late     *gateway.Error // what ends a request that takes too long
 }
 
 // New makes a gateway. A target whose provider is missing is a mistake of the
@@ -52,7 +52,11 @@ func New(o Options) (*Gateway, error) {
 		return nil, err
 	}
 	var err error
-	if g.table, err = routing.New(o.routing()); err != nil {
+	table := o.routing()
+	if o.Previous != nil {
+		table.Previous = o.Previous.table
+	}
+	if g.table, err = routing.New(table); err != nil {
 		return nil, err
 	}
 	wants := func(name string) bool { return o.policy(name).Affinity }

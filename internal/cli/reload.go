@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -243,7 +244,7 @@ func (r *reloads) try(ctx context.Context) (out httpapi.Reloaded, err error) {
 	if err := checkConfig(cfg); err != nil {
 		return out, err
 	}
-	v, err := r.sys.build(ctx, cfg, old)
+	v, err := r.build(ctx, cfg, old)
 	if err != nil {
 		return out, err
 	}
@@ -251,6 +252,17 @@ func (r *reloads) try(ctx context.Context) (out httpapi.Reloaded, err error) {
 	out.Outcome = httpapi.Applied
 	out.Changed = atMost(out.Changed, maxChanges)
 	return out, nil
+}
+
+// build makes an edition. What would end the process at its start must not end one that serves.
+func (r *reloads) build(ctx context.Context, cfg *config.Config, old *edition) (v *edition, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the gateway cannot be made of this configuration, which is a fault of its own: %v", p)
+			r.sys.log.Error("panic", "error", err, "stack", string(debug.Stack()))
+		}
+	}()
+	return r.sys.build(ctx, cfg, old)
 }
 
 // atMost are the first of a list, and how many more there are.

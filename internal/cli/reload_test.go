@@ -398,7 +398,9 @@ func TestReloadFiles(t *testing.T) {
 	put("2026-01-01")
 	g := serveChanging(t, fmt.Sprintf("{prices: %q, providers: {demo: {type: demo}}}", prices))
 	has := func(date string) func() bool {
-		return func() bool { return strings.Contains(g.adminDo("GET", "/admin/prefix").body, `"prices_date":"`+date+`"`) }
+		return func() bool {
+			return strings.Contains(g.adminDo("GET", "/admin/prefix").body, `"prices_date":"`+date+`"`)
+		}
 	}
 	await(t, "the prices of the start", has("2026-01-01"))
 	put("2026-02-02")

@@ -145,7 +145,7 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 			case <-ctx.Done():
 				<-reloading
 				cfg := sys.now().config
-				sys.now().server.Drain()
+				sys.drain()
 				limit, end := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(cfg.ShutdownTimeout))
 				defer end()
 				err := shutdown(server, delay(ctx, cfg), time.Duration(cfg.ShutdownTimeout), log)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/config"
 )
 
 // system is a gateway that serves: the process, and the edition of it that new requests get. It
@@ -85,6 +86,16 @@ func (sys *system) swap(v *edition) {
 	sys.retired.add(old, sys.now, sys.log)
 }
 
+// drain has /readyz say no, and connections end behind their next answer.
+func (sys *system) drain() {
+	sys.now().server.Drain()
+	sys.retired.mu.Lock()
+	defer sys.retired.mu.Unlock()
+	for _, l := range sys.retired.list {
+		l.server.Drain()
+	}
+}
+
 // close ends all that the gateway holds. Nobody may use it any more.
 func (sys *system) close(ctx context.Context) error {
 	sys.retired.end()
@@ -107,8 +118,18 @@ type leaving struct {
 // Bounds on them. Requests end with their timeout, and what comes after the last byte is quick.
 const (
 	maxRetired  = 64
-	retiredTime = time.Minute // beyond timeout
+	retiredTime = time.Minute // beyond their timeouts
 )
+
+// longestRequest is how long a request of a configuration can take.
+func longestRequest(cfg *config.Config) time.Duration {
+	tools := func(r config.ResolvedRoute) time.Duration { return time.Duration(r.Tools.Timeout + r.Tools.AnswerTime) }
+	longest := tools(cfg.DefaultRoute())
+	for name := range cfg.Models {
+		longest = max(longest, tools(cfg.Route(name)))
+	}
+	return longest + time.Duration(cfg.Timeout)
+}
 
 // add waits in the background until an edition has no requests any more, or too many or too old
 // ones, and closes it. Requests that are left then lose the tool servers which only they have.
@@ -121,7 +142,7 @@ func (r *retired) add(v *edition, now func() *edition, log *slog.Logger) {
 		r.cut(r.list[0])
 	}
 	r.work.Go(func() {
-		timer := time.NewTimer(time.Duration(v.config.Timeout) + retiredTime)
+		timer := time.NewTimer(longestRequest(v.config) + retiredTime)
 		defer timer.Stop()
 		select {
 		case <-v.over:
