@@ -66,6 +66,8 @@ type Config struct {
 	// bytes. A model that has no entry but "*", or a pattern without a "/", can also be
 	// asked for as "provider/model".
 	Models map[string]Model `yaml:"models" eg:"{\"*\": {targets: [{provider: local}]}}" doc:"Names that clients use. A * in one stands for any text; an exact name wins, then the pattern with the most bytes besides *."`
+	// Rollouts try changes on a part of the requests. Default: none.
+	Rollouts []Rollout `yaml:"rollouts" omit:"true" eg:"[{name: hermes, unit: user, arms: [{name: control, weight: 90}, {name: new, weight: 10, override: {parser: hermes}}]}]" doc:"Changes that are tried on a part of the requests; a request is in the first that it meets. Default: none."`
 	// Parsers declares formats of your own, by name.
 	Parsers map[string]CustomParser `yaml:"parsers" eg:"{my_format: {start: \"<<call \", end: \">>\"}}" doc:"Your own formats by name, read by the built-in parser \"custom\"."`
 	// ToolServers are the servers whose tools the gateway runs, by a name of your choice: 1 to 32

@@ -38,8 +38,8 @@ type Gateway struct {
 	routes   map[string]*compiled // by route
 	others   *compiled            // all other routes
 	shared   *shared
-	gone     []string // the providers of the gateway before that are not those of this one
-	late     *gateway.Error       // what ends a request that takes too long
+	gone     []string       // the providers of the gateway before that are not those of this one
+	late     *gateway.Error // what ends a request that takes too long
 }
 
 // New makes a gateway. A target whose provider is missing is a mistake of the
