@@ -14,7 +14,7 @@ type Limit struct {
 	// tools counts.
 	Requests int `yaml:"requests" omit:"true" eg:"60" min:"1" max:"1000000000" doc:"How many answers models may be asked for in the time per; each round of a request that runs tools counts."`
 	// Tokens is how many tokens may be used in Per, in and out: a rate, or a budget where Per is a window.
-	Tokens int `yaml:"tokens" omit:"true" eg:"100000" min:"1" max:"1000000000000" doc:"How many tokens may be used, in and out: in the time per, or, where that is day, week, month or total, as a budget."`
+	Tokens int `yaml:"tokens" omit:"true" eg:"100000" min:"1" max:"2000000000" doc:"How many tokens may be used, in and out: in the time per, or, where that is day, week, month or total, as a budget."`
 	// Concurrency is how many requests may run at a time.
 	Concurrency int `yaml:"concurrency" omit:"true" eg:"4" min:"1" max:"1000000" doc:"How many requests may run at a time."`
 	// USD is a budget in US dollars for the window Per. The prices of all models that it may be spent on
@@ -24,7 +24,7 @@ type Limit struct {
 	// month or total, in UTC.
 	Per string `yaml:"per" omit:"true" eg:"1m" doc:"Time of requests and tokens, 1s to 744h; or the window of a budget of tokens or usd, in UTC: day, week (from Monday on), month, or total, which never ends."`
 	// Burst is how many may come at once. Default: all of Requests or Tokens.
-	Burst int `yaml:"burst" omit:"true" eg:"10" min:"1" max:"1000000000000" doc:"How many of requests or tokens may come at once. Default: all of them."`
+	Burst int `yaml:"burst" omit:"true" eg:"10" min:"1" max:"2000000000" doc:"How many of requests or tokens may come at once. Default: all of them."`
 	// Models are patterns of the models that alone count. Default: all.
 	Models []string `yaml:"models" omit:"true" eg:"[gpt-*]" doc:"Models that alone count, together, by the names that clients use, with * for any text. Default: all."`
 	// OnExceed says what becomes of an answer that comes while a budget ends: "finish" (the default) or
@@ -37,8 +37,9 @@ type Limit struct {
 
 // AssumedPrice is what models without a price are taken to cost.
 type AssumedPrice struct {
-	// Input and Output are in US dollars for a million tokens.
-	Input  float64 `yaml:"input" eg:"5" min:"0.000001" max:"1000000" doc:"US dollars for a million tokens of input."`
+	// Input is the price of prompts, in US dollars for a million tokens, as Output.
+	Input float64 `yaml:"input" eg:"5" min:"0.000001" max:"1000000" doc:"US dollars for a million tokens of input."`
+	// Output is that of answers.
 	Output float64 `yaml:"output" eg:"15" min:"0.000001" max:"1000000" doc:"US dollars for a million tokens of output."`
 }
 
@@ -104,6 +105,9 @@ func (c *Config) checkLimitList(r *report, at path, list []Limit) {
 		l, p := &list[i], at.At(i)
 		if r.isBad(p) {
 			continue
+		}
+		if slices.ContainsFunc([]string{"requests", "tokens", "concurrency", "usd", "per", "burst"}, func(key string) bool { return r.isBad(p.Key(key)) }) {
+			continue // that is said already
 		}
 		if problem := l.problem(); problem != "" {
 			r.add(p, "%s", problem)

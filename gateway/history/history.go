@@ -141,6 +141,9 @@ func (h *History) asked(now time.Time, r *gateway.Record, j *judgement, first, t
 		if a.Outcome == circuitOpen { // nobody was asked
 			continue
 		}
+		if a.Outcome != ok && a.Outcome != running {
+			h.count(now, Outcome, a.Outcome, 1)
+		}
 		var c Counts
 		c[Requests] = 1
 		end := i == len(s.Attempts)-1
@@ -220,6 +223,7 @@ const (
 	Fault                // what was wrong with calls, and with answers that were to be JSON: invalid_json
 	Failure              // codes of errors: upstream_timeout
 	Warning              // what stands before a warning's first colon
+	Outcome              // how attempts ended that did not end well, those behind which another one did among them
 	classes
 )
 
