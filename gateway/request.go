@@ -137,6 +137,7 @@ type Places struct {
 	Model, Stream, Tools, ToolChoice, Messages wire.Span
 	ResponseFormat, WebSearch, Parallel        wire.Span // web_search_options, parallel_tool_calls
 	Metadata, CacheKey, Stop                   wire.Span // prompt_cache_key
+	StreamOptions                              wire.Span
 }
 
 // readings are what was read of a body, each when it is first asked for.
@@ -231,6 +232,8 @@ func (r *Request) locate() (odd, meant string, ok bool) {
 			p.CacheKey = v
 		case "stop":
 			p.Stop = v
+		case "stream_options":
+			p.StreamOptions = v
 		default:
 			if odd == "" {
 				odd, meant = misspelt(key)

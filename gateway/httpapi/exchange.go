@@ -245,6 +245,9 @@ func header(h http.Header, resp *gateway.Response) {
 	for name, values := range upstream {
 		key := http.CanonicalHeaderKey(name)
 		ours := key == "X-Request-Id" || key == "Request-Id" && h[key] != nil
+		if resp.Summary.RateLimits != nil && strings.HasPrefix(key, "X-Ratelimit-") {
+			continue // what is left of the client's own limits counts for it
+		}
 		if !ours && !headers.Advice(key) {
 			h[key] = values
 		}
