@@ -13,6 +13,10 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/callgate/callgate/gateway/keys"
+	"github.com/callgate/callgate/gateway/store/sqlite"
+	"github.com/callgate/callgate/gateway/store/storetest"
 )
 
 // keptUpstream is an upstream that keeps what it is sent. A stream waits in its middle until go on.
@@ -333,7 +337,7 @@ func TestKeyScopes(t *testing.T) {
 	}
 	text := g.operator("GET", "/metrics").body
 	for _, want := range []string{`callgate_key_refusals_total{reason="address"} 1`, `callgate_key_refusals_total{reason="blocked"} 1`, `callgate_key_refusals_total{reason="expired"} 2`,
-		`callgate_key_refusals_total{reason="passthrough"} 2`, `callgate_key_refusals_total{reason="max_tokens"} 5`, "callgate_keys 10", "callgate_teams 1"} {
+		`callgate_key_refusals_total{reason="passthrough"} 2`, `callgate_key_refusals_total{reason="max_tokens"} 6`, "callgate_keys 10", "callgate_teams 1"} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("got metrics without %s", want)
 		}
@@ -433,22 +437,35 @@ func TestKeyWithoutTeam(t *testing.T) {
 	}
 }
 
-// TestManyKeys has 10,000 keys in the configuration.
+// TestManyKeys has 10,000 keys in the store.
 func TestManyKeys(t *testing.T) {
 	t.Parallel()
-	u := newKeptUpstream(t)
-	var list strings.Builder
-	list.WriteString("keys:\n")
-	for i := range 10_000 {
-		fmt.Fprintf(&list, "  - {name: key-%d, hash: \"%s\"}\n", i, hashOf(fmt.Sprintf("cg-%d", i)))
+	u, file := newKeptUpstream(t), filepath.Join(t.TempDir(), "store.db")
+	kept, err := sqlite.Open(t.Context(), file, storetest.Options())
+	if err != nil {
+		t.Fatal(err)
 	}
-	g := keyGate(t, u, list.String())
+	keeper := kept.(interface{ Keys() keys.Keeper }).Keys()
+	for i := range 10_000 {
+		name := fmt.Sprintf("key-%d", i)
+		body, _ := json.Marshal(keys.Key{Name: name, Secrets: []keys.Secret{{Hash: hashOf("cg-" + name)}}})
+		if err := keeper.PutKey(t.Context(), keys.Record{Kind: keys.KeyRecord, Name: name, Body: body}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := kept.Close(); err != nil {
+		t.Fatal(err)
+	}
+	g := keyGate(t, u, "require_keys: true\nstore: {kind: sqlite, path: "+file+"}\n")
 	for _, i := range []int{0, 5000, 9999} {
-		if r := g.chat(hello("fast", ""), bearer(fmt.Sprintf("cg-%d", i))...); r.status != 200 {
+		if r := g.chat(hello("fast", ""), bearer(fmt.Sprintf("cg-key-%d", i))...); r.status != 200 {
 			t.Errorf("got %d %s with key %d", r.status, r.body, i)
 		}
 	}
-	if r := g.chat(hello("fast", ""), bearer("cg-10000")...); r.status != 401 {
+	if r := g.chat(hello("fast", ""), bearer("cg-key-10000")...); r.status != 401 {
 		t.Errorf("got %d with a key that is not there", r.status)
+	}
+	if n := strings.Count(g.ctl(0, "key", "list"), "\nkey-"); n != 10_000 {
+		t.Errorf("got %d keys in the list, want all", n)
 	}
 }
