@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/store"
 )
 
@@ -67,7 +68,7 @@ func (s *database) transact(ctx context.Context, db *sql.DB, o *sql.TxOptions, d
 
 // clean leaves the store's own errors and contexts' ends as they are.
 func (s *database) clean(err error) error {
-	for _, own := range []error{store.ErrNotFound, store.ErrTooLarge, store.ErrTooLong, store.ErrInConversation, store.ErrFull, context.Canceled, context.DeadlineExceeded} {
+	for _, own := range []error{store.ErrNotFound, store.ErrTooLarge, store.ErrTooLong, store.ErrInConversation, store.ErrFull, keys.ErrConflict, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, own) {
 			return err
 		}

@@ -76,5 +76,10 @@ CREATE TABLE callgate_items (place %[2]s, tenant TEXT NOT NULL, owner TEXT NOT N
 CREATE INDEX callgate_items_owner ON callgate_items (tenant, owner, part, place);
 CREATE INDEX callgate_items_id ON callgate_items (tenant, id, place);
 CREATE TABLE callgate_locks (tenant TEXT NOT NULL, name TEXT NOT NULL, holder TEXT NOT NULL, until BIGINT NOT NULL, PRIMARY KEY (tenant, name));
-`, d.Bytes, d.Serial)}
+`, d.Bytes, d.Serial),
+		fmt.Sprintf(`
+CREATE TABLE callgate_keys (kind TEXT NOT NULL, name TEXT NOT NULL, version BIGINT NOT NULL, body %s NOT NULL, PRIMARY KEY (kind, name));
+CREATE TABLE callgate_keys_revision (revision BIGINT NOT NULL);
+INSERT INTO callgate_keys_revision VALUES (1);
+`, d.Bytes)}
 }
