@@ -33,6 +33,9 @@ type Summary struct {
 	WarningsInHeader int
 	// Execution says that the client gets what was done in the answer's body as well.
 	Execution bool
+	// Mixed says that the control's target has answered, or a round, since those of the request's arm
+	// have failed.
+	Mixed bool
 }
 
 // Timing is how long a request took.
@@ -117,6 +120,8 @@ type Record struct {
 	// Status is the HTTP status, and Code the error's code, or "".
 	Status int
 	Code   string
+	// Kind is that of the error, where there is a Code.
+	Kind Kind
 	// Protocol is the client's: "chat", "responses", "messages".
 	Protocol string
 	Stream   bool
@@ -182,4 +187,6 @@ type RouteChoice struct {
 	HasRules bool
 	// Language is that of the request, if a rule asked for it and somebody could tell.
 	Language string
+	// Arm is the arm of a rollout that the request is in; nil for none.
+	Arm *ArmChoice
 }

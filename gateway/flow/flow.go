@@ -23,6 +23,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/stage/binding"
 	"github.com/callgate/callgate/gateway/internal/tools"
 	"github.com/callgate/callgate/gateway/prefix"
+	"github.com/callgate/callgate/gateway/rollout"
 )
 
 // Gateway takes chat requests to upstreams and brings correct answers back. It is
@@ -36,7 +37,8 @@ type Gateway struct {
 	lists    *tools.Cache
 	routes   map[string]*compiled // by route
 	others   *compiled            // all other routes
-	late     *gateway.Error       // what ends a request that takes too long
+	trials   map[*rollout.Rollout]*trial
+	late     *gateway.Error // what ends a request that takes too long
 }
 
 // New makes a gateway. A target whose provider is missing is a mistake of the
@@ -62,6 +64,7 @@ func New(o Options) (*Gateway, error) {
 		g.routes[name] = share.compile(p, g.engine)
 	}
 	g.others = share.compile(o.RoutePolicy, g.engine)
+	g.trials = share.trials(o.Rollouts, g.engine)
 	return g, nil
 }
 
@@ -179,8 +182,11 @@ func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 		return nil, g.noModel(req.Model)
 	}
 	req.Route, req.ToolCache = choice.Route, g.lists
-	c := cmp.Or(g.routes[choice.Route], g.others)
-	return g.within(ctx, func(ctx context.Context) (*gateway.Response, error) {
+	c, t, err := g.arm(req, choice, cmp.Or(g.routes[choice.Route], g.others))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := g.within(ctx, func(ctx context.Context) (*gateway.Response, error) {
 		if c.Answers.Store == nil {
 			return g.ask(ctx, req, c, choice, requested, nil)
 		}
@@ -190,6 +196,10 @@ func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 			return g.ask(ctx, req, c, choice, requested, recorder)
 		})
 	})
+	if err == nil && t != nil {
+		g.mirrored(req, t, resp)
+	}
+	return resp, err
 }
 
 // within bounds the time of a request, until its answer is closed.

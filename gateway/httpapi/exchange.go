@@ -96,12 +96,16 @@ func enter(c echo.Context, req *gateway.Request) error {
 		return looped(hops)
 	}
 	req.ID, req.Tenant = requestID(c), tenantOf(c)
-	req.Header = headers.Kept(h)
+	req.Header, req.ArmAsked = headers.Kept(h), h.Get(armHeader)
 	addHop(req.Header, hops)
 	rec := recordOf(c)
 	rec.model, rec.stream = req.Model, req.Stream
 	return nil
 }
+
+// armHeader is what a client sets to be in an arm of a rollout, as rollout/arm, and where it is told
+// which one it is in.
+const armHeader = "X-Callgate-Arm"
 
 // maxRetriesHeader is what a client sets to say how many further attempts its request
 // may take, at most maxRetries; the others say how long the first wait between them is, and the
