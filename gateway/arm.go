@@ -22,7 +22,7 @@ type ArmChoice struct {
 func (c *ArmChoice) String() string { return c.Rollout.Name() + "/" + c.Arm() }
 
 // Arm is the arm's own name.
-func (c *ArmChoice) Arm() string { return c.Rollout.Arms()[c.Place] }
+func (c *ArmChoice) Arm() string { return c.Rollout.ArmName(c.Place) }
 
 // Arm is the arm of a rollout that the request is in; nil for none.
 func (s *Summary) Arm() *ArmChoice {

@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/chain"
@@ -23,6 +24,9 @@ type Rollout struct {
 	Mirror *Mirror
 	Shadow *Shadow
 }
+
+// Unit is what stays in its arm.
+type Unit = routing.Unit
 
 // The units of a Rollout.
 const (
@@ -151,7 +155,7 @@ func (g *Gateway) askMirror(ctx context.Context, req *gateway.Request, t *trial)
 	}
 	choice.Targets = slices.DeleteFunc(slices.Clone(choice.Targets), func(t gateway.Target) bool { return t.OfControl })
 	resp, err := g.within(ctx, func(ctx context.Context) (*gateway.Response, error) {
-		return g.ask(ctx, req, c, choice, g.options.Now(), nil)
+		return g.ask(ctx, req, c, choice, time.Now(), nil)
 	})
 	if err != nil {
 		return failed(err)

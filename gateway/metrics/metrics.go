@@ -28,6 +28,7 @@ import (
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
 
@@ -57,6 +58,8 @@ type Options struct {
 	// Tools returns how the servers are whose tools the gateway runs. It is called for every
 	// scrape.
 	Tools func() []catalogue.Status
+	// Rollouts returns how the arms of rollouts do. It is called for every scrape.
+	Rollouts func() []rollout.Snapshot
 	// Reloads says how the configuration was read. It is called for every scrape.
 	Reloads func() Reloads
 	// Log is told of scrapes that fail.

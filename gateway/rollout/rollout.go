@@ -188,6 +188,9 @@ func (r *Rollout) Arms() (names []string) {
 	return names
 }
 
+// ArmName is the name of the arm at a place.
+func (r *Rollout) ArmName(place int) string { return r.o.Arms[place].Name }
+
 // Spoil notes that an episode, such as a conversation, has seen another arm's answers, and Spoiled
 // reports whether it has. The latest are remembered.
 func (r *Rollout) Spoil(episode uint64) {

@@ -15,7 +15,8 @@ import (
 // usageAccounts hands finished requests to the metrics and to the accounts.
 type usageAccounts struct {
 	*metrics.Metrics
-	book *accounts.Book
+	book   *accounts.Book
+	prices *accounts.Prices
 }
 
 // newUsageAccounts opens the accounts, with the configuration's prices over those that are built
@@ -33,7 +34,7 @@ func newUsageAccounts(cfg *config.Config, m *metrics.Metrics) (*usageAccounts, e
 		}
 		prices = own.Over(prices)
 	}
-	return &usageAccounts{m, accounts.NewBook(prices)}, nil
+	return &usageAccounts{m, accounts.NewBook(prices), prices}, nil
 }
 
 // Request implements httpapi.Metrics.
@@ -42,6 +43,7 @@ func (u *usageAccounts) Request(r gateway.Record) {
 	s := r.Summary
 	if s != nil {
 		u.judged(r)
+		u.arm(r)
 	}
 	if s == nil || r.Code != "" || s.Replayed() { // the tokens of that were counted when they were spent
 		return

@@ -15,6 +15,7 @@ import (
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 	"github.com/callgate/callgate/gateway/trace"
@@ -34,6 +35,7 @@ type process struct {
 	metrics  *metrics.Metrics
 	accounts *usageAccounts
 	parsers  *parsers
+	rollouts *rollout.Book
 	store    store.Store // nil: none; state closes it
 	state    *state.Service
 	kept     toolKeeper
@@ -43,6 +45,7 @@ type process struct {
 // of the one that sys has then.
 func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.Logger) (p *process, err error) {
 	p = &process{log: log, secret: []byte(cfg.CacheSalt.Reveal()), memory: inflight.New(memoryBudget(cfg.Limits)), uploads: inflight.New(uploadBudget(cfg.Limits))}
+	p.rollouts = newRolloutBook(log)
 	if len(p.secret) == 0 {
 		p.secret = []byte(rand.Text())
 	}
@@ -86,10 +89,11 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 	o := metrics.Options{
 		Breakers: func() []breaker.Snapshot { return sys.now().gateway.Breakers() }, Share: p.shared.snapshot,
-		Targets: func() []gateway.TargetState { return sys.now().gateway.Targets() },
-		Caches:  func() prefix.Snapshot { return sys.now().gateway.Caches() },
-		Tools:   func() []catalogue.Status { return sys.now().tools.Status() },
-		Models:  modelNames(cfg), Memory: p.memory.Stats, Log: p.log,
+		Targets:  func() []gateway.TargetState { return sys.now().gateway.Targets() },
+		Caches:   func() prefix.Snapshot { return sys.now().gateway.Caches() },
+		Tools:    func() []catalogue.Status { return sys.now().tools.Status() },
+		Rollouts: func() []rollout.Snapshot { return sys.now().rollouts.snapshots() },
+		Models:   modelNames(cfg), Memory: p.memory.Stats, Log: p.log,
 	}
 	p.answers.measure(&o)
 	if cfg.Store.Kind != "off" {

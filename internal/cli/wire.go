@@ -33,6 +33,7 @@ type edition struct {
 	gateway   *flow.Gateway
 	chat      httpapi.Chatter      // the gateway, with the tools that it runs
 	tools     *catalogue.Catalogue // what the gateway runs itself; nil: nothing. close ends it
+	rollouts  rollouts
 	server    *httpapi.Server
 	admin     *httpapi.Admin
 }
@@ -80,7 +81,11 @@ func (p *process) build(cfg *config.Config) (v *edition, err error) {
 	if v.tools, err = newCatalogue(cfg, p.log); err != nil {
 		return nil, err
 	}
-	if v.gateway, err = flow.New(v.options(p)); err != nil {
+	options := v.options(p)
+	if err := v.rollouts.add(p, cfg, &options); err != nil {
+		return nil, err
+	}
+	if v.gateway, err = flow.New(options); err != nil {
 		return nil, err
 	}
 	v.chat = v.gateway
@@ -138,7 +143,7 @@ func (v *edition) operators(p *process) httpapi.AdminConfig {
 		Breakers: v.gateway.Breakers, Reset: v.gateway.ResetBreaker, Targets: v.gateway.Targets,
 		Caches: func() any { return p.accounts.snapshot(v.gateway.Caches(), p.shared.snapshot()) },
 		Tools:  func() any { return map[string]any{"servers": v.tools.Status()} }, Plugins: v.parsers.overview, ResetParser: v.parsers.reset,
-		Metrics: p.metrics.Handler(), Log: p.log,
+		Rollouts: v.rollouts.snapshots, SetArm: v.rollouts.set, Metrics: p.metrics.Handler(), Log: p.log,
 	}
 }
 
@@ -146,7 +151,10 @@ func (v *edition) operators(p *process) httpapi.AdminConfig {
 func (v *edition) ready() error { return cmp.Or(v.parsers.ready(), v.tools.Ready()) }
 
 // close ends what is the edition's alone.
-func (v *edition) close() error { return v.tools.Close() }
+func (v *edition) close() error {
+	v.rollouts.close()
+	return v.tools.Close()
+}
 
 // policies are what is done around each provider.
 func policies(cfg *config.Config) map[string]gateway.Policy {
@@ -230,6 +238,12 @@ func modelNames(cfg *config.Config) []string {
 		lists := [][]config.Target{m.Targets}
 		for _, r := range m.Rules {
 			lists = append(lists, r.Targets)
+		}
+		for _, ro := range cfg.Rollouts {
+			for _, a := range ro.Arms {
+				targets, _ := cfg.ArmTargets(a.Override, name)
+				lists = append(lists, targets)
+			}
 		}
 		for _, t := range slices.Concat(lists...) {
 			out = append(out, cmp.Or(t.Model, name))
