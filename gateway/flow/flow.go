@@ -54,7 +54,11 @@ func New(o Options) (*Gateway, error) {
 		return nil, err
 	}
 	var err error
-	if g.table, err = routing.New(o.routing()); err != nil {
+	table := o.routing()
+	if o.Previous != nil {
+		table.Previous = o.Previous.table
+	}
+	if g.table, err = routing.New(table); err != nil {
 		return nil, err
 	}
 	wants := func(name string) bool { return o.policy(name).Affinity }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/inflight"
@@ -39,13 +40,13 @@ type process struct {
 	store    store.Store // nil: none; state closes it
 	state    *state.Service
 	kept     toolKeeper
+	reloads  *reloads
 }
 
 // newProcess makes it, as the configuration at the start says. What it asks of an edition it asks
 // of the one that sys has then.
 func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.Logger) (p *process, err error) {
-	p = &process{log: log, secret: []byte(cfg.CacheSalt.Reveal()), memory: inflight.New(memoryBudget(cfg.Limits)), uploads: inflight.New(uploadBudget(cfg.Limits))}
-	p.rollouts = newRolloutBook(log)
+	p = &process{log: log, answers: &answerStores{}, reloads: newReloads(sys, cfg), rollouts: newRolloutBook(log), secret: []byte(cfg.CacheSalt.Reveal()), memory: inflight.New(memoryBudget(cfg.Limits)), uploads: inflight.New(uploadBudget(cfg.Limits))}
 	if len(p.secret) == 0 {
 		p.secret = []byte(rand.Text())
 	}
@@ -65,13 +66,8 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 			return p, fmt.Errorf("tracing: %w", err)
 		}
 	}
-	if p.answers, err = newAnswerStores(cfg, p.shared, log); err != nil {
-		return p, err
-	}
 	p.metrics = metrics.New(p.measured(cfg, sys))
-	if p.accounts, err = newUsageAccounts(cfg, p.metrics); err != nil {
-		return p, err
-	}
+	p.accounts = &usageAccounts{p.metrics, accounts.NewBook(nil)}
 	if p.parsers, err = newParsers(ctx, cfg, p.metrics.Plugin, log); err != nil {
 		return p, err
 	}
@@ -93,13 +89,30 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 		Caches:   func() prefix.Snapshot { return sys.now().gateway.Caches() },
 		Tools:    func() []catalogue.Status { return sys.now().tools.Status() },
 		Rollouts: func() []rollout.Snapshot { return sys.now().rollouts.snapshots() },
-		Models:   modelNames(cfg), Memory: p.memory.Stats, Log: p.log,
+		Models:   modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}
-	p.answers.measure(&o)
 	if cfg.Store.Kind != "off" {
 		o.Stored = func() state.Stats { return p.state.Stats() }
 	}
 	return o
+}
+
+// apply has what lives as long as the process do as an edition says, which gets the requests from
+// now on.
+func (p *process) apply(v *edition) {
+	cfg := v.config
+	v.parsers.begin()
+	v.gateway.Begin()
+	p.shared.prefixes(cfg, v.gateway.Index(), p.log)
+	p.memory.SetLimit(memoryBudget(cfg.Limits))
+	p.uploads.SetLimit(uploadBudget(cfg.Limits))
+	p.accounts.book.SetPrices(v.prices)
+	p.state.SetMaxBytes(int(cfg.Limits.Body))
+	p.metrics.Know(modelNames(cfg))
+	var o metrics.Options
+	p.answers.measure(&o)
+	p.metrics.Collect(o)
+	p.reloads.level(cfg.Log)
 }
 
 // close ends it, behind the last edition. Spans that wait are sent first.

@@ -195,7 +195,7 @@ func (u *usageAccounts) cost(s *gateway.Summary) (nano int64, priced bool) {
 		if c.Replayed {
 			continue
 		}
-		n, known, _ := u.prices.Price(c.Provider, c.Model, c.Usage)
+		n, known, _ := u.book.Price(c.Provider, c.Model, c.Usage)
 		if !known || !c.Usage.Reported {
 			return 0, false
 		}
