@@ -23,6 +23,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/stage/binding"
 	"github.com/callgate/callgate/gateway/internal/tools"
 	"github.com/callgate/callgate/gateway/prefix"
+	"github.com/callgate/callgate/gateway/rollout"
 )
 
 // Gateway takes chat requests to upstreams and brings correct answers back. It is
@@ -37,6 +38,7 @@ type Gateway struct {
 	lists    *tools.Cache
 	routes   map[string]*compiled // by route
 	others   *compiled            // all other routes
+	trials   map[*rollout.Rollout]*trial
 	shared   *shared
 	gone     []string       // the providers of the gateway before that are not those of this one
 	late     *gateway.Error // what ends a request that takes too long
@@ -82,6 +84,7 @@ func New(o Options) (*Gateway, error) {
 		g.routes[name] = g.shared.compile(p, g.engine)
 	}
 	g.others = g.shared.compile(o.RoutePolicy, g.engine)
+	g.trials = g.shared.trials(o.Rollouts, g.engine)
 	if first {
 		g.Begin()
 	}
@@ -218,8 +221,11 @@ func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 		return nil, g.noModel(req.Model)
 	}
 	req.Route, req.ToolCache = choice.Route, g.lists
-	c := cmp.Or(g.routes[choice.Route], g.others)
-	return g.within(ctx, func(ctx context.Context) (*gateway.Response, error) {
+	c, t, err := g.arm(req, choice, cmp.Or(g.routes[choice.Route], g.others))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := g.within(ctx, func(ctx context.Context) (*gateway.Response, error) {
 		if c.Answers.Store == nil {
 			return g.ask(ctx, req, c, choice, requested, nil)
 		}
@@ -229,6 +235,10 @@ func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 			return g.ask(ctx, req, c, choice, requested, recorder)
 		})
 	})
+	if err == nil && t != nil {
+		g.mirrored(req, t, resp)
+	}
+	return resp, err
 }
 
 // within bounds the time of a request, until its answer is closed.

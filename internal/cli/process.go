@@ -17,6 +17,7 @@ import (
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 	"github.com/callgate/callgate/gateway/trace"
@@ -36,6 +37,7 @@ type process struct {
 	metrics  *metrics.Metrics
 	accounts *usageAccounts
 	parsers  *parsers
+	rollouts *rollout.Book
 	store    store.Store // nil: none; state closes it
 	state    *state.Service
 	kept     toolKeeper
@@ -46,7 +48,7 @@ type process struct {
 // newProcess makes it, as the configuration at the start says. What it asks of an edition it asks
 // of the one that sys has then.
 func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.Logger) (p *process, err error) {
-	p = &process{log: log, answers: &answerStores{}, reloads: newReloads(sys, cfg), secret: []byte(cfg.CacheSalt.Reveal()), memory: inflight.New(memoryBudget(cfg.Limits)), uploads: inflight.New(uploadBudget(cfg.Limits))}
+	p = &process{log: log, answers: &answerStores{}, reloads: newReloads(sys, cfg), rollouts: newRolloutBook(log), secret: []byte(cfg.CacheSalt.Reveal()), memory: inflight.New(memoryBudget(cfg.Limits)), uploads: inflight.New(uploadBudget(cfg.Limits))}
 	if len(p.secret) == 0 {
 		p.secret = []byte(rand.Text())
 	}
@@ -88,11 +90,12 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 	o := metrics.Options{
 		Breakers: func() []breaker.Snapshot { return sys.now().gateway.Breakers() }, Share: p.shared.snapshot,
-		Targets: func() []gateway.TargetState { return sys.now().gateway.Targets() },
-		Caches:  func() prefix.Snapshot { return sys.now().gateway.Caches() },
-		Tools:   func() []catalogue.Status { return sys.now().tools.Status() },
-		Keys:    func() keys.State { return p.keys.State() },
-		Models:  modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
+		Targets:  func() []gateway.TargetState { return sys.now().gateway.Targets() },
+		Caches:   func() prefix.Snapshot { return sys.now().gateway.Caches() },
+		Tools:    func() []catalogue.Status { return sys.now().tools.Status() },
+		Keys:     func() keys.State { return p.keys.State() },
+		Rollouts: func() []rollout.Snapshot { return sys.now().rollouts.snapshots() },
+		Models:   modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}
 	if cfg.Store.Kind != "off" {
 		o.Stored = func() state.Stats { return p.state.Stats() }

@@ -36,6 +36,7 @@ type edition struct {
 	gateway   *flow.Gateway
 	chat      httpapi.Chatter      // the gateway, with the tools that it runs
 	tools     *catalogue.Catalogue // what the gateway runs itself; nil: nothing. close ends it
+	rollouts  rollouts
 	server    *httpapi.Server
 	admin     *httpapi.Admin
 }
@@ -99,6 +100,9 @@ func (p *process) build(ctx context.Context, cfg *config.Config, previous *editi
 	if previous != nil {
 		options.Previous = previous.gateway
 	}
+	if err = v.rollouts.add(p, cfg, &options); err != nil {
+		return v, err
+	}
 	if v.gateway, err = flow.New(options); err != nil {
 		return v, err
 	}
@@ -154,6 +158,7 @@ func (v *edition) operators(p *process) httpapi.AdminConfig {
 		Breakers: v.gateway.Breakers, Reset: v.gateway.ResetBreaker, Targets: v.gateway.Targets,
 		Caches: func() any { return p.accounts.snapshot(v.gateway.Caches(), p.shared.snapshot()) },
 		Tools:  func() any { return map[string]any{"servers": v.tools.Status()} }, Plugins: v.parsers.overview, ResetParser: v.parsers.reset,
+		Rollouts: v.rollouts.snapshots, SetArm: v.rollouts.set,
 		Reload: p.reloads.asked, Metrics: p.metrics.Handler(), Log: p.log,
 	}
 }
@@ -163,6 +168,7 @@ func (v *edition) ready() error { return cmp.Or(v.parsers.ready(), v.tools.Ready
 
 // close ends what is the edition's alone, and not that of another one, which may be nil.
 func (v *edition) close(other *edition) error {
+	v.rollouts.close()
 	for name, p := range v.providers {
 		if other == nil || other.providers[name] != p {
 			if c, ok := p.(interface{ CloseIdleConnections() }); ok {
@@ -255,6 +261,12 @@ func modelNames(cfg *config.Config) []string {
 		lists := [][]config.Target{m.Targets}
 		for _, r := range m.Rules {
 			lists = append(lists, r.Targets)
+		}
+		for _, ro := range cfg.Rollouts {
+			for _, a := range ro.Arms {
+				targets, _ := cfg.ArmTargets(a.Override, name)
+				lists = append(lists, targets)
+			}
 		}
 		for _, t := range slices.Concat(lists...) {
 			out = append(out, cmp.Or(t.Model, name))
