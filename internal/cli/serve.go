@@ -106,11 +106,13 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 		sys.parsers.follow(ctx, err == nil && cfg.Plugins.Watch)
 	}()
 	stopSharing := sys.shared.run(ctx)
-	sys.tools.Start()
-	server := sys.server.HTTP()
+	sys.now().tools.Start()
+	server := sys.now().server.HTTP()
+	server.Handler = sys
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(sys.server.Listener(l.api)) }()
-	admin, ended := sys.admin.HTTP(), make(chan error, 1)
+	go func() { served <- server.Serve(sys.now().server.Listener(l.api)) }()
+	admin, ended := sys.now().admin.HTTP(), make(chan error, 1)
+	admin.Handler = sys.operators()
 	if l.admin != nil {
 		go func() { ended <- admin.Serve(l.admin) }()
 	} else {
@@ -137,7 +139,7 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 			case <-hups:
 				log.Warn("SIGHUP is ignored: the configuration is read at the start only; restart to change it")
 			case <-ctx.Done():
-				sys.server.Drain()
+				sys.now().server.Drain()
 				limit, end := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(cfg.ShutdownTimeout))
 				defer end()
 				err := shutdown(server, delay(ctx, cfg), time.Duration(cfg.ShutdownTimeout), log)

@@ -32,7 +32,7 @@ func ownGuard() []string {
 }
 
 // newCatalogue makes the catalogue of tools that the gateway runs; nil if the configuration has
-// no tool servers. It asks nobody before Start. What runs tools takes it from system.tools.
+// no tool servers. It asks nobody before Start. What runs tools takes it from edition.tools.
 func newCatalogue(cfg *config.Config, log *slog.Logger) (*catalogue.Catalogue, error) {
 	if len(cfg.ToolServers) == 0 {
 		return nil, nil
