@@ -186,4 +186,7 @@ type RouteChoice struct {
 	HasRules bool
 	// Language is that of the request, if a rule asked for it and somebody could tell.
 	Language string
+	// PassedOver is the target, as provider/model, that was not asked first since it calls tools
+	// worse than the others; "" mostly.
+	PassedOver string
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/playground"
+	"github.com/callgate/callgate/gateway/quality"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
 
@@ -43,6 +44,8 @@ type Options struct {
 	Plugins func() Plugins
 	// Tools returns how the servers are whose tools the gateway runs.
 	Tools func() []catalogue.Status
+	// Quality returns how well targets call tools; nil shows none.
+	Quality func() quality.Snapshot
 	// Ready says why parsers cannot be used yet, or nil.
 	Ready func() error
 	// Source gives the parsers of the playground.
@@ -113,6 +116,7 @@ const (
 	pluginsPath    = Path + "/plugins"
 	cachesPath     = Path + "/caches"
 	toolsPath      = Path + "/tools"
+	qualityPath    = Path + "/quality"
 	playgroundPath = Path + "/playground"
 	resetPath      = Path + "/breakers/reset"
 	parserPath     = Path + "/parsers/reset"
@@ -132,7 +136,7 @@ func New(o Options) (*Console, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &Console{o: o, bench: playground.New(o.Source), busy: make(chan struct{}, 1), pages: map[string]*template.Template{}}
-	for _, name := range []string{"overview", "plugins", "tools", "caches", "playground", "refused"} {
+	for _, name := range []string{"overview", "plugins", "tools", "quality", "caches", "playground", "refused"} {
 		page, err := template.New("layout.html").Funcs(functions(time.Now)).ParseFS(files, "pages/layout.html", "pages/"+name+".html")
 		if err != nil {
 			return nil, err
@@ -141,7 +145,7 @@ func New(o Options) (*Console, error) {
 	}
 	get := func(h handler) map[string]handler { return map[string]handler{http.MethodGet: h, http.MethodHead: h} }
 	c.routes = map[string]map[string]handler{
-		Path: get(c.overview), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), playgroundPath: get(c.blank),
+		Path: get(c.overview), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), qualityPath: get(c.quality), playgroundPath: get(c.blank),
 		stylePath: get(asset("assets/console.css", "text/css")), scriptPath: get(asset("assets/console.js", "text/javascript")),
 		resetPath: {http.MethodPost: c.reset}, parserPath: {http.MethodPost: c.resetParser},
 	}

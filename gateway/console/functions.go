@@ -26,6 +26,7 @@ func functions(now func() time.Time) template.FuncMap {
 		"join":     strings.Join,
 		"meaning":  meaning,
 		"add":      func(a, b int) int { return a + b },
+		"percent":  percent,
 		"selected": func(a, b string) bool { return a == b },
 		"menu":     func() []link { return menu },
 	}
@@ -34,7 +35,7 @@ func functions(now func() time.Time) template.FuncMap {
 // link is an entry of the navigation.
 type link struct{ Path, Name string }
 
-var menu = []link{{Path, "Overview"}, {pluginsPath, "Plugins"}, {toolsPath, "Tools"}, {cachesPath, "Caches"}, {playgroundPath, "Playground"}} //nolint:gochecknoglobals // a table
+var menu = []link{{Path, "Overview"}, {pluginsPath, "Plugins"}, {toolsPath, "Tools"}, {qualityPath, "Quality"}, {cachesPath, "Caches"}, {playgroundPath, "Playground"}} //nolint:gochecknoglobals // a table
 
 // ago is how long something has been, in words.
 func ago(d time.Duration) string {

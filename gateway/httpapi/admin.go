@@ -42,6 +42,9 @@ type AdminConfig struct {
 	// Tools returns how the servers are whose tools the gateway runs, as it is written in JSON.
 	// Without it there is no GET /admin/tools.
 	Tools func() any
+	// Quality returns how well targets call tools, as it is written in JSON. Without it there is no
+	// GET /admin/quality.
+	Quality func() any
 	// Metrics answers GET /metrics. Without it there is no such path.
 	Metrics http.Handler
 	// Console answers /ui and all below. Without it there are no such paths.
@@ -52,7 +55,7 @@ type AdminConfig struct {
 
 // Admin serves what the operator needs, on a listener of its own: GET /metrics, GET
 // /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
-// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, /ui for browsers, and GET /livez, which alone is open to
+// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/quality, /ui for browsers, and GET /livez, which alone is open to
 // everyone. It is an http.Handler.
 type Admin struct {
 	cfg  AdminConfig
@@ -70,6 +73,7 @@ const (
 	pluginsPath  = "/admin/plugins"
 	targetsPath  = "/admin/targets"
 	toolsPath    = "/admin/tools"
+	qualityPath  = "/admin/quality"
 	parsersPath  = pluginsPath + "/parsers"
 )
 
@@ -119,6 +123,9 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	}
 	if cfg.Tools != nil {
 		a.echo.GET(toolsPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Tools()) })
+	}
+	if cfg.Quality != nil {
+		a.echo.GET(qualityPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Quality()) })
 	}
 	if cfg.ResetParser != nil {
 		a.echo.POST(parsersPath+"/:name/reset", a.resetParser)

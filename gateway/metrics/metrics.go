@@ -28,6 +28,7 @@ import (
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/quality"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
 
@@ -59,6 +60,8 @@ type Options struct {
 	Tools func() []catalogue.Status
 	// Reloads says how the configuration was read. It is called for every scrape.
 	Reloads func() Reloads
+	// Quality returns how well targets call tools. It is called for every scrape.
+	Quality func() quality.Snapshot
 	// Log is told of scrapes that fail.
 	Log *slog.Logger
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/quality"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 	"github.com/callgate/callgate/gateway/trace"
@@ -29,6 +30,7 @@ type process struct {
 	memory   *inflight.Budget
 	uploads  *inflight.Budget
 	shared   *sharing      // nil: nothing
+	quality  *quality.Book // of how targets call tools
 	tracer   *trace.Tracer // nil: none
 	answers  *answerStores
 	metrics  *metrics.Metrics
@@ -55,6 +57,7 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 	if p.shared, err = newSharing(cfg); err != nil {
 		return p, err
 	}
+	p.quality = p.newQuality()
 	if cfg.Tracing.Endpoint != "" {
 		p.tracer, err = trace.New(ctx, trace.Options{Endpoint: cfg.Tracing.Endpoint, Headers: reveal(cfg.Tracing.Headers),
 			Sample: cfg.Tracing.Sample, Version: programVersion(), Log: log})
@@ -89,6 +92,7 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 		Targets: func() []gateway.TargetState { return sys.now().gateway.Targets() },
 		Caches:  func() prefix.Snapshot { return sys.now().gateway.Caches() },
 		Tools:   func() []catalogue.Status { return sys.now().tools.Status() },
+		Quality: p.quality.Snapshot,
 		Models:  modelNames(cfg), Memory: p.memory.Stats, Log: p.log,
 	}
 	p.answers.measure(&o)

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
+	"github.com/callgate/callgate/gateway/quality"
 	"github.com/callgate/callgate/gateway/redis"
 )
 
@@ -16,6 +18,7 @@ import (
 type sharing struct {
 	redis  *redis.Client
 	sharer *share.Sharer // nil: no route is chosen by prefix
+	counts *quality.Sharer
 }
 
 // newSharing opens the Redis of the configuration, without waiting for it; nil if there is
@@ -51,18 +54,20 @@ func (s *sharing) prefixes(cfg *config.Config, x *prefix.Index, log *slog.Logger
 
 // run shares until stop is called, which writes what is new and waits for it.
 func (s *sharing) run(ctx context.Context) (stop func()) {
-	if s == nil || s.sharer == nil {
+	if s == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // running requests still learn when ctx has ended
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.sharer.Run(ctx)
-	}()
+	var running sync.WaitGroup
+	if s.sharer != nil {
+		running.Go(func() { s.sharer.Run(ctx) })
+	}
+	if s.counts != nil {
+		running.Go(func() { s.counts.Run(ctx) })
+	}
 	return func() {
 		cancel()
-		<-done
+		running.Wait()
 	}
 }
 
