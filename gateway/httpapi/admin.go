@@ -51,6 +51,9 @@ type AdminConfig struct {
 	SetArm   func(name, arm string, stop bool) (state *rollout.Snapshot, what string, names []string)
 	// Reload has the configuration read again. Without it there is no POST /admin/reload.
 	Reload func() (Reloaded, error)
+	// Quality returns how well targets call tools, as it is written in JSON. Without it there is no
+	// GET /admin/quality.
+	Quality func() any
 	// Metrics answers GET /metrics. Without it there is no such path.
 	Metrics http.Handler
 	// Console answers /ui and all below. Without it there are no such paths.
@@ -61,7 +64,7 @@ type AdminConfig struct {
 
 // Admin serves what the operator needs, on a listener of its own: GET /metrics, GET
 // /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
-// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/rollouts and what mountRollouts says,
+// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/quality, GET /admin/rollouts and what mountRollouts says,
 // POST /admin/reload, /ui for browsers, and GET /livez, which alone is open to
 // everyone. It is an http.Handler.
 type Admin struct {
@@ -80,6 +83,7 @@ const (
 	pluginsPath  = "/admin/plugins"
 	targetsPath  = "/admin/targets"
 	toolsPath    = "/admin/tools"
+	qualityPath  = "/admin/quality"
 	parsersPath  = pluginsPath + "/parsers"
 )
 
@@ -128,6 +132,9 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	}
 	if cfg.Rollouts != nil && cfg.SetArm != nil {
 		a.mountRollouts()
+	}
+	if cfg.Quality != nil {
+		a.echo.GET(qualityPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Quality()) })
 	}
 	if cfg.ResetParser != nil {
 		a.echo.POST(parsersPath+"/:name/reset", a.resetParser)

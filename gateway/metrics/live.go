@@ -73,6 +73,7 @@ func collectorsOf(o Options) []prometheus.Collector {
 	c.tools(o)
 	c.keys(o)
 	c.rollouts(o)
+	c.quality(o)
 	c.reloads(o)
 	return c
 }

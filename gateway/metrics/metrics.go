@@ -29,6 +29,7 @@ import (
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/quality"
 	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
@@ -65,6 +66,8 @@ type Options struct {
 	Rollouts func() []rollout.Snapshot
 	// Reloads says how the configuration was read. It is called for every scrape.
 	Reloads func() Reloads
+	// Quality returns how well targets call tools. It is called for every scrape.
+	Quality func() quality.Snapshot
 	// Log is told of scrapes that fail.
 	Log *slog.Logger
 }

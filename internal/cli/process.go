@@ -17,6 +17,7 @@ import (
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/quality"
 	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
@@ -32,6 +33,7 @@ type process struct {
 	memory   *inflight.Budget
 	uploads  *inflight.Budget
 	shared   *sharing      // nil: nothing
+	quality  *quality.Book // of how targets call tools
 	tracer   *trace.Tracer // nil: none
 	answers  *answerStores
 	metrics  *metrics.Metrics
@@ -61,6 +63,7 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 	if p.shared, err = newSharing(cfg); err != nil {
 		return p, err
 	}
+	p.quality = p.newQuality(ctx, cfg)
 	if cfg.Tracing.Endpoint != "" {
 		p.tracer, err = trace.New(ctx, trace.Options{Endpoint: cfg.Tracing.Endpoint, Headers: reveal(cfg.Tracing.Headers),
 			Sample: cfg.Tracing.Sample, Version: programVersion(), Log: log})
@@ -94,6 +97,7 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 		Caches:   func() prefix.Snapshot { return sys.now().gateway.Caches() },
 		Tools:    func() []catalogue.Status { return sys.now().tools.Status() },
 		Keys:     func() keys.State { return p.keys.State() },
+		Quality:  p.quality.Snapshot,
 		Rollouts: func() []rollout.Snapshot { return sys.now().rollouts.snapshots() },
 		Models:   modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}

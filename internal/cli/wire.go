@@ -114,7 +114,7 @@ func (p *process) build(ctx context.Context, cfg *config.Config, previous *editi
 		return v, err
 	}
 	admin := v.operators(p)
-	if admin.Console, err = v.console(admin); err != nil {
+	if admin.Console, err = v.console(admin, p); err != nil {
 		return v, err
 	}
 	v.admin, err = httpapi.NewAdmin(admin)
@@ -128,7 +128,7 @@ func (v *edition) options(p *process) flow.Options {
 		Providers: v.providers, Policies: policies(cfg), Routes: routes(cfg), Rules: rules(cfg), Aliases: aliases(cfg), Direct: direct(cfg), Unlisted: unlisted(cfg), Parsers: v.parsers,
 		CacheSalt: p.secret, RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
 		ShareIndex: p.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: p.metrics.Transition,
-		Saved: p.accounts.bill, Log: p.log,
+		Saved: p.accounts.bill, Quality: p.quality, Log: p.log,
 	}
 	p.answers.into(cfg, o.RoutePolicies, &o.RoutePolicy)
 	if p.tracer != nil {
@@ -158,6 +158,7 @@ func (v *edition) operators(p *process) httpapi.AdminConfig {
 		Breakers: v.gateway.Breakers, Reset: v.gateway.ResetBreaker, Targets: v.gateway.Targets,
 		Caches: func() any { return p.accounts.snapshot(v.gateway.Caches(), p.shared.snapshot()) },
 		Tools:  func() any { return map[string]any{"servers": v.tools.Status()} }, Plugins: v.parsers.overview, ResetParser: v.parsers.reset,
+		Quality:  func() any { return p.quality.Snapshot() },
 		Rollouts: v.rollouts.snapshots, SetArm: v.rollouts.set,
 		Reload: p.reloads.asked, Metrics: p.metrics.Handler(), Log: p.log,
 	}
