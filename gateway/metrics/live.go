@@ -69,6 +69,7 @@ func collectorsOf(o Options) []prometheus.Collector {
 	c.sharing(o)
 	c.answers(o)
 	c.stored(o)
+	c.limits(o)
 	c.memory(o)
 	c.tools(o)
 	c.keys(o)
@@ -184,6 +185,25 @@ func (c *collected) stored(o Options) {
 		"callgate_store_entries", "Responses and conversations that are stored.",
 		"callgate_store_evicted_total", "Responses that this gateway has deleted to make room before they expired.",
 		"callgate_background_responses", "Responses that wait or run in the background of this gateway.")
+}
+
+func (c *collected) limits(o Options) {
+	c.add(o.Limits != nil, []string{"scope", "kind", "outcome"}, func(set setter) {
+		const decided = "callgate_limit_requests_total"
+		for _, f := range o.Limits().Figures {
+			set(decided, float64(f.Admitted), f.Of, f.Kind, "admitted")
+			set(decided, float64(f.Refused), f.Of, f.Kind, "refused")
+		}
+	}, "callgate_limit_requests_total", "Requests that limits have let pass, and refused, by the scope of the limit (key, team, model, and key_model and team_model for some models of those; all without keys) and what it counts: requests, tokens, concurrency, usd or token_budget.")
+	c.add(o.Limits != nil, nil, func(set setter) {
+		s := o.Limits()
+		set("callgate_limit_holds", float64(s.Running))
+		set("callgate_limit_cut_total", float64(s.Cut))
+		set("callgate_limit_away_total", float64(s.Away))
+	},
+		"callgate_limit_holds", "Requests in progress that hold some of their limits.",
+		"callgate_limit_cut_total", "Answers that were cut because a budget ended (on_exceed: cut).",
+		"callgate_limit_away_total", "Times that limits could not be looked at, because the Redis was away.")
 }
 
 func (c *collected) memory(o Options) {

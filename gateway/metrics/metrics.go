@@ -25,6 +25,7 @@ import (
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
 	"github.com/callgate/callgate/gateway/keys"
+	"github.com/callgate/callgate/gateway/limit"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
@@ -49,6 +50,8 @@ type Options struct {
 	// Models are the upstreams' names of the models that the configuration names. They have a
 	// label of their own; others are counted by the entry that led to them.
 	Models []string
+	// Limits says what limits have let pass and refused. It may be nil.
+	Limits func() limit.Stats
 	// Stored says what the store of responses and conversations holds. It may be nil.
 	Stored func() state.Stats
 	// AnswerMemory says what the store of answers in memory holds, and AnswerRedis how the one
