@@ -38,9 +38,11 @@ type Config struct {
 	AnswerStore AnswerStore `yaml:"answer_store" restart:"true" eg:"{memory: 64MiB, largest: 1MiB}" doc:"Bounds of the answers that are kept where answer_cache is on."`
 	// Store is where responses and conversations are kept that clients name again.
 	Store Store `yaml:"store" restart:"true" eg:"{kind: sqlite, path: ./callgate.db}" doc:"Where responses and conversations are kept that clients name again: by previous_response_id, conversation and item_reference."`
-	// Prices is the file with the prices of models, for the accounts of what prompt caches
-	// save. Default: those that are built in, which are mostly shares and no money.
-	Prices string `yaml:"prices" eg:"./prices.yaml" doc:"File with the prices of models, for the accounts of what prompt caches save. Default: built in, mostly shares and no money."`
+	// Prices is the file with the prices of models, for the ledger of usage and the accounts of what prompt
+	// caches save. Default: those that are built in, which are mostly shares and no money.
+	Prices string `yaml:"prices" eg:"./prices.yaml" doc:"File with the prices of models, for the ledger of usage, budgets, and the accounts of what prompt caches save. Default: built in, mostly shares and no money."`
+	// Usage is the ledger of what answers have used and cost.
+	Usage Usage `yaml:"usage" restart:"true" eg:"{store: sqlite, path: ./usage.db}" doc:"Ledger of what answers of upstreams have used and cost."`
 	// Limits bound what a client may send.
 	Limits Limits `yaml:"limits" eg:"{body: 32MiB}" doc:"Bounds on what a client may send."`
 	// Passthrough are paths below /v1 that go to one provider as they are, by path: what is
