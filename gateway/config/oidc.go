@@ -86,7 +86,7 @@ func checkOwnURL(text string) string {
 	if err != nil {
 		host = u.Host
 	}
-	if u.Scheme != "https" && !(u.Scheme == "http" && netaddr.LoopbackListener(host)) {
+	if u.Scheme != "https" && (u.Scheme != "http" || !netaddr.LoopbackListener(host)) {
 		return "the URL has to begin with https://, unless it is on this machine"
 	}
 	return ""

@@ -308,7 +308,7 @@ func (g *Gate) Logout(w http.ResponseWriter) { g.drop(w, "session") }
 
 // cookie is one of ours. With TLS its name keeps other hosts of the domain from setting it.
 func (g *Gate) cookie(what string) *http.Cookie {
-	c := &http.Cookie{Name: "callgate-" + what, Path: "/ui", HttpOnly: true, Secure: g.secure, SameSite: http.SameSiteLaxMode} // Strict would not come back from the provider
+	c := &http.Cookie{Name: "callgate-" + what, Path: "/ui", HttpOnly: true, Secure: g.secure, SameSite: http.SameSiteLaxMode} //nolint:gosec // Secure with https; Strict would not come back from the provider
 	if g.secure {
 		c.Name, c.Path = "__Host-"+c.Name, "/"
 	}
@@ -320,8 +320,9 @@ func (g *Gate) set(w http.ResponseWriter, what string, value any, lasts time.Dur
 	if err != nil {
 		return err
 	}
-	c := g.cookie(what)
-	c.Value, c.MaxAge = base64.RawURLEncoding.EncodeToString(g.aead.Seal(nil, nil, text, []byte(what))), int(lasts.Seconds())
+	c := g.cookie(what)                                 //nolint:gosec // it has all attributes
+	sealed := g.aead.Seal(nil, nil, text, []byte(what)) //nolint:gosec // the cipher makes a nonce of its own
+	c.Value, c.MaxAge = base64.RawURLEncoding.EncodeToString(sealed), int(lasts.Seconds())
 	http.SetCookie(w, c)
 	return nil
 }
@@ -341,7 +342,7 @@ func (g *Gate) get(r *http.Request, what string, into any) bool {
 }
 
 func (g *Gate) drop(w http.ResponseWriter, what string) {
-	c := g.cookie(what)
+	c := g.cookie(what) //nolint:gosec // it has all attributes
 	c.MaxAge = -1
 	http.SetCookie(w, c)
 }
