@@ -24,6 +24,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/history"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/playground"
 	"github.com/callgate/callgate/gateway/quality"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
@@ -53,6 +54,8 @@ type Options struct {
 	Budgets  func() []Budget
 	// Quality returns how well targets call tools; nil shows none.
 	Quality func() quality.Snapshot
+	// Keys are the keys and teams of clients; nil for no page of them.
+	Keys *keys.Book
 	// Ready says why parsers cannot be used yet, or nil.
 	Ready func() error
 	// Source gives the parsers of the playground.
@@ -153,7 +156,7 @@ func New(o Options) (*Console, error) {
 		o.Now = time.Now
 	}
 	c := &Console{o: o, bench: playground.New(o.Source), busy: make(chan struct{}, 1), pages: map[string]*template.Template{}}
-	for _, name := range []string{"story", "requests", "request", "upstreams", "plugins", "tools", "quality", "caches", "playground", "refused"} {
+	for _, name := range []string{"story", "requests", "request", "upstreams", "plugins", "tools", "keys", "quality", "caches", "playground", "refused"} {
 		page, err := template.New("layout.html").Funcs(functions(o.Now)).ParseFS(files, "pages/layout.html", "pages/"+name+".html")
 		if err != nil {
 			return nil, err
@@ -167,6 +170,9 @@ func New(o Options) (*Console, error) {
 		resetPath: {http.MethodPost: c.reset}, parserPath: {http.MethodPost: c.resetParser},
 	}
 	c.routes[playgroundPath][http.MethodPost] = c.read
+	if o.Keys != nil {
+		c.mountKeys()
+	}
 	return c, nil
 }
 

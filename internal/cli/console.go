@@ -19,7 +19,7 @@ func (v *edition) console(admin httpapi.AdminConfig, p *process) (*console.Conso
 		Breakers: admin.Breakers, Reset: admin.Reset, ResetParser: v.parsers.host.Reset, Targets: admin.Targets, Caches: admin.Caches,
 		Plugins: func() console.Plugins { return v.parsers.shown(v.config.Plugins.Dir) },
 		Tools:   v.tools.Status, Quality: p.quality.Snapshot,
-		Ready: v.parsers.ready, Source: v.parsers, History: history.New(history.Options{}), Version: programVersion(), Log: admin.Log,
+		Keys: admin.Keys, Ready: v.parsers.ready, Source: v.parsers, History: history.New(history.Options{}), Version: programVersion(), Log: admin.Log,
 	})
 }
 

@@ -57,7 +57,8 @@ type cli struct {
 	Plugin      pluginCmd      `cmd:"" help:"List and inspect parser plugins."`
 	Doctor      doctorCmd      `cmd:"" help:"Find out what a server is and what to write for it, or whether what a configuration names is there."`
 	Tools       toolsCmd       `cmd:"" help:"List, call and pin the tools that the gateway runs (tool_servers)."`
-	Key         keyCmd         `cmd:"" help:"Make a key for clients and print it with its hash."`
+	Key         keyCmd         `cmd:"" help:"Make keys for clients: for the configuration, or at a running gateway."`
+	Team        teamCmd        `cmd:"" help:"Make and list teams at a running gateway."`
 	ExportTrace exportTraceCmd `cmd:"" help:"Make a trace for simulate out of the gateway's own log (log.prefix)."`
 	Guard       guardCmd       `cmd:"" help:"Say what the execution guard would have said of conversations that are over."`
 	Simulate    simulateCmd    `cmd:"" help:"Replay a trace of requests to see how many prompts routing by prefix finds cached."`

@@ -165,7 +165,7 @@ func (v *edition) operators(p *process) httpapi.AdminConfig {
 		Tools:  func() any { return map[string]any{"servers": v.tools.Status()} }, Plugins: v.parsers.overview, ResetParser: v.parsers.reset,
 		Quality:  func() any { return p.quality.Snapshot() },
 		Rollouts: v.rollouts.snapshots, SetArm: v.rollouts.set,
-		Reload: p.reloads.asked, Metrics: p.metrics.Handler(), Log: p.log,
+		Reload: p.reloads.asked, Keys: p.keys, Metrics: p.metrics.Handler(), Log: p.log,
 	}
 }
 
