@@ -282,7 +282,7 @@ func (g *Gateway) ask(ctx context.Context, req *gateway.Request, c *compiled, ch
 		}
 	}
 	p := &attempt.Plan{Asked: req, Route: &choice.RouteChoice, Targets: choice.Targets, Model: choice.Model, Policies: c.forTarget,
-		Stages: c.stages, Requested: requested, Execution: c.Execution, FallbackOn: c.FallbackOn}
+		Stages: c.stages, Requested: requested, Execution: c.Execution, FallbackOn: c.FallbackOn, Warnings: slices.Clip(req.Warnings)}
 	if recorder != nil {
 		p.Stages = append(slices.Clip(p.Stages), recorder)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/protocol/chat"
 	"github.com/callgate/callgate/gateway/rollout"
 )
@@ -97,18 +98,14 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	if cfg.Breakers == nil || cfg.Reset == nil {
 		return nil, errors.New("an admin server needs Breakers and Reset")
 	}
-	hashes := map[string]string{}
-	if cfg.KeyHash != "" {
-		hashes["admin"] = cfg.KeyHash
-	}
-	keys, err := readKeys(hashes)
+	book, err := adminKeys(cfg.KeyHash)
 	if err != nil {
 		return nil, err
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &Admin{cfg: cfg, echo: echo.New(), api: &Server{cfg: Config{Log: cfg.Log}, keys: keys}}
+	a := &Admin{cfg: cfg, echo: echo.New(), api: &Server{cfg: Config{Log: cfg.Log, Keys: book}}}
 	a.echo.HTTPErrorHandler = a.fail
 	a.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
 	a.echo.Use(a.observe, a.api.recover, a.guard)
@@ -145,6 +142,19 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 		a.mountConsole()
 	}
 	return a, nil
+}
+
+// adminKeys is a book with the operator's key alone, or with none.
+func adminKeys(hash string) (*keys.Book, error) {
+	b := keys.NewBook(keys.Options{})
+	if hash == "" {
+		return b, nil
+	}
+	if !keys.IsHash(hash) {
+		return nil, errors.New("the hash of the operator's key must be \"sha256:\" and 64 hex digits")
+	}
+	b.Configure([]keys.Key{{Name: "admin", Secrets: []keys.Secret{{Hash: hash}}}}, nil, true)
+	return b, nil
 }
 
 // ServeHTTP implements http.Handler.

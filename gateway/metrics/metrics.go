@@ -24,6 +24,7 @@ import (
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
@@ -60,6 +61,8 @@ type Options struct {
 	Tools func() []catalogue.Status
 	// Rollouts returns how the arms of rollouts do. It is called for every scrape.
 	Rollouts func() []rollout.Snapshot
+	// Keys says how the book of keys does. It is called for every scrape.
+	Keys func() keys.State
 	// Reloads says how the configuration was read. It is called for every scrape.
 	Reloads func() Reloads
 	// Log is told of scrapes that fail.

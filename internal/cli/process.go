@@ -12,6 +12,7 @@ import (
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/inflight"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/metrics"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/protocol/responses"
@@ -41,6 +42,7 @@ type process struct {
 	state    *state.Service
 	kept     toolKeeper
 	reloads  *reloads
+	keys     *keys.Book
 }
 
 // newProcess makes it, as the configuration at the start says. What it asks of an edition it asks
@@ -77,6 +79,9 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 	if p.kept, err = newToolKeeper(cfg, p.store); err != nil {
 		return p, errors.Join(err, p.store.Close())
 	}
+	if p.keys, err = newKeyBook(ctx, cfg, p.store, log); err != nil {
+		return p, errors.Join(err, p.store.Close())
+	}
 	p.state = p.newState(cfg, sys)
 	return p, nil
 }
@@ -89,6 +94,7 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 		Caches:   func() prefix.Snapshot { return sys.now().gateway.Caches() },
 		Tools:    func() []catalogue.Status { return sys.now().tools.Status() },
 		Rollouts: func() []rollout.Snapshot { return sys.now().rollouts.snapshots() },
+		Keys:     func() keys.State { return p.keys.State() },
 		Models:   modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}
 	if cfg.Store.Kind != "off" {
@@ -107,6 +113,7 @@ func (p *process) apply(v *edition) {
 	p.memory.SetLimit(memoryBudget(cfg.Limits))
 	p.uploads.SetLimit(uploadBudget(cfg.Limits))
 	p.accounts.book.SetPrices(v.prices)
+	configureKeys(p.keys, v.config)
 	p.state.SetMaxBytes(int(cfg.Limits.Body))
 	p.metrics.Know(modelNames(cfg))
 	var o metrics.Options

@@ -111,7 +111,7 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 		defer close(reloading)
 		sys.reloads.follow(ctx, hups)
 	}()
-	stopSharing := sys.shared.run(ctx)
+	stopSharing, stopKeys := sys.shared.run(ctx), followKeys(ctx, sys.keys)
 	sys.now().tools.Start()
 	server := sys.now().server.HTTP()
 	server.Handler = sys
@@ -154,7 +154,8 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 			}
 		}
 	}()
-	stopSharing()     // after the last request
+	stopSharing() // after the last request
+	stopKeys()
 	_ = admin.Close() // a scrape that is cut is repeated
 	cancel()
 	_, _, _, _ = <-watched, <-served, <-ended, <-reloading

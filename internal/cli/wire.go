@@ -143,10 +143,7 @@ func (v *edition) api(p *process) httpapi.Config {
 	c := httpapi.Config{
 		Gateway: v.chat, Serves: v.tools != nil, State: p.state, Metrics: p.accounts, Sealer: p.sealer,
 		MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Memory: p.memory, Uploads: p.uploads, Limits: requestLimits(cfg.Limits),
-		Passthrough: cfg.Passthrough, Ready: v.ready, Notes: v.parsers.notes, Heartbeat: time.Duration(cfg.Heartbeat), Keys: map[string]string{}, Log: p.log,
-	}
-	for _, k := range cfg.Keys {
-		c.Keys[k.Name] = k.Hash.Reveal()
+		Passthrough: cfg.Passthrough, Ready: v.ready, Notes: v.parsers.notes, Heartbeat: time.Duration(cfg.Heartbeat), Keys: p.keys, Log: p.log,
 	}
 	if p.tracer != nil {
 		c.Trace = p.tracer.Request
