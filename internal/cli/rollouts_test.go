@@ -64,7 +64,7 @@ func TestRolloutReload(t *testing.T) {
 	const users = 300
 	for _, percent := range []int{10, 50, 100} {
 		if percent > 10 {
-			g.applied(file(percent), "rollouts")
+			g.applied(file(percent), "rollouts.next.arms.control.weight", "rollouts.next.arms.new.weight")
 		}
 		n := 0
 		for i := range users {
@@ -223,7 +223,7 @@ func TestRolloutMixed(t *testing.T) {
 	}
 	g.wantMetric(`callgate_rollout_requests_total{arm="new",result="mixed",rollout="next"}`, 2)
 	broken.Store(true)
-	g.applied(file(", fallback: none"), "rollouts")
+	g.applied(file(", fallback: none"), "rollouts.next.arms.new.override.fallback")
 	if r := ask("three"); r.status != http.StatusServiceUnavailable {
 		t.Errorf("got status %d with fallback: none, want the upstream's 503", r.status)
 	}
@@ -274,7 +274,7 @@ func TestRolloutStops(t *testing.T) {
 	if log := g.stderr.String(); strings.Count(log, `"action":"stop"`) != 1 || !strings.Contains(log, `"by":"figures"`) {
 		t.Errorf("got no line of the log for the stop")
 	}
-	g.applied(file(10, 90), "rollouts")
+	g.applied(file(10, 90), "rollouts.next.arms.control.weight", "rollouts.next.arms.new.weight")
 	if g.chat(toolTurn("weather")); next.asked.Load() != before || g.rollout("next").Arms[1].Stopped == nil {
 		t.Error("got an arm that goes on behind a reload")
 	}
@@ -413,7 +413,7 @@ func TestRolloutMirrorDrops(t *testing.T) {
 	g.wantMetric(`callgate_rollout_mirrors_total{result="dropped",rollout="next"}`, 3)
 	close(end)
 	await(t, "the pairs", func() bool { return g.rollout("next").Pairs.Pairs == 3 })
-	g.applied(armsConfig(old.url, next.url, arms+"}"), "rollouts")
+	g.applied(armsConfig(old.url, next.url, arms+"}"), "rollouts.next.mirror.percent", "rollouts.next.mirror.arm", "rollouts.next.mirror.concurrency", "rollouts.next.mirror.queue")
 	before := next.asked.Load()
 	ask()
 	if next.asked.Load() != before || g.rollout("next").MirrorQueue.Taken != 0 {
