@@ -294,7 +294,20 @@ func TestRolloutStops(t *testing.T) {
 	if next.asked.Load() == before {
 		t.Error("got no request for the arm behind resume")
 	}
-	g.adminDo("POST", "/admin/rollouts/next/stop?arm=new")
+	if page := g.adminDo("GET", "/ui/rollouts").body; !strings.Contains(page, "not enough data: ") || !strings.Contains(page, `value="stop"`) || !strings.Contains(page, `href="/ui/rollouts" aria-current="page"`) {
+		t.Errorf("got page %s, want an arm that can be stopped", page)
+	}
+	if r := g.adminForm("/ui/rollouts/arm", "rollout=next&arm=new&action=stop"); r.status != http.StatusSeeOther {
+		t.Errorf("got status %d, %s for the button", r.status, r.body)
+	}
+	if page := g.adminDo("GET", "/ui/rollouts?arm=next/new").body; !strings.Contains(page, "stopped by the operator") || !strings.Contains(page, `value="resume"`) || !strings.Contains(page, "The arm <code>next/new</code>") {
+		t.Errorf("got page %s, want an arm that is stopped", page)
+	}
+	for form, want := range map[string]int{"rollout=next&arm=nwe&action=stop": 404, "rollout=next&arm=&action=stop": 400, "rollout=next&arm=new&action=widen": 400} {
+		if r := g.adminForm("/ui/rollouts/arm", form); r.status != want {
+			t.Errorf("%s: got status %d, want %d", form, r.status, want)
+		}
+	}
 	if a := g.rollout("next").Arms[1]; a.Stopped == nil || a.Stopped.By != "operator" || a.Stops != 2 {
 		t.Errorf("got %+v, want an arm that the operator has stopped", a)
 	}
