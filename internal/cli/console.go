@@ -18,7 +18,7 @@ func (v *edition) console(admin httpapi.AdminConfig, p *process) (*console.Conso
 	return console.New(console.Options{
 		Breakers: admin.Breakers, Reset: admin.Reset, ResetParser: v.parsers.host.Reset, Targets: admin.Targets, Caches: admin.Caches,
 		Plugins: func() console.Plugins { return v.parsers.shown(v.config.Plugins.Dir) },
-		Tools:   v.tools.Status, Quality: p.quality.Snapshot,
+		Tools:   v.tools.Status, Quality: p.quality.Snapshot, Rollouts: admin.Rollouts, SetArm: admin.SetArm,
 		Keys: admin.Keys, Ready: v.parsers.ready, Source: v.parsers, History: history.New(history.Options{}), Version: programVersion(), Log: admin.Log,
 	})
 }

@@ -104,6 +104,7 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 		Keys:     func() keys.State { return p.keys.State() },
 		Quality:  p.quality.Snapshot,
 		Rollouts: func() []rollout.Snapshot { return sys.now().rollouts.snapshots() },
+		Keys:     func() keys.State { return p.keys.State() },
 		Models:   modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}
 	if cfg.Store.Kind != "off" {
