@@ -4,22 +4,34 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 WASM        := plugins/builtin/dist/builtin.wasm plugins/builtin/dist/template.wasm
 GUEST       := $(shell find sdk wasm-parsers -name '*.go' ! -name '*_test.go' 2>/dev/null) go.mod
-MODULES     := . examples/adstudio internal/e2e
+MODULES     := . deploy examples/adstudio internal/e2e
 TESTS       := go run ./internal/testrun $(addprefix -in ,$(MODULES)) -- -count=1 -timeout 30m -parallel 8
 FUZZTIME    ?= 20s
 BENCHTIME   ?= 3s
 ATTACKTIME  ?= 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help build wasm run example test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack clients foreign golden conformance clean FORCE
+.PHONY: help build image image-push wasm run example test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack clients foreign golden conformance clean FORCE
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: bin/callgate ## build the parsers and bin/callgate, one file that needs nothing beside it
 
+LDFLAGS     := -s -w -X github.com/callgate/callgate/internal/cli.version=$(VERSION)
+
 bin/callgate: $(WASM) FORCE
-	@go build -trimpath -ldflags '-s -w -X github.com/callgate/callgate/internal/cli.version=$(VERSION)' -o $@ ./cmd/gateway
+	@go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/gateway
+
+bin/linux-%/callgate: $(WASM) FORCE
+	@CGO_ENABLED=0 GOOS=linux GOARCH=$* go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/gateway
+
+# Without Docker, a base image or a network.
+image: bin/linux-amd64/callgate bin/linux-arm64/callgate ## make the container image for both architectures in bin/image
+	@cd deploy && go run ./image -version $(VERSION)
+
+image-push: bin/linux-amd64/callgate bin/linux-arm64/callgate ## push the image for both architectures to IMAGE=REGISTRY/NAME:TAG
+	@cd deploy && go run ./image -version $(VERSION) -push $(or $(IMAGE),$(error name the image: make image-push IMAGE=registry.example/callgate:1.0))
 
 wasm: $(WASM) ## build the built-in parsers to WebAssembly
 

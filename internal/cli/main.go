@@ -56,6 +56,7 @@ type cli struct {
 	Check       checkCmd       `cmd:"" help:"Check a configuration and print it with all defaults."`
 	Plugin      pluginCmd      `cmd:"" help:"List and inspect parser plugins."`
 	Doctor      doctorCmd      `cmd:"" help:"Find out what a server is and what to write for it, or whether what a configuration names is there."`
+	Ready       readyCmd       `cmd:"" help:"Ask a gateway whether it takes requests; for health checks."`
 	Tools       toolsCmd       `cmd:"" help:"List, call and pin the tools that the gateway runs (tool_servers)."`
 	Key         keyCmd         `cmd:"" help:"Make a key for clients and print it with its hash."`
 	ExportTrace exportTraceCmd `cmd:"" help:"Make a trace for simulate out of the gateway's own log (log.prefix)."`
