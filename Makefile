@@ -1,5 +1,7 @@
 # Everything needs only Go and make. Tools are pinned here and run with their version.
 GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GORELEASER  := github.com/goreleaser/goreleaser/v2@v2.16.0
+HELM        := helm.sh/helm/v3/cmd/helm@v3.22.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 WASM        := plugins/builtin/dist/builtin.wasm plugins/builtin/dist/template.wasm
@@ -11,7 +13,7 @@ BENCHTIME   ?= 3s
 ATTACKTIME  ?= 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help build image image-push wasm run example test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack clients foreign golden conformance clean FORCE
+.PHONY: help build image image-push registry-login chart release release-check wasm run example test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack clients foreign golden conformance clean FORCE
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +34,20 @@ image: bin/linux-amd64/callgate bin/linux-arm64/callgate ## make the container i
 
 image-push: bin/linux-amd64/callgate bin/linux-arm64/callgate ## push the image for both architectures to IMAGE=REGISTRY/NAME:TAG
 	@cd deploy && go run ./image -version $(VERSION) -push $(or $(IMAGE),$(error name the image: make image-push IMAGE=registry.example/callgate:1.0))
+
+registry-login: ## log in to REGISTRY as REGISTRY_USER, with the password in GITHUB_TOKEN, for image-push
+	@printf '%s' "$$GITHUB_TOKEN" | docker login $(REGISTRY) -u $(REGISTRY_USER) --password-stdin
+
+chart: ## lint the Helm chart and pack it into bin
+	@go run $(HELM) lint deploy/helm/callgate -f deploy/helm/callgate/ci/full-values.yaml
+	@go run $(HELM) package deploy/helm/callgate -d bin
+
+release-check: ## check the release's configuration, and build the archive of this machine's kind
+	@go run $(GORELEASER) check
+	@go run $(GORELEASER) release --snapshot --clean --single-target
+
+release: ## build the archives of a tag, and make a draft of a release on GitHub
+	@go run $(GORELEASER) release --clean
 
 wasm: $(WASM) ## build the built-in parsers to WebAssembly
 
