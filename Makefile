@@ -13,7 +13,7 @@ BENCHTIME   ?= 3s
 ATTACKTIME  ?= 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help build image image-push registry-login chart release release-check wasm run example test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack clients foreign golden conformance clean FORCE
+.PHONY: help build image image-push registry-login chart release release-check wasm run example test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack clients foreign golden conformance picture clean FORCE
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ run: build ## serve on 127.0.0.1:8080 with the demo upstream, no key needed
 
 # MODEL=openai/gpt-5-mini asks a real model, with the key of its provider in the environment.
 # EXAMPLEFLAGS: -app, -tools, -gateway and -admin set other addresses.
+picture: build ## draw docs/demo.svg from what callgate demo prints
+	@bin/callgate demo > bin/demo.txt && go run ./internal/picture callgate demo < bin/demo.txt > docs/demo.svg
+
 example: build ## make radio ads on http://127.0.0.1:8090: an app, its tools and the gateway, no key needed
 	@cd examples/adstudio && go build -o ../../bin/adstudio . && exec ../../bin/adstudio up -data ../../bin/adstudio-data $(EXAMPLEFLAGS)
 

@@ -1,5 +1,11 @@
 package gateway
 
+import (
+	"slices"
+
+	"github.com/callgate/callgate/gateway/internal/route"
+)
+
 // Client is whose request it is: the key that it came with, and what that key may do. It is made once
 // for each request and not changed then; a request of a gateway without keys has none.
 type Client struct {
@@ -7,12 +13,33 @@ type Client struct {
 	Key, Team string
 	// Labels are the key's own and its team's, for the rows of usage.
 	Labels map[string]string
-	// Models are patterns of the models that it may ask for, with * for any text, and Tools of the
-	// tools of the gateway's servers, as server__tool. nil allows all, an empty list none.
-	Models, Tools []string
+	// Models are lists of patterns of the models that it may ask for, with * for any text, and Tools of
+	// the tools of the gateway's servers, as server__tool: the key's and its team's. A name has to match
+	// a pattern of each list; a list that is nil allows all, an empty one none.
+	Models, Tools [][]string
 	// MaxTokens is the most output tokens that a request may ask for; 0 is no limit.
 	MaxTokens int
 	// Arms are the arms of rollouts that it may choose by a header, as rollout/arm with * for any
 	// text; nil is none.
 	Arms []string
+}
+
+// MayAsk reports whether the client may ask for a model, by the name that it has sent. A client that
+// is nil may ask for all.
+func (c *Client) MayAsk(model string) bool { return c == nil || allows(c.Models, model) }
+
+// MayCall reports whether the client may have a tool of the gateway's servers called, by its alias. A
+// client that is nil may have all.
+func (c *Client) MayCall(alias string) bool { return c == nil || allows(c.Tools, alias) }
+
+// MayChoose reports whether the client may choose an arm of a rollout by a header, as rollout/arm. A
+// client that is nil may choose all: a gateway without keys is its user's own.
+func (c *Client) MayChoose(arm string) bool { return c == nil || matches(c.Arms, arm) }
+
+func allows(lists [][]string, name string) bool {
+	return !slices.ContainsFunc(lists, func(list []string) bool { return list != nil && !matches(list, name) })
+}
+
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return route.NewGlob(p).Match(name) })
 }

@@ -62,6 +62,8 @@ type Replay struct {
 	AnswerCache AnswerOutcome // "" elsewhere
 	// Age is how old the answer is, if it is a stored one.
 	Age time.Duration
+	// Spared is what the answer took of its upstream when it was made, if that was reported.
+	Spared Usage
 }
 
 // Replayed reports whether the answer was made for another request, and counted there.
@@ -112,6 +114,8 @@ type Correction struct {
 // Record is one request of a client, when it is over. The HTTP server hands it to
 // the metrics.
 type Record struct {
+	// ID is the request's, as x-request-id says it; clients can choose it.
+	ID string
 	// Route is the entry of the configuration that the model's name led to, or "".
 	Route string
 	// Status is the HTTP status, and Code the error's code, or "".

@@ -104,13 +104,14 @@ func (m *Money) add(n *Money) {
 // Bill makes the account of a request without adding it to the book. Prices are for a million
 // tokens.
 func (b *Book) Bill(r Request) Account {
-	price, ok := b.prices.Of(r.Provider, r.Model)
+	e, _ := b.prices.Load().find(r.Provider, r.Model)
 	u := r.Usage
 	a := Account{Usage: u}
 	a.expect(r.Expected)
-	if !ok || !u.Reported {
+	if e == nil || !u.Reported {
 		return a
 	}
+	price := e.at(u.Input)
 	list, cost := price.prompt(u)
 	if a.Rated = list > 0; a.Rated {
 		a.SavedShare = (list - cost) / list

@@ -29,6 +29,7 @@ type Prices struct {
 	Date string
 
 	entries []entry // the first that matches counts
+	version string
 	base    *Prices // is asked where none does
 }
 
@@ -36,6 +37,7 @@ type Prices struct {
 type entry struct {
 	Price
 	provider, model pattern
+	tariff          *tariff // nil: there are only factors
 }
 
 // pattern is a glob of names, which are compared without case. Its * also crosses the
@@ -94,15 +96,23 @@ func (p *pattern) compare(q *pattern) int {
 // entry counts that says most of the provider's name, and of those the one that says
 // most of the model's.
 func (p *Prices) Of(provider, model string) (price Price, ok bool) {
+	if e, _ := p.find(provider, model); e != nil {
+		return e.Price, true
+	}
+	return Price{}, false
+}
+
+// find returns the entry for a provider's model and the file that has it, or nil.
+func (p *Prices) find(provider, model string) (*entry, *Prices) {
 	provider, model = flat(provider), flat(model)
 	for ; p != nil; p = p.base {
 		for i := range p.entries {
 			if e := &p.entries[i]; e.provider.matches(provider) && e.model.matches(model) {
-				return e.Price, true
+				return e, p
 			}
 		}
 	}
-	return Price{}, false
+	return nil, nil
 }
 
 // Over returns the prices of p, and those of base for models that p does not know. It is

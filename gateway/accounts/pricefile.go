@@ -2,6 +2,8 @@ package accounts
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +21,14 @@ var limits = yamldoc.Limits{Bytes: 256 << 10, Depth: 8}
 // maxPrice bounds a price and a factor: above it somebody has slipped a unit.
 const maxPrice = 1e6
 
+// maxNumber is how long a number may be. It is read exactly, and 1e-99999999 is a long one.
+const maxNumber = 24
+
 // maxEntries bounds the patterns that a request's model is compared with.
 const maxEntries = 1000
+
+// versionBytes is how much of a file's hash its version is.
+const versionBytes = 6
 
 // ParsePrices reads a file of prices; name is for errors. The form is that of the built-in
 // file, which explains it. Reading is strict: an unknown or repeated key, a number that is
@@ -38,6 +46,8 @@ func ParsePrices(name string, data []byte) (*Prices, error) {
 	if err := f.problems.Err(name); err != nil {
 		return nil, err
 	}
+	sum := sha256.Sum256(data)
+	f.prices.version = hex.EncodeToString(sum[:versionBytes])
 	// Those that name a provider come before those for all, then the longest pattern of models
 	// first, then as they stand in the file.
 	slices.SortStableFunc(f.prices.entries, func(a, b entry) int {
@@ -88,7 +98,7 @@ func (f *priceFile) file(root *yamldoc.Node) {
 
 // entry reads the price of some models.
 func (f *priceFile) entry(n *yamldoc.Node, at yamldoc.Path) {
-	m := f.mapping(n, at, "provider", "model", "currency", "input", "cache_read", "cache_write", "cache_write_1h", "output", "factors")
+	m := f.mapping(n, at, "provider", "model", "currency", "input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning", "request", "tiers", "factors")
 	if m == nil {
 		return
 	}
@@ -101,6 +111,7 @@ func (f *priceFile) entry(n *yamldoc.Node, at yamldoc.Path) {
 		f.factors(m, &e.Price, at)
 	} else {
 		f.money(n, m, &e.Price, at)
+		f.tariff(m, &e, at)
 	}
 	f.prices.entries = append(f.prices.entries, e)
 }
@@ -154,7 +165,7 @@ func (f *priceFile) money(n *yamldoc.Node, m section, p *Price, at yamldoc.Path)
 
 // factors reads multiples of the price of input.
 func (f *priceFile) factors(m section, p *Price, at yamldoc.Path) {
-	for _, key := range []string{"currency", "input", "cache_read", "cache_write", "cache_write_1h", "output"} {
+	for _, key := range []string{"currency", "input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning", "request", "tiers"} {
 		if m[key] != nil {
 			f.add(m[key], at.Key(key), "an entry has either prices or factors")
 		}
@@ -246,6 +257,8 @@ func (f *priceFile) number(m section, key string, at yamldoc.Path, otherwise flo
 		f.add(n, at, "expected a decimal number, such as 0.25")
 	case x < 0:
 		f.add(n, at, "%.40s is negative", n.Text)
+	case len(n.Text) > maxNumber:
+		f.add(n, at, "the number has %d digits; it may have %d", len(n.Text), maxNumber)
 	case x > maxPrice:
 		f.add(n, at, "%.40s is more than %d", n.Text, int(maxPrice))
 	default:

@@ -1,6 +1,10 @@
 package answers
 
-import "time"
+import (
+	"time"
+
+	"github.com/callgate/callgate/gateway/usage"
+)
 
 // Answer is one that was given, and can be given again. It is shared: nobody changes it.
 type Answer struct {
@@ -16,6 +20,8 @@ type Answer struct {
 	Parsers     []string       `json:"parsers,omitempty"`
 	Repairs     map[string]int `json:"repairs,omitempty"`
 	Corrections []Correction   `json:"corrections,omitempty"`
+	// Usage is what it took of its upstream. One that an older gateway has stored says nothing of it.
+	Usage usage.Usage `json:"usage,omitzero"`
 	// Body is what the client got, byte for byte, without comments.
 	Body []byte `json:"-"`
 }

@@ -3,13 +3,17 @@ package config
 // The tags of a field: yaml is its key; doc describes it in the schema; default
 // is used where the file says nothing; min and max bound a number, size or
 // duration, where one without a default is 0 until written; enum lists the words allowed; eg is the example that an error shows;
-// required marks a key without a sensible default.
+// required marks a key without a sensible default; restart one that is read at the start of the
+// process only, with all below it.
 
 // Config is the whole file. [Parse], [Load] and [FromEnv] make one.
 type Config struct {
 	// Listen is the address to serve on, host:port. Default 127.0.0.1:8080. An
 	// address that other machines can reach needs Keys.
-	Listen string `yaml:"listen" default:"127.0.0.1:8080" doc:"Address to serve on, host:port. An address that other machines can reach needs keys."`
+	Listen string `yaml:"listen" default:"127.0.0.1:8080" restart:"true" doc:"Address to serve on, host:port. An address that other machines can reach needs keys."`
+	// Reload says what has the file read again while the gateway runs: "auto" (default) a change of
+	// its content, SIGHUP and the admin API, "signal" the last two, "off" nothing.
+	Reload string `yaml:"reload" default:"auto" enum:"auto,signal,off" doc:"What has this file read again while the gateway runs. auto: a change of its content, SIGHUP, and POST /admin/reload; signal: SIGHUP and POST /admin/reload; off: nothing."`
 	// ShutdownTimeout is how long running requests may finish after SIGTERM.
 	// Default 30s, 0s to 1h.
 	ShutdownTimeout Duration `yaml:"shutdown_timeout" default:"30s" min:"0s" max:"1h" doc:"How long running requests may finish after SIGTERM."`
@@ -27,13 +31,13 @@ type Config struct {
 	// CacheSalt is the secret that keeps apart what clients have sent, for routing by
 	// prefix and for answers that are kept. Gateways with the same one send a new prompt to
 	// the same target, and share answers in Redis. Default: one made at the start.
-	CacheSalt Secret `yaml:"cache_salt" eg:"${CALLGATE_CACHE_SALT}" doc:"Secret that keeps apart what clients have sent, for routing: prefix and answer_cache. Gateways with the same one agree about new prompts, and open the reasoning that another one has sealed for a client. Default: made at the start."`
+	CacheSalt Secret `yaml:"cache_salt" restart:"true" eg:"${CALLGATE_CACHE_SALT}" doc:"Secret that keeps apart what clients have sent, for routing: prefix and answer_cache. Gateways with the same one agree about new prompts, and open the reasoning that another one has sealed for a client. Default: made at the start."`
 	// Redis is where gateways tell each other what they have learned, and keep answers.
-	Redis Redis `yaml:"redis" eg:"{url: \"${REDIS_URL}\"}" doc:"Where gateways tell each other what they have learned about upstreams' caches, for routing: prefix, and keep answers, for answer_cache: redis. It needs cache_salt."`
+	Redis Redis `yaml:"redis" restart:"true" eg:"{url: \"${REDIS_URL}\"}" doc:"Where gateways tell each other what they have learned about upstreams' caches, for routing: prefix, and keep answers, for answer_cache: redis. It needs cache_salt."`
 	// AnswerStore bounds the answers that are kept where AnswerCache is on.
-	AnswerStore AnswerStore `yaml:"answer_store" eg:"{memory: 64MiB, largest: 1MiB}" doc:"Bounds of the answers that are kept where answer_cache is on."`
+	AnswerStore AnswerStore `yaml:"answer_store" restart:"true" eg:"{memory: 64MiB, largest: 1MiB}" doc:"Bounds of the answers that are kept where answer_cache is on."`
 	// Store is where responses and conversations are kept that clients name again.
-	Store Store `yaml:"store" eg:"{kind: sqlite, path: ./callgate.db}" doc:"Where responses and conversations are kept that clients name again: by previous_response_id, conversation and item_reference."`
+	Store Store `yaml:"store" restart:"true" eg:"{kind: sqlite, path: ./callgate.db}" doc:"Where responses and conversations are kept that clients name again: by previous_response_id, conversation and item_reference."`
 	// Prices is the file with the prices of models, for the accounts of what prompt caches
 	// save. Default: those that are built in, which are mostly shares and no money.
 	Prices string `yaml:"prices" eg:"./prices.yaml" doc:"File with the prices of models, for the accounts of what prompt caches save. Default: built in, mostly shares and no money."`
@@ -45,6 +49,11 @@ type Config struct {
 	// Keys are the bearer keys that clients may use. None means that everybody
 	// who can connect is let in, which is allowed on loopback only.
 	Keys []Key `yaml:"keys" eg:"[{name: dev, hash: \"${CALLGATE_KEY_HASH}\"}]" doc:"Bearer keys that clients may use. None is allowed on loopback only."`
+	// RequireKeys lets nobody in without a key, also while Keys is empty: for keys that are made at
+	// run time, which need it where Keys is empty. Default false.
+	RequireKeys bool `yaml:"require_keys" omit:"true" eg:"true" doc:"Let nobody in without a key, also while keys is empty: for keys that are made at run time (callgate key create), which need a store of kind sqlite or postgres. Default: false."`
+	// Teams are groups of keys, by a name of your choice. Default: none.
+	Teams map[string]Team `yaml:"teams" omit:"true" eg:"{search: {models: [fast], max_tokens: 4096}}" doc:"Groups of keys by a name of your choice; what a team says applies to each of its keys, beside what the key says itself. Default: none."`
 	// Providers are the upstreams, by a name of your choice. A file with neither
 	// Providers nor Models gets those of [FromEnv].
 	Providers map[string]Provider `yaml:"providers" eg:"{local: {type: openai, base_url: http://127.0.0.1:8000/v1}}" doc:"Upstreams by a name of your choice."`
@@ -57,6 +66,8 @@ type Config struct {
 	// bytes. A model that has no entry but "*", or a pattern without a "/", can also be
 	// asked for as "provider/model".
 	Models map[string]Model `yaml:"models" eg:"{\"*\": {targets: [{provider: local}]}}" doc:"Names that clients use. A * in one stands for any text; an exact name wins, then the pattern with the most bytes besides *."`
+	// Rollouts try changes on a part of the requests. Default: none.
+	Rollouts []Rollout `yaml:"rollouts" omit:"true" eg:"[{name: hermes, unit: user, arms: [{name: control, weight: 90}, {name: new, weight: 10, override: {parser: hermes}}]}]" doc:"Changes that are tried on a part of the requests; a request is in the first that it meets. Default: none."`
 	// Parsers declares formats of your own, by name.
 	Parsers map[string]CustomParser `yaml:"parsers" eg:"{my_format: {start: \"<<call \", end: \">>\"}}" doc:"Your own formats by name, read by the built-in parser \"custom\"."`
 	// ToolServers are the servers whose tools the gateway runs, by a name of your choice: 1 to 32
@@ -70,11 +81,11 @@ type Config struct {
 	// to "reasoning_content", and an upstream's own stays where it is.
 	ReasoningField string `yaml:"reasoning_field" enum:"reasoning_content,reasoning" doc:"Field of a message that reasoning is written to; an upstream's own is renamed if it uses the other. Default: reasoning_content for what the gateway splits off, and an upstream's own as it comes."`
 	// Plugins says where WebAssembly plugins are and what they may use.
-	Plugins Plugins `yaml:"plugins" eg:"{dir: ./plugins.d}" doc:"Where WebAssembly plugins are and what they may use."`
+	Plugins Plugins `yaml:"plugins" restart:"true" eg:"{dir: ./plugins.d}" doc:"Where WebAssembly plugins are and what they may use."`
 	// Admin is the listener for operators.
 	Admin Admin `yaml:"admin" eg:"{listen: 127.0.0.1:8081}" doc:"Listener for operators, with /metrics and /admin/breakers."`
 	// Tracing says where traces go.
-	Tracing Tracing `yaml:"tracing" eg:"{endpoint: http://127.0.0.1:4318}" doc:"Where traces go."`
+	Tracing Tracing `yaml:"tracing" restart:"true" eg:"{endpoint: http://127.0.0.1:4318}" doc:"Where traces go."`
 	// Log says what is logged and how.
 	Log Log `yaml:"log" eg:"{level: info}" doc:"What is logged and how."`
 
@@ -132,6 +143,24 @@ type Key struct {
 	// Tools are patterns of the tools of ToolServers that the key may use, as server__tool.
 	// Default: all. An empty list is none.
 	Tools []string `yaml:"tools" omit:"true" eg:"[github__search_*, weather__*]" doc:"Tools of tool_servers that the key may use, as server__tool with * for any text; an empty list is none. Default: all."`
+	// Team is one of Teams. Default: none.
+	Team string `yaml:"team" omit:"true" eg:"search" doc:"One of teams, whose scopes and limits apply to the key too. Default: none."`
+	// Models are patterns of the models that the key may ask for. Default: all. An empty list is none.
+	Models []string `yaml:"models" omit:"true" eg:"[gpt-4o*, fast]" doc:"Models that the key may ask for, by the names that clients use, with * for any text; an empty list is none. Default: all."`
+	// CIDR are the networks that requests with the key may come from. Default: all.
+	CIDR []string `yaml:"cidr" omit:"true" eg:"[10.0.0.0/8]" doc:"Networks that requests with the key may come from, by the address that connects. Default: all."`
+	// MaxTokens is the most output tokens that a request may ask for, 1 to 10000000. Default: no limit.
+	MaxTokens int `yaml:"max_tokens" omit:"true" eg:"4096" min:"1" max:"10000000" doc:"Most output tokens that a request may ask for, all its choices together. A request that says nothing gets this. Default: no limit."`
+	// Expires is when the key ends: RFC 3339, or a date, which is its first moment in UTC. Default: never.
+	Expires string `yaml:"expires" omit:"true" eg:"2027-01-31" doc:"When the key ends: a time as 2027-01-31T18:00:00Z, or a date, which is its first moment in UTC. Default: never."`
+	// Previous are the key's hashes from before it was rotated.
+	Previous []PreviousKey `yaml:"previous" omit:"true" eg:"[{hash: \"${CALLGATE_OLD_KEY_HASH}\", until: 2027-01-31}]" doc:"The key as it was before it was rotated: hashes that are taken for some time yet. Default: none."`
+	// Blocked keys are refused.
+	Blocked bool `yaml:"blocked" omit:"true" eg:"true" doc:"Refuse the key. Default false."`
+	// Labels stand in rows of usage.
+	Labels map[string]string `yaml:"labels" omit:"true" eg:"{app: search}" doc:"Texts that stand in rows of usage; they win over the team's. Default: none."`
+	// Arms are the arms of rollouts that the key may choose by a header, as rollout/arm. Default: none.
+	Arms []string `yaml:"arms" omit:"true" eg:"[new-model/*]" doc:"Arms of rollouts that the key may choose by a header, as rollout/arm with * for any text. Default: none."`
 }
 
 // Admin is the listener for operators, apart from that for clients: it serves
@@ -140,7 +169,7 @@ type Admin struct {
 	// Listen is the address to serve on, host:port, or "off". Default
 	// 127.0.0.1:8081. An address that other machines can reach needs KeyHash. See
 	// [Config.AdminGiven] for what is done if it is taken.
-	Listen string `yaml:"listen" default:"127.0.0.1:8081" doc:"Address to serve on, host:port, not that of clients; off serves none. An address that other machines can reach needs key_hash."`
+	Listen string `yaml:"listen" default:"127.0.0.1:8081" restart:"true" doc:"Address to serve on, host:port, not that of clients; off serves none. An address that other machines can reach needs key_hash."`
 	// KeyHash is the hash of the operators' bearer key, as [HashKey] writes it.
 	// Without one everybody who can connect is let in, which is allowed on loopback
 	// only.
@@ -165,9 +194,9 @@ type Log struct {
 	Level string `yaml:"level" default:"info" enum:"debug,info,warn,error" doc:"Lowest level that is logged."`
 	// Format is "json", "text" (key=value), or "auto" (default): lines for people where standard
 	// error is a terminal, and json elsewhere and with Prefix.
-	Format string `yaml:"format" default:"auto" enum:"auto,json,text" doc:"Form of a log line: json, text (key=value), or auto, which is json, and lines for people where standard error is a terminal."`
+	Format string `yaml:"format" restart:"true" default:"auto" enum:"auto,json,text" doc:"Form of a log line: json, text (key=value), or auto, which is json, and lines for people where standard error is a terminal."`
 	// Prefix adds to each request's line what "callgate export-trace" makes a trace of:
 	// keyed hashes of its prompt's blocks, and its tokens. It needs the level info or debug,
 	// and not the format text. The hashes of two runs only agree with the same CacheSalt.
-	Prefix bool `yaml:"prefix" eg:"true" doc:"Add to each request's line what callgate export-trace reads: keyed hashes of its prompt's blocks, and its tokens. Needs level info or debug, and not format text."`
+	Prefix bool `yaml:"prefix" restart:"true" eg:"true" doc:"Add to each request's line what callgate export-trace reads: keyed hashes of its prompt's blocks, and its tokens. Needs level info or debug, and not format text."`
 }

@@ -88,12 +88,17 @@ func (c *Config) checkToolUse(r *report, p path, own ToolUse) {
 
 // checkKeyTools refuses patterns that can match no tool.
 func (c *Config) checkKeyTools(r *report) {
-	for i, k := range c.Keys {
-		for j, pattern := range k.Tools {
-			at := path("keys").At(i).Key("tools").At(j)
+	check := func(p path, patterns []string) {
+		for i, pattern := range patterns {
 			if strings.Trim(pattern, "*_-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || pattern == "" {
-				r.add(at, "%s cannot be the name of a tool; write for example github__search_*", r.src.show(at, pattern))
+				r.add(p.At(i), "%s cannot be the name of a tool; write for example github__search_*", r.src.show(p.At(i), pattern))
 			}
 		}
+	}
+	for i, k := range c.Keys {
+		check(path("keys").At(i).Key("tools"), k.Tools)
+	}
+	for _, name := range sortedKeys(c.Teams) {
+		check(path("teams").Key(name).Key("tools"), c.Teams[name].Tools)
 	}
 }

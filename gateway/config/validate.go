@@ -46,6 +46,7 @@ func (c *Config) check(r *report) {
 	c.checkModels(r)
 	c.checkRoutes(r)
 	c.checkAnswers(r)
+	c.checkRollouts(r)
 	c.visitTargets(func(p path, own Target) { c.checkPrompted(r, p, own) })
 	for _, name := range sortedKeys(c.Parsers) {
 		checkCustomParser(r, name, c.Parsers[name])
@@ -55,6 +56,7 @@ func (c *Config) check(r *report) {
 		c.checkToolServer(r, name)
 	}
 	c.checkKeyTools(r)
+	c.checkTeams(r)
 }
 
 // checkTags checks what the tags of the fields say: required, enum, min and max.
@@ -116,12 +118,17 @@ func (c *Config) checkKeys(r *report) {
 			r.add(name, "the name is that of %s too; every key needs its own", first)
 		}
 		names[k.Name] = cmp.Or(names[k.Name], p)
-		checkHash(r, hash, k.Hash)
-		text := k.Hash.Reveal()
-		if first, repeated := hashes[text]; repeated {
-			r.add(hash, "the hash is that of %s too; every key needs its own", first)
+		distinct := func(at path, h Secret) {
+			checkHash(r, at, h)
+			if first, repeated := hashes[h.Reveal()]; repeated {
+				r.add(at, "the hash is that of %s too; every key needs its own", first)
+			}
+			hashes[h.Reveal()] = cmp.Or(hashes[h.Reveal()], p)
 		}
-		hashes[text] = cmp.Or(hashes[text], p)
+		distinct(hash, k.Hash)
+		for n, old := range k.Previous {
+			distinct(p.Key("previous").At(n).Key("hash"), old.Hash)
+		}
 	}
 }
 

@@ -25,8 +25,8 @@ func (c *Config) AdminGiven() bool {
 func (c *Config) checkListen(r *report) {
 	const p = path("listen")
 	host, ok := checkAddress(r, p, c.Listen, "127.0.0.1:8080")
-	if ok && len(c.Keys) == 0 && !r.bad["keys"] && !netaddr.LoopbackListener(host) {
-		r.add(p, "listen on %s without keys would let anyone use your upstream keys; add keys: or listen on 127.0.0.1",
+	if ok && len(c.Keys) == 0 && !c.RequireKeys && !r.bad["keys"] && !netaddr.LoopbackListener(host) {
+		r.add(p, "listen on %s without keys would let anyone use your upstream keys; add keys:, or require_keys: true for keys made at run time, or listen on 127.0.0.1",
 			r.src.show(p, c.Listen))
 	}
 }
@@ -59,7 +59,11 @@ func (c *Config) checkAdminKey(r *report, p path) {
 	}
 	checkHash(r, p, c.Admin.KeyHash)
 	for i, k := range c.Keys {
-		if k.Hash.Reveal() == c.Admin.KeyHash.Reveal() {
+		same := k.Hash.Reveal() == c.Admin.KeyHash.Reveal()
+		for _, old := range k.Previous {
+			same = same || old.Hash.Reveal() == c.Admin.KeyHash.Reveal()
+		}
+		if same {
 			r.add(p, "the hash is that of %s too; operators need a key of their own", path("keys").At(i))
 		}
 	}

@@ -124,7 +124,7 @@ func (s *Server) ended(c echo.Context, rec *record, took time.Duration) {
 	if !rec.asks {
 		return
 	}
-	r := gateway.Record{Route: rec.route, Status: c.Response().Status, Protocol: rec.form.Name, Stream: rec.stream, Took: took, Summary: rec.summary, Tenant: tenantOf(c)}
+	r := gateway.Record{ID: rec.id, Route: rec.route, Status: c.Response().Status, Protocol: rec.form.Name, Stream: rec.stream, Took: took, Summary: rec.summary, Tenant: tenantOf(c)}
 	if rec.err != nil {
 		r.Code = rec.err.CodeOrDefault()
 	}

@@ -196,6 +196,10 @@ func TestGolden(t *testing.T) {
 			return []catalogue.Status{{Name: "github", Up: true, Tools: []catalogue.ToolStatus{{}, {Quarantine: "changed"}}, Missing: make([]toolserver.Missing, 1), Running: 2,
 				Health: catalogue.Health{Calls: 7, Errors: map[toolserver.Kind]int64{toolserver.Timeout: 1}, P95: 250 * time.Millisecond}}}
 		},
+		Reloads: func() metrics.Reloads {
+			return metrics.Reloads{SHA256: "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", At: time.UnixMilli(1_750_000_000_500),
+				Outcomes: map[string]uint64{"applied": 3, "refused": 1, "unchanged": 2}, Restart: true, Draining: 2}
+		},
 	})
 	m.Begin()
 	m.Begin()

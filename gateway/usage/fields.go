@@ -98,7 +98,7 @@ var (
 		"cached_tokens": detailCached, "cache_write_tokens": cacheWrites, "cache_creation_tokens": cacheCreations,
 		"cache_creation_input_tokens": detailCreation,
 	}, parts: map[string]*section{"cache_creation": creation}}
-	answer = &section{counts: map[string]field{"reasoning_tokens": reasoningTokens}}
+	answer = &section{counts: map[string]field{"reasoning_tokens": reasoningTokens, "thinking_tokens": reasoningTokens}}
 	whole  = &section{counts: map[string]field{
 		"prompt_tokens": promptTokens, "completion_tokens": completionTokens, "total_tokens": totalTokens,
 		"input_tokens": inputTokens, "output_tokens": outputTokens, "cached_tokens": topCached,

@@ -24,6 +24,8 @@ type Usage struct {
 	WriteLong int
 	// Output are all tokens of the answer, with those of its reasoning.
 	Output int
+	// Reasoning are those of Output that are reasoning, where the provider counts them.
+	Reasoning int
 	// Faults is what was wrong with the provider's numbers; 0 if nothing was.
 	Faults Fault
 }
@@ -78,6 +80,7 @@ func (r *reading) usage() Usage {
 	if !u.Reported {
 		return Usage{}
 	}
+	u.Reasoning = min(r.n[reasoningTokens], u.Output)
 	u.WriteShort, u.WriteLong = r.writes()
 	if exclusive {
 		input += u.CacheRead + u.WriteShort + u.WriteLong

@@ -17,9 +17,9 @@ type usageCase struct {
 	Name  string
 	Usage json.RawMessage
 	Want  struct {
-		Reported, CacheReported, WriteReported          bool
-		Input, CacheRead, WriteShort, WriteLong, Output int
-		Faults                                          []string
+		Reported, CacheReported, WriteReported                     bool
+		Input, CacheRead, WriteShort, WriteLong, Output, Reasoning int
+		Faults                                                     []string
 	}
 }
 
@@ -55,7 +55,7 @@ func TestRead(t *testing.T) {
 					t.Errorf("got the faults %q, want %q", names, c.Want.Faults)
 				}
 				want := usage.Usage{Reported: c.Want.Reported, CacheReported: c.Want.CacheReported, WriteReported: c.Want.WriteReported, Input: c.Want.Input, CacheRead: c.Want.CacheRead,
-					WriteShort: c.Want.WriteShort, WriteLong: c.Want.WriteLong, Output: c.Want.Output, Faults: got.Faults}
+					WriteShort: c.Want.WriteShort, WriteLong: c.Want.WriteLong, Output: c.Want.Output, Reasoning: c.Want.Reasoning, Faults: got.Faults}
 				if got != want {
 					t.Errorf("got %+v, want %+v", got, want)
 				}

@@ -28,7 +28,7 @@ func BenchmarkAnswerCache(b *testing.B) {
 	if err := sys.parsers.load(b.Context(), true); err != nil {
 		b.Fatal(err)
 	}
-	server := httptest.NewServer(sys.server)
+	server := httptest.NewServer(sys)
 	defer server.Close()
 	ask := func(b *testing.B, model, outcome string, seed int, stream bool) {
 		body := `{"model":"` + model + `","seed":` + strconv.Itoa(seed) + `,"stream":` + strconv.FormatBool(stream) + `,"messages":[{"role":"user","content":"Hello, who are you?"}]}`

@@ -6,7 +6,6 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/chain"
-	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/console"
 	"github.com/callgate/callgate/gateway/httpapi"
 	"github.com/callgate/callgate/plugins"
@@ -14,12 +13,12 @@ import (
 )
 
 // console is the operator's page, which shows in a browser what the admin API gives.
-func (sys *system) console(cfg *config.Config, admin httpapi.AdminConfig) (*console.Console, error) {
+func (v *edition) console(admin httpapi.AdminConfig) (*console.Console, error) {
 	return console.New(console.Options{
-		Breakers: admin.Breakers, Reset: admin.Reset, ResetParser: sys.parsers.host.Reset, Targets: admin.Targets, Caches: admin.Caches,
-		Plugins: func() console.Plugins { return sys.parsers.shown(cfg.Plugins.Dir) },
-		Tools:   sys.tools.Status,
-		Ready:   sys.parsers.ready, Source: sys.parsers, Version: programVersion(), Log: admin.Log,
+		Breakers: admin.Breakers, Reset: admin.Reset, ResetParser: v.parsers.host.Reset, Targets: admin.Targets, Caches: admin.Caches,
+		Plugins: func() console.Plugins { return v.parsers.shown(v.config.Plugins.Dir) },
+		Tools:   v.tools.Status,
+		Ready:   v.parsers.ready, Source: v.parsers, Version: programVersion(), Log: admin.Log,
 	})
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -16,33 +17,52 @@ import (
 )
 
 type demoCmd struct {
-	What  string `arg:"" optional:"" enum:"all,faults,formats,guards" default:"all" help:"What to show: faults, formats, guards or all."`
-	Whole bool   `help:"Ask for whole answers, not for streams."`
+	What    string `arg:"" optional:"" enum:"all,faults,formats,structured,guards" default:"all" help:"What to show: faults, formats, structured answers, all of these, or guards."`
+	Whole   bool   `help:"Ask for whole answers, not for streams."`
+	Details bool   `help:"Show what each side got, for faults and formats."`
+	JSON    bool   `name:"json" help:"Print a line of JSON for each row, and one for the sum."`
 }
 
 // Run asks the demo upstream over HTTP what an app would, once directly and once
 // through a gateway, and prints both.
 func (d demoCmd) Run(e *env) error {
+	if (d.Details || d.JSON) && d.What == "guards" || d.Details && d.JSON {
+		return usageError{errors.New("guards has one form, and the others are shown with --details or with --json")}
+	}
 	stage, err := newStage(e)
 	if err != nil {
 		return err
 	}
 	defer stage.close()
 	stage.whole = d.Whole
-	shows := []struct {
-		name string
-		show func() error
-	}{{"faults", stage.faults}, {"formats", stage.formats}, {"guards", stage.guards}}
-	if d.What != "guards" {
-		fmt.Fprintf(e.stdout, "The user asks: %q and the app offers get_weather and get_time.\n", demoPrompt)
+	switch {
+	case d.What == "guards":
+		return stage.guards()
+	case d.Details:
+		return stage.details(d.What)
+	case d.What != "all":
+		return stage.show([]string{d.What}, d.JSON)
 	}
-	for _, s := range shows {
-		if d.What != "all" && d.What != s.name {
-			continue
-		}
-		if err := s.show(); err != nil {
+	if err := stage.show([]string{"faults", "formats", "structured"}, d.JSON); err != nil || d.JSON {
+		return err
+	}
+	_, err = fmt.Fprintln(e.stdout, "What each side got: callgate demo --details\nClaims without a call, loops and more: callgate demo guards")
+	return err
+}
+
+// details shows what each side of a row got.
+func (s *stage) details(what string) error {
+	if what == "structured" {
+		return usageError{errors.New("structured has no details: callgate demo structured --json has each answer")}
+	}
+	fmt.Fprintf(s.e.stdout, "The user asks: %q and the app offers get_weather and get_time.\n", demoPrompt)
+	if what != "formats" {
+		if err := s.faults(); err != nil {
 			return err
 		}
+	}
+	if what != "faults" {
+		return s.formats()
 	}
 	return nil
 }
@@ -67,6 +87,7 @@ providers:
   reject: {type: demo, on_invalid_call: reject}
   broken: {type: demo, circuit_breaker: {failure_threshold: 3}}
   down: {type: demo}
+  strict: {type: demo, on_invalid_output: reask}
   retry: {type: demo, retry: {max_retries: 2, base_delay: 100ms}}
 `
 
@@ -116,7 +137,7 @@ func newStage(e *env) (_ *stage, err error) {
 	if err = s.sys.parsers.load(e.ctx, true); err != nil {
 		return nil, err
 	}
-	s.through, err = s.serve(s.sys.server.HTTP())
+	s.through, err = s.serve(s.sys.now().server.HTTP())
 	return s, err
 }
 
@@ -174,29 +195,35 @@ type scene struct {
 	direct string // the model, asked directly
 	model  string // the same through the gateway
 	before int    // requests before it, through the gateway
+	// wants says what is right; nil for what is only reported.
+	wants func(*answer) bool
 }
 
 // scenes are those that the demo shows.
 func scenes() []scene {
-	same := func(title, model string) scene { return scene{title: title, direct: model, model: "demo/" + model} }
+	both := rightCalls(len(asked))
+	same := func(title, model string, wants func(*answer) bool) scene {
+		return scene{title: title, direct: model, model: "demo/" + model, wants: wants}
+	}
 	return []scene{
-		same("a call as text", "hermes"),
-		same("arguments with trailing commas, bare keys, single quotes", "broken_args"),
-		same("two parallel calls that both say index 0", "wrong_index"),
-		same("no arguments: an empty string, which is not JSON", "empty_args"),
-		same("the same arguments twice in one call", "concatenated"),
-		same("GetWeather for get_weather", "wrong_name"),
-		same("calls without ids", "missing_id"),
-		same("finish_reason \"stop\" behind a call", "stop_reason"),
-		same("arguments that nobody can repair: passed on and reported, never {}", "irreparable"),
-		{title: "the same, with on_invalid_call: reject", direct: "irreparable", model: "reject/irreparable"},
-		same("429 with Retry-After", "rate_limited"),
-		{title: "503 every other time, with max_retries: 2", direct: "flaky", model: "retry/flaky"},
-		same("an answer with nothing in it", "empty"),
-		same("a stream that is cut", "cut"),
-		same("an error in the place of the first chunk", "error_in_stream"),
-		{title: "an upstream that is down, with a second target", direct: "unavailable", model: "fallback"},
-		{title: "one that stays down: the breaker is open after 3 failures", direct: "unavailable", model: "broken/unavailable", before: 3},
+		same("a model and a server without a fault", "native", both),
+		same("a call as text", "hermes", both),
+		same("trailing commas, bare keys, single quotes", "broken_args", both),
+		same("two parallel calls that both say index 0", "wrong_index", both),
+		same("no arguments: an empty string, no JSON", "empty_args", both),
+		same("the same arguments twice in one call", "concatenated", rightCalls(1)),
+		same("GetWeather for get_weather", "wrong_name", both),
+		same("calls without ids", "missing_id", both),
+		same("finish_reason \"stop\" behind a call", "stop_reason", both),
+		same("arguments that nobody can repair: passed on and reported, never {}", "irreparable", nil),
+		{title: "nobody can repair it: on_invalid_call: reject", direct: "irreparable", model: "reject/irreparable", wants: failsWith("invalid_tool_call")},
+		same("429 with Retry-After", "rate_limited", both),
+		{title: "503 every other time, with max_retries: 2", direct: "flaky", model: "retry/flaky", wants: both},
+		same("an answer with nothing in it", "empty", failsWith("empty_completion")),
+		same("a stream that is cut", "cut", failsWith("upstream_cut|^502 upstream_error")),
+		same("an error in the place of the first chunk", "error_in_stream", failsWith("^500 upstream_error")),
+		{title: "an upstream is down, with a second target", direct: "unavailable", model: "fallback", wants: both},
+		{title: "it stays down: the breaker spares it", direct: "unavailable", model: "broken/unavailable", before: 3, wants: failsWith("circuit_open")},
 	}
 }
 
@@ -220,7 +247,7 @@ func (s *stage) faults() error {
 		fmt.Fprintf(s.e.stdout, "\n%s (%s)\n  direct    %s\n  callgate  %s\n", sc.title, sc.model, direct, through)
 	}
 	var open []string
-	for _, b := range s.sys.gateway.Breakers() {
+	for _, b := range s.sys.now().gateway.Breakers() {
 		open = append(open, fmt.Sprintf("%s %s (%d failures)", b.Name, b.State, b.Totals.Failures))
 	}
 	slices.Sort(open)

@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"encoding/json"
+	"html"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"golang.org/x/tools/txtar"
 )
@@ -113,7 +117,7 @@ func TestDemoConfigurations(t *testing.T) {
 // not arrive, and indexes do not matter.
 func TestDemoFaultsWhole(t *testing.T) {
 	t.Parallel()
-	output := demoOutput(t, "faults", "--whole")
+	output := demoOutput(t, "faults", "--details", "--whole")
 	for _, want := range []string{
 		`(?m)^Upstreams that fail and models that misspell, whole,`,
 		`\(demo/cut\)\n  direct    connection: .*EOF\n  callgate  502 upstream_error: `,
@@ -124,6 +128,63 @@ func TestDemoFaultsWhole(t *testing.T) {
 	} {
 		if !regexp.MustCompile(want).MatchString(output) {
 			t.Errorf("got nothing like %s in:\n%s", want, output)
+		}
+	}
+}
+
+// TestDemoRows: every row is right through the gateway, a fault is none directly, and the sum is that
+// of the rows.
+func TestDemoRows(t *testing.T) {
+	t.Parallel()
+	lines := strings.Split(strings.TrimSpace(demoOutput(t, "--json")), "\n")
+	var sum demoSum
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &sum); err != nil {
+		t.Fatal(err)
+	}
+	direct := 0
+	for _, line := range lines[:len(lines)-1] {
+		var r demoResult
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if !r.Callgate.OK || r.Direct.OK != (r.Model == "demo/native") {
+			t.Errorf("got direct %t, through Callgate %t: %s", r.Direct.OK, r.Callgate.OK, line)
+		}
+		if r.Direct.OK {
+			direct++
+		}
+	}
+	if n := len(lines) - 1; n < 80 || sum.Rows != n || sum.Callgate != n || sum.Direct != direct {
+		t.Errorf("got %d rows and the sum %+v", n, sum)
+	}
+}
+
+// TestDemoTable: the table has 80 columns at most, no colours where there is no terminal, and
+// docs/demo.svg shows it as it is; "make picture" makes it again.
+func TestDemoTable(t *testing.T) {
+	t.Parallel()
+	svg, err := os.ReadFile("../../docs/demo.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture := html.UnescapeString(regexp.MustCompile("</?tspan[^>]*>").ReplaceAllString(string(svg), ""))
+	for line := range strings.Lines(demoOutput(t)) {
+		line = strings.TrimSuffix(line, "\n")
+		if n := utf8.RuneCountInString(line); n > 80 || strings.Contains(line, "\x1b") {
+			t.Errorf("got %d columns: %q", n, line)
+		}
+		if said, _, _ := strings.Cut(line, " in "); !strings.Contains(picture, ">"+said) {
+			t.Errorf("docs/demo.svg does not show %q", line)
+		}
+	}
+}
+
+// TestDemoOptions: what does not go together is said.
+func TestDemoOptions(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"guards", "--json"}, {"--details", "--json"}, {"structured", "--details"}} {
+		if status, _, stderr := command(t, "", append([]string{"demo"}, args...)...); status != exitUsage || !strings.Contains(stderr, "--json") {
+			t.Errorf("demo %v: got status %d and %q", args, status, stderr)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -40,14 +41,13 @@ type chatBody struct {
 	Messages      []openai.ChatCompletionMessage `json:"messages"`
 	Tools         json.RawMessage                `json:"tools,omitempty"`
 	ToolChoice    string                         `json:"tool_choice,omitempty"`
+	// ResponseFormat is as the API has it.
+	ResponseFormat json.RawMessage `json:"response_format,omitempty"`
 }
 
 // askWeather asks a model for the weather and the time.
 func (s *stage) askWeather(base, model string) (*answer, error) {
-	return s.ask(base, &chatBody{
-		Model: model, Stream: !s.whole, Tools: json.RawMessage(demoTools),
-		Messages: []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: demoPrompt}},
-	})
+	return s.ask(base, weatherBody(model, !s.whole))
 }
 
 // ask sends a request. What an upstream does wrong is part of the answer.
@@ -149,7 +149,7 @@ func (a *answer) read(body io.Reader) {
 	for lines.Scan() {
 		line := lines.Text()
 		if report, ok := strings.CutPrefix(line, ": callgate mode=repair "); ok {
-			a.report = strings.TrimSpace(strings.TrimPrefix(report, "calls=0"))
+			a.report = strings.TrimSpace(noCalls.ReplaceAllString(report, ""))
 		}
 		data, ok := strings.CutPrefix(line, "data: ")
 		switch {
@@ -164,6 +164,10 @@ func (a *answer) read(body io.Reader) {
 		a.err = "connection: " + err.Error()
 	}
 }
+
+// noCalls is what the gateway says of calls in text where all calls are native, which a reader would
+// take for none.
+var noCalls = regexp.MustCompile(`\bcalls=0\b`)
 
 func (a *answer) add(data string) {
 	var chunk struct {

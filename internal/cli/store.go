@@ -3,12 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
-	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/config"
-	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/store/memory"
@@ -39,10 +36,10 @@ func openStore(ctx context.Context, cfg *config.Config) (s store.Store, err erro
 }
 
 // newState makes what the Responses API remembers; nil for nothing.
-func newState(s store.Store, cfg *config.Config, sealer *responses.Sealer, g state.Chatter, ended func(gateway.Record), log *slog.Logger) *state.Service {
-	if s == nil {
+func (p *process) newState(cfg *config.Config, g state.Chatter) *state.Service {
+	if p.store == nil {
 		return nil
 	}
-	return state.New(state.Options{Store: s, Sealer: sealer, Gateway: g, MaxChain: cfg.Store.MaxChain, MaxBytes: int(cfg.Limits.Body),
-		CompactTokens: cfg.Store.CompactTokens, Ended: ended, Log: log})
+	return state.New(state.Options{Store: p.store, Sealer: p.sealer, Gateway: g, MaxChain: cfg.Store.MaxChain, MaxBytes: int(cfg.Limits.Body),
+		CompactTokens: cfg.Store.CompactTokens, Ended: p.accounts.Request, Log: p.log})
 }

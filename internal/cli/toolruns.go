@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -25,11 +25,11 @@ func (c chatting) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 	return c.runner.Chat(ctx, req)
 }
 
-// newRunner makes what runs the system's tools.
-func (sys *system) newRunner(cfg *config.Config, bill func([]gateway.RoundCost) gateway.Bill, log *slog.Logger) (*toolrun.Runner, error) {
-	g, s := sys.gateway, sys.store
-	o := toolrun.Options{Inner: g, Catalogue: sys.tools, Servers: sys.tools.Servers(), Route: g.Route, Policies: map[string]toolrun.Policy{}, Policy: runPolicy(cfg.DefaultRoute().Tools),
-		Allowed: map[string][]string{}, Markup: &markup{parsers: sys.parsers}, Bill: bill, Trace: sys.tracer.Tool, Log: log}
+// newRunner makes what runs the tools of an edition.
+func (v *edition) newRunner(p *process) *toolrun.Runner {
+	cfg, g := v.config, v.gateway
+	o := toolrun.Options{Inner: g, Catalogue: v.tools, Servers: v.tools.Servers(), Route: g.Route, Policies: map[string]toolrun.Policy{}, Policy: runPolicy(cfg.DefaultRoute().Tools),
+		Allowed: map[string][]string{}, Markup: &markup{parsers: v.parsers}, Bill: p.accounts.bills, Trace: p.tracer.Tool, Keeper: p.kept.Keeper, Secret: p.kept.secret, Log: p.log}
 	for name, m := range cfg.Models {
 		if m.Alias == "" {
 			o.Policies[name] = runPolicy(cfg.Route(name).Tools)
@@ -40,19 +40,31 @@ func (sys *system) newRunner(cfg *config.Config, bill func([]gateway.RoundCost) 
 			o.Allowed[k.Name] = k.Tools
 		}
 	}
-	if s != nil && cfg.Store.Kind != "memory" { // else what was agreed to is forgotten with the process
-		o.Secret = []byte(cfg.CacheSalt.Reveal())
+	return toolrun.New(o)
+}
+
+// toolKeeper keeps calls for the next request of a conversation.
+type toolKeeper struct {
+	toolrun.Keeper
+	secret []byte // signs calls that need the client's word
+}
+
+// newToolKeeper makes one that uses the store, if there is one.
+func newToolKeeper(cfg *config.Config, s store.Store) (k toolKeeper, err error) {
+	k.secret = []byte(rand.Text())
+	if s != nil && cfg.Store.Kind != "memory" && !cfg.CacheSalt.IsZero() { // else what was agreed to is forgotten with the process
+		k.secret = []byte(cfg.CacheSalt.Reveal())
 	}
 	if s != nil {
-		o.Keeper = s
-		return toolrun.New(o), nil
+		k.Keeper = s
+		return k, nil
 	}
 	kept, err := memory.New(store.Options{TTL: keptFor, Limits: store.Limits{Bytes: keptBytes, Entries: keptEntries}})
 	if err != nil {
-		return nil, fmt.Errorf("tools: %w", err)
+		return k, fmt.Errorf("tools: %w", err)
 	}
-	o.Keeper = kept
-	return toolrun.New(o), nil
+	k.Keeper = kept
+	return k, nil
 }
 
 // What is kept of calls for the next request of a conversation, where there is no store.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -15,144 +14,166 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/callgate/callgate/gateway"
-	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/flow"
 	"github.com/callgate/callgate/gateway/httpapi"
-	"github.com/callgate/callgate/gateway/inflight"
-	"github.com/callgate/callgate/gateway/metrics"
-	"github.com/callgate/callgate/gateway/prefix"
-	"github.com/callgate/callgate/gateway/protocol/responses"
-	"github.com/callgate/callgate/gateway/protocol/responses/state"
-	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
-	"github.com/callgate/callgate/gateway/trace"
 	"github.com/callgate/callgate/plugins/oci"
 	"github.com/callgate/callgate/plugins/trust"
 )
 
-// system is a gateway put together as its configuration says.
-type system struct {
-	parsers *parsers
-	answers *answerStores
-	gateway *flow.Gateway
-	server  *httpapi.Server
-	admin   *httpapi.Admin
-	tracer  *trace.Tracer // nil: none
-	shared  *sharing      // nil: nothing
-	memory  *inflight.Budget
-	store   store.Store // nil: none; state closes it
-	state   *state.Service
-	tools   *catalogue.Catalogue // what the gateway runs itself; nil: nothing. close ends it
+// edition is what one configuration makes of a process. A request has one from its beginning to
+// its end; the next may have another, see system.
+type edition struct {
+	uses
+	config    *config.Config
+	files     string // stands for what is in the files that the configuration names
+	prices    *accounts.Prices
+	parsers   *parsers
+	providers map[string]gateway.Provider
+	gateway   *flow.Gateway
+	chat      httpapi.Chatter      // the gateway, with the tools that it runs
+	tools     *catalogue.Catalogue // what the gateway runs itself; nil: nothing. close ends it
+	server    *httpapi.Server
+	admin     *httpapi.Admin
 }
 
 // wire puts a gateway together. The parsers still have to be loaded.
 func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, error) {
-	if err := cfg.CheckPrompted(flow.PromptForms()); err != nil {
+	if err := checkConfig(cfg); err != nil {
 		return nil, err
 	}
-	err := cfg.CheckPlugins( // what its own package cannot check
-		func(text string) error { _, err := trust.ParseKey(text); return err },
-		func(text string) error { _, err := oci.Parse(text); return err })
+	sys := &system{}
+	var err error
+	if sys.process, err = newProcess(ctx, cfg, sys, log); err != nil {
+		return nil, err
+	}
+	v, err := sys.build(ctx, cfg, nil)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, sys.process.close(ctx))
 	}
-	providers, err := newProviders(cfg)
-	if err != nil {
-		return nil, err
-	}
-	sys := &system{memory: inflight.New(memoryBudget(cfg.Limits))}
-	if sys.shared, err = newSharing(cfg); err != nil {
-		return nil, err
-	}
-	if cfg.Tracing.Endpoint != "" {
-		sys.tracer, err = trace.New(ctx, trace.Options{Endpoint: cfg.Tracing.Endpoint, Headers: reveal(cfg.Tracing.Headers),
-			Sample: cfg.Tracing.Sample, Version: programVersion(), Log: log})
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("tracing: %w", err), sys.shared.close())
-		}
-	}
-	measured := metrics.Options{Breakers: func() []breaker.Snapshot { return sys.gateway.Breakers() }, Share: sys.shared.snapshot,
-		Targets: func() []gateway.TargetState { return sys.gateway.Targets() },
-		Caches:  func() prefix.Snapshot { return sys.gateway.Caches() }, Tools: func() []catalogue.Status { return sys.tools.Status() }, Models: modelNames(cfg), Memory: sys.memory.Stats, Log: log}
-	if sys.answers, err = newAnswerStores(cfg, sys.shared, log); err != nil {
-		return nil, errors.Join(err, sys.tracer.Shutdown(ctx), sys.shared.close())
-	}
-	sys.answers.measure(&measured)
-	if cfg.Store.Kind != "off" {
-		measured.Stored = func() state.Stats { return sys.state.Stats() }
-	}
-	m := metrics.New(measured)
-	if sys.parsers, err = newParsers(ctx, cfg, m.Plugin, log); err != nil {
-		return nil, errors.Join(err, sys.tracer.Shutdown(ctx), sys.shared.close())
-	}
-	if sys.store, err = openStore(ctx, cfg); err != nil {
-		return nil, errors.Join(err, sys.close(ctx))
-	}
-	if sys.tools, err = newCatalogue(cfg, log); err != nil {
-		return nil, errors.Join(err, sys.close(ctx))
-	}
-	if err := sys.build(cfg, providers, m, log); err != nil {
-		return nil, errors.Join(err, sys.close(ctx))
-	}
+	sys.apply(v)
+	sys.current.Store(v)
 	return sys, nil
 }
 
-func (sys *system) build(cfg *config.Config, providers map[string]gateway.Provider, m *metrics.Metrics, log *slog.Logger) (err error) {
-	options := flow.Options{
-		Providers: providers, Policies: policies(cfg), Routes: routes(cfg), Rules: rules(cfg), Aliases: aliases(cfg), Direct: direct(cfg), Unlisted: unlisted(cfg), Parsers: sys.parsers,
-		CacheSalt: []byte(cfg.CacheSalt.Reveal()), RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
-		ShareIndex: sys.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: m.Transition, Log: log,
-	}
-	sys.answers.into(cfg, options.RoutePolicies, &options.RoutePolicy)
-	server := httpapi.Config{MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Memory: sys.memory, Uploads: inflight.New(uploadBudget(cfg.Limits)), Limits: requestLimits(cfg.Limits), Passthrough: cfg.Passthrough, Ready: sys.ready, Notes: sys.parsers.notes, Heartbeat: time.Duration(cfg.Heartbeat), Log: log, Keys: map[string]string{},
-		Sealer: responses.NewSealer([]byte(cfg.CacheSalt.Reveal()))}
-	if sys.tracer != nil {
-		options.Trace, server.Trace = sys.tracer.Attempt, sys.tracer.Request
-	}
-	accounts, err := newUsageAccounts(cfg, m)
-	if err != nil {
+// checkConfig checks what the configuration's own package cannot.
+func checkConfig(cfg *config.Config) error {
+	if err := cfg.CheckPrompted(flow.PromptForms()); err != nil {
 		return err
 	}
-	options.Saved = accounts.bill
-	if sys.gateway, err = flow.New(options); err != nil {
-		return err
-	}
-	sys.shared.prefixes(cfg, sys.gateway.Index(), log)
-	for _, k := range cfg.Keys {
-		server.Keys[k.Name] = k.Hash.Reveal()
-	}
-	server.Gateway, server.Metrics = sys.gateway, accounts
-	if sys.tools != nil {
-		runner, err := sys.newRunner(cfg, accounts.bills, log)
+	return cfg.CheckPlugins(
+		func(text string) error { _, err := trust.ParseKey(text); return err },
+		func(text string) error { _, err := oci.Parse(text); return err })
+}
+
+// build makes an edition which is to take the place of previous, nil for none. That notices nothing
+// of it. If there is an error nothing of the edition is left.
+func (p *process) build(ctx context.Context, cfg *config.Config, previous *edition) (v *edition, err error) {
+	v = &edition{uses: newUses(), config: cfg, files: filesOf(cfg), parsers: p.parsers}
+	defer func() {
 		if err != nil {
-			return err
+			err = errors.Join(err, v.close(previous))
 		}
-		server.Gateway, server.Serves = chatting{sys.gateway, runner}, true
+	}()
+	if v.prices, err = readPrices(cfg); err != nil {
+		return v, err
 	}
-	sys.state = newState(sys.store, cfg, server.Sealer, server.Gateway, accounts.Request, log)
-	server.State = sys.state
-	if sys.server, err = httpapi.New(server); err != nil {
-		return err
+	if v.providers, err = newProviders(cfg, previous); err != nil {
+		return v, err
 	}
-	admin := httpapi.AdminConfig{KeyHash: cfg.Admin.KeyHash.Reveal(),
-		Breakers: sys.gateway.Breakers, Reset: sys.gateway.ResetBreaker, Targets: sys.gateway.Targets,
-		Caches: func() any { return accounts.snapshot(sys.gateway.Caches(), sys.shared.snapshot()) },
-		Tools:  func() any { return map[string]any{"servers": sys.tools.Status()} }, Plugins: sys.parsers.overview, ResetParser: sys.parsers.reset, Metrics: m.Handler(), Log: log}
-	if admin.Console, err = sys.console(cfg, admin); err != nil {
-		return err
+	if previous != nil {
+		if v.parsers, err = previous.parsers.next(ctx, cfg); err != nil {
+			return v, err
+		}
 	}
-	sys.admin, err = httpapi.NewAdmin(admin)
-	return err
+	if v.tools, err = newCatalogue(cfg, previous, p.log); err != nil {
+		return v, err
+	}
+	if err = p.answers.prepare(cfg, p.shared, p.log); err != nil {
+		return v, err
+	}
+	options := v.options(p)
+	if previous != nil {
+		options.Previous = previous.gateway
+	}
+	if v.gateway, err = flow.New(options); err != nil {
+		return v, err
+	}
+	v.chat = v.gateway
+	if v.tools != nil {
+		v.chat = chatting{v.gateway, v.newRunner(p)}
+	}
+	if v.server, err = httpapi.New(v.api(p)); err != nil {
+		return v, err
+	}
+	admin := v.operators(p)
+	if admin.Console, err = v.console(admin); err != nil {
+		return v, err
+	}
+	v.admin, err = httpapi.NewAdmin(admin)
+	return v, err
+}
+
+// options are those of the gateway.
+func (v *edition) options(p *process) flow.Options {
+	cfg := v.config
+	o := flow.Options{
+		Providers: v.providers, Policies: policies(cfg), Routes: routes(cfg), Rules: rules(cfg), Aliases: aliases(cfg), Direct: direct(cfg), Unlisted: unlisted(cfg), Parsers: v.parsers,
+		CacheSalt: p.secret, RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
+		ShareIndex: p.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: p.metrics.Transition,
+		Saved: p.accounts.bill, Log: p.log,
+	}
+	p.answers.into(cfg, o.RoutePolicies, &o.RoutePolicy)
+	if p.tracer != nil {
+		o.Trace = p.tracer.Attempt
+	}
+	return o
+}
+
+// api is what the clients' server is made of.
+func (v *edition) api(p *process) httpapi.Config {
+	cfg := v.config
+	c := httpapi.Config{
+		Gateway: v.chat, Serves: v.tools != nil, State: p.state, Metrics: p.accounts, Sealer: p.sealer,
+		MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Memory: p.memory, Uploads: p.uploads, Limits: requestLimits(cfg.Limits),
+		Passthrough: cfg.Passthrough, Ready: v.ready, Notes: v.parsers.notes, Heartbeat: time.Duration(cfg.Heartbeat), Keys: map[string]string{}, Log: p.log,
+	}
+	for _, k := range cfg.Keys {
+		c.Keys[k.Name] = k.Hash.Reveal()
+	}
+	if p.tracer != nil {
+		c.Trace = p.tracer.Request
+	}
+	return c
+}
+
+// operators is what the operators' server is made of, but its page.
+func (v *edition) operators(p *process) httpapi.AdminConfig {
+	return httpapi.AdminConfig{
+		KeyHash:  v.config.Admin.KeyHash.Reveal(),
+		Breakers: v.gateway.Breakers, Reset: v.gateway.ResetBreaker, Targets: v.gateway.Targets,
+		Caches: func() any { return p.accounts.snapshot(v.gateway.Caches(), p.shared.snapshot()) },
+		Tools:  func() any { return map[string]any{"servers": v.tools.Status()} }, Plugins: v.parsers.overview, ResetParser: v.parsers.reset,
+		Reload: p.reloads.asked, Metrics: p.metrics.Handler(), Log: p.log,
+	}
 }
 
 // ready says what requests would lack now: parsers, or the tools of a server that starts.
-func (sys *system) ready() error { return cmp.Or(sys.parsers.ready(), sys.tools.Ready()) }
+func (v *edition) ready() error { return cmp.Or(v.parsers.ready(), v.tools.Ready()) }
 
-// close ends what the system holds. Spans that wait are sent first.
-func (sys *system) close(ctx context.Context) error {
-	return errors.Join(sys.tools.Close(), sys.state.Close(), sys.tracer.Shutdown(ctx), sys.parsers.host.Close(ctx), sys.shared.close())
+// close ends what is the edition's alone, and not that of another one, which may be nil.
+func (v *edition) close(other *edition) error {
+	for name, p := range v.providers {
+		if other == nil || other.providers[name] != p {
+			if c, ok := p.(interface{ CloseIdleConnections() }); ok {
+				c.CloseIdleConnections()
+			}
+		}
+	}
+	return v.tools.Close()
 }
 
 // policies are what is done around each provider.
@@ -247,15 +268,29 @@ func modelNames(cfg *config.Config) []string {
 
 // logger makes the log that the configuration asks for.
 func logger(w io.Writer, c config.Log) *slog.Logger {
-	var level slog.Level
+	log, _ := newLogger(w, c)
+	return log
+}
+
+// newLogger is logger with the level, which can be changed.
+func newLogger(w io.Writer, c config.Log) (*slog.Logger, *slog.LevelVar) {
+	level := &slog.LevelVar{}
+	setLevel(level, c)
+	return slog.New(logHandler(w, c, level)), level
+}
+
+func setLevel(level *slog.LevelVar, c config.Log) {
 	_ = level.UnmarshalText([]byte(c.Level)) // the configuration has checked it
+}
+
+func logHandler(w io.Writer, c config.Log, level *slog.LevelVar) slog.Handler {
 	opts := &slog.HandlerOptions{Level: level}
 	file, ok := w.(*os.File)
 	switch {
 	case c.Format == "text":
-		return slog.New(slog.NewTextHandler(w, opts))
+		return slog.NewTextHandler(w, opts)
 	case c.Format == "auto" && !c.Prefix && ok && isatty.IsTerminal(file.Fd()):
-		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""}))
+		return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""})
 	}
-	return slog.New(slog.NewJSONHandler(w, opts))
+	return slog.NewJSONHandler(w, opts)
 }

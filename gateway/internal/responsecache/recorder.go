@@ -181,7 +181,7 @@ func (s *recorder) store() {
 	}
 	a := &answers.Answer{
 		Provider: s.attempt.Provider, Model: s.attempt.Model, Streamed: !s.whole, ContentType: content,
-		Stored: s.cache.now().UTC(), Parsers: slices.Clone(s.outcome.Parsers), Repairs: maps.Clone(s.outcome.Repairs), Body: body,
+		Stored: s.cache.now().UTC(), Parsers: slices.Clone(s.outcome.Parsers), Repairs: maps.Clone(s.outcome.Repairs), Usage: s.outcome.Usage, Body: body,
 	}
 	for _, c := range s.attempt.Corrections {
 		a.Corrections = append(a.Corrections, answers.Correction{Tool: c.Tool, Reason: c.Reason})

@@ -56,7 +56,7 @@ func (b *background) Detach(ctx context.Context, req *gateway.Request) (*protoco
 func (b *background) run(run *run, req *gateway.Request) {
 	s := b.service
 	began := time.Now()
-	record := gateway.Record{Status: http.StatusOK, Protocol: responses.Name, Stream: req.Stream, Tenant: b.tenant}
+	record := gateway.Record{ID: b.ID(), Status: http.StatusOK, Protocol: responses.Name, Stream: req.Stream, Tenant: b.tenant}
 	defer func() {
 		run.feed.end()
 		req.Room.Close()

@@ -1,0 +1,215 @@
+package console
+
+import (
+	"cmp"
+	"html/template"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/history"
+)
+
+// storyData is what the first page shows.
+type storyData struct {
+	Concerns  []Concern
+	Wrong     int // of them
+	Hour      history.Report
+	Report    history.Report
+	Windows   []choice
+	Tiles     []tile
+	Repairs   []share3
+	Texts     uint64 // calls that were read from text
+	Money     []history.Money
+	Spared    uint64 // answers out of the response cache
+	Tokens    tokens
+	Budgets   []Budget
+	Targets   []targetRow
+	Failures  []kindRow
+	Refusals  uint64
+	Last      []requestRow
+	Unclean   int
+	Providers int
+	Alone     string // what the figures are of
+}
+
+// choice is a link to another view of a page.
+type choice struct {
+	Name, Link string
+	Current    bool
+	Count      string
+}
+
+// tile is a figure with its chart.
+type tile struct {
+	Name, Value, Note string
+	Level             Level
+	Link              string
+	Chart             template.HTML
+}
+
+// share3 is a kind, how often, and a bar.
+type share3 struct {
+	Words, Name string
+	Count       uint64
+	Bar         template.HTML
+}
+
+type tokens struct{ Input, Cached, Output uint64 }
+
+// targetRow is a model of a provider in the first page's table.
+type targetRow struct {
+	history.Target
+	Name, Link              string
+	Failed, Broken          Level
+	FailedShare, FaultShare string
+	FailedChart, FaultChart template.HTML
+	Breaker                 breaker.State
+	trouble                 float64
+}
+
+type kindRow struct {
+	Name, Words string
+	Count       uint64
+}
+
+// windowsByName are the views of the first page.
+var windowsByName = []history.Window{history.Hour, history.Day, history.Week} //nolint:gochecknoglobals // a table
+
+// windowOf is the view that a link asks for, a day without.
+func windowOf(r *http.Request) history.Window {
+	want := r.URL.Query().Get("window")
+	for _, w := range windowsByName {
+		if w.Name == want {
+			return w
+		}
+	}
+	return history.Day
+}
+
+// story is the first page: whether anything is wrong, what was repaired, who misbehaves, what was saved.
+func (c *Console) story(w http.ResponseWriter, r *http.Request) error {
+	window := windowOf(r)
+	d := storyData{Concerns: c.concerns(), Report: c.o.History.Read(window), Hour: c.o.History.Read(history.Hour), Budgets: c.budgets()}
+	for _, concern := range d.Concerns {
+		if concern.Level == Bad {
+			d.Wrong++
+		}
+	}
+	for _, x := range windowsByName {
+		d.Windows = append(d.Windows, choice{Name: capital(x.Name), Link: Path + "?window=" + x.Name, Current: x.Name == window.Name})
+	}
+	report := &d.Report
+	d.Tiles = tiles(report)
+	d.Repairs = repairs(report)
+	d.Texts = report.Total.Counts[history.TextCalls]
+	d.Money, d.Spared = report.Money, report.Total.Counts[history.Replayed]
+	d.Tokens = tokens{report.Total.Counts[history.Input], report.Total.Counts[history.Cached], report.Total.Counts[history.Output]}
+	breakers := c.o.Breakers()
+	d.Providers = len(breakers)
+	d.Targets = targetRows(report, breakers)
+	for _, k := range report.Of(history.Failure) {
+		d.Failures = append(d.Failures, kindRow{k.Name, failures[k.Name], k.Count})
+	}
+	last := c.o.History.Last()
+	d.Unclean = len(last)
+	d.Last = requestRows(last[:min(len(last), 8)])
+	return c.show(w, http.StatusOK, "story", page{Title: "Overview", Current: Path, Live: true, Data: d})
+}
+
+// tiles are the figures of a window.
+func tiles(r *history.Report) []tile {
+	t, points := r.Total, r.Total.Points
+	n := func(c history.Count) uint64 { return t.Counts[c] }
+	all := n(history.Requests)
+	count := func(of ...history.Count) func(p *history.Point) float64 {
+		return func(p *history.Point) (sum float64) {
+			for _, c := range of {
+				sum += float64(p.Counts[c])
+			}
+			return sum
+		}
+	}
+	whole := func(x float64) string { return grouped(int64(x)) }
+	long := func(x float64) string { return seconds(x) }
+	chart := func(s spark, bad bool) template.HTML {
+		s.bad = s.bad && bad
+		return s.SVG()
+	}
+	level := func(bad bool) Level {
+		if bad {
+			return Bad
+		}
+		return Good
+	}
+	passed := n(history.GhostsPassed)
+	return []tile{
+		{Name: "Requests", Value: grouped(all), Note: grouped(n(history.Refused)) + " refused, " + grouped(n(history.Left)) + " left by the client",
+			Chart: chart(amounts(r, points, "Requests a step", whole, count(history.Requests)), false)},
+		{Name: "Failed", Value: percent(share(n(history.Failed), all)), Note: plural(n(history.Failed), "request"), Level: howBad(n(history.Failed), all, fewRequests),
+			Link: requestsPath + "?show=failed", Chart: chart(rates(r, points, "Failed", history.Failed), true)},
+		{Name: "Repaired", Value: grouped(n(history.Repaired)), Note: "answers; " + grouped(n(history.TextCalls)) + " calls read from text",
+			Link: requestsPath + "?show=repaired", Chart: chart(amounts(r, points, "Repaired answers", whole, count(history.Repaired)), false)},
+		{Name: "Not repairable", Value: grouped(n(history.Broken)), Note: percent(share(n(history.Broken), all)) + " of answers", Level: level(n(history.Broken) > 0),
+			Link: requestsPath + "?show=broken", Chart: chart(rates(r, points, "Not repairable", history.Broken), true)},
+		{Name: "Ghosts", Value: grouped(n(history.Ghosts)), Note: grouped(n(history.Ghosts)-min(passed, n(history.Ghosts))) + " caught, " + grouped(passed) + " reached clients", Level: level(passed > 0),
+			Link: requestsPath + "?show=ghost", Chart: chart(rates(r, points, "Ghosts: answers that claim what no call has done", history.Ghosts), true)},
+		{Name: "Retries and fallbacks", Value: grouped(n(history.Retried)) + " + " + grouped(n(history.FellBack)), Note: grouped(n(history.Reasked)) + " more answers asked again",
+			Link: requestsPath + "?show=fallback", Chart: chart(amounts(r, points, "Retries and fallbacks", whole, count(history.Retried, history.FellBack)), false)},
+		{Name: "First token", Value: brief(t.First.P50), Note: "95 of 100 within " + brief(t.First.P95),
+			Chart: chart(amounts(r, points, "First token, 95 of 100 within", long, func(p *history.Point) float64 { return p.First.P95.Seconds() }), false)},
+		{Name: "Whole answer", Value: brief(t.Took.P50), Note: "95 of 100 within " + brief(t.Took.P95),
+			Chart: chart(amounts(r, points, "Whole answer, 95 of 100 within", long, func(p *history.Point) float64 { return p.Took.P95.Seconds() }), false)},
+	}
+}
+
+// repairs are what was repaired, with bars.
+func repairs(r *history.Report) (rows []share3) {
+	most := uint64(0)
+	list := r.Of(history.Repair)
+	if n := r.Total.Counts[history.TextCalls]; n > 0 {
+		list = append([]history.Kind{{Name: "text", Count: n}}, list...)
+	}
+	for _, k := range list {
+		most = max(most, k.Count)
+	}
+	for _, k := range list {
+		words := say(repaired, k.Name)
+		if k.Name == "text" {
+			words = "Calls written as text, made real calls"
+		}
+		rows = append(rows, share3{words, k.Name, k.Count, bar(k.Count, most)})
+	}
+	return rows
+}
+
+// targetRows are what was asked, those with the most trouble first.
+func targetRows(r *history.Report, breakers []breaker.Snapshot) []targetRow {
+	var rows []targetRow
+	for _, t := range r.Targets {
+		all := t.Counts[history.Requests]
+		row := targetRow{Target: t, Name: t.Model, Link: requestsPath + "?target=" + targetQuery(t),
+			FailedShare: percent(share(t.Counts[history.Failed], all)), FaultShare: percent(share(t.Counts[history.Faulted], all)),
+			Failed: howBad(t.Counts[history.Failed], all, fewAttempts), Broken: howBad(t.Counts[history.Broken]+t.Counts[history.GhostsPassed], all, fewAttempts),
+			FailedChart: rates(r, t.Points, "Failed", history.Failed).SVG(), FaultChart: rates(r, t.Points, "Broken answers", history.Faulted).SVG(),
+			trouble: share(t.Counts[history.Failed]+t.Counts[history.Broken]+t.Counts[history.GhostsPassed], all) + share(t.Counts[history.Faulted], all)/10,
+		}
+		for _, b := range breakers {
+			if b.Name == t.Provider {
+				row.Breaker = b.State
+			}
+		}
+		rows = append(rows, row)
+	}
+	slices.SortStableFunc(rows, func(a, b targetRow) int { return cmp.Compare(b.trouble, a.trouble) })
+	return rows
+}
+
+// since says how long a history goes back in a window.
+func since(r history.Report) string {
+	if d := r.Now.Sub(r.Since); d < r.Window.Span() {
+		return "since the start of this gateway, " + ago(d.Truncate(time.Second)) + " ago"
+	}
+	return "of this gateway, of the last " + r.Window.Name
+}

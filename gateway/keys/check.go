@@ -1,0 +1,148 @@
+package keys
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/callgate/callgate/internal/digest"
+	"github.com/callgate/callgate/internal/plaintext"
+)
+
+// Bounds on keys and teams.
+const (
+	MaxName    = 64       // bytes of a name
+	MaxTokens  = 10000000 // of a scope
+	MaxList    = 256      // patterns or networks
+	maxPattern = 256      // bytes
+	maxLabels  = 16
+	maxLabel   = 128 // bytes of a label's value
+	maxSecrets = 5   // that are valid at once
+)
+
+// Problem is what is wrong with one field of a key or a team.
+type Problem struct {
+	// Field is its name in JSON and YAML, and Label the name of the label in it, "" for none.
+	Field, Label string
+	// Index is the place in a list, -1 for the field as a whole.
+	Index   int
+	Message string
+}
+
+// At is the place: "max_tokens", "cidr[1]", "labels.a".
+func (p Problem) At() string {
+	switch {
+	case p.Index >= 0:
+		return fmt.Sprintf("%s[%d]", p.Field, p.Index)
+	case p.Label != "":
+		return p.Field + "." + plaintext.Excerpt(plaintext.Line(p.Label), MaxName)
+	}
+	return p.Field
+}
+
+func whole(field, format string, args ...any) Problem {
+	return Problem{Field: field, Index: -1, Message: fmt.Sprintf(format, args...)}
+}
+
+// CheckName says what is wrong with the name of a key or a team; "" for nothing.
+func CheckName(name string) string {
+	if name == "" || len(name) > MaxName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }) || strings.TrimSpace(name) != name {
+		return fmt.Sprintf("a name has 1 to %d printable characters", MaxName)
+	}
+	return ""
+}
+
+// Check says what is wrong with a scope.
+func (s *Scope) Check() (out []Problem) {
+	out = append(checkList("models", "the name of a model, or a pattern,", s.Models, checkPattern), checkList("tools", "a pattern of tools", s.Tools, checkPattern)...)
+	if s.MaxTokens < 0 || s.MaxTokens > MaxTokens {
+		out = append(out, whole("max_tokens", "the value is out of range; it may be from 1 to %d", MaxTokens))
+	}
+	if len(s.Labels) > maxLabels {
+		out = append(out, whole("labels", "there are %d labels; at most %d may be", len(s.Labels), maxLabels))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
+		value := s.Labels[name]
+		if name == "" || len(name) > MaxName || strings.ContainsFunc(name, func(c rune) bool { return !isLabelRune(c) }) {
+			out = append(out, Problem{"labels", name, -1, fmt.Sprintf("the name of a label has 1 to %d characters of a-z, A-Z, 0-9, _, . and -", MaxName)})
+		} else if len(value) > maxLabel || !utf8.ValidString(value) || strings.ContainsFunc(value, func(c rune) bool { return !unicode.IsPrint(c) }) {
+			out = append(out, Problem{"labels", name, -1, fmt.Sprintf("the value of a label has at most %d printable characters", maxLabel)})
+		}
+	}
+	return out
+}
+
+// Check says what is wrong with what a key may do. Its name and team are checked elsewhere.
+func (k *Key) Check() []Problem {
+	out := append(k.Scope.Check(), checkList("cidr", "a network", k.CIDR, func(text string) string { _, problem := parseNetwork(text); return problem })...)
+	return append(out, checkList("arms", "an arm", k.Arms, func(text string) string {
+		if rollout, arm, ok := strings.Cut(text, "/"); text != "*" && (!ok || rollout == "" || arm == "") {
+			return "an arm is written rollout/arm, with * for any text"
+		}
+		return checkPattern(text)
+	})...)
+}
+
+func isLabelRune(c rune) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_.-", c)
+}
+
+func checkList(field, what string, list []string, check func(string) string) (out []Problem) {
+	if len(list) > MaxList {
+		return []Problem{whole(field, "the list has %d entries; at most %d may be", len(list), MaxList)}
+	}
+	for i, text := range list {
+		switch problem := check(text); {
+		case problem != "":
+			out = append(out, Problem{field, "", i, problem})
+		case slices.Index(list, text) < i:
+			out = append(out, Problem{field, "", i, what + " is in the list twice"})
+		}
+	}
+	return out
+}
+
+func checkPattern(text string) string {
+	if text == "" || len(text) > maxPattern || !utf8.ValidString(text) || strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return fmt.Sprintf("a pattern has 1 to %d printable characters", maxPattern)
+	}
+	return ""
+}
+
+// parseNetwork reads a network, or one address.
+func parseNetwork(text string) (p netip.Prefix, problem string) {
+	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
+		return netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()), ""
+	}
+	p, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil || p.Addr().Is4In6():
+		return p, "the value is not a network; write for example 10.0.0.0/8, 2001:db8::/32 or 192.0.2.7"
+	case p.Masked() != p:
+		return p, "the address has bits behind the prefix; write the first address of the network"
+	}
+	return p, ""
+}
+
+// ParseTime reads when a key ends: RFC 3339, or a date, which is its first moment in UTC.
+func ParseTime(text string) (time.Time, string) {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		t, err = time.Parse(time.DateOnly, text)
+	}
+	if err != nil || t.Year() < 2000 {
+		return time.Time{}, "the value is not a time; write for example 2027-01-31 or 2027-01-31T18:00:00Z"
+	}
+	return t.UTC(), ""
+}
+
+// IsHash reports whether a text is the hash of a key: "sha256:" and 64 digits from 0-9 and a-f.
+func IsHash(text string) bool {
+	_, ok := digest.Parse(text)
+	return ok
+}
