@@ -181,7 +181,7 @@ func TestChartConfig(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, text)
 			continue
 		}
-		if cfg.Listen != ":8080" || full != (cfg.Admin.Listen == ":9090") || full == cfg.Admin.KeyHash.IsZero() {
+		if cfg.Listen != ":8080" || (name == "one-values.yaml") != (cfg.Reload == "off") || full != (cfg.Admin.Listen == ":9090") || full == cfg.Admin.KeyHash.IsZero() {
 			t.Errorf("%s: got listen %s and admin %s", name, cfg.Listen, cfg.Admin.Listen)
 		}
 		if out, err := check(t, file); err != nil {
@@ -311,6 +311,7 @@ func TestChartRefuses(t *testing.T) {
 		"digest":         {with("image", object{"digest": "latest"}), "digest"},
 		"memory":         {with("resources", object{"limits": object{"memory": "1 GB"}}), "memory"},
 		"own listener":   {with("config", object{"listen": ":80"}), "config.listen is the chart's"},
+		"own reload":     {with("config", object{"reload": "signal"}), "config.reload is the chart's"},
 		"own admin":      {with("config", object{"admin": object{"listen": ":81"}}), "config.admin is the chart's"},
 		"sqlite":         {with("config", object{"store": object{"kind": "sqlite", "path": "/tmp/x"}}), "one machine"},
 		"no metrics":     {with("serviceMonitor", object{"enabled": true}), "admin.expose"},

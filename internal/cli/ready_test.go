@@ -16,7 +16,7 @@ func TestReady(t *testing.T) {
 		status := run(t.Context(), []string{"ready", "--url", url}, nil, &out, &errs)
 		return status, out.String() + errs.String()
 	}
-	if status, said := ready("http://" + g.addr); status != exitOK || !said != "ok\n" {
+	if status, said := ready("http://" + g.addr); status != exitOK || said != "ok\n" {
 		t.Errorf("got status %d and %q, want a gateway that is ready", status, said)
 	}
 	down := static(t, 503, "text/plain", "the gateway is shutting down\n")

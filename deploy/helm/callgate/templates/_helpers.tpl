@@ -35,12 +35,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* The configuration: what the chart decides over what the values say. */}}
 {{- define "callgate.config" -}}
-{{- range list "listen" "admin" "shutdown_timeout" "shutdown_delay" -}}
-{{- if hasKey $.Values.config . }}{{ fail (printf "config.%s is the chart's: see service, admin, drainSeconds and delaySeconds" .) }}{{ end -}}
+{{- range list "listen" "admin" "shutdown_timeout" "shutdown_delay" "reload" -}}
+{{- if hasKey $.Values.config . }}{{ fail (printf "config.%s is the chart's: see service, admin, drainSeconds, delaySeconds and reload" .) }}{{ end -}}
 {{- end -}}
 {{- $store := dig "store" "kind" "memory" .Values.config -}}
 {{- if and (eq $store "sqlite") (or .Values.autoscaling.enabled (gt (int .Values.replicas) 1)) }}{{ fail "config.store.kind sqlite is for one machine: use postgres, or autoscaling.enabled=false with replicas=1" }}{{ end -}}
-{{- $own := dict "listen" ":8080" "shutdown_timeout" (printf "%ds" (add .Values.drainSeconds .Values.delaySeconds)) "shutdown_delay" (printf "%ds" (int .Values.delaySeconds)) -}}
+{{- $own := dict "listen" ":8080" "reload" (ternary "auto" "off" .Values.reload) "shutdown_timeout" (printf "%ds" (add .Values.drainSeconds .Values.delaySeconds)) "shutdown_delay" (printf "%ds" (int .Values.delaySeconds)) -}}
 {{- $admin := dict "listen" (printf "127.0.0.1:%d" (int .Values.admin.port)) -}}
 {{- if .Values.admin.expose -}}
 {{- $admin = dict "listen" (printf ":%d" (int .Values.admin.port)) "key_hash" "${CALLGATE_ADMIN_KEY_HASH}" -}}
