@@ -9,13 +9,17 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/accounts"
+	"github.com/callgate/callgate/gateway/admit"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/inflight"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/metrics"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/quality"
+	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 	"github.com/callgate/callgate/gateway/trace"
@@ -30,21 +34,25 @@ type process struct {
 	memory   *inflight.Budget
 	uploads  *inflight.Budget
 	shared   *sharing      // nil: nothing
+	quality  *quality.Book // of how targets call tools
 	tracer   *trace.Tracer // nil: none
 	answers  *answerStores
 	metrics  *metrics.Metrics
 	accounts *usageAccounts
 	parsers  *parsers
+	rollouts *rollout.Book
 	store    store.Store // nil: none; state closes it
 	state    *state.Service
 	kept     toolKeeper
+	limits   *admit.State
 	reloads  *reloads
+	keys     *keys.Book
 }
 
 // newProcess makes it, as the configuration at the start says. What it asks of an edition it asks
 // of the one that sys has then.
 func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.Logger) (p *process, err error) {
-	p = &process{log: log, answers: &answerStores{}, reloads: newReloads(sys, cfg), secret: []byte(cfg.CacheSalt.Reveal()), memory: inflight.New(memoryBudget(cfg.Limits)), uploads: inflight.New(uploadBudget(cfg.Limits))}
+	p = &process{log: log, answers: &answerStores{}, reloads: newReloads(sys, cfg), rollouts: newRolloutBook(log), secret: []byte(cfg.CacheSalt.Reveal()), memory: inflight.New(memoryBudget(cfg.Limits)), uploads: inflight.New(uploadBudget(cfg.Limits))}
 	if len(p.secret) == 0 {
 		p.secret = []byte(rand.Text())
 	}
@@ -57,6 +65,8 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 	if p.shared, err = newSharing(cfg); err != nil {
 		return p, err
 	}
+	p.quality = p.newQuality(ctx, cfg)
+	p.limits = newLimiter(p.shared, log)
 	if cfg.Tracing.Endpoint != "" {
 		p.tracer, err = trace.New(ctx, trace.Options{Endpoint: cfg.Tracing.Endpoint, Headers: reveal(cfg.Tracing.Headers),
 			Sample: cfg.Tracing.Sample, Version: programVersion(), Log: log})
@@ -64,7 +74,9 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 			return p, fmt.Errorf("tracing: %w", err)
 		}
 	}
-	p.metrics = metrics.New(p.measured(cfg, sys))
+	measured := p.measured(cfg, sys)
+	measured.Limits = p.limits.Stats
+	p.metrics = metrics.New(measured)
 	p.accounts = &usageAccounts{p.metrics, accounts.NewBook(nil)}
 	if p.parsers, err = newParsers(ctx, cfg, p.metrics.Plugin, log); err != nil {
 		return p, err
@@ -75,6 +87,9 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 	if p.kept, err = newToolKeeper(cfg, p.store); err != nil {
 		return p, errors.Join(err, p.store.Close())
 	}
+	if p.keys, err = newKeyBook(ctx, cfg, p.store, log); err != nil {
+		return p, errors.Join(err, p.store.Close())
+	}
 	p.state = p.newState(cfg, sys)
 	return p, nil
 }
@@ -83,10 +98,13 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 	o := metrics.Options{
 		Breakers: func() []breaker.Snapshot { return sys.now().gateway.Breakers() }, Share: p.shared.snapshot,
-		Targets: func() []gateway.TargetState { return sys.now().gateway.Targets() },
-		Caches:  func() prefix.Snapshot { return sys.now().gateway.Caches() },
-		Tools:   func() []catalogue.Status { return sys.now().tools.Status() },
-		Models:  modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
+		Targets:  func() []gateway.TargetState { return sys.now().gateway.Targets() },
+		Caches:   func() prefix.Snapshot { return sys.now().gateway.Caches() },
+		Tools:    func() []catalogue.Status { return sys.now().tools.Status() },
+		Keys:     func() keys.State { return p.keys.State() },
+		Quality:  p.quality.Snapshot,
+		Rollouts: func() []rollout.Snapshot { return sys.now().rollouts.snapshots() },
+		Models:   modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}
 	if cfg.Store.Kind != "off" {
 		o.Stored = func() state.Stats { return p.state.Stats() }
@@ -104,6 +122,7 @@ func (p *process) apply(v *edition) {
 	p.memory.SetLimit(memoryBudget(cfg.Limits))
 	p.uploads.SetLimit(uploadBudget(cfg.Limits))
 	p.accounts.book.SetPrices(v.prices)
+	configureKeys(p.keys, v.config)
 	p.state.SetMaxBytes(int(cfg.Limits.Body))
 	p.metrics.Know(modelNames(cfg))
 	var o metrics.Options
@@ -114,7 +133,7 @@ func (p *process) apply(v *edition) {
 
 // close ends it, behind the last edition. Spans that wait are sent first.
 func (p *process) close(ctx context.Context) error {
-	errs := []error{p.state.Close(), p.tracer.Shutdown(ctx)}
+	errs := []error{p.state.Close(), p.limits.Close(), p.tracer.Shutdown(ctx)}
 	if p.parsers != nil {
 		errs = append(errs, p.parsers.host.Close(ctx))
 	}

@@ -21,7 +21,7 @@ func (s *Service) Parse(ctx context.Context, body []byte, c protocol.Client) (pr
 	if err != nil {
 		return nil, err
 	}
-	e := &exchange{Request: r, service: s, tenant: c.Tenant, limits: c.Limits, room: c.Room, unlock: func() {}}
+	e := &exchange{Request: r, service: s, tenant: c.Tenant, client: c.Key, limits: c.Limits, room: c.Room, unlock: func() {}}
 	if err := e.resolve(ctx); err != nil {
 		e.unlock()
 		return nil, err
@@ -67,7 +67,7 @@ func (s *Service) look(ctx context.Context, body []byte, c protocol.Client) (*re
 	if err != nil {
 		return nil, err
 	}
-	e := &exchange{Request: r, service: s, tenant: c.Tenant, room: c.Room, unlock: func() {}}
+	e := &exchange{Request: r, service: s, tenant: c.Tenant, client: c.Key, room: c.Room, unlock: func() {}}
 	defer func() { e.unlock() }()
 	return r, e.resolve(ctx)
 }
@@ -77,6 +77,7 @@ type exchange struct {
 	*responses.Request
 	service *Service
 	tenant  string
+	client  *gateway.Client
 	limits  gateway.Limits
 	room    *inflight.Claim // the request's memory
 	input   []store.Item    // the request's own items, as they are stored
