@@ -56,6 +56,7 @@ type cli struct {
 	Check       checkCmd       `cmd:"" help:"Check a configuration and print it with all defaults."`
 	Plugin      pluginCmd      `cmd:"" help:"List and inspect parser plugins."`
 	Doctor      doctorCmd      `cmd:"" help:"Find out what a server is and what to write for it, or whether what a configuration names is there."`
+	Ready       readyCmd       `cmd:"" help:"Ask a gateway whether it takes requests; for health checks."`
 	Tools       toolsCmd       `cmd:"" help:"List, call and pin the tools that the gateway runs (tool_servers)."`
 	Key         keyCmd         `cmd:"" help:"Make keys for clients: for the configuration, or at a running gateway."`
 	Team        teamCmd        `cmd:"" help:"Make and list teams at a running gateway."`
