@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/history"
@@ -63,7 +64,7 @@ func (c *Console) concerns() []Concern {
 		switch b.State {
 		case breaker.Open:
 			down[b.Name] = true
-			add(Bad, upstreamsPath, "Upstreams", "%s is cut off: it failed %s. %s", b.Name, times(b.ConsecutiveFailures), again(b))
+			add(Bad, upstreamsPath, "Upstreams", "%s has been cut off for %s: it failed %s in a row. %s", b.Name, ago(c.o.Now().Sub(b.Since)), times(b.ConsecutiveFailures), again(b))
 		case breaker.HalfOpen:
 			down[b.Name] = true
 			add(Fair, upstreamsPath, "Upstreams", "%s was cut off, and is being tried again.", b.Name)
@@ -86,7 +87,7 @@ func (c *Console) concerns() []Concern {
 	plugins := c.o.Plugins()
 	for _, f := range plugins.Files {
 		if f.State.Level != Good {
-			add(f.State.Level, pluginsPath, "Plugins", "The plugin file %s is not used: %s", f.Name, cmp.Or(f.Reason, f.State.Word))
+			add(f.State.Level, pluginsPath, "Plugins", "The plugin file %s is %s%s.", f.Name, f.State.Word, because(f.Reason))
 		}
 	}
 	for _, p := range plugins.Parsers {
@@ -117,6 +118,13 @@ func (c *Console) budgets() []Budget {
 	list := slices.Clone(c.o.Budgets())
 	slices.SortStableFunc(list, func(a, b Budget) int { return cmp.Compare(b.Share(), a.Share()) })
 	return list
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + strings.TrimSuffix(reason, ".")
 }
 
 // again says when a breaker lets a request through.
@@ -173,10 +181,10 @@ func answersLately(r *history.Report, add adder) {
 		if c[history.Requests] >= fewRequests && share(n, c[history.Requests]) >= badShare {
 			level = Bad
 		}
-		add(level, requestsPath+"?show=broken", "See them", "%s could not be repaired in the last hour%s.", plural(n, "answer"), mostly(r, history.Broken))
+		add(level, requestsPath+"?show=broken", "See them", "%s of the last hour could not be repaired%s.", plural(n, "answer"), mostly(r, history.Broken))
 	}
 	if n := c[history.GhostsPassed]; n > 0 {
-		add(Fair, requestsPath+"?show=ghost", "See them", "%s in the last hour claimed what no tool had done, and reached clients%s.", plural(n, "answer"), mostly(r, history.Ghosts))
+		add(Fair, requestsPath+"?show=ghost", "See them", "%s of the last hour claimed what no call had done, and reached clients all the same%s.", plural(n, "answer"), mostly(r, history.Ghosts))
 	}
 	for _, k := range r.Of(history.Warning) {
 		if k.Name == "plugin" {
@@ -196,5 +204,5 @@ func mostly(r *history.Report, n history.Count) string {
 	if worst == nil || len(r.Targets) < 2 {
 		return ""
 	}
-	return ", most of them of " + targetName(*worst)
+	return ", most often from " + targetName(*worst)
 }
