@@ -104,7 +104,7 @@ func (m *Money) add(n *Money) {
 // Bill makes the account of a request without adding it to the book. Prices are for a million
 // tokens.
 func (b *Book) Bill(r Request) Account {
-	e, _ := b.prices.find(r.Provider, r.Model)
+	e, _ := b.prices.Load().find(r.Provider, r.Model)
 	u := r.Usage
 	a := Account{Usage: u}
 	a.expect(r.Expected)

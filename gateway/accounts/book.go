@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -23,7 +24,7 @@ const maxName = 256 // bytes
 // goroutines. The gateway has one, from its start to its end.
 type Book struct {
 	since  time.Time
-	prices *Prices
+	prices atomic.Pointer[Prices]
 
 	mu    sync.Mutex // guards what follows
 	rows  *simplelru.LRU[rowKey, *Totals]
@@ -35,7 +36,8 @@ type rowKey struct{ provider, model, tenant string }
 
 // NewBook makes an empty book. Without prices it counts tokens and no money.
 func NewBook(prices *Prices) *Book {
-	b := &Book{since: time.Now(), prices: prices}
+	b := &Book{since: time.Now()}
+	b.prices.Store(prices)
 	rows, err := simplelru.NewLRU(MaxRows, func(_ rowKey, t *Totals) {
 		b.other.add(t)
 		b.moved++
@@ -46,6 +48,9 @@ func NewBook(prices *Prices) *Book {
 	b.rows = rows
 	return b
 }
+
+// SetPrices has what is billed from now on billed with other prices.
+func (b *Book) SetPrices(prices *Prices) { b.prices.Store(prices) }
 
 // Record adds a request whose answer has ended, and returns its account. It is to be
 // called once for a request, with the target that answered. It takes about a microsecond
@@ -108,8 +113,8 @@ func (b *Book) Snapshot() Snapshot {
 		rows = append(rows, Row{key.provider, key.model, key.tenant, t.shown()})
 	}
 	s := Snapshot{Since: b.since, Total: sum.shown(), Rows: rows, Other: b.other.shown(), OtherRows: b.moved}
-	if b.prices != nil {
-		s.PricesDate = b.prices.Date
+	if prices := b.prices.Load(); prices != nil {
+		s.PricesDate = prices.Date
 	}
 	b.mu.Unlock()
 

@@ -3,13 +3,17 @@ package config
 // The tags of a field: yaml is its key; doc describes it in the schema; default
 // is used where the file says nothing; min and max bound a number, size or
 // duration, where one without a default is 0 until written; enum lists the words allowed; eg is the example that an error shows;
-// required marks a key without a sensible default.
+// required marks a key without a sensible default; restart one that is read at the start of the
+// process only, with all below it.
 
 // Config is the whole file. [Parse], [Load] and [FromEnv] make one.
 type Config struct {
 	// Listen is the address to serve on, host:port. Default 127.0.0.1:8080. An
 	// address that other machines can reach needs Keys.
-	Listen string `yaml:"listen" default:"127.0.0.1:8080" doc:"Address to serve on, host:port. An address that other machines can reach needs keys."`
+	Listen string `yaml:"listen" default:"127.0.0.1:8080" restart:"true" doc:"Address to serve on, host:port. An address that other machines can reach needs keys."`
+	// Reload says what has the file read again while the gateway runs: "auto" (default) a change of
+	// its content, SIGHUP and the admin API, "signal" the last two, "off" nothing.
+	Reload string `yaml:"reload" default:"auto" enum:"auto,signal,off" doc:"What has this file read again while the gateway runs. auto: a change of its content, SIGHUP, and POST /admin/reload; signal: SIGHUP and POST /admin/reload; off: nothing."`
 	// ShutdownTimeout is how long running requests may finish after SIGTERM.
 	// Default 30s, 0s to 1h.
 	ShutdownTimeout Duration `yaml:"shutdown_timeout" default:"30s" min:"0s" max:"1h" doc:"How long running requests may finish after SIGTERM."`
@@ -27,13 +31,13 @@ type Config struct {
 	// CacheSalt is the secret that keeps apart what clients have sent, for routing by
 	// prefix and for answers that are kept. Gateways with the same one send a new prompt to
 	// the same target, and share answers in Redis. Default: one made at the start.
-	CacheSalt Secret `yaml:"cache_salt" eg:"${CALLGATE_CACHE_SALT}" doc:"Secret that keeps apart what clients have sent, for routing: prefix and answer_cache. Gateways with the same one agree about new prompts, and open the reasoning that another one has sealed for a client. Default: made at the start."`
+	CacheSalt Secret `yaml:"cache_salt" restart:"true" eg:"${CALLGATE_CACHE_SALT}" doc:"Secret that keeps apart what clients have sent, for routing: prefix and answer_cache. Gateways with the same one agree about new prompts, and open the reasoning that another one has sealed for a client. Default: made at the start."`
 	// Redis is where gateways tell each other what they have learned, and keep answers.
-	Redis Redis `yaml:"redis" eg:"{url: \"${REDIS_URL}\"}" doc:"Where gateways tell each other what they have learned about upstreams' caches, for routing: prefix, and keep answers, for answer_cache: redis. It needs cache_salt."`
+	Redis Redis `yaml:"redis" restart:"true" eg:"{url: \"${REDIS_URL}\"}" doc:"Where gateways tell each other what they have learned about upstreams' caches, for routing: prefix, and keep answers, for answer_cache: redis. It needs cache_salt."`
 	// AnswerStore bounds the answers that are kept where AnswerCache is on.
-	AnswerStore AnswerStore `yaml:"answer_store" eg:"{memory: 64MiB, largest: 1MiB}" doc:"Bounds of the answers that are kept where answer_cache is on."`
+	AnswerStore AnswerStore `yaml:"answer_store" restart:"true" eg:"{memory: 64MiB, largest: 1MiB}" doc:"Bounds of the answers that are kept where answer_cache is on."`
 	// Store is where responses and conversations are kept that clients name again.
-	Store Store `yaml:"store" eg:"{kind: sqlite, path: ./callgate.db}" doc:"Where responses and conversations are kept that clients name again: by previous_response_id, conversation and item_reference."`
+	Store Store `yaml:"store" restart:"true" eg:"{kind: sqlite, path: ./callgate.db}" doc:"Where responses and conversations are kept that clients name again: by previous_response_id, conversation and item_reference."`
 	// Prices is the file with the prices of models, for the accounts of what prompt caches
 	// save. Default: those that are built in, which are mostly shares and no money.
 	Prices string `yaml:"prices" eg:"./prices.yaml" doc:"File with the prices of models, for the accounts of what prompt caches save. Default: built in, mostly shares and no money."`
@@ -62,6 +66,8 @@ type Config struct {
 	// bytes. A model that has no entry but "*", or a pattern without a "/", can also be
 	// asked for as "provider/model".
 	Models map[string]Model `yaml:"models" eg:"{\"*\": {targets: [{provider: local}]}}" doc:"Names that clients use. A * in one stands for any text; an exact name wins, then the pattern with the most bytes besides *."`
+	// Rollouts try changes on a part of the requests. Default: none.
+	Rollouts []Rollout `yaml:"rollouts" omit:"true" eg:"[{name: hermes, unit: user, arms: [{name: control, weight: 90}, {name: new, weight: 10, override: {parser: hermes}}]}]" doc:"Changes that are tried on a part of the requests; a request is in the first that it meets. Default: none."`
 	// Parsers declares formats of your own, by name.
 	Parsers map[string]CustomParser `yaml:"parsers" eg:"{my_format: {start: \"<<call \", end: \">>\"}}" doc:"Your own formats by name, read by the built-in parser \"custom\"."`
 	// ToolServers are the servers whose tools the gateway runs, by a name of your choice: 1 to 32
@@ -75,11 +81,11 @@ type Config struct {
 	// to "reasoning_content", and an upstream's own stays where it is.
 	ReasoningField string `yaml:"reasoning_field" enum:"reasoning_content,reasoning" doc:"Field of a message that reasoning is written to; an upstream's own is renamed if it uses the other. Default: reasoning_content for what the gateway splits off, and an upstream's own as it comes."`
 	// Plugins says where WebAssembly plugins are and what they may use.
-	Plugins Plugins `yaml:"plugins" eg:"{dir: ./plugins.d}" doc:"Where WebAssembly plugins are and what they may use."`
+	Plugins Plugins `yaml:"plugins" restart:"true" eg:"{dir: ./plugins.d}" doc:"Where WebAssembly plugins are and what they may use."`
 	// Admin is the listener for operators.
 	Admin Admin `yaml:"admin" eg:"{listen: 127.0.0.1:8081}" doc:"Listener for operators, with /metrics and /admin/breakers."`
 	// Tracing says where traces go.
-	Tracing Tracing `yaml:"tracing" eg:"{endpoint: http://127.0.0.1:4318}" doc:"Where traces go."`
+	Tracing Tracing `yaml:"tracing" restart:"true" eg:"{endpoint: http://127.0.0.1:4318}" doc:"Where traces go."`
 	// Log says what is logged and how.
 	Log Log `yaml:"log" eg:"{level: info}" doc:"What is logged and how."`
 
@@ -163,7 +169,7 @@ type Admin struct {
 	// Listen is the address to serve on, host:port, or "off". Default
 	// 127.0.0.1:8081. An address that other machines can reach needs KeyHash. See
 	// [Config.AdminGiven] for what is done if it is taken.
-	Listen string `yaml:"listen" default:"127.0.0.1:8081" doc:"Address to serve on, host:port, not that of clients; off serves none. An address that other machines can reach needs key_hash."`
+	Listen string `yaml:"listen" default:"127.0.0.1:8081" restart:"true" doc:"Address to serve on, host:port, not that of clients; off serves none. An address that other machines can reach needs key_hash."`
 	// KeyHash is the hash of the operators' bearer key, as [HashKey] writes it.
 	// Without one everybody who can connect is let in, which is allowed on loopback
 	// only.
@@ -188,9 +194,9 @@ type Log struct {
 	Level string `yaml:"level" default:"info" enum:"debug,info,warn,error" doc:"Lowest level that is logged."`
 	// Format is "json", "text" (key=value), or "auto" (default): lines for people where standard
 	// error is a terminal, and json elsewhere and with Prefix.
-	Format string `yaml:"format" default:"auto" enum:"auto,json,text" doc:"Form of a log line: json, text (key=value), or auto, which is json, and lines for people where standard error is a terminal."`
+	Format string `yaml:"format" restart:"true" default:"auto" enum:"auto,json,text" doc:"Form of a log line: json, text (key=value), or auto, which is json, and lines for people where standard error is a terminal."`
 	// Prefix adds to each request's line what "callgate export-trace" makes a trace of:
 	// keyed hashes of its prompt's blocks, and its tokens. It needs the level info or debug,
 	// and not the format text. The hashes of two runs only agree with the same CacheSalt.
-	Prefix bool `yaml:"prefix" eg:"true" doc:"Add to each request's line what callgate export-trace reads: keyed hashes of its prompt's blocks, and its tokens. Needs level info or debug, and not format text."`
+	Prefix bool `yaml:"prefix" restart:"true" eg:"true" doc:"Add to each request's line what callgate export-trace reads: keyed hashes of its prompt's blocks, and its tokens. Needs level info or debug, and not format text."`
 }

@@ -19,6 +19,7 @@ type field struct {
 	example  string
 	required bool
 	instead  string // the key that makes this one, which is required otherwise, needless
+	restart  bool   // read at the start of the process only
 	omit     bool   // from what is printed, if it has no value
 }
 
@@ -56,6 +57,7 @@ func newField(sf reflect.StructField, name string) field {
 		typ: sf.Type, name: name,
 		doc: sf.Tag.Get("doc"), min: sf.Tag.Get("min"), max: sf.Tag.Get("max"),
 		required: sf.Tag.Get("required") == "true", instead: sf.Tag.Get("instead"), omit: sf.Tag.Get("omit") == "true",
+		restart: sf.Tag.Get("restart") == "true",
 	}
 	f.def, f.hasDef = sf.Tag.Lookup("default")
 	if enum := sf.Tag.Get("enum"); enum != "" {

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -46,10 +48,23 @@ func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, 
 	if len(c.Providers) == 0 && len(c.Models) == 0 && !r.bad["providers"] && !r.bad["models"] {
 		c.fromEnv(env)
 	}
-	c.src.listen, c.src.admin = c.Listen, c.Admin.Listen
+	c.addressOpenAI()
+	sum := sha256.Sum256(data)
+	c.src.listen, c.src.admin, c.src.digest = c.Listen, c.Admin.Listen, hex.EncodeToString(sum[:])
 	c.check(r)
 	if err := r.err(); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// addressOpenAI gives providers of type openai that have a key and no address OpenAI's own. An address
+// that came from a variable which is empty was meant for another.
+func (c *Config) addressOpenAI() {
+	for name, p := range c.Providers {
+		if p.Type == "openai" && p.BaseURL == "" && !p.APIKey.IsZero() && c.src.marks[path("providers").Key(name).Key("base_url")].origin == "" {
+			p.BaseURL = officialOpenAI
+			c.Providers[name] = p
+		}
+	}
 }

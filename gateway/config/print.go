@@ -32,6 +32,7 @@ func (c *Config) effective() *Config {
 	for name, m := range out.Models {
 		out.Models[name] = c.effectiveModel(m)
 	}
+	out.Rollouts = c.effectiveRollouts()
 	return &out
 }
 

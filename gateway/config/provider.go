@@ -16,7 +16,7 @@ type Provider struct {
 	// the resource's endpoint for azure, alone or with "/openai/v1". It is required
 	// for these two, and refused for demo, as are APIKey and Headers. The others have
 	// their vendor's international address, which the adapter knows.
-	BaseURL string `yaml:"base_url" eg:"http://127.0.0.1:8000/v1" doc:"Where the upstream's paths begin: with its /v1 for type openai, the resource's endpoint for azure, alone or with /openai/v1. Required for these two. Default: https://dashscope-intl.aliyuncs.com/compatible-mode/v1 for qwen, https://api.moonshot.ai/v1 for moonshot, https://api.anthropic.com for anthropic."`
+	BaseURL string `yaml:"base_url" eg:"http://127.0.0.1:8000/v1" doc:"Where the upstream's paths begin: with its /v1 for type openai, the resource's endpoint for azure, alone or with /openai/v1. Required for these two, but for type openai with an api_key: https://api.openai.com/v1 then. Default: https://dashscope-intl.aliyuncs.com/compatible-mode/v1 for qwen, https://api.moonshot.ai/v1 for moonshot, https://api.anthropic.com for anthropic."`
 	// APIKey is sent as the vendor wants it: as the bearer key, for azure as
 	// "api-key", for anthropic as "x-api-key". Left out, none is sent.
 	APIKey Secret `yaml:"api_key" eg:"${OPENAI_API_KEY}" doc:"Key for the upstream. If left out, none is sent."`

@@ -64,6 +64,9 @@ func fieldSchema(f field) schema {
 	if f.min != "" {
 		description += " From " + f.min + " to " + f.max + "."
 	}
+	if f.restart {
+		description += " A change needs a restart."
+	}
 	s["description"] = description
 	switch {
 	case f.hasDef && (f.typ.Kind() == reflect.Int || isFloat(f.typ)):

@@ -14,6 +14,7 @@ type source struct {
 	// listen and admin are the addresses that were read, to tell one that a flag has
 	// put in its place.
 	listen, admin string
+	digest        string // of the file
 }
 
 // without returns a copy that has no place for p: the value there is another one

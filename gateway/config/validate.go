@@ -46,6 +46,7 @@ func (c *Config) check(r *report) {
 	c.checkModels(r)
 	c.checkRoutes(r)
 	c.checkAnswers(r)
+	c.checkRollouts(r)
 	c.visitTargets(func(p path, own Target) { c.checkPrompted(r, p, own) })
 	for _, name := range sortedKeys(c.Parsers) {
 		checkCustomParser(r, name, c.Parsers[name])

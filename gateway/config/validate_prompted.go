@@ -22,6 +22,7 @@ func (c *Config) visitTargets(visit func(p path, own Target)) {
 			}
 		}
 	}
+	c.armTargets(visit)
 }
 
 // origin leads to where a target at p has a key from: its own, else its provider's.

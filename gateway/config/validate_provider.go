@@ -152,6 +152,8 @@ func checkBaseURL(r *report, p path, pr Provider) {
 		checkURLPath(r, p, pr)
 	case m.origin != "" && known.needsURL:
 		r.add(p, "a value is required, and %s is empty; set it, for example to %s", m.origin, known.baseURL)
+	case pr.Type == "openai":
+		r.add(p, "a value is required; write for example %s, or set api_key alone for OpenAI itself", known.baseURL)
 	case known.needsURL:
 		r.add(p, "a value is required; write for example %s", known.baseURL)
 	}

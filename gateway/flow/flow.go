@@ -31,19 +31,22 @@ type Gateway struct {
 	options  Options
 	table    *routing.Table
 	engine   *attempt.Engine
+	index    *prefix.Index
 	affinity *routing.Affinity // nil: no route wants it
 	answers  *responsecache.Cache
 	lists    *tools.Cache
 	routes   map[string]*compiled // by route
 	others   *compiled            // all other routes
-	late     *gateway.Error       // what ends a request that takes too long
+	shared   *shared
+	gone     []string       // the providers of the gateway before that are not those of this one
+	late     *gateway.Error // what ends a request that takes too long
 }
 
 // New makes a gateway. A target whose provider is missing is a mistake of the
-// wiring and gives an error.
+// wiring and gives an error. One that has a Previous changes nothing of it before Begin.
 func New(o Options) (*Gateway, error) {
 	o = o.withDefaults()
-	g := &Gateway{options: o, lists: tools.NewCache(), routes: map[string]*compiled{}}
+	g := &Gateway{lists: tools.NewCache(), routes: map[string]*compiled{}}
 	g.late = &gateway.Error{Kind: gateway.Timeout, Message: fmt.Sprintf("No complete answer within %s (timeout).", o.Timeout)}
 	if err := o.check(); err != nil {
 		return nil, err
@@ -54,15 +57,47 @@ func New(o Options) (*Gateway, error) {
 	}
 	wants := func(name string) bool { return o.policy(name).Affinity }
 	idle := func(provider string) time.Duration { return o.Policies[provider].CacheIdle }
-	g.affinity = routing.NewAffinity(o.routing(), wants, idle, o.CacheSalt, o.ShareIndex)
-	g.answers = responsecache.New(o.CacheSalt, o.Parsers, o.Now, o.Log)
-	g.engine = attempt.New(attempt.Config{Providers: o.Providers, Policies: o.Policies, Targets: o.named(), Trace: o.Trace, OnChange: g.changed, Log: o.Log, Now: o.Now})
-	share := newShared(&o)
-	for name, p := range o.RoutePolicies {
-		g.routes[name] = share.compile(p, g.engine)
+	engine := attempt.Config{Providers: o.Providers, Policies: o.Policies, Targets: o.named(), Trace: o.Trace, OnChange: g.changed, Log: o.Log, Now: o.Now}
+	if p := o.Previous; p == nil {
+		g.index, g.answers = prefix.New(prefix.Options{Share: o.ShareIndex}), responsecache.New(o.CacheSalt, o.Parsers, o.Now, o.Log)
+	} else {
+		g.index, g.answers, g.lists, engine.Previous = p.index, p.answers.With(o.Parsers), p.lists, p.engine
+		for name := range p.options.Providers {
+			if o.Providers[name] == nil || !p.engine.Has(name, o.Providers[name]) {
+				g.gone = append(g.gone, name)
+			}
+		}
 	}
-	g.others = share.compile(o.RoutePolicy, g.engine)
+	g.affinity = routing.NewAffinity(o.routing(), wants, idle, o.CacheSalt, g.index)
+	g.engine = attempt.New(engine)
+	first := o.Previous == nil
+	g.shared = newShared(&o)
+	o.Previous = nil
+	g.options, g.shared.options = o, &g.options
+	for name, p := range o.RoutePolicies {
+		g.routes[name] = g.shared.compile(p, g.engine)
+	}
+	g.others = g.shared.compile(o.RoutePolicy, g.engine)
+	if first {
+		g.Begin()
+	}
 	return g, nil
+}
+
+// Begin has the gateway take the place of the one before it, for requests that come from now on:
+// breakers tell it of their changes, and what is known of the caches of targets that it has not is
+// forgotten. Requests of the other go on. The wiring calls it once, for a gateway that has a
+// Previous.
+func (g *Gateway) Begin() {
+	g.engine.Begin()
+	for _, provider := range g.gone {
+		g.affinity.Forget(provider)
+	}
+	if g.affinity == nil {
+		g.index.Keep(nil)
+		return
+	}
+	g.affinity.Begin()
 }
 
 func (o Options) withDefaults() Options {
@@ -337,12 +372,17 @@ func (g *Gateway) Targets() []gateway.TargetState { return g.engine.Targets() }
 
 // Caches is what the gateway believes to be in the caches of targets, for the operator.
 func (g *Gateway) Caches() gateway.CacheSnapshot {
-	if index := g.affinity.Index(); index != nil {
-		return index.Snapshot()
+	if g.affinity != nil {
+		return g.index.Snapshot()
 	}
 	return gateway.CacheSnapshot{Targets: []prefix.TargetSnapshot{}}
 }
 
 // Index is where the gateway keeps what it knows of targets' caches, for whoever tells
 // other gateways; nil if no route wants it.
-func (g *Gateway) Index() *prefix.Index { return g.affinity.Index() }
+func (g *Gateway) Index() *prefix.Index {
+	if g.affinity == nil {
+		return nil
+	}
+	return g.index
+}

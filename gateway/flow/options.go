@@ -67,6 +67,10 @@ type Options struct {
 	Now func() time.Time
 	// Log may be nil.
 	Log *slog.Logger
+	// Previous is the gateway whose place this one takes, nil for none. What it has learned goes
+	// on, of providers that are the same value here, and CacheSalt and ShareIndex are to be its
+	// own. It is not kept. See [Gateway.Begin].
+	Previous *Gateway
 }
 
 // The parts of Options.

@@ -34,7 +34,7 @@ type shared struct {
 	text      *textcall.Maker
 	calls     *toolcall.Maker
 	answers   *structured.Maker
-	held      atomic.Int64 // bytes of answers that wait for the guard
+	held      *atomic.Int64 // bytes of answers that wait for the guard
 	keys      *hint.Keys
 	histories *hint.Histories
 	refusals  *amend.Refusals
@@ -44,6 +44,7 @@ type shared struct {
 func newShared(o *Options) *shared {
 	s := &shared{
 		options:   o,
+		held:      &atomic.Int64{},
 		text:      &textcall.Maker{Parsers: o.Parsers, ReasoningName: cmp.Or(o.ReasoningField, "reasoning_content"), Rename: o.ReasoningField != ""},
 		calls:     toolcall.New(),
 		answers:   structured.New(),
@@ -51,6 +52,10 @@ func newShared(o *Options) *shared {
 		histories: hint.NewHistories(),
 		refusals:  &amend.Refusals{},
 		forms:     map[string]*prompted.Format{},
+	}
+	if p := o.Previous; p != nil {
+		s.calls, s.answers, s.held, s.keys, s.histories = p.shared.calls, p.shared.answers, p.shared.held, p.shared.keys, p.shared.histories
+		s.refusals = p.shared.refusals.Of(func(provider string) bool { return p.engine.Has(provider, o.Providers[provider]) })
 	}
 	for _, t := range o.targets() {
 		if form, ok := prompted.Find(t.Prompted); ok {
@@ -80,7 +85,7 @@ func (s *shared) stages(p *RoutePolicy) []gateway.Maker {
 		list = append(list, binding.Seen{Action: p.Binding})
 	}
 	if p.Guard != gateway.Off {
-		m := &ghost.Maker{Mode: p.Guard, Guard: guard.New(p.GuardSettings), Held: &s.held, Log: o.Log}
+		m := &ghost.Maker{Mode: p.Guard, Guard: guard.New(p.GuardSettings), Held: s.held, Log: o.Log}
 		if provider, model, found := strings.Cut(p.Judge, "/"); found && o.Providers[provider] != nil {
 			m.Judge = judge(o.Providers[provider], provider, model, p.JudgeTime)
 		}

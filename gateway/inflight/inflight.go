@@ -43,7 +43,7 @@ const (
 // Budget is the memory for all requests in progress, in bytes. It is safe for concurrent use.
 // A nil one has no bound.
 type Budget struct {
-	limit   int64
+	limit   atomic.Int64
 	taken   atomic.Int64
 	refused atomic.Int64
 }
@@ -53,7 +53,17 @@ func New(limit int64) *Budget {
 	if limit <= 0 {
 		return nil
 	}
-	return &Budget{limit: limit}
+	b := &Budget{}
+	b.limit.Store(limit)
+	return b
+}
+
+// SetLimit changes how many bytes there are. What is taken stays taken. A nil budget has no bound
+// to change, and no budget becomes one of none.
+func (b *Budget) SetLimit(limit int64) {
+	if b != nil && limit > 0 {
+		b.limit.Store(limit)
+	}
 }
 
 // Stats are what a budget is at, in bytes, and how often something was refused.
@@ -64,7 +74,7 @@ func (b *Budget) Stats() Stats {
 	if b == nil {
 		return Stats{}
 	}
-	return Stats{b.limit, b.taken.Load(), b.refused.Load()}
+	return Stats{b.limit.Load(), b.taken.Load(), b.refused.Load()}
 }
 
 // Share is the most that one request may take, in bytes; 0 without a bound.
@@ -72,7 +82,7 @@ func (b *Budget) Share() int64 {
 	if b == nil {
 		return 0
 	}
-	return b.limit / largest
+	return b.limit.Load() / largest
 }
 
 // Claim begins the claim of a request. It must be closed; then all it has taken is free again.
@@ -85,7 +95,7 @@ func (b *Budget) Claim() *Claim {
 
 // take takes n bytes for a request that then has total.
 func (b *Budget) take(n, total int64) error {
-	limit := b.limit
+	limit := b.limit.Load()
 	switch {
 	case total > limit/largest:
 		return ErrShare

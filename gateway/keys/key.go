@@ -66,8 +66,8 @@ const (
 	secretBytes  = 32
 )
 
-// New makes the text of a key. It is in nobody's memory but the caller's.
-func New() (text string, s Secret) {
+// NewSecret makes the text of a key. Nobody has it but the caller.
+func NewSecret() (text string, s Secret) {
 	var random [secretBytes]byte
 	_, _ = rand.Read(random[:]) // it never fails
 	public := prefix + strings.ToLower(rand.Text()[:publicLength])

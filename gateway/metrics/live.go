@@ -71,6 +71,7 @@ func collectorsOf(o Options) []prometheus.Collector {
 	c.stored(o)
 	c.memory(o)
 	c.tools(o)
+	c.reloads(o)
 	return c
 }
 

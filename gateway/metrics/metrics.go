@@ -57,6 +57,8 @@ type Options struct {
 	// Tools returns how the servers are whose tools the gateway runs. It is called for every
 	// scrape.
 	Tools func() []catalogue.Status
+	// Reloads says how the configuration was read. It is called for every scrape.
+	Reloads func() Reloads
 	// Log is told of scrapes that fail.
 	Log *slog.Logger
 }
@@ -126,6 +128,14 @@ func New(o Options) *Metrics {
 	}
 	return m
 }
+
+// Know has the models of a configuration that was read later labels of their own, by the upstreams'
+// names. Those of earlier ones keep theirs: a counter does not go away.
+func (m *Metrics) Know(models []string) { m.models.reserve(models...) }
+
+// Collect adds what the options give to what is read for every scrape. It is for what was not
+// there at the start, and is called once for each.
+func (m *Metrics) Collect(o Options) { m.registry.MustRegister(collectorsOf(o)...) }
 
 // Bounds of one scrape. Prometheus itself gives up after 10 seconds.
 const (

@@ -36,6 +36,15 @@ func newValues(reserved ...string) *values {
 	return v
 }
 
+// reserve gives values a place that they always have.
+func (v *values) reserve(values ...string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, s := range values {
+		v.known[telemetry.Text(s, maxText)] = true
+	}
+}
+
 // admit is s as a label: made fit, and "other" if the set is full.
 func (v *values) admit(s string) string {
 	s = telemetry.Text(s, maxText)

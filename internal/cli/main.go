@@ -62,6 +62,7 @@ type cli struct {
 	Guard       guardCmd       `cmd:"" help:"Say what the execution guard would have said of conversations that are over."`
 	Simulate    simulateCmd    `cmd:"" help:"Replay a trace of requests to see how many prompts routing by prefix finds cached."`
 	Conformance conformCmd     `cmd:"" help:"Run the conformance suite on any gateway; see conformance run --help."`
+	Completion  completionCmd  `cmd:"" help:"Print what a shell reads to complete command lines: bash, zsh or fish."`
 	Version     versionCmd     `cmd:"" help:"Print the version."`
 }
 
@@ -114,6 +115,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		fmt.Fprintln(stderr, "callgate:", err)
 		return exitUsage
+	}
+	if len(args) > 0 && args[0] == completeCommand {
+		for _, word := range complete(parser.Model.Node, args[1:]) {
+			fmt.Fprintln(stdout, word)
+		}
+		return exitOK
 	}
 	command, err := parser.Parse(spoken(args))
 	if exited >= 0 {

@@ -161,6 +161,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -253,7 +255,7 @@ func (p *Provider) Chat(ctx context.Context, name string, req *gateway.Request) 
 	}
 	var r request
 	if err := json.Unmarshal(body, &r); err != nil {
-		return nil, &gateway.Error{Kind: gateway.Invalid, Message: "The demo cannot read the request: " + err.Error()}
+		return nil, unreadable(err)
 	}
 	if m.refuse != nil {
 		if err := m.refuse(ctx, p, ask{body, req.Stream, &r}); err != nil {
@@ -326,4 +328,14 @@ func (p *Provider) whole(ctx context.Context, m model, w *writer, reply *reply) 
 	}
 	reply.frames = []gateway.Frame{frame}
 	return nil
+}
+
+// unreadable says what the demo cannot read of a request, without the names of its types.
+func unreadable(err error) *gateway.Error {
+	e := &gateway.Error{Kind: gateway.Invalid, Message: "The demo cannot read the request: " + err.Error() + "."}
+	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
+		e.Param = wrong.Field
+		e.Message = fmt.Sprintf("The demo cannot read %s: a %s is no value of it.", cmp.Or(wrong.Field, "the request"), wrong.Value)
+	}
+	return e
 }

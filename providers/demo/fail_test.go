@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -242,4 +243,21 @@ func same(a, b *gateway.Error) bool {
 	return a.Kind == b.Kind && a.Code == b.Code && a.Param == b.Param && a.Message == b.Message && a.Status == b.Status &&
 		string(a.Body) == string(b.Body) && a.RetryAfter == b.RetryAfter &&
 		maps.EqualFunc(header(a.Header), header(b.Header), func(x, y []string) bool { return fmt.Sprint(x) == fmt.Sprint(y) })
+}
+
+// TestUnreadable: what the demo cannot read is said by its field, and not by Go's types.
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	p := demo.New(demo.Config{Delay: -1})
+	for text, field := range map[string]string{
+		`{"model":"m","messages":[{"role":"user","content":5}]}`:                          "messages.content",
+		`{"model":"m","messages":[{"role":5,"content":"x"}]}`:                             "messages.role",
+		`{"model":"m","messages":[{"role":"user","content":"x"}],"stream_options":5}`:     "stream_options",
+		`{"model":"m","stream":true,"messages":[{"role":"user","content":[{"text":5}]}]}`: "text",
+	} {
+		e := gateway.AsError(outcome(t.Context(), t, p, "hermes", text))
+		if e == nil || e.Kind != gateway.Invalid || !strings.Contains(e.Message, field+":") || strings.Contains(e.Message, "Go ") || strings.Contains(e.Message, "struct") {
+			t.Errorf("%s: got %v, want %s named", text, e, field)
+		}
+	}
 }

@@ -57,6 +57,19 @@ func (r *Refusals) add(provider string, until time.Time) {
 	r.until[provider] = until // one for each of the configuration
 }
 
+// Of is a copy with those of the providers that stay.
+func (r *Refusals) Of(stays func(provider string) bool) *Refusals {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := &Refusals{until: map[string]time.Time{}}
+	for provider, until := range r.until {
+		if stays(provider) {
+			out.until[provider] = until
+		}
+	}
+	return out
+}
+
 func (r *Refusals) has(provider string, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -30,6 +31,9 @@ type Config struct {
 	OnChange func(provider string, c breaker.Change)
 	Log      *slog.Logger
 	Now      func() time.Time
+	// Previous is the engine whose place this one takes, nil for none: what it knows of a
+	// provider that is the same value here goes on, breaker and all.
+	Previous *Engine
 }
 
 // Trace is told of an attempt, and may add to the header that goes upstream. end is called
@@ -44,13 +48,17 @@ type Engine struct {
 	trace     Trace
 	detours   *detours
 	log       *slog.Logger
+	changed   func(provider string, c breaker.Change)
 }
 
-// New makes an engine.
+// New makes an engine. Of one that has a Previous, Begin is to be called.
 func New(c Config) *Engine {
-	e := &Engine{upstreams: map[string]*upstream{}, loads: newLoads(c.Targets, maps.Keys(c.Providers)), pins: newPins(), trace: c.Trace, detours: newDetours(c.Now), log: c.Log}
+	e := &Engine{upstreams: map[string]*upstream{}, loads: newLoads(c.Targets, maps.Keys(c.Providers)), pins: newPins(), trace: c.Trace, detours: newDetours(c.Now), log: c.Log, changed: c.OnChange}
 	for name, p := range c.Providers {
 		e.upstreams[name] = newUpstream(name, p, c.Policies[name], c.OnChange)
+	}
+	if c.Previous != nil {
+		e.inherit(c.Previous)
 	}
 	return e
 }
@@ -97,6 +105,8 @@ type upstream struct {
 	retry    gateway.RetryPolicy
 	breaker  *breaker.Breaker
 	bucket   *bucket
+	// changed is told of the breaker's changes, by the engine that has the upstream now.
+	changed atomic.Pointer[func(string, breaker.Change)]
 }
 
 func newUpstream(name string, p gateway.Provider, policy gateway.Policy, changed func(string, breaker.Change)) *upstream {
@@ -111,9 +121,10 @@ func newUpstream(name string, p gateway.Provider, policy gateway.Policy, changed
 	if n, ok := p.(gateway.Needer); ok {
 		u.needs = n.Needs()
 	}
+	u.changed.Store(&changed)
 	u.breaker = breaker.New(breaker.Settings{
 		Name: name, Failures: policy.Failures, Open: policy.Open,
-		OnChange: func(c breaker.Change) { changed(name, c) },
+		OnChange: func(c breaker.Change) { (*u.changed.Load())(name, c) },
 	})
 	return u
 }

@@ -51,7 +51,7 @@ type Store interface {
 type Cache struct {
 	keys    *answers.Keys
 	flights *answers.Flights
-	held    atomic.Int64 // bytes of answers that are not complete yet
+	held    *atomic.Int64 // bytes of answers that are not complete yet
 	parsers gateway.ParserSource
 	now     func() time.Time
 	log     *slog.Logger
@@ -63,7 +63,14 @@ const maxHeld = 256 << 20
 
 // New makes a cache. parsers may be nil.
 func New(salt []byte, parsers gateway.ParserSource, now func() time.Time, log *slog.Logger) *Cache {
-	return &Cache{keys: answers.NewKeys(salt), flights: answers.NewFlights(), parsers: parsers, now: now, log: log}
+	return &Cache{keys: answers.NewKeys(salt), flights: answers.NewFlights(), held: &atomic.Int64{}, parsers: parsers, now: now, log: log}
+}
+
+// With is c for other parsers: they share what is under way and its bounds.
+func (c *Cache) With(parsers gateway.ParserSource) *Cache {
+	other := *c
+	other.parsers = parsers
+	return &other
 }
 
 // Query is a request whose answer may be there.

@@ -17,14 +17,14 @@ type Affinity struct {
 	index   *prefix.Index
 	salt    []byte
 	targets map[string]bool // those in the index
+	list    []prefix.Target
 }
 
 // NewAffinity makes one for the targets of routes that want it; nil if none does. idle is how
-// long a provider keeps a prompt that is not used. share keeps what is learned for other
-// gateways.
-func NewAffinity(c Config, wants func(route string) bool, idle func(provider string) time.Duration, salt []byte, share bool) *Affinity {
-	a := &Affinity{salt: salt, targets: map[string]bool{}}
-	var targets []prefix.Target
+// long a provider keeps a prompt that is not used. What targets have is kept in index, from Begin
+// on.
+func NewAffinity(c Config, wants func(route string) bool, idle func(provider string) time.Duration, salt []byte, index *prefix.Index) *Affinity {
+	a := &Affinity{salt: salt, targets: map[string]bool{}, index: index}
 	for name, list := range c.Lists() {
 		if !wants(name) {
 			continue
@@ -32,24 +32,18 @@ func NewAffinity(c Config, wants func(route string) bool, idle func(provider str
 		for _, t := range list {
 			if !a.targets[t.Name()] {
 				a.targets[t.Name()] = true
-				targets = append(targets, prefix.Target{Name: t.Name(), Idle: idle(t.Provider)})
+				a.list = append(a.list, prefix.Target{Name: t.Name(), Idle: idle(t.Provider)})
 			}
 		}
 	}
-	if len(targets) == 0 {
+	if len(a.list) == 0 {
 		return nil
 	}
-	a.index = prefix.New(prefix.Options{Targets: targets, Share: share})
 	return a
 }
 
-// Index is where it is kept what targets have in their caches; nil for no affinity.
-func (a *Affinity) Index() *prefix.Index {
-	if a == nil {
-		return nil
-	}
-	return a.index
-}
+// Begin makes the targets of the index those of a. What is known of one that stays is kept.
+func (a *Affinity) Begin() { a.index.Keep(a.list) }
 
 // Forget drops what is known of a provider's caches: it failed so often that it may have
 // been started anew.

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/store/internal/rows"
 )
@@ -22,9 +23,11 @@ import (
 const (
 	// connections is the most that one gateway has.
 	connections = 16
-	idleTime    = 5 * time.Minute
-	openTime    = 15 * time.Second
-	dialTime    = 5 * time.Second
+	// ledgerConnections are for the ledger: one writes, and some read.
+	ledgerConnections = 4
+	idleTime          = 5 * time.Minute
+	openTime          = 15 * time.Second
+	dialTime          = 5 * time.Second
 	// migration is the advisory lock that gateways take while they make tables: "callgate"
 	// in hexadecimal.
 	migration = 0x63616c6c67617465
@@ -33,9 +36,23 @@ const (
 // Open connects, and brings the tables up to date. url is postgres://user:password@host/db,
 // with the parameters of libpq. The caller closes the store.
 func Open(ctx context.Context, url string, o store.Options) (store.Store, error) {
+	return open(ctx, url, connections, func(ctx context.Context, db *sql.DB, d rows.Dialect) (store.Store, error) {
+		return rows.New(ctx, db, db, d, o)
+	})
+}
+
+// OpenLedger opens the ledger of usage, with a few connections of its own.
+func OpenLedger(ctx context.Context, url string) (billing.Ledger, error) {
+	return open(ctx, url, ledgerConnections, func(ctx context.Context, db *sql.DB, d rows.Dialect) (billing.Ledger, error) {
+		return rows.NewLedger(ctx, db, db, d)
+	})
+}
+
+// open connects for what begins there.
+func open[T any](ctx context.Context, url string, connections int, begin func(context.Context, *sql.DB, rows.Dialect) (T, error)) (none T, err error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil { // it may quote the URL
-		return nil, errors.New("store: the URL is not postgres://user:password@host:port/database, or has a parameter that is not known")
+		return none, errors.New("store: the URL is not postgres://user:password@host:port/database, or has a parameter that is not known")
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = dialTime
@@ -52,17 +69,29 @@ func Open(ctx context.Context, url string, o store.Options) (store.Store, error)
 	db.SetConnMaxIdleTime(idleTime)
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
-	s, err := rows.New(ctx, db, db, rows.Dialect{
+	begun, err := begin(ctx, db, dialect(config.Password))
+	if err != nil {
+		return none, errors.Join(err, db.Close())
+	}
+	return begun, nil
+}
+
+// dialect is that of Postgres.
+func dialect(password string) rows.Dialect {
+	const at = "to_char(to_timestamp(time / 1000) AT TIME ZONE 'UTC', "
+	return rows.Dialect{
 		Bytes: "BYTEA", Serial: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
 		Now:       "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
 		Exclusive: fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", int64(migration)),
 		Lateral:   true,
-		Again:     isConflict, Clean: func(err error) error { return clean(config.Password, err) },
-	}, o)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
+		Share:     " FOR SHARE",
+		Collate:   ` COLLATE "C"`,
+		Label:     "CAST(labels AS JSONB) ->> %s",
+		TimeText: map[billing.Dimension]string{
+			billing.ByHour: at + `'YYYY-MM-DD"T"HH24":00:00Z"')`, billing.ByDay: at + "'YYYY-MM-DD')", billing.ByMonth: at + "'YYYY-MM')",
+		},
+		Again: isConflict, Clean: func(err error) error { return clean(password, err) },
 	}
-	return s, nil
 }
 
 // isConflict reports whether a transaction may be tried again: it could not be serialised,

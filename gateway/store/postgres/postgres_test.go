@@ -10,6 +10,8 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/callgate/callgate/gateway/keys"
+	"github.com/callgate/callgate/gateway/keys/keystest"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/store/postgres"
 	"github.com/callgate/callgate/gateway/store/storetest"
@@ -45,6 +47,17 @@ func open(t testing.TB, url string, o store.Options) store.Store {
 func TestContract(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t testing.TB, o store.Options) store.Store { return open(t, postgrestest.Database(t), o) })
+}
+
+// TestKeys holds the keys in a Postgres to theirs.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	keeper := func(t testing.TB, url string) keys.Keeper {
+		return open(t, url, storetest.Options()).(interface{ Keys() keys.Keeper }).Keys()
+	}
+	keystest.Run(t, func(t testing.TB) keys.Keeper { return keeper(t, postgrestest.Database(t)) })
+	url := postgrestest.Database(t)
+	keystest.Shared(t, keeper(t, url), keeper(t, url))
 }
 
 // TestShared has two gateways at one database, which make its tables at the same time.

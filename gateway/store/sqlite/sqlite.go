@@ -19,6 +19,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/store/internal/rows"
 )
@@ -34,14 +35,26 @@ const (
 // Open opens the file, or makes it, and brings its tables up to date. Its folder must be
 // there. The caller closes the store.
 func Open(ctx context.Context, path string, o store.Options) (store.Store, error) {
+	return open(path, func(read, write *sql.DB) (store.Store, error) { return rows.New(ctx, read, write, dialect(path), o) })
+}
+
+// OpenLedger opens the ledger of usage in a file, which may be that of a store.
+func OpenLedger(ctx context.Context, path string) (billing.Ledger, error) {
+	return open(path, func(read, write *sql.DB) (billing.Ledger, error) {
+		return rows.NewLedger(ctx, read, write, dialect(path))
+	})
+}
+
+// open opens a file for what begins on it.
+func open[T any](path string, begin func(read, write *sql.DB) (T, error)) (none T, err error) {
 	if err := prepare(path); err != nil {
-		return nil, err
+		return none, err
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	open := func(connections int, options string) (*sql.DB, error) {
+	handle := func(connections int, options string) (*sql.DB, error) {
 		u := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute), RawQuery: fmt.Sprintf(
 			"_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=secure_delete(ON)&_pragma=journal_size_limit(67108864)%s",
 			busyTime, options)}
@@ -53,23 +66,34 @@ func Open(ctx context.Context, path string, o store.Options) (store.Store, error
 		db.SetMaxIdleConns(connections)
 		return db, nil
 	}
-	write, err := open(1, "&_txlock=immediate")
+	write, err := handle(1, "&_txlock=immediate")
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	read, err := open(readers, "&_txlock=deferred")
+	read, err := handle(readers, "&_txlock=deferred")
 	if err != nil {
-		return nil, errors.Join(err, write.Close())
+		return none, errors.Join(err, write.Close())
 	}
-	s, err := rows.New(ctx, read, write, rows.Dialect{
+	begun, err := begin(read, write)
+	if err != nil {
+		return none, errors.Join(err, read.Close(), write.Close())
+	}
+	return begun, nil
+}
+
+// dialect is SQLite's.
+func dialect(path string) rows.Dialect {
+	const seconds = "time / 1000, 'unixepoch'"
+	return rows.Dialect{
 		Bytes: "BLOB", Serial: "INTEGER PRIMARY KEY",
 		Now:   "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+		Label: "(SELECT value FROM json_each(labels) WHERE key = %s)",
+		TimeText: map[billing.Dimension]string{
+			billing.ByHour: "strftime('%Y-%m-%dT%H:00:00Z', " + seconds + ")", billing.ByDay: "strftime('%Y-%m-%d', " + seconds + ")",
+			billing.ByMonth: "strftime('%Y-%m', " + seconds + ")",
+		},
 		Again: isBusy, Clean: func(err error) error { return clean(path, err) },
-	}, o)
-	if err != nil {
-		return nil, errors.Join(err, read.Close(), write.Close())
 	}
-	return s, nil
 }
 
 // prepare makes the file, so that nobody else may read it from its first byte on.

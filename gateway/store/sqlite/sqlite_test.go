@@ -16,6 +16,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/callgate/callgate/gateway/keys"
+	"github.com/callgate/callgate/gateway/keys/keystest"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/store/sqlite"
 	"github.com/callgate/callgate/gateway/store/storetest"
@@ -54,6 +56,17 @@ func TestContract(t *testing.T) {
 	storetest.Run(t, func(t testing.TB, o store.Options) store.Store {
 		return open(t, filepath.Join(t.TempDir(), "store.db"), o)
 	})
+}
+
+// TestKeys holds the keys in a file to theirs.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	keeper := func(t testing.TB, file string) keys.Keeper {
+		return open(t, file, storetest.Options()).(interface{ Keys() keys.Keeper }).Keys()
+	}
+	keystest.Run(t, func(t testing.TB) keys.Keeper { return keeper(t, filepath.Join(t.TempDir(), "store.db")) })
+	file := filepath.Join(t.TempDir(), "store.db")
+	keystest.Shared(t, keeper(t, file), keeper(t, file))
 }
 
 // TestShared has two stores on one file.

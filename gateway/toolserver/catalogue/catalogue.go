@@ -49,6 +49,9 @@ type Server struct {
 	Refresh      time.Duration       // how old a list gets; 0 is 5 min
 	// Secrets are taken out of results and messages, should the server send them back.
 	Secrets []string
+	// Key stands for all of the above: a server goes on as it is in a catalogue that takes the
+	// place of another one, if both have it with the same key. "" is the same as none.
+	Key string
 }
 
 // Options are what a catalogue is made of.
@@ -57,6 +60,10 @@ type Options struct {
 	// Lock is the file of pins. If there is none, nothing is quarantined.
 	Lock string
 	Log  *slog.Logger // nil: none
+	// Previous is the catalogue whose place this one takes, nil for none; it may still be used. Of
+	// its servers those with the same Key are those of both, with their connections, processes and
+	// lists. It is not kept.
+	Previous *Catalogue
 }
 
 // Catalogue is all tools that can be run. It is made by New, lives between Start and Close, and
@@ -72,7 +79,9 @@ type Catalogue struct {
 	view atomic.Pointer[view]
 	mu   sync.Mutex // one view is made at a time
 
-	cancel  context.CancelFunc
+	previous *Catalogue // until Start
+
+	cancel  atomic.Pointer[context.CancelFunc]
 	work    sync.WaitGroup
 	started atomic.Pointer[time.Time]
 }
@@ -95,24 +104,45 @@ func New(o Options) (*Catalogue, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Catalogue{o: o, log: o.Log, servers: map[string]*server{}, names: slices.Sorted(maps.Keys(o.Servers)), schemas: repair.NewSchemas(0), locks: locks}
+	c := &Catalogue{o: o, log: o.Log, servers: map[string]*server{}, names: slices.Sorted(maps.Keys(o.Servers)), schemas: repair.NewSchemas(0), locks: locks, previous: o.Previous}
+	c.o.Previous = nil
 	for name, s := range o.Servers {
+		if there := o.Previous.share(name, s.Key); there != nil {
+			c.servers[name] = there
+			continue
+		}
 		c.servers[name] = newServer(name, s)
 	}
 	c.rebuild()
 	return c, nil
 }
 
-// Start asks all servers, and again when their lists are old, until Close. It does not wait. A
-// nil Catalogue has no servers.
+// share is the server of a name, if it has the key, for another catalogue too; nil if not.
+func (c *Catalogue) share(name, key string) *server {
+	if c == nil || key == "" {
+		return nil
+	}
+	s := c.servers[name]
+	if s == nil || s.o.Key != key || !s.join() {
+		return nil
+	}
+	return s
+}
+
+// Start asks all servers, and again when their lists are old, until Close. It does not wait. The
+// previous one asks no more. A nil Catalogue has no servers.
 func (c *Catalogue) Start() {
 	if c == nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	c.cancel = cancel
-	now := time.Now()
-	c.started.Store(&now)
+	c.cancel.Store(&cancel)
+	if c.previous == nil { // else the gateway is ready, and stays so
+		now := time.Now()
+		c.started.Store(&now)
+	}
+	c.previous.Stop()
+	c.previous = nil
 	for _, name := range c.names {
 		c.work.Go(func() { c.follow(ctx, c.servers[name]) })
 	}
@@ -142,17 +172,27 @@ func (c *Catalogue) Ready() error {
 	return nil
 }
 
-// Close ends all connections and processes. Calls that run fail.
+// Stop ends what Start began: no server is asked for its list any more. Calls go on. A nil
+// Catalogue has nothing to stop.
+func (c *Catalogue) Stop() {
+	if c == nil {
+		return
+	}
+	if cancel := c.cancel.Load(); cancel != nil {
+		(*cancel)()
+	}
+}
+
+// Close ends all connections and processes but those that another catalogue has too. Calls that
+// run fail.
 func (c *Catalogue) Close() error {
 	if c == nil {
 		return nil
 	}
-	if c.cancel != nil {
-		c.cancel()
-	}
+	c.Stop()
 	var ends sync.WaitGroup
 	for _, s := range c.servers {
-		ends.Go(func() { _ = s.source.Close() })
+		ends.Go(s.leave)
 	}
 	ends.Wait()
 	c.work.Wait()

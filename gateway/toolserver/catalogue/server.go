@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -34,6 +35,7 @@ type server struct {
 	wake   chan struct{} // holds one, when the list is to be asked for soon
 	scrub  *strings.Replacer
 	health health
+	owners atomic.Int64 // catalogues that have it
 
 	mu       sync.Mutex
 	listing  *toolserver.Listing // the last that came; nil before
@@ -52,8 +54,29 @@ func newServer(name string, o Server) *server {
 		o.Refresh = defaultRefresh
 	}
 	s := &server{name: name, o: o, places: make(chan struct{}, o.Concurrency), wake: make(chan struct{}, 1), scrub: scrubber(o.Secrets)}
+	s.owners.Store(1)
 	s.source = o.Open(s.poke)
 	return s
+}
+
+// join has one more catalogue have it, unless the last has left.
+func (s *server) join() bool {
+	for {
+		n := s.owners.Load()
+		if n == 0 {
+			return false
+		}
+		if s.owners.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// leave has one catalogue less have it. The last closes it.
+func (s *server) leave() {
+	if s.owners.Add(-1) == 0 {
+		_ = s.source.Close()
+	}
 }
 
 // scrubber takes secrets out of text.
@@ -85,12 +108,16 @@ func (s *server) poke() {
 	}
 }
 
-// follow asks a server for its list until ctx ends.
+// follow asks a server for its list until ctx ends. One that another catalogue has just asked has
+// time.
 func (c *Catalogue) follow(ctx context.Context, s *server) {
-	for {
+	for wait := s.left(); ; wait = 0 {
 		began := time.Now()
-		c.ask(ctx, s)
-		timer := time.NewTimer(s.wait())
+		if wait == 0 {
+			c.ask(ctx, s)
+			wait = s.wait()
+		}
+		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
@@ -98,6 +125,7 @@ func (c *Catalogue) follow(ctx context.Context, s *server) {
 			soon := time.NewTimer(time.Until(began.Add(firstWait)))
 			select { // a server that says so without end is not asked without end
 			case <-ctx.Done():
+				s.poke() // whoever follows the server then is to hear of it
 			case <-soon.C:
 			}
 			soon.Stop()
@@ -107,6 +135,17 @@ func (c *Catalogue) follow(ctx context.Context, s *server) {
 			return
 		}
 	}
+}
+
+// left is how long the list that is there is good, 0 if there is none.
+func (s *server) left() time.Duration {
+	s.mu.Lock()
+	good, age := s.listing != nil && s.failures == 0, time.Since(s.listed)
+	s.mu.Unlock()
+	if !good {
+		return 0
+	}
+	return max(0, s.wait()-age)
 }
 
 // ask asks a server for its list once.

@@ -3,13 +3,10 @@ package rows
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
-	"time"
-	"unicode/utf8"
 
+	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/store/internal/mutex"
 )
@@ -26,6 +23,14 @@ type Dialect struct {
 	// Lateral is set where there is CROSS JOIN LATERAL. Elsewhere CROSS JOIN must go from
 	// left to right, as SQLite's does.
 	Lateral bool
+	// Share follows a SELECT whose row nobody may change until the transaction ends.
+	Share string
+	// Collate follows an expression or a column's type for texts that are in the order of their bytes.
+	Collate string
+	// Label is an expression for a member of the JSON text labels, where %s is its name.
+	Label string
+	// TimeText are the expressions for the hour, day and month of the column time, as texts in UTC.
+	TimeText map[billing.Dimension]string
 	// Again reports whether a transaction failed only because of another one.
 	Again func(error) bool
 	// Clean takes secrets out of an error's text.
@@ -34,11 +39,10 @@ type Dialect struct {
 
 // Store is a store in tables. Methods are those of [store.Store].
 type Store struct {
-	o           store.Options
-	d           Dialect
-	read, write *sql.DB
-	local       mutex.Set // in front of the locks of the database
-	evicted     atomic.Uint64
+	database
+	o       store.Options
+	local   mutex.Set // in front of the locks of the database
+	evicted atomic.Uint64
 
 	newBytes, newEntries atomic.Int64 // since the bound of all was looked after
 }
@@ -50,138 +54,11 @@ func New(ctx context.Context, read, write *sql.DB, d Dialect, o store.Options) (
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{o: o, d: d, read: read, write: write}
-	if err := s.migrate(ctx); err != nil {
+	s := &Store{database: database{d, read, write}, o: o}
+	if err := s.migrate(ctx, "callgate_migrations", d.migrations()); err != nil {
 		return nil, err
 	}
 	return s, nil
-}
-
-// Close implements store.Keeper.
-func (s *Store) Close() error {
-	err := s.write.Close()
-	if s.read != s.write {
-		err = errors.Join(s.read.Close(), err)
-	}
-	return s.d.Clean(err)
-}
-
-// attempts is how often a transaction is tried that others keep from its end.
-const attempts = 10
-
-// change runs a transaction that writes.
-func (s *Store) change(ctx context.Context, do func(tx *tx) error) error {
-	for n := 1; ; n++ {
-		err := s.transact(ctx, s.write, &sql.TxOptions{}, do)
-		if err == nil || n == attempts || !s.d.Again(err) {
-			return s.clean(err)
-		}
-		select {
-		case <-time.After(time.Duration(n) * 5 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// look runs a transaction that reads, of one state of the database.
-func (s *Store) look(ctx context.Context, do func(tx *tx) error) error {
-	return s.clean(s.transact(ctx, s.read, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}, do))
-}
-
-func (s *Store) transact(ctx context.Context, db *sql.DB, o *sql.TxOptions, do func(tx *tx) error) error {
-	if o.ReadOnly && db != s.write {
-		o = nil // SQLite: a transaction reads one state anyway
-	}
-	t, err := db.BeginTx(ctx, o)
-	if err != nil {
-		return err
-	}
-	if err := do(&tx{t, ctx}); err != nil {
-		return errors.Join(err, t.Rollback())
-	}
-	return t.Commit()
-}
-
-// clean leaves the store's own errors and contexts' ends as they are.
-func (s *Store) clean(err error) error {
-	for _, own := range []error{store.ErrNotFound, store.ErrTooLarge, store.ErrTooLong, store.ErrInConversation, store.ErrFull, context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, own) {
-			return err
-		}
-	}
-	if err == nil {
-		return nil
-	}
-	return s.d.Clean(err)
-}
-
-// tx is a transaction with its context.
-type tx struct {
-	tx  *sql.Tx
-	ctx context.Context //nolint:containedctx // it is the transaction's
-}
-
-// check refuses texts that a database cannot have. They are ids that somebody asks for, and
-// nothing has such an id.
-func check(args []any) error {
-	for _, a := range args {
-		if text, ok := a.(string); ok && (!utf8.ValidString(text) || strings.Contains(text, "\x00")) {
-			return fmt.Errorf("%w: an id is not text", store.ErrNotFound)
-		}
-	}
-	return nil
-}
-
-// exec runs a statement and returns how many rows it has changed.
-func (t *tx) exec(query string, args ...any) (int64, error) {
-	if err := check(args); err != nil {
-		return 0, err
-	}
-	result, err := t.tx.ExecContext(t.ctx, query, args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-// one reads one row, or returns ErrNotFound.
-func (t *tx) one(into []any, query string, args ...any) error {
-	if err := check(args); err != nil {
-		return err
-	}
-	err := t.tx.QueryRowContext(t.ctx, query, args...).Scan(into...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return store.ErrNotFound
-	}
-	return err
-}
-
-// all reads rows, one after the other into the same places, and calls each for every one.
-func (t *tx) all(into []any, each func(), query string, args ...any) error {
-	if err := check(args); err != nil {
-		return err
-	}
-	rows, err := t.tx.QueryContext(t.ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		each()
-	}
-	return rows.Err()
-}
-
-// items reads rows of an id and a body.
-func (t *tx) items(query string, args ...any) (out []store.Item, err error) {
-	var id string
-	var body []byte
-	err = t.all([]any{&id, &body}, func() { out = append(out, store.Item{ID: id, Body: append([]byte{}, body...)}) }, query, args...)
-	return out, err
 }
 
 // migrations make the tables, one step after the other; the number of those that were done
@@ -199,36 +76,10 @@ CREATE TABLE callgate_items (place %[2]s, tenant TEXT NOT NULL, owner TEXT NOT N
 CREATE INDEX callgate_items_owner ON callgate_items (tenant, owner, part, place);
 CREATE INDEX callgate_items_id ON callgate_items (tenant, id, place);
 CREATE TABLE callgate_locks (tenant TEXT NOT NULL, name TEXT NOT NULL, holder TEXT NOT NULL, until BIGINT NOT NULL, PRIMARY KEY (tenant, name));
-`, d.Bytes, d.Serial)}
-}
-
-// migrate brings the tables up to date. Several gateways may do so at once.
-func (s *Store) migrate(ctx context.Context) error {
-	return s.change(ctx, func(tx *tx) error {
-		if s.d.Exclusive != "" {
-			if _, err := tx.exec(s.d.Exclusive); err != nil {
-				return err
-			}
-		}
-		if _, err := tx.exec("CREATE TABLE IF NOT EXISTS callgate_migrations (done INTEGER NOT NULL)"); err != nil {
-			return err
-		}
-		var done int
-		if err := tx.one([]any{&done}, "SELECT count(*) FROM callgate_migrations"); err != nil {
-			return err
-		}
-		steps := s.d.migrations()
-		if done > len(steps) {
-			return fmt.Errorf("its tables are of a newer version: %d steps, and this program knows %d; use the newer program", done, len(steps))
-		}
-		for i, step := range steps[done:] {
-			if _, err := tx.exec(step); err != nil {
-				return fmt.Errorf("migration %d: %w", done+i+1, err)
-			}
-			if _, err := tx.exec("INSERT INTO callgate_migrations VALUES ($1)", done+i+1); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+`, d.Bytes, d.Serial),
+		fmt.Sprintf(`
+CREATE TABLE callgate_keys (kind TEXT NOT NULL, name TEXT NOT NULL, version BIGINT NOT NULL, body %s NOT NULL, PRIMARY KEY (kind, name));
+CREATE TABLE callgate_keys_revision (revision BIGINT NOT NULL);
+INSERT INTO callgate_keys_revision VALUES (1);
+`, d.Bytes)}
 }

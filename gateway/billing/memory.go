@@ -1,0 +1,281 @@
+package billing
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// MemoryLimits bound a ledger in memory.
+type MemoryLimits struct {
+	// Rows and Hours are the most of each; the oldest make room. Zero is 20 000 and 50 000, about 40 MB
+	// together.
+	Rows, Hours int
+}
+
+// NewMemory makes a ledger that ends with the process.
+func NewMemory(l MemoryLimits) Ledger {
+	l.Rows, l.Hours = cmp.Or(l.Rows, 20_000), cmp.Or(l.Hours, 50_000)
+	return &memory{limits: l, ids: map[string]struct{}{}, hours: map[Hour]*Sum{}}
+}
+
+type memory struct {
+	limits MemoryLimits
+
+	mu    sync.Mutex
+	rows  []Row // by time and ID
+	ids   map[string]struct{}
+	hours map[Hour]*Sum
+	// since is when the rows begin that were never deleted, and hoursSince that of the hours.
+	since, hoursSince time.Time
+}
+
+// before is the order of rows.
+func before(a, b *Row) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID)) }
+
+// Put implements Ledger.
+func (m *memory) Put(_ context.Context, rows []Row) (res Result, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range rows {
+		if _, known := m.ids[r.ID]; known {
+			res.Known++
+			continue
+		}
+		if r.Time.Before(m.since) {
+			res.Late++
+			continue
+		}
+		res.Added++
+		m.ids[r.ID] = struct{}{}
+		at := len(m.rows)
+		for at > 0 && before(&m.rows[at-1], &r) > 0 { // rows come nearly in order
+			at--
+		}
+		m.rows = slices.Insert(m.rows, at, r)
+		h := r.Hour()
+		if m.hours[h] == nil {
+			m.hours[h] = &Sum{}
+		}
+		m.hours[h].Add(&r)
+	}
+	m.room()
+	return res, nil
+}
+
+// room keeps the ledger within its bounds. A tenth more goes at once, so that not each row moves all.
+func (m *memory) room() {
+	if len(m.rows) > m.limits.Rows {
+		n := len(m.rows) - m.limits.Rows*9/10
+		m.drop(n, m.rows[n-1].Time.Add(time.Millisecond))
+	}
+	if len(m.hours) > m.limits.Hours {
+		starts := make([]int64, 0, len(m.hours))
+		for h := range m.hours {
+			starts = append(starts, h.Start)
+		}
+		slices.Sort(starts)
+		last := starts[len(starts)-m.limits.Hours*9/10-1]
+		for h := range m.hours {
+			if h.Start <= last {
+				delete(m.hours, h)
+			}
+		}
+		m.hoursSince = time.UnixMilli(last).UTC().Add(time.Hour)
+	}
+}
+
+// drop deletes the first rows, and no row before a time is taken from then on.
+func (m *memory) drop(n int, since time.Time) {
+	for n < len(m.rows) && m.rows[n].Time.Before(since) {
+		n++ // of the same millisecond
+	}
+	for i := range m.rows[:n] {
+		delete(m.ids, m.rows[i].ID)
+	}
+	m.rows = slices.Clone(m.rows[n:])
+	if since.After(m.since) {
+		m.since = since
+	}
+}
+
+// Sweep implements Ledger.
+func (m *memory) Sweep(_ context.Context, limit time.Time) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, _ := slices.BinarySearchFunc(m.rows, limit, func(r Row, t time.Time) int {
+		if r.Time.Before(t) {
+			return -1
+		}
+		return 1
+	})
+	if n > 0 {
+		m.drop(n, limit)
+	}
+	return n, nil
+}
+
+// Close implements Ledger.
+func (m *memory) Close() error { return nil }
+
+// holds reports whether a row with a time and values is meant.
+func (f Filter) holds(t time.Time, value func(Dimension) string) bool {
+	if !f.From.IsZero() && t.Before(f.From) || !f.To.IsZero() && !t.Before(f.To) {
+		return false
+	}
+	for _, c := range f.Where {
+		if !slices.Contains(c.Values, value(c.Dimension)) {
+			return false
+		}
+	}
+	return true
+}
+
+// RowsAfter reads the After of a page of rows.
+func RowsAfter(after []string) (ms int64, id string, err error) {
+	if after == nil {
+		return -1 << 62, "", nil
+	}
+	if len(after) != 2 {
+		return 0, "", ErrCursor
+	}
+	if ms, err = strconv.ParseInt(after[0], 10, 64); err != nil {
+		return 0, "", ErrCursor
+	}
+	return ms, after[1], nil
+}
+
+// Cut makes a page of rows that may hold one more than wanted.
+func Cut(rows []Row, since time.Time, p Page) Rows {
+	out := Rows{Rows: rows, Since: since}
+	if len(rows) > p.Limit {
+		out.Rows = rows[:p.Limit]
+		last := &out.Rows[p.Limit-1]
+		out.Next = []string{strconv.FormatInt(last.Time.UnixMilli(), 10), last.ID}
+	}
+	return out
+}
+
+// Rows implements Ledger.
+func (m *memory) Rows(_ context.Context, f Filter, p Page) (Rows, error) {
+	ms, id, err := RowsAfter(p.After)
+	if err != nil {
+		return Rows{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []Row
+	for i := range m.rows {
+		r := &m.rows[i]
+		if at := r.Time.UnixMilli(); (at > ms || at == ms && r.ID > id) && f.holds(r.Time, r.Value) {
+			if out = append(out, *r); len(out) > p.Limit {
+				break
+			}
+		}
+	}
+	return Cut(out, m.since, p), nil
+}
+
+// CutSums makes a page of sums that may hold one more than wanted.
+func CutSums(sums []Sum, p Page) Sums {
+	out := Sums{Sums: sums}
+	if len(sums) > p.Limit {
+		out.Sums = sums[:p.Limit]
+		out.Next = out.Sums[p.Limit-1].Group
+	}
+	return out
+}
+
+// Sums implements Ledger.
+func (m *memory) Sums(_ context.Context, f Filter, by []Dimension, p Page) (Sums, error) {
+	if p.After != nil && len(p.After) != len(by) {
+		return Sums{}, ErrCursor
+	}
+	groups := map[string]*Sum{}
+	add := func(value func(Dimension) string, one *Sum) {
+		group := make([]string, len(by))
+		for i, d := range by {
+			group[i] = value(d)
+		}
+		if p.After != nil && slices.Compare(group, p.After) <= 0 {
+			return
+		}
+		name := strings.Join(group, "\x00")
+		s := groups[name]
+		if s == nil {
+			s = &Sum{Group: group}
+			groups[name] = s
+		}
+		s.Join(one)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out, since := Sums{}, m.since
+	hours := f.FromHours(by)
+	if hours {
+		since = m.hoursSince
+		for h, s := range m.hours {
+			value := h.reader()
+			if f.holds(time.UnixMilli(h.Start), value) {
+				add(value, s)
+			}
+		}
+	} else {
+		for i := range m.rows {
+			if r := &m.rows[i]; f.holds(r.Time, r.Value) {
+				one := Sum{}
+				one.Add(r)
+				add(r.Value, &one)
+			}
+		}
+	}
+	all := make([]Sum, 0, len(groups))
+	for _, s := range groups {
+		all = append(all, *s)
+	}
+	slices.SortFunc(all, func(a, b Sum) int { return slices.Compare(a.Group, b.Group) })
+	out = CutSums(all, p)
+	out.Since, out.Hours = since, hours
+	return out, nil
+}
+
+// reader gives the values of an hour.
+func (h Hour) reader() func(Dimension) string {
+	var labels map[string]string
+	return func(d Dimension) string {
+		name, ok := d.Label()
+		if !ok {
+			return h.value(d)
+		}
+		if labels == nil {
+			labels = ReadLabels(h.Labels)
+		}
+		return labels[name]
+	}
+}
+
+// LabelsText writes labels as ledgers keep them: JSON with sorted names.
+func LabelsText(labels map[string]string) string {
+	if len(labels) == 0 {
+		return "{}"
+	}
+	b, err := json.Marshal(labels)
+	if err != nil {
+		return "{}" // texts are always JSON
+	}
+	return string(b)
+}
+
+// ReadLabels reads what LabelsText has written; nil for none.
+func ReadLabels(text string) map[string]string {
+	var labels map[string]string
+	if text == "{}" || json.Unmarshal([]byte(text), &labels) != nil {
+		return nil
+	}
+	return labels
+}

@@ -1,0 +1,46 @@
+package rollout
+
+import "math"
+
+// z and zPower are those quantiles of the normal distribution: of an interval of 95 %, and of a
+// power of 80 %.
+const (
+	z      = 1.959963984540054
+	zPower = 0.8416212335729143
+)
+
+// Interval is what a share may be, as far as its counts say.
+type Interval struct {
+	Rate float64 `json:"rate"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// Wilson is the interval of 95 % by Wilson's score for k of n; without any n it is from 0 to 1.
+func Wilson(k, n int) Interval {
+	if n <= 0 {
+		return Interval{High: 1}
+	}
+	all, p := float64(n), float64(k)/float64(n)
+	scale := 1 + z*z/all
+	middle := (p + z*z/(2*all)) / scale
+	half := z / scale * math.Sqrt(p*(1-p)/all+z*z/(4*all*all))
+	i := Interval{Rate: p, Low: max(middle-half, 0), High: min(middle+half, 1)}
+	if k == 0 {
+		i.Low = 0 // and not what rounding leaves
+	}
+	if k == n {
+		i.High = 1
+	}
+	return i
+}
+
+// Needed is how many requests each of two arms needs for the difference between the shares p and q to
+// be seen: in four of five trials, at a level of 5 %. It is 0 if there is no difference.
+func Needed(p, q float64) int {
+	d := p - q
+	if d == 0 {
+		return 0
+	}
+	return int(math.Ceil((z + zPower) * (z + zPower) * (p*(1-p) + q*(1-q)) / (d * d)))
+}
