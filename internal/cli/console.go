@@ -13,11 +13,11 @@ import (
 )
 
 // console is the operator's page, which shows in a browser what the admin API gives.
-func (v *edition) console(admin httpapi.AdminConfig) (*console.Console, error) {
+func (v *edition) console(p *process, admin httpapi.AdminConfig) (*console.Console, error) {
 	return console.New(console.Options{
 		Breakers: admin.Breakers, Reset: admin.Reset, ResetParser: v.parsers.host.Reset, Targets: admin.Targets, Caches: admin.Caches,
 		Plugins: func() console.Plugins { return v.parsers.shown(v.config.Plugins.Dir) },
-		Tools:   v.tools.Status,
+		Tools:   v.tools.Status, History: p.accounts.history, Concerns: func() []console.Concern { return p.concerns() },
 		Ready:   v.parsers.ready, Source: v.parsers, Version: programVersion(), Log: admin.Log,
 	})
 }

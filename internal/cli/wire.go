@@ -69,11 +69,11 @@ func checkConfig(cfg *config.Config) error {
 // build makes an edition. If there is an error nothing of it is left.
 func (p *process) build(cfg *config.Config) (v *edition, err error) {
 	v = &edition{uses: newUses(), config: cfg, parsers: p.parsers}
-	defer func() {
+	defer func(begun *edition) { // v is nil where there is an error
 		if err != nil {
-			err = errors.Join(err, v.close())
+			err = errors.Join(err, begun.close())
 		}
-	}()
+	}(v)
 	if v.providers, err = newProviders(cfg); err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (p *process) build(cfg *config.Config) (v *edition, err error) {
 		return nil, err
 	}
 	admin := v.operators(p)
-	if admin.Console, err = v.console(admin); err != nil {
+	if admin.Console, err = v.console(p, admin); err != nil {
 		return nil, err
 	}
 	v.admin, err = httpapi.NewAdmin(admin)
