@@ -46,6 +46,8 @@ const (
 	lately      = 15 // minutes
 	fewRequests = 20
 	fewAttempts = 10
+	enough      = 3
+	maxConcerns = 12 // that are shown
 	badShare    = 0.05
 	fairShare   = 0.01
 )
@@ -165,9 +167,11 @@ func traffic(r *history.Report, down map[string]bool, add adder) {
 func howBad(failed, all uint64, few uint64) Level {
 	rate := share(failed, all)
 	switch {
-	case all >= few && rate >= badShare, failed >= 3 && rate >= 0.5:
+	case failed < enough: // anybody fails once
+		return Good
+	case all >= few && rate >= badShare, rate >= 0.5:
 		return Bad
-	case failed >= 3 && rate >= fairShare:
+	case rate >= fairShare:
 		return Fair
 	}
 	return Good

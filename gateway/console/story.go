@@ -15,6 +15,7 @@ import (
 type storyData struct {
 	Concerns  []Concern
 	Wrong     int // of them
+	More      int // that are not shown
 	Hour      history.Report
 	Report    history.Report
 	Windows   []choice
@@ -92,6 +93,9 @@ func (c *Console) story(w http.ResponseWriter, r *http.Request) error {
 			d.Wrong++
 		}
 	}
+	if n := len(d.Concerns); n > maxConcerns {
+		d.Concerns, d.More = d.Concerns[:maxConcerns], n-maxConcerns
+	}
 	for _, x := range windowsByName {
 		d.Windows = append(d.Windows, choice{Name: capital(x.Name), Link: Path + "?window=" + x.Name, Current: x.Name == window.Name})
 	}
@@ -148,7 +152,7 @@ func tiles(r *history.Report) []tile {
 			Link: requestsPath + "?show=repaired", Chart: chart(amounts(r, points, "Repaired answers", whole, count(history.Repaired)), false)},
 		{Name: "Not repairable", Value: grouped(n(history.Broken)), Note: percent(share(n(history.Broken), all)) + " of answers", Level: level(n(history.Broken) > 0),
 			Link: requestsPath + "?show=broken", Chart: chart(rates(r, points, "Not repairable", history.Broken), true)},
-		{Name: "Ghost calls", Value: grouped(n(history.Ghosts)), Note: "claimed, not made: " + grouped(n(history.Ghosts)-min(passed, n(history.Ghosts))) + " caught, " + grouped(passed) + " reached clients", Level: level(passed > 0),
+		{Name: "Ghost calls", Value: grouped(n(history.Ghosts)), Note: grouped(n(history.Ghosts)-min(passed, n(history.Ghosts))) + " caught, " + grouped(passed) + " reached clients", Level: level(passed > 0),
 			Link: requestsPath + "?show=ghost", Chart: chart(rates(r, points, "Ghosts: answers that claim what no call has done", history.Ghosts), true)},
 		{Name: "Retries and fallbacks", Value: grouped(n(history.Retried) + n(history.FellBack)),
 			Note: grouped(n(history.Retried)) + " at the same target, " + grouped(n(history.FellBack)) + " at another",
@@ -204,7 +208,10 @@ func targetRows(r *history.Report, breakers []breaker.Snapshot) []targetRow {
 
 // since says how long a history goes back in a window.
 func since(r history.Report) string {
-	if d := r.Now.Sub(r.Since); d < r.Window.Span() {
+	switch d := r.Now.Sub(r.Since); {
+	case d < time.Second:
+		return "since this gateway started, just now"
+	case d < r.Window.Span():
 		return "since this gateway started, " + ago(d.Truncate(time.Second)) + " ago"
 	}
 	return "at this gateway in the last " + r.Window.Name

@@ -99,7 +99,7 @@ func TestStory(t *testing.T) {
 		"how often":           `<code class="quiet">args_json</code></th><td class="n">2</td>`,
 		"the tool's name":     "A tool's name, misspelled",
 		"the retries":         "1 at the same target, 1 at another",
-		"the ghost":           "claimed, not made: 1 caught, 0 reached clients",
+		"the ghost":           "1 caught, 0 reached clients",
 		"why requests failed": "<code>model_not_found</code>",
 		"the money spent":     "<dt>Spent</dt><dd>$6.00</dd>",
 		"the money saved":     "<dt>Saved by the response cache</dt><dd>$6.00</dd>",
