@@ -132,35 +132,39 @@ func tiles(r *history.Report) []tile {
 	}
 	whole := func(x float64) string { return grouped(int64(x)) }
 	long := func(x float64) string { return seconds(x) }
-	chart := func(s spark, bad bool) template.HTML {
-		s.bad = s.bad && bad
+	chart := func(s spark, level Level) template.HTML {
+		s.bad = level != Good
 		return s.SVG()
 	}
-	level := func(bad bool) Level {
-		if bad {
+	// One is worth a look, as it is in the verdict.
+	level := func(some uint64) Level {
+		switch {
+		case some == 0:
+			return Good
+		case all >= fewRequests && share(some, all) >= badShare:
 			return Bad
 		}
-		return Good
+		return Fair
 	}
-	passed := n(history.GhostsPassed)
+	passed, failing := n(history.GhostsPassed), howBad(n(history.Failed), all, fewRequests)
 	return []tile{
 		{Name: "Requests", Value: grouped(all), Note: grouped(n(history.Refused)) + " refused, " + grouped(n(history.Left)) + " left by the client",
-			Chart: chart(amounts(r, points, "Requests a step", whole, count(history.Requests)), false)},
-		{Name: "Failed", Value: percent(share(n(history.Failed), all)), Note: plural(n(history.Failed), "request"), Level: howBad(n(history.Failed), all, fewRequests),
-			Link: requestsPath + "?show=failed", Chart: chart(rates(r, points, "Failed", history.Failed), true)},
+			Chart: chart(amounts(r, points, "Requests a step", whole, count(history.Requests)), Good)},
+		{Name: "Failed", Value: percent(share(n(history.Failed), all)), Note: plural(n(history.Failed), "request"), Level: failing,
+			Link: requestsPath + "?show=failed", Chart: chart(rates(r, points, "Failed", history.Failed), failing)},
 		{Name: "Repaired", Value: grouped(n(history.Repaired)), Note: "answers; " + grouped(n(history.TextCalls)) + " calls read from text",
-			Link: requestsPath + "?show=repaired", Chart: chart(amounts(r, points, "Repaired answers", whole, count(history.Repaired)), false)},
-		{Name: "Not repairable", Value: grouped(n(history.Broken)), Note: percent(share(n(history.Broken), all)) + " of answers", Level: level(n(history.Broken) > 0),
-			Link: requestsPath + "?show=broken", Chart: chart(rates(r, points, "Not repairable", history.Broken), true)},
-		{Name: "Ghost calls", Value: grouped(n(history.Ghosts)), Note: grouped(n(history.Ghosts)-min(passed, n(history.Ghosts))) + " caught, " + grouped(passed) + " reached clients", Level: level(passed > 0),
-			Link: requestsPath + "?show=ghost", Chart: chart(rates(r, points, "Ghosts: answers that claim what no call has done", history.Ghosts), true)},
+			Link: requestsPath + "?show=repaired", Chart: chart(amounts(r, points, "Repaired answers", whole, count(history.Repaired)), Good)},
+		{Name: "Not repairable", Value: grouped(n(history.Broken)), Note: percent(share(n(history.Broken), all)) + " of answers", Level: level(n(history.Broken)),
+			Link: requestsPath + "?show=broken", Chart: chart(rates(r, points, "Not repairable", history.Broken), level(n(history.Broken)))},
+		{Name: "Ghost calls", Value: grouped(n(history.Ghosts)), Note: grouped(n(history.Ghosts)-min(passed, n(history.Ghosts))) + " caught, " + grouped(passed) + " reached clients", Level: level(passed),
+			Link: requestsPath + "?show=ghost", Chart: chart(rates(r, points, "Ghosts: answers that claim what no call has done", history.Ghosts), level(passed))},
 		{Name: "Retries and fallbacks", Value: grouped(n(history.Retried) + n(history.FellBack)),
 			Note: grouped(n(history.Retried)) + " at the same target, " + grouped(n(history.FellBack)) + " at another",
-			Link: requestsPath + "?show=fallback", Chart: chart(amounts(r, points, "Retries and fallbacks", whole, count(history.Retried, history.FellBack)), false)},
+			Link: requestsPath + "?show=fallback", Chart: chart(amounts(r, points, "Retries and fallbacks", whole, count(history.Retried, history.FellBack)), Good)},
 		{Name: "First token", Value: brief(t.First.P50), Note: "95 of 100 within " + brief(t.First.P95),
-			Chart: chart(amounts(r, points, "First token, 95 of 100 within", long, func(p *history.Point) float64 { return p.First.P95.Seconds() }), false)},
+			Chart: chart(amounts(r, points, "First token, 95 of 100 within", long, func(p *history.Point) float64 { return p.First.P95.Seconds() }), Good)},
 		{Name: "Whole answer", Value: brief(t.Took.P50), Note: "95 of 100 within " + brief(t.Took.P95),
-			Chart: chart(amounts(r, points, "Whole answer, 95 of 100 within", long, func(p *history.Point) float64 { return p.Took.P95.Seconds() }), false)},
+			Chart: chart(amounts(r, points, "Whole answer, 95 of 100 within", long, func(p *history.Point) float64 { return p.Took.P95.Seconds() }), Good)},
 	}
 }
 

@@ -103,7 +103,7 @@ func TestStory(t *testing.T) {
 		"why requests failed": "<code>model_not_found</code>",
 		"the money spent":     "<dt>Spent</dt><dd>$6.00</dd>",
 		"the money saved":     "<dt>Saved by the response cache</dt><dd>$6.00</dd>",
-		"who misbehaves":      `<a href="/ui/requests?target=away%2Ffar-1">far-1</a>`,
+		"who misbehaves":      `<a href="/ui/requests?target=away%2Ffar-1">far-1</a> <span class="of">away</span>`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%s: got no %q in\n%s", what, want, body)
