@@ -24,10 +24,12 @@ import (
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
 
@@ -57,6 +59,10 @@ type Options struct {
 	// Tools returns how the servers are whose tools the gateway runs. It is called for every
 	// scrape.
 	Tools func() []catalogue.Status
+	// Keys says how the book of keys does. It is called for every scrape.
+	Keys func() keys.State
+	// Rollouts returns how the arms of rollouts do. It is called for every scrape.
+	Rollouts func() []rollout.Snapshot
 	// Reloads says how the configuration was read. It is called for every scrape.
 	Reloads func() Reloads
 	// Log is told of scrapes that fail.

@@ -20,9 +20,8 @@ type usageAccounts struct {
 	history *history.History
 }
 
-// newUsageAccounts opens the accounts, with the configuration's prices over those that are built
-// in.
-func newUsageAccounts(cfg *config.Config, m *metrics.Metrics) (*usageAccounts, error) {
+// readPrices are the configuration's over those that are built in.
+func readPrices(cfg *config.Config) (*accounts.Prices, error) {
 	prices := accounts.DefaultPrices()
 	if cfg.Prices != "" {
 		data, err := os.ReadFile(cfg.Prices)
@@ -35,7 +34,7 @@ func newUsageAccounts(cfg *config.Config, m *metrics.Metrics) (*usageAccounts, e
 		}
 		prices = own.Over(prices)
 	}
-	return &usageAccounts{m, accounts.NewBook(prices), history.New(history.Options{Models: modelNames(cfg)})}, nil
+	return prices, nil
 }
 
 // Request implements httpapi.Metrics.
@@ -49,6 +48,7 @@ func (u *usageAccounts) enter(r gateway.Record) (paid history.Money) {
 	s := r.Summary
 	if s != nil {
 		u.judged(r)
+		u.arm(r)
 	}
 	switch {
 	case s != nil && s.Replayed(): // its tokens were counted when they were spent

@@ -9,6 +9,12 @@ import (
 // concerns are what is wrong with the process itself, for the operator's page: what it shares and
 // stores. What is wrong with upstreams, parsers and tools the page sees by itself.
 func (p *process) concerns() (out []console.Concern) {
+	switch r := p.reloads.measured(); {
+	case !r.Good:
+		out = append(out, console.Concern{Level: console.Bad, What: "The changed configuration was refused, and the one before is still used. The log says what is wrong with it."})
+	case r.Restart:
+		out = append(out, console.Concern{Level: console.Fair, What: "The configuration has changed in what only a restart can apply. The log names the settings."})
+	}
 	if s := p.shared.snapshot(); s != nil && !s.Up && s.Error != "" {
 		out = append(out, console.Concern{Level: console.Fair, What: "Gateways do not tell each other what they have learned: " + s.Error, Link: console.Path + "/caches", See: "Caches"})
 	}

@@ -100,7 +100,7 @@ func TestStory(t *testing.T) {
 		"the tool's name":     "A tool's name, misspelled",
 		"the retries":         "1 at the same target, 1 at another",
 		"the ghost":           "1 caught, 0 reached clients",
-		"why requests failed": "<code>model_not_found</code>",
+		"why requests failed": `<code class="quiet">model_not_found</code>`,
 		"the money spent":     "<dt>Spent</dt><dd>$6.00</dd>",
 		"the money saved":     "<dt>Saved by the response cache</dt><dd>$6.00</dd>",
 		"who misbehaves":      `<a href="/ui/requests?target=away%2Ffar-1">far-1</a> <span class="of">away</span>`,
