@@ -12,6 +12,7 @@ import (
 	"github.com/callgate/callgate/gateway/admit"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/history"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/metrics"
@@ -77,7 +78,7 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 	measured := p.measured(cfg, sys)
 	measured.Limits = p.limits.Stats
 	p.metrics = metrics.New(measured)
-	p.accounts = &usageAccounts{p.metrics, accounts.NewBook(nil)}
+	p.accounts = &usageAccounts{p.metrics, accounts.NewBook(nil), history.New(history.Options{Models: modelNames(cfg)})}
 	if p.parsers, err = newParsers(ctx, cfg, p.metrics.Plugin, log); err != nil {
 		return p, err
 	}
@@ -104,7 +105,6 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 		Keys:     func() keys.State { return p.keys.State() },
 		Quality:  p.quality.Snapshot,
 		Rollouts: func() []rollout.Snapshot { return sys.now().rollouts.snapshots() },
-		Keys:     func() keys.State { return p.keys.State() },
 		Models:   modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}
 	if cfg.Store.Kind != "off" {
@@ -126,6 +126,7 @@ func (p *process) apply(v *edition) {
 	configureKeys(p.keys, v.config)
 	p.state.SetMaxBytes(int(cfg.Limits.Body))
 	p.metrics.Know(modelNames(cfg))
+	p.accounts.history.Know(modelNames(cfg))
 	var o metrics.Options
 	p.answers.measure(&o)
 	p.metrics.Collect(o)

@@ -119,7 +119,7 @@ func (p *process) build(ctx context.Context, cfg *config.Config, previous *editi
 		return v, err
 	}
 	admin := v.operators(p)
-	if admin.Console, err = v.console(admin, p); err != nil {
+	if admin.Console, err = v.console(p, admin); err != nil {
 		return v, err
 	}
 	v.admin, err = httpapi.NewAdmin(admin)
