@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/protocol/chat"
 )
@@ -42,6 +44,8 @@ type AdminConfig struct {
 	// Tools returns how the servers are whose tools the gateway runs, as it is written in JSON.
 	// Without it there is no GET /admin/tools.
 	Tools func() any
+	// Usage asks the ledger of usage. Without it there is no GET /admin/usage.
+	Usage func(ctx context.Context, q billing.Query) (billing.Answer, error)
 	// Metrics answers GET /metrics. Without it there is no such path.
 	Metrics http.Handler
 	// Console answers /ui and all below. Without it there are no such paths.
@@ -52,7 +56,7 @@ type AdminConfig struct {
 
 // Admin serves what the operator needs, on a listener of its own: GET /metrics, GET
 // /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
-// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, /ui for browsers, and GET /livez, which alone is open to
+// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/usage, /ui for browsers, and GET /livez, which alone is open to
 // everyone. It is an http.Handler.
 type Admin struct {
 	cfg  AdminConfig
@@ -122,6 +126,9 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	}
 	if cfg.ResetParser != nil {
 		a.echo.POST(parsersPath+"/:name/reset", a.resetParser)
+	}
+	if cfg.Usage != nil {
+		a.echo.GET(usagePath, a.usage)
 	}
 	if cfg.Metrics != nil {
 		a.echo.GET(metricsPath, echo.WrapHandler(cfg.Metrics))

@@ -58,6 +58,8 @@ type cli struct {
 	Doctor      doctorCmd      `cmd:"" help:"Find out what a server is and what to write for it, or whether what a configuration names is there."`
 	Tools       toolsCmd       `cmd:"" help:"List, call and pin the tools that the gateway runs (tool_servers)."`
 	Key         keyCmd         `cmd:"" help:"Make a key for clients and print it with its hash."`
+	Usage       usageCmd       `cmd:"" help:"Print what answers of upstreams have used and cost, by team, key and model, as the ledger of a running gateway has it."`
+	Prices      pricesCmd      `cmd:"" help:"Make a file of prices out of what others publish."`
 	ExportTrace exportTraceCmd `cmd:"" help:"Make a trace for simulate out of the gateway's own log (log.prefix)."`
 	Guard       guardCmd       `cmd:"" help:"Say what the execution guard would have said of conversations that are over."`
 	Simulate    simulateCmd    `cmd:"" help:"Replay a trace of requests to see how many prompts routing by prefix finds cached."`

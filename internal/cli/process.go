@@ -37,6 +37,7 @@ type process struct {
 	store    store.Store // nil: none; state closes it
 	state    *state.Service
 	kept     toolKeeper
+	usage    *usageBook // nil: no ledger
 }
 
 // newProcess makes it, as the configuration at the start says. What it asks of an edition it asks
@@ -72,6 +73,9 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 	if p.parsers, err = newParsers(ctx, cfg, p.metrics.Plugin, log); err != nil {
 		return p, err
 	}
+	if p.usage, err = openUsage(ctx, cfg, log); err != nil {
+		return p, err
+	}
 	if p.store, err = openStore(ctx, cfg); err != nil {
 		return p, err
 	}
@@ -92,6 +96,7 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 		Models:  modelNames(cfg), Memory: p.memory.Stats, Log: p.log,
 	}
 	p.answers.measure(&o)
+	p.measureUsage(cfg, &o)
 	if cfg.Store.Kind != "off" {
 		o.Stored = func() state.Stats { return p.state.Stats() }
 	}
@@ -100,7 +105,7 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 
 // close ends it, behind the last edition. Spans that wait are sent first.
 func (p *process) close(ctx context.Context) error {
-	errs := []error{p.state.Close(), p.tracer.Shutdown(ctx)}
+	errs := []error{p.state.Close(), p.usage.close(ctx), p.tracer.Shutdown(ctx)}
 	if p.parsers != nil {
 		errs = append(errs, p.parsers.host.Close(ctx))
 	}
