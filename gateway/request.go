@@ -75,6 +75,8 @@ type Request struct {
 	Appended int
 	// Room is the memory of the request and of its answer; nil has no bound.
 	Room *inflight.Claim
+	// Warnings are said with the answer, in front of what it gives rise to itself.
+	Warnings []string
 	// Ran says what is certain of calls in the messages, since the gateway ran them itself: the
 	// guards take it in place of what they would guess.
 	Ran []Fact
@@ -127,7 +129,7 @@ func (r *Request) Again(body []byte, source *Source) (*Request, error) {
 	}
 	out.ID, out.Header, out.Tenant, out.Client, out.MaxRetries, out.ClientRetries = r.ID, r.Header, r.Tenant, r.Client, r.MaxRetries, r.ClientRetries
 	out.BaseDelay, out.MaxDelay, out.Source = r.BaseDelay, r.MaxDelay, source
-	return out, nil
+	return out.Capped()
 }
 
 // Places are those of what matters in a request's body; those that are not there are empty.
@@ -135,6 +137,7 @@ type Places struct {
 	Model, Stream, Tools, ToolChoice, Messages wire.Span
 	ResponseFormat, WebSearch, Parallel        wire.Span // web_search_options, parallel_tool_calls
 	Metadata, CacheKey, Stop                   wire.Span // prompt_cache_key
+	StreamOptions                              wire.Span
 }
 
 // readings are what was read of a body, each when it is first asked for.
@@ -229,6 +232,8 @@ func (r *Request) locate() (odd, meant string, ok bool) {
 			p.CacheKey = v
 		case "stop":
 			p.Stop = v
+		case "stream_options":
+			p.StreamOptions = v
 		default:
 			if odd == "" {
 				odd, meant = misspelt(key)

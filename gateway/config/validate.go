@@ -58,6 +58,7 @@ func (c *Config) check(r *report) {
 	}
 	c.checkKeyTools(r)
 	c.checkTeams(r)
+	c.checkLimits(r)
 }
 
 // checkTags checks what the tags of the fields say: required, enum, min and max.

@@ -52,7 +52,11 @@ func New(o Options) (*Gateway, error) {
 		return nil, err
 	}
 	var err error
-	if g.table, err = routing.New(o.routing()); err != nil {
+	table := o.routing()
+	if o.Previous != nil {
+		table.Previous = o.Previous.table
+	}
+	if g.table, err = routing.New(table); err != nil {
 		return nil, err
 	}
 	wants := func(name string) bool { return o.policy(name).Affinity }
@@ -268,7 +272,7 @@ func (g *Gateway) ask(ctx context.Context, req *gateway.Request, c *compiled, ch
 		}
 	}
 	p := &attempt.Plan{Asked: req, Route: &choice.RouteChoice, Targets: choice.Targets, Model: choice.Model, Policies: c.forTarget,
-		Stages: c.stages, Requested: requested, Execution: c.Execution, FallbackOn: c.FallbackOn}
+		Stages: c.stages, Requested: requested, Execution: c.Execution, FallbackOn: c.FallbackOn, Warnings: slices.Clip(req.Warnings)}
 	if recorder != nil {
 		p.Stages = append(slices.Clip(p.Stages), recorder)
 	}

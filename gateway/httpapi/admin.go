@@ -16,6 +16,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/protocol/chat"
 )
 
@@ -46,6 +47,8 @@ type AdminConfig struct {
 	Tools func() any
 	// Usage asks the ledger of usage. Without it there is no GET /admin/usage.
 	Usage func(ctx context.Context, q billing.Query) (billing.Answer, error)
+	// Reload has the configuration read again. Without it there is no POST /admin/reload.
+	Reload func() (Reloaded, error)
 	// Metrics answers GET /metrics. Without it there is no such path.
 	Metrics http.Handler
 	// Console answers /ui and all below. Without it there are no such paths.
@@ -56,7 +59,7 @@ type AdminConfig struct {
 
 // Admin serves what the operator needs, on a listener of its own: GET /metrics, GET
 // /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
-// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/usage, /ui for browsers, and GET /livez, which alone is open to
+// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/usage, POST /admin/reload, /ui for browsers, and GET /livez, which alone is open to
 // everyone. It is an http.Handler.
 type Admin struct {
 	cfg  AdminConfig
@@ -92,18 +95,14 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	if cfg.Breakers == nil || cfg.Reset == nil {
 		return nil, errors.New("an admin server needs Breakers and Reset")
 	}
-	hashes := map[string]string{}
-	if cfg.KeyHash != "" {
-		hashes["admin"] = cfg.KeyHash
-	}
-	keys, err := readKeys(hashes)
+	book, err := adminKeys(cfg.KeyHash)
 	if err != nil {
 		return nil, err
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &Admin{cfg: cfg, echo: echo.New(), api: &Server{cfg: Config{Log: cfg.Log}, keys: keys}}
+	a := &Admin{cfg: cfg, echo: echo.New(), api: &Server{cfg: Config{Log: cfg.Log, Keys: book}}}
 	a.echo.HTTPErrorHandler = a.fail
 	a.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
 	a.echo.Use(a.observe, a.api.recover, a.guard)
@@ -130,6 +129,9 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	if cfg.Usage != nil {
 		a.echo.GET(usagePath, a.usage)
 	}
+	if cfg.Reload != nil {
+		a.echo.POST(reloadPath, a.reload)
+	}
 	if cfg.Metrics != nil {
 		a.echo.GET(metricsPath, echo.WrapHandler(cfg.Metrics))
 	}
@@ -137,6 +139,19 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 		a.mountConsole()
 	}
 	return a, nil
+}
+
+// adminKeys is a book with the operator's key alone, or with none.
+func adminKeys(hash string) (*keys.Book, error) {
+	b := keys.NewBook(keys.Options{})
+	if hash == "" {
+		return b, nil
+	}
+	if !keys.IsHash(hash) {
+		return nil, errors.New("the hash of the operator's key must be \"sha256:\" and 64 hex digits")
+	}
+	b.Configure([]keys.Key{{Name: "admin", Secrets: []keys.Secret{{Hash: hash}}}}, nil, true)
+	return b, nil
 }
 
 // ServeHTTP implements http.Handler.
@@ -307,7 +322,7 @@ func (a *Admin) fail(err error, c echo.Context) {
 		return
 	case e.Kind == gateway.NotFound && e.Code == "not_found":
 		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "Not found: this address serves GET " +
-			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + pluginsPath + ", POST " + parsersPath + "/{name}/reset, GET " + consolePath + ", GET " + metricsPath + " and GET " + livezPath + "."}
+			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + pluginsPath + ", POST " + parsersPath + "/{name}/reset, POST " + reloadPath + ", GET " + consolePath + ", GET " + metricsPath + " and GET " + livezPath + "."}
 	case e.Kind == gateway.InvalidKey:
 		e = &gateway.Error{Kind: gateway.InvalidKey,
 			Message: "No valid key: send the operator's key as \"Authorization: Bearer …\". Clients' keys are not accepted here."}

@@ -84,6 +84,9 @@ type State struct {
 	never   bool
 }
 
+// Never reports whether the request can never pass, however long it waits.
+func (s *State) Never() bool { return s.never }
+
 // Verdict is the answer to who wants to use something.
 type Verdict struct {
 	// States are those of all limits, in the order of the set. If there is a refusal they are from before it.

@@ -72,6 +72,7 @@ func collectorsOf(o Options) []prometheus.Collector {
 	c.usage(o)
 	c.memory(o)
 	c.tools(o)
+	c.keys(o)
 	c.reloads(o)
 	return c
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
@@ -62,6 +63,8 @@ type Options struct {
 	// Tools returns how the servers are whose tools the gateway runs. It is called for every
 	// scrape.
 	Tools func() []catalogue.Status
+	// Keys says how the book of keys does. It is called for every scrape.
+	Keys func() keys.State
 	// Reloads says how the configuration was read. It is called for every scrape.
 	Reloads func() Reloads
 	// Log is told of scrapes that fail.

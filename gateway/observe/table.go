@@ -300,6 +300,12 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 			}
 		}, Label{"reason", Open}),
 	}},
+	{header: "X-Ratelimit-Limit-Requests", start: true, value: rateLimit(requestLimit, limitText)},
+	{header: "X-Ratelimit-Remaining-Requests", start: true, value: rateLimit(requestLimit, remainingText)},
+	{header: "X-Ratelimit-Reset-Requests", start: true, value: rateLimit(requestLimit, resetText)},
+	{header: "X-Ratelimit-Limit-Tokens", start: true, value: rateLimit(tokenLimit, limitText)},
+	{header: "X-Ratelimit-Remaining-Tokens", start: true, value: rateLimit(tokenLimit, remainingText)},
+	{header: "X-Ratelimit-Reset-Tokens", start: true, value: rateLimit(tokenLimit, resetText)},
 	{header: "X-Callgate-Cached-Tokens", value: ifCached(func(u *gateway.Usage) any { return fmt.Sprintf("%d/%d", u.CacheRead, u.Input) })},
 	{header: "X-Callgate-Saved", end: "saved", log: "saved", value: func(s *gateway.Summary) any { return savedText(s) }},
 }

@@ -18,9 +18,8 @@ type usageAccounts struct {
 	book *accounts.Book
 }
 
-// newUsageAccounts opens the accounts, with the configuration's prices over those that are built
-// in.
-func newUsageAccounts(cfg *config.Config, m *metrics.Metrics) (*usageAccounts, error) {
+// readPrices are the configuration's over those that are built in.
+func readPrices(cfg *config.Config) (*accounts.Prices, error) {
 	prices := accounts.DefaultPrices()
 	if cfg.Prices != "" {
 		data, err := os.ReadFile(cfg.Prices)
@@ -33,7 +32,7 @@ func newUsageAccounts(cfg *config.Config, m *metrics.Metrics) (*usageAccounts, e
 		}
 		prices = own.Over(prices)
 	}
-	return &usageAccounts{m, accounts.NewBook(prices)}, nil
+	return prices, nil
 }
 
 // Request implements httpapi.Metrics.

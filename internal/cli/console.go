@@ -7,6 +7,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/console"
+	"github.com/callgate/callgate/gateway/history"
 	"github.com/callgate/callgate/gateway/httpapi"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/plugins/folder"
@@ -18,7 +19,7 @@ func (v *edition) console(admin httpapi.AdminConfig) (*console.Console, error) {
 		Breakers: admin.Breakers, Reset: admin.Reset, ResetParser: v.parsers.host.Reset, Targets: admin.Targets, Caches: admin.Caches,
 		Plugins: func() console.Plugins { return v.parsers.shown(v.config.Plugins.Dir) },
 		Tools:   v.tools.Status,
-		Ready:   v.parsers.ready, Source: v.parsers, Version: programVersion(), Log: admin.Log,
+		Ready:   v.parsers.ready, Source: v.parsers, History: history.New(history.Options{}), Version: programVersion(), Log: admin.Log,
 	})
 }
 

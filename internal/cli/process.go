@@ -8,9 +8,11 @@ import (
 	"log/slog"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/inflight"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/metrics"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/protocol/responses"
@@ -38,12 +40,14 @@ type process struct {
 	state    *state.Service
 	kept     toolKeeper
 	usage    *usageBook // nil: no ledger
+	reloads  *reloads
+	keys     *keys.Book
 }
 
 // newProcess makes it, as the configuration at the start says. What it asks of an edition it asks
 // of the one that sys has then.
 func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.Logger) (p *process, err error) {
-	p = &process{log: log, secret: []byte(cfg.CacheSalt.Reveal()), memory: inflight.New(memoryBudget(cfg.Limits)), uploads: inflight.New(uploadBudget(cfg.Limits))}
+	p = &process{log: log, answers: &answerStores{}, reloads: newReloads(sys, cfg), secret: []byte(cfg.CacheSalt.Reveal()), memory: inflight.New(memoryBudget(cfg.Limits)), uploads: inflight.New(uploadBudget(cfg.Limits))}
 	if len(p.secret) == 0 {
 		p.secret = []byte(rand.Text())
 	}
@@ -63,13 +67,8 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 			return p, fmt.Errorf("tracing: %w", err)
 		}
 	}
-	if p.answers, err = newAnswerStores(cfg, p.shared, log); err != nil {
-		return p, err
-	}
 	p.metrics = metrics.New(p.measured(cfg, sys))
-	if p.accounts, err = newUsageAccounts(cfg, p.metrics); err != nil {
-		return p, err
-	}
+	p.accounts = &usageAccounts{p.metrics, accounts.NewBook(nil)}
 	if p.parsers, err = newParsers(ctx, cfg, p.metrics.Plugin, log); err != nil {
 		return p, err
 	}
@@ -80,6 +79,9 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 		return p, err
 	}
 	if p.kept, err = newToolKeeper(cfg, p.store); err != nil {
+		return p, errors.Join(err, p.store.Close())
+	}
+	if p.keys, err = newKeyBook(ctx, cfg, p.store, log); err != nil {
 		return p, errors.Join(err, p.store.Close())
 	}
 	p.state = p.newState(cfg, sys)
@@ -93,14 +95,33 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 		Targets: func() []gateway.TargetState { return sys.now().gateway.Targets() },
 		Caches:  func() prefix.Snapshot { return sys.now().gateway.Caches() },
 		Tools:   func() []catalogue.Status { return sys.now().tools.Status() },
-		Models:  modelNames(cfg), Memory: p.memory.Stats, Log: p.log,
+		Keys:    func() keys.State { return p.keys.State() },
+		Models:  modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}
-	p.answers.measure(&o)
 	p.measureUsage(cfg, &o)
 	if cfg.Store.Kind != "off" {
 		o.Stored = func() state.Stats { return p.state.Stats() }
 	}
 	return o
+}
+
+// apply has what lives as long as the process do as an edition says, which gets the requests from
+// now on.
+func (p *process) apply(v *edition) {
+	cfg := v.config
+	v.parsers.begin()
+	v.gateway.Begin()
+	p.shared.prefixes(cfg, v.gateway.Index(), p.log)
+	p.memory.SetLimit(memoryBudget(cfg.Limits))
+	p.uploads.SetLimit(uploadBudget(cfg.Limits))
+	p.accounts.book.SetPrices(v.prices)
+	configureKeys(p.keys, v.config)
+	p.state.SetMaxBytes(int(cfg.Limits.Body))
+	p.metrics.Know(modelNames(cfg))
+	var o metrics.Options
+	p.answers.measure(&o)
+	p.metrics.Collect(o)
+	p.reloads.level(cfg.Log)
 }
 
 // close ends it, behind the last edition. Spans that wait are sent first.

@@ -36,7 +36,7 @@ func (s *serveCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
-	log := logger(e.stderr, cfg.Log)
+	log, level := newLogger(e.stderr, cfg.Log)
 	stdlog.SetFlags(0)
 	stdlog.SetOutput(library{log})
 	redis.LogTo(log)
@@ -44,6 +44,7 @@ func (s *serveCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
+	sys.reloads.from(s.configuration, s.Config, level)
 	listeners, err := listen(e.ctx, cfg, log)
 	if err != nil {
 		return usageError{errors.Join(err, sys.close(e.ctx))}
@@ -105,7 +106,12 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 		loaded <- err
 		sys.parsers.follow(ctx, err == nil && cfg.Plugins.Watch)
 	}()
-	stopSharing := sys.shared.run(ctx)
+	reloading := make(chan struct{})
+	go func() {
+		defer close(reloading)
+		sys.reloads.follow(ctx, hups)
+	}()
+	stopSharing, stopKeys := sys.shared.run(ctx), followKeys(ctx, sys.keys)
 	sys.now().tools.Start()
 	server := sys.now().server.HTTP()
 	server.Handler = sys
@@ -136,10 +142,10 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 				default:
 					return usageError{errors.Join(err, server.Close())}
 				}
-			case <-hups:
-				log.Warn("SIGHUP is ignored: the configuration is read at the start only; restart to change it")
 			case <-ctx.Done():
-				sys.now().server.Drain()
+				<-reloading
+				cfg := sys.now().config
+				sys.drain()
 				limit, end := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(cfg.ShutdownTimeout))
 				defer end()
 				err := shutdown(server, delay(ctx, cfg), time.Duration(cfg.ShutdownTimeout), log)
@@ -148,10 +154,11 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 			}
 		}
 	}()
-	stopSharing()     // after the last request
+	stopSharing() // after the last request
+	stopKeys()
 	_ = admin.Close() // a scrape that is cut is repeated
 	cancel()
-	_, _, _ = <-watched, <-served, <-ended
+	_, _, _, _ = <-watched, <-served, <-ended, <-reloading
 	return errors.Join(err, sys.close(context.WithoutCancel(ctx)))
 }
 

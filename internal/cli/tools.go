@@ -40,7 +40,7 @@ func (f toolsFlags) catalogue(e *env) (*catalogue.Catalogue, error) {
 	if len(cfg.ToolServers) == 0 {
 		return nil, usageError{fmt.Errorf("%s has no tool_servers", f.Config)}
 	}
-	c, err := newCatalogue(cfg, logger(e.stderr, config.Log{Level: "warn", Format: "text"}))
+	c, err := newCatalogue(cfg, nil, logger(e.stderr, config.Log{Level: "warn", Format: "text"}))
 	if err != nil {
 		return nil, usageError{err}
 	}

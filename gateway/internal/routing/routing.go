@@ -21,6 +21,9 @@ type Config struct {
 	Rules   map[string][]Rule
 	Aliases map[string]string
 	Direct  map[string]gateway.Target
+	// Previous is the table whose place this one takes; nil for none. It has the detector of
+	// languages, which is dear to make.
+	Previous *Table
 }
 
 // Rule sends the requests of a route that meet a condition to targets of its own. The
@@ -65,6 +68,8 @@ type ruleSet struct {
 // New makes a table. An alias that leads nowhere, and rules without a route, are mistakes of
 // the wiring.
 func New(c Config) (*Table, error) {
+	previous := c.Previous
+	c.Previous = nil
 	t := &Table{config: c, rules: map[string]*ruleSet{}}
 	entries := maps.Clone(c.Aliases)
 	if entries == nil {
@@ -99,6 +104,10 @@ func New(c Config) (*Table, error) {
 		t.rules[name], asked = set, asked || set.rules.Languages()
 	}
 	if !asked {
+		return t, nil
+	}
+	if previous != nil && previous.languages != nil {
+		t.languages = previous.languages
 		return t, nil
 	}
 	var err error
