@@ -98,7 +98,7 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 		Keys:    func() keys.State { return p.keys.State() },
 		Models:  modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}
-	p.measureUsage(cfg, &o)
+	p.measureUsage(cfg, sys, &o)
 	if cfg.Store.Kind != "off" {
 		o.Stored = func() state.Stats { return p.state.Stats() }
 	}

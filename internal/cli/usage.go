@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/callgate/callgate/gateway/billing"
@@ -98,10 +99,28 @@ func (u *usageBook) asker() func(context.Context, billing.Query) (billing.Answer
 }
 
 // measureUsage is what the metrics read of the ledger.
-func (p *process) measureUsage(cfg *config.Config, o *metrics.Options) {
+func (p *process) measureUsage(cfg *config.Config, sys *system, o *metrics.Options) {
 	if kind, _, _ := cfg.UsageStore(); kind == config.Off {
 		return
 	}
 	o.Usage = func() billing.Stats { return p.usage.Stats() }
-	o.Costs = func() []billing.Cost { return p.usage.Costs() }
+	o.Costs = func() []billing.Cost { return namedCosts(p.usage.Costs(), modelNames(sys.now().config)) }
+}
+
+// namedCosts counts models that only a client has named as others.
+func namedCosts(costs []billing.Cost, models []string) (out []billing.Cost) {
+	at := map[[2]string]int{}
+	for _, c := range costs {
+		if !slices.Contains(models, c.Model) {
+			c.Model = billing.OtherCosts
+		}
+		key := [2]string{c.Team, c.Model}
+		if i, ok := at[key]; ok {
+			out[i].Nano += c.Nano
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, c)
+	}
+	return out
 }
