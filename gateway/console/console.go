@@ -25,6 +25,7 @@ import (
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/history"
 	"github.com/callgate/callgate/gateway/playground"
+	"github.com/callgate/callgate/gateway/quality"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
 
@@ -50,6 +51,8 @@ type Options struct {
 	// Concerns returns what else is wrong, and Budgets how much of each is spent. Both may be nil.
 	Concerns func() []Concern
 	Budgets  func() []Budget
+	// Quality returns how well targets call tools; nil shows none.
+	Quality func() quality.Snapshot
 	// Ready says why parsers cannot be used yet, or nil.
 	Ready func() error
 	// Source gives the parsers of the playground.
@@ -150,7 +153,7 @@ func New(o Options) (*Console, error) {
 		o.Now = time.Now
 	}
 	c := &Console{o: o, bench: playground.New(o.Source), busy: make(chan struct{}, 1), pages: map[string]*template.Template{}}
-	for _, name := range []string{"story", "requests", "request", "upstreams", "plugins", "tools", "caches", "playground", "refused"} {
+	for _, name := range []string{"story", "requests", "request", "upstreams", "plugins", "tools", "quality", "caches", "playground", "refused"} {
 		page, err := template.New("layout.html").Funcs(functions(o.Now)).ParseFS(files, "pages/layout.html", "pages/"+name+".html")
 		if err != nil {
 			return nil, err
@@ -159,7 +162,7 @@ func New(o Options) (*Console, error) {
 	}
 	get := func(h handler) map[string]handler { return map[string]handler{http.MethodGet: h, http.MethodHead: h} }
 	c.routes = map[string]map[string]handler{
-		Path: get(c.story), requestsPath: get(c.requests), upstreamsPath: get(c.upstreams), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), playgroundPath: get(c.blank),
+		Path: get(c.story), requestsPath: get(c.requests), upstreamsPath: get(c.upstreams), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), qualityPath: get(c.quality), playgroundPath: get(c.blank),
 		stylePath: get(asset("assets/console.css", "text/css")), scriptPath: get(asset("assets/console.js", "text/javascript")),
 		resetPath: {http.MethodPost: c.reset}, parserPath: {http.MethodPost: c.resetParser},
 	}

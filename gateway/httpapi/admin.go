@@ -18,6 +18,7 @@ import (
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/protocol/chat"
+	"github.com/callgate/callgate/gateway/rollout"
 )
 
 // AdminConfig is what an Admin is made of.
@@ -47,8 +48,16 @@ type AdminConfig struct {
 	Tools func() any
 	// Usage asks the ledger of usage. Without it there is no GET /admin/usage.
 	Usage func(ctx context.Context, q billing.Query) (billing.Answer, error)
+	// Rollouts returns how the arms of rollouts do, and SetArm stops an arm of one, "" for all but the
+	// control, or lets it go on. It returns the rollout's state; if that is nil, what there is none of,
+	// "rollout" or "arm", and the names that there are. Without them there is no /admin/rollouts.
+	Rollouts func() []rollout.Snapshot
+	SetArm   func(name, arm string, stop bool) (state *rollout.Snapshot, what string, names []string)
 	// Reload has the configuration read again. Without it there is no POST /admin/reload.
 	Reload func() (Reloaded, error)
+	// Quality returns how well targets call tools, as it is written in JSON. Without it there is no
+	// GET /admin/quality.
+	Quality func() any
 	// Metrics answers GET /metrics. Without it there is no such path.
 	Metrics http.Handler
 	// Console answers /ui and all below. Without it there are no such paths.
@@ -59,7 +68,8 @@ type AdminConfig struct {
 
 // Admin serves what the operator needs, on a listener of its own: GET /metrics, GET
 // /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
-// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/usage, POST /admin/reload, /ui for browsers, and GET /livez, which alone is open to
+// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/usage, GET /admin/quality, GET /admin/rollouts and what mountRollouts says,
+// POST /admin/reload, /ui for browsers, and GET /livez, which alone is open to
 // everyone. It is an http.Handler.
 type Admin struct {
 	cfg  AdminConfig
@@ -77,6 +87,7 @@ const (
 	pluginsPath  = "/admin/plugins"
 	targetsPath  = "/admin/targets"
 	toolsPath    = "/admin/tools"
+	qualityPath  = "/admin/quality"
 	parsersPath  = pluginsPath + "/parsers"
 )
 
@@ -122,6 +133,12 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	}
 	if cfg.Tools != nil {
 		a.echo.GET(toolsPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Tools()) })
+	}
+	if cfg.Rollouts != nil && cfg.SetArm != nil {
+		a.mountRollouts()
+	}
+	if cfg.Quality != nil {
+		a.echo.GET(qualityPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Quality()) })
 	}
 	if cfg.ResetParser != nil {
 		a.echo.POST(parsersPath+"/:name/reset", a.resetParser)

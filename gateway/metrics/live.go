@@ -73,6 +73,8 @@ func collectorsOf(o Options) []prometheus.Collector {
 	c.memory(o)
 	c.tools(o)
 	c.keys(o)
+	c.rollouts(o)
+	c.quality(o)
 	c.reloads(o)
 	return c
 }
@@ -272,4 +274,42 @@ func number(is bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+func (c *collected) rollouts(o Options) {
+	c.add(o.Rollouts != nil, []string{"rollout", "arm"}, func(set setter) {
+		for _, r := range o.Rollouts() {
+			for _, a := range r.Arms {
+				set("callgate_rollout_weight", a.Live/100, r.Name, a.Name)
+				set("callgate_rollout_stopped", number(a.Stopped != nil), r.Name, a.Name)
+				set("callgate_rollout_stops_total", float64(a.Stops), r.Name, a.Name)
+				set("callgate_rollout_cost_usd_total", a.CostUSD, r.Name, a.Name)
+			}
+		}
+	},
+		"callgate_rollout_weight", "Share of the units that the arm has now, 0 to 1.",
+		"callgate_rollout_stopped", "Whether the arm is stopped, so that its units get the control: 1 or 0.",
+		"callgate_rollout_stops_total", "How often the arm was stopped, by its figures or the operator.",
+		"callgate_rollout_cost_usd_total", "What the arm's requests have cost whose prices are known, since the figures began.")
+	c.add(o.Rollouts != nil, []string{"rollout", "result"}, func(set setter) {
+		for _, r := range o.Rollouts() {
+			const mirrors = "callgate_rollout_mirrors_total"
+			set(mirrors, float64(r.MirrorQueue.Taken), r.Name, "taken")
+			set(mirrors, float64(r.MirrorQueue.Dropped), r.Name, "dropped")
+			set(mirrors, float64(r.Pairs.Failed), r.Name, "failed")
+			set(mirrors, float64(r.Pairs.Pairs), r.Name, "compared")
+			set(mirrors, float64(r.Pairs.SameTools), r.Name, "same_tools")
+			set(mirrors, float64(r.Pairs.SameArguments), r.Name, "same_arguments")
+		}
+	}, "callgate_rollout_mirrors_total",
+		"Copies of requests for an arm: taken by the queue or dropped; of those taken failed or compared, and of the latter the same tools and the same arguments as the live answer.")
+	c.add(o.Rollouts != nil, []string{"rollout", "kind"}, func(set setter) {
+		for _, r := range o.Rollouts() {
+			set("callgate_rollout_shadow_total", float64(r.ShadowQueue.Dropped), r.Name, "dropped")
+			for kind, n := range r.Diffs.Kinds {
+				set("callgate_rollout_shadow_total", float64(n), r.Name, kind)
+			}
+		}
+	}, "callgate_rollout_shadow_total",
+		"Texts that another parser has read too, by how that differs from the live reading (same: not at all), and those dropped since the queue was full.")
 }

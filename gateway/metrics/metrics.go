@@ -30,6 +30,8 @@ import (
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/quality"
+	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
 
@@ -65,8 +67,12 @@ type Options struct {
 	Tools func() []catalogue.Status
 	// Keys says how the book of keys does. It is called for every scrape.
 	Keys func() keys.State
+	// Rollouts returns how the arms of rollouts do. It is called for every scrape.
+	Rollouts func() []rollout.Snapshot
 	// Reloads says how the configuration was read. It is called for every scrape.
 	Reloads func() Reloads
+	// Quality returns how well targets call tools. It is called for every scrape.
+	Quality func() quality.Snapshot
 	// Log is told of scrapes that fail.
 	Log *slog.Logger
 }

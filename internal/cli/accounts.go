@@ -41,6 +41,7 @@ func (u *usageAccounts) Request(r gateway.Record) {
 	s := r.Summary
 	if s != nil {
 		u.judged(r)
+		u.arm(r)
 	}
 	if s == nil || r.Code != "" || s.Replayed() { // the tokens of that were counted when they were spent
 		return

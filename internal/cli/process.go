@@ -17,6 +17,8 @@ import (
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/quality"
+	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 	"github.com/callgate/callgate/gateway/trace"
@@ -31,11 +33,13 @@ type process struct {
 	memory   *inflight.Budget
 	uploads  *inflight.Budget
 	shared   *sharing      // nil: nothing
+	quality  *quality.Book // of how targets call tools
 	tracer   *trace.Tracer // nil: none
 	answers  *answerStores
 	metrics  *metrics.Metrics
 	accounts *usageAccounts
 	parsers  *parsers
+	rollouts *rollout.Book
 	store    store.Store // nil: none; state closes it
 	state    *state.Service
 	kept     toolKeeper
@@ -47,7 +51,7 @@ type process struct {
 // newProcess makes it, as the configuration at the start says. What it asks of an edition it asks
 // of the one that sys has then.
 func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.Logger) (p *process, err error) {
-	p = &process{log: log, answers: &answerStores{}, reloads: newReloads(sys, cfg), secret: []byte(cfg.CacheSalt.Reveal()), memory: inflight.New(memoryBudget(cfg.Limits)), uploads: inflight.New(uploadBudget(cfg.Limits))}
+	p = &process{log: log, answers: &answerStores{}, reloads: newReloads(sys, cfg), rollouts: newRolloutBook(log), secret: []byte(cfg.CacheSalt.Reveal()), memory: inflight.New(memoryBudget(cfg.Limits)), uploads: inflight.New(uploadBudget(cfg.Limits))}
 	if len(p.secret) == 0 {
 		p.secret = []byte(rand.Text())
 	}
@@ -60,6 +64,7 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 	if p.shared, err = newSharing(cfg); err != nil {
 		return p, err
 	}
+	p.quality = p.newQuality(ctx, cfg)
 	if cfg.Tracing.Endpoint != "" {
 		p.tracer, err = trace.New(ctx, trace.Options{Endpoint: cfg.Tracing.Endpoint, Headers: reveal(cfg.Tracing.Headers),
 			Sample: cfg.Tracing.Sample, Version: programVersion(), Log: log})
@@ -92,11 +97,13 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 	o := metrics.Options{
 		Breakers: func() []breaker.Snapshot { return sys.now().gateway.Breakers() }, Share: p.shared.snapshot,
-		Targets: func() []gateway.TargetState { return sys.now().gateway.Targets() },
-		Caches:  func() prefix.Snapshot { return sys.now().gateway.Caches() },
-		Tools:   func() []catalogue.Status { return sys.now().tools.Status() },
-		Keys:    func() keys.State { return p.keys.State() },
-		Models:  modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
+		Targets:  func() []gateway.TargetState { return sys.now().gateway.Targets() },
+		Caches:   func() prefix.Snapshot { return sys.now().gateway.Caches() },
+		Tools:    func() []catalogue.Status { return sys.now().tools.Status() },
+		Keys:     func() keys.State { return p.keys.State() },
+		Quality:  p.quality.Snapshot,
+		Rollouts: func() []rollout.Snapshot { return sys.now().rollouts.snapshots() },
+		Models:   modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}
 	p.measureUsage(cfg, sys, &o)
 	if cfg.Store.Kind != "off" {
