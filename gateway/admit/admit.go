@@ -34,8 +34,8 @@ type Target struct{ Provider, Model string }
 // Options are what a Gate is made of. The wiring in internal/cli fills them.
 type Options struct {
 	Inner Inner
-	// Limits are those of a request; nil for none.
-	Limits func(req *gateway.Request) *limit.Set
+	// Limits are those of a request; nil for none. [Table.Of] says so.
+	Limits func(req *gateway.Request) (*limit.Set, error)
 	// Targets are those that a request may go to, for an estimate of its price; provider is where it goes
 	// that names a provider and no model. It may be nil.
 	Targets func(req *gateway.Request, provider string) []Target
@@ -109,7 +109,10 @@ func (g *Gate) Passthrough(ctx context.Context, provider string, req *gateway.Re
 
 // pass lets a request pass, if its limits do.
 func (g *Gate) pass(ctx context.Context, req *gateway.Request, e estimate, ask func(context.Context) (*gateway.Response, error)) (resp *gateway.Response, err error) {
-	set := g.o.Limits(req)
+	set, err := g.o.Limits(req)
+	if err != nil {
+		return nil, err
+	}
 	if set == nil && g.o.Records == nil {
 		return ask(ctx)
 	}

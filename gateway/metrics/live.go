@@ -70,6 +70,7 @@ func collectorsOf(o Options) []prometheus.Collector {
 	c.answers(o)
 	c.stored(o)
 	c.usage(o)
+	c.limits(o)
 	c.memory(o)
 	c.tools(o)
 	c.keys(o)
@@ -220,6 +221,25 @@ func (c *collected) usage(o Options) {
 			set("callgate_usage_cost_usd_total", float64(cost.Nano)/1e9, cost.Team, cost.Model)
 		}
 	}, "callgate_usage_cost_usd_total", "What answers have cost in US dollars, where the price is known, by the team and the upstream's model.")
+}
+
+func (c *collected) limits(o Options) {
+	c.add(o.Limits != nil, []string{"scope", "kind", "outcome"}, func(set setter) {
+		const decided = "callgate_limit_requests_total"
+		for _, f := range o.Limits().Figures {
+			set(decided, float64(f.Admitted), f.Of, f.Kind, "admitted")
+			set(decided, float64(f.Refused), f.Of, f.Kind, "refused")
+		}
+	}, "callgate_limit_requests_total", "Requests that limits have let pass, and refused, by the scope of the limit (key, team, model, and key_model and team_model for some models of those; all without keys) and what it counts: requests, tokens, concurrency, usd or token_budget.")
+	c.add(o.Limits != nil, nil, func(set setter) {
+		s := o.Limits()
+		set("callgate_limit_holds", float64(s.Running))
+		set("callgate_limit_cut_total", float64(s.Cut))
+		set("callgate_limit_away_total", float64(s.Away))
+	},
+		"callgate_limit_holds", "Requests in progress that hold some of their limits.",
+		"callgate_limit_cut_total", "Answers that were cut because a budget ended (on_exceed: cut).",
+		"callgate_limit_away_total", "Times that limits could not be looked at, because the Redis was away.")
 }
 
 func (c *collected) memory(o Options) {

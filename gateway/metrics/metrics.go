@@ -26,6 +26,7 @@ import (
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
 	"github.com/callgate/callgate/gateway/keys"
+	"github.com/callgate/callgate/gateway/limit"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
@@ -50,6 +51,8 @@ type Options struct {
 	// Models are the upstreams' names of the models that the configuration names. They have a
 	// label of their own; others are counted by the entry that led to them.
 	Models []string
+	// Limits says what limits have let pass and refused. It may be nil.
+	Limits func() limit.Stats
 	// Stored says what the store of responses and conversations holds. It may be nil.
 	Stored func() state.Stats
 	// Usage says what became of the rows of usage, and Costs what they add up to. They are called for every

@@ -103,17 +103,20 @@ func (e usageError) Unwrap() error { return e.err }
 // errFailed ends a command with exitFailed; the command has said why.
 var errFailed = errors.New("failed")
 
-// run runs a command line and returns the exit status.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	exited := -1
-	parser, err := kong.New(&cli{},
+// commandLine is what the command line is made of.
+func commandLine() []kong.Option {
+	return []kong.Option{
 		kong.Name("callgate"),
 		kong.Description("An OpenAI-compatible gateway that makes tool calling reliable on every model. Start with: callgate serve"),
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
-		kong.Writers(stdout, stderr),
-		kong.Exit(func(code int) { exited = code }),
-	)
+	}
+}
+
+// run runs a command line and returns the exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	exited := -1
+	parser, err := kong.New(&cli{}, append(commandLine(), kong.Writers(stdout, stderr), kong.Exit(func(code int) { exited = code }), kong.PostBuild(withoutEmpty))...)
 	if err != nil {
 		fmt.Fprintln(stderr, "callgate:", err)
 		return exitUsage

@@ -9,6 +9,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/accounts"
+	"github.com/callgate/callgate/gateway/admit"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/inflight"
@@ -44,6 +45,7 @@ type process struct {
 	state    *state.Service
 	kept     toolKeeper
 	usage    *usageBook // nil: no ledger
+	limits   *admit.State
 	reloads  *reloads
 	keys     *keys.Book
 }
@@ -65,6 +67,7 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 		return p, err
 	}
 	p.quality = p.newQuality(ctx, cfg)
+	p.limits = newLimiter(p.shared, log)
 	if cfg.Tracing.Endpoint != "" {
 		p.tracer, err = trace.New(ctx, trace.Options{Endpoint: cfg.Tracing.Endpoint, Headers: reveal(cfg.Tracing.Headers),
 			Sample: cfg.Tracing.Sample, Version: programVersion(), Log: log})
@@ -72,7 +75,9 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 			return p, fmt.Errorf("tracing: %w", err)
 		}
 	}
-	p.metrics = metrics.New(p.measured(cfg, sys))
+	measured := p.measured(cfg, sys)
+	measured.Limits = p.limits.Stats
+	p.metrics = metrics.New(measured)
 	p.accounts = &usageAccounts{p.metrics, accounts.NewBook(nil)}
 	if p.parsers, err = newParsers(ctx, cfg, p.metrics.Plugin, log); err != nil {
 		return p, err
@@ -133,7 +138,7 @@ func (p *process) apply(v *edition) {
 
 // close ends it, behind the last edition. Spans that wait are sent first.
 func (p *process) close(ctx context.Context) error {
-	errs := []error{p.state.Close(), p.usage.close(ctx), p.tracer.Shutdown(ctx)}
+	errs := []error{p.state.Close(), p.limits.Close(), p.usage.close(ctx), p.tracer.Shutdown(ctx)}
 	if p.parsers != nil {
 		errs = append(errs, p.parsers.host.Close(ctx))
 	}
