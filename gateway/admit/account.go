@@ -25,6 +25,8 @@ type account struct {
 	// output is what the model's answers have at most, mostly; input what the request itself has.
 	output, input int64
 	rate          struct{ in, out int64 } // 10⁻⁹ US dollars for a thousand tokens
+	texts         bool                    // it is answered with text
+	unpriced      string                  // a target whose price nobody knows
 
 	mu      sync.Mutex
 	lease   *limit.Lease // nil: none

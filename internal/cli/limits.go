@@ -179,7 +179,8 @@ func checkPrices(cfg *config.Config, prices *accounts.Prices) error {
 				if model == "" {
 					model = name
 				}
-				if !strings.Contains(model, gateway.AnyModel) && !prices.Priced(t.Provider, model) {
+				_, priced, _ := prices.Price(t.Provider, model, gateway.Usage{Reported: true, Input: 1})
+				if !priced && !strings.Contains(model, gateway.AnyModel) {
 					return fmt.Errorf("%s is in usd, and nobody knows what %s/%s costs (models.%s); add it to prices, write assume_price: {input: …, output: …}, or limit models",
 						place.name, t.Provider, model, name)
 				}
