@@ -32,8 +32,8 @@ import (
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
-	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/quality"
+	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )

@@ -46,7 +46,7 @@ type bucket struct {
 	places []Place
 }
 
-func (o *outgoing) add(slot uint32, t Target, tool uint16, c *counts) {
+func (o *outgoing) tell(slot uint32, t Target, tool uint16, c *counts) {
 	if !o.on || slot != o.slot { // a clock that was put back
 		return
 	}
@@ -88,18 +88,18 @@ func (b *Book) Take(all bool) []Counts {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	slot := slotOf(now)
-	b.outgoing.on = true
+	b.on = true
 	b.turn(slot)
 	if all {
 		b.turn(slot + 1)
-		b.outgoing.slot = slot
+		b.slot = slot
 	}
 	var out []Counts
-	for _, f := range b.outgoing.full {
+	for _, f := range b.full {
 		end := time.Unix(int64(f.slot+1)*int64(bucketTime/time.Second), 0)
 		out = append(out, Counts{max(0, now.Sub(end)), f.places})
 	}
-	b.outgoing.full = nil
+	b.full = nil
 	return out
 }
 
