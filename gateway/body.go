@@ -194,6 +194,12 @@ func (r *Request) Ledger() *ledger.Ledger {
 	return r.read.ledger
 }
 
+// WantsUsage reports whether the client of a stream asks for its usage.
+func (r *Request) WantsUsage() bool {
+	at := r.Places().StreamOptions
+	return !at.IsNull(r.body) && r.body[at.Start] == '{' && string(wire.Find(r.body, at, "include_usage").Of(r.body)) == "true"
+}
+
 // HasMessages reports whether there is an array of messages.
 func (r *Request) HasMessages() bool {
 	at := r.Places().Messages

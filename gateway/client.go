@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/callgate/callgate/gateway/internal/route"
@@ -27,6 +28,21 @@ type Client struct {
 // MayAsk reports whether the client may ask for a model, by the name that it has sent. A client that
 // is nil may ask for all.
 func (c *Client) MayAsk(model string) bool { return c == nil || allows(c.Models, model) }
+
+// CheckModel is why the client may not ask for a model; nil if it may. It does not tell whether there is
+// such a model.
+func (c *Client) CheckModel(model string) *Error {
+	if c.MayAsk(model) {
+		return nil
+	}
+	return &Error{Kind: Forbidden, Code: "model_not_found", Param: "model",
+		Message: fmt.Sprintf("The key %q may not use the model %s. GET /v1/models lists those that it may.", c.Key, ExcerptOf(model, 80))}
+}
+
+// Restricts reports whether there are models that the client may not ask for.
+func (c *Client) Restricts() bool {
+	return c != nil && slices.ContainsFunc(c.Models, func(list []string) bool { return list != nil && !slices.Contains(list, route.Star) })
+}
 
 // MayCall reports whether the client may have a tool of the gateway's servers called, by its alias. A
 // client that is nil may have all.

@@ -42,6 +42,10 @@ const (
 	Overloaded                   // the gateway itself cannot take the request now
 	MemorySpent                  // all requests together have taken the memory that there is for them
 	Canceled                     // the client left
+	RequestLimit                 // more requests than the client's limit lets through, in a time or at once
+	TokenLimit                   // more tokens than the client's limit lets through in a time
+	BudgetSpent                  // the client's budget is spent; no waiting of seconds helps
+	LimitsAway                   // nobody can tell whether the client's limits let it through
 )
 
 // Error is a failure whose Message may be shown to the client. Err may hold a
@@ -169,6 +173,10 @@ var meanings = map[Kind]meaning{
 	CircuitOpen:      {http.StatusServiceUnavailable, serverError, "circuit_open", true, Elsewhere, breaker.Excluded},
 	Overloaded:       {http.StatusServiceUnavailable, serverError, "overloaded", true, GiveUp, breaker.Excluded},
 	MemorySpent:      {http.StatusServiceUnavailable, serverError, "memory_spent", true, GiveUp, breaker.Excluded},
+	RequestLimit:     {http.StatusTooManyRequests, "requests", "rate_limit_exceeded", true, GiveUp, breaker.Excluded},
+	TokenLimit:       {http.StatusTooManyRequests, "tokens", "rate_limit_exceeded", true, GiveUp, breaker.Excluded},
+	BudgetSpent:      {http.StatusTooManyRequests, "insufficient_quota", "insufficient_quota", false, GiveUp, breaker.Excluded},
+	LimitsAway:       {http.StatusServiceUnavailable, serverError, "limits_unavailable", true, GiveUp, breaker.Excluded},
 	Canceled:         {499, serverError, "client_closed_request", false, GiveUp, breaker.Excluded},
 }
 

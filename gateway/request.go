@@ -52,6 +52,10 @@ type Request struct {
 	// BaseDelay and MaxDelay are the first and the longest wait between attempts that the
 	// client wants, instead of the provider's; 0 where it does not say.
 	BaseDelay, MaxDelay time.Duration
+	// ArmAsked is the arm of a rollout that the client asks for, as rollout/arm; "" for none.
+	ArmAsked string
+	// Arm is the arm that it is in. The gateway sets it, and further rounds of tools keep it.
+	Arm *ArmChoice
 	// ClientRetries is how often the client's SDK has sent this request before. They
 	// count against the retries.
 	ClientRetries int
@@ -75,6 +79,8 @@ type Request struct {
 	Appended int
 	// Room is the memory of the request and of its answer; nil has no bound.
 	Room *inflight.Claim
+	// Warnings are said with the answer, in front of what it gives rise to itself.
+	Warnings []string
 	// Ran says what is certain of calls in the messages, since the gateway ran them itself: the
 	// guards take it in place of what they would guess.
 	Ran []Fact
@@ -126,7 +132,27 @@ func (r *Request) Again(body []byte, source *Source) (*Request, error) {
 		return nil, err
 	}
 	out.ID, out.Header, out.Tenant, out.Client, out.MaxRetries, out.ClientRetries = r.ID, r.Header, r.Tenant, r.Client, r.MaxRetries, r.ClientRetries
-	out.BaseDelay, out.MaxDelay, out.Source = r.BaseDelay, r.MaxDelay, source
+	out.BaseDelay, out.MaxDelay, out.Source, out.ArmAsked = r.BaseDelay, r.MaxDelay, source, r.ArmAsked
+	return out.Capped()
+}
+
+// Copy is the same request with bytes of its own, for who asks it again beside the first one. What it
+// and its answer take is claimed of room.
+func (r *Request) Copy(room *inflight.Claim) (*Request, error) {
+	body := bytes.Clone(r.Bytes())
+	if err := noRoom(room.Grow(int64(len(body)) * inflight.Body)); err != nil {
+		return nil, err
+	}
+	out, err := r.limits.Parse(body, room)
+	if err != nil {
+		return nil, err
+	}
+	out.ID, out.Header, out.Tenant, out.Client, out.Appended, out.Ran = r.ID, r.Header, r.Tenant, r.Client, r.Appended, slices.Clone(r.Ran)
+	if r.Source != nil {
+		source := *r.Source
+		source.Body, source.Metadata, source.sent = bytes.Clone(source.Body), bytes.Clone(source.Metadata), false
+		out.Source = &source
+	}
 	return out, nil
 }
 
@@ -135,6 +161,7 @@ type Places struct {
 	Model, Stream, Tools, ToolChoice, Messages wire.Span
 	ResponseFormat, WebSearch, Parallel        wire.Span // web_search_options, parallel_tool_calls
 	Metadata, CacheKey, Stop                   wire.Span // prompt_cache_key
+	StreamOptions                              wire.Span
 }
 
 // readings are what was read of a body, each when it is first asked for.
@@ -229,6 +256,8 @@ func (r *Request) locate() (odd, meant string, ok bool) {
 			p.CacheKey = v
 		case "stop":
 			p.Stop = v
+		case "stream_options":
+			p.StreamOptions = v
 		default:
 			if odd == "" {
 				odd, meant = misspelt(key)

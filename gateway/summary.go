@@ -29,10 +29,35 @@ type Summary struct {
 	// Corrections are what the model was told to do better, in answers that were thrown
 	// away.
 	Corrections []Correction
+	// RateLimits are those of the client; nil if it has none.
+	RateLimits *RateLimits
 	// WarningsInHeader is how many of the warnings were there when the answer began.
 	WarningsInHeader int
 	// Execution says that the client gets what was done in the answer's body as well.
 	Execution bool
+	// Mixed says that the control's target has answered, or a round, since those of the request's arm
+	// have failed.
+	Mixed bool
+}
+
+// RateLimits is what is left of a client's limits, where there are any: of those of requests and of
+// tokens the tightest ones.
+type RateLimits struct{ Requests, Tokens *RateLimit }
+
+// RateLimit is what is left of one.
+type RateLimit struct {
+	Limit, Remaining int64
+	// Reset is how long it takes until all of it is there again, as far as nothing comes.
+	Reset time.Duration
+}
+
+// ResetText is the time as OpenAI writes it: 12ms, 6m0s.
+func (l *RateLimit) ResetText() string {
+	unit := time.Millisecond
+	if l.Reset >= time.Minute {
+		unit = time.Second
+	}
+	return l.Reset.Round(unit).String()
 }
 
 // Timing is how long a request took.
@@ -121,6 +146,8 @@ type Record struct {
 	// Status is the HTTP status, and Code the error's code, or "".
 	Status int
 	Code   string
+	// Kind is that of the error, where there is a Code.
+	Kind Kind
 	// Protocol is the client's: "chat", "responses", "messages".
 	Protocol string
 	Stream   bool
@@ -186,6 +213,8 @@ type RouteChoice struct {
 	HasRules bool
 	// Language is that of the request, if a rule asked for it and somebody could tell.
 	Language string
+	// Arm is the arm of a rollout that the request is in; nil for none.
+	Arm *ArmChoice
 	// PassedOver is the target, as provider/model, that was not asked first since it calls tools
 	// worse than the others; "" mostly.
 	PassedOver string

@@ -3,6 +3,7 @@ package billing
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -29,6 +30,14 @@ type Ledger interface {
 
 // PutMost is how many rows one Put takes.
 const PutMost = 500
+
+// CheckPut returns an error for more rows than one Put takes. Ledgers call it.
+func CheckPut(rows []Row) error {
+	if len(rows) > PutMost {
+		return fmt.Errorf("billing: %d rows at once; the most is %d", len(rows), PutMost)
+	}
+	return nil
+}
 
 // Result is what a Put has done.
 type Result struct {

@@ -28,7 +28,7 @@ type memory struct {
 	limits MemoryLimits
 
 	mu    sync.Mutex
-	rows  []Row // by time and ID
+	rows  []*Row // by time and ID
 	ids   map[string]struct{}
 	hours map[Hour]*Sum
 	// since is when the rows begin that were never deleted, and hoursSince that of the hours.
@@ -39,7 +39,10 @@ type memory struct {
 func before(a, b *Row) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID)) }
 
 // Put implements Ledger.
-func (m *memory) Put(_ context.Context, rows []Row) (res Result, _ error) {
+func (m *memory) Put(_ context.Context, rows []Row) (res Result, err error) {
+	if err := CheckPut(rows); err != nil {
+		return res, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range rows {
@@ -53,11 +56,8 @@ func (m *memory) Put(_ context.Context, rows []Row) (res Result, _ error) {
 		}
 		res.Added++
 		m.ids[r.ID] = struct{}{}
-		at := len(m.rows)
-		for at > 0 && before(&m.rows[at-1], &r) > 0 { // rows come nearly in order
-			at--
-		}
-		m.rows = slices.Insert(m.rows, at, r)
+		at, _ := slices.BinarySearchFunc(m.rows, &r, before)
+		m.rows = slices.Insert(m.rows, at, &r)
 		h := r.Hour()
 		if m.hours[h] == nil {
 			m.hours[h] = &Sum{}
@@ -108,7 +108,7 @@ func (m *memory) drop(n int, since time.Time) {
 func (m *memory) Sweep(_ context.Context, limit time.Time) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n, _ := slices.BinarySearchFunc(m.rows, limit, func(r Row, t time.Time) int {
+	n, _ := slices.BinarySearchFunc(m.rows, limit, func(r *Row, t time.Time) int {
 		if r.Time.Before(t) {
 			return -1
 		}
@@ -171,7 +171,7 @@ func (m *memory) Rows(_ context.Context, f Filter, p Page) (Rows, error) {
 	defer m.mu.Unlock()
 	var out []Row
 	for i := range m.rows {
-		r := &m.rows[i]
+		r := m.rows[i]
 		if at := r.Time.UnixMilli(); (at > ms || at == ms && r.ID > id) && f.holds(r.Time, r.Value) {
 			if out = append(out, *r); len(out) > p.Limit {
 				break
@@ -227,7 +227,7 @@ func (m *memory) Sums(_ context.Context, f Filter, by []Dimension, p Page) (Sums
 		}
 	} else {
 		for i := range m.rows {
-			if r := &m.rows[i]; f.holds(r.Time, r.Value) {
+			if r := m.rows[i]; f.holds(r.Time, r.Value) {
 				one := Sum{}
 				one.Add(r)
 				add(r.Value, &one)

@@ -89,10 +89,32 @@ func (r *Row) clean() (reason string) {
 	return ""
 }
 
+// size is about how many bytes a row takes.
+func (r *Row) size() int64 {
+	n := rowSize
+	for _, s := range []string{r.ID, r.Request, r.Key, r.Team, r.Session, r.Model, r.Provider, r.Served, r.Arm, r.Purpose, r.PriceVersion, r.Status} {
+		n += len(s)
+	}
+	for name, value := range r.Labels {
+		n += len(name) + len(value)
+	}
+	return int64(n)
+}
+
+// rowSize is what a row takes besides its texts: as a line of the journal, or in memory.
+const rowSize = 450
+
 // cleanLabels keeps the first labels by name.
 func cleanLabels(labels map[string]string) map[string]string {
 	if len(labels) == 0 {
 		return nil
+	}
+	clean := len(labels) <= maxLabels
+	for name, value := range labels {
+		clean = clean && name != "" && name == text(name, maxLabel) && value == text(value, maxName)
+	}
+	if clean {
+		return labels
 	}
 	names := slices.Sorted(maps.Keys(labels))
 	out := make(map[string]string, len(names))

@@ -144,3 +144,18 @@ func named(list reflect.Value) map[string]reflect.Value {
 // Digest stands for the file that the configuration was read from, byte for byte, as sha256sum
 // prints it; "" if there was none. What comes from the environment is not in it.
 func (c *Config) Digest() string { return c.src.digest }
+
+// Files are those that the configuration names and whose content is a part of it, sorted.
+func (c *Config) Files() []string {
+	var out []string
+	if c.Prices != "" {
+		out = append(out, c.Prices)
+	}
+	for _, p := range c.Parsers {
+		if p.ResponseTemplate != "" {
+			out = append(out, p.ResponseTemplate)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -38,9 +38,11 @@ type Config struct {
 	AnswerStore AnswerStore `yaml:"answer_store" restart:"true" eg:"{memory: 64MiB, largest: 1MiB}" doc:"Bounds of the answers that are kept where answer_cache is on."`
 	// Store is where responses and conversations are kept that clients name again.
 	Store Store `yaml:"store" restart:"true" eg:"{kind: sqlite, path: ./callgate.db}" doc:"Where responses and conversations are kept that clients name again: by previous_response_id, conversation and item_reference."`
-	// Prices is the file with the prices of models, for the accounts of what prompt caches
-	// save. Default: those that are built in, which are mostly shares and no money.
-	Prices string `yaml:"prices" eg:"./prices.yaml" doc:"File with the prices of models, for the accounts of what prompt caches save. Default: built in, mostly shares and no money."`
+	// Prices is the file with the prices of models, for the ledger of usage and the accounts of what prompt
+	// caches save. Default: those that are built in, which are mostly shares and no money.
+	Prices string `yaml:"prices" eg:"./prices.yaml" doc:"File with the prices of models, for the ledger of usage, budgets, and the accounts of what prompt caches save. Default: built in, mostly shares and no money."`
+	// Usage is the ledger of what answers have used and cost.
+	Usage Usage `yaml:"usage" restart:"true" eg:"{store: sqlite, path: ./usage.db}" doc:"Ledger of what answers of upstreams have used and cost."`
 	// Limits bound what a client may send.
 	Limits Limits `yaml:"limits" eg:"{body: 32MiB}" doc:"Bounds on what a client may send."`
 	// Passthrough are paths below /v1 that go to one provider as they are, by path: what is
@@ -54,6 +56,12 @@ type Config struct {
 	RequireKeys bool `yaml:"require_keys" omit:"true" eg:"true" doc:"Let nobody in without a key, also while keys is empty: for keys that are made at run time (callgate key create), which need a store of kind sqlite or postgres. Default: false."`
 	// Teams are groups of keys, by a name of your choice. Default: none.
 	Teams map[string]Team `yaml:"teams" omit:"true" eg:"{search: {models: [fast], max_tokens: 4096}}" doc:"Groups of keys by a name of your choice; what a team says applies to each of its keys, beside what the key says itself. Default: none."`
+	// KeyLimits are the limits of each key that has none of its own, and of all requests together where there are no
+	// keys. Default: none.
+	KeyLimits []Limit `yaml:"key_limits" omit:"true" eg:"[{requests: 60, per: 1m}]" doc:"Limits of each key that has no limits of its own; without keys, of all requests together. Default: none."`
+	// AssumePrice is what models without a price are taken to cost, for budgets in USD. Default: such a
+	// model is a mistake where there is such a budget.
+	AssumePrice AssumedPrice `yaml:"assume_price" omit:"true" eg:"{input: 5, output: 15}" doc:"What models without a price are taken to cost, in US dollars for a million tokens. Default: nothing is assumed, and a budget in usd needs the price of every model."`
 	// Providers are the upstreams, by a name of your choice. A file with neither
 	// Providers nor Models gets those of [FromEnv].
 	Providers map[string]Provider `yaml:"providers" eg:"{local: {type: openai, base_url: http://127.0.0.1:8000/v1}}" doc:"Upstreams by a name of your choice."`
@@ -159,6 +167,8 @@ type Key struct {
 	Blocked bool `yaml:"blocked" omit:"true" eg:"true" doc:"Refuse the key. Default false."`
 	// Labels stand in rows of usage.
 	Labels map[string]string `yaml:"labels" omit:"true" eg:"{app: search}" doc:"Texts that stand in rows of usage; they win over the team's. Default: none."`
+	// Limits are the key's own. Its team's and its model's hold besides. Default: KeyLimits.
+	Limits []Limit `yaml:"limits" omit:"true" eg:"[{usd: 10, per: month}]" doc:"Limits of the key; those of its team and of the model hold besides. An empty list is none. Default: key_limits."`
 	// Arms are the arms of rollouts that the key may choose by a header, as rollout/arm. Default: none.
 	Arms []string `yaml:"arms" omit:"true" eg:"[new-model/*]" doc:"Arms of rollouts that the key may choose by a header, as rollout/arm with * for any text. Default: none."`
 }

@@ -12,6 +12,8 @@ type Model struct {
 	// policies are this one's, and it is what goes upstream where a target has no name
 	// of its own. No other key may stand beside it.
 	Alias string `yaml:"alias" omit:"true" eg:"qwen3" doc:"Name of the model or provider/model that this name stands for, instead of targets and all other keys."`
+	// Limits are for all clients together. Default: none.
+	Limits []Limit `yaml:"limits" omit:"true" eg:"[{concurrency: 64}]" doc:"Limits of all clients together for the model. Default: none."`
 	// Route has the keys that the model shares with [Config.Defaults], which it wins
 	// over key by key. [Config.Route] gives them with their defaults filled in.
 	Route `yaml:",inline"`

@@ -15,6 +15,8 @@ type Team struct {
 	Tools []string `yaml:"tools" omit:"true" eg:"[github__search_*]" doc:"Tools of tool_servers that its keys may use, as server__tool with * for any text; an empty list is none. Default: all."`
 	// MaxTokens is the most output tokens that a request may ask for, 1 to 10000000. Default: no limit.
 	MaxTokens int `yaml:"max_tokens" omit:"true" eg:"4096" min:"1" max:"10000000" doc:"Most output tokens that a request may ask for, all its choices together. A request that says nothing gets this. Default: no limit."`
+	// Limits are for all keys of the team together. Default: none.
+	Limits []Limit `yaml:"limits" omit:"true" eg:"[{usd: 100, per: month}]" doc:"Limits of all keys of the team together. Default: none."`
 	// Labels stand in rows of usage.
 	Labels map[string]string `yaml:"labels" omit:"true" eg:"{cost_center: \"4711\"}" doc:"Texts that stand in rows of usage. Default: none."`
 }

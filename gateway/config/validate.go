@@ -34,6 +34,7 @@ func (c *Config) check(r *report) {
 	checkTracing(r, c.Tracing)
 	c.checkRedis(r)
 	c.checkStore(r)
+	c.checkUsage(r)
 	if l := c.Limits; l.Uploads > 0 && l.Uploads < 2*l.Upload {
 		r.add(path("limits").Key("uploads"), "one upload may have half of the room for all, and upload is %s; raise this to twice that, or lower upload", l.Upload)
 	}
@@ -57,6 +58,7 @@ func (c *Config) check(r *report) {
 	}
 	c.checkKeyTools(r)
 	c.checkTeams(r)
+	c.checkLimits(r)
 }
 
 // checkTags checks what the tags of the fields say: required, enum, min and max.

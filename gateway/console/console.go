@@ -1,5 +1,6 @@
-// Package console is the operator's page: what the gateway's breakers, targets, parsers
-// and caches do, and a playground that shows how a text of a model is read. It is plain
+// Package console is the operator's page: whether anything is wrong, what was repaired, who
+// misbehaves and what was saved; each request that was not clean; what breakers, targets, parsers
+// and caches do; and a playground that shows how a text of a model is read. It is plain
 // HTML that works without scripts, made on the server, and asks no other server for
 // anything.
 //
@@ -22,8 +23,11 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/history"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/playground"
 	"github.com/callgate/callgate/gateway/quality"
+	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
 
@@ -44,13 +48,26 @@ type Options struct {
 	Plugins func() Plugins
 	// Tools returns how the servers are whose tools the gateway runs.
 	Tools func() []catalogue.Status
+	// Rollouts returns how arms do, and SetArm stops one or lets it go on: the rollout's state then, nil
+	// if there is no such arm. Both may be nil: there is no page of rollouts then.
+	Rollouts func() []rollout.Snapshot
+	SetArm   func(name, arm string, stop bool) (state *rollout.Snapshot, what string, names []string)
+	// History is what the last week brought.
+	History *history.History
+	// Concerns returns what else is wrong, and Budgets how much of each is spent. Both may be nil.
+	Concerns func() []Concern
+	Budgets  func() []Budget
 	// Quality returns how well targets call tools; nil shows none.
 	Quality func() quality.Snapshot
+	// Keys are the keys and teams of clients; nil for no page of them.
+	Keys *keys.Book
 	// Ready says why parsers cannot be used yet, or nil.
 	Ready func() error
 	// Source gives the parsers of the playground.
 	Source  playground.Source
 	Version string
+	// Now is the clock; nil is that of the system.
+	Now func() time.Time
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -113,13 +130,18 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 const Path = "/ui"
 
 const (
+	requestsPath   = Path + "/requests"
+	upstreamsPath  = Path + "/upstreams"
+	keysPath       = Path + "/keys"
+	rolloutsPath   = Path + "/rollouts"
+	qualityPath    = Path + "/quality"
 	pluginsPath    = Path + "/plugins"
 	cachesPath     = Path + "/caches"
 	toolsPath      = Path + "/tools"
-	qualityPath    = Path + "/quality"
 	playgroundPath = Path + "/playground"
 	resetPath      = Path + "/breakers/reset"
 	parserPath     = Path + "/parsers/reset"
+	armPath        = rolloutsPath + "/arm"
 	stylePath      = Path + "/assets/console.css"
 	scriptPath     = Path + "/assets/console.js"
 )
@@ -127,17 +149,21 @@ const (
 //go:embed pages assets
 var files embed.FS
 
-// New makes a console. Every function of the options but Log has to be there.
+// New makes a console. History and every function of the options but Rollouts, SetArm, Concerns,
+// Budgets, Now and Log have to be there.
 func New(o Options) (*Console, error) {
-	if o.Breakers == nil || o.Reset == nil || o.ResetParser == nil || o.Targets == nil || o.Caches == nil || o.Plugins == nil || o.Tools == nil || o.Ready == nil || o.Source == nil {
+	if o.Breakers == nil || o.Reset == nil || o.ResetParser == nil || o.Targets == nil || o.Caches == nil || o.Plugins == nil || o.Tools == nil || o.Ready == nil || o.Source == nil || o.History == nil {
 		return nil, errors.New("a console needs all functions of its options")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	c := &Console{o: o, bench: playground.New(o.Source), busy: make(chan struct{}, 1), pages: map[string]*template.Template{}}
-	for _, name := range []string{"overview", "plugins", "tools", "quality", "caches", "playground", "refused"} {
-		page, err := template.New("layout.html").Funcs(functions(time.Now)).ParseFS(files, "pages/layout.html", "pages/"+name+".html")
+	for _, name := range []string{"story", "requests", "request", "upstreams", "plugins", "tools", "keys", "rollouts", "quality", "caches", "playground", "refused"} {
+		page, err := template.New("layout.html").Funcs(functions(o.Now)).ParseFS(files, "pages/layout.html", "pages/"+name+".html")
 		if err != nil {
 			return nil, err
 		}
@@ -145,11 +171,17 @@ func New(o Options) (*Console, error) {
 	}
 	get := func(h handler) map[string]handler { return map[string]handler{http.MethodGet: h, http.MethodHead: h} }
 	c.routes = map[string]map[string]handler{
-		Path: get(c.overview), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), qualityPath: get(c.quality), playgroundPath: get(c.blank),
+		Path: get(c.story), requestsPath: get(c.requests), upstreamsPath: get(c.upstreams), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), qualityPath: get(c.quality), playgroundPath: get(c.blank),
 		stylePath: get(asset("assets/console.css", "text/css")), scriptPath: get(asset("assets/console.js", "text/javascript")),
 		resetPath: {http.MethodPost: c.reset}, parserPath: {http.MethodPost: c.resetParser},
 	}
 	c.routes[playgroundPath][http.MethodPost] = c.read
+	if o.Keys != nil {
+		c.mountKeys()
+	}
+	if o.Rollouts != nil && o.SetArm != nil {
+		c.routes[rolloutsPath], c.routes[armPath] = get(c.rollouts), map[string]handler{http.MethodPost: c.setArm}
+	}
 	return c, nil
 }
 
@@ -185,6 +217,9 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		path = Path
 	}
 	methods, ok := c.routes[path]
+	if strings.HasPrefix(path, requestsPath+"/") {
+		methods, ok = map[string]handler{http.MethodGet: c.request, http.MethodHead: c.request}, true
+	}
 	if !ok {
 		c.Refuse(w, r, http.StatusNotFound, "Not found: there is no such page.")
 		return
@@ -242,12 +277,14 @@ type page struct {
 	Version string
 	Live    bool // it may be fetched anew
 	Bare    bool // no navigation
+	Menu    []link
 	Data    any
 }
 
 // show writes a page, whole or not at all.
 func (c *Console) show(w http.ResponseWriter, status int, name string, p page) error {
 	p.Version = cmp.Or(c.o.Version, "unknown version")
+	p.Menu = c.has()
 	var b bytes.Buffer
 	if err := c.pages[name].Execute(&b, p); err != nil {
 		return err

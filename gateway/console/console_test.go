@@ -22,6 +22,8 @@ import (
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/console"
+	"github.com/callgate/callgate/gateway/history"
+	"github.com/callgate/callgate/gateway/internal/guard"
 	"github.com/callgate/callgate/gateway/playground"
 	"github.com/callgate/callgate/gateway/playground/playgroundtest"
 	"github.com/callgate/callgate/gateway/toolserver"
@@ -36,6 +38,21 @@ type desk struct {
 	*console.Console
 	source playground.Source
 	reset  []string
+}
+
+// evilHistory has a request whose every text is evil.
+func evilHistory() *history.History {
+	h := history.New(history.Options{})
+	bad := &gateway.Verdict{Ghost: true, Tool: evil, Signals: []guard.Signal{{Name: evil, Weight: 1}}}
+	h.Request(gateway.Record{ID: evil, Route: evil, Status: 502, Code: evil, Protocol: evil, Tenant: evil, Took: time.Second, Summary: &gateway.Summary{
+		Provider: evil, Model: evil, Route: &gateway.RouteChoice{Route: evil, Alias: evil},
+		Attempts:    []gateway.Attempt{{Provider: evil, Model: evil, Outcome: evil, Reason: evil, Took: time.Second}},
+		Corrections: []gateway.Correction{{Tool: evil, Reason: evil}},
+		ToolRun:     &gateway.ToolRun{Calls: []gateway.ToolCall{{Server: evil, Tool: evil, Outcome: evil}}},
+		Outcome: gateway.Outcome{Guard: bad, Calling: gateway.Calling{Parsers: []string{evil}}, Structured: &gateway.Structured{Result: evil, Class: evil, Path: evil},
+			Findings: gateway.Findings{Changed: true, Repairs: map[string]int{evil: 2}, Faults: map[string]int{evil: 2}, Warnings: []string{evil}}},
+	}}, history.Money{Currency: evil, Spent: 1})
+	return h
 }
 
 func newDesk(t *testing.T, change func(*console.Options)) *desk {
@@ -76,7 +93,13 @@ func newDesk(t *testing.T, change func(*console.Options)) *desk {
 					{Alias: "held", Quarantine: evil, Diff: "-old\n+" + evil},
 				}, Health: catalogue.Health{Calls: 7, LastError: evil, LastAt: time.Now(), Errors: map[toolserver.Kind]int64{toolserver.Timeout: 2, toolserver.Failed: 1}}}, {Name: "away", Problem: evil}}
 		},
-		Ready: func() error { return nil }, Source: d.source, Version: evil,
+		Ready: func() error { return nil }, Source: d.source, Version: evil, History: evilHistory(),
+		Concerns: func() []console.Concern {
+			return []console.Concern{{Level: console.Bad, What: evil, Link: "/ui/caches", See: evil}}
+		},
+		Budgets: func() []console.Budget {
+			return []console.Budget{{Name: evil, Spent: 9, Limit: 10, Unit: evil, Period: evil, Link: "javascript:alert(1)"}}
+		},
 	}
 	if change != nil {
 		change(&o)
@@ -107,8 +130,10 @@ func TestEscaping(t *testing.T) {
 	tools := `[{"name": "get_weather", "parameters": {"properties": {"city": {"type": "string"}}, "required": ["` + `<script>` + `"]}}]`
 	text := evil + `<tool_call>{"name": "get_weather", "arguments": {"city": "<script>alert(2)</script>"}}</tool_call>`
 	pages := map[string]*httptest.ResponseRecorder{
-		"overview": d.do("GET", "/ui?reset="+url.QueryEscape(evil), nil),
-		"plugins":  d.do("GET", "/ui/plugins", nil), "tools": d.do("GET", "/ui/tools", nil), "caches": d.do("GET", "/ui/caches", nil),
+		"overview": d.do("GET", "/ui", nil), "upstreams": d.do("GET", "/ui/upstreams?reset="+url.QueryEscape(evil), nil),
+		"requests": d.do("GET", "/ui/requests", nil), "those of a target": d.do("GET", "/ui/requests?target="+url.QueryEscape(evil+"/"+evil), nil),
+		"request": d.do("GET", "/ui/requests/"+url.PathEscape(evil), nil),
+		"plugins": d.do("GET", "/ui/plugins", nil), "tools": d.do("GET", "/ui/tools", nil), "caches": d.do("GET", "/ui/caches", nil),
 		"playground": d.do("GET", "/ui/playground?example="+url.QueryEscape(evil), nil),
 		"not ready":  d.do("POST", "/ui/playground", url.Values{"text": {evil}, "tools": {""}}),
 		"bad fields": ready.do("POST", "/ui/playground", url.Values{"text": {evil}, "parser": {evil}, "model": {evil}, "seed": {evil}}),
@@ -133,7 +158,7 @@ func TestEscaping(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"overview": "was reset", "plugins": "⟨U+202E⟩", "tools": "held is in quarantine", "read": "The same result", "different": "give another result", "failed": "Not compared",
+		"upstreams": "was reset", "request": "Its way", "plugins": "⟨U+202E⟩", "tools": "held is in quarantine", "read": "The same result", "different": "give another result", "failed": "Not compared",
 		"bad fields": "the seed is", "no parser": "there is no parser", "not ready": "cannot be used yet",
 	} {
 		if !strings.Contains(html.UnescapeString(pages[name].Body.String()), want) {
@@ -157,7 +182,8 @@ func TestHeaders(t *testing.T) {
 		status         int
 		kind           string
 	}{
-		{"GET", "/ui", 200, "text/html"}, {"HEAD", "/ui/", 200, "text/html"}, {"GET", "/ui/plugins", 200, "text/html"}, {"GET", "/ui/tools", 200, "text/html"}, {"POST", "/ui/tools", 405, "text/html"},
+		{"GET", "/ui", 200, "text/html"}, {"HEAD", "/ui/", 200, "text/html"}, {"GET", "/ui/requests", 200, "text/html"}, {"GET", "/ui/requests/req_1", 404, "text/html"}, {"POST", "/ui/requests/req_1", 405, "text/html"}, {"GET", "/ui/upstreams", 200, "text/html"},
+		{"GET", "/ui/keys", 404, "text/html"}, {"GET", "/ui/plugins", 200, "text/html"}, {"GET", "/ui/tools", 200, "text/html"}, {"POST", "/ui/tools", 405, "text/html"},
 		{"GET", "/ui/caches", 200, "text/html"}, {"GET", "/ui/playground", 200, "text/html"},
 		{"GET", "/ui/assets/console.css", 200, "text/css"}, {"GET", "/ui/assets/console.js", 200, "text/javascript"},
 		{"GET", "/ui/assets/", 404, "text/html"}, {"GET", "/ui/assets/../pages/layout.html", 404, "text/html"}, {"GET", "/ui/pages/layout.html", 404, "text/html"},
@@ -198,7 +224,7 @@ func TestReset(t *testing.T) {
 	if w := d.do("GET", w.Header().Get("location"), nil); !strings.Contains(w.Body.String(), "was reset") {
 		t.Errorf("got no word of the reset: %s", w.Body)
 	}
-	if w := d.do("GET", "/ui?reset=Your+key+was+stolen", nil); strings.Contains(w.Body.String(), "stolen") {
+	if w := d.do("GET", "/ui/upstreams?reset=Your+key+was+stolen", nil); strings.Contains(w.Body.String(), "stolen") {
 		t.Error("got a page that says what a link wants")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/history"
 )
 
 // functions are what pages call. now is the clock.
@@ -16,7 +17,7 @@ func functions(now func() time.Time) template.FuncMap {
 		"ago":      func(t time.Time) string { return ago(now().Sub(t)) },
 		"stamp":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"clock":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" },
-		"seconds":  func(s float64) string { return brief(time.Duration(s * float64(time.Second))) },
+		"seconds":  seconds,
 		"brief":    brief,
 		"short":    func(s string) string { return s[:min(len(s), 12)] },
 		"hex":      func(sum string) string { return strings.TrimPrefix(sum, "sha256:") },
@@ -26,16 +27,63 @@ func functions(now func() time.Time) template.FuncMap {
 		"join":     strings.Join,
 		"meaning":  meaning,
 		"add":      func(a, b int) int { return a + b },
-		"percent":  percent,
 		"selected": func(a, b string) bool { return a == b },
-		"menu":     func() []link { return menu },
+		"number":   func(n any) string { return counted(n) },
+		"large":    large,
+		"plural":   func(n int, thing string) string { return plural(n, thing) },
+		"percent":  percent,
+		"amount":   amount,
+		"since":    since,
+		"uncleanTable": func(caption, note string, rows []requestRow) any {
+			return map[string]any{"Caption": caption, "Note": note, "Rows": rows}
+		},
+		"repaired": func(kind string) string { return repaired[kind] },
+		"faulty":   func(class string) string { return faulty[class] },
+		"sign":     func(signal string) string { return signs[signal] },
+		"says":     saysOfWarning,
+		"bar":      func(part float64) template.HTML { return bar(uint64(min(max(part, 0), 1)*1000), 1000) },
+		"of":       func(c history.Counts, name string) uint64 { return c[countsByName[name]] },
+		"lowest":   func(l Level) string { return map[Level]string{Good: "good", Fair: "warn", Bad: "bad"}[l] },
 	}
+}
+
+// countsByName are the counts that pages name.
+var countsByName = map[string]history.Count{ //nolint:gochecknoglobals // a table
+	"requests": history.Requests, "failed": history.Failed, "faulted": history.Faulted, "repaired": history.Repaired, "broken": history.Broken,
+	"ghosts": history.Ghosts, "retried": history.Retried, "fellback": history.FellBack, "refused": history.Refused,
+}
+
+// counted is a count of any sort.
+func counted(n any) string {
+	switch n := n.(type) {
+	case int:
+		return grouped(n)
+	case int64:
+		return grouped(n)
+	case uint64:
+		return grouped(n)
+	}
+	return fmt.Sprint(n)
 }
 
 // link is an entry of the navigation.
 type link struct{ Path, Name string }
 
-var menu = []link{{Path, "Overview"}, {pluginsPath, "Plugins"}, {toolsPath, "Tools"}, {qualityPath, "Quality"}, {cachesPath, "Caches"}, {playgroundPath, "Playground"}} //nolint:gochecknoglobals // a table
+// menu are the pages that there may be; a gateway's page shows those that it has.
+var menu = []link{ //nolint:gochecknoglobals // a table
+	{Path, "Overview"}, {requestsPath, "Requests"}, {upstreamsPath, "Upstreams"}, {keysPath, "Keys"}, {rolloutsPath, "Rollouts"}, {qualityPath, "Quality"},
+	{toolsPath, "Tools"}, {pluginsPath, "Plugins"}, {cachesPath, "Caches"}, {playgroundPath, "Playground"},
+}
+
+// has are the links of the menu to pages that are there.
+func (c *Console) has() (out []link) {
+	for _, l := range menu {
+		if c.routes[l.Path] != nil {
+			out = append(out, l)
+		}
+	}
+	return out
+}
 
 // ago is how long something has been, in words.
 func ago(d time.Duration) string {

@@ -98,5 +98,3 @@ func kinds[N int | uint64](counts map[string]N) string {
 	}
 	return strings.Join(out, ", ")
 }
-
-func percent(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }

@@ -23,6 +23,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/stage/binding"
 	"github.com/callgate/callgate/gateway/internal/tools"
 	"github.com/callgate/callgate/gateway/prefix"
+	"github.com/callgate/callgate/gateway/rollout"
 )
 
 // Gateway takes chat requests to upstreams and brings correct answers back. It is
@@ -37,6 +38,7 @@ type Gateway struct {
 	lists    *tools.Cache
 	routes   map[string]*compiled // by route
 	others   *compiled            // all other routes
+	trials   map[*rollout.Rollout]*trial
 	shared   *shared
 	sharing  sharing
 	gone     []string       // the providers of the gateway before that are not those of this one
@@ -53,7 +55,11 @@ func New(o Options) (*Gateway, error) {
 		return nil, err
 	}
 	var err error
-	if g.table, err = routing.New(o.routing()); err != nil {
+	table := o.routing()
+	if o.Previous != nil {
+		table.Previous = o.Previous.table
+	}
+	if g.table, err = routing.New(table); err != nil {
 		return nil, err
 	}
 	wants := func(name string) bool { return o.policy(name).Affinity }
@@ -80,6 +86,7 @@ func New(o Options) (*Gateway, error) {
 		g.routes[name] = g.shared.compile(p, g.engine)
 	}
 	g.others = g.shared.compile(o.RoutePolicy, g.engine)
+	g.trials = g.shared.trials(o.Rollouts, g.engine)
 	if first {
 		g.Begin()
 	}
@@ -219,8 +226,11 @@ func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 		return nil, g.noModel(req.Model)
 	}
 	req.Route, req.ToolCache = choice.Route, g.lists
-	c := cmp.Or(g.routes[choice.Route], g.others)
-	return g.within(ctx, func(ctx context.Context) (*gateway.Response, error) {
+	c, t, err := g.arm(req, choice, cmp.Or(g.routes[choice.Route], g.others))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := g.within(ctx, func(ctx context.Context) (*gateway.Response, error) {
 		if c.Answers.Store == nil {
 			return g.ask(ctx, req, c, choice, requested, nil)
 		}
@@ -230,6 +240,10 @@ func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 			return g.ask(ctx, req, c, choice, requested, recorder)
 		})
 	})
+	if err == nil && t != nil {
+		g.mirrored(req, t, resp)
+	}
+	return resp, err
 }
 
 // within bounds the time of a request, until its answer is closed.
@@ -273,7 +287,7 @@ func (g *Gateway) ask(ctx context.Context, req *gateway.Request, c *compiled, ch
 		}
 	}
 	p := &attempt.Plan{Asked: req, Route: &choice.RouteChoice, Targets: choice.Targets, Model: choice.Model, Policies: c.forTarget,
-		Stages: c.stages, Requested: requested, Execution: c.Execution, FallbackOn: c.FallbackOn}
+		Stages: c.stages, Requested: requested, Execution: c.Execution, FallbackOn: c.FallbackOn, Warnings: slices.Clip(req.Warnings)}
 	if recorder != nil {
 		p.Stages = append(slices.Clip(p.Stages), recorder)
 	}

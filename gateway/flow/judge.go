@@ -29,6 +29,14 @@ func judge(p gateway.Provider, provider, model string, limit time.Duration) guar
 		r := guard.Ruling{Provider: provider, Model: model}
 		text, used, err := ask(ctx, p, model, question)
 		r.Usage, r.Took = used, time.Since(began)
+		if m := gateway.MeterOf(ctx); m != nil {
+			use := gateway.Use{Provider: provider, Model: model, Purpose: gateway.ForJudge, Usage: used, Complete: err == nil, Unbilled: err != nil && text == "" && ctx.Err() == nil,
+				Sent: len(question), Came: len(text), Status: "ok", Took: r.Took}
+			if err != nil {
+				use.Status = gateway.AsError(err).CodeOrDefault()
+			}
+			m.Ended(use)
+		}
 		switch word := strings.ToLower(strings.Trim(strings.TrimSpace(text), ".*!\"'`")); {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			r.Failed = "timeout"

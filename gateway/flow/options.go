@@ -39,6 +39,8 @@ type Options struct {
 	// one that is missing has RoutePolicy.
 	RoutePolicies map[string]RoutePolicy
 	RoutePolicy   RoutePolicy
+	// Rollouts have some requests served in another way; the first that a request meets does.
+	Rollouts []Rollout
 	// Parsers may be nil if no target reads text.
 	Parsers gateway.ParserSource
 	// ReasoningField is the member that reasoning is written to. An upstream's own is
@@ -58,6 +60,9 @@ type Options struct {
 	Prompts bool
 	// Stages are further ones, which answers pass behind ours. They may be nil.
 	Stages []gateway.Maker
+	// Meters says that requests may have a [gateway.Meter], which is told of each attempt; upstreams are
+	// asked for the usage of streams then.
+	Meters bool
 	// Trace may be nil.
 	Trace attempt.Trace
 	// OnChange is told when a breaker changes its state; it may be nil.
@@ -149,5 +154,9 @@ type RoutePolicy struct {
 
 // routing is the part of the options that says which targets a model's name leads to.
 func (o *Options) routing() routing.Config {
-	return routing.Config{Routes: o.Routes, Rules: o.Rules, Aliases: o.Aliases, Direct: o.Direct}
+	c := routing.Config{Routes: o.Routes, Rules: o.Rules, Aliases: o.Aliases, Direct: o.Direct}
+	for i := range o.Rollouts {
+		c.Rollouts = append(c.Rollouts, o.Rollouts[i].Rollout)
+	}
+	return c
 }

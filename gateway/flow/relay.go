@@ -4,10 +4,12 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/internal/attempt"
+	"github.com/callgate/callgate/gateway/internal/stage/meter"
 	"github.com/callgate/callgate/gateway/internal/stage/tally"
 )
 
@@ -20,6 +22,9 @@ func (g *Gateway) Relay(ctx context.Context, req *gateway.Request, relay *gatewa
 	if !ok {
 		return nil, g.noModel(req.Model)
 	}
+	if err := noArms(req); err != nil {
+		return nil, err
+	}
 	req.Route = choice.Route
 	p := &attempt.Plan{Route: &choice.RouteChoice, Targets: slices.Clone(choice.Targets), Model: choice.Model}
 	if one {
@@ -31,6 +36,10 @@ func (g *Gateway) Relay(ctx context.Context, req *gateway.Request, relay *gatewa
 // relay sends a request to the targets of a plan.
 func (g *Gateway) relay(ctx context.Context, p *attempt.Plan, req *gateway.Request, relay *gateway.Relay) (*gateway.Response, error) {
 	p.Asked, p.Base, p.Requested, p.Stages = req, req, time.Now(), []gateway.Maker{tally.Maker{}}
+	if g.options.Meters {
+		text := strings.Contains(relay.Path, "completions") || strings.Contains(relay.Path, "responses") || strings.Contains(relay.Path, "messages")
+		p.Stages = append(p.Stages, meter.Maker{Relay: true, Text: text && relay.Path != gateway.CountPath})
+	}
 	p.Policies = func(gateway.Target) []gateway.RequestPolicy { return nil }
 	if g.options.Saved != nil {
 		p.Stages = append(p.Stages, g.options.Saved)

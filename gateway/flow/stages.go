@@ -15,6 +15,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/stage/binding"
 	"github.com/callgate/callgate/gateway/internal/stage/ghost"
 	"github.com/callgate/callgate/gateway/internal/stage/intake"
+	"github.com/callgate/callgate/gateway/internal/stage/meter"
 	"github.com/callgate/callgate/gateway/internal/stage/structured"
 	"github.com/callgate/callgate/gateway/internal/stage/textcall"
 	"github.com/callgate/callgate/gateway/internal/stage/toolcall"
@@ -80,7 +81,11 @@ func (s *shared) compile(p RoutePolicy, engine *attempt.Engine) *compiled {
 // JSON comes behind them, since a call may stand in its place; the guard sees what the client would.
 func (s *shared) stages(p *RoutePolicy) []gateway.Maker {
 	o := s.options
-	list := []gateway.Maker{intake.Maker{}, s.text, s.calls, s.answers}
+	list := []gateway.Maker{intake.Maker{}}
+	if o.Meters {
+		list = append(list, meter.Maker{})
+	}
+	list = append(list, s.text, s.calls, s.answers)
 	if p.Binding != gateway.BindingOff {
 		list = append(list, binding.Seen{Action: p.Binding})
 	}
@@ -137,6 +142,9 @@ func (s *shared) forTarget(p RoutePolicy, engine *attempt.Engine) func(gateway.T
 		}
 		if t.PromptedFormat {
 			list = append(list, amend.Format{})
+		}
+		if s.options.Meters {
+			list = append(list, amend.Usage{})
 		}
 		if p.CacheHints != gateway.Off && provider.Hints != gateway.NoHints {
 			list = append(list, amend.Hint{Mode: p.CacheHints, Kind: provider.Hints, Keys: s.keys, Now: s.options.Now, Refusals: s.refusals})

@@ -159,6 +159,9 @@ func TestTargets(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	if got := fmt.Sprint(r.Of(history.Outcome), r.Of(history.Failure)); got != "[{upstream_error 1} {upstream_timeout 1}] []" {
+		t.Errorf("got the outcomes %s", got)
+	}
 	if c := r.Total.Counts; c[history.Requests] != 2 || c[history.Failed] != 0 || c[history.Retried] != 1 || c[history.FellBack] != 2 {
 		t.Errorf("got %v in all", c)
 	}

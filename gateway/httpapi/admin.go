@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +15,9 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/protocol/chat"
+	"github.com/callgate/callgate/gateway/rollout"
 )
 
 // AdminConfig is what an Admin is made of.
@@ -42,6 +45,15 @@ type AdminConfig struct {
 	// Tools returns how the servers are whose tools the gateway runs, as it is written in JSON.
 	// Without it there is no GET /admin/tools.
 	Tools func() any
+	// Rollouts returns how the arms of rollouts do, and SetArm stops an arm of one, "" for all but the
+	// control, or lets it go on. It returns the rollout's state; if that is nil, what there is none of,
+	// "rollout" or "arm", and the names that there are. Without them there is no /admin/rollouts.
+	Rollouts func() []rollout.Snapshot
+	SetArm   func(name, arm string, stop bool) (state *rollout.Snapshot, what string, names []string)
+	// Keys are the keys and teams of clients. Without it there is no /admin/keys and no /admin/teams.
+	Keys *keys.Book
+	// Reload has the configuration read again. Without it there is no POST /admin/reload.
+	Reload func() (Reloaded, error)
 	// Quality returns how well targets call tools, as it is written in JSON. Without it there is no
 	// GET /admin/quality.
 	Quality func() any
@@ -55,7 +67,8 @@ type AdminConfig struct {
 
 // Admin serves what the operator needs, on a listener of its own: GET /metrics, GET
 // /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
-// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/quality, /ui for browsers, and GET /livez, which alone is open to
+// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, /admin/keys, /admin/teams, GET /admin/quality, GET /admin/rollouts and what mountRollouts says,
+// POST /admin/reload, /ui for browsers, and GET /livez, which alone is open to
 // everyone. It is an http.Handler.
 type Admin struct {
 	cfg  AdminConfig
@@ -79,7 +92,7 @@ const (
 
 // Bounds on what the admin listener takes, and for how long.
 const (
-	maxAdminBody   = 4 << 10 // nothing reads a body, but some clients send one
+	maxAdminBody   = 4 << 10 // where nothing reads a body; some clients send one
 	maxAdminHeader = 16 << 10
 	maxAdminRead   = 10 * time.Second
 	maxAdminWrite  = 30 * time.Second // a scrape of all metrics, by a slow reader
@@ -92,18 +105,14 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	if cfg.Breakers == nil || cfg.Reset == nil {
 		return nil, errors.New("an admin server needs Breakers and Reset")
 	}
-	hashes := map[string]string{}
-	if cfg.KeyHash != "" {
-		hashes["admin"] = cfg.KeyHash
-	}
-	keys, err := readKeys(hashes)
+	book, err := adminKeys(cfg.KeyHash)
 	if err != nil {
 		return nil, err
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &Admin{cfg: cfg, echo: echo.New(), api: &Server{cfg: Config{Log: cfg.Log}, keys: keys}}
+	a := &Admin{cfg: cfg, echo: echo.New(), api: &Server{cfg: Config{Log: cfg.Log, Keys: book}}}
 	a.echo.HTTPErrorHandler = a.fail
 	a.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
 	a.echo.Use(a.observe, a.api.recover, a.guard)
@@ -124,11 +133,20 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	if cfg.Tools != nil {
 		a.echo.GET(toolsPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Tools()) })
 	}
+	if cfg.Rollouts != nil && cfg.SetArm != nil {
+		a.mountRollouts()
+	}
 	if cfg.Quality != nil {
 		a.echo.GET(qualityPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Quality()) })
 	}
 	if cfg.ResetParser != nil {
 		a.echo.POST(parsersPath+"/:name/reset", a.resetParser)
+	}
+	if cfg.Keys != nil {
+		a.mountKeys()
+	}
+	if cfg.Reload != nil {
+		a.echo.POST(reloadPath, a.reload)
 	}
 	if cfg.Metrics != nil {
 		a.echo.GET(metricsPath, echo.WrapHandler(cfg.Metrics))
@@ -137,6 +155,19 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 		a.mountConsole()
 	}
 	return a, nil
+}
+
+// adminKeys is a book with the operator's key alone, or with none.
+func adminKeys(hash string) (*keys.Book, error) {
+	b := keys.NewBook(keys.Options{})
+	if hash == "" {
+		return b, nil
+	}
+	if !keys.IsHash(hash) {
+		return nil, errors.New("the hash of the operator's key must be \"sha256:\" and 64 hex digits")
+	}
+	b.Configure([]keys.Key{{Name: "admin", Secrets: []keys.Secret{{Hash: hash}}}}, nil, true)
+	return b, nil
 }
 
 // ServeHTTP implements http.Handler.
@@ -174,16 +205,21 @@ func (a *Admin) guard(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// limitBody reads what body there is, so that one that is too long is refused.
+// limitBody reads what body there is, so that one that is too long is refused, and keeps it for who
+// wants it.
 func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		r := c.Request()
-		_, err := io.Copy(io.Discard, http.MaxBytesReader(c.Response().Writer, r.Body, maxAdminBody))
+		r, most := c.Request(), int64(maxAdminBody)
+		if ofKeys(c.Path()) {
+			most = maxKeysBody
+		}
+		body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, most))
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		var tooLarge *http.MaxBytesError
 		switch {
 		case errors.As(err, &tooLarge):
 			return &gateway.Error{Kind: gateway.TooLarge,
-				Message: fmt.Sprintf("The body is larger than %d bytes, and this path takes none.", maxAdminBody)}
+				Message: fmt.Sprintf("The body is larger than %d bytes, and this path takes no more.", most)}
 		case err != nil:
 			return &gateway.Error{Kind: gateway.Invalid, Message: "The body could not be read.", Err: err}
 		}
@@ -307,7 +343,7 @@ func (a *Admin) fail(err error, c echo.Context) {
 		return
 	case e.Kind == gateway.NotFound && e.Code == "not_found":
 		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "Not found: this address serves GET " +
-			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + pluginsPath + ", POST " + parsersPath + "/{name}/reset, GET " + consolePath + ", GET " + metricsPath + " and GET " + livezPath + "."}
+			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + pluginsPath + ", POST " + parsersPath + "/{name}/reset, POST " + reloadPath + ", " + keysPath + ", " + teamsPath + ", GET " + consolePath + ", GET " + metricsPath + " and GET " + livezPath + "."}
 	case e.Kind == gateway.InvalidKey:
 		e = &gateway.Error{Kind: gateway.InvalidKey,
 			Message: "No valid key: send the operator's key as \"Authorization: Bearer …\". Clients' keys are not accepted here."}

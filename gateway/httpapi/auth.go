@@ -1,93 +1,158 @@
 package httpapi
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
-	"net/http"
-	"slices"
+	"maps"
+	"net/netip"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/protocol/messages"
-	"github.com/callgate/callgate/internal/digest"
 )
 
-// key is a client's key, as its hash.
-type key struct {
-	name string
-	hash digest.Sum
-}
+// clientKey is where authenticate leaves whose request it is.
+const clientKey = "callgate.client"
 
-func readKeys(hashes map[string]string) ([]key, error) {
-	var keys []key
-	for name, text := range hashes {
-		hash, ok := digest.Parse(text)
-		if !ok {
-			return nil, fmt.Errorf("key %q: the hash must be \"sha256:\" and 64 hex digits", name)
-		}
-		keys = append(keys, key{name, hash})
-	}
-	slices.SortFunc(keys, func(a, b key) int { return strings.Compare(a.name, b.name) })
-	return keys, nil
+// clientOf is whose request it is; nil without keys.
+func clientOf(c echo.Context) *gateway.Client {
+	client, _ := c.Get(clientKey).(*gateway.Client)
+	return client
 }
-
-// clientKey is where authenticate leaves the name of the client's key.
-const clientKey = "callgate.key"
 
 // tenantOf is the name of the client's key, or "".
 func tenantOf(c echo.Context) string {
-	name, _ := c.Get(clientKey).(string)
-	return name
+	if client := clientOf(c); client != nil {
+		return client.Key
+	}
+	return ""
 }
+
+// asksKey reports whether a request needs a key.
+func (s *Server) asksKey() bool { return s.cfg.Keys != nil && s.cfg.Keys.Required() }
 
 // authenticate lets a request through that carries a known key.
 func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if len(s.keys) == 0 {
+		if !s.asksKey() {
 			return next(c)
 		}
-		name, known := s.client(c.Request().Header, recordOf(c).form == messages.Form)
-		if !known {
-			c.Response().Header().Set("www-authenticate", "Bearer")
-			return &gateway.Error{Kind: gateway.InvalidKey,
-				Message: "No valid key: send one of this gateway's keys as \"Authorization: Bearer …\"."}
+		client, refused := s.client(c, recordOf(c).form == messages.Form)
+		if refused != nil {
+			return s.refuse(c, refused)
 		}
-		c.Set(clientKey, name)
+		c.Set(clientKey, client)
 		return next(c)
 	}
+}
+
+// refuse is the error of a key that is not taken.
+func (s *Server) refuse(c echo.Context, why *keys.Refusal) error {
+	s.cfg.Keys.Refuse(why.Reason)
+	if why.Key != "" {
+		recordOf(c).key = why.Key
+	}
+	if why.Reason == keys.Address {
+		return &gateway.Error{Kind: gateway.Forbidden, Code: "address_not_allowed", Message: why.Message}
+	}
+	c.Response().Header().Set("www-authenticate", "Bearer")
+	if why.Reason == keys.Unknown {
+		return &gateway.Error{Kind: gateway.InvalidKey,
+			Message: "No valid key: send one of this gateway's keys as \"Authorization: Bearer …\"."}
+	}
+	return &gateway.Error{Kind: gateway.InvalidKey, Message: why.Message + " Ask this gateway's operator for another one."}
 }
 
 // client is whose key a request carries. Clients of the Messages API have it in x-api-key, some of
 // them in both headers: one that is not ours does no harm, two of ours that differ do not say who
 // asks.
-func (s *Server) client(h http.Header, anthropic bool) (name string, known bool) {
+func (s *Server) client(c echo.Context, anthropic bool) (*gateway.Client, *keys.Refusal) {
+	h := c.Request().Header
 	scheme, token, _ := strings.Cut(h.Get(echo.HeaderAuthorization), " ")
-	name, known = s.keyOf(token)
-	known = known && strings.EqualFold(scheme, "Bearer")
+	if !strings.EqualFold(scheme, "Bearer") {
+		token = ""
+	}
+	client, refused := s.find(c, token)
 	if !anthropic {
-		return name, known
+		return client, refused
 	}
-	other, isOther := s.keyOf(h.Get("x-api-key"))
+	other, otherRefused := s.find(c, h.Get("x-api-key"))
 	switch {
-	case known && isOther:
-		return name, name == other
-	case isOther:
-		return other, true
+	case client != nil && other != nil && client.Key != other.Key:
+		return nil, &keys.Refusal{Reason: keys.Unknown}
+	case client == nil && (other != nil || otherRefused.Reason != keys.Unknown):
+		return other, otherRefused
 	}
-	return name, known
+	return client, refused
 }
 
-// keyOf is the name of a key. Every key is compared, in constant time, so that the time
-// tells nothing.
-func (s *Server) keyOf(token string) (name string, known bool) {
-	hash := sha256.Sum256([]byte(token))
-	for _, k := range s.keys {
-		if subtle.ConstantTimeCompare(hash[:], k.hash[:]) == 1 {
-			name, known = k.name, true
-		}
+// find is whose key a text is.
+func (s *Server) find(c echo.Context, token string) (*gateway.Client, *keys.Refusal) {
+	from, _ := netip.ParseAddrPort(c.Request().RemoteAddr)
+	k, team, refused := s.cfg.Keys.Find(token, from.Addr())
+	if refused != nil {
+		return nil, refused
 	}
-	return name, known
+	return newClient(k, team), nil
+}
+
+// newClient is what a request knows of its key. team is nil for none.
+func newClient(k *keys.Entry, team *keys.TeamEntry) *gateway.Client {
+	out := &gateway.Client{Key: k.Name, Team: k.Team, Labels: k.Labels, Models: [][]string{k.Models}, Tools: [][]string{k.Tools}, MaxTokens: k.MaxTokens, Arms: k.Arms}
+	if team == nil {
+		return out
+	}
+	out.Models, out.Tools = append(out.Models, team.Models), append(out.Tools, team.Tools)
+	if most := team.MaxTokens; most > 0 && (out.MaxTokens == 0 || most < out.MaxTokens) {
+		out.MaxTokens = most
+	}
+	if len(team.Labels) > 0 {
+		out.Labels = maps.Clone(team.Labels)
+		maps.Copy(out.Labels, k.Labels)
+	}
+	return out
+}
+
+// checkScope says why a key does not allow a request for a model. Its client is set.
+func (s *Server) checkScope(req *gateway.Request) error {
+	if e := req.Client.CheckModel(req.Model); e != nil {
+		s.cfg.Keys.Refuse(keys.Model)
+		return e
+	}
+	return nil
+}
+
+// capped is gateway.Request.Capped, counted.
+func (s *Server) capped(req *gateway.Request) (*gateway.Request, error) {
+	out, err := req.Capped()
+	s.countCap(err)
+	return out, err
+}
+
+func (s *Server) countCap(err error) {
+	if err != nil && gateway.AsError(err).Code == gateway.CodeTokenCap {
+		s.cfg.Keys.Refuse(keys.Tokens)
+	}
+}
+
+// wholeProvider says why a key may not have its requests sent to a provider as they are, with whatever
+// model they name: it may use some models alone, or so many tokens.
+func (s *Server) wholeProvider(c echo.Context) error {
+	client := clientOf(c)
+	if client == nil || client.MaxTokens == 0 && !client.Restricts() {
+		return nil
+	}
+	s.cfg.Keys.Refuse(keys.Passthrough)
+	return &gateway.Error{Kind: gateway.Forbidden, Param: "path",
+		Message: fmt.Sprintf("The key %q is limited to some models or to a number of output tokens, and what goes to this path is not looked at: use a key without models and max_tokens.", client.Key)}
+}
+
+// operatorOf is who has sent a request to the admin listener, for the log.
+func operatorOf(c echo.Context) string {
+	if name := tenantOf(c); name != "" {
+		return name
+	}
+	return "anybody on this machine"
 }

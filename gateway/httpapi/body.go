@@ -24,7 +24,7 @@ func (s *Server) withBody(answer func(c echo.Context, body []byte, from protocol
 		if err != nil {
 			return err
 		}
-		return answer(c, body, protocol.Client{Tenant: tenantOf(c), RequestID: requestID(c), Header: c.Request().Header, Limits: s.cfg.Limits, Room: room, Serves: s.cfg.Serves})
+		return answer(c, body, protocol.Client{Tenant: tenantOf(c), Key: clientOf(c), RequestID: requestID(c), Header: c.Request().Header, Limits: s.cfg.Limits, Room: room, Serves: s.cfg.Serves})
 	}
 }
 

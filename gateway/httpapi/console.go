@@ -39,17 +39,17 @@ func (a *Admin) guardConsole(next echo.HandlerFunc) echo.HandlerFunc {
 	protection := http.NewCrossOriginProtection()
 	return func(c echo.Context) error {
 		r := c.Request()
-		if len(a.api.keys) == 0 && !netaddr.LoopbackHeader(r.Host) {
+		if !a.api.asksKey() && !netaddr.LoopbackHeader(r.Host) {
 			return &gateway.Error{Kind: gateway.Forbidden, Param: "host",
 				Message: fmt.Sprintf(onlyLoopback, r.Host)}
 		}
-		if _, password, _ := r.BasicAuth(); len(a.api.keys) > 0 {
-			name, known := a.api.keyOf(password)
-			if !known {
+		if _, password, _ := r.BasicAuth(); a.api.asksKey() {
+			client, refused := a.api.find(c, password)
+			if refused != nil {
 				c.Response().Header().Set("www-authenticate", `Basic realm="callgate", charset="UTF-8"`)
 				return &gateway.Error{Kind: gateway.InvalidKey}
 			}
-			c.Set(clientKey, name)
+			c.Set(clientKey, client)
 		}
 		if err := protection.Check(r); err != nil {
 			return &gateway.Error{Kind: gateway.Forbidden, Err: err, Message: "Requests from web pages of other sites are refused."}

@@ -38,7 +38,7 @@ func (s *Server) countTokens(c echo.Context, body []byte, from protocol.Client) 
 // askCount is the upstream's own count, nil where there is none.
 func (s *Server) askCount(c echo.Context, body []byte, from protocol.Client) []byte {
 	req, err := s.cfg.Limits.Parse(body, from.Room)
-	if err != nil || enter(c, req) != nil {
+	if err != nil || s.enter(c, req) != nil {
 		return nil
 	}
 	req.MaxRetries = new(int)

@@ -30,7 +30,10 @@ func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
 			return err
 		}
 		req.Source = front.Source()
-		if err := enter(c, req); err != nil {
+		if err := s.enter(c, req); err != nil {
+			return err
+		}
+		if req, err = s.capped(req); err != nil {
 			return err
 		}
 		if d, ok := front.(protocol.Detached); ok {
@@ -85,8 +88,9 @@ func (s *Server) begin(c echo.Context) (ctx context.Context, done func(route str
 	}
 }
 
-// enter notes on a request what its HTTP request says of it, and whose it is.
-func enter(c echo.Context, req *gateway.Request) error {
+// enter notes on a request what its HTTP request says of it, and whose it is, who has to be allowed
+// its model.
+func (s *Server) enter(c echo.Context, req *gateway.Request) error {
 	h := c.Request().Header
 	if err := budget(req, h); err != nil {
 		return err
@@ -95,13 +99,20 @@ func enter(c echo.Context, req *gateway.Request) error {
 	if hops >= maxHops {
 		return looped(hops)
 	}
-	req.ID, req.Tenant = requestID(c), tenantOf(c)
-	req.Header = headers.Kept(h)
+	req.ID, req.Tenant, req.Client = requestID(c), tenantOf(c), clientOf(c)
+	req.Header, req.ArmAsked = headers.Kept(h), h.Get(armHeader)
 	addHop(req.Header, hops)
 	rec := recordOf(c)
 	rec.model, rec.stream = req.Model, req.Stream
-	return nil
+	if req.Model == "" { // a path that goes to a provider whole
+		return s.wholeProvider(c)
+	}
+	return s.checkScope(req)
 }
+
+// armHeader is what a client sets to be in an arm of a rollout, as rollout/arm, and where it is told
+// which one it is in.
+const armHeader = "X-Callgate-Arm"
 
 // maxRetriesHeader is what a client sets to say how many further attempts its request
 // may take, at most maxRetries; the others say how long the first wait between them is, and the
@@ -238,6 +249,9 @@ func header(h http.Header, resp *gateway.Response) {
 	for name, values := range upstream {
 		key := http.CanonicalHeaderKey(name)
 		ours := key == "X-Request-Id" || key == "Request-Id" && h[key] != nil
+		if resp.Summary.RateLimits != nil && strings.HasPrefix(key, "X-Ratelimit-") {
+			continue // what is left of the client's own limits counts for it
+		}
 		if !ours && !headers.Advice(key) {
 			h[key] = values
 		}

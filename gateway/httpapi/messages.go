@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -62,9 +63,14 @@ type model struct {
 
 func newModel(name string) model { return model{ID: name, Object: "model", OwnedBy: "callgate"} }
 
+// modelsOf are the models that the client may ask for.
+func (s *Server) modelsOf(c echo.Context) []string {
+	return slices.DeleteFunc(slices.Clone(s.cfg.Gateway.Models(c.Request().Context())), func(name string) bool { return !clientOf(c).MayAsk(name) })
+}
+
 // models is GET /v1/models, in the form of the client's API.
 func (s *Server) models(c echo.Context) error {
-	names := s.cfg.Gateway.Models(c.Request().Context())
+	names := s.modelsOf(c)
 	if isAnthropic(c.Request().Header) {
 		list, err := messages.Models(names, c.QueryParams())
 		if err != nil {
@@ -85,7 +91,7 @@ func (s *Server) models(c echo.Context) error {
 // model is GET /v1/models/{id}. Names have slashes in them.
 func (s *Server) model(c echo.Context) error {
 	name := c.Param("*")
-	for _, known := range s.cfg.Gateway.Models(c.Request().Context()) {
+	for _, known := range s.modelsOf(c) {
 		switch {
 		case known != name:
 		case isAnthropic(c.Request().Header):

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"log/slog"
@@ -28,6 +29,7 @@ type record struct {
 	form    *protocol.Form  // of the protocol that the path is of
 	asks    bool            // it is a request for an answer
 	writer  protocol.Writer // of an answer that has begun
+	key     string          // that was refused
 	raw     bool            // the answer is the upstream's bytes, and no stream of events
 	abort   bool            // it broke off
 
@@ -126,7 +128,7 @@ func (s *Server) ended(c echo.Context, rec *record, took time.Duration) {
 	}
 	r := gateway.Record{ID: rec.id, Route: rec.route, Status: c.Response().Status, Protocol: rec.form.Name, Stream: rec.stream, Took: took, Summary: rec.summary, Tenant: tenantOf(c)}
 	if rec.err != nil {
-		r.Code = rec.err.CodeOrDefault()
+		r.Code, r.Kind = rec.err.CodeOrDefault(), rec.err.Kind
 	}
 	if rec.endTrace != nil {
 		rec.endTrace(r)
@@ -145,7 +147,7 @@ func (rec *record) attrs(c echo.Context, took time.Duration) []slog.Attr {
 		slog.Duration("took", took),
 		slog.Int64("bytes", c.Response().Size),
 	}
-	if name := tenantOf(c); name != "" {
+	if name := cmp.Or(tenantOf(c), rec.key); name != "" {
 		attrs = append(attrs, slog.String("key", name))
 	}
 	if rec.model != "" {

@@ -20,7 +20,7 @@ const onlyLoopback = "No API keys are configured, so only loopback Host headers 
 func (s *Server) sameSite(next echo.HandlerFunc) echo.HandlerFunc {
 	protection := http.NewCrossOriginProtection()
 	return func(c echo.Context) error {
-		if len(s.keys) > 0 {
+		if s.asksKey() {
 			return next(c)
 		}
 		if err := protection.Check(c.Request()); err != nil {

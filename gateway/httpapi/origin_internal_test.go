@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/callgate/callgate/gateway/keys"
 )
 
 func TestSameSite(t *testing.T) {
@@ -27,7 +29,11 @@ func TestSameSite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, err := New(Config{Keys: c.keys})
+			book := keys.NewBook(keys.Options{})
+			for name, hash := range c.keys {
+				book.Configure([]keys.Key{{Name: name, Secrets: []keys.Secret{{Hash: hash}}}}, nil, false)
+			}
+			s, err := New(Config{Keys: book})
 			if err != nil {
 				t.Fatal(err)
 			}

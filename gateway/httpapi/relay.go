@@ -26,12 +26,14 @@ type endpoint struct {
 	// one says that targets of different models do not take each other's place: vectors of two
 	// models have nothing to do with each other.
 	one bool
+	// text says that the answer is text, of so many tokens as the request allows.
+	text bool
 }
 
 // endpoints are those of OpenAI's API that have a model, and rerank, on whose form vLLM, Jina
 // and Cohere agree.
 var endpoints = []endpoint{
-	{path: "embeddings", one: true}, {path: "completions"}, {path: "moderations"}, {path: "rerank", one: true},
+	{path: "embeddings", one: true}, {path: "completions", text: true}, {path: "moderations"}, {path: "rerank", one: true},
 	{path: "audio/speech"}, {path: "audio/transcriptions"}, {path: "audio/translations"},
 	{path: "images/generations"}, {path: "images/edits"}, {path: "images/variations"},
 }
@@ -47,7 +49,11 @@ func (s *Server) relay(e endpoint) echo.HandlerFunc {
 			return err
 		}
 		defer body.close()
-		if err := enter(c, req); err != nil {
+		if err := s.enter(c, req); err != nil {
+			return err
+		}
+		if err := req.Bounded(e.text); err != nil {
+			s.countCap(err)
 			return err
 		}
 		out := &gateway.Relay{Method: http.MethodPost, Path: e.path, Query: c.Request().URL.RawQuery, Header: req.Header, Body: body.open}
@@ -86,7 +92,7 @@ func (s *Server) passthrough(provider string) echo.HandlerFunc {
 		}
 		defer body.Close()
 		req := &gateway.Request{}
-		if err := enter(c, req); err != nil {
+		if err := s.enter(c, req); err != nil {
 			return err
 		}
 		relay := &gateway.Relay{Method: r.Method, Path: path, Query: r.URL.RawQuery, Header: req.Header}

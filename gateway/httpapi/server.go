@@ -15,6 +15,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/inflight"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/protocol/chat"
 	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
@@ -40,9 +41,9 @@ type Metrics interface {
 // Config is what a Server is made of.
 type Config struct {
 	Gateway Chatter
-	// Keys are the clients' keys: name to "sha256:<hex>" of the key. None lets
-	// everyone in, which the configuration allows on loopback only.
-	Keys map[string]string
+	// Keys are the clients' keys. While it asks for none everyone is let in, which the configuration
+	// allows on loopback only. It may be nil.
+	Keys *keys.Book
 	// MaxBody is the largest request body in bytes; default 32 MiB.
 	MaxBody int64
 	// MaxUpload is the largest form (multipart/form-data) in bytes; default 100 MiB.
@@ -80,7 +81,6 @@ type Config struct {
 // Server serves the API. It is an http.Handler.
 type Server struct {
 	cfg      Config
-	keys     []key
 	echo     *echo.Echo
 	draining atomic.Bool
 	stall    time.Duration
@@ -88,7 +88,7 @@ type Server struct {
 
 const chatPath = "/v1/chat/completions"
 
-// New makes a server. A key whose hash is not in the form above gives an error.
+// New makes a server.
 func New(cfg Config) (*Server, error) {
 	if cfg.MaxBody <= 0 {
 		cfg.MaxBody = 32 << 20
@@ -99,11 +99,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	keys, err := readKeys(cfg.Keys)
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{cfg: cfg, keys: keys, echo: echo.New(), stall: stallLimit}
+	s := &Server{cfg: cfg, echo: echo.New(), stall: stallLimit}
 	s.echo.HTTPErrorHandler = s.fail
 	s.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
 	s.echo.Use(s.observe, s.recover, endChunked, s.endDraining)

@@ -39,6 +39,8 @@ type Book struct {
 	index atomic.Pointer[index]
 	state atomic.Pointer[State]
 
+	refused [len(reasons)]atomic.Uint64
+
 	loading    sync.Mutex // one asks the keeper at a time
 	mu         sync.Mutex // of what the index is made of
 	configured source
@@ -54,6 +56,10 @@ type State struct {
 	Loaded time.Time
 	// Failed is why it did not answer since; nil if it has.
 	Failed error
+	// Keys and Teams count what there is.
+	Keys, Teams int
+	// Refused counts the requests that keys did not allow.
+	Refused map[Reason]uint64
 }
 
 // NewBook makes a book without keys. Load is to be called before it is asked, and Run then.
@@ -110,7 +116,7 @@ func (b *Book) Load(ctx context.Context) error {
 	defer cancel()
 	records, revision, err := b.o.Keeper.LoadKeys(ctx, b.revision)
 	if err != nil {
-		b.state.Store(&State{b.state.Load().Loaded, err})
+		b.state.Store(&State{Loaded: b.state.Load().Loaded, Failed: err})
 		return fmt.Errorf("keys: %w", err)
 	}
 	b.state.Store(&State{Loaded: b.o.Now()})
@@ -178,7 +184,21 @@ func (b *Book) Run(ctx context.Context) {
 }
 
 // State is how the book does.
-func (b *Book) State() State { return *b.state.Load() }
+func (b *Book) State() State {
+	out, x := *b.state.Load(), b.index.Load()
+	out.Keys, out.Teams, out.Refused = len(x.keys), len(x.teams), map[Reason]uint64{}
+	for i, r := range reasons {
+		out.Refused[r] = b.refused[i].Load()
+	}
+	return out
+}
+
+// Refuse counts a request that its key does not allow. Whoever refuses it calls it.
+func (b *Book) Refuse(r Reason) {
+	if i := slices.Index(reasons[:], r); i >= 0 {
+		b.refused[i].Add(1)
+	}
+}
 
 // Required reports whether a request needs a key.
 func (b *Book) Required() bool { return b.index.Load().required }
@@ -222,17 +242,22 @@ type Refusal struct {
 	Message string
 }
 
-// Reason is why a key is not taken.
+// Reason is why a key is not taken, or does not allow a request.
 type Reason string
 
 // The reasons.
 const (
-	Unknown Reason = "unknown"
-	Expired Reason = "expired"
-	Blocked Reason = "blocked"
-	Address Reason = "address"
-	NoTeam  Reason = "team"
+	Unknown     Reason = "unknown"
+	Expired     Reason = "expired"
+	Blocked     Reason = "blocked"
+	Address     Reason = "address"
+	NoTeam      Reason = "team"
+	Model       Reason = "model"
+	Tokens      Reason = "max_tokens"
+	Passthrough Reason = "passthrough"
 )
+
+var reasons = [...]Reason{Unknown, Expired, Blocked, Address, NoTeam, Model, Tokens, Passthrough}
 
 // List returns up to limit keys whose names are behind after, in the order of bytes, and whether more
 // follow. Those that are hidden come with the last of them.
@@ -249,6 +274,22 @@ func (b *Book) List(after string, limit int) (out []*Entry, more bool) {
 		out = append(out, x.keys[x.names[at]])
 	}
 	return append(out, x.hidden...), false
+}
+
+// Status is a key's state in a word: active, blocked, expired, hidden, or no_team where its team is gone.
+func (b *Book) Status(e *Entry) string {
+	x := b.index.Load()
+	switch {
+	case e.Hidden:
+		return "hidden"
+	case e.Blocked:
+		return "blocked"
+	case over(e.Expires, b.o.Now()):
+		return "expired"
+	case e.Team != "" && x.teams[e.Team] == nil:
+		return "no_team"
+	}
+	return "active"
 }
 
 // Key is the key with a name; nil if there is none.

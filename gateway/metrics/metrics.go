@@ -24,11 +24,14 @@ import (
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
+	"github.com/callgate/callgate/gateway/keys"
+	"github.com/callgate/callgate/gateway/limit"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
 	"github.com/callgate/callgate/gateway/quality"
+	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
 
@@ -47,6 +50,8 @@ type Options struct {
 	// Models are the upstreams' names of the models that the configuration names. They have a
 	// label of their own; others are counted by the entry that led to them.
 	Models []string
+	// Limits says what limits have let pass and refused. It may be nil.
+	Limits func() limit.Stats
 	// Stored says what the store of responses and conversations holds. It may be nil.
 	Stored func() state.Stats
 	// AnswerMemory says what the store of answers in memory holds, and AnswerRedis how the one
@@ -58,6 +63,10 @@ type Options struct {
 	// Tools returns how the servers are whose tools the gateway runs. It is called for every
 	// scrape.
 	Tools func() []catalogue.Status
+	// Keys says how the book of keys does. It is called for every scrape.
+	Keys func() keys.State
+	// Rollouts returns how the arms of rollouts do. It is called for every scrape.
+	Rollouts func() []rollout.Snapshot
 	// Reloads says how the configuration was read. It is called for every scrape.
 	Reloads func() Reloads
 	// Quality returns how well targets call tools. It is called for every scrape.

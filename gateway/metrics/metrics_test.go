@@ -28,6 +28,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/guard"
 	"github.com/callgate/callgate/gateway/internal/loop"
 	"github.com/callgate/callgate/gateway/internal/reference"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/metrics"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
@@ -191,6 +192,9 @@ func TestGolden(t *testing.T) {
 		Stored: func() state.Stats {
 			return state.Stats{Stats: store.Stats{Entries: 5, Bytes: 8192, Evicted: 2}, Background: 4}
 		},
+		Keys: func() keys.State {
+			return keys.State{Keys: 3, Teams: 1, Refused: map[keys.Reason]uint64{keys.Blocked: 2}}
+		},
 		AnswerMemory: func() answers.MemoryStats { return answers.MemoryStats{Entries: 3, Bytes: 4096, Evicted: 1} },
 		AnswerRedis:  func() answers.SharedStats { return answers.SharedStats{Failures: 2, Spared: 40, Foreign: 1} },
 		Quality: func() quality.Snapshot {
@@ -206,6 +210,10 @@ func TestGolden(t *testing.T) {
 		Tools: func() []catalogue.Status {
 			return []catalogue.Status{{Name: "github", Up: true, Tools: []catalogue.ToolStatus{{}, {Quarantine: "changed"}}, Missing: make([]toolserver.Missing, 1), Running: 2,
 				Health: catalogue.Health{Calls: 7, Errors: map[toolserver.Kind]int64{toolserver.Timeout: 1}, P95: 250 * time.Millisecond}}}
+		},
+		Reloads: func() metrics.Reloads {
+			return metrics.Reloads{SHA256: "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", At: time.UnixMilli(1_750_000_000_500),
+				Outcomes: map[string]uint64{"applied": 3, "refused": 1, "unchanged": 2}, Restart: true, Draining: 2}
 		},
 	})
 	m.Begin()

@@ -36,12 +36,15 @@ func newValues(reserved ...string) *values {
 	return v
 }
 
-// reserve gives values a place that they always have.
+// reserve gives values a place that they always have, as long as there are fewer than one counter
+// could have.
 func (v *values) reserve(values ...string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, s := range values {
-		v.known[telemetry.Text(s, maxText)] = true
+		if len(v.known) < maxCounters {
+			v.known[telemetry.Text(s, maxText)] = true
+		}
 	}
 }
 

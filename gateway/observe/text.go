@@ -137,6 +137,19 @@ func RouteText(s *gateway.Summary) string {
 	return text
 }
 
+// ArmText is the arm of a rollout that the request is in: hermes/new, and hermes/new;mixed where the
+// control's target has answered instead.
+func ArmText(s *gateway.Summary) string {
+	a := s.Arm()
+	if a == nil {
+		return ""
+	}
+	if s.Mixed {
+		return a.String() + ";mixed"
+	}
+	return a.String()
+}
+
 // PrefixText is how the target was chosen: cached;expected=12/64.
 func PrefixText(s *gateway.Summary) string {
 	if s.Prefix == nil {

@@ -97,7 +97,8 @@ func (f *Form) StatusOf(e *gateway.Error) int {
 
 // Client is who asks, besides the body.
 type Client struct {
-	Tenant    string // the name of its key, or ""
+	Tenant    string          // the name of its key, or ""
+	Key       *gateway.Client // its key; nil without keys
 	RequestID string
 	Header    http.Header
 	// Serves says that the gateway runs tools of servers of its own, which requests may name.

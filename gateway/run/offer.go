@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,7 +72,7 @@ func (r *Runner) offer(req *gateway.Request, policy Policy) (*offer, error) {
 			return nil, r.unknown(entries[i].Label)
 		}
 	}
-	if err := o.add(r, req.Tenant, entries, attach); err != nil {
+	if err := o.add(r, req.Client, entries, attach); err != nil {
 		return nil, err
 	}
 	for alias := range o.byAlias {
@@ -207,14 +206,7 @@ func (r *Runner) unknown(label string) *gateway.Error {
 }
 
 // add collects the tools of the servers that are named and of those that are attached.
-func (o *offer) add(r *Runner, tenant string, entries []entry, attach []string) error {
-	allowed, bounded := r.o.Allowed[tenant]
-	may := func(alias string) bool {
-		return !bounded || slices.ContainsFunc(allowed, func(pattern string) bool {
-			ok, err := path.Match(pattern, alias)
-			return ok && err == nil
-		})
-	}
+func (o *offer) add(r *Runner, client *gateway.Client, entries []entry, attach []string) error {
 	servers := slices.Clone(o.named)
 	for _, s := range attach {
 		if !slices.Contains(servers, s) {
@@ -237,7 +229,7 @@ func (o *offer) add(r *Runner, tenant string, entries []entry, attach []string) 
 	for _, s := range servers {
 		denied := 0
 		for _, t := range byServer[s] {
-			if !may(t.Alias) {
+			if !client.MayCall(t.Alias) {
 				denied++
 				continue
 			}

@@ -57,11 +57,8 @@ func TestOffer(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, run.Policy{Attach: tt.attach}, func(n int, _ *gateway.Request) string { return says(true, n, "Hello.") }, tools...)
-			if tt.allowed != nil {
-				b.change(func(o *run.Options) { o.Allowed = map[string][]string{"key": tt.allowed} })
-			}
 			a := b.ask(fmt.Sprintf(`{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}],"tools":%s}`, tt.tools), func(r *gateway.Request) {
-				r.Tenant = "key"
+				r.Client = &gateway.Client{Tools: [][]string{nil, tt.allowed}}
 				if tt.header != "" {
 					r.Header = http.Header{"X-Callgate-Tools": {tt.header}}
 				}

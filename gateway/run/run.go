@@ -49,9 +49,6 @@ type Options struct {
 	// Policies are those of routes, by their name; one that is missing has Policy.
 	Policies map[string]Policy
 	Policy   Policy
-	// Allowed are patterns of the aliases that a key may use, by its name; one that is missing may
-	// use all.
-	Allowed map[string][]string
 	// Keeper may be nil: the calls of a turn that also calls the client's tools are forgotten then,
 	// and so are those that were approved.
 	Keeper Keeper

@@ -137,6 +137,7 @@ func join(sum, past *gateway.Summary, again bool) {
 	}
 	sum.References = slices.Concat(past.References, sum.References)
 	sum.Corrections = slices.Concat(past.Corrections, sum.Corrections)
+	sum.Mixed = sum.Mixed || past.Mixed
 	if !past.Replayed() {
 		sum.Replay = past.Replay // something was asked for this request
 	}

@@ -14,25 +14,28 @@ import (
 type answerStores struct {
 	memory *answers.Memory
 	shared *answers.Shared
+	seen   answerStoresSeen
 }
 
-// newAnswerStores makes the stores that the configuration's routes use. Those in a Redis use
-// the one that gateways share what they know by.
-func newAnswerStores(cfg *config.Config, others *sharing, log *slog.Logger) (s *answerStores, err error) {
-	s = &answerStores{}
+// answerStoresSeen are those that the metrics read.
+type answerStoresSeen struct{ memory, shared bool }
+
+// prepare makes the stores that the configuration's routes use and that are not there yet. Those in
+// a Redis use the one that gateways share what they know by.
+func (s *answerStores) prepare(cfg *config.Config, others *sharing, log *slog.Logger) (err error) {
 	used := map[string]bool{cfg.DefaultRoute().AnswerCache: true}
 	for name := range cfg.Models {
 		used[cfg.Route(name).AnswerCache] = true
 	}
-	if used["memory"] {
+	if used["memory"] && s.memory == nil {
 		if s.memory, err = answers.NewMemory(int(cfg.AnswerStore.Memory)); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if used["redis"] {
+	if used["redis"] && s.shared == nil {
 		s.shared = answers.NewShared(others.redis, int(cfg.AnswerStore.Largest), log) // it is there, or the configuration would be refused
 	}
-	return s, nil
+	return nil
 }
 
 // into sets the policies of all routes, and that of names without one.
@@ -59,12 +62,12 @@ func (s *answerStores) policy(cfg *config.Config, fingerprint string, r config.R
 	return p
 }
 
-// measure lets the metrics read how the stores do.
+// measure lets the metrics read how the stores do that they do not read yet.
 func (s *answerStores) measure(o *metrics.Options) {
-	if s.memory != nil {
-		o.AnswerMemory = s.memory.Stats
+	if s.memory != nil && !s.seen.memory {
+		o.AnswerMemory, s.seen.memory = s.memory.Stats, true
 	}
-	if s.shared != nil {
-		o.AnswerRedis = s.shared.Stats
+	if s.shared != nil && !s.seen.shared {
+		o.AnswerRedis, s.seen.shared = s.shared.Stats, true
 	}
 }

@@ -41,25 +41,32 @@ const (
 // name, and a route for any model may meet very many names.
 const maxPlans = 256
 
-// parsers joins the plugin host to the gateway: it loads the plugins in the
-// background, and makes plans of what they and the configuration hold.
+// parsers joins the plugin host to the gateway as one configuration says: it makes plans of
+// what the host and the configuration hold. Those of the first configuration load the plugins,
+// in the background.
 type parsers struct {
+	*plugged
+	custom map[string]config.CustomParser
+	// templates are the texts of the response templates of custom. checkCustom reads them.
+	templates     map[string]string
+	templatesHash string // stands for them
+	needs         func(names []string) error
+	plans         *lru.Cache[planKey, *chain.Plan]
+	degraded      atomic.Bool // a parser that a model names is missing, and its plugin may still come
+}
+
+// plugged is the plugin host and what fills it. It lives as long as the process.
+type plugged struct {
 	host      *plugins.Host
 	dir       string // keeps what is compiled; "": nothing is kept
 	compiling func() // is called before the built-in parsers are compiled from source
-	custom    map[string]config.CustomParser
-	// templates are the texts of the response templates of custom. load reads them.
-	templates     map[string]string
-	templatesHash string // stands for them
-	folder        *folder.Folder
-	pulls         []oci.Ref
-	pulled        string // the directory that keeps them; "": none
-	needs         func(names []string) error
-	log           *slog.Logger
-	plans         *lru.Cache[planKey, *chain.Plan]
-	loaded        chan struct{} // closed when loading is over
-	degraded      atomic.Bool   // a parser that a model names is missing, and its plugin may still come
-	failed        atomic.Pointer[error]
+	folder    *folder.Folder
+	pulls     []oci.Ref
+	pulled    string // the directory that keeps them; "": none
+	log       *slog.Logger
+	loaded    chan struct{} // closed when loading is over
+	failed    atomic.Pointer[error]
+	current   atomic.Pointer[parsers] // of the configuration that is in force
 }
 
 // newParsers makes a plugin host as the configuration says. load fills it. took is
@@ -87,15 +94,56 @@ func newParsers(ctx context.Context, cfg *config.Config, took func(parser string
 	if err != nil {
 		return nil, err
 	}
-	plans, err := lru.New[planKey, *chain.Plan](maxPlans)
-	if err != nil {
-		return nil, err
-	}
-	out := &parsers{host: host, dir: dir, compiling: func() { log.Warn(compilingParsers) }, custom: cfg.Parsers, templates: map[string]string{}, plans: plans, log: log, loaded: make(chan struct{}), needs: cfg.CheckParsers}
-	if err := out.prepare(p, dir, log); err != nil {
+	all := &plugged{host: host, dir: dir, compiling: func() { log.Warn(compilingParsers) }, log: log, loaded: make(chan struct{})}
+	if err := all.prepare(p, dir, log); err != nil {
 		return nil, errors.Join(err, host.Close(ctx))
 	}
+	out := all.of(cfg)
+	all.current.Store(out)
 	return out, nil
+}
+
+// of are the parsers as a configuration has them.
+func (p *plugged) of(cfg *config.Config) *parsers {
+	plans, _ := lru.New[planKey, *chain.Plan](maxPlans) // the size is good
+	return &parsers{plugged: p, custom: cfg.Parsers, templates: map[string]string{}, plans: plans, needs: cfg.CheckParsers}
+}
+
+// next are the parsers as a configuration has them that was read later: what it declares and
+// names is checked as load does it. They are used from begin on.
+func (p *parsers) next(ctx context.Context, cfg *config.Config) (*parsers, error) {
+	select {
+	case <-p.loaded:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	out := p.of(cfg)
+	if p.failed.Load() != nil { // nothing is loaded that it could be checked against
+		return out, nil
+	}
+	if out.interprets() && !slices.ContainsFunc(p.host.Parsers(), func(i plugins.Info) bool { return i.Name == templateParser }) {
+		if err := out.loadModule(ctx, builtin.Template); err != nil {
+			return nil, err
+		}
+	}
+	if err := out.checkCustom(ctx); err != nil {
+		return nil, err
+	}
+	if err := out.needs(out.names(p.host.Parsers())); err != nil {
+		if !p.degraded.Load() || len(p.notLoaded()) == 0 {
+			return nil, err
+		}
+		out.degraded.Store(true) // as it was; a file may mend it
+	}
+	return out, nil
+}
+
+// begin has what is loaded from now on checked against these parsers.
+func (p *parsers) begin() {
+	p.current.Store(p)
+	if p.failed.Load() == nil && p.needs(p.names(p.host.Parsers())) != nil {
+		p.degraded.Store(true) // a plugin has gone since next
+	}
 }
 
 // loadConfig reads a configuration file, or with none makes a configuration from the environment.
@@ -171,11 +219,6 @@ func (p *parsers) load(ctx context.Context, strict bool) (err error) {
 	if err := p.checkCustom(ctx); err != nil {
 		return err
 	}
-	all := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(p.templates)) {
-		fmt.Fprintf(all, "%q %q\n", name, p.templates[name])
-	}
-	p.templatesHash = hex.EncodeToString(all.Sum(nil))
 	if err := p.loadFolder(ctx, strict); err != nil {
 		return err
 	}
@@ -186,23 +229,29 @@ func (p *parsers) load(ctx context.Context, strict bool) (err error) {
 // loadBuiltin loads the parsers of known formats, and the interpreter of response
 // templates if the configuration has one.
 func (p *parsers) loadBuiltin(ctx context.Context) error {
-	names := []string{builtin.Name}
+	if err := p.loadModule(ctx, builtin.Name); err != nil || !p.interprets() {
+		return err
+	}
+	return p.loadModule(ctx, builtin.Template)
+}
+
+// interprets reports whether the configuration has a response template.
+func (p *parsers) interprets() bool {
 	for _, c := range p.custom {
 		if c.ResponseTemplate != "" {
-			names = append(names, builtin.Template)
-			break
+			return true
 		}
 	}
-	for _, name := range names {
-		wasm, err := builtin.Load(ctx, name, p.dir, p.compiling)
-		if err != nil {
-			return err
-		}
-		if err := p.host.Load(ctx, plugins.Source{Name: name, Wasm: wasm, Trusted: true}); err != nil {
-			return err
-		}
+	return false
+}
+
+// loadModule loads a built-in module.
+func (p *plugged) loadModule(ctx context.Context, name string) error {
+	wasm, err := builtin.Load(ctx, name, p.dir, p.compiling)
+	if err != nil {
+		return err
 	}
-	return nil
+	return p.host.Load(ctx, plugins.Source{Name: name, Wasm: wasm, Trusted: true})
 }
 
 // ready says why parsers cannot be used yet, or nil.
@@ -332,6 +381,11 @@ func (p *parsers) checkCustom(ctx context.Context) error {
 			return fmt.Errorf("parsers.%s: these settings make no format: %w", name, err)
 		}
 	}
+	all := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(p.templates)) {
+		fmt.Fprintf(all, "%q %q\n", name, p.templates[name])
+	}
+	p.templatesHash = hex.EncodeToString(all.Sum(nil))
 	return nil
 }
 

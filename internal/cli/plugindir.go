@@ -22,7 +22,7 @@ import (
 
 // prepare makes what load fills the host from. cache is the directory of compiled code, or
 // "".
-func (p *parsers) prepare(c config.Plugins, cache string, log *slog.Logger) error {
+func (p *plugged) prepare(c config.Plugins, cache string, log *slog.Logger) error {
 	if cache != "" {
 		p.pulled = filepath.Join(cache, "pulled")
 	}
@@ -40,7 +40,7 @@ func (p *parsers) prepare(c config.Plugins, cache string, log *slog.Logger) erro
 	if err != nil {
 		return fmt.Errorf("plugins: %w", err)
 	}
-	p.folder = folder.New(folder.Options{Dir: c.Dir, Host: p.host, Trust: policy.Check, Accept: p.accept, Log: log})
+	p.folder = folder.New(folder.Options{Dir: c.Dir, Host: p.host, Trust: policy.Check, Accept: func(infos []plugins.Info) error { return p.current.Load().accept(infos) }, Log: log})
 	return nil
 }
 
@@ -81,7 +81,7 @@ func (p *parsers) loadFolder(ctx context.Context, strict bool) error {
 
 // follow watches the directory until ctx ends, if it is to be. When it returns, nothing of
 // the directory is being loaded.
-func (p *parsers) follow(ctx context.Context, watch bool) {
+func (p *plugged) follow(ctx context.Context, watch bool) {
 	if p.folder == nil {
 		return
 	}
@@ -92,7 +92,7 @@ func (p *parsers) follow(ctx context.Context, watch bool) {
 }
 
 // notLoaded are the plugins of the directory of which nothing, or an older version, is loaded.
-func (p *parsers) notLoaded() (out []folder.File) {
+func (p *plugged) notLoaded() (out []folder.File) {
 	if p.folder == nil {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (p *parsers) notLoaded() (out []folder.File) {
 
 // notes are what /readyz says of the directory beside that it is ready: who may ask that may
 // not know more than the names.
-func (p *parsers) notes() (out []string) {
+func (p *plugged) notes() (out []string) {
 	for _, f := range p.notLoaded() {
 		out = append(out, fmt.Sprintf("plugin %s is %s; see /admin/plugins", plaintext.Line(filepath.Base(f.Name)), f.State))
 	}
@@ -168,7 +168,7 @@ const pullTimeout = 2 * time.Minute
 
 // pull loads the plugins that the configuration has from registries. Their digests are
 // their pins.
-func (p *parsers) pull(ctx context.Context) error {
+func (p *plugged) pull(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pullTimeout)
 	defer cancel()
 	for _, ref := range p.pulls {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -14,10 +15,15 @@ import (
 	"github.com/callgate/callgate/providers/qwen"
 )
 
-// newProviders makes the providers.
-func newProviders(cfg *config.Config) (map[string]gateway.Provider, error) {
+// newProviders makes the providers. Those that previous has with the same settings are its own:
+// what is known of them, and their connections, go on. It may be nil.
+func newProviders(cfg *config.Config, previous *edition) (map[string]gateway.Provider, error) {
 	out := map[string]gateway.Provider{}
 	for name, p := range cfg.Providers {
+		if previous != nil && reflect.DeepEqual(p, previous.config.Providers[name]) {
+			out[name] = previous.providers[name]
+			continue
+		}
 		provider, err := newProvider(name, p)
 		if err != nil {
 			return nil, fmt.Errorf("provider %q: %w", name, err)

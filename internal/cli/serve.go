@@ -18,14 +18,16 @@ import (
 )
 
 type serveCmd struct {
-	Config      string `short:"c" type:"path" help:"Configuration file. Without one: the demo provider, and those whose own environment variables are set, such as OPENAI_API_KEY." placeholder:"FILE"`
-	Listen      string `help:"Address to listen on, instead of the configuration's." placeholder:"ADDR"`
-	Admin       string `help:"Address of the admin listener, instead of the configuration's; off for none." placeholder:"ADDR"`
-	LogFormat   string `help:"Form of a log line, instead of the configuration's: json, text or auto." enum:",auto,json,text" default:"" placeholder:"FORM"`
-	Upstream    string `help:"Base URL of an OpenAI-compatible server that gets every model not named otherwise, such as http://127.0.0.1:8000/v1." placeholder:"URL"`
-	Parser      string `help:"Parser for --upstream: a name, auto or none." default:"auto" placeholder:"NAME"`
-	Tools       string `help:"How --upstream learns of tools: auto, native or prompted, which wants a --parser by name." enum:"auto,native,prompted" default:"auto" placeholder:"HOW"`
-	RawToolText string `help:"Ask --upstream for the model's own text, as this server gives it: vllm, sglang or llama.cpp." enum:",vllm,sglang,llama.cpp" default:"" placeholder:"SERVER"`
+	Config      string `short:"c" env:"CALLGATE_CONFIG"  type:"path" help:"Configuration file. Without one: the demo provider, and those whose own environment variables are set, such as OPENAI_API_KEY." placeholder:"FILE"`
+	Listen      string `env:"CALLGATE_LISTEN" help:"Address to listen on, instead of the configuration's." placeholder:"ADDR"`
+	Admin       string `env:"CALLGATE_ADMIN" help:"Address of the admin listener, instead of the configuration's; off for none." placeholder:"ADDR"`
+	LogFormat   string `env:"CALLGATE_LOG_FORMAT" help:"Form of a log line, instead of the configuration's: json, text or auto." enum:",auto,json,text" default:"" placeholder:"FORM"`
+	LogLevel    string `env:"CALLGATE_LOG_LEVEL" help:"Least that is logged, instead of the configuration's: debug, info, warn or error." enum:",debug,info,warn,error" default:"" placeholder:"LEVEL"`
+	Reload      string `env:"CALLGATE_RELOAD" help:"What has the configuration read again while the gateway runs, instead of what it says: auto, signal or off." enum:",auto,signal,off" default:"" placeholder:"WHEN"`
+	Upstream    string `env:"CALLGATE_UPSTREAM" help:"Base URL of an OpenAI-compatible server that gets every model not named otherwise, such as http://127.0.0.1:8000/v1." placeholder:"URL"`
+	Parser      string `env:"CALLGATE_PARSER" help:"Parser for --upstream: a name, auto or none." default:"auto" placeholder:"NAME"`
+	Tools       string `env:"CALLGATE_TOOLS" help:"How --upstream learns of tools: auto, native or prompted, which wants a --parser by name." enum:"auto,native,prompted" default:"auto" placeholder:"HOW"`
+	RawToolText string `env:"CALLGATE_RAW_TOOL_TEXT" help:"Ask --upstream for the model's own text, as this server gives it: vllm, sglang or llama.cpp." enum:",vllm,sglang,llama.cpp" default:"" placeholder:"SERVER"`
 }
 
 // Run serves until the process is told to stop, then lets running requests finish.
@@ -36,7 +38,7 @@ func (s *serveCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
-	log := logger(e.stderr, cfg.Log)
+	log, level := newLogger(e.stderr, cfg.Log)
 	stdlog.SetFlags(0)
 	stdlog.SetOutput(library{log})
 	redis.LogTo(log)
@@ -44,6 +46,7 @@ func (s *serveCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
+	sys.reloads.from(s.configuration, s.Config, level)
 	listeners, err := listen(e.ctx, cfg, log)
 	if err != nil {
 		return usageError{errors.Join(err, sys.close(e.ctx))}
@@ -105,7 +108,12 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 		loaded <- err
 		sys.parsers.follow(ctx, err == nil && cfg.Plugins.Watch)
 	}()
-	stopSharing := sys.shared.run(ctx)
+	reloading := make(chan struct{})
+	go func() {
+		defer close(reloading)
+		sys.reloads.follow(ctx, hups)
+	}()
+	stopSharing, stopKeys := sys.shared.run(ctx), followKeys(ctx, sys.keys)
 	sys.now().tools.Start()
 	server := sys.now().server.HTTP()
 	server.Handler = sys
@@ -136,10 +144,10 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 				default:
 					return usageError{errors.Join(err, server.Close())}
 				}
-			case <-hups:
-				log.Warn("SIGHUP is ignored: the configuration is read at the start only; restart to change it")
 			case <-ctx.Done():
-				sys.now().server.Drain()
+				<-reloading
+				cfg := sys.now().config
+				sys.drain()
 				limit, end := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(cfg.ShutdownTimeout))
 				defer end()
 				err := shutdown(server, delay(ctx, cfg), time.Duration(cfg.ShutdownTimeout), log)
@@ -148,10 +156,11 @@ func (sys *system) serve(ctx context.Context, l listeners, cfg *config.Config, l
 			}
 		}
 	}()
-	stopSharing()     // after the last request
+	stopSharing() // after the last request
+	stopKeys()
 	_ = admin.Close() // a scrape that is cut is repeated
 	cancel()
-	_, _, _ = <-watched, <-served, <-ended
+	_, _, _, _ = <-watched, <-served, <-ended, <-reloading
 	return errors.Join(err, sys.close(context.WithoutCancel(ctx)))
 }
 
@@ -198,6 +207,12 @@ func (s *serveCmd) configuration() (*config.Config, error) {
 	}
 	if s.LogFormat != "" {
 		cfg.Log.Format = s.LogFormat
+	}
+	if s.LogLevel != "" {
+		cfg.Log.Level = s.LogLevel
+	}
+	if s.Reload != "" {
+		cfg.Reload = s.Reload
 	}
 	if s.Upstream != "" {
 		cfg.AddUpstream("upstream", config.Upstream{URL: s.Upstream, Parser: s.Parser, Tools: s.Tools, RawTextOf: s.RawToolText})

@@ -16,8 +16,11 @@ import (
 
 // sharing is what a gateway has in common with others. Nil is nothing.
 type sharing struct {
-	redis  *redis.Client
-	sharer *share.Sharer // nil: no route is chosen by prefix
+	redis *redis.Client
+
+	mu     sync.Mutex
+	sharer *share.Sharer // nil: no route was chosen by prefix yet
+	begin  func()        // runs the sharer; nil: not yet, or no more
 	counts *quality.Sharer
 }
 
@@ -37,9 +40,15 @@ func newSharing(cfg *config.Config) (*sharing, error) {
 	return &sharing{redis: client}, nil
 }
 
-// prefixes makes the sharer of an index, which is nil if there is nothing to share.
+// prefixes makes the sharer of an index, which is nil if there is nothing to share. There is one:
+// all editions have the same index.
 func (s *sharing) prefixes(cfg *config.Config, x *prefix.Index, log *slog.Logger) {
 	if s == nil || x == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sharer != nil {
 		return
 	}
 	longest := time.Duration(0)
@@ -50,6 +59,9 @@ func (s *sharing) prefixes(cfg *config.Config, x *prefix.Index, log *slog.Logger
 	s.sharer = share.New(share.Options{
 		Index: x, Stream: share.StreamOf(s.redis, salt, longest), Salt: salt, Interval: time.Duration(cfg.Redis.Interval), Log: log,
 	})
+	if s.begin != nil {
+		s.begin()
+	}
 }
 
 // run shares until stop is called, which writes what is new and waits for it.
@@ -58,25 +70,37 @@ func (s *sharing) run(ctx context.Context) (stop func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // running requests still learn when ctx has ended
-	var running sync.WaitGroup
-	if s.sharer != nil {
-		running.Go(func() { s.sharer.Run(ctx) })
-	}
+	var work sync.WaitGroup
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begin = func() { work.Go(func() { s.sharer.Run(ctx) }) }
 	if s.counts != nil {
-		running.Go(func() { s.counts.Run(ctx) })
+		work.Go(func() { s.counts.Run(ctx) })
+	}
+	if s.sharer != nil {
+		s.begin()
 	}
 	return func() {
+		s.mu.Lock()
+		s.begin = nil
+		s.mu.Unlock()
 		cancel()
-		running.Wait()
+		work.Wait()
 	}
 }
 
 // snapshot is how the sharing of prefixes goes; nil if there is none.
 func (s *sharing) snapshot() *share.Snapshot {
-	if s == nil || s.sharer == nil {
+	if s == nil {
 		return nil
 	}
-	out := s.sharer.Snapshot()
+	s.mu.Lock()
+	sharer := s.sharer
+	s.mu.Unlock()
+	if sharer == nil {
+		return nil
+	}
+	out := sharer.Snapshot()
 	return &out
 }
 

@@ -27,7 +27,7 @@ type toolsCmd struct {
 
 // toolsFlags are those that all of them have.
 type toolsFlags struct {
-	Config string `short:"c" type:"path" required:"" help:"Configuration file." placeholder:"FILE"`
+	Config string `short:"c" env:"CALLGATE_CONFIG" type:"path" required:"" help:"Configuration file." placeholder:"FILE"`
 	JSON   bool   `help:"Print JSON."`
 }
 
@@ -40,7 +40,7 @@ func (f toolsFlags) catalogue(e *env) (*catalogue.Catalogue, error) {
 	if len(cfg.ToolServers) == 0 {
 		return nil, usageError{fmt.Errorf("%s has no tool_servers", f.Config)}
 	}
-	c, err := newCatalogue(cfg, logger(e.stderr, config.Log{Level: "warn", Format: "text"}))
+	c, err := newCatalogue(cfg, nil, logger(e.stderr, config.Log{Level: "warn", Format: "text"}))
 	if err != nil {
 		return nil, usageError{err}
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"reflect"
 	"runtime"
 	"slices"
 	"time"
@@ -32,8 +33,8 @@ func ownGuard() []string {
 }
 
 // newCatalogue makes the catalogue of tools that the gateway runs; nil if the configuration has
-// no tool servers. It asks nobody before Start. What runs tools takes it from edition.tools.
-func newCatalogue(cfg *config.Config, log *slog.Logger) (*catalogue.Catalogue, error) {
+// no tool servers. It takes the place of that of previous, which may be nil. It asks nobody before Start. What runs tools takes it from edition.tools.
+func newCatalogue(cfg *config.Config, previous *edition, log *slog.Logger) (*catalogue.Catalogue, error) {
 	if len(cfg.ToolServers) == 0 {
 		return nil, nil
 	}
@@ -42,10 +43,17 @@ func newCatalogue(cfg *config.Config, log *slog.Logger) (*catalogue.Catalogue, e
 		return nil, err
 	}
 	o := catalogue.Options{Servers: map[string]catalogue.Server{}, Lock: cfg.ToolLock(), Log: log}
+	before := map[string]config.ToolServer{}
+	if previous != nil {
+		o.Previous, before = previous.tools, previous.config.ToolServers
+	}
 	for name, s := range cfg.ToolServers {
-		if o.Servers[name], err = toolServer(name, s, log); err != nil {
+		server, err := toolServer(name, s, log)
+		if err != nil {
 			return nil, err
 		}
+		server.Stays = reflect.DeepEqual(s, before[name])
+		o.Servers[name] = server
 	}
 	return catalogue.New(o)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/flow"
@@ -28,11 +29,14 @@ import (
 type edition struct {
 	uses
 	config    *config.Config
+	files     string // stands for what is in the files that the configuration names
+	prices    *accounts.Prices
 	parsers   *parsers
 	providers map[string]gateway.Provider
 	gateway   *flow.Gateway
 	chat      httpapi.Chatter      // the gateway, with the tools that it runs
 	tools     *catalogue.Catalogue // what the gateway runs itself; nil: nothing. close ends it
+	rollouts  rollouts
 	server    *httpapi.Server
 	admin     *httpapi.Admin
 }
@@ -47,11 +51,11 @@ func wire(ctx context.Context, cfg *config.Config, log *slog.Logger) (*system, e
 	if sys.process, err = newProcess(ctx, cfg, sys, log); err != nil {
 		return nil, err
 	}
-	v, err := sys.build(cfg)
+	v, err := sys.build(ctx, cfg, nil)
 	if err != nil {
 		return nil, errors.Join(err, sys.process.close(ctx))
 	}
-	sys.shared.prefixes(cfg, v.gateway.Index(), log)
+	sys.apply(v)
 	sys.current.Store(v)
 	return sys, nil
 }
@@ -66,33 +70,57 @@ func checkConfig(cfg *config.Config) error {
 		func(text string) error { _, err := oci.Parse(text); return err })
 }
 
-// build makes an edition. If there is an error nothing of it is left.
-func (p *process) build(cfg *config.Config) (v *edition, err error) {
-	v = &edition{uses: newUses(), config: cfg, parsers: p.parsers}
+// build makes an edition which is to take the place of previous, nil for none. That notices nothing
+// of it. If there is an error nothing of the edition is left.
+func (p *process) build(ctx context.Context, cfg *config.Config, previous *edition) (v *edition, err error) {
+	v = &edition{uses: newUses(), config: cfg, files: filesOf(cfg), parsers: p.parsers}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, v.close())
+			err = errors.Join(err, v.close(previous))
 		}
 	}()
-	if v.providers, err = newProviders(cfg); err != nil {
-		return nil, err
+	if v.prices, err = readPrices(cfg); err != nil {
+		return v, err
 	}
-	if v.tools, err = newCatalogue(cfg, p.log); err != nil {
-		return nil, err
+	if err = checkPrices(cfg, v.prices); err != nil {
+		return v, err
 	}
-	if v.gateway, err = flow.New(v.options(p)); err != nil {
-		return nil, err
+	if v.providers, err = newProviders(cfg, previous); err != nil {
+		return v, err
 	}
-	v.chat = v.gateway
+	if previous != nil {
+		if v.parsers, err = previous.parsers.next(ctx, cfg); err != nil {
+			return v, err
+		}
+	}
+	if v.tools, err = newCatalogue(cfg, previous, p.log); err != nil {
+		return v, err
+	}
+	if err = p.answers.prepare(cfg, p.shared, p.log); err != nil {
+		return v, err
+	}
+	options := v.options(p)
+	if previous != nil {
+		options.Previous = previous.gateway
+	}
+	if err = v.rollouts.add(p, cfg, &options); err != nil {
+		return v, err
+	}
+	if v.gateway, err = flow.New(options); err != nil {
+		return v, err
+	}
+	if v.chat, err = v.admission(p); err != nil {
+		return v, err
+	}
 	if v.tools != nil {
-		v.chat = chatting{v.gateway, v.newRunner(p)}
+		v.chat = chatting{v.chat, v.newRunner(p)}
 	}
 	if v.server, err = httpapi.New(v.api(p)); err != nil {
-		return nil, err
+		return v, err
 	}
 	admin := v.operators(p)
-	if admin.Console, err = v.console(admin, p); err != nil {
-		return nil, err
+	if admin.Console, err = v.console(p, admin); err != nil {
+		return v, err
 	}
 	v.admin, err = httpapi.NewAdmin(admin)
 	return v, err
@@ -105,7 +133,7 @@ func (v *edition) options(p *process) flow.Options {
 		Providers: v.providers, Policies: policies(cfg), Routes: routes(cfg), Rules: rules(cfg), Aliases: aliases(cfg), Direct: direct(cfg), Unlisted: unlisted(cfg), Parsers: v.parsers,
 		CacheSalt: p.secret, RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
 		ShareIndex: p.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: p.metrics.Transition,
-		Saved: p.accounts.bill, Quality: p.quality, Log: p.log,
+		Saved: p.accounts.bill, Meters: p.meters(cfg), Quality: p.quality, Log: p.log,
 	}
 	p.answers.into(cfg, o.RoutePolicies, &o.RoutePolicy)
 	if p.tracer != nil {
@@ -120,10 +148,7 @@ func (v *edition) api(p *process) httpapi.Config {
 	c := httpapi.Config{
 		Gateway: v.chat, Serves: v.tools != nil, State: p.state, Metrics: p.accounts, Sealer: p.sealer,
 		MaxBody: int64(cfg.Limits.Body), MaxUpload: int64(cfg.Limits.Upload), Memory: p.memory, Uploads: p.uploads, Limits: requestLimits(cfg.Limits),
-		Passthrough: cfg.Passthrough, Ready: v.ready, Notes: v.parsers.notes, Heartbeat: time.Duration(cfg.Heartbeat), Keys: map[string]string{}, Log: p.log,
-	}
-	for _, k := range cfg.Keys {
-		c.Keys[k.Name] = k.Hash.Reveal()
+		Passthrough: cfg.Passthrough, Ready: v.ready, Notes: v.parsers.notes, Heartbeat: time.Duration(cfg.Heartbeat), Keys: p.keys, Log: p.log,
 	}
 	if p.tracer != nil {
 		c.Trace = p.tracer.Request
@@ -138,16 +163,27 @@ func (v *edition) operators(p *process) httpapi.AdminConfig {
 		Breakers: v.gateway.Breakers, Reset: v.gateway.ResetBreaker, Targets: v.gateway.Targets,
 		Caches: func() any { return p.accounts.snapshot(v.gateway.Caches(), p.shared.snapshot()) },
 		Tools:  func() any { return map[string]any{"servers": v.tools.Status()} }, Plugins: v.parsers.overview, ResetParser: v.parsers.reset,
-		Quality: func() any { return p.quality.Snapshot() },
-		Metrics: p.metrics.Handler(), Log: p.log,
+		Quality:  func() any { return p.quality.Snapshot() },
+		Rollouts: v.rollouts.snapshots, SetArm: v.rollouts.set,
+		Reload: p.reloads.asked, Keys: p.keys, Metrics: p.metrics.Handler(), Log: p.log,
 	}
 }
 
 // ready says what requests would lack now: parsers, or the tools of a server that starts.
 func (v *edition) ready() error { return cmp.Or(v.parsers.ready(), v.tools.Ready()) }
 
-// close ends what is the edition's alone.
-func (v *edition) close() error { return v.tools.Close() }
+// close ends what is the edition's alone, and not that of another one, which may be nil.
+func (v *edition) close(other *edition) error {
+	v.rollouts.close()
+	for name, p := range v.providers {
+		if other == nil || other.providers[name] != p {
+			if c, ok := p.(interface{ CloseIdleConnections() }); ok {
+				c.CloseIdleConnections()
+			}
+		}
+	}
+	return v.tools.Close()
+}
 
 // policies are what is done around each provider.
 func policies(cfg *config.Config) map[string]gateway.Policy {
@@ -232,6 +268,12 @@ func modelNames(cfg *config.Config) []string {
 		for _, r := range m.Rules {
 			lists = append(lists, r.Targets)
 		}
+		for _, ro := range cfg.Rollouts {
+			for _, a := range ro.Arms {
+				targets, _ := cfg.ArmTargets(a.Override, name)
+				lists = append(lists, targets)
+			}
+		}
 		for _, t := range slices.Concat(lists...) {
 			out = append(out, cmp.Or(t.Model, name))
 		}
@@ -241,15 +283,29 @@ func modelNames(cfg *config.Config) []string {
 
 // logger makes the log that the configuration asks for.
 func logger(w io.Writer, c config.Log) *slog.Logger {
-	var level slog.Level
+	log, _ := newLogger(w, c)
+	return log
+}
+
+// newLogger is logger with the level, which can be changed.
+func newLogger(w io.Writer, c config.Log) (*slog.Logger, *slog.LevelVar) {
+	level := &slog.LevelVar{}
+	setLevel(level, c)
+	return slog.New(logHandler(w, c, level)), level
+}
+
+func setLevel(level *slog.LevelVar, c config.Log) {
 	_ = level.UnmarshalText([]byte(c.Level)) // the configuration has checked it
+}
+
+func logHandler(w io.Writer, c config.Log, level *slog.LevelVar) slog.Handler {
 	opts := &slog.HandlerOptions{Level: level}
 	file, ok := w.(*os.File)
 	switch {
 	case c.Format == "text":
-		return slog.New(slog.NewTextHandler(w, opts))
+		return slog.NewTextHandler(w, opts)
 	case c.Format == "auto" && !c.Prefix && ok && isatty.IsTerminal(file.Fd()):
-		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""}))
+		return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""})
 	}
-	return slog.New(slog.NewJSONHandler(w, opts))
+	return slog.NewJSONHandler(w, opts)
 }

@@ -31,7 +31,7 @@
   async function refresh() {
     if (!on || document.hidden) return;
     try {
-      const answer = await fetch(location.origin + location.pathname, { credentials: "same-origin", redirect: "error" });
+      const answer = await fetch(location.origin + location.pathname + location.search, { credentials: "same-origin", redirect: "error" });
       if (!answer.ok) throw new Error("status " + answer.status);
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const old of document.querySelectorAll("[data-live]")) {

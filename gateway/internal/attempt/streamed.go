@@ -25,10 +25,7 @@ func stream(r gateway.Reply, req *gateway.Request) *streamed {
 		h = http.Header{}
 	}
 	h.Set("Content-Type", "text/event-stream")
-	body := req.Bytes()
-	options := wire.Find(body, wire.Span{Start: 0, End: len(body)}, "stream_options")
-	usage := !options.IsNull(body) && string(wire.Find(body, options, "include_usage").Of(body)) == "true"
-	return &streamed{Reply: r, usage: usage, header: h}
+	return &streamed{Reply: r, usage: req.WantsUsage(), header: h}
 }
 
 func (s *streamed) Header() http.Header { return s.header }

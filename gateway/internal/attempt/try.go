@@ -62,6 +62,7 @@ func (r *run) summary(c *candidate) *gateway.Summary {
 	p := r.plan
 	return &gateway.Summary{
 		Route: p.Route, Provider: c.Provider, Model: c.model, Mode: c.Mode, Rounds: p.Notes.Rounds, Corrections: r.redone, Execution: p.Execution,
+		Mixed:       c.OfControl,
 		Timing:      gateway.Timing{Requested: p.Requested, Overhead: p.Prepared},
 		PromptCache: gateway.PromptCache{Prompt: p.Prompt, PrefixChange: p.Notes.PrefixChange},
 		Outcome:     gateway.Outcome{Findings: gateway.Findings{Faults: maps.Clone(r.faults), Repairs: maps.Clone(p.Repairs), Warnings: slices.Clone(r.warnings)}},

@@ -49,9 +49,9 @@ type Server struct {
 	Refresh      time.Duration       // how old a list gets; 0 is 5 min
 	// Secrets are taken out of results and messages, should the server send them back.
 	Secrets []string
-	// Key stands for all of the above: a server goes on as it is in a catalogue that takes the
-	// place of another one, if both have it with the same key. "" is the same as none.
-	Key string
+	// Stays says that all of the above is what the server of that name in Options.Previous has.
+	// It goes on as it is.
+	Stays bool
 }
 
 // Options are what a catalogue is made of.
@@ -61,7 +61,7 @@ type Options struct {
 	Lock string
 	Log  *slog.Logger // nil: none
 	// Previous is the catalogue whose place this one takes, nil for none; it may still be used. Of
-	// its servers those with the same Key are those of both, with their connections, processes and
+	// its servers those that stay are those of both, with their connections, processes and
 	// lists. It is not kept.
 	Previous *Catalogue
 }
@@ -107,23 +107,24 @@ func New(o Options) (*Catalogue, error) {
 	c := &Catalogue{o: o, log: o.Log, servers: map[string]*server{}, names: slices.Sorted(maps.Keys(o.Servers)), schemas: repair.NewSchemas(0), locks: locks, previous: o.Previous}
 	c.o.Previous = nil
 	for name, s := range o.Servers {
-		if there := o.Previous.share(name, s.Key); there != nil {
-			c.servers[name] = there
-			continue
+		if s.Stays {
+			c.servers[name] = o.Previous.share(name)
 		}
-		c.servers[name] = newServer(name, s)
+		if c.servers[name] == nil {
+			c.servers[name] = newServer(name, s)
+		}
 	}
 	c.rebuild()
 	return c, nil
 }
 
-// share is the server of a name, if it has the key, for another catalogue too; nil if not.
-func (c *Catalogue) share(name, key string) *server {
-	if c == nil || key == "" {
+// share is the server of a name for another catalogue too; nil if there is none.
+func (c *Catalogue) share(name string) *server {
+	if c == nil {
 		return nil
 	}
 	s := c.servers[name]
-	if s == nil || s.o.Key != key || !s.join() {
+	if s == nil || !s.join() {
 		return nil
 	}
 	return s

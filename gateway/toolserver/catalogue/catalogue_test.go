@@ -558,3 +558,114 @@ func BenchmarkTools(b *testing.B) {
 		}
 	}
 }
+
+// hanging is a server that says nothing until its caller leaves.
+type hanging struct {
+	asked chan struct{}
+	gone  sync.Once
+}
+
+func (h *hanging) List(ctx context.Context) (*toolserver.Listing, error) {
+	h.gone.Do(func() { close(h.asked) })
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (h *hanging) Call(ctx context.Context, _ string, _ json.RawMessage) (*toolserver.Result, error) {
+	return nil, ctx.Err()
+}
+
+func (h *hanging) Close() error { return nil }
+
+// TestCloseWhileAsked closes a catalogue whose server has never answered.
+func TestCloseWhileAsked(t *testing.T) {
+	t.Parallel()
+	h := &hanging{asked: make(chan struct{})}
+	c := with(t, "", map[string]catalogue.Server{"srv": {Open: func(func()) catalogue.Source { return h }}})
+	c.Start()
+	<-h.asked
+	c.Close()
+}
+
+// counted is a server with one tool, which counts what it is asked.
+type counted struct{ lists, closed atomic.Int64 }
+
+func (s *counted) List(context.Context) (*toolserver.Listing, error) {
+	s.lists.Add(1)
+	return &toolserver.Listing{Tools: []toolserver.Definition{{Name: "look", Description: "Looks.", Parameters: json.RawMessage(`{"type":"object"}`)}}}, nil
+}
+
+func (s *counted) Call(context.Context, string, json.RawMessage) (*toolserver.Result, error) {
+	return &toolserver.Result{Text: "seen"}, nil
+}
+
+func (s *counted) Close() error {
+	s.closed.Add(1)
+	return nil
+}
+
+// TestTakesPlace has one catalogue take the place of another 100 times: a server that stays is
+// asked for its list once and closed once, at the end; calls through any of them reach it as long
+// as one has it; a server that does not stay is another one.
+func TestTakesPlace(t *testing.T) {
+	t.Parallel()
+	stays := &counted{}
+	var others []*counted
+	make := func(previous *catalogue.Catalogue) *catalogue.Catalogue {
+		t.Helper()
+		other := &counted{}
+		others = append(others, other)
+		c, err := catalogue.New(catalogue.Options{Previous: previous, Servers: map[string]catalogue.Server{
+			"stays": {Stays: true, Open: func(func()) catalogue.Source { return stays }},
+			"moves": {Open: func(func()) catalogue.Source { return other }},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	ready := func(c *catalogue.Catalogue) {
+		t.Helper()
+		for len(aliases(first(c.Tools([]string{"stays", "moves"})))) < 2 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	first := make(nil)
+	first.Start()
+	ready(first)
+	current := first
+	for range 100 {
+		if refused := make(current); refused.Close() != nil || others[len(others)-1].closed.Load() != 1 {
+			t.Fatal("got a server that is open still in a catalogue that was made in vain")
+		}
+		next := make(current)
+		next.Start()
+		ready(next)
+		if current != first {
+			current.Close()
+		}
+		current = next
+	}
+	for _, c := range []*catalogue.Catalogue{first, current} {
+		for _, alias := range []string{"stays__look", "moves__look"} {
+			if r, err := c.Call(t.Context(), alias, json.RawMessage(`{}`)); err != nil || r.Text != "seen" {
+				t.Errorf("%s: got %v, %v, want a result", alias, r, err)
+			}
+		}
+	}
+	first.Close()
+	if stays.closed.Load() != 0 {
+		t.Error("got a server closed that the last catalogue has")
+	}
+	current.Close()
+	if lists, closed := stays.lists.Load(), stays.closed.Load(); lists != 1 || closed != 1 {
+		t.Errorf("got %d lists and %d closes of the server that stays, want 1 of each", lists, closed)
+	}
+	for i, o := range others {
+		if o.closed.Load() != 1 {
+			t.Errorf("got %d closes of server %d, want 1", o.closed.Load(), i)
+		}
+	}
+}
+
+func first(tools []toolserver.Tool, _ []toolserver.Missing) []toolserver.Tool { return tools }

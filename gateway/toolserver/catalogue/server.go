@@ -115,6 +115,9 @@ func (c *Catalogue) follow(ctx context.Context, s *server) {
 		began := time.Now()
 		if wait == 0 {
 			c.ask(ctx, s)
+			if ctx.Err() != nil {
+				return
+			}
 			wait = s.wait()
 		}
 		timer := time.NewTimer(wait)

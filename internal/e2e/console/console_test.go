@@ -75,7 +75,7 @@ func TestConsoleInBrowser(t *testing.T) {
 		}
 		v := browser.NewTab(t, chromium, u.String())
 		v.Base = "http://operator:" + key + "@" + u.Host
-		v.Open("/ui")
+		v.Open("/ui/upstreams")
 		resetBreaker(t, v)
 	})
 }
@@ -131,7 +131,7 @@ func allWidths(t *testing.T, v *browser.Tab) {
 	}{{"light", "light", 1280, 900}, {"dark", "dark", 1280, 900}, {"narrow", "light", 360, 740}} {
 		v.Scheme(screen.scheme)
 		v.Size(screen.width, screen.height)
-		for _, page := range []string{"", "/plugins", "/caches", "/playground", "/nothing"} {
+		for _, page := range []string{"", "/requests", "/upstreams", "/plugins", "/caches", "/playground", "/nothing"} {
 			v.Open("/ui" + page)
 			if page == "/playground" {
 				read()
@@ -145,25 +145,27 @@ func allWidths(t *testing.T, v *browser.Tab) {
 	v.Expect("404")
 }
 
+// unnamed lists what a screen reader would have no words for.
+const unnamed = `[
+	...Array.from(document.querySelectorAll('input:not([type=hidden]), select, textarea')).filter((e) => !e.labels.length).map((e) => 'no label: ' + e.outerHTML),
+	...Array.from(document.querySelectorAll('table')).filter((e) => !e.caption?.innerText.trim()).map((e) => 'no caption: ' + e.outerHTML),
+	...Array.from(document.querySelectorAll('th')).filter((e) => !e.scope || !e.innerText.trim()).map((e) => 'no scope or text: ' + e.outerHTML),
+	...Array.from(document.querySelectorAll('button, a')).filter((e) => !(e.ariaLabel || e.innerText.trim() || e.hidden)).map((e) => 'no name: ' + e.outerHTML),
+	...Array.from(document.querySelectorAll('[aria-labelledby]')).filter((e) => !document.getElementById(e.getAttribute('aria-labelledby'))).map((e) => 'named by nothing: ' + e.outerHTML),
+	...Array.from(document.querySelectorAll('[tabindex]')).filter((e) => e.tabIndex > 0).map((e) => 'out of order: ' + e.outerHTML),
+	...Array.from(document.querySelectorAll('[id]')).filter((e) => document.querySelectorAll('[id="' + CSS.escape(e.id) + '"]').length > 1).map((e) => 'twice: ' + e.id),
+	...(document.querySelectorAll('h1').length === 1 && document.documentElement.lang ? [] : ['no heading or language']),
+].map((s) => s.slice(0, 200))`
+
 // allNamed holds what a screen reader needs: labels, captions, headings of columns, one
 // heading of the page, and no id twice.
 func allNamed(t *testing.T, v *browser.Tab) {
-	const wrong = `[
-		...Array.from(document.querySelectorAll('input:not([type=hidden]), select, textarea')).filter((e) => !e.labels.length).map((e) => 'no label: ' + e.outerHTML),
-		...Array.from(document.querySelectorAll('table')).filter((e) => !e.caption?.innerText.trim()).map((e) => 'no caption: ' + e.outerHTML),
-		...Array.from(document.querySelectorAll('th')).filter((e) => !e.scope || !e.innerText.trim()).map((e) => 'no scope or text: ' + e.outerHTML),
-		...Array.from(document.querySelectorAll('button, a')).filter((e) => !(e.ariaLabel || e.innerText.trim() || e.hidden)).map((e) => 'no name: ' + e.outerHTML),
-		...Array.from(document.querySelectorAll('[aria-labelledby]')).filter((e) => !document.getElementById(e.getAttribute('aria-labelledby'))).map((e) => 'named by nothing: ' + e.outerHTML),
-		...Array.from(document.querySelectorAll('[tabindex]')).filter((e) => e.tabIndex > 0).map((e) => 'out of order: ' + e.outerHTML),
-		...Array.from(document.querySelectorAll('[id]')).filter((e) => document.querySelectorAll('[id="' + CSS.escape(e.id) + '"]').length > 1).map((e) => 'twice: ' + e.id),
-		...(document.querySelectorAll('h1').length === 1 && document.documentElement.lang ? [] : ['no heading or language']),
-	].map((s) => s.slice(0, 200))`
-	for _, page := range []string{"", "/plugins", "/caches", "/playground"} {
+	for _, page := range []string{"", "/requests", "/upstreams", "/plugins", "/caches", "/playground"} {
 		v.Open("/ui" + page)
 		if page == "/playground" {
 			v.Do(chromedp.Submit(chromedp.CSS("#play")), chromedp.WaitVisible(chromedp.CSS("#verdict")))
 		}
-		if list := browser.Value[[]string](v, wrong); len(list) > 0 {
+		if list := browser.Value[[]string](v, unnamed); len(list) > 0 {
 			t.Errorf("/ui%s:\n%s", page, strings.Join(list, "\n"))
 		}
 	}
@@ -192,7 +194,7 @@ func linksOfTexts(t *testing.T, v *browser.Tab) {
 
 // refreshed holds that tables are fetched anew where they are, and not while paused.
 func refreshed(t *testing.T, v *browser.Tab) {
-	v.Open("/ui")
+	v.Open("/ui/upstreams")
 	browser.Value[int](v, "document.getElementById('reset-demo').focus(), document.querySelector('#breakers').dataset.old = 1")
 	v.Wait("!document.querySelector('#breakers').dataset.old")
 	if at := v.Focused(); at != "reset-demo" {
@@ -211,6 +213,7 @@ func withoutScript(t *testing.T, v *browser.Tab) {
 	if !browser.Value[bool](v, "document.getElementById('live').hidden") {
 		t.Error("got a button that does nothing without scripts")
 	}
+	v.Open("/ui/upstreams")
 	resetBreaker(t, v)
 	v.Open("/ui/playground?example=mistral")
 	v.TabTo("read")

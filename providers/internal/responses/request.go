@@ -47,10 +47,11 @@ func Request(body []byte, model string, c *gateway.Changes) (out []byte, ok bool
 		b.edits = append(b.edits, wire.Shifted(schemas(tools, c.Parameters), at.Start)...)
 	}
 	for _, f := range c.Fields {
-		if f.Name != "prompt_cache_key" {
+		name, known := map[string]string{"prompt_cache_key": "prompt_cache_key", "max_completion_tokens": "max_output_tokens"}[f.Name]
+		if !known {
 			return nil, false
 		}
-		b.set(f.Name, []byte(f.Value))
+		b.set(name, []byte(f.Value))
 	}
 	return wire.Splice(body, b.edits), true
 }

@@ -21,7 +21,7 @@ func (s *Service) Parse(ctx context.Context, body []byte, c protocol.Client) (pr
 	if err != nil {
 		return nil, err
 	}
-	e := &exchange{Request: r, service: s, tenant: c.Tenant, limits: c.Limits, room: c.Room, unlock: func() {}}
+	e := &exchange{Request: r, service: s, tenant: c.Tenant, client: c.Key, limits: c.Limits, room: c.Room, unlock: func() {}}
 	if err := e.resolve(ctx); err != nil {
 		e.unlock()
 		return nil, err
@@ -67,7 +67,7 @@ func (s *Service) look(ctx context.Context, body []byte, c protocol.Client) (*re
 	if err != nil {
 		return nil, err
 	}
-	e := &exchange{Request: r, service: s, tenant: c.Tenant, room: c.Room, unlock: func() {}}
+	e := &exchange{Request: r, service: s, tenant: c.Tenant, client: c.Key, room: c.Room, unlock: func() {}}
 	defer func() { e.unlock() }()
 	return r, e.resolve(ctx)
 }
@@ -77,6 +77,7 @@ type exchange struct {
 	*responses.Request
 	service *Service
 	tenant  string
+	client  *gateway.Client
 	limits  gateway.Limits
 	room    *inflight.Claim // the request's memory
 	input   []store.Item    // the request's own items, as they are stored
@@ -141,14 +142,14 @@ func bodies(items []store.Item) [][]byte {
 
 // chain reads the items of a response and of all before it.
 func (s *Service) chain(ctx context.Context, tenant, id string) ([]store.Item, error) {
-	items, err := s.o.Store.Chain(ctx, tenant, id, store.Bounds{Responses: s.o.MaxChain, Bytes: s.o.MaxBytes})
+	items, err := s.o.Store.Chain(ctx, tenant, id, store.Bounds{Responses: s.o.MaxChain, Bytes: s.maxBytes()})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil, &gateway.Error{Kind: gateway.Invalid, Code: "previous_response_not_found", Param: "previous_response_id",
 			Message: "Previous response with id \"" + gateway.ExcerptOf(id, 80) + "\" not found."}
 	case errors.Is(err, store.ErrTooLong):
 		return nil, invalid("previous_response_id", "The responses before this one are more than %d, or have more than %d bytes: begin a new chain, with what is needed of this one as input.",
-			s.o.MaxChain, s.o.MaxBytes)
+			s.o.MaxChain, s.maxBytes())
 	case errors.Is(err, store.ErrInConversation):
 		return nil, invalid("previous_response_id", "The response %q is in a conversation, or goes on from one that is: name the conversation in \"conversation\" instead.", gateway.ExcerptOf(id, 80))
 	case err != nil:
@@ -191,8 +192,8 @@ func (s *Service) whole(ctx context.Context, tenant, id string) (all []store.Ite
 		for _, i := range items {
 			bytes += i.Size()
 		}
-		if bytes > s.o.MaxBytes {
-			return nil, invalid("conversation", "The conversation has more than %d bytes: begin a new one, with what is needed of this one.", s.o.MaxBytes)
+		if bytes > s.maxBytes() {
+			return nil, invalid("conversation", "The conversation has more than %d bytes: begin a new one, with what is needed of this one.", s.maxBytes())
 		}
 		if all = append(all, items...); !more || len(items) == 0 {
 			return s.shortened(ctx, tenant, id, all)
@@ -217,8 +218,8 @@ func (e *exchange) dereference(ctx context.Context) error {
 		if err != nil {
 			return e.service.failed(err, "Item", r.ID)
 		}
-		if bytes += item.Size(); bytes > e.service.o.MaxBytes {
-			return invalid("input", "The items that are referred to have more than %d bytes.", e.service.o.MaxBytes)
+		if bytes += item.Size(); bytes > e.service.maxBytes() {
+			return invalid("input", "The items that are referred to have more than %d bytes.", e.service.maxBytes())
 		}
 		if err := e.claim(inflight.Body * len(item.Body)); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -53,6 +54,7 @@ type Service struct {
 	runs     runs
 	contexts contexts
 	counted  counted
+	most     atomic.Int64 // bytes of earlier items
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
 }
@@ -76,9 +78,20 @@ func New(o Options) *Service {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Service{o: o, cancel: cancel, runs: newRuns(ctx)}
+	s.SetMaxBytes(o.MaxBytes)
 	s.done.Go(func() { s.sweep(ctx) })
 	return s
 }
+
+// SetMaxBytes changes the most that earlier items may have together, for requests from now on. A
+// nil Service has none.
+func (s *Service) SetMaxBytes(n int) {
+	if s != nil && n > 0 {
+		s.most.Store(int64(n))
+	}
+}
+
+func (s *Service) maxBytes() int { return int(s.most.Load()) }
 
 // Close ends what runs in the background, which then has failed, and closes the store.
 func (s *Service) Close() error {

@@ -125,6 +125,9 @@ func isUser(item []byte) bool {
 // summarize asks the request's model for a summary of items.
 func (e *exchange) summarize(ctx context.Context, items [][]byte) (string, error) {
 	s := e.service
+	if refused := e.client.CheckModel(e.Model()); refused != nil {
+		return "", refused
+	}
 	body := wire.AppendQuoted([]byte(`{"input":[],"model":`), e.Model())
 	r, err := responses.Parse(append(body, '}'), responses.Options{Sealer: s.o.Sealer, Tenant: e.tenant})
 	if err != nil {
@@ -139,7 +142,7 @@ func (e *exchange) summarize(ctx context.Context, items [][]byte) (string, error
 	if err != nil {
 		return "", err
 	}
-	req.Tenant = e.tenant
+	req.Tenant, req.Client = e.tenant, e.client
 	req.Source = c.Source()
 	req.Source.Metadata = e.Metadata() // rules that keep a conversation with a provider keep its summary there
 	resp, err := s.o.Gateway.Chat(ctx, req)

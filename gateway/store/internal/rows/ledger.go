@@ -61,8 +61,8 @@ const insertOnce = 250
 
 // Put implements billing.Ledger.
 func (l *Ledger) Put(ctx context.Context, rows []billing.Row) (res billing.Result, err error) {
-	if len(rows) > billing.PutMost {
-		return res, fmt.Errorf("billing: %d rows at once; the most is %d", len(rows), billing.PutMost)
+	if err := billing.CheckPut(rows); err != nil {
+		return res, err
 	}
 	err = l.change(ctx, func(tx *tx) error {
 		res = billing.Result{}

@@ -9,14 +9,9 @@ import (
 	"github.com/callgate/callgate/gateway/breaker"
 )
 
-// overviewData is what the first page shows.
-type overviewData struct {
-	Ready    string // why parsers cannot be used, or ""
+// upstreamsData is what the page of upstreams shows.
+type upstreamsData struct {
 	Breakers []breaker.Snapshot
-	NotOK    int // breakers that are not closed
-	Parsers  int
-	Left     int // parsers that are left out
-	Bad      int // plugin files that are not loaded
 	Changes  []breaker.Change
 	Targets  []gateway.TargetState
 	Done     string // the breaker that was reset
@@ -25,16 +20,10 @@ type overviewData struct {
 // maxChanges is how many changes of state are shown, of all breakers together.
 const maxChanges = 50
 
-func (c *Console) overview(w http.ResponseWriter, r *http.Request) error {
-	d := overviewData{Breakers: c.o.Breakers(), Targets: c.o.Targets()}
-	if err := c.o.Ready(); err != nil {
-		d.Ready = err.Error()
-	}
+func (c *Console) upstreams(w http.ResponseWriter, r *http.Request) error {
+	d := upstreamsData{Breakers: c.o.Breakers(), Targets: c.o.Targets()}
 	done := r.URL.Query().Get("reset")
 	for _, b := range d.Breakers {
-		if b.State != breaker.Closed {
-			d.NotOK++
-		}
 		if b.Name == done {
 			d.Done = done // and nothing else that a link may say
 		}
@@ -45,32 +34,20 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request) error {
 	}
 	slices.SortStableFunc(d.Changes, func(a, b breaker.Change) int { return b.At.Compare(a.At) })
 	d.Changes = d.Changes[:min(len(d.Changes), maxChanges)]
-	plugins := c.o.Plugins()
-	for _, p := range plugins.Parsers {
-		d.Parsers++
-		if p.State.Level != Good {
-			d.Left++
-		}
-	}
-	for _, f := range plugins.Files {
-		if f.State.Level != Good {
-			d.Bad++
-		}
-	}
-	return c.show(w, http.StatusOK, "overview", page{Title: "Overview", Current: Path, Live: true, Data: d})
+	return c.show(w, http.StatusOK, "upstreams", page{Title: "Upstreams", Current: upstreamsPath, Live: true, Data: d})
 }
 
-// reset closes a breaker and leads back to the overview.
+// reset closes a breaker and leads back to the page of upstreams.
 func (c *Console) reset(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return &refusal{http.StatusBadRequest, "The form could not be read."}
 	}
 	name := r.PostForm.Get("name")
 	if !c.o.Reset(name) {
-		return &refusal{http.StatusNotFound, "There is no such breaker. The overview lists them."}
+		return &refusal{http.StatusNotFound, "There is no such breaker. The page of upstreams lists them."}
 	}
 	c.o.Log.InfoContext(r.Context(), "breaker reset by the operator", "breaker", name)
-	http.Redirect(w, r, Path+"?reset="+url.QueryEscape(name), http.StatusSeeOther)
+	http.Redirect(w, r, upstreamsPath+"?reset="+url.QueryEscape(name), http.StatusSeeOther)
 	return nil
 }
 

@@ -1,0 +1,282 @@
+package admit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/billing"
+	"github.com/callgate/callgate/gateway/limit"
+)
+
+// account is what a request holds and has used. It is its request's [gateway.Meter].
+type account struct {
+	gate  *Gate
+	req   *gateway.Request
+	ctx   context.Context //nolint:containedctx // of the request, for the limiter
+	id    string
+	began time.Time
+	model *model
+	ratio float64 // bytes of a token
+	// output is what the model's answers have at most, mostly; input what the request itself has.
+	output, input int64
+	rate          struct{ in, out int64 } // 10⁻⁹ US dollars for a thousand tokens
+
+	mu      sync.Mutex
+	lease   *limit.Lease // nil: none
+	cuts    bool         // some budget has running answers cut
+	cut     bool         // and did
+	hold    limit.Holds
+	ended   limit.Amount // of attempts that are over
+	current attempt
+	asked   bool // an upstream
+	rows    int
+	over    bool
+}
+
+// attempt is the one that runs.
+type attempt struct {
+	runs       bool
+	input      int64 // tokens
+	came       int64 // bytes
+	next       int64 // bytes at which the hold is to grow
+	nano, each int64 // of its input, and of a thousand tokens of its answer
+}
+
+// used is what was used so far.
+func (a *account) used() limit.Amount {
+	u := a.ended
+	if a.current.runs {
+		out := tokens(a.current.came, a.ratio)
+		u.Tokens += a.current.input + out
+		u.Nano += a.worth(a.current.input, out)
+	}
+	return u
+}
+
+// acquire takes hold of what a request will use.
+func (a *account) acquire(ctx context.Context, set *limit.Set) (*gateway.RateLimits, error) {
+	for _, l := range set.Limits() {
+		a.cuts = a.cuts || l.Cut
+		if l.Kind == limit.Tokens { // no answer is refused for what it may have, where its request alone would pass
+			most := l.Max
+			if l.Burst > 0 {
+				most = l.Burst
+			}
+			if a.hold.Hold.Tokens > most && a.input <= most {
+				a.hold.Hold.Tokens = most
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	s := a.gate.o.State
+	lease, v, err := s.limiter.Acquire(ctx, set, a.id, a.hold)
+	if err != nil {
+		s.away(a.ctx, err)
+		if lease != nil { // it may be held nevertheless
+			go a.giveBack(lease)
+		}
+		if a.ctx.Err() != nil {
+			return nil, gateway.Ended(a.ctx)
+		}
+		return nil, errAway(err)
+	}
+	s.count(set, &v)
+	rates := rateLimits(&v)
+	if v.Refusal != nil {
+		e := refusal(&v, a.hold.Hold)
+		e.Header = rateHeader(rates)
+		s.log.InfoContext(a.ctx, "limit reached", "id", a.req.ID, "scope", v.Refusal.Limit.Scope.String(), "kind", v.Refusal.Limit.Kind.String(), "limit", v.Refusal.Limit.Of())
+		return nil, e
+	}
+	a.lease = lease
+	s.add(a)
+	return rates, nil
+}
+
+// giveBack releases what may have been acquired. The lease expires if that fails too.
+func (a *account) giveBack(l *limit.Lease) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = a.gate.o.State.limiter.Release(ctx, l)
+}
+
+// Begin implements gateway.Meter: the request of an attempt is held beside what was used before.
+func (a *account) Begin(provider, model string, bytes int) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	again := a.asked
+	a.asked = true
+	a.current = attempt{runs: true, input: a.input}
+	if again && a.input > 0 && bytes > 0 {
+		a.current.input = tokens(int64(bytes), a.ratio)
+	}
+	a.costs(provider, model)
+	a.aim()
+	if !again || a.lease == nil {
+		return nil
+	}
+	return a.grow(limit.Amount{Tokens: a.used().Tokens + step, Nano: a.used().Nano + a.worth(0, step)})
+}
+
+// aim says at which byte of the answer the hold is to grow.
+func (a *account) aim() {
+	room := a.hold.Hold.Tokens - a.used().Tokens
+	if a.rate.out > 0 {
+		room = min(room, (a.hold.Hold.Nano-a.used().Nano)*1000/a.rate.out)
+	}
+	a.current.next = a.current.came + int64(float64(max(room-step/4, step/4))*a.ratio)
+}
+
+// Came implements gateway.Meter: the hold grows with the answer.
+func (a *account) Came(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.current.came += int64(n)
+	if a.current.came < a.current.next || a.lease == nil || a.cut {
+		return
+	}
+	u := a.used()
+	_ = a.grow(limit.Amount{Tokens: u.Tokens + step, Nano: u.Nano + a.worth(0, step)})
+	a.aim()
+}
+
+// grow makes the hold larger. If there is no room for that the answer is finished nevertheless, or cut.
+func (a *account) grow(to limit.Amount) error {
+	to = to.Most(a.hold.Hold)
+	v, err := a.extend(limit.Holds{Hold: to, Used: a.used()}, !a.cuts)
+	if err == nil && v.Refusal != nil && a.cuts && !v.Cut { // those that have no room let it finish
+		v, err = a.extend(limit.Holds{Hold: to, Used: a.used()}, true)
+	}
+	switch {
+	case err != nil: // the lease lives a while; what it has used is settled at the end
+		a.gate.o.State.away(a.ctx, err)
+	case v.Refusal != nil && v.Cut:
+		a.cut = true
+		a.gate.o.State.cut(a.ctx, a.req.ID, &v)
+		return refusal(&v, to)
+	default:
+		a.hold.Hold = to
+	}
+	return nil
+}
+
+func (a *account) extend(h limit.Holds, force bool) (limit.Verdict, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), patience)
+	defer cancel()
+	return a.gate.o.State.limiter.Extend(ctx, a.lease, h, force)
+}
+
+// renew keeps the lease, and says what was used so far.
+func (a *account) renew() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over || a.lease == nil {
+		return
+	}
+	a.hold.Hold = a.hold.Hold.Most(a.used())
+	if _, err := a.extend(limit.Holds{Hold: a.hold.Hold, Used: a.used().Most(a.hold.Used)}, true); err != nil {
+		a.gate.o.State.away(a.ctx, err)
+	}
+}
+
+// isCut reports whether the answer is to end here.
+func (a *account) isCut() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.cut
+}
+
+// Ended implements gateway.Meter.
+func (a *account) Ended(u gateway.Use) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if u.Purpose != gateway.ForJudge {
+		a.current.runs = false
+	}
+	if u.Unbilled {
+		return
+	}
+	counted, estimated := a.counted(&u)
+	if !estimated && u.Purpose != gateway.ForJudge {
+		n, _ := textBytes(a.req.Bytes())
+		a.model.learn(u.Usage, n)
+	}
+	nano, priced, version := a.gate.price(u.Provider, u.Model, counted)
+	a.ended.Tokens += int64(counted.Input) + int64(counted.Output)
+	a.ended.Nano += nano
+	a.rows++
+	if a.gate.o.Records == nil {
+		return
+	}
+	row := billing.Row{
+		ID: a.id + "-" + strconv.Itoa(a.rows), Request: a.req.ID, Time: time.Now(), Key: a.req.Tenant, Session: sessionOf(a.req),
+		Model: a.req.Model, Provider: u.Provider, Served: u.Model, Purpose: string(u.Purpose),
+		Input: int64(counted.Input), Cached: int64(counted.CacheRead), CacheWrite: int64(counted.WriteShort + counted.WriteLong), Output: int64(counted.Output),
+		Nano: nano, Priced: priced, PriceVersion: version, Estimated: estimated, Tools: u.Tools, Status: u.Status, Took: u.Took,
+	}
+	if c := a.req.Client; c != nil {
+		row.Key, row.Team, row.Labels = c.Key, c.Team, c.Labels
+	}
+	a.gate.o.Records.Record(row)
+}
+
+// counted is what an answer counts: what its upstream reports; and where that is not all, or nothing, what came.
+func (a *account) counted(u *gateway.Use) (counted gateway.Usage, estimated bool) {
+	counted = u.Usage
+	if counted.Reported && u.Complete {
+		return counted, false
+	}
+	input, output := tokens(int64(u.Sent), a.ratio), tokens(int64(u.Came), a.ratio)
+	if u.Purpose != gateway.ForJudge && a.input == 0 {
+		input = 0 // of what uses no tokens
+	} else if u.Purpose == gateway.ForAnswer {
+		input = a.input
+	}
+	if counted.Reported {
+		input = int64(counted.Input)
+	}
+	counted.Reported = true
+	counted.Input, counted.Output = int(input), max(counted.Output, int(output))
+	return counted, true
+}
+
+// finish settles the request, once. replayed says that no upstream was asked for it.
+func (a *account) finish(replayed bool) {
+	a.mu.Lock()
+	if a.over {
+		a.mu.Unlock()
+		return
+	}
+	a.over = true
+	lease, used, asked := a.lease, a.ended, a.asked || replayed
+	a.mu.Unlock()
+	if lease == nil {
+		return
+	}
+	s := a.gate.o.State
+	s.remove(a)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), patience)
+	defer cancel()
+	var err error
+	if asked {
+		err = s.limiter.Settle(ctx, lease, used)
+	} else {
+		err = s.limiter.Release(ctx, lease)
+	}
+	if err != nil {
+		s.away(a.ctx, err)
+	}
+}
+
+var errLost = errors.New("admit: nobody can tell the limits")
+
+func errAway(err error) *gateway.Error {
+	return &gateway.Error{Kind: gateway.LimitsAway, Message: "The gateway cannot look at your limits at the moment. Try again in a moment.", RetryAfter: time.Second,
+		Err: fmt.Errorf("%w: %w", errLost, err)}
+}

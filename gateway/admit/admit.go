@@ -1,0 +1,216 @@
+package admit
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/billing"
+	"github.com/callgate/callgate/gateway/limit"
+)
+
+// Inner asks upstreams; *flow.Gateway does.
+type Inner interface {
+	Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error)
+	Relay(ctx context.Context, req *gateway.Request, r *gateway.Relay, one bool) (*gateway.Response, error)
+	Passthrough(ctx context.Context, provider string, req *gateway.Request, r *gateway.Relay) (*gateway.Response, error)
+}
+
+// Pricer knows what answers cost; accounts.Prices does.
+type Pricer interface {
+	// Price is the cost of a usage in 10⁻⁹ US dollars, and the version of the prices.
+	Price(provider, model string, u gateway.Usage) (nano int64, priced bool, version string)
+}
+
+// Recorder takes the rows of usage; *billing.Book does.
+type Recorder interface{ Record(r billing.Row) }
+
+// Target is where a request may go.
+type Target struct{ Provider, Model string }
+
+// Options are what a Gate is made of. The wiring in internal/cli fills them.
+type Options struct {
+	Inner Inner
+	// Limits are those of a request; nil for none. [Table.Of] says so.
+	Limits func(req *gateway.Request) (*limit.Set, error)
+	// Targets are those that a request may go to, for an estimate of its price; provider is where it goes
+	// that names a provider and no model. It may be nil.
+	Targets func(req *gateway.Request, provider string) []Target
+	// Prices may be nil: then nothing costs money.
+	Prices Pricer
+	// Assumed is the price of models without one, as of a million tokens in and out, in 10⁻⁹ US dollars; it may
+	// be nil.
+	Assumed *Assumed
+	// Records may be nil.
+	Records Recorder
+	// State is what lives as long as the process.
+	State *State
+}
+
+// Assumed is the price that is taken of models that have none, in 10⁻⁹ US dollars for a million tokens.
+type Assumed struct{ Input, Output int64 }
+
+// State is what outlives the configuration: the numbers of limits, the leases of running requests and what was
+// learned of models. It owns a goroutine, which ends with Close.
+type State struct {
+	limiter limit.Limiter
+	models  *models
+	log     *slog.Logger
+	renewal
+	figures
+}
+
+// NewState makes a State; log may be nil. The caller closes it.
+func NewState(l limit.Limiter, log *slog.Logger) *State {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	s := &State{limiter: l, models: newModels(), log: log}
+	s.renewal.running = map[*account]struct{}{}
+	s.renewal.start(limit.Renew / 2)
+	return s
+}
+
+// Close ends the renewal of leases. Requests that run yet lose theirs in a minute.
+func (s *State) Close() error {
+	if s != nil {
+		s.renewal.end()
+	}
+	return nil
+}
+
+// Gate lets requests pass within their limits. It is safe for concurrent use.
+type Gate struct{ o Options }
+
+// New makes a Gate.
+func New(o Options) *Gate { return &Gate{o} }
+
+// Chat implements run.Chatter.
+func (g *Gate) Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error) {
+	return g.pass(ctx, req, estimate{chat: true}, func(ctx context.Context) (*gateway.Response, error) { return g.o.Inner.Chat(ctx, req) })
+}
+
+// Relay implements httpapi.Chatter.
+func (g *Gate) Relay(ctx context.Context, req *gateway.Request, r *gateway.Relay, one bool) (*gateway.Response, error) {
+	e := estimate{free: r.Path == gateway.CountPath, text: r.Path == "completions"}
+	return g.pass(ctx, req, e, func(ctx context.Context) (*gateway.Response, error) { return g.o.Inner.Relay(ctx, req, r, one) })
+}
+
+// Passthrough implements httpapi.Chatter.
+func (g *Gate) Passthrough(ctx context.Context, provider string, req *gateway.Request, r *gateway.Relay) (*gateway.Response, error) {
+	e := estimate{provider: provider, free: r.Method == "GET" || r.Method == "HEAD"}
+	return g.pass(ctx, req, e, func(ctx context.Context) (*gateway.Response, error) {
+		return g.o.Inner.Passthrough(ctx, provider, req, r)
+	})
+}
+
+// pass lets a request pass, if its limits do.
+func (g *Gate) pass(ctx context.Context, req *gateway.Request, e estimate, ask func(context.Context) (*gateway.Response, error)) (resp *gateway.Response, err error) {
+	set, err := g.o.Limits(req)
+	if err != nil {
+		return nil, err
+	}
+	if set == nil && g.o.Records == nil {
+		return ask(ctx)
+	}
+	a := &account{gate: g, req: req, ctx: ctx, id: rand.Text(), began: time.Now(), model: g.o.State.models.of(req.Model)}
+	a.estimate(e)
+	var rates *gateway.RateLimits
+	if set != nil {
+		if rates, err = a.acquire(ctx, set); err != nil {
+			return nil, err
+		}
+	}
+	defer func() {
+		if resp == nil { // also if something panicked
+			a.finish(false)
+		}
+	}()
+	answer, err := ask(gateway.WithMeter(ctx, a))
+	if err != nil {
+		return nil, err
+	}
+	answer.Summary.RateLimits = rates
+	answer.Reply = &reply{Reply: answer.Reply, account: a, replayed: answer.Summary.Replayed()}
+	return answer, nil
+}
+
+// price is what a usage costs. One without a price costs what is assumed.
+func (g *Gate) price(provider, model string, u gateway.Usage) (nano int64, priced bool, version string) {
+	if g.o.Prices != nil {
+		if nano, priced, version = g.o.Prices.Price(provider, model, u); priced {
+			return nano, priced, version
+		}
+	}
+	if p := g.o.Assumed; p != nil {
+		return (int64(u.Input)*p.Input + int64(u.Output)*p.Output + 500_000) / 1_000_000, true, "assumed"
+	}
+	return 0, false, ""
+}
+
+// renewal renews the leases of requests that run.
+type renewal struct {
+	mu      sync.Mutex
+	running map[*account]struct{}
+	stop    chan struct{}
+	ended   chan struct{}
+}
+
+func (r *renewal) start(every time.Duration) {
+	r.stop, r.ended = make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(r.ended)
+		t := time.NewTicker(every)
+		defer t.Stop()
+		for {
+			select {
+			case <-r.stop:
+				return
+			case <-t.C:
+				r.renew()
+			}
+		}
+	}()
+}
+
+func (r *renewal) end() {
+	close(r.stop)
+	<-r.ended
+}
+
+func (r *renewal) renew() {
+	r.mu.Lock()
+	list := make([]*account, 0, len(r.running))
+	for a := range r.running {
+		list = append(list, a)
+	}
+	r.mu.Unlock()
+	for _, a := range list {
+		a.renew()
+	}
+}
+
+func (r *renewal) add(a *account) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running[a] = struct{}{}
+}
+
+func (r *renewal) remove(a *account) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.running, a)
+}
+
+// Running is how many requests hold something.
+func (s *State) Running() int {
+	s.renewal.mu.Lock()
+	defer s.renewal.mu.Unlock()
+	return len(s.renewal.running)
+}
+
+// patience is how long a limiter is waited for.
+const patience = 250 * time.Millisecond

@@ -1,0 +1,88 @@
+package admit
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/callgate/callgate/gateway/limit"
+)
+
+// figures count what became of requests.
+type figures struct {
+	counting sync.Mutex
+	counts   map[subject]*limit.Figure
+	aways    int64
+	cuts     int64
+	said     time.Time // when the log said that the Redis is away
+}
+
+type subject struct {
+	of   string
+	kind limit.Kind
+}
+
+// count counts a verdict.
+func (f *figures) count(s *limit.Set, v *limit.Verdict) {
+	f.counting.Lock()
+	defer f.counting.Unlock()
+	if f.counts == nil {
+		f.counts = map[subject]*limit.Figure{}
+	}
+	limits := s.Limits()
+	for i := range limits {
+		l := &limits[i]
+		at := subject{l.Scope.Of, l.Kind}
+		n := f.counts[at]
+		if n == nil {
+			n = &limit.Figure{Of: l.Scope.Of, Kind: l.Kind.String()}
+			f.counts[at] = n
+		}
+		switch {
+		case v.Refusal == nil:
+			n.Admitted++
+		case v.Refusal.Limit == l:
+			n.Refused++
+		}
+	}
+}
+
+// Stats are the figures of all requests so far.
+func (s *State) Stats() limit.Stats {
+	out := limit.Stats{Running: int64(s.Running())}
+	s.counting.Lock()
+	defer s.counting.Unlock()
+	out.Away, out.Cut = s.aways, s.cuts
+	for _, n := range s.counts {
+		out.Figures = append(out.Figures, *n)
+	}
+	slices.SortFunc(out.Figures, func(a, b limit.Figure) int { return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.Kind, b.Kind)) })
+	return out
+}
+
+// quiet is how long the log does not say again that the Redis is away.
+const quiet = 10 * time.Second
+
+// away notes that the limiter could not be asked.
+func (s *State) away(ctx context.Context, err error) {
+	s.counting.Lock()
+	s.aways++
+	say := time.Since(s.said) > quiet
+	if say {
+		s.said = time.Now()
+	}
+	s.counting.Unlock()
+	if say {
+		s.log.WarnContext(ctx, "limits cannot be looked at", "error", err)
+	}
+}
+
+// cut notes that an answer was cut.
+func (s *State) cut(ctx context.Context, id string, v *limit.Verdict) {
+	s.counting.Lock()
+	s.cuts++
+	s.counting.Unlock()
+	s.log.InfoContext(ctx, "answer cut by a budget", "id", id, "scope", v.Refusal.Limit.Scope.String(), "limit", v.Refusal.Limit.Of())
+}

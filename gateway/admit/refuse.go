@@ -1,0 +1,105 @@
+package admit
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/limit"
+)
+
+// rateLimits are what clients are told of their limits: of requests and of tokens the tightest ones.
+func rateLimits(v *limit.Verdict) *gateway.RateLimits {
+	r := &gateway.RateLimits{}
+	for i := range v.States {
+		st := &v.States[i]
+		var to **gateway.RateLimit
+		switch st.Limit.Kind {
+		case limit.Requests:
+			to = &r.Requests
+		case limit.Tokens:
+			to = &r.Tokens
+		default:
+			continue
+		}
+		if *to == nil || st.Remaining < (*to).Remaining {
+			*to = &gateway.RateLimit{Limit: st.Limit.Max, Remaining: st.Remaining, Reset: st.Reset}
+		}
+	}
+	if r.Requests == nil && r.Tokens == nil {
+		return nil
+	}
+	return r
+}
+
+// rateHeader is the header of an error.
+func rateHeader(r *gateway.RateLimits) http.Header {
+	h := http.Header{}
+	if r == nil {
+		return h
+	}
+	say := func(name string, l *gateway.RateLimit) {
+		if l == nil {
+			return
+		}
+		h["X-Ratelimit-Limit-"+name] = []string{strconv.FormatInt(l.Limit, 10)}
+		h["X-Ratelimit-Remaining-"+name] = []string{strconv.FormatInt(l.Remaining, 10)}
+		h["X-Ratelimit-Reset-"+name] = []string{l.ResetText()}
+	}
+	say("Requests", r.Requests)
+	say("Tokens", r.Tokens)
+	return h
+}
+
+// soon is how long a client is told to wait for a place among the requests that run.
+const soon = time.Second
+
+// refusal is the error of a request that a limit has no room for.
+func refusal(v *limit.Verdict, hold limit.Amount) *gateway.Error {
+	st := v.Refusal
+	l := st.Limit
+	e := &gateway.Error{RetryAfter: st.Wait}
+	whose := l.Scope.String()
+	switch {
+	case v.Away && !st.Never() && st.Wait == 0:
+		return &gateway.Error{Kind: gateway.LimitsAway, RetryAfter: soon,
+			Message: fmt.Sprintf("The limit of %s (%s) cannot be looked at: the Redis is away. Try again in a moment.", l.Of(), whose)}
+	case l.Kind == limit.Requests:
+		e.Kind = gateway.RequestLimit
+		e.Message = fmt.Sprintf("The limit of %s (%s) is reached. Try again in %s.", l.Of(), whose, wait(st.Wait))
+	case l.Kind == limit.Concurrency:
+		e.Kind, e.RetryAfter = gateway.RequestLimit, soon
+		e.Message = fmt.Sprintf("The limit of %s (%s) is reached. Try again when one of them has ended.", l.Of(), whose)
+	case l.Kind == limit.Tokens && st.Never():
+		e.Kind = gateway.BudgetSpent
+		e.Message = fmt.Sprintf("The request is too large for the limit of %s (%s): it may use about %d. Make it shorter.", l.Of(), whose, hold.Tokens)
+	case l.Kind == limit.Tokens:
+		e.Kind = gateway.TokenLimit
+		e.Message = fmt.Sprintf("The limit of %s (%s) is reached: %d are left, and the request may use about %d. Try again in %s.", l.Of(), whose, st.Remaining, hold.Tokens, wait(st.Wait))
+	default:
+		e.Kind, e.RetryAfter = gateway.BudgetSpent, 0
+		used, left, want := strconv.FormatInt(st.Used, 10), strconv.FormatInt(st.Remaining, 10), strconv.FormatInt(hold.Tokens, 10)
+		if l.Kind == limit.Money {
+			used, left, want = limit.Dollars(st.Used)+" USD", limit.Dollars(st.Remaining)+" USD", limit.Dollars(hold.Nano)+" USD"
+		}
+		e.Message = fmt.Sprintf("The budget of %s (%s) has no room: %s are used or held, %s are left, and the request may use about %s.", l.Of(), whose, used, left, want)
+		if st.Reset > 0 {
+			e.Message += fmt.Sprintf(" It begins anew at %s.", time.Now().Add(st.Reset).UTC().Round(time.Second).Format(time.RFC3339))
+		}
+	}
+	if st.Never() && l.Max == 0 {
+		e.Kind, e.RetryAfter = gateway.BudgetSpent, 0
+		e.Message = fmt.Sprintf("The limit of %s (%s) lets nothing pass.", l.Of(), whose)
+	}
+	return e
+}
+
+// wait is a time to wait for people.
+func wait(d time.Duration) string {
+	if d < time.Second {
+		return max(d.Round(time.Millisecond), time.Millisecond).String()
+	}
+	return d.Round(100 * time.Millisecond).String()
+}

@@ -1,0 +1,227 @@
+package billing
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The names of the files in a journal's folder: NAME.lock, which a process holds as long as it lives, and
+// NAME-00000001.jsonl, its segments. What could not be read or was too late ends in .kept and is left alone.
+const (
+	lockSuffix    = ".lock"
+	segmentSuffix = ".jsonl"
+	badSuffix     = ".kept"
+	folderMode    = 0o700
+	fileMode      = 0o600
+)
+
+// journal is the folder where rows wait that are not in the ledger yet.
+type journal struct {
+	dir, name string
+	lock      *os.File
+	number    int
+}
+
+// segment is rows that go to the ledger together.
+type segment struct {
+	path string // "": they are in memory alone
+	file *os.File
+	size int64 // of the file
+	// rows are nil where there was no room for them in memory: then they are read from the file.
+	rows  []Row
+	count int
+	bytes int64 // what they count for
+}
+
+// openJournal opens a folder, and takes over the segments of processes that have ended.
+func openJournal(dir string) (*journal, []*segment, error) {
+	if err := os.MkdirAll(dir, folderMode); err != nil {
+		return nil, nil, err
+	}
+	j := &journal{dir: dir, name: "usage-" + strings.ToLower(rand.Text()[:12])}
+	lock, held, err := tryLock(filepath.Join(dir, j.name+lockSuffix))
+	if err != nil || held {
+		return nil, nil, errors.Join(err, fmt.Errorf("%s cannot be locked", dir))
+	}
+	j.lock = lock
+	segments, err := j.adopt()
+	if err != nil {
+		return nil, nil, errors.Join(err, j.close(true))
+	}
+	return j, segments, nil
+}
+
+// adopt takes over the segments of processes that have ended, oldest first.
+func (j *journal) adopt() (all []*segment, err error) {
+	entries, err := os.ReadDir(j.dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries { // in the order of their names
+		name, ok := strings.CutSuffix(e.Name(), lockSuffix)
+		if i := strings.LastIndexByte(e.Name(), '-'); !ok && i > 0 && strings.HasSuffix(e.Name(), segmentSuffix) {
+			name, ok = e.Name()[:i], true
+		}
+		if ok && name != j.name && strings.HasPrefix(name, "usage-") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		lock, held, err := tryLock(filepath.Join(j.dir, name+lockSuffix))
+		if err != nil {
+			return nil, err
+		}
+		if held {
+			continue // it lives
+		}
+		segments, err := j.takeOver(name)
+		all = append(all, segments...)
+		if err = errors.Join(err, unlock(lock)); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// takeOver gives the segments of a process that has ended names of this one.
+func (j *journal) takeOver(name string) (all []*segment, err error) {
+	files, err := filepath.Glob(filepath.Join(j.dir, name+"-*"+segmentSuffix))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files { // sorted
+		s := &segment{path: j.nextPath()}
+		if err := os.Rename(file, s.path); err != nil {
+			return all, err
+		}
+		lines, err := os.ReadFile(s.path)
+		if err != nil {
+			return all, err
+		}
+		s.count, s.bytes = bytes.Count(lines, []byte{'\n'}), int64(len(lines))
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func (j *journal) nextPath() string {
+	j.number++
+	return filepath.Join(j.dir, fmt.Sprintf("%s-%08d%s", j.name, j.number, segmentSuffix))
+}
+
+// append writes lines to a segment's file, all or none.
+func (j *journal) append(s *segment, lines []byte) (err error) {
+	if s.file == nil {
+		path := j.nextPath()
+		if s.file, err = os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode); err != nil {
+			return err
+		}
+		s.path = path
+	}
+	n, err := s.file.WriteAt(lines, s.size)
+	if err != nil {
+		if n > 0 {
+			err = errors.Join(err, s.file.Truncate(s.size))
+		}
+		return err
+	}
+	s.size += int64(n)
+	return nil
+}
+
+// sync brings the segment's bytes to the disk. Nothing is written to it any more.
+func (s *segment) sync() error {
+	if s.file == nil {
+		return nil
+	}
+	err := errors.Join(s.file.Sync(), s.file.Close())
+	s.file = nil
+	return err
+}
+
+// read returns the segment's rows, which are on the disk then, and how many lines are none.
+func (s *segment) read() (rows []Row, bad int, err error) {
+	if err := s.sync(); err != nil || s.rows != nil || s.path == "" {
+		return s.rows, 0, err
+	}
+	b, err := os.ReadFile(s.path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if s.size > 0 && int64(len(b)) > s.size {
+		b = b[:s.size] // the rest is of a write that has failed
+	}
+	rows, bad = readLines(b)
+	return rows, bad, nil
+}
+
+// discard gives up a file that has no rows.
+func (s *segment) discard() {
+	if s.file != nil {
+		_ = s.file.Close()
+		_ = os.Remove(s.path)
+	}
+	*s = segment{}
+}
+
+// readLines reads rows, and counts the lines that are none.
+func readLines(lines []byte) (rows []Row, bad int) {
+	for line := range bytes.Lines(lines) {
+		var r Record
+		if json.Unmarshal(line, &r) != nil {
+			bad++
+			continue
+		}
+		row := r.row()
+		if row.clean() != "" {
+			bad++
+			continue
+		}
+		rows = append(rows, row)
+	}
+	return rows, bad
+}
+
+// remove deletes the segment's file once its rows are in the ledger, or keeps it under another name.
+func (s *segment) remove(keep bool) error {
+	switch {
+	case s.path == "":
+		return nil
+	case keep:
+		return os.Rename(s.path, s.path+badSuffix)
+	}
+	if err := os.Remove(s.path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// close gives the journal up. Where segments are left the next start finds them.
+func (j *journal) close(empty bool) error {
+	if empty {
+		return unlock(j.lock)
+	}
+	return j.lock.Close()
+}
+
+// unlock deletes a lock's file, and lets it go.
+func unlock(lock *os.File) error {
+	removed := os.Remove(lock.Name())
+	err := lock.Close()
+	if removed != nil { // some systems delete no open file
+		removed = os.Remove(lock.Name())
+	}
+	if errors.Is(removed, fs.ErrNotExist) {
+		removed = nil // two have looked after it
+	}
+	return errors.Join(removed, err)
+}

@@ -1,0 +1,31 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package billing
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// tryLock makes a file and locks it until it is closed or the process ends. held says that somebody else has it.
+func tryLock(path string) (f *os.File, held bool, err error) {
+	f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, fileMode)
+	if err != nil {
+		return nil, false, err
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		held = errors.Is(err, syscall.EWOULDBLOCK)
+		if held {
+			err = nil
+		}
+		return nil, held, errors.Join(err, f.Close())
+	}
+	return f, false, nil
+}

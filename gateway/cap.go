@@ -1,0 +1,114 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// outputLimits are the names that upstreams know of the limit on output tokens. All that a request has
+// are looked at, in every case that a server may take for them.
+var outputLimits = []string{"max_completion_tokens", "max_tokens", "max_output_tokens", "max_new_tokens", "n_predict", "num_predict"}
+
+// CodeTokenCap is the code of a request that asks for more output tokens than its key may.
+const CodeTokenCap = "max_tokens_exceeded"
+
+// Capped is the request with no more output tokens than its client may ask for: one that asks for more
+// is refused, and one that says nothing gets what there is for each of its choices as
+// max_completion_tokens, and a warning. Without a cap it is the request itself. The error is an *Error.
+func (r *Request) Capped() (*Request, error) {
+	most := r.cap()
+	if most == 0 {
+		return r, nil
+	}
+	asked, choices, err := r.outputLimit()
+	if err != nil {
+		return nil, err
+	}
+	if asked {
+		return r, nil
+	}
+	each := most / choices
+	at := wire.Find(r.Bytes(), wire.Span{End: len(r.Bytes())}, "max_completion_tokens")
+	out := r.Edit(r.Set(at, "max_completion_tokens", strconv.FormatInt(each, 10)))
+	out.Warnings = append(slices.Clip(r.Warnings), "max_tokens:"+strconv.FormatInt(each, 10))
+	return out, nil
+}
+
+// Bounded says why a request that is sent on as it is may not be: it asks for more output tokens than
+// its client may, or says nothing although it is one for text. The error is an *Error.
+func (r *Request) Bounded(text bool) error {
+	most := r.cap()
+	if most == 0 {
+		return nil
+	}
+	asked, _, err := r.outputLimit()
+	if err == nil && !asked && text {
+		err = &Error{Kind: Invalid, Code: CodeTokenCap, Param: "max_tokens",
+			Message: fmt.Sprintf("The field \"max_tokens\" is missing, and the key %q may ask for at most %d output tokens: send max_tokens.", r.Client.Key, most)}
+	}
+	return err
+}
+
+func (r *Request) cap() int64 {
+	if r.Client == nil {
+		return 0
+	}
+	return int64(r.Client.MaxTokens)
+}
+
+// outputLimit reports whether the request limits its output, and how many choices it asks for, and
+// refuses it if that is more than may be.
+func (r *Request) outputLimit() (asked bool, choices int64, err error) {
+	body, most := r.Bytes(), r.cap()
+	number := func(name string, at wire.Span, format string) (int64, *Error) {
+		n, wrong := strconv.ParseInt(string(at.Of(body)), 10, 64)
+		if wrong != nil || n < 1 {
+			return 0, invalid(name, fmt.Sprintf("The field %q must be a whole number from 1 on, not %s: the key %q has a limit on output tokens.", name, Excerpt(at.Of(body)), r.Client.Key))
+		}
+		if n > most {
+			return n, &Error{Kind: Invalid, Code: CodeTokenCap, Param: name, Message: fmt.Sprintf(format, name, n, r.Client.Key, most)}
+		}
+		return n, nil
+	}
+	largest, where := int64(0), ""
+	choices = 1
+	wire.Members(body, 0, func(key []byte, at wire.Span) bool {
+		name := plainKey(key)
+		if at.IsNull(body) {
+			return true
+		}
+		var n int64
+		var wrong *Error
+		switch {
+		case strings.EqualFold(name, "n") || strings.EqualFold(name, "best_of"):
+			if n, wrong = number(name, at, "The field %q is %d, and the key %q may ask for at most %d output tokens in all choices together: lower it."); wrong == nil {
+				choices = max(choices, n)
+			}
+		case slices.ContainsFunc(outputLimits, func(known string) bool { return strings.EqualFold(name, known) }):
+			if n, wrong = number(name, at, "The field %q is %d, and the key %q may ask for at most %d output tokens: lower it."); wrong == nil && n > largest {
+				largest, where = n, name
+			}
+		}
+		if wrong != nil {
+			err = wrong
+		}
+		return err == nil
+	})
+	if err == nil && largest*choices > most { // neither is more than most
+		err = &Error{Kind: Invalid, Code: CodeTokenCap, Param: where, Message: fmt.Sprintf("The field %q is %d for each of %d choices, and the key %q may ask for at most %d output tokens in all: lower one of them.", where, largest, choices, r.Client.Key, most)}
+	}
+	return largest > 0, choices, err
+}
+
+// plainKey is a member's name without escapes.
+func plainKey(key []byte) string {
+	if bytes.IndexByte(key, '\\') < 0 {
+		return string(key)
+	}
+	return wire.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
+}

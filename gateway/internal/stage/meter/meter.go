@@ -1,0 +1,105 @@
+// Package meter is the stage that tells a request's [gateway.Meter] what each attempt has used, and
+// hides the usage that a client of a stream has not asked for.
+package meter
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// Maker makes the stage, for requests that have a meter. It stands where the upstream's usage is read
+// already, and its frames are as they came.
+type Maker struct {
+	// Relay says that the request is no chat, and Text that it is answered with text nevertheless.
+	Relay, Text bool
+}
+
+// Begin implements gateway.Maker.
+func (m Maker) Begin(ctx context.Context, a *gateway.AttemptInfo, o *gateway.Outcome) (gateway.Stage, error) {
+	meter := gateway.MeterOf(ctx)
+	if meter == nil {
+		return nil, nil
+	}
+	s := &stage{maker: m, meter: meter, outcome: o, began: a.Began, sent: m.Relay, hides: !m.Relay && a.Asked.Stream && !a.Asked.WantsUsage()}
+	s.use = gateway.Use{Provider: a.Provider, Model: a.Model, Purpose: gateway.ForAnswer, Sent: len(a.Sent.Bytes())}
+	if a.Reason == gateway.Reask || a.Reason == gateway.Forced || a.Reason == gateway.Corrected {
+		s.use.Purpose = gateway.ForReask
+	}
+	return s, meter.Begin(a.Provider, a.Model, s.use.Sent)
+}
+
+type stage struct {
+	maker   Maker
+	meter   gateway.Meter
+	outcome *gateway.Outcome
+	use     gateway.Use
+	began   time.Time
+	hides   bool // the usage, which the client has not asked for
+	sent    bool
+	refused *gateway.Error
+}
+
+// Sent implements gateway.Witness.
+func (s *stage) Sent(_ *gateway.Request, body []byte) error {
+	s.sent, s.use.Sent = true, len(body)
+	return nil
+}
+
+// Refused implements gateway.Witness.
+func (s *stage) Refused(e *gateway.Error) *gateway.Error {
+	s.refused = e
+	return e
+}
+
+// around is what a call's chunk has around its arguments, in bytes.
+const around = 60
+
+// Frame implements gateway.Stage.
+func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
+	n := 0
+	if s.maker.Relay && s.maker.Text {
+		n = len(f.Raw)
+	}
+	if !s.maker.Relay && f.Data != nil {
+		for i := range f.Choices() {
+			c := &f.Choices()[i]
+			n += max(c.Content.End-c.Content.Start-2, 0) + max(c.Reasoning.End-c.Reasoning.Start-2, 0)
+			if calls := c.Calls.End - c.Calls.Start; calls > 0 {
+				n += max(calls-around, 1)
+			}
+		}
+	}
+	if n > 0 {
+		s.use.Came += n
+		s.meter.Came(n)
+	}
+	if s.hides && !f.Whole && f.IsChunk() && len(f.Choices()) == 0 && f.Usage() != nil {
+		f.Free()
+		return nil
+	}
+	next.Put(f)
+	return nil
+}
+
+// End implements gateway.Stage.
+func (s *stage) End(cause error, _ gateway.Sink) error {
+	u := &s.use
+	u.Usage, u.Complete, u.Tools, u.Took = s.outcome.Usage, cause == io.EOF, len(s.outcome.Called), time.Since(s.began)
+	u.Status = "ok"
+	if cause != io.EOF {
+		e := gateway.AsError(cause)
+		if s.refused != nil {
+			e = s.refused
+		}
+		if u.Status = e.CodeOrDefault(); e.Kind == gateway.Canceled {
+			u.Status = "canceled"
+		}
+	}
+	u.Unbilled = !s.sent || u.Came == 0 && !u.Usage.Reported && s.refused != nil && s.refused.Kind != gateway.Timeout && s.refused.Kind != gateway.Canceled
+	s.meter.Ended(*u)
+	return nil
+}

@@ -1,0 +1,258 @@
+package limit
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/callgate/callgate/gateway/redis"
+)
+
+//go:embed limit.lua
+var script string
+
+// Shared is a Limiter whose numbers are in a Redis that many gateways have in common. It goes by the
+// Redis's clock. What the Redis loses is lost: it is to keep its data (appendonly yes).
+type Shared struct {
+	client *redis.Client
+	script *redis.Script
+	clock  func() time.Time // of tests; nil: the Redis's own
+	ahead  atomic.Int64     // how far the Redis's clock is ahead of this one, µs
+}
+
+// NewShared makes a Shared, whose keys begin with the client's prefix. now is a clock for tests; nil is that
+// of the Redis.
+func NewShared(c *redis.Client, now func() time.Time) *Shared {
+	return &Shared{client: c, script: redis.NewScript(script), clock: now}
+}
+
+func (s *Shared) now() int64 {
+	if s.clock != nil {
+		return s.clock().UnixMicro()
+	}
+	return time.Now().UnixMicro() + s.ahead.Load()
+}
+
+// call are the arguments of the script: those for all limits, and eight for each.
+type call struct {
+	keys []string
+	args []any
+}
+
+const perLimit = 8
+
+func (s *Shared) begin(op, id string, set *Set, p *place, force bool, seen int64) *call {
+	c := &call{keys: make([]string, 1, 1+2*len(p.keys)), args: make([]any, 0, 10+perLimit*len(p.keys))}
+	c.keys[0] = s.client.Key("limit", "{"+set.group+"}", "over", id)
+	now := any("")
+	if s.clock != nil {
+		now = s.clock().UnixMicro()
+	}
+	forced := "0"
+	if force {
+		forced = "1"
+	}
+	c.args = append(c.args, op, id, p.from, p.to, Life.Microseconds(), grave.Microseconds(), marked.Milliseconds(), forced, seen, now)
+	return c
+}
+
+// rate adds a rate, and how many units it is to take; it is kept until it is empty, and longer.
+func (c *call) rate(key string, r *rate, units int64) {
+	ttl := min(max(r.wait(r.full), 0), 62*24*time.Hour) + r.wait(max(units, 0)) + time.Hour
+	c.keys = append(c.keys, key)
+	c.args = append(c.args, "r", r.cost, r.drain, r.full, r.tick, units, min(ttl, 366*24*time.Hour).Milliseconds(), 0)
+}
+
+func (c *call) running(key string, most, n int64) {
+	c.keys = append(c.keys, key)
+	c.args = append(c.args, "c", most, n, 0, 0, 0, 0, 0)
+}
+
+// budget adds a budget: what it is to hold, or what was used, what was used so far, and what that was
+// when it was said last. end is that of the window, µs.
+func (c *call) budget(key string, most int64, amount, used, last, end int64) {
+	if end > 0 {
+		end = end/1000 + kept.Milliseconds()
+	}
+	c.keys = append(c.keys, key, key+":holds")
+	c.args = append(c.args, "b", most, amount, used, last, end, 0, 0)
+}
+
+// reply is what the script answers.
+type reply struct {
+	word  string
+	now   int64
+	pairs []pair
+	own   []int64 // of budgets: what the lease itself held before
+}
+
+func (s *Shared) run(ctx context.Context, set *Set, c *call) (*reply, error) {
+	began := time.Now()
+	out, err := s.client.Run(ctx, s.script, c.keys, c.args)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAway, err)
+	}
+	r := &reply{}
+	numbers := make([]int64, 0, len(out))
+	for i, text := range out {
+		if i == 0 {
+			r.word = text
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%w: the script answered %.40q", ErrAway, text)
+		}
+		numbers = append(numbers, n)
+	}
+	if len(numbers) == 0 {
+		return nil, fmt.Errorf("%w: the script answered nothing", ErrAway)
+	}
+	r.now, numbers = numbers[0], numbers[1:]
+	if s.clock == nil {
+		s.ahead.Store(r.now - began.Add(time.Since(began)/2).UnixMicro())
+	}
+	if r.word != "yes" && r.word != "no" {
+		return r, nil
+	}
+	r.pairs, r.own = make([]pair, len(set.limits)), make([]int64, len(set.limits))
+	for i := range set.limits {
+		n := 1
+		if set.limits[i].Kind.IsBudget() {
+			n = 3
+		}
+		if len(numbers) < n {
+			return nil, fmt.Errorf("%w: the script's answer is too short", ErrAway)
+		}
+		if r.pairs[i][0] = numbers[0]; n == 3 {
+			r.pairs[i][1], r.own[i] = numbers[1], numbers[2]
+		}
+		numbers = numbers[n:]
+	}
+	return r, nil
+}
+
+// Acquire implements Limiter. A lease is returned also with an error, where nobody knows whether it was
+// acquired: it is to be released.
+func (s *Shared) Acquire(ctx context.Context, set *Set, id string, holds Holds) (*Lease, Verdict, error) {
+	h := holds.bounded()
+	hold, used := h.Hold, h.Used
+	p := set.at(s.now())
+	for try := 0; ; try++ {
+		c := s.begin("acquire", id, set, p, false, 0)
+		for i := range set.limits {
+			l := &set.limits[i]
+			key := s.client.Key("limit", p.keys[i])
+			switch {
+			case l.Kind.IsRate():
+				c.rate(key, &set.rates[i], set.rates[i].units(hold.of(l.Kind)))
+			case l.Kind == Concurrency:
+				c.running(key, l.Max, 1)
+			default:
+				c.budget(key, l.Max, hold.of(l.Kind), used.of(l.Kind), 0, p.ends[i])
+			}
+		}
+		r, err := s.run(ctx, set, c)
+		if err != nil {
+			return &Lease{ID: id, set: set, place: p}, Verdict{}, err
+		}
+		switch r.word {
+		case "window": // by its clock another window has begun
+			if try >= 2 {
+				return nil, Verdict{}, fmt.Errorf("%w: the clock of the Redis jumps", ErrAway)
+			}
+			p = set.at(r.now)
+		case "over":
+			return nil, Verdict{}, errOver
+		case "no":
+			return nil, set.judge(r.pairs, p, r.now, func(i int) int64 { return hold.of(set.limits[i].Kind) }, false), nil
+		default:
+			v := set.judge(r.pairs, p, r.now, func(int) int64 { return 0 }, true)
+			return &Lease{ID: id, set: set, place: p, held: hold.Tokens, used: used, seen: r.now, sure: true}, v, nil
+		}
+	}
+}
+
+// Extend implements Limiter.
+func (s *Shared) Extend(ctx context.Context, l *Lease, holds Holds, force bool) (Verdict, error) {
+	if l.over {
+		return Verdict{}, errOver
+	}
+	set, p := l.set, l.place
+	h := holds.bounded()
+	hold, used := h.Hold, h.Used
+	c := s.begin("extend", l.ID, set, p, force, l.seen)
+	for i := range set.limits {
+		one := &set.limits[i]
+		key := s.client.Key("limit", p.keys[i])
+		switch one.Kind {
+		case Tokens:
+			c.rate(key, &set.rates[i], set.rates[i].units(hold.Tokens-l.held))
+		case Requests:
+			c.rate(key, &set.rates[i], 0)
+		case Concurrency:
+			c.running(key, one.Max, 0)
+		default:
+			c.budget(key, one.Max, hold.of(one.Kind), used.of(one.Kind), l.used.of(one.Kind), p.ends[i])
+		}
+	}
+	r, err := s.run(ctx, set, c)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if r.word == "over" {
+		l.over = true
+		return Verdict{}, errOver
+	}
+	v := set.judge(r.pairs, p, r.now, func(i int) int64 { return hold.of(set.limits[i].Kind) - r.own[i] }, true)
+	l.seen, l.used = r.now, used
+	if force || v.Refusal == nil {
+		l.held = hold.Tokens
+	}
+	return v, nil
+}
+
+// Settle implements Limiter.
+func (s *Shared) Settle(ctx context.Context, l *Lease, used Amount) error {
+	return s.finish(ctx, l, used.clamp(), "settle")
+}
+
+// Release implements Limiter.
+func (s *Shared) Release(ctx context.Context, l *Lease) error {
+	return s.finish(ctx, l, Amount{}, "release")
+}
+
+func (s *Shared) finish(ctx context.Context, l *Lease, used Amount, op string) error {
+	if l.over {
+		return nil
+	}
+	set, p := l.set, l.place
+	c := s.begin(op, l.ID, set, p, false, l.seen)
+	for i := range set.limits {
+		one := &set.limits[i]
+		key := s.client.Key("limit", p.keys[i])
+		units := int64(0)
+		switch {
+		case one.Kind == Tokens && (l.sure || op == "settle"):
+			units = set.rates[i].units(used.Tokens - l.held)
+		case one.Kind == Requests && op == "release" && l.sure: // what nobody has taken, perhaps, is not given back
+			units = -set.rates[i].cost
+		}
+		switch {
+		case one.Kind.IsRate():
+			c.rate(key, &set.rates[i], units)
+		case one.Kind == Concurrency:
+			c.running(key, one.Max, 0)
+		default:
+			c.budget(key, one.Max, used.of(one.Kind), 0, l.used.of(one.Kind), p.ends[i])
+		}
+	}
+	if _, err := s.run(ctx, set, c); err != nil {
+		return err
+	}
+	l.over = true
+	return nil
+}

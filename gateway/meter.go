@@ -1,0 +1,59 @@
+package gateway
+
+import (
+	"context"
+	"time"
+)
+
+// Meter is told what upstreams are asked for a request, and what they answer: each attempt, with those
+// whose answers are thrown away, and the guard's judge. The context of a request has it ([WithMeter]).
+// Attempts call it one after the other.
+type Meter interface {
+	// Begin is told of an attempt, whose request has so many bytes. An error keeps it from the upstream.
+	Begin(provider, model string, bytes int) error
+	// Came is told of text that the upstream has sent, in bytes.
+	Came(bytes int)
+	// Ended is told of the attempt's end, once.
+	Ended(u Use)
+}
+
+// Use is what one answer of an upstream has used.
+type Use struct {
+	Provider, Model string
+	Purpose         Purpose
+	// Usage is what the upstream reports. Complete says that the answer came to its end.
+	Usage    Usage
+	Complete bool
+	// Unbilled says that the upstream has not begun to answer: it was not asked, or has refused.
+	Unbilled bool
+	// Sent and Came are the bytes of the request, and of the text that came, for who has to estimate.
+	Sent, Came int
+	// Tools is how many tools were called.
+	Tools int
+	// Status is "ok", "canceled", or the code of the error that ended it.
+	Status string
+	Took   time.Duration
+}
+
+// Purpose is why an upstream was asked.
+type Purpose string
+
+// The purposes.
+const (
+	ForAnswer Purpose = "answer"
+	ForReask  Purpose = "reask" // what came before was thrown away
+	ForJudge  Purpose = "judge" // the guard's judge
+)
+
+type meterKey struct{}
+
+// WithMeter returns a context whose upstream requests a meter is told of.
+func WithMeter(ctx context.Context, m Meter) context.Context {
+	return context.WithValue(ctx, meterKey{}, m)
+}
+
+// MeterOf is a context's meter, or nil.
+func MeterOf(ctx context.Context) Meter {
+	m, _ := ctx.Value(meterKey{}).(Meter)
+	return m
+}
