@@ -2,10 +2,13 @@ package quality
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // Arm is a target of a route that shares its requests with others.
@@ -56,6 +59,7 @@ type Group struct {
 	settings Settings
 	arms     []arm
 	weights  float64 // all
+	hash     uint64  // of the name and the arms
 }
 
 // arm is a target of a group. Shares are of all requests, 0 to 1.
@@ -101,7 +105,7 @@ func (b *Book) Configure(groups map[string]Settings, arms map[string][]Arm) (out
 }
 
 func newGroup(b *Book, name string, s Settings, arms []Arm) *Group {
-	g := &Group{book: b, name: name, settings: s}
+	g := &Group{book: b, name: name, settings: s, hash: xxhash.Sum64String(fmt.Sprintf("%q %q", name, fmt.Sprint(arms)))}
 	for _, a := range arms {
 		g.weights += float64(a.Weight)
 	}
