@@ -3,6 +3,7 @@ package admit
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -118,6 +119,10 @@ func (g *Gate) pass(ctx context.Context, req *gateway.Request, e estimate, ask f
 	}
 	a := &account{gate: g, req: req, ctx: ctx, id: rand.Text(), began: time.Now(), model: g.o.State.models.of(req.Model)}
 	a.estimate(e)
+	if set.Has(limit.Money) && a.unpriced != "" {
+		return nil, &gateway.Error{Kind: gateway.Forbidden, Code: "price_unknown", Param: "model",
+			Message: fmt.Sprintf("Your budget is in US dollars, and the gateway knows no price of %s. Ask for another model.", a.unpriced)}
+	}
 	var rates *gateway.RateLimits
 	if set != nil {
 		if rates, err = a.acquire(ctx, set); err != nil {
