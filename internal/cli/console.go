@@ -18,7 +18,7 @@ func (v *edition) console(p *process, admin httpapi.AdminConfig) (*console.Conso
 		Breakers: admin.Breakers, Reset: admin.Reset, ResetParser: v.parsers.host.Reset, Targets: admin.Targets, Caches: admin.Caches,
 		Plugins: func() console.Plugins { return v.parsers.shown(v.config.Plugins.Dir) },
 		Tools:   v.tools.Status, History: p.accounts.history, Concerns: p.concerns,
-		Ready:   v.parsers.ready, Source: v.parsers, Version: programVersion(), Log: admin.Log,
+		Ready: v.parsers.ready, Source: v.parsers, Version: programVersion(), Log: admin.Log,
 	})
 }
 
