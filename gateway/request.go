@@ -52,6 +52,10 @@ type Request struct {
 	// BaseDelay and MaxDelay are the first and the longest wait between attempts that the
 	// client wants, instead of the provider's; 0 where it does not say.
 	BaseDelay, MaxDelay time.Duration
+	// ArmAsked is the arm of a rollout that the client asks for, as rollout/arm; "" for none.
+	ArmAsked string
+	// Arm is the arm that it is in. The gateway sets it, and further rounds of tools keep it.
+	Arm *ArmChoice
 	// ClientRetries is how often the client's SDK has sent this request before. They
 	// count against the retries.
 	ClientRetries int
@@ -128,8 +132,28 @@ func (r *Request) Again(body []byte, source *Source) (*Request, error) {
 		return nil, err
 	}
 	out.ID, out.Header, out.Tenant, out.Client, out.MaxRetries, out.ClientRetries = r.ID, r.Header, r.Tenant, r.Client, r.MaxRetries, r.ClientRetries
-	out.BaseDelay, out.MaxDelay, out.Source = r.BaseDelay, r.MaxDelay, source
+	out.BaseDelay, out.MaxDelay, out.Source, out.ArmAsked = r.BaseDelay, r.MaxDelay, source, r.ArmAsked
 	return out.Capped()
+}
+
+// Copy is the same request with bytes of its own, for who asks it again beside the first one. What it
+// and its answer take is claimed of room.
+func (r *Request) Copy(room *inflight.Claim) (*Request, error) {
+	body := bytes.Clone(r.Bytes())
+	if err := noRoom(room.Grow(int64(len(body)) * inflight.Body)); err != nil {
+		return nil, err
+	}
+	out, err := r.limits.Parse(body, room)
+	if err != nil {
+		return nil, err
+	}
+	out.ID, out.Header, out.Tenant, out.Client, out.Appended, out.Ran = r.ID, r.Header, r.Tenant, r.Client, r.Appended, slices.Clone(r.Ran)
+	if r.Source != nil {
+		source := *r.Source
+		source.Body, source.Metadata, source.sent = bytes.Clone(source.Body), bytes.Clone(source.Metadata), false
+		out.Source = &source
+	}
+	return out, nil
 }
 
 // Places are those of what matters in a request's body; those that are not there are empty.

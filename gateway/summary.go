@@ -35,6 +35,9 @@ type Summary struct {
 	WarningsInHeader int
 	// Execution says that the client gets what was done in the answer's body as well.
 	Execution bool
+	// Mixed says that the control's target has answered, or a round, since those of the request's arm
+	// have failed.
+	Mixed bool
 }
 
 // RateLimits is what is left of a client's limits, where there are any: of those of requests and of
@@ -143,6 +146,8 @@ type Record struct {
 	// Status is the HTTP status, and Code the error's code, or "".
 	Status int
 	Code   string
+	// Kind is that of the error, where there is a Code.
+	Kind Kind
 	// Protocol is the client's: "chat", "responses", "messages".
 	Protocol string
 	Stream   bool
@@ -208,4 +213,9 @@ type RouteChoice struct {
 	HasRules bool
 	// Language is that of the request, if a rule asked for it and somebody could tell.
 	Language string
+	// Arm is the arm of a rollout that the request is in; nil for none.
+	Arm *ArmChoice
+	// PassedOver is the target, as provider/model, that was not asked first since it calls tools
+	// worse than the others; "" mostly.
+	PassedOver string
 }

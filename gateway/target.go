@@ -62,6 +62,8 @@ type Target struct {
 	PromptedFormat bool
 	// AllowEmpty takes an answer with nothing in it for an answer.
 	AllowEmpty bool
+	// OfControl says that it is the control's, asked if the targets of the request's own arm fail.
+	OfControl bool
 }
 
 // InvalidPolicy says what becomes of a call, or of an answer that was to be JSON, that is broken and

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
+	"github.com/callgate/callgate/gateway/usage"
 	"github.com/callgate/callgate/internal/plaintext"
 )
 
@@ -51,6 +52,15 @@ func NewBook(prices *Prices) *Book {
 
 // SetPrices has what is billed from now on billed with other prices.
 func (b *Book) SetPrices(prices *Prices) { b.prices.Store(prices) }
+
+// Price is [Prices.Price] by the prices of the moment; without any nothing is priced.
+func (b *Book) Price(provider, model string, u usage.Usage) (nano int64, priced bool, version string) {
+	prices := b.prices.Load()
+	if prices == nil {
+		return 0, false, ""
+	}
+	return prices.Price(provider, model, u)
+}
 
 // Record adds a request whose answer has ended, and returns its account. It is to be
 // called once for a request, with the target that answered. It takes about a microsecond

@@ -23,6 +23,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/stage/binding"
 	"github.com/callgate/callgate/gateway/internal/tools"
 	"github.com/callgate/callgate/gateway/prefix"
+	"github.com/callgate/callgate/gateway/rollout"
 )
 
 // Gateway takes chat requests to upstreams and brings correct answers back. It is
@@ -37,7 +38,9 @@ type Gateway struct {
 	lists    *tools.Cache
 	routes   map[string]*compiled // by route
 	others   *compiled            // all other routes
+	trials   map[*rollout.Rollout]*trial
 	shared   *shared
+	sharing  sharing
 	gone     []string       // the providers of the gateway before that are not those of this one
 	late     *gateway.Error // what ends a request that takes too long
 }
@@ -61,7 +64,7 @@ func New(o Options) (*Gateway, error) {
 	}
 	wants := func(name string) bool { return o.policy(name).Affinity }
 	idle := func(provider string) time.Duration { return o.Policies[provider].CacheIdle }
-	engine := attempt.Config{Providers: o.Providers, Policies: o.Policies, Targets: o.named(), Trace: o.Trace, OnChange: g.changed, Log: o.Log, Now: o.Now}
+	engine := attempt.Config{Providers: o.Providers, Policies: o.Policies, Targets: o.named(), Trace: o.Trace, OnChange: g.changed, Quality: o.Quality, Log: o.Log, Now: o.Now}
 	if p := o.Previous; p == nil {
 		g.index, g.answers = prefix.New(prefix.Options{Share: o.ShareIndex}), responsecache.New(o.CacheSalt, o.Parsers, o.Now, o.Log)
 	} else {
@@ -74,6 +77,7 @@ func New(o Options) (*Gateway, error) {
 	}
 	g.affinity = routing.NewAffinity(o.routing(), wants, idle, o.CacheSalt, g.index)
 	g.engine = attempt.New(engine)
+	g.sharing = newSharing(&o)
 	first := o.Previous == nil
 	g.shared = newShared(&o)
 	o.Previous = nil
@@ -82,6 +86,7 @@ func New(o Options) (*Gateway, error) {
 		g.routes[name] = g.shared.compile(p, g.engine)
 	}
 	g.others = g.shared.compile(o.RoutePolicy, g.engine)
+	g.trials = g.shared.trials(o.Rollouts, g.engine)
 	if first {
 		g.Begin()
 	}
@@ -94,6 +99,9 @@ func New(o Options) (*Gateway, error) {
 // Previous.
 func (g *Gateway) Begin() {
 	g.engine.Begin()
+	if g.sharing.begin != nil {
+		g.sharing.begin()
+	}
 	for _, provider := range g.gone {
 		g.affinity.Forget(provider)
 	}
@@ -218,8 +226,11 @@ func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 		return nil, g.noModel(req.Model)
 	}
 	req.Route, req.ToolCache = choice.Route, g.lists
-	c := cmp.Or(g.routes[choice.Route], g.others)
-	return g.within(ctx, func(ctx context.Context) (*gateway.Response, error) {
+	c, t, err := g.arm(req, choice, cmp.Or(g.routes[choice.Route], g.others))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := g.within(ctx, func(ctx context.Context) (*gateway.Response, error) {
 		if c.Answers.Store == nil {
 			return g.ask(ctx, req, c, choice, requested, nil)
 		}
@@ -229,6 +240,10 @@ func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 			return g.ask(ctx, req, c, choice, requested, recorder)
 		})
 	})
+	if err == nil && t != nil {
+		g.mirrored(req, t, resp)
+	}
+	return resp, err
 }
 
 // within bounds the time of a request, until its answer is closed.
@@ -291,6 +306,7 @@ func (g *Gateway) ask(ctx context.Context, req *gateway.Request, c *compiled, ch
 	}
 	p.Notes.Choice = p.Base.Choice()
 	g.prompt(p, c)
+	g.judged(p, c, choice)
 	p.Prepared = time.Since(requested)
 	return g.engine.Do(ctx, p)
 }

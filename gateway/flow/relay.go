@@ -22,6 +22,9 @@ func (g *Gateway) Relay(ctx context.Context, req *gateway.Request, relay *gatewa
 	if !ok {
 		return nil, g.noModel(req.Model)
 	}
+	if err := noArms(req); err != nil {
+		return nil, err
+	}
 	req.Route = choice.Route
 	p := &attempt.Plan{Route: &choice.RouteChoice, Targets: slices.Clone(choice.Targets), Model: choice.Model}
 	if one {

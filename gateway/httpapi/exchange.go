@@ -100,7 +100,7 @@ func (s *Server) enter(c echo.Context, req *gateway.Request) error {
 		return looped(hops)
 	}
 	req.ID, req.Tenant, req.Client = requestID(c), tenantOf(c), clientOf(c)
-	req.Header = headers.Kept(h)
+	req.Header, req.ArmAsked = headers.Kept(h), h.Get(armHeader)
 	addHop(req.Header, hops)
 	rec := recordOf(c)
 	rec.model, rec.stream = req.Model, req.Stream
@@ -109,6 +109,10 @@ func (s *Server) enter(c echo.Context, req *gateway.Request) error {
 	}
 	return s.checkScope(req)
 }
+
+// armHeader is what a client sets to be in an arm of a rollout, as rollout/arm, and where it is told
+// which one it is in.
+const armHeader = "X-Callgate-Arm"
 
 // maxRetriesHeader is what a client sets to say how many further attempts its request
 // may take, at most maxRetries; the others say how long the first wait between them is, and the

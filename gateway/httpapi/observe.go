@@ -128,7 +128,7 @@ func (s *Server) ended(c echo.Context, rec *record, took time.Duration) {
 	}
 	r := gateway.Record{ID: rec.id, Route: rec.route, Status: c.Response().Status, Protocol: rec.form.Name, Stream: rec.stream, Took: took, Summary: rec.summary, Tenant: tenantOf(c)}
 	if rec.err != nil {
-		r.Code = rec.err.CodeOrDefault()
+		r.Code, r.Kind = rec.err.CodeOrDefault(), rec.err.Kind
 	}
 	if rec.endTrace != nil {
 		rec.endTrace(r)

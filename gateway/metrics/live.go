@@ -69,10 +69,13 @@ func collectorsOf(o Options) []prometheus.Collector {
 	c.sharing(o)
 	c.answers(o)
 	c.stored(o)
+	c.usage(o)
 	c.limits(o)
 	c.memory(o)
 	c.tools(o)
 	c.keys(o)
+	c.rollouts(o)
+	c.quality(o)
 	c.reloads(o)
 	return c
 }
@@ -185,6 +188,41 @@ func (c *collected) stored(o Options) {
 		"callgate_background_responses", "Responses that wait or run in the background of this gateway.")
 }
 
+func (c *collected) usage(o Options) {
+	c.add(o.Usage != nil, nil, func(set setter) {
+		s := o.Usage()
+		set("callgate_usage_rows_total", float64(s.Recorded))
+		set("callgate_usage_rows_written_total", float64(s.Written))
+		set("callgate_usage_rows_known_total", float64(s.Known))
+		set("callgate_usage_rows_late_total", float64(s.Late))
+		set("callgate_usage_rows_dropped_total", float64(s.Dropped))
+		set("callgate_usage_rows_estimated_total", float64(s.Estimated))
+		set("callgate_usage_rows_unpriced_total", float64(s.Unpriced))
+		set("callgate_usage_rows_queued", float64(s.Queued))
+		set("callgate_usage_queue_bytes", float64(s.QueuedBytes))
+		set("callgate_usage_journal_errors_total", float64(s.JournalErrors))
+		set("callgate_usage_ledger_errors_total", float64(s.LedgerErrors))
+		set("callgate_usage_ledger_up", number(!s.Away))
+	},
+		"callgate_usage_rows_total", "Rows of usage: one for each answer of an upstream.",
+		"callgate_usage_rows_written_total", "Rows that the ledger has taken.",
+		"callgate_usage_rows_known_total", "Rows that the ledger had already: they count once.",
+		"callgate_usage_rows_late_total", "Rows that are older than what the ledger keeps, and not in it.",
+		"callgate_usage_rows_dropped_total", "Rows that are lost but for their line in the log.",
+		"callgate_usage_rows_estimated_total", "Rows whose usage the upstream has not reported.",
+		"callgate_usage_rows_unpriced_total", "Rows whose price is not known.",
+		"callgate_usage_rows_queued", "Rows that wait for the ledger.",
+		"callgate_usage_queue_bytes", "Bytes of the rows that wait for the ledger.",
+		"callgate_usage_journal_errors_total", "Times that the journal of rows could not be written.",
+		"callgate_usage_ledger_errors_total", "Times that the ledger did not take rows.",
+		"callgate_usage_ledger_up", "Whether the ledger took rows the last time: 1 or 0.")
+	c.add(o.Costs != nil, []string{"team", "model"}, func(set setter) {
+		for _, cost := range o.Costs() {
+			set("callgate_usage_cost_usd_total", float64(cost.Nano)/1e9, cost.Team, cost.Model)
+		}
+	}, "callgate_usage_cost_usd_total", "What answers have cost in US dollars, where the price is known, by the team and the upstream's model.")
+}
+
 func (c *collected) limits(o Options) {
 	c.add(o.Limits != nil, []string{"scope", "kind", "outcome"}, func(set setter) {
 		const decided = "callgate_limit_requests_total"
@@ -266,4 +304,42 @@ func number(is bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+func (c *collected) rollouts(o Options) {
+	c.add(o.Rollouts != nil, []string{"rollout", "arm"}, func(set setter) {
+		for _, r := range o.Rollouts() {
+			for _, a := range r.Arms {
+				set("callgate_rollout_weight", a.Live/100, r.Name, a.Name)
+				set("callgate_rollout_stopped", number(a.Stopped != nil), r.Name, a.Name)
+				set("callgate_rollout_stops_total", float64(a.Stops), r.Name, a.Name)
+				set("callgate_rollout_cost_usd_total", a.CostUSD, r.Name, a.Name)
+			}
+		}
+	},
+		"callgate_rollout_weight", "Share of the units that the arm has now, 0 to 1.",
+		"callgate_rollout_stopped", "Whether the arm is stopped, so that its units get the control: 1 or 0.",
+		"callgate_rollout_stops_total", "How often the arm was stopped, by its figures or the operator.",
+		"callgate_rollout_cost_usd_total", "What the arm's requests have cost whose prices are known, since the figures began.")
+	c.add(o.Rollouts != nil, []string{"rollout", "result"}, func(set setter) {
+		for _, r := range o.Rollouts() {
+			const mirrors = "callgate_rollout_mirrors_total"
+			set(mirrors, float64(r.MirrorQueue.Taken), r.Name, "taken")
+			set(mirrors, float64(r.MirrorQueue.Dropped), r.Name, "dropped")
+			set(mirrors, float64(r.Pairs.Failed), r.Name, "failed")
+			set(mirrors, float64(r.Pairs.Pairs), r.Name, "compared")
+			set(mirrors, float64(r.Pairs.SameTools), r.Name, "same_tools")
+			set(mirrors, float64(r.Pairs.SameArguments), r.Name, "same_arguments")
+		}
+	}, "callgate_rollout_mirrors_total",
+		"Copies of requests for an arm: taken by the queue or dropped; of those taken failed or compared, and of the latter the same tools and the same arguments as the live answer.")
+	c.add(o.Rollouts != nil, []string{"rollout", "kind"}, func(set setter) {
+		for _, r := range o.Rollouts() {
+			set("callgate_rollout_shadow_total", float64(r.ShadowQueue.Dropped), r.Name, "dropped")
+			for kind, n := range r.Diffs.Kinds {
+				set("callgate_rollout_shadow_total", float64(n), r.Name, kind)
+			}
+		}
+	}, "callgate_rollout_shadow_total",
+		"Texts that another parser has read too, by how that differs from the live reading (same: not at all), and those dropped since the queue was full.")
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/answers"
+	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
@@ -30,6 +31,8 @@ import (
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/quality"
+	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
 
@@ -52,6 +55,10 @@ type Options struct {
 	Limits func() limit.Stats
 	// Stored says what the store of responses and conversations holds. It may be nil.
 	Stored func() state.Stats
+	// Usage says what became of the rows of usage, and Costs what they add up to. They are called for every
+	// scrape; without them there is no ledger.
+	Usage func() billing.Stats
+	Costs func() []billing.Cost
 	// AnswerMemory says what the store of answers in memory holds, and AnswerRedis how the one
 	// in a Redis does. They are called for every scrape; without one there is no such store.
 	AnswerMemory func() answers.MemoryStats
@@ -63,8 +70,12 @@ type Options struct {
 	Tools func() []catalogue.Status
 	// Keys says how the book of keys does. It is called for every scrape.
 	Keys func() keys.State
+	// Rollouts returns how the arms of rollouts do. It is called for every scrape.
+	Rollouts func() []rollout.Snapshot
 	// Reloads says how the configuration was read. It is called for every scrape.
 	Reloads func() Reloads
+	// Quality returns how well targets call tools. It is called for every scrape.
+	Quality func() quality.Snapshot
 	// Log is told of scrapes that fail.
 	Log *slog.Logger
 }

@@ -96,12 +96,15 @@ const OK = "ok"
 
 // Labels that several measures have.
 var (
-	route     = Label{Name: "route"}
-	provider  = Label{Name: "provider"}
-	model     = Label{"model", Models}
-	operation = Label{Name: telemetry.Prometheus(telemetry.OperationName)}
-	genModel  = Label{telemetry.Prometheus(telemetry.RequestModel), Models}
-	genName   = Label{Name: telemetry.Prometheus(telemetry.ProviderName)}
+	route = Label{Name: "route"}
+
+	rolloutName = Label{Name: "rollout"}
+	provider    = Label{Name: "provider"}
+	armName     = Label{Name: "arm"}
+	model       = Label{"model", Models}
+	operation   = Label{Name: telemetry.Prometheus(telemetry.OperationName)}
+	genModel    = Label{telemetry.Prometheus(telemetry.RequestModel), Models}
+	genName     = Label{Name: telemetry.Prometheus(telemetry.ProviderName)}
 )
 
 // Bounds of buckets in seconds: for what a model may take, for what the gateway may take, and

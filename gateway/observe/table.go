@@ -174,6 +174,33 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 			to.Add(Labels{c.Route, rule}, 1)
 		}, route, Label{Name: "rule"}).of(Answered),
 	}},
+	{header: "X-Callgate-Arm", start: true, late: "arm", log: "arm", trace: "callgate.arm", value: func(s *gateway.Summary) any { return ArmText(s) }, counts: []Measure{
+		counter("callgate_rollout_requests_total", "Requests of an arm, by how they ended: plain (no call), clean, repaired, reasked or failed; and those that are not compared: canceled, refused, mixed (another arm's target has answered), forced (by the client) or replayed.", func(r gateway.Record, to Series) {
+			if a := r.Summary.Arm(); a != nil {
+				to.Add(Labels{a.Rollout.Name(), a.Arm(), r.Turn().Result.String()}, 1)
+			}
+		}, rolloutName, armName, Label{Name: "result"}).of(Answered),
+		counter("callgate_rollout_ghosts_total", "Requests of an arm in which the model claimed an action and called nothing, also where that was put right.", func(r gateway.Record, to Series) {
+			if a := r.Summary.Arm(); a != nil && r.Turn().Ghost {
+				to.Add(Labels{a.Rollout.Name(), a.Arm()}, 1)
+			}
+		}, rolloutName, armName),
+		counter("callgate_rollout_loops_total", "Requests of an arm that have reached a limit of the loop guard.", func(r gateway.Record, to Series) {
+			if a := r.Summary.Arm(); a != nil && r.Turn().Loop {
+				to.Add(Labels{a.Rollout.Name(), a.Arm()}, 1)
+			}
+		}, rolloutName, armName),
+		counter("callgate_rollout_tool_errors_total", "Calls of an arm's requests that the gateway made itself and that failed.", func(r gateway.Record, to Series) {
+			if a := r.Summary.Arm(); a != nil {
+				AddCount(to, Labels{a.Rollout.Name(), a.Arm()}, r.Turn().ToolErrors)
+			}
+		}, rolloutName, armName),
+		histogram("callgate_rollout_time_to_first_token_seconds", "Time from an arm's request to the first useful byte of its answer.", waitBuckets, func(r gateway.Record, to Series) {
+			if a := r.Summary.Arm(); a != nil {
+				addTime(to, Labels{a.Rollout.Name(), a.Arm()}, r.Summary.FirstToken)
+			}
+		}, rolloutName, armName),
+	}},
 	{header: "X-Callgate-Prefix", start: true, log: "prefix", value: func(s *gateway.Summary) any { return PrefixText(s) }, counts: []Measure{
 		counter("callgate_prefix_choices_total", "Answers of routes with routing by prefix, by why their target was asked.", func(r gateway.Record, to Series) {
 			if d := r.Summary.Prefix; d != nil {

@@ -131,7 +131,23 @@ func RouteText(s *gateway.Summary) string {
 	if c.Language != "" {
 		text += ";language=" + c.Language
 	}
+	if c.PassedOver != "" {
+		text += ";passed_over=" + c.PassedOver
+	}
 	return text
+}
+
+// ArmText is the arm of a rollout that the request is in: hermes/new, and hermes/new;mixed where the
+// control's target has answered instead.
+func ArmText(s *gateway.Summary) string {
+	a := s.Arm()
+	if a == nil {
+		return ""
+	}
+	if s.Mixed {
+		return a.String() + ";mixed"
+	}
+	return a.String()
 }
 
 // PrefixText is how the target was chosen: cached;expected=12/64.

@@ -91,6 +91,13 @@ func (p *Pool) Offer(bytes int64, do func(context.Context)) bool {
 	return false
 }
 
+// Drop counts a job that was never offered, since there was no room for what it takes elsewhere.
+func (p *Pool) Drop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stats.Dropped++
+}
+
 // Stats returns the counts so far; those of no Pool are 0.
 func (p *Pool) Stats() PoolStats {
 	if p == nil {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 // Options are what a rollout is made of.
@@ -80,7 +82,12 @@ type figures struct {
 	arms  []tally
 	pairs PairTally
 	diffs DiffTally
+	// spoiled are episodes that are left out.
+	spoiled *simplelru.LRU[uint64, struct{}]
 }
+
+// maxSpoiled is how many are remembered of a rollout.
+const maxSpoiled = 16 << 10
 
 // Book has the state of all rollouts of a process: which arms are stopped, the figures, and what has
 // happened. One that is made anew by the same name finds it there. It is safe for concurrent use.
@@ -154,7 +161,11 @@ func (b *Book) figuresOf(key string, arms int) *figures {
 	defer b.mu.Unlock()
 	f := b.figures[key]
 	if f == nil {
-		f = &figures{since: b.now(), arms: make([]tally, arms)}
+		spoiled, err := simplelru.NewLRU[uint64, struct{}](maxSpoiled, nil)
+		if err != nil {
+			panic(err) // the size is not positive
+		}
+		f = &figures{since: b.now(), arms: make([]tally, arms), spoiled: spoiled}
 		if b.figures[key] = f; len(b.order) == maxFigures {
 			delete(b.figures, b.order[0])
 			b.order = b.order[1:]
@@ -176,6 +187,29 @@ func (r *Rollout) Arms() (names []string) {
 	}
 	return names
 }
+
+// ArmName is the name of the arm at a place.
+func (r *Rollout) ArmName(place int) string { return r.o.Arms[place].Name }
+
+// Spoil notes that an episode, such as a conversation, has seen another arm's answers, and Spoiled
+// reports whether it has. The latest are remembered.
+func (r *Rollout) Spoil(episode uint64) {
+	r.state.mu.Lock()
+	defer r.state.mu.Unlock()
+	r.state.spoiled.Add(episode, struct{}{})
+}
+
+// Spoiled reports whether an episode has seen another arm's answers.
+func (r *Rollout) Spoiled(episode uint64) bool {
+	r.state.mu.Lock()
+	defer r.state.mu.Unlock()
+	_, spoiled := r.state.spoiled.Get(episode)
+	return spoiled
+}
+
+// Share reports whether a unit is among so many hundredths of a percent, by another dice than that for
+// arms: which requests are mirrored.
+func (r *Rollout) Share(unit string, parts int) bool { return Bucket(r.o.Salt+"|mirror", unit) < parts }
 
 // Salt is what units are hashed with.
 func (r *Rollout) Salt() string { return r.o.Salt }

@@ -15,6 +15,9 @@ type Snapshot struct {
 	Diffs DiffTally     `json:"shadow"`
 	// Events are what has happened to the arms, the latest last.
 	Events []Event `json:"events"`
+	// MirrorQueue and ShadowQueue are what the wiring knows of those who work beside requests.
+	MirrorQueue PoolStats `json:"mirror_queue"`
+	ShadowQueue PoolStats `json:"shadow_queue"`
 }
 
 // ArmSnapshot is the state of an arm.

@@ -137,6 +137,7 @@ func join(sum, past *gateway.Summary, again bool) {
 	}
 	sum.References = slices.Concat(past.References, sum.References)
 	sum.Corrections = slices.Concat(past.Corrections, sum.Corrections)
+	sum.Mixed = sum.Mixed || past.Mixed
 	if !past.Replayed() {
 		sum.Replay = past.Replay // something was asked for this request
 	}
@@ -164,5 +165,5 @@ func addUsage(a, b gateway.Usage) gateway.Usage {
 	}
 	return gateway.Usage{Reported: true, CacheReported: a.CacheReported && b.CacheReported, WriteReported: a.WriteReported && b.WriteReported,
 		Input: a.Input + b.Input, CacheRead: a.CacheRead + b.CacheRead, WriteShort: a.WriteShort + b.WriteShort, WriteLong: a.WriteLong + b.WriteLong,
-		Output: a.Output + b.Output, Faults: a.Faults | b.Faults}
+		Output: a.Output + b.Output, Reasoning: a.Reasoning + b.Reasoning, Faults: a.Faults | b.Faults}
 }

@@ -49,7 +49,12 @@ func newLimiter(shared *sharing, log *slog.Logger) *admit.State {
 func (p *process) meters(cfg *config.Config) bool { return p.records() != nil || hasLimits(cfg) }
 
 // records takes the rows of usage; nil where nobody wants them.
-func (p *process) records() admit.Recorder { return nil }
+func (p *process) records() admit.Recorder {
+	if p.usage == nil {
+		return nil
+	}
+	return p.usage.Book
+}
 
 func hasLimits(cfg *config.Config) bool {
 	limited := len(cfg.KeyLimits) > 0

@@ -36,6 +36,7 @@ type edition struct {
 	gateway   *flow.Gateway
 	chat      httpapi.Chatter      // the gateway, with the tools that it runs
 	tools     *catalogue.Catalogue // what the gateway runs itself; nil: nothing. close ends it
+	rollouts  rollouts
 	server    *httpapi.Server
 	admin     *httpapi.Admin
 }
@@ -102,6 +103,9 @@ func (p *process) build(ctx context.Context, cfg *config.Config, previous *editi
 	if previous != nil {
 		options.Previous = previous.gateway
 	}
+	if err = v.rollouts.add(p, cfg, &options); err != nil {
+		return v, err
+	}
 	if v.gateway, err = flow.New(options); err != nil {
 		return v, err
 	}
@@ -115,7 +119,7 @@ func (p *process) build(ctx context.Context, cfg *config.Config, previous *editi
 		return v, err
 	}
 	admin := v.operators(p)
-	if admin.Console, err = v.console(admin); err != nil {
+	if admin.Console, err = v.console(p, admin); err != nil {
 		return v, err
 	}
 	v.admin, err = httpapi.NewAdmin(admin)
@@ -129,7 +133,7 @@ func (v *edition) options(p *process) flow.Options {
 		Providers: v.providers, Policies: policies(cfg), Routes: routes(cfg), Rules: rules(cfg), Aliases: aliases(cfg), Direct: direct(cfg), Unlisted: unlisted(cfg), Parsers: v.parsers,
 		CacheSalt: p.secret, RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
 		ShareIndex: p.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: p.metrics.Transition,
-		Saved: p.accounts.bill, Meters: p.meters(cfg), Log: p.log,
+		Saved: p.accounts.bill, Meters: p.meters(cfg), Quality: p.quality, Log: p.log,
 	}
 	p.answers.into(cfg, o.RoutePolicies, &o.RoutePolicy)
 	if p.tracer != nil {
@@ -158,8 +162,11 @@ func (v *edition) operators(p *process) httpapi.AdminConfig {
 		KeyHash:  v.config.Admin.KeyHash.Reveal(),
 		Breakers: v.gateway.Breakers, Reset: v.gateway.ResetBreaker, Targets: v.gateway.Targets,
 		Caches: func() any { return p.accounts.snapshot(v.gateway.Caches(), p.shared.snapshot()) },
+		Usage:  p.usage.asker(),
 		Tools:  func() any { return map[string]any{"servers": v.tools.Status()} }, Plugins: v.parsers.overview, ResetParser: v.parsers.reset,
-		Reload: p.reloads.asked, Metrics: p.metrics.Handler(), Log: p.log,
+		Quality:  func() any { return p.quality.Snapshot() },
+		Rollouts: v.rollouts.snapshots, SetArm: v.rollouts.set,
+		Reload: p.reloads.asked, Keys: p.keys, Metrics: p.metrics.Handler(), Log: p.log,
 	}
 }
 
@@ -168,6 +175,7 @@ func (v *edition) ready() error { return cmp.Or(v.parsers.ready(), v.tools.Ready
 
 // close ends what is the edition's alone, and not that of another one, which may be nil.
 func (v *edition) close(other *edition) error {
+	v.rollouts.close()
 	for name, p := range v.providers {
 		if other == nil || other.providers[name] != p {
 			if c, ok := p.(interface{ CloseIdleConnections() }); ok {
@@ -260,6 +268,12 @@ func modelNames(cfg *config.Config) []string {
 		lists := [][]config.Target{m.Targets}
 		for _, r := range m.Rules {
 			lists = append(lists, r.Targets)
+		}
+		for _, ro := range cfg.Rollouts {
+			for _, a := range ro.Arms {
+				targets, _ := cfg.ArmTargets(a.Override, name)
+				lists = append(lists, targets)
+			}
 		}
 		for _, t := range slices.Concat(lists...) {
 			out = append(out, cmp.Or(t.Model, name))

@@ -30,6 +30,7 @@ func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 	if further && !c.upstream.bucket.allows() {
 		return nil, r.errRetryBudget(c)
 	}
+	r.charge(c)
 	c.tried++
 	c.load.running.Add(1) // until it ends
 	a.began, a.running = time.Now(), true
@@ -61,6 +62,7 @@ func (r *run) summary(c *candidate) *gateway.Summary {
 	p := r.plan
 	return &gateway.Summary{
 		Route: p.Route, Provider: c.Provider, Model: c.model, Mode: c.Mode, Rounds: p.Notes.Rounds, Corrections: r.redone, Execution: p.Execution,
+		Mixed:       c.OfControl,
 		Timing:      gateway.Timing{Requested: p.Requested, Overhead: p.Prepared},
 		PromptCache: gateway.PromptCache{Prompt: p.Prompt, PrefixChange: p.Notes.PrefixChange},
 		Outcome:     gateway.Outcome{Findings: gateway.Findings{Faults: maps.Clone(r.faults), Repairs: maps.Clone(p.Repairs), Warnings: slices.Clone(r.warnings)}},
@@ -71,6 +73,9 @@ func (r *run) summary(c *candidate) *gateway.Summary {
 func (r *run) begin(ctx context.Context, a *answer) error {
 	began := time.Now()
 	info := r.info(a)
+	if r.plan.Scored && r.book != nil && r.plan.Send == nil {
+		a.score = &score{book: r.book, info: info, target: r.scored(a.candidate)}
+	}
 	sent, err := r.request(ctx, info, a.outcome())
 	if err != nil {
 		return err

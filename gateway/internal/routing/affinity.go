@@ -92,7 +92,7 @@ func (p *Prompt) Order(list []gateway.Candidate) []int {
 	weighted := slices.ContainsFunc(list, func(c gateway.Candidate) bool { return c.Weight > 0 })
 	var candidates []prefix.Candidate
 	for _, c := range list {
-		if p.affinity.targets[c.Name()] && c.Ready && (c.Weight > 0 || !weighted) { // else it is only a fallback
+		if p.affinity.targets[c.Name()] && c.Ready && !c.OfControl && (c.Weight > 0 || !weighted) { // else it is only a fallback
 			candidates = append(candidates, prefix.Candidate{Target: c.Name(), Running: c.Running, Weight: float64(c.Weight)})
 		}
 	}

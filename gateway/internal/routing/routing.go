@@ -21,6 +21,8 @@ type Config struct {
 	Rules   map[string][]Rule
 	Aliases map[string]string
 	Direct  map[string]gateway.Target
+	// Rollouts are in the order in which they are tried.
+	Rollouts []Rollout
 	// Previous is the table whose place this one takes; nil for none. It has the detector of
 	// languages, which is dear to make.
 	Previous *Table
@@ -35,7 +37,7 @@ type Rule struct {
 	Targets []gateway.Target
 }
 
-// Lists are the target lists of all routes and of their rules, by the route's name.
+// Lists are the target lists of all routes, of their rules and of arms, by the route's name.
 func (c *Config) Lists() iter.Seq2[string, []gateway.Target] {
 	return func(yield func(string, []gateway.Target) bool) {
 		for name, targets := range c.Routes {
@@ -47,6 +49,13 @@ func (c *Config) Lists() iter.Seq2[string, []gateway.Target] {
 					return
 				}
 			}
+			for _, r := range c.Rollouts {
+				for _, targets := range r.Targets[name] {
+					if !yield(name, targets) {
+						return
+					}
+				}
+			}
 		}
 	}
 }
@@ -56,7 +65,8 @@ type Table struct {
 	config    Config
 	names     *route.Table
 	rules     map[string]*ruleSet // by route
-	languages *language.Detector  // nil: no rule asks
+	arms      arms
+	languages *language.Detector // nil: no rule asks
 }
 
 // ruleSet is the rules of a route, made ready.
@@ -70,7 +80,7 @@ type ruleSet struct {
 func New(c Config) (*Table, error) {
 	previous := c.Previous
 	c.Previous = nil
-	t := &Table{config: c, rules: map[string]*ruleSet{}}
+	t := &Table{config: c, rules: map[string]*ruleSet{}, arms: newArms(c.Rollouts)}
 	entries := maps.Clone(c.Aliases)
 	if entries == nil {
 		entries = map[string]string{}
@@ -136,6 +146,15 @@ func (t *Table) Route(model string) string {
 		return f.Provider + "/" + gateway.AnyModel
 	}
 	return f.Entry
+}
+
+// Arm finds the arm of a rollout that a request is in, if in any, and puts the arm's targets in the
+// place of those that were chosen. The error says why a client cannot have the arm that it names.
+func (t *Table) Arm(r *gateway.Request, c *Choice) error {
+	if len(t.arms) == 0 && r.ArmAsked == "" {
+		return nil
+	}
+	return t.arms.choose(r, c)
 }
 
 // Choose finds where a request goes. ok is false if its model's name leads nowhere.
