@@ -170,9 +170,7 @@ func New(o Options) (*Console, error) {
 		resetPath: {http.MethodPost: c.reset}, parserPath: {http.MethodPost: c.resetParser},
 	}
 	c.routes[playgroundPath][http.MethodPost] = c.read
-	if o.Rollouts != nil && o.SetArm != nil {
-		c.routes[rolloutsPath], c.routes[armPath] = get(c.rollouts), map[string]handler{http.MethodPost: c.setArm}
-	}
+	c.mountRollouts(get)
 	return c, nil
 }
 
