@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/history"
@@ -45,6 +46,8 @@ const (
 	lately      = 15 // minutes
 	fewRequests = 20
 	fewAttempts = 10
+	enough      = 3
+	maxConcerns = 12 // that are shown
 	badShare    = 0.05
 	fairShare   = 0.01
 )
@@ -63,7 +66,7 @@ func (c *Console) concerns() []Concern {
 		switch b.State {
 		case breaker.Open:
 			down[b.Name] = true
-			add(Bad, upstreamsPath, "Upstreams", "%s is cut off: it failed %s. %s", b.Name, times(b.ConsecutiveFailures), again(b))
+			add(Bad, upstreamsPath, "Upstreams", "%s has been cut off for %s: it failed %s in a row. %s", b.Name, ago(c.o.Now().Sub(b.Since)), times(b.ConsecutiveFailures), again(b))
 		case breaker.HalfOpen:
 			down[b.Name] = true
 			add(Fair, upstreamsPath, "Upstreams", "%s was cut off, and is being tried again.", b.Name)
@@ -86,7 +89,7 @@ func (c *Console) concerns() []Concern {
 	plugins := c.o.Plugins()
 	for _, f := range plugins.Files {
 		if f.State.Level != Good {
-			add(f.State.Level, pluginsPath, "Plugins", "The plugin file %s is not used: %s", f.Name, cmp.Or(f.Reason, f.State.Word))
+			add(f.State.Level, pluginsPath, "Plugins", "The plugin file %s is %s%s.", f.Name, f.State.Word, because(f.Reason))
 		}
 	}
 	for _, p := range plugins.Parsers {
@@ -117,6 +120,13 @@ func (c *Console) budgets() []Budget {
 	list := slices.Clone(c.o.Budgets())
 	slices.SortStableFunc(list, func(a, b Budget) int { return cmp.Compare(b.Share(), a.Share()) })
 	return list
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + strings.TrimSuffix(reason, ".")
 }
 
 // again says when a breaker lets a request through.
@@ -157,9 +167,11 @@ func traffic(r *history.Report, down map[string]bool, add adder) {
 func howBad(failed, all uint64, few uint64) Level {
 	rate := share(failed, all)
 	switch {
-	case all >= few && rate >= badShare, failed >= 3 && rate >= 0.5:
+	case failed < enough: // anybody fails once
+		return Good
+	case all >= few && rate >= badShare, rate >= 0.5:
 		return Bad
-	case failed >= 3 && rate >= fairShare:
+	case rate >= fairShare:
 		return Fair
 	}
 	return Good
@@ -173,10 +185,10 @@ func answersLately(r *history.Report, add adder) {
 		if c[history.Requests] >= fewRequests && share(n, c[history.Requests]) >= badShare {
 			level = Bad
 		}
-		add(level, requestsPath+"?show=broken", "See them", "%s could not be repaired in the last hour%s.", plural(n, "answer"), mostly(r, history.Broken))
+		add(level, requestsPath+"?show=broken", "See them", "%s of the last hour could not be repaired%s.", plural(n, "answer"), mostly(r, history.Broken))
 	}
 	if n := c[history.GhostsPassed]; n > 0 {
-		add(Fair, requestsPath+"?show=ghost", "See them", "%s in the last hour claimed what no tool had done, and reached clients%s.", plural(n, "answer"), mostly(r, history.Ghosts))
+		add(Fair, requestsPath+"?show=ghost", "See them", "%s of the last hour claimed what no call had done, and reached clients all the same%s.", plural(n, "answer"), mostly(r, history.Ghosts))
 	}
 	for _, k := range r.Of(history.Warning) {
 		if k.Name == "plugin" {
@@ -196,5 +208,5 @@ func mostly(r *history.Report, n history.Count) string {
 	if worst == nil || len(r.Targets) < 2 {
 		return ""
 	}
-	return ", most of them of " + targetName(*worst)
+	return ", most often from " + targetName(*worst)
 }

@@ -24,7 +24,9 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/history"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/playground"
+	"github.com/callgate/callgate/gateway/quality"
 	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
@@ -55,6 +57,10 @@ type Options struct {
 	// Concerns returns what else is wrong, and Budgets how much of each is spent. Both may be nil.
 	Concerns func() []Concern
 	Budgets  func() []Budget
+	// Quality returns how well targets call tools; nil shows none.
+	Quality func() quality.Snapshot
+	// Keys are the keys and teams of clients; nil for no page of them.
+	Keys *keys.Book
 	// Ready says why parsers cannot be used yet, or nil.
 	Ready func() error
 	// Source gives the parsers of the playground.
@@ -156,7 +162,7 @@ func New(o Options) (*Console, error) {
 		o.Now = time.Now
 	}
 	c := &Console{o: o, bench: playground.New(o.Source), busy: make(chan struct{}, 1), pages: map[string]*template.Template{}}
-	for _, name := range []string{"story", "requests", "request", "upstreams", "plugins", "tools", "rollouts", "caches", "playground", "refused"} {
+	for _, name := range []string{"story", "requests", "request", "upstreams", "plugins", "tools", "keys", "rollouts", "quality", "caches", "playground", "refused"} {
 		page, err := template.New("layout.html").Funcs(functions(o.Now)).ParseFS(files, "pages/layout.html", "pages/"+name+".html")
 		if err != nil {
 			return nil, err
@@ -165,11 +171,14 @@ func New(o Options) (*Console, error) {
 	}
 	get := func(h handler) map[string]handler { return map[string]handler{http.MethodGet: h, http.MethodHead: h} }
 	c.routes = map[string]map[string]handler{
-		Path: get(c.story), requestsPath: get(c.requests), upstreamsPath: get(c.upstreams), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), playgroundPath: get(c.blank),
+		Path: get(c.story), requestsPath: get(c.requests), upstreamsPath: get(c.upstreams), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), qualityPath: get(c.quality), playgroundPath: get(c.blank),
 		stylePath: get(asset("assets/console.css", "text/css")), scriptPath: get(asset("assets/console.js", "text/javascript")),
 		resetPath: {http.MethodPost: c.reset}, parserPath: {http.MethodPost: c.resetParser},
 	}
 	c.routes[playgroundPath][http.MethodPost] = c.read
+	if o.Keys != nil {
+		c.mountKeys()
+	}
 	c.mountRollouts(get)
 	return c, nil
 }

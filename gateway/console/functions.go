@@ -30,6 +30,7 @@ func functions(now func() time.Time) template.FuncMap {
 		"selected": func(a, b string) bool { return a == b },
 		"number":   func(n any) string { return counted(n) },
 		"large":    large,
+		"plural":   func(n int, thing string) string { return plural(n, thing) },
 		"percent":  percent,
 		"amount":   amount,
 		"since":    since,

@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -118,6 +119,9 @@ type requestData struct {
 	Means string // of its code
 	Steps []stepRow
 	Money string
+	// Odd are warnings that say more than the faults, and Unrepaired says that one of those stayed.
+	Odd        []string
+	Unrepaired bool
 }
 
 // stepRow is an attempt.
@@ -155,8 +159,14 @@ func (c *Console) request(w http.ResponseWriter, r *http.Request) error {
 		at += a.Wait + a.Took
 		d.Steps = append(d.Steps, row)
 	}
+	for _, w := range e.Warnings {
+		if !slices.ContainsFunc(e.Faults, func(k history.Kind) bool { return k.Name == w }) {
+			d.Odd = append(d.Odd, w)
+		}
+	}
+	d.Unrepaired = e.Marks.Has(history.MarkBroken)
 	if m := e.Paid; m.Currency != "" {
 		d.Money = amount(m.Spent, m.Currency)
 	}
-	return c.show(w, http.StatusOK, "request", page{Title: "Request", Current: requestsPath, Data: d})
+	return c.show(w, http.StatusOK, "request", page{Title: "Request " + visible(e.ID), Current: requestsPath, Data: d})
 }

@@ -49,7 +49,7 @@ func TestSharer(t *testing.T) {
 	for _, salt := range []string{"salt", "salt", "pepper"} {
 		b := bookOf(c, nil)
 		books = append(books, b)
-		sharers = append(sharers, quality.NewSharer(b, &stream{&entries, 0, &away}, []byte(salt), nil))
+		sharers = append(sharers, quality.NewSharer(b, &stream{&entries, 0, &away}, []byte(salt), 0, nil))
 	}
 	exchange := func() (err error) {
 		for _, s := range sharers {
@@ -87,11 +87,42 @@ func TestSharer(t *testing.T) {
 	}
 	// One that begins later knows what was counted before.
 	late := bookOf(c, nil)
-	if err := quality.NewSharer(late, &stream{&entries, 0, &away}, []byte("salt"), nil).Exchange(t.Context()); err != nil {
+	if err := quality.NewSharer(late, &stream{&entries, 0, &away}, []byte("salt"), 0, nil).Exchange(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if s := late.Snapshot(); len(s.Targets) != 2 || s.Targets[0].Turns != 120 {
 		t.Errorf("a later one has %+v", s.Targets)
+	}
+}
+
+// TestSharedConversations: a conversation that one gateway has sent somewhere stays there when it
+// goes on at another.
+func TestSharedConversations(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	var entries [][]byte
+	away := false
+	var groups []*quality.Group
+	var sharers []*quality.Sharer
+	for range 2 {
+		b := bookOf(c, nil)
+		groups = append(groups, groupOf(b))
+		sharers = append(sharers, quality.NewSharer(b, &stream{&entries, 0, &away}, []byte("salt"), 0, nil))
+	}
+	began := map[uint64]int{}
+	for key := range uint64(500) {
+		choice, _ := groups[0].Choose(quality.Conversation{Key: key}, ready)
+		began[key] = choice.Arm
+	}
+	for _, s := range sharers {
+		if err := s.Exchange(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for key, arm := range began {
+		if choice, _ := groups[1].Choose(quality.Conversation{Key: key, Running: true}, ready); choice.Arm != arm {
+			t.Fatalf("conversation %d goes on at %d, and began at %d", key, choice.Arm, arm)
+		}
 	}
 }
 
@@ -101,7 +132,7 @@ func FuzzSharer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		entries, away := [][]byte{data}, false
 		b := bookOf(newClock(), nil)
-		if err := quality.NewSharer(b, &stream{&entries, 0, &away}, []byte("salt"), nil).Exchange(t.Context()); err != nil {
+		if err := quality.NewSharer(b, &stream{&entries, 0, &away}, []byte("salt"), 0, nil).Exchange(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if len(b.Snapshot().Targets) > 0 {

@@ -32,11 +32,10 @@ type world struct {
 
 // due is a result that is known later.
 type due struct {
-	at      time.Time
-	book    int
-	arm     int
-	result  quality.Result
-	applied bool
+	at     time.Time
+	book   int
+	arm    int
+	result quality.Result
 }
 
 const (
@@ -58,8 +57,15 @@ func newWorld(seed uint64, gateways int, truth func(arm int, since time.Duration
 }
 
 func groupOf(b *quality.Book) *quality.Group {
-	return b.Configure(map[string]quality.Settings{"r": {Apply: true}},
+	return configure(b, map[string]quality.Settings{"r": {Apply: true}},
 		map[string][]quality.Arm{"r": {{Target: arms[0], Weight: 1}, {Target: arms[1], Weight: 1}}})["r"]
+}
+
+// configure makes groups that are used at once.
+func configure(b *quality.Book, settings map[string]quality.Settings, list map[string][]quality.Arm) map[string]*quality.Group {
+	groups, begin := b.Configure(settings, list)
+	begin()
+	return groups
 }
 
 var search = quality.Tool{Name: "search", Schema: 1}
@@ -86,14 +92,10 @@ func (w *world) run(d time.Duration) {
 			w.exchange()
 		}
 		gateway := w.rand.IntN(len(w.books))
-		arm := 0
+		var arm int
 		if w.choose != nil {
 			arm = w.choose(w)
-		} else {
-			c, ok := w.group[gateway].Choose(quality.Conversation{Key: w.rand.Uint64()}, func(int) bool { return true })
-			if !ok {
-				panic("no arm")
-			}
+		} else if c, ok := w.group[gateway].Choose(quality.Conversation{Key: w.rand.Uint64()}, func(int) bool { return true }); ok {
 			arm = c.Arm
 		}
 		w.asked[arm]++

@@ -165,7 +165,7 @@ func (d *day) attempts(at time.Time, r *gateway.Record, m *model) (*model, strin
 	out := d.sort == Troubled && m.provider == "sglang" && (at.After(d.end.Add(-26*time.Minute)) || at.Hour() == 4 && at.Minute() < 20)
 	trouble := []string{"upstream_error", "upstream_timeout", "upstream_rate_limited", "empty_completion"}[d.random.IntN(4)]
 	switch {
-	case out && d.chance(0.45): // its breaker is open
+	case out && d.chance(0.3): // its breaker is open
 		try(m, gateway.First, "circuit_open", 0)
 		s.Attempts[0].Took = 0
 		try(spare, gateway.Fallback, "ok", 0)
@@ -173,14 +173,14 @@ func (d *day) attempts(at time.Time, r *gateway.Record, m *model) (*model, strin
 	case out:
 		try(m, gateway.First, "upstream_timeout", 0)
 		try(m, gateway.Retry, "upstream_error", d.spread(200*time.Millisecond))
-		if d.chance(0.35) {
+		if d.chance(0.6) {
 			return m, "upstream_error"
 		}
 		try(spare, gateway.Fallback, "ok", 0)
 	case d.chance(m.flaky):
 		try(m, gateway.First, trouble, 0)
 		switch x := d.random.Float64(); {
-		case x < 0.15:
+		case x < 0.3:
 			return m, trouble
 		case x < 0.7:
 			try(m, gateway.Retry, "ok", d.spread(200*time.Millisecond))
