@@ -66,6 +66,19 @@ func (s spark) SVG() template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // numbers, and one text that is escaped
 }
 
+// alike gives charts one scale, so that they can be compared.
+func alike(charts []spark) {
+	top := 0.0
+	for _, s := range charts {
+		for _, v := range s.values {
+			top = max(top, v)
+		}
+	}
+	for i := range charts {
+		charts[i].floor = max(charts[i].floor, top)
+	}
+}
+
 // rates draw a share of requests. Steps without a request say nothing, and are bridged.
 func rates(r *history.Report, points []history.Point, what string, of ...history.Count) spark {
 	s := spark{floor: 0.05}

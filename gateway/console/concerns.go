@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/history"
@@ -45,9 +46,14 @@ const (
 	lately      = 15 // minutes
 	fewRequests = 20
 	fewAttempts = 10
+	enough      = 3
+	maxConcerns = 12 // that are shown
 	badShare    = 0.05
 	fairShare   = 0.01
 )
+
+// adder adds a concern.
+type adder func(level Level, link, see, format string, args ...any)
 
 // concerns are what is wrong now, the worst first.
 func (c *Console) concerns() []Concern {
@@ -58,42 +64,12 @@ func (c *Console) concerns() []Concern {
 	if err := c.o.Ready(); err != nil {
 		add(Bad, pluginsPath, "Plugins", "Parsers cannot be used yet: %s", err)
 	}
-	down := map[string]bool{}
-	for _, b := range c.o.Breakers() {
-		switch b.State {
-		case breaker.Open:
-			down[b.Name] = true
-			add(Bad, upstreamsPath, "Upstreams", "%s is cut off: it failed %s. %s", b.Name, times(b.ConsecutiveFailures), again(b))
-		case breaker.HalfOpen:
-			down[b.Name] = true
-			add(Fair, upstreamsPath, "Upstreams", "%s was cut off, and is being tried again.", b.Name)
-		}
-	}
+	down := c.cutOff(add)
 	recent, hour := c.o.History.Read(history.Last(lately)), c.o.History.Read(history.Hour)
 	traffic(&recent, down, add)
 	answersLately(&hour, add)
-	for _, s := range c.o.Tools() {
-		row := serverRow(s)
-		switch {
-		case !s.Up:
-			add(Bad, toolsPath, "Tools", "The tool server %s is away.", s.Name)
-		case row.Held > 0:
-			add(Fair, toolsPath+"#held", "Tools", "%s of the server %s changed since they were pinned, and are in quarantine.", plural(row.Held, "tool"), s.Name)
-		case len(s.Missing) > 0:
-			add(Fair, toolsPath+"#missing", "Tools", "%s of the server %s cannot be offered.", plural(len(s.Missing), "tool"), s.Name)
-		}
-	}
-	plugins := c.o.Plugins()
-	for _, f := range plugins.Files {
-		if f.State.Level != Good {
-			add(f.State.Level, pluginsPath, "Plugins", "The plugin file %s is not used: %s", f.Name, cmp.Or(f.Reason, f.State.Word))
-		}
-	}
-	for _, p := range plugins.Parsers {
-		if p.State.Level != Good {
-			add(p.State.Level, pluginsPath, "Plugins", "The parser %s is not used: %s.", p.Name, p.State.Word)
-		}
-	}
+	c.toolsAway(add)
+	c.unused(add)
 	for _, b := range c.budgets() {
 		switch share := b.Share(); {
 		case share >= budgetSpent:
@@ -109,6 +85,51 @@ func (c *Console) concerns() []Concern {
 	return out
 }
 
+// cutOff adds the breakers that are not closed, and returns their providers.
+func (c *Console) cutOff(add adder) (down map[string]bool) {
+	down = map[string]bool{}
+	for _, b := range c.o.Breakers() {
+		down[b.Name] = b.State != breaker.Closed
+		switch b.State {
+		case breaker.Open:
+			add(Bad, upstreamsPath, "Upstreams", "%s has been cut off for %s: it failed %s in a row. %s", b.Name, ago(c.o.Now().Sub(b.Since)), times(b.ConsecutiveFailures), again(b))
+		case breaker.HalfOpen:
+			add(Fair, upstreamsPath, "Upstreams", "%s was cut off, and is being tried again.", b.Name)
+		}
+	}
+	return down
+}
+
+// toolsAway adds servers of tools that are away, or not offered as they are configured.
+func (c *Console) toolsAway(add adder) {
+	for _, s := range c.o.Tools() {
+		row := serverRow(s)
+		switch {
+		case !s.Up:
+			add(Bad, toolsPath, "Tools", "The tool server %s is away.", s.Name)
+		case row.Held > 0:
+			add(Fair, toolsPath+"#held", "Tools", "%s of the server %s changed since they were pinned, and are in quarantine.", plural(row.Held, "tool"), s.Name)
+		case len(s.Missing) > 0:
+			add(Fair, toolsPath+"#missing", "Tools", "%s of the server %s cannot be offered.", plural(len(s.Missing), "tool"), s.Name)
+		}
+	}
+}
+
+// unused adds plugins and parsers that are not used as they are.
+func (c *Console) unused(add adder) {
+	plugins := c.o.Plugins()
+	for _, f := range plugins.Files {
+		if f.State.Level != Good {
+			add(f.State.Level, pluginsPath, "Plugins", "The plugin file %s is %s%s.", f.Name, f.State.Word, because(f.Reason))
+		}
+	}
+	for _, p := range plugins.Parsers {
+		if p.State.Level != Good {
+			add(p.State.Level, pluginsPath, "Plugins", "The parser %s is not used: %s.", p.Name, p.State.Word)
+		}
+	}
+}
+
 // budgets are those that somebody keeps, the nearest to their end first.
 func (c *Console) budgets() []Budget {
 	if c.o.Budgets == nil {
@@ -119,6 +140,13 @@ func (c *Console) budgets() []Budget {
 	return list
 }
 
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + strings.TrimSuffix(reason, ".")
+}
+
 // again says when a breaker lets a request through.
 func again(b breaker.Snapshot) string {
 	if b.ReopensIn <= 0 {
@@ -126,9 +154,6 @@ func again(b breaker.Snapshot) string {
 	}
 	return fmt.Sprintf("It is tried again in %s.", seconds(b.ReopensIn))
 }
-
-// adder adds a concern.
-type adder func(level Level, link, see, format string, args ...any)
 
 // traffic looks for failures of the moment. down are providers of which that is said already.
 func traffic(r *history.Report, down map[string]bool, add adder) {
@@ -157,9 +182,11 @@ func traffic(r *history.Report, down map[string]bool, add adder) {
 func howBad(failed, all uint64, few uint64) Level {
 	rate := share(failed, all)
 	switch {
-	case all >= few && rate >= badShare, failed >= 3 && rate >= 0.5:
+	case failed < enough: // anybody fails once
+		return Good
+	case all >= few && rate >= badShare, rate >= 0.5:
 		return Bad
-	case failed >= 3 && rate >= fairShare:
+	case rate >= fairShare:
 		return Fair
 	}
 	return Good
@@ -173,10 +200,10 @@ func answersLately(r *history.Report, add adder) {
 		if c[history.Requests] >= fewRequests && share(n, c[history.Requests]) >= badShare {
 			level = Bad
 		}
-		add(level, requestsPath+"?show=broken", "See them", "%s could not be repaired in the last hour%s.", plural(n, "answer"), mostly(r, history.Broken))
+		add(level, requestsPath+"?show=broken", "See them", "%s of the last hour could not be repaired%s.", plural(n, "answer"), mostly(r, history.Broken))
 	}
 	if n := c[history.GhostsPassed]; n > 0 {
-		add(Fair, requestsPath+"?show=ghost", "See them", "%s in the last hour claimed what no tool had done, and reached clients%s.", plural(n, "answer"), mostly(r, history.Ghosts))
+		add(Fair, requestsPath+"?show=ghost", "See them", "%s of the last hour claimed what no call had done, and reached clients all the same%s.", plural(n, "answer"), mostly(r, history.Ghosts))
 	}
 	for _, k := range r.Of(history.Warning) {
 		if k.Name == "plugin" {
@@ -196,5 +223,5 @@ func mostly(r *history.Report, n history.Count) string {
 	if worst == nil || len(r.Targets) < 2 {
 		return ""
 	}
-	return ", most of them of " + targetName(*worst)
+	return ", most often from " + targetName(*worst)
 }

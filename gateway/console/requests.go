@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,12 +35,15 @@ func badges(e *history.Entry) (out []badge) {
 	return out
 }
 
+// noID stands in a link for an id that cannot.
+const noID = "_"
+
 // requestLink is the page of a request. Clients choose ids, so that one may be there twice, and a dot
 // or two would lead elsewhere.
 func requestLink(e *history.Entry) string {
 	id := url.PathEscape(e.ID)
 	if strings.Trim(id, ".") == "" {
-		id = "_"
+		id = noID
 	}
 	return requestsPath + "/" + id + "?n=" + strconv.FormatUint(e.Seq, 10)
 }
@@ -118,6 +122,9 @@ type requestData struct {
 	Means string // of its code
 	Steps []stepRow
 	Money string
+	// Odd are warnings that say more than the faults, and Unrepaired says that one of those stayed.
+	Odd        []string
+	Unrepaired bool
 }
 
 // stepRow is an attempt.
@@ -136,7 +143,11 @@ func (c *Console) request(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		seq = 0 // somebody has put an id behind the path
 	}
-	e := c.o.History.Find(strings.TrimPrefix(r.URL.Path, requestsPath+"/"), seq)
+	id := strings.TrimPrefix(r.URL.Path, requestsPath+"/")
+	if id == noID {
+		id = ""
+	}
+	e := c.o.History.Find(id, seq)
 	if e == nil {
 		return &refusal{http.StatusNotFound, "There is no such request among the last ones that were not clean. The log has every request by its id."}
 	}
@@ -155,8 +166,14 @@ func (c *Console) request(w http.ResponseWriter, r *http.Request) error {
 		at += a.Wait + a.Took
 		d.Steps = append(d.Steps, row)
 	}
+	for _, w := range e.Warnings {
+		if !slices.ContainsFunc(e.Faults, func(k history.Kind) bool { return k.Name == w }) {
+			d.Odd = append(d.Odd, w)
+		}
+	}
+	d.Unrepaired = e.Marks.Has(history.MarkBroken)
 	if m := e.Paid; m.Currency != "" {
 		d.Money = amount(m.Spent, m.Currency)
 	}
-	return c.show(w, http.StatusOK, "request", page{Title: "Request", Current: requestsPath, Data: d})
+	return c.show(w, http.StatusOK, "request", page{Title: "Request " + visible(e.ID), Current: requestsPath, Data: d})
 }

@@ -15,11 +15,12 @@ import (
 type storyData struct {
 	Concerns  []Concern
 	Wrong     int // of them
+	More      int // that are not shown
 	Hour      history.Report
 	Report    history.Report
 	Windows   []choice
 	Tiles     []tile
-	Repairs   []share3
+	Repairs   []kindRow
 	Texts     uint64 // calls that were read from text
 	Money     []history.Money
 	Spared    uint64 // answers out of the response cache
@@ -49,29 +50,24 @@ type tile struct {
 	Chart             template.HTML
 }
 
-// share3 is a kind, how often, and a bar.
-type share3 struct {
-	Words, Name string
-	Count       uint64
-	Bar         template.HTML
-}
-
 type tokens struct{ Input, Cached, Output uint64 }
 
 // targetRow is a model of a provider in the first page's table.
 type targetRow struct {
 	history.Target
 	Name, Link              string
-	Failed, Broken          Level
+	Failed, Faulty          Level
 	FailedShare, FaultShare string
 	FailedChart, FaultChart template.HTML
 	Breaker                 breaker.State
 	trouble                 float64
 }
 
+// kindRow is a kind, and how often it was seen.
 type kindRow struct {
 	Name, Words string
 	Count       uint64
+	Bar         template.HTML
 }
 
 // windowsByName are the views of the first page.
@@ -97,6 +93,9 @@ func (c *Console) story(w http.ResponseWriter, r *http.Request) error {
 			d.Wrong++
 		}
 	}
+	if n := len(d.Concerns); n > maxConcerns {
+		d.Concerns, d.More = d.Concerns[:maxConcerns], n-maxConcerns
+	}
 	for _, x := range windowsByName {
 		d.Windows = append(d.Windows, choice{Name: capital(x.Name), Link: Path + "?window=" + x.Name, Current: x.Name == window.Name})
 	}
@@ -110,7 +109,7 @@ func (c *Console) story(w http.ResponseWriter, r *http.Request) error {
 	d.Providers = len(breakers)
 	d.Targets = targetRows(report, breakers)
 	for _, k := range report.Of(history.Failure) {
-		d.Failures = append(d.Failures, kindRow{k.Name, failures[k.Name], k.Count})
+		d.Failures = append(d.Failures, kindRow{Name: k.Name, Words: failures[k.Name], Count: k.Count})
 	}
 	last := c.o.History.Last()
 	d.Unclean = len(last)
@@ -132,54 +131,51 @@ func tiles(r *history.Report) []tile {
 		}
 	}
 	whole := func(x float64) string { return grouped(int64(x)) }
-	long := func(x float64) string { return seconds(x) }
-	chart := func(s spark, bad bool) template.HTML {
-		s.bad = s.bad && bad
+	chart := func(s spark, level Level) template.HTML {
+		s.bad = level != Good
 		return s.SVG()
 	}
-	level := func(bad bool) Level {
-		if bad {
+	// One is worth a look, as it is in the verdict.
+	level := func(some uint64) Level {
+		switch {
+		case some == 0:
+			return Good
+		case all >= fewRequests && share(some, all) >= badShare:
 			return Bad
 		}
-		return Good
+		return Fair
 	}
-	passed := n(history.GhostsPassed)
+	passed, failing := n(history.GhostsPassed), howBad(n(history.Failed), all, fewRequests)
 	return []tile{
 		{Name: "Requests", Value: grouped(all), Note: grouped(n(history.Refused)) + " refused, " + grouped(n(history.Left)) + " left by the client",
-			Chart: chart(amounts(r, points, "Requests a step", whole, count(history.Requests)), false)},
-		{Name: "Failed", Value: percent(share(n(history.Failed), all)), Note: plural(n(history.Failed), "request"), Level: howBad(n(history.Failed), all, fewRequests),
-			Link: requestsPath + "?show=failed", Chart: chart(rates(r, points, "Failed", history.Failed), true)},
+			Chart: chart(amounts(r, points, "Requests a step", whole, count(history.Requests)), Good)},
+		{Name: "Failed", Value: percent(share(n(history.Failed), all)), Note: plural(n(history.Failed), "request"), Level: failing,
+			Link: requestsPath + "?show=failed", Chart: chart(rates(r, points, "Failed", history.Failed), failing)},
 		{Name: "Repaired", Value: grouped(n(history.Repaired)), Note: "answers; " + grouped(n(history.TextCalls)) + " calls read from text",
-			Link: requestsPath + "?show=repaired", Chart: chart(amounts(r, points, "Repaired answers", whole, count(history.Repaired)), false)},
-		{Name: "Not repairable", Value: grouped(n(history.Broken)), Note: percent(share(n(history.Broken), all)) + " of answers", Level: level(n(history.Broken) > 0),
-			Link: requestsPath + "?show=broken", Chart: chart(rates(r, points, "Not repairable", history.Broken), true)},
-		{Name: "Ghosts", Value: grouped(n(history.Ghosts)), Note: grouped(n(history.Ghosts)-min(passed, n(history.Ghosts))) + " caught, " + grouped(passed) + " reached clients", Level: level(passed > 0),
-			Link: requestsPath + "?show=ghost", Chart: chart(rates(r, points, "Ghosts: answers that claim what no call has done", history.Ghosts), true)},
-		{Name: "Retries and fallbacks", Value: grouped(n(history.Retried)) + " + " + grouped(n(history.FellBack)), Note: grouped(n(history.Reasked)) + " more answers asked again",
-			Link: requestsPath + "?show=fallback", Chart: chart(amounts(r, points, "Retries and fallbacks", whole, count(history.Retried, history.FellBack)), false)},
+			Link: requestsPath + "?show=repaired", Chart: chart(amounts(r, points, "Repaired answers", whole, count(history.Repaired)), Good)},
+		{Name: "Not repairable", Value: grouped(n(history.Broken)), Note: percent(share(n(history.Broken), all)) + " of answers", Level: level(n(history.Broken)),
+			Link: requestsPath + "?show=broken", Chart: chart(rates(r, points, "Not repairable", history.Broken), level(n(history.Broken)))},
+		{Name: "Ghost calls", Value: grouped(n(history.Ghosts)), Note: grouped(n(history.Ghosts)-min(passed, n(history.Ghosts))) + " caught, " + grouped(passed) + " reached clients", Level: level(passed),
+			Link: requestsPath + "?show=ghost", Chart: chart(rates(r, points, "Ghosts: answers that claim what no call has done", history.Ghosts), level(passed))},
+		{Name: "Retries and fallbacks", Value: grouped(n(history.Retried) + n(history.FellBack)),
+			Note: grouped(n(history.Retried)) + " at the same target, " + grouped(n(history.FellBack)) + " at another",
+			Link: requestsPath + "?show=fallback", Chart: chart(amounts(r, points, "Retries and fallbacks", whole, count(history.Retried, history.FellBack)), Good)},
 		{Name: "First token", Value: brief(t.First.P50), Note: "95 of 100 within " + brief(t.First.P95),
-			Chart: chart(amounts(r, points, "First token, 95 of 100 within", long, func(p *history.Point) float64 { return p.First.P95.Seconds() }), false)},
+			Chart: chart(amounts(r, points, "First token, 95 of 100 within", seconds, func(p *history.Point) float64 { return p.First.P95.Seconds() }), Good)},
 		{Name: "Whole answer", Value: brief(t.Took.P50), Note: "95 of 100 within " + brief(t.Took.P95),
-			Chart: chart(amounts(r, points, "Whole answer, 95 of 100 within", long, func(p *history.Point) float64 { return p.Took.P95.Seconds() }), false)},
+			Chart: chart(amounts(r, points, "Whole answer, 95 of 100 within", seconds, func(p *history.Point) float64 { return p.Took.P95.Seconds() }), Good)},
 	}
 }
 
 // repairs are what was repaired, with bars.
-func repairs(r *history.Report) (rows []share3) {
+func repairs(r *history.Report) (rows []kindRow) {
 	most := uint64(0)
 	list := r.Of(history.Repair)
-	if n := r.Total.Counts[history.TextCalls]; n > 0 {
-		list = append([]history.Kind{{Name: "text", Count: n}}, list...)
-	}
 	for _, k := range list {
 		most = max(most, k.Count)
 	}
 	for _, k := range list {
-		words := say(repaired, k.Name)
-		if k.Name == "text" {
-			words = "Calls written as text, made real calls"
-		}
-		rows = append(rows, share3{words, k.Name, k.Count, bar(k.Count, most)})
+		rows = append(rows, kindRow{k.Name, say(repaired, k.Name), k.Count, bar(k.Count, most)})
 	}
 	return rows
 }
@@ -187,14 +183,21 @@ func repairs(r *history.Report) (rows []share3) {
 // targetRows are what was asked, those with the most trouble first.
 func targetRows(r *history.Report, breakers []breaker.Snapshot) []targetRow {
 	var rows []targetRow
-	for _, t := range r.Targets {
+	failing, faulty := make([]spark, len(r.Targets)), make([]spark, len(r.Targets))
+	for i, t := range r.Targets {
+		failing[i], faulty[i] = rates(r, t.Points, "Failed", history.Failed), rates(r, t.Points, "Faulty answers", history.Faulted)
+	}
+	alike(failing)
+	alike(faulty)
+	for i, t := range r.Targets {
 		all := t.Counts[history.Requests]
 		row := targetRow{Target: t, Name: t.Model, Link: requestsPath + "?target=" + targetQuery(t),
 			FailedShare: percent(share(t.Counts[history.Failed], all)), FaultShare: percent(share(t.Counts[history.Faulted], all)),
-			Failed: howBad(t.Counts[history.Failed], all, fewAttempts), Broken: howBad(t.Counts[history.Broken]+t.Counts[history.GhostsPassed], all, fewAttempts),
-			FailedChart: rates(r, t.Points, "Failed", history.Failed).SVG(), FaultChart: rates(r, t.Points, "Broken answers", history.Faulted).SVG(),
+			Failed: howBad(t.Counts[history.Failed], all, fewAttempts), Faulty: howBad(t.Counts[history.Faulted], all, fewAttempts),
 			trouble: share(t.Counts[history.Failed]+t.Counts[history.Broken]+t.Counts[history.GhostsPassed], all) + share(t.Counts[history.Faulted], all)/10,
 		}
+		failing[i].bad, faulty[i].bad = row.Failed != Good, row.Faulty != Good
+		row.FailedChart, row.FaultChart = failing[i].SVG(), faulty[i].SVG()
 		for _, b := range breakers {
 			if b.Name == t.Provider {
 				row.Breaker = b.State
@@ -208,8 +211,11 @@ func targetRows(r *history.Report, breakers []breaker.Snapshot) []targetRow {
 
 // since says how long a history goes back in a window.
 func since(r history.Report) string {
-	if d := r.Now.Sub(r.Since); d < r.Window.Span() {
-		return "since the start of this gateway, " + ago(d.Truncate(time.Second)) + " ago"
+	switch d := r.Now.Sub(r.Since); {
+	case d < time.Second:
+		return "since this gateway started, just now"
+	case d < r.Window.Span():
+		return "since this gateway started, " + ago(d.Truncate(time.Second)) + " ago"
 	}
-	return "of this gateway, of the last " + r.Window.Name
+	return "at this gateway in the last " + r.Window.Name
 }

@@ -131,8 +131,27 @@ func cells(value []byte, name string, give func(string, cell)) {
 	}
 }
 
+// labels are members' names where those of the JSON say too little to people.
+var labels = map[string]string{ //nolint:gosec // a table of words
+	"accounts": "Tokens and money", "caches": "Seems to cache", "choices": "Times chosen", "cost": "Cost of prompts", "entries": "Blocks remembered",
+	"evicted_blocks": "Blocks that made room", "expected_blocks": "Cached blocks expected", "expected_tokens": "Cached tokens expected",
+	"failed": "Failed", "faulty": "With impossible token counts", "foreign": "Of gateways with another salt", "hit_share": "Share of the prompt from caches",
+	"hits": "Chosen for its cache", "lag_seconds": "Delay in seconds", "last_pull": "Last read", "last_push": "Last written", "limit": "Blocks at most",
+	"list": "Cost of prompts without a cache", "lost_marks": "News that other gateways missed", "missed_tokens": "Expected tokens that were not cached",
+	"other_rows": "Rows that made room", "output": "Cost of answers", "prices_date": "Prices of", "pulled_batches": "Read from other gateways",
+	"pushed_batches": "Written for other gateways", "rated_tokens": "Tokens with a known price of caching", "reported_blocks": "Cached blocks reported",
+	"saved": "Saved by caches", "saved_share": "Share of the price saved", "sharing": "Shared with other gateways", "tenant": "Key",
+	"unknown_deltas": "News about targets that are not here", "unreported": "Answers without a token count", "version": "Of another version",
+}
+
 // label is a member's name for people.
 func label(name string) string {
+	if known, ok := labels[name]; ok {
+		return known
+	}
+	if object, member, ok := strings.Cut(name, " "); ok { // of an object in a row
+		return label(object) + ": " + label(member)
+	}
 	name = strings.ReplaceAll(name, "_", " ")
 	if name == "" {
 		return ""

@@ -26,11 +26,11 @@ type Options struct {
 
 // History holds what the last week brought. It may be used by many goroutines.
 type History struct {
-	now    func() time.Time
-	since  time.Time
-	models map[string]bool
+	now   func() time.Time
+	since time.Time
 
 	mu      sync.Mutex // guards what follows
+	models  map[string]bool
 	total   *series
 	targets map[targetKey]*target
 	kinds   [classes]map[string]*tally
@@ -63,15 +63,25 @@ func New(o Options) *History {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	h := &History{now: o.Now, since: o.Now(), models: map[string]bool{}, total: &series{}, targets: map[targetKey]*target{},
+	h := &History{now: o.Now, since: o.Now(), total: &series{}, targets: map[targetKey]*target{},
 		last: newRing(maxLast), worst: newRing(maxWorst)}
-	for _, m := range o.Models {
-		h.models[m] = true
-	}
+	h.Know(o.Models)
 	for i := range h.kinds {
 		h.kinds[i] = map[string]*tally{}
 	}
 	return h
+}
+
+// Know has the history count models by their own names which a new configuration names, in place of
+// those that the one before has named.
+func (h *History) Know(models []string) {
+	known := map[string]bool{}
+	for _, m := range models {
+		known[m] = true
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.models = known
 }
 
 // Since is when the history began.

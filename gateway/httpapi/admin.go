@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/protocol/chat"
@@ -45,13 +47,15 @@ type AdminConfig struct {
 	// Tools returns how the servers are whose tools the gateway runs, as it is written in JSON.
 	// Without it there is no GET /admin/tools.
 	Tools func() any
-	// Keys are the keys and teams of clients. Without it there is no /admin/keys and no /admin/teams.
-	Keys *keys.Book
+	// Usage asks the ledger of usage. Without it there is no GET /admin/usage.
+	Usage func(ctx context.Context, q billing.Query) (billing.Answer, error)
 	// Rollouts returns how the arms of rollouts do, and SetArm stops an arm of one, "" for all but the
 	// control, or lets it go on. It returns the rollout's state; if that is nil, what there is none of,
 	// "rollout" or "arm", and the names that there are. Without them there is no /admin/rollouts.
 	Rollouts func() []rollout.Snapshot
 	SetArm   func(name, arm string, stop bool) (state *rollout.Snapshot, what string, names []string)
+	// Keys are the keys and teams of clients. Without it there is no /admin/keys and no /admin/teams.
+	Keys *keys.Book
 	// Reload has the configuration read again. Without it there is no POST /admin/reload.
 	Reload func() (Reloaded, error)
 	// Quality returns how well targets call tools, as it is written in JSON. Without it there is no
@@ -69,8 +73,8 @@ type AdminConfig struct {
 
 // Admin serves what the operator needs, on a listener of its own: GET /metrics, GET
 // /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
-// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/quality, GET /admin/rollouts and what mountRollouts says,
-// POST /admin/reload, /admin/keys, /admin/teams, /ui for browsers, and GET /livez, which alone is open to
+// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/usage, /admin/keys, /admin/teams, GET /admin/quality, GET /admin/rollouts and what mountRollouts says,
+// POST /admin/reload, /ui for browsers, and GET /livez, which alone is open to
 // everyone. It is an http.Handler.
 type Admin struct {
 	cfg  AdminConfig
@@ -146,6 +150,9 @@ func (a *Admin) show() {
 	}
 	if cfg.Keys != nil {
 		a.mountKeys()
+	}
+	if cfg.Usage != nil {
+		a.echo.GET(usagePath, a.usage)
 	}
 	if cfg.Reload != nil {
 		a.echo.POST(reloadPath, a.reload)

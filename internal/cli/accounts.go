@@ -7,15 +7,17 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/history"
 	"github.com/callgate/callgate/gateway/metrics"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/prefix/share"
 )
 
-// usageAccounts hands finished requests to the metrics and to the accounts.
+// usageAccounts hands finished requests to the metrics, to the accounts and to the history.
 type usageAccounts struct {
 	*metrics.Metrics
-	book *accounts.Book
+	book    *accounts.Book
+	history *history.History
 }
 
 // readPrices are the configuration's over those that are built in.
@@ -38,22 +40,24 @@ func readPrices(cfg *config.Config) (*accounts.Prices, error) {
 // Request implements httpapi.Metrics.
 func (u *usageAccounts) Request(r gateway.Record) {
 	u.Metrics.Request(r)
+	u.history.Request(r, u.enter(r))
+}
+
+// enter enters a request in the accounts, and returns what it has cost and saved.
+func (u *usageAccounts) enter(r gateway.Record) (paid history.Money) {
 	s := r.Summary
 	if s != nil {
 		u.judged(r)
 		u.arm(r)
 	}
-	if s == nil || r.Code != "" || s.Replayed() { // the tokens of that were counted when they were spent
-		return
+	switch {
+	case s != nil && s.Replayed(): // its tokens were counted when they were spent
+		return u.spared(s)
+	case s == nil || r.Code != "":
+		return paid
 	}
 	if run := s.ToolRun; run != nil && len(run.Costs) > 1 { // each round may have gone to another target
-		for _, c := range run.Costs {
-			if !c.Replayed {
-				priced := u.book.Record(accounts.Request{Provider: c.Provider, Model: c.Model, Tenant: r.Tenant, Usage: c.Usage})
-				u.Account(c.Provider, u.Model(r), &priced)
-			}
-		}
-		return
+		return u.rounds(r, run.Costs)
 	}
 	account := accounts.Request{Provider: s.Provider, Model: s.Model, Tenant: r.Tenant, Usage: s.Usage}
 	if d := s.Prefix; d != nil && d.Blocks > 0 {
@@ -67,13 +71,43 @@ func (u *usageAccounts) Request(r gateway.Record) {
 		bill = &priced
 	}
 	u.Account(s.Provider, u.Model(r), bill)
+	return moneyOf(bill)
+}
+
+// rounds enters the rounds of a request, and returns their cost in the currency of the first.
+func (u *usageAccounts) rounds(r gateway.Record, costs []gateway.RoundCost) (paid history.Money) {
+	for _, c := range costs {
+		if c.Replayed {
+			continue
+		}
+		priced := u.book.Record(accounts.Request{Provider: c.Provider, Model: c.Model, Tenant: r.Tenant, Usage: c.Usage})
+		u.Account(c.Provider, u.Model(r), &priced)
+		if one := moneyOf(&priced); paid.Currency == "" || paid.Currency == one.Currency {
+			paid = paid.Plus(one)
+		} else {
+			u.history.Spend(one)
+		}
+	}
+	return paid
+}
+
+// spared is what an answer would have cost that the response cache gave.
+func (u *usageAccounts) spared(s *gateway.Summary) history.Money {
+	m := u.book.Bill(accounts.Request{Provider: s.Provider, Model: s.Model, Usage: s.Spared}).Money
+	return history.Money{Currency: m.Currency, SavedAnswers: m.Cost + m.Output}
+}
+
+// moneyOf is the money of an account for the history.
+func moneyOf(a *accounts.Account) history.Money {
+	return history.Money{Currency: a.Money.Currency, Spent: a.Money.Cost + a.Money.Output, SavedPrompts: a.Money.Saved}
 }
 
 // judged enters what the guard's judge has cost, also of answers that were thrown away.
 func (u *usageAccounts) judged(r gateway.Record) {
 	for ruling := range observe.Rulings(r.Summary) {
 		if ruling.Usage.Reported {
-			u.book.Record(accounts.Request{Provider: ruling.Provider, Model: ruling.Model, Tenant: r.Tenant, Usage: ruling.Usage})
+			priced := u.book.Record(accounts.Request{Provider: ruling.Provider, Model: ruling.Model, Tenant: r.Tenant, Usage: ruling.Usage})
+			u.history.Spend(moneyOf(&priced))
 		}
 	}
 }

@@ -7,19 +7,18 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/chain"
 	"github.com/callgate/callgate/gateway/console"
-	"github.com/callgate/callgate/gateway/history"
 	"github.com/callgate/callgate/gateway/httpapi"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/plugins/folder"
 )
 
 // console is the operator's page, which shows in a browser what the admin API gives.
-func (v *edition) console(admin httpapi.AdminConfig, p *process) (*console.Console, error) {
+func (v *edition) console(p *process, admin httpapi.AdminConfig) (*console.Console, error) {
 	return console.New(console.Options{
 		Breakers: admin.Breakers, Reset: admin.Reset, ResetParser: v.parsers.host.Reset, Targets: admin.Targets, Caches: admin.Caches,
 		Plugins: func() console.Plugins { return v.parsers.shown(v.config.Plugins.Dir) },
-		Tools:   v.tools.Status, Quality: p.quality.Snapshot,
-		Keys: admin.Keys, Ready: v.parsers.ready, Source: v.parsers, History: history.New(history.Options{}), Version: programVersion(), Log: admin.Log,
+		Tools:   v.tools.Status, Quality: p.quality.Snapshot, Rollouts: admin.Rollouts, SetArm: admin.SetArm,
+		Keys: admin.Keys, Ready: v.parsers.ready, Source: v.parsers, History: p.accounts.history, Concerns: p.concerns, Version: programVersion(), Log: admin.Log,
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/callgate/callgate/gateway/admit"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/history"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/metrics"
@@ -44,6 +45,7 @@ type process struct {
 	store    store.Store // nil: none; state closes it
 	state    *state.Service
 	kept     toolKeeper
+	usage    *usageBook // nil: no ledger
 	limits   *admit.State
 	reloads  *reloads
 	keys     *keys.Book
@@ -77,8 +79,11 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 	measured := p.measured(cfg, sys)
 	measured.Limits = p.limits.Stats
 	p.metrics = metrics.New(measured)
-	p.accounts = &usageAccounts{p.metrics, accounts.NewBook(nil)}
+	p.accounts = &usageAccounts{p.metrics, accounts.NewBook(nil), history.New(history.Options{Models: modelNames(cfg)})}
 	if p.parsers, err = newParsers(ctx, cfg, p.metrics.Plugin, log); err != nil {
+		return p, err
+	}
+	if p.usage, err = openUsage(ctx, cfg, log); err != nil {
 		return p, err
 	}
 	if p.store, err = openStore(ctx, cfg); err != nil {
@@ -106,6 +111,7 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 		Rollouts: func() []rollout.Snapshot { return sys.now().rollouts.snapshots() },
 		Models:   modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}
+	p.measureUsage(cfg, sys, &o)
 	if cfg.Store.Kind != "off" {
 		o.Stored = func() state.Stats { return p.state.Stats() }
 	}
@@ -125,6 +131,7 @@ func (p *process) apply(v *edition) {
 	configureKeys(p.keys, v.config)
 	p.state.SetMaxBytes(int(cfg.Limits.Body))
 	p.metrics.Know(modelNames(cfg))
+	p.accounts.history.Know(modelNames(cfg))
 	var o metrics.Options
 	p.answers.measure(&o)
 	p.metrics.Collect(o)
@@ -133,7 +140,7 @@ func (p *process) apply(v *edition) {
 
 // close ends it, behind the last edition. Spans that wait are sent first.
 func (p *process) close(ctx context.Context) error {
-	errs := []error{p.state.Close(), p.limits.Close(), p.tracer.Shutdown(ctx)}
+	errs := []error{p.state.Close(), p.limits.Close(), p.usage.close(ctx), p.tracer.Shutdown(ctx)}
 	if p.parsers != nil {
 		errs = append(errs, p.parsers.host.Close(ctx))
 	}

@@ -126,7 +126,7 @@ func (p *process) build(ctx context.Context, cfg *config.Config, previous *editi
 func (v *edition) newAdmin(p *process) (*httpapi.Admin, error) {
 	c := v.operators(p)
 	var err error
-	if c.Console, err = v.console(c, p); err != nil {
+	if c.Console, err = v.console(p, c); err != nil {
 		return nil, err
 	}
 	if c.SSO, err = newSSO(v.config, p.secret); err != nil {
@@ -171,6 +171,7 @@ func (v *edition) operators(p *process) httpapi.AdminConfig {
 		KeyHash:  v.config.Admin.KeyHash.Reveal(),
 		Breakers: v.gateway.Breakers, Reset: v.gateway.ResetBreaker, Targets: v.gateway.Targets,
 		Caches: func() any { return p.accounts.snapshot(v.gateway.Caches(), p.shared.snapshot()) },
+		Usage:  p.usage.asker(),
 		Tools:  func() any { return map[string]any{"servers": v.tools.Status()} }, Plugins: v.parsers.overview, ResetParser: v.parsers.reset,
 		Quality:  func() any { return p.quality.Snapshot() },
 		Rollouts: v.rollouts.snapshots, SetArm: v.rollouts.set,

@@ -57,7 +57,7 @@ func plugins(sort Sort) console.Plugins {
 	p := console.Plugins{Parsers: []console.Parser{{Name: "hermes", Plugin: "builtin", State: console.State{Word: "ok"}, Opened: 2041, P50: 90 * time.Microsecond}}}
 	if sort == Troubled {
 		p.Dir = "plugins.d"
-		p.Files = []console.File{{Name: "house-style.wasm", State: console.State{Level: console.Fair, Word: "stale"}, Since: Noon.Add(-3 * time.Hour), Reason: "its newer version was refused; the one before is still used"}}
+		p.Files = []console.File{{Name: "house-style.wasm", State: console.State{Level: console.Fair, Word: "stale"}, Since: Noon.Add(-3 * time.Hour), Reason: "its newer version was refused, and the one before is still used"}}
 	}
 	return p
 }
