@@ -37,6 +37,8 @@ type account struct {
 	current attempt
 	asked   bool // an upstream
 	rows    int
+	spent   gateway.Spent
+	summary *gateway.Summary // of the answer, once there is one
 	over    bool
 }
 
@@ -213,6 +215,7 @@ func (a *account) Ended(u gateway.Use) {
 	a.ended.Tokens += int64(counted.Input) + int64(counted.Output)
 	a.ended.Nano += nano
 	a.rows++
+	a.spend(nano, priced && version != assumed, estimated)
 	if a.gate.o.Records == nil {
 		return
 	}
@@ -226,6 +229,20 @@ func (a *account) Ended(u gateway.Use) {
 		row.Key, row.Team, row.Labels = c.Key, c.Team, c.Labels
 	}
 	a.gate.o.Records.Record(row)
+}
+
+// spend adds an answer to what the client is told of its costs.
+func (a *account) spend(nano int64, priced, estimated bool) {
+	one := gateway.Spent{Nano: nano, Answers: 1}
+	if !priced {
+		one.Nano, one.Unpriced = 0, 1
+	}
+	if estimated {
+		one.Estimated = 1
+	}
+	if a.spent = a.spent.Plus(one); a.summary != nil {
+		a.summary.Spent = a.spent
+	}
 }
 
 // counted is what an answer counts: what its upstream reports; and where that is not all, or nothing, what came.

@@ -144,8 +144,19 @@ func (g *Gate) pass(ctx context.Context, req *gateway.Request, e estimate, ask f
 		return nil, err
 	}
 	answer.Summary.RateLimits = rates
+	a.tell(answer.Summary)
 	answer.Reply = &reply{Reply: answer.Reply, account: a, replayed: answer.Summary.Replayed()}
 	return answer, nil
+}
+
+// assumed is the version of prices that were assumed.
+const assumed = "assumed"
+
+// tell has the answer's summary say what was spent, from now on.
+func (a *account) tell(s *gateway.Summary) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.summary, s.Spent = s, a.spent
 }
 
 // price is what a usage costs. One without a price costs what is assumed.
@@ -156,7 +167,7 @@ func (g *Gate) price(provider, model string, u gateway.Usage) (nano int64, price
 		}
 	}
 	if p := g.o.Assumed; p != nil {
-		return (int64(u.Input)*p.Input + int64(u.Output)*p.Output + 500_000) / 1_000_000, true, "assumed"
+		return (int64(u.Input)*p.Input + int64(u.Output)*p.Output + 500_000) / 1_000_000, true, assumed
 	}
 	return 0, false, ""
 }

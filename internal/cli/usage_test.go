@@ -54,6 +54,13 @@ func (b *biller) total() (sum int64) {
 	return sum
 }
 
+// last is what the last answer has cost, as clients are told.
+func (b *biller) last() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return "usd=" + strings.TrimRight(billing.USD(b.billed[len(b.billed)-1]), "0")
+}
+
 // serve answers whole or as a stream; every fifth request fails before it is billed.
 func (b *biller) serve(t *testing.T, failing bool) string {
 	t.Helper()
@@ -104,6 +111,8 @@ func TestUsage(t *testing.T) {
 				body := fmt.Sprintf(`{"model":"m","stream":%v,"metadata":{"session":"s-%d"},"messages":[{"role":"user","content":%q}]}`, i%2 == 1, i%3, text)
 				if r := g.chat(body); r.status != http.StatusOK || !strings.Contains(r.body, "answer ") {
 					t.Fatalf("got %d %.300s", r.status, r.body)
+				} else if i%2 == 0 && r.header.Get("X-Callgate-Cost") != b.last() || i%2 == 1 && !strings.Contains(r.body, " cost="+b.last()) {
+					t.Errorf("got the header %q and the body %.1000s, want the cost %s", r.header.Get("X-Callgate-Cost"), r.body, b.last())
 				} else if i%2 == 1 && strings.Contains(r.body, "prompt_tokens") {
 					t.Errorf("got %.1000s, want no usage that nobody asked for", r.body)
 				}
