@@ -3,6 +3,8 @@ package admit
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -54,7 +56,7 @@ type Options struct {
 type Assumed struct{ Input, Output int64 }
 
 // State is what outlives the configuration: the numbers of limits, the leases of running requests and what was
-// learned of models. It owns a goroutine, which ends with Close.
+// learned of models. It owns the limiter and a goroutine, which end with Close.
 type State struct {
 	limiter limit.Limiter
 	models  *models
@@ -76,8 +78,12 @@ func NewState(l limit.Limiter, log *slog.Logger) *State {
 
 // Close ends the renewal of leases. Requests that run yet lose theirs in a minute.
 func (s *State) Close() error {
-	if s != nil {
-		s.renewal.end()
+	if s == nil {
+		return nil
+	}
+	s.renewal.end()
+	if c, ok := s.limiter.(io.Closer); ok {
+		return c.Close()
 	}
 	return nil
 }
@@ -118,6 +124,10 @@ func (g *Gate) pass(ctx context.Context, req *gateway.Request, e estimate, ask f
 	}
 	a := &account{gate: g, req: req, ctx: ctx, id: rand.Text(), began: time.Now(), model: g.o.State.models.of(req.Model)}
 	a.estimate(e)
+	if set.Has(limit.Money) && a.unpriced != "" {
+		return nil, &gateway.Error{Kind: gateway.Forbidden, Code: "price_unknown", Param: "model",
+			Message: fmt.Sprintf("Your budget is in US dollars, and the gateway knows no price of %s. Ask for another model.", a.unpriced)}
+	}
 	var rates *gateway.RateLimits
 	if set != nil {
 		if rates, err = a.acquire(ctx, set); err != nil {

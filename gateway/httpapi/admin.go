@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/protocol/chat"
@@ -45,6 +47,8 @@ type AdminConfig struct {
 	// Tools returns how the servers are whose tools the gateway runs, as it is written in JSON.
 	// Without it there is no GET /admin/tools.
 	Tools func() any
+	// Usage asks the ledger of usage. Without it there is no GET /admin/usage.
+	Usage func(ctx context.Context, q billing.Query) (billing.Answer, error)
 	// Rollouts returns how the arms of rollouts do, and SetArm stops an arm of one, "" for all but the
 	// control, or lets it go on. It returns the rollout's state; if that is nil, what there is none of,
 	// "rollout" or "arm", and the names that there are. Without them there is no /admin/rollouts.
@@ -61,13 +65,15 @@ type AdminConfig struct {
 	Metrics http.Handler
 	// Console answers /ui and all below. Without it there are no such paths.
 	Console Console
+	// SSO signs operators in for the console, beside the key; nil for the key alone.
+	SSO SSO
 	// Log may be nil.
 	Log *slog.Logger
 }
 
 // Admin serves what the operator needs, on a listener of its own: GET /metrics, GET
 // /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
-// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, /admin/keys, /admin/teams, GET /admin/quality, GET /admin/rollouts and what mountRollouts says,
+// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/usage, /admin/keys, /admin/teams, GET /admin/quality, GET /admin/rollouts and what mountRollouts says,
 // POST /admin/reload, /ui for browsers, and GET /livez, which alone is open to
 // everyone. It is an http.Handler.
 type Admin struct {
@@ -144,6 +150,9 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	}
 	if cfg.Keys != nil {
 		a.mountKeys()
+	}
+	if cfg.Usage != nil {
+		a.echo.GET(usagePath, a.usage)
 	}
 	if cfg.Reload != nil {
 		a.echo.POST(reloadPath, a.reload)

@@ -69,6 +69,7 @@ func collectorsOf(o Options) []prometheus.Collector {
 	c.sharing(o)
 	c.answers(o)
 	c.stored(o)
+	c.usage(o)
 	c.limits(o)
 	c.memory(o)
 	c.tools(o)
@@ -187,6 +188,41 @@ func (c *collected) stored(o Options) {
 		"callgate_background_responses", "Responses that wait or run in the background of this gateway.")
 }
 
+func (c *collected) usage(o Options) {
+	c.add(o.Usage != nil, nil, func(set setter) {
+		s := o.Usage()
+		set("callgate_usage_rows_total", float64(s.Recorded))
+		set("callgate_usage_rows_written_total", float64(s.Written))
+		set("callgate_usage_rows_known_total", float64(s.Known))
+		set("callgate_usage_rows_late_total", float64(s.Late))
+		set("callgate_usage_rows_dropped_total", float64(s.Dropped))
+		set("callgate_usage_rows_estimated_total", float64(s.Estimated))
+		set("callgate_usage_rows_unpriced_total", float64(s.Unpriced))
+		set("callgate_usage_rows_queued", float64(s.Queued))
+		set("callgate_usage_queue_bytes", float64(s.QueuedBytes))
+		set("callgate_usage_journal_errors_total", float64(s.JournalErrors))
+		set("callgate_usage_ledger_errors_total", float64(s.LedgerErrors))
+		set("callgate_usage_ledger_up", number(!s.Away))
+	},
+		"callgate_usage_rows_total", "Rows of usage: one for each answer of an upstream.",
+		"callgate_usage_rows_written_total", "Rows that the ledger has taken.",
+		"callgate_usage_rows_known_total", "Rows that the ledger had already: they count once.",
+		"callgate_usage_rows_late_total", "Rows that are older than what the ledger keeps, and not in it.",
+		"callgate_usage_rows_dropped_total", "Rows that are lost but for their line in the log.",
+		"callgate_usage_rows_estimated_total", "Rows whose usage the upstream has not reported.",
+		"callgate_usage_rows_unpriced_total", "Rows whose price is not known.",
+		"callgate_usage_rows_queued", "Rows that wait for the ledger.",
+		"callgate_usage_queue_bytes", "Bytes of the rows that wait for the ledger.",
+		"callgate_usage_journal_errors_total", "Times that the journal of rows could not be written.",
+		"callgate_usage_ledger_errors_total", "Times that the ledger did not take rows.",
+		"callgate_usage_ledger_up", "Whether the ledger took rows the last time: 1 or 0.")
+	c.add(o.Costs != nil, []string{"team", "model"}, func(set setter) {
+		for _, cost := range o.Costs() {
+			set("callgate_usage_cost_usd_total", float64(cost.Nano)/1e9, cost.Team, cost.Model)
+		}
+	}, "callgate_usage_cost_usd_total", "What answers have cost in US dollars, where the price is known, by the team and the upstream's model.")
+}
+
 func (c *collected) limits(o Options) {
 	c.add(o.Limits != nil, []string{"scope", "kind", "outcome"}, func(set setter) {
 		const decided = "callgate_limit_requests_total"
@@ -200,10 +236,20 @@ func (c *collected) limits(o Options) {
 		set("callgate_limit_holds", float64(s.Running))
 		set("callgate_limit_cut_total", float64(s.Cut))
 		set("callgate_limit_away_total", float64(s.Away))
+		if r := s.Redis; r != nil {
+			set("callgate_limit_redis_up", number(r.Up))
+			set("callgate_limit_gateways", float64(r.Replicas))
+			set("callgate_limit_journal", float64(r.Journal))
+			set("callgate_limit_lost_total", float64(r.Lost))
+		}
 	},
 		"callgate_limit_holds", "Requests in progress that hold some of their limits.",
 		"callgate_limit_cut_total", "Answers that were cut because a budget ended (on_exceed: cut).",
-		"callgate_limit_away_total", "Times that limits could not be looked at, because the Redis was away.")
+		"callgate_limit_away_total", "Times that limits could not be looked at, because the Redis was away.",
+		"callgate_limit_redis_up", "Whether the Redis that limits are counted in is there: 1 or 0.",
+		"callgate_limit_gateways", "Gateways that count in the Redis, as of when it was last there.",
+		"callgate_limit_journal", "Requests that are to be settled when the Redis is back.",
+		"callgate_limit_lost_total", "Requests that could not be settled, because too many waited for the Redis.")
 }
 
 func (c *collected) memory(o Options) {

@@ -21,6 +21,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/answers"
+	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
@@ -54,6 +55,10 @@ type Options struct {
 	Limits func() limit.Stats
 	// Stored says what the store of responses and conversations holds. It may be nil.
 	Stored func() state.Stats
+	// Usage says what became of the rows of usage, and Costs what they add up to. They are called for every
+	// scrape; without them there is no ledger.
+	Usage func() billing.Stats
+	Costs func() []billing.Cost
 	// AnswerMemory says what the store of answers in memory holds, and AnswerRedis how the one
 	// in a Redis does. They are called for every scrape; without one there is no such store.
 	AnswerMemory func() answers.MemoryStats

@@ -42,14 +42,19 @@ func newLimiter(shared *sharing, log *slog.Logger) *admit.State {
 	if shared == nil {
 		return admit.NewState(limit.NewMemory(nil), log)
 	}
-	return admit.NewState(limit.NewShared(shared.redis, nil), log)
+	return admit.NewState(limit.NewAway(limit.NewShared(shared.redis, nil), log), log)
 }
 
 // meters reports whether anybody wants to know what requests use.
 func (p *process) meters(cfg *config.Config) bool { return p.records() != nil || hasLimits(cfg) }
 
 // records takes the rows of usage; nil where nobody wants them.
-func (p *process) records() admit.Recorder { return nil }
+func (p *process) records() admit.Recorder {
+	if p.usage == nil {
+		return nil
+	}
+	return p.usage.Book
+}
 
 func hasLimits(cfg *config.Config) bool {
 	limited := len(cfg.KeyLimits) > 0
@@ -174,7 +179,8 @@ func checkPrices(cfg *config.Config, prices *accounts.Prices) error {
 				if model == "" {
 					model = name
 				}
-				if !strings.Contains(model, gateway.AnyModel) && !prices.Priced(t.Provider, model) {
+				_, priced, _ := prices.Price(t.Provider, model, gateway.Usage{Reported: true, Input: 1})
+				if !priced && !strings.Contains(model, gateway.AnyModel) {
 					return fmt.Errorf("%s is in usd, and nobody knows what %s/%s costs (models.%s); add it to prices, write assume_price: {input: …, output: …}, or limit models",
 						place.name, t.Provider, model, name)
 				}

@@ -45,6 +45,7 @@ type process struct {
 	store    store.Store // nil: none; state closes it
 	state    *state.Service
 	kept     toolKeeper
+	usage    *usageBook // nil: no ledger
 	limits   *admit.State
 	reloads  *reloads
 	keys     *keys.Book
@@ -82,6 +83,9 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 	if p.parsers, err = newParsers(ctx, cfg, p.metrics.Plugin, log); err != nil {
 		return p, err
 	}
+	if p.usage, err = openUsage(ctx, cfg, log); err != nil {
+		return p, err
+	}
 	if p.store, err = openStore(ctx, cfg); err != nil {
 		return p, err
 	}
@@ -107,6 +111,7 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 		Rollouts: func() []rollout.Snapshot { return sys.now().rollouts.snapshots() },
 		Models:   modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}
+	p.measureUsage(cfg, sys, &o)
 	if cfg.Store.Kind != "off" {
 		o.Stored = func() state.Stats { return p.state.Stats() }
 	}
@@ -135,7 +140,7 @@ func (p *process) apply(v *edition) {
 
 // close ends it, behind the last edition. Spans that wait are sent first.
 func (p *process) close(ctx context.Context) error {
-	errs := []error{p.state.Close(), p.limits.Close(), p.tracer.Shutdown(ctx)}
+	errs := []error{p.state.Close(), p.limits.Close(), p.usage.close(ctx), p.tracer.Shutdown(ctx)}
 	if p.parsers != nil {
 		errs = append(errs, p.parsers.host.Close(ctx))
 	}

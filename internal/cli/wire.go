@@ -122,6 +122,9 @@ func (p *process) build(ctx context.Context, cfg *config.Config, previous *editi
 	if admin.Console, err = v.console(p, admin); err != nil {
 		return v, err
 	}
+	if admin.SSO, err = newSSO(cfg, p.secret); err != nil {
+		return v, err
+	}
 	v.admin, err = httpapi.NewAdmin(admin)
 	return v, err
 }
@@ -162,6 +165,7 @@ func (v *edition) operators(p *process) httpapi.AdminConfig {
 		KeyHash:  v.config.Admin.KeyHash.Reveal(),
 		Breakers: v.gateway.Breakers, Reset: v.gateway.ResetBreaker, Targets: v.gateway.Targets,
 		Caches: func() any { return p.accounts.snapshot(v.gateway.Caches(), p.shared.snapshot()) },
+		Usage:  p.usage.asker(),
 		Tools:  func() any { return map[string]any{"servers": v.tools.Status()} }, Plugins: v.parsers.overview, ResetParser: v.parsers.reset,
 		Quality:  func() any { return p.quality.Snapshot() },
 		Rollouts: v.rollouts.snapshots, SetArm: v.rollouts.set,
