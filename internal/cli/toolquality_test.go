@@ -360,6 +360,21 @@ func TestQualityOfAttempts(t *testing.T) {
 	}
 }
 
+// TestQualityOfLoops: the same call once more in a conversation that goes in circles counts as nothing.
+func TestQualityOfLoops(t *testing.T) {
+	t.Parallel()
+	j, _ := judge(t, "", "quality: report", ", weight: 1")
+	messages := j.first()
+	for i := range 5 {
+		messages += fmt.Sprintf(`,{"role":"assistant","content":null,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":"get_weather","arguments":"{\"city\":\"Oslo\"}"}}]},`+
+			`{"role":"tool","tool_call_id":"call_%[1]d","content":"It rains in Oslo, as it has all day, and it will not stop before the evening."}`, i+10)
+	}
+	provider, r := j.ask(messages, weatherTools)
+	if got := j.score(provider); got.Results["loop"] != 1 {
+		t.Errorf("got %+v, want a loop; warnings %s", got, r.header.Get("x-callgate-warnings"))
+	}
+}
+
 // TestQualityOff counts nothing.
 func TestQualityOff(t *testing.T) {
 	t.Parallel()
