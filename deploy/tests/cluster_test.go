@@ -49,7 +49,8 @@ func TestCluster(t *testing.T) {
 		"CALLGATE_KEY_HASH=" + hashOf(key), "CALLGATE_ADMIN_KEY_HASH=" + hashOf(operator), "CALLGATE_CACHE_SALT=" + t.Name() + redis.KeyPrefix(),
 		"REDIS_URL=" + redis.URL(), "DATABASE_URL=" + database, "UPSTREAM_URL=" + url, "UPSTREAM_KEY=upstream-key",
 	}
-	a, b := serve(t, "../compose/callgate.yaml", environment...), serve(t, "../compose/callgate.yaml", environment...)
+	a := serve(t, "../compose/callgate.yaml", append(environment, "CALLGATE_JOURNAL="+t.TempDir())...)
+	b := serve(t, "../compose/callgate.yaml", append(environment, "CALLGATE_JOURNAL="+t.TempDir())...)
 
 	// Without a key there is nothing.
 	if status, _, _ := a.post("/v1/chat/completions", "wrong", `{}`); status != http.StatusUnauthorized {
@@ -143,7 +144,7 @@ func TestClusterDown(t *testing.T) {
 	redis, database := redistest.Start(t, "--save", ""), postgrestest.Database(t)
 	url, _ := counted(t)
 	g := serve(t, "../compose/callgate.yaml", "CALLGATE_KEY_HASH="+hashOf("k"), "CALLGATE_ADMIN_KEY_HASH="+hashOf("o"), "CALLGATE_CACHE_SALT=pepper",
-		"REDIS_URL="+redis.URL(), "DATABASE_URL="+database, "UPSTREAM_URL="+url, "UPSTREAM_KEY=upstream-key")
+		"REDIS_URL="+redis.URL(), "DATABASE_URL="+database, "UPSTREAM_URL="+url, "UPSTREAM_KEY=upstream-key", "CALLGATE_JOURNAL="+t.TempDir())
 	redis.Stop()
 	if status, _, text := g.post("/v1/chat/completions", "k", `{"model":"m","temperature":0,"messages":[{"role":"user","content":"hi"}]}`); status != http.StatusOK {
 		t.Errorf("got status %d and %s", status, text)

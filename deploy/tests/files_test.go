@@ -78,6 +78,7 @@ func TestCompose(t *testing.T) {
 	for _, name := range []string{"CALLGATE_KEY_HASH", "CALLGATE_ADMIN_KEY_HASH"} {
 		t.Setenv(name, hashOf(name))
 	}
+	t.Setenv("CALLGATE_JOURNAL", t.TempDir())
 	if out, err := check(t, "../compose/callgate.yaml"); err != nil {
 		t.Errorf("callgate check: %v\n%s", err, out)
 	}
