@@ -42,11 +42,10 @@ type account struct {
 
 // attempt is the one that runs.
 type attempt struct {
-	runs       bool
-	input      int64 // tokens
-	came       int64 // bytes
-	next       int64 // bytes at which the hold is to grow
-	nano, each int64 // of its input, and of a thousand tokens of its answer
+	runs  bool
+	input int64 // tokens
+	came  int64 // bytes
+	next  int64 // bytes at which the hold is to grow
 }
 
 // used is what was used so far.
@@ -81,7 +80,7 @@ func (a *account) acquire(ctx context.Context, set *limit.Set) (*gateway.RateLim
 	if err != nil {
 		s.away(a.ctx, err)
 		if lease != nil { // it may be held nevertheless
-			go a.giveBack(lease)
+			a.giveBack(lease)
 		}
 		if a.ctx.Err() != nil {
 			return nil, gateway.Ended(a.ctx)
@@ -103,7 +102,7 @@ func (a *account) acquire(ctx context.Context, set *limit.Set) (*gateway.RateLim
 
 // giveBack releases what may have been acquired. The lease expires if that fails too.
 func (a *account) giveBack(l *limit.Lease) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), patience)
 	defer cancel()
 	_ = a.gate.o.State.limiter.Release(ctx, l)
 }

@@ -71,8 +71,8 @@ func NewState(l limit.Limiter, log *slog.Logger) *State {
 		log = slog.New(slog.DiscardHandler)
 	}
 	s := &State{limiter: l, models: newModels(), log: log}
-	s.renewal.running = map[*account]struct{}{}
-	s.renewal.start(limit.Renew / 2)
+	s.running = map[*account]struct{}{}
+	s.start(limit.Renew / 2)
 	return s
 }
 
@@ -81,7 +81,7 @@ func (s *State) Close() error {
 	if s == nil {
 		return nil
 	}
-	s.renewal.end()
+	s.end()
 	if c, ok := s.limiter.(io.Closer); ok {
 		return c.Close()
 	}
