@@ -73,9 +73,9 @@ func (a *account) acquire(ctx context.Context, set *limit.Set) (*gateway.RateLim
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	s := a.gate.o.State
+	ctx, cancel := s.patient(ctx)
+	defer cancel()
 	lease, v, err := s.limiter.Acquire(ctx, set, a.id, a.hold)
 	if err != nil {
 		s.away(a.ctx, err)
@@ -168,7 +168,7 @@ func (a *account) grow(to limit.Amount) error {
 }
 
 func (a *account) extend(h limit.Holds, force bool) (limit.Verdict, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), patience)
+	ctx, cancel := a.gate.o.State.patient(context.WithoutCancel(a.ctx))
 	defer cancel()
 	return a.gate.o.State.limiter.Extend(ctx, a.lease, h, force)
 }
@@ -262,7 +262,7 @@ func (a *account) finish(replayed bool) {
 	}
 	s := a.gate.o.State
 	s.remove(a)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), patience)
+	ctx, cancel := s.patient(context.WithoutCancel(a.ctx))
 	defer cancel()
 	var err error
 	if asked {
