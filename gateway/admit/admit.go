@@ -71,8 +71,8 @@ func NewState(l limit.Limiter, log *slog.Logger) *State {
 		log = slog.New(slog.DiscardHandler)
 	}
 	s := &State{limiter: l, models: newModels(), log: log}
-	s.renewal.running = map[*account]struct{}{}
-	s.renewal.start(limit.Renew / 2)
+	s.running = map[*account]struct{}{}
+	s.start(limit.Renew / 2)
 	return s
 }
 
@@ -81,7 +81,7 @@ func (s *State) Close() error {
 	if s == nil {
 		return nil
 	}
-	s.renewal.end()
+	s.end()
 	if c, ok := s.limiter.(io.Closer); ok {
 		return c.Close()
 	}
@@ -235,3 +235,11 @@ func (s *State) Running() int {
 
 // patience is how long a limiter is waited for.
 const patience = 250 * time.Millisecond
+
+// patient bounds the wait for a limiter that may keep one waiting.
+func (s *State) patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := s.limiter.(*limit.Memory); ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, patience)
+}

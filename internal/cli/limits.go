@@ -75,6 +75,9 @@ func (v *edition) admission(p *process) (chatter, error) {
 	if !p.meters(v.config) {
 		return v.gateway, nil
 	}
+	if err := checkPrices(v.config, v.prices); err != nil {
+		return nil, err
+	}
 	table, err := admit.NewTable(limitRules(v.config), v.gateway.Route)
 	if err != nil {
 		return nil, fmt.Errorf("limits: %w", err)

@@ -82,9 +82,6 @@ func (p *process) build(ctx context.Context, cfg *config.Config, previous *editi
 	if v.prices, err = readPrices(cfg); err != nil {
 		return v, err
 	}
-	if err = checkPrices(cfg, v.prices); err != nil {
-		return v, err
-	}
 	if v.providers, err = newProviders(cfg, previous); err != nil {
 		return v, err
 	}
