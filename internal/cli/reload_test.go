@@ -380,7 +380,7 @@ func TestReloadConfigMap(t *testing.T) {
 	}
 	put("..2026_11_23_4", file("third"))
 	await(t, "the third model", func() bool { return strings.Contains(g.get("/v1/models").body, `"third"`) })
-	g.wantMetric("callgate_config_last_reload_success", 1)
+	await(t, "the metric", func() bool { return g.metric("callgate_config_last_reload_success") == 1 }) // it is told behind the swap
 	g.wantMetric(`callgate_config_reloads_total{outcome="refused"}`, 1)
 	g.wantMetric(`callgate_config_reloads_total{outcome="applied"}`, 2)
 }
