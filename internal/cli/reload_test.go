@@ -380,7 +380,7 @@ func TestReloadConfigMap(t *testing.T) {
 	}
 	put("..2026_11_23_4", file("third"))
 	await(t, "the third model", func() bool { return strings.Contains(g.get("/v1/models").body, `"third"`) })
-	g.wantMetric("callgate_config_last_reload_success", 1)
+	await(t, "the metric", func() bool { return g.metric("callgate_config_last_reload_success") == 1 }) // it is told behind the swap
 	g.wantMetric(`callgate_config_reloads_total{outcome="refused"}`, 1)
 	g.wantMetric(`callgate_config_reloads_total{outcome="applied"}`, 2)
 }
@@ -538,11 +538,11 @@ func TestReloadRun(t *testing.T) {
 	shop.do = func(w http.ResponseWriter, _ *http.Request, _ string) {
 		close(calling)
 		<-end
-		io.WriteString(w, `{"found":"a bicycle"}`)
+		io.WriteString(w, `{"found":"a blue one"}`)
 	}
 	up := newSite(t, func(w http.ResponseWriter, r received) {
 		w.Header().Set("content-type", "application/json")
-		if strings.Contains(r.body, "a bicycle") || !strings.Contains(r.body, "shop__search") {
+		if strings.Contains(r.body, "a blue one") || !strings.Contains(r.body, "shop__search") {
 			io.WriteString(w, turnOf(r, "native", "There is a bicycle."))
 			return
 		}
@@ -553,7 +553,11 @@ func TestReloadRun(t *testing.T) {
 	g := serveChanging(t, with)
 	answer := make(chan result, 1)
 	go func() { answer <- g.chat(`{"model":"m","messages":[{"role":"user","content":"Is there a bicycle?"}]}`) }()
-	<-calling
+	select {
+	case <-calling:
+	case r := <-answer:
+		t.Fatalf("got status %d, %s, want a call of the tool first", r.status, r.body)
+	}
 	g.applied(without, "models.m.tools.servers", "tool_servers.shop (removed)")
 	if r := g.chat(`{"model":"m","messages":[{"role":"user","content":"Is there one?"}]}`); r.status != 200 || r.header.Get("x-callgate-tool-run") != "" {
 		t.Errorf("got status %d and the run %q, want an answer without tools", r.status, r.header.Get("x-callgate-tool-run"))

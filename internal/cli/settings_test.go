@@ -69,9 +69,7 @@ func TestVariables(t *testing.T) {
 	if r := g.adminDo("POST", "/admin/reload"); r.status != 400 || !strings.Contains(r.body, "reload: off") {
 		t.Errorf("got status %d, %q from the admin listener, want that reload is off", r.status, r.body)
 	}
-	if log := g.stderr.String(); !strings.Contains(log, "level=INFO msg=ready") {
-		t.Errorf("got the log %q, want text, and the level info", log)
-	}
+	await(t, "a line of the log, as text and of the level info", func() bool { return strings.Contains(g.stderr.String(), "level=INFO msg=ready") })
 	if got := g.chat(prompt("demo/hermes", "hi", false)); got.status != 200 {
 		t.Errorf("got status %d, want the file's provider", got.status)
 	}
