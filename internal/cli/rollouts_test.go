@@ -517,3 +517,20 @@ func TestRolloutProtocols(t *testing.T) {
 		t.Errorf("got arms %v, want both", seen)
 	}
 }
+
+// TestRolloutParsers holds that parsers which are not there are found before anything is served: in an
+// arm, in its targets, and where another one reads.
+func TestRolloutParsers(t *testing.T) {
+	t.Parallel()
+	for place, rollouts := range map[string]string{
+		"rollouts[0].arms[1].override.parser":            "- {name: r, arms: [{name: a, weight: 100}, {name: b, override: {parser: hermse}}]}",
+		"rollouts[0].arms[1].override.targets[0].parser": "- {name: r, arms: [{name: a, weight: 100}, {name: b, override: {targets: [{provider: new, parser: hermse}]}}]}",
+		"rollouts[0].shadow.parser":                      "- {name: r, arms: [{name: a, weight: 100}, {name: b}], shadow: {parser: hermse}}",
+	} {
+		said := &buffer{}
+		status := run(t.Context(), []string{"check", configFile(t, armsConfig("http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1", rollouts))}, readerOf(""), said, said)
+		if status != exitUsage || !strings.Contains(said.String(), place+`: there is no parser "hermse"; did you mean "hermes"?`) {
+			t.Errorf("%s: got exit status %d, %s", place, status, cut(said.String(), 0, 400))
+		}
+	}
+}
