@@ -274,6 +274,9 @@ func TestRolloutStops(t *testing.T) {
 	if log := g.stderr.String(); strings.Count(log, `"action":"stop"`) != 1 || !strings.Contains(log, `"by":"figures"`) {
 		t.Errorf("got no line of the log for the stop")
 	}
+	if page := g.adminDo("GET", "/ui").body; !strings.Contains(page, "The arm new of the rollout next did worse than the control, and is stopped.") {
+		t.Error("got a first page that says nothing of the stop")
+	}
 	g.applied(file(10, 90), "rollouts.next.arms.control.weight", "rollouts.next.arms.new.weight")
 	if g.chat(toolTurn("weather")); next.asked.Load() != before || g.rollout("next").Arms[1].Stopped == nil {
 		t.Error("got an arm that goes on behind a reload")
