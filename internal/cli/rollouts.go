@@ -9,6 +9,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/console"
 	"github.com/callgate/callgate/gateway/flow"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/rollout"
@@ -150,6 +151,18 @@ func (all rollouts) snapshots() []rollout.Snapshot {
 		s := r.Snapshot()
 		s.MirrorQueue, s.ShadowQueue = r.mirror.Stats(), r.shadow.Stats()
 		out = append(out, s)
+	}
+	return out
+}
+
+// concerns are the arms that their figures have stopped, for the operator's first page.
+func (all rollouts) concerns() (out []console.Concern) {
+	for _, r := range all {
+		for _, a := range r.Snapshot().Arms {
+			if a.Stopped != nil && a.Stopped.By == "figures" {
+				out = append(out, console.Concern{Level: console.Bad, What: fmt.Sprintf("The arm %s of the rollout %s did worse than the control, and is stopped.", a.Name, r.Name()), Link: console.Path + "/rollouts", See: "Rollouts"})
+			}
+		}
 	}
 	return out
 }

@@ -274,6 +274,9 @@ func TestRolloutStops(t *testing.T) {
 	if log := g.stderr.String(); strings.Count(log, `"action":"stop"`) != 1 || !strings.Contains(log, `"by":"figures"`) {
 		t.Errorf("got no line of the log for the stop")
 	}
+	if page := g.adminDo("GET", "/ui").body; !strings.Contains(page, "The arm new of the rollout next did worse than the control, and is stopped.") {
+		t.Error("got a first page that says nothing of the stop")
+	}
 	g.applied(file(10, 90), "rollouts.next.arms.control.weight", "rollouts.next.arms.new.weight")
 	if g.chat(toolTurn("weather")); next.asked.Load() != before || g.rollout("next").Arms[1].Stopped == nil {
 		t.Error("got an arm that goes on behind a reload")
@@ -515,5 +518,22 @@ func TestRolloutProtocols(t *testing.T) {
 	}
 	if len(seen) != 2 || seen[""] {
 		t.Errorf("got arms %v, want both", seen)
+	}
+}
+
+// TestRolloutParsers holds that parsers which are not there are found before anything is served: in an
+// arm, in its targets, and where another one reads.
+func TestRolloutParsers(t *testing.T) {
+	t.Parallel()
+	for place, rollouts := range map[string]string{
+		"rollouts[0].arms[1].override.parser":            "- {name: r, arms: [{name: a, weight: 100}, {name: b, override: {parser: hermse}}]}",
+		"rollouts[0].arms[1].override.targets[0].parser": "- {name: r, arms: [{name: a, weight: 100}, {name: b, override: {targets: [{provider: new, parser: hermse}]}}]}",
+		"rollouts[0].shadow.parser":                      "- {name: r, arms: [{name: a, weight: 100}, {name: b}], shadow: {parser: hermse}}",
+	} {
+		said := &buffer{}
+		status := run(t.Context(), []string{"check", configFile(t, armsConfig("http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1", rollouts))}, readerOf(""), said, said)
+		if status != exitUsage || !strings.Contains(said.String(), place+`: there is no parser "hermse"; did you mean "hermes"?`) {
+			t.Errorf("%s: got exit status %d, %s", place, status, cut(said.String(), 0, 400))
+		}
 	}
 }

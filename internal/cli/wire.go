@@ -96,14 +96,7 @@ func (p *process) build(ctx context.Context, cfg *config.Config, previous *editi
 	if err = p.answers.prepare(cfg, p.shared, p.log); err != nil {
 		return v, err
 	}
-	options := v.options(p)
-	if previous != nil {
-		options.Previous = previous.gateway
-	}
-	if err = v.rollouts.add(p, cfg, &options); err != nil {
-		return v, err
-	}
-	if v.gateway, err = flow.New(options); err != nil {
+	if err = v.newGateway(p, previous); err != nil {
 		return v, err
 	}
 	if v.chat, err = v.admission(p); err != nil {
@@ -130,6 +123,19 @@ func (v *edition) newAdmin(p *process) (*httpapi.Admin, error) {
 		return nil, err
 	}
 	return httpapi.NewAdmin(c)
+}
+
+// newGateway makes the edition's gateway, and what works beside its requests.
+func (v *edition) newGateway(p *process, previous *edition) (err error) {
+	options := v.options(p)
+	if previous != nil {
+		options.Previous = previous.gateway
+	}
+	if err = v.rollouts.add(p, v.config, &options); err != nil {
+		return err
+	}
+	v.gateway, err = flow.New(options)
+	return err
 }
 
 // options are those of the gateway.
