@@ -1,25 +1,53 @@
 # Everything needs only Go and make. Tools are pinned here and run with their version.
 GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GORELEASER  := github.com/goreleaser/goreleaser/v2@v2.16.0
+HELM        := helm.sh/helm/v3/cmd/helm@v3.22.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 WASM        := plugins/builtin/dist/builtin.wasm plugins/builtin/dist/template.wasm
 GUEST       := $(shell find sdk wasm-parsers -name '*.go' ! -name '*_test.go' 2>/dev/null) go.mod
-MODULES     := . examples/adstudio internal/e2e
+MODULES     := . deploy examples/adstudio internal/e2e
 TESTS       := go run ./internal/testrun $(addprefix -in ,$(MODULES)) -- -count=1 -timeout 30m -parallel 8
 FUZZTIME    ?= 20s
 BENCHTIME   ?= 3s
 ATTACKTIME  ?= 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help build wasm run example test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack clients foreign golden conformance picture clean FORCE
+.PHONY: help build image image-push registry-login chart release release-check wasm run example test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack clients foreign golden conformance picture clean FORCE
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: bin/callgate ## build the parsers and bin/callgate, one file that needs nothing beside it
 
+LDFLAGS     := -s -w -X github.com/callgate/callgate/internal/cli.version=$(VERSION)
+
 bin/callgate: $(WASM) FORCE
-	@go build -trimpath -ldflags '-s -w -X github.com/callgate/callgate/internal/cli.version=$(VERSION)' -o $@ ./cmd/gateway
+	@go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/gateway
+
+bin/linux-%/callgate: $(WASM) FORCE
+	@CGO_ENABLED=0 GOOS=linux GOARCH=$* go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/gateway
+
+# Without Docker, a base image or a network.
+image: bin/linux-amd64/callgate bin/linux-arm64/callgate ## make the container image for both architectures in bin/image
+	@cd deploy && go run ./image -version $(VERSION)
+
+image-push: bin/linux-amd64/callgate bin/linux-arm64/callgate ## push the image for both architectures to IMAGE=REGISTRY/NAME:TAG
+	@cd deploy && go run ./image -version $(VERSION) -push $(or $(IMAGE),$(error name the image: make image-push IMAGE=registry.example/callgate:1.0))
+
+registry-login: ## log in to REGISTRY as REGISTRY_USER, with the password in GITHUB_TOKEN, for image-push
+	@printf '%s' "$$GITHUB_TOKEN" | docker login $(REGISTRY) -u $(REGISTRY_USER) --password-stdin
+
+chart: ## lint the Helm chart and pack it into bin
+	@go run $(HELM) lint deploy/helm/callgate -f deploy/helm/callgate/ci/full-values.yaml
+	@go run $(HELM) package deploy/helm/callgate -d bin
+
+release-check: ## check the release's configuration, and build the archive of this machine's kind
+	@go run $(GORELEASER) check
+	@go run $(GORELEASER) release --snapshot --clean --single-target
+
+release: ## build the archives of a tag, and make a draft of a release on GitHub
+	@go run $(GORELEASER) release --clean
 
 wasm: $(WASM) ## build the built-in parsers to WebAssembly
 
@@ -120,7 +148,7 @@ golden: $(WASM) ## rewrite the golden files with what the code gives now; look a
 		./gateway/internal/hint ./gateway/internal/prompted ./providers/anthropic ./providers/demo -update
 	@for p in $$(grep -rl sdktest.Golden --include=*_test.go wasm-parsers sdk/examples | xargs -n1 dirname | sort -u); do go test -run Golden ./$$p -args -update || exit 1; done
 	go test ./sdk/examples -run Texts/go -args -update
-	go test ./internal/cli -run 'Readme|TestSimulateGolden|TestPrefixAdmin' -update
+	go test ./internal/cli -run 'Readme|TestSettingsPage|TestSimulateGolden|TestPrefixAdmin' -update
 	cd conformance && go test -update && go test ./plainproxy -update
 
 clean: ## remove what was built

@@ -21,7 +21,7 @@ type Meter interface {
 type Use struct {
 	Provider, Model string
 	Purpose         Purpose
-	// Usage is what the upstream reports. Complete says that the answer came to its end.
+	// Usage is what the upstream reports. Complete says that it is of all of the answer.
 	Usage    Usage
 	Complete bool
 	// Unbilled says that the upstream has not begun to answer: it was not asked, or has refused.

@@ -82,6 +82,26 @@ type Calling struct {
 	// of any kind, or used a tool of its own.
 	Called   []string
 	CallSeen bool
+	// Flaws are what the model has done wrong in its calls, as far as it is known of which.
+	Flaws []Flaw
+}
+
+// Flaw is something that the model has done wrong in a call.
+type Flaw struct {
+	Tool  string // as the model has named it, or the one that it meant; "" if nobody knows
+	Class string // of the problem, or the kind of the repair
+	// Mended says that the gateway has repaired it.
+	Mended bool
+}
+
+// maxFlaws is how many flaws of an answer are kept.
+const maxFlaws = 64
+
+// Flawed notes a flaw.
+func (c *Calling) Flawed(f Flaw) {
+	if len(c.Flaws) < maxFlaws {
+		c.Flaws = append(c.Flaws, f)
+	}
 }
 
 // HasCall reports whether there is a call of any kind.

@@ -215,4 +215,7 @@ type RouteChoice struct {
 	Language string
 	// Arm is the arm of a rollout that the request is in; nil for none.
 	Arm *ArmChoice
+	// PassedOver is the target, as provider/model, that was not asked first since it calls tools
+	// worse than the others; "" mostly.
+	PassedOver string
 }

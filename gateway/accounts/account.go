@@ -67,7 +67,7 @@ func (a *Account) expect(tokens int) {
 func (a *Account) Join(b *Account) {
 	read := func(u *usage.Usage, of usage.Usage) {
 		u.Input, u.CacheRead, u.Output = u.Input+of.Input, u.CacheRead+of.CacheRead, u.Output+of.Output
-		u.WriteShort, u.WriteLong = u.WriteShort+of.WriteShort, u.WriteLong+of.WriteLong
+		u.WriteShort, u.WriteLong, u.Reasoning = u.WriteShort+of.WriteShort, u.WriteLong+of.WriteLong, u.Reasoning+of.Reasoning
 	}
 	if in := a.Usage.Input + b.Usage.Input; in > 0 {
 		a.SavedShare = (a.SavedShare*float64(a.Usage.Input) + b.SavedShare*float64(b.Usage.Input)) / float64(in)

@@ -25,6 +25,8 @@ type account struct {
 	// output is what the model's answers have at most, mostly; input what the request itself has.
 	output, input int64
 	rate          struct{ in, out int64 } // 10⁻⁹ US dollars for a thousand tokens
+	texts         bool                    // it is answered with text
+	unpriced      string                  // a target whose price nobody knows
 
 	mu      sync.Mutex
 	lease   *limit.Lease // nil: none
@@ -87,6 +89,7 @@ func (a *account) acquire(ctx context.Context, set *limit.Set) (*gateway.RateLim
 		return nil, errAway(err)
 	}
 	s.count(set, &v)
+	s.see(time.Now(), &v)
 	rates := rateLimits(&v)
 	if v.Refusal != nil {
 		e := refusal(&v, a.hold.Hold)
@@ -217,7 +220,7 @@ func (a *account) Ended(u gateway.Use) {
 	row := billing.Row{
 		ID: a.id + "-" + strconv.Itoa(a.rows), Request: a.req.ID, Time: time.Now(), Key: a.req.Tenant, Session: sessionOf(a.req),
 		Model: a.req.Model, Provider: u.Provider, Served: u.Model, Purpose: string(u.Purpose),
-		Input: int64(counted.Input), Cached: int64(counted.CacheRead), CacheWrite: int64(counted.WriteShort + counted.WriteLong), Output: int64(counted.Output),
+		Input: int64(counted.Input), Cached: int64(counted.CacheRead), CacheWrite: int64(counted.WriteShort + counted.WriteLong), Output: int64(counted.Output), Reasoning: int64(counted.Reasoning),
 		Nano: nano, Priced: priced, PriceVersion: version, Estimated: estimated, Tools: u.Tools, Status: u.Status, Took: u.Took,
 	}
 	if c := a.req.Client; c != nil {

@@ -3,6 +3,7 @@ package admit
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -34,8 +35,8 @@ type Target struct{ Provider, Model string }
 // Options are what a Gate is made of. The wiring in internal/cli fills them.
 type Options struct {
 	Inner Inner
-	// Limits are those of a request; nil for none.
-	Limits func(req *gateway.Request) *limit.Set
+	// Limits are those of a request; nil for none. [Table.Of] says so.
+	Limits func(req *gateway.Request) (*limit.Set, error)
 	// Targets are those that a request may go to, for an estimate of its price; provider is where it goes
 	// that names a provider and no model. It may be nil.
 	Targets func(req *gateway.Request, provider string) []Target
@@ -61,6 +62,7 @@ type State struct {
 	log     *slog.Logger
 	renewal
 	figures
+	budgets
 }
 
 // NewState makes a State; log may be nil. The caller closes it.
@@ -109,12 +111,19 @@ func (g *Gate) Passthrough(ctx context.Context, provider string, req *gateway.Re
 
 // pass lets a request pass, if its limits do.
 func (g *Gate) pass(ctx context.Context, req *gateway.Request, e estimate, ask func(context.Context) (*gateway.Response, error)) (resp *gateway.Response, err error) {
-	set := g.o.Limits(req)
+	set, err := g.o.Limits(req)
+	if err != nil {
+		return nil, err
+	}
 	if set == nil && g.o.Records == nil {
 		return ask(ctx)
 	}
 	a := &account{gate: g, req: req, ctx: ctx, id: rand.Text(), began: time.Now(), model: g.o.State.models.of(req.Model)}
 	a.estimate(e)
+	if set.Has(limit.Money) && a.unpriced != "" {
+		return nil, &gateway.Error{Kind: gateway.Forbidden, Code: "price_unknown", Param: "model",
+			Message: fmt.Sprintf("Your budget is in US dollars, and the gateway knows no price of %s. Ask for another model.", a.unpriced)}
+	}
 	var rates *gateway.RateLimits
 	if set != nil {
 		if rates, err = a.acquire(ctx, set); err != nil {

@@ -92,6 +92,7 @@ type estimate struct {
 // estimate makes the hold of a request.
 func (a *account) estimate(e estimate) {
 	a.ratio, a.output = a.model.guess()
+	a.texts = e.chat || e.text
 	if e.free {
 		return
 	}
@@ -125,8 +126,11 @@ func (a *account) estimate(e estimate) {
 // costs raises the estimate of the price to that of a target.
 func (a *account) costs(provider, model string) {
 	const n = 1000
-	in, _, _ := a.gate.price(provider, model, gateway.Usage{Reported: true, Input: n})
-	out, _, _ := a.gate.price(provider, model, gateway.Usage{Reported: true, Output: n})
+	in, known, _ := a.gate.price(provider, model, gateway.Usage{Reported: true, Input: n})
+	out, priced, _ := a.gate.price(provider, model, gateway.Usage{Reported: true, Output: n})
+	if !(known && (priced || !a.texts)) && a.unpriced == "" && model != "" {
+		a.unpriced = provider + "/" + model
+	}
 	a.rate.in, a.rate.out = max(a.rate.in, in), max(a.rate.out, out)
 }
 

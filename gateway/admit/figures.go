@@ -13,7 +13,7 @@ import (
 // figures count what became of requests.
 type figures struct {
 	counting sync.Mutex
-	counts   map[subject]*Figure
+	counts   map[subject]*limit.Figure
 	aways    int64
 	cuts     int64
 	said     time.Time // when the log said that the Redis is away
@@ -24,26 +24,12 @@ type subject struct {
 	kind limit.Kind
 }
 
-// Figure is how many requests limits of one kind, of one kind of scope, have let pass and refused.
-type Figure struct {
-	Of, Kind          string
-	Admitted, Refused int64
-}
-
-// Stats are what metrics say of limits.
-type Stats struct {
-	Figures []Figure
-	// Running is how many requests hold something; Away how often the limiter could not be asked, and Cut how many
-	// answers were cut.
-	Running, Away, Cut int64
-}
-
 // count counts a verdict.
 func (f *figures) count(s *limit.Set, v *limit.Verdict) {
 	f.counting.Lock()
 	defer f.counting.Unlock()
 	if f.counts == nil {
-		f.counts = map[subject]*Figure{}
+		f.counts = map[subject]*limit.Figure{}
 	}
 	limits := s.Limits()
 	for i := range limits {
@@ -51,7 +37,7 @@ func (f *figures) count(s *limit.Set, v *limit.Verdict) {
 		at := subject{l.Scope.Of, l.Kind}
 		n := f.counts[at]
 		if n == nil {
-			n = &Figure{Of: l.Scope.Of, Kind: l.Kind.String()}
+			n = &limit.Figure{Of: l.Scope.Of, Kind: l.Kind.String()}
 			f.counts[at] = n
 		}
 		switch {
@@ -64,15 +50,15 @@ func (f *figures) count(s *limit.Set, v *limit.Verdict) {
 }
 
 // Stats are the figures of all requests so far.
-func (s *State) Stats() Stats {
-	out := Stats{Running: int64(s.Running())}
+func (s *State) Stats() limit.Stats {
+	out := limit.Stats{Running: int64(s.Running())}
 	s.counting.Lock()
 	defer s.counting.Unlock()
 	out.Away, out.Cut = s.aways, s.cuts
 	for _, n := range s.counts {
 		out.Figures = append(out.Figures, *n)
 	}
-	slices.SortFunc(out.Figures, func(a, b Figure) int { return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.Kind, b.Kind)) })
+	slices.SortFunc(out.Figures, func(a, b limit.Figure) int { return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.Kind, b.Kind)) })
 	return out
 }
 

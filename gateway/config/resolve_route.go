@@ -56,6 +56,7 @@ func (c *Config) fill(own Route) Route {
 		AnswerCacheTTL:    cmp.Or(own.AnswerCacheTTL, all.AnswerCacheTTL, defaultAnswerCacheTTL),
 		Tools:             fillTools(own.Tools, all.Tools),
 	}
+	out.fillQuality(own, all)
 	if out.GuardJudge = cmp.Or(own.GuardJudge, all.GuardJudge); out.GuardJudge != "" {
 		out.GuardJudgeTimeout = cmp.Or(own.GuardJudgeTimeout, all.GuardJudgeTimeout, defaultJudging)
 	}

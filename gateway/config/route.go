@@ -59,6 +59,17 @@ type Route struct {
 	// upstream has not answered at all, so that nothing is paid twice, [tools_refused,
 	// context_length]; an empty list is none of them.
 	FallbackOn FallbackOn `yaml:"fallback_on" eg:"[invalid_calls, invalid_outputs]" doc:"Failures behind which the next target is asked, besides those of an upstream, as long as nothing has gone out: invalid_calls, invalid_outputs (refused, by on_invalid_call and on_invalid_output), ghosts, contradictions (guard: enforce), tools_refused, context_length. Default: [tools_refused, context_length], where the upstream has not answered at all."`
+	// Quality is what is done about targets that call tools worse than others of the same route:
+	// "off" does not count, "report" (the default) counts, shows, and says in the log what "weight"
+	// would do, which gives them fewer of the new conversations, slowly and never none. "weight" needs
+	// two targets with a weight, or Routing "prefix".
+	Quality string `yaml:"quality" enum:"off,report,weight" eg:"weight" doc:"Targets that call tools worse than others of the route: off does not count, report counts and says what weight would do, weight gives them fewer of the new conversations, slowly and never none. weight needs two targets with a weight, or routing: prefix. Default: report."`
+	// QualityLow is the score below which a target may lose conversations, 0.05 to 1. Default 0.85.
+	QualityLow float64 `yaml:"quality_low" omit:"true" eg:"0.8" min:"0.05" max:"1" doc:"Score below which a target may lose new conversations to a better one. Default: 0.85."`
+	// QualityHigh is the score above which it gets them back, above QualityLow. Default 0.92.
+	QualityHigh float64 `yaml:"quality_high" omit:"true" eg:"0.95" min:"0.05" max:"1" doc:"Score above which it gets them back; above quality_low. Default: 0.92."`
+	// QualityFloor is the share of new conversations that it keeps, 0.01 to 0.5. Default 0.05.
+	QualityFloor float64 `yaml:"quality_floor" omit:"true" eg:"0.1" min:"0.01" max:"0.5" doc:"Share of the new conversations that it keeps, so that it can show that it is better. Default: 0.05."`
 	// DateContext is "off" (the default) or the IANA time zone in which a line of the
 	// system prompt tells the date, such as "Europe/Berlin" or "UTC".
 	DateContext string `yaml:"date_context" eg:"Europe/Berlin" doc:"IANA time zone, such as Europe/Berlin or UTC, in which a line of the system prompt tells the date; off adds none. Default: off."`

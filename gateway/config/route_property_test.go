@@ -26,6 +26,8 @@ var routeValues = []struct {
 	{"max_rounds", []string{"", "", "", "1", "2", "5", "1000"}},
 	{"idle_rounds", []string{"", "", "", "2", "4", "100"}},
 	{"tool_binding", []string{"", "off", "refuse"}},
+	{"quality", []string{"", "", "off", "report"}},
+	{"quality_low", []string{"", "", "", "0.05", "0.8"}},
 	{"date_context", []string{"", "off", "UTC", "Asia/Tokyo"}},
 	{"references", []string{"", "", "", "[]", "[{tool: a, argument: id, from: b, match: title, value: id}]"}},
 	{"resolve_references", []string{"", "", "", "off", "report", "repair"}},

@@ -58,7 +58,7 @@ models:
 	causes := config.FallbackOn{"tools_refused", "context_length"}
 	inherited := config.ResolvedRoute{Zone: berlin, Route: config.Route{
 		Routing: "prefix", CacheHints: "set", Guard: "enforce", GuardThreshold: 0.8, Intents: []config.Intent{{Match: []string{"delete"}, Expect: "delete_task"}},
-		LoopGuard: "answer", MaxRounds: 20, CodingRounds: 20, IdleRounds: 5, ToolBinding: "refuse", FallbackOn: causes, DateContext: "Europe/Berlin",
+		LoopGuard: "answer", MaxRounds: 20, CodingRounds: 20, IdleRounds: 5, ToolBinding: "refuse", FallbackOn: causes, Quality: "report", DateContext: "Europe/Berlin",
 		References: []config.Reference{reference}, ResolveReferences: "report", ExecutionMetadata: "body",
 		AnswerCache: "memory", AnswerCacheTTL: config.Duration(time.Hour),
 	}}
@@ -73,12 +73,12 @@ models:
 		"own*": {Zone: time.UTC, Route: config.Route{
 			Routing: "order", CacheHints: "off", Guard: "report", GuardThreshold: 0.9,
 			Intents:   []config.Intent{{Match: []string{"remove"}, Expect: "remove_file"}, {Match: []string{"add"}, Expect: "add_file"}},
-			LoopGuard: "refuse", MaxRounds: 4, CodingRounds: 4, IdleRounds: 2, ToolBinding: "off", FallbackOn: causes, DateContext: "UTC",
+			LoopGuard: "refuse", MaxRounds: 4, CodingRounds: 4, IdleRounds: 2, ToolBinding: "off", FallbackOn: causes, Quality: "report", DateContext: "UTC",
 			References: []config.Reference{}, ResolveReferences: "repair", ExecutionMetadata: "off",
 			AnswerCache: "memory", AnswerCacheTTL: config.Duration(time.Second),
 		}},
 		"off": {Route: config.Route{
-			Routing: "prefix", CacheHints: "set", Guard: "off", LoopGuard: "off", ToolBinding: "refuse", FallbackOn: causes, ResolveReferences: "off", ExecutionMetadata: "body",
+			Routing: "prefix", CacheHints: "set", Guard: "off", LoopGuard: "off", ToolBinding: "refuse", FallbackOn: causes, Quality: "report", ResolveReferences: "off", ExecutionMetadata: "body",
 			DateContext: "off", AnswerCache: "off",
 		}},
 	}
@@ -96,7 +96,7 @@ func TestDefaultRoute(t *testing.T) {
 	t.Parallel()
 	want := config.ResolvedRoute{Route: config.Route{
 		Routing: "order", CacheHints: "off", Guard: "report", LoopGuard: "report", MaxRounds: 15, CodingRounds: 100, IdleRounds: 3, ToolBinding: "report",
-		FallbackOn:        config.FallbackOn{"tools_refused", "context_length"},
+		FallbackOn: config.FallbackOn{"tools_refused", "context_length"}, Quality: "report",
 		ResolveReferences: "repair", ExecutionMetadata: "off", DateContext: "off", AnswerCache: "off",
 	}}
 	for name, c := range map[string]*config.Config{

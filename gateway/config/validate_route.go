@@ -19,6 +19,7 @@ func (c *Config) checkRoutes(r *report) {
 	c.checkRoute(r, defaultsPath, c.Defaults)
 	for _, name := range sortedKeys(c.Models) {
 		c.checkRoute(r, path("models").Key(name), c.Models[name].Route)
+		c.checkWeights(r, path("models").Key(name), c.Models[name])
 	}
 	c.checkEnforce(r)
 }
@@ -28,6 +29,7 @@ func (c *Config) checkRoute(r *report, p path, own Route) {
 	c.checkModes(r, p, own)
 	c.checkIdleRounds(r, p, own)
 	c.checkJudge(r, p, own)
+	c.checkQuality(r, p, own)
 	c.checkShared(r, p, own)
 	c.checkToolUse(r, p.Key("tools"), own.Tools)
 	checkIntents(r, p.Key("intents"), own.Intents)
@@ -57,6 +59,9 @@ func (route Route) dependents() []dependent {
 		{"max_calls", "loop_guard", loops, route.MaxCalls != 0, "report"},
 		{"idle_rounds", "loop_guard", loops, route.IdleRounds != 0, "report"},
 		{"references", "resolve_references", references, len(route.References) > 0, "repair"},
+		{"quality_low", "quality", route.Quality == Off, route.QualityLow != 0, "report"},
+		{"quality_high", "quality", route.Quality == Off, route.QualityHigh != 0, "report"},
+		{"quality_floor", "quality", route.Quality == Off, route.QualityFloor != 0, "report"},
 		{"answer_cache_ttl", "answer_cache", route.AnswerCache == Off, route.AnswerCacheTTL != 0, "memory"},
 	}
 }

@@ -24,7 +24,10 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/history"
+	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/playground"
+	"github.com/callgate/callgate/gateway/quality"
+	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
 
@@ -45,11 +48,19 @@ type Options struct {
 	Plugins func() Plugins
 	// Tools returns how the servers are whose tools the gateway runs.
 	Tools func() []catalogue.Status
+	// Rollouts returns how arms do, and SetArm stops one or lets it go on: the rollout's state then, nil
+	// if there is no such arm. Both may be nil: there is no page of rollouts then.
+	Rollouts func() []rollout.Snapshot
+	SetArm   func(name, arm string, stop bool) (state *rollout.Snapshot, what string, names []string)
 	// History is what the last week brought.
 	History *history.History
 	// Concerns returns what else is wrong, and Budgets how much of each is spent. Both may be nil.
 	Concerns func() []Concern
 	Budgets  func() []Budget
+	// Quality returns how well targets call tools; nil shows none.
+	Quality func() quality.Snapshot
+	// Keys are the keys and teams of clients; nil for no page of them.
+	Keys *keys.Book
 	// Ready says why parsers cannot be used yet, or nil.
 	Ready func() error
 	// Source gives the parsers of the playground.
@@ -130,6 +141,7 @@ const (
 	playgroundPath = Path + "/playground"
 	resetPath      = Path + "/breakers/reset"
 	parserPath     = Path + "/parsers/reset"
+	armPath        = rolloutsPath + "/arm"
 	stylePath      = Path + "/assets/console.css"
 	scriptPath     = Path + "/assets/console.js"
 )
@@ -137,8 +149,8 @@ const (
 //go:embed pages assets
 var files embed.FS
 
-// New makes a console. History and every function of the options but Concerns, Budgets, Now and
-// Log have to be there.
+// New makes a console. History and every function of the options but Rollouts, SetArm, Concerns,
+// Budgets, Now and Log have to be there.
 func New(o Options) (*Console, error) {
 	if o.Breakers == nil || o.Reset == nil || o.ResetParser == nil || o.Targets == nil || o.Caches == nil || o.Plugins == nil || o.Tools == nil || o.Ready == nil || o.Source == nil || o.History == nil {
 		return nil, errors.New("a console needs all functions of its options")
@@ -150,7 +162,7 @@ func New(o Options) (*Console, error) {
 		o.Now = time.Now
 	}
 	c := &Console{o: o, bench: playground.New(o.Source), busy: make(chan struct{}, 1), pages: map[string]*template.Template{}}
-	for _, name := range []string{"story", "requests", "request", "upstreams", "plugins", "tools", "caches", "playground", "refused"} {
+	for _, name := range []string{"story", "requests", "request", "upstreams", "plugins", "tools", "keys", "rollouts", "quality", "caches", "playground", "refused"} {
 		page, err := template.New("layout.html").Funcs(functions(o.Now)).ParseFS(files, "pages/layout.html", "pages/"+name+".html")
 		if err != nil {
 			return nil, err
@@ -159,11 +171,17 @@ func New(o Options) (*Console, error) {
 	}
 	get := func(h handler) map[string]handler { return map[string]handler{http.MethodGet: h, http.MethodHead: h} }
 	c.routes = map[string]map[string]handler{
-		Path: get(c.story), requestsPath: get(c.requests), upstreamsPath: get(c.upstreams), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), playgroundPath: get(c.blank),
+		Path: get(c.story), requestsPath: get(c.requests), upstreamsPath: get(c.upstreams), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), qualityPath: get(c.quality), playgroundPath: get(c.blank),
 		stylePath: get(asset("assets/console.css", "text/css")), scriptPath: get(asset("assets/console.js", "text/javascript")),
 		resetPath: {http.MethodPost: c.reset}, parserPath: {http.MethodPost: c.resetParser},
 	}
 	c.routes[playgroundPath][http.MethodPost] = c.read
+	if o.Keys != nil {
+		c.mountKeys()
+	}
+	if o.Rollouts != nil && o.SetArm != nil {
+		c.routes[rolloutsPath], c.routes[armPath] = get(c.rollouts), map[string]handler{http.MethodPost: c.setArm}
+	}
 	return c, nil
 }
 

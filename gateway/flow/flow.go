@@ -40,6 +40,7 @@ type Gateway struct {
 	others   *compiled            // all other routes
 	trials   map[*rollout.Rollout]*trial
 	shared   *shared
+	sharing  sharing
 	gone     []string       // the providers of the gateway before that are not those of this one
 	late     *gateway.Error // what ends a request that takes too long
 }
@@ -63,7 +64,7 @@ func New(o Options) (*Gateway, error) {
 	}
 	wants := func(name string) bool { return o.policy(name).Affinity }
 	idle := func(provider string) time.Duration { return o.Policies[provider].CacheIdle }
-	engine := attempt.Config{Providers: o.Providers, Policies: o.Policies, Targets: o.named(), Trace: o.Trace, OnChange: g.changed, Log: o.Log, Now: o.Now}
+	engine := attempt.Config{Providers: o.Providers, Policies: o.Policies, Targets: o.named(), Trace: o.Trace, OnChange: g.changed, Quality: o.Quality, Log: o.Log, Now: o.Now}
 	if p := o.Previous; p == nil {
 		g.index, g.answers = prefix.New(prefix.Options{Share: o.ShareIndex}), responsecache.New(o.CacheSalt, o.Parsers, o.Now, o.Log)
 	} else {
@@ -76,6 +77,7 @@ func New(o Options) (*Gateway, error) {
 	}
 	g.affinity = routing.NewAffinity(o.routing(), wants, idle, o.CacheSalt, g.index)
 	g.engine = attempt.New(engine)
+	g.sharing = newSharing(&o)
 	first := o.Previous == nil
 	g.shared = newShared(&o)
 	o.Previous = nil
@@ -97,6 +99,9 @@ func New(o Options) (*Gateway, error) {
 // Previous.
 func (g *Gateway) Begin() {
 	g.engine.Begin()
+	if g.sharing.begin != nil {
+		g.sharing.begin()
+	}
 	for _, provider := range g.gone {
 		g.affinity.Forget(provider)
 	}
@@ -301,6 +306,7 @@ func (g *Gateway) ask(ctx context.Context, req *gateway.Request, c *compiled, ch
 	}
 	p.Notes.Choice = p.Base.Choice()
 	g.prompt(p, c)
+	g.judged(p, c, choice)
 	p.Prepared = time.Since(requested)
 	return g.engine.Do(ctx, p)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/route"
 	"github.com/callgate/callgate/gateway/internal/routing"
 	"github.com/callgate/callgate/gateway/internal/stage/bill"
+	"github.com/callgate/callgate/gateway/quality"
 )
 
 // Options are what a Gateway is made of. The wiring in internal/cli fills them.
@@ -68,6 +69,8 @@ type Options struct {
 	OnChange func(breaker.Change)
 	// Saved prices what an answer cost; it may be nil.
 	Saved bill.Maker
+	// Quality keeps how well targets call tools, as far as routes want it; it may be nil.
+	Quality *quality.Book
 	// Now is the clock that dates are taken from; nil means time.Now.
 	Now func() time.Time
 	// Log may be nil.
@@ -138,6 +141,11 @@ type RoutePolicy struct {
 	CacheHints gateway.Mode
 	// FallbackOn are the failures of answers and requests behind which another target is asked.
 	FallbackOn []gateway.Cause
+	// Quality says what is done about targets that call tools worse than others of the route: Report
+	// counts, and says what Repair would do, which gives them fewer new conversations.
+	Quality gateway.Mode
+	// QualitySettings are the bounds of that; their Apply is of no matter.
+	QualitySettings quality.Settings
 	// Execution adds what was done to the answer's body.
 	Execution bool
 	// Answers says whether answers are kept for those who ask the same.

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/protocol/chat"
@@ -44,13 +47,20 @@ type AdminConfig struct {
 	// Tools returns how the servers are whose tools the gateway runs, as it is written in JSON.
 	// Without it there is no GET /admin/tools.
 	Tools func() any
+	// Usage asks the ledger of usage. Without it there is no GET /admin/usage.
+	Usage func(ctx context.Context, q billing.Query) (billing.Answer, error)
 	// Rollouts returns how the arms of rollouts do, and SetArm stops an arm of one, "" for all but the
 	// control, or lets it go on. It returns the rollout's state; if that is nil, what there is none of,
 	// "rollout" or "arm", and the names that there are. Without them there is no /admin/rollouts.
 	Rollouts func() []rollout.Snapshot
 	SetArm   func(name, arm string, stop bool) (state *rollout.Snapshot, what string, names []string)
+	// Keys are the keys and teams of clients. Without it there is no /admin/keys and no /admin/teams.
+	Keys *keys.Book
 	// Reload has the configuration read again. Without it there is no POST /admin/reload.
 	Reload func() (Reloaded, error)
+	// Quality returns how well targets call tools, as it is written in JSON. Without it there is no
+	// GET /admin/quality.
+	Quality func() any
 	// Metrics answers GET /metrics. Without it there is no such path.
 	Metrics http.Handler
 	// Console answers /ui and all below. Without it there are no such paths.
@@ -61,7 +71,7 @@ type AdminConfig struct {
 
 // Admin serves what the operator needs, on a listener of its own: GET /metrics, GET
 // /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
-// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/rollouts and what mountRollouts says,
+// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/usage, /admin/keys, /admin/teams, GET /admin/quality, GET /admin/rollouts and what mountRollouts says,
 // POST /admin/reload, /ui for browsers, and GET /livez, which alone is open to
 // everyone. It is an http.Handler.
 type Admin struct {
@@ -80,12 +90,13 @@ const (
 	pluginsPath  = "/admin/plugins"
 	targetsPath  = "/admin/targets"
 	toolsPath    = "/admin/tools"
+	qualityPath  = "/admin/quality"
 	parsersPath  = pluginsPath + "/parsers"
 )
 
 // Bounds on what the admin listener takes, and for how long.
 const (
-	maxAdminBody   = 4 << 10 // nothing reads a body, but some clients send one
+	maxAdminBody   = 4 << 10 // where nothing reads a body; some clients send one
 	maxAdminHeader = 16 << 10
 	maxAdminRead   = 10 * time.Second
 	maxAdminWrite  = 30 * time.Second // a scrape of all metrics, by a slow reader
@@ -129,8 +140,17 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	if cfg.Rollouts != nil && cfg.SetArm != nil {
 		a.mountRollouts()
 	}
+	if cfg.Quality != nil {
+		a.echo.GET(qualityPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Quality()) })
+	}
 	if cfg.ResetParser != nil {
 		a.echo.POST(parsersPath+"/:name/reset", a.resetParser)
+	}
+	if cfg.Keys != nil {
+		a.mountKeys()
+	}
+	if cfg.Usage != nil {
+		a.echo.GET(usagePath, a.usage)
 	}
 	if cfg.Reload != nil {
 		a.echo.POST(reloadPath, a.reload)
@@ -192,16 +212,21 @@ func (a *Admin) guard(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// limitBody reads what body there is, so that one that is too long is refused.
+// limitBody reads what body there is, so that one that is too long is refused, and keeps it for who
+// wants it.
 func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		r := c.Request()
-		_, err := io.Copy(io.Discard, http.MaxBytesReader(c.Response().Writer, r.Body, maxAdminBody))
+		r, most := c.Request(), int64(maxAdminBody)
+		if ofKeys(c.Path()) {
+			most = maxKeysBody
+		}
+		body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, most))
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		var tooLarge *http.MaxBytesError
 		switch {
 		case errors.As(err, &tooLarge):
 			return &gateway.Error{Kind: gateway.TooLarge,
-				Message: fmt.Sprintf("The body is larger than %d bytes, and this path takes none.", maxAdminBody)}
+				Message: fmt.Sprintf("The body is larger than %d bytes, and this path takes no more.", most)}
 		case err != nil:
 			return &gateway.Error{Kind: gateway.Invalid, Message: "The body could not be read.", Err: err}
 		}
@@ -325,7 +350,7 @@ func (a *Admin) fail(err error, c echo.Context) {
 		return
 	case e.Kind == gateway.NotFound && e.Code == "not_found":
 		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "Not found: this address serves GET " +
-			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + pluginsPath + ", POST " + parsersPath + "/{name}/reset, POST " + reloadPath + ", GET " + consolePath + ", GET " + metricsPath + " and GET " + livezPath + "."}
+			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + pluginsPath + ", POST " + parsersPath + "/{name}/reset, POST " + reloadPath + ", " + keysPath + ", " + teamsPath + ", GET " + consolePath + ", GET " + metricsPath + " and GET " + livezPath + "."}
 	case e.Kind == gateway.InvalidKey:
 		e = &gateway.Error{Kind: gateway.InvalidKey,
 			Message: "No valid key: send the operator's key as \"Authorization: Bearer …\". Clients' keys are not accepted here."}

@@ -148,3 +148,11 @@ func (s *Server) wholeProvider(c echo.Context) error {
 	return &gateway.Error{Kind: gateway.Forbidden, Param: "path",
 		Message: fmt.Sprintf("The key %q is limited to some models or to a number of output tokens, and what goes to this path is not looked at: use a key without models and max_tokens.", client.Key)}
 }
+
+// operatorOf is who has sent a request to the admin listener, for the log.
+func operatorOf(c echo.Context) string {
+	if name := tenantOf(c); name != "" {
+		return name
+	}
+	return "anybody on this machine"
+}

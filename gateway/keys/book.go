@@ -276,6 +276,22 @@ func (b *Book) List(after string, limit int) (out []*Entry, more bool) {
 	return append(out, x.hidden...), false
 }
 
+// Status is a key's state in a word: active, blocked, expired, hidden, or no_team where its team is gone.
+func (b *Book) Status(e *Entry) string {
+	x := b.index.Load()
+	switch {
+	case e.Hidden:
+		return "hidden"
+	case e.Blocked:
+		return "blocked"
+	case over(e.Expires, b.o.Now()):
+		return "expired"
+	case e.Team != "" && x.teams[e.Team] == nil:
+		return "no_team"
+	}
+	return "active"
+}
+
 // Key is the key with a name; nil if there is none.
 func (b *Book) Key(name string) *Entry { return b.index.Load().keys[name] }
 

@@ -17,14 +17,14 @@ type Set struct {
 	now    atomic.Pointer[place]
 }
 
-// maxLimits is how many limits a request may have.
-const maxLimits = 32
+// MaxLimits is how many limits a request may have.
+const MaxLimits = 32
 
 // NewSet makes a set. group is the team, or the key without a team: the numbers of a group are kept in
 // one place. The error names the limit that is at fault.
 func NewSet(group string, limits []Limit) (*Set, error) {
-	if len(limits) > maxLimits {
-		return nil, fmt.Errorf("%d limits hold for one request; at most %d may", len(limits), maxLimits)
+	if len(limits) > MaxLimits {
+		return nil, fmt.Errorf("%d limits hold for one request; at most %d may", len(limits), MaxLimits)
 	}
 	s := &Set{limits: limits, group: url.QueryEscape(group)}
 	seen := map[string]bool{}

@@ -69,10 +69,13 @@ func collectorsOf(o Options) []prometheus.Collector {
 	c.sharing(o)
 	c.answers(o)
 	c.stored(o)
+	c.usage(o)
+	c.limits(o)
 	c.memory(o)
 	c.tools(o)
 	c.keys(o)
 	c.rollouts(o)
+	c.quality(o)
 	c.reloads(o)
 	return c
 }
@@ -183,6 +186,60 @@ func (c *collected) stored(o Options) {
 		"callgate_store_entries", "Responses and conversations that are stored.",
 		"callgate_store_evicted_total", "Responses that this gateway has deleted to make room before they expired.",
 		"callgate_background_responses", "Responses that wait or run in the background of this gateway.")
+}
+
+func (c *collected) usage(o Options) {
+	c.add(o.Usage != nil, nil, func(set setter) {
+		s := o.Usage()
+		set("callgate_usage_rows_total", float64(s.Recorded))
+		set("callgate_usage_rows_written_total", float64(s.Written))
+		set("callgate_usage_rows_known_total", float64(s.Known))
+		set("callgate_usage_rows_late_total", float64(s.Late))
+		set("callgate_usage_rows_dropped_total", float64(s.Dropped))
+		set("callgate_usage_rows_estimated_total", float64(s.Estimated))
+		set("callgate_usage_rows_unpriced_total", float64(s.Unpriced))
+		set("callgate_usage_rows_queued", float64(s.Queued))
+		set("callgate_usage_queue_bytes", float64(s.QueuedBytes))
+		set("callgate_usage_journal_errors_total", float64(s.JournalErrors))
+		set("callgate_usage_ledger_errors_total", float64(s.LedgerErrors))
+		set("callgate_usage_ledger_up", number(!s.Away))
+	},
+		"callgate_usage_rows_total", "Rows of usage: one for each answer of an upstream.",
+		"callgate_usage_rows_written_total", "Rows that the ledger has taken.",
+		"callgate_usage_rows_known_total", "Rows that the ledger had already: they count once.",
+		"callgate_usage_rows_late_total", "Rows that are older than what the ledger keeps, and not in it.",
+		"callgate_usage_rows_dropped_total", "Rows that are lost but for their line in the log.",
+		"callgate_usage_rows_estimated_total", "Rows whose usage the upstream has not reported.",
+		"callgate_usage_rows_unpriced_total", "Rows whose price is not known.",
+		"callgate_usage_rows_queued", "Rows that wait for the ledger.",
+		"callgate_usage_queue_bytes", "Bytes of the rows that wait for the ledger.",
+		"callgate_usage_journal_errors_total", "Times that the journal of rows could not be written.",
+		"callgate_usage_ledger_errors_total", "Times that the ledger did not take rows.",
+		"callgate_usage_ledger_up", "Whether the ledger took rows the last time: 1 or 0.")
+	c.add(o.Costs != nil, []string{"team", "model"}, func(set setter) {
+		for _, cost := range o.Costs() {
+			set("callgate_usage_cost_usd_total", float64(cost.Nano)/1e9, cost.Team, cost.Model)
+		}
+	}, "callgate_usage_cost_usd_total", "What answers have cost in US dollars, where the price is known, by the team and the upstream's model.")
+}
+
+func (c *collected) limits(o Options) {
+	c.add(o.Limits != nil, []string{"scope", "kind", "outcome"}, func(set setter) {
+		const decided = "callgate_limit_requests_total"
+		for _, f := range o.Limits().Figures {
+			set(decided, float64(f.Admitted), f.Of, f.Kind, "admitted")
+			set(decided, float64(f.Refused), f.Of, f.Kind, "refused")
+		}
+	}, "callgate_limit_requests_total", "Requests that limits have let pass, and refused, by the scope of the limit (key, team, model, and key_model and team_model for some models of those; all without keys) and what it counts: requests, tokens, concurrency, usd or token_budget.")
+	c.add(o.Limits != nil, nil, func(set setter) {
+		s := o.Limits()
+		set("callgate_limit_holds", float64(s.Running))
+		set("callgate_limit_cut_total", float64(s.Cut))
+		set("callgate_limit_away_total", float64(s.Away))
+	},
+		"callgate_limit_holds", "Requests in progress that hold some of their limits.",
+		"callgate_limit_cut_total", "Answers that were cut because a budget ended (on_exceed: cut).",
+		"callgate_limit_away_total", "Times that limits could not be looked at, because the Redis was away.")
 }
 
 func (c *collected) memory(o Options) {

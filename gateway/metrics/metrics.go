@@ -21,14 +21,17 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/answers"
+	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
 	"github.com/callgate/callgate/gateway/keys"
+	"github.com/callgate/callgate/gateway/limit"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/quality"
 	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 )
@@ -48,8 +51,14 @@ type Options struct {
 	// Models are the upstreams' names of the models that the configuration names. They have a
 	// label of their own; others are counted by the entry that led to them.
 	Models []string
+	// Limits says what limits have let pass and refused. It may be nil.
+	Limits func() limit.Stats
 	// Stored says what the store of responses and conversations holds. It may be nil.
 	Stored func() state.Stats
+	// Usage says what became of the rows of usage, and Costs what they add up to. They are called for every
+	// scrape; without them there is no ledger.
+	Usage func() billing.Stats
+	Costs func() []billing.Cost
 	// AnswerMemory says what the store of answers in memory holds, and AnswerRedis how the one
 	// in a Redis does. They are called for every scrape; without one there is no such store.
 	AnswerMemory func() answers.MemoryStats
@@ -65,6 +74,8 @@ type Options struct {
 	Rollouts func() []rollout.Snapshot
 	// Reloads says how the configuration was read. It is called for every scrape.
 	Reloads func() Reloads
+	// Quality returns how well targets call tools. It is called for every scrape.
+	Quality func() quality.Snapshot
 	// Log is told of scrapes that fail.
 	Log *slog.Logger
 }

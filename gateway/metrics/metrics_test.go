@@ -24,6 +24,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/answers"
+	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/internal/guard"
 	"github.com/callgate/callgate/gateway/internal/loop"
@@ -33,6 +34,7 @@ import (
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/quality"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
@@ -194,8 +196,22 @@ func TestGolden(t *testing.T) {
 		Keys: func() keys.State {
 			return keys.State{Keys: 3, Teams: 1, Refused: map[keys.Reason]uint64{keys.Blocked: 2}}
 		},
+		Usage: func() billing.Stats {
+			return billing.Stats{Recorded: 10, Written: 7, Known: 1, Late: 1, Dropped: 1, Estimated: 2, Unpriced: 3, JournalErrors: 4, LedgerErrors: 5, Queued: 6, QueuedBytes: 3000, Away: true}
+		},
+		Costs:        func() []billing.Cost { return []billing.Cost{{Team: "search", Model: "qwen3", Nano: 1_234_567_891}} },
 		AnswerMemory: func() answers.MemoryStats { return answers.MemoryStats{Entries: 3, Bytes: 4096, Evicted: 1} },
 		AnswerRedis:  func() answers.SharedStats { return answers.SharedStats{Failures: 2, Spared: 40, Foreign: 1} },
+		Quality: func() quality.Snapshot {
+			return quality.Snapshot{
+				Targets: []quality.TargetScore{
+					{Provider: "local", Model: "qwen3", Parser: "hermes", Score: quality.Score{Score: .82, Turns: 200}, Totals: map[string]uint64{"clean": 164, "invalid": 36}, NotScored: map[string]uint64{"upstream": 3}},
+					{Provider: "cloud", Model: "*", Parser: "native", NotScored: map[string]uint64{"no_call": 1}},
+				},
+				Tools:  []quality.ToolScore{{Tool: "never a label", Blamed: time.Unix(1, 0)}, {Tool: "nor this"}},
+				Routes: []quality.RouteScore{{Route: "m", Arms: []quality.ArmScore{{Provider: "local", Model: "qwen3", Parser: "hermes", Base: .5, Share: .05, Factor: .1}, {Provider: "fallback"}}}},
+			}
+		},
 		Tools: func() []catalogue.Status {
 			return []catalogue.Status{{Name: "github", Up: true, Tools: []catalogue.ToolStatus{{}, {Quarantine: "changed"}}, Missing: make([]toolserver.Missing, 1), Running: 2,
 				Health: catalogue.Health{Calls: 7, Errors: map[toolserver.Kind]int64{toolserver.Timeout: 1}, P95: 250 * time.Millisecond}}}

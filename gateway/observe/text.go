@@ -131,6 +131,9 @@ func RouteText(s *gateway.Summary) string {
 	if c.Language != "" {
 		text += ";language=" + c.Language
 	}
+	if c.PassedOver != "" {
+		text += ";passed_over=" + c.PassedOver
+	}
 	return text
 }
 

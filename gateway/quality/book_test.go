@@ -206,7 +206,7 @@ func TestHalfStays(t *testing.T) {
 			}
 			records(b, c, a, search, 200, bad, quality.Invalid)
 		}
-		b.Configure(map[string]quality.Settings{"r": {Apply: true}}, map[string][]quality.Arm{"r": list})
+		configure(b, map[string]quality.Settings{"r": {Apply: true}}, map[string][]quality.Arm{"r": list})
 		settle(c, b, list[0].Target, 10*time.Minute)
 		left, sum := 0, 0.0
 		for _, a := range b.Snapshot().Routes[0].Arms {
@@ -273,7 +273,7 @@ func TestProbe(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	b := bookOf(c, nil)
-	g := b.Configure(map[string]quality.Settings{"r": {Apply: true, Floor: .0001}},
+	g := configure(b, map[string]quality.Settings{"r": {Apply: true, Floor: .0001}},
 		map[string][]quality.Arm{"r": {{Target: arms[0], Weight: 1}, {Target: arms[1], Weight: 1}}})["r"]
 	records(b, c, arms[0], search, 200, 2, quality.Invalid)
 	records(b, c, arms[1], search, 200, 0, quality.Clean)
@@ -296,7 +296,7 @@ func TestReportOnly(t *testing.T) {
 	c := newClock()
 	var log bytes.Buffer
 	b := bookOf(c, &log)
-	g := b.Configure(map[string]quality.Settings{"r": {}}, map[string][]quality.Arm{"r": {{Target: arms[0], Weight: 1}, {Target: arms[1], Weight: 1}}})["r"]
+	g := configure(b, map[string]quality.Settings{"r": {}}, map[string][]quality.Arm{"r": {{Target: arms[0], Weight: 1}, {Target: arms[1], Weight: 1}}})["r"]
 	records(b, c, arms[0], search, 200, 2, quality.Invalid)
 	records(b, c, arms[1], search, 200, 0, quality.Clean)
 	settle(c, b, arms[1], 5*time.Minute)
@@ -318,7 +318,7 @@ func TestReconfigured(t *testing.T) {
 	if got := shareOf(b, "r", 0); got != .05 {
 		t.Errorf("the arm has %v, want the floor that it had", got)
 	}
-	b.Configure(map[string]quality.Settings{"r": {Apply: true}},
+	configure(b, map[string]quality.Settings{"r": {Apply: true}},
 		map[string][]quality.Arm{"r": {{Target: arms[0], Weight: 3}, {Target: arms[1], Weight: 1}}})
 	if got := shareOf(b, "r", 0); got != .75 {
 		t.Errorf("the arm has %v, want what the new weights say", got)
@@ -439,7 +439,7 @@ func BenchmarkEvaluate(b *testing.B) {
 			book.Record(a, turn)
 		}
 	}
-	book.Configure(settings, list)
+	configure(book, settings, list)
 	turn := turnOf(quality.Clean)
 	b.ReportAllocs()
 	for b.Loop() {

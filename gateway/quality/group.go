@@ -75,23 +75,29 @@ type probe struct {
 	since int // new conversations of the group
 }
 
-// Configure says which groups there are from now on, by name, and returns them. One that was there
-// with the same arms goes on where it was.
-func (b *Book) Configure(groups map[string]Settings, arms map[string][]Arm) map[string]*Group {
+// Configure returns groups by name. From begin on, which is to be called once they are used, they are
+// all that there are. One that was there with the same arms goes on where it was.
+func (b *Book) Configure(groups map[string]Settings, arms map[string][]Arm) (out map[string]*Group, begin func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := map[string]*Group{}
+	out = map[string]*Group{}
+	settings := map[string]Settings{}
 	for name, s := range groups {
 		s.Low, s.High, s.Floor = cmp.Or(s.Low, DefaultLow), cmp.Or(s.High, DefaultHigh), cmp.Or(s.Floor, DefaultFloor)
 		g := newGroup(b, name, s, arms[name])
 		if old := b.groups[name]; old != nil && slices.EqualFunc(old.arms, g.arms, func(x, y arm) bool { return x.Arm == y.Arm }) {
-			old.settings = s
 			g = old
 		}
-		out[name] = g
+		out[name], settings[name] = g, s
 	}
-	b.groups = out
-	return out
+	return out, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.groups = out
+		for name, s := range settings {
+			out[name].settings = s
+		}
+	}
 }
 
 func newGroup(b *Book, name string, s Settings, arms []Arm) *Group {

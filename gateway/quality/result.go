@@ -58,12 +58,13 @@ const (
 	NoCall                 // nothing was called, and nothing had to be
 	Left                   // the client did not wait for the end
 	Unread                 // calls are not looked at (tool_calls: off)
+	Ours                   // the gateway itself has ended it
 	excuses
 )
 
 // String is the excuse's name in metrics and JSON.
 func (e Excuse) String() string {
-	return [excuses]string{"upstream", "cut", "no_call", "client_left", "unread"}[e]
+	return [excuses]string{"upstream", "cut", "no_call", "client_left", "unread", "gateway"}[e]
 }
 
 // Turn is what became of the calls of one answer.

@@ -2,6 +2,7 @@ package quality
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -38,7 +39,14 @@ type Sharer struct {
 	log    *slog.Logger
 	key    [subkey.Size]byte
 	from   string
-	unsent []Counts
+	every  time.Duration
+	unsent []waiting
+}
+
+// waiting are counts that wait for a Redis that is away, or for the next exchange.
+type waiting struct {
+	Counts
+	since time.Time
 }
 
 // Shared is how the sharing goes.
@@ -51,31 +59,32 @@ type Shared struct {
 	Foreign  uint64    `json:"foreign_entries"` // not of a gateway with this salt
 }
 
-// NewSharer makes a sharer. From now on the book keeps what it counts for other gateways too.
-func NewSharer(b *Book, s Stream, salt []byte, log *slog.Logger) *Sharer {
+// NewSharer makes a sharer that exchanges so often; 0 is every second. From now on the book keeps what it counts for other gateways too.
+func NewSharer(b *Book, s Stream, salt []byte, every time.Duration, log *slog.Logger) *Sharer {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	b.mu.Lock()
 	b.on, b.shared = true, &Shared{}
 	b.mu.Unlock()
-	return &Sharer{book: b, stream: s, log: log, key: subkey.Of(salt, "quality share: seal"), from: rand.Text()[:16]}
+	return &Sharer{book: b, stream: s, log: log, key: subkey.Of(salt, "quality share: seal"), from: rand.Text()[:16], every: cmp.Or(every, time.Second)}
 }
 
 // Times of sharing. A call that takes longer than callTime has failed.
 const (
-	exchangeEvery = 5 * time.Second
-	callTime      = 2 * time.Second
-	lastTime      = time.Second
-	maxPages      = 128 // of one reading
-	maxUnsent     = 64  // buckets that wait for a Redis that is away
-	maxEntry      = 1 << 20
+	callTime  = 2 * time.Second
+	lastTime  = time.Second
+	maxWait   = 10 * time.Second
+	maxPages  = 128 // of one reading
+	maxUnsent = 64  // buckets that wait for a Redis that is away
+	maxEntry  = 1 << 20
 )
 
 // Run shares until ctx ends, and then writes once more what is new.
 func (s *Sharer) Run(ctx context.Context) {
 	wait := time.NewTimer(0)
 	defer wait.Stop()
+	failures := 0
 	for {
 		select {
 		case <-ctx.Done():
@@ -85,10 +94,15 @@ func (s *Sharer) Run(ctx context.Context) {
 			return
 		case <-wait.C:
 		}
-		if err := s.Exchange(ctx); ctx.Err() == nil {
-			s.note(err)
+		err := s.Exchange(ctx)
+		if ctx.Err() != nil {
+			continue
 		}
-		wait.Reset(exchangeEvery)
+		if failures++; err == nil {
+			failures = 0
+		}
+		s.note(err)
+		wait.Reset(min(s.every<<min(failures, 10), max(s.every, maxWait)))
 	}
 }
 
@@ -115,22 +129,21 @@ func (s *Sharer) Exchange(ctx context.Context) error {
 }
 
 func (s *Sharer) push(ctx context.Context, all bool) error {
-	began := time.Now()
-	s.unsent = append(s.unsent, s.book.Take(all)...)
+	for _, c := range s.book.Take(all) {
+		s.unsent = append(s.unsent, waiting{c, time.Now()})
+	}
 	s.unsent = s.unsent[max(0, len(s.unsent)-maxUnsent):]
 	if len(s.unsent) == 0 {
 		return nil
 	}
 	var entries [][]byte
-	for _, c := range s.unsent {
-		entries = append(entries, s.encode(c))
+	for _, w := range s.unsent {
+		w.Age += time.Since(w.since)
+		entries = append(entries, s.encode(w.Counts))
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	if err := s.stream.Append(ctx, entries); err != nil {
-		for i := range s.unsent { // older, when they are sent
-			s.unsent[i].Age += time.Since(began) + exchangeEvery
-		}
 		return err
 	}
 	s.unsent = nil

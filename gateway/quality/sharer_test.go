@@ -49,7 +49,7 @@ func TestSharer(t *testing.T) {
 	for _, salt := range []string{"salt", "salt", "pepper"} {
 		b := bookOf(c, nil)
 		books = append(books, b)
-		sharers = append(sharers, quality.NewSharer(b, &stream{&entries, 0, &away}, []byte(salt), nil))
+		sharers = append(sharers, quality.NewSharer(b, &stream{&entries, 0, &away}, []byte(salt), 0, nil))
 	}
 	exchange := func() (err error) {
 		for _, s := range sharers {
@@ -87,7 +87,7 @@ func TestSharer(t *testing.T) {
 	}
 	// One that begins later knows what was counted before.
 	late := bookOf(c, nil)
-	if err := quality.NewSharer(late, &stream{&entries, 0, &away}, []byte("salt"), nil).Exchange(t.Context()); err != nil {
+	if err := quality.NewSharer(late, &stream{&entries, 0, &away}, []byte("salt"), 0, nil).Exchange(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if s := late.Snapshot(); len(s.Targets) != 2 || s.Targets[0].Turns != 120 {
@@ -101,7 +101,7 @@ func FuzzSharer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		entries, away := [][]byte{data}, false
 		b := bookOf(newClock(), nil)
-		if err := quality.NewSharer(b, &stream{&entries, 0, &away}, []byte("salt"), nil).Exchange(t.Context()); err != nil {
+		if err := quality.NewSharer(b, &stream{&entries, 0, &away}, []byte("salt"), 0, nil).Exchange(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if len(b.Snapshot().Targets) > 0 {

@@ -58,8 +58,15 @@ func newWorld(seed uint64, gateways int, truth func(arm int, since time.Duration
 }
 
 func groupOf(b *quality.Book) *quality.Group {
-	return b.Configure(map[string]quality.Settings{"r": {Apply: true}},
+	return configure(b, map[string]quality.Settings{"r": {Apply: true}},
 		map[string][]quality.Arm{"r": {{Target: arms[0], Weight: 1}, {Target: arms[1], Weight: 1}}})["r"]
+}
+
+// configure makes groups that are used at once.
+func configure(b *quality.Book, settings map[string]quality.Settings, list map[string][]quality.Arm) map[string]*quality.Group {
+	groups, begin := b.Configure(settings, list)
+	begin()
+	return groups
 }
 
 var search = quality.Tool{Name: "search", Schema: 1}

@@ -165,5 +165,5 @@ func addUsage(a, b gateway.Usage) gateway.Usage {
 	}
 	return gateway.Usage{Reported: true, CacheReported: a.CacheReported && b.CacheReported, WriteReported: a.WriteReported && b.WriteReported,
 		Input: a.Input + b.Input, CacheRead: a.CacheRead + b.CacheRead, WriteShort: a.WriteShort + b.WriteShort, WriteLong: a.WriteLong + b.WriteLong,
-		Output: a.Output + b.Output, Faults: a.Faults | b.Faults}
+		Output: a.Output + b.Output, Reasoning: a.Reasoning + b.Reasoning, Faults: a.Faults | b.Faults}
 }

@@ -9,6 +9,8 @@ import (
 type checkCmd struct {
 	File   string `arg:"" optional:"" help:"Configuration file."`
 	Schema bool   `help:"Print the JSON Schema of configuration files instead, for editors."`
+	// The page docs/settings.md is this.
+	Reference bool `help:"Print all keys, flags and environment variables instead, in Markdown."`
 }
 
 // Run checks a configuration, the plugins that it names among it, and prints it
@@ -17,6 +19,9 @@ func (c *checkCmd) Run(e *env) error {
 	if c.Schema {
 		_, err := fmt.Fprintf(e.stdout, "%s\n", config.Schema())
 		return err
+	}
+	if c.Reference {
+		return settings(e.stdout)
 	}
 	if c.File == "" {
 		return usageError{fmt.Errorf("check: name a configuration file")}

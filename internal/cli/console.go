@@ -17,8 +17,8 @@ func (v *edition) console(p *process, admin httpapi.AdminConfig) (*console.Conso
 	return console.New(console.Options{
 		Breakers: admin.Breakers, Reset: admin.Reset, ResetParser: v.parsers.host.Reset, Targets: admin.Targets, Caches: admin.Caches,
 		Plugins: func() console.Plugins { return v.parsers.shown(v.config.Plugins.Dir) },
-		Tools:   v.tools.Status, History: p.accounts.history, Concerns: p.concerns,
-		Ready: v.parsers.ready, Source: v.parsers, Version: programVersion(), Log: admin.Log,
+		Tools:   v.tools.Status, Quality: p.quality.Snapshot, Rollouts: admin.Rollouts, SetArm: admin.SetArm,
+		Keys: admin.Keys, Ready: v.parsers.ready, Source: v.parsers, History: p.accounts.history, Concerns: p.concerns, Budgets: p.budgets, Version: programVersion(), Log: admin.Log,
 	})
 }
 

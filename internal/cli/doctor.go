@@ -6,22 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/probe"
 )
 
 type doctorCmd struct {
 	URL     string        `arg:"" optional:"" help:"Base URL of a server, such as http://127.0.0.1:8000/v1: what it is, what it does with tools, and the configuration to write."`
-	Config  string        `short:"c" type:"path" help:"Configuration file, whose providers and store are asked." placeholder:"FILE"`
+	Config  string        `short:"c" type:"path" help:"Configuration file: whether all that it names is there and can be used, and what to do where not." placeholder:"FILE"`
 	Model   string        `help:"Model to ask; the first one that the server lists without it." placeholder:"NAME"`
 	KeyEnv  string        `name:"key-env" help:"Environment variable with the server's key." placeholder:"NAME"`
 	Timeout time.Duration `help:"Time for all of it." default:"2m"`
@@ -106,54 +103,4 @@ func (d *doctorCmd) tell(w io.Writer, r *probe.Report) {
 		key = fmt.Sprintf(", api_key: \"${%s}\"", d.KeyEnv)
 	}
 	fmt.Fprintf(w, "\nproviders:\n  local: {type: openai, base_url: %q%s%s}\nmodels:\n  %q: {targets: [{provider: local, %s}]}\n", d.URL, key, server, cmp.Or(model, "*"), target)
-}
-
-// configuration asks every provider of a configuration for its models, and opens the store.
-func (d *doctorCmd) configuration(ctx context.Context, e *env) error {
-	cfg, err := loadConfig(d.Config, os.LookupEnv)
-	if err == nil {
-		err = cfg.Validate()
-	}
-	if err != nil {
-		return usageError{err}
-	}
-	bad := false
-	say := func(what string, err error, good string) {
-		if err != nil {
-			bad = true
-			fmt.Fprintf(e.stdout, "✗ %-24s %v\n", what, err)
-			return
-		}
-		fmt.Fprintf(e.stdout, "✓ %-24s %s\n", what, good)
-	}
-	for _, name := range slices.Sorted(maps.Keys(cfg.Providers)) {
-		good, err := ask(ctx, name, cfg.Providers[name])
-		say("provider "+name, err, good)
-	}
-	kept, err := openStore(ctx, cfg)
-	if err == nil && kept != nil {
-		err = kept.Close()
-	}
-	say("store", err, cfg.Store.Kind)
-	if bad {
-		return errFailed
-	}
-	return nil
-}
-
-// ask asks a provider for its models.
-func ask(ctx context.Context, name string, p config.Provider) (good string, err error) {
-	provider, err := newProvider(name, p)
-	if err != nil {
-		return "", err
-	}
-	lister, ok := provider.(gateway.ModelLister)
-	if !ok {
-		return "has no list of models to ask for", nil
-	}
-	const patience = 10 * time.Second
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	models, err := lister.Models(ctx)
-	return fmt.Sprintf("answers, %d models", len(models)), err
 }

@@ -2,12 +2,16 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/callgate/callgate/internal/postgrestest"
+	"github.com/callgate/callgate/internal/redistest"
 )
 
 // TestDoctor holds that what is printed for a server is a configuration with which its model
@@ -75,5 +79,84 @@ func TestDoctorConfiguration(t *testing.T) {
 	}
 	if status := run(t.Context(), []string{"doctor"}, nil, &out, &errs); status != exitUsage {
 		t.Errorf("without an argument: got status %d", status)
+	}
+}
+
+// findings are the lines that the doctor prints of a configuration, with its status.
+func findings(t *testing.T, config string) (status int, said string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status = run(t.Context(), []string{"doctor", "-c", configFile(t, config)}, nil, &out, &errs)
+	return status, out.String() + errs.String()
+}
+
+// TestDoctorFinds holds that the doctor names what is wrong with everything that a configuration
+// names, says what to do, ends with status 1 where something does not work, and shows no secret.
+func TestDoctorFinds(t *testing.T) {
+	t.Parallel()
+	models := static(t, 200, "application/json", `{"object":"list","data":[{"id":"qwen3"}]}`)
+	refusing := static(t, 401, "application/json", `{"error":{"message":"no"}}`)
+	dir := t.TempDir()
+	prices := filepath.Join(dir, "prices.yaml")
+	if err := os.WriteFile(prices, []byte("models: 7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	noFile := filepath.Join(dir, "file")
+	if err := os.WriteFile(noFile, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const hash = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	const demo = "providers: {demo: {type: demo}}\n"
+	for name, c := range map[string]struct {
+		config, says, do string
+		status           int
+	}{
+		"all is well":    {demo, "✓ open files", "", exitOK},
+		"redis away":     {demo + "cache_salt: a-long-text-that-nobody-knows\nredis: {url: \"redis://u:geheim@127.0.0.1:1\"}\n", "✗ redis", "start it, or correct redis.url", exitFailed},
+		"short salt":     {demo + "cache_salt: geheim\nredis: {url: \"redis://127.0.0.1:1\"}\n", "! cache_salt", "openssl rand", exitFailed},
+		"postgres away":  {demo + "store: {kind: postgres, url: \"postgres://u:geheim@127.0.0.1:1/d\"}\n", "✗ store", "start it, or correct store.url", exitFailed},
+		"no folder":      {demo + "store: {kind: sqlite, path: " + filepath.Join(dir, "none", "callgate.db") + "}\n", "✗ store", "mkdir -p " + filepath.Join(dir, "none"), exitFailed},
+		"no database":    {demo + "store: {kind: sqlite, path: " + prices + "}\n", "✗ store", "whether it is the gateway's own file", exitFailed},
+		"new database":   {demo + "store: {kind: sqlite, path: " + filepath.Join(dir, "new.db") + "}\n", "✓ store", "", exitOK},
+		"prices":         {demo + "prices: " + prices + "\n", "✗ prices", "correct the file", exitFailed},
+		"no cache":       {demo + "plugins: {cache_dir: " + filepath.Join(noFile, "cache") + "}\n", "! compiled parsers", "XDG_CACHE_HOME", exitOK},
+		"tools away":     {demo + "tool_servers: {notes: {type: mcp, url: \"http://127.0.0.1:1/mcp\"}}\n", "✗ tool server notes", "start it, or correct its url", exitFailed},
+		"admin exposed":  {demo + "admin: {listen: \"0.0.0.0:0\", key_hash: \"" + hash + "\"}\n", "! admin", "NetworkPolicy", exitOK},
+		"admin off":      {demo + "admin: {listen: off}\n", "! admin", "127.0.0.1:8081", exitOK},
+		"expired":        {demo + "keys: [{name: old, hash: \"" + hash + "\", expires: 2020-01-01}]\n", "! key old", "callgate key", exitFailed},
+		"blocked":        {demo + "keys: [{name: old, hash: \"" + hash + "\", blocked: true}]\n", "✗ keys", "callgate key", exitFailed},
+		"key refused":    {"providers: {p: {type: openai, base_url: " + refusing + ", api_key: geheim}}\n", "✗ provider p", "api_key is wrong", exitFailed},
+		"away":           {"providers: {p: {type: openai, base_url: \"http://127.0.0.1:1/v1\"}}\n", "✗ provider p", "correct its base_url", exitFailed},
+		"no such model":  {"providers: {p: {type: openai, base_url: " + models + "}}\nmodels: {qwen: {targets: [{provider: p}]}}\n", "! provider p", "it has qwen3", exitOK},
+		"such a model":   {"providers: {p: {type: openai, base_url: " + models + "}}\nmodels: {qwen3: {targets: [{provider: p}]}}\n", "✓ provider p", "", exitOK},
+		"in the clear":   {"providers: {p: {type: openai, base_url: \"http://0.0.0.0:1/v1\", api_key: geheim}}\n", "! provider p", "use https:", exitFailed},
+		"listener taken": {demo + "listen: " + strings.TrimPrefix(strings.TrimSuffix(models, "/v1"), "http://") + "\n", "! listen", "choose another address", exitOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			status, said := findings(t, c.config)
+			if status != c.status || !strings.Contains(said, c.says) || !strings.Contains(said, c.do) {
+				t.Errorf("got status %d and\n%s\nwant %d, %q and %q", status, said, c.status, c.says, c.do)
+			}
+			if strings.Contains(said, "geheim") || strings.Contains(said, hash) {
+				t.Errorf("a secret is shown:\n%s", said)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if _, err := os.Stat(filepath.Join(dir, "new.db")); err == nil {
+			t.Error("the doctor made a database")
+		}
+	})
+}
+
+// TestDoctorStores holds that stores which are there are found good, over the real ones.
+func TestDoctorStores(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	status, said := findings(t, fmt.Sprintf("providers: {demo: {type: demo}}\ncache_salt: a-long-text-that-nobody-knows\nredis: {url: %q, key_prefix: %q}\nstore: {kind: postgres, url: %q}\n",
+		redis.URL(), redis.KeyPrefix(), postgrestest.Database(t)))
+	if status != exitOK || !strings.Contains(said, "✓ redis") || !strings.Contains(said, "✓ store") {
+		t.Errorf("got status %d and\n%s", status, said)
 	}
 }

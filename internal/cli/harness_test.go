@@ -75,11 +75,17 @@ func serve(t *testing.T, config string, args ...string) *gate {
 // launch is serve that does not wait.
 func launch(t *testing.T, config string, args ...string) *gate {
 	t.Helper()
+	return launchIn(t, t.Context(), config, args...)
+}
+
+// launchIn is launch with the values of a context.
+func launchIn(t *testing.T, values context.Context, config string, args ...string) *gate {
+	t.Helper()
 	args = append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)
 	if config != "" {
 		args = append(args, "-c", configFile(t, config))
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context())) // it runs until the test has cleaned up
+	ctx, cancel := context.WithCancel(context.WithoutCancel(values)) // it runs until the test has cleaned up
 	g := &gate{t: t, stdout: &buffer{}, stderr: &buffer{}, cancel: cancel, exited: make(chan int, 1)}
 	transport := &http.Transport{DisableCompression: true}
 	g.client = &http.Client{Transport: transport, Timeout: patience,

@@ -56,8 +56,12 @@ type cli struct {
 	Check       checkCmd       `cmd:"" help:"Check a configuration and print it with all defaults."`
 	Plugin      pluginCmd      `cmd:"" help:"List and inspect parser plugins."`
 	Doctor      doctorCmd      `cmd:"" help:"Find out what a server is and what to write for it, or whether what a configuration names is there."`
+	Ready       readyCmd       `cmd:"" help:"Ask a gateway whether it takes requests; for health checks."`
 	Tools       toolsCmd       `cmd:"" help:"List, call and pin the tools that the gateway runs (tool_servers)."`
-	Key         keyCmd         `cmd:"" help:"Make a key for clients and print it with its hash."`
+	Key         keyCmd         `cmd:"" help:"Make keys for clients: for the configuration, or at a running gateway."`
+	Team        teamCmd        `cmd:"" help:"Make and list teams at a running gateway."`
+	Usage       usageCmd       `cmd:"" help:"Print what answers of upstreams have used and cost, by team, key and model, as the ledger of a running gateway has it."`
+	Prices      pricesCmd      `cmd:"" help:"Make a file of prices out of what others publish."`
 	ExportTrace exportTraceCmd `cmd:"" help:"Make a trace for simulate out of the gateway's own log (log.prefix)."`
 	Guard       guardCmd       `cmd:"" help:"Say what the execution guard would have said of conversations that are over."`
 	Simulate    simulateCmd    `cmd:"" help:"Replay a trace of requests to see how many prompts routing by prefix finds cached."`
@@ -101,17 +105,20 @@ func (e usageError) Unwrap() error { return e.err }
 // errFailed ends a command with exitFailed; the command has said why.
 var errFailed = errors.New("failed")
 
-// run runs a command line and returns the exit status.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	exited := -1
-	parser, err := kong.New(&cli{},
+// commandLine is what the command line is made of.
+func commandLine() []kong.Option {
+	return []kong.Option{
 		kong.Name("callgate"),
 		kong.Description("An OpenAI-compatible gateway that makes tool calling reliable on every model. Start with: callgate serve"),
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
-		kong.Writers(stdout, stderr),
-		kong.Exit(func(code int) { exited = code }),
-	)
+	}
+}
+
+// run runs a command line and returns the exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	exited := -1
+	parser, err := kong.New(&cli{}, append(commandLine(), kong.Writers(stdout, stderr), kong.Exit(func(code int) { exited = code }), kong.PostBuild(withoutEmpty))...)
 	if err != nil {
 		fmt.Fprintln(stderr, "callgate:", err)
 		return exitUsage

@@ -9,6 +9,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/accounts"
+	"github.com/callgate/callgate/gateway/admit"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/history"
@@ -18,6 +19,7 @@ import (
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/protocol/responses"
 	"github.com/callgate/callgate/gateway/protocol/responses/state"
+	"github.com/callgate/callgate/gateway/quality"
 	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
@@ -33,6 +35,7 @@ type process struct {
 	memory   *inflight.Budget
 	uploads  *inflight.Budget
 	shared   *sharing      // nil: nothing
+	quality  *quality.Book // of how targets call tools
 	tracer   *trace.Tracer // nil: none
 	answers  *answerStores
 	metrics  *metrics.Metrics
@@ -42,6 +45,8 @@ type process struct {
 	store    store.Store // nil: none; state closes it
 	state    *state.Service
 	kept     toolKeeper
+	usage    *usageBook // nil: no ledger
+	limits   *admit.State
 	reloads  *reloads
 	keys     *keys.Book
 }
@@ -62,6 +67,8 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 	if p.shared, err = newSharing(cfg); err != nil {
 		return p, err
 	}
+	p.quality = p.newQuality(ctx, cfg)
+	p.limits = newLimiter(p.shared, log)
 	if cfg.Tracing.Endpoint != "" {
 		p.tracer, err = trace.New(ctx, trace.Options{Endpoint: cfg.Tracing.Endpoint, Headers: reveal(cfg.Tracing.Headers),
 			Sample: cfg.Tracing.Sample, Version: programVersion(), Log: log})
@@ -69,9 +76,14 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 			return p, fmt.Errorf("tracing: %w", err)
 		}
 	}
-	p.metrics = metrics.New(p.measured(cfg, sys))
+	measured := p.measured(cfg, sys)
+	measured.Limits = p.limits.Stats
+	p.metrics = metrics.New(measured)
 	p.accounts = &usageAccounts{p.metrics, accounts.NewBook(nil), history.New(history.Options{Models: modelNames(cfg)})}
 	if p.parsers, err = newParsers(ctx, cfg, p.metrics.Plugin, log); err != nil {
+		return p, err
+	}
+	if p.usage, err = openUsage(ctx, cfg, log); err != nil {
 		return p, err
 	}
 	if p.store, err = openStore(ctx, cfg); err != nil {
@@ -95,9 +107,11 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 		Caches:   func() prefix.Snapshot { return sys.now().gateway.Caches() },
 		Tools:    func() []catalogue.Status { return sys.now().tools.Status() },
 		Keys:     func() keys.State { return p.keys.State() },
+		Quality:  p.quality.Snapshot,
 		Rollouts: func() []rollout.Snapshot { return sys.now().rollouts.snapshots() },
 		Models:   modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}
+	p.measureUsage(cfg, sys, &o)
 	if cfg.Store.Kind != "off" {
 		o.Stored = func() state.Stats { return p.state.Stats() }
 	}
@@ -126,7 +140,7 @@ func (p *process) apply(v *edition) {
 
 // close ends it, behind the last edition. Spans that wait are sent first.
 func (p *process) close(ctx context.Context) error {
-	errs := []error{p.state.Close(), p.tracer.Shutdown(ctx)}
+	errs := []error{p.state.Close(), p.limits.Close(), p.usage.close(ctx), p.tracer.Shutdown(ctx)}
 	if p.parsers != nil {
 		errs = append(errs, p.parsers.host.Close(ctx))
 	}

@@ -55,6 +55,7 @@ func routePolicy(r config.ResolvedRoute) flow.RoutePolicy {
 		Binding: bindingActions[r.ToolBinding], References: modes[r.ResolveReferences],
 		Affinity: r.Routing == "prefix", CacheHints: hintModes[r.CacheHints], Date: r.Zone, Execution: r.ExecutionMetadata == "body",
 	}
+	judgeQuality(&p, &r)
 	for _, word := range r.FallbackOn {
 		p.FallbackOn = append(p.FallbackOn, gateway.Cause(word))
 	}

@@ -18,14 +18,16 @@ import (
 )
 
 type serveCmd struct {
-	Config      string `short:"c" type:"path" help:"Configuration file. Without one: the demo provider, and those whose own environment variables are set, such as OPENAI_API_KEY." placeholder:"FILE"`
-	Listen      string `help:"Address to listen on, instead of the configuration's." placeholder:"ADDR"`
-	Admin       string `help:"Address of the admin listener, instead of the configuration's; off for none." placeholder:"ADDR"`
-	LogFormat   string `help:"Form of a log line, instead of the configuration's: json, text or auto." enum:",auto,json,text" default:"" placeholder:"FORM"`
-	Upstream    string `help:"Base URL of an OpenAI-compatible server that gets every model not named otherwise, such as http://127.0.0.1:8000/v1." placeholder:"URL"`
-	Parser      string `help:"Parser for --upstream: a name, auto or none." default:"auto" placeholder:"NAME"`
-	Tools       string `help:"How --upstream learns of tools: auto, native or prompted, which wants a --parser by name." enum:"auto,native,prompted" default:"auto" placeholder:"HOW"`
-	RawToolText string `help:"Ask --upstream for the model's own text, as this server gives it: vllm, sglang or llama.cpp." enum:",vllm,sglang,llama.cpp" default:"" placeholder:"SERVER"`
+	Config      string `short:"c" env:"CALLGATE_CONFIG"  type:"path" help:"Configuration file. Without one: the demo provider, and those whose own environment variables are set, such as OPENAI_API_KEY." placeholder:"FILE"`
+	Listen      string `env:"CALLGATE_LISTEN" help:"Address to listen on, instead of the configuration's." placeholder:"ADDR"`
+	Admin       string `env:"CALLGATE_ADMIN" help:"Address of the admin listener, instead of the configuration's; off for none." placeholder:"ADDR"`
+	LogFormat   string `env:"CALLGATE_LOG_FORMAT" help:"Form of a log line, instead of the configuration's: json, text or auto." enum:",auto,json,text" default:"" placeholder:"FORM"`
+	LogLevel    string `env:"CALLGATE_LOG_LEVEL" help:"Least that is logged, instead of the configuration's: debug, info, warn or error." enum:",debug,info,warn,error" default:"" placeholder:"LEVEL"`
+	Reload      string `env:"CALLGATE_RELOAD" help:"What has the configuration read again while the gateway runs, instead of what it says: auto, signal or off." enum:",auto,signal,off" default:"" placeholder:"WHEN"`
+	Upstream    string `env:"CALLGATE_UPSTREAM" help:"Base URL of an OpenAI-compatible server that gets every model not named otherwise, such as http://127.0.0.1:8000/v1." placeholder:"URL"`
+	Parser      string `env:"CALLGATE_PARSER" help:"Parser for --upstream: a name, auto or none." default:"auto" placeholder:"NAME"`
+	Tools       string `env:"CALLGATE_TOOLS" help:"How --upstream learns of tools: auto, native or prompted, which wants a --parser by name." enum:"auto,native,prompted" default:"auto" placeholder:"HOW"`
+	RawToolText string `env:"CALLGATE_RAW_TOOL_TEXT" help:"Ask --upstream for the model's own text, as this server gives it: vllm, sglang or llama.cpp." enum:",vllm,sglang,llama.cpp" default:"" placeholder:"SERVER"`
 }
 
 // Run serves until the process is told to stop, then lets running requests finish.
@@ -205,6 +207,12 @@ func (s *serveCmd) configuration() (*config.Config, error) {
 	}
 	if s.LogFormat != "" {
 		cfg.Log.Format = s.LogFormat
+	}
+	if s.LogLevel != "" {
+		cfg.Log.Level = s.LogLevel
+	}
+	if s.Reload != "" {
+		cfg.Reload = s.Reload
 	}
 	if s.Upstream != "" {
 		cfg.AddUpstream("upstream", config.Upstream{URL: s.Upstream, Parser: s.Parser, Tools: s.Tools, RawTextOf: s.RawToolText})

@@ -10,6 +10,7 @@ import (
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
+	"github.com/callgate/callgate/gateway/quality"
 	"github.com/callgate/callgate/gateway/redis"
 )
 
@@ -20,6 +21,7 @@ type sharing struct {
 	mu     sync.Mutex
 	sharer *share.Sharer // nil: no route was chosen by prefix yet
 	begin  func()        // runs the sharer; nil: not yet, or no more
+	counts *quality.Sharer
 }
 
 // newSharing opens the Redis of the configuration, without waiting for it; nil if there is
@@ -72,6 +74,9 @@ func (s *sharing) run(ctx context.Context) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begin = func() { work.Go(func() { s.sharer.Run(ctx) }) }
+	if s.counts != nil {
+		work.Go(func() { s.counts.Run(ctx) })
+	}
 	if s.sharer != nil {
 		s.begin()
 	}

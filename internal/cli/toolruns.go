@@ -8,7 +8,6 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/config"
-	"github.com/callgate/callgate/gateway/flow"
 	toolrun "github.com/callgate/callgate/gateway/run"
 	"github.com/callgate/callgate/gateway/store"
 	"github.com/callgate/callgate/gateway/store/memory"
@@ -16,7 +15,7 @@ import (
 
 // chatting is the gateway with the tools that it runs: chats go through the runner.
 type chatting struct {
-	*flow.Gateway
+	chatter
 	runner *toolrun.Runner
 }
 
@@ -28,7 +27,7 @@ func (c chatting) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 // newRunner makes what runs the tools of an edition.
 func (v *edition) newRunner(p *process) *toolrun.Runner {
 	cfg, g := v.config, v.gateway
-	o := toolrun.Options{Inner: g, Catalogue: v.tools, Servers: v.tools.Servers(), Route: g.Route, Policies: map[string]toolrun.Policy{}, Policy: runPolicy(cfg.DefaultRoute().Tools),
+	o := toolrun.Options{Inner: v.chat, Catalogue: v.tools, Servers: v.tools.Servers(), Route: g.Route, Policies: map[string]toolrun.Policy{}, Policy: runPolicy(cfg.DefaultRoute().Tools),
 		Markup: &markup{parsers: v.parsers}, Bill: p.accounts.bills, Trace: p.tracer.Tool, Keeper: p.kept.Keeper, Secret: p.kept.secret, Log: p.log}
 	for name, m := range cfg.Models {
 		if m.Alias == "" {

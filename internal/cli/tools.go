@@ -27,7 +27,7 @@ type toolsCmd struct {
 
 // toolsFlags are those that all of them have.
 type toolsFlags struct {
-	Config string `short:"c" type:"path" required:"" help:"Configuration file." placeholder:"FILE"`
+	Config string `short:"c" env:"CALLGATE_CONFIG" type:"path" required:"" help:"Configuration file." placeholder:"FILE"`
 	JSON   bool   `help:"Print JSON."`
 }
 

@@ -82,6 +82,9 @@ func (p *process) build(ctx context.Context, cfg *config.Config, previous *editi
 	if v.prices, err = readPrices(cfg); err != nil {
 		return v, err
 	}
+	if err = checkPrices(cfg, v.prices); err != nil {
+		return v, err
+	}
 	if v.providers, err = newProviders(cfg, previous); err != nil {
 		return v, err
 	}
@@ -106,9 +109,11 @@ func (p *process) build(ctx context.Context, cfg *config.Config, previous *editi
 	if v.gateway, err = flow.New(options); err != nil {
 		return v, err
 	}
-	v.chat = v.gateway
+	if v.chat, err = v.admission(p); err != nil {
+		return v, err
+	}
 	if v.tools != nil {
-		v.chat = chatting{v.gateway, v.newRunner(p)}
+		v.chat = chatting{v.chat, v.newRunner(p)}
 	}
 	if v.server, err = httpapi.New(v.api(p)); err != nil {
 		return v, err
@@ -128,7 +133,7 @@ func (v *edition) options(p *process) flow.Options {
 		Providers: v.providers, Policies: policies(cfg), Routes: routes(cfg), Rules: rules(cfg), Aliases: aliases(cfg), Direct: direct(cfg), Unlisted: unlisted(cfg), Parsers: v.parsers,
 		CacheSalt: p.secret, RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
 		ShareIndex: p.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: p.metrics.Transition,
-		Saved: p.accounts.bill, Log: p.log,
+		Saved: p.accounts.bill, Meters: p.meters(cfg), Quality: p.quality, Log: p.log,
 	}
 	p.answers.into(cfg, o.RoutePolicies, &o.RoutePolicy)
 	if p.tracer != nil {
@@ -157,9 +162,11 @@ func (v *edition) operators(p *process) httpapi.AdminConfig {
 		KeyHash:  v.config.Admin.KeyHash.Reveal(),
 		Breakers: v.gateway.Breakers, Reset: v.gateway.ResetBreaker, Targets: v.gateway.Targets,
 		Caches: func() any { return p.accounts.snapshot(v.gateway.Caches(), p.shared.snapshot()) },
+		Usage:  p.usage.asker(),
 		Tools:  func() any { return map[string]any{"servers": v.tools.Status()} }, Plugins: v.parsers.overview, ResetParser: v.parsers.reset,
+		Quality:  func() any { return p.quality.Snapshot() },
 		Rollouts: v.rollouts.snapshots, SetArm: v.rollouts.set,
-		Reload: p.reloads.asked, Metrics: p.metrics.Handler(), Log: p.log,
+		Reload: p.reloads.asked, Keys: p.keys, Metrics: p.metrics.Handler(), Log: p.log,
 	}
 }
 

@@ -32,6 +32,7 @@ type answer struct {
 	status   int           // of one that nobody looks into; 0 of any other
 	settled  bool
 	endTrace func(outcome string)
+	score    *score // of its calls; nil: nobody keeps it
 }
 
 // flow is how far an answer has come.
@@ -244,6 +245,7 @@ func (a *answer) settle(err error) {
 		a.candidate.load.ends(outcome, a.first, time.Since(a.began))
 	}
 	a.permit.Done(health, outcome)
+	a.score.ends(a, err)
 	if len(a.summary.Attempts) > 0 && a.running {
 		a.record(outcome, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/prefix"
+	"github.com/callgate/callgate/gateway/quality"
 )
 
 // Config is what an Engine is made of.
@@ -29,8 +30,10 @@ type Config struct {
 	Trace Trace
 	// OnChange is told when a provider's breaker changes its state.
 	OnChange func(provider string, c breaker.Change)
-	Log      *slog.Logger
-	Now      func() time.Time
+	// Quality is told what became of calls; it may be nil.
+	Quality *quality.Book
+	Log     *slog.Logger
+	Now     func() time.Time
 	// Previous is the engine whose place this one takes, nil for none: what it knows of a
 	// provider that is the same value here goes on, breaker and all.
 	Previous *Engine
@@ -47,13 +50,14 @@ type Engine struct {
 	pins      *pins
 	trace     Trace
 	detours   *detours
+	book      *quality.Book // of how targets call tools; nil: nobody wants to know
 	log       *slog.Logger
 	changed   func(provider string, c breaker.Change)
 }
 
 // New makes an engine. Of one that has a Previous, Begin is to be called.
 func New(c Config) *Engine {
-	e := &Engine{upstreams: map[string]*upstream{}, loads: newLoads(c.Targets, maps.Keys(c.Providers)), pins: newPins(), trace: c.Trace, detours: newDetours(c.Now), log: c.Log, changed: c.OnChange}
+	e := &Engine{upstreams: map[string]*upstream{}, loads: newLoads(c.Targets, maps.Keys(c.Providers)), pins: newPins(), trace: c.Trace, detours: newDetours(c.Now), book: c.Quality, log: c.Log, changed: c.OnChange}
 	for name, p := range c.Providers {
 		e.upstreams[name] = newUpstream(name, p, c.Policies[name], c.OnChange)
 	}
@@ -152,7 +156,13 @@ type Plan struct {
 	Repairs  map[string]int
 	Warnings []string
 	Affinity Affinity // nil: the targets' order and weights decide
-	Prompt   *gateway.Prompt
+	// Quality says which of the Targets new conversations with tools are sent to, by how they call;
+	// nil: that is of no matter. Conversation is the one that the request belongs to.
+	Quality      *quality.Group
+	Conversation quality.Conversation
+	// Scored says that the calls of answers are counted.
+	Scored bool
+	Prompt *gateway.Prompt
 	// Requested is when the request came, and Prepared what was spent on it since.
 	Requested time.Time
 	Prepared  time.Duration

@@ -12,6 +12,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/internal/toolway"
+	"github.com/callgate/callgate/gateway/quality"
 )
 
 // run is a client's request on its way through the targets of its route, until one has begun
@@ -59,18 +60,17 @@ type candidate struct {
 	failed   time.Time
 	way      toolway.Refusal // how it is asked for calls, if it refuses tools
 	found    bool            // this request has found that out
+	arm      int             // its place among the plan's targets
+	owed     *quality.Turn   // whose first answer failed, while the model is asked again
 }
 
 // Do sends a request to one target after the other, as far as need be. An error is an
 // *gateway.Error that says what was tried.
 func (e *Engine) Do(ctx context.Context, p *Plan) (*gateway.Response, error) {
 	r := &run{Engine: e, plan: p, warnings: slices.Clone(p.Warnings)}
-	targets := p.Targets
-	if p.Affinity == nil {
-		targets = weighted(targets)
-	}
-	for _, t := range targets {
-		c := &candidate{Target: t, model: t.Model, upstream: e.upstreams[t.Provider]}
+	for _, arm := range e.arrange(p) {
+		t := p.Targets[arm]
+		c := &candidate{Target: t, arm: arm, model: t.Model, upstream: e.upstreams[t.Provider]}
 		if c.model == "" {
 			c.model = p.Model
 		}
@@ -103,22 +103,22 @@ func waits(p gateway.RetryPolicy, asked *gateway.Request) gateway.RetryPolicy {
 	return p
 }
 
-// weighted puts a target in front that is drawn by its weight, if any has one.
-func weighted(targets []gateway.Target) []gateway.Target {
+// weighted draws the target that is asked first by its weight, if any has one; else it is the first.
+func weighted(targets []gateway.Target) int {
 	total := 0
 	for i := range targets {
 		total += targets[i].Weight
 	}
 	if total == 0 || len(targets) == 1 {
-		return targets
+		return 0
 	}
 	n := rand.IntN(total) //nolint:gosec // chance, not a secret
 	for i := range targets {
 		if n -= targets[i].Weight; n < 0 {
-			return slices.Concat(targets[i:i+1], targets[:i], targets[i+1:])
+			return i
 		}
 	}
-	return targets
+	return 0
 }
 
 // postpone puts the first targets behind the others that are open or want to be left
@@ -150,6 +150,7 @@ func (r *run) order() {
 	for i, c := range r.targets {
 		list[i] = gateway.Candidate{Target: c.Target, Running: int(c.load.running.Load()), Ready: c.upstream.ready()}
 	}
+	r.pass(list)
 	ordered := make([]*candidate, len(r.targets))
 	for i, place := range r.plan.Affinity.Order(list) {
 		ordered[i] = r.targets[place]
@@ -356,6 +357,7 @@ func (r *run) errRetryBudget(c *candidate) *gateway.Error {
 
 // failed is the error for the client when nothing more is tried.
 func (r *run) failed(e *gateway.Error) error {
+	r.charge(nil)
 	out := *r.telling(e)
 	out.Summary = r.summaryOf(&out)
 	for _, c := range r.targets { // the earliest that something may have changed

@@ -30,6 +30,7 @@ func (r *run) try(ctx context.Context, s step) (*gateway.Response, error) {
 	if further && !c.upstream.bucket.allows() {
 		return nil, r.errRetryBudget(c)
 	}
+	r.charge(c)
 	c.tried++
 	c.load.running.Add(1) // until it ends
 	a.began, a.running = time.Now(), true
@@ -72,6 +73,9 @@ func (r *run) summary(c *candidate) *gateway.Summary {
 func (r *run) begin(ctx context.Context, a *answer) error {
 	began := time.Now()
 	info := r.info(a)
+	if r.plan.Scored && r.book != nil && r.plan.Send == nil {
+		a.score = &score{book: r.book, info: info, target: r.scored(a.candidate)}
+	}
 	sent, err := r.request(ctx, info, a.outcome())
 	if err != nil {
 		return err

@@ -1,6 +1,8 @@
 package routing
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -117,18 +119,30 @@ func (a *armed) unit(r *gateway.Request, episode uint64) string {
 	return fmt.Sprintf("conversation|%016x", episode)
 }
 
-// userOf is the user that a request names: as OpenAI's API has it, or in its metadata as Anthropic's.
+// userOf is the user that a request names, as OpenAI's API has it or, in its metadata, as Anthropic's.
+// What a client of the latter says is a hash by now, as package messages makes it for upstreams; it is
+// hashed here too, so that a user is the same one in all protocols.
 func userOf(r *gateway.Request) string {
 	body := r.Bytes()
 	root := wire.Span{End: len(body)}
 	for _, name := range [...]string{"safety_identifier", "user"} {
 		if user, ok := text(body, wire.Find(body, root, name)); ok && user != "" {
-			return user
+			if r.Source != nil && r.Source.Protocol == "messages" {
+				return user
+			}
+			return hashed(user)
 		}
 	}
 	f := facts{req: r, keys: []string{"user_id"}}
-	user, _ := f.Metadata("user_id")
-	return user
+	if user, _ := f.Metadata("user_id"); user != "" {
+		return hashed(user)
+	}
+	return ""
+}
+
+func hashed(user string) string {
+	sum := sha256.Sum256([]byte(user))
+	return "user_" + hex.EncodeToString(sum[:16])
 }
 
 // episodeOf stands for the conversation: what comes before the model's first word, which stays as it

@@ -88,7 +88,8 @@ func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 // End implements gateway.Stage.
 func (s *stage) End(cause error, _ gateway.Sink) error {
 	u := &s.use
-	u.Usage, u.Complete, u.Tools, u.Took = s.outcome.Usage, cause == io.EOF, len(s.outcome.Called), time.Since(s.began)
+	u.Usage, u.Tools, u.Took = s.outcome.Usage, len(s.outcome.Called), time.Since(s.began)
+	u.Complete = cause == io.EOF || u.Usage.Reported && s.outcome.Finish != "" // also if another stage has thrown it away
 	u.Status = "ok"
 	if cause != io.EOF {
 		e := gateway.AsError(cause)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/repair"
 	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
@@ -148,6 +149,7 @@ func (c *call) show(v *validator) {
 		c.edited = true
 		c.fault(v, repair.UnknownTool)
 		v.outcome.Repaired("name")
+		v.outcome.Flawed(gateway.Flaw{Tool: c.name, Class: "name", Mended: true})
 	}
 	id, ok := v.ids.claim(c.choice, c.said.id, c.name)
 	if !ok {
@@ -231,6 +233,9 @@ func (c *call) countRepairs(v *validator, apart bool) {
 		case kind == repair.ArgsJSON && slices.Contains(c.counted, oncePairHalf): // it was counted
 		default:
 			v.outcome.Repaired(kind)
+			if kind != repair.ArgsEmpty { // which servers write for a tool without parameters
+				v.outcome.Flawed(gateway.Flaw{Tool: c.name, Class: kind, Mended: true})
+			}
 		}
 	}
 }

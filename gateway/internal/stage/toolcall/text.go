@@ -93,6 +93,7 @@ func (c *choice) begins(v *validator, e *abi.Event) {
 	case name != e.Name:
 		v.outcome.Fault(repair.UnknownTool)
 		v.outcome.Repaired("name")
+		v.outcome.Flawed(gateway.Flaw{Tool: name, Class: "name", Mended: true})
 	}
 	t := &c.read
 	if t.ended && isOr(t.behind) && problem == nil {

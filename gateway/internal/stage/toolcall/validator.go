@@ -176,6 +176,7 @@ func (v *validator) refuse(name, args string, p *repair.Problem) bool {
 
 // reject is refuse for a call of which the fault was counted before.
 func (v *validator) reject(name, args string, p *repair.Problem) bool {
+	v.outcome.Flawed(gateway.Flaw{Tool: name, Class: p.Class})
 	if v.refuses(p) {
 		v.refused = append(v.refused, refusal{name, args, p})
 		return true

@@ -1,0 +1,464 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/keys"
+)
+
+// The operator's paths for keys and teams.
+const (
+	keysPath  = "/admin/keys"
+	teamsPath = "/admin/teams"
+)
+
+// Bounds on lists and bodies of keys.
+const (
+	maxKeysBody = 64 << 10
+	keysPage    = 100
+	maxKeysPage = 1000
+)
+
+// keysAdmin answers for the keys and teams of clients.
+type keysAdmin struct {
+	*Admin
+	manager *keys.Manager
+}
+
+func (a *Admin) mountKeys() {
+	k := keysAdmin{a, keys.NewManager(a.cfg.Keys)}
+	one, team := keysPath+"/:name", teamsPath+"/:name"
+	a.echo.GET(keysPath, k.list)
+	a.echo.POST(keysPath, k.create)
+	a.echo.GET(one, k.show)
+	a.echo.PATCH(one, k.edit)
+	a.echo.DELETE(one, k.delete)
+	a.echo.POST(one+"/rotate", k.rotate)
+	a.echo.POST(one+"/block", k.block(true))
+	a.echo.POST(one+"/unblock", k.block(false))
+	a.echo.GET(teamsPath, k.teams)
+	a.echo.POST(teamsPath, k.createTeam)
+	a.echo.GET(team, k.showTeam)
+	a.echo.PATCH(team, k.editTeam)
+	a.echo.DELETE(team, k.deleteTeam)
+}
+
+// KeyView is a key as the admin API shows it.
+type KeyView struct {
+	// Key is the key's text, where it was just made; nobody can find it out later.
+	Key string `json:"key,omitempty"`
+	keyFields
+	// State is "active", "blocked", "expired", "hidden" (the configuration has another key with its
+	// name) or "no_team" (its team is gone).
+	State   string      `json:"state"`
+	Origin  keys.Origin `json:"origin"`
+	Created time.Time   `json:"created,omitzero"`
+	// Texts are those that prove it, as far as may be shown.
+	Texts []TextView `json:"texts,omitempty"`
+}
+
+// TextView is a text that proves a key.
+type TextView struct {
+	Public string    `json:"public"`
+	Until  time.Time `json:"until,omitzero"`
+}
+
+// keyFields are what an operator sets.
+type keyFields struct {
+	Name      string            `json:"name"`
+	Team      string            `json:"team,omitempty"`
+	Models    []string          `json:"models,omitzero"`
+	Tools     []string          `json:"tools,omitzero"`
+	CIDR      []string          `json:"cidr,omitzero"`
+	MaxTokens *int              `json:"max_tokens,omitempty"`
+	Expires   string            `json:"expires,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Arms      []string          `json:"arms,omitzero"`
+}
+
+// TeamView is a team as the admin API shows it.
+type TeamView struct {
+	teamFields
+	Origin  keys.Origin `json:"origin"`
+	Hidden  bool        `json:"hidden,omitempty"`
+	Keys    int         `json:"keys"`
+	Created time.Time   `json:"created,omitzero"`
+}
+
+type teamFields struct {
+	Name      string            `json:"name"`
+	Models    []string          `json:"models,omitzero"`
+	Tools     []string          `json:"tools,omitzero"`
+	MaxTokens *int              `json:"max_tokens,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+}
+
+func fieldsOf(k *keys.Key) keyFields {
+	f := keyFields{Name: k.Name, Team: k.Team, Models: k.Models, Tools: k.Tools, CIDR: k.CIDR, MaxTokens: some(k.MaxTokens), Labels: k.Labels, Arms: k.Arms}
+	if !k.Expires.IsZero() {
+		f.Expires = k.Expires.Format(time.RFC3339)
+	}
+	return f
+}
+
+func some(n int) *int {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+// key is what was sent as a key.
+func (f *keyFields) key() (k keys.Key, err error) {
+	k = keys.Key{Name: f.Name, Team: f.Team, CIDR: f.CIDR, Arms: f.Arms}
+	if k.Scope, err = scopeOf(f.Models, f.Tools, f.MaxTokens, f.Labels); err != nil || f.Expires == "" {
+		return k, err
+	}
+	t, problem := keys.ParseTime(f.Expires)
+	if problem != "" {
+		return k, &keys.Error{Kind: keys.Invalid, Field: "expires", Message: "The field expires is wrong: " + problem + "."}
+	}
+	k.Expires = t
+	return k, nil
+}
+
+func scopeOf(models, tools []string, most *int, labels map[string]string) (s keys.Scope, err error) {
+	s = keys.Scope{Models: models, Tools: tools, Labels: labels}
+	if most != nil {
+		if s.MaxTokens = *most; *most < 1 {
+			return s, &keys.Error{Kind: keys.Invalid, Field: "max_tokens", Message: fmt.Sprintf("The field max_tokens is wrong: it may be from 1 to %d, or left out.", keys.MaxTokens)}
+		}
+	}
+	return s, nil
+}
+
+func (k keysAdmin) view(e *keys.Entry, text string) KeyView {
+	v := KeyView{Key: text, keyFields: fieldsOf(&e.Key), State: k.cfg.Keys.Status(e), Origin: e.Origin, Created: e.Created}
+	for _, s := range e.Secrets {
+		if s.Public != "" {
+			v.Texts = append(v.Texts, TextView{s.Public, s.Until})
+		}
+	}
+	return v
+}
+
+func viewTeam(t *keys.TeamEntry) TeamView {
+	return TeamView{teamFields: teamFields{t.Name, t.Models, t.Tools, some(t.MaxTokens), t.Labels}, Origin: t.Origin, Hidden: t.Hidden, Keys: t.Keys, Created: t.Created}
+}
+
+// list is GET /admin/keys?after=NAME&limit=N.
+func (k keysAdmin) list(c echo.Context) error {
+	limit := keysPage
+	if text := c.QueryParam("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxKeysPage {
+			return &gateway.Error{Kind: gateway.Invalid, Param: "limit", Message: fmt.Sprintf("The parameter limit must be a number from 1 to %d.", maxKeysPage)}
+		}
+		limit = n
+	}
+	page, more := k.cfg.Keys.List(c.QueryParam("after"), limit)
+	out := struct {
+		Keys []KeyView `json:"keys"`
+		More bool      `json:"more"`
+	}{Keys: []KeyView{}, More: more}
+	for _, e := range page {
+		out.Keys = append(out.Keys, k.view(e, ""))
+	}
+	return c.JSON(http.StatusOK, out)
+}
+
+func (k keysAdmin) show(c echo.Context) error {
+	name, err := nameOf(c)
+	if err != nil {
+		return err
+	}
+	e := k.cfg.Keys.Key(name)
+	if e == nil {
+		return notThere("key", name, nil, keysPath)
+	}
+	return c.JSON(http.StatusOK, k.view(e, ""))
+}
+
+func (k keysAdmin) create(c echo.Context) error {
+	var f keyFields
+	if err := readJSON(c, &f); err != nil {
+		return err
+	}
+	key, err := f.key()
+	if err != nil {
+		return k.failed(c, err)
+	}
+	text, e, err := k.manager.Create(c.Request().Context(), key)
+	if err != nil {
+		return k.failed(c, err)
+	}
+	k.note(c, "key made by the operator", e.Name)
+	return c.JSON(http.StatusCreated, k.view(e, text))
+}
+
+// edit changes the fields that were sent; null takes one away.
+func (k keysAdmin) edit(c echo.Context) error {
+	name, change, err := patch(c)
+	if err != nil {
+		return err
+	}
+	e, err := k.manager.Edit(c.Request().Context(), name, func(key *keys.Key) error {
+		var f keyFields
+		if err := merged(fieldsOf(key), change, &f); err != nil {
+			return err
+		}
+		changed, err := f.key()
+		*key = changed
+		return err
+	})
+	if err != nil {
+		return k.failed(c, err)
+	}
+	k.note(c, "key changed by the operator", name)
+	return c.JSON(http.StatusOK, k.view(e, ""))
+}
+
+func (k keysAdmin) rotate(c echo.Context) error {
+	name, err := nameOf(c)
+	if err != nil {
+		return err
+	}
+	var f struct {
+		Overlap string `json:"overlap"`
+	}
+	if err := readJSON(c, &f); err != nil {
+		return err
+	}
+	overlap := keys.Overlap
+	if f.Overlap != "" {
+		if overlap, err = time.ParseDuration(f.Overlap); err != nil {
+			return &gateway.Error{Kind: gateway.Invalid, Param: "overlap", Message: "The field overlap must be a time such as 24h, 30m or 0s."}
+		}
+	}
+	text, e, err := k.manager.Rotate(c.Request().Context(), name, overlap)
+	if err != nil {
+		return k.failed(c, err)
+	}
+	k.note(c, "key rotated by the operator", name)
+	return c.JSON(http.StatusOK, k.view(e, text))
+}
+
+func (k keysAdmin) block(blocked bool) echo.HandlerFunc {
+	said := "key unblocked by the operator"
+	if blocked {
+		said = "key blocked by the operator"
+	}
+	return func(c echo.Context) error {
+		name, err := nameOf(c)
+		if err != nil {
+			return err
+		}
+		e, err := k.manager.Block(c.Request().Context(), name, blocked)
+		if err != nil {
+			return k.failed(c, err)
+		}
+		k.note(c, said, name)
+		return c.JSON(http.StatusOK, k.view(e, ""))
+	}
+}
+
+func (k keysAdmin) delete(c echo.Context) error {
+	name, err := nameOf(c)
+	if err == nil {
+		if err := k.manager.Delete(c.Request().Context(), name); err != nil {
+			return k.failed(c, err)
+		}
+		k.note(c, "key deleted by the operator", name)
+		return c.NoContent(http.StatusNoContent)
+	}
+	return err
+}
+
+func (k keysAdmin) teams(c echo.Context) error {
+	out := struct {
+		Teams []TeamView `json:"teams"`
+	}{Teams: []TeamView{}}
+	for _, t := range k.cfg.Keys.Teams() {
+		out.Teams = append(out.Teams, viewTeam(t))
+	}
+	return c.JSON(http.StatusOK, out)
+}
+
+func (k keysAdmin) showTeam(c echo.Context) error {
+	name, err := nameOf(c)
+	if err != nil {
+		return err
+	}
+	t := k.cfg.Keys.Team(name)
+	if t == nil {
+		return notThere("team", name, nil, teamsPath)
+	}
+	return c.JSON(http.StatusOK, viewTeam(t))
+}
+
+func (k keysAdmin) createTeam(c echo.Context) error {
+	var f teamFields
+	if err := readJSON(c, &f); err != nil {
+		return err
+	}
+	return k.putTeam(c, f, false)
+}
+
+func (k keysAdmin) putTeam(c echo.Context, f teamFields, replace bool) error {
+	scope, err := scopeOf(f.Models, f.Tools, f.MaxTokens, f.Labels)
+	if err != nil {
+		return k.failed(c, err)
+	}
+	t, err := k.manager.PutTeam(c.Request().Context(), keys.Team{Name: f.Name, Scope: scope}, replace)
+	if err != nil {
+		return k.failed(c, err)
+	}
+	if replace {
+		k.note(c, "team changed by the operator", f.Name)
+		return c.JSON(http.StatusOK, viewTeam(t))
+	}
+	k.note(c, "team made by the operator", f.Name)
+	return c.JSON(http.StatusCreated, viewTeam(t))
+}
+
+func (k keysAdmin) editTeam(c echo.Context) error {
+	name, change, err := patch(c)
+	if err != nil {
+		return err
+	}
+	t := k.cfg.Keys.Team(name)
+	if t == nil {
+		return notThere("team", name, nil, teamsPath)
+	}
+	var f teamFields
+	if err := merged(viewTeam(t).teamFields, change, &f); err != nil {
+		return k.failed(c, err)
+	}
+	return k.putTeam(c, f, true)
+}
+
+func (k keysAdmin) deleteTeam(c echo.Context) error {
+	name, err := nameOf(c)
+	if err == nil {
+		if err := k.manager.DeleteTeam(c.Request().Context(), name); err != nil {
+			return k.failed(c, err)
+		}
+		k.note(c, "team deleted by the operator", name)
+		return c.NoContent(http.StatusNoContent)
+	}
+	return err
+}
+
+// note writes what an operator has done to the log.
+func (k keysAdmin) note(c echo.Context, what, name string) {
+	k.cfg.Log.InfoContext(c.Request().Context(), what, "id", requestID(c), "name", name, "by", operatorOf(c))
+}
+
+// failed is an error of the manager's as an answer.
+func (k keysAdmin) failed(c echo.Context, err error) error {
+	e := gateway.AsError(err)
+	if e.Kind != gateway.Internal {
+		return e
+	}
+	var known *keys.Error
+	if !errors.As(err, &known) {
+		k.cfg.Log.ErrorContext(c.Request().Context(), "keys cannot be changed", "id", requestID(c), "error", err)
+		return &gateway.Error{Kind: gateway.Overloaded, Code: "store_away", Message: "The store of the keys does not answer; the log says why. Look whether the change was made before you try again.", Err: err}
+	}
+	out := &gateway.Error{Kind: gateway.Invalid, Param: known.Field, Message: known.Message}
+	switch known.Kind {
+	case keys.NotFound:
+		out.Kind, out.Code = gateway.NotFound, "not_found_by_name"
+	case keys.Taken, keys.Full:
+		out.Status, out.Code = http.StatusConflict, "conflict"
+	case keys.Fixed:
+		out.Status, out.Code = http.StatusConflict, "in_configuration"
+	case keys.Unkept:
+		out.Status, out.Code = http.StatusConflict, "keys_not_kept"
+	case keys.Invalid:
+	}
+	return out
+}
+
+// patch reads the name in the path, and which fields are to change.
+func patch(c echo.Context) (name string, change map[string]jsontext.Value, err error) {
+	if name, err = nameOf(c); err != nil {
+		return "", nil, err
+	}
+	if err := readJSON(c, &change); err != nil {
+		return "", nil, err
+	}
+	if _, there := change["name"]; there {
+		return "", nil, &gateway.Error{Kind: gateway.Invalid, Param: "name", Message: "The name cannot be changed: make a new one, and delete this."}
+	}
+	return name, change, nil
+}
+
+// merged reads fields with a change put over them; null takes one away.
+func merged(fields any, change map[string]jsontext.Value, into any) error {
+	var all map[string]jsontext.Value
+	text, err := json.Marshal(fields)
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil {
+		return err
+	}
+	for name, value := range change {
+		all[name] = value
+		if value.Kind() == 'n' {
+			delete(all, name)
+		}
+	}
+	if text, err = json.Marshal(all); err != nil {
+		return err
+	}
+	return parseJSON(text, into)
+}
+
+// readJSON reads a request's body, an object; none is an empty one. Fields that are not known, or are
+// there twice, are refused.
+func readJSON(c echo.Context, into any) error {
+	body, err := io.ReadAll(c.Request().Body)
+	if err != nil {
+		return &gateway.Error{Kind: gateway.Invalid, Message: "The body could not be read.", Err: err}
+	}
+	if len(body) == 0 {
+		return nil
+	}
+	return parseJSON(body, into)
+}
+
+func parseJSON(body []byte, into any) error {
+	err := json.Unmarshal(body, into, json.RejectUnknownMembers(true))
+	if err == nil {
+		return nil
+	}
+	var wrong *json.SemanticError
+	if !errors.As(err, &wrong) {
+		return &gateway.Error{Kind: gateway.Invalid, Message: "The body is not one JSON object with distinct names.", Err: err}
+	}
+	place := strings.ReplaceAll(strings.TrimPrefix(string(wrong.JSONPointer), "/"), "/", ".")
+	what := "has a value of another type than this field takes"
+	if errors.Is(err, json.ErrUnknownName) {
+		what = "is not known here"
+	}
+	return &gateway.Error{Kind: gateway.Invalid, Param: place, Message: fmt.Sprintf("The field %q %s.", gateway.ExcerptOf(place, 80), what), Err: err}
+}
+
+// ofKeys reports whether a path takes bodies of keys and teams.
+func ofKeys(path string) bool {
+	return slices.ContainsFunc([]string{keysPath, teamsPath}, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
+}

@@ -1,0 +1,48 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/billing"
+)
+
+const (
+	usagePath = "/admin/usage"
+	// cursorHeader is the cursor of the next page, also of formats that have no place for it.
+	cursorHeader = "X-Callgate-Cursor"
+)
+
+// usage answers GET /admin/usage: rows of the ledger, or what they add up to.
+func (a *Admin) usage(c echo.Context) error {
+	q, err := billing.ParseQuery(c.QueryParams(), time.Now())
+	if err != nil {
+		return asked(err)
+	}
+	answer, err := a.cfg.Usage(c.Request().Context(), q)
+	if err != nil {
+		return asked(err)
+	}
+	var body bytes.Buffer
+	if err := answer.Write(&body); err != nil {
+		return err
+	}
+	if answer.Cursor != "" {
+		c.Response().Header().Set(cursorHeader, answer.Cursor)
+	}
+	return c.Blob(http.StatusOK, billing.Types[q.Format], body.Bytes())
+}
+
+// asked names what is wrong with a query, or with the ledger.
+func asked(err error) error {
+	var bad *billing.QueryError
+	if errors.As(err, &bad) {
+		return &gateway.Error{Kind: gateway.Invalid, Param: bad.Param, Message: bad.Message}
+	}
+	return &gateway.Error{Kind: gateway.Overloaded, Code: "usage_unavailable", Message: "The ledger of usage cannot be read now; the gateway's log says why.", Err: err}
+}

@@ -1,0 +1,222 @@
+package attempt
+
+import (
+	"cmp"
+	"io"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/internal/loop"
+	"github.com/callgate/callgate/gateway/internal/tools"
+	"github.com/callgate/callgate/gateway/quality"
+	"github.com/callgate/callgate/gateway/repair"
+)
+
+// AnyModel is the model of targets whose models nobody has named, where calls are counted.
+const anyModel = gateway.AnyModel
+
+// score counts what became of the calls of one attempt.
+type score struct {
+	book   *quality.Book
+	info   *gateway.AttemptInfo
+	target quality.Target
+}
+
+// scored is the target of a candidate where calls are counted: by the model's name if the
+// configuration has it.
+func (e *Engine) scored(c *candidate) quality.Target {
+	model := anyModel
+	if e.loads[targetKey{c.Provider, c.model}] != nil {
+		model = c.model
+	}
+	return Scored(c.Target, model)
+}
+
+// Scored is a target where calls are counted, under the name of its model.
+func Scored(t gateway.Target, model string) quality.Target {
+	return quality.Target{Provider: t.Provider, Model: cmp.Or(model, anyModel), Parser: parserOf(&t)}
+}
+
+// parserOf says how a target's text is read.
+func parserOf(t *gateway.Target) string {
+	switch {
+	case t.Mode == gateway.Off:
+		return "off"
+	case t.Parsers.Auto:
+		return "auto"
+	case len(t.Parsers.Names) > 0:
+		return strings.Join(t.Parsers.Names, ",")
+	}
+	return "native"
+}
+
+// ends counts how the attempt ended. A turn whose answer is refused, and for which the model is asked
+// again, is counted when that has ended.
+func (s *score) ends(a *answer, err error) {
+	if s == nil || !a.running || !s.info.Sent.OffersTools() {
+		return
+	}
+	c := a.candidate
+	var e *gateway.Error
+	if err != nil && err != io.EOF {
+		e = gateway.AsError(err)
+	}
+	turn, why, scored := s.turn(a.outcome(), e, err == nil)
+	again := e != nil && e.Redo != nil && s.info.MayRedo && !a.outcome().Committed
+	switch {
+	case !scored && c.owed != nil && (e == nil || why == quality.NoCall):
+		if why == quality.NoCall {
+			turn = c.owed.Correct(quality.Turn{})
+		} else {
+			turn = *c.owed // of how it went on nothing is known
+		}
+		c.owed = nil
+		s.book.Record(s.target, turn)
+	case !scored:
+		s.book.Excuse(s.target, why)
+	case again:
+		c.owed = &turn
+	case c.owed != nil:
+		turn = c.owed.Correct(turn)
+		c.owed = nil
+		s.book.Record(s.target, turn)
+	default:
+		s.book.Record(s.target, turn)
+	}
+}
+
+// charge counts turns that failed and were not made again after all: another target is asked, or
+// none. That of the target which is asked next waits.
+func (r *run) charge(next *candidate) {
+	for _, c := range r.targets {
+		if c != next && c.owed != nil {
+			r.book.Record(r.scored(c), *c.owed)
+			c.owed = nil
+		}
+	}
+}
+
+// turn is what became of the calls of an answer, or why nothing is said of them. e is the error that
+// has ended it, and left that the client did not wait for the end.
+func (s *score) turn(o *gateway.Outcome, e *gateway.Error, left bool) (t quality.Turn, why quality.Excuse, scored bool) {
+	if s.info.Target.Mode == gateway.Off {
+		return t, quality.Unread, false
+	}
+	malformed := o.Faults[repair.VendorMalformed] > 0
+	switch {
+	case e != nil && !malformed:
+		if why, excused := excuse(e); excused {
+			return t, why, false
+		}
+	case left:
+		return t, quality.Left, false
+	case o.UpstreamError:
+		return t, quality.Upstream, false
+	}
+	if o.WasCut() && !malformed {
+		return t, quality.Cut, false
+	}
+	offered := s.info.Sent.Tools()
+	for _, name := range o.Called {
+		if tool, ok := toolOf(offered, name); ok {
+			t.Add(tool, quality.Clean)
+		}
+	}
+	for _, f := range o.Flaws {
+		flawed(&t, offered, f)
+	}
+	s.fromText(&t, o)
+	switch {
+	case malformed, e != nil && e.Kind == gateway.BadCall && t.Result() == quality.Clean:
+		t.Aim = max(t.Aim, quality.Unparseable)
+	case s.ghost(o, e):
+		t.Aim = max(t.Aim, quality.Ghost)
+	}
+	called := o.HasCall() || len(t.Calls) > 0
+	if n := s.info.Notes.Rounds; called && n != nil && (n.Stop == loop.Idle || n.Stop == loop.Oscillation) {
+		t.Aim = quality.Loop
+	}
+	if !called && t.Aim == quality.Clean {
+		return t, quality.NoCall, false
+	}
+	return t, 0, true
+}
+
+// ghost reports whether a call is missing: the answer claims it, or the client or the gateway has
+// demanded it.
+func (s *score) ghost(o *gateway.Outcome, e *gateway.Error) bool {
+	switch {
+	case o.HasCall():
+		return false
+	case o.Guard != nil && o.Guard.Ghost, e != nil && e.Kind == gateway.Ghost && e.Cause() == gateway.Ghosts:
+		return true
+	}
+	return s.info.Notes.Choice.Required && e == nil && len(o.Flaws) == 0
+}
+
+// excuse says why an error says nothing about the model's calls; excused is false if it does.
+func excuse(e *gateway.Error) (why quality.Excuse, excused bool) {
+	switch e.Kind {
+	case gateway.BadCall, gateway.BadAnswer, gateway.Ghost:
+		return 0, false
+	case gateway.RateLimited, gateway.QuotaExceeded, gateway.Rejected, gateway.Unauthorized, gateway.Unavailable, gateway.Unusable, gateway.ToolsLost, gateway.Timeout:
+		return quality.Upstream, true
+	case gateway.Canceled:
+		return quality.Left, true
+	}
+	return quality.Ours, true
+}
+
+// flawed counts a flaw of a call: against the tool if it was offered, and else against the aim.
+func flawed(t *quality.Turn, offered *tools.List, f gateway.Flaw) {
+	tool, known := toolOf(offered, f.Tool)
+	r := quality.Invalid
+	switch {
+	case f.Mended:
+		r = quality.Repaired
+	case f.Class == repair.InvalidJSON:
+		r = quality.Unparseable
+	case f.Class == repair.UnknownTool:
+		r, known = quality.Unknown, false
+	}
+	if known {
+		t.Add(tool, r)
+		return
+	}
+	if r == quality.Invalid {
+		r = quality.Unparseable
+	}
+	t.Aim = max(t.Aim, r)
+}
+
+// fromText counts what is known of calls that were written as text: that arguments were repaired, and
+// that a call was none in the end.
+func (s *score) fromText(t *quality.Turn, o *gateway.Outcome) {
+	if o.Calls > 0 {
+		for _, kind := range [...]string{repair.ArgsJSON, repair.ArgsTypes, repair.ArgsEncoding, repair.ArgsSplit, repair.ArgsRepeated} {
+			switch {
+			case o.Repairs[kind] == 0:
+			case len(t.Calls) == 1:
+				t.Add(t.Calls[0].Tool, quality.Repaired)
+			default: // nobody knows of which
+				t.Aim = max(t.Aim, quality.Repaired)
+			}
+		}
+		return
+	}
+	for _, w := range o.Warnings {
+		if len(t.Calls) == 0 && (w == "broken_call" || w == "truncated_call" || w == "call_refused") {
+			t.Aim = max(t.Aim, quality.Unparseable)
+		}
+	}
+}
+
+// toolOf is an offered tool.
+func toolOf(offered *tools.List, name string) (tool quality.Tool, ok bool) {
+	if name == "" || offered.Find(name) == nil {
+		return tool, false
+	}
+	return quality.Tool{Name: name, Schema: xxhash.Sum64(offered.Schemas[name])}, true
+}

@@ -1,0 +1,378 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/redis"
+	"github.com/callgate/callgate/internal/netaddr"
+)
+
+const (
+	askPatience = 10 * time.Second // for one provider, server or store
+	someFiles   = 4096             // below it, open files may run out
+	someSpace   = 1 << 30          // bytes of a disk, below which it may be full soon
+	soon        = 14 * 24 * time.Hour
+	someSalt    = 16 // bytes of a secret
+)
+
+// examination prints what is found of a configuration, a line each, and what to do about it.
+type examination struct {
+	out io.Writer
+	cfg *config.Config
+	env *env
+	bad bool
+}
+
+// good says that something is as it should be.
+func (x *examination) good(what, text string) { x.line("✓", what, text, "") }
+
+// doubt says what works, and may not be meant.
+func (x *examination) doubt(what, text, do string) { x.line("!", what, text, do) }
+
+// wrong says what does not work; the exit status tells of it.
+func (x *examination) wrong(what string, err error, do string) {
+	x.bad = true
+	x.line("✗", what, err.Error(), do)
+}
+
+func (x *examination) line(mark, what, text, do string) {
+	fmt.Fprintf(x.out, "%s %-24s %s\n", mark, what, strings.Join(strings.Fields(text), " "))
+	if do != "" {
+		fmt.Fprintf(x.out, "  %-24s → %s\n", "", do)
+	}
+}
+
+// configuration looks at everything that a configuration names.
+func (d *doctorCmd) configuration(ctx context.Context, e *env) error {
+	cfg, err := loadConfig(d.Config, os.LookupEnv)
+	if err == nil {
+		err = cfg.Validate()
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	redis.LogTo(logger(e.stderr, config.Log{Level: "error", Format: "text"})) // it would say what is said here, on its own
+	x := &examination{out: e.stdout, cfg: cfg, env: e}
+	x.listeners()
+	x.keys(time.Now())
+	for _, name := range slices.Sorted(maps.Keys(cfg.Providers)) {
+		x.provider(ctx, name, cfg.Providers[name])
+	}
+	x.redis(ctx)
+	x.store(ctx)
+	x.toolServers(ctx, d.Config)
+	x.prices()
+	x.machine()
+	if x.bad {
+		return errFailed
+	}
+	return nil
+}
+
+// listeners looks at who can connect, and whether the addresses can be had.
+func (x *examination) listeners() {
+	admin := x.cfg.Admin.Listen
+	for what, address := range map[string]string{"listen": x.cfg.Listen, "admin.listen": admin} {
+		if address == config.Off {
+			continue
+		}
+		var c net.ListenConfig
+		if l, err := c.Listen(x.env.ctx, "tcp", address); err == nil {
+			_ = l.Close()
+		} else {
+			x.doubt(what, "cannot listen on "+address+" now: "+lastOf(err), "if that is a gateway that runs, all is well; else choose another address")
+		}
+	}
+	host, _, _ := net.SplitHostPort(admin)
+	switch {
+	case admin == config.Off:
+		x.doubt("admin", "off: no metrics, no console, no reload by the API", "admin: {listen: 127.0.0.1:8081} has them")
+	case netaddr.LoopbackListener(host) && x.cfg.Admin.KeyHash.IsZero():
+		x.good("admin", admin+", for this machine alone; whoever can log in here is an operator")
+	case netaddr.LoopbackListener(host):
+		x.good("admin", admin+", with a key")
+	default:
+		x.doubt("admin", admin+" can be reached by other machines, with a key over plain HTTP", "let only Prometheus and operators through (a firewall, a NetworkPolicy), or listen on 127.0.0.1")
+	}
+}
+
+// lastOf is the innermost of an error: what the system said.
+func lastOf(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err.Error()
+		}
+		err = inner
+	}
+}
+
+// keys looks at who may ask, and until when.
+func (x *examination) keys(now time.Time) {
+	if len(x.cfg.Keys) == 0 {
+		if x.cfg.RequireKeys {
+			x.good("keys", "none here: those that are made at run time count")
+		} else {
+			x.good("keys", "none: everybody who can connect to "+x.cfg.Listen+" may ask")
+		}
+	}
+	usable := 0
+	for _, k := range x.cfg.Keys {
+		what, ends := "key "+k.Name, k.ExpiresAt()
+		switch {
+		case k.Blocked:
+			x.doubt(what, "is blocked", "")
+			continue
+		case ends.IsZero():
+		case !ends.After(now):
+			x.doubt(what, "has expired on "+ends.Format(time.DateOnly), "make a new one with callgate key, or set another expires")
+			continue
+		case ends.Before(now.Add(soon)):
+			x.doubt(what, "expires on "+ends.Format(time.DateOnly), "rotate it: the new hash in hash, the old one in previous")
+		}
+		usable++
+		for _, old := range k.Previous {
+			if !old.UntilAt().After(now) {
+				x.doubt(what, "its previous hash is not taken any more since "+old.UntilAt().Format(time.DateOnly), "take it out of previous")
+			}
+		}
+	}
+	switch {
+	case usable > 0:
+		x.good("keys", fmt.Sprintf("%d that may ask now", usable))
+	case len(x.cfg.Keys) > 0:
+		x.wrong("keys", errors.New("none of them may ask now"), "add one: callgate key prints it with its hash")
+	}
+}
+
+// provider asks a provider for its models, and looks for those that targets name.
+func (x *examination) provider(ctx context.Context, name string, p config.Provider) {
+	what := "provider " + name
+	if base, err := url.Parse(p.BaseURL); err == nil && base.Scheme == "http" && !p.APIKey.IsZero() && !netaddr.LoopbackListener(base.Hostname()) {
+		x.doubt(what, "its key goes unencrypted to "+base.Host, "use https:, unless nobody else is on that network")
+	}
+	provider, err := newProvider(name, p)
+	if err != nil {
+		x.wrong(what, err, "")
+		return
+	}
+	lister, ok := provider.(gateway.ModelLister)
+	if !ok {
+		x.good(what, "has no list of models to ask for")
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	models, err := lister.Models(ctx)
+	if err != nil {
+		x.wrong(what, err, remedyOf(err))
+		return
+	}
+	x.good(what, fmt.Sprintf("answers, %d models", len(models)))
+	if p.Type == "demo" || len(models) == 0 {
+		return
+	}
+	for _, model := range x.targeted(name) {
+		if !slices.Contains(models, model) {
+			x.doubt(what, fmt.Sprintf("does not list the model %s, which a target names", model), "it has "+strings.Join(models[:min(len(models), 5)], ", "))
+		}
+	}
+}
+
+// remedyOf says what to do about an upstream that does not answer as it should.
+func remedyOf(err error) string {
+	switch gateway.AsError(err).Kind {
+	case gateway.Unauthorized:
+		return "its api_key is wrong, or the environment has another one"
+	case gateway.RateLimited:
+		return "it asks to wait: try again later"
+	}
+	return "start it, or correct its base_url, which ends in /v1 nearly everywhere"
+}
+
+// targeted are the models that targets name of a provider, sorted.
+func (x *examination) targeted(provider string) []string {
+	found := map[string]bool{}
+	for name, m := range x.cfg.Models {
+		lists := [][]config.Target{m.Targets}
+		for _, r := range m.Rules {
+			lists = append(lists, r.Targets)
+		}
+		for _, t := range slices.Concat(lists...) {
+			switch {
+			case t.Provider != provider:
+			case t.Model != "":
+				found[t.Model] = true
+			case !strings.Contains(name, "*"):
+				found[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// redis writes and reads what gateways share.
+func (x *examination) redis(ctx context.Context) {
+	if x.cfg.Redis.URL.IsZero() {
+		x.good("redis", "none: this gateway keeps to itself")
+		return
+	}
+	if n := len(x.cfg.CacheSalt.Reveal()); n < someSalt {
+		x.doubt("cache_salt", fmt.Sprintf("has %d characters, and what is kept in Redis is as safe as it", n), "use 32 random ones: openssl rand -base64 32")
+	}
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	shared, err := newSharing(x.cfg)
+	if err != nil {
+		x.wrong("redis", err, "correct redis.url")
+		return
+	}
+	defer func() { _ = shared.close() }()
+	key, text := shared.redis.Key("doctor"), []byte("doctor")
+	if err := shared.redis.Set(ctx, key, text, time.Minute); err != nil {
+		x.wrong("redis", err, "start it, or correct redis.url: its user needs to write keys that begin with "+x.cfg.Redis.KeyPrefix+":")
+		return
+	}
+	if got, _, err := shared.redis.GetUpTo(ctx, key, len(text)); err != nil || string(got) != string(text) {
+		x.wrong("redis", errors.Join(errors.New("what was written cannot be read"), err), "its user needs to read keys that begin with "+x.cfg.Redis.KeyPrefix+":")
+		return
+	}
+	x.good("redis", "can be written and read")
+}
+
+// store opens the store. It makes no file that was not there.
+func (x *examination) store(ctx context.Context) {
+	c := x.cfg.Store
+	do := ""
+	switch c.Kind {
+	case "off":
+		x.good("store", "off: clients cannot name earlier responses")
+		return
+	case "memory":
+		x.good("store", "memory: what is stored ends with this gateway, and no other has it")
+		return
+	case "sqlite":
+		dir := filepath.Dir(c.Path)
+		do = fmt.Sprintf("mkdir -p %s, with the gateway's user as its owner", dir)
+		if err := writable(dir); err != nil {
+			x.wrong("store", fmt.Errorf("sqlite: %w", err), do)
+			return
+		}
+		x.space("store", dir, uint64(max(0, min(int64(c.MaxBytes), someSpace)))) //nolint:gosec // it is not negative
+		if _, err := os.Stat(c.Path); errors.Is(err, fs.ErrNotExist) {
+			x.good("store", "sqlite: "+c.Path+" is made at the start")
+			return
+		}
+		do = "look whether it is the gateway's own file, and may be written: ls -l " + c.Path
+	case "postgres":
+		do = "start it, or correct store.url: its user needs to make tables in that database"
+	}
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	kept, err := openStore(ctx, x.cfg)
+	if err == nil && kept != nil {
+		err = kept.Close()
+	}
+	if err != nil {
+		x.wrong("store", err, do)
+		return
+	}
+	x.good("store", c.Kind+": can be opened")
+}
+
+// toolServers asks all tool servers for their tools.
+func (x *examination) toolServers(ctx context.Context, file string) {
+	c, err := newCatalogue(x.cfg, nil, logger(x.env.stderr, config.Log{Level: "error", Format: "text"}))
+	if err != nil {
+		x.wrong("tool servers", err, "")
+		return
+	}
+	if c == nil {
+		return
+	}
+	defer func() { _ = c.Close() }()
+	c.Refresh(ctx)
+	for _, s := range c.Status() {
+		what := "tool server " + s.Name
+		if !s.Up {
+			x.wrong(what, errors.New(s.Problem), "start it, or correct its url or command; models are not offered its tools meanwhile")
+			continue
+		}
+		x.good(what, fmt.Sprintf("%d tools", len(s.Tools)))
+		for _, tool := range s.Tools {
+			if tool.Quarantine != "" {
+				x.doubt(what, tool.Name+" is left out: "+tool.Quarantine, "look at callgate tools diff -c "+file+", then callgate tools pin -c "+file)
+			}
+		}
+		for _, m := range s.Missing {
+			x.doubt(what, strings.TrimSpace(m.Tool+" "+m.Why), "take it out of tools:, or look at the server")
+		}
+	}
+}
+
+// prices reads the file of prices.
+func (x *examination) prices() {
+	if x.cfg.Prices == "" {
+		return
+	}
+	if _, err := readPrices(x.cfg); err != nil {
+		x.wrong("prices", err, "correct the file, or leave prices out")
+		return
+	}
+	x.good("prices", x.cfg.Prices)
+}
+
+// machine looks at what the machine gives: places to write to, room, open files.
+func (x *examination) machine() {
+	tmp := os.TempDir()
+	if err := writable(tmp); err != nil {
+		x.wrong("temporary files", err, "uploads are kept there while they are sent on: give the gateway a TMPDIR that it may write to")
+	} else {
+		x.space("temporary files", tmp, uint64(max(0, uploadBudget(x.cfg.Limits)))) //nolint:gosec // it is not negative
+	}
+	dir, err := cacheDir(x.cfg.Plugins.CacheDir)
+	if err == nil && dir != "" {
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			err = writable(dir)
+		}
+	}
+	if err != nil {
+		x.doubt("compiled parsers", "cannot be kept: "+err.Error(), "set XDG_CACHE_HOME to a folder that the gateway may write to; without it each start compiles them")
+	}
+	if n, known := openFiles(); known && n < someFiles {
+		x.doubt("open files", fmt.Sprintf("%d at most, and a request has two", n), "raise it: LimitNOFILE=65536 in systemd, ulimit -n in a shell")
+	} else if known {
+		x.good("open files", fmt.Sprintf("%d at most", n))
+	}
+}
+
+// space says that a disk is nearly full, or has less room than may be needed.
+func (x *examination) space(what, dir string, need uint64) {
+	free, known := freeBytes(dir)
+	if need = max(need, someSpace); known && free < need {
+		x.doubt(what, fmt.Sprintf("%s free in %s, where %s may be needed", config.Size(min(free, 1<<60)), dir, config.Size(min(need, 1<<60))), "make room, or lower the limit of what is kept there") //nolint:gosec // they are bounded
+	}
+}
+
+// writable reports why a file cannot be made in a folder; nil if it can.
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, ".callgate-doctor-*")
+	if err != nil {
+		return fmt.Errorf("cannot write in %s: %s", dir, lastOf(err))
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}

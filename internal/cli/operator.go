@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/callgate/callgate/internal/plaintext"
+)
+
+// operatorFlags say which running gateway a command asks, as its operator.
+type operatorFlags struct {
+	Admin    string `help:"URL of the gateway's admin listener." default:"http://127.0.0.1:8081" env:"CALLGATE_ADMIN" placeholder:"URL"`
+	AdminKey string `help:"The operator's key (admin.key_hash); give it in the environment, where other users of the machine do not see it." env:"CALLGATE_ADMIN_KEY" placeholder:"KEY"`
+	JSON     bool   `name:"json" help:"Print the gateway's own answer."`
+}
+
+const (
+	operatorTime   = 30 * time.Second
+	operatorAnswer = 16 << 20
+)
+
+// ask sends a request to the admin listener, and reads the answer into what is not nil. With JSON it is
+// printed as it came.
+func (o operatorFlags) ask(e *env, method, path string, body, into any) error {
+	base, err := url.Parse(o.Admin)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return usageError{fmt.Errorf("--admin: %q is no URL; write for example http://127.0.0.1:8081", o.Admin)}
+	}
+	var sent io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		sent = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(e.ctx, method, base.Scheme+"://"+base.Host+path, sent)
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		r.Header.Set("content-type", "application/json")
+	}
+	if o.AdminKey != "" {
+		r.Header.Set("authorization", "Bearer "+o.AdminKey)
+	}
+	client := &http.Client{Timeout: operatorTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(r)
+	if err != nil {
+		return fmt.Errorf("no gateway answers at %s (--admin, CALLGATE_ADMIN): %w", base.Host, err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, operatorAnswer))
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		return refusalOf(resp.StatusCode, answer)
+	}
+	if o.JSON {
+		var pretty bytes.Buffer
+		if json.Indent(&pretty, answer, "", "  ") == nil && pretty.Len() > 0 {
+			fmt.Fprintln(e.stdout, string(bytes.TrimSpace(pretty.Bytes())))
+		}
+	}
+	if into == nil || len(answer) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		return fmt.Errorf("what answers at %s is no admin listener of this gateway: %w", base.Host, err)
+	}
+	return nil
+}
+
+// refusalOf is what the gateway says against a request.
+func refusalOf(status int, answer []byte) error {
+	var refusal struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(answer, &refusal) != nil || refusal.Error.Message == "" {
+		return fmt.Errorf("the gateway answered with status %d: %s", status, plaintext.Excerpt(plaintext.Line(string(answer)), 200)) //nolint:mnd // enough to see who answers
+	}
+	return fmt.Errorf("%s", plaintext.Line(refusal.Error.Message))
+}

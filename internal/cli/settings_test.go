@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// TestSettingsPage holds that docs/settings.md is what the program says of its keys, flags and
+// environment variables.
+func TestSettingsPage(t *testing.T) {
+	t.Parallel()
+	const page = "../../docs/settings.md"
+	status, want, stderr := command(t, "", "check", "--reference")
+	if status != exitOK {
+		t.Fatalf("got exit status %d: %s", status, stderr)
+	}
+	if *update {
+		put(t, page, want)
+		return
+	}
+	got, err := os.ReadFile(page)
+	if err != nil || string(got) != want {
+		t.Errorf("docs/settings.md is not what bin/callgate check --reference prints (%v); make golden writes it anew", err)
+	}
+}
+
+// TestServeVariables holds that each flag of serve has an environment variable with its name.
+func TestServeVariables(t *testing.T) {
+	t.Parallel()
+	k, err := kong.New(&cli{}, commandLine()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := 0
+	for _, leaf := range k.Model.Leaves(true) {
+		if leaf.Name != "serve" {
+			continue
+		}
+		for _, f := range leaf.Flags {
+			flags++
+			if want := "CALLGATE_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")); len(f.Tag.Envs) != 1 || f.Tag.Envs[0] != want {
+				t.Errorf("got the variables %v of --%s, want %s", f.Tag.Envs, f.Name, want)
+			}
+		}
+	}
+	if flags < 10 {
+		t.Errorf("got %d flags, want more: are they found?", flags)
+	}
+}
+
+// TestVariables starts the gateway by environment variables alone: they win over the file, a flag
+// wins over them, and one that is empty is none.
+func TestVariables(t *testing.T) {
+	file := configFile(t, `{listen: "127.0.0.1:1", admin: {listen: "127.0.0.1:3"}, log: {level: error}, providers: {demo: {type: demo}}}`)
+	t.Setenv("CALLGATE_CONFIG", file)
+	t.Setenv("CALLGATE_LISTEN", "127.0.0.1:2") // the harness has the flag
+	t.Setenv("CALLGATE_ADMIN", "127.0.0.1:0")
+	t.Setenv("CALLGATE_LOG_LEVEL", "info")
+	t.Setenv("CALLGATE_LOG_FORMAT", "text")
+	t.Setenv("CALLGATE_RELOAD", "off")
+	t.Setenv("CALLGATE_UPSTREAM", "")
+	t.Setenv("CALLGATE_PARSER", "")
+	t.Setenv("CALLGATE_TOOLS", "")
+	t.Setenv("CALLGATE_RAW_TOOL_TEXT", "")
+	g := serve(t, "")
+	if r := g.adminDo("POST", "/admin/reload"); r.status != 400 || !strings.Contains(r.body, "reload: off") {
+		t.Errorf("got status %d, %q from the admin listener, want that reload is off", r.status, r.body)
+	}
+	if log := g.stderr.String(); !strings.Contains(log, "level=INFO msg=ready") {
+		t.Errorf("got the log %q, want text, and the level info", log)
+	}
+	if got := g.chat(prompt("demo/hermes", "hi", false)); got.status != 200 {
+		t.Errorf("got status %d, want the file's provider", got.status)
+	}
+
+	t.Setenv("CALLGATE_CONFIG", "/nowhere/callgate.yaml")
+	if status, _, stderr := command(t, "", "serve"); status != exitUsage || !strings.Contains(stderr, "/nowhere/callgate.yaml") {
+		t.Errorf("got exit status %d, %q, want that the variable's file is not there", status, stderr)
+	}
+	t.Setenv("CALLGATE_CONFIG", "")
+	t.Setenv("CALLGATE_LOG_LEVEL", "loud")
+	if status, _, stderr := command(t, "", "serve"); status != exitUsage || !strings.Contains(stderr, "loud") {
+		t.Errorf("got exit status %d, %q, want that the variable's word is refused", status, stderr)
+	}
+}
