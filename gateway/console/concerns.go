@@ -184,7 +184,7 @@ func traffic(r *history.Report, down map[string]bool, add adder) {
 }
 
 // said says what has happened, for the few codes that an operator has to do something about.
-var said = map[string]string{ //nolint:gosec // a table of words
+var said = map[string]string{
 	"upstream_auth_error": "An upstream refused the gateway's own key.",
 	"insufficient_quota":  "An account at an upstream has no money left.",
 	"memory_spent":        "The gateway turned a request away for lack of memory (limits.memory).",

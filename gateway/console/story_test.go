@@ -112,7 +112,9 @@ func TestConcerns(t *testing.T) {
 			o.Budgets = func() []console.Budget { return []console.Budget{{Name: "team a", Spent: 10, Limit: 10, Unit: "USD"}} }
 		}, "bad", "The budget of team a is spent.", ""},
 		"a budget without room": {func(o *console.Options) {
-			o.Budgets = func() []console.Budget { return []console.Budget{{Name: "team a", Spent: 7, Limit: 10, Unit: "USD", Refused: true}} }
+			o.Budgets = func() []console.Budget {
+				return []console.Budget{{Name: "team a", Spent: 7, Limit: 10, Unit: "USD", Refused: true}}
+			}
 		}, "bad", "The budget of team a had no room for the last request: 70 % of it is spent.", ""},
 		"something else": {func(o *console.Options) {
 			o.Concerns = func() []console.Concern {
