@@ -22,8 +22,9 @@ build: bin/callgate ## build the parsers and bin/callgate, one file that needs n
 
 LDFLAGS     := -s -w -X github.com/callgate/callgate/internal/cli.version=$(VERSION)
 
+# Without C: it runs on any Linux, and in an image that has nothing else.
 bin/callgate: $(WASM) FORCE
-	@go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/gateway
+	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/gateway
 
 bin/linux-%/callgate: $(WASM) FORCE
 	@CGO_ENABLED=0 GOOS=linux GOARCH=$* go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/gateway

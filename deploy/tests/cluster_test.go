@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/internal/postgrestest"
 	"github.com/callgate/callgate/internal/redistest"
 )
@@ -47,7 +46,7 @@ func TestCluster(t *testing.T) {
 	redis, database := redistest.Start(t), postgrestest.Database(t)
 	url, asked := counted(t)
 	environment := []string{
-		"CALLGATE_KEY_HASH=" + config.HashKey(key), "CALLGATE_ADMIN_KEY_HASH=" + config.HashKey(operator), "CALLGATE_CACHE_SALT=" + t.Name() + redis.KeyPrefix(),
+		"CALLGATE_KEY_HASH=" + hashOf(key), "CALLGATE_ADMIN_KEY_HASH=" + hashOf(operator), "CALLGATE_CACHE_SALT=" + t.Name() + redis.KeyPrefix(),
 		"REDIS_URL=" + redis.URL(), "DATABASE_URL=" + database, "UPSTREAM_URL=" + url, "UPSTREAM_KEY=upstream-key",
 	}
 	a, b := serve(t, "../compose/callgate.yaml", environment...), serve(t, "../compose/callgate.yaml", environment...)
@@ -143,7 +142,7 @@ func TestClusterDown(t *testing.T) {
 	t.Parallel()
 	redis, database := redistest.Start(t, "--save", ""), postgrestest.Database(t)
 	url, _ := counted(t)
-	g := serve(t, "../compose/callgate.yaml", "CALLGATE_KEY_HASH="+config.HashKey("k"), "CALLGATE_ADMIN_KEY_HASH="+config.HashKey("o"), "CALLGATE_CACHE_SALT=pepper",
+	g := serve(t, "../compose/callgate.yaml", "CALLGATE_KEY_HASH="+hashOf("k"), "CALLGATE_ADMIN_KEY_HASH="+hashOf("o"), "CALLGATE_CACHE_SALT=pepper",
 		"REDIS_URL="+redis.URL(), "DATABASE_URL="+database, "UPSTREAM_URL="+url, "UPSTREAM_KEY=upstream-key")
 	redis.Stop()
 	if status, _, text := g.post("/v1/chat/completions", "k", `{"model":"m","temperature":0,"messages":[{"role":"user","content":"hi"}]}`); status != http.StatusOK {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -55,7 +56,7 @@ type Options struct {
 type Assumed struct{ Input, Output int64 }
 
 // State is what outlives the configuration: the numbers of limits, the leases of running requests and what was
-// learned of models. It owns a goroutine, which ends with Close.
+// learned of models. It owns the limiter and a goroutine, which end with Close.
 type State struct {
 	limiter limit.Limiter
 	models  *models
@@ -78,8 +79,12 @@ func NewState(l limit.Limiter, log *slog.Logger) *State {
 
 // Close ends the renewal of leases. Requests that run yet lose theirs in a minute.
 func (s *State) Close() error {
-	if s != nil {
-		s.renewal.end()
+	if s == nil {
+		return nil
+	}
+	s.renewal.end()
+	if c, ok := s.limiter.(io.Closer); ok {
+		return c.Close()
 	}
 	return nil
 }

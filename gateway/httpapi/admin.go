@@ -65,6 +65,8 @@ type AdminConfig struct {
 	Metrics http.Handler
 	// Console answers /ui and all below. Without it there are no such paths.
 	Console Console
+	// SSO signs operators in for the console, beside the key; nil for the key alone.
+	SSO SSO
 	// Log may be nil.
 	Log *slog.Logger
 }

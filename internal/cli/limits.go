@@ -42,7 +42,7 @@ func newLimiter(shared *sharing, log *slog.Logger) *admit.State {
 	if shared == nil {
 		return admit.NewState(limit.NewMemory(nil), log)
 	}
-	return admit.NewState(limit.NewShared(shared.redis, nil), log)
+	return admit.NewState(limit.NewAway(limit.NewShared(shared.redis, nil), log), log)
 }
 
 // meters reports whether anybody wants to know what requests use.

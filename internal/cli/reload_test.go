@@ -501,3 +501,95 @@ heartbeat: %ds
 	}
 	g.wantMetric(`callgate_circuit_transitions_total{provider="bad",to="open"}`, 2)
 }
+
+// TestReloadLearned holds that what a target was found to refuse is known behind a reload, and
+// forgotten with the provider's settings.
+func TestReloadLearned(t *testing.T) {
+	t.Parallel()
+	p := &plainServer{status: 400, refusal: `{"error":{"message":"registry.ollama.ai/library/gemma3:4b does not support tools","type":"api_error","param":null,"code":null}}`,
+		refuses: func(body map[string]any) bool { return body["tools"] != nil }}
+	url := upstream(t, p.answer)
+	file := func(connect, heartbeat int) string {
+		return fmt.Sprintf("{heartbeat: %ds, providers: {up: {type: openai, base_url: %q, parser: auto, tools: auto, timeouts: {connect: %ds}}}}", heartbeat, url, connect)
+	}
+	g := serveChanging(t, file(1, 5))
+	ask := func(sent int) {
+		t.Helper()
+		r := g.chat(`{"model":"up/Qwen/Qwen3-8B","messages":[{"role":"user","content":"Weather in Oslo?"}],"tools":[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{"city":{"type":"string"}}}}}]}`)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if r.status != 200 || !strings.Contains(r.body, `"get_weather"`) || len(p.sent) != sent {
+			t.Errorf("got status %d, %s and %d requests upstream, want a call and %d", r.status, r.body, len(p.sent), sent)
+		}
+	}
+	ask(2)
+	g.applied(file(1, 6), "heartbeat")
+	ask(3)
+	g.applied(file(2, 6), "providers.up.timeouts.connect")
+	ask(5)
+}
+
+// TestReloadRun takes a tool server away while it runs a call: the request that has made it gets
+// its result and its answer, and the next one has no such tools.
+func TestReloadRun(t *testing.T) {
+	t.Parallel()
+	shop := newToolShop(t)
+	calling, end := make(chan struct{}), make(chan struct{})
+	shop.do = func(w http.ResponseWriter, _ *http.Request, _ string) {
+		close(calling)
+		<-end
+		io.WriteString(w, `{"found":"a bicycle"}`)
+	}
+	up := newSite(t, func(w http.ResponseWriter, r received) {
+		w.Header().Set("content-type", "application/json")
+		if strings.Contains(r.body, "a bicycle") || !strings.Contains(r.body, "shop__search") {
+			io.WriteString(w, turnOf(r, "native", "There is a bicycle."))
+			return
+		}
+		io.WriteString(w, turnOf(r, "native", "", modelCall{"c1", "shop__search", `{"q":"bicycle"}`}))
+	})
+	with := strings.Replace(shop.config(up.url, "m", "none", "    tools: {servers: [shop]}\n"), `admin: {listen: "off"}`, "", 1)
+	without := fmt.Sprintf("{providers: {up: {type: openai, base_url: %q, parser: none}}, models: {m: {targets: [{provider: up}]}}}", up.url)
+	g := serveChanging(t, with)
+	answer := make(chan result, 1)
+	go func() { answer <- g.chat(`{"model":"m","messages":[{"role":"user","content":"Is there a bicycle?"}]}`) }()
+	<-calling
+	g.applied(without, "models.m.tools.servers", "tool_servers.shop (removed)")
+	if r := g.chat(`{"model":"m","messages":[{"role":"user","content":"Is there one?"}]}`); r.status != 200 || r.header.Get("x-callgate-tool-run") != "" {
+		t.Errorf("got status %d and the run %q, want an answer without tools", r.status, r.header.Get("x-callgate-tool-run"))
+	}
+	close(end)
+	if r := <-answer; r.status != 200 || !strings.Contains(r.body, "There is a bicycle.") || !strings.Contains(r.header.Get("x-callgate-tool-run"), "calls=1") {
+		t.Errorf("got status %d, %s and the run %q, want the answer with the tool's result", r.status, r.body, r.header.Get("x-callgate-tool-run"))
+	}
+	if got := len(shop.made()); got != 1 {
+		t.Errorf("got %d calls, want 1", got)
+	}
+	await(t, "the end of the earlier edition", func() bool { return g.metric("callgate_config_draining") == 0 })
+}
+
+// TestReloadShutdown ends the gateway while an earlier edition has a stream: it comes to its end.
+func TestReloadShutdown(t *testing.T) {
+	t.Parallel()
+	more := make(chan struct{})
+	url := slowStream(t, more, longText)
+	g := serveChanging(t, fmt.Sprintf("{heartbeat: 5s, providers: {up: {type: openai, base_url: %q}}}", url))
+	resp, err := g.open(t.Context(), prompt("up/m", "hi", true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body := bufio.NewReader(resp.Body)
+	first := readEvent(t, body)
+	g.applied("{providers: {demo: {type: demo}}}", "heartbeat", "providers.up (removed)")
+	g.cancel()
+	await(t, "the end of the listener", func() bool { return strings.Contains(g.stderr.String(), "shutting down") })
+	close(more)
+	rest, err := io.ReadAll(body)
+	if got := streamed(t, first+string(rest)); err != nil || got.content != longText {
+		t.Errorf("got text %q and error %v, want %q", got.content, err, longText)
+	}
+	if status := g.wait(); status != 0 {
+		t.Errorf("got exit status %d, want 0", status)
+	}
+}

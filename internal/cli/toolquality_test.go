@@ -370,6 +370,30 @@ func TestQualityOff(t *testing.T) {
 	}
 }
 
+// TestQualityInARollout: an arm of a rollout has its targets, whatever the route's are worth, and its
+// calls are counted.
+func TestQualityInARollout(t *testing.T) {
+	t.Parallel()
+	other := &caller{}
+	url := newSite(t, other.answer).url
+	const head = "rollouts: [{name: r, arms: [{name: control, weight: 0}, {name: next, weight: 100, override: {targets: [{provider: c, model: up}]}}]}]\n"
+	var s setup
+	s.head.WriteString(head)
+	bad := &caller{}
+	bad.wrong.Store(true)
+	s.provider("a", newSite(t, bad.answer).url, "")
+	s.provider("b", newSite(t, bad.answer).url, "")
+	s.provider("c", url, "")
+	s.models.WriteString("  m: {quality: weight, targets: [{provider: a, model: up, weight: 1}, {provider: b, model: up, weight: 1}]}\n")
+	j := &judged{gate: serve(t, s.String()), at: new(atomic.Int64)}
+	for range 6 {
+		if provider, r := j.ask(j.first(), weatherTools); provider != "c" {
+			t.Fatalf("got an answer of %q: %d %s", provider, r.status, r.body)
+		}
+	}
+	await(t, "the turns", func() bool { return j.score("c").Results["clean"] == 6 })
+}
+
 // TestQualityShared: what one gateway counts another acts upon.
 func TestQualityShared(t *testing.T) {
 	t.Parallel()

@@ -122,6 +122,9 @@ func (p *process) build(ctx context.Context, cfg *config.Config, previous *editi
 	if admin.Console, err = v.console(p, admin); err != nil {
 		return v, err
 	}
+	if admin.SSO, err = newSSO(cfg, p.secret); err != nil {
+		return v, err
+	}
 	v.admin, err = httpapi.NewAdmin(admin)
 	return v, err
 }
