@@ -90,6 +90,7 @@ func (a *account) acquire(ctx context.Context, set *limit.Set) (*gateway.RateLim
 		return nil, errAway(err)
 	}
 	s.count(set, &v)
+	s.see(time.Now(), &v)
 	rates := rateLimits(&v)
 	if v.Refusal != nil {
 		e := refusal(&v, a.hold.Hold)

@@ -63,6 +63,7 @@ type State struct {
 	log     *slog.Logger
 	renewal
 	figures
+	budgets
 }
 
 // NewState makes a State; log may be nil. The caller closes it.

@@ -24,6 +24,7 @@ type Budget struct {
 	Spent, Limit float64
 	Unit         string // a currency's code, or "tokens" or "requests"
 	Period       string // such as "day"
+	Refused      bool   // it had no room for the last request
 	Link         string
 }
 
@@ -74,6 +75,8 @@ func (c *Console) concerns() []Concern {
 		switch share := b.Share(); {
 		case share >= budgetSpent:
 			add(Bad, b.Link, "Budget", "The budget of %s is spent.", b.Name)
+		case b.Refused:
+			add(Bad, b.Link, "Budget", "The budget of %s had no room for the last request: %s of it is spent.", b.Name, percent(share))
 		case share >= budgetNear:
 			add(Fair, b.Link, "Budget", "%s of the budget of %s is spent.", percent(share), b.Name)
 		}
@@ -167,15 +170,27 @@ func traffic(r *history.Report, down map[string]bool, add adder) {
 			add(level, requestsPath+"?target="+targetQuery(t), "Its requests", "%s failed %s of %s in the last %d minutes.", targetName(t), grouped(failed), times(all), r.Window.Steps)
 		}
 	}
-	for _, k := range append(slices.Clone(r.Of(history.Outcome)), r.Of(history.Failure)...) {
-		switch k.Name {
-		case "upstream_auth_error", "insufficient_quota", "memory_spent", "store_full", "plugin_error", "internal_error":
-			words := fmt.Sprintf("%s %s in the last %d minutes.", failures[k.Name], capital(times(k.Count)), r.Window.Steps)
-			if !slices.ContainsFunc(r.Of(history.Outcome), func(o history.Kind) bool { return o.Name == k.Name && o != k }) {
-				add(Bad, requestsPath+"?show=failed", "Failed requests", "%s", words)
+	// A code of a request may be the gateway's own word: a budget of its own that is spent has the same
+	// as an upstream's account. What attempts ended with is the upstream's.
+	seen := func(class history.Class, codes ...string) {
+		for _, k := range r.Of(class) {
+			if slices.Contains(codes, k.Name) {
+				add(Bad, requestsPath+"?show=failed", "Failed requests", "%s %s in the last %d minutes.", said[k.Name], capital(times(k.Count)), r.Window.Steps)
 			}
 		}
 	}
+	seen(history.Outcome, "upstream_auth_error", "insufficient_quota")
+	seen(history.Failure, "memory_spent", "store_full", "plugin_error", "internal_error")
+}
+
+// said says what has happened, for the few codes that an operator has to do something about.
+var said = map[string]string{
+	"upstream_auth_error": "An upstream refused the gateway's own key.",
+	"insufficient_quota":  "An account at an upstream has no money left.",
+	"memory_spent":        "The gateway turned a request away for lack of memory (limits.memory).",
+	"store_full":          "The store of responses is full.",
+	"plugin_error":        "A parser's file is bad.",
+	"internal_error":      "The gateway has a defect; the log has it.",
 }
 
 // howBad says how bad it is that some of all failed.

@@ -149,10 +149,16 @@ const (
 //go:embed pages assets
 var files embed.FS
 
+// complete reports whether all is there that every page needs.
+func (o *Options) complete() bool {
+	functions := o.Breakers != nil && o.Reset != nil && o.ResetParser != nil && o.Targets != nil && o.Caches != nil && o.Plugins != nil && o.Tools != nil && o.Ready != nil
+	return functions && o.Source != nil && o.History != nil
+}
+
 // New makes a console. History and every function of the options but Rollouts, SetArm, Concerns,
 // Budgets, Now and Log have to be there.
 func New(o Options) (*Console, error) {
-	if o.Breakers == nil || o.Reset == nil || o.ResetParser == nil || o.Targets == nil || o.Caches == nil || o.Plugins == nil || o.Tools == nil || o.Ready == nil || o.Source == nil || o.History == nil {
+	if !o.complete() {
 		return nil, errors.New("a console needs all functions of its options")
 	}
 	if o.Log == nil {

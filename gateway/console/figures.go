@@ -97,6 +97,9 @@ func amount(x float64, unit string) string {
 	}
 	text := strconv.FormatFloat(x, 'f', digits, 64)
 	whole, rest, _ := strings.Cut(text, ".")
+	for len(rest) > 2 && strings.HasSuffix(rest, "0") {
+		rest = rest[:len(rest)-1]
+	}
 	if n, err := strconv.ParseInt(whole, 10, 64); err == nil {
 		whole = grouped(n)
 	}

@@ -68,16 +68,17 @@ func TestConcerns(t *testing.T) {
 		"some failed":   {record(3, fails("upstream_error")), "warn", "3 of 100 requests failed in the last 15 minutes (3.0 %).", "/ui/requests?show=failed"},
 		"many failed":   {record(9, fails("upstream_error")), "bad", "9 of 100 requests failed", "/ui/requests?show=failed"},
 		"a target":      {record(9, fails("upstream_error")), "bad", "p/m failed 9 of 100 times in the last 15 minutes.", "/ui/requests?target=p%2Fm"},
-		"a refused key": {record(1, fails("upstream_auth_error")), "bad", "The upstream refused the gateway's own key. Once in the last 15 minutes.", ""},
+		"a refused key": {record(1, fails("upstream_auth_error")), "bad", "An upstream refused the gateway's own key. Once in the last 15 minutes.", ""},
 		"no money": {record(2, func(r *gateway.Record) {
 			r.Summary.Attempts = append([]gateway.Attempt{{Provider: "q", Model: "m", Outcome: "insufficient_quota"}}, r.Summary.Attempts...)
-		}), "bad", "The account at the upstream has no money left. Twice in the last 15 minutes.", ""},
-		"no memory":    {record(1, func(r *gateway.Record) { r.Status, r.Code, r.Summary = 503, "memory_spent", nil }), "bad", "The gateway had no memory left", ""},
-		"left alone":   {record(50, func(r *gateway.Record) { r.Status, r.Code, r.Summary = 401, "invalid_api_key", nil }), "good", "Nothing is wrong", ""},
-		"a broken one": {record(1, func(r *gateway.Record) { r.Summary.Warnings = []string{"truncated_call"} }), "warn", "1 answer of the last hour could not be repaired.", "/ui/requests?show=broken"},
-		"broken ones":  {record(6, func(r *gateway.Record) { r.Summary.Warnings = []string{"truncated_call"} }), "bad", "6 answers of the last hour could not be repaired.", "/ui/requests?show=broken"},
-		"a ghost":      {record(1, func(r *gateway.Record) { r.Summary.Guard = &gateway.Verdict{Ghost: true} }), "warn", "1 answer of the last hour claimed what no call had done", "/ui/requests?show=ghost"},
-		"a parser":     {record(2, func(r *gateway.Record) { r.Summary.Warnings = []string{"plugin:hermes:time_limit"} }), "warn", "A parser failed twice in the last hour", "/ui/plugins"},
+		}), "bad", "An account at an upstream has no money left. Twice in the last 15 minutes.", ""},
+		"no memory":                     {record(1, func(r *gateway.Record) { r.Status, r.Code, r.Summary = 503, "memory_spent", nil }), "bad", "The gateway turned a request away for lack of memory (limits.memory). Once", ""},
+		"a budget of the gateway's own": {record(3, func(r *gateway.Record) { r.Status, r.Code, r.Summary = 429, "insufficient_quota", nil }), "good", "Nothing is wrong", ""},
+		"left alone":                    {record(50, func(r *gateway.Record) { r.Status, r.Code, r.Summary = 401, "invalid_api_key", nil }), "good", "Nothing is wrong", ""},
+		"a broken one":                  {record(1, func(r *gateway.Record) { r.Summary.Warnings = []string{"truncated_call"} }), "warn", "1 answer of the last hour could not be repaired.", "/ui/requests?show=broken"},
+		"broken ones":                   {record(6, func(r *gateway.Record) { r.Summary.Warnings = []string{"truncated_call"} }), "bad", "6 answers of the last hour could not be repaired.", "/ui/requests?show=broken"},
+		"a ghost":                       {record(1, func(r *gateway.Record) { r.Summary.Guard = &gateway.Verdict{Ghost: true} }), "warn", "1 answer of the last hour claimed what no call had done", "/ui/requests?show=ghost"},
+		"a parser":                      {record(2, func(r *gateway.Record) { r.Summary.Warnings = []string{"plugin:hermes:time_limit"} }), "warn", "A parser failed twice in the last hour", "/ui/plugins"},
 		"a breaker": {func(o *console.Options) {
 			o.Breakers = func() []breaker.Snapshot {
 				return []breaker.Snapshot{{Name: "p", State: breaker.Open, Since: consoletest.Noon.Add(-time.Hour), ConsecutiveFailures: 5, ReopensIn: 12}}
@@ -110,6 +111,11 @@ func TestConcerns(t *testing.T) {
 		"a budget": {func(o *console.Options) {
 			o.Budgets = func() []console.Budget { return []console.Budget{{Name: "team a", Spent: 10, Limit: 10, Unit: "USD"}} }
 		}, "bad", "The budget of team a is spent.", ""},
+		"a budget without room": {func(o *console.Options) {
+			o.Budgets = func() []console.Budget {
+				return []console.Budget{{Name: "team a", Spent: 7, Limit: 10, Unit: "USD", Refused: true}}
+			}
+		}, "bad", "The budget of team a had no room for the last request: 70 % of it is spent.", ""},
 		"something else": {func(o *console.Options) {
 			o.Concerns = func() []console.Concern {
 				return []console.Concern{{Level: console.Bad, What: "The store is away.", Link: "/ui/caches", See: "Caches"}}

@@ -58,7 +58,7 @@ var failures = map[string]string{ //nolint:gochecknoglobals // a table
 	"upstream_rate_limited":       "The upstream limits how often it is asked.",
 	"upstream_auth_error":         "The upstream refused the gateway's own key.",
 	"upstream_rejected":           "The upstream refused the request.",
-	"insufficient_quota":          "The account at the upstream has no money left.",
+	"insufficient_quota":          "A budget, or the account at the upstream, is spent.",
 	"empty_completion":            "The model answered nothing.",
 	"invalid_tool_call":           "The model's call was broken, and could not be repaired.",
 	"invalid_structured_output":   "The answer was to be JSON, and could not be repaired.",

@@ -18,7 +18,7 @@ func (v *edition) console(p *process, admin httpapi.AdminConfig) (*console.Conso
 		Breakers: admin.Breakers, Reset: admin.Reset, ResetParser: v.parsers.host.Reset, Targets: admin.Targets, Caches: admin.Caches,
 		Plugins: func() console.Plugins { return v.parsers.shown(v.config.Plugins.Dir) },
 		Tools:   v.tools.Status, Quality: p.quality.Snapshot, Rollouts: admin.Rollouts, SetArm: admin.SetArm,
-		Keys: admin.Keys, Ready: v.parsers.ready, Source: v.parsers, History: p.accounts.history, Concerns: func() []console.Concern { return append(p.concerns(), v.rollouts.concerns()...) }, Version: programVersion(), Log: admin.Log,
+		Keys: admin.Keys, Ready: v.parsers.ready, Source: v.parsers, History: p.accounts.history, Concerns: func() []console.Concern { return append(p.concerns(), v.rollouts.concerns()...) }, Budgets: p.budgets, Version: programVersion(), Log: admin.Log,
 	})
 }
 

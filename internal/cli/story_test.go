@@ -131,3 +131,36 @@ func TestStory(t *testing.T) {
 	}
 	page("/ui/requests/req_nobody", 404)
 }
+
+// TestStoryBudgets holds that the first page tells how much of a budget requests have spent, and that it
+// is red when there is nothing left.
+func TestStoryBudgets(t *testing.T) {
+	t.Parallel()
+	base, _ := usages(t)
+	g := serve(t, limited(base, "{usd: 0.0001, per: month}", "assume_price: {input: 1, output: 3}\n"))
+	m := pageOn.FindStringSubmatch(g.stdout.String())
+	if m == nil {
+		t.Fatalf("got no address of the page in %s", g.stdout)
+	}
+	page := func() string {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, m[1]+"/ui", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return html.UnescapeString(g.do(r).body)
+	}
+	if body := page(); strings.Contains(body, "budgets-caption") {
+		t.Errorf("got budgets that nobody has spent of:\n%s", body)
+	}
+	for range 20 {
+		if g.chat(`{"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "hello"}]}`).status != http.StatusOK {
+			break
+		}
+	}
+	body := page()
+	for _, want := range []string{"One thing is wrong", "The budget of everybody had no room for the last request: 75 % of it is spent.", "<td class=\"n\">$0.0001 a month</td>"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("got no %q in\n%s", want, body)
+		}
+	}
+}

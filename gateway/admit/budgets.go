@@ -1,0 +1,91 @@
+package admit
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/callgate/callgate/gateway/limit"
+)
+
+// maxBudgets is how many budgets are known. What is more is left out: a page for people has no room
+// for it either.
+const maxBudgets = 500
+
+// budgets are how much of each was spent when a request was last weighed against it.
+type budgets struct {
+	seeing sync.Mutex
+	seen   map[budgetKey]Budget
+}
+
+type budgetKey struct {
+	scope  limit.Scope
+	kind   limit.Kind
+	window limit.Window
+}
+
+// Budget is how much of a budget is spent, as the last request found it: 10⁻⁹ US dollars of
+// limit.Money, else tokens. What running requests hold is in Used.
+type Budget struct {
+	Scope     limit.Scope
+	Kind      limit.Kind
+	Window    limit.Window
+	Used, Max int64
+	// Refused says that it had no room for the last request.
+	Refused bool
+	ends    time.Time // zero: never
+}
+
+// see notes the state of the budgets in a verdict.
+func (b *budgets) see(now time.Time, v *limit.Verdict) {
+	for i := range v.States {
+		st := &v.States[i]
+		if l := st.Limit; l != nil && l.Kind.IsBudget() && !v.Away {
+			b.note(now, st, v.Refusal != nil && v.Refusal.Limit == l)
+		}
+	}
+}
+
+func (b *budgets) note(now time.Time, st *limit.State, refused bool) {
+	l := st.Limit
+	seen := Budget{Scope: l.Scope, Kind: l.Kind, Window: l.Window, Used: st.Used, Max: l.Max, Refused: refused}
+	if l.Window != limit.Total {
+		seen.ends = now.Add(st.Reset)
+	}
+	key := budgetKey{l.Scope, l.Kind, l.Window}
+	b.seeing.Lock()
+	defer b.seeing.Unlock()
+	if b.seen == nil {
+		b.seen = map[budgetKey]Budget{}
+	}
+	if _, known := b.seen[key]; !known && len(b.seen) >= maxBudgets {
+		for k, old := range b.seen {
+			if old.over(now) {
+				delete(b.seen, k)
+			}
+		}
+		if len(b.seen) >= maxBudgets {
+			return
+		}
+	}
+	b.seen[key] = seen
+}
+
+// over reports whether the budget's window has ended, so that it is whole again.
+func (b *Budget) over(now time.Time) bool { return !b.ends.IsZero() && !now.Before(b.ends) }
+
+// Budgets are those that requests were weighed against in their windows, in the order of their names.
+func (s *State) Budgets() []Budget {
+	now := time.Now()
+	s.seeing.Lock()
+	defer s.seeing.Unlock()
+	var out []Budget
+	for _, b := range s.seen {
+		if !b.over(now) {
+			out = append(out, b)
+		}
+	}
+	slices.SortFunc(out, func(a, b Budget) int { return strings.Compare(a.Scope.String(), b.Scope.String()) })
+	return out
+}
