@@ -271,13 +271,10 @@ func TestImageRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, data := range contents(t, img) {
-		switch to := filepath.Join(root, name); {
-		case data == nil:
-			err = os.MkdirAll(to, 0o755)
-		default:
+		to := filepath.Join(root, name)
+		if data != nil {
 			write(t, to, data, 0o755)
-		}
-		if err != nil {
+		} else if err := os.MkdirAll(to, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	"sigs.k8s.io/yaml"
 
@@ -336,7 +335,7 @@ func wrong(t *testing.T, text string, find func(string) map[string]bool, used ma
 				return nil
 			}
 			for _, m := range n.LabelMatchers {
-				if m.Name != labels.MetricName && !known(have, m.Name) {
+				if m.Name != model.MetricNameLabel && !known(have, m.Name) {
 					complaints = append(complaints, n.Name+" has no label "+m.Name)
 				}
 			}

@@ -274,7 +274,7 @@ func (x *examination) store(ctx context.Context) {
 			x.wrong("store", fmt.Errorf("sqlite: %w", err), do)
 			return
 		}
-		x.space("store", dir, uint64(max(0, min(int64(c.MaxBytes), someSpace)))) //nolint:gosec // it is not negative
+		x.space("store", dir, uint64(max(0, min(int64(c.MaxBytes), someSpace))))
 		if _, err := os.Stat(c.Path); errors.Is(err, fs.ErrNotExist) {
 			x.good("store", "sqlite: "+c.Path+" is made at the start")
 			return
@@ -382,7 +382,7 @@ func (x *examination) machine() {
 	if err := writable(tmp); err != nil {
 		x.wrong("temporary files", err, "uploads are kept there while they are sent on: give the gateway a TMPDIR that it may write to")
 	} else {
-		x.space("temporary files", tmp, uint64(max(0, uploadBudget(x.cfg.Limits)))) //nolint:gosec // it is not negative
+		x.space("temporary files", tmp, uint64(max(0, uploadBudget(x.cfg.Limits))))
 	}
 	dir, err := cacheDir(x.cfg.Plugins.CacheDir)
 	if err == nil && dir != "" {
@@ -402,7 +402,7 @@ func (x *examination) machine() {
 func (x *examination) space(what, dir string, need uint64) {
 	free, known := freeBytes(dir)
 	if need = max(need, someSpace); known && free < need {
-		x.doubt(what, fmt.Sprintf("%s free in %s, where %s may be needed", config.Size(min(free, 1<<60)), dir, config.Size(min(need, 1<<60))), "make room, or lower the limit of what is kept there") //nolint:gosec // they are bounded
+		x.doubt(what, fmt.Sprintf("%s free in %s, where %s may be needed", config.Size(min(free, 1<<60)), dir, config.Size(min(need, 1<<60))), "make room, or lower the limit of what is kept there")
 	}
 }
 

@@ -10,7 +10,7 @@ func freeBytes(dir string) (free uint64, known bool) {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, false
 	}
-	return uint64(s.Bavail) * uint64(s.Bsize), true //nolint:gosec,unconvert // each system has types of its own
+	return uint64(s.Bavail) * uint64(s.Bsize), true //nolint:unconvert // each system has types of its own
 }
 
 // openFiles is how many files and connections this process may have.
