@@ -13,7 +13,7 @@ COPY . .
 ARG TARGETARCH
 ARG VERSION=dev
 RUN make wasm && make VERSION=$VERSION bin/linux-$TARGETARCH/callgate
-RUN mkdir -p /root-fs/etc/callgate /root-fs/etc/ssl/certs /root-fs/tmp && chmod 1777 /root-fs/tmp \
+RUN mkdir -p /data /root-fs/etc/callgate /root-fs/etc/ssl/certs /root-fs/tmp && chmod 1777 /root-fs/tmp \
  && echo 'callgate:x:65532:65532:callgate:/tmp:/sbin/nologin' > /root-fs/etc/passwd \
  && echo 'callgate:x:65532:' > /root-fs/etc/group \
  && cp /etc/ssl/certs/ca-certificates.crt /root-fs/etc/ssl/certs/ \
@@ -29,6 +29,7 @@ LABEL org.opencontainers.image.title="callgate" \
       org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.revision="$REVISION"
 COPY --from=build /root-fs/ /
+COPY --from=build --chown=65532:65532 --chmod=700 /data /var/lib/callgate
 WORKDIR /tmp
 ENV PATH=/ XDG_CACHE_HOME=/tmp/cache
 USER 65532:65532

@@ -22,8 +22,9 @@ build: bin/callgate ## build the parsers and bin/callgate, one file that needs n
 
 LDFLAGS     := -s -w -X github.com/callgate/callgate/internal/cli.version=$(VERSION)
 
+# Without C: it runs on any Linux, and in an image that has nothing else.
 bin/callgate: $(WASM) FORCE
-	@go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/gateway
+	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/gateway
 
 bin/linux-%/callgate: $(WASM) FORCE
 	@CGO_ENABLED=0 GOOS=linux GOARCH=$* go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/gateway
@@ -115,7 +116,7 @@ attack: build ## attack the gateway in all ways at once for ATTACKTIME, with mem
 	@go run ./cmd/attack -time $(ATTACKTIME)
 
 bench-units: ## print what repairs, breakers, attempts, routing by prefix and providers cost
-	@go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./gateway/repair ./gateway/internal/ledger ./gateway/internal/guard ./gateway/breaker ./gateway/prefix ./cmd/bench ./providers/openai ./providers/anthropic
+	@go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./gateway/repair ./gateway/internal/ledger ./gateway/internal/guard ./gateway/breaker ./gateway/prefix ./gateway/admit ./cmd/bench ./providers/openai ./providers/anthropic
 
 # Eight targets whose caches keep everything, and no more than 10,000 blocks remembered of
 # each. Gateways talk over a real Redis, or in memory if there can be none.

@@ -72,14 +72,22 @@ func (r *Record) Turn() rollout.Turn {
 }
 
 func (r *Record) result() rollout.Result {
-	s := r.Summary
-	called := len(s.Called) > 0 || s.Calls > 0 || s.Native > 0
 	switch {
 	case r.Code != "" && r.Kind == Canceled:
 		return rollout.Canceled
 	case r.Code != "" && slices.Contains(refusals[:], r.Kind):
 		return rollout.Refused
-	case r.Code != "" || s.UpstreamError || s.Broken() || s.IsGhost():
+	case r.Code != "":
+		return rollout.Failed
+	}
+	return r.Summary.result()
+}
+
+// result is how an answer that came to its end is.
+func (s *Summary) result() rollout.Result {
+	called := len(s.Called) > 0 || s.Calls > 0 || s.Native > 0
+	switch {
+	case s.UpstreamError || s.Broken() || s.IsGhost():
 		return rollout.Failed
 	case len(s.Corrections) > 0:
 		return rollout.Reasked

@@ -15,7 +15,7 @@ import (
 var outputLimits = []string{"max_completion_tokens", "max_tokens", "max_output_tokens", "max_new_tokens", "n_predict", "num_predict"}
 
 // CodeTokenCap is the code of a request that asks for more output tokens than its key may.
-const CodeTokenCap = "max_tokens_exceeded"
+const CodeTokenCap = "max_tokens_exceeded" //nolint:gosec // no credential
 
 // Capped is the request with no more output tokens than its client may ask for: one that asks for more
 // is refused, and one that says nothing gets what there is for each of its choices as

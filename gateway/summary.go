@@ -31,6 +31,8 @@ type Summary struct {
 	Corrections []Correction
 	// RateLimits are those of the client; nil if it has none.
 	RateLimits *RateLimits
+	// Spent is what upstreams have cost for the request by now, also for answers that were thrown away.
+	Spent Spent
 	// WarningsInHeader is how many of the warnings were there when the answer began.
 	WarningsInHeader int
 	// Execution says that the client gets what was done in the answer's body as well.
@@ -38,6 +40,20 @@ type Summary struct {
 	// Mixed says that the control's target has answered, or a round, since those of the request's arm
 	// have failed.
 	Mixed bool
+}
+
+// Spent is what the answers of upstreams have cost.
+type Spent struct {
+	// Nano is in 10⁻⁹ US dollars.
+	Nano int64
+	// Answers are those that upstreams bill; of Unpriced ones the price is not known, and of Estimated
+	// ones the usage.
+	Answers, Unpriced, Estimated int
+}
+
+// Plus is the sum of two.
+func (s Spent) Plus(o Spent) Spent {
+	return Spent{s.Nano + o.Nano, s.Answers + o.Answers, s.Unpriced + o.Unpriced, s.Estimated + o.Estimated}
 }
 
 // RateLimits is what is left of a client's limits, where there are any: of those of requests and of

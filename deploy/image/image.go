@@ -21,11 +21,15 @@ import (
 )
 
 // The image's user. Kubernetes wants a number to see that it is not root's.
-const user = "65532:65532"
+const (
+	user   = "65532:65532"
+	userID = 65532
+)
 
 const (
 	programPath = "/callgate"
 	configPath  = "/etc/callgate/callgate.yaml" // where operators mount their file
+	dataPath    = "/var/lib/callgate"           // for volumes: a store of kind sqlite, the journal of usage
 	rootsPath   = "/etc/ssl/certs/ca-certificates.crt"
 )
 
@@ -66,6 +70,7 @@ func build(program []byte, licence []byte, arch string, a about) (v1.Image, erro
 		{name: "etc/group", mode: 0o644, data: []byte("callgate:x:65532:\n")},
 		{name: rootsPath[1:], mode: 0o644, data: roots},
 		{name: "tmp/", mode: 0o1777},
+		{name: "var/"}, {name: "var/lib/"}, {name: dataPath[1:] + "/", mode: 0o700, owned: true},
 		{name: "LICENSE", mode: 0o644, data: licence},
 	})
 	if err != nil {
@@ -122,9 +127,11 @@ type entry struct {
 	name string
 	mode int64 // 0: 0755
 	data []byte
+	// owned belongs to the image's user, else to root.
+	owned bool
 }
 
-// layer packs entries that belong to root.
+// layer packs entries.
 func layer(at time.Time, entries []entry) (v1.Layer, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
@@ -132,6 +139,9 @@ func layer(at time.Time, entries []entry) (v1.Layer, error) {
 		h := &tar.Header{Name: e.name, Mode: e.mode, Size: int64(len(e.data)), ModTime: at.UTC().Truncate(time.Second), Typeflag: tar.TypeReg, Format: tar.FormatPAX}
 		if h.Mode == 0 {
 			h.Mode = 0o755
+		}
+		if e.owned {
+			h.Uid, h.Gid = userID, userID
 		}
 		if e.data == nil {
 			h.Typeflag = tar.TypeDir

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/internal/postgrestest"
 	"github.com/callgate/callgate/internal/redistest"
 )
@@ -47,10 +46,11 @@ func TestCluster(t *testing.T) {
 	redis, database := redistest.Start(t), postgrestest.Database(t)
 	url, asked := counted(t)
 	environment := []string{
-		"CALLGATE_KEY_HASH=" + config.HashKey(key), "CALLGATE_ADMIN_KEY_HASH=" + config.HashKey(operator), "CALLGATE_CACHE_SALT=" + t.Name() + redis.KeyPrefix(),
+		"CALLGATE_KEY_HASH=" + hashOf(key), "CALLGATE_ADMIN_KEY_HASH=" + hashOf(operator), "CALLGATE_CACHE_SALT=" + t.Name() + redis.KeyPrefix(),
 		"REDIS_URL=" + redis.URL(), "DATABASE_URL=" + database, "UPSTREAM_URL=" + url, "UPSTREAM_KEY=upstream-key",
 	}
-	a, b := serve(t, "../compose/callgate.yaml", environment...), serve(t, "../compose/callgate.yaml", environment...)
+	a := serve(t, "../compose/callgate.yaml", append(environment, "CALLGATE_JOURNAL="+t.TempDir())...)
+	b := serve(t, "../compose/callgate.yaml", append(environment, "CALLGATE_JOURNAL="+t.TempDir())...)
 
 	// Without a key there is nothing.
 	if status, _, _ := a.post("/v1/chat/completions", "wrong", `{}`); status != http.StatusUnauthorized {
@@ -143,8 +143,8 @@ func TestClusterDown(t *testing.T) {
 	t.Parallel()
 	redis, database := redistest.Start(t, "--save", ""), postgrestest.Database(t)
 	url, _ := counted(t)
-	g := serve(t, "../compose/callgate.yaml", "CALLGATE_KEY_HASH="+config.HashKey("k"), "CALLGATE_ADMIN_KEY_HASH="+config.HashKey("o"), "CALLGATE_CACHE_SALT=pepper",
-		"REDIS_URL="+redis.URL(), "DATABASE_URL="+database, "UPSTREAM_URL="+url, "UPSTREAM_KEY=upstream-key")
+	g := serve(t, "../compose/callgate.yaml", "CALLGATE_KEY_HASH="+hashOf("k"), "CALLGATE_ADMIN_KEY_HASH="+hashOf("o"), "CALLGATE_CACHE_SALT=pepper",
+		"REDIS_URL="+redis.URL(), "DATABASE_URL="+database, "UPSTREAM_URL="+url, "UPSTREAM_KEY=upstream-key", "CALLGATE_JOURNAL="+t.TempDir())
 	redis.Stop()
 	if status, _, text := g.post("/v1/chat/completions", "k", `{"model":"m","temperature":0,"messages":[{"role":"user","content":"hi"}]}`); status != http.StatusOK {
 		t.Errorf("got status %d and %s", status, text)

@@ -16,7 +16,6 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/internal/install"
 )
 
@@ -77,8 +76,9 @@ func TestCompose(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"CALLGATE_KEY_HASH", "CALLGATE_ADMIN_KEY_HASH"} {
-		t.Setenv(name, config.HashKey(name))
+		t.Setenv(name, hashOf(name))
 	}
+	t.Setenv("CALLGATE_JOURNAL", t.TempDir())
 	if out, err := check(t, "../compose/callgate.yaml"); err != nil {
 		t.Errorf("callgate check: %v\n%s", err, out)
 	}

@@ -2,6 +2,8 @@ package tests
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -60,6 +62,12 @@ func path(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// hashOf is how a configuration writes a key.
+func hashOf(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // check is "callgate check", in the test's environment.

@@ -37,16 +37,17 @@ type account struct {
 	current attempt
 	asked   bool // an upstream
 	rows    int
+	spent   gateway.Spent
+	summary *gateway.Summary // of the answer, once there is one
 	over    bool
 }
 
 // attempt is the one that runs.
 type attempt struct {
-	runs       bool
-	input      int64 // tokens
-	came       int64 // bytes
-	next       int64 // bytes at which the hold is to grow
-	nano, each int64 // of its input, and of a thousand tokens of its answer
+	runs  bool
+	input int64 // tokens
+	came  int64 // bytes
+	next  int64 // bytes at which the hold is to grow
 }
 
 // used is what was used so far.
@@ -74,14 +75,14 @@ func (a *account) acquire(ctx context.Context, set *limit.Set) (*gateway.RateLim
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	s := a.gate.o.State
+	ctx, cancel := s.patient(ctx)
+	defer cancel()
 	lease, v, err := s.limiter.Acquire(ctx, set, a.id, a.hold)
 	if err != nil {
 		s.away(a.ctx, err)
 		if lease != nil { // it may be held nevertheless
-			go a.giveBack(lease)
+			a.giveBack(lease)
 		}
 		if a.ctx.Err() != nil {
 			return nil, gateway.Ended(a.ctx)
@@ -103,7 +104,7 @@ func (a *account) acquire(ctx context.Context, set *limit.Set) (*gateway.RateLim
 
 // giveBack releases what may have been acquired. The lease expires if that fails too.
 func (a *account) giveBack(l *limit.Lease) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), patience)
 	defer cancel()
 	_ = a.gate.o.State.limiter.Release(ctx, l)
 }
@@ -169,7 +170,7 @@ func (a *account) grow(to limit.Amount) error {
 }
 
 func (a *account) extend(h limit.Holds, force bool) (limit.Verdict, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), patience)
+	ctx, cancel := a.gate.o.State.patient(context.WithoutCancel(a.ctx))
 	defer cancel()
 	return a.gate.o.State.limiter.Extend(ctx, a.lease, h, force)
 }
@@ -213,6 +214,7 @@ func (a *account) Ended(u gateway.Use) {
 	a.ended.Tokens += int64(counted.Input) + int64(counted.Output)
 	a.ended.Nano += nano
 	a.rows++
+	a.spend(nano, priced && version != assumed, estimated)
 	if a.gate.o.Records == nil {
 		return
 	}
@@ -226,6 +228,20 @@ func (a *account) Ended(u gateway.Use) {
 		row.Key, row.Team, row.Labels = c.Key, c.Team, c.Labels
 	}
 	a.gate.o.Records.Record(row)
+}
+
+// spend adds an answer to what the client is told of its costs.
+func (a *account) spend(nano int64, priced, estimated bool) {
+	one := gateway.Spent{Nano: nano, Answers: 1}
+	if !priced {
+		one.Nano, one.Unpriced = 0, 1
+	}
+	if estimated {
+		one.Estimated = 1
+	}
+	if a.spent = a.spent.Plus(one); a.summary != nil {
+		a.summary.Spent = a.spent
+	}
 }
 
 // counted is what an answer counts: what its upstream reports; and where that is not all, or nothing, what came.
@@ -263,7 +279,7 @@ func (a *account) finish(replayed bool) {
 	}
 	s := a.gate.o.State
 	s.remove(a)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), patience)
+	ctx, cancel := s.patient(context.WithoutCancel(a.ctx))
 	defer cancel()
 	var err error
 	if asked {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -55,7 +56,7 @@ type Options struct {
 type Assumed struct{ Input, Output int64 }
 
 // State is what outlives the configuration: the numbers of limits, the leases of running requests and what was
-// learned of models. It owns a goroutine, which ends with Close.
+// learned of models. It owns the limiter and a goroutine, which end with Close.
 type State struct {
 	limiter limit.Limiter
 	models  *models
@@ -70,15 +71,19 @@ func NewState(l limit.Limiter, log *slog.Logger) *State {
 		log = slog.New(slog.DiscardHandler)
 	}
 	s := &State{limiter: l, models: newModels(), log: log}
-	s.renewal.running = map[*account]struct{}{}
-	s.renewal.start(limit.Renew / 2)
+	s.running = map[*account]struct{}{}
+	s.start(limit.Renew / 2)
 	return s
 }
 
 // Close ends the renewal of leases. Requests that run yet lose theirs in a minute.
 func (s *State) Close() error {
-	if s != nil {
-		s.renewal.end()
+	if s == nil {
+		return nil
+	}
+	s.end()
+	if c, ok := s.limiter.(io.Closer); ok {
+		return c.Close()
 	}
 	return nil
 }
@@ -139,8 +144,19 @@ func (g *Gate) pass(ctx context.Context, req *gateway.Request, e estimate, ask f
 		return nil, err
 	}
 	answer.Summary.RateLimits = rates
+	a.tell(answer.Summary)
 	answer.Reply = &reply{Reply: answer.Reply, account: a, replayed: answer.Summary.Replayed()}
 	return answer, nil
+}
+
+// assumed is the version of prices that were assumed.
+const assumed = "assumed"
+
+// tell has the answer's summary say what was spent, from now on.
+func (a *account) tell(s *gateway.Summary) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.summary, s.Spent = s, a.spent
 }
 
 // price is what a usage costs. One without a price costs what is assumed.
@@ -151,7 +167,7 @@ func (g *Gate) price(provider, model string, u gateway.Usage) (nano int64, price
 		}
 	}
 	if p := g.o.Assumed; p != nil {
-		return (int64(u.Input)*p.Input + int64(u.Output)*p.Output + 500_000) / 1_000_000, true, "assumed"
+		return (int64(u.Input)*p.Input + int64(u.Output)*p.Output + 500_000) / 1_000_000, true, assumed
 	}
 	return 0, false, ""
 }
@@ -219,3 +235,11 @@ func (s *State) Running() int {
 
 // patience is how long a limiter is waited for.
 const patience = 250 * time.Millisecond
+
+// patient bounds the wait for a limiter that may keep one waiting.
+func (s *State) patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := s.limiter.(*limit.Memory); ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, patience)
+}

@@ -128,7 +128,7 @@ func (a *account) costs(provider, model string) {
 	const n = 1000
 	in, known, _ := a.gate.price(provider, model, gateway.Usage{Reported: true, Input: n})
 	out, priced, _ := a.gate.price(provider, model, gateway.Usage{Reported: true, Output: n})
-	if !(known && (priced || !a.texts)) && a.unpriced == "" && model != "" {
+	if (!known || !priced && a.texts) && a.unpriced == "" && model != "" {
 		a.unpriced = provider + "/" + model
 	}
 	a.rate.in, a.rate.out = max(a.rate.in, in), max(a.rate.out, out)

@@ -52,6 +52,10 @@ func (f *figures) count(s *limit.Set, v *limit.Verdict) {
 // Stats are the figures of all requests so far.
 func (s *State) Stats() limit.Stats {
 	out := limit.Stats{Running: int64(s.Running())}
+	if a, ok := s.limiter.(*limit.Away); ok {
+		redis := a.AwayStats()
+		out.Redis = &redis
+	}
 	s.counting.Lock()
 	defer s.counting.Unlock()
 	out.Away, out.Cut = s.aways, s.cuts

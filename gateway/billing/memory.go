@@ -215,7 +215,7 @@ func (m *memory) Sums(_ context.Context, f Filter, by []Dimension, p Page) (Sums
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out, since := Sums{}, m.since
+	since := m.since
 	hours := f.FromHours(by)
 	if hours {
 		since = m.hoursSince
@@ -239,7 +239,7 @@ func (m *memory) Sums(_ context.Context, f Filter, by []Dimension, p Page) (Sums
 		all = append(all, *s)
 	}
 	slices.SortFunc(all, func(a, b Sum) int { return slices.Compare(a.Group, b.Group) })
-	out = CutSums(all, p)
+	out := CutSums(all, p)
 	out.Since, out.Hours = since, hours
 	return out, nil
 }

@@ -110,26 +110,41 @@ func (q *Query) parameter(name string, values []string) error {
 	case "group":
 		err = q.group(value)
 	case "limit":
-		n, bad := strconv.Atoi(value)
-		if q.Page.Limit = n; bad != nil || n < 1 || n > MaxLimit {
-			err = &QueryError{name, fmt.Sprintf("The value of limit must be a number from 1 to %d.", MaxLimit)}
-		}
+		q.Page.Limit, err = parseLimit(value)
 	case "cursor":
 		q.Page.After, err = readCursor(value)
 	case "format":
-		if q.Format = Format(value); q.Format != JSON && q.Format != CSV && q.Format != JSONL {
-			err = &QueryError{name, "The value of format must be json, csv or jsonl."}
-		}
+		q.Format, err = parseFormat(value)
 	default:
-		var names []string
-		for _, d := range Dimensions {
-			if !d.IsTime() {
-				names = append(names, string(d))
-			}
-		}
-		err = &QueryError{name, fmt.Sprintf("There is no parameter %.40q; there are from, to, group, label, limit, cursor, format, %s.", name, strings.Join(names, ", "))}
+		err = unknown(name)
 	}
 	return err
+}
+
+func parseLimit(value string) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > MaxLimit {
+		return 0, &QueryError{"limit", fmt.Sprintf("The value of limit must be a number from 1 to %d.", MaxLimit)}
+	}
+	return n, nil
+}
+
+func parseFormat(value string) (Format, error) {
+	if f := Format(value); f == JSON || f == CSV || f == JSONL {
+		return f, nil
+	}
+	return "", &QueryError{"format", "The value of format must be json, csv or jsonl."}
+}
+
+// unknown names the parameters that there are.
+func unknown(name string) error {
+	var names []string
+	for _, d := range Dimensions {
+		if !d.IsTime() {
+			names = append(names, string(d))
+		}
+	}
+	return &QueryError{name, fmt.Sprintf("There is no parameter %.40q; there are from, to, group, label, limit, cursor, format, %s.", name, strings.Join(names, ", "))}
 }
 
 // labels reads name:value, of which those with one name are one condition.

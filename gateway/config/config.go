@@ -184,6 +184,8 @@ type Admin struct {
 	// Without one everybody who can connect is let in, which is allowed on loopback
 	// only.
 	KeyHash Secret `yaml:"key_hash" eg:"${CALLGATE_ADMIN_KEY_HASH}" doc:"Hash of the operators' bearer key, as those of keys. None is allowed on loopback only."`
+	// OIDC signs operators in at an identity provider, for /ui.
+	OIDC OIDC `yaml:"oidc" omit:"true" eg:"{issuer: https://login.example, client_id: callgate, redirect_url: https://callgate.example/ui/oidc/callback, roles: {operator: [platform]}}" doc:"Identity provider at which operators sign in for /ui. Default: none."`
 }
 
 // Tracing says where traces go.

@@ -136,34 +136,40 @@ func (l *Limit) problem() string {
 		}
 	}
 	window := slices.Contains(windows, limit.Window(l.Per))
-	d, err := time.ParseDuration(l.Per)
-	rate := err == nil && d >= time.Second && d <= 744*time.Hour
 	switch {
 	case kinds != 1:
 		return "a limit has exactly one of requests, tokens, concurrency and usd; write for example {requests: 60, per: 1m}"
-	case l.Concurrency > 0 && l.Per != "":
-		return "concurrency is at a time; leave per out"
-	case l.Concurrency == 0 && l.Per == "":
-		return "per is missing: in which time, for example per: 1m, or per: month"
-	case l.USD > 0 && !window, l.Concurrency == 0 && !window && !rate:
-		if l.USD > 0 || l.Tokens == 0 && l.Requests == 0 {
-			return "the window of a budget is day, week, month or total; write for example {usd: 10, per: month}"
-		}
-		return "per is a time from 1s to 744h, such as 1m, or for tokens day, week, month or total"
-	case l.Requests > 0 && window:
-		return "requests have a time such as 24h, and no window"
 	case l.Burst > 0 && (window || l.Concurrency > 0):
 		return "burst is for requests and tokens in a time"
 	case l.OnExceed != "" && !window:
 		return "on_exceed is for budgets: usd, and tokens per day, week, month or total"
-	}
-	for _, m := range l.Models {
-		if m == "" {
-			return "models has the names of models, with * for any text; an empty one is none"
-		}
-	}
-	if l.Models != nil && len(l.Models) == 0 {
+	case l.Models != nil && len(l.Models) == 0:
 		return "models is empty, so nothing would count; leave it out for all models"
+	case slices.Contains(l.Models, ""):
+		return "models has the names of models, with * for any text; an empty one is none"
+	}
+	return l.timeProblem(window)
+}
+
+// timeProblem is what is wrong with its time.
+func (l *Limit) timeProblem(window bool) string {
+	if l.Concurrency > 0 {
+		if l.Per != "" {
+			return "concurrency is at a time; leave per out"
+		}
+		return ""
+	}
+	d, err := time.ParseDuration(l.Per)
+	rate := err == nil && d >= time.Second && d <= 744*time.Hour
+	switch {
+	case l.Per == "":
+		return "per is missing: in which time, for example per: 1m, or per: month"
+	case l.USD > 0 && !window:
+		return "the window of a budget is day, week, month or total; write for example {usd: 10, per: month}"
+	case l.Requests > 0 && window:
+		return "requests have a time such as 24h, and no window"
+	case !window && !rate:
+		return "per is a time from 1s to 744h, such as 1m, or for tokens day, week, month or total"
 	}
 	return ""
 }

@@ -48,6 +48,20 @@ func (c *Config) checkUsage(r *report) {
 	if r.isBad(p.Key("store")) || r.isBad("store") || r.hasBad("store") {
 		return
 	}
+	c.checkUsagePlace(r)
+	const day = 24 * 3600 * 1e9
+	if u.Retention > 0 && u.Retention < day {
+		r.add(p.Key("retention"), "rows are kept for a day or more; write 24h or more, or 0s for ever")
+	}
+	if kind, _, _ := c.UsageStore(); u.Journal != "" && u.Journal != Off && (kind == "memory" || kind == Off) {
+		r.add(p.Key("journal"), "a journal has no effect with a ledger in memory or none; write store: sqlite or store: postgres, or leave it out")
+	}
+}
+
+// checkUsagePlace checks that the ledger has the place which its store needs, and no other.
+func (c *Config) checkUsagePlace(r *report) {
+	const p = path("usage")
+	u := c.Usage
 	kind, file, url := c.UsageStore()
 	if kind == "sqlite" && file == "" {
 		r.add(p.Key("store"), "store sqlite needs a file; add for example path: ./usage.db")
@@ -64,12 +78,5 @@ func (c *Config) checkUsage(r *report) {
 		r.add(p.Key("url"), "a URL has no effect with store: %s; write store: postgres, or leave it out", u.Store)
 	case !isPostgres(u.URL.Reveal()):
 		r.add(p.Key("url"), "the value is not a URL of a Postgres; write for example postgres://callgate@127.0.0.1:5432/callgate")
-	}
-	const day = 24 * 3600 * 1e9
-	if u.Retention > 0 && u.Retention < day {
-		r.add(p.Key("retention"), "rows are kept for a day or more; write 24h or more, or 0s for ever")
-	}
-	if u.Journal != "" && u.Journal != Off && (kind == "memory" || kind == Off) {
-		r.add(p.Key("journal"), "a journal has no effect with a ledger in memory or none; write store: sqlite or store: postgres, or leave it out")
 	}
 }

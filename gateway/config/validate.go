@@ -31,6 +31,7 @@ func (c *Config) check(r *report) {
 	c.checkShutdown(r)
 	c.checkKeys(r)
 	c.checkAdmin(r)
+	c.checkOIDC(r)
 	checkTracing(r, c.Tracing)
 	c.checkRedis(r)
 	c.checkStore(r)

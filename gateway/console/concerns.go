@@ -52,6 +52,9 @@ const (
 	fairShare   = 0.01
 )
 
+// adder adds a concern.
+type adder func(level Level, link, see, format string, args ...any)
+
 // concerns are what is wrong now, the worst first.
 func (c *Console) concerns() []Concern {
 	var out []Concern
@@ -61,42 +64,12 @@ func (c *Console) concerns() []Concern {
 	if err := c.o.Ready(); err != nil {
 		add(Bad, pluginsPath, "Plugins", "Parsers cannot be used yet: %s", err)
 	}
-	down := map[string]bool{}
-	for _, b := range c.o.Breakers() {
-		switch b.State {
-		case breaker.Open:
-			down[b.Name] = true
-			add(Bad, upstreamsPath, "Upstreams", "%s has been cut off for %s: it failed %s in a row. %s", b.Name, ago(c.o.Now().Sub(b.Since)), times(b.ConsecutiveFailures), again(b))
-		case breaker.HalfOpen:
-			down[b.Name] = true
-			add(Fair, upstreamsPath, "Upstreams", "%s was cut off, and is being tried again.", b.Name)
-		}
-	}
+	down := c.cutOff(add)
 	recent, hour := c.o.History.Read(history.Last(lately)), c.o.History.Read(history.Hour)
 	traffic(&recent, down, add)
 	answersLately(&hour, add)
-	for _, s := range c.o.Tools() {
-		row := serverRow(s)
-		switch {
-		case !s.Up:
-			add(Bad, toolsPath, "Tools", "The tool server %s is away.", s.Name)
-		case row.Held > 0:
-			add(Fair, toolsPath+"#held", "Tools", "%s of the server %s changed since they were pinned, and are in quarantine.", plural(row.Held, "tool"), s.Name)
-		case len(s.Missing) > 0:
-			add(Fair, toolsPath+"#missing", "Tools", "%s of the server %s cannot be offered.", plural(len(s.Missing), "tool"), s.Name)
-		}
-	}
-	plugins := c.o.Plugins()
-	for _, f := range plugins.Files {
-		if f.State.Level != Good {
-			add(f.State.Level, pluginsPath, "Plugins", "The plugin file %s is %s%s.", f.Name, f.State.Word, because(f.Reason))
-		}
-	}
-	for _, p := range plugins.Parsers {
-		if p.State.Level != Good {
-			add(p.State.Level, pluginsPath, "Plugins", "The parser %s is not used: %s.", p.Name, p.State.Word)
-		}
-	}
+	c.toolsAway(add)
+	c.unused(add)
 	for _, b := range c.budgets() {
 		switch share := b.Share(); {
 		case share >= budgetSpent:
@@ -110,6 +83,51 @@ func (c *Console) concerns() []Concern {
 	}
 	slices.SortStableFunc(out, func(a, b Concern) int { return cmp.Compare(b.Level, a.Level) })
 	return out
+}
+
+// cutOff adds the breakers that are not closed, and returns their providers.
+func (c *Console) cutOff(add adder) (down map[string]bool) {
+	down = map[string]bool{}
+	for _, b := range c.o.Breakers() {
+		down[b.Name] = b.State != breaker.Closed
+		switch b.State {
+		case breaker.Open:
+			add(Bad, upstreamsPath, "Upstreams", "%s has been cut off for %s: it failed %s in a row. %s", b.Name, ago(c.o.Now().Sub(b.Since)), times(b.ConsecutiveFailures), again(b))
+		case breaker.HalfOpen:
+			add(Fair, upstreamsPath, "Upstreams", "%s was cut off, and is being tried again.", b.Name)
+		}
+	}
+	return down
+}
+
+// toolsAway adds servers of tools that are away, or not offered as they are configured.
+func (c *Console) toolsAway(add adder) {
+	for _, s := range c.o.Tools() {
+		row := serverRow(s)
+		switch {
+		case !s.Up:
+			add(Bad, toolsPath, "Tools", "The tool server %s is away.", s.Name)
+		case row.Held > 0:
+			add(Fair, toolsPath+"#held", "Tools", "%s of the server %s changed since they were pinned, and are in quarantine.", plural(row.Held, "tool"), s.Name)
+		case len(s.Missing) > 0:
+			add(Fair, toolsPath+"#missing", "Tools", "%s of the server %s cannot be offered.", plural(len(s.Missing), "tool"), s.Name)
+		}
+	}
+}
+
+// unused adds plugins and parsers that are not used as they are.
+func (c *Console) unused(add adder) {
+	plugins := c.o.Plugins()
+	for _, f := range plugins.Files {
+		if f.State.Level != Good {
+			add(f.State.Level, pluginsPath, "Plugins", "The plugin file %s is %s%s.", f.Name, f.State.Word, because(f.Reason))
+		}
+	}
+	for _, p := range plugins.Parsers {
+		if p.State.Level != Good {
+			add(p.State.Level, pluginsPath, "Plugins", "The parser %s is not used: %s.", p.Name, p.State.Word)
+		}
+	}
 }
 
 // budgets are those that somebody keeps, the nearest to their end first.
@@ -136,9 +154,6 @@ func again(b breaker.Snapshot) string {
 	}
 	return fmt.Sprintf("It is tried again in %s.", seconds(b.ReopensIn))
 }
-
-// adder adds a concern.
-type adder func(level Level, link, see, format string, args ...any)
 
 // traffic looks for failures of the moment. down are providers of which that is said already.
 func traffic(r *history.Report, down map[string]bool, add adder) {

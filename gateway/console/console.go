@@ -179,9 +179,7 @@ func New(o Options) (*Console, error) {
 	if o.Keys != nil {
 		c.mountKeys()
 	}
-	if o.Rollouts != nil && o.SetArm != nil {
-		c.routes[rolloutsPath], c.routes[armPath] = get(c.rollouts), map[string]handler{http.MethodPost: c.setArm}
-	}
+	c.mountRollouts(get)
 	return c, nil
 }
 

@@ -355,7 +355,7 @@ func TestContrast(t *testing.T) {
 	pairs := [][2]string{
 		{"ink", "ground"}, {"ink", "panel"}, {"quiet", "ground"}, {"quiet", "panel"}, {"link", "ground"}, {"link", "panel"}, {"ground", "link"},
 		{"good", "good-ground"}, {"warn", "warn-ground"}, {"bad", "bad-ground"}, {"good", "ground"}, {"warn", "ground"}, {"bad", "ground"},
-		{"quiet", "good-ground"}, {"quiet", "warn-ground"}, {"quiet", "bad-ground"}, {"focus", "ground"}, {"focus", "panel"},
+		{"quiet", "good-ground"}, {"link", "good-ground"}, {"link", "warn-ground"}, {"link", "bad-ground"}, {"chart", "ground"}, {"quiet", "warn-ground"}, {"quiet", "bad-ground"}, {"focus", "ground"}, {"focus", "panel"},
 	}
 	for name, css := range map[string]string{"light": light, "dark": dark} {
 		colours := map[string]float64{}

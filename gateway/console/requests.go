@@ -35,12 +35,15 @@ func badges(e *history.Entry) (out []badge) {
 	return out
 }
 
+// noID stands in a link for an id that cannot.
+const noID = "_"
+
 // requestLink is the page of a request. Clients choose ids, so that one may be there twice, and a dot
 // or two would lead elsewhere.
 func requestLink(e *history.Entry) string {
 	id := url.PathEscape(e.ID)
 	if strings.Trim(id, ".") == "" {
-		id = "_"
+		id = noID
 	}
 	return requestsPath + "/" + id + "?n=" + strconv.FormatUint(e.Seq, 10)
 }
@@ -140,7 +143,11 @@ func (c *Console) request(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		seq = 0 // somebody has put an id behind the path
 	}
-	e := c.o.History.Find(strings.TrimPrefix(r.URL.Path, requestsPath+"/"), seq)
+	id := strings.TrimPrefix(r.URL.Path, requestsPath+"/")
+	if id == noID {
+		id = ""
+	}
+	e := c.o.History.Find(id, seq)
 	if e == nil {
 		return &refusal{http.StatusNotFound, "There is no such request among the last ones that were not clean. The log has every request by its id."}
 	}

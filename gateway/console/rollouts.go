@@ -57,6 +57,13 @@ func (a armRow) Share() string {
 	return text
 }
 
+// mountRollouts adds the page, if there is anything to show.
+func (c *Console) mountRollouts(get func(handler) map[string]handler) {
+	if c.o.Rollouts != nil && c.o.SetArm != nil {
+		c.routes[rolloutsPath], c.routes[armPath] = get(c.rollouts), map[string]handler{http.MethodPost: c.setArm}
+	}
+}
+
 // rollouts shows how arms do beside their control.
 func (c *Console) rollouts(w http.ResponseWriter, r *http.Request) error {
 	d := rolloutsData{}

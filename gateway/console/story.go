@@ -131,7 +131,6 @@ func tiles(r *history.Report) []tile {
 		}
 	}
 	whole := func(x float64) string { return grouped(int64(x)) }
-	long := func(x float64) string { return seconds(x) }
 	chart := func(s spark, level Level) template.HTML {
 		s.bad = level != Good
 		return s.SVG()
@@ -162,9 +161,9 @@ func tiles(r *history.Report) []tile {
 			Note: grouped(n(history.Retried)) + " at the same target, " + grouped(n(history.FellBack)) + " at another",
 			Link: requestsPath + "?show=fallback", Chart: chart(amounts(r, points, "Retries and fallbacks", whole, count(history.Retried, history.FellBack)), Good)},
 		{Name: "First token", Value: brief(t.First.P50), Note: "95 of 100 within " + brief(t.First.P95),
-			Chart: chart(amounts(r, points, "First token, 95 of 100 within", long, func(p *history.Point) float64 { return p.First.P95.Seconds() }), Good)},
+			Chart: chart(amounts(r, points, "First token, 95 of 100 within", seconds, func(p *history.Point) float64 { return p.First.P95.Seconds() }), Good)},
 		{Name: "Whole answer", Value: brief(t.Took.P50), Note: "95 of 100 within " + brief(t.Took.P95),
-			Chart: chart(amounts(r, points, "Whole answer, 95 of 100 within", long, func(p *history.Point) float64 { return p.Took.P95.Seconds() }), Good)},
+			Chart: chart(amounts(r, points, "Whole answer, 95 of 100 within", seconds, func(p *history.Point) float64 { return p.Took.P95.Seconds() }), Good)},
 	}
 }
 

@@ -132,7 +132,7 @@ func cells(value []byte, name string, give func(string, cell)) {
 }
 
 // labels are members' names where those of the JSON say too little to people.
-var labels = map[string]string{ //nolint:gochecknoglobals // a table
+var labels = map[string]string{ //nolint:gosec // a table of words
 	"accounts": "Tokens and money", "caches": "Seems to cache", "choices": "Times chosen", "cost": "Cost of prompts", "entries": "Blocks remembered",
 	"evicted_blocks": "Blocks that made room", "expected_blocks": "Cached blocks expected", "expected_tokens": "Cached tokens expected",
 	"failed": "Failed", "faulty": "With impossible token counts", "foreign": "Of gateways with another salt", "hit_share": "Share of the prompt from caches",

@@ -90,6 +90,9 @@ func (g *Gateway) judged(p *attempt.Plan, c *compiled, choice *routing.Choice) {
 		return
 	}
 	p.Scored = true
+	if choice.Arm != nil { // a trial says where its requests go, and nothing else is to have a say
+		return
+	}
 	group := g.sharing.groups[listKey{choice.Route, choice.Rule}]
 	if !group.Applies() || !p.Base.OffersTools() {
 		return

@@ -165,5 +165,5 @@ func (g *Gateway) askMirror(ctx context.Context, req *gateway.Request, t *trial)
 	if err := p.drain(); err != nil {
 		return failed(err)
 	}
-	return p.taker.answer(), resp.Summary, ""
+	return p.answer(), resp.Summary, ""
 }

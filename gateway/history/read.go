@@ -116,11 +116,11 @@ func (h *History) Last() []*Entry {
 	return slices.Compact(out)
 }
 
-// Find is the last of these requests with an id, or the one of a number if that is not 0; nil if there
-// is none.
+// Find is the last of these requests with an id, or the one with a number if that is not 0 (with any id
+// if that is ""); nil if there is none.
 func (h *History) Find(id string, seq uint64) *Entry {
 	for _, e := range h.Last() {
-		if e.ID == id && (seq == 0 || e.Seq == seq) {
+		if (e.ID == id || id == "" && seq != 0) && (seq == 0 || e.Seq == seq) {
 			return e
 		}
 	}

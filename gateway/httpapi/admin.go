@@ -65,6 +65,8 @@ type AdminConfig struct {
 	Metrics http.Handler
 	// Console answers /ui and all below. Without it there are no such paths.
 	Console Console
+	// SSO signs operators in for the console, beside the key; nil for the key alone.
+	SSO SSO
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -123,25 +125,25 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	a.echo.GET(livezPath, a.api.livez)
 	a.echo.GET(breakersPath, a.breakers)
 	a.echo.POST(breakersPath+"/:name/reset", a.reset)
+	a.show()
+	return a, nil
+}
+
+// show adds the paths that there are functions for.
+func (a *Admin) show() {
+	cfg := a.cfg
 	if cfg.Targets != nil {
 		a.echo.GET(targetsPath, func(c echo.Context) error {
 			return c.JSON(http.StatusOK, map[string][]gateway.TargetState{"targets": cfg.Targets()})
 		})
 	}
-	if cfg.Caches != nil {
-		a.echo.GET(prefixPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Caches()) })
-	}
-	if cfg.Plugins != nil {
-		a.echo.GET(pluginsPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Plugins()) })
-	}
-	if cfg.Tools != nil {
-		a.echo.GET(toolsPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Tools()) })
+	for path, shown := range map[string]func() any{prefixPath: cfg.Caches, pluginsPath: cfg.Plugins, toolsPath: cfg.Tools, qualityPath: cfg.Quality} {
+		if shown != nil {
+			a.echo.GET(path, func(c echo.Context) error { return c.JSON(http.StatusOK, shown()) })
+		}
 	}
 	if cfg.Rollouts != nil && cfg.SetArm != nil {
 		a.mountRollouts()
-	}
-	if cfg.Quality != nil {
-		a.echo.GET(qualityPath, func(c echo.Context) error { return c.JSON(http.StatusOK, cfg.Quality()) })
 	}
 	if cfg.ResetParser != nil {
 		a.echo.POST(parsersPath+"/:name/reset", a.resetParser)
@@ -161,7 +163,6 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	if cfg.Console != nil {
 		a.mountConsole()
 	}
-	return a, nil
 }
 
 // adminKeys is a book with the operator's key alone, or with none.

@@ -21,6 +21,9 @@ type Console interface {
 const consolePath = "/ui"
 
 func (a *Admin) mountConsole() {
+	if a.cfg.SSO != nil {
+		a.mountSSO()
+	}
 	serve := echo.WrapHandler(a.cfg.Console)
 	a.echo.Any(consolePath, serve)
 	a.echo.Any(consolePath+"/*", serve)
@@ -28,7 +31,7 @@ func (a *Admin) mountConsole() {
 
 // ofConsole reports whether a request is for the page, as Echo has read its path.
 func (a *Admin) ofConsole(c echo.Context) bool {
-	return a.cfg.Console != nil && (c.Path() == consolePath || c.Path() == consolePath+"/*")
+	return a.cfg.Console != nil && (c.Path() == consolePath || c.Path() == consolePath+"/*" || a.ofSSO(c))
 }
 
 // guardConsole is guard for browsers, which send no bearer keys: they ask who sits there,
@@ -39,6 +42,15 @@ func (a *Admin) guardConsole(next echo.HandlerFunc) echo.HandlerFunc {
 	protection := http.NewCrossOriginProtection()
 	return func(c echo.Context) error {
 		r := c.Request()
+		if a.ofSSO(c) {
+			return next(c)
+		}
+		if a.cfg.SSO != nil && r.Header.Get(echo.HeaderAuthorization) == "" {
+			if in, err := a.signedIn(c); !in {
+				return err
+			}
+			return a.fromHere(protection, next, c)
+		}
 		if !a.api.asksKey() && !netaddr.LoopbackHeader(r.Host) {
 			return &gateway.Error{Kind: gateway.Forbidden, Param: "host",
 				Message: fmt.Sprintf(onlyLoopback, r.Host)}
@@ -51,11 +63,16 @@ func (a *Admin) guardConsole(next echo.HandlerFunc) echo.HandlerFunc {
 			}
 			c.Set(clientKey, client)
 		}
-		if err := protection.Check(r); err != nil {
-			return &gateway.Error{Kind: gateway.Forbidden, Err: err, Message: "Requests from web pages of other sites are refused."}
-		}
-		return next(c)
+		return a.fromHere(protection, next, c)
 	}
+}
+
+// fromHere refuses what another site's page sends.
+func (a *Admin) fromHere(protection *http.CrossOriginProtection, next echo.HandlerFunc, c echo.Context) error {
+	if err := protection.Check(c.Request()); err != nil {
+		return &gateway.Error{Kind: gateway.Forbidden, Err: err, Message: "Requests from web pages of other sites are refused."}
+	}
+	return next(c)
 }
 
 // failConsole answers with an error as a page.

@@ -58,6 +58,9 @@ type Lease struct {
 	seen  int64  // when that was, by the Redis's clock, µs
 	sure  bool   // that it was acquired
 	over  bool   // it was settled
+	// local is the lease of the gateway's own share, in memory, where it was acquired while the Redis was away.
+	local  *Lease
+	memory *Memory
 }
 
 // Set is what limits the lease.

@@ -2,9 +2,11 @@ package limit
 
 import (
 	"context"
+	"crypto/rand"
 	_ "embed"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,13 +22,33 @@ type Shared struct {
 	client *redis.Client
 	script *redis.Script
 	clock  func() time.Time // of tests; nil: the Redis's own
+	name   string           // of this gateway, among those that live
 	ahead  atomic.Int64     // how far the Redis's clock is ahead of this one, µs
 }
 
 // NewShared makes a Shared, whose keys begin with the client's prefix. now is a clock for tests; nil is that
 // of the Redis.
 func NewShared(c *redis.Client, now func() time.Time) *Shared {
-	return &Shared{client: c, script: redis.NewScript(script), clock: now}
+	return &Shared{client: c, script: redis.NewScript(script), clock: now, name: rand.Text()}
+}
+
+// living counts the gateways that have said in the last minute that they live.
+const living = `
+local t = redis.call('TIME')
+redis.call('ZADD', KEYS[1], t[1], ARGV[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. (t[1] - 60))
+redis.call('PEXPIRE', KEYS[1], 600000)
+return {tostring(redis.call('ZCARD', KEYS[1]))}`
+
+var livingScript = redis.NewScript(living)
+
+// beat says that this gateway lives, and counts those that do.
+func (s *Shared) beat(ctx context.Context) (int64, error) {
+	out, err := s.client.Run(ctx, livingScript, []string{s.client.Key("limit", "gateways")}, []any{s.name})
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrAway, err)
+	}
+	return strconv.ParseInt(strings.Join(out, ""), 10, 64)
 }
 
 func (s *Shared) now() int64 {

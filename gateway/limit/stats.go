@@ -12,4 +12,6 @@ type Stats struct {
 	// Running is how many requests hold something; Away how often the limiter could not be asked, and Cut how many
 	// answers were cut.
 	Running, Away, Cut int64
+	// Redis is how the Redis is; nil if there is none.
+	Redis *AwayStats
 }

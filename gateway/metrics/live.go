@@ -236,10 +236,20 @@ func (c *collected) limits(o Options) {
 		set("callgate_limit_holds", float64(s.Running))
 		set("callgate_limit_cut_total", float64(s.Cut))
 		set("callgate_limit_away_total", float64(s.Away))
+		if r := s.Redis; r != nil {
+			set("callgate_limit_redis_up", number(r.Up))
+			set("callgate_limit_gateways", float64(r.Replicas))
+			set("callgate_limit_journal", float64(r.Journal))
+			set("callgate_limit_lost_total", float64(r.Lost))
+		}
 	},
 		"callgate_limit_holds", "Requests in progress that hold some of their limits.",
 		"callgate_limit_cut_total", "Answers that were cut because a budget ended (on_exceed: cut).",
-		"callgate_limit_away_total", "Times that limits could not be looked at, because the Redis was away.")
+		"callgate_limit_away_total", "Times that limits could not be looked at, because the Redis was away.",
+		"callgate_limit_redis_up", "Whether the Redis that limits are counted in is there: 1 or 0.",
+		"callgate_limit_gateways", "Gateways that count in the Redis, as of when it was last there.",
+		"callgate_limit_journal", "Requests that are to be settled when the Redis is back.",
+		"callgate_limit_lost_total", "Requests that could not be settled, because too many waited for the Redis.")
 }
 
 func (c *collected) memory(o Options) {

@@ -104,7 +104,7 @@ func Late(s *gateway.Summary) string {
 // "" if nothing was done but what the stream's own headers say.
 func Comment(s *gateway.Summary) string {
 	done := s.Changed || s.Calls > 0 || len(s.Faults) > 0
-	if !done && len(s.Warnings) <= s.WarningsInHeader && len(s.Attempts) < 2 && guardText(s) == "" && savedText(s) == "" {
+	if !done && len(s.Warnings) <= s.WarningsInHeader && len(s.Attempts) < 2 && guardText(s) == "" && savedText(s) == "" && costText(s.Spent) == "" {
 		return ""
 	}
 	head := "mode=" + s.Mode.String()

@@ -334,5 +334,6 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 	{header: "X-Ratelimit-Remaining-Tokens", start: true, value: rateLimit(tokenLimit, remainingText)},
 	{header: "X-Ratelimit-Reset-Tokens", start: true, value: rateLimit(tokenLimit, resetText)},
 	{header: "X-Callgate-Cached-Tokens", value: ifCached(func(u *gateway.Usage) any { return fmt.Sprintf("%d/%d", u.CacheRead, u.Input) })},
+	{header: "X-Callgate-Cost", end: "cost", log: "cost", value: func(s *gateway.Summary) any { return costText(s.Spent) }},
 	{header: "X-Callgate-Saved", end: "saved", log: "saved", value: func(s *gateway.Summary) any { return savedText(s) }},
 }

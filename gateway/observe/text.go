@@ -206,6 +206,20 @@ func correctionText(s *gateway.Summary) any {
 	return list(parts)
 }
 
+// costText is what upstreams have cost for a request, as usd=0.0000475, with ;estimated where a usage was not
+// reported; "" where a price is not known.
+func costText(s gateway.Spent) string {
+	if s.Answers == 0 || s.Unpriced > 0 {
+		return ""
+	}
+	text := strings.TrimRight(fmt.Sprintf("usd=%d.%09d", s.Nano/1e9, s.Nano%1e9), "0")
+	text = strings.TrimSuffix(text, ".")
+	if s.Estimated > 0 {
+		text += ";estimated"
+	}
+	return text
+}
+
 // savedText is what the upstream's cache has saved of the price.
 func savedText(s *gateway.Summary) string {
 	if s.Bill == nil {

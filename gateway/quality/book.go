@@ -140,7 +140,7 @@ func (b *Book) count(r *record, slot uint32, tool uint16, result Result) {
 	var c counts
 	c[result] = 1
 	r.window.add(slot, tool, &c)
-	b.outgoing.add(slot, r.target, tool, &c)
+	b.tell(slot, r.target, tool, &c)
 }
 
 // number is that of a tool. If there are too many, the one that was not called for the longest time
@@ -154,11 +154,12 @@ func (b *Book) number(t Tool, slot uint32) (uint16, bool) {
 		return 0, false
 	}
 	n := uint16(len(b.tools.seen))
-	if n < maxTools {
+	switch {
+	case n < maxTools:
 		b.tools.seen = append(b.tools.seen, seenTool{})
-	} else if b.tools.full == slot {
+	case b.tools.full == slot:
 		return 0, false
-	} else {
+	default:
 		oldest := slices.MinFunc(b.tools.seen, func(x, y seenTool) int { return cmp.Compare(x.slot, y.slot) })
 		if slot-min(slot, oldest.slot) < uint32(forgetTool/bucketTime) {
 			b.tools.full = slot

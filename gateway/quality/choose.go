@@ -45,7 +45,7 @@ func (g *Group) choose(c Conversation, ready func(arm int) bool, now time.Time) 
 		return Choice{}, false, nil
 	}
 	said = g.book.due(now)
-	key := c.in(g.name)
+	key := c.Key ^ g.hash
 	if c.Running {
 		if i, known := g.book.keys.find(key); known && int(i) < len(g.arms) && g.arms[i].Weight > 0 {
 			return Choice{int(i), -1}, true, said
@@ -59,6 +59,7 @@ func (g *Group) choose(c Conversation, ready func(arm int) bool, now time.Time) 
 		}
 	}
 	g.book.keys.put(key, uint8(choice.Arm))
+	g.book.place(key, uint8(choice.Arm))
 	return choice, true, said
 }
 

@@ -46,9 +46,6 @@ func (b *Book) Key(parts ...[]byte) uint64 {
 	return d.Sum64()
 }
 
-// in is the conversation's key in a group.
-func (c Conversation) in(group string) uint64 { return c.Key ^ xxhash.Sum64String(group) }
-
 func (c *conversations) find(key uint64) (arm uint8, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,7 @@
 package quality
 
 import (
+	"encoding/binary"
 	"slices"
 	"time"
 )
@@ -10,6 +11,9 @@ type Counts struct {
 	// Age is how long ago the bucket ended.
 	Age    time.Duration
 	Places []Place
+	// Placed are conversations with the arms that they were given lately, 9 bytes each. They come
+	// without Places.
+	Placed []byte
 }
 
 // Place is what was counted of a tool at a target. Part is 0 for turns and 1 for their aim, which have
@@ -25,6 +29,8 @@ type Place struct {
 const (
 	maxPlaces  = 4096 // of a bucket
 	maxBuckets = 64   // ten minutes
+	maxPlaced  = 4096 // conversations of one exchange
+	placedSize = 9
 )
 
 // outgoing is what other gateways are to be told of. It is off until somebody takes it.
@@ -33,6 +39,7 @@ type outgoing struct {
 	slot   uint32 // the one that is counted
 	counts map[place]*counts
 	full   []bucket
+	placed []byte  // conversations, as Counts has them
 	shared *Shared // nil: nobody
 }
 
@@ -46,7 +53,7 @@ type bucket struct {
 	places []Place
 }
 
-func (o *outgoing) add(slot uint32, t Target, tool uint16, c *counts) {
+func (o *outgoing) tell(slot uint32, t Target, tool uint16, c *counts) {
 	if !o.on || slot != o.slot { // a clock that was put back
 		return
 	}
@@ -58,6 +65,13 @@ func (o *outgoing) add(slot uint32, t Target, tool uint16, c *counts) {
 		o.counts[at] = &counts{}
 	}
 	o.counts[at].add(c)
+}
+
+// place notes for other gateways which arm a conversation was given.
+func (b *Book) place(key uint64, arm uint8) {
+	if b.on && len(b.placed) < maxPlaced*placedSize {
+		b.placed = append(binary.LittleEndian.AppendUint64(b.placed, key), arm)
+	}
 }
 
 // turn ends the bucket that is counted, if it is over.
@@ -88,18 +102,21 @@ func (b *Book) Take(all bool) []Counts {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	slot := slotOf(now)
-	b.outgoing.on = true
+	b.on = true
 	b.turn(slot)
 	if all {
 		b.turn(slot + 1)
-		b.outgoing.slot = slot
+		b.slot = slot
 	}
 	var out []Counts
-	for _, f := range b.outgoing.full {
+	for _, f := range b.full {
 		end := time.Unix(int64(f.slot+1)*int64(bucketTime/time.Second), 0)
-		out = append(out, Counts{max(0, now.Sub(end)), f.places})
+		out = append(out, Counts{Age: max(0, now.Sub(end)), Places: f.places})
 	}
-	b.outgoing.full = nil
+	if len(b.placed) > 0 {
+		out = append(out, Counts{Placed: b.placed})
+	}
+	b.full, b.placed = nil, nil
 	return out
 }
 
@@ -111,6 +128,9 @@ func (b *Book) Apply(c Counts) {
 	defer b.mu.Unlock()
 	if c.Age > maxAge {
 		return
+	}
+	for p := c.Placed[:min(len(c.Placed), maxPlaced*placedSize)]; len(p) >= placedSize; p = p[placedSize:] {
+		b.keys.put(binary.LittleEndian.Uint64(p), p[placedSize-1])
 	}
 	slot := slotOf(now.Add(-max(0, c.Age) - bucketTime))
 	oldest := slotOf(now) - uint32(maxAge/bucketTime)

@@ -2,10 +2,13 @@ package quality
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // Arm is a target of a route that shares its requests with others.
@@ -56,6 +59,7 @@ type Group struct {
 	settings Settings
 	arms     []arm
 	weights  float64 // all
+	hash     uint64  // of the name and the arms
 }
 
 // arm is a target of a group. Shares are of all requests, 0 to 1.
@@ -101,7 +105,7 @@ func (b *Book) Configure(groups map[string]Settings, arms map[string][]Arm) (out
 }
 
 func newGroup(b *Book, name string, s Settings, arms []Arm) *Group {
-	g := &Group{book: b, name: name, settings: s}
+	g := &Group{book: b, name: name, settings: s, hash: xxhash.Sum64String(fmt.Sprintf("%q %q", name, fmt.Sprint(arms)))}
 	for _, a := range arms {
 		g.weights += float64(a.Weight)
 	}
@@ -147,24 +151,22 @@ func round(x float64) float64 { return math.Round(x*1000) / 1000 }
 
 // worst is the arm that is to be left next, -1 for none, and one that is better for certain.
 func (g *Group) worst(all map[Target]sums) (worst, than int) {
-	worst, taking, left := -1, 0, 0
+	worst, lowest := -1, math.Inf(1)
+	var sound []int
+	taking := 0
 	for i := range g.arms {
-		if g.arms[i].Weight > 0 {
-			taking++
+		if g.arms[i].Weight == 0 {
+			continue
 		}
-		if g.arms[i].demoted {
-			left++
+		if taking++; !g.arms[i].demoted {
+			sound = append(sound, i)
 		}
 	}
-	if left+1 > taking/2 { // half of them at most, and never the last
+	if taking-len(sound)+1 > taking/2 { // half of them at most, and never the last
 		return -1, -1
 	}
-	lowest := math.Inf(1)
-	for i := range g.arms {
-		for j := range g.arms {
-			if i == j || g.arms[i].demoted || g.arms[j].demoted || g.arms[i].Weight == 0 || g.arms[j].Weight == 0 {
-				continue
-			}
+	for _, i := range sound {
+		for _, j := range sound {
 			a, b := compare(all[g.arms[i].Target], all[g.arms[j].Target], g.book.isBlamed)
 			if min(a.n, b.n) >= enoughTurns && a.score < g.settings.Low && a.high < b.low && a.score < lowest {
 				worst, than, lowest = i, j, a.score

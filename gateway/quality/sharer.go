@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/callgate/callgate/gateway/internal/subkey"
@@ -144,6 +145,7 @@ func (s *Sharer) push(ctx context.Context, all bool) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	if err := s.stream.Append(ctx, entries); err != nil {
+		s.unsent = slices.DeleteFunc(s.unsent, func(w waiting) bool { return len(w.Placed) > 0 }) // they help now or never
 		return err
 	}
 	s.unsent = nil

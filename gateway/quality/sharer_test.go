@@ -95,6 +95,37 @@ func TestSharer(t *testing.T) {
 	}
 }
 
+// TestSharedConversations: a conversation that one gateway has sent somewhere stays there when it
+// goes on at another.
+func TestSharedConversations(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	var entries [][]byte
+	away := false
+	var groups []*quality.Group
+	var sharers []*quality.Sharer
+	for range 2 {
+		b := bookOf(c, nil)
+		groups = append(groups, groupOf(b))
+		sharers = append(sharers, quality.NewSharer(b, &stream{&entries, 0, &away}, []byte("salt"), 0, nil))
+	}
+	began := map[uint64]int{}
+	for key := range uint64(500) {
+		choice, _ := groups[0].Choose(quality.Conversation{Key: key}, ready)
+		began[key] = choice.Arm
+	}
+	for _, s := range sharers {
+		if err := s.Exchange(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for key, arm := range began {
+		if choice, _ := groups[1].Choose(quality.Conversation{Key: key, Running: true}, ready); choice.Arm != arm {
+			t.Fatalf("conversation %d goes on at %d, and began at %d", key, choice.Arm, arm)
+		}
+	}
+}
+
 // FuzzSharer holds that no entry of a stream makes a gateway fail.
 func FuzzSharer(f *testing.F) {
 	f.Add([]byte("0123456789abcdef{}"))

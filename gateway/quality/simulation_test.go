@@ -32,11 +32,10 @@ type world struct {
 
 // due is a result that is known later.
 type due struct {
-	at      time.Time
-	book    int
-	arm     int
-	result  quality.Result
-	applied bool
+	at     time.Time
+	book   int
+	arm    int
+	result quality.Result
 }
 
 const (
@@ -93,14 +92,10 @@ func (w *world) run(d time.Duration) {
 			w.exchange()
 		}
 		gateway := w.rand.IntN(len(w.books))
-		arm := 0
+		var arm int
 		if w.choose != nil {
 			arm = w.choose(w)
-		} else {
-			c, ok := w.group[gateway].Choose(quality.Conversation{Key: w.rand.Uint64()}, func(int) bool { return true })
-			if !ok {
-				panic("no arm")
-			}
+		} else if c, ok := w.group[gateway].Choose(quality.Conversation{Key: w.rand.Uint64()}, func(int) bool { return true }); ok {
 			arm = c.Arm
 		}
 		w.asked[arm]++

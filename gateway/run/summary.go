@@ -123,6 +123,7 @@ func join(sum, past *gateway.Summary, again bool) {
 	sum.Attempts = slices.Concat(past.Attempts, sum.Attempts)
 	sum.Requested, sum.FirstToken, sum.Overhead = past.Requested, past.FirstToken, past.Overhead+sum.Overhead
 	sum.Usage = addUsage(past.Usage, sum.Usage)
+	sum.Spent = past.Spent.Plus(sum.Spent)
 	sum.HasOutput, sum.Changed = past.HasOutput || sum.HasOutput, true
 	calling := past.Calling
 	calling.Parsers = slices.Clone(calling.Parsers)

@@ -57,18 +57,7 @@ func (u *usageAccounts) enter(r gateway.Record) (paid history.Money) {
 		return paid
 	}
 	if run := s.ToolRun; run != nil && len(run.Costs) > 1 { // each round may have gone to another target
-		for _, c := range run.Costs {
-			if !c.Replayed {
-				priced := u.book.Record(accounts.Request{Provider: c.Provider, Model: c.Model, Tenant: r.Tenant, Usage: c.Usage})
-				u.Account(c.Provider, u.Model(r), &priced)
-				if one := moneyOf(&priced); paid.Currency == "" || paid.Currency == one.Currency {
-					paid = paid.Plus(one)
-				} else {
-					u.history.Spend(one)
-				}
-			}
-		}
-		return paid
+		return u.rounds(r, run.Costs)
 	}
 	account := accounts.Request{Provider: s.Provider, Model: s.Model, Tenant: r.Tenant, Usage: s.Usage}
 	if d := s.Prefix; d != nil && d.Blocks > 0 {
@@ -83,6 +72,23 @@ func (u *usageAccounts) enter(r gateway.Record) (paid history.Money) {
 	}
 	u.Account(s.Provider, u.Model(r), bill)
 	return moneyOf(bill)
+}
+
+// rounds enters the rounds of a request, and returns their cost in the currency of the first.
+func (u *usageAccounts) rounds(r gateway.Record, costs []gateway.RoundCost) (paid history.Money) {
+	for _, c := range costs {
+		if c.Replayed {
+			continue
+		}
+		priced := u.book.Record(accounts.Request{Provider: c.Provider, Model: c.Model, Tenant: r.Tenant, Usage: c.Usage})
+		u.Account(c.Provider, u.Model(r), &priced)
+		if one := moneyOf(&priced); paid.Currency == "" || paid.Currency == one.Currency {
+			paid = paid.Plus(one)
+		} else {
+			u.history.Spend(one)
+		}
+	}
+	return paid
 }
 
 // spared is what an answer would have cost that the response cache gave.

@@ -118,6 +118,8 @@ func TestDoctorFinds(t *testing.T) {
 		"no folder":      {demo + "store: {kind: sqlite, path: " + filepath.Join(dir, "none", "callgate.db") + "}\n", "✗ store", "mkdir -p " + filepath.Join(dir, "none"), exitFailed},
 		"no database":    {demo + "store: {kind: sqlite, path: " + prices + "}\n", "✗ store", "whether it is the gateway's own file", exitFailed},
 		"new database":   {demo + "store: {kind: sqlite, path: " + filepath.Join(dir, "new.db") + "}\n", "✓ store", "", exitOK},
+		"no journal":     {demo + "usage: {store: sqlite, path: " + filepath.Join(dir, "usage.db") + ", journal: " + filepath.Join(noFile, "journal") + "}\n", "✗ usage", "set usage.journal", exitFailed},
+		"ledger away":    {demo + "usage: {store: postgres, url: \"postgres://u:geheim@127.0.0.1:1/d\"}\n", "✗ usage", "correct the URL", exitFailed},
 		"prices":         {demo + "prices: " + prices + "\n", "✗ prices", "correct the file", exitFailed},
 		"no cache":       {demo + "plugins: {cache_dir: " + filepath.Join(noFile, "cache") + "}\n", "! compiled parsers", "XDG_CACHE_HOME", exitOK},
 		"tools away":     {demo + "tool_servers: {notes: {type: mcp, url: \"http://127.0.0.1:1/mcp\"}}\n", "✗ tool server notes", "start it, or correct its url", exitFailed},
@@ -156,7 +158,7 @@ func TestDoctorStores(t *testing.T) {
 	redis := redistest.Start(t)
 	status, said := findings(t, fmt.Sprintf("providers: {demo: {type: demo}}\ncache_salt: a-long-text-that-nobody-knows\nredis: {url: %q, key_prefix: %q}\nstore: {kind: postgres, url: %q}\n",
 		redis.URL(), redis.KeyPrefix(), postgrestest.Database(t)))
-	if status != exitOK || !strings.Contains(said, "✓ redis") || !strings.Contains(said, "✓ store") {
+	if status != exitOK || !strings.Contains(said, "✓ redis") || !strings.Contains(said, "✓ store") || !strings.Contains(said, "✓ usage") {
 		t.Errorf("got status %d and\n%s", status, said)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/redis"
+	"github.com/callgate/callgate/gateway/store/postgres"
 	"github.com/callgate/callgate/internal/netaddr"
 )
 
@@ -74,6 +75,7 @@ func (d *doctorCmd) configuration(ctx context.Context, e *env) error {
 	}
 	x.redis(ctx)
 	x.store(ctx)
+	x.usage(ctx)
 	x.toolServers(ctx, d.Config)
 	x.prices()
 	x.machine()
@@ -268,7 +270,7 @@ func (x *examination) store(ctx context.Context) {
 	case "sqlite":
 		dir := filepath.Dir(c.Path)
 		do = fmt.Sprintf("mkdir -p %s, with the gateway's user as its owner", dir)
-		if err := writable(dir); err != nil {
+		if err := there(dir); err != nil {
 			x.wrong("store", fmt.Errorf("sqlite: %w", err), do)
 			return
 		}
@@ -292,6 +294,44 @@ func (x *examination) store(ctx context.Context) {
 		return
 	}
 	x.good("store", c.Kind+": can be opened")
+}
+
+// usage opens the ledger of usage where it is in a database, and looks at where rows wait for it.
+func (x *examination) usage(ctx context.Context) {
+	kind, file, url := x.cfg.UsageStore()
+	switch kind {
+	case config.Off:
+		x.good("usage", "off: no ledger")
+		return
+	case "memory":
+		x.good("usage", "memory: the last rows, until this gateway ends")
+		return
+	case "sqlite":
+		if err := there(filepath.Dir(file)); err != nil {
+			x.wrong("usage", fmt.Errorf("sqlite: %w", err), fmt.Sprintf("mkdir -p %s, with the gateway's user as its owner", filepath.Dir(file)))
+			return
+		}
+	case "postgres":
+		ctx, cancel := context.WithTimeout(ctx, askPatience)
+		defer cancel()
+		ledger, err := postgres.OpenLedger(ctx, url.Reveal())
+		if err == nil {
+			err = ledger.Close()
+		}
+		if err != nil {
+			x.wrong("usage", err, "start it, or correct the URL: its user needs to make tables in that database")
+			return
+		}
+	}
+	journal, err := journalFolder(x.cfg, kind, file)
+	if err == nil && journal != "" {
+		err = writable(journal)
+	}
+	if err != nil {
+		x.wrong("usage", err, "set usage.journal to a folder that the gateway may write to and that outlives it, or to off")
+		return
+	}
+	x.good("usage", kind+": can be opened")
 }
 
 // toolServers asks all tool servers for their tools.
@@ -346,9 +386,7 @@ func (x *examination) machine() {
 	}
 	dir, err := cacheDir(x.cfg.Plugins.CacheDir)
 	if err == nil && dir != "" {
-		if err = os.MkdirAll(dir, 0o700); err == nil {
-			err = writable(dir)
-		}
+		err = writable(dir)
 	}
 	if err != nil {
 		x.doubt("compiled parsers", "cannot be kept: "+err.Error(), "set XDG_CACHE_HOME to a folder that the gateway may write to; without it each start compiles them")
@@ -368,11 +406,27 @@ func (x *examination) space(what, dir string, need uint64) {
 	}
 }
 
-// writable reports why a file cannot be made in a folder; nil if it can.
+// writable reports why a file cannot be made in a folder, or in the one above where that is to be
+// made first; nil if it can.
 func writable(dir string) error {
-	f, err := os.CreateTemp(dir, ".callgate-doctor-*")
+	above := dir
+	for {
+		if _, err := os.Stat(above); !errors.Is(err, fs.ErrNotExist) || filepath.Dir(above) == above {
+			break
+		}
+		above = filepath.Dir(above)
+	}
+	f, err := os.CreateTemp(above, ".callgate-doctor-*")
 	if err != nil {
-		return fmt.Errorf("cannot write in %s: %s", dir, lastOf(err))
+		return fmt.Errorf("cannot write in %s: %s", above, lastOf(err))
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// there is writable for a folder that nobody makes.
+func there(dir string) error {
+	if _, err := os.Stat(dir); err != nil {
+		return fmt.Errorf("%s: %s", dir, lastOf(err))
+	}
+	return writable(dir)
 }

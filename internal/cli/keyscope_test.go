@@ -2,11 +2,13 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -467,5 +469,73 @@ func TestManyKeys(t *testing.T) {
 	}
 	if n := strings.Count(g.ctl(0, "key", "list"), "\nkey-"); n != 10_000 {
 		t.Errorf("got %d keys in the list, want all", n)
+	}
+}
+
+// TestKeyOfGatewaysOwn holds that what the gateway asks by itself for a client is asked with its key:
+// a summary of a long conversation asks no model that the key may not, and a response in the background
+// has its limit on tokens.
+func TestKeyOfGatewaysOwn(t *testing.T) {
+	t.Parallel()
+	u := newKeptUpstream(t)
+	g := keyGate(t, u, "require_keys: true\nstore: {kind: sqlite, path: "+filepath.Join(t.TempDir(), "store.db")+", compact_tokens: 20}\n")
+	key := g.make("create", "app", "--max-tokens", "100")
+	previous := ""
+	for range 4 {
+		r := g.do(g.request("POST", "/v1/responses", fmt.Sprintf(`{"model":"fast","input":%q,"previous_response_id":%s}`, strings.Repeat("a long story ", 20), cmp.Or(previous, "null")), bearer(key)...))
+		var made struct{ ID string }
+		_ = json.Unmarshal([]byte(r.body), &made)
+		if previous = fmt.Sprintf("%q", made.ID); r.status != 200 || made.ID == "" {
+			t.Fatalf("got %d %s", r.status, r.body)
+		}
+	}
+	if n := u.count(); n < 5 {
+		t.Fatalf("got %d requests upstream, want a summary among them", n)
+	}
+	m := operatorsOn.FindStringSubmatch(g.stdout.String())
+	r, _ := http.NewRequestWithContext(t.Context(), "PATCH", m[1]+"/admin/keys/app", readerOf(`{"models":["fast"]}`))
+	if got := g.do(r); got.status != 200 {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	before := u.count()
+	got := g.do(g.request("POST", "/v1/responses", `{"model":"slow","input":"go on","previous_response_id":`+previous+`}`, bearer(key)...))
+	if got.status != 403 || got.code() != "model_not_found" || u.count() != before {
+		t.Errorf("got %d %s and %d requests upstream, want 403 and none", got.status, got.body, u.count()-before)
+	}
+	got = g.do(g.request("POST", "/v1/responses", `{"model":"fast","input":"go on","background":true}`, bearer(key)...))
+	if got.status != 200 {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	for end := time.Now().Add(patience); u.count() == before && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	}
+	if !strings.Contains(u.last(), `"max_completion_tokens":100`) {
+		t.Errorf("got %s in the background, want the key's limit", u.last())
+	}
+}
+
+// TestKeyReload takes a key out of the file, and gives another one less to do, while the gateway runs.
+func TestKeyReload(t *testing.T) {
+	t.Parallel()
+	u := newKeptUpstream(t)
+	config := func(keys string) string {
+		return "admin: {listen: \"127.0.0.1:0\"}\nproviders: {up: {type: openai, base_url: " + u.URL + "/v1}}\nmodels: {fast: {targets: [{provider: up}]}, slow: {targets: [{provider: up}]}}\nkeys:\n" + keys
+	}
+	a, b := "  - {name: a, hash: \""+hashOf("cg-a")+"\"}\n", "  - {name: b, hash: \""+hashOf("cg-b")+"\"}\n"
+	file := configFile(t, config(a+b))
+	g := serve(t, "", "-c", file)
+	if r := g.chat(hello("slow", ""), bearer("cg-a")...); r.status != 200 {
+		t.Fatalf("got %d %s", r.status, r.body)
+	}
+	if err := os.WriteFile(file, []byte(config(strings.Replace(a, "}", ", models: [fast]}", 1))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := g.operator("POST", "/admin/reload"); r.status != 200 {
+		t.Fatalf("got %d %s", r.status, r.body)
+	}
+	if a, b := g.chat(hello("slow", ""), bearer("cg-a")...), g.chat(hello("fast", ""), bearer("cg-b")...); a.status != 403 || b.status != 401 {
+		t.Errorf("got %d and %d behind a reload, want 403 and 401", a.status, b.status)
+	}
+	if r := g.chat(hello("fast", ""), bearer("cg-a")...); r.status != 200 {
+		t.Errorf("got %d %s for what is left", r.status, r.body)
 	}
 }

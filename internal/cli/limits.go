@@ -42,7 +42,7 @@ func newLimiter(shared *sharing, log *slog.Logger) *admit.State {
 	if shared == nil {
 		return admit.NewState(limit.NewMemory(nil), log)
 	}
-	return admit.NewState(limit.NewShared(shared.redis, nil), log)
+	return admit.NewState(limit.NewAway(limit.NewShared(shared.redis, nil), log), log)
 }
 
 // meters reports whether anybody wants to know what requests use.
@@ -74,6 +74,9 @@ func hasLimits(cfg *config.Config) bool {
 func (v *edition) admission(p *process) (chatter, error) {
 	if !p.meters(v.config) {
 		return v.gateway, nil
+	}
+	if err := checkPrices(v.config, v.prices); err != nil {
+		return nil, err
 	}
 	table, err := admit.NewTable(limitRules(v.config), v.gateway.Route)
 	if err != nil {

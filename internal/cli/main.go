@@ -60,7 +60,7 @@ type cli struct {
 	Tools       toolsCmd       `cmd:"" help:"List, call and pin the tools that the gateway runs (tool_servers)."`
 	Key         keyCmd         `cmd:"" help:"Make keys for clients: for the configuration, or at a running gateway."`
 	Team        teamCmd        `cmd:"" help:"Make and list teams at a running gateway."`
-	Usage       usageCmd       `cmd:"" help:"Print what answers of upstreams have used and cost, by team, key and model, as the ledger of a running gateway has it."`
+	Usage       usageCmd       `cmd:"" help:"Print what requests have used and cost, as the ledger of a running gateway has it."`
 	Prices      pricesCmd      `cmd:"" help:"Make a file of prices out of what others publish."`
 	ExportTrace exportTraceCmd `cmd:"" help:"Make a trace for simulate out of the gateway's own log (log.prefix)."`
 	Guard       guardCmd       `cmd:"" help:"Say what the execution guard would have said of conversations that are over."`

@@ -27,33 +27,15 @@ const (
 // ask sends a request to the admin listener, and reads the answer into what is not nil. With JSON it is
 // printed as it came.
 func (o operatorFlags) ask(e *env, method, path string, body, into any) error {
-	base, err := url.Parse(o.Admin)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return usageError{fmt.Errorf("--admin: %q is no URL; write for example http://127.0.0.1:8081", o.Admin)}
-	}
-	var sent io.Reader
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		sent = bytes.NewReader(text)
-	}
-	r, err := http.NewRequestWithContext(e.ctx, method, base.Scheme+"://"+base.Host+path, sent)
+	r, err := o.request(e, method, path, body)
 	if err != nil {
 		return err
-	}
-	if body != nil {
-		r.Header.Set("content-type", "application/json")
-	}
-	if o.AdminKey != "" {
-		r.Header.Set("authorization", "Bearer "+o.AdminKey)
 	}
 	client := &http.Client{Timeout: operatorTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(r)
 	if err != nil {
-		return fmt.Errorf("no gateway answers at %s (--admin, CALLGATE_ADMIN): %w", base.Host, err)
+		return fmt.Errorf("no gateway answers at %s (--admin, CALLGATE_ADMIN): %w", r.URL.Host, err)
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, operatorAnswer))
@@ -63,19 +45,43 @@ func (o operatorFlags) ask(e *env, method, path string, body, into any) error {
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		return refusalOf(resp.StatusCode, answer)
 	}
-	if o.JSON {
-		var pretty bytes.Buffer
-		if json.Indent(&pretty, answer, "", "  ") == nil && pretty.Len() > 0 {
-			fmt.Fprintln(e.stdout, string(bytes.TrimSpace(pretty.Bytes())))
-		}
+	var pretty bytes.Buffer
+	if o.JSON && len(answer) > 0 && json.Indent(&pretty, answer, "", "  ") == nil {
+		fmt.Fprintln(e.stdout, string(bytes.TrimSpace(pretty.Bytes())))
 	}
 	if into == nil || len(answer) == 0 {
 		return nil
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
-		return fmt.Errorf("what answers at %s is no admin listener of this gateway: %w", base.Host, err)
+		return fmt.Errorf("what answers at %s is no admin listener of this gateway: %w", r.URL.Host, err)
 	}
 	return nil
+}
+
+// request is a request to the admin listener.
+func (o operatorFlags) request(e *env, method, path string, body any) (*http.Request, error) {
+	base, err := url.Parse(o.Admin)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, usageError{fmt.Errorf("--admin: %q is no URL; write for example http://127.0.0.1:8081", o.Admin)}
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	if body == nil {
+		text = nil
+	}
+	r, err := http.NewRequestWithContext(e.ctx, method, base.Scheme+"://"+base.Host+path, bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		r.Header.Set("content-type", "application/json")
+	}
+	if o.AdminKey != "" {
+		r.Header.Set("authorization", "Bearer "+o.AdminKey)
+	}
+	return r, nil
 }
 
 // refusalOf is what the gateway says against a request.

@@ -10,7 +10,7 @@ import (
 )
 
 type pricesCmd struct {
-	Import pricesImportCmd `cmd:"" help:"Print a file of prices made of genai-prices' data.json or LiteLLM's model_prices_and_context_window.json."`
+	Import pricesImportCmd `cmd:"" help:"Print a file of prices made of genai-prices' data.json or of LiteLLM's prices."`
 	Check  pricesCheckCmd  `cmd:"" help:"Check a file of prices, and print its version."`
 }
 

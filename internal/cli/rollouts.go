@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 
 	"github.com/callgate/callgate/gateway"
@@ -88,7 +89,9 @@ func (all *rollouts) open(p *process, cfg *config.Config, ro config.Rollout, pri
 		return r, err
 	}
 	pool := rollout.PoolOptions{Workers: 1, Waiting: cmp.Or(ro.Shadow.Queue, textsWaiting), Bytes: cmp.Or(int64(ro.Shadow.Memory), besideMemory),
-		Panicked: func(value any) { p.log.Error("panic beside requests", "rollout", ro.Name, "panic", fmt.Sprint(value)) }}
+		Panicked: func(value any) {
+			p.log.Error("panic beside requests", "rollout", ro.Name, "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
+		}}
 	if !ro.Shadow.Parser.IsNone() {
 		r.shadow = rollout.NewPool(pool)
 	}

@@ -315,7 +315,7 @@ func securityTenants(t *testing.T) {
 		t.Errorf("got %d clients that left, want %d, and some of all else", n, want)
 	}
 	await(t, "the end of all requests upstream", func() bool { return s.active.Load() == 0 })
-	for _, path := range []string{"/metrics", "/admin/breakers", "/admin/targets", "/admin/prefix", "/admin/plugins", "/admin/tools"} {
+	for _, path := range []string{"/metrics", "/admin/breakers", "/admin/targets", "/admin/prefix", "/admin/plugins", "/admin/tools", "/admin/usage"} {
 		r := s.adminDo("GET", path)
 		if r.status != http.StatusOK {
 			t.Errorf("got status %d from %s, want 200", r.status, path)

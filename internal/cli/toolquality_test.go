@@ -360,6 +360,21 @@ func TestQualityOfAttempts(t *testing.T) {
 	}
 }
 
+// TestQualityOfLoops: the same call once more in a conversation that goes in circles counts as nothing.
+func TestQualityOfLoops(t *testing.T) {
+	t.Parallel()
+	j, _ := judge(t, "", "quality: report", ", weight: 1")
+	messages := j.first()
+	for i := range 5 {
+		messages += fmt.Sprintf(`,{"role":"assistant","content":null,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":"get_weather","arguments":"{\"city\":\"Oslo\"}"}}]},`+
+			`{"role":"tool","tool_call_id":"call_%[1]d","content":"It rains in Oslo, as it has all day, and it will not stop before the evening."}`, i+10)
+	}
+	provider, r := j.ask(messages, weatherTools)
+	if got := j.score(provider); got.Results["loop"] != 1 {
+		t.Errorf("got %+v, want a loop; warnings %s", got, r.header.Get("x-callgate-warnings"))
+	}
+}
+
 // TestQualityOff counts nothing.
 func TestQualityOff(t *testing.T) {
 	t.Parallel()
@@ -368,6 +383,30 @@ func TestQualityOff(t *testing.T) {
 	if s := j.snapshot(); len(s.Targets)+len(s.Routes)+len(s.Tools) != 0 {
 		t.Errorf("got %+v", s)
 	}
+}
+
+// TestQualityInARollout: an arm of a rollout has its targets, whatever the route's are worth, and its
+// calls are counted.
+func TestQualityInARollout(t *testing.T) {
+	t.Parallel()
+	other := &caller{}
+	url := newSite(t, other.answer).url
+	const head = "rollouts: [{name: r, arms: [{name: control, weight: 0}, {name: next, weight: 100, override: {targets: [{provider: c, model: up}]}}]}]\n"
+	var s setup
+	s.head.WriteString(head)
+	bad := &caller{}
+	bad.wrong.Store(true)
+	s.provider("a", newSite(t, bad.answer).url, "")
+	s.provider("b", newSite(t, bad.answer).url, "")
+	s.provider("c", url, "")
+	s.models.WriteString("  m: {quality: weight, targets: [{provider: a, model: up, weight: 1}, {provider: b, model: up, weight: 1}]}\n")
+	j := &judged{gate: serve(t, s.String()), at: new(atomic.Int64)}
+	for range 6 {
+		if provider, r := j.ask(j.first(), weatherTools); provider != "c" {
+			t.Fatalf("got an answer of %q: %d %s", provider, r.status, r.body)
+		}
+	}
+	await(t, "the turns", func() bool { return j.score("c").Results["clean"] == 6 })
 }
 
 // TestQualityShared: what one gateway counts another acts upon.

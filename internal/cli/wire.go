@@ -82,9 +82,6 @@ func (p *process) build(ctx context.Context, cfg *config.Config, previous *editi
 	if v.prices, err = readPrices(cfg); err != nil {
 		return v, err
 	}
-	if err = checkPrices(cfg, v.prices); err != nil {
-		return v, err
-	}
 	if v.providers, err = newProviders(cfg, previous); err != nil {
 		return v, err
 	}
@@ -118,12 +115,21 @@ func (p *process) build(ctx context.Context, cfg *config.Config, previous *editi
 	if v.server, err = httpapi.New(v.api(p)); err != nil {
 		return v, err
 	}
-	admin := v.operators(p)
-	if admin.Console, err = v.console(p, admin); err != nil {
-		return v, err
-	}
-	v.admin, err = httpapi.NewAdmin(admin)
+	v.admin, err = v.newAdmin(p)
 	return v, err
+}
+
+// newAdmin makes the operators' server with its page.
+func (v *edition) newAdmin(p *process) (*httpapi.Admin, error) {
+	c := v.operators(p)
+	var err error
+	if c.Console, err = v.console(p, c); err != nil {
+		return nil, err
+	}
+	if c.SSO, err = newSSO(v.config, p.secret); err != nil {
+		return nil, err
+	}
+	return httpapi.NewAdmin(c)
 }
 
 // options are those of the gateway.

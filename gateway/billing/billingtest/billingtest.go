@@ -227,10 +227,10 @@ func testFilters(t *testing.T, l billing.Ledger) {
 	rows := Rows(8, 400)
 	put(t, l, rows)
 	for _, where := range [][]billing.Condition{
-		{{billing.ByKey, []string{"ci"}}}, {{billing.ByKey, []string{"ci", "Zoë"}}, {billing.ByTeam, []string{""}}}, {{billing.BySession, []string{"s-1"}}},
-		{{billing.ByModel, []string{"fast"}}, {billing.ByProvider, []string{"main"}}, {billing.LabelDimension("cost.center"), []string{"a", ""}}},
-		{{billing.LabelDimension(`quo"te`), []string{"x"}}}, {{billing.ByStatus, []string{"canceled"}}}, {{billing.ByRequest, []string{"req-8-3"}}},
-		{{billing.ByTeam, []string{"nobody's"}}}, {{billing.ByTeam, nil}}, {{billing.ByTeam, []string{"' OR 1=1 --"}}}, {{billing.LabelDimension("' OR '1'='1"), []string{"a"}}},
+		{{Dimension: billing.ByKey, Values: []string{"ci"}}}, {{Dimension: billing.ByKey, Values: []string{"ci", "Zoë"}}, {Dimension: billing.ByTeam, Values: []string{""}}}, {{Dimension: billing.BySession, Values: []string{"s-1"}}},
+		{{Dimension: billing.ByModel, Values: []string{"fast"}}, {Dimension: billing.ByProvider, Values: []string{"main"}}, {Dimension: billing.LabelDimension("cost.center"), Values: []string{"a", ""}}},
+		{{Dimension: billing.LabelDimension(`quo"te`), Values: []string{"x"}}}, {{Dimension: billing.ByStatus, Values: []string{"canceled"}}}, {{Dimension: billing.ByRequest, Values: []string{"req-8-3"}}},
+		{{Dimension: billing.ByTeam, Values: []string{"nobody's"}}}, {{Dimension: billing.ByTeam, Values: nil}}, {{Dimension: billing.ByTeam, Values: []string{"' OR 1=1 --"}}}, {{Dimension: billing.LabelDimension("' OR '1'='1"), Values: []string{"a"}}},
 	} {
 		f := billing.Filter{Where: where}
 		holds := func(r *billing.Row) bool {
@@ -306,7 +306,7 @@ func testOdd(t *testing.T, l billing.Ledger) {
 		same(t, string(d), allSums(t, l, billing.Filter{}, []billing.Dimension{d}, 10), added(rows, nil, []billing.Dimension{d}))
 	}
 	for _, text := range []string{"\x00", "a\xff"} {
-		f := billing.Filter{Where: []billing.Condition{{billing.ByKey, []string{text}}}}
+		f := billing.Filter{Where: []billing.Condition{{Dimension: billing.ByKey, Values: []string{text}}}}
 		if page, err := l.Rows(t.Context(), f, billing.Page{Limit: 1}); err != nil || len(page.Rows) > 0 {
 			t.Errorf("%q: got %v, error %v, want none", text, page, err)
 		}

@@ -79,7 +79,7 @@ func History(sort Sort, end time.Time) *history.History {
 	d := &day{sort: sort, end: end, random: rand.New(rand.NewPCG(19, 7))} //nolint:gosec // the same day each time
 	for c.at.Before(end) {
 		hour := float64(c.at.Hour()) + float64(c.at.Minute())/60
-		busy := 0.25 + 0.75*math.Exp(-math.Pow((hour-14)/4.5, 2)) // most in the afternoon
+		busy := 0.25 + 0.75*math.Exp(-(hour-14)*(hour-14)/20) // most in the afternoon
 		c.at = c.at.Add(time.Duration(d.random.ExpFloat64() / busy * float64(7*time.Second)))
 		if c.at.Before(end) {
 			r, paid := d.request(c.at)
@@ -139,7 +139,7 @@ func (d *day) request(at time.Time) (gateway.Record, history.Money) {
 		r.Status, r.Code = 502, failed
 		return r, history.Money{}
 	}
-	s.FirstToken = r.Took * time.Duration(m.first) / time.Duration(m.each)
+	s.FirstToken = r.Took * m.first / m.each
 	s.Overhead = d.spread(40 * time.Microsecond)
 	d.answer(m, &r)
 	if d.chance(0.004) {
@@ -162,7 +162,7 @@ func (d *day) attempts(at time.Time, r *gateway.Record, m *model) (*model, strin
 		s.Attempts = append(s.Attempts, gateway.Attempt{Provider: m.provider, Model: m.model, Reason: reason, Outcome: outcome, Wait: wait, Took: took})
 		s.Provider, s.Model = m.provider, m.model
 	}
-	out := d.sort == Troubled && m.provider == "sglang" && (at.After(d.end.Add(-26*time.Minute)) || at.Hour() == 4 && at.Minute() < 20)
+	out := d.isOut(at, m)
 	trouble := []string{"upstream_error", "upstream_timeout", "upstream_rate_limited", "empty_completion"}[d.random.IntN(4)]
 	switch {
 	case out && d.chance(0.3): // its breaker is open
@@ -196,6 +196,12 @@ func (d *day) attempts(at time.Time, r *gateway.Record, m *model) (*model, strin
 		}
 	}
 	return m, ""
+}
+
+// isOut reports whether a model's provider is away.
+func (d *day) isOut(at time.Time, m *model) bool {
+	night := at.Hour() == 4 && at.Minute() < 20
+	return d.sort == Troubled && m.provider == "sglang" && (night || at.After(d.end.Add(-26*time.Minute)))
 }
 
 // answer is what a model writes.

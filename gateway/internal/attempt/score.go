@@ -39,6 +39,14 @@ func Scored(t gateway.Target, model string) quality.Target {
 	return quality.Target{Provider: t.Provider, Model: cmp.Or(model, anyModel), Parser: parserOf(&t)}
 }
 
+// score is that of an attempt; nil if nobody wants it.
+func (r *run) score(c *candidate, info *gateway.AttemptInfo) *score {
+	if !r.plan.Scored || r.book == nil || r.plan.Send != nil {
+		return nil
+	}
+	return &score{book: r.book, info: info, target: r.scored(c)}
+}
+
 // parserOf says how a target's text is read.
 func parserOf(t *gateway.Target) string {
 	switch {
@@ -64,24 +72,24 @@ func (s *score) ends(a *answer, err error) {
 		e = gateway.AsError(err)
 	}
 	turn, why, scored := s.turn(a.outcome(), e, err == nil)
-	again := e != nil && e.Redo != nil && s.info.MayRedo && !a.outcome().Committed
-	switch {
-	case !scored && c.owed != nil && (e == nil || why == quality.NoCall):
-		if why == quality.NoCall {
-			turn = c.owed.Correct(quality.Turn{})
-		} else {
-			turn = *c.owed // of how it went on nothing is known
+	first := c.owed
+	c.owed = nil
+	if first != nil {
+		switch {
+		case scored:
+			turn = first.Correct(turn)
+		case why == quality.NoCall:
+			turn, scored = first.Correct(quality.Turn{}), true
+		case e == nil: // of how it went on nothing is known
+			turn, scored = *first, true
 		}
-		c.owed = nil
-		s.book.Record(s.target, turn)
+	}
+	switch {
 	case !scored:
+		c.owed = first
 		s.book.Excuse(s.target, why)
-	case again:
+	case e != nil && e.Redo != nil && s.info.MayRedo && !a.outcome().Committed:
 		c.owed = &turn
-	case c.owed != nil:
-		turn = c.owed.Correct(turn)
-		c.owed = nil
-		s.book.Record(s.target, turn)
 	default:
 		s.book.Record(s.target, turn)
 	}
@@ -101,33 +109,11 @@ func (r *run) charge(next *candidate) {
 // turn is what became of the calls of an answer, or why nothing is said of them. e is the error that
 // has ended it, and left that the client did not wait for the end.
 func (s *score) turn(o *gateway.Outcome, e *gateway.Error, left bool) (t quality.Turn, why quality.Excuse, scored bool) {
-	if s.info.Target.Mode == gateway.Off {
-		return t, quality.Unread, false
+	malformed := o.Faults[repair.VendorMalformed] > 0 && s.info.Target.Mode != gateway.Off // the model's, though it ends the answer
+	if why, excused := s.excuse(o, e, left); excused && (!malformed || e == nil && !o.WasCut()) {
+		return t, why, false
 	}
-	malformed := o.Faults[repair.VendorMalformed] > 0
-	switch {
-	case e != nil && !malformed:
-		if why, excused := excuse(e); excused {
-			return t, why, false
-		}
-	case left:
-		return t, quality.Left, false
-	case o.UpstreamError:
-		return t, quality.Upstream, false
-	}
-	if o.WasCut() && !malformed {
-		return t, quality.Cut, false
-	}
-	offered := s.info.Sent.Tools()
-	for _, name := range o.Called {
-		if tool, ok := toolOf(offered, name); ok {
-			t.Add(tool, quality.Clean)
-		}
-	}
-	for _, f := range o.Flaws {
-		flawed(&t, offered, f)
-	}
-	s.fromText(&t, o)
+	s.calls(&t, o)
 	switch {
 	case malformed, e != nil && e.Kind == gateway.BadCall && t.Result() == quality.Clean:
 		t.Aim = max(t.Aim, quality.Unparseable)
@@ -135,13 +121,50 @@ func (s *score) turn(o *gateway.Outcome, e *gateway.Error, left bool) (t quality
 		t.Aim = max(t.Aim, quality.Ghost)
 	}
 	called := o.HasCall() || len(t.Calls) > 0
-	if n := s.info.Notes.Rounds; called && n != nil && (n.Stop == loop.Idle || n.Stop == loop.Oscillation) {
+	if called && s.circles() {
 		t.Aim = quality.Loop
 	}
 	if !called && t.Aim == quality.Clean {
 		return t, quality.NoCall, false
 	}
 	return t, 0, true
+}
+
+// calls counts the calls of an answer, and what was wrong with them.
+func (s *score) calls(t *quality.Turn, o *gateway.Outcome) {
+	offered := s.info.Sent.Tools()
+	for _, name := range o.Called {
+		if tool, ok := toolOf(offered, name); ok {
+			t.Add(tool, quality.Clean)
+		}
+	}
+	for _, f := range o.Flaws {
+		flawed(t, offered, f)
+	}
+	fromText(t, o)
+}
+
+// circles reports whether the conversation goes on without anything new.
+func (s *score) circles() bool {
+	n := s.info.Notes.Rounds
+	return n != nil && (n.Stop == loop.Idle || n.Stop == loop.Oscillation)
+}
+
+// excuse says why an answer says nothing about how the model calls; excused is false if it does.
+func (s *score) excuse(o *gateway.Outcome, e *gateway.Error, left bool) (why quality.Excuse, excused bool) {
+	switch {
+	case s.info.Target.Mode == gateway.Off:
+		return quality.Unread, true
+	case e != nil:
+		if why, excused := excuseOf(e); excused {
+			return why, true
+		}
+	case left:
+		return quality.Left, true
+	case o.UpstreamError:
+		return quality.Upstream, true
+	}
+	return quality.Cut, o.WasCut()
 }
 
 // ghost reports whether a call is missing: the answer claims it, or the client or the gateway has
@@ -156,8 +179,8 @@ func (s *score) ghost(o *gateway.Outcome, e *gateway.Error) bool {
 	return s.info.Notes.Choice.Required && e == nil && len(o.Flaws) == 0
 }
 
-// excuse says why an error says nothing about the model's calls; excused is false if it does.
-func excuse(e *gateway.Error) (why quality.Excuse, excused bool) {
+// excuseOf says why an error says nothing about the model's calls; excused is false if it does.
+func excuseOf(e *gateway.Error) (why quality.Excuse, excused bool) {
 	switch e.Kind {
 	case gateway.BadCall, gateway.BadAnswer, gateway.Ghost:
 		return 0, false
@@ -193,7 +216,7 @@ func flawed(t *quality.Turn, offered *tools.List, f gateway.Flaw) {
 
 // fromText counts what is known of calls that were written as text: that arguments were repaired, and
 // that a call was none in the end.
-func (s *score) fromText(t *quality.Turn, o *gateway.Outcome) {
+func fromText(t *quality.Turn, o *gateway.Outcome) {
 	if o.Calls > 0 {
 		for _, kind := range [...]string{repair.ArgsJSON, repair.ArgsTypes, repair.ArgsEncoding, repair.ArgsSplit, repair.ArgsRepeated} {
 			switch {

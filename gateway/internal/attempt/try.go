@@ -73,9 +73,7 @@ func (r *run) summary(c *candidate) *gateway.Summary {
 func (r *run) begin(ctx context.Context, a *answer) error {
 	began := time.Now()
 	info := r.info(a)
-	if r.plan.Scored && r.book != nil && r.plan.Send == nil {
-		a.score = &score{book: r.book, info: info, target: r.scored(a.candidate)}
-	}
+	a.score = r.score(a.candidate, info)
 	sent, err := r.request(ctx, info, a.outcome())
 	if err != nil {
 		return err

@@ -72,7 +72,7 @@ func (all arms) choose(r *gateway.Request, c *Choice) error {
 	}
 	for i := range all {
 		a := &all[i]
-		targets := a.Targets[c.RouteChoice.Route]
+		targets := a.Targets[c.Route]
 		switch {
 		case r.Arm != nil && r.Arm.Rollout == a.Rollout.Rollout && targets != nil:
 			c.Arm = r.Arm
@@ -188,7 +188,7 @@ func (all arms) forced(r *gateway.Request, c *Choice) error {
 			if full != r.ArmAsked {
 				continue
 			}
-			targets := a.Targets[c.RouteChoice.Route]
+			targets := a.Targets[c.Route]
 			if targets == nil || c.Rule > 0 {
 				return noArm(fmt.Sprintf("The rollout %q is not about this request for the model %q: another model is, or a rule leads it elsewhere.", a.Name(), gateway.Excerpt([]byte(r.Model))))
 			}

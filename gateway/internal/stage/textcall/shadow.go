@@ -9,6 +9,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/chain"
+	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/rollout"
 	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/sdk/abi"
@@ -34,7 +35,7 @@ func (m *Shadow) Begin(_ context.Context, a *gateway.AttemptInfo, o *gateway.Out
 	if !a.Sent.OffersTools() {
 		return nil, nil
 	}
-	return &shadow{maker: m, attempt: a}, nil
+	return &shadow{maker: m, attempt: a, room: inflight.Hold{Of: a.Room}}, nil
 }
 
 // shadow collects the text of an answer's first choice.
@@ -46,6 +47,7 @@ type shadow struct {
 	whole   bool
 	splits  bool // the upstream gives reasoning apart
 	long    bool
+	room    inflight.Hold // of the text, as long as the answer lasts
 }
 
 func (s *shadow) Frame(f *wire.Frame, next gateway.Sink) error {
@@ -77,8 +79,10 @@ func (s *shadow) read(f *wire.Frame) {
 
 // add takes a piece of the text, unless it is too long to be read twice.
 func (s *shadow) add(piece []byte) bool {
-	if s.long = len(s.text)+len(piece) > maxShadow; s.long {
+	n := len(s.text) + len(piece)
+	if s.long = n > maxShadow || s.room.Fit(n) != nil; s.long {
 		s.text = nil
+		_ = s.room.Fit(0) // to shrink cannot fail
 		return false
 	}
 	s.text = append(s.text, piece...)
@@ -86,6 +90,7 @@ func (s *shadow) add(piece []byte) bool {
 }
 
 func (s *shadow) End(cause error, _ gateway.Sink) error {
+	defer func() { _ = s.room.Fit(0) }() // what waits now is bounded by the pool
 	if cause != io.EOF || s.long || len(s.text) == 0 {
 		return nil
 	}

@@ -80,7 +80,7 @@ func (b *background) run(run *run, req *gateway.Request) {
 		return
 	}
 	e := gateway.AsError(err)
-	record.Status, record.Code = e.HTTPStatus(), e.CodeOrDefault()
+	record.Status, record.Code, record.Kind = e.HTTPStatus(), e.CodeOrDefault(), e.Kind
 	b.fail(run, e)
 }
 

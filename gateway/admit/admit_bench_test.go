@@ -1,0 +1,109 @@
+package admit_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/admit"
+	"github.com/callgate/callgate/gateway/billing"
+	"github.com/callgate/callgate/gateway/limit"
+	"github.com/callgate/callgate/gateway/redis"
+	"github.com/callgate/callgate/internal/redistest"
+)
+
+// inner answers at once, and tells the meter what an attempt would.
+type inner struct{}
+
+func (inner) Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error) {
+	if m := gateway.MeterOf(ctx); m != nil {
+		_ = m.Begin("up", "real", len(req.Bytes()))
+		m.Came(100)
+		m.Ended(gateway.Use{Provider: "up", Model: "real", Purpose: gateway.ForAnswer, Complete: true, Usage: gateway.Usage{Reported: true, Input: 20, Output: 30}, Status: "ok"})
+	}
+	return &gateway.Response{Reply: nothing{}, Summary: &gateway.Summary{}}, nil
+}
+
+func (i inner) Relay(ctx context.Context, req *gateway.Request, _ *gateway.Relay, _ bool) (*gateway.Response, error) {
+	return i.Chat(ctx, req)
+}
+
+func (i inner) Passthrough(ctx context.Context, _ string, req *gateway.Request, _ *gateway.Relay) (*gateway.Response, error) {
+	return i.Chat(ctx, req)
+}
+
+type nothing struct{}
+
+func (nothing) Header() http.Header           { return nil }
+func (nothing) Streamed() bool                { return true }
+func (nothing) Next() (*gateway.Frame, error) { return nil, io.EOF }
+func (nothing) Close() error                  { return nil }
+
+type prices struct{}
+
+func (prices) Price(_, _ string, u gateway.Usage) (int64, bool, string) {
+	return int64(u.Input)*1000 + int64(u.Output)*3000, true, "v"
+}
+
+type records struct{ rows int }
+
+func (r *records) Record(billing.Row) { r.rows++ }
+
+func rules() admit.Rules {
+	own := []admit.Rule{{Limit: limit.Limit{Kind: limit.Requests, Max: 1e9, Per: time.Second}}, {Limit: limit.Limit{Kind: limit.Tokens, Max: 1e9, Per: time.Second}},
+		{Limit: limit.Limit{Kind: limit.Concurrency, Max: 1000}}, {Limit: limit.Limit{Kind: limit.Money, Max: limit.MaxAmount, Window: limit.Month}}}
+	return admit.Rules{Others: own, Teams: map[string][]admit.Rule{"red": own[1:]}}
+}
+
+// run passes a request through a gate.
+func run(tb testing.TB, g *admit.Gate, body []byte) {
+	req, err := gateway.ParseRequest(body)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	req.Client = &gateway.Client{Key: "alice", Team: "red"}
+	resp, err := g.Chat(tb.Context(), req)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, _ = resp.Next()
+	_ = resp.Close()
+}
+
+var body = []byte(`{"model":"m","messages":[{"role":"user","content":"What is the weather in Oslo today, and tomorrow?"}],"max_tokens":100}`)
+
+// BenchmarkAdmit is what seven limits and a row of usage cost a request, beside its parsing, which none shows.
+func BenchmarkAdmit(b *testing.B) {
+	table, err := admit.NewTable(rules(), func(string) string { return "" })
+	if err != nil {
+		b.Fatal(err)
+	}
+	bench := func(b *testing.B, l limit.Limiter) {
+		state := admit.NewState(l, nil)
+		defer state.Close()
+		g := admit.New(admit.Options{Inner: inner{}, Limits: table.Of, Prices: prices{}, Records: &records{}, State: state,
+			Targets: func(*gateway.Request, string) []admit.Target { return []admit.Target{{Provider: "up", Model: "real"}} }})
+		for b.Loop() {
+			run(b, g, body)
+		}
+	}
+	b.Run("none", func(b *testing.B) {
+		g := admit.New(admit.Options{Inner: inner{}, Limits: (*admit.Table)(nil).Of})
+		for b.Loop() {
+			run(b, g, body)
+		}
+	})
+	b.Run("memory", func(b *testing.B) { bench(b, limit.NewMemory(nil)) })
+	b.Run("redis", func(b *testing.B) {
+		s := redistest.Start(b)
+		c, err := redis.Open(redis.Options{URL: s.URL(), KeyPrefix: s.KeyPrefix()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer c.Close()
+		bench(b, limit.NewAway(limit.NewShared(c, nil), nil))
+	})
+}

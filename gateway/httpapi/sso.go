@@ -1,0 +1,78 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/sso"
+)
+
+// SSO signs operators in; *sso.Gate is one.
+type SSO interface {
+	Login(w http.ResponseWriter, r *http.Request) error
+	Callback(w http.ResponseWriter, r *http.Request) error
+	Logout(w http.ResponseWriter)
+	Who(r *http.Request) *sso.Session
+}
+
+// The paths at which operators sign in and out. Nobody needs to be signed in for them.
+const (
+	ssoPath      = consolePath + "/oidc"
+	loginPath    = ssoPath + "/login"
+	callbackPath = ssoPath + "/callback"
+	logoutPath   = ssoPath + "/logout"
+)
+
+func (a *Admin) mountSSO() {
+	a.echo.GET(loginPath, func(c echo.Context) error { return a.ssoFailed(c, a.cfg.SSO.Login(c.Response(), c.Request())) })
+	a.echo.GET(callbackPath, func(c echo.Context) error { return a.ssoFailed(c, a.cfg.SSO.Callback(c.Response(), c.Request())) })
+	a.echo.GET(logoutPath, func(c echo.Context) error {
+		a.cfg.SSO.Logout(c.Response())
+		a.cfg.Console.Refuse(c.Response(), c.Request(), http.StatusOK, "You are signed out here. The identity provider may still know you.")
+		return nil
+	})
+}
+
+// ofSSO reports whether a request is for signing in or out.
+func (a *Admin) ofSSO(c echo.Context) bool {
+	return a.cfg.SSO != nil && (c.Path() == loginPath || c.Path() == callbackPath || c.Path() == logoutPath)
+}
+
+// ssoFailed is why somebody was not signed in, as a page.
+func (a *Admin) ssoFailed(c echo.Context, err error) error {
+	var known *sso.Error
+	if err == nil || !errors.As(err, &known) {
+		return err
+	}
+	a.cfg.Log.WarnContext(c.Request().Context(), "an operator was not signed in", "id", requestID(c), "message", known.Message, "error", known.Err)
+	kind := map[int]gateway.Kind{http.StatusForbidden: gateway.Forbidden, http.StatusBadGateway: gateway.Unavailable}[known.Status]
+	if kind == gateway.Internal {
+		kind = gateway.Invalid
+	}
+	return &gateway.Error{Kind: kind, Message: known.Message, Err: known.Err}
+}
+
+// signedIn lets a browser through whose operator is signed in, and sends one that is not to sign in. A
+// viewer may look alone. What changes anything has to say where it comes from: a browser that is too old
+// for that would send the cookie with the form of any page.
+func (a *Admin) signedIn(c echo.Context) (in bool, err error) {
+	r := c.Request()
+	looks := r.Method == http.MethodGet || r.Method == http.MethodHead
+	s := a.cfg.SSO.Who(r)
+	switch {
+	case s == nil && looks:
+		return false, c.Redirect(http.StatusSeeOther, loginPath+"?to="+url.QueryEscape(r.URL.RequestURI()))
+	case s == nil:
+		return false, &gateway.Error{Kind: gateway.Forbidden, Message: "You are not signed in any more: open the page again."}
+	case !looks && s.Role != sso.Operator:
+		return false, &gateway.Error{Kind: gateway.Forbidden, Message: "You may look, and change nothing: your role is viewer."}
+	case !looks && r.Header.Get("sec-fetch-site") == "" && r.Header.Get("origin") == "":
+		return false, &gateway.Error{Kind: gateway.Forbidden, Message: "This browser does not say where the request comes from, so it is refused."}
+	}
+	c.Set(clientKey, &gateway.Client{Key: s.Name})
+	return true, nil
+}

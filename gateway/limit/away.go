@@ -1,0 +1,330 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Away is a Limiter in front of a Shared one, for when its Redis is away: then each limit goes by its policy, and
+// what is used is kept in a journal, and added when the Redis is back. It owns a goroutine, which ends with Close.
+type Away struct {
+	shared *Shared
+	log    *slog.Logger
+	stop   chan struct{}
+	ended  chan struct{}
+	asked  atomic.Bool // somebody has limits: nothing is said to the Redis before
+
+	mu       sync.Mutex
+	replicas int64     // gateways, as of when the Redis was last there
+	since    time.Time // it is away; zero: it is not
+	local    *Memory   // of this absence
+	sets     map[*Set]*Set
+	known    map[string]int64 // of budgets: what is used, by the key of the window
+	journal  []entry
+	lost     int64
+}
+
+// entry is a lease that is to be settled, or released.
+type entry struct {
+	lease   *Lease
+	used    Amount
+	release bool
+}
+
+// Bounds of what is kept for an absence.
+const (
+	maxJournal = 100_000
+	maxKnown   = 10_000
+	// Spared is how long budgets have a share while the Redis is away, if nobody says otherwise; then they are closed.
+	Spared = 30 * time.Second
+	// probe is how often a Redis that is away is asked whether it is back, and beat how often the gateways are counted.
+	probe = 250 * time.Millisecond
+	beat  = 5 * time.Second
+)
+
+// NewAway makes an Away; log may be nil. The caller closes it.
+func NewAway(s *Shared, log *slog.Logger) *Away {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	a := &Away{shared: s, log: log, stop: make(chan struct{}), ended: make(chan struct{}), replicas: 1, known: map[string]int64{}}
+	go a.follow()
+	return a
+}
+
+// Close ends the goroutine, behind a last attempt to write the journal.
+func (a *Away) Close() error {
+	close(a.stop)
+	<-a.ended
+	return nil
+}
+
+// AwayStats is how the Redis is.
+type AwayStats struct {
+	Up       bool
+	Replicas int64
+	// Journal is how many requests are to be settled when it is back; Lost how many could not be kept.
+	Journal int
+	Lost    int64
+}
+
+// AwayStats says how the Redis is, for metrics.
+func (a *Away) AwayStats() AwayStats {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return AwayStats{Up: a.since.IsZero(), Replicas: a.replicas, Journal: len(a.journal), Lost: a.lost}
+}
+
+// follow counts the gateways, sees when the Redis is back, and writes the journal.
+func (a *Away) follow() {
+	defer close(a.ended)
+	for last := (time.Time{}); ; {
+		select {
+		case <-a.stop:
+			a.write(2 * time.Second)
+			return
+		case <-time.After(probe):
+		}
+		if !a.asked.Load() || a.isUp() && time.Since(last) < beat {
+			a.write(time.Second)
+			continue
+		}
+		last = time.Now()
+		a.beat()
+	}
+}
+
+func (a *Away) beat() {
+	ctx, cancel := context.WithTimeout(context.Background(), probe)
+	defer cancel()
+	n, err := a.shared.beat(ctx)
+	if err != nil {
+		a.leaves(err)
+		return
+	}
+	a.mu.Lock()
+	back := !a.since.IsZero()
+	a.replicas, a.since, a.local, a.sets = max(n, 1), time.Time{}, nil, nil
+	a.mu.Unlock()
+	if back {
+		a.log.Info("limits: the Redis is back", "gateways", n)
+	}
+	a.write(time.Second)
+}
+
+func (a *Away) isUp() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.since.IsZero()
+}
+
+// leaves notes that the Redis is away.
+func (a *Away) leaves(err error) {
+	a.mu.Lock()
+	first := a.since.IsZero()
+	if first {
+		a.since, a.local, a.sets = time.Now(), NewMemory(nil), map[*Set]*Set{}
+	}
+	a.mu.Unlock()
+	if first {
+		a.log.Warn("limits: the Redis is away", "error", err)
+	}
+}
+
+// write settles what is in the journal, as far as it goes.
+func (a *Away) write(within time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	for {
+		a.mu.Lock()
+		if len(a.journal) == 0 {
+			a.mu.Unlock()
+			return
+		}
+		e := a.journal[0]
+		a.mu.Unlock()
+		var err error
+		if e.release {
+			err = a.shared.Release(ctx, e.lease)
+		} else {
+			err = a.shared.Settle(ctx, e.lease, e.used)
+		}
+		if err != nil {
+			a.leaves(err)
+			return
+		}
+		a.mu.Lock()
+		a.journal = a.journal[1:] // nobody else takes of it; it may have been shortened in front
+		a.mu.Unlock()
+	}
+}
+
+// keep puts a lease into the journal.
+func (a *Away) keep(e entry) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.journal) >= maxJournal {
+		a.lost++
+		return
+	}
+	a.journal = append(a.journal, e)
+}
+
+// gone reports whether an error says that the Redis is away, and not the client.
+func gone(ctx context.Context, err error) bool {
+	return errors.Is(err, ErrAway) && !errors.Is(ctx.Err(), context.Canceled)
+}
+
+// Acquire implements Limiter.
+func (a *Away) Acquire(ctx context.Context, s *Set, id string, holds Holds) (*Lease, Verdict, error) {
+	a.asked.Store(true)
+	if a.isUp() {
+		l, v, err := a.shared.Acquire(ctx, s, id, holds)
+		switch {
+		case err == nil:
+			a.learn(s, &v)
+			return l, v, nil
+		case l != nil: // it may be held
+			a.keep(entry{lease: l, release: true})
+		}
+		if !gone(ctx, err) {
+			return nil, v, err
+		}
+		a.leaves(err)
+		id += "+" // the other one is released
+	}
+	return a.alone(ctx, s, id, holds)
+}
+
+// learn keeps what is used of budgets, for an absence.
+func (a *Away) learn(s *Set, v *Verdict) {
+	for i := range v.States {
+		if !s.limits[i].Kind.IsBudget() {
+			continue
+		}
+		key := s.at(a.shared.now()).keys[i]
+		a.mu.Lock()
+		if _, ok := a.known[key]; !ok && len(a.known) >= maxKnown {
+			for one := range a.known {
+				delete(a.known, one)
+				break
+			}
+		}
+		a.known[key] = v.States[i].Used
+		a.mu.Unlock()
+	}
+}
+
+// alone answers without the Redis.
+func (a *Away) alone(ctx context.Context, s *Set, id string, holds Holds) (*Lease, Verdict, error) {
+	a.mu.Lock()
+	if a.since.IsZero() { // it came back meanwhile
+		a.mu.Unlock()
+		return a.shared.Acquire(ctx, s, id, holds)
+	}
+	away, local, own := time.Since(a.since), a.local, a.sets[s]
+	if own == nil {
+		own = a.share(s)
+		a.sets[s] = own
+	}
+	a.mu.Unlock()
+	for i := range s.limits {
+		if l := &s.limits[i]; l.Away == Closed || l.Away == ByKind && l.Kind.IsBudget() && away > Spared {
+			st := State{Limit: l}
+			return nil, Verdict{States: []State{st}, Refusal: &st, Away: true}, nil
+		}
+	}
+	lease, v, err := local.Acquire(ctx, own, id, holds)
+	v.Away = true
+	if v.Refusal != nil || err != nil {
+		return nil, v, err
+	}
+	return &Lease{ID: id, set: s, place: s.at(a.shared.now()), local: lease, memory: local}, v, nil
+}
+
+// share is this gateway's part of the limits of a set.
+func (a *Away) share(s *Set) *Set {
+	var limits []Limit
+	p := s.at(a.shared.now())
+	for i := range s.limits {
+		l := s.limits[i]
+		if l.Away == Open {
+			continue
+		}
+		if l.Kind.IsBudget() {
+			l.Max = max(l.Max-a.known[p.keys[i]], 0) / a.replicas
+		} else {
+			l.Max, l.Burst = max(l.Max/a.replicas, 1), l.Burst/a.replicas
+		}
+		limits = append(limits, l)
+	}
+	out, err := NewSet(s.group, limits)
+	if err != nil { // they are smaller than those that were good
+		return &Set{}
+	}
+	return out
+}
+
+// Extend implements Limiter. A lease that the Redis cannot be told of grows nevertheless: what its
+// request uses is settled when it is back.
+func (a *Away) Extend(ctx context.Context, l *Lease, holds Holds, force bool) (Verdict, error) {
+	if l.local != nil {
+		v, err := l.memory.Extend(ctx, l.local, holds, force)
+		v.Away = true
+		return v, err
+	}
+	if !a.isUp() {
+		return Verdict{Away: true}, nil
+	}
+	v, err := a.shared.Extend(ctx, l, holds, force)
+	if err != nil && gone(ctx, err) {
+		a.leaves(err)
+		return Verdict{Away: true}, nil
+	}
+	return v, err
+}
+
+// Settle implements Limiter.
+func (a *Away) Settle(ctx context.Context, l *Lease, used Amount) error {
+	return a.finish(ctx, entry{lease: l, used: used})
+}
+
+// Release implements Limiter.
+func (a *Away) Release(ctx context.Context, l *Lease) error {
+	return a.finish(ctx, entry{lease: l, release: true})
+}
+
+func (a *Away) finish(ctx context.Context, e entry) error {
+	l := e.lease
+	if l.local != nil && !l.local.over {
+		_ = l.memory.Settle(ctx, l.local, e.used) // it cannot fail
+		if e.release {
+			return nil // the Redis has never heard of it
+		}
+		a.keep(e)
+		return nil
+	}
+	if l.over || l.local != nil {
+		return nil
+	}
+	if a.isUp() {
+		var err error
+		if e.release {
+			err = a.shared.Release(ctx, l)
+		} else {
+			err = a.shared.Settle(ctx, l, e.used)
+		}
+		if err == nil {
+			return nil
+		}
+		if gone(context.Background(), err) {
+			a.leaves(err)
+		}
+	}
+	a.keep(e)
+	return nil
+}

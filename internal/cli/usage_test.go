@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/callgate/callgate/gateway/billing"
+)
+
+// biller is an upstream that bills: its answers have usages of their own, and it adds up what they cost by the
+// prices of billerPrices.
+type biller struct {
+	mu     sync.Mutex
+	billed []int64 // by the number of the answer
+}
+
+const billerPrices = `
+prices:
+  - {model: real, input: 2.5, cache_read: 0.25, output: 10, reasoning: 20, request: 0.001, tiers: [{above: 1100, input: 5, cache_read: 0.5, output: 15, reasoning: 30}]}
+`
+
+// next is the usage of the next answer, as JSON, and its number, which its input tokens tell.
+func (b *biller) next() (n int, usage string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n = len(b.billed)
+	input, cached, output, reasoning := int64(1000+n), int64(n%7*100), int64(50+n%13), int64(n%5*10)
+	nano := int64(1_000_000)
+	if input > 1100 {
+		nano += (input-cached)*5000 + cached*500 + (output-reasoning)*15_000 + reasoning*30_000
+	} else {
+		nano += (input-cached)*2500 + cached*250 + (output-reasoning)*10_000 + reasoning*20_000
+	}
+	b.billed = append(b.billed, nano)
+	return n, fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d},"completion_tokens_details":{"reasoning_tokens":%d}}`,
+		input, output, input+output, cached, reasoning)
+}
+
+func (b *biller) total() (sum int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, n := range b.billed {
+		sum += n
+	}
+	return sum
+}
+
+// last is what the last answer has cost, as clients are told.
+func (b *biller) last() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return "usd=" + strings.TrimRight(billing.USD(b.billed[len(b.billed)-1]), "0")
+}
+
+// serve answers whole or as a stream; every fifth request fails before it is billed.
+func (b *biller) serve(t *testing.T, failing bool) string {
+	t.Helper()
+	var asked sync.Map
+	return upstream(t, func(w http.ResponseWriter, r received) {
+		if _, again := asked.LoadOrStore(r.body, true); failing && !again && strings.Contains(r.body, "fails once") {
+			w.WriteHeader(http.StatusInternalServerError)
+			io.WriteString(w, `{"error":{"message":"no"}}`)
+			return
+		}
+		n, usage := b.next()
+		if !r.wantsStream() {
+			w.Header().Set("content-type", "application/json")
+			fmt.Fprintf(w, `{"id":"c","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"answer %d."},"finish_reason":"stop"}],"usage":%s}`, n, usage)
+			return
+		}
+		w.Header().Set("content-type", "text/event-stream")
+		io.WriteString(w, delta(fmt.Sprintf("answer %d.", n))+finish)
+		fmt.Fprintf(w, "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"choices\":[],\"usage\":%s}\n\n", usage)
+		io.WriteString(w, done)
+	})
+}
+
+func usageConfig(t *testing.T, url, more string) string {
+	t.Helper()
+	prices := filepath.Join(t.TempDir(), "prices.yaml")
+	if err := os.WriteFile(prices, []byte(billerPrices), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("providers:\n  up: {type: openai, base_url: %q, api_key: sk-upstream, retry: {max_retries: 2, base_delay: 1ms}}\nmodels: {m: {targets: [{provider: up, model: real}]}}\n"+
+		"admin: {listen: \"127.0.0.1:0\"}\nprices: %q\n%s", url, prices, more)
+}
+
+// TestUsage holds that the ledger has what the upstream billed, to the nano-dollar, through the whole program: whole
+// answers, streams, and retries; by session; and that callgate usage prints it.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]string{"memory": "", "sqlite": "usage: {store: sqlite, path: " + filepath.Join(t.TempDir(), "usage.db") + "}\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := &biller{}
+			g := serve(t, usageConfig(t, b.serve(t, true), more))
+			for i := range 30 {
+				text := "hi"
+				if i%5 == 0 {
+					text = fmt.Sprint("fails once ", i)
+				}
+				body := fmt.Sprintf(`{"model":"m","stream":%v,"metadata":{"session":"s-%d"},"messages":[{"role":"user","content":%q}]}`, i%2 == 1, i%3, text)
+				if r := g.chat(body); r.status != http.StatusOK || !strings.Contains(r.body, "answer ") {
+					t.Fatalf("got %d %.300s", r.status, r.body)
+				} else if i%2 == 0 && r.header.Get("X-Callgate-Cost") != b.last() || i%2 == 1 && !strings.Contains(r.body, " cost="+b.last()) {
+					t.Errorf("got the header %q and the body %.1000s, want the cost %s", r.header.Get("X-Callgate-Cost"), r.body, b.last())
+				} else if i%2 == 1 && strings.Contains(r.body, "prompt_tokens") {
+					t.Errorf("got %.1000s, want no usage that nobody asked for", r.body)
+				}
+			}
+			var page struct {
+				Entries []struct {
+					Group                        map[string]string
+					Answers, Unpriced, Estimated int64
+					Nano                         int64 `json:"cost_nano_usd"`
+				}
+			}
+			ask := func(query string) {
+				t.Helper()
+				r := g.adminDo("GET", "/admin/usage?"+query)
+				page.Entries = nil
+				if err := json.Unmarshal([]byte(r.body), &page); err != nil || r.status != http.StatusOK {
+					t.Fatalf("got %d %.300s, error %v", r.status, r.body, err)
+				}
+			}
+			ask("group=total")
+			if e := page.Entries[0]; e.Nano != b.total() || e.Answers != 30 || e.Unpriced != 0 || e.Estimated != 0 {
+				t.Errorf("got %+v, want 30 answers for %d", e, b.total())
+			}
+			t.Logf("the upstream billed %s USD for 30 answers, and the ledger has %s", billing.USD(b.total()), billing.USD(page.Entries[0].Nano))
+			ask("group=session")
+			if len(page.Entries) != 3 || page.Entries[0].Group["session"] != "s-0" || page.Entries[0].Answers != 10 {
+				t.Errorf("got %+v, want three sessions", page.Entries)
+			}
+			if r := g.adminDo("GET", "/admin/usage?grop=day"); r.status != http.StatusBadRequest || !strings.Contains(r.body, `There is no parameter \"grop\"`) {
+				t.Errorf("got %d %s", r.status, r.body)
+			}
+			admin := "http://" + adminOn.FindStringSubmatch(g.stdout.String())[1]
+			for _, c := range []struct{ args, want string }{
+				{"--by total", billing.USD(b.total())}, {"--by model,served --csv", "model,served,answers"}, {"--by row --filter session=s-1", `"session":"s-1"`}, {"--filter session=s-1", "ANSWERS"},
+			} {
+				var out, errs bytes.Buffer
+				if status := run(t.Context(), append([]string{"usage", "--admin", admin}, strings.Fields(c.args)...), readerOf(""), &out, &errs); status != 0 || !strings.Contains(out.String(), c.want) {
+					t.Errorf("%s: got status %d, %s%s, want %q", c.args, status, out.String(), errs.String(), c.want)
+				}
+			}
+			metrics := g.adminDo("GET", "/metrics").body
+			for _, want := range []string{"callgate_usage_rows_total 30\n", "callgate_usage_rows_dropped_total 0\n", `callgate_usage_cost_usd_total{model="real",team=""}`} {
+				if !strings.Contains(metrics, want) {
+					t.Errorf("the metrics do not say %s", want)
+				}
+			}
+		})
+	}
+}
+
+// TestUsageKilled kills the gateway with SIGKILL while clients talk to it, several times. Every answer that a client
+// has got whole is in the ledger, once, and with what the upstream billed for it.
+func TestUsageKilled(t *testing.T) {
+	t.Parallel()
+	b := &biller{}
+	file := filepath.Join(t.TempDir(), "usage.db")
+	config := configFile(t, strings.Replace(usageConfig(t, b.serve(t, false), "usage: {store: sqlite, path: "+file+"}\n"), `"127.0.0.1:0"`, "off", 1))
+	client := &http.Client{Timeout: patience}
+	defer client.CloseIdleConnections()
+	var mu sync.Mutex
+	seen := map[int]bool{}
+	for range 4 {
+		p := startKillable(t, config)
+		var clients sync.WaitGroup
+		for i := range 4 {
+			clients.Go(func() {
+				for j := 0; ; j++ {
+					body := fmt.Sprintf(`{"model":"m","stream":%v,"messages":[{"role":"user","content":"hi"}]}`, (i+j)%2 == 0)
+					status, text, ok := p.ask(t.Context(), client, "POST", "/v1/chat/completions", body)
+					if !ok {
+						return // it was killed
+					}
+					if status != http.StatusOK { // it starts
+						time.Sleep(10 * time.Millisecond)
+						continue
+					}
+					n := 0
+					if _, err := fmt.Sscanf(text[strings.Index(text, "answer "):], "answer %d.", &n); err != nil {
+						t.Errorf("got %.300s", text)
+						return
+					}
+					mu.Lock()
+					seen[n] = true
+					kill := len(seen)%25 == 0
+					mu.Unlock()
+					if kill {
+						_ = p.cmd.Process.Kill()
+					}
+				}
+			})
+		}
+		clients.Wait()
+		p.kill()
+	}
+	g := serve(t, strings.Replace(readFile(t, config), "listen: off", `listen: "127.0.0.1:0"`, 1))
+	rows := map[int]int64{}
+	text := g.adminDo("GET", "/admin/usage?group=row&format=jsonl&limit=10000").body
+	for line := range strings.Lines(text) {
+		var r billing.Record
+		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Nano == nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		if r.Estimated {
+			continue // it was cut off by a client that left, or by the end
+		}
+		n := int(r.Input) - 1000
+		if _, twice := rows[n]; twice {
+			t.Errorf("answer %d is there twice", n)
+		}
+		rows[n] = *r.Nano
+	}
+	for n := range seen {
+		if nano, ok := rows[n]; !ok || nano != b.billed[n] {
+			t.Errorf("answer %d: got a row %v with %d, want %d", n, ok, nano, b.billed[n])
+		}
+	}
+	for n, nano := range rows {
+		if nano != b.billed[n] {
+			t.Errorf("answer %d: got %d, want %d", n, nano, b.billed[n])
+		}
+	}
+	if len(seen) < 50 {
+		t.Errorf("got %d answers, want more", len(seen))
+	}
+	t.Logf("%d answers were got whole, and the ledger has all of them; the upstream billed %d, the ledger has %d", len(seen), len(b.billed), len(rows))
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
