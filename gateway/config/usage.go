@@ -4,9 +4,9 @@ import "cmp"
 
 // Usage is the ledger of what answers of upstreams have used and cost.
 type Usage struct {
-	// Store is "auto" (default), "memory", "sqlite", "postgres" or "off". auto is that of Store, and
-	// memory where that is none.
-	Store string `yaml:"store" default:"auto" enum:"auto,memory,sqlite,postgres,off" doc:"Where the ledger is. auto: in the database of store, and in memory where that has none; memory: until the gateway ends, the last 20000 rows; sqlite and postgres: in a database of its own, or in that of store; off: nowhere."`
+	// Store is "auto" (default), "memory", "sqlite", "postgres" or "off". auto is that of Store; where
+	// that is none, memory if there are keys or teams.
+	Store string `yaml:"store" default:"auto" enum:"auto,memory,sqlite,postgres,off" doc:"Where the ledger is. auto: in the database of store, and where that has none in memory, if there are keys or teams; memory: until the gateway ends, the last 20000 rows; sqlite and postgres: in a database of its own, or in that of store; off: nowhere."`
 	// Path is the file of SQLite, if it is not that of Config.Store.
 	Path string `yaml:"path" eg:"./usage.db" doc:"File of store sqlite, made with mode 0600. Default: that of store."`
 	// URL is the Postgres, if it is not that of Config.Store.
@@ -40,6 +40,14 @@ func (c *Config) UsageStore() (kind, file string, url Secret) {
 		return kind, "", u.URL
 	}
 	return kind, "", Secret{}
+}
+
+// Bills reports whether the ledger is to be written: somebody has asked for one, there is a database for
+// it, or there are keys or teams whose requests could be told apart. Elsewhere requests and answers stay
+// as they are: an upstream is not asked for the usage of a stream that the client does not want.
+func (c *Config) Bills() bool {
+	kind, _, _ := c.UsageStore()
+	return kind != Off && (c.Usage.Store != "auto" || kind != "memory" || len(c.Keys) > 0 || len(c.Teams) > 0 || c.RequireKeys)
 }
 
 func (c *Config) checkUsage(r *report) {

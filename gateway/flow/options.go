@@ -60,9 +60,10 @@ type Options struct {
 	Prompts bool
 	// Stages are further ones, which answers pass behind ours. They may be nil.
 	Stages []gateway.Maker
-	// Meters says that requests may have a [gateway.Meter], which is told of each attempt; upstreams are
-	// asked for the usage of streams then.
-	Meters bool
+	// Meters says that requests may have a [gateway.Meter], which is told of each attempt, and
+	// AsksUsage that upstreams are asked for the usage of such streams, which clients that do not want it
+	// do not see.
+	Meters, AsksUsage bool
 	// Trace may be nil.
 	Trace attempt.Trace
 	// OnChange is told when a breaker changes its state; it may be nil.

@@ -143,7 +143,7 @@ func (s *shared) forTarget(p RoutePolicy, engine *attempt.Engine) func(gateway.T
 		if t.PromptedFormat {
 			list = append(list, amend.Format{})
 		}
-		if s.options.Meters {
+		if s.options.AsksUsage {
 			list = append(list, amend.Usage{})
 		}
 		if p.CacheHints != gateway.Off && provider.Hints != gateway.NoHints {

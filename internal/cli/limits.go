@@ -46,7 +46,16 @@ func newLimiter(shared *sharing, log *slog.Logger) *admit.State {
 }
 
 // meters reports whether anybody wants to know what requests use.
-func (p *process) meters(cfg *config.Config) bool { return p.records() != nil || hasLimits(cfg) }
+func (p *process) meters(cfg *config.Config) bool {
+	return p.records() != nil && cfg.Bills() || hasLimits(cfg)
+}
+
+// asksUsage reports whether upstreams are asked for the usage of streams whose clients do not want it: where
+// somebody pays by it. A ledger that nobody has asked for takes what it gets.
+func (p *process) asksUsage(cfg *config.Config) bool {
+	kind, _, _ := cfg.UsageStore()
+	return hasLimits(cfg) || p.records() != nil && kind != config.Off && (cfg.Usage.Store != "auto" || kind != "memory")
+}
 
 // records takes the rows of usage; nil where nobody wants them.
 func (p *process) records() admit.Recorder {

@@ -145,7 +145,7 @@ func (v *edition) options(p *process) flow.Options {
 		Providers: v.providers, Policies: policies(cfg), Routes: routes(cfg), Rules: rules(cfg), Aliases: aliases(cfg), Direct: direct(cfg), Unlisted: unlisted(cfg), Parsers: v.parsers,
 		CacheSalt: p.secret, RoutePolicies: routePolicies(cfg), RoutePolicy: routePolicy(cfg.DefaultRoute()),
 		ShareIndex: p.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: p.metrics.Transition,
-		Saved: p.accounts.bill, Meters: p.meters(cfg), Quality: p.quality, Log: p.log,
+		Saved: p.accounts.bill, Meters: p.meters(cfg), AsksUsage: p.asksUsage(cfg), Quality: p.quality, Log: p.log,
 	}
 	p.answers.into(cfg, o.RoutePolicies, &o.RoutePolicy)
 	if p.tracer != nil {

@@ -24,7 +24,7 @@ func (m Maker) Begin(ctx context.Context, a *gateway.AttemptInfo, o *gateway.Out
 	if meter == nil {
 		return nil, nil
 	}
-	s := &stage{maker: m, meter: meter, outcome: o, began: a.Began, sent: m.Relay, hides: !m.Relay && a.Asked.Stream && !a.Asked.WantsUsage()}
+	s := &stage{maker: m, meter: meter, outcome: o, began: a.Began, sent: m.Relay, mayHide: !m.Relay && a.Asked.Stream && !a.Asked.WantsUsage()}
 	s.use = gateway.Use{Provider: a.Provider, Model: a.Model, Purpose: gateway.ForAnswer, Sent: len(a.Sent.Bytes())}
 	if a.Reason == gateway.Reask || a.Reason == gateway.Forced || a.Reason == gateway.Corrected {
 		s.use.Purpose = gateway.ForReask
@@ -38,13 +38,15 @@ type stage struct {
 	outcome *gateway.Outcome
 	use     gateway.Use
 	began   time.Time
-	hides   bool // the usage, which the client has not asked for
+	mayHide bool // the client has not asked for the usage of its stream
+	hides   bool // and the gateway has
 	sent    bool
 	refused *gateway.Error
 }
 
 // Sent implements gateway.Witness.
-func (s *stage) Sent(_ *gateway.Request, body []byte) error {
+func (s *stage) Sent(r *gateway.Request, body []byte) error {
+	s.hides = s.mayHide && r.WantsUsage()
 	s.sent, s.use.Sent = true, len(body)
 	return nil
 }
