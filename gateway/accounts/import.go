@@ -92,13 +92,9 @@ func chosen(offers []offer, o ImportOptions) (out []offer, err error) {
 	if len(o.Providers) == 0 {
 		return nil, fmt.Errorf("say whose models are wanted, such as --provider openai; the file has %s", strings.Join(there, ", "))
 	}
-	var patterns []pattern
-	for _, text := range o.Models {
-		p, err := newPattern(text)
-		if err != nil {
-			return nil, fmt.Errorf("%q is not a pattern: a bracket or a backslash is not ended", text)
-		}
-		patterns = append(patterns, p)
+	patterns, err := patternsOf(o.Models)
+	if err != nil {
+		return nil, err
 	}
 	for _, p := range o.Providers {
 		if counts[p.Theirs] == 0 {
@@ -123,6 +119,18 @@ func chosen(offers []offer, o ImportOptions) (out []offer, err error) {
 		return nil, errors.New("no model is wanted: no name fits --model")
 	}
 	return out, nil
+}
+
+// patternsOf reads patterns of models.
+func patternsOf(texts []string) (patterns []pattern, err error) {
+	for _, text := range texts {
+		p, err := newPattern(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a pattern: a bracket or a backslash is not ended", text)
+		}
+		patterns = append(patterns, p)
+	}
+	return patterns, nil
 }
 
 // written makes the file.

@@ -229,9 +229,9 @@ func (r *renewal) remove(a *account) {
 
 // Running is how many requests hold something.
 func (s *State) Running() int {
-	s.renewal.mu.Lock()
-	defer s.renewal.mu.Unlock()
-	return len(s.renewal.running)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.running)
 }
 
 // patience is how long a limiter is waited for.

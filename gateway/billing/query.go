@@ -101,7 +101,8 @@ func (q *Query) parameter(name string, values []string) error {
 	if len(values) != 1 {
 		return &QueryError{name, fmt.Sprintf("The parameter %.40q is there %d times; keep one.", name, len(values))}
 	}
-	value, err := values[0], error(nil)
+	value := values[0]
+	var err error
 	switch name {
 	case "from":
 		q.Filter.From, err = parseTime(name, value)

@@ -58,13 +58,7 @@ func (c *Config) checkOIDC(r *report) {
 	if o.ClientID == "" {
 		r.add(p.Key("client_id"), "a value is required; write for example client_id: callgate")
 	}
-	u, err := url.Parse(o.RedirectURL)
-	switch problem := checkOwnURL(o.RedirectURL); {
-	case problem != "":
-		r.add(p.Key("redirect_url"), "%s", problem)
-	case err != nil || u.Path != OIDCCallback || u.RawQuery != "":
-		r.add(p.Key("redirect_url"), "its path has to be %s", OIDCCallback)
-	}
+	checkRedirect(r, p.Key("redirect_url"), o.RedirectURL)
 	if len(o.Roles.Viewer) == 0 && len(o.Roles.Operator) == 0 {
 		r.add(p.Key("roles"), "nobody would be let in; write for example roles: {operator: [platform]}")
 	}
@@ -73,6 +67,16 @@ func (c *Config) checkOIDC(r *report) {
 	}
 	if secret := o.SessionSecret.Reveal(); secret != "" && len(secret) < minSessionSecret {
 		r.add(p.Key("session_secret"), "it has to have at least %d characters", minSessionSecret)
+	}
+}
+
+func checkRedirect(r *report, p path, text string) {
+	u, err := url.Parse(text)
+	switch problem := checkOwnURL(text); {
+	case problem != "":
+		r.add(p, "%s", problem)
+	case err != nil || u.Path != OIDCCallback || u.RawQuery != "":
+		r.add(p, "its path has to be %s", OIDCCallback)
 	}
 }
 

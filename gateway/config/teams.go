@@ -57,21 +57,25 @@ func (c *Config) checkTeams(r *report) {
 		scope := keys.Scope{Models: t.Models, Tools: t.Tools, Labels: t.Labels}
 		addProblems(r, p, scope.Check())
 	}
-	for i, k := range c.Keys {
-		p := path("keys").At(i)
-		if _, known := c.Teams[k.Team]; k.Team != "" && !known && !r.bad["teams"] {
-			r.add(p.Key("team"), "there is no team %s%s", r.src.show(p.Key("team"), k.Team), r.suggest(p.Key("team"), k.Team, "teams", sortedKeys(c.Teams)))
-		}
-		key := keys.Key{Scope: keys.Scope{Models: k.Models, Labels: k.Labels}, CIDR: k.CIDR, Arms: k.Arms}
-		addProblems(r, p, key.Check())
-		if _, problem := keys.ParseTime(k.Expires); k.Expires != "" && problem != "" {
-			r.add(p.Key("expires"), "%s", problem)
-		}
-		for n, old := range k.Previous {
-			at := p.Key("previous").At(n)
-			if _, problem := keys.ParseTime(old.Until); old.Until != "" && problem != "" {
-				r.add(at.Key("until"), "%s", problem)
-			}
+	for i := range c.Keys {
+		c.checkKeyTeam(r, path("keys").At(i), &c.Keys[i])
+	}
+}
+
+// checkKeyTeam checks what a key says beside its name and hash.
+func (c *Config) checkKeyTeam(r *report, p path, k *Key) {
+	if _, known := c.Teams[k.Team]; k.Team != "" && !known && !r.bad["teams"] {
+		r.add(p.Key("team"), "there is no team %s%s", r.src.show(p.Key("team"), k.Team), r.suggest(p.Key("team"), k.Team, "teams", sortedKeys(c.Teams)))
+	}
+	key := keys.Key{Scope: keys.Scope{Models: k.Models, Labels: k.Labels}, CIDR: k.CIDR, Arms: k.Arms}
+	addProblems(r, p, key.Check())
+	if _, problem := keys.ParseTime(k.Expires); k.Expires != "" && problem != "" {
+		r.add(p.Key("expires"), "%s", problem)
+	}
+	for n, old := range k.Previous {
+		at := p.Key("previous").At(n)
+		if _, problem := keys.ParseTime(old.Until); old.Until != "" && problem != "" {
+			r.add(at.Key("until"), "%s", problem)
 		}
 	}
 }

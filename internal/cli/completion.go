@@ -73,7 +73,15 @@ func complete(root *kong.Node, words []string) []string {
 			}
 		}
 	}
-	var found []string
+	found := candidates(node, pending, args, last)
+	found = slices.DeleteFunc(found, func(s string) bool { return !strings.HasPrefix(s, last) })
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// candidates are what may stand behind the words so far: the value of a flag, or a flag, command or
+// argument of node.
+func candidates(node *kong.Node, pending *kong.Flag, args int, last string) (found []string) {
 	switch {
 	case pending != nil:
 		found = values(pending.Value)
@@ -95,9 +103,7 @@ func complete(root *kong.Node, words []string) []string {
 			found = append(found, values(node.Positional[args])...)
 		}
 	}
-	found = slices.DeleteFunc(found, func(s string) bool { return !strings.HasPrefix(s, last) })
-	slices.Sort(found)
-	return slices.Compact(found)
+	return found
 }
 
 // values are those that a flag or an argument may have, if it may not have others.

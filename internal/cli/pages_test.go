@@ -22,7 +22,7 @@ const pageProviders = `providers:
 func TestPagesYAML(t *testing.T) {
 	hash := "sha256:" + strings.Repeat("0123456789abcdef", 4)
 	for name, value := range map[string]string{
-		"CALLGATE_KEY_HASH": hash, "CALLGATE_CACHE_SALT": "0123456789abcdef0123456789abcdef", "ANTHROPIC_API_KEY": "key",
+		"CALLGATE_KEY_HASH": hash, "CALLGATE_OLD_KEY_HASH": hash, "CALLGATE_CACHE_SALT": "0123456789abcdef0123456789abcdef", "ANTHROPIC_API_KEY": "key",
 		"REDIS_URL": "redis://127.0.0.1:6379", "GITHUB_TOKEN": "token", "FILES_TOKEN": "token",
 		"OPENAI_KEY_1": "key", "OPENAI_KEY_2": "key", "OPENAI_KEY_3": "key",
 	} {
@@ -93,7 +93,7 @@ var pageCommand = regexp.MustCompile("(?m)(?:^\\$ |^|`|\\| )(?:bin/)?callgate ([
 // they are shown with.
 func TestPagesCommands(t *testing.T) {
 	t.Parallel()
-	groups := map[string]string{"plugin": "list", "tools": "list", "conformance": "run"} // and a command of each
+	groups := map[string]string{"plugin": "list", "tools": "list", "conformance": "run", "prices": "import", "team": "list"} // and a command of each
 	helps := map[string]string{}
 	found := 0
 	for page, text := range readPages(t) {

@@ -61,18 +61,7 @@ func settings(w io.Writer) error {
 		}
 		for _, group := range leaf.AllFlags(true) {
 			for _, f := range group {
-				if f.Name == "help" {
-					continue
-				}
-				name := "--" + f.Name
-				if f.Short != 0 {
-					name = "-" + string(f.Short) + ", " + name
-				}
-				env := []string{}
-				for _, e := range f.Tag.Envs {
-					env = append(env, "`"+e+"`")
-				}
-				rows += fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, strings.Join(env, " "), codeCell(f.Default), cell(f.Help))
+				rows += flagRow(f)
 			}
 		}
 		if rows != "" {
@@ -85,6 +74,22 @@ func settings(w io.Writer) error {
 	}
 	_, err = fmt.Fprint(w, settingsTail)
 	return err
+}
+
+// flagRow is a flag in the reference; "" for the one that all commands have.
+func flagRow(f *kong.Flag) string {
+	if f.Name == "help" {
+		return ""
+	}
+	name := "--" + f.Name
+	if f.Short != 0 {
+		name = "-" + string(f.Short) + ", " + name
+	}
+	env := []string{}
+	for _, e := range f.Tag.Envs {
+		env = append(env, "`"+e+"`")
+	}
+	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, strings.Join(env, " "), codeCell(f.Default), cell(f.Help))
 }
 
 const settingsHead = "<!-- callgate check --reference prints this page; make golden writes it anew -->\n" + `

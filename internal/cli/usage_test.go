@@ -190,7 +190,7 @@ func TestUsageKilled(t *testing.T) {
 						continue
 					}
 					n := 0
-					if _, err := fmt.Sscanf(text[strings.Index(text, "answer "):], "answer %d.", &n); err != nil {
+					if _, err := fmt.Sscanf("answer "+between(text, "answer ", "."), "answer %d", &n); err != nil {
 						t.Errorf("got %.300s", text)
 						return
 					}
