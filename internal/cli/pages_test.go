@@ -22,16 +22,25 @@ const pageProviders = `providers:
 func TestPagesYAML(t *testing.T) {
 	hash := "sha256:" + strings.Repeat("0123456789abcdef", 4)
 	for name, value := range map[string]string{
-		"CALLGATE_KEY_HASH": hash, "CALLGATE_OLD_KEY_HASH": hash, "CALLGATE_CACHE_SALT": "0123456789abcdef0123456789abcdef", "ANTHROPIC_API_KEY": "key",
-		"REDIS_URL": "redis://127.0.0.1:6379", "GITHUB_TOKEN": "token", "FILES_TOKEN": "token",
+		"CALLGATE_KEY_HASH": hash, "CALLGATE_OLD_KEY_HASH": strings.ReplaceAll(hash, "0", "f"), "CALLGATE_ADMIN_KEY_HASH": strings.ReplaceAll(hash, "1", "f"), "CALLGATE_CACHE_SALT": "0123456789abcdef0123456789abcdef", "ANTHROPIC_API_KEY": "key",
+		"REDIS_URL": "redis://127.0.0.1:6379", "GITHUB_TOKEN": "token", "FILES_TOKEN": "token", "CALLGATE_OIDC_SECRET": "secret", "CALLGATE_SESSION_SECRET": "0123456789abcdef0123456789abcdef", "LOCAL_BASE_URL": "http://127.0.0.1:8000/v1", "NEXT_BASE_URL": "http://127.0.0.1:8001/v1",
 		"OPENAI_KEY_1": "key", "OPENAI_KEY_2": "key", "OPENAI_KEY_3": "key",
 	} {
 		t.Setenv(name, value)
 	}
 	checked := 0
 	for page, text := range readPages(t) {
+		first := ""
 		for i, part := range strings.Split(text, "```yaml\n") {
 			block, _, _ := strings.Cut(part, "```\n")
+			if i == 1 {
+				first = block
+			}
+			if i > 1 && strings.HasPrefix(block, "    ") { // a part of the first, in its place or behind it
+				key, _, _ := strings.Cut(block, ":")
+				before, _, _ := strings.Cut(first, "\n"+key+":")
+				block = strings.TrimSuffix(before, "\n") + "\n" + block
+			}
 			if i == 0 || strings.Contains(block, "…") { // keys and digests that nobody can show
 				continue
 			}
@@ -93,7 +102,7 @@ var pageCommand = regexp.MustCompile("(?m)(?:^\\$ |^|`|\\| )(?:bin/)?callgate ([
 // they are shown with.
 func TestPagesCommands(t *testing.T) {
 	t.Parallel()
-	groups := map[string]string{"plugin": "list", "tools": "list", "conformance": "run", "prices": "import", "team": "list"} // and a command of each
+	groups := map[string]string{"plugin": "list", "tools": "list", "conformance": "run", "prices": "import", "team": "list", "key": "create"} // and a command of each
 	helps := map[string]string{}
 	found := 0
 	for page, text := range readPages(t) {
@@ -101,7 +110,7 @@ func TestPagesCommands(t *testing.T) {
 			words := strings.Fields(m[1])
 			args := words[:1]
 			if second := groups[words[0]]; second != "" {
-				if len(words) > 1 && regexp.MustCompile(`^[a-z]+$`).MatchString(words[1]) {
+				if len(words) > 1 && (words[0] != "key" || strings.HasPrefix(m[1], "key "+words[1])) && regexp.MustCompile(`^[a-z]+$`).MatchString(words[1]) {
 					second = words[1]
 				}
 				args = []string{words[0], second}

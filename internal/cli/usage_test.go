@@ -98,7 +98,7 @@ func usageConfig(t *testing.T, url, more string) string {
 // answers, streams, and retries; by session; and that callgate usage prints it.
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	for name, more := range map[string]string{"memory": "", "sqlite": "usage: {store: sqlite, path: " + filepath.Join(t.TempDir(), "usage.db") + "}\n"} {
+	for name, more := range map[string]string{"memory": "usage: {store: memory}\n", "sqlite": "usage: {store: sqlite, path: " + filepath.Join(t.TempDir(), "usage.db") + "}\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := &biller{}
