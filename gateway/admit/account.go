@@ -228,6 +228,9 @@ func (a *account) Ended(u gateway.Use) {
 	if c := a.req.Client; c != nil {
 		row.Key, row.Team, row.Labels = c.Key, c.Team, c.Labels
 	}
+	if a.req.Arm != nil {
+		row.Arm = a.req.Arm.String()
+	}
 	a.gate.o.Records.Record(row)
 }
 
