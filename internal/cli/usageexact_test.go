@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -209,4 +210,44 @@ func (g *gate) leave(body string) {
 	if _, err := io.ReadAtLeast(resp.Body, make([]byte, 500), 50); err != nil {
 		g.t.Error(err)
 	}
+}
+
+// TestUsageConversation holds that what a conversation costs which the gateway keeps is known by its id: its
+// responses, their rounds of tools, and those in the background; a session that the client names itself counts
+// instead.
+func TestUsageConversation(t *testing.T) {
+	t.Parallel()
+	b := &biller{}
+	g := serve(t, usageConfig(t, b.serve(t, false), "store: {kind: sqlite, path: "+filepath.Join(t.TempDir(), "store.db")+"}\n"))
+	want := map[string]int64{}
+	ask := func(session, body string) {
+		t.Helper()
+		at := len(b.billed)
+		r := g.do(g.request("POST", "/v1/responses", body))
+		if r.status != http.StatusOK {
+			t.Fatalf("got %d %.300s", r.status, r.body)
+		}
+		await(t, "the answer", func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.billed) > at })
+		await(t, "the end of all holds", func() bool {
+			s := g.usage("group=total")
+			return len(s) > 0 && s[0].Answers == int64(at+1)
+		})
+		want[session] += b.billed[at]
+	}
+	for i := range 3 {
+		id := text(g.call(200, "POST", "/v1/conversations", `{}`), "id")
+		ask(id, `{"model":"m","input":"hi","conversation":"`+id+`"}`)
+		ask(id, `{"model":"m","input":"and","stream":true,"conversation":{"id":"`+id+`"},"metadata":{"topic":"x"}}`)
+		ask(id, `{"model":"m","input":"later","background":true,"conversation":"`+id+`"}`)
+		ask(fmt.Sprint("own-", i), `{"model":"m","input":"mine","conversation":"`+id+`","metadata":{"session":"own-`+fmt.Sprint(i)+`"}}`)
+	}
+	ask("", `{"model":"m","input":"hi"}`)
+	got := map[string]int64{}
+	for _, s := range g.usage("group=session") {
+		got[s.Group["session"]] = s.Nano
+	}
+	if len(want) != 7 || !maps.Equal(got, want) {
+		t.Errorf("got costs by session %v, want %v", got, want)
+	}
+	t.Logf("the upstream billed %v, and the ledger has %v", want, got)
 }
