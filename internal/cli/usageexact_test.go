@@ -79,12 +79,12 @@ func (b *biller) untilGone(w http.ResponseWriter, r received) {
 }
 
 // spentText finds what a budget says is spent in the message of its refusal.
-var spentText = regexp.MustCompile(`has no room: ([0-9.]+) USD are used or held`)
+var spentText = regexp.MustCompile(`has no room: ([0-9.]+(?: USD)?) are used or held`)
 
 // budget is what the gateway's budget in money has spent, in US dollars: a request that is too dear is told.
-func (g *gate) budget() string {
+func (g *gate) budget(header ...string) string {
 	g.t.Helper()
-	r := g.chat(`{"model":"dear","messages":[{"role":"user","content":"hi"}]}`)
+	r := g.chat(`{"model":"dear","messages":[{"role":"user","content":"hi"}]}`, header...)
 	m := spentText.FindStringSubmatch(r.body)
 	if m == nil || r.status != http.StatusTooManyRequests {
 		g.t.Fatalf("got %d %.500s, want that there is no room", r.status, r.body)
@@ -187,8 +187,8 @@ models:
 			t.Errorf("%s: the ledger has %s USD for %d answers (%d without a price), want %s for %d", step.name, billing.USD(total), sum.Answers, sum.Unpriced, billing.USD(b.total()), len(b.billed))
 		}
 		spent := g.budget()
-		if want := limit.Dollars(b.total()); spent != want {
-			t.Errorf("%s: the budget has spent %s USD, want %s", step.name, spent, want)
+		if want := limit.Dollars(b.total()) + " USD"; spent != want {
+			t.Errorf("%s: the budget has spent %s, want %s", step.name, spent, want)
 		}
 		t.Logf("%-40s %d answers, billed %s USD; so far billed %s, ledger %s, budget %s", step.name, len(b.billed)-before, billing.USD(total-was), limit.Dollars(b.total()), limit.Dollars(total), spent)
 	}
@@ -250,4 +250,115 @@ func TestUsageConversation(t *testing.T) {
 		t.Errorf("got costs by session %v, want %v", got, want)
 	}
 	t.Logf("the upstream billed %v, and the ledger has %v", want, got)
+}
+
+// TestLimitRestart holds that budgets in memory go on where they were when a gateway is started again that keeps a
+// ledger: after SIGTERM, and after SIGKILL, in which case rows wait in the journal; by key, team, model and pattern,
+// in tokens and in money. What began anew, as a rate does, does so.
+func TestLimitRestart(t *testing.T) {
+	t.Parallel()
+	b := &biller{}
+	dir := t.TempDir()
+	prices := filepath.Join(dir, "prices.yaml")
+	if err := os.WriteFile(prices, []byte(billerPrices+"  - {model: dear, input: 1000000, output: 1000000}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := fmt.Sprintf(`
+admin: {listen: "127.0.0.1:0"}
+prices: %q
+usage: {store: sqlite, path: %q}
+providers: {up: {type: openai, base_url: %q, api_key: k}}
+teams: {red: {limits: [{usd: 100, per: month}]}}
+keys:
+  - {name: own, hash: %q, limits: [{usd: 100, per: total}, {requests: 9, per: 744h}]}
+  - {name: one, hash: %q, team: red}
+  - {name: two, hash: %q, team: red}
+  - {name: some, hash: %q, limits: [{usd: 100, per: week, models: [m, dear]}]}
+  - {name: free, hash: %q}
+models:
+  m: {targets: [{provider: up, model: real}]}
+  other: {targets: [{provider: up, model: real}]}
+  small: {targets: [{provider: up, model: real}], limits: [{tokens: 3250, per: day}]}
+  dear: {targets: [{provider: up, model: dear}]}
+`, prices, filepath.Join(dir, "usage.db"), b.serve(t, false), hashOf("k-own"), hashOf("k-one"), hashOf("k-two"), hashOf("k-some"), hashOf("k-free"))
+	bearer := func(key string) []string { return []string{"authorization", "Bearer k-" + key} }
+	spent, small := map[string]int64{}, int64(0)
+	ask := func(g *gate, key, model string) result {
+		return g.chat(fmt.Sprintf(`{"model":%q,"max_tokens":80,"messages":[{"role":"user","content":"hi"}]}`, model), bearer(key)...)
+	}
+	work := func(g *gate) {
+		t.Helper()
+		for _, w := range []struct {
+			key, model string
+			to         []string
+		}{{"own", "m", []string{"own"}}, {"one", "other", []string{"one", "two"}}, {"two", "m", []string{"one", "two"}}, {"some", "m", []string{"some"}}, {"some", "other", nil}, {"free", "small", nil}} {
+			if r := ask(g, w.key, w.model); r.status != http.StatusOK {
+				t.Fatalf("%s asks %s: got %d %.300s", w.key, w.model, r.status, r.body)
+			}
+			n := len(b.billed) - 1
+			for _, k := range w.to {
+				spent[k] += b.billed[n]
+			}
+			if w.model == "small" {
+				small += int64(1000+n) + int64(50+n%13)
+			}
+		}
+	}
+	check := func(g *gate, when string) {
+		t.Helper()
+		for _, key := range []string{"own", "one", "two", "some"} {
+			if got, want := g.budget(bearer(key)...), limit.Dollars(spent[key])+" USD"; got != want {
+				t.Errorf("%s: the budget of %s has spent %s, want %s", when, key, got, want)
+			}
+			t.Logf("%s: the budget of %s has spent %s USD", when, key, limit.Dollars(spent[key]))
+		}
+	}
+	first := serve(t, config)
+	work(first)
+	check(first, "before")
+	first.cancel()
+	first.wait()
+	second := serve(t, config)
+	check(second, "after SIGTERM")
+	work(second)
+	check(second, "and more")
+	if r := ask(second, "own", "m"); r.header.Get("x-ratelimit-remaining-requests") != "7" { // a rate is not seeded, and a refusal takes nothing of it
+		t.Errorf("got %s requests that remain, want 7", r.header.Get("x-ratelimit-remaining-requests"))
+	}
+	spent["own"] += b.billed[len(b.billed)-1]
+	second.cancel()
+	second.wait()
+	file := configFile(t, strings.Replace(config, `"127.0.0.1:0"`, "off", 1))
+	p := startKillable(t, file)
+	client := &http.Client{Timeout: patience}
+	defer client.CloseIdleConnections()
+	for range 3 {
+		r, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+p.addr+"/v1/chat/completions", readerOf(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("authorization", "Bearer k-own")
+		r.Header.Set("content-type", "application/json")
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Fatalf("got %d", resp.StatusCode)
+		}
+		spent["own"] += b.billed[len(b.billed)-1]
+	}
+	p.kill() // rows wait in the journal
+	third := serve(t, config)
+	check(third, "after SIGKILL")
+	if r := ask(third, "free", "small"); r.status != http.StatusOK {
+		t.Errorf("got %d %.300s, want room for one more", r.status, r.body)
+	}
+	n := len(b.billed) - 1
+	small += int64(1000+n) + int64(50+n%13)
+	if r := ask(third, "free", "small"); r.status != http.StatusTooManyRequests || !strings.Contains(r.body, fmt.Sprintf("has no room: %d are used or held", small)) {
+		t.Errorf("got %d %.300s, want that %d tokens are used", r.status, r.body, small)
+	}
 }
