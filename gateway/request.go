@@ -102,6 +102,9 @@ type Source struct {
 	// Metadata is the client's, an object in JSON, where the chat completion does not have it:
 	// rules route by it, and it goes to no upstream of another protocol. nil if there is none.
 	Metadata []byte
+	// Conversation is the id of the conversation that the gateway keeps and the request is a part of, "" for
+	// none. Costs are known by it.
+	Conversation string
 	// Closed says that the request is the gateway's own work, such as a summary: no tools are
 	// attached to it, since a model could do again what it reads of.
 	Closed bool

@@ -76,6 +76,13 @@ func (a *account) acquire(ctx context.Context, set *limit.Set) (*gateway.RateLim
 		}
 	}
 	s := a.gate.o.State
+	if err := a.gate.seed(ctx, set); err != nil {
+		s.away(a.ctx, err)
+		if a.ctx.Err() != nil {
+			return nil, gateway.Ended(a.ctx)
+		}
+		return nil, errAway(err)
+	}
 	ctx, cancel := s.patient(ctx)
 	defer cancel()
 	lease, v, err := s.limiter.Acquire(ctx, set, a.id, a.hold)
@@ -227,6 +234,9 @@ func (a *account) Ended(u gateway.Use) {
 	}
 	if c := a.req.Client; c != nil {
 		row.Key, row.Team, row.Labels = c.Key, c.Team, c.Labels
+	}
+	if a.req.Arm != nil {
+		row.Arm = a.req.Arm.String()
 	}
 	a.gate.o.Records.Record(row)
 }

@@ -48,6 +48,10 @@ type Options struct {
 	Assumed *Assumed
 	// Records may be nil.
 	Records Recorder
+	// Past is what budgets in memory begin with when the gateway is started again; nil for nothing.
+	Past Past
+	// Route is the entry of the configuration that a model's name leads to. Without Past it may be nil.
+	Route func(model string) string
 	// State is what lives as long as the process.
 	State *State
 }
@@ -61,6 +65,7 @@ type State struct {
 	limiter limit.Limiter
 	models  *models
 	log     *slog.Logger
+	seeds   seeds
 	renewal
 	figures
 	budgets
@@ -71,7 +76,7 @@ func NewState(l limit.Limiter, log *slog.Logger) *State {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	s := &State{limiter: l, models: newModels(), log: log}
+	s := &State{limiter: l, models: newModels(), log: log, seeds: newSeeds()}
 	s.running = map[*account]struct{}{}
 	s.start(limit.Renew / 2)
 	return s

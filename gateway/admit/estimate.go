@@ -176,8 +176,15 @@ func asked(body []byte) (most, choices int64) {
 	return most, choices
 }
 
-// sessionOf is the conversation that a client names in its metadata, or "".
+// sessionOf is the conversation that a client names in its metadata, else that which the gateway keeps, or "".
 func sessionOf(req *gateway.Request) string {
+	if named := namedSession(req); named != "" || req.Source == nil {
+		return named
+	}
+	return req.Source.Conversation[:min(len(req.Source.Conversation), maxSession)]
+}
+
+func namedSession(req *gateway.Request) string {
 	body := req.Bytes()
 	at := req.Places().Metadata
 	if req.Source != nil && req.Source.Metadata != nil {

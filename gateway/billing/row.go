@@ -20,7 +20,8 @@ type Row struct {
 	// Key, Team and Labels are whose request it was.
 	Key, Team string
 	Labels    map[string]string
-	// Session is the conversation that the client names by metadata.session, or "".
+	// Session is the conversation: what the client names by metadata.session, else the id of the one that the
+	// gateway keeps, or "".
 	Session string
 	// Model is the name that the client asked for; Provider and Served are the target's.
 	Model, Provider, Served string

@@ -314,21 +314,63 @@ func (b *budget) settle(id string, last, used int64) {
 	b.spent = add(b.spent, used-last)
 }
 
-// Seed adds to a budget what was spent before the process began. Whoever keeps a ledger calls it once
-// for each budget, before the first request.
-func (m *Memory) Seed(s *Set, spent func(l *Limit, from time.Time) int64) {
+// Seed has the budgets of a set begin with what was spent before, each once, where its window has begun before a
+// time: that of the process. Whoever keeps a ledger calls it before requests are weighed against the set; spent says
+// what the ledger has of a limit since its window began. An error is that of spent: then nothing was seeded.
+func (m *Memory) Seed(s *Set, before time.Time, spent func(l *Limit, from time.Time) (int64, error)) error {
+	m.mu.Lock()
+	p, owed := m.unseeded(s, before)
+	m.mu.Unlock()
+	for i := range owed { // without the lock: the ledger takes its time
+		n, err := spent(&s.limits[owed[i].limit], owed[i].from)
+		if err != nil {
+			return err
+		}
+		owed[i].spent = n
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.now().UnixMicro()
-	p := s.at(now)
+	for _, o := range owed {
+		if key := p.keys[o.limit]; m.budgets[key] == nil { // else somebody was faster
+			m.budget(key, p.ends[o.limit]).spent = add(0, o.spent)
+		}
+	}
+	p.seeded = true
+	return nil
+}
+
+// Owes reports whether a set has budgets that [Memory.Seed] would seed.
+func (m *Memory) Owes(s *Set, before time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, list := m.unseeded(s, before)
+	p.seeded = p.seeded || len(list) == 0
+	return !p.seeded
+}
+
+// owed is a budget that is to be seeded.
+type owed struct {
+	limit int // its place in the set
+	from  time.Time
+	spent int64
+}
+
+// unseeded are the budgets of a set that nothing is known of. The caller has the lock.
+func (m *Memory) unseeded(s *Set, before time.Time) (p *place, list []owed) {
+	now := m.now()
+	if p = s.at(now.UnixMicro()); p.seeded {
+		return p, nil
+	}
 	for i := range s.limits {
 		l := &s.limits[i]
 		if !l.Kind.IsBudget() || m.budgets[p.keys[i]] != nil {
 			continue
 		}
-		_, from, _ := l.Window.id(time.UnixMicro(now))
-		m.budget(p.keys[i], p.ends[i]).spent = add(0, spent(l, from))
+		if _, from, _ := l.Window.id(now); from.Before(before) {
+			list = append(list, owed{limit: i, from: from})
+		}
 	}
+	return p, list
 }
 
 // sweep forgets, every minute, what says nothing any more: buckets that are empty, windows that are over.

@@ -11,6 +11,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/admit"
+	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/flow"
 	"github.com/callgate/callgate/gateway/limit"
@@ -65,6 +66,17 @@ func (p *process) records() admit.Recorder {
 	return p.usage.Book
 }
 
+// past says what was used before; nil without a ledger.
+func (p *process) past() admit.Past {
+	if p.usage == nil {
+		return nil
+	}
+	return struct {
+		*billing.Book
+		billing.Ledger
+	}{p.usage.Book, p.usage.ledger}
+}
+
 func hasLimits(cfg *config.Config) bool {
 	limited := len(cfg.KeyLimits) > 0
 	for _, k := range cfg.Keys {
@@ -91,7 +103,7 @@ func (v *edition) admission(p *process) (chatter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("limits: %w", err)
 	}
-	o := admit.Options{Inner: v.gateway, Limits: table.Of, Targets: v.reachable(), Prices: v.prices, Records: p.records(), State: p.limits}
+	o := admit.Options{Inner: v.gateway, Limits: table.Of, Targets: v.reachable(), Prices: v.prices, Records: p.records(), State: p.limits, Past: p.past(), Route: v.gateway.Route}
 	if a := v.config.AssumePrice; !a.IsZero() {
 		o.Assumed = &admit.Assumed{Input: nano(a.Input), Output: nano(a.Output)}
 	}

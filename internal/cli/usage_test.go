@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,29 +119,13 @@ func TestUsage(t *testing.T) {
 					t.Errorf("got %.1000s, want no usage that nobody asked for", r.body)
 				}
 			}
-			var page struct {
-				Entries []struct {
-					Group                        map[string]string
-					Answers, Unpriced, Estimated int64
-					Nano                         int64 `json:"cost_nano_usd"`
-				}
-			}
-			ask := func(query string) {
-				t.Helper()
-				r := g.adminDo("GET", "/admin/usage?"+query)
-				page.Entries = nil
-				if err := json.Unmarshal([]byte(r.body), &page); err != nil || r.status != http.StatusOK {
-					t.Fatalf("got %d %.300s, error %v", r.status, r.body, err)
-				}
-			}
-			ask("group=total")
-			if e := page.Entries[0]; e.Nano != b.total() || e.Answers != 30 || e.Unpriced != 0 || e.Estimated != 0 {
+			total := g.usage("group=total")[0]
+			if e := total; e.Nano != b.total() || e.Answers != 30 || e.Unpriced != 0 || e.Estimated != 0 {
 				t.Errorf("got %+v, want 30 answers for %d", e, b.total())
 			}
-			t.Logf("the upstream billed %s USD for 30 answers, and the ledger has %s", billing.USD(b.total()), billing.USD(page.Entries[0].Nano))
-			ask("group=session")
-			if len(page.Entries) != 3 || page.Entries[0].Group["session"] != "s-0" || page.Entries[0].Answers != 10 {
-				t.Errorf("got %+v, want three sessions", page.Entries)
+			t.Logf("the upstream billed %s USD for 30 answers, and the ledger has %s", billing.USD(b.total()), billing.USD(total.Nano))
+			if list := g.usage("group=session"); len(list) != 3 || list[0].Group["session"] != "s-0" || list[0].Answers != 10 {
+				t.Errorf("got %+v, want three sessions", list)
 			}
 			if r := g.adminDo("GET", "/admin/usage?grop=day"); r.status != http.StatusBadRequest || !strings.Contains(r.body, `There is no parameter \"grop\"`) {
 				t.Errorf("got %d %s", r.status, r.body)
@@ -161,6 +147,58 @@ func TestUsage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUsageArms holds that the ledger tells the arms of a rollout apart: what each has cost is what the upstream
+// billed for its answers, to the nano-dollar, and a request that is in none has no arm.
+func TestUsageArms(t *testing.T) {
+	t.Parallel()
+	b := &biller{}
+	g := serve(t, usageConfig(t, b.serve(t, false), "rollouts:\n- {name: try, match: {headers: {x-try: [\"*\"]}}, unit: user, arms: [{name: a, weight: 50}, {name: b, weight: 50, override: {parser: hermes}}]}\n"))
+	want := map[string]int64{}
+	for i := range 24 {
+		body := fmt.Sprintf(`{"model":"m","stream":%v,"user":"u-%d","messages":[{"role":"user","content":"hi"}]}`, i%2 == 1, i)
+		var header []string
+		if i%4 != 0 {
+			header = []string{"x-try", "1"}
+		}
+		r := g.chat(body, header...)
+		if r.status != http.StatusOK {
+			t.Fatalf("got %d %.300s", r.status, r.body)
+		}
+		want[r.header.Get("x-callgate-arm")] += b.billed[len(b.billed)-1]
+	}
+	got := map[string]int64{}
+	for _, s := range g.usage("group=arm") {
+		got[s.Group["arm"]] = s.Nano
+	}
+	if len(want) != 3 || !maps.Equal(got, want) {
+		t.Errorf("got costs by arm %v, want %v", got, want)
+	}
+	for arm, nano := range want {
+		if s := g.usage("group=total&arm=" + url.QueryEscape(arm)); len(s) != 1 || s[0].Nano != nano {
+			t.Errorf("arm %q: got %+v, want %d", arm, s, nano)
+		}
+	}
+	t.Logf("the upstream billed %v, and the ledger has %v", want, got)
+}
+
+// usageSum is an entry of an answer to GET /admin/usage.
+type usageSum struct {
+	Group                        map[string]string
+	Answers, Unpriced, Estimated int64
+	Nano                         int64 `json:"cost_nano_usd"`
+}
+
+// usage asks for sums of the ledger.
+func (g *gate) usage(query string) []usageSum {
+	g.t.Helper()
+	var page struct{ Entries []usageSum }
+	r := g.adminDo("GET", "/admin/usage?"+query)
+	if err := json.Unmarshal([]byte(r.body), &page); err != nil || r.status != http.StatusOK {
+		g.t.Fatalf("got %d %.300s, error %v", r.status, r.body, err)
+	}
+	return page.Entries
 }
 
 // TestUsageKilled kills the gateway with SIGKILL while clients talk to it, several times. Every answer that a client

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/inflight"
+	"github.com/callgate/callgate/gateway/usage"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -32,7 +34,8 @@ type answer struct {
 	status   int           // of one that nobody looks into; 0 of any other
 	settled  bool
 	endTrace func(outcome string)
-	score    *score // of its calls; nil: nobody keeps it
+	score    *score             // of its calls; nil: nobody keeps it
+	cancel   context.CancelFunc // ends the upstream's answer; nil unless its usage is wanted in any case
 }
 
 // flow is how far an answer has come.
@@ -214,10 +217,54 @@ func (a *answer) Close() error {
 	if a.pipeline != nil {
 		_ = a.pipeline.End(&gateway.Error{Kind: gateway.Canceled, Message: "The answer was closed before its end."})
 	}
+	if a.cancel != nil {
+		defer a.cancel()
+	}
 	if a.reply == nil {
 		return nil
 	}
 	return a.reply.Close()
+}
+
+// Bounds on what is read of an answer for its usage alone.
+const (
+	restTime   = time.Second
+	restFrames = 64
+)
+
+// rest reads the usage of an answer that a stage throws away before its upstream has said what it has used:
+// streams say that at their end, and it is billed. An answer that goes on is left, since each further word of it
+// would cost something too.
+func (a *answer) rest() {
+	o := a.outcome()
+	if a.cancel == nil || o.Usage.Reported {
+		return
+	}
+	for i, f := range a.out { // they stay, and the next frame comes in their place
+		a.out[i] = f.Own()
+	}
+	timer := time.AfterFunc(restTime, a.cancel)
+	defer timer.Stop()
+	for range restFrames {
+		f, err := a.reply.Next()
+		if err != nil || f.Done {
+			break
+		}
+		for i := range f.Choices() {
+			if c := &f.Choices()[i]; c.Index == 0 && c.Reason != "" {
+				o.Finish = c.Reason
+			}
+		}
+		if u := f.Usage(); u != nil {
+			o.Usage = usage.Read(u)
+		}
+		goesOn := f.Says() && o.Finish == ""
+		f.Free()
+		if o.Usage.Reported && o.Finish != "" || goesOn {
+			break
+		}
+	}
+	a.busy = time.Now()
 }
 
 // settle says how the attempt ended, once: to the breaker of its provider, to the

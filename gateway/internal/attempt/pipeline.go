@@ -12,8 +12,9 @@ import (
 type Pipeline struct {
 	links  []link
 	out    func(*wire.Frame)
-	failed int   // the stage that has ended the answer, -1 if none has
-	err    error // its error
+	rest   func() // reads what is wanted of an answer that a stage has ended; nil for nothing
+	failed int    // the stage that has ended the answer, -1 if none has
+	err    error  // its error
 }
 
 // link is a stage in its place. It takes what the stage lets through.
@@ -45,6 +46,9 @@ func NewPipeline(ctx context.Context, makers []gateway.Maker, a *gateway.Attempt
 func (p *Pipeline) Frame(f *wire.Frame) error {
 	p.put(0, f)
 	if p.err != nil {
+		if p.rest != nil {
+			p.rest()
+		}
 		_ = p.End(p.err)
 	}
 	return p.err

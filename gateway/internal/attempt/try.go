@@ -94,6 +94,10 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	}
 	a.outcome().Changed = len(a.outcome().Repairs) > 0 // also if it was the request's
 	a.summary.Overhead += time.Since(began)
+	if own.Stream && gateway.MeterOf(ctx) != nil {
+		ctx, a.cancel = context.WithCancel(ctx)
+		a.pipeline.rest = a.rest
+	}
 	reply, err := r.send(ctx, a, &own)
 	if err != nil {
 		return a.pipeline.refused(gateway.AsError(err))

@@ -125,7 +125,7 @@ func appendContent(b, content []byte) []byte {
 
 // Source implements [protocol.Front]: an upstream that speaks Responses gets the chat's.
 func (c *Compaction) Source() *gateway.Source {
-	return &gateway.Source{Protocol: Name, Metadata: c.Metadata(), Closed: true}
+	return &gateway.Source{Protocol: Name, Metadata: c.Metadata(), Conversation: c.Conversation(), Closed: true}
 }
 
 // Writer implements [protocol.Front].

@@ -11,7 +11,7 @@ import (
 
 // Source implements [protocol.Front]: the client's body, with the items that it goes on from.
 func (r *Request) Source() *gateway.Source {
-	r.source = &gateway.Source{Protocol: Name, Body: r.nativeBody(), Metadata: r.Metadata(), Foreign: r.foreign}
+	r.source = &gateway.Source{Protocol: Name, Body: r.nativeBody(), Metadata: r.Metadata(), Conversation: r.Conversation(), Foreign: r.foreign}
 	return r.source
 }
 

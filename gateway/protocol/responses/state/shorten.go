@@ -145,6 +145,7 @@ func (e *exchange) summarize(ctx context.Context, items [][]byte) (string, error
 	req.Tenant, req.Client = e.tenant, e.client
 	req.Source = c.Source()
 	req.Source.Metadata = e.Metadata() // rules that keep a conversation with a provider keep its summary there
+	req.Source.Conversation = e.Conversation()
 	resp, err := s.o.Gateway.Chat(ctx, req)
 	if err != nil {
 		return "", err

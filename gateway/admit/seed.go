@@ -1,0 +1,102 @@
+package admit
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/callgate/callgate/gateway/billing"
+	"github.com/callgate/callgate/gateway/limit"
+)
+
+// Past says what requests have used before: the ledger and its book. The wiring in internal/cli has it.
+type Past interface {
+	// Flush waits until the ledger has all rows that were recorded.
+	Flush(ctx context.Context) error
+	// Sums is that of [billing.Ledger].
+	Sums(ctx context.Context, f billing.Filter, by []billing.Dimension, p billing.Page) (billing.Sums, error)
+}
+
+// seeds are what budgets in memory begin with, from the ledger. One asks the ledger at a time.
+type seeds struct {
+	turn    chan struct{}
+	started time.Time
+	failed  time.Time // until when the ledger is not asked; turn is its lock
+}
+
+func newSeeds() seeds {
+	return seeds{turn: make(chan struct{}, 1), started: time.Now()}
+}
+
+// Bounds on the wait for a ledger.
+const (
+	pastTime = 5 * time.Second
+	pastRest = time.Second // after it has failed
+	pastPage = 1000
+)
+
+// seed has budgets that are in memory, and that no request of this process was weighed against yet, begin with
+// what the ledger has of them. Without an answer of the ledger nobody knows what is left: then no request passes.
+func (g *Gate) seed(ctx context.Context, set *limit.Set) error {
+	s := g.o.State
+	m, ok := s.limiter.(*limit.Memory)
+	if !ok || g.o.Past == nil || !m.Owes(set, s.seeds.started) {
+		return nil
+	}
+	select {
+	case s.seeds.turn <- struct{}{}:
+		defer func() { <-s.seeds.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if time.Now().Before(s.seeds.failed) {
+		return errLost
+	}
+	ctx, cancel := context.WithTimeout(ctx, pastTime)
+	defer cancel()
+	flushed := false
+	err := m.Seed(set, s.seeds.started, func(l *limit.Limit, from time.Time) (int64, error) {
+		if !flushed { // rows of an earlier run may wait in its journal
+			if err := g.o.Past.Flush(ctx); err != nil {
+				return 0, err
+			}
+			flushed = true
+		}
+		return g.spent(ctx, l, from)
+	})
+	if err != nil {
+		s.seeds.failed = time.Now().Add(pastRest)
+	}
+	return err
+}
+
+// spent is what the ledger has of a limit since a time.
+func (g *Gate) spent(ctx context.Context, l *limit.Limit, from time.Time) (total int64, err error) {
+	f := billing.Filter{From: from}
+	switch l.Scope.Of {
+	case "key", "key_model", "all", "all_model":
+		f.Where = []billing.Condition{{Dimension: billing.ByKey, Values: []string{l.Scope.Name}}}
+	case "team", "team_model":
+		f.Where = []billing.Condition{{Dimension: billing.ByTeam, Values: []string{l.Scope.Name}}}
+	}
+	for p := (billing.Page{Limit: pastPage}); ; {
+		page, err := g.o.Past.Sums(ctx, f, []billing.Dimension{billing.ByModel}, p)
+		if err != nil {
+			return 0, err
+		}
+		for i := range page.Sums {
+			sum := &page.Sums[i]
+			if model := sum.Group[0]; l.Scope.Of == "model" && g.o.Route(model) != l.Scope.Name || l.Scope.Models != "" && !Matches(strings.Split(l.Scope.Models, ","), model) {
+				continue
+			}
+			if l.Kind == limit.Money {
+				total += sum.Nano
+			} else {
+				total += sum.Input + sum.Output
+			}
+		}
+		if p.After = page.Next; page.Next == nil {
+			return total, nil
+		}
+	}
+}
