@@ -127,6 +127,20 @@ type Attempt struct {
 	Withheld headers.Withheld
 }
 
+// AttemptEnd is what a trace is told of an attempt when it is over.
+type AttemptEnd struct {
+	// Outcome is what becomes that of the [Attempt].
+	Outcome string
+	// Model is what the upstream calls the model that has answered, "" if it does not say.
+	Model string
+	// Finish and Usage are those of the [Outcome].
+	Finish string
+	Usage  Usage
+	Stream bool // one was asked for
+	// FirstToken is the time to its first useful byte, 0 if none came.
+	FirstToken time.Duration
+}
+
 // Reason is why an attempt was made.
 type Reason string
 

@@ -15,8 +15,11 @@ func body() []byte { return bytes.Repeat([]byte("0123456789abcdef"), 2048) }
 
 // full returns an index of eight targets that are full, and the candidates. have of the
 // targets know the body.
-func full(have int) (*prefix.Index, []prefix.Candidate) {
-	o, targets := candidates(8)
+func full(have int) (*prefix.Index, []prefix.Candidate) { return fullOf(8, have) }
+
+// fullOf is full with another number of targets.
+func fullOf(n, have int) (*prefix.Index, []prefix.Candidate) {
+	o, targets := candidates(n)
 	x := prefix.New(prefix.Options{Targets: targets})
 	for i, target := range targets {
 		for range prefix.DefaultEntries / 50 {
@@ -56,6 +59,19 @@ func BenchmarkDecision(b *testing.B) {
 			}
 		})
 	})
+}
+
+// BenchmarkDecisionMany is the same among as many full targets, eight of which know the prompt.
+func BenchmarkDecisionMany(b *testing.B) {
+	for _, targets := range []int{8, 64, 512} {
+		b.Run(fmt.Sprintf("%d targets", targets), func(b *testing.B) {
+			x, o := fullOf(targets, 8)
+			text, salt := body(), []byte("salt")
+			for b.Loop() {
+				x.Choose(prefix.Of(prefix.NewKey(salt, "tenant", "model"), text), o)
+			}
+		})
+	}
 }
 
 // BenchmarkBlock is what a block that is remembered takes of the heap.

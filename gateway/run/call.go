@@ -23,7 +23,7 @@ type hands struct {
 	catalogue Catalogue
 	schemas   *repair.Schemas
 	cleaner   *cleaner
-	trace     func(ctx context.Context, server, tool string) (context.Context, func(outcome string))
+	trace     Tracer
 }
 
 // maxArgsDepth is how deep arguments may nest.
@@ -115,7 +115,7 @@ func (h *hands) make(ctx context.Context, r ready, p *Policy) *done {
 		return d
 	}
 	began := time.Now()
-	ctx, end := h.trace(ctx, r.tool.Server, r.tool.Name)
+	ctx, end := h.trace.Tool(ctx, r.tool, r.call.id)
 	defer func() {
 		d.took = time.Since(began)
 		end(d.kind())

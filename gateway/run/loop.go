@@ -29,6 +29,7 @@ type loop struct {
 	out    output
 	work   *work // calls that run; nil if none do
 	err    error // that the answer has ended with
+	traced func(outcome string)
 }
 
 // asking is how far the rounds have come.
@@ -57,6 +58,7 @@ func (o *output) put(f *wire.Frame) { o.frames = append(o.frames, f) }
 // begin asks the model for the first time.
 func (r *Runner) begin(ctx context.Context, req *gateway.Request, offer *offer, policy Policy) (*gateway.Response, error) {
 	l := &loop{runner: r, policy: policy, offer: offer, asking: asking{began: time.Now()}, turn: &turn{}}
+	ctx, l.traced = r.o.Trace.Rounds(ctx, req.Model)
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	l.ledger = newLedger(&l.policy)
 	l.asking.sum = newSummary(r.o.Bill, offer)
@@ -68,11 +70,13 @@ func (r *Runner) begin(ctx context.Context, req *gateway.Request, offer *offer, 
 		}
 	}()
 	if err := l.resume(req.Tenant); err != nil {
+		l.err = err
 		return nil, err
 	}
 	err := l.ask()
 	req.Route = l.req.Route
 	if err != nil {
+		l.err = err
 		return nil, l.asking.sum.failed(err)
 	}
 	first := l.asking.resp
@@ -119,6 +123,7 @@ func (l *loop) Next() (*wire.Frame, error) {
 // Close ends all that runs for the answer.
 func (l *loop) Close() error {
 	l.cancel(context.Canceled)
+	defer l.traced(l.outcome())
 	if l.work != nil {
 		l.stopWork()
 	}
@@ -131,6 +136,17 @@ func (l *loop) Close() error {
 	err := l.asking.resp.Close()
 	l.asking.sum.grow(l.asking.resp.Summary)
 	return err
+}
+
+// outcome is how the answer has ended, in one word.
+func (l *loop) outcome() string {
+	switch l.err {
+	case io.EOF:
+		return "ok"
+	case nil:
+		return "client_closed_request"
+	}
+	return gateway.AsError(l.err).CodeOrDefault()
 }
 
 // step does the next thing: reads a frame, waits for a call, or asks the model.

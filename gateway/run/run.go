@@ -38,6 +38,28 @@ type Keeper interface {
 	Lock(ctx context.Context, tenant, name string) (release func(), err error)
 }
 
+// Tracer is told of what runs, as a *trace.Tracer is. end is called with how it ended: "ok", or the
+// kind of the error.
+type Tracer interface {
+	// Rounds is told of a request whose tools may be run; model is what the client asked for.
+	Rounds(ctx context.Context, model string) (_ context.Context, end func(outcome string))
+	// Tool is told of a call, with all its attempts; id is the model's for it.
+	Tool(ctx context.Context, t *toolserver.Tool, id string) (_ context.Context, end func(outcome string))
+}
+
+// untraced is a Tracer that nobody reads.
+type untraced struct{}
+
+// Rounds implements Tracer.
+func (untraced) Rounds(ctx context.Context, _ string) (context.Context, func(string)) {
+	return ctx, func(string) {}
+}
+
+// Tool implements Tracer.
+func (untraced) Tool(ctx context.Context, _ *toolserver.Tool, _ string) (context.Context, func(string)) {
+	return ctx, func(string) {}
+}
+
 // Options are what a Runner is made of. The wiring in internal/cli fills them.
 type Options struct {
 	Inner     Chatter
@@ -59,8 +81,8 @@ type Options struct {
 	Markup Markup
 	// Bill prices an answer of several rounds; it may be nil.
 	Bill func(rounds []gateway.RoundCost) gateway.Bill
-	// Trace is told of each call; it may be nil. end is called once with how it ended.
-	Trace func(ctx context.Context, server, tool string) (_ context.Context, end func(outcome string))
+	// Trace may be nil.
+	Trace Tracer
 	// Beat is how often a client is told which tool runs; 0 means 10 s.
 	Beat time.Duration
 	// Log may be nil.
@@ -81,7 +103,7 @@ func New(o Options) *Runner {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Trace == nil {
-		o.Trace = func(ctx context.Context, _, _ string) (context.Context, func(string)) { return ctx, func(string) {} }
+		o.Trace = untraced{}
 	}
 	if o.Beat <= 0 {
 		o.Beat = 10 * time.Second

@@ -28,6 +28,8 @@ type Tool struct {
 	// Fallback are the aliases that a model is told of when the tool fails.
 	Fallback []string
 	Timeout  time.Duration // of one attempt; 0 for the caller's own
+	// MCP says that its server speaks the Model Context Protocol; else it is a plain HTTP request.
+	MCP bool
 }
 
 // Effect is what a call does to the world.

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -31,8 +32,10 @@ func spanName(model string) string {
 	return telemetry.Chat + " " + telemetry.Text(model, maxText)
 }
 
-// describe says on the span of a client's request how it went.
-func describe(span trace.Span, r gateway.Record) {
+// describe says on the span of a client's request how it went. By the latest conventions what
+// there is to say of generative AI is on the spans of the attempts: who adds up tokens or requests by
+// gen_ai.operation.name would count them twice.
+func (t *Tracer) describe(span trace.Span, r gateway.Record) {
 	span.SetAttributes(attribute.Int(telemetry.HTTPStatus, r.Status))
 	if r.Route != "" {
 		span.SetAttributes(text("callgate.route", r.Route))
@@ -45,9 +48,42 @@ func describe(span trace.Span, r gateway.Record) {
 	if s == nil {
 		return
 	}
-	span.SetName(spanName(s.Model))
-	span.SetAttributes(attribute.String(telemetry.OperationName, telemetry.Chat), attribute.Bool(telemetry.RequestStream, r.Stream))
-	observe.TraceFields(s, func(name string, value any) { span.SetAttributes(attributeOf(name, value)) })
+	if !t.latest {
+		span.SetName(spanName(s.Model))
+		span.SetAttributes(attribute.String(telemetry.OperationName, telemetry.Chat), attribute.Bool(telemetry.RequestStream, r.Stream))
+	}
+	observe.TraceFields(s, func(name string, value any) {
+		if !t.latest || !strings.HasPrefix(name, "gen_ai.") {
+			span.SetAttributes(attributeOf(name, value))
+		}
+	})
+}
+
+// answered describes an upstream request when it has ended, by the latest conventions.
+func answered(e gateway.AttemptEnd) []attribute.KeyValue {
+	list := []attribute.KeyValue{attribute.Bool(telemetry.RequestStream, e.Stream)}
+	if e.Model != "" {
+		list = append(list, text(telemetry.ResponseModel, e.Model))
+	}
+	if e.Finish != "" {
+		list = append(list, attribute.StringSlice(telemetry.FinishReasons, []string{telemetry.Text(e.Finish, maxText)}))
+	}
+	if e.Stream && e.FirstToken > 0 {
+		list = append(list, attribute.Float64(telemetry.TimeToFirstChunk, e.FirstToken.Seconds()))
+	}
+	if !e.Usage.Reported {
+		return list
+	}
+	u := e.Usage
+	for _, tokens := range []struct {
+		key string
+		n   int
+	}{{telemetry.InputTokens, u.Input}, {telemetry.OutputTokens, u.Output}, {telemetry.CachedTokens, u.CacheRead}, {telemetry.WrittenTokens, u.WriteShort + u.WriteLong}} {
+		if tokens.n > 0 {
+			list = append(list, attribute.Int(tokens.key, tokens.n))
+		}
+	}
+	return list
 }
 
 // attributeOf is a value as an attribute, within bounds.

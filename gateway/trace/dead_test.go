@@ -103,7 +103,7 @@ func TestDeadCollector(t *testing.T) {
 					for range requests / workers {
 						ctx, end := tracer.Request(t.Context(), nil, "POST")
 						_, endAttempt := tracer.Attempt(ctx, first, http.Header{})
-						endAttempt("ok")
+						endAttempt(gateway.AttemptEnd{Outcome: "ok"})
 						end(gateway.Record{Status: 200}) // which would never return if it waited for one that is silent
 					}
 				})
@@ -174,11 +174,11 @@ func TestConcurrent(t *testing.T) {
 			for range each {
 				ctx, end := tracer.Request(t.Context(), http.Header{}, "POST")
 				_, end1 := tracer.Attempt(ctx, first, http.Header{})
-				group.Go(func() { end1("ok") }) // a timer may end an attempt while the request ends
+				group.Go(func() { end1(gateway.AttemptEnd{Outcome: "ok"}) }) // a timer may end an attempt while the request ends
 				_, end2 := tracer.Attempt(ctx, fallback, http.Header{})
-				end2("ok")
+				end2(gateway.AttemptEnd{Outcome: "ok"})
 				end(gateway.Record{Summary: &gateway.Summary{Model: "m"}})
-				end2("ok")
+				end2(gateway.AttemptEnd{Outcome: "ok"})
 			}
 		})
 	}

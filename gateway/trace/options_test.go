@@ -21,7 +21,7 @@ func TestOff(t *testing.T) {
 	allocs := testing.AllocsPerRun(100, func() {
 		got, end := tracer.Request(ctx, header, "POST")
 		_, endAttempt := tracer.Attempt(got, first, header)
-		endAttempt("ok")
+		endAttempt(gateway.AttemptEnd{Outcome: "ok"})
 		end(gateway.Record{})
 		if got != ctx {
 			t.Error("the context has changed")
@@ -107,7 +107,7 @@ func BenchmarkRequest(b *testing.B) {
 			for b.Loop() {
 				ctx, end := tracer.Request(b.Context(), header, "POST")
 				_, endAttempt := tracer.Attempt(ctx, first, http.Header{})
-				endAttempt("ok")
+				endAttempt(gateway.AttemptEnd{Outcome: "ok"})
 				end(record)
 			}
 		})

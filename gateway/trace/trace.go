@@ -1,9 +1,9 @@
-// Package trace sends OpenTelemetry traces: one span for each request of a client, and
-// one below it for each request to an upstream. It is the only importer of
+// Package trace sends OpenTelemetry traces: one span for each request of a client, and below it
+// one for each request to an upstream and for each call of a tool. It is the only importer of
 // OpenTelemetry, and off unless an endpoint is configured.
 //
 // Spans say which model and provider were asked, how it ended, how many tokens it took
-// and what was repaired. They never hold prompts, answers or keys.
+// and what was repaired. They never hold prompts, answers, arguments, results or keys.
 //
 // Nothing here can hold up a request. Ended spans wait in a queue of 2048; a goroutine
 // sends them. If the collector is slow or gone, spans are dropped, and the log says how
@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -71,12 +72,14 @@ type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 	delivery *delivery
+	latest   bool // the conventions' latest names, as OTEL_SEMCONV_STABILITY_OPT_IN asks for
 }
 
 // New makes a tracer, or returns nil if no endpoint is given. It does not wait for the
 // collector. The wiring calls Shutdown in the end. What OTEL_RESOURCE_ATTRIBUTES and
 // OTEL_SERVICE_NAME say is added to each span, and OTEL_EXPORTER_OTLP_CERTIFICATE,
-// _CLIENT_KEY, _CLIENT_CERTIFICATE and _COMPRESSION hold for the connection.
+// _CLIENT_KEY, _CLIENT_CERTIFICATE and _COMPRESSION hold for the connection. With gen_ai_latest_experimental in
+// OTEL_SEMCONV_STABILITY_OPT_IN spans are as the latest conventions for generative AI have them.
 func New(ctx context.Context, o Options) (*Tracer, error) {
 	if o.Endpoint == "" {
 		return nil, nil //nolint:nilnil // a nil tracer is one that is off
@@ -103,7 +106,18 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 		sdk.WithRawSpanLimits(spanLimits()),
 	)
 	scope := "github.com/callgate/callgate/gateway/trace"
-	return &Tracer{provider, provider.Tracer(scope, trace.WithInstrumentationVersion(o.Version)), d}, nil
+	return &Tracer{provider, provider.Tracer(scope, trace.WithInstrumentationVersion(o.Version)), d, optedIn(os.Getenv("OTEL_SEMCONV_STABILITY_OPT_IN"))}, nil
+}
+
+// optedIn reads OTEL_SEMCONV_STABILITY_OPT_IN, a list of names with commas between them. Those that
+// are not of generative AI are none of ours.
+func optedIn(list string) bool {
+	for name := range strings.SplitSeq(list, ",") {
+		if strings.TrimSpace(name) == "gen_ai_latest_experimental" {
+			return true
+		}
+	}
+	return false
 }
 
 // tracesURL is the URL that spans are sent to. Its errors do not repeat the endpoint,
@@ -203,7 +217,7 @@ func (t *Tracer) Request(ctx context.Context, header http.Header, name string) (
 	ctx = context.WithValue(ctx, requestKey{}, &request{span, header.Values("baggage")})
 	return ctx, func(r gateway.Record) {
 		if span.IsRecording() {
-			describe(span, r)
+			t.describe(span, r)
 		}
 		span.End()
 	}
@@ -211,11 +225,10 @@ func (t *Tracer) Request(ctx context.Context, header http.Header, name string) (
 
 // Attempt begins the span of a request to an upstream, and writes the trace into the
 // header that goes with it. The gateway calls it with the context that Request gave, and
-// calls end once with what becomes the attempt's Outcome, when its answer is over or
-// given up. An attempt that is not the first is an event of the client's request, too.
-func (t *Tracer) Attempt(ctx context.Context, a gateway.Attempt, header http.Header) (_ context.Context, end func(outcome string)) {
+// calls end once, when its answer is over or given up. An attempt that is not the first is an event of the client's request, too.
+func (t *Tracer) Attempt(ctx context.Context, a gateway.Attempt, header http.Header) (_ context.Context, end func(gateway.AttemptEnd)) {
 	if t == nil {
-		return ctx, func(string) {}
+		return ctx, func(gateway.AttemptEnd) {}
 	}
 	of, _ := ctx.Value(requestKey{}).(*request)
 	if of != nil && a.Reason != gateway.First && of.span.IsRecording() {
@@ -229,28 +242,14 @@ func (t *Tracer) Attempt(ctx context.Context, a gateway.Attempt, header http.Hea
 	if header != nil {
 		inject(ctx, header, of)
 	}
-	return ctx, func(outcome string) {
-		if outcome != "ok" && span.IsRecording() {
-			fail(span, outcome, outcome != leftCode)
-		}
-		span.End()
-	}
-}
-
-// Tool begins the span of a call that the gateway makes itself, and calls end once with how it
-// ended: "ok", "failed", or the kind of the error. Arguments and results are in no span.
-func (t *Tracer) Tool(ctx context.Context, server, tool string) (_ context.Context, end func(outcome string)) {
-	if t == nil {
-		return ctx, func(string) {}
-	}
-	ctx, span := t.tracer.Start(ctx, telemetry.Text("execute_tool "+tool, maxText), trace.WithSpanKind(trace.SpanKindInternal))
-	if span.IsRecording() {
-		span.SetAttributes(attribute.String(telemetry.OperationName, "execute_tool"), attribute.String("gen_ai.tool.name", telemetry.Text(tool, maxText)),
-			attribute.String("callgate.tool_server", telemetry.Text(server, maxText)))
-	}
-	return ctx, func(outcome string) {
-		if outcome != "ok" && span.IsRecording() {
-			fail(span, outcome, true)
+	return ctx, func(e gateway.AttemptEnd) {
+		if span.IsRecording() {
+			if t.latest {
+				span.SetAttributes(answered(e)...)
+			}
+			if e.Outcome != "ok" {
+				fail(span, e.Outcome, e.Outcome != leftCode)
+			}
 		}
 		span.End()
 	}

@@ -57,10 +57,10 @@ func TestTrace(t *testing.T) {
 	}
 	up1, up2 := http.Header{}, client.Clone()
 	_, end1 := tracer.Attempt(ctx, first, up1)
-	end1("upstream_timeout")
+	end1(gateway.AttemptEnd{Outcome: "upstream_timeout"})
 	_, end2 := tracer.Attempt(ctx, fallback, up2)
-	end2("ok")
-	end2("upstream_error") // too late
+	end2(gateway.AttemptEnd{Outcome: "ok"})
+	end2(gateway.AttemptEnd{Outcome: "upstream_error"}) // too late
 	end(gateway.Record{Route: "qwen3", Status: 200, Stream: true, Took: time.Second, Summary: &gateway.Summary{
 		Provider: "remote", Model: "qwen-max", Attempts: []gateway.Attempt{first, fallback},
 		Timing: gateway.Timing{FirstToken: 500 * time.Millisecond, Overhead: 2500 * time.Microsecond},
@@ -176,7 +176,7 @@ func TestIncoming(t *testing.T) {
 			ctx, end := tracer.Request(t.Context(), client, "POST")
 			up := client.Clone()
 			_, endAttempt := tracer.Attempt(ctx, first, up)
-			endAttempt("ok")
+			endAttempt(gateway.AttemptEnd{Outcome: "ok"})
 			end(gateway.Record{Status: 200})
 			if got := idOf(ctx) == traceID; got != row.continued {
 				t.Errorf("got continued %v, want %v", got, row.continued)
@@ -250,7 +250,7 @@ func TestHostile(t *testing.T) {
 	}
 	for range 1000 {
 		_, endAttempt := tracer.Attempt(ctx, gateway.Attempt{Provider: bad, Model: bad, Reason: gateway.Reason(bad)}, nil)
-		endAttempt(bad)
+		endAttempt(gateway.AttemptEnd{Outcome: bad})
 	}
 	end(gateway.Record{Route: bad, Status: -1, Code: bad, Summary: &gateway.Summary{
 		Provider: bad, Model: bad, Timing: gateway.Timing{Overhead: -1},

@@ -344,8 +344,17 @@ func TestSimulateRedis(t *testing.T) {
 	}
 	flags = append(flags, "--redis", s.URL())
 	status, got, stderr := command(t, "", flags...)
-	if got = strings.Replace(got, " over Redis", "", 1); status != exitOK || got != want {
+	got, told, _ := strings.Cut(strings.Replace(got, " over Redis", "", 1), "\nwritten by 4 gateways: ")
+	if status != exitOK || got != want {
 		t.Errorf("got status %d, %s and\n%s\nwant\n%s", status, stderr, got, want)
+	}
+	var written, read, bytes, times int
+	if n, err := fmt.Sscanf(strings.ReplaceAll(told, "\n", " "), "%d batches, %d bytes; a second", &written, &bytes); n != 2 || err != nil || bytes < 44*written {
+		t.Errorf("got %q of what was written, %v", told, err)
+	}
+	_, told, _ = strings.Cut(told, "read by them: ")
+	if n, err := fmt.Sscanf(told, "%d batches, %d bytes;", &read, &times); n != 2 || err != nil || read != 4*written || times != 4*bytes {
+		t.Errorf("got %q of what was read, %v; want four times %d batches, %d bytes", told, err, written, bytes)
 	}
 	s.Stop()
 	if status, stdout, stderr := command(t, "", flags...); status != exitFailed || stdout != "" || !strings.Contains(stderr, "connection refused") {

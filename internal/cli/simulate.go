@@ -53,6 +53,10 @@ func (c *simulateCmd) Run(e *env) error {
 	if err := c.print(e.stdout, replays); err != nil {
 		return err
 	}
+	if last := replays[len(replays)-1]; last.told.written.entries > 0 {
+		lasts := time.Duration(trace[len(trace)-1].Timestamp-trace[0].Timestamp) * time.Millisecond
+		last.told.print(e.stdout, c.Gateways, max(lasts, time.Second))
+	}
 	return c.judge(e.stdout, replays)
 }
 
@@ -61,6 +65,7 @@ type replay struct {
 	name    string
 	options simulate.Options
 	result  simulate.Result
+	told    gossip // over a Redis
 	err     error
 }
 

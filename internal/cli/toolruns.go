@@ -28,7 +28,7 @@ func (c chatting) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 func (v *edition) newRunner(p *process) *toolrun.Runner {
 	cfg, g := v.config, v.gateway
 	o := toolrun.Options{Inner: v.chat, Catalogue: v.tools, Servers: v.tools.Servers(), Route: g.Route, Policies: map[string]toolrun.Policy{}, Policy: runPolicy(cfg.DefaultRoute().Tools),
-		Markup: &markup{parsers: v.parsers}, Bill: p.accounts.bills, Trace: p.tracer.Tool, Keeper: p.kept.Keeper, Secret: p.kept.secret, Log: p.log}
+		Markup: &markup{parsers: v.parsers}, Bill: p.accounts.bills, Trace: p.tracer, Keeper: p.kept.Keeper, Secret: p.kept.secret, Log: p.log}
 	for name, m := range cfg.Models {
 		if m.Alias == "" {
 			o.Policies[name] = runPolicy(cfg.Route(name).Tools)

@@ -27,15 +27,37 @@ type answer struct {
 	given     int           // how many of them were given out
 	lent      *wire.Frame   // the last of those
 	flow
-	began    time.Time
-	busy     time.Time     // since the upstream was last waited for
-	first    time.Duration // to the first useful byte
-	running  bool          // the target's load counts it
-	status   int           // of one that nobody looks into; 0 of any other
-	settled  bool
-	endTrace func(outcome string)
-	score    *score             // of its calls; nil: nobody keeps it
-	cancel   context.CancelFunc // ends the upstream's answer; nil unless its usage is wanted in any case
+	began   time.Time
+	busy    time.Time     // since the upstream was last waited for
+	first   time.Duration // to the first useful byte
+	running bool          // the target's load counts it
+	status  int           // of one that nobody looks into; 0 of any other
+	settled bool
+	traced
+	score  *score             // of its calls; nil: nobody keeps it
+	cancel context.CancelFunc // ends the upstream's answer; nil unless its usage is wanted in any case
+}
+
+// traced is what a trace is told of an answer. It is the zero value where there is none.
+type traced struct {
+	endTrace func(gateway.AttemptEnd)
+	stream   bool   // one was asked for
+	model    string // as the upstream calls it
+	looked   int    // frames that were asked for the model
+}
+
+// maxLooked is how many frames are asked for the model's name: the first that is not empty has it.
+const maxLooked = 4
+
+// look reads the model's name.
+func (t *traced) look(f *wire.Frame) {
+	if t.endTrace == nil || t.model != "" || t.looked == maxLooked {
+		return
+	}
+	t.looked++
+	if at := wire.Find(f.Data, wire.Span{End: len(f.Data)}, "model"); !at.Empty() {
+		t.model = wire.Unquote(f.Data[at.Start:at.End])
+	}
 }
 
 // flow is how far an answer has come.
@@ -104,6 +126,7 @@ func (a *answer) step() {
 		a.outcome().End = nil // it is the upstream's memory
 	default:
 		a.more, f.Whole = f.More, !a.Streamed()
+		a.look(f)
 		if err := a.pipeline.Frame(f); err != nil {
 			a.fail(err)
 		} else if f.Whole && a.finish() {
@@ -297,7 +320,8 @@ func (a *answer) settle(err error) {
 		a.record(outcome, err)
 	}
 	if a.endTrace != nil {
-		a.endTrace(outcome)
+		o := a.outcome()
+		a.endTrace(gateway.AttemptEnd{Outcome: outcome, Model: a.model, Finish: o.Finish, Usage: o.Usage, Stream: a.stream, FirstToken: a.first})
 	}
 }
 

@@ -41,7 +41,7 @@ type Config struct {
 
 // Trace is told of an attempt, and may add to the header that goes upstream. end is called
 // once, with what became of it.
-type Trace func(ctx context.Context, a gateway.Attempt, header http.Header) (_ context.Context, end func(outcome string))
+type Trace func(ctx context.Context, a gateway.Attempt, header http.Header) (_ context.Context, end func(gateway.AttemptEnd))
 
 // Engine makes attempts. It is safe for concurrent use.
 type Engine struct {

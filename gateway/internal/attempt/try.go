@@ -90,6 +90,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 		if own.Header = own.Header.Clone(); own.Header == nil {
 			own.Header = http.Header{}
 		}
+		a.stream = own.Stream
 		ctx, a.endTrace = r.trace(ctx, a.summary.Attempts[len(a.summary.Attempts)-1], own.Header)
 	}
 	a.outcome().Changed = len(a.outcome().Repairs) > 0 // also if it was the request's

@@ -58,13 +58,35 @@ const (
 	InputTokens  = "gen_ai.usage.input_tokens"            //nolint:gosec // a model's tokens
 	OutputTokens = "gen_ai.usage.output_tokens"           //nolint:gosec // a model's tokens
 	CachedTokens = "gen_ai.usage.cache_read.input_tokens" //nolint:gosec // a model's tokens; part of the input tokens
+
+	ToolName = "gen_ai.tool.name"
+)
+
+// Those that are there with OTEL_SEMCONV_STABILITY_OPT_IN alone.
+const (
+	ResponseModel = "gen_ai.response.model"
+	FinishReasons = "gen_ai.response.finish_reasons"
+	WrittenTokens = "gen_ai.usage.cache_creation.input_tokens" //nolint:gosec // a model's tokens; part of the input tokens
+
+	ToolCallID = "gen_ai.tool.call.id"
+	ToolType   = "gen_ai.tool.type"
+
+	MCPMethod  = "mcp.method.name"
+	MCPVersion = "mcp.protocol.version"
+	JSONRPCID  = "jsonrpc.request.id"
+	RPCStatus  = "rpc.response.status_code"
 )
 
 // Values of these attributes.
 const (
-	Chat   = "chat"   // of OperationName
-	Input  = "input"  // of TokenType
-	Output = "output" // of TokenType
+	Chat        = "chat"         // of OperationName
+	ExecuteTool = "execute_tool" // of OperationName
+	InvokeAgent = "invoke_agent" // of OperationName
+	Extension   = "extension"    // of ToolType: run on the side of who asks the model
+	ToolsCall   = "tools/call"   // of MCPMethod
+	ToolError   = "tool_error"   // of Error: the tool's own word
+	Input       = "input"        // of TokenType
+	Output      = "output"       // of TokenType
 )
 
 // Metrics of the same conventions. The unit is part of the name in Prometheus alone.

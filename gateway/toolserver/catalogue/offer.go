@@ -169,7 +169,7 @@ func (s *server) make(d toolserver.Definition) *tool {
 		description, t.warnings = cleanDescription(description)
 		t.warnings = append(t.warnings, lintSchema(parameters)...)
 	}
-	t.Tool = toolserver.Tool{Server: t.Server, Name: t.Name, Alias: t.Alias, Description: description, Parameters: parameters, Output: output,
+	t.Tool = toolserver.Tool{MCP: !s.o.Own, Server: t.Server, Name: t.Name, Alias: t.Alias, Description: description, Parameters: parameters, Output: output,
 		Approval: matches(s.o.Approval, d.Name), Fallback: s.o.Fallback[d.Name], Timeout: s.o.Timeout}
 	s.judge(&t.Tool, d)
 	return t

@@ -163,6 +163,7 @@ func (t *ready) request(ctx context.Context, arguments json.RawMessage) (*http.R
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}
+	toolserver.HopOf(ctx).Headers(req.Header.Set)
 	for name, value := range t.Headers {
 		req.Header.Set(name, value)
 	}

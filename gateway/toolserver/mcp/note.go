@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -106,6 +108,7 @@ func (c *watchedConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	}
 	n := noteOf(ctx)
 	n.set(func() { n.sent = true })
+	toolserver.HopOf(ctx).Note(func(f *toolserver.HopFacts) { f.Request = fmt.Sprint(req.ID.Raw()) })
 	c.mu.Lock()
 	c.notes[req.ID] = n
 	c.mu.Unlock()

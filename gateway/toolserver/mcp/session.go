@@ -193,10 +193,26 @@ func (at *session) call(ctx context.Context, tool string, arguments json.RawMess
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
 	}
-	if _, err := at.cs.CallTool(n.with(ctx), &sdk.CallToolParams{Name: tool, Arguments: arguments}); err != nil {
+	hop := toolserver.HopOf(ctx)
+	version := at.version()
+	hop.Note(func(f *toolserver.HopFacts) { *f = toolserver.HopFacts{Version: version} })
+	params := &sdk.CallToolParams{Name: tool, Arguments: arguments}
+	hop.Headers(func(name, value string) {
+		if params.Meta == nil {
+			params.Meta = sdk.Meta{}
+		}
+		params.Meta[name] = value
+	})
+	if _, err := at.cs.CallTool(n.with(ctx), params); err != nil {
+		if e := answered(err); e != nil && e.Code != codeRefused {
+			hop.Note(func(f *toolserver.HopFacts) { f.Code = int(e.Code) })
+		}
 		return nil, n, err
 	}
 	result, err := read(n.answer())
+	if err == nil {
+		hop.Note(func(f *toolserver.HopFacts) { f.Failed = result.Failed })
+	}
 	if err == nil && result.Failed && unknownTool(toolserver.Words(result.Text)) {
 		err = errUnknownTool // some servers say it in a result
 	}

@@ -9,8 +9,10 @@ import (
 	"mime"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"time"
 
+	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/gateway/toolserver/reach"
 )
 
@@ -42,6 +44,11 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	}))
 	for name, value := range w.headers {
 		out.Header.Set(name, value)
+	}
+	if hop := toolserver.HopOf(req.Context()); hop != nil {
+		if id := callID(req); id != nil {
+			hop.Note(func(f *toolserver.HopFacts) { f.Request = strings.Trim(string(id), `"`) })
+		}
 	}
 	switch {
 	case req.Method == http.MethodGet && req.Header.Get("Last-Event-ID") == "":
@@ -129,6 +136,16 @@ const codeRefused = -32099
 
 // refusal is a JSON-RPC error in answer to req; nothing where req has no id.
 func refusal(req *http.Request, why string) []byte {
+	id := callID(req)
+	if id == nil {
+		return nil
+	}
+	out, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": codeRefused, "message": why}})
+	return out
+}
+
+// callID is the id of the JSON-RPC request that req is the carrier of; nil where it has none.
+func callID(req *http.Request) json.RawMessage {
 	var call struct {
 		ID json.RawMessage `json:"id"`
 	}
@@ -136,11 +153,10 @@ func refusal(req *http.Request, why string) []byte {
 		return nil
 	}
 	body, err := req.GetBody()
-	if err != nil || json.NewDecoder(body).Decode(&call) != nil || call.ID == nil {
+	if err != nil || json.NewDecoder(body).Decode(&call) != nil {
 		return nil
 	}
-	out, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": call.ID, "error": map[string]any{"code": codeRefused, "message": why}})
-	return out
+	return call.ID
 }
 
 // recorder keeps what is read of a stream that answers a call, up to a bound. There it ends.
