@@ -69,7 +69,7 @@ func TestBadPluginAtStart(t *testing.T) {
 	await(t, "the next version", func() bool {
 		return strings.Contains(g.adminDo(http.MethodGet, "/admin/plugins").body, `"name":"better"`)
 	})
-	if r := g.adminDo(http.MethodGet, "/ui"); strings.Count(r.body, "The plugin file ") != len(said) {
+	if r := g.adminDo(http.MethodGet, "/ui"); strings.Count(r.body, ".wasm is refused") != len(said) {
 		t.Errorf("/ui does not name the %d files: %s", len(said), r.body)
 	}
 }

@@ -154,7 +154,7 @@ func TestUsage(t *testing.T) {
 func TestUsageArms(t *testing.T) {
 	t.Parallel()
 	b := &biller{}
-	g := serve(t, usageConfig(t, b.serve(t, false), "rollouts:\n- {name: try, match: {headers: {x-try: [\"*\"]}}, unit: user, arms: [{name: a, weight: 50}, {name: b, weight: 50, override: {parser: hermes}}]}\n"))
+	g := serve(t, usageConfig(t, b.serve(t, false), "usage: {store: memory}\nrollouts:\n- {name: try, match: {headers: {x-try: [\"*\"]}}, unit: user, arms: [{name: a, weight: 50}, {name: b, weight: 50, override: {parser: hermes}}]}\n"))
 	want := map[string]int64{}
 	for i := range 24 {
 		body := fmt.Sprintf(`{"model":"m","stream":%v,"user":"u-%d","messages":[{"role":"user","content":"hi"}]}`, i%2 == 1, i)
