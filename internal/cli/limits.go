@@ -47,7 +47,9 @@ func newLimiter(shared *sharing, log *slog.Logger) *admit.State {
 }
 
 // meters reports whether anybody wants to know what requests use.
-func (p *process) meters(cfg *config.Config) bool { return p.records() != nil || hasLimits(cfg) }
+func (p *process) meters(cfg *config.Config) bool {
+	return p.records() != nil || hasLimits(cfg) || p.keys.Keeps()
+}
 
 // records takes the rows of usage; nil where nobody wants them.
 func (p *process) records() admit.Recorder {
@@ -90,7 +92,11 @@ func (v *edition) admission(p *process) (chatter, error) {
 	if err := checkPrices(v.config, v.prices); err != nil {
 		return nil, err
 	}
-	table, err := admit.NewTable(limitRules(v.config), v.gateway.Route)
+	rules := limitRules(v.config)
+	if p.keys.Keeps() {
+		rules.Made = p.keys.Limits
+	}
+	table, err := admit.NewTable(rules, v.gateway.Route)
 	if err != nil {
 		return nil, fmt.Errorf("limits: %w", err)
 	}
