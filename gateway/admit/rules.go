@@ -26,6 +26,9 @@ type Rules struct {
 	Others              []Rule
 	// Team is the team of a key, for requests that do not say it.
 	Team map[string]string
+	// Made are the limits of a key and a team that were made at run time; nil where nothing is said. It may be nil,
+	// and a list does not change. *keys.Book says them.
+	Made func(key, team string) (own, teams *[]limit.Spec)
 }
 
 // Table finds the limits of requests. It is safe for concurrent use.
@@ -35,8 +38,11 @@ type Table struct {
 	sets  *lru.Cache[subjects, *limit.Set]
 }
 
-// subjects are whose limits hold.
-type subjects struct{ key, team, model string }
+// subjects are whose limits hold, and what was made at run time of them.
+type subjects struct {
+	key, team, model string
+	own, teams       *[]limit.Spec
+}
 
 // maxSets is how many sets of limits are kept made.
 const maxSets = 4096
@@ -51,7 +57,7 @@ func NewTable(r Rules, route func(model string) string) (*Table, error) {
 		return n
 	}
 	keys, teams, models := max(most(r.Keys), len(r.Others)), most(r.Teams), most(r.Models)
-	if keys+teams+models == 0 {
+	if keys+teams+models == 0 && r.Made == nil {
 		return nil, nil
 	}
 	if n := keys + teams + models; n > limit.MaxLimits {
@@ -71,6 +77,9 @@ func (t *Table) Of(req *gateway.Request) (*limit.Set, error) {
 		at.key, at.team = c.Key, c.Team
 	} else {
 		at.team = t.rules.Team[at.key]
+	}
+	if t.rules.Made != nil {
+		at.own, at.teams = t.rules.Made(at.key, at.team)
 	}
 	if s, ok := t.sets.Get(at); ok {
 		return s, nil
@@ -98,7 +107,10 @@ func (t *Table) make(at subjects) (*limit.Set, error) {
 		}
 	}
 	own, ok := t.rules.Keys[at.key]
-	if !ok {
+	switch {
+	case at.own != nil:
+		own = Listed(*at.own)
+	case !ok:
 		own = t.rules.Others
 	}
 	key := limit.Scope{Of: "key", Name: at.key}
@@ -109,7 +121,11 @@ func (t *Table) make(at subjects) (*limit.Set, error) {
 	group := at.key
 	if at.team != "" {
 		group = at.team
-		add(t.rules.Teams[at.team], limit.Scope{Of: "team", Name: at.team})
+		list := t.rules.Teams[at.team]
+		if at.teams != nil {
+			list = Listed(*at.teams)
+		}
+		add(list, limit.Scope{Of: "team", Name: at.team})
 	}
 	if name := t.route(at.model); name != "" {
 		add(t.rules.Models[name], limit.Scope{Of: "model", Name: name})
@@ -117,7 +133,20 @@ func (t *Table) make(at subjects) (*limit.Set, error) {
 	if len(limits) == 0 {
 		return nil, nil
 	}
+	if len(limits) > limit.MaxLimits { // NewTable knows only those of the configuration
+		return nil, &gateway.Error{Kind: gateway.Forbidden, Code: "too_many_limits",
+			Message: fmt.Sprintf("%d limits of your key, its team and the model hold together, and at most %d may: ask the operator to take some away.", len(limits), limit.MaxLimits)}
+	}
 	return limit.NewSet(group, limits)
+}
+
+// Listed are limits as rules.
+func Listed(list []limit.Spec) []Rule {
+	out := make([]Rule, len(list))
+	for i := range list {
+		out[i] = Rule{Limit: list[i].Limit(limit.Scope{}), Models: list[i].Models}
+	}
+	return out
 }
 
 // Matches reports whether one of some patterns stands for a model's name.

@@ -19,13 +19,12 @@ type Past interface {
 
 // seeds are what budgets in memory begin with, from the ledger. One asks the ledger at a time.
 type seeds struct {
-	turn    chan struct{}
-	started time.Time
-	failed  time.Time // until when the ledger is not asked; turn is its lock
+	turn   chan struct{}
+	failed time.Time // until when the ledger is not asked; turn is its lock
 }
 
 func newSeeds() seeds {
-	return seeds{turn: make(chan struct{}, 1), started: time.Now()}
+	return seeds{turn: make(chan struct{}, 1)}
 }
 
 // Bounds on the wait for a ledger.
@@ -36,11 +35,11 @@ const (
 )
 
 // seed has budgets that are in memory, and that no request of this process was weighed against yet, begin with
-// what the ledger has of them. Without an answer of the ledger nobody knows what is left: then no request passes.
+// what the ledger has of their windows. Without an answer of the ledger nobody knows what is left: then no request passes.
 func (g *Gate) seed(ctx context.Context, set *limit.Set) error {
 	s := g.o.State
 	m, ok := s.limiter.(*limit.Memory)
-	if !ok || g.o.Past == nil || !m.Owes(set, s.seeds.started) {
+	if !ok || g.o.Past == nil || !m.Owes(set) {
 		return nil
 	}
 	select {
@@ -55,7 +54,7 @@ func (g *Gate) seed(ctx context.Context, set *limit.Set) error {
 	ctx, cancel := context.WithTimeout(ctx, pastTime)
 	defer cancel()
 	flushed := false
-	err := m.Seed(set, s.seeds.started, func(l *limit.Limit, from time.Time) (int64, error) {
+	err := m.Seed(set, func(l *limit.Limit, from time.Time) (int64, error) {
 		if !flushed { // rows of an earlier run may wait in its journal
 			if err := g.o.Past.Flush(ctx); err != nil {
 				return 0, err

@@ -1,9 +1,7 @@
 package config
 
 import (
-	"math"
 	"slices"
-	"time"
 
 	"github.com/callgate/callgate/gateway/limit"
 )
@@ -46,35 +44,11 @@ type AssumedPrice struct {
 // IsZero reports whether nothing is assumed.
 func (a AssumedPrice) IsZero() bool { return a == AssumedPrice{} }
 
-var (
-	aways   = map[string]limit.Policy{"": limit.ByKind, "local_share": limit.LocalShare, "closed": limit.Closed, "open": limit.Open}
-	windows = []limit.Window{limit.Day, limit.Week, limit.Month, limit.Total}
-)
-
 // Of is the limit for a scope.
-func (l *Limit) Of(s limit.Scope) limit.Limit {
-	out := limit.Limit{Scope: s, Burst: int64(l.Burst), Away: aways[l.RedisAway], Cut: l.OnExceed == "cut"}
-	if w := limit.Window(l.Per); slices.Contains(windows, w) {
-		out.Window = w
-	} else {
-		d, _ := time.ParseDuration(l.Per)
-		out.Per = d
-	}
-	switch {
-	case l.Requests > 0:
-		out.Kind, out.Max = limit.Requests, int64(l.Requests)
-	case l.Concurrency > 0:
-		out.Kind, out.Max = limit.Concurrency, int64(l.Concurrency)
-	case l.USD > 0:
-		out.Kind, out.Max = limit.Money, int64(math.Round(l.USD*limit.USD))
-	default:
-		out.Kind, out.Max = limit.Tokens, int64(l.Tokens)
-		if out.Window != "" {
-			out.Kind = limit.Quota
-		}
-	}
-	return out
-}
+func (l *Limit) Of(s limit.Scope) limit.Limit { return l.Spec().Limit(s) }
+
+// Spec is the limit as it is made at run time too.
+func (l *Limit) Spec() *limit.Spec { return (*limit.Spec)(l) }
 
 // checkLimits checks all limits.
 func (c *Config) checkLimits(r *report) {
@@ -109,7 +83,7 @@ func (c *Config) checkLimitList(r *report, at path, list []Limit) {
 		if slices.ContainsFunc([]string{"requests", "tokens", "concurrency", "usd", "per", "burst"}, func(key string) bool { return r.isBad(p.Key(key)) }) {
 			continue // that is said already
 		}
-		if problem := l.problem(); problem != "" {
+		if problem := l.Spec().Problem(); problem != "" {
 			r.add(p, "%s", problem)
 			continue
 		}
@@ -125,51 +99,4 @@ func (c *Config) checkLimitList(r *report, at path, list []Limit) {
 		}
 		limits = append(limits, one)
 	}
-}
-
-// problem is what is wrong with a limit, but for the sizes of its numbers; "" if nothing is.
-func (l *Limit) problem() string {
-	kinds := 0
-	for _, n := range []bool{l.Requests > 0, l.Tokens > 0, l.Concurrency > 0, l.USD > 0} {
-		if n {
-			kinds++
-		}
-	}
-	window := slices.Contains(windows, limit.Window(l.Per))
-	switch {
-	case kinds != 1:
-		return "a limit has exactly one of requests, tokens, concurrency and usd; write for example {requests: 60, per: 1m}"
-	case l.Burst > 0 && (window || l.Concurrency > 0):
-		return "burst is for requests and tokens in a time"
-	case l.OnExceed != "" && !window:
-		return "on_exceed is for budgets: usd, and tokens per day, week, month or total"
-	case l.Models != nil && len(l.Models) == 0:
-		return "models is empty, so nothing would count; leave it out for all models"
-	case slices.Contains(l.Models, ""):
-		return "models has the names of models, with * for any text; an empty one is none"
-	}
-	return l.timeProblem(window)
-}
-
-// timeProblem is what is wrong with its time.
-func (l *Limit) timeProblem(window bool) string {
-	if l.Concurrency > 0 {
-		if l.Per != "" {
-			return "concurrency is at a time; leave per out"
-		}
-		return ""
-	}
-	d, err := time.ParseDuration(l.Per)
-	rate := err == nil && d >= time.Second && d <= 744*time.Hour
-	switch {
-	case l.Per == "":
-		return "per is missing: in which time, for example per: 1m, or per: month"
-	case l.USD > 0 && !window:
-		return "the window of a budget is day, week, month or total; write for example {usd: 10, per: month}"
-	case l.Requests > 0 && window:
-		return "requests have a time such as 24h, and no window"
-	case !window && !rate:
-		return "per is a time from 1s to 744h, such as 1m, or for tokens day, week, month or total"
-	}
-	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway/keys"
+	"github.com/callgate/callgate/gateway/limit"
 )
 
 // keysPerPage is how many keys a page lists.
@@ -124,6 +125,10 @@ func allowed(s *keys.Scope) (out []string) {
 	}
 	if s.MaxTokens > 0 {
 		out = append(out, grouped(s.MaxTokens)+" output tokens")
+	}
+	for i := range s.Limits {
+		l := s.Limits[i].Limit(limit.Scope{})
+		out = append(out, l.Of())
 	}
 	return out
 }

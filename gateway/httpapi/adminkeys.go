@@ -16,6 +16,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/keys"
+	"github.com/callgate/callgate/gateway/limit"
 )
 
 // The operator's paths for keys and teams.
@@ -86,6 +87,7 @@ type keyFields struct {
 	Expires   string            `json:"expires,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	Arms      []string          `json:"arms,omitzero"`
+	Limits    []limit.Spec      `json:"limits,omitzero"`
 }
 
 // TeamView is a team as the admin API shows it.
@@ -103,10 +105,11 @@ type teamFields struct {
 	Tools     []string          `json:"tools,omitzero"`
 	MaxTokens *int              `json:"max_tokens,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
+	Limits    []limit.Spec      `json:"limits,omitzero"`
 }
 
 func fieldsOf(k *keys.Key) keyFields {
-	f := keyFields{Name: k.Name, Team: k.Team, Models: k.Models, Tools: k.Tools, CIDR: k.CIDR, MaxTokens: some(k.MaxTokens), Labels: k.Labels, Arms: k.Arms}
+	f := keyFields{Name: k.Name, Team: k.Team, Models: k.Models, Tools: k.Tools, CIDR: k.CIDR, MaxTokens: some(k.MaxTokens), Labels: k.Labels, Arms: k.Arms, Limits: k.Limits}
 	if !k.Expires.IsZero() {
 		f.Expires = k.Expires.Format(time.RFC3339)
 	}
@@ -123,7 +126,7 @@ func some(n int) *int {
 // key is what was sent as a key.
 func (f *keyFields) key() (k keys.Key, err error) {
 	k = keys.Key{Name: f.Name, Team: f.Team, CIDR: f.CIDR, Arms: f.Arms}
-	if k.Scope, err = scopeOf(f.Models, f.Tools, f.MaxTokens, f.Labels); err != nil || f.Expires == "" {
+	if k.Scope, err = scopeOf(f.Models, f.Tools, f.MaxTokens, f.Labels, f.Limits); err != nil || f.Expires == "" {
 		return k, err
 	}
 	t, problem := keys.ParseTime(f.Expires)
@@ -134,8 +137,8 @@ func (f *keyFields) key() (k keys.Key, err error) {
 	return k, nil
 }
 
-func scopeOf(models, tools []string, most *int, labels map[string]string) (s keys.Scope, err error) {
-	s = keys.Scope{Models: models, Tools: tools, Labels: labels}
+func scopeOf(models, tools []string, most *int, labels map[string]string, limits []limit.Spec) (s keys.Scope, err error) {
+	s = keys.Scope{Models: models, Tools: tools, Labels: labels, Limits: limits}
 	if most != nil {
 		if s.MaxTokens = *most; *most < 1 {
 			return s, &keys.Error{Kind: keys.Invalid, Field: "max_tokens", Message: fmt.Sprintf("The field max_tokens is wrong: it may be from 1 to %d, or left out.", keys.MaxTokens)}
@@ -155,7 +158,7 @@ func (k keysAdmin) view(e *keys.Entry, text string) KeyView {
 }
 
 func viewTeam(t *keys.TeamEntry) TeamView {
-	return TeamView{teamFields: teamFields{t.Name, t.Models, t.Tools, some(t.MaxTokens), t.Labels}, Origin: t.Origin, Hidden: t.Hidden, Keys: t.Keys, Created: t.Created}
+	return TeamView{teamFields: teamFields{t.Name, t.Models, t.Tools, some(t.MaxTokens), t.Labels, t.Limits}, Origin: t.Origin, Hidden: t.Hidden, Keys: t.Keys, Created: t.Created}
 }
 
 // list is GET /admin/keys?after=NAME&limit=N.
@@ -317,7 +320,7 @@ func (k keysAdmin) createTeam(c echo.Context) error {
 }
 
 func (k keysAdmin) putTeam(c echo.Context, f teamFields, replace bool) error {
-	scope, err := scopeOf(f.Models, f.Tools, f.MaxTokens, f.Labels)
+	scope, err := scopeOf(f.Models, f.Tools, f.MaxTokens, f.Labels, f.Limits)
 	if err != nil {
 		return k.failed(c, err)
 	}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/callgate/callgate/gateway/limit"
 )
 
 // PollTime is how often a book asks its keeper what has changed: a key that was blocked at another
@@ -198,6 +200,22 @@ func (b *Book) Refuse(r Reason) {
 	if i := slices.Index(reasons[:], r); i >= 0 {
 		b.refused[i].Add(1)
 	}
+}
+
+// Keeps reports whether keys and teams can be made at run time.
+func (b *Book) Keeps() bool { return b != nil && b.o.Keeper != nil }
+
+// Limits are those of a key and of a team that were made at run time; nil where nothing is said. The lists are
+// not changed: another pointer is another list.
+func (b *Book) Limits(key, team string) (own, teams *[]limit.Spec) {
+	x := b.index.Load()
+	if k := x.keys[key]; k != nil && k.Origin == Stored && k.Limits != nil {
+		own = &k.Limits
+	}
+	if t := x.teams[team]; t != nil && t.Origin == Stored && t.Limits != nil {
+		teams = &t.Limits
+	}
+	return own, teams
 }
 
 // Required reports whether a request needs a key.

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/callgate/callgate/gateway/limit"
 	"github.com/callgate/callgate/internal/digest"
 	"github.com/callgate/callgate/internal/plaintext"
 )
@@ -23,6 +24,7 @@ const (
 	maxLabels  = 16
 	maxLabel   = 128 // bytes of a label's value
 	maxSecrets = 5   // that are valid at once
+	maxLimits  = 8   // of a key or a team
 )
 
 // Problem is what is wrong with one field of a key or a team.
@@ -63,6 +65,7 @@ func (s *Scope) Check() (out []Problem) {
 	if s.MaxTokens < 0 || s.MaxTokens > MaxTokens {
 		out = append(out, whole("max_tokens", "the value is out of range; it may be from 1 to %d", MaxTokens))
 	}
+	out = append(out, checkLimits(s.Limits)...)
 	if len(s.Labels) > maxLabels {
 		out = append(out, whole("labels", "there are %d labels; at most %d may be", len(s.Labels), maxLabels))
 	}
@@ -86,6 +89,28 @@ func (k *Key) Check() []Problem {
 		}
 		return checkPattern(text)
 	})...)
+}
+
+// checkLimits says what is wrong with the first limit that is.
+func checkLimits(list []limit.Spec) []Problem {
+	if len(list) > maxLimits {
+		return []Problem{whole("limits", "there are %d limits; at most %d may be", len(list), maxLimits)}
+	}
+	for i := range list {
+		problem := limit.Check(list, i)
+		for _, m := range list[i].Models {
+			if problem == "" && len(list[i].Models) <= MaxList {
+				problem = checkPattern(m)
+			}
+		}
+		if len(list[i].Models) > MaxList {
+			problem = fmt.Sprintf("models has %d entries; at most %d may be", len(list[i].Models), MaxList)
+		}
+		if problem != "" {
+			return []Problem{{"limits", "", i, problem}}
+		}
+	}
+	return nil
 }
 
 func isLabelRune(c rune) bool {

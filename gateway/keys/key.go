@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/callgate/callgate/gateway/limit"
 	"github.com/callgate/callgate/internal/digest"
 )
 
@@ -22,6 +23,9 @@ type Scope struct {
 	MaxTokens int `json:"max_tokens,omitzero"`
 	// Labels stand in rows of usage. A key's win over its team's.
 	Labels map[string]string `json:"labels,omitempty"`
+	// Limits are a key's own, in the place of those that keys without have, and a team's of all its keys together.
+	// nil is that nothing is said, an empty list none.
+	Limits []limit.Spec `json:"limits,omitzero"`
 }
 
 // Key is a client's key.

@@ -14,6 +14,7 @@ type Memory struct {
 	buckets map[string]*bucket
 	running map[string]*running
 	budgets map[string]*budget
+	known   map[string]int64 // budgets that were seeded, without their windows: when the last one ends, µs; 0 never
 	swept   int64 // µs
 }
 
@@ -47,7 +48,7 @@ func NewMemory(now func() time.Time) *Memory {
 	if now == nil {
 		now = time.Now
 	}
-	return &Memory{now: now, buckets: map[string]*bucket{}, running: map[string]*running{}, budgets: map[string]*budget{}}
+	return &Memory{now: now, buckets: map[string]*bucket{}, running: map[string]*running{}, budgets: map[string]*budget{}, known: map[string]int64{}}
 }
 
 // Acquire implements Limiter.
@@ -314,12 +315,13 @@ func (b *budget) settle(id string, last, used int64) {
 	b.spent = add(b.spent, used-last)
 }
 
-// Seed has the budgets of a set begin with what was spent before, each once, where its window has begun before a
-// time: that of the process. Whoever keeps a ledger calls it before requests are weighed against the set; spent says
-// what the ledger has of a limit since its window began. An error is that of spent: then nothing was seeded.
-func (m *Memory) Seed(s *Set, before time.Time, spent func(l *Limit, from time.Time) (int64, error)) error {
+// Seed has the budgets of a set begin with what was spent before, each once: when the process, or the budget, is
+// new. The next window of one that is known begins with nothing. Whoever keeps a ledger calls it before requests are
+// weighed against the set; spent says what the ledger has of a limit since its window began. An error is that of
+// spent: then nothing was seeded.
+func (m *Memory) Seed(s *Set, spent func(l *Limit, from time.Time) (int64, error)) error {
 	m.mu.Lock()
-	p, owed := m.unseeded(s, before)
+	p, owed := m.unseeded(s)
 	m.mu.Unlock()
 	for i := range owed { // without the lock: the ledger takes its time
 		n, err := spent(&s.limits[owed[i].limit], owed[i].from)
@@ -335,17 +337,30 @@ func (m *Memory) Seed(s *Set, before time.Time, spent func(l *Limit, from time.T
 			m.budget(key, p.ends[o.limit]).spent = add(0, o.spent)
 		}
 	}
+	m.know(s, p)
 	p.seeded = true
 	return nil
 }
 
 // Owes reports whether a set has budgets that [Memory.Seed] would seed.
-func (m *Memory) Owes(s *Set, before time.Time) bool {
+func (m *Memory) Owes(s *Set) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p, list := m.unseeded(s, before)
-	p.seeded = p.seeded || len(list) == 0
+	p, list := m.unseeded(s)
+	if len(list) == 0 && !p.seeded {
+		p.seeded = true
+		m.know(s, p)
+	}
 	return !p.seeded
+}
+
+// know notes that the budgets of a set are known, for as long as their numbers are.
+func (m *Memory) know(s *Set, p *place) {
+	for i := range s.limits {
+		if s.limits[i].Kind.IsBudget() {
+			m.known[s.names[i]] = max(m.known[s.names[i]], p.ends[i])
+		}
+	}
 }
 
 // owed is a budget that is to be seeded.
@@ -356,7 +371,7 @@ type owed struct {
 }
 
 // unseeded are the budgets of a set that nothing is known of. The caller has the lock.
-func (m *Memory) unseeded(s *Set, before time.Time) (p *place, list []owed) {
+func (m *Memory) unseeded(s *Set) (p *place, list []owed) {
 	now := m.now()
 	if p = s.at(now.UnixMicro()); p.seeded {
 		return p, nil
@@ -366,7 +381,8 @@ func (m *Memory) unseeded(s *Set, before time.Time) (p *place, list []owed) {
 		if !l.Kind.IsBudget() || m.budgets[p.keys[i]] != nil {
 			continue
 		}
-		if _, from, _ := l.Window.id(now); from.Before(before) {
+		if _, known := m.known[s.names[i]]; !known {
+			_, from, _ := l.Window.id(now)
 			list = append(list, owed{limit: i, from: from})
 		}
 	}
@@ -392,6 +408,11 @@ func (m *Memory) sweep(now int64) {
 	for key, b := range m.budgets {
 		if b.reap(now); b.end > 0 && now > b.end+kept.Microseconds() {
 			delete(m.budgets, key)
+		}
+	}
+	for name, end := range m.known {
+		if end > 0 && now > end+kept.Microseconds() {
+			delete(m.known, name)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/httpapi"
 	"github.com/callgate/callgate/gateway/keys"
+	"github.com/callgate/callgate/gateway/limit"
 	"github.com/callgate/callgate/internal/plaintext"
 )
 
@@ -39,9 +40,11 @@ type scopeFlags struct {
 	Tools     []string          `help:"Tools of tool_servers that may be used, as server__tool." placeholder:"NAME,..."`
 	MaxTokens *int              `help:"Most output tokens of a request." placeholder:"N"`
 	Label     map[string]string `help:"Text for rows of usage." placeholder:"NAME=TEXT"`
+	Limit     []string          `sep:"none" help:"A limit, as often as need be: requests=60/1m, tokens=100000/1m, usd=10/month or concurrency=4, and behind commas burst=N, models=NAME, on_exceed=cut." placeholder:"LIMIT"`
 }
 
-func (f *scopeFlags) into(body map[string]any) {
+// into puts what was said into a body. A limit that cannot be read is an error.
+func (f *scopeFlags) into(body map[string]any) error {
 	set := func(name string, there bool, value any) {
 		if there {
 			body[name] = value
@@ -51,6 +54,25 @@ func (f *scopeFlags) into(body map[string]any) {
 	set("tools", f.Tools != nil, f.Tools)
 	set("max_tokens", f.MaxTokens != nil, f.MaxTokens)
 	set("labels", len(f.Label) > 0, f.Label)
+	var limits []limit.Spec
+	for _, text := range f.Limit {
+		l, err := limit.ParseSpec(text)
+		if err != nil {
+			return err
+		}
+		limits = append(limits, l)
+	}
+	set("limits", limits != nil, limits)
+	return nil
+}
+
+// limitsText is a list of limits in a table.
+func limitsText(list []limit.Spec) string {
+	var out []string
+	for i := range list {
+		out = append(out, list[i].String())
+	}
+	return orDash(strings.Join(out, " "))
 }
 
 type keyCreateCmd struct {
@@ -66,7 +88,9 @@ type keyCreateCmd struct {
 // Run makes a key at the gateway and prints what to paste.
 func (k *keyCreateCmd) Run(e *env) error {
 	body := map[string]any{"name": k.Name}
-	k.into(body)
+	if err := k.into(body); err != nil {
+		return err
+	}
 	if k.Team != "" {
 		body["team"] = k.Team
 	}
@@ -126,7 +150,7 @@ func (k *keyListCmd) Run(e *env) error {
 // printKeys prints a table of keys.
 func printKeys(e *env, list []httpapi.KeyView) error {
 	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tTEAM\tSTATE\tFROM\tEXPIRES\tBEGINS WITH")
+	fmt.Fprintln(w, "NAME\tTEAM\tSTATE\tFROM\tEXPIRES\tLIMITS\tBEGINS WITH")
 	for i := range list {
 		v := &list[i]
 		var texts []string
@@ -137,7 +161,7 @@ func printKeys(e *env, list []httpapi.KeyView) error {
 			}
 			texts = append(texts, text)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", plaintext.Line(v.Name), orDash(v.Team), v.State, v.Origin, orDash(v.Expires), orDash(strings.Join(texts, ", ")))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", plaintext.Line(v.Name), orDash(v.Team), v.State, v.Origin, orDash(v.Expires), limitsText(v.Limits), orDash(strings.Join(texts, ", ")))
 	}
 	return w.Flush()
 }
@@ -221,7 +245,9 @@ type teamCreateCmd struct {
 // Run makes a team.
 func (t *teamCreateCmd) Run(e *env) error {
 	body := map[string]any{"name": t.Name}
-	t.into(body)
+	if err := t.into(body); err != nil {
+		return err
+	}
 	var v httpapi.TeamView
 	if err := t.ask(e, http.MethodPost, "/admin/teams", body, &v); err != nil || t.JSON {
 		return err
@@ -244,7 +270,7 @@ func (t *teamListCmd) Run(e *env) error {
 
 func printTeams(e *env, list []httpapi.TeamView) error {
 	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tKEYS\tFROM\tMODELS\tMAX TOKENS")
+	fmt.Fprintln(w, "NAME\tKEYS\tFROM\tMODELS\tMAX TOKENS\tLIMITS")
 	for i := range list {
 		v := &list[i]
 		most := "-"
@@ -255,7 +281,7 @@ func printTeams(e *env, list []httpapi.TeamView) error {
 		if v.Models != nil {
 			models = orDash(strings.Join(v.Models, ", "))
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", plaintext.Line(v.Name), v.Keys, v.Origin, models, most)
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", plaintext.Line(v.Name), v.Keys, v.Origin, models, most, limitsText(v.Limits))
 	}
 	return w.Flush()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/keys"
+	"github.com/callgate/callgate/gateway/limit"
 	"github.com/callgate/callgate/gateway/store"
 )
 
@@ -26,7 +27,7 @@ func newKeyBook(ctx context.Context, cfg *config.Config, s store.Store, log *slo
 func configureKeys(b *keys.Book, cfg *config.Config) {
 	var list []keys.Key
 	for _, k := range cfg.Keys {
-		key := keys.Key{Name: k.Name, Team: k.Team, Scope: keys.Scope{Models: k.Models, Tools: k.Tools, MaxTokens: k.MaxTokens, Labels: k.Labels},
+		key := keys.Key{Name: k.Name, Team: k.Team, Scope: keys.Scope{Models: k.Models, Tools: k.Tools, MaxTokens: k.MaxTokens, Labels: k.Labels, Limits: specs(k.Limits)},
 			CIDR: k.CIDR, Arms: k.Arms, Expires: k.ExpiresAt(), Blocked: k.Blocked, Secrets: []keys.Secret{{Hash: k.Hash.Reveal()}}}
 		for _, old := range k.Previous {
 			key.Secrets = append(key.Secrets, keys.Secret{Hash: old.Hash.Reveal(), Until: old.UntilAt()})
@@ -36,9 +37,21 @@ func configureKeys(b *keys.Book, cfg *config.Config) {
 	var teams []keys.Team
 	for _, name := range slices.Sorted(maps.Keys(cfg.Teams)) {
 		t := cfg.Teams[name]
-		teams = append(teams, keys.Team{Name: name, Scope: keys.Scope{Models: t.Models, Tools: t.Tools, MaxTokens: t.MaxTokens, Labels: t.Labels}})
+		teams = append(teams, keys.Team{Name: name, Scope: keys.Scope{Models: t.Models, Tools: t.Tools, MaxTokens: t.MaxTokens, Labels: t.Labels, Limits: specs(t.Limits)}})
 	}
 	b.Configure(list, teams, cfg.RequireKeys)
+}
+
+// specs are limits as they are made at run time; nil stays nil.
+func specs(list []config.Limit) []limit.Spec {
+	if list == nil {
+		return nil
+	}
+	out := make([]limit.Spec, len(list))
+	for i := range list {
+		out[i] = *list[i].Spec()
+	}
+	return out
 }
 
 // followKeys keeps a book up to date until stop is called, which waits for its end.

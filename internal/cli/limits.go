@@ -48,14 +48,14 @@ func newLimiter(shared *sharing, log *slog.Logger) *admit.State {
 
 // meters reports whether anybody wants to know what requests use.
 func (p *process) meters(cfg *config.Config) bool {
-	return p.records() != nil && cfg.Bills() || hasLimits(cfg)
+	return p.records() != nil && cfg.Bills() || hasLimits(cfg) || p.keys.Keeps() // keys made at run time may have limits
 }
 
 // asksUsage reports whether upstreams are asked for the usage of streams whose clients do not want it: where
 // somebody pays by it. A ledger that nobody has asked for takes what it gets.
 func (p *process) asksUsage(cfg *config.Config) bool {
 	kind, _, _ := cfg.UsageStore()
-	return hasLimits(cfg) || p.records() != nil && kind != config.Off && (cfg.Usage.Store != "auto" || kind != "memory")
+	return hasLimits(cfg) || p.keys.Keeps() || p.records() != nil && kind != config.Off && (cfg.Usage.Store != "auto" || kind != "memory")
 }
 
 // records takes the rows of usage; nil where nobody wants them.
@@ -99,7 +99,11 @@ func (v *edition) admission(p *process) (chatter, error) {
 	if err := checkPrices(v.config, v.prices); err != nil {
 		return nil, err
 	}
-	table, err := admit.NewTable(limitRules(v.config), v.gateway.Route)
+	rules := limitRules(v.config)
+	if p.keys.Keeps() {
+		rules.Made = p.keys.Limits
+	}
+	table, err := admit.NewTable(rules, v.gateway.Route)
 	if err != nil {
 		return nil, fmt.Errorf("limits: %w", err)
 	}
