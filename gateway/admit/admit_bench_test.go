@@ -81,11 +81,11 @@ var body = []byte(`{"model":"m","messages":[{"role":"user","content":"What is th
 
 // BenchmarkAdmit is what seven limits and a row of usage cost a request, beside its parsing, which none shows.
 func BenchmarkAdmit(b *testing.B) {
-	table, err := admit.NewTable(rules(), func(string) string { return "" })
-	if err != nil {
-		b.Fatal(err)
-	}
-	bench := func(b *testing.B, l limit.Limiter) {
+	bench := func(b *testing.B, l limit.Limiter, rules admit.Rules) {
+		table, err := admit.NewTable(rules, func(string) string { return "" })
+		if err != nil {
+			b.Fatal(err)
+		}
 		state := admit.NewState(l, nil)
 		defer state.Close()
 		g := admit.New(admit.Options{Inner: inner{}, Limits: table.Of, Prices: prices{}, Records: &records{}, State: state,
@@ -100,8 +100,8 @@ func BenchmarkAdmit(b *testing.B) {
 			run(b, g, body)
 		}
 	})
-	b.Run("memory", func(b *testing.B) { bench(b, limit.NewMemory(nil)) })
-	b.Run("redis", func(b *testing.B) {
+	b.Run("memory", func(b *testing.B) { bench(b, limit.NewMemory(nil), rules()) })
+	shared := func(b *testing.B, rules admit.Rules) {
 		s := redistest.Start(b)
 		c, err := redis.Open(redis.Options{URL: s.URL(), KeyPrefix: s.KeyPrefix()})
 		if err != nil {
@@ -109,14 +109,17 @@ func BenchmarkAdmit(b *testing.B) {
 		}
 		defer c.Close()
 		before := told(b, s.URL())
-		bench(b, limit.NewAway(limit.NewShared(c, nil), nil))
+		bench(b, limit.NewAway(limit.NewShared(c, nil), nil), rules)
 		after := told(b, s.URL())
 		n := float64(b.N)
 		b.ReportMetric((after["total_commands_processed"]-before["total_commands_processed"])/n, "commands/op")
 		b.ReportMetric((after["total_net_input_bytes"]-before["total_net_input_bytes"])/n, "B-in/op")
 		b.ReportMetric((after["total_net_output_bytes"]-before["total_net_output_bytes"])/n, "B-out/op")
 		b.ReportMetric(1e6*(after["used_cpu_user"]+after["used_cpu_sys"]-before["used_cpu_user"]-before["used_cpu_sys"])/n, "redis-cpu-µs/op")
-	})
+	}
+	b.Run("redis", func(b *testing.B) { shared(b, rules()) })
+	b.Run("redis, one limit", func(b *testing.B) { shared(b, admit.Rules{Others: rules().Others[:1]}) })
+	b.Run("redis, three limits", func(b *testing.B) { shared(b, admit.Rules{Others: rules().Others[:3]}) })
 }
 
 // told is what a Redis says of itself. Its scripts' own commands are among those that it counts.

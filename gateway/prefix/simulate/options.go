@@ -71,7 +71,7 @@ type Failure struct {
 // Bounds of options, for what a user types.
 const (
 	maxTargets  = 1024
-	maxGateways = 256
+	maxGateways = 1024
 )
 
 // withDefaults fills in what is 0 and says what cannot be.

@@ -220,7 +220,7 @@ func TestOptions(t *testing.T) {
 		want    string
 	}{
 		{"targets", simulate.Options{Targets: -1}, "targets: -1 is not between 1 and 1024"},
-		{"gateways", simulate.Options{Gateways: 1000}, "gateways: 1000 is not between 1 and 256"},
+		{"gateways", simulate.Options{Gateways: 2000}, "gateways: 2000 is not between 1 and 1024"},
 		{"block", simulate.Options{BlockTokens: -1}, "block tokens: -1 is not above 0"},
 		{"shared", simulate.Options{Shared: 1000}, "shared: 1000 tokens are not a whole number of blocks of 512"},
 		{"shared too long", simulate.Options{Shared: 512 << 20}, "shared: 536870912 tokens are more than 2048 blocks of 512"},
