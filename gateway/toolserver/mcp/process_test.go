@@ -81,10 +81,14 @@ func serveAs(kind string) {
 			ID     json.RawMessage `json:"id"`
 			Method string          `json:"method"`
 			Params struct {
-				Arguments json.RawMessage `json:"arguments"`
+				Arguments json.RawMessage                          `json:"arguments"`
+				Meta      struct{ Traceparent, Tracestate string } `json:"_meta"`
 			} `json:"params"`
 		}
 		_ = json.Unmarshal(line, &m)
+		if kind == "meta" {
+			m.Params.Arguments = fmt.Appendf(nil, "%s %s %s", m.ID, m.Params.Meta.Traceparent, m.Params.Meta.Tracestate)
+		}
 		switch m.Method {
 		case "server/discover":
 			say(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}}`, m.ID)
@@ -183,6 +187,24 @@ func TestProcessAsks(t *testing.T) {
 	t.Parallel()
 	if r, e := call(within(t, time.Minute), process(t, "asks", nil), "echo", `{"n":1}`); e != nil || r.Text != `{"n":1}` {
 		t.Errorf("got %+v, %v", r, e)
+	}
+}
+
+// TestProcessTraced holds that a process is told of the trace, with each call, and the trace of the
+// call's id and the version.
+func TestProcessTraced(t *testing.T) {
+	t.Parallel()
+	s := process(t, "meta", nil)
+	for range 2 {
+		hop := &toolserver.Hop{Parent: "00-a-b-01", State: "x=1"}
+		r, e := call(hop.With(within(t, time.Minute)), s, "echo", `{}`)
+		facts := hop.Facts()
+		if e != nil || facts.Request == "" || r.Text != facts.Request+" 00-a-b-01 x=1" || facts.Version != "2026-07-28" {
+			t.Errorf("got %+v, %v, and of the call %+v", r, e, facts)
+		}
+	}
+	if r, e := call(within(t, time.Minute), s, "echo", `{}`); e != nil || strings.Contains(r.Text, "00-") {
+		t.Errorf("got %+v, %v where nothing is traced", r, e)
 	}
 }
 
