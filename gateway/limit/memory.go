@@ -15,7 +15,7 @@ type Memory struct {
 	running map[string]*running
 	budgets map[string]*budget
 	known   map[string]int64 // budgets that were seeded, without their windows: when the last one ends, µs; 0 never
-	swept   int64 // µs
+	swept   int64            // µs
 }
 
 // bucket is what a rate has: its level at a time, in units of so much cost.

@@ -32,10 +32,7 @@ type Spec struct {
 	RedisAway string `json:"redis_away,omitempty"`
 }
 
-var (
-	policies = map[string]Policy{"": ByKind, "local_share": LocalShare, "closed": Closed, "open": Open} //nolint:gochecknoglobals // a table
-	windows  = []Window{Day, Week, Month, Total}                                                        //nolint:gochecknoglobals // a list
-)
+var policies = map[string]Policy{"": ByKind, "local_share": LocalShare, "closed": Closed, "open": Open} //nolint:gochecknoglobals // a table
 
 // Limit is the limit for a scope. The spec is good.
 func (s *Spec) Limit(of Scope) Limit {
@@ -205,29 +202,14 @@ func ParseSpec(text string) (s Spec, err error) {
 		if !ok {
 			return s, fmt.Errorf("the limit %q is not written as requests=60/1m, tokens=100000/1m, usd=10/month or concurrency=4", text)
 		}
+		var known bool
 		if i == 0 {
 			value, s.Per, _ = strings.Cut(value, "/")
+			known, err = s.setKind(name, value)
+		} else {
+			known, err = s.setMore(name, value)
 		}
-		switch {
-		case i == 0 && name == "requests":
-			s.Requests, err = strconv.Atoi(value)
-		case i == 0 && name == "tokens":
-			s.Tokens, err = strconv.Atoi(value)
-		case i == 0 && name == "concurrency":
-			s.Concurrency, err = strconv.Atoi(value)
-		case i == 0 && name == "usd":
-			if s.USD, err = strconv.ParseFloat(value, 64); math.IsNaN(s.USD) || math.IsInf(s.USD, 0) {
-				err = strconv.ErrRange
-			}
-		case i > 0 && name == "burst":
-			s.Burst, err = strconv.Atoi(value)
-		case i > 0 && name == "models":
-			s.Models = append(s.Models, value)
-		case i > 0 && name == "on_exceed":
-			s.OnExceed = value
-		case i > 0 && name == "redis_away":
-			s.RedisAway = value
-		default:
+		if !known {
 			return s, fmt.Errorf("a limit has no %q at this place: write for example requests=60/1m,burst=10", name)
 		}
 		if err != nil {
@@ -235,4 +217,40 @@ func ParseSpec(text string) (s Spec, err error) {
 		}
 	}
 	return s, nil
+}
+
+// setKind sets what is counted; known is false for no such word.
+func (s *Spec) setKind(name, value string) (known bool, err error) {
+	switch name {
+	case "requests":
+		s.Requests, err = strconv.Atoi(value)
+	case "tokens":
+		s.Tokens, err = strconv.Atoi(value)
+	case "concurrency":
+		s.Concurrency, err = strconv.Atoi(value)
+	case "usd":
+		if s.USD, err = strconv.ParseFloat(value, 64); math.IsNaN(s.USD) || math.IsInf(s.USD, 0) {
+			err = strconv.ErrRange
+		}
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// setMore sets what else a limit may have.
+func (s *Spec) setMore(name, value string) (known bool, err error) {
+	switch name {
+	case "burst":
+		s.Burst, err = strconv.Atoi(value)
+	case "models":
+		s.Models = append(s.Models, value)
+	case "on_exceed":
+		s.OnExceed = value
+	case "redis_away":
+		s.RedisAway = value
+	default:
+		return false, nil
+	}
+	return true, err
 }

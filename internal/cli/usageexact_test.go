@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/limit"
@@ -360,5 +361,48 @@ models:
 	small += int64(1000+n) + int64(50+n%13)
 	if r := ask(third, "free", "small"); r.status != http.StatusTooManyRequests || !strings.Contains(r.body, fmt.Sprintf("has no room: %d are used or held", small)) {
 		t.Errorf("got %d %.300s, want that %d tokens are used", r.status, r.body, small)
+	}
+}
+
+// TestUsageThrownAway holds that a stream that is thrown away is not waited for long: its upstream says nothing more
+// behind a call that is refused, or goes on. The model is asked again, the stream is ended, and its row is estimated.
+func TestUsageThrownAway(t *testing.T) {
+	t.Parallel()
+	for name, goesOn := range map[string]bool{"silent": false, "goes on": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ended := make(chan struct{})
+			url := upstream(t, func(w http.ResponseWriter, r received) {
+				first := strings.Count(r.body, `"role"`) == 1
+				arguments := `{\"city\":\"Bonn\"}`
+				if first {
+					arguments = `{}`
+				}
+				w.Header().Set("content-type", "text/event-stream")
+				send(w, `data: {"id":"c1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"weather","arguments":"`+arguments+`"}}]},"finish_reason":null}]}`+"\n\n")
+				for first {
+					if goesOn {
+						io.WriteString(w, delta("more and more "))
+						w.(http.Flusher).Flush()
+					}
+					select {
+					case <-r.Context().Done():
+						close(ended)
+						return
+					case <-time.After(10 * time.Millisecond):
+					}
+				}
+				send(w, strings.Replace(finish, `"stop"`, `"tool_calls"`, 1), "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"choices\":[],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":5,\"total_tokens\":15}}\n\n", done)
+			})
+			g := serve(t, strings.Replace(usageConfig(t, url, ""), "model: real}", "model: real, on_invalid_call: reask}", 1))
+			r := g.chat(`{"model":"m","stream":true,"messages":[{"role":"user","content":"weather?"}],"tools":[{"type":"function","function":{"name":"weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}]}`)
+			if r.status != http.StatusOK || !strings.Contains(r.body, "Bonn") || !strings.HasSuffix(r.body, done) {
+				t.Errorf("got %d %v %.1000s", r.status, r.err, r.body)
+			}
+			<-ended
+			if s := g.usage("group=total"); len(s) != 1 || s[0].Answers != 2 || s[0].Estimated != 1 {
+				t.Errorf("got %+v, want two answers, of which one is estimated", s)
+			}
+		})
 	}
 }

@@ -95,10 +95,6 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	}
 	a.outcome().Changed = len(a.outcome().Repairs) > 0 // also if it was the request's
 	a.summary.Overhead += time.Since(began)
-	if own.Stream && gateway.MeterOf(ctx) != nil {
-		ctx, a.cancel = context.WithCancel(ctx)
-		a.pipeline.rest = a.rest
-	}
 	reply, err := r.send(ctx, a, &own)
 	if err != nil {
 		return a.pipeline.refused(gateway.AsError(err))
@@ -122,6 +118,10 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 // send has the provider ask its upstream.
 func (r *run) send(ctx context.Context, a *answer, own *gateway.Request) (gateway.Reply, error) {
 	provider := a.candidate.upstream.provider
+	if own.Stream && gateway.MeterOf(ctx) != nil { // somebody pays for it, also if it is thrown away
+		ctx, a.cancel = context.WithCancel(ctx)
+		a.pipeline.rest = a.rest
+	}
 	if r.plan.Send == nil {
 		return provider.Chat(ctx, a.candidate.model, own)
 	}
