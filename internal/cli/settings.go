@@ -48,6 +48,19 @@ func settings(w io.Writer) error {
 		}
 		fmt.Fprintf(w, "\n| key | default | what it does |\n|---|---|---|\n%s", tables[section])
 	}
+	if err := commandSettings(w); err != nil {
+		return err
+	}
+	fmt.Fprint(w, settingsEnvironment)
+	for _, name := range config.Variables() {
+		fmt.Fprintf(w, "| `%s` | makes a provider of its vendor where there is no file, or one without `providers` and `models` |\n", name)
+	}
+	_, err := fmt.Fprint(w, settingsTail)
+	return err
+}
+
+// commandSettings is the part of all commands, with their flags.
+func commandSettings(w io.Writer) error {
 	fmt.Fprint(w, settingsFlags)
 	k, err := kong.New(&cli{}, commandLine()...)
 	if err != nil {
@@ -68,12 +81,7 @@ func settings(w io.Writer) error {
 			fmt.Fprintf(w, "\n| flag or argument | environment variable | default | what it does |\n|---|---|---|---|\n%s", rows)
 		}
 	}
-	fmt.Fprint(w, settingsEnvironment)
-	for _, name := range config.Variables() {
-		fmt.Fprintf(w, "| `%s` | makes a provider of its vendor where there is no file, or one without `providers` and `models` |\n", name)
-	}
-	_, err = fmt.Fprint(w, settingsTail)
-	return err
+	return nil
 }
 
 // flagRow is a flag in the reference; "" for the one that all commands have.
