@@ -19,6 +19,7 @@ import (
 	"github.com/callgate/callgate/gateway/config"
 	"github.com/callgate/callgate/gateway/httpapi"
 	"github.com/callgate/callgate/gateway/metrics"
+	"github.com/callgate/callgate/internal/plainfile"
 )
 
 // pollEvery is how often the content of the file is looked at. It is looked at, and no event is
@@ -144,7 +145,7 @@ func sumOf(files []string) string {
 	all := sha256.New()
 	for _, name := range files {
 		one := sha256.New()
-		f, err := os.Open(name)
+		f, _, err := plainfile.Open(name) // a named pipe would be waited for
 		if err == nil {
 			_, err = io.Copy(one, io.LimitReader(f, maxSummed))
 			_ = f.Close()

@@ -394,7 +394,7 @@ func TestUsageThrownAway(t *testing.T) {
 				}
 				send(w, strings.Replace(finish, `"stop"`, `"tool_calls"`, 1), "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"choices\":[],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":5,\"total_tokens\":15}}\n\n", done)
 			})
-			g := serve(t, strings.Replace(usageConfig(t, url, ""), "model: real}", "model: real, on_invalid_call: reask}", 1))
+			g := serve(t, strings.Replace(usageConfig(t, url, "usage: {store: memory}\n"), "model: real}", "model: real, on_invalid_call: reask}", 1))
 			r := g.chat(`{"model":"m","stream":true,"messages":[{"role":"user","content":"weather?"}],"tools":[{"type":"function","function":{"name":"weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}]}`)
 			if r.status != http.StatusOK || !strings.Contains(r.body, "Bonn") || !strings.HasSuffix(r.body, done) {
 				t.Errorf("got %d %v %.1000s", r.status, r.err, r.body)
