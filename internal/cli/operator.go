@@ -12,38 +12,30 @@ import (
 	"github.com/callgate/callgate/internal/plaintext"
 )
 
-// operatorFlags say which running gateway a command asks, as its operator.
-type operatorFlags struct {
-	Admin    string `help:"URL of the gateway's admin listener." default:"http://127.0.0.1:8081" env:"CALLGATE_ADMIN" placeholder:"URL"`
+// operator says which running gateway a command asks, as its operator. The variable is not
+// CALLGATE_ADMIN: that is the address which serve listens on.
+type operator struct {
+	Admin    string `help:"URL of the gateway's admin listener." default:"http://127.0.0.1:8081" env:"CALLGATE_ADMIN_URL" placeholder:"URL"`
 	AdminKey string `help:"The operator's key (admin.key_hash); give it in the environment, where other users of the machine do not see it." env:"CALLGATE_ADMIN_KEY" placeholder:"KEY"`
-	JSON     bool   `name:"json" help:"Print the gateway's own answer."`
+}
+
+// operatorFlags are those of commands that print one answer.
+type operatorFlags struct {
+	operator
+	JSON bool `name:"json" help:"Print the gateway's own answer."`
 }
 
 const (
-	operatorTime   = 30 * time.Second
-	operatorAnswer = 16 << 20
+	operatorTime   = time.Minute
+	operatorAnswer = 64 << 20
 )
 
 // ask sends a request to the admin listener, and reads the answer into what is not nil. With JSON it is
 // printed as it came.
 func (o operatorFlags) ask(e *env, method, path string, body, into any) error {
-	r, err := o.request(e, method, path, body)
+	answer, _, err := o.send(e, method, path, body)
 	if err != nil {
 		return err
-	}
-	client := &http.Client{Timeout: operatorTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	defer client.CloseIdleConnections()
-	resp, err := client.Do(r)
-	if err != nil {
-		return fmt.Errorf("no gateway answers at %s (--admin, CALLGATE_ADMIN): %w", r.URL.Host, err)
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, operatorAnswer))
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode >= http.StatusMultipleChoices {
-		return refusalOf(resp.StatusCode, answer)
 	}
 	var pretty bytes.Buffer
 	if o.JSON && len(answer) > 0 && json.Indent(&pretty, answer, "", "  ") == nil {
@@ -53,13 +45,34 @@ func (o operatorFlags) ask(e *env, method, path string, body, into any) error {
 		return nil
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
-		return fmt.Errorf("what answers at %s is no admin listener of this gateway: %w", r.URL.Host, err)
+		return fmt.Errorf("what answers at %s is no admin listener of this gateway: %w", o.Admin, err)
 	}
 	return nil
 }
 
+// send sends a request to the admin listener, and returns the body and the header of its answer. What the gateway
+// says against a request is a *refusedError.
+func (o operator) send(e *env, method, path string, body any) ([]byte, http.Header, error) {
+	r, err := o.request(e, method, path, body)
+	if err != nil {
+		return nil, nil, err
+	}
+	client := &http.Client{Timeout: operatorTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(r)
+	if err != nil {
+		return nil, nil, fmt.Errorf("no gateway answers at %s (--admin, CALLGATE_ADMIN_URL): %w", r.URL.Host, err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, operatorAnswer))
+	if err == nil && resp.StatusCode >= http.StatusMultipleChoices {
+		err = refusalOf(resp.StatusCode, answer)
+	}
+	return answer, resp.Header, err
+}
+
 // request is a request to the admin listener.
-func (o operatorFlags) request(e *env, method, path string, body any) (*http.Request, error) {
+func (o operator) request(e *env, method, path string, body any) (*http.Request, error) {
 	base, err := url.Parse(o.Admin)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, usageError{fmt.Errorf("--admin: %q is no URL; write for example http://127.0.0.1:8081", o.Admin)}
@@ -84,6 +97,14 @@ func (o operatorFlags) request(e *env, method, path string, body any) (*http.Req
 	return r, nil
 }
 
+// refusedError is what the gateway says against a request.
+type refusedError struct {
+	status  int
+	message string
+}
+
+func (e *refusedError) Error() string { return e.message }
+
 // refusalOf is what the gateway says against a request.
 func refusalOf(status int, answer []byte) error {
 	var refusal struct {
@@ -94,5 +115,5 @@ func refusalOf(status int, answer []byte) error {
 	if json.Unmarshal(answer, &refusal) != nil || refusal.Error.Message == "" {
 		return fmt.Errorf("the gateway answered with status %d: %s", status, plaintext.Excerpt(plaintext.Line(string(answer)), 200)) //nolint:mnd // enough to see who answers
 	}
-	return fmt.Errorf("%s", plaintext.Line(refusal.Error.Message))
+	return &refusedError{status, plaintext.Line(refusal.Error.Message)}
 }

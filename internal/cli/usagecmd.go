@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,26 +10,18 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/callgate/callgate/gateway/billing"
 )
 
 type usageCmd struct {
-	Admin  string   `help:"Base URL of the gateway's admin listener." default:"http://127.0.0.1:8081" env:"CALLGATE_ADMIN_URL" placeholder:"URL"`
-	Key    string   `help:"Operators' key, if the admin listener has one." env:"CALLGATE_ADMIN_KEY" placeholder:"KEY"`
+	operator
 	From   string   `help:"Beginning: a time, day or month in UTC, such as 2026-11-23T07:00:00Z, 2026-11-23 or 2026-11. Default: 30 days ago." placeholder:"TIME"`
 	To     string   `help:"End, which is not in it. Default: now." placeholder:"TIME"`
 	By     string   `help:"What to add up by: some of key, team, model, provider, served, arm, purpose, hour, day, month, session, request, status, price_version, label:NAME; row for the rows themselves, total for one sum." default:"team,key,model" placeholder:"NAMES"`
 	Filter []string `help:"Only rows with this, such as team=search or label=cost_center:a. May be given more than once." sep:"none" placeholder:"NAME=VALUE"`
 	CSV    bool     `name:"csv" help:"Print CSV." xor:"format"`
 	JSONL  bool     `name:"jsonl" help:"Print a line of JSON for each entry." xor:"format"`
-}
-
-// usagePage is a page of GET /admin/usage.
-type usagePage struct {
-	body   []byte
-	cursor string
 }
 
 // Run prints all pages.
@@ -48,27 +39,28 @@ func (u *usageCmd) Run(e *env) error {
 	}
 	var entries []usageEntry
 	for first := true; ; first = false {
-		page, err := u.page(e.ctx, values)
+		body, header, err := u.send(e, http.MethodGet, "/admin/usage?"+values.Encode(), nil)
 		if err != nil {
-			return err
+			return usageRefused(err)
 		}
 		switch {
 		case format == billing.JSON:
-			more, err := readEntries(page.body)
+			more, err := readEntries(body)
 			if err != nil {
 				return err
 			}
 			entries = append(entries, more...)
 		case format == billing.CSV && !first:
-			_, rest, _ := strings.Cut(string(page.body), "\n") // the names of the columns
+			_, rest, _ := strings.Cut(string(body), "\n") // the names of the columns
 			fmt.Fprint(e.stdout, rest)
 		default:
-			fmt.Fprint(e.stdout, string(page.body))
+			fmt.Fprint(e.stdout, string(body))
 		}
-		if page.cursor == "" {
+		cursor := header.Get("X-Callgate-Cursor")
+		if cursor == "" {
 			break
 		}
-		values.Set("cursor", page.cursor)
+		values.Set("cursor", cursor)
 	}
 	if format != billing.JSON {
 		return nil
@@ -94,49 +86,16 @@ func (u *usageCmd) values(format billing.Format) (url.Values, error) {
 	return v, nil
 }
 
-// maxUsagePage bounds a page, in bytes.
-const maxUsagePage = 64 << 20
-
-// page asks for a page.
-func (u *usageCmd) page(ctx context.Context, v url.Values) (p usagePage, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(u.Admin, "/")+"/admin/usage?"+v.Encode(), http.NoBody)
-	if err != nil {
-		return p, usageError{errors.New("--admin is not a URL, such as http://127.0.0.1:8081")}
-	}
-	if u.Key != "" {
-		r.Header.Set("Authorization", "Bearer "+u.Key)
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return p, fmt.Errorf("no gateway answers at %s (--admin): %w", u.Admin, err)
-	}
-	defer resp.Body.Close()
-	if p.body, err = io.ReadAll(io.LimitReader(resp.Body, maxUsagePage)); err != nil {
-		return p, err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return p, usageRefused(resp.StatusCode, p.body)
-	}
-	p.cursor = resp.Header.Get("X-Callgate-Cursor")
-	return p, nil
-}
-
-// usageRefused is the gateway's own sentence.
-func usageRefused(status int, body []byte) error {
-	var said struct {
-		Error struct{ Message string }
-	}
+// usageRefused says what the gateway's refusal means here.
+func usageRefused(err error) error {
+	refused, ok := errors.AsType[*refusedError](err)
 	switch {
-	case json.Unmarshal(body, &said) != nil || said.Error.Message == "":
-		return fmt.Errorf("the gateway answers with status %d", status)
-	case status == http.StatusNotFound:
+	case ok && refused.status == http.StatusNotFound:
 		return errors.New("this gateway keeps no ledger (usage.store: off), or the address of --admin is that of clients")
-	case status == http.StatusBadRequest:
-		return usageError{errors.New(said.Error.Message)}
+	case ok && refused.status == http.StatusBadRequest:
+		return usageError{err}
 	}
-	return errors.New(said.Error.Message)
+	return err
 }
 
 // usageEntry is a sum as JSON has it.
