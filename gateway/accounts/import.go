@@ -35,8 +35,8 @@ type Imported struct {
 	Notes []string
 }
 
-// maxImport bounds the other file: those that are published have two megabytes.
-const maxImport = 64 << 20
+// MaxImport is how many bytes the other file may have: those that are published have two megabytes.
+const MaxImport = 64 << 20
 
 // offer is what a file says of a model. Prices are for a million tokens, and exact.
 type offer struct {
@@ -53,8 +53,8 @@ type offer struct {
 // It fetches nothing. What has other prices than those of tokens and requests, or changes in the course of
 // a day, is left out and noted; so are prices of images and sounds, which are counted as other tokens.
 func Import(data []byte, o ImportOptions) (Imported, error) {
-	if len(data) > maxImport {
-		return Imported{}, fmt.Errorf("the file has %d bytes; the most is %d", len(data), maxImport)
+	if len(data) > MaxImport {
+		return Imported{}, fmt.Errorf("the file has %d bytes; the most is %d", len(data), MaxImport)
 	}
 	var offers []offer
 	var err error
@@ -172,8 +172,8 @@ func written(offers []offer, o ImportOptions) (out Imported, err error) {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d models have prices of their own for sounds, images or searches, which are not read; their tokens count as text: %s", len(more), strings.Join(more, ", ")))
 	}
 	out.File = b.Bytes()
-	if entries > maxEntries || int64(len(out.File)) > int64(limits.Bytes) {
-		return out, fmt.Errorf("these are %d entries in %d bytes; the most is %d in %d; choose some by --provider and --model", entries, len(out.File), maxEntries, limits.Bytes)
+	if entries > maxEntries || len(out.File) > MaxFile {
+		return out, fmt.Errorf("these are %d entries in %d bytes; the most is %d in %d; choose some by --provider and --model", entries, len(out.File), maxEntries, MaxFile)
 	}
 	if entries == 0 {
 		return out, errors.New("nothing is left: " + strings.Join(out.Notes, "; "))

@@ -15,8 +15,11 @@ import (
 // FileError holds all that is wrong with a file of prices, in the order of the file.
 type FileError = yamldoc.Error
 
+// MaxFile is how many bytes a file of prices may have.
+const MaxFile = 256 << 10
+
 // limits are the bounds on a file.
-var limits = yamldoc.Limits{Bytes: 256 << 10, Depth: 8}
+var limits = yamldoc.Limits{Bytes: MaxFile, Depth: 8}
 
 // maxPrice bounds a price and a factor: above it somebody has slipped a unit.
 const maxPrice = 1e6

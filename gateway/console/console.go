@@ -57,7 +57,7 @@ type Options struct {
 	// Concerns returns what else is wrong, and Budgets how much of each is spent. Both may be nil.
 	Concerns func() []Concern
 	Budgets  func() []Budget
-	// Quality returns how well targets call tools; nil shows none.
+	// Quality returns how well targets call tools; nil for no page of that.
 	Quality func() quality.Snapshot
 	// Keys are the keys and teams of clients; nil for no page of them.
 	Keys *keys.Book
@@ -155,8 +155,8 @@ func (o *Options) complete() bool {
 	return functions && o.Source != nil && o.History != nil
 }
 
-// New makes a console. History and every function of the options but Rollouts, SetArm, Concerns,
-// Budgets, Now and Log have to be there.
+// New makes a console. History, Source and every function of the options have to be there but those
+// that may be nil.
 func New(o Options) (*Console, error) {
 	if !o.complete() {
 		return nil, errors.New("a console needs all functions of its options")
@@ -177,13 +177,16 @@ func New(o Options) (*Console, error) {
 	}
 	get := func(h handler) map[string]handler { return map[string]handler{http.MethodGet: h, http.MethodHead: h} }
 	c.routes = map[string]map[string]handler{
-		Path: get(c.story), requestsPath: get(c.requests), upstreamsPath: get(c.upstreams), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), qualityPath: get(c.quality), playgroundPath: get(c.blank),
+		Path: get(c.story), requestsPath: get(c.requests), upstreamsPath: get(c.upstreams), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), playgroundPath: get(c.blank),
 		stylePath: get(asset("assets/console.css", "text/css")), scriptPath: get(asset("assets/console.js", "text/javascript")),
 		resetPath: {http.MethodPost: c.reset}, parserPath: {http.MethodPost: c.resetParser},
 	}
 	c.routes[playgroundPath][http.MethodPost] = c.read
 	if o.Keys != nil {
 		c.mountKeys()
+	}
+	if o.Quality != nil {
+		c.routes[qualityPath] = get(c.quality)
 	}
 	c.mountRollouts(get)
 	return c, nil
@@ -242,6 +245,22 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := serve(w, r); err != nil {
 		c.fail(w, r, err)
 	}
+}
+
+// parseForm reads the form of a request.
+func parseForm(r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return &refusal{http.StatusBadRequest, "The form could not be read."}
+	}
+	return nil
+}
+
+// formName is what a form is about: the name of a key, a breaker or a parser.
+func formName(r *http.Request) (string, error) {
+	if err := parseForm(r); err != nil {
+		return "", err
+	}
+	return r.PostForm.Get("name"), nil
 }
 
 // refusal is an error with a status of its own.

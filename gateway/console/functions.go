@@ -49,8 +49,8 @@ func functions(now func() time.Time) template.FuncMap {
 
 // countsByName are the counts that pages name.
 var countsByName = map[string]history.Count{ //nolint:gochecknoglobals // a table
-	"requests": history.Requests, "failed": history.Failed, "faulted": history.Faulted, "repaired": history.Repaired, "broken": history.Broken,
-	"ghosts": history.Ghosts, "retried": history.Retried, "fellback": history.FellBack, "refused": history.Refused,
+	"requests": history.Requests, "failed": history.Failed, "repaired": history.Repaired,
+	"ghosts": history.Ghosts, "retried": history.Retried,
 }
 
 // counted is a count of any sort.

@@ -147,8 +147,8 @@ func listed(list []string) string {
 
 // makeKey is POST /ui/keys.
 func (c *Console) makeKey(w http.ResponseWriter, r *http.Request, m *keys.Manager) error {
-	if err := r.ParseForm(); err != nil {
-		return &refusal{http.StatusBadRequest, "The form could not be read."}
+	if err := parseForm(r); err != nil {
+		return err
 	}
 	value := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	d := keysData{Form: keyForm{value("name"), value("team"), value("models"), value("cidr"), value("max_tokens"), value("expires")}}
@@ -225,13 +225,6 @@ func (c *Console) changeKey(w http.ResponseWriter, r *http.Request, what string,
 	c.o.Log.InfoContext(r.Context(), "key "+what+" on the operator's page", "name", name)
 	http.Redirect(w, r, keysPath+"?"+what+"="+url.QueryEscape(name), http.StatusSeeOther)
 	return nil
-}
-
-func formName(r *http.Request) (string, error) {
-	if err := r.ParseForm(); err != nil {
-		return "", &refusal{http.StatusBadRequest, "The form could not be read."}
-	}
-	return r.PostForm.Get("name"), nil
 }
 
 // keyFailed shows the page with what is wrong.

@@ -35,12 +35,8 @@ type qualityTool struct {
 
 // quality shows how well targets and tools do, and how requests are shared because of that.
 func (c *Console) quality(w http.ResponseWriter, _ *http.Request) error {
-	d := qualityData{}
-	if c.o.Quality == nil {
-		return c.show(w, http.StatusOK, "quality", page{Title: "Quality", Current: qualityPath, Data: d})
-	}
 	s := c.o.Quality()
-	d.Routes, d.Share = s.Routes, s.Share
+	d := qualityData{Routes: s.Routes, Share: s.Share}
 	for _, t := range s.Targets {
 		d.Targets = append(d.Targets, qualityTarget{t, scoreState(t.Score), kinds(t.Results), kinds(t.NotScored)})
 	}

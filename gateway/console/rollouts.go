@@ -82,8 +82,8 @@ func (c *Console) rollouts(w http.ResponseWriter, r *http.Request) error {
 
 // setArm stops an arm, or lets it go on, and leads back to the rollouts.
 func (c *Console) setArm(w http.ResponseWriter, r *http.Request) error {
-	if err := r.ParseForm(); err != nil {
-		return &refusal{http.StatusBadRequest, "The form could not be read."}
+	if err := parseForm(r); err != nil {
+		return err
 	}
 	name, arm, action := r.PostForm.Get("rollout"), r.PostForm.Get("arm"), r.PostForm.Get("action")
 	if action != "stop" && action != "resume" || arm == "" {

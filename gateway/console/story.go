@@ -13,26 +13,23 @@ import (
 
 // storyData is what the first page shows.
 type storyData struct {
-	Concerns  []Concern
-	Wrong     int // of them
-	More      int // that are not shown
-	Hour      history.Report
-	Report    history.Report
-	Windows   []choice
-	Tiles     []tile
-	Repairs   []kindRow
-	Texts     uint64 // calls that were read from text
-	Money     []history.Money
-	Spared    uint64 // answers out of the response cache
-	Tokens    tokens
-	Budgets   []Budget
-	Targets   []targetRow
-	Failures  []kindRow
-	Refusals  uint64
-	Last      []requestRow
-	Unclean   int
-	Providers int
-	Alone     string // what the figures are of
+	Concerns []Concern
+	Wrong    int // of them
+	More     int // that are not shown
+	Hour     history.Report
+	Report   history.Report
+	Windows  []choice
+	Tiles    []tile
+	Repairs  []kindRow
+	Texts    uint64 // calls that were read from text
+	Money    []history.Money
+	Spared   uint64 // answers out of the response cache
+	Tokens   tokens
+	Budgets  []Budget
+	Targets  []targetRow
+	Failures []kindRow
+	Last     []requestRow
+	Unclean  int
 }
 
 // choice is a link to another view of a page.
@@ -105,9 +102,7 @@ func (c *Console) story(w http.ResponseWriter, r *http.Request) error {
 	d.Texts = report.Total.Counts[history.TextCalls]
 	d.Money, d.Spared = report.Money, report.Total.Counts[history.Replayed]
 	d.Tokens = tokens{report.Total.Counts[history.Input], report.Total.Counts[history.Cached], report.Total.Counts[history.Output]}
-	breakers := c.o.Breakers()
-	d.Providers = len(breakers)
-	d.Targets = targetRows(report, breakers)
+	d.Targets = targetRows(report, c.o.Breakers())
 	for _, k := range report.Of(history.Failure) {
 		d.Failures = append(d.Failures, kindRow{Name: k.Name, Words: failures[k.Name], Count: k.Count})
 	}

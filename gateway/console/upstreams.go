@@ -39,10 +39,10 @@ func (c *Console) upstreams(w http.ResponseWriter, r *http.Request) error {
 
 // reset closes a breaker and leads back to the page of upstreams.
 func (c *Console) reset(w http.ResponseWriter, r *http.Request) error {
-	if err := r.ParseForm(); err != nil {
-		return &refusal{http.StatusBadRequest, "The form could not be read."}
+	name, err := formName(r)
+	if err != nil {
+		return err
 	}
-	name := r.PostForm.Get("name")
 	if !c.o.Reset(name) {
 		return &refusal{http.StatusNotFound, "There is no such breaker. The page of upstreams lists them."}
 	}
@@ -68,10 +68,10 @@ func (c *Console) plugins(w http.ResponseWriter, r *http.Request) error {
 
 // resetParser ends a parser's quarantine and leads back to the plugins.
 func (c *Console) resetParser(w http.ResponseWriter, r *http.Request) error {
-	if err := r.ParseForm(); err != nil {
-		return &refusal{http.StatusBadRequest, "The form could not be read."}
+	name, err := formName(r)
+	if err != nil {
+		return err
 	}
-	name := r.PostForm.Get("name")
 	if !c.o.ResetParser(name) {
 		return &refusal{http.StatusNotFound, "There is no such parser. The page of plugins lists them."}
 	}

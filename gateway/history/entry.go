@@ -30,7 +30,6 @@ type Entry struct {
 	Attempts                              []Attempt
 	// Repairs are nothing but noted where the target's mode is to report: Changed is false then.
 	Changed         bool
-	Mode            string
 	Repairs, Faults []Kind
 	Parsers         []string
 	Warnings        []string
@@ -108,7 +107,7 @@ func entryOf(r *gateway.Record, j *judgement, now time.Time) *Entry {
 	if s == nil {
 		return e
 	}
-	e.Provider, e.Model, e.Mode = name(s.Provider), name(s.Model), s.Mode.String()
+	e.Provider, e.Model = name(s.Provider), name(s.Model)
 	e.Found, e.Prefix = words(observe.RouteText(s)), words(observe.PrefixText(s))
 	e.FirstToken, e.Overhead, e.Changed, e.Usage = s.FirstToken, s.Overhead, s.Changed, s.Usage
 	e.Calls, e.Native = s.Calls, s.Native

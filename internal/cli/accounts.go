@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/accounts"
@@ -11,6 +10,7 @@ import (
 	"github.com/callgate/callgate/gateway/metrics"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/prefix/share"
+	"github.com/callgate/callgate/internal/plainfile"
 )
 
 // usageAccounts hands finished requests to the metrics, to the accounts and to the history.
@@ -24,17 +24,22 @@ type usageAccounts struct {
 func readPrices(cfg *config.Config) (*accounts.Prices, error) {
 	prices := accounts.DefaultPrices()
 	if cfg.Prices != "" {
-		data, err := os.ReadFile(cfg.Prices)
-		if err != nil {
-			return nil, fmt.Errorf("prices: %w", err)
-		}
-		own, err := accounts.ParsePrices(cfg.Prices, data)
+		own, err := readPriceFile(cfg.Prices)
 		if err != nil {
 			return nil, err
 		}
 		prices = own.Over(prices)
 	}
 	return prices, nil
+}
+
+// readPriceFile reads one file of prices.
+func readPriceFile(name string) (*accounts.Prices, error) {
+	data, err := plainfile.Read(name, accounts.MaxFile)
+	if err != nil {
+		return nil, fmt.Errorf("prices: %w", err)
+	}
+	return accounts.ParsePrices(name, data)
 }
 
 // Request implements httpapi.Metrics.

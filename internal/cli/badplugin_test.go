@@ -193,6 +193,23 @@ func TestFIFOAsTemplate(t *testing.T) {
 	refused(t, status, "", stderr, "template.json is a named pipe and not a plain file")
 }
 
+// TestFIFOAsPrices has the file of prices, and one to import, be a named pipe that nobody writes to: neither the
+// start of the gateway nor a command waits for it.
+func TestFIFOAsPrices(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "prices.yaml")
+	if err := syscall.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"serve", "--config", configFile(t, fmt.Sprintf("listen: \"127.0.0.1:0\"\nprices: %q\nproviders: {demo: {type: demo}}", file))},
+		{"prices", "check", file}, {"prices", "import", file, "--provider", "openai"},
+	} {
+		status, _, stderr := command(t, "", args...)
+		refused(t, status, "", stderr, "prices.yaml is a named pipe and not a plain file")
+	}
+}
+
 // TestCompileBombAtStart has a plugin that takes long to compile, though its figures are within
 // the limits. The program shows it as being compiled, by a process of its own, loads what
 // comes meanwhile, and ends when it is told to: before the plugin is compiled, and with that

@@ -2,11 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/callgate/callgate/gateway/accounts"
+	"github.com/callgate/callgate/internal/plainfile"
 )
 
 type pricesCmd struct {
@@ -23,7 +23,7 @@ type pricesImportCmd struct {
 
 // Run prints the file, and on standard error what could not be read into it.
 func (p *pricesImportCmd) Run(e *env) error {
-	data, err := os.ReadFile(p.File)
+	data, err := plainfile.Read(p.File, accounts.MaxImport)
 	if err != nil {
 		return usageError{err}
 	}
@@ -54,11 +54,7 @@ type pricesCheckCmd struct {
 
 // Run prints the version that rows of the ledger have with this file.
 func (p *pricesCheckCmd) Run(e *env) error {
-	data, err := os.ReadFile(p.File)
-	if err != nil {
-		return usageError{err}
-	}
-	prices, err := accounts.ParsePrices(p.File, data)
+	prices, err := readPriceFile(p.File)
 	if err != nil {
 		return usageError{err}
 	}
