@@ -16,6 +16,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/internal/subkey"
 	"github.com/callgate/callgate/gateway/redis"
+	"github.com/callgate/callgate/internal/repeat"
 )
 
 // Stream is where counts go and come from: a [redis.Stream], or a test's.
@@ -74,8 +75,6 @@ func NewSharer(b *Book, s Stream, salt []byte, every time.Duration, log *slog.Lo
 // Times of sharing. A call that takes longer than callTime has failed.
 const (
 	callTime  = 2 * time.Second
-	lastTime  = time.Second
-	maxWait   = 10 * time.Second
 	maxPages  = 128 // of one reading
 	maxUnsent = 64  // buckets that wait for a Redis that is away
 	maxEntry  = 1 << 20
@@ -83,28 +82,13 @@ const (
 
 // Run shares until ctx ends, and then writes once more what is new.
 func (s *Sharer) Run(ctx context.Context) {
-	wait := time.NewTimer(0)
-	defer wait.Stop()
-	failures := 0
-	for {
-		select {
-		case <-ctx.Done():
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
-			defer cancel()
-			_ = s.push(ctx, true) // who comes next does without
-			return
-		case <-wait.C:
-		}
+	repeat.Until(ctx, s.every, func(ctx context.Context) error {
 		err := s.Exchange(ctx)
-		if ctx.Err() != nil {
-			continue
+		if ctx.Err() == nil {
+			s.note(err)
 		}
-		if failures++; err == nil {
-			failures = 0
-		}
-		s.note(err)
-		wait.Reset(min(s.every<<min(failures, 10), max(s.every, maxWait)))
-	}
+		return err
+	}, func(ctx context.Context) { _ = s.push(ctx, true) }) // who comes next does without
 }
 
 // Exchange writes what is new, and reads what others have written.

@@ -176,11 +176,7 @@ func (s *stage) formats() error {
 	w := tabwriter.NewWriter(s.e.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODEL WRITES\tDIRECT: FINISH\tCALLS\tTEXT\tCALLGATE: FINISH\tCALLS")
 	for _, m := range demo.Formats() {
-		direct, err := s.askWeather(s.direct, m)
-		if err != nil {
-			return err
-		}
-		through, err := s.askWeather(s.through, "demo/"+m)
+		direct, through, err := s.play(&demoRow{direct: m, model: "demo/" + m, body: weatherBody})
 		if err != nil {
 			return err
 		}
@@ -189,62 +185,15 @@ func (s *stage) formats() error {
 	return w.Flush()
 }
 
-// scene is something that goes wrong.
-type scene struct {
-	title  string
-	direct string // the model, asked directly
-	model  string // the same through the gateway
-	before int    // requests before it, through the gateway
-	// wants says what is right; nil for what is only reported.
-	wants func(*answer) bool
-}
-
-// scenes are those that the demo shows.
-func scenes() []scene {
-	both := rightCalls(len(asked))
-	same := func(title, model string, wants func(*answer) bool) scene {
-		return scene{title: title, direct: model, model: "demo/" + model, wants: wants}
-	}
-	return []scene{
-		same("a model and a server without a fault", "native", both),
-		same("a call as text", "hermes", both),
-		same("trailing commas, bare keys, single quotes", "broken_args", both),
-		same("two parallel calls that both say index 0", "wrong_index", both),
-		same("no arguments: an empty string, no JSON", "empty_args", both),
-		same("the same arguments twice in one call", "concatenated", rightCalls(1)),
-		same("GetWeather for get_weather", "wrong_name", both),
-		same("calls without ids", "missing_id", both),
-		same("finish_reason \"stop\" behind a call", "stop_reason", both),
-		same("arguments that nobody can repair: passed on and reported, never {}", "irreparable", nil),
-		{title: "nobody can repair it: on_invalid_call: reject", direct: "irreparable", model: "reject/irreparable", wants: failsWith("invalid_tool_call")},
-		same("429 with Retry-After", "rate_limited", both),
-		{title: "503 every other time, with max_retries: 2", direct: "flaky", model: "retry/flaky", wants: both},
-		same("an answer with nothing in it", "empty", failsWith("empty_completion")),
-		same("a stream that is cut", "cut", failsWith("upstream_cut|^502 upstream_error")),
-		same("an error in the place of the first chunk", "error_in_stream", failsWith("^500 upstream_error")),
-		{title: "an upstream is down, with a second target", direct: "unavailable", model: "fallback", wants: both},
-		{title: "it stays down: the breaker spares it", direct: "unavailable", model: "broken/unavailable", before: 3, wants: failsWith("circuit_open")},
-	}
-}
-
 // faults shows what goes wrong, and what the app gets.
 func (s *stage) faults() error {
 	fmt.Fprintf(s.e.stdout, "\nUpstreams that fail and models that misspell, %s, directly and through Callgate:\n", s.manner())
-	for _, sc := range scenes() {
-		direct, err := s.askWeather(s.direct, sc.direct)
+	for _, r := range faultRows() {
+		direct, through, err := s.play(&r)
 		if err != nil {
 			return err
 		}
-		for range sc.before {
-			if _, err := s.askWeather(s.through, sc.model); err != nil {
-				return err
-			}
-		}
-		through, err := s.askWeather(s.through, sc.model)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(s.e.stdout, "\n%s (%s)\n  direct    %s\n  callgate  %s\n", sc.title, sc.model, direct, through)
+		fmt.Fprintf(s.e.stdout, "\n%s (%s)\n  direct    %s\n  callgate  %s\n", r.title, r.model, direct, through)
 	}
 	var open []string
 	for _, b := range s.sys.now().gateway.Breakers() {

@@ -45,11 +45,6 @@ type chatBody struct {
 	ResponseFormat json.RawMessage `json:"response_format,omitempty"`
 }
 
-// askWeather asks a model for the weather and the time.
-func (s *stage) askWeather(base, model string) (*answer, error) {
-	return s.ask(base, weatherBody(model, !s.whole))
-}
-
 // ask sends a request. What an upstream does wrong is part of the answer.
 func (s *stage) ask(base string, body *chatBody) (_ *answer, err error) {
 	defer func() {

@@ -26,7 +26,7 @@ type demoRow struct {
 	model        string // the same through the gateway
 	before       int    // requests before it, through the gateway
 	body         func(model string, stream bool) *chatBody
-	right        func(a *answer) bool
+	right        func(a *answer) bool // nil: only --details shows the row, since there is no right answer to it
 }
 
 // demoSide is what one side of a row gave, as --json prints it.
@@ -98,16 +98,37 @@ func failsWith(pattern string) func(a *answer) bool {
 	return func(a *answer) bool { return as.MatchString(a.err) }
 }
 
-// faultRows are the scenes; a row has no place for what is only reported.
+// faultRows are scenes in which something goes wrong.
 func faultRows() []demoRow {
-	var rows []demoRow
-	for _, sc := range scenes() {
-		if sc.wants == nil {
-			continue
-		}
-		rows = append(rows, demoRow{group: "faults", title: sc.title, direct: sc.direct, model: sc.model, before: sc.before, body: weatherBody, right: sc.wants})
+	both := rightCalls(len(asked))
+	row := func(title, direct, model string, right func(*answer) bool) demoRow {
+		return demoRow{group: "faults", title: title, direct: direct, model: model, body: weatherBody, right: right}
 	}
-	return rows
+	same := func(title, model string, right func(*answer) bool) demoRow {
+		return row(title, model, "demo/"+model, right)
+	}
+	down := row("it stays down: the breaker spares it", "unavailable", "broken/unavailable", failsWith("circuit_open"))
+	down.before = 3
+	return []demoRow{
+		same("a model and a server without a fault", "native", both),
+		same("a call as text", "hermes", both),
+		same("trailing commas, bare keys, single quotes", "broken_args", both),
+		same("two parallel calls that both say index 0", "wrong_index", both),
+		same("no arguments: an empty string, no JSON", "empty_args", both),
+		same("the same arguments twice in one call", "concatenated", rightCalls(1)),
+		same("GetWeather for get_weather", "wrong_name", both),
+		same("calls without ids", "missing_id", both),
+		same("finish_reason \"stop\" behind a call", "stop_reason", both),
+		same("arguments that nobody can repair: passed on and reported, never {}", "irreparable", nil),
+		row("nobody can repair it: on_invalid_call: reject", "irreparable", "reject/irreparable", failsWith("invalid_tool_call")),
+		same("429 with Retry-After", "rate_limited", both),
+		row("503 every other time, with max_retries: 2", "flaky", "retry/flaky", both),
+		same("an answer with nothing in it", "empty", failsWith("empty_completion")),
+		same("a stream that is cut", "cut", failsWith("upstream_cut|^502 upstream_error")),
+		same("an error in the place of the first chunk", "error_in_stream", failsWith("^500 upstream_error")),
+		row("an upstream is down, with a second target", "unavailable", "fallback", both),
+		down,
+	}
 }
 
 // formatRows are the models that write calls as text, in each format.
@@ -165,17 +186,22 @@ func weatherBody(model string, stream bool) *chatBody {
 }
 
 // play asks one row's question on both sides.
-func (s *stage) play(r *demoRow) (*demoResult, error) {
-	direct, err := s.ask(s.direct, r.body(r.direct, !s.whole))
-	if err != nil {
-		return nil, err
+func (s *stage) play(r *demoRow) (direct, through *answer, err error) {
+	if direct, err = s.ask(s.direct, r.body(r.direct, !s.whole)); err != nil {
+		return nil, nil, err
 	}
 	for range r.before {
-		if _, err := s.ask(s.through, r.body(r.model, !s.whole)); err != nil {
-			return nil, err
+		if _, err = s.ask(s.through, r.body(r.model, !s.whole)); err != nil {
+			return nil, nil, err
 		}
 	}
-	through, err := s.ask(s.through, r.body(r.model, !s.whole))
+	through, err = s.ask(s.through, r.body(r.model, !s.whole))
+	return direct, through, err
+}
+
+// judge plays a row, and says which side can be worked with.
+func (s *stage) judge(r *demoRow) (*demoResult, error) {
+	direct, through, err := s.play(r)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +233,7 @@ func (s *stage) rows(rows []demoRow, show func(*demoResult)) (demoSum, error) {
 		for i := range rows {
 			places <- struct{}{}
 			running.Go(func() {
-				result, err := s.play(&rows[i])
+				result, err := s.judge(&rows[i])
 				done[i] <- outcome{result, err}
 				<-places
 			})
@@ -295,7 +321,7 @@ func (s *stage) show(groups []string, asJSON bool) error {
 		rows func() []demoRow
 	}{{"faults", faultRows}, {"formats", formatRows}, {"structured", structuredRows}} {
 		if slices.Contains(groups, g.name) {
-			rows = append(rows, g.rows()...)
+			rows = append(rows, slices.DeleteFunc(g.rows(), func(r demoRow) bool { return r.right == nil })...)
 		}
 	}
 	if asJSON {

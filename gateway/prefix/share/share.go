@@ -11,6 +11,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/redis"
+	"github.com/callgate/callgate/internal/repeat"
 )
 
 // Bounds of the sharing.
@@ -19,8 +20,6 @@ const (
 	maxBatches = 16   // that wait to be written
 	maxPages   = 128  // of one reading
 	callTime   = 2 * time.Second
-	lastTime   = time.Second // for what is written in the end
-	maxWait    = 10 * time.Second
 	// streamLength is how many batches Redis keeps. Eight gateways that learn something
 	// each second write them in eight minutes; they are some 20 MB then, and 200 MB if each
 	// learns 4 MB of prompts in a second.
@@ -90,31 +89,17 @@ func New(o Options) *Sharer {
 // Run shares until ctx ends, and then writes once more what is new. The index forgets
 // nothing meanwhile: while Redis is away it keeps for the others what its bounds allow.
 func (s *Sharer) Run(ctx context.Context) {
-	wait := time.NewTimer(0)
-	defer wait.Stop()
-	failures := 0
-	for {
-		select {
-		case <-ctx.Done():
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
-			defer cancel()
-			if n, err := s.Push(ctx); n > 0 || err != nil {
-				s.note(err)
-			}
-			return
-		case <-wait.C:
-		}
+	repeat.Until(ctx, s.o.Interval, func(ctx context.Context) error {
 		err := s.exchange(ctx)
-		if ctx.Err() != nil {
-			continue
+		if ctx.Err() == nil {
+			s.note(err)
 		}
-		failures++
-		if err == nil {
-			failures = 0
+		return err
+	}, func(ctx context.Context) {
+		if n, err := s.Push(ctx); n > 0 || err != nil {
+			s.note(err)
 		}
-		s.note(err)
-		wait.Reset(min(s.o.Interval<<min(failures, 10), max(s.o.Interval, maxWait)))
-	}
+	})
 }
 
 func (s *Sharer) exchange(ctx context.Context) error {
