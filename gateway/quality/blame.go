@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/callgate/callgate/internal/wilson"
 )
 
 var background = context.Background() //nolint:gochecknoglobals // of lines that belong to no request
@@ -91,7 +93,7 @@ func verdict(voices []voice) (names []string, toBlame bool) {
 			continue
 		}
 		names = append(names, v.provider+"/"+v.name)
-		if _, high := wilson(v.calls.score(), float64(v.calls.n())); high >= hopeless {
+		if _, high := wilson.Interval(v.calls.score(), float64(v.calls.n()), certainty); high >= hopeless {
 			toBlame = false
 		}
 		if v.others.n() >= enoughCalls {

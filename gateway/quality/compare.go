@@ -1,6 +1,8 @@
 package quality
 
-import "math"
+import (
+	"github.com/callgate/callgate/internal/wilson"
+)
 
 // estimate is a score with its interval. n is on how many turns it rests.
 type estimate struct {
@@ -9,22 +11,10 @@ type estimate struct {
 }
 
 // certainty is the z of intervals: 99 %, since they are looked at all day.
-const certainty = 2.576
-
-// wilson is Wilson's interval of a share. Scores between 0 and 1 vary less than those that are one
-// of both, so for them it is too wide rather than too narrow.
-func wilson(p, n float64) (low, high float64) {
-	if n <= 0 {
-		return 0, 1
-	}
-	const z = certainty
-	centre := (p + z*z/(2*n)) / (1 + z*z/n)
-	half := z / (1 + z*z/n) * math.Sqrt(max(0, p*(1-p))/n+z*z/(4*n*n))
-	return max(0, centre-half), min(1, centre+half)
-}
+const certainty = wilson.Z99
 
 func estimated(score, n float64) estimate {
-	low, high := wilson(score, min(n, windowTurns))
+	low, high := wilson.Interval(score, min(n, windowTurns), certainty)
 	return estimate{score, low, high, n}
 }
 

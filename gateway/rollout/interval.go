@@ -1,11 +1,15 @@
 package rollout
 
-import "math"
+import (
+	"math"
+
+	"github.com/callgate/callgate/internal/wilson"
+)
 
 // z and zPower are those quantiles of the normal distribution: of an interval of 95 %, and of a
 // power of 80 %.
 const (
-	z      = 1.959963984540054
+	z      = wilson.Z95
 	zPower = 0.8416212335729143
 )
 
@@ -21,17 +25,8 @@ func Wilson(k, n int) Interval {
 	if n <= 0 {
 		return Interval{High: 1}
 	}
-	all, p := float64(n), float64(k)/float64(n)
-	scale := 1 + z*z/all
-	middle := (p + z*z/(2*all)) / scale
-	half := z / scale * math.Sqrt(p*(1-p)/all+z*z/(4*all*all))
-	i := Interval{Rate: p, Low: max(middle-half, 0), High: min(middle+half, 1)}
-	if k == 0 {
-		i.Low = 0 // and not what rounding leaves
-	}
-	if k == n {
-		i.High = 1
-	}
+	i := Interval{Rate: float64(k) / float64(n)}
+	i.Low, i.High = wilson.Interval(i.Rate, float64(n), z)
 	return i
 }
 
