@@ -147,7 +147,7 @@ func TestBackgroundStream(t *testing.T) {
 func TestBackgroundEnds(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "store.db")
-	config := "store: {kind: sqlite, path: \"" + file + "\"}\nshutdown_timeout: 0s\n"
+	config := "store: {kind: sqlite, path: \"" + file + "\"}\nshutdown_timeout: 5s\n"
 	g, began, _ := slow(t, config)
 	begin := func() string {
 		t.Helper()
