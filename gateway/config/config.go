@@ -54,6 +54,8 @@ type Config struct {
 	// RequireKeys lets nobody in without a key, also while Keys is empty: for keys that are made at
 	// run time, which need it where Keys is empty. Default false.
 	RequireKeys bool `yaml:"require_keys" omit:"true" eg:"true" doc:"Let nobody in without a key, also while keys is empty: for keys that are made at run time (callgate key create), which need a store of kind sqlite or postgres. Default: false."`
+	// TrustedProxies are the networks of proxies whose X-Forwarded-For is believed. Default: none.
+	TrustedProxies []string `yaml:"trusted_proxies" omit:"true" eg:"[10.0.0.5, 10.0.1.0/24]" doc:"Networks of the load balancers and proxies in front of the gateway, whose X-Forwarded-For says where a request comes from, for a key's cidr. List these alone, and no network with clients in it. Default: none; the address that connects is looked at."`
 	// Teams are groups of keys, by a name of your choice. Default: none.
 	Teams map[string]Team `yaml:"teams" omit:"true" eg:"{search: {models: [fast], max_tokens: 4096}}" doc:"Groups of keys by a name of your choice; what a team says applies to each of its keys, beside what the key says itself. Default: none."`
 	// KeyLimits are the limits of each key that has none of its own, and of all requests together where there are no
@@ -156,7 +158,7 @@ type Key struct {
 	// Models are patterns of the models that the key may ask for. Default: all. An empty list is none.
 	Models []string `yaml:"models" omit:"true" eg:"[gpt-4o*, fast]" doc:"Models that the key may ask for, by the names that clients use, with * for any text; an empty list is none. Default: all."`
 	// CIDR are the networks that requests with the key may come from. Default: all.
-	CIDR []string `yaml:"cidr" omit:"true" eg:"[10.0.0.0/8]" doc:"Networks that requests with the key may come from, by the address that connects. Default: all."`
+	CIDR []string `yaml:"cidr" omit:"true" eg:"[10.0.0.0/8]" doc:"Networks that requests with the key may come from, by the address that connects, or that trusted_proxies forward. Default: all."`
 	// MaxTokens is the most output tokens that a request may ask for, 1 to 10000000. Default: no limit.
 	MaxTokens int `yaml:"max_tokens" omit:"true" eg:"4096" min:"1" max:"10000000" doc:"Most output tokens that a request may ask for, all its choices together. A request that says nothing gets this. Default: no limit."`
 	// Expires is when the key ends: RFC 3339, or a date, which is its first moment in UTC. Default: never.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/callgate/callgate/gateway/keys"
@@ -44,10 +45,29 @@ func (p PreviousKey) UntilAt() time.Time {
 	return t
 }
 
+// Proxies are the networks of TrustedProxies.
+func (c *Config) Proxies() (out []netip.Prefix) {
+	for _, text := range c.TrustedProxies {
+		if network, problem := keys.ParseNetwork(text); problem == "" {
+			out = append(out, network)
+		}
+	}
+	return out
+}
+
 // checkTeams checks the teams, and what keys say beside their names and hashes.
 func (c *Config) checkTeams(r *report) {
 	if kind := c.Store.Kind; c.RequireKeys && len(c.Keys) == 0 && (kind == "memory" || kind == "off") {
 		r.add("require_keys", "nobody could get in: there are no keys, and those that are made at run time need a store that lasts; add keys:, or store: {kind: sqlite, path: ./callgate.db}")
+	}
+	for i, text := range c.TrustedProxies {
+		network, problem := keys.ParseNetwork(text)
+		if problem == "" && network.Bits() == 0 {
+			problem = "that is everybody, and any client could name any address; list the addresses of your proxies"
+		}
+		if problem != "" {
+			r.add(path("trusted_proxies").At(i), "%s", problem)
+		}
 	}
 	for _, name := range sortedKeys(c.Teams) {
 		p, t := path("teams").Key(name), c.Teams[name]

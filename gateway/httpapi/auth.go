@@ -11,6 +11,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/protocol/messages"
+	"github.com/callgate/callgate/internal/netaddr"
 )
 
 // clientKey is where authenticate leaves whose request it is.
@@ -91,7 +92,8 @@ func (s *Server) client(c echo.Context, anthropic bool) (*gateway.Client, *keys.
 // find is whose key a text is.
 func (s *Server) find(c echo.Context, token string) (*gateway.Client, *keys.Refusal) {
 	from, _ := netip.ParseAddrPort(c.Request().RemoteAddr)
-	k, team, refused := s.cfg.Keys.Find(token, from.Addr())
+	address := netaddr.Client(from.Addr(), c.Request().Header.Values("x-forwarded-for"), s.cfg.Proxies)
+	k, team, refused := s.cfg.Keys.Find(token, address)
 	if refused != nil {
 		return nil, refused
 	}

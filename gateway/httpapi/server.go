@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +45,8 @@ type Config struct {
 	// Keys are the clients' keys. While it asks for none everyone is let in, which the configuration
 	// allows on loopback only. It may be nil.
 	Keys *keys.Book
+	// Proxies are trusted to say where requests come from: see [netaddr.Client].
+	Proxies []netip.Prefix
 	// MaxBody is the largest request body in bytes; default 32 MiB.
 	MaxBody int64
 	// MaxUpload is the largest form (multipart/form-data) in bytes; default 100 MiB.

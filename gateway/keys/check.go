@@ -82,7 +82,7 @@ func (s *Scope) Check() (out []Problem) {
 
 // Check says what is wrong with what a key may do. Its name and team are checked elsewhere.
 func (k *Key) Check() []Problem {
-	out := append(k.Scope.Check(), checkList("cidr", "a network", k.CIDR, func(text string) string { _, problem := parseNetwork(text); return problem })...)
+	out := append(k.Scope.Check(), checkList("cidr", "a network", k.CIDR, func(text string) string { _, problem := ParseNetwork(text); return problem })...)
 	return append(out, checkList("arms", "an arm", k.Arms, func(text string) string {
 		if rollout, arm, ok := strings.Cut(text, "/"); text != "*" && (!ok || rollout == "" || arm == "") {
 			return "an arm is written rollout/arm, with * for any text"
@@ -139,8 +139,8 @@ func checkPattern(text string) string {
 	return ""
 }
 
-// parseNetwork reads a network, or one address.
-func parseNetwork(text string) (p netip.Prefix, problem string) {
+// ParseNetwork reads a network, or one address. problem says what is wrong with a text that is neither.
+func ParseNetwork(text string) (p netip.Prefix, problem string) {
 	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
 		return netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()), ""
 	}

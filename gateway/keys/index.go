@@ -133,7 +133,7 @@ type source struct {
 func newEntry(k Key, origin Origin, version int64) *Entry {
 	e := &Entry{Key: k, Origin: origin, version: version}
 	for _, text := range k.CIDR {
-		if p, problem := parseNetwork(text); problem == "" {
+		if p, problem := ParseNetwork(text); problem == "" {
 			e.networks = append(e.networks, p)
 		}
 	}

@@ -539,3 +539,37 @@ func TestKeyReload(t *testing.T) {
 		t.Errorf("got %d %s for what is left", r.status, r.body)
 	}
 }
+
+// TestTrustedProxies has a key for one network be used through a proxy, by a client that makes addresses up, and
+// past the proxy: who may say where a request comes from is configured, and a reload changes it.
+func TestTrustedProxies(t *testing.T) {
+	t.Parallel()
+	u := newKeptUpstream(t)
+	config := "keys:\n  - {name: n, hash: \"" + hashOf("cg-n") + "\", cidr: [192.0.2.0/24]}\n"
+	behind, open := keyGate(t, u, config+"trusted_proxies: [127.0.0.0/8, \"::1\"]\n"), keyGate(t, u, config)
+	for _, c := range []struct {
+		name      string
+		gate      *gate
+		forwarded string
+		status    int
+	}{
+		{"its network, by the proxy", behind, "192.0.2.7", 200},
+		{"its network behind what the client made up", behind, "198.51.100.1, 192.0.2.7", 200},
+		{"made up", behind, "192.0.2.7, 198.51.100.1", 403},
+		{"no address", behind, "192.0.2.7, unknown", 403},
+		{"nothing forwarded", behind, "", 403},
+		{"a proxy that nobody trusts", open, "192.0.2.7", 403},
+	} {
+		header := bearer("cg-n")
+		if c.forwarded != "" {
+			header = append(header, "x-forwarded-for", c.forwarded)
+		}
+		if r := c.gate.do(c.gate.request("POST", "/v1/chat/completions", hello("fast", ""), header...)); r.status != c.status || r.status != 200 && r.code() != "address_not_allowed" {
+			t.Errorf("%s: got %d %s, want %d", c.name, r.status, r.body, c.status)
+		}
+	}
+	for text, want := range map[string]string{"10.0.0.0/99": "trusted_proxies[0]: the value is not a network", "0.0.0.0/0": "trusted_proxies[0]: that is everybody", "10.0.0.1/8": "trusted_proxies[0]: the address has bits behind the prefix"} {
+		status, _, stderr := command(t, "", "check", configFile(t, "trusted_proxies: [\""+text+"\"]\nproviders: {demo: {type: demo}}"))
+		refused(t, status, "", stderr, want)
+	}
+}
