@@ -197,7 +197,7 @@ func TestGolden(t *testing.T) {
 			return keys.State{Keys: 3, Teams: 1, Refused: map[keys.Reason]uint64{keys.Blocked: 2}}
 		},
 		Usage: func() billing.Stats {
-			return billing.Stats{Recorded: 10, Written: 7, Known: 1, Late: 1, Dropped: 1, Estimated: 2, Unpriced: 3, JournalErrors: 4, LedgerErrors: 5, Queued: 6, QueuedBytes: 3000, Away: true}
+			return billing.Stats{Recorded: 10, Written: 7, Known: 1, Late: 1, Dropped: 1, Estimated: 2, Unpriced: 3, Unfinished: 2, JournalErrors: 4, LedgerErrors: 5, Queued: 6, QueuedBytes: 3000, Away: true}
 		},
 		Costs:        func() []billing.Cost { return []billing.Cost{{Team: "search", Model: "qwen3", Nano: 1_234_567_891}} },
 		AnswerMemory: func() answers.MemoryStats { return answers.MemoryStats{Entries: 3, Bytes: 4096, Evicted: 1} },
