@@ -100,7 +100,7 @@ local function reap(h, z)
   for _, one in ipairs(call('ZRANGEBYSCORE', z, '-inf', now, 'LIMIT', 0, 1000)) do
     local state, amount, used = match(call('HGET', h, 'i' .. one) or '', '^(%a):(%d+):(%d+)$')
     if state == 'l' then
-      call('HINCRBY', h, 'h', '-' .. amount)
+      call('HINCRBY', h, 'h', 0 - tonumber(amount)) -- "-0" is no number
       call('HINCRBY', h, 's', used)
       call('HSET', h, 'i' .. one, 'x:0:' .. used)
       call('ZADD', z, now + grave, one)

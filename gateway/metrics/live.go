@@ -233,6 +233,11 @@ func (c *collected) limits(o Options) {
 			set(decided, float64(f.Refused), f.Of, f.Kind, "refused")
 		}
 	}, "callgate_limit_requests_total", "Requests that limits have let pass, and refused, by the scope of the limit (key, team, model, and key_model and team_model for some models of those; all without keys) and what it counts: requests, tokens, concurrency, usd or token_budget.")
+	c.add(o.Limits != nil, []string{"scope", "name", "models", "kind", "window"}, func(set setter) {
+		for _, b := range o.Limits().Budgets {
+			set("callgate_budget_used_ratio", b.Share(), b.Scope.Of, b.Scope.Name, b.Scope.Models, b.Kind, string(b.Window))
+		}
+	}, "callgate_budget_used_ratio", "How much of a budget is spent and held, as this gateway's last request found it; 1 is all of it. At most 500 budgets.")
 	c.add(o.Limits != nil, nil, func(set setter) {
 		s := o.Limits()
 		set("callgate_limit_holds", float64(s.Running))
