@@ -7,10 +7,11 @@ import (
 
 // Meter is told what upstreams are asked for a request, and what they answer: each attempt, with those
 // whose answers are thrown away, and the guard's judge. The context of a request has it ([WithMeter]).
-// Attempts call it one after the other.
+// Attempts call it one after the other, and a judge while its attempt runs.
 type Meter interface {
-	// Begin is told of an attempt, whose request has so many bytes. An error keeps it from the upstream.
-	Begin(provider, model string, bytes int) error
+	// Begin is told of an attempt, whose request has so many bytes, before the upstream is. An error keeps it from
+	// the upstream.
+	Begin(provider, model string, why Purpose, bytes int) error
 	// Came is told of text that the upstream has sent, in bytes.
 	Came(bytes int)
 	// Ended is told of the attempt's end, once.

@@ -39,6 +39,7 @@ type bench struct {
 	time     time.Duration // for each thing that is measured
 	dir      string        // for temporary files
 	large    int           // bytes of a large answer
+	files    int           // configurations that were written
 	programs []*program    // this tree's gateway, and perhaps an older one
 }
 
@@ -61,6 +62,7 @@ func sections(wanted *regexp.Regexp) []section {
 		{"structured", measureStructured},
 		{"languages", measureLanguages},
 		{"tools", measureTools},
+		{"limits", measureLimits},
 		{"start", measureStart},
 	}, func(s section) bool { return !wanted.MatchString(s.name) })...)
 }

@@ -124,16 +124,22 @@ func (c *contender) prepare(ctx context.Context, s scenario, d time.Duration) (e
 
 // measure runs a contender's load for the time d and notes what it took.
 func (c *contender) measure(ctx context.Context, d time.Duration) error {
+	_, err := c.measureSome(ctx, d)
+	return err
+}
+
+// measureSome does so, and returns how many answers there were.
+func (c *contender) measureSome(ctx context.Context, d time.Duration) (int, error) {
 	before := c.server.cpu()
 	took, err := c.load.run(ctx, d)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	used := c.server.cpu() - before
 	c.p50 = append(c.p50, float64(quantile(took, 0.5)))
 	c.p99 = append(c.p99, float64(quantile(took, 0.99)))
 	c.cpu = append(c.cpu, used*1e6/float64(len(took)))
-	return nil
+	return len(took), nil
 }
 
 // cpu compares the CPU time in µs of a request, or of a chunk of a stream.

@@ -88,7 +88,8 @@ func startSelf(ctx context.Context, args ...string) (*server, error) {
 // startGateway starts a gateway with a configuration. Its parsers are kept in the cache
 // directory. All else is as it is by default.
 func (b *bench) startGateway(ctx context.Context, p *program, config, cacheDir string) (*server, error) {
-	file := filepath.Join(b.dir, "callgate.yaml")
+	b.files++ // each has its own: a gateway reads its file again when that changes
+	file := filepath.Join(b.dir, fmt.Sprintf("callgate-%d.yaml", b.files))
 	config += fmt.Sprintf("plugins: {dir: \"\", cache_dir: %q}\nadmin: {listen: \"127.0.0.1:0\"}\n", cacheDir)
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return nil, err

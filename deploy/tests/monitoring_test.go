@@ -82,6 +82,8 @@ func mixed(t *testing.T) (real, golden exposed) {
 cache_salt: pepper
 redis: {url: %q, key_prefix: %q}
 defaults: {guard: report}
+assume_price: {input: 1, output: 1}
+key_limits: [{usd: 1000000, per: month}]
 providers:
   demo: {type: demo}
   broken: {type: openai, base_url: "%s/v1", retry: {max_retries: 0}, circuit_breaker: {failure_threshold: 2}}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -200,4 +201,12 @@ func writeFile(t *testing.T, name, text string) string {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// answering is the URL of a server that answers everything with the same.
+func answering(t *testing.T, text string) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }))
+	t.Cleanup(s.Close)
+	return s.URL
 }

@@ -35,7 +35,8 @@ type account struct {
 	hold    limit.Holds
 	ended   limit.Amount // of attempts that are over
 	current attempt
-	asked   bool // an upstream
+	judge   billing.Row // of the judge that is asked
+	asked   bool        // an upstream
 	rows    int
 	spent   gateway.Spent
 	summary *gateway.Summary // of the answer, once there is one
@@ -45,9 +46,10 @@ type account struct {
 // attempt is the one that runs.
 type attempt struct {
 	runs  bool
-	input int64 // tokens
-	came  int64 // bytes
-	next  int64 // bytes at which the hold is to grow
+	row   billing.Row // what it has used at least
+	input int64       // tokens
+	came  int64       // bytes
+	next  int64       // bytes at which the hold is to grow
 }
 
 // used is what was used so far.
@@ -106,7 +108,6 @@ func (a *account) acquire(ctx context.Context, set *limit.Set) (*gateway.RateLim
 		return nil, e
 	}
 	a.lease = lease
-	s.add(a)
 	return rates, nil
 }
 
@@ -118,21 +119,55 @@ func (a *account) giveBack(l *limit.Lease) {
 }
 
 // Begin implements gateway.Meter: the request of an attempt is held beside what was used before.
-func (a *account) Begin(provider, model string, bytes int) error {
+func (a *account) Begin(provider, model string, why gateway.Purpose, bytes int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if why == gateway.ForJudge {
+		a.judge = a.row(provider, model, why)
+		a.note(&a.judge, tokens(int64(bytes), a.ratio), 0)
+		return nil
+	}
 	again := a.asked
 	a.asked = true
 	a.current = attempt{runs: true, input: a.input}
 	if again && a.input > 0 && bytes > 0 {
 		a.current.input = tokens(int64(bytes), a.ratio)
 	}
+	a.current.row = a.row(provider, model, why)
+	a.note(&a.current.row, a.current.input, 0)
 	a.costs(provider, model)
 	a.aim()
 	if !again || a.lease == nil {
 		return nil
 	}
 	return a.grow(limit.Amount{Tokens: a.used().Tokens + step, Nano: a.used().Nano + a.worth(0, step)})
+}
+
+// row begins the row of an answer.
+func (a *account) row(provider, model string, why gateway.Purpose) billing.Row {
+	a.rows++
+	row := billing.Row{ID: a.id + "-" + strconv.Itoa(a.rows), Request: a.req.ID, Time: time.Now(), Key: a.req.Tenant,
+		Model: a.req.Model, Provider: provider, Served: model, Purpose: string(why)}
+	if a.gate.o.Records == nil {
+		return row
+	}
+	row.Session = sessionOf(a.req)
+	if c := a.req.Client; c != nil {
+		row.Key, row.Team, row.Labels = c.Key, c.Team, c.Labels
+	}
+	if a.req.Arm != nil {
+		row.Arm = a.req.Arm.String()
+	}
+	return row
+}
+
+// note has the ledger know of an answer that runs, and what it has used at least.
+func (a *account) note(row *billing.Row, in, out int64) {
+	if r := a.gate.o.Records; r != nil && r.Keeps() {
+		row.Input, row.Output, row.Estimated = in, out, true
+		row.Nano, row.Priced, row.PriceVersion = a.gate.price(row.Provider, row.Served, gateway.Usage{Reported: true, Input: int(in), Output: int(out)})
+		r.Begin(*row)
+	}
 }
 
 // aim says at which byte of the answer the hold is to grow.
@@ -187,7 +222,13 @@ func (a *account) extend(h limit.Holds, force bool) (limit.Verdict, error) {
 func (a *account) renew() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.over || a.lease == nil {
+	if a.over {
+		return
+	}
+	if c := &a.current; c.runs {
+		a.note(&c.row, c.input, tokens(c.came, a.ratio))
+	}
+	if a.lease == nil {
 		return
 	}
 	a.hold.Hold = a.hold.Hold.Most(a.used())
@@ -207,10 +248,16 @@ func (a *account) isCut() bool {
 func (a *account) Ended(u gateway.Use) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	row := a.judge
 	if u.Purpose != gateway.ForJudge {
+		row = a.current.row
 		a.current.runs = false
 	}
+	records := a.gate.o.Records
 	if u.Unbilled {
+		if records != nil {
+			records.Forget(row.ID)
+		}
 		return
 	}
 	counted, estimated := a.counted(&u)
@@ -221,24 +268,16 @@ func (a *account) Ended(u gateway.Use) {
 	nano, priced, version := a.gate.price(u.Provider, u.Model, counted)
 	a.ended.Tokens += int64(counted.Input) + int64(counted.Output)
 	a.ended.Nano += nano
-	a.rows++
 	a.spend(nano, priced && version != assumed, estimated)
-	if a.gate.o.Records == nil {
+	if records == nil {
 		return
 	}
-	row := billing.Row{
-		ID: a.id + "-" + strconv.Itoa(a.rows), Request: a.req.ID, Time: time.Now(), Key: a.req.Tenant, Session: sessionOf(a.req),
-		Model: a.req.Model, Provider: u.Provider, Served: u.Model, Purpose: string(u.Purpose),
-		Input: int64(counted.Input), Cached: int64(counted.CacheRead), CacheWrite: int64(counted.WriteShort + counted.WriteLong), Output: int64(counted.Output), Reasoning: int64(counted.Reasoning),
-		Nano: nano, Priced: priced, PriceVersion: version, Estimated: estimated, Tools: u.Tools, Status: u.Status, Took: u.Took,
-	}
-	if c := a.req.Client; c != nil {
-		row.Key, row.Team, row.Labels = c.Key, c.Team, c.Labels
-	}
-	if a.req.Arm != nil {
-		row.Arm = a.req.Arm.String()
-	}
-	a.gate.o.Records.Record(row)
+	row.Time, row.Took = time.Now(), u.Took
+	row.Input, row.Cached, row.CacheWrite = int64(counted.Input), int64(counted.CacheRead), int64(counted.WriteShort+counted.WriteLong)
+	row.Output, row.Reasoning = int64(counted.Output), int64(counted.Reasoning)
+	row.Nano, row.Priced, row.PriceVersion = nano, priced, version
+	row.Estimated, row.Tools, row.Status = estimated, u.Tools, u.Status
+	records.Record(row)
 }
 
 // spend adds an answer to what the client is told of its costs.
@@ -285,11 +324,11 @@ func (a *account) finish(replayed bool) {
 	a.over = true
 	lease, used, asked := a.lease, a.ended, a.asked || replayed
 	a.mu.Unlock()
+	s := a.gate.o.State
+	s.remove(a)
 	if lease == nil {
 		return
 	}
-	s := a.gate.o.State
-	s.remove(a)
 	ctx, cancel := s.patient(context.WithoutCancel(a.ctx))
 	defer cancel()
 	var err error

@@ -27,8 +27,15 @@ type Pricer interface {
 	Price(provider, model string, u gateway.Usage) (nano int64, priced bool, version string)
 }
 
-// Recorder takes the rows of usage; *billing.Book does.
-type Recorder interface{ Record(r billing.Row) }
+// Recorder takes the rows of usage; *billing.Book does, and says more of it.
+type Recorder interface {
+	// Begin notes what an answer uses at least that has not ended, for when the process is killed. Record and
+	// Forget end it, by its ID. Nobody needs to call it unless Keeps.
+	Begin(r billing.Row)
+	Record(r billing.Row)
+	Forget(id string)
+	Keeps() bool
+}
 
 // Target is where a request may go.
 type Target struct{ Provider, Model string }
@@ -140,6 +147,9 @@ func (g *Gate) pass(ctx context.Context, req *gateway.Request, e estimate, ask f
 			return nil, err
 		}
 	}
+	if r := g.o.Records; a.lease != nil || r != nil && r.Keeps() {
+		g.o.State.add(a)
+	}
 	defer func() {
 		if resp == nil { // also if something panicked
 			a.finish(false)
@@ -178,7 +188,7 @@ func (g *Gate) price(provider, model string, u gateway.Usage) (nano int64, price
 	return 0, false, ""
 }
 
-// renewal renews the leases of requests that run.
+// renewal renews the leases of requests that run, and says what they have used so far.
 type renewal struct {
 	mu      sync.Mutex
 	running map[*account]struct{}
@@ -233,10 +243,15 @@ func (r *renewal) remove(a *account) {
 }
 
 // Running is how many requests hold something.
-func (s *State) Running() int {
+func (s *State) Running() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.running)
+	for a := range s.running {
+		if a.lease != nil { // it does not change any more
+			n++
+		}
+	}
+	return n
 }
 
 // patience is how long a limiter is waited for.

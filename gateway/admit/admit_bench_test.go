@@ -24,7 +24,7 @@ type inner struct{}
 
 func (inner) Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error) {
 	if m := gateway.MeterOf(ctx); m != nil {
-		_ = m.Begin("up", "real", len(req.Bytes()))
+		_ = m.Begin("up", "real", gateway.ForAnswer, len(req.Bytes()))
 		m.Came(100)
 		m.Ended(gateway.Use{Provider: "up", Model: "real", Purpose: gateway.ForAnswer, Complete: true, Usage: gateway.Usage{Reported: true, Input: 20, Output: 30}, Status: "ok"})
 	}
@@ -55,6 +55,9 @@ func (prices) Price(_, _ string, u gateway.Usage) (int64, bool, string) {
 type records struct{ rows int }
 
 func (r *records) Record(billing.Row) { r.rows++ }
+func (*records) Begin(billing.Row)    {}
+func (*records) Forget(string)        {}
+func (*records) Keeps() bool          { return false }
 
 func rules() admit.Rules {
 	own := []admit.Rule{{Limit: limit.Limit{Kind: limit.Requests, Max: 1e9, Per: time.Second}}, {Limit: limit.Limit{Kind: limit.Tokens, Max: 1e9, Per: time.Second}},

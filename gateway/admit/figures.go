@@ -56,6 +56,9 @@ func (s *State) Stats() limit.Stats {
 		redis := a.AwayStats()
 		out.Redis = &redis
 	}
+	for _, b := range s.Budgets() {
+		out.Budgets = append(out.Budgets, limit.BudgetFigure{Scope: b.Scope, Kind: b.Kind.String(), Window: b.Window, Used: b.Used, Max: b.Max})
+	}
 	s.counting.Lock()
 	defer s.counting.Unlock()
 	out.Away, out.Cut = s.aways, s.cuts

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -38,13 +39,15 @@ const recordWait = 100 * time.Millisecond
 
 // Book takes rows and sees to it that they come into the ledger: it writes each to its journal before
 // Record returns, and from there to the ledger, in batches. While the ledger is away they wait in the
-// journal, and so do those of a process that was killed, until the next one with that journal starts.
+// journal, and so do those of a process that was killed, until the next one with that journal starts. That one
+// makes rows as well of the answers that the killed one had begun ([Book.Begin]).
 //
 // The gateway has one, from its start to its end. It may be used by many goroutines; a nil Book takes
 // nothing.
 type Book struct {
 	o       Options
 	journal *journal // nil: rows wait in memory
+	begun   *begun   // nil without a journal
 	log     *slog.Logger
 	costs   *costs
 
@@ -81,6 +84,8 @@ type Stats struct {
 	Dropped uint64
 	// Estimated have a usage that was not reported, and Unpriced no price.
 	Estimated, Unpriced uint64
+	// Unfinished are rows of answers that a process had begun which was killed: they were made at the start.
+	Unfinished uint64
 	// JournalErrors is how often the journal could not be written, and LedgerErrors the ledger.
 	JournalErrors, LedgerErrors uint64
 	// Queued rows wait for the ledger, in so many bytes.
@@ -103,12 +108,16 @@ func NewBook(o Options) (*Book, error) {
 		if b.journal, b.sealed, err = openJournal(o.Journal); err != nil {
 			return nil, fmt.Errorf("usage: the journal: %w", err)
 		}
+		if b.begun, err = newBegun(filepath.Join(o.Journal, b.journal.name+begunSuffix)); err != nil {
+			return nil, errors.Join(fmt.Errorf("usage: the journal: %w", err), b.journal.close(true))
+		}
+		b.counts.Unfinished = uint64(b.journal.unended)
 		for _, s := range b.sealed {
 			b.counts.QueuedBytes += s.bytes
 			b.counts.Queued += int64(s.count)
 		}
 		if n := b.counts.Queued; n > 0 {
-			b.log.Info("usage: rows of an earlier run are written to the ledger now", "rows", n, "journal", o.Journal)
+			b.log.Info("usage: rows of an earlier run are written to the ledger now", "rows", n, "unfinished", b.journal.unended, "journal", o.Journal)
 			notify(b.deliver)
 		}
 	}
@@ -130,6 +139,37 @@ func notify(c chan struct{}) {
 	}
 }
 
+// Keeps reports whether answers that have begun outlive the process: there is a journal.
+func (b *Book) Keeps() bool { return b != nil && b.begun != nil }
+
+// Begin notes what an answer will have used at least, before its upstream is asked: what Record or Forget with its
+// ID ends. If the process is killed before, the next one with this journal makes a row of it, with the status
+// Unfinished, which says that it is an estimate. Begun again it is what was used so far. It waits no longer than
+// Record does, and a disk that takes nothing keeps no answer from its client: it is counted and logged. Without a
+// journal it does nothing.
+func (b *Book) Begin(r Row) {
+	if !b.Keeps() || r.clean() != "" {
+		return
+	}
+	err := b.begun.note(&r)
+	if err == nil {
+		return
+	}
+	b.mu.Lock()
+	b.counts.JournalErrors++
+	b.mu.Unlock()
+	if !b.begun.quiet() {
+		b.log.Error("usage: answers that begin are not in the journal; they have no row if the process is killed", "error", err)
+	}
+}
+
+// Forget ends what was begun and has used nothing.
+func (b *Book) Forget(id string) {
+	if b != nil {
+		b.begun.end(id)
+	}
+}
+
 // Record hands a row over. It returns once the row outlives the process, or after a tenth of a second:
 // then it is still on its way. A row for which there is no room is counted and logged as dropped. An
 // answer of an upstream has one row, whose ID is its own: a row that is recorded twice counts once.
@@ -142,15 +182,15 @@ func (b *Book) Record(r Row) {
 	var line []byte
 	size := r.size()
 	if b.journal != nil && reason == "" {
-		var err error
-		if line, err = json.Marshal(r.Record()); err != nil {
-			reason = "it is not JSON"
-		}
-		line = append(line, '\n')
+		line = appendLine(nil, &r)
 		size = int64(len(line))
 	}
 	done := b.add(&r, line, size, reason)
-	if done == nil || b.journal == nil {
+	if done == nil {
+		b.begun.end(r.ID) // the log has it
+		return
+	}
+	if b.journal == nil {
 		return // nothing makes it safer
 	}
 	timer := time.NewTimer(recordWait)
@@ -234,6 +274,9 @@ func (b *Book) write() {
 		if next != nil {
 			open = b.append(open, next)
 			close(next.done)
+			for i := range next.rows {
+				b.begun.end(next.rows[i].ID)
+			}
 		}
 		if seal || closed || open.bytes >= segmentBytes {
 			open = b.seal(open)
@@ -400,7 +443,10 @@ func (b *Book) leave(waited error) (err error) {
 	if waited != nil {
 		b.log.Warn("usage: rows wait in the journal for the next start", "rows", b.counts.Queued, "journal", b.o.Journal)
 	}
-	return errors.Join(err, b.journal.close(len(b.sealed) == 0))
+	if n := b.begun.runs(); n > 0 {
+		b.log.Warn("usage: answers have not ended; the next start makes rows of them", "answers", n, "journal", b.o.Journal)
+	}
+	return errors.Join(err, b.begun.close(), b.journal.close(len(b.sealed) == 0))
 }
 
 // Stats are those of now.

@@ -28,6 +28,12 @@ import (
 const childJournal = "CALLGATE_TEST_JOURNAL"
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(childBegins); dir != "" {
+		if err := beginSome(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 	if dir := os.Getenv(childJournal); dir != "" {
 		if err := recordForever(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)

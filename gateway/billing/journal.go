@@ -14,7 +14,7 @@ import (
 )
 
 // The names of the files in a journal's folder: NAME.lock, which a process holds as long as it lives, and
-// NAME-00000001.jsonl, its segments. What could not be read or was too late ends in .kept and is left alone.
+// NAME-00000001.jsonl, its segments, and NAME.begun, the answers that run. What could not be read or was too late ends in .kept and is left alone.
 const (
 	lockSuffix    = ".lock"
 	segmentSuffix = ".jsonl"
@@ -28,6 +28,7 @@ type journal struct {
 	dir, name string
 	lock      *os.File
 	number    int
+	unended   int // answers that processes had begun which were killed
 }
 
 // segment is rows that go to the ledger together.
@@ -68,6 +69,9 @@ func (j *journal) adopt() (all []*segment, err error) {
 	var names []string
 	for _, e := range entries { // in the order of their names
 		name, ok := strings.CutSuffix(e.Name(), lockSuffix)
+		if !ok {
+			name, ok = isBegun(e.Name())
+		}
 		if i := strings.LastIndexByte(e.Name(), '-'); !ok && i > 0 && strings.HasSuffix(e.Name(), segmentSuffix) {
 			name, ok = e.Name()[:i], true
 		}
@@ -92,9 +96,13 @@ func (j *journal) adopt() (all []*segment, err error) {
 	return all, nil
 }
 
-// takeOver gives the segments of a process that has ended names of this one.
+// takeOver gives the segments of a process that has ended names of this one, and makes one of what it had begun.
 func (j *journal) takeOver(name string) (all []*segment, err error) {
 	files, err := filepath.Glob(filepath.Join(j.dir, name+"-*"+segmentSuffix))
+	if err != nil {
+		return nil, err
+	}
+	begun, err := j.finishBegun(name, files) // while its segments have its name
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +117,9 @@ func (j *journal) takeOver(name string) (all []*segment, err error) {
 		}
 		s.count, s.bytes = bytes.Count(lines, []byte{'\n'}), int64(len(lines))
 		all = append(all, s)
+	}
+	if begun != nil {
+		all = append(all, begun)
 	}
 	return all, nil
 }

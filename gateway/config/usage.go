@@ -42,12 +42,19 @@ func (c *Config) UsageStore() (kind, file string, url Secret) {
 	return kind, "", Secret{}
 }
 
-// Bills reports whether the ledger is to be written: somebody has asked for one, there is a database for
-// it, or there are keys or teams whose requests could be told apart. Elsewhere requests and answers stay
-// as they are: an upstream is not asked for the usage of a stream that the client does not want.
+// LedgerAsked reports whether somebody has asked for a ledger: it is named, or there is a database for it. Then
+// upstreams are asked for the usage of streams whose clients do not want it.
+func (c *Config) LedgerAsked() bool {
+	kind, _, _ := c.UsageStore()
+	return kind != Off && (c.Usage.Store != "auto" || kind != "memory")
+}
+
+// Bills reports whether the ledger is to be written: somebody has asked for one, or there are keys or teams whose
+// requests could be told apart; that one takes what upstreams report by themselves. Elsewhere requests and answers
+// stay as they are.
 func (c *Config) Bills() bool {
 	kind, _, _ := c.UsageStore()
-	return kind != Off && (c.Usage.Store != "auto" || kind != "memory" || len(c.Keys) > 0 || len(c.Teams) > 0 || c.RequireKeys)
+	return c.LedgerAsked() || kind != Off && (len(c.Keys) > 0 || len(c.Teams) > 0 || c.RequireKeys)
 }
 
 func (c *Config) checkUsage(r *report) {

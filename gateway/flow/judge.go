@@ -27,9 +27,13 @@ func judge(p gateway.Provider, provider, model string, limit time.Duration) guar
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		r := guard.Ruling{Provider: provider, Model: model}
+		m := gateway.MeterOf(ctx)
+		if m != nil {
+			_ = m.Begin(provider, model, gateway.ForJudge, len(question)) // no limit keeps a judge from its upstream
+		}
 		text, used, err := ask(ctx, p, model, question)
 		r.Usage, r.Took = used, time.Since(began)
-		if m := gateway.MeterOf(ctx); m != nil {
+		if m != nil {
 			use := gateway.Use{Provider: provider, Model: model, Purpose: gateway.ForJudge, Usage: used, Complete: err == nil, Unbilled: err != nil && text == "" && ctx.Err() == nil,
 				Sent: len(question), Came: len(text), Status: "ok", Took: r.Took}
 			if err != nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	_ "embed"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -58,39 +60,76 @@ func (s *Shared) now() int64 {
 	return time.Now().UnixMicro() + s.ahead.Load()
 }
 
-// call are the arguments of the script: those for all limits, and eight for each.
+// call are the keys and the argument of the script: an array in MessagePack, which the server reads in one step. It
+// has what is for all limits, and eight values for each.
 type call struct {
 	keys []string
-	args []any
+	args []byte
 }
 
-const perLimit = 8
+const (
+	forAll   = 10
+	perLimit = 8
+)
+
+// number appends a number in MessagePack, in as few bytes as it takes, mostly.
+func (c *call) number(n int64) {
+	switch {
+	case n >= 0 && n < 128:
+		c.args = append(c.args, byte(n))
+	case n >= 0 && n <= math.MaxUint32:
+		c.args = binary.BigEndian.AppendUint32(append(c.args, 0xce), uint32(n))
+	default:
+		c.args = binary.BigEndian.AppendUint64(append(c.args, 0xd3), uint64(n)) //nolint:gosec // two's complement
+	}
+}
+
+func (c *call) word(s string) {
+	s = s[:min(len(s), math.MaxUint8)]
+	c.args = append(append(c.args, 0xd9, byte(len(s))), s...)
+}
 
 func (s *Shared) begin(op, id string, set *Set, p *place, force bool, seen int64) *call {
-	c := &call{keys: make([]string, 1, 1+2*len(p.keys)), args: make([]any, 0, 10+perLimit*len(p.keys))}
+	c := &call{keys: make([]string, 1, 1+2*len(p.keys)), args: make([]byte, 0, 128+perLimit*9*len(p.keys))}
 	c.keys[0] = s.client.Key("limit", "{"+set.group+"}", "over", id)
-	now := any("")
+	c.args = binary.BigEndian.AppendUint16(append(c.args, 0xdc), uint16(forAll+perLimit*len(p.keys))) //nolint:gosec // MaxLimits
+	c.word(op)
+	c.word(id)
+	forced, now := int64(0), int64(0) // 0: the clock of the Redis
+	if force {
+		forced = 1
+	}
 	if s.clock != nil {
 		now = s.clock().UnixMicro()
 	}
-	forced := "0"
-	if force {
-		forced = "1"
+	for _, n := range [...]int64{p.from, p.to, Life.Microseconds(), grave.Microseconds(), marked.Milliseconds(), forced, seen, now} {
+		c.number(n)
 	}
-	c.args = append(c.args, op, id, p.from, p.to, Life.Microseconds(), grave.Microseconds(), marked.Milliseconds(), forced, seen, now)
 	return c
+}
+
+// limit adds a limit of a kind.
+func (c *call) limit(kind string, values ...int64) {
+	c.word(kind)
+	for i := range perLimit - 1 {
+		n := int64(0)
+		if i < len(values) {
+			n = values[i]
+		}
+		c.number(n)
+	}
 }
 
 // rate adds a rate, and how many units it is to take; it is kept until it is empty, and longer.
 func (c *call) rate(key string, r *rate, units int64) {
 	ttl := min(max(r.wait(r.full), 0), 62*24*time.Hour) + r.wait(max(units, 0)) + time.Hour
 	c.keys = append(c.keys, key)
-	c.args = append(c.args, "r", r.cost, r.drain, r.full, r.tick, units, min(ttl, 366*24*time.Hour).Milliseconds(), 0)
+	c.limit("r", r.cost, r.drain, r.full, r.tick, units, min(ttl, 366*24*time.Hour).Milliseconds())
 }
 
 func (c *call) running(key string, most, n int64) {
 	c.keys = append(c.keys, key)
-	c.args = append(c.args, "c", most, n, 0, 0, 0, 0, 0)
+	c.limit("c", most, n)
 }
 
 // budget adds a budget: what it is to hold, or what was used, what was used so far, and what that was
@@ -100,7 +139,7 @@ func (c *call) budget(key string, most int64, amount, used, last, end int64) {
 		end = end/1000 + kept.Milliseconds()
 	}
 	c.keys = append(c.keys, key, key+":holds")
-	c.args = append(c.args, "b", most, amount, used, last, end, 0, 0)
+	c.limit("b", most, amount, used, last, end)
 }
 
 // reply is what the script answers.
@@ -113,7 +152,7 @@ type reply struct {
 
 func (s *Shared) run(ctx context.Context, set *Set, c *call) (*reply, error) {
 	began := time.Now()
-	out, err := s.client.Run(ctx, s.script, c.keys, c.args)
+	out, err := s.client.RunTogether(ctx, s.script, c.keys, []any{c.args})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAway, err)
 	}
@@ -137,7 +176,7 @@ func (s *Shared) run(ctx context.Context, set *Set, c *call) (*reply, error) {
 	if s.clock == nil {
 		s.ahead.Store(r.now - began.Add(time.Since(began)/2).UnixMicro())
 	}
-	if r.word != "yes" && r.word != "no" {
+	if r.word != "yes" && r.word != "no" { // "done", "over", "window"
 		return r, nil
 	}
 	r.pairs, r.own = make([]pair, len(set.limits)), make([]int64, len(set.limits))

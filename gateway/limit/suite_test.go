@@ -561,3 +561,19 @@ func TestBadLimits(t *testing.T) {
 		t.Error("got no error for a limit that is there twice")
 	}
 }
+
+// TestNothingHeld holds that a hold of nothing that nobody renews ends as others do.
+func TestNothingHeld(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, make maker) {
+		c := newClock()
+		l := make(t, c)
+		s := set(t, limit.Limit{Scope: limit.Scope{Of: "key", Name: "a"}, Kind: limit.Quota, Max: 100, Window: limit.Total})
+		for i := range 3 {
+			if _, v, err := l.Acquire(t.Context(), s, fmt.Sprint("empty-", i), limit.Holds{}); err != nil || v.Refusal != nil {
+				t.Fatalf("%d: got %+v, error %v", i, v.Refusal, err)
+			}
+			c.move(2 * limit.Life)
+		}
+	})
+}

@@ -198,6 +198,7 @@ func (c *collected) usage(o Options) {
 		set("callgate_usage_rows_dropped_total", float64(s.Dropped))
 		set("callgate_usage_rows_estimated_total", float64(s.Estimated))
 		set("callgate_usage_rows_unpriced_total", float64(s.Unpriced))
+		set("callgate_usage_rows_unfinished_total", float64(s.Unfinished))
 		set("callgate_usage_rows_queued", float64(s.Queued))
 		set("callgate_usage_queue_bytes", float64(s.QueuedBytes))
 		set("callgate_usage_journal_errors_total", float64(s.JournalErrors))
@@ -211,6 +212,7 @@ func (c *collected) usage(o Options) {
 		"callgate_usage_rows_dropped_total", "Rows that are lost but for their line in the log.",
 		"callgate_usage_rows_estimated_total", "Rows whose usage the upstream has not reported.",
 		"callgate_usage_rows_unpriced_total", "Rows whose price is not known.",
+		"callgate_usage_rows_unfinished_total", "Rows made at the start of answers that a process had begun which was killed: estimates.",
 		"callgate_usage_rows_queued", "Rows that wait for the ledger.",
 		"callgate_usage_queue_bytes", "Bytes of the rows that wait for the ledger.",
 		"callgate_usage_journal_errors_total", "Times that the journal of rows could not be written.",
@@ -231,6 +233,11 @@ func (c *collected) limits(o Options) {
 			set(decided, float64(f.Refused), f.Of, f.Kind, "refused")
 		}
 	}, "callgate_limit_requests_total", "Requests that limits have let pass, and refused, by the scope of the limit (key, team, model, and key_model and team_model for some models of those; all without keys) and what it counts: requests, tokens, concurrency, usd or token_budget.")
+	c.add(o.Limits != nil, []string{"scope", "name", "models", "kind", "window"}, func(set setter) {
+		for _, b := range o.Limits().Budgets {
+			set("callgate_budget_used_ratio", b.Share(), b.Scope.Of, b.Scope.Name, b.Scope.Models, b.Kind, string(b.Window))
+		}
+	}, "callgate_budget_used_ratio", "How much of a budget is spent and held, as this gateway's last request found it; 1 is all of it. At most 500 budgets.")
 	c.add(o.Limits != nil, nil, func(set setter) {
 		s := o.Limits()
 		set("callgate_limit_holds", float64(s.Running))

@@ -30,6 +30,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/loop"
 	"github.com/callgate/callgate/gateway/internal/reference"
 	"github.com/callgate/callgate/gateway/keys"
+	"github.com/callgate/callgate/gateway/limit"
 	"github.com/callgate/callgate/gateway/metrics"
 	"github.com/callgate/callgate/gateway/prefix"
 	"github.com/callgate/callgate/gateway/prefix/share"
@@ -196,8 +197,12 @@ func TestGolden(t *testing.T) {
 		Keys: func() keys.State {
 			return keys.State{Keys: 3, Teams: 1, Refused: map[keys.Reason]uint64{keys.Blocked: 2}}
 		},
+		Limits: func() limit.Stats {
+			return limit.Stats{Figures: []limit.Figure{{Of: "key", Kind: "usd", Admitted: 5, Refused: 1}}, Running: 2, Cut: 1, Away: 3, Redis: &limit.AwayStats{Up: true, Replicas: 2, Journal: 1},
+				Budgets: []limit.BudgetFigure{{Scope: limit.Scope{Of: "team", Name: "red"}, Kind: "usd", Window: limit.Month, Used: 3, Max: 4}, {Scope: limit.Scope{Of: "key_model", Name: "app", Models: "gpt-*"}, Kind: "token_budget", Window: limit.Total}}}
+		},
 		Usage: func() billing.Stats {
-			return billing.Stats{Recorded: 10, Written: 7, Known: 1, Late: 1, Dropped: 1, Estimated: 2, Unpriced: 3, JournalErrors: 4, LedgerErrors: 5, Queued: 6, QueuedBytes: 3000, Away: true}
+			return billing.Stats{Recorded: 10, Written: 7, Known: 1, Late: 1, Dropped: 1, Estimated: 2, Unpriced: 3, Unfinished: 2, JournalErrors: 4, LedgerErrors: 5, Queued: 6, QueuedBytes: 3000, Away: true}
 		},
 		Costs:        func() []billing.Cost { return []billing.Cost{{Team: "search", Model: "qwen3", Nano: 1_234_567_891}} },
 		AnswerMemory: func() answers.MemoryStats { return answers.MemoryStats{Entries: 3, Bytes: 4096, Evicted: 1} },

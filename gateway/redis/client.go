@@ -47,6 +47,8 @@ type Client struct {
 	redis  *redis.Client
 	prefix string
 	secret string
+
+	together together
 }
 
 // Open makes a client. It does not connect; the first call does. The caller closes it.
@@ -69,7 +71,7 @@ func Open(o Options) (*Client, error) {
 	options.DisableIdentity = true // a version says nothing here, and old servers refuse it
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	options.Dialer = dialer(options, cmp.Or(o.MaxReply, DefaultMaxReply))
-	return &Client{redis.NewClient(options), cmp.Or(o.KeyPrefix, DefaultKeyPrefix), options.Password}, nil
+	return &Client{redis: redis.NewClient(options), prefix: cmp.Or(o.KeyPrefix, DefaultKeyPrefix), secret: options.Password}, nil
 }
 
 // Close ends the connections. Calls under way fail. A nil *Client has none.

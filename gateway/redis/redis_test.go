@@ -336,17 +336,17 @@ func TestScript(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	c := open(t, s, s.URL())
-	script := redis.NewScript("redis.call('SET', KEYS[1], ARGV[1]) return {redis.call('GET', KEYS[1]), ARGV[2]}")
+	script := redis.NewScript("redis.call('SET', KEYS[1], ARGV[1]) return {redis.call('GET', KEYS[1]), ARGV[2], 9007199254740991}")
 	for range 2 {
 		got, err := c.Run(t.Context(), script, []string{c.Key("k")}, []any{"a", int64(1)<<52 + 1})
-		if err != nil || fmt.Sprint(got) != "[a 4503599627370497]" {
+		if err != nil || fmt.Sprint(got) != "[a 4503599627370497 9007199254740991]" {
 			t.Errorf("got %v, error %v, want what it was given", got, err)
 		}
 		if err := raw(t, s).ScriptFlush(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, source := range []string{"return 1", "return {1}", "return nosuch", "return nil"} {
+	for _, source := range []string{"return 1", "return {{1}}", "return nosuch", "return nil"} {
 		if got, err := c.Run(t.Context(), redis.NewScript(source), nil, nil); err == nil {
 			t.Errorf("%s: got %v and no error", source, got)
 		}

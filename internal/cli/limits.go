@@ -46,16 +46,16 @@ func newLimiter(shared *sharing, log *slog.Logger) *admit.State {
 	return admit.NewState(limit.NewAway(limit.NewShared(shared.redis, nil), log), log)
 }
 
-// meters reports whether anybody wants to know what requests use.
-func (p *process) meters(cfg *config.Config) bool {
-	return p.records() != nil && cfg.Bills() || hasLimits(cfg) || p.keys.Keeps() // keys made at run time may have limits
+// asksUsage reports whether upstreams are asked for the usage of streams whose clients do not want it: where somebody
+// pays by it, by limits, which keys made at run time may have, or by a ledger that was asked for.
+func (p *process) asksUsage(cfg *config.Config) bool {
+	return hasLimits(cfg) || p.keys.Keeps() || p.records() != nil && cfg.LedgerAsked()
 }
 
-// asksUsage reports whether upstreams are asked for the usage of streams whose clients do not want it: where
-// somebody pays by it. A ledger that nobody has asked for takes what it gets.
-func (p *process) asksUsage(cfg *config.Config) bool {
-	kind, _, _ := cfg.UsageStore()
-	return hasLimits(cfg) || p.keys.Keeps() || p.records() != nil && kind != config.Off && (cfg.Usage.Store != "auto" || kind != "memory")
+// meters reports whether anybody wants to know what requests use: those who pay by it, and a ledger that nobody has
+// asked for, which takes what it gets.
+func (p *process) meters(cfg *config.Config) bool {
+	return p.asksUsage(cfg) || p.records() != nil && cfg.Bills()
 }
 
 // records takes the rows of usage; nil where nobody wants them.

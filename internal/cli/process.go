@@ -76,9 +76,7 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 			return p, fmt.Errorf("tracing: %w", err)
 		}
 	}
-	measured := p.measured(cfg, sys)
-	measured.Limits = p.limits.Stats
-	p.metrics = metrics.New(measured)
+	p.metrics = metrics.New(p.measured(cfg, sys))
 	p.accounts = &usageAccounts{p.metrics, accounts.NewBook(nil), history.New(history.Options{Models: modelNames(cfg)})}
 	if p.parsers, err = newParsers(ctx, cfg, p.metrics.Plugin, log); err != nil {
 		return p, err
@@ -107,7 +105,7 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 		Caches:   func() prefix.Snapshot { return sys.now().gateway.Caches() },
 		Tools:    func() []catalogue.Status { return sys.now().tools.Status() },
 		Keys:     func() keys.State { return p.keys.State() },
-		Quality:  p.quality.Snapshot,
+		Quality:  p.quality.Snapshot, Limits: p.limits.Stats,
 		Rollouts: func() []rollout.Snapshot { return sys.now().rollouts.snapshots() },
 		Models:   modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}

@@ -22,7 +22,8 @@ import (
 // prices of billerPrices.
 type biller struct {
 	mu     sync.Mutex
-	billed []int64 // by the number of the answer
+	billed []int64        // by the number of the answer
+	asked  map[string]int // how often, by the session
 }
 
 const billerPrices = `
@@ -45,6 +46,15 @@ func (b *biller) next() (n int, usage string) {
 	b.billed = append(b.billed, nano)
 	return n, fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d},"completion_tokens_details":{"reasoning_tokens":%d}}`,
 		input, output, input+output, cached, reasoning)
+}
+
+func (b *biller) count(session string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.asked == nil {
+		b.asked = map[string]int{}
+	}
+	b.asked[session]++
 }
 
 func (b *biller) total() (sum int64) {
@@ -74,6 +84,7 @@ func (b *biller) serve(t *testing.T, failing bool) string {
 			return
 		}
 		n, usage := b.next()
+		b.count(between(r.body, `"session":"`, `"`))
 		if !r.wantsStream() {
 			w.Header().Set("content-type", "application/json")
 			fmt.Fprintf(w, `{"id":"c","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"answer %d."},"finish_reason":"stop"}],"usage":%s}`, n, usage)
@@ -202,7 +213,8 @@ func (g *gate) usage(query string) []usageSum {
 }
 
 // TestUsageKilled kills the gateway with SIGKILL while clients talk to it, several times. Every answer that a client
-// has got whole is in the ledger, once, and with what the upstream billed for it.
+// has got whole is in the ledger, once, and with what the upstream billed for it; each request of the upstream has a
+// row, and a row that is of none was begun and not sent.
 func TestUsageKilled(t *testing.T) {
 	t.Parallel()
 	b := &biller{}
@@ -212,13 +224,13 @@ func TestUsageKilled(t *testing.T) {
 	defer client.CloseIdleConnections()
 	var mu sync.Mutex
 	seen := map[int]bool{}
-	for range 4 {
+	for life := range 4 {
 		p := startKillable(t, config)
 		var clients sync.WaitGroup
 		for i := range 4 {
 			clients.Go(func() {
 				for j := 0; ; j++ {
-					body := fmt.Sprintf(`{"model":"m","stream":%v,"messages":[{"role":"user","content":"hi"}]}`, (i+j)%2 == 0)
+					body := fmt.Sprintf(`{"model":"m","stream":%v,"metadata":{"session":"%d-%d-%d"},"messages":[{"role":"user","content":"hi"}]}`, (i+j)%2 == 0, life, i, j)
 					status, text, ok := p.ask(t.Context(), client, "POST", "/v1/chat/completions", body)
 					if !ok {
 						return // it was killed
@@ -246,12 +258,18 @@ func TestUsageKilled(t *testing.T) {
 		p.kill()
 	}
 	g := serve(t, strings.Replace(readFile(t, config), "listen: off", `listen: "127.0.0.1:0"`, 1))
-	rows := map[int]int64{}
+	rows, sessions, unfinished := map[int]int64{}, map[string]int{}, 0
 	text := g.adminDo("GET", "/admin/usage?group=row&format=jsonl&limit=10000").body
 	for line := range strings.Lines(text) {
 		var r billing.Record
 		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Nano == nil {
 			t.Fatalf("%v in %s", err, line)
+		}
+		if sessions[r.Session]++; r.Status == billing.Unfinished {
+			unfinished++
+		}
+		if b.asked[r.Session] == 0 && r.Status != billing.Unfinished {
+			t.Errorf("a row of session %s is %s, and its upstream was not asked", r.Session, r.Status)
 		}
 		if r.Estimated {
 			continue // it was cut off by a client that left, or by the end
@@ -272,10 +290,97 @@ func TestUsageKilled(t *testing.T) {
 			t.Errorf("answer %d: got %d, want %d", n, nano, b.billed[n])
 		}
 	}
+	for session, n := range b.asked {
+		if sessions[session] != n {
+			t.Errorf("the upstream was asked %d times in session %s, and the ledger has %d rows of it", n, session, sessions[session])
+		}
+	}
 	if len(seen) < 50 {
 		t.Errorf("got %d answers, want more", len(seen))
 	}
-	t.Logf("%d answers were got whole, and the ledger has all of them; the upstream billed %d, the ledger has %d", len(seen), len(b.billed), len(rows))
+	t.Logf("%d answers were got whole, and the ledger has all of them; the upstream billed %d, the ledger has %d, and %d that are unfinished", len(seen), len(b.billed), len(rows), unfinished)
+}
+
+// TestUsageUnfinished kills the gateway with SIGKILL in the middle of answers: of a stream that has begun, of one that
+// has not, of a whole one, and of one that is asked a second time. At the next start each upstream's request has a
+// row, once, which says that it is an estimate; the one that had failed before has none.
+func TestUsageUnfinished(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	asked := map[string]int{}
+	url := upstream(t, func(w http.ResponseWriter, r received) {
+		session := between(r.body, `"session":"`, `"`)
+		mu.Lock()
+		asked[session]++
+		n := asked[session]
+		mu.Unlock()
+		switch {
+		case session == "refused once" && n == 1:
+			w.WriteHeader(http.StatusServiceUnavailable)
+			io.WriteString(w, `{"error":{"message":"no"}}`)
+			return
+		case session == "begun":
+			w.Header().Set("content-type", "text/event-stream")
+			send(w, delta("It has begun."))
+		case session == "whole and over":
+			w.Header().Set("content-type", "application/json")
+			io.WriteString(w, `{"id":"c","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"Over."},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}}`)
+			return
+		}
+		<-r.Context().Done()
+	})
+	file := filepath.Join(t.TempDir(), "usage.db")
+	config := configFile(t, strings.Replace(usageConfig(t, url, "usage: {store: sqlite, path: "+file+"}\n"), `"127.0.0.1:0"`, "off", 1))
+	p := startKillable(t, config)
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	ask := func(session string) bool {
+		status, _, ok := p.ask(t.Context(), client, "POST", "/v1/chat/completions", fmt.Sprintf(`{"model":"m","stream":%v,"metadata":{"session":%q},"messages":[{"role":"user","content":"Tell me everything."}]}`, !strings.Contains(session, "whole"), session))
+		return ok && status == http.StatusOK
+	}
+	await(t, "the start", func() bool { return ask("whole and over") })
+	answered := asked["whole and over"]
+	var clients sync.WaitGroup
+	sessions := []string{"begun", "not begun", "whole", "refused once"}
+	for _, session := range sessions {
+		clients.Go(func() { ask(session) })
+	}
+	await(t, "all requests at the upstream", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return asked["begun"] == 1 && asked["not begun"] == 1 && asked["whole"] == 1 && asked["refused once"] == 2
+	})
+	p.kill()
+	clients.Wait()
+	for range 2 { // the second start finds the same
+		g := serve(t, strings.Replace(readFile(t, config), "listen: off", `listen: "127.0.0.1:0"`, 1))
+		got := map[string]billing.Record{}
+		rows := g.adminDo("GET", "/admin/usage?group=row&format=jsonl").body
+		for line := range strings.Lines(rows) {
+			var r billing.Record
+			if err := json.Unmarshal([]byte(line), &r); err != nil {
+				t.Fatalf("%v in %s", err, line)
+			}
+			got[r.Session] = r
+		}
+		if n := strings.Count(rows, "\n"); n != len(sessions)+answered {
+			t.Errorf("got %d rows, want %d:\n%s", n, len(sessions)+answered, rows)
+		}
+		for _, session := range sessions {
+			if r := got[session]; r.Status != billing.Unfinished || !r.Estimated || r.Input < 10 || r.Nano == nil || *r.Nano <= 1_000_000 || r.Purpose == "" || r.Served != "real" || r.Request == "" {
+				t.Errorf("%s: got %+v, want an estimate", session, r)
+			}
+		}
+		if r := got["whole and over"]; r.Status != "ok" || r.Estimated || r.Output != 5 {
+			t.Errorf("got %+v, want what was reported", r)
+		}
+		if list := g.usage("group=total&status=unfinished"); len(list) != 1 || list[0].Answers != int64(len(sessions)) || list[0].Estimated != list[0].Answers {
+			t.Errorf("got %+v", list)
+		}
+		t.Logf("the upstream was asked %v; the ledger has\n%s", asked, rows)
+		g.cancel()
+		g.wait()
+	}
 }
 
 func readFile(t *testing.T, name string) string {

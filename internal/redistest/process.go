@@ -61,6 +61,13 @@ func freeAddress(ctx context.Context) (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
+// PID is the process's id while it runs.
+func (p *Process) PID() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cmd.Process.Pid
+}
+
 // Addr is where the server listens, host:port. It does not change.
 func (p *Process) Addr() string { return p.addr }
 

@@ -85,7 +85,7 @@ func open[T any](path string, begin func(read, write *sql.DB) (T, error)) (none 
 func dialect(path string) rows.Dialect {
 	const seconds = "time / 1000, 'unixepoch'"
 	return rows.Dialect{
-		Bytes: "BLOB", Serial: "INTEGER PRIMARY KEY",
+		Bytes: "BLOB", Serial: "INTEGER PRIMARY KEY", Unnamed: true,
 		Now:   "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
 		Label: "(SELECT value FROM json_each(labels) WHERE key = %s)",
 		TimeText: map[billing.Dimension]string{

@@ -29,7 +29,7 @@ func (m Maker) Begin(ctx context.Context, a *gateway.AttemptInfo, o *gateway.Out
 	if a.Reason == gateway.Reask || a.Reason == gateway.Forced || a.Reason == gateway.Corrected {
 		s.use.Purpose = gateway.ForReask
 	}
-	return s, meter.Begin(a.Provider, a.Model, s.use.Sent)
+	return s, meter.Begin(a.Provider, a.Model, s.use.Purpose, s.use.Sent)
 }
 
 type stage struct {

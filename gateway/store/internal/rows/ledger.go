@@ -80,18 +80,18 @@ func (l *Ledger) Put(ctx context.Context, rows []billing.Row) (res billing.Resul
 			}
 		}
 		slices.SortFunc(fresh, func(a, b *billing.Row) int { return cmp.Compare(a.ID, b.ID) }) // two who write the same wait in one order
-		added, err := tx.insert(fresh)
+		added, err := tx.insert(l.d, fresh)
 		if err != nil {
 			return err
 		}
 		res.Added, res.Known = len(added), len(fresh)-len(added)
-		return tx.addHours(added)
+		return tx.addHours(l.d, added)
 	})
 	return res, err
 }
 
 // insert adds rows, and returns those that were not there.
-func (t *tx) insert(rows []*billing.Row) (added []*billing.Row, err error) {
+func (t *tx) insert(d Dialect, rows []*billing.Row) (added []*billing.Row, err error) {
 	for some := range slices.Chunk(rows, insertOnce) {
 		var query strings.Builder
 		query.WriteString("INSERT INTO callgate_usage (" + rowColumns + ") VALUES ")
@@ -100,7 +100,7 @@ func (t *tx) insert(rows []*billing.Row) (added []*billing.Row, err error) {
 			if i > 0 {
 				query.WriteString(", ")
 			}
-			args = values(&query, args, r.ID, r.Request, r.Time.UnixMilli(), r.Key, r.Team, r.Model, r.Provider, r.Served, r.Arm, r.Purpose, billing.LabelsText(r.Labels),
+			args = d.values(&query, args, r.ID, r.Request, r.Time.UnixMilli(), r.Key, r.Team, r.Model, r.Provider, r.Served, r.Arm, r.Purpose, billing.LabelsText(r.Labels),
 				r.Session, r.Input, r.Cached, r.CacheWrite, r.Output, r.Reasoning, r.Nano, bit(r.Priced), r.PriceVersion, bit(r.Estimated), int64(r.Tools), r.Status, r.Took.Milliseconds())
 		}
 		query.WriteString(" ON CONFLICT (id) DO NOTHING RETURNING id")
@@ -118,15 +118,19 @@ func (t *tx) insert(rows []*billing.Row) (added []*billing.Row, err error) {
 	return added, nil
 }
 
-// values writes ($1, $2 ...) for arguments, which come behind those that are there.
-func values(query *strings.Builder, args []any, more ...any) []any {
+// values writes ($1, $2 ...) or (?, ? ...) for arguments, which come behind those that are there.
+func (d Dialect) values(query *strings.Builder, args []any, more ...any) []any {
 	for i := range more {
 		if i == 0 {
 			query.WriteByte('(')
 		} else {
 			query.WriteString(", ")
 		}
-		fmt.Fprintf(query, "$%d", len(args)+i+1)
+		if d.Unnamed {
+			query.WriteByte('?')
+		} else {
+			fmt.Fprintf(query, "$%d", len(args)+i+1)
+		}
 	}
 	query.WriteByte(')')
 	return append(args, more...)
@@ -146,7 +150,7 @@ func hourID(h *billing.Hour) string {
 }
 
 // addHours adds rows to the sums of their hours.
-func (t *tx) addHours(rows []*billing.Row) error {
+func (t *tx) addHours(d Dialect, rows []*billing.Row) error {
 	type hour struct {
 		billing.Hour
 		billing.Sum
@@ -173,7 +177,7 @@ func (t *tx) addHours(rows []*billing.Row) error {
 			if i > 0 {
 				query.WriteString(", ")
 			}
-			args = values(&query, args, h.id, h.Start, h.Key, h.Team, h.Model, h.Provider, h.Served, h.Arm, h.Purpose, h.Labels,
+			args = d.values(&query, args, h.id, h.Start, h.Key, h.Team, h.Model, h.Provider, h.Served, h.Arm, h.Purpose, h.Labels,
 				h.Answers, h.Input, h.Cached, h.CacheWrite, h.Output, h.Reasoning, h.Nano, h.Unpriced, h.Estimated, h.Failed, h.Tools, h.Took.Milliseconds())
 		}
 		query.WriteString(" ON CONFLICT (id) DO UPDATE SET ")

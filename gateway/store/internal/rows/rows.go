@@ -20,6 +20,9 @@ type Dialect struct {
 	Now string
 	// Exclusive is run at the beginning of a migration, and keeps others out to its end.
 	Exclusive string
+	// Unnamed is set where parameters may be written as ?, and where it costs the square of their number to name
+	// them, as it does SQLite.
+	Unnamed bool
 	// Lateral is set where there is CROSS JOIN LATERAL. Elsewhere CROSS JOIN must go from
 	// left to right, as SQLite's does.
 	Lateral bool

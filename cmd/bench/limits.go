@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/callgate/callgate/internal/redistest"
+)
+
+// The targets of what keys, limits and the ledger add to a request.
+const (
+	limitsMemory  = 15  // µs of CPU
+	limitsRedis   = 40  // µs of CPU, of the gateway
+	limitsLatency = 300 // µs at p50 with one client
+)
+
+// limited is a configuration of keys, limits and a ledger.
+type limited struct {
+	name   string
+	config string
+	redis  bool
+	limit  float64 // of the CPU it adds, µs; 0: no target
+}
+
+// limitedConfig has a key and its team with seven limits, none of which is ever reached, and prices. more is
+// where they are counted, and where the ledger is.
+func limitedConfig(address, more string) string {
+	return gatewayConfig(address, "") + fmt.Sprintf(`
+keys:
+  - {name: app, team: search, hash: "sha256:%x", limits: [{requests: 1000000000, per: 1m}, {tokens: 1000000000, per: 1m}, {concurrency: 1000}, {usd: 1000000, per: month}]}
+teams:
+  search: {limits: [{tokens: 1000000000, per: 1m}, {concurrency: 1000}, {usd: 1000000, per: month}]}
+assume_price: {input: 0.001, output: 0.001}
+%s`, sha256.Sum256([]byte("none")), more)
+}
+
+func (b *bench) limitedKinds(redis string) []limited {
+	list := []limited{
+		{name: "a key, 7 limits, the ledger in memory", config: "usage: {store: memory}\n", limit: limitsMemory},
+		{name: "the same, the ledger in SQLite", config: fmt.Sprintf("usage: {store: sqlite, path: %q}\n", filepath.Join(b.dir, "usage.db"))},
+	}
+	if redis != "" {
+		list = append(list, limited{name: "7 limits in a Redis, the ledger in memory", redis: true, limit: limitsRedis,
+			config: fmt.Sprintf("usage: {store: memory}\nredis: {url: %q}\ncache_salt: a-salt-of-the-bench\n", redis)})
+	}
+	return list
+}
+
+// measureLimits measures what keys, limits and the ledger add to a request, beside the same gateway without.
+func measureLimits(ctx context.Context, b *bench) (*table, error) {
+	note := ""
+	redis, err := startRedis(ctx)
+	if err != nil {
+		note = "No Redis could be started, so its rows are missing: " + err.Error() + "\n"
+	}
+	defer redis.stop()
+	mock, err := b.startMock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer mock.close()
+	t := &table{
+		Title:   "what keys, limits and the ledger add to a request, beside the same gateway without, before the same upstream",
+		Columns: []column{{"µs", "without"}, {"µs", "with"}, {"µs", "added"}},
+		Note: note + fmt.Sprintf("Medians of %d rounds in which all take turns; added: the median of the rounds' differences. CPU: of the\n"+
+			"gateway's process, with what writes the ledger in the background; of the Redis what it takes for the requests.", rounds),
+	}
+	for _, clients := range []int{16, 1} {
+		rows, err := b.limitRows(ctx, mock.address, clients, redis)
+		if err != nil {
+			return nil, err
+		}
+		t.Rows = append(t.Rows, rows...)
+	}
+	return t, nil
+}
+
+// limitRows measures with a number of clients: the CPU of some, and how long the answers for one take.
+func (b *bench) limitRows(ctx context.Context, upstream string, clients int, redis *redisServer) (rows []row, err error) {
+	kinds := b.limitedKinds(redis.url())
+	var list []*contender
+	defer func() {
+		for _, c := range list {
+			c.load.close()
+			c.server.close()
+		}
+	}()
+	s := scenario{model: modelClean, clients: clients, size: 1 << 10}
+	for i := range len(kinds) + 1 {
+		config := gatewayConfig(upstream, "")
+		if i > 0 {
+			config = limitedConfig(upstream, kinds[i-1].config)
+		}
+		server, err := b.startReady(ctx, b.programs[0], config)
+		if err != nil {
+			return nil, err
+		}
+		c := &contender{server: server, repairs: true, speaks: chatCompletions}
+		list = append(list, c)
+		if err := c.prepare(ctx, s, b.time/(2*rounds)); err != nil {
+			return nil, err
+		}
+	}
+	var ofRedis []float64
+	for round := range rounds {
+		for i := range list {
+			c := list[(i+round)%len(list)]
+			shared := c != list[0] && kinds[(i+round)%len(list)-1].redis
+			before := redis.cpu()
+			n, err := c.measureSome(ctx, b.time/rounds)
+			if err != nil {
+				return nil, c.server.failed(err)
+			}
+			if shared {
+				ofRedis = append(ofRedis, (redis.cpu()-before)*1e6/float64(n))
+			}
+		}
+	}
+	for i, k := range kinds {
+		base, with := list[0], list[i+1]
+		r := row{name: k.name + fmt.Sprintf(": CPU, %d clients", clients)}
+		of, limit, unit := func(c *contender) []float64 { return c.cpu }, k.limit, " µs of CPU"
+		if clients == 1 {
+			r.name, of, limit, unit = k.name+": p50, 1 client", func(c *contender) []float64 { return c.p50 }, limitsLatency, " µs"
+		}
+		added := pairwise(of(with), of(base), difference)
+		r.figures = []figure{median(of(base)), median(of(with)), added}
+		if limit > 0 {
+			r.target = upTo("added", added, limit, unit)
+		}
+		rows = append(rows, r)
+	}
+	if len(ofRedis) > 0 && clients > 1 {
+		rows = append(rows, row{name: "the Redis's own CPU for that", figures: []figure{none(), median(ofRedis), none()}})
+	}
+	return rows, nil
+}
+
+// redisServer is a Redis of the bench's own; nil is none.
+type redisServer struct {
+	process *redistest.Process
+	dir     string
+}
+
+func startRedis(ctx context.Context) (*redisServer, error) {
+	dir, err := os.MkdirTemp("", "callgate-bench-redis-")
+	if err != nil {
+		return nil, err
+	}
+	p, err := redistest.Run(ctx, dir)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &redisServer{p, dir}, nil
+}
+
+func (r *redisServer) url() string {
+	if r == nil {
+		return ""
+	}
+	return "redis://" + r.process.Addr()
+}
+
+func (r *redisServer) cpu() float64 {
+	if r == nil {
+		return 0
+	}
+	return cpuTime(r.process.PID())
+}
+
+func (r *redisServer) stop() {
+	if r != nil {
+		_ = r.process.Stop()
+		_ = os.RemoveAll(r.dir)
+	}
+}
