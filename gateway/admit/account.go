@@ -227,7 +227,7 @@ func (a *account) Ended(u gateway.Use) {
 		return
 	}
 	row := billing.Row{
-		ID: a.id + "-" + strconv.Itoa(a.rows), Request: a.req.ID, Time: time.Now(), Key: a.req.Tenant, Session: sessionOf(a.req),
+		ID: a.id + "-" + strconv.Itoa(a.rows), Request: a.req.ID, Time: time.Now(), Key: a.req.Tenant, Session: a.req.Session(),
 		Model: a.req.Model, Provider: u.Provider, Served: u.Model, Purpose: string(u.Purpose),
 		Input: int64(counted.Input), Cached: int64(counted.CacheRead), CacheWrite: int64(counted.WriteShort + counted.WriteLong), Output: int64(counted.Output), Reasoning: int64(counted.Reasoning),
 		Nano: nano, Priced: priced, PriceVersion: version, Estimated: estimated, Tools: u.Tools, Status: u.Status, Took: u.Took,
