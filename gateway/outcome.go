@@ -80,7 +80,9 @@ type Calling struct {
 	Calls, Native int
 	// Called are the tools, in their order, and CallSeen says that the upstream has made a call,
 	// of any kind, or used a tool of its own.
-	Called   []string
+	Called []string
+	// FirstID is the id of the first call, as the client gets it.
+	FirstID  string
 	CallSeen bool
 	// Flaws are what the model has done wrong in its calls, as far as it is known of which.
 	Flaws []Flaw

@@ -8,6 +8,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/ledger"
 	"github.com/callgate/callgate/gateway/internal/loop"
 	"github.com/callgate/callgate/gateway/internal/reference"
+	"github.com/callgate/callgate/gateway/internal/turns"
 )
 
 // Policy is what the gateway does around one provider.
@@ -77,6 +78,8 @@ type (
 	Rounds = loop.Report
 	// ReferenceRule declares an argument a reference.
 	ReferenceRule = reference.Rule
+	// Turn is what a turn of a conversation has taken so far.
+	Turn = turns.Turn
 	// Resolution is a reference that was resolved.
 	Resolution = reference.Resolution
 	// PrefixChange is where a request is not what the one before it has led to expect.

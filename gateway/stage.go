@@ -142,6 +142,7 @@ type Amendment struct {
 type Notes struct {
 	Choice       ToolChoice // of the request that goes out, before a call is demanded
 	Rounds       *Rounds    // of tools; nil if there are none
+	Turn         *Turn      // of the conversation; nil where nobody limits what it takes
 	Resolver     Resolver   // nil: no argument is a reference
 	References   Mode       // what is done about those that are
 	PrefixChange *PrefixChange

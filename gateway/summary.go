@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/callgate/callgate/gateway/headers"
@@ -49,6 +51,11 @@ type Spent struct {
 	// Answers are those that upstreams bill; of Unpriced ones the price is not known, and of Estimated
 	// ones the usage.
 	Answers, Unpriced, Estimated int
+}
+
+// Dollars writes a sum of 10⁻⁹ US dollars: 0.0000475.
+func Dollars(nano int64) string {
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%09d", nano/1e9, nano%1e9), "0"), ".")
 }
 
 // Plus is the sum of two.

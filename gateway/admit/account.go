@@ -151,7 +151,7 @@ func (a *account) row(provider, model string, why gateway.Purpose) billing.Row {
 	if a.gate.o.Records == nil {
 		return row
 	}
-	row.Session = sessionOf(a.req)
+	row.Session = a.req.Session()
 	if c := a.req.Client; c != nil {
 		row.Key, row.Team, row.Labels = c.Key, c.Team, c.Labels
 	}

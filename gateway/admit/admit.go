@@ -66,6 +66,14 @@ type Options struct {
 // Assumed is the price that is taken of models that have none, in 10⁻⁹ US dollars for a million tokens.
 type Assumed struct{ Input, Output int64 }
 
+// Of is what a usage costs by an assumed price, in 10⁻⁹ US dollars; priced is false where there is none.
+func (p *Assumed) Of(u gateway.Usage) (nano int64, priced bool) {
+	if p == nil {
+		return 0, false
+	}
+	return (int64(u.Input)*p.Input + int64(u.Output)*p.Output + 500_000) / 1_000_000, true
+}
+
 // State is what outlives the configuration: the numbers of limits, the leases of running requests and what was
 // learned of models. It owns the limiter and a goroutine, which end with Close.
 type State struct {
@@ -182,10 +190,11 @@ func (g *Gate) price(provider, model string, u gateway.Usage) (nano int64, price
 			return nano, priced, version
 		}
 	}
-	if p := g.o.Assumed; p != nil {
-		return (int64(u.Input)*p.Input + int64(u.Output)*p.Output + 500_000) / 1_000_000, true, assumed
+	nano, priced = g.o.Assumed.Of(u)
+	if priced {
+		version = assumed
 	}
-	return 0, false, ""
+	return nano, priced, version
 }
 
 // renewal renews the leases of requests that run, and says what they have used so far.

@@ -175,32 +175,3 @@ func asked(body []byte) (most, choices int64) {
 	})
 	return most, choices
 }
-
-// sessionOf is the conversation that a client names in its metadata, else that which the gateway keeps, or "".
-func sessionOf(req *gateway.Request) string {
-	if named := namedSession(req); named != "" || req.Source == nil {
-		return named
-	}
-	return req.Source.Conversation[:min(len(req.Source.Conversation), maxSession)]
-}
-
-func namedSession(req *gateway.Request) string {
-	body := req.Bytes()
-	at := req.Places().Metadata
-	if req.Source != nil && req.Source.Metadata != nil {
-		body = req.Source.Metadata
-		at = wire.Span{End: len(body)}
-	}
-	if at.IsNull(body) || body[at.Start] != '{' {
-		return ""
-	}
-	value := wire.Find(body, at, "session")
-	if value.IsNull(body) || body[value.Start] != '"' {
-		return ""
-	}
-	text := wire.Unquote(value.Of(body))
-	return text[:min(len(text), maxSession)]
-}
-
-// maxSession is how many bytes the name of a conversation has in rows.
-const maxSession = 256

@@ -62,6 +62,7 @@ func (c *Config) fill(own Route) Route {
 	}
 	out.CodingRounds = cmp.Or(own.CodingRounds, all.CodingRounds, own.MaxRounds, all.MaxRounds, defaultCodingRounds)
 	out.MaxCalls = cmp.Or(own.MaxCalls, all.MaxCalls)
+	out.MaxLoopTime, out.MaxLoopUSD = cmp.Or(own.MaxLoopTime, all.MaxLoopTime), cmp.Or(own.MaxLoopUSD, all.MaxLoopUSD)
 	hints := Off
 	if out.Routing == "prefix" { // what is led to a cache by us shall find it there
 		hints = "set"
@@ -74,6 +75,7 @@ func (c *Config) fill(own Route) Route {
 	out.IdleRounds = min(out.IdleRounds, out.MaxRounds)
 	if out.LoopGuard == Off {
 		out.MaxRounds, out.IdleRounds, out.CodingRounds, out.MaxCalls = 0, 0, 0, 0
+		out.MaxLoopTime, out.MaxLoopUSD = 0, 0
 	}
 	if out.ResolveReferences == Off {
 		out.References = nil

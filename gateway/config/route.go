@@ -47,6 +47,11 @@ type Route struct {
 	// more than MaxRounds. Default 3. One that is not the model's own is at most
 	// MaxRounds.
 	IdleRounds int `yaml:"idle_rounds" eg:"3" min:"2" max:"100" doc:"How many rounds of calls in a row may bring nothing new; not more than max_rounds. Default: 3."`
+	// MaxLoopTime is how long a client's loop may last: from the first request behind a message of the user
+	// on, with the time in which it runs its tools. 1s to 168h. Default: no limit.
+	MaxLoopTime Duration `yaml:"max_loop_time" omit:"true" eg:"30m" min:"1s" max:"168h" doc:"How long a client may go on with calls of tools behind one user message, from its first request on, with the time in which it runs its tools. Default: no limit."`
+	// MaxLoopUSD is what that may cost in US dollars, by the prices of the answers. Default: no limit.
+	MaxLoopUSD float64 `yaml:"max_loop_usd" omit:"true" eg:"2.5" min:"0.000001" max:"4500000" doc:"What that may cost in US dollars. The prices of the model's targets must be known (prices, assume_price). Default: no limit."`
 	// ToolBinding is what is done if the tools that a client offers do not reach the
 	// upstream, or the answer does not heed them: "off" does not look, "report" (the
 	// default) says so, "refuse" answers with an error.

@@ -58,6 +58,8 @@ func (route Route) dependents() []dependent {
 		{"coding_rounds", "loop_guard", loops, route.CodingRounds != 0, "report"},
 		{"max_calls", "loop_guard", loops, route.MaxCalls != 0, "report"},
 		{"idle_rounds", "loop_guard", loops, route.IdleRounds != 0, "report"},
+		{"max_loop_time", "loop_guard", loops, route.MaxLoopTime != 0, "report"},
+		{"max_loop_usd", "loop_guard", loops, route.MaxLoopUSD != 0, "report"},
 		{"references", "resolve_references", references, len(route.References) > 0, "repair"},
 		{"quality_low", "quality", route.Quality == Off, route.QualityLow != 0, "report"},
 		{"quality_high", "quality", route.Quality == Off, route.QualityHigh != 0, "report"},

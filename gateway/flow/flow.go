@@ -308,7 +308,11 @@ func (g *Gateway) ask(ctx context.Context, req *gateway.Request, c *compiled, ch
 	g.prompt(p, c)
 	g.judged(p, c, choice)
 	p.Prepared = time.Since(requested)
-	return g.engine.Do(ctx, p)
+	resp, err := g.engine.Do(g.metered(ctx, p, c), p)
+	if err != nil {
+		return nil, err
+	}
+	return follow(resp, p.Notes.Turn), nil
 }
 
 // refused adds to the error of a policy what is known of the request.

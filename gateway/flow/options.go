@@ -64,6 +64,8 @@ type Options struct {
 	// AsksUsage that upstreams are asked for the usage of such streams, which clients that do not want it
 	// do not see.
 	Meters, AsksUsage bool
+	// Price is what answers cost, for LoopLimits; it may be nil: then nobody knows.
+	Price Pricer
 	// Trace may be nil.
 	Trace attempt.Trace
 	// OnChange is told when a breaker changes its state; it may be nil.

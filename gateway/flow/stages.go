@@ -19,6 +19,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/stage/structured"
 	"github.com/callgate/callgate/gateway/internal/stage/textcall"
 	"github.com/callgate/callgate/gateway/internal/stage/toolcall"
+	"github.com/callgate/callgate/gateway/internal/turns"
 )
 
 // compiled is a RoutePolicy made ready: what a request of the route, and its answer, pass.
@@ -39,6 +40,7 @@ type shared struct {
 	keys      *hint.Keys
 	histories *hint.Histories
 	refusals  *amend.Refusals
+	turns     *turns.Book
 	forms     map[string]*prompted.Format // of targets whose tools go into the prompt
 }
 
@@ -52,10 +54,11 @@ func newShared(o *Options) *shared {
 		keys:      hint.NewKeys(o.CacheSalt, o.Now),
 		histories: hint.NewHistories(),
 		refusals:  &amend.Refusals{},
+		turns:     turns.New(o.Now),
 		forms:     map[string]*prompted.Format{},
 	}
 	if p := o.Previous; p != nil {
-		s.calls, s.answers, s.held, s.keys, s.histories = p.shared.calls, p.shared.answers, p.shared.held, p.shared.keys, p.shared.histories
+		s.calls, s.answers, s.held, s.keys, s.histories, s.turns = p.shared.calls, p.shared.answers, p.shared.held, p.shared.keys, p.shared.histories, p.shared.turns
 		s.refusals = p.shared.refusals.Of(func(provider string) bool { return p.engine.Has(provider, o.Providers[provider]) })
 	}
 	for _, t := range o.targets() {
@@ -82,7 +85,7 @@ func (s *shared) compile(p RoutePolicy, engine *attempt.Engine) *compiled {
 func (s *shared) stages(p *RoutePolicy) []gateway.Maker {
 	o := s.options
 	list := []gateway.Maker{intake.Maker{}}
-	if o.Meters {
+	if o.Meters || p.Loop != gateway.LoopOff && p.LoopLimits.Nano > 0 {
 		list = append(list, meter.Maker{})
 	}
 	list = append(list, s.text, s.calls, s.answers)
@@ -115,7 +118,7 @@ func (s *shared) before(p *RoutePolicy) (list []gateway.RequestPolicy) {
 		list = append(list, amend.Prefix{Histories: s.histories})
 	}
 	if p.Loop != gateway.LoopOff {
-		list = append(list, amend.Rounds{Action: p.Loop, Limits: p.LoopLimits})
+		list = append(list, amend.Rounds{Action: p.Loop, Limits: p.LoopLimits, Turns: s.turns})
 	}
 	if p.Date != nil {
 		list = append(list, amend.Date{Zone: p.Date, Now: s.options.Now})
@@ -143,7 +146,7 @@ func (s *shared) forTarget(p RoutePolicy, engine *attempt.Engine) func(gateway.T
 		if t.PromptedFormat {
 			list = append(list, amend.Format{})
 		}
-		if s.options.AsksUsage {
+		if s.options.AsksUsage || p.Loop != gateway.LoopOff && p.LoopLimits.Nano > 0 {
 			list = append(list, amend.Usage{})
 		}
 		if p.CacheHints != gateway.Off && provider.Hints != gateway.NoHints {

@@ -166,6 +166,15 @@ func roundsText(s *gateway.Summary) any {
 		return nil
 	}
 	text := fmt.Sprintf("%d/%d;efficiency=%.2f", r.Rounds, r.Limit, r.Efficiency)
+	if t := r.Taken; t.MaxTime > 0 {
+		text += fmt.Sprintf(";seconds=%d/%d", int(t.Time.Seconds()), int(t.MaxTime.Seconds()))
+	}
+	if t := r.Taken; t.MaxNano > 0 {
+		text += ";usd=" + gateway.Dollars(t.Nano) + "/" + gateway.Dollars(t.MaxNano)
+		if t.Unpriced {
+			text += ";unpriced"
+		}
+	}
 	if r.Stop != "" {
 		text += ";stop=" + string(r.Stop)
 	}
@@ -212,8 +221,7 @@ func costText(s gateway.Spent) string {
 	if s.Answers == 0 || s.Unpriced > 0 {
 		return ""
 	}
-	text := strings.TrimRight(fmt.Sprintf("usd=%d.%09d", s.Nano/1e9, s.Nano%1e9), "0")
-	text = strings.TrimSuffix(text, ".")
+	text := "usd=" + gateway.Dollars(s.Nano)
 	if s.Estimated > 0 {
 		text += ";estimated"
 	}
@@ -248,12 +256,17 @@ func roundsMember(s *gateway.Summary) any {
 	if r == nil {
 		return nil
 	}
-	return struct {
+	out := struct {
 		Used       int     `json:"used"`
 		Limit      int     `json:"limit"`
 		Efficiency float64 `json:"efficiency"`
+		Seconds    float64 `json:"seconds,omitempty"`
+		USD        float64 `json:"usd,omitempty"`
+		Unpriced   bool    `json:"unpriced,omitempty"`
 		Stopped    string  `json:"stopped,omitempty"`
-	}{r.Rounds, r.Limit, r.Efficiency, string(r.Stop)}
+	}{Used: r.Rounds, Limit: r.Limit, Efficiency: r.Efficiency, Unpriced: r.Taken.Unpriced, Stopped: string(r.Stop)}
+	out.Seconds, out.USD = math.Round(r.Taken.Time.Seconds()*1000)/1000, float64(r.Taken.Nano)/1e9
+	return out
 }
 
 func guardMember(s *gateway.Summary) any {

@@ -93,11 +93,11 @@ func hasLimits(cfg *config.Config) bool {
 
 // admission is the edition's gateway, within limits where there are any.
 func (v *edition) admission(p *process) (chatter, error) {
-	if !p.meters(v.config) {
-		return v.gateway, nil
-	}
 	if err := checkPrices(v.config, v.prices); err != nil {
 		return nil, err
+	}
+	if !p.meters(v.config) {
+		return v.gateway, nil
 	}
 	rules := limitRules(v.config)
 	if p.keys.Keeps() {
@@ -108,10 +108,24 @@ func (v *edition) admission(p *process) (chatter, error) {
 		return nil, fmt.Errorf("limits: %w", err)
 	}
 	o := admit.Options{Inner: v.gateway, Limits: table.Of, Targets: v.reachable(), Prices: v.prices, Records: p.records(), State: p.limits, Past: p.past(), Route: v.gateway.Route}
-	if a := v.config.AssumePrice; !a.IsZero() {
-		o.Assumed = &admit.Assumed{Input: nano(a.Input), Output: nano(a.Output)}
-	}
+	o.Assumed = v.assumed()
 	return admitted{v.gateway, admit.New(o)}, nil
+}
+
+// assumed is the price of models without one; nil: none is assumed.
+func (v *edition) assumed() *admit.Assumed {
+	if a := v.config.AssumePrice; !a.IsZero() {
+		return &admit.Assumed{Input: nano(a.Input), Output: nano(a.Output)}
+	}
+	return nil
+}
+
+// price is what an answer costs, for the limits of loops.
+func (v *edition) price(provider, model string, u gateway.Usage) (sum int64, priced bool) {
+	if sum, priced, _ = v.prices.Price(provider, model, u); priced {
+		return sum, true
+	}
+	return v.assumed().Of(u)
 }
 
 // chatter is what a gateway does for clients.
@@ -249,6 +263,9 @@ func moneyLimits(cfg *config.Config) (out []moneyLimit) {
 	}
 	for name := range cfg.Models {
 		add("models."+name+".limits", name, cfg.Models[name].Limits)
+		if cfg.Route(name).MaxLoopUSD > 0 {
+			out = append(out, moneyLimit{"models." + name + ".max_loop_usd", name, nil})
+		}
 	}
 	slices.SortFunc(out, func(a, b moneyLimit) int { return strings.Compare(a.name, b.name) })
 	return out

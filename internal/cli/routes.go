@@ -51,8 +51,9 @@ func routePolicy(r config.ResolvedRoute) flow.RoutePolicy {
 	p := flow.RoutePolicy{
 		Guard: guardModes[r.Guard], GuardSettings: gateway.GuardSettings{Threshold: r.GuardThreshold},
 		Judge: r.GuardJudge, JudgeTime: time.Duration(r.GuardJudgeTimeout),
-		Loop: loopActions[r.LoopGuard], LoopLimits: gateway.LoopLimits{Rounds: r.MaxRounds, Coding: r.CodingRounds, Calls: r.MaxCalls, Idle: r.IdleRounds},
-		Binding: bindingActions[r.ToolBinding], References: modes[r.ResolveReferences],
+		Loop:       loopActions[r.LoopGuard],
+		LoopLimits: gateway.LoopLimits{Rounds: r.MaxRounds, Coding: r.CodingRounds, Calls: r.MaxCalls, Idle: r.IdleRounds, Time: time.Duration(r.MaxLoopTime), Nano: nano(r.MaxLoopUSD)},
+		Binding:    bindingActions[r.ToolBinding], References: modes[r.ResolveReferences],
 		Affinity: r.Routing == "prefix", CacheHints: hintModes[r.CacheHints], Date: r.Zone, Execution: r.ExecutionMetadata == "body",
 	}
 	judgeQuality(&p, &r)

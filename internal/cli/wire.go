@@ -147,6 +147,7 @@ func (v *edition) options(p *process) flow.Options {
 		ShareIndex: p.shared != nil, ReasoningField: cfg.ReasoningField, Timeout: time.Duration(cfg.Timeout), Prompts: cfg.Log.Prefix, OnChange: p.metrics.Transition,
 		Saved: p.accounts.bill, Meters: p.meters(cfg), AsksUsage: p.asksUsage(cfg), Quality: p.quality, Log: p.log,
 	}
+	o.Price = v.price
 	p.answers.into(cfg, o.RoutePolicies, &o.RoutePolicy)
 	if p.tracer != nil {
 		o.Trace = p.tracer.Attempt

@@ -3,9 +3,12 @@ package amend
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/loop"
+	"github.com/callgate/callgate/gateway/internal/turns"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -13,10 +16,19 @@ import (
 type Rounds struct {
 	Action gateway.LoopAction
 	Limits gateway.LoopLimits
+	// Turns may be nil where there are no limits in time and money.
+	Turns *turns.Book
 }
 
 // Apply implements gateway.RequestPolicy.
 func (p Rounds) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptInfo) (a gateway.Amendment, err error) {
+	if !r.MentionsTools() && !r.OffersTools() {
+		return a, nil
+	}
+	turn := p.turn(r)
+	if turn != nil {
+		a.Note = func(n *gateway.Notes) { n.Turn = turn }
+	}
 	if !r.MentionsTools() {
 		return a, nil
 	}
@@ -24,7 +36,14 @@ func (p Rounds) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptI
 	if seen.Rounds == 0 {
 		return a, nil
 	}
-	a.Note = func(n *gateway.Notes) { n.Rounds = &seen }
+	if turn != nil {
+		t := turn.Taken()
+		seen.Take(t.Time, t.Nano, t.Unpriced, p.Limits)
+	}
+	a.Note = func(n *gateway.Notes) { n.Rounds, n.Turn = &seen, turn }
+	if seen.Taken.Unpriced {
+		a.Warnings = append(a.Warnings, "tool_cost_unknown")
+	}
 	if seen.Near {
 		a.Warnings = append(a.Warnings, "tool_rounds")
 	}
@@ -44,6 +63,23 @@ func (p Rounds) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptI
 	return a, nil
 }
 
+// turn is the turn of a request, nil where nobody limits what it takes.
+func (p Rounds) turn(r *gateway.Request) *turns.Turn {
+	if p.Turns == nil || p.Limits.Time <= 0 && p.Limits.Nano <= 0 {
+		return nil
+	}
+	w := turns.Whose{Tenant: r.Tenant, Session: r.Session()}
+	talk := r.Conversation()
+	if last := talk.Last(conversation.User); last >= 0 {
+		w.Said = talk.Said(talk.Messages[last])
+	}
+	var ids []string
+	for _, c := range r.Ledger().Turn() {
+		ids = append(ids, c.ID)
+	}
+	return p.Turns.Find(w, ids)
+}
+
 // stopText says why no further round is allowed.
 func stopText(r *gateway.Rounds) string {
 	tool := gateway.Excerpt([]byte(r.Tool))
@@ -52,6 +88,10 @@ func stopText(r *gateway.Rounds) string {
 		return fmt.Sprintf("The model has called tools in %d rounds since the last message of the user; the limit is %d (max_rounds).", r.Rounds, r.Limit)
 	case loop.Calls:
 		return fmt.Sprintf("The model has made %d calls of tools since the last message of the user; that is the limit (max_calls).", r.Calls)
+	case loop.Time:
+		return fmt.Sprintf("The model has been calling tools for %s since the last message of the user; the limit is %s (max_loop_time).", r.Taken.Time.Truncate(time.Second), r.Taken.MaxTime)
+	case loop.Cost:
+		return fmt.Sprintf("The answers since the last message of the user have cost %s US dollars; the limit is %s (max_loop_usd).", gateway.Dollars(r.Taken.Nano), gateway.Dollars(r.Taken.MaxNano))
 	case loop.Oscillation:
 		return fmt.Sprintf("The model keeps calling the same tools in turn, most recently %q, without learning anything new (round %d).", tool, r.Rounds)
 	}
@@ -70,7 +110,7 @@ func (LastRound) Apply(_ context.Context, r *gateway.Request, at *gateway.Attemp
 		return a, nil
 	}
 	note := "No further tool calls are possible for this request. Answer with what the results so far say, and say what is missing."
-	if rounds.Stop != loop.Limit && rounds.Stop != loop.Calls {
+	if rounds.Stop == loop.Idle || rounds.Stop == loop.Oscillation {
 		note = "The last tool calls brought nothing new. " + note
 	}
 	a.Edits, a.Appended = []wire.Edit{r.Message("user", note)}, 1

@@ -28,7 +28,7 @@ const (
 )
 
 // commonThings are what tools are about that look up what many people know.
-var commonThings = thingsOf("web", "product", "file", "code", "database", "repo", "note", "stock", "weather", "server")
+var commonThings = thingsOf("product", "file", "database", "stock", "weather", "server")
 
 // lookupKind is what tells of a question that nobody answers by heart.
 type lookupKind struct {

@@ -107,9 +107,9 @@ func thingsOf(names ...string) (t things) {
 }
 
 // thingNames are the kinds of things that tools are about, in the order of their bits.
-var thingNames = strings.Fields(`task event reminder alarm email message file note ticket order booking payment
-	account user contact weather light climate device music database repo server stock package leave list
-	product test place report web code time person form workout`)
+var thingNames = strings.Fields(`task event reminder alarm email message file ticket order booking payment
+	account user contact weather light climate device database server stock package leave list
+	product place report`)
 
 // things is a set of kinds: those of the lexicons, and the words in the names of this
 // request's tools that the lexicons do not know.

@@ -1,6 +1,7 @@
 // Package loop says whether an agent goes in circles. An agent sends its whole
 // conversation with each request, so the messages alone tell: nothing is remembered
-// between requests, and another replica of the gateway says the same.
+// between requests, and another replica of the gateway says the same. What a turn has taken in time
+// and money is package turns', and only judged here.
 //
 // What counts is whether a call brought something new, not whether it was made
 // before: who polls a job whose percentage moves gets on, and who asks for one file
@@ -13,6 +14,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/callgate/callgate/gateway/internal/ledger"
 )
@@ -29,7 +31,7 @@ const (
 	DefaultIdle = 3
 )
 
-// Limits say when to stop. Zero means the default, and so does less.
+// Limits say when to stop. Zero means the default, and so does less; of Time and Nano that is no limit.
 type Limits struct {
 	// Rounds is how many rounds of calls may follow a message of the user.
 	Rounds int
@@ -40,6 +42,11 @@ type Limits struct {
 	Calls int
 	// Idle is how many rounds without progress may come in a row.
 	Idle int
+	// Time is how long a turn may last, from its first request on, with the time in which the client
+	// runs its tools.
+	Time time.Duration
+	// Nano is what it may cost, in 10⁻⁹ US dollars.
+	Nano int64
 }
 
 // Reason says why a conversation should not go on as it does, in the words that
@@ -52,6 +59,9 @@ const (
 	Limit Reason = "limit"
 	// Calls means that there were as many calls as are allowed.
 	Calls Reason = "calls"
+	// Time and Cost mean that the turn has lasted as long, or cost as much, as it may.
+	Time Reason = "time"
+	Cost Reason = "cost"
 	// Idle means that the last rounds brought nothing new.
 	Idle Reason = "no_progress"
 	// Oscillation means the same, and that their calls repeat in turn: A B A B.
@@ -68,17 +78,28 @@ type Report struct {
 	// Efficiency is the share of the rounds that brought something new, from 0 to 1, and
 	// 1 if there was no round.
 	Efficiency float64
-	// Near is set from 80 % of the limit on.
+	// Near is set from 80 % of the limit on, of the rounds, the time or the costs.
 	Near bool
 	// Stop is the reason to stop. Where there are several it is the most exact one:
-	// Oscillation, Idle, Limit, Calls. The limit was reached if Rounds is Limit, whatever Stop
+	// Oscillation, Idle, Limit, Calls, Time, Cost. The limit was reached if Rounds is Limit, whatever Stop
 	// says.
 	Stop Reason
 	// Tool is the one that was called most in the rounds without progress at the end, and
-	// the last one of several. It is empty if Stop is empty, Limit or Calls.
+	// the last one of several. It is empty if Stop is empty, or none of Idle and Oscillation.
 	Tool string
 	// Period is how many rounds repeat, 2 or 3, if Stop is Oscillation, otherwise 0.
 	Period int
+	// Taken is what the turn has taken of what it may, where that is limited.
+	Taken Taken
+}
+
+// Taken is what a turn has taken so far. A limit of 0 is none.
+type Taken struct {
+	Time, MaxTime time.Duration
+	// Nano is in 10⁻⁹ US dollars, of the answers whose price is known; Unpriced says that there were
+	// others.
+	Nano, MaxNano int64
+	Unpriced      bool
 }
 
 // Check looks at the rounds of a conversation since the last message of the user, whose request
@@ -124,6 +145,26 @@ func Check(c *ledger.Ledger, tools []string, l Limits) Report {
 		r.Stop = Calls
 	}
 	return r
+}
+
+// Take adds what the turn has taken so far to a report that has rounds.
+func (r *Report) Take(taken time.Duration, nano int64, unpriced bool, l Limits) {
+	t := &r.Taken
+	if l.Time > 0 {
+		t.Time, t.MaxTime = taken, l.Time
+	}
+	if l.Nano > 0 {
+		t.Nano, t.MaxNano, t.Unpriced = nano, l.Nano, unpriced
+	}
+	long, dear := l.Time > 0 && taken >= l.Time, l.Nano > 0 && nano >= l.Nano
+	r.Near = r.Near || l.Time > 0 && taken >= l.Time-l.Time/5 || l.Nano > 0 && nano >= l.Nano-l.Nano/5
+	switch {
+	case r.Stop != "":
+	case long:
+		r.Stop = Time
+	case dear:
+		r.Stop = Cost
+	}
 }
 
 // writesCode reports whether a tool runs commands or edits files, as those of coding agents do.

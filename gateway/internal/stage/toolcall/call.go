@@ -151,7 +151,7 @@ func (c *call) show(v *validator) {
 		v.outcome.Repaired("name")
 		v.outcome.Flawed(gateway.Flaw{Tool: c.name, Class: "name", Mended: true})
 	}
-	id, ok := v.ids.claim(c.choice, c.said.id, c.name)
+	id, ok := v.id(c.choice, c.said.id, c.name)
 	if !ok {
 		c.edited = true
 		c.fault(v, repair.BadID)

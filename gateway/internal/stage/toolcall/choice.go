@@ -38,7 +38,7 @@ func (c *choice) number() int {
 func (c *choice) further(v *validator, before *call, args []byte) *call {
 	added := c.add(said{index: -1, name: before.said.name, typed: true})
 	added.name, added.args.out = before.name, bytes.Clone(args)
-	added.id, _ = v.ids.claim(c.index, "", before.name)
+	added.id, _ = v.id(c.index, "", before.name)
 	added.shown, added.closed, added.edited = true, true, true
 	return added
 }

@@ -104,7 +104,7 @@ func (c *choice) begins(v *validator, e *abi.Event) {
 	*t = textCall{name: name, index: c.number(), args: t.args[:0], strict: v.strictFor(name)}
 	e.Name = name
 	if !v.report {
-		e.ID, _ = v.ids.claim(c.index, e.ID, name)
+		e.ID, _ = v.id(c.index, e.ID, name)
 	}
 }
 

@@ -60,6 +60,17 @@ func (v *validator) name(name string) (resolved string, problem *repair.Problem)
 	return resolved, problem
 }
 
+// id is the id of a call of a choice; ok is false if it is not the upstream's.
+func (v *validator) id(choice int, theirs, name string) (id string, ok bool) {
+	id, ok = v.ids.claim(choice, theirs, name)
+	if v.outcome.FirstID == "" && choice == 0 {
+		if v.outcome.FirstID = id; v.report {
+			v.outcome.FirstID = theirs
+		}
+	}
+	return id, ok
+}
+
 // drop forgets a call of a tool, the last one: it was none, or broke off before anyone
 // saw it.
 func (v *validator) drop(tool string) {
