@@ -552,44 +552,31 @@ func TestReached(t *testing.T) {
 	}
 }
 
-// TestClients holds that the client page shows what the programs do that play the clients: whole
-// files of settings, and lines of code behind the one that says where the gateway is.
+// TestClients holds that the client page shows the settings that conformance/clients has. What
+// else the page shows is run by TestPages and TestApps of internal/e2e/clients.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	page := readTree(t).texts["docs/clients.md"]
-	programs := ""
 	names, err := filepath.Glob(filepath.Join(root, "conformance/clients/*/*"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	found := 0
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		programs += string(text) + "\n"
-	}
-	found := 0
-	for _, language := range []string{"toml", "json"} {
-		for _, block := range blocks(page, language) {
-			if found++; !strings.Contains(programs, block) {
-				t.Errorf("docs/clients.md shows other settings than conformance/clients has:\n%s", block)
-			}
+		language := strings.TrimPrefix(path.Ext(name), ".")
+		if language != "toml" && language != "json" {
+			continue
+		}
+		if found++; !slices.Contains(blocks(page, language), string(text)) {
+			t.Errorf("docs/clients.md does not show %s as it is", name)
 		}
 	}
-	for _, language := range []string{"python", "js"} {
-		for _, block := range blocks(page, language) {
-			found++
-			_, lines, _ := strings.Cut(block, "\n")
-			for line := range strings.Lines(lines) {
-				if !strings.Contains(programs, strings.TrimSpace(line)+"\n") {
-					t.Errorf("docs/clients.md shows a line that no program of conformance/clients has: %s", line)
-				}
-			}
-		}
-	}
-	if found < 6 {
-		t.Errorf("got %d blocks, want 6 or more: are they found?", found)
+	if found < 2 {
+		t.Errorf("got %d files of settings, want 2 or more: are they found?", found)
 	}
 }
 
