@@ -31,6 +31,7 @@ type file struct {
 	imports  []string        // of this module
 	foreign  map[string]bool // what other modules are called in it
 	comments []string
+	says     []string // its strings of several words: messages, helps
 }
 
 // tree is the repository: its Go files and its texts, by their paths.
@@ -99,6 +100,13 @@ func readFile(name string) (*file, error) {
 	for _, d := range parsed.Decls {
 		f.declare(d)
 	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING && strings.Contains(l.Value, " ") {
+			text, _ := strconv.Unquote(l.Value) // the parser has read it
+			f.says = append(f.says, text)
+		}
+		return true
+	})
 	return f, nil
 }
 
@@ -537,6 +545,94 @@ func TestTooLong(t *testing.T) {
 	for _, text := range []string{long, "- " + long, code + long, "`code` " + long} {
 		if got := tooLong(text); len(got) != 1 {
 			t.Errorf("%q: got %q, want a line", text, got)
+		}
+	}
+}
+
+// word is an expression that our texts do not have, and what they say in its place.
+type word struct {
+	pattern *regexp.Regexp
+	better  string
+}
+
+func readWords(t *testing.T) (all []word) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/words.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		pattern, better, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		re, err := regexp.Compile(`(?i)(?:^|\W)(` + pattern + `)(?:\W|$)`)
+		if !ok || better == "" || err != nil {
+			t.Fatalf("testdata/words.txt: bad line %q: %v", line, err)
+		}
+		all = append(all, word{re, better})
+	}
+	return all
+}
+
+// said are those of some words that a text has, each with what to say in its place. Code is
+// passed over.
+func said(all []word, text string) (found []string) {
+	text = strings.Join(strings.Fields(ticked.ReplaceAllString(fenced.ReplaceAllString(text, ""), "code")), " ")
+	for _, w := range all {
+		for _, m := range w.pattern.FindAllStringSubmatch(text, -1) {
+			found = append(found, strconv.Quote(m[1])+", say: "+w.better)
+		}
+	}
+	return found
+}
+
+// otherWords are files whose strings are not ours: what models and people write, and what a demo
+// answers.
+var otherWords = regexp.MustCompile(`/(words|phrases|lexicon|adstudio)\w*\.go$|_test\.go$|testdata/|^gateway/internal/(guard|reference|toolresult|language)/`)
+
+// TestWords holds that pages, messages and the helps of flags have the field's words, and not those
+// of testdata/words.txt. The helps are in docs/settings.md and in the strings of the code.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	tr, all := readTree(t), readWords(t)
+	for name, text := range tr.texts {
+		if strings.HasSuffix(name, ".md") && name != "CHANGELOG.md" && !strings.Contains(name, "testdata/") {
+			for _, w := range said(all, text) {
+				t.Errorf("%s has %s", name, w)
+			}
+		}
+	}
+	strs := 0
+	for name, f := range tr.files {
+		if otherWords.MatchString(name) {
+			continue
+		}
+		for _, text := range f.says {
+			strs++
+			for _, w := range said(all, text) {
+				t.Errorf("%s has %s, in %.200q", name, w, text)
+			}
+		}
+	}
+	if len(all) < 20 || strs < 2000 {
+		t.Errorf("got %d words and %d strings, want more: are they found?", len(all), strs)
+	}
+}
+
+// TestSaid holds that words are found whatever their case and wherever a line breaks, and that
+// code and words that only begin like them are not.
+func TestSaid(t *testing.T) {
+	t.Parallel()
+	all := readWords(t)
+	for _, text := range []string{"It is Mended.", "0s: for\never", "the operator's address", "Turned\ndown", "There is nothing here."} {
+		if got := said(all, text); len(got) != 1 {
+			t.Errorf("%q: got %q, want one word", text, got)
+		}
+	}
+	for _, text := range []string{"a recommendation", "`relaxed`", "```\nfor ever\n```\n", "There is nothing here yet."} {
+		if got := said(all, text); len(got) != 0 {
+			t.Errorf("%q: got %q, want none", text, got)
 		}
 	}
 }

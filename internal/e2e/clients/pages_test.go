@@ -199,7 +199,7 @@ func readPins(t *testing.T, files ...string) (all string) {
 func serveDemo(t *testing.T) *gate.Gate {
 	t.Helper()
 	dir := t.TempDir()
-	cmd := exec.Command(gate.Path(t), "serve") //nolint:noctx // it is the program under test, which the test ends itself
+	cmd := exec.Command(gate.Path(t), "serve")
 	cmd.Dir, cmd.Env = dir, append(bareEnv(), "HOME="+dir, "XDG_CACHE_HOME="+cacheDir(t), "CALLGATE_LISTEN=127.0.0.1:0", "CALLGATE_ADMIN=off")
 	return gate.Start(t, cmd)
 }

@@ -122,7 +122,7 @@ func writeCall(w http.ResponseWriter, r *http.Request) {
 func starting(t *testing.T, dir string, env []string, commands string) (url string) {
 	t.Helper()
 	said := create(t, "stdout")
-	cmd := exec.Command("sh", "-e", "-c", commands) //nolint:noctx // it is what the page shows; the test ends it itself
+	cmd := exec.Command("sh", "-e", "-c", commands)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, said, said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
