@@ -59,7 +59,7 @@ var read = sync.OnceValues(func() (*tree, error) {
 		}
 		place, base := filepath.ToSlash(strings.TrimPrefix(name, root+string(filepath.Separator))), d.Name()
 		if d.IsDir() {
-			if place != root && (strings.HasPrefix(base, ".") || base == "node_modules" || place == "bin") {
+			if place != root && (strings.HasPrefix(base, ".") || base == "node_modules" || place == "bin" || place == "site") {
 				return filepath.SkipDir
 			}
 			return nil
