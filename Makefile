@@ -6,14 +6,14 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 WASM        := plugins/builtin/dist/builtin.wasm plugins/builtin/dist/template.wasm
 GUEST       := $(shell find sdk wasm-parsers -name '*.go' ! -name '*_test.go' 2>/dev/null) go.mod
-MODULES     := . deploy examples/adstudio internal/e2e
+MODULES     := . deploy examples/adstudio internal/e2e internal/site
 TESTS       := go run ./internal/testrun $(addprefix -in ,$(MODULES)) -- -count=1 -timeout 30m -parallel 8
 FUZZTIME    ?= 20s
 BENCHTIME   ?= 3s
 ATTACKTIME  ?= 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help build image image-push registry-login chart release release-check wasm run example test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack clients foreign golden conformance picture clean FORCE
+.PHONY: help build image image-push registry-login chart release release-check wasm run example test race check lint fmt fuzz bench bench-units bench-prefix replay-prefix attack clients foreign golden conformance picture docs clean FORCE
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ run: build ## serve on 127.0.0.1:8080 with the demo upstream, no key needed
 picture: build ## draw docs/demo.svg from what callgate demo prints
 	@bin/callgate demo > bin/demo.txt && go run ./internal/picture callgate demo < bin/demo.txt > docs/demo.svg
 
+docs: ## write the documents as a static site with search to site/, which any web server serves
+	@cd internal/site && go run . -from ../.. -to ../../site
+
 example: build ## make radio ads on http://127.0.0.1:8090: an app, its tools and the gateway, no key needed
 	@cd examples/adstudio && go build -o ../../bin/adstudio . && exec ../../bin/adstudio up -data ../../bin/adstudio-data $(EXAMPLEFLAGS)
 
@@ -73,7 +76,7 @@ example: build ## make radio ads on http://127.0.0.1:8090: an app, its tools and
 test: build ## build the parsers and run all tests
 	@CALLGATE_PROGRAM=$(CURDIR)/bin/callgate $(TESTS)
 
-clients: build ## play all clients, Claude Code and Codex too, which are some hundred megabytes to install
+clients: build ## play all clients, Claude Code, Codex, aider and Continue too, which are a gigabyte to install
 	@cd internal/e2e && CALLGATE_PROGRAM=$(CURDIR)/bin/callgate CALLGATE_REQUIRE_CLIENTS=1 CALLGATE_CLIENT_AGENTS=1 go test -count=1 ./clients
 
 # Test cases of others' parsers, of one pinned version (MIT, 25 MB), read by ours. They are not kept here.
@@ -153,6 +156,6 @@ golden: $(WASM) ## rewrite the golden files with what the code gives now; look a
 	cd conformance && go test -update && go test ./plainproxy -update
 
 clean: ## remove what was built
-	rm -rf bin $(WASM)
+	rm -rf bin site $(WASM)
 
 FORCE:

@@ -37,7 +37,7 @@ func whyNotMetered(err error) string {
 	if e, ok := errors.AsType[*meter.Error](err); ok && e.Heavy {
 		return "it is too much to compile"
 	}
-	return "its code cannot be metered"
+	return "fuel cannot be counted in its code"
 }
 
 // makeTemplate runs the start of the module in a first instance and takes the

@@ -40,7 +40,7 @@ func measureParse(ctx context.Context, b *bench) (*table, error) {
 	defer sandbox.close()
 	engines, plan := []engine{newNative(), sandbox}, newPlan(parserName)
 	t := &table{
-		Title: "text read by the chain, with native parsers (trusted, in process) and in the sandbox (WebAssembly, metered, memory reset)",
+		Title: "text read by the chain, with native parsers (trusted, in process) and in the sandbox (WebAssembly, fuel counted, memory reset)",
 		Columns: []column{{"native µs", "best"}, {"native µs", "median"}, {"sandboxed µs", "best"},
 			{"sandboxed µs", "median"}, {"", "ratio"}},
 		Note: "best: the 10th percentile, when no other process had the core. ratio: the median of the rounds. Plain text\n" +

@@ -12,8 +12,8 @@ type Usage struct {
 	// URL is the Postgres, if it is not that of Config.Store.
 	URL Secret `yaml:"url" eg:"${DATABASE_URL}" doc:"postgres://user:password@host/database of store postgres. Default: that of store."`
 	// Retention is how long rows are kept; what they add up to in each hour stays. Default 9600h, 24h to
-	// 87600h; 0s keeps them for ever.
-	Retention Duration `yaml:"retention" default:"9600h" min:"0s" max:"87600h" doc:"How long rows are kept; what they add up to in each hour stays. 0s: for ever."`
+	// 87600h; 0s disables expiry.
+	Retention Duration `yaml:"retention" default:"9600h" min:"0s" max:"87600h" doc:"How long rows are kept; what they add up to in each hour stays. 0s disables expiry."`
 	// Journal is the folder in which rows wait for the ledger. Default: the file of SQLite with -journals behind
 	// it, or callgate/usage in the user's cache folder for Postgres; "off" is none.
 	Journal string `yaml:"journal" eg:"/var/lib/callgate/usage" doc:"Folder in which rows wait for the database, so that they outlive the process; off for none. Default: beside the file of sqlite, and in the user's cache folder for postgres."`
@@ -66,7 +66,7 @@ func (c *Config) checkUsage(r *report) {
 	c.checkUsagePlace(r)
 	const day = 24 * 3600 * 1e9
 	if u.Retention > 0 && u.Retention < day {
-		r.add(p.Key("retention"), "rows are kept for a day or more; write 24h or more, or 0s for ever")
+		r.add(p.Key("retention"), "rows are kept for a day or more; write 24h or more, or 0s, which disables expiry")
 	}
 	if kind, _, _ := c.UsageStore(); u.Journal != "" && u.Journal != Off && (kind == "memory" || kind == Off) {
 		r.add(p.Key("journal"), "a journal has no effect with a ledger in memory or none; write store: sqlite or store: postgres, or leave it out")

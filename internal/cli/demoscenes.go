@@ -74,9 +74,9 @@ func bindingScenes() []guardScene {
 	return []guardScene{
 		{
 			title:  "A model that never sees the tools, though the app demands a call: said to the app, which is the default",
-			direct: "ignores_tools", route: "unbound", prompt: "List my tasks.", tools: taskTools, choice: "required",
+			direct: "ignores_tools", route: "tools_lost", prompt: "List my tasks.", tools: taskTools, choice: "required",
 			config: `
-  unbound:
+  tools_lost:
     tool_binding: report
     targets: [{provider: upstream, model: ignores_tools}]
 `,

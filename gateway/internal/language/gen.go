@@ -26,7 +26,7 @@ import (
 
 const (
 	module = "github.com/pemistahl/lingua-go@v1.4.0"
-	kept   = 3000 // of each language
+	kept   = 6000 // of each language
 	scale  = 8    // steps of a score in a factor of e
 )
 

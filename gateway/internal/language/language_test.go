@@ -90,6 +90,33 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// TestShort reads short sentences that others wrote, and holds that more of those in Spanish and
+// Indonesian are told, and fewer taken for another language, than by letters alone, which told 88 and
+// 41 of them and were wrong about 9 and 21.
+func TestShort(t *testing.T) {
+	t.Parallel()
+	d := detector(t)
+	n, right, wrong := map[string]int{}, map[string]int{}, map[string]int{}
+	for _, m := range messages(t, "testdata/short.txt") {
+		n[m.code]++
+		switch got := d.Detect(m.text); got {
+		case m.code:
+			right[m.code]++
+		case "":
+		default:
+			wrong[m.code]++
+		}
+	}
+	for _, code := range slices.Sorted(maps.Keys(n)) {
+		t.Logf("%s: %d sentences: %d right, %d wrong", code, n[code], right[code], wrong[code])
+	}
+	for code, want := range map[string]struct{ right, wrong int }{"es": {102, 6}, "id": {51, 13}, "ms": {66, 14}, "en": {75, 6}, "fr": {121, 2}, "it": {97, 3}, "pt": {174, 7}, "ca": {92, 5}} {
+		if right[code] < want.right || wrong[code] > want.wrong {
+			t.Errorf("%s: got %d of %d right and %d wrong, want %d at least and %d at most", code, right[code], n[code], wrong[code], want.right, want.wrong)
+		}
+	}
+}
+
 // TestCode holds that blocks of code, which are English to the eye, do not decide.
 func TestCode(t *testing.T) {
 	t.Parallel()

@@ -177,9 +177,8 @@ func (u *agentUpstream) check(t *testing.T) {
 
 // installAgents returns the directory node_modules that has the agents.
 func installAgents() (modules string, err error) {
-	if os.Getenv(agentsToo) != "1" {
-		return "", install.MissingError{What: "Claude Code and Codex are not played: " + errNotAsked.Error(),
-			Remedy: "cd internal/e2e && " + agentsToo + "=1 go test ./clients -run TestAgents"}
+	if err := agentsAsked("Claude Code and Codex", "TestAgents"); err != nil {
+		return "", err
 	}
 	ctx := context.Background()
 	node, err := findNode(ctx)
@@ -219,7 +218,7 @@ func claudeRounds(_ *testing.T, _, dir string) [][]call {
 func claudeCode(t *testing.T, modules, home, url, model string) string {
 	t.Helper()
 	exe := binary(t, filepath.Join(modules, "@anthropic-ai", "claude-code-*", "claude*"))
-	settings := shown(t, "claude_code/settings.json", url, model)
+	settings := shown(t, "Claude Code", "~/.claude/settings.json", url, model)
 	if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +252,7 @@ func codexRounds(t *testing.T, tools, dir string) [][]call {
 func codex(t *testing.T, modules, home, url, model string) string {
 	t.Helper()
 	exe := binary(t, filepath.Join(modules, "@openai", "codex-*", "vendor", "*", "bin", "codex*"))
-	settings := shown(t, "codex/config.toml", url, model)
+	settings := shown(t, "Codex", "~/.codex/config.toml", url, model)
 	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -267,12 +266,8 @@ func codex(t *testing.T, modules, home, url, model string) string {
 	return string(said)
 }
 
-// shown is a file of the snippets for a gateway and a model.
-func shown(t *testing.T, name, url, model string) string {
+// shown is a file of docs/clients.md for a gateway and a model.
+func shown(t *testing.T, section, name, url, model string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(snippets, filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.NewReplacer("http://127.0.0.1:8080", url, "\"MODEL\"", show(model)).Replace(string(text))
+	return strings.NewReplacer(shownURL, url, "\"MODEL\"", show(model)).Replace(shownFile(t, section, name))
 }

@@ -16,6 +16,10 @@
 // some hundred megabytes are installed for that, so only CALLGATE_CLIENT_AGENTS=1, which
 // "make clients" sets, has it done.
 //
+// TestQuickstart and TestPages do what docs/quickstart.md and docs/clients.md say, word by word, in
+// empty directories; TestApps does so with aider, Continue's command line and LibreChat's schema,
+// which CALLGATE_CLIENT_AGENTS=1 installs too.
+//
 // TestToolServers is about the other side: it calls the tools of real servers, and
 // TestToolServersConformance has the official suite of the Model Context Protocol check how
 // the gateway speaks to servers; what of the suite is left out is listed there, with reasons.

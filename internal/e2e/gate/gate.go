@@ -85,18 +85,20 @@ func Path(t *testing.T) string {
 // is stopped, and must end well, when the test ends.
 func Serve(t *testing.T, config []byte) *Gate {
 	t.Helper()
-	program, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "callgate.yaml")
+	file := filepath.Join(t.TempDir(), "callgate.yaml")
 	if err := os.WriteFile(file, config, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return Start(t, exec.Command(Path(t), "serve", "-c", file, "--listen", "127.0.0.1:0")) //nolint:gosec,noctx // it is the program under test, which the test ends itself
+}
+
+// Start starts a command that serves, and waits as Serve does. The command has its own folder
+// and environment.
+func Start(t *testing.T, cmd *exec.Cmd) *Gate {
+	t.Helper()
+	dir := t.TempDir()
 	g := &Gate{log: filepath.Join(dir, "log")}
 	stdout, log := create(t, filepath.Join(dir, "stdout")), create(t, g.log)
-	cmd := exec.Command(program, "serve", "-c", file, "--listen", "127.0.0.1:0") //nolint:gosec,noctx // it is the program under test, which the test ends itself
 	cmd.Stdout, cmd.Stderr = stdout, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
