@@ -216,3 +216,39 @@ func TestResponsesPassThroughMended(t *testing.T) {
 		t.Errorf("got %s", r.body)
 	}
 }
+
+// TestResponsesNativeAzure asks Azure for a response in each form of its address, with its own header for the key and
+// the deployment as the model.
+func TestResponsesNativeAzure(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ path, version, want string }{
+		{"", "v1", "/openai/v1/responses"},
+		{"", "preview", "/openai/v1/responses?api-version=preview"},
+		{"/openai/v1", "", "/openai/v1/responses"},
+		{"", "2025-04-01-preview", "/openai/responses?api-version=2025-04-01-preview"},
+	} {
+		t.Run(tt.path+" "+tt.version, func(t *testing.T) {
+			t.Parallel()
+			asked, key, body := "", "", ""
+			url := upstream(t, func(w http.ResponseWriter, r received) {
+				asked, key, body = r.URL.String(), r.Header.Get("Api-Key")+r.Header.Get("Authorization"), r.body
+				w.Header().Set("content-type", "application/json")
+				io.WriteString(w, passed(false))
+			})
+			version := ""
+			if tt.version != "" {
+				version = ", api_version: " + tt.version
+			}
+			g := serve(t, fmt.Sprintf("log: {level: error}\nproviders: {up: {type: azure, base_url: %q, api_key: azure-key, responses: native%s}}\nmodels: {m: {targets: [{provider: up, model: my-deployment}]}}",
+				strings.TrimSuffix(url, "/v1")+tt.path, version))
+			r := g.do(g.request("POST", "/v1/responses", `{"model":"m","input":"x","unknown_field":1.50}`))
+			if r.status != 200 || !strings.Contains(r.body, `"id":"msg_up"`) || asked != tt.want || key != "azure-key" || !strings.Contains(body, `"model":"my-deployment"`) || !strings.Contains(body, `"unknown_field":1.50`) {
+				t.Errorf("got status %d by %s with the key %q and the body %s, want %s", r.status, asked, key, body, tt.want)
+			}
+		})
+	}
+	config := "providers: {up: {type: azure, base_url: \"https://x.openai.azure.com\", api_key: k, responses: native}}\nmodels: {m: {targets: [{provider: up}]}}\n"
+	if status, _, errs := command(t, "", "check", configFile(t, config)); status == 0 || !strings.Contains(errs, "has no Responses API; write api_version: v1") {
+		t.Errorf("got status %d: %s", status, errs)
+	}
+}
