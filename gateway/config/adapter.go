@@ -25,7 +25,7 @@ var adapters = map[string]adapter{
 		keyHeader: "Authorization", history: "off", tools: "auto", hints: []string{"none", "key", "marks"},
 	},
 	"azure": {
-		baseURL: "https://NAME.openai.azure.com", needsURL: true, keys: []string{"api_version"},
+		baseURL: "https://NAME.openai.azure.com", needsURL: true, keys: []string{"api_version", "responses"},
 		keyHeader: "Api-Key", history: "repair", hints: []string{"key", "none"},
 	},
 	"qwen": {

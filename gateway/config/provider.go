@@ -30,9 +30,9 @@ type Provider struct {
 	// "sglang" or "llama.cpp". Both are for type openai only.
 	Server string `yaml:"server" enum:"vllm,sglang,llama.cpp" doc:"The upstream's software, which raw_tool_text needs to know."`
 	// Responses says what the upstream gets of a client of the Responses API: "native" is its own
-	// request, for upstreams that have the API themselves, "chat" is a chat completion. For type
-	// openai only. Default: "native" where BaseURL is OpenAI's own, else "chat".
-	Responses string `yaml:"responses" enum:"native,chat" doc:"What the upstream gets of a client of the Responses API: native is the client's own request, for upstreams that have the API themselves, chat is a chat completion. For type openai only. Default: native for base_url https://api.openai.com, else chat."`
+	// request, for upstreams that have the API themselves, "chat" is a chat completion. For types
+	// openai and azure. Default: "native" where BaseURL is OpenAI's own, else "chat".
+	Responses string `yaml:"responses" enum:"native,chat" doc:"What the upstream gets of a client of the Responses API: native is the client's own request, for upstreams that have the API themselves, chat is a chat completion. For types openai and azure, whose api_version must be v1 or 2025-03-01-preview or later. Default: native for base_url https://api.openai.com, else chat."`
 	// Headers are added to every request. Their values count as secrets, since
 	// some upstreams are authorized by one.
 	Headers map[string]Secret `yaml:"headers" eg:"{X-Team: a}" doc:"Headers added to every request; their values count as secrets."`

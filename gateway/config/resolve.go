@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/callgate/callgate/gateway/internal/route"
 )
@@ -42,6 +43,35 @@ func (c *Config) RuleTargets(entry string) [][]Resolved {
 	return out
 }
 
+// ContextTokens is the smallest context, in tokens, that is known of the targets that requests for a model
+// may go to, those of rules and of the arms of rollouts among them; 0 if none is.
+func (c *Config) ContextTokens(model string) (least int) {
+	look := func(list []Resolved) {
+		for _, t := range list {
+			if t.ContextTokens > 0 && (least == 0 || t.ContextTokens < least) {
+				least = t.ContextTokens
+			}
+		}
+	}
+	look(c.Targets(model))
+	f, ok := c.table().Find(model)
+	if !ok || f.Provider != "" {
+		return least
+	}
+	for _, list := range c.RuleTargets(f.Entry) {
+		look(list)
+	}
+	for _, r := range c.Rollouts {
+		if !slices.Contains(c.RolloutModels(r), f.Entry) {
+			continue
+		}
+		for _, a := range r.Arms {
+			look(c.ResolveArm(a.Override, f.Entry))
+		}
+	}
+	return least
+}
+
 func (c *Config) resolveAll(own []Target, model string) []Resolved {
 	targets := make([]Resolved, len(own))
 	for i, t := range own {
@@ -64,7 +94,7 @@ func (c *Config) table() *route.Table {
 func (c *Config) resolve(t Target) Resolved {
 	p := c.Providers[t.Provider]
 	r := Resolved{History: cmp.Or(p.History, adapters[p.Type].history), Target: Target{
-		Provider: t.Provider, Model: t.Model, Weight: t.Weight,
+		Provider: t.Provider, Model: t.Model, Weight: t.Weight, ContextTokens: t.ContextTokens,
 		Parser:          c.resolveParser(t),
 		Tools:           cmp.Or(t.Tools, p.Tools, adapters[p.Type].tools, "native"),
 		ToolCalls:       cmp.Or(t.ToolCalls, p.ToolCalls, "repair"),

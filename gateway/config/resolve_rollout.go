@@ -28,7 +28,9 @@ func (c *Config) ArmTargets(o Override, entry string) (targets []Target, own boo
 		return []Target{o.over(Target{Provider: o.Provider, Model: o.Model})}, true
 	}
 	for _, t := range c.Models[entry].Targets {
-		t.Model = cmp.Or(o.Model, t.Model)
+		if o.Model != "" { // whose context is not known
+			t.Model, t.ContextTokens = o.Model, 0
+		}
 		targets = append(targets, o.over(t))
 	}
 	return targets, o.Model != ""

@@ -32,6 +32,10 @@ type Target struct {
 	// first of the list is asked first; if any has, one with 0 is only a fallback.
 	// The others follow in their order.
 	Weight int `yaml:"weight" eg:"1" default:"0" min:"0" max:"1000" doc:"If any target of the model has a weight, the one that is asked first is drawn by weight, and those with 0 are only fallbacks; the others follow in their order."`
+	// ContextTokens is how many tokens the upstream's model takes, prompt and answer together. A
+	// conversation that is kept here is summarized at 80 % of the smallest one of its model's targets.
+	// Default 0: not known, until an upstream refuses a prompt and says it.
+	ContextTokens int `yaml:"context_tokens" omit:"true" eg:"131072" default:"0" min:"0" max:"1000000000" doc:"How many tokens the upstream's model takes. A conversation that the gateway keeps is summarized at 80 % of the smallest of the model's targets. 0: not known, until the upstream refuses a prompt and names it."`
 	// Parser is as in [Provider]. Default: the provider's.
 	Parser Parsers `yaml:"parser" eg:"hermes" doc:"A parser's name, a list of names, auto or none. Default: the provider's."`
 	// Reasoning is as in [Provider]. Default: the provider's, but "none" where the

@@ -34,6 +34,7 @@ func checkProvider(r *report, name string, pr Provider) {
 	checkRaw(r, p, pr.RawToolText, pr)
 	checkBaseURL(r, p.Key("base_url"), pr)
 	checkAPIVersion(r, p.Key("api_version"), pr)
+	checkAzureResponses(r, p.Key("responses"), pr)
 	checkAPIKey(r, p, pr.APIKey)
 	checkHeaders(r, p.Key("headers"), pr.Headers, setHeaders(pr))
 	checkTravelling(r, p, pr)
@@ -213,6 +214,18 @@ func checkAPIVersion(r *report, p path, pr Provider) {
 		r.add(p, "base_url ends in %s, which has no dated versions; leave this out, or write the endpoint alone", azureV1)
 	case !isParserName(strings.ToLower(version)): // it goes into a header
 		r.add(p, "%s is not a version: only a-z, A-Z, 0-9, _, . and -", r.src.show(p, version))
+	}
+}
+
+// checkAzureResponses refuses the Responses API where the version of Azure's has none.
+func checkAzureResponses(r *report, p path, pr Provider) {
+	const first = "2025-03-01"
+	version := pr.APIVersion
+	if strings.HasSuffix(strings.TrimRight(pr.BaseURL, "/"), azureV1) {
+		version = "v1"
+	}
+	if pr.Type == "azure" && pr.Responses == "native" && (version == "" || version[0] == '2' && version < first) {
+		r.add(p, "this api_version of Azure has no Responses API; write api_version: v1, or %s-preview or later", first)
 	}
 }
 

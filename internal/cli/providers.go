@@ -42,6 +42,7 @@ func newProvider(name string, p config.Provider) (gateway.Provider, error) {
 	}
 	switch p.Type {
 	case "azure":
+		c.Responses = p.NativeResponses()
 		return azure.New(c, p.APIVersion)
 	case "qwen":
 		return qwen.New(c)

@@ -419,7 +419,7 @@ func TestCompact(t *testing.T) {
 // of what is old, once, and the turns go on from it.
 func TestCompacted(t *testing.T) {
 	t.Parallel()
-	for name, config := range map[string]string{"refused": "", "setting": "store: {compact_tokens: 800}\n"} {
+	for name, config := range map[string]string{"refused": "", "setting": "store: {compact_tokens: 800}\n", "context": "store: {compact_tokens: 0}\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			summaries, refusals := 0, 0
@@ -442,7 +442,11 @@ func TestCompacted(t *testing.T) {
 					send(w, completion("fine"))
 				}
 			})
-			g := serve(t, "providers: {local: {type: openai, base_url: \""+url+"\"}}\nmodels: {m: {targets: [{provider: local}]}}\nadmin: {listen: off}\n"+config)
+			target := "{provider: local}"
+			if name == "context" {
+				target = "{provider: local, context_tokens: 1000}, {provider: local, context_tokens: 4000}"
+			}
+			g := serve(t, "providers: {local: {type: openai, base_url: \""+url+"\"}}\nmodels: {m: {targets: ["+target+"]}}\nadmin: {listen: off}\n"+config)
 			conversation := `"conversation":"` + text(g.call(200, "POST", "/v1/conversations", ""), "id") + `"`
 			for _, link := range []string{conversation, ""} {
 				warned, before := 0, summaries

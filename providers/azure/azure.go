@@ -4,10 +4,12 @@
 //
 //	{endpoint}/openai/deployments/{deployment}/chat/completions?api-version=2024-10-21
 //	{endpoint}/openai/v1/chat/completions
+//	{endpoint}/openai/responses?api-version=2025-04-01-preview
+//	{endpoint}/openai/v1/responses
 //
 // The first is the dated API. The second is the v1 API, which has no dates and takes
 // the deployment from the request's model. In both the deployment is the target's
-// model. What Azure adds to answers (a first chunk without choices, the content
+// model, which the Responses API always has in the request. What Azure adds to answers (a first chunk without choices, the content
 // filter's results, innererror) passes through.
 //
 // A provider here lists no models: Azure's list has the models that a resource could
@@ -57,12 +59,18 @@ type adapter interface {
 // BaseURL is the resource's endpoint, such as "https://NAME.openai.azure.com". One that ends
 // in "/openai/v1", as the v1 API is written in Azure's documentation, stands for the version
 // V1. APIKey is sent in the header api-key; a token of Microsoft Entra ID goes into Headers
-// instead, as "Authorization: Bearer …". apiVersion is a date such as "2025-04-01-preview",
+// instead, as "Authorization: Bearer …". With c.Responses a client of the Responses API gets its own request
+// there. apiVersion is a date such as "2025-04-01-preview",
 // V1 or "preview"; empty means DefaultAPIVersion.
 func New(c openai.Config, apiVersion string) (*Provider, error) {
 	var err error
 	if c.BaseURL, c.ChatPath, err = address(c.BaseURL, apiVersion); err != nil {
 		return nil, err
+	}
+	if c.Responses {
+		if c.ResponsesPath, err = responsesPath(c.ChatPath, cmp.Or(apiVersion, DefaultAPIVersion)); err != nil {
+			return nil, err
+		}
 	}
 	c.KeyHeader, c.Needs = "Api-Key", openai.OwnNeeds()
 	p, err := openai.New(c)
@@ -70,6 +78,20 @@ func New(c openai.Config, apiVersion string) (*Provider, error) {
 		return nil, err
 	}
 	return &Provider{p, p}, nil
+}
+
+// FirstResponses is the first dated version that has the Responses API.
+const FirstResponses = "2025-03-01-preview"
+
+// responsesPath is the path of the Responses API of the API whose path of chat completions is chat.
+func responsesPath(chat, version string) (string, error) {
+	if before, ok := strings.CutSuffix(chat, "v1/chat/completions"); ok {
+		return before + "v1/responses", nil
+	}
+	if version < FirstResponses[:len("2025-03-01")] {
+		return "", fmt.Errorf("api_version: %s has no Responses API; write %q, %q or later, or leave responses: native out", version, V1, FirstResponses)
+	}
+	return "openai/responses", nil
 }
 
 // address is the base URL with the version, and the path of chat completions.

@@ -57,9 +57,10 @@ type Config struct {
 	// StreamOnly names models that the upstream refuses to answer whole, to which
 	// WholeWithTools does not apply: names or patterns of [path.Match].
 	StreamOnly []string
-	// Responses says that the upstream has OpenAI's Responses API too, at BaseURL's "responses":
-	// a client of that gets its own request there.
-	Responses bool
+	// Responses says that the upstream has OpenAI's Responses API too, at ResponsesPath below BaseURL,
+	// "responses" if that is empty: a client of that gets its own request there.
+	Responses     bool
+	ResponsesPath string
 	// QuotaCodes are the values of error.code or error.type with which the upstream
 	// says that the account's money or quota is spent, so that waiting does not help.
 	// Nil means OpenAI's own, "insufficient_quota".
@@ -127,7 +128,7 @@ func New(c Config) (*Provider, error) {
 		taste:          tasteOf(client.URL().Hostname()),
 	}
 	if c.Responses {
-		p.responsesURL = client.URL("responses")
+		p.responsesURL = client.URL(cmp.Or(c.ResponsesPath, "responses"))
 	}
 	if !strings.Contains(p.chatPath, modelInPath) {
 		p.chatURL = client.URL(p.chatPath)

@@ -49,7 +49,7 @@ def loop(client, mode, model):
         turns.append([{"id": call.id, "name": call.name, "arguments": call.input} for call in calls])
         results = [{"type": "tool_result", "tool_use_id": call.id, "content": RESULTS[call.name]} for call in calls]
         messages += [{"role": "assistant", "content": message.content}, {"role": "user", "content": results}]
-    return {"model": model, "turns": turns, "text": "".join(block.text for block in message.content)}
+    return {"model": model, "turns": turns, "text": "".join(block.text for block in message.content if block.type == "text")}
 
 
 def main(base_url, *plays):

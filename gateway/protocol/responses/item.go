@@ -49,6 +49,8 @@ type item struct {
 	phase  []byte // of a message, JSON; nil for none
 	fresh  bool   // it does not go on with the message before it
 	over   bool
+	told   bool // the whole of the text was sent
+	sent   int  // how much of the input of a custom tool was
 }
 
 // call is what is known of a call.

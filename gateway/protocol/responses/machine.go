@@ -179,7 +179,7 @@ func (m *machine) startPart() {
 	}
 	switch it.kind {
 	case reasoningItem:
-		it.before = append(it.head(), `,"summary_index":0`...)
+		it.before = wire.AppendInt(append(it.head(), `,"summary_index":`...), it.closed)
 		m.raw("response.reasoning_summary_part.added", it.before, []byte(`,"part":`), it.partJSON(nil))
 	case messageItem:
 		it.before = wire.AppendInt(append(it.head(), `,"content_index":`...), it.closed)
@@ -239,13 +239,19 @@ func (m *machine) closePart() {
 	case it.part == noPart: // there is none
 		return
 	case it.kind == reasoningItem:
-		m.raw("response.reasoning_summary_text.done", at, []byte(`,"text":"`), it.text, []byte{'"'})
+		if !it.told {
+			m.raw("response.reasoning_summary_text.done", at, []byte(`,"text":"`), it.text, []byte{'"'})
+		}
 		m.raw("response.reasoning_summary_part.done", at, []byte(`,"part":`), part)
 	case it.part == refusalPartKind:
-		m.raw("response.refusal.done", at, []byte(`,"refusal":"`), it.text, []byte{'"'})
+		if !it.told {
+			m.raw("response.refusal.done", at, []byte(`,"refusal":"`), it.text, []byte{'"'})
+		}
 		m.raw("response.content_part.done", at, []byte(`,"part":`), part)
 	default:
-		m.raw("response.output_text.done", at, []byte(`,"text":"`), it.text, []byte(`","logprobs":[`), it.logprobs, []byte{']'})
+		if !it.told {
+			m.raw("response.output_text.done", at, []byte(`,"text":"`), it.text, []byte(`","logprobs":[`), it.logprobs, []byte{']'})
+		}
 		m.raw("response.content_part.done", at, []byte(`,"part":`), part)
 	}
 	it.parts = appendElements(it.parts, part)
@@ -253,7 +259,7 @@ func (m *machine) closePart() {
 	if it.kind == reasoningItem {
 		m.thought = it.text
 	}
-	it.text, it.logprobs, it.part, it.notes, it.noted = nil, nil, noPart, nil, 0
+	it.text, it.logprobs, it.part, it.notes, it.noted, it.told = nil, nil, noPart, nil, 0, false
 }
 
 // note adds an annotation, JSON, to the text that is open. It reports whether there is one.
@@ -274,13 +280,19 @@ func (m *machine) note(annotation []byte) bool {
 // closeCall ends a call's arguments.
 func (m *machine) closeCall(at []byte) {
 	it := m.open
-	if !it.call.tool.custom {
+	switch {
+	case it.told && it.call.tool.custom:
+		it.text = customInput(it.text)
+		return
+	case it.told:
+		return
+	case !it.call.tool.custom:
 		m.raw("response.function_call_arguments.done", at, []byte(`,"name":`), wire.AppendQuoted(nil, it.call.tool.name), []byte(`,"arguments":"`), it.text, []byte{'"'})
 		return
 	}
 	it.text = customInput(it.text)
-	if len(it.text) > 0 {
-		m.raw("response.custom_tool_call_input.delta", at, []byte(`,"delta":"`), it.text, []byte{'"'})
+	if rest := it.text[min(it.sent, len(it.text)):]; len(rest) > 0 {
+		m.raw("response.custom_tool_call_input.delta", at, []byte(`,"delta":"`), rest, []byte{'"'})
 	}
 	m.raw("response.custom_tool_call_input.done", at, []byte(`,"input":"`), it.text, []byte{'"'})
 }

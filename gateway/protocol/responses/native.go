@@ -149,7 +149,8 @@ func (w *Writer) readOwn(own object) {
 		w.waiting = append(w.waiting, &item{kind: messageItem, part: textPartKind, phase: bytes.Clone(object(m).get("phase")), fresh: true})
 		w.advance()
 	}
-	if list := own.get("output"); isArray(list) { // of an answer that something was put into
+	if whole := object(own.get("response")); isObject(whole) { // of an answer that something was put into
+		list := whole.get("output")
 		wire.Elements(list, 0, func(_ int, at wire.Span) bool {
 			one := object(at.Of(list))
 			switch wire.Unquote(one.get("type")) {
@@ -231,8 +232,8 @@ func (m *machine) nativeEvent(it *item, event object) {
 	m.raw(wire.Unquote(event.get("type")), appendLine(nil, b))
 }
 
-// ownOutput are the items of a whole answer as an upstream of the API has given them, nil if it is none.
-func ownOutput(body object) []byte {
+// ownResponse is a whole answer as an upstream of the API has given it, nil if it is none.
+func ownResponse(body object) object {
 	own := object(body.get("provider_specific_fields"))
 	if !isObject(own) {
 		return nil
@@ -240,15 +241,14 @@ func ownOutput(body object) []byte {
 	if own = own.get("responses"); !isObject(own) {
 		return nil
 	}
-	if list := own.get("output"); isArray(list) {
-		return list
+	if own = own.get("response"); isObject(own) && isArray(own.get("output")) {
+		return own
 	}
 	return nil
 }
 
 // takeOutput takes the items of a whole answer as they came.
 func (m *machine) takeOutput(list []byte) {
-	include := m.req.includes(encryptedReasoning)
 	wire.Elements(list, 0, func(_ int, at wire.Span) bool {
 		stored := object(appendLine(nil, at.Of(list)))
 		if !isObject(stored) {
@@ -259,11 +259,7 @@ func (m *machine) takeOutput(list []byte) {
 			id = itemID("item_", m.req.id, len(m.items))
 			stored = append(wire.AppendOthers(wire.AppendQuoted([]byte(`{"id":`), id), stored, "id"), '}')
 		}
-		shown := []byte(stored)
-		if !include && stored.get("encrypted_content") != nil {
-			shown = wire.Splice(stored, wire.Remove(stored, "encrypted_content"))
-		}
-		m.output = appendElements(m.output, shown)
+		m.output = appendElements(m.output, m.shown(stored))
 		m.items = append(m.items, Item{ID: id, Type: wire.Unquote(stored.get("type")), JSON: stored})
 		return true
 	})

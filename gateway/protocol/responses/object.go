@@ -129,7 +129,11 @@ func (c *counts) appendTo(b []byte) []byte {
 // appendResponse appends the response as it is now.
 func (w *Writer) appendResponse(b []byte, end ending, completed int64) []byte {
 	b = append(append(b, `{"id":"`...), w.req.id...)
-	b = strconv.AppendInt(append(b, `","object":"response","created_at":`...), w.req.created, 10)
+	created := w.req.created
+	if w.passage.created > 0 {
+		created = w.passage.created
+	}
+	b = strconv.AppendInt(append(b, `","object":"response","created_at":`...), created, 10)
 	b = append(append(append(b, `,"status":"`...), end.status...), `","completed_at":`...)
 	if completed > 0 {
 		b = strconv.AppendInt(b, completed, 10)

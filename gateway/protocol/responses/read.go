@@ -23,6 +23,9 @@ type reader struct {
 
 // read takes a frame.
 func (w *Writer) read(f *wire.Frame) error {
+	if w.pass(f) {
+		return w.tooLarge()
+	}
 	if f.Data == nil {
 		return w.readBlock(f.Raw)
 	}

@@ -3,6 +3,7 @@ package responses
 import (
 	"errors"
 	"time"
+	"unicode/utf8"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/observe"
@@ -23,13 +24,14 @@ const encryptedReasoning = "reasoning.encrypted_content"
 // Writer writes one response. It is used by one goroutine.
 type Writer struct {
 	machine
-	reader reader
-	stream bool
-	phase  phase
-	echo   []byte // the members that the request decides
-	model  []byte // JSON
-	finish string
-	counts counts
+	reader  reader
+	passage passage
+	stream  bool
+	phase   phase
+	echo    []byte // the members that the request decides
+	model   []byte // JSON
+	finish  string
+	counts  counts
 }
 
 // phase is how far a response is.
@@ -61,7 +63,12 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 		return nil, &gateway.Error{Kind: gateway.Unavailable, Message: "The upstream has sent an error in the place of an answer."}
 	}
 	end := w.end()
-	response := w.appendResponse(make([]byte, 0, len(w.echo)+len(w.output)+1024), end, time.Now().Unix())
+	var response []byte
+	if w.passage.final != nil {
+		response = w.ownResponse(w.passage.final, end)
+	} else {
+		response = w.appendResponse(make([]byte, 0, len(w.echo)+len(w.output)+1024), end, time.Now().Unix())
+	}
 	if err := w.save(end, response); err != nil {
 		return nil, err
 	}
@@ -72,13 +79,14 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 func (w *Writer) readWhole(f *wire.Frame) error {
 	if choices := f.Choices(); w.quiet && !f.Changed() && len(choices) == 1 {
 		c := &choices[0]
-		if list := ownOutput(c.Body.Of(f.Data)); list != nil {
+		if own := ownResponse(c.Body.Of(f.Data)); own != nil && utf8.Valid(own) {
 			w.readHead(f)
 			if raw := f.Usage(); raw != nil {
 				w.counts = readCounts(raw)
 			}
 			w.phase, w.finish = begun, c.Reason
-			w.takeOutput(list)
+			w.takeOutput(own.get("output"))
+			w.passage.final = own
 			return nil
 		}
 	}
@@ -142,16 +150,30 @@ func (w *Writer) complete() error {
 		return nil
 	}
 	w.begin()
+	final := object(w.passage.final)
+	if final == nil {
+		w.stopPassing()
+	}
 	end := w.end()
-	response := w.appendResponse([]byte(`,"response":`), end, time.Now().Unix())
-	if err := w.save(end, response[len(`,"response":`):]); err != nil {
+	var response []byte
+	if final != nil {
+		response = w.ownResponse(final.get("response"), end)
+	} else {
+		response = w.appendResponse(nil, end, time.Now().Unix())
+	}
+	if err := w.save(end, response); err != nil {
 		return err
 	}
 	w.phase = over
 	if !w.summary.Replayed() { // its headers have said it
 		w.out = append(w.out, observe.Comment(w.summary)...)
 	}
-	w.raw("response."+end.status, response)
+	if final != nil {
+		c := readCame(final)
+		w.passResponse(final, &c, response)
+	} else {
+		w.raw("response."+end.status, []byte(`,"response":`), response)
+	}
 	w.out = append(w.out, done...)
 	return nil
 }
@@ -181,6 +203,7 @@ func (w *Writer) fail(body []byte) {
 		w.out = appendError(w.out, body, w.number)
 		return
 	}
+	w.stopPassing()
 	w.phase = over
 	end := ending{status: failed, failure: responseError(body)}
 	response := w.appendResponse([]byte(`,"response":`), end, 0)

@@ -25,14 +25,15 @@ func toolScenarios() []scenario {
 		for n := range toolRounds {
 			content += fmt.Sprintf("Step %d.\n\n", n+1)
 		}
-		all = append(all, scenario{name: "gateway tools " + format, serve: gatewayTools(format),
+		all = append(all, scenario{name: "gateway tools " + format, serve: gatewayTools(format, false),
 			want: []turn{{Finish: "stop", Content: content + "All done.", Usage: &usage{100 * (toolRounds + 1), 20 * (toolRounds + 1), 120 * (toolRounds + 1)}}}})
 	}
 	return all
 }
 
-// gatewayTools has a model that calls the tools of a server of the gateway's, round after round.
-func gatewayTools(format string) func(t *testing.T, c *config, model string) verdict {
+// gatewayTools has a model that calls the tools of a server of the gateway's, round after round. last says
+// that only the last round has counted tokens.
+func gatewayTools(format string, last bool) func(t *testing.T, c *config, model string) verdict {
 	return func(t *testing.T, c *config, model string) verdict {
 		var asked, called atomic.Int64
 		shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +47,7 @@ func gatewayTools(format string) func(t *testing.T, c *config, model string) ver
 			if err != nil {
 				t.Errorf("the body cannot be read: %v", err)
 			}
-			writeRound(t, w, format, body)
+			writeRound(t, w, format, last, body)
 		}))
 		t.Cleanup(up.Close)
 		server := "s" + fmt.Sprint(len(c.ToolServers))
@@ -68,7 +69,7 @@ func gatewayTools(format string) func(t *testing.T, c *config, model string) ver
 }
 
 // writeRound answers a request of the gateway's by how many results it has.
-func writeRound(t *testing.T, w http.ResponseWriter, format string, body []byte) {
+func writeRound(t *testing.T, w http.ResponseWriter, format string, last bool, body []byte) {
 	var req struct {
 		Stream   bool
 		Messages []struct{ Role string }
@@ -106,6 +107,9 @@ func writeRound(t *testing.T, w http.ResponseWriter, format string, body []byte)
 		said.Content = f.Write(said)
 	}
 	counted := map[string]int{"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+	if last && len(said.Calls) > 0 {
+		counted = map[string]int{"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+	}
 	message := map[string]any{"role": "assistant", "content": said.Content}
 	if len(calls) > 0 {
 		message["tool_calls"] = calls

@@ -10,7 +10,7 @@ import (
 
 // Own is the member of a delta or of a message that holds what chat completions have no place for, in
 // "provider_specific_fields": {"event":…} is an event of an item of another type as it came,
-// {"message":…} begins a message, and {"output":[…]} are the items of a whole answer.
+// {"message":…} begins a message, and {"response":{…}} is a whole answer as it came.
 const Own = "responses"
 
 // inner is what stands between the quotes of a string, nothing if v is none.

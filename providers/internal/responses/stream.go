@@ -19,6 +19,8 @@ type Decoder struct {
 	Content, Finished, Done bool
 
 	head     []byte
+	origins  []byte        // the lines of events that no frame has yet
+	number   int           // of the event at hand
 	items    map[int]*open // by output_index
 	calls    int
 	messages int
@@ -35,12 +37,25 @@ type open struct {
 // maxItems is how many items an answer may have.
 const maxItems = 4096
 
-// Read takes the data of an event.
+// maxOrigins is how many bytes of events may wait for a frame to go with.
+const maxOrigins = 64 << 10
+
+// Read takes the data of an event. What chunks have no form for goes with the next one.
 func (d *Decoder) Read(data []byte) {
 	kind := wire.Unquote(get(data, "type"))
 	if d.Done {
 		return
 	}
+	d.number++
+	d.origins = wire.AppendOrigin(d.origins, wire.Origin{Number: d.number, Data: oneLine(data)})
+	d.read(kind, data)
+	if len(d.origins) > maxOrigins && !d.Done {
+		d.Frames = append(d.Frames, gateway.Frame{Raw: append(d.origins, '\n')})
+		d.origins = nil
+	}
+}
+
+func (d *Decoder) read(kind string, data []byte) {
 	if r := get(data, "response"); r != nil {
 		d.lifecycle(strings.TrimPrefix(kind, "response."), r)
 		return
@@ -59,12 +74,29 @@ func (d *Decoder) Read(data []byte) {
 		d.added(index, get(data, "item"), data)
 	case kind == "response.output_item.done":
 		d.ended(index, it, get(data, "item"), data)
-	case it == nil:
+	case it == nil: // its beginning was left out
+		if inferred := inferred(kind); inferred != "" {
+			d.added(index, slices.Concat([]byte(`{"type":`), wire.AppendQuoted(nil, inferred), []byte{'}'}), data)
+			if it = d.items[index]; it != nil {
+				d.delta(it, kind, data)
+			}
+		}
 	case it.isOpaque():
 		d.own("event", data)
 	default:
 		d.delta(it, kind, data)
 	}
+}
+
+// inferred is the type of the item that an event is of, "" where it does not say that.
+func inferred(event string) string {
+	switch {
+	case strings.HasPrefix(event, "response.output_text."), strings.HasPrefix(event, "response.refusal."), strings.HasPrefix(event, "response.content_part."):
+		return "message"
+	case strings.HasPrefix(event, "response.reasoning_"):
+		return "reasoning"
+	}
+	return ""
 }
 
 // lifecycle takes an event with a response.
@@ -89,7 +121,7 @@ func (d *Decoder) lifecycle(kind string, response []byte) {
 
 func (d *Decoder) fail(v []byte) {
 	d.Finished = true
-	d.frame(failure(v))
+	d.Frames = append(d.Frames, wire.Event(oneLine(failure(v))))
 	d.Done = true
 }
 
@@ -219,4 +251,10 @@ func (d *Decoder) chunk(delta, logprobs []byte, reason string) {
 	d.frame(append(b, "}]}"...))
 }
 
-func (d *Decoder) frame(data []byte) { d.Frames = append(d.Frames, wire.Event(oneLine(data))) }
+func (d *Decoder) frame(data []byte) {
+	if len(d.origins) == 0 {
+		d.origins = wire.AppendOrigin(nil, wire.Origin{Number: d.number})
+	}
+	d.Frames = append(d.Frames, wire.EventFrom(d.origins, oneLine(data)))
+	d.origins = d.origins[:0]
+}

@@ -53,7 +53,7 @@ func Whole(data []byte, model string) ([]byte, error) {
 			b = append(append(append(wire.AppendKey(b, m.name), '['), m.list...), ']')
 		}
 	}
-	b = append(append(b, `,"provider_specific_fields":{"`+Own+`":{"output":`...), output...)
+	b = append(append(b, `,"provider_specific_fields":{"`+Own+`":{"response":`...), data...)
 	b = append(b, "}}}"...)
 	if len(w.logprobs) > 0 {
 		b = append(append(append(b, `,"logprobs":{"content":[`...), w.logprobs...), "]}"...)

@@ -91,8 +91,8 @@ var (
 		"mcp_list_tools": "mcpl_", "mcp_call": "mcp_", "mcp_approval_request": "mcpr_", "web_search_call": "ws_"}
 	members = map[string][]string{"message": {"role", "content", "status"}, "reasoning": {"summary"}, "function_call": {"call_id", "name", "arguments", "status"}, "custom_tool_call": {"call_id", "name", "input"},
 		"mcp_list_tools": {"server_label", "tools"}, "mcp_call": {"server_label", "name", "arguments", "status"}, "mcp_approval_request": {"server_label", "name", "arguments"}}
-	// stateless are items without a status.
-	stateless = map[string]bool{"mcp_list_tools": true, "mcp_approval_request": true}
+	// stateless are items that may be without a status: OpenAI gives reasoning none.
+	stateless = map[string]bool{"mcp_list_tools": true, "mcp_approval_request": true, "reasoning": true}
 )
 
 func checkItem(place string, item Object) error {
@@ -310,7 +310,7 @@ func (c *checker) added(e Object) error {
 		return fmt.Errorf("the item %v is still open", c.open["id"])
 	case number(e["output_index"]) != len(c.items):
 		return fmt.Errorf("it has the output_index %v, not %d", e["output_index"], len(c.items))
-	case item["status"] != "in_progress" && !stateless[fmt.Sprint(item["type"])]:
+	case item["status"] != "in_progress" && (item["status"] != nil || !stateless[fmt.Sprint(item["type"])]):
 		return fmt.Errorf("it has the status %v", item["status"])
 	}
 	for _, name := range []string{"content", "summary"} {

@@ -6,11 +6,24 @@ import (
 	"github.com/callgate/callgate/gateway"
 )
 
-// contexts are how many tokens models take, by what upstreams have said when they refused more. They
-// are known to the tenant that was refused alone: two of them may mean different models by a name.
+// contexts are how many tokens models take: what the configuration says, and what upstreams have said when
+// they refused more. The second is known to the tenant that was refused alone: two of them may mean
+// different models by a name.
 type contexts struct {
 	mu    sync.Mutex
 	limit map[[2]string]int
+	known func(model string) int
+}
+
+// SetContexts changes what is known of the context of models, in tokens; 0 for one that is not known. It is
+// for requests from now on. A nil Service has none.
+func (s *Service) SetContexts(known func(model string) int) {
+	if s == nil {
+		return
+	}
+	s.contexts.mu.Lock()
+	defer s.contexts.mu.Unlock()
+	s.contexts.known = known
 }
 
 // maxContexts is how many are kept.
@@ -39,6 +52,13 @@ func (c *contexts) learn(tenant, model string, o *gateway.Overflow) {
 // context; 0 if that is not known.
 func (c *contexts) room(tenant, model string) int {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.limit[[2]string{tenant, model}] / 5 * 4
+	learned, known := c.limit[[2]string{tenant, model}], c.known
+	c.mu.Unlock()
+	least := learned
+	if known != nil {
+		if n := known(model); n > 0 && (n < least || least == 0) {
+			least = n
+		}
+	}
+	return int(int64(least) * 4 / 5)
 }

@@ -1,0 +1,57 @@
+package wire
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+)
+
+// Origin is an event of an upstream with another API that a frame was made of. It stands in a comment in
+// front of the frame's data, so that it goes where the frame goes and what reads chunks does not see it.
+type Origin struct {
+	Number int    // of the event in its stream, from 1 on
+	Data   []byte // JSON on one line, as it came; nil: the frame is a further one of the same event
+}
+
+// originField begins the line of an origin.
+const originField = ":from "
+
+// AppendOrigin appends the line of an origin.
+func AppendOrigin(dst []byte, o Origin) []byte {
+	dst = strconv.AppendInt(append(dst, originField...), int64(o.Number), 10)
+	if o.Data != nil {
+		dst = append(append(dst, ' '), o.Data...)
+	}
+	return append(dst, '\n')
+}
+
+// EventFrom is a frame with a chunk, behind the lines of what it was made of.
+func EventFrom(origins, data []byte) Frame {
+	const field = "data: "
+	raw := slices.Concat(origins, []byte(field), data, []byte("\n\n"))
+	at := len(origins) + len(field)
+	return Frame{Raw: raw, Data: raw[at : at+len(data)]}
+}
+
+// Origins are what the frame was made of, in their order; nil for most frames. They are valid as long as it.
+func (f *Frame) Origins() (list []Origin) {
+	for rest := f.Raw; ; {
+		line, ok := bytes.CutPrefix(rest, []byte(originField))
+		if !ok {
+			return list
+		}
+		line, rest, ok = bytes.Cut(line, []byte{'\n'})
+		if !ok {
+			return list
+		}
+		digits, data, has := bytes.Cut(line, []byte{' '})
+		n, err := strconv.Atoi(string(digits))
+		if err != nil {
+			return list
+		}
+		if !has {
+			data = nil
+		}
+		list = append(list, Origin{n, data})
+	}
+}
