@@ -182,11 +182,11 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, front protocol.Wr
 			return err
 		}
 		beat.pace.write()
-		header(w.Header(), resp)
+		header(w.Header(), resp, true)
 		return s.writeWhole(w, resp, body, began)
 	}
 	beat.begin(resp.Summary, func() {
-		header(w.Header(), resp)
+		header(w.Header(), resp, false)
 		streamHeader(w.Header())
 		w.WriteHeader(http.StatusOK)
 	})
@@ -225,7 +225,6 @@ func streamHeader(h http.Header) {
 
 func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byte, began time.Time) error {
 	h := w.Header()
-	observe.Facts(h, resp.Summary, true)
 	timing(h, began, resp.Summary.Overhead)
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(http.StatusOK)
@@ -243,8 +242,9 @@ func timing(h http.Header, began time.Time, overhead time.Duration) {
 	h["Server-Timing"], h["X-Callgate-Overhead-Ms"] = []string{text}, []string{text[from:]}
 }
 
-// header sets what is known before the first byte: the upstream's headers and ours.
-func header(h http.Header, resp *gateway.Response) {
+// header sets what is known before the first byte: the upstream's headers and ours. Of a whole
+// answer all is known.
+func header(h http.Header, resp *gateway.Response, whole bool) {
 	upstream := resp.Header()
 	for name, values := range upstream {
 		key := http.CanonicalHeaderKey(name)
@@ -256,11 +256,11 @@ func header(h http.Header, resp *gateway.Response) {
 			h[key] = values
 		}
 	}
-	if id := upstream.Get("x-request-id"); id != "" {
-		h.Set("x-callgate-upstream-request-id", id)
+	if id := upstream.Get(requestIDHeader); id != "" {
+		h.Set("X-Callgate-Upstream-Request-Id", id)
 	}
-	h.Del("content-length")
-	observe.Headers(h, resp.Summary, false)
+	h.Del("Content-Length")
+	observe.Headers(h, resp.Summary, whole)
 }
 
 // appendMilliseconds appends a duration in milliseconds, of which the microseconds are the
