@@ -149,8 +149,10 @@ func budget(req *gateway.Request, h http.Header) error {
 			Message: fmt.Sprintf("The header %s (%s) must not be less than %s (%s).",
 				strings.ToLower(maxDelayHeader), req.MaxDelay, strings.ToLower(baseDelayHeader), req.BaseDelay)}
 	}
-	if n, err := strconv.Atoi(h.Get("X-Stainless-Retry-Count")); err == nil {
-		req.ClientRetries = max(n, 0)
+	if text := h.Get("X-Stainless-Retry-Count"); text != "" {
+		if n, err := strconv.Atoi(text); err == nil {
+			req.ClientRetries = max(n, 0)
+		}
 	}
 	return nil
 }
@@ -239,7 +241,8 @@ func timing(h http.Header, began time.Time, overhead time.Duration) {
 	said := append(appendMilliseconds([]byte("upstream;dur="), time.Since(began)-overhead), ", gw;dur="...)
 	from := len(said)
 	text := string(appendMilliseconds(said, overhead))
-	h["Server-Timing"], h["X-Callgate-Overhead-Ms"] = []string{text}, []string{text[from:]}
+	values := []string{text, text[from:]}
+	h["Server-Timing"], h["X-Callgate-Overhead-Ms"] = values[:1:1], values[1:]
 }
 
 // header sets what is known before the first byte: the upstream's headers and ours. Of a whole
