@@ -147,6 +147,9 @@ func (f *Findings) RepairList() string { return countList(f.Repairs) }
 func (f *Findings) FaultList() string { return countList(f.Faults) }
 
 func countList(counts map[string]int) string {
+	if len(counts) == 0 { // of most answers
+		return ""
+	}
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, fmt.Sprintf("%s=%d", kind, counts[kind]))

@@ -53,8 +53,9 @@ type Config struct {
 	Limits Limits
 	// Isolation is IsolationReset, which is the default, or IsolationPooled.
 	Isolation string
-	// Idle is how many unused instances of a module are kept: 2*GOMAXPROCS and at
-	// least 4. Less than 0 keeps none.
+	// Idle is how many unused instances of a module are kept: 8*GOMAXPROCS. Less than 0 keeps
+	// none. A region has one for as long as its stream takes, so many more are in use at once than
+	// there are CPUs; to make one takes several thousand allocations.
 	Idle int
 	// MaxInstances is how many instances of a module may be in use at once: 4096.
 	MaxInstances int
@@ -92,7 +93,7 @@ type Source struct {
 func (c Config) withDefaults() Config {
 	c.Limits = c.Limits.withDefaults()
 	c.Isolation = cmp.Or(c.Isolation, IsolationReset)
-	c.Idle = cmp.Or(c.Idle, max(4, 2*runtime.GOMAXPROCS(0)))
+	c.Idle = cmp.Or(c.Idle, 8*runtime.GOMAXPROCS(0))
 	c.MaxInstances = cmp.Or(c.MaxInstances, 4096)
 	c.Failures = cmp.Or(c.Failures, 5)
 	c.Quarantine = cmp.Or(c.Quarantine, time.Minute)

@@ -107,7 +107,7 @@ func (p *Plan) New(runner Runner, opts Options) *Chain {
 		in:      input{scan: scanner{a: p.automaton}},
 		text: writer{
 			at:      place{lineBlank: true, lineMarks: true},
-			out:     output{events: batch{list: make([]abi.Event, 0, 8)}, kind: abi.Content, open: -1},
+			out:     output{kind: abi.Content, open: -1},
 			noTools: opts.NoTools,
 		},
 		reasoning: reasoning{begins: opts.Reasoning, open: p.reasoning && opts.Reasoning == Open},

@@ -182,6 +182,17 @@ func (b *batch) add(e abi.Event) {
 	default:
 		b.seal()
 	}
+	b.append(e)
+}
+
+// firstEvents is for how many events there is room with the first one: an answer that is plain
+// has none.
+const firstEvents = 8
+
+func (b *batch) append(e abi.Event) {
+	if b.list == nil {
+		b.list = make([]abi.Event, 0, firstEvents)
+	}
 	b.list = append(b.list, e)
 }
 
@@ -191,7 +202,7 @@ func (b *batch) text(kind abi.Kind, head, tail []byte) {
 		b.joined = append(append(b.joined, head...), tail...)
 		return
 	}
-	b.list = append(b.list, abi.Event{Kind: kind, Text: string(head) + string(tail)})
+	b.append(abi.Event{Kind: kind, Text: string(head) + string(tail)})
 }
 
 // goesOn reports whether a text joins the last event, and has that ready for it or closed.

@@ -315,7 +315,7 @@ func (a *Admin) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
 		r, w := c.Request(), c.Response()
-		rec := &record{form: chat.Form, id: clientID(r.Header.Get("x-request-id"))}
+		rec := &record{form: chat.Form, id: clientID(r.Header.Get(requestIDHeader))}
 		c.Set(recordKey, rec)
 		setRequestID(c)
 		err := next(c)
@@ -330,7 +330,7 @@ func (a *Admin) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		case w.Status < http.StatusBadRequest && r.Method == http.MethodGet:
 			level = slog.LevelDebug
 		}
-		a.cfg.Log.LogAttrs(r.Context(), level, "admin request", rec.attrs(c, time.Since(began))...)
+		a.cfg.Log.LogAttrs(r.Context(), level, "admin request", rec.attrs(nil, c, time.Since(began))...)
 		if broken {
 			panic(http.ErrAbortHandler) // cut off, so that nobody takes half an answer for a whole one
 		}

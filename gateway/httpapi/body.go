@@ -34,7 +34,7 @@ func (s *Server) readBody(c echo.Context, room *inflight.Claim) ([]byte, error) 
 	if r.ContentLength > s.cfg.MaxBody {
 		return nil, s.tooLarge()
 	}
-	if enc := r.Header.Get("content-encoding"); enc != "" && enc != "identity" {
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return nil, &gateway.Error{Kind: gateway.Invalid, Param: "content-encoding",
 			Message: fmt.Sprintf("The request body has the content encoding %.40q; send it without one.", enc)}
 	}

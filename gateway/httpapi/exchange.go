@@ -149,8 +149,10 @@ func budget(req *gateway.Request, h http.Header) error {
 			Message: fmt.Sprintf("The header %s (%s) must not be less than %s (%s).",
 				strings.ToLower(maxDelayHeader), req.MaxDelay, strings.ToLower(baseDelayHeader), req.BaseDelay)}
 	}
-	if n, err := strconv.Atoi(h.Get("X-Stainless-Retry-Count")); err == nil {
-		req.ClientRetries = max(n, 0)
+	if text := h.Get("X-Stainless-Retry-Count"); text != "" {
+		if n, err := strconv.Atoi(text); err == nil {
+			req.ClientRetries = max(n, 0)
+		}
 	}
 	return nil
 }
@@ -182,11 +184,11 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, front protocol.Wr
 			return err
 		}
 		beat.pace.write()
-		header(w.Header(), resp)
+		header(w.Header(), resp, true)
 		return s.writeWhole(w, resp, body, began)
 	}
 	beat.begin(resp.Summary, func() {
-		header(w.Header(), resp)
+		header(w.Header(), resp, false)
 		streamHeader(w.Header())
 		w.WriteHeader(http.StatusOK)
 	})
@@ -225,7 +227,6 @@ func streamHeader(h http.Header) {
 
 func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byte, began time.Time) error {
 	h := w.Header()
-	observe.Facts(h, resp.Summary, true)
 	timing(h, began, resp.Summary.Overhead)
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(http.StatusOK)
@@ -240,11 +241,13 @@ func timing(h http.Header, began time.Time, overhead time.Duration) {
 	said := append(appendMilliseconds([]byte("upstream;dur="), time.Since(began)-overhead), ", gw;dur="...)
 	from := len(said)
 	text := string(appendMilliseconds(said, overhead))
-	h["Server-Timing"], h["X-Callgate-Overhead-Ms"] = []string{text}, []string{text[from:]}
+	values := []string{text, text[from:]}
+	h["Server-Timing"], h["X-Callgate-Overhead-Ms"] = values[:1:1], values[1:]
 }
 
-// header sets what is known before the first byte: the upstream's headers and ours.
-func header(h http.Header, resp *gateway.Response) {
+// header sets what is known before the first byte: the upstream's headers and ours. Of a whole
+// answer all is known.
+func header(h http.Header, resp *gateway.Response, whole bool) {
 	upstream := resp.Header()
 	for name, values := range upstream {
 		key := http.CanonicalHeaderKey(name)
@@ -256,11 +259,11 @@ func header(h http.Header, resp *gateway.Response) {
 			h[key] = values
 		}
 	}
-	if id := upstream.Get("x-request-id"); id != "" {
-		h.Set("x-callgate-upstream-request-id", id)
+	if id := upstream.Get(requestIDHeader); id != "" {
+		h.Set("X-Callgate-Upstream-Request-Id", id)
 	}
-	h.Del("content-length")
-	observe.Headers(h, resp.Summary, false)
+	h.Del("Content-Length")
+	observe.Headers(h, resp.Summary, whole)
 }
 
 // appendMilliseconds appends a duration in milliseconds, of which the microseconds are the

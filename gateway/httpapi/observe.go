@@ -72,14 +72,18 @@ func speaks(form *protocol.Form) echo.MiddlewareFunc {
 
 func requestID(c echo.Context) string { return recordOf(c).id }
 
-func setRequestID(c echo.Context) { c.Response().Header().Set("x-request-id", requestID(c)) }
+func setRequestID(c echo.Context) { c.Response().Header().Set(requestIDHeader, requestID(c)) }
+
+// requestIDHeader is written as http.CanonicalHeaderKey gives it, as all names are that are looked
+// at for each request: any other spelling is made into that one each time.
+const requestIDHeader = "X-Request-Id"
 
 // observe gives each request its id and writes one line to the log when it is done.
 // No prompt, answer or key is in it.
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
-		rec := &record{form: chat.Form, id: clientID(c.Request().Header.Get("x-request-id"))}
+		rec := &record{form: chat.Form, id: clientID(c.Request().Header.Get(requestIDHeader))}
 		c.Set(recordKey, rec)
 		setRequestID(c)
 		forBrowsers(c.Response().Header())
@@ -95,7 +99,8 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		ctx := c.Request().Context()
 		if s.cfg.Log.Enabled(ctx, level) {
-			s.cfg.Log.LogAttrs(ctx, level, "request", rec.attrs(c, time.Since(began))...)
+			var room [maxAttrs]slog.Attr
+			s.cfg.Log.LogAttrs(ctx, level, "request", rec.attrs(room[:0], c, time.Since(began))...)
 		}
 		if rec.abort {
 			panic(http.ErrAbortHandler) // ends the connection without the end of the body
@@ -107,8 +112,8 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 // forBrowsers sets what every answer says: that it is what its content type says, and that
 // nobody keeps it, since the next one may be for somebody else.
 func forBrowsers(h http.Header) {
-	h.Set("x-content-type-options", "nosniff")
-	h.Set("cache-control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
 }
 
 // failed reports whether a request came to a bad end that is not the client's doing. In
@@ -122,7 +127,7 @@ func (rec *record) failed(status int) bool {
 
 // ended hands a request for an answer that is over to the metrics and the trace.
 func (s *Server) ended(c echo.Context, rec *record, took time.Duration) {
-	s.newPacer(c.Response()).done()
+	mayRest(c.Response())
 	if !rec.asks {
 		return
 	}
@@ -138,15 +143,19 @@ func (s *Server) ended(c echo.Context, rec *record, took time.Duration) {
 	}
 }
 
-func (rec *record) attrs(c echo.Context, took time.Duration) []slog.Attr {
-	attrs := []slog.Attr{
+// maxAttrs is how many members the line of most requests has at most.
+const maxAttrs = 32
+
+// attrs appends what the line of a request says.
+func (rec *record) attrs(attrs []slog.Attr, c echo.Context, took time.Duration) []slog.Attr {
+	attrs = append(attrs,
 		slog.String("id", rec.id),
 		slog.String("method", c.Request().Method),
 		slog.String("path", c.Request().URL.Path),
 		slog.Int("status", c.Response().Status),
 		slog.Duration("took", took),
 		slog.Int64("bytes", c.Response().Size),
-	}
+	)
 	if name := cmp.Or(tenantOf(c), rec.key); name != "" {
 		attrs = append(attrs, slog.String("key", name))
 	}

@@ -13,12 +13,15 @@ import (
 // onlyLoopback is what is said to a request that names another host.
 const onlyLoopback = "No API keys are configured, so only loopback Host headers are accepted, not %.80q."
 
+// protection tells requests of other sites' pages. It is made once: Echo makes a route's middleware
+// anew for each request.
+var protection = http.NewCrossOriginProtection()
+
 // sameSite keeps web pages away from a gateway without keys. It listens on loopback
 // only, but so does the browser of whoever runs it: any page could send a request
 // there and spend the upstream's key, and with a name of its own that resolves to
 // 127.0.0.1 it could read the answer too. With keys a page would have to know one.
 func (s *Server) sameSite(next echo.HandlerFunc) echo.HandlerFunc {
-	protection := http.NewCrossOriginProtection()
 	return func(c echo.Context) error {
 		if s.asksKey() {
 			return next(c)

@@ -16,7 +16,6 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/internal/upload"
-	"github.com/callgate/callgate/gateway/observe"
 )
 
 // endpoint is one beside chat completions, whose requests go to the target of their model as
@@ -72,8 +71,7 @@ func (s *Server) sendOn(c echo.Context, req *gateway.Request, began time.Time, s
 	defer resp.Close()
 	recordOf(c).summary = resp.Summary
 	h := c.Response().Header()
-	header(h, resp)
-	observe.Facts(h, resp.Summary, true)
+	header(h, resp, true)
 	timing(h, began, resp.Summary.Overhead)
 	return s.copyAnswer(c, resp)
 }

@@ -36,8 +36,8 @@ func (p *pacer) write() {
 	}
 }
 
-// done says that the answer was written, so that the connection may serve another.
-func (p *pacer) done() { _ = p.conn.SetWriteDeadline(time.Time{}) }
+// mayRest says that an answer was written, so that its connection may serve another.
+func mayRest(w http.ResponseWriter) { _ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) }
 
 func (s *Server) newPacer(w http.ResponseWriter) *pacer {
 	return &pacer{conn: http.NewResponseController(w), limit: s.stall}

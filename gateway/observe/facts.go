@@ -56,34 +56,60 @@ func text(value any) string {
 // Headers sets the headers that say what was done: of a stream those that are known at its
 // beginning, and of a whole answer all.
 func Headers(h http.Header, s *gateway.Summary, whole bool) {
-	set(h, "X-Callgate-Provider", s.Provider)
-	set(h, "X-Callgate-Model", clean(s.Model))
-	Attempts(h, s)
-	Facts(h, s, whole || s.Replayed())
+	to := setter{h: h}
+	to.set("X-Callgate-Provider", s.Provider)
+	to.set("X-Callgate-Model", clean(s.Model))
+	to.attempts(s)
+	to.facts(s, whole || s.Replayed())
 }
 
 // Facts sets the headers of the facts: those that are known at an answer's beginning, or all.
 func Facts(h http.Header, s *gateway.Summary, all bool) {
+	to := setter{h: h}
+	to.facts(s, all)
+}
+
+func (to *setter) facts(s *gateway.Summary, all bool) {
 	each(s, func(f *fact) string {
 		if f.start || all {
 			return f.header
 		}
 		return ""
-	}, func(name string, value any) { set(h, name, clean(text(value))) })
+	}, func(name string, value any) { to.set(name, clean(text(value))) })
 }
+
+// setter sets headers. Their values have their place in few slices, as net/http's own have.
+type setter struct {
+	h    http.Header
+	room []string
+}
+
+// mostHeaders is for how many values there is room in one slice: most answers need no other.
+const mostHeaders = 12
 
 // set sets a header whose name is canonical: [http.Header.Set] would look at every byte of it
 // for each answer.
-func set(h http.Header, name, text string) { h[name] = []string{text} }
+func (to *setter) set(name, text string) {
+	if len(to.room) == 0 {
+		to.room = make([]string, mostHeaders)
+	}
+	to.room[0] = text
+	to.h[name], to.room = to.room[:1:1], to.room[1:]
+}
 
 // Attempts sets the headers that say what was tried.
 func Attempts(h http.Header, s *gateway.Summary) {
-	set(h, "X-Callgate-Attempts", strconv.Itoa(len(s.Attempts)))
+	to := setter{h: h}
+	to.attempts(s)
+}
+
+func (to *setter) attempts(s *gateway.Summary) {
+	to.set("X-Callgate-Attempts", strconv.Itoa(len(s.Attempts)))
 	if len(s.Attempts) < 2 {
 		return
 	}
-	set(h, "X-Callgate-Retry-Delay-Ms", delayText(s))
-	set(h, "X-Callgate-Fallbacks", strconv.Itoa(s.Fallbacks()))
+	to.set("X-Callgate-Retry-Delay-Ms", delayText(s))
+	to.set("X-Callgate-Fallbacks", strconv.Itoa(s.Fallbacks()))
 }
 
 func delayText(s *gateway.Summary) string {

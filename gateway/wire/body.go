@@ -20,8 +20,8 @@ type body struct {
 }
 
 // newBody makes the body of a choice that has the events in the place of its text.
-func newBody(f *Frame, place int, events []abi.Event) *body {
-	b := &body{f: f, change: f.Change(place), events: events}
+func newBody(f *Frame, place int, events []abi.Event) body {
+	b := body{f: f, change: f.Change(place), events: events}
 	for i := range events {
 		switch e := &events[i]; e.Kind {
 		case abi.Content:

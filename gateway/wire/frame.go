@@ -158,7 +158,11 @@ func (f *Frame) Text(place int) (text []byte, ok bool) {
 	}
 	if f.of != place+1 {
 		if cap(f.text) < len(raw) {
-			f.text = make([]byte, 0, len(raw)+len(raw)/4)
+			room := len(raw)
+			if !f.Whole { // the next chunk may be longer, and has the same room
+				room += room / 4
+			}
+			f.text = make([]byte, 0, room)
 		}
 		text, err := jsontext.AppendUnquote(f.text[:0], raw)
 		if err != nil {

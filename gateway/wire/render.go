@@ -20,12 +20,11 @@ func (f *Frame) AppendTo(dst []byte) []byte {
 		return append(dst, f.Raw...)
 	case f.Whole:
 		const more = 1 << 10 // what is read from a text is seldom longer
-		w := newWriter(f, slices.Grow(dst, len(f.Data)+more))
+		w := writer{f: f, out: slices.Grow(dst, len(f.Data)+more), left: f.left()}
 		_ = w.patched() // of a completion nothing is dropped
 		return w.out
 	}
-	w := newWriter(f, dst)
-	w.before, w.after = []byte("data: "), []byte("\n\n")
+	w := writer{f: f, out: dst, left: f.left(), before: dataBefore, after: dataAfter}
 	if at := bytes.Index(f.Raw, f.Data); at >= 0 && !f.extra { // the data came on one line
 		w.before, w.after = f.Raw[:at], f.Raw[at+len(f.Data):]
 	}
@@ -49,22 +48,22 @@ type writer struct {
 	before, after []byte        // the data of a block
 	from          int           // where the data of the block at hand begins
 	left          [][]abi.Event // by choice, what is to be written of its events
-	few           [2][]abi.Event
 	ends          bool // nothing may come behind the frame's own chunk
 	base          base // of further chunks
 }
 
-func newWriter(f *Frame, dst []byte) *writer {
-	w := &writer{f: f, out: dst}
-	w.left = w.few[:0]
+// What is around the data of a block.
+var dataBefore, dataAfter = []byte("data: "), []byte("\n\n")
+
+// left is the events of each choice.
+func (f *Frame) left() [][]abi.Event {
+	left := make([][]abi.Event, len(f.choices))
 	for i := range f.choices {
-		c := f.Change(i)
-		w.left = append(w.left, nil)
-		if c.text {
-			w.left[i] = c.events
+		if c := f.Change(i); c.text {
+			left[i] = c.events
 		}
 	}
-	return w
+	return left
 }
 
 func (w *writer) write() {
@@ -73,7 +72,10 @@ func (w *writer) write() {
 	for i := range f.choices {
 		if w.ahead(i) {
 			w.further(func() {
-				w.choice(i, func() { w.out = newBody(f, i, nil).append(w.out, f.choices[i].Body) }, "")
+				w.choice(i, func() {
+					b := newBody(f, i, nil)
+					w.out = b.append(w.out, f.choices[i].Body)
+				}, "")
 			})
 		}
 	}
@@ -190,7 +192,10 @@ func (w *writer) text() {
 		for i := range w.left {
 			if len(w.left[i]) > 0 {
 				events := w.take(i)
-				w.choice(i, func() { w.out = newBody(w.f, i, events).append(w.out, Span{}) }, "")
+				w.choice(i, func() {
+					b := newBody(w.f, i, events)
+					w.out = b.append(w.out, Span{})
+				}, "")
 			}
 		}
 	})
@@ -278,7 +283,8 @@ func (p *patch) body(place int) {
 	case c.text || c.calls:
 		p.put(at)
 		start := len(p.out)
-		p.out = newBody(p.f, place, p.take(place)).append(p.out, at)
+		b := newBody(p.f, place, p.take(place))
+		p.out = b.append(p.out, at)
 		p.edited, p.says = true, p.says || len(p.out)-start > len("{}")
 	case c.reasoning != "":
 		p.put(c.key, `"`, c.reasoning, `"`)

@@ -124,13 +124,8 @@ func skipFence(text string) string {
 
 // line takes the rest of a line.
 func (p *plainer) line() {
-	for i := 0; i < len(p.rest); {
+	for i := p.words(0); i < len(p.rest); i = p.words(i) {
 		if c := p.rest[i]; c < utf8.RuneSelf {
-			if folded := simple[c]; folded != 0 {
-				p.text = append(p.text, folded)
-				i++
-				continue
-			}
 			if c == '\n' {
 				p.text = append(p.text, '\n')
 				p.rest = p.rest[i+1:]
@@ -157,6 +152,29 @@ func (p *plainer) line() {
 		i += size
 	}
 	p.rest = ""
+}
+
+// words takes simple bytes and spaces from a place on, which most of a text is, and returns where
+// they end.
+func (p *plainer) words(i int) int {
+	text := p.text
+	for ; i < len(p.rest); i++ {
+		c := p.rest[i]
+		if c >= utf8.RuneSelf {
+			break
+		}
+		switch folded := simple[c]; {
+		case folded != 0:
+			text = append(text, folded)
+		case c != ' ':
+			p.text = text
+			return i
+		case mayBeSpaced(text):
+			text = append(text, ' ')
+		}
+	}
+	p.text = text
+	return i
 }
 
 // simple are the bytes of ASCII that are no more than themselves, folded.
@@ -209,9 +227,16 @@ func (p *plainer) rune(r rune) {
 }
 
 func (p *plainer) space() {
-	if n := len(p.text); n > 0 && p.text[n-1] != ' ' && p.text[n-1] != '\n' {
+	if mayBeSpaced(p.text) {
 		p.text = append(p.text, ' ')
 	}
+}
+
+// mayBeSpaced reports whether a space may follow a text: one is between words, and none begins a
+// line.
+func mayBeSpaced(text []byte) bool {
+	n := len(text)
+	return n > 0 && text[n-1] != ' ' && text[n-1] != '\n'
 }
 
 // closingMark returns what closes a quotation that a rune opens, or "".

@@ -86,19 +86,16 @@ func read(body io.Reader, declared, limit int64, room *inflight.Claim) ([]byte, 
 	if err := room.Grow(inflight.Answer * first); err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	b.Grow(int(first) + bytes.MinRead)
-	if declared > preallocated {
-		if _, err := b.ReadFrom(io.LimitReader(body, preallocated)); err != nil {
-			return nil, err
-		}
-		if err := room.Grow(inflight.Answer * (declared - first)); err != nil {
-			return nil, err
-		}
-		b.Grow(int(declared) - b.Len() + bytes.MinRead)
+	data := make([]byte, first)
+	if _, err := io.ReadFull(body, data); err != nil || first == declared { // the transport gives no more
+		return data, err
 	}
-	_, err := b.ReadFrom(io.LimitReader(body, declared-int64(b.Len()))) // the transport gives no more
-	return b.Bytes(), err
+	if err := room.Grow(inflight.Answer * (declared - first)); err != nil {
+		return nil, err
+	}
+	data = append(make([]byte, 0, declared), data...)[:declared]
+	_, err := io.ReadFull(body, data[first:])
+	return data, err
 }
 
 // readParts reads a body whose length nobody has said. Each part is as long as all before it:
