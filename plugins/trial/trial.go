@@ -61,6 +61,8 @@ type Check struct {
 	Tried  int     `json:"tried"`          // cases, or texts
 	Read   int     `json:"read,omitempty"` // how often a text was read, whole or cut
 	Ratio  float64 `json:"ratio,omitempty"`
+	// Written is how many cases have other events than before: Config.Update.
+	Written int `json:"written,omitempty"`
 }
 
 // Failure is something that is not as it should be.
