@@ -124,6 +124,15 @@ func checkLineOf(c trial.Check, seed uint64) string {
 		return line
 	case "probes":
 		return fmt.Sprintf("%s: its example and %d other texts, read in %d ways", c.Parser, c.Tried-1, c.Read)
+	case "arguments":
+		if c.Tried == 0 {
+			return c.Parser + ": no call whose arguments could be changed; give the manifest an example"
+		}
+		return fmt.Sprintf("%s: %d texts with arguments that come twice or are no JSON as they are, read in %d ways", c.Parser, c.Tried, c.Read)
+	case "text":
+		return fmt.Sprintf("%s: %d texts that end early or go on behind a call", c.Parser, c.Tried)
+	case "regions":
+		return fmt.Sprintf("%s: %d regions one after the other, side by side, or left half read", c.Parser, c.Read)
 	case "limits":
 		return fmt.Sprintf("%s: %d texts that are too long or too deep", c.Parser, c.Tried)
 	case "growth":

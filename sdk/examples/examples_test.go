@@ -61,7 +61,7 @@ func TestLanguages(t *testing.T) {
 		for _, c := range report.Checks {
 			tried[c.Name] = c.Tried
 		}
-		for _, check := range []string{"cases", "probes", "limits", "growth", "fuzz"} {
+		for _, check := range []string{"cases", "probes", "arguments", "text", "regions", "limits", "growth", "fuzz"} {
 			if tried[check] == 0 {
 				t.Errorf("got no text tried as %s, want some", check)
 			}
