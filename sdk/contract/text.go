@@ -18,45 +18,68 @@ import (
 // call that is cut off where nothing cut it, an argument that is there twice. The events are those
 // that Check has nothing against.
 func CheckText(events []sdk.Event, text string, reason sdk.Reason, tools []sdk.Tool) error {
-	var said strings.Builder // content and reasoning
-	var call sdk.Event
-	var args strings.Builder
-	mended := false
+	r := reading{text: text, reason: reason, tools: tools}
 	for i, e := range events {
-		var err error
-		switch e.Kind {
-		case abi.Content, abi.Reasoning:
-			said.WriteString(e.Text)
-		case abi.CallStart:
-			call, mended = e, false
-			args.Reset()
-			// Where nothing is offered, nobody knows what it may be; one that is escaped is not looked for.
-			offered := func(t sdk.Tool) bool { return t.Name == call.Name }
-			if len(tools) > 0 && !strings.Contains(text, `\`) && !within(call.Name, text) && !slices.ContainsFunc(tools, offered) {
-				err = fmt.Errorf("the tool %q is not in the text, nor offered", call.Name)
-			}
-		case abi.Args:
-			args.WriteString(e.Text)
-		case abi.Repair:
-			mended = true
-		case abi.CallEnd:
-			if key, twice := repeated(args.String()); twice && !mended && !written(args.String(), text) {
-				err = fmt.Errorf("the arguments have the key %q twice, which JSON parsers read differently: give such a call back as malformed", key)
-			}
-		case abi.Cut:
-			if reason != sdk.Length {
-				err = errors.New("no token limit cut the output off, so the call's text is lost: give it back as malformed")
-			}
-		case abi.Malformed:
-			err = spoken(said.String(), text[:e.From])
-		case abi.End:
-			err = spoken(said.String(), text[:e.To])
-		}
-		if err != nil {
+		if err := r.event(e); err != nil {
 			return fmt.Errorf("event %d (%s): %w", i, e.Kind, err)
 		}
 	}
 	return nil
+}
+
+// reading compares the events of a region with its text.
+type reading struct {
+	text   string
+	reason sdk.Reason
+	tools  []sdk.Tool
+	said   strings.Builder // content and reasoning
+	args   strings.Builder // of the open call
+	mended bool            // it was
+}
+
+func (r *reading) event(e sdk.Event) error {
+	switch e.Kind {
+	case abi.Content, abi.Reasoning:
+		r.said.WriteString(e.Text)
+	case abi.CallStart:
+		r.mended = false
+		r.args.Reset()
+		return r.name(e.Name)
+	case abi.Args:
+		r.args.WriteString(e.Text)
+	case abi.Repair:
+		r.mended = true
+	case abi.CallEnd:
+		return r.keys(r.args.String())
+	case abi.Cut:
+		if r.reason != sdk.Length {
+			return errors.New("no token limit cut the output off, so the call's text is lost: give it back as malformed")
+		}
+	case abi.Malformed:
+		return spoken(r.said.String(), r.text[:e.From])
+	case abi.End:
+		return spoken(r.said.String(), r.text[:e.To])
+	}
+	return nil
+}
+
+// name looks for the tool of a call. Where nothing is offered nobody knows what it may be, and one
+// that is escaped is not looked for.
+func (r *reading) name(name string) error {
+	offered := func(t sdk.Tool) bool { return t.Name == name }
+	if len(r.tools) == 0 || strings.Contains(r.text, `\`) || within(name, r.text) || slices.ContainsFunc(r.tools, offered) {
+		return nil
+	}
+	return fmt.Errorf("the tool %q is not in the text, nor offered", name)
+}
+
+// keys looks for one that is twice in the arguments of a call.
+func (r *reading) keys(args string) error {
+	key, twice := repeated(args)
+	if !twice || r.mended || written(args, r.text) {
+		return nil
+	}
+	return fmt.Errorf("the arguments have the key %q twice, which JSON parsers read differently: give such a call back as malformed", key)
 }
 
 // spoken says what is wrong with content and reasoning that come from a text, or nil.
