@@ -12,8 +12,8 @@ import (
 
 type pluginCmd struct {
 	List    pluginListCmd    `cmd:"" help:"List the parsers that are loaded, in the order in which they are asked."`
-	New     pluginNewCmd     `cmd:"" help:"Write a project for a plugin: parser, cases, tests and the SDK. It builds without a network."`
-	Build   pluginBuildCmd   `cmd:"" help:"Compile a project to a .wasm file and check that the gateway loads it. Needs Go."`
+	New     pluginNewCmd     `cmd:"" help:"Write a project for a plugin in Go, Rust, C or AssemblyScript: a parser, its cases, and what it needs of the SDK."`
+	Build   pluginBuildCmd   `cmd:"" help:"Compile a project to a .wasm file and check that the gateway loads it. Needs the toolchain of its language."`
 	Test    pluginTestCmd    `cmd:"" help:"Test a plugin in its sandbox: cases, cuts, limits, fuzzed inputs, costs."`
 	Bench   pluginBenchCmd   `cmd:"" help:"Measure what a plugin costs, beside built-in parsers."`
 	Inspect pluginInspectCmd `cmd:"" help:"Print what is in a plugin, and whether the gateway loads it."`

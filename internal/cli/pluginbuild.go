@@ -17,6 +17,7 @@ import (
 
 type pluginNewCmd struct {
 	Name string `arg:"" help:"Name of the plugin, its parser, its Go module and its folder: lower-case letters, digits, - and _."`
+	Lang string `enum:"go,rust,c,assemblyscript" default:"go" help:"Language: go, rust, c or assemblyscript." placeholder:"LANG"`
 	Dir  string `help:"Folder to write to, which must be empty or not exist; by default one with the plugin's name." placeholder:"DIR"`
 }
 
@@ -39,7 +40,7 @@ func (p *pluginNewCmd) Run(e *env) error {
 			return usageError{fmt.Errorf("name %q: the built-in parser %s has this name; choose another, such as %s_2", p.Name, info.Name, p.Name)}
 		}
 	}
-	if err := author.New(dir, p.Name); err != nil {
+	if err := author.New(dir, p.Name, p.Lang); err != nil {
 		return usageError{err}
 	}
 	fmt.Fprintf(e.stdout, "wrote %s: its README.md says what to do next\n", dir)
@@ -96,21 +97,29 @@ func (p *pluginBuildCmd) Run(e *env) error {
 	if err := writePlugin(file, wasm); err != nil {
 		return usageError{err}
 	}
-	fmt.Fprintf(e.stdout, "wrote %s: %s %s, %.1f MB\n", file, m.Manifest.Name, plaintext.Line(m.Manifest.Version), float64(m.Size)/1e6)
+	fmt.Fprintf(e.stdout, "wrote %s: %s %s, %s\n", file, m.Manifest.Name, plaintext.Line(m.Manifest.Version), sizeOf(m.Size))
 	for _, parser := range m.Manifest.Parsers {
 		fmt.Fprintf(e.stdout, "parser %s\n", describeParser(&parser))
 	}
 	return nil
 }
 
-// buildProject compiles a project. What the compiler says goes to standard error.
+// sizeOf is the size of a module, for people.
+func sizeOf(n int) string {
+	if n < 1e6 {
+		return fmt.Sprintf("%.0f KB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+// buildProject compiles a project. What the compiler says goes to standard error, warnings too.
 func buildProject(e *env, dir string) ([]byte, error) {
-	wasm, err := author.Build(e.ctx, dir)
+	wasm, err := author.Build(e.ctx, dir, e.stderr)
 	if failed, ok := errors.AsType[*author.BuildError](err); ok {
 		fmt.Fprintln(e.stderr, failed.Output)
 		return nil, failed
 	}
-	if err != nil && e.ctx.Err() == nil { // there is no Go, or no such folder
+	if err != nil && e.ctx.Err() == nil { // there is no toolchain, or no such folder
 		return nil, usageError{err}
 	}
 	return wasm, err

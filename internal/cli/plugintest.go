@@ -117,9 +117,22 @@ func checkLineOf(c trial.Check, seed uint64) string {
 		if c.Tried == 0 {
 			return c.Parser + ": no cases; put some into testdata, or give their folder with --cases"
 		}
-		return fmt.Sprintf("%s: %d cases, read in %d ways", c.Parser, c.Tried, c.Read)
+		line := fmt.Sprintf("%s: %d cases, read in %d ways", c.Parser, c.Tried, c.Read)
+		if c.Written > 0 {
+			line += fmt.Sprintf("; events of %d written: read them before you keep them", c.Written)
+		}
+		return line
 	case "probes":
 		return fmt.Sprintf("%s: its example and %d other texts, read in %d ways", c.Parser, c.Tried-1, c.Read)
+	case "arguments":
+		if c.Tried == 0 {
+			return c.Parser + ": no call whose arguments could be changed; give the manifest an example"
+		}
+		return fmt.Sprintf("%s: %d texts with arguments that come twice or are no JSON as they are, read in %d ways", c.Parser, c.Tried, c.Read)
+	case "text":
+		return fmt.Sprintf("%s: %d texts that end early or go on behind a call", c.Parser, c.Tried)
+	case "regions":
+		return fmt.Sprintf("%s: %d regions one after the other, side by side, or left half read", c.Parser, c.Read)
 	case "limits":
 		return fmt.Sprintf("%s: %d texts that are too long or too deep", c.Parser, c.Tried)
 	case "growth":
@@ -182,7 +195,7 @@ func printCosts(out io.Writer, costs []trial.Cost) error {
 			fmt.Fprintf(w, "%s\tnot measured: %s\n", name, c.Problem)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d pages\t%.1f MB\t%.0f ms\n", name, amount(c.Short, "µs/KB"), amount(c.Long, "µs/KB"), amount(c.Response, "µs"), c.Pages, float64(c.Size)/1e6, c.Load)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d pages\t%s\t%.0f ms\n", name, amount(c.Short, "µs/KB"), amount(c.Long, "µs/KB"), amount(c.Response, "µs"), c.Pages, sizeOf(c.Size), c.Load)
 	}
 	for _, c := range costs {
 		if !c.Builtin && c.Problem == "" {

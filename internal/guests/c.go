@@ -14,32 +14,40 @@ import (
 //go:embed requirements.txt
 var zigPins string
 
-// findClang finds a C compiler with a linker for WebAssembly: the machine's clang, else
-// the one in Zig, which takes the same flags.
+// findClang finds a C compiler.
 func findClang(ctx context.Context, dir string) (toolchain, error) {
-	clang, err := exec.LookPath("clang")
-	if err == nil {
-		_, err = exec.LookPath("wasm-ld")
-	}
-	command := []string{clang}
+	command, err := clang(ctx)
 	if err != nil {
-		python, err := installZig(ctx)
-		if err != nil {
-			return toolchain{}, install.MissingError{
-				What:   fmt.Sprintf("clang and wasm-ld are not installed, nor is Zig (%v)", err),
-				Remedy: "apt-get install clang lld",
-			}
-		}
-		command = []string{python, "-m", "ziglang", "cc"}
+		return toolchain{}, err
 	}
 	version, err := install.Command(ctx, dir, command[0], append(command[1:], "--version")...)
 	if err != nil {
 		return toolchain{}, err
 	}
 	return toolchain{version, func(ctx context.Context, out string) error {
-		_, err := install.Command(ctx, dir, command[0], append(command[1:], "@flags", "-o", out, "lines.c")...)
+		_, err := install.Command(ctx, dir, command[0], append(command[1:], "@flags", "-o", out, "parser.c")...)
 		return err
 	}}, nil
+}
+
+// clang is the command of a C compiler with a linker for WebAssembly: the machine's clang, else
+// the one in Zig, which takes the same flags.
+func clang(ctx context.Context) ([]string, error) {
+	clang, err := exec.LookPath("clang")
+	if err == nil {
+		_, err = exec.LookPath("wasm-ld")
+	}
+	if err == nil {
+		return []string{clang}, nil
+	}
+	python, err := installZig(ctx)
+	if err != nil {
+		return nil, install.MissingError{
+			What:   fmt.Sprintf("clang and wasm-ld are not installed, nor is Zig (%v)", err),
+			Remedy: "apt-get install clang lld",
+		}
+	}
+	return []string{python, "-m", "ziglang", "cc"}, nil
 }
 
 // installZig installs Zig from the registry of Python's packages and returns the Python

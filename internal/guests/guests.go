@@ -6,6 +6,7 @@ package guests
 import (
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -28,13 +29,13 @@ func Build(ctx context.Context, examples, language string) ([]byte, error) {
 	}
 	var find func(context.Context, string) (toolchain, error)
 	switch language {
-	case "go": // its own cache knows what was built
-		return author.Build(ctx, dir)
-	case "rust":
+	case author.Go: // its own cache knows what was built
+		return author.Build(ctx, dir, io.Discard)
+	case author.Rust:
 		find = findCargo
-	case "assemblyscript":
+	case author.AssemblyScript:
 		find = findCompiler
-	case "c":
+	case author.C:
 		find = findClang
 	default:
 		return nil, fmt.Errorf("no example in %q, there is one in %s", language, strings.Join(Languages(), ", "))
@@ -56,8 +57,29 @@ func Build(ctx context.Context, examples, language string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(built, file))
 }
 
+// Prepare installs what an author installs before he builds the project in dir, which
+// "callgate plugin new" has written, and returns the environment to build it in, beside the
+// user's own. Errors are as those of Build.
+func Prepare(ctx context.Context, dir, language string) (env []string, err error) {
+	switch language {
+	case author.Rust:
+		_, err = findCargo(ctx, dir)
+	case author.AssemblyScript:
+		var modules string
+		if modules, err = installCompiler(ctx, dir); err == nil {
+			err = os.Symlink(modules, filepath.Join(dir, "node_modules"))
+		}
+	case author.C:
+		var command []string
+		if command, err = clang(ctx); err == nil {
+			env = []string{"CC=" + strings.Join(command, " ")}
+		}
+	}
+	return env, err
+}
+
 // file is the name of what is built.
-const file = "lines.wasm"
+const file = "plugin.wasm"
 
 // toolchain is what compiles a guest.
 type toolchain struct {

@@ -57,22 +57,39 @@ func addTarget(ctx context.Context, dir string) error {
 	return err
 }
 
-// findCompiler finds Node, and installs AssemblyScript's compiler at the version in the
-// example's lock file.
+// findCompiler finds Node and AssemblyScript's compiler.
 func findCompiler(ctx context.Context, dir string) (toolchain, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		return toolchain{}, install.MissingError{What: "node is not installed", Remedy: "apt-get install nodejs npm"}
 	}
+	lock, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
+	if err != nil {
+		return toolchain{}, err
+	}
+	modules, err := installCompiler(ctx, dir)
+	if err != nil {
+		return toolchain{}, err
+	}
+	compiler := filepath.Join(modules, "assemblyscript", "bin", "asc.js")
+	return toolchain{string(lock), func(ctx context.Context, out string) error {
+		_, err := install.Command(ctx, dir, node, compiler, "assembly/index.ts", "--target", "release", "--outFile", out)
+		return err
+	}}, nil
+}
+
+// installCompiler installs AssemblyScript's compiler at the version in the lock file of a
+// project, and returns the folder node_modules.
+func installCompiler(ctx context.Context, dir string) (string, error) {
 	pins, of := []string{"package.json", "package-lock.json"}, []string{}
 	for _, pin := range pins {
 		text, err := os.ReadFile(filepath.Join(dir, pin))
 		if err != nil {
-			return toolchain{}, err
+			return "", err
 		}
 		of = append(of, string(text))
 	}
-	modules, err := install.Once(install.Root(), "assemblyscript", of, func(into string) error {
+	into, err := install.Once(install.Root(), "assemblyscript", of, func(into string) error {
 		npm, err := exec.LookPath("npm")
 		if err != nil {
 			return err
@@ -86,14 +103,10 @@ func findCompiler(ctx context.Context, dir string) (toolchain, error) {
 		return err
 	})
 	if err != nil {
-		return toolchain{}, install.MissingError{
+		return "", install.MissingError{
 			What:   fmt.Sprintf("AssemblyScript's compiler is not installed (%v)", err),
 			Remedy: "go test ./sdk/examples, where npm and its registry are in reach",
 		}
 	}
-	compiler := filepath.Join(modules, "node_modules", "assemblyscript", "bin", "asc.js")
-	return toolchain{of[1], func(ctx context.Context, out string) error {
-		_, err := install.Command(ctx, dir, node, compiler, "assembly/index.ts", "--target", "release", "--outFile", out)
-		return err
-	}}, nil
+	return filepath.Join(into, "node_modules"), nil
 }

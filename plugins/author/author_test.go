@@ -2,6 +2,7 @@ package author_test
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -30,7 +31,7 @@ func TestCheckName(t *testing.T) {
 func TestNew(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "deep", "nova_2")
-	if err := author.New(dir, "nova_2"); err != nil {
+	if err := author.New(dir, "nova_2", author.Go); err != nil {
 		t.Fatal(err)
 	}
 	files := filesIn(t, dir)
@@ -58,17 +59,17 @@ func TestNew(t *testing.T) {
 	if err != nil || !strings.Contains(string(main), `sdk.Module("nova_2", `) {
 		t.Errorf("got main.go %q, %v, want the module called nova_2", main, err)
 	}
-	if err := author.New(dir, "nova_2"); err == nil || !strings.Contains(err.Error(), "not empty") {
+	if err := author.New(dir, "nova_2", author.Go); err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Errorf("a second time: got %v, want it refused", err)
 	}
 	empty := t.TempDir()
-	if err := author.New(empty, "nova_2"); err != nil {
+	if err := author.New(empty, "nova_2", author.Go); err != nil {
 		t.Errorf("into an empty folder: %v", err)
 	}
-	if err := author.New(filepath.Join(empty, "go.mod"), "nova_2"); err == nil {
+	if err := author.New(filepath.Join(empty, "go.mod"), "nova_2", author.Go); err == nil {
 		t.Error("into a file: got no error")
 	}
-	if err := author.New(filepath.Join(empty, "other"), "Nova"); err == nil {
+	if err := author.New(filepath.Join(empty, "other"), "Nova", author.Go); err == nil {
 		t.Error("a bad name: got no error")
 	}
 	if _, err := os.Stat(filepath.Join(empty, "other")); !errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +98,7 @@ func filesIn(t *testing.T, dir string) []string {
 func TestProject(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "nova")
-	if err := author.New(dir, "nova"); err != nil {
+	if err := author.New(dir, "nova", author.Go); err != nil {
 		t.Fatal(err)
 	}
 	before := filesIn(t, dir)
@@ -123,7 +124,7 @@ func TestBuild(t *testing.T) {
 	t.Parallel()
 	project := func(change func(dir string) error) string {
 		dir := filepath.Join(t.TempDir(), "nova")
-		if err := errors.Join(author.New(dir, "nova"), change(dir)); err != nil {
+		if err := errors.Join(author.New(dir, "nova", author.Go), change(dir)); err != nil {
 			t.Fatal(err)
 		}
 		return dir
@@ -131,11 +132,11 @@ func TestBuild(t *testing.T) {
 	write := func(name, text string) func(string) error {
 		return func(dir string) error { return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600) }
 	}
-	wasm, err := author.Build(t.Context(), project(write("notes.txt", "")))
+	wasm, err := author.Build(t.Context(), project(write("notes.txt", "")), io.Discard)
 	if err != nil || !strings.HasPrefix(string(wasm), "\x00asm") {
 		t.Errorf("got %d bytes, %v, want a module", len(wasm), err)
 	}
-	again, err := author.Build(t.Context(), project(write("notes.txt", "")))
+	again, err := author.Build(t.Context(), project(write("notes.txt", "")), io.Discard)
 	if err != nil || string(again) != string(wasm) {
 		t.Errorf("in another folder: got %d bytes, %v, want the same %d", len(again), err, len(wasm))
 	}
@@ -150,13 +151,13 @@ func TestBuild(t *testing.T) {
 		{"a module that is not here", project(write("more.go", "package main\n\nimport _ \"example.com/other\"\n")), "example.com/other"},
 		{"no module", t.TempDir(), "go.mod"},
 	} {
-		_, err := author.Build(t.Context(), tt.dir)
+		_, err := author.Build(t.Context(), tt.dir, io.Discard)
 		e, ok := errors.AsType[*author.BuildError](err)
 		if !ok || !strings.Contains(e.Output, tt.want) || strings.Contains(e.Error(), "\n") {
 			t.Errorf("%s: got %v, %q, want a BuildError with %q", tt.name, err, output(e), tt.want)
 		}
 	}
-	if _, err := author.Build(t.Context(), filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := author.Build(t.Context(), filepath.Join(t.TempDir(), "none"), io.Discard); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no folder: got %v", err)
 	}
 }
@@ -170,7 +171,7 @@ func output(e *author.BuildError) string {
 
 func TestBuildWithoutGo(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := author.Build(t.Context(), t.TempDir()); !errors.Is(err, author.ErrNoGo) {
+	if _, err := author.Build(t.Context(), t.TempDir(), io.Discard); !errors.Is(err, author.ErrNoGo) {
 		t.Errorf("got %v, want %v", err, author.ErrNoGo)
 	}
 }

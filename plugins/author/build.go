@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,21 +15,46 @@ import (
 )
 
 // ErrNoGo means that the Go toolchain is not there.
-var ErrNoGo = errors.New(`the Go toolchain is needed to build a plugin and there is no "go" in PATH: install it from https://go.dev/dl`)
+var ErrNoGo error = &ToolchainError{`the Go toolchain is needed to build a plugin and there is no "go" in PATH: install it from https://go.dev/dl`}
+
+// ToolchainError says which part of a toolchain is not there, and how to install it.
+type ToolchainError struct{ text string }
+
+// Error implements error.
+func (e *ToolchainError) Error() string { return e.text }
 
 // BuildError is why a project could not be compiled.
 type BuildError struct {
 	Dir    string
-	Output string // what the toolchain printed: lines with files and places
+	Tool   string // that failed: go build, cargo build
+	Output string // what it printed: lines with files and places
 }
 
 // Error implements error, in one line.
-func (e *BuildError) Error() string { return "go build of " + e.Dir + " failed" }
+func (e *BuildError) Error() string { return e.Tool + " of " + e.Dir + " failed" }
 
-// Build compiles the project in dir as a plugin and returns the module. It needs Go and
-// no network: what the project imports has to be in it, in its vendor folder, or in Go's
-// module cache. An error is ErrNoGo, a *BuildError, or about the folder.
-func Build(ctx context.Context, dir string) ([]byte, error) {
+// Build compiles the project in dir as a plugin and returns the module. What a compiler warns
+// of goes to warnings. The language is that of the build file: Cargo.toml, asconfig.json, or
+// flags for clang; without any of them it is Go.
+//
+// A project in Go needs Go and no network: what it imports has to be in it, in its vendor
+// folder, or in Go's module cache. The others are built with cargo, with the asc that npm has
+// installed in the project, and with clang or what CC is in the environment. An error is a *ToolchainError, a *BuildError, or about the
+// folder.
+func Build(ctx context.Context, dir string, warnings io.Writer) ([]byte, error) {
+	if info, err := os.Stat(dir); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder with the source of a plugin", dir)
+	}
+	for _, by := range []struct {
+		file  string
+		build func(context.Context, string, io.Writer) ([]byte, error)
+	}{{"Cargo.toml", buildRust}, {"asconfig.json", buildAssemblyScript}, {"flags", buildC}} {
+		if _, err := os.Stat(filepath.Join(dir, by.file)); err == nil {
+			return by.build(ctx, dir, warnings)
+		}
+	}
 	return compile(ctx, dir, "GOTOOLCHAIN=local")
 }
 
@@ -48,16 +74,11 @@ func BuildParsers(ctx context.Context, folder string) ([]byte, error) {
 	return compile(ctx, filepath.Join(tmp, "wasm-parsers", folder))
 }
 
-// compile compiles the package in dir. settings are more of the environment.
+// compile compiles the Go package in dir. settings are more of the environment.
 func compile(ctx context.Context, dir string, settings ...string) ([]byte, error) {
 	goTool, err := exec.LookPath("go")
 	if err != nil {
 		return nil, ErrNoGo
-	}
-	if info, err := os.Stat(dir); err != nil {
-		return nil, err
-	} else if !info.IsDir() {
-		return nil, fmt.Errorf("%s is not a folder with the source of a plugin", dir)
 	}
 	tmp, err := os.MkdirTemp("", "callgate-plugin-")
 	if err != nil {
@@ -73,11 +94,11 @@ func compile(ctx context.Context, dir string, settings ...string) ([]byte, error
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, &BuildError{Dir: dir, Output: strings.TrimSpace(string(out) + exitless(err))}
+		return nil, &BuildError{Dir: dir, Tool: "go build", Output: strings.TrimSpace(string(out) + exitless(err))}
 	}
 	wasm, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) { // go build writes nothing for a package that is not main
-		return nil, &BuildError{Dir: dir, Output: "the package is not a program: begin its files with package main"}
+		return nil, &BuildError{Dir: dir, Tool: "go build", Output: "the package is not a program: begin its files with package main"}
 	}
 	return wasm, err
 }

@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	starter     = "sdk/examples/starter"
-	starterName = "my_model" // everywhere in the starter
+	starterName = "my_model" // everywhere in the starters
 	vendored    = "third_party/callgate"
 	modulePath  = "github.com/callgate/callgate"
 )
@@ -49,12 +48,39 @@ const reserved = `archive bufio builtin bytes cmp compress container context cry
 	all cmd main std test tool work
 	aux con nul prn com1 com2 com3 com4 com5 com6 com7 com8 com9 lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9`
 
-// New writes a project for a plugin called name into dir, which must be empty or not be
-// there: the starter with that name, and beside it the SDK that the program carries, so
-// that neither a download nor a go.sum is needed. It never changes a file.
-func New(dir, name string) error {
+// Languages are those that New knows, as it takes them.
+func Languages() []string { return []string{Go, Rust, C, AssemblyScript} }
+
+// The languages of plugins.
+const (
+	Go             = "go"
+	Rust           = "rust"
+	C              = "c"
+	AssemblyScript = "assemblyscript"
+)
+
+// starters are the folders that a project is made of, and where in it they are put.
+var starters = map[string]map[string]string{
+	Go:             {"sdk/examples/starter": "."},
+	Rust:           {"sdk/examples/lines-rust": ".", cases: "testdata"},
+	C:              {"sdk/examples/lines-c": ".", cases: "testdata"},
+	AssemblyScript: {"sdk/examples/lines-assemblyscript": ".", cases: "testdata"},
+}
+
+// cases are those of the starters in other languages than Go.
+const cases = "sdk/examples/cases"
+
+// New writes a project for a plugin called name in a language into dir, which must be empty or
+// not be there: the starter with that name. Beside one in Go stands the SDK that the program
+// carries, so that neither a download nor a go.sum is needed; the others have what they need of
+// it in a file of their own. It never changes a file.
+func New(dir, name, language string) error {
 	if err := CheckName(name); err != nil {
 		return err
+	}
+	folders, ok := starters[language]
+	if !ok {
+		return fmt.Errorf("language %.60q: use one of %s", language, strings.Join(Languages(), ", "))
 	}
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -64,6 +90,22 @@ func New(dir, name string) error {
 		return err
 	}
 	source := callgate.Source()
+	if language == Go {
+		if err := writeSDK(source, dir, name); err != nil {
+			return err
+		}
+	}
+	rename := func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(starterName), []byte(name)) }
+	for from, to := range folders {
+		if err := copyFiles(source, from, filepath.Join(dir, to), func(string) bool { return true }, rename); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSDK writes the SDK into a project in Go, and the go.mod that finds it there.
+func writeSDK(source fs.FS, dir, name string) error {
 	version, err := goVersion(source)
 	if err != nil {
 		return err
@@ -72,12 +114,7 @@ func New(dir, name string) error {
 		return err
 	}
 	mod := fmt.Sprintf("module %s\n\n%s\n\nrequire %s v0.0.0\n\nreplace %s => ./%s\n", name, version, modulePath, modulePath, vendored)
-	if err := writeFile(filepath.Join(dir, "go.mod"), []byte(mod)); err != nil {
-		return err
-	}
-	return copyFiles(source, starter, dir, func(string) bool { return true }, func(b []byte) []byte {
-		return bytes.ReplaceAll(b, []byte(starterName), []byte(name))
-	})
+	return writeFile(filepath.Join(dir, "go.mod"), []byte(mod))
 }
 
 // writeModule writes packages of this module, as a module of the same path: those below some

@@ -45,7 +45,10 @@ func (t *trial) read(ctx context.Context, parser string, in input, pieces []stri
 		return nil, t.explain(err)
 	}
 	events = contract.Join(append(events, got...))
-	return events, contract.Check(events, len(in.text))
+	if err := contract.Check(events, len(in.text)); err != nil {
+		return events, err
+	}
+	return events, contract.CheckText(events, in.text, in.reason, in.options.Tools)
 }
 
 // fault is an error of the sandbox.

@@ -1,7 +1,8 @@
 // Package trial puts a compiled plugin to the test in the sandbox that the gateway runs
-// it in: golden cases, every way of cutting them, long, deep and repeated texts, texts
-// made up at random, and what the plugin costs beside the built-in parsers. The plugin
-// may be written in any language.
+// it in: golden cases, every way of cutting them, arguments that come twice or are no JSON as
+// they are, texts that end early or go on, regions side by side, long, deep and repeated
+// texts, texts made up at random, and what the plugin costs beside the built-in parsers. The
+// plugin may be written in any language.
 package trial
 
 import (
@@ -56,11 +57,13 @@ type Config struct {
 
 // Check is a kind of trial that a parser was put to.
 type Check struct {
-	Name   string  `json:"name"` // load, cases, probes, limits, growth or fuzz
+	Name   string  `json:"name"` // load, cases, probes, arguments, text, regions, limits, growth or fuzz
 	Parser string  `json:"parser,omitempty"`
 	Tried  int     `json:"tried"`          // cases, or texts
 	Read   int     `json:"read,omitempty"` // how often a text was read, whole or cut
 	Ratio  float64 `json:"ratio,omitempty"`
+	// Written is how many cases have other events than before: Config.Update.
+	Written int `json:"written,omitempty"`
 }
 
 // Failure is something that is not as it should be.
@@ -147,7 +150,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 			return nil, err
 		}
 	}
-	for _, step := range []func(context.Context, *subject){t.probe, t.tryLimits, t.tryGrowth, t.fuzz} {
+	for _, step := range []func(context.Context, *subject){t.probe, t.tryArguments, t.tryText, t.tryRegions, t.tryLimits, t.tryGrowth, t.fuzz} {
 		for _, s := range subjects {
 			if t.broken || ctx.Err() != nil { // one line says it, and what follows would say it again
 				return &t.report, context.Cause(ctx)

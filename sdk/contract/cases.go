@@ -87,6 +87,9 @@ func readCase(file string) (Case, error) {
 	if !found {
 		return Case{}, fmt.Errorf("%s has no input", file)
 	}
+	if !strings.HasSuffix(head, "\n") {
+		head += "\n" // the events may be written behind it
+	}
 	why, options, _ := strings.Cut(why, "-- options --\n")
 	c := Case{
 		Name: strings.TrimSuffix(filepath.Base(file), Extension), Why: strings.TrimSpace(why), Events: events, head: head + eventsMark,

@@ -54,6 +54,49 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestCheckText shows that each rule of what events may make of a text is held to.
+func TestCheckText(t *testing.T) {
+	t.Parallel()
+	call := func(name, args string, more ...sdk.Event) []sdk.Event {
+		return append(append([]sdk.Event{{Kind: abi.CallStart, Name: name}, {Kind: abi.Args, Text: args}}, more...), sdk.Event{Kind: abi.CallEnd}, sdk.Event{Kind: abi.End, To: 5})
+	}
+	content := func(text string, end sdk.Event) []sdk.Event {
+		return []sdk.Event{{Kind: abi.Content, Text: text}, end}
+	}
+	tools := []sdk.Tool{{Name: "offered"}}
+	for _, tt := range []struct {
+		name, text string
+		events     []sdk.Event
+		reason     sdk.Reason
+		want       string // part of the error, "" for none
+	}{
+		{"a call", "named", call("named", `{"a": {"b": 1}, "c": [{"b": 1}, {"b": 2}], "b": "a"}`), 0, ""},
+		{"an offered tool that is not named", "a call", call("offered", "{}"), 0, ""},
+		{"a tool that is neither", "a call", call("other", "{}"), 0, `the tool "other" is not in the text, nor offered`},
+		{"an escaped name", `a \u0063all`, call("other", "{}"), 0, ""},
+		{"a key twice", "named a b", call("named", `{"a": 1, "b": {}, "a": 2}`), 0, `the key "a" twice`},
+		{"a key twice within a value", "named a b", call("named", `{"b": [{"a": 1, "a": 2}]}`), 0, `the key "a" twice`},
+		{"a key twice in another spelling", "named a b", call("named", `{"a": 1, "\u0061": 2}`), 0, `the key "a" twice`},
+		{"as the model wrote it", `named {"a": 1, "a": 2}`, call("named", `{"a": 1, "a": 2}`), 0, ""},
+		{"as the model wrote it in a string", `named "{\"a\": 1, \"a\": 2}"`, call("named", `{"a": 1, "a": 2}`), 0, ""},
+		{"mended", `named {'a': 1, 'a': 2}`, call("named", `{"a": 1, "a": 2}`, sdk.Event{Kind: abi.Repair, Name: "args_json"}), 0, ""},
+		{"cut by a limit", "named", []sdk.Event{{Kind: abi.CallStart, Name: "named"}, {Kind: abi.Cut}, {Kind: abi.End, To: 5}}, sdk.Length, ""},
+		{"cut by nothing", "named", []sdk.Event{{Kind: abi.CallStart, Name: "named"}, {Kind: abi.Cut}, {Kind: abi.End, To: 5}}, sdk.Stop, "give it back as malformed"},
+		{"content", "<a>b</a>c", content("b\n", sdk.Event{Kind: abi.End, To: 8}), 0, ""},
+		{"content from behind the end", "<a>b</a>c", content("bc", sdk.Event{Kind: abi.End, To: 8}), 0, "not in the 8 bytes before it"},
+		{"content that is given back too", "<a>b</a>c", content("b", sdk.Event{Kind: abi.Malformed, From: 3, To: 8}), 0, "comes twice"},
+		{"content of its own", "<a>b</a>c", content("x", sdk.Event{Kind: abi.End, To: 8}), 0, `"x"`},
+	} {
+		err := CheckText(tt.events, tt.text, tt.reason, tools)
+		if tt.want == "" && err != nil {
+			t.Errorf("%s: %v, want no error", tt.name, err)
+		}
+		if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.want)
+		}
+	}
+}
+
 func TestCutsJoin(t *testing.T) {
 	t.Parallel()
 	for _, input := range []string{"", "a", strings.Repeat("0123456789", 10), strings.Repeat("x", 5000)} {

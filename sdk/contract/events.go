@@ -148,7 +148,12 @@ func (c *checker) call(e sdk.Event) error {
 		return nil
 	}
 	c.open = false
-	if args := c.args.String(); !strings.HasPrefix(args, "{") || !json.Valid([]byte(args)) {
+	args := c.args.String()
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(args), &object); err != nil {
+		return fmt.Errorf("the arguments are not a JSON object: %q (%w)", args, err)
+	}
+	if !strings.HasPrefix(args, "{") { // null, or white space before it
 		return fmt.Errorf("the arguments are not a JSON object: %q", args)
 	}
 	return nil

@@ -25,7 +25,7 @@ import (
 const requireToolchains = "CALLGATE_REQUIRE_TOOLCHAINS"
 
 // parser is the name of the example's parser, in every language.
-const parser = "lines"
+const parser = "my_model"
 
 // inEach runs a test of the example in each language that can be built here.
 func inEach(t *testing.T, test func(t *testing.T, wasm []byte)) {
@@ -46,7 +46,7 @@ func TestLanguages(t *testing.T) {
 	t.Parallel()
 	inEach(t, func(t *testing.T, wasm []byte) {
 		report, err := trial.Run(t.Context(), trial.Config{
-			Plugin: plugins.Source{Name: "lines.wasm", Wasm: wasm}, Cases: "cases", Fuzz: time.Second, Seed: 1, CacheDir: pluginstest.CacheDir(t),
+			Plugin: plugins.Source{Name: "plugin.wasm", Wasm: wasm}, Cases: "cases", Fuzz: time.Second, Seed: 1, CacheDir: pluginstest.CacheDir(t),
 			Read: func(ctx context.Context, s *plugins.Session, p *abi.Parser, tools []abi.Tool, text string) []string {
 				return chain.ReadAlone(ctx, chain.Runs(s), p, tools, text).Warnings
 			},
@@ -61,7 +61,7 @@ func TestLanguages(t *testing.T) {
 		for _, c := range report.Checks {
 			tried[c.Name] = c.Tried
 		}
-		for _, check := range []string{"cases", "probes", "limits", "growth", "fuzz"} {
+		for _, check := range []string{"cases", "probes", "arguments", "text", "regions", "limits", "growth", "fuzz"} {
 			if tried[check] == 0 {
 				t.Errorf("got no text tried as %s, want some", check)
 			}
@@ -82,7 +82,7 @@ func host(t *testing.T, wasm []byte) *plugins.Host {
 			t.Error(err)
 		}
 	})
-	if err := h.Load(t.Context(), plugins.Source{Name: "lines.wasm", Wasm: wasm}); err != nil {
+	if err := h.Load(t.Context(), plugins.Source{Name: "plugin.wasm", Wasm: wasm}); err != nil {
 		t.Fatal(err)
 	}
 	return h

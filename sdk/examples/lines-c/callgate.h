@@ -1,5 +1,9 @@
-/* The ABI of sdk/README.md for any parser in C, without a library: memory, events and options.
- * It is included once. */
+/* Callgate's ABI for parsers, version 1, in C without a library: memory, events, options and the
+ * exports. It names no parser, so it can be copied as it is. One file includes it, and defines
+ * callgate_plugin. */
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wunused" /* a parser uses what it needs */
+
 typedef unsigned char byte;
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -21,6 +25,18 @@ static byte *more(u32 n) {
   u32 pages = __builtin_wasm_memory_grow(0, (n + PAGE - 1) / PAGE);
   if (pages == (u32)-1) __builtin_trap();
   return (byte *)(pages * PAGE);
+}
+
+/* What a compiler may call without being asked. */
+void *memcpy(void *to, const void *from, unsigned long n) {
+  byte *t = to;
+  for (const byte *f = from; n; n--) *t++ = *f++;
+  return to;
+}
+
+void *memset(void *at, int c, unsigned long n) {
+  for (byte *b = at; n; n--) *b++ = (byte)c;
+  return at;
 }
 
 static void copy(byte *to, const byte *from, u32 n) {
@@ -95,6 +111,17 @@ static void arg_escaped(events *e, byte c) {
   else if (c == '\t') arg_text(e, "\\t");
   else if (c < 0x20) arg_text(e, "\\u00"), arg(e, hex[c >> 4]), arg(e, hex[c & 15]);
   else arg(e, c);
+}
+
+/* content is text of the answer that stands in the region. */
+static void content(events *e, const byte *b, u32 n) {
+  flush(e);
+  put(CONTENT), put_text(b, n);
+}
+
+static void reasoning(events *e, const byte *b, u32 n) {
+  flush(e);
+  put(REASONING), put_text(b, n);
 }
 
 static void call_start(events *e, const byte *name, u32 n) {
@@ -212,6 +239,70 @@ static byte find_type(text params, const byte *name, u32 n) {
   return 0;
 }
 
+/* Parsers. */
+
+enum { STATE_ALIGN = 8 };
+
+typedef struct {
+  int (*can_parse)(const byte *head, u32 n);                /* NO, YES or MAYBE; YES and NO are for good */
+  void (*open)(void *state, events *out, const options *o); /* state is zeros; keep the pointers in it */
+  void (*feed)(void *state, const byte *text, u32 n);       /* the next bytes, which are gone afterwards */
+  void (*finish)(void *state, int reason);                  /* the output ended: STOP or CUT_OFF */
+  u32 size;                                                 /* bytes of the state of a region */
+} parser;
+
+typedef struct {
+  const char *manifest;  /* JSON, ended by a zero */
+  const parser *parsers; /* in the manifest's order */
+  u32 count;
+} plugin;
+
+extern const plugin callgate_plugin; /* what the includer defines */
+
+/* Regions. What one has taken the next one uses again. */
+
+typedef struct {
+  byte used;
+  const parser *by;
+  events out;
+  options options;
+  byte *state;
+  u32 size; /* of the state's memory */
+} region;
+
+static region regions[MAX_HANDLES];
+
+static region *find(int handle) {
+  if (handle < 0 || handle >= MAX_HANDLES || !regions[handle].used || regions[handle].out.ended) return 0;
+  return &regions[handle];
+}
+
+static u32 length(const char *s) {
+  u32 n = 0;
+  while (s[n]) n++;
+  return n;
+}
+
+/* room_of_state gives memory of whole words, which are zeros. */
+static byte *room_of_state(u32 n) {
+  static byte *page;
+  static u32 left;
+  n = (n + STATE_ALIGN - 1) / STATE_ALIGN * STATE_ALIGN;
+  if (n > left) {
+    left = n > PAGE ? (n + PAGE - 1) / PAGE * PAGE : PAGE;
+    page = more(left);
+  }
+  byte *b = page;
+  page += n, left -= n;
+  return b;
+}
+
+static void zero(u64 *at, u32 n) {
+  for (n = (n + STATE_ALIGN - 1) / STATE_ALIGN; n; n--) *at++ = 0;
+}
+
+/* The exports. */
+
 /* The buffer for the host to write to. */
 EXPORT(alloc) byte *callgate_alloc(u32 n) {
   static byte *buffer;
@@ -222,3 +313,47 @@ EXPORT(alloc) byte *callgate_alloc(u32 n) {
   }
   return buffer;
 }
+
+EXPORT(manifest) u64 callgate_manifest(void) { return pack(callgate_plugin.manifest, length(callgate_plugin.manifest)); }
+
+EXPORT(can_parse) int callgate_can_parse(u32 index, const byte *head, u32 n) {
+  return index < callgate_plugin.count ? callgate_plugin.parsers[index].can_parse(head, n) : NO;
+}
+
+EXPORT(open) int callgate_open(u32 index, const byte *b, u32 n) {
+  if (index >= callgate_plugin.count) return UNKNOWN_PARSER;
+  int handle = 0;
+  while (regions[handle].used)
+    if (++handle == MAX_HANDLES) return TOO_MANY;
+  region *r = &regions[handle];
+  if (!get_options(&r->options, b, n)) return BAD_OPTIONS;
+  r->by = &callgate_plugin.parsers[index];
+  if (r->by->size > r->size) r->state = room_of_state(r->size = r->by->size);
+  zero((u64 *)r->state, r->by->size);
+  r->out.next = r->out.ended = 0;
+  r->used = 1;
+  r->by->open(r->state, &r->out, &r->options);
+  return handle;
+}
+
+EXPORT(feed) u64 callgate_feed(int handle, const byte *b, u32 n) {
+  region *r = find(handle);
+  if (!r) return 0;
+  r->by->feed(r->state, b, n);
+  flush(&r->out);
+  return take();
+}
+
+EXPORT(finish) u64 callgate_finish(int handle, int reason) {
+  region *r = find(handle);
+  if (!r) return 0;
+  r->by->finish(r->state, reason);
+  flush(&r->out);
+  return take();
+}
+
+EXPORT(close) void callgate_close(int handle) {
+  if (handle >= 0 && handle < MAX_HANDLES) regions[handle].used = 0;
+}
+
+#pragma clang diagnostic pop

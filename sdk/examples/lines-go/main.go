@@ -12,7 +12,7 @@ package main
 import "github.com/callgate/callgate/sdk"
 
 func init() { // the gateway runs init, and never main
-	sdk.Module("lines", "1.0.0")
+	sdk.Module("my_model", "0.1.0")
 	sdk.Register(Spec())
 }
 

@@ -25,7 +25,7 @@ const (
 func Spec() sdk.Spec {
 	return sdk.Spec{
 		Parser: abi.Parser{
-			Name: "lines", Priority: 60, Streams: true, Triggers: []string{opening},
+			Name: "my_model", Priority: 60, Streams: true, Triggers: []string{opening},
 			Formats: []string{`@@call NAME, lines KEY: VALUE, @@end`}, Example: "@@call get_weather\ncity: Oslo\n@@end",
 		},
 		CanParse: canParse,

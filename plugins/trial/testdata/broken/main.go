@@ -1,5 +1,5 @@
 // Command broken is a plugin for tests. Each of its parsers reads <NAME>ARGS; as a call of
-// f with ARGS, and breaks one rule of the contract.
+// get_weather with ARGS, and breaks one rule of the contract.
 package main
 
 import (
@@ -23,8 +23,8 @@ func init() {
 		spec("twice", parser{end: func(p *parser, out *sdk.Out) { out.Args(p.held) }}),
 		spec("unended", parser{finish: func(*parser, *sdk.Out) {}}),
 		spec("rare", parser{feed: func(_ *parser, text []byte, _ *sdk.Out) {
-			if bytes.Contains(text, []byte(`}{`)) {
-				panic("braces back to back")
+			if bytes.Contains(text, []byte(`]'`)) {
+				panic("a quote behind a bracket")
 			}
 		}}),
 		spec("deep", parser{feed: func(_ *parser, text []byte, _ *sdk.Out) {
@@ -59,6 +59,7 @@ func init() {
 	elsewhere := spec("elsewhere", parser{})
 	elsewhere.Triggers = []string{"<<elsewhere>>"}
 	sdk.Register(shy, fickle, liar, elsewhere)
+	registerPairs()
 }
 
 func main() {}
@@ -115,7 +116,7 @@ func (p *parser) Feed(text []byte, out *sdk.Out) {
 			return
 		}
 		p.held = args
-		out.CallStart("f", "")
+		out.CallStart("get_weather", "")
 		out.Args(args)
 		if p.end != nil {
 			p.end(p, out)

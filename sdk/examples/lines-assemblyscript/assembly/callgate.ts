@@ -1,6 +1,8 @@
-// The ABI of sdk/README.md for any parser: bytes, options and events. Nothing here is
-// collected: what a region has grown the next one uses again, and every response starts
-// afresh. But an instance whose memory has grown is thrown away behind its response, so
+// Callgate's ABI for parsers, version 1: bytes, options, events and the exports. It names no
+// parser, so it can be copied as it is; index.ts calls plugin and passes the exports on.
+//
+// Nothing here is collected: what a region has grown the next one uses again, and every response
+// starts afresh. But an instance whose memory has grown is thrown away behind its response, so
 // buffers begin large.
 const EVENTS: u32 = 64 << 10;
 const ARGS: u32 = 4 << 10;
@@ -77,6 +79,8 @@ export const STRING: u32 = 1;
 export const INTEGER: u32 = 2;
 export const NUMBER: u32 = 4;
 export const BOOLEAN: u32 = 8;
+export const OBJECT: u32 = 16;
+export const ARRAY: u32 = 32;
 export const NULL: u32 = 64;
 
 /** An encoding that is read from the front. bad is one that ends early. */
@@ -198,6 +202,21 @@ export class Out {
     this.ended = false;
   }
 
+  /** Text of the answer that stands in the region. */
+  content(text: usize, n: u32): void {
+    this.event(1);
+    this.events.int(n);
+    this.events.append(text, n);
+  }
+
+  /** Text of the model's reasoning. */
+  reasoning(text: usize, n: u32): void {
+    this.event(2);
+    this.events.int(n);
+    this.events.append(text, n);
+  }
+
+  /** A call begins. Its name must be sure, because the client may see it from now on. */
   callStart(name: usize, n: u32): void {
     this.event(3);
     this.events.int(this.next++);
@@ -227,22 +246,26 @@ export class Out {
     }
   }
 
+  /** Says what was changed of what the model wrote, such as args_json. */
   repair(how: Bytes): void {
     this.event(9);
     this.events.int(how.length);
     this.events.add(how);
   }
 
+  /** The open call is complete: its arguments are a JSON object, with each key once. */
   callEnd(): void {
     this.event(5);
     this.events.int(this.next - 1);
   }
 
+  /** A token limit ended the output inside the open call. */
   cut(): void {
     this.event(8);
     this.events.int(this.next - 1);
   }
 
+  /** These bytes of the region are not the parser's. An open call is void, and the region ends. */
   malformed(from: u32, to: u32): void {
     this.event(6);
     this.events.int(from);
@@ -250,6 +273,7 @@ export class Out {
     this.ended = true;
   }
 
+  /** The region ends at this byte; what follows is read by others. */
   end(to: u32): void {
     this.event(7);
     this.events.int(to);
@@ -269,4 +293,115 @@ export class Out {
     this.events.add(this.args);
     this.args.clear();
   }
+}
+
+/** What reads a region; when it is closed the next one has it. */
+export abstract class Parser {
+  options: Options = new Options();
+  out: Out = new Out();
+  used: bool = false;
+
+  /** A region begins: nothing of the one before may be left. */
+  abstract reset(): void;
+
+  /** The next bytes, which are gone afterwards. */
+  abstract feed(text: usize, n: u32): void;
+
+  /** The output ended inside the region; a token limit may have cut it. */
+  abstract finish(cut: bool): void;
+}
+
+/** One of a plugin's parsers. */
+export class Kind {
+  regions: StaticArray<Parser | null> = new StaticArray<Parser | null>(MAX_HANDLES);
+
+  constructor(
+    /** Looks at the first 256 bytes of a region at most: 0 no, 1 yes, 2 more text is needed. No and yes are for good. */
+    public canParse: (head: usize, n: u32) => i32,
+    public make: () => Parser,
+  ) {}
+
+  parser(i: i32): Parser {
+    const there = this.regions[i];
+    if (there != null) return there;
+    const made = this.make();
+    this.regions[i] = made;
+    return made;
+  }
+}
+
+const MAX_HANDLES = 16; // of each parser
+const MAX_FEED: u32 = 64 << 10;
+
+let manifest = new Bytes();
+let kinds = new StaticArray<Kind>(0);
+const input = new Bytes();
+
+/** Says what is in the plugin: the manifest, JSON, and its parsers in the manifest's order. */
+export function plugin(json: string, parsers: StaticArray<Kind>): void {
+  const n = String.UTF8.byteLength(json);
+  manifest.reserve(n);
+  manifest.length = n;
+  String.UTF8.encodeUnsafe(changetype<usize>(json), json.length, manifest.at);
+  kinds = parsers;
+}
+
+function find(handle: i32): Parser | null {
+  if (handle < 0 || handle >= kinds.length * MAX_HANDLES) return null;
+  const region = kinds[handle / MAX_HANDLES].regions[handle % MAX_HANDLES];
+  if (region == null || !region.used || region.out.ended) return null;
+  region.out.events.clear();
+  return region;
+}
+
+function take(region: Parser): u64 {
+  region.out.flush();
+  return region.out.events.packed;
+}
+
+export function callgate1_manifest(): u64 {
+  return manifest.packed;
+}
+
+export function callgate1_alloc(n: u32): usize {
+  input.reserve(max(n, MAX_FEED));
+  return input.at;
+}
+
+export function callgate1_can_parse(parser: i32, at: usize, n: u32): i32 {
+  return <u32>parser < <u32>kinds.length ? kinds[parser].canParse(at, n) : 0;
+}
+
+export function callgate1_open(parser: i32, at: usize, n: u32): i32 {
+  if (<u32>parser >= <u32>kinds.length) return -1;
+  for (let i = 0; i < MAX_HANDLES; i++) {
+    const region = kinds[parser].parser(i);
+    if (region.used) continue;
+    if (!region.options.decode(at, n)) return -2;
+    region.used = true;
+    region.out.reset();
+    region.reset();
+    return parser * MAX_HANDLES + i;
+  }
+  return -3;
+}
+
+export function callgate1_feed(handle: i32, at: usize, n: u32): u64 {
+  const region = find(handle);
+  if (region == null) return 0;
+  region.feed(at, n);
+  return take(region);
+}
+
+export function callgate1_finish(handle: i32, reason: i32): u64 {
+  const region = find(handle);
+  if (region == null) return 0;
+  region.finish(reason == 1);
+  return take(region);
+}
+
+export function callgate1_close(handle: i32): void {
+  if (handle < 0 || handle >= kinds.length * MAX_HANDLES) return;
+  const region = kinds[handle / MAX_HANDLES].regions[handle % MAX_HANDLES];
+  if (region != null) region.used = false;
 }

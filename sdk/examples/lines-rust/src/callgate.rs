@@ -1,7 +1,25 @@
-//! The ABI of sdk/README.md for any parser: the exports, the options and the events.
+//! Callgate's ABI for parsers, version 1: the exports, the options and the events. It names no
+//! parser, so it can be copied as it is; what it needs is `PLUGIN` in the crate's root.
+#![allow(dead_code)] // a parser uses what it needs
 
 use std::cell::RefCell;
 use std::slice;
+
+/// Plugin is what the crate's root defines, as `pub static PLUGIN: Plugin`.
+pub struct Plugin {
+    /// JSON, with the parsers' names, triggers and examples.
+    pub manifest: &'static str,
+    /// The parsers, in the manifest's order.
+    pub parsers: &'static [Kind],
+}
+
+/// Kind is one of a plugin's parsers.
+pub struct Kind {
+    /// Looks at the first 256 bytes of a region at most. Yes and No are for good.
+    pub can_parse: fn(head: &[u8]) -> Verdict,
+    /// Makes what reads a region.
+    pub open: fn(Options) -> Box<dyn Parser>,
+}
 
 /// Verdict is what `can_parse` says of the head of a region.
 #[derive(Clone, Copy)]
@@ -17,6 +35,8 @@ pub const STRING: Types = 1;
 pub const INTEGER: Types = 2;
 pub const NUMBER: Types = 4;
 pub const BOOLEAN: Types = 8;
+pub const OBJECT: Types = 16;
+pub const ARRAY: Types = 32;
 pub const NULL: Types = 64;
 
 /// Options are what a region is opened with.
@@ -56,6 +76,19 @@ impl Out {
         Out { events: Vec::with_capacity(EVENTS), args: Vec::with_capacity(2 * ARGS), next: 0, ended: false }
     }
 
+    /// Text of the answer that stands in the region.
+    pub fn content(&mut self, text: &[u8]) {
+        self.event(1);
+        self.bytes(text);
+    }
+
+    /// Text of the model's reasoning.
+    pub fn reasoning(&mut self, text: &[u8]) {
+        self.event(2);
+        self.bytes(text);
+    }
+
+    /// A call begins. Its name must be sure, because the client may see it from now on.
     pub fn call_start(&mut self, name: &[u8]) {
         self.event(3);
         self.int(self.next);
@@ -87,21 +120,25 @@ impl Out {
         }
     }
 
+    /// Says what was changed of what the model wrote, such as `args_json`.
     pub fn repair(&mut self, how: &str) {
         self.event(9);
         self.bytes(how.as_bytes());
     }
 
+    /// The open call is complete: its arguments are a JSON object, with each key once.
     pub fn call_end(&mut self) {
         self.event(5);
         self.int(self.next - 1);
     }
 
+    /// A token limit ended the output inside the open call.
     pub fn cut(&mut self) {
         self.event(8);
         self.int(self.next - 1);
     }
 
+    /// These bytes of the region are not the parser's. An open call is void, and the region ends.
     pub fn malformed(&mut self, from: usize, to: usize) {
         self.event(6);
         self.int(from);
@@ -109,6 +146,7 @@ impl Out {
         self.ended = true;
     }
 
+    /// The region ends at this byte; what follows is read by others.
     pub fn end(&mut self, to: usize) {
         self.event(7);
         self.int(to);
@@ -206,7 +244,7 @@ const MAX_FEED: usize = 64 << 10;
 
 struct Guest {
     input: Vec<u8>,
-    regions: Vec<Option<(crate::Lines, Out)>>,
+    regions: Vec<Option<(Box<dyn Parser>, Out)>>,
 }
 
 thread_local! { // there is one thread
@@ -225,7 +263,7 @@ fn input<'a>(ptr: *const u8, n: usize) -> &'a [u8] {
 
 #[no_mangle]
 pub extern "C" fn callgate1_manifest() -> u64 {
-    pack(crate::MANIFEST.as_bytes())
+    pack(crate::PLUGIN.manifest.as_bytes())
 }
 
 #[no_mangle]
@@ -241,17 +279,16 @@ pub extern "C" fn callgate1_alloc(n: usize) -> *mut u8 {
 
 #[no_mangle]
 pub extern "C" fn callgate1_can_parse(parser: i32, ptr: *const u8, n: usize) -> i32 {
-    if parser != 0 {
-        return Verdict::No as i32;
-    }
-    crate::can_parse(input(ptr, n)) as i32
+    let kind = crate::PLUGIN.parsers.get(parser as usize);
+    kind.map_or(Verdict::No, |k| (k.can_parse)(input(ptr, n))) as i32
 }
 
 #[no_mangle]
 pub extern "C" fn callgate1_open(parser: i32, ptr: *const u8, n: usize) -> i32 {
-    if parser != 0 {
-        return -1;
-    }
+    let kind = match crate::PLUGIN.parsers.get(parser as usize) {
+        Some(kind) => kind,
+        None => return -1,
+    };
     let options = match Decoder(input(ptr, n)).options() {
         Some(options) => options,
         None => return -2,
@@ -265,17 +302,17 @@ pub extern "C" fn callgate1_open(parser: i32, ptr: *const u8, n: usize) -> i32 {
         if handle == regions.len() {
             regions.push(None);
         }
-        regions[handle] = Some((crate::Lines::new(options), Out::new()));
+        regions[handle] = Some(((kind.open)(options), Out::new()));
         handle as i32
     })
 }
 
 /// Runs something on an open region and gives its events.
-fn with_region(handle: i32, read: impl FnOnce(&mut crate::Lines, &mut Out)) -> u64 {
+fn with_region(handle: i32, read: impl FnOnce(&mut dyn Parser, &mut Out)) -> u64 {
     GUEST.with(|g| match g.borrow_mut().regions.get_mut(handle as usize) {
         Some(Some((parser, out))) if !out.ended => {
             out.events.clear();
-            read(parser, out);
+            read(parser.as_mut(), out);
             out.flush();
             pack(&out.events)
         }

@@ -1,11 +1,16 @@
-//! A parser plugin in Rust, without a crate. The format is described in README.md beside this
-//! folder; callgate.rs is the ABI, for any parser.
+//! A parser of tool calls that a model writes as lines; README.md shows the format. callgate.rs
+//! is the ABI, for any parser.
 
 mod callgate;
 
-use callgate::{Options, Out, Parser, Tool, Types, Verdict, BOOLEAN, INTEGER, NULL, NUMBER, STRING};
+use callgate::{Kind, Options, Out, Parser, Plugin, Tool, Types, Verdict, BOOLEAN, INTEGER, NULL, NUMBER, STRING};
 
-const MANIFEST: &str = r#"{"abi": 1, "name": "lines", "version": "1.0.0", "parsers": [{"name": "lines", "version": "1.0.0",
+pub static PLUGIN: Plugin = Plugin {
+    manifest: MANIFEST,
+    parsers: &[Kind { can_parse, open: |options| Box::new(Lines::new(options)) }],
+};
+
+const MANIFEST: &str = r#"{"abi": 1, "name": "my_model", "version": "0.1.0", "parsers": [{"name": "my_model", "version": "0.1.0",
 "priority": 60, "streams": true, "triggers": ["@@call "], "formats": ["@@call NAME, lines KEY: VALUE, @@end"],
 "example": "@@call get_weather\ncity: Oslo\n@@end"}]}"#;
 
@@ -45,7 +50,7 @@ enum Value {
 }
 
 /// Lines reads one region.
-pub struct Lines {
+struct Lines {
     options: Options,
     pos: usize,  // bytes that were read
     from: usize, // where the current call begins
@@ -89,7 +94,7 @@ impl Parser for Lines {
 }
 
 impl Lines {
-    pub fn new(options: Options) -> Lines {
+    fn new(options: Options) -> Lines {
         Lines {
             options, pos: 0, from: 0, in_value: false, head: Vec::new(), tool: None, open: false, mended: false,
             keys: Vec::new(), value: Value::None, types: 0, fresh: false, word: Vec::new(),

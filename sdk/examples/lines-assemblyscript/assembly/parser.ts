@@ -1,4 +1,5 @@
-import { BOOLEAN, Bytes, INTEGER, NULL, NUMBER, Options, Out, STRING } from "./callgate";
+// A parser of tool calls that a model writes as lines; README.md shows the format.
+import { BOOLEAN, Bytes, INTEGER, NULL, NUMBER, Parser, STRING } from "./callgate";
 
 const OPENING = Bytes.of("@@call ");
 const CLOSING = Bytes.of("@@end");
@@ -45,11 +46,7 @@ function nameByte(c: u8): bool {
 enum Value { None, Word, Quote }
 
 /** Lines reads one region. */
-@unmanaged
-export class Lines {
-  used: bool = false;
-  options: Options = new Options();
-  out: Out = new Out();
+export class Lines extends Parser {
   private pos: u32 = 0; // bytes that were read
   private from: u32 = 0; // where the current call begins
 
@@ -67,8 +64,6 @@ export class Lines {
   private word: Bytes = new Bytes();
 
   reset(): void {
-    this.used = true;
-    this.out.reset();
     this.pos = this.from = 0;
     this.inValue = this.open = this.fresh = false;
     this.head.clear();

@@ -1,9 +1,9 @@
-/* A parser plugin in C, without a library. The format is described in README.md beside this
- * folder; callgate.h is the ABI, for any parser. */
+/* A parser of tool calls that a model writes as lines; README.md shows the format. callgate.h is
+ * the ABI, for any parser. */
 #include "callgate.h"
 
 static const char manifest[] =
-    "{\"abi\": 1, \"name\": \"lines\", \"version\": \"1.0.0\", \"parsers\": [{\"name\": \"lines\", \"version\": \"1.0.0\","
+    "{\"abi\": 1, \"name\": \"my_model\", \"version\": \"0.1.0\", \"parsers\": [{\"name\": \"my_model\", \"version\": \"0.1.0\","
     "\"priority\": 60, \"streams\": true, \"triggers\": [\"@@call \"], \"formats\": [\"@@call NAME, lines KEY: VALUE, @@end\"],"
     "\"example\": \"@@call get_weather\\ncity: Oslo\\n@@end\"}]}";
 
@@ -13,18 +13,16 @@ enum { MAX_NAME = 64, MAX_KEYS = 64, MAX_WORD = 32 };
 enum { NONE, WORD, QUOTE }; /* how far a value was read: as text that may be a literal, or passed on as a string */
 
 typedef struct { /* a region */
-  byte used, open, mended, in_value, fresh, value, types;
-  events out;
-  options options;
+  byte open, mended, in_value, fresh, value, types;
+  events *out;
+  const options *options;
   text params;      /* encoded: those of the tool that is called */
   u32 pos, from;    /* bytes that were read; where the current call begins */
   u32 heads, words; /* bytes in head and word */
   u32 keys;         /* in key */
   byte head[MAX_NAME + 8], word[MAX_WORD];
   byte key[MAX_KEYS][MAX_NAME + 1]; /* with the length in front */
-} region;
-
-static region regions[MAX_HANDLES];
+} lines;
 
 /* Values. */
 
@@ -50,14 +48,14 @@ static byte number(const byte *b, const byte *end) {
   return b == end ? NUMBER : 0;
 }
 
-static void begin_string(region *r) {
+static void begin_string(lines *r) {
   r->value = QUOTE;
-  arg(&r->out, '"');
-  for (u32 i = 0; i < r->words; i++) arg_escaped(&r->out, r->word[i]);
+  arg(r->out, '"');
+  for (u32 i = 0; i < r->words; i++) arg_escaped(r->out, r->word[i]);
 }
 
 /* literal passes the word on as JSON if it is of one of the types. Types of 0 are all. */
-static int literal(region *r) {
+static int literal(lines *r) {
   static const struct { char word[6], json[6]; byte types, mended; } known[] = {
       {"true", "true", BOOLEAN, 0}, {"false", "false", BOOLEAN, 0}, {"null", "null", NIL, 0},
       {"True", "true", BOOLEAN, 1}, {"False", "false", BOOLEAN, 1}, {"None", "null", NIL, 1}};
@@ -66,26 +64,26 @@ static int literal(region *r) {
     if (r->words != n || !same(r->word, (const byte *)known[i].word, n)) continue;
     if (!(r->types & known[i].types) && (r->types || known[i].mended)) return 0;
     r->mended |= known[i].mended;
-    arg_text(&r->out, known[i].json);
+    arg_text(r->out, known[i].json);
     return 1;
   }
   byte types = number(r->word, r->word + r->words);
   if (!types || (r->types && !(r->types & types))) return 0;
-  for (u32 i = 0; i < r->words; i++) arg(&r->out, r->word[i]);
+  for (u32 i = 0; i < r->words; i++) arg(r->out, r->word[i]);
   return 1;
 }
 
-static void end_value(region *r) {
+static void end_value(lines *r) {
   if (r->value == WORD && !literal(r)) begin_string(r);
-  if (r->value == QUOTE) arg(&r->out, '"');
+  if (r->value == QUOTE) arg(r->out, '"');
   r->value = NONE;
 }
 
-static void end_call(region *r) {
+static void end_call(lines *r) {
   end_value(r);
-  arg(&r->out, '}');
-  if (r->mended) repair(&r->out, "args_json", LENGTH("args_json")); /* never silently: the gateway counts and shows it */
-  call_end(&r->out);
+  arg(r->out, '}');
+  if (r->mended) repair(r->out, "args_json", LENGTH("args_json")); /* never silently: the gateway counts and shows it */
+  call_end(r->out);
   r->open = 0;
 }
 
@@ -96,29 +94,29 @@ static int name_byte(byte c) {
   return (low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
 }
 
-static int read_name(region *r, byte c) {
+static int read_name(lines *r, byte c) {
   const byte *name = r->head + LENGTH(opening);
   u32 n = r->heads - LENGTH(opening);
   if (c != '\n') return n <= MAX_NAME && name_byte(c);
-  if (--n == 0 || (!find_tool(r->options.tools, name, n, &r->params) && r->options.fenced)) return 0;
-  call_start(&r->out, name, n);
-  arg(&r->out, '{');
+  if (--n == 0 || (!find_tool(r->options->tools, name, n, &r->params) && r->options->fenced)) return 0;
+  call_start(r->out, name, n);
+  arg(r->out, '{');
   r->open = 1;
   r->mended = r->heads = r->keys = 0;
   return 1;
 }
 
-static int read_key(region *r, byte c) {
+static int read_key(lines *r, byte c) {
   u32 n = r->heads;
   if (c != ':') return n <= MAX_NAME && name_byte(c);
   if (--n == 0 || r->keys == MAX_KEYS) return 0;
   for (u32 i = 0; i < r->keys; i++)
     if (r->key[i][0] == n && same(r->key[i] + 1, r->head, n)) return 0; /* which counts nobody can know */
   end_value(r);
-  if (r->keys) arg(&r->out, ',');
-  arg(&r->out, '"');
-  for (u32 i = 0; i < n; i++) arg(&r->out, r->head[i]);
-  arg_text(&r->out, "\":");
+  if (r->keys) arg(r->out, ',');
+  arg(r->out, '"');
+  for (u32 i = 0; i < n; i++) arg(r->out, r->head[i]);
+  arg_text(r->out, "\":");
   r->key[r->keys][0] = (byte)n;
   copy(r->key[r->keys++] + 1, r->head, n);
   r->heads = r->words = 0;
@@ -129,7 +127,7 @@ static int read_key(region *r, byte c) {
   return 1;
 }
 
-static void read_value(region *r, byte c) {
+static void read_value(lines *r, byte c) {
   byte fresh = r->fresh;
   r->fresh = 0;
   if (c == '\n' && r->in_value) r->in_value = 0;
@@ -137,14 +135,14 @@ static void read_value(region *r, byte c) {
   else if (r->value == WORD && c != '\n' && r->words < MAX_WORD) r->word[r->words++] = c;
   else {
     if (r->value == WORD) begin_string(r);
-    arg_escaped(&r->out, c);
+    arg_escaped(r->out, c);
   }
 }
 
 /* begins says that the marker begins with the head. */
-static int begins(region *r, const char *marker, u32 n) { return r->heads <= n && same(r->head, (const byte *)marker, r->heads); }
+static int begins(lines *r, const char *marker, u32 n) { return r->heads <= n && same(r->head, (const byte *)marker, r->heads); }
 
-static int read_head(region *r, byte c) {
+static int read_head(lines *r, byte c) {
   if (!r->heads && c == '|' && r->value != NONE) {
     read_value(r, '\n');
     return r->in_value = r->fresh = 1;
@@ -157,24 +155,16 @@ static int read_head(region *r, byte c) {
     return 1;
   }
   if (r->open && begins(r, closing, LENGTH(closing))) {
-    if (r->heads == LENGTH(closing)) end_call(r), end(&r->out, r->pos + 1);
+    if (r->heads == LENGTH(closing)) end_call(r), end(r->out, r->pos + 1);
     return 1;
   }
   if (r->heads > LENGTH(opening) && same(r->head, (const byte *)opening, LENGTH(opening))) return read_name(r, c);
   return r->open && read_key(r, c);
 }
 
-/* The exports. */
+/* The parser. */
 
-static region *find(int handle) {
-  if (handle < 0 || handle >= MAX_HANDLES || !regions[handle].used || regions[handle].out.ended) return 0;
-  return &regions[handle];
-}
-
-EXPORT(manifest) u64 callgate_manifest(void) { return pack(manifest, LENGTH(manifest)); }
-
-EXPORT(can_parse) int callgate_can_parse(int parser, const byte *head, u32 n) {
-  if (parser) return NO;
+static int can_parse(const byte *head, u32 n) {
   for (u32 i = 0; i < n; i++) {
     if (i < LENGTH(opening)) {
       if (head[i] != (byte)opening[i]) return NO;
@@ -187,39 +177,25 @@ EXPORT(can_parse) int callgate_can_parse(int parser, const byte *head, u32 n) {
   return MAYBE;
 }
 
-EXPORT(open) int callgate_open(int parser, const byte *b, u32 n) {
-  if (parser) return UNKNOWN_PARSER;
-  int handle = 0;
-  while (regions[handle].used)
-    if (++handle == MAX_HANDLES) return TOO_MANY;
-  region *r = &regions[handle];
-  if (!get_options(&r->options, b, n)) return BAD_OPTIONS;
-  r->used = 1;
-  r->open = r->mended = r->in_value = r->fresh = r->value = 0;
-  r->out.next = r->out.ended = 0;
-  r->pos = r->from = r->heads = r->words = r->keys = 0;
-  return handle;
+static void open_region(void *state, events *out, const options *o) {
+  lines *r = state;
+  r->out = out;
+  r->options = o;
 }
 
-EXPORT(feed) u64 callgate_feed(int handle, const byte *b, u32 n) {
-  region *r = find(handle);
-  if (!r) return 0;
-  for (u32 i = 0; i < n && !r->out.ended; i++, r->pos++) {
+static void feed(void *state, const byte *b, u32 n) {
+  lines *r = state;
+  for (u32 i = 0; i < n && !r->out->ended; i++, r->pos++) {
     if (r->in_value) read_value(r, b[i]);
-    else if (!read_head(r, b[i])) malformed(&r->out, r->from, r->pos ? r->pos : 1); /* the byte may begin something else */
+    else if (!read_head(r, b[i])) malformed(r->out, r->from, r->pos ? r->pos : 1); /* the byte may begin something else */
   }
-  flush(&r->out);
-  return take();
 }
 
-EXPORT(finish) u64 callgate_finish(int handle, int reason) {
-  region *r = find(handle);
-  if (!r) return 0;
-  if (r->open && reason == CUT_OFF) cut(&r->out), end(&r->out, r->pos);
-  else malformed(&r->out, r->from, r->pos);
-  return take();
+static void finish(void *state, int reason) {
+  lines *r = state;
+  if (r->open && reason == CUT_OFF) cut(r->out), end(r->out, r->pos);
+  else malformed(r->out, r->from, r->pos);
 }
 
-EXPORT(close) void callgate_close(int handle) {
-  if (handle >= 0 && handle < MAX_HANDLES) regions[handle].used = 0;
-}
+static const parser parsers[] = {{can_parse, open_region, feed, finish, sizeof(lines)}};
+const plugin callgate_plugin = {manifest, parsers, sizeof parsers / sizeof *parsers};
