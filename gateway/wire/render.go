@@ -48,8 +48,8 @@ type writer struct {
 	before, after []byte        // the data of a block
 	from          int           // where the data of the block at hand begins
 	left          [][]abi.Event // by choice, what is to be written of its events
-	ends          bool // nothing may come behind the frame's own chunk
-	base          base // of further chunks
+	ends          bool          // nothing may come behind the frame's own chunk
+	base          base          // of further chunks
 }
 
 // What is around the data of a block.
