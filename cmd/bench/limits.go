@@ -105,20 +105,9 @@ func (b *bench) limitRows(ctx context.Context, upstream string, clients int, red
 			return nil, err
 		}
 	}
-	var ofRedis []float64
-	for round := range rounds {
-		for i := range list {
-			c := list[(i+round)%len(list)]
-			shared := c != list[0] && kinds[(i+round)%len(list)-1].redis
-			before := redis.cpu()
-			n, err := c.measureSome(ctx, b.time/rounds)
-			if err != nil {
-				return nil, c.server.failed(err)
-			}
-			if shared {
-				ofRedis = append(ofRedis, (redis.cpu()-before)*1e6/float64(n))
-			}
-		}
+	ofRedis, err := b.limitTurns(ctx, list, kinds, redis)
+	if err != nil {
+		return nil, err
 	}
 	for i, k := range kinds {
 		base, with := list[0], list[i+1]
@@ -138,6 +127,24 @@ func (b *bench) limitRows(ctx context.Context, upstream string, clients int, red
 		rows = append(rows, row{name: "the Redis's own CPU for that", figures: []figure{none(), median(ofRedis), none()}})
 	}
 	return rows, nil
+}
+
+// limitTurns measures all in turn, and returns what the Redis took for a request, by round. The first has no limits.
+func (b *bench) limitTurns(ctx context.Context, list []*contender, kinds []limited, redis *redisServer) (ofRedis []float64, err error) {
+	for round := range rounds {
+		for i := range list {
+			at := (i + round) % len(list)
+			before := redis.cpu()
+			n, err := list[at].measureSome(ctx, b.time/rounds)
+			if err != nil {
+				return nil, list[at].server.failed(err)
+			}
+			if at > 0 && kinds[at-1].redis {
+				ofRedis = append(ofRedis, (redis.cpu()-before)*1e6/float64(n))
+			}
+		}
+	}
+	return ofRedis, nil
 }
 
 // redisServer is a Redis of the bench's own; nil is none.

@@ -80,7 +80,7 @@ func (c *call) number(n int64) {
 	case n >= 0 && n <= math.MaxUint32:
 		c.args = binary.BigEndian.AppendUint32(append(c.args, 0xce), uint32(n))
 	default:
-		c.args = binary.BigEndian.AppendUint64(append(c.args, 0xd3), uint64(n)) //nolint:gosec // two's complement
+		c.args = binary.BigEndian.AppendUint64(append(c.args, 0xd3), uint64(n))
 	}
 }
 
@@ -92,7 +92,7 @@ func (c *call) word(s string) {
 func (s *Shared) begin(op, id string, set *Set, p *place, force bool, seen int64) *call {
 	c := &call{keys: make([]string, 1, 1+2*len(p.keys)), args: make([]byte, 0, 128+perLimit*9*len(p.keys))}
 	c.keys[0] = s.client.Key("limit", "{"+set.group+"}", "over", id)
-	c.args = binary.BigEndian.AppendUint16(append(c.args, 0xdc), uint16(forAll+perLimit*len(p.keys))) //nolint:gosec // MaxLimits
+	c.args = binary.BigEndian.AppendUint16(append(c.args, 0xdc), uint16(forAll+perLimit*len(p.keys))) // at most MaxLimits
 	c.word(op)
 	c.word(id)
 	forced, now := int64(0), int64(0) // 0: the clock of the Redis

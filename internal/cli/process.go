@@ -101,11 +101,11 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 	o := metrics.Options{
 		Breakers: func() []breaker.Snapshot { return sys.now().gateway.Breakers() }, Share: p.shared.snapshot,
-		Targets:  func() []gateway.TargetState { return sys.now().gateway.Targets() },
-		Caches:   func() prefix.Snapshot { return sys.now().gateway.Caches() },
-		Tools:    func() []catalogue.Status { return sys.now().tools.Status() },
-		Keys:     func() keys.State { return p.keys.State() },
-		Quality:  p.quality.Snapshot, Limits: p.limits.Stats,
+		Targets: func() []gateway.TargetState { return sys.now().gateway.Targets() },
+		Caches:  func() prefix.Snapshot { return sys.now().gateway.Caches() },
+		Tools:   func() []catalogue.Status { return sys.now().tools.Status() },
+		Keys:    func() keys.State { return p.keys.State() },
+		Quality: p.quality.Snapshot, Limits: p.limits.Stats,
 		Rollouts: func() []rollout.Snapshot { return sys.now().rollouts.snapshots() },
 		Models:   modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}
