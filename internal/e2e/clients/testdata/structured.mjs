@@ -1,5 +1,7 @@
 // Parse helpers of Node: OpenAI's for chat completions and responses, and the AI SDK's. Called with the
-// gateway's address and pairs of a helper and a model; prints a line of JSON each.
+// gateway's address and pairs of a helper and a model; prints a line of JSON each. In place of pairs there
+// may be "corpus", a file with a line {"model", "types"} for each request, and helpers.
+import {readFileSync} from "node:fs";
 import {createOpenAI} from "@ai-sdk/openai";
 import {createOpenAICompatible} from "@ai-sdk/openai-compatible";
 import * as ai from "ai";
@@ -7,7 +9,7 @@ import OpenAI from "openai";
 import {zodResponseFormat, zodTextFormat} from "openai/helpers/zod";
 import {z} from "zod";
 
-const Weather = z.object({city: z.string(), degrees: z.int()});
+let Weather = z.object({city: z.string(), degrees: z.int()});
 const prompt = "What is the weather in Oslo?";
 const messages = [{role: "user", content: prompt}];
 const [url, ...pairs] = process.argv.slice(2);
@@ -42,8 +44,20 @@ const helpers = {
   },
 };
 
-for (let i = 0; i < pairs.length; i += 2) {
-  const [helper, model] = [pairs[i], pairs[i + 1]];
+function* plays() {
+  if (pairs[0] !== "corpus") {
+    for (let i = 0; i < pairs.length; i += 2) yield [pairs[i], pairs[i + 1]];
+    return;
+  }
+  for (const line of readFileSync(pairs[1], "utf8").trim().split("\n")) {
+    const {model, types} = JSON.parse(line);
+    const properties = Object.fromEntries(Object.entries(types ?? {}).map(([name, type]) => [name, {type}]));
+    Weather = ai.jsonSchema({type: "object", properties, required: Object.keys(properties), additionalProperties: true});
+    for (const helper of pairs.slice(2)) yield [helper, model];
+  }
+}
+
+for (const [helper, model] of plays()) {
   try {
     console.log(JSON.stringify({helper, model, parsed: await helpers[helper](model)}));
   } catch (e) {

@@ -1,10 +1,12 @@
 """Parse helpers of Python: OpenAI's for chat completions (whole and streamed) and responses, Anthropic's, and
-pydantic-ai. Called with the gateway's address and pairs of a helper and a model; prints a line of JSON each."""
+pydantic-ai. Called with the gateway's address and pairs of a helper and a model; prints a line of JSON each.
+In place of pairs there may be "corpus", a file with a line {"model", "types"} for each request, and helpers."""
 
+import functools
 import json
 import sys
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, create_model
 
 
 class Weather(BaseModel):
@@ -16,26 +18,24 @@ PROMPT = "What is the weather in Oslo?"
 MESSAGES = [{"role": "user", "content": PROMPT}]
 
 
-def chat(url, model):
+@functools.cache
+def openai(url):
     from openai import OpenAI
 
-    client = OpenAI(base_url=url + "/v1", api_key="none", max_retries=0)
-    return client.chat.completions.parse(model=model, messages=MESSAGES, response_format=Weather).choices[0].message.parsed
+    return OpenAI(base_url=url + "/v1", api_key="none", max_retries=0)
+
+
+def chat(url, model):
+    return openai(url).chat.completions.parse(model=model, messages=MESSAGES, response_format=Weather).choices[0].message.parsed
 
 
 def chat_stream(url, model):
-    from openai import OpenAI
-
-    client = OpenAI(base_url=url + "/v1", api_key="none", max_retries=0)
-    with client.chat.completions.stream(model=model, messages=MESSAGES, response_format=Weather) as stream:
+    with openai(url).chat.completions.stream(model=model, messages=MESSAGES, response_format=Weather) as stream:
         return stream.get_final_completion().choices[0].message.parsed
 
 
 def responses(url, model):
-    from openai import OpenAI
-
-    client = OpenAI(base_url=url + "/v1", api_key="none", max_retries=0)
-    return client.responses.parse(model=model, input=PROMPT, text_format=Weather, store=False).output_parsed
+    return openai(url).responses.parse(model=model, input=PROMPT, text_format=Weather, store=False).output_parsed
 
 
 def anthropic(url, model):
@@ -60,16 +60,29 @@ def pydantic_ai(url, model):
 
 def instructor(url, model):
     import instructor as library
-    from openai import OpenAI
 
-    client = library.from_openai(OpenAI(base_url=url + "/v1", api_key="none", max_retries=0), mode=library.Mode.JSON_SCHEMA)
+    client = library.from_openai(openai(url), mode=library.Mode.JSON_SCHEMA)
     return client.chat.completions.create(model=model, messages=MESSAGES, response_model=Weather, max_retries=1)
 
 
 HELPERS = {f.__name__: f for f in (chat, chat_stream, responses, anthropic, pydantic_ai, instructor)}
 
+TYPES = {"integer": int, "number": float, "boolean": bool, "string": str}
+
+
+def corpus(file, names):
+    with open(file, encoding="utf-8") as lines:
+        for line in lines:
+            case = json.loads(line)
+            fields = {name: (TYPES[kind], ...) for name, kind in (case["types"] or {}).items()}
+            yield from ((name, case["model"], create_model("Answer", __config__=ConfigDict(extra="allow"), **fields)) for name in names)
+
+
 url, *pairs = sys.argv[1:]
-for name, model in zip(pairs[::2], pairs[1::2]):
+plays = ((name, model, Weather) for name, model in zip(pairs[::2], pairs[1::2]))
+if pairs[0] == "corpus":
+    plays = corpus(pairs[1], pairs[2:])
+for name, model, Weather in plays:
     try:
         parsed = HELPERS[name](url, model)
         print(json.dumps({"helper": name, "model": model, "parsed": parsed and parsed.model_dump()}))
