@@ -14,6 +14,15 @@ type ToolServer struct {
 	Env map[string]Secret `yaml:"env" eg:"{TOKEN: \"${GITHUB_TOKEN}\"}" doc:"Variables of the command's environment, which has none of the gateway's but PATH, HOME, TMPDIR and those of language and time zone. Values count as secrets."`
 	// Directory is where the command runs. Default: the gateway's own.
 	Directory string `yaml:"directory" omit:"true" eg:"/srv/tools" doc:"Directory that the command runs in. Default: the gateway's."`
+	// MaxMemory is how much memory the command's process, and each that it starts, may have for data. The
+	// system holds it, on Linux alone. Default: no limit.
+	MaxMemory Size `yaml:"max_memory" omit:"true" eg:"512MiB" min:"1MiB" max:"1024GiB" doc:"Memory that the command, and each process that it starts, may have for data (RLIMIT_DATA), on Linux. Default: no limit."`
+	// MaxCPU is for how long the command may compute in all its life, in whole seconds; then it is killed,
+	// and started anew for the next call. On Linux alone. Default: no limit.
+	MaxCPU Duration `yaml:"max_cpu" omit:"true" eg:"10m" min:"1s" max:"720h" doc:"Time that the command may compute in all its life, in whole seconds (RLIMIT_CPU), on Linux; then it is killed, and started anew for the next call. Default: no limit."`
+	// MaxFiles is how many files and connections the command may have open at a time, on Linux alone.
+	// Default: no limit.
+	MaxFiles int `yaml:"max_files" omit:"true" eg:"256" min:"16" max:"1000000" doc:"Files and connections that the command may have open at a time (RLIMIT_NOFILE), on Linux. Default: no limit."`
 	// Headers are sent with every request to URL, and to nobody else.
 	Headers map[string]Secret `yaml:"headers" eg:"{Authorization: \"Bearer ${GITHUB_TOKEN}\"}" doc:"Headers of every request to the server; their values count as secrets. A client's own credentials are never sent."`
 	// PrivateNetwork lets the name in URL lead to a private address. Default false.

@@ -101,6 +101,11 @@ func checkNeedless(r *report, p path, s ToolServer) {
 	if len(s.Command) == 0 && s.Directory != "" {
 		needless["directory"] = onlyCommand
 	}
+	for key, given := range map[string]bool{"max_memory": s.MaxMemory != 0, "max_cpu": s.MaxCPU != 0, "max_files": s.MaxFiles != 0} {
+		if given && len(s.Command) == 0 {
+			needless[key] = onlyCommand
+		}
+	}
 	if len(s.Command) > 0 && len(s.Headers) > 0 {
 		needless["headers"] = "a command has no headers; give it what it needs in env"
 	}
@@ -113,7 +118,8 @@ func checkNeedless(r *report, p path, s ToolServer) {
 }
 
 func checkHTTPTools(r *report, p path, s ToolServer) {
-	needless := map[string]bool{"url": s.URL != "", "command": len(s.Command) > 0, "env": len(s.Env) > 0, "directory": s.Directory != ""}
+	needless := map[string]bool{"url": s.URL != "", "command": len(s.Command) > 0, "env": len(s.Env) > 0, "directory": s.Directory != "",
+		"max_memory": s.MaxMemory != 0, "max_cpu": s.MaxCPU != 0, "max_files": s.MaxFiles != 0}
 	for _, key := range sortedKeys(needless) {
 		if needless[key] {
 			r.add(p.Key(key), "only type mcp takes it; leave it out")

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -494,5 +495,40 @@ func TestHostileServer(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) { t.Parallel(); play(t) })
+	}
+}
+
+// TestToolServerLimits holds that the limits of a server's process are those of the configuration.
+func TestToolServerLimits(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("there are such limits on Linux alone")
+	}
+	tools := filepath.Join(t.TempDir(), "limited.json")
+	if err := os.WriteFile(tools, []byte("["+toolservertest.Definition("echo", "Echoes.")+"]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := serve(t, fmt.Sprintf("admin: {listen: \"127.0.0.1:0\"}\nproviders: {demo: {type: demo}}\ntool_servers: {files: {type: mcp, command: [%q, toolserver, %q], max_memory: 600MiB, max_cpu: 90s, max_files: 77}}\n", os.Args[0], tools))
+	await(t, "the tools", func() bool {
+		return strings.Contains(g.adminDo(http.MethodGet, "/metrics").body, "callgate_tool_server_tools{server=\"files\"} 1\n")
+	})
+	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	found := false
+	for _, file := range all {
+		line, _ := os.ReadFile(file)
+		if !strings.Contains(string(line), tools) || strings.Contains(string(line), guardCommand) {
+			continue
+		}
+		limits, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "limits"))
+		words := strings.Join(strings.Fields(string(limits)), " ")
+		found = true
+		for _, want := range []string{"Max data size 629145600 629145600 bytes", "Max cpu time 90 90 seconds", "Max open files 77 77 files"} {
+			if !strings.Contains(words, want) {
+				t.Errorf("got no %q in %s", want, words)
+			}
+		}
+	}
+	if !found {
+		t.Error("got no process of the server")
 	}
 }

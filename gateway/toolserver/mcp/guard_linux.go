@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
@@ -17,11 +18,17 @@ const orphaned = syscall.SIGUSR1
 // outlives a gateway that is killed. It returns, with the status for the process to end with, only
 // where nothing was started.
 func GuardMain(command []string) int {
+	if len(command) > 0 && strings.HasPrefix(command[0], limitedTo) {
+		return becomeLimited(command)
+	}
 	gone, told := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(gone, orphaned)
 	signal.Notify(told, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP) // the group has got it too
 	if len(command) == 0 {
 		return 2
+	}
+	if strings.HasPrefix(command[0], limitsOf) {
+		command = limitedCommand(command)
 	}
 	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec,noctx // the gateway's own arguments
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

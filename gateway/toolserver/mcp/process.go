@@ -42,9 +42,13 @@ func Environment() []string {
 func start(o Options) (*process, error) {
 	command := slices.Concat(o.Guard, o.Command)
 	if len(o.Guard) > 0 {
+		command = slices.Concat(o.Guard, limiting(o.Limits), o.Command)
 		if _, err := exec.LookPath(o.Command[0]); err != nil && o.Directory == "" {
 			return nil, fmt.Errorf("start: %w", err) // the guard would say it later
 		}
+	}
+	if len(o.Guard) == 0 && o.Limits != (Limits{}) {
+		return nil, errNoLimits
 	}
 	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec,noctx // the operator's own; end ends it, with its group
 	cmd.Dir, cmd.Env = o.Directory, []string{}
@@ -95,6 +99,8 @@ func (p *process) Read(b []byte) (int, error) {
 	}
 	return n, err
 }
+
+var errNoLimits = errors.New("the limits of its process (max_memory, max_cpu, max_files) cannot be set here: they need Linux, with /proc")
 
 var errFlood = errors.New("it writes without end, beyond the maximum line length")
 

@@ -120,6 +120,19 @@ func called(kind string, id, arguments json.RawMessage, say func(string, ...any)
 				return
 			}
 		}
+	case "limits":
+		text = limitsText()
+	case "eats":
+		if strings.Contains(text, "eat") {
+			eaten := make([]byte, 1<<30)
+			for i := 0; i < len(eaten); i += 4096 {
+				eaten[i] = 1
+			}
+			text = fmt.Sprint(len(eaten))
+		}
+	case "computes":
+		for strings.Contains(text, "compute") {
+		}
 	case "env":
 		text = strings.Join(os.Environ(), "\n")
 	case "arguments":

@@ -35,6 +35,8 @@ type Options struct {
 	Command   []string
 	Env       map[string]string
 	Directory string // it runs in; "" is the gateway's own
+	// Limits are those of the process and of each that it starts. They need a Guard.
+	Limits Limits
 	// Guard is the program, with its arguments, that calls [GuardMain] with what follows them;
 	// nil runs the command without a guard.
 	Guard []string
@@ -46,6 +48,13 @@ type Options struct {
 	Changed func()
 	Version string       // of the gateway, told to the server
 	Log     *slog.Logger // nil: none
+}
+
+// Limits are what one process may use; 0 is no limit. The system sets them, on Linux alone.
+type Limits struct {
+	Memory uint64        // bytes of data that it has written to or may write to
+	CPU    time.Duration // of all its life, in whole seconds; then it is killed, and started anew for the next call
+	Files  uint64        // that it has open, connections among them
 }
 
 // Server is a server to list and call the tools of. It connects when it is first asked, and
