@@ -59,7 +59,7 @@ func readPage(t *testing.T, text io.Reader) (out page) {
 		f := families[name]
 		for _, m := range f.GetMetric() {
 			add := func(name string, value float64, counts bool, more ...string) {
-				l := line{labels: map[string]string{labels.MetricName: name, "job": "callgate", "instance": "a:8081"}, first: value}
+				l := line{labels: map[string]string{model.MetricNameLabel: name, "job": "callgate", "instance": "a:8081"}, first: value}
 				for _, pair := range m.GetLabel() {
 					l.labels[pair.GetName()] = pair.GetValue()
 				}
@@ -86,7 +86,7 @@ func readPage(t *testing.T, text io.Reader) (out page) {
 			}
 		}
 	}
-	return append(out, line{labels: map[string]string{labels.MetricName: "up", "job": "callgate", "instance": "a:8081"}, first: 1})
+	return append(out, line{labels: map[string]string{model.MetricNameLabel: "up", "job": "callgate", "instance": "a:8081"}, first: 1})
 }
 
 // takes says how long what a histogram counts has taken: a moment, or too long for all its buckets. How long this
@@ -95,12 +95,12 @@ func (p page) takes(histogram string, long bool) page {
 	p = slices.Clone(p)
 	counts := 0.0
 	for i := range p {
-		if p[i].labels[labels.MetricName] == histogram+"_count" {
+		if p[i].labels[model.MetricNameLabel] == histogram+"_count" {
 			counts = max(counts, p[i].grows)
 		}
 	}
 	for i := range p {
-		if l := &p[i]; l.labels[labels.MetricName] == histogram+"_bucket" {
+		if l := &p[i]; l.labels[model.MetricNameLabel] == histogram+"_bucket" {
 			if l.first, l.grows = 0, 0; !long || l.labels["le"] == "+Inf" {
 				l.grows = counts
 			}
@@ -149,14 +149,14 @@ func (p page) with(f fault, others ...page) (page, error) {
 	}
 	p = slices.Clone(p)
 	for i := range p {
-		if p[i].labels[labels.MetricName] == f.name && f.where == nil {
+		if p[i].labels[model.MetricNameLabel] == f.name && f.where == nil {
 			p[i].first, p[i].grows = f.is, f.grows
 			return p, nil
 		}
 	}
 	for _, from := range append([]page{p}, others...) {
 		for _, l := range from {
-			if l.labels[labels.MetricName] != f.name {
+			if l.labels[model.MetricNameLabel] != f.name {
 				continue
 			}
 			made := line{labels: maps.Clone(l.labels), first: f.is, grows: f.grows}
@@ -254,7 +254,7 @@ func evaluate(t *testing.T, groups *rulefmt.RuleGroups, p page) (firing []string
 						}
 					}
 					l := labels.NewBuilder(s.Metric)
-					l.Set(labels.MetricName, r.Record)
+					l.Set(model.MetricNameLabel, r.Record)
 					all = append(all, storage.NewListSeries(l.Labels(), list))
 					continue
 				}
