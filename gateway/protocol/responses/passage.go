@@ -33,7 +33,7 @@ const (
 )
 
 // pass takes a frame whose events go on as they came, and reports false if the frame is still to be read.
-func (w *Writer) pass(f *wire.Frame) bool {
+func (w *Writer) pass(f *wire.Frame) bool { //nolint:gocyclo // one list of what the API allows at this place
 	p := &w.passage
 	if p.state == ended || w.quiet {
 		return false
@@ -142,7 +142,7 @@ func readCame(e object) (c came) {
 }
 
 // passEvent sends an event on, if it is what the API has at this place; it reports false if not.
-func (w *Writer) passEvent(e object) bool {
+func (w *Writer) passEvent(e object) bool { //nolint:gocyclo // one list of what the API allows at this place
 	c := readCame(e)
 	if !utf8.Valid(e) || c.kind == "error" || c.kind == "" || strings.Trim(c.kind, "abcdefghijklmnopqrstuvwxyz_.") != "" {
 		return false
@@ -200,7 +200,7 @@ func (m *machine) shown(item object) []byte {
 }
 
 // passLifecycle takes an event of the response itself. The last one is kept until the response is stored.
-func (w *Writer) passLifecycle(e object, c *came) bool {
+func (w *Writer) passLifecycle(e object, c *came) bool { //nolint:gocyclo // one list of what the API allows at this place
 	p := &w.passage
 	kind := strings.TrimPrefix(c.kind, "response.")
 	status := wire.Unquote(c.response.get("status"))
@@ -305,7 +305,7 @@ func (w *Writer) outputEdits(list []byte) (edits []wire.Edit) {
 }
 
 // passAdded begins an item.
-func (w *Writer) passAdded(c *came) bool {
+func (w *Writer) passAdded(c *came) bool { //nolint:gocyclo // one list of what the API allows at this place
 	id := wire.Unquote(c.item.get("id"))
 	if w.open != nil || c.at != len(w.items) || !isItemID(id) || slices.ContainsFunc(w.items, func(i Item) bool { return i.ID == id }) {
 		return false
@@ -390,7 +390,7 @@ var texts = map[string]partKind{"response.output_text.": textPartKind, "response
 	"response.function_call_arguments.": noPart, "response.custom_tool_call_input.": noPart}
 
 // passWithin takes an event of the open item.
-func (w *Writer) passWithin(c *came) bool {
+func (w *Writer) passWithin(c *came) bool { //nolint:gocyclo // one list of what the API allows at this place
 	it := w.open
 	text, isText := texts[c.kind[:strings.LastIndexByte(c.kind, '.')+1]]
 	switch {
@@ -460,7 +460,7 @@ func (it *item) isWhole(text []byte) bool {
 }
 
 // passPart begins or ends a part of the open item.
-func (w *Writer) passPart(c *came) bool {
+func (w *Writer) passPart(c *came) bool { //nolint:gocyclo // one list of what the API allows at this place
 	it := w.open
 	kind, says, notes := noPart, []byte(nil), 0
 	wire.Elements(c.part.get("annotations"), 0, func(int, wire.Span) bool { notes++; return true })
