@@ -9,6 +9,7 @@ import (
 // the others, and is text of the answer.
 type lines struct {
 	broken bool   // a line has ended since the last object
+	object int    // where the object at hand begins
 	line   []byte // the object at hand, as long as nothing of it was shown
 	bad    []byte // lines that are none, until a call comes
 }

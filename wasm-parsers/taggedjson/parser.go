@@ -164,7 +164,7 @@ func (p *parser) beginObject() {
 		p.call.Reset()
 	}
 	p.state, p.Began = inObject, true
-	p.braces, p.broken, p.line = 0, false, p.line[:0]
+	p.braces, p.broken, p.line, p.object = 0, false, p.line[:0], p.At()
 	p.resync = resync{end: p.form.close, start: p.form.open[0]}
 }
 
@@ -215,7 +215,10 @@ func (p *parser) show(status callobject.Status) callobject.Status {
 	case p.form.loose && !p.wanted(status):
 		return callobject.Bad
 	case p.certain(status) && !p.call.Shown():
-		p.writeBad(true)
+		if len(p.bad) > 0 {
+			p.writeBad(true)
+			p.From = p.object // should this be no call after all, what was said is not given back again
+		}
 		p.line = p.line[:0]
 		p.call.Show(p.Out)
 	}
