@@ -17,11 +17,12 @@ import (
 // away or put in by the gateway, the machine writes what the chunks say.
 type passage struct {
 	state   passageState
-	last    int    // the number of the last event
-	going   bool   // response.in_progress was sent
-	final   []byte // the last event, or a whole answer
-	numbers int    // of calls
-	created int64  // what the client was told; 0: nothing
+	last    int             // the number of the last event
+	going   bool            // response.in_progress was sent
+	final   []byte          // the last event, or a whole answer
+	numbers int             // of calls
+	ids     map[string]bool // of items
+	created int64           // what the client was told; 0: nothing
 }
 
 type passageState uint8
@@ -33,21 +34,34 @@ const (
 )
 
 // pass takes a frame whose events go on as they came, and reports false if the frame is still to be read.
-func (w *Writer) pass(f *wire.Frame) bool { //nolint:gocyclo // one list of what the API allows at this place
+func (w *Writer) pass(f *wire.Frame) bool {
 	p := &w.passage
 	if p.state == ended || w.quiet {
 		return false
 	}
 	list := f.Origins()
-	switch {
-	case len(list) == 0 && f.Data == nil: // a comment
+	if len(list) == 0 && (f.Data == nil || p.state == passing && isUsage(f)) { // a comment, or usage
 		return false
-	case len(list) == 0 && p.state == passing && !f.Failed() && len(f.Choices()) == 0 && object(f.Data).get("callgate") == nil:
-		return false // usage
-	case len(list) == 0, p.state == undecided && w.phase != fresh:
+	}
+	if len(list) == 0 || p.state == undecided && w.phase != fresh || !w.passEvents(f, list) {
 		w.stopPassing()
 		return false
 	}
+	if f.Data != nil {
+		w.readSide(f)
+	}
+	return true
+}
+
+// isUsage reports whether a chunk has no more than usage.
+func isUsage(f *wire.Frame) bool {
+	return !f.Failed() && len(f.Choices()) == 0 && object(f.Data).get("callgate") == nil
+}
+
+// passEvents sends the events of a frame on; it reports false at the first that is not the next one, or of which the
+// chunk was changed.
+func (w *Writer) passEvents(f *wire.Frame, list []wire.Origin) bool {
+	p := &w.passage
 	p.state = passing
 	for i, o := range list {
 		own := i == len(list)-1 && f.Data != nil // the chunk is made of it
@@ -55,14 +69,15 @@ func (w *Writer) pass(f *wire.Frame) bool { //nolint:gocyclo // one list of what
 		case o.Data == nil && o.Number == p.last && !f.Changed():
 			continue
 		case o.Data == nil, o.Number != p.last+1, own && f.Changed(), !w.passEvent(o.Data):
-			w.stopPassing()
 			return false
 		}
 		p.last = o.Number
 	}
-	if f.Data == nil {
-		return true
-	}
+	return true
+}
+
+// readSide reads what the end of the response needs of a chunk whose event goes on by itself.
+func (w *Writer) readSide(f *wire.Frame) {
 	for i := range f.Choices() {
 		if c := &f.Choices()[i]; c.Reason != "" {
 			w.finish = c.Reason
@@ -71,7 +86,6 @@ func (w *Writer) pass(f *wire.Frame) bool { //nolint:gocyclo // one list of what
 	if raw := f.Usage(); raw != nil {
 		w.counts = readCounts(raw)
 	}
-	return true
 }
 
 // stopPassing lets the machine go on from where the upstream's events have come to.
@@ -142,33 +156,32 @@ func readCame(e object) (c came) {
 }
 
 // passEvent sends an event on, if it is what the API has at this place; it reports false if not.
-func (w *Writer) passEvent(e object) bool { //nolint:gocyclo // one list of what the API allows at this place
+func (w *Writer) passEvent(e object) bool {
 	c := readCame(e)
-	if !utf8.Valid(e) || c.kind == "error" || c.kind == "" || strings.Trim(c.kind, "abcdefghijklmnopqrstuvwxyz_.") != "" {
-		return false
-	}
 	switch {
+	case !utf8.Valid(e) || c.kind == "error" || c.kind == "" || strings.Trim(c.kind, "abcdefghijklmnopqrstuvwxyz_.") != "":
+		return false
 	case c.response != nil:
 		return w.passLifecycle(e, &c)
-	case !w.passage.going:
-		return false
-	case !c.placed: // such as "keepalive"
-	case c.kind == "response.output_item.added":
-		if !w.passAdded(&c) {
-			return false
-		}
-	case w.open == nil || c.at != w.open.index:
-		return false
-	case c.kind == "response.output_item.done":
-		if !w.passDone(&c) {
-			return false
-		}
-	case c.id != "" && c.id != w.open.id || !w.passWithin(&c):
+	case !w.passage.going || c.placed && !w.passItem(&c): // what has no place is such as "keepalive"
 		return false
 	}
 	w.size += len(c.item) + len(c.piece) + len(c.logprobs) + len(c.note)
 	w.passOn(e, &c)
 	return true
+}
+
+// passItem takes an event of an item.
+func (w *Writer) passItem(c *came) bool {
+	switch {
+	case c.kind == "response.output_item.added":
+		return w.passAdded(c)
+	case w.open == nil || c.at != w.open.index:
+		return false
+	case c.kind == "response.output_item.done":
+		return w.passDone(c)
+	}
+	return (c.id == "" || c.id == w.open.id) && w.passWithin(c)
 }
 
 // passOn writes an event, with the next number and without what the client has not asked for.
@@ -200,36 +213,44 @@ func (m *machine) shown(item object) []byte {
 }
 
 // passLifecycle takes an event of the response itself. The last one is kept until the response is stored.
-func (w *Writer) passLifecycle(e object, c *came) bool { //nolint:gocyclo // one list of what the API allows at this place
+func (w *Writer) passLifecycle(e object, c *came) bool {
 	p := &w.passage
-	kind := strings.TrimPrefix(c.kind, "response.")
-	status := wire.Unquote(c.response.get("status"))
-	switch kind {
+	switch kind := strings.TrimPrefix(c.kind, "response."); kind {
 	case "created", "queued", inProgress:
-		if p.going || kind != "created" && w.phase != begun || kind == "created" && w.phase != fresh || len(w.items) > 0 || w.open != nil {
-			return false
-		}
-		w.phase = begun
-		if at, err := strconv.ParseInt(string(c.response.get("created_at")), 10, 64); err == nil && !w.req.Background() {
-			p.created = at
-		}
-		if model := c.response.get("model"); isString(model) {
-			w.model = slices.Clone(model)
-		}
-		if kind == "queued" || kind == "created" && w.req.said > 0 {
-			return true
-		}
-		p.going = kind == inProgress
-		w.passResponse(e, c, w.ownResponse(c.response, ending{status: inProgress}))
-		return true
+		return w.passBegin(e, c, kind)
 	case completed, incomplete:
-		if !p.going || w.open != nil || status != kind || p.final != nil {
+		if !p.going || w.open != nil || wire.Unquote(c.response.get("status")) != kind || p.final != nil {
 			return false
 		}
 		p.final = bytes.Clone(e)
 		return true
 	}
 	return false
+}
+
+// passBegin takes an event from before the first item.
+func (w *Writer) passBegin(e object, c *came, kind string) bool {
+	p := &w.passage
+	due := begun
+	if kind == "created" {
+		due = fresh
+	}
+	if p.going || w.phase != due || len(w.items) > 0 || w.open != nil {
+		return false
+	}
+	w.phase = begun
+	if at, err := strconv.ParseInt(string(c.response.get("created_at")), 10, 64); err == nil && !w.req.Background() {
+		p.created = at
+	}
+	if model := c.response.get("model"); isString(model) {
+		w.model = slices.Clone(model)
+	}
+	if kind == "queued" || kind == "created" && w.req.said > 0 {
+		return true
+	}
+	p.going = kind == inProgress
+	w.passResponse(e, c, w.ownResponse(c.response, ending{status: inProgress}))
+	return true
 }
 
 func (w *Writer) passResponse(e object, c *came, response []byte) {
@@ -305,40 +326,25 @@ func (w *Writer) outputEdits(list []byte) (edits []wire.Edit) {
 }
 
 // passAdded begins an item.
-func (w *Writer) passAdded(c *came) bool { //nolint:gocyclo // one list of what the API allows at this place
+func (w *Writer) passAdded(c *came) bool {
 	id := wire.Unquote(c.item.get("id"))
-	if w.open != nil || c.at != len(w.items) || !isItemID(id) || slices.ContainsFunc(w.items, func(i Item) bool { return i.ID == id }) {
+	if w.open != nil || c.at != len(w.items) || !isItemID(id) || w.passage.ids[id] {
 		return false
 	}
-	it := &item{index: c.at, id: id, part: noPart}
 	for _, name := range [...]string{"content", "summary", "arguments", "input"} {
 		if v := c.item.get(name); v != nil && !isEmptyValue(v) {
 			return false
 		}
 	}
-	switch kind := wire.Unquote(c.item.get("type")); kind {
+	it := &item{index: c.at, id: id, part: noPart}
+	switch wire.Unquote(c.item.get("type")) {
 	case "message":
 		it.kind, it.phase = messageItem, bytes.Clone(c.item.get("phase"))
 	case "reasoning":
 		it.kind = reasoningItem
 	case "function_call", "custom_tool_call":
-		callID, name := c.item.get("call_id"), wire.Unquote(c.item.get("name"))
-		space := wire.Unquote(c.item.get("namespace"))
-		known := name
-		if space != "" {
-			known = flat(space, name)
-		}
-		t, ok := w.req.tools.byName[known]
-		if t.barred || w.req.tools.restricted && !ok || w.isApproval(callID) || len(callID) <= len(`""`) || name == "" {
+		if !w.passCall(it, c.item) {
 			return false
-		}
-		it.kind = callItem
-		it.call = &call{key: w.passage.numbers, id: bytes.Clone(callID), name: known, tool: tool{name: name, space: space, custom: kind == "custom_tool_call"}}
-		w.passage.numbers++
-		w.calls = append(w.calls, it)
-		it.before = append(it.head(), `,"delta":"`...)
-		if it.call.tool.custom {
-			it.text = []byte(customBegin)
 		}
 	case "":
 		return false
@@ -346,8 +352,35 @@ func (w *Writer) passAdded(c *came) bool { //nolint:gocyclo // one list of what 
 		it.kind, it.native = nativeKind, &native{key: c.at, item: bytes.Clone(c.item)}
 		w.natives = append(w.natives, it)
 	}
+	if w.passage.ids == nil {
+		w.passage.ids = map[string]bool{}
+	}
+	w.passage.ids[id] = true
 	w.open = it
 	w.size += itemSize
+	return true
+}
+
+// passCall begins a call, of a tool that the client may have called.
+func (w *Writer) passCall(it *item, said object) bool {
+	callID, name, space := said.get("call_id"), wire.Unquote(said.get("name")), wire.Unquote(said.get("namespace"))
+	known := name
+	if space != "" {
+		known = flat(space, name)
+	}
+	t, ok := w.req.tools.byName[known]
+	if t.barred || w.req.tools.restricted && !ok || w.isApproval(callID) || len(callID) <= len(`""`) || name == "" {
+		return false
+	}
+	custom := wire.Unquote(said.get("type")) == "custom_tool_call"
+	it.kind = callItem
+	it.call = &call{key: w.passage.numbers, id: bytes.Clone(callID), name: known, tool: tool{name: name, space: space, custom: custom}}
+	w.passage.numbers++
+	w.calls = append(w.calls, it)
+	it.before = append(it.head(), `,"delta":"`...)
+	if custom {
+		it.text = []byte(customBegin)
+	}
 	return true
 }
 
@@ -385,46 +418,58 @@ func (w *Writer) passDone(c *came) bool {
 	return true
 }
 
-// texts are what events about a text begin with, and the part that it is of.
-var texts = map[string]partKind{"response.output_text.": textPartKind, "response.refusal.": refusalPartKind, "response.reasoning_summary_text.": textPartKind,
+// textEvents are what events about a text begin with, and the part that it is of.
+var textEvents = map[string]partKind{"response.output_text.": textPartKind, "response.refusal.": refusalPartKind, "response.reasoning_summary_text.": textPartKind,
 	"response.function_call_arguments.": noPart, "response.custom_tool_call_input.": noPart}
 
 // passWithin takes an event of the open item.
-func (w *Writer) passWithin(c *came) bool { //nolint:gocyclo // one list of what the API allows at this place
+func (w *Writer) passWithin(c *came) bool {
 	it := w.open
-	text, isText := texts[c.kind[:strings.LastIndexByte(c.kind, '.')+1]]
+	if it.kind == nativeKind {
+		return true
+	}
+	family := c.kind[:strings.LastIndexByte(c.kind, '.')+1]
+	switch family {
+	case "response.output_text.annotation.":
+		return !strings.HasSuffix(c.kind, ".added") || it.takeNote(c)
+	case "response.content_part.":
+		return it.kind != messageItem || w.passPart(c)
+	case "response.reasoning_summary_part.":
+		return it.kind == reasoningItem && w.passPart(c)
+	}
+	if part, ok := textEvents[family]; ok {
+		return it.passText(c, part)
+	}
+	return !strings.HasPrefix(c.kind, "response.mcp_") // nothing that the machine would write
+}
+
+// passText takes an event about a text of the item, which is of a part, or the arguments of a call.
+func (it *item) passText(c *came, part partKind) bool {
 	switch {
-	case it.kind == nativeKind:
-		return true
-	case c.kind == "response.output_text.annotation.added":
-		if it.kind != messageItem || it.part != textPartKind || it.told || c.note == nil || c.noted != it.noted || c.number != it.closed {
-			return false
-		}
-		it.notes = appendElements(it.notes, c.note)
-		it.noted++
-		return true
-	case strings.HasPrefix(c.kind, "response.content_part.") && it.kind == messageItem, strings.HasPrefix(c.kind, "response.reasoning_summary_part.") && it.kind == reasoningItem:
-		return w.passPart(c)
-	case !isText: // nothing that the machine would write
-		return !strings.HasPrefix(c.kind, "response.mcp_") && !strings.HasPrefix(c.kind, "response.reasoning_summary_part.")
-	case strings.HasPrefix(c.kind, "response.reasoning") != (it.kind == reasoningItem), (text == noPart) != (it.kind == callItem), it.told,
-		it.kind == callItem && strings.HasPrefix(c.kind, "response.custom") != it.call.tool.custom:
+	case strings.HasPrefix(c.kind, "response.reasoning") != (it.kind == reasoningItem), (part == noPart) != (it.kind == callItem), it.told:
 		return false
-	case text != noPart && (it.part != text || c.number != it.closed):
+	case it.kind == callItem && strings.HasPrefix(c.kind, "response.custom") != it.call.tool.custom, part != noPart && (it.part != part || c.number != it.closed):
 		return false
 	case strings.HasSuffix(c.kind, ".delta"):
 		return it.take(c)
-	case strings.HasSuffix(c.kind, ".done"):
-		if !it.isWhole(c.text) {
-			return false
-		}
-		if it.kind == callItem && it.call.tool.custom {
-			it.text = append(it.text, customEnd...)
-		}
-		it.told = true
-		return true
+	case !strings.HasSuffix(c.kind, ".done"), !it.isWhole(c.text):
+		return false
 	}
-	return false
+	if it.kind == callItem && it.call.tool.custom {
+		it.text = append(it.text, customEnd...)
+	}
+	it.told = true
+	return true
+}
+
+// takeNote takes an annotation of the text that is open.
+func (it *item) takeNote(c *came) bool {
+	if it.kind != messageItem || it.part != textPartKind || it.told || c.note == nil || c.noted != it.noted || c.number != it.closed {
+		return false
+	}
+	it.notes = appendElements(it.notes, c.note)
+	it.noted++
+	return true
 }
 
 // take takes a piece of a text that goes on as it is.
@@ -460,20 +505,9 @@ func (it *item) isWhole(text []byte) bool {
 }
 
 // passPart begins or ends a part of the open item.
-func (w *Writer) passPart(c *came) bool { //nolint:gocyclo // one list of what the API allows at this place
+func (w *Writer) passPart(c *came) bool {
 	it := w.open
-	kind, says, notes := noPart, []byte(nil), 0
-	wire.Elements(c.part.get("annotations"), 0, func(int, wire.Span) bool { notes++; return true })
-	switch wire.Unquote(c.part.get("type")) {
-	case "output_text":
-		if kind, says = textPartKind, c.part.get("text"); !isArray(c.part.get("annotations")) || !isArray(c.part.get("logprobs")) {
-			return false // members that every text has
-		}
-	case "summary_text":
-		kind, says = textPartKind, c.part.get("text")
-	case "refusal":
-		kind, says = refusalPartKind, c.part.get("refusal")
-	}
+	kind, says := partOf(c.part)
 	if kind == noPart || !isString(says) || c.number != it.closed {
 		return false
 	}
@@ -489,6 +523,8 @@ func (w *Writer) passPart(c *came) bool { //nolint:gocyclo // one list of what t
 		it.before = append(wire.AppendInt(append(it.head(), index...), it.closed), `,"delta":"`...)
 		return true
 	}
+	notes := 0
+	wire.Elements(c.part.get("annotations"), 0, func(int, wire.Span) bool { notes++; return true })
 	if it.part != kind || !it.told || notes != it.noted || !it.isWhole(says) {
 		return false
 	}
@@ -496,4 +532,19 @@ func (w *Writer) passPart(c *came) bool { //nolint:gocyclo // one list of what t
 	it.closed++
 	it.text, it.logprobs, it.part, it.notes, it.noted, it.told = nil, nil, noPart, nil, 0, false
 	return true
+}
+
+// partOf is the kind of a part and its text; noPart is one that is unknown, or without members that every text has.
+func partOf(part object) (partKind, []byte) {
+	switch wire.Unquote(part.get("type")) {
+	case "output_text":
+		if isArray(part.get("annotations")) && isArray(part.get("logprobs")) {
+			return textPartKind, part.get("text")
+		}
+	case "summary_text":
+		return textPartKind, part.get("text")
+	case "refusal":
+		return refusalPartKind, part.get("refusal")
+	}
+	return noPart, nil
 }
