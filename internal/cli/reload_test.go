@@ -420,9 +420,7 @@ func TestReloadSignal(t *testing.T) {
 	g.write(file("second"))
 	process.Signal(syscall.SIGHUP)
 	await(t, "the new model", func() bool { return strings.Contains(g.get("/v1/models").body, `"second"`) })
-	if !strings.Contains(g.stderr.String(), `"cause":"SIGHUP"`) {
-		t.Errorf("got the log %s, want the cause SIGHUP", g.stderr)
-	}
+	await(t, "the log's line with its cause", func() bool { return strings.Contains(g.stderr.String(), `"cause":"SIGHUP"`) })
 }
 
 // TestReloadKeeps holds that what is learned goes on where the configuration has not changed: an
