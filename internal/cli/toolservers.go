@@ -89,7 +89,7 @@ func toolServer(name string, s config.ToolServer, log *slog.Logger) (catalogue.S
 		return out, nil
 	}
 	o := mcp.Options{Name: name, Headers: reveal(s.Headers), Private: s.PrivateNetwork, Command: s.Command, Env: reveal(s.Env), Directory: s.Directory, Version: programVersion(), Log: log}
-	o.Limits = mcp.Limits{Memory: uint64(s.MaxMemory), CPU: time.Duration(s.MaxCPU), Files: uint64(s.MaxFiles)} //nolint:gosec // the configuration has checked them
+	o.Limits = mcp.Limits{Memory: uint64(s.MaxMemory), CPU: time.Duration(s.MaxCPU), Files: uint64(s.MaxFiles)}
 	if toolGuard != nil {
 		o.Guard = toolGuard()
 	}
