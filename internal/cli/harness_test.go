@@ -219,3 +219,15 @@ const twoTools = `[
   {"type": "function", "function": {"name": "get_weather", "parameters":
     {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}},
   {"type": "function", "function": {"name": "get_time", "parameters": {"type": "object", "properties": {}}}}]`
+
+// adminForm sends a form to the operator's page.
+func (g *gate) adminForm(path, form string) result {
+	g.t.Helper()
+	m := adminOn.FindStringSubmatch(g.stdout.String())
+	r, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, "http://"+m[1]+path, strings.NewReader(form))
+	if err != nil {
+		panic(err) // the tests' own paths are good
+	}
+	r.Header.Set("content-type", "application/x-www-form-urlencoded")
+	return g.do(r)
+}
