@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -67,7 +68,7 @@ func commandSettings(w io.Writer) error {
 		return err
 	}
 	for _, leaf := range k.Model.Leaves(true) {
-		fmt.Fprintf(w, "\n### `%s`\n\n%s\n", leaf.FullPath(), leaf.Help)
+		fmt.Fprintf(w, "\n### `%s`\n\n%s\n", leaf.FullPath(), wrapped(leaf.Help))
 		rows := ""
 		for _, p := range leaf.Positional {
 			rows += fmt.Sprintf("| `%s` |  | %s | %s |\n", strings.ToUpper(p.Name), codeCell(p.Default), cell(p.Help))
@@ -167,4 +168,26 @@ func codeCell(text string) string {
 // cell is text in a cell of a table.
 func cell(text string) string {
 	return strings.NewReplacer("|", "\\|", "\n", " ", "<", "&lt;").Replace(text)
+}
+
+// wrapped is prose in lines of 100 characters at most, as all pages have them.
+func wrapped(text string) string {
+	const width = 100
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case column+1+n > width:
+			b.WriteByte('\n')
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	return b.String()
 }
