@@ -35,6 +35,9 @@ type Store struct {
 	// summarizes the older ones. Default 0: 80 % of its context, once an upstream has said how
 	// large that is, and when the upstream says that the prompt is too long.
 	CompactTokens int `yaml:"compact_tokens" eg:"100000" default:"0" min:"0" max:"100000000" doc:"About how many tokens of earlier items there may be before the model summarizes the older ones. 0: 80 % of its context, where context_tokens of a target says how large that is or an upstream has said so, and when the upstream says that the prompt is too long."`
+	// CompactTurns is how many turns of the user there may be before the model summarizes the older ones.
+	// Default 0: only tokens count.
+	CompactTurns int `yaml:"compact_turns" eg:"20" omit:"true" min:"4" max:"100000" doc:"How many turns of the user there may be before the model summarizes the older ones; the last two stay. Default: only tokens count."`
 }
 
 // Bounds are the store's, with the defaults of its kind, for so many keys of clients.

@@ -419,7 +419,7 @@ func TestCompact(t *testing.T) {
 // of what is old, once, and the turns go on from it.
 func TestCompacted(t *testing.T) {
 	t.Parallel()
-	for name, config := range map[string]string{"refused": "", "setting": "store: {compact_tokens: 800}\n", "context": "store: {compact_tokens: 0}\n"} {
+	for name, config := range map[string]string{"refused": "", "setting": "store: {compact_tokens: 800}\n", "context": "store: {compact_tokens: 0}\n", "turns": "store: {compact_turns: 6}\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			summaries, refusals := 0, 0

@@ -40,6 +40,8 @@ type Options struct {
 	// CompactTokens is about how many tokens earlier items may have before a summary takes the
 	// place of the older ones; 0 is any number, until an upstream refuses them.
 	CompactTokens int
+	// CompactTurns is how many turns of the user earlier items may have, likewise. 0: any number.
+	CompactTurns int
 	// Ended is told of each response in the background that is over. It may be nil.
 	Ended func(gateway.Record)
 	// SweepEvery is how often what has expired is deleted; default one minute.

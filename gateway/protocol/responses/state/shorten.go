@@ -35,6 +35,9 @@ func tokens(items []store.Item) int {
 // last turns have alone is not worth a summary with each further one.
 func (e *exchange) isLong() bool {
 	const share = 4
+	if most := e.service.o.CompactTurns; most > 0 && turns(e.earlier) > most {
+		return true
+	}
 	most := e.service.o.CompactTokens
 	if most == 0 {
 		most = e.service.contexts.room(e.tenant, e.Model())
@@ -116,6 +119,16 @@ func older(items []store.Item) (at int) {
 		}
 	}
 	return at
+}
+
+// turns is how many turns of the user items have. A summary counts as one.
+func turns(items []store.Item) (n int) {
+	for _, i := range items {
+		if isUser(i.Body) {
+			n++
+		}
+	}
+	return n
 }
 
 func isUser(item []byte) bool {
