@@ -221,13 +221,13 @@ func (j *journal) close(empty bool) error {
 	if empty {
 		return unlock(j.lock)
 	}
-	return j.lock.Close()
+	return letGo(j.lock)
 }
 
 // unlock deletes a lock's file, and lets it go.
 func unlock(lock *os.File) error {
 	removed := os.Remove(lock.Name())
-	err := lock.Close()
+	err := letGo(lock)
 	if removed != nil { // some systems delete no open file
 		removed = os.Remove(lock.Name())
 	}

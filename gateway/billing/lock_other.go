@@ -17,3 +17,6 @@ func tryLock(path string) (f *os.File, held bool, err error) {
 	}
 	return f, false, err
 }
+
+// letGo ends a lock and closes its file.
+func letGo(f *os.File) error { return f.Close() }

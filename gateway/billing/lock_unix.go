@@ -29,3 +29,9 @@ func tryLock(path string) (f *os.File, held bool, err error) {
 	}
 	return f, false, nil
 }
+
+// letGo ends a lock and closes its file. A child that is being started may have the file for a moment more, and closing
+// alone would leave the lock with it.
+func letGo(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+}
