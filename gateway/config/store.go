@@ -32,8 +32,8 @@ type Store struct {
 	// 1000, 1 to 10000.
 	MaxChain int `yaml:"max_chain" default:"1000" min:"1" max:"10000" doc:"Largest number of responses in a chain by previous_response_id."`
 	// CompactTokens is about how many tokens of earlier items there may be before the model
-	// summarizes the older ones. Default 0: 80 % of its context, once an upstream has said how
-	// large that is, and when the upstream says that the prompt is too long.
+	// summarizes the older ones. Default 0: 80 % of its context, where the configuration or an
+	// upstream has said how large that is, and when the upstream says that the prompt is too long.
 	CompactTokens int `yaml:"compact_tokens" eg:"100000" default:"0" min:"0" max:"100000000" doc:"About how many tokens of earlier items there may be before the model summarizes the older ones. 0: 80 % of its context, where context_tokens of a target says how large that is or an upstream has said so, and when the upstream says that the prompt is too long."`
 	// CompactTurns is how many turns of the user there may be before the model summarizes the older ones.
 	// Default 0: only tokens count.
