@@ -62,20 +62,15 @@ type life struct {
 	least, most int64 // what it has spent
 }
 
-// work makes requests like a gateway's until the context ends, and may abandon each at any point. It tries to settle as long as
-// need be, as the journal does.
+// work makes requests like a gateway's until the context ends, and may abandon each at any point. It tries to settle and to
+// release as long as need be, as the journal does.
 func work(ctx context.Context, limiter limit.Limiter, s *limit.Set, abandon func() bool) (l life) {
 	for i := 0; ctx.Err() == nil && i < 60; i++ {
 		hold, used := 1+rand.Int64N(5), int64(1)
 		lease, v, err := limiter.Acquire(ctx, s, fmt.Sprintf("%d-%d", fresh.Add(1), rand.Int64()), holds(hold, used))
 		if err != nil { // nobody knows whether it is held
-			if lease != nil {
-				for range 50 {
-					if limiter.Release(ctx, lease) == nil {
-						break
-					}
-					time.Sleep(5 * time.Millisecond)
-				}
+			for lease != nil && limiter.Release(ctx, lease) != nil && ctx.Err() == nil { // a lease that nobody ends counts as used
+				time.Sleep(5 * time.Millisecond)
 			}
 			continue
 		}
