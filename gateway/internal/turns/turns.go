@@ -8,18 +8,20 @@
 package turns
 
 import (
+	"cmp"
 	"hash/maphash"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Bounds of what is remembered: together about 2 MB.
+// Bounds of what is remembered: together about 4 MB.
 const (
 	maxAnswers = 16384          // answers with calls
 	maxAge     = 24 * time.Hour // since the answer
-	maxLooked  = 64             // calls of a request that are looked for, the last ones
+	maxLooked  = 4096           // calls of a request that are looked for, the last ones
 )
 
 // Book keeps the turns that run. It is safe for concurrent use.
@@ -69,20 +71,25 @@ type Taken struct {
 }
 
 // Find returns the turn of a request with the ids of the turn's calls, in their order. One that has
-// none, or that nobody remembers, begins now.
+// none, or that nobody remembers, begins now. A call without an id, "", tells nothing.
 func (b *Book) Find(w Whose, calls []string) *Turn {
 	whose := b.hash(w.Tenant, w.Session, w.Said)
 	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i := len(calls) - 1; i >= max(0, len(calls)-maxLooked); i-- {
-		if a, ok := b.answers.Get(b.key(whose, calls[i])); ok && a.turn != nil && now.Sub(a.at) < maxAge {
+	last := ""
+	for _, id := range slices.Backward(calls[max(0, len(calls)-maxLooked):]) {
+		if id == "" {
+			continue
+		}
+		last = cmp.Or(last, id)
+		if a, ok := b.answers.Get(b.key(whose, id)); ok && a.turn != nil && now.Sub(a.at) < maxAge {
 			return a.turn
 		}
 	}
 	t := &Turn{book: b, whose: whose, began: now}
-	if len(calls) > 0 {
-		b.keep(t, calls[len(calls)-1], now)
+	if last != "" {
+		b.keep(t, last, now)
 	}
 	return t
 }

@@ -87,6 +87,40 @@ func TestTurnsAlike(t *testing.T) {
 	}
 }
 
+// TestTurnsNameless holds that calls without ids make no turn of two, and that those beside them do.
+func TestTurnsNameless(t *testing.T) {
+	t.Parallel()
+	b, c := book()
+	w := turns.Whose{Said: "Tidy up."}
+	b.Find(w, []string{""}).Spend(7, true)
+	c.Time = c.Add(time.Hour)
+	if got := b.Find(w, []string{""}).Taken(); got != (turns.Taken{}) {
+		t.Errorf("got %+v of another's turn, want nothing", got)
+	}
+	b.Find(w, []string{"call_1", ""}).Spend(7, true)
+	if got := b.Find(w, []string{"call_1", ""}).Taken(); got.Nano != 7 {
+		t.Errorf("got %+v, want the turn of call_1", got)
+	}
+}
+
+// TestTurnsWide holds that a turn is found behind an answer of many calls side by side, of which the first
+// is known.
+func TestTurnsWide(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 64, 65, 200, 4096} {
+		b, _ := book()
+		first := b.Find(turns.Whose{}, nil)
+		first.Called("call_0")
+		var calls []string
+		for i := range n {
+			calls = append(calls, fmt.Sprint("call_", i))
+		}
+		if b.Find(turns.Whose{}, calls) != first {
+			t.Errorf("%d calls side by side: got another turn", n)
+		}
+	}
+}
+
 // TestTurnsBounds holds that what is remembered ends, by number and by age.
 func TestTurnsBounds(t *testing.T) {
 	t.Parallel()
