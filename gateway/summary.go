@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/callgate/callgate/gateway/content"
 	"github.com/callgate/callgate/gateway/headers"
 	"github.com/callgate/callgate/gateway/prefix"
 )
@@ -195,6 +196,8 @@ type Record struct {
 	Summary *Summary
 	// Model is what metrics count the request's model by: no text of the client's. They set it.
 	Model string
+	// Tape has what was said, as far as somebody is to keep it; nil where nobody is.
+	Tape *content.Tape
 }
 
 // RetryDelay is how long was waited before attempts, in all.

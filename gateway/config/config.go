@@ -188,6 +188,16 @@ type Admin struct {
 	KeyHash Secret `yaml:"key_hash" eg:"${CALLGATE_ADMIN_KEY_HASH}" doc:"Hash of the operators' bearer key, as those of keys. None is allowed on loopback only."`
 	// OIDC signs operators in at an identity provider, for /ui.
 	OIDC OIDC `yaml:"oidc" omit:"true" eg:"{issuer: https://login.example, client_id: callgate, redirect_url: https://callgate.example/ui/oidc/callback, roles: {operator: [platform]}}" doc:"Identity provider at which operators sign in for /ui. Default: none."`
+	// Content keeps what requests say that were not clean, for operators at /ui.
+	Content Content `yaml:"content" omit:"true" eg:"{keep: 1h}" doc:"Keep what requests and answers say that were not clean, for operators at /ui. Default: nothing is kept."`
+}
+
+// Content says how long the text of requests is kept that were not clean.
+type Content struct {
+	// Keep is how long. Default 0s: nothing is kept. At most 24h.
+	Keep Duration `yaml:"keep" eg:"1h" default:"0s" min:"0s" max:"24h" doc:"How long; 0 keeps nothing. Anybody who may operate the gateway can read it then."`
+	// Memory is what all of it takes. Default 16MiB, 1MiB to 1GiB.
+	Memory Size `yaml:"memory" default:"16MiB" min:"1MiB" max:"1GiB" doc:"Memory for all of it; the oldest makes room. Of each text the first and the last 16 KiB are kept."`
 }
 
 // Tracing says where traces go.

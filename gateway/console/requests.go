@@ -122,6 +122,8 @@ type requestData struct {
 	Means string // of its code
 	Steps []stepRow
 	Money string
+	// Content leads to what was said, "" where that is not kept.
+	Content string
 	// Odd are warnings that say more than the faults, and Unrepaired says that one of those stayed.
 	Odd        []string
 	Unrepaired bool
@@ -137,6 +139,8 @@ type stepRow struct {
 	Lane   template.HTML
 }
 
+var errNoRequest = &refusal{http.StatusNotFound, "There is no such request among the last ones that were not clean. The log has every request by its id."}
+
 // request shows the way of one request.
 func (c *Console) request(w http.ResponseWriter, r *http.Request) error {
 	seq, err := strconv.ParseUint(r.URL.Query().Get("n"), 10, 64)
@@ -149,7 +153,7 @@ func (c *Console) request(w http.ResponseWriter, r *http.Request) error {
 	}
 	e := c.o.History.Find(id, seq)
 	if e == nil {
-		return &refusal{http.StatusNotFound, "There is no such request among the last ones that were not clean. The log has every request by its id."}
+		return errNoRequest
 	}
 	d := requestData{requestRow: requestRow{e, requestLink(e), badges(e)}, Means: failures[e.Code]}
 	var at, sum time.Duration
@@ -170,6 +174,9 @@ func (c *Console) request(w http.ResponseWriter, r *http.Request) error {
 		if !slices.ContainsFunc(e.Faults, func(k history.Kind) bool { return k.Name == w }) {
 			d.Odd = append(d.Odd, w)
 		}
+	}
+	if e.Tape.Content() != nil {
+		d.Content = contentLink(e)
 	}
 	d.Unrepaired = e.Marks.Has(history.MarkBroken)
 	if m := e.Paid; m.Currency != "" {

@@ -8,12 +8,14 @@ import (
 	"unique"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/content"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/internal/plaintext"
 )
 
-// Entry is a request that was not clean: what was done for it, and nothing of what it says.
+// Entry is a request that was not clean: what was done for it, and nothing of what it says but where
+// the operator has asked for that.
 type Entry struct {
 	// Seq tells entries apart, since clients may give one id twice.
 	Seq   uint64
@@ -39,7 +41,8 @@ type Entry struct {
 	Structured      *gateway.Structured // without its message
 	Run             *Run
 	Usage           gateway.Usage
-	Saved           string // as the response header says it
+	Saved           string        // as the response header says it
+	Tape            *content.Tape // what was said, where that is kept
 	Paid            Money
 }
 
@@ -103,6 +106,7 @@ func words(s string) string {
 func entryOf(r *gateway.Record, j *judgement, now time.Time) *Entry {
 	e := &Entry{ID: strings.Clone(telemetry.Text(r.ID, 128)), At: now, Marks: j.marks, Route: name(r.Route), Protocol: name(r.Protocol),
 		Tenant: name(r.Tenant), Stream: r.Stream, Status: r.Status, Code: name(telemetry.ErrorType(*r)), Took: r.Took}
+	e.Tape = r.Tape
 	s := r.Summary // there is one, or nothing would be marked but a failure
 	if s == nil {
 		return e

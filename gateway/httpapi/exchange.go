@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/content"
 	"github.com/callgate/callgate/gateway/headers"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/protocol"
@@ -21,6 +22,7 @@ import (
 func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
 	return s.withBody(func(c echo.Context, body []byte, from protocol.Client) error {
 		began := time.Now()
+		s.record(c, body)
 		front, err := parse(c.Request().Context(), body, from)
 		if err != nil {
 			return err
@@ -77,6 +79,7 @@ func (s *Server) begin(c echo.Context) (ctx context.Context, done func(route str
 	if s.cfg.Trace != nil {
 		ctx, rec.endTrace = s.cfg.Trace(ctx, c.Request().Header, c.Request().Method+" "+c.Request().URL.Path)
 	}
+	ctx = content.With(ctx, rec.tape)
 	if s.cfg.Metrics != nil {
 		s.cfg.Metrics.Begin()
 	}

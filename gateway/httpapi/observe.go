@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/content"
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/protocol/chat"
@@ -32,6 +33,7 @@ type record struct {
 	key     string          // that was refused
 	raw     bool            // the answer is the upstream's bytes, and no stream of events
 	abort   bool            // it broke off
+	tape    *content.Tape   // of what is said; nil: nobody keeps it
 
 	endTrace func(gateway.Record)
 }
@@ -87,6 +89,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		c.Set(recordKey, rec)
 		setRequestID(c)
 		forBrowsers(c.Response().Header())
+		defer func() { rec.tape.End(false) }() // unless somebody has kept it
 		if err := next(c); err != nil {
 			c.Error(err)
 		}
@@ -131,7 +134,7 @@ func (s *Server) ended(c echo.Context, rec *record, took time.Duration) {
 	if !rec.asks {
 		return
 	}
-	r := gateway.Record{ID: rec.id, Route: rec.route, Status: c.Response().Status, Protocol: rec.form.Name, Stream: rec.stream, Took: took, Summary: rec.summary, Tenant: tenantOf(c)}
+	r := gateway.Record{ID: rec.id, Route: rec.route, Status: c.Response().Status, Protocol: rec.form.Name, Stream: rec.stream, Took: took, Summary: rec.summary, Tenant: tenantOf(c), Tape: rec.tape}
 	if rec.err != nil {
 		r.Code, r.Kind = rec.err.CodeOrDefault(), rec.err.Kind
 	}

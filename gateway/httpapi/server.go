@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/content"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/keys"
 	"github.com/callgate/callgate/gateway/protocol/chat"
@@ -73,6 +74,8 @@ type Config struct {
 	// Trace begins the trace of a chat request, with the name of its span; it may be nil.
 	// The function that it returns is called once.
 	Trace func(ctx context.Context, header http.Header, name string) (context.Context, func(gateway.Record))
+	// Content keeps what is said, as far as the operator wants that. It may be nil.
+	Content *content.Keeper
 	// Sealer seals the reasoning that clients of the Responses API keep. It may be nil.
 	Sealer *responses.Sealer
 	// State is what the Responses API remembers; nil for nothing.

@@ -72,6 +72,7 @@ func collectorsOf(o Options) []prometheus.Collector {
 	c.usage(o)
 	c.limits(o)
 	c.memory(o)
+	c.content(o)
 	c.tools(o)
 	c.keys(o)
 	c.rollouts(o)
@@ -257,6 +258,18 @@ func (c *collected) limits(o Options) {
 		"callgate_limit_gateways", "Gateways that count in the Redis, as of when it was last there.",
 		"callgate_limit_journal", "Requests that are to be settled when the Redis is back.",
 		"callgate_limit_lost_total", "Requests that could not be settled, because too many waited for the Redis.")
+}
+
+func (c *collected) content(o Options) {
+	c.add(o.Content != nil, nil, func(set setter) {
+		s := o.Content()
+		set("callgate_content_requests", float64(s.Requests))
+		set("callgate_content_bytes", float64(s.Bytes))
+		set("callgate_content_short_total", float64(s.Short))
+	},
+		"callgate_content_requests", "Requests whose text is kept for operators (admin.content).",
+		"callgate_content_bytes", "Bytes of it, with that of requests in progress.",
+		"callgate_content_short_total", "Requests whose text is kept in part, since there was no memory for all of it.")
 }
 
 func (c *collected) memory(o Options) {

@@ -23,6 +23,7 @@ import (
 	"github.com/callgate/callgate/gateway/answers"
 	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/breaker"
+	"github.com/callgate/callgate/gateway/content"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
 	"github.com/callgate/callgate/gateway/keys"
@@ -63,6 +64,8 @@ type Options struct {
 	// in a Redis does. They are called for every scrape; without one there is no such store.
 	AnswerMemory func() answers.MemoryStats
 	AnswerRedis  func() answers.SharedStats
+	// Content says how much of what requests say is kept. It may be nil.
+	Content func() content.Stats
 	// Memory returns what requests in progress have claimed. It is called for every scrape.
 	Memory func() inflight.Stats
 	// Tools returns how the servers are whose tools the gateway runs. It is called for every

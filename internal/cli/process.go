@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/accounts"
 	"github.com/callgate/callgate/gateway/admit"
 	"github.com/callgate/callgate/gateway/breaker"
 	"github.com/callgate/callgate/gateway/config"
+	"github.com/callgate/callgate/gateway/content"
 	"github.com/callgate/callgate/gateway/history"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/keys"
@@ -40,6 +42,7 @@ type process struct {
 	answers  *answerStores
 	metrics  *metrics.Metrics
 	accounts *usageAccounts
+	content  *content.Keeper
 	parsers  *parsers
 	rollouts *rollout.Book
 	store    store.Store // nil: none; state closes it
@@ -54,7 +57,7 @@ type process struct {
 // newProcess makes it, as the configuration at the start says. What it asks of an edition it asks
 // of the one that sys has then.
 func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.Logger) (p *process, err error) {
-	p = &process{log: log, answers: &answerStores{}, reloads: newReloads(sys, cfg), rollouts: newRolloutBook(log), secret: []byte(cfg.CacheSalt.Reveal()), memory: inflight.New(memoryBudget(cfg.Limits)), uploads: inflight.New(uploadBudget(cfg.Limits))}
+	p = &process{log: log, answers: &answerStores{}, content: content.New(nil), reloads: newReloads(sys, cfg), rollouts: newRolloutBook(log), secret: []byte(cfg.CacheSalt.Reveal()), memory: inflight.New(memoryBudget(cfg.Limits)), uploads: inflight.New(uploadBudget(cfg.Limits))}
 	if len(p.secret) == 0 {
 		p.secret = []byte(rand.Text())
 	}
@@ -105,7 +108,7 @@ func (p *process) measured(cfg *config.Config, sys *system) metrics.Options {
 		Caches:  func() prefix.Snapshot { return sys.now().gateway.Caches() },
 		Tools:   func() []catalogue.Status { return sys.now().tools.Status() },
 		Keys:    func() keys.State { return p.keys.State() },
-		Quality: p.quality.Snapshot, Limits: p.limits.Stats,
+		Quality: p.quality.Snapshot, Limits: p.limits.Stats, Content: p.content.Stats,
 		Rollouts: func() []rollout.Snapshot { return sys.now().rollouts.snapshots() },
 		Models:   modelNames(cfg), Memory: p.memory.Stats, Reloads: p.reloads.measured, Log: p.log,
 	}
@@ -135,10 +138,26 @@ func (p *process) apply(v *edition) {
 	p.answers.measure(&o)
 	p.metrics.Collect(o)
 	p.reloads.level(cfg.Log)
+	p.keepContent(cfg.Admin.Content)
+}
+
+// keepContent has the text of requests kept that were not clean, or not, and says so.
+func (p *process) keepContent(c config.Content) {
+	was, _ := p.content.On()
+	keep := time.Duration(c.Keep)
+	p.content.Configure(keep, int(c.Memory))
+	switch {
+	case keep == was:
+	case keep > 0:
+		p.log.Warn("what requests and answers say is kept where they were not clean, for operators at /ui (admin.content)", "keep", keep, "memory", int(c.Memory))
+	default:
+		p.log.Info("what requests and answers say is not kept any more, and what was kept is forgotten (admin.content)")
+	}
 }
 
 // close ends it, behind the last edition. Spans that wait are sent first.
 func (p *process) close(ctx context.Context) error {
+	p.content.Close()
 	errs := []error{p.state.Close(), p.limits.Close(), p.usage.close(ctx), p.tracer.Shutdown(ctx)}
 	if p.parsers != nil {
 		errs = append(errs, p.parsers.host.Close(ctx))

@@ -45,7 +45,7 @@ type reloads struct {
 
 	mu    sync.Mutex // guards what follows
 	state metrics.Reloads
-	tried content // what was read last
+	tried fileSums // what was read last
 }
 
 func newReloads(sys *system, cfg *config.Config) *reloads {
@@ -121,14 +121,14 @@ func (r *reloads) follow(ctx context.Context, hups <-chan os.Signal) {
 
 func (r *reloads) mode() string { return r.sys.now().config.Reload }
 
-// content stands for the bytes of the file, and of the files that the configuration in force names.
-type content struct{ own, named string }
+// fileSums stand for the bytes of the file, and of the files that the configuration in force names.
+type fileSums struct{ own, named string }
 
-func (r *reloads) content() content {
-	return content{sumOf([]string{r.file}), filesOf(r.sys.now().config)}
+func (r *reloads) content() fileSums {
+	return fileSums{sumOf([]string{r.file}), filesOf(r.sys.now().config)}
 }
 
-func (r *reloads) isTried(c content) bool {
+func (r *reloads) isTried(c fileSums) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.tried == c

@@ -1,0 +1,53 @@
+// Package tape is the stage that notes what upstreams are sent and answer, where the operator wants
+// to read it later (admin.content). It changes nothing, and stands in front of all others.
+package tape
+
+import (
+	"context"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/content"
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// Maker makes the stage for requests whose context has a tape.
+type Maker struct{}
+
+// Begin implements gateway.Maker.
+func (Maker) Begin(ctx context.Context, a *gateway.AttemptInfo, _ *gateway.Outcome) (gateway.Stage, error) {
+	if t := content.Of(ctx); t != nil {
+		return &stage{tape: t, attempt: a}, nil
+	}
+	return nil, nil //nolint:nilnil // a Maker's answer where there is nothing to do
+}
+
+type stage struct {
+	tape    *content.Tape
+	attempt *gateway.AttemptInfo
+}
+
+// Sent implements gateway.Witness.
+func (s *stage) Sent(_ *gateway.Request, body []byte) error {
+	s.tape.Sent(s.attempt.Provider, s.attempt.Model, body)
+	return nil
+}
+
+// Refused implements gateway.Witness.
+func (s *stage) Refused(e *gateway.Error) *gateway.Error {
+	said := e.Refusal() // without the gateway's secrets
+	if len(said) == 0 {
+		said = []byte(e.Message)
+	}
+	s.tape.Came(said)
+	return e
+}
+
+// Frame implements gateway.Stage.
+func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
+	s.tape.Came(f.Raw)
+	next.Put(f)
+	return nil
+}
+
+// End implements gateway.Stage.
+func (s *stage) End(error, gateway.Sink) error { return nil }
