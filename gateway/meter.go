@@ -42,9 +42,28 @@ type Purpose string
 // The purposes.
 const (
 	ForAnswer Purpose = "answer"
-	ForReask  Purpose = "reask" // what came before was thrown away
-	ForJudge  Purpose = "judge" // the guard's judge
+	ForReask  Purpose = "reask"  // what came before was thrown away
+	ForJudge  Purpose = "judge"  // the guard's judge
+	ForMirror Purpose = "mirror" // a copy of a request, whose answer nobody gets; a Meter of its own says so
 )
+
+// Copier is a Meter that knows what is to be done with a copy of its request, whose answer nobody gets.
+type Copier interface {
+	// Copied makes the meter of the copy, nil for none. end has to be called when the copy is answered, and
+	// the request itself may be over by then.
+	Copied(ctx context.Context, copied *Request) (m Meter, end func())
+}
+
+// Copied has a copy of a request, of which m is the Meter or nil, told to a meter of its own. end has to
+// be called when the copy is answered.
+func Copied(ctx context.Context, m Meter, copied *Request) (_ context.Context, end func()) {
+	if c, ok := m.(Copier); ok {
+		if own, end := c.Copied(ctx, copied); own != nil {
+			return WithMeter(ctx, own), end
+		}
+	}
+	return ctx, func() {}
+}
 
 type meterKey struct{}
 

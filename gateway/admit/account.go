@@ -2,6 +2,7 @@ package admit
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
@@ -26,6 +27,7 @@ type account struct {
 	output, input int64
 	rate          struct{ in, out int64 } // 10⁻⁹ US dollars for a thousand tokens
 	texts         bool                    // it is answered with text
+	mirror        bool                    // nobody gets the answer, and nobody's it is
 	unpriced      string                  // a target whose price nobody knows
 
 	mu      sync.Mutex
@@ -151,14 +153,32 @@ func (a *account) row(provider, model string, why gateway.Purpose) billing.Row {
 	if a.gate.o.Records == nil {
 		return row
 	}
+	if a.req.Arm != nil {
+		row.Arm = a.req.Arm.String()
+	}
+	if a.mirror {
+		row.Key, row.Purpose = "", string(gateway.ForMirror)
+		return row
+	}
 	row.Session = a.req.Session()
 	if c := a.req.Client; c != nil {
 		row.Key, row.Team, row.Labels = c.Key, c.Team, c.Labels
 	}
-	if a.req.Arm != nil {
-		row.Arm = a.req.Arm.String()
-	}
 	return row
+}
+
+// Copied implements gateway.Copier: what the answer to a copy uses is in the ledger, and in no limit and on no
+// client's bill.
+func (a *account) Copied(ctx context.Context, copied *gateway.Request) (gateway.Meter, func()) {
+	if a.gate.o.Records == nil {
+		return nil, nil
+	}
+	m := &account{gate: a.gate, req: copied, ctx: ctx, id: rand.Text(), began: time.Now(), model: a.model, mirror: true}
+	m.estimate(estimate{chat: true})
+	if a.gate.o.Records.Keeps() {
+		a.gate.o.State.add(m)
+	}
+	return m, func() { m.finish(false) }
 }
 
 // note has the ledger know of an answer that runs, and what it has used at least.

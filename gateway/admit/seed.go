@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/billing"
 	"github.com/callgate/callgate/gateway/limit"
 )
@@ -79,12 +80,15 @@ func (g *Gate) spent(ctx context.Context, l *limit.Limit, from time.Time) (total
 		f.Where = []billing.Condition{{Dimension: billing.ByTeam, Values: []string{l.Scope.Name}}}
 	}
 	for p := (billing.Page{Limit: pastPage}); ; {
-		page, err := g.o.Past.Sums(ctx, f, []billing.Dimension{billing.ByModel}, p)
+		page, err := g.o.Past.Sums(ctx, f, []billing.Dimension{billing.ByModel, billing.ByPurpose}, p)
 		if err != nil {
 			return 0, err
 		}
 		for i := range page.Sums {
 			sum := &page.Sums[i]
+			if sum.Group[1] == string(gateway.ForMirror) { // it is in no limit
+				continue
+			}
 			if model := sum.Group[0]; l.Scope.Of == "model" && g.o.Route(model) != l.Scope.Name || l.Scope.Models != "" && !Matches(strings.Split(l.Scope.Models, ","), model) {
 				continue
 			}

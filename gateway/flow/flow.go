@@ -241,7 +241,7 @@ func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 		})
 	})
 	if err == nil && t != nil {
-		g.mirrored(req, t, resp)
+		g.mirrored(ctx, req, t, resp)
 	}
 	return resp, err
 }

@@ -69,7 +69,7 @@ func (s *shared) trials(list []Rollout, engine *attempt.Engine) map[*rollout.Rol
 			for _, p := range policies {
 				c := s.compile(p, engine)
 				if t.Shadow != nil { // in front of what reads the text
-					c.stages = slices.Insert(c.stages, 1, gateway.Maker(&textcall.Shadow{Parsers: s.options.Parsers, Spec: t.Shadow.Spec,
+					c.stages = slices.Insert(c.stages, slices.Index(c.stages, gateway.Maker(s.text)), gateway.Maker(&textcall.Shadow{Parsers: s.options.Parsers, Spec: t.Shadow.Spec,
 						Reasoning: t.Shadow.Reasoning, Rollout: t.Rollout.Rollout.Rollout, Pool: t.Shadow.Pool}))
 				}
 				t.arms[route] = append(t.arms[route], c)
@@ -100,17 +100,18 @@ func noArms(req *gateway.Request) error {
 }
 
 // mirrored has a live answer followed by a copy of its request to the mirror's arm, if that is due.
-func (g *Gateway) mirrored(req *gateway.Request, t *trial, resp *gateway.Response) {
+func (g *Gateway) mirrored(ctx context.Context, req *gateway.Request, t *trial, resp *gateway.Response) {
 	m := t.Mirror
 	if m == nil || req.Arm.Forced || req.Arm.Place == m.Place || resp.Summary.Replayed() || !t.Share(req.ID, m.Parts) {
 		return
 	}
-	resp.Reply = &pairing{Reply: resp.Reply, taker: taker{summary: resp.Summary}, over: func(live rollout.Answer) { g.mirror(req, t, live) }}
+	meter := gateway.MeterOf(ctx)
+	resp.Reply = &pairing{Reply: resp.Reply, taker: taker{summary: resp.Summary}, over: func(live rollout.Answer) { g.mirror(req, meter, t, live) }}
 }
 
 // mirror asks the mirror's arm what the client has an answer to already. The request is copied, since
 // its memory is not there any more when the copy's turn comes.
-func (g *Gateway) mirror(req *gateway.Request, t *trial, live rollout.Answer) {
+func (g *Gateway) mirror(req *gateway.Request, meter gateway.Meter, t *trial, live rollout.Answer) {
 	m := t.Mirror
 	room := m.Memory.Claim()
 	copied, err := req.Copy(room)
@@ -122,6 +123,8 @@ func (g *Gateway) mirror(req *gateway.Request, t *trial, live rollout.Answer) {
 	copied.ID, copied.MaxRetries = req.ID+"-mirror", new(int)
 	offered := m.Pool.Offer(0, func(ctx context.Context) {
 		defer room.Close()
+		ctx, end := gateway.Copied(ctx, meter, copied)
+		defer end()
 		answer, summary, code := g.askMirror(ctx, copied, t)
 		if ctx.Err() != nil {
 			return

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway/billing"
+	"github.com/callgate/callgate/gateway/limit"
 )
 
 // biller is an upstream that bills: its answers have usages of their own, and it adds up what they cost by the
@@ -390,4 +391,68 @@ func readFile(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// TestUsageMirror holds that the ledger has what the upstream billed for a mirror's copies too, as nobody's: on no
+// key's bill, in no session, and in no budget, also behind a restart, where budgets begin with what the ledger has.
+func TestUsageMirror(t *testing.T) {
+	t.Parallel()
+	b := &biller{}
+	dir := t.TempDir()
+	prices := filepath.Join(dir, "prices.yaml")
+	if err := os.WriteFile(prices, []byte(billerPrices+"  - {model: dear, input: 1000000, output: 1000000}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := fmt.Sprintf(`
+admin: {listen: "127.0.0.1:0"}
+prices: %q
+usage: {store: sqlite, path: %q}
+providers: {up: {type: openai, base_url: %q, api_key: k}}
+keys: [{name: app, hash: %q, limits: [{usd: 100, per: month}]}]
+models:
+  m: {targets: [{provider: up, model: real}], limits: [{usd: 0.16, per: month}]}
+  dear: {targets: [{provider: up, model: dear}]}
+rollouts:
+- {name: try, match: {models: [m]}, arms: [{name: a, weight: 100}, {name: b, weight: 0, override: {parser: hermes}}], mirror: {percent: 100, arm: b}}
+`, prices, filepath.Join(dir, "usage.db"), b.serve(t, false), hashOf("k-app"))
+	g := serve(t, config)
+	client := int64(0)
+	for i := range 24 {
+		body := fmt.Sprintf(`{"model":"m","stream":%v,"metadata":{"session":"s"},"messages":[{"role":"user","content":"hi %d"}]}`, i%2 == 1, i)
+		if r := g.chat(body, "authorization", "Bearer k-app"); r.status != http.StatusOK {
+			t.Fatalf("got %d %.300s", r.status, r.body)
+		}
+		for end := time.Now().Add(patience); len(g.usage("group=request")) < 2*(i+1); time.Sleep(2 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("got %+v, want a copy of each request", g.usage("group=request"))
+			}
+		}
+	}
+	for _, s := range g.usage("group=purpose,key,session,arm") {
+		want := map[string]string{"purpose": "answer", "key": "app", "session": "s", "arm": "try/a"}
+		if s.Group["purpose"] == "mirror" {
+			want = map[string]string{"purpose": "mirror", "key": "", "session": "", "arm": "try/b"}
+		} else {
+			client = s.Nano
+		}
+		if !maps.Equal(s.Group, want) || s.Answers != 24 || s.Unpriced != 0 || s.Estimated != 0 {
+			t.Errorf("got %+v, want 24 answers of %v", s, want)
+		}
+	}
+	total := g.usage("group=total")[0]
+	if total.Nano != b.total() || total.Answers != 48 {
+		t.Errorf("got %+v, want 48 answers for %d", total, b.total())
+	}
+	t.Logf("the upstream billed %s USD, and the ledger has %s, of which the client has %s", billing.USD(b.total()), billing.USD(total.Nano), billing.USD(client))
+	for _, when := range []string{"before", "after"} {
+		if got, want := g.budget("authorization", "Bearer k-app"), limit.Dollars(client)+" USD"; got != want {
+			t.Errorf("%s a restart: the budget has spent %s, want %s", when, got, want)
+		}
+		g.cancel()
+		g.wait()
+		g = serve(t, config)
+	}
+	if r := g.chat(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`, "authorization", "Bearer k-app"); r.status != http.StatusOK {
+		t.Errorf("got %d %.300s, want room in the model's budget, of which clients have spent a half", r.status, r.body)
+	}
 }
