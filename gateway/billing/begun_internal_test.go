@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -119,6 +120,51 @@ func TestBegunHangsAgain(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(b.o.Journal, "*")); len(left) > 0 {
 		t.Errorf("got %q, want that nothing is left", left)
 	}
+}
+
+// TestBegunNoJournal holds that the note of a row which waits in memory, since the journal cannot be written, is left
+// until the ledger has the row.
+func TestBegunNoJournal(t *testing.T) {
+	t.Parallel()
+	dir, l := t.TempDir(), &awayLedger{Ledger: NewMemory(MemoryLimits{})}
+	l.away.Store(true)
+	b, err := NewBook(Options{Ledger: l, Journal: dir, Interval: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.journal.dir = filepath.Join(dir, "none")
+	r := Row{ID: "row-0", Time: time.Now()}
+	b.Begin(r)
+	b.Record(r)
+	b.Begin(Row{ID: "row-1", Time: time.Now()}) // in a place of its own
+	path := filepath.Join(dir, b.journal.name+begunSuffix)
+	if rows, err := readBegun(path); err != nil || len(rows) != 2 { // killed now
+		t.Errorf("got %+v, error %v, want both notes", rows, err)
+	}
+	l.away.Store(false)
+	if err := b.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.Forget("row-1")
+	if err := b.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(path); len(left) > 0 {
+		t.Errorf("got %q, want no note", left)
+	}
+}
+
+// awayLedger takes nothing while it is away.
+type awayLedger struct {
+	Ledger
+	away atomic.Bool
+}
+
+func (l *awayLedger) Put(ctx context.Context, rows []Row) (Result, error) {
+	if l.away.Load() {
+		return Result{}, errDiskSlow
+	}
+	return l.Ledger.Put(ctx, rows)
 }
 
 func within(t *testing.T, done <-chan struct{}, problem string) {

@@ -364,14 +364,15 @@ func (b *Book) append(open *segment, next *batch) *segment {
 	for _, n := range next.notes {
 		n.err = b.begun.write(n)
 	}
+	written := true
 	if len(next.rows) > 0 {
-		open = b.appendRows(open, next)
+		open, written = b.appendRows(open, next)
 	}
 	b.mu.Lock()
 	close(next.done)
 	b.slow = false
 	b.mu.Unlock()
-	if b.begun != nil {
+	if b.begun != nil && written { // else the notes are what outlives the process
 		for i := range next.rows {
 			b.begun.end(next.rows[i].ID)
 		}
@@ -380,14 +381,14 @@ func (b *Book) append(open *segment, next *batch) *segment {
 }
 
 // appendRows adds the rows of a batch to the open segment, or, if the journal cannot be written, to one in memory. It
-// returns the segment that is open then.
-func (b *Book) appendRows(open *segment, next *batch) *segment {
+// returns the segment that is open then, and whether the rows outlive the process, or are in the log.
+func (b *Book) appendRows(open *segment, next *batch) (now *segment, written bool) {
 	if b.journal == nil {
-		return b.grow(open, next, true)
+		return b.grow(open, next, true), false
 	}
 	err := b.journal.append(open, next.lines)
 	if err == nil {
-		return b.grow(open, next, b.fits(next.bytes))
+		return b.grow(open, next, b.fits(next.bytes)), true
 	}
 	if open.count == 0 {
 		open.discard()
@@ -398,7 +399,7 @@ func (b *Book) appendRows(open *segment, next *batch) *segment {
 	b.mu.Unlock()
 	if b.fits(next.bytes) {
 		b.log.Error("usage: the journal cannot be written; rows wait in memory, and are lost if the process is killed", "rows", len(next.rows), "error", err)
-		return b.seal(b.grow(open, next, true))
+		return b.seal(b.grow(open, next, true)), false
 	}
 	b.mu.Lock()
 	b.counts.Dropped += uint64(len(next.rows))
@@ -406,7 +407,7 @@ func (b *Book) appendRows(open *segment, next *batch) *segment {
 	b.counts.QueuedBytes -= next.bytes
 	b.mu.Unlock()
 	b.lost("the journal cannot be written, and no more can wait in memory", next.rows, err)
-	return open
+	return open, true
 }
 
 // grow adds a batch to a segment. Its rows stay in memory only if all those before do.

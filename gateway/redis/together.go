@@ -35,7 +35,8 @@ type passenger struct {
 }
 
 // RunTogether is Run in one trip with the scripts of others that wait at the same time, where many do: each has its
-// own answer, and the server runs each by itself. A caller whose ctx ends gives up; the script may run nevertheless.
+// own answer, and the server runs each by itself. A caller whose ctx ends gives up; the script may run nevertheless, if
+// it was sent. (The library's AutoPipeline, an experiment yet, does not look at the ctx of a caller.)
 func (c *Client) RunTogether(ctx context.Context, s *Script, keys Keys, args []any) ([]string, error) {
 	t := &c.together
 	p := &passenger{script: s, keys: keys, args: args, told: make(chan bool, 1)}
