@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/callgate/callgate/internal/redistest"
 )
@@ -79,68 +80,86 @@ func measureLimits(ctx context.Context, b *bench) (*table, error) {
 	return t, nil
 }
 
-// limitRows measures with a number of clients: the CPU of some, and how long the answers for one take.
+// limitRows measures with a number of clients: the CPU of some, and how long the answers for one take. An older gateway
+// has rows of its own, beside itself without.
 func (b *bench) limitRows(ctx context.Context, upstream string, clients int, redis *redisServer) (rows []row, err error) {
 	kinds := b.limitedKinds(redis.url())
-	var list []*contender
+	var lists [][]*contender // of each program, the first without limits
 	defer func() {
-		for _, c := range list {
+		for _, c := range slices.Concat(lists...) {
 			c.load.close()
 			c.server.close()
 		}
 	}()
 	s := scenario{model: modelClean, clients: clients, size: 1 << 10}
-	for i := range len(kinds) + 1 {
-		config := gatewayConfig(upstream, "")
-		if i > 0 {
-			config = limitedConfig(upstream, kinds[i-1].config)
-		}
-		server, err := b.startReady(ctx, b.programs[0], config)
-		if err != nil {
-			return nil, err
-		}
-		c := &contender{server: server, repairs: true, speaks: chatCompletions}
-		list = append(list, c)
-		if err := c.prepare(ctx, s, b.time/(2*rounds)); err != nil {
-			return nil, err
+	for at, program := range b.programs {
+		lists = append(lists, nil)
+		for i := range len(kinds) + 1 {
+			config := gatewayConfig(upstream, "")
+			if i > 0 {
+				config = limitedConfig(upstream, kinds[i-1].config)
+			}
+			server, err := b.startReady(ctx, program, config)
+			if err != nil {
+				return nil, err
+			}
+			c := &contender{server: server, repairs: true, speaks: chatCompletions}
+			lists[at] = append(lists[at], c)
+			if err := c.prepare(ctx, s, b.time/(2*rounds)); err != nil {
+				return nil, err
+			}
 		}
 	}
-	ofRedis, err := b.limitTurns(ctx, list, kinds, redis)
+	ofRedis, err := b.limitTurns(ctx, lists, kinds, redis)
 	if err != nil {
 		return nil, err
 	}
-	for i, k := range kinds {
-		base, with := list[0], list[i+1]
-		r := row{name: k.name + fmt.Sprintf(": CPU, %d clients", clients)}
-		of, limit, unit := func(c *contender) []float64 { return c.cpu }, k.limit, " µs of CPU"
-		if clients == 1 {
-			r.name, of, limit, unit = k.name+": p50, 1 client", func(c *contender) []float64 { return c.p50 }, limitsLatency, " µs"
+	for at, program := range b.programs {
+		whose := ""
+		if at > 0 {
+			whose = ", " + program.name
 		}
-		added := pairwise(of(with), of(base), difference)
-		r.figures = []figure{median(of(base)), median(of(with)), added}
-		if limit > 0 {
-			r.target = upTo("added", added, limit, unit)
+		for i, k := range kinds {
+			rows = append(rows, limitRow(k, whose, clients, lists[at][0], lists[at][i+1]))
 		}
-		rows = append(rows, r)
-	}
-	if len(ofRedis) > 0 && clients > 1 {
-		rows = append(rows, row{name: "the Redis's own CPU for that", figures: []figure{none(), median(ofRedis), none()}})
+		if len(ofRedis[at]) > 0 && clients > 1 {
+			rows = append(rows, row{name: "the Redis's own CPU for that" + whose, figures: []figure{none(), median(ofRedis[at]), none()}})
+		}
 	}
 	return rows, nil
 }
 
-// limitTurns measures all in turn, and returns what the Redis took for a request, by round. The first has no limits.
-func (b *bench) limitTurns(ctx context.Context, list []*contender, kinds []limited, redis *redisServer) (ofRedis []float64, err error) {
+// limitRow is what a kind adds. whose says the program, if it is not this tree's, which has targets.
+func limitRow(k limited, whose string, clients int, base, with *contender) row {
+	r := row{name: k.name + fmt.Sprintf(": CPU, %d clients", clients) + whose}
+	of, limit, unit := func(c *contender) []float64 { return c.cpu }, k.limit, " µs of CPU"
+	if clients == 1 {
+		r.name, of, limit, unit = k.name+": p50, 1 client"+whose, func(c *contender) []float64 { return c.p50 }, limitsLatency, " µs"
+	}
+	added := pairwise(of(with), of(base), difference)
+	r.figures = []figure{median(of(base)), median(of(with)), added}
+	if limit > 0 && whose == "" {
+		r.target = upTo("added", added, limit, unit)
+	}
+	return r
+}
+
+// limitTurns measures all in turn, and returns what the Redis took for a request, by program and round.
+func (b *bench) limitTurns(ctx context.Context, lists [][]*contender, kinds []limited, redis *redisServer) (ofRedis [][]float64, err error) {
+	ofRedis = make([][]float64, len(lists))
+	each := len(kinds) + 1
 	for round := range rounds {
-		for i := range list {
-			at := (i + round) % len(list)
+		for i := range each * len(lists) {
+			i = (i + round) % (each * len(lists))
+			program, kind := i%len(lists), i/len(lists)
+			c := lists[program][kind]
 			before := redis.cpu()
-			n, err := list[at].measureSome(ctx, b.time/rounds)
+			n, err := c.measureSome(ctx, b.time/rounds)
 			if err != nil {
-				return nil, list[at].server.failed(err)
+				return nil, c.server.failed(err)
 			}
-			if at > 0 && kinds[at-1].redis {
-				ofRedis = append(ofRedis, (redis.cpu()-before)*1e6/float64(n))
+			if kind > 0 && kinds[kind-1].redis {
+				ofRedis[program] = append(ofRedis[program], (redis.cpu()-before)*1e6/float64(n))
 			}
 		}
 	}

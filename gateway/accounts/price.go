@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"path"
 	"strings"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // Price is what the tokens of some models cost. With a Currency all numbers are its units
@@ -31,7 +33,22 @@ type Prices struct {
 	entries []entry // the first that matches counts
 	version string
 	base    *Prices // is asked where none does
+	found   *lru.Cache[names, found]
 }
+
+// names are what is looked for, and found is what there is: nil for nothing.
+type names struct{ provider, model string }
+
+type found struct {
+	entry *entry
+	file  *Prices
+}
+
+// Bounds of the names that are remembered: a file has up to 1000 patterns, and a request asks for its price five times.
+const (
+	maxFound  = 1024
+	longNames = 512 // bytes; clients choose them
+)
 
 // entry is a price with its patterns made ready.
 type entry struct {
@@ -104,6 +121,20 @@ func (p *Prices) Of(provider, model string) (price Price, ok bool) {
 
 // find returns the entry for a provider's model and the file that has it, or nil.
 func (p *Prices) find(provider, model string) (*entry, *Prices) {
+	if p == nil || p.found == nil {
+		return p.search(provider, model)
+	}
+	if f, ok := p.found.Get(names{provider, model}); ok {
+		return f.entry, f.file
+	}
+	e, file := p.search(provider, model)
+	if len(provider)+len(model) <= longNames {
+		p.found.Add(names{strings.Clone(provider), strings.Clone(model)}, found{e, file})
+	}
+	return e, file
+}
+
+func (p *Prices) search(provider, model string) (*entry, *Prices) {
 	provider, model = flat(provider), flat(model)
 	for ; p != nil; p = p.base {
 		for i := range p.entries {
@@ -115,6 +146,9 @@ func (p *Prices) find(provider, model string) (*entry, *Prices) {
 	return nil, nil
 }
 
+// remember has names looked for once.
+func (p *Prices) remember() { p.found, _ = lru.New[names, found](maxFound) } // it fails for sizes below 1 alone
+
 // Over returns the prices of p, and those of base for models that p does not know. It is
 // for an operator's own file over the built-in one, whose entries count for less however
 // long their patterns are. Date is p's.
@@ -124,6 +158,7 @@ func (p *Prices) Over(base *Prices) *Prices {
 		base = p.base.Over(base)
 	}
 	over.base = base
+	over.remember()
 	return &over
 }
 

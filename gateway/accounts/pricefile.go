@@ -56,6 +56,7 @@ func ParsePrices(name string, data []byte) (*Prices, error) {
 	slices.SortStableFunc(f.prices.entries, func(a, b entry) int {
 		return cmp.Or(a.provider.compare(&b.provider), a.model.compare(&b.model))
 	})
+	f.prices.remember()
 	return f.prices, nil
 }
 

@@ -67,7 +67,9 @@ func (m *model) learn(u gateway.Usage, sent int64) {
 	}
 	m.last[m.n%outputs] = int32(min(u.Output, 1<<24))
 	if m.n++; m.n >= 8 && m.n%4 == 0 {
-		sorted := slices.Sorted(slices.Values(m.last[:min(m.n, outputs)]))
+		copied := m.last
+		sorted := copied[:min(m.n, outputs)]
+		slices.Sort(sorted)
 		m.p95 = int64(sorted[len(sorted)*95/100])
 	}
 }

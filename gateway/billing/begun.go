@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"time"
 )
 
 // Unfinished is the status of a row whose process was killed before the answer had ended.
@@ -25,19 +23,21 @@ const (
 	shortName = 64 // bytes
 )
 
-// begun is the file of the answers that upstreams were asked for and that have not ended. A nil one takes nothing.
+// begun is the file of the answers that upstreams were asked for and that have not ended. It belongs to the goroutine
+// that writes the journal.
 type begun struct {
-	path string
-	file *os.File
-	// turn is the lock of the file. Of those who wait for a disk that hangs all but one give up in time.
-	turn chan struct{}
-
-	mu     sync.Mutex
+	path   string
+	file   disk
 	places map[string]int // by the row's ID
-	free   []int
-	count  int // places that there are
-	closed bool
-	said   time.Time // when the log said that there is none
+	ended  []int          // places of rows that have ended, and are there yet
+	free   []int          // places that are erased
+	count  int            // places that there are
+}
+
+// disk is the file, or a test's.
+type disk interface {
+	io.WriterAt
+	io.Closer
 }
 
 func newBegun(path string) (*begun, error) {
@@ -45,7 +45,7 @@ func newBegun(path string) (*begun, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &begun{path: path, file: f, turn: make(chan struct{}, 1), places: map[string]int{}}, nil
+	return &begun{path: path, file: f, places: map[string]int{}}, nil
 }
 
 var (
@@ -54,109 +54,75 @@ var (
 	errEnded     = errors.New("the gateway has ended its ledger")
 )
 
-// note writes a row, or writes it again.
-func (n *begun) note(r *Row) error {
-	line := begunLine(r)
-	at, err := n.place(r.ID)
-	if err != nil {
-		return err
+// note is what is to be noted of an answer.
+type note struct {
+	id   string
+	line []byte // nil: it is to be forgotten
+	err  error  // of writing it
+}
+
+func (n *note) size() int64 { return int64(len(n.id) + len(n.line)) }
+
+// write writes a row, or writes it again, or erases it.
+func (n *begun) write(one *note) error {
+	at, known := n.places[one.id]
+	if one.line == nil {
+		n.end(one.id)
+		return n.erase()
 	}
-	if err = n.write(line, at); err != nil {
-		n.end(r.ID)
+	if !known {
+		if at = n.place(); at < 0 {
+			return errBegunFull
+		}
+		n.places[one.id] = at
+	}
+	_, err := n.file.WriteAt(one.line, int64(at)*begunPlace)
+	if err != nil && !known { // else what was said before stays
+		n.end(one.id)
 	}
 	return err
 }
 
-// place is where a row is noted.
-func (n *begun) place(id string) (int, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	at, known := n.places[id]
-	switch last := len(n.free) - 1; {
-	case n.closed:
-		return 0, errEnded
-	case known:
-		return at, nil
-	case last >= 0:
-		at, n.free = n.free[last], n.free[:last]
-	case n.count == maxBegun:
-		return 0, errBegunFull
-	default:
-		at = n.count
-		n.count++
-	}
-	n.places[id] = at
-	return at, nil
-}
-
-// write writes to a place, and waits for the file no longer than Record does.
-func (n *begun) write(line []byte, at int) error {
-	select {
-	case n.turn <- struct{}{}:
-	default:
-		timer := time.NewTimer(recordWait)
-		defer timer.Stop()
-		select {
-		case n.turn <- struct{}{}:
-		case <-timer.C:
-			return errDiskSlow
+// place is one that nobody has; -1: there is none. The row of one that has ended is written over.
+func (n *begun) place() (at int) {
+	for _, list := range []*[]int{&n.ended, &n.free} {
+		if last := len(*list) - 1; last >= 0 {
+			at, *list = (*list)[last], (*list)[:last]
+			return at
 		}
 	}
-	_, err := n.file.WriteAt(line, int64(at)*begunPlace)
-	<-n.turn
-	return err
+	if n.count == maxBegun {
+		return -1
+	}
+	n.count++
+	return n.count - 1
 }
 
-// end erases a row: it is in the journal, or its upstream bills nothing.
+// end gives a row's place up: it is in the journal. What is left there until erase makes no row as long as the
+// segment with the row is there, and later one that the ledger knows.
 func (n *begun) end(id string) {
-	if n == nil {
-		return
+	if at, known := n.places[id]; known {
+		delete(n.places, id)
+		n.ended = append(n.ended, at)
 	}
-	n.mu.Lock()
-	at, known := n.places[id]
-	delete(n.places, id)
-	n.mu.Unlock()
-	if !known {
-		return
-	}
-	_ = n.write([]byte{'\n'}, at) // what is left makes a row that the ledger knows
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.free = append(n.free, at)
 }
 
-// runs is how many answers are noted.
-func (n *begun) runs() int {
-	if n == nil {
-		return 0
+// erase erases the rows that have ended.
+func (n *begun) erase() error {
+	for len(n.ended) > 0 {
+		at := n.ended[len(n.ended)-1]
+		if _, err := n.file.WriteAt([]byte{'\n'}, int64(at)*begunPlace); err != nil {
+			return err
+		}
+		n.ended, n.free = n.ended[:len(n.ended)-1], append(n.free, at)
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return len(n.places)
-}
-
-// quiet reports whether the log has said lately that notes fail.
-func (n *begun) quiet() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if time.Since(n.said) < 10*time.Second {
-		return true
-	}
-	n.said = time.Now()
-	return false
+	return nil
 }
 
 // close ends the file, which is left for the next start if answers run yet.
 func (n *begun) close() error {
-	if n == nil {
-		return nil
-	}
-	n.mu.Lock()
-	n.closed = true
-	empty := len(n.places) == 0
-	n.mu.Unlock()
 	err := n.file.Close()
-	if empty {
+	if len(n.places) == 0 {
 		err = errors.Join(err, os.Remove(n.path))
 	}
 	return err

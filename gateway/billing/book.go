@@ -34,8 +34,12 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// recordWait is how long Record waits at most for the disk.
-const recordWait = 100 * time.Millisecond
+const (
+	// recordWait is how long Record and Begin wait at most for the disk.
+	recordWait = 100 * time.Millisecond
+	// closeWait is how long Close waits for the disk, once all is in the ledger, or is not waited for any more.
+	closeWait = 5 * time.Second
+)
 
 // Book takes rows and sees to it that they come into the ledger: it writes each to its journal before
 // Record returns, and from there to the ledger, in batches. While the ledger is away they wait in the
@@ -56,6 +60,8 @@ type Book struct {
 	sealed []*segment // what the ledger gets, oldest first
 	counts Stats
 	closed bool
+	slow   bool          // somebody has waited in vain for the batch that is written now
+	said   time.Time     // when the log said that answers are not noted
 	moved  chan struct{} // closed once something was put
 	memory int64         // bytes of segments' rows in memory
 
@@ -67,8 +73,10 @@ type Book struct {
 	cancel  context.CancelFunc
 }
 
-// batch is rows that go to the journal in one write.
+// batch is rows that go to the journal in one write, and notes of answers that have begun, which go there before.
 type batch struct {
+	notes []*note
+	noted int64 // bytes
 	rows  []Row
 	lines []byte // the same for the journal
 	bytes int64
@@ -151,28 +159,85 @@ func (b *Book) Begin(r Row) {
 	if !b.Keeps() || r.clean() != "" {
 		return
 	}
-	err := b.begun.note(&r)
-	if err == nil {
-		return
+	n := &note{id: r.ID, line: begunLine(&r)}
+	done, err := b.note(n)
+	switch {
+	case err != nil:
+	case b.wait(done):
+		err = n.err
+	default:
+		err = errDiskSlow
 	}
-	b.mu.Lock()
-	b.counts.JournalErrors++
-	b.mu.Unlock()
-	if !b.begun.quiet() {
-		b.log.Error("usage: answers that begin are not in the journal; they have no row if the process is killed", "error", err)
+	if err != nil {
+		b.unnoted(err)
 	}
 }
 
 // Forget ends what was begun and has used nothing.
 func (b *Book) Forget(id string) {
-	if b != nil {
-		b.begun.end(id)
+	if b.Keeps() {
+		_, _ = b.note(&note{id: id}) // one that is not taken is left for the next start
 	}
 }
 
-// Record hands a row over. It returns once the row outlives the process, or after a tenth of a second:
-// then it is still on its way. A row for which there is no room is counted and logged as dropped. An
-// answer of an upstream has one row, whose ID is its own: a row that is recorded twice counts once.
+// note puts a note into the next batch, whose end it returns.
+func (b *Book) note(n *note) (done <-chan struct{}, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.closed:
+		return nil, errEnded
+	case b.slow && n.line != nil, b.next.noted+n.size() > b.o.MemoryBytes:
+		return nil, errDiskSlow
+	}
+	b.next.notes, b.next.noted = append(b.next.notes, n), b.next.noted+n.size()
+	notify(b.wake)
+	return b.next.done, nil
+}
+
+// unnoted counts an answer that is not noted, and has the log say so every now and then.
+func (b *Book) unnoted(err error) {
+	b.mu.Lock()
+	b.counts.JournalErrors++
+	said := time.Since(b.said) < 10*time.Second
+	if !said {
+		b.said = time.Now()
+	}
+	b.mu.Unlock()
+	if !said {
+		b.log.Error("usage: answers that begin are not in the journal; they have no row if the process is killed", "error", err)
+	}
+}
+
+// wait waits for the end of a batch, a tenth of a second, and not at all while somebody has waited in vain.
+func (b *Book) wait(done <-chan struct{}) bool {
+	b.mu.Lock()
+	slow := b.slow
+	b.mu.Unlock()
+	if slow {
+		return false
+	}
+	timer := time.NewTimer(recordWait)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case <-done:
+		return true
+	default:
+		b.slow = true
+		return false
+	}
+}
+
+// Record hands a row over. It returns once the row outlives the process, or after a tenth of a second, or at once
+// while the disk hangs: then it is still on its way. A row for which there is no room is counted and logged as
+// dropped. An answer of an upstream has one row, whose ID is its own: a row that is recorded twice counts once.
 // Nobody changes its labels afterwards.
 func (b *Book) Record(r Row) {
 	if b == nil {
@@ -187,18 +252,13 @@ func (b *Book) Record(r Row) {
 	}
 	done := b.add(&r, line, size, reason)
 	if done == nil {
-		b.begun.end(r.ID) // the log has it
+		b.Forget(r.ID) // the log has it
 		return
 	}
 	if b.journal == nil {
 		return // nothing makes it safer
 	}
-	timer := time.NewTimer(recordWait)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-	}
+	b.wait(done)
 }
 
 // lost logs rows that come into no ledger.
@@ -215,7 +275,7 @@ func (b *Book) add(r *Row, line []byte, size int64, reason string) <-chan struct
 	switch {
 	case reason != "":
 	case b.closed:
-		reason = "the gateway has ended its ledger"
+		reason = errEnded.Error()
 	case b.next.bytes+size > b.o.MemoryBytes:
 		reason = "the disk of the journal does not take what waits in memory"
 	case b.journal != nil && b.counts.QueuedBytes+size > b.o.JournalBytes:
@@ -273,12 +333,11 @@ func (b *Book) write() {
 		next, closed := b.take()
 		if next != nil {
 			open = b.append(open, next)
-			close(next.done)
-			for i := range next.rows {
-				b.begun.end(next.rows[i].ID)
-			}
 		}
 		if seal || closed || open.bytes >= segmentBytes {
+			if b.begun != nil {
+				_ = b.begun.erase() // while the segment is there
+			}
 			open = b.seal(open)
 		}
 		if flushed != nil {
@@ -294,21 +353,42 @@ func (b *Book) write() {
 func (b *Book) take() (next *batch, closed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.next.rows) > 0 {
+	if len(b.next.rows)+len(b.next.notes) > 0 {
 		next, b.next = b.next, newBatch()
 	}
 	return next, b.closed
 }
 
-// append adds a batch to the open segment, or, if the journal cannot be written, to one in memory. It returns
-// the segment that is open then.
+// append writes a batch, and tells those who wait for it. It returns the segment that is open then.
 func (b *Book) append(open *segment, next *batch) *segment {
+	for _, n := range next.notes {
+		n.err = b.begun.write(n)
+	}
+	written := true
+	if len(next.rows) > 0 {
+		open, written = b.appendRows(open, next)
+	}
+	b.mu.Lock()
+	close(next.done)
+	b.slow = false
+	b.mu.Unlock()
+	if b.begun != nil && written { // else the notes are what outlives the process
+		for i := range next.rows {
+			b.begun.end(next.rows[i].ID)
+		}
+	}
+	return open
+}
+
+// appendRows adds the rows of a batch to the open segment, or, if the journal cannot be written, to one in memory. It
+// returns the segment that is open then, and whether the rows outlive the process, or are in the log.
+func (b *Book) appendRows(open *segment, next *batch) (now *segment, written bool) {
 	if b.journal == nil {
-		return b.grow(open, next, true)
+		return b.grow(open, next, true), false
 	}
 	err := b.journal.append(open, next.lines)
 	if err == nil {
-		return b.grow(open, next, b.fits(next.bytes))
+		return b.grow(open, next, b.fits(next.bytes)), true
 	}
 	if open.count == 0 {
 		open.discard()
@@ -319,7 +399,7 @@ func (b *Book) append(open *segment, next *batch) *segment {
 	b.mu.Unlock()
 	if b.fits(next.bytes) {
 		b.log.Error("usage: the journal cannot be written; rows wait in memory, and are lost if the process is killed", "rows", len(next.rows), "error", err)
-		return b.seal(b.grow(open, next, true))
+		return b.seal(b.grow(open, next, true)), false
 	}
 	b.mu.Lock()
 	b.counts.Dropped += uint64(len(next.rows))
@@ -327,7 +407,7 @@ func (b *Book) append(open *segment, next *batch) *segment {
 	b.counts.QueuedBytes -= next.bytes
 	b.mu.Unlock()
 	b.lost("the journal cannot be written, and no more can wait in memory", next.rows, err)
-	return open
+	return open, true
 }
 
 // grow adds a batch to a segment. Its rows stay in memory only if all those before do.
@@ -379,7 +459,11 @@ func (b *Book) Flush(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	<-flushed
+	select {
+	case <-flushed:
+	case <-ctx.Done(): // the disk hangs
+		return ctx.Err()
+	}
 	b.mu.Lock()
 	wanted := slices.Clone(b.sealed)
 	b.mu.Unlock()
@@ -421,8 +505,19 @@ func (b *Book) Close(ctx context.Context) error {
 	notify(b.wake)
 	waited := b.until(ctx, func() bool { return b.counts.Queued == 0 })
 	b.cancel()
-	b.ended.Wait()
-	return b.leave(waited)
+	left := make(chan error, 1)
+	go func() { // it ends when the disk has done what it was told
+		b.ended.Wait()
+		left <- b.leave(waited)
+	}()
+	timer := time.NewTimer(closeWait)
+	defer timer.Stop()
+	select {
+	case err := <-left:
+		return err
+	case <-timer.C:
+		return fmt.Errorf("usage: the journal: %w; the next start finds what it has", errDiskSlow)
+	}
 }
 
 // leave says what the ledger has not got, and gives the journal up.
@@ -443,7 +538,7 @@ func (b *Book) leave(waited error) (err error) {
 	if waited != nil {
 		b.log.Warn("usage: rows wait in the journal for the next start", "rows", b.counts.Queued, "journal", b.o.Journal)
 	}
-	if n := b.begun.runs(); n > 0 {
+	if n := len(b.begun.places); n > 0 {
 		b.log.Warn("usage: answers have not ended; the next start makes rows of them", "answers", n, "journal", b.o.Journal)
 	}
 	return errors.Join(err, b.begun.close(), b.journal.close(len(b.sealed) == 0))

@@ -133,6 +133,11 @@ func (b *Book) putSegment(ctx context.Context, s *segment) error {
 	} else if late > 0 {
 		b.log.Error("usage: rows are older than what the ledger keeps, and not in it: nobody can tell whether they were; their file is kept", "rows", late, "file", s.path+badSuffix)
 	}
+	if s.path == "" { // their notes have outlived the process for them
+		for i := range rows {
+			b.Forget(rows[i].ID)
+		}
+	}
 	return s.remove(bad+late > 0)
 }
 

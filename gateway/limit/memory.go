@@ -60,7 +60,8 @@ func (m *Memory) Acquire(_ context.Context, s *Set, id string, holds Holds) (*Le
 	p := s.at(now)
 	h := holds.bounded()
 	asked := func(i int) int64 { return h.Hold.of(s.limits[i].Kind) }
-	pairs := make([]pair, len(s.limits))
+	var room [MaxLimits]pair
+	pairs := room[:len(s.limits)]
 	for i := range s.limits {
 		pairs[i] = m.read(s, p, i, now)
 	}
@@ -69,9 +70,8 @@ func (m *Memory) Acquire(_ context.Context, s *Set, id string, holds Holds) (*Le
 		return nil, v, nil
 	}
 	for i := range s.limits {
-		pairs[i] = m.take(s, p, i, id, now, h)
+		v.States[i] = s.state(i, m.take(s, p, i, id, now, h), p, now, 0)
 	}
-	v = s.judge(pairs, p, now, func(int) int64 { return 0 }, true)
 	return &Lease{ID: id, set: s, place: p, held: h.Hold.Tokens, used: h.Used, sure: true}, v, nil
 }
 

@@ -80,6 +80,7 @@ type place struct {
 	ends     []int64 // of budgets: when their window ends, µs; 0 never
 	from, to int64   // µs; the place holds in this time
 	seeded   bool    // its budgets; the lock is that of the Memory
+	shared   atomic.Pointer[sharedKeys]
 }
 
 // at is the place at a time, in µs.

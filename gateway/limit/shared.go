@@ -46,7 +46,7 @@ var livingScript = redis.NewScript(living)
 
 // beat says that this gateway lives, and counts those that do.
 func (s *Shared) beat(ctx context.Context) (int64, error) {
-	out, err := s.client.Run(ctx, livingScript, []string{s.client.Key("limit", "gateways")}, []any{s.name})
+	out, err := s.client.Run(ctx, livingScript, redis.Keys{s.client.Key("limit", "gateways")}, []any{s.name})
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrAway, err)
 	}
@@ -60,10 +60,33 @@ func (s *Shared) now() int64 {
 	return time.Now().UnixMicro() + s.ahead.Load()
 }
 
+// sharedKeys are the keys of a place, as a Shared has them.
+type sharedKeys struct {
+	client *redis.Client
+	over   string // begins that of a lease which has ended
+	limits redis.Keys
+}
+
+// keys are those of a place, which are made once.
+func (s *Shared) keys(set *Set, p *place) *sharedKeys {
+	if made := p.shared.Load(); made != nil && made.client == s.client {
+		return made
+	}
+	made := &sharedKeys{client: s.client, over: s.client.Key("limit", "{"+set.group+"}", "over", "")}
+	for i, name := range p.keys {
+		key := s.client.Key("limit", name)
+		if made.limits = append(made.limits, key); set.limits[i].Kind.IsBudget() {
+			made.limits = append(made.limits, key+":holds")
+		}
+	}
+	p.shared.Store(made)
+	return made
+}
+
 // call are the keys and the argument of the script: an array in MessagePack, which the server reads in one step. It
 // has what is for all limits, and eight values for each.
 type call struct {
-	keys []string
+	keys redis.Keys
 	args []byte
 }
 
@@ -90,8 +113,8 @@ func (c *call) word(s string) {
 }
 
 func (s *Shared) begin(op, id string, set *Set, p *place, force bool, seen int64) *call {
-	c := &call{keys: make([]string, 1, 1+2*len(p.keys)), args: make([]byte, 0, 128+perLimit*9*len(p.keys))}
-	c.keys[0] = s.client.Key("limit", "{"+set.group+"}", "over", id)
+	keys := s.keys(set, p)
+	c := &call{keys: append(append(make(redis.Keys, 0, 1+len(keys.limits)), keys.over+id), keys.limits...), args: make([]byte, 0, 128+perLimit*9*len(p.keys))}
 	c.args = binary.BigEndian.AppendUint16(append(c.args, 0xdc), uint16(forAll+perLimit*len(p.keys))) // at most MaxLimits
 	c.word(op)
 	c.word(id)
@@ -121,24 +144,19 @@ func (c *call) limit(kind string, values ...int64) {
 }
 
 // rate adds a rate, and how many units it is to take; it is kept until it is empty, and longer.
-func (c *call) rate(key string, r *rate, units int64) {
+func (c *call) rate(r *rate, units int64) {
 	ttl := min(max(r.wait(r.full), 0), 62*24*time.Hour) + r.wait(max(units, 0)) + time.Hour
-	c.keys = append(c.keys, key)
 	c.limit("r", r.cost, r.drain, r.full, r.tick, units, min(ttl, 366*24*time.Hour).Milliseconds())
 }
 
-func (c *call) running(key string, most, n int64) {
-	c.keys = append(c.keys, key)
-	c.limit("c", most, n)
-}
+func (c *call) running(most, n int64) { c.limit("c", most, n) }
 
 // budget adds a budget: what it is to hold, or what was used, what was used so far, and what that was
 // when it was said last. end is that of the window, µs.
-func (c *call) budget(key string, most int64, amount, used, last, end int64) {
+func (c *call) budget(most, amount, used, last, end int64) {
 	if end > 0 {
 		end = end/1000 + kept.Milliseconds()
 	}
-	c.keys = append(c.keys, key, key+":holds")
 	c.limit("b", most, amount, used, last, end)
 }
 
@@ -206,14 +224,13 @@ func (s *Shared) Acquire(ctx context.Context, set *Set, id string, holds Holds) 
 		c := s.begin("acquire", id, set, p, false, 0)
 		for i := range set.limits {
 			l := &set.limits[i]
-			key := s.client.Key("limit", p.keys[i])
 			switch {
 			case l.Kind.IsRate():
-				c.rate(key, &set.rates[i], set.rates[i].units(hold.of(l.Kind)))
+				c.rate(&set.rates[i], set.rates[i].units(hold.of(l.Kind)))
 			case l.Kind == Concurrency:
-				c.running(key, l.Max, 1)
+				c.running(l.Max, 1)
 			default:
-				c.budget(key, l.Max, hold.of(l.Kind), used.of(l.Kind), 0, p.ends[i])
+				c.budget(l.Max, hold.of(l.Kind), used.of(l.Kind), 0, p.ends[i])
 			}
 		}
 		r, err := s.run(ctx, set, c)
@@ -248,16 +265,15 @@ func (s *Shared) Extend(ctx context.Context, l *Lease, holds Holds, force bool) 
 	c := s.begin("extend", l.ID, set, p, force, l.seen)
 	for i := range set.limits {
 		one := &set.limits[i]
-		key := s.client.Key("limit", p.keys[i])
 		switch one.Kind {
 		case Tokens:
-			c.rate(key, &set.rates[i], set.rates[i].units(hold.Tokens-l.held))
+			c.rate(&set.rates[i], set.rates[i].units(hold.Tokens-l.held))
 		case Requests:
-			c.rate(key, &set.rates[i], 0)
+			c.rate(&set.rates[i], 0)
 		case Concurrency:
-			c.running(key, one.Max, 0)
+			c.running(one.Max, 0)
 		default:
-			c.budget(key, one.Max, hold.of(one.Kind), used.of(one.Kind), l.used.of(one.Kind), p.ends[i])
+			c.budget(one.Max, hold.of(one.Kind), used.of(one.Kind), l.used.of(one.Kind), p.ends[i])
 		}
 	}
 	r, err := s.run(ctx, set, c)
@@ -294,7 +310,6 @@ func (s *Shared) finish(ctx context.Context, l *Lease, used Amount, op string) e
 	c := s.begin(op, l.ID, set, p, false, l.seen)
 	for i := range set.limits {
 		one := &set.limits[i]
-		key := s.client.Key("limit", p.keys[i])
 		units := int64(0)
 		switch {
 		case one.Kind == Tokens && (l.sure || op == "settle"):
@@ -304,11 +319,11 @@ func (s *Shared) finish(ctx context.Context, l *Lease, used Amount, op string) e
 		}
 		switch {
 		case one.Kind.IsRate():
-			c.rate(key, &set.rates[i], units)
+			c.rate(&set.rates[i], units)
 		case one.Kind == Concurrency:
-			c.running(key, one.Max, 0)
+			c.running(one.Max, 0)
 		default:
-			c.budget(key, one.Max, used.of(one.Kind), 0, l.used.of(one.Kind), p.ends[i])
+			c.budget(one.Max, used.of(one.Kind), 0, l.used.of(one.Kind), p.ends[i])
 		}
 	}
 	if _, err := s.run(ctx, set, c); err != nil {

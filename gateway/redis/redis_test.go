@@ -338,7 +338,7 @@ func TestScript(t *testing.T) {
 	c := open(t, s, s.URL())
 	script := redis.NewScript("redis.call('SET', KEYS[1], ARGV[1]) return {redis.call('GET', KEYS[1]), ARGV[2], 9007199254740991}")
 	for range 2 {
-		got, err := c.Run(t.Context(), script, []string{c.Key("k")}, []any{"a", int64(1)<<52 + 1})
+		got, err := c.Run(t.Context(), script, redis.Keys{c.Key("k")}, []any{"a", int64(1)<<52 + 1})
 		if err != nil || fmt.Sprint(got) != "[a 4503599627370497 9007199254740991]" {
 			t.Errorf("got %v, error %v, want what it was given", got, err)
 		}

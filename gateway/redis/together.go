@@ -26,7 +26,7 @@ type together struct {
 // passenger is a script that somebody waits for.
 type passenger struct {
 	script *Script
-	keys   []string
+	keys   Keys
 	args   []any
 	until  time.Time // they wait; zero: as long as need be
 	told   chan bool // whether it is to lead, else it is done; one is sent
@@ -35,8 +35,9 @@ type passenger struct {
 }
 
 // RunTogether is Run in one trip with the scripts of others that wait at the same time, where many do: each has its
-// own answer, and the server runs each by itself. A caller whose ctx ends gives up; the script may run nevertheless.
-func (c *Client) RunTogether(ctx context.Context, s *Script, keys []string, args []any) ([]string, error) {
+// own answer, and the server runs each by itself. A caller whose ctx ends gives up; the script may run nevertheless, if
+// it was sent. (The library's AutoPipeline, an experiment yet, does not look at the ctx of a caller.)
+func (c *Client) RunTogether(ctx context.Context, s *Script, keys Keys, args []any) ([]string, error) {
 	t := &c.together
 	p := &passenger{script: s, keys: keys, args: args, told: make(chan bool, 1)}
 	p.until, _ = ctx.Deadline()
@@ -96,12 +97,13 @@ func (c *Client) lead(ctx context.Context, p *passenger) {
 	all := append([]*passenger{p}, others...)
 	answers := make([]*redis.Cmd, len(all))
 	for i, one := range all {
-		answers[i] = one.script.script.EvalSha(ctx, pipe, one.keys, one.args...)
+		answers[i] = one.script.byHash(ctx, one.keys, one.args)
+		_ = pipe.Process(ctx, answers[i])
 	}
 	_, _ = pipe.Exec(ctx) // each has its own error
 	for i, one := range all {
 		if redis.HasErrorPrefix(answers[i].Err(), "NOSCRIPT") {
-			one.out, one.err = c.Run(ctx, one.script, one.keys, one.args)
+			one.out, one.err = c.whole(ctx, one.script, one.keys, one.args)
 		} else {
 			one.out, one.err = c.texts(answers[i])
 		}

@@ -26,13 +26,13 @@ func TestTogether(t *testing.T) {
 			wait.Go(func() {
 				for j := range each {
 					if j%5 == 4 {
-						if out, err := c.RunTogether(t.Context(), bad, []string{c.Key("x")}, nil); err == nil {
+						if out, err := c.RunTogether(t.Context(), bad, redis.Keys{c.Key("x")}, nil); err == nil {
 							t.Errorf("got %q and no error", out)
 						}
 						continue
 					}
 					text := fmt.Sprint(i, "-", j)
-					if out, err := c.RunTogether(t.Context(), good, []string{c.Key("count")}, []any{text}); err != nil || len(out) != 2 || out[1] != text {
+					if out, err := c.RunTogether(t.Context(), good, redis.Keys{c.Key("count")}, []any{text}); err != nil || len(out) != 2 || out[1] != text {
 						t.Errorf("got %q, error %v, want %s", out, err, text)
 					}
 				}
