@@ -326,6 +326,47 @@ func TestResponsesNativeAzure(t *testing.T) {
 	}
 }
 
+// TestResponsesPassThroughMembers has an upstream that gives null, or nothing, for what a request has not set, as some
+// servers of the API do: every response has the members that clients read without a look.
+func TestResponsesPassThroughMembers(t *testing.T) {
+	t.Parallel()
+	for name, edit := range map[string]func(string) string{
+		"null": func(s string) string {
+			return regexp.MustCompile(passMembers+`(".*?"|[^,{\[]+|\{\}|\[\])([,}])`).ReplaceAllString(s, `"$1":null$3`)
+		},
+		"missing": func(s string) string {
+			return regexp.MustCompile(passMembers+`(".*?"|[^,{\[]+|\{\}|\[\]),`).ReplaceAllString(s, "")
+		},
+	} {
+		for _, stream := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, stream %v", name, stream), func(t *testing.T) {
+				t.Parallel()
+				body := edit(passed(stream))
+				if strings.Contains(body, `"presence_penalty":0`) || stream && strings.Count(body, `"response":{`) != 3 {
+					t.Fatalf("got %s", body)
+				}
+				if stream {
+					before, rest, _ := strings.Cut(body, "event: keepalive")
+					_, rest, _ = strings.Cut(rest, "\n\n")
+					body = before + rest
+				}
+				url := upstream(t, func(w http.ResponseWriter, _ received) {
+					w.Header().Set("content-type", map[bool]string{false: "application/json", true: events}[stream])
+					io.WriteString(w, body)
+				})
+				g := serve(t, fmt.Sprintf("log: {level: error}\nproviders: {up: {type: openai, base_url: %q, responses: native}}\nmodels: {m: {targets: [{provider: up, model: gpt-x}]}}", url))
+				final, _ := g.judged(t, fmt.Sprintf(`{"model":"m","input":"x","stream":%v,"tools":%s}`, stream, nativeTools), stream)
+				if output, _ := final["output"].([]any); len(output) != len(passItems) || output[3].(map[string]any)["id"] != "msg_up" {
+					t.Errorf("got %v", final["output"])
+				}
+			})
+		}
+	}
+}
+
+// passMembers are members that a request may set.
+const passMembers = `"(presence_penalty|frequency_penalty|service_tier|temperature|top_p|top_logprobs|parallel_tool_calls|truncation|background|max_output_tokens|safety_identifier)":`
+
 // TestResponsesPassThroughBarred has an upstream that calls a tool which the client has left out: nobody gets that call.
 func TestResponsesPassThroughBarred(t *testing.T) {
 	t.Parallel()

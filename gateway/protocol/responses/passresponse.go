@@ -86,6 +86,10 @@ func (w *Writer) ownResponse(response object, end ending) []byte {
 			if with := orNull(ours.get(name)); !bytes.Equal(with, v) {
 				edits = append(edits, wire.Edit{At: at, With: with})
 			}
+		default:
+			if v[0] == 'n' && neverNull[name] {
+				edits = append(edits, wire.Edit{At: at, With: orNull(ours.get(name))})
+			}
 		}
 		return true
 	})
@@ -104,6 +108,11 @@ func (w *Writer) ownResponse(response object, end ending) []byte {
 	}
 	return wire.Splice(response, edits)
 }
+
+// neverNull are the members, besides those that are the gateway's to say, that every response has with a value: clients
+// read them without a look. Some servers of the API give null for those that a request has not set.
+var neverNull = map[string]bool{"tools": true, "truncation": true, "parallel_tool_calls": true, "text": true, "top_p": true, "temperature": true, "presence_penalty": true,
+	"frequency_penalty": true, "top_logprobs": true, "service_tier": true, "metadata": true, "object": true, "status": true, "model": true}
 
 // outputEdits make a list of items what the client has got of them: nothing, where it says that.
 func (w *Writer) outputEdits(list []byte) (edits []wire.Edit) {
