@@ -90,6 +90,13 @@ type Warner interface {
 // Withholder is a reply that knows what of its upstream's header clients do not get.
 type Withholder interface{ Withheld() headers.Withheld }
 
+// Speaker is a reply of an upstream that was not asked for a chat completion. Its frames are the adapter's work: what
+// they hold of the upstream's own form is what the upstream said, and not what one of chat completions has made up.
+type Speaker interface {
+	// Protocol is the API that it speaks, as [Source] has it.
+	Protocol() string
+}
+
 // Redactor is a provider that has secrets which its upstream may quote.
 type Redactor interface {
 	// Redact replaces them in a text.

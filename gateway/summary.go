@@ -14,6 +14,9 @@ import (
 type Summary struct {
 	Outcome
 	Provider, Model string // where the answer came from
+	// Protocol is the API that its upstream speaks, as [Source] has it; "" for chat completions, and for an answer
+	// that was stored.
+	Protocol string
 	// Mode is what was done about tool calls there.
 	Mode Mode
 	// Route is how its targets were found.

@@ -131,9 +131,21 @@ func (s *stream) chunk(f *wire.Frame, entries []byte) {
 	if len(f.Choices()) > 0 {
 		s.choice(f, &f.Choices()[0], entries, counts)
 	} else if !counts && !s.later {
-		e := wire.Event(bytes.Clone(data))
+		e := wire.Event(unsigned(data))
 		s.put(&e)
 	}
+}
+
+// vendorMember is the member in which the gateway says what its tools have done.
+const vendorMember = "callgate"
+
+// unsigned is what an upstream has said, in memory of its own, without vendorMember, which is
+// the gateway's alone.
+func unsigned(data []byte) []byte {
+	if edits := wire.Remove(data, vendorMember); len(edits) > 0 {
+		return wire.Splice(data, edits)
+	}
+	return bytes.Clone(data)
 }
 
 // choice does so where there is one. counts says that the chunk has a usage.
@@ -209,7 +221,7 @@ func (s *stream) vendor(value []byte) {
 		s.early = append(s.early, value)
 		return
 	}
-	s.send(append(append(append(s.id.begin(), `[],"callgate":`...), value...), '}'))
+	s.send(append(append(append(s.id.begin(), `[],"`+vendorMember+`":`...), value...), '}'))
 }
 
 func (s *stream) event(e *event) {

@@ -28,7 +28,7 @@ func (w *whole) frame(f *wire.Frame, t *turn, decide func(*call) owner) {
 	if !f.Whole && f.IsChunk() {
 		t.add(f, nil)
 	} else {
-		w.base = bytes.Clone(f.Data)
+		w.base = unsigned(f.Data)
 		t.add(&wire.Frame{Data: w.base, Whole: true}, nil)
 	}
 	for _, c := range t.calls {
@@ -79,7 +79,7 @@ func (w *whole) close(t *turn, calls []*call, finish string, usage []json.RawMes
 	}
 	var choice []byte
 	if w.base != nil {
-		b = wire.AppendOthers(b, w.base, "id", "object", "created", "model", "choices", "usage", "callgate")
+		b = wire.AppendOthers(b, w.base, "id", "object", "created", "model", "choices", "usage")
 		f := wire.Frame{Data: w.base, Whole: true}
 		if len(f.Choices()) > 0 {
 			choice = f.Choices()[0].Object.Of(w.base)
@@ -90,7 +90,7 @@ func (w *whole) close(t *turn, calls []*call, finish string, usage []json.RawMes
 		b = append(wire.AppendKey(b, "usage"), sum...)
 	}
 	if len(w.events) > 0 || len(usage) > 1 {
-		b = append(w.vendor(wire.AppendKey(b, "callgate"), usage), '}')
+		b = append(w.vendor(wire.AppendKey(b, vendorMember), usage), '}')
 	}
 	b = append(b, '}')
 	w.put(&wire.Frame{Raw: b, Data: b, Whole: true})

@@ -128,6 +128,9 @@ func (g *gate) adminDo(method, path string, header ...string) result {
 		panic(err) // the tests' own paths are good
 	}
 	for i := 0; i < len(header); i += 2 {
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+		}
 		r.Header.Set(header[i], header[i+1])
 	}
 	return g.do(r)

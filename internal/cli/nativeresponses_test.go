@@ -302,3 +302,73 @@ func TestResponsesNativeTruncation(t *testing.T) {
 		mu.Unlock()
 	}
 }
+
+// TestReasoningAcrossProtocols has a conversation of which the Responses API's upstream gives the first turn, one of
+// chat completions the second, since the first is away, and the first the third: what was thought in words goes to both,
+// and what is encrypted comes back to who has encrypted it, as it was.
+func TestReasoningAcrossProtocols(t *testing.T) {
+	t.Parallel()
+	const thought = `{"id":"rs_up","type":"reasoning","encrypted_content":"gAAA-up","summary":[{"type":"summary_text","text":"hm"}]}`
+	for _, kept := range []bool{false, true} {
+		for _, stream := range []bool{false, true} {
+			t.Run(fmt.Sprintf("kept %v, stream %v", kept, stream), func(t *testing.T) {
+				t.Parallel()
+				var native, chat string
+				away := false
+				u := &nativeUpstream{bodies: map[string][]string{}, output: thought + "," + nativeCall}
+				url := upstream(t, func(w http.ResponseWriter, r received) {
+					switch {
+					case r.URL.Path != "/v1/responses":
+						chat = r.body
+						w.Header().Set("content-type", map[bool]string{false: "application/json", true: events}[stream])
+						if stream {
+							send(w, "data: "+`{"choices":[{"index":0,"delta":{"role":"assistant","content":"by chat"},"finish_reason":null}]}`+"\n\ndata: "+`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+							return
+						}
+						send(w, completion("by chat"))
+					case away:
+						w.WriteHeader(http.StatusServiceUnavailable)
+					default:
+						native = r.body
+						u.serve(w, r)
+					}
+				})
+				g := serve(t, fmt.Sprintf("log: {level: error}\nproviders: {up: {type: openai, base_url: %q, responses: native, retry: {max_retries: 0}}, other: {type: openai, base_url: %q}}\n"+
+					"models: {m: {targets: [{provider: up, model: gpt-x}, {provider: other, model: other}]}}", url, url))
+				history := []json.RawMessage{json.RawMessage(`{"role":"user","content":"one"}`)}
+				previous := ""
+				turn := func(items ...string) {
+					t.Helper()
+					input := "[" + strings.Join(items, ",") + "]"
+					for _, item := range items {
+						history = append(history, json.RawMessage(item))
+					}
+					if !kept {
+						all, _ := json.Marshal(history)
+						input = string(all)
+					}
+					body := fmt.Sprintf(`{"model":"m","input":%s,"stream":%v,"store":%v,"include":["reasoning.encrypted_content"],"tools":%s%s}`, input, stream, kept, nativeTools, previous)
+					final, _ := g.judged(t, body, stream)
+					for _, item := range final["output"].([]any) {
+						raw, _ := json.Marshal(item)
+						history = append(history, raw)
+					}
+					if kept {
+						previous = fmt.Sprintf(`,"previous_response_id":%q`, final["id"])
+					}
+				}
+				turn(`{"role":"user","content":"go"}`)
+				away = true
+				turn(`{"type":"function_call_output","call_id":"call_up","output":"noon"}`)
+				if !strings.Contains(chat, `"reasoning_content":"hm"`) || !strings.Contains(chat, `"call_up"`) || !strings.Contains(chat, "noon") {
+					t.Errorf("got the chat completion %s", chat)
+				}
+				away, native = false, ""
+				turn(`{"role":"user","content":"on"}`)
+				if !strings.Contains(native, `"encrypted_content":"gAAA-up"`) || !strings.Contains(native, `"text":"hm"`) || !strings.Contains(native, "by chat") || !strings.Contains(native, "noon") {
+					t.Errorf("got the request %s", native)
+				}
+			})
+		}
+	}
+}

@@ -373,7 +373,7 @@ func TestHostileServer(t *testing.T) {
 			}, [3]string{1: ", tools: {servers: [good, evil]}"})
 			e.up(t, 2)
 			await(t, "the warning", func() bool {
-				return strings.Contains(e.gate.adminDo(http.MethodGet, "/admin/tools").body, "good")
+				return strings.Contains(e.gate.adminDo(http.MethodGet, "/admin/tools").body, "its words name the tool read of the server good")
 			})
 			e.gate.chat(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`)
 			if e.Count("tools/call") != 0 || e.good.Count("tools/call") != 1 {
@@ -453,9 +453,15 @@ func TestHostileServer(t *testing.T) {
 			if r := e.gate.adminDo(http.MethodPost, "/admin/reload"); r.status != http.StatusOK {
 				t.Fatalf("got %d %s", r.status, r.body)
 			}
-			for _, header := range [][]string{{"Origin", "https://evil.example"}, {"Sec-Fetch-Site", "cross-site"}} {
-				if r := e.gate.adminDo(http.MethodPost, "/admin/reload", header...); r.status < 400 {
+			for _, header := range [][]string{
+				{"Origin", "https://evil.example"}, {"Sec-Fetch-Site", "cross-site"},
+				{"Host", "evil.example:9090"}, {"Host", "evil.example:9090", "Origin", "http://evil.example:9090", "Sec-Fetch-Site", "same-origin"}, // its name leads here by now
+			} {
+				if r := e.gate.adminDo(http.MethodPost, "/admin/reload", header...); r.status != http.StatusForbidden {
 					t.Errorf("%v: got %d", header, r.status)
+				}
+				if r := e.gate.adminDo(http.MethodGet, "/admin/tools", header...); header[0] == "Host" && r.status != http.StatusForbidden {
+					t.Errorf("%v: got %d and can read %.100s", header, r.status, r.body)
 				}
 			}
 		},

@@ -40,7 +40,7 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 	if err != nil {
 		return nil, p.unusable(err, resp.Header)
 	}
-	return &upstream.Whole{Head: resp.Header, Data: data, Warn: ask.warnings, Held: resp.Withheld}, nil
+	return &upstream.Whole{Head: resp.Header, Data: data, Warn: ask.warnings, Held: resp.Withheld, Spoken: messagesProtocol}, nil
 }
 
 // unusable is the error to report for one that an answer itself gave.

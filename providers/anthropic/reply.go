@@ -28,10 +28,15 @@ type stream struct {
 var (
 	_ gateway.Reply  = (*stream)(nil)
 	_ gateway.Warner = (*stream)(nil)
+
+	_ gateway.Speaker = (*stream)(nil)
 )
 
 // Withheld implements [gateway.Withholder].
 func (s *stream) Withheld() headers.Withheld { return s.withheld }
+
+// Protocol implements [gateway.Speaker].
+func (s *stream) Protocol() string { return messagesProtocol }
 
 // Header implements [gateway.Reply].
 func (s *stream) Header() http.Header { return s.header }

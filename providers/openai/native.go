@@ -51,7 +51,7 @@ func (p *Provider) respond(ctx context.Context, model string, req *gateway.Reque
 	if err != nil {
 		return nil, p.client.Errorf(gateway.Unavailable, upstream.CodeUpstream, "the upstream's answer is no response of OpenAI's Responses API; set responses: chat for the provider.")
 	}
-	return &upstream.Whole{Head: resp.Header, Data: data, Held: resp.Withheld}, nil
+	return &upstream.Whole{Head: resp.Header, Data: data, Held: resp.Withheld, Spoken: responses.Protocol}, nil
 }
 
 // nativeStream is the stream of a response. Close may be called while Next waits; nothing else is
@@ -71,6 +71,7 @@ type nativeStream struct {
 var (
 	_ gateway.Reply      = (*nativeStream)(nil)
 	_ gateway.Withholder = (*nativeStream)(nil)
+	_ gateway.Speaker    = (*nativeStream)(nil)
 )
 
 // Header implements [gateway.Reply].
@@ -78,6 +79,9 @@ func (s *nativeStream) Header() http.Header { return s.header }
 
 // Withheld implements [gateway.Withholder].
 func (s *nativeStream) Withheld() headers.Withheld { return s.withheld }
+
+// Protocol implements [gateway.Speaker].
+func (s *nativeStream) Protocol() string { return responses.Protocol }
 
 // Streamed implements [gateway.Reply].
 func (s *nativeStream) Streamed() bool { return true }
@@ -120,7 +124,7 @@ func (s *nativeStream) read() {
 	}
 	switch data := bytes.TrimSpace(b.Data); {
 	case len(data) == 0:
-		d.Frames = append(d.Frames, gateway.Frame{Raw: bytes.Clone(b.Raw)})
+		d.Frames = append(d.Frames, gateway.Frame{Raw: []byte(":\n\n")}) // no words of its own, which could be those of a [wire.Origin]
 	case string(data) == "[DONE]":
 	case !jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)):
 		s.upstream.Close()

@@ -103,6 +103,9 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	if w, ok := reply.(gateway.Withholder); ok {
 		a.summary.Attempts[len(a.summary.Attempts)-1].Withheld = w.Withheld()
 	}
+	if s, ok := reply.(gateway.Speaker); ok {
+		a.summary.Protocol = s.Protocol()
+	}
 	switch {
 	case a.status != 0:
 	case own.Stream && !reply.Streamed():

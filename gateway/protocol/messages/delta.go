@@ -173,7 +173,7 @@ func (w *Writer) detail(v value, told bool) error {
 // ownBlocks takes what the provider of Anthropic's API has kept of its blocks: tools that ran on
 // its servers, and citations.
 func (w *Writer) ownBlocks(own value) error {
-	if own == nil {
+	if own == nil || !w.isOwn() {
 		return nil
 	}
 	err := elements(find(own, "blocks"), func(_ int, v value) error { return w.blocks.opaque(v) })

@@ -270,7 +270,7 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	if f.Changed() {
 		w.scratch = f.AppendTo(w.scratch[:0])
 		f = &wire.Frame{Raw: w.scratch, Data: w.scratch, Whole: true}
-	} else if len(served.All(f, w.summary)) == 0 { // else it is the content of the last round
+	} else if w.isOwn() && len(served.All(f, w.summary)) == 0 { // else it is the content of the last round
 		w.blocks.own = ownContent(f)
 	}
 	w.blocks.print.dst = make([]byte, 0, len(f.Data)+512)
@@ -297,6 +297,9 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	}
 	return append(dst, '}'), nil
 }
+
+// isOwn reports whether the upstream speaks the Messages API. Blocks in its form are not believed of another one.
+func (w *Writer) isOwn() bool { return w.summary.Protocol == Protocol }
 
 // ownContent is the content of an answer of the Messages API as it came, where the upstream
 // speaks that: its blocks in their order, with all that a chat completion has no place for.

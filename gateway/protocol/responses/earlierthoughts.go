@@ -1,22 +1,30 @@
 package responses
 
 import (
+	"strings"
+
 	"github.com/callgate/callgate/gateway/wire"
 )
 
 // addReasoning translates what the model has thought, sealed or in words.
 func (t *translation) addReasoning(item object, place string) error {
-	var text, thoughts []byte
-	if sealed := item.get("encrypted_content"); sealed != nil {
-		var ok bool
-		if text, thoughts, ok = t.unseal(sealed); !ok {
+	closed := wire.Unquote(item.get("encrypted_content"))
+	text, thoughts, ok := t.unseal(closed)
+	if !ok {
+		if strings.HasPrefix(closed, sealed) { // for another tenant or model
 			t.r.warn("item_dropped", "reasoning")
 			return nil
 		}
-	} else {
 		var err error
 		if text, err = reasoningText(item, place); err != nil {
 			return err
+		}
+		switch { // what is closed only the upstream can read that made it; what it says in words goes on
+		case closed == "":
+		case len(text) == 0:
+			t.r.warn("item_dropped", "reasoning")
+		default:
+			t.r.warn("item_dropped", "encrypted_content")
 		}
 	}
 	if len(text) == 0 && len(thoughts) == 0 {
@@ -33,8 +41,8 @@ func (t *translation) addReasoning(item object, place string) error {
 
 // unseal opens reasoning: its text, as it stands between quotes, and the members that belong to
 // it, with a comma in front of each.
-func (t *translation) unseal(sealed []byte) (text, thoughts []byte, ok bool) {
-	opened, err := t.r.options.Sealer.open(wire.Unquote(sealed), t.r.options.Tenant, t.r.Model())
+func (t *translation) unseal(closed string) (text, thoughts []byte, ok bool) {
+	opened, err := t.r.options.Sealer.open(closed, t.r.options.Tenant, t.r.Model())
 	if err != nil {
 		return nil, nil, false
 	}

@@ -143,6 +143,9 @@ type native struct {
 	over   bool
 }
 
+// isOwn reports whether the upstream speaks the Responses API. What is in its form is not believed of another one.
+func (w *Writer) isOwn() bool { return w.summary.Protocol == Name }
+
 // readOwn takes what an upstream of the Responses API says beside the chat completion.
 func (w *Writer) readOwn(own object) {
 	if m := own.get("message"); isObject(m) {
@@ -224,12 +227,16 @@ func (m *machine) startNative(it *item) {
 
 // nativeEvent writes an event of such an item, at the place that the item has here.
 func (m *machine) nativeEvent(it *item, event object) {
+	kind := wire.Unquote(event.get("type"))
+	if !isTheirs(kind) {
+		return
+	}
 	members := wire.AppendOthers([]byte{'{'}, event, "type", "sequence_number", "output_index")
 	b := wire.AppendInt([]byte(`,"output_index":`), it.index)
 	if len(members) > 1 {
 		b = append(append(b, ','), members[1:]...)
 	}
-	m.raw(wire.Unquote(event.get("type")), appendLine(nil, b))
+	m.raw(kind, appendLine(nil, b))
 }
 
 // ownResponse is a whole answer as an upstream of the API has given it, nil if it is none.

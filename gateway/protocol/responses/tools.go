@@ -25,6 +25,16 @@ type toolset struct {
 	restricted bool   // only some of them may be called
 }
 
+// allowed is the name by which the model knows a tool; ok is false for one that the client bars.
+func (s *toolset) allowed(space, name string) (known string, ok bool) {
+	known = name
+	if space != "" {
+		known = flat(space, name)
+	}
+	t, has := s.byName[known]
+	return known, !t.barred && (has || !s.restricted)
+}
+
 // entry is a tool of the chat completion.
 type entry struct {
 	name string // that the model knows

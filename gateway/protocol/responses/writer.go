@@ -77,14 +77,15 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 
 // readWhole reads a whole answer: that of an upstream of the API as it came, if nothing was put into it.
 func (w *Writer) readWhole(f *wire.Frame) error {
-	if choices := f.Choices(); w.quiet && !f.Changed() && len(choices) == 1 {
+	if choices := f.Choices(); w.quiet && w.isOwn() && !f.Changed() && len(choices) == 1 {
 		c := &choices[0]
-		if own := ownResponse(c.Body.Of(f.Data)); own != nil && utf8.Valid(own) {
+		if own := ownResponse(c.Body.Of(f.Data)); own != nil && utf8.Valid(own) && w.mayCall(own.get("output")) {
 			w.readHead(f)
 			if raw := f.Usage(); raw != nil {
 				w.counts = readCounts(raw)
 			}
 			w.phase, w.finish = begun, c.Reason
+			w.takeCreated(own)
 			w.takeOutput(own.get("output"))
 			w.passage.final = own
 			return nil

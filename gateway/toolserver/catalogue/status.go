@@ -88,6 +88,9 @@ func (c *Catalogue) status(v *view, s *server) Status {
 	return out
 }
 
+// wordy is how long a tool's name must be to be no word that any text may have, such as "read".
+const wordy = 5
+
 // warnings are what is suspicious about a tool's words, other servers' tools in them among it.
 func (c *Catalogue) warnings(s *server, t *tool) []string {
 	out := slices.Clone(t.warnings)
@@ -106,7 +109,8 @@ func (c *Catalogue) warnings(s *server, t *tool) []string {
 			continue
 		}
 		for _, d := range listing.Tools {
-			if len(d.Name) >= 5 && mentions(t.Description+"\n"+string(t.Parameters), d.Name) {
+			words := t.Description + "\n" + string(t.Parameters)
+			if len(d.Name) >= wordy && mentions(words, d.Name) || mentions(words, toolserver.Alias(name, d.Name)) {
 				out = append(out, fmt.Sprintf("its words name the tool %s of the server %s", d.Name, name))
 			}
 		}

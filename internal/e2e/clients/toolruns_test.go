@@ -66,7 +66,7 @@ func checkRun(t *testing.T, client, mode string, a answer) {
 	uniqueIDs(t, map[string]bool{}, a.Turns[0])
 	for i, c := range a.Turns[0] {
 		want := fmt.Sprintf("%d %d", i/2, i%2)
-		// Of a stream of the Messages API the AI SDK reads no input of such a call, Anthropic's own among them.
+		// Of a stream of the Messages API the AI SDK reads no input of such a call.
 		if !strings.HasSuffix(c.Name, "search") || c.Arguments["q"] != want && mode != "anthropic streamed" {
 			t.Errorf("call %d: got %s, want a search for %q", i, show(c), want)
 		}

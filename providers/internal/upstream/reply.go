@@ -14,6 +14,8 @@ type Whole struct {
 	Data []byte
 	Warn []string // its warnings
 	Held headers.Withheld
+	// Spoken is the protocol of the answer, as [gateway.Speaker] has it.
+	Spoken string
 
 	given bool
 }
@@ -22,10 +24,14 @@ var (
 	_ gateway.Reply      = (*Whole)(nil)
 	_ gateway.Withholder = (*Whole)(nil)
 	_ gateway.Warner     = (*Whole)(nil)
+	_ gateway.Speaker    = (*Whole)(nil)
 )
 
 // Withheld implements [gateway.Withholder].
 func (w *Whole) Withheld() headers.Withheld { return w.Held }
+
+// Protocol implements [gateway.Speaker].
+func (w *Whole) Protocol() string { return w.Spoken }
 
 // Header implements [gateway.Reply].
 func (w *Whole) Header() http.Header { return w.Head }

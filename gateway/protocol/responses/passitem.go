@@ -1,0 +1,283 @@
+package responses
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/callgate/callgate/gateway/wire"
+)
+
+// passItem takes an event of an item.
+func (w *Writer) passItem(c *came) bool {
+	switch {
+	case c.kind == "response.output_item.added":
+		return w.passAdded(c)
+	case w.open == nil || c.at != w.open.index:
+		return false
+	case c.kind == "response.output_item.done":
+		return w.passDone(c)
+	}
+	return (c.id == "" || c.id == w.open.id) && w.passWithin(c)
+}
+
+// passAdded begins an item.
+func (w *Writer) passAdded(c *came) bool {
+	id := wire.Unquote(c.item.get("id"))
+	if w.open != nil || c.at != len(w.items) || !isItemID(id) || w.passage.ids[id] {
+		return false
+	}
+	for _, name := range [...]string{"content", "summary", "arguments", "input"} {
+		if v := c.item.get(name); v != nil && !isEmptyValue(v) {
+			return false
+		}
+	}
+	it := &item{index: c.at, id: id, part: noPart}
+	switch wire.Unquote(c.item.get("type")) {
+	case "message":
+		it.kind, it.phase = messageItem, bytes.Clone(c.item.get("phase"))
+	case "reasoning":
+		it.kind = reasoningItem
+	case "function_call", "custom_tool_call":
+		if !w.passCall(it, c.item) {
+			return false
+		}
+	case "":
+		return false
+	default:
+		it.kind, it.native = nativeKind, &native{key: c.at, item: bytes.Clone(c.item)}
+		w.natives = append(w.natives, it)
+	}
+	if w.passage.ids == nil {
+		w.passage.ids = map[string]bool{}
+	}
+	w.passage.ids[id] = true
+	w.open = it
+	w.size += itemSize
+	return true
+}
+
+// passCall begins a call, of a tool that the client may have called.
+func (w *Writer) passCall(it *item, said object) bool {
+	callID, name, space := said.get("call_id"), wire.Unquote(said.get("name")), wire.Unquote(said.get("namespace"))
+	known, ok := w.req.tools.allowed(space, name)
+	if !ok || w.isApproval(callID) || len(callID) <= len(`""`) || name == "" {
+		return false
+	}
+	custom := wire.Unquote(said.get("type")) == "custom_tool_call"
+	it.kind = callItem
+	it.call = &call{key: w.passage.numbers, id: bytes.Clone(callID), name: known, tool: tool{name: name, space: space, custom: custom}}
+	w.passage.numbers++
+	w.calls = append(w.calls, it)
+	it.before = append(it.head(), `,"delta":"`...)
+	if custom {
+		it.text = []byte(customBegin)
+	}
+	return true
+}
+
+// The arguments of a chat completion's call of a custom tool, around the input.
+const (
+	customBegin = `{\"input\":\"`
+	customEnd   = `\"}`
+)
+
+const maxItemID = 256
+
+func isItemID(id string) bool {
+	return id != "" && len(id) <= maxItemID && strings.IndexFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
+}
+
+// passDone ends the open item.
+func (w *Writer) passDone(c *came) bool {
+	it := w.open
+	status := wire.Unquote(c.item.get("status"))
+	switch {
+	case wire.Unquote(c.item.get("id")) != it.id, wire.Unquote(c.item.get("type")) != it.typeName(), it.part != noPart:
+		return false
+	case it.kind == callItem && !it.isSaid(c.item), (it.kind == messageItem || it.kind == reasoningItem) && !it.hasParts(c.item):
+		return false
+	case (it.kind == callItem || it.kind == messageItem) && status != completed && status != incomplete:
+		return false
+	}
+	if it.native != nil {
+		it.native.over = true
+	}
+	stored := bytes.Clone(c.item)
+	w.output = appendElements(w.output, w.shown(c.item))
+	w.items = append(w.items, Item{ID: it.id, Type: it.typeName(), JSON: stored})
+	w.open, it.over, it.text, it.parts = nil, true, nil, nil
+	return true
+}
+
+// isSaid reports whether the end of a call is what was said of it: what is checked is that.
+func (it *item) isSaid(end object) bool {
+	text := end.get("arguments")
+	if it.call.tool.custom {
+		text = end.get("input")
+	}
+	return it.told && bytes.Equal(end.get("call_id"), it.call.id) && wire.Unquote(end.get("name")) == it.call.tool.name &&
+		wire.Unquote(end.get("namespace")) == it.call.tool.space && it.isWhole(text)
+}
+
+// hasParts reports whether the end of an item has the texts of the parts that were sent.
+func (it *item) hasParts(end object) bool {
+	name := "content"
+	if it.kind == reasoningItem {
+		name = "summary"
+	}
+	return slices.Equal(texts(end.get(name)), texts(slices.Concat([]byte{'['}, it.parts, []byte{']'})))
+}
+
+// texts are those of a list of parts, with the types.
+func texts(list []byte) (out []string) {
+	wire.Elements(list, 0, func(_ int, at wire.Span) bool {
+		part := object(at.Of(list))
+		text := part.get("text")
+		if text == nil {
+			text = part.get("refusal")
+		}
+		out = append(out, wire.Unquote(part.get("type"))+" "+wire.Unquote(text))
+		return true
+	})
+	return out
+}
+
+// textEvents are what events about a text begin with, and the part that it is of.
+var textEvents = map[string]partKind{"response.output_text.": textPartKind, "response.refusal.": refusalPartKind, "response.reasoning_summary_text.": textPartKind,
+	"response.function_call_arguments.": noPart, "response.custom_tool_call_input.": noPart}
+
+// passWithin takes an event of the open item.
+func (w *Writer) passWithin(c *came) bool {
+	it := w.open
+	if it.kind == nativeKind {
+		return isTheirs(c.kind)
+	}
+	family := c.kind[:strings.LastIndexByte(c.kind, '.')+1]
+	switch family {
+	case "response.output_text.annotation.":
+		return !strings.HasSuffix(c.kind, ".added") || it.takeNote(c)
+	case "response.content_part.":
+		return it.kind != messageItem || w.passPart(c)
+	case "response.reasoning_summary_part.":
+		return it.kind == reasoningItem && w.passPart(c)
+	}
+	if part, ok := textEvents[family]; ok {
+		return it.passText(c, part)
+	}
+	return !strings.HasPrefix(c.kind, "response.mcp_") // nothing that the machine would write
+}
+
+// passText takes an event about a text of the item, which is of a part, or the arguments of a call.
+func (it *item) passText(c *came, part partKind) bool {
+	switch {
+	case strings.HasPrefix(c.kind, "response.reasoning") != (it.kind == reasoningItem), (part == noPart) != (it.kind == callItem), it.told:
+		return false
+	case it.kind == callItem && strings.HasPrefix(c.kind, "response.custom") != it.call.tool.custom, part != noPart && (it.part != part || c.number != it.closed):
+		return false
+	case strings.HasSuffix(c.kind, ".delta"):
+		return it.take(c)
+	case !strings.HasSuffix(c.kind, ".done"), !it.isWhole(c.text):
+		return false
+	}
+	switch {
+	case it.kind != callItem:
+	case it.call.tool.custom:
+		it.text = append(it.text, customEnd...)
+	case !it.call.args.complete(it.text): // what it lacks may be put there yet
+		return false
+	}
+	it.told = true
+	return true
+}
+
+// takeNote takes an annotation of the text that is open.
+func (it *item) takeNote(c *came) bool {
+	if it.kind != messageItem || it.part != textPartKind || it.told || c.note == nil || c.noted != it.noted || c.number != it.closed {
+		return false
+	}
+	it.notes = appendElements(it.notes, c.note)
+	it.noted++
+	return true
+}
+
+// take takes a piece of a text that goes on as it is.
+func (it *item) take(c *came) bool {
+	if !isString(c.piece) {
+		return false
+	}
+	piece := inner(c.piece)
+	if rest := clean(piece); !bytes.Equal(rest, piece) || hasHalf(piece) {
+		return false
+	}
+	if it.kind == callItem && it.call.tool.custom {
+		it.sent += len(piece)
+		piece = inner(wire.AppendQuoted(nil, piece))
+	}
+	it.text = append(it.text, piece...)
+	if isArray(c.logprobs) && !isEmptyValue(c.logprobs) {
+		it.logprobs = appendElements(it.logprobs, bytes.TrimSpace(inner(c.logprobs)))
+	}
+	return true
+}
+
+// isWhole reports whether a text is what its pieces were.
+func (it *item) isWhole(text []byte) bool {
+	have := it.text
+	switch {
+	case it.kind != callItem || !it.call.tool.custom:
+	case it.told:
+		have = customInput(have)
+	default:
+		have = customInput(append(slices.Clip(have), customEnd...))
+	}
+	if !isString(text) {
+		return false
+	}
+	return bytes.Equal(inner(text), have) || wire.Unquote(text) == wire.Unquote(slices.Concat([]byte{'"'}, have, []byte{'"'}))
+}
+
+// passPart begins or ends a part of the open item.
+func (w *Writer) passPart(c *came) bool {
+	it := w.open
+	kind, says := partOf(c.part)
+	if kind == noPart || !isString(says) || c.number != it.closed {
+		return false
+	}
+	if strings.HasSuffix(c.kind, ".added") {
+		if it.part != noPart || len(says) > len(`""`) {
+			return false
+		}
+		index := `,"content_index":`
+		if it.kind == reasoningItem {
+			index = `,"summary_index":`
+		}
+		it.part, it.told = kind, false
+		it.before = append(wire.AppendInt(append(it.head(), index...), it.closed), `,"delta":"`...)
+		return true
+	}
+	notes := 0
+	wire.Elements(c.part.get("annotations"), 0, func(int, wire.Span) bool { notes++; return true })
+	if it.part != kind || !it.told || notes != it.noted || !it.isWhole(says) {
+		return false
+	}
+	it.parts = appendElements(it.parts, c.part)
+	it.closed++
+	it.text, it.logprobs, it.part, it.notes, it.noted, it.told = nil, nil, noPart, nil, 0, false
+	return true
+}
+
+// partOf is the kind of a part and its text; noPart is one that is unknown, or without members that every text has.
+func partOf(part object) (partKind, []byte) {
+	switch wire.Unquote(part.get("type")) {
+	case "output_text":
+		if isArray(part.get("annotations")) && isArray(part.get("logprobs")) {
+			return textPartKind, part.get("text")
+		}
+	case "summary_text":
+		return textPartKind, part.get("text")
+	case "refusal":
+		return refusalPartKind, part.get("refusal")
+	}
+	return noPart, nil
+}
