@@ -85,6 +85,7 @@ func TestCheckText(t *testing.T) {
 		{"content", "<a>b</a>c", content("b\n", sdk.Event{Kind: abi.End, To: 8}), 0, ""},
 		{"content from behind the end", "<a>b</a>c", content("bc", sdk.Event{Kind: abi.End, To: 8}), 0, "not in the 8 bytes before it"},
 		{"content that is given back too", "<a>b</a>c", content("b", sdk.Event{Kind: abi.Malformed, From: 3, To: 8}), 0, "comes twice"},
+		{"content that is escaped", `{"content": "\u00e9"}`, content("é", sdk.Event{Kind: abi.End, To: 21}), 0, ""},
 		{"content of its own", "<a>b</a>c", content("x", sdk.Event{Kind: abi.End, To: 8}), 0, `"x"`},
 	} {
 		err := CheckText(tt.events, tt.text, tt.reason, tools)
