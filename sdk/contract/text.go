@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -117,38 +116,23 @@ func written(args, text string) bool {
 	return strings.Contains(text, args) || strings.Contains(text, strings.Trim(quoted, `"`))
 }
 
-// repeated finds a key that an object of a JSON text has twice.
-func repeated(text string) (key string, found bool) {
-	type level struct {
-		keys  map[string]bool // nil in an array
-		value bool            // a key was read, its value comes
+// repeated finds a key that the arguments have twice. What is in their values, which mostly pass as
+// the model wrote them, is judged by the gateway.
+func repeated(args string) (key string, found bool) {
+	dec := json.NewDecoder(strings.NewReader(args))
+	if _, err := dec.Token(); err != nil { // the brace
+		return "", false
 	}
-	var levels []level
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-	for {
+	for keys := map[string]bool{}; dec.More(); keys[key] = true {
 		tok, err := dec.Token()
-		if errors.Is(err, io.EOF) || err != nil {
+		key, _ = tok.(string)
+		if err != nil || keys[key] {
+			return key, err == nil
+		}
+		var value json.RawMessage
+		if dec.Decode(&value) != nil {
 			return "", false
 		}
-		if n := len(levels) - 1; n >= 0 && levels[n].keys != nil && tok != json.Delim('}') {
-			if l := &levels[n]; l.value {
-				l.value = false
-			} else {
-				name, _ := tok.(string) // a key is one
-				if l.keys[name] {
-					return name, true
-				}
-				l.keys[name], l.value = true, true
-			}
-		}
-		switch tok {
-		case json.Delim('{'):
-			levels = append(levels, level{keys: map[string]bool{}})
-		case json.Delim('['):
-			levels = append(levels, level{})
-		case json.Delim('}'), json.Delim(']'):
-			levels = levels[:len(levels)-1]
-		}
 	}
+	return "", false
 }
