@@ -299,10 +299,12 @@ func (r runs[R]) Open(ctx context.Context, parser string, opts abi.Options) (Run
 
 // ReadAlone reads a text that a token limit has cut with one parser by itself, in pieces as
 // they come from a network, and says what the chain did. It is for trying a parser.
-func ReadAlone(ctx context.Context, runner Runner, p *abi.Parser, tools []abi.Tool, text string) *Report {
+func ReadAlone(ctx context.Context, runner Runner, p *abi.Parser, opts abi.Options, text string) *Report {
 	const piece = 4 << 10
-	plan := NewPlan([]Candidate{NewCandidate(p)}, PlanOptions{})
-	c := plan.New(runner, Options{Tools: func() []abi.Tool { return tools }, AnyName: true})
+	candidate := NewCandidate(p)
+	candidate.Settings = opts.Settings
+	plan := NewPlan([]Candidate{candidate}, PlanOptions{})
+	c := plan.New(runner, Options{Tools: func() []abi.Tool { return opts.Tools }, AnyName: true})
 	defer c.Close()
 	for rest := text; rest != ""; rest = rest[min(len(rest), piece):] {
 		c.Feed(ctx, []byte(rest[:min(len(rest), piece)]))

@@ -74,6 +74,29 @@ func TestNativeHostile(t *testing.T) {
 	}
 }
 
+// TestTextRepeatedKey holds that a key which is there twice is a fault of a call in text as it is
+// of an upstream's own: parsers pass the model's JSON on, and clients read it differently.
+func TestTextRepeatedKey(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ parser, text, path string }{
+		{"hermes", `<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo", "city": "Rome"}}</tool_call>`, "city"},
+		{"hermes", `<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo", "city": "Oslo"}}</tool_call>`, "city"},
+		{"hermes", `<tool_call>{"name": "get_time", "arguments": {"in": [{"a": 1, "\u0061": 2}]}}</tool_call>`, "in[0].a"},
+		{"mistral", `[TOOL_CALLS]get_weather[ARGS]{"city": "Oslo", "city": "Rome"}`, "city"},
+		{"pythonic", `[get_time(zone={"a": 1, "a": 2})]`, "zone.a"},
+	} {
+		target := gateway.Target{Mode: gateway.Repair, Parsers: gateway.ParserSpec{Names: []string{tt.parser}}}
+		out, resp, err := exchange(t, stream("stop", tt.text), target, request)
+		if s := resp.Summary; err != nil || s.FaultList() != "invalid_json=1" || strings.Join(s.Warnings, ",") != "invalid_json" || !strings.Contains(out, `"tool_calls"`) {
+			t.Errorf("%s: got %v, faults %q, warnings %q, want a call and one invalid_json: %s", tt.text, err, s.FaultList(), s.Warnings, out)
+		}
+		target.OnInvalid = gateway.RejectInvalid
+		if _, _, err = exchange(t, stream("stop", tt.text), target, request); err == nil || !strings.Contains(err.Error(), `(at or behind "`+tt.path+`"): the key is there twice in one object.`) {
+			t.Errorf("%s: where such calls are refused: got %v", tt.text, err)
+		}
+	}
+}
+
 // TestNativeMany holds that calls beyond what is kept track of go through as they are,
 // and where calls are judged are refused.
 func TestNativeMany(t *testing.T) {

@@ -71,8 +71,8 @@ func trialConfig(e *env, plugin, cases string) (trial.Config, error) {
 		return cfg, usageError{err}
 	}
 	cfg.Cases = cases
-	cfg.Read = func(ctx context.Context, s *plugins.Session, p *abi.Parser, tools []abi.Tool, text string) []string {
-		return chain.ReadAlone(ctx, chain.Runs(s), p, tools, text).Warnings
+	cfg.Read = func(ctx context.Context, s *plugins.Session, p *abi.Parser, opts abi.Options, text string) []string {
+		return chain.ReadAlone(ctx, chain.Runs(s), p, opts, text).Warnings
 	}
 	wasm, err := e.builtin(builtin.Name)
 	if err != nil {

@@ -175,3 +175,26 @@ func TestBuildWithoutGo(t *testing.T) {
 		t.Errorf("got %v, want %v", err, author.ErrNoGo)
 	}
 }
+
+// TestBuildWithOtherC says what to do where CC in the environment is no compiler for this.
+func TestBuildWithOtherC(t *testing.T) {
+	dir, bin := filepath.Join(t.TempDir(), "mine"), t.TempDir()
+	if err := author.New(dir, "mine", author.C); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "gcc"), []byte("#!/bin/sh\necho 'gcc (GCC) 14.2.0'\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	for cc, want := range map[string]string{
+		"":            `there is no "clang" in PATH: install it with apt-get install clang lld, or name another with CC`,
+		"gcc -O2":     `CC in the environment is "gcc", which is not clang: unset CC, or let it name clang`,
+		"clang-zz cc": `CC in the environment is "clang-zz", which is not in PATH: unset CC, or let it name clang`,
+	} {
+		t.Setenv("CC", cc)
+		_, err := author.Build(t.Context(), dir, io.Discard)
+		if _, ok := errors.AsType[*author.ToolchainError](err); !ok || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("CC=%q: got %v, want %q", cc, err, want)
+		}
+	}
+}

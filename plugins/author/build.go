@@ -39,8 +39,8 @@ func (e *BuildError) Error() string { return e.Tool + " of " + e.Dir + " failed"
 //
 // A project in Go needs Go and no network: what it imports has to be in it, in its vendor
 // folder, or in Go's module cache. The others are built with cargo, with the asc that npm has
-// installed in the project, and with clang or what CC is in the environment. An error is a *ToolchainError, a *BuildError, or about the
-// folder.
+// installed in the project, and with clang, which CC in the environment may name. An error is a
+// *ToolchainError, a *BuildError, or about the folder.
 func Build(ctx context.Context, dir string, warnings io.Writer) ([]byte, error) {
 	if info, err := os.Stat(dir); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -58,12 +59,9 @@ func buildAssemblyScript(ctx context.Context, dir string, warnings io.Writer) ([
 
 // buildC compiles all C files of the folder, with what is in its file flags.
 func buildC(ctx context.Context, dir string, warnings io.Writer) ([]byte, error) {
-	compiler := strings.Fields(os.Getenv("CC"))
-	if len(compiler) == 0 {
-		compiler = []string{"clang"}
-	}
-	if _, err := exec.LookPath(compiler[0]); err != nil {
-		return nil, &ToolchainError{fmt.Sprintf("clang is needed to build this plugin and there is no %q in PATH: install it with apt-get install clang lld, or name another with CC", compiler[0])}
+	compiler, err := clang(ctx)
+	if err != nil {
+		return nil, err
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -79,10 +77,31 @@ func buildC(ctx context.Context, dir string, warnings io.Writer) ([]byte, error)
 		return nil, &BuildError{Dir: dir, Tool: compiler[0], Output: "there is no file that ends in .c"}
 	}
 	return toFile(func(file string) error {
-		args := append(append(compiler[1:len(compiler):len(compiler)], "@flags", "-o", file), sources...)
+		args := slices.Concat(compiler[1:], []string{"@flags", "-o", file}, sources)
 		_, err := tool(ctx, dir, warnings, strings.Join(compiler, " "), compiler[0], args...)
 		return err
 	})
+}
+
+// clang is the command of the C compiler, which takes clang's flags. Many environments have a CC
+// that does not.
+func clang(ctx context.Context) ([]string, error) {
+	compiler := strings.Fields(os.Getenv("CC"))
+	if len(compiler) == 0 {
+		if _, err := exec.LookPath("clang"); err != nil {
+			return nil, &ToolchainError{`clang is needed to build this plugin and there is no "clang" in PATH: install it with apt-get install clang lld, or name another with CC`}
+		}
+		return []string{"clang"}, nil
+	}
+	const remedy = "unset CC, or let it name clang"
+	if _, err := exec.LookPath(compiler[0]); err != nil {
+		return nil, &ToolchainError{fmt.Sprintf("clang is needed to build this plugin and CC in the environment is %q, which is not in PATH: %s", compiler[0], remedy)}
+	}
+	version := exec.CommandContext(ctx, compiler[0], slices.Concat(compiler[1:], []string{"--version"})...) //nolint:gosec // the user's own toolchain
+	if out, err := version.Output(); err == nil && !bytes.Contains(out, []byte("clang")) {
+		return nil, &ToolchainError{fmt.Sprintf("clang is needed to build this plugin and CC in the environment is %q, which is not clang: %s", compiler[0], remedy)}
+	}
+	return compiler, nil
 }
 
 // toFile runs a build that writes a file, and returns that.

@@ -56,8 +56,8 @@ func (t *trial) probe(ctx context.Context, s *subject) {
 		ways := contract.Cuts(in.text)
 		check.Tried, check.Read = check.Tried+1, check.Read+1+len(ways)
 		events, failure := t.examine(ctx, s, in, ways)
-		if failure == nil && in.text == s.Example && in.reason == abi.Stop {
-			failure = t.checkExample(s, events)
+		if failure == nil && in.text == s.Example && in.text != "" && in.reason == abi.Stop {
+			failure = s.checkExample(events)
 		}
 		if failure != nil {
 			failure.Check, failure.Parser, failure.Case = check.Name, s.Name, fmt.Sprintf("%.80q", in.text)
@@ -68,7 +68,7 @@ func (t *trial) probe(ctx context.Context, s *subject) {
 }
 
 // checkExample holds the example to what the manifest says with it.
-func (t *trial) checkExample(s *subject, events []abi.Event) *Failure {
+func (s *subject) checkExample(events []abi.Event) *Failure {
 	if !slices.ContainsFunc(slices.Concat(s.Triggers, s.Starts), func(b string) bool { return strings.HasPrefix(s.Example, b) }) {
 		return &Failure{Problem: "no trigger or start of the manifest begins its example"}
 	}
@@ -103,7 +103,7 @@ func (s *subject) seeds() []input {
 	var seeds []input
 	add := func(reason abi.Reason, texts ...string) {
 		for _, text := range texts {
-			seeds = append(seeds, input{text, abi.Options{Tools: s.tools}, reason, text == s.Example})
+			seeds = append(seeds, input{text, s.options, reason, text == s.Example})
 		}
 	}
 	if s.Example != "" {

@@ -64,29 +64,32 @@ func Costs(ctx context.Context, cfg Config) ([]Cost, error) {
 	if !ok {
 		return nil, &RefusedError{cfg.Plugin.Name, t.report.Failures[0].Problem}
 	}
-	subjects, err := t.subjects(parsers)
+	subjects, err := t.subjects(ctx, parsers)
 	if err != nil {
 		return nil, err
 	}
-	return t.costs(ctx, subjects)
+	return comparison{t}.costs(ctx, subjects)
 }
 
-// costs measures the subjects and what they are compared with, side by side.
-func (t *trial) costs(ctx context.Context, subjects []*subject) ([]Cost, error) {
+// comparison measures parsers side by side.
+type comparison struct{ trial *trial }
+
+// costs are those of the subjects and of what they are compared with.
+func (m comparison) costs(ctx context.Context, subjects []*subject) ([]Cost, error) {
 	rows := make([]*costing, 0, len(subjects))
 	for _, s := range subjects {
-		rows = append(rows, t.costing(ctx, s, t.cfg.Plugin.Name))
+		rows = append(rows, m.costing(ctx, s, m.trial.cfg.Plugin.Name))
 	}
-	against, err := t.against(subjects)
+	against, err := m.against(subjects)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range against {
-		c := t.costing(ctx, s, t.cfg.Builtin.Name)
+		c := m.costing(ctx, s, m.trial.cfg.Builtin.Name)
 		c.Builtin = true
 		rows = append(rows, c)
 	}
-	t.measure(ctx, rows)
+	m.measure(ctx, rows)
 	out := make([]Cost, len(rows))
 	for i, r := range rows {
 		out[i] = r.Cost
@@ -103,12 +106,12 @@ type costing struct {
 }
 
 // costing prepares a parser: its texts, and whether it reads them.
-func (t *trial) costing(ctx context.Context, s *subject, plugin string) *costing {
+func (m comparison) costing(ctx context.Context, s *subject, plugin string) *costing {
 	c := &costing{Cost: Cost{Parser: s.Name, Plugin: plugin}, subject: s}
-	for _, m := range t.host.Modules() {
-		if m.Plugin == plugin {
-			c.Size, c.Pages, c.MaxPages = m.Size, m.Pages, m.MaxPages
-			c.Load, c.Compile = millis(m.Load), millis(m.Compile)
+	for _, loaded := range m.trial.host.Modules() {
+		if loaded.Plugin == plugin {
+			c.Size, c.Pages, c.MaxPages = loaded.Size, loaded.Pages, loaded.MaxPages
+			c.Load, c.Compile = millis(loaded.Load), millis(loaded.Compile)
 		}
 	}
 	text := s.Example
@@ -129,7 +132,7 @@ func (t *trial) costing(ctx context.Context, s *subject, plugin string) *costing
 		c.long = workload{[]byte(strings.Replace(text, "Oslo", longText, 1)), 1}
 	}
 	for _, w := range []workload{c.short, c.long} {
-		if _, err := t.respond(ctx, c, w); err != nil {
+		if _, err := m.respond(ctx, c, w); err != nil {
 			c.Problem = err.Error()
 		}
 	}
@@ -137,16 +140,16 @@ func (t *trial) costing(ctx context.Context, s *subject, plugin string) *costing
 }
 
 // respond is a response with the regions of a workload, and how long it took.
-func (t *trial) respond(ctx context.Context, c *costing, w workload) (time.Duration, error) {
+func (m comparison) respond(ctx context.Context, c *costing, w workload) (time.Duration, error) {
 	began := time.Now()
-	session := t.host.Session()
+	session := m.trial.host.Session()
 	defer session.Close()
 	if w.times == 0 {
 		_, err := session.CanParse(ctx, c.Parser, nil)
 		return time.Since(began), err
 	}
 	for range w.times {
-		if err := t.region(ctx, session, c, w.region); err != nil {
+		if err := m.region(ctx, session, c, w.region); err != nil {
 			return 0, err
 		}
 	}
@@ -155,28 +158,28 @@ func (t *trial) respond(ctx context.Context, c *costing, w workload) (time.Durat
 }
 
 // region reads one region, as the gateway does.
-func (t *trial) region(ctx context.Context, session *plugins.Session, c *costing, text []byte) error {
+func (m comparison) region(ctx context.Context, session *plugins.Session, c *costing, text []byte) error {
 	if _, err := session.CanParse(ctx, c.Parser, text[:min(len(text), abi.MaxHead)]); err != nil {
-		return t.explain(err)
+		return m.trial.explain(err)
 	}
-	run, err := session.Open(ctx, c.Parser, abi.Options{Tools: c.subject.tools})
+	run, err := session.Open(ctx, c.Parser, c.subject.options)
 	if err != nil {
-		return t.explain(err)
+		return m.trial.explain(err)
 	}
 	defer run.Close()
 	if _, err = run.Feed(ctx, text); err == nil {
 		_, err = run.Finish(ctx, abi.Stop)
 	}
 	if err != nil {
-		return t.explain(err)
+		return m.trial.explain(err)
 	}
 	return nil
 }
 
 // measure lets the parsers take turns.
-func (t *trial) measure(ctx context.Context, rows []*costing) {
+func (m comparison) measure(ctx context.Context, rows []*costing) {
 	least := func(at *float64, w workload, c *costing, kilobytes float64) {
-		if d, err := t.respond(ctx, c, w); err == nil {
+		if d, err := m.respond(ctx, c, w); err == nil {
 			if us := float64(d) / float64(time.Microsecond) / kilobytes; *at == 0 || us < *at {
 				*at = us
 			}
@@ -202,11 +205,11 @@ func (t *trial) measure(ctx context.Context, rows []*costing) {
 }
 
 // against are the built-in parsers to compare with.
-func (t *trial) against(subjects []*subject) ([]*subject, error) {
-	if len(t.cfg.Builtin.Wasm) == 0 {
+func (m comparison) against(subjects []*subject) ([]*subject, error) {
+	if len(m.trial.cfg.Builtin.Wasm) == 0 {
 		return nil, nil
 	}
-	names := t.cfg.Against
+	names := m.trial.cfg.Against
 	if names == nil {
 		for _, s := range subjects {
 			names = append(names, family(s.Example)...)
@@ -215,13 +218,13 @@ func (t *trial) against(subjects []*subject) ([]*subject, error) {
 		names = slices.Compact(names)
 	}
 	var out []*subject
-	builtin := t.host.Modules()[0].Manifest.Parsers
+	builtin := m.trial.host.Modules()[0].Manifest.Parsers
 	for _, name := range names {
 		i := slices.IndexFunc(builtin, func(p abi.Parser) bool { return p.Name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("there is no built-in parser %q to compare with; callgate plugin list shows those that there are", name)
 		}
-		out = append(out, &subject{Parser: &builtin[i], tools: subjects[0].tools})
+		out = append(out, &subject{Parser: &builtin[i], options: abi.Options{Tools: subjects[0].options.Tools}})
 	}
 	return out, nil
 }

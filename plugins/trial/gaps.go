@@ -26,7 +26,7 @@ const maxSources = 4
 
 // sources are the first ones that there are.
 func (t *trial) sources(ctx context.Context, s *subject) (out []source) {
-	texts := []input{{s.Example, abi.Options{Tools: s.tools}, abi.Stop, false}}
+	texts := []input{{s.Example, s.options, abi.Stop, false}}
 	for _, c := range s.cases {
 		texts = append(texts, input{c.Input, c.Options, c.Reason, false})
 	}

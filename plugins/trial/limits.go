@@ -70,7 +70,7 @@ func (t *trial) endure(ctx context.Context, s *subject, st stress) string {
 	t.took = 0
 	patient, cancel := context.WithTimeout(ctx, t.cfg.patient(patience))
 	defer cancel()
-	_, err := t.read(patient, s.Name, input{st.text, abi.Options{Tools: s.tools}, abi.Length, false}, pieces)
+	_, err := t.read(patient, s.Name, input{st.text, s.options, abi.Length, false}, pieces)
 	f, isFault := errors.AsType[*fault](err)
 	switch {
 	case isFault && f.kind == plugins.KindInputLimit: // as it should be
@@ -86,11 +86,12 @@ func (t *trial) endure(ctx context.Context, s *subject, st stress) string {
 }
 
 // The sizes of a text that repeats itself, and how many times as much work the larger may
-// be: it is 16 times as long.
+// be: it is 16 times as long, and a collector of garbage that had nothing to do for the smaller
+// may double the work.
 const (
 	smallSize = 1_000_000 / 16
 	largeSize = 1_000_000
-	maxGrowth = 20
+	maxGrowth = 32
 )
 
 // tryGrowth checks that work grows as the text does when a text repeats what begins a
@@ -127,7 +128,7 @@ func (t *trial) tryGrowth(ctx context.Context, s *subject) {
 func (t *trial) work(ctx context.Context, s *subject, text string) (int64, string) {
 	session := t.host.Session()
 	defer session.Close()
-	if w := faultIn(t.cfg.Read(ctx, session, s.Parser, s.tools, text)); w != "" {
+	if w := faultIn(t.cfg.Read(ctx, session, s.Parser, s.options, text)); w != "" {
 		return 0, fmt.Sprintf("%d KB of it: %s", len(text)/1000, w)
 	}
 	return session.Work(), ""

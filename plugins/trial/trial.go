@@ -41,7 +41,7 @@ type Config struct {
 	Update bool
 	// Read reads a text with a parser as the gateway does, which finds the parser's regions in
 	// it, and returns what the gateway warns of: chain.ReadAlone does so. Costs needs none.
-	Read func(ctx context.Context, s *plugins.Session, p *abi.Parser, tools []abi.Tool, text string) (warnings []string)
+	Read func(ctx context.Context, s *plugins.Session, p *abi.Parser, opts abi.Options, text string) (warnings []string)
 	// Fuzz is how long texts are made up; 0 is not at all. Seed chooses them.
 	Fuzz time.Duration
 	Seed uint64
@@ -141,7 +141,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if !ok {
 		return &t.report, nil
 	}
-	subjects, err := t.subjects(parsers)
+	subjects, err := t.subjects(ctx, parsers)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		}
 	}
 	if !t.broken && len(cfg.Builtin.Wasm) > 0 {
-		t.report.Costs, err = t.costs(ctx, subjects)
+		t.report.Costs, err = comparison{t}.costs(ctx, subjects)
 	}
 	return &t.report, errors.Join(err, context.Cause(ctx))
 }
@@ -209,13 +209,13 @@ func (t *trial) fail(f Failure) {
 type subject struct {
 	*abi.Parser
 
-	dir   string // of its cases, "" if it has none
-	cases []contract.Case
-	tools []abi.Tool
+	dir     string // of its cases, "" if it has none
+	cases   []contract.Case
+	options abi.Options // for texts that are no case's
 }
 
 // subjects are the parsers that the configuration wants tried.
-func (t *trial) subjects(parsers []abi.Parser) ([]*subject, error) {
+func (t *trial) subjects(ctx context.Context, parsers []abi.Parser) ([]*subject, error) {
 	var out []*subject
 	for i := range parsers {
 		p := &parsers[i]
@@ -226,6 +226,7 @@ func (t *trial) subjects(parsers []abi.Parser) ([]*subject, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.settle(ctx, t.host.Session())
 		out = append(out, s)
 		t.report.Parsers = append(t.report.Parsers, p.Name)
 	}
@@ -256,10 +257,25 @@ func (t *trial) subject(p *abi.Parser, alone bool) (*subject, error) {
 		}
 	}
 	for _, c := range s.cases {
-		s.tools = c.Options.Tools
+		s.options.Tools = c.Options.Tools
 	}
-	if s.tools == nil {
-		s.tools = []abi.Tool{{Name: "get_weather", Params: []abi.Param{{Name: "city", Types: abi.String, Required: true}}}}
+	if s.options.Tools == nil {
+		s.options.Tools = []abi.Tool{{Name: "get_weather", Params: []abi.Param{{Name: "city", Types: abi.String, Required: true}}}}
 	}
 	return s, nil
+}
+
+// settle gives a parser that cannot be opened without settings those of its first case with some.
+func (s *subject) settle(ctx context.Context, session *plugins.Session) {
+	defer session.Close()
+	i := slices.IndexFunc(s.cases, func(c contract.Case) bool { return len(c.Options.Settings) > 0 })
+	if i < 0 {
+		return
+	}
+	run, err := session.Open(ctx, s.Name, s.options)
+	if err != nil {
+		s.options.Settings = s.cases[i].Options.Settings
+		return
+	}
+	run.Close()
 }

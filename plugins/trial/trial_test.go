@@ -29,8 +29,8 @@ const texts = 300
 func try(t *testing.T, cfg trial.Config) *trial.Report {
 	t.Helper()
 	cfg.CacheDir = CacheDir(t)
-	cfg.Read = func(ctx context.Context, s *plugins.Session, p *abi.Parser, tools []abi.Tool, text string) []string {
-		return chain.ReadAlone(ctx, chain.Runs(s), p, tools, text).Warnings
+	cfg.Read = func(ctx context.Context, s *plugins.Session, p *abi.Parser, opts abi.Options, text string) []string {
+		return chain.ReadAlone(ctx, chain.Runs(s), p, opts, text).Warnings
 	}
 	cfg = trial.MakingUp(cfg, texts)
 	if cfg.Plugin.Name == "" {
@@ -91,8 +91,9 @@ func TestStarter(t *testing.T) {
 	}
 }
 
-// TestBuiltin tries the parsers that come with the gateway, some of them with their own
-// cases: they keep the contract, so what fails here is wrong with the trial.
+// TestBuiltin tries parsers that come with the gateway, some of them with their own cases, from
+// which one has the settings that it cannot do without. They keep the contract, to which sdktest
+// holds all of them: what fails here is wrong with the trial.
 func TestBuiltin(t *testing.T) {
 	t.Parallel()
 	wasm, err := builtin.Wasm(builtin.Name)
@@ -101,7 +102,7 @@ func TestBuiltin(t *testing.T) {
 	}
 	r := try(t, trial.Unhurried(trial.Config{
 		Plugin: plugins.Source{Wasm: wasm}, Cases: "../../wasm-parsers/taggedjson/testdata", Fuzz: time.Second,
-		Parsers: []string{"hermes", "mistral_array", "qwen3_coder", "pythonic", "harmony"},
+		Parsers: []string{"hermes", "mistral_array", "qwen3_coder", "pythonic", "harmony", "gemma4", "sarashina", "generic", "custom"},
 	}))
 	for _, f := range r.Failures {
 		t.Error(f)

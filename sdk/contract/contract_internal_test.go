@@ -75,7 +75,8 @@ func TestCheckText(t *testing.T) {
 		{"a tool that is neither", "a call", call("other", "{}"), 0, `the tool "other" is not in the text, nor offered`},
 		{"an escaped name", `a \u0063all`, call("other", "{}"), 0, ""},
 		{"a key twice", "named a b", call("named", `{"a": 1, "b": {}, "a": 2}`), 0, `the key "a" twice`},
-		{"a key twice within a value", "named a b", call("named", `{"b": [{"a": 1, "a": 2}]}`), 0, `the key "a" twice`},
+		{"a key twice within a value, which the gateway judges", "named a b", call("named", `{"b": [{"a": 1, "a": 2}]}`), 0, ""},
+		{"a key twice behind a value", "named a b", call("named", `{"b": [{"a": 1}], "a": {}, "b": 2}`), 0, `the key "b" twice`},
 		{"a key twice in another spelling", "named a b", call("named", `{"a": 1, "\u0061": 2}`), 0, `the key "a" twice`},
 		{"as the model wrote it", `named {"a": 1, "a": 2}`, call("named", `{"a": 1, "a": 2}`), 0, ""},
 		{"as the model wrote it in a string", `named "{\"a\": 1, \"a\": 2}"`, call("named", `{"a": 1, "a": 2}`), 0, ""},
@@ -85,6 +86,7 @@ func TestCheckText(t *testing.T) {
 		{"content", "<a>b</a>c", content("b\n", sdk.Event{Kind: abi.End, To: 8}), 0, ""},
 		{"content from behind the end", "<a>b</a>c", content("bc", sdk.Event{Kind: abi.End, To: 8}), 0, "not in the 8 bytes before it"},
 		{"content that is given back too", "<a>b</a>c", content("b", sdk.Event{Kind: abi.Malformed, From: 3, To: 8}), 0, "comes twice"},
+		{"content that is escaped", `{"content": "\u00e9"}`, content("é", sdk.Event{Kind: abi.End, To: 21}), 0, ""},
 		{"content of its own", "<a>b</a>c", content("x", sdk.Event{Kind: abi.End, To: 8}), 0, `"x"`},
 	} {
 		err := CheckText(tt.events, tt.text, tt.reason, tools)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -56,18 +55,20 @@ func (r *reading) event(e sdk.Event) error {
 			return errors.New("no token limit cut the output off, so the call's text is lost: give it back as malformed")
 		}
 	case abi.Malformed:
-		return spoken(r.said.String(), r.text[:e.From])
+		return r.spoken(e.From)
 	case abi.End:
-		return spoken(r.said.String(), r.text[:e.To])
+		return r.spoken(e.To)
 	}
 	return nil
 }
 
-// name looks for the tool of a call. Where nothing is offered nobody knows what it may be, and one
-// that is escaped is not looked for.
+// escaped reports whether the text has escapes: what they stand for is not looked for.
+func (r *reading) escaped() bool { return strings.Contains(r.text, `\`) }
+
+// name looks for the tool of a call. Where nothing is offered nobody knows what it may be.
 func (r *reading) name(name string) error {
 	offered := func(t sdk.Tool) bool { return t.Name == name }
-	if len(r.tools) == 0 || strings.Contains(r.text, `\`) || within(name, r.text) || slices.ContainsFunc(r.tools, offered) {
+	if len(r.tools) == 0 || r.escaped() || within(name, r.text) || slices.ContainsFunc(r.tools, offered) {
 		return nil
 	}
 	return fmt.Errorf("the tool %q is not in the text, nor offered", name)
@@ -82,12 +83,14 @@ func (r *reading) keys(args string) error {
 	return fmt.Errorf("the arguments have the key %q twice, which JSON parsers read differently: give such a call back as malformed", key)
 }
 
-// spoken says what is wrong with content and reasoning that come from a text, or nil.
-func spoken(said, text string) error {
-	if within(said, text) {
+// spoken says what is wrong with content and reasoning that come from the first bytes of the text,
+// or nil.
+func (r *reading) spoken(to int) error {
+	said := r.said.String()
+	if r.escaped() || within(said, r.text[:to]) {
 		return nil
 	}
-	return fmt.Errorf("content and reasoning before it have text that is not in the %d bytes before it, or that comes twice: %.60q", len(text), said)
+	return fmt.Errorf("content and reasoning before it have text that is not in the %d bytes before it, or that comes twice: %.60q", to, said)
 }
 
 // within reports whether the bytes of s stand in text in their order, with others between them.
@@ -113,38 +116,23 @@ func written(args, text string) bool {
 	return strings.Contains(text, args) || strings.Contains(text, strings.Trim(quoted, `"`))
 }
 
-// repeated finds a key that an object of a JSON text has twice.
-func repeated(text string) (key string, found bool) {
-	type level struct {
-		keys  map[string]bool // nil in an array
-		value bool            // a key was read, its value comes
+// repeated finds a key that the arguments have twice. What is in their values, which mostly pass as
+// the model wrote them, is judged by the gateway.
+func repeated(args string) (key string, found bool) {
+	dec := json.NewDecoder(strings.NewReader(args))
+	if _, err := dec.Token(); err != nil { // the brace
+		return "", false
 	}
-	var levels []level
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-	for {
+	for keys := map[string]bool{}; dec.More(); keys[key] = true {
 		tok, err := dec.Token()
-		if errors.Is(err, io.EOF) || err != nil {
+		key, _ = tok.(string)
+		if err != nil || keys[key] {
+			return key, err == nil
+		}
+		var value json.RawMessage
+		if dec.Decode(&value) != nil {
 			return "", false
 		}
-		if n := len(levels) - 1; n >= 0 && levels[n].keys != nil && tok != json.Delim('}') {
-			if l := &levels[n]; l.value {
-				l.value = false
-			} else {
-				name, _ := tok.(string) // a key is one
-				if l.keys[name] {
-					return name, true
-				}
-				l.keys[name], l.value = true, true
-			}
-		}
-		switch tok {
-		case json.Delim('{'):
-			levels = append(levels, level{keys: map[string]bool{}})
-		case json.Delim('['):
-			levels = append(levels, level{})
-		case json.Delim('}'), json.Delim(']'):
-			levels = levels[:len(levels)-1]
-		}
 	}
+	return "", false
 }

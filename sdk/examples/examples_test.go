@@ -47,8 +47,8 @@ func TestLanguages(t *testing.T) {
 	inEach(t, func(t *testing.T, wasm []byte) {
 		report, err := trial.Run(t.Context(), trial.Config{
 			Plugin: plugins.Source{Name: "plugin.wasm", Wasm: wasm}, Cases: "cases", Fuzz: time.Second, Seed: 1, CacheDir: pluginstest.CacheDir(t),
-			Read: func(ctx context.Context, s *plugins.Session, p *abi.Parser, tools []abi.Tool, text string) []string {
-				return chain.ReadAlone(ctx, chain.Runs(s), p, tools, text).Warnings
+			Read: func(ctx context.Context, s *plugins.Session, p *abi.Parser, opts abi.Options, text string) []string {
+				return chain.ReadAlone(ctx, chain.Runs(s), p, opts, text).Warnings
 			},
 		})
 		if err != nil {

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/gateway/chain"
-	"github.com/callgate/callgate/internal/guests"
-	"github.com/callgate/callgate/internal/install"
 	"github.com/callgate/callgate/plugins"
 	"github.com/callgate/callgate/plugins/author"
 	"github.com/callgate/callgate/plugins/pluginstest"
@@ -46,21 +44,11 @@ func TestMistakes(t *testing.T) {
 			if err := os.WriteFile(file, bytes.ReplaceAll(text, []byte(m.from), []byte(m.to)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			env, err := guests.Prepare(t.Context(), dir, m.language)
-			install.Need(t, err, requireToolchains)
-			for _, v := range env {
-				name, value, _ := strings.Cut(v, "=")
-				t.Setenv(name, value)
-			}
-			var said bytes.Buffer
-			wasm, err := author.Build(t.Context(), dir, &said)
-			if err != nil {
-				t.Fatalf("%#v", err)
-			}
+			wasm, _ := build(t, dir, m.language)
 			report, err := trial.Run(t.Context(), trial.Config{
 				Plugin: plugins.Source{Name: "plugin.wasm", Wasm: wasm}, CacheDir: pluginstest.CacheDir(t),
-				Read: func(ctx context.Context, s *plugins.Session, p *abi.Parser, tools []abi.Tool, text string) []string {
-					return chain.ReadAlone(ctx, chain.Runs(s), p, tools, text).Warnings
+				Read: func(ctx context.Context, s *plugins.Session, p *abi.Parser, opts abi.Options, text string) []string {
+					return chain.ReadAlone(ctx, chain.Runs(s), p, opts, text).Warnings
 				},
 			})
 			if err != nil {

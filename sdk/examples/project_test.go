@@ -159,6 +159,24 @@ plugin(
 `, "assembly/parser.ts": ""},
 }
 
+// build builds a project with what is installed for its language, and returns what the compiler
+// says too.
+func build(t *testing.T, dir, language string) (wasm []byte, said string) {
+	t.Helper()
+	env, err := guests.Prepare(t.Context(), dir, language)
+	install.Need(t, err, requireToolchains)
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		t.Setenv(name, value)
+	}
+	var warnings bytes.Buffer
+	wasm, err = author.Build(t.Context(), dir, &warnings)
+	if err != nil {
+		t.Fatalf("%#v", err)
+	}
+	return wasm, warnings.String()
+}
+
 // TestNoWarnings builds a new project, and one whose parser uses hardly anything of the ABI's
 // file: the compiler says nothing, and the gateway loads what it makes.
 func TestNoWarnings(t *testing.T) {
@@ -175,19 +193,9 @@ func TestNoWarnings(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				env, err := guests.Prepare(t.Context(), dir, language)
-				install.Need(t, err, requireToolchains)
-				for _, v := range env {
-					name, value, _ := strings.Cut(v, "=")
-					t.Setenv(name, value)
-				}
-				var said bytes.Buffer
-				wasm, err := author.Build(t.Context(), dir, &said)
-				if err != nil {
-					t.Fatalf("%#v", err)
-				}
-				if said.Len() > 0 {
-					t.Errorf("the compiler says:\n%s", &said)
+				wasm, said := build(t, dir, language)
+				if said != "" {
+					t.Errorf("the compiler says:\n%s", said)
 				}
 				h, err := plugins.New(t.Context(), plugins.Config{CacheDir: pluginstest.CacheDir(t)})
 				if err != nil {

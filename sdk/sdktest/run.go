@@ -23,7 +23,8 @@ func Run(tb testing.TB, spec sdk.Spec, opts sdk.Options, input string, reason sd
 }
 
 // Stable is Run, and checks that every way of cutting the input gives the same
-// joined events, as contract.Cuts has them. A sdk.Reusable reads every other of them with
+// joined events, as contract.Cuts has them, and that these make nothing of the text that they may
+// not, as contract.CheckText says. A sdk.Reusable reads every other of them with
 // a parser that has read the ones before.
 func Stable(tb testing.TB, spec sdk.Spec, opts sdk.Options, input string, reason sdk.Reason) []sdk.Event {
 	tb.Helper()
@@ -36,6 +37,9 @@ func stable(tb testing.TB, spec sdk.Spec, opts sdk.Options, input string, reason
 	tb.Helper()
 	checkVerdicts(tb, spec, input)
 	want := Run(tb, spec, opts, input, reason)
+	if err := contract.CheckText(want, input, reason, opts.Tools); err != nil {
+		tb.Fatalf("%s of %q: %v\n%s", spec.Name, input, err, Format(want))
+	}
 	for i, pieces := range contract.Cuts(input) {
 		how, r := "", open(tb, spec, opts)
 		if *used != nil && i%2 == 0 {

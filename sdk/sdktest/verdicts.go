@@ -69,3 +69,15 @@ func checkVerdicts(tb testing.TB, spec sdk.Spec, input string) {
 		final = got
 	}
 }
+
+// checkTaken checks that CanParse does not decline what is read as a call: no gateway would give it
+// to the parser.
+func checkTaken(tb testing.TB, spec sdk.Spec, input string, events []sdk.Event) {
+	tb.Helper()
+	if spec.CanParse == nil || len(Calls(events)) == 0 {
+		return
+	}
+	if v := spec.CanParse([]byte(input[:min(len(input), abi.MaxHead)])); v == sdk.No || v == sdk.Maybe && len(input) >= abi.MaxHead {
+		tb.Errorf("%s: CanParse(%.300q) = %d, but it is read as a call", spec.Name, input, v)
+	}
+}

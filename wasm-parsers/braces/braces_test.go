@@ -49,6 +49,7 @@ func TestCanParse(t *testing.T) {
 		"<|tool_call>call:f": sdk.Maybe, "<|tool_call>call: f ": sdk.Maybe, "<|tool_call>call:f{": sdk.Yes, "<|tool_call>call:f<tool": sdk.Maybe,
 		"<|tool_call>call:f<tool_call|>": sdk.Yes, "<|tool_call>call:f<|": sdk.No, "<|tool_call>call:f g": sdk.No, "<|tool_call>call:{": sdk.No,
 		"<|tool_call>call:f(": sdk.No, "<|tool_call>{": sdk.No, "<|tool_call|>": sdk.No, "<tool_call>": sdk.No, "<|tool_call>callf": sdk.No,
+		"<|tool_call>call:" + strings.Repeat("n", 238): sdk.Maybe, "<|tool_call>call:" + strings.Repeat("n", 239): sdk.Yes, // all it is asked about
 		"<|tool_call>call:" + strings.Repeat("n", 257): sdk.No,
 	})
 }

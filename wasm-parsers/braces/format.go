@@ -75,7 +75,7 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 		return v
 	}
 	_, _, v := f.name(rest[len(call):])
-	return v
+	return markup.Filled(v, head)
 }
 
 // Limits of what is waited for.

@@ -126,6 +126,10 @@ func (p *parser) readKey() bool {
 	}
 	p.types = 0
 	if len(p.stack) == 1 {
+		if p.Seen(key) {
+			return p.RefuseHere()
+		}
+		p.See(key)
 		if param := p.Param(key); param != nil {
 			p.types = param.Types
 		}

@@ -35,6 +35,7 @@ func (p *parser) readNested() bool {
 		p.empty, p.fresh = false, false
 		p.text.write(p.Rest()[:n])
 		p.Advance(n)
+		p.From = p.At() // what was said is not given back
 	}
 	if v != sdk.Yes {
 		return false

@@ -18,6 +18,8 @@ func (p *parser) readBody(c byte) bool {
 	switch {
 	case c == '{':
 		p.state = inObject
+	case p.braceOnly: // another format's, as canParse says
+		return p.RefuseHere()
 	case c == '"' || c == 'n':
 		p.state = inScalar
 	case c == '`' && p.fenced && !p.code:

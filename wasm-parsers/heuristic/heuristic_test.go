@@ -1,6 +1,7 @@
 package heuristic_test
 
 import (
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,6 +97,32 @@ func TestMissing(t *testing.T) {
 	} {
 		if got := sdktest.Calls(sdktest.Stable(t, heuristic.Generic(), tt.opts, tt.text, sdk.Stop)); len(got) != tt.calls {
 			t.Errorf("%s with %d tools: %d calls, want %d", tt.text, len(tt.opts.Tools), len(got), tt.calls)
+		}
+	}
+}
+
+// TestManyCalls counts the bytes that are allocated while a megabyte of calls is read, which are held
+// to its end: they must not be copied again and again. It does not run beside others.
+func TestManyCalls(t *testing.T) { //nolint:paralleltest // it reads the counters of the process
+	for _, spec := range []sdk.Spec{heuristic.Generic(), heuristic.Llama3JSONBare()} {
+		text := []byte(strings.Repeat(spec.Example, 1_000_000/len(spec.Example)))
+		p, err := spec.New(offered())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out sdk.Out
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for rest := text; len(rest) > 0; rest = rest[min(len(rest), 4096):] {
+			p.Feed(rest[:min(len(rest), 4096)], &out)
+		}
+		runtime.ReadMemStats(&after)
+		if got := int(after.TotalAlloc - before.TotalAlloc); got > 5*len(text) {
+			t.Errorf("%s: %d bytes allocated to read %d bytes of calls, want at most 5 for each", spec.Name, got, len(text))
+		}
+		p.Finish(sdk.Stop, &out)
+		if events := out.Take(); len(events) < len(text)/2 {
+			t.Errorf("%s: got %d bytes of events, want all calls", spec.Name, len(events))
 		}
 	}
 }

@@ -32,14 +32,14 @@ type parser struct {
 	head     []byte // the opening, as far as it was read
 	tail     []byte // the beginning of a literal behind a block
 	block    block
-	blocks   int  // that were read
-	newline  bool // the line of a form in brackets has ended
-	ticks    int  // backticks behind it
-	brackets int  // behind a list, which close nothing
-	calls    []call
-	pos      int // of the next byte in the region
-	sure     int // end of the last part that a call may have
-	end      int // of the last block
+	blocks   int     // that were read
+	newline  bool    // the line of a form in brackets has ended
+	ticks    int     // backticks behind it
+	brackets int     // behind a list, which close nothing
+	calls    []*call // in the blocks' own memory: a region may hold very many
+	pos      int     // of the next byte in the region
+	sure     int     // end of the last part that a call may have
+	end      int     // of the last block
 }
 
 // Reset implements sdk.Reusable.
@@ -126,7 +126,7 @@ func (p *parser) readOpening(c byte) (int, status) {
 
 // blockEnds takes the calls of a complete block.
 func (p *parser) blockEnds(out *sdk.Out) {
-	p.calls = append(p.calls, p.block.calls...)
+	p.take(p.block.calls)
 	p.blocks++
 	p.end = p.pos - p.block.over
 	switch {
@@ -136,6 +136,13 @@ func (p *parser) blockEnds(out *sdk.Out) {
 		p.write(out)
 	default:
 		p.state = behind
+	}
+}
+
+// take notes calls, in their order.
+func (p *parser) take(calls []call) {
+	for i := range calls {
+		p.calls = append(p.calls, &calls[i])
 	}
 }
 
@@ -274,7 +281,8 @@ func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
 		p.end = p.pos
 		p.write(out)
 	case p.state == inBlock && p.block.finish():
-		p.calls, p.end = append(p.calls, p.block.calls...), p.pos
+		p.take(p.block.calls)
+		p.end = p.pos
 		p.write(out)
 	case reason == sdk.Length && p.pos > 0:
 		p.cut(out)
@@ -289,7 +297,8 @@ func (p *parser) Finish(reason sdk.Reason, out *sdk.Out) {
 func (p *parser) cut(out *sdk.Out) {
 	begun := false
 	if p.state == inBlock {
-		p.calls, begun = append(p.calls, p.block.complete()...), p.block.begun()
+		p.take(p.block.complete())
+		begun = p.block.begun()
 	}
 	if p.state != behind {
 		p.end = p.pos

@@ -67,6 +67,7 @@ func TestCanParse(t *testing.T) {
 			"<tool_call>f ": sdk.Maybe, "<tool_call>f\n": sdk.Yes, "<tool_call>f\\": sdk.Maybe, `<tool_call>f\n`: sdk.Yes, `<tool_call>f\t`: sdk.No,
 			"<tool_call>f<": sdk.Maybe, "<tool_call>f<arg_key>": sdk.Yes, "<tool_call>f</tool_call>": sdk.Yes, "<tool_call>f<tool_sep>": sdk.No,
 			"<tool_call>\n{": sdk.Yes, "<tool_call>[": sdk.No, "<tool_call>\n<function=": sdk.No, "<tool_call>f is": sdk.No, "<tool_call>f{": sdk.No,
+			"<tool_call>" + strings.Repeat("n", 244): sdk.Maybe, "<tool_call>" + strings.Repeat("n", 245): sdk.Yes, // all it is asked about
 			"<tool_call></tool_call>": sdk.No, "<tool_calls>": sdk.No, "<tool_call:x>f\n": sdk.No, "<|tool_call>": sdk.No,
 		}},
 		{keyvalue.HyV3(), heads{

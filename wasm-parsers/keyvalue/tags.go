@@ -81,7 +81,7 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 			return v
 		}
 		_, _, v := t.name(rest[len(t.callOpen):])
-		return v
+		return markup.Filled(v, head)
 	}
 	suffix, n, bare := f.opening(head, f.call)
 	if bare != sdk.Yes {
@@ -95,7 +95,7 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	if v == sdk.Yes && f.sep != "" && suffix == "" && !bytes.HasSuffix(head[:n+len(t.callOpen)], []byte(t.sep)) {
 		return sdk.No
 	}
-	return v
+	return markup.Filled(v, head)
 }
 
 // Limits of what is waited for.

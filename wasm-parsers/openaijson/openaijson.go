@@ -29,10 +29,12 @@ func OpenAI() sdk.Spec {
 	}, canParse, func() sdk.Reusable { return &parser{} })
 }
 
-// canParse wants the key of the calls to be the first.
+// canParse wants the key of the calls to be the first, in quotes of JSON or Python.
 func canParse(head []byte) sdk.Verdict {
 	verdict := sdk.No
-	for _, tokens := range [][]string{{"{", `"tool_calls"`, ":", "["}, {"{", `"tool_call"`, ":", "{"}} {
+	for _, tokens := range [][]string{
+		{"{", `"tool_calls"`, ":", "["}, {"{", `"tool_call"`, ":", "{"}, {"{", `'tool_calls'`, ":", "["}, {"{", `'tool_call'`, ":", "{"},
+	} {
 		switch begins(head, tokens) {
 		case sdk.Yes:
 			return sdk.Yes

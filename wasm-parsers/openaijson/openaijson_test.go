@@ -25,7 +25,7 @@ func TestCanParse(t *testing.T) {
 	t.Parallel()
 	sdktest.Verdicts(t, openaijson.OpenAI(), map[string]sdk.Verdict{
 		"": sdk.Maybe, "{": sdk.Maybe, "{ \n": sdk.Maybe, `{"tool_call`: sdk.Maybe, `{"tool_calls"`: sdk.Maybe, `{"tool_calls" : `: sdk.Maybe,
-		`{"tool_calls": [`: sdk.Yes, `{"tool_call":{`: sdk.Yes,
+		`{"tool_calls": [`: sdk.Yes, `{"tool_call":{`: sdk.Yes, `{'tool_calls': [`: sdk.Yes, `{'name'`: sdk.No,
 		`{"tool_calls": {`: sdk.No, `{"tool_call": [`: sdk.No, `{"name"`: sdk.No, `{}`: sdk.No, `{"tool_callers": [`: sdk.No, `[`: sdk.No,
 	})
 }

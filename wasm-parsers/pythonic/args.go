@@ -7,6 +7,7 @@ import (
 	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // status is how far an argReader has come.
@@ -59,7 +60,7 @@ type argReader struct {
 	stack    []byte // the open brackets: ( of the call, [ { and t of a tuple, p of what may be one, s of a set, q of a dict or a set
 	parens   []int  // places in out of the brackets of p and q, which wait until it is known what they are
 	first    bool   // nothing stands in the innermost bracket yet
-	seen     map[string]bool
+	seen     region.Keys
 	param    *sdk.Param // whose value is read
 	token    []byte     // a keyword, number, word or bare text, as far as it was read
 	text     text
@@ -72,8 +73,9 @@ type argReader struct {
 func (a *argReader) begin(tool *sdk.Tool, maxDepth int) {
 	*a = argReader{
 		out: append(a.out[:0], '{'), maxDepth: maxDepth, tool: tool, first: true, quoted: a.quoted,
-		stack: append(a.stack[:0], '('), parens: a.parens[:0], token: a.token[:0], gap: a.gap[:0],
+		stack: append(a.stack[:0], '('), parens: a.parens[:0], token: a.token[:0], gap: a.gap[:0], seen: a.seen,
 	}
+	a.seen.Clear()
 }
 
 // flush passes on what is certain.
@@ -188,13 +190,10 @@ func (a *argReader) readKey(c byte) (int, status) {
 func (a *argReader) endKey() (int, status) {
 	key := chars.TrimSpace(a.token)
 	param := sdk.FindParam(a.tool, string(key))
-	if len(key) == 0 || a.seen[string(key)] || param == nil && bytes.ContainsAny(key, " \t\r\n") {
+	if len(key) == 0 || a.seen.Has(key) || param == nil && bytes.ContainsAny(key, " \t\r\n") {
 		return 0, bad
 	}
-	if a.seen == nil {
-		a.seen = map[string]bool{}
-	}
-	a.seen[string(key)] = true
+	a.seen.Add(key)
 	a.param = param
 	a.item()
 	a.out = append(relaxed.AppendString(a.out, key), ": "...)

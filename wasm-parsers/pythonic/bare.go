@@ -37,7 +37,7 @@ func (a *argReader) readBare(c byte) (int, status) {
 	switch {
 	case c == '=' && b.comma >= 0:
 		key := chars.TrimSpace(a.token[b.comma+1:])
-		if known := sdk.FindParam(a.tool, string(key)) != nil && !a.seen[string(key)]; known {
+		if known := sdk.FindParam(a.tool, string(key)) != nil && !a.seen.Has(key); known {
 			s := a.writeBare(a.token[:b.comma])
 			a.token, a.place = append(a.token[:0], key...), inKey // whose = is next
 			return 0, s

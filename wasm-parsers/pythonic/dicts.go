@@ -90,7 +90,7 @@ func (p *dictParser) Reset(o sdk.Options) error {
 	p.state, p.unsure = dictOpen, false
 	p.Begin(p, o)
 	keys := callobject.Hermes()
-	keys.Only = p.whole
+	keys.Only, keys.Once = p.whole, true
 	p.call.Init(keys, o.MaxDepth)
 	return nil
 }

@@ -136,7 +136,7 @@ func (f *format) canParse(head []byte) sdk.Verdict {
 	if len(b) == 0 {
 		return sdk.Maybe
 	}
-	return f.canParseName(b)
+	return markup.Filled(f.canParseName(b), head)
 }
 
 func (f *format) canParseName(b []byte) sdk.Verdict {

@@ -63,7 +63,7 @@ func TestCanParse(t *testing.T) {
 			"": sdk.Maybe, "[": sdk.Maybe, "[ ": sdk.Maybe, "[get": sdk.Maybe, "[get_time(": sdk.Yes, "[\n  a.b-c(": sdk.Yes,
 			"[1]": sdk.No, "[text](url)": sdk.No, "[text": sdk.Maybe, "[1, 2]": sdk.No, `["a"]`: sdk.No, "[]": sdk.No,
 			"[{": sdk.No, "[[": sdk.No, "[x for": sdk.No, "[ ] todo": sdk.No, "[TOOL_CALLS]": sdk.No, "get_time(": sdk.No, "<|python_start|>": sdk.No,
-			"[(": sdk.No, "[^1]": sdk.No, "[" + strings.Repeat("n", 257): sdk.No,
+			"[(": sdk.No, "[^1]": sdk.No, "[" + strings.Repeat("n", 254): sdk.Maybe, "[" + strings.Repeat("n", 255): sdk.Yes, "[" + strings.Repeat("n", 257): sdk.No,
 		},
 		"llama4_pythonic": {
 			"<|python": sdk.Maybe, "<|python_start|>": sdk.Maybe, "<|python_start|>[f(": sdk.Yes, "<|python_start|>print(": sdk.No,

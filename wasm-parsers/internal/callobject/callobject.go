@@ -13,6 +13,7 @@ import (
 	"github.com/callgate/callgate/sdk"
 	"github.com/callgate/callgate/sdk/chars"
 	"github.com/callgate/callgate/sdk/relaxed"
+	"github.com/callgate/callgate/wasm-parsers/internal/region"
 )
 
 // MaxName is how many bytes a name may have; an id too, or it is dropped.
@@ -26,6 +27,9 @@ type Keys struct {
 	// Only refuses objects with other members than these, type and index: a record
 	// about a call has some.
 	Only bool
+	// Once refuses arguments of which one comes twice. JSON passes as it is, and the gateway
+	// judges it; what is written anew must not become such JSON.
+	Once bool
 }
 
 // Hermes are the keys that Hermes models and OpenAI use. Some write parameters for
@@ -70,6 +74,7 @@ type Reader struct {
 
 	keys Keys
 	json relaxed.Reader
+	seen region.Keys // arguments, where one may come once
 	progress
 }
 
@@ -103,6 +108,7 @@ func (r *Reader) Init(keys Keys, maxDepth int) {
 func (r *Reader) Reset() {
 	r.json.Reset()
 	r.Name, r.ID, r.Args = "", "", r.Args[:0]
+	r.seen.Clear()
 	r.progress = progress{depth: 1}
 }
 
@@ -133,7 +139,7 @@ func (r *Reader) LacksBrace() bool {
 // Feed reads from src until something may have changed, and says how many bytes
 // it read. The caller looks at Name, ID and Args after every call.
 func (r *Reader) Feed(src []byte) (int, Status) {
-	if r.field == argsObject { // whose inside does not matter
+	if r.field == argsObject && !r.keys.Once { // whose inside does not matter
 		n, tok := r.json.FeedTo(src, r.depth)
 		return n, r.token(tok)
 	}
@@ -381,6 +387,12 @@ func (r *Reader) argsString(text []byte) Status {
 
 // inArgs passes the object of arguments on as it becomes certain.
 func (r *Reader) inArgs(tok relaxed.Token) Status {
+	if tok == relaxed.Key && r.json.Depth() == r.depth+1 {
+		if r.seen.Has(r.json.Key()) {
+			return Bad
+		}
+		r.seen.Add(r.json.Key())
+	}
 	if len(r.Args) == 0 {
 		r.Args, r.json.Out = r.json.Out, r.Args
 	} else {

@@ -3,6 +3,7 @@ package markup
 
 import (
 	"github.com/callgate/callgate/sdk"
+	"github.com/callgate/callgate/sdk/abi"
 	"github.com/callgate/callgate/sdk/chars"
 )
 
@@ -54,6 +55,15 @@ func Either(a, b sdk.Verdict) sdk.Verdict {
 		return sdk.Maybe
 	}
 	return sdk.No
+}
+
+// Filled is the verdict v on a head that may end in a name. One that fills all that a parser is asked
+// about goes on behind that: then the parser reads it, and gives it back if it is too long.
+func Filled(v sdk.Verdict, head []byte) sdk.Verdict {
+	if v == sdk.Maybe && len(head) >= abi.MaxHead && IsName(head[len(head)-1]) {
+		return sdk.Yes
+	}
+	return v
 }
 
 // MatchAny is MatchTag for several markers, none of which begins another.

@@ -18,7 +18,7 @@ type Params struct {
 
 	closed   bool // the last brace was written
 	name, id string
-	seen     keys
+	seen     Keys
 	escaped  []byte // memory for keys
 }
 
@@ -26,7 +26,7 @@ type Params struct {
 func (p *Params) Begin(f Format, o sdk.Options) {
 	p.Region.Begin(f, o)
 	*p = Params{Region: p.Region, seen: p.seen, escaped: p.escaped}
-	p.seen.clear()
+	p.seen.Clear()
 }
 
 // Call begins a call. Nothing is written before Start.
@@ -34,7 +34,7 @@ func (p *Params) Call(name, id string) {
 	p.name, p.id = name, id
 	p.Tool = sdk.FindTool(p.Tools, name)
 	p.Written, p.Braced = 0, false
-	p.seen.clear()
+	p.seen.Clear()
 }
 
 // Name is the name of the call at hand.
@@ -95,11 +95,11 @@ func (p *Params) EndCall() {
 }
 
 // See notes that an argument has come.
-func (p *Params) See(key []byte) { p.seen.add(key) }
+func (p *Params) See(key []byte) { p.seen.Add(key) }
 
 // Seen reports whether an argument of the call has come. It cannot come again: what was
 // written of its first value cannot be taken back.
-func (p *Params) Seen(key []byte) bool { return p.seen.has(key) }
+func (p *Params) Seen(key []byte) bool { return p.seen.Has(key) }
 
 // SeenAny reports whether any argument of the call has come.
 func (p *Params) SeenAny() bool { return len(p.seen.ends) > 0 }
@@ -115,48 +115,4 @@ func (p *Params) Param(key []byte) *sdk.Param {
 		}
 	}
 	return nil
-}
-
-// keys is a set of keys. A call mostly has a few, which are looked through; in a guest that
-// is faster than a map, and it keeps its memory.
-type keys struct {
-	text []byte // all keys, one behind the other
-	ends []int  // where each ends
-	many map[string]bool
-}
-
-// fewKeys is how many keys are looked through.
-const fewKeys = 16
-
-func (k *keys) clear() { k.text, k.ends, k.many = k.text[:0], k.ends[:0], nil }
-
-func (k *keys) has(key []byte) bool {
-	if k.many != nil {
-		return k.many[string(key)]
-	}
-	from := 0
-	for _, end := range k.ends {
-		if string(k.text[from:end]) == string(key) {
-			return true
-		}
-		from = end
-	}
-	return false
-}
-
-func (k *keys) add(key []byte) {
-	if len(k.ends) == fewKeys && k.many == nil {
-		k.many = map[string]bool{}
-		from := 0
-		for _, end := range k.ends {
-			k.many[string(k.text[from:end])] = true
-			from = end
-		}
-	}
-	if k.many != nil {
-		k.many[string(key)] = true
-		return
-	}
-	k.text = append(k.text, key...)
-	k.ends = append(k.ends, len(k.text))
 }

@@ -109,9 +109,14 @@ func (c *choice) begins(v *validator, e *abi.Event) {
 }
 
 // complete checks a call that is complete, and puts the values in place of its references. It
-// reports false if the call does not go on.
+// reports false if the call does not go on. Parsers write strict JSON, in which a key that the
+// model wrote twice is still there twice.
 func (t *textCall) complete(v *validator) bool {
-	args, p := v.settle(t.name, string(t.args))
+	args := string(t.args)
+	_, _, p := repair.JSON(t.args, maxDepth)
+	if p == nil {
+		args, p = v.settle(t.name, args)
+	}
 	if p != nil && v.refuse(t.name, string(t.args), p) {
 		t.held = nil
 		return false
