@@ -71,6 +71,15 @@ func (r *Request) Remark(text string, edits ...wire.Edit) *Request {
 // of the model, and with what was edited for the upstream. The caller must not change them.
 func (r *Request) Body(model string) []byte { return r.With(model, nil) }
 
+// Chat returns the request as [Request.Body] does, but under the client's name of the model: for
+// providers that write a request of another API from it, so that there is no copy between.
+func (r *Request) Chat() []byte {
+	if r.Source != nil {
+		r.Source.sent = false
+	}
+	return r.Bytes()
+}
+
 // Announce tells the gateway which body is about to go to the upstream. Providers call
 // it before they send one, and do not send it if there is an error: that is how tools
 // which an adapter loses are noticed. Who keeps to Body or With has nothing to fear.

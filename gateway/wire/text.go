@@ -199,7 +199,7 @@ func AppendQuoted[T ~string | ~[]byte](b []byte, s T) []byte {
 
 // Unquote is the text of a JSON string, or "" if raw is none.
 func Unquote(raw []byte) string {
-	if n := len(raw); n >= 2 && raw[0] == '"' && raw[n-1] == '"' && isPlain(raw[1:n-1]) { // most are
+	if n := len(raw); n >= 2 && raw[0] == '"' && raw[n-1] == '"' && Plain(raw[1:n-1]) { // most are
 		return string(raw[1 : n-1])
 	}
 	b, err := jsontext.AppendUnquote(nil, raw)
@@ -209,8 +209,8 @@ func Unquote(raw []byte) string {
 	return string(b)
 }
 
-// isPlain reports whether b is ASCII of which a JSON string escapes nothing.
-func isPlain(b []byte) bool {
+// Plain reports whether b is ASCII of which a JSON string escapes nothing.
+func Plain(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' || c > '~' || c == '"' || c == '\\' {
 			return false
