@@ -89,8 +89,15 @@ func (r *Request) write(t *translation, choice []byte) error {
 // appendTools appends the tools, and what is said of calls of them.
 func (r *Request) appendTools(b, choice []byte) []byte {
 	f := &r.fields
-	if len(r.tools.chat) > 0 {
-		b = append(append(append(b, `,"tools":[`...), r.tools.chat...), ']')
+	if len(r.tools.entries) > 0 {
+		b = append(b, `,"tools":[`...)
+		for i, e := range r.tools.entries {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, e.json...)
+		}
+		b = append(b, ']')
 		if choice != nil {
 			b = append(append(b, `,"tool_choice":`...), choice...)
 		}
