@@ -55,6 +55,7 @@ func (r *Request) write(t *translation, choice []byte) error {
 	b = append(append(b, f[fModel]...), `,"messages":[`...)
 	b = append(t.appendTo(b), ']')
 	b = r.appendTools(b, choice)
+	r.tools.entries = nil // they are in it
 	for _, same := range [...]struct {
 		id   field
 		name string
