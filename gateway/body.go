@@ -17,6 +17,9 @@ import (
 // Bytes are the request's body, which Places are places in. The caller must not change it.
 func (r *Request) Bytes() []byte { return r.flat().body }
 
+// Size is how many bytes Bytes has, which are not put together for that.
+func (r *Request) Size() int { return len(r.body) + wire.Growth(r.edits) }
+
 // Places are those of what matters in Bytes.
 func (r *Request) Places() *Places { return &r.flat().places }
 

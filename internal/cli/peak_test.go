@@ -182,7 +182,11 @@ func TestPeakMemory(t *testing.T) {
 						n := int64(len(body))
 						t.Logf("%-9s %-9s %-24s %8d bytes: peak %6.1f MiB, %5.2f times; sum %5.2f times; status %d", client, up, name, n,
 							float64(most)/mebi, float64(most)/float64(n), float64(sum)/float64(n), r.status)
-						if limit := times*n + extra; most > limit {
+						limit := times*n + extra
+						if name == "hostile bad arguments" { // which are repaired, and claimed as they are then
+							limit = times*n*3/2 + extra
+						}
+						if most > limit {
 							t.Errorf("%s: got %d MiB at once for a request of %d bytes, want at most %d", name, most/mebi, n, limit/mebi)
 						}
 						if r.status != http.StatusOK && !strings.HasPrefix(name, "hostile") {

@@ -33,7 +33,7 @@ func (p *Provider) ask(model string, req *gateway.Request) (*asked, error) {
 
 // claim takes the memory for a body that is written anew.
 func claim(req *gateway.Request, body []byte) error {
-	err := req.Room.Grow(inflight.Body * int64(len(body)))
+	err := req.Room.Grow(inflight.Anew * int64(len(body)))
 	if err == nil {
 		return nil
 	}
