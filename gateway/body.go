@@ -17,6 +17,9 @@ import (
 // Bytes are the request's body, which Places are places in. The caller must not change it.
 func (r *Request) Bytes() []byte { return r.flat().body }
 
+// Size is how many bytes Bytes has, which are not put together for that.
+func (r *Request) Size() int { return len(r.body) + wire.Growth(r.edits) }
+
 // Places are those of what matters in Bytes.
 func (r *Request) Places() *Places { return &r.flat().places }
 
@@ -70,6 +73,15 @@ func (r *Request) Remark(text string, edits ...wire.Edit) *Request {
 // Body returns the request as it goes upstream: the client's bytes with the upstream's name
 // of the model, and with what was edited for the upstream. The caller must not change them.
 func (r *Request) Body(model string) []byte { return r.With(model, nil) }
+
+// Chat returns the request as [Request.Body] does, but under the client's name of the model: for
+// providers that write a request of another API from it, so that there is no copy between.
+func (r *Request) Chat() []byte {
+	if r.Source != nil {
+		r.Source.sent = false
+	}
+	return r.Bytes()
+}
 
 // Announce tells the gateway which body is about to go to the upstream. Providers call
 // it before they send one, and do not send it if there is an error: that is how tools

@@ -19,14 +19,17 @@ var (
 	ErrShare = errors.New("one request would take more than its share of the memory for all")
 )
 
-// What is claimed for a byte that is held. TestRequestMemory in internal/cli counts what is
-// allocated for hostile bodies, garbage and all: 1.7 bytes for one that is refused, 2.7 for prose
-// and 4.5 for arguments with escapes. By TestAnswerMemory the heap grows by 7 to 8 bytes for
+// What is claimed for a byte that is held. TestPeakMemory in internal/cli measures what a process
+// has at once for one request, by client, upstream and form of the body: 2 to 3 bytes for a byte of a
+// chat completion, and 4 to 5 where it is read or written in another protocol. TestRequestMemory
+// counts what is allocated, garbage and all. By TestAnswerMemory the heap grows by 7 to 8 bytes for
 // a byte of the worst answers, of which some is how its memory is cut.
 const (
 	// Body is for a byte of a request's body: the bytes, what is read of them, and the body that
 	// goes upstream.
 	Body = 4
+	// Anew is for a byte of a request that is written anew for an API of another form: the copy.
+	Anew = 1
 	// Answer is for a byte of a whole answer: the bytes as they came, in parts and joined, what
 	// is read from their text, and the answer as it goes out.
 	Answer = 6

@@ -191,15 +191,29 @@ const longText = 16 << 10
 // AppendQuoted appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func AppendQuoted[T ~string | ~[]byte](b []byte, s T) []byte {
 	if len(s) >= longText { // it would grow by steps, of which most are thrown away
-		b = slices.Grow(b, len(s)+len(s)/8)
+		b = slices.Grow(b, quotedSize(s))
 	}
 	b, _ = jsontext.AppendQuote(b, s)
 	return b
 }
 
+// quotedSize is how many bytes a text of UTF-8 takes as a JSON string, at most.
+func quotedSize[T ~string | ~[]byte](s T) int {
+	size := len(s) + len(`""`)
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"', c == '\\', c == '\n', c == '\r', c == '\t':
+			size++
+		case c < ' ':
+			size += len(`\u0000`) - 1
+		}
+	}
+	return size
+}
+
 // Unquote is the text of a JSON string, or "" if raw is none.
 func Unquote(raw []byte) string {
-	if n := len(raw); n >= 2 && raw[0] == '"' && raw[n-1] == '"' && isPlain(raw[1:n-1]) { // most are
+	if n := len(raw); n >= 2 && raw[0] == '"' && raw[n-1] == '"' && Plain(raw[1:n-1]) { // most are
 		return string(raw[1 : n-1])
 	}
 	b, err := jsontext.AppendUnquote(nil, raw)
@@ -209,8 +223,8 @@ func Unquote(raw []byte) string {
 	return string(b)
 }
 
-// isPlain reports whether b is ASCII of which a JSON string escapes nothing.
-func isPlain(b []byte) bool {
+// Plain reports whether b is ASCII of which a JSON string escapes nothing.
+func Plain(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' || c > '~' || c == '"' || c == '\\' {
 			return false

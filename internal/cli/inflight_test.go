@@ -192,6 +192,24 @@ func oneTooLarge(t *testing.T) {
 	g.nothingClaimed(t)
 }
 
+// TestRepairedHistoryMemory sends a conversation that becomes half as long again when it is repaired
+// for an upstream: what it grows by is claimed as well.
+func TestRepairedHistoryMemory(t *testing.T) {
+	t.Parallel()
+	var s setup
+	s.head.WriteString("limits: {memory: 64MiB}\n")
+	up := well(t)
+	fmt.Fprintf(&s.providers, "  up: {type: moonshot, base_url: %q, api_key: x}\n", up.url)
+	g := serve(t, s.String())
+	body := hostileBodies("up/m", 6_500_000, true)["bad arguments"]
+	r := g.chat(body)
+	failure{status: http.StatusRequestEntityTooLarge, code: "request_too_large", says: "limits.memory"}.check(t, r)
+	if n := up.asked.Load(); n != 0 {
+		t.Errorf("got %d requests at the upstream, want none", n)
+	}
+	g.nothingClaimed(t)
+}
+
 // wholeAnswer is a completion with a content, as JSON has it.
 func wholeAnswer(content string) string {
 	return `{"id":"x","object":"chat.completion","created":1,"model":"up","choices":[{"index":0,"message":{"role":"assistant","content":"` +

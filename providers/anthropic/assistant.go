@@ -21,35 +21,32 @@ func (r *request) readAssistant(c *conversation, place string, m map[string]valu
 	if v := m["function_call"]; v != nil {
 		return invalid(place+".function_call", "%s has a function_call, which this model's API does not have: use tool_calls.", place)
 	}
-	blocks, err := r.readThoughts(place, m)
-	if err != nil {
+	var b blocks
+	if err := r.readThoughts(place, m, &b); err != nil {
 		return err
 	}
-	content, err := r.readContent(place, m["content"])
-	if err != nil {
+	thoughts := b.count
+	if err := r.readContent(place, m["content"], &b); err != nil {
 		return err
 	}
-	blocks = append(blocks, content...)
-	if refusal := m["refusal"]; refusal != nil && len(content) == 0 && isString(refusal) && !blank(refusal) {
-		blocks = append(blocks, textBlock(refusal, nil))
+	if refusal := m["refusal"]; refusal != nil && b.count == thoughts && isString(refusal) && !blank(refusal) {
+		b.text(refusal, nil)
 	}
-	calls, err := r.readCalls(place, m["tool_calls"])
-	if err != nil {
+	if err := r.readCalls(place, m["tool_calls"], &b); err != nil {
 		return err
 	}
-	blocks = append(blocks, calls...)
-	if len(blocks) == 0 {
+	if b.count == 0 {
 		r.warnings.drop("messages.empty")
 		return nil
 	}
-	r.mark(blocks, m["cache_control"])
-	c.add(true, blocks...)
+	r.mark(&b, m["cache_control"])
+	c.turn(true).blocks.join(&b)
 	return nil
 }
 
-// readThoughts returns the thinking blocks that a message brings back. Reasoning
+// readThoughts reads the thinking blocks that a message brings back. Reasoning
 // without them has no signature, so that Anthropic would refuse it.
-func (r *request) readThoughts(place string, m map[string]value) ([]value, error) {
+func (r *request) readThoughts(place string, m map[string]value, to *blocks) error {
 	thoughts := m["thinking_blocks"]
 	var signed []value
 	lost := false
@@ -65,10 +62,12 @@ func (r *request) readThoughts(place string, m map[string]value) ([]value, error
 	}
 	r.leftover("messages", m, assistantFields)
 	if thoughts != nil && !isArray(thoughts) {
-		return nil, invalid(place+".thinking_blocks", "%s.thinking_blocks must be an array.", place)
+		return invalid(place+".thinking_blocks", "%s.thinking_blocks must be an array.", place)
 	}
-	blocks := signed
-	err := elements(thoughts, func(i int, v value) error {
+	for _, v := range signed {
+		to.give(v)
+	}
+	return elements(thoughts, func(i int, v value) error {
 		if !isThinking(v) {
 			at := fmt.Sprintf("%s.thinking_blocks[%d]", place, i)
 			return invalid(at, "%s is no block of the type thinking or redacted_thinking.", at)
@@ -77,53 +76,49 @@ func (r *request) readThoughts(place string, m map[string]value) ([]value, error
 			r.warnings.drop("messages.thinking")
 			return nil
 		}
-		blocks = append(blocks, v)
+		to.give(v)
 		return nil
 	})
-	return blocks, err
 }
 
 // readCalls translates tool_calls.
-func (r *request) readCalls(place string, v value) ([]value, error) {
+func (r *request) readCalls(place string, v value, to *blocks) error {
 	if v != nil && !isArray(v) {
-		return nil, invalid(place+".tool_calls", "%s.tool_calls must be an array.", place)
+		return invalid(place+".tool_calls", "%s.tool_calls must be an array.", place)
 	}
-	var blocks []value
-	err := elements(v, func(j int, v value) error {
-		block, err := r.readCall(fmt.Sprintf("%s.tool_calls[%d]", place, j), fields(v))
-		blocks = append(blocks, block)
-		return err
+	return elements(v, func(j int, v value) error {
+		return r.readCall(fmt.Sprintf("%s.tool_calls[%d]", place, j), fields(v), to)
 	})
-	return blocks, err
 }
 
-func (r *request) readCall(place string, m map[string]value) (value, error) {
+func (r *request) readCall(place string, m map[string]value, to *blocks) error {
 	function := fields(m["function"])
 	r.leftover("messages.tool_calls", m, callFields)
 	r.leftover("messages.tool_calls.function", function, functionFields)
 	switch kind := text(m["type"]); {
 	case m["type"] != nil && kind != "function":
-		return nil, invalid(place+".type", "%s has the type %q; this model's API has functions only.", place, cut(kind))
+		return invalid(place+".type", "%s has the type %q; this model's API has functions only.", place, cut(kind))
 	case text(m["id"]) == "":
-		return nil, invalid(place+".id", "%s.id is missing: the result of the call has to name it.", place)
+		return invalid(place+".id", "%s.id is missing: the result of the call has to name it.", place)
 	case text(function["name"]) == "":
-		return nil, invalid(place+".function.name", "%s.function.name is missing.", place)
+		return invalid(place+".function.name", "%s.function.name is missing.", place)
 	}
 	input := function["arguments"]
 	if isString(input) {
-		input = unquoted(input)
+		input = content(input)
 	}
 	input = bytes.TrimSpace(input)
 	// Twice the same name in the arguments is the model's own and the API's to judge.
 	if !isObject(input) || !input.IsValid(jsontext.AllowDuplicateNames(true)) {
 		// {} in its place would be another call than the model made.
-		return nil, invalid(place+".function.arguments", "%s.function.arguments is not a JSON object, which this model's API needs it to be.", place)
+		return invalid(place+".function.arguments", "%s.function.arguments is not a JSON object, which this model's API needs it to be.", place)
 	}
-	var o object
-	o.setString("type", "tool_use")
-	o.set("id", m["id"])
-	o.set("name", function["name"])
-	o.set("input", input)
-	o.setGiven("cache_control", m["cache_control"])
-	return o.close(), nil
+	to.begin(false, m["cache_control"] != nil)
+	to.open("type", "tool_use")
+	to.set("id", m["id"])
+	to.set("name", function["name"])
+	to.set("input", input)
+	to.set("cache_control", m["cache_control"])
+	to.close()
+	return nil
 }

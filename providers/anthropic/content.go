@@ -1,54 +1,37 @@
 package anthropic
 
 import (
+	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 )
 
 // readContent translates the content of a message, a string or parts, to blocks.
 // Empty text, which clients send beside calls, is left out, since Anthropic refuses
 // it; white space is reported.
-func (r *request) readContent(place string, content value) ([]value, error) {
-	var blocks []value
+func (r *request) readContent(place string, content value, to *blocks) error {
 	switch {
 	case content == nil:
 	case isString(content):
 		if r.hasText(content) {
-			blocks = append(blocks, textBlock(content, nil))
+			to.text(content, nil)
 		}
 	case isArray(content):
-		err := elements(content, func(i int, v value) error {
-			block, err := r.readPart(fmt.Sprintf("%s.content[%d]", place, i), v)
-			if block != nil {
-				blocks = append(blocks, block)
-			}
-			return err
+		return elements(content, func(i int, v value) error {
+			return r.readPart(func() string { return fmt.Sprintf("%s.content[%d]", place, i) }, v, to)
 		})
-		if err != nil {
-			return nil, err
-		}
 	default:
-		return nil, invalid(place+".content", "%s.content must be a string or an array of parts.", place)
+		return invalid(place+".content", "%s.content must be a string or an array of parts.", place)
 	}
-	return blocks, nil
+	return nil
 }
 
 // mark gives the last block the cache_control of its message, if that has one and
 // the block has none of its own.
-func (r *request) mark(blocks []value, cache value) {
-	if cache == nil {
-		return
-	}
-	n := len(blocks)
-	if n == 0 || isThinking(blocks[n-1]) || fields(blocks[n-1])["cache_control"] != nil {
+func (r *request) mark(b *blocks, cache value) {
+	if cache != nil && !b.mark(cache) {
 		r.warnings.drop("messages.cache_control")
-		return
 	}
-	last := blocks[n-1]
-	var o object
-	o.set("cache_control", cache)
-	blocks[n-1] = slices.Concat(last[:len(last)-1], value(","), value(o[1:]), value("}"))
 }
 
 // textBlock is a block of text from a string.
@@ -73,121 +56,125 @@ func (r *request) hasText(s value) bool {
 
 // readPart translates one part of a content. It is nil if the part is left out. A
 // part whose type is none of OpenAI's is taken for Anthropic's own, image, document,
-// search_result and so on, and passes as it is.
-func (r *request) readPart(place string, v value) (value, error) {
-	m := fields(v)
-	switch kind := text(m["type"]); kind {
+// search_result and so on, and passes as it is. at says where it is, for errors.
+func (r *request) readPart(at func() string, v value, to *blocks) error {
+	switch kind := text(get(v, "type")); kind {
 	case "":
-		return nil, invalid(place+".type", "%s is not a part with a type.", place)
-	case "text":
-		return r.readText(place, v, m, "text")
-	case "refusal":
-		return r.readText(place, v, m, "refusal")
+		return invalid(at()+".type", "%s is not a part with a type.", at())
+	case "text", "refusal":
+		return r.readText(at, v, kind, to)
 	case "image_url":
-		return r.readImage(place, m)
+		return r.readImage(at(), fields(v), to)
 	case "file":
-		return r.readFile(place, m)
+		return r.readFile(at(), fields(v), to)
 	case "input_audio", "video_url", "audio_url":
-		return nil, invalid(place, "%s has the type %s, which this model's API does not take.", place, kind)
+		return invalid(at(), "%s has the type %s, which this model's API does not take.", at(), kind)
 	}
-	return v, nil
+	to.give(v)
+	return nil
 }
 
 var textFields = set("type", "text", "cache_control", "citations")
 
 // readText takes a part of text, which has the same form on both sides.
-func (r *request) readText(place string, v value, m map[string]value, name string) (value, error) {
-	s := m[name]
+func (r *request) readText(at func() string, v value, name string, to *blocks) error {
+	var s, cache value
+	same := name == "text"
+	_ = members(v, func(field string, v value) error {
+		switch {
+		case absent(v):
+			return nil
+		case field == name:
+			s = v
+		case field == "cache_control":
+			cache = v
+		}
+		same = same && textFields[field]
+		return nil
+	})
 	if !isString(s) {
-		return nil, invalid(place+"."+name, "%s.%s must be a string.", place, name)
+		return invalid(at()+"."+name, "%s.%s must be a string.", at(), name)
 	}
 	if !r.hasText(s) {
-		if m["cache_control"] != nil {
+		if cache != nil {
 			r.warnings.drop("messages.cache_control")
 		}
-		return nil, nil
-	}
-	same := name == "text"
-	for field := range m {
-		same = same && textFields[field]
+		return nil
 	}
 	if same {
-		return v, nil
+		to.begin(false, cache != nil)
+		to.rope.add(v)
+		return nil
 	}
-	r.leftover("messages.content", m, set("type", name, "cache_control"))
-	return textBlock(s, m["cache_control"]), nil
+	r.leftover("messages.content", fields(v), set("type", name, "cache_control"))
+	to.text(s, cache)
+	return nil
 }
 
 // readImage translates an image_url, whose URL is of the web or holds the data.
-func (r *request) readImage(place string, m map[string]value) (value, error) {
-	image := m["image_url"]
-	url := text(image)
-	if isObject(image) {
-		inner := fields(image)
-		url = text(inner["url"])
+func (r *request) readImage(place string, m map[string]value, to *blocks) error {
+	url := m["image_url"]
+	if isObject(url) {
+		inner := fields(url)
+		url = inner["url"]
 		if text(inner["detail"]) == "auto" {
 			delete(inner, "detail")
 		}
 		r.leftover("messages.content.image_url", inner, set("url"))
 	}
 	r.leftover("messages.content", m, set("type", "image_url", "cache_control"))
-	var source value
-	scheme, _, _ := strings.Cut(url, ":")
-	switch strings.ToLower(scheme) {
+	address := content(url)
+	scheme, _, _ := bytes.Cut(address[:min(len(address), len("https:"))], []byte(":"))
+	switch strings.ToLower(string(scheme)) {
 	case "http", "https":
-		var o object
-		o.setString("type", "url")
-		o.setString("url", url)
-		source = o.close()
+		var source rope
+		source.open("type", "url")
+		source.set("url", url)
+		to.media("image", &source, nil, m["cache_control"])
 	case "data":
-		d, ok := parseData(url)
+		d, ok := parseData(address)
 		if !ok {
-			return nil, invalid(place+".image_url", "%s.image_url is not a data URL with a media type and base64.", place)
+			return invalid(place+".image_url", "%s.image_url is not a data URL with a media type and base64.", place)
 		}
+		kind := "image"
 		if d.media == "application/pdf" {
-			return mediaBlock("document", d.source(), nil, m["cache_control"]), nil
+			kind = "document"
 		}
-		source = d.source()
+		to.media(kind, d.source(), nil, m["cache_control"])
 	default:
-		return nil, invalid(place+".image_url", "%s.image_url must be a URL that begins with https:, http: or data:.", place)
+		return invalid(place+".image_url", "%s.image_url must be a URL that begins with https:, http: or data:.", place)
 	}
-	return mediaBlock("image", source, nil, m["cache_control"]), nil
+	return nil
 }
 
 // readFile translates a file: its data, or the id that Anthropic's Files API gave.
-func (r *request) readFile(place string, m map[string]value) (value, error) {
+func (r *request) readFile(place string, m map[string]value, to *blocks) error {
 	file := fields(m["file"])
 	r.leftover("messages.content", m, set("type", "file", "cache_control"))
 	r.leftover("messages.content.file", file, set("file_data", "file_id", "filename"))
 	cache, title := m["cache_control"], file["filename"]
 	if id := file["file_id"]; id != nil && file["file_data"] == nil {
-		var o object
-		o.setString("type", "file")
-		o.set("file_id", id)
-		return mediaBlock("document", o.close(), title, cache), nil
+		var source rope
+		source.open("type", "file")
+		source.set("file_id", id)
+		to.media("document", &source, title, cache)
+		return nil
 	}
-	d, ok := parseData(text(file["file_data"]))
+	d, ok := parseData(content(file["file_data"]))
 	switch {
 	case !ok:
-		return nil, invalid(place+".file.file_data", "%s.file.file_data is not a data URL with a media type and base64.", place)
+		return invalid(place+".file.file_data", "%s.file.file_data is not a data URL with a media type and base64.", place)
 	case d.media == "application/pdf":
-		return mediaBlock("document", d.source(), title, cache), nil
+		to.media("document", d.source(), title, cache)
+		return nil
 	case strings.HasPrefix(d.media, "image/"):
-		return mediaBlock("image", d.source(), nil, cache), nil
+		to.media("image", d.source(), nil, cache)
+		return nil
 	case d.media == "text/plain":
-		plain, ok := d.text()
-		if ok {
-			return mediaBlock("document", plain, title, cache), nil
+		if plain, ok := d.text(); ok {
+			to.media("document", plain, title, cache)
+			return nil
 		}
 	}
-	return nil, invalid(place+".file", "%s.file has the media type %q; this model's API takes PDF, plain text in UTF-8, and images.", place, cut(d.media))
-}
-
-func mediaBlock(kind string, source, title, cache value) value {
-	var o object
-	o.setString("type", kind)
-	o.set("source", source)
-	o.setGiven("title", title)
-	o.setGiven("cache_control", cache)
-	return o.close()
+	return invalid(place+".file", "%s.file has the media type %q; this model's API takes PDF, plain text in UTF-8, and images.", place, cut(d.media))
 }

@@ -85,6 +85,17 @@ func text(v value) string {
 	return string(unquoted(v))
 }
 
+// content is text without a copy where there are no escapes.
+func content(v value) []byte {
+	if !isString(v) {
+		return nil
+	}
+	if inner := v[1 : len(v)-1 : len(v)-1]; bytes.IndexByte(inner, '\\') < 0 {
+		return inner
+	}
+	return unquoted(v)
+}
+
 // unquoted is a string's content.
 func unquoted(v value) value {
 	b, _ := jsontext.AppendUnquote(make(value, 0, len(v)), v) // what is not well-formed is replaced
@@ -144,6 +155,14 @@ func (o *object) grow(n int) object { return slices.Grow(*o, n+room) }
 func (o *object) setGiven(name string, v value) {
 	if v != nil {
 		o.set(name, v)
+	}
+}
+
+// setBlocks adds a member that is an array of blocks, unless there are none.
+func (o *object) setBlocks(name string, b *blocks) {
+	if b.count > 0 {
+		*o = append(append(wire.AppendQuoted(append(*o, ','), name), ':'), '[')
+		*o = append(b.appendTo(*o), ']')
 	}
 }
 

@@ -1,30 +1,32 @@
 package anthropic
 
 import (
+	"bytes"
 	"encoding/base64"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // data is what a data URL holds.
 type data struct {
 	media  string // its type, in lower case and without parameters
-	base64 string
+	base64 []byte // as it may be a part of the request
 }
 
 // parseData reads a data URL in base64, "data:image/png;base64,…" (RFC 2397). It does
 // not look at the base64, which Anthropic judges.
-func parseData(url string) (d data, ok bool) {
-	if len(url) < len("data:") || !strings.EqualFold(url[:len("data:")], "data:") {
+func parseData(url []byte) (d data, ok bool) {
+	if len(url) < len("data:") || !strings.EqualFold(string(url[:len("data:")]), "data:") {
 		return d, false
 	}
-	head, body, ok := strings.Cut(url[len("data:"):], ",")
-	if !ok || body == "" {
+	head, body, ok := bytes.Cut(url[len("data:"):], []byte(","))
+	if !ok || len(body) == 0 {
 		return d, false
 	}
-	media, parameters, _ := strings.Cut(strings.ToLower(head), ";")
+	media, parameters, _ := strings.Cut(strings.ToLower(string(head)), ";")
 	if media == "" || parameters != "base64" && !strings.HasSuffix(parameters, ";base64") {
 		return d, false
 	}
@@ -34,26 +36,33 @@ func parseData(url string) (d data, ok bool) {
 	return data{media, body}, true
 }
 
-// source is the data as the source of an image or a document.
-func (d data) source() value {
-	var o object
-	o.setString("type", "base64")
-	o.setString("media_type", d.media)
-	o.setString("data", d.base64)
-	return o.close()
+// source is the data as the source of an image or a document, an object that is open.
+func (d data) source() *rope {
+	r := &rope{}
+	r.open("type", "base64")
+	r.set("media_type", quote(d.media))
+	r.key("data")
+	if wire.Plain(d.base64) {
+		r.add([]byte{'"'})
+		r.add(d.base64)
+		r.add([]byte{'"'})
+	} else {
+		r.add(quote(d.base64))
+	}
+	return r
 }
 
 // text is the data as a source of plain text, if it is UTF-8.
-func (d data) text() (value, bool) {
-	b, err := base64.StdEncoding.DecodeString(d.base64)
+func (d data) text() (*rope, bool) {
+	b, err := base64.StdEncoding.AppendDecode(nil, d.base64)
 	if err != nil || !utf8.Valid(b) {
 		return nil, false
 	}
-	var o object
-	o.setString("type", "text")
-	o.setString("media_type", d.media)
-	o.set("data", quote(b))
-	return o.close(), true
+	r := &rope{}
+	r.open("type", "text")
+	r.set("media_type", quote(d.media))
+	r.set("data", quote(b))
+	return r, true
 }
 
 // cut is a text of the client's, cut to a length that a message can carry.

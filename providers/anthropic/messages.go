@@ -1,14 +1,11 @@
 package anthropic
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // conversation is the messages in Anthropic's form: what the system says stands in
 // front, and user and assistant take turns.
 type conversation struct {
-	system list
+	system blocks
 	turns  []turn
 }
 
@@ -16,33 +13,33 @@ type conversation struct {
 // another in one role.
 type turn struct {
 	assistant bool
-	results   []value // blocks of tools' results, which have to come first
-	blocks    []value
+	results   blocks // those of tools' results, which have to come first
+	blocks    blocks
 }
 
-// add gives blocks to the turn of a role, which begins if it is not at hand.
-func (c *conversation) add(assistant bool, blocks ...value) *turn {
+// turn is the turn of a role, which begins if it is not at hand.
+func (c *conversation) turn(assistant bool) *turn {
 	if n := len(c.turns); n == 0 || c.turns[n-1].assistant != assistant {
 		c.turns = append(c.turns, turn{assistant: assistant})
 	}
-	t := &c.turns[len(c.turns)-1]
-	t.blocks = append(t.blocks, blocks...)
-	return t
+	return &c.turns[len(c.turns)-1]
+}
+
+// size is that of the messages, at most.
+func (c *conversation) size() int {
+	size := 2
+	for i := range c.turns {
+		t := &c.turns[i]
+		size += len(`{"role":"assistant","content":[,]},`) + t.results.size + t.blocks.size
+	}
+	return size
 }
 
 // appendMessages appends the turns as the Messages API wants them.
 func (c *conversation) appendMessages(b []byte) []byte {
-	size := 2
-	for _, t := range c.turns {
-		size += len(`{"role":"assistant","content":[]},`)
-		for _, list := range [...][]value{t.results, t.blocks} {
-			for _, block := range list {
-				size += len(block) + 1
-			}
-		}
-	}
-	b = append(slices.Grow(b, size+room), '[')
-	for i, t := range c.turns {
+	b = append(b, '[')
+	for i := range c.turns {
+		t := &c.turns[i]
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -51,17 +48,11 @@ func (c *conversation) appendMessages(b []byte) []byte {
 			role = "assistant"
 		}
 		b = append(append(append(b, `{"role":"`...), role...), `","content":[`...)
-		for j := range len(t.results) + len(t.blocks) {
-			if j > 0 {
-				b = append(b, ',')
-			}
-			if j < len(t.results) {
-				b = append(b, t.results[j]...)
-			} else {
-				b = append(b, t.blocks[j-len(t.results)]...)
-			}
+		b = t.results.appendTo(b)
+		if t.results.count > 0 && t.blocks.count > 0 {
+			b = append(b, ',')
 		}
-		b = append(b, "]}"...)
+		b = append(t.blocks.appendTo(b), "]}"...)
 	}
 	return append(b, ']')
 }
@@ -73,8 +64,8 @@ func (c *conversation) appendMessages(b []byte) []byte {
 func (c *conversation) lacksThinking() bool {
 	first := -1
 	for i := len(c.turns) - 1; i >= 0; i-- {
-		t := c.turns[i]
-		if !t.assistant && len(t.blocks) > 0 {
+		t := &c.turns[i]
+		if !t.assistant && t.blocks.count > 0 {
 			break
 		}
 		if t.assistant {
@@ -84,12 +75,11 @@ func (c *conversation) lacksThinking() bool {
 	if first < 0 {
 		return false
 	}
-	blocks := c.turns[first].blocks
-	return len(blocks) == 0 || !isThinking(blocks[0])
+	return !c.turns[first].blocks.firstThinks
 }
 
 func isThinking(block value) bool {
-	kind := text(fields(block)["type"])
+	kind := text(get(block, "type"))
 	return kind == "thinking" || kind == "redacted_thinking"
 }
 
@@ -142,12 +132,12 @@ func (r *request) readSystemField(c *conversation) error {
 	v := r.in["system"]
 	if isString(v) {
 		if !blank(v) {
-			c.system.add(textBlock(v, nil))
+			c.system.text(v, nil)
 		}
 		return nil
 	}
 	return elements(v, func(_ int, block value) error {
-		c.system.add(block)
+		c.system.give(block)
 		return nil
 	})
 }
@@ -156,32 +146,30 @@ func (r *request) readSystemField(c *conversation) error {
 // other messages cannot stay there, which is reported.
 func (r *request) readSystem(c *conversation, place string, m map[string]value) error {
 	r.leftover("messages", m, systemFields)
-	blocks, err := r.readContent(place, m["content"])
-	if err != nil {
+	var b blocks
+	if err := r.readContent(place, m["content"], &b); err != nil {
 		return err
 	}
-	r.mark(blocks, m["cache_control"])
-	for _, b := range blocks {
-		if len(c.turns) > 0 {
-			r.warnings.add("moved", "system")
-		}
-		c.system.add(b)
+	r.mark(&b, m["cache_control"])
+	if b.count > 0 && len(c.turns) > 0 {
+		r.warnings.add("moved", "system")
 	}
+	c.system.join(&b)
 	return nil
 }
 
 func (r *request) readUser(c *conversation, place string, m map[string]value) error {
 	r.leftover("messages", m, userFields)
-	blocks, err := r.readContent(place, m["content"])
-	if err != nil {
+	var b blocks
+	if err := r.readContent(place, m["content"], &b); err != nil {
 		return err
 	}
-	if len(blocks) == 0 {
+	if b.count == 0 {
 		// To leave it out would have the model go on with its own last words.
 		return invalid(place+".content", "%s has no content; this model's API takes no empty message of a user.", place)
 	}
-	r.mark(blocks, m["cache_control"])
-	c.add(false, blocks...)
+	r.mark(&b, m["cache_control"])
+	c.turn(false).blocks.join(&b)
 	return nil
 }
 
@@ -193,26 +181,26 @@ func (r *request) readResult(c *conversation, place string, m map[string]value) 
 	if text(id) == "" {
 		return invalid(place+".tool_call_id", "%s.tool_call_id is missing: it must name the call that this is the result of.", place)
 	}
-	var o object
-	o.setString("type", "tool_result")
-	o.set("tool_use_id", id)
-	blocks, err := r.readContent(place, m["content"])
-	switch {
-	case err != nil:
+	var content blocks
+	if err := r.readContent(place, m["content"], &content); err != nil {
 		return err
-	case len(blocks) == 0: // Anthropic lets a result have none
+	}
+	o := &c.turn(false).results
+	o.begin(false, true)
+	o.open("type", "tool_result")
+	o.set("tool_use_id", id)
+	switch {
+	case content.count == 0: // Anthropic lets a result have none
 	case isString(m["content"]):
 		o.set("content", m["content"])
 	default:
-		var content list
-		for _, b := range blocks {
-			content.add(b)
-		}
-		o.set("content", content.array())
+		o.key("content")
+		o.rope.add([]byte{'['})
+		o.rope.join(&content.rope)
+		o.rope.add([]byte{']'})
 	}
-	o.setGiven("is_error", m["is_error"])
-	o.setGiven("cache_control", m["cache_control"])
-	t := c.add(false)
-	t.results = append(t.results, o.close())
+	o.set("is_error", m["is_error"])
+	o.set("cache_control", m["cache_control"])
+	o.close()
 	return nil
 }

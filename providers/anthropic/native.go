@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/callgate/callgate/gateway"
@@ -23,16 +24,16 @@ func (p *Provider) ask(model string, req *gateway.Request) (*asked, error) {
 	if e := req.Foreign(); e != nil { // it was edited, and what it needs was lost by that
 		return nil, e
 	}
-	body := req.Body(model)
+	body := req.Chat()
 	if err := claim(req, body); err != nil {
 		return nil, err
 	}
-	return translate(body, p.maxTokens)
+	return translate(body, model, p.maxTokens)
 }
 
 // claim takes the memory for a body that is written anew.
 func claim(req *gateway.Request, body []byte) error {
-	err := req.Room.Grow(inflight.Body * int64(len(body)))
+	err := req.Room.Grow(inflight.Anew * int64(len(body)))
 	if err == nil {
 		return nil
 	}
@@ -70,7 +71,10 @@ func native(body []byte, model string) *asked {
 // that holds nothing else is left out. inLoop says that some stood in the loop of tools at the
 // conversation's end.
 func withoutSeals(messages value) (out value, inLoop, changed bool) {
-	var kept list
+	if !hasSeals(messages) { // most have none, and are not copied
+		return nil, false, false
+	}
+	kept := make(list, 0, len(messages))
 	_ = elements(messages, func(_ int, m value) error {
 		content := get(m, "content")
 		if !isArray(content) {
@@ -104,6 +108,23 @@ func withoutSeals(messages value) (out value, inLoop, changed bool) {
 	})
 	return kept.array(), inLoop, changed
 }
+
+// hasSeals reports whether there are thoughts that the gateway has sealed.
+func hasSeals(messages value) (found bool) {
+	_ = elements(messages, func(_ int, m value) error {
+		return elements(get(m, "content"), func(_ int, b value) error {
+			if text(get(b, "type")) == "thinking" && isSealed(text(get(b, "signature"))) {
+				found = true
+				return errFound
+			}
+			return nil
+		})
+	})
+	return found
+}
+
+// errFound ends a search.
+var errFound = errors.New("found")
 
 // isSealed reports whether a signature is one that the gateway gave to thoughts which had none,
 // or none at all.

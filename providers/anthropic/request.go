@@ -68,11 +68,12 @@ func set(names ...string) map[string]bool {
 }
 
 // translate turns the body of a chat completion request, which has been validated,
-// into one for the Messages API. defaultMax is the max_tokens of a client that names
-// none. An error is a [*gateway.Error] of Kind Invalid that names the place: what has
+// into one for the Messages API, under the upstream's name of the model. defaultMax is the
+// max_tokens of a client that names none. An error is a [*gateway.Error] of Kind Invalid that names the place: what has
 // no counterpart and cannot be left out is refused and never guessed.
-func translate(body []byte, defaultMax int) (*asked, error) {
+func translate(body []byte, model string, defaultMax int) (*asked, error) {
 	r := readRequest(body)
+	r.in["model"] = quote(model)
 	if err := r.refused(); err != nil {
 		return nil, err
 	}
@@ -84,29 +85,29 @@ func translate(body []byte, defaultMax int) (*asked, error) {
 	if err != nil {
 		return nil, err
 	}
-	choice, err := r.readChoice(len(tools) > 0)
+	choice, err := r.readChoice(tools.count > 0)
 	if err != nil {
 		return nil, err
 	}
-	model := text(r.in["model"])
 	think := r.readThinking(defaultMax, situation{
 		model: generationOf(model), forced: choice.forced, mustThink: talk.lacksThinking(),
 	})
 
-	o := make(object, 0, len(body)+512)
+	var o object
 	o.set("model", r.in["model"])
 	o.set("max_tokens", think.max)
 	r.setPlain(&o, think)
 	r.setStop(&o)
 	r.setMetadata(&o)
 	r.setOutput(&o, generationOf(model), think)
-	if len(tools) > 0 {
-		o.set("tools", tools.array())
+	size := tools.size + talk.system.size + talk.size() + len(choice.v) + 64
+	for _, f := range r.passed {
+		size += 2*len(f.name) + len(f.v) + room
 	}
+	o = o.grow(size)
+	o.setBlocks("tools", &tools)
 	o.setGiven("tool_choice", choice.v)
-	if len(talk.system) > 0 {
-		o.set("system", talk.system.array())
-	}
+	o.setBlocks("system", &talk.system)
 	o.set("messages", nil)
 	o = talk.appendMessages(o)
 	for _, f := range r.passed {

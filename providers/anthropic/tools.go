@@ -17,46 +17,44 @@ const noParameters = `{"type":"object","properties":{}}`
 
 // readTools translates the tools. One in Anthropic's own form, such as a tool that
 // its server runs, passes as it is.
-func (r *request) readTools() (list, error) {
+func (r *request) readTools() (tools blocks, err error) {
 	v := r.in["tools"]
 	if v != nil && !isArray(v) {
-		return nil, invalid("tools", "The field \"tools\" must be an array.")
+		return tools, invalid("tools", "The field \"tools\" must be an array.")
 	}
-	var tools list
-	err := elements(v, func(i int, v value) error {
-		tool, err := r.readTool(fmt.Sprintf("tools[%d]", i), v)
-		if err == nil {
-			tools.add(tool)
-		}
-		return err
+	err = elements(v, func(i int, v value) error {
+		return r.readTool(fmt.Sprintf("tools[%d]", i), v, &tools)
 	})
 	return tools, err
 }
 
-func (r *request) readTool(place string, v value) (value, error) {
+func (r *request) readTool(place string, v value, to *blocks) error {
 	m := fields(v)
 	function, kind := m["function"], text(m["type"])
 	switch {
 	case !isObject(v):
-		return nil, invalid(place, "%s must be an object.", place)
+		return invalid(place, "%s must be an object.", place)
 	case isObject(m["custom"]):
-		return nil, invalid(place, "%s is a tool with free text as its input, which this model's API does not have.", place)
+		return invalid(place, "%s is a tool with free text as its input, which this model's API does not have.", place)
 	case function == nil && kind != "function":
-		return v, nil
+		to.give(v)
+		return nil
 	}
 	f := fields(function)
 	if text(f["name"]) == "" {
-		return nil, invalid(place+".function.name", "%s.function.name is missing.", place)
+		return invalid(place+".function.name", "%s.function.name is missing.", place)
 	}
 	r.leftover("tools.function", f, functionParts)
 
-	var o object
-	o.set("name", f["name"])
-	o.setGiven("description", f["description"])
 	schema, err := r.schema(place, f["parameters"])
 	if err != nil {
-		return nil, err
+		return err
 	}
+	to.begin(false, true)
+	o := &to.rope
+	o.add([]byte(`{"name":`))
+	o.add(f["name"])
+	o.set("description", f["description"])
 	o.set("input_schema", schema)
 	if strict := f["strict"]; string(strict) == "true" {
 		// (Anthropic, "Structured outputs": since Claude 4.1.)
@@ -77,7 +75,8 @@ func (r *request) readTool(place string, v value) (value, error) {
 		}
 		return nil
 	})
-	return o.close(), nil
+	o.close()
+	return nil
 }
 
 // schema is a function's parameters as Anthropic takes them: an object that says so.

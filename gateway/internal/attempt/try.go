@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
 )
 
 // try makes one attempt at a target, if its breaker lets it.
@@ -77,6 +78,11 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	sent, err := r.request(ctx, info, a.outcome())
 	if err != nil {
 		return err
+	}
+	if more := sent.Size() - r.plan.Asked.Size(); more > 0 { // a repaired history may be twice as long
+		if err := a.room.Grow(inflight.Body * int64(more)); err != nil {
+			return gateway.NoRoom(err, "The request, with what the gateway has put into it for the model, needs more memory than one may have (limits.memory).")
+		}
 	}
 	if a.pipeline, err = NewPipeline(ctx, r.plan.Stages, info, a.outcome(), a.put); err != nil {
 		return err

@@ -100,6 +100,6 @@ func Decode(text []byte, at wire.Span) (s []byte, ok bool) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw[1 : len(raw)-1], true
 	}
-	s, err := jsontext.AppendUnquote(nil, raw)
+	s, err := jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
 	return s, err == nil
 }

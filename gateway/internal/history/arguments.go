@@ -43,24 +43,31 @@ func (r *repairer) repaired(at wire.Span) (fixed []byte, needed bool) {
 	default:
 		return keepRaw(raw), true
 	}
-	text, err := jsontext.AppendUnquote(slices.Grow(r.scratch[:0], len(raw)), raw)
-	if err != nil {
-		return nil, false
+	text := raw[1 : len(raw)-1 : len(raw)-1]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		var err error
+		if text, err = jsontext.AppendUnquote(slices.Grow(r.scratch[:0], len(raw)), raw); err != nil {
+			return nil, false
+		}
+		r.scratch = text
 	}
-	r.scratch = text
 	if conversation.IsStrictObject(text) {
 		return nil, false
 	}
 	if trimmed := bytes.Trim(text, " \t\r\n"); len(trimmed) == 0 || string(trimmed) == "null" {
 		return []byte("{}"), true
 	}
-	if r.fix != nil {
+	if r.fix != nil && len(text) <= maxFixed {
 		if fixed, ok := r.fix(text); ok && conversation.IsStrictObject(fixed) {
 			return fixed, true
 		}
 	}
 	return keepRaw(text), true
 }
+
+// maxFixed is how long a text is that is repaired, which takes some six times its memory. What is
+// longer is kept as a text: no model writes a call that long.
+const maxFixed = 4 << 20
 
 func keepRaw(text []byte) []byte {
 	return append(wire.AppendQuoted([]byte(`{"`+rawArguments+`":`), text), '}')

@@ -95,8 +95,12 @@ func quoted(inner []byte) value { return slices.Concat([]byte{'"'}, inner, []byt
 // prose is the inner text of a string that is put together of several.
 type prose []byte
 
-// add begins a paragraph.
+// add begins a paragraph. The first one stays a part of the client's body, until another follows.
 func (p *prose) add(pieces ...[]byte) {
+	if len(*p) == 0 && len(pieces) == 1 {
+		*p = pieces[0][:len(pieces[0]):len(pieces[0])]
+		return
+	}
 	if len(*p) > 0 {
 		*p = append(*p, `\n\n`...)
 	}

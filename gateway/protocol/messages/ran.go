@@ -140,11 +140,8 @@ func (r *reader) readRan(place string, b value) error {
 	if input == nil {
 		input = value("{}")
 	}
-	call := append(value(`{"id":`), ranChatID(m["id"])...)
-	call = append(append(call, `,"type":"function","function":{"name":`...), served.Alias(text(m["server_name"]), text(m["name"]))...)
-	call = append(wire.AppendQuoted(append(call, `,"arguments":`...), input), "}}"...)
 	t := r.turn(true)
-	t.calls = append(t.calls, call)
+	t.calls = append(t.calls, pastCall{id: ranChatID(m["id"]), name: served.Alias(text(m["server_name"]), text(m["name"])), input: input})
 	if r.ran == nil {
 		r.ran = map[string][2]string{}
 	}

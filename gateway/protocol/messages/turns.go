@@ -13,7 +13,7 @@ type turn struct {
 	assistant bool
 	results   []result
 	parts     []part
-	calls     []value // entries of tool_calls
+	calls     []pastCall
 	thoughts  prose
 	signed    []value // blocks of thinking that only who has signed them can read
 }
@@ -142,7 +142,12 @@ func (r *reader) readResult(t *turn, place string, b value) error {
 	first := true
 	add := func(inner []byte) {
 		if first {
-			res.text, first = append(res.text, inner...), false
+			first = false
+			if len(res.text) == 0 {
+				res.text = inner[:len(inner):len(inner)] // a part of the client's body
+			} else {
+				res.text = append(res.text, inner...)
+			}
 			return
 		}
 		res.text.add(inner)
@@ -228,11 +233,18 @@ func (r *reader) readCall(t *turn, place string, b value) error {
 	case !isObject(input):
 		return invalid(place+".input", "%s.input must be an object, not %s.", place, gateway.Excerpt(input))
 	}
-	call := append(value(`{"id":`), chatID(id)...)
-	call = append(append(call, `,"type":"function","function":{"name":`...), name...)
-	call = append(wire.AppendQuoted(append(call, `,"arguments":`...), input), "}}"...)
-	t.calls = append(t.calls, call)
+	t.calls = append(t.calls, pastCall{id: chatID(id), name: name, input: input})
 	return nil
+}
+
+// pastCall is an earlier call of a tool, of parts of the client's body.
+type pastCall struct{ id, name, input value }
+
+// appendTo appends the call as an entry of tool_calls.
+func (c *pastCall) appendTo(b []byte) []byte {
+	b = append(append(b, `{"id":`...), c.id...)
+	b = append(append(b, `,"type":"function","function":{"name":`...), c.name...)
+	return append(wire.AppendQuoted(append(b, `,"arguments":`...), c.input), "}}"...)
 }
 
 // writeMessages writes the turns as messages of a chat completion.
@@ -291,22 +303,22 @@ func (r *reader) writeAssistant(t *turn) {
 	if len(t.thoughts) > 0 {
 		r.out = append(append(append(r.out, `,"reasoning_content":"`...), t.thoughts...), '"')
 	}
-	r.writeList("thinking_blocks", t.signed)
-	r.writeList("tool_calls", t.calls)
+	r.writeList("thinking_blocks", len(t.signed), func(i int) { r.out = append(r.out, t.signed[i]...) })
+	r.writeList("tool_calls", len(t.calls), func(i int) { r.out = t.calls[i].appendTo(r.out) })
 	r.out = append(r.out, '}')
 }
 
 // writeList writes a member that is an array, unless it is empty.
-func (r *reader) writeList(name string, list []value) {
-	for i, v := range list {
+func (r *reader) writeList(name string, n int, write func(i int)) {
+	for i := range n {
 		if i == 0 {
 			r.out = append(wire.AppendKey(r.out, name), '[')
 		} else {
 			r.out = append(r.out, ',')
 		}
-		r.out = append(r.out, v...)
+		write(i)
 	}
-	if len(list) > 0 {
+	if n > 0 {
 		r.out = append(r.out, ']')
 	}
 }

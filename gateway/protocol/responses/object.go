@@ -36,7 +36,7 @@ type ending struct {
 // echo are the members of a response that the request decides, each with a comma in front.
 func (r *Request) echo() []byte {
 	f := &r.fields
-	b := make([]byte, 0, 1024+len(r.tools.echo))
+	b := make([]byte, 0, 2048+r.tools.echoSize()+len(f[fInstructions]))
 	for _, m := range [...]struct {
 		id        field
 		otherwise string
@@ -72,7 +72,7 @@ func (r *Request) echo() []byte {
 	if v := text.get("verbosity"); v != nil {
 		b = append(append(b, `,"verbosity":`...), v...)
 	}
-	b = append(appendLine(append(b, `},"tools":[`...), r.tools.echo), ']')
+	b = append(r.tools.appendEcho(append(b, `},"tools":[`...)), ']')
 	return append(b, `,"presence_penalty":0.0,"frequency_penalty":0.0`...)
 }
 

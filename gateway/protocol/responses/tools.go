@@ -2,6 +2,7 @@ package responses
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/protocol/served"
@@ -19,10 +20,16 @@ type tool struct {
 type toolset struct {
 	byName     map[string]tool
 	entries    []entry
-	chat       []byte // those of the chat completion, with commas between them
-	echo       []byte // those that the response names, likewise
-	servers    bool   // some are of servers of the gateway's
-	restricted bool   // only some of them may be called
+	echo       []echoed
+	servers    bool // some are of servers of the gateway's
+	restricted bool // only some of them may be called
+}
+
+// echoed is a tool as the response names it.
+type echoed struct {
+	tool     object
+	function bool // with all members that clients expect
+	strict   bool
 }
 
 // allowed is the name by which the model knows a tool; ok is false for one that the client bars.
@@ -63,13 +70,13 @@ func (r *Request) readTool(t object, place string) error {
 		return invalid(place, "%s must be an object, not %s.", place, gateway.Excerpt(t))
 	}
 	kind := wire.Unquote(t.get("type"))
-	echo := []byte(t)
+	echo := echoed{tool: t}
 	var err error
 	switch kind {
 	case "function":
 		var strict bool
 		if strict, err = r.addFunction(t, "", "", place); err == nil {
-			echo = echoFunction(t, strict)
+			echo.function, echo.strict = true, strict
 		}
 	case "custom":
 		err = r.addCustom(t, "", "", place)
@@ -89,10 +96,7 @@ func (r *Request) readTool(t object, place string) error {
 	if err != nil {
 		return err
 	}
-	if len(r.tools.echo) > 0 {
-		r.tools.echo = append(r.tools.echo, ',')
-	}
-	r.tools.echo = append(r.tools.echo, echo...)
+	r.tools.echo = append(r.tools.echo, echo)
 	return nil
 }
 
@@ -190,7 +194,9 @@ func (r *Request) addFunction(t object, space, about, place string) (strict bool
 		return false, invalid(place+".strict", "%s.strict must be true or false, not %s.", place, gateway.ExcerptOf(flag, 40))
 	}
 	strict = flag == "true" || flag == "" && isStrict(parameters)
-	b := append([]byte(`{"type":"function","function":{"name":`), quoted...)
+	const frame = 128 // around its parts
+	b := append(make([]byte, 0, len(t)+len(quoted)+2*len(about)+len(parameters)-len(t.get("parameters"))+frame), `{"type":"function","function":{"name":`...)
+	b = append(b, quoted...)
 	if description := t.get("description"); isString(description) || about != "" {
 		b = append(append(b, `,"description":`...), joined(description, about)...)
 	}
@@ -243,9 +249,31 @@ func (r *Request) addCustom(t object, space, about, place string) error {
 	return nil
 }
 
-// echoFunction is a function as a response names it, with all members that clients expect.
-func echoFunction(t object, strict bool) []byte {
-	b := append([]byte(nil), t[:len(t)-1]...)
+// echoSize is about how many bytes the tools have as the response names them.
+func (s *toolset) echoSize() (size int) {
+	const missing = 64 // members
+	for _, e := range s.echo {
+		size += len(e.tool) + missing
+	}
+	return size
+}
+
+// appendEcho appends the tools as the response names them, with commas between them.
+func (s *toolset) appendEcho(b []byte) []byte {
+	for i, e := range s.echo {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b = appendLine(b, e.tool); e.function {
+			b = e.appendMissing(b[:len(b)-1])
+		}
+	}
+	return b
+}
+
+// appendMissing appends the members that clients expect of a function, and its end.
+func (e *echoed) appendMissing(b []byte) []byte {
+	t, strict := e.tool, e.strict
 	has := func(name string) bool { return !wire.Find(t, wire.Span{End: len(t)}, name).Empty() }
 	if !has("description") {
 		b = append(b, `,"description":null`...)
@@ -326,16 +354,8 @@ func (r *Request) toolChoice() (choice []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range r.tools.entries {
-		if r.tools.byName[e.name].barred {
-			continue
-		}
-		if len(r.tools.chat) > 0 {
-			r.tools.chat = append(r.tools.chat, ',')
-		}
-		r.tools.chat = append(r.tools.chat, e.json...)
-	}
-	if string(choice) == `"required"` && len(r.tools.chat) == 0 {
+	r.tools.entries = slices.DeleteFunc(r.tools.entries, func(e entry) bool { return r.tools.byName[e.name].barred })
+	if string(choice) == `"required"` && len(r.tools.entries) == 0 {
 		r.needsOwn(invalid("tool_choice", "The field \"tool_choice\" demands a call, but there is no tool left that this model could be offered: it has functions and custom tools only."))
 		return nil, nil
 	}

@@ -55,6 +55,7 @@ func (r *Request) write(t *translation, choice []byte) error {
 	b = append(append(b, f[fModel]...), `,"messages":[`...)
 	b = append(t.appendTo(b), ']')
 	b = r.appendTools(b, choice)
+	r.tools.entries = nil // they are in it
 	for _, same := range [...]struct {
 		id   field
 		name string
@@ -89,8 +90,15 @@ func (r *Request) write(t *translation, choice []byte) error {
 // appendTools appends the tools, and what is said of calls of them.
 func (r *Request) appendTools(b, choice []byte) []byte {
 	f := &r.fields
-	if len(r.tools.chat) > 0 {
-		b = append(append(append(b, `,"tools":[`...), r.tools.chat...), ']')
+	if len(r.tools.entries) > 0 {
+		b = append(b, `,"tools":[`...)
+		for i, e := range r.tools.entries {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, e.json...)
+		}
+		b = append(b, ']')
 		if choice != nil {
 			b = append(append(b, `,"tool_choice":`...), choice...)
 		}

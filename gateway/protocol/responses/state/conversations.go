@@ -105,7 +105,11 @@ func (s *Service) items(list []byte) ([]store.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return normal(items, "items")
+	names, _, err := nameItems(items, "items")
+	if err != nil {
+		return nil, err
+	}
+	return normal(items, names), nil
 }
 
 // checkItem refuses an item that no request could have. A result of a call may stand alone,

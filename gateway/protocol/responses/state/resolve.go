@@ -80,7 +80,9 @@ type exchange struct {
 	client  *gateway.Client
 	limits  gateway.Limits
 	room    *inflight.Claim // the request's memory
-	input   []store.Item    // the request's own items, as they are stored
+	given   [][]byte        // the request's own items, if they are to be stored, and
+	names   []string        // their ids
+	input   []store.Item    // the same as they are stored; see stored
 	earlier []store.Item    // what it goes on from
 	shorter bool            // a summary is in the place of earlier ones
 	unlock  func()          // may be called several times

@@ -20,24 +20,37 @@ const saveTime = 20 * time.Second
 func (e *exchange) prepare(ctx context.Context) error {
 	s := e.service
 	if e.Store() {
-		input, err := normal(e.NewItems(), "input")
-		if err == nil && e.Conversation() != "" {
-			err = s.distinct(ctx, e.tenant, e.Conversation(), input)
-		}
+		names, size, err := nameItems(e.NewItems(), "input")
 		if err != nil {
 			return err
 		}
-		e.input = input
-		switch large := store.ItemsSize(input) > s.o.Record; {
-		case large && (e.Conversation() != "" || e.Background()):
+		now := e.Conversation() != "" || e.Background()
+		switch large := size > s.o.Record; {
+		case large && now:
 			return s.failed(store.ErrTooLarge, "", "")
 		case large:
 			e.Warn("not_stored", "too_large")
 		default:
 			e.Stored, e.Save = true, e.save
+			e.given, e.names = e.NewItems(), names
+		}
+		if e.Conversation() != "" {
+			e.input = normal(e.given, names)
+			if err := s.distinct(ctx, e.tenant, e.Conversation(), e.input); err != nil {
+				return err
+			}
 		}
 	}
 	return e.Translate()
+}
+
+// stored are the request's own items as they are stored. Where nobody needs them before, they are
+// made when the answer is here, and what went upstream is not needed any more.
+func (e *exchange) stored() []store.Item {
+	if e.input == nil {
+		e.input = normal(e.given, e.names)
+	}
+	return e.input
 }
 
 // save stores the response. It is called before the client is told that it is over, and the
@@ -61,9 +74,9 @@ func (e *exchange) put(ctx context.Context, r responses.Result) error {
 		return nil
 	}
 	record := &store.Response{ID: r.ID, Previous: e.PreviousResponseID(), Conversation: e.Conversation(), Body: without(r.Response),
-		Input: e.input, Created: time.Unix(e.Created(), 0)}
+		Input: e.stored(), Created: time.Unix(e.Created(), 0)}
 	if e.shorter && e.Conversation() == "" { // the summary is where the chain begins
-		record.Previous, record.Input = "", slices.Concat(e.earlier, e.input)
+		record.Previous, record.Input = "", slices.Concat(e.earlier, e.stored())
 	}
 	for _, item := range r.Items {
 		record.Output = append(record.Output, store.Item{ID: item.ID, Body: item.JSON})
@@ -111,52 +124,83 @@ const (
 	maxID    = 256
 )
 
-// normal makes copies of input items as they are stored and listed: with an id, a type, and
-// the content of a message as parts.
-func normal(items [][]byte, place string) ([]store.Item, error) {
-	out := make([]store.Item, 0, len(items))
+// nameItems gives input items ids, those of the client's where it has given them, and says how many
+// bytes they count in a store.
+func nameItems(items [][]byte, place string) (names []string, size int, err error) {
+	names = make([]string, 0, len(items))
 	for n, item := range items {
 		id := wire.Unquote(valueOf(item, "id"))
 		if !isID(id) {
-			return nil, invalid(fmt.Sprintf("%s[%d].id", place, n), "%s[%d].id must have at most %d characters, all of them printable ASCII.", place, n, maxID)
+			return nil, 0, invalid(fmt.Sprintf("%s[%d].id", place, n), "%s[%d].id must have at most %d characters, all of them printable ASCII.", place, n, maxID)
 		}
 		kind := responses.ItemType(item)
 		if id == "" {
 			id = givenID(kind)
 		}
-		out = append(out, store.Item{ID: id, Body: normalItem(item, id, kind)})
+		names = append(names, id)
+		size += store.ItemsSize([]store.Item{{ID: id}}) + normalSize(item, id, kind)
 	}
-	return out, nil
+	return names, size, nil
 }
 
+// normal makes copies of input items as they are stored and listed: with an id, a type, and
+// the content of a message as parts.
+func normal(items [][]byte, names []string) []store.Item {
+	out := make([]store.Item, 0, len(items))
+	for n, item := range items {
+		out = append(out, store.Item{ID: names[n], Body: normalItem(item, names[n], responses.ItemType(item))})
+	}
+	return out
+}
+
+// normalItem is the copy of one item. It is made in one go: an item may have many megabytes.
 func normalItem(item []byte, id, kind string) []byte {
-	b := wire.AppendQuoted(wire.AppendKey([]byte{'{'}, "id"), id)
+	b := append(make([]byte, 0, normalSize(item, id, kind)), '{')
+	normalMembers(item, id, kind, func(name string, value ...[]byte) {
+		b = wire.AppendKey(b, name)
+		for _, piece := range value {
+			b = append(b, piece...)
+		}
+	})
+	return append(b, '}')
+}
+
+// normalSize is how many bytes normalItem makes.
+func normalSize(item []byte, id, kind string) int {
+	size := len("{}") - len(",") // the first member has none in front
+	normalMembers(item, id, kind, func(name string, value ...[]byte) {
+		size += len(`,"":`) + len(name)
+		for _, piece := range value {
+			size += len(piece)
+		}
+	})
+	return size
+}
+
+// normalMembers calls f for the members of the copy of an item, with the pieces of each value.
+func normalMembers(item []byte, id, kind string, f func(name string, value ...[]byte)) {
+	f("id", wire.AppendQuoted(nil, id))
 	if valueOf(item, "type") == nil {
-		b = wire.AppendQuoted(wire.AppendKey(b, "type"), kind)
+		f("type", wire.AppendQuoted(nil, kind))
 	}
 	if kind == "message" && valueOf(item, "status") == nil {
-		b = append(wire.AppendKey(b, "status"), `"completed"`...)
+		f("status", []byte(`"completed"`))
 	}
 	wire.Members(item, 0, func(key []byte, v wire.Span) bool {
 		value := v.Of(item)
 		switch name := string(key); {
 		case name == "id", v.IsNull(item) && (name == "type" || name == "status"):
-			return true
-		case kind == "message" && name == "content" && value[0] == '"':
-			value = part(value, wire.Unquote(valueOf(item, "role")))
+		case kind == "message" && name == "content" && value[0] == '"': // one text, as parts
+			if wire.Unquote(valueOf(item, "role")) == "assistant" {
+				f(name, []byte(`[{"type":"output_text","text":`), value, []byte(`,"annotations":[]}]`))
+			} else {
+				f(name, []byte(`[{"type":"input_text","text":`), value, []byte("}]"))
+			}
+		default:
+			f(name, value)
 		}
-		b = append(wire.AppendKey(b, string(key)), value...)
 		return true
 	})
-	return append(b, '}')
-}
-
-// part is the content of a message that is one text, as parts.
-func part(text []byte, role string) []byte {
-	if role == "assistant" {
-		return slices.Concat([]byte(`[{"type":"output_text","text":`), text, []byte(`,"annotations":[]}]`))
-	}
-	return slices.Concat([]byte(`[{"type":"input_text","text":`), text, []byte("}]"))
 }
 
 // isID reports whether a client's id of an item may be kept, or is none.

@@ -74,10 +74,12 @@ func (e *exchange) shorten(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	b := wire.AppendQuoted([]byte(`{"role":"user","content":`), text)
-	summary, err := normal([][]byte{append(b, '}')}, "input")
+	item := [][]byte{append(b, '}')}
+	names, _, err := nameItems(item, "input")
 	if err != nil {
 		return false, err
 	}
+	summary := normal(item, names)
 	if id := e.Conversation(); id != "" {
 		e.remember(ctx, id, summary, e.earlier[at-1].ID)
 	}
