@@ -113,7 +113,7 @@ func (s *Server) notSignedIn(e *toolserver.Error, err error) bool {
 	if !errors.As(err, &not) {
 		return false
 	}
-	e.Message, e.Hint, e.Sent, e.Again = s.says(not.Why), not.Hint, false, false
+	e.Message, e.Sent, e.Again = strings.TrimSpace(s.says(not.Why)+" "+not.Hint), false, false // operators read the message alone
 	return true
 }
 

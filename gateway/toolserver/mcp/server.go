@@ -267,7 +267,9 @@ func (s *Server) Call(ctx context.Context, tool string, arguments json.RawMessag
 		if err == nil {
 			if s.o.SignIn != nil {
 				result.Text = s.o.SignIn.Scrub(result.Text)
-				result.Structured = json.RawMessage(s.o.SignIn.Scrub(string(result.Structured)))
+				if len(result.Structured) > 0 {
+					result.Structured = json.RawMessage(s.o.SignIn.Scrub(string(result.Structured)))
+				}
 			}
 			return result, nil
 		}

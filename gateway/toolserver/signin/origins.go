@@ -26,6 +26,7 @@ type origins struct {
 	o  Options
 	mu sync.Mutex
 	of map[string]*http.Transport // by origin; as many as are allowed, and of this machine maxLocal
+	no error                      // the first refusal since forget; the SDK keeps no more of it than its words
 }
 
 const maxLocal = 64
@@ -42,6 +43,19 @@ func (n *origins) close() {
 	for _, t := range n.of {
 		t.CloseIdleConnections()
 	}
+}
+
+// forget begins another sign-in, and refused says why it was not let go on, nil if it was.
+func (n *origins) forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.no = nil
+}
+
+func (n *origins) refused() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.no
 }
 
 // check says why an address may not be asked for a token; nil if it may.
@@ -75,6 +89,11 @@ func (n *origins) refusal(at *url.URL) error {
 // RoundTrip implements http.RoundTripper.
 func (n *origins) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := n.check(req.URL); err != nil {
+		n.mu.Lock()
+		if n.no == nil {
+			n.no = err
+		}
+		n.mu.Unlock()
 		return nil, err
 	}
 	t, err := n.transport(req.URL)

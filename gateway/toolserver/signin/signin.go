@@ -190,7 +190,11 @@ func (g *Gate) Authorize(ctx context.Context, req *http.Request, resp *http.Resp
 	if g.o.Machine {
 		ctx = context.WithoutCancel(ctx) // the source that comes of it outlives the request; the client has a limit of its own
 	}
+	g.net.forget()
 	if err := g.inner.Authorize(ctx, req, resp); err != nil {
+		if refused := g.net.refused(); refused != nil {
+			return refused
+		}
 		var own *Error
 		if errors.As(err, &own) {
 			return err
@@ -201,6 +205,15 @@ func (g *Gate) Authorize(ctx context.Context, req *http.Request, resp *http.Resp
 		g.noteMachine(ctx)
 	}
 	return nil
+}
+
+// SignIn signs in before the server has asked for it.
+func (g *Gate) SignIn(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.o.URL.String(), http.NoBody)
+	if err != nil {
+		return err
+	}
+	return g.Authorize(ctx, req, &http.Response{StatusCode: http.StatusUnauthorized, Header: http.Header{}, Body: http.NoBody})
 }
 
 // nobody says that an operator has to sign in.

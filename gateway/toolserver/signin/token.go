@@ -87,7 +87,7 @@ func (g *Gate) keepLocked(k kept) {
 	if g.o.File == "" || g.o.Machine {
 		return
 	}
-	raw, err := json.MarshalIndent(k, "", "  ")
+	raw, err := json.MarshalIndent(k, "", "  ") //nolint:gosec // it is the file's purpose
 	if err == nil {
 		err = wholefile.Write(g.o.File, append(raw, '\n'), 0o700, 0o600)
 	}
