@@ -19,6 +19,18 @@ type ToolRun struct {
 	Stop ToolStop
 	// Costs are those of all rounds, each with its own target.
 	Costs []RoundCost
+	// Limits are those of the request.
+	Limits ToolLimits
+}
+
+// ToolLimits bound what the gateway does for a request with tools of its own.
+type ToolLimits struct {
+	Rounds, Warn, Idle int // rounds of calls; from which of them on the model is told how many are left; and without anything new
+	Calls              int // what the request itself allows, -1 for any number
+	Parallel, Attempts int
+	Time, Answer       time.Duration // of all, and what is kept of it for the last answer
+	Tool               time.Duration // one attempt of a call whose server says nothing else
+	Result, Results    int           // bytes
 }
 
 // ToolCall is a call that the gateway has made, or has refused to make.

@@ -69,7 +69,7 @@ func (s settings) start() (run func(context.Context) error, err error) {
 			return nil, fmt.Errorf("the model %s needs a key: set %s", s.upstream, variable)
 		}
 		env = append(env, "ADSTUDIO_PROVIDER="+provider)
-		for _, of := range []string{"STANDARD", "PREMIUM", "EUROPE", "ASIA"} {
+		for _, of := range []string{"STANDARD", "PREMIUM", "EUROPE", "ASIA", "NEXT"} {
 			env = append(env, "ADSTUDIO_"+of+"="+model)
 		}
 	}

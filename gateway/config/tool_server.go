@@ -25,6 +25,11 @@ type ToolServer struct {
 	MaxFiles int `yaml:"max_files" omit:"true" eg:"256" min:"16" max:"1000000" doc:"Files and connections that the command may have open at a time (RLIMIT_NOFILE), on Linux. Default: no limit."`
 	// Headers are sent with every request to URL, and to nobody else.
 	Headers map[string]Secret `yaml:"headers" eg:"{Authorization: \"Bearer ${GITHUB_TOKEN}\"}" doc:"Headers of every request to the server; their values count as secrets. A client's own credentials are never sent."`
+	// OAuth signs the gateway in at the server.
+	OAuth ToolOAuth `yaml:"oauth" omit:"true" eg:"{grant: authorization_code}" doc:"Signs the gateway in at the server by OAuth, instead of headers. Default: nothing."`
+	// Elicitation is how a server that asks its user for something is answered: none (default), or
+	// with the defaults that it names itself.
+	Elicitation string `yaml:"elicitation" default:"none" enum:"none,defaults" doc:"What a server of type mcp gets that asks its user for something in the midst of a call: nothing, or the defaults that it names itself if it must have nothing else. With defaults it is also told yes where it asks for no more than that."`
 	// PrivateNetwork lets the name in URL lead to a private address. Default false.
 	PrivateNetwork bool `yaml:"private_network" eg:"true" doc:"Whether a name in url may lead to a private network or this machine. An address in url, and localhost, need no leave."`
 	// Requests are the tools of type http.
@@ -55,6 +60,28 @@ type ToolServer struct {
 	// Refresh is how old the list of tools gets. Default 5m, 1s to 24h.
 	Refresh Duration `yaml:"refresh" default:"5m" min:"1s" max:"24h" doc:"How old the list of tools gets; a server may say that it holds for less, or that it has changed."`
 }
+
+// ToolOAuth is how the gateway signs in at a tool server.
+type ToolOAuth struct {
+	// Grant is authorization_code, where an operator agrees once in a browser, or client_credentials,
+	// where the gateway signs in alone. Without one nobody signs in.
+	Grant string `yaml:"grant" enum:"authorization_code,client_credentials" eg:"authorization_code" doc:"How: authorization_code, where an operator agrees once in a browser (callgate tools login), or client_credentials, where the gateway signs in alone."`
+	// ClientID is that of a client that is registered. client_credentials wants one.
+	ClientID string `yaml:"client_id" omit:"true" eg:"callgate" doc:"The id of a client that is registered; client_credentials wants one. Default: the gateway registers itself."`
+	// ClientSecret is its secret. client_credentials wants one.
+	ClientSecret Secret `yaml:"client_secret" omit:"true" eg:"${LINEAR_SECRET}" doc:"Its secret; client_credentials wants one."`
+	// ClientDocument is the address of a document that describes the client, instead of ClientID.
+	ClientDocument string `yaml:"client_document" omit:"true" eg:"https://callgate.example/client.json" doc:"Address of a document that describes the client, instead of client_id, where a server takes one."`
+	// Scopes are asked for instead of those that the server names.
+	Scopes []string `yaml:"scopes" omit:"true" eg:"[read, write]" doc:"Scopes that are asked for when an operator signs in. Default: those that the server names."`
+	// Servers are the origins that may be asked for a token, beside that of the tool server.
+	Servers []string `yaml:"servers" omit:"true" eg:"[https://login.example]" doc:"Origins that may be asked for a token, beside that of the server itself."`
+	// File keeps the token of authorization_code. Default: one named for the server, beside the configuration.
+	File string `yaml:"file" omit:"true" eg:"/var/lib/callgate/linear.token" doc:"File that keeps what an operator was given, and that the gateway renews. Default: callgate.NAME.token beside the configuration file."`
+}
+
+// IsNone says that nobody signs in.
+func (o ToolOAuth) IsNone() bool { return o.Grant == "" }
 
 // ToolRequest is a tool that is one HTTP request.
 type ToolRequest struct {

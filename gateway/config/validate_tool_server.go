@@ -2,9 +2,12 @@ package config
 
 import (
 	"net/textproto"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/callgate/callgate/internal/netaddr"
 )
 
 // lockName is the lock file's name where tool_pins gives none.
@@ -21,6 +24,18 @@ func (c *Config) ToolLock() string {
 		return lockName
 	}
 	return filepath.Join(filepath.Dir(c.src.file), lockName)
+}
+
+// ToolToken is the path of the file that keeps a tool server's token.
+func (c *Config) ToolToken(name string) string {
+	file := "callgate." + name + ".token"
+	switch {
+	case c.ToolServers[name].OAuth.File != "":
+		return c.ToolServers[name].OAuth.File
+	case c.src == nil:
+		return file
+	}
+	return filepath.Join(filepath.Dir(c.src.file), file)
 }
 
 func (c *Config) checkToolServer(r *report, name string) {
@@ -78,6 +93,7 @@ func checkMCP(r *report, p path, s ToolServer) {
 		r.add(p.Key("command").At(0), "the program has no name")
 	}
 	checkNeedless(r, p, s)
+	checkOAuth(r, p, s)
 	for _, name := range sortedKeys(s.Env) {
 		if !isVariable(name) {
 			r.add(p.Key("env").Key(name), "this is not the name of a variable")
@@ -86,6 +102,59 @@ func checkMCP(r *report, p path, s ToolServer) {
 			r.add(p.Key("env").Key(name), "the value holds a null character")
 		}
 	}
+}
+
+// checkOAuth holds that what is there of oauth fits together, and beside the server's url.
+func checkOAuth(r *report, p path, s ToolServer) {
+	o, at := s.OAuth, p.Key("oauth")
+	switch {
+	case !r.written(at):
+		return
+	case len(s.Command) > 0:
+		r.add(at, "a command signs in nowhere; give it what it needs in env")
+		return
+	case o.Grant == "":
+		if !r.hasBad(at.Key("grant")) {
+			r.add(at, "grant is missing; write authorization_code or client_credentials")
+		}
+		return
+	}
+	for name := range s.Headers {
+		if textproto.CanonicalMIMEHeaderKey(name) == "Authorization" {
+			r.add(p.Key("headers").Key(name), "oauth sets this header; keep one of them")
+		}
+	}
+	if o.Grant == "client_credentials" {
+		checkMachine(r, at, o)
+	}
+	if u, err := url.Parse(o.ClientDocument); o.ClientDocument != "" && (err != nil || u.Scheme != "https" || len(u.Path) < 2) {
+		r.add(at.Key("client_document"), "this is not an https URL with a path; write for example https://callgate.example/client.json")
+	}
+	for i, origin := range o.Servers {
+		if !isOrigin(origin) {
+			r.add(at.Key("servers").At(i), "this is not an origin over https; write for example https://login.example")
+		}
+	}
+}
+
+// checkMachine holds what the grant client_credentials wants.
+func checkMachine(r *report, at path, o ToolOAuth) {
+	if o.ClientID == "" || o.ClientSecret.Reveal() == "" {
+		r.add(at, "client_credentials wants client_id and client_secret")
+	}
+	needless := map[string]bool{"client_document": o.ClientDocument != "", "file": o.File != "", "scopes": len(o.Scopes) > 0}
+	for _, key := range sortedKeys(needless) {
+		if needless[key] {
+			r.add(at.Key(key), "only authorization_code takes it; leave it out")
+		}
+	}
+}
+
+// isOrigin says whether text is a scheme and a host alone: https, or this machine.
+func isOrigin(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && u.User == nil && strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment == "" &&
+		(u.Scheme == "https" || u.Scheme == "http" && netaddr.LoopbackHeader(u.Host))
 }
 
 // checkNeedless refuses what a server of type mcp would ignore.
@@ -118,7 +187,7 @@ func checkNeedless(r *report, p path, s ToolServer) {
 }
 
 func checkHTTPTools(r *report, p path, s ToolServer) {
-	needless := map[string]bool{"url": s.URL != "", "command": len(s.Command) > 0, "env": len(s.Env) > 0, "directory": s.Directory != "",
+	needless := map[string]bool{"url": s.URL != "", "command": len(s.Command) > 0, "env": len(s.Env) > 0, "directory": s.Directory != "", "oauth": r.written(p.Key("oauth")), "elicitation": r.written(p.Key("elicitation")),
 		"max_memory": s.MaxMemory != 0, "max_cpu": s.MaxCPU != 0, "max_files": s.MaxFiles != 0}
 	for _, key := range sortedKeys(needless) {
 		if needless[key] {

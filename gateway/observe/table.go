@@ -252,6 +252,7 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 			}
 		}, Label{Name: "server"}),
 	}},
+	{header: "X-Callgate-Tool-Limits", start: true, trace: "callgate.tool_limits", value: toolLimitsText},
 	{member: "tools", value: toolRunMember},
 	{header: "X-Callgate-Parser", end: "parser", log: "parser", trace: "callgate.parsers", value: func(s *gateway.Summary) any { return list(s.Parsers) }},
 	{end: "calls", value: callsText},

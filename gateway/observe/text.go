@@ -315,6 +315,21 @@ func toolRunText(s *gateway.Summary) any {
 	return text
 }
 
+// toolLimitsText says how far the gateway goes with tools of its own:
+// rounds=15;warn=12;idle=3;time=120s;answer=20s;tool=10s;attempts=2;parallel=8;result=65536;results=262144.
+func toolLimitsText(s *gateway.Summary) any {
+	if s.ToolRun == nil {
+		return nil
+	}
+	l := s.ToolRun.Limits
+	text := fmt.Sprintf("rounds=%d;warn=%d;idle=%d;time=%gs;answer=%gs;tool=%gs;attempts=%d;parallel=%d;result=%d;results=%d",
+		l.Rounds, l.Warn, l.Idle, l.Time.Seconds(), l.Answer.Seconds(), l.Tool.Seconds(), l.Attempts, l.Parallel, l.Result, l.Results)
+	if l.Calls >= 0 {
+		text += fmt.Sprintf(";calls=%d", l.Calls)
+	}
+	return text
+}
+
 // toolRunMember is the same for a program, with each call.
 func toolRunMember(s *gateway.Summary) any {
 	run := s.ToolRun
@@ -333,13 +348,32 @@ func toolRunMember(s *gateway.Summary) any {
 		Tool   string `json:"tool,omitempty"`
 		Why    string `json:"why"`
 	}
+	type limits struct {
+		Rounds   int     `json:"rounds"`
+		Warn     int     `json:"warn"`
+		Idle     int     `json:"idle"`
+		Calls    *int    `json:"calls,omitempty"`
+		Parallel int     `json:"parallel"`
+		Attempts int     `json:"attempts"`
+		Time     float64 `json:"time_ms"`
+		Answer   float64 `json:"answer_ms"`
+		Tool     float64 `json:"tool_ms"`
+		Result   int     `json:"result_bytes"`
+		Results  int     `json:"results_bytes"`
+	}
+	l := run.Limits
+	most := limits{l.Rounds, l.Warn, l.Idle, nil, l.Parallel, l.Attempts, milliseconds(l.Time), milliseconds(l.Answer), milliseconds(l.Tool), l.Result, l.Results}
+	if l.Calls >= 0 {
+		most.Calls = &l.Calls
+	}
 	out := struct {
 		Offered int       `json:"offered"`
 		Rounds  int       `json:"rounds"`
 		Stop    string    `json:"stop,omitempty"`
 		Calls   []call    `json:"calls"`
 		Missing []missing `json:"missing,omitempty"`
-	}{run.Offered, run.Rounds, string(run.Stop), []call{}, nil}
+		Limits  limits    `json:"limits"`
+	}{run.Offered, run.Rounds, string(run.Stop), []call{}, nil, most}
 	for _, c := range run.Calls {
 		out.Calls = append(out.Calls, call{c.Server, c.Tool, c.Outcome, c.Attempts, milliseconds(c.Took)})
 	}

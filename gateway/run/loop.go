@@ -61,7 +61,7 @@ func (r *Runner) begin(ctx context.Context, req *gateway.Request, offer *offer, 
 	ctx, l.traced = r.o.Trace.Rounds(ctx, req.Model)
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	l.ledger = newLedger(&l.policy)
-	l.asking.sum = newSummary(r.o.Bill, offer)
+	l.asking.sum = newSummary(r.o.Bill, offer, &l.policy)
 	l.req = req.Remake(offer.edits(req, r.hands.cleaner.current())...)
 	handed := false
 	defer func() {

@@ -3,6 +3,8 @@ package run
 import (
 	"cmp"
 	"time"
+
+	"github.com/callgate/callgate/gateway"
 )
 
 // Policy says which tools the requests of a route have without asking for them, and bounds the
@@ -64,6 +66,16 @@ func (p Policy) withDefaults() Policy {
 	p.Time.Answer = min(p.Time.Answer, p.Time.Run/2)
 	p.Size.Result, p.Size.Run = cmp.Or(p.Size.Result, 64<<10), cmp.Or(p.Size.Run, 256<<10)
 	return p
+}
+
+// limits are those of a request that allows so many calls, -1 for any number.
+func (p *Policy) limits(calls int) gateway.ToolLimits {
+	warn := 1
+	for warn < p.Rounds && float64(warn) < p.Warn*float64(p.Rounds) {
+		warn++
+	}
+	return gateway.ToolLimits{Rounds: p.Rounds, Warn: warn, Idle: p.Idle, Calls: calls, Parallel: p.Parallel, Attempts: p.Attempts,
+		Time: p.Time.Run, Answer: p.Time.Answer, Tool: p.Time.Tool, Result: p.Size.Result, Results: p.Size.Run}
 }
 
 // left is how many rounds of calls are left behind one that has run, if the model is to be told.

@@ -17,8 +17,8 @@ type summary struct {
 	warns int // warnings in the header
 }
 
-func newSummary(bill func([]gateway.RoundCost) gateway.Bill, o *offer) *summary {
-	s := &summary{bill: bill, run: &gateway.ToolRun{Offered: len(o.list), Missing: o.missing}}
+func newSummary(bill func([]gateway.RoundCost) gateway.Bill, o *offer, p *Policy) *summary {
+	s := &summary{bill: bill, run: &gateway.ToolRun{Offered: len(o.list), Missing: o.missing, Limits: p.limits(o.most)}}
 	s.own.Warnings = o.warnings()
 	s.ToolRun = s.run
 	return s

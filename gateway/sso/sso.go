@@ -1,5 +1,5 @@
 // Package sso signs operators in at an identity provider that speaks OpenID Connect, and keeps who they
-// are and what they may do in a cookie. It is the only importer of go-oidc and of oauth2.
+// are and what they may do in a cookie. It is the only importer of go-oidc.
 //
 // The code flow with PKCE and a nonce is used. The cookies are encrypted and authenticated with a key
 // of the gateway's: nothing is kept on the server, so a session ends with its time, with Logout in its

@@ -19,10 +19,11 @@ import (
 )
 
 type toolsCmd struct {
-	List toolsListCmd `cmd:"" help:"Ask all tool servers, and list their tools and what is missing."`
-	Call toolsCallCmd `cmd:"" help:"Call a tool once and print its result."`
-	Pin  toolsPinCmd  `cmd:"" help:"Write what the tool servers have now into the lock file, and print what that changes."`
-	Diff toolsDiffCmd `cmd:"" help:"Print what is different between the lock file and the tool servers; status 1 if something is."`
+	List  toolsListCmd  `cmd:"" help:"Ask all tool servers, and list their tools and what is missing."`
+	Call  toolsCallCmd  `cmd:"" help:"Call a tool once and print its result."`
+	Pin   toolsPinCmd   `cmd:"" help:"Write what the tool servers have now into the lock file, and print what that changes."`
+	Login toolsLoginCmd `cmd:"" help:"Sign in at a tool server that wants OAuth, in a browser, and keep its token for the gateway."`
+	Diff  toolsDiffCmd  `cmd:"" help:"Print what is different between the lock file and the tool servers; status 1 if something is."`
 }
 
 // toolsFlags are those that all of them have.

@@ -15,6 +15,7 @@ import (
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
 	"github.com/callgate/callgate/gateway/toolserver/httptool"
 	"github.com/callgate/callgate/gateway/toolserver/mcp"
+	"github.com/callgate/callgate/gateway/toolserver/signin"
 )
 
 // guardCommand has this program guard a tool server that it runs. It is no command for people.
@@ -48,7 +49,7 @@ func newCatalogue(cfg *config.Config, previous *edition, log *slog.Logger) (*cat
 		o.Previous, before = previous.tools, previous.config.ToolServers
 	}
 	for name, s := range cfg.ToolServers {
-		server, err := toolServer(name, s, log)
+		server, err := toolServer(name, s, cfg.ToolToken(name), log)
 		if err != nil {
 			return nil, err
 		}
@@ -58,8 +59,8 @@ func newCatalogue(cfg *config.Config, previous *edition, log *slog.Logger) (*cat
 	return catalogue.New(o)
 }
 
-// toolServer is a server of the configuration.
-func toolServer(name string, s config.ToolServer, log *slog.Logger) (catalogue.Server, error) {
+// toolServer is a server of the configuration, whose token a file keeps.
+func toolServer(name string, s config.ToolServer, token string, log *slog.Logger) (catalogue.Server, error) {
 	out := catalogue.Server{
 		Tools: s.Tools, Trusted: s.Trusted, Reads: s.Reads, Writes: s.Writes, Idempotent: s.Idempotent, Approval: s.Approval,
 		Descriptions: s.Descriptions, Fallback: map[string][]string{}, Timeout: time.Duration(s.Timeout), Concurrency: s.Concurrency,
@@ -88,23 +89,54 @@ func toolServer(name string, s config.ToolServer, log *slog.Logger) (catalogue.S
 		out.Open = func(func()) catalogue.Source { return source }
 		return out, nil
 	}
+	o, err := mcpOptions(name, s, log)
+	if err != nil {
+		return out, err
+	}
+	if !s.OAuth.IsNone() {
+		if _, err := signin.Open(signInOptions(o, s, token)); err != nil { // it would be found out too late in Open
+			return out, err
+		}
+	}
+	out.Open = func(changed func()) catalogue.Source {
+		own := o
+		own.Changed = changed
+		if !s.OAuth.IsNone() {
+			own.SignIn, _ = signin.Open(signInOptions(o, s, token))
+		}
+		return mcp.Open(own)
+	}
+	return out, nil
+}
+
+// mcpOptions are how to reach a server of type mcp.
+func mcpOptions(name string, s config.ToolServer, log *slog.Logger) (mcp.Options, error) {
 	o := mcp.Options{Name: name, Headers: reveal(s.Headers), Private: s.PrivateNetwork, Command: s.Command, Env: reveal(s.Env), Directory: s.Directory, Version: programVersion(), Log: log}
 	o.Limits = mcp.Limits{Memory: uint64(s.MaxMemory), CPU: time.Duration(s.MaxCPU), Files: uint64(s.MaxFiles)}
+	o.Defaults = s.Elicitation == "defaults"
 	if toolGuard != nil {
 		o.Guard = toolGuard()
 	}
 	if s.URL != "" {
 		address, err := url.Parse(s.URL)
 		if err != nil {
-			return out, fmt.Errorf("tool server %q: its url cannot be read", name)
+			return o, fmt.Errorf("tool server %q: its url cannot be read", name)
 		}
 		o.URL = address
 	}
-	out.Open = func(changed func()) catalogue.Source {
-		o.Changed = changed
-		return mcp.Open(o)
+	return o, nil
+}
+
+// signInOptions are how the gateway signs in at a server that it reaches by o.
+func signInOptions(o mcp.Options, s config.ToolServer, token string) signin.Options {
+	out := signin.Options{Name: o.Name, URL: o.URL, Private: o.Private, Machine: s.OAuth.Grant == "client_credentials", ClientID: s.OAuth.ClientID,
+		ClientSecret: s.OAuth.ClientSecret.Reveal(), Document: s.OAuth.ClientDocument, Scopes: s.OAuth.Scopes, File: token, Log: o.Log}
+	for _, origin := range s.OAuth.Servers {
+		if u, err := url.Parse(origin); err == nil {
+			out.Origins = append(out.Origins, u)
+		}
 	}
-	return out, nil
+	return out
 }
 
 func toolRequest(t config.ToolRequest, s config.ToolServer) httptool.Tool {
@@ -124,6 +156,7 @@ func secretsOf(s config.ToolServer) []string {
 	}
 	add(s.Headers)
 	add(s.Env)
+	add(map[string]config.Secret{"": s.OAuth.ClientSecret})
 	for _, t := range s.Requests {
 		add(t.Headers)
 	}

@@ -84,6 +84,38 @@ func TestToolTimeoutOfRoute(t *testing.T) {
 	}
 }
 
+// TestToolLimitsShown: the limits of a model and of the request stand in the answer's headers, streamed or not, in
+// execution and in the trace.
+func TestToolLimitsShown(t *testing.T) {
+	t.Parallel()
+	var spans buffer
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		spans.Write(b)
+	}))
+	defer collector.Close()
+	shop := newToolShop(t)
+	url, _ := script(t, "native", oneSearch)
+	tools := "    execution_metadata: body\n    tools: {max_rounds: 5, warn_at: 0.5, idle_rounds: 2, parallel: 3, attempts: 1, timeout: 30s, answer_time: 5s, tool_timeout: 1500ms, max_result: 1KiB, max_results: 2KiB}"
+	g := serve(t, shop.config(url, "m", "none", tools)+"tracing: {endpoint: "+collector.URL+"}\n")
+	const want = "rounds=5;warn=3;idle=2;time=30s;answer=5s;tool=1.5s;attempts=1;parallel=3;result=1024;results=2048"
+	if r := g.chat(askShop); r.header.Get("x-callgate-tool-limits") != want {
+		t.Errorf("streamed: got %q, want %s", r.header.Get("x-callgate-tool-limits"), want)
+	}
+	r := g.chat(strings.Replace(askShop, `"stream":true`, `"stream":false,"max_tool_calls":7`, 1))
+	if r.header.Get("x-callgate-tool-limits") != want+";calls=7" {
+		t.Errorf("got %q, want %s;calls=7", r.header.Get("x-callgate-tool-limits"), want)
+	}
+	if limits := `"limits":{"rounds":5,"warn":3,"idle":2,"calls":7,"parallel":3,"attempts":1,"time_ms":30000,"answer_ms":5000,"tool_ms":1500,"result_bytes":1024,"results_bytes":2048}`; !strings.Contains(r.body, limits) {
+		t.Errorf("got %s, want %s", r.body, limits)
+	}
+	g.cancel()
+	g.wait()
+	if !strings.Contains(spans.String(), want+";calls=7") {
+		t.Errorf("got no limits in the trace")
+	}
+}
+
 // TestToolKeys: a key may use the tools that its list names, and a client's credentials stay with
 // the gateway.
 func TestToolKeys(t *testing.T) {

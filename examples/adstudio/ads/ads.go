@@ -81,8 +81,9 @@ type Cost struct {
 	SavedUSD     float64       `json:"saved_usd"` // by the prompt's cache
 	Priced       bool          `json:"priced"`
 	Model        string        `json:"model"`
-	Route        string        `json:"route"`  // the rule of the gateway's configuration
-	Rounds       string        `json:"rounds"` // of the model, and calls of tools: rounds=4;calls=5;stop=answer
+	Route        string        `json:"route"`         // the rule of the gateway's configuration
+	Arm          string        `json:"arm,omitempty"` // of a rollout: standard/next
+	Rounds       string        `json:"rounds"`        // of the model, and calls of tools: rounds=4;calls=5;stop=answer
 	Notes        string        `json:"notes,omitempty"`
 }
 

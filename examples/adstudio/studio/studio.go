@@ -98,6 +98,8 @@ func (s *Studio) request(a *ads.Ad, conversation, message string) responses.Resp
 		Conversation: responses.ResponseNewParamsConversationUnion{OfString: openai.String(conversation)},
 		Input:        responses.ResponseNewParamsInputUnion{OfString: openai.String(framed(a, message))},
 		Metadata:     metadata(a), // the gateway's rules route by it
+		// The gateway's rollouts share ads out by it, so that an ad stays with the model it began with.
+		SafetyIdentifier: openai.String(a.ID),
 	}
 }
 
@@ -152,7 +154,7 @@ func metadata(a *ads.Ad) shared.Metadata {
 func (s *Studio) bill(c *ads.Cost, resp *responses.Response, heard *said) {
 	u := resp.Usage
 	c.InputTokens, c.CachedTokens, c.OutputTokens = u.InputTokens, u.InputTokensDetails.CachedTokens, u.OutputTokens
-	c.Model, c.Route, c.Rounds = resp.Model, heard.of("route"), heard.of("tool_run")
+	c.Model, c.Route, c.Arm, c.Rounds = resp.Model, heard.of("route"), heard.of("arm"), heard.of("tool_run")
 	c.Notes = strings.TrimSpace(c.Notes + " " + notes(heard.of("warnings")))
 	if p, ok := s.prices.of(resp.Model); ok {
 		c.Priced = true

@@ -18,7 +18,7 @@ import (
 var templates embed.FS
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"usd": usd, "seconds": seconds, "percent": percent, "initial": initial, "bars": bars, "route": route, "run": run, "paragraphs": paragraphs,
+	"usd": usd, "seconds": seconds, "percent": percent, "initial": initial, "bars": bars, "route": route, "arm": arm, "run": run, "paragraphs": paragraphs,
 }).ParseFS(templates, "*.html")) //nolint:gochecknoglobals // parsed once
 
 // Choices of the form. The first is what the ad is by itself.
@@ -208,6 +208,12 @@ func route(r string) string {
 		return "default route"
 	}
 	return strings.ReplaceAll(strings.ReplaceAll(rest, "=", " "), ";", ", ")
+}
+
+// arm is the arm of a rollout that an ad is in, as a person says it: standard/next.
+func arm(a string) string {
+	rollout, name, _ := strings.Cut(a, "/")
+	return "rollout " + rollout + ": " + name
 }
 
 // run is what the gateway did, as a person says it: rounds=4;calls=5;stop=answer.

@@ -135,7 +135,6 @@ func TestServers(t *testing.T) {
 		{`"mcp_servers":[{"type":"url","name":"github"}],"tools":[{"type":"mcp_toolset","mcp_server_name":"github","default_config":{"enabled":false},"configs":{"a":{"enabled":true},"b":{}}}]}`,
 			`{"type":"mcp","server_label":"github","allowed_tools":["a","b"]}]`, ""},
 		{`"mcp_servers":[{"type":"url","name":"github","tool_configuration":{"enabled":false}}]}`, "", ""},
-		{`"mcp_servers":[{"type":"url","name":"github","url":"https://mcp.example/"}],"tools":[{"type":"mcp_toolset","mcp_server_name":"github"}]}`, "", "dropped:mcp_servers"},
 	} {
 		f := parseRan(t, head+c.body)
 		if !strings.Contains(string(f.Chat()), c.tools) || c.tools == "" && strings.Contains(string(f.Chat()), `"tools"`) || c.warning != "" && !strings.Contains(strings.Join(f.Warnings(), ","), c.warning) {
@@ -143,6 +142,7 @@ func TestServers(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ body, says string }{
+		{`"mcp_servers":[{"type":"url","name":"github","url":"https://mcp.example/"}],"tools":[{"type":"mcp_toolset","mcp_server_name":"github"}]}`, "mcp_servers[0].url"},
 		{`"mcp_servers":[{"type":"url","name":"github","authorization_token":"t"}]}`, "mcp_servers[0].authorization_token"},
 		{`"mcp_servers":[{"type":"url"}]}`, "mcp_servers[0].name"},
 		{`"mcp_servers":[{"name":"a"},{"name":"a"}]}`, "mcp_servers[1].name"},

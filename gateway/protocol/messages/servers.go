@@ -12,8 +12,8 @@ import (
 const ownURL = "callgate"
 
 // readServers finds the servers of mcp_servers whose tools the gateway runs, and writes them as
-// entries of a chat completion's tools, once it is known which of their tools a toolset chooses. Those
-// with another URL are Anthropic's to run.
+// entries of a chat completion's tools, once it is known which of their tools a toolset chooses. It
+// calls no other, so a URL of the client's is refused. A gateway without such servers leaves them out.
 func (r *reader) readServers() error {
 	list := r.top["mcp_servers"]
 	if list != nil && !isArray(list) {
@@ -26,9 +26,11 @@ func (r *reader) readServers() error {
 		switch url := text(m["url"]); {
 		case !isObject(v) || name == "":
 			return invalid(place+".name", "%s.name is missing: name one of the gateway's tool servers.", place)
-		case !r.serves || url != "" && url != ownURL:
+		case !r.serves:
 			r.dropped("mcp_servers")
 			return nil
+		case url != "" && url != ownURL:
+			return invalid(place+".url", "%s.url must be left out or %q: the gateway calls its own tool servers only, not %s.", place, ownURL, gateway.ExcerptOf(url, 80))
 		case m["authorization_token"] != nil:
 			return invalid(place+".authorization_token", "%s.authorization_token must be left out: the gateway has credentials of its own for its servers.", place)
 		case slices.ContainsFunc(r.servers, func(s server) bool { return s.name == name }):

@@ -12,6 +12,7 @@ import (
 
 	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/gateway/toolserver/reach"
+	"github.com/callgate/callgate/gateway/toolserver/signin"
 )
 
 // Codes of JSON-RPC and of the protocol that say more than that something failed.
@@ -64,6 +65,7 @@ func (s *Server) unreachable(ctx context.Context, err error) *toolserver.Error {
 	if refused, ok := reach.Refused(err); ok {
 		e.Message, e.Again = s.says("is refused: "+refused.Why), false
 	}
+	s.notSignedIn(e, err)
 	if err := ctx.Err(); err != nil {
 		s.ended(e, err)
 	}
@@ -94,6 +96,7 @@ func (s *Server) failure(ctx context.Context, n *note, err error) *toolserver.Er
 		*e = toolserver.Error{Kind: toolserver.UnknownTool, Message: s.says("has no such tool any more"), Err: err}
 	case isRefused:
 		e.Message, e.Sent, e.Again = s.says("is refused: "+refused.Why), false, false
+	case s.notSignedIn(e, err):
 	case answered != nil:
 		s.byCode(e, answered)
 	case status >= http.StatusBadRequest:
@@ -102,6 +105,16 @@ func (s *Server) failure(ctx context.Context, n *note, err error) *toolserver.Er
 		*e = toolserver.Error{Kind: toolserver.Failed, Message: s.says("gave an answer that is against the protocol"), Sent: true, Err: err}
 	}
 	return e
+}
+
+// notSignedIn says what is wrong with the gateway's credentials, if it is that.
+func (s *Server) notSignedIn(e *toolserver.Error, err error) bool {
+	var not *signin.Error
+	if !errors.As(err, &not) {
+		return false
+	}
+	e.Message, e.Sent, e.Again = strings.TrimSpace(s.says(not.Why)+" "+not.Hint), false, false // operators read the message alone
+	return true
 }
 
 func needsInput(s *Server, err error) toolserver.Error {

@@ -3,8 +3,9 @@
 // the official SDK's; this package holds it to bounds, keeps the answers' own bytes, and says
 // of each failure whether the call may have run.
 //
-// It is a client that offers nothing: no roots, no sampling, no elicitation. A server that asks
-// its user for something gets no answer, and the call an error of the kind needs_input.
+// It is a client that offers nothing: no roots, no sampling, and no elicitation but with
+// [Options].Defaults. A server that asks its user for something gets no answer, and the call an error
+// of the kind needs_input.
 package mcp
 
 import (
@@ -20,6 +21,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/callgate/callgate/gateway/toolserver"
+	"github.com/callgate/callgate/gateway/toolserver/signin"
 )
 
 // Options say which server, and how to reach it. Either URL or Command is set.
@@ -30,6 +32,11 @@ type Options struct {
 	URL     *url.URL
 	Headers map[string]string
 	Private bool
+	// SignIn gives the credentials of OAuth for URL, nil where it wants none. Close closes it.
+	SignIn *signin.Gate
+	// Defaults answers a server that asks its user for something with the defaults that it names
+	// itself, where it needs nothing else.
+	Defaults bool
 	// Command is a program and its arguments, run without a shell in a process group of its
 	// own. Its environment is Env and the few variables of [Environment].
 	Command   []string
@@ -101,6 +108,10 @@ func Open(o Options) *Server {
 	if o.Changed != nil {
 		options.ToolListChangedHandler = func(context.Context, *sdk.ToolListChangedRequest) { o.Changed() }
 	}
+	if o.Defaults {
+		options.Capabilities.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}}
+		options.MultiRoundTrip, options.ElicitationHandler = nil, answerWithDefaults
+	}
 	s.client = sdk.NewClient(&sdk.Implementation{Name: "callgate", Version: o.Version}, options)
 	return s
 }
@@ -117,6 +128,9 @@ func (s *Server) Close() error {
 	s.work.Wait()
 	if s.web != nil {
 		s.web.close()
+	}
+	if s.o.SignIn != nil {
+		s.o.SignIn.Close()
 	}
 	return nil
 }
@@ -251,6 +265,12 @@ func (s *Server) Call(ctx context.Context, tool string, arguments json.RawMessag
 		}
 		result, n, err := at.call(ctx, tool, arguments)
 		if err == nil {
+			if s.o.SignIn != nil {
+				result.Text = s.o.SignIn.Scrub(result.Text)
+				if len(result.Structured) > 0 {
+					result.Structured = json.RawMessage(s.o.SignIn.Scrub(string(result.Structured)))
+				}
+			}
 			return result, nil
 		}
 		if s.lost(at, n, err) && again && errors.Is(err, sdk.ErrSessionMissing) {

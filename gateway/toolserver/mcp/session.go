@@ -53,11 +53,15 @@ func (s *Server) open(ctx context.Context, legacy bool) (_ *session, err error) 
 	at := new(session)
 	var transport sdk.Transport
 	if s.web != nil {
-		transport = &sdk.StreamableClientTransport{
+		web := &sdk.StreamableClientTransport{
 			Endpoint: s.o.URL.String(), HTTPClient: s.web.client, MaxEventSize: maxAnswer + 64<<10,
 			MaxRetries:           2, // to resume a stream, which repeats no call
 			DisableStandaloneSSE: s.o.Changed == nil,
 		}
+		if s.o.SignIn != nil {
+			web.OAuthHandler = s.o.SignIn
+		}
+		transport = web
 	} else {
 		if at.proc, err = start(s.o); err != nil {
 			return nil, err

@@ -60,7 +60,13 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.set(func() { n.status = resp.StatusCode })
+	n.set(func() {
+		n.status = resp.StatusCode
+		if req.Method == http.MethodPost { // a call that is asked something is sent again: the last answer counts
+			n.whole = nil
+			n.stream.Reset()
+		}
+	})
 	if isStream(resp) {
 		resp.Body = &recorder{body: resp.Body, n: n, left: maxAnswer}
 		return resp, nil

@@ -34,6 +34,7 @@ const example = "../../../examples/adstudio"
 type place struct {
 	dir     string
 	compact int // how many tokens of a conversation are many; 0: as the example says
+	next    int // percent of ads that the rollout leads to the other model
 }
 
 // running is the example: its gateway and its page.
@@ -64,6 +65,7 @@ func (p place) start(t *testing.T) *running {
 	text := strings.NewReplacer(
 		"${ADSTUDIO_TOOLS:-http://127.0.0.1:8091/mcp}", server.URL, "${ADSTUDIO_DATA:-.}", p.dir, "${ADSTUDIO_PRICES:-prices.json}", prices,
 		"${ADSTUDIO_ADMIN:-127.0.0.1:8081}", "127.0.0.1:0", "compact_tokens: 6000", fmt.Sprint("compact_tokens: ", cmp.Or(p.compact, 6000)),
+		"weight: 90", fmt.Sprint("weight: ", 100-p.next), "weight: 10", fmt.Sprint("weight: ", p.next),
 	).Replace(string(config))
 	r := &running{gate: gate.Serve(t, []byte(text))}
 	list, err := studio.ReadPrices(prices)
@@ -235,6 +237,66 @@ func TestCaches(t *testing.T) {
 	}
 	if shortened == 0 {
 		t.Errorf("got no summary in %d turns", turns)
+	}
+}
+
+// TestRollout holds that the rollout takes a share of the ads that no rule leads elsewhere, that an ad stays where it
+// began when the share grows, that the page says so, and that all go to the other model in the end.
+func TestRollout(t *testing.T) {
+	t.Parallel()
+	const count = 16
+	p := place{dir: t.TempDir(), next: 50}
+	models := map[string]string{"standard/control": "adstudio", "standard/next": "adstudio-premium"}
+	arms, ids := map[string]int{}, map[string]string{}
+	t.Run("half", func(t *testing.T) {
+		r := p.start(t)
+		for range count {
+			got := r.post(t, "/api/ai/generate", map[string]any{"brief": coffee, "language": "en", "market": "US", "budget": "standard"}, false)
+			c := got.Turn.Cost
+			if models[c.Arm] == "" || c.Model != models[c.Arm] {
+				t.Errorf("got the arm %q and the model %q", c.Arm, c.Model)
+			}
+			arms[c.Arm]++
+			ids[got.AdID] = c.Arm
+		}
+		if arms["standard/control"] == 0 || arms["standard/next"] == 0 {
+			t.Errorf("got %v, want some of each", arms)
+		}
+		thai := r.post(t, "/api/ai/generate", map[string]any{"brief": coffee, "language": "th", "market": "TH", "budget": "standard"}, false)
+		if c := thai.Turn.Cost; c.Arm != "" || c.Model != "adstudio-hermes" {
+			t.Errorf("got the arm %q and the model %q where a rule leads elsewhere", c.Arm, c.Model)
+		}
+		for id, arm := range ids {
+			resp, err := http.Get(r.url + "/ads/" + id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if want := "rollout standard: " + strings.TrimPrefix(arm, "standard/"); !strings.Contains(string(page), want) {
+				t.Errorf("got no %q on the page of an ad", want)
+			}
+			break
+		}
+	})
+	for share, want := range map[string]struct {
+		next int
+		arm  func(before string) string
+	}{
+		"as it was": {50, func(before string) string { return before }},
+		"all":       {100, func(string) string { return "standard/next" }},
+	} {
+		t.Run(share, func(t *testing.T) {
+			p := p
+			p.next = want.next
+			r := p.start(t)
+			for id, before := range ids {
+				c := r.post(t, "/api/ads/"+id+"/chat", map[string]any{"message": "Make the music more upbeat"}, false).Turn.Cost
+				if c.Arm != want.arm(before) || c.Model != models[c.Arm] {
+					t.Errorf("got the arm %q and the model %q of an ad that began with %q", c.Arm, c.Model, before)
+				}
+			}
+		})
 	}
 }
 

@@ -8,12 +8,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/callgate/callgate/gateway/toolserver"
 	"github.com/callgate/callgate/gateway/toolserver/mcp"
+	"github.com/callgate/callgate/gateway/toolserver/signin"
 )
 
 func main() {
@@ -30,7 +33,11 @@ func run() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)
 	defer cancel()
-	s := mcp.Open(mcp.Options{Name: "suite", URL: address, Changed: func() {}, Version: "conformance"})
+	gate, err := signIn(address)
+	if err != nil {
+		return err
+	}
+	s := mcp.Open(mcp.Options{Name: "suite", URL: address, SignIn: gate, Defaults: true, Changed: func() {}, Version: "conformance"})
 	defer func() { _ = s.Close() }()
 	listing, err := s.List(ctx)
 	if err != nil {
@@ -41,6 +48,40 @@ func run() error {
 		fmt.Fprintf(os.Stderr, "%s %s: %+v, %v\n", c.Name, c.Arguments, result, err)
 	}
 	return nil
+}
+
+// signIn signs in as callgate tools login does, but that nobody has to agree: the suite's server sends
+// whoever comes back at once. What is registered there stands in the scenario's context.
+func signIn(address *url.URL) (*signin.Gate, error) {
+	var known struct {
+		ID     string `json:"client_id"`
+		Secret string `json:"client_secret"`
+	}
+	_ = json.Unmarshal([]byte(os.Getenv("MCP_CONFORMANCE_CONTEXT")), &known)
+	return signin.Open(signin.Options{
+		Name: "suite", URL: address, ClientID: known.ID, ClientSecret: known.Secret, Ask: agree, Redirect: "http://localhost:3000/callback",
+		Machine:  strings.HasPrefix(os.Getenv("MCP_CONFORMANCE_SCENARIO"), "auth/client-credentials"),
+		Document: "https://conformance-test.local/client-metadata.json",
+	})
+}
+
+// agree opens an address as a browser would, and reads where it is sent.
+func agree(ctx context.Context, address string) (url.Values, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	to, err := resp.Location()
+	if err != nil {
+		return nil, fmt.Errorf("agree: %s: %w", resp.Status, err)
+	}
+	return to.Query(), nil
 }
 
 // call is a call that a scenario wants.
