@@ -35,18 +35,18 @@ func parse(line []byte) (r *request, ok bool, field string, err error) {
 		return nil, false, "", nil // most lines, at the cost of a search
 	}
 	var raw struct {
-		Msg    string  `json:"msg"`
-		Time   string  `json:"time"`
-		Took   *int64  `json:"took"`
-		Status int     `json:"status"`
-		Code   string  `json:"code"`
-		Route  string  `json:"prompt_route"`
-		Stream bool    `json:"stream"`
-		Bytes  *int64  `json:"bytes"`
-		Prompt *int64  `json:"prompt_bytes"`
-		Input  *int64  `json:"input_tokens"`
-		Output *int64  `json:"output_tokens"`
-		Blocks *string `json:"prefix_blocks"`
+		Msg    string   `json:"msg"`
+		Time   string   `json:"time"`
+		Took   *float64 `json:"took_ms"`
+		Status int      `json:"status"`
+		Code   string   `json:"code"`
+		Route  string   `json:"prompt_route"`
+		Stream bool     `json:"stream"`
+		Bytes  *int64   `json:"bytes"`
+		Prompt *int64   `json:"prompt_bytes"`
+		Input  *int64   `json:"input_tokens"`
+		Output *int64   `json:"output_tokens"`
+		Blocks *string  `json:"prefix_blocks"`
 	}
 	if err := json.Unmarshal(line, &raw); err != nil {
 		field, err := simulate.Fault(err)
@@ -59,20 +59,22 @@ func parse(line []byte) (r *request, ok bool, field string, err error) {
 	if err != nil {
 		return nil, true, "time", fmt.Errorf("is %.40q, want a time such as 2026-11-21T13:44:22.5Z", raw.Time)
 	}
+	switch {
+	case raw.Took == nil:
+		return nil, true, "took_ms", errors.New("is missing")
+	case *raw.Took < 0 || *raw.Took > maxTook:
+		return nil, true, "took_ms", fmt.Errorf("is not between 0 and %d: %v", int64(maxTook), *raw.Took)
+	}
 	for _, f := range []struct {
 		name     string
 		value    *int64
 		required bool
-		most     int64
-	}{
-		{"took", raw.Took, true, maxTook}, {"bytes", raw.Bytes, true, maxCount}, {"prompt_bytes", raw.Prompt, true, maxCount},
-		{"input_tokens", raw.Input, false, maxCount}, {"output_tokens", raw.Output, false, maxCount},
-	} {
+	}{{"bytes", raw.Bytes, true}, {"prompt_bytes", raw.Prompt, true}, {"input_tokens", raw.Input, false}, {"output_tokens", raw.Output, false}} {
 		switch {
 		case f.value == nil && f.required:
 			return nil, true, f.name, errors.New("is missing")
-		case f.value != nil && (*f.value < 0 || *f.value > f.most):
-			return nil, true, f.name, fmt.Errorf("is not between 0 and %d: %d", f.most, *f.value)
+		case f.value != nil && (*f.value < 0 || *f.value > maxCount):
+			return nil, true, f.name, fmt.Errorf("is not between 0 and %d: %d", maxCount, *f.value)
 		}
 	}
 	blocks, err := prefix.ParseText(*raw.Blocks)
@@ -80,7 +82,7 @@ func parse(line []byte) (r *request, ok bool, field string, err error) {
 		return nil, true, "prefix_blocks", err
 	}
 	return &request{
-		start: ended.Add(-time.Duration(*raw.Took)), route: raw.Route, bytes: *raw.Prompt, input: raw.Input, output: raw.Output,
+		start: ended.Add(-time.Duration(*raw.Took * float64(time.Millisecond))), route: raw.Route, bytes: *raw.Prompt, input: raw.Input, output: raw.Output,
 		answerBytes: *raw.Bytes, stream: raw.Stream, failed: raw.Status != http.StatusOK || raw.Code != "", blocks: blocks,
 	}, true, "", nil
 }
@@ -88,5 +90,5 @@ func parse(line []byte) (r *request, ok bool, field string, err error) {
 // Bounds of a line's numbers, so that sums of them stay within 64 bits.
 const (
 	maxCount = 1 << 30
-	maxTook  = int64(7 * 24 * time.Hour)
+	maxTook  = 7 * 24 * 3600 * 1000 // milliseconds
 )
