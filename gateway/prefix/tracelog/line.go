@@ -59,22 +59,16 @@ func parse(line []byte) (r *request, ok bool, field string, err error) {
 	if err != nil {
 		return nil, true, "time", fmt.Errorf("is %.40q, want a time such as 2026-11-21T13:44:22.5Z", raw.Time)
 	}
-	switch {
-	case raw.Took == nil:
-		return nil, true, "took_ms", errors.New("is missing")
-	case *raw.Took < 0 || *raw.Took > maxTook:
-		return nil, true, "took_ms", fmt.Errorf("is not between 0 and %d: %v", int64(maxTook), *raw.Took)
-	}
 	for _, f := range []struct {
 		name     string
-		value    *int64
+		fault    error
 		required bool
-	}{{"bytes", raw.Bytes, true}, {"prompt_bytes", raw.Prompt, true}, {"input_tokens", raw.Input, false}, {"output_tokens", raw.Output, false}} {
-		switch {
-		case f.value == nil && f.required:
-			return nil, true, f.name, errors.New("is missing")
-		case f.value != nil && (*f.value < 0 || *f.value > maxCount):
-			return nil, true, f.name, fmt.Errorf("is not between 0 and %d: %d", maxCount, *f.value)
+	}{
+		{"took_ms", within(raw.Took, maxTook), true}, {"bytes", within(raw.Bytes, maxCount), true}, {"prompt_bytes", within(raw.Prompt, maxCount), true},
+		{"input_tokens", within(raw.Input, maxCount), false}, {"output_tokens", within(raw.Output, maxCount), false},
+	} {
+		if f.fault != nil && (f.required || !errors.Is(f.fault, errMissing)) {
+			return nil, true, f.name, f.fault
 		}
 	}
 	blocks, err := prefix.ParseText(*raw.Blocks)
@@ -85,6 +79,19 @@ func parse(line []byte) (r *request, ok bool, field string, err error) {
 		start: ended.Add(-time.Duration(*raw.Took * float64(time.Millisecond))), route: raw.Route, bytes: *raw.Prompt, input: raw.Input, output: raw.Output,
 		answerBytes: *raw.Bytes, stream: raw.Stream, failed: raw.Status != http.StatusOK || raw.Code != "", blocks: blocks,
 	}, true, "", nil
+}
+
+var errMissing = errors.New("is missing")
+
+// within says what is wrong with a number of a line.
+func within[T int64 | float64](value *T, most T) error {
+	switch {
+	case value == nil:
+		return errMissing
+	case *value < 0 || *value > most:
+		return fmt.Errorf("is not between 0 and %v: %v", most, *value)
+	}
+	return nil
 }
 
 // Bounds of a line's numbers, so that sums of them stay within 64 bits.
