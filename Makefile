@@ -76,7 +76,7 @@ example: build ## make radio ads on http://127.0.0.1:8090: an app, its tools and
 test: build ## build the parsers and run all tests
 	@CALLGATE_PROGRAM=$(CURDIR)/bin/callgate $(TESTS)
 
-clients: build ## play all clients, Claude Code, Codex, aider and Continue too, which are a gigabyte to install
+clients: build ## play all clients, Claude Code, Codex, aider, Continue and Open WebUI too, which are two gigabytes to install
 	@cd internal/e2e && CALLGATE_PROGRAM=$(CURDIR)/bin/callgate CALLGATE_REQUIRE_CLIENTS=1 CALLGATE_CLIENT_AGENTS=1 go test -count=1 ./clients
 
 # Test cases of others' parsers, of one pinned version (MIT, 25 MB), read by ours. They are not kept here.

@@ -591,8 +591,25 @@ func said(all []word, text string) (found []string) {
 // answers.
 var otherWords = regexp.MustCompile(`/(words|phrases|lexicon|adstudio)\w*\.go$|_test\.go$|testdata/|^gateway/internal/(guard|reference|toolresult|language)/`)
 
-// TestWords holds that pages, messages and the helps of flags have the field's words, and not those
-// of testdata/words.txt. The helps are in docs/settings.md and in the strings of the code.
+var identifier = regexp.MustCompile(`\w+`)
+
+// codeIn are those of some words that are the names of packages, or are declared in a package: for its
+// comments they are code.
+func codeIn(all []word, pkg string, packages map[string]map[string]bool) map[string]bool {
+	found := map[string]bool{}
+	for n := range packages {
+		found[n] = len(said(all, n)) > 0
+	}
+	for n := range packages[pkg] {
+		for part := range strings.SplitSeq(n, ".") { // a type and its member
+			found[part] = found[part] || len(said(all, part)) > 0
+		}
+	}
+	return found
+}
+
+// TestWords holds that pages, messages, the helps of flags and comments have the field's words, and
+// not those of testdata/words.txt. The helps are in docs/settings.md and in the strings of the code.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	tr, all := readTree(t), readWords(t)
@@ -603,8 +620,24 @@ func TestWords(t *testing.T) {
 			}
 		}
 	}
-	strs := 0
+	strs, comments, packages := 0, 0, tr.packages()
+	code := map[string]map[string]bool{}
 	for name, f := range tr.files {
+		if code[f.pkg] == nil {
+			code[f.pkg] = codeIn(all, f.pkg, packages)
+		}
+		for _, text := range f.comments {
+			comments++
+			prose := identifier.ReplaceAllStringFunc(text, func(w string) string {
+				if code[f.pkg][w] {
+					return "code"
+				}
+				return w
+			})
+			for _, w := range said(all, prose) {
+				t.Errorf("%s has a comment with %s, in %.200q", name, w, text)
+			}
+		}
 		if otherWords.MatchString(name) {
 			continue
 		}
@@ -615,8 +648,8 @@ func TestWords(t *testing.T) {
 			}
 		}
 	}
-	if len(all) < 20 || strs < 2000 {
-		t.Errorf("got %d words and %d strings, want more: are they found?", len(all), strs)
+	if len(all) < 20 || strs < 2000 || comments < 5000 {
+		t.Errorf("got %d words, %d strings and %d comments, want more: are they found?", len(all), strs, comments)
 	}
 }
 

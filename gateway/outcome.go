@@ -198,7 +198,7 @@ func Count(counts map[string]int, kind string, n int) map[string]int {
 	return counts
 }
 
-// Bill is what an answer has cost, for whoever keeps the books.
+// Bill is what an answer has cost, for whoever keeps usage accounts.
 type Bill interface {
 	// SavedText says what the upstream's cache has saved of the price, as a header does:
 	// 0.42;usd=0.003; "" if nobody knows.

@@ -137,7 +137,7 @@ func value(depth int) *rapid.Generator[string] {
 }
 
 // TestReadToolsTangled holds that schemas which lead to each other many times over
-// are not followed for ever: these would be visited some 10^12 times.
+// are not followed without end: these would be visited some 10^12 times.
 func TestReadToolsTangled(t *testing.T) {
 	t.Parallel()
 	refs := strings.Repeat(`{"$ref":"#/$defs/a"},`, 1000)

@@ -103,7 +103,7 @@ func TestCompileBombInProcess(t *testing.T) {
 }
 
 // TestCompileBombStops has a load be given up: the process that compiles, which would go on
-// for ever, ends with it. Meanwhile others are loaded.
+// without end, ends with it. Meanwhile others are loaded.
 func TestCompileBombStops(t *testing.T) {
 	t.Parallel()
 	started := make(chan *exec.Cmd, 1)

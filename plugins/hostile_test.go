@@ -10,7 +10,7 @@ import (
 	"github.com/callgate/callgate/sdk/abi"
 )
 
-// TestHostileGuest has guests do harm, some of them for ever: each of them is ended, and
+// TestHostileGuest has guests do harm, some of them without end: each of them is ended, and
 // it is said why.
 func TestHostileGuest(t *testing.T) {
 	t.Parallel()

@@ -116,7 +116,7 @@ func (p *sharedPages) undo(b []byte, own *ownPages) error {
 }
 
 // trimEvery is after how many responses an instance gives up the pages that the last one
-// did not change: what responses to other models have touched would be copied for ever.
+// did not change: what responses to other models have touched would be copied each time.
 const trimEvery = 64
 
 // trim is undo that keeps only those pages of its own that were changed.

@@ -82,7 +82,7 @@ func (r *nativeRun) take() (events []abi.Event, err error) {
 // Close implements chain.Run.
 func (r *nativeRun) Close() {}
 
-// sandboxed runs parsers as the gateway does: in WebAssembly, metered, each
+// sandboxed runs parsers as the gateway does: in WebAssembly, with fuel counted, each
 // response in an instance that is reset after it.
 type sandboxed struct{ host *plugins.Host }
 

@@ -105,7 +105,7 @@ func (f *Flight) Land(a *Answer) {
 }
 
 // Fail lets all who wait go on their own, at once: what the leader found out about its
-// answer says little about theirs, and one after the other they would wait for ever.
+// answer says little about theirs, and one after the other they would wait without end.
 func (f *Flight) Fail() { f.end() }
 
 func (f *Flight) end() {

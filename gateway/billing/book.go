@@ -28,7 +28,7 @@ type Options struct {
 	// Interval is how long a row waits at most before it is put into a ledger that works. Zero is half a
 	// second.
 	Interval time.Duration
-	// Retention is how long rows are kept; zero is for ever. The hours' sums stay.
+	// Retention is how long rows are kept; zero disables expiry. The hours' sums stay.
 	Retention time.Duration
 	// Log is told what goes wrong. It may be nil.
 	Log *slog.Logger

@@ -12,7 +12,7 @@
 //     minutes, and those that hang take longest, so they would never count. There is no
 //     interval here: a failure in a row counts whenever it comes.
 //   - A probe must end. gobreaker waits for the probe's result for as long as the process
-//     lives; one that is lost would keep the provider shut for ever. Here a probe has
+//     lives; one that is lost would keep the provider shut without end. Here a probe has
 //     [Settings].ProbeTimeout. After it the next request is let through as a probe in its
 //     place, and the result of the first one no longer counts.
 //   - One probe must be all. A provider that has just come back would go down again under

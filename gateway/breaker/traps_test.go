@@ -48,7 +48,7 @@ func TestHungRequests(t *testing.T) {
 }
 
 // TestLostProbe holds that a probe whose end nobody reports does not shut the
-// provider out for ever, and that its result does not count once another is under way.
+// provider out for good, and that its result does not count once another is under way.
 func TestLostProbe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

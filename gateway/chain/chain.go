@@ -121,7 +121,7 @@ func (c *Chain) Report() *Report { return &c.machine.text.report }
 // Passage is what Plain says of a piece of text.
 type Passage int
 
-// The passages.
+// The values of [Passage].
 const (
 	Undecided      Passage = iota // the text must be fed
 	PassThrough                   // the text goes out as it is, and so does what waited

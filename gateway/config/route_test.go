@@ -111,7 +111,7 @@ func TestDefaultRoute(t *testing.T) {
 	}
 }
 
-// TestRouteChanged checks a configuration that was made without a file, where no key
+// TestRouteChanged checks a configuration that was made with no configuration file, where no key
 // has a place.
 func TestRouteChanged(t *testing.T) {
 	t.Parallel()

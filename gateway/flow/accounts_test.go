@@ -124,7 +124,7 @@ func (m *tally) once(t *testing.T, complete bool) {
 	}
 }
 
-// TestAccountsToldOnce holds that whoever keeps the books is told exactly once of every
+// TestAccountsToldOnce holds that whoever keeps usage accounts is told exactly once of every
 // answer, however it ends.
 func TestAccountsToldOnce(t *testing.T) {
 	t.Parallel()

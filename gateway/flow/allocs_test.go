@@ -49,7 +49,7 @@ func (r *readingReply) Next() (*gateway.Frame, error) {
 }
 
 // TestChunkAllocations counts the memory that a further chunk takes on its way from the
-// upstream's bytes to the client's, through all stages, where nothing in it is mended. The
+// upstream's bytes to the client's, through all stages, where nothing in it is repaired. The
 // arguments of a call are kept as long as the call is not over, so that their memory grows.
 func TestChunkAllocations(t *testing.T) {
 	const (

@@ -28,7 +28,7 @@ type turn struct {
 	stalls bool           // nothing comes behind them until the request is cancelled
 }
 
-// actor is a provider that plays turns, the last of them for ever.
+// actor is a provider that plays turns, the last of them again and again.
 type actor struct {
 	turns []turn
 	needs gateway.Needs

@@ -9,7 +9,7 @@ import (
 
 // BenchmarkNative is what a frame of an upstream's own call costs, and one of plain
 // text beside which tools were offered: with nobody looking, and where calls are
-// mended.
+// repaired.
 func BenchmarkNative(b *testing.B) {
 	const frames = 1000
 	const head = `data: {"id":"chatcmpl-123","object":"chat.completion.chunk","created":1700000000,"model":"m-1","choices":[{"index":0,"delta":`

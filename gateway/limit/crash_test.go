@@ -101,7 +101,7 @@ func work(ctx context.Context, limiter limit.Limiter, s *limit.Set, abandon func
 }
 
 // TestRestarts holds that a budget is exact while the Redis is killed and comes back: nothing is spent beyond it but one step a running
-// request, nothing is lost, and nothing is held for ever.
+// request, nothing is lost, and nothing is held for good.
 func TestRestarts(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")

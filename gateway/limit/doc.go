@@ -5,7 +5,7 @@
 // What the request will use is not known then, so it holds an estimate, which may grow while its answer
 // comes ([Limiter.Extend]), and at the end what it has used takes the hold's place ([Limiter.Settle]).
 // A hold is a lease: if nobody renews it, since its gateway was killed, it becomes what was used when it
-// was renewed last, and is never held for ever.
+// was renewed last, and is never held for good.
 //
 // [Memory] keeps the numbers in this process, [Shared] in a Redis, by one script, for many gateways; they
 // do the same to the last unit, and have one suite of tests. [Away] stands in front of Shared, and says what happens while the

@@ -13,7 +13,7 @@ const (
 	Day   Window = "day"
 	Week  Window = "week" // from Monday on
 	Month Window = "month"
-	Total Window = "total" // for ever
+	Total Window = "total" // never renewed
 )
 
 func (w Window) known() bool {

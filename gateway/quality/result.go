@@ -20,7 +20,7 @@ type Result uint8
 // The results, from the best to the worst. What follows Corrected counts as nothing.
 const (
 	Clean       Result = iota
-	Repaired           // the gateway has mended it, and nobody was asked
+	Repaired           // the gateway has repaired it, and nobody was asked
 	Corrected          // the model made it well when it was asked again
 	Unparseable        // no JSON, or markup that nobody can read
 	Invalid            // the arguments do not fit the tool

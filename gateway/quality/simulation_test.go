@@ -215,7 +215,7 @@ func TestNoOscillation(t *testing.T) {
 }
 
 // TestBadArmIsLeft: an arm whose every fifth call fails is left once, slowly and for good, keeps a
-// twentieth, and comes back when it is mended.
+// twentieth, and comes back when it is repaired.
 func TestBadArmIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, gateways := range []int{1, 4} {

@@ -13,7 +13,7 @@ const Buckets = 10_000
 const MaxArms = 16
 
 // Bucket is the part, from 0 to Buckets-1, that a unit belongs to under a salt. It is the same in
-// every process, for ever.
+// every process, at any time.
 func Bucket(salt, unit string) int {
 	d := xxhash.New()
 	_, _ = d.WriteString(salt) // neither can fail

@@ -259,7 +259,7 @@ func (l *loop) judge() (note, choice string) {
 	if tell {
 		note = leftNote(left)
 	}
-	if c := l.req.Choice(); c.Required { // else it would call for ever
+	if c := l.req.Choice(); c.Required { // else it would call without end
 		choice = `"auto"`
 	}
 	return note, choice

@@ -88,7 +88,7 @@ func TestNextGivesABlockBeforeTheNextByte(t *testing.T) {
 		for range 3 {
 			want := "data: a" + end + end
 			go io.WriteString(w, want)
-			got, err := reader.Next() // would wait for ever if it needed one byte more
+			got, err := reader.Next() // would hang if it needed one byte more
 			if err != nil || string(got.Raw) != want {
 				t.Fatalf("got %q, %v, want %q", got.Raw, err, want)
 			}

@@ -19,7 +19,7 @@ import (
 )
 
 type conformCmd struct {
-	Suite  suiteCmd       `cmd:"" name:"run" default:"withargs" help:"Run the suite; this is the default."`
+	Suite  suiteCmd       `cmd:"" name:"run" default:"withargs" help:"Test a gateway, this one or another, against the suite; conformance alone does so too."`
 	Config suiteConfigCmd `cmd:"" help:"Print the configuration that a gateway under test needs."`
 }
 

@@ -95,7 +95,7 @@ func golden(t *testing.T, archive string, files ...txtar.File) {
 // other line.
 func TestExportTraceMistakes(t *testing.T) {
 	t.Parallel()
-	const good = `{"time":"2026-11-21T13:00:05Z","msg":"request","status":200,"took":1000,"bytes":300,"prompt_route":"m","prompt_bytes":600,"input_tokens":150,"output_tokens":9,"prefix_blocks":"AAAAAQ"}` + "\n"
+	const good = `{"time":"2026-11-21T13:00:05Z","msg":"request","status":200,"took_ms":0.001,"bytes":300,"prompt_route":"m","prompt_bytes":600,"input_tokens":150,"output_tokens":9,"prefix_blocks":"AAAAAQ"}` + "\n"
 	none := "no request has its blocks in the log; the gateway writes them with log.prefix: true\n"
 	for _, tt := range []struct {
 		name, log string

@@ -10,7 +10,7 @@ import (
 )
 
 // TestClientLeaves has the client leave at several points: the upstream, which would wait
-// for ever, sees it.
+// without end, sees it.
 func TestClientLeaves(t *testing.T) {
 	t.Parallel()
 	for _, parser := range []string{"none", "auto"} {

@@ -19,7 +19,7 @@ func rawChat(body string) string {
 }
 
 // TestClientLeavesBehindSurplus has clients send something behind their body and then leave, in
-// every way there is: the upstream, which would wait for ever, sees it each time.
+// every way there is: the upstream, which would wait without end, sees it each time.
 func TestClientLeavesBehindSurplus(t *testing.T) {
 	t.Parallel()
 	surplus := map[string]string{

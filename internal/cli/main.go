@@ -96,6 +96,23 @@ func chosen(err error) (path []string) {
 	return path
 }
 
+// mistake is what a mistake on the command line says, with the values that a flag takes as people
+// write them. The empty one, of a flag that is not given, is not named.
+func mistake(err error) string {
+	said, values, ok := strings.Cut(err.Error(), " must be one of ")
+	if !ok {
+		return err.Error()
+	}
+	values, got, _ := strings.Cut(values, " but got ")
+	var all []string
+	for v := range strings.SplitSeq(values, ",") {
+		if v != `""` {
+			all = append(all, strings.Trim(v, `"`))
+		}
+	}
+	return said + " is one of " + strings.Join(all, ", ") + ", not " + got
+}
+
 // usageError is a mistake on the command line or in a file that it names.
 type usageError struct{ err error }
 
@@ -134,7 +151,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exited // --help was printed
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "callgate: %v (see %s --help)\n", err, strings.Join(append([]string{"callgate"}, chosen(err)...), " "))
+		fmt.Fprintf(stderr, "callgate: %s (see %s --help)\n", mistake(err), strings.Join(append([]string{"callgate"}, chosen(err)...), " "))
 		return exitUsage
 	}
 	err = command.Run(&env{ctx, stdin, stdout, stderr})

@@ -133,7 +133,7 @@ func (p *parsers) next(ctx context.Context, cfg *config.Config) (*parsers, error
 		if !p.degraded.Load() || len(p.notLoaded()) == 0 {
 			return nil, err
 		}
-		out.degraded.Store(true) // as it was; a file may mend it
+		out.degraded.Store(true) // as it was; a file may repair it
 	}
 	return out, nil
 }

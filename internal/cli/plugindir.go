@@ -72,7 +72,7 @@ func (p *parsers) loadFolder(ctx context.Context, strict bool) error {
 		return ctx.Err()
 	}
 	if err == nil || len(p.notLoaded()) == 0 {
-		return err // no file can mend it, so it is a mistake in the configuration
+		return err // no file can repair it, so it is a mistake in the configuration
 	}
 	p.degraded.Store(true)
 	p.log.Error("models whose parser is missing are refused until its plugin is loaded; others are served", "error", p.lacking())

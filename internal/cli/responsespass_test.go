@@ -198,8 +198,8 @@ func TestResponsesPassThroughBroken(t *testing.T) {
 	}
 }
 
-// TestResponsesPassThroughMended has a call that the gateway mends in mid-stream: what came before is as the
-// upstream said it, the call is whole and mended, and all of it is one answer in order.
+// TestResponsesPassThroughMended has a call that the gateway repairs in mid-stream: what came before is as the
+// upstream said it, the call is whole and repaired, and all of it is one answer in order.
 func TestResponsesPassThroughMended(t *testing.T) {
 	t.Parallel()
 	url := upstream(t, func(w http.ResponseWriter, _ received) {

@@ -119,7 +119,7 @@ func (j *judged) score(provider string) quality.TargetScore {
 }
 
 // TestQualityMovesNewConversations: of two upstreams, of which one calls wrong, that one loses new
-// conversations, in steps, and keeps those that it has; mended it gets them back.
+// conversations, in steps, and keeps those that it has; repaired it gets them back.
 func TestQualityMovesNewConversations(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ head, route, weight string }{

@@ -68,6 +68,8 @@ func TestPlainServers(t *testing.T) {
 			refusal: `{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}`},
 		{name: "ollama", status: 400, refuses: offers, warning: "tools_prompted:upstream",
 			refusal: `{"error":{"message":"registry.ollama.ai/library/gemma3:4b does not support tools","type":"api_error","param":null,"code":null}}`},
+		{name: "tgi", status: 422, refuses: offers, warning: "tools_prompted:upstream",
+			refusal: `{"error":"Input validation error: grammar is not supported","error_type":"validation"}`},
 	} {
 		for _, stream := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s stream %t", row.name, stream), func(t *testing.T) {
@@ -93,6 +95,26 @@ func TestPlainServers(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestPlainServerIgnores holds that a server which takes tools and leaves calls in the text, as SGLang
+// does without --tool-call-parser, is sent tools with each request, and its text is read.
+func TestPlainServerIgnores(t *testing.T) {
+	t.Parallel()
+	for _, stream := range []bool{false, true} {
+		p := &plainServer{refuses: func(map[string]any) bool { return false }}
+		g := serve(t, "", "--upstream", upstream(t, p.answer))
+		body := fmt.Sprintf(`{"model":"Qwen/Qwen3-8B","stream":%t,"messages":[{"role":"user","content":"Weather in Oslo?"}],"tools":[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}]}`, stream)
+		for n := range 2 {
+			out := g.do(g.request("POST", "/v1/chat/completions", body))
+			if out.status != http.StatusOK || !strings.Contains(out.body, `"tool_calls"`) || strings.Contains(out.body, "<tool_call>") {
+				t.Errorf("stream %t, request %d: got status %d and %s, want a call", stream, n+1, out.status, out.body)
+			}
+		}
+		if len(p.sent) != 2 || p.sent[0]["tools"] == nil || p.sent[1]["tools"] == nil {
+			t.Errorf("stream %t: got %v, want two requests with tools", stream, p.sent)
 		}
 	}
 }

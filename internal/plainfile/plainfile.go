@@ -1,6 +1,6 @@
 // Package plainfile opens files that are to be read from their beginning to their end, and
 // nothing that only looks like one: to open or to read a named pipe, a socket or a device may
-// take for ever, or do something.
+// never end, or do something.
 package plainfile
 
 import (

@@ -16,7 +16,7 @@ import (
 )
 
 // TestKinds has everything that is no file, and links to it. To open a pipe as one opens a
-// file would wait for ever.
+// file would never end.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

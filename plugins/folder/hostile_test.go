@@ -118,7 +118,7 @@ func TestFIFOAsSignature(t *testing.T) {
 	}
 }
 
-// TestCompileBombWaitsAlone has a plugin that is being compiled for ever, by a process of its
+// TestCompileBombWaitsAlone has a plugin that is being compiled without end, by a process of its
 // own: it is shown, the others of its directory are loaded and replaced, a good version of it
 // ends that, and so does the end of the program.
 func TestCompileBombWaitsAlone(t *testing.T) {

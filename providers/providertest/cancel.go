@@ -18,7 +18,7 @@ func cancelCases() []testCase {
 	}
 }
 
-// wantLeft checks that the upstream, which goes on for ever, sees the end of the request.
+// wantLeft checks that the upstream, which goes on without end, sees the end of the request.
 func wantLeft(t *testing.T, left <-chan struct{}) {
 	t.Helper()
 	select {

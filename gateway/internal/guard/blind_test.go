@@ -21,7 +21,7 @@ var blindClasses = map[string][]string{
 }
 
 // blindSet is the number of a set's conversations, so that a truncated file shows. The mistakes of one that is spent
-// were looked at after its measurement, and rules were mended by them: no certain ghost of it is missed any more.
+// were looked at after its measurement, and rules were changed by them: no certain ghost of it is missed any more.
 type blindSet struct {
 	size  int
 	spent bool
@@ -34,7 +34,7 @@ var blindSets = map[string]blindSet{"blind.jsonl": {160, true}, "blind2.jsonl": 
 const blindPrecision = 0.80
 
 // TestBlind prints the figures on conversations whose author had not seen the rules or the lexicons. The sets are not
-// to be fitted: whoever mends a rule because of a case in one writes a new set.
+// to be fitted: whoever changes a rule because of a case in one writes a new set.
 func TestBlind(t *testing.T) {
 	t.Parallel()
 	for file, set := range blindSets {

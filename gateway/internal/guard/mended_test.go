@@ -13,7 +13,7 @@ import (
 	"github.com/callgate/callgate/gateway/internal/ledger"
 )
 
-// mendedCase is a line of mended.jsonl: an answer to a message, behind calls.
+// mendedCase is a line of `mended.jsonl`: an answer to a message, behind calls.
 type mendedCase struct {
 	Name, Lang, System, User, Text string
 	Tools                          []string

@@ -23,7 +23,7 @@ func (w Way) String() string { return [...]string{"native", "raw", "prompted"}[w
 
 // Refusal is what a server says that does not take tools.
 type Refusal struct {
-	Server string // "vllm", "llama.cpp", or "" if the words do not tell
+	Server string // "vllm", "llama.cpp", "tgi", or "" if the words do not tell
 	Way    Way    // how to ask it
 }
 
@@ -37,6 +37,8 @@ const maxRead = 4 << 10
 //     --enable-auto-tool-choice and --tool-call-parser to be set"
 //   - llama.cpp, server/utils.hpp: "tools param requires --jinja flag"
 //   - Ollama, server/routes.go: "MODEL does not support tools"
+//   - TGI with --disable-grammar-support, router/src/validation.rs: "grammar is not supported", by
+//     which it means the tools, of which it makes a grammar
 //   - OpenRouter: "No endpoints found that support tool use"
 //   - Groq and others: "`tool calling` is not supported with this model"
 func Refused(body []byte, auto bool) (r Refusal, refused bool) {
@@ -49,6 +51,8 @@ func Refused(body []byte, auto bool) (r Refusal, refused bool) {
 		return Refusal{Server: "vllm", Way: Raw}, true
 	case strings.Contains(text, "requires --jinja"):
 		return Refusal{Server: "llama.cpp", Way: Prompted}, true
+	case strings.Contains(text, "grammar is not supported"):
+		return Refusal{Server: "tgi", Way: Prompted}, true
 	}
 	named := strings.Contains(text, "tool") || strings.Contains(text, "function call")
 	for _, words := range []string{"not support", "unsupported", "no endpoints found that support", "not available", "isn't supported", "not enabled"} {

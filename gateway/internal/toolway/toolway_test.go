@@ -20,6 +20,8 @@ func TestRefused(t *testing.T) {
 		{`{"error":{"message":"registry.ollama.ai/library/gemma3:4b does not support tools","type":"api_error"}}`, toolway.Prompted},
 		{`{"error":{"message":"No endpoints found that support tool use. To learn more about provider routing, visit: https://openrouter.ai/docs/provider-routing","code":404}}`, toolway.Prompted},
 		{"{\"error\":{\"message\":\"`tool calling` is not supported with this model\",\"type\":\"invalid_request_error\"}}", toolway.Prompted},
+		{`{"error":"Input validation error: grammar is not supported","error_type":"validation"}`, toolway.Prompted},
+		{`{"error":"Input validation error: grammar is not valid: unexpected token","error_type":"validation"}`, toolway.Native},
 		{`{"error":{"message":"Invalid parameter: 'tool_choice' is only allowed when 'tools' are specified."}}`, toolway.Native},
 		{`{"error":{"message":"parallel_tool_calls is not supported with this model"}}`, toolway.Native},
 		{`{"error":{"message":"This model's maximum context length is 8192 tokens"}}`, toolway.Native},

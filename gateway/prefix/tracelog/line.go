@@ -35,18 +35,18 @@ func parse(line []byte) (r *request, ok bool, field string, err error) {
 		return nil, false, "", nil // most lines, at the cost of a search
 	}
 	var raw struct {
-		Msg    string  `json:"msg"`
-		Time   string  `json:"time"`
-		Took   *int64  `json:"took"`
-		Status int     `json:"status"`
-		Code   string  `json:"code"`
-		Route  string  `json:"prompt_route"`
-		Stream bool    `json:"stream"`
-		Bytes  *int64  `json:"bytes"`
-		Prompt *int64  `json:"prompt_bytes"`
-		Input  *int64  `json:"input_tokens"`
-		Output *int64  `json:"output_tokens"`
-		Blocks *string `json:"prefix_blocks"`
+		Msg    string   `json:"msg"`
+		Time   string   `json:"time"`
+		Took   *float64 `json:"took_ms"`
+		Status int      `json:"status"`
+		Code   string   `json:"code"`
+		Route  string   `json:"prompt_route"`
+		Stream bool     `json:"stream"`
+		Bytes  *int64   `json:"bytes"`
+		Prompt *int64   `json:"prompt_bytes"`
+		Input  *int64   `json:"input_tokens"`
+		Output *int64   `json:"output_tokens"`
+		Blocks *string  `json:"prefix_blocks"`
 	}
 	if err := json.Unmarshal(line, &raw); err != nil {
 		field, err := simulate.Fault(err)
@@ -61,18 +61,14 @@ func parse(line []byte) (r *request, ok bool, field string, err error) {
 	}
 	for _, f := range []struct {
 		name     string
-		value    *int64
+		fault    error
 		required bool
-		most     int64
 	}{
-		{"took", raw.Took, true, maxTook}, {"bytes", raw.Bytes, true, maxCount}, {"prompt_bytes", raw.Prompt, true, maxCount},
-		{"input_tokens", raw.Input, false, maxCount}, {"output_tokens", raw.Output, false, maxCount},
+		{"took_ms", within(raw.Took, maxTook), true}, {"bytes", within(raw.Bytes, maxCount), true}, {"prompt_bytes", within(raw.Prompt, maxCount), true},
+		{"input_tokens", within(raw.Input, maxCount), false}, {"output_tokens", within(raw.Output, maxCount), false},
 	} {
-		switch {
-		case f.value == nil && f.required:
-			return nil, true, f.name, errors.New("is missing")
-		case f.value != nil && (*f.value < 0 || *f.value > f.most):
-			return nil, true, f.name, fmt.Errorf("is not between 0 and %d: %d", f.most, *f.value)
+		if f.fault != nil && (f.required || !errors.Is(f.fault, errMissing)) {
+			return nil, true, f.name, f.fault
 		}
 	}
 	blocks, err := prefix.ParseText(*raw.Blocks)
@@ -80,13 +76,26 @@ func parse(line []byte) (r *request, ok bool, field string, err error) {
 		return nil, true, "prefix_blocks", err
 	}
 	return &request{
-		start: ended.Add(-time.Duration(*raw.Took)), route: raw.Route, bytes: *raw.Prompt, input: raw.Input, output: raw.Output,
+		start: ended.Add(-time.Duration(*raw.Took * float64(time.Millisecond))), route: raw.Route, bytes: *raw.Prompt, input: raw.Input, output: raw.Output,
 		answerBytes: *raw.Bytes, stream: raw.Stream, failed: raw.Status != http.StatusOK || raw.Code != "", blocks: blocks,
 	}, true, "", nil
+}
+
+var errMissing = errors.New("is missing")
+
+// within says what is wrong with a number of a line.
+func within[T int64 | float64](value *T, most T) error {
+	switch {
+	case value == nil:
+		return errMissing
+	case *value < 0 || *value > most:
+		return fmt.Errorf("is not between 0 and %v: %v", most, *value)
+	}
+	return nil
 }
 
 // Bounds of a line's numbers, so that sums of them stay within 64 bits.
 const (
 	maxCount = 1 << 30
-	maxTook  = int64(7 * 24 * time.Hour)
+	maxTook  = 7 * 24 * 3600 * 1000 // milliseconds
 )

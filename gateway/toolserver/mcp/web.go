@@ -75,7 +75,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // begin sends a request for a stream that lasts. Its headers must come in time, or the SDK
-// would wait for ever; and it is bounded by its own size, since it is no answer.
+// would wait without end; and it is bounded by its own size, since it is no answer.
 func (w *web) begin(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	timer := time.AfterFunc(headerTime, cancel)

@@ -17,8 +17,8 @@
 // "make clients" sets, has it done.
 //
 // TestQuickstart and TestPages do what docs/quickstart.md and docs/clients.md say, word by word, in
-// empty directories; TestApps does so with aider, Continue's command line and LibreChat's schema,
-// which CALLGATE_CLIENT_AGENTS=1 installs too.
+// empty directories; TestApps does so with aider, Continue's command line, Open WebUI's server and
+// LibreChat's schema, which CALLGATE_CLIENT_AGENTS=1 installs too.
 //
 // TestToolServers is about the other side: it calls the tools of real servers, and
 // TestToolServersConformance has the official suite of the Model Context Protocol check how

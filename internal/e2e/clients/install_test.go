@@ -35,8 +35,9 @@ func installPython(ctx context.Context) (interpreter string, err error) {
 	}
 }
 
-// installVenv returns the Python of a virtual environment that has what a file pins.
-func installVenv(ctx context.Context, kind, pins string) (interpreter string, err error) {
+// installVenv returns the Python of a virtual environment that has what a file pins. More flags of
+// pip's may follow.
+func installVenv(ctx context.Context, kind, pins string, flags ...string) (interpreter string, err error) {
 	base, version, err := install.Python(ctx)
 	if err != nil {
 		return "", err
@@ -46,8 +47,8 @@ func installVenv(ctx context.Context, kind, pins string) (interpreter string, er
 		if err != nil {
 			return err
 		}
-		_, err = install.Command(ctx, "", in, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-			"--require-hashes", "--only-binary", ":all:", "--no-compile", "--retries", "1", "--timeout", "20", "-r", pins)
+		_, err = install.Command(ctx, "", in, append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+			"--require-hashes", "--only-binary", ":all:", "--no-compile", "--retries", "1", "--timeout", "20", "-r", pins}, flags...)...)
 		return err
 	})
 	return install.Interpreter(base, dir), err

@@ -235,9 +235,9 @@ func TestPages(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the pages' commands are for a shell that Windows does not have")
 	}
-	agents, app, unplayed := "TestAgents", "TestApps", "It is not run by a test."
+	agents, app, unplayed := "TestAgents", "TestApps", "It is not run by a test: "
 	elsewhere := map[string]string{"Claude Code": agents, "Codex": agents, "aider": app, "Continue": app, "LibreChat": app,
-		"Open WebUI": unplayed, "Cursor": unplayed}
+		"Open WebUI": app, "Cursor": unplayed}
 	py := sync.OnceValues(installDefaults)
 	langchain := sync.OnceValues(func() (string, error) { return installPython(t.Context()) })
 	js := sync.OnceValues(func() (nodeSDKs, error) { return installNode(t.Context()) })
@@ -283,12 +283,12 @@ func TestPages(t *testing.T) {
 }
 
 // TestApps follows what docs/clients.md says of apps: Continue's command line reads a file by a
-// call that the demo's model writes as text; aider's edit passes as the text that it is; and
-// LibreChat's own schema reads its settings. It installs several hundred megabytes, as TestAgents
-// does.
+// call that the demo's model writes as text; Open WebUI runs a tool that it calls so; aider's edit
+// passes as the text that it is; and LibreChat's own schema reads its settings. It installs more than
+// a gigabyte.
 func TestApps(t *testing.T) {
 	t.Parallel()
-	need(t, agentsAsked("aider, Continue and LibreChat", "TestApps"))
+	need(t, agentsAsked("aider, Continue, LibreChat and Open WebUI", "TestApps"))
 	parts := sections(t, "clients.md", "One by one")
 	t.Run("Continue", func(t *testing.T) {
 		t.Parallel()
@@ -314,6 +314,10 @@ func TestApps(t *testing.T) {
 		if want := "Callgate get_weather {\"city\": \"Oslo\"}\n"; printed != want {
 			t.Errorf("got %q, want %q", printed, want)
 		}
+	})
+	t.Run("Open WebUI", func(t *testing.T) {
+		t.Parallel()
+		openWebUI(t, parts["Open WebUI"])
 	})
 	t.Run("aider", func(t *testing.T) {
 		t.Parallel()

@@ -17,7 +17,7 @@ const (
 )
 
 // maxName is how long a tool's name may be. Without such a limit text that only looks
-// like a call would be held back for ever.
+// like a call would be held back without end.
 const maxName = 128
 
 // Spec describes the parser to the gateway. Where a trigger occurs in a model's text the
