@@ -1,8 +1,8 @@
 // Command bench prints the figures that docs/benchmarks.md quotes, all in one run and as
 // ratios where it can, so that they mean the same on every machine. The main table is what
-// the gateway costs beside a plain reverse proxy, and beside an older gateway if -beside
-// names one; the others are what the sandbox costs a parser, and how soon the gateway answers
-// after a start. What single packages cost is in their own benchmarks.
+// the gateway costs beside a plain reverse proxy; it and that of limits have an older gateway
+// beside this one if -beside names one. The others are what the sandbox costs a parser, and how
+// soon the gateway answers after a start. What single packages cost is in their own benchmarks.
 //
 // "make bench" builds what it measures and runs it. Servers are processes of their
 // own on loopback: the gateway, and this program again as proxy and as upstream.
