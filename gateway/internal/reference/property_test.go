@@ -103,6 +103,12 @@ func near(s, t string) bool {
 	if s == t || p == q && (p == s || q == t) {
 		return true
 	}
+	lost := func(long, short string) bool { // one of four letters, within
+		return len(long) == 4 && (long[:1]+long[2:] == short || long[:2]+long[3:] == short)
+	}
+	if lost(p, q) || lost(q, p) {
+		return true
+	}
 	if min(len(p), len(q)) < 4 || p[0] != q[0] {
 		return false
 	}
