@@ -118,8 +118,8 @@ bench: build ## print the figures of docs/benchmarks.md, as ratios of one run (B
 attack: build ## attack the gateway in all ways at once for ATTACKTIME, with memory and answers checked
 	@go run ./cmd/attack -time $(ATTACKTIME)
 
-bench-units: ## print what repairs, breakers, attempts, routing by prefix and providers cost
-	@go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./gateway/repair ./gateway/internal/ledger ./gateway/internal/guard ./gateway/breaker ./gateway/prefix ./gateway/admit ./cmd/bench ./providers/openai ./providers/anthropic
+bench-units: ## print what repairs, breakers, attempts, routing by prefix, stored turns and providers cost
+	@go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./gateway/repair ./gateway/internal/ledger ./gateway/internal/guard ./gateway/breaker ./gateway/prefix ./gateway/admit ./gateway/protocol/responses/state ./cmd/bench ./providers/openai ./providers/anthropic
 
 # Eight targets whose caches keep everything, and no more than 10,000 blocks remembered of
 # each. Gateways talk over a real Redis, or in memory if there can be none.

@@ -148,6 +148,9 @@ func (w *Writer) isOwn() bool { return w.summary.Protocol == Name }
 
 // readOwn takes what an upstream of the Responses API says beside the chat completion.
 func (w *Writer) readOwn(own object) {
+	if !w.isOwn() {
+		return
+	}
 	if m := own.get("message"); isObject(m) {
 		w.waiting = append(w.waiting, &item{kind: messageItem, part: textPartKind, phase: bytes.Clone(object(m).get("phase")), fresh: true})
 		w.advance()

@@ -190,7 +190,7 @@ func (w *Writer) readBody(f *wire.Frame, c *wire.Choice) error {
 			b.said++
 		}
 	}
-	if b.own != nil && w.isOwn() {
+	if b.own != nil {
 		w.readOwn(b.own)
 	}
 	if isString(b.reasoning) {

@@ -177,8 +177,20 @@ func (t *tenant) index(items []store.Item) {
 // forget takes items out of the index. Many may have one id: the list of each id is gone through
 // once, and not once an item.
 func (t *tenant) forget(items []store.Item) {
-	gone := map[string]map[*byte]int{} // how many times each body, by id
+	var gone map[string]map[*byte]int // how many times each body, by id
 	for _, i := range items {
+		switch same := t.items[i.ID]; {
+		case len(same) == 0:
+			continue
+		case len(same) == 1: // as nearly all have
+			if start(same[0].Body) == start(i.Body) {
+				delete(t.items, i.ID)
+			}
+			continue
+		}
+		if gone == nil {
+			gone = map[string]map[*byte]int{}
+		}
 		if gone[i.ID] == nil {
 			gone[i.ID] = map[*byte]int{}
 		}

@@ -91,8 +91,14 @@ type exchange struct {
 	stays func() bool
 }
 
-// keepUntil frees the lock when ctx has ended, if nobody has done so before.
-func (e *exchange) keepUntil(ctx context.Context) { e.stays = context.AfterFunc(ctx, e.unlock) }
+// keepUntil frees the lock when ctx has ended, if nobody has done so before. Only a conversation has one: for others
+// it would cost each request a goroutine.
+func (e *exchange) keepUntil(ctx context.Context) {
+	e.stays = func() bool { return ctx.Err() == nil }
+	if e.Conversation() != "" {
+		e.stays = context.AfterFunc(ctx, e.unlock)
+	}
+}
 
 // resolve puts earlier items in front, and those that references stand for in their place.
 func (e *exchange) resolve(ctx context.Context) error {
