@@ -216,6 +216,65 @@ func TestToolGatewayKilled(t *testing.T) {
 	}
 }
 
+// TestToolGatewayKilledInLoop: the gateway is killed in the second round, while a call runs. The client's answer breaks
+// off without an end, the call ends with the gateway, and another gateway makes none of the calls again by itself.
+func TestToolGatewayKilledInLoop(t *testing.T) {
+	t.Parallel()
+	shop := newToolShop(t)
+	began, ended := make(chan struct{}, 4), make(chan struct{}, 4)
+	shop.do = func(w http.ResponseWriter, r *http.Request, _ string) {
+		if r.Method != http.MethodPost {
+			io.WriteString(w, `{"found":1}`)
+			return
+		}
+		began <- struct{}{}
+		<-r.Context().Done()
+		ended <- struct{}{}
+	}
+	url, bodies := script(t, "native", func(results int, _ received) (string, []modelCall) {
+		if results == 0 {
+			return "Let me see.", []modelCall{{"call_1", "shop__search", `{"q":"x"}`}}
+		}
+		return "", []modelCall{{"call_2", "shop__order", `{"item":"x"}`}}
+	})
+	file := configFile(t, shop.config(url, "m", "none", "")+fmt.Sprintf("cache_salt: 0123456789abcdef0123456789abcdef\nstore: {kind: sqlite, path: %q}\n", filepath.Join(t.TempDir(), "store.db")))
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{}}
+	t.Cleanup(client.CloseIdleConnections)
+	ready := func(k *killable) {
+		await(t, "a gateway", func() bool {
+			status, _, _ := k.ask(t.Context(), client, "GET", "/readyz", "")
+			return status == http.StatusOK
+		})
+	}
+	first := startKillable(t, file)
+	ready(first)
+	gone := make(chan bool, 1)
+	var body string
+	go func() {
+		_, text, ok := first.ask(t.Context(), client, "POST", "/v1/chat/completions", askShop)
+		body = text
+		gone <- ok
+	}()
+	select {
+	case <-began:
+	case <-gone:
+		t.Fatalf("got the answer %q, want the tool called", body)
+	}
+	first.kill()
+	if whole := <-gone; whole || strings.Contains(body, done) || strings.Contains(body, `"finish_reason":"`) {
+		t.Errorf("got an answer with an end: %q", body)
+	}
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Error("the call runs on")
+	}
+	ready(startKillable(t, file))
+	if got := shop.made(); len(got) != 2 || len(bodies()) != 2 {
+		t.Errorf("got the calls %v and %d rounds, want two of each", got, len(bodies()))
+	}
+}
+
 // TestToolUpstreamError: an error that an upstream sends in its stream is the client's where
 // nothing was found, and else the answer ends with what was.
 func TestToolUpstreamError(t *testing.T) {

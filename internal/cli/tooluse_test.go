@@ -116,6 +116,26 @@ func TestToolLimitsShown(t *testing.T) {
 	}
 }
 
+// TestToolRunSpent: each round counts for the client's limits. One that they refuse in the midst of the run ends it with
+// what was found, no call is made any more, and the next request is refused.
+func TestToolRunSpent(t *testing.T) {
+	t.Parallel()
+	shop := newToolShop(t)
+	url, bodies := script(t, "native", func(results int, _ received) (string, []modelCall) {
+		return "", []modelCall{{fmt.Sprint("call_", results), "shop__search", fmt.Sprintf(`{"q":"%d"}`, results)}}
+	})
+	g := serve(t, shop.config(url, "m", "none", "")+"key_limits: [{requests: 2, per: 24h}]\n")
+	r := g.chat(strings.Replace(askShop, `"stream":true`, `"stream":true,"stream_options":{"include_usage":true}`, 1))
+	a := readAnswer(t, r)
+	a.one(t, r, "length")
+	if len(bodies()) != 2 || len(shop.made()) != 2 || !strings.Contains(a.text, "/search 0") || !strings.Contains(a.text, "/search 1") || !strings.Contains(r.body, "partial_answer:error") {
+		t.Errorf("got %d rounds, %d calls and\n%s", len(bodies()), len(shop.made()), r.body)
+	}
+	if r := g.chat(askShop); r.status != http.StatusTooManyRequests || len(bodies()) != 2 {
+		t.Errorf("got status %d and %d rounds, want the next request refused", r.status, len(bodies()))
+	}
+}
+
 // TestToolKeys: a key may use the tools that its list names, and a client's credentials stay with
 // the gateway.
 func TestToolKeys(t *testing.T) {
