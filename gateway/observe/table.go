@@ -44,7 +44,8 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 		histogram("callgate_overhead_seconds", "Time that a request spent in the gateway itself, before and between the upstream's frames.", OverheadBuckets, func(r gateway.Record, to Series) { to.Add(Labels{}, Seconds(r.Summary.Overhead)) }).of(Answered),
 	}},
 	{member: "calls", value: func(s *gateway.Summary) any { return append([]string{}, s.Called...) }},
-	{log: "calls", trace: "callgate.tool_calls.text", value: func(s *gateway.Summary) any { return s.Calls }, counts: []Measure{
+	{log: "calls", value: func(s *gateway.Summary) any { return s.Calls + s.Native }},
+	{trace: "callgate.tool_calls.text", value: func(s *gateway.Summary) any { return s.Calls }, counts: []Measure{
 		counter("callgate_tool_calls_total", "Tool calls of answers, by how they came: native, or as text.", func(r gateway.Record, to Series) {
 			AddCount(to, Labels{r.Model, "native"}, r.Summary.Native)
 			AddCount(to, Labels{r.Model, "text"}, r.Summary.Calls)

@@ -181,12 +181,12 @@ func roundsText(s *gateway.Summary) any {
 	return text
 }
 
-// callsText counts the calls that were read from text, where any text was read.
+// callsText counts the calls of an answer, where its text was read for them.
 func callsText(s *gateway.Summary) any {
 	if s.Calls == 0 && !s.TextParsed {
 		return nil
 	}
-	return s.Calls
+	return s.Calls + s.Native
 }
 
 // guardText is what the guard has against the answer.

@@ -160,8 +160,7 @@ func (a *answer) read(body io.Reader) {
 	}
 }
 
-// noCalls is what the gateway says of calls in text where all calls are native, which a reader would
-// take for none.
+// noCalls is what the gateway says of an answer without calls, which the reader sees.
 var noCalls = regexp.MustCompile(`\bcalls=0\b`)
 
 func (a *answer) add(data string) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -24,4 +25,19 @@ func TestLogUnits(t *testing.T) {
 			t.Errorf("%s: got a duration without a unit, or no line about the parsers, in\n%s", form, said)
 		}
 	}
+}
+
+// TestLogCalls holds that the log counts all calls of an answer, and not those alone that were read
+// from text; and that the end of a stream does not say either that there were none.
+func TestLogCalls(t *testing.T) {
+	t.Parallel()
+	g := serve(t, "providers: {demo: {type: demo}}\nmodels: {m: {targets: [{provider: demo, model: native, parser: auto}]}}\nlog: {format: json}\n")
+	const body = `{"model":"m","stream":%t,"messages":[{"role":"user","content":"What is the weather in Oslo?"}],"tools":[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}]}`
+	if r := g.chat(fmt.Sprintf(body, false)); !strings.Contains(r.body, `"tool_calls"`) {
+		t.Fatalf("got %s, want a call", r.body)
+	}
+	if r := g.chat(fmt.Sprintf(body, true)); strings.Contains(r.body, "calls=0") {
+		t.Errorf("got the stream\n%s\nwant no calls=0 at its end", r.body)
+	}
+	await(t, "two lines with a call", func() bool { return strings.Count(g.stderr.String(), `"calls":1,`) == 2 })
 }

@@ -110,7 +110,7 @@ func mistake(err error) string {
 			all = append(all, strings.Trim(v, `"`))
 		}
 	}
-	return said + " is one of " + strings.Join(all, ", ") + ", not " + got
+	return strings.Trim(said, "[]") + " is one of " + strings.Join(all, ", ") + ", not " + got
 }
 
 // usageError is a mistake on the command line or in a file that it names.

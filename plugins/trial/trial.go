@@ -1,7 +1,7 @@
 // Package trial puts a compiled plugin to the test in the sandbox that the gateway runs
 // it in: golden cases, every way of cutting them, arguments that come twice or are no JSON as
 // they are, texts that end early or go on, regions side by side, long, deep and repeated
-// texts, texts made up at random, and what the plugin costs beside the built-in parsers. The
+// texts, fuzzed inputs, and what the plugin costs beside the built-in parsers. The
 // plugin may be written in any language.
 package trial
 
