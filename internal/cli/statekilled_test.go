@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/callgate/callgate/internal/postgrestest"
 )
 
 // killable is "callgate serve" as a process of its own.
@@ -65,18 +67,31 @@ func (p *killable) ask(ctx context.Context, client *http.Client, method, path, b
 	return resp.StatusCode, string(b), err == nil
 }
 
-// TestStateKilled kills the gateway with SIGKILL while clients talk to it, several times.
-// Every response that a client was told of as completed is there afterwards, goes on, and is
-// in its conversation once.
+// TestStateKilled kills the gateway with SIGKILL while clients talk to it, several times, over each store
+// that outlives it. Every response that a client was told of as completed is there afterwards, goes on,
+// and is in its conversation once.
 func TestStateKilled(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	for name, store := range map[string]func(t *testing.T) string{
+		"sqlite": func(t *testing.T) string {
+			return fmt.Sprintf("{kind: sqlite, path: %q}", filepath.Join(t.TempDir(), "store.db"))
+		},
+		"postgres": func(t *testing.T) string { return fmt.Sprintf("{kind: postgres, url: %q}", postgrestest.Database(t)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stateKilled(t, store(t))
+		})
+	}
+}
+
+func stateKilled(t *testing.T, store string) {
 	url := upstream(t, func(w http.ResponseWriter, r received) {
 		w.Header().Set("content-type", "text/event-stream")
 		send(w, stream("answer"))
 	})
-	file := configFile(t, fmt.Sprintf("store: {kind: sqlite, path: %q}\nproviders: {local: {type: openai, base_url: %q}}\nmodels: {m: {targets: [{provider: local}]}}\nadmin: {listen: off}\n",
-		filepath.Join(dir, "store.db"), url))
+	file := configFile(t, fmt.Sprintf("store: %s\nproviders: {local: {type: openai, base_url: %q}}\nmodels: {m: {targets: [{provider: local}]}}\nadmin: {listen: off}\n",
+		store, url))
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
 	conversation := ""
