@@ -210,6 +210,35 @@ func TestRepairedHistoryMemory(t *testing.T) {
 	g.nothingClaimed(t)
 }
 
+// TestBlankLinesAhead has an upstream send very many blank lines before the first token, each a block
+// of one byte: what is kept of them until the first token is bounded by their number too.
+func TestBlankLinesAhead(t *testing.T) {
+	t.Parallel()
+	const lines = 250_000
+	blank := strings.Repeat("\n", 1000)
+	up := newSite(t, func(w http.ResponseWriter, _ received) {
+		w.Header().Set("content-type", events)
+		for range lines / len(blank) {
+			send(w, blank)
+		}
+		send(w, role+delta("well")+finish+done)
+	})
+	var s setup
+	s.provider("up", up.url, "parser: auto")
+	g, _ := spawn(t, s.String())
+	g.chat(prompt("up/m", "hi", true)) // what is made once
+	var r result
+	taken := g.allocates(func() { r = g.chat(prompt("up/m", "hi", true)) })
+	t.Logf("%.1f MiB were allocated for %d blank lines", float64(taken)/mebi, lines)
+	if most := int64(16 * mebi); taken > most {
+		t.Errorf("got %d MiB allocated for %d bytes, want at most %d", taken/mebi, lines, most/mebi)
+	}
+	if r.status != http.StatusOK || !strings.Contains(r.body, "well") || !strings.Contains(r.body, "[DONE]") {
+		t.Errorf("got %d and %d bytes, want the answer", r.status, len(r.body))
+	}
+	g.nothingClaimed(t)
+}
+
 // wholeAnswer is a completion with a content, as JSON has it.
 func wholeAnswer(content string) string {
 	return `{"id":"x","object":"chat.completion","created":1,"model":"up","choices":[{"index":0,"message":{"role":"assistant","content":"` +

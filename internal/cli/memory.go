@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"math"
 	"runtime/debug"
 
@@ -37,6 +38,21 @@ func memoryBudget(l config.Limits) int64 {
 		return memoryUnknown
 	}
 	return max(int64(memory/shareOfMemory), 1)
+}
+
+// memoryDoubt says that the requests in progress may take more than the process can hold, where the
+// configuration lets them; "" if that is not so.
+func memoryDoubt(l config.Limits) string {
+	own := l
+	own.Memory = 0
+	most := memoryBudget(own)
+	if l.Memory == 0 || int64(l.Memory) <= most {
+		return ""
+	}
+	if debug.SetMemoryLimit(-1) < math.MaxInt64 {
+		return fmt.Sprintf("limits.memory is %d bytes, more than half of GOMEMLIMIT: the process may need twice what requests do; set GOMEMLIMIT to twice limits.memory", l.Memory)
+	}
+	return fmt.Sprintf("limits.memory is %d bytes, more than a quarter of the memory that there is: set GOMEMLIMIT to twice limits.memory, and let the process have more than that", l.Memory)
 }
 
 // uploadBudget is how many bytes all uploads in progress may have in temporary files.

@@ -199,3 +199,26 @@ func TestPeakMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryDoubt has the requests in progress be allowed more than the process can hold, which is
+// said in the log.
+func TestMemoryDoubt(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		memory, limit, says string
+	}{
+		{"128MiB", "256MiB", ""},
+		{"200MiB", "256MiB", "more than half of GOMEMLIMIT"},
+		{"1000GiB", "off", "more than a quarter of the memory that there is"},
+	} {
+		var s setup
+		fmt.Fprintf(&s.head, "limits: {memory: %s}\n", row.memory)
+		s.provider("up", well(t).url, "")
+		g, _ := spawn(t, strings.Replace(s.String(), "level: error", "level: warn", 1), "GOMEMLIMIT="+row.limit)
+		g.chat(prompt("up/m", "hi", false))
+		log := g.stderr.String() + g.stdout.String()
+		if said := strings.Contains(log, "limits.memory is"); said != (row.says != "") || !strings.Contains(log, row.says) {
+			t.Errorf("limits.memory %s, GOMEMLIMIT %s: got the log\n%s\nwant %q in it", row.memory, row.limit, log, row.says)
+		}
+	}
+}

@@ -127,6 +127,9 @@ func (p *process) apply(v *edition) {
 	v.gateway.Begin()
 	p.shared.prefixes(cfg, v.gateway.Index(), p.log)
 	p.memory.SetLimit(memoryBudget(cfg.Limits))
+	if doubt := memoryDoubt(cfg.Limits); doubt != "" {
+		p.log.Warn(doubt)
+	}
 	p.uploads.SetLimit(uploadBudget(cfg.Limits))
 	p.accounts.book.SetPrices(v.prices)
 	configureKeys(p.keys, v.config)

@@ -68,7 +68,8 @@ func Open(name string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// Read reads a file of at most limit bytes.
+// Read reads a file of at most limit bytes. Of one that says it has none, nothing is read: the kernel's
+// own, such as /proc/kmsg, say so, and to read them may take for ever.
 func Read(name string, limit int64) ([]byte, error) {
 	f, info, err := Open(name)
 	if err != nil {
@@ -77,6 +78,9 @@ func Read(name string, limit int64) ([]byte, error) {
 	defer f.Close()
 	if info.Size() > limit {
 		return nil, fmt.Errorf("%s has %d bytes, the limit is %d", name, info.Size(), limit)
+	}
+	if info.Size() == 0 {
+		return nil, nil
 	}
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(b)) > limit { // it has grown

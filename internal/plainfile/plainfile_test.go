@@ -62,3 +62,17 @@ func TestKinds(t *testing.T) {
 		t.Errorf("got %v, want a *KindError of a pipe", err)
 	}
 }
+
+// TestKernelsFile reads a file that the kernel makes while it is read: it says that it has no bytes, and
+// some of them can be read for ever.
+func TestKernelsFile(t *testing.T) {
+	t.Parallel()
+	const name = "/proc/self/status"
+	if _, err := os.Stat(name); err != nil {
+		t.Skip("there is no /proc")
+	}
+	b, err := plainfile.Read(name, 1<<20)
+	if len(b) > 0 || err != nil {
+		t.Errorf("got %d bytes and the error %v, want nothing to be read", len(b), err)
+	}
+}

@@ -114,7 +114,7 @@ func (r *request) readCall(place string, m map[string]value, to *blocks) error {
 		return invalid(place+".function.arguments", "%s.function.arguments is not a JSON object, which this model's API needs it to be.", place)
 	}
 	to.begin(false, m["cache_control"] != nil)
-	to.open("type", "tool_use")
+	to.open("tool_use")
 	to.set("id", m["id"])
 	to.set("name", function["name"])
 	to.set("input", input)

@@ -103,7 +103,7 @@ func (r *request) readText(at func() string, v value, name string, to *blocks) e
 	}
 	if same {
 		to.begin(false, cache != nil)
-		to.rope.add(v)
+		to.add(v)
 		return nil
 	}
 	r.leftover("messages.content", fields(v), set("type", name, "cache_control"))
@@ -128,7 +128,7 @@ func (r *request) readImage(place string, m map[string]value, to *blocks) error 
 	switch strings.ToLower(string(scheme)) {
 	case "http", "https":
 		var source rope
-		source.open("type", "url")
+		source.open("url")
 		source.set("url", url)
 		to.media("image", &source, nil, m["cache_control"])
 	case "data":
@@ -155,7 +155,7 @@ func (r *request) readFile(place string, m map[string]value, to *blocks) error {
 	cache, title := m["cache_control"], file["filename"]
 	if id := file["file_id"]; id != nil && file["file_data"] == nil {
 		var source rope
-		source.open("type", "file")
+		source.open("file")
 		source.set("file_id", id)
 		to.media("document", &source, title, cache)
 		return nil

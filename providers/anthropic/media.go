@@ -39,7 +39,7 @@ func parseData(url []byte) (d data, ok bool) {
 // source is the data as the source of an image or a document, an object that is open.
 func (d data) source() *rope {
 	r := &rope{}
-	r.open("type", "base64")
+	r.open("base64")
 	r.set("media_type", quote(d.media))
 	r.key("data")
 	if wire.Plain(d.base64) {
@@ -59,7 +59,7 @@ func (d data) text() (*rope, bool) {
 		return nil, false
 	}
 	r := &rope{}
-	r.open("type", "text")
+	r.open("text")
 	r.set("media_type", quote(d.media))
 	r.set("data", quote(b))
 	return r, true

@@ -187,7 +187,7 @@ func (r *request) readResult(c *conversation, place string, m map[string]value) 
 	}
 	o := &c.turn(false).results
 	o.begin(false, true)
-	o.open("type", "tool_result")
+	o.open("tool_result")
 	o.set("tool_use_id", id)
 	switch {
 	case content.count == 0: // Anthropic lets a result have none
@@ -195,9 +195,9 @@ func (r *request) readResult(c *conversation, place string, m map[string]value) 
 		o.set("content", m["content"])
 	default:
 		o.key("content")
-		o.rope.add([]byte{'['})
+		o.add([]byte{'['})
 		o.rope.join(&content.rope)
-		o.rope.add([]byte{']'})
+		o.add([]byte{']'})
 	}
 	o.set("is_error", m["is_error"])
 	o.set("cache_control", m["cache_control"])

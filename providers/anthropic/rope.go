@@ -63,10 +63,10 @@ func (r *rope) appendTo(b []byte) []byte {
 	return append(b, r.tail...)
 }
 
-// open begins an object with a member that is a plain word.
-func (r *rope) open(name, word string) {
-	r.tail = append(append(append(append(append(r.tail, `{"`...), name...), `":"`...), word...), '"')
-	r.size += len(`{"":""`) + len(name) + len(word)
+// open begins an object of a type, which is a plain word.
+func (r *rope) open(kind string) {
+	r.tail = append(append(append(r.tail, `{"type":"`...), kind...), '"')
+	r.size += len(`{"type":""`) + len(kind)
 }
 
 // set adds a member to the object that is open, unless there is no value.
@@ -101,7 +101,7 @@ func (b *blocks) begin(thinks, marked bool) {
 	if b.count++; b.count == 1 {
 		b.firstThinks = thinks
 	} else {
-		b.rope.add([]byte{','})
+		b.add([]byte{','})
 	}
 	b.lastThinks, b.marked = thinks, marked
 }
@@ -109,13 +109,13 @@ func (b *blocks) begin(thinks, marked bool) {
 // give adds a block as the client wrote it.
 func (b *blocks) give(v value) {
 	b.begin(isThinking(v), get(v, "cache_control") != nil)
-	b.rope.add(v)
+	b.add(v)
 }
 
 // text adds a block of text from a string.
 func (b *blocks) text(s, cache value) {
 	b.begin(false, cache != nil)
-	b.open("type", "text")
+	b.open("text")
 	b.set("text", s)
 	b.set("cache_control", cache)
 	b.close()
@@ -124,7 +124,7 @@ func (b *blocks) text(s, cache value) {
 // media adds an image or a document, whose source has been opened and is closed here.
 func (b *blocks) media(kind string, source *rope, title, cache value) {
 	b.begin(false, cache != nil)
-	b.open("type", kind)
+	b.open(kind)
 	b.key("source")
 	source.close()
 	b.rope.join(source)
@@ -142,7 +142,7 @@ func (b *blocks) join(others *blocks) {
 		*b = *others
 		return
 	}
-	b.rope.add([]byte{','})
+	b.add([]byte{','})
 	b.rope.join(&others.rope)
 	b.count += others.count
 	b.lastThinks, b.marked = others.lastThinks, others.marked

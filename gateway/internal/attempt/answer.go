@@ -185,15 +185,19 @@ func (a *answer) fail(err error) {
 	}
 }
 
-// maxAhead is how many bytes of an answer wait for the first useful one among them.
-const maxAhead = 256 << 10
+// maxAhead is how many bytes of an answer wait for the first useful one among them, and frameCost what
+// each frame counts besides its own.
+const (
+	maxAhead  = 256 << 10
+	frameCost = 64
+)
 
 // commit reads the answer up to its first useful frame: text, reasoning, a call or whatever
 // else a client would act on. Until then the client has seen nothing, and each failure is an
 // error that lets another attempt follow: an answer with nothing in it, or an error in the
 // place of a chunk, is one too.
 func (a *answer) commit(asked *gateway.Request) error {
-	ahead, seen := 0, 0
+	ahead, seen, owned := 0, 0, 0
 	for {
 		a.step()
 		if a.ended != nil && a.ended != io.EOF {
@@ -201,7 +205,7 @@ func (a *answer) commit(asked *gateway.Request) error {
 		}
 		for ; seen < len(a.out); seen++ {
 			f := a.out[seen]
-			if ahead += len(f.Raw); a.status != 0 || f.Says() || ahead > maxAhead {
+			if ahead += len(f.Raw) + frameCost; a.status != 0 || f.Says() || ahead > maxAhead {
 				a.commits()
 				a.summary.FirstToken, a.first = time.Since(a.summary.Requested), time.Since(a.began)
 				return nil
@@ -210,8 +214,8 @@ func (a *answer) commit(asked *gateway.Request) error {
 		if a.ended != nil || a.finished {
 			return a.empty(asked)
 		}
-		for i, f := range a.out { // they stay, and the next frame comes in their place
-			a.out[i] = f.Own()
+		for ; owned < len(a.out); owned++ { // they stay, and the next frame comes in their place
+			a.out[owned] = a.out[owned].Own()
 		}
 	}
 }

@@ -70,6 +70,14 @@ func (r *run) summary(c *candidate) *gateway.Summary {
 	}
 }
 
+// claim takes memory for what a request has become longer by: a repaired history may be twice as long.
+func (a *answer) claim(more int) error {
+	if err := a.room.Grow(inflight.Body * int64(more)); err != nil {
+		return gateway.NoRoom(err, "The request, with what the gateway has put into it for the model, needs more memory than one may have (limits.memory).")
+	}
+	return nil
+}
+
 // begin sends the request of an attempt.
 func (r *run) begin(ctx context.Context, a *answer) error {
 	began := time.Now()
@@ -79,10 +87,8 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	if err != nil {
 		return err
 	}
-	if more := sent.Size() - r.plan.Asked.Size(); more > 0 { // a repaired history may be twice as long
-		if err := a.room.Grow(inflight.Body * int64(more)); err != nil {
-			return gateway.NoRoom(err, "The request, with what the gateway has put into it for the model, needs more memory than one may have (limits.memory).")
-		}
+	if err := a.claim(sent.Size() - r.plan.Asked.Size()); err != nil {
+		return err
 	}
 	if a.pipeline, err = NewPipeline(ctx, r.plan.Stages, info, a.outcome(), a.put); err != nil {
 		return err
