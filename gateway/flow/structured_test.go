@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -294,7 +295,11 @@ func TestStructuredCostsNothing(t *testing.T) {
 	run := func(target gateway.Target) float64 {
 		in := stream("stop", "Hi ", "there.")
 		p := (&play{actors: map[string]*actor{"a": acts(turn{blocks: in.blocks})}, target: target}).start(t)
-		return testing.AllocsPerRun(50, func() { p.askBody(t, request) })
+		least := math.Inf(1)
+		for range 100 { // the race detector has pools lose some of what they are given
+			least = min(least, testing.AllocsPerRun(1, func() { p.askBody(t, request) }))
+		}
+		return least
 	}
 	off := structuredTarget(gateway.PassInvalid)
 	off.Structured = gateway.Off
