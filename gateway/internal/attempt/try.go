@@ -111,13 +111,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	if err != nil {
 		return a.pipeline.refused(gateway.AsError(err))
 	}
-	a.reply = reply
-	if w, ok := reply.(gateway.Withholder); ok {
-		a.summary.Attempts[len(a.summary.Attempts)-1].Withheld = w.Withheld()
-	}
-	if s, ok := reply.(gateway.Speaker); ok {
-		a.summary.Protocol = s.Protocol()
-	}
+	a.introduce(reply)
 	switch {
 	case a.status != 0:
 	case own.Stream && !reply.Streamed():
@@ -128,6 +122,17 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 		return &gateway.Error{Kind: gateway.Unavailable, Message: fmt.Sprintf("Provider %q: the upstream answered with a stream, although none was requested.", a.candidate.Provider)}
 	}
 	return nil
+}
+
+// introduce notes what a reply says of itself.
+func (a *answer) introduce(reply gateway.Reply) {
+	a.reply = reply
+	if w, ok := reply.(gateway.Withholder); ok {
+		a.summary.Attempts[len(a.summary.Attempts)-1].Withheld = w.Withheld()
+	}
+	if s, ok := reply.(gateway.Speaker); ok {
+		a.summary.Protocol = s.Protocol()
+	}
 }
 
 // send has the provider ask its upstream.
