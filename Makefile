@@ -6,7 +6,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 WASM        := plugins/builtin/dist/builtin.wasm plugins/builtin/dist/template.wasm
 GUEST       := $(shell find sdk wasm-parsers -name '*.go' ! -name '*_test.go' 2>/dev/null) go.mod
-MODULES     := . deploy examples/adstudio internal/e2e internal/site
+MODULES     := . conformance/clients deploy examples/adstudio internal/e2e internal/site
 TESTS       := go run ./internal/testrun $(addprefix -in ,$(MODULES)) -- -count=1 -timeout 30m -parallel 8
 FUZZTIME    ?= 20s
 BENCHTIME   ?= 3s

@@ -96,7 +96,9 @@ func (it *item) json(status, sealed string) []byte {
 	if it.kind == nativeKind {
 		return appendLine(nil, it.native.item)
 	}
-	b := append(append([]byte(`{"id":"`), it.id...), `","type":"`...)
+	const members = 128 // about what the names and the short members take
+	b := make([]byte, 0, members+2*len(it.id)+len(it.parts)+len(it.text)+len(it.phase)+len(sealed))
+	b = append(append(append(b, `{"id":"`...), it.id...), `","type":"`...)
 	switch it.kind {
 	case reasoningItem:
 		b = append(append(append(b, `reasoning","status":"`...), status...), `","summary":[`...)
@@ -130,13 +132,15 @@ func (it *item) json(status, sealed string) []byte {
 
 // partJSON is the open part, or that of a summary.
 func (it *item) partJSON(text []byte) []byte {
+	const members = 64 // what the names take, at most
+	b := make([]byte, 0, members+len(text)+len(it.notes)+len(it.logprobs))
 	switch {
 	case it.kind == reasoningItem:
-		return append(append([]byte(`{"type":"summary_text","text":"`), text...), `"}`...)
+		return append(append(append(b, `{"type":"summary_text","text":"`...), text...), `"}`...)
 	case it.part == refusalPartKind:
-		return append(append([]byte(`{"type":"refusal","refusal":"`), text...), `"}`...)
+		return append(append(append(b, `{"type":"refusal","refusal":"`...), text...), `"}`...)
 	}
-	b := append(append([]byte(`{"type":"output_text","text":"`), text...), `","annotations":[`...)
+	b = append(append(append(b, `{"type":"output_text","text":"`...), text...), `","annotations":[`...)
 	b = append(append(b, it.notes...), `],"logprobs":[`...)
 	return append(append(b, it.logprobs...), "]}"...)
 }

@@ -95,6 +95,14 @@ func appendElements(b, more []byte) []byte {
 	return append(b, more...)
 }
 
+// addElement does so with an element that nobody changes any more: the first of a list is the list.
+func addElement(b, element []byte) []byte {
+	if len(b) == 0 {
+		return slices.Clip(element)
+	}
+	return appendElements(b, element)
+}
+
 // advance writes of what waits as much as may come now.
 func (m *machine) advance() {
 	for len(m.waiting) > 0 {
@@ -254,7 +262,7 @@ func (m *machine) closePart() {
 		}
 		m.raw("response.content_part.done", at, []byte(`,"part":`), part)
 	}
-	it.parts = appendElements(it.parts, part)
+	it.parts = addElement(it.parts, part)
 	it.closed++
 	if it.kind == reasoningItem {
 		m.thought = it.text
@@ -326,7 +334,7 @@ func (m *machine) close(status string) {
 	if !m.quiet {
 		m.raw("response.output_item.done", it.place(), item)
 	}
-	m.output = appendElements(m.output, item)
+	m.output = addElement(m.output, item)
 	m.items = append(m.items, Item{ID: it.id, Type: it.typeName(), JSON: stored})
 	it.text, it.parts = nil, nil
 }

@@ -174,6 +174,19 @@ func (t *tenant) index(items []store.Item) {
 	}
 }
 
+// indexTogether does so with items that are all forgotten together. An item whose id is new, as
+// nearly all are, needs no list of its own: the list is the part of items that it is, without room for more, so
+// that a second one of its id has it copied.
+func (t *tenant) indexTogether(items []store.Item) {
+	for n, i := range items {
+		if same := t.items[i.ID]; len(same) > 0 {
+			t.items[i.ID] = append(same, i)
+		} else {
+			t.items[i.ID] = items[n : n+1 : n+1]
+		}
+	}
+}
+
 // forget takes items out of the index. Many may have one id: the list of each id is gone through
 // once, and not once an item.
 func (t *tenant) forget(items []store.Item) {

@@ -53,8 +53,8 @@ func (s *Store) add(tenant string, r *response) {
 	t := s.tenant(tenant)
 	t.responses[r.ID] = r
 	t.place(r)
-	t.index(r.Input)
-	t.index(r.Output)
+	t.indexTogether(r.Input)
+	t.indexTogether(r.Output)
 	s.count(tenant, r.Size(), 1)
 }
 

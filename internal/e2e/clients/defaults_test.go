@@ -46,6 +46,8 @@ func defaults() []snippet {
 		{"anthropic_python", "", two, pythonSnippet("anthropic_python", py)},
 		{"anthropic_typescript", "", two, nodeSnippet("anthropic_typescript", js)},
 		{"pydantic_ai", "/v1", two, pythonSnippet("pydantic_ai", py)},
+		{"openai_go", "/v1", kept, goSnippet("openai_go")},
+		{"anthropic_go", "", two, goSnippet("anthropic_go")},
 	}
 }
 
@@ -231,6 +233,29 @@ func nodeSnippet(name string, installed func() (nodeSDKs, error)) func(t *testin
 		}
 		return sdk(t, dir, sdks.program, slices.Concat([]string{"loop.mjs"}, args)...)
 	}
+}
+
+// goSnippet plays a snippet of the module that conformance/clients is, which pins the SDKs for Go.
+func goSnippet(name string) func(t *testing.T, args []string) []byte {
+	return func(t *testing.T, args []string) []byte {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), name+".exe")
+		output, warnings := program(t, snippets, nil, goTool(t), "build", "-o", file, "./"+name)
+		if len(output) > 0 {
+			t.Logf("go build: %s%s", output, warnings)
+		}
+		return sdk(t, "", file, args...)
+	}
+}
+
+// goTool is the go command that runs the tests.
+func goTool(t *testing.T) string {
+	t.Helper()
+	file, err := exec.LookPath("go")
+	if err != nil {
+		need(t, install.MissingError{What: "the go command is not there (" + err.Error() + ")", Remedy: "PATH with Go's bin directory"})
+	}
+	return file
 }
 
 // sdk runs a program of an SDK's. What it writes to standard error is a warning.

@@ -12,7 +12,8 @@
 //
 // TestDefaults plays the programs of conformance/clients, which set a base URL and nothing
 // else: OpenAI's SDKs with the Responses API, their Agents SDKs, Pydantic AI, the AI SDK's
-// default models and Anthropic's SDKs. TestAgents has Claude Code and Codex run commands;
+// default models and Anthropic's SDKs; those in Go are a module of their own, whose go.mod pins
+// the SDKs. TestAgents has Claude Code and Codex run commands;
 // some hundred megabytes are installed for that, so only CALLGATE_CLIENT_AGENTS=1, which
 // "make clients" sets, has it done.
 //

@@ -32,7 +32,7 @@ type block struct {
 
 var (
 	fence    = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
-	fileName = regexp.MustCompile("`([^`\\s]+\\.(?:json|toml|yml|yaml|py|mjs))`[^`]*(?:`[^`]*`[^`]*)*:\\s*$")
+	fileName = regexp.MustCompile("`([^`\\s]+\\.(?:json|toml|yml|yaml|py|mjs|go))`[^`]*(?:`[^`]*`[^`]*)*:\\s*$")
 )
 
 // sections are the parts of a chapter of a page, by their headings.
@@ -91,7 +91,7 @@ type place struct {
 }
 
 var (
-	installs = regexp.MustCompile(`(?m)^(?:pip|npm) install (.*)\n`)
+	installs = regexp.MustCompile(`(?m)^(?:(?:pip|npm) install|go get|go mod init) (.*)\n`)
 	wanted   = regexp.MustCompile(`'?(@?[\w./-]+)(?:\[\w+\])?'?`)
 )
 
@@ -152,8 +152,12 @@ func (p place) write(t *testing.T, name, text string) {
 func (p place) installed(t *testing.T, commands string) (others string) {
 	t.Helper()
 	for _, m := range installs.FindAllStringSubmatch(commands, -1) {
+		if strings.HasPrefix(m[0], "go mod") { // the module is there, with the pins
+			continue
+		}
 		for _, name := range wanted.FindAllStringSubmatch(m[1], -1) {
-			if !strings.Contains(p.pins, "\n"+name[1]+"==") && !strings.Contains(p.pins, "\n"+name[1]+"[") && !strings.Contains(p.pins, `"`+name[1]+`": "`) {
+			if !strings.Contains(p.pins, "\n"+name[1]+"==") && !strings.Contains(p.pins, "\n"+name[1]+"[") && !strings.Contains(p.pins, `"`+name[1]+`": "`) &&
+				!strings.Contains(p.pins, "\n\t"+name[1]+" v") {
 				t.Errorf("the page installs %s, which is not among the pins", name[1])
 			}
 		}
@@ -181,6 +185,24 @@ func link(t *testing.T, programs map[string]string) (dir string) {
 		}
 	}
 	return dir
+}
+
+// goModule is the go command, with the tests' own caches, and the files that pin the SDKs for Go.
+func goModule(t *testing.T) (command string, files map[string]string) {
+	t.Helper()
+	command = goTool(t)
+	caches, _ := program(t, snippets, nil, command, "env", "GOCACHE", "GOMODCACHE", "GOPATH")
+	of := strings.Fields(string(caches))
+	files = map[string]string{}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(snippets, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(text)
+	}
+	// A page's HOME is empty, and so would the caches below it be.
+	return "env' 'GOCACHE=" + of[0] + "' 'GOMODCACHE=" + of[1] + "' 'GOPATH=" + of[2] + "' '" + command, files
 }
 
 func readPins(t *testing.T, files ...string) (all string) {
@@ -270,7 +292,10 @@ func TestPages(t *testing.T) {
 				need(t, err)
 				programs["node"], p.modules = sdks.program, filepath.Join(sdks.dir, "node_modules")
 			}
-			p.tools, p.pins = link(t, programs), readPins(t, "defaults.in", "requirements.in", "package.json")
+			if strings.Contains(text, "```go") {
+				programs["go"], p.files = goModule(t)
+			}
+			p.tools, p.pins = link(t, programs), readPins(t, "defaults.in", "requirements.in", "package.json")+p.files["go.mod"]
 			printed := p.follow(t, text)
 			if !strings.Contains(printed, "Oslo") {
 				t.Errorf("got %q at the end, want a call with Oslo or its result", printed)

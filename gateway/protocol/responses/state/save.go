@@ -78,6 +78,7 @@ func (e *exchange) put(ctx context.Context, r responses.Result) error {
 	if e.shorter && e.Conversation() == "" { // the summary is where the chain begins
 		record.Previous, record.Input = "", slices.Concat(e.earlier, e.stored())
 	}
+	record.Output = make([]store.Item, 0, len(r.Items))
 	for _, item := range r.Items {
 		record.Output = append(record.Output, store.Item{ID: item.ID, Body: item.JSON})
 	}
@@ -122,6 +123,8 @@ const (
 	// idDigits is less than what ids of answers have, by which a history tells what was one.
 	idDigits = 32
 	maxID    = 256
+	// quotedID has room for the ids that the gateway makes, in quotes; others take memory of their own.
+	quotedID = 80
 )
 
 // nameItems gives input items ids, those of the client's where it has given them, and says how many
@@ -155,36 +158,43 @@ func normal(items [][]byte, names []string) []store.Item {
 
 // normalItem is the copy of one item. It is made in one go: an item may have many megabytes.
 func normalItem(item []byte, id, kind string) []byte {
-	b := append(make([]byte, 0, normalSize(item, id, kind)), '{')
-	normalMembers(item, id, kind, func(name string, value ...[]byte) {
-		b = wire.AppendKey(b, name)
-		for _, piece := range value {
-			b = append(b, piece...)
-		}
-	})
-	return append(b, '}')
+	w := normalWriter{b: append(make([]byte, 0, normalSize(item, id, kind)), '{')}
+	w.members(item, id, kind)
+	return append(w.b, '}')
 }
 
 // normalSize is how many bytes normalItem makes.
 func normalSize(item []byte, id, kind string) int {
-	size := len("{}") - len(",") // the first member has none in front
-	normalMembers(item, id, kind, func(name string, value ...[]byte) {
-		size += len(`,"":`) + len(name)
-		for _, piece := range value {
-			size += len(piece)
-		}
-	})
-	return size
+	w := normalWriter{counts: true}
+	w.members(item, id, kind)
+	return len("{}") - len(",") + w.size // the first member has none in front
 }
 
-// normalMembers calls f for the members of the copy of an item, with the pieces of each value.
-func normalMembers(item []byte, id, kind string, f func(name string, value ...[]byte)) {
-	f("id", wire.AppendQuoted(nil, id))
+// normalWriter takes the members of the copy of an item: it counts their bytes, or appends them.
+type normalWriter struct {
+	counts bool
+	size   int
+	b      []byte
+}
+
+// add takes a member, with the pieces of its value.
+func (w *normalWriter) add(name string, open string, value []byte, end string) {
+	if w.counts {
+		w.size += len(`,"":`) + len(name) + len(open) + len(value) + len(end)
+		return
+	}
+	w.b = append(append(append(wire.AppendKey(w.b, name), open...), value...), end...)
+}
+
+// members takes the members of the copy of an item.
+func (w *normalWriter) members(item []byte, id, kind string) {
+	var quoted [quotedID]byte
+	w.add("id", "", wire.AppendQuoted(quoted[:0], id), "")
 	if valueOf(item, "type") == nil {
-		f("type", wire.AppendQuoted(nil, kind))
+		w.add("type", "", wire.AppendQuoted(quoted[:0], kind), "")
 	}
 	if kind == "message" && valueOf(item, "status") == nil {
-		f("status", []byte(`"completed"`))
+		w.add("status", `"completed"`, nil, "")
 	}
 	wire.Members(item, 0, func(key []byte, v wire.Span) bool {
 		value := v.Of(item)
@@ -192,12 +202,12 @@ func normalMembers(item []byte, id, kind string, f func(name string, value ...[]
 		case name == "id", v.IsNull(item) && (name == "type" || name == "status"):
 		case kind == "message" && name == "content" && value[0] == '"': // one text, as parts
 			if wire.Unquote(valueOf(item, "role")) == "assistant" {
-				f(name, []byte(`[{"type":"output_text","text":`), value, []byte(`,"annotations":[]}]`))
+				w.add(name, `[{"type":"output_text","text":`, value, `,"annotations":[]}]`)
 			} else {
-				f(name, []byte(`[{"type":"input_text","text":`), value, []byte("}]"))
+				w.add(name, `[{"type":"input_text","text":`, value, "}]")
 			}
 		default:
-			f(name, value)
+			w.add(name, "", value, "")
 		}
 		return true
 	})

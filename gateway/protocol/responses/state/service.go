@@ -181,7 +181,8 @@ func (s *Service) failed(err error, what, id string) error {
 func newID(prefix string) string {
 	var random [24]byte
 	_, _ = rand.Read(random[:]) // it never fails
-	return prefix + hex.EncodeToString(random[:])
+	var id [64]byte
+	return string(hex.AppendEncode(append(id[:0], prefix...), random[:]))
 }
 
 // client is what a request came with.
