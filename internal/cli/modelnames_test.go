@@ -41,3 +41,14 @@ func TestModelByName(t *testing.T) {
 		})
 	}
 }
+
+// TestModelByNameOfKey holds that a key finds the models that it may ask for, and no others.
+func TestModelByNameOfKey(t *testing.T) {
+	t.Parallel()
+	g := serve(t, "providers: {demo: {type: demo}}\nmodels: {\"demo-*\": {targets: [{provider: demo}]}}\nkeys: [{name: a, hash: \""+hashOf("cg-a")+"\", models: [demo-h*]}]\n")
+	for id, status := range map[string]int{"demo-hermes": 200, "demo-mistral": 404, "demo/hermes": 404} {
+		if got := g.get("/v1/models/"+id, bearer("cg-a")...); got.status != status {
+			t.Errorf("%s: got status %d and %s, want %d", id, got.status, got.body, status)
+		}
+	}
+}
