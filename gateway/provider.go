@@ -27,6 +27,12 @@ type ModelLister interface {
 	Models(ctx context.Context) ([]string, error)
 }
 
+// ModelFinder is a [ModelLister] that takes models by more names than it lists.
+type ModelFinder interface {
+	// HasModel reports whether Chat takes a name.
+	HasModel(name string) bool
+}
+
 // Relayer is a provider whose upstream has more than chat: embeddings, audio, images and what
 // else goes by the name of a model.
 type Relayer interface {

@@ -384,6 +384,22 @@ func (g *Gateway) Models(ctx context.Context) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
+// HasModel reports whether there is a model of this name for clients: it is one of Models, or leads to
+// a target that has what it is asked for. A pattern of the configuration is believed where its
+// target's provider cannot say what it has.
+func (g *Gateway) HasModel(ctx context.Context, name string) bool {
+	targets, model, pattern := g.table.Targets(name)
+	for _, t := range targets {
+		if t.Model != "" {
+			return true
+		}
+		if has, known := g.engine.HasModel(ctx, t.Provider, model); has || pattern && !known {
+			return true
+		}
+	}
+	return slices.Contains(g.Models(ctx), name)
+}
+
 // Breakers returns the state of every provider's breaker, sorted by name.
 func (g *Gateway) Breakers() []breaker.Snapshot { return g.engine.Breakers() }
 

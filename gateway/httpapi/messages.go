@@ -88,18 +88,17 @@ func (s *Server) models(c echo.Context) error {
 	return c.JSON(http.StatusOK, list)
 }
 
-// model is GET /v1/models/{id}. Names have slashes in them.
+// model is GET /v1/models/{id}, for every name that chat takes, listed or not. Names have slashes in
+// them.
 func (s *Server) model(c echo.Context) error {
 	name := c.Param("*")
-	for _, known := range s.modelsOf(c) {
-		switch {
-		case known != name:
-		case isAnthropic(c.Request().Header):
-			return c.JSON(http.StatusOK, messages.NewModel(name))
-		default:
-			return c.JSON(http.StatusOK, newModel(name))
-		}
+	switch {
+	case !clientOf(c).MayAsk(name) || !s.cfg.Gateway.HasModel(c.Request().Context(), name):
+		return &gateway.Error{Kind: gateway.NotFound, Code: "model_not_found", Param: "model",
+			Message: "The model " + gateway.ExcerptOf(name, 80) + " does not exist. GET /v1/models lists the names that do."}
+	case isAnthropic(c.Request().Header):
+		return c.JSON(http.StatusOK, messages.NewModel(name))
+	default:
+		return c.JSON(http.StatusOK, newModel(name))
 	}
-	return &gateway.Error{Kind: gateway.NotFound, Code: "model_not_found", Param: "model",
-		Message: "The model " + gateway.ExcerptOf(name, 80) + " does not exist. GET /v1/models lists the names that do."}
 }

@@ -27,6 +27,7 @@ import (
 type Chatter interface {
 	Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error)
 	Models(ctx context.Context) []string
+	HasModel(ctx context.Context, name string) bool
 	// Relay sends on what is no chat; see flow.Gateway.
 	Relay(ctx context.Context, req *gateway.Request, r *gateway.Relay, one bool) (*gateway.Response, error)
 	Passthrough(ctx context.Context, provider string, req *gateway.Request, r *gateway.Relay) (*gateway.Response, error)

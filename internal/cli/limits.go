@@ -132,6 +132,7 @@ func (v *edition) price(provider, model string, u gateway.Usage) (sum int64, pri
 type chatter interface {
 	Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error)
 	Models(ctx context.Context) []string
+	HasModel(ctx context.Context, name string) bool
 	Relay(ctx context.Context, req *gateway.Request, r *gateway.Relay, one bool) (*gateway.Response, error)
 	Passthrough(ctx context.Context, provider string, req *gateway.Request, r *gateway.Relay) (*gateway.Response, error)
 }

@@ -217,6 +217,7 @@ type Provider struct {
 var (
 	_ gateway.Provider    = (*Provider)(nil)
 	_ gateway.ModelLister = (*Provider)(nil)
+	_ gateway.ModelFinder = (*Provider)(nil)
 )
 
 // New returns a demo.
@@ -238,6 +239,12 @@ func New(c Config) *Provider {
 // Models implements [gateway.ModelLister]: the names of [Formats], [Echo], [Faults],
 // [Guards], [Structured], [NoTools] and [Scripts].
 func (p *Provider) Models(context.Context) ([]string, error) { return namesOf(p.models), nil }
+
+// HasModel implements [gateway.ModelFinder]: the names of Models, with demo- before them or without.
+func (p *Provider) HasModel(name string) bool {
+	_, err := p.model(name)
+	return err == nil
+}
 
 // Chat implements [gateway.Provider]. A model that does not exist is an error of
 // Kind NotFound that lists those that do.

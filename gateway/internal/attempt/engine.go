@@ -83,6 +83,15 @@ func (e *Engine) Models(ctx context.Context, provider string) []string {
 	return models
 }
 
+// HasModel reports whether a provider has a model. It is not known of one that cannot list its models.
+func (e *Engine) HasModel(ctx context.Context, provider, model string) (has, known bool) {
+	if finder, ok := e.upstreams[provider].provider.(gateway.ModelFinder); ok {
+		return finder.HasModel(model), true
+	}
+	models := e.Models(ctx, provider)
+	return slices.Contains(models, model), models != nil
+}
+
 // Breakers returns the state of every provider's breaker, sorted by name.
 func (e *Engine) Breakers() []breaker.Snapshot {
 	var out []breaker.Snapshot

@@ -148,6 +148,22 @@ func (t *Table) Route(model string) string {
 	return f.Entry
 }
 
+// Targets are what a model's name leads to where no rule says otherwise, and the model that those
+// without a name of their own are asked for. pattern says that the name is not in the configuration as
+// it is, but fits one that has * in it, other than * alone.
+func (t *Table) Targets(name string) (targets []gateway.Target, model string, pattern bool) {
+	f, ok := t.names.Find(name)
+	switch {
+	case !ok:
+		return nil, "", false
+	case f.Provider != "":
+		target := t.config.Direct[f.Provider]
+		target.Model = ""
+		return []gateway.Target{target}, f.Model, false
+	}
+	return t.config.Routes[f.Entry], f.Model, f.Entry != gateway.AnyModel && route.IsPattern(f.Entry)
+}
+
 // Arm finds the arm of a rollout that a request is in, if in any, and puts the arm's targets in the
 // place of those that were chosen. The error says why a client cannot have the arm that it names.
 func (t *Table) Arm(r *gateway.Request, c *Choice) error {
