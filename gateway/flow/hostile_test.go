@@ -57,7 +57,7 @@ func TestOddStreams(t *testing.T) {
 			[]string{block(0, `"delta":{"content":"`+written+`"}`), nativeCall(0), nativeCall(1), end, done},
 			[]string{block(0, `"delta":{"tool_calls":[`+call(0)+`]}`),
 				strings.Replace(nativeCall(0), `"index":0,"id"`, `"index":1,"id"`, 1),
-				strings.Replace(nativeCall(1), `"index":1,"id"`, `"index":2,"id"`, 1), renamed, calls + " repairs=finish_reason=1", done}},
+				strings.Replace(nativeCall(1), `"index":1,"id"`, `"index":2,"id"`, 1), renamed, strings.Replace(calls, "calls=1", "calls=3", 1) + " repairs=finish_reason=1", done}},
 		"log probabilities come once": {repair,
 			[]string{block(0, `"delta":{"content":"a`+written+`b"},"logprobs":{"content":[1]}`), end, done},
 			[]string{block(0, `"delta":{"content":"a"},"logprobs":{"content":[1]}`), only(0, `"tool_calls":[`+call(0)+`]`), only(0, `"content":"b"`), renamed, calls, done}},

@@ -69,7 +69,7 @@ func Open(name string) (*os.File, fs.FileInfo, error) {
 }
 
 // Read reads a file of at most limit bytes. Of one that says it has none, nothing is read: the kernel's
-// own, such as /proc/kmsg, say so, and to read them may take for ever.
+// own, such as /proc/kmsg, say so, and to read one may never end.
 func Read(name string, limit int64) ([]byte, error) {
 	f, info, err := Open(name)
 	if err != nil {

@@ -64,7 +64,7 @@ func TestKinds(t *testing.T) {
 }
 
 // TestKernelsFile reads a file that the kernel makes while it is read: it says that it has no bytes, and
-// some of them can be read for ever.
+// some of them can be read without an end.
 func TestKernelsFile(t *testing.T) {
 	t.Parallel()
 	const name = "/proc/self/status"
