@@ -512,13 +512,13 @@ func tooLong(text string) (lines []string) {
 }
 
 // TestLines holds that the README is short, and that lines are of a length that can be read and
-// compared. The architecture has wider lines of its own.
+// compared.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	tr := readTree(t)
 	pages := 0
 	for name, text := range tr.texts {
-		if name != "README.md" && (path.Dir(name) != "docs" || name == architecture) {
+		if name != "README.md" && path.Dir(name) != "docs" {
 			continue
 		}
 		pages++
