@@ -187,9 +187,10 @@ tool_servers:
 	s.mu.Lock()
 	s.access, s.refresh = "", ""
 	s.mu.Unlock()
-	await(t, "the server whose token is taken no more", func() bool {
-		return strings.Contains(g.adminDo(http.MethodGet, "/admin/tools").body, "does not take the gateway's token any more. Run callgate tools login far.")
-	})
+	await(t, "the server whose token is taken no more", up("0"))
+	if got := g.adminDo(http.MethodGet, "/admin/tools").body; !strings.Contains(got, "does not take the gateway's token any more. Run callgate tools login far.") {
+		t.Errorf("got %s, want what an operator is to do", got)
+	}
 }
 
 // TestToolsMachineLogin holds that the gateway signs in alone with client credentials, anew when the token is

@@ -74,6 +74,7 @@ type Gate struct {
 	kept kept // what was given; the zero value for nothing
 	seen version
 	old  string // the token before, which may still be in answers
+	lost error  // why kept can't be renewed; nil if nobody has tried in vain
 }
 
 // Open makes a gate. It asks nobody yet, and takes what File has when it is first needed. Its owner
@@ -179,9 +180,9 @@ func (g *Gate) Authorize(ctx context.Context, req *http.Request, resp *http.Resp
 	g.signing.Lock()
 	defer g.signing.Unlock()
 	sent := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
-	if now := g.current(); now != "" && now != sent {
+	if now, lost := g.current(); now != "" && now != sent {
 		resp.Body.Close()
-		return nil // another request has signed in meanwhile
+		return lost // nil: another request has signed in meanwhile
 	}
 	if g.inner == nil {
 		resp.Body.Close()

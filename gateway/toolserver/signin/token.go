@@ -71,7 +71,7 @@ func (g *Gate) load() {
 	case k.Server != g.o.URL.String():
 		g.o.Log.Warn("the file of a tool server's token is for another server", "server", g.o.Name, "file", g.o.File)
 	default:
-		g.old, g.kept = g.kept.Access, k
+		g.old, g.kept, g.lost = g.kept.Access, k, nil
 	}
 }
 
@@ -83,7 +83,7 @@ func (g *Gate) keep(k kept) {
 }
 
 func (g *Gate) keepLocked(k kept) {
-	g.old, g.kept = g.kept.Access, k
+	g.old, g.kept, g.lost = g.kept.Access, k, nil
 	if g.o.File == "" || g.o.Machine {
 		return
 	}
@@ -97,14 +97,14 @@ func (g *Gate) keepLocked(k kept) {
 	g.seen = g.look()
 }
 
-// current is the token that the next request would have; "" for none.
-func (g *Gate) current() string {
+// current is the token that the next request would have, "" for none, and why that one is not sent any more.
+func (g *Gate) current() (token string, lost error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.o.Machine {
 		g.load()
 	}
-	return g.kept.Access
+	return g.kept.Access, g.lost
 }
 
 // Scrub takes the gateway's token out of what a server says.
@@ -130,6 +130,7 @@ func (s source) Token() (*oauth2.Token, error) {
 	g.load()
 	if t := g.kept.token(); !t.Expiry.IsZero() && time.Until(t.Expiry) < soon && g.kept.Refresh != "" {
 		if err := g.renew(); err != nil && time.Now().After(t.Expiry) {
+			g.lost = err // the SDK asks the server without a token then, and tells nobody
 			return nil, err
 		}
 	}
@@ -188,7 +189,7 @@ func (m machine) Token() (*oauth2.Token, error) {
 	if err != nil {
 		return nil, &Error{Why: "does not renew the gateway's token: " + told(err), Hint: "It is tried again with the next call.", Err: err}
 	}
-	if t.AccessToken != m.g.current() {
+	if now, _ := m.g.current(); t.AccessToken != now {
 		m.g.keep(kept{Access: t.AccessToken, Expiry: t.Expiry})
 	}
 	return t, nil
