@@ -85,9 +85,20 @@ func TestToolServersConformance(t *testing.T) {
 	played := map[string]bool{}
 	for _, version := range eras {
 		t.Run(version, func(t *testing.T) {
-			out, _ := run(t, "client", "--command", program, "--requirements", version) // its status counts extensions, too
-			_, summary, ok := strings.Cut(out, "SUITE SUMMARY")
-			scored, others, both := strings.Cut(summary, "Not scored for "+version)
+			var out, scored, others string
+			var ok, both bool
+			// The suite plays all scenarios at once, against time limits of its own, which a busy machine
+			// does not keep: what fails is to fail three times.
+			for range 3 {
+				var summary string
+				out, _ = run(t, "client", "--command", program, "--requirements", version) // its status counts extensions, too
+				_, summary, ok = strings.Cut(out, "SUITE SUMMARY")
+				scored, others, both = strings.Cut(summary, "Not scored for "+version)
+				if requiredFails(scored, others) == "" {
+					break
+				}
+				t.Logf("%s did not pass", requiredFails(scored, others))
+			}
 			if !ok || !both {
 				t.Fatalf("got no summary:\n%s", out)
 			}
@@ -121,6 +132,16 @@ func TestToolServersConformance(t *testing.T) {
 			t.Errorf("the suite has the scenario %s, which is neither played nor left out for a reason", name)
 		}
 	}
+}
+
+// requiredFails is a scenario that counts and has failed, "" if none has.
+func requiredFails(scored, others string) string {
+	for _, m := range regexp.MustCompile(`(?m)^✗ (\S+): `).FindAllStringSubmatch(scored, -1) {
+		if !strings.Contains(others, " "+m[1]+" (") {
+			return m[1]
+		}
+	}
+	return ""
 }
 
 // toolResult is what callgate tools call --json prints.
