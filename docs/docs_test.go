@@ -682,33 +682,35 @@ func TestReached(t *testing.T) {
 }
 
 // TestQuestions holds that what users ask is answered by a page to which the README leads in one
-// step, below a heading or in words that say it.
+// step, below a heading or in words that say it; where that is not the page's first screen, the README
+// leads to the heading itself.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	tr := readTree(t)
 	for question, answer := range map[string]struct {
-		page  string
+		place string // a page, or a heading of it
 		words []string
 	}{
 		"How do I put it in front of my server?":   {"docs/upstreams.md", []string{"## In front of your own server", "callgate serve --upstream", "callgate doctor"}},
 		"What happens when an upstream fails?":     {"docs/failures.md", []string{"**Fallback**", "**Retries**"}},
-		"How do I use three keys of a vendor?":     {"docs/routing.md", []string{"## Several keys or servers", "OPENAI_KEY_3"}},
-		"What was repaired?":                       {"docs/repair.md", []string{"## Where it is said", "x-callgate-repairs", "/ui/requests/ID"}},
-		"How do I run it in Docker?":               {"docs/deploy.md", []string{"docker run", "docker compose"}},
+		"How do I use three keys of a vendor?":     {"docs/routing.md#several-keys-or-servers", []string{"## Several keys or servers", "OPENAI_KEY_3"}},
+		"What was repaired?":                       {"docs/repair.md#where-it-is-said", []string{"## Where it is said", "x-callgate-repairs", "/ui/requests/ID"}},
+		"How do I run it in Docker?":               {"docs/deploy.md#the-image", []string{"docker run", "docker compose"}},
 		"How do I change its file while it runs?":  {"docs/reload.md", []string{"/admin/reload", "SIGHUP"}},
-		"What do I alert on?":                      {"docs/operations.md", []string{"## Alerts", "deploy/prometheus/rules.yaml"}},
-		"How do I use it with LangChain?":          {"docs/clients.md", []string{"### LangChain"}},
-		"How do I use it with Claude Code?":        {"docs/clients.md", []string{"### Claude Code"}},
-		"How do I use it with Codex?":              {"docs/clients.md", []string{"### Codex"}},
-		"How much latency does it add?":            {"docs/operations.md", []string{"latency the gateway adds", "x-callgate-overhead-ms"}},
+		"What do I alert on?":                      {"docs/operations.md#alerts", []string{"## Alerts", "deploy/prometheus/rules.yaml"}},
+		"How do I use it with LangChain?":          {"docs/clients.md#langchain", []string{"### LangChain"}},
+		"How do I use it with Claude Code?":        {"docs/clients.md#claude-code", []string{"### Claude Code"}},
+		"How do I use it with Codex?":              {"docs/clients.md#codex", []string{"### Codex"}},
+		"How much latency does it add?":            {"docs/operations.md#where-time-goes", []string{"latency the gateway adds", "x-callgate-overhead-ms"}},
 		"How do I have a new model's format read?": {"docs/plugins.md", []string{"callgate plugin new"}},
 	} {
-		if !strings.Contains(tr.texts["README.md"], "]("+answer.page+")") {
-			t.Errorf("%s README.md does not lead to %s", question, answer.page)
+		if !strings.Contains(tr.texts["README.md"], "]("+answer.place+")") {
+			t.Errorf("%s README.md does not lead to %s", question, answer.place)
 		}
+		page, _, _ := strings.Cut(answer.place, "#")
 		for _, words := range answer.words {
-			if !strings.Contains(tr.texts[answer.page], words) {
-				t.Errorf("%s %s does not say %q", question, answer.page, words)
+			if !strings.Contains(tr.texts[page], words) {
+				t.Errorf("%s %s does not say %q", question, page, words)
 			}
 		}
 	}

@@ -72,7 +72,7 @@ func (r *Request) Remark(text string, edits ...wire.Edit) *Request {
 
 // Body returns the request as it goes upstream: the client's bytes with the upstream's name
 // of the model, and with what was edited for the upstream. The caller must not change them.
-func (r *Request) Body(model string) []byte { return r.With(model, nil) }
+func (r *Request) Body(model string) []byte { return r.With(model, nil).Join() }
 
 // Chat returns the request as [Request.Body] does, but under the client's name of the model: for
 // providers that write a request of another API from it, so that there is no copy between.
@@ -86,37 +86,34 @@ func (r *Request) Chat() []byte {
 // Announce tells the gateway which body is about to go to the upstream. Providers call
 // it before they send one, and do not send it if there is an error: that is how tools
 // which an adapter loses are noticed. Who keeps to Body or With has nothing to fear.
-func (r *Request) Announce(wire []byte) error {
+func (r *Request) Announce(body wire.Pieces) error {
 	if r.Announced == nil {
 		return nil
 	}
-	return r.Announced(wire)
+	return r.Announced(body)
 }
 
 // Field is a member of a request, its value in JSON.
 type Field struct{ Name, Value string }
 
-// With returns the request as [Request.Body] does, with some fields set. Those that
-// the client has set too are replaced.
-func (r *Request) With(model string, fields []Field) []byte {
+// With returns the request as [Request.Body] does, in pieces of its bytes, with some fields set,
+// and with further edits of Bytes. Fields that the client has set too are replaced.
+func (r *Request) With(model string, fields []Field, further ...wire.Edit) wire.Pieces {
 	if r.Source != nil {
 		r.Source.sent = false
 	}
-	if len(fields) > 0 {
+	if len(fields) > 0 || len(further) > 0 {
 		r = r.flat()
 	}
-	edits := r.edits
+	edits := append(slices.Clip(r.edits), further...)
 	if model != r.Model {
 		name, _ := json.Marshal(model) // a string cannot fail
-		edits = append(slices.Clip(edits), wire.Edit{At: r.places.Model, With: name})
+		edits = append(edits, wire.Edit{At: r.places.Model, With: name})
 	}
 	if len(fields) > 0 {
-		edits = append(slices.Clip(edits), r.set(fields)...)
+		edits = append(edits, r.set(fields)...)
 	}
-	if len(edits) == 0 {
-		return r.body
-	}
-	return wire.Splice(r.body, edits)
+	return wire.Lay(r.body, edits)
 }
 
 // set are the edits that give members of the body values.

@@ -28,11 +28,13 @@ type UpstreamFailure struct {
 }
 
 const (
-	maxRefusal     = 1 << 20 // bytes of a refusal that is passed on
 	maxSaid        = 8 << 10 // bytes of one that are looked at for what it has against the request
 	openAIQuota    = "insufficient_quota"
 	codeOverloaded = "upstream_overloaded" // of an upstream without capacity
 )
+
+// MaxFailure is how many bytes an error of an upstream has at most. Of one that is longer nothing is read.
+const MaxFailure = 1 << 20
 
 // Overflow is what an upstream says of a prompt that does not fit into the model's context, in tokens;
 // what it does not say is 0.
@@ -49,9 +51,9 @@ func ReadOverflow(message string, codes ...string) (o Overflow, ok bool) {
 
 // Classify is the one place that says what a failure of an upstream's is called, and so
 // what follows it. One that came in-band is what it would be with the status that its body
-// names, by a number or by a word.
+// names, by a number or by a word. A body of more than [MaxFailure] bytes says nothing.
 func (f UpstreamFailure) Classify() *Error {
-	said := upstreamerr.Read(f.Header, f.Body, time.Now())
+	said := f.read()
 	status := cmp.Or(f.Status, said.Status)
 	e := &Error{Kind: f.kind(status, said.Codes)}
 	if said.Moderated && status == http.StatusForbidden {
@@ -92,6 +94,14 @@ func (f UpstreamFailure) Classify() *Error {
 	return e
 }
 
+// read reads the body, unless it is too long.
+func (f *UpstreamFailure) read() upstreamerr.Report {
+	if len(f.Body) > MaxFailure {
+		f.Body = nil
+	}
+	return upstreamerr.Read(f.Header, f.Body, time.Now())
+}
+
 func (f *UpstreamFailure) kind(status int, codes []string) Kind {
 	refused := status/100 == 4
 	spent := func(code string) bool {
@@ -120,7 +130,7 @@ func (f *UpstreamFailure) refuse(e *Error, status int, wrapped bool) {
 	e.Status = status
 	clean := []byte(f.redacted(string(f.Body))) // before it is cut, or a part of a secret might stay
 	e.Said = clean[:min(len(clean), maxSaid)]
-	if !wrapped || len(f.Body) > maxRefusal {
+	if !wrapped {
 		return
 	}
 	e.Body = clean

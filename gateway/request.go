@@ -56,6 +56,8 @@ type Request struct {
 	ArmAsked string
 	// Arm is the arm that it is in. The gateway sets it, and further rounds of tools keep it.
 	Arm *ArmChoice
+	// Mirror says that it is a copy, whose answer nobody gets and that nobody pays for.
+	Mirror bool
 	// ClientRetries is how often the client's SDK has sent this request before. They
 	// count against the retries.
 	ClientRetries int
@@ -71,7 +73,7 @@ type Request struct {
 	RawServer string
 	// Announced is told of the body that goes to the upstream, by Announce. The gateway
 	// sets it, and so do the tests of providers.
-	Announced func(wire []byte) error
+	Announced func(body wire.Pieces) error
 	// Route is the entry of the configuration that was taken; the gateway sets it.
 	Route string
 	// Appended is how many messages at the end are the gateway's own: they are not there in the

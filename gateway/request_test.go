@@ -219,11 +219,11 @@ func TestRequestWith(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := string(req.With("other", []gateway.Field{{"a", "false"}, {"c", `"none"`}, {"d", "2"}, {"ee", "1"}}))
+	got := string(req.With("other", []gateway.Field{{"a", "false"}, {"c", `"none"`}, {"d", "2"}, {"ee", "1"}}).Join())
 	if want := ` {"c":"none","d":2, "b": 1, "model": "other", "a" : false, "e\u0065": 1 } `; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := string(req.With("m", nil)); got != string(req.Body("m")) {
+	if got := string(req.With("m", nil).Join()); got != string(req.Body("m")) {
 		t.Errorf("got %s, want the client's bytes", got)
 	}
 }

@@ -103,7 +103,7 @@ type AttemptInfo struct {
 type Witness interface {
 	// Sent is told of the body that an adapter made of the request. An error keeps it from
 	// the upstream.
-	Sent(r *Request, body []byte) error
+	Sent(r *Request, body wire.Pieces) error
 	// Refused returns the failure of the attempt, or another one in its place.
 	Refused(e *Error) *Error
 }

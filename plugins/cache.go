@@ -59,7 +59,8 @@ func openStore(cfg *Config) (*codeStore, error) {
 		return s, nil
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, err
+		s.forgo(err)
+		return s, nil
 	}
 	info, err := os.Stat(s.dir)
 	if err != nil {
@@ -71,10 +72,15 @@ func openStore(cfg *Config) (*codeStore, error) {
 	}
 	s.clean()
 	if s.library, err = libraryName(s.dir); err != nil {
-		s.log.Warn("compiled code cannot be cached", "dir", s.dir, "error", err)
-		s.dir = ""
+		s.forgo(err)
 	}
 	return s, nil
+}
+
+// forgo goes on without a directory that cannot be written to: every start compiles.
+func (s *codeStore) forgo(err error) {
+	s.log.Warn("compiled code cannot be cached", "dir", s.dir, "error", err)
+	s.dir = ""
 }
 
 // libraryName is the name that wazero gives to its directory, found out by letting it make one.

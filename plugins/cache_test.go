@@ -1,8 +1,10 @@
 package plugins_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,6 +90,22 @@ func TestCacheDirectoryIsPrivate(t *testing.T) {
 	}
 	if _, err := plugins.New(t.Context(), plugins.Config{CacheDir: dir}); err == nil {
 		t.Error("a directory that everybody can write to: got no error")
+	}
+}
+
+// TestCacheDirectoryCannotBeMade holds that plugins are loaded without a cache where its directory
+// cannot be made, and that the log says so.
+func TestCacheDirectoryCannotBeMade(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	h := newHost(t, plugins.Config{CacheDir: filepath.Join(file, "cache"), Log: slog.New(slog.NewTextHandler(&said, nil))})
+	load(t, h, "hand.wasm", Guest{}.Wasm())
+	if !strings.Contains(said.String(), "compiled code cannot be cached") {
+		t.Errorf("got log %q, want it to say that nothing is cached", &said)
 	}
 }
 

@@ -27,7 +27,6 @@ type account struct {
 	output, input int64
 	rate          struct{ in, out int64 } // 10⁻⁹ US dollars for a thousand tokens
 	texts         bool                    // it is answered with text
-	mirror        bool                    // nobody gets the answer, and nobody's it is
 	unpriced      string                  // a target whose price nobody knows
 
 	mu      sync.Mutex
@@ -37,8 +36,8 @@ type account struct {
 	hold    limit.Holds
 	ended   limit.Amount // of attempts that are over
 	current attempt
-	judge   billing.Row // of the judge that is asked
-	asked   bool        // an upstream
+	judge   *billing.Row // of the judge that is asked
+	asked   bool         // an upstream
 	rows    int
 	spent   gateway.Spent
 	summary *gateway.Summary // of the answer, once there is one
@@ -125,8 +124,9 @@ func (a *account) Begin(provider, model string, why gateway.Purpose, bytes int) 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if why == gateway.ForJudge {
-		a.judge = a.row(provider, model, why)
-		a.note(&a.judge, tokens(int64(bytes), a.ratio), 0)
+		row := a.row(provider, model, why)
+		a.judge = &row
+		a.note(&row, tokens(int64(bytes), a.ratio), 0)
 		return nil
 	}
 	again := a.asked
@@ -156,7 +156,7 @@ func (a *account) row(provider, model string, why gateway.Purpose) billing.Row {
 	if a.req.Arm != nil {
 		row.Arm = a.req.Arm.String()
 	}
-	if a.mirror {
+	if a.req.Mirror {
 		row.Key, row.Purpose = "", string(gateway.ForMirror)
 		return row
 	}
@@ -173,7 +173,7 @@ func (a *account) Copied(ctx context.Context, copied *gateway.Request) (gateway.
 	if a.gate.o.Records == nil {
 		return nil, nil
 	}
-	m := &account{gate: a.gate, req: copied, ctx: ctx, id: rand.Text(), began: time.Now(), model: a.model, mirror: true}
+	m := &account{gate: a.gate, req: copied, ctx: ctx, id: rand.Text(), began: time.Now(), model: a.model}
 	m.estimate(estimate{chat: true})
 	if a.gate.o.Records.Keeps() {
 		a.gate.o.State.add(m)
@@ -268,9 +268,10 @@ func (a *account) isCut() bool {
 func (a *account) Ended(u gateway.Use) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	row := a.judge
-	if u.Purpose != gateway.ForJudge {
-		row = a.current.row
+	row := &a.current.row
+	if u.Purpose == gateway.ForJudge {
+		row = a.judge
+	} else {
 		a.current.runs = false
 	}
 	records := a.gate.o.Records
@@ -297,7 +298,7 @@ func (a *account) Ended(u gateway.Use) {
 	row.Output, row.Reasoning = int64(counted.Output), int64(counted.Reasoning)
 	row.Nano, row.Priced, row.PriceVersion = nano, priced, version
 	row.Estimated, row.Tools, row.Status = estimated, u.Tools, u.Status
-	records.Record(row)
+	records.Record(*row)
 }
 
 // spend adds an answer to what the client is told of its costs.

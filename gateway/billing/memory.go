@@ -45,7 +45,8 @@ func (m *memory) Put(_ context.Context, rows []Row) (res Result, err error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, r := range rows {
+	for i := range rows {
+		r := &rows[i] // which takes no memory of its own
 		if _, known := m.ids[r.ID]; known {
 			res.Known++
 			continue
@@ -56,13 +57,13 @@ func (m *memory) Put(_ context.Context, rows []Row) (res Result, err error) {
 		}
 		res.Added++
 		m.ids[r.ID] = struct{}{}
-		at, _ := slices.BinarySearchFunc(m.rows, &r, before)
-		m.rows = slices.Insert(m.rows, at, &r)
+		at, _ := slices.BinarySearchFunc(m.rows, r, before)
+		m.rows = slices.Insert(m.rows, at, r)
 		h := r.Hour()
 		if m.hours[h] == nil {
 			m.hours[h] = &Sum{}
 		}
-		m.hours[h].Add(&r)
+		m.hours[h].Add(r)
 	}
 	m.room()
 	return res, nil

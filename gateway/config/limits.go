@@ -10,11 +10,11 @@ import (
 type Limit struct {
 	// Requests is how many answers models may be asked for in Per; each round of a request that runs
 	// tools counts.
-	Requests int `yaml:"requests" omit:"true" eg:"60" min:"1" max:"1000000000" doc:"How many answers models may be asked for in the time per; each round of a request that runs tools counts."`
+	Requests int `yaml:"requests" omit:"true" eg:"60" min:"1" max:"1000000000" doc:"How many answers models may be asked for within per; each round of a request that runs tools counts."`
 	// Tokens is how many tokens may be used in Per, in and out: a rate, or a budget where Per is a window.
 	Tokens int `yaml:"tokens" omit:"true" eg:"100000" min:"1" max:"2000000000" doc:"How many tokens may be used, in and out: in the time per, or, where that is day, week, month or total, as a budget."`
 	// Concurrency is how many requests may run at a time.
-	Concurrency int `yaml:"concurrency" omit:"true" eg:"4" min:"1" max:"1000000" doc:"How many requests may run at a time."`
+	Concurrency int `yaml:"concurrency" omit:"true" eg:"4" min:"1" max:"1000000" doc:"How many requests may run at the same time."`
 	// USD is a budget in US dollars for the window Per. The prices of all models that it may be spent on
 	// must be known.
 	USD float64 `yaml:"usd" omit:"true" eg:"10" min:"0.000001" max:"4500000" doc:"Budget in US dollars for the window per: day, week, month or total. The prices of all models that it may be spent on must be known (prices, assume_price)."`
@@ -27,18 +27,18 @@ type Limit struct {
 	Models []string `yaml:"models" omit:"true" eg:"[gpt-*]" doc:"Models that alone count, together, by the names that clients use, with * for any text. Default: all."`
 	// OnExceed says what becomes of an answer that comes while a budget ends: "finish" (the default) or
 	// "cut", which ends it as if its model had no more tokens.
-	OnExceed string `yaml:"on_exceed" omit:"true" enum:"finish,cut" eg:"cut" doc:"What becomes of a stream that outgrows a budget: finish lets it come to its end, cut ends it with finish_reason length. Default: finish."`
+	OnExceed string `yaml:"on_exceed" omit:"true" enum:"finish,cut" eg:"cut" doc:"What happens to a stream that exceeds a budget: finish lets it run to its end, cut ends it with finish_reason length. Default: finish."`
 	// RedisAway says what holds while the Redis is away: "local_share" is what is left, divided by the number of gateways,
 	// "closed" refuses, "open" does not limit. Default: local_share, but closed for budgets behind 30 s.
-	RedisAway string `yaml:"redis_away" omit:"true" enum:"local_share,closed,open" eg:"closed" doc:"What holds while the Redis is away: local_share is what is left, divided by the number of gateways; closed refuses; open does not limit. Default: local_share; for budgets closed once 30s have passed."`
+	RedisAway string `yaml:"redis_away" omit:"true" enum:"local_share,closed,open" eg:"closed" doc:"What applies while Redis is down: local_share gives each gateway what is left, divided by the number of gateways; closed refuses; open does not limit. Default: local_share; for budgets closed once 30s have passed."`
 }
 
 // AssumedPrice is what models without a price are taken to cost.
 type AssumedPrice struct {
 	// Input is the price of prompts, in US dollars for a million tokens, as Output.
-	Input float64 `yaml:"input" eg:"5" min:"0.000001" max:"1000000" doc:"US dollars for a million tokens of input."`
+	Input float64 `yaml:"input" eg:"5" min:"0.000001" max:"1000000" doc:"US dollars per million tokens of input."`
 	// Output is that of answers.
-	Output float64 `yaml:"output" eg:"15" min:"0.000001" max:"1000000" doc:"US dollars for a million tokens of output."`
+	Output float64 `yaml:"output" eg:"15" min:"0.000001" max:"1000000" doc:"US dollars per million tokens of output."`
 }
 
 // IsZero reports whether nothing is assumed.

@@ -19,7 +19,7 @@ type Provider struct {
 	BaseURL string `yaml:"base_url" eg:"http://127.0.0.1:8000/v1" doc:"Where the upstream's paths begin: with its /v1 for type openai, the resource's endpoint for azure, alone or with /openai/v1. Required for these two, but for type openai with an api_key: https://api.openai.com/v1 then. Default: https://dashscope-intl.aliyuncs.com/compatible-mode/v1 for qwen, https://api.moonshot.ai/v1 for moonshot, https://api.anthropic.com for anthropic."`
 	// APIKey is sent as the vendor wants it: as the bearer key, for azure as
 	// "api-key", for anthropic as "x-api-key". Left out, none is sent.
-	APIKey Secret `yaml:"api_key" eg:"${OPENAI_API_KEY}" doc:"Key for the upstream. If left out, none is sent."`
+	APIKey Secret `yaml:"api_key" eg:"${OPENAI_API_KEY}" doc:"Key for the upstream. If it is left out, none is sent."`
 	// APIVersion is the version of the upstream's interface, for azure and anthropic
 	// only: for azure a date, "v1" or "preview". Default: the adapter's.
 	APIVersion string `yaml:"api_version" eg:"\"2024-10-21\"" doc:"Version of the upstream's interface, for azure (a date, v1 or preview) and anthropic only. Default: the adapter's."`

@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/callgate/callgate/gateway/internal/route"
 )
@@ -43,33 +42,39 @@ func (c *Config) RuleTargets(entry string) [][]Resolved {
 	return out
 }
 
-// ContextTokens is the smallest context, in tokens, that is known of the targets that requests for a model
-// may go to, those of rules and of the arms of rollouts among them; 0 if none is.
-func (c *Config) ContextTokens(model string) (least int) {
-	look := func(list []Resolved) {
+// ContextTokens returns what says, for the name of a model, the smallest context, in tokens, that is known of the
+// targets that requests for it may go to, those of rules and of the arms of rollouts among them; 0 if none is. It is
+// asked with each request, so all is looked up beforehand; nil if no target has a context.
+func (c *Config) ContextTokens() func(model string) int {
+	least := map[string]int{} // by entry
+	look := func(entry string, list []Resolved) {
 		for _, t := range list {
-			if t.ContextTokens > 0 && (least == 0 || t.ContextTokens < least) {
-				least = t.ContextTokens
+			if n := t.ContextTokens; n > 0 && (least[entry] == 0 || n < least[entry]) {
+				least[entry] = n
 			}
 		}
 	}
-	look(c.Targets(model))
-	f, ok := c.table().Find(model)
-	if !ok || f.Provider != "" {
-		return least
-	}
-	for _, list := range c.RuleTargets(f.Entry) {
-		look(list)
+	for entry, m := range c.Models {
+		look(entry, c.resolveAll(m.Targets, entry))
+		for _, list := range c.RuleTargets(entry) {
+			look(entry, list)
+		}
 	}
 	for _, r := range c.Rollouts {
-		if !slices.Contains(c.RolloutModels(r), f.Entry) {
-			continue
-		}
-		for _, a := range r.Arms {
-			look(c.ResolveArm(a.Override, f.Entry))
+		for _, entry := range c.RolloutModels(r) {
+			for _, a := range r.Arms {
+				look(entry, c.ResolveArm(a.Override, entry))
+			}
 		}
 	}
-	return least
+	if len(least) == 0 {
+		return nil
+	}
+	table := c.table()
+	return func(model string) int {
+		f, _ := table.Find(model)
+		return least[f.Entry] // a provider's own names have no entry
+	}
 }
 
 func (c *Config) resolveAll(own []Target, model string) []Resolved {

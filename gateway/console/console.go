@@ -121,6 +121,7 @@ type Console struct {
 	busy   chan struct{} // holds one while the playground reads
 	pages  map[string]*template.Template
 	routes map[string]map[string]handler // by path and method
+	below  map[string]map[string]handler // the same, for the pages of one request below a path
 }
 
 // handler answers a request. Its error becomes a page.
@@ -178,10 +179,11 @@ func New(o Options) (*Console, error) {
 	}
 	get := func(h handler) map[string]handler { return map[string]handler{http.MethodGet: h, http.MethodHead: h} }
 	c.routes = map[string]map[string]handler{
-		Path: get(c.story), requestsPath: get(c.requests), contentPath: get(c.content), upstreamsPath: get(c.upstreams), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), playgroundPath: get(c.blank),
+		Path: get(c.story), requestsPath: get(c.requests), upstreamsPath: get(c.upstreams), pluginsPath: get(c.plugins), cachesPath: get(c.caches), toolsPath: get(c.tools), playgroundPath: get(c.blank),
 		stylePath: get(asset("assets/console.css", "text/css")), scriptPath: get(asset("assets/console.js", "text/javascript")),
 		resetPath: {http.MethodPost: c.reset}, parserPath: {http.MethodPost: c.resetParser},
 	}
+	c.below = map[string]map[string]handler{requestsPath: get(c.request), contentPath: get(c.content)}
 	c.routes[playgroundPath][http.MethodPost] = c.read
 	if o.Keys != nil {
 		c.mountKeys()
@@ -225,8 +227,10 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		path = Path
 	}
 	methods, ok := c.routes[path]
-	if strings.HasPrefix(path, requestsPath+"/") {
-		methods, ok = map[string]handler{http.MethodGet: c.request, http.MethodHead: c.request}, true
+	for below, methodsBelow := range c.below {
+		if strings.HasPrefix(path, below+"/") {
+			methods, ok = methodsBelow, true
+		}
 	}
 	if !ok {
 		c.Refuse(w, r, http.StatusNotFound, "Not found: there is no such page.")

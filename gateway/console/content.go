@@ -7,13 +7,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/content"
-	"github.com/callgate/callgate/gateway/history"
 )
-
-// contentLink is the page of what was said in a request.
-func contentLink(e *history.Entry) string {
-	return contentPath + "?n=" + strconv.FormatUint(e.Seq, 10)
-}
 
 // contentData is what the page of a request's content shows.
 type contentData struct {
@@ -30,15 +24,11 @@ type contentText struct {
 	Left string // what is left out in the middle
 }
 
-// content shows what was said in one request.
+// content shows what was said in one request. httpapi logs each look, by the path.
 func (c *Console) content(w http.ResponseWriter, r *http.Request) error {
-	seq, err := strconv.ParseUint(r.URL.Query().Get("n"), 10, 64)
-	if err != nil || seq == 0 {
-		return errNoRequest
-	}
-	e := c.o.History.Find("", seq)
-	if e == nil {
-		return errNoRequest
+	e, err := c.entry(r, contentPath)
+	if err != nil {
+		return err
 	}
 	kept := e.Tape.Content()
 	if kept == nil {
@@ -60,7 +50,6 @@ func (c *Console) content(w http.ResponseWriter, r *http.Request) error {
 		add(fmt.Sprintf("%d. What %s answered", i+1, target), "in OpenAI’s form, as the adapter read it", a.Came)
 	}
 	add("What the client got", e.Protocol, kept.Answered)
-	c.o.Log.InfoContext(r.Context(), "somebody reads what was said in a request", "id", e.ID)
 	return c.show(w, http.StatusOK, "content", page{Title: "What was said in " + visible(e.ID), Current: requestsPath, Data: d})
 }
 

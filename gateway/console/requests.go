@@ -38,14 +38,33 @@ func badges(e *history.Entry) (out []badge) {
 // noID stands in a link for an id that cannot.
 const noID = "_"
 
-// requestLink is the page of a request. Clients choose ids, so that one may be there twice, and a dot
-// or two would lead elsewhere.
-func requestLink(e *history.Entry) string {
+// entryLink is a page of a request, below a path. Clients choose ids, so that one may be there twice, and
+// a dot or two would lead elsewhere.
+func entryLink(below string, e *history.Entry) string {
 	id := url.PathEscape(e.ID)
 	if strings.Trim(id, ".") == "" {
 		id = noID
 	}
-	return requestsPath + "/" + id + "?n=" + strconv.FormatUint(e.Seq, 10)
+	return below + "/" + id + "?n=" + strconv.FormatUint(e.Seq, 10)
+}
+
+func requestLink(e *history.Entry) string { return entryLink(requestsPath, e) }
+
+// entry is the request that a page below a path is of.
+func (c *Console) entry(r *http.Request, below string) (*history.Entry, error) {
+	seq, err := strconv.ParseUint(r.URL.Query().Get("n"), 10, 64)
+	if err != nil {
+		seq = 0 // somebody has put an id behind the path
+	}
+	id := strings.TrimPrefix(r.URL.Path, below+"/")
+	if id == noID {
+		id = ""
+	}
+	e := c.o.History.Find(id, seq)
+	if e == nil {
+		return nil, errNoRequest
+	}
+	return e, nil
 }
 
 // requestsData is what the page of requests shows.
@@ -143,17 +162,9 @@ var errNoRequest = &refusal{http.StatusNotFound, "There is no such request among
 
 // request shows the way of one request.
 func (c *Console) request(w http.ResponseWriter, r *http.Request) error {
-	seq, err := strconv.ParseUint(r.URL.Query().Get("n"), 10, 64)
+	e, err := c.entry(r, requestsPath)
 	if err != nil {
-		seq = 0 // somebody has put an id behind the path
-	}
-	id := strings.TrimPrefix(r.URL.Path, requestsPath+"/")
-	if id == noID {
-		id = ""
-	}
-	e := c.o.History.Find(id, seq)
-	if e == nil {
-		return errNoRequest
+		return err
 	}
 	d := requestData{requestRow: requestRow{e, requestLink(e), badges(e)}, Means: failures[e.Code]}
 	var at, sum time.Duration
@@ -176,7 +187,7 @@ func (c *Console) request(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if e.Tape.Content() != nil {
-		d.Content = contentLink(e)
+		d.Content = entryLink(contentPath, e)
 	}
 	d.Unrepaired = e.Marks.Has(history.MarkBroken)
 	if m := e.Paid; m.Currency != "" {

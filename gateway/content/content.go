@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // Bounds on the content of one request.
@@ -224,7 +226,7 @@ func (t *Tape) Asked(body []byte) { t.take(func() *clip { return &t.asked }, bod
 func (t *Tape) Answered(piece []byte) { t.take(func() *clip { return &t.answered }, piece) }
 
 // Sent takes the body that an upstream is sent: another attempt begins.
-func (t *Tape) Sent(provider, model string, body []byte) {
+func (t *Tape) Sent(provider, model string, body wire.Pieces) {
 	t.take(func() *clip {
 		if len(t.attempts) == maxAttempts {
 			t.more++
@@ -232,7 +234,7 @@ func (t *Tape) Sent(provider, model string, body []byte) {
 		}
 		t.attempts = append(t.attempts, attempt{provider: provider, model: model})
 		return &t.attempts[len(t.attempts)-1].sent
-	}, body)
+	}, body...)
 }
 
 // Came takes a piece of what the upstream of the last attempt answers.
@@ -245,7 +247,8 @@ func (t *Tape) Came(piece []byte) {
 	}, piece)
 }
 
-func (t *Tape) take(into func() *clip, piece []byte) {
+// take adds pieces to the clip that into says, which is asked once; nil for none.
+func (t *Tape) take(into func() *clip, pieces ...[]byte) {
 	if t == nil {
 		return
 	}
@@ -254,8 +257,11 @@ func (t *Tape) take(into func() *clip, piece []byte) {
 	if t.over {
 		return
 	}
-	if c := into(); c != nil && !c.add(piece, t.keeper.claim) {
-		t.short = true
+	c := into()
+	for _, piece := range pieces {
+		if c != nil && !c.add(piece, t.keeper.claim) {
+			t.short = true
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway/content"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 const half = 16 << 10 // that is kept of each end
@@ -63,7 +64,7 @@ func TestWays(t *testing.T) {
 	tape := k.Begin()
 	tape.Came([]byte("nobody was asked"))
 	for i := range 18 {
-		tape.Sent("p", fmt.Sprint("m", i), []byte("to"))
+		tape.Sent("p", fmt.Sprint("m", i), wire.Pieces{[]byte("to")})
 		tape.Came([]byte(fmt.Sprint("from ", i)))
 	}
 	tape.Answered([]byte("out"))
@@ -108,7 +109,7 @@ func TestBounds(t *testing.T) {
 	for i := range running {
 		running[i] = k.Begin()
 		running[i].Asked(big)
-		running[i].Sent("p", "m", []byte("y"))
+		running[i].Sent("p", "m", wire.Pieces{[]byte("y")})
 	}
 	if s := k.Stats(); s.Bytes > memory || s.Requests != 0 {
 		t.Errorf("got %+v, want at most %d bytes, and that requests in progress come first", s, memory)
@@ -188,7 +189,7 @@ func TestAtOnce(t *testing.T) {
 			for n := range 50 {
 				tape := k.Begin()
 				tape.Asked([]byte(strings.Repeat("x", rand.IntN(3*half))))
-				tape.Sent("p", "m", []byte("y"))
+				tape.Sent("p", "m", wire.Pieces{[]byte("y")})
 				tape.Came([]byte(strings.Repeat("x", rand.IntN(3*half))))
 				tape.End((i+n)%3 != 0)
 				_ = tape.Content()

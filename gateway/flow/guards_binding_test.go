@@ -9,6 +9,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/flow"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // loser is a provider whose adapter has no word for tools.
@@ -18,11 +19,11 @@ type loser struct {
 }
 
 func (l *loser) Chat(ctx context.Context, model string, req *gateway.Request) (gateway.Reply, error) {
-	wire, _, lost := bytes.Cut(req.Body(model), []byte(`,"tools"`))
+	body, _, lost := bytes.Cut(req.Body(model), []byte(`,"tools"`))
 	if lost {
-		wire = slices.Concat(wire, []byte{'}'}) // the body itself stays as it is
+		body = slices.Concat(body, []byte{'}'}) // the body itself stays as it is
 	}
-	if err := req.Announce(wire); err != nil {
+	if err := req.Announce(wire.Pieces{body}); err != nil {
 		return nil, err
 	}
 	l.sent++

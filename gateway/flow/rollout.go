@@ -120,7 +120,7 @@ func (g *Gateway) mirror(req *gateway.Request, meter gateway.Meter, t *trial, li
 		m.Pool.Drop()
 		return
 	}
-	copied.ID, copied.MaxRetries = req.ID+"-mirror", new(int)
+	copied.ID, copied.Mirror, copied.MaxRetries = req.ID+"-mirror", true, new(int)
 	offered := m.Pool.Offer(0, func(ctx context.Context) {
 		defer room.Close()
 		ctx, end := gateway.Copied(ctx, meter, copied)

@@ -310,7 +310,8 @@ func notThere(what, name string, names []string, lists string) error {
 }
 
 // observe gives each request its id and writes one line to the log when it is done.
-// Scrapers come every few seconds, so what only reads and works is for debugging.
+// Scrapers come every few seconds, so what only reads and works is for debugging, except looks at what was
+// said in a request: who looked at which is to be known.
 func (a *Admin) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
@@ -327,7 +328,7 @@ func (a *Admin) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		switch {
 		case broken || w.Status >= http.StatusInternalServerError:
 			level = slog.LevelWarn
-		case w.Status < http.StatusBadRequest && r.Method == http.MethodGet:
+		case w.Status < http.StatusBadRequest && r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, contentPath):
 			level = slog.LevelDebug
 		}
 		a.cfg.Log.LogAttrs(r.Context(), level, "admin request", rec.attrs(nil, c, time.Since(began))...)
@@ -351,7 +352,7 @@ func (a *Admin) fail(err error, c echo.Context) {
 		return
 	case e.Kind == gateway.NotFound && e.Code == "not_found":
 		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "Not found: this address serves GET " +
-			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + pluginsPath + ", POST " + parsersPath + "/{name}/reset, POST " + reloadPath + ", " + keysPath + ", " + teamsPath + ", GET " + consolePath + ", GET " + metricsPath + " and GET " + livezPath + "."}
+			breakersPath + ", POST " + breakersPath + "/{name}/reset, GET " + targetsPath + ", GET " + prefixPath + ", GET " + toolsPath + ", GET " + qualityPath + ", GET " + rolloutsPath + ", GET " + usagePath + ", GET " + pluginsPath + ", POST " + parsersPath + "/{name}/reset, POST " + reloadPath + ", " + keysPath + ", " + teamsPath + ", GET " + consolePath + ", GET " + metricsPath + " and GET " + livezPath + "."}
 	case e.Kind == gateway.InvalidKey:
 		e = &gateway.Error{Kind: gateway.InvalidKey,
 			Message: "No valid key: send the operator's key as \"Authorization: Bearer …\". Clients' keys are not accepted here."}

@@ -221,6 +221,7 @@ func TestAdminErrors(t *testing.T) {
 		{"a long name", "POST", "/admin/breakers/" + strings.Repeat("local", 2000) + "/reset", "", 404, "breaker_not_found", `local". GET`},
 		{"no reset", "POST", "/admin/breakers/local", "", 404, "not_found", "POST /admin/breakers/{name}/reset"},
 		{"no path", "GET", "/v1/models", "", 404, "not_found", "GET /metrics"},
+		{"all paths", "GET", "/admin", "", 404, "not_found", "GET /admin/tools, GET /admin/quality, GET /admin/rollouts, GET /admin/usage, GET /admin/plugins"},
 		{"a reset by GET", "GET", "/admin/breakers/anthropic/reset", "", 405, "method_not_allowed", ""},
 		{"a list by POST", "POST", "/admin/breakers", "", 405, "method_not_allowed", ""},
 		{"a body", "POST", "/admin/breakers/anthropic/reset", strings.Repeat("x", 4<<10+1), 413, "request_too_large", "4096"},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -22,7 +23,7 @@ type SSO interface {
 // The paths at which operators sign in and out. Nobody needs to be signed in for them.
 const (
 	ssoPath      = consolePath + "/oidc"
-	contentPath  = consolePath + "/content" // for operators alone
+	contentPath  = consolePath + "/content/" // for operators alone, and every look is logged
 	loginPath    = ssoPath + "/login"
 	callbackPath = ssoPath + "/callback"
 	logoutPath   = ssoPath + "/logout"
@@ -69,7 +70,7 @@ func (a *Admin) signedIn(c echo.Context) (in bool, err error) {
 		return false, c.Redirect(http.StatusSeeOther, loginPath+"?to="+url.QueryEscape(r.URL.RequestURI()))
 	case s == nil:
 		return false, &gateway.Error{Kind: gateway.Forbidden, Message: "You are not signed in any more: open the page again."}
-	case c.Request().URL.Path == contentPath && s.Role != sso.Operator:
+	case strings.HasPrefix(r.URL.Path, contentPath) && s.Role != sso.Operator:
 		return false, &gateway.Error{Kind: gateway.Forbidden, Message: "What requests and answers say is for operators: your role is viewer."}
 	case !looks && s.Role != sso.Operator:
 		return false, &gateway.Error{Kind: gateway.Forbidden, Message: "You may look, and change nothing: your role is viewer."}

@@ -11,10 +11,14 @@ import (
 // one byte, and no more once it has that: a client that sends anything behind its body and then
 // leaves would go unnoticed until the answer is written, and a whole answer is written at the
 // end only. From that byte on the connection itself is asked, every lookEvery, whether the
-// client has closed it. As for net/http, one that has closed only its own direction has left.
+// client has closed it. As for net/http, one that has closed only its own direction has left. So
+// has one that has sent more than the system takes for us without a reader: its end could not come
+// through. Whole requests behind one in progress are answered up to that size.
 
-// lookEvery is how often a connection with such bytes is asked.
-const lookEvery = 500 * time.Millisecond
+const (
+	lookEvery  = 500 * time.Millisecond // how often a connection with such bytes is asked
+	maxSurplus = 32 << 10               // bytes that wait; the smallest window of a system is twice that
+)
 
 // connection is a client's.
 type connection struct {

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hasLeft reports whether the other end has closed the connection, whatever is still to be read.
+// hasLeft reports whether the other end has closed the connection, whatever is still to be read,
+// or has sent more than maxSurplus.
 func hasLeft(c *net.TCPConn) bool {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -24,7 +25,7 @@ func hasLeft(c *net.TCPConn) bool {
 		ask, said := make([]unix.Kevent_t, 1), make([]unix.Kevent_t, 1)
 		unix.SetKevent(&ask[0], int(fd), unix.EVFILT_READ, unix.EV_ADD|unix.EV_ONESHOT)
 		n, err := unix.Kevent(queue, ask, said, &unix.Timespec{})
-		left = err == nil && n > 0 && said[0].Flags&unix.EV_EOF != 0
+		left = err == nil && n > 0 && (said[0].Flags&unix.EV_EOF != 0 || said[0].Data > maxSurplus)
 	})
 	return left || err != nil
 }

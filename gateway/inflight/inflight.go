@@ -20,15 +20,16 @@ var (
 )
 
 // What is claimed for a byte that is held. TestPeakMemory in internal/cli measures what a process
-// has at once for one request, by client, upstream and form of the body: 2 to 3 bytes for a byte of a
-// chat completion, and 4 to 5 where it is read or written in another protocol. TestRequestMemory
+// has at once for one request, by client, upstream and form of the body: 1.5 to 3 bytes for a byte of a
+// chat completion, and 2 to 4 where it is read or written in another protocol. TestRequestMemory
 // counts what is allocated, garbage and all. By TestAnswerMemory the heap grows by 7 to 8 bytes for
 // a byte of the worst answers, of which some is how its memory is cut.
 const (
-	// Body is for a byte of a request's body: the bytes, what is read of them, and the body that
-	// goes upstream.
+	// Body is for a byte of a request's body: the bytes, what is read of them, and the body as a chat
+	// completion. What goes upstream is pieces of those.
 	Body = 4
-	// Anew is for a byte of a request that is written anew for an API of another form: the copy.
+	// Anew is for a byte of a request that goes upstream in the form of another API: what of it is not
+	// spelled the same there, such as arguments, and what the gateway puts into it.
 	Anew = 1
 	// Answer is for a byte of a whole answer: the bytes as they came, in parts and joined, what
 	// is read from their text, and the answer as it goes out.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -275,7 +276,7 @@ const unknownOutcome = "What this call gave is not kept any more; it may have be
 // agreed is a call that the client has agreed to, ready to be run; or what is to be told the model
 // in its place.
 func (l *loop) agreed(tenant, answer string, asked conversation.Call, tool *toolserver.Tool, pending bool) (r ready, known string) {
-	made := &call{id: asked.ID, name: asked.Name, args: []byte(asked.Args), owner: ours}
+	made := &call{id: asked.ID, name: asked.Name, args: bytes.Clone(asked.Args()), owner: ours}
 	refuse := func(kind toolserver.Kind, message string) (ready, string) {
 		d := &done{call: made, tool: tool, err: &toolserver.Error{Kind: kind, Message: message}}
 		return ready{}, string(l.offer.content(d, ""))

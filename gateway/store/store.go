@@ -149,6 +149,9 @@ type Store interface {
 	Keeper
 }
 
+// Immediate is implemented by a store that waits for nobody, so that its callers need no timer.
+type Immediate interface{ Immediate() }
+
 // Stats say what a store holds.
 type Stats struct {
 	// Entries counts responses and conversations.

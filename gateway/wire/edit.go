@@ -32,7 +32,7 @@ func Growth(edits []Edit) (n int) {
 // Splice returns text with the edits, which must not overlap. Edits at one place are put
 // in in their order. text is not changed; edits is sorted.
 func Splice(text []byte, edits []Edit) []byte {
-	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Or(a.At.Start-b.At.Start, a.At.End-b.At.End) })
+	sortEdits(edits)
 	out := make([]byte, 0, len(text)+Growth(edits))
 	from := 0
 	for _, e := range edits {
@@ -40,6 +40,10 @@ func Splice(text []byte, edits []Edit) []byte {
 		from = e.At.End
 	}
 	return append(out, text[from:]...)
+}
+
+func sortEdits(edits []Edit) {
+	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Or(a.At.Start-b.At.Start, a.At.End-b.At.End) })
 }
 
 // Disjoint reports whether edits leave each other's places alone.
@@ -60,12 +64,12 @@ func inside(insertion, replaced Span) bool {
 }
 
 // Remove are the edits that take members out of an object that fills the text, each with one
-// of the commas around it.
+// of the commas around it. Names are compared as they are meant, without their escapes.
 func Remove(object []byte, members ...string) (edits []Edit) {
 	kept, from := -1, -1 // where the last member ends that stays, and where those begin that go behind it
 	c := cursor{b: object}
 	c.each('{', func(_ int, key []byte) bool {
-		start, gone := c.key, slices.Contains(members, string(key))
+		start, gone := c.key, slices.Contains(members, name(key))
 		end := c.value().End
 		switch {
 		case gone && from < 0:
@@ -86,4 +90,12 @@ func Remove(object []byte, members ...string) (edits []Edit) {
 		edits = append(edits, Edit{At: Span{from, bytes.LastIndexByte(object, '}')}})
 	}
 	return edits
+}
+
+// name is a member's name, by what stands between its quotes.
+func name(key []byte) string {
+	if bytes.IndexByte(key, '\\') < 0 {
+		return string(key)
+	}
+	return Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
 }

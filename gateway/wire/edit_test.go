@@ -18,6 +18,10 @@ func TestRemove(t *testing.T) {
 		{`{"x":1,"a":1,"b":2}`, `{"x":1}`},
 		{`{ "x" : 1 , "a" : "," , "y" : 2 , "b":3 }`, `{ "x" : 1 , "y" : 2}`},
 		{`{"a":1,"x":1,"b":2,"y":"\"a\":","a":4}`, `{"x":1,"y":"\"a\":"}`},
+		{"{\"x\":1,\n\"a\":null,\n\"y\":1.0}", "{\"x\":1,\n\"y\":1.0}"},
+		{`{"x":1,"\u0061":2}`, `{"x":1}`},
+		{`{"x":"a"}`, `{"x":"a"}`},
+		{`["a"]`, `["a"]`},
 	} {
 		if got := string(wire.Splice([]byte(c.in), wire.Remove([]byte(c.in), "a", "b"))); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.in, got, c.want)

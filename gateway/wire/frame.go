@@ -193,7 +193,7 @@ func (f *Frame) Pieces(place int, take func(piece []byte) bool) (ok bool) {
 	escaped := bytes.IndexByte(raw, '\\') >= 0
 	var quoted, decoded []byte
 	for text := raw[1 : len(raw)-1]; len(text) > 0; {
-		piece := text[:units(text, pieceSize)]
+		piece := text[:Units(text, pieceSize)]
 		text = text[len(piece):]
 		if escaped {
 			var err error

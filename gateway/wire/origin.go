@@ -36,22 +36,42 @@ func EventFrom(origins, data []byte) Frame {
 // Origins are what the frame was made of, in their order; nil for most frames. They are valid as long as it.
 func (f *Frame) Origins() (list []Origin) {
 	for rest := f.Raw; ; {
-		line, ok := bytes.CutPrefix(rest, []byte(originField))
-		if !ok {
+		o, size := readOrigin(rest)
+		if size == 0 {
 			return list
 		}
-		line, rest, ok = bytes.Cut(line, []byte{'\n'})
-		if !ok {
-			return list
-		}
-		digits, data, has := bytes.Cut(line, []byte{' '})
-		n, err := strconv.Atoi(string(digits))
-		if err != nil {
-			return list
-		}
-		if !has {
-			data = nil
-		}
-		list = append(list, Origin{n, data})
+		list, rest = append(list, o), rest[size:]
 	}
+}
+
+// originsSize is how many bytes the lines of origins have that a block begins with.
+func originsSize(raw []byte) (size int) {
+	for {
+		_, n := readOrigin(raw[size:])
+		if n == 0 {
+			return size
+		}
+		size += n
+	}
+}
+
+// readOrigin reads the line of an origin that b begins with. size is that of the line; 0: it is none.
+func readOrigin(b []byte) (o Origin, size int) {
+	rest, ok := bytes.CutPrefix(b, []byte(originField))
+	if !ok {
+		return o, 0
+	}
+	line, _, ok := bytes.Cut(rest, []byte{'\n'})
+	if !ok {
+		return o, 0
+	}
+	digits, data, has := bytes.Cut(line, []byte{' '})
+	n, err := strconv.Atoi(string(digits))
+	if err != nil {
+		return o, 0
+	}
+	if !has {
+		data = nil
+	}
+	return Origin{n, data}, len(originField) + len(line) + len("\n")
 }

@@ -25,8 +25,9 @@ func (f *Frame) AppendTo(dst []byte) []byte {
 		return w.out
 	}
 	w := writer{f: f, out: dst, left: f.left(), before: dataBefore, after: dataAfter}
-	if at := bytes.Index(f.Raw, f.Data); at >= 0 && !f.extra { // the data came on one line
-		w.before, w.after = f.Raw[:at], f.Raw[at+len(f.Data):]
+	raw := f.Raw[originsSize(f.Raw):]                        // which are of what came, and not of what it has become
+	if at := bytes.Index(raw, f.Data); at >= 0 && !f.extra { // the data came on one line
+		w.before, w.after = raw[:at], raw[at+len(f.Data):]
 	}
 	w.write()
 	return w.out

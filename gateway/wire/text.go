@@ -84,9 +84,9 @@ func JoinHalves(head, tail []byte) []byte {
 	return append(head[:len(head):len(head)], tail...)
 }
 
-// units is how many bytes of a JSON string, from n of them at most, are whole characters and
+// Units is how many bytes of a JSON string, from n of them at most, are whole characters and
 // whole escapes, those of a surrogate pair together. n is not less than such a pair has.
-func units(text []byte, n int) int {
+func Units(text []byte, n int) int {
 	if len(text) <= n {
 		return len(text)
 	}
@@ -221,6 +221,44 @@ func Unquote(raw []byte) string {
 		return ""
 	}
 	return string(b)
+}
+
+// AppendUnquoted appends the text of a JSON string. What is not well-formed is replaced, and an error.
+// A long text takes as much room as it needs: the library takes as much as the string has bytes, and
+// touches all of it.
+func AppendUnquoted(b, quoted []byte) ([]byte, error) {
+	if len(quoted) < longText {
+		return jsontext.AppendUnquote(b, quoted)
+	}
+	b = slices.Grow(b, unquotedSize(quoted))
+	var in, out []byte
+	for text := quoted[1 : len(quoted)-1]; len(text) > 0; {
+		n := Units(text, longText/2)
+		in = append(append(append(in[:0], '"'), text[:n]...), '"')
+		var err error
+		if out, err = jsontext.AppendUnquote(out[:0], in); err != nil {
+			return append(b, out...), err
+		}
+		b, text = append(b, out...), text[n:]
+	}
+	return b, nil
+}
+
+// unquotedSize is how many bytes the text of a JSON string has, at most.
+func unquotedSize(quoted []byte) int {
+	size := len(quoted) - len(`""`)
+	for i := 0; i < len(quoted); {
+		n := bytes.IndexByte(quoted[i:], '\\')
+		if n < 0 {
+			break
+		}
+		if i += n + len(`\n`); i <= len(quoted) && quoted[i-1] == 'u' {
+			size -= len(`\u1234`) - utf8.UTFMax + 1
+		} else {
+			size--
+		}
+	}
+	return size
 }
 
 // Plain reports whether b is ASCII of which a JSON string escapes nothing.

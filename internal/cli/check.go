@@ -24,24 +24,30 @@ func (c *checkCmd) Run(e *env) error {
 		return settings(e.stdout)
 	}
 	if c.File == "" {
-		return usageError{fmt.Errorf("check: name a configuration file")}
+		return usageError{fmt.Errorf("check: name a configuration file (see callgate check --help)")}
 	}
 	cfg, err := config.Load(c.File)
 	if err != nil {
 		return usageError{err}
 	}
-	tried := *cfg
-	if tried.Store.Kind == "sqlite" || tried.Store.Kind == "postgres" { // a check makes no file, and asks nobody
-		tried.Store.Kind = "memory"
-	}
-	sys, err := wire(e.ctx, &tried, logger(e.stderr, config.Log{Level: "error", Format: "text"}))
-	if err != nil {
-		return usageError{err}
-	}
-	defer func() { _ = sys.close(e.ctx) }() // nothing has run yet
-	if err := sys.parsers.load(e.ctx, true); err != nil {
+	if err := tryConfig(e, cfg); err != nil {
 		return usageError{err}
 	}
 	_, err = fmt.Fprintf(e.stdout, "# %s is good. With every default:\n%s", c.File, cfg.YAML())
 	return err
+}
+
+// tryConfig makes a gateway of a configuration, with its parsers, and ends it: what would keep it
+// from starting is the error. It makes no file, and asks nobody.
+func tryConfig(e *env, cfg *config.Config) error {
+	tried := *cfg
+	if tried.Store.Kind == "sqlite" || tried.Store.Kind == "postgres" {
+		tried.Store.Kind = "memory"
+	}
+	sys, err := wire(e.ctx, &tried, logger(e.stderr, config.Log{Level: "error", Format: "text"}))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = sys.close(e.ctx) }() // nothing has run yet
+	return sys.parsers.load(e.ctx, true)
 }

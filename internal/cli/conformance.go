@@ -31,7 +31,7 @@ type suiteCmd struct {
 	UpstreamListen string            `help:"Address on which the suite plays the gateway's upstream; ${default} by default." default:"127.0.0.1:9090" placeholder:"ADDR"`
 	Level          string            `enum:"core,strict,callgate," default:"" help:"Level up to which failures count for the exit status: core (what clients need, each rule with its source), strict (bytes, framing, spelling too), callgate (this project's conventions too). All are run and printed. Default: core, and callgate with --self." placeholder:"LEVEL"`
 	Header         []string          `sep:"none" help:"A header that is sent with every request, such as 'x-portkey-provider: openai'. May be repeated." placeholder:"NAME:VALUE"`
-	Wait           time.Duration     `default:"15s" help:"How long the gateway may take until it leads to the suite's upstream: it may have started before it, and found it gone." placeholder:"TIME"`
+	Wait           time.Duration     `default:"15s" help:"How long the gateway may take to reach the suite's upstream, which it may have found gone when it started first." placeholder:"TIME"`
 	Features       []string          `help:"Features that the gateway claims; the rest is skipped. Default: all." placeholder:"NAME"`
 	Without        []string          `help:"Features that it does not claim, instead of --features." placeholder:"NAME"`
 	Models         map[string]string `help:"The gateway's models, by the parser that reads their text, such as \"hermes=qwen3-32b;none=plain\"; cases with other parsers are skipped. Default: named as the parsers." placeholder:"PARSER=MODEL"`

@@ -74,6 +74,9 @@ func TestContent(t *testing.T) {
 					t.Errorf("%s: got no %s (%q) in\n%s", id, what, want, page)
 				}
 			}
+			if look := "/ui/content/" + id; !strings.Contains(g.stderr.String(), look) {
+				t.Errorf("%s: got no line in the log of who looks at %s", id, look)
+			}
 			if strings.Contains(page, canary) || strings.Contains(page, "sk-clients-own") {
 				t.Errorf("%s: got a key in\n%s", id, page)
 			}
@@ -93,7 +96,7 @@ func TestContent(t *testing.T) {
 	if raw := g.adminDo("GET", link).body; strings.Contains(raw, "<i>") || strings.Contains(raw, "<b>") {
 		t.Errorf("got markup of somebody else's in\n%s", raw)
 	}
-	for path, want := range map[string]int{"/ui/content": 404, "/ui/content?n=0": 404, "/ui/content?n=9999": 404, "/ui/content?n=x": 404} {
+	for path, want := range map[string]int{"/ui/content": 404, "/ui/content/": 404, "/ui/content/_?n=0": 404, "/ui/content/_?n=9999": 404, "/ui/content/no?n=x": 404} {
 		if r := g.adminDo("GET", path); r.status != want {
 			t.Errorf("%s: got %d, want %d", path, r.status, want)
 		}
@@ -141,10 +144,10 @@ func TestContentRoles(t *testing.T) {
 		if r := visit(t, c, "GET", base+"/ui/requests", ""); r.status != http.StatusOK {
 			t.Errorf("%s: got %d for the list", role, r.status)
 		}
-		if r := visit(t, c, "GET", base+"/ui/content?n=1", ""); r.status != want {
+		if r := visit(t, c, "GET", base+"/ui/content/req_1?n=1", ""); r.status != want {
 			t.Errorf("%s: got %d, want %d", role, r.status, want)
 		}
-		for _, path := range []string{"/ui//content?n=1", "/ui/content/?n=1", "/ui/x/../content?n=1", "/ui/%63ontent?n=1"} {
+		for _, path := range []string{"/ui//content/req_1?n=1", "/ui/content?n=1", "/ui/content/?n=1", "/ui/x/../content/req_1?n=1", "/ui/%63ontent/req_1?n=1", "/ui/content%2freq_1?n=1"} {
 			if r := visit(t, c, "GET", base+path, ""); r.status != http.StatusNotFound && r.status != want {
 				t.Errorf("%s: got %d for %s, want %d or nothing", role, r.status, path, want)
 			}

@@ -20,7 +20,7 @@ type demoCmd struct {
 	What    string `arg:"" optional:"" enum:"all,faults,formats,structured,guards" default:"all" help:"What to show: faults, formats, structured answers, all of these, or guards."`
 	Whole   bool   `help:"Ask for whole answers, not for streams."`
 	Details bool   `help:"Show what each side got, for faults and formats."`
-	JSON    bool   `name:"json" help:"Print a line of JSON for each row, and one for the sum."`
+	JSON    bool   `name:"json" help:"Print a line of JSON for each row, and one for the totals."`
 }
 
 // Run asks the demo upstream over HTTP what an app would, once directly and once

@@ -18,10 +18,10 @@ import (
 
 type doctorCmd struct {
 	URL     string        `arg:"" optional:"" help:"Base URL of a server, such as http://127.0.0.1:8000/v1: what it is, what it does with tools, and the configuration to write."`
-	Config  string        `short:"c" type:"path" help:"Configuration file: whether all that it names is there and can be used, and what to do where not." placeholder:"FILE"`
-	Model   string        `help:"Model to ask; the first one that the server lists without it." placeholder:"NAME"`
+	Config  string        `short:"c" type:"path" help:"Configuration file: check that everything it names is there and works, and say what to do if not." placeholder:"FILE"`
+	Model   string        `help:"Model to ask. Default: the first one that the server lists." placeholder:"NAME"`
 	KeyEnv  string        `name:"key-env" help:"Environment variable with the server's key." placeholder:"NAME"`
-	Timeout time.Duration `help:"Time for all of it." default:"2m"`
+	Timeout time.Duration `help:"Time limit for the whole command." default:"2m"`
 }
 
 // Run asks a server, or what a configuration names.
@@ -30,7 +30,7 @@ func (d *doctorCmd) Run(e *env) error {
 	defer cancel()
 	switch {
 	case (d.URL == "") == (d.Config == ""):
-		return usageError{errors.New("name the URL of a server, or a configuration with -c")}
+		return usageError{errors.New("name the URL of a server, or a configuration with -c (see callgate doctor --help)")}
 	case d.Config != "":
 		return d.configuration(ctx, e)
 	}
@@ -57,7 +57,7 @@ func (d *doctorCmd) server(ctx context.Context, e *env) error {
 	}}
 	found, err := p.Ask(ctx, d.Model)
 	if err != nil {
-		return fmt.Errorf("%w\nstart the server, or look at its address: a base URL ends in /v1 nearly everywhere", err)
+		return fmt.Errorf("%w\nstart the server, or correct the address: nearly every base URL ends in /v1", err)
 	}
 	d.tell(e.stdout, found)
 	if found.Tools == probe.Unknown {
@@ -86,13 +86,13 @@ func (d *doctorCmd) tell(w io.Writer, r *probe.Report) {
 		fmt.Fprintf(w, "tools     %s writes its call as text, in the format %s\n", model, r.Parser)
 		target = "parser: " + r.Parser
 	case probe.Raw:
-		fmt.Fprintf(w, "tools     refused (%s)\n          asked for its own text, %s writes a call in the format %s\n", r.Said, model, r.Parser)
+		fmt.Fprintf(w, "tools     refused (%s)\n          asked for its own text, %s writes its call in the format %s\n", r.Said, model, r.Parser)
 		target, server = "parser: "+r.Parser+", raw_tool_text: true", ", server: vllm"
 	case probe.Refuses:
-		fmt.Fprintf(w, "tools     refused (%s)\n          they have to stand in the prompt\n", r.Said)
+		fmt.Fprintf(w, "tools     refused (%s)\n          they must go into the prompt\n", r.Said)
 		target = "tools: prompted, parser: " + r.Parser
 	case probe.Silent:
-		fmt.Fprintf(w, "tools     %s answers without a call, although the question wants one: look whether its chat template has tools\n", model)
+		fmt.Fprintf(w, "tools     %s answers without a call, although the question needs one: check that its chat template has tools\n", model)
 		target = "tools: prompted, parser: " + r.Parser
 	default:
 		fmt.Fprintf(w, "tools     not known: %s\n", r.Said)

@@ -27,7 +27,7 @@ func TestDoctor(t *testing.T) {
 		"text": {refuses: func(map[string]any) bool { return false }, says: "as text, in the format hermes"},
 		"raw": {status: 400, refusal: `{"error":{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"}}`,
 			refuses: func(b map[string]any) bool { return b["tools"] != nil && b["tool_choice"] != "none" }, says: "asked for its own text"},
-		"prompted": {status: 500, refusal: `{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}`, refuses: offers, says: "have to stand in the prompt"},
+		"prompted": {status: 500, refusal: `{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}`, refuses: offers, says: "must go into the prompt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,6 +121,9 @@ func TestDoctorFinds(t *testing.T) {
 		"no journal":     {demo + "usage: {store: sqlite, path: " + filepath.Join(dir, "usage.db") + ", journal: " + filepath.Join(noFile, "journal") + "}\n", "✗ usage", "set usage.journal", exitFailed},
 		"ledger away":    {demo + "usage: {store: postgres, url: \"postgres://u:geheim@127.0.0.1:1/d\"}\n", "✗ usage", "correct the URL", exitFailed},
 		"prices":         {demo + "prices: " + prices + "\n", "✗ prices", "correct the file", exitFailed},
+		"cost not known": {"providers: {p: {type: openai, base_url: " + models + "}}\nmodels: {qwen3: {targets: [{provider: p}]}}\nkey_limits: [{usd: 1, per: day}]\n", "✗ configuration", "callgate check", exitFailed},
+		"no such parser": {"providers: {p: {type: openai, base_url: " + models + "}}\nmodels: {qwen3: {targets: [{provider: p, parser: nope}]}}\n", "✗ configuration", "callgate check", exitFailed},
+		"one model":      {"providers: {p: {type: openai, base_url: " + models + "}}\nmodels: {qwen3: {targets: [{provider: p}]}}\n", "✓ provider p               answers, 1 model\n", "", exitOK},
 		"no cache":       {demo + "plugins: {cache_dir: " + filepath.Join(noFile, "cache") + "}\n", "! compiled parsers", "XDG_CACHE_HOME", exitOK},
 		"tools away":     {demo + "tool_servers: {notes: {type: mcp, url: \"http://127.0.0.1:1/mcp\"}}\n", "✗ tool server notes", "start it, or correct its url", exitFailed},
 		"admin exposed":  {demo + "admin: {listen: \"0.0.0.0:0\", key_hash: \"" + hash + "\"}\n", "! admin", "NetworkPolicy", exitOK},
@@ -128,7 +131,7 @@ func TestDoctorFinds(t *testing.T) {
 		"expired":        {demo + "keys: [{name: old, hash: \"" + hash + "\", expires: 2020-01-01}]\n", "! key old", "callgate key", exitFailed},
 		"blocked":        {demo + "keys: [{name: old, hash: \"" + hash + "\", blocked: true}]\n", "✗ keys", "callgate key", exitFailed},
 		"key refused":    {"providers: {p: {type: openai, base_url: " + refusing + ", api_key: geheim}}\n", "✗ provider p", "api_key is wrong", exitFailed},
-		"away":           {"providers: {p: {type: openai, base_url: \"http://127.0.0.1:1/v1\"}}\n", "✗ provider p", "correct its base_url", exitFailed},
+		"away":           {"providers: {p: {type: openai, base_url: \"http://127.0.0.1:1/v1\"}}\n", "✗ provider p               127.0.0.1:1 refused the connection: dial tcp", "correct its base_url", exitFailed},
 		"no such model":  {"providers: {p: {type: openai, base_url: " + models + "}}\nmodels: {qwen: {targets: [{provider: p}]}}\n", "! provider p", "it has qwen3", exitOK},
 		"such a model":   {"providers: {p: {type: openai, base_url: " + models + "}}\nmodels: {qwen3: {targets: [{provider: p}]}}\n", "✓ provider p", "", exitOK},
 		"in the clear":   {"providers: {p: {type: openai, base_url: \"http://0.0.0.0:1/v1\", api_key: geheim}}\n", "! provider p", "use https:", exitFailed},

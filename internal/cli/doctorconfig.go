@@ -78,6 +78,9 @@ func (d *doctorCmd) configuration(ctx context.Context, e *env) error {
 	x.usage(ctx)
 	x.toolServers(ctx, d.Config)
 	x.prices()
+	if err := tryConfig(e, cfg); err != nil {
+		x.wrong("configuration", err, "callgate check says the same, and serve would not start")
+	}
 	x.machine()
 	if x.bad {
 		return errFailed
@@ -96,7 +99,7 @@ func (x *examination) listeners() {
 		if l, err := c.Listen(x.env.ctx, "tcp", address); err == nil {
 			_ = l.Close()
 		} else {
-			x.doubt(what, "cannot listen on "+address+" now: "+lastOf(err), "if that is a gateway that runs, all is well; else choose another address")
+			x.doubt(what, "cannot listen on "+address+" now: "+lastOf(err), "if a running gateway has it, all is well; else choose another address")
 		}
 	}
 	host, _, _ := net.SplitHostPort(admin)
@@ -104,7 +107,7 @@ func (x *examination) listeners() {
 	case admin == config.Off:
 		x.doubt("admin", "off: no metrics, no console, no reload by the API", "admin: {listen: 127.0.0.1:8081} has them")
 	case netaddr.LoopbackListener(host) && x.cfg.Admin.KeyHash.IsZero():
-		x.good("admin", admin+", for this machine alone; whoever can log in here is an operator")
+		x.good("admin", admin+", for this machine alone: everybody who can log in here is an operator")
 	case netaddr.LoopbackListener(host):
 		x.good("admin", admin+", with a key")
 	default:
@@ -127,9 +130,9 @@ func lastOf(err error) string {
 func (x *examination) keys(now time.Time) {
 	if len(x.cfg.Keys) == 0 {
 		if x.cfg.RequireKeys {
-			x.good("keys", "none here: those that are made at run time count")
+			x.good("keys", "none here: keys are made at run time")
 		} else {
-			x.good("keys", "none: everybody who can connect to "+x.cfg.Listen+" may ask")
+			x.good("keys", "none: anybody who can connect to "+x.cfg.Listen+" may use it")
 		}
 	}
 	usable := 0
@@ -149,15 +152,15 @@ func (x *examination) keys(now time.Time) {
 		usable++
 		for _, old := range k.Previous {
 			if !old.UntilAt().After(now) {
-				x.doubt(what, "its previous hash is not taken any more since "+old.UntilAt().Format(time.DateOnly), "take it out of previous")
+				x.doubt(what, "its previous hash has not been accepted since "+old.UntilAt().Format(time.DateOnly), "take it out of previous")
 			}
 		}
 	}
 	switch {
 	case usable > 0:
-		x.good("keys", fmt.Sprintf("%d that may ask now", usable))
+		x.good("keys", fmt.Sprintf("%d in use", usable))
 	case len(x.cfg.Keys) > 0:
-		x.wrong("keys", errors.New("none of them may ask now"), "add one: callgate key prints it with its hash")
+		x.wrong("keys", errors.New("none of them is valid now"), "add one: callgate key prints it with its hash")
 	}
 }
 
@@ -174,17 +177,21 @@ func (x *examination) provider(ctx context.Context, name string, p config.Provid
 	}
 	lister, ok := provider.(gateway.ModelLister)
 	if !ok {
-		x.good(what, "has no list of models to ask for")
+		x.good(what, "not asked: it has no list of models")
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
 	models, err := lister.Models(ctx)
 	if err != nil {
-		x.wrong(what, err, remedyOf(err))
+		x.wrong(what, saidOf(name, err), remedyOf(err))
 		return
 	}
-	x.good(what, fmt.Sprintf("answers, %d models", len(models)))
+	plural := "s"
+	if len(models) == 1 {
+		plural = ""
+	}
+	x.good(what, fmt.Sprintf("answers, %d model%s", len(models), plural))
 	if p.Type == "demo" || len(models) == 0 {
 		return
 	}
@@ -195,6 +202,16 @@ func (x *examination) provider(ctx context.Context, name string, p config.Provid
 	}
 }
 
+// saidOf is the error of a provider for a line that begins with the provider's name.
+func saidOf(provider string, err error) error {
+	e := gateway.AsError(err)
+	text := strings.TrimSuffix(strings.TrimPrefix(e.Message, fmt.Sprintf("Provider %q: ", provider)), ".")
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return errors.New(text)
+}
+
 // remedyOf says what to do about an upstream that does not answer as it should.
 func remedyOf(err error) string {
 	switch gateway.AsError(err).Kind {
@@ -203,7 +220,7 @@ func remedyOf(err error) string {
 	case gateway.RateLimited:
 		return "it asks to wait: try again later"
 	}
-	return "start it, or correct its base_url, which ends in /v1 nearly everywhere"
+	return "start it, or correct its base_url: nearly every base URL ends in /v1"
 }
 
 // targeted are the models that targets name of a provider, sorted.
@@ -230,7 +247,7 @@ func (x *examination) targeted(provider string) []string {
 // redis writes and reads what gateways share.
 func (x *examination) redis(ctx context.Context) {
 	if x.cfg.Redis.URL.IsZero() {
-		x.good("redis", "none: this gateway keeps to itself")
+		x.good("redis", "none: this gateway shares nothing with others")
 		return
 	}
 	if n := len(x.cfg.CacheSalt.Reveal()); n < someSalt {
@@ -265,7 +282,7 @@ func (x *examination) store(ctx context.Context) {
 		x.good("store", "off: clients cannot name earlier responses")
 		return
 	case "memory":
-		x.good("store", "memory: what is stored ends with this gateway, and no other has it")
+		x.good("store", "memory: lost when this gateway ends, and not shared")
 		return
 	case "sqlite":
 		dir := filepath.Dir(c.Path)
@@ -279,7 +296,7 @@ func (x *examination) store(ctx context.Context) {
 			x.good("store", "sqlite: "+c.Path+" is made at the start")
 			return
 		}
-		do = "look whether it is the gateway's own file, and may be written: ls -l " + c.Path
+		do = "check whether it is the gateway's own file, and writable: ls -l " + c.Path
 	case "postgres":
 		do = "start it, or correct store.url: its user needs to make tables in that database"
 	}
@@ -304,7 +321,7 @@ func (x *examination) usage(ctx context.Context) {
 		x.good("usage", "off: no ledger")
 		return
 	case "memory":
-		x.good("usage", "memory: the last rows, until this gateway ends")
+		x.good("usage", "memory: the latest rows, until this gateway ends")
 		return
 	case "sqlite":
 		if err := there(filepath.Dir(file)); err != nil {
@@ -349,7 +366,7 @@ func (x *examination) toolServers(ctx context.Context, file string) {
 	for _, s := range c.Status() {
 		what := "tool server " + s.Name
 		if !s.Up {
-			x.wrong(what, errors.New(s.Problem), "start it, or correct its url or command; models are not offered its tools meanwhile")
+			x.wrong(what, errors.New(s.Problem), "start it, or correct its url or command; until then models are not offered its tools")
 			continue
 		}
 		x.good(what, fmt.Sprintf("%d tools", len(s.Tools)))
@@ -380,7 +397,7 @@ func (x *examination) prices() {
 func (x *examination) machine() {
 	tmp := os.TempDir()
 	if err := writable(tmp); err != nil {
-		x.wrong("temporary files", err, "uploads are kept there while they are sent on: give the gateway a TMPDIR that it may write to")
+		x.wrong("temporary files", err, "uploads are kept there while they are sent on: set TMPDIR to a folder that the gateway may write to")
 	} else {
 		x.space("temporary files", tmp, uint64(max(0, uploadBudget(x.cfg.Limits))))
 	}
@@ -389,7 +406,7 @@ func (x *examination) machine() {
 		err = writable(dir)
 	}
 	if err != nil {
-		x.doubt("compiled parsers", "cannot be kept: "+err.Error(), "set XDG_CACHE_HOME to a folder that the gateway may write to; without it each start compiles them")
+		x.doubt("compiled parsers", "cannot be kept: "+err.Error(), "set XDG_CACHE_HOME to a folder that the gateway may write to; without one every start compiles them")
 	}
 	if n, known := openFiles(); known && n < someFiles {
 		x.doubt("open files", fmt.Sprintf("%d at most, and a request has two", n), "raise it: LimitNOFILE=65536 in systemd, ulimit -n in a shell")

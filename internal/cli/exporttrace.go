@@ -10,9 +10,9 @@ import (
 )
 
 type exportTraceCmd struct {
-	Since string   `help:"Only requests that began since then: a time such as 2026-11-21T13:00:00Z, or how long ago, such as 24h." placeholder:"TIME"`
-	Route string   `help:"Only requests of this model of the configuration." placeholder:"NAME"`
-	Files []string `arg:"" optional:"" help:"Log files, plain or as gzip, in any order; - is standard input, which is read if there are none."`
+	Since string   `help:"Only requests since then: a time such as 2026-11-21T13:00:00Z, or how long ago, such as 24h." placeholder:"TIME"`
+	Route string   `help:"Only requests for this model of the configuration." placeholder:"NAME"`
+	Files []string `arg:"" optional:"" help:"Log files, plain or gzipped, in any order; - is standard input, the default."`
 }
 
 // maxNamed is how many malformed lines are named. The others are counted.

@@ -18,8 +18,8 @@ import (
 
 type guardCmd struct {
 	Log       string  `required:"" type:"path" help:"Conversations, one JSON object a line: {\"messages\": […], \"tools\": […]} as OpenAI's chat JSONL has them, or {\"request\": {…}, \"response\": {…}}. - is the standard input." placeholder:"FILE"`
-	Threshold float64 `help:"How sure the guard must be, as guard_threshold. By default as sure as in serve." placeholder:"SCORE"`
-	Examples  int     `help:"How many of the answers that it has something against are shown." default:"10"`
+	Threshold float64 `help:"Score from which an answer is called a ghost, like guard_threshold. Default: that of serve." placeholder:"SCORE"`
+	Examples  int     `help:"How many of the answers that it objects to are shown." default:"10"`
 }
 
 // maxLogLine is how many bytes a line of the log may have.

@@ -197,13 +197,33 @@ func oneTooLarge(t *testing.T) {
 func TestRepairedHistoryMemory(t *testing.T) {
 	t.Parallel()
 	var s setup
-	s.head.WriteString("limits: {memory: 64MiB}\n")
+	s.head.WriteString("limits: {memory: 40MiB}\n")
 	up := well(t)
 	fmt.Fprintf(&s.providers, "  up: {type: moonshot, base_url: %q, api_key: x}\n", up.url)
 	g := serve(t, s.String())
-	body := hostileBodies("up/m", 6_500_000, true)["bad arguments"]
-	r := g.chat(body)
+	bodies := hostileBodies("up/m", 4_100_000, true)
+	if r := g.chat(bodies["result"]); r.status != http.StatusOK {
+		t.Errorf("got %d %s for a conversation that needs no repair, want 200", r.status, r.body)
+	}
+	before := up.asked.Load()
+	r := g.chat(bodies["bad arguments"])
 	failure{status: http.StatusRequestEntityTooLarge, code: "request_too_large", says: "limits.memory"}.check(t, r)
+	if n := up.asked.Load() - before; n != 0 {
+		t.Errorf("got %d requests at the upstream, want none", n)
+	}
+	g.nothingClaimed(t)
+}
+
+// TestHistoryTooLong sends arguments that are no JSON, more than are kept as a text: they are refused, and not made half
+// as long again.
+func TestHistoryTooLong(t *testing.T) {
+	t.Parallel()
+	var s setup
+	up := well(t)
+	fmt.Fprintf(&s.providers, "  up: {type: moonshot, base_url: %q, api_key: x}\n", up.url)
+	g := serve(t, s.String())
+	r := g.chat(hostileBodies("up/m", 6_500_000, false)["bad arguments"])
+	failure{status: http.StatusBadRequest, code: "invalid_request", param: "messages", says: "no JSON objects"}.check(t, r)
 	if n := up.asked.Load(); n != 0 {
 		t.Errorf("got %d requests at the upstream, want none", n)
 	}

@@ -15,13 +15,13 @@ import (
 )
 
 type keyCmd struct {
-	New     keyNewCmd     `cmd:"" default:"1" help:"Make a key and print it with its hash, for keys: in the configuration. No gateway is asked."`
-	Create  keyCreateCmd  `cmd:"" help:"Make a key at a running gateway, and print it."`
+	New     keyNewCmd     `cmd:"" default:"1" help:"Print a new key and its hash, for keys: in the configuration. Needs no running gateway."`
+	Create  keyCreateCmd  `cmd:"" help:"Create a key at a running gateway and print it."`
 	List    keyListCmd    `cmd:"" help:"List the keys of a running gateway."`
 	Show    keyShowCmd    `cmd:"" help:"Show a key of a running gateway."`
-	Rotate  keyRotateCmd  `cmd:"" help:"Make a new text for a key, and print it; the one before stays valid for some time."`
-	Block   keyBlockCmd   `cmd:"" help:"Have a key refused from now on. Requests that run may finish."`
-	Unblock keyUnblockCmd `cmd:"" help:"Have a blocked key taken again."`
+	Rotate  keyRotateCmd  `cmd:"" help:"Give a key a new text and print it; the old text stays valid for a while (--overlap)."`
+	Block   keyBlockCmd   `cmd:"" help:"Refuse a key from now on. Running requests may finish."`
+	Unblock keyUnblockCmd `cmd:"" help:"Accept a blocked key again."`
 	Delete  keyDeleteCmd  `cmd:"" help:"Delete a key."`
 }
 
@@ -38,9 +38,9 @@ func (keyNewCmd) Run(e *env) error {
 type scopeFlags struct {
 	Models    []string          `help:"Models that may be asked for, with * for any text." placeholder:"NAME,..."`
 	Tools     []string          `help:"Tools of tool_servers that may be used, as server__tool." placeholder:"NAME,..."`
-	MaxTokens *int              `help:"Most output tokens of a request." placeholder:"N"`
-	Label     map[string]string `help:"Text for rows of usage." placeholder:"NAME=TEXT"`
-	Limit     []string          `sep:"none" help:"A limit, as often as need be: requests=60/1m, tokens=100000/1m, usd=10/month or concurrency=4, and behind commas burst=N, models=NAME, on_exceed=cut." placeholder:"LIMIT"`
+	MaxTokens *int              `help:"Most output tokens that a request may ask for." placeholder:"N"`
+	Label     map[string]string `help:"Labels for rows of usage." placeholder:"NAME=TEXT"`
+	Limit     []string          `sep:"none" help:"A limit, may be repeated: requests=60/1m, tokens=100000/1m, usd=10/month or concurrency=4, followed, after commas, by burst=N, models=NAME or on_exceed=cut." placeholder:"LIMIT"`
 }
 
 // into puts what was said into a body. A limit that cannot be read is an error.
@@ -78,11 +78,11 @@ func limitsText(list []limit.Spec) string {
 type keyCreateCmd struct {
 	operatorFlags
 	scopeFlags
-	Name    string   `arg:"" help:"Says in logs whose key it is."`
+	Name    string   `arg:"" help:"Name of the key, which logs show."`
 	Team    string   `help:"Team whose scopes and limits apply too." placeholder:"NAME"`
-	CIDR    []string `name:"cidr" help:"Networks that requests may come from." placeholder:"NET,..."`
+	CIDR    []string `name:"cidr" help:"Networks from which the key may be used." placeholder:"NET,..."`
 	Arms    []string `help:"Arms of rollouts that it may choose, as rollout/arm." placeholder:"ARM,..."`
-	Expires string   `help:"When it ends: a date, a time, or how long from now, such as 720h." placeholder:"WHEN"`
+	Expires string   `help:"When it expires: a date, a time, or how long from now, such as 720h." placeholder:"WHEN"`
 }
 
 // Run makes a key at the gateway and prints what to paste.
@@ -200,7 +200,7 @@ func (k *keyShowCmd) Run(e *env) error {
 
 type keyRotateCmd struct {
 	keyName
-	Overlap time.Duration `help:"How long the text before stays valid; 0s ends it at once." default:"24h"`
+	Overlap time.Duration `help:"How long the old text stays valid; 0s ends it at once." default:"24h"`
 }
 
 // Run makes a new text.
@@ -230,7 +230,7 @@ func (k *keyDeleteCmd) Run(e *env) error {
 }
 
 type teamCmd struct {
-	Create teamCreateCmd `cmd:"" help:"Make a team at a running gateway."`
+	Create teamCreateCmd `cmd:"" help:"Create a team at a running gateway."`
 	List   teamListCmd   `cmd:"" help:"List the teams of a running gateway."`
 	Show   teamShowCmd   `cmd:"" help:"Show a team of a running gateway."`
 	Delete teamDeleteCmd `cmd:"" help:"Delete a team that has no keys."`

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -19,10 +18,7 @@ func TestKeyLimits(t *testing.T) {
 	t.Parallel()
 	b := &biller{}
 	dir := t.TempDir()
-	prices := filepath.Join(dir, "prices.yaml")
-	if err := os.WriteFile(prices, []byte(billerPrices), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	prices := writePrices(t, dir)
 	config := fmt.Sprintf("require_keys: true\nstore: {kind: sqlite, path: %q}\nadmin: {listen: \"127.0.0.1:0\"}\nprices: %q\nproviders: {up: {type: openai, base_url: %q, api_key: k}}\n"+
 		"models: {m: {targets: [{provider: up, model: real}]}, other: {targets: [{provider: up, model: real}]}, free: {targets: [{provider: up, model: nobody-knows}]}}\n", filepath.Join(dir, "store.db"), prices, b.serve(t, false))
 	g := serve(t, config)

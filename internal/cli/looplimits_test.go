@@ -229,3 +229,23 @@ func TestLoopPriceMissing(t *testing.T) {
 		t.Errorf("got status %d, %s, want that the price is missing", status, stderr)
 	}
 }
+
+// TestLoopMirrored holds that what the copies cost that a mirror answers is not the client's loop's.
+func TestLoopMirrored(t *testing.T) {
+	t.Parallel()
+	base, _ := everCalling(t, callID)
+	g := serve(t, loopConfig(t, base, "loop_guard: refuse, max_loop_usd: 0.001")+
+		"rollouts: [{name: try, arms: [{name: a, weight: 100}, {name: b, weight: 0, override: {parser: hermes}}], mirror: {percent: 100, arm: b}}]\n")
+	l := newLooper(g, false)
+	for i := range 3 {
+		if r := l.round(); r.status != http.StatusOK {
+			t.Fatalf("round %d: got status %d, %s, want an answer", i, r.status, r.body)
+		}
+		await(t, "the copy's answer", func() bool {
+			return g.metric(`callgate_rollout_mirrors_total{result="compared",rollout="try"}`) == float64(i+1)
+		})
+	}
+	if r := l.round(); r.status != http.StatusUnprocessableEntity {
+		t.Errorf("got status %d, %s, want that the loop has cost too much", r.status, r.body)
+	}
+}

@@ -55,18 +55,18 @@ type cli struct {
 	Parse       parseCmd       `cmd:"" help:"Read model text from standard input and print the tool calls in it."`
 	Check       checkCmd       `cmd:"" help:"Check a configuration and print it with all defaults."`
 	Plugin      pluginCmd      `cmd:"" help:"List and inspect parser plugins."`
-	Doctor      doctorCmd      `cmd:"" help:"Find out what a server is and what to write for it, or whether what a configuration names is there."`
-	Ready       readyCmd       `cmd:"" help:"Ask a gateway whether it takes requests; for health checks."`
+	Doctor      doctorCmd      `cmd:"" help:"Find out what a server is and what to write for it, or check that everything a configuration names is there."`
+	Ready       readyCmd       `cmd:"" help:"Ask a gateway whether it is ready, for health checks."`
 	Tools       toolsCmd       `cmd:"" help:"List, call and pin the tools that the gateway runs (tool_servers)."`
-	Key         keyCmd         `cmd:"" help:"Make keys for clients: for the configuration, or at a running gateway."`
-	Team        teamCmd        `cmd:"" help:"Make and list teams at a running gateway."`
-	Usage       usageCmd       `cmd:"" help:"Print what requests have used and cost, as the ledger of a running gateway has it."`
-	Prices      pricesCmd      `cmd:"" help:"Make a file of prices out of what others publish."`
-	ExportTrace exportTraceCmd `cmd:"" help:"Make a trace for simulate out of the gateway's own log (log.prefix)."`
-	Guard       guardCmd       `cmd:"" help:"Say what the execution guard would have said of conversations that are over."`
+	Key         keyCmd         `cmd:"" help:"Create and manage clients' keys: for the configuration, or at a running gateway."`
+	Team        teamCmd        `cmd:"" help:"Create, list and delete teams at a running gateway."`
+	Usage       usageCmd       `cmd:"" help:"Print what requests have used and cost, from the ledger of a running gateway."`
+	Prices      pricesCmd      `cmd:"" help:"Make a price file from prices that others publish, or check one."`
+	ExportTrace exportTraceCmd `cmd:"" help:"Make a trace for simulate from the gateway's own log (log.prefix)."`
+	Guard       guardCmd       `cmd:"" help:"Say what the execution guard would have said about past conversations."`
 	Simulate    simulateCmd    `cmd:"" help:"Replay a trace of requests to see how many prompts routing by prefix finds cached."`
 	Conformance conformCmd     `cmd:"" help:"Run the conformance suite on any gateway; see conformance run --help."`
-	Completion  completionCmd  `cmd:"" help:"Print what a shell reads to complete command lines: bash, zsh or fish."`
+	Completion  completionCmd  `cmd:"" help:"Print a shell's completion script: bash, zsh or fish."`
 	Version     versionCmd     `cmd:"" help:"Print the version."`
 }
 

@@ -54,6 +54,10 @@ func hostileBodies(name string, size int, below bool) map[string]string {
 	nested := func(times int, schema string) string {
 		return strings.Repeat(`{"type":"object","properties":{"a":`, times) + schema + strings.Repeat(`}}`, times)
 	}
+	bad := size
+	if below { // what is kept as a text
+		bad = min(size, 4<<20)
+	}
 	return map[string]string{
 		"text":              user(`"` + strings.Repeat("The quick brown fox. ", size/21) + `"`),
 		"escapes":           user(`"` + strings.Repeat(`\u0041`, size/6) + `"`),
@@ -86,7 +90,7 @@ func hostileBodies(name string, size int, below bool) map[string]string {
 		"results":           messages(many(`{"role":"tool","tool_call_id":"c%d","content":"x"}`, parts)),
 		"result":            turn(`"{}"`, `"`+strings.Repeat(`[{\"a\":1},`, size/10)+`"`),
 		"arguments":         turn(`"{\"a\":\"`+strings.Repeat(`b\\n`, size/4)+`\"}"`, `"x"`),
-		"bad arguments":     turn(`"`+strings.Repeat(`[{\"a\":1},`, size/10)+`"`, `"x"`),
+		"bad arguments":     turn(`"`+strings.Repeat(`[{\"a\":1},`, bad/10)+`"`, `"`+strings.Repeat(`x`, size-bad)+`"`),
 		"white space":       head + strings.Repeat(" \n", size/2) + `}`,
 	}
 }

@@ -16,7 +16,7 @@ import (
 // CALLGATE_ADMIN: that is the address which serve listens on.
 type operator struct {
 	Admin    string `help:"URL of the gateway's admin listener." default:"http://127.0.0.1:8081" env:"CALLGATE_ADMIN_URL" placeholder:"URL"`
-	AdminKey string `help:"The operator's key (admin.key_hash); give it in the environment, where other users of the machine do not see it." env:"CALLGATE_ADMIN_KEY" placeholder:"KEY"`
+	AdminKey string `help:"The operator's key (admin.key_hash); pass it in the environment, where other users of the machine do not see it." env:"CALLGATE_ADMIN_KEY" placeholder:"KEY"`
 }
 
 // operatorFlags are those of commands that print one answer.

@@ -26,11 +26,11 @@ type parseCmd struct {
 	Parser    string `help:"Parser: a name, auto or none." default:"auto" placeholder:"NAME"`
 	Tools     string `type:"path" help:"JSON file with the tools that the request offers. Without it every name counts as offered." placeholder:"FILE"`
 	Model     string `help:"Name of the model; parsers made for it are asked first." placeholder:"NAME"`
-	Reasoning string `help:"Where the text begins: auto, open (inside the reasoning), closed or none (no reasoning is looked for)." enum:"auto,open,closed,none" default:"auto" placeholder:"STATE"`
+	Reasoning string `help:"Where the text begins: auto, open (inside the reasoning), closed, or none (do not look for reasoning)." enum:"auto,open,closed,none" default:"auto" placeholder:"STATE"`
 	Finish    string `help:"Why the model stopped: stop or length." enum:"stop,length" default:"stop" placeholder:"REASON"`
 	Config    string `short:"c" type:"path" help:"Configuration file, for formats and plugins of your own." placeholder:"FILE"`
 	JSONL     bool   `name:"jsonl" help:"Read one JSON object a line (id, input or chunks, tools, parser, model, reasoning, tool_in_reasoning, finish_reason) and write one a line. The flags are the defaults of the lines."`
-	Check     bool   `help:"Read such lines with what each text means (want: content, reasoning, tool_calls, finish_reason), parse each with its parser and with auto, whole and cut in many ways, and print what is not as it should be."`
+	Check     bool   `help:"Read such lines with the expected result (want: content, reasoning, tool_calls, finish_reason), parse each with its parser and with auto, whole and cut in many ways, and print every difference."`
 }
 
 // parseIn is a line of parse --jsonl.

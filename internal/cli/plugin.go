@@ -12,11 +12,11 @@ import (
 
 type pluginCmd struct {
 	List    pluginListCmd    `cmd:"" help:"List the parsers that are loaded, in the order in which they are asked."`
-	New     pluginNewCmd     `cmd:"" help:"Write a project for a plugin in Go, Rust, C or AssemblyScript: a parser, its cases, and what it needs of the SDK."`
+	New     pluginNewCmd     `cmd:"" help:"Write a plugin project in Go, Rust, C or AssemblyScript: a parser, its test cases, and what it needs of the SDK."`
 	Build   pluginBuildCmd   `cmd:"" help:"Compile a project to a .wasm file and check that the gateway loads it. Needs the toolchain of its language."`
 	Test    pluginTestCmd    `cmd:"" help:"Test a plugin in its sandbox: cases, cuts, limits, fuzzed inputs, costs."`
-	Bench   pluginBenchCmd   `cmd:"" help:"Measure what a plugin costs, beside built-in parsers."`
-	Inspect pluginInspectCmd `cmd:"" help:"Print what is in a plugin, and whether the gateway loads it."`
+	Bench   pluginBenchCmd   `cmd:"" help:"Measure what a plugin costs, compared with built-in parsers."`
+	Inspect pluginInspectCmd `cmd:"" help:"Print what is in a plugin, and whether the gateway accepts it."`
 	Pull    pluginPullCmd    `cmd:"" help:"Fetch a plugin from an OCI registry or layout, by digest."`
 }
 

@@ -145,7 +145,7 @@ func checkLineOf(c trial.Check, seed uint64) string {
 type pluginBenchCmd struct {
 	Plugin  string   `arg:"" optional:"" default:"." help:"Folder of a project, which is built, or a .wasm file. By default this folder."`
 	Cases   string   `help:"Folder with golden cases, for a plugin whose manifest has no example." placeholder:"DIR"`
-	Against []string `help:"Built-in parsers to compare with. By default those whose form is like the plugin's example." placeholder:"NAME"`
+	Against []string `help:"Built-in parsers to compare with. Default: those whose format is like the plugin's example." placeholder:"NAME"`
 	JSON    bool     `name:"json" help:"Print JSON."`
 }
 

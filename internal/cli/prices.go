@@ -10,12 +10,12 @@ import (
 )
 
 type pricesCmd struct {
-	Import pricesImportCmd `cmd:"" help:"Print a file of prices made of genai-prices' data.json or of LiteLLM's prices."`
-	Check  pricesCheckCmd  `cmd:"" help:"Check a file of prices, and print its version."`
+	Import pricesImportCmd `cmd:"" help:"Print a price file made from genai-prices' data.json or from LiteLLM's prices."`
+	Check  pricesCheckCmd  `cmd:"" help:"Check a price file and print its version."`
 }
 
 type pricesImportCmd struct {
-	File     string   `arg:"" type:"existingfile" help:"The file, downloaded before: nothing is fetched."`
+	File     string   `arg:"" type:"existingfile" help:"The file, which you have downloaded: nothing is fetched."`
 	Provider []string `help:"Provider of the file whose models are wanted, such as openai, or openai=main for the one that the configuration calls main. May be given more than once." sep:"none" placeholder:"NAME[=OURS]"`
 	Model    []string `help:"Pattern of models that are wanted, such as gpt-5*. May be given more than once. Default: all." sep:"none" placeholder:"PATTERN"`
 	Date     string   `help:"Day whose prices are wanted. Default: today." placeholder:"YYYY-MM-DD"`
@@ -49,7 +49,7 @@ func (p *pricesImportCmd) Run(e *env) error {
 }
 
 type pricesCheckCmd struct {
-	File string `arg:"" type:"existingfile" help:"The file."`
+	File string `arg:"" type:"existingfile" help:"The price file."`
 }
 
 // Run prints the version that rows of the ledger have with this file.

@@ -15,7 +15,7 @@ import (
 // other program that could.
 type readyCmd struct {
 	URL     string        `help:"Base URL of the gateway." default:"http://127.0.0.1:8080" placeholder:"URL"`
-	Timeout time.Duration `help:"Time for an answer." default:"5s"`
+	Timeout time.Duration `help:"How long to wait for an answer." default:"5s"`
 }
 
 // maxReady bounds what is read of an answer, in bytes; the gateway's own has some lines.

@@ -220,6 +220,13 @@ func (r *reloads) try(ctx context.Context) (out httpapi.Reloaded, err error) {
 	if r.read == nil {
 		return out, errors.New("the gateway is shutting down")
 	}
+	if r.file != "" { // a named pipe would be waited for, and with it the end of the gateway
+		f, _, err := plainfile.Open(r.file)
+		if err != nil {
+			return out, fmt.Errorf("configuration: %w", err)
+		}
+		_ = f.Close()
+	}
 	cfg, err := r.read()
 	if err != nil {
 		return out, err

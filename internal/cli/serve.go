@@ -21,13 +21,13 @@ type serveCmd struct {
 	Config      string `short:"c" env:"CALLGATE_CONFIG"  type:"path" help:"Configuration file. Without one: the demo provider, and those whose own environment variables are set, such as OPENAI_API_KEY." placeholder:"FILE"`
 	Listen      string `env:"CALLGATE_LISTEN" help:"Address to listen on, instead of the configuration's." placeholder:"ADDR"`
 	Admin       string `env:"CALLGATE_ADMIN" help:"Address of the admin listener, instead of the configuration's; off for none." placeholder:"ADDR"`
-	LogFormat   string `env:"CALLGATE_LOG_FORMAT" help:"Form of a log line, instead of the configuration's: json, text or auto." enum:",auto,json,text" default:"" placeholder:"FORM"`
-	LogLevel    string `env:"CALLGATE_LOG_LEVEL" help:"Least that is logged, instead of the configuration's: debug, info, warn or error." enum:",debug,info,warn,error" default:"" placeholder:"LEVEL"`
-	Reload      string `env:"CALLGATE_RELOAD" help:"What has the configuration read again while the gateway runs, instead of what it says: auto, signal or off." enum:",auto,signal,off" default:"" placeholder:"WHEN"`
-	Upstream    string `env:"CALLGATE_UPSTREAM" help:"Base URL of an OpenAI-compatible server that gets every model not named otherwise, such as http://127.0.0.1:8000/v1." placeholder:"URL"`
+	LogFormat   string `env:"CALLGATE_LOG_FORMAT" help:"Format of the log, instead of the configuration's: json, text or auto." enum:",auto,json,text" default:"" placeholder:"FORM"`
+	LogLevel    string `env:"CALLGATE_LOG_LEVEL" help:"Lowest level that is logged, instead of the configuration's: debug, info, warn or error." enum:",debug,info,warn,error" default:"" placeholder:"LEVEL"`
+	Reload      string `env:"CALLGATE_RELOAD" help:"When a running gateway reads its configuration again, instead of the configuration's reload: auto, signal or off." enum:",auto,signal,off" default:"" placeholder:"WHEN"`
+	Upstream    string `env:"CALLGATE_UPSTREAM" help:"Base URL of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1, that serves every model name which nothing else claims." placeholder:"URL"`
 	Parser      string `env:"CALLGATE_PARSER" help:"Parser for --upstream: a name, auto or none." default:"auto" placeholder:"NAME"`
-	Tools       string `env:"CALLGATE_TOOLS" help:"How --upstream learns of tools: auto, native or prompted, which wants a --parser by name." enum:"auto,native,prompted" default:"auto" placeholder:"HOW"`
-	RawToolText string `env:"CALLGATE_RAW_TOOL_TEXT" help:"Ask --upstream for the model's own text, as this server gives it: vllm, sglang or llama.cpp." enum:",vllm,sglang,llama.cpp" default:"" placeholder:"SERVER"`
+	Tools       string `env:"CALLGATE_TOOLS" help:"How --upstream is told about tools: auto, native, or prompted, which needs --parser NAME." enum:"auto,native,prompted" default:"auto" placeholder:"HOW"`
+	RawToolText string `env:"CALLGATE_RAW_TOOL_TEXT" help:"Ask --upstream for the model's own text, in the way of this server: vllm, sglang or llama.cpp." enum:",vllm,sglang,llama.cpp" default:"" placeholder:"SERVER"`
 }
 
 // Run serves until the process is told to stop, then lets running requests finish.
@@ -226,7 +226,7 @@ func greet(e *env, l listeners, cfg *config.Config) {
 	fmt.Fprintf(e.stdout, "callgate listens on http://%s (set your app's base URL to http://%s/v1)\n", addr, addr)
 	if l.admin != nil {
 		fmt.Fprintf(e.stdout, "metrics and circuit breakers: http://%s/metrics, http://%[1]s/admin/breakers\n", l.admin.Addr())
-		fmt.Fprintf(e.stdout, "what they do, and a playground for parsers, in a browser: http://%s/ui\n", l.admin.Addr())
+		fmt.Fprintf(e.stdout, "the operator's page and a playground for parsers, in a browser: http://%s/ui\n", l.admin.Addr())
 	}
 	if cfg.Providers["demo"].Type != "demo" || len(cfg.Keys) > 0 {
 		return

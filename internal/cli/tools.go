@@ -19,11 +19,11 @@ import (
 )
 
 type toolsCmd struct {
-	List  toolsListCmd  `cmd:"" help:"Ask all tool servers, and list their tools and what is missing."`
+	List  toolsListCmd  `cmd:"" help:"List the tools of all tool servers, and any that are missing."`
 	Call  toolsCallCmd  `cmd:"" help:"Call a tool once and print its result."`
-	Pin   toolsPinCmd   `cmd:"" help:"Write what the tool servers have now into the lock file, and print what that changes."`
+	Pin   toolsPinCmd   `cmd:"" help:"Write the tool servers' current tools into the lock file, and print what that changes."`
 	Login toolsLoginCmd `cmd:"" help:"Sign in at a tool server that wants OAuth, in a browser, and keep its token for the gateway."`
-	Diff  toolsDiffCmd  `cmd:"" help:"Print what is different between the lock file and the tool servers; status 1 if something is."`
+	Diff  toolsDiffCmd  `cmd:"" help:"Print how the tool servers differ from the lock file; status 1 if they do."`
 }
 
 // toolsFlags are those that all of them have.

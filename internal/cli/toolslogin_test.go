@@ -38,7 +38,13 @@ type loginServer struct {
 func newLoginServer(t *testing.T) *loginServer {
 	t.Helper()
 	s := &loginServer{mcp: toolservertest.New(t), life: 1}
-	s.mcp.On["tools/call"] = func(c *toolservertest.Call) { c.Text("you sent " + c.Header.Get("Authorization")) }
+	s.mcp.On["tools/call"] = func(c *toolservertest.Call) {
+		if _, arguments := c.Tool(); strings.Contains(string(arguments), "fail") {
+			c.Error(http.StatusOK, -32000, "bad credentials: "+c.Header.Get("Authorization"))
+			return
+		}
+		c.Text("you sent " + c.Header.Get("Authorization"))
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -179,6 +185,9 @@ tool_servers:
 	}
 	if after, agreed := s.counts(); after < given+2 || agreed != 1 {
 		t.Errorf("got %d tokens after %d, and %d who agreed", after, given, agreed)
+	}
+	if out, status := scripted(t, config, "tools", "call", "far__echo", `{"do":"fail"}`); status == 0 || !strings.Contains(out, "bad credentials: Bearer [redacted]") || strings.Contains(out, "canary") {
+		t.Errorf("an error of the server: got status %d: %s", status, out)
 	}
 	if text := g.stdout.String() + g.stderr.String() + g.adminDo(http.MethodGet, "/ui/tools").body + said.String(); strings.Contains(text, "canary") {
 		t.Errorf("got a token in what is said:\n%s", text)

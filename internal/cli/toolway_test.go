@@ -130,3 +130,38 @@ func TestPlainServerUnread(t *testing.T) {
 		t.Errorf("got status %d after %d requests, want the upstream's refusal", out.status, len(p.sent))
 	}
 }
+
+// TestPlainServerFlags holds that serve asks an upstream from the first request on as its flags say:
+// with the tools in the prompt, or for the model's own text.
+func TestPlainServerFlags(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		args  []string
+		first func(body map[string]any) bool
+	}{
+		"prompted": {[]string{"--tools", "prompted", "--parser", "hermes"}, func(body map[string]any) bool {
+			return body["tools"] == nil && strings.Contains(fmt.Sprint(body["messages"]), "get_weather")
+		}},
+		"raw text of vLLM": {[]string{"--raw-tool-text", "vllm"}, func(body map[string]any) bool {
+			return body["tools"] != nil && body["tool_choice"] == "none" && body["skip_special_tokens"] == false
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &plainServer{refuses: func(map[string]any) bool { return false }}
+			g := serve(t, "", append([]string{"--upstream", upstream(t, p.answer)}, row.args...)...)
+			r := g.chat(prompt("any", "What is the weather in Oslo?", false))
+			whole(t, r.body).same(t, said{finish: "tool_calls", calls: []called{{"get_weather", `{"city":"Oslo"}`}}})
+			if len(p.sent) != 1 || !row.first(p.sent[0]) {
+				t.Errorf("sent %v", p.sent)
+			}
+		})
+	}
+	t.Run("prompted without a parser", func(t *testing.T) {
+		t.Parallel()
+		status, _, stderr := command(t, "", "serve", "--upstream", "http://127.0.0.1:1/v1", "--tools", "prompted")
+		if status != exitUsage || !strings.Contains(stderr, "parser") {
+			t.Errorf("got status %d, %s, want the parser to be asked for", status, stderr)
+		}
+	})
+}

@@ -30,7 +30,18 @@ type biller struct {
 const billerPrices = `
 prices:
   - {model: real, input: 2.5, cache_read: 0.25, output: 10, reasoning: 20, request: 0.001, tiers: [{above: 1100, input: 5, cache_read: 0.5, output: 15, reasoning: 30}]}
+  - {model: dear, input: 1000000, output: 1000000}
 `
+
+// writePrices writes billerPrices into a folder, and returns the file's name.
+func writePrices(t *testing.T, dir string) string {
+	t.Helper()
+	name := filepath.Join(dir, "prices.yaml")
+	if err := os.WriteFile(name, []byte(billerPrices), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
 
 // next is the usage of the next answer, as JSON, and its number, which its input tokens tell.
 func (b *biller) next() (n int, usage string) {
@@ -100,10 +111,7 @@ func (b *biller) serve(t *testing.T, failing bool) string {
 
 func usageConfig(t *testing.T, url, more string) string {
 	t.Helper()
-	prices := filepath.Join(t.TempDir(), "prices.yaml")
-	if err := os.WriteFile(prices, []byte(billerPrices), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	prices := writePrices(t, t.TempDir())
 	return fmt.Sprintf("providers:\n  up: {type: openai, base_url: %q, api_key: sk-upstream, retry: {max_retries: 2, base_delay: 1ms}}\nmodels: {m: {targets: [{provider: up, model: real}]}}\n"+
 		"admin: {listen: \"127.0.0.1:0\"}\nprices: %q\n%s", url, prices, more)
 }
@@ -399,10 +407,7 @@ func TestUsageMirror(t *testing.T) {
 	t.Parallel()
 	b := &biller{}
 	dir := t.TempDir()
-	prices := filepath.Join(dir, "prices.yaml")
-	if err := os.WriteFile(prices, []byte(billerPrices+"  - {model: dear, input: 1000000, output: 1000000}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	prices := writePrices(t, dir)
 	config := fmt.Sprintf(`
 admin: {listen: "127.0.0.1:0"}
 prices: %q

@@ -16,9 +16,9 @@ import (
 
 type usageCmd struct {
 	operator
-	From   string   `help:"Beginning: a time, day or month in UTC, such as 2026-11-23T07:00:00Z, 2026-11-23 or 2026-11. Default: 30 days ago." placeholder:"TIME"`
-	To     string   `help:"End, which is not in it. Default: now." placeholder:"TIME"`
-	By     string   `help:"What to add up by: some of key, team, model, provider, served, arm, purpose, hour, day, month, session, request, status, price_version, label:NAME; row for the rows themselves, total for one sum." default:"team,key,model" placeholder:"NAMES"`
+	From   string   `help:"Start: a time, day or month in UTC, such as 2026-11-23T07:00:00Z, 2026-11-23 or 2026-11. Default: 30 days ago." placeholder:"TIME"`
+	To     string   `help:"End, exclusive. Default: now." placeholder:"TIME"`
+	By     string   `help:"What to group by: any of key, team, model, provider, served, arm, purpose, hour, day, month, session, request, status, price_version, label:NAME; row for the rows themselves, total for one sum." default:"team,key,model" placeholder:"NAMES"`
 	Filter []string `help:"Only rows with this, such as team=search or label=cost_center:a. May be given more than once." sep:"none" placeholder:"NAME=VALUE"`
 	CSV    bool     `name:"csv" help:"Print CSV." xor:"format"`
 	JSONL  bool     `name:"jsonl" help:"Print a line of JSON for each entry." xor:"format"`

@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -101,10 +100,7 @@ func TestUsageExact(t *testing.T) {
 	b := &biller{}
 	base := strings.TrimSuffix(b.script(t), "/v1")
 	shop := newToolShop(t)
-	prices := filepath.Join(t.TempDir(), "prices.yaml")
-	if err := os.WriteFile(prices, []byte(billerPrices+"  - {model: dear, input: 1000000, output: 1000000}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	prices := writePrices(t, t.TempDir())
 	g := serve(t, fmt.Sprintf(`
 admin: {listen: "127.0.0.1:0"}
 prices: %q
@@ -260,10 +256,7 @@ func TestLimitRestart(t *testing.T) {
 	t.Parallel()
 	b := &biller{}
 	dir := t.TempDir()
-	prices := filepath.Join(dir, "prices.yaml")
-	if err := os.WriteFile(prices, []byte(billerPrices+"  - {model: dear, input: 1000000, output: 1000000}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	prices := writePrices(t, dir)
 	config := fmt.Sprintf(`
 admin: {listen: "127.0.0.1:0"}
 prices: %q

@@ -98,7 +98,7 @@ func content(v value) []byte {
 
 // unquoted is a string's content.
 func unquoted(v value) value {
-	b, _ := jsontext.AppendUnquote(make(value, 0, len(v)), v) // what is not well-formed is replaced
+	b, _ := wire.AppendUnquoted(nil, v) // what is not well-formed is replaced
 	return b
 }
 
@@ -155,14 +155,6 @@ func (o *object) grow(n int) object { return slices.Grow(*o, n+room) }
 func (o *object) setGiven(name string, v value) {
 	if v != nil {
 		o.set(name, v)
-	}
-}
-
-// setBlocks adds a member that is an array of blocks, unless there are none.
-func (o *object) setBlocks(name string, b *blocks) {
-	if b.count > 0 {
-		*o = append(append(wire.AppendQuoted(append(*o, ','), name), ':'), '[')
-		*o = append(b.appendTo(*o), ']')
 	}
 }
 

@@ -43,9 +43,9 @@ func (d data) source() *rope {
 	r.set("media_type", quote(d.media))
 	r.key("data")
 	if wire.Plain(d.base64) {
-		r.add([]byte{'"'})
+		r.say(`"`)
 		r.add(d.base64)
-		r.add([]byte{'"'})
+		r.say(`"`)
 	} else {
 		r.add(quote(d.base64))
 	}

@@ -25,36 +25,27 @@ func (c *conversation) turn(assistant bool) *turn {
 	return &c.turns[len(c.turns)-1]
 }
 
-// size is that of the messages, at most.
-func (c *conversation) size() int {
-	size := 2
-	for i := range c.turns {
-		t := &c.turns[i]
-		size += len(`{"role":"assistant","content":[,]},`) + t.results.size + t.blocks.size
-	}
-	return size
-}
-
-// appendMessages appends the turns as the Messages API wants them.
-func (c *conversation) appendMessages(b []byte) []byte {
-	b = append(b, '[')
+// writeTo writes the turns as the Messages API wants them. They are not used any more.
+func (c *conversation) writeTo(out *rope) {
+	out.say("[")
 	for i := range c.turns {
 		t := &c.turns[i]
 		if i > 0 {
-			b = append(b, ',')
+			out.say(",")
 		}
-		role := "user"
 		if t.assistant {
-			role = "assistant"
+			out.say(`{"role":"assistant","content":[`)
+		} else {
+			out.say(`{"role":"user","content":[`)
 		}
-		b = append(append(append(b, `{"role":"`...), role...), `","content":[`...)
-		b = t.results.appendTo(b)
+		out.join(&t.results.rope)
 		if t.results.count > 0 && t.blocks.count > 0 {
-			b = append(b, ',')
+			out.say(",")
 		}
-		b = append(t.blocks.appendTo(b), "]}"...)
+		out.join(&t.blocks.rope)
+		out.say("]}")
 	}
-	return append(b, ']')
+	out.say("]")
 }
 
 // lacksThinking says whether the conversation ends in a turn of the model's that is

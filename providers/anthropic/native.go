@@ -61,9 +61,7 @@ func native(body []byte, model string) *asked {
 			edits = wire.Remove(body, "thinking", "context_management")
 		}
 	}
-	if a.body = body; len(edits) > 0 {
-		a.body = wire.Splice(body, edits)
-	}
+	a.body = wire.Lay(body, edits)
 	return a
 }
 

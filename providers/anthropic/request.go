@@ -7,11 +7,12 @@ import (
 	"strconv"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // asked is a request as it goes upstream, and what the reply has to know of it.
 type asked struct {
-	body     []byte
+	body     wire.Pieces
 	model    string
 	usage    bool // the client wants the stream's last chunk to hold the usage
 	native   bool // the client speaks the Messages API
@@ -100,21 +101,20 @@ func translate(body []byte, model string, defaultMax int) (*asked, error) {
 	r.setStop(&o)
 	r.setMetadata(&o)
 	r.setOutput(&o, generationOf(model), think)
-	size := tools.size + talk.system.size + talk.size() + len(choice.v) + 64
+	var out rope
+	out.add(o)
+	out.setBlocks("tools", &tools)
+	out.set("tool_choice", choice.v)
+	out.setBlocks("system", &talk.system)
+	out.key("messages")
+	talk.writeTo(&out)
 	for _, f := range r.passed {
-		size += 2*len(f.name) + len(f.v) + room
+		out.set(f.name, f.v)
 	}
-	o = o.grow(size)
-	o.setBlocks("tools", &tools)
-	o.setGiven("tool_choice", choice.v)
-	o.setBlocks("system", &talk.system)
-	o.set("messages", nil)
-	o = talk.appendMessages(o)
-	for _, f := range r.passed {
-		o.set(f.name, f.v)
-	}
+	out.close()
+	out.end()
 	usage := string(fields(r.in["stream_options"])["include_usage"]) == "true"
-	return &asked{body: o.close(), model: model, usage: usage, warnings: r.warnings}, nil
+	return &asked{body: out.pieces, model: model, usage: usage, warnings: r.warnings}, nil
 }
 
 // readRequest sorts the fields.

@@ -3,12 +3,10 @@ package anthropic
 import "github.com/callgate/callgate/gateway/wire"
 
 // rope is text in pieces. What is long is not copied into it, and stays a part of the client's
-// body until the request is written in one go: a body of many megabytes is there once in the
-// client's form and once in the upstream's, and in no form between.
+// body until it is sent: a body of many megabytes is there once, in the client's form.
 type rope struct {
-	pieces [][]byte
+	pieces wire.Pieces
 	tail   []byte // behind the pieces; it is the rope's own
-	size   int
 }
 
 const (
@@ -18,7 +16,6 @@ const (
 
 // add appends a text, which is not changed any more.
 func (r *rope) add(text []byte) {
-	r.size += len(text)
 	if len(text) < longPiece {
 		if r.tail = append(r.tail, text...); len(r.tail) >= fullTail {
 			r.end()
@@ -28,6 +25,9 @@ func (r *rope) add(text []byte) {
 	r.end()
 	r.pieces = append(r.pieces, text)
 }
+
+// say appends a few words of JSON.
+func (r *rope) say(text string) { r.tail = append(r.tail, text...) }
 
 // end makes a piece of the tail.
 func (r *rope) end() {
@@ -46,7 +46,6 @@ func (r *rope) join(other *rope) {
 
 // drop takes n bytes off the end, all of which are of what was added last.
 func (r *rope) drop(n int) {
-	r.size -= n
 	if len(r.tail) > 0 {
 		r.tail = r.tail[:len(r.tail)-n]
 		return
@@ -55,18 +54,9 @@ func (r *rope) drop(n int) {
 	*last = (*last)[: len(*last)-n : len(*last)-n]
 }
 
-// appendTo appends the text.
-func (r *rope) appendTo(b []byte) []byte {
-	for _, piece := range r.pieces {
-		b = append(b, piece...)
-	}
-	return append(b, r.tail...)
-}
-
 // open begins an object of a type, which is a plain word.
 func (r *rope) open(kind string) {
 	r.tail = append(append(append(r.tail, `{"type":"`...), kind...), '"')
-	r.size += len(`{"type":""`) + len(kind)
 }
 
 // set adds a member to the object that is open, unless there is no value.
@@ -79,13 +69,21 @@ func (r *rope) set(name string, v value) {
 
 // key adds the name of a member, whose value is added next.
 func (r *rope) key(name string) {
-	before := len(r.tail)
 	r.tail = append(wire.AppendQuoted(append(r.tail, ','), name), ':')
-	r.size += len(r.tail) - before
+}
+
+// setBlocks adds a member that is an array of blocks, unless there are none.
+func (r *rope) setBlocks(name string, b *blocks) {
+	if b.count > 0 {
+		r.key(name)
+		r.say("[")
+		r.join(&b.rope)
+		r.say("]")
+	}
 }
 
 // close ends the object that is open.
-func (r *rope) close() { r.add([]byte{'}'}) }
+func (r *rope) close() { r.say("}") }
 
 // blocks are blocks of a content, with commas between them.
 type blocks struct {
@@ -101,7 +99,7 @@ func (b *blocks) begin(thinks, marked bool) {
 	if b.count++; b.count == 1 {
 		b.firstThinks = thinks
 	} else {
-		b.add([]byte{','})
+		b.say(",")
 	}
 	b.lastThinks, b.marked = thinks, marked
 }
@@ -142,7 +140,7 @@ func (b *blocks) join(others *blocks) {
 		*b = *others
 		return
 	}
-	b.add([]byte{','})
+	b.say(",")
 	b.rope.join(&others.rope)
 	b.count += others.count
 	b.lastThinks, b.marked = others.lastThinks, others.marked

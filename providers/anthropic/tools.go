@@ -52,7 +52,7 @@ func (r *request) readTool(place string, v value, to *blocks) error {
 	}
 	to.begin(false, true)
 	o := &to.rope
-	o.add([]byte(`{"name":`))
+	o.say(`{"name":`)
 	o.add(f["name"])
 	o.set("description", f["description"])
 	o.set("input_schema", schema)

@@ -257,7 +257,7 @@ func (p *Provider) Chat(ctx context.Context, name string, req *gateway.Request) 
 		return nil, e
 	}
 	body := req.Body(name)
-	if err := req.Announce(body); err != nil {
+	if err := req.Announce(wire.Pieces{body}); err != nil {
 		return nil, err
 	}
 	var r request
@@ -342,7 +342,7 @@ func unreadable(err error) *gateway.Error {
 	e := &gateway.Error{Kind: gateway.Invalid, Message: "The demo cannot read the request: " + err.Error() + "."}
 	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
 		e.Param = wrong.Field
-		e.Message = fmt.Sprintf("The demo cannot read %s: a %s is no value of it.", cmp.Or(wrong.Field, "the request"), wrong.Value)
+		e.Message = fmt.Sprintf("The demo cannot read %s: a value of JSON type %s does not belong there.", cmp.Or(wrong.Field, "the request"), wrong.Value)
 	}
 	return e
 }

@@ -252,11 +252,12 @@ func TestUnreadable(t *testing.T) {
 	for text, field := range map[string]string{
 		`{"model":"m","messages":[{"role":"user","content":5}]}`:                          "messages.content",
 		`{"model":"m","messages":[{"role":5,"content":"x"}]}`:                             "messages.role",
+		`{"model":"m","messages":{"role":"user"}}`:                                        "messages",
 		`{"model":"m","messages":[{"role":"user","content":"x"}],"stream_options":5}`:     "stream_options",
 		`{"model":"m","stream":true,"messages":[{"role":"user","content":[{"text":5}]}]}`: "text",
 	} {
 		e := gateway.AsError(outcome(t.Context(), t, p, "hermes", text))
-		if e == nil || e.Kind != gateway.Invalid || !strings.Contains(e.Message, field+":") || strings.Contains(e.Message, "Go ") || strings.Contains(e.Message, "struct") {
+		if e == nil || e.Kind != gateway.Invalid || !strings.Contains(e.Message, field+":") || strings.Contains(e.Message, "Go ") || strings.Contains(e.Message, "struct") || strings.Contains(e.Message, "a object") {
 			t.Errorf("%s: got %v, want %s named", text, e, field)
 		}
 	}

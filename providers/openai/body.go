@@ -1,19 +1,17 @@
 package openai
 
 import (
-	"bytes"
 	"cmp"
 	"path"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // asked is a request as it goes upstream.
 type asked struct {
-	body   []byte
+	body   wire.Pieces
 	stream bool
 	// warnings say what was changed beside the name of the model and what the gateway
 	// asked for.
@@ -25,19 +23,28 @@ func (p *Provider) ask(model string, req *gateway.Request) asked {
 	if req.RawText {
 		fields = rawFields(cmp.Or(req.RawServer, p.server), req.OffersTools() && req.Choice().IsAuto())
 	}
-	if !p.asksWhole(model, req) {
-		if len(fields) == 0 {
-			return asked{body: req.Body(model), stream: req.Stream}
+	a := asked{stream: req.Stream}
+	var gone []string
+	var edits []wire.Edit
+	if p.asksWhole(model, req) {
+		a.stream, a.warnings = false, []string{"changed:stream"}
+		fields = append(fields, gateway.Field{Name: "stream", Value: "false"})
+		gone = append(gone, "stream_options")
+	}
+	if p.fits(req) {
+		var unfit []string
+		unfit, edits = p.fit(req.Bytes(), model)
+		gone = append(gone, unfit...)
+	}
+	for _, name := range gone {
+		if len(wire.Remove(req.Bytes(), name)) > 0 {
+			a.warnings = append(a.warnings, "dropped:"+name)
 		}
-		return asked{body: req.With(model, fields), stream: req.Stream}
 	}
-	a := asked{
-		body:     req.With(model, append(fields, gateway.Field{Name: "stream", Value: "false"})),
-		warnings: []string{"changed:stream"},
+	if len(gone) > 0 {
+		edits = append(edits, wire.Remove(req.Bytes(), gone...)...)
 	}
-	if shorter, ok := without(a.body, "stream_options"); ok {
-		a.body, a.warnings = shorter, append(a.warnings, "dropped:stream_options")
-	}
+	a.body = req.With(model, fields, edits...)
 	return a
 }
 
@@ -48,33 +55,4 @@ func (p *Provider) asksWhole(model string, req *gateway.Request) bool {
 			ok, _ := path.Match(pattern, model) // New has tried the pattern
 			return ok
 		})
-}
-
-// without returns a copy of a JSON object without the member called name, and false
-// if it has none.
-func without(object []byte, name string) ([]byte, bool) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(object)) // a Buffer is read where it is
-	if _, err := d.ReadToken(); err != nil {
-		return nil, false
-	}
-	for first := true; d.PeekKind() == '"'; first = false {
-		start := int(d.InputOffset()) // in front of the comma
-		key, err := d.ReadToken()
-		if err != nil {
-			return nil, false
-		}
-		found := key.String() == name
-		if d.SkipValue() != nil {
-			return nil, false
-		}
-		if !found {
-			continue
-		}
-		before, after := object[:start], object[d.InputOffset():]
-		if first {
-			after = bytes.TrimPrefix(bytes.TrimLeft(after, " \t\r\n"), []byte(","))
-		}
-		return slices.Concat(before, after), true
-	}
-	return nil, false
 }

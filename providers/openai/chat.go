@@ -30,7 +30,6 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 		return nil, e
 	}
 	a := p.ask(model, req)
-	a.body, a.warnings = p.fit(a.body, model, req, a.warnings)
 	if err := req.Announce(a.body); err != nil {
 		return nil, err
 	}

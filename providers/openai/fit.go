@@ -39,22 +39,18 @@ func tasteOf(host string) taste {
 	return openMinded
 }
 
-// fit takes what the upstream would refuse out of a request that was translated from another
-// protocol. What a client of chat completions sends goes out as it is.
-func (p *Provider) fit(body []byte, model string, req *gateway.Request, warnings []string) (fitting []byte, said []string) {
-	if req.Source == nil || p.taste == openMinded {
-		return body, warnings
-	}
-	var gone []string
-	if !wire.Find(body, wire.Span{Start: 0, End: len(body)}, "top_k").Empty() {
-		gone = append(gone, "top_k")
-	}
-	if effort := wire.Find(body, wire.Span{Start: 0, End: len(body)}, "reasoning_effort"); !effort.Empty() && (p.taste == strict || !reasons(model)) {
+// fits reports whether a request is to be fitted: one that was translated from another protocol, for
+// an upstream that is particular. What a client of chat completions sends goes out as it is.
+func (p *Provider) fits(req *gateway.Request) bool {
+	return req.Source != nil && p.taste != openMinded
+}
+
+// fit says which members of a request the upstream would refuse, if they are there, and what is to be
+// changed of others.
+func (p *Provider) fit(body []byte, model string) (gone []string, edits []wire.Edit) {
+	gone = []string{"top_k"}
+	if p.taste == strict || !reasons(model) {
 		gone = append(gone, "reasoning_effort")
-	}
-	edits := wire.Remove(body, gone...)
-	for _, name := range gone {
-		warnings = append(warnings, "dropped:"+name)
 	}
 	wire.Members(body, 0, func(key []byte, v wire.Span) bool {
 		switch {
@@ -72,10 +68,7 @@ func (p *Provider) fit(body []byte, model string, req *gateway.Request, warnings
 		}
 		return true
 	})
-	if len(edits) == 0 {
-		return body, warnings
-	}
-	return wire.Splice(body, edits), warnings
+	return gone, edits
 }
 
 // reasons reports whether a model of OpenAI's thinks before it answers, by its name: all do since

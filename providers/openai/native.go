@@ -17,7 +17,7 @@ import (
 
 // native is a client's own request for a response, for an upstream that has them too; nil if it is to
 // be asked for a chat completion.
-func (p *Provider) native(model string, req *gateway.Request) ([]byte, error) {
+func (p *Provider) native(model string, req *gateway.Request) (wire.Pieces, error) {
 	if p.responsesURL == nil || req.RawText || p.asksWhole(model, req) {
 		return nil, nil
 	}
@@ -25,7 +25,7 @@ func (p *Provider) native(model string, req *gateway.Request) ([]byte, error) {
 	if body == nil {
 		return nil, nil
 	}
-	if err := req.Room.Grow(inflight.Body * int64(len(body))); err != nil {
+	if err := req.Room.Grow(inflight.Anew * int64(len(body))); err != nil {
 		return nil, gateway.NoRoom(err, "The request, written anew for the provider's API, needs more memory than one may have (limits.memory).")
 	}
 	out, ok := responses.Request(body, model, changes)
@@ -36,7 +36,7 @@ func (p *Provider) native(model string, req *gateway.Request) ([]byte, error) {
 }
 
 // respond asks for a response.
-func (p *Provider) respond(ctx context.Context, model string, req *gateway.Request, body []byte) (gateway.Reply, error) {
+func (p *Provider) respond(ctx context.Context, model string, req *gateway.Request, body wire.Pieces) (gateway.Reply, error) {
 	if err := req.Announce(body); err != nil {
 		return nil, err
 	}

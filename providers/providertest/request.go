@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/callgate/callgate/gateway"
+	pieces "github.com/callgate/callgate/gateway/wire"
 )
 
 func requestCases(w Wire) []testCase {
@@ -60,12 +61,12 @@ func announced(t *testing.T, f Factory) {
 	})
 	p := open(t, f, Settings{BaseURL: url})
 	req := request(t, `{"model":"m","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"get_time","parameters":{"type":"object"}}}]}`)
-	req.Announced = func(wire []byte) error { told = wire; return nil }
+	req.Announced = func(body pieces.Pieces) error { told = body.Join(); return nil }
 	if _, err := ask(t, p, req); err != nil {
 		t.Fatal(err)
 	}
 	refused := request(t, `{"model":"m","messages":[]}`)
-	refused.Announced = func([]byte) error { return &gateway.Error{Kind: gateway.ToolsLost, Message: "no"} }
+	refused.Announced = func(pieces.Pieces) error { return &gateway.Error{Kind: gateway.ToolsLost, Message: "no"} }
 	if _, err := p.Chat(t.Context(), Model, refused); gateway.AsError(err).Kind != gateway.ToolsLost {
 		t.Errorf("got %v for a body that the gateway refuses", err)
 	}

@@ -2,6 +2,7 @@ package amend
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/internal/history"
@@ -28,10 +29,13 @@ func (p History) Apply(_ context.Context, r *gateway.Request, _ *gateway.Attempt
 		fixed, _, problem := repair.JSON(text, gateway.MaxDepth)
 		return fixed, problem == nil
 	}
-	edits, repairs := history.Repair(r.Conversation(), p.Needs, fix)
+	edits, repairs, err := history.Repair(r.Conversation(), p.Needs, fix)
 	a.Repairs = repairs
 	switch {
 	case p.Mode == gateway.Report:
+	case err != nil:
+		return a, &gateway.Error{Kind: gateway.Invalid, Param: "messages", Err: err, Message: fmt.Sprintf(
+			"messages: earlier calls have more than %d MiB of arguments that are no JSON objects and cannot be repaired. Leave those calls out, or their arguments.", history.MaxKept>>20)}
 	case wire.Growth(edits) > len(body)+maxGrowth: // only a conversation made for it grows so
 		a.Warnings = []string{"history_too_large"}
 	default:

@@ -356,6 +356,8 @@ func (a *answer) failure(f *wire.Frame) *gateway.Error {
 	} else {
 		e = gateway.UpstreamFailure{Provider: a.candidate.Provider, Header: a.reply.Header(), Body: f.Data, Redact: redact}.Classify()
 	}
-	e.InBand = []byte(redact(string(f.Raw)))
+	if len(f.Raw) <= gateway.MaxFailure {
+		e.InBand = []byte(redact(string(f.Raw)))
+	}
 	return e
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/inflight"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // try makes one attempt at a target, if its breaker lets it.
@@ -97,7 +98,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	own.Room = a.room
 	own.RawText = a.candidate.RawText && a.candidate.Mode == gateway.Repair && a.candidate.Reads(info.Sent.OffersTools()) // somebody must read it
 	own.RawServer = a.candidate.RawServer
-	own.Announced = func(body []byte) error { return a.pipeline.sent(sent, body) }
+	own.Announced = func(body wire.Pieces) error { return a.pipeline.sent(&own, body) } // whose edits may be spliced in already
 	if r.trace != nil {
 		if own.Header = own.Header.Clone(); own.Header == nil {
 			own.Header = http.Header{}
@@ -182,7 +183,7 @@ func (r *run) request(ctx context.Context, info *gateway.AttemptInfo, o *gateway
 }
 
 // sent tells those stages of a request that want to know.
-func (p *Pipeline) sent(r *gateway.Request, body []byte) error {
+func (p *Pipeline) sent(r *gateway.Request, body wire.Pieces) error {
 	for i := range p.links {
 		if w, ok := p.links[i].stage.(gateway.Witness); ok {
 			if err := w.Sent(r, body); err != nil {

@@ -139,10 +139,21 @@ func (c *Conversation) Parts(content wire.Span, f func(part wire.Span, kind []by
 // Call is a call of an assistant's message.
 type Call struct {
 	ID, Name string
-	// Args are the arguments as the model wrote them, JSON in most cases.
-	Args string
+	// JSON are the arguments as they stand in the text: a string in most cases, an object as some
+	// clients send it, nil for none.
+	JSON []byte
 	// At is the place of the arguments where they are a string, and empty otherwise.
 	At wire.Span
+}
+
+// Args are the arguments as the model wrote them, JSON in most cases. They may be a part of the text,
+// and must not be changed. Nobody keeps them: they may be megabytes, which the text has already. It is
+// at most as long as JSON.
+func (c *Call) Args() []byte {
+	if args, ok := Decode(c.JSON, wire.Span{End: len(c.JSON)}); ok {
+		return args
+	}
+	return c.JSON
 }
 
 // Calls are the calls of functions in a message, in their order.
@@ -179,13 +190,11 @@ func (c *Conversation) call(id, function wire.Span) Call {
 			name, _ := Decode(c.Text, v)
 			call.Name = string(name)
 		case "arguments":
-			args, ok := Decode(c.Text, v)
-			switch {
-			case v.IsNull(c.Text):
-			case ok:
-				call.Args, call.At = string(args), v
-			default:
-				call.Args = string(v.Of(c.Text)) // an object, as some clients send
+			if v.IsNull(c.Text) {
+				break
+			}
+			if call.JSON = v.Of(c.Text); call.JSON[0] == '"' {
+				call.At = v
 			}
 		}
 		return true

@@ -22,7 +22,7 @@ func describe(c *conversation.Conversation) string {
 	for i, m := range c.Messages {
 		fmt.Fprintf(&b, "%d %s %q\n", i, roles[m.Role], c.Said(m))
 		for _, call := range c.Calls(m) {
-			fmt.Fprintf(&b, "  call %q %q %q\n", call.ID, call.Name, call.Args)
+			fmt.Fprintf(&b, "  call %q %q %q\n", call.ID, call.Name, call.Args())
 		}
 	}
 	for _, e := range c.Exchanges(0) {

@@ -56,10 +56,18 @@ func said(content json.RawMessage) string {
 	return strings.Join(parts, "\n")
 }
 
-func calls(m object) (calls []conversation.Call) {
+// call and exchange are what is to be read of a call.
+type call struct{ id, name, args string }
+
+type exchange struct {
+	call
+	message, result int
+}
+
+func calls(m object) (calls []call) {
 	for _, raw := range asList(m["tool_calls"]) {
-		call := asObject(raw)
-		function := asObject(call["function"])
+		made := asObject(raw)
+		function := asObject(made["function"])
 		if function == nil {
 			continue
 		}
@@ -67,29 +75,29 @@ func calls(m object) (calls []conversation.Call) {
 		if raw := function["arguments"]; !ok && raw != nil && string(raw) != "null" {
 			args = string(raw)
 		}
-		calls = append(calls, conversation.Call{ID: text(call["id"]), Name: text(function["name"]), Args: args})
+		calls = append(calls, call{text(made["id"]), text(function["name"]), args})
 	}
 	return calls
 }
 
 // exchanges looks for the call of each result among all before: one that waits, of the
 // last message that has any, and there the first.
-func exchanges(messages []object) (list []conversation.Exchange) {
+func exchanges(messages []object) (list []exchange) {
 	for i, m := range messages {
 		switch text(m["role"]) {
 		case "assistant":
 			for _, c := range calls(m) {
-				list = append(list, conversation.Exchange{Call: c, Message: i, Result: -1})
+				list = append(list, exchange{c, i, -1})
 			}
 		case "tool":
 			found := -1
 			for n, e := range list {
-				if e.ID == text(m["tool_call_id"]) && e.Result < 0 && (found < 0 || e.Message > list[found].Message) {
+				if e.id == text(m["tool_call_id"]) && e.result < 0 && (found < 0 || e.message > list[found].message) {
 					found = n
 				}
 			}
 			if found >= 0 {
-				list[found].Result = i
+				list[found].result = i
 			}
 		}
 	}
@@ -150,7 +158,7 @@ func compare(t rapid.TB, c *conversation.Conversation) {
 	if len(c.Messages) != len(messages) {
 		t.Fatalf("got %d messages, want %d", len(c.Messages), len(messages))
 	}
-	strip := func(c conversation.Call) conversation.Call { c.At = wire.Span{}; return c }
+	read := func(c *conversation.Call) call { return call{c.ID, c.Name, string(c.Args())} }
 	for i, m := range c.Messages {
 		role := text(messages[i]["role"])
 		if want := map[string]conversation.Role{"system": conversation.System, "developer": conversation.System, "user": conversation.User,
@@ -160,17 +168,17 @@ func compare(t rapid.TB, c *conversation.Conversation) {
 		if got, want := c.Said(m), said(messages[i]["content"]); got != want {
 			t.Fatalf("message %d: got %q, want %q", i, got, want)
 		}
-		var got []conversation.Call
-		for _, call := range c.Calls(m) {
-			got = append(got, strip(call))
+		var got []call
+		for _, made := range c.Calls(m) {
+			got = append(got, read(&made))
 		}
 		if want := calls(messages[i]); !slices.Equal(got, want) {
 			t.Fatalf("message %d: got the calls %v, want %v", i, got, want)
 		}
 	}
-	got := slices.Clone(c.Exchanges(0))
-	for i := range got {
-		got[i].Call = strip(got[i].Call)
+	var got []exchange
+	for _, e := range c.Exchanges(0) {
+		got = append(got, exchange{read(&e.Call), e.Message, e.Result})
 	}
 	if want := exchanges(messages); !slices.Equal(got, want) {
 		t.Fatalf("got the exchanges %+v, want %+v", got, want)

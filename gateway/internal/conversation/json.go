@@ -33,7 +33,7 @@ const (
 // of keys, white space and ways to write a text or a fraction. Integers keep their
 // digits, since ids may have more than a float64 holds. None are an empty object,
 // as repairs of calls have it. What is no JSON is compared as text.
-func Canonical(dst []byte, arguments string) []byte {
+func Canonical(dst, arguments []byte) []byte {
 	dst = append(dst, arguments...)
 	trimmed := bytes.TrimSpace(dst)
 	if len(trimmed) == 0 || string(trimmed) == "null" {
@@ -100,6 +100,6 @@ func Decode(text []byte, at wire.Span) (s []byte, ok bool) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw[1 : len(raw)-1], true
 	}
-	s, err := jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
+	s, err := wire.AppendUnquoted(nil, raw)
 	return s, err == nil
 }

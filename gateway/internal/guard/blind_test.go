@@ -91,7 +91,7 @@ func malformed(e *example) string {
 		return "class " + e.Class + " does not belong to label " + e.Label
 	case e.Certain && e.Label == "fine":
 		return "certain is for ghosts and contradictions"
-	case len(e.Tools) == 0:
+	case len(e.Tools) < len(`[{}]`):
 		return "no tools"
 	case len(messages) == 0 || !slices.Contains([]string{"user", "tool"}, messages[len(messages)-1].Role):
 		return "the last message is neither the user's nor a tool's"

@@ -131,6 +131,8 @@ func (r *reading) isClaim(s *sentence, k int, framed bool) (firm, state, ok bool
 		return true, m.is(stated), r.isOpen(s, k)
 	case m.is(finished) && (r.isHeading(s, m) || !m.is(participle) && r.isFinished(s, k)):
 		return false, false, !r.isHeading(s, m) && r.isOpen(s, k)
+	case r.isAble(s, k):
+		return true, false, r.isOpen(s, k)
 	case !m.is(participle):
 		return false, false, false
 	}
@@ -144,6 +146,15 @@ func (r *reading) isClaim(s *sentence, k int, framed bool) (firm, state, ok bool
 		return true, false, true
 	}
 	return false, false, r.isElliptic(s, k) && r.isOpen(s, k) && !r.isDenied(s, k)
+}
+
+// isAble reports whether an auxiliary that ends in "to" is before a verb: "I was able to book".
+func (r *reading) isAble(s *sentence, k int) bool {
+	i := k - 1
+	for i >= s.first && r.adjacent(i, i+1) && r.marks[i].is(adverb) {
+		i--
+	}
+	return r.marks[k].is(ask) && i >= s.first && r.adjacent(i, i+1) && r.marks[i].is(frame) && bytes.HasSuffix(r.text[:r.marks[i].end], []byte(" to"))
 }
 
 // isFinished reports whether a word such as "done" is all that its clause says.
@@ -198,7 +209,7 @@ func (r *reading) isOpen(s *sentence, k int) bool {
 	}
 	for i := k - 1; i >= s.first; i-- {
 		m := &r.marks[i]
-		if m.is(hypothetical) && !r.isInterjection(s, m) || m.start >= clause && (m.is(negation|other) || r.isUndone(m)) {
+		if m.is(hypothetical|question) && !r.isInterjection(s, m) || m.start >= clause && (m.is(negation|other) || r.isUndone(m)) {
 			return false
 		}
 	}

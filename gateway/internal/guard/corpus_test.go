@@ -22,7 +22,7 @@ import (
 type example struct {
 	ID, Lang, Label, Class string
 	Certain                bool
-	Tools                  []struct{ Function struct{ Name string } }
+	Tools                  json.RawMessage
 	ToolChoice             json.RawMessage `json:"tool_choice"`
 	Intents                []guard.Intent
 	Messages               json.RawMessage
@@ -54,11 +54,15 @@ func readExamples(t testing.TB, file string) []example {
 
 func (e *example) begin(t testing.TB) *guard.Case {
 	t.Helper()
+	var tools []struct{ Function struct{ Name string } }
+	if err := json.Unmarshal(e.Tools, &tools); err != nil {
+		t.Fatalf("%s: %v", e.ID, err)
+	}
 	var names []string
-	for _, tool := range e.Tools {
+	for _, tool := range tools {
 		names = append(names, tool.Function.Name)
 	}
-	return guard.New(guard.Settings{Intents: e.Intents}).Begin(ledger.New(conversation.Read(e.Messages), nil), names, readChoice(t, e.ToolChoice))
+	return guard.New(guard.Settings{Intents: e.Intents}).Begin(ledger.New(conversation.Read(e.Messages), e.Tools), names, readChoice(t, e.ToolChoice))
 }
 
 func (e *example) answer() guard.Answer {

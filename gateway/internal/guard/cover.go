@@ -1,11 +1,12 @@
 package guard
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
+	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/internal/ledger"
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // fewTools is how many tools a request offers at most for one to be meant without the
@@ -14,7 +15,7 @@ const fewTools = 5
 
 // owes reports whether the user asked for what a tool changes.
 func (j *judgement) owes(t *tool) bool {
-	if j.wish.forbids || j.wish.composes || t.actions&(changes|anything) == 0 {
+	if j.wish.forbids || j.wish.composes || t.actions&(changes|anything) == 0 || j.ledger.ReadsOnly(t.name) {
 		return false
 	}
 	wanted := j.wish.things.meets(t.things)
@@ -59,8 +60,6 @@ func (j *judgement) covered(c *claim) bool {
 	case j.ledger.Changed():
 		c.left = j.partial(c)
 		return c.left == ""
-	case j.namesAnother(c):
-		return false
 	}
 	if c.left = j.leftOut(c); c.left != "" {
 		return false
@@ -76,7 +75,7 @@ func (j *judgement) covered(c *claim) bool {
 	if c.general {
 		return j.wish.actions&changes == 0
 	}
-	return related && !slices.ContainsFunc(j.tools.tools, func(t tool) bool { return j.wouldHave(&t, c) })
+	return related
 }
 
 // did reports whether a call of a tool does what is claimed.
@@ -92,45 +91,59 @@ func did(t *tool, c *claim) bool {
 	return t.actions&(c.actions&changes|anything) != 0
 }
 
-// wouldHave reports whether a tool that was not called is clearly the one for a claim.
-func (j *judgement) wouldHave(t *tool, c *claim) bool {
-	if t.actions&c.actions&changes == 0 || j.isCalled(t.name) {
-		return false
-	}
-	wished := j.wish.actions&t.actions&c.actions&changes != 0
-	return c.things.meets(t.things) || wished && (j.wish.things.meets(t.things) || j.wish.verbs&t.verbs != 0)
-}
-
-// namesAnother reports whether a claim has the very verb of a tool that was not called,
-// and of none that was: "skipped" after a call of set_volume.
-func (j *judgement) namesAnother(c *claim) bool {
-	for i := range j.turn {
-		if t := &j.turn[i]; t.verbs&c.verbs != 0 || t.actions&anything != 0 && !t.vague {
-			return false
-		}
-	}
-	return slices.ContainsFunc(j.tools.tools, func(t tool) bool {
-		return t.verbs&c.verbs != 0 && t.actions&(changes|anything) != 0
-	})
-}
-
 // isPast reports whether a claim speaks of an earlier turn: a call there did it, and the
 // user does not ask for it now.
 func (j *judgement) isPast(c *claim) bool {
 	wished := j.wish.actions & changes
 	switch {
+	case j.repeatsLast(c):
+		return true
 	case wished&c.actions != 0 && !c.earlier && !j.wish.askedBack:
 		return false
 	case c.general && (wished != 0 || j.answersPlain()) || j.tellsBack:
 		return false
-	}
-	if !c.looksUp() && !j.ledger.ChangedBefore(0) {
+	case c.looksUp() && j.figures > 0 && j.wish.asks, !c.looksUp() && j.owing().act:
 		return false
 	}
-	return slices.ContainsFunc(j.earlier(), func(t tool) bool {
-		return c.general || t.actions&(c.actions|anything) != 0 && (!t.vague || c.things.meets(t.things)) ||
-			c.actions&shaping != 0 && t.actions&shaping != 0
-	})
+	return (c.looksUp() || j.ledger.ChangedBefore(0)) && slices.ContainsFunc(j.earlier(), c.mayBeOf)
+}
+
+// mayBeOf reports whether a claim may speak of a call of a tool in an earlier turn.
+func (c *claim) mayBeOf(t tool) bool {
+	return c.general || t.actions&(c.actions|anything) != 0 && (!t.vague || c.things.meets(t.things)) ||
+		c.actions&shaping != 0 && t.actions&shaping != 0
+}
+
+// repeatsLast reports whether a claim is one of the assistant's last message, behind a call that
+// changed something: "$20 refunded", and then "The $20 was refunded to your card."
+func (j *judgement) repeatsLast(c *claim) bool {
+	if c.actions&changes == 0 || j.last < 1 || j.owing().act {
+		return false
+	}
+	m := j.chat.Messages[j.last-1]
+	if m.Role != conversation.Assistant || !j.ledger.ChangedBefore(0) {
+		return false
+	}
+	l := j.guard.lexicons
+	said := l.readAnswer(plaintext.Ends(j.chat.Said(m), maxWish, wishEdge), j.tools.local, "")
+	s := &j.text.sentences[c.sentence]
+	for i := range said.sentences {
+		t := &said.sentences[i]
+		if said.does(t, c.actions) && sharesFigure(said.text[t.start:t.end], j.text.text[s.start:s.end]) {
+			j.toldBefore = true
+		}
+	}
+	return j.toldBefore
+}
+
+// does reports whether a sentence has a verb of some actions that may claim them.
+func (r *reading) does(s *sentence, a actions) bool {
+	for k := s.first; k < s.last; k++ {
+		if m := &r.marks[k]; m.is(participle|done) && m.actions&a != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // partial returns the tool that is missing where a successful change does not cover a claim: a
@@ -151,7 +164,7 @@ func (j *judgement) partial(c *claim) string {
 	missing := ""
 	for i := range j.tools.tools {
 		t := &j.tools.tools[i]
-		if !j.isCalled(t.name) && t.actions&(changes|anything) != 0 && !t.handsOver && (j.isNamed(c, t, &b) || !b.does && j.isLeft(c, t, &b)) {
+		if !j.isCalled(t.name) && t.actions&(changes|anything) != 0 && !t.handsOver && (j.isNamed(c, t, &b) || j.isLeft(c, t, &b)) {
 			missing = t.name
 		}
 	}
@@ -178,8 +191,7 @@ func (j *judgement) behind(c *claim) (b behind) {
 		b.does = b.does || did(&t.tool, c) && !c.general || c.actions == 0 && t.vague && !c.general
 		b.called, b.verbs, b.acts = b.called.or(t.things), b.verbs|t.verbs, b.acts|t.actions
 	}
-	all := j.tools.common()
-	b.called = things{b.called.known &^ all.known, b.called.local &^ all.local}
+	b.called = b.called.without(j.tools.common())
 	b.more = j.wish.acts > b.done || j.claimedActs() > b.done
 	return b
 }
@@ -193,19 +205,43 @@ func (j *judgement) isNamed(c *claim, t *tool, b *behind) bool {
 // isLeft reports whether the user's message asks for what a tool does that was not called, and the
 // claim says that it was done.
 func (j *judgement) isLeft(c *claim, t *tool, b *behind) bool {
-	own := j.wish.ownVerbs&t.verbs != 0
-	if j.wish.joins && own && t.actions&c.actions&changes != 0 {
+	apart := t.things.without(b.called).without(j.tools.common())
+	another := c.things.meets(apart) && j.wish.ownThings.meets(apart)
+	named := j.wish.joins && j.wish.ownVerbs&t.verbs != 0
+	does := t.actions&c.actions&changes != 0
+	switch {
+	case another && does && j.wish.joins:
+		return true
+	case b.does:
+		return false
+	case named && does:
+		return true
+	case !b.more:
+		return false
+	case named && c.state && c.general && j.wish.acts > b.done, another && j.wish.joins:
 		return true
 	}
-	if !b.more {
-		return false
-	}
-	apart := things{t.things.known &^ b.called.known, t.things.local &^ b.called.local}
-	if c.general && own && j.wish.acts > b.done || c.things.meets(apart) && j.wish.ownThings.meets(apart) {
+	return j.isBesides(c, t, b, another)
+}
+
+// isBesides reports whether a tool does what the user's message asks for besides what was done, and
+// the claim is about it.
+func (j *judgement) isBesides(c *claim, t *tool, b *behind, another bool) bool {
+	if another && j.wish.besides(b.acts)&t.actions != 0 {
 		return true
 	}
 	asked := j.wish.besides(b.acts) & t.actions & changes & c.actions
 	return asked != 0 && (c.things.meets(t.things) || j.wish.ownThings.meets(t.things) || j.onlyOne(asked))
+}
+
+// acts are those of the calls of this turn that changed something.
+func (j *judgement) acts() (a actions) {
+	for i := range j.turn {
+		if t := &j.turn[i]; t.call != nil && j.ledger.HasChanged(t.call) {
+			a |= t.actions
+		}
+	}
+	return a
 }
 
 // claimedActs is how many claims of the answer are of changes.
@@ -226,7 +262,7 @@ func (j *judgement) onlyOne(a actions) bool {
 }
 
 const (
-	// maxIDs bounds the ids of a claim that are looked for.
+	// maxIDs bounds the ids of a sentence that are looked for.
 	maxIDs = 8
 	// maxListGap is how many bytes are between two ids of a list: " and #".
 	maxListGap = 12
@@ -237,19 +273,19 @@ const (
 // W12 have been cancelled".
 func (j *judgement) idLeftOut(c *claim) string {
 	s := &j.text.sentences[c.sentence]
+	part, end := string(j.text.text[s.start:s.end]), 0
 	var ids []string
-	part := j.text.text[s.start:s.end]
-	end := 0
-	figures(part, func(figure []byte) bool {
-		at := end + bytes.Index(part[end:], figure)
+	ledger.EachValue(part, func(word string, hash uint64) bool {
+		at := end + strings.Index(part[end:], word)
 		apart := len(ids) > 0 && at-end > maxListGap
-		end = at + len(figure)
-		if apart {
+		kind := idKind(word)
+		if kind == 0 || len(ids) > 0 && kind != idKind(ids[0]) || !hasValue(j.wish.text, hash) {
+			return true
+		}
+		if apart && kind != anAddress { // "W11 has been cancelled; W12 is still open"
 			return false
 		}
-		if isID(figure) && containsWord([]byte(strings.ToLower(j.wish.text)), figure) {
-			ids = append(ids, string(figure))
-		}
+		ids, end = append(ids, word), at+len(word)
 		return len(ids) < maxIDs
 	})
 	if len(ids) < 2 {
@@ -269,16 +305,37 @@ func (j *judgement) idLeftOut(c *claim) string {
 	return ""
 }
 
-// isID reports whether a figure is the number of one thing: it has letters, or digits enough, and
-// is no year.
-func isID(figure []byte) bool {
-	const digits = 4
-	if bytes.ContainsAny(figure, ".,:") {
-		return false
+// hasValue reports whether a text has a word or a number, by its hash.
+func hasValue(text string, hash uint64) (found bool) {
+	ledger.EachValue(text, func(_ string, h uint64) bool {
+		found = h == hash
+		return !found
+	})
+	return found
+}
+
+// The kinds of ids: a number, one with letters, an address.
+const (
+	aNumber = 1 + iota
+	aCode
+	anAddress
+)
+
+// idKind is that of the name of one thing: a number with digits enough that is no year, letters with
+// digits, or an address. It is 0 for any other word.
+func idKind(word string) int {
+	const digits = 3
+	letters := strings.IndexFunc(word, func(r rune) bool { return r < '0' || r > '9' }) >= 0
+	year := len(word) == 4 && (word[:2] == "19" || word[:2] == "20")
+	switch {
+	case strings.ContainsAny(word, ".,:") || len(word) < digits || year:
+		return 0
+	case strings.IndexByte(word, '@') > 0:
+		return anAddress
+	case !letters:
+		return aNumber
+	case strings.ContainsAny(word, "0123456789"):
+		return aCode
 	}
-	if bytes.IndexFunc(figure, func(r rune) bool { return r < '0' || r > '9' }) >= 0 {
-		return len(figure) > 2
-	}
-	year := len(figure) == digits && (figure[0] == '1' && figure[1] == '9' || figure[0] == '2' && figure[1] == '0')
-	return len(figure) >= digits && !year
+	return 0
 }

@@ -12,9 +12,8 @@ import (
 const (
 	// shortReply is the length in bytes of a message that answers a question.
 	shortReply = 160
-	// dueWeight is for an answer that owes an act, and dueStated for one whose sentence only
-	// repeats what it is about.
-	dueWeight, dueStated = 0.75, 0.72
+	// dueWeight is for an answer that owes an act.
+	dueWeight = 0.75
 )
 
 // obligation is what the last turns have made due.
@@ -55,7 +54,7 @@ func (j *judgement) oblige(o *obligation) {
 	if q < 0 {
 		return
 	}
-	if o.act = p.proposes(&p.sentences[q]) && !reply.hasAny(closing) || j.isUnmet(proposal); o.act {
+	if o.act = (p.proposes(&p.sentences[q]) || reply.hasAny(assent)) && !reply.hasAny(closing) || j.isUnmet(proposal); o.act {
 		o.proposal = p
 	}
 }
@@ -186,9 +185,6 @@ func (j *judgement) claimsDue(s *sentence) (weight float64, word string) {
 			return dueWeight, r.word(m)
 		}
 	}
-	if j.repeatsProposal(s) {
-		return dueStated, ""
-	}
 	return 0, ""
 }
 
@@ -203,18 +199,6 @@ func (r *reading) claimsFirst() bool {
 // isDenying reports whether the first sentence says that something is not so.
 func (r *reading) isDenying() bool {
 	return len(r.sentences) > 0 && r.has(&r.sentences[0], negation|refusal|failure)
-}
-
-// repeatsProposal reports whether a sentence repeats two words of what was proposed, or of what
-// the user said.
-func (j *judgement) repeatsProposal(s *sentence) bool {
-	part, n := j.text.text[s.start:s.end], 0
-	for _, word := range j.due.proposal.ownWords() {
-		if j.text.repeatsWord(part, word) {
-			n++
-		}
-	}
-	return n >= 2
 }
 
 // pointed returns the one tool that wish and proposal point to, or "".

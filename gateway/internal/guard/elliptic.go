@@ -13,18 +13,42 @@ func (r *reading) isElliptic(s *sentence, k int) bool {
 	for lead > s.first && r.adjacent(lead-1, lead) && r.marks[lead-1].is(adverb) {
 		lead--
 	}
+	if r.isNoun(s, lead) || m.is(object) && r.hasAfter(s, k, participle) { // "Pedido 7781 cancelado."
+		return false
+	}
+	return r.standsAlone(s, lead, k)
+}
+
+// standsAlone reports whether a participle, with the adverbs from the mark at lead on, claims by its
+// place.
+func (r *reading) standsAlone(s *sentence, lead, k int) bool {
 	from := s.start + len(bytes.TrimRight(r.text[s.start:r.marks[lead].start], " "))
 	if from == s.start {
 		return true
 	}
 	before := r.text[from-1]
 	if isClauseEnd(before) {
-		return r.closesSoon(s, m.end) || s.ticked && before != ':'
+		return r.closesSoon(s, r.marks[k].end) || s.ticked && before != ':'
 	}
 	if r.wordCount(s) > maxElliptic {
 		return false
 	}
 	return before == quoted || before == fileName || r.followsThing(s, lead) || r.endsClause(s, k) && r.namesThing(s, k) || r.leads(s, k)
+}
+
+// isNoun reports whether an article is right before a mark: "the updated plan", "my order".
+func (r *reading) isNoun(s *sentence, k int) bool {
+	return k > s.first && r.marks[k-1].is(article) && r.adjacent(k-1, k)
+}
+
+// hasAfter reports whether a sentence has a mark of some roles behind one.
+func (r *reading) hasAfter(s *sentence, k int, roles role) bool {
+	for k++; k < s.last; k++ {
+		if r.marks[k].is(roles) {
+			return true
+		}
+	}
+	return false
 }
 
 // isOrder reports whether a verb without an auxiliary may be an order, or a noun: "run",

@@ -23,10 +23,10 @@ func (r *reading) unsourced(told []byte) (n int) {
 	return n
 }
 
-// sharesFigure reports whether a figure of a text is repeated.
-func (r *reading) sharesFigure(text []byte) (shared bool) {
+// sharesFigure reports whether a figure of a text is in another.
+func sharesFigure(of, text []byte) (shared bool) {
 	seen := 0
-	figures(r.text, func(figure []byte) bool {
+	figures(of, func(figure []byte) bool {
 		shared = shared || containsWord(text, figure)
 		seen++
 		return !shared && seen < maxFigures
@@ -86,7 +86,7 @@ func isWordByte(c byte) bool { return c < utf8.RuneSelf && wordBytes[c] }
 // unsourced weighs figures that a look-up would have brought, by what tells that one was
 // wanted.
 func (j *judgement) unsourced() {
-	if len(j.turn) > 0 || j.figures == 0 {
+	if len(j.turn) > 0 || j.figures == 0 || j.offersToLook() {
 		return
 	}
 	points, kind := j.lookupPoints(), j.lookupKind()
@@ -109,6 +109,21 @@ func (j *judgement) unsourced() {
 	}
 }
 
+// offersToLook reports whether an answer asks at its end whether something is to be looked up.
+func (j *judgement) offersToLook() bool {
+	at := j.asked()
+	if at < 0 {
+		return false
+	}
+	s := &j.text.sentences[at]
+	for k := s.first; k < s.last; k++ {
+		if m := &j.text.marks[k]; m.is(ask) && m.actions&^anything == finds && j.text.has(s, question) {
+			return true
+		}
+	}
+	return false
+}
+
 // unsourcedWeights are the weights of unsourced figures, by points.
 var unsourcedWeights = []float64{0, 0, 0.2, 0.4, 0.6, 0.7, 0.75}
 
@@ -120,7 +135,7 @@ func (j *judgement) lookupPoints() int {
 	points := count(n > 1) + 2*count(n > 4) + count(n > 7) + count(asks) + count(j.wish.fresh) + count(j.text.hasAny(fresh)) -
 		2*count(j.text.hasAny(hedge)) - count(j.wish.actions&changes != 0) - count(j.wish.askedBack && !j.wish.fresh && n <= 4)
 	points -= 3 * count(j.wish.sums || j.deniesFirst())
-	points -= 2*count(j.wish.composes) + 2*count(!asks && j.wish.reported != 0)
+	points -= 2*count(j.wish.composes) + 2*count(!j.wish.asks && j.wish.reported != 0)
 	points += 3 * count(j.wish.terse && len(j.text.sentences) <= 3)
 	if !asks && len(j.text.sentences) > 0 && j.text.has(&j.text.sentences[0], content) {
 		points -= 2

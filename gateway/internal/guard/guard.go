@@ -113,6 +113,7 @@ func (k *Case) prepare() {
 		return
 	}
 	k.tools = k.guard.toolboxes.get(k.guard.lexicons, k.names)
+	k.ledger.Named(k.kind)
 	k.calledNames = map[string]bool{}
 	list := k.ledger.Turn()
 	from := max(0, len(list)-recent)
@@ -131,6 +132,18 @@ func (k *Case) prepare() {
 		}
 		k.turn = append(k.turn, c)
 	}
+}
+
+// kind is what a tool does by its name, in any language.
+func (k *Case) kind(name string) ledger.Kind {
+	switch t := k.tools.get(name); {
+	case t.actions&anything != 0:
+	case t.actions&changes == 0:
+		return ledger.Reads
+	case t.actions&finds == 0:
+		return ledger.Changes
+	}
+	return ledger.Unknown
 }
 
 // answered reports whether a call of this turn has a result that is looked at.

@@ -197,3 +197,17 @@ func TestConcurrent(t *testing.T) {
 	}
 	wait.Wait()
 }
+
+// TestReadOnly: a tool that is declared to read is never owed a change, whatever its name says.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	g := guard.New(guard.Settings{})
+	c := userSays(t, "Can you restart the build?")
+	for hint, want := range map[string]bool{"false": true, "true": false} {
+		tools := `[{"type":"function","function":{"name":"restart_build","annotations":{"readOnlyHint":` + hint + `}}}]`
+		v := g.Begin(ledger.New(c, []byte(tools)), []string{"restart_build"}, guard.Choice{}).Judge(guard.Answer{Text: "I've restarted the build.", Finish: "stop", Done: true})
+		if v.Ghost != want {
+			t.Errorf("readOnlyHint %s: got ghost %v by %.2f for %v, want %v", hint, v.Ghost, v.Score, v.Signals, want)
+		}
+	}
+}

@@ -24,7 +24,7 @@ func (k *Case) Judge(a Answer) Verdict {
 	defer k.guard.lexicons.free(j.text)
 	j.text.answers = k.wish.said
 	j.figures = j.text.unsourced(k.chat.Text)
-	j.tellsBack = !k.wish.askedBack && k.wish.actions&finds == 0 && j.text.sharesFigure([]byte(k.wish.text))
+	j.tellsBack = !k.wish.askedBack && k.wish.actions&finds == 0 && sharesFigure(j.text.text, []byte(k.wish.text))
 	j.contradicts()
 	if len(k.names) == 0 || k.choice.None {
 		return j.verdict()
@@ -110,6 +110,8 @@ type judgement struct {
 	searched  bool // found has all claims
 	// referred says that it gives a number that a call would have brought: "booking 7741".
 	referred bool
+	// toldBefore says that it has a claim of the assistant's last message.
+	toldBefore bool
 	// repeated is how many of the user's words it has, once counted.
 	repeated int
 	counted  bool

@@ -72,12 +72,16 @@ func (j *judgement) saidTo(c *claim) (tool, said string) {
 		if !did(&t.tool, c) {
 			continue
 		}
-		if t.actions&anything != 0 || !t.answered() || len(t.call.Args) > maxArgs || tool != "" && tool != t.name {
+		if t.actions&anything != 0 || !t.answered() || tool != "" && tool != t.name {
+			return "", ""
+		}
+		args := t.call.Args()
+		if len(args) > maxArgs {
 			return "", ""
 		}
 		tool = t.name
 		result := j.ledger.Said(t.call)
-		b.WriteString(t.call.Args)
+		b.Write(args)
 		b.WriteByte('\n')
 		b.WriteString(plaintext.Ends(result, maxResult, maxResult/2))
 		b.WriteByte('\n')

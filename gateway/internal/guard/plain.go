@@ -22,6 +22,8 @@ type plain struct {
 	// code and quotation say how many bytes were taken out with blocks of code, and with
 	// quoted lines.
 	code, quotation int
+	// itemized says that it begins with the first item of a numbered list.
+	itemized bool
 	// quotes are the quotations within lines, in their order: what the marks quoted and
 	// fileName stand for.
 	quotes []string
@@ -85,6 +87,7 @@ func (p *plainer) beginLine() {
 	digits := len(line) - len(strings.TrimLeft(line, "0123456789"))
 	if 0 < digits && digits < 3 && (strings.HasPrefix(line[digits:], ". ") || strings.HasPrefix(line[digits:], ") ")) {
 		line = strings.TrimLeft(line[digits+2:], " *-")
+		p.itemized = p.itemized || len(p.text) == 0
 	}
 	for _, box := range []string{"[x] ", "[X] ", "[ ] "} {
 		if rest, found := strings.CutPrefix(line, box); found {

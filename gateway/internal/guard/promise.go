@@ -8,6 +8,8 @@ type announcement struct {
 	things  things
 	// waiting says that no verb is announced: "One moment."
 	waiting bool
+	// outright says that it has a word such as "I'll". A verb alone may be a noun: "Booking".
+	outright bool
 }
 
 // lookBack is how many sentences from the end are searched for a promise, besides those
@@ -58,20 +60,25 @@ func (r *reading) promiseOf(s *sentence) (p announcement, ok bool) {
 		p.things = p.things.or(m.things)
 		switch {
 		case r.holdsBack(s, m):
-			if m.is(question) || !p.acts() && !p.waiting {
+			if m.is(question) || !p.begins() {
 				return p, false
 			}
-		case m.is(waiting) && (begun || r.wordCount(s) <= maxWaiting):
+		case m.is(waiting) && (begun || r.onlyWaits(s, k)):
 			p.waiting, p.word = true, r.word(m)
 		case m.is(promise) && !m.is(ask):
-			begun = true
+			begun, p.outright = true, true
 		case m.is(promise) || r.isPromised(s, k, begun):
-			begun = true
+			begun, p.outright = true, p.outright || !m.is(doing)
 			p.take(m, r.word(m))
 		}
 	}
 	p.waiting = p.waiting && !p.acts()
-	return p, p.waiting || p.acts()
+	return p, p.begins()
+}
+
+// onlyWaits reports whether a short sentence begins with a word such as "one moment".
+func (r *reading) onlyWaits(s *sentence, k int) bool {
+	return r.wordCount(s) <= maxWaiting && r.opensSentence(s, k)
 }
 
 // holdsBack reports whether a word takes an announcement back: "I could", but not the
@@ -88,6 +95,9 @@ func (p *announcement) take(m *mark, word string) {
 	}
 }
 
+// begins reports whether something is announced.
+func (p *announcement) begins() bool { return p.waiting || p.acts() }
+
 // acts reports whether an announcement has a verb.
 func (p *announcement) acts() bool { return p.actions != 0 || p.verbs != 0 }
 
@@ -95,7 +105,7 @@ func (p *announcement) acts() bool { return p.actions != 0 || p.verbs != 0 }
 // a form that says so by itself.
 func (r *reading) isPromised(s *sentence, k int, begun bool) bool {
 	m := &r.marks[k]
-	if m.is(done) {
+	if m.is(done) || !begun && m.is(doing) && r.isNoun(s, k) { // "the booking"
 		return false
 	}
 	if m.is(ask) && (begun || r.besideSelf(s, k)) {
@@ -155,12 +165,17 @@ func (j *judgement) promises() {
 	if j.wish.forbids {
 		return
 	}
+	changed, acts := j.ledger.Changed(), j.acts()
 	for _, p := range j.text.promised() {
 		best := 0.0
 		for i := range j.tools.tools {
-			if w := j.keeps(&j.tools.tools[i], &p); w > 0 {
+			t := &j.tools.tools[i]
+			if changed && (!p.outright || !j.isOutstanding(t, acts)) {
+				continue // "Booking was successful."
+			}
+			if w := j.keeps(t, &p); w > 0 {
 				best = max(best, w)
-				j.prefer(j.tools.tools[i].name, w)
+				j.prefer(t.name, w)
 			}
 		}
 		if best > 0 {
@@ -169,21 +184,25 @@ func (j *judgement) promises() {
 	}
 }
 
+// isOutstanding reports whether the user asks for what a tool does, besides what was done.
+func (j *judgement) isOutstanding(t *tool, done actions) bool {
+	if t.vague {
+		return j.wish.joins && t.actions&done != 0
+	}
+	return !j.isCalled(t.name) && j.wish.actions&^done&t.actions != 0
+}
+
 // keeps says how well a tool fits an announcement, between 0 and 1.
 func (j *judgement) keeps(t *tool, p *announcement) float64 {
 	asked := j.wish.wants(t)
 	same := p.things.meets(t.things) || j.wish.things.meets(t.things)
 	switch {
-	case p.waiting && asked && same:
-		return 0.75
-	case p.waiting && asked:
-		return 0.7
 	case p.waiting:
-		return 0.5
+		return p.waits(asked, same)
+	case !p.outright && !asked: // "Disabling him keeps it."
+		return 0
 	case p.verbs&t.verbs != 0:
 		return 0.8
-	}
-	switch {
 	case !p.isDoneBy(t, same):
 		return 0
 	case asked && same:
@@ -194,6 +213,17 @@ func (j *judgement) keeps(t *tool, p *announcement) float64 {
 		return 0.72
 	}
 	return 0.6
+}
+
+// waits says how well a tool that was asked for, or is about the same, fits "one moment".
+func (p *announcement) waits(asked, same bool) float64 {
+	switch {
+	case asked && same:
+		return 0.75
+	case asked:
+		return 0.7
+	}
+	return 0.5
 }
 
 // wants reports whether a message asks for an action of a tool. One whose name does not say

@@ -52,8 +52,8 @@ type wish struct {
 	sums bool
 	// coded says that it asks about something by its code: "is LX318 on time".
 	coded bool
-	// asks says that it is a question.
-	asks bool
+	// asks says that it is a question, and looks that it has a verb that only looks.
+	asks, looks bool
 	// own says that it is about what is the user's: "my balance", "do I have".
 	own bool
 }
@@ -159,10 +159,18 @@ func readMessage(l *lexicons, text string, local *localWords, expected *language
 	if bytes.ContainsAny(r.text, "0123456789") {
 		w.sums, w.coded = r.reckons(), r.hasCode()
 	}
+	w.settle(r)
+	return w
+}
+
+// settle takes what all of a message says, once its sentences were read.
+func (w *wish) settle(r *reading) {
 	w.plain = w.actions&^anything == 0 && !w.holdsBack() && !w.composes && w.reported == 0 && !r.hasAny(assent|closing|content|composing|question|inquiry)
+	if w.looks && w.actions&changes == 0 && !w.joins { // "please check"
+		w.actions &^= anything
+	}
 	w.stopped = w.stopped && w.actions&(changes|finds) == 0
 	w.forbids = w.forbids || w.stopped
-	return w
 }
 
 // writesTo reports whether a message that seems to want a text has a verb such as "write"
@@ -233,7 +241,7 @@ func (w *wish) readVerb(r *reading, s *sentence, k int, asking bool) {
 	case r.isReported(s, k):
 		w.reported |= m.actions & changes
 	case !m.is(ask) && (!m.is(participle) || !r.language.framed):
-	case m.is(object) && k > s.first && r.marks[k-1].is(article) && r.adjacent(k-1, k) && !r.asks(s): // "my order"
+	case m.is(object) && r.isThing(s, k):
 	case r.isVetoed(s, k):
 		w.stopped = true
 	case asking:
@@ -243,10 +251,27 @@ func (w *wish) readVerb(r *reading, s *sentence, k int, asking bool) {
 		w.verbs |= m.verbs
 		w.actions |= m.actions
 		w.acts += count(m.actions&changes != 0 || m.verbs != 0)
+		w.looks = w.looks || m.actions&finds != 0
 		if m.actions&changes != 0 && len(w.wanted) < maxWanted {
 			w.wanted = append(w.wanted, m.actions&changes)
 		}
 	}
+}
+
+// isThing reports whether a word that may be a verb is the thing that a message is about: "my order",
+// "예약 확인해줘".
+func (r *reading) isThing(s *sentence, k int) bool {
+	return r.isNoun(s, k) && !r.asks(s) || r.language.final && (s.closed == '?' || r.hasVerb(s, k+1))
+}
+
+// hasVerb reports whether a sentence has a verb from the mark at k on that is no noun.
+func (r *reading) hasVerb(s *sentence, k int) bool {
+	for ; k < s.last; k++ {
+		if m := &r.marks[k]; m.is(ask) && !m.is(object) && m.actions != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // isReported reports whether the user says that something was done, or asks whether it

@@ -87,7 +87,7 @@ func (k *Case) Question(a Answer) string {
 	turn := k.ledger.Turn()
 	for i := max(len(turn)-maxAskedCalls, 0); i < len(turn); i++ {
 		c := &turn[i]
-		part("call of "+c.Name, plaintext.Excerpt(c.Args, maxAskedResult)+"\nresult: "+k.ledger.Said(c), maxAskedResult)
+		part("call of "+c.Name, plaintext.Excerpt(string(c.Args()), maxAskedResult)+"\nresult: "+k.ledger.Said(c), maxAskedResult)
 	}
 	if len(turn) == 0 {
 		b.WriteString("--- no call was made\n")

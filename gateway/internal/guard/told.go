@@ -125,10 +125,10 @@ func (j *judgement) states() {
 		return
 	}
 	w := j.wish
-	if w.holdsBack() || w.composes || w.reported != 0 || w.actions&(changes|anything) == 0 && !j.answersPlain() {
+	if w.holdsBack() || w.composes || w.reported != 0 || w.actions&(changes|anything) == 0 && (j.ledger.Looked() || !j.answersPlain()) {
 		return
 	}
-	if j.text.hasAny(refusal|failure|guide) || j.asksBack() {
+	if j.text.hasAny(refusal|failure|guide) || j.asksBack() || j.toldBefore {
 		return
 	}
 	for i := range j.text.sentences {

@@ -22,9 +22,14 @@ type turnsCase struct {
 	answer              string
 }
 
-func readTurns(t testing.TB) (cases []turnsCase) {
+func readTurns(t testing.TB) []turnsCase {
 	t.Helper()
-	text, err := os.ReadFile("testdata/turns.txt")
+	return readTurnsFile(t, "testdata/turns.txt")
+}
+
+func readTurnsFile(t testing.TB, file string) (cases []turnsCase) {
+	t.Helper()
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +52,7 @@ func readTurns(t testing.TB) (cases []turnsCase) {
 		case "u:":
 			c.messages = append(c.messages, map[string]any{"role": "user", "content": rest})
 		case "a:":
-			c.messages = append(c.messages, map[string]any{"role": "assistant", "content": rest})
+			c.messages = append(c.messages, map[string]any{"role": "assistant", "content": strings.ReplaceAll(rest, `\n`, "\n")})
 		case "c:":
 			name, args, _ := strings.Cut(rest, " ")
 			args, result, _ := strings.Cut(args, " => ")
@@ -56,7 +61,7 @@ func readTurns(t testing.TB) (cases []turnsCase) {
 				map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{map[string]any{"id": id, "type": "function", "function": map[string]any{"name": name, "arguments": args}}}},
 				map[string]any{"role": "tool", "tool_call_id": id, "content": strings.ReplaceAll(result, `\n`, "\n")})
 		case ">":
-			c.answer = rest
+			c.answer = strings.ReplaceAll(rest, `\n`, "\n")
 		default:
 			t.Fatalf("line %d: unknown mark %q", i+1, mark)
 		}

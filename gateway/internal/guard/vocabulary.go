@@ -117,7 +117,10 @@ type things struct{ known, local uint64 }
 
 func (t things) or(u things) things  { return things{t.known | u.known, t.local | u.local} }
 func (t things) meets(u things) bool { return t.known&u.known != 0 || t.local&u.local != 0 }
-func (t things) none() bool          { return t == things{} }
+func (t things) without(u things) things {
+	return things{t.known &^ u.known, t.local &^ u.local}
+}
+func (t things) none() bool { return t == things{} }
 
 // meaning is what a word is in one language.
 type meaning struct {

@@ -1,19 +1,15 @@
 package guard
 
-import (
-	"bytes"
-	"slices"
-)
-
 // claims weighs what the answer claims.
 func (j *judgement) claims() {
 	owed, claims := j.owed(), j.claimed()
-	shown := slices.ContainsFunc(claims, func(c claim) bool { return c.shown })
-	draft, asksFirst, denied := j.isDraft(), j.asksFirst(), j.isDenied()
-	told := j.asked() >= 0 && j.ledger.Looked()
+	if len(claims) == 0 {
+		return
+	}
+	t := j.narration(claims)
 	for _, c := range claims {
 		switch {
-		case draft, asksFirst && (c.state || !c.firm), told && c.state, c.general && (denied || shown), c.shown && c.actions&^shaping == 0:
+		case t.tells(j, &c):
 			j.add(SignalContent, -0.5, c.word)
 		case j.covered(&c):
 			j.add(SignalAfterResult, -0.5, c.word)
@@ -25,22 +21,6 @@ func (j *judgement) claims() {
 			j.claim(&c, owed)
 		}
 	}
-}
-
-// isDraft reports whether an answer shows a text that it asks about: "Here's a draft: …
-// Should I send it?".
-func (j *judgement) isDraft() bool {
-	list, text := j.text.sentences, j.text.text
-	last := j.asked()
-	if last <= 0 {
-		return false
-	}
-	for i := range list[:min(last, 2)] {
-		if s := &list[i]; j.text.has(s, content) && bytes.IndexByte(text[s.start:s.end], ':') >= 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // asked returns the sentence that asks the user something at the end, or -1.
@@ -56,55 +36,9 @@ func (j *judgement) asked() int {
 	return last
 }
 
-// asksFirst reports whether the question at the end is for the user's leave to do what he
-// asked for: "Do you want me to go ahead?"
-func (j *judgement) asksFirst() bool {
-	at := j.asked()
-	if at < 0 && len(j.text.sentences) > 1 && j.text.sentences[0].closed == '?' && j.text.has(&j.text.sentences[0], question) {
-		at = 0 // "Shall I cancel it? Your data are deleted then."
-	}
-	if at < 0 {
-		return false
-	}
-	s := &j.text.sentences[at]
-	about := j.text.aboutSentence(s)
-	if !about.none() && !about.meets(j.wish.things) { // it offers something else
-		return false
-	}
-	leave := j.text.howMany(question) > 1 // "Just to confirm: … Are you sure?"
-	for k := s.first; k < s.last; k++ {
-		m := &j.text.marks[k]
-		if m.is(assent) || m.is(ask|doing) && m.actions&j.wish.actions&changes != 0 {
-			return true
-		}
-		leave = leave && (!m.is(ask|doing) || m.actions&changes == 0)
-	}
-	return leave
-}
-
-// isDenied reports whether an answer says that what the user speaks of was not done:
-// then "Got it" says no more than that he was understood.
-func (j *judgement) isDenied() bool {
-	for i := range j.text.sentences {
-		s := &j.text.sentences[i]
-		if !j.text.has(s, negation|failure) {
-			continue
-		}
-		for k := s.first; k < s.last; k++ {
-			m := &j.text.marks[k]
-			if m.is(participle|done|ask) && m.actions&j.wish.actions&changes != 0 {
-				if _, _, ok := j.text.isClaim(s, k, false); !ok {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
 // lookup weighs a claim to have found something out. Without a figure that nobody gave
 // it may be about what stands in the conversation; less so if no tool has ever said
-// anything there, the user has pasted nothing, and the answer has a word of its own.
+// anything there.
 func (j *judgement) lookup(c *claim) {
 	weight, name, asked := j.fittest(c)
 	if j.deniesFirst() {
@@ -129,7 +63,7 @@ func (j *judgement) unheard(c *claim, asked bool) float64 {
 	switch {
 	case about && j.wish.own:
 		return 0.9
-	case about, j.text.isNews(j.chat.Text):
+	case about:
 		return 0.8
 	}
 	return least
@@ -205,7 +139,7 @@ func (j *judgement) fittest(c *claim) (best float64, name string, asked bool) {
 			continue
 		}
 		m, ok := j.compare(c, t)
-		if !ok {
+		if !ok || !c.looksUp() && j.ledger.ReadsOnly(t.name) {
 			continue
 		}
 		switch w := j.grade(c, m); {
@@ -243,18 +177,12 @@ func (j *judgement) compare(c *claim, t *tool) (m match, ok bool) {
 		m.asked, m.same = true, m.wanted
 		return m, j.owes(t)
 	}
-	m.asked = j.asksFor(c, t, m.wanted) || j.asksAbout(m)
+	m.asked = j.asksFor(c, t, m.wanted)
 	if c.actions == 0 && c.verbs&t.verbs != 0 {
 		m.strict, m.same = true, true
 	}
 	about := m.same || m.wanted || m.asked
 	return m, t.actions&(changes|anything) != 0 && (m.strict || about && related(c, t))
-}
-
-// asksAbout reports whether the user asks for something else by its words, of the thing
-// that a claim and a tool are about: "put the meeting off".
-func (j *judgement) asksAbout(m match) bool {
-	return m.same && m.wanted && m.strict && len(j.turn) == 0 && j.wish.actions&(changes|anything) != 0 && j.wish.reported == 0
 }
 
 // related reports whether a tool may well do what is claimed under another name.

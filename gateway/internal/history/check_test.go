@@ -148,7 +148,7 @@ func checkCall(c object, n int, seen map[string]bool, needs history.Needs) error
 
 // checkRepair says what is wrong with a repair of messages, which must be valid.
 func checkRepair(messages []byte, needs history.Needs) error {
-	edits, repairs := history.Repair(conversation.Read(messages), needs, mend)
+	edits, repairs, _ := history.Repair(conversation.Read(messages), needs, mend)
 	from, total := 0, 0
 	for _, e := range edits {
 		if e.At.Start < from || e.At.End < e.At.Start || e.At.End > len(messages) {
@@ -163,7 +163,7 @@ func checkRepair(messages []byte, needs history.Needs) error {
 		return fmt.Errorf("%d edits for %v", len(edits), repairs)
 	}
 	out := apply(messages, edits)
-	if again, _ := history.Repair(conversation.Read(out), needs, mend); len(again) > 0 {
+	if again, _, _ := history.Repair(conversation.Read(out), needs, mend); len(again) > 0 {
 		return fmt.Errorf("repaired again: %s", apply(out, again))
 	}
 	if !bytes.Contains(messages, []byte(`"tool`)) {

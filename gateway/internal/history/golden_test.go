@@ -102,7 +102,7 @@ func TestRepair(t *testing.T) {
 				t.Fatal("in.json is not valid")
 			}
 			before := string(c.in)
-			edits, repairs := history.Repair(conversation.Read(c.in), c.needs, mend)
+			edits, repairs, _ := history.Repair(conversation.Read(c.in), c.needs, mend)
 			if string(c.in) != before {
 				t.Fatal("the client's bytes were written to")
 			}
@@ -115,7 +115,7 @@ func TestRepair(t *testing.T) {
 			if !jsontext.Value(c.out).IsValid() {
 				t.Error("out.json is not valid")
 			}
-			if edits, repairs := history.Repair(conversation.Read(c.out), c.needs, mend); len(edits) > 0 || repairs != nil {
+			if edits, repairs, _ := history.Repair(conversation.Read(c.out), c.needs, mend); len(edits) > 0 || repairs != nil {
 				t.Errorf("a second repair: got %d edits, %v, want none", len(edits), repairs)
 			}
 		})

@@ -49,22 +49,28 @@ type Fix func(text []byte) (fixed []byte, ok bool)
 // validated. Whatever in it is not made as OpenAI's reference says is left for the
 // upstream to complain about. Without a fix, broken arguments are only quoted.
 //
+// Arguments that cannot be repaired are kept as a text, 4 MiB of them in all: no model writes that
+// much. Of a conversation with more the error is ErrTooLong.
+//
 // Time and memory are linear in it. A text of nothing but the shortest calls,
 // the worst, grows by a factor of fourteen. A conversation of more than 262,144 calls
 // and results is left as it is.
-func Repair(c *conversation.Conversation, needs Needs, fix Fix) (edits []wire.Edit, repairs map[string]int) {
+func Repair(c *conversation.Conversation, needs Needs, fix Fix) (edits []wire.Edit, repairs map[string]int, err error) {
 	if needs == (Needs{}) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	r := repairer{text: c.Text, needs: needs, fix: fix, ids: map[string]known{}}
 	for _, m := range c.Messages {
 		if r.message(m); r.entries > maxEntries {
-			return nil, nil
+			return nil, nil, nil
+		}
+		if r.kept > MaxKept {
+			return nil, nil, ErrTooLong
 		}
 	}
 	r.endTurn()
 	slices.SortFunc(r.edits, func(a, b wire.Edit) int { return a.At.Start - b.At.Start })
-	return r.edits, r.repairs
+	return r.edits, r.repairs, nil
 }
 
 // IDs returns the ids that the calls and results of a conversation have, and how many
@@ -104,6 +110,7 @@ type repairer struct {
 	edits   []wire.Edit
 	repairs map[string]int
 	entries int // calls and results so far
+	kept    int // bytes of arguments that were kept as texts
 
 	calls   []call
 	ids     map[string]known // by what the client, or the upstream, calls them

@@ -31,7 +31,7 @@ func apply(messages []byte, edits []wire.Edit) []byte {
 
 // repaired returns messages as an upstream sees them.
 func repaired(messages []byte, needs history.Needs) []byte {
-	edits, _ := history.Repair(conversation.Read(messages), needs, mend)
+	edits, _, _ := history.Repair(conversation.Read(messages), needs, mend)
 	return apply(messages, edits)
 }
 
@@ -50,7 +50,7 @@ func TestRepairLimit(t *testing.T) {
 				"[" + repeat(tt.entries, func(int) string { return `{"role":"tool"}` }) + "]",
 				"[" + assistant(repeat(tt.entries, func(int) string { return `{"id":"a"}` })) + "]",
 			} {
-				edits, repairs := history.Repair(conversation.Read([]byte(messages)), everything, nil)
+				edits, repairs, _ := history.Repair(conversation.Read([]byte(messages)), everything, nil)
 				if got := len(edits) > 0; got != tt.want || got != (len(repairs) > 0) {
 					t.Errorf("got %d edits and %v, want some: %t", len(edits), repairs, tt.want)
 				}

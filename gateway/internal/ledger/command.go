@@ -22,13 +22,18 @@ var plainReaders = map[string]bool{
 // maxCommand is the most bytes of arguments that are read as a command.
 const maxCommand = 16 << 10
 
+// callReads reports whether the arguments of a call only read. Those that must be too long are not decoded.
+func callReads(c *conversation.Call) bool {
+	const escaped = len(`\u0041`)
+	return len(c.JSON) <= escaped*maxCommand && onlyReads(c.Args())
+}
+
 // onlyReads reports whether the arguments of a shell, or of a database, hold one command
 // that changes nothing. What is not known may do anything.
-func onlyReads(args string) bool {
-	if len(args) > maxCommand {
+func onlyReads(text []byte) bool {
+	if len(text) > maxCommand {
 		return false
 	}
-	text := []byte(args)
 	object, ok := wire.Value(text, 0)
 	if !ok || !jsontext.Value(text).IsValid() {
 		return false

@@ -29,7 +29,7 @@ func TestOnlyReads(t *testing.T) {
 		`{"command":"ls"`:                         false,
 		``:                                        false,
 	} {
-		if got := onlyReads(args); got != want {
+		if got := onlyReads([]byte(args)); got != want {
 			t.Errorf("%s: got %v, want %v", args, got, want)
 		}
 	}
@@ -39,7 +39,7 @@ func TestOnlyReads(t *testing.T) {
 func FuzzOnlyReads(f *testing.F) {
 	f.Add(`{"command":"git log | head"}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		if onlyReads(text) && !strings.HasPrefix(strings.TrimSpace(text), "{") {
+		if onlyReads([]byte(text)) && !strings.HasPrefix(strings.TrimSpace(text), "{") {
 			t.Errorf("%q: got arguments that only read, want no judgement of what is no object", text)
 		}
 	})

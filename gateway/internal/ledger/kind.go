@@ -50,6 +50,9 @@ func (l *Ledger) kind(name string) Kind {
 	if k == Unknown {
 		k = l.described(name)
 	}
+	if k == Unknown && l.named != nil {
+		k = l.named(name)
+	}
 	if l.kinds == nil {
 		l.kinds = map[string]Kind{}
 	}
@@ -123,6 +126,9 @@ func split(parts []string, name string) []string {
 	end(len(name))
 	return parts
 }
+
+// ReadsOnly reports whether the declaration of a tool says that it changes nothing.
+func (l *Ledger) ReadsOnly(name string) bool { return l.declared(name) == Reads }
 
 // declared is what the declaration of a tool says of it: the annotations of the Model Context
 // Protocol, beside its name or beside "function".

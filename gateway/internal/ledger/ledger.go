@@ -62,7 +62,8 @@ type Ledger struct {
 	tools []byte // JSON of the offered tools
 	facts []Fact
 	kinds map[string]Kind
-	last  int // the last message of the user, or -1
+	named func(name string) Kind // who knows more names; nil is nobody
+	last  int                    // the last message of the user, or -1
 	turn  []Call
 	read  bool
 }
@@ -75,6 +76,22 @@ const MaxCalls = 512
 // nil. facts are what is certain of its calls.
 func New(c *conversation.Conversation, tools []byte, facts ...Fact) *Ledger {
 	return &Ledger{Conversation: c, tools: tools, facts: facts, last: c.Last(conversation.User)}
+}
+
+// Named has the ledger ask somebody who knows more names of tools, such as those in other languages,
+// what one does that is Unknown to it.
+func (l *Ledger) Named(kind func(name string) Kind) {
+	l.named = kind
+	for name, k := range l.kinds {
+		if k == Unknown {
+			delete(l.kinds, name)
+		}
+	}
+	for i := range l.turn {
+		if c := &l.turn[i]; c.Kind == Unknown {
+			c.Kind = l.kind(c.Name)
+		}
+	}
 }
 
 // Last is the place of the user's last message, or -1.
@@ -110,7 +127,7 @@ func (l *Ledger) call(e conversation.Exchange) Call {
 			return c
 		}
 	}
-	if c.Kind != Reads && onlyReads(e.Args) {
+	if c.Kind != Reads && callReads(&e.Call) {
 		c.Kind = Reads
 	}
 	return c
@@ -192,7 +209,7 @@ func (l *Ledger) ChangedBefore(from int) bool {
 			continue
 		}
 		for _, call := range l.Conversation.Calls(m) {
-			if k := l.kind(call.Name); k == Changes || k == Unknown && !onlyReads(call.Args) && l.acknowledged(i+1) {
+			if k := l.kind(call.Name); k == Changes || k == Unknown && !callReads(&call) && l.acknowledged(i+1) {
 				return true
 			}
 		}

@@ -127,3 +127,20 @@ func BenchmarkLedger(b *testing.B) {
 		})
 	}
 }
+
+// TestNamed: what a call did is known too if only the guard knows the words of its tool's name, also
+// where the turn was read before.
+func TestNamed(t *testing.T) {
+	t.Parallel()
+	c := conversation.Read([]byte(`[{"role":"user","content":"annule la commande 5512"},
+		{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"annuler_commande","arguments":"{}"}}]},
+		{"role":"tool","tool_call_id":"c1","content":"{\"statut\":\"annulée\"}"}]`))
+	l := ledger.New(c, nil)
+	if len(l.Turn()) != 1 || l.Changed() {
+		t.Fatalf("got %v, changed %v, want one call of an unknown kind", l.Turn(), l.Changed())
+	}
+	l.Named(func(string) ledger.Kind { return ledger.Changes })
+	if !l.Changed() || l.KindOf("annuler_commande") != ledger.Changes {
+		t.Errorf("got %v, want a change", l.Turn())
+	}
+}

@@ -48,8 +48,9 @@ func (l *Ledger) Brings(words []string, of func(*Call) bool) []bool {
 			continue
 		}
 		result := l.Said(c)
-		left -= len(c.Args) + len(result)
-		look(plaintext.Ends(c.Args, maxText, maxText/2))
+		args := c.Args()
+		left -= len(args) + len(result)
+		look(plaintext.Ends(string(args), maxText, maxText/2))
 		look(plaintext.Ends(result, maxText, maxText/2))
 	}
 	return found

@@ -74,7 +74,7 @@ func (m *memory) isNew(place int) bool {
 	if e.Kind != ledger.Changes && findsNothing(text) {
 		return false
 	}
-	text, failed := withoutEchoes(text, e.Args)
+	text, failed := withoutEchoes(text, &e.Call)
 	said := saying{maphash.String(m.seed, e.Name), maphash.Bytes(m.seed, text)}
 	first, known := m.sayings[said]
 	switch {
@@ -103,7 +103,7 @@ func (m *memory) callsOf(from, to int) (sum uint64) {
 }
 
 func (m *memory) argumentsOf(place int) uint64 {
-	arguments := conversation.Canonical(m.scratch[:0], m.exchanges[place].Args)
+	arguments := conversation.Canonical(m.scratch[:0], m.exchanges[place].Args())
 	m.scratch = arguments
 	return maphash.Bytes(m.seed, arguments)
 }

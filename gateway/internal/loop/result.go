@@ -74,12 +74,12 @@ func substanceOf(text []byte) substance {
 // "not found: b.txt" say the same of what was asked, and white space says nothing. It
 // is a failure only if that does not depend on what is cut, as it does in "Status set
 // to rejected".
-func withoutEchoes(text []byte, arguments string) (compared []byte, failed bool) {
+func withoutEchoes(text []byte, c *conversation.Call) (compared []byte, failed bool) {
 	if len(text) > maxEchoed || !toolresult.Failed(text, toolresult.Missing) {
 		return text, false
 	}
 	cut := text
-	for _, echo := range echoes(arguments, len(text)) {
+	for _, echo := range echoes(c.Args(), len(text)) {
 		if bytes.Contains(cut, echo) {
 			cut = bytes.ReplaceAll(cut, echo, []byte{0})
 		}
@@ -92,11 +92,11 @@ func withoutEchoes(text []byte, arguments string) (compared []byte, failed bool)
 
 // echoes returns what a result of some length may repeat of the arguments of its call:
 // the members of the object, the longest first, as one may be a part of another.
-func echoes(arguments string, longest int) (values [][]byte) {
+func echoes(arguments []byte, longest int) (values [][]byte) {
 	if len(arguments) > maxArguments {
 		return nil
 	}
-	text := bytes.TrimSpace([]byte(arguments))
+	text := bytes.TrimSpace(arguments)
 	conversation.Members(text, wire.Span{End: len(text)}, func(_ []byte, at wire.Span) bool {
 		value := at.Of(text)
 		if s, ok := conversation.Decode(text, at); ok {

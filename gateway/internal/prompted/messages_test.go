@@ -114,11 +114,11 @@ func checkCalls(t *testing.T, got []chain.Call, want []conversation.Call) {
 		if err := json.Unmarshal([]byte(got[i].Arguments), &gotArgs); err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal([]byte(w.Args), &wantArgs); err != nil {
+		if err := json.Unmarshal(w.Args(), &wantArgs); err != nil {
 			t.Fatal(err)
 		}
 		if got[i].Name != w.Name || !reflect.DeepEqual(gotArgs, wantArgs) {
-			t.Errorf("got the call %s %s, want %s %s", got[i].Name, got[i].Arguments, w.Name, w.Args)
+			t.Errorf("got the call %s %s, want %s %s", got[i].Name, got[i].Arguments, w.Name, w.Args())
 		}
 	}
 }

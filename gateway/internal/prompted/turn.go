@@ -35,7 +35,7 @@ func (w *writer) readCalls() {
 		case conversation.Assistant:
 			for ; len(exchanges) > 0 && exchanges[0].Message == i; exchanges = exchanges[1:] {
 				e := &exchanges[0]
-				w.addCall(i, e.ID, e.Name, e.Args)
+				w.addCall(i, e.ID, e.Name, string(e.Args()))
 				if e.Result >= 0 {
 					w.results[e.Result] = len(w.calls)
 				}

@@ -37,8 +37,8 @@ const (
 
 // plainResult is a result that is not JSON.
 type plainResult struct {
-	at   wire.Span // its text, in JSON
-	args string    // of the call that it belongs to
+	at   wire.Span          // its text, in JSON
+	call *conversation.Call // that it belongs to
 }
 
 // next takes in a further result. It reports false if there is none.
@@ -86,7 +86,7 @@ func (r *Resolver) open() {
 // may have listed it or not. Then the older one gives no candidates, but its values
 // were not made up. A failure is no answer.
 func (r *Resolver) answer(e *conversation.Exchange) {
-	q := question{e.Name, string(conversation.Canonical(nil, e.Args))}
+	q := question{e.Name, string(conversation.Canonical(nil, e.Args()))}
 	sources := r.sources[e.Name]
 	newer := r.answered[q]
 	switch newer {
@@ -113,7 +113,7 @@ func (r *Resolver) result(q *queue, e *conversation.Exchange, sources []*source)
 	for _, at := range texts {
 		is := r.text(q, e, sources, at)
 		if is == inWords {
-			r.plain = append(r.plain, plainResult{at: at, args: e.Args})
+			r.plain = append(r.plain, plainResult{at: at, call: &e.Call})
 		}
 		all = max(all, is)
 	}
@@ -254,7 +254,7 @@ func (r *Resolver) mentions(value scalar) bool {
 			return true // it cannot be said
 		}
 		text, _ := conversation.Decode(r.conversation.Text, p.at)
-		if hasWord(string(text), word) && !hasWord(p.args, word) {
+		if hasWord(string(text), word) && !hasWord(string(p.call.Args()), word) {
 			return true
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // Overflow is what an upstream says of a prompt that does not fit into the model's context. Numbers that
@@ -13,6 +15,9 @@ type Overflow struct{ Used, Limit int } // tokens
 
 // CodeOverflow is OpenAI's code for it.
 const CodeOverflow = "context_length_exceeded"
+
+// maxRead is how many bytes of an upstream's words are read for what they mean: half of them at each end.
+const maxRead = 8 << 10
 
 // isOverflow are the words of upstreams for a prompt that does not fit.
 var isOverflow = regexp.MustCompile(`(?i)maximum context length|context[ _]length[ _]exceeded|context (?:size|window|limit)|exceeds? (?:the )?(?:available |model'?s? )?(?:context|maximum number of tokens)|maximum number of tokens allowed|range of input length|prompt is too long|prompt \(length|too many tokens|longer than the (?:model'?s )?context|token limit exceeded|exceeded model token limit|reduce the length of the (?:messages|prompt)`)
@@ -24,6 +29,7 @@ var longNumber = regexp.MustCompile(`\d[\d,]{2,}`)
 
 // ReadOverflow reads whether an upstream has refused a prompt for its length, by its words and codes.
 func ReadOverflow(message string, codes ...string) (o Overflow, ok bool) {
+	message = plaintext.Ends(message, maxRead, maxRead/2)
 	if !slices.Contains(codes, CodeOverflow) && !isOverflow.MatchString(message) {
 		return o, false
 	}

@@ -1,6 +1,7 @@
 package upstreamerr_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/callgate/callgate/gateway/internal/upstreamerr"
@@ -20,6 +21,8 @@ func TestReadOverflow(t *testing.T) {
 		{"Range of input length should be [1, 30720]", nil, upstreamerr.Overflow{Limit: 30720}, true},
 		{"Too long.", []string{"context_length_exceeded"}, upstreamerr.Overflow{}, true},
 		{"Bad tool schema.", []string{"invalid_request_error"}, upstreamerr.Overflow{}, false},
+		{"prompt is too long" + strings.Repeat(".", 1<<20) + "limit 4096", nil, upstreamerr.Overflow{Limit: 4096}, true},
+		{strings.Repeat(".", 1<<19) + "prompt is too long, limit 4096" + strings.Repeat(".", 1<<19), nil, upstreamerr.Overflow{}, false}, // not read
 		{"max_tokens must be at most 4096", nil, upstreamerr.Overflow{}, false},
 	} {
 		if got, ok := upstreamerr.ReadOverflow(c.message, c.codes...); got != c.want || ok != c.ok {

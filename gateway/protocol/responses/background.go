@@ -29,16 +29,15 @@ func (r *Request) Object(status string, e *gateway.Error) []byte {
 
 // bare is a writer of what the request alone decides.
 func (r *Request) bare() *Writer {
-	return &Writer{machine: machine{req: r}, echo: r.echo(), model: r.fields[fModel]}
+	return &Writer{machine: machine{req: r}, model: r.fields[fModel]}
 }
 
 // Queue is how the stream of a response begins that waits; the answer's [Writer] goes on from
 // there. It is called after Translate, once.
 func (r *Request) Queue() []byte {
 	w := r.bare()
-	response := w.appendResponse([]byte(`,"response":`), ending{status: Queued}, 0)
-	w.raw("response.created", response)
-	w.raw("response.queued", response)
+	w.response("response.created", Queued)
+	w.response("response.queued", Queued)
 	r.said = w.number
 	return w.out
 }

@@ -66,7 +66,7 @@ func (m *machine) name(it *item, id []byte, name string) {
 		m.waiting = slices.DeleteFunc(m.waiting, func(other *item) bool { return other == it })
 		return
 	}
-	if t.barred || set.restricted && !known {
+	if _, ok := set.allowed("", name); !ok {
 		c.dropped = true
 		m.waiting = slices.DeleteFunc(m.waiting, func(other *item) bool { return other == it })
 		m.summary.Warn("call_dropped:" + gateway.ExcerptOf(name, maxName))

@@ -1,7 +1,7 @@
 package responses
 
 import (
-	"fmt"
+	"strconv"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/wire"
@@ -31,7 +31,7 @@ func (p *parts) read(content []byte, role string) (err error) {
 		return nil
 	}
 	wire.Elements(content, 0, func(n int, v wire.Span) bool {
-		err = p.add(object(v.Of(content)), fmt.Sprintf("%s.%s[%d]", p.item, p.member, n), role)
+		err = p.add(object(v.Of(content)), p.item+"."+p.member+"["+strconv.Itoa(n)+"]", role)
 		return err == nil
 	})
 	return err

@@ -84,6 +84,15 @@ var fieldNames = func() (names [numFields]string) {
 	return names
 }()
 
+// fieldsByName are the members by their names.
+var fieldsByName = func() map[string]field {
+	by := make(map[string]field, numFields)
+	for i, name := range fieldNames {
+		by[name] = field(i)
+	}
+	return by
+}()
+
 // fields are the values of a request's members as they came, nil for those that are missing or
 // null.
 type fields [numFields][]byte
@@ -92,7 +101,7 @@ type fields [numFields][]byte
 func (f *fields) read(body []byte) error {
 	var err error
 	ok := wire.Members(body, 0, func(key []byte, v wire.Span) bool {
-		if at := slices.Index(fieldNames[:], string(key)); at >= 0 {
+		if at, ok := fieldsByName[string(key)]; ok {
 			if !v.IsNull(body) {
 				f[at] = v.Of(body)
 			}

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/callgate/callgate/gateway"
@@ -19,10 +20,13 @@ type translation struct {
 }
 
 func (t *translation) addSystem(text []byte) {
-	if t.system == nil {
-		t.system = []byte{}
+	if len(t.system) == 0 { // a part of the client's body, until more follows
+		if t.system = slices.Clip(text); text == nil {
+			t.system = []byte{}
+		}
+		return
 	}
-	if len(t.system) > 0 && len(text) > 0 {
+	if len(text) > 0 {
 		t.system = append(t.system, separator...)
 	}
 	t.system = append(t.system, text...)
@@ -33,10 +37,15 @@ func itemType(item object) string {
 	if v := item.get("type"); v != nil {
 		return wire.Unquote(v)
 	}
+	return UntypedItem(item.get("role") != nil, item.get("id") != nil)
+}
+
+// UntypedItem is the type of an item that does not say it: a message has a role, and a reference an id. "" is for none.
+func UntypedItem(role, id bool) string {
 	switch {
-	case item.get("role") != nil:
+	case role:
 		return "message"
-	case item.get("id") != nil:
+	case id:
 		return "item_reference"
 	}
 	return ""

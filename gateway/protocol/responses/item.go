@@ -91,13 +91,20 @@ func (it *item) typeName() string {
 	return "function_call"
 }
 
-// json is the item with a status; sealed is its encrypted content, "" for none.
+// json is the item with a status, and with the part that is still open; sealed is its encrypted content, "" for none.
 func (it *item) json(status, sealed string) []byte {
 	if it.kind == nativeKind {
 		return appendLine(nil, it.native.item)
 	}
-	const members = 128 // about what the names and the short members take
-	b := make([]byte, 0, members+2*len(it.id)+len(it.parts)+len(it.text)+len(it.phase)+len(sealed))
+	const members, ofCall = 96, 32 // about what the names and the short members take, and more of a call
+	size := members + len(it.id) + len(it.parts) + len(it.text) + len(it.phase) + len(sealed)
+	if it.part != noPart {
+		size += partMembers + len(it.notes) + len(it.logprobs)
+	}
+	if c := it.call; c != nil {
+		size += ofCall + len(c.id) + len(c.tool.name) + len(c.tool.space)
+	}
+	b := make([]byte, 0, size)
 	b = append(append(append(b, `{"id":"`...), it.id...), `","type":"`...)
 	switch it.kind {
 	case reasoningItem:
@@ -109,7 +116,13 @@ func (it *item) json(status, sealed string) []byte {
 		return append(b, '}')
 	case messageItem:
 		b = append(append(append(b, `message","status":"`...), status...), `","content":[`...)
-		b = append(append(b, it.parts...), `],"role":"assistant"`...)
+		if b = append(b, it.parts...); it.part != noPart {
+			if len(it.parts) > 0 {
+				b = append(b, ',')
+			}
+			b = it.appendPart(b, it.text)
+		}
+		b = append(b, `],"role":"assistant"`...)
 		if it.phase != nil {
 			b = append(append(b, `,"phase":`...), it.phase...)
 		}
@@ -130,10 +143,16 @@ func (it *item) json(status, sealed string) []byte {
 	}
 }
 
+// partMembers is what the names of a part's members take, at most.
+const partMembers = 64
+
 // partJSON is the open part, or that of a summary.
 func (it *item) partJSON(text []byte) []byte {
-	const members = 64 // what the names take, at most
-	b := make([]byte, 0, members+len(text)+len(it.notes)+len(it.logprobs))
+	return it.appendPart(make([]byte, 0, partMembers+len(text)+len(it.notes)+len(it.logprobs)), text)
+}
+
+// appendPart appends it.
+func (it *item) appendPart(b, text []byte) []byte {
 	switch {
 	case it.kind == reasoningItem:
 		return append(append(append(b, `{"type":"summary_text","text":"`...), text...), `"}`...)

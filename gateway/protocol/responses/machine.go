@@ -78,6 +78,10 @@ func (m *machine) say(kind itemKind, part partKind, piece, logprobs []byte) {
 		m.put(piece, logprobs)
 		return
 	}
+	if len(m.waiting) == 0 && (m.open == nil || m.open.mayEnd()) { // nothing to wait for
+		m.switchTo(&item{kind: kind, part: part, text: piece, logprobs: logprobs})
+		return
+	}
 	if n := len(m.waiting); n == 0 || m.waiting[n-1].kind != kind || m.waiting[n-1].part != part {
 		m.waiting = append(m.waiting, &item{kind: kind, part: part})
 	}
@@ -207,7 +211,11 @@ func (m *machine) put(piece, logprobs []byte) {
 	if len(it.half) > 0 || hasHalf(piece) {
 		piece, it.half = whole(append(it.half, piece...))
 	}
-	it.text = append(it.text, piece...)
+	if m.quiet && it.text == nil { // of a whole answer, which stays there until it is written
+		it.text = slices.Clip(piece)
+	} else {
+		it.text = append(it.text, piece...)
+	}
 	it.logprobs = appendElements(it.logprobs, logprobs)
 	switch {
 	case len(piece) == 0 && len(logprobs) == 0:
@@ -226,13 +234,18 @@ func (m *machine) put(piece, logprobs []byte) {
 	}
 }
 
-// closePart ends the open part of the open item.
-func (m *machine) closePart() {
-	it := m.open
-	if len(it.half) > 0 { // the other half has not come
+// endText ends the text of the open item.
+func (m *machine) endText() {
+	if it := m.open; len(it.half) > 0 { // the other half has not come
 		it.half = nil
 		m.put([]byte(replacement), nil)
 	}
+}
+
+// closePart ends the open part of the open item.
+func (m *machine) closePart() {
+	it := m.open
+	m.endText()
 	at := it.before[:max(0, len(it.before)-len(`,"delta":"`))]
 	part := it.partJSON(it.text)
 	switch {
@@ -320,7 +333,11 @@ func customInput(args []byte) []byte {
 // close ends the open item.
 func (m *machine) close(status string) {
 	it := m.open
-	m.closePart()
+	if m.quiet && it.kind == messageItem { // nobody hears of the part: it is written with the item
+		m.endText()
+	} else {
+		m.closePart()
+	}
 	m.open, it.over = nil, true
 	shown, kept := "", ""
 	if it.kind == reasoningItem {

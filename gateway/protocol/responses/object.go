@@ -2,6 +2,7 @@ package responses
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"github.com/callgate/callgate/gateway/observe"
@@ -33,24 +34,38 @@ type ending struct {
 	failure []byte // the value of "error"
 }
 
-// echo are the members of a response that the request decides, each with a comma in front.
-func (r *Request) echo() []byte {
-	f := &r.fields
-	b := make([]byte, 0, 2048+r.tools.echoSize()+len(f[fInstructions]))
+// echoes are the members of a response that are those of the request, with what they are where it has none.
+var echoes = func() (list []echo) {
 	for _, m := range [...]struct {
 		id        field
 		otherwise string
 	}{
 		{fInstructions, "null"}, {fMaxOutput, "null"}, {fMaxToolCalls, "null"}, {fParallel, "true"}, {fPrevious, "null"},
-		{fCacheKey, "null"}, {fCacheRetention, "null"}, {fReasoning, `{"effort":null,"summary":null}`}, {fSafetyID, "null"},
+		{fCacheKey, "null"}, {fCacheRetention, "null"}, {fSafetyID, "null"},
 		{fTemperature, "1.0"}, {fTopP, "1.0"}, {fTopLogprobs, "0"}, {fToolChoice, `"auto"`}, {fTruncation, `"disabled"`},
 		{fBackground, "false"}, {fMetadata, "{}"}, {fUser, "null"},
 	} {
-		b = append(append(append(b, `,"`...), fieldNames[m.id]...), `":`...)
-		if f[m.id] != nil {
-			b = appendLine(b, f[m.id])
+		key := `,"` + fieldNames[m.id] + `":`
+		list = append(list, echo{m.id, key, key + m.otherwise})
+	}
+	return list
+}()
+
+// echo is one of them: its name with a comma in front, and the same with the value for none.
+type echo struct {
+	id        field
+	key, none string
+}
+
+// appendEcho appends the members of a response that the request decides, each with a comma in front.
+// They may be megabytes, and nobody keeps them: a stream has them three times, one after the other.
+func (r *Request) appendEcho(b []byte) []byte {
+	f := &r.fields
+	for i := range echoes {
+		if m := &echoes[i]; f[m.id] != nil {
+			b = appendLine(append(b, m.key...), f[m.id])
 		} else {
-			b = append(b, m.otherwise...)
+			b = append(b, m.none...)
 		}
 	}
 	tier := f[fServiceTier]
@@ -62,18 +77,42 @@ func (r *Request) echo() []byte {
 	if id := r.Conversation(); id != "" {
 		b = append(wire.AppendQuoted(append(b, `,"conversation":{"id":`...), id), '}')
 	}
+	b = appendWhole(append(b, `,"reasoning":`...), f[fReasoning], [2]string{"effort", "null"}, [2]string{"summary", "null"})
 	b = append(b, `,"text":{"format":`...)
 	text := object(f[fText])
-	if format := text.get("format"); format != nil {
-		b = appendLine(b, format)
-	} else {
+	switch format := object(text.get("format")); {
+	case format == nil:
 		b = append(b, `{"type":"text"}`...)
+	case wire.Unquote(format.get("type")) == "json_schema":
+		b = appendWhole(b, format, [2]string{"description", "null"}, [2]string{"strict", "false"})
+	default:
+		b = appendLine(b, format)
 	}
 	if v := text.get("verbosity"); v != nil {
 		b = append(append(b, `,"verbosity":`...), v...)
 	}
 	b = append(r.tools.appendEcho(append(b, `},"tools":[`...)), ']')
 	return append(b, `,"presence_penalty":0.0,"frequency_penalty":0.0`...)
+}
+
+// appendWhole appends an object of the request with the members that one has in a response, also where the request does
+// not name them: their names, and what they are then.
+func appendWhole(b, given []byte, members ...[2]string) []byte {
+	if !isObject(given) {
+		given = []byte("{}")
+	}
+	b = appendLine(b, given)
+	b = bytes.TrimRight(b[:len(b)-1], " \t")
+	for _, m := range members {
+		if !wire.Find(given, wire.Span{End: len(given)}, m[0]).Empty() {
+			continue
+		}
+		if b[len(b)-1] != '{' {
+			b = append(b, ',')
+		}
+		b = append(append(append(append(b, '"'), m[0]...), `":`...), m[1]...)
+	}
+	return append(b, '}')
 }
 
 // appendLine appends JSON on one line: between its values there may be line ends.
@@ -126,8 +165,12 @@ func (c *counts) appendTo(b []byte) []byte {
 	return append(b, '}')
 }
 
+// responseSize is about how many bytes a response has besides what the client and the model have said.
+const responseSize = 1 << 10
+
 // appendResponse appends the response as it is now.
 func (w *Writer) appendResponse(b []byte, end ending, completed int64) []byte {
+	b = slices.Grow(b, responseSize+len(w.output)+len(end.failure)+len(w.req.fields[fInstructions])+w.req.tools.echoSize())
 	b = append(append(b, `{"id":"`...), w.req.id...)
 	created := w.req.created
 	if w.passage.created > 0 {
@@ -154,7 +197,7 @@ func (w *Writer) appendResponse(b []byte, end ending, completed int64) []byte {
 	}
 	b = append(append(b, `,"model":`...), w.model...)
 	b = append(append(append(b, `,"output":[`...), w.output...), ']')
-	b = append(append(b, w.echo...), `,"usage":`...)
+	b = append(w.req.appendEcho(b), `,"usage":`...)
 	if end.status == inProgress {
 		b = append(b, "null"...)
 	} else {

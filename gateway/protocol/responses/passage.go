@@ -17,7 +17,6 @@ type passage struct {
 	last    int             // the number of the last event
 	going   bool            // response.in_progress was sent
 	final   []byte          // the last event, or a whole answer
-	numbers int             // of calls
 	ids     map[string]bool // of items
 	created int64           // what the client was told; 0: nothing
 }

@@ -66,8 +66,7 @@ func (w *Writer) passCall(it *item, said object) bool {
 	}
 	custom := wire.Unquote(said.get("type")) == "custom_tool_call"
 	it.kind = callItem
-	it.call = &call{key: w.passage.numbers, id: bytes.Clone(callID), name: known, tool: tool{name: name, space: space, custom: custom}}
-	w.passage.numbers++
+	it.call = &call{key: len(w.calls), id: bytes.Clone(callID), name: known, tool: tool{name: name, space: space, custom: custom}}
 	w.calls = append(w.calls, it)
 	it.before = append(it.head(), `,"delta":"`...)
 	if custom {

@@ -119,7 +119,7 @@ func (w *Writer) outputEdits(list []byte) (edits []wire.Edit) {
 	n, same := 0, isArray(list)
 	wire.Elements(list, 0, func(i int, at wire.Span) bool {
 		item := object(at.Of(list))
-		if n++; i >= len(w.items) || !bytes.Equal(appendLine(nil, item), appendLine(nil, w.items[i].JSON)) {
+		if n++; i >= len(w.items) || !bytes.Equal(item, w.items[i].JSON) && !bytes.Equal(appendLine(nil, item), w.items[i].JSON) {
 			same = false
 			return false
 		}

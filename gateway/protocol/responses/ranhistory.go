@@ -13,6 +13,9 @@ import (
 func (t *translation) addRan(item object, kind, place string) error {
 	switch kind {
 	case mcpList:
+		if t.r.listed == nil {
+			t.r.listed = map[string]bool{}
+		}
 		t.r.listed[wire.Unquote(item.get("server_label"))] = true
 		return nil
 	case mcpResponse:
@@ -66,6 +69,9 @@ func textOf(v []byte) []byte {
 func (t *translation) call(item object, id string, c chatCall) *message {
 	m := t.assistant(item)
 	m.calls = append(m.calls, c)
+	if t.calls == nil {
+		t.calls = map[string]*message{}
+	}
 	t.calls[id] = m
 	return m
 }

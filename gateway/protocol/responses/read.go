@@ -14,8 +14,8 @@ import (
 // reader is what reads frames: memory that is used again, and what the chunk before was.
 type reader struct {
 	rendered []byte // a frame that was changed, as it goes out
-	shape    wire.Shape
-	frame    wire.Frame
+	shape    *wire.Shape
+	frame    *wire.Frame // what goes out, one after the other
 	// number is that of a shape whose one text goes to text or reasoning, or to a call.
 	number int
 	say    func(piece []byte) error
@@ -36,6 +36,9 @@ func (w *Writer) read(f *wire.Frame) error {
 	if f.Whole {
 		return w.readChunk(&wire.Frame{Data: w.reader.rendered, Raw: w.reader.rendered, Whole: true})
 	}
+	if w.reader.frame == nil {
+		w.reader.shape, w.reader.frame = new(wire.Shape), new(wire.Frame)
+	}
 	for line := range bytes.SplitSeq(w.reader.rendered, []byte{'\n'}) {
 		data, ok := bytes.CutPrefix(bytes.TrimSuffix(line, []byte{'\r'}), []byte("data:"))
 		if !ok || w.phase == over {
@@ -43,8 +46,8 @@ func (w *Writer) read(f *wire.Frame) error {
 		}
 		data = bytes.TrimPrefix(data, []byte{' '})
 		w.reader.number = 0 // the upstream counts its own shapes
-		w.reader.shape.Read(&w.reader.frame, data, data)
-		if err := w.readChunk(&w.reader.frame); err != nil {
+		w.reader.shape.Read(w.reader.frame, data, data)
+		if err := w.readChunk(w.reader.frame); err != nil {
 			return err
 		}
 	}

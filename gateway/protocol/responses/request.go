@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
@@ -86,7 +87,8 @@ func Parse(body []byte, o Options) (*Request, error) {
 	}
 	var random [idBytes]byte
 	_, _ = rand.Read(random[:]) // it never fails
-	r.id = "resp_" + hex.EncodeToString(random[:])
+	var id [len("resp_") + 2*idBytes]byte
+	r.id = string(hex.AppendEncode(append(id[:0], "resp_"...), random[:]))
 	return r, nil
 }
 
@@ -104,7 +106,7 @@ func (r *Request) readInput() error {
 	case input == nil:
 		return nil // with an earlier response it may be missing
 	case input[0] == '"':
-		r.items = [][]byte{append(append([]byte(`{"type":"message","role":"user","content":[{"type":"input_text","text":`), input...), "}]}"...)}
+		r.items = [][]byte{slices.Concat([]byte(`{"type":"message","role":"user","content":[{"type":"input_text","text":`), input, []byte("}]}"))}
 		return nil
 	case input[0] != '[':
 		return invalid("input", "The field \"input\" must be a string or an array of items, not %s.", gateway.Excerpt(input))

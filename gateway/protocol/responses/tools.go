@@ -3,6 +3,7 @@ package responses
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/protocol/served"
@@ -25,11 +26,18 @@ type toolset struct {
 	restricted bool // only some of them may be called
 }
 
+// note notes a tool by the name that the model knows.
+func (s *toolset) note(name string, t tool) {
+	if s.byName == nil {
+		s.byName = map[string]tool{}
+	}
+	s.byName[name] = t
+}
+
 // echoed is a tool as the response names it.
 type echoed struct {
-	tool     object
-	function bool // with all members that clients expect
-	strict   bool
+	tool    object
+	missing string // members that clients expect of it besides, each with a comma in front
 }
 
 // allowed is the name by which the model knows a tool; ok is false for one that the client bars.
@@ -59,7 +67,7 @@ func flat(space, name string) string { return gateway.FlatName(space, name) }
 // readTools adds a list of tools.
 func (r *Request) readTools(list []byte, place string) (err error) {
 	wire.Elements(list, 0, func(n int, v wire.Span) bool {
-		err = r.readTool(object(v.Of(list)), fmt.Sprintf("%s[%d]", place, n))
+		err = r.readTool(object(v.Of(list)), place+"["+strconv.Itoa(n)+"]")
 		return err == nil
 	})
 	return err
@@ -74,10 +82,7 @@ func (r *Request) readTool(t object, place string) error {
 	var err error
 	switch kind {
 	case "function":
-		var strict bool
-		if strict, err = r.addFunction(t, "", "", place); err == nil {
-			echo.function, echo.strict = true, strict
-		}
+		echo.missing, err = r.addFunction(t, "", "", place)
 	case "custom":
 		err = r.addCustom(t, "", "", place)
 	case "namespace":
@@ -143,7 +148,7 @@ func (r *Request) addServer(t object, place string) error {
 	case len(r.tools.byName) >= maxTools:
 		return invalid("tools", "There are more than %d tools.", maxTools)
 	}
-	r.tools.byName[name] = tool{name: label}
+	r.tools.note(name, tool{name: label})
 	r.tools.entries, r.tools.servers = append(r.tools.entries, entry{name, t}), true
 	return nil
 }
@@ -151,9 +156,9 @@ func (r *Request) addServer(t object, place string) error {
 // serverName stands for a server among the names of tools, of which none has a space.
 func serverName(label string) string { return "mcp " + label }
 
-// name notes the name of a tool, and returns that for the model, as JSON.
-func (r *Request) name(t object, space string, custom bool, place string) (name string, quoted []byte, err error) {
-	quoted = t.get("name")
+// name notes the name of a tool, given as JSON, and returns that for the model, likewise.
+func (r *Request) name(t object, given []byte, space string, custom bool, place string) (name string, quoted []byte, err error) {
+	quoted = given
 	plain := wire.Unquote(quoted)
 	if plain == "" {
 		if t.get("function") != nil {
@@ -172,43 +177,83 @@ func (r *Request) name(t object, space string, custom bool, place string) (name 
 	if len(r.tools.byName) >= maxTools {
 		return "", nil, invalid("tools", "There are more than %d tools.", maxTools)
 	}
-	r.tools.byName[name] = tool{name: plain, space: space, custom: custom}
+	r.tools.note(name, tool{name: plain, space: space, custom: custom})
 	return name, quoted, nil
 }
 
-// addFunction adds a function. strict says what holds of its arguments: Responses demand a
-// strict schema unless told otherwise, as far as it is one.
-func (r *Request) addFunction(t object, space, about, place string) (strict bool, err error) {
-	name, quoted, err := r.name(t, space, false, place)
-	if err != nil {
-		return false, err
+// function is a tool of that type by its members, which are looked up together: a request may have thousands.
+type function struct {
+	name, description, parameters, strict []byte
+	// held says that its arguments are: Responses demand a strict schema unless told otherwise, as far as it is one.
+	// A function without parameters has an open one.
+	held bool
+}
+
+// readFunction reads a function; what is null is as if it were not there. missing are the members that its echo has
+// besides.
+func readFunction(t object) (f function, missing string) {
+	described, typed, stated := false, false, false
+	wire.Members(t, 0, func(key []byte, at wire.Span) bool {
+		v := at.Of(t)
+		if at.IsNull(t) {
+			v = nil
+		}
+		switch string(key) {
+		case "name":
+			f.name = v
+		case "description":
+			f.description, described = v, true
+		case "parameters":
+			f.parameters, typed = v, true
+		case "strict":
+			f.strict, stated = v, true
+		}
+		return true
+	})
+	f.held = string(f.strict) == "true" || f.strict == nil && f.parameters != nil && isStrict(f.parameters)
+	if !described {
+		missing = `,"description":null`
 	}
-	parameters := t.get("parameters")
+	if !typed {
+		missing += `,"parameters":null`
+	}
+	if !stated {
+		missing += `,"strict":` + strconv.FormatBool(f.held)
+	}
+	return f, missing
+}
+
+// addFunction adds a function. missing are the members that its echo has besides.
+func (r *Request) addFunction(t object, space, about, place string) (missing string, err error) {
+	f, missing := readFunction(t)
+	name, quoted, err := r.name(t, f.name, space, false, place)
+	if err != nil {
+		return "", err
+	}
+	parameters := f.parameters
 	if parameters == nil {
 		parameters = []byte(`{"type":"object","properties":{}}`)
 	} else if !isObject(parameters) {
-		return false, invalid(place+".parameters", "%s.parameters must be an object, a JSON schema.", place)
+		return "", invalid(place+".parameters", "%s.parameters must be an object, a JSON schema.", place)
 	}
-	flag := string(t.get("strict"))
-	if flag != "" && flag != "true" && flag != "false" {
-		return false, invalid(place+".strict", "%s.strict must be true or false, not %s.", place, gateway.ExcerptOf(flag, 40))
+	if flag := string(f.strict); flag != "" && flag != "true" && flag != "false" {
+		return "", invalid(place+".strict", "%s.strict must be true or false, not %s.", place, gateway.ExcerptOf(flag, 40))
 	}
-	strict = flag == "true" || flag == "" && isStrict(parameters)
 	const frame = 128 // around its parts
-	b := append(make([]byte, 0, len(t)+len(quoted)+2*len(about)+len(parameters)-len(t.get("parameters"))+frame), `{"type":"function","function":{"name":`...)
+	b := append(make([]byte, 0, len(t)+len(quoted)+2*len(about)+len(parameters)-len(f.parameters)+frame), `{"type":"function","function":{"name":`...)
 	b = append(b, quoted...)
-	if description := t.get("description"); isString(description) || about != "" {
-		b = append(append(b, `,"description":`...), joined(description, about)...)
+	if isString(f.description) || about != "" {
+		b = append(append(b, `,"description":`...), joined(f.description, about)...)
 	}
 	b = append(append(b, `,"parameters":`...), parameters...)
 	switch {
-	case strict:
+	case f.held:
 		b = append(b, `,"strict":true`...)
-	case flag != "":
+	case f.strict != nil:
 		b = append(b, `,"strict":false`...)
 	}
 	r.tools.entries = append(r.tools.entries, entry{name, append(b, "}}"...)})
-	return strict, nil
+	return missing, nil
 }
 
 // joined is a text with more behind it, as JSON.
@@ -224,7 +269,7 @@ func joined(text []byte, more string) []byte {
 
 // addCustom adds a tool whose input is a text, as a function with that one argument.
 func (r *Request) addCustom(t object, space, about, place string) error {
-	name, quoted, err := r.name(t, space, true, place)
+	name, quoted, err := r.name(t, t.get("name"), space, true, place)
 	if err != nil {
 		return err
 	}
@@ -249,11 +294,10 @@ func (r *Request) addCustom(t object, space, about, place string) error {
 	return nil
 }
 
-// echoSize is about how many bytes the tools have as the response names them.
+// echoSize is how many bytes the tools have as the response names them.
 func (s *toolset) echoSize() (size int) {
-	const missing = 64 // members
 	for _, e := range s.echo {
-		size += len(e.tool) + missing
+		size += len(",") + len(e.tool) + len(e.missing)
 	}
 	return size
 }
@@ -264,27 +308,10 @@ func (s *toolset) appendEcho(b []byte) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b = appendLine(b, e.tool); e.function {
-			b = e.appendMissing(b[:len(b)-1])
-		}
+		b = appendLine(b, e.tool)
+		b = append(append(b[:len(b)-1], e.missing...), '}')
 	}
 	return b
-}
-
-// appendMissing appends the members that clients expect of a function, and its end.
-func (e *echoed) appendMissing(b []byte) []byte {
-	t, strict := e.tool, e.strict
-	has := func(name string) bool { return !wire.Find(t, wire.Span{End: len(t)}, name).Empty() }
-	if !has("description") {
-		b = append(b, `,"description":null`...)
-	}
-	if !has("parameters") {
-		b = append(b, `,"parameters":null`...)
-	}
-	if !has("strict") {
-		b = fmt.Appendf(b, `,"strict":%t`, strict)
-	}
-	return append(b, '}')
 }
 
 // isStrict reports whether a schema is one that a model can be held to: each object names all

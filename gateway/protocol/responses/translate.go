@@ -13,11 +13,11 @@ func (r *Request) Translate() error {
 	if len(r.earlier)+len(r.items) > maxItems {
 		return invalid("input", "The conversation has %d items; there may be at most %d.", len(r.earlier)+len(r.items), maxItems)
 	}
-	r.tools, r.listed = toolset{byName: map[string]tool{}}, map[string]bool{}
+	r.tools, r.listed = toolset{}, nil
 	if err := r.readTools(r.fields[fTools], "tools"); err != nil {
 		return err
 	}
-	t := translation{r: r, calls: map[string]*message{}, leading: true}
+	t := translation{r: r, leading: true}
 	if v := r.fields[fInstructions]; v != nil {
 		t.addSystem(inner(v))
 	}
@@ -44,7 +44,8 @@ func (r *Request) Translate() error {
 // write makes the body of the chat completion.
 func (r *Request) write(t *translation, choice []byte) error {
 	f := &r.fields
-	size := len(r.body) + len(r.body)/8 + 1024
+	const fixed, each = 256, 32 // what chat completions have more: besides, and for an item or a tool
+	size := len(r.body) + len(r.body)/8 + fixed + each*(len(r.earlier)+len(r.items)+len(r.tools.entries))
 	for _, item := range r.earlier {
 		size += len(item)
 	}

@@ -28,7 +28,6 @@ type Writer struct {
 	passage passage
 	stream  bool
 	phase   phase
-	echo    []byte // the members that the request decides
 	model   []byte // JSON
 	finish  string
 	counts  counts
@@ -45,7 +44,7 @@ const (
 
 func newWriter(r *Request, resp *gateway.Response) *Writer {
 	stream := r.Stream() || resp.Streamed()
-	return &Writer{machine: machine{req: r, summary: resp.Summary, events: events{quiet: !stream, number: r.said}}, stream: stream, echo: r.echo(), model: r.fields[fModel]}
+	return &Writer{machine: machine{req: r, summary: resp.Summary, events: events{quiet: !stream, number: r.said}}, stream: stream, model: r.fields[fModel]}
 }
 
 // Streamed implements [protocol.Writer].
@@ -67,7 +66,7 @@ func (w *Writer) Whole(f *wire.Frame) ([]byte, error) {
 	if w.passage.final != nil {
 		response = w.ownResponse(w.passage.final, end)
 	} else {
-		response = w.appendResponse(make([]byte, 0, len(w.echo)+len(w.output)+1024), end, time.Now().Unix())
+		response = w.appendResponse(nil, end, time.Now().Unix())
 	}
 	if err := w.save(end, response); err != nil {
 		return nil, err
@@ -138,11 +137,17 @@ func (w *Writer) begin() {
 	if w.quiet {
 		return
 	}
-	response := w.appendResponse([]byte(`,"response":`), ending{status: inProgress}, 0)
 	if w.req.said == 0 {
-		w.raw("response.created", response)
+		w.response("response.created", inProgress)
 	}
-	w.raw("response.in_progress", response)
+	w.response("response.in_progress", inProgress)
+}
+
+// response writes an event with the response as it is now, in the place where it goes out.
+func (w *Writer) response(kind, status string) {
+	w.eventHead(kind)
+	w.out = w.appendResponse(append(w.out, `,"response":`...), ending{status: status}, 0)
+	w.eventEnd()
 }
 
 // complete ends a response, once.

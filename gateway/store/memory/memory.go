@@ -58,6 +58,9 @@ func New(o store.Options) (*Store, error) {
 	return &Store{o: o, tenants: map[string]*tenant{}}, nil
 }
 
+// Immediate implements [store.Immediate].
+func (s *Store) Immediate() {}
+
 // Close implements store.Keeper.
 func (s *Store) Close() error { return nil }
 

@@ -26,6 +26,9 @@ type Source interface {
 	Close() error
 }
 
+// Scrubber is a [Source] with credentials that no configuration names, which it takes out of a text.
+type Scrubber interface{ Scrub(text string) string }
+
 // Server is a server of the configuration, and the operator's word on its tools. Names of tools
 // are the server's own, with * for any text where it says patterns.
 type Server struct {
@@ -258,12 +261,12 @@ func (c *Catalogue) settle(s *server, t *tool, err error) error {
 		return nil
 	}
 	e := asError(err)
-	e.Message, e.Hint = s.scrub.Replace(e.Message), s.scrub.Replace(e.Hint)
+	e.Message, e.Hint = s.clean(e.Message), s.clean(e.Hint)
 	if e.Kind == toolserver.UnknownTool || e.Kind == toolserver.Unavailable {
 		s.poke()
 	}
 	s.health.failed(e)
-	c.log.Debug("a call of a tool failed", "server", t.Server, "tool", t.Name, "kind", string(e.Kind), "error", s.scrub.Replace(fmt.Sprint(e.Err)))
+	c.log.Debug("a call of a tool failed", "server", t.Server, "tool", t.Name, "kind", string(e.Kind), "error", s.clean(fmt.Sprint(e.Err)))
 	return e
 }
 

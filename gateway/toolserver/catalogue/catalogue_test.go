@@ -484,11 +484,11 @@ func TestSecretsStay(t *testing.T) {
 			c.Error(200, -32000, "bad credentials: "+got)
 			return
 		}
-		c.Result(fmt.Sprintf(`{"content":[{"type":"text","text":"%s"}],"structuredContent":{"h":"%[1]s"}}`, got))
+		c.Result(fmt.Sprintf(`{"content":[{"type":"text","text":"%s %x"}],"structuredContent":{"h":"%[1]s","j":"%[3]s"}}`, got, got, strings.ReplaceAll(got, "-", `\u002d`)))
 	}
 	c := asked(t, "", map[string]catalogue.Server{"srv": over(s, nil)})
 	r, err := c.Call(t.Context(), "srv__echo", nil)
-	if err != nil || strings.Contains(r.Text+string(r.Structured), "top-secret") || !strings.Contains(r.Text, "[redacted]") || !json.Valid(r.Structured) {
+	if err != nil || strings.Contains(r.Text+string(r.Structured), "top") || strings.Contains(r.Text, fmt.Sprintf("%x", "top-secret")) || !strings.Contains(r.Text, "[redacted]") || !json.Valid(r.Structured) {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	_, err = c.Call(t.Context(), "srv__echo", json.RawMessage(`{"do":"fail"}`))

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/callgate/callgate/gateway/toolserver"
+	"github.com/callgate/callgate/internal/redact"
 )
 
 const (
@@ -33,7 +34,7 @@ type server struct {
 	source Source
 	places chan struct{} // a place for each call that may run
 	wake   chan struct{} // holds one, when the list is to be asked for soon
-	scrub  *strings.Replacer
+	scrub  redact.Secrets
 	health health
 	owners atomic.Int64 // catalogues that have it
 
@@ -80,16 +81,25 @@ func (s *server) leave() {
 }
 
 // scrubber takes secrets out of text.
-func scrubber(secrets []string) *strings.Replacer {
-	var pairs []string
+func scrubber(secrets []string) redact.Secrets {
+	var list []string
 	for _, secret := range secrets {
 		for _, part := range append([]string{secret}, strings.Fields(secret)...) {
 			if looksSecret(part) {
-				pairs = append(pairs, part, "[redacted]")
+				list = append(list, part)
 			}
 		}
 	}
-	return strings.NewReplacer(pairs...)
+	return redact.New(list)
+}
+
+// clean takes out of a text what the server was trusted with.
+func (s *server) clean(text string) string {
+	text = s.scrub.Out(text)
+	if own, ok := s.source.(Scrubber); ok {
+		text = own.Scrub(text)
+	}
+	return text
 }
 
 // looksSecret says of a value that a server is given whether it may be a credential: long, of
@@ -170,13 +180,13 @@ func (c *Catalogue) ask(ctx context.Context, s *server) {
 	} else {
 		s.failures++
 		s.problem = asError(err)
-		s.problem.Message = s.scrub.Replace(s.problem.Message)
+		s.problem.Message = s.clean(s.problem.Message)
 	}
 	now := s.problem
 	s.mu.Unlock()
 	switch {
 	case now != nil && (before == nil || before.Message != now.Message):
-		c.log.Warn("tool server: no list of tools", "server", s.name, "problem", now.Message, "error", s.scrub.Replace(fmt.Sprint(now.Err)))
+		c.log.Warn("tool server: no list of tools", "server", s.name, "problem", now.Message, "error", s.clean(fmt.Sprint(now.Err)))
 	case now == nil && before != nil:
 		c.log.Info("tool server: it answers again", "server", s.name)
 	}
@@ -228,9 +238,9 @@ func (s *server) call(ctx context.Context, t *tool, arguments json.RawMessage) (
 	if err != nil {
 		return nil, err
 	}
-	result.Text = s.scrub.Replace(result.Text)
+	result.Text = s.clean(result.Text)
 	if len(result.Structured) > 0 {
-		result.Structured = json.RawMessage(s.scrub.Replace(string(result.Structured)))
+		result.Structured = json.RawMessage(s.clean(string(result.Structured)))
 		if !json.Valid(result.Structured) { // a secret that was a number
 			result.Structured, result.Dropped = nil, append(result.Dropped, "structured")
 		}

@@ -265,12 +265,6 @@ func (s *Server) Call(ctx context.Context, tool string, arguments json.RawMessag
 		}
 		result, n, err := at.call(ctx, tool, arguments)
 		if err == nil {
-			if s.o.SignIn != nil {
-				result.Text = s.o.SignIn.Scrub(result.Text)
-				if len(result.Structured) > 0 {
-					result.Structured = json.RawMessage(s.o.SignIn.Scrub(string(result.Structured)))
-				}
-			}
 			return result, nil
 		}
 		if s.lost(at, n, err) && again && errors.Is(err, sdk.ErrSessionMissing) {
@@ -282,6 +276,15 @@ func (s *Server) Call(ctx context.Context, tool string, arguments json.RawMessag
 		}
 		return nil, e
 	}
+}
+
+// Scrub takes the token that the gateway was given out of what the server says. The catalogue of tools does
+// so with all that goes on.
+func (s *Server) Scrub(text string) string {
+	if s.o.SignIn == nil {
+		return text
+	}
+	return s.o.SignIn.Scrub(text)
 }
 
 // within is ctx, which ends with the server too.

@@ -71,7 +71,7 @@ func Transport(o Options) *http.Transport {
 func Redirect(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
-	case !sameOrigin(req.URL, first.URL):
+	case Origin(req.URL) != Origin(first.URL):
 		return &RefusedError{"it redirects to another origin, which is never followed; write the address it means in url"}
 	case req.Method != first.Method:
 		return &RefusedError{"it redirects in a way that turns the request into another method; write the address it means in url"}
@@ -88,8 +88,9 @@ func Refused(err error) (*RefusedError, bool) {
 	return refused, ok
 }
 
-func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+// Origin is the scheme, host and port of an address, written alike for all that are the same.
+func Origin(u *url.URL) string {
+	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port(u))
 }
 
 func port(u *url.URL) string {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -63,11 +62,11 @@ func (n *origins) check(at *url.URL) error {
 	if at.Scheme != "https" && (at.Scheme != "http" || !netaddr.LoopbackHeader(at.Host)) {
 		return n.refusal(at)
 	}
-	if origin(at) == origin(n.o.URL) || netaddr.LoopbackHeader(at.Host) && netaddr.LoopbackHeader(n.o.URL.Host) {
+	if reach.Origin(at) == reach.Origin(n.o.URL) || netaddr.LoopbackHeader(at.Host) && netaddr.LoopbackHeader(n.o.URL.Host) {
 		return nil
 	}
 	for _, u := range n.o.Origins {
-		if origin(at) == origin(u) {
+		if reach.Origin(at) == reach.Origin(u) {
 			return nil
 		}
 	}
@@ -77,8 +76,8 @@ func (n *origins) check(at *url.URL) error {
 func (n *origins) refusal(at *url.URL) error {
 	e := &Error{Why: "wants the gateway to sign in at an address that cannot be read"}
 	if at != nil && at.Host != "" {
-		e.Why = fmt.Sprintf("wants the gateway to sign in at %.200s", origin(at))
-		e.Hint = fmt.Sprintf("If that is meant, add %.200s to oauth.servers.", origin(at))
+		e.Why = fmt.Sprintf("wants the gateway to sign in at %.200s", reach.Origin(at))
+		e.Hint = fmt.Sprintf("If that is meant, add %.200s to oauth.servers.", reach.Origin(at))
 		if at.Scheme != "https" && !netaddr.LoopbackHeader(at.Host) {
 			e.Hint = "Only https is taken there."
 		}
@@ -119,7 +118,7 @@ func (n *origins) RoundTrip(req *http.Request) (*http.Response, error) {
 func (n *origins) transport(at *url.URL) (*http.Transport, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	key := origin(at)
+	key := reach.Origin(at)
 	t := n.of[key]
 	if t == nil {
 		if len(n.of) > len(n.o.Origins)+maxLocal {
@@ -129,13 +128,4 @@ func (n *origins) transport(at *url.URL) (*http.Transport, error) {
 		n.of[key] = t
 	}
 	return t, nil
-}
-
-// origin is the scheme, host and port of an address.
-func origin(u *url.URL) string {
-	host := strings.ToLower(u.Host)
-	if u.Port() == "" {
-		host += map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
-	}
-	return u.Scheme + "://" + host
 }

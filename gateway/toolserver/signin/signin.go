@@ -15,11 +15,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/auth/extauth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
+
+	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // Options say where the gateway signs in, and as whom.
@@ -70,11 +73,11 @@ type Gate struct {
 
 	signing sync.Mutex // one signs in at a time
 
-	mu   sync.Mutex
-	kept kept // what was given; the zero value for nothing
-	seen version
-	old  string // the token before, which may still be in answers
-	lost error  // why kept can't be renewed; nil if nobody has tried in vain
+	mu      sync.Mutex
+	kept    kept      // what was given; the zero value for nothing
+	seen    string    // what the file had
+	old     string    // the token before, which may still be in answers
+	renewed time.Time // when the server had refused a token
 }
 
 // Open makes a gate. It asks nobody yet, and takes what File has when it is first needed. Its owner
@@ -103,7 +106,7 @@ func Open(o Options) (*Gate, error) {
 		return nil, fmt.Errorf("tool server %q: oauth: %w", o.Name, err)
 	}
 	if o.Anew {
-		g.seen = g.look()
+		g.seen, _ = g.read()
 	}
 	return g, nil
 }
@@ -180,13 +183,13 @@ func (g *Gate) Authorize(ctx context.Context, req *http.Request, resp *http.Resp
 	g.signing.Lock()
 	defer g.signing.Unlock()
 	sent := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
-	if now, lost := g.current(); now != "" && now != sent {
+	if now := g.current(); now != "" && now != sent {
 		resp.Body.Close()
-		return lost // nil: another request has signed in meanwhile
+		return nil // another request has signed in meanwhile
 	}
 	if g.inner == nil {
 		resp.Body.Close()
-		return g.nobody(resp.StatusCode, sent != "")
+		return g.alone(resp.StatusCode, sent != "")
 	}
 	if g.o.Machine {
 		ctx = context.WithoutCancel(ctx) // the source that comes of it outlives the request; the client has a limit of its own
@@ -217,6 +220,18 @@ func (g *Gate) SignIn(ctx context.Context) error {
 	return g.Authorize(ctx, req, &http.Response{StatusCode: http.StatusUnauthorized, Header: http.Header{}, Body: http.NoBody})
 }
 
+// alone renews a token that the server has refused before its end, or else says that an operator has to
+// sign in.
+func (g *Gate) alone(status int, had bool) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if status == http.StatusUnauthorized && g.kept.Refresh != "" && time.Since(g.renewed) > often {
+		g.renewed = time.Now()
+		return g.renew()
+	}
+	return g.nobody(status, had)
+}
+
 // nobody says that an operator has to sign in.
 func (g *Gate) nobody(status int, had bool) error {
 	e := &Error{Why: "wants an operator to sign in", Hint: "Run callgate tools login " + g.o.Name + "."}
@@ -236,9 +251,5 @@ func told(err error) string {
 	if errors.As(err, &failed) {
 		return fmt.Sprintf("it answers %.60q to the request for a token", cmp.Or(failed.ErrorCode, failed.Response.Status))
 	}
-	text := err.Error()
-	if len(text) > 200 {
-		text = strings.ToValidUTF8(text[:200], "") + "…"
-	}
-	return text
+	return plaintext.Excerpt(plaintext.Line(err.Error()), 200)
 }

@@ -4,18 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"strings"
+	"io/fs"
 	"time"
 
 	"golang.org/x/oauth2"
 
+	"github.com/callgate/callgate/internal/plainfile"
+	"github.com/callgate/callgate/internal/redact"
 	"github.com/callgate/callgate/internal/wholefile"
 )
 
 const (
 	maxKept = 1 << 20          // bytes of a file
 	soon    = 30 * time.Second // a token that ends so soon is renewed
+	often   = time.Minute      // tokens that the server refuses are not renewed oftener
 )
 
 // kept is what a file has: a token, and what it takes to renew it.
@@ -31,39 +33,17 @@ type kept struct {
 	Expiry       time.Time `json:"expiry,omitzero"`
 }
 
-// version says whether a file is another one than before.
-type version struct {
-	at   time.Time
-	size int64
-}
-
-// look is the version of the file that is there; the zero value for none.
-func (g *Gate) look() version {
-	if g.o.File == "" {
-		return version{}
-	}
-	info, err := os.Stat(g.o.File)
-	if err != nil {
-		return version{}
-	}
-	return version{info.ModTime(), info.Size()}
-}
-
 // load takes what the file has, if it has changed: somebody has signed in, or another gateway has
 // renewed the token. The caller holds mu.
 func (g *Gate) load() {
-	now := g.look()
-	if now == g.seen || now == (version{}) {
+	now, err := g.read()
+	if now == g.seen {
 		return
 	}
 	g.seen = now
 	var k kept
-	raw, err := os.ReadFile(g.o.File)
-	if err == nil && len(raw) > maxKept {
-		err = errors.New("it is too large")
-	}
 	if err == nil {
-		err = json.Unmarshal(raw, &k)
+		err = json.Unmarshal([]byte(now), &k)
 	}
 	switch {
 	case err != nil:
@@ -71,8 +51,23 @@ func (g *Gate) load() {
 	case k.Server != g.o.URL.String():
 		g.o.Log.Warn("the file of a tool server's token is for another server", "server", g.o.Name, "file", g.o.File)
 	default:
-		g.old, g.kept, g.lost = g.kept.Access, k, nil
+		g.old, g.kept = g.kept.Access, k
 	}
+}
+
+// read is what the file has now, or why it cannot be read. A file that is not there changes nothing.
+func (g *Gate) read() (string, error) {
+	if g.o.File == "" {
+		return g.seen, nil
+	}
+	raw, err := plainfile.Read(g.o.File, maxKept)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return g.seen, nil
+	case err != nil:
+		return err.Error(), err
+	}
+	return string(raw), nil
 }
 
 // keep takes what was given, and writes it.
@@ -83,40 +78,43 @@ func (g *Gate) keep(k kept) {
 }
 
 func (g *Gate) keepLocked(k kept) {
-	g.old, g.kept, g.lost = g.kept.Access, k, nil
+	g.old, g.kept = g.kept.Access, k
 	if g.o.File == "" || g.o.Machine {
 		return
 	}
 	raw, err := json.MarshalIndent(k, "", "  ") //nolint:gosec // it is the file's purpose
+	raw = append(raw, '\n')
 	if err == nil {
-		err = wholefile.Write(g.o.File, append(raw, '\n'), 0o700, 0o600)
+		err = wholefile.Write(g.o.File, raw, 0o700, 0o600)
 	}
-	if err != nil { // it is good until the gateway ends
+	if err != nil { // it is good until the gateway ends, or the file changes
 		g.o.Log.Error("the token of a tool server cannot be kept", "server", g.o.Name, "file", g.o.File, "error", err)
+		return
 	}
-	g.seen = g.look()
+	g.seen = string(raw)
 }
 
-// current is the token that the next request would have, "" for none, and why that one is not sent any more.
-func (g *Gate) current() (token string, lost error) {
+// current is the token that the next request would have, "" for none.
+func (g *Gate) current() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.o.Machine {
 		g.load()
 	}
-	return g.kept.Access, g.lost
+	return g.kept.Access
 }
 
 // Scrub takes the gateway's token out of what a server says.
 func (g *Gate) Scrub(text string) string {
 	g.mu.Lock()
-	defer g.mu.Unlock()
+	var list []string
 	for _, secret := range []string{g.kept.Access, g.old, g.kept.Refresh} {
 		if len(secret) >= 8 {
-			text = strings.ReplaceAll(text, secret, "[redacted]")
+			list = append(list, secret)
 		}
 	}
-	return text
+	g.mu.Unlock()
+	return redact.New(list).Out(text)
 }
 
 // source gives the token of a gate, and renews it in time.
@@ -128,9 +126,8 @@ func (s source) Token() (*oauth2.Token, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.load()
-	if t := g.kept.token(); !t.Expiry.IsZero() && time.Until(t.Expiry) < soon && g.kept.Refresh != "" {
-		if err := g.renew(); err != nil && time.Now().After(t.Expiry) {
-			g.lost = err // the SDK asks the server without a token then, and tells nobody
+	if k := g.kept; k.ends() && k.Refresh != "" {
+		if err := g.renew(); err != nil && time.Now().After(k.Expiry) {
 			return nil, err
 		}
 	}
@@ -141,21 +138,28 @@ func (k kept) token() *oauth2.Token {
 	return &oauth2.Token{AccessToken: k.Access, RefreshToken: k.Refresh, Expiry: k.Expiry, TokenType: "Bearer"}
 }
 
+// ends says that the token is to be renewed.
+func (k kept) ends() bool { return !k.Expiry.IsZero() && time.Until(k.Expiry) < soon }
+
 // renew asks for a new token. Another gateway with the same file may have been first: then its token
-// counts. The caller holds mu.
+// counts, and is renewed once if it has ended, too. The caller holds mu.
 func (g *Gate) renew() error {
 	k := g.kept
-	c := &oauth2.Config{ClientID: k.ClientID, ClientSecret: k.ClientSecret, Scopes: k.Scopes, Endpoint: oauth2.Endpoint{TokenURL: k.TokenURL, AuthStyle: oauth2.AuthStyle(k.AuthStyle)}}
-	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, g.client) // of the gate, not of a request; the client has a limit
-	t, err := c.TokenSource(ctx, &oauth2.Token{RefreshToken: k.Refresh}).Token()
+	t, err := g.ask(k)
 	if err != nil {
-		if g.load(); g.kept.Refresh != k.Refresh {
-			return nil
+		if g.load(); g.kept.Access != k.Access {
+			if k = g.kept; !k.ends() {
+				return nil
+			}
+			t, err = g.ask(k)
 		}
-		var failed *oauth2.RetrieveError
-		if errors.As(err, &failed) && failed.ErrorCode == "invalid_grant" {
-			return &Error{Why: "does not take the gateway's token any more", Hint: "Run callgate tools login " + g.o.Name + ".", Err: err}
-		}
+	}
+	var failed *oauth2.RetrieveError
+	switch {
+	case err == nil:
+	case errors.As(err, &failed) && failed.ErrorCode == "invalid_grant": // without its cause, for which the SDK would ask the server without a token
+		return &Error{Why: "does not take the gateway's token any more", Hint: "Run callgate tools login " + g.o.Name + "."}
+	default:
 		return &Error{Why: "does not renew the gateway's token: " + told(err), Hint: "It is tried again with the next call.", Err: err}
 	}
 	k.Access, k.Expiry = t.AccessToken, t.Expiry
@@ -164,6 +168,13 @@ func (g *Gate) renew() error {
 	}
 	g.keepLocked(k)
 	return nil
+}
+
+// ask asks for a token in the place of k's.
+func (g *Gate) ask(k kept) (*oauth2.Token, error) {
+	c := &oauth2.Config{ClientID: k.ClientID, ClientSecret: k.ClientSecret, Scopes: k.Scopes, Endpoint: oauth2.Endpoint{TokenURL: k.TokenURL, AuthStyle: oauth2.AuthStyle(k.AuthStyle)}}
+	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, g.client) // of the gate, not of a request; the client has a limit
+	return c.TokenSource(ctx, &oauth2.Token{RefreshToken: k.Refresh}).Token()
 }
 
 // noteMachine notes the token of client credentials. The caller holds signing.
@@ -189,7 +200,7 @@ func (m machine) Token() (*oauth2.Token, error) {
 	if err != nil {
 		return nil, &Error{Why: "does not renew the gateway's token: " + told(err), Hint: "It is tried again with the next call.", Err: err}
 	}
-	if now, _ := m.g.current(); t.AccessToken != now {
+	if t.AccessToken != m.g.current() {
 		m.g.keep(kept{Access: t.AccessToken, Expiry: t.Expiry})
 	}
 	return t, nil

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,5 +74,149 @@ func TestFile(t *testing.T) {
 	}
 	if asked.Load() != 1 {
 		t.Errorf("got %d requests for a token, want 1", asked.Load())
+	}
+}
+
+// shared is a token file that two gateways have, and where one of them asks for tokens.
+type shared struct {
+	file, server, tokens string
+	asked                []string                    // the refresh tokens
+	answer               func(refresh string) string // a token answer, "" for invalid_grant
+}
+
+func newShared(t *testing.T) *shared {
+	t.Helper()
+	s := &shared{file: filepath.Join(t.TempDir(), "token"), server: "http://127.0.0.1:1/mcp", answer: func(string) string { return "" }}
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		refresh := r.FormValue("refresh_token")
+		s.asked = append(s.asked, refresh)
+		w.Header().Set("Content-Type", "application/json")
+		if answer := s.answer(refresh); answer != "" {
+			fmt.Fprint(w, answer)
+			return
+		}
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"error":"invalid_grant"}`)
+	}))
+	t.Cleanup(h.Close)
+	s.tokens = h.URL
+	return s
+}
+
+// write is what another gateway does: a token of four characters and of a year, in a file whose time and size are
+// always the same.
+func (s *shared) write(t *testing.T, token string, year int) {
+	t.Helper()
+	text := fmt.Sprintf(`{"server":%q,"token_url":%q,"auth_style":1,"access_token":"access-%s","refresh_token":"%s","expiry":"%d-01-01T00:00:00Z"}`, s.server, s.tokens, token, token, year)
+	if year == 0 {
+		text = strings.Replace(text, `,"expiry":"0-01-01T00:00:00Z"`, "", 1)
+	}
+	at := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	if err := os.WriteFile(s.file, []byte(text), 0o600); err != nil {
+		t.Error(err)
+	}
+	if err := os.Chtimes(s.file, at, at); err != nil {
+		t.Error(err)
+	}
+}
+
+// open is a gate that has read the file.
+func (s *shared) open(t *testing.T) *signin.Gate {
+	t.Helper()
+	at, _ := url.Parse(s.server)
+	g, err := signin.Open(signin.Options{Name: "x", URL: at, File: s.file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Close)
+	if _, err := g.TokenSource(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func tokenOf(t *testing.T, g *signin.Gate) (string, error) {
+	t.Helper()
+	s, err := g.TokenSource(t.Context())
+	if s == nil || err != nil {
+		return "", err
+	}
+	token, err := s.Token()
+	if err != nil {
+		return "", err
+	}
+	return token.AccessToken, nil
+}
+
+// TestSharedFile has another gateway renew the token in a file whose time and size do not change by that: its
+// token counts, be it found before the own refresh token is sent or behind its refusal, and a refresh token that
+// was refused is sent once.
+func TestSharedFile(t *testing.T) {
+	t.Parallel()
+	const past, future = 2001, 2999
+	const third = `{"access_token":"access-third","token_type":"Bearer","refresh_token":"four","expires_in":3600}`
+	for _, c := range []struct {
+		name   string
+		before func(s *shared) // the gate has read the file
+		asked  func(s *shared, refresh string) string
+		token  string
+		sent   string
+	}{
+		{name: "renewed before", before: func(s *shared) { s.write(t, "two0", future) }, token: "access-two0"},
+		{name: "renewed meanwhile", asked: func(s *shared, _ string) string { s.write(t, "two0", future); return "" }, token: "access-two0", sent: "one0"},
+		{name: "renewed and ended", asked: func(s *shared, refresh string) string {
+			s.write(t, "two0", past)
+			return map[string]string{"two0": third}[refresh]
+		}, token: "access-third", sent: "one0 two0"},
+		{name: "never taken", asked: func(s *shared, _ string) string { s.write(t, fmt.Sprintf("n%03d", len(s.asked)), past); return "" }, sent: "one0 n001"},
+		{name: "nobody renewed it", asked: func(*shared, string) string { return "" }, sent: "one0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newShared(t)
+			s.write(t, "one0", past)
+			g := s.open(t)
+			if c.before != nil {
+				c.before(s)
+			}
+			if c.asked != nil {
+				s.answer = func(refresh string) string { return c.asked(s, refresh) }
+			}
+			token, err := tokenOf(t, g)
+			if sent := strings.Join(s.asked, " "); token != c.token || sent != c.sent || (err == nil) != (c.token != "") {
+				t.Errorf("got %q and %v with the refresh tokens %q, want %q with %q", token, err, sent, c.token, c.sent)
+			}
+		})
+	}
+}
+
+// TestRefusedToken has a server take a token no more that has no end, or not yet: it is renewed without an operator,
+// once, and where the server does not take that one either, an operator is asked for.
+func TestRefusedToken(t *testing.T) {
+	t.Parallel()
+	for _, year := range []int{0, 2999} {
+		s := newShared(t)
+		s.answer = func(refresh string) string {
+			return fmt.Sprintf(`{"access_token":"from-%s","token_type":"Bearer"}`, refresh)
+		}
+		s.write(t, "one0", year)
+		g := s.open(t)
+		refuse := func(status int, token string) error {
+			req := httptest.NewRequest(http.MethodPost, s.server, http.NoBody)
+			req.Header.Set("Authorization", "Bearer "+token)
+			return g.Authorize(t.Context(), req, &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody})
+		}
+		if err := refuse(http.StatusForbidden, "access-one0"); err == nil || len(s.asked) > 0 {
+			t.Errorf("too little for what is asked: got %v and %q", err, s.asked)
+		}
+		if err := refuse(http.StatusUnauthorized, "access-one0"); err != nil {
+			t.Errorf("taken no more: got %v", err)
+		}
+		if token, err := tokenOf(t, g); token != "from-one0" || err != nil {
+			t.Errorf("got %q and %v", token, err)
+		}
+		if err := refuse(http.StatusUnauthorized, "from-one0"); err == nil || !strings.Contains(err.Error(), "any more") || len(s.asked) != 1 {
+			t.Errorf("the new one is not taken either: got %v and %q", err, s.asked)
+		}
 	}
 }

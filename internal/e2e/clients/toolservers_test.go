@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,37 +86,35 @@ func TestToolServersConformance(t *testing.T) {
 	played := map[string]bool{}
 	for _, version := range eras {
 		t.Run(version, func(t *testing.T) {
-			var out, scored, others string
-			var ok, both bool
+			var out string
+			var all []suiteLine
 			// The suite plays all scenarios at once, against time limits of its own, which a busy machine
 			// does not keep: what fails is to fail three times.
 			for range 3 {
-				var summary string
 				out, _ = run(t, "client", "--command", program, "--requirements", version) // its status counts extensions, too
-				_, summary, ok = strings.Cut(out, "SUITE SUMMARY")
-				scored, others, both = strings.Cut(summary, "Not scored for "+version)
-				if requiredFails(scored, others) == "" {
+				all = readSuite(out, version)
+				failed := slices.IndexFunc(all, func(s suiteLine) bool { return s.required && !s.passed })
+				if failed < 0 {
 					break
 				}
-				t.Logf("%s did not pass", requiredFails(scored, others))
+				t.Logf("%s did not pass", all[failed].name)
 			}
-			if !ok || !both {
+			if len(all) == 0 {
 				t.Fatalf("got no summary:\n%s", out)
 			}
 			required := 0
-			for _, m := range regexp.MustCompile(`(?m)^([✓✗~]) (\S+): (\d+) passed`).FindAllStringSubmatch(scored, -1) {
-				mark, name := m[1], m[2]
-				played[name] = true
-				switch extra := strings.Contains(others, " "+name+" ("); {
-				case !extra:
+			for _, s := range all {
+				played[s.name] = true
+				switch {
+				case s.required:
 					required++
-					if mark != "✓" || m[3] == "0" {
-						t.Errorf("%s is required, and does not pass:\n%s", name, out)
+					if !s.passed {
+						t.Errorf("%s is required, and does not pass:\n%s", s.name, out)
 					}
-				case mark != "✓" && leftOut[name] == "":
-					t.Errorf("%s is not required, does not pass, and has no reason", name)
-				case mark == "✓" && leftOut[name] != "":
-					t.Errorf("%s passes, and need not be left out", name)
+				case !s.passed && leftOut[s.name] == "":
+					t.Errorf("%s is not required, does not pass, and has no reason", s.name)
+				case s.passed && leftOut[s.name] != "":
+					t.Errorf("%s passes, and need not be left out", s.name)
 				}
 			}
 			if least := map[string]int{"2025-11-25": 18, "2026-07-28": 32}[version]; required != least {
@@ -134,14 +133,23 @@ func TestToolServersConformance(t *testing.T) {
 	}
 }
 
-// requiredFails is a scenario that counts and has failed, "" if none has.
-func requiredFails(scored, others string) string {
-	for _, m := range regexp.MustCompile(`(?m)^✗ (\S+): `).FindAllStringSubmatch(scored, -1) {
-		if !strings.Contains(others, " "+m[1]+" (") {
-			return m[1]
-		}
+// suiteLine is a scenario of the suite's summary.
+type suiteLine struct {
+	name             string
+	required, passed bool
+}
+
+// readSuite gives the scenarios of what the suite prints about a version; none if it has no summary.
+func readSuite(out, version string) (all []suiteLine) {
+	_, summary, _ := strings.Cut(out, "SUITE SUMMARY")
+	scored, others, ok := strings.Cut(summary, "Not scored for "+version)
+	if !ok {
+		return nil
 	}
-	return ""
+	for _, m := range regexp.MustCompile(`(?m)^([✓✗~]) (\S+): (\d+) passed`).FindAllStringSubmatch(scored, -1) {
+		all = append(all, suiteLine{m[2], !strings.Contains(others, " "+m[2]+" ("), m[1] == "✓" && m[3] != "0"})
+	}
+	return all
 }
 
 // toolResult is what callgate tools call --json prints.
@@ -228,12 +236,8 @@ func TestToolServers(t *testing.T) {
 // serveEverything starts the reference server over HTTP and gives its port.
 func serveEverything(t *testing.T, node, index string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	l.Close()
+	address := freeAddress(t)
+	_, port, _ := net.SplitHostPort(address)
 	cmd := exec.Command(node, index, "streamableHttp")
 	cmd.Env = append(os.Environ(), "PORT="+port)
 	if err := cmd.Start(); err != nil {
@@ -241,7 +245,7 @@ func serveEverything(t *testing.T, node, index string) string {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	gate.Await(t, "the reference server", func() bool {
-		c, err := net.DialTimeout("tcp", "127.0.0.1:"+port, time.Second)
+		c, err := net.DialTimeout("tcp", address, time.Second)
 		if err == nil {
 			c.Close()
 		}

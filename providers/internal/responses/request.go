@@ -20,7 +20,7 @@ const encrypted = `"reasoning.encrypted_content"`
 // Request is a client's request as it goes upstream, with what the gateway has changed of it. State is
 // the gateway's: nothing is stored upstream, and what earlier responses said is in the input. ok is
 // false if the API has no word for a change.
-func Request(body []byte, model string, c *gateway.Changes) (out []byte, ok bool) {
+func Request(body []byte, model string, c *gateway.Changes) (out wire.Pieces, ok bool) {
 	b := &builder{body: body}
 	b.set("model", wire.AppendQuoted(nil, model))
 	b.edits = append(b.edits, wire.Remove(body, "previous_response_id", "conversation", "background")...)
@@ -53,7 +53,7 @@ func Request(body []byte, model string, c *gateway.Changes) (out []byte, ok bool
 		}
 		b.set(name, []byte(f.Value))
 	}
-	return wire.Splice(body, b.edits), true
+	return wire.Lay(body, b.edits), true
 }
 
 // builder collects the edits of an object.

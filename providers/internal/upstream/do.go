@@ -18,7 +18,7 @@ type Request struct {
 	// URL is made by [Client.URL]. It is not changed and may serve many requests.
 	URL *url.URL
 	// Body is the JSON to send, which is not changed.
-	Body []byte
+	Body wire.Pieces
 	// Header is the client's. What must not travel on is left out; it may be nil.
 	Header http.Header
 	// Stream says that a stream is asked for, so that the first token is awaited no
@@ -110,13 +110,26 @@ func (c *call) send() (*http.Response, io.Reader, error) {
 
 func (p *Client) post(ctx context.Context, r Request) *http.Request {
 	req := p.request(ctx, http.MethodPost, r.URL, p.requestHeader(r.Header))
-	req.ContentLength = int64(len(r.Body))
+	size := r.Body.Size()
+	if size <= inOne {
+		r.Body = wire.Pieces{r.Body.Join()}
+	}
+	req.ContentLength = int64(size)
 	// With GetBody a request that was not delivered may take another connection, when
 	// the idle one that it was given turns out to be closed.
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.Body)), nil }
+	req.GetBody = func() (io.ReadCloser, error) {
+		if len(r.Body) == 1 {
+			return io.NopCloser(bytes.NewReader(r.Body[0])), nil
+		}
+		return io.NopCloser(r.Body.Reader()), nil
+	}
 	req.Body, _ = req.GetBody()
 	return req
 }
+
+// inOne is up to how many bytes a body is put together before it is sent: net/http sends one that it
+// knows to be in memory together with the header, and writes the header first of any other.
+const inOne = 64 << 10
 
 func (p *Client) request(ctx context.Context, method string, u *url.URL, h http.Header) *http.Request {
 	req := &http.Request{

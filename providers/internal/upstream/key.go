@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/callgate/callgate/providers/internal/redact"
+	"github.com/callgate/callgate/internal/redact"
 )
 
 // minSecret is the length from which a word of a secret header is kept out of

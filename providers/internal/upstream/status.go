@@ -17,7 +17,7 @@ func (c *call) statusError(resp *http.Response, body io.Reader) *gateway.Error {
 		return c.p.Errorf(gateway.Unavailable, CodeUpstream,
 			"the upstream wants to switch protocols (status %d), which nobody asked for.", resp.StatusCode)
 	}
-	data, err := read(body, resp.ContentLength, maxErrorBody, c.room)
+	data, err := read(body, resp.ContentLength, gateway.MaxFailure, c.room)
 	if err != nil {
 		if e := c.interrupted(); e != nil {
 			return e

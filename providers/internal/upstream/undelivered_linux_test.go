@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/providers/internal/upstream"
 )
 
@@ -35,7 +36,7 @@ func TestUndeliveredRequest(t *testing.T) {
 			failed, body := 0, make([]byte, size)
 			var last error
 			for range requests {
-				if _, err := p.Do(t.Context(), upstream.Request{URL: p.URL("chat"), Body: body}); err != nil {
+				if _, err := p.Do(t.Context(), upstream.Request{URL: p.URL("chat"), Body: wire.Pieces{body}}); err != nil {
 					failed, last = failed+1, err
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/providers/internal/upstream"
 )
 
@@ -93,7 +94,7 @@ func TestRequestOnceOnKeptConnection(t *testing.T) {
 					})
 					sent, failed := int64(0), int64(0)
 					for second.Load() < 20 && sent < 2000 { // most are the second of a connection, or the first of another
-						if _, err := p.Do(t.Context(), upstream.Request{URL: p.URL("chat"), Body: make([]byte, size)}); err != nil {
+						if _, err := p.Do(t.Context(), upstream.Request{URL: p.URL("chat"), Body: wire.Pieces{make([]byte, size)}}); err != nil {
 							failed++
 						}
 						sent++

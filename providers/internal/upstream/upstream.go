@@ -15,7 +15,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/callgate/callgate/providers/internal/redact"
+	"github.com/callgate/callgate/internal/redact"
 )
 
 // Config says which upstream to ask, and how. Adapters fill it from their own.
@@ -56,8 +56,7 @@ const (
 
 // Limits that are not configured.
 const (
-	maxErrorBody = 1 << 20   // of an answer that is an error
-	maxHeader    = 256 << 10 // of an answer's header
+	maxHeader = 256 << 10 // of an answer's header
 )
 
 // Client asks one upstream. It is safe for concurrent use.

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/wire"
 	"github.com/callgate/callgate/providers/internal/upstream"
 )
 
@@ -40,7 +41,7 @@ func TestRequest(t *testing.T) {
 		io.WriteString(w, `{"whole":true}`)
 	})
 	client := http.Header{"Openai-Beta": {"a"}, "X-Other": {"a"}, "X-Api-Key": {"of-the-client"}, "Version": {"1"}, "X-Custom": {"b"}}
-	resp, err := p.Do(t.Context(), upstream.Request{URL: p.URL("a", "b%2Fc"), Body: []byte("{}"), Header: client})
+	resp, err := p.Do(t.Context(), upstream.Request{URL: p.URL("a", "b%2Fc"), Body: wire.Pieces{[]byte("{}")}, Header: client})
 	if err != nil || string(resp.Data) != `{"whole":true}` || resp.Stream != nil {
 		t.Fatalf("got %+v, %v, want the whole answer", resp, err)
 	}

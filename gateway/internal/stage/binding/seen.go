@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/internal/tools"
@@ -33,8 +34,13 @@ var _ gateway.Witness = (*seen)(nil)
 
 // Sent implements gateway.Witness. Adapters that keep the list of tools keep its bytes; of
 // others the tools are counted. Where some are lost the policy decides whether it goes out.
-func (s *seen) Sent(r *gateway.Request, body []byte) error {
-	if s.attempt.Target.Prompted != "" || !r.OffersTools() || bytes.Contains(body, r.ToolsJSON()) || tools.Count(body) >= tools.Count(r.Bytes()) {
+func (s *seen) Sent(r *gateway.Request, body wire.Pieces) error {
+	if s.attempt.Target.Prompted != "" || !r.OffersTools() {
+		return nil
+	}
+	list := r.ToolsJSON()
+	same := func(piece []byte) bool { return bytes.Contains(piece, list) }
+	if slices.ContainsFunc(body, same) || body.Elements("tools") >= tools.Count(r.Bytes()) {
 		return nil
 	}
 	if s.action != gateway.BindingRefuse {

@@ -45,9 +45,9 @@ type stage struct {
 }
 
 // Sent implements gateway.Witness.
-func (s *stage) Sent(r *gateway.Request, body []byte) error {
+func (s *stage) Sent(r *gateway.Request, body wire.Pieces) error {
 	s.hides = s.mayHide && r.WantsUsage()
-	s.sent, s.use.Sent = true, len(body)
+	s.sent, s.use.Sent = true, body.Size()
 	return nil
 }
 

@@ -27,7 +27,7 @@ type stage struct {
 }
 
 // Sent implements gateway.Witness.
-func (s *stage) Sent(_ *gateway.Request, body []byte) error {
+func (s *stage) Sent(_ *gateway.Request, body wire.Pieces) error {
 	s.tape.Sent(s.attempt.Provider, s.attempt.Model, body)
 	return nil
 }

@@ -15,8 +15,8 @@ type contexts struct {
 	known func(model string) int
 }
 
-// SetContexts changes what is known of the context of models, in tokens; 0 for one that is not known. It is
-// for requests from now on. A nil Service has none.
+// SetContexts changes what is known of the context of models, in tokens; 0 for one that is not known, and nil if none
+// is. It is for requests from now on. A nil Service has none.
 func (s *Service) SetContexts(known func(model string) int) {
 	if s == nil {
 		return

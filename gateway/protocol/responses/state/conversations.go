@@ -105,11 +105,11 @@ func (s *Service) items(list []byte) ([]store.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, _, err := nameItems(items, "items")
+	all, _, err := nameItems(items, "items")
 	if err != nil {
 		return nil, err
 	}
-	return normal(items, names), nil
+	return normal(all), nil
 }
 
 // checkItem refuses an item that no request could have. A result of a call may stand alone,

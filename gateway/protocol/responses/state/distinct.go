@@ -25,9 +25,7 @@ func (s *Service) distinct(ctx context.Context, tenant, conversation string, ite
 			}
 		}
 		if twice {
-			kind := responses.ItemType(items[i].Body)
-			id := givenID(kind)
-			items[i] = store.Item{ID: id, Body: normalItem(items[i].Body, id, kind)}
+			items[i] = renamed(items[i].Body, givenID(responses.ItemType(items[i].Body)))
 		}
 		seen[items[i].ID] = true
 	}

@@ -80,8 +80,7 @@ type exchange struct {
 	client  *gateway.Client
 	limits  gateway.Limits
 	room    *inflight.Claim // the request's memory
-	given   [][]byte        // the request's own items, if they are to be stored, and
-	names   []string        // their ids
+	given   []named         // the request's own items, if they are to be stored
 	input   []store.Item    // the same as they are stored; see stored
 	earlier []store.Item    // what it goes on from
 	shorter bool            // a summary is in the place of earlier ones

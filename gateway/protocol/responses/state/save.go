@@ -20,7 +20,7 @@ const saveTime = 20 * time.Second
 func (e *exchange) prepare(ctx context.Context) error {
 	s := e.service
 	if e.Store() {
-		names, size, err := nameItems(e.NewItems(), "input")
+		given, size, err := nameItems(e.NewItems(), "input")
 		if err != nil {
 			return err
 		}
@@ -32,10 +32,10 @@ func (e *exchange) prepare(ctx context.Context) error {
 			e.Warn("not_stored", "too_large")
 		default:
 			e.Stored, e.Save = true, e.save
-			e.given, e.names = e.NewItems(), names
+			e.given = given
 		}
 		if e.Conversation() != "" {
-			e.input = normal(e.given, names)
+			e.input = normal(e.given)
 			if err := s.distinct(ctx, e.tenant, e.Conversation(), e.input); err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ func (e *exchange) prepare(ctx context.Context) error {
 // made when the answer is here, and what went upstream is not needed any more.
 func (e *exchange) stored() []store.Item {
 	if e.input == nil {
-		e.input = normal(e.given, e.names)
+		e.input = normal(e.given)
 	}
 	return e.input
 }
@@ -56,9 +56,12 @@ func (e *exchange) stored() []store.Item {
 // save stores the response. It is called before the client is told that it is over, and the
 // next request of the conversation may come then.
 func (e *exchange) save(r responses.Result) error {
+	defer e.unlock()
+	if _, ok := e.service.o.Store.(store.Immediate); ok {
+		return e.put(context.Background(), r)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), saveTime)
 	defer cancel()
-	defer e.unlock()
 	return e.put(ctx, r)
 }
 
@@ -109,7 +112,7 @@ func without(response []byte) []byte {
 	if at.Empty() {
 		return bytes.Clone(response)
 	}
-	return slices.Concat(response[:at.Start], []byte("[]"), response[at.End:])
+	return bytes.Join([][]byte{response[:at.Start], []byte("[]"), response[at.End:]}, nil)
 }
 
 // prefixes are what ids of input items begin with, by their type.
@@ -127,47 +130,93 @@ const (
 	quotedID = 80
 )
 
+// named is an input item, and what its copy in the store has.
+type named struct {
+	item     []byte
+	id, kind string
+	size     int  // of the copy
+	typed    bool // the item says its type,
+	stated   bool // its status,
+	answer   bool // and that it is the model's
+}
+
+// readNamed reads an item, without the size.
+func readNamed(item []byte) (n named) {
+	n.item = item
+	var role []byte
+	given := false
+	wire.Members(item, 0, func(key []byte, v wire.Span) bool {
+		if v.IsNull(item) {
+			return true
+		}
+		switch string(key) {
+		case "id":
+			n.id, given = wire.Unquote(v.Of(item)), true
+		case "type":
+			n.kind, n.typed = wire.Unquote(v.Of(item)), true
+		case "status":
+			n.stated = true
+		case "role":
+			role = v.Of(item)
+		}
+		return true
+	})
+	n.answer = wire.Unquote(role) == "assistant"
+	if !n.typed {
+		n.kind = responses.UntypedItem(role != nil, given)
+	}
+	return n
+}
+
 // nameItems gives input items ids, those of the client's where it has given them, and says how many
 // bytes they count in a store.
-func nameItems(items [][]byte, place string) (names []string, size int, err error) {
-	names = make([]string, 0, len(items))
-	for n, item := range items {
-		id := wire.Unquote(valueOf(item, "id"))
-		if !isID(id) {
-			return nil, 0, invalid(fmt.Sprintf("%s[%d].id", place, n), "%s[%d].id must have at most %d characters, all of them printable ASCII.", place, n, maxID)
+func nameItems(items [][]byte, place string) (list []named, size int, err error) {
+	list = make([]named, 0, len(items))
+	for at, item := range items {
+		n := readNamed(item)
+		if !isID(n.id) {
+			return nil, 0, invalid(fmt.Sprintf("%s[%d].id", place, at), "%s[%d].id must have at most %d characters, all of them printable ASCII.", place, at, maxID)
 		}
-		kind := responses.ItemType(item)
-		if id == "" {
-			id = givenID(kind)
+		if n.id == "" {
+			n.id = givenID(n.kind)
 		}
-		names = append(names, id)
-		size += store.ItemsSize([]store.Item{{ID: id}}) + normalSize(item, id, kind)
+		n.measure()
+		list = append(list, n)
+		size += store.Item{ID: n.id}.Size() + n.size
 	}
-	return names, size, nil
+	return list, size, nil
 }
 
 // normal makes copies of input items as they are stored and listed: with an id, a type, and
 // the content of a message as parts.
-func normal(items [][]byte, names []string) []store.Item {
+func normal(items []named) []store.Item {
 	out := make([]store.Item, 0, len(items))
-	for n, item := range items {
-		out = append(out, store.Item{ID: names[n], Body: normalItem(item, names[n], responses.ItemType(item))})
+	for i := range items {
+		out = append(out, store.Item{ID: items[i].id, Body: items[i].body()})
 	}
 	return out
 }
 
-// normalItem is the copy of one item. It is made in one go: an item may have many megabytes.
-func normalItem(item []byte, id, kind string) []byte {
-	w := normalWriter{b: append(make([]byte, 0, normalSize(item, id, kind)), '{')}
-	w.members(item, id, kind)
+// renamed is the copy of an item under another id.
+func renamed(item []byte, id string) store.Item {
+	n := readNamed(item)
+	n.id = id
+	n.measure()
+	return store.Item{ID: id, Body: n.body()}
+}
+
+// body is the copy of the item. It is made in one go: an item may have many megabytes.
+func (n *named) body() []byte {
+	w := normalWriter{b: append(make([]byte, 0, n.size), '{')}
+	w.members(n)
 	return append(w.b, '}')
 }
 
-// normalSize is how many bytes normalItem makes.
-func normalSize(item []byte, id, kind string) int {
+// measure says how many bytes body makes.
+func (n *named) measure() {
 	w := normalWriter{counts: true}
-	w.members(item, id, kind)
-	return len("{}") - len(",") + w.size // the first member has none in front
+	w.members(n)
+	n.size = len("{}") - len(",") + w.size // the first member has none in front
 }
 
 // normalWriter takes the members of the copy of an item: it counts their bytes, or appends them.
@@ -187,21 +236,22 @@ func (w *normalWriter) add(name string, open string, value []byte, end string) {
 }
 
 // members takes the members of the copy of an item.
-func (w *normalWriter) members(item []byte, id, kind string) {
+func (w *normalWriter) members(n *named) {
 	var quoted [quotedID]byte
-	w.add("id", "", wire.AppendQuoted(quoted[:0], id), "")
-	if valueOf(item, "type") == nil {
-		w.add("type", "", wire.AppendQuoted(quoted[:0], kind), "")
+	message := n.kind == "message"
+	w.add("id", "", wire.AppendQuoted(quoted[:0], n.id), "")
+	if !n.typed {
+		w.add("type", "", wire.AppendQuoted(quoted[:0], n.kind), "")
 	}
-	if kind == "message" && valueOf(item, "status") == nil {
+	if message && !n.stated {
 		w.add("status", `"completed"`, nil, "")
 	}
-	wire.Members(item, 0, func(key []byte, v wire.Span) bool {
-		value := v.Of(item)
+	wire.Members(n.item, 0, func(key []byte, v wire.Span) bool {
+		value := v.Of(n.item)
 		switch name := string(key); {
-		case name == "id", v.IsNull(item) && (name == "type" || name == "status"):
-		case kind == "message" && name == "content" && value[0] == '"': // one text, as parts
-			if wire.Unquote(valueOf(item, "role")) == "assistant" {
+		case name == "id", v.IsNull(n.item) && (name == "type" || name == "status"):
+		case message && name == "content" && value[0] == '"': // one text, as parts
+			if n.answer {
 				w.add(name, `[{"type":"output_text","text":`, value, `,"annotations":[]}]`)
 			} else {
 				w.add(name, `[{"type":"input_text","text":`, value, "}]")

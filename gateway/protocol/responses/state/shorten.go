@@ -35,6 +35,9 @@ func tokens(items []store.Item) int {
 // last turns have alone is not worth a summary with each further one.
 func (e *exchange) isLong() bool {
 	const share = 4
+	if len(e.earlier) == 0 {
+		return false
+	}
 	if most := e.service.o.CompactTurns; most > 0 && turns(e.earlier) > most {
 		return true
 	}
@@ -74,12 +77,11 @@ func (e *exchange) shorten(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	b := wire.AppendQuoted([]byte(`{"role":"user","content":`), text)
-	item := [][]byte{append(b, '}')}
-	names, _, err := nameItems(item, "input")
+	item, _, err := nameItems([][]byte{append(b, '}')}, "input")
 	if err != nil {
 		return false, err
 	}
-	summary := normal(item, names)
+	summary := normal(item)
 	if id := e.Conversation(); id != "" {
 		e.remember(ctx, id, summary, e.earlier[at-1].ID)
 	}

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"html"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -16,7 +17,7 @@ type reading struct {
 // many bytes are read beside eight times the text.
 const (
 	maxDepth = 4
-	spare    = 1 << 20
+	spare    = 256 << 10
 )
 
 // kind is a kind of escapes: the byte that begins one, and what reads the one that begins a
@@ -26,10 +27,10 @@ type kind struct {
 	escape func(text string) (length int, by string)
 }
 
-var kinds = [...]kind{{'\\', jsonEscape}, {'%', percentEscape}}
+var kinds = [...]kind{{'\\', jsonEscape}, {'%', percentEscape}, {'&', htmlEscape}}
 
-// readings calls see with a text and with what its escapes stand for, taken as JSON's or as
-// those of an address, and so on with each of them, until see returns false.
+// readings calls see with a text and with what its escapes stand for, taken as those of each kind,
+// and so on with each of these, until see returns false.
 func readings(first reading, see func(reading) bool) {
 	if !see(first) {
 		return
@@ -58,22 +59,18 @@ func readings(first reading, see func(reading) bool) {
 	}
 }
 
-// placesOf are the places of a text in itself.
-func placesOf(text string) []span {
-	places := make([]span, len(text))
+// placed is a part of a text, with its places in it.
+func placed(text string, from, to int) reading {
+	places := make([]span, to-from)
 	for i := range places {
-		places[i] = span{int32(i), int32(i + 1)} // texts are bounded, far below
+		places[i] = span{int32(from + i), int32(from + i + 1)} // texts are bounded, far below
 	}
-	return places
+	return reading{text[from:to], places}
 }
 
 // without replaces the escapes of a kind by what they stand for.
 func (r reading) without(k kind) (read reading, changed bool) {
 	var b strings.Builder
-	b.Grow(len(r.text))
-	if r.places != nil {
-		read.places = make([]span, 0, len(r.text))
-	}
 	copied := 0
 	copyTo := func(i int) {
 		b.WriteString(r.text[copied:i])
@@ -92,6 +89,12 @@ func (r reading) without(k kind) (read reading, changed bool) {
 			i++
 			continue
 		}
+		if !changed {
+			b.Grow(len(r.text))
+			if r.places != nil {
+				read.places = make([]span, 0, len(r.text))
+			}
+		}
 		copyTo(i)
 		b.WriteString(by)
 		if r.places != nil {
@@ -102,19 +105,25 @@ func (r reading) without(k kind) (read reading, changed bool) {
 		i += length
 		copied, changed = i, true
 	}
+	if !changed {
+		return reading{}, false
+	}
 	copyTo(len(r.text))
 	read.text = b.String()
-	return read, changed
+	return read, true
 }
 
-// jsonEscape reads one of JSON's escapes (RFC 8259, 7). Half a character becomes the one that
-// stands for what cannot be read.
+// jsonEscape reads one of JSON's escapes (RFC 8259, 7), or \x and two digits, as Python and C write
+// bytes. Half a character becomes the one that stands for what cannot be read.
 func jsonEscape(s string) (length int, by string) {
 	if len(s) < 2 {
 		return 0, ""
 	}
 	if i := strings.IndexByte(`"\/bfnrt`, s[1]); i >= 0 {
 		return 2, "\"\\/\b\f\n\r\t"[i : i+1]
+	}
+	if s[1] == 'x' && len(s) >= 4 {
+		return byteEscape(4, s[2:4])
 	}
 	v, ok := unicodeEscape(s)
 	if !ok {
@@ -133,7 +142,7 @@ func unicodeEscape(s string) (v rune, ok bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0, false
 	}
-	return hex(s[2:6])
+	return number(s[2:6])
 }
 
 // percentEscape reads one of an address's (RFC 3986, 2.1).
@@ -141,15 +150,40 @@ func percentEscape(s string) (length int, by string) {
 	if len(s) < 3 {
 		return 0, ""
 	}
-	v, ok := hex(s[1:3])
+	return byteEscape(3, s[1:3])
+}
+
+// maxReference is how long one of HTML's is read, with all that belongs to it.
+const maxReference = 12
+
+// htmlEscape reads one of HTML's character references.
+func htmlEscape(s string) (length int, by string) {
+	for length = 1; length < min(len(s), maxReference) && (s[length] == '#' || isBase64(s[length])); {
+		length++
+	}
+	if length == 1 {
+		return 0, ""
+	}
+	if length < len(s) && s[length] == ';' {
+		length++
+	}
+	if by = html.UnescapeString(s[:length]); by == s[:length] {
+		return 0, ""
+	}
+	return length, by
+}
+
+// byteEscape is the byte of two digits.
+func byteEscape(length int, digits string) (int, string) {
+	v, ok := number(digits)
 	if !ok {
 		return 0, ""
 	}
-	return 3, string([]byte{byte(v)})
+	return length, string([]byte{byte(v)})
 }
 
-// hex is the number that digits are.
-func hex(digits string) (v rune, ok bool) {
+// number is the number that digits are.
+func number(digits string) (v rune, ok bool) {
 	for i := range len(digits) {
 		switch c := digits[i]; {
 		case '0' <= c && c <= '9':

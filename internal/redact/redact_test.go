@@ -2,8 +2,10 @@ package redact
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/url"
 	"strings"
 	"testing"
@@ -42,6 +44,23 @@ var encodings = map[string]func(s string) string{
 		}
 		return b.String()
 	},
+	`\x, every character`: func(s string) string {
+		var b strings.Builder
+		for i := range len(s) {
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		}
+		return b.String()
+	},
+	"HTML": html.EscapeString,
+	"HTML, every character": func(s string) string {
+		var b strings.Builder
+		for i := range len(s) {
+			fmt.Fprintf(&b, []string{"&#%d;", "&#x%x;", "&#X%X;", "&#%06d;"}[i%4], s[i])
+		}
+		return b.String()
+	},
+	"digits":                func(s string) string { return hex.EncodeToString([]byte(s)) },
+	"digits, upper case":    func(s string) string { return fmt.Sprintf("%X", "user:"+s+"!") },
 	"base64":                func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
 	"base64, with a user":   func(s string) string { return base64.StdEncoding.EncodeToString([]byte("user:" + s)) },
 	"base64, with a longer": func(s string) string { return base64.URLEncoding.EncodeToString([]byte("user-1:" + s + "\n")) },
@@ -57,12 +76,12 @@ func TestOut(t *testing.T) {
 	s := New([]string{"", secret})
 	for name, encode := range encodings {
 		for outer, around := range encodings {
-			if strings.HasPrefix(outer, "base64") || outer == "JSON, one character" {
+			if strings.HasPrefix(outer, "base64") || strings.HasPrefix(outer, "digits") || outer == "JSON, one character" {
 				continue
 			}
 			text := "<" + around(encode(secret)) + ">"
 			got := s.Out(text)
-			if !s.In(text) || !strings.Contains(got, Mark) || len(got) > len("<>")+len(Mark)+24 && !strings.HasPrefix(name, "base64") {
+			if !s.In(text) || !strings.Contains(got, Mark) || len(got) > len("<>")+len(Mark)+24 && !strings.HasPrefix(name, "base64") && !strings.HasPrefix(name, "digits") {
 				t.Errorf("%s in %s: got %q of %q, want the secret out", name, outer, got, text)
 			}
 			if again := fmt.Sprint(strings.Contains(got, secret[3:]), s.In(got)); again != "false false" {
@@ -92,6 +111,15 @@ func TestOutExactly(t *testing.T) {
 		`a%41bcdefg a%2541bcdefg`:           `[redacted] [redacted]`,
 		`Basic dXNlcjpzay0wMTIzNDU2Nzg5`:    `Basic dXNlcj[redacted]`,
 		`c2stMDEyMzQ1Njc4OQ==`:              `[redacted]==`,
+		`0x736b2d30313233343536373839, 1`:   `0x[redacted], 1`,
+		`736B2d30313233343536373839`:        `[redacted]`,
+		`736b2d3031323334353637383`:         `736b2d3031323334353637383`,
+		`sk\x2D0123456789`:                  `[redacted]`,
+		`{"m":"\\x73k-0123456789\n"}`:       `{"m":"[redacted]\n"}`,
+		`<b>sk&#45;0123456789</b>`:          `<b>[redacted]</b>`,
+		`sk&#x2D;0123456789&amp;x=1`:        `[redacted]&amp;x=1`,
+		`sk&amp;#45;0123456789`:             `[redacted]`,
+		`&;&#;&#x;&none;&&#99999999999999;`: `&;&#;&#x;&none;&&#99999999999999;`,
 	} {
 		if got := s.Out(text); got != want || s.In(text) != (text != want) {
 			t.Errorf("%q: got %q, %v, want %q", text, got, s.In(text), want)
@@ -162,10 +190,41 @@ func FuzzOut(f *testing.F) {
 	})
 }
 
+// TestOutOfLong has a secret anywhere in a text that is looked at in parts, in the middle of one of them and across
+// their ends: it is found, once, and nothing else is.
+func TestOutOfLong(t *testing.T) {
+	t.Parallel()
+	s := New([]string{secret})
+	for _, name := range []string{"as it is", "JSON, every character", "HTML, every character", "base64", "digits"} {
+		quoted := encodings[name](secret)
+		for _, at := range []int{0, window / 2, window - len(quoted), window - len(quoted)/2, window - 1, window, window + 1, window + overlap - 3, 2*window - 2} {
+			before, behind := strings.Repeat(".", at), strings.Repeat(",", 3*window)
+			got := strings.Replace(s.Out(before+quoted+behind), Mark+"=", Mark, 1)
+			if strings.Replace(got, Mark+"=", Mark, 1) != before+Mark+behind {
+				t.Errorf("%s at %d: got %d bytes, %.60q", name, at, len(got), strings.Trim(got, ".,"))
+			}
+		}
+	}
+}
+
+// TestInClean holds what a clean text costs: a search for each form, of which a secret has five, and no memory, also
+// where there are characters that could begin an escape.
+func TestInClean(t *testing.T) {
+	s := New([]string{"sk-proj-0123456789012345678901234567890123456789"})
+	if len(s.needles) != 5 {
+		t.Errorf("got %d forms, want 5: as it is, hexadecimal, and base64 at three places", len(s.needles))
+	}
+	text := strings.Repeat(`100 % of a & b, \ and \y`, 100)
+	if n := testing.AllocsPerRun(100, func() { s.In(text) }); n > 0 {
+		t.Errorf("got %v allocations, want none", n)
+	}
+}
+
 func BenchmarkIn(b *testing.B) {
 	s := New([]string{"sk-proj-0123456789012345678901234567890123456789"})
 	for name, text := range map[string]string{
 		"header": "application/json; charset=utf-8", "clean 1 KB": strings.Repeat("x", 1<<10),
+		"prose 1 KB":   strings.Repeat("It said = 7 & more: 5a, 0x41; s=k. ", 30),
 		"escapes 1 KB": strings.Repeat(`a line\n`, 1<<7), "escapes 1 MB": strings.Repeat(`a line\n`, 1<<17),
 	} {
 		b.Run(name, func(b *testing.B) {

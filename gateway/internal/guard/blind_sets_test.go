@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// blindFour is a case of the fourth blind set; the README of its folder explains it.
-type blindFour struct {
+// blindCase is a case of the fourth blind set or the fifth; the README of the fourth's folder explains it.
+type blindCase struct {
 	example
 	Kind, Twin string
 	Wanted     *[]string `json:"tools_wanted"`
@@ -21,20 +21,29 @@ type blindFour struct {
 // be measured by.
 func TestBlindFour(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join("testdata", "blind4", "*.json"))
-	if err != nil {
-		t.Fatal(err)
+	t.Log(measureBlind(t, "blind4"))
+}
+
+// TestBlindFive prints the figures on the fifth blind set, as TestBlindFour does.
+func TestBlindFive(t *testing.T) {
+	t.Parallel()
+	t.Log(measureBlind(t, "blind5"))
+}
+
+// measureBlind judges all cases of a folder.
+func measureBlind(t *testing.T, folder string) *blindFigures {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("got %d files of %s, %v", len(files), folder, err)
 	}
-	if len(files) == 0 {
-		t.Skip("there is no fourth blind set yet")
-	}
-	f := figuresFour{kinds: map[string]*[2]int{}, seen: map[string]bool{}}
+	f := &blindFigures{kinds: map[string]*[2]int{}, seen: map[string]bool{}}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var cases []blindFour
+		var cases []blindCase
 		if err := json.Unmarshal(text, &cases); err != nil {
 			t.Fatalf("%s: %v", filepath.Base(file), err)
 		}
@@ -42,11 +51,11 @@ func TestBlindFour(t *testing.T) {
 			f.judge(t, &cases[i])
 		}
 	}
-	t.Log(f.String())
+	return f
 }
 
-// figuresFour are the figures of the set.
-type figuresFour struct {
+// blindFigures are the figures of the set.
+type blindFigures struct {
 	ghosts, certain, contradictions counts
 	fine, alarms, twins, flagged    int
 	demanded, unwanted              int
@@ -54,7 +63,7 @@ type figuresFour struct {
 	seen                            map[string]bool
 }
 
-func (f *figuresFour) judge(t *testing.T, c *blindFour) {
+func (f *blindFigures) judge(t *testing.T, c *blindCase) {
 	t.Helper()
 	if c.ID == "" || f.seen[c.ID] || !slices.Contains([]string{"ghost", "fine", "contradiction"}, c.Label) || c.Kind == "" || len(c.Messages) == 0 {
 		t.Fatalf("case %q: no id, an id that is taken, or no label, kind or messages", c.ID)
@@ -87,7 +96,7 @@ func (f *figuresFour) judge(t *testing.T, c *blindFour) {
 	f.kinds[kind][0] += btoi(v.Ghost == ghost && v.Contradiction == contradiction)
 }
 
-func (f *figuresFour) String() string {
+func (f *blindFigures) String() string {
 	alarms, recall := ratio(f.alarms, f.fine), ratio(f.ghosts.rightly, f.ghosts.rightly+f.ghosts.missed)
 	const rate = 0.1 // of the answers are ghosts
 	text := fmt.Sprintf("ghosts: %v\ncertain ghosts: %v\ncontradictions: %v\n"+

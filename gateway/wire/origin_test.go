@@ -1,0 +1,39 @@
+package wire_test
+
+import (
+	"testing"
+
+	"github.com/callgate/callgate/gateway/wire"
+	"github.com/callgate/callgate/sdk/abi"
+)
+
+// TestChangedFrameHasNoOrigins holds that a frame which was changed goes out without what it was made of: who reads
+// it again would take the upstream's events for what they have become.
+func TestChangedFrameHasNoOrigins(t *testing.T) {
+	t.Parallel()
+	origins := wire.AppendOrigin(nil, wire.Origin{Number: 1, Data: []byte(`{"type":"a","delta":"was"}`)})
+	origins = wire.AppendOrigin(origins, wire.Origin{Number: 2})
+	const chunk = `{"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"was"},"finish_reason":null}]}`
+	came := wire.EventFrom(origins, []byte(chunk))
+	if list := came.Origins(); len(list) != 2 || list[0].Number != 1 || string(list[0].Data) != `{"type":"a","delta":"was"}` || list[1].Number != 2 || list[1].Data != nil {
+		t.Fatalf("got %v", list)
+	}
+	if got := string(came.AppendTo(nil)); got != string(came.Raw) {
+		t.Errorf("unchanged: got %q", got)
+	}
+	came.Choices()
+	came.Change(0).PutText([]abi.Event{{Kind: abi.Content, Text: "is"}}, "")
+	const want = `data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"is"},"finish_reason":null}]}` + "\n\n"
+	if got := string(came.AppendTo(nil)); got != want {
+		t.Errorf("changed: got %q, want %q", got, want)
+	}
+
+	// Comments of the upstream's own stay.
+	other := wire.Frame{Raw: []byte(": from 1\n:from x\ndata: " + chunk + "\n\n")}
+	other.Data = other.Raw[len(": from 1\n:from x\ndata: ") : len(other.Raw)-2]
+	other.Choices()
+	other.Change(0).PutText([]abi.Event{{Kind: abi.Content, Text: "is"}}, "")
+	if got := string(other.AppendTo(nil)); got != ": from 1\n:from x\n"+want {
+		t.Errorf("got %q", got)
+	}
+}
