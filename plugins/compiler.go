@@ -81,7 +81,7 @@ func (c *compiler) run(ctx context.Context, wasm []byte, dir string) error {
 		return ctx.Err()
 	case context.Cause(limited) == errTooLong:
 		return &compileError{fmt.Sprintf("it took longer than %v, the limit on the time of compiling", c.time)}
-	case strings.Contains(said.text, "out of memory") || strings.Contains(said.text, "cannot allocate memory"):
+	case outOfMemory(said.text):
 		return &compileError{fmt.Sprintf("it took more than %d bytes, the limit on the memory of compiling", c.memory)}
 	}
 	first, _, _ := strings.Cut(said.text, "\n")
@@ -89,6 +89,18 @@ func (c *compiler) run(ctx context.Context, wasm []byte, dir string) error {
 		return &compileError{shown(first)}
 	}
 	return &compileError{fmt.Sprintf("the process that compiles it ended with %v: %s", err, shown(first))}
+}
+
+// outOfMemory says by the words of a process that has ended whether it was refused memory. Go's
+// runtime says so at times; at others a pointer of its own is nil, or a thread cannot be made.
+// A compiler that fails otherwise panics, or says why.
+func outOfMemory(said string) bool {
+	for _, begins := range []string{"fatal error: ", "runtime: ", "runtime/cgo: ", "SIGSEGV: ", "SIGABRT: "} {
+		if strings.HasPrefix(said, begins) {
+			return true
+		}
+	}
+	return strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory")
 }
 
 // head keeps the beginning of what is written to it.
@@ -160,12 +172,17 @@ func compileInto(dir string, wasm []byte) error {
 		return err
 	}
 	ctx := context.Background()
-	rt := wazero.NewRuntimeWithConfig(ctx, runtimeConfig(cache))
+	// By itself wazero would take its interpreter where memory for code is refused.
+	rt := wazero.NewRuntimeWithConfig(ctx, configured(wazero.NewRuntimeConfigCompiler(), cache))
 	_, err = rt.CompileModule(ctx, wasm)
 	return errors.Join(err, rt.Close(ctx), cache.Close(ctx))
 }
 
-// runtimeConfig is that of every runtime.
+// runtimeConfig is that of every runtime that serves.
 func runtimeConfig(cache wazero.CompilationCache) wazero.RuntimeConfig {
-	return wazero.NewRuntimeConfig().WithCompilationCache(cache).WithDebugInfoEnabled(false)
+	return configured(wazero.NewRuntimeConfig(), cache)
+}
+
+func configured(cfg wazero.RuntimeConfig, cache wazero.CompilationCache) wazero.RuntimeConfig {
+	return cfg.WithCompilationCache(cache).WithDebugInfoEnabled(false)
 }
