@@ -32,9 +32,12 @@ func (p *Provider) ask(model string, req *gateway.Request) asked {
 		gone = append(gone, "stream_options")
 	}
 	if p.fits(req) {
-		var unfit []string
-		unfit, edits = p.fit(req.Bytes(), model)
+		var unfit, thoughts []string
+		unfit, edits, thoughts = p.fit(req.Bytes(), model)
 		gone = append(gone, unfit...)
+		for _, name := range thoughts {
+			a.warnings = append(a.warnings, "dropped:messages."+name)
+		}
 	}
 	for _, name := range gone {
 		if len(wire.Remove(req.Bytes(), name)) > 0 {

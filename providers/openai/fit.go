@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/callgate/callgate/gateway"
@@ -45,9 +46,12 @@ func (p *Provider) fits(req *gateway.Request) bool {
 	return req.Source != nil && p.taste != openMinded
 }
 
-// fit says which members of a request the upstream would refuse, if they are there, and what is to be
-// changed of others.
-func (p *Provider) fit(body []byte, model string) (gone []string, edits []wire.Edit) {
+// thoughtMembers are where a message keeps its reasoning, in forms that are not OpenAI's.
+var thoughtMembers = []string{"reasoning_content", "reasoning_details", "thinking_blocks"}
+
+// fit says which members of a request the upstream would refuse, if they are there, what is to be
+// changed of others, and which of the messages' reasoning goes with that.
+func (p *Provider) fit(body []byte, model string) (gone []string, edits []wire.Edit, thoughts []string) {
 	gone = []string{"top_k"}
 	if p.taste == strict || !reasons(model) {
 		gone = append(gone, "reasoning_effort")
@@ -60,15 +64,22 @@ func (p *Provider) fit(body []byte, model string) (gone []string, edits []wire.E
 			}
 		case string(key) == "messages":
 			wire.Elements(body, v.Start, func(_ int, m wire.Span) bool {
-				if dropped := wire.Remove(m.Of(body), "reasoning_content", "reasoning_details", "thinking_blocks"); len(dropped) > 0 {
-					edits = append(edits, wire.Shifted(dropped, m.Start)...)
+				dropped := wire.Remove(m.Of(body), thoughtMembers...)
+				if len(dropped) == 0 {
+					return true
+				}
+				edits = append(edits, wire.Shifted(dropped, m.Start)...)
+				for _, name := range thoughtMembers {
+					if !slices.Contains(thoughts, name) && len(wire.Remove(m.Of(body), name)) > 0 {
+						thoughts = append(thoughts, name)
+					}
 				}
 				return true
 			})
 		}
 		return true
 	})
-	return gone, edits
+	return gone, edits, thoughts
 }
 
 // reasons reports whether a model of OpenAI's thinks before it answers, by its name: all do since

@@ -1,0 +1,71 @@
+package openai_test
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/providers/openai"
+)
+
+// upstreamFunc answers requests without a network.
+type upstreamFunc func(*http.Request) (*http.Response, error)
+
+func (f upstreamFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestFitSaysWhatItDrops sends what was translated from another protocol to hosts that are known for
+// what they refuse: it goes without that, and the warnings name it. What a client of chat completions
+// sent goes out as it is.
+func TestFitSaysWhatItDrops(t *testing.T) {
+	t.Parallel()
+	const body = `{"model":"m","max_tokens":9,"top_k":4,"reasoning_effort":"low","messages":[{"role":"user","content":"Hi."},` +
+		`{"role":"assistant","content":"Ho.","reasoning_content":"R","thinking_blocks":[{"type":"thinking"}]},{"role":"user","content":"Hi."},` +
+		`{"role":"assistant","reasoning_content":"R","content":"Ho."},{"role":"user","content":"Hi."}]}`
+	const plain = `"messages":[{"role":"user","content":"Hi."},{"role":"assistant","content":"Ho."},{"role":"user","content":"Hi."},` +
+		`{"role":"assistant","content":"Ho."},{"role":"user","content":"Hi."}]}`
+	thoughts := []string{"dropped:messages.reasoning_content", "dropped:messages.thinking_blocks"}
+	for _, tt := range []struct {
+		base, model string
+		source      *gateway.Source
+		want        string
+		warnings    []string
+	}{
+		{"https://api.groq.com/openai/v1", "m", &gateway.Source{Protocol: "messages"},
+			`{"model":"m","max_tokens":9,` + plain, append(slices.Clone(thoughts), "dropped:top_k", "dropped:reasoning_effort")},
+		{"https://api.openai.com/v1", "gpt-5", &gateway.Source{Protocol: "messages"},
+			`{"model":"gpt-5","max_completion_tokens":9,"reasoning_effort":"low",` + plain, append(slices.Clone(thoughts), "dropped:top_k")},
+		{"https://api.groq.com/openai/v1", "m", nil, body, nil},
+		{"https://vllm.example/v1", "m", &gateway.Source{Protocol: "messages"}, body, nil},
+	} {
+		var sent string
+		p := mustNew(t, openai.Config{BaseURL: tt.base, Transport: upstreamFunc(func(r *http.Request) (*http.Response, error) {
+			text, err := io.ReadAll(r.Body)
+			sent = string(text)
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(`{}`)), ContentLength: 2}, err
+		})})
+		req, err := gateway.ParseRequest([]byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if req, err = req.Again([]byte(body), tt.source); err != nil {
+			t.Fatal(err)
+		}
+		reply, err := p.Chat(t.Context(), tt.model, req)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.base, err)
+		}
+		if sent != tt.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", tt.base, sent, tt.want)
+		}
+		if got := reply.(gateway.Warner).Warnings(); !slices.Equal(got, tt.warnings) {
+			t.Errorf("%s: got the warnings %v, want %v", tt.base, got, tt.warnings)
+		}
+		if err := reply.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
