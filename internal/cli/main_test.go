@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -34,6 +35,7 @@ type checked struct{ *testing.M }
 
 // Run implements testscript.TestingM.
 func (c checked) Run() int {
+	debug.SetGCPercent(400) // hundreds of gateways begin and end in this process, mostly waste for its collector
 	if _, err := builtin.Wasm(builtin.Name); err != nil {
 		fmt.Fprintln(os.Stderr, "internal/cli cannot be tested:", err)
 		return 1
