@@ -386,7 +386,7 @@ var (
 
 // configured takes a file that the page shows: it is checked, served, and each of its models is asked. A
 // block that is indented stands in the place of the part that begins alike, as in a file that is edited,
-// and the gateway that runs keeps running: the page says how it learns of that.
+// and the gateway that runs reads it again.
 func (p *play) configured(block string) {
 	p.t.Helper()
 	edited := strings.HasPrefix(block, "    ")
@@ -406,9 +406,10 @@ func (p *play) configured(block string) {
 	p.config = p.here(completed(block))
 	p.write("callgate.yaml", p.config)
 	if edited && p.api != "" {
-		if out, status := p.inside("callgate check callgate.yaml"); status != 0 {
-			p.t.Errorf("callgate check says %s of\n%s", out, block)
+		if status, answer := p.get("http://"+p.admin+"/admin/reload", "{}"); status != http.StatusOK {
+			p.t.Errorf("reload answers %s with\n%s", answer, p.config)
 		}
+		p.ask()
 		return
 	}
 	p.serve("callgate serve -c callgate.yaml")

@@ -167,7 +167,7 @@ var pageScenes = map[string]func(p *play){
 		}
 	},
 	"rollouts.md": func(p *play) {
-		p.before["curl -X POST 'http"] = func() { p.configured(p.first) } // "at any time" is before the end
+		p.before["curl -s -X POST 'http"] = func() { p.configured(p.first) } // "at any time" is before the end
 	},
 	"scale.md": func(p *play) { p.words["…"] = "gateway/prefix/testdata/mooncake_conversation.jsonl.gz" },
 	"tools.md": func(p *play) {
