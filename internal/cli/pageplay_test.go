@@ -240,7 +240,7 @@ func (p *play) environment(tools string) {
 // goCaches is where the go command keeps what it has built, which HOME does not say there.
 var goCaches = sync.OnceValues(func() (env []string, err error) {
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
-		out, err := exec.Command("go", "env", name).Output() //nolint:noctx // it ends by itself
+		out, err := exec.Command("go", "env", name).Output()
 		if err != nil {
 			return nil, err
 		}
@@ -252,7 +252,7 @@ var goCaches = sync.OnceValues(func() (env []string, err error) {
 func (p *play) set(name, value string) { p.env = append(p.env, name+"="+value) }
 
 // swap puts something in the place of what a page shows.
-func (p *play) swap(shown, real string) { p.swaps = append(p.swaps, shown, real) }
+func (p *play) swap(shown, here string) { p.swaps = append(p.swaps, shown, here) }
 
 // here is a text of the page as it is in this folder.
 func (p *play) here(text string) string {
@@ -463,7 +463,7 @@ func (p *play) serve(line string) {
 	}
 	defer log.Close()
 	line = listenShown.ReplaceAllString(line, "--listen 127.0.0.1:0")
-	p.gate = exec.Command("sh", "-ec", "exec "+line) //nolint:noctx // the test ends it
+	p.gate = exec.Command("sh", "-ec", "exec "+line)
 	p.out = &buffer{}
 	p.gate.Dir, p.gate.Env, p.gate.Stdout, p.gate.Stderr = p.dir, p.env, p.out, log
 	if err := p.gate.Start(); err != nil {
