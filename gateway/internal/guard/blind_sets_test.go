@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -108,4 +109,99 @@ func (f *blindFigures) String() string {
 		text += fmt.Sprintf("  %-40s %d of %d\n", kind, f.kinds[kind][0], f.kinds[kind][1])
 	}
 	return text
+}
+
+// mostEarlier is the number of earlier answers that may be called ghosts: one tells in Thai what a result says.
+const mostEarlier = 1
+
+// TestEarlierAnswers judges the answers in the earlier turns of the fourth and fifth blind sets. Their writers made
+// them up as correct ones. Rules were changed by three of them, and by no other.
+func TestEarlierAnswers(t *testing.T) {
+	t.Parallel()
+	all, alarms, seen := 0, 0, map[string]bool{}
+	for _, folder := range []string{"blind4", "blind5"} {
+		files, err := filepath.Glob(filepath.Join("testdata", folder, "*.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var cases []blindCase
+			if err := json.Unmarshal(text, &cases); err != nil {
+				t.Fatal(err)
+			}
+			for i := range cases {
+				cases[i].eachEarlier(t, func(c *blindCase) {
+					if key := string(c.Messages) + c.Answer.Content; !seen[key] {
+						seen[key] = true
+						all++
+						if v := c.begin(t).Judge(c.answer()); v.Ghost {
+							alarms++
+							t.Logf("%s: %q is called a ghost by %.2f for %v", c.ID, c.Answer.Content, v.Score, v.Signals)
+						}
+					}
+				})
+			}
+		}
+	}
+	t.Logf("%d of %d are called ghosts", alarms, all)
+	if all < 200 || alarms > mostEarlier {
+		t.Errorf("got %d of %d called ghosts, want at most %d of 200 or more", alarms, all, mostEarlier)
+	}
+}
+
+// eachEarlier gives the answers without a call that the conversation has, each as a case.
+func (c *blindCase) eachEarlier(t *testing.T, f func(*blindCase)) {
+	t.Helper()
+	var messages []json.RawMessage
+	if err := json.Unmarshal(c.Messages, &messages); err != nil {
+		t.Fatalf("%s: %v", c.ID, err)
+	}
+	for i, raw := range messages {
+		var m struct {
+			Role, Content string
+			Calls         []json.RawMessage `json:"tool_calls"`
+		}
+		if err := json.Unmarshal(raw, &m); err != nil || m.Role != "assistant" || m.Content == "" || len(m.Calls) > 0 || i == 0 {
+			continue
+		}
+		before, err := json.Marshal(messages[:i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := blindCase{example: example{ID: c.ID, Tools: c.Tools, Messages: before, Finish: "stop"}}
+		e.Answer.Content = m.Content
+		f(&e)
+	}
+}
+
+// TestRecorded judges answers that models gave behind real calls, recorded by another project (testdata/README.md).
+func TestRecorded(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("testdata", "recorded.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		var c struct {
+			ID, Answer      string
+			Messages, Tools json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			t.Fatal(err)
+		}
+		n++
+		e := example{ID: c.ID, Tools: c.Tools, Messages: c.Messages, Finish: "stop"}
+		e.Answer.Content = c.Answer
+		if v := e.begin(t).Judge(e.answer()); v.Ghost || v.Contradiction {
+			t.Errorf("%s: %q is called a ghost by %.2f for %v (contradiction %v), want fine", c.ID, c.Answer, v.Score, v.Signals, v.Contradiction)
+		}
+	}
+	if n < 40 {
+		t.Errorf("got %d answers, want at least 40", n)
+	}
 }

@@ -157,14 +157,21 @@ func (j *judgement) partial(c *claim) string {
 	if tool := j.idLeftOut(c); tool != "" {
 		return tool
 	}
-	b := j.behind(c)
-	if b.verbs&c.verbs != 0 {
+	done := j.behind(c)
+	if done.told {
 		return ""
 	}
 	missing := ""
 	for i := range j.tools.tools {
 		t := &j.tools.tools[i]
-		if !j.isCalled(t.name) && t.actions&(changes|anything) != 0 && !t.handsOver && (j.isNamed(c, t, &b) || j.isLeft(c, t, &b)) {
+		if j.isCalled(t.name) || t.handsOver || t.actions&(changes|anything) == 0 {
+			continue
+		}
+		apart := t.things.without(done.about).without(j.tools.common())
+		named := c.verbs&t.verbs != 0
+		claimed := named || t.actions&c.actions&changes != 0 && (!done.does || c.things.meets(apart))
+		wanted := j.wish.ownVerbs&t.verbs != 0 || j.wish.joins && (j.wish.ownThings.meets(apart) || named && j.wish.acts > done.changes)
+		if claimed && wanted {
 			missing = t.name
 		}
 	}
@@ -173,65 +180,36 @@ func (j *judgement) partial(c *claim) string {
 
 // behind is what the changes of this turn have done.
 type behind struct {
-	called things // what they are about, and no other tool
-	verbs  uint64
-	acts   actions
-	done   int
-	does   bool // one of them does what is claimed
-	more   bool // there are more acts than changes
+	about   things
+	changes int
+	// does says that one of their tools does what is claimed, and told that its name has the claim's
+	// verb, or its result its word: behind {"refund": 20} that it was refunded is narration.
+	does, told bool
 }
 
+// toldLetters is how many letters of a claim's verb are looked for in a result.
+const toldLetters = 5
+
 func (j *judgement) behind(c *claim) (b behind) {
+	word, n := c.word, 0
+	for i := range word {
+		if n++; n > toldLetters {
+			word = word[:i]
+			break
+		}
+	}
 	for i := range j.turn {
 		t := &j.turn[i]
 		if t.call == nil || !j.ledger.HasChanged(t.call) {
 			continue
 		}
-		b.done++
-		b.does = b.does || did(&t.tool, c) && !c.general || c.actions == 0 && t.vague && !c.general
-		b.called, b.verbs, b.acts = b.called.or(t.things), b.verbs|t.verbs, b.acts|t.actions
+		b.changes++
+		said := plaintext.Ends(j.ledger.Said(t.call), maxResult, maxResult/2)
+		b.told = b.told || t.verbs&c.verbs != 0 || strings.Contains(strings.ToLower(said), word)
+		b.does = b.does || did(&t.tool, c) && !c.general
+		b.about = b.about.or(t.things)
 	}
-	b.called = b.called.without(j.tools.common())
-	b.more = j.wish.acts > b.done || j.claimedActs() > b.done
 	return b
-}
-
-// isNamed reports whether a claim has the very verb of a tool that was not called, for which there
-// is an act left in the user's message.
-func (j *judgement) isNamed(c *claim, t *tool, b *behind) bool {
-	return c.verbs&t.verbs != 0 && j.wish.joins && !t.things.meets(b.called) || c.verbs&j.wish.ownVerbs&t.verbs != 0 && j.wish.acts > b.done
-}
-
-// isLeft reports whether the user's message asks for what a tool does that was not called, and the
-// claim says that it was done.
-func (j *judgement) isLeft(c *claim, t *tool, b *behind) bool {
-	apart := t.things.without(b.called).without(j.tools.common())
-	another := c.things.meets(apart) && j.wish.ownThings.meets(apart)
-	named := j.wish.joins && j.wish.ownVerbs&t.verbs != 0
-	does := t.actions&c.actions&changes != 0
-	switch {
-	case another && does && j.wish.joins:
-		return true
-	case b.does:
-		return false
-	case named && does:
-		return true
-	case !b.more:
-		return false
-	case named && c.state && c.general && j.wish.acts > b.done, another && j.wish.joins:
-		return true
-	}
-	return j.isBesides(c, t, b, another)
-}
-
-// isBesides reports whether a tool does what the user's message asks for besides what was done, and
-// the claim is about it.
-func (j *judgement) isBesides(c *claim, t *tool, b *behind, another bool) bool {
-	if another && j.wish.besides(b.acts)&t.actions != 0 {
-		return true
-	}
-	asked := j.wish.besides(b.acts) & t.actions & changes & c.actions
-	return asked != 0 && (c.things.meets(t.things) || j.wish.ownThings.meets(t.things) || j.onlyOne(asked))
 }
 
 // acts are those of the calls of this turn that changed something.
@@ -242,23 +220,6 @@ func (j *judgement) acts() (a actions) {
 		}
 	}
 	return a
-}
-
-// claimedActs is how many claims of the answer are of changes.
-func (j *judgement) claimedActs() (n int) {
-	for _, c := range j.claimed() {
-		n += count(!c.looksUp())
-	}
-	return n
-}
-
-// onlyOne reports whether one tool alone does one of some actions.
-func (j *judgement) onlyOne(a actions) bool {
-	n := 0
-	for i := range j.tools.tools {
-		n += count(j.tools.tools[i].actions&a != 0)
-	}
-	return n == 1
 }
 
 const (

@@ -155,7 +155,7 @@ func (j *judgement) obligations() {
 	if j.has(SignalClaimTool, dueWeight) || len(r.text) == 0 || !j.owing().act {
 		return
 	}
-	if r.asksOutright() || r.hasAny(refusal|failure|guide) && !r.claimsFirst() || r.isDenying() {
+	if r.asksOutright() || r.hasAny(refusal|failure|guide) || r.isDenying() {
 		return
 	}
 	for i := range r.sentences {
@@ -186,14 +186,6 @@ func (j *judgement) claimsDue(s *sentence) (weight float64, word string) {
 		}
 	}
 	return 0, ""
-}
-
-// claimsFirst reports whether the first sentence has a claim.
-func (r *reading) claimsFirst() bool {
-	if len(r.sentences) == 0 {
-		return false
-	}
-	return len(r.sentenceClaims(nil, &r.sentences[0], 0)) > 0
 }
 
 // isDenying reports whether the first sentence says that something is not so.

@@ -33,7 +33,7 @@ func (r *reading) standsAlone(s *sentence, lead, k int) bool {
 	if r.wordCount(s) > maxElliptic {
 		return false
 	}
-	return before == quoted || before == fileName || r.followsThing(s, lead) || r.endsClause(s, k) && r.namesThing(s, k) || r.leads(s, k)
+	return before == quoted || before == fileName || r.endsClause(s, k) && r.namesThing(s, k) || r.leads(s, k)
 }
 
 // isNoun reports whether an article is right before a mark: "the updated plan", "my order".
@@ -55,11 +55,6 @@ func (r *reading) hasAfter(s *sentence, k int, roles role) bool {
 // "set", and all of Arabic and Chinese.
 func (r *reading) isOrder(m *mark) bool {
 	return r.language.framed || r.language.english && m.is(ask)
-}
-
-// followsThing reports whether the name of a thing is right before a mark.
-func (r *reading) followsThing(s *sentence, k int) bool {
-	return k > s.first && r.marks[k-1].is(object) && r.adjacent(k-1, k)
 }
 
 // namesThing reports whether a thing is named, or quoted, before a mark.

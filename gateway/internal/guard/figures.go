@@ -86,7 +86,7 @@ func isWordByte(c byte) bool { return c < utf8.RuneSelf && wordBytes[c] }
 // unsourced weighs figures that a look-up would have brought, by what tells that one was
 // wanted.
 func (j *judgement) unsourced() {
-	if len(j.turn) > 0 || j.figures == 0 || j.offersToLook() {
+	if len(j.turn) > 0 || len(j.earlier()) > 0 || j.figures == 0 || j.offersToLook() {
 		return
 	}
 	points, kind := j.lookupPoints(), j.lookupKind()
@@ -125,7 +125,7 @@ func (j *judgement) offersToLook() bool {
 }
 
 // unsourcedWeights are the weights of unsourced figures, by points.
-var unsourcedWeights = []float64{0, 0, 0.2, 0.4, 0.6, 0.7, 0.75}
+var unsourcedWeights = []float64{0, 0, 0.2, 0.4, 0.6, 0.65, 0.75}
 
 // lookupPoints counts what speaks for a look-up that was left out, whatever the tool: the
 // more figures the more, a question, and words of this moment. General knowledge and a

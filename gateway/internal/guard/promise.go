@@ -111,7 +111,19 @@ func (r *reading) isPromised(s *sentence, k int, begun bool) bool {
 	if m.is(ask) && (begun || r.besideSelf(s, k)) {
 		return true
 	}
-	return m.is(doing) && (begun || r.opensSentence(s, k) || r.language.final && r.endsClause(s, k))
+	return m.is(doing) && (begun || r.opensSentence(s, k) && !r.goesOn(s, k) || r.language.final && r.endsClause(s, k))
+}
+
+// maxLead is the length in bytes of what may stand before an announcement: "Got it, sending now."
+const maxLead = 24
+
+// goesOn reports whether a verb only goes on with a longer sentence: "It is free, making it easy".
+func (r *reading) goesOn(s *sentence, k int) bool {
+	at := r.marks[k].start
+	for at > s.start && r.text[at-1] == ' ' {
+		at--
+	}
+	return at-s.start > maxLead && r.text[at-1] == ','
 }
 
 // besideSelf reports whether a verb stands beside "I", where one of them opens its clause.
@@ -207,6 +219,8 @@ func (j *judgement) keeps(t *tool, p *announcement) float64 {
 		return 0
 	case asked && same:
 		return 0.85
+	case len(j.turn) > 0 && !p.outright: // "It is free, making it easy to start."
+		return 0.6
 	case asked || same:
 		return 0.75
 	case len(j.turn) > 0: // in the middle of work an announcement is no courtesy

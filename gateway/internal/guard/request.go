@@ -16,16 +16,11 @@ type wish struct {
 	ownActions actions
 	ownVerbs   uint64
 	ownThings  things
-	// wanted are the actions of each verb of it, as many as matter.
-	wanted []actions
 	// acts is how many acts it names, and joins says that it has a word such as "and".
 	acts  int
 	joins bool
 	// agrees says that it has a word such as "yes".
 	agrees bool
-	// open are the actions that the user asked for in the message before, where the last
-	// one only wants to know.
-	open actions
 	// askedBack says that the message only wants to know: "did you delete it?"
 	askedBack bool
 	// forbids says that nothing is to be done yet, and stopped that nothing is to be done
@@ -58,16 +53,6 @@ type wish struct {
 	own bool
 }
 
-// besides is what the last message asks for besides some actions.
-func (w *wish) besides(done actions) (left actions) {
-	for _, a := range w.wanted {
-		if a&done == 0 {
-			left |= a
-		}
-	}
-	return left
-}
-
 // holdsBack reports whether the user wants nothing to be done now.
 func (w *wish) holdsBack() bool { return w.askedBack || w.forbids }
 
@@ -77,7 +62,6 @@ const (
 	maxWish     = 1000
 	wishEdge    = 500
 	shortWish   = 90 // bytes: an answer to a question of the model
-	maxWanted   = 8  // verbs
 	shortAssent = 24 // bytes: an answer that only agrees
 	wishContext = 2  // messages of the user that a short one goes back to
 )
@@ -93,19 +77,13 @@ func readWish(l *lexicons, c *conversation.Conversation, last int, local *localW
 	if len(w.text) > shortAssent || !w.agrees {
 		w.ownActions, w.ownVerbs, w.ownThings = w.actions, w.verbs, w.things
 	} else {
-		w.wanted, w.acts = nil, 0 // "correct" is no order to correct something
+		w.acts = 0 // "correct" is no order to correct something
 	}
-	if w.actions&changes != 0 || !w.short || w.forbids || w.composes {
+	if w.actions&changes != 0 || !w.short || w.holdsBack() || w.composes {
 		return w
 	}
 	before := func(i int) wish {
 		return readMessage(l, plaintext.Ends(c.Said(c.Messages[i]), maxWish, wishEdge), local, expected)
-	}
-	if w.askedBack {
-		if i := lastOfUser(c, last); i >= 0 {
-			w.open = before(i).actions & changes
-		}
-		return w
 	}
 	w.goBack(c, last, before)
 	return w
@@ -252,9 +230,6 @@ func (w *wish) readVerb(r *reading, s *sentence, k int, asking bool) {
 		w.actions |= m.actions
 		w.acts += count(m.actions&changes != 0 || m.verbs != 0)
 		w.looks = w.looks || m.actions&finds != 0
-		if m.actions&changes != 0 && len(w.wanted) < maxWanted {
-			w.wanted = append(w.wanted, m.actions&changes)
-		}
 	}
 }
 

@@ -84,11 +84,13 @@ func weakens(against, signal string) float64 {
 		case SignalPromise:
 			return 0.8
 		case SignalLookup:
-			return 0.15
+			return 0.5
 		case SignalIntent:
 			return 0.85
 		case SignalClaim:
 			return 0.5
+		case SignalUnsourced:
+			return 0.3
 		}
 	case SignalRefusal:
 		switch signal {

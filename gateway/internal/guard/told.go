@@ -121,11 +121,14 @@ func (j *judgement) answersPlain() bool {
 // states weighs sentences that tell how something is now, where the user has asked for
 // what makes it so.
 func (j *judgement) states() {
+	if len(j.turn) > 0 { // a result told it
+		return
+	}
 	if slices.ContainsFunc(j.signals, func(s Signal) bool { return s.Name == SignalClaimTool && s.Weight >= owedWeight }) {
 		return
 	}
 	w := j.wish
-	if w.holdsBack() || w.composes || w.reported != 0 || w.actions&(changes|anything) == 0 && (j.ledger.Looked() || !j.answersPlain()) {
+	if w.holdsBack() || w.composes || w.reported != 0 || w.actions&(changes|anything) == 0 && !j.answersPlain() {
 		return
 	}
 	if j.text.hasAny(refusal|failure|guide) || j.asksBack() || j.toldBefore {
@@ -137,10 +140,6 @@ func (j *judgement) states() {
 			continue
 		}
 		c := claim{word: word, sentence: i, firm: true, state: true, general: true}
-		if j.covered(&c) {
-			j.add(SignalAfterResult, -0.5, word)
-			return
-		}
 		j.claim(&c, j.owed())
 		return
 	}

@@ -1,5 +1,7 @@
 package guard
 
+import "strings"
+
 // claims weighs what the answer claims.
 func (j *judgement) claims() {
 	owed, claims := j.owed(), j.claimed()
@@ -41,7 +43,7 @@ func (j *judgement) asked() int {
 // anything there.
 func (j *judgement) lookup(c *claim) {
 	weight, name, asked := j.fittest(c)
-	if j.deniesFirst() {
+	if j.deniesFirst() || strings.Contains(strings.TrimSpace(j.wish.text), "\n") { // he may have pasted it
 		return
 	}
 	if j.figures == 0 {
@@ -114,14 +116,8 @@ func (j *judgement) mayClaim(c *claim) bool {
 		return true
 	case c.general || j.wish.composes || j.wish.forbids || j.wish.reported&c.actions != 0:
 		return false
-	case j.referred && !j.wish.askedBack:
-		return true
-	case !c.firm || c.state:
-		return false
-	case j.wish.askedBack:
-		return j.wish.open&c.actions != 0
 	}
-	return true
+	return j.referred && !j.wish.askedBack
 }
 
 // isContent reports whether a claim is about code that stands in the answer, as the user
@@ -261,6 +257,8 @@ func (j *judgement) stated(c *claim, m match) float64 {
 		return 0.7
 	case j.wish.composes:
 		return 0.4
+	case c.state && j.asked() >= 0:
+		return 0.75
 	case m.asked:
 	case c.state && j.wish.askedBack:
 		return 0.4
