@@ -84,7 +84,7 @@ func (s *Shared) keys(set *Set, p *place) *sharedKeys {
 }
 
 // call are the keys and the argument of the script: an array in MessagePack, which the server reads in one step. It
-// has what is for all limits, and eight values for each.
+// has what is for all limits, and seven values for each.
 type call struct {
 	keys redis.Keys
 	args []byte
@@ -92,7 +92,7 @@ type call struct {
 
 const (
 	forAll   = 10
-	perLimit = 8
+	perLimit = 7
 )
 
 // number appends a number in MessagePack, in as few bytes as it takes, mostly.
@@ -105,6 +105,13 @@ func (c *call) number(n int64) {
 	default:
 		c.args = binary.BigEndian.AppendUint64(append(c.args, 0xd3), uint64(n))
 	}
+}
+
+// text appends a number that the script hands to commands alone, in the form that they have.
+func (c *call) text(n int64) {
+	var digits [20]byte
+	text := strconv.AppendInt(digits[:0], n, 10)
+	c.args = append(append(c.args, 0xa0|byte(len(text))), text...)
 }
 
 func (c *call) word(s string) {
@@ -125,20 +132,20 @@ func (s *Shared) begin(op, id string, set *Set, p *place, force bool, seen int64
 	if s.clock != nil {
 		now = s.clock().UnixMicro()
 	}
-	for _, n := range [...]int64{p.from, p.to, Life.Microseconds(), grave.Microseconds(), marked.Milliseconds(), forced, seen, now} {
+	for _, n := range [...]int64{p.from, p.to, Life.Microseconds(), grave.Microseconds()} {
+		c.number(n)
+	}
+	c.text(marked.Milliseconds())
+	for _, n := range [...]int64{forced, seen, now} {
 		c.number(n)
 	}
 	return c
 }
 
-// limit adds a limit of a kind.
-func (c *call) limit(kind string, values ...int64) {
-	c.word(kind)
-	for i := range perLimit - 1 {
-		n := int64(0)
-		if i < len(values) {
-			n = values[i]
-		}
+// limit adds the values of a limit of a kind but for the last two.
+func (c *call) limit(kind byte, values [4]int64) {
+	c.args = append(c.args, 0xa1, kind)
+	for _, n := range values {
 		c.number(n)
 	}
 }
@@ -146,10 +153,16 @@ func (c *call) limit(kind string, values ...int64) {
 // rate adds a rate, and how many units it is to take; it is kept until it is empty, and longer.
 func (c *call) rate(r *rate, units int64) {
 	ttl := min(max(r.wait(r.full), 0), 62*24*time.Hour) + r.wait(max(units, 0)) + time.Hour
-	c.limit("r", r.cost, r.drain, r.full, r.tick, units, min(ttl, 366*24*time.Hour).Milliseconds())
+	c.limit('r', [4]int64{r.cost, r.drain, r.full, r.tick})
+	c.number(units)
+	c.text(min(ttl, 366*24*time.Hour).Milliseconds())
 }
 
-func (c *call) running(most, n int64) { c.limit("c", most, n) }
+func (c *call) running(most, n int64) {
+	c.limit('c', [4]int64{most, n})
+	c.number(0)
+	c.number(0)
+}
 
 // budget adds a budget: what it is to hold, or what was used, what was used so far, and what that was
 // when it was said last. end is that of the window, µs.
@@ -157,7 +170,9 @@ func (c *call) budget(most, amount, used, last, end int64) {
 	if end > 0 {
 		end = end/1000 + kept.Milliseconds()
 	}
-	c.limit("b", most, amount, used, last, end)
+	c.limit('b', [4]int64{most, amount, used, last})
+	c.text(end)
+	c.number(0)
 }
 
 // reply is what the script answers.
