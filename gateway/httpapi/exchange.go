@@ -48,7 +48,7 @@ func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
 // ask asks the gateway, and writes its answer.
 func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request, began time.Time) error {
 	rec := recordOf(c)
-	beat := s.newHeartbeat(c.Response(), rec.form.Ping, req.Stream)
+	beat := s.newHeartbeat(c, rec.form.Ping, req.Stream)
 	defer beat.stop()
 	ctx, done := s.begin(c)
 	defer func() { done(req.Route) }()
@@ -188,7 +188,7 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, front protocol.Wr
 		}
 		beat.pace.write()
 		header(w.Header(), resp, true)
-		return s.writeWhole(w, resp, body, began)
+		return s.writeWhole(c, resp, body, began)
 	}
 	beat.begin(resp.Summary, func() {
 		header(w.Header(), resp, false)
@@ -228,12 +228,19 @@ func streamHeader(h http.Header) {
 	h.Set("x-accel-buffering", "no")
 }
 
-func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byte, began time.Time) error {
+func (s *Server) writeWhole(c echo.Context, resp *gateway.Response, body []byte, began time.Time) error {
+	w := c.Response()
 	h := w.Header()
 	timing(h, began, resp.Summary.Overhead)
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(http.StatusOK)
-	if _, err := w.Write(body); err != nil {
+	conn := connectionOf(c.Request().Context())
+	conn.gather(len(body))
+	_, err := w.Write(body)
+	if late := conn.release(); err == nil {
+		err = late
+	}
+	if err != nil {
 		return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
 	}
 	return nil
