@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -195,7 +196,13 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, front protocol.Wr
 		streamHeader(w.Header())
 		w.WriteHeader(http.StatusOK)
 	})
-	var out []byte
+	room := pieceRoom.Get().(*[]byte)
+	out := (*room)[:0]
+	defer func() {
+		if *room = out[:0]; cap(out) <= keptPiece {
+			pieceRoom.Put(room)
+		}
+	}()
 	for ; err == nil; frame, err = resp.Next() {
 		if frame != nil {
 			if out, err = front.Frame(out, frame); err != nil {
@@ -220,6 +227,12 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, front protocol.Wr
 // maxPiece is how many bytes of a stream are collected before they are written, where all of
 // them are here already.
 const maxPiece = 16 << 10
+
+// pieceRoom is memory that pieces of streams are collected in: one that grows anew with each stream
+// takes twice a piece. More than keptPiece is not kept for the next stream.
+var pieceRoom = sync.Pool{New: func() any { return new([]byte) }}
+
+const keptPiece = 2 * maxPiece
 
 // streamHeader says that the answer is a stream, to whoever stands in front of us: nginx
 // would collect it.
