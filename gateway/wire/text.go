@@ -231,6 +231,9 @@ func AppendUnquoted(b, quoted []byte) ([]byte, error) {
 		return unquote(b, quoted)
 	}
 	b = slices.Grow(b, unquotedSize(quoted))
+	if out, ok := unescape(b, quoted[1:len(quoted)-1]); ok {
+		return out, nil
+	}
 	var in, out []byte
 	for text := quoted[1 : len(quoted)-1]; len(text) > 0; {
 		n := Units(text, longText/2)

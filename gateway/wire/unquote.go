@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,7 +15,7 @@ import (
 func unquote(b, quoted []byte) ([]byte, error) {
 	from := len(b)
 	if n := len(quoted); n >= 2 && quoted[0] == '"' && quoted[n-1] == '"' {
-		if out, ok := unescape(b, quoted[1:n-1]); ok {
+		if out, ok := unescape(slices.Grow(b, n-2), quoted[1:n-1]); ok {
 			return out, nil
 		}
 	}
