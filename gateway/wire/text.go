@@ -216,7 +216,7 @@ func Unquote(raw []byte) string {
 	if n := len(raw); n >= 2 && raw[0] == '"' && raw[n-1] == '"' && Plain(raw[1:n-1]) { // most are
 		return string(raw[1 : n-1])
 	}
-	b, err := unquote(nil, raw)
+	b, err := jsontext.AppendUnquote(nil, raw)
 	if err != nil {
 		return ""
 	}
@@ -228,18 +228,15 @@ func Unquote(raw []byte) string {
 // touches all of it.
 func AppendUnquoted(b, quoted []byte) ([]byte, error) {
 	if len(quoted) < longText {
-		return unquote(b, quoted)
+		return jsontext.AppendUnquote(b, quoted)
 	}
 	b = slices.Grow(b, unquotedSize(quoted))
-	if out, ok := unescape(b, quoted[1:len(quoted)-1]); ok {
-		return out, nil
-	}
 	var in, out []byte
 	for text := quoted[1 : len(quoted)-1]; len(text) > 0; {
 		n := Units(text, longText/2)
 		in = append(append(append(in[:0], '"'), text[:n]...), '"')
 		var err error
-		if out, err = unquote(out[:0], in); err != nil {
+		if out, err = jsontext.AppendUnquote(out[:0], in); err != nil {
 			return append(b, out...), err
 		}
 		b, text = append(b, out...), text[n:]
