@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -48,7 +49,7 @@ func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
 // ask asks the gateway, and writes its answer.
 func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request, began time.Time) error {
 	rec := recordOf(c)
-	beat := s.newHeartbeat(c.Response(), rec.form.Ping, req.Stream)
+	beat := s.newHeartbeat(c, rec.form.Ping, req.Stream)
 	defer beat.stop()
 	ctx, done := s.begin(c)
 	defer func() { done(req.Route) }()
@@ -188,14 +189,20 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, front protocol.Wr
 		}
 		beat.pace.write()
 		header(w.Header(), resp, true)
-		return s.writeWhole(w, resp, body, began)
+		return s.writeWhole(c, resp, body, began)
 	}
 	beat.begin(resp.Summary, func() {
 		header(w.Header(), resp, false)
 		streamHeader(w.Header())
 		w.WriteHeader(http.StatusOK)
 	})
-	var out []byte
+	room := pieceRoom.Get().(*[]byte)
+	out := (*room)[:0]
+	defer func() {
+		if *room = out[:0]; cap(out) <= keptPiece {
+			pieceRoom.Put(room)
+		}
+	}()
 	for ; err == nil; frame, err = resp.Next() {
 		if frame != nil {
 			if out, err = front.Frame(out, frame); err != nil {
@@ -221,6 +228,12 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, front protocol.Wr
 // them are here already.
 const maxPiece = 16 << 10
 
+// pieceRoom is memory that pieces of streams are collected in: one that grows anew with each stream
+// takes twice a piece. More than keptPiece is not kept for the next stream.
+var pieceRoom = sync.Pool{New: func() any { return new([]byte) }}
+
+const keptPiece = 2 * maxPiece
+
 // streamHeader says that the answer is a stream, to whoever stands in front of us: nginx
 // would collect it.
 func streamHeader(h http.Header) {
@@ -228,12 +241,19 @@ func streamHeader(h http.Header) {
 	h.Set("x-accel-buffering", "no")
 }
 
-func (s *Server) writeWhole(w *echo.Response, resp *gateway.Response, body []byte, began time.Time) error {
+func (s *Server) writeWhole(c echo.Context, resp *gateway.Response, body []byte, began time.Time) error {
+	w := c.Response()
 	h := w.Header()
 	timing(h, began, resp.Summary.Overhead)
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(http.StatusOK)
-	if _, err := w.Write(body); err != nil {
+	conn := connectionOf(c.Request().Context())
+	conn.gather(len(body))
+	_, err := w.Write(body)
+	if late := conn.release(); err == nil {
+		err = late
+	}
+	if err != nil {
 		return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
 	}
 	return nil

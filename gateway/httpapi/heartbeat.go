@@ -19,6 +19,7 @@ import (
 // be said in the stream.
 type heartbeat struct {
 	w     *echo.Response
+	conn  *connection // that it is written to; may be nil
 	pace  *pacer
 	ping  string
 	every time.Duration // 0: never
@@ -31,8 +32,9 @@ type heartbeat struct {
 }
 
 // newHeartbeat begins the heartbeat of a stream. It must be stopped.
-func (s *Server) newHeartbeat(w *echo.Response, ping string, streamed bool) *heartbeat {
-	h := &heartbeat{w: w, pace: s.newPacer(w), ping: ping, every: s.cfg.Heartbeat, last: time.Now()}
+func (s *Server) newHeartbeat(c echo.Context, ping string, streamed bool) *heartbeat {
+	w := c.Response()
+	h := &heartbeat{w: w, conn: connectionOf(c.Request().Context()), pace: s.newPacer(w), ping: ping, every: s.cfg.Heartbeat, last: time.Now()}
 	if h.every > 0 && streamed {
 		h.mu.Lock()
 		h.timer = time.AfterFunc(h.every, h.beat)
@@ -85,15 +87,19 @@ func (h *heartbeat) write(piece []byte, flush bool) error {
 	if h.timer != nil {
 		h.last = time.Now()
 	}
+	if flush {
+		h.conn.gather(len(piece))
+	}
 	if len(piece) > 0 {
 		if _, err := h.w.Write(piece); err != nil {
+			_ = h.conn.release()
 			return err
 		}
 	}
 	if flush {
 		h.w.Flush()
 	}
-	return nil
+	return h.conn.release()
 }
 
 // stop ends the heartbeat. Nothing is written after it. The deadline of writes stays for

@@ -121,7 +121,7 @@ func (s *Server) replay(c echo.Context, events protocol.Events) error {
 	w := c.Response()
 	w.Header().Set("content-type", "text/event-stream")
 	streamHeader(w.Header())
-	beat := s.newHeartbeat(w, recordOf(c).form.Ping, true)
+	beat := s.newHeartbeat(c, recordOf(c).form.Ping, true)
 	defer beat.stop()
 	for {
 		piece, err := events(c.Request().Context())

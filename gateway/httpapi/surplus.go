@@ -27,6 +27,10 @@ type connection struct {
 
 	mu    sync.Mutex
 	timer *time.Timer // nil while nobody looks
+
+	out     sync.Mutex
+	waiting *[gatherRoom]byte // what was written while it gathers; nil while it does not
+	waits   int               // how many bytes of that there are
 }
 
 // listener gives connections that notice that their client has left.
@@ -47,7 +51,7 @@ func withLeave(ctx context.Context, c net.Conn) context.Context {
 	if !ok {
 		return ctx
 	}
-	ctx, own.leave = context.WithCancel(ctx)
+	ctx, own.leave = context.WithCancel(context.WithValue(ctx, connectionKey{}, own))
 	return ctx
 }
 

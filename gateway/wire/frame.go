@@ -3,8 +3,6 @@ package wire
 import (
 	"bytes"
 	"sync"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Frame is one piece of an answer in OpenAI's chat form: a block of a stream, or a whole
@@ -164,7 +162,7 @@ func (f *Frame) Text(place int) (text []byte, ok bool) {
 			}
 			f.text = make([]byte, 0, room)
 		}
-		text, err := jsontext.AppendUnquote(f.text[:0], raw)
+		text, err := unquote(f.text[:0], raw)
 		if err != nil {
 			f.of = 0
 			return nil, false
@@ -183,32 +181,50 @@ const pieceSize = 32 << 10
 // until the next one.
 func (f *Frame) Pieces(place int, take func(piece []byte) bool) (ok bool) {
 	raw := f.choices[place].Content.Of(f.Data)
-	if len(raw) <= pieceSize || raw[0] != '"' {
+	if !f.Whole && len(raw) <= pieceSize || len(raw) == 0 || raw[0] != '"' || f.of == place+1 {
 		text, ok := f.Text(place)
 		if len(text) > 0 {
 			take(text)
 		}
 		return ok
 	}
-	escaped := bytes.IndexByte(raw, '\\') >= 0
-	var quoted, decoded []byte
+	if bytes.IndexByte(raw, '\\') < 0 {
+		for text := raw[1 : len(raw)-1]; len(text) > 0; {
+			piece := text[:Units(text, pieceSize)]
+			if text = text[len(piece):]; !take(piece) {
+				return true
+			}
+		}
+		return true
+	}
+	room := pieceRoom.Get().(*[]byte)
+	defer pieceRoom.Put(room)
+	if len(raw) <= pieceSize {
+		text, err := unquote((*room)[:0], raw)
+		*room = text[:0]
+		if err == nil && len(text) > 0 {
+			take(text)
+		}
+		return err == nil
+	}
+	var quoted []byte
 	for text := raw[1 : len(raw)-1]; len(text) > 0; {
 		piece := text[:Units(text, pieceSize)]
 		text = text[len(piece):]
-		if escaped {
-			var err error
-			quoted = append(append(append(quoted[:0], '"'), piece...), '"')
-			if decoded, err = jsontext.AppendUnquote(decoded[:0], quoted); err != nil {
-				return false
-			}
-			piece = decoded
+		quoted = append(append(append(quoted[:0], '"'), piece...), '"')
+		decoded, err := unquote((*room)[:0], quoted)
+		if *room = decoded[:0]; err != nil {
+			return false
 		}
-		if !take(piece) {
+		if !take(decoded) {
 			return true
 		}
 	}
 	return true
 }
+
+// pieceRoom is memory that whole texts are decoded into, at most a piece each.
+var pieceRoom = sync.Pool{New: func() any { return new([]byte) }}
 
 // Hole is the one string in which chunks like this one differ, and the number of the shape
 // that they have; 0 if there is none. The number changes with every chunk that has another

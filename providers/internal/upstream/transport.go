@@ -14,6 +14,10 @@ const (
 	// writeBuffer lets most requests leave in one write or in few; the transport's own 4 KiB
 	// cut a prompt of 16 KiB into five. Each connection has one.
 	writeBuffer = 8 << 10
+	// readBuffer is how much of a stream one read takes, which then goes on in one write: a stream
+	// that comes faster than it is read would take a read and a write for each 4 KiB, the
+	// transport's own. Each connection has one.
+	readBuffer = 16 << 10
 )
 
 func newTransport(connect time.Duration) *http.Transport {
@@ -35,6 +39,7 @@ func newTransport(connect time.Duration) *http.Transport {
 		IdleConnTimeout:        idleConnLifetime,
 		MaxResponseHeaderBytes: maxHeader,
 		WriteBufferSize:        writeBuffer,
+		ReadBufferSize:         readBuffer,
 		// Else the transport would ask for gzip, and undo it in a way that hides it.
 		DisableCompression: true,
 	}

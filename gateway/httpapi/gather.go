@@ -1,0 +1,81 @@
+package httpapi
+
+import (
+	"context"
+	"sync"
+)
+
+// net/http writes a piece of an answer in several writes if it is longer than its own buffers: what
+// 4 KiB hold, the rest, and the line end behind a chunk. Each is a call of the system and wakes the
+// client. So what is written while a connection gathers leaves at once.
+
+const (
+	gatherFrom = 2 << 10  // a shorter piece leaves in one write anyway
+	gatherRoom = 24 << 10 // a longest piece of a stream, with the answer's header in front of it
+)
+
+// gatherBuffers are [gatherRoom] long.
+var gatherBuffers = sync.Pool{New: func() any { return new([gatherRoom]byte) }}
+
+type connectionKey struct{}
+
+// connectionOf is the connection that a request came on, nil where that is none of ours, as in tests.
+func connectionOf(ctx context.Context) *connection {
+	c, _ := ctx.Value(connectionKey{}).(*connection)
+	return c
+}
+
+// gather has writes wait until release, as long as there is room for them. size is how many bytes of
+// an answer are about to be written: few need nothing, and of many a copy costs more than it saves.
+// It may be called for nil.
+func (c *connection) gather(size int) {
+	if c == nil || size < gatherFrom || size > maxPiece+gatherFrom {
+		return
+	}
+	c.out.Lock()
+	defer c.out.Unlock()
+	c.waiting = gatherBuffers.Get().(*[gatherRoom]byte)
+}
+
+// release writes what has waited. It may be called for nil, and without gather.
+func (c *connection) release() error {
+	if c == nil {
+		return nil
+	}
+	c.out.Lock()
+	defer c.out.Unlock()
+	if c.waiting == nil {
+		return nil
+	}
+	err := c.flush()
+	gatherBuffers.Put(c.waiting)
+	c.waiting = nil
+	return err
+}
+
+// flush writes what waits. c.out is held.
+func (c *connection) flush() error {
+	if c.waits == 0 {
+		return nil
+	}
+	_, err := c.TCPConn.Write(c.waiting[:c.waits])
+	c.waits = 0
+	return err
+}
+
+// Write implements net.Conn. A write that waits fails in release.
+func (c *connection) Write(p []byte) (int, error) {
+	c.out.Lock()
+	defer c.out.Unlock()
+	switch {
+	case c.waiting == nil:
+		return c.TCPConn.Write(p)
+	case c.waits+len(p) > gatherRoom:
+		if err := c.flush(); err != nil {
+			return 0, err
+		}
+		return c.TCPConn.Write(p)
+	}
+	c.waits += copy(c.waiting[c.waits:], p)
+	return len(p), nil
+}
