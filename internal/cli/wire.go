@@ -321,7 +321,8 @@ func logHandler(w io.Writer, c config.Log, level *slog.LevelVar) slog.Handler {
 	case c.Format == "auto" && !c.Prefix && ok && isatty.IsTerminal(file.Fd()):
 		return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""})
 	}
-	return newJSONLog(w, level)
+	opts.ReplaceAttr = inMilliseconds
+	return slog.NewJSONHandler(w, opts)
 }
 
 // inMilliseconds says the unit of durations, which JSON has as bare numbers: took becomes took_ms.
@@ -329,12 +330,5 @@ func inMilliseconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() != slog.KindDuration {
 		return a
 	}
-	return slog.Float64(a.Key+unitMilliseconds, milliseconds(a.Value.Duration()))
-}
-
-// unitMilliseconds is added to the names of durations.
-const unitMilliseconds = "_ms"
-
-func milliseconds(d time.Duration) float64 {
-	return float64(d.Round(time.Microsecond).Microseconds()) / 1000
+	return slog.Float64(a.Key+"_ms", float64(a.Value.Duration().Round(time.Microsecond).Microseconds())/1000)
 }
