@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// blindCase is a case of the fourth blind set or the fifth; the README of the fourth's folder explains it.
+// blindCase is a case of the fourth blind set or a later one; the README of the fourth's folder explains it.
 type blindCase struct {
 	example
 	Kind, Twin string
@@ -29,6 +29,18 @@ func TestBlindFour(t *testing.T) {
 func TestBlindFive(t *testing.T) {
 	t.Parallel()
 	t.Log(measureBlind(t, "blind5"))
+}
+
+// TestBlindSix prints the figures on the sixth blind set, as TestBlindFour does.
+func TestBlindSix(t *testing.T) {
+	t.Parallel()
+	t.Log(measureBlind(t, "blind6"))
+}
+
+// TestBlindSeven prints the figures on the seventh blind set, as TestBlindFour does.
+func TestBlindSeven(t *testing.T) {
+	t.Parallel()
+	t.Log(measureBlind(t, "blind7"))
 }
 
 // measureBlind judges all cases of a folder.
@@ -58,9 +70,10 @@ func measureBlind(t *testing.T, folder string) *blindFigures {
 // blindFigures are the figures of the set.
 type blindFigures struct {
 	ghosts, certain, contradictions counts
-	fine, alarms, twins, flagged    int
+	fine, twins, flagged            int
 	demanded, unwanted              int
 	kinds                           map[string]*[2]int // right, all
+	fineScores, ghostScores         []float64
 	seen                            map[string]bool
 }
 
@@ -77,9 +90,12 @@ func (f *blindFigures) judge(t *testing.T, c *blindCase) {
 	if ghost && c.Certain {
 		f.certain.add(v.Ghost, true)
 	}
-	if c.Label == "fine" {
+	switch c.Label {
+	case "fine":
 		f.fine++
-		f.alarms += btoi(v.Ghost)
+		f.fineScores = append(f.fineScores, v.Score)
+	case "ghost":
+		f.ghostScores = append(f.ghostScores, v.Score)
 	}
 	if c.Twin != "" {
 		f.twins++
@@ -98,13 +114,16 @@ func (f *blindFigures) judge(t *testing.T, c *blindCase) {
 }
 
 func (f *blindFigures) String() string {
-	alarms, recall := ratio(f.alarms, f.fine), ratio(f.ghosts.rightly, f.ghosts.rightly+f.ghosts.missed)
-	const rate = 0.1 // of the answers are ghosts
 	text := fmt.Sprintf("ghosts: %v\ncertain ghosts: %v\ncontradictions: %v\n"+
-		"alarms on fine answers: %d of %d; precision where one answer in ten is a ghost: %.3f\n"+
 		"twins flagged: %d of %d; tools named of those that nobody wanted: %d of %d\n",
-		f.ghosts, f.certain, f.contradictions, f.alarms, f.fine, rate*recall/max(rate*recall+(1-rate)*alarms, 1e-9),
-		f.flagged, f.twins, f.unwanted, f.demanded)
+		f.ghosts, f.certain, f.contradictions, f.flagged, f.twins, f.unwanted, f.demanded)
+	const rate = 0.1 // of the answers are ghosts
+	for _, threshold := range []float64{0.7, 0.75, 0.8, 0.85, 0.9} {
+		alarms, found := atLeast(f.fineScores, threshold), atLeast(f.ghostScores, threshold)
+		share, recall := ratio(alarms, f.fine), ratio(found, len(f.ghostScores))
+		text += fmt.Sprintf("threshold %.2f: alarms on fine answers %d of %d, ghosts found %d of %d; precision where one answer in ten is a ghost: %.3f\n",
+			threshold, alarms, f.fine, found, len(f.ghostScores), rate*recall/max(rate*recall+(1-rate)*share, 1e-9))
+	}
 	for _, kind := range slices.Sorted(maps.Keys(f.kinds)) {
 		text += fmt.Sprintf("  %-40s %d of %d\n", kind, f.kinds[kind][0], f.kinds[kind][1])
 	}
@@ -204,4 +223,12 @@ func TestRecorded(t *testing.T) {
 	if n < 40 {
 		t.Errorf("got %d answers, want at least 40", n)
 	}
+}
+
+// atLeast counts the scores that are not below a threshold.
+func atLeast(scores []float64, threshold float64) (n int) {
+	for _, score := range scores {
+		n += btoi(score >= threshold)
+	}
+	return n
 }

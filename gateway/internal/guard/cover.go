@@ -170,7 +170,9 @@ func (j *judgement) partial(c *claim) string {
 		apart := t.things.without(done.about).without(j.tools.common())
 		named := c.verbs&t.verbs != 0
 		claimed := named || t.actions&c.actions&changes != 0 && (!done.does || c.things.meets(apart))
-		wanted := j.wish.ownVerbs&t.verbs != 0 || j.wish.joins && (j.wish.ownThings.meets(apart) || named && j.wish.acts > done.changes)
+		// Of one thing that was asked for, the change may have been it, whatever its tool is called.
+		more := j.wish.joins || j.wish.acts > done.changes
+		wanted := more && j.wish.ownVerbs&t.verbs != 0 || j.wish.joins && (j.wish.ownThings.meets(apart) || named && j.wish.acts > done.changes)
 		if claimed && wanted {
 			missing = t.name
 		}
