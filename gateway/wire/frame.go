@@ -207,6 +207,11 @@ func (f *Frame) Pieces(place int, take func(piece []byte) bool) (ok bool) {
 		}
 		return err == nil
 	}
+	return decodePieces(raw, room, take)
+}
+
+// decodePieces hands over the text of a long JSON string in pieces, which it decodes into room.
+func decodePieces(raw []byte, room *[]byte, take func(piece []byte) bool) (ok bool) {
 	var quoted []byte
 	for text := raw[1 : len(raw)-1]; len(text) > 0; {
 		piece := text[:Units(text, pieceSize)]

@@ -164,20 +164,24 @@ func (j *judgement) partial(c *claim) string {
 	missing := ""
 	for i := range j.tools.tools {
 		t := &j.tools.tools[i]
-		if j.isCalled(t.name) || t.handsOver || t.actions&(changes|anything) == 0 {
-			continue
-		}
-		apart := t.things.without(done.about).without(j.tools.common())
-		named := c.verbs&t.verbs != 0
-		claimed := named || t.actions&c.actions&changes != 0 && (!done.does || c.things.meets(apart))
-		// Of one thing that was asked for, the change may have been it, whatever its tool is called.
-		more := j.wish.joins || j.wish.acts > done.changes
-		wanted := more && j.wish.ownVerbs&t.verbs != 0 || j.wish.joins && (j.wish.ownThings.meets(apart) || named && j.wish.acts > done.changes)
-		if claimed && wanted {
+		if !j.isCalled(t.name) && !t.handsOver && t.actions&(changes|anything) != 0 && j.isLeft(c, t, &done) {
 			missing = t.name
 		}
 	}
 	return missing
+}
+
+// isLeft reports whether a tool that was not called does what is claimed, and what the user asked for
+// besides what the changes of this turn have done.
+func (j *judgement) isLeft(c *claim, t *tool, done *behind) bool {
+	apart := t.things.without(done.about).without(j.tools.common())
+	named := c.verbs&t.verbs != 0
+	if !named && (t.actions&c.actions&changes == 0 || done.does && !c.things.meets(apart)) {
+		return false
+	}
+	// Of one thing that was asked for, the change may have been it, whatever its tool is called.
+	more := j.wish.acts > done.changes
+	return (j.wish.joins || more) && j.wish.ownVerbs&t.verbs != 0 || j.wish.joins && (j.wish.ownThings.meets(apart) || named && more)
 }
 
 // behind is what the changes of this turn have done.

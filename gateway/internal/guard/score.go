@@ -80,18 +80,7 @@ const barred = -1
 func weakens(against, signal string) float64 {
 	switch against {
 	case SignalQuestion:
-		switch signal {
-		case SignalPromise:
-			return 0.8
-		case SignalLookup:
-			return 0.5
-		case SignalIntent:
-			return 0.85
-		case SignalClaim:
-			return 0.5
-		case SignalUnsourced:
-			return 0.3
-		}
+		return questioned[signal]
 	case SignalRefusal:
 		switch signal {
 		case SignalClaimTool:
@@ -113,6 +102,11 @@ func weakens(against, signal string) float64 {
 		}
 	}
 	return 0
+}
+
+// questioned is how much a question at the end weakens signals.
+var questioned = map[string]float64{
+	SignalPromise: 0.8, SignalLookup: 0.5, SignalIntent: 0.85, SignalClaim: 0.5, SignalUnsourced: 0.3,
 }
 
 // combine adds the signals up: each takes its part of what the others leave open.
