@@ -18,14 +18,14 @@ if op == 'acquire' and (now < from or now >= to) then return {'window', now} end
 local has, texts, key = {}, {KEYS[1]}, 2
 for i = 11, #args, 7 do
   local l = {args[i + 1], args[i + 2], args[i + 3], args[i + 4], args[i + 5], args[i + 6],
-    kind = args[i], key = KEYS[key], level = 0, held = 0, amount = 0, was = 0, state = false, birth = false, new = false, other = false, due = false}
+    kind = args[i], key = KEYS[key], level = 0, held = 0, amount = 0, was = 0, state = false, birth = false, new = false, back = false, text = false, zset = false, due = false}
   key = key + 1
   if l.kind == 'b' then
-    l.other = KEYS[key] -- the leases by their ends
+    l.zset = KEYS[key] -- the leases by their ends
     key = key + 1
   elseif l.kind == 'r' then
     texts[#texts + 1] = l.key
-    l.other = #texts
+    l.text = #texts
   end
   has[#has + 1] = l
 end
@@ -34,7 +34,7 @@ if texts[1] then return {'over', now} end
 
 -- The level that a rate has now.
 local function level(l)
-  local level, last, cost = match(texts[l.other] or '', '^(%d+):(%d+):(%d+)$')
+  local level, last, cost = match(texts[l.text] or '', '^(%d+):(%d+):(%d+)$')
   if not level then return end
   level, last, cost = tonumber(level), tonumber(last), tonumber(cost)
   if cost ~= l[1] then level = math.min(math.ceil(level / cost * l[1]), 4503599627370496) end
@@ -43,17 +43,17 @@ local function level(l)
     if ticks > floor(level / l[2]) then level = 0 else level = level - ticks * l[2] end
   end
   l.level = level
-  l.new = last > now -- the clock was put back: it goes on from here
+  l.back = last > now -- the clock was put back: it goes on from here
 end
 
 -- Adds to a rate.
 local function keep(l, n)
-  local level = math.min(math.max(l.level + n, 0), 9007199254740991)
-  l.level = level
-  call('SET', l.key, format('%d:%d:%d', level, now, l[1]), 'PX', l[6])
+  l.level = math.min(math.max(l.level + n, 0), 9007199254740991)
+  call('SET', l.key, format('%d:%d:%d', l.level, now, l[1]), 'PX', l[6])
 end
 
--- What is spent (as level) and held of a budget, and by this request. Returns when its leases are to be looked at.
+-- What is spent (as level) and held of a budget, and by this request. Returns when its leases are to be looked at. The hash has what is
+-- spent (s) and held (h), each lease (i and its id), when it began (b), and when to look at the leases (d).
 local function hold(l)
   local n = call('HMGET', l.key, 's', 'h', 'i' .. id, 'b', 'd')
   l.level, l.held = tonumber(n[1] or '0'), tonumber(n[2] or '0')
@@ -96,7 +96,7 @@ if op == 'settle' or op == 'release' then
       end
       if l.state then
         call('HDEL', l.key, 'i' .. id)
-        call('ZREM', l.other, id)
+        call('ZREM', l.zset, id)
       end
     end
   end
@@ -149,7 +149,7 @@ local room = true
 for _, l in ipairs(has) do
   if l.kind == 'r' then
     level(l)
-    if l.new then keep(l, 0) end
+    if l.back then keep(l, 0) end
     if op == 'acquire' and l.level + l[5] > l[3] then room = false end
   elseif l.kind == 'c' then
     if tidy then clean(l.key) end
@@ -161,7 +161,7 @@ for _, l in ipairs(has) do
   else
     local due = hold(l)
     if due <= now or due > now + life then -- or the clock was put back
-      l.due = reap(l.key, l.other)
+      l.due = reap(l.key, l.zset)
       hold(l)
     end
     local more = l[2]
@@ -192,12 +192,9 @@ for _, l in ipairs(has) do
   if l.kind == 'r' then
     if l[5] ~= 0 and grow then keep(l, l[5]) end
   elseif l.kind == 'c' then
-    if tidy or l.level == 0 then
-      l.level = l.level + call('ZADD', l.key, expires, id)
-      call('PEXPIRE', l.key, format('%d', floor(2 * (life + grave) / 1000)))
-    else
-      l.level = l.level + call('ZADD', l.key, expires, id)
-    end
+    local renewed = tidy or l.level == 0
+    l.level = l.level + call('ZADD', l.key, expires, id)
+    if renewed then call('PEXPIRE', l.key, format('%d', floor(2 * (life + grave) / 1000))) end
   else
     local amount, unheld = l[2], l.held == 0
     if not grow then amount = math.max(l.amount, l[3]) end
@@ -210,10 +207,10 @@ for _, l in ipairs(has) do
     else
       call('HSET', l.key, 's', spent, 'h', held, 'i' .. id, own)
     end
-    call('ZADD', l.other, expires, id)
+    call('ZADD', l.zset, expires, id)
     if l[5] ~= '0' then
       if l.new then call('PEXPIREAT', l.key, l[5]) end
-      if l.new or unheld then call('PEXPIREAT', l.other, l[5]) end
+      if l.new or unheld then call('PEXPIREAT', l.zset, l[5]) end
     end
   end
 end

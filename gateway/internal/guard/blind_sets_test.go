@@ -18,39 +18,30 @@ type blindCase struct {
 	Wanted     *[]string `json:"tools_wanted"`
 }
 
-// TestBlindFour prints the figures on the fourth blind set. It fails only on cases that cannot be read: the set is there to
-// be measured by.
-func TestBlindFour(t *testing.T) {
+// TestBlindSets prints the figures on the blind sets that have a folder. It fails only on cases that cannot be read: the
+// sets are there to be measured by.
+func TestBlindSets(t *testing.T) {
 	t.Parallel()
-	t.Log(measureBlind(t, "blind4"))
+	for _, folder := range []string{"blind4", "blind5", "blind6", "blind7"} {
+		t.Run(folder, func(t *testing.T) {
+			t.Parallel()
+			f := &blindFigures{kinds: map[string]*[2]int{}, seen: map[string]bool{}}
+			cases := readBlind(t, folder)
+			for i := range cases {
+				f.judge(t, &cases[i])
+			}
+			t.Log(f)
+		})
+	}
 }
 
-// TestBlindFive prints the figures on the fifth blind set, as TestBlindFour does.
-func TestBlindFive(t *testing.T) {
-	t.Parallel()
-	t.Log(measureBlind(t, "blind5"))
-}
-
-// TestBlindSix prints the figures on the sixth blind set, as TestBlindFour does.
-func TestBlindSix(t *testing.T) {
-	t.Parallel()
-	t.Log(measureBlind(t, "blind6"))
-}
-
-// TestBlindSeven prints the figures on the seventh blind set, as TestBlindFour does.
-func TestBlindSeven(t *testing.T) {
-	t.Parallel()
-	t.Log(measureBlind(t, "blind7"))
-}
-
-// measureBlind judges all cases of a folder.
-func measureBlind(t *testing.T, folder string) *blindFigures {
+// readBlind reads all cases of a folder.
+func readBlind(t *testing.T, folder string) (all []blindCase) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("got %d files of %s, %v", len(files), folder, err)
 	}
-	f := &blindFigures{kinds: map[string]*[2]int{}, seen: map[string]bool{}}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -60,11 +51,9 @@ func measureBlind(t *testing.T, folder string) *blindFigures {
 		if err := json.Unmarshal(text, &cases); err != nil {
 			t.Fatalf("%s: %v", filepath.Base(file), err)
 		}
-		for i := range cases {
-			f.judge(t, &cases[i])
-		}
+		all = append(all, cases...)
 	}
-	return f
+	return all
 }
 
 // blindFigures are the figures of the set.
@@ -139,31 +128,20 @@ func TestEarlierAnswers(t *testing.T) {
 	t.Parallel()
 	all, alarms, seen := 0, 0, map[string]bool{}
 	for _, folder := range []string{"blind4", "blind5"} {
-		files, err := filepath.Glob(filepath.Join("testdata", folder, "*.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var cases []blindCase
-			if err := json.Unmarshal(text, &cases); err != nil {
-				t.Fatal(err)
-			}
-			for i := range cases {
-				cases[i].eachEarlier(t, func(c *blindCase) {
-					if key := string(c.Messages) + c.Answer.Content; !seen[key] {
-						seen[key] = true
-						all++
-						if v := c.begin(t).Judge(c.answer()); v.Ghost {
-							alarms++
-							t.Logf("%s: %q is called a ghost by %.2f for %v", c.ID, c.Answer.Content, v.Score, v.Signals)
-						}
-					}
-				})
-			}
+		cases := readBlind(t, folder)
+		for i := range cases {
+			cases[i].eachEarlier(t, func(c *blindCase) {
+				key := string(c.Messages) + c.Answer.Content
+				if seen[key] {
+					return
+				}
+				seen[key] = true
+				all++
+				if v := c.begin(t).Judge(c.answer()); v.Ghost {
+					alarms++
+					t.Logf("%s: %q is called a ghost by %.2f for %v", c.ID, c.Answer.Content, v.Score, v.Signals)
+				}
+			})
 		}
 	}
 	t.Logf("%d of %d are called ghosts", alarms, all)
