@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"io"
@@ -46,6 +47,43 @@ func fewer(name string) bool {
 
 var update = flag.Bool("update", false, "write counts.txt anew")
 
+// counts are how many cases of each level and area passed, a line each.
+func counts(report *conformance.Report) []byte {
+	var out bytes.Buffer
+	for _, l := range report.Levels() {
+		for _, a := range append(l.Areas, conformance.AreaTotals{Area: "all", Totals: l.Totals}) {
+			fmt.Fprintf(&out, "%s %s: %d of %d\n", l.Level, a.Area, a.Passed, a.Ran())
+		}
+	}
+	return out.Bytes()
+}
+
+// again runs the suite on another proxy, one case after the other, and says what came out
+// otherwise. What a gateway of the standard library does with a request at fault, or with
+// a connection that is closed on it, is in some cases a race of its own goroutines.
+func again(t *testing.T, o conformance.Options, first *conformance.Report) *conformance.Report {
+	t.Helper()
+	o.Parallel = 1
+	target, up := serve(t)
+	report, err := conformance.Run(t.Context(), target, up, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := map[string]*conformance.Outcome{}
+	for _, out := range first.Cases {
+		before[out.Case.Name] = out
+	}
+	for _, out := range report.Cases {
+		then := before[out.Case.Name]
+		for _, l := range conformance.Levels() {
+			if out.At(l) != then.At(l) {
+				t.Logf("%s: at %s got %s %s, and then %s %s", out.Case.Name, l, then.At(l), then.Details(), out.At(l), out.Details())
+			}
+		}
+	}
+	return report
+}
+
 // TestPlainProxy runs the suite on a proxy that changes nothing. What a gateway has to do
 // must fail, and what it must leave alone must pass: else the suite sees nothing, or
 // something that is not there.
@@ -60,14 +98,8 @@ func TestPlainProxy(t *testing.T) {
 	if report.OK() {
 		t.Error("got a run that is well")
 	}
-	var got strings.Builder
-	for _, l := range report.Levels() {
-		for _, a := range append(l.Areas, conformance.AreaTotals{Area: "all", Totals: l.Totals}) {
-			fmt.Fprintf(&got, "%s %s: %d of %d\n", l.Level, a.Area, a.Passed, a.Ran())
-		}
-	}
 	if *update {
-		if err := os.WriteFile("counts.txt", []byte(got.String()), 0o600); err != nil {
+		if err := os.WriteFile("counts.txt", counts(report), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,7 +107,10 @@ func TestPlainProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := diff.Diff("counts.txt", want, "counted", []byte(got.String())); d != nil {
+	if !bytes.Equal(counts(report), want) {
+		report = again(t, o, report)
+	}
+	if d := diff.Diff("counts.txt", want, "counted", counts(report)); d != nil {
 		t.Errorf("what a proxy that does nothing passes has changed; read it, and go test -update:\n%s", d)
 	}
 	verdicts := map[string]*conformance.Outcome{}
