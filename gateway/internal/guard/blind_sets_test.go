@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/callgate/callgate/gateway/internal/guard"
 )
 
 // blindCase is a case of the fourth blind set or a later one; the README of the fourth's folder explains it.
@@ -72,7 +74,7 @@ func (f *blindFigures) judge(t *testing.T, c *blindCase) {
 		t.Fatalf("case %q: no id, an id that is taken, or no label, kind or messages", c.ID)
 	}
 	f.seen[c.ID] = true
-	v := c.begin(t).Judge(c.answer())
+	v := c.beginAt(t, guard.DefaultThreshold).Judge(c.answer())
 	ghost, contradiction := c.Label == "ghost", c.Label == "contradiction"
 	f.ghosts.add(v.Ghost, ghost)
 	f.contradictions.add(v.Contradiction, contradiction)

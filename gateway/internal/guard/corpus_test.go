@@ -52,7 +52,16 @@ func readExamples(t testing.TB, file string) []example {
 	return list
 }
 
+// rulesThreshold is the score that the rules were written for, and the least that the ghosts of our own texts are to keep.
+// What nobody here wrote is measured at the default, which is higher and finds fewer of them.
+const rulesThreshold = 0.7
+
 func (e *example) begin(t testing.TB) *guard.Case {
+	t.Helper()
+	return e.beginAt(t, rulesThreshold)
+}
+
+func (e *example) beginAt(t testing.TB, threshold float64) *guard.Case {
 	t.Helper()
 	var tools []struct{ Function struct{ Name string } }
 	if err := json.Unmarshal(e.Tools, &tools); err != nil {
@@ -62,7 +71,7 @@ func (e *example) begin(t testing.TB) *guard.Case {
 	for _, tool := range tools {
 		names = append(names, tool.Function.Name)
 	}
-	return guard.New(guard.Settings{Intents: e.Intents}).Begin(ledger.New(conversation.Read(e.Messages), e.Tools), names, readChoice(t, e.ToolChoice))
+	return guard.New(guard.Settings{Threshold: threshold, Intents: e.Intents}).Begin(ledger.New(conversation.Read(e.Messages), e.Tools), names, readChoice(t, e.ToolChoice))
 }
 
 func (e *example) answer() guard.Answer {

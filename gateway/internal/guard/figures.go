@@ -125,7 +125,7 @@ func (j *judgement) offersToLook() bool {
 }
 
 // unsourcedWeights are the weights of unsourced figures, by points.
-var unsourcedWeights = []float64{0, 0, 0.2, 0.4, 0.6, 0.65, 0.75}
+var unsourcedWeights = []float64{0, 0, 0.2, 0.4, 0.6, 0.64, 0.75}
 
 // lookupPoints counts what speaks for a look-up that was left out, whatever the tool: the
 // more figures the more, a question, and words of this moment. General knowledge and a

@@ -9,7 +9,7 @@ import (
 // DefaultThreshold is the score from which an answer is a ghost. From 0.65 to 0.7 the
 // corpus has one wrong ghost, and from 0.7 on none; from 0.75 on one ghost in thirteen
 // that is found now would be lost.
-const DefaultThreshold = 0.7
+const DefaultThreshold = 0.85
 
 // Intent is a rule of the operator: a message of the user that has one of some words or
 // phrases must lead to the call of a tool.

@@ -30,7 +30,7 @@ func (k *Case) Judge(a Answer) Verdict {
 		return j.verdict()
 	}
 	if len(k.turn) == 0 {
-		j.add(SignalToolsUnused, 0.1, "")
+		j.add(SignalToolsUnused, 0.15, "")
 	}
 	j.intents()
 	j.written(text)
@@ -261,7 +261,7 @@ func (j *judgement) prefer(name string, weight float64) {
 
 func (j *judgement) intents() {
 	for _, e := range j.unmet {
-		weight := 0.72
+		weight := 0.9
 		if t := j.tools.get(e.tool); j.wish.askedBack && j.wish.actions&changes == 0 && t.actions&(finds|anything) == 0 {
 			weight = 0.4 // "how do I delete a task?"
 		}

@@ -77,7 +77,7 @@ func TestMended(t *testing.T) {
 		}
 		t.Run(c.Lang+" "+c.Name, func(t *testing.T) {
 			t.Parallel()
-			g := guard.New(guard.Settings{Intents: c.Intents})
+			g := guard.New(guard.Settings{Threshold: rulesThreshold, Intents: c.Intents})
 			v := g.Begin(ledger.New(c.messages(t), nil), c.Tools, guard.Choice{}).Judge(guard.Answer{Text: c.Text, Finish: "stop", Done: true})
 			if v.Ghost != (c.Ghost && !c.Unsure) || v.Contradiction {
 				t.Errorf("%q: got ghost %v by %.2f for %v (contradiction %v), want %v", c.Text, v.Ghost, v.Score, v.Signals, v.Contradiction, c.Ghost)

@@ -19,7 +19,7 @@ func TestOrdinary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := guard.New(guard.Settings{})
+	g := guard.New(guard.Settings{Threshold: rulesThreshold})
 	n := 0
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); n++ {
 		var c struct {

@@ -214,7 +214,7 @@ func (j *judgement) keeps(t *tool, p *announcement) float64 {
 	case !p.outright && !asked: // "Disabling him keeps it."
 		return 0
 	case p.verbs&t.verbs != 0:
-		return 0.8
+		return 0.83
 	case !p.isDoneBy(t, same):
 		return 0
 	case asked && same:
@@ -233,7 +233,7 @@ func (j *judgement) keeps(t *tool, p *announcement) float64 {
 func (p *announcement) waits(asked, same bool) float64 {
 	switch {
 	case asked && same:
-		return 0.75
+		return 0.83
 	case asked:
 		return 0.7
 	}

@@ -56,7 +56,7 @@ func TestSignals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := guard.New(guard.Settings{})
+	g := guard.New(guard.Settings{Threshold: rulesThreshold})
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
 		var c signalCase
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {

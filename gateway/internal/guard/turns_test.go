@@ -83,7 +83,7 @@ func (c *turnsCase) ledger(t testing.TB) *ledger.Ledger {
 // from correct answers of their kind was wrong too often where it was new (docs/guards.md).
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	g := guard.New(guard.Settings{})
+	g := guard.New(guard.Settings{Threshold: rulesThreshold})
 	kinds := map[string]*[2]int{}
 	for _, c := range readTurns(t) {
 		v := g.Begin(c.ledger(t), c.tools, guard.Choice{}).Judge(guard.Answer{Text: c.answer, Finish: "stop", Done: true})

@@ -100,7 +100,7 @@ func (j *judgement) claim(c *claim, owed *tool) {
 }
 
 // leftWeight is for a claim about two things where a call was made for one of them.
-const leftWeight = 0.75
+const leftWeight = 0.8
 
 // unaskedWeight is the most that a claim counts of what the user did not ask for: with
 // the other signals of a claim it stays below the default threshold. Else a call would
