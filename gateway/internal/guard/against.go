@@ -25,6 +25,9 @@ func (j *judgement) against() {
 	case j.wish.forbids:
 		j.add(SignalForbidden, -0.5, "")
 	}
+	if j.played && len(j.unmet) == 0 {
+		j.add(SignalContent, barred, "")
+	}
 	if j.wish.composes && (r.quotation+r.code > 0 || len(r.text) > 120) {
 		j.add(SignalContent, -0.5, "")
 	}

@@ -31,6 +31,7 @@ func (k *Case) Judge(a Answer) Verdict {
 	}
 	if len(k.turn) == 0 {
 		j.add(SignalToolsUnused, 0.15, "")
+		j.played = k.isPlayed(text)
 	}
 	j.intents()
 	j.written(text)
@@ -106,6 +107,7 @@ type judgement struct {
 	// of a message that asks nothing: then it speaks of what the user has just said.
 	figures   int
 	tellsBack bool
+	played    bool // the answer is a part in a play
 	found     []claim
 	searched  bool // found has all claims
 	// referred says that it gives a number that a call would have brought: "booking 7741".
