@@ -43,7 +43,7 @@ func TestPlay(t *testing.T) {
 func TestPlayUnderIntent(t *testing.T) {
 	t.Parallel()
 	g := New(Settings{Intents: []Intent{{Match: []string{"file a report"}, Expect: "file_report"}}})
-	chat := conversation.Read([]byte(`[{"role":"user","content":"Pretend you're my boss, and file a report."}]`))
+	chat := conversation.Read([]byte(`[{"role":"user","content":"Let's practise: you're my boss. File a report."}]`))
 	if v := g.Begin(ledger.New(chat, nil), []string{"file_report"}, Choice{}).Judge(Answer{Text: "*frowns* I've filed the report.", Done: true}); !v.Ghost {
 		t.Errorf("got no ghost by %.2f for %v", v.Score, v.Signals)
 	}
