@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// Away is a Limiter in front of a Shared one, for when its Redis is away: then each limit goes by its policy, and
-// what is used is kept in a journal, and added when the Redis is back. It owns a goroutine, which ends with Close.
+// Away is a Limiter in front of a Shared one, which it asks by [Batches], for when its Redis is away: then each limit goes by its
+// policy, and what is used is kept in a journal, and added when the Redis is back. It owns goroutines, which end with Close.
 type Away struct {
 	shared *Shared
+	ahead  *Batches
 	log    *slog.Logger
 	stop   chan struct{}
 	ended  chan struct{}
@@ -51,16 +52,17 @@ func NewAway(s *Shared, log *slog.Logger) *Away {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	a := &Away{shared: s, log: log, stop: make(chan struct{}), ended: make(chan struct{}), replicas: 1, known: map[string]int64{}}
+	a := &Away{shared: s, ahead: NewBatches(s), log: log, stop: make(chan struct{}), ended: make(chan struct{}), replicas: 1, known: map[string]int64{}}
 	go a.follow()
 	return a
 }
 
-// Close ends the goroutine, behind a last attempt to write the journal.
+// Close ends the goroutines, behind a last attempt to settle all that is to be settled.
 func (a *Away) Close() error {
+	err := a.ahead.Close()
 	close(a.stop)
 	<-a.ended
-	return nil
+	return err
 }
 
 // AwayStats is how the Redis is.
@@ -183,7 +185,7 @@ func gone(ctx context.Context, err error) bool {
 func (a *Away) Acquire(ctx context.Context, s *Set, id string, holds Holds) (*Lease, Verdict, error) {
 	a.asked.Store(true)
 	if a.isUp() {
-		l, v, err := a.shared.Acquire(ctx, s, id, holds)
+		l, v, err := a.ahead.Acquire(ctx, s, id, holds)
 		switch {
 		case err == nil:
 			a.learn(s, &v)
@@ -224,7 +226,7 @@ func (a *Away) alone(ctx context.Context, s *Set, id string, holds Holds) (*Leas
 	a.mu.Lock()
 	if a.since.IsZero() { // it came back meanwhile
 		a.mu.Unlock()
-		return a.shared.Acquire(ctx, s, id, holds)
+		return a.ahead.Acquire(ctx, s, id, holds)
 	}
 	away, local, own := time.Since(a.since), a.local, a.sets[s]
 	if own == nil {
@@ -280,7 +282,7 @@ func (a *Away) Extend(ctx context.Context, l *Lease, holds Holds, force bool) (V
 	if !a.isUp() {
 		return Verdict{Away: true}, nil
 	}
-	v, err := a.shared.Extend(ctx, l, holds, force)
+	v, err := a.ahead.Extend(ctx, l, holds, force)
 	if err != nil && gone(ctx, err) {
 		a.leaves(err)
 		return Verdict{Away: true}, nil
@@ -310,6 +312,12 @@ func (a *Away) finish(ctx context.Context, e entry) error {
 	}
 	if l.over || l.local != nil {
 		return nil
+	}
+	if l.batch != nil { // of which the Redis is told later
+		if e.release {
+			return a.ahead.Release(ctx, l)
+		}
+		return a.ahead.Settle(ctx, l, e.used)
 	}
 	if a.isUp() {
 		var err error

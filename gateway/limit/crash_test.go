@@ -22,7 +22,7 @@ import (
 // TestExactly holds that of many requests at once exactly as many are admitted as there is room for.
 func TestExactly(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, make maker) {
+	all(t, func(t *testing.T, make maker) {
 		limiter := make(t, newClock())
 		s := set(t, limit.Limit{Scope: key, Kind: limit.Requests, Max: 5000, Per: time.Minute}, limit.Limit{Scope: key, Kind: limit.Tokens, Max: 9000, Per: time.Minute},
 			limit.Limit{Scope: team, Kind: limit.Requests, Max: 5000, Per: time.Minute}, limit.Limit{Scope: team, Kind: limit.Tokens, Max: 9000, Per: time.Minute},
@@ -157,6 +157,9 @@ func TestRestarts(t *testing.T) {
 // child is the environment of a process that plays a gateway.
 const child = "CALLGATE_LIMIT_TEST_CHILD"
 
+// childOfBatches says that the process holds ahead.
+const childOfBatches = "CALLGATE_LIMIT_TEST_BATCHES"
+
 // TestChild is no test of its own: it is the gateway that TestKilled kills. It writes what it is about to do, and what it has done.
 func TestChild(t *testing.T) {
 	url, rest, ok := strings.Cut(os.Getenv(child), "|")
@@ -172,8 +175,13 @@ func TestChild(t *testing.T) {
 	c := &clock{}
 	us, _ := strconv.ParseInt(at, 10, 64)
 	c.at.Store(us)
-	limiter := limit.NewShared(client, c.now)
 	limits := killed(t)
+	var limiter limit.Limiter = limit.NewShared(client, c.now)
+	if os.Getenv(childOfBatches) != "" {
+		b := limit.NewBatches(limit.NewShared(client, c.now))
+		defer b.Close()
+		limiter, limits = b, killedAhead(t)
+	}
 	for i := range 100_000 {
 		id := fmt.Sprintf("%d-%d", os.Getpid(), i)
 		fmt.Println("try", 3)
@@ -188,6 +196,62 @@ func TestChild(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Println("done", cost)
+	}
+}
+
+// killedAhead are limits of which a batch may hold some.
+func killedAhead(t *testing.T) *limit.Set {
+	return set(t, limit.Limit{Scope: team, Kind: limit.Money, Max: 1_000_000, Window: limit.Total}, limit.Limit{Scope: team, Kind: limit.Concurrency, Max: 1000},
+		limit.Limit{Scope: team, Kind: limit.Quota, Max: 1_000_000, Window: limit.Total}, limit.Limit{Scope: team, Kind: limit.Requests, Max: 100_000_000, Per: time.Hour})
+}
+
+// TestBatchesKilled holds that a process which is killed with something ahead leaves nothing held, and no more spent than was.
+func TestBatchesKilled(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := newClock()
+	client, err := redis.Open(redis.Options{URL: s.URL(), KeyPrefix: s.KeyPrefix()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	var most, settled int64
+	for range 4 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestChild$", "-test.v")
+		cmd.Env = append(os.Environ(), child+"="+s.URL()+"|"+s.KeyPrefix()+"|"+strconv.FormatInt(c.at.Load(), 10), childOfBatches+"=1")
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines, after := 0, 2000+rand.IntN(20_000)
+		for in := bufio.NewScanner(out); in.Scan(); {
+			var word string
+			var n int64
+			switch k, _ := fmt.Sscan(in.Text(), &word, &n); {
+			case k == 2 && word == "try":
+				most += 3 // until it is known what it costs
+			case k == 2 && word == "settle":
+				most += n - 3
+				settled++
+			}
+			if lines++; lines == after {
+				cmd.Process.Kill()
+			}
+		}
+		cmd.Wait()
+		c.move(limit.Life + time.Second)
+	}
+	_, v, err := limit.NewShared(client, c.now).Acquire(t.Context(), killedAhead(t), "last", holds(limit.MaxAmount, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := v.States
+	t.Logf("%d settled, %d of %d at most are known to be spent", settled, st[0].Used, most)
+	if st[0].Used > most || st[0].Held != 0 || st[1].Used != 0 || st[2].Used != st[0].Used || settled < 2000 {
+		t.Errorf("got %d spent, %d held and %d running, behind %d requests, want %d at most, and nothing held", st[0].Used, st[0].Held, st[1].Used, settled, most)
 	}
 }
 

@@ -106,6 +106,13 @@ func (a Amount) Most(b Amount) Amount {
 	return Amount{max(a.Tokens, b.Tokens), max(a.Nano, b.Nano)}
 }
 
+// plus is the sum; it does not run over.
+func (a Amount) plus(b Amount) Amount {
+	return Amount{min(a.Tokens+b.Tokens, 1<<60), min(a.Nano+b.Nano, 1<<60)}
+}
+
+func (a Amount) minus(b Amount) Amount { return Amount{a.Tokens - b.Tokens, a.Nano - b.Nano} }
+
 func (a Amount) clamp() Amount {
 	return Amount{min(max(a.Tokens, 0), MaxAmount), min(max(a.Nano, 0), MaxAmount)}
 }

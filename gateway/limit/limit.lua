@@ -13,11 +13,12 @@ end
 -- The place of a window is known to whoever asks, by another clock than this one.
 if op == 'acquire' and (now < from or now >= to) then return {'window', now} end
 
--- The limits: their values, and what they have; kind 'r' is a rate: cost, drain, full, tick, add, ttl; 'c' are requests at a time: max, add;
--- 'b' is a budget: max, amount, used, last, end of the window in ms. Keys that are texts are read in one step.
+-- The limits: their values, and what they have; kind 'r' is a rate: cost, drain, full, tick, add, ttl, and what is left in it at least;
+-- 'c' are requests at a time: max, how many, how many there were; 'b' is a budget: max, amount, used, last, end of the window in ms. Keys
+-- that are texts are read in one step.
 local has, texts, key = {}, {KEYS[1]}, 2
-for i = 11, #args, 7 do
-  local l = {args[i + 1], args[i + 2], args[i + 3], args[i + 4], args[i + 5], args[i + 6],
+for i = 11, #args, 8 do
+  local l = {args[i + 1], args[i + 2], args[i + 3], args[i + 4], args[i + 5], args[i + 6], args[i + 7],
     kind = args[i], key = KEYS[key], level = 0, held = 0, amount = 0, was = 0, state = false, birth = false, new = false, back = false, text = false, zset = false, due = false}
   key = key + 1
   if l.kind == 'b' then
@@ -48,8 +49,18 @@ end
 
 -- Adds to a rate.
 local function keep(l, n)
-  l.level = math.min(math.max(l.level + n, 0), 9007199254740991)
+  l.level = math.min(math.max(l.level + n, l[7]), 9007199254740991)
   call('SET', l.key, format('%d:%d:%d', l.level, now, l[1]), 'PX', l[6])
+end
+
+-- The members of requests at a time from one number to another, with their scores, if there are any to be set.
+local function members(first, last, score)
+  local out = {}
+  for n = first, last do
+    if score then out[#out + 1] = score end
+    out[#out + 1] = n == 1 and id or id .. ':' .. n
+  end
+  return unpack(out)
 end
 
 -- What is spent (as level) and held of a budget, and by this request. Returns when its leases are to be looked at. The hash has what is
@@ -80,7 +91,7 @@ if op == 'settle' or op == 'release' then
         keep(l, l[5])
       end
     elseif l.kind == 'c' then
-      call('ZREM', l.key, id)
+      if l[3] > 0 then call('ZREM', l.key, members(1, l[3])) end
     else
       hold(l)
       local last = l.was
@@ -193,7 +204,8 @@ for _, l in ipairs(has) do
     if l[5] ~= 0 and grow then keep(l, l[5]) end
   elseif l.kind == 'c' then
     local renewed = tidy or l.level == 0
-    l.level = l.level + call('ZADD', l.key, expires, id)
+    if l[2] > 0 then l.level = l.level + call('ZADD', l.key, members(1, l[2], expires)) end
+    if l[3] > l[2] then call('ZREM', l.key, members(l[2] + 1, l[3])) end
     if renewed then call('PEXPIRE', l.key, format('%d', floor(2 * (life + grave) / 1000))) end
   else
     local amount, unheld = l[2], l.held == 0

@@ -33,6 +33,18 @@ func (h Holds) bounded() Holds {
 	return Holds{h.Hold.Most(h.Used).clamp(), h.Used.clamp()}
 }
 
+// only is what the limits of a set count of it.
+func (h Holds) only(s *Set) Holds {
+	tokens, money := s.counts()
+	if !tokens {
+		h.Hold.Tokens, h.Used.Tokens = 0, 0
+	}
+	if !money {
+		h.Hold.Nano, h.Used.Nano = 0, 0
+	}
+	return h
+}
+
 // Times of leases.
 const (
 	// Life is how long a lease lives that nobody renews. Renew is how often that is to be done.
@@ -54,13 +66,28 @@ type Lease struct {
 	set   *Set
 	place *place
 	held  int64  // tokens that rates have taken
+	slots int64  // requests at a time; of a Shared
 	used  Amount // as it was renewed last
 	seen  int64  // when that was, by the Redis's clock, µs
 	sure  bool   // that it was acquired
 	over  bool   // it was settled
+	// back is how many requests rates get back at its end, and floors what is left in each rate at least; nil for nothing.
+	back   int64
+	floors []int64
+	// batch is the one that it is part of, with its own hold; nil if it is alone.
+	batch *batch
+	own   Holds
 	// local is the lease of the gateway's own share, in memory, where it was acquired while the Redis was away.
 	local  *Lease
 	memory *Memory
+}
+
+// floor is what is left at least in a rate when the lease gives back.
+func (l *Lease) floor(i int) int64 {
+	if l.floors == nil {
+		return 0
+	}
+	return l.floors[i]
 }
 
 // Set is what limits the lease.

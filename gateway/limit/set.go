@@ -74,6 +74,15 @@ func (s *Set) Has(k Kind) bool {
 	return false
 }
 
+// counts reports whether there are limits of tokens, and of money.
+func (s *Set) counts() (tokens, money bool) {
+	for i := range s.limits {
+		k := s.limits[i].Kind
+		tokens, money = tokens || k == Tokens || k == Quota, money || k == Money
+	}
+	return tokens, money
+}
+
 // place is where the numbers of a set are kept at a time: those of budgets in the window's own place.
 type place struct {
 	keys     []string

@@ -84,7 +84,7 @@ func (s *Shared) keys(set *Set, p *place) *sharedKeys {
 }
 
 // call are the keys and the argument of the script: an array in MessagePack, which the server reads in one step. It
-// has what is for all limits, and seven values for each.
+// has what is for all limits, and eight values for each.
 type call struct {
 	keys redis.Keys
 	args []byte
@@ -92,7 +92,7 @@ type call struct {
 
 const (
 	forAll   = 10
-	perLimit = 7
+	perLimit = 8
 )
 
 // number appends a number in MessagePack, in as few bytes as it takes, mostly.
@@ -150,16 +150,19 @@ func (c *call) limit(kind byte, values [4]int64) {
 	}
 }
 
-// rate adds a rate, and how many units it is to take; it is kept until it is empty, and longer.
-func (c *call) rate(r *rate, units int64) {
+// rate adds a rate, how many units it is to take, and how many are left in it at least; it is kept until it is empty, and longer.
+func (c *call) rate(r *rate, units, floor int64) {
 	ttl := min(max(r.wait(r.full), 0), 62*24*time.Hour) + r.wait(max(units, 0)) + time.Hour
 	c.limit('r', [4]int64{r.cost, r.drain, r.full, r.tick})
 	c.number(units)
 	c.text(min(ttl, 366*24*time.Hour).Milliseconds())
+	c.number(floor)
 }
 
-func (c *call) running(most, n int64) {
-	c.limit('c', [4]int64{most, n})
+// running adds requests at a time: how many of them are the lease's, and how many were.
+func (c *call) running(most, n, were int64) {
+	c.limit('c', [4]int64{most, n, were})
+	c.number(0)
 	c.number(0)
 	c.number(0)
 }
@@ -172,6 +175,7 @@ func (c *call) budget(most, amount, used, last, end int64) {
 	}
 	c.limit('b', [4]int64{most, amount, used, last})
 	c.text(end)
+	c.number(0)
 	c.number(0)
 }
 
@@ -229,42 +233,73 @@ func (s *Shared) run(ctx context.Context, set *Set, c *call) (*reply, error) {
 	return r, nil
 }
 
+// want is what a lease is to hold: of one request, or of some at once.
+type want struct {
+	Holds
+	requests int64 // that rates count
+	slots    int64 // requests at a time
+}
+
+// ofOne is what one request wants.
+func ofOne(h Holds) want { return want{h.bounded(), 1, 1} }
+
+// of is how much a limit of a kind is to hold.
+func (w *want) of(k Kind) int64 {
+	switch k {
+	case Requests:
+		return w.requests
+	case Concurrency:
+		return w.slots
+	}
+	return w.Hold.of(k)
+}
+
+// seen is what the limits of a set had behind a step at the Redis, and when.
+type seen struct {
+	pairs []pair
+	at    int64 // µs, by the Redis's clock
+}
+
 // Acquire implements Limiter. A lease is returned also with an error, where nobody knows whether it was
 // acquired: it is to be released.
 func (s *Shared) Acquire(ctx context.Context, set *Set, id string, holds Holds) (*Lease, Verdict, error) {
-	h := holds.bounded()
-	hold, used := h.Hold, h.Used
+	l, v, _, err := s.acquire(ctx, set, id, ofOne(holds))
+	return l, v, err
+}
+
+func (s *Shared) acquire(ctx context.Context, set *Set, id string, w want) (*Lease, Verdict, seen, error) {
 	p := set.at(s.now())
 	for try := 0; ; try++ {
 		c := s.begin("acquire", id, set, p, false, 0)
 		for i := range set.limits {
 			l := &set.limits[i]
-			switch {
+			switch n := w.of(l.Kind); {
 			case l.Kind.IsRate():
-				c.rate(&set.rates[i], set.rates[i].units(hold.of(l.Kind)))
+				c.rate(&set.rates[i], set.rates[i].units(n), 0)
 			case l.Kind == Concurrency:
-				c.running(l.Max, 1)
+				c.running(l.Max, n, 0)
 			default:
-				c.budget(l.Max, hold.of(l.Kind), used.of(l.Kind), 0, p.ends[i])
+				c.budget(l.Max, n, w.Used.of(l.Kind), 0, p.ends[i])
 			}
 		}
 		r, err := s.run(ctx, set, c)
 		if err != nil {
-			return &Lease{ID: id, set: set, place: p}, Verdict{}, err
+			return &Lease{ID: id, set: set, place: p, slots: w.slots}, Verdict{}, seen{}, err
 		}
+		now := seen{r.pairs, r.now}
 		switch r.word {
 		case "window": // by its clock another window has begun
 			if try >= 2 {
-				return nil, Verdict{}, fmt.Errorf("%w: the clock of the Redis jumps", ErrAway)
+				return nil, Verdict{}, seen{}, fmt.Errorf("%w: the clock of the Redis jumps", ErrAway)
 			}
 			p = set.at(r.now)
 		case "over":
-			return nil, Verdict{}, errOver
+			return nil, Verdict{}, seen{}, errOver
 		case "no":
-			return nil, set.judge(r.pairs, p, r.now, func(i int) int64 { return hold.of(set.limits[i].Kind) }, false), nil
+			return nil, set.judge(r.pairs, p, r.now, func(i int) int64 { return w.of(set.limits[i].Kind) }, false), now, nil
 		default:
 			v := set.judge(r.pairs, p, r.now, func(int) int64 { return 0 }, true)
-			return &Lease{ID: id, set: set, place: p, held: hold.Tokens, used: used, seen: r.now, sure: true}, v, nil
+			return &Lease{ID: id, set: set, place: p, held: w.Hold.Tokens, slots: w.slots, used: w.Used, seen: r.now, sure: true}, v, now, nil
 		}
 	}
 }
@@ -274,37 +309,65 @@ func (s *Shared) Extend(ctx context.Context, l *Lease, holds Holds, force bool) 
 	if l.over {
 		return Verdict{}, errOver
 	}
+	v, _, err := s.extend(ctx, l, ofOne(holds), 0, force)
+	return v, err
+}
+
+// extend renews a lease. So many requests, and the tokens that it no longer holds, are given back to rates; a lease gives
+// back once, also if the answer is lost.
+func (s *Shared) extend(ctx context.Context, l *Lease, w want, back int64, force bool) (Verdict, seen, error) {
 	set, p := l.set, l.place
-	h := holds.bounded()
-	hold, used := h.Hold, h.Used
+	units := make([]int64, len(set.limits)) // that rates are to take
 	c := s.begin("extend", l.ID, set, p, force, l.seen)
 	for i := range set.limits {
 		one := &set.limits[i]
 		switch one.Kind {
 		case Tokens:
-			c.rate(&set.rates[i], set.rates[i].units(hold.Tokens-l.held))
+			units[i] = set.rates[i].units(w.Hold.Tokens - l.held)
+			c.rate(&set.rates[i], units[i], l.floor(i))
 		case Requests:
-			c.rate(&set.rates[i], 0)
+			units[i] = -set.rates[i].units(back)
+			c.rate(&set.rates[i], units[i], l.floor(i))
 		case Concurrency:
-			c.running(one.Max, 0)
+			c.running(one.Max, w.slots, l.slots)
 		default:
-			c.budget(one.Max, hold.of(one.Kind), used.of(one.Kind), l.used.of(one.Kind), p.ends[i])
+			c.budget(one.Max, w.Hold.of(one.Kind), w.Used.of(one.Kind), l.used.of(one.Kind), p.ends[i])
 		}
 	}
+	if force {
+		l.held = min(l.held, w.Hold.Tokens)
+	}
+	were := l.slots
+	l.slots = max(l.slots, w.slots) // if the answer is lost
 	r, err := s.run(ctx, set, c)
 	if err != nil {
-		return Verdict{}, err
+		return Verdict{}, seen{}, err
 	}
 	if r.word == "over" {
 		l.over = true
-		return Verdict{}, errOver
+		return Verdict{}, seen{}, errOver
 	}
-	v := set.judge(r.pairs, p, r.now, func(i int) int64 { return hold.of(set.limits[i].Kind) - r.own[i] }, true)
-	l.seen, l.used = r.now, used
-	if force || v.Refusal == nil {
-		l.held = hold.Tokens
+	v := set.judge(r.pairs, p, r.now, func(i int) int64 { return w.Hold.of(set.limits[i].Kind) - r.own[i] }, true)
+	grown := force || v.Refusal == nil
+	if grown {
+		l.held = w.Hold.Tokens
 	}
-	return v, nil
+	l.seen, l.used, l.slots = r.now, w.Used, w.slots
+	now := seen{make([]pair, len(r.pairs)), r.now}
+	for i, n := range r.pairs {
+		switch one := &set.limits[i]; {
+		case one.Kind.IsRate() && grown:
+			n[0] = max(add(n[0], units[i]), l.floor(i))
+		case one.Kind == Concurrency:
+			n[0] += w.slots - were
+		case one.Kind.IsBudget() && grown:
+			n[1] += w.Hold.of(one.Kind) - r.own[i]
+		case one.Kind.IsBudget():
+			n[1] += max(w.Used.of(one.Kind)-r.own[i], 0)
+		}
+		now.pairs[i] = n
+	}
+	return v, now, nil
 }
 
 // Settle implements Limiter.
@@ -314,6 +377,9 @@ func (s *Shared) Settle(ctx context.Context, l *Lease, used Amount) error {
 
 // Release implements Limiter.
 func (s *Shared) Release(ctx context.Context, l *Lease) error {
+	if l.sure { // what nobody has taken, perhaps, is not given back
+		l.back = 1
+	}
 	return s.finish(ctx, l, Amount{}, "release")
 }
 
@@ -325,18 +391,15 @@ func (s *Shared) finish(ctx context.Context, l *Lease, used Amount, op string) e
 	c := s.begin(op, l.ID, set, p, false, l.seen)
 	for i := range set.limits {
 		one := &set.limits[i]
-		units := int64(0)
 		switch {
 		case one.Kind == Tokens && (l.sure || op == "settle"):
-			units = set.rates[i].units(used.Tokens - l.held)
-		case one.Kind == Requests && op == "release" && l.sure: // what nobody has taken, perhaps, is not given back
-			units = -set.rates[i].cost
-		}
-		switch {
+			c.rate(&set.rates[i], set.rates[i].units(used.Tokens-l.held), l.floor(i))
+		case one.Kind == Requests:
+			c.rate(&set.rates[i], -set.rates[i].units(l.back), l.floor(i))
 		case one.Kind.IsRate():
-			c.rate(&set.rates[i], units)
+			c.rate(&set.rates[i], 0, 0)
 		case one.Kind == Concurrency:
-			c.running(one.Max, 0)
+			c.running(one.Max, 0, l.slots)
 		default:
 			c.budget(one.Max, used.of(one.Kind), 0, l.used.of(one.Kind), p.ends[i])
 		}

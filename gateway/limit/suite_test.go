@@ -60,6 +60,21 @@ func both(t *testing.T, test func(t *testing.T, make maker)) {
 	})
 }
 
+// all runs a test with Batches too: these do the same as long as nobody looks at what is free in them.
+func all(t *testing.T, test func(t *testing.T, make maker)) {
+	t.Helper()
+	both(t, test)
+	t.Run("batches", func(t *testing.T) {
+		t.Parallel()
+		s := redistest.Start(t)
+		test(t, func(t cleaner, c *clock) limit.Limiter {
+			b := limit.NewBatches(limit.NewShared(client(t, s), c.now))
+			t.Cleanup(func() { b.Close() })
+			return b
+		})
+	})
+}
+
 // client makes a client of a server, with keys that nobody else has.
 func client(t cleaner, s *redistest.Server) *redis.Client {
 	c, err := redis.Open(redis.Options{URL: s.URL(), KeyPrefix: fmt.Sprintf("%s-%d", s.KeyPrefix(), fresh.Add(1))})
@@ -397,7 +412,7 @@ func (m *model) compare(t *rapid.T, states []limit.State) {
 // TestAllOrNothing holds that a request which one limit refuses takes nothing of the others.
 func TestAllOrNothing(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, make maker) {
+	all(t, func(t *testing.T, make maker) {
 		limiter := make(t, newClock())
 		s := set(t, limit.Limit{Scope: key, Kind: limit.Requests, Max: 60, Per: time.Minute}, limit.Limit{Scope: key, Kind: limit.Tokens, Max: 1000, Per: time.Minute},
 			limit.Limit{Scope: key, Kind: limit.Concurrency, Max: 10}, limit.Limit{Scope: team, Kind: limit.Money, Max: 100, Window: limit.Month})
@@ -418,7 +433,7 @@ func TestAllOrNothing(t *testing.T) {
 // TestTurns holds that the limits of a minute come back piece by piece, and what is said of that.
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, make maker) {
+	all(t, func(t *testing.T, make maker) {
 		c := newClock()
 		limiter := make(t, c)
 		s := set(t, limit.Limit{Scope: key, Kind: limit.Requests, Max: 7, Per: time.Minute})
@@ -455,7 +470,7 @@ func TestTurns(t *testing.T) {
 // TestClockBack holds that a clock that is put back holds nobody back for long, and lets nobody have more than once.
 func TestClockBack(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, make maker) {
+	all(t, func(t *testing.T, make maker) {
 		c := newClock()
 		limiter := make(t, c)
 		s := set(t, limit.Limit{Scope: key, Kind: limit.Requests, Max: 6, Per: time.Minute}, limit.Limit{Scope: key, Kind: limit.Concurrency, Max: 6},
@@ -487,7 +502,7 @@ func TestClockBack(t *testing.T) {
 // TestBounds holds that numbers at the edge neither run over nor lose digits.
 func TestBounds(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, make maker) {
+	all(t, func(t *testing.T, make maker) {
 		c := newClock()
 		limiter := make(t, c)
 		const odd = limit.MaxAmount - 1
@@ -517,7 +532,7 @@ func TestBounds(t *testing.T) {
 // TestLowered holds that a budget which is set below what is spent refuses, says that nothing is left, and heals when it is raised.
 func TestLowered(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, make maker) {
+	all(t, func(t *testing.T, make maker) {
 		limiter := make(t, newClock())
 		ask := func(budget, rate int64) *limit.State {
 			s := set(t, limit.Limit{Scope: key, Kind: limit.Money, Max: budget, Window: limit.Month}, limit.Limit{Scope: key, Kind: limit.Requests, Max: rate, Per: time.Minute})
@@ -565,7 +580,7 @@ func TestBadLimits(t *testing.T) {
 // TestNothingHeld holds that a hold of nothing that nobody renews ends as others do.
 func TestNothingHeld(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, make maker) {
+	all(t, func(t *testing.T, make maker) {
 		c := newClock()
 		l := make(t, c)
 		s := set(t, limit.Limit{Scope: limit.Scope{Of: "key", Name: "a"}, Kind: limit.Quota, Max: 100, Window: limit.Total})
