@@ -21,22 +21,19 @@ type MemoryLimits struct {
 // NewMemory makes a ledger that ends with the process.
 func NewMemory(l MemoryLimits) Ledger {
 	l.Rows, l.Hours = cmp.Or(l.Rows, 20_000), cmp.Or(l.Hours, 50_000)
-	return &memory{limits: l, ids: map[string]struct{}{}, hours: map[Hour]*Sum{}}
+	return &memory{limits: l, ids: map[rowID]struct{}{}, hours: map[Hour]*Sum{}}
 }
 
 type memory struct {
 	limits MemoryLimits
 
 	mu    sync.Mutex
-	rows  []*Row // by time and ID
-	ids   map[string]struct{}
+	rows  []packed // by time and ID
+	ids   map[rowID]struct{}
 	hours map[Hour]*Sum
 	// since is when the rows begin that were never deleted, and hoursSince that of the hours.
 	since, hoursSince time.Time
 }
-
-// before is the order of rows.
-func before(a, b *Row) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID)) }
 
 // Put implements Ledger.
 func (m *memory) Put(_ context.Context, rows []Row) (res Result, err error) {
@@ -45,9 +42,11 @@ func (m *memory) Put(_ context.Context, rows []Row) (res Result, err error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	var bytes []byte // of all of them
 	for i := range rows {
-		r := &rows[i] // which takes no memory of its own
-		if _, known := m.ids[r.ID]; known {
+		r := &rows[i]
+		id := r.id()
+		if _, known := m.ids[id]; known {
 			res.Known++
 			continue
 		}
@@ -56,9 +55,15 @@ func (m *memory) Put(_ context.Context, rows []Row) (res Result, err error) {
 			continue
 		}
 		res.Added++
-		m.ids[r.ID] = struct{}{}
-		at, _ := slices.BinarySearchFunc(m.rows, r, before)
-		m.rows = slices.Insert(m.rows, at, r)
+		m.ids[id] = struct{}{}
+		if bytes == nil {
+			bytes = make([]byte, 0, packedSize*(len(rows)-i))
+		}
+		start := len(bytes)
+		bytes = r.pack(bytes)
+		one := packed{id, r.Time.UnixMilli(), bytes[start:len(bytes):len(bytes)]}
+		at, _ := slices.BinarySearchFunc(m.rows, &one, func(a packed, b *packed) int { return a.compare(b) })
+		m.rows = slices.Insert(m.rows, at, one)
 		h := r.Hour()
 		if m.hours[h] == nil {
 			m.hours[h] = &Sum{}
@@ -73,7 +78,7 @@ func (m *memory) Put(_ context.Context, rows []Row) (res Result, err error) {
 func (m *memory) room() {
 	if len(m.rows) > m.limits.Rows {
 		n := len(m.rows) - m.limits.Rows*9/10
-		m.drop(n, m.rows[n-1].Time.Add(time.Millisecond))
+		m.drop(n, m.rows[n-1].time().Add(time.Millisecond))
 	}
 	if len(m.hours) > m.limits.Hours {
 		starts := make([]int64, 0, len(m.hours))
@@ -93,11 +98,11 @@ func (m *memory) room() {
 
 // drop deletes the first rows, and no row before a time is taken from then on.
 func (m *memory) drop(n int, since time.Time) {
-	for n < len(m.rows) && m.rows[n].Time.Before(since) {
+	for n < len(m.rows) && m.rows[n].time().Before(since) {
 		n++ // of the same millisecond
 	}
 	for i := range m.rows[:n] {
-		delete(m.ids, m.rows[i].ID)
+		delete(m.ids, m.rows[i].id)
 	}
 	m.rows = slices.Clone(m.rows[n:])
 	if since.After(m.since) {
@@ -109,8 +114,8 @@ func (m *memory) drop(n int, since time.Time) {
 func (m *memory) Sweep(_ context.Context, limit time.Time) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n, _ := slices.BinarySearchFunc(m.rows, limit, func(r *Row, t time.Time) int {
-		if r.Time.Before(t) {
+	n, _ := slices.BinarySearchFunc(m.rows, limit, func(r packed, t time.Time) int {
+		if r.time().Before(t) {
 			return -1
 		}
 		return 1
@@ -171,10 +176,11 @@ func (m *memory) Rows(_ context.Context, f Filter, p Page) (Rows, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []Row
-	for i := range m.rows {
-		r := m.rows[i]
-		if at := r.Time.UnixMilli(); (at > ms || at == ms && r.ID > id) && f.holds(r.Time, r.Value) {
-			if out = append(out, *r); len(out) > p.Limit {
+	first, _ := slices.BinarySearchFunc(m.rows, ms, func(r packed, ms int64) int { return cmp.Compare(r.ms, ms) })
+	for i := range m.rows[first:] {
+		r := m.rows[first+i].row()
+		if (r.Time.UnixMilli() > ms || r.ID > id) && f.holds(r.Time, r.Value) {
+			if out = append(out, r); len(out) > p.Limit {
 				break
 			}
 		}
@@ -228,9 +234,9 @@ func (m *memory) Sums(_ context.Context, f Filter, by []Dimension, p Page) (Sums
 		}
 	} else {
 		for i := range m.rows {
-			if r := m.rows[i]; f.holds(r.Time, r.Value) {
+			if r := m.rows[i].row(); f.holds(r.Time, r.Value) {
 				one := Sum{}
-				one.Add(r)
+				one.Add(&r)
 				add(r.Value, &one)
 			}
 		}
