@@ -167,6 +167,7 @@ type Places struct {
 	ResponseFormat, WebSearch, Parallel        wire.Span // web_search_options, parallel_tool_calls
 	Metadata, CacheKey, Stop                   wire.Span // prompt_cache_key
 	StreamOptions                              wire.Span
+	MaxTokens, MaxCompletionTokens, N          wire.Span
 }
 
 // readings are what was read of a body, each when it is first asked for.
@@ -263,6 +264,12 @@ func (r *Request) locate() (odd, meant string, ok bool) {
 			p.Stop = v
 		case "stream_options":
 			p.StreamOptions = v
+		case "max_tokens":
+			p.MaxTokens = v
+		case "max_completion_tokens":
+			p.MaxCompletionTokens = v
+		case "n":
+			p.N = v
 		default:
 			if odd == "" {
 				odd, meant = misspelt(key)

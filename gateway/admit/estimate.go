@@ -107,7 +107,7 @@ func (a *account) estimate(e estimate) {
 		if out == 0 {
 			out = firstOutput
 		}
-		most, choices := asked(body)
+		most, choices := asked(a.req)
 		if c := a.req.Client; c != nil && c.MaxTokens > 0 && (most == 0 || int64(c.MaxTokens) < most) {
 			most = int64(c.MaxTokens)
 		}
@@ -160,20 +160,19 @@ func textBytes(body []byte) (n, pictures int64) {
 }
 
 // asked is how many tokens a request asks for at most, 0 if it does not say, and how many choices.
-func asked(body []byte) (most, choices int64) {
-	choices = 1
-	wire.Members(body, 0, func(key []byte, v wire.Span) bool {
-		switch string(key) {
-		case "max_tokens", "max_completion_tokens":
-			if n, err := strconv.ParseInt(string(v.Of(body)), 10, 64); err == nil && n > 0 && (most == 0 || n < most) {
-				most = n
-			}
-		case "n":
-			if n, err := strconv.ParseInt(string(v.Of(body)), 10, 64); err == nil {
-				choices = min(max(n, 1), 128)
-			}
+func asked(r *gateway.Request) (most, choices int64) {
+	body, p := r.Bytes(), r.Places()
+	number := func(at wire.Span) int64 {
+		n, err := strconv.ParseInt(string(at.Of(body)), 10, 64)
+		if err != nil {
+			return 0
 		}
-		return true
-	})
-	return most, choices
+		return n
+	}
+	for _, at := range []wire.Span{p.MaxTokens, p.MaxCompletionTokens} {
+		if n := number(at); n > 0 && (most == 0 || n < most) {
+			most = n
+		}
+	}
+	return most, min(max(number(p.N), 1), 128)
 }

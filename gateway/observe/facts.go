@@ -31,13 +31,52 @@ type fact struct {
 	counts  []Measure
 }
 
-// each calls f for the facts that have a name in one place, and something to say.
-func each(s *gateway.Summary, name func(f *fact) string, f func(name string, value any)) {
+// place is where facts are said: those that have a name there, with their names.
+type place []named
+
+type named struct {
+	name string
+	*fact
+}
+
+// placeOf makes a place once: most facts have no name in most places.
+func placeOf(name func(f *fact) string) place {
+	var p place
 	for i := range facts {
 		if n := name(&facts[i]); n != "" {
-			if value := facts[i].value(s); value != nil && (value != "" || facts[i].empty) {
-				f(n, value)
-			}
+			p = append(p, named{n, &facts[i]})
+		}
+	}
+	return p
+}
+
+//nolint:gochecknoglobals // they are made of the table
+var (
+	inHeaders = placeOf(func(f *fact) string { return f.header })
+	atStart   = placeOf(func(f *fact) string {
+		if !f.start {
+			return ""
+		}
+		return f.header
+	})
+	lateInStream = placeOf(func(f *fact) string { return f.late })
+	atEnd        = placeOf(func(f *fact) string { return f.end })
+	inLog        = placeOf(func(f *fact) string { return f.log })
+	inTrace      = placeOf(func(f *fact) string { return f.trace })
+	inStream     = placeOf(func(f *fact) string { return f.member })
+	inBody       = placeOf(func(f *fact) string {
+		if f.streams {
+			return ""
+		}
+		return f.member
+	})
+)
+
+// each calls f for the facts that have something to say.
+func (p place) each(s *gateway.Summary, f func(name string, value any)) {
+	for i := range p {
+		if value := p[i].value(s); value != nil && (value != "" || p[i].empty) {
+			f(p[i].name, value)
 		}
 	}
 }
@@ -70,12 +109,11 @@ func Facts(h http.Header, s *gateway.Summary, all bool) {
 }
 
 func (to *setter) facts(s *gateway.Summary, all bool) {
-	each(s, func(f *fact) string {
-		if f.start || all {
-			return f.header
-		}
-		return ""
-	}, func(name string, value any) { to.set(name, clean(text(value))) })
+	p := atStart
+	if all {
+		p = inHeaders
+	}
+	p.each(s, func(name string, value any) { to.set(name, clean(text(value))) })
 }
 
 // setter sets headers. Their values have their place in few slices, as net/http's own have.
@@ -85,7 +123,7 @@ type setter struct {
 }
 
 // mostHeaders is for how many values there is room in one slice: most answers need no other.
-const mostHeaders = 12
+const mostHeaders = 16
 
 // set sets a header whose name is canonical: [http.Header.Set] would look at every byte of it
 // for each answer.
@@ -123,7 +161,7 @@ func attemptsText(s *gateway.Summary) string {
 // Late is what the headers say of where an answer comes from, as a comment of a stream whose
 // headers went out before that was known.
 func Late(s *gateway.Summary) string {
-	return comment(s, fmt.Sprintf("provider=%s model=%s", s.Provider, s.Model)+attemptsText(s), func(f *fact) string { return f.late })
+	return comment(s, fmt.Sprintf("provider=%s model=%s", s.Provider, s.Model)+attemptsText(s), lateInStream)
 }
 
 // Comment is what the headers of a whole answer would say, as a comment that ends a stream;
@@ -137,19 +175,19 @@ func Comment(s *gateway.Summary) string {
 	if len(s.Attempts) > 1 {
 		head += " provider=" + s.Provider + attemptsText(s)
 	}
-	return comment(s, head, func(f *fact) string { return f.end })
+	return comment(s, head, atEnd)
 }
 
-func comment(s *gateway.Summary, head string, name func(f *fact) string) string {
+func comment(s *gateway.Summary, head string, p place) string {
 	var b strings.Builder
 	b.WriteString(": callgate " + head)
-	each(s, name, func(name string, value any) { b.WriteString(" " + name + "=" + text(value)) })
+	p.each(s, func(name string, value any) { b.WriteString(" " + name + "=" + text(value)) })
 	return clean(b.String()) + "\n\n"
 }
 
 // LogFields calls f for what a log says of a request. Values are texts, numbers and durations.
 func LogFields(s *gateway.Summary, f func(name string, value any)) {
-	each(s, func(f *fact) string { return f.log }, func(name string, value any) {
+	inLog.each(s, func(name string, value any) {
 		if list, ok := value.([]string); ok {
 			value = text(list)
 		}
@@ -160,18 +198,17 @@ func LogFields(s *gateway.Summary, f func(name string, value any)) {
 // TraceFields calls f for what a trace says of a request. Values are texts, lists of texts, numbers,
 // truth values and durations.
 func TraceFields(s *gateway.Summary, f func(name string, value any)) {
-	each(s, func(f *fact) string { return f.trace }, f)
+	inTrace.each(s, f)
 }
 
 // Execution is the value of the member "execution" of an answer, as JSON.
 func Execution(s *gateway.Summary, streamed bool) []byte {
 	b := []byte{'{'}
-	each(s, func(f *fact) string {
-		if f.streams && !streamed {
-			return ""
-		}
-		return f.member
-	}, func(name string, value any) {
+	p := inBody
+	if streamed {
+		p = inStream
+	}
+	p.each(s, func(name string, value any) {
 		encoded, _ := json.Marshal(value) // numbers and strings cannot fail
 		b = append(wire.AppendKey(b, name), encoded...)
 	})
