@@ -86,8 +86,6 @@ func (a *account) acquire(ctx context.Context, set *limit.Set) (*gateway.RateLim
 		}
 		return nil, errAway(err)
 	}
-	ctx, cancel := s.patient(ctx)
-	defer cancel()
 	lease, v, err := s.limiter.Acquire(ctx, set, a.id, a.hold)
 	if err != nil {
 		s.away(a.ctx, err)
@@ -114,9 +112,7 @@ func (a *account) acquire(ctx context.Context, set *limit.Set) (*gateway.RateLim
 
 // giveBack releases what may have been acquired. The lease expires if that fails too.
 func (a *account) giveBack(l *limit.Lease) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), patience)
-	defer cancel()
-	_ = a.gate.o.State.limiter.Release(ctx, l)
+	_ = a.gate.o.State.limiter.Release(context.WithoutCancel(a.ctx), l)
 }
 
 // Begin implements gateway.Meter: the request of an attempt is held beside what was used before.
@@ -233,9 +229,7 @@ func (a *account) grow(to limit.Amount) error {
 }
 
 func (a *account) extend(h limit.Holds, force bool) (limit.Verdict, error) {
-	ctx, cancel := a.gate.o.State.patient(context.WithoutCancel(a.ctx))
-	defer cancel()
-	return a.gate.o.State.limiter.Extend(ctx, a.lease, h, force)
+	return a.gate.o.State.limiter.Extend(context.WithoutCancel(a.ctx), a.lease, h, force)
 }
 
 // renew keeps the lease, and says what was used so far.
@@ -350,8 +344,7 @@ func (a *account) finish(replayed bool) {
 	if lease == nil {
 		return
 	}
-	ctx, cancel := s.patient(context.WithoutCancel(a.ctx))
-	defer cancel()
+	ctx := context.WithoutCancel(a.ctx)
 	var err error
 	if asked {
 		err = s.limiter.Settle(ctx, lease, used)

@@ -262,14 +262,3 @@ func (s *State) Running() (n int) {
 	}
 	return n
 }
-
-// patience is how long a limiter is waited for.
-const patience = 250 * time.Millisecond
-
-// patient bounds the wait for a limiter that may keep one waiting.
-func (s *State) patient(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, ok := s.limiter.(*limit.Memory); ok {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, patience)
-}

@@ -187,7 +187,12 @@ type reply struct {
 	own   []int64 // of budgets: what the lease itself held before
 }
 
+// patience is how long the Redis is waited for.
+const patience = 250 * time.Millisecond
+
 func (s *Shared) run(ctx context.Context, set *Set, c *call) (*reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	began := time.Now()
 	out, err := s.client.RunTogether(ctx, s.script, c.keys, []any{c.args})
 	if err != nil {
