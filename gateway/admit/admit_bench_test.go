@@ -104,7 +104,7 @@ func BenchmarkAdmit(b *testing.B) {
 		}
 	})
 	b.Run("memory", func(b *testing.B) { bench(b, limit.NewMemory(nil), rules()) })
-	shared := func(b *testing.B, rules admit.Rules) {
+	shared := func(b *testing.B, rules admit.Rules, limiter func(*redis.Client) limit.Limiter) {
 		s := redistest.Start(b)
 		c, err := redis.Open(redis.Options{URL: s.URL(), KeyPrefix: s.KeyPrefix()})
 		if err != nil {
@@ -112,7 +112,7 @@ func BenchmarkAdmit(b *testing.B) {
 		}
 		defer c.Close()
 		before := told(b, s.URL())
-		bench(b, limit.NewAway(limit.NewShared(c, nil), nil), rules)
+		bench(b, limiter(c), rules)
 		after := told(b, s.URL())
 		n := float64(b.N)
 		b.ReportMetric((after["total_commands_processed"]-before["total_commands_processed"])/n, "commands/op")
@@ -120,9 +120,12 @@ func BenchmarkAdmit(b *testing.B) {
 		b.ReportMetric((after["total_net_output_bytes"]-before["total_net_output_bytes"])/n, "B-out/op")
 		b.ReportMetric(1e6*(after["used_cpu_user"]+after["used_cpu_sys"]-before["used_cpu_user"]-before["used_cpu_sys"])/n, "redis-cpu-µs/op")
 	}
-	b.Run("redis", func(b *testing.B) { shared(b, rules()) })
-	b.Run("redis, one limit", func(b *testing.B) { shared(b, admit.Rules{Others: rules().Others[:1]}) })
-	b.Run("redis, three limits", func(b *testing.B) { shared(b, admit.Rules{Others: rules().Others[:3]}) })
+	ahead := func(c *redis.Client) limit.Limiter { return limit.NewAway(limit.NewShared(c, nil), nil) }
+	alone := func(c *redis.Client) limit.Limiter { return limit.NewShared(c, nil) }
+	b.Run("redis", func(b *testing.B) { shared(b, rules(), ahead) })
+	b.Run("redis, asked for each", func(b *testing.B) { shared(b, rules(), alone) })
+	b.Run("redis, asked for each, three limits", func(b *testing.B) { shared(b, admit.Rules{Others: rules().Others[:3]}, alone) })
+	b.Run("redis, asked for each, one limit", func(b *testing.B) { shared(b, admit.Rules{Others: rules().Others[:1]}, alone) })
 }
 
 // told is what a Redis says of itself. Its scripts' own commands are among those that it counts.

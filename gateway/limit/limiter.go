@@ -156,10 +156,33 @@ func (s *Set) judge(pairs []pair, p *place, now int64, asked func(i int) int64, 
 	return v
 }
 
+// hasRoom reports whether all limits have room for what is asked for.
+func (s *Set) hasRoom(pairs []pair, asked func(i int) int64) bool {
+	for i, n := range pairs {
+		if s.refuses(i, n, asked(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// refuses reports whether a limit has no room.
+func (s *Set) refuses(i int, n pair, asked int64) bool {
+	l := &s.limits[i]
+	switch {
+	case l.Kind.IsRate():
+		r := &s.rates[i]
+		return r.units(asked) > r.full-n[0]
+	case l.Kind == Concurrency:
+		return n[0]+asked > l.Max
+	}
+	return asked > 0 && n[0]+n[1]+asked > l.Max || l.Max == 0
+}
+
 // state is that of one limit.
 func (s *Set) state(i int, n pair, p *place, now, asked int64) State {
 	l := &s.limits[i]
-	st := State{Limit: l}
+	st := State{Limit: l, refuses: s.refuses(i, n, asked)}
 	switch {
 	case l.Kind.IsRate():
 		r := &s.rates[i]
@@ -168,11 +191,11 @@ func (s *Set) state(i int, n pair, p *place, now, asked int64) State {
 		want := r.units(asked)
 		st.Used, st.Remaining = (level+r.cost-1)/r.cost, max(room, 0)/r.cost
 		st.Reset, st.Wait = r.wait(level), r.wait(want-room)
-		st.refuses, st.never = want > room, want > r.full
+		st.never = want > r.full
 	case l.Kind == Concurrency:
 		st.Used, st.Held = n[0], n[0]
 		st.Remaining = max(l.Max-n[0], 0)
-		st.refuses, st.never = n[0]+asked > l.Max, l.Max == 0
+		st.never = l.Max == 0
 	default:
 		st.Used, st.Held = n[0]+n[1], n[1]
 		st.Remaining = max(l.Max-st.Used, 0)
@@ -180,7 +203,7 @@ func (s *Set) state(i int, n pair, p *place, now, asked int64) State {
 			st.Reset = time.Duration(max(end-now, 0)) * time.Microsecond
 		}
 		st.Wait = st.Reset
-		st.refuses, st.never = asked > 0 && st.Used+asked > l.Max || l.Max == 0, l.Max == 0 || p.ends[i] == 0
+		st.never = l.Max == 0 || p.ends[i] == 0
 	}
 	if st.never {
 		st.Wait = 0

@@ -65,13 +65,13 @@ func (m *Memory) Acquire(_ context.Context, s *Set, id string, holds Holds) (*Le
 	for i := range s.limits {
 		pairs[i] = m.read(s, p, i, now)
 	}
-	v := s.judge(pairs, p, now, asked, false)
-	if v.Refusal != nil {
-		return nil, v, nil
+	if !s.hasRoom(pairs, asked) {
+		return nil, s.judge(pairs, p, now, asked, false), nil
 	}
 	for i := range s.limits {
-		v.States[i] = s.state(i, m.take(s, p, i, id, now, h), p, now, 0)
+		pairs[i] = m.take(s, p, i, id, now, h)
 	}
+	v := s.judge(pairs, p, now, func(int) int64 { return 0 }, true)
 	return &Lease{ID: id, set: s, place: p, held: h.Hold.Tokens, used: h.Used, sure: true}, v, nil
 }
 
