@@ -69,7 +69,7 @@ func (a *Away) Close() error {
 type AwayStats struct {
 	Up       bool
 	Replicas int64
-	// Journal is how many requests are to be settled when it is back; Lost how many could not be kept.
+	// Journal is how many requests, or batches of them, are to be settled when it is back; Lost how many could not be kept.
 	Journal int
 	Lost    int64
 }
@@ -78,7 +78,11 @@ type AwayStats struct {
 func (a *Away) AwayStats() AwayStats {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return AwayStats{Up: a.since.IsZero(), Replicas: a.replicas, Journal: len(a.journal), Lost: a.lost}
+	s := AwayStats{Up: a.since.IsZero(), Replicas: a.replicas, Journal: len(a.journal), Lost: a.lost}
+	if !s.Up { // else they are in a moment
+		s.Journal += a.ahead.waiting()
+	}
+	return s
 }
 
 // follow counts the gateways, sees when the Redis is back, and writes the journal.

@@ -410,6 +410,7 @@ func (b *Batches) grow(ctx context.Context, o *batch, force bool) (Verdict, erro
 	defer o.telling.Unlock()
 	b.mu.Lock()
 	w := o.wants(o.held.Most(o.taken.plus(o.spent)), o.slots)
+	o.lease.floors = nil // nothing is given back
 	b.mu.Unlock()
 	v, found, err := b.shared.extend(ctx, o.lease, w, 0, force)
 	b.mu.Lock()
@@ -421,6 +422,18 @@ func (b *Batches) grow(ctx context.Context, o *batch, force bool) (Verdict, erro
 		}
 	}
 	return v, err
+}
+
+// waiting is how many batches are to be settled yet.
+func (b *Batches) waiting() (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, o := range b.closing {
+		if o.running == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // wasUsed is what was used so far.
