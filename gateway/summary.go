@@ -1,8 +1,8 @@
 package gateway
 
 import (
-	"fmt"
-	"strings"
+	"bytes"
+	"strconv"
 	"time"
 
 	"github.com/callgate/callgate/gateway/content"
@@ -59,7 +59,11 @@ type Spent struct {
 
 // Dollars writes a sum of 10⁻⁹ US dollars: 0.0000475.
 func Dollars(nano int64) string {
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%09d", nano/1e9, nano%1e9), "0"), ".")
+	text := strconv.AppendInt(make([]byte, 0, 24), nano/1e9, 10)
+	point := len(text)
+	text = strconv.AppendInt(text, 1e9+nano%1e9, 10) // a one where the point belongs, and nine digits
+	text[point] = '.'
+	return string(bytes.TrimSuffix(bytes.TrimRight(text, "0"), []byte{'.'}))
 }
 
 // Plus is the sum of two.

@@ -1,6 +1,7 @@
 package admit
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +17,7 @@ const maxBudgets = 500
 // budgets are how much of each was spent when a request was last weighed against it.
 type budgets struct {
 	seeing sync.Mutex
-	seen   map[budgetKey]Budget
+	seen   map[budgetKey]*Budget
 }
 
 type budgetKey struct {
@@ -49,27 +50,32 @@ func (b *budgets) see(now time.Time, v *limit.Verdict) {
 
 func (b *budgets) note(now time.Time, st *limit.State, refused bool) {
 	l := st.Limit
-	seen := Budget{Scope: l.Scope, Kind: l.Kind, Window: l.Window, Used: st.Used, Max: l.Max, Refused: refused}
-	if l.Window != limit.Total {
-		seen.ends = now.Add(st.Reset)
-	}
 	key := budgetKey{l.Scope, l.Kind, l.Window}
 	b.seeing.Lock()
 	defer b.seeing.Unlock()
-	if b.seen == nil {
-		b.seen = map[budgetKey]Budget{}
-	}
-	if _, known := b.seen[key]; !known && len(b.seen) >= maxBudgets {
-		for k, old := range b.seen {
-			if old.over(now) {
-				delete(b.seen, k)
-			}
-		}
-		if len(b.seen) >= maxBudgets {
+	seen := b.seen[key]
+	if seen == nil {
+		if !b.room(now) {
 			return
 		}
+		seen = &Budget{Scope: l.Scope, Kind: l.Kind, Window: l.Window}
+		b.seen[key] = seen
 	}
-	b.seen[key] = seen
+	seen.Used, seen.Max, seen.Refused = st.Used, l.Max, refused
+	if l.Window != limit.Total {
+		seen.ends = now.Add(st.Reset)
+	}
+}
+
+// room makes room for another budget, if need be of those that are over. The caller has the lock.
+func (b *budgets) room(now time.Time) bool {
+	if b.seen == nil {
+		b.seen = map[budgetKey]*Budget{}
+	}
+	if len(b.seen) >= maxBudgets {
+		maps.DeleteFunc(b.seen, func(_ budgetKey, old *Budget) bool { return old.over(now) })
+	}
+	return len(b.seen) < maxBudgets
 }
 
 // over reports whether the budget's window has ended, so that it is whole again.
@@ -83,7 +89,7 @@ func (s *State) Budgets() []Budget {
 	var out []Budget
 	for _, b := range s.seen {
 		if !b.over(now) {
-			out = append(out, b)
+			out = append(out, *b)
 		}
 	}
 	slices.SortFunc(out, func(a, b Budget) int { return strings.Compare(a.Scope.String(), b.Scope.String()) })

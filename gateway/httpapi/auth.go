@@ -102,11 +102,12 @@ func (s *Server) find(c echo.Context, token string) (*gateway.Client, *keys.Refu
 
 // newClient is what a request knows of its key. team is nil for none.
 func newClient(k *keys.Entry, team *keys.TeamEntry) *gateway.Client {
-	out := &gateway.Client{Key: k.Name, Team: k.Team, Labels: k.Labels, Models: [][]string{k.Models}, Tools: [][]string{k.Tools}, MaxTokens: k.MaxTokens, Arms: k.Arms}
+	out := &gateway.Client{Key: k.Name, Team: k.Team, Labels: k.Labels, MaxTokens: k.MaxTokens, Arms: k.Arms}
 	if team == nil {
+		out.Models, out.Tools = [][]string{k.Models}, [][]string{k.Tools}
 		return out
 	}
-	out.Models, out.Tools = append(out.Models, team.Models), append(out.Tools, team.Tools)
+	out.Models, out.Tools = [][]string{k.Models, team.Models}, [][]string{k.Tools, team.Tools}
 	if most := team.MaxTokens; most > 0 && (out.MaxTokens == 0 || most < out.MaxTokens) {
 		out.MaxTokens = most
 	}

@@ -31,7 +31,7 @@ type running struct {
 type budget struct {
 	spent, held int64
 	end         int64 // of the window, µs; 0 never
-	holds       map[string]*hold
+	holds       map[string]hold
 	due         int64 // nothing expires before, µs
 }
 
@@ -144,6 +144,7 @@ func (b *budget) reap(now int64) {
 			b.held, b.spent = b.held-h.amount, add(b.spent, h.used)
 			h.amount, h.expired, h.expires = 0, true, now+grave.Microseconds()
 		}
+		b.holds[id] = h
 		b.due = min(b.due, h.expires)
 	}
 }
@@ -186,7 +187,7 @@ func (m *Memory) bucket(key string, cost, now int64) *bucket {
 func (m *Memory) budget(key string, end int64) *budget {
 	b := m.budgets[key]
 	if b == nil {
-		b = &budget{end: end, holds: map[string]*hold{}, due: 1 << 53}
+		b = &budget{end: end, holds: map[string]hold{}, due: 1 << 53}
 		m.budgets[key] = b
 	}
 	return b
@@ -195,23 +196,20 @@ func (m *Memory) budget(key string, end int64) *budget {
 // revive has a hold that was renewed before, and is known no more, expire only now: it has become what
 // was used then.
 func (b *budget) revive(id string, used int64) {
-	if b.holds[id] == nil {
-		b.holds[id] = &hold{used: used, expired: true}
+	if _, known := b.holds[id]; !known {
+		b.holds[id] = hold{used: used, expired: true}
 	}
 }
 
 // put makes a hold what it is to be from now on.
 func (b *budget) put(id string, amount, used, now int64) {
-	h := b.holds[id]
-	if h == nil {
-		h = &hold{}
-		b.holds[id] = h
-	}
+	h := b.holds[id] // a new one holds nothing
 	if h.expired {
 		b.spent = add(b.spent, -h.used)
 	}
 	b.held += amount - h.amount
-	*h = hold{amount: amount, used: used, expires: now + Life.Microseconds()}
+	h = hold{amount: amount, used: used, expires: now + Life.Microseconds()}
+	b.holds[id] = h
 	b.due = min(b.due, h.expires)
 }
 
@@ -254,7 +252,7 @@ func (m *Memory) Extend(_ context.Context, l *Lease, holds Holds, force bool) (V
 
 // held is what a lease holds of a budget.
 func (m *Memory) held(key, id string) int64 {
-	if b := m.budgets[key]; b != nil && b.holds[id] != nil {
+	if b := m.budgets[key]; b != nil {
 		return b.holds[id].amount
 	}
 	return 0
@@ -306,9 +304,9 @@ func (m *Memory) finish(l *Lease, used Amount, back bool) {
 // settle puts what was used in the place of a hold. One that nobody knows any more has become what was
 // used when it was renewed last.
 func (b *budget) settle(id string, last, used int64) {
-	if h := b.holds[id]; h != nil && !h.expired {
+	if h, known := b.holds[id]; known && !h.expired {
 		b.held, last = b.held-h.amount, 0
-	} else if h != nil {
+	} else if known {
 		last = h.used
 	}
 	delete(b.holds, id)

@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/callgate/callgate/gateway/config"
 )
 
 // TestLogUnits holds that each duration in a log says its unit: in its name where it is a number of
@@ -40,4 +44,17 @@ func TestLogCalls(t *testing.T) {
 		t.Errorf("got the stream\n%s\nwant no calls=0 at its end", r.body)
 	}
 	await(t, "two lines with a call", func() bool { return strings.Count(g.stderr.String(), `"calls":1,`) == 2 })
+}
+
+// TestLogLevels holds that levels are in the log as slog writes them itself.
+func TestLogLevels(t *testing.T) {
+	t.Parallel()
+	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelInfo + 2, slog.LevelWarn, slog.LevelError, slog.LevelError + 1} {
+		var log bytes.Buffer
+		logger(&log, config.Log{Level: "debug", Format: "json"}).Log(t.Context(), level, "x")
+		want, err := level.MarshalJSON()
+		if got := log.String(); err != nil || !strings.Contains(got, `,"level":`+string(want)+`,"msg":"x"}`) {
+			t.Errorf("got the line %s and %v, want the level %s", got, err, want)
+		}
+	}
 }

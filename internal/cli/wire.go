@@ -321,14 +321,20 @@ func logHandler(w io.Writer, c config.Log, level *slog.LevelVar) slog.Handler {
 	case c.Format == "auto" && !c.Prefix && ok && isatty.IsTerminal(file.Fd()):
 		return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""})
 	}
-	opts.ReplaceAttr = inMilliseconds
+	opts.ReplaceAttr = plainly
 	return slog.NewJSONHandler(w, opts)
 }
 
-// inMilliseconds says the unit of durations, which JSON has as bare numbers: took becomes took_ms.
-func inMilliseconds(_ []string, a slog.Attr) slog.Attr {
-	if a.Value.Kind() != slog.KindDuration {
-		return a
+// plainly says the unit of durations, which JSON has as bare numbers: took becomes took_ms. A line's level becomes the
+// text that it is in JSON anyhow, since the handler would go through encoding/json for it, at each line.
+func plainly(_ []string, a slog.Attr) slog.Attr {
+	switch a.Value.Kind() {
+	case slog.KindDuration:
+		return slog.Float64(a.Key+"_ms", float64(a.Value.Duration().Round(time.Microsecond).Microseconds())/1000)
+	case slog.KindAny:
+		if level, ok := a.Value.Any().(slog.Level); ok {
+			return slog.String(a.Key, level.String())
+		}
 	}
-	return slog.Float64(a.Key+"_ms", float64(a.Value.Duration().Round(time.Microsecond).Microseconds())/1000)
+	return a
 }
