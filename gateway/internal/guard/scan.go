@@ -146,7 +146,11 @@ func (l *lexicons) asciiWord(h *hits, text []byte, i int, local *localWords, sco
 // word finds the patterns that begin at a place; end is as match has it.
 func (l *lexicons) word(h *hits, text []byte, i, end int, local *localWords, scores []int) {
 	if local.mayBegin(text[i]) {
-		if word := text[i:wordEnd(text, i)]; local.mayMeasure(len(word)) {
+		wordEnds := min(end, i+maxWord)
+		if end == i { // not known
+			wordEnds = wordEnd(text, i)
+		}
+		if word := text[i:wordEnds]; local.mayMeasure(len(word)) {
 			if m, ok := local.words[string(word)]; ok {
 				h.add(i, i+len(word), m)
 			}

@@ -193,10 +193,15 @@ func (t *trie) match(text []byte, start, end int, f func(end int, pattern int32)
 		i++
 		switch {
 		case n&(hasExact|hasOpen) == 0:
-		case i >= end:
+		case i > end:
 			t.ending(text, i, n, f)
-		case n&hasOpen != 0 && end-i <= maxEnding:
-			f(end, t.pattern(n, endsOpen))
+		default:
+			if n&hasOpen != 0 && end-i <= maxEnding {
+				f(end, t.pattern(n, endsOpen))
+			}
+			if n&hasExact != 0 && i == end {
+				f(end, t.pattern(n, endsExact))
+			}
 		}
 	}
 }
