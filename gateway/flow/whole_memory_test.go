@@ -34,8 +34,12 @@ func TestWholeAnswerMemory(t *testing.T) {
 		"escapes, call": {fill(`\u0041`) + call, 2.5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			allocated(t, "a call: "+call)                                     // what is made once
-			taken := float64(allocated(t, tt.text))/float64(len(tt.text)) - 1 // the upstream's bytes
+			allocated(t, "a call: "+call) // what is made once
+			least := allocated(t, tt.text)
+			for range 2 { // a collection in between empties the pools of buffers, which are made again
+				least = min(least, allocated(t, tt.text))
+			}
+			taken := float64(least)/float64(len(tt.text)) - 1 // the upstream's bytes
 			if t.Logf("%.2f bytes a byte", taken); taken > tt.most {
 				t.Errorf("%.2f bytes were allocated for each byte of the answer, want at most %.1f", taken, tt.most)
 			}
