@@ -264,20 +264,29 @@ func (r *Request) locate() (odd, meant string, ok bool) {
 			p.Stop = v
 		case "stream_options":
 			p.StreamOptions = v
-		case "max_tokens":
-			p.MaxTokens = v
-		case "max_completion_tokens":
-			p.MaxCompletionTokens = v
-		case "n":
-			p.N = v
 		default:
-			if odd == "" {
+			if !p.size(key, v) && odd == "" {
 				odd, meant = misspelt(key)
 			}
 		}
 		return true
 	})
 	return odd, meant, ok
+}
+
+// size notes a member that says how much is asked for.
+func (p *Places) size(key []byte, v wire.Span) bool {
+	switch string(key) {
+	case "max_tokens":
+		p.MaxTokens = v
+	case "max_completion_tokens":
+		p.MaxCompletionTokens = v
+	case "n":
+		p.N = v
+	default:
+		return false
+	}
+	return true
 }
 
 // misspelt finds a key that some parsers of JSON, Go's among them, take for one of those

@@ -352,12 +352,12 @@ func (o *batch) verdict(now int64) Verdict {
 	pairs := room[:len(s.limits)]
 	for i := range s.limits {
 		n, k := o.seen.pairs[i], s.limits[i].Kind
-		switch {
-		case k == Requests:
+		switch k {
+		case Requests:
 			n[0] = max(s.rates[i].drained(n[0], o.seen.at, now)-s.rates[i].units(o.requests), o.floor(i, now))
-		case k == Tokens:
+		case Tokens:
 			n[0] = max(s.rates[i].drained(n[0], o.seen.at, now)-s.rates[i].units(free.Tokens), o.floor(i, now))
-		case k == Concurrency:
+		case Concurrency:
 			n[0] -= o.slots - o.running
 		default:
 			n[0], n[1] = n[0]+o.spent.of(k), n[1]-o.spent.of(k)-free.of(k)

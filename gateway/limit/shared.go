@@ -358,21 +358,30 @@ func (s *Shared) extend(ctx context.Context, l *Lease, w want, back int64, force
 		l.held = w.Hold.Tokens
 	}
 	l.seen, l.used, l.slots = r.now, w.Used, w.slots
-	now := seen{make([]pair, len(r.pairs)), r.now}
+	return v, seen{l.behind(r, w, units, w.slots-were, grown), r.now}, nil
+}
+
+// behind is what limits have once a lease was renewed; the reply says what they had before.
+func (l *Lease) behind(r *reply, w want, units []int64, slots int64, grown bool) []pair {
+	pairs := make([]pair, len(r.pairs))
 	for i, n := range r.pairs {
-		switch one := &set.limits[i]; {
-		case one.Kind.IsRate() && grown:
-			n[0] = max(add(n[0], units[i]), l.floor(i))
-		case one.Kind == Concurrency:
-			n[0] += w.slots - were
-		case one.Kind.IsBudget() && grown:
-			n[1] += w.Hold.of(one.Kind) - r.own[i]
-		case one.Kind.IsBudget():
-			n[1] += max(w.Used.of(one.Kind)-r.own[i], 0)
+		switch k := l.set.limits[i].Kind; k {
+		case Concurrency:
+			n[0] += slots
+		case Money, Quota:
+			to := w.Hold.of(k)
+			if !grown {
+				to = max(r.own[i], w.Used.of(k))
+			}
+			n[1] += to - r.own[i]
+		default:
+			if grown {
+				n[0] = max(add(n[0], units[i]), l.floor(i))
+			}
 		}
-		now.pairs[i] = n
+		pairs[i] = n
 	}
-	return v, now, nil
+	return pairs
 }
 
 // Settle implements Limiter.
