@@ -120,7 +120,7 @@ func BenchmarkAdmit(b *testing.B) {
 		b.ReportMetric((after["total_net_output_bytes"]-before["total_net_output_bytes"])/n, "B-out/op")
 		b.ReportMetric(1e6*(after["used_cpu_user"]+after["used_cpu_sys"]-before["used_cpu_user"]-before["used_cpu_sys"])/n, "redis-cpu-µs/op")
 	}
-	ahead := func(c *redis.Client) limit.Limiter { return limit.NewAway(limit.NewShared(c, nil), nil) }
+	ahead := func(c *redis.Client) limit.Limiter { return limit.NewAway(limit.NewShared(c, nil), true, nil) }
 	alone := func(c *redis.Client) limit.Limiter { return limit.NewShared(c, nil) }
 	b.Run("redis", func(b *testing.B) { shared(b, rules(), ahead) })
 	b.Run("redis, asked for each", func(b *testing.B) { shared(b, rules(), alone) })

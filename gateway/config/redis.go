@@ -16,6 +16,8 @@ type Redis struct {
 	KeyPrefix string `yaml:"key_prefix" default:"callgate" doc:"Begins every key that is written."`
 	// Interval is how often gateways tell each other. Default 1s, 100ms to 1m.
 	Interval Duration `yaml:"interval" default:"1s" min:"100ms" max:"1m" doc:"How often gateways tell each other what is new."`
+	// Reserve says that limits of busy keys may be reserved for several requests at once. Default true.
+	Reserve bool `yaml:"reserve" default:"true" doc:"Where limits have ample room, reserve for several requests of a busy key at once; false asks Redis for each request."`
 }
 
 func (c *Config) checkRedis(r *report) {

@@ -47,12 +47,12 @@ const (
 	beat  = 5 * time.Second
 )
 
-// NewAway makes an Away; log may be nil. The caller closes it.
-func NewAway(s *Shared, log *slog.Logger) *Away {
+// NewAway makes an Away; log may be nil. reserve says that its Batches may ask for several requests at once. The caller closes it.
+func NewAway(s *Shared, reserve bool, log *slog.Logger) *Away {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	a := &Away{shared: s, ahead: NewBatches(s), log: log, stop: make(chan struct{}), ended: make(chan struct{}), replicas: 1, known: map[string]int64{}}
+	a := &Away{shared: s, ahead: NewBatches(s, reserve), log: log, stop: make(chan struct{}), ended: make(chan struct{}), replicas: 1, known: map[string]int64{}}
 	go a.follow()
 	return a
 }

@@ -12,10 +12,11 @@ import (
 // and all its limits have ample room, one lease holds what the requests of the next moment will want, and they take of it here.
 // Near a limit, and for a set that is used little, each request asks for itself. It owns a goroutine, which ends with Close.
 type Batches struct {
-	shared *Shared
-	wake   chan struct{}
-	stop   chan struct{}
-	ended  chan struct{}
+	shared  *Shared
+	reserve bool
+	wake    chan struct{}
+	stop    chan struct{}
+	ended   chan struct{}
 
 	mu    sync.Mutex
 	awake bool // the goroutine
@@ -80,16 +81,17 @@ type batch struct {
 	floors []bucket
 }
 
-// NewBatches makes Batches. The caller closes it.
-func NewBatches(s *Shared) *Batches {
+// NewBatches makes Batches; without reserve each request asks for itself. The caller closes it.
+func NewBatches(s *Shared, reserve bool) *Batches {
 	b := newBatches(s)
+	b.reserve = reserve
 	go b.follow()
 	return b
 }
 
 // newBatches makes one that the caller tends.
 func newBatches(s *Shared) *Batches {
-	return &Batches{shared: s, wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), pools: map[*Set]*pool{}}
+	return &Batches{shared: s, reserve: true, wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), pools: map[*Set]*pool{}}
 }
 
 // Close settles what is open.
@@ -127,6 +129,9 @@ func (b *Batches) follow() {
 
 // Acquire implements Limiter. A lease is returned also with an error, as Shared does.
 func (b *Batches) Acquire(ctx context.Context, s *Set, id string, holds Holds) (*Lease, Verdict, error) {
+	if !b.reserve {
+		return b.shared.Acquire(ctx, s, id, holds)
+	}
 	h := holds.bounded().only(s)
 	now := b.shared.now()
 	b.mu.Lock()

@@ -158,7 +158,7 @@ func TestBatchesTogether(t *testing.T) {
 	var spent, admitted atomic.Int64
 	var gateways []*limit.Batches
 	for range 4 {
-		gateway := limit.NewBatches(shared)
+		gateway := limit.NewBatches(shared, true)
 		gateways = append(gateways, gateway)
 		for range 8 {
 			wg.Go(func() {
@@ -223,7 +223,7 @@ func TestBatchesRate(t *testing.T) {
 	began := time.Now()
 	shared := limit.NewShared(client(t, server), nil)
 	for range 3 {
-		gateway := limit.NewBatches(shared)
+		gateway := limit.NewBatches(shared, true)
 		t.Cleanup(func() { gateway.Close() })
 		for range 8 {
 			wg.Go(func() {

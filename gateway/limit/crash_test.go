@@ -178,7 +178,7 @@ func TestChild(t *testing.T) {
 	limits := killed(t)
 	var limiter limit.Limiter = limit.NewShared(client, c.now)
 	if os.Getenv(childOfBatches) != "" {
-		b := limit.NewBatches(limit.NewShared(client, c.now))
+		b := limit.NewBatches(limit.NewShared(client, c.now), true)
 		defer b.Close()
 		limiter, limits = b, killedAhead(t)
 	}

@@ -68,7 +68,7 @@ func all(t *testing.T, test func(t *testing.T, make maker)) {
 		t.Parallel()
 		s := redistest.Start(t)
 		test(t, func(t cleaner, c *clock) limit.Limiter {
-			b := limit.NewBatches(limit.NewShared(client(t, s), c.now))
+			b := limit.NewBatches(limit.NewShared(client(t, s), c.now), true)
 			t.Cleanup(func() { b.Close() })
 			return b
 		})

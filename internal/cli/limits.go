@@ -39,11 +39,11 @@ func (a admitted) Passthrough(ctx context.Context, provider string, req *gateway
 }
 
 // newLimiter makes what counts: in the Redis, where there is one.
-func newLimiter(shared *sharing, log *slog.Logger) *admit.State {
+func newLimiter(cfg *config.Config, shared *sharing, log *slog.Logger) *admit.State {
 	if shared == nil {
 		return admit.NewState(limit.NewMemory(nil), log)
 	}
-	return admit.NewState(limit.NewAway(limit.NewShared(shared.redis, nil), log), log)
+	return admit.NewState(limit.NewAway(limit.NewShared(shared.redis, nil), cfg.Redis.Reserve, log), log)
 }
 
 // asksUsage reports whether upstreams are asked for the usage of streams whose clients do not want it: where somebody

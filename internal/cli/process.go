@@ -71,7 +71,7 @@ func newProcess(ctx context.Context, cfg *config.Config, sys *system, log *slog.
 		return p, err
 	}
 	p.quality = p.newQuality(ctx, cfg)
-	p.limits = newLimiter(p.shared, log)
+	p.limits = newLimiter(cfg, p.shared, log)
 	if cfg.Tracing.Endpoint != "" {
 		p.tracer, err = trace.New(ctx, trace.Options{Endpoint: cfg.Tracing.Endpoint, Headers: reveal(cfg.Tracing.Headers),
 			Sample: cfg.Tracing.Sample, Version: programVersion(), Log: log})
