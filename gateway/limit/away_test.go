@@ -18,7 +18,7 @@ func gatewayOf(t *testing.T, s *redistest.Server) *limit.Away {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := limit.NewAway(limit.NewShared(c, nil), true, nil)
+	a := limit.NewAway(limit.NewShared(c, nil).Patient(), true, nil)
 	t.Cleanup(func() {
 		a.Close()
 		c.Close()

@@ -496,7 +496,7 @@ func (o *batch) surplus() bool {
 // tend shuts batches whose time is over, says what others have used, and of those that take no more requests gives back what they
 // do not need, renews them, and settles those whose requests have ended. It reports whether some are left.
 func (b *Batches) tend() bool {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*b.shared.patience)
 	defer cancel()
 	now := b.shared.now()
 	var list, open []*batch

@@ -115,7 +115,7 @@ func TestRestarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { client.Close() })
-		return limit.NewShared(client, c.now)
+		return limit.NewShared(client, c.now).Patient()
 	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -176,9 +176,9 @@ func TestChild(t *testing.T) {
 	us, _ := strconv.ParseInt(at, 10, 64)
 	c.at.Store(us)
 	limits := killed(t)
-	var limiter limit.Limiter = limit.NewShared(client, c.now)
+	var limiter limit.Limiter = limit.NewShared(client, c.now).Patient()
 	if os.Getenv(childOfBatches) != "" {
-		b := limit.NewBatches(limit.NewShared(client, c.now), true)
+		b := limit.NewBatches(limit.NewShared(client, c.now).Patient(), true)
 		defer b.Close()
 		limiter, limits = b, killedAhead(t)
 	}
@@ -244,7 +244,7 @@ func TestBatchesKilled(t *testing.T) {
 		cmd.Wait()
 		c.move(limit.Life + time.Second)
 	}
-	_, v, err := limit.NewShared(client, c.now).Acquire(t.Context(), killedAhead(t), "last", holds(limit.MaxAmount, 0))
+	_, v, err := limit.NewShared(client, c.now).Patient().Acquire(t.Context(), killedAhead(t), "last", holds(limit.MaxAmount, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	limiter := limit.NewShared(client, c.now)
+	limiter := limit.NewShared(client, c.now).Patient()
 	for range 6 {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestChild$", "-test.v")
 		cmd.Env = append(os.Environ(), child+"="+s.URL()+"|"+s.KeyPrefix()+"|"+strconv.FormatInt(c.at.Load(), 10))

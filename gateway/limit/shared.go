@@ -26,12 +26,14 @@ type Shared struct {
 	clock  func() time.Time // of tests; nil: the Redis's own
 	name   string           // of this gateway, among those that live
 	ahead  atomic.Int64     // how far the Redis's clock is ahead of this one, µs
+	// patience is how long the Redis is waited for.
+	patience time.Duration
 }
 
 // NewShared makes a Shared, whose keys begin with the client's prefix. now is a clock for tests; nil is that
 // of the Redis.
 func NewShared(c *redis.Client, now func() time.Time) *Shared {
-	return &Shared{client: c, script: redis.NewScript(script), clock: now, name: rand.Text()}
+	return &Shared{client: c, script: redis.NewScript(script), clock: now, name: rand.Text(), patience: 250 * time.Millisecond}
 }
 
 // living counts the gateways that have said in the last minute that they live.
@@ -187,11 +189,8 @@ type reply struct {
 	own   []int64 // of budgets: what the lease itself held before
 }
 
-// patience is how long the Redis is waited for.
-const patience = 250 * time.Millisecond
-
 func (s *Shared) run(ctx context.Context, set *Set, c *call) (*reply, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	began := time.Now()
 	out, err := s.client.RunTogether(ctx, s.script, c.keys, []any{c.args})

@@ -56,7 +56,7 @@ func both(t *testing.T, test func(t *testing.T, make maker)) {
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
 		s := redistest.Start(t)
-		test(t, func(t cleaner, c *clock) limit.Limiter { return limit.NewShared(client(t, s), c.now) })
+		test(t, func(t cleaner, c *clock) limit.Limiter { return limit.NewShared(client(t, s), c.now).Patient() })
 	})
 }
 
@@ -68,7 +68,7 @@ func all(t *testing.T, test func(t *testing.T, make maker)) {
 		t.Parallel()
 		s := redistest.Start(t)
 		test(t, func(t cleaner, c *clock) limit.Limiter {
-			b := limit.NewBatches(limit.NewShared(client(t, s), c.now), true)
+			b := limit.NewBatches(limit.NewShared(client(t, s), c.now).Patient(), true)
 			t.Cleanup(func() { b.Close() })
 			return b
 		})
