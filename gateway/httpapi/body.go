@@ -38,9 +38,12 @@ func (s *Server) readBody(c echo.Context, room *inflight.Claim) ([]byte, error) 
 		return nil, &gateway.Error{Kind: gateway.Invalid, Param: "content-encoding",
 			Message: fmt.Sprintf("The request body has the content encoding %.40q; send it without one.", enc)}
 	}
-	pace := s.newPacer(c.Response())
-	pace.body = http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody)
-	body, err := readAll(pace, r.ContentLength, room)
+	conn, from := connectionOf(r.Context()), r.Body
+	if r.ContentLength < 0 { // else net/http reads no more than was said
+		from = http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody)
+	}
+	conn.beginBody()
+	body, err := readAll(from, r.ContentLength, room)
 	var limit *http.MaxBytesError
 	var full *gateway.Error
 	switch {
@@ -53,7 +56,7 @@ func (s *Server) readBody(c echo.Context, room *inflight.Claim) ([]byte, error) 
 	case err != nil:
 		return nil, &gateway.Error{Kind: gateway.Invalid, Message: "The request body could not be read to its end.", Err: err}
 	}
-	pace.read() // not after an error: net/http reads what is left of the body
+	conn.endBody()
 	return body, nil
 }
 

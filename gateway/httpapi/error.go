@@ -62,8 +62,6 @@ func (s *Server) fail(err error, c echo.Context) {
 
 // failLate ends a stream with an error.
 func (s *Server) failLate(w *echo.Response, e *gateway.Error, rec *record) {
-	pace := s.newPacer(w)
-	pace.write()
 	var out []byte
 	if rec.summary != nil && e.Summary != nil { // nothing of an answer went out, and so no headers of it
 		out = append(out, observe.Late(rec.summary)...)

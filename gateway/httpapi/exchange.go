@@ -187,7 +187,6 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, front protocol.Wr
 		if err != nil {
 			return err
 		}
-		beat.pace.write()
 		header(w.Header(), resp, true)
 		return s.writeWhole(c, resp, body, began)
 	}

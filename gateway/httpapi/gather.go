@@ -58,7 +58,7 @@ func (c *connection) flush() error {
 	if c.waits == 0 {
 		return nil
 	}
-	_, err := c.TCPConn.Write(c.waiting[:c.waits])
+	_, err := c.stall.write(c.Conn, c.waiting[:c.waits])
 	c.waits = 0
 	return err
 }
@@ -69,12 +69,12 @@ func (c *connection) Write(p []byte) (int, error) {
 	defer c.out.Unlock()
 	switch {
 	case c.waiting == nil:
-		return c.TCPConn.Write(p)
+		return c.stall.write(c.Conn, p)
 	case c.waits+len(p) > gatherRoom:
 		if err := c.flush(); err != nil {
 			return 0, err
 		}
-		return c.TCPConn.Write(p)
+		return c.stall.write(c.Conn, p)
 	}
 	c.waits += copy(c.waiting[c.waits:], p)
 	return len(p), nil

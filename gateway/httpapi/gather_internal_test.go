@@ -23,7 +23,7 @@ func connected(t *testing.T) (*connection, net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near, err := listener{l}.Accept()
+	near, err := listener{l, stallLimit}.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestGatherFails(t *testing.T) {
 	if _, err := c.Write(make([]byte, gatherFrom)); err != nil {
 		t.Fatal(err)
 	}
-	c.TCPConn.Close()
+	c.Conn.Close()
 	if err := c.release(); err == nil {
 		t.Error("no error")
 	}

@@ -20,7 +20,6 @@ import (
 type heartbeat struct {
 	w     *echo.Response
 	conn  *connection // that it is written to; may be nil
-	pace  *pacer
 	ping  string
 	every time.Duration // 0: never
 
@@ -34,7 +33,7 @@ type heartbeat struct {
 // newHeartbeat begins the heartbeat of a stream. It must be stopped.
 func (s *Server) newHeartbeat(c echo.Context, ping string, streamed bool) *heartbeat {
 	w := c.Response()
-	h := &heartbeat{w: w, conn: connectionOf(c.Request().Context()), pace: s.newPacer(w), ping: ping, every: s.cfg.Heartbeat, last: time.Now()}
+	h := &heartbeat{w: w, conn: connectionOf(c.Request().Context()), ping: ping, every: s.cfg.Heartbeat, last: time.Now()}
 	if h.every > 0 && streamed {
 		h.mu.Lock()
 		h.timer = time.AfterFunc(h.every, h.beat)
@@ -52,7 +51,6 @@ func (h *heartbeat) beat() {
 	}
 	wait := h.every - time.Since(h.last)
 	if wait <= 0 {
-		h.pace.write()
 		if !h.w.Committed {
 			h.early = true
 			h.w.Header().Set("content-type", "text/event-stream")
@@ -71,7 +69,6 @@ func (h *heartbeat) beat() {
 func (h *heartbeat) begin(s *gateway.Summary, send func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.pace.write()
 	if h.early {
 		fmt.Fprint(h.w, observe.Late(s))
 		return
@@ -83,7 +80,6 @@ func (h *heartbeat) begin(s *gateway.Summary, send func()) {
 func (h *heartbeat) write(piece []byte, flush bool) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.pace.write()
 	if h.timer != nil {
 		h.last = time.Now()
 	}

@@ -130,7 +130,6 @@ func (rec *record) failed(status int) bool {
 
 // ended hands a request for an answer that is over to the metrics and the trace.
 func (s *Server) ended(c echo.Context, rec *record, took time.Duration) {
-	mayRest(c.Response())
 	if !rec.asks {
 		return
 	}

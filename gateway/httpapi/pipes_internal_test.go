@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net"
-	"net/http"
 	"sync"
 )
 
@@ -15,13 +14,13 @@ type pipes struct {
 }
 
 // onPipes serves in memory until the function that it returns is called.
-func onPipes(h http.Handler) (p *pipes, stop func()) {
+func onPipes(s *Server) (p *pipes, stop func()) {
 	p = &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
-	server := &http.Server{Handler: h}
+	server := s.HTTP()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(p)
+		_ = server.Serve(s.Listener(p))
 	}()
 	return p, func() {
 		server.Close()

@@ -122,7 +122,7 @@ func below(path string) (string, error) {
 
 // copyAnswer writes an upstream's bytes as they come. Events are flushed one by one.
 func (s *Server) copyAnswer(c echo.Context, resp *gateway.Response) error {
-	w, pace := c.Response(), s.newPacer(c.Response())
+	w := c.Response()
 	events := strings.HasPrefix(w.Header().Get("content-type"), "text/event-stream")
 	recordOf(c).raw = !events
 	if events {
@@ -144,7 +144,6 @@ func (s *Server) copyAnswer(c echo.Context, resp *gateway.Response) error {
 		if !w.Committed {
 			w.WriteHeader(resp.Status)
 		}
-		pace.write()
 		if _, err := w.Write(f.Raw); err != nil {
 			return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
 		}
@@ -209,9 +208,10 @@ func (s *Server) relayedForm(c echo.Context, boundary string) (*gateway.Request,
 
 // spool reads a body that may be long.
 func (s *Server) spool(c echo.Context) (*upload.Body, error) {
-	pace := s.newPacer(c.Response())
-	pace.body = http.MaxBytesReader(c.Response(), c.Request().Body, s.cfg.MaxUpload)
-	body, err := upload.Read(pace, s.cfg.MaxUpload, upload.Room{Memory: s.cfg.Memory.Claim(), Files: s.cfg.Uploads.Claim()})
+	conn := connectionOf(c.Request().Context())
+	conn.beginBody()
+	from := http.MaxBytesReader(c.Response(), c.Request().Body, s.cfg.MaxUpload)
+	body, err := upload.Read(from, s.cfg.MaxUpload, upload.Room{Memory: s.cfg.Memory.Claim(), Files: s.cfg.Uploads.Claim()})
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit), errors.Is(err, upload.ErrTooLarge):
@@ -227,6 +227,6 @@ func (s *Server) spool(c echo.Context) (*upload.Body, error) {
 	case err != nil:
 		return nil, &gateway.Error{Kind: gateway.Invalid, Message: "The request body could not be read to its end.", Err: err}
 	}
-	pace.read()
+	conn.endBody()
 	return body, nil
 }

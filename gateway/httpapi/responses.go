@@ -64,7 +64,6 @@ func (s *Server) stored(answer func(context.Context, state.Call) ([]byte, error)
 		if err := call.Room.Grow(int64(len(body))); err != nil {
 			return gateway.NoRoom(err, "What is stored there needs more memory than one request may have (limits.memory): ask for fewer items.")
 		}
-		s.newPacer(c.Response()).write()
 		return c.JSONBlob(http.StatusOK, body)
 	}
 }

@@ -139,7 +139,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.Serv
 func (s *Server) Drain() { s.draining.Store(true) }
 
 // HTTP returns the server that listens: with limits on headers but none on how long an
-// answer takes. The gateway's own timers bound that, and chat ends connections of
+// answer takes. The gateway's own timers bound that, and Listener ends connections of
 // clients that stall.
 func (s *Server) HTTP() *http.Server {
 	return &http.Server{
@@ -153,8 +153,8 @@ func (s *Server) HTTP() *http.Server {
 }
 
 // Listener is l with connections that notice that their client has left, whatever it has sent
-// before. The server of HTTP is to serve it.
-func (s *Server) Listener(l net.Listener) net.Listener { return listener{l} }
+// before, and that end where a client stalls. The server of HTTP is to serve it.
+func (s *Server) Listener(l net.Listener) net.Listener { return listener{l, s.stall} }
 
 func (s *Server) livez(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
 

@@ -1,8 +1,8 @@
 package httpapi
 
 import (
-	"io"
-	"net/http"
+	"net"
+	"sync/atomic"
 	"time"
 )
 
@@ -10,35 +10,80 @@ import (
 // body. It may be slow for as long as it likes.
 const stallLimit = 60 * time.Second
 
-// pacer ends a connection on which a read or a write makes no progress.
-type pacer struct {
-	conn  *http.ResponseController
-	limit time.Duration
-	wrote time.Time // when the deadline of writes was last set
-	body  io.Reader
+// writeAtOnce is how many bytes of a write a client has to take within the limit.
+const writeAtOnce = 256 << 10
+
+// stalling ends reads and writes of a connection that make no progress. It sets the deadlines where
+// bytes are really read from the system and written to it: most bodies are here with their header.
+type stalling struct {
+	limit   time.Duration
+	body    atomic.Bool // a request's body is being read
+	waited  atomic.Bool // for some of it, under a deadline that has to be taken back
+	written time.Time   // when the deadline of writes was last set; used by one write at a time
 }
 
-// Read reads the request's body.
-func (p *pacer) Read(b []byte) (int, error) {
-	_ = p.conn.SetReadDeadline(time.Now().Add(p.limit)) // a writer without deadlines is a test's
-	return p.body.Read(b)
+// read reads. Reads between requests have net/http's own deadlines, and the one that waits for a client
+// to leave has none.
+func (s *stalling) read(c net.Conn, p []byte) (int, error) {
+	if !s.body.Load() {
+		return c.Read(p)
+	}
+	s.waited.Store(true)
+	_ = c.SetReadDeadline(time.Now().Add(s.limit)) // of an open connection it cannot fail
+	n, err := c.Read(p)
+	if err != nil { // and so does every further read: net/http wants the rest of the body
+		s.body.Store(false)
+	}
+	return n, err
 }
 
-// read says that the body was read, so that the connection may rest.
-func (p *pacer) read() { _ = p.conn.SetReadDeadline(time.Time{}) }
-
-// write is called before a write. It sets the deadline anew when a quarter of it is
-// over, which spares most chunks of a stream the cost.
-func (p *pacer) write() {
-	if now := time.Now(); now.Sub(p.wrote) > p.limit/4 {
-		p.wrote = now
-		_ = p.conn.SetWriteDeadline(now.Add(p.limit))
+// write writes p. The deadline is set anew when a quarter of it is over, which spares most chunks of a
+// stream the cost.
+func (s *stalling) write(c net.Conn, p []byte) (n int, err error) {
+	for {
+		if now := time.Now(); now.Sub(s.written) > s.limit/4 {
+			s.written = now
+			_ = c.SetWriteDeadline(now.Add(s.limit))
+		}
+		piece := p[n:min(n+writeAtOnce, len(p))]
+		wrote, err := c.Write(piece)
+		if n += wrote; err != nil || n == len(p) {
+			return n, err
+		}
 	}
 }
 
-// mayRest says that an answer was written, so that its connection may serve another.
-func mayRest(w http.ResponseWriter) { _ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) }
+// beginBody says that a request's body is read from now on. It may be called for nil.
+func (c *connection) beginBody() {
+	if c != nil {
+		c.stall.body.Store(true)
+	}
+}
 
-func (s *Server) newPacer(w http.ResponseWriter) *pacer {
-	return &pacer{conn: http.NewResponseController(w), limit: s.stall}
+// endBody says that the body was read, so that the connection may rest. After an error it is not
+// called: net/http reads what is left of the body. It may be called for nil.
+func (c *connection) endBody() {
+	if c == nil {
+		return
+	}
+	c.stall.body.Store(false)
+	if c.stall.waited.Swap(false) {
+		_ = c.Conn.SetReadDeadline(time.Time{})
+	}
+}
+
+// SetReadDeadline implements net.Conn. net/http calls it between requests: what is read from then on is
+// no body.
+func (c *connection) SetReadDeadline(t time.Time) error {
+	c.stall.body.Store(false)
+	return c.Conn.SetReadDeadline(t)
+}
+
+// SetWriteDeadline implements net.Conn. Writes have deadlines of their own, which net/http need not
+// take back behind each answer.
+func (c *connection) SetWriteDeadline(t time.Time) error {
+	if t.IsZero() {
+		return nil
+	}
+	return c.Conn.SetWriteDeadline(t)
 }

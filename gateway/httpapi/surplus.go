@@ -22,27 +22,35 @@ const (
 
 // connection is a client's.
 type connection struct {
-	*net.TCPConn
+	net.Conn
+	tcp   *net.TCPConn       // the same; nil if it is none, as in tests
 	leave context.CancelFunc // ends the requests of the connection; nil before it is served
 
 	mu    sync.Mutex
 	timer *time.Timer // nil while nobody looks
+
+	stall stalling
 
 	out     sync.Mutex
 	waiting *[gatherRoom]byte // what was written while it gathers; nil while it does not
 	waits   int               // how many bytes of that there are
 }
 
-// listener gives connections that notice that their client has left.
-type listener struct{ net.Listener }
+// listener gives connections that notice that their client has left, or takes or sends nothing any
+// more.
+type listener struct {
+	net.Listener
+	stall time.Duration // how long a client may
+}
 
 // Accept implements net.Listener.
 func (l listener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
-	if tcp, ok := c.(*net.TCPConn); ok && err == nil {
-		return &connection{TCPConn: tcp}, nil
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	tcp, _ := c.(*net.TCPConn)
+	return &connection{Conn: c, tcp: tcp, stall: stalling{limit: l.stall}}, nil
 }
 
 // withLeave is the ConnContext of the server.
@@ -58,8 +66,8 @@ func withLeave(ctx context.Context, c net.Conn) context.Context {
 // Read implements net.Conn. Only net/http's read behind a request's body asks for one byte.
 func (c *connection) Read(p []byte) (int, error) {
 	c.rest()
-	n, err := c.TCPConn.Read(p)
-	if len(p) == 1 && n == 1 {
+	n, err := c.stall.read(c.Conn, p)
+	if len(p) == 1 && n == 1 && c.tcp != nil {
 		c.watch()
 	}
 	return n, err
@@ -71,7 +79,7 @@ func (c *connection) Close() error {
 	if c.leave != nil {
 		c.leave()
 	}
-	return c.TCPConn.Close()
+	return c.Conn.Close()
 }
 
 func (c *connection) watch() {
@@ -95,7 +103,7 @@ func (c *connection) look() {
 	defer c.mu.Unlock()
 	switch {
 	case c.timer == nil: // it rests since this began
-	case hasLeft(c.TCPConn):
+	case hasLeft(c.tcp):
 		c.timer = nil
 		c.leave()
 	default:
