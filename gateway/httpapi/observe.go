@@ -103,7 +103,9 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		ctx := c.Request().Context()
 		if s.cfg.Log.Enabled(ctx, level) {
 			var room [maxAttrs]slog.Attr
-			s.cfg.Log.LogAttrs(ctx, level, "request", rec.attrs(room[:0], c, time.Since(began))...)
+			line := slog.NewRecord(time.Now(), level, "request", 0) // LogAttrs would look for its caller
+			line.AddAttrs(rec.attrs(room[:0], c, line.Time.Sub(began))...)
+			_ = s.cfg.Log.Handler().Handle(ctx, line) // as LogAttrs does
 		}
 		if rec.abort {
 			panic(http.ErrAbortHandler) // ends the connection without the end of the body

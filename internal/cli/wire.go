@@ -20,6 +20,7 @@ import (
 	"github.com/callgate/callgate/gateway/flow"
 	"github.com/callgate/callgate/gateway/httpapi"
 	"github.com/callgate/callgate/gateway/toolserver/catalogue"
+	"github.com/callgate/callgate/internal/jsonlog"
 	"github.com/callgate/callgate/plugins/oci"
 	"github.com/callgate/callgate/plugins/trust"
 )
@@ -313,28 +314,12 @@ func setLevel(level *slog.LevelVar, c config.Log) {
 }
 
 func logHandler(w io.Writer, c config.Log, level *slog.LevelVar) slog.Handler {
-	opts := &slog.HandlerOptions{Level: level}
 	file, ok := w.(*os.File)
 	switch {
 	case c.Format == "text":
-		return slog.NewTextHandler(w, opts)
+		return slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})
 	case c.Format == "auto" && !c.Prefix && ok && isatty.IsTerminal(file.Fd()):
 		return tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""})
 	}
-	opts.ReplaceAttr = plainly
-	return slog.NewJSONHandler(w, opts)
-}
-
-// plainly says the unit of durations, which JSON has as bare numbers: took becomes took_ms. A line's level becomes the
-// text that it is in JSON anyhow, since the handler would go through encoding/json for it, at each line.
-func plainly(_ []string, a slog.Attr) slog.Attr {
-	switch a.Value.Kind() {
-	case slog.KindDuration:
-		return slog.Float64(a.Key+"_ms", float64(a.Value.Duration().Round(time.Microsecond).Microseconds())/1000)
-	case slog.KindAny:
-		if level, ok := a.Value.Any().(slog.Level); ok {
-			return slog.String(a.Key, level.String())
-		}
-	}
-	return a
+	return jsonlog.New(w, level)
 }
