@@ -44,7 +44,7 @@ type desk struct {
 func evilHistory() *history.History {
 	h := history.New(history.Options{})
 	bad := &gateway.Verdict{Ghost: true, Tool: evil, Signals: []guard.Signal{{Name: evil, Weight: 1}}}
-	h.Request(gateway.Record{ID: evil, Route: evil, Status: 502, Code: evil, Protocol: evil, Tenant: evil, Took: time.Second, Summary: &gateway.Summary{
+	h.Request(&gateway.Record{ID: evil, Route: evil, Status: 502, Code: evil, Protocol: evil, Tenant: evil, Took: time.Second, Summary: &gateway.Summary{
 		Provider: evil, Model: evil, Route: &gateway.RouteChoice{Route: evil, Alias: evil},
 		Attempts:    []gateway.Attempt{{Provider: evil, Model: evil, Outcome: evil, Reason: evil, Took: time.Second}},
 		Corrections: []gateway.Correction{{Tool: evil, Reason: evil}},

@@ -49,7 +49,7 @@ func TestConcerns(t *testing.T) {
 				if i < n {
 					change(&r)
 				}
-				o.History.Request(r, history.Money{})
+				o.History.Request(&r, history.Money{})
 			}
 		}
 	}
@@ -237,7 +237,7 @@ func TestOddIDs(t *testing.T) {
 	ids := []string{"..", ".", "a/b", "a?b#c", "%2e%2e/", "x y", "twice", "twice", "", "/", evil}
 	d := behind(t, consoletest.Empty, func(o *console.Options) {
 		for i, id := range ids {
-			o.History.Request(gateway.Record{ID: id, Status: 502, Code: fmt.Sprintf("code_%d", i)}, history.Money{})
+			o.History.Request(&gateway.Record{ID: id, Status: 502, Code: fmt.Sprintf("code_%d", i)}, history.Money{})
 		}
 	})
 	body := d.do("GET", "/ui/requests", nil).Body.String()

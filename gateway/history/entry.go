@@ -105,7 +105,7 @@ func words(s string) string {
 
 func entryOf(r *gateway.Record, j *judgement, now time.Time) *Entry {
 	e := &Entry{ID: strings.Clone(telemetry.Text(r.ID, 128)), At: now, Marks: j.marks, Route: name(r.Route), Protocol: name(r.Protocol),
-		Tenant: name(r.Tenant), Stream: r.Stream, Status: r.Status, Code: name(telemetry.ErrorType(*r)), Took: r.Took}
+		Tenant: name(r.Tenant), Stream: r.Stream, Status: r.Status, Code: name(telemetry.ErrorType(r)), Took: r.Took}
 	e.Tape = r.Tape
 	s := r.Summary // there is one, or nothing would be marked but a failure
 	if s == nil {

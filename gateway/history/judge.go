@@ -87,7 +87,7 @@ func ending(r *gateway.Record) Count {
 	case r.Status == http.StatusTooManyRequests && !asked, // a limit of the gateway's own
 		r.Status >= 400 && r.Status < 500 && r.Status != http.StatusTooManyRequests:
 		return Refused
-	case telemetry.ErrorType(*r) != "":
+	case telemetry.ErrorType(r) != "":
 		return Failed
 	}
 	return Requests

@@ -143,7 +143,7 @@ func (s *Server) ended(c echo.Context, rec *record, took time.Duration) {
 		rec.endTrace(r)
 	}
 	if s.cfg.Metrics != nil {
-		s.cfg.Metrics.Request(r)
+		s.cfg.Metrics.Request(&r)
 	}
 }
 

@@ -37,7 +37,7 @@ type Chatter interface {
 // it is over.
 type Metrics interface {
 	Begin()
-	Request(r gateway.Record)
+	Request(r *gateway.Record)
 	End()
 }
 

@@ -20,9 +20,9 @@ import (
 
 // attack is a request in which everything that a client, an upstream or a plugin can
 // choose is new.
-func attack(i int) gateway.Record {
+func attack(i int) *gateway.Record {
 	word := fmt.Sprintf("%06d", i) + strings.Repeat("x", i%200)
-	return gateway.Record{
+	return &gateway.Record{
 		Route: "*", Status: 502, Code: "code" + word, Took: time.Second,
 		Summary: &gateway.Summary{
 			Provider: "local", Model: "model" + word, Timing: gateway.Timing{FirstToken: time.Second},
@@ -107,11 +107,11 @@ func TestSeriesLimit(t *testing.T) {
 	m := metrics.New(metrics.Options{Models: []string{"model0"}})
 	for i := range 200 {
 		for j := range 200 {
-			r := gateway.Record{Code: fmt.Sprint("code", j), Summary: &gateway.Summary{Provider: "p", Model: fmt.Sprint("model", i)}}
+			r := &gateway.Record{Code: fmt.Sprint("code", j), Summary: &gateway.Summary{Provider: "p", Model: fmt.Sprint("model", i)}}
 			m.Request(r)
 		}
 	}
-	m.Request(gateway.Record{Status: 200, Summary: &gateway.Summary{Provider: "new", Model: "model0"}})
+	m.Request(&gateway.Record{Status: 200, Summary: &gateway.Summary{Provider: "new", Model: "model0"}})
 	families := scrape(t, m)
 	for name, limit := range map[string]int{"callgate_requests_total": 10_000, "gen_ai_server_request_duration_seconds": 2_000} {
 		// A few more are those whose labels are all the configuration's or "other".
@@ -135,8 +135,8 @@ func TestHostileValues(t *testing.T) {
 	const negative = math.MinInt64
 	m := metrics.New(metrics.Options{Breakers: func() []breaker.Snapshot { return []breaker.Snapshot{{Name: "bad\xff\n\"", State: "no such state"}} }})
 	m.Transition(breaker.Change{Name: "bad\xff", To: "bad\xff"})
-	m.Request(gateway.Record{})
-	m.Request(gateway.Record{
+	m.Request(&gateway.Record{})
+	m.Request(&gateway.Record{
 		Route: "bad\xff\n\"\\", Code: "\xf0\x9f", Took: negative,
 		Summary: &gateway.Summary{
 			Provider: "bad\xff\n", Model: strings.Repeat("é", 1<<20), Timing: gateway.Timing{FirstToken: time.Second, Overhead: negative},
@@ -249,16 +249,16 @@ func BenchmarkRequest(b *testing.B) {
 	plain := rich()
 	plain.Summary.Attempts = plain.Summary.Attempts[3:]
 	plain.Summary.Repairs, plain.Summary.Faults, plain.Summary.Warnings = nil, nil, nil
-	fresh := make([]gateway.Record, 1000)
+	fresh := make([]*gateway.Record, 1000)
 	for i := range fresh {
 		fresh[i] = attack(i)
 	}
 	for _, row := range []struct {
 		name    string
-		records []gateway.Record
+		records []*gateway.Record
 	}{
-		{"plain", []gateway.Record{plain}},
-		{"everything", []gateway.Record{rich()}},
+		{"plain", []*gateway.Record{plain}},
+		{"everything", []*gateway.Record{rich()}},
 		{"attack", fresh},
 	} {
 		b.Run(row.name, func(b *testing.B) {

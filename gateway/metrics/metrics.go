@@ -99,7 +99,7 @@ type Metrics struct {
 // measure is one of package observe's, with its series.
 type measure struct {
 	scope observe.Scope
-	of    func(r gateway.Record, to observe.Series)
+	of    func(r *gateway.Record, to observe.Series)
 	to    *family
 }
 
@@ -186,7 +186,7 @@ func (m *Metrics) End() { m.inFlight.Dec() }
 
 // Request counts a request that is over. The HTTP server calls it once for each. It
 // keeps nothing of r.
-func (m *Metrics) Request(r gateway.Record) {
+func (m *Metrics) Request(r *gateway.Record) {
 	scope := observe.ScopeOf(r)
 	r.Model = m.Model(r)
 	for i := range m.measures {
@@ -198,7 +198,7 @@ func (m *Metrics) Request(r gateway.Record) {
 
 // Model is what a request's model is counted by: its own name if the configuration has it, and
 // else the entry that led to it, such as "*" or "local/*". A client can write any name there.
-func (m *Metrics) Model(r gateway.Record) string {
+func (m *Metrics) Model(r *gateway.Record) string {
 	if r.Summary == nil {
 		return ""
 	}

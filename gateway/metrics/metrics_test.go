@@ -47,8 +47,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // rich is a request with something for every metric: a broken stream after a retry, a
 // fallback and a second question, in a conversation that has come to its limit.
-func rich() gateway.Record {
-	return gateway.Record{
+func rich() *gateway.Record {
+	return &gateway.Record{
 		Protocol: "chat",
 		Route:    "qwen3", Status: 200, Stream: true, Took: 1500 * time.Millisecond,
 		Summary: &gateway.Summary{
@@ -181,8 +181,8 @@ func bill() accounts.Account {
 }
 
 // judged is a request of which little is known but what the guard made of its answer.
-func judged(route string, v *gateway.Verdict) gateway.Record {
-	return gateway.Record{Route: route, Status: 200, Took: time.Millisecond, Summary: &gateway.Summary{Provider: "local", Model: "qwen3", Outcome: gateway.Outcome{Guard: v}}}
+func judged(route string, v *gateway.Verdict) *gateway.Record {
+	return &gateway.Record{Route: route, Status: 200, Took: time.Millisecond, Summary: &gateway.Summary{Provider: "local", Model: "qwen3", Outcome: gateway.Outcome{Guard: v}}}
 }
 
 // TestGolden shows what one request of each sort leaves: testdata/scrape.txt is the
@@ -235,9 +235,9 @@ func TestGolden(t *testing.T) {
 	none.Summary.Route = &gateway.RouteChoice{Route: "routed", HasRules: true}
 	m.Request(none)
 	m.Request(judged("denied", &gateway.Verdict{Contradiction: true, Signals: []guard.Signal{{Name: guard.SignalContradiction}}}))
-	m.Request(gateway.Record{Status: 401, Code: "invalid_api_key", Took: time.Millisecond})
-	m.Request(gateway.Record{Status: 404, Took: time.Millisecond})
-	m.Request(gateway.Record{Route: "own", Status: 200, Summary: &gateway.Summary{Provider: "local", Model: "qwen3", Outcome: gateway.Outcome{Usage: gateway.Usage{Reported: true, Input: 70}}}})
+	m.Request(&gateway.Record{Status: 401, Code: "invalid_api_key", Took: time.Millisecond})
+	m.Request(&gateway.Record{Status: 404, Took: time.Millisecond})
+	m.Request(&gateway.Record{Route: "own", Status: 200, Summary: &gateway.Summary{Provider: "local", Model: "qwen3", Outcome: gateway.Outcome{Usage: gateway.Usage{Reported: true, Input: 70}}}})
 	bill := bill()
 	m.Account("remote", "qwen-max", &bill)
 	m.Plugin("hermes", 50*time.Microsecond)

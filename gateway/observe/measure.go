@@ -16,15 +16,15 @@ type Measure struct {
 	Buckets    []float64 // bounds, in the unit of the name
 	Scope      Scope
 	// Of adds what a record says of it. It allocates nothing.
-	Of func(r gateway.Record, to Series)
+	Of func(r *gateway.Record, to Series)
 }
 
 // counter is a measure of the answers that were made; histogram is one with buckets.
-func counter(name, help string, of func(r gateway.Record, to Series), labels ...Label) Measure {
+func counter(name, help string, of func(r *gateway.Record, to Series), labels ...Label) Measure {
 	return histogram(name, help, nil, of, labels...)
 }
 
-func histogram(name, help string, buckets []float64, of func(r gateway.Record, to Series), labels ...Label) Measure {
+func histogram(name, help string, buckets []float64, of func(r *gateway.Record, to Series), labels ...Label) Measure {
 	return Measure{Name: name, Help: help, Buckets: buckets, Of: of, Labels: labels, Scope: Made}
 }
 
@@ -68,7 +68,7 @@ const (
 )
 
 // ScopeOf is the narrowest scope of a record.
-func ScopeOf(r gateway.Record) Scope {
+func ScopeOf(r *gateway.Record) Scope {
 	switch {
 	case r.Summary == nil:
 		return All

@@ -40,7 +40,7 @@ func (t *Tracer) describe(span trace.Span, r gateway.Record) {
 	if r.Route != "" {
 		span.SetAttributes(text("callgate.route", r.Route))
 	}
-	if failure := telemetry.ErrorType(r); failure != "" {
+	if failure := telemetry.ErrorType(&r); failure != "" {
 		// The client's own mistakes are no failures of a server (the conventions for HTTP).
 		fail(span, failure, r.Status >= 500 || r.Status < 400)
 	}

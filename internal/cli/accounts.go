@@ -43,13 +43,16 @@ func readPriceFile(name string) (*accounts.Prices, error) {
 }
 
 // Request implements httpapi.Metrics.
-func (u *usageAccounts) Request(r gateway.Record) {
+func (u *usageAccounts) Request(r *gateway.Record) {
 	u.Metrics.Request(r)
 	u.history.Request(r, u.enter(r))
 }
 
+// ended is Request for who has a copy.
+func (u *usageAccounts) ended(r gateway.Record) { u.Request(&r) }
+
 // enter enters a request in the accounts, and returns what it has cost and saved.
-func (u *usageAccounts) enter(r gateway.Record) (paid history.Money) {
+func (u *usageAccounts) enter(r *gateway.Record) (paid history.Money) {
 	s := r.Summary
 	if s != nil {
 		u.judged(r)
@@ -80,7 +83,7 @@ func (u *usageAccounts) enter(r gateway.Record) (paid history.Money) {
 }
 
 // rounds enters the rounds of a request, and returns their cost in the currency of the first.
-func (u *usageAccounts) rounds(r gateway.Record, costs []gateway.RoundCost) (paid history.Money) {
+func (u *usageAccounts) rounds(r *gateway.Record, costs []gateway.RoundCost) (paid history.Money) {
 	for _, c := range costs {
 		if c.Replayed {
 			continue
@@ -108,7 +111,7 @@ func moneyOf(a *accounts.Account) history.Money {
 }
 
 // judged enters what the guard's judge has cost, also of answers that were thrown away.
-func (u *usageAccounts) judged(r gateway.Record) {
+func (u *usageAccounts) judged(r *gateway.Record) {
 	for ruling := range observe.Rulings(r.Summary) {
 		if ruling.Usage.Reported {
 			priced := u.book.Record(accounts.Request{Provider: ruling.Provider, Model: ruling.Model, Tenant: r.Tenant, Usage: ruling.Usage})

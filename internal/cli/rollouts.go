@@ -188,7 +188,7 @@ func (all rollouts) set(name, arm string, stop bool) (state *rollout.Snapshot, w
 }
 
 // arm counts a request among the figures of its arm.
-func (u *usageAccounts) arm(r gateway.Record) {
+func (u *usageAccounts) arm(r *gateway.Record) {
 	a := r.Summary.Arm()
 	if a == nil {
 		return

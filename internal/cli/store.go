@@ -41,5 +41,5 @@ func (p *process) newState(cfg *config.Config, g state.Chatter) *state.Service {
 		return nil
 	}
 	return state.New(state.Options{Store: p.store, Sealer: p.sealer, Gateway: g, MaxChain: cfg.Store.MaxChain, MaxBytes: int(cfg.Limits.Body),
-		CompactTokens: cfg.Store.CompactTokens, CompactTurns: cfg.Store.CompactTurns, Ended: p.accounts.Request, Log: p.log})
+		CompactTokens: cfg.Store.CompactTokens, CompactTurns: cfg.Store.CompactTurns, Ended: p.accounts.ended, Log: p.log})
 }

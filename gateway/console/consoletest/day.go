@@ -83,7 +83,7 @@ func History(sort Sort, end time.Time) *history.History {
 		c.at = c.at.Add(time.Duration(d.random.ExpFloat64() / busy * float64(7*time.Second)))
 		if c.at.Before(end) {
 			r, paid := d.request(c.at)
-			h.Request(r, paid)
+			h.Request(&r, paid)
 		}
 	}
 	c.at = end

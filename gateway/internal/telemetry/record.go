@@ -14,7 +14,7 @@ import (
 // ErrorType is how a request failed, in one word, or "" if it did not: the error's
 // code, or the status where there is none. A stream that the upstream ended with an
 // error has failed, whatever its status was, as its last attempt has.
-func ErrorType(r gateway.Record) string {
+func ErrorType(r *gateway.Record) string {
 	switch {
 	case r.Code != "":
 		return r.Code

@@ -28,7 +28,7 @@ func TestErrorType(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			if got := telemetry.ErrorType(row.record); got != row.want {
+			if got := telemetry.ErrorType(&row.record); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})
