@@ -37,35 +37,45 @@ const (
 )
 
 // Class is why a header of an upstream's answer was not passed on.
-type Class string
+type Class int
 
-// The classes.
+// The classes. passing is that of a header that is passed on.
 const (
-	Connection Class = "connection" // it belongs to the connection, to the framing, or to the gateway
-	Site       Class = "site"       // it speaks for the upstream's own host
-	Unknown    Class = "unknown"    // it is not on the list
-	Secret     Class = "secret"     // it quotes a key of the gateway
-	Type       Class = "type"       // a content type that is not what the answer is
-	Retry      Class = "retry"      // advice to try again, on an answer that is no error
-	TooMuch    Class = "too_much"   // too long, or one too many
+	passing    Class = iota
+	Connection       // it belongs to the connection, to the framing, or to the gateway
+	Site             // it speaks for the upstream's own host
+	Unknown          // it is not on the list
+	Secret           // it quotes a key of the gateway
+	Type             // a content type that is not what the answer is
+	Retry            // advice to try again, on an answer that is no error
+	TooMuch          // too long, or one too many
+	classes
 )
+
+// String is the class in a word, as metrics name it.
+func (c Class) String() string {
+	return [...]string{"", "connection", "site", "unknown", "secret", "type", "retry", "too_much"}[c]
+}
 
 // Withheld is what of an answer's headers was not passed on.
 type Withheld struct {
 	// Names are at most 32 of the headers, sorted, for a trace. They are the upstream's words.
 	Names []string
 	// Counts are how many there were, by class.
-	Counts map[Class]int
+	Counts [classes]int
 }
 
 // maxNames is how many names are kept, and maxName how long one may be.
 const maxNames, maxName = 32, 64
 
+// fewNames is for how many there is room at first: most upstreams have no more such headers.
+const fewNames = 6
+
 func (w *Withheld) add(name string, c Class) {
-	if w.Counts == nil {
-		w.Counts = map[Class]int{}
-	}
 	w.Counts[c]++
+	if w.Names == nil {
+		w.Names = make([]string, 0, fewNames)
+	}
 	w.Names = append(w.Names, name[:min(len(name), maxName)])
 }
 
@@ -92,7 +102,7 @@ func (a Answer) Pass(h http.Header) (http.Header, Withheld) {
 		if name == "Content-Type" {
 			continue
 		}
-		if class := a.class(name, values, nominated); class != "" {
+		if class := a.class(name, values, nominated); class != passing {
 			held.add(name, class)
 			continue
 		}
@@ -127,7 +137,7 @@ func keys(h http.Header) func(yield func(string) bool) {
 	}
 }
 
-// class is why a header stays, "" if it goes on.
+// class is why a header stays, or passing.
 func (a Answer) class(name string, values, nominated []string) Class {
 	switch {
 	case barred(name) != "", slices.Contains(nominated, name):
@@ -138,10 +148,19 @@ func (a Answer) class(name string, values, nominated []string) Class {
 		return Unknown
 	case slices.ContainsFunc(values, a.Quotes):
 		return Secret
-	case len(strings.Join(values, ", ")) > maxValue:
+	case length(values) > maxValue:
 		return TooMuch
 	}
-	return ""
+	return passing
+}
+
+// length is how many bytes values take in a line of a header.
+func length(values []string) int {
+	n := 0
+	for _, v := range values {
+		n += len(v) + len(", ")
+	}
+	return max(n-len(", "), 0)
 }
 
 // contentType is a content type of the expected kind as it came, or what the body has been
@@ -150,6 +169,9 @@ func (a Answer) contentType(given []string) string {
 	want := a.found()
 	if len(given) == 0 || a.Quotes(given[0]) {
 		return want
+	}
+	if given[0] == want {
+		return given[0]
 	}
 	media, params, err := mime.ParseMediaType(given[0])
 	if a.Opaque && err == nil && strings.HasPrefix(media, "audio/") { // its parameters are the rate and the like

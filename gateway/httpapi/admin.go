@@ -316,8 +316,9 @@ func (a *Admin) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
 		r, w := c.Request(), c.Response()
-		rec := &record{form: chat.Form, id: clientID(r.Header.Get(requestIDHeader))}
-		c.Set(recordKey, rec)
+		o := &observed{Context: c, record: record{form: chat.Form, id: clientID(r.Header.Get(requestIDHeader))}}
+		rec := &o.record
+		c = o
 		setRequestID(c)
 		err := next(c)
 		broken := err != nil && w.Committed

@@ -14,13 +14,19 @@ import (
 	"github.com/callgate/callgate/internal/netaddr"
 )
 
-// clientKey is where authenticate leaves whose request it is.
-const clientKey = "callgate.client"
-
 // clientOf is whose request it is; nil without keys.
 func clientOf(c echo.Context) *gateway.Client {
-	client, _ := c.Get(clientKey).(*gateway.Client)
-	return client
+	if o, ok := c.(*observed); ok {
+		return o.client
+	}
+	return nil
+}
+
+// setClient notes whose request it is.
+func setClient(c echo.Context, client *gateway.Client) {
+	if o, ok := c.(*observed); ok { // as all requests are behind observe
+		o.client = client
+	}
 }
 
 // tenantOf is the name of the client's key, or "".
@@ -44,7 +50,7 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		if refused != nil {
 			return s.refuse(c, refused)
 		}
-		c.Set(clientKey, client)
+		setClient(c, client)
 		return next(c)
 	}
 }

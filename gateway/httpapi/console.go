@@ -61,7 +61,7 @@ func (a *Admin) guardConsole(next echo.HandlerFunc) echo.HandlerFunc {
 				c.Response().Header().Set("www-authenticate", `Basic realm="callgate", charset="UTF-8"`)
 				return &gateway.Error{Kind: gateway.InvalidKey}
 			}
-			c.Set(clientKey, client)
+			setClient(c, client)
 		}
 		return a.fromHere(protection, next, c)
 	}

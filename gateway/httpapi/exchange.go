@@ -260,7 +260,8 @@ func (s *Server) writeWhole(c echo.Context, resp *gateway.Response, body []byte,
 
 // timing says where the time of an answer went.
 func timing(h http.Header, began time.Time, overhead time.Duration) {
-	said := append(appendMilliseconds([]byte("upstream;dur="), time.Since(began)-overhead), ", gw;dur="...)
+	var room [80]byte
+	said := append(appendMilliseconds(append(room[:0], "upstream;dur="...), time.Since(began)-overhead), ", gw;dur="...)
 	from := len(said)
 	text := string(appendMilliseconds(said, overhead))
 	values := []string{text, text[from:]}
@@ -281,15 +282,21 @@ func header(h http.Header, resp *gateway.Response, whole bool) {
 			h[key] = values
 		}
 	}
-	if id := upstream.Get(requestIDHeader); id != "" {
-		h.Set("X-Callgate-Upstream-Request-Id", id)
+	if id := upstream[requestIDHeader]; len(id) > 0 && id[0] != "" {
+		h["X-Callgate-Upstream-Request-Id"] = id[:1:1]
 	}
-	h.Del("Content-Length")
+	delete(h, "Content-Length")
 	observe.Headers(h, resp.Summary, whole)
 }
 
 // appendMilliseconds appends a duration in milliseconds, of which the microseconds are the
 // fraction.
 func appendMilliseconds(dst []byte, d time.Duration) []byte {
-	return strconv.AppendFloat(dst, float64(d)/float64(time.Millisecond), 'f', 3, 64)
+	n := d.Round(time.Microsecond).Microseconds()
+	if n < 0 {
+		dst, n = append(dst, '-'), -n
+	}
+	dst = strconv.AppendInt(dst, n/1000, 10)
+	n %= 1000
+	return append(dst, '.', byte('0'+n/100), byte('0'+n/10%10), byte('0'+n%10))
 }

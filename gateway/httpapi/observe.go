@@ -2,9 +2,9 @@ package httpapi
 
 import (
 	"cmp"
-	"crypto/rand"
-	"fmt"
+		"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -38,13 +38,21 @@ type record struct {
 	endTrace func(gateway.Record)
 }
 
-// recordKey is where observe leaves the record.
-const recordKey = "callgate.record"
+// observed is the context of a request. It has the record beside it: Echo's own store of values is a
+// map, made for each request, behind a lock.
+type observed struct {
+	echo.Context
+	record record
+	client *gateway.Client // whose request it is; nil without keys
+}
+
+// Error implements echo.Context, for errors that handlers and middleware tell.
+func (o *observed) Error(err error) { o.Echo().HTTPErrorHandler(err, o) }
 
 // recordOf returns the record of a request; an empty one outside of observe.
 func recordOf(c echo.Context) *record {
-	if r, ok := c.Get(recordKey).(*record); ok {
-		return r
+	if o, ok := c.(*observed); ok {
+		return &o.record
 	}
 	return &record{form: chat.Form}
 }
@@ -74,7 +82,7 @@ func speaks(form *protocol.Form) echo.MiddlewareFunc {
 
 func requestID(c echo.Context) string { return recordOf(c).id }
 
-func setRequestID(c echo.Context) { c.Response().Header().Set(requestIDHeader, requestID(c)) }
+func setRequestID(c echo.Context) { c.Response().Header()[requestIDHeader] = []string{requestID(c)} }
 
 // requestIDHeader is written as http.CanonicalHeaderKey gives it, as all names are that are looked
 // at for each request: any other spelling is made into that one each time.
@@ -85,8 +93,9 @@ const requestIDHeader = "X-Request-Id"
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
-		rec := &record{form: chat.Form, id: clientID(c.Request().Header.Get(requestIDHeader))}
-		c.Set(recordKey, rec)
+		o := &observed{Context: c, record: record{form: chat.Form, id: clientID(c.Request().Header.Get(requestIDHeader))}}
+		rec := &o.record
+		c = o
 		setRequestID(c)
 		forBrowsers(c.Response().Header())
 		defer func() { rec.tape.End(false) }() // unless somebody has kept it
@@ -117,9 +126,12 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 // forBrowsers sets what every answer says: that it is what its content type says, and that
 // nobody keeps it, since the next one may be for somebody else.
 func forBrowsers(h http.Header) {
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-store")
+	h["X-Content-Type-Options"], h["Cache-Control"] = noSniff, noStore
 }
+
+// Values of headers that all answers share. Nobody changes them: whoever sets another value sets another
+// slice.
+var noSniff, noStore = []string{"nosniff"}, []string{"no-store"} //nolint:gochecknoglobals // constants
 
 // failed reports whether a request came to a bad end that is not the client's doing. In
 // a stream that began well the status does not say so.
@@ -189,7 +201,22 @@ func clientID(id string) string {
 	if fit {
 		return id
 	}
-	return "req_" + strings.ToLower(rand.Text()[:24])
+	return newID()
+}
+
+// newID is an id of 120 random bits. They are no secret, and math/rand's generator is one for secrets
+// all the same, without a call of the system.
+func newID() string {
+	const prefix, letters = "req_", "abcdefghijklmnopqrstuvwxyz234567"
+	var id [len(prefix) + 24]byte
+	copy(id[:], prefix)
+	for at := len(prefix); at < len(id); {
+		for bits, n := rand.Uint64(), 0; n < 12; n++ {
+			id[at] = letters[bits%32]
+			at, bits = at+1, bits/32
+		}
+	}
+	return string(id[:])
 }
 
 // recover turns a panic of a handler into an error, so that the client gets an

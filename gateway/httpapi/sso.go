@@ -77,6 +77,6 @@ func (a *Admin) signedIn(c echo.Context) (in bool, err error) {
 	case !looks && r.Header.Get("sec-fetch-site") == "" && r.Header.Get("origin") == "":
 		return false, &gateway.Error{Kind: gateway.Forbidden, Message: "This browser does not say where the request comes from, so it is refused."}
 	}
-	c.Set(clientKey, &gateway.Client{Key: s.Name})
+	setClient(c, &gateway.Client{Key: s.Name})
 	return true, nil
 }

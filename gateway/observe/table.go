@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/headers"
 	"github.com/callgate/callgate/gateway/internal/telemetry"
 )
 
@@ -78,7 +79,7 @@ var facts = []fact{ //nolint:gochecknoglobals // a table
 		counter("callgate_upstream_headers_withheld_total", "Headers of upstreams' answers that clients did not get, by why: connection, site, unknown, secret, type, retry or too_much.", func(r *gateway.Record, to Series) {
 			for _, a := range r.Summary.Attempts {
 				for class, n := range a.Withheld.Counts {
-					to.Add(Labels{a.Provider, string(class)}, float64(n))
+					AddCount(to, Labels{a.Provider, headers.Class(class).String()}, n)
 				}
 			}
 		}, provider, Label{Name: "class"}),

@@ -338,7 +338,7 @@ func (a *answer) record(outcome string, err error) {
 	}
 	e := gateway.AsError(err)
 	last.RetryAfter = e.RetryAfter
-	if e.Withheld.Counts != nil { // else what was noted of the reply stays
+	if len(e.Withheld.Names) > 0 { // else what was noted of the reply stays
 		last.Withheld = e.Withheld
 	}
 }
