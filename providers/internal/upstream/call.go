@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptrace"
 	"time"
 
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/inflight"
+	"github.com/callgate/callgate/providers/internal/h1"
 )
 
 // call is one request to the upstream with its timers. All of them end it in one
@@ -16,23 +16,23 @@ import (
 // goroutine waits for them.
 type call struct {
 	p      *Client
-	req    *http.Request
+	ctx    context.Context //nolint:containedctx // a call lives as long as its request
 	cancel context.CancelCauseFunc
 	room   *inflight.Claim
 
-	total, firstToken, whole, idle *time.Timer // all but total may be nil
+	plain h1.Request    // what is asked, if it goes that way
+	req   *http.Request // else this
+	sending
 
-	sending sending
-	trace   httptrace.ClientTrace // tells it of the connection
+	total, firstToken, whole, idle *time.Timer // all but total may be nil
 }
 
-// begin starts a call, whose req is to be made with ctx.
-func (p *Client) begin(parent context.Context) (c *call, ctx context.Context) {
-	ctx, cancel := context.WithCancelCause(parent)
-	c = &call{p: p, cancel: cancel}
+// begin starts a call, whose request is to be made with its ctx.
+func (p *Client) begin(parent context.Context) *call {
+	c := &call{p: p}
+	c.ctx, c.cancel = context.WithCancelCause(parent)
 	c.total = c.after(p.timeouts.Total, "no complete answer within", "total")
-	c.trace.GotConn = c.sending.gotConn
-	return c, httptrace.WithClientTrace(ctx, &c.trace)
+	return c
 }
 
 // after ends the call when d is over, with an error that names the timer.
@@ -68,7 +68,7 @@ func (c *call) end() {
 // interrupted is the error to report when the call was ended from outside, by a
 // timer, by the client or by Close; nil if it was not.
 func (c *call) interrupted() *gateway.Error {
-	cause := context.Cause(c.req.Context())
+	cause := context.Cause(c.ctx)
 	if cause == nil {
 		return nil
 	}

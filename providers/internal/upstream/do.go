@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"github.com/callgate/callgate/gateway/headers"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/wire"
+	"github.com/callgate/callgate/providers/internal/h1"
 )
 
 // Request is what an adapter asks its upstream.
@@ -46,8 +48,9 @@ type Response struct {
 // [*gateway.Error]. Cancelling ctx ends the upstream request, also while a stream
 // is read.
 func (p *Client) Do(ctx context.Context, r Request) (*Response, error) {
-	c, ctx := p.begin(ctx)
-	c.req, c.room = p.post(ctx, r), r.Room
+	c := p.begin(ctx)
+	c.room = r.Room
+	c.post(&r)
 	if r.Stream {
 		c.firstToken = c.after(p.timeouts.FirstToken, "no first token within", "first_token")
 	} else {
@@ -108,36 +111,38 @@ func (c *call) send() (*http.Response, io.Reader, error) {
 	return resp, body, nil
 }
 
-func (p *Client) post(ctx context.Context, r Request) *http.Request {
-	req := p.request(ctx, http.MethodPost, r.URL, p.requestHeader(r.Header))
-	size := r.Body.Size()
-	if size <= inOne {
+// post makes the request. net/http sends a body that it knows to be in memory together with the header,
+// and writes the header first of any other.
+func (c *call) post(r *Request) {
+	p, h, size := c.p, c.p.requestHeader(r.Header), r.Body.Size()
+	if size <= h1.MaxBody {
 		r.Body = wire.Pieces{r.Body.Join()}
+		if p.plain != nil {
+			c.plain = h1.Request{Method: http.MethodPost, URL: r.URL, Host: p.host(), Header: h, Body: r.Body[0]}
+			return
+		}
 	}
-	req.ContentLength = int64(size)
+	c.req = p.request(c.ctx, http.MethodPost, r.URL, h)
+	c.req.ContentLength = int64(size)
 	// With GetBody a request that was not delivered may take another connection, when
 	// the idle one that it was given turns out to be closed.
-	req.GetBody = func() (io.ReadCloser, error) {
-		if len(r.Body) == 1 {
-			return io.NopCloser(bytes.NewReader(r.Body[0])), nil
+	body := r.Body
+	c.req.GetBody = func() (io.ReadCloser, error) {
+		if len(body) == 1 {
+			return io.NopCloser(bytes.NewReader(body[0])), nil
 		}
-		return io.NopCloser(r.Body.Reader()), nil
+		return io.NopCloser(body.Reader()), nil
 	}
-	req.Body, _ = req.GetBody()
-	return req
+	c.req.Body, _ = c.req.GetBody()
 }
 
-// inOne is up to how many bytes a body is put together before it is sent: net/http sends one that it
-// knows to be in memory together with the header, and writes the header first of any other.
-const inOne = 64 << 10
+// host is what the upstream is told to be called.
+func (p *Client) host() string { return cmp.Or(p.hostHeader, p.base.Host) }
 
 func (p *Client) request(ctx context.Context, method string, u *url.URL, h http.Header) *http.Request {
 	req := &http.Request{
-		Method: method, URL: u, Host: p.base.Host, Header: h,
+		Method: method, URL: u, Host: p.host(), Header: h,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}
-	if p.hostHeader != "" {
-		req.Host = p.hostHeader
 	}
 	return req.WithContext(ctx)
 }

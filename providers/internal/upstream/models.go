@@ -19,9 +19,9 @@ const (
 // returns the ids in the upstream's order. It takes no longer than five seconds and
 // reads no more than 4 MiB.
 func (p *Client) Models(ctx context.Context, u *url.URL) ([]string, error) {
-	c, ctx := p.begin(ctx)
+	c := p.begin(ctx)
 	defer c.end()
-	c.req = p.request(ctx, http.MethodGet, u, p.requestHeader(nil))
+	c.req = p.request(c.ctx, http.MethodGet, u, p.requestHeader(nil))
 	delete(c.req.Header, "Content-Type")
 	limit := time.AfterFunc(modelsTimeout, func() {
 		c.cancel(p.Errorf(gateway.Timeout, CodeTimeout, "no list of models within %s.", Plain(modelsTimeout)))

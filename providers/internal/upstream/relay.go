@@ -21,8 +21,8 @@ func (p *Client) Relay(ctx context.Context, u *url.URL, model string, r *gateway
 	if err != nil {
 		return nil, err
 	}
-	c, ctx := p.begin(ctx)
-	c.req = p.request(ctx, r.Method, u, p.requestHeader(r.Header))
+	c := p.begin(ctx)
+	c.req = p.request(c.ctx, r.Method, u, p.requestHeader(r.Header))
 	c.req.Body, c.req.ContentLength = body, size
 	c.req.GetBody = func() (io.ReadCloser, error) {
 		again, _, err := r.Body(model)

@@ -1,11 +1,17 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/callgate/callgate/providers/internal/h1"
 )
 
 const (
@@ -20,8 +26,28 @@ const (
 	readBuffer = 16 << 10
 )
 
+func newDialer(connect time.Duration) *net.Dialer {
+	return &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}
+}
+
+// newPlain is what requests go through that h1 is for; nil if the upstream is not such a one: with TLS,
+// behind a proxy, or of a name that needs translation.
+func newPlain(base *url.URL, connect time.Duration) *h1.Transport {
+	if base.Scheme != "http" || !h1.Supported || strings.ContainsFunc(base.Host, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return nil
+	}
+	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: base}); proxy != nil || err != nil {
+		return nil
+	}
+	address, dialer := net.JoinHostPort(base.Hostname(), cmp.Or(base.Port(), "80")), newDialer(connect)
+	return h1.New(h1.Options{
+		Dial:    func(ctx context.Context) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", address) },
+		MaxIdle: maxIdleConns, IdleTime: idleConnLifetime, MaxHeader: maxHeader, ReadBuffer: readBuffer,
+	})
+}
+
 func newTransport(connect time.Duration) *http.Transport {
-	dialer := &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}
+	dialer := newDialer(connect)
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {

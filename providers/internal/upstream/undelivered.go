@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/callgate/callgate/providers/internal/h1"
 )
 
 // An upstream may close a connection that it keeps in the moment in which a request takes it. Such a
@@ -42,7 +44,7 @@ type tracked struct {
 func track(c net.Conn) net.Conn {
 	t := &tracked{Conn: c, read: make(chan struct{})}
 	t.acked.Store(-1)
-	t.base, _, _ = acknowledged(c)
+	t.base, _, _ = h1.Acknowledged(c)
 	return t
 }
 
@@ -84,7 +86,7 @@ func (t *tracked) Write(p []byte) (int, error) {
 
 // Close implements net.Conn. It is the last moment to ask the kernel.
 func (t *tracked) Close() error {
-	if n, ended, ok := acknowledged(t.Conn); ok {
+	if n, ended, ok := h1.Acknowledged(t.Conn); ok {
 		if ended { // TLS says so without a Read of ours
 			t.ended.Store(true)
 		}
@@ -130,12 +132,17 @@ func (s *sending) undelivered() bool {
 
 // roundTrip sends the request, and again if it was not delivered.
 func (c *call) roundTrip() (*http.Response, error) {
+	if c.req == nil {
+		return c.p.plain.Do(c.ctx, &c.plain)
+	}
+	trace := &httptrace.ClientTrace{GotConn: c.gotConn}
+	req := c.req.WithContext(httptrace.WithClientTrace(c.ctx, trace))
 	for again := 0; ; again++ {
 		c.sending = sending{}
-		resp, err := c.p.transport.RoundTrip(c.req)
-		if err == nil || again == maxUndelivered || c.req.GetBody == nil || !c.sending.undelivered() || c.interrupted() != nil {
+		resp, err := c.p.transport.RoundTrip(req)
+		if err == nil || again == maxUndelivered || req.GetBody == nil || !c.undelivered() || c.interrupted() != nil {
 			return resp, err
 		}
-		c.req.Body, _ = c.req.GetBody()
+		req.Body, _ = req.GetBody()
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"net/url"
 
 	"github.com/callgate/callgate/internal/redact"
+	"github.com/callgate/callgate/providers/internal/h1"
 )
 
 // Config says which upstream to ask, and how. Adapters fill it from their own.
@@ -72,6 +73,7 @@ type Client struct {
 	timeouts    Timeouts
 	maxResponse int64
 	maxStream   int64
+	plain       *h1.Transport // for what it is for; may be nil
 	transport   http.RoundTripper
 }
 
@@ -106,7 +108,7 @@ func New(c Config) (*Client, error) {
 		return nil, err
 	}
 	if p.transport == nil {
-		p.transport = newTransport(p.timeouts.Connect)
+		p.plain, p.transport = newPlain(base, p.timeouts.Connect), newTransport(p.timeouts.Connect)
 	}
 	return p, nil
 }
@@ -119,6 +121,9 @@ func (p *Client) URL(elem ...string) *url.URL { return p.base.JoinPath(elem...) 
 // CloseIdleConnections closes the connections that no request is using. A client
 // that is no longer needed would else keep them for a while.
 func (p *Client) CloseIdleConnections() {
+	if p.plain != nil {
+		p.plain.CloseIdleConnections()
+	}
 	if t, ok := p.transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
