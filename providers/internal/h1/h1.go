@@ -115,8 +115,12 @@ func (t *Transport) kept() *conn {
 	return c
 }
 
-// keep keeps a connection for the next request.
+// keep keeps a connection for the next request, unless more has come than the answer.
 func (t *Transport) keep(c *conn) {
+	if c.reader.Buffered() > 0 {
+		c.close()
+		return
+	}
 	c.since, c.reused = time.Now(), true
 	t.mu.Lock()
 	defer t.mu.Unlock()
