@@ -213,7 +213,10 @@ func (l Limits) Parse(body []byte, room *inflight.Claim) (*Request, error) {
 // number it returns. Other protocols call it before they translate a body.
 func (l Limits) Validate(body []byte, depth int, room *inflight.Claim) (values int, err error) {
 	l = l.withDefaults()
-	m := wire.Measure(body, depth)
+	m, valid := wire.Valid(body, depth)
+	if !valid { // perhaps
+		m = wire.Measure(body, depth)
+	}
 	if m.TooDeep >= 0 {
 		return 0, invalid("", fmt.Sprintf("The request body nests deeper than %d levels at byte %d.", depth, m.TooDeep))
 	}
@@ -222,6 +225,9 @@ func (l Limits) Validate(body []byte, depth int, room *inflight.Claim) (values i
 	}
 	if err := noRoom(room.Grow(int64(m.Values) * valueCost)); err != nil {
 		return 0, err
+	}
+	if valid {
+		return m.Values, nil
 	}
 	return m.Values, validate(body, m.Open)
 }
