@@ -140,10 +140,15 @@ func (r *Reader) fill() error {
 // room makes room for a read. Nothing that was given out is still in use, so the
 // rest may move to the front; only a block that fills the buffer makes it grow.
 func (r *Reader) room() error {
+	if size := min(bufferSize, r.max); len(r.buf) < size && r.start > 0 && r.end == len(r.buf) {
+		faster := make([]byte, size)
+		r.end = copy(faster, r.buf[r.start:r.end])
+		r.buf, r.start = faster, 0
+		return nil
+	}
 	if r.start == r.end {
-		full := r.end == len(r.buf)
 		r.start, r.end = 0, 0
-		if len(r.buf) > bufferKept || full && len(r.buf) < min(bufferSize, r.max) {
+		if len(r.buf) > bufferKept {
 			if r.buf = make([]byte, min(bufferSize, r.max)); r.Room != nil {
 				_ = r.Room(0) // it has become less
 			}

@@ -283,3 +283,29 @@ func BenchmarkNext(b *testing.B) {
 		})
 	}
 }
+
+// counted counts the reads of a source that fills all the room it is given.
+type counted struct {
+	src   io.Reader
+	reads int
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	c.reads++
+	return io.ReadFull(c.src, p)
+}
+
+// TestFastStream holds that a stream that comes faster than it is read takes few reads, wherever its
+// blocks are cut by them.
+func TestFastStream(t *testing.T) {
+	t.Parallel()
+	const block = "data: {\"n\":1}\n\n"
+	src := &counted{src: strings.NewReader(strings.Repeat(block, 64<<10/len(block)))}
+	got, err := readAll(wire.NewReader(src, 0))
+	if err != nil && err != io.ErrUnexpectedEOF || len(got) == 0 {
+		t.Fatalf("got %d blocks, %v", len(got), err)
+	}
+	if src.reads > 7 {
+		t.Errorf("got 64 KiB in %d reads, want those of 4 and of 16 KiB", src.reads)
+	}
+}
