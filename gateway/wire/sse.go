@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"sync"
 )
 
 const (
@@ -58,8 +59,10 @@ type Reader struct {
 	eof bool  // err is io.EOF itself: the stream ended as a stream should
 
 	buf        []byte
-	start, end int    // buf[start:end] came and has not been given out
-	joined     []byte // the data of a block with several data fields
+	small      *[firstBuffer]byte // is buf; nil if it is not
+	large      *[bufferSize]byte  // the same
+	start, end int                // buf[start:end] came and has not been given out
+	joined     []byte             // the data of a block with several data fields
 
 	scan scan
 
@@ -74,7 +77,34 @@ func NewReader(r io.Reader, maxBlock int) *Reader {
 	if maxBlock <= 0 {
 		maxBlock = DefaultMaxBlock
 	}
-	return &Reader{src: r, max: maxBlock, buf: make([]byte, min(firstBuffer, maxBlock)), scan: scan{first: true}}
+	small := smallBuffers.Get().(*[firstBuffer]byte)
+	return &Reader{src: r, max: maxBlock, buf: small[:min(firstBuffer, maxBlock)], small: small, scan: scan{first: true}}
+}
+
+var (
+	smallBuffers = sync.Pool{New: func() any { return new([firstBuffer]byte) }}
+	largeBuffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
+)
+
+// Release gives the buffer up to other streams. It may be called once nobody uses a block any more; from
+// then on Next returns io.EOF, or the error that it has returned.
+func (r *Reader) Release() {
+	r.give()
+	r.buf, r.joined, r.start, r.end, r.scan = nil, nil, 0, 0, scan{}
+	if r.err == nil {
+		r.err = io.EOF
+	}
+}
+
+// give gives up what is of a pool.
+func (r *Reader) give() {
+	if r.small != nil {
+		smallBuffers.Put(r.small)
+	}
+	if r.large != nil {
+		largeBuffers.Put(r.large)
+	}
+	r.small, r.large = nil, nil
 }
 
 // Next returns the next block, and io.EOF after the last. When reading fails it
@@ -141,9 +171,10 @@ func (r *Reader) fill() error {
 // rest may move to the front; only a block that fills the buffer makes it grow.
 func (r *Reader) room() error {
 	if size := min(bufferSize, r.max); len(r.buf) < size && r.start > 0 && r.end == len(r.buf) {
-		faster := make([]byte, size)
-		r.end = copy(faster, r.buf[r.start:r.end])
-		r.buf, r.start = faster, 0
+		large := largeBuffers.Get().(*[bufferSize]byte)
+		r.end = copy(large[:], r.buf[r.start:r.end])
+		r.give()
+		r.buf, r.large, r.start = large[:size], large, 0
 		return nil
 	}
 	if r.start == r.end {
@@ -174,6 +205,7 @@ func (r *Reader) room() error {
 	}
 	grown := make([]byte, min(2*len(r.buf), r.max))
 	copy(grown, r.buf[:r.end])
+	r.give()
 	r.buf = grown
 	return nil
 }

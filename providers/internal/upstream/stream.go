@@ -97,6 +97,7 @@ func (s *Stream) Buffered() bool { return s.blocks.Buffered() }
 func (s *Stream) End() error {
 	if s.err == nil {
 		s.drain()
+		s.blocks.Release()
 		_ = s.fail(io.EOF)
 	}
 	return s.err
