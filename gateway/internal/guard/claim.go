@@ -45,11 +45,14 @@ const (
 	maxElliptic = 10
 )
 
+// claiming are the roles of words without one of which a sentence claims nothing: what isClaim asks for.
+const claiming = done | finished | participle | ask
+
 // claims finds what an answer claims.
 func (r *reading) claims() []claim {
 	var found []claim
 	for i := range r.sentences {
-		if s := &r.sentences[i]; s.closed != '?' {
+		if s := &r.sentences[i]; s.closed != '?' && s.has(claiming) {
 			found = r.sentenceClaims(found, s, i)
 		}
 		if len(found) >= maxClaims {

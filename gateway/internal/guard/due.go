@@ -87,7 +87,7 @@ func (r *reading) refusesFirst() bool {
 func (r *reading) asked() int {
 	for i := len(r.sentences) - 1; i >= 0; i-- {
 		s := &r.sentences[i]
-		if !r.has(s, closing) && (s.closed == '?' || r.has(s, question)) {
+		if !s.has(closing) && (s.closed == '?' || s.has(question)) {
 			return i
 		}
 	}
@@ -99,7 +99,7 @@ func (r *reading) asked() int {
 func (r *reading) asksOutright() bool {
 	for i := range r.sentences {
 		s := &r.sentences[i]
-		if r.has(s, closing) {
+		if s.has(closing) {
 			continue
 		}
 		if s.closed == '?' {
@@ -117,7 +117,7 @@ func (r *reading) asksOutright() bool {
 // proposes reports whether a question asks for leave to do something: it has a verb that changes
 // something, or a phrase such as "go ahead".
 func (r *reading) proposes(s *sentence) bool {
-	if r.has(s, assent|question) {
+	if s.has(assent|question) {
 		return true
 	}
 	for k := s.first; k < s.last; k++ {
@@ -176,7 +176,7 @@ func (j *judgement) obligations() {
 // claimsDue says how much a sentence of an answer claims of what is due, and by which word.
 func (j *judgement) claimsDue(s *sentence) (weight float64, word string) {
 	r := j.text
-	if s.closed == '?' || r.has(s, closing|negation|veto|hedge) || s.first < s.last && r.marks[s.first].start == s.start && r.marks[s.first].is(hypothetical) {
+	if s.closed == '?' || s.has(closing|negation|veto|hedge) || s.first < s.last && r.marks[s.first].start == s.start && r.marks[s.first].is(hypothetical) {
 		return 0, ""
 	}
 	for k := s.first; k < s.last; k++ {
@@ -190,7 +190,7 @@ func (j *judgement) claimsDue(s *sentence) (weight float64, word string) {
 
 // isDenying reports whether the first sentence says that something is not so.
 func (r *reading) isDenying() bool {
-	return len(r.sentences) > 0 && r.has(&r.sentences[0], negation|refusal|failure)
+	return len(r.sentences) > 0 && r.sentences[0].has(negation|refusal|failure)
 }
 
 // pointed returns the one tool that wish and proposal point to, or "".

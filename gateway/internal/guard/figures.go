@@ -117,7 +117,7 @@ func (j *judgement) offersToLook() bool {
 	}
 	s := &j.text.sentences[at]
 	for k := s.first; k < s.last; k++ {
-		if m := &j.text.marks[k]; m.is(ask) && m.actions&^anything == finds && j.text.has(s, question) {
+		if m := &j.text.marks[k]; m.is(ask) && m.actions&^anything == finds && s.has(question) {
 			return true
 		}
 	}
@@ -137,7 +137,7 @@ func (j *judgement) lookupPoints() int {
 	points -= 3 * count(j.wish.sums || j.deniesFirst())
 	points -= 2*count(j.wish.composes) + 2*count(!j.wish.asks && j.wish.reported != 0)
 	points += 3 * count(j.wish.terse && len(j.text.sentences) <= 3)
-	if !asks && len(j.text.sentences) > 0 && j.text.has(&j.text.sentences[0], content) {
+	if !asks && len(j.text.sentences) > 0 && j.text.sentences[0].has(content) {
 		points -= 2
 	}
 	return points
@@ -179,7 +179,7 @@ func (r *reading) isTerse() bool {
 			words++
 		}
 	}
-	return s.closed == '?' && r.has(s, object) && words <= terseWords && !bytes.ContainsAny(r.text, "0123456789")
+	return s.closed == '?' && s.has(object) && words <= terseWords && !bytes.ContainsAny(r.text, "0123456789")
 }
 
 func count(b bool) int {

@@ -43,12 +43,20 @@ type plainer struct {
 func makePlain(room []byte, text string) plain {
 	p := plainer{plain: plain{text: slices.Grow(room[:0], len(text)+8)}, rest: unwrap(text)}
 	for p.rest != "" {
-		if !p.block() {
+		if !isLineOfWords(p.rest[0]) {
+			if p.block() {
+				continue
+			}
 			p.beginLine()
-			p.line()
 		}
+		p.line()
 	}
 	return p.plain
+}
+
+// isLineOfWords reports whether a byte begins a line that is neither quoted nor code nor an item.
+func isLineOfWords(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '\n'
 }
 
 // unwrap takes off quotation marks that are around all of a text.
@@ -160,28 +168,29 @@ func (p *plainer) line() {
 // words takes simple bytes and spaces from a place on, which most of a text is, and returns where
 // they end.
 func (p *plainer) words(i int) int {
-	text := p.text
+	n := len(p.text)
+	text := slices.Grow(p.text, len(p.rest)-i)[:n+len(p.rest)-i]
+	spaced := !mayBeSpaced(p.text)
 	for ; i < len(p.rest); i++ {
 		c := p.rest[i]
-		if c >= utf8.RuneSelf {
-			break
-		}
 		switch folded := simple[c]; {
 		case folded != 0:
-			text = append(text, folded)
+			text[n], spaced = folded, false
+			n++
 		case c != ' ':
-			p.text = text
+			p.text = text[:n]
 			return i
-		case mayBeSpaced(text):
-			text = append(text, ' ')
+		case !spaced:
+			text[n], spaced = ' ', true
+			n++
 		}
 	}
-	p.text = text
+	p.text = text[:n]
 	return i
 }
 
 // simple are the bytes of ASCII that are no more than themselves, folded.
-var simple = func() (t [utf8.RuneSelf]byte) {
+var simple = func() (t [256]byte) {
 	for c := byte('!'); c < utf8.RuneSelf; c++ {
 		if strings.IndexByte("`\"'*~|", c) < 0 {
 			t[c] = byte(fold(rune(c)))

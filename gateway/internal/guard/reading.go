@@ -16,6 +16,7 @@ type mark struct {
 type sentence struct {
 	start, end  int
 	first, last int
+	roles       role // of all its marks
 	// closed is what ends it: one of . ? ! : or a line's end.
 	closed byte
 	// ticked says that a picture stands at its beginning or its end which says "done".
@@ -35,6 +36,7 @@ type reading struct {
 	answers   []*reading
 	told      [][]byte
 	marks     []mark
+	roles     role // of all marks in sentences
 	both      []meaning // of words that have two
 	sentences []sentence
 }
@@ -68,7 +70,7 @@ func (l *lexicons) read(text string, local *localWords, expected *language) *rea
 	best, hits := r.scan(l, local, scores)
 	if expected != nil && expected != r.language {
 		r.choose(l, hits, slices.IndexFunc(l.languages, func(g language) bool { return g.code == expected.code }))
-		r.alsoComposes = r.hasAny(composing)
+		r.alsoComposes = r.howMany(composing) > 0
 	}
 	r.choose(l, hits, best)
 	l.done(hits)
@@ -117,10 +119,10 @@ func (r *reading) choose(l *lexicons, hits *hits, language int) {
 		switch {
 		case h.pattern < 0:
 			m = &hits.own[^h.pattern]
-		case l.spoken[l.kinds[h.pattern]].languages&(1<<language) == 0:
+		case l.spoken[h.pattern].languages&(1<<language) == 0:
 			continue
 		default:
-			m = find(l.means(h.pattern), language)
+			m = find(l.lists[h.pattern], language)
 		}
 		n := len(r.marks)
 		switch {
@@ -242,9 +244,12 @@ func (r *reading) addSentence(start, end, first int, closed byte) int {
 		end--
 	}
 	last := first
+	var roles role
 	for last < len(r.marks) && r.marks[last].start < end {
+		roles |= r.marks[last].roles
 		last++
 	}
+	r.roles |= roles
 	if start == end {
 		if n := len(r.sentences); n > 0 && closed == '?' {
 			r.sentences[n-1].closed = closed
@@ -255,7 +260,7 @@ func (r *reading) addSentence(start, end, first int, closed byte) int {
 		closed = ':'
 	}
 	ticked := closed == tick || start > 0 && bytes.LastIndexByte(r.text[max(0, start-2):start], tick) >= 0
-	r.sentences = append(r.sentences, sentence{start, end, first, last, closed, ticked})
+	r.sentences = append(r.sentences, sentence{start, end, first, last, roles, closed, ticked})
 	return last
 }
 

@@ -275,7 +275,7 @@ func (r *reading) asks(s *sentence) bool {
 // isVetoed reports whether a verb is forbidden: "don't delete", "verwijder de taak niet".
 func (r *reading) isVetoed(s *sentence, k int) bool {
 	m := &r.marks[k]
-	if m.is(veto) && r.wordCount(s) <= 2 && r.opensClause(m.start) && !r.has(s, object) { // "Stop!"
+	if m.is(veto) && r.wordCount(s) <= 2 && r.opensClause(m.start) && !s.has(object) { // "Stop!"
 		return true
 	}
 	if k > s.first && r.adjacent(k-1, k) {
