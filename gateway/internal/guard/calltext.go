@@ -58,8 +58,7 @@ func (b *toolbox) writtenCall(text string, p plain) (writtenCall, bool) {
 
 // mayBeCall reports whether a text has a sign that no call can do without.
 func mayBeCall(text string) bool {
-	return strings.IndexByte(text, '{') >= 0 || strings.IndexByte(text, '<') >= 0 || strings.IndexByte(text, '(') >= 0 ||
-		strings.Contains(text, "to=functions.") || strings.Contains(text, "\nAction Input:")
+	return strings.IndexByte(text, '(') >= 0 || mayBeTagged(text)
 }
 
 // jsonCall finds an object that has a tool's name and arguments, or whose only member is
@@ -226,7 +225,8 @@ func (b *toolbox) taggedCall(text string) (name string, size int) {
 
 // mayBeTagged reports whether a text has a mark that one of these forms cannot do without.
 func mayBeTagged(text string) bool {
-	return strings.IndexByte(text, '<') >= 0 || strings.IndexByte(text, '{') >= 0 || strings.Contains(text, "to=functions.") || strings.Contains(text, "\nAction Input:")
+	return strings.IndexByte(text, '<') >= 0 || strings.IndexByte(text, '{') >= 0 ||
+		strings.IndexByte(text, '=') >= 0 && strings.Contains(text, "to=functions.") || strings.IndexByte(text, ':') >= 0 && strings.Contains(text, "\nAction Input:")
 }
 
 // labelledCall finds a line such as "FUNCTION: delete_task" with an object in the next.

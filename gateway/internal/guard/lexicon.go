@@ -20,6 +20,7 @@ type lexicons struct {
 	meanings  [][]meaning  // by word; there is none of number 0; nil when all are read
 	lists     [][]meaning  // by pattern: thousands of words mean the same, and have one
 	spoken    []spoken     // by pattern
+	spokenBy  [][]spoken   // by pattern: of each language
 	languages []language
 	english   int                // the place of English in languages
 	tools     map[string]actions // words in the names of tools

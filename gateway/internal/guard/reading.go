@@ -86,7 +86,9 @@ func (l *lexicons) readAnswer(text string, local *localWords, to string) *readin
 	if to != "" {
 		asked := l.newReading()
 		asked.plain = makePlain(asked.text, to)
-		l.done(l.scan(asked.text, nil, scores))
+		hits := l.scan(asked.text, nil)
+		l.score(hits.list, scores)
+		l.done(hits)
 		l.free(asked)
 	}
 	best, hits := r.scan(l, local, scores)
@@ -98,7 +100,8 @@ func (l *lexicons) readAnswer(text string, local *localWords, to string) *readin
 
 // scan finds words of all languages, and the language that has most of them.
 func (r *reading) scan(l *lexicons, local *localWords, scores []int) (best int, found *hits) {
-	hits := l.scan(r.text, local, scores)
+	hits := l.scan(r.text, local)
+	l.score(hits.list, scores)
 	best = l.english
 	for i, score := range scores {
 		if score > scores[best] {
@@ -154,10 +157,12 @@ func find(list []meaning, language int) *meaning {
 func (r *reading) split() {
 	r.sentences = slices.Grow(r.sentences[:0], len(r.text)/sentenceLength+2)
 	start, next := 0, 0
-	for i := 0; i < len(r.text); {
-		if !mayClose[r.text[i]] && i-start <= maxSentence {
+	for i := 0; ; {
+		for limit := min(len(r.text), start+maxSentence+1); i < limit && !mayClose[r.text[i]]; {
 			i++
-			continue
+		}
+		if i == len(r.text) {
+			break
 		}
 		closed, size := r.boundary(i, start)
 		if size == 0 {
@@ -226,10 +231,13 @@ var abbreviations = map[string]bool{
 	"z": true, "b": true, "e": true, "g": true, "i": true, "fa": true, "art": true, "s": true, "d": true,
 }
 
+// maxAbbreviation is the length in bytes of the longest.
+const maxAbbreviation = 6
+
 // isAbbreviation reports whether the point at i ends one.
 func (r *reading) isAbbreviation(i, start int) bool {
 	from := i
-	for from > start && i-from < 12 && r.text[from-1] > ' ' && !isClauseEnd(r.text[from-1]) {
+	for from > start && i-from <= maxAbbreviation && r.text[from-1] > ' ' && !isClauseEnd(r.text[from-1]) {
 		from--
 	}
 	return abbreviations[string(r.text[from:i])]

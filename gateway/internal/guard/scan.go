@@ -62,26 +62,28 @@ const maxLanguages = 32
 type spoken struct {
 	languages uint32 // those that have a meaning for it, as bits
 	only      int8   // the one, or -1 if there are several
-	common    bool   // it is one of the one's small words
+	common    int8   // commonScore if it is one of the one's small words
 }
 
 // speak notes of every pattern which languages have it.
 func (l *lexicons) speak() {
-	l.spoken = make([]spoken, len(l.lists))
+	l.spoken, l.spokenBy = make([]spoken, len(l.lists)), make([][]spoken, len(l.lists))
 	for pattern, list := range l.lists {
-		s := spoken{only: -1}
+		each := make([]spoken, len(list))
+		all := spoken{only: -1}
 		for i := range list {
-			s.languages |= 1 << list[i].language
+			each[i] = spoken{1 << list[i].language, int8(list[i].language), int8(commonScore * count(list[i].is(common)))}
+			all.languages |= each[i].languages
 		}
-		if len(list) == 1 {
-			s.only, s.common = int8(list[0].language), list[0].is(common)
+		if len(each) == 1 {
+			all = each[0]
 		}
-		l.spoken[pattern] = s
+		l.spoken[pattern], l.spokenBy[pattern] = all, each
 	}
 }
 
-// scan finds the patterns of all languages, and counts how much of the text each knows.
-func (l *lexicons) scan(text []byte, local *localWords, scores []int) *hits {
+// scan finds the patterns of all languages.
+func (l *lexicons) scan(text []byte, local *localWords) *hits {
 	h := l.newHits(len(text))
 	inWord := false
 	for i := 0; i < len(text) && len(h.list) < maxHits; {
@@ -93,7 +95,7 @@ func (l *lexicons) scan(text []byte, local *localWords, scores []int) *hits {
 			case !wordBytes[c]:
 				inWord = false
 			case !inWord:
-				i, inWord = l.asciiWord(h, text, i, local, scores)
+				i, inWord = l.asciiWord(h, text, i, local)
 				continue
 			}
 			i++
@@ -107,7 +109,7 @@ func (l *lexicons) scan(text []byte, local *localWords, scores []int) *hits {
 				i, inWord = end, false
 				continue
 			}
-			l.word(h, text, i, i, local, scores)
+			l.word(h, text, i, i, local)
 		}
 		// In Arabic, "and" is written together with the word behind it.
 		inWord = word && !isUnspaced(r) && (r != 'و' || inWord)
@@ -118,7 +120,7 @@ func (l *lexicons) scan(text []byte, local *localWords, scores []int) *hits {
 
 // asciiWord takes a word that begins with a byte of ASCII, and returns where to go on,
 // and whether that is inside of the word.
-func (l *lexicons) asciiWord(h *hits, text []byte, i int, local *localWords, scores []int) (next int, inWord bool) {
+func (l *lexicons) asciiWord(h *hits, text []byte, i int, local *localWords) (next int, inWord bool) {
 	next = i + 1
 	for next < len(text) && text[next] < utf8.RuneSelf && wordBytes[text[next]] {
 		next++
@@ -133,12 +135,12 @@ func (l *lexicons) asciiWord(h *hits, text []byte, i int, local *localWords, sco
 	if next < len(text) && text[next] >= utf8.RuneSelf {
 		end = i
 	}
-	l.word(h, text, i, end, local, scores)
+	l.word(h, text, i, end, local)
 	return next, true
 }
 
 // word finds the patterns that begin at a place; end is as match has it.
-func (l *lexicons) word(h *hits, text []byte, i, end int, local *localWords, scores []int) {
+func (l *lexicons) word(h *hits, text []byte, i, end int, local *localWords) {
 	if local.mayBegin(text[i]) {
 		wordEnds := min(end, i+maxWord)
 		if end == i { // not known
@@ -150,24 +152,22 @@ func (l *lexicons) word(h *hits, text []byte, i, end int, local *localWords, sco
 			}
 		}
 	}
-	from := len(h.list)
 	h.list = l.words.match(h.list, text, i, end)
-	for _, found := range h.list[from:] {
-		size := int(found.end - found.start)
-		s := &l.spoken[found.pattern]
-		if s.only >= 0 {
-			scores[s.only] += size
-			if s.common {
-				scores[s.only] += commonScore
-			}
+}
+
+// score counts how much of a text the patterns of each language are.
+func (l *lexicons) score(found []hit, scores []int) {
+	for _, f := range found {
+		if f.pattern < 0 {
 			continue
 		}
-		list := l.lists[found.pattern]
-		for k := range list {
-			scores[list[k].language] += size
-			if list[k].roles&common != 0 {
-				scores[list[k].language] += commonScore
-			}
+		size := int(f.end - f.start)
+		if s := &l.spoken[f.pattern]; s.only >= 0 {
+			scores[s.only] += size + int(s.common)
+			continue
+		}
+		for _, s := range l.spokenBy[f.pattern] {
+			scores[s.only] += size + int(s.common)
 		}
 	}
 }
