@@ -48,9 +48,8 @@ const (
 // claiming are the roles of words without one of which a sentence claims nothing: what isClaim asks for.
 const claiming = done | finished | participle | ask
 
-// claims finds what an answer claims.
-func (r *reading) claims() []claim {
-	var found []claim
+// claims finds what an answer claims, in a list without any that has room.
+func (r *reading) claims(found []claim) []claim {
 	for i := range r.sentences {
 		if s := &r.sentences[i]; s.closed != '?' && s.has(claiming) {
 			found = r.sentenceClaims(found, s, i)

@@ -1,9 +1,6 @@
 package guard
 
-import (
-	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/internal/plaintext"
-)
+import "github.com/callgate/callgate/gateway/internal/conversation"
 
 // An act is due where the assistant proposed it or asked for what was missing, the user agreed or
 // filled it in, and no call has been made since. Then an answer that neither asks nor refuses
@@ -18,20 +15,21 @@ const (
 
 // obligation is what the last turns have made due.
 type obligation struct {
-	act bool
+	known bool // it was reckoned
+	act   bool
 	// proposal is what the assistant said, whose words an answer may repeat.
 	proposal *reading
 }
 
 // owing returns what is due. It is reckoned when it is first asked for.
 func (j *judgement) owing() *obligation {
-	if j.due == nil {
-		j.due = &obligation{}
+	if !j.due.known {
+		j.due.known = true
 		if len(j.turn) == 0 || !j.ledger.Changed() {
-			j.oblige(j.due)
+			j.oblige(&j.due)
 		}
 	}
-	return j.due
+	return &j.due
 }
 
 func (j *judgement) oblige(o *obligation) {
@@ -39,24 +37,28 @@ func (j *judgement) oblige(o *obligation) {
 	if j.last < 1 || j.wish.holdsBack() || j.wish.stopped {
 		return
 	}
-	said := c.Said(c.Messages[j.last])
+	said := c.Saying(c.Messages[j.last])
 	proposal := j.last - 1
 	m := c.Messages[proposal]
 	if len(said) > shortReply || m.Role != conversation.Assistant || !m.Calls.Empty() {
 		return
 	}
-	reply := l.readAnswer(said, j.tools.local, j.chat.Said(m))
+	reply := l.readAnswer(string(said), j.tools.local, j.chat.Said(m))
+	defer l.free(reply)
 	if reply.isQuestion() || reply.refusesFirst() {
 		return
 	}
-	p := l.readAnswer(plaintext.Ends(c.Said(m), maxWish, wishEdge), j.tools.local, "")
+	p := l.readAnswer(j.edges(proposal), j.tools.local, "")
 	q := p.asked()
 	if q < 0 {
+		l.free(p)
 		return
 	}
 	if o.act = (p.proposes(&p.sentences[q]) || reply.hasAny(assent)) && !reply.hasAny(closing) || j.isUnmet(proposal); o.act {
 		o.proposal = p
+		return
 	}
+	l.free(p)
 }
 
 // isQuestion reports whether a message is a question itself.
@@ -117,7 +119,7 @@ func (r *reading) asksOutright() bool {
 // proposes reports whether a question asks for leave to do something: it has a verb that changes
 // something, or a phrase such as "go ahead".
 func (r *reading) proposes(s *sentence) bool {
-	if s.has(assent|question) {
+	if s.has(assent | question) {
 		return true
 	}
 	for k := s.first; k < s.last; k++ {
@@ -140,7 +142,8 @@ func (j *judgement) isUnmet(before int) bool {
 			continue
 		}
 		left--
-		w := readMessage(j.guard.lexicons, plaintext.Ends(c.Said(c.Messages[i]), maxWish, wishEdge), j.tools.local, j.text.language)
+		w := j.readMessage(i, j.text.language)
+		j.guard.lexicons.free(w.read)
 		if w.actions&(changes|anything) != 0 && !w.askedBack && !w.forbids && !w.composes {
 			return !j.ledger.ChangedBefore(i)
 		}

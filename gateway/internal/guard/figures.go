@@ -192,13 +192,16 @@ func (r *reading) isTerse() bool {
 		return false
 	}
 	s := &r.sentences[0]
+	if s.closed != '?' || !s.has(object) || nextDigit(r.text, 0) < len(r.text) {
+		return false
+	}
 	words := r.wordCount(s)
 	for i, c := range string(r.text[s.start:s.end]) {
 		if isUnspaced(c) && i > 0 {
 			words++
 		}
 	}
-	return s.closed == '?' && s.has(object) && words <= terseWords && !bytes.ContainsAny(r.text, "0123456789")
+	return words <= terseWords
 }
 
 func count(b bool) int {

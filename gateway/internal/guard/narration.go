@@ -122,7 +122,7 @@ func (j *judgement) asksFirst() bool {
 func (j *judgement) isDenied(by role) bool {
 	for i := range j.text.sentences {
 		s := &j.text.sentences[i]
-		if !s.has(negation|failure) {
+		if !s.has(negation | failure) {
 			continue
 		}
 		for k := s.first; k < s.last; k++ {

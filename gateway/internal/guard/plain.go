@@ -38,10 +38,10 @@ type plainer struct {
 	rest string
 }
 
-// makePlain takes a text as a model or a user wrote it, and writes its plain one to room. It
-// is linear.
-func makePlain(room []byte, text string) plain {
-	p := plainer{plain: plain{text: slices.Grow(room[:0], len(text)+8)}, rest: unwrap(text)}
+// makePlain takes a text as a model or a user wrote it, and writes its plain one to the room of
+// another. It is linear.
+func makePlain(room plain, text string) plain {
+	p := plainer{plain: plain{text: slices.Grow(room.text[:0], len(text)+8), quotes: room.quotes[:0]}, rest: unwrap(text)}
 	for p.rest != "" {
 		if !isLineOfWords(p.rest[0]) {
 			if p.block() {

@@ -36,7 +36,7 @@ type reading struct {
 	answers   []*reading
 	told      [][]byte
 	marks     []mark
-	roles     role // of all marks in sentences
+	roles     role      // of all marks in sentences
 	both      []meaning // of words that have two
 	sentences []sentence
 }
@@ -60,7 +60,7 @@ const (
 // language that is assumed in doubt, or nil.
 func (l *lexicons) read(text string, local *localWords, expected *language) *reading {
 	r := l.newReading()
-	r.plain = makePlain(r.text, text)
+	r.plain = makePlain(r.plain, text)
 	scores := make([]int, maxLanguages)[:len(l.languages)]
 	for i := range l.languages {
 		if expected == &l.languages[i] {
@@ -81,11 +81,11 @@ func (l *lexicons) read(text string, local *localWords, expected *language) *rea
 // readAnswer reads an answer to a message: a short one says little of its language.
 func (l *lexicons) readAnswer(text string, local *localWords, to string) *reading {
 	r := l.newReading()
-	r.plain = makePlain(r.text, text)
+	r.plain = makePlain(r.plain, text)
 	scores := make([]int, maxLanguages)[:len(l.languages)]
 	if to != "" {
 		asked := l.newReading()
-		asked.plain = makePlain(asked.text, to)
+		asked.plain = makePlain(asked.plain, to)
 		hits := l.scan(asked.text, nil)
 		l.score(hits.list, scores)
 		l.done(hits)

@@ -43,7 +43,8 @@ func (l *lexicons) free(r *reading) {
 		return
 	}
 	clear(r.marks) // they point to words of the request's tools
-	*r = reading{plain: plain{text: r.text[:0]}, marks: r.marks[:0], both: r.both[:0], sentences: r.sentences[:0]}
+	clear(r.quotes)
+	*r = reading{plain: plain{text: r.text[:0], quotes: r.quotes[:0]}, marks: r.marks[:0], both: r.both[:0], sentences: r.sentences[:0]}
 	l.readings.Put(r)
 }
 

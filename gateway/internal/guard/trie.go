@@ -222,7 +222,9 @@ func (t *trie) match(found []hit, text []byte, start, end int) []hit {
 }
 
 // pattern is the number of the one that ends with a node, which has one of that label.
-func (t *trie) pattern(n node, label node) int32 { return int32(t.nodes[n>>baseShift+label] >> baseShift) }
+func (t *trie) pattern(n node, label node) int32 {
+	return int32(t.nodes[n>>baseShift+label] >> baseShift)
+}
 
 // ending adds the patterns from a start on that end before a place of text, if they may end there.
 func (t *trie) ending(found []hit, text []byte, start, at int, n node) []hit {
