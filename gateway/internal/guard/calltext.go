@@ -187,7 +187,11 @@ func (b *toolbox) taggedCall(text string) (name string, size int) {
 	if !mayBeTagged(text) {
 		return "", 0
 	}
+	angled, braced := strings.IndexByte(text, '<') >= 0, strings.IndexByte(text, '{') >= 0
 	for _, opening := range []string{"<function=", "<invoke name=\"", "<tool name=\"", "<function name=\"", "<tool_name>", "to=functions.", "<tool_call>"} {
+		if opening[0] == '<' && !angled {
+			continue
+		}
 		_, rest, found := strings.Cut(text, opening)
 		if !found {
 			continue
@@ -203,8 +207,10 @@ func (b *toolbox) taggedCall(text string) (name string, size int) {
 			}
 		}
 	}
-	if name, size := b.labelledCall(text); name != "" {
-		return name, size
+	if braced {
+		if name, size := b.labelledCall(text); name != "" {
+			return name, size
+		}
 	}
 	for i, tries := 0, 0; tries < maxOpenings; tries++ {
 		n := strings.IndexByte(text[i:], '<')

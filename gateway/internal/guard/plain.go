@@ -170,28 +170,25 @@ func (p *plainer) line() {
 func (p *plainer) words(i int) int {
 	n := len(p.text)
 	text := slices.Grow(p.text, len(p.rest)-i)[:n+len(p.rest)-i]
-	spaced := !mayBeSpaced(p.text)
+	spaced := count(!mayBeSpaced(p.text))
 	for ; i < len(p.rest); i++ {
 		c := p.rest[i]
-		switch folded := simple[c]; {
-		case folded != 0:
-			text[n], spaced = folded, false
-			n++
-		case c != ' ':
-			p.text = text[:n]
-			return i
-		case !spaced:
-			text[n], spaced = ' ', true
-			n++
+		if simple[c] == 0 {
+			break
 		}
+		// No branch: where a word ends no processor foresees.
+		text[n] = simple[c]
+		space := count(c == ' ')
+		n += 1 - spaced&space
+		spaced = space
 	}
 	p.text = text[:n]
 	return i
 }
 
-// simple are the bytes of ASCII that are no more than themselves, folded.
+// simple are the bytes of ASCII that are no more than themselves, folded, and the space.
 var simple = func() (t [256]byte) {
-	for c := byte('!'); c < utf8.RuneSelf; c++ {
+	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		if strings.IndexByte("`\"'*~|", c) < 0 {
 			t[c] = byte(fold(rune(c)))
 		}

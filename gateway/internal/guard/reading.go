@@ -222,16 +222,7 @@ func (r *reading) isOrdinal(i int) bool {
 	return from < i && i-from <= 2 && (from == 0 || r.text[from-1] == ' ')
 }
 
-// abbreviations end with a point within a sentence.
-var abbreviations = map[string]bool{
-	"mr": true, "mrs": true, "ms": true, "dr": true, "prof": true, "st": true, "vs": true, "approx": true,
-	"nr": true, "hr": true, "ca": true, "bzw": true, "inkl": true, "str": true, "evtl": true,
-	"m": true, "mme": true, "sr": true, "sra": true, "srta": true, "dra": true, "sig": true, "dott": true, "avv": true,
-	"p": true, "ul": true, "godz": true, "им": true, "ул": true, "г": true, "вул": true, "mevr": true, "dhr": true,
-	"z": true, "b": true, "e": true, "g": true, "i": true, "fa": true, "art": true, "s": true, "d": true,
-}
-
-// maxAbbreviation is the length in bytes of the longest.
+// maxAbbreviation is the length in bytes of the longest abbreviation that ends with a point within a sentence.
 const maxAbbreviation = 6
 
 // isAbbreviation reports whether the point at i ends one.
@@ -240,7 +231,15 @@ func (r *reading) isAbbreviation(i, start int) bool {
 	for from > start && i-from <= maxAbbreviation && r.text[from-1] > ' ' && !isClauseEnd(r.text[from-1]) {
 		from--
 	}
-	return abbreviations[string(r.text[from:i])]
+	switch string(r.text[from:i]) {
+	case "mr", "mrs", "ms", "dr", "prof", "st", "vs", "approx",
+		"nr", "hr", "ca", "bzw", "inkl", "str", "evtl",
+		"m", "mme", "sr", "sra", "srta", "dra", "sig", "dott", "avv",
+		"p", "ul", "godz", "им", "ул", "г", "вул", "mevr", "dhr",
+		"z", "b", "e", "g", "i", "fa", "art", "s", "d":
+		return true
+	}
+	return false
 }
 
 // addSentence adds a sentence, unless it is empty, and returns the mark behind it.
