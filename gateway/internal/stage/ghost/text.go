@@ -45,7 +45,7 @@ func (t *text) choice(f *wire.Frame, place int) {
 	}
 	if f.Data[at.Start] != '"' {
 		c := conversation.Conversation{Text: f.Data}
-		t.add([]byte(c.Said(conversation.Message{Content: at})))
+		t.add(c.Saying(conversation.Message{Content: at}))
 		return
 	}
 	f.Pieces(place, func(piece []byte) bool {
@@ -59,11 +59,21 @@ func (t *text) events(events []abi.Event) {
 	for i := range events {
 		switch events[i].Kind {
 		case abi.Content:
-			t.add([]byte(events[i].Text))
+			t.addString(events[i].Text)
 		case wire.WasReasoning: // nobody had marked its beginning
 			t.head.Reset()
 			t.tail = t.tail[:0]
 		}
+	}
+}
+
+// addString takes in a text that may be megabytes, and is copied to the stack alone.
+func (t *text) addString(s string) {
+	var room [512]byte
+	for s != "" {
+		n := copy(room[:], s)
+		t.add(room[:n])
+		s = s[n:]
 	}
 }
 
@@ -97,11 +107,11 @@ func (t *text) add(piece []byte) {
 		piece = t.begin(piece)
 	}
 	if t.thought == inThought {
-		rest, found := t.behind(piece)
-		if !found {
+		at := t.behind(piece)
+		if at < 0 {
 			return
 		}
-		t.thought, t.closed, piece = behindThought, true, rest
+		t.thought, t.closed, piece = behindThought, true, piece[at:]
 	}
 	if t.thought == behindThought && len(piece) > 0 {
 		t.keep(t.unthought(piece))
@@ -119,7 +129,7 @@ func (t *text) begin(piece []byte) []byte {
 	case bytes.HasPrefix(begun, []byte(thinks)):
 		t.thought, t.ending = inThought, nil
 		return begun[len(thinks):]
-	case !strings.HasPrefix(thinks, string(begun)):
+	case !bytes.HasPrefix([]byte(thinks), begun):
 		t.thought, t.ending = behindThought, nil
 		return begun
 	}
@@ -127,31 +137,31 @@ func (t *text) begin(piece []byte) []byte {
 	return nil
 }
 
-// behind returns what of a piece is behind the mark that ends reasoning. It may have begun in the pieces
-// before: ending has what of them may be its beginning.
-func (t *text) behind(piece []byte) (rest []byte, found bool) {
-	last, begun := piece, len(t.ending)
+// behind returns the place in a piece that is behind the mark that ends reasoning, or -1. The mark may have
+// begun in the pieces before: ending has what of them may be its beginning.
+func (t *text) behind(piece []byte) int {
+	begun := len(t.ending)
 	if begun > 0 {
-		last = append(t.ending, piece[:min(len(piece), len(thoughtEnd)-1)]...)
-		if at := bytes.Index(last, []byte(thoughtEnd)); at >= 0 {
+		t.ending = append(t.ending, piece[:min(len(piece), len(thoughtEnd)-1)]...)
+		if at := bytes.Index(t.ending, []byte(thoughtEnd)); at >= 0 {
 			t.ending = nil
-			return piece[at+len(thoughtEnd)-begun:], true
+			return at + len(thoughtEnd) - begun
 		}
 	}
-	if _, rest, found := bytes.Cut(piece, []byte(thoughtEnd)); found {
+	if at := bytes.Index(piece, []byte(thoughtEnd)); at >= 0 {
 		t.ending = nil
-		return rest, true
+		return at + len(thoughtEnd)
 	}
-	if len(piece) >= len(thoughtEnd) {
-		last = piece
+	if begun == 0 || len(piece) >= len(thoughtEnd) {
+		t.ending = append(t.ending[:0], piece[max(len(piece)-len(thoughtEnd)+1, 0):]...)
 	}
-	last = last[max(len(last)-len(thoughtEnd)+1, 0):]
-	if at := bytes.LastIndexByte(last, thoughtEnd[0]); at >= 0 {
-		t.ending = append(t.ending[:0], last[at:]...)
+	t.ending = t.ending[max(len(t.ending)-len(thoughtEnd)+1, 0):]
+	if at := bytes.LastIndexByte(t.ending, thoughtEnd[0]); at >= 0 {
+		t.ending = t.ending[at:]
 	} else {
 		t.ending = t.ending[:0]
 	}
-	return nil, false
+	return -1
 }
 
 // unthought takes away what stands in front of a mark that ends reasoning, if nobody has
@@ -160,13 +170,13 @@ func (t *text) unthought(piece []byte) []byte {
 	if t.read || t.closed {
 		return piece
 	}
-	rest, found := t.behind(piece)
-	if !found {
+	at := t.behind(piece)
+	if at < 0 {
 		return piece
 	}
 	t.head.Reset()
 	t.tail, t.closed = t.tail[:0], true
-	return rest
+	return piece[at:]
 }
 
 func (t *text) keep(piece []byte) {
