@@ -11,7 +11,13 @@ func (j *judgement) against() {
 		if s.has(refusal) {
 			j.add(SignalRefusal, -0.5, "")
 		}
-		if left == 0 || s.has(closing) {
+		if s.has(closing) {
+			continue
+		}
+		if s.closed == ':' && s.has(question) { // "Could you tell me: …", above a list
+			j.add(SignalQuestion, -0.5, "")
+		}
+		if left == 0 {
 			continue
 		}
 		left--
