@@ -27,9 +27,9 @@ func Head(s string, limit int) string {
 
 // Ends is s, of which only the beginning and the end are left if it is longer than limit: edge
 // bytes each, and a line break between them.
-func Ends(s string, limit, edge int) string {
+func Ends[T string | []byte](s T, limit, edge int) string {
 	if len(s) <= limit {
-		return s
+		return string(s)
 	}
 	head, tail := edge, len(s)-edge
 	for head > 0 && !utf8.RuneStart(s[head]) {
@@ -38,7 +38,7 @@ func Ends(s string, limit, edge int) string {
 	for tail < len(s) && !utf8.RuneStart(s[tail]) {
 		tail++
 	}
-	return s[:head] + "\n" + s[tail:]
+	return string(s[:head]) + "\n" + string(s[tail:])
 }
 
 // Line is s in one line: a control character, which could also steer a terminal, becomes a

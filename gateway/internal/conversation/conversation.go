@@ -95,12 +95,16 @@ func (c *Conversation) Last(r Role) int {
 }
 
 // Said is the text of a message: its content, or the text parts of it, one a line.
-func (c *Conversation) Said(m Message) string {
+func (c *Conversation) Said(m Message) string { return string(c.Saying(m)) }
+
+// Saying is what Said is, which may be a part of the text and must not be changed: it copies
+// nothing where a message has no escapes.
+func (c *Conversation) Saying(m Message) []byte {
 	if m.Content.IsNull(c.Text) {
-		return ""
+		return nil
 	}
 	if s, ok := Decode(c.Text, m.Content); ok {
-		return string(s)
+		return s
 	}
 	var parts []string
 	c.Parts(m.Content, func(_ wire.Span, _ []byte, text wire.Span) bool {
@@ -109,7 +113,7 @@ func (c *Conversation) Said(m Message) string {
 		}
 		return true
 	})
-	return strings.Join(parts, "\n")
+	return []byte(strings.Join(parts, "\n"))
 }
 
 // Parts calls f for the parts of a content that is a list, until f returns false: with the

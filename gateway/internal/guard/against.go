@@ -8,14 +8,20 @@ func (j *judgement) against() {
 	left, others := 3, j.asksOthers()
 	for i := len(r.sentences) - 1; i >= 0; i-- {
 		s := &r.sentences[i]
-		if r.has(s, refusal) {
+		if s.has(refusal) {
 			j.add(SignalRefusal, -0.5, "")
 		}
-		if left == 0 || r.has(s, closing) {
+		if s.has(closing) {
+			continue
+		}
+		if s.closed == ':' && s.has(question) { // "Could you tell me: …", above a list
+			j.add(SignalQuestion, -0.5, "")
+		}
+		if left == 0 {
 			continue
 		}
 		left--
-		if s.closed == '?' && !others || r.has(s, question) {
+		if s.closed == '?' && !others || s.has(question) {
 			j.add(SignalQuestion, -0.5, "")
 		}
 	}
@@ -42,10 +48,10 @@ func (j *judgement) asksOthers() bool {
 		return false
 	}
 	last := &r.sentences[len(r.sentences)-1]
-	if _, announced := r.promiseOf(last); announced || r.has(last, closing|assent) {
+	if _, announced := r.promiseOf(last); announced || last.has(closing|assent) {
 		return false
 	}
-	return !r.has(last, hypothetical) || !r.has(last, ask|doing) // "once I know, I'll open it"
+	return !last.has(hypothetical) || !last.has(ask|doing) // "once I know, I'll open it"
 }
 
 // contradicts looks for calls of this turn that failed and an answer that claims success
@@ -57,7 +63,7 @@ func (j *judgement) contradicts() {
 		return
 	}
 	for i := range j.text.sentences {
-		if s := &j.text.sentences[i]; j.text.has(s, failure|refusal) || s.closed == '?' && !j.text.has(s, closing) {
+		if s := &j.text.sentences[i]; s.has(failure|refusal) || s.closed == '?' && !s.has(closing) {
 			j.add(SignalFailureTold, -0.5, "")
 			return
 		}
@@ -77,7 +83,7 @@ func (j *judgement) contradicts() {
 func (j *judgement) negates() bool {
 	for i := range j.text.sentences {
 		s := &j.text.sentences[i]
-		if j.text.has(s, negation) && (!j.text.has(s, hypothetical) || j.text.marks[s.first].start == s.start && j.text.marks[s.first].is(negation)) {
+		if s.has(negation) && (!s.has(hypothetical) || j.text.marks[s.first].start == s.start && j.text.marks[s.first].is(negation)) {
 			return true
 		}
 	}

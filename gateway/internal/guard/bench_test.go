@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +71,7 @@ func BenchmarkBegin(b *testing.B) {
 			for b.Loop() {
 				k := g.Begin(ledger.New(c, nil), offered, guard.Choice{})
 				k.Judge(guard.Answer{Text: "I deleted it earlier.", Done: true})
+				k.Free()
 			}
 		})
 	}
@@ -86,6 +88,7 @@ func BenchmarkUndecided(b *testing.B) {
 		for i := 4; i < len(text); i += 4 {
 			k.Undecided(guard.Answer{Text: text[:i]})
 		}
+		k.Free()
 	}
 }
 
@@ -107,9 +110,11 @@ func BenchmarkRequest(b *testing.B) {
 			b.SetBytes(int64(len(bb.text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if v := g.Begin(ledger.New(c, nil), offered, guard.Choice{}).Judge(guard.Answer{Text: bb.text, Done: true}); v.Ghost {
+				k := g.Begin(ledger.New(c, nil), offered, guard.Choice{})
+				if v := k.Judge(guard.Answer{Text: bb.text, Done: true}); v.Ghost {
 					b.Fatalf("got %+v, want no ghost", v)
 				}
+				k.Free()
 			}
 		})
 	}
@@ -129,13 +134,16 @@ func BenchmarkBehindCalls(b *testing.B) {
 	}
 	c := conversation.Read([]byte(text.String() + "]"))
 	g := guard.New(guard.Settings{})
+	tools := append(slices.Clone(offered), "complete_task")
 	answer := guard.Answer{Text: "I've completed the task Rent. Your list is up to date now, and the team was notified.", Finish: "stop", Done: true}
 	b.SetBytes(int64(len(c.Text)))
 	b.ReportAllocs()
 	for b.Loop() {
 		l := ledger.New(&conversation.Conversation{Text: c.Text, Messages: c.Messages}, nil)
-		if v := g.Begin(l, append(offered, "complete_task"), guard.Choice{}).Judge(answer); v.Ghost {
+		k := g.Begin(l, tools, guard.Choice{})
+		if v := k.Judge(answer); v.Ghost {
 			b.Fatalf("got %+v, want no ghost", v)
 		}
+		k.Free()
 	}
 }

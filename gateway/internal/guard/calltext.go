@@ -35,7 +35,7 @@ var formats = []string{
 
 // writtenCall finds the first call that is written in a text.
 func (b *toolbox) writtenCall(text string, p plain) (writtenCall, bool) {
-	if !strings.ContainsAny(text, "{<([:") {
+	if !mayBeCall(text) {
 		return writtenCall{}, false
 	}
 	for _, find := range []func(string) (string, int){b.jsonCall, b.taggedCall, b.functionCall} {
@@ -54,6 +54,11 @@ func (b *toolbox) writtenCall(text string, p plain) (writtenCall, bool) {
 		return writtenCall{name: name, offered: offered, formatted: formatted, alone: formatted || prose <= maxAround && prose <= 4*size+60}, true
 	}
 	return writtenCall{}, false
+}
+
+// mayBeCall reports whether a text has a sign that no call can do without.
+func mayBeCall(text string) bool {
+	return strings.IndexByte(text, '(') >= 0 || mayBeTagged(text)
 }
 
 // jsonCall finds an object that has a tool's name and arguments, or whose only member is
@@ -182,7 +187,11 @@ func (b *toolbox) taggedCall(text string) (name string, size int) {
 	if !mayBeTagged(text) {
 		return "", 0
 	}
+	angled, braced := strings.IndexByte(text, '<') >= 0, strings.IndexByte(text, '{') >= 0
 	for _, opening := range []string{"<function=", "<invoke name=\"", "<tool name=\"", "<function name=\"", "<tool_name>", "to=functions.", "<tool_call>"} {
+		if opening[0] == '<' && !angled {
+			continue
+		}
 		_, rest, found := strings.Cut(text, opening)
 		if !found {
 			continue
@@ -198,8 +207,10 @@ func (b *toolbox) taggedCall(text string) (name string, size int) {
 			}
 		}
 	}
-	if name, size := b.labelledCall(text); name != "" {
-		return name, size
+	if braced {
+		if name, size := b.labelledCall(text); name != "" {
+			return name, size
+		}
 	}
 	for i, tries := 0, 0; tries < maxOpenings; tries++ {
 		n := strings.IndexByte(text[i:], '<')
@@ -220,7 +231,8 @@ func (b *toolbox) taggedCall(text string) (name string, size int) {
 
 // mayBeTagged reports whether a text has a mark that one of these forms cannot do without.
 func mayBeTagged(text string) bool {
-	return strings.ContainsAny(text, "<{") || strings.Contains(text, "to=functions.") || strings.Contains(text, "\nAction Input:")
+	return strings.IndexByte(text, '<') >= 0 || strings.IndexByte(text, '{') >= 0 ||
+		strings.IndexByte(text, '=') >= 0 && strings.Contains(text, "to=functions.") || strings.IndexByte(text, ':') >= 0 && strings.Contains(text, "\nAction Input:")
 }
 
 // labelledCall finds a line such as "FUNCTION: delete_task" with an object in the next.

@@ -45,11 +45,13 @@ const (
 	maxElliptic = 10
 )
 
-// claims finds what an answer claims.
-func (r *reading) claims() []claim {
-	var found []claim
+// claiming are the roles of words without one of which a sentence claims nothing: what isClaim asks for.
+const claiming = done | finished | participle | ask
+
+// claims finds what an answer claims, in a list without any that has room.
+func (r *reading) claims(found []claim) []claim {
 	for i := range r.sentences {
-		if s := &r.sentences[i]; s.closed != '?' {
+		if s := &r.sentences[i]; s.closed != '?' && s.has(claiming) {
 			found = r.sentenceClaims(found, s, i)
 		}
 		if len(found) >= maxClaims {
@@ -150,11 +152,14 @@ func (r *reading) isClaim(s *sentence, k int, framed bool) (firm, state, ok bool
 
 // isAble reports whether an auxiliary that ends in "to" is before a verb: "I was able to book".
 func (r *reading) isAble(s *sentence, k int) bool {
+	if !r.marks[k].is(ask) || !s.has(frame) {
+		return false
+	}
 	i := k - 1
 	for i >= s.first && r.adjacent(i, i+1) && r.marks[i].is(adverb) {
 		i--
 	}
-	return r.marks[k].is(ask) && i >= s.first && r.adjacent(i, i+1) && r.marks[i].is(frame) && bytes.HasSuffix(r.text[:r.marks[i].end], []byte(" to"))
+	return i >= s.first && r.adjacent(i, i+1) && r.marks[i].is(frame) && bytes.HasSuffix(r.text[:r.marks[i].end], []byte(" to"))
 }
 
 // isFinished reports whether a word such as "done" is all that its clause says.

@@ -125,7 +125,8 @@ func (j *judgement) repeatsLast(c *claim) bool {
 		return false
 	}
 	l := j.guard.lexicons
-	said := l.readAnswer(plaintext.Ends(j.chat.Said(m), maxWish, wishEdge), j.tools.local, "")
+	said := l.readAnswer(j.edges(j.last-1), j.tools.local, "")
+	defer l.free(said)
 	s := &j.text.sentences[c.sentence]
 	for i := range said.sentences {
 		t := &said.sentences[i]

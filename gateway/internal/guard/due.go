@@ -1,9 +1,6 @@
 package guard
 
-import (
-	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/internal/plaintext"
-)
+import "github.com/callgate/callgate/gateway/internal/conversation"
 
 // An act is due where the assistant proposed it or asked for what was missing, the user agreed or
 // filled it in, and no call has been made since. Then an answer that neither asks nor refuses
@@ -18,20 +15,21 @@ const (
 
 // obligation is what the last turns have made due.
 type obligation struct {
-	act bool
+	known bool // it was reckoned
+	act   bool
 	// proposal is what the assistant said, whose words an answer may repeat.
 	proposal *reading
 }
 
 // owing returns what is due. It is reckoned when it is first asked for.
 func (j *judgement) owing() *obligation {
-	if j.due == nil {
-		j.due = &obligation{}
+	if !j.due.known {
+		j.due.known = true
 		if len(j.turn) == 0 || !j.ledger.Changed() {
-			j.oblige(j.due)
+			j.oblige(&j.due)
 		}
 	}
-	return j.due
+	return &j.due
 }
 
 func (j *judgement) oblige(o *obligation) {
@@ -39,24 +37,28 @@ func (j *judgement) oblige(o *obligation) {
 	if j.last < 1 || j.wish.holdsBack() || j.wish.stopped {
 		return
 	}
-	said := c.Said(c.Messages[j.last])
+	said := c.Saying(c.Messages[j.last])
 	proposal := j.last - 1
 	m := c.Messages[proposal]
 	if len(said) > shortReply || m.Role != conversation.Assistant || !m.Calls.Empty() {
 		return
 	}
-	reply := l.readAnswer(said, j.tools.local, j.chat.Said(m))
+	reply := l.readAnswer(string(said), j.tools.local, j.chat.Said(m))
+	defer l.free(reply)
 	if reply.isQuestion() || reply.refusesFirst() {
 		return
 	}
-	p := l.readAnswer(plaintext.Ends(c.Said(m), maxWish, wishEdge), j.tools.local, "")
+	p := l.readAnswer(j.edges(proposal), j.tools.local, "")
 	q := p.asked()
 	if q < 0 {
+		l.free(p)
 		return
 	}
 	if o.act = (p.proposes(&p.sentences[q]) || reply.hasAny(assent)) && !reply.hasAny(closing) || j.isUnmet(proposal); o.act {
 		o.proposal = p
+		return
 	}
+	l.free(p)
 }
 
 // isQuestion reports whether a message is a question itself.
@@ -87,7 +89,7 @@ func (r *reading) refusesFirst() bool {
 func (r *reading) asked() int {
 	for i := len(r.sentences) - 1; i >= 0; i-- {
 		s := &r.sentences[i]
-		if !r.has(s, closing) && (s.closed == '?' || r.has(s, question)) {
+		if !s.has(closing) && (s.closed == '?' || s.has(question)) {
 			return i
 		}
 	}
@@ -99,7 +101,7 @@ func (r *reading) asked() int {
 func (r *reading) asksOutright() bool {
 	for i := range r.sentences {
 		s := &r.sentences[i]
-		if r.has(s, closing) {
+		if s.has(closing) {
 			continue
 		}
 		if s.closed == '?' {
@@ -117,7 +119,7 @@ func (r *reading) asksOutright() bool {
 // proposes reports whether a question asks for leave to do something: it has a verb that changes
 // something, or a phrase such as "go ahead".
 func (r *reading) proposes(s *sentence) bool {
-	if r.has(s, assent|question) {
+	if s.has(assent | question) {
 		return true
 	}
 	for k := s.first; k < s.last; k++ {
@@ -140,7 +142,8 @@ func (j *judgement) isUnmet(before int) bool {
 			continue
 		}
 		left--
-		w := readMessage(j.guard.lexicons, plaintext.Ends(c.Said(c.Messages[i]), maxWish, wishEdge), j.tools.local, j.text.language)
+		w := j.readMessage(i, j.text.language)
+		j.guard.lexicons.free(w.read)
 		if w.actions&(changes|anything) != 0 && !w.askedBack && !w.forbids && !w.composes {
 			return !j.ledger.ChangedBefore(i)
 		}
@@ -176,7 +179,7 @@ func (j *judgement) obligations() {
 // claimsDue says how much a sentence of an answer claims of what is due, and by which word.
 func (j *judgement) claimsDue(s *sentence) (weight float64, word string) {
 	r := j.text
-	if s.closed == '?' || r.has(s, closing|negation|veto|hedge) || s.first < s.last && r.marks[s.first].start == s.start && r.marks[s.first].is(hypothetical) {
+	if s.closed == '?' || s.has(closing|negation|veto|hedge) || s.first < s.last && r.marks[s.first].start == s.start && r.marks[s.first].is(hypothetical) {
 		return 0, ""
 	}
 	for k := s.first; k < s.last; k++ {
@@ -190,7 +193,7 @@ func (j *judgement) claimsDue(s *sentence) (weight float64, word string) {
 
 // isDenying reports whether the first sentence says that something is not so.
 func (r *reading) isDenying() bool {
-	return len(r.sentences) > 0 && r.has(&r.sentences[0], negation|refusal|failure)
+	return len(r.sentences) > 0 && r.sentences[0].has(negation|refusal|failure)
 }
 
 // pointed returns the one tool that wish and proposal point to, or "".

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"encoding/binary"
 	"unicode/utf8"
 )
 
@@ -51,10 +52,7 @@ func containsWord(text, figure []byte) bool {
 
 // figures calls f for the words with a digit in them, until it returns false.
 func figures(text []byte, f func(figure []byte) bool) {
-	for i := 0; i < len(text); i++ {
-		if !isDigit(text[i]) {
-			continue
-		}
+	for i := nextDigit(text, 0); i < len(text); i = nextDigit(text, i+1) {
 		start, end := i, i
 		for start > 0 && isFigure(text, start-1) {
 			start--
@@ -67,6 +65,27 @@ func figures(text []byte, f func(figure []byte) bool) {
 		}
 		i = end
 	}
+}
+
+// nextDigit is the place of the first digit from a place on, or the length of the text. Most texts have
+// few: eight bytes at a time are passed over that have none.
+func nextDigit(text []byte, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(text); i += 8 {
+		// Bytes from 0 to ? become 0, and the second line tells whether one of the eight is 0.
+		tens := (binary.LittleEndian.Uint64(text[i:]) ^ '0'*ones) & (0xf0 * ones)
+		if (tens-ones)&^tens&highs != 0 {
+			for k := i; k < i+8; k++ {
+				if isDigit(text[k]) {
+					return k
+				}
+			}
+		}
+	}
+	for i < len(text) && !isDigit(text[i]) {
+		i++
+	}
+	return i
 }
 
 // isFigure reports whether a byte is part of a word with digits.
@@ -117,7 +136,7 @@ func (j *judgement) offersToLook() bool {
 	}
 	s := &j.text.sentences[at]
 	for k := s.first; k < s.last; k++ {
-		if m := &j.text.marks[k]; m.is(ask) && m.actions&^anything == finds && j.text.has(s, question) {
+		if m := &j.text.marks[k]; m.is(ask) && m.actions&^anything == finds && s.has(question) {
 			return true
 		}
 	}
@@ -137,7 +156,7 @@ func (j *judgement) lookupPoints() int {
 	points -= 3 * count(j.wish.sums || j.deniesFirst())
 	points -= 2*count(j.wish.composes) + 2*count(!j.wish.asks && j.wish.reported != 0)
 	points += 3 * count(j.wish.terse && len(j.text.sentences) <= 3)
-	if !asks && len(j.text.sentences) > 0 && j.text.has(&j.text.sentences[0], content) {
+	if !asks && len(j.text.sentences) > 0 && j.text.sentences[0].has(content) {
 		points -= 2
 	}
 	return points
@@ -173,13 +192,16 @@ func (r *reading) isTerse() bool {
 		return false
 	}
 	s := &r.sentences[0]
+	if s.closed != '?' || !s.has(object) || nextDigit(r.text, 0) < len(r.text) {
+		return false
+	}
 	words := r.wordCount(s)
 	for i, c := range string(r.text[s.start:s.end]) {
 		if isUnspaced(c) && i > 0 {
 			words++
 		}
 	}
-	return s.closed == '?' && r.has(s, object) && words <= terseWords && !bytes.ContainsAny(r.text, "0123456789")
+	return words <= terseWords
 }
 
 func count(b bool) int {

@@ -54,6 +54,7 @@ func compileIntents(rules []Intent) *intents {
 // "I'm done for today" wants nothing done.
 func (c *intents) expect(l *lexicons, message string, offered []string, since []ledger.Call) []expected {
 	var found []expected
+	var hits []hit
 	text := foldWords(plaintext.Ends(message, maxIntentText, maxIntentText/2))
 	var wants func(at int) bool
 	asked := 0
@@ -61,8 +62,9 @@ func (c *intents) expect(l *lexicons, message string, offered []string, since []
 	for i, r := range string(text) {
 		word := isWord(r)
 		if !inWord || isUnspaced(r) { // "/delete" as well, but not that of "a/delete"
-			c.words.match(text, i, i, func(_ int, pattern int32) {
-				for _, e := range c.of[pattern] {
+			hits = c.words.match(hits[:0], text, i, i)
+			for _, h := range hits {
+				for _, e := range c.of[h.pattern] {
 					known := slices.ContainsFunc(found, func(f expected) bool { return f.tool == e.tool })
 					if known || asked == maxAsked || !slices.Contains(offered, e.tool) {
 						continue
@@ -74,7 +76,7 @@ func (c *intents) expect(l *lexicons, message string, offered []string, since []
 						found = append(found, e)
 					}
 				}
-			})
+			}
 		}
 		inWord = word && !isUnspaced(r)
 	}

@@ -10,7 +10,7 @@ const maxText = 32 << 10
 
 // Judge judges an answer that is over, or the part of it that is there.
 func (k *Case) Judge(a Answer) Verdict {
-	j := judgement{Case: k}
+	j := judgement{Case: k, signals: k.room.signals[:0]}
 	if k.requiredUnmet(a) {
 		j.tool = k.requiredTool()
 		j.add(SignalRequired, 0.99, j.tool)
@@ -21,7 +21,7 @@ func (k *Case) Judge(a Answer) Verdict {
 	k.prepare()
 	text := cutText(a.Text)
 	j.text = k.readText(text)
-	defer k.guard.lexicons.free(j.text)
+	defer j.free()
 	j.text.answers = k.wish.said
 	j.figures = j.text.unsourced(k.chat.Text)
 	j.tellsBack = !k.wish.askedBack && k.wish.actions&finds == 0 && sharesFigure(j.text.text, []byte(k.wish.text))
@@ -96,7 +96,7 @@ func cutText(text string) string {
 type judgement struct {
 	*Case
 	text          *reading
-	due           *obligation // nil until it is needed
+	due           obligation
 	signals       []Signal
 	contradiction bool
 	failed        string // the result that is contradicted
@@ -119,8 +119,17 @@ type judgement struct {
 	counted  bool
 }
 
+// free gives back what was read of the answer, and the room that its signals and claims took.
+func (j *judgement) free() {
+	j.guard.lexicons.free(j.text)
+	if j.due.proposal != nil {
+		j.guard.lexicons.free(j.due.proposal)
+	}
+	j.room.signals, j.room.claims = j.signals[:0], j.found[:0]
+}
+
 func (j *judgement) verdict() Verdict {
-	v := Verdict{Score: combine(j.signals), Signals: j.signals, Contradiction: j.contradiction}
+	v := Verdict{Score: combine(j.signals), Signals: append([]Signal(nil), j.signals...), Contradiction: j.contradiction}
 	v.Ghost = v.Score >= j.guard.threshold && !v.Contradiction
 	if v.Ghost || v.Contradiction {
 		j.conclude(&v)
@@ -246,7 +255,7 @@ func (j *judgement) add(name string, weight float64, detail string) {
 // claimed returns what the answer claims.
 func (j *judgement) claimed() []claim {
 	if !j.searched {
-		j.found, j.searched = j.text.claims(), true
+		j.found, j.searched = j.text.claims(j.room.claims[:0]), true
 	}
 	return j.found
 }

@@ -17,10 +17,10 @@ var lexiconFiles embed.FS
 type lexicons struct {
 	words     *trie
 	builder   *trieBuilder // nil when all are read
-	meanings  [][]meaning  // by pattern; there is none of number 0; nil when all are read
-	kinds     []int32      // of the patterns: thousands of words mean the same
-	lists     [][]meaning  // by kind
-	spoken    []spoken     // by kind
+	meanings  [][]meaning  // by word; there is none of number 0; nil when all are read
+	lists     [][]meaning  // by pattern: thousands of words mean the same, and have one
+	spoken    []spoken     // by pattern
+	spokenBy  [][]spoken   // by pattern: of each language
 	languages []language
 	english   int                // the place of English in languages
 	tools     map[string]actions // words in the names of tools
@@ -80,8 +80,8 @@ func readLexicons(fsys fs.FS) (*lexicons, error) {
 	if len(l.languages) > maxLanguages {
 		return nil, fmt.Errorf("got %d languages, want at most %d, which are bits of spoken", len(l.languages), maxLanguages)
 	}
+	l.builder.renumber(l.sort())
 	l.words, l.builder = l.builder.trie(), nil
-	l.sort()
 	l.speak()
 	return l, nil
 }
@@ -129,29 +129,27 @@ func alternatives(item string) []string {
 	return all
 }
 
-// sort puts patterns together that mean the same.
-func (l *lexicons) sort() {
+// sort puts words together that mean the same, and returns the number of each's pattern.
+func (l *lexicons) sort() (patterns []int32) {
 	type known struct {
-		kind int32 // of what is in front of it
-		last meaning
+		pattern int32 // of what is in front of it
+		last    meaning
 	}
-	kinds := map[known]int32{}
-	l.kinds, l.lists = make([]int32, len(l.meanings)), make([][]meaning, 1)
-	for pattern, list := range l.meanings {
+	numbers := map[known]int32{}
+	patterns, l.lists = make([]int32, len(l.meanings)), make([][]meaning, 1)
+	for word, list := range l.meanings {
 		for i, m := range list {
-			k := known{l.kinds[pattern], m}
-			if kinds[k] == 0 {
-				kinds[k] = int32(len(l.lists))
+			k := known{patterns[word], m}
+			if numbers[k] == 0 {
+				numbers[k] = int32(len(l.lists))
 				l.lists = append(l.lists, list[:i+1:i+1])
 			}
-			l.kinds[pattern] = kinds[k]
+			patterns[word] = numbers[k]
 		}
 	}
 	l.meanings = nil
+	return patterns
 }
-
-// means is what a pattern means, in each language that has it.
-func (l *lexicons) means(pattern int32) []meaning { return l.lists[l.kinds[pattern]] }
 
 func (l *lexicons) addTools(key string, items []string) error {
 	if key == "idle" {

@@ -51,7 +51,7 @@ func (t *narration) tells(j *judgement, c *claim) bool {
 // go on to tell what would be. "When I create an event I can add guests. They are told by email."
 func (r *reading) supposes(before int) bool {
 	for i := range r.sentences[:before] {
-		if s := &r.sentences[i]; s.closed == '?' && !r.has(s, closing) || s.first < s.last && r.marks[s.first].start == s.start && r.marks[s.first].is(hypothetical) {
+		if s := &r.sentences[i]; s.closed == '?' && !s.has(closing) || s.first < s.last && r.marks[s.first].start == s.start && r.marks[s.first].is(hypothetical) {
 			return true
 		}
 	}
@@ -70,7 +70,7 @@ func (j *judgement) isDraft() bool {
 		return false
 	}
 	for i := range list[:min(last, 2)] {
-		if s := &list[i]; j.text.has(s, content) && bytes.IndexByte(text[s.start:s.end], ':') >= 0 {
+		if s := &list[i]; s.has(content) && bytes.IndexByte(text[s.start:s.end], ':') >= 0 {
 			return true
 		}
 	}
@@ -95,7 +95,7 @@ func (r *reading) isLetter() bool {
 // asked for: "Do you want me to go ahead?"
 func (j *judgement) asksFirst() bool {
 	at := j.asked()
-	if at < 0 && len(j.text.sentences) > 1 && j.text.sentences[0].closed == '?' && j.text.has(&j.text.sentences[0], question) {
+	if at < 0 && len(j.text.sentences) > 1 && j.text.sentences[0].closed == '?' && j.text.sentences[0].has(question) {
 		at = 0 // "Shall I cancel it? Your data are deleted then."
 	}
 	if at < 0 {
@@ -122,7 +122,7 @@ func (j *judgement) asksFirst() bool {
 func (j *judgement) isDenied(by role) bool {
 	for i := range j.text.sentences {
 		s := &j.text.sentences[i]
-		if !j.text.has(s, negation|failure) {
+		if !s.has(negation | failure) {
 			continue
 		}
 		for k := s.first; k < s.last; k++ {

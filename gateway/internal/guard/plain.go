@@ -38,17 +38,25 @@ type plainer struct {
 	rest string
 }
 
-// makePlain takes a text as a model or a user wrote it, and writes its plain one to room. It
-// is linear.
-func makePlain(room []byte, text string) plain {
-	p := plainer{plain: plain{text: slices.Grow(room[:0], len(text)+8)}, rest: unwrap(text)}
+// makePlain takes a text as a model or a user wrote it, and writes its plain one to the room of
+// another. It is linear.
+func makePlain(room plain, text string) plain {
+	p := plainer{plain: plain{text: slices.Grow(room.text[:0], len(text)+8), quotes: room.quotes[:0]}, rest: unwrap(text)}
 	for p.rest != "" {
-		if !p.block() {
+		if !isLineOfWords(p.rest[0]) {
+			if p.block() {
+				continue
+			}
 			p.beginLine()
-			p.line()
 		}
+		p.line()
 	}
 	return p.plain
+}
+
+// isLineOfWords reports whether a byte begins a line that is neither quoted nor code nor an item.
+func isLineOfWords(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '\n'
 }
 
 // unwrap takes off quotation marks that are around all of a text.
@@ -160,29 +168,27 @@ func (p *plainer) line() {
 // words takes simple bytes and spaces from a place on, which most of a text is, and returns where
 // they end.
 func (p *plainer) words(i int) int {
-	text := p.text
+	n := len(p.text)
+	text := slices.Grow(p.text, len(p.rest)-i)[:n+len(p.rest)-i]
+	spaced := count(!mayBeSpaced(p.text))
 	for ; i < len(p.rest); i++ {
 		c := p.rest[i]
-		if c >= utf8.RuneSelf {
+		if simple[c] == 0 {
 			break
 		}
-		switch folded := simple[c]; {
-		case folded != 0:
-			text = append(text, folded)
-		case c != ' ':
-			p.text = text
-			return i
-		case mayBeSpaced(text):
-			text = append(text, ' ')
-		}
+		// No branch: where a word ends no processor foresees.
+		text[n] = simple[c]
+		space := count(c == ' ')
+		n += 1 - spaced&space
+		spaced = space
 	}
-	p.text = text
+	p.text = text[:n]
 	return i
 }
 
-// simple are the bytes of ASCII that are no more than themselves, folded.
-var simple = func() (t [utf8.RuneSelf]byte) {
-	for c := byte('!'); c < utf8.RuneSelf; c++ {
+// simple are the bytes of ASCII that are no more than themselves, folded, and the space.
+var simple = func() (t [256]byte) {
+	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		if strings.IndexByte("`\"'*~|", c) < 0 {
 			t[c] = byte(fold(rune(c)))
 		}

@@ -147,14 +147,7 @@ func (r *reading) opensSentence(s *sentence, k int) bool {
 }
 
 // has reports whether a sentence has a mark of some roles.
-func (r *reading) has(s *sentence, roles role) bool {
-	for k := s.first; k < s.last; k++ {
-		if r.marks[k].is(roles) {
-			return true
-		}
-	}
-	return false
-}
+func (s *sentence) has(roles role) bool { return s.roles&roles != 0 }
 
 func (r *reading) howMany(roles role) (n int) {
 	for i := range r.marks {
@@ -163,14 +156,8 @@ func (r *reading) howMany(roles role) (n int) {
 	return n
 }
 
-func (r *reading) hasAny(roles role) bool {
-	for i := range r.marks {
-		if r.marks[i].is(roles) {
-			return true
-		}
-	}
-	return false
-}
+// hasAny reports whether a text that was cut into sentences has a mark of some roles.
+func (r *reading) hasAny(roles role) bool { return r.roles&roles != 0 }
 
 // promises weighs what the end of the answer announces.
 func (j *judgement) promises() {

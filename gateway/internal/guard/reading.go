@@ -16,6 +16,7 @@ type mark struct {
 type sentence struct {
 	start, end  int
 	first, last int
+	roles       role // of all its marks
 	// closed is what ends it: one of . ? ! : or a line's end.
 	closed byte
 	// ticked says that a picture stands at its beginning or its end which says "done".
@@ -35,6 +36,7 @@ type reading struct {
 	answers   []*reading
 	told      [][]byte
 	marks     []mark
+	roles     role      // of all marks in sentences
 	both      []meaning // of words that have two
 	sentences []sentence
 }
@@ -58,7 +60,7 @@ const (
 // language that is assumed in doubt, or nil.
 func (l *lexicons) read(text string, local *localWords, expected *language) *reading {
 	r := l.newReading()
-	r.plain = makePlain(r.text, text)
+	r.plain = makePlain(r.plain, text)
 	scores := make([]int, maxLanguages)[:len(l.languages)]
 	for i := range l.languages {
 		if expected == &l.languages[i] {
@@ -68,7 +70,7 @@ func (l *lexicons) read(text string, local *localWords, expected *language) *rea
 	best, hits := r.scan(l, local, scores)
 	if expected != nil && expected != r.language {
 		r.choose(l, hits, slices.IndexFunc(l.languages, func(g language) bool { return g.code == expected.code }))
-		r.alsoComposes = r.hasAny(composing)
+		r.alsoComposes = r.howMany(composing) > 0
 	}
 	r.choose(l, hits, best)
 	l.done(hits)
@@ -79,12 +81,14 @@ func (l *lexicons) read(text string, local *localWords, expected *language) *rea
 // readAnswer reads an answer to a message: a short one says little of its language.
 func (l *lexicons) readAnswer(text string, local *localWords, to string) *reading {
 	r := l.newReading()
-	r.plain = makePlain(r.text, text)
+	r.plain = makePlain(r.plain, text)
 	scores := make([]int, maxLanguages)[:len(l.languages)]
 	if to != "" {
 		asked := l.newReading()
-		asked.plain = makePlain(asked.text, to)
-		l.done(l.scan(asked.text, nil, scores))
+		asked.plain = makePlain(asked.plain, to)
+		hits := l.scan(asked.text, nil)
+		l.score(hits.list, scores)
+		l.done(hits)
 		l.free(asked)
 	}
 	best, hits := r.scan(l, local, scores)
@@ -96,7 +100,8 @@ func (l *lexicons) readAnswer(text string, local *localWords, to string) *readin
 
 // scan finds words of all languages, and the language that has most of them.
 func (r *reading) scan(l *lexicons, local *localWords, scores []int) (best int, found *hits) {
-	hits := l.scan(r.text, local, scores)
+	hits := l.scan(r.text, local)
+	l.score(hits.list, scores)
 	best = l.english
 	for i, score := range scores {
 		if score > scores[best] {
@@ -117,10 +122,10 @@ func (r *reading) choose(l *lexicons, hits *hits, language int) {
 		switch {
 		case h.pattern < 0:
 			m = &hits.own[^h.pattern]
-		case l.spoken[l.kinds[h.pattern]].languages&(1<<language) == 0:
+		case l.spoken[h.pattern].languages&(1<<language) == 0:
 			continue
 		default:
-			m = find(l.means(h.pattern), language)
+			m = find(l.lists[h.pattern], language)
 		}
 		n := len(r.marks)
 		switch {
@@ -152,10 +157,12 @@ func find(list []meaning, language int) *meaning {
 func (r *reading) split() {
 	r.sentences = slices.Grow(r.sentences[:0], len(r.text)/sentenceLength+2)
 	start, next := 0, 0
-	for i := 0; i < len(r.text); {
-		if !mayClose[r.text[i]] && i-start <= maxSentence {
+	for i := 0; ; {
+		for limit := min(len(r.text), start+maxSentence+1); i < limit && !mayClose[r.text[i]]; {
 			i++
-			continue
+		}
+		if i == len(r.text) {
+			break
 		}
 		closed, size := r.boundary(i, start)
 		if size == 0 {
@@ -215,22 +222,24 @@ func (r *reading) isOrdinal(i int) bool {
 	return from < i && i-from <= 2 && (from == 0 || r.text[from-1] == ' ')
 }
 
-// abbreviations end with a point within a sentence.
-var abbreviations = map[string]bool{
-	"mr": true, "mrs": true, "ms": true, "dr": true, "prof": true, "st": true, "vs": true, "approx": true,
-	"nr": true, "hr": true, "ca": true, "bzw": true, "inkl": true, "str": true, "evtl": true,
-	"m": true, "mme": true, "sr": true, "sra": true, "srta": true, "dra": true, "sig": true, "dott": true, "avv": true,
-	"p": true, "ul": true, "godz": true, "им": true, "ул": true, "г": true, "вул": true, "mevr": true, "dhr": true,
-	"z": true, "b": true, "e": true, "g": true, "i": true, "fa": true, "art": true, "s": true, "d": true,
-}
+// maxAbbreviation is the length in bytes of the longest abbreviation that ends with a point within a sentence.
+const maxAbbreviation = 6
 
 // isAbbreviation reports whether the point at i ends one.
 func (r *reading) isAbbreviation(i, start int) bool {
 	from := i
-	for from > start && i-from < 12 && r.text[from-1] > ' ' && !isClauseEnd(r.text[from-1]) {
+	for from > start && i-from <= maxAbbreviation && r.text[from-1] > ' ' && !isClauseEnd(r.text[from-1]) {
 		from--
 	}
-	return abbreviations[string(r.text[from:i])]
+	switch string(r.text[from:i]) {
+	case "mr", "mrs", "ms", "dr", "prof", "st", "vs", "approx",
+		"nr", "hr", "ca", "bzw", "inkl", "str", "evtl",
+		"m", "mme", "sr", "sra", "srta", "dra", "sig", "dott", "avv",
+		"p", "ul", "godz", "им", "ул", "г", "вул", "mevr", "dhr",
+		"z", "b", "e", "g", "i", "fa", "art", "s", "d":
+		return true
+	}
+	return false
 }
 
 // addSentence adds a sentence, unless it is empty, and returns the mark behind it.
@@ -242,9 +251,12 @@ func (r *reading) addSentence(start, end, first int, closed byte) int {
 		end--
 	}
 	last := first
+	var roles role
 	for last < len(r.marks) && r.marks[last].start < end {
+		roles |= r.marks[last].roles
 		last++
 	}
+	r.roles |= roles
 	if start == end {
 		if n := len(r.sentences); n > 0 && closed == '?' {
 			r.sentences[n-1].closed = closed
@@ -255,7 +267,7 @@ func (r *reading) addSentence(start, end, first int, closed byte) int {
 		closed = ':'
 	}
 	ticked := closed == tick || start > 0 && bytes.LastIndexByte(r.text[max(0, start-2):start], tick) >= 0
-	r.sentences = append(r.sentences, sentence{start, end, first, last, closed, ticked})
+	r.sentences = append(r.sentences, sentence{start, end, first, last, roles, closed, ticked})
 	return last
 }
 

@@ -20,7 +20,7 @@ func (j *judgement) references() {
 	r := j.text
 	for i := range r.sentences {
 		s := &r.sentences[i]
-		if s.closed == '?' || r.has(s, hypothetical|refusal|failure|hedge) {
+		if s.closed == '?' || s.has(hypothetical|refusal|failure|hedge) {
 			continue
 		}
 		for k := s.first; k < s.last; k++ {

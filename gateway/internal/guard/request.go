@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/internal/plaintext"
 )
 
 // wish is what the user's last message asks for.
@@ -39,7 +38,9 @@ type wish struct {
 
 	text  string // what was read of the message
 	short bool
-	// said are the messages that it was read from, whose words an answer may repeat.
+	// read is what was read of it, and said all messages that it was read from, whose words an
+	// answer may repeat.
+	read *reading
 	said []*reading
 	// plain says that the message is no question, and has no verb that is known.
 	plain bool
@@ -68,25 +69,22 @@ const (
 
 // readWish reads the last message of the user, and what it answers to: "yes" asks for
 // what the model proposed.
-func readWish(l *lexicons, c *conversation.Conversation, last int, local *localWords, expected *language) wish {
-	if last < 0 {
-		return wish{}
+func (k *Case) readWish(expected *language) {
+	w := k.wish
+	if k.last < 0 {
+		return
 	}
-	w := readMessage(l, plaintext.Ends(c.Said(c.Messages[last]), maxWish, wishEdge), local, expected)
-	w.terse = w.terse && lastOfUser(c, last) < 0
+	*w = k.readMessage(k.last, expected)
+	w.said = append(k.room.said[:0], w.read)
+	w.terse = w.terse && lastOfUser(k.chat, k.last) < 0
 	if len(w.text) > shortAssent || !w.agrees {
 		w.ownActions, w.ownVerbs, w.ownThings = w.actions, w.verbs, w.things
 	} else {
 		w.acts = 0 // "correct" is no order to correct something
 	}
-	if w.actions&changes != 0 || !w.short || w.holdsBack() || w.composes {
-		return w
+	if w.actions&changes == 0 && w.short && !w.holdsBack() && !w.composes {
+		k.goBack(expected)
 	}
-	before := func(i int) wish {
-		return readMessage(l, plaintext.Ends(c.Said(c.Messages[i]), maxWish, wishEdge), local, expected)
-	}
-	w.goBack(c, last, before)
-	return w
 }
 
 // lastOfUser returns the message of the user before one, or -1.
@@ -99,28 +97,33 @@ func lastOfUser(c *conversation.Conversation, before int) int {
 	return -1
 }
 
-// goBack adds what the messages before a short one ask for, or propose.
-func (w *wish) goBack(c *conversation.Conversation, last int, read func(message int) wish) {
-	for i, left := last-1, wishContext; i >= 0 && left > 0; i-- {
-		m := c.Messages[i]
+// goBack adds to a short message what those before it ask for, or propose.
+func (k *Case) goBack(expected *language) {
+	w := k.wish
+	for i, left := k.last-1, wishContext; i >= 0 && left > 0; i-- {
+		m := k.chat.Messages[i]
 		if m.Role != conversation.User && m.Role != conversation.Assistant {
 			continue
 		}
 		left--
-		before := read(i)
+		before := k.readMessage(i, expected)
 		w.actions |= before.actions
 		w.verbs |= before.verbs
 		w.things = w.things.or(before.things)
 		if !w.plain {
-			w.said = append(w.said, before.said...)
+			w.said = append(w.said, before.read)
+		} else {
+			k.guard.lexicons.free(before.read)
 		}
 		w.forbids = w.forbids || m.Role == conversation.User && before.forbids && w.actions == 0
 	}
 }
 
-func readMessage(l *lexicons, text string, local *localWords, expected *language) wish {
-	r := l.read(text, local, expected)
-	w := wish{text: text, short: len(text) <= shortWish, composes: r.alsoComposes}
+// readMessage reads one message as if it were the last. What was read of it is to be freed.
+func (k *Case) readMessage(message int, expected *language) wish {
+	text := k.edges(message)
+	r := k.guard.lexicons.read(text, k.tools.local, expected)
+	w := wish{read: r, text: text, short: len(text) <= shortWish, composes: r.alsoComposes}
 	for i := range r.sentences {
 		s := &r.sentences[i]
 		w.readSentence(r, s)
@@ -133,8 +136,7 @@ func readMessage(l *lexicons, text string, local *localWords, expected *language
 		w.actions |= sends
 	}
 	w.terse, w.numbered = r.isTerse(), r.hasNumber()
-	w.said = []*reading{r}
-	if bytes.ContainsAny(r.text, "0123456789") {
+	if nextDigit(r.text, 0) < len(r.text) {
 		w.sums, w.coded = r.reckons(), r.hasCode()
 	}
 	w.settle(r)
@@ -275,7 +277,7 @@ func (r *reading) asks(s *sentence) bool {
 // isVetoed reports whether a verb is forbidden: "don't delete", "verwijder de taak niet".
 func (r *reading) isVetoed(s *sentence, k int) bool {
 	m := &r.marks[k]
-	if m.is(veto) && r.wordCount(s) <= 2 && r.opensClause(m.start) && !r.has(s, object) { // "Stop!"
+	if m.is(veto) && r.wordCount(s) <= 2 && r.opensClause(m.start) && !s.has(object) { // "Stop!"
 		return true
 	}
 	if k > s.first && r.adjacent(k-1, k) {

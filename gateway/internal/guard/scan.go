@@ -5,12 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// hit is a pattern that was found.
-type hit struct {
-	start, end int32
-	pattern    int32 // if it is below 0, ^pattern is the place of a word of its own
-}
-
 // hits are all that were found, and the words that are in no lexicon: those of this
 // request's tools, and names of files.
 type hits struct {
@@ -49,7 +43,8 @@ func (l *lexicons) free(r *reading) {
 		return
 	}
 	clear(r.marks) // they point to words of the request's tools
-	*r = reading{plain: plain{text: r.text[:0]}, marks: r.marks[:0], both: r.both[:0], sentences: r.sentences[:0]}
+	clear(r.quotes)
+	*r = reading{plain: plain{text: r.text[:0], quotes: r.quotes[:0]}, marks: r.marks[:0], both: r.both[:0], sentences: r.sentences[:0]}
 	l.readings.Put(r)
 }
 
@@ -64,30 +59,32 @@ func (l *lexicons) newReading() *reading {
 // maxLanguages is how many bits spoken has.
 const maxLanguages = 32
 
-// spoken is what of a kind of patterns tells the language of a text.
+// spoken is what of a pattern tells the language of a text.
 type spoken struct {
 	languages uint32 // those that have a meaning for it, as bits
 	only      int8   // the one, or -1 if there are several
-	common    bool   // it is one of the one's small words
+	common    int8   // commonScore if it is one of the one's small words
 }
 
-// speak notes of every kind which languages have it.
+// speak notes of every pattern which languages have it.
 func (l *lexicons) speak() {
-	l.spoken = make([]spoken, len(l.lists))
-	for kind, list := range l.lists {
-		s := spoken{only: -1}
+	l.spoken, l.spokenBy = make([]spoken, len(l.lists)), make([][]spoken, len(l.lists))
+	for pattern, list := range l.lists {
+		each := make([]spoken, len(list))
+		all := spoken{only: -1}
 		for i := range list {
-			s.languages |= 1 << list[i].language
+			each[i] = spoken{1 << list[i].language, int8(list[i].language), int8(commonScore * count(list[i].is(common)))}
+			all.languages |= each[i].languages
 		}
-		if len(list) == 1 {
-			s.only, s.common = int8(list[0].language), list[0].is(common)
+		if len(each) == 1 {
+			all = each[0]
 		}
-		l.spoken[kind] = s
+		l.spoken[pattern], l.spokenBy[pattern] = all, each
 	}
 }
 
-// scan finds the patterns of all languages, and counts how much of the text each knows.
-func (l *lexicons) scan(text []byte, local *localWords, scores []int) *hits {
+// scan finds the patterns of all languages.
+func (l *lexicons) scan(text []byte, local *localWords) *hits {
 	h := l.newHits(len(text))
 	inWord := false
 	for i := 0; i < len(text) && len(h.list) < maxHits; {
@@ -99,7 +96,7 @@ func (l *lexicons) scan(text []byte, local *localWords, scores []int) *hits {
 			case !wordBytes[c]:
 				inWord = false
 			case !inWord:
-				i, inWord = l.asciiWord(h, text, i, local, scores)
+				i, inWord = l.asciiWord(h, text, i, local)
 				continue
 			}
 			i++
@@ -113,7 +110,7 @@ func (l *lexicons) scan(text []byte, local *localWords, scores []int) *hits {
 				i, inWord = end, false
 				continue
 			}
-			l.word(h, text, i, i, local, scores)
+			l.word(h, text, i, i, local)
 		}
 		// In Arabic, "and" is written together with the word behind it.
 		inWord = word && !isUnspaced(r) && (r != 'و' || inWord)
@@ -124,7 +121,7 @@ func (l *lexicons) scan(text []byte, local *localWords, scores []int) *hits {
 
 // asciiWord takes a word that begins with a byte of ASCII, and returns where to go on,
 // and whether that is inside of the word.
-func (l *lexicons) asciiWord(h *hits, text []byte, i int, local *localWords, scores []int) (next int, inWord bool) {
+func (l *lexicons) asciiWord(h *hits, text []byte, i int, local *localWords) (next int, inWord bool) {
 	next = i + 1
 	for next < len(text) && text[next] < utf8.RuneSelf && wordBytes[text[next]] {
 		next++
@@ -139,48 +136,57 @@ func (l *lexicons) asciiWord(h *hits, text []byte, i int, local *localWords, sco
 	if next < len(text) && text[next] >= utf8.RuneSelf {
 		end = i
 	}
-	l.word(h, text, i, end, local, scores)
+	l.word(h, text, i, end, local)
 	return next, true
 }
 
 // word finds the patterns that begin at a place; end is as match has it.
-func (l *lexicons) word(h *hits, text []byte, i, end int, local *localWords, scores []int) {
+func (l *lexicons) word(h *hits, text []byte, i, end int, local *localWords) {
 	if local.mayBegin(text[i]) {
 		wordEnds := min(end, i+maxWord)
 		if end == i { // not known
 			wordEnds = wordEnd(text, i)
 		}
-		if word := text[i:wordEnds]; local.mayMeasure(len(word)) {
+		if word := text[i:wordEnds]; len(word) > 0 && local.mayBe(word) {
 			if m, ok := local.words[string(word)]; ok {
 				h.add(i, i+len(word), m)
 			}
 		}
 	}
-	l.words.match(text, i, end, func(end int, pattern int32) {
-		h.list = append(h.list, hit{int32(i), int32(end), pattern})
-		s := &l.spoken[l.kinds[pattern]]
-		if s.only >= 0 {
-			scores[s.only] += end - i
-			if s.common {
-				scores[s.only] += commonScore
-			}
-			return
+	h.list = l.words.match(h.list, text, i, end)
+}
+
+// score counts how much of a text the patterns of each language are.
+func (l *lexicons) score(found []hit, scores []int) {
+	for _, f := range found {
+		if f.pattern < 0 {
+			continue
 		}
-		list := l.means(pattern)
-		for k := range list {
-			scores[list[k].language] += end - i
-			if list[k].roles&common != 0 {
-				scores[list[k].language] += commonScore
-			}
+		size := int(f.end - f.start)
+		if s := &l.spoken[f.pattern]; s.only >= 0 {
+			scores[s.only] += size + int(s.common)
+			continue
 		}
-	})
+		for _, s := range l.spokenBy[f.pattern] {
+			scores[s.only] += size + int(s.common)
+		}
+	}
 }
 
 // localWords are the words in the names of this request's tools and their forms.
 type localWords struct {
 	words  map[string]meaning
 	starts [bytesOfNode / 64]uint64 // their first bytes, as bits
-	sizes  uint64                   // their lengths, modulo 64, as bits
+	shapes [shapesOfWords / 64]uint64
+}
+
+// shapesOfWords is how many a word may have: they tell most words from those of the tools without
+// a look into the map.
+const shapesOfWords = 512
+
+// shape is that of a word that is not empty, by its length, its middle and its end.
+func shape(word []byte) uint {
+	return (uint(len(word)) ^ uint(word[len(word)/2])<<4 ^ uint(word[len(word)-1])*3) % shapesOfWords
 }
 
 // mayBegin reports whether one of them may begin with a byte. Most words are none.
@@ -188,14 +194,18 @@ func (w *localWords) mayBegin(first byte) bool {
 	return w != nil && w.starts[first/64]&(1<<(first%64)) != 0
 }
 
-// mayMeasure reports whether one of them may have a length.
-func (w *localWords) mayMeasure(length int) bool { return w.sizes&(1<<(length%64)) != 0 }
+// mayBe reports whether a word may be one of them.
+func (w *localWords) mayBe(word []byte) bool {
+	s := shape(word)
+	return w.shapes[s/64]&(1<<(s%64)) != 0
+}
 
 func (w *localWords) add(word string, m meaning) {
 	if word != "" {
 		w.words[word] = m
 		w.starts[word[0]/64] |= 1 << (word[0] % 64)
-		w.sizes |= 1 << (len(word) % 64)
+		s := shape([]byte(word))
+		w.shapes[s/64] |= 1 << (s % 64)
 	}
 }
 
@@ -203,16 +213,18 @@ func (w *localWords) add(word string, m meaning) {
 // or 0. Words in them mean nothing.
 func nameEnd(text []byte, i int) int {
 	limit := min(len(text), i+maxFileName)
-	end, special := i, false
+	end, special := i, limit
 	for end < limit && nameBytes[text[end]] != 0 {
-		special = special || nameBytes[text[end]] == 2
+		if nameBytes[text[end]] == 2 {
+			special = min(special, end)
+		}
 		end++
-	}
-	if !special {
-		return 0
 	}
 	for end > i && (text[end-1] == '.' || text[end-1] == '!' || text[end-1] == '?' || text[end-1] == ':') {
 		end--
+	}
+	if special >= end { // a sentence ends
+		return 0
 	}
 	name := text[i:end]
 	if at := bytes.IndexByte(name, '@'); at > 0 && at < len(name)-1 || bytes.Contains(name, []byte("://")) || isFileName(string(name)) {

@@ -76,7 +76,8 @@ const barred = -1
 
 // weakens says by how much a signal that speaks against a ghost weakens one that speaks
 // for it. A question at the end is the right answer to many requests, but does not take
-// back that something "was deleted".
+// back that something "was deleted". Where a call of this turn covers one claim, the others
+// are more often its side effects, or things that have been so before.
 func weakens(against, signal string) float64 {
 	switch against {
 	case SignalQuestion:
@@ -95,6 +96,13 @@ func weakens(against, signal string) float64 {
 			return 0.7
 		case SignalCallText, SignalUndeclared:
 			return 0.6
+		}
+	case SignalAfterResult:
+		switch signal {
+		case SignalClaimTool, SignalDue:
+			return 0.15
+		case SignalPromise:
+			return 0.05
 		}
 	case SignalForbidden:
 		if signal != SignalRequired && signal != SignalClaimTool {

@@ -159,9 +159,9 @@ func (j *judgement) asksBack() bool {
 func (j *judgement) asksAt(s *sentence) bool {
 	r := j.text
 	switch {
-	case r.has(s, closing), s.closed != '?' && !r.has(s, question):
+	case s.has(closing), s.closed != '?' && !s.has(question):
 		return false
-	case s.closed != '?' && r.has(s, hypothetical): // "If you'd like, I can draft it as well."
+	case s.closed != '?' && s.has(hypothetical): // "If you'd like, I can draft it as well."
 		return false
 	}
 	about := r.aboutSentence(s)
@@ -187,7 +187,7 @@ func (r *reading) aboutSentence(s *sentence) (t things) {
 // stateOf returns the word by which a sentence tells a state that the user has asked for.
 func (j *judgement) stateOf(s *sentence) (word string, ok bool) {
 	r := j.text
-	if s.closed == '?' || s.closed == ':' || r.has(s, hypothetical|question|hedge|waiting|veto) || r.isInstruction(s) {
+	if s.closed == '?' || s.closed == ':' || s.has(hypothetical|question|hedge|waiting|veto) || r.isInstruction(s) {
 		return "", false
 	}
 	if _, announced := r.promiseOf(s); announced {

@@ -31,27 +31,27 @@ func (t *toolboxes) get(l *lexicons, names []string) *toolbox {
 	if size > maxKept {
 		return newToolbox(l, names)
 	}
-	key := keyOf(names, size)
+	var room [512]byte
+	key := appendKey(room[:0], names)
 	t.mutex.Lock()
-	kept := t.known[key]
+	kept := t.known[string(key)]
 	t.mutex.Unlock()
 	if kept == nil {
 		kept = newToolbox(l, names)
-		t.keep(key, kept)
+		t.keep(string(key), kept)
 	}
 	own := *kept
 	own.shared = true
 	return &own
 }
 
-// keyOf is a list as one text. Each name stands behind its length: it may hold any
+// appendKey writes a list as one text. Each name stands behind its length: it may hold any
 // character, and no client's list may be taken for another's.
-func keyOf(names []string, size int) string {
-	key := make([]byte, 0, size+2*len(names))
+func appendKey(key []byte, names []string) []byte {
 	for _, name := range names {
 		key = append(binary.AppendUvarint(key, uint64(len(name))), name...)
 	}
-	return string(key)
+	return key
 }
 
 func (t *toolboxes) keep(key string, b *toolbox) {

@@ -46,11 +46,7 @@ func TestToolboxKeys(t *testing.T) {
 		{"delete_task", "get_weather"}, {"delete_task\x00get_weather"}, {"delete_task", "get", "weather"}, {"delete_taskget_weather"},
 		{"\x01a"}, {"", "a"}, {"a", ""}, {"a"}, {}, {""},
 	} {
-		size := 0
-		for _, name := range names {
-			size += len(name)
-		}
-		key := keyOf(names, size)
+		key := string(appendKey(nil, names))
 		if other, taken := seen[key]; taken {
 			t.Errorf("%q and %q have the same key", names, other)
 		}

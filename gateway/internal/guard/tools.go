@@ -128,16 +128,16 @@ func (b *toolbox) verb(words []string, i int) actions {
 // of a language other than English.
 func (b *toolbox) foreignVerb(word string) (a actions) {
 	text := []byte(word)
-	b.lexicons.words.match(text, 0, 0, func(end int, pattern int32) {
-		if end < len(text) || len(text) < 5 {
-			return
+	for _, found := range b.lexicons.words.match(nil, text, 0, 0) {
+		if int(found.end) < len(text) || len(text) < 5 {
+			continue
 		}
-		for _, m := range b.lexicons.means(pattern) {
+		for _, m := range b.lexicons.lists[found.pattern] {
 			if a == 0 && m.is(ask) && !b.lexicons.languages[m.language].english {
 				a = m.actions &^ anything
 			}
 		}
-	})
+	}
 	return a
 }
 
@@ -146,11 +146,11 @@ func (b *toolbox) foreignVerb(word string) (a actions) {
 func (b *toolbox) thing(word string) (english things) {
 	var foreign things
 	text := []byte(word)
-	b.lexicons.words.match(text, 0, 0, func(end int, pattern int32) {
-		if end < len(text) {
-			return
+	for _, found := range b.lexicons.words.match(nil, text, 0, 0) {
+		if int(found.end) < len(text) {
+			continue
 		}
-		for _, m := range b.lexicons.means(pattern) {
+		for _, m := range b.lexicons.lists[found.pattern] {
 			switch {
 			case !m.is(object):
 			case b.lexicons.languages[m.language].english:
@@ -159,7 +159,7 @@ func (b *toolbox) thing(word string) (english things) {
 				foreign = m.things
 			}
 		}
-	})
+	}
 	switch {
 	case !english.none():
 		return english

@@ -6,6 +6,12 @@ import (
 	"unicode/utf8"
 )
 
+// hit is a pattern that was found.
+type hit struct {
+	start, end int32
+	pattern    int32 // if it is below 0, ^pattern is the place of a word of its own
+}
+
 // trieBuilder collects words and phrases.
 type trieBuilder struct{ nodes []buildNode }
 
@@ -38,6 +44,14 @@ func (t *trieBuilder) add(word string, open bool) *int32 {
 		return &t.nodes[at].open
 	}
 	return &t.nodes[at].exact
+}
+
+// renumber gives the patterns other numbers, those of a list.
+func (t *trieBuilder) renumber(numbers []int32) {
+	for i := range t.nodes {
+		n := &t.nodes[i]
+		n.exact, n.open = numbers[n.exact], numbers[n.open]
+	}
 }
 
 // trie finds words and phrases that begin at a place of a text. It is only read.
@@ -179,52 +193,50 @@ func (p *placer) grow(place int32) {
 	}
 }
 
-// match calls f for every pattern that begins at a place of text, the shortest first. The
-// word that begins there has only ASCII up to its end; where that is not known, end is start.
-func (t *trie) match(text []byte, start, end int, f func(end int, pattern int32)) {
+// match adds every pattern that begins at a place of text, the shortest first. The word that begins
+// there has only ASCII up to its end; where that is not known, end is start.
+func (t *trie) match(found []hit, text []byte, start, end int) []hit {
 	base := t.nodes[0] >> baseShift
 	for i := start; i < len(text); {
 		c := text[i]
 		n := t.nodes[base+node(c)]
 		if byte(n) != c || c <= endsOpen {
-			return
+			return found
 		}
 		base = n >> baseShift
 		i++
 		switch {
 		case n&(hasExact|hasOpen) == 0:
 		case i > end:
-			t.ending(text, i, n, f)
+			found = t.ending(found, text, start, i, n)
 		default:
 			if n&hasOpen != 0 && end-i <= maxEnding {
-				f(end, t.pattern(n, endsOpen))
+				found = append(found, hit{int32(start), int32(end), t.pattern(n, endsOpen)})
 			}
 			if n&hasExact != 0 && i == end {
-				f(end, t.pattern(n, endsExact))
+				found = append(found, hit{int32(start), int32(end), t.pattern(n, endsExact)})
 			}
 		}
 	}
+	return found
 }
 
-// pattern is the number of the one that ends with a node, 0 if there is none.
+// pattern is the number of the one that ends with a node, which has one of that label.
 func (t *trie) pattern(n node, label node) int32 {
-	at := t.nodes[n>>baseShift+label]
-	if byte(at) != byte(label) {
-		return 0
-	}
-	return int32(at >> baseShift)
+	return int32(t.nodes[n>>baseShift+label] >> baseShift)
 }
 
-// ending calls f for the patterns that end before a place of text, if they may end there.
-func (t *trie) ending(text []byte, at int, n node, f func(end int, pattern int32)) {
+// ending adds the patterns from a start on that end before a place of text, if they may end there.
+func (t *trie) ending(found []hit, text []byte, start, at int, n node) []hit {
 	if n&hasOpen != 0 {
 		if end := wordEnd(text, at); end-at <= maxEnding || utf8.RuneCount(text[at:end]) <= maxEnding {
-			f(end, t.pattern(n, endsOpen))
+			found = append(found, hit{int32(start), int32(end), t.pattern(n, endsOpen)})
 		}
 	}
 	if n&hasExact != 0 && endsWord(text, at) {
-		f(at, t.pattern(n, endsExact))
+		found = append(found, hit{int32(start), int32(at), t.pattern(n, endsExact)})
 	}
+	return found
 }
 
 // endsWord reports whether a word may end before i: one does not go on there, or it is

@@ -42,7 +42,9 @@ func TestTrie(t *testing.T) {
 			pattern int32
 		}
 		var got, want []found
-		trie.match(s, 0, 0, func(end int, pattern int32) { got = append(got, found{end, pattern}) })
+		for _, h := range trie.match(nil, s, 0, 0) {
+			got = append(got, found{int(h.end), h.pattern})
+		}
 		for pattern, w := range words[1:] {
 			end := len(w.text)
 			if !strings.HasPrefix(string(s), w.text) || !w.open && !endsWord(s, end) {

@@ -29,10 +29,10 @@ func (j *judgement) claims() {
 func (j *judgement) asked() int {
 	list := j.text.sentences
 	last := len(list) - 1
-	for last > 0 && list[last].closed != '?' && j.text.has(&list[last], closing) {
+	for last > 0 && list[last].closed != '?' && list[last].has(closing) {
 		last--
 	}
-	if last < 0 || list[last].closed != '?' && !j.text.has(&list[last], question) {
+	if last < 0 || list[last].closed != '?' && !list[last].has(question) {
 		return -1
 	}
 	return last

@@ -51,7 +51,7 @@ func (l *Ledger) kind(name string) Kind {
 		k = l.described(name)
 	}
 	if k == Unknown && l.named != nil {
-		k = l.named(name)
+		k = l.named.KindOf(name)
 	}
 	if l.kinds == nil {
 		l.kinds = map[string]Kind{}

@@ -62,8 +62,8 @@ type Ledger struct {
 	tools []byte // JSON of the offered tools
 	facts []Fact
 	kinds map[string]Kind
-	named func(name string) Kind // who knows more names; nil is nobody
-	last  int                    // the last message of the user, or -1
+	named Namer // who knows more names; nil is nobody
+	last  int   // the last message of the user, or -1
 	turn  []Call
 	read  bool
 }
@@ -78,10 +78,13 @@ func New(c *conversation.Conversation, tools []byte, facts ...Fact) *Ledger {
 	return &Ledger{Conversation: c, tools: tools, facts: facts, last: c.Last(conversation.User)}
 }
 
+// Namer knows what tools do by their names.
+type Namer interface{ KindOf(name string) Kind }
+
 // Named has the ledger ask somebody who knows more names of tools, such as those in other languages,
 // what one does that is Unknown to it.
-func (l *Ledger) Named(kind func(name string) Kind) {
-	l.named = kind
+func (l *Ledger) Named(by Namer) {
+	l.named = by
 	for name, k := range l.kinds {
 		if k == Unknown {
 			delete(l.kinds, name)

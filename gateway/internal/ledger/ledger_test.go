@@ -130,6 +130,11 @@ func BenchmarkLedger(b *testing.B) {
 
 // TestNamed: what a call did is known too if only the guard knows the words of its tool's name, also
 // where the turn was read before.
+// changesAll says of every tool that it changes something.
+type changesAll struct{}
+
+func (changesAll) KindOf(string) ledger.Kind { return ledger.Changes }
+
 func TestNamed(t *testing.T) {
 	t.Parallel()
 	c := conversation.Read([]byte(`[{"role":"user","content":"annule la commande 5512"},
@@ -139,7 +144,7 @@ func TestNamed(t *testing.T) {
 	if len(l.Turn()) != 1 || l.Changed() {
 		t.Fatalf("got %v, changed %v, want one call of an unknown kind", l.Turn(), l.Changed())
 	}
-	l.Named(func(string) ledger.Kind { return ledger.Changes })
+	l.Named(changesAll{})
 	if !l.Changed() || l.KindOf("annuler_commande") != ledger.Changes {
 		t.Errorf("got %v, want a change", l.Turn())
 	}

@@ -167,6 +167,8 @@ func (s *stage) End(cause error, next gateway.Sink) error {
 		if s.maker.Judge != nil && !s.outcome.HasCall() && s.attempt.Demanded == nil && v.Unsure(s.holds && !s.outcome.Committed) {
 			v.Rule(s.maker.Judge(s.ctx, s.request().Question(s.answer(true))))
 		}
+		s.guard.Free() // not one that has panicked
+		s.guard = nil
 	})
 	if err := s.lacks(); err != nil {
 		s.take()
