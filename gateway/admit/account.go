@@ -20,7 +20,6 @@ type account struct {
 	req   *gateway.Request
 	ctx   context.Context //nolint:containedctx // of the request, for the limiter
 	id    string
-	began time.Time
 	model *model
 	ratio float64 // bytes of a token
 	// output is what the model's answers have at most, mostly; input what the request itself has.
@@ -41,6 +40,7 @@ type account struct {
 	rows    int
 	spent   gateway.Spent
 	summary *gateway.Summary // of the answer, once there is one
+	rates   rates            // what the client is told of its limits
 	over    bool
 }
 
@@ -99,7 +99,7 @@ func (a *account) acquire(ctx context.Context, set *limit.Set) (*gateway.RateLim
 	}
 	s.count(set, &v)
 	s.see(time.Now(), &v)
-	rates := rateLimits(&v)
+	rates := a.rates.limits(&v)
 	if v.Refusal != nil {
 		e := refusal(&v, a.hold.Hold)
 		e.Header = rateHeader(rates)
@@ -169,7 +169,7 @@ func (a *account) Copied(ctx context.Context, copied *gateway.Request) (gateway.
 	if a.gate.o.Records == nil {
 		return nil, nil
 	}
-	m := &account{gate: a.gate, req: copied, ctx: ctx, id: rand.Text(), began: time.Now(), model: a.model}
+	m := &account{gate: a.gate, req: copied, ctx: ctx, id: rand.Text(), model: a.model}
 	m.estimate(estimate{chat: true})
 	if a.gate.o.Records.Keeps() {
 		a.gate.o.State.add(m)

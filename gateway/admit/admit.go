@@ -143,7 +143,7 @@ func (g *Gate) pass(ctx context.Context, req *gateway.Request, e estimate, ask f
 	if set == nil && g.o.Records == nil {
 		return ask(ctx)
 	}
-	a := &account{gate: g, req: req, ctx: ctx, id: rand.Text(), began: time.Now(), model: g.o.State.models.of(req.Model)}
+	a := &account{gate: g, req: req, ctx: ctx, id: rand.Text(), model: g.o.State.models.of(req.Model)}
 	a.estimate(e)
 	if set.Has(limit.Money) && a.unpriced != "" {
 		return nil, &gateway.Error{Kind: gateway.Forbidden, Code: "price_unknown", Param: "model",
