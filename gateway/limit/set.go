@@ -17,6 +17,8 @@ type Set struct {
 	held   int      // how many holds a lease has
 	group  string
 	now    atomic.Pointer[place]
+	// Memo is what whoever has requests weighed against the set keeps with it.
+	Memo atomic.Value
 }
 
 // MaxLimits is how many limits a request may have.
