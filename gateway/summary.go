@@ -58,12 +58,15 @@ type Spent struct {
 }
 
 // Dollars writes a sum of 10⁻⁹ US dollars: 0.0000475.
-func Dollars(nano int64) string {
-	text := strconv.AppendInt(make([]byte, 0, 24), nano/1e9, 10)
+func Dollars(nano int64) string { return string(AppendDollars(make([]byte, 0, 24), nano)) }
+
+// AppendDollars appends what [Dollars] writes.
+func AppendDollars(text []byte, nano int64) []byte {
+	text = strconv.AppendInt(text, nano/1e9, 10)
 	point := len(text)
 	text = strconv.AppendInt(text, 1e9+nano%1e9, 10) // a one where the point belongs, and nine digits
 	text[point] = '.'
-	return string(bytes.TrimSuffix(bytes.TrimRight(text, "0"), []byte{'.'}))
+	return bytes.TrimSuffix(bytes.TrimRight(text, "0"), []byte{'.'})
 }
 
 // Plus is the sum of two.
@@ -75,21 +78,9 @@ func (s Spent) Plus(o Spent) Spent {
 // tokens the tightest ones.
 type RateLimits struct{ Requests, Tokens *RateLimit }
 
-// RateLimit is what is left of one.
-type RateLimit struct {
-	Limit, Remaining int64
-	// Reset is how long it takes until all of it is there again, as far as nothing comes.
-	Reset time.Duration
-}
-
-// ResetText is the time as OpenAI writes it: 12ms, 6m0s.
-func (l *RateLimit) ResetText() string {
-	unit := time.Millisecond
-	if l.Reset >= time.Minute {
-		unit = time.Second
-	}
-	return l.Reset.Round(unit).String()
-}
+// RateLimit is what is left of one, in the words of the headers that say it: how much it is, how much of that
+// remains, and how long it takes until all of it is there again, as far as nothing comes.
+type RateLimit struct{ Limit, Remaining, Reset string }
 
 // Timing is how long a request took.
 type Timing struct {

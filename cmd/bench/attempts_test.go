@@ -40,7 +40,10 @@ func passages() []passage {
 }
 
 // gateway makes a gateway that leads to p this way.
-func (w *passage) gateway(p gateway.Provider) (*flow.Gateway, error) {
+func (w *passage) gateway(p gateway.Provider) (*flow.Gateway, error) { return flow.New(w.options(p)) }
+
+// options are what the gateway is made of.
+func (w *passage) options(p gateway.Provider) flow.Options {
 	target := gateway.Target{Provider: "instant", Mode: w.mode, Parsers: gateway.ParserSpec{Auto: w.read, Reasoning: w.read}, Reasoning: chain.Auto}
 	o := flow.Options{
 		Providers: map[string]gateway.Provider{"instant": p},
@@ -50,7 +53,7 @@ func (w *passage) gateway(p gateway.Provider) (*flow.Gateway, error) {
 	if w.guards {
 		o.RoutePolicy = flow.RoutePolicy{Guard: gateway.Report, Loop: gateway.LoopReport, Binding: gateway.BindingReport, References: gateway.Repair}
 	}
-	return flow.New(o)
+	return o
 }
 
 // askers are the two that are compared: of the provider alone, and of the gateway.

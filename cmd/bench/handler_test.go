@@ -42,20 +42,25 @@ func BenchmarkHandler(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			body := request(w.model, w.stream, 1<<10)
-			b.ReportAllocs()
-			for b.Loop() {
-				r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, "/v1/chat/completions", bytes.NewReader(body))
-				if err != nil {
-					b.Fatal(err)
-				}
-				r.Host, r.RemoteAddr = "localhost", "127.0.0.1:1"
-				r.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer none"}}
-				out := discarded{header: http.Header{}}
-				if s.ServeHTTP(&out, r); out.bytes < 500 {
-					b.Fatalf("got %d bytes", out.bytes)
-				}
-			}
+			handle(b, s, request(w.model, w.stream, 1<<10))
 		})
+	}
+}
+
+// handle has a server answer a request again and again.
+func handle(b *testing.B, s *httpapi.Server, body []byte) {
+	b.Helper()
+	b.ReportAllocs()
+	for b.Loop() {
+		r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, "/v1/chat/completions", bytes.NewReader(body))
+		if err != nil {
+			b.Fatal(err)
+		}
+		r.Host, r.RemoteAddr = "localhost", "127.0.0.1:1"
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer none"}}
+		out := discarded{header: http.Header{}}
+		if s.ServeHTTP(&out, r); out.bytes < 500 {
+			b.Fatalf("got %d bytes", out.bytes)
+		}
 	}
 }

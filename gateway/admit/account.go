@@ -2,10 +2,8 @@ package admit
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
@@ -16,16 +14,17 @@ import (
 
 // account is what a request holds and has used. It is its request's [gateway.Meter].
 type account struct {
-	gate  *Gate
-	req   *gateway.Request
-	ctx   context.Context //nolint:containedctx // of the request, for the limiter
-	id    string
-	began time.Time
+	gate *Gate
+	req  *gateway.Request
+	ctx  context.Context //nolint:containedctx // of the request, for the limiter
+	ids
 	model *model
+	text  int64   // bytes of the request that are text
 	ratio float64 // bytes of a token
 	// output is what the model's answers have at most, mostly; input what the request itself has.
 	output, input int64
 	rate          struct{ in, out int64 } // 10⁻⁹ US dollars for a thousand tokens
+	rated         Target                  // whose price is in the rate, of some the last
 	texts         bool                    // it is answered with text
 	unpriced      string                  // a target whose price nobody knows
 
@@ -42,6 +41,10 @@ type account struct {
 	spent   gateway.Spent
 	summary *gateway.Summary // of the answer, once there is one
 	over    bool
+
+	links links // of those that run
+	rates rates // what the client is told of its limits
+	reply reply
 }
 
 // attempt is the one that runs.
@@ -66,7 +69,9 @@ func (a *account) used() limit.Amount {
 
 // acquire takes hold of what a request will use.
 func (a *account) acquire(ctx context.Context, set *limit.Set) (*gateway.RateLimits, error) {
-	for _, l := range set.Limits() {
+	limits := set.Limits()
+	for i := range limits {
+		l := &limits[i]
 		a.cuts = a.cuts || l.Cut
 		if l.Kind == limit.Tokens { // no answer is refused for what it may have, where its request alone would pass
 			most := l.Max
@@ -97,9 +102,10 @@ func (a *account) acquire(ctx context.Context, set *limit.Set) (*gateway.RateLim
 		}
 		return nil, errAway(err)
 	}
-	s.count(set, &v)
-	s.see(time.Now(), &v)
-	rates := rateLimits(&v)
+	t := s.tally(set)
+	s.count(t, limits, &v)
+	s.see(t, limits, &v)
+	rates := a.rates.limits(&v)
 	if v.Refusal != nil {
 		e := refusal(&v, a.hold.Hold)
 		e.Header = rateHeader(rates)
@@ -120,9 +126,9 @@ func (a *account) Begin(provider, model string, why gateway.Purpose, bytes int) 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if why == gateway.ForJudge {
-		row := a.row(provider, model, why)
-		a.judge = &row
-		a.note(&row, tokens(int64(bytes), a.ratio), 0)
+		a.judge = &billing.Row{}
+		a.begin(a.judge, provider, model, why)
+		a.note(a.judge, tokens(int64(bytes), a.ratio), 0)
 		return nil
 	}
 	again := a.asked
@@ -131,7 +137,7 @@ func (a *account) Begin(provider, model string, why gateway.Purpose, bytes int) 
 	if again && a.input > 0 && bytes > 0 {
 		a.current.input = tokens(int64(bytes), a.ratio)
 	}
-	a.current.row = a.row(provider, model, why)
+	a.begin(&a.current.row, provider, model, why)
 	a.note(&a.current.row, a.current.input, 0)
 	a.costs(provider, model)
 	a.aim()
@@ -141,26 +147,28 @@ func (a *account) Begin(provider, model string, why gateway.Purpose, bytes int) 
 	return a.grow(limit.Amount{Tokens: a.used().Tokens + step, Nano: a.used().Nano + a.worth(0, step)})
 }
 
-// row begins the row of an answer.
-func (a *account) row(provider, model string, why gateway.Purpose) billing.Row {
+// begin begins the row of an answer.
+func (a *account) begin(row *billing.Row, provider, model string, why gateway.Purpose) {
 	a.rows++
-	row := billing.Row{ID: a.id + "-" + strconv.Itoa(a.rows), Request: a.req.ID, Time: time.Now(), Key: a.req.Tenant,
-		Model: a.req.Model, Provider: provider, Served: model, Purpose: string(why)}
-	if a.gate.o.Records == nil {
-		return row
+	*row = billing.Row{ID: a.row(a.rows), Request: a.req.ID, Key: a.req.Tenant, Model: a.req.Model, Provider: provider, Served: model, Purpose: string(why)}
+	r := a.gate.o.Records
+	if r == nil {
+		return
+	}
+	if r.Keeps() { // else it has the time of its end alone
+		row.Time = time.Now()
 	}
 	if a.req.Arm != nil {
 		row.Arm = a.req.Arm.String()
 	}
 	if a.req.Mirror {
 		row.Key, row.Purpose = "", string(gateway.ForMirror)
-		return row
+		return
 	}
 	row.Session = a.req.Session()
 	if c := a.req.Client; c != nil {
 		row.Key, row.Team, row.Labels = c.Key, c.Team, c.Labels
 	}
-	return row
 }
 
 // Copied implements gateway.Copier: what the answer to a copy uses is in the ledger, and in no limit and on no
@@ -169,7 +177,7 @@ func (a *account) Copied(ctx context.Context, copied *gateway.Request) (gateway.
 	if a.gate.o.Records == nil {
 		return nil, nil
 	}
-	m := &account{gate: a.gate, req: copied, ctx: ctx, id: rand.Text(), began: time.Now(), model: a.model}
+	m := &account{gate: a.gate, req: copied, ctx: ctx, ids: newIDs(), model: a.model}
 	m.estimate(estimate{chat: true})
 	if a.gate.o.Records.Keeps() {
 		a.gate.o.State.add(m)
@@ -277,8 +285,7 @@ func (a *account) Ended(u gateway.Use) {
 	}
 	counted, estimated := a.counted(&u)
 	if !estimated && u.Purpose != gateway.ForJudge {
-		n, _ := textBytes(a.req.Bytes())
-		a.model.learn(u.Usage, n)
+		a.model.learn(u.Usage, a.text)
 	}
 	nano, priced, version := a.gate.price(u.Provider, u.Model, counted)
 	a.ended.Tokens += int64(counted.Input) + int64(counted.Output)

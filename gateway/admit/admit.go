@@ -2,7 +2,6 @@ package admit
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"log/slog"
@@ -92,7 +91,6 @@ func NewState(l limit.Limiter, log *slog.Logger) *State {
 		log = slog.New(slog.DiscardHandler)
 	}
 	s := &State{limiter: l, models: newModels(), log: log, seeds: newSeeds()}
-	s.running = map[*account]struct{}{}
 	s.start(limit.Renew / 2)
 	return s
 }
@@ -143,9 +141,9 @@ func (g *Gate) pass(ctx context.Context, req *gateway.Request, e estimate, ask f
 	if set == nil && g.o.Records == nil {
 		return ask(ctx)
 	}
-	a := &account{gate: g, req: req, ctx: ctx, id: rand.Text(), began: time.Now(), model: g.o.State.models.of(req.Model)}
+	a := &account{gate: g, req: req, ctx: ctx, ids: newIDs(), model: g.o.State.models.of(req.Model)}
 	a.estimate(e)
-	if set.Has(limit.Money) && a.unpriced != "" {
+	if a.unpriced != "" && set.Has(limit.Money) {
 		return nil, &gateway.Error{Kind: gateway.Forbidden, Code: "price_unknown", Param: "model",
 			Message: fmt.Sprintf("Your budget is in US dollars, and the gateway knows no price of %s. Ask for another model.", a.unpriced)}
 	}
@@ -169,7 +167,8 @@ func (g *Gate) pass(ctx context.Context, req *gateway.Request, e estimate, ask f
 	}
 	answer.Summary.RateLimits = rates
 	a.tell(answer.Summary)
-	answer.Reply = &reply{Reply: answer.Reply, account: a, replayed: answer.Summary.Replayed()}
+	a.reply = reply{Reply: answer.Reply, account: a, replayed: answer.Summary.Replayed()}
+	answer.Reply = &a.reply
 	return answer, nil
 }
 
@@ -200,7 +199,7 @@ func (g *Gate) price(provider, model string, u gateway.Usage) (nano int64, price
 // renewal renews the leases of requests that run, and says what they have used so far.
 type renewal struct {
 	mu      sync.Mutex
-	running map[*account]struct{}
+	running *account // the first of them
 	stop    chan struct{}
 	ended   chan struct{}
 }
@@ -229,8 +228,8 @@ func (r *renewal) end() {
 
 func (r *renewal) renew() {
 	r.mu.Lock()
-	list := make([]*account, 0, len(r.running))
-	for a := range r.running {
+	var list []*account
+	for a := r.running; a != nil; a = a.links.next {
 		list = append(list, a)
 	}
 	r.mu.Unlock()
@@ -239,23 +238,44 @@ func (r *renewal) renew() {
 	}
 }
 
+// links are an account's place in the list of those that run.
+type links struct {
+	runs         bool
+	next, before *account
+}
+
 func (r *renewal) add(a *account) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.running[a] = struct{}{}
+	if a.links = (links{runs: true, next: r.running}); r.running != nil {
+		r.running.links.before = a
+	}
+	r.running = a
 }
 
 func (r *renewal) remove(a *account) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.running, a)
+	l := a.links
+	if !l.runs {
+		return
+	}
+	if l.before != nil {
+		l.before.links.next = l.next
+	} else {
+		r.running = l.next
+	}
+	if l.next != nil {
+		l.next.links.before = l.before
+	}
+	a.links = links{}
 }
 
 // Running is how many requests hold something.
 func (s *State) Running() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for a := range s.running {
+	for a := s.running; a != nil; a = a.links.next {
 		if a.lease != nil { // it does not change any more
 			n++
 		}

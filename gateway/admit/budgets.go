@@ -36,35 +36,59 @@ type Budget struct {
 	// Refused says that it had no room for the last request.
 	Refused bool
 	ends    time.Time // zero: never
+	gone    bool      // it is not among those that were seen any more
 }
 
 // see notes the state of the budgets in a verdict.
-func (b *budgets) see(now time.Time, v *limit.Verdict) {
+func (b *budgets) see(t *tally, limits []limit.Limit, v *limit.Verdict) {
+	if v.Away {
+		return
+	}
+	var now time.Time
 	for i := range v.States {
 		st := &v.States[i]
-		if l := st.Limit; l != nil && l.Kind.IsBudget() && !v.Away {
-			b.note(now, st, v.Refusal != nil && v.Refusal.Limit == l)
+		if st.Limit == nil || !st.Limit.Kind.IsBudget() {
+			continue
 		}
+		if now.IsZero() {
+			now = time.Now()
+		}
+		var known **Budget
+		if i < len(limits) && st.Limit == &limits[i] {
+			known = &t.budgets[i]
+		}
+		b.note(now, st, v.Refusal != nil && v.Refusal.Limit == st.Limit, known)
 	}
 }
 
-func (b *budgets) note(now time.Time, st *limit.State, refused bool) {
-	l := st.Limit
-	key := budgetKey{l.Scope, l.Kind, l.Window}
+// note notes how a budget is. known is where it is kept, once it was looked up; nil for nowhere.
+func (b *budgets) note(now time.Time, st *limit.State, refused bool, known **Budget) {
 	b.seeing.Lock()
 	defer b.seeing.Unlock()
-	seen := b.seen[key]
-	if seen == nil {
-		if !b.room(now) {
-			return
-		}
-		seen = &Budget{Scope: l.Scope, Kind: l.Kind, Window: l.Window}
-		b.seen[key] = seen
+	var seen *Budget
+	if known != nil && *known != nil && !(*known).gone {
+		seen = *known
+	} else if seen = b.find(now, st.Limit); seen == nil {
+		return
+	} else if known != nil {
+		*known = seen
 	}
+	l := st.Limit
 	seen.Used, seen.Max, seen.Refused = st.Used, l.Max, refused
 	if l.Window != limit.Total {
 		seen.ends = now.Add(st.Reset)
 	}
+}
+
+// find is where a budget is noted; nil if there is no room. The caller has the lock.
+func (b *budgets) find(now time.Time, l *limit.Limit) *Budget {
+	key := budgetKey{l.Scope, l.Kind, l.Window}
+	seen := b.seen[key]
+	if seen == nil && b.room(now) {
+		seen = &Budget{Scope: l.Scope, Kind: l.Kind, Window: l.Window}
+		b.seen[key] = seen
+	}
+	return seen
 }
 
 // room makes room for another budget, if need be of those that are over. The caller has the lock.
@@ -73,7 +97,10 @@ func (b *budgets) room(now time.Time) bool {
 		b.seen = map[budgetKey]*Budget{}
 	}
 	if len(b.seen) >= maxBudgets {
-		maps.DeleteFunc(b.seen, func(_ budgetKey, old *Budget) bool { return old.over(now) })
+		maps.DeleteFunc(b.seen, func(_ budgetKey, old *Budget) bool {
+			old.gone = old.over(now)
+			return old.gone
+		})
 	}
 	return len(b.seen) < maxBudgets
 }

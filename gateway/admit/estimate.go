@@ -95,11 +95,10 @@ type estimate struct {
 func (a *account) estimate(e estimate) {
 	a.ratio, a.output = a.model.guess()
 	a.texts = e.chat || e.text
-	if e.free {
+	n, pictures := textBytes(a.req.Bytes())
+	if a.text = n; e.free {
 		return
 	}
-	body := a.req.Bytes()
-	n, pictures := textBytes(body)
 	a.input = tokens(n, a.ratio) + pictures*imageTokens
 	out := int64(0)
 	if e.chat || e.text {
@@ -127,6 +126,11 @@ func (a *account) estimate(e estimate) {
 
 // costs raises the estimate of the price to that of a target.
 func (a *account) costs(provider, model string) {
+	target := Target{provider, model}
+	if a.rated == target { // mostly that which was estimated is asked
+		return
+	}
+	a.rated = target
 	const n = 1000
 	in, known, _ := a.gate.price(provider, model, gateway.Usage{Reported: true, Input: n})
 	out, priced, _ := a.gate.price(provider, model, gateway.Usage{Reported: true, Output: n})
@@ -163,6 +167,9 @@ func textBytes(body []byte) (n, pictures int64) {
 func asked(r *gateway.Request) (most, choices int64) {
 	body, p := r.Bytes(), r.Places()
 	number := func(at wire.Span) int64 {
+		if at.Empty() {
+			return 0
+		}
 		n, err := strconv.ParseInt(string(at.Of(body)), 10, 64)
 		if err != nil {
 			return 0

@@ -24,26 +24,29 @@ type subject struct {
 	kind limit.Kind
 }
 
-// count counts a verdict.
-func (f *figures) count(s *limit.Set, v *limit.Verdict) {
-	f.counting.Lock()
-	defer f.counting.Unlock()
+// figure is where a limit is counted. The caller has the lock.
+func (f *figures) figure(l *limit.Limit) *limit.Figure {
 	if f.counts == nil {
 		f.counts = map[subject]*limit.Figure{}
 	}
-	limits := s.Limits()
-	for i := range limits {
-		l := &limits[i]
-		at := subject{l.Scope.Of, l.Kind}
-		n := f.counts[at]
-		if n == nil {
-			n = &limit.Figure{Of: l.Scope.Of, Kind: l.Kind.String()}
-			f.counts[at] = n
-		}
+	at := subject{l.Scope.Of, l.Kind}
+	n := f.counts[at]
+	if n == nil {
+		n = &limit.Figure{Of: l.Scope.Of, Kind: l.Kind.String()}
+		f.counts[at] = n
+	}
+	return n
+}
+
+// count counts a verdict.
+func (f *figures) count(t *tally, limits []limit.Limit, v *limit.Verdict) {
+	f.counting.Lock()
+	defer f.counting.Unlock()
+	for i, n := range t.figures {
 		switch {
 		case v.Refusal == nil:
 			n.Admitted++
-		case v.Refusal.Limit == l:
+		case v.Refusal.Limit == &limits[i]:
 			n.Refused++
 		}
 	}

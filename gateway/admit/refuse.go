@@ -10,28 +10,58 @@ import (
 	"github.com/callgate/callgate/gateway/limit"
 )
 
-// rateLimits are what clients are told of their limits: of requests and of tokens the tightest ones.
-func rateLimits(v *limit.Verdict) *gateway.RateLimits {
-	r := &gateway.RateLimits{}
+// rates are what a client is told of its limits, in one place.
+type rates struct {
+	said             gateway.RateLimits
+	requests, tokens gateway.RateLimit
+}
+
+// limits are what clients are told of a verdict: of requests and of tokens the tightest limits.
+func (r *rates) limits(v *limit.Verdict) *gateway.RateLimits {
+	var requests, tokens *limit.State
 	for i := range v.States {
 		st := &v.States[i]
-		var to **gateway.RateLimit
+		to := &requests
 		switch st.Limit.Kind {
 		case limit.Requests:
-			to = &r.Requests
 		case limit.Tokens:
-			to = &r.Tokens
+			to = &tokens
 		default:
 			continue
 		}
 		if *to == nil || st.Remaining < (*to).Remaining {
-			*to = &gateway.RateLimit{Limit: st.Limit.Max, Remaining: st.Remaining, Reset: st.Reset}
+			*to = st
 		}
 	}
-	if r.Requests == nil && r.Tokens == nil {
+	if requests == nil && tokens == nil {
 		return nil
 	}
-	return r
+	r.said = gateway.RateLimits{Requests: rateLimit(&r.requests, requests), Tokens: rateLimit(&r.tokens, tokens)}
+	return &r.said
+}
+
+// rateLimit says how a limit is; nil for none.
+func rateLimit(to *gateway.RateLimit, st *limit.State) *gateway.RateLimit {
+	if st == nil {
+		return nil
+	}
+	var room [96]byte
+	b := strconv.AppendInt(room[:0], st.Limit.Max, 10)
+	first := len(b)
+	b = strconv.AppendInt(b, st.Remaining, 10)
+	second := len(b)
+	text := string(appendReset(b, st.Reset)) // one for all three
+	*to = gateway.RateLimit{Limit: text[:first], Remaining: text[first:second], Reset: text[second:]}
+	return to
+}
+
+// appendReset appends a time as OpenAI writes it: 12ms, 6m0s.
+func appendReset(b []byte, d time.Duration) []byte {
+	unit := time.Millisecond
+	if d >= time.Minute {
+		unit = time.Second
+	}
+	return append(b, d.Round(unit).String()...)
 }
 
 // rateHeader is the header of an error.
@@ -44,9 +74,9 @@ func rateHeader(r *gateway.RateLimits) http.Header {
 		if l == nil {
 			return
 		}
-		h["X-Ratelimit-Limit-"+name] = []string{strconv.FormatInt(l.Limit, 10)}
-		h["X-Ratelimit-Remaining-"+name] = []string{strconv.FormatInt(l.Remaining, 10)}
-		h["X-Ratelimit-Reset-"+name] = []string{l.ResetText()}
+		h["X-Ratelimit-Limit-"+name] = []string{l.Limit}
+		h["X-Ratelimit-Remaining-"+name] = []string{l.Remaining}
+		h["X-Ratelimit-Reset-"+name] = []string{l.Reset}
 	}
 	say("Requests", r.Requests)
 	say("Tokens", r.Tokens)

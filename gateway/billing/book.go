@@ -39,6 +39,8 @@ const (
 	recordWait = 100 * time.Millisecond
 	// closeWait is how long Close waits for the disk, once all is in the ledger, or is not waited for any more.
 	closeWait = 5 * time.Second
+	// maxRoom is for how many rows a batch has room at once, if the one before had so many.
+	maxRoom = 2048
 )
 
 // Book takes rows and sees to it that they come into the ledger: it writes each to its journal before
@@ -106,7 +108,7 @@ type Stats struct {
 func NewBook(o Options) (*Book, error) {
 	o.JournalBytes, o.MemoryBytes = cmp.Or(o.JournalBytes, 1<<30), cmp.Or(o.MemoryBytes, 16<<20)
 	o.Interval = cmp.Or(o.Interval, 500*time.Millisecond)
-	b := &Book{o: o, log: o.Log, costs: newCosts(), next: newBatch(), moved: make(chan struct{}),
+	b := &Book{o: o, log: o.Log, costs: newCosts(), next: newBatch(0), moved: make(chan struct{}),
 		wake: make(chan struct{}, 1), flush: make(chan chan struct{}), deliver: make(chan struct{}, 1)}
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
@@ -138,7 +140,10 @@ func NewBook(o Options) (*Book, error) {
 	return b, nil
 }
 
-func newBatch() *batch { return &batch{done: make(chan struct{})} }
+// newBatch makes a batch, with room for so many rows.
+func newBatch(rows int) *batch {
+	return &batch{rows: make([]Row, 0, min(rows, maxRoom)), done: make(chan struct{})}
+}
 
 func notify(c chan struct{}) {
 	select {

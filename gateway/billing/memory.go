@@ -31,6 +31,9 @@ type memory struct {
 	rows  []packed // by time and ID
 	ids   map[rowID]struct{}
 	hours map[Hour]*Sum
+	// last is the sum of the hour that the last row was in; nil once hours were deleted.
+	lastHour Hour
+	last     *Sum
 	// since is when the rows begin that were never deleted, and hoursSince that of the hours.
 	since, hoursSince time.Time
 }
@@ -62,16 +65,34 @@ func (m *memory) Put(_ context.Context, rows []Row) (res Result, err error) {
 		start := len(bytes)
 		bytes = r.pack(bytes)
 		one := packed{id, r.Time.UnixMilli(), bytes[start:len(bytes):len(bytes)]}
-		at, _ := slices.BinarySearchFunc(m.rows, &one, func(a packed, b *packed) int { return a.compare(b) })
-		m.rows = slices.Insert(m.rows, at, one)
-		h := r.Hour()
-		if m.hours[h] == nil {
-			m.hours[h] = &Sum{}
-		}
-		m.hours[h].Add(r)
+		m.insert(&one)
+		m.hour(r.Hour()).Add(r)
 	}
 	m.room()
 	return res, nil
+}
+
+// insert puts a row where it belongs: mostly behind all others.
+func (m *memory) insert(one *packed) {
+	at := len(m.rows)
+	if at > 0 && m.rows[at-1].compare(one) > 0 {
+		at, _ = slices.BinarySearchFunc(m.rows, one, func(a packed, b *packed) int { return a.compare(b) })
+	}
+	m.rows = slices.Insert(m.rows, at, *one)
+}
+
+// hour is the sum of an hour, mostly that of the row before.
+func (m *memory) hour(h Hour) *Sum {
+	if m.last != nil && m.lastHour == h {
+		return m.last
+	}
+	sum := m.hours[h]
+	if sum == nil {
+		sum = &Sum{}
+		m.hours[h] = sum
+	}
+	m.lastHour, m.last = h, sum
+	return sum
 }
 
 // room keeps the ledger within its bounds. A tenth more goes at once, so that not each row moves all.
@@ -81,6 +102,7 @@ func (m *memory) room() {
 		m.drop(n, m.rows[n-1].time().Add(time.Millisecond))
 	}
 	if len(m.hours) > m.limits.Hours {
+		m.last = nil
 		starts := make([]int64, 0, len(m.hours))
 		for h := range m.hours {
 			starts = append(starts, h.Start)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Row is what one answer of an upstream has used. An answer that was thrown away (a retry of the
@@ -132,7 +133,9 @@ func text(s string, most int) string {
 	if len(s) > most {
 		s = s[:most]
 	}
-	s = strings.ToValidUTF8(s, "")
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "")
+	}
 	if strings.IndexByte(s, 0) >= 0 {
 		s = strings.ReplaceAll(s, "\x00", "")
 	}

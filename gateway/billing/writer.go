@@ -46,7 +46,8 @@ func (b *Book) take() (next *batch, closed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.next.rows)+len(b.next.notes) > 0 {
-		next, b.next = b.next, newBatch()
+		next = b.next
+		b.next = newBatch(len(next.rows)) // mostly as many follow
 	}
 	return next, b.closed
 }

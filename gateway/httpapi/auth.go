@@ -97,23 +97,30 @@ func (s *Server) client(c echo.Context, anthropic bool) (*gateway.Client, *keys.
 
 // find is whose key a text is.
 func (s *Server) find(c echo.Context, token string) (*gateway.Client, *keys.Refusal) {
-	from, _ := netip.ParseAddrPort(c.Request().RemoteAddr)
-	address := netaddr.Client(from.Addr(), c.Request().Header.Values("x-forwarded-for"), s.cfg.Proxies)
-	k, team, refused := s.cfg.Keys.Find(token, address)
+	k, team, refused := s.cfg.Keys.FindFrom(token, func() netip.Addr {
+		from, _ := netip.ParseAddrPort(c.Request().RemoteAddr)
+		return netaddr.Client(from.Addr(), c.Request().Header.Values("x-forwarded-for"), s.cfg.Proxies)
+	})
 	if refused != nil {
 		return nil, refused
 	}
 	return newClient(k, team), nil
 }
 
-// newClient is what a request knows of its key. team is nil for none.
+// newClient is what a request knows of its key. team is nil for none. The lists of patterns have their place beside it.
 func newClient(k *keys.Entry, team *keys.TeamEntry) *gateway.Client {
-	out := &gateway.Client{Key: k.Name, Team: k.Team, Labels: k.Labels, MaxTokens: k.MaxTokens, Arms: k.Arms}
+	room := &struct {
+		client        gateway.Client
+		models, tools [2][]string
+	}{models: [2][]string{k.Models}, tools: [2][]string{k.Tools}}
+	out := &room.client
+	*out = gateway.Client{Key: k.Name, Team: k.Team, Labels: k.Labels, MaxTokens: k.MaxTokens, Arms: k.Arms}
 	if team == nil {
-		out.Models, out.Tools = [][]string{k.Models}, [][]string{k.Tools}
+		out.Models, out.Tools = room.models[:1:1], room.tools[:1:1]
 		return out
 	}
-	out.Models, out.Tools = [][]string{k.Models, team.Models}, [][]string{k.Tools, team.Tools}
+	room.models[1], room.tools[1] = team.Models, team.Tools
+	out.Models, out.Tools = room.models[:], room.tools[:]
 	if most := team.MaxTokens; most > 0 && (out.MaxTokens == 0 || most < out.MaxTokens) {
 		out.MaxTokens = most
 	}

@@ -224,6 +224,11 @@ func (b *Book) Required() bool { return b.index.Load().required }
 // Find is whose key a text is, and may be taken from an address now. The team is nil for none. A
 // [*Refusal] says why not.
 func (b *Book) Find(text string, from netip.Addr) (*Entry, *TeamEntry, *Refusal) {
+	return b.FindFrom(text, func() netip.Addr { return from })
+}
+
+// FindFrom is [Book.Find], and asks for the address only for a key that may not come from everywhere.
+func (b *Book) FindFrom(text string, from func() netip.Addr) (*Entry, *TeamEntry, *Refusal) {
 	x, now := b.index.Load(), b.o.Now()
 	c, ok := x.find(text)
 	if !ok {
@@ -237,8 +242,11 @@ func (b *Book) Find(text string, from netip.Addr) (*Entry, *TeamEntry, *Refusal)
 		return nil, nil, &Refusal{Expired, k.Name, fmt.Sprintf("The key %s expired on %s.", quoted(k.Name), said(end))}
 	case over(end, now):
 		return nil, nil, &Refusal{Expired, k.Name, fmt.Sprintf("The key %s was replaced by a new one, and this one expired on %s.", quoted(k.Name), said(end))}
-	case !k.mayCome(from):
-		return nil, nil, &Refusal{Address, k.Name, fmt.Sprintf("The key %s may not be used from the address %s.", quoted(k.Name), from.Unmap())}
+	case k.CIDR == nil:
+	default:
+		if address := from(); !k.mayCome(address) {
+			return nil, nil, &Refusal{Address, k.Name, fmt.Sprintf("The key %s may not be used from the address %s.", quoted(k.Name), address.Unmap())}
+		}
 	}
 	t := x.teams[k.Team]
 	if k.Team != "" && t == nil {

@@ -77,6 +77,8 @@ type Lease struct {
 	// batch is the one that it is part of, with its own hold; nil if it is alone.
 	batch *batch
 	own   Holds
+	// holds are what it holds of limits in a Memory that are no rates.
+	holds []hold
 	// local is the lease of the gateway's own share, in memory, where it was acquired while the Redis was away.
 	local  *Lease
 	memory *Memory

@@ -16,31 +16,20 @@ type Memory struct {
 	budgets map[string]*budget
 	known   map[string]int64 // budgets that were seeded, without their windows: when the last one ends, µs; 0 never
 	swept   int64            // µs
+	sweeps  uint64           // that there were
 }
 
 // bucket is what a rate has: its level at a time, in units of so much cost.
 type bucket struct{ level, last, cost int64 }
 
-// running are requests at a time: when their leases end, µs, by their ids.
-type running struct {
-	leases map[string]int64
-	due    int64 // nothing ends before, µs
-}
+// running are requests at a time: holds that say no more than when they end.
+type running struct{ leases }
 
 // budget is what one window of a budget has.
 type budget struct {
+	leases
 	spent, held int64
 	end         int64 // of the window, µs; 0 never
-	holds       map[string]hold
-	due         int64 // nothing expires before, µs
-}
-
-// hold is what a request holds of a budget. An expired one holds nothing, and used was added to what is
-// spent; it is known a while longer.
-type hold struct {
-	amount, used int64
-	expires      int64 // µs
-	expired      bool
 }
 
 // NewMemory makes a Memory; now may be nil.
@@ -61,156 +50,124 @@ func (m *Memory) Acquire(_ context.Context, s *Set, id string, holds Holds) (*Le
 	h := holds.bounded()
 	asked := func(i int) int64 { return h.Hold.of(s.limits[i].Kind) }
 	var room [MaxLimits]pair
-	pairs := room[:len(s.limits)]
+	pairs, cells := room[:len(s.limits)], m.cells(s, p)
 	for i := range s.limits {
-		pairs[i] = m.read(s, p, i, now)
+		pairs[i] = m.read(s, p, &cells[i], i, now)
 	}
 	if !s.hasRoom(pairs, asked) {
 		return nil, s.judge(pairs, p, now, asked, false), nil
 	}
+	l := &Lease{ID: id, set: s, place: p, held: h.Hold.Tokens, used: h.Used, sure: true, holds: make([]hold, s.held)}
 	for i := range s.limits {
-		pairs[i] = m.take(s, p, i, id, now, h)
+		pairs[i] = m.take(l, &cells[i], i, now, h)
 	}
-	v := s.judge(pairs, p, now, func(int) int64 { return 0 }, true)
-	return &Lease{ID: id, set: s, place: p, held: h.Hold.Tokens, used: h.Used, sure: true}, v, nil
+	return l, s.judge(pairs, p, now, func(int) int64 { return 0 }, true), nil
 }
 
 // read is what a limit has now.
-func (m *Memory) read(s *Set, p *place, i int, now int64) pair {
-	key := p.keys[i]
-	switch kind := s.limits[i].Kind; {
-	case kind.IsRate():
-		if b := m.buckets[key]; b != nil {
-			b.level, b.cost = converted(b.level, b.cost, s.rates[i].cost), s.rates[i].cost
-			b.level, b.last = s.rates[i].drained(b.level, b.last, now), now
-			return pair{b.level}
-		}
-		return pair{}
-	case kind == Concurrency:
-		if r := m.running[key]; r != nil {
-			r.reap(now)
-			return pair{int64(len(r.leases))}
-		}
-		return pair{}
+func (m *Memory) read(s *Set, p *place, c *cell, i int, now int64) pair {
+	m.find(c, p.keys[i], s.limits[i].Kind)
+	switch {
+	case c.bucket != nil:
+		b, r := c.bucket, &s.rates[i]
+		b.level, b.cost = converted(b.level, b.cost, r.cost), r.cost
+		b.level, b.last = r.drained(b.level, b.last, now), now
+		return pair{b.level}
+	case c.running != nil:
+		c.running.reap(now)
+		return pair{c.running.n}
+	case c.budget != nil:
+		c.budget.reap(now)
+		return pair{c.budget.spent, c.budget.held}
 	}
-	b := m.budgets[key]
-	if b == nil {
-		return pair{}
-	}
-	b.reap(now)
-	return pair{b.spent, b.held}
+	return pair{}
 }
-
-// isDue reports whether something may expire, the first at a time; also if the clock was put back.
-func isDue(due, now int64) bool { return due <= now || due > now+longest }
-
-// longest is how far ahead anything expires, in µs.
-const longest = int64((Life + grave) / time.Microsecond)
 
 // reap takes away the leases that are over.
 func (r *running) reap(now int64) {
-	if !isDue(r.due, now) {
-		return
-	}
-	r.due = now + longest
-	for id, expires := range r.leases {
-		if expires > now+longest {
-			expires = now + Life.Microseconds()
-			r.leases[id] = expires
-		}
-		if expires <= now {
-			delete(r.leases, id)
-			continue
-		}
-		r.due = min(r.due, expires)
-	}
+	r.expire(now, func(h *hold) { r.remove(h) })
 }
 
 // reap lets holds that are over become what was used.
 func (b *budget) reap(now int64) {
-	if !isDue(b.due, now) {
-		return
-	}
-	b.due = now + longest
-	for id, h := range b.holds {
-		if h.expires > now+longest {
-			h.expires = now + Life.Microseconds()
+	b.expire(now, func(h *hold) {
+		if h.expired {
+			b.remove(h)
+			return
 		}
-		if h.expires <= now && h.expired {
-			delete(b.holds, id)
-			continue
-		}
-		if h.expires <= now {
-			b.held, b.spent = b.held-h.amount, add(b.spent, h.used)
-			h.amount, h.expired, h.expires = 0, true, now+grave.Microseconds()
-		}
-		b.holds[id] = h
-		b.due = min(b.due, h.expires)
-	}
+		b.held, b.spent = b.held-h.amount, add(b.spent, h.used)
+		h.amount, h.expired, h.expires = 0, true, now+grave.Microseconds()
+	})
 }
 
 // add adds what is bounded.
 func add(a, b int64) int64 { return min(max(a+b, 0), 1<<53-1) }
 
-// take takes hold of a limit that has been read.
-func (m *Memory) take(s *Set, p *place, i int, id string, now int64, h Holds) pair {
-	key, kind := p.keys[i], s.limits[i].Kind
+// take has a lease take hold of a limit that has been read.
+func (m *Memory) take(l *Lease, c *cell, i int, now int64, h Holds) pair {
+	s, kind := l.set, l.set.limits[i].Kind
 	switch {
 	case kind.IsRate():
-		b := m.bucket(key, s.rates[i].cost, now)
+		b := m.bucket(c, l.place.keys[i], s.rates[i].cost, now)
 		b.level = add(b.level, s.rates[i].units(h.Hold.of(kind)))
 		return pair{b.level}
 	case kind == Concurrency:
-		r := m.running[key]
-		if r == nil {
-			r = &running{leases: map[string]int64{}, due: now + longest}
-			m.running[key] = r
-		}
-		r.leases[id] = now + Life.Microseconds()
-		r.due = min(r.due, r.leases[id])
-		return pair{int64(len(r.leases))}
+		r := m.runs(c, l.place.keys[i], now)
+		r.renew(l.hold(i), now)
+		return pair{r.n}
 	}
-	b := m.budget(key, p.ends[i])
-	b.put(id, h.Hold.of(kind), h.Used.of(kind), now)
+	b := m.budget(c, l.place, i)
+	b.put(l.hold(i), h.Hold.of(kind), h.Used.of(kind), now)
 	return pair{b.spent, b.held}
 }
 
-func (m *Memory) bucket(key string, cost, now int64) *bucket {
-	b := m.buckets[key]
-	if b == nil {
-		b = &bucket{last: now, cost: cost}
-		m.buckets[key] = b
+// bucket is that of a rate, which is made if need be.
+func (m *Memory) bucket(c *cell, key string, cost, now int64) *bucket {
+	if c.bucket == nil {
+		c.bucket = &bucket{last: now, cost: cost}
+		m.buckets[key] = c.bucket
 	}
-	return b
+	return c.bucket
 }
 
-func (m *Memory) budget(key string, end int64) *budget {
-	b := m.budgets[key]
-	if b == nil {
-		b = &budget{end: end, holds: map[string]hold{}, due: 1 << 53}
-		m.budgets[key] = b
+// runs are the requests at a time of a limit.
+func (m *Memory) runs(c *cell, key string, now int64) *running {
+	if c.running == nil {
+		c.running = &running{leases{due: now + longest}}
+		m.running[key] = c.running
 	}
-	return b
+	return c.running
 }
 
-// revive has a hold that was renewed before, and is known no more, expire only now: it has become what
-// was used then.
-func (b *budget) revive(id string, used int64) {
-	if _, known := b.holds[id]; !known {
-		b.holds[id] = hold{used: used, expired: true}
+// budget is that of a limit, in the window of a place.
+func (m *Memory) budget(c *cell, p *place, i int) *budget {
+	if c.budget == nil {
+		c.budget = &budget{end: p.ends[i], leases: leases{due: 1 << 53}}
+		m.budgets[p.keys[i]] = c.budget
+	}
+	return c.budget
+}
+
+// knows has a hold be one of the budget. One that the budget does not know, since it was forgotten, and made again, expired
+// once: it has become what was used when it was renewed last.
+func (b *budget) knows(h *hold, used int64) {
+	if h.of != nil && h.of != &b.leases {
+		h.of.remove(h)
+		*h = hold{}
+	}
+	if h.of == nil && !h.expired {
+		*h = hold{used: used, expired: true}
 	}
 }
 
 // put makes a hold what it is to be from now on.
-func (b *budget) put(id string, amount, used, now int64) {
-	h := b.holds[id] // a new one holds nothing
-	if h.expired {
+func (b *budget) put(h *hold, amount, used, now int64) {
+	if h.expired { // a new one has not
 		b.spent = add(b.spent, -h.used)
 	}
 	b.held += amount - h.amount
-	h = hold{amount: amount, used: used, expires: now + Life.Microseconds()}
-	b.holds[id] = h
-	b.due = min(b.due, h.expires)
+	h.amount, h.used, h.expired = amount, used, false
+	b.renew(h, now)
 }
 
 // Extend implements Limiter.
@@ -223,39 +180,34 @@ func (m *Memory) Extend(_ context.Context, l *Lease, holds Holds, force bool) (V
 	now := m.now().UnixMicro()
 	s, p := l.set, l.place
 	h := holds.bounded()
-	pairs, more := make([]pair, len(s.limits)), make([]int64, len(s.limits))
+	var room [MaxLimits]pair
+	var more [MaxLimits]int64
+	pairs, cells := room[:len(s.limits)], m.cells(s, p)
 	for i := range s.limits {
-		pairs[i] = m.read(s, p, i, now)
+		pairs[i] = m.read(s, p, &cells[i], i, now)
 		if kind := s.limits[i].Kind; kind.IsBudget() {
-			m.budget(p.keys[i], p.ends[i]).revive(l.ID, l.used.of(kind))
-			more[i] = h.Hold.of(kind) - m.held(p.keys[i], l.ID)
+			m.budget(&cells[i], p, i).knows(l.hold(i), l.used.of(kind))
+			more[i] = h.Hold.of(kind) - l.hold(i).amount
 		}
 	}
 	v := s.judge(pairs, p, now, func(i int) int64 { return more[i] }, true)
 	grow := v.Refusal == nil || force
 	for i := range s.limits {
-		kind := s.limits[i].Kind
+		kind, c := s.limits[i].Kind, &cells[i]
 		switch {
 		case kind == Tokens && grow:
-			m.take(s, p, i, l.ID, now, Holds{Hold: Amount{Tokens: h.Hold.Tokens - l.held}})
+			m.take(l, c, i, now, Holds{Hold: Amount{Tokens: h.Hold.Tokens - l.held}})
 		case kind.IsBudget() && !grow:
-			m.budget(p.keys[i], p.ends[i]).put(l.ID, max(m.held(p.keys[i], l.ID), h.Used.of(kind)), h.Used.of(kind), now)
+			own := l.hold(i)
+			c.budget.put(own, max(own.amount, h.Used.of(kind)), h.Used.of(kind), now)
 		case !kind.IsRate():
-			m.take(s, p, i, l.ID, now, h)
+			m.take(l, c, i, now, h)
 		}
 	}
 	if l.used = h.Used; grow {
 		l.held = h.Hold.Tokens
 	}
 	return v, nil
-}
-
-// held is what a lease holds of a budget.
-func (m *Memory) held(key, id string) int64 {
-	if b := m.budgets[key]; b != nil {
-		return b.holds[id].amount
-	}
-	return 0
 }
 
 // Settle implements Limiter.
@@ -279,37 +231,34 @@ func (m *Memory) finish(l *Lease, used Amount, back bool) {
 	l.over = true
 	now := m.now().UnixMicro()
 	s, p := l.set, l.place
+	cells := m.cells(s, p)
 	for i := range s.limits {
-		kind, key := s.limits[i].Kind, p.keys[i]
-		if !kind.IsBudget() || m.budgets[key] != nil {
-			m.read(s, p, i, now)
-		}
+		kind, c := s.limits[i].Kind, &cells[i]
+		m.read(s, p, c, i, now)
 		switch {
 		case kind == Tokens:
-			b := m.bucket(key, s.rates[i].cost, now)
+			b := m.bucket(c, p.keys[i], s.rates[i].cost, now)
 			b.level = add(b.level, s.rates[i].units(used.Tokens-l.held))
 		case kind == Requests && back:
-			b := m.bucket(key, s.rates[i].cost, now)
+			b := m.bucket(c, p.keys[i], s.rates[i].cost, now)
 			b.level = add(b.level, -s.rates[i].cost)
 		case kind == Concurrency:
-			if r := m.running[key]; r != nil {
-				delete(r.leases, l.ID)
-			}
+			l.hold(i).end()
 		case kind.IsBudget():
-			m.budget(key, p.ends[i]).settle(l.ID, l.used.of(kind), used.of(kind))
+			b := m.budget(c, p, i)
+			b.knows(l.hold(i), l.used.of(kind))
+			b.settle(l.hold(i), used.of(kind))
 		}
 	}
 }
 
-// settle puts what was used in the place of a hold. One that nobody knows any more has become what was
-// used when it was renewed last.
-func (b *budget) settle(id string, last, used int64) {
-	if h, known := b.holds[id]; known && !h.expired {
+// settle puts what was used in the place of a hold that the budget knows.
+func (b *budget) settle(h *hold, used int64) {
+	last := h.used // what one that has expired has become
+	if !h.expired {
 		b.held, last = b.held-h.amount, 0
-	} else if known {
-		last = h.used
 	}
-	delete(b.holds, id)
+	h.end()
 	b.spent = add(b.spent, used-last)
 }
 
@@ -331,25 +280,28 @@ func (m *Memory) Seed(s *Set, spent func(l *Limit, from time.Time) (int64, error
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, o := range owed {
-		if key := p.keys[o.limit]; m.budgets[key] == nil { // else somebody was faster
-			m.budget(key, p.ends[o.limit]).spent = add(0, o.spent)
+		if m.budgets[p.keys[o.limit]] == nil { // else somebody was faster
+			m.budget(&cell{}, p, o.limit).spent = add(0, o.spent)
 		}
 	}
 	m.know(s, p)
-	p.seeded = true
+	p.seeded.Store(true)
 	return nil
 }
 
 // Owes reports whether a set has budgets that [Memory.Seed] would seed.
 func (m *Memory) Owes(s *Set) bool {
+	if s.at(m.now().UnixMicro()).seeded.Load() { // mostly
+		return false
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p, list := m.unseeded(s)
-	if len(list) == 0 && !p.seeded {
-		p.seeded = true
+	if len(list) == 0 && !p.seeded.Load() {
 		m.know(s, p)
+		p.seeded.Store(true)
 	}
-	return !p.seeded
+	return !p.seeded.Load()
 }
 
 // know notes that the budgets of a set are known, for as long as their numbers are.
@@ -371,7 +323,7 @@ type owed struct {
 // unseeded are the budgets of a set that nothing is known of. The caller has the lock.
 func (m *Memory) unseeded(s *Set) (p *place, list []owed) {
 	now := m.now()
-	if p = s.at(now.UnixMicro()); p.seeded {
+	if p = s.at(now.UnixMicro()); p.seeded.Load() {
 		return p, nil
 	}
 	for i := range s.limits {
@@ -392,14 +344,14 @@ func (m *Memory) sweep(now int64) {
 	if age := now - m.swept; age >= 0 && age < time.Minute.Microseconds() {
 		return
 	}
-	m.swept = now
+	m.swept, m.sweeps = now, m.sweeps+1 // cells are looked up anew
 	for key, b := range m.buckets {
 		if b.level == 0 || now-b.last > (32*24*time.Hour).Microseconds() {
 			delete(m.buckets, key)
 		}
 	}
 	for key, r := range m.running {
-		if r.reap(now); len(r.leases) == 0 {
+		if r.reap(now); r.n == 0 {
 			delete(m.running, key)
 		}
 	}

@@ -13,8 +13,12 @@ type Set struct {
 	limits []Limit
 	rates  []rate
 	names  []string // of what is counted, without the window
+	slots  []int    // which of a lease's holds is a limit's; rates have none
+	held   int      // how many holds a lease has
 	group  string
 	now    atomic.Pointer[place]
+	// Memo is what whoever has requests weighed against the set keeps with it.
+	Memo atomic.Value
 }
 
 // MaxLimits is how many limits a request may have.
@@ -34,8 +38,10 @@ func NewSet(group string, limits []Limit) (*Set, error) {
 			return nil, fmt.Errorf("%s, %s: %w", l.Scope, l.Kind, err)
 		}
 		r := rate{}
-		if l.Kind.IsRate() {
+		if s.slots = append(s.slots, s.held); l.Kind.IsRate() {
 			r = newRate(l)
+		} else {
+			s.held++
 		}
 		name := "{" + s.group + "}:" + l.Scope.Of + ":" + url.QueryEscape(l.Scope.Name) + ":" + url.QueryEscape(l.Scope.Models) + ":" + l.Kind.String()
 		if l.Scope.Of == "model" { // of all teams
@@ -86,9 +92,10 @@ func (s *Set) counts() (tokens, money bool) {
 // place is where the numbers of a set are kept at a time: those of budgets in the window's own place.
 type place struct {
 	keys     []string
-	ends     []int64 // of budgets: when their window ends, µs; 0 never
-	from, to int64   // µs; the place holds in this time
-	seeded   bool    // its budgets; the lock is that of the Memory
+	ends     []int64     // of budgets: when their window ends, µs; 0 never
+	from, to int64       // µs; the place holds in this time
+	seeded   atomic.Bool // its budgets
+	cells    atomic.Pointer[cells]
 	shared   atomic.Pointer[sharedKeys]
 }
 

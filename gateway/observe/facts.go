@@ -86,6 +86,8 @@ func text(value any) string {
 	switch v := value.(type) {
 	case string:
 		return v
+	case *string:
+		return *v
 	case []string:
 		return strings.Join(v, ",")
 	}
@@ -218,10 +220,17 @@ func Execution(s *gateway.Summary, streamed bool) []byte {
 // clean is s without what may not stand in a header or a comment: a line end would begin
 // another event, and names of tools are the model's own words.
 func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return '?'
+	for i := range len(s) {
+		if !isPlain(rune(s[i])) {
+			return strings.Map(func(r rune) rune {
+				if isPlain(r) {
+					return r
+				}
+				return '?'
+			}, s)
 		}
-		return r
-	}, s)
+	}
+	return s
 }
+
+func isPlain(r rune) bool { return ' ' <= r && r <= '~' }

@@ -1,13 +1,10 @@
 package observe
 
-import (
-	"strconv"
+import "github.com/callgate/callgate/gateway"
 
-	"github.com/callgate/callgate/gateway"
-)
-
-// rateLimit says something of one of the limits of a request's client, as OpenAI's headers do.
-func rateLimit(which func(*gateway.RateLimits) *gateway.RateLimit, say func(*gateway.RateLimit) string) func(*gateway.Summary) any {
+// rateLimit says something of one of the limits of a request's client, as OpenAI's headers do. It says where the text
+// is: a text in an interface would be copied there, for each header of each request.
+func rateLimit(which func(*gateway.RateLimits) *gateway.RateLimit, say func(*gateway.RateLimit) *string) func(*gateway.Summary) any {
 	return func(s *gateway.Summary) any {
 		if s.RateLimits == nil {
 			return nil
@@ -22,7 +19,6 @@ func rateLimit(which func(*gateway.RateLimits) *gateway.RateLimit, say func(*gat
 func requestLimit(r *gateway.RateLimits) *gateway.RateLimit { return r.Requests }
 func tokenLimit(r *gateway.RateLimits) *gateway.RateLimit   { return r.Tokens }
 
-func limitText(l *gateway.RateLimit) string     { return strconv.FormatInt(l.Limit, 10) }
-func remainingText(l *gateway.RateLimit) string { return strconv.FormatInt(l.Remaining, 10) }
-
-func resetText(l *gateway.RateLimit) string { return l.ResetText() }
+func limitText(l *gateway.RateLimit) *string     { return &l.Limit }
+func remainingText(l *gateway.RateLimit) *string { return &l.Remaining }
+func resetText(l *gateway.RateLimit) *string     { return &l.Reset }

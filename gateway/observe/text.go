@@ -221,11 +221,12 @@ func costText(s gateway.Spent) string {
 	if s.Answers == 0 || s.Unpriced > 0 {
 		return ""
 	}
-	text := "usd=" + gateway.Dollars(s.Nano)
+	var room [64]byte
+	text := gateway.AppendDollars(append(room[:0], "usd="...), s.Nano)
 	if s.Estimated > 0 {
-		text += ";estimated"
+		text = append(text, ";estimated"...)
 	}
-	return text
+	return string(text)
 }
 
 // savedText is what the upstream's cache has saved of the price.
