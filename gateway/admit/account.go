@@ -102,6 +102,7 @@ func (a *account) acquire(ctx context.Context, set *limit.Set) (*gateway.RateLim
 		}
 		return nil, errAway(err)
 	}
+	defer v.Free()
 	t := s.tally(set)
 	s.count(t, limits, &v)
 	s.see(t, limits, &v)
@@ -220,6 +221,7 @@ func (a *account) Came(n int) {
 func (a *account) grow(to limit.Amount) error {
 	to = to.Most(a.hold.Hold)
 	v, err := a.extend(limit.Holds{Hold: to, Used: a.used()}, !a.cuts)
+	defer func() { v.Free() }()
 	if err == nil && v.Refusal != nil && a.cuts && !v.Cut { // those that have no room let it finish
 		v, err = a.extend(limit.Holds{Hold: to, Used: a.used()}, true)
 	}
@@ -254,9 +256,11 @@ func (a *account) renew() {
 		return
 	}
 	a.hold.Hold = a.hold.Hold.Most(a.used())
-	if _, err := a.extend(limit.Holds{Hold: a.hold.Hold, Used: a.used().Most(a.hold.Used)}, true); err != nil {
+	v, err := a.extend(limit.Holds{Hold: a.hold.Hold, Used: a.used().Most(a.hold.Used)}, true)
+	if err != nil {
 		a.gate.o.State.away(a.ctx, err)
 	}
+	v.Free()
 }
 
 // isCut reports whether the answer is to end here.

@@ -126,7 +126,11 @@ func (m *memory) drop(n int, since time.Time) {
 	for i := range m.rows[:n] {
 		delete(m.ids, m.rows[i].id)
 	}
-	m.rows = slices.Clone(m.rows[n:])
+	if n > len(m.rows)/2 {
+		m.rows = slices.Clone(m.rows[n:])
+	} else {
+		m.rows = slices.Delete(m.rows, 0, n) // as many come again, mostly
+	}
 	if since.After(m.since) {
 		m.since = since
 	}

@@ -83,3 +83,15 @@ func (l *leases) expire(now int64, over func(*hold)) {
 
 // hold is what the lease holds of a limit that is no rate, by the limit's place in the set.
 func (l *Lease) hold(i int) *hold { return &l.holds[l.set.slots[i]] }
+
+// newLease makes a lease with so many holds: mostly they have their place beside it.
+func newLease(holds int) *Lease {
+	l := &struct {
+		Lease
+		room [4]hold
+	}{}
+	if l.holds = l.room[:min(holds, len(l.room))]; holds > len(l.room) {
+		l.holds = make([]hold, holds)
+	}
+	return &l.Lease
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -129,6 +130,21 @@ type Verdict struct {
 	Cut bool
 	// Away says that the gateway answers for itself, since the Redis is away.
 	Away bool
+
+	room *[MaxLimits]State // that the states are in
+}
+
+// statesRoom is memory of states that were used.
+var statesRoom = sync.Pool{New: func() any { return new([MaxLimits]State) }}
+
+// Free gives back the memory of the states, for another verdict: nobody looks at the verdict any more. Who does not call
+// it leaves that to the collector of garbage.
+func (v *Verdict) Free() {
+	if v.room != nil {
+		clear(v.States)
+		statesRoom.Put(v.room)
+	}
+	*v = Verdict{}
 }
 
 // ErrAway is a limiter that cannot be asked.
@@ -140,7 +156,8 @@ var errOver = errors.New("limit: the lease is over")
 // judge makes a verdict of the numbers. asked is what was asked for: by it is known who refuses. For
 // an extension it holds how much more is wanted.
 func (s *Set) judge(pairs []pair, p *place, now int64, asked func(i int) int64, extension bool) Verdict {
-	v := Verdict{States: make([]State, len(pairs))}
+	v := Verdict{room: statesRoom.Get().(*[MaxLimits]State)}
+	v.States = v.room[:len(pairs)]
 	for i, n := range pairs {
 		st := &v.States[i]
 		*st = s.state(i, n, p, now, asked(i))

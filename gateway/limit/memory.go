@@ -57,7 +57,8 @@ func (m *Memory) Acquire(_ context.Context, s *Set, id string, holds Holds) (*Le
 	if !s.hasRoom(pairs, asked) {
 		return nil, s.judge(pairs, p, now, asked, false), nil
 	}
-	l := &Lease{ID: id, set: s, place: p, held: h.Hold.Tokens, used: h.Used, sure: true, holds: make([]hold, s.held)}
+	l := newLease(s.held)
+	l.ID, l.set, l.place, l.held, l.used, l.sure = id, s, p, h.Hold.Tokens, h.Used, true
 	for i := range s.limits {
 		pairs[i] = m.take(l, &cells[i], i, now, h)
 	}
