@@ -2,7 +2,7 @@ package httpapi
 
 import (
 	"cmp"
-		"fmt"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
