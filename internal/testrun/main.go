@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,19 +31,26 @@ func main() {
 		modules = append(modules, dir)
 		return nil
 	})
+	var first []string
+	flag.Func("first", "a `package` that takes longest, which starts before the others; may be given several times", func(name string) error {
+		first = append(first, name)
+		return nil
+	})
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if !run(ctx, os.Stdout, modules, flag.Args()) {
+	if !run(ctx, os.Stdout, modules, first, flag.Args()) {
 		os.Exit(1) //nolint:gocritic // the signals end with the process
 	}
 }
 
-// run tests all packages of some modules at once, and reports whether all went well.
-func run(ctx context.Context, out io.Writer, modules, args []string) (ok bool) {
+// run tests all packages of some modules at once, some packages before the others, and
+// reports whether all went well.
+func run(ctx context.Context, out io.Writer, modules, first, args []string) (ok bool) {
 	began := time.Now()
 	r := newReport(out)
 	var all sync.WaitGroup
+	sooner := map[string][]string{} // by module
 	for _, dir := range modules {
 		packages, err := list(ctx, dir)
 		if err != nil {
@@ -50,10 +58,15 @@ func run(ctx context.Context, out io.Writer, modules, args []string) (ok bool) {
 			return false
 		}
 		r.expect(packages)
+		for _, p := range packages {
+			if slices.Contains(first, short(p)) {
+				sooner[dir] = append(sooner[dir], p)
+			}
+		}
 	}
 	for _, dir := range modules {
 		all.Go(func() {
-			if err := test(ctx, dir, args, r.add); err != nil {
+			if err := test(ctx, dir, slices.Concat(args, sooner[dir]), r.add); err != nil {
 				r.broke(dir, err)
 			}
 		})
@@ -81,7 +94,9 @@ func list(ctx context.Context, dir string) ([]string, error) {
 	return strings.Fields(string(text)), err
 }
 
-// test runs the tests of a module. A test that fails is no error; it is told as an event.
+// test runs the tests of a module. Packages that the arguments name come before the others: the
+// go command tests in the order of its command line. A test that fails is no error; it is told
+// as an event.
 func test(ctx context.Context, dir string, args []string, tell func(event)) error {
 	cmd := exec.CommandContext(ctx, "go", append(append([]string{"test", "-json"}, args...), "./...")...) //nolint:gosec // who runs it chooses them
 	var said strings.Builder

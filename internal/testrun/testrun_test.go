@@ -26,7 +26,7 @@ func TestRun(t *testing.T) {
 			t.Parallel()
 			dir, want := unpack(t, file)
 			var out bytes.Buffer
-			ok := run(t.Context(), &out, []string{dir}, []string{"-count=1", "-p=1"})
+			ok := run(t.Context(), &out, []string{dir}, nil, []string{"-count=1", "-p=1"})
 			got := strings.ReplaceAll(stable(out.String()), dir, "DIR")
 			if got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -1,6 +1,7 @@
 package sdktest
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -40,6 +41,7 @@ func stable(tb testing.TB, spec sdk.Spec, opts sdk.Options, input string, reason
 	if err := contract.CheckText(want, input, reason, opts.Tools); err != nil {
 		tb.Fatalf("%s of %q: %v\n%s", spec.Name, input, err, Format(want))
 	}
+	wanted := Format(want)
 	for i, pieces := range contract.Cuts(input) {
 		how, r := "", open(tb, spec, opts)
 		if *used != nil && i%2 == 0 {
@@ -47,9 +49,9 @@ func stable(tb testing.TB, spec sdk.Spec, opts sdk.Options, input string, reason
 			r.reuse(*used, opts)
 		}
 		got := r.feedAll(pieces, reason)
-		if Format(got) != Format(want) {
+		if Format(got) != wanted {
 			tb.Fatalf("%s of %q depends on the cut%s\n%q gives:\n%s\nin one piece:\n%s",
-				spec.Name, input, how, pieces, Format(got), Format(want))
+				spec.Name, input, how, pieces, Format(got), wanted)
 		}
 		*used, _ = r.parser.(sdk.Reusable)
 	}
@@ -78,39 +80,50 @@ func feed(tb testing.TB, spec sdk.Spec, opts sdk.Options, pieces []string, reaso
 	return open(tb, spec, opts).feedAll(pieces, reason)
 }
 
-// region is one that a parser reads.
+// region is one that a parser reads. Its methods are called for every piece of every cut, so they
+// call Helper, which looks at the stack, only where they fail.
 type region struct {
 	tb     testing.TB
 	name   string
 	parser sdk.Parser
 	out    sdk.Out
 	events []sdk.Event // all so far, not joined
+	err    error       // that ended the region: its events cannot be read
 }
 
 // open begins a region. The options cross the border encoded.
 func open(tb testing.TB, spec sdk.Spec, opts sdk.Options) *region {
-	tb.Helper()
-	p, err := spec.New(across(tb, opts))
+	own, err := across(opts)
 	if err != nil {
+		tb.Helper()
+		tb.Fatal(err)
+	}
+	p, err := spec.New(own)
+	if err != nil {
+		tb.Helper()
 		tb.Fatalf("New of %s: %v", spec.Name, err)
 	}
 	return &region{tb: tb, name: spec.Name, parser: p}
 }
 
 // across gives options as they come across the border.
-func across(tb testing.TB, opts sdk.Options) sdk.Options {
-	tb.Helper()
+func across(opts sdk.Options) (sdk.Options, error) {
 	decoded, err := abi.DecodeOptions(abi.AppendOptions(nil, opts))
 	if err != nil {
-		tb.Fatalf("the options do not survive the border: %v", err)
+		return opts, fmt.Errorf("the options do not survive the border: %w", err)
 	}
-	return decoded
+	return decoded, nil
 }
 
 // reuse makes a parser that has been used read the region.
 func (r *region) reuse(p sdk.Reusable, opts sdk.Options) {
-	r.tb.Helper()
-	if err := p.Reset(across(r.tb, opts)); err != nil {
+	own, err := across(opts)
+	if err != nil {
+		r.tb.Helper()
+		r.tb.Fatal(err)
+	}
+	if err := p.Reset(own); err != nil {
+		r.tb.Helper()
 		r.tb.Fatalf("Reset of %s: %v", r.name, err)
 	}
 	r.parser = p
@@ -118,19 +131,29 @@ func (r *region) reuse(p sdk.Reusable, opts sdk.Options) {
 
 // feedAll gives the pieces to the parser and finishes it. The events are joined.
 func (r *region) feedAll(pieces []string, reason sdk.Reason) []sdk.Event {
-	r.tb.Helper()
 	for _, piece := range pieces {
 		r.feed(piece)
 	}
 	r.finish(reason)
+	if r.err != nil {
+		r.tb.Helper()
+		r.check()
+	}
 	return contract.Join(r.events)
 }
 
+// check fails the test if events could not be read.
+func (r *region) check() {
+	if r.err != nil {
+		r.tb.Helper()
+		r.tb.Fatalf("events of %s: %v", r.name, r.err)
+	}
+}
+
 // feed gives the next text to the parser, unless the region has ended, and returns
-// what it says.
+// what it says. Whether that could be read, check tells.
 func (r *region) feed(piece string) []sdk.Event {
-	r.tb.Helper()
-	if r.out.Ended() {
+	if r.out.Ended() || r.err != nil {
 		return nil
 	}
 	text := []byte(piece)
@@ -140,21 +163,20 @@ func (r *region) feed(piece string) []sdk.Event {
 	return events
 }
 
-// finish ends the output, unless the region has ended.
+// finish ends the output, unless the region has ended. What check tells counts here too.
 func (r *region) finish(reason sdk.Reason) {
-	r.tb.Helper()
-	if !r.out.Ended() {
+	if !r.out.Ended() && r.err == nil {
 		r.parser.Finish(reason, &r.out)
 		r.take()
 	}
 }
 
 func (r *region) take() []sdk.Event {
-	r.tb.Helper()
 	n := len(r.events)
 	events, err := abi.DecodeEvents(r.events, r.out.Take())
 	if err != nil {
-		r.tb.Fatalf("events of %s: %v", r.name, err)
+		r.err = err
+		return nil
 	}
 	r.events = events
 	return events[n:]

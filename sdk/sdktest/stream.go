@@ -18,7 +18,9 @@ func Steps(tb testing.TB, spec sdk.Spec, opts sdk.Options, steps [][2]string) {
 		if r.out.Ended() {
 			tb.Fatalf("%s: the region has ended before %q", spec.Name, text)
 		}
-		if got := Format(r.feed(text)); got != want {
+		events := r.feed(text)
+		r.check()
+		if got := Format(events); got != want {
 			tb.Errorf("%s after %q: %q, want %q", spec.Name, text, got, want)
 		}
 	}
@@ -39,6 +41,7 @@ func LongString(tb testing.TB, spec sdk.Spec, opts sdk.Options, input, args stri
 		}
 	}
 	r.finish(sdk.Stop)
+	r.check()
 	calls := Calls(r.events)
 	if pieces < least || len(calls) != 1 || calls[0].Args != args {
 		tb.Errorf("%s: %q gives, in %d pieces, the calls %q, want %d pieces of %q", spec.Name, input, pieces, calls, least, args)
