@@ -43,6 +43,33 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestFirst starts packages before others that come before them in the alphabet.
+func TestFirst(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":       "module github.com/callgate/callgate/order\n\ngo 1.26.0\n",
+		"a/a_test.go":  "package a\n\nimport \"testing\"\n\nfunc TestA(*testing.T) {}\n",
+		"b/b_test.go":  "package b\n\nimport \"testing\"\n\nfunc TestB(*testing.T) {}\n",
+		"c/c_test.go":  "package c\n\nimport \"testing\"\n\nfunc TestC(*testing.T) {}\n",
+		"d/without.go": "package d\n",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	ok := run(t.Context(), &out, []string{dir}, []string{"order/c", "elsewhere"}, []string{"-count=1", "-p=1"})
+	want := "[1/3] ok     TIME order/c\n[2/3] ok     TIME order/a\n[3/3] ok     TIME order/b\n"
+	if got := regexp.MustCompile(`(ok) +\d+\.\ds`).ReplaceAllString(out.String(), "$1     TIME"); !ok || !strings.HasPrefix(got, want) {
+		t.Errorf("got %v and\n%s\nwant it to begin with\n%s", ok, got, want)
+	}
+}
+
 // unpack writes a module into a directory, and returns what is to be told of its tests.
 func unpack(t *testing.T, file string) (dir, want string) {
 	t.Helper()
