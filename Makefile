@@ -73,8 +73,8 @@ example: build ## make radio ads on http://127.0.0.1:8090: an app, its tools and
 	@cd examples/adstudio && go build -o ../../bin/adstudio . && exec ../../bin/adstudio up -data ../../bin/adstudio-data $(EXAMPLEFLAGS)
 
 # -count=1: some tests run a binary, which go's cache of results cannot see. -parallel: many
-# tests wait for a timer. The slowest packages start first, so that none runs alone at the end. The
-# limit of 30 minutes is for a test that hangs.
+# tests wait for a timer. The slowest packages start first, so that none runs alone at the end.
+# The limit of 30 minutes is for a test that hangs.
 test: build ## build the parsers and run all tests
 	@CALLGATE_PROGRAM=$(CURDIR)/bin/callgate $(TESTS)
 

@@ -58,9 +58,9 @@ func run(ctx context.Context, out io.Writer, modules, first, args []string) (ok 
 			return false
 		}
 		r.expect(packages)
-		for _, p := range packages {
-			if slices.Contains(first, short(p)) {
-				sooner[dir] = append(sooner[dir], p)
+		for _, name := range first {
+			if i := slices.IndexFunc(packages, func(p string) bool { return short(p) == name }); i >= 0 {
+				sooner[dir] = append(sooner[dir], packages[i])
 			}
 		}
 	}

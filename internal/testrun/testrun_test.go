@@ -63,8 +63,8 @@ func TestFirst(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	ok := run(t.Context(), &out, []string{dir}, []string{"order/c", "elsewhere"}, []string{"-count=1", "-p=1"})
-	want := "[1/3] ok     TIME order/c\n[2/3] ok     TIME order/a\n[3/3] ok     TIME order/b\n"
+	ok := run(t.Context(), &out, []string{dir}, []string{"order/c", "elsewhere", "order/b"}, []string{"-count=1", "-p=1"})
+	want := "[1/3] ok     TIME order/c\n[2/3] ok     TIME order/b\n[3/3] ok     TIME order/a\n"
 	if got := regexp.MustCompile(`(ok) +\d+\.\ds`).ReplaceAllString(out.String(), "$1     TIME"); !ok || !strings.HasPrefix(got, want) {
 		t.Errorf("got %v and\n%s\nwant it to begin with\n%s", ok, got, want)
 	}

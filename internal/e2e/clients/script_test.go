@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// patience is how long a script may take for all of its jobs.
-const patience = 3 * time.Minute
+// patience is how long a script may take for all of its jobs, on a machine that others use too.
+const patience = 10 * time.Minute
 
 // inPython has the clients of Python.
 type inPython struct {
