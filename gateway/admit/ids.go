@@ -15,7 +15,7 @@ func newIDs() ids {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 	var text [idLetters + len("-1")]byte
 	for at := 0; at < idLetters; {
-		for bits, n := rand.Uint64(), 0; n < 12 && at < idLetters; n++ {
+		for bits, n := rand.Uint64(), 0; n < 12 && at < idLetters; n++ { //nolint:gosec // it is no secret
 			text[at] = letters[bits%32]
 			at, bits = at+1, bits/32
 		}

@@ -211,7 +211,7 @@ func newID() string {
 	var id [len(prefix) + 24]byte
 	copy(id[:], prefix)
 	for at := len(prefix); at < len(id); {
-		for bits, n := rand.Uint64(), 0; n < 12; n++ {
+		for bits, n := rand.Uint64(), 0; n < 12; n++ { //nolint:gosec // it is no secret
 			id[at] = letters[bits%32]
 			at, bits = at+1, bits/32
 		}

@@ -63,7 +63,7 @@ func (h *Handler) Enabled(_ context.Context, level slog.Level) bool { return lev
 // Handle implements slog.Handler.
 func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	room := lines.Get().(*[]byte)
-	line := append((*room)[:0], '{')
+	line := append((*room)[:0], '{') //nolint:gocritic // room gets it back at the end
 	if !r.Time.IsZero() {
 		line = append(line, `"time":"`...)
 		line = append(r.Time.Round(0).AppendFormat(line, time.RFC3339Nano), `",`...)

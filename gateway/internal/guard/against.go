@@ -3,7 +3,7 @@ package guard
 import "github.com/callgate/callgate/internal/plaintext"
 
 // against adds the signals that speak against a ghost.
-func (j *judgement) against() {
+func (j *judgement) against() { //nolint:gocyclo // a list
 	r := j.text
 	left, others := 3, j.asksOthers()
 	for i := len(r.sentences) - 1; i >= 0; i-- {

@@ -183,7 +183,7 @@ func isNameByte(c byte) bool {
 
 // taggedCall finds <delete_task>…</delete_task>, <function=delete_task>, <invoke
 // name="delete_task"> and "Action: delete_task" with an "Action Input:".
-func (b *toolbox) taggedCall(text string) (name string, size int) {
+func (b *toolbox) taggedCall(text string) (name string, size int) { //nolint:gocyclo // one scan
 	if !mayBeTagged(text) {
 		return "", 0
 	}

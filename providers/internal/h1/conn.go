@@ -54,7 +54,7 @@ func (c *conn) Read(p []byte) (int, error) {
 // for.
 func (c *conn) rests() bool { return c.reader.Buffered() == 0 && c.quiet.now() }
 
-func (c *conn) close() { _ = c.Conn.Close() } // nothing is lost that was not lost before
+func (c *conn) close() { _ = c.Close() } // nothing is lost that was not lost before
 
 // exchange sends a request and reads the header of its answer. After an error the connection is to be
 // closed.

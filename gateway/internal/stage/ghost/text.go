@@ -122,7 +122,7 @@ func (t *text) add(piece []byte) {
 func (t *text) begin(piece []byte) []byte {
 	begun := piece
 	if len(t.ending) > 0 { // never more than the mark and a piece
-		begun = append(t.ending, piece...)
+		begun = append(t.ending, piece...) //nolint:gocritic // begun lives as long as the call
 	}
 	begun = bytes.TrimLeft(begun, " \t\r\n")
 	switch {
