@@ -61,7 +61,7 @@ func (b *budgets) see(t *tally, limits []limit.Limit, v *limit.Verdict) {
 	}
 }
 
-// note notes how a budget is. known is where it is kept, once it was looked up; nil for nowhere.
+// note keeps how a budget is. known is where that stands, once it was looked up; nil for nowhere.
 func (b *budgets) note(now time.Time, st *limit.State, refused bool, known **Budget) {
 	b.seeing.Lock()
 	defer b.seeing.Unlock()

@@ -97,7 +97,7 @@ func (s *Server) client(c echo.Context, anthropic bool) (*gateway.Client, *keys.
 
 // find is whose key a text is.
 func (s *Server) find(c echo.Context, token string) (*gateway.Client, *keys.Refusal) {
-	k, team, refused := s.cfg.Keys.FindFrom(token, func() netip.Addr {
+	k, team, refused := s.cfg.Keys.Find(token, func() netip.Addr {
 		from, _ := netip.ParseAddrPort(c.Request().RemoteAddr)
 		return netaddr.Client(from.Addr(), c.Request().Header.Values("x-forwarded-for"), s.cfg.Proxies)
 	})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/callgate/callgate/gateway/observe"
 	"github.com/callgate/callgate/gateway/protocol"
 	"github.com/callgate/callgate/gateway/protocol/chat"
+	"github.com/callgate/callgate/internal/randtext"
 )
 
 // record is what the log line of a request needs and handlers know.
@@ -204,19 +204,11 @@ func clientID(id string) string {
 	return newID()
 }
 
-// newID is an id of 120 random bits. They are no secret, and math/rand's generator is one for secrets
-// all the same, without a call of the system.
+// newID is an id of 120 random bits.
 func newID() string {
-	const prefix, letters = "req_", "abcdefghijklmnopqrstuvwxyz234567"
-	var id [len(prefix) + 24]byte
-	copy(id[:], prefix)
-	for at := len(prefix); at < len(id); {
-		for bits, n := rand.Uint64(), 0; n < 12; n++ { //nolint:gosec // it is no secret
-			id[at] = letters[bits%32]
-			at, bits = at+1, bits/32
-		}
-	}
-	return string(id[:])
+	const prefix, letters, n = "req_", "abcdefghijklmnopqrstuvwxyz234567", 24
+	var room [len(prefix) + n]byte
+	return string(randtext.Append(append(room[:0], prefix...), letters, n))
 }
 
 // recover turns a panic of a handler into an error, so that the client gets an

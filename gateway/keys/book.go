@@ -221,14 +221,9 @@ func (b *Book) Limits(key, team string) (own, teams *[]limit.Spec) {
 // Required reports whether a request needs a key.
 func (b *Book) Required() bool { return b.index.Load().required }
 
-// Find is whose key a text is, and may be taken from an address now. The team is nil for none. A
-// [*Refusal] says why not.
-func (b *Book) Find(text string, from netip.Addr) (*Entry, *TeamEntry, *Refusal) {
-	return b.FindFrom(text, func() netip.Addr { return from })
-}
-
-// FindFrom is [Book.Find], and asks for the address only for a key that may not come from everywhere.
-func (b *Book) FindFrom(text string, from func() netip.Addr) (*Entry, *TeamEntry, *Refusal) {
+// Find is whose key a text is, and may be taken from an address now, which is asked for only where the key may not
+// come from everywhere. The team is nil for none. A [*Refusal] says why not.
+func (b *Book) Find(text string, from func() netip.Addr) (*Entry, *TeamEntry, *Refusal) {
 	x, now := b.index.Load(), b.o.Now()
 	c, ok := x.find(text)
 	if !ok {

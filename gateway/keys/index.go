@@ -140,8 +140,8 @@ func newEntry(k Key, origin Origin, version int64) *Entry {
 	return e
 }
 
-// mayCome reports whether a request may come from an address.
+// mayCome reports whether a request may come from an address, where the key has networks.
 func (e *Entry) mayCome(from netip.Addr) bool {
 	from = from.Unmap().WithZone("")
-	return e.CIDR == nil || slices.ContainsFunc(e.networks, func(p netip.Prefix) bool { return p.Contains(from) })
+	return slices.ContainsFunc(e.networks, func(p netip.Prefix) bool { return p.Contains(from) })
 }

@@ -23,7 +23,7 @@ func TestMany(t *testing.T) {
 			t.Errorf("got %d candidates for %x, want 1", len(candidates), begin)
 		}
 	}
-	from := netip.MustParseAddr("127.0.0.1")
+	from := func() netip.Addr { return netip.MustParseAddr("127.0.0.1") }
 	for name, text := range texts {
 		if k, _, no := b.Find(text, from); no != nil || k.Name != name {
 			t.Fatalf("%s: got %+v, %+v", name, k, no)

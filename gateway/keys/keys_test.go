@@ -46,9 +46,12 @@ func (d desk) create(t *testing.T, k keys.Key) string {
 	return text
 }
 
+// at is where a request comes from.
+func at(a netip.Addr) func() netip.Addr { return func() netip.Addr { return a } }
+
 // why is the reason for which a text is not taken, "" if it is.
 func (d desk) why(text string) string {
-	_, _, no := d.Find(text, home)
+	_, _, no := d.Find(text, at(home))
 	if no == nil {
 		return ""
 	}
@@ -87,7 +90,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("got %q and %q behind a rotation, error %v, want both taken", d.why(first), d.why(second), err)
 	}
 	*d.now = d.now.Add(time.Hour)
-	if _, _, no := d.Find(first, home); no == nil || no.Reason != keys.Expired || !strings.Contains(no.Message, "was replaced by a new one") {
+	if _, _, no := d.Find(first, at(home)); no == nil || no.Reason != keys.Expired || !strings.Contains(no.Message, "was replaced by a new one") {
 		t.Errorf("got %+v for the first behind the overlap", no)
 	}
 	third, _, err := d.Rotate(ctx, "app", 0)
@@ -101,7 +104,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("got %q of a key that was freed, error %v", d.why(third), err)
 	}
 	*d.now = expires
-	if _, _, no := d.Find(third, home); no == nil || no.Message != `The key "app" expired on 2026-11-25T12:00:00Z.` {
+	if _, _, no := d.Find(third, at(home)); no == nil || no.Message != `The key "app" expired on 2026-11-25T12:00:00Z.` {
 		t.Errorf("got %+v of an expired key", no)
 	}
 	if err := d.Delete(ctx, "app"); err != nil || d.why(third) != "unknown" || d.Size() != 0 {
@@ -199,7 +202,7 @@ func TestTeams(t *testing.T) {
 	fails(t, err, keys.Taken, "already")
 	text := d.create(t, keys.Key{Name: "app", Team: "t"})
 	fails(t, other.DeleteTeam(ctx, "t"), keys.Taken, "has 1 keys")
-	if _, team, no := d.Find(text, home); no != nil || team.MaxTokens != 7 {
+	if _, team, no := d.Find(text, at(home)); no != nil || team.MaxTokens != 7 {
 		t.Errorf("got %+v, %+v, want the team", team, no)
 	}
 	if _, err := d.Edit(ctx, "app", func(k *keys.Key) error { k.Team = ""; return nil }); err != nil {
@@ -217,12 +220,12 @@ func TestNetworks(t *testing.T) {
 	d := newDesk(t, keystest.NewMemory())
 	text, none := d.create(t, keys.Key{Name: "a", CIDR: []string{"10.0.0.0/8", "2001:db8::/32", "192.0.2.7"}}), d.create(t, keys.Key{Name: "b", CIDR: []string{}})
 	for from, want := range map[string]bool{"10.1.2.3": true, "::ffff:10.1.2.3": true, "11.0.0.1": false, "2001:db8::1%eth0": true, "2001:db9::1": false, "192.0.2.7": true, "192.0.2.8": false} {
-		_, _, no := d.Find(text, netip.MustParseAddr(from))
+		_, _, no := d.Find(text, at(netip.MustParseAddr(from)))
 		if (no == nil) != want || no != nil && !strings.Contains(no.Message, "may not be used from the address") {
 			t.Errorf("%s: got %+v", from, no)
 		}
 	}
-	if _, _, no := d.Find(text, netip.Addr{}); no == nil || d.why(none) != "address" {
+	if _, _, no := d.Find(text, at(netip.Addr{})); no == nil || d.why(none) != "address" {
 		t.Errorf("got %+v from no address, and %q with no network, want both refused", no, d.why(none))
 	}
 }

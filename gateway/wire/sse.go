@@ -59,10 +59,8 @@ type Reader struct {
 	eof bool  // err is io.EOF itself: the stream ended as a stream should
 
 	buf        []byte
-	small      *[firstBuffer]byte // is buf; nil if it is not
-	large      *[bufferSize]byte  // the same
-	start, end int                // buf[start:end] came and has not been given out
-	joined     []byte             // the data of a block with several data fields
+	start, end int    // buf[start:end] came and has not been given out
+	joined     []byte // the data of a block with several data fields
 
 	scan scan
 
@@ -78,9 +76,10 @@ func NewReader(r io.Reader, maxBlock int) *Reader {
 		maxBlock = DefaultMaxBlock
 	}
 	small := smallBuffers.Get().(*[firstBuffer]byte)
-	return &Reader{src: r, max: maxBlock, buf: small[:min(firstBuffer, maxBlock)], small: small, scan: scan{first: true}}
+	return &Reader{src: r, max: maxBlock, buf: small[:min(firstBuffer, maxBlock)], scan: scan{first: true}}
 }
 
+// The buffers that most streams have are used again.
 var (
 	smallBuffers = sync.Pool{New: func() any { return new([firstBuffer]byte) }}
 	largeBuffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
@@ -89,22 +88,27 @@ var (
 // Release gives the buffer up to other streams. It may be called once nobody uses a block any more; from
 // then on Next returns io.EOF, or the error that it has returned.
 func (r *Reader) Release() {
-	r.give()
-	r.buf, r.joined, r.start, r.end, r.scan = nil, nil, 0, 0, scan{}
+	r.replace(nil)
+	r.joined, r.start, r.end, r.scan = nil, 0, 0, scan{}
 	if r.err == nil {
 		r.err = io.EOF
 	}
 }
 
-// give gives up what is of a pool.
-func (r *Reader) give() {
-	if r.small != nil {
-		smallBuffers.Put(r.small)
+// replace gives the buffer up for another one.
+func (r *Reader) replace(buf []byte) {
+	switch cap(r.buf) {
+	case firstBuffer:
+		smallBuffers.Put((*[firstBuffer]byte)(r.buf[:firstBuffer]))
+	case bufferSize:
+		largeBuffers.Put((*[bufferSize]byte)(r.buf[:bufferSize]))
 	}
-	if r.large != nil {
-		largeBuffers.Put(r.large)
-	}
-	r.small, r.large = nil, nil
+	r.buf = buf
+}
+
+// large is a buffer for a stream that comes faster than it is read.
+func (r *Reader) large() []byte {
+	return largeBuffers.Get().(*[bufferSize]byte)[:min(bufferSize, r.max)]
 }
 
 // Next returns the next block, and io.EOF after the last. When reading fails it
@@ -170,17 +174,16 @@ func (r *Reader) fill() error {
 // room makes room for a read. Nothing that was given out is still in use, so the
 // rest may move to the front; only a block that fills the buffer makes it grow.
 func (r *Reader) room() error {
-	if size := min(bufferSize, r.max); len(r.buf) < size && r.start > 0 && r.end == len(r.buf) {
-		large := largeBuffers.Get().(*[bufferSize]byte)
-		r.end = copy(large[:], r.buf[r.start:r.end])
-		r.give()
-		r.buf, r.large, r.start = large[:size], large, 0
+	if len(r.buf) < min(bufferSize, r.max) && r.start > 0 && r.end == len(r.buf) {
+		large := r.large()
+		r.start, r.end = 0, copy(large, r.buf[r.start:r.end])
+		r.replace(large)
 		return nil
 	}
 	if r.start == r.end {
 		r.start, r.end = 0, 0
 		if len(r.buf) > bufferKept {
-			if r.buf = make([]byte, min(bufferSize, r.max)); r.Room != nil {
+			if r.replace(r.large()); r.Room != nil {
 				_ = r.Room(0) // it has become less
 			}
 		}
@@ -205,8 +208,7 @@ func (r *Reader) room() error {
 	}
 	grown := make([]byte, min(2*len(r.buf), r.max))
 	copy(grown, r.buf[:r.end])
-	r.give()
-	r.buf = grown
+	r.replace(grown)
 	return nil
 }
 

@@ -1,16 +1,15 @@
 package wire
 
 import (
-	"encoding/binary"
-	"math/bits"
-	"slices"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // Valid measures JSON text, as [Measure] does, and checks it in the same pass. ok says that it is one value
 // of strict JSON (RFC 8259) in UTF-8, that nests no deeper than limit and has no name twice in an object.
-// Where ok is false the text may still be all of this: Valid takes no memory, and gives up where it would
-// need some, or where the hashes of two names are the same. Who wants to know then asks a parser.
+// Where ok is false the text may still be all of this: Valid takes no memory but for names with escapes, and
+// gives up where it would need some, or where the hashes of two names are the same. Who wants to know then
+// asks a parser.
 func Valid(b []byte, limit int) (m Measures, ok bool) {
 	v := validator{b: b, limit: min(limit, maxMeasured)}
 	v.m.TooDeep = -1
@@ -92,7 +91,7 @@ func (v *validator) opens(c byte) bool {
 
 // closes reads the end of an object or a list.
 func (v *validator) closes() bool {
-	if names := v.names[v.from[v.depth]:v.open]; len(names) > 1 && repeats(names) {
+	if _, twice := twin(v.names[v.from[v.depth]:v.open]); twice {
 		return false
 	}
 	v.open = v.from[v.depth]
@@ -138,26 +137,6 @@ func (v *validator) name() bool {
 	}
 	v.i++
 	return true
-}
-
-// repeats reports whether a hash is there twice. It may change the order.
-func repeats(hashes []uint64) bool {
-	const few = 16
-	if len(hashes) > few {
-		slices.Sort(hashes)
-		for i := 1; i < len(hashes); i++ {
-			if hashes[i] == hashes[i-1] {
-				return true
-			}
-		}
-		return false
-	}
-	for i, h := range hashes {
-		if slices.Contains(hashes[:i], h) {
-			return true
-		}
-	}
-	return false
 }
 
 func (v *validator) space() { v.i = space(v.b, v.i) }
@@ -207,18 +186,11 @@ func (v *validator) digits() bool {
 	return v.i > from
 }
 
-// str reads a string: eight plain bytes at a time, most of a chat is such.
+// str reads a string.
 func (v *validator) str() bool {
 	b, i := v.b, v.i+1
 	for {
-		for i+8 <= len(b) {
-			if odd := oddBytes(binary.LittleEndian.Uint64(b[i:])); odd != 0 {
-				i += bits.TrailingZeros64(odd) / 8
-				break
-			}
-			i += 8
-		}
-		if i >= len(b) {
+		if i += unescapedRun(b[i:]); i == len(b) {
 			return false
 		}
 		switch c := b[i]; {
@@ -226,14 +198,14 @@ func (v *validator) str() bool {
 			v.i = i + 1
 			return true
 		case c == '\\':
-			n := escape(b[i:])
+			n := escapeSize(b[i:])
 			if n == 0 {
 				return false
 			}
 			i += n
 		case c < ' ':
 			return false
-		case c >= utf8.RuneSelf:
+		default:
 			for i < len(b) && b[i] >= utf8.RuneSelf {
 				r, n := utf8.DecodeRune(b[i:])
 				if r == utf8.RuneError && n == 1 {
@@ -241,62 +213,26 @@ func (v *validator) str() bool {
 				}
 				i += n
 			}
-		default: // one of the last bytes
-			i++
 		}
 	}
 }
 
-// oddBytes has the highest bit of each byte set that is a quote, a backslash, a control character or no
-// ASCII. Bits behind the first such byte may be wrong.
-func oddBytes(w uint64) uint64 {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	quote, slash := w^(ones*'"'), w^(ones*'\\')
-	return ((w - ones*' ') | (quote - ones) | (slash - ones) | w) & highs
-}
-
-// escape is how long the escape is that the text begins with, 0 if it is none: half of a pair of
+// escapeSize is how long the escape is that the text begins with, 0 if it is none: half of a pair of
 // surrogates stands for nothing.
-func escape(b []byte) int {
-	if len(b) < 2 {
-		return 0
-	}
-	switch b[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return 2
-	case 'u':
-	default:
-		return 0
+func escapeSize(b []byte) int {
+	if len(b) > 1 && escaped[b[1]] != 0 {
+		return len(`\n`)
 	}
 	const one = len(`\u0000`)
-	unit, ok := hexUnit(b)
+	high, ok := hex4(b)
 	switch {
-	case !ok, unit >= 0xdc00 && unit < 0xe000:
+	case !ok:
 		return 0
-	case unit < 0xd800 || unit >= 0xe000:
+	case !utf16.IsSurrogate(high):
 		return one
 	}
-	if low, ok := hexUnit(b[one:]); ok && low >= 0xdc00 && low < 0xe000 {
+	if low, ok := hex4(b[one:]); ok && utf16.DecodeRune(high, low) != utf8.RuneError {
 		return 2 * one
 	}
 	return 0
-}
-
-// hexUnit reads \u and four digits.
-func hexUnit(b []byte) (unit uint16, ok bool) {
-	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
-		return 0, false
-	}
-	for _, c := range b[2:6] {
-		switch {
-		case c-'0' <= 9:
-			c -= '0'
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
-			return 0, false
-		}
-		unit = unit<<4 | uint16(c)
-	}
-	return unit, true
 }
