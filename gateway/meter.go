@@ -12,7 +12,7 @@ type Meter interface {
 	// Begin is told of an attempt, whose request has so many bytes, before the upstream is. An error keeps it from
 	// the upstream.
 	Begin(provider, model string, why Purpose, bytes int) error
-	// Came is told of text that the upstream has sent, in bytes.
+	// Came is told of text of a stream that the upstream has sent, in bytes. Of a whole answer Ended says it all.
 	Came(bytes int)
 	// Ended is told of the attempt's end, once.
 	Ended(u Use)

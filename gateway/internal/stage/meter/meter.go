@@ -75,8 +75,7 @@ func (s *stage) Frame(f *wire.Frame, next gateway.Sink) error {
 			}
 		}
 	}
-	if n > 0 {
-		s.use.Came += n
+	if s.use.Came += n; n > 0 && !f.Whole { // a whole answer has ended, and what is held for it is settled at once
 		s.meter.Came(n)
 	}
 	if s.hides && !f.Whole && f.IsChunk() && len(f.Choices()) == 0 && f.Usage() != nil {
