@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/callgate/callgate/gateway/internal/tools"
 	"github.com/callgate/callgate/gateway/repair"
@@ -15,7 +17,7 @@ import (
 // empty. nil where nothing is to be said.
 func doubts(offered *tools.List, name, args string) *repair.Problem {
 	tool := offered.Find(name)
-	if tool == nil || !strings.Contains(args, `""`) && !strings.Contains(args, ` "`) {
+	if tool == nil || !hasBlank(args) {
 		return nil
 	}
 	var values map[string]json.RawMessage
@@ -33,6 +35,27 @@ func doubts(offered *tools.List, name, args string) *repair.Problem {
 		}
 	}
 	return nil
+}
+
+// hasBlank reports whether a string of JSON may be nothing but white space: whether one begins like that. Most calls
+// have none, and are not read any further.
+func hasBlank(text string) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '"' {
+			continue
+		}
+		i++
+		if first, _ := utf8.DecodeRuneInString(text[i:]); first == '"' || first == '\\' || unicode.IsSpace(first) {
+			return true
+		}
+		for i < len(text) && text[i] != '"' {
+			if text[i] == '\\' {
+				i++
+			}
+			i++
+		}
+	}
+	return false
 }
 
 // allowsEmpty reports whether a schema names an empty text as a value of a parameter.
