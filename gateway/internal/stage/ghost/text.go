@@ -3,6 +3,7 @@ package ghost
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/callgate/callgate/gateway/internal/conversation"
 	"github.com/callgate/callgate/gateway/wire"
@@ -82,7 +83,11 @@ func (t *text) all() string {
 	if len(t.tail) == 0 {
 		return t.head.String()
 	}
-	return strings.ToValidUTF8(t.head.String()+"\n…\n"+string(t.tail[max(len(t.tail)-t.window.tail, 0):]), "")
+	kept := t.head.String() + "\n…\n" + string(t.tail[max(len(t.tail)-t.window.tail, 0):])
+	if utf8.ValidString(kept) { // by words, where ToValidUTF8 looks at every byte
+		return kept
+	}
+	return strings.ToValidUTF8(kept, "")
 }
 
 // thought is where in a text that may begin with reasoning the watch is.
