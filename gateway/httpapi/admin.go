@@ -73,14 +73,14 @@ type AdminConfig struct {
 
 // Admin serves what the operator needs, on a listener of its own: GET /metrics, GET
 // /admin/breakers, POST /admin/breakers/{name}/reset, GET /admin/targets, GET /admin/prefix, GET
-// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/usage, /admin/keys, /admin/teams, GET /admin/quality, GET /admin/rollouts and what mountRollouts says,
+// /admin/plugins, POST /admin/plugins/parsers/{name}/reset, GET /admin/tools, GET /admin/usage, /admin/keys, /admin/teams, GET /admin/quality, GET /admin/rollouts and what routeRollouts says,
 // POST /admin/reload, /ui for browsers, and GET /livez, which alone is open to
 // everyone. It is an http.Handler.
 type Admin struct {
-	cfg  AdminConfig
 	echo *echo.Echo
-	// api lends its checks, its recovery and its form of errors. It serves no path.
-	api *Server
+	door *door // for the operator's key
+	page *page // nil: there is none
+	log  *slog.Logger
 }
 
 // The operator's paths.
@@ -118,50 +118,53 @@ func NewAdmin(cfg AdminConfig) (*Admin, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &Admin{cfg: cfg, echo: echo.New(), api: &Server{cfg: Config{Log: cfg.Log, Keys: book}}}
+	a := &Admin{echo: echo.New(), door: &door{keys: book}, log: cfg.Log}
+	if cfg.Console != nil {
+		a.page = &page{cfg.Console, cfg.SSO, a.door, cfg.Log}
+	}
 	a.echo.HTTPErrorHandler = a.fail
 	a.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
-	a.echo.Use(a.observe, a.api.recover, a.guard)
-	a.echo.GET(livezPath, a.api.livez)
-	a.echo.GET(breakersPath, a.breakers)
-	a.echo.POST(breakersPath+"/:name/reset", a.reset)
-	a.show()
+	a.echo.Use(a.observe, recoverer(cfg.Log), a.guard)
+	a.echo.GET(livezPath, livez)
+	b := breakers{cfg.Breakers, cfg.Reset, cfg.Log}
+	a.echo.GET(breakersPath, b.list)
+	a.echo.POST(breakersPath+"/:name/reset", b.close)
+	cfg.route(a.echo)
+	if a.page != nil {
+		a.page.route(a.echo)
+	}
 	return a, nil
 }
 
-// show adds the paths that there are functions for.
-func (a *Admin) show() {
-	cfg := a.cfg
+// route adds the paths that there are functions for.
+func (cfg *AdminConfig) route(to *echo.Echo) {
 	if cfg.Targets != nil {
-		a.echo.GET(targetsPath, func(c echo.Context) error {
+		to.GET(targetsPath, func(c echo.Context) error {
 			return c.JSON(http.StatusOK, map[string][]gateway.TargetState{"targets": cfg.Targets()})
 		})
 	}
 	for path, shown := range map[string]func() any{prefixPath: cfg.Caches, pluginsPath: cfg.Plugins, toolsPath: cfg.Tools, qualityPath: cfg.Quality} {
 		if shown != nil {
-			a.echo.GET(path, func(c echo.Context) error { return c.JSON(http.StatusOK, shown()) })
+			to.GET(path, func(c echo.Context) error { return c.JSON(http.StatusOK, shown()) })
 		}
 	}
 	if cfg.Rollouts != nil && cfg.SetArm != nil {
-		a.mountRollouts()
+		routeRollouts(to, cfg.Rollouts, cfg.SetArm)
 	}
 	if cfg.ResetParser != nil {
-		a.echo.POST(parsersPath+"/:name/reset", a.resetParser)
+		to.POST(parsersPath+"/:name/reset", resetParser(cfg.ResetParser, cfg.Log))
 	}
 	if cfg.Keys != nil {
-		a.mountKeys()
+		keysAdmin{cfg.Keys, keys.NewManager(cfg.Keys), cfg.Log}.route(to)
 	}
 	if cfg.Usage != nil {
-		a.echo.GET(usagePath, a.usage)
+		to.GET(usagePath, usage(cfg.Usage))
 	}
 	if cfg.Reload != nil {
-		a.echo.POST(reloadPath, a.reload)
+		to.POST(reloadPath, reload(cfg.Reload))
 	}
 	if cfg.Metrics != nil {
-		a.echo.GET(metricsPath, echo.WrapHandler(cfg.Metrics))
-	}
-	if cfg.Console != nil {
-		a.mountConsole()
+		to.GET(metricsPath, echo.WrapHandler(cfg.Metrics))
 	}
 }
 
@@ -190,7 +193,7 @@ func (a *Admin) HTTP() *http.Server {
 		WriteTimeout:   maxAdminWrite,
 		IdleTimeout:    maxAdminIdle,
 		MaxHeaderBytes: maxAdminHeader,
-		ErrorLog:       slog.NewLogLogger(a.cfg.Log.Handler(), slog.LevelWarn),
+		ErrorLog:       slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 	}
 }
 
@@ -199,14 +202,14 @@ func (a *Admin) HTTP() *http.Server {
 // no key cannot find out what there is. It sees the route that Echo has chosen, so it
 // and Echo cannot read a path differently.
 func (a *Admin) guard(next echo.HandlerFunc) echo.HandlerFunc {
-	checked, console := a.api.sameSite(a.api.authenticate(limitBody(next))), a.guardConsole(next)
+	checked, console := a.door.sameSite(a.door.authenticate(limitBody(next))), a.page.guard(next)
 	return func(c echo.Context) error {
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 		c.Response().Header().Set(echo.HeaderXContentTypeOptions, "nosniff")
 		if c.Path() == livezPath {
 			return next(c)
 		}
-		if a.ofConsole(c) {
+		if a.page.has(c) {
 			return console(c)
 		}
 		return checked(c)
@@ -235,34 +238,6 @@ func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-func (a *Admin) breakers(c echo.Context) error {
-	list := struct {
-		Breakers []breaker.Snapshot `json:"breakers"`
-	}{a.cfg.Breakers()}
-	if list.Breakers == nil {
-		list.Breakers = []breaker.Snapshot{}
-	}
-	return c.JSON(http.StatusOK, list)
-}
-
-// reset closes a breaker and answers with its state.
-func (a *Admin) reset(c echo.Context) error {
-	name, err := nameOf(c)
-	if err != nil {
-		return err
-	}
-	if !a.cfg.Reset(name) {
-		return a.unknown(name)
-	}
-	a.cfg.Log.InfoContext(c.Request().Context(), "breaker reset by the operator", "id", requestID(c), "breaker", name)
-	for _, s := range a.cfg.Breakers() {
-		if s.Name == name {
-			return c.JSON(http.StatusOK, s)
-		}
-	}
-	return fmt.Errorf("the breaker %q was reset but is not in the list", name)
-}
-
 // nameOf is the name in the path.
 func nameOf(c echo.Context) (string, error) {
 	name := c.Param("name")
@@ -276,27 +251,20 @@ func nameOf(c echo.Context) (string, error) {
 	return decoded, nil
 }
 
-// resetParser ends a parser's quarantine and answers with its state.
-func (a *Admin) resetParser(c echo.Context) error {
-	name, err := nameOf(c)
-	if err != nil {
-		return err
+// resetParser ends a parser's quarantine and answers with its state. See AdminConfig.ResetParser.
+func resetParser(reset func(name string) (state any, names []string), log *slog.Logger) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		name, err := nameOf(c)
+		if err != nil {
+			return err
+		}
+		state, names := reset(name)
+		if state == nil {
+			return notThere("parser", name, names, pluginsPath)
+		}
+		log.InfoContext(c.Request().Context(), "parser reset by the operator", "id", requestID(c), "parser", name)
+		return c.JSON(http.StatusOK, state)
 	}
-	state, names := a.cfg.ResetParser(name)
-	if state == nil {
-		return notThere("parser", name, names, pluginsPath)
-	}
-	a.cfg.Log.InfoContext(c.Request().Context(), "parser reset by the operator", "id", requestID(c), "parser", name)
-	return c.JSON(http.StatusOK, state)
-}
-
-// unknown says that there is no such breaker, and which ones may be meant.
-func (a *Admin) unknown(name string) error {
-	var names []string
-	for _, b := range a.cfg.Breakers() {
-		names = append(names, b.Name)
-	}
-	return notThere("breaker", name, names, breakersPath)
 }
 
 // notThere says that there is nothing of a name, which ones may be meant, and what lists them.
@@ -332,7 +300,7 @@ func (a *Admin) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		case w.Status < http.StatusBadRequest && r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, contentPath):
 			level = slog.LevelDebug
 		}
-		a.cfg.Log.LogAttrs(r.Context(), level, "admin request", rec.attrs(nil, c, time.Since(began))...)
+		a.log.LogAttrs(r.Context(), level, "admin request", rec.attrs(nil, c, time.Since(began))...)
 		if broken {
 			panic(http.ErrAbortHandler) // cut off, so that nobody takes half an answer for a whole one
 		}
@@ -348,8 +316,8 @@ func (a *Admin) fail(err error, c echo.Context) {
 	case c.Response().Committed:
 		recordOf(c).err = e
 		return
-	case a.ofConsole(c):
-		a.failConsole(e, c)
+	case a.page.has(c):
+		a.page.fail(e, c)
 		return
 	case e.Kind == gateway.NotFound && e.Code == "not_found":
 		e = &gateway.Error{Kind: gateway.NotFound, Code: e.Code, Message: "Not found: this address serves GET " +
@@ -358,5 +326,5 @@ func (a *Admin) fail(err error, c echo.Context) {
 		e = &gateway.Error{Kind: gateway.InvalidKey,
 			Message: "No valid key: send the operator's key as \"Authorization: Bearer …\". Clients' keys are not accepted here."}
 	}
-	a.api.fail(e, c)
+	fail(e, c)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -34,26 +35,27 @@ const (
 
 // keysAdmin answers for the keys and teams of clients.
 type keysAdmin struct {
-	*Admin
-	manager *keys.Manager
+	book    *keys.Book
+	manager *keys.Manager // of the same
+	log     *slog.Logger
 }
 
-func (a *Admin) mountKeys() {
-	k := keysAdmin{a, keys.NewManager(a.cfg.Keys)}
+// route adds the paths.
+func (k keysAdmin) route(to *echo.Echo) {
 	one, team := keysPath+"/:name", teamsPath+"/:name"
-	a.echo.GET(keysPath, k.list)
-	a.echo.POST(keysPath, k.create)
-	a.echo.GET(one, k.show)
-	a.echo.PATCH(one, k.edit)
-	a.echo.DELETE(one, k.delete)
-	a.echo.POST(one+"/rotate", k.rotate)
-	a.echo.POST(one+"/block", k.block(true))
-	a.echo.POST(one+"/unblock", k.block(false))
-	a.echo.GET(teamsPath, k.teams)
-	a.echo.POST(teamsPath, k.createTeam)
-	a.echo.GET(team, k.showTeam)
-	a.echo.PATCH(team, k.editTeam)
-	a.echo.DELETE(team, k.deleteTeam)
+	to.GET(keysPath, k.list)
+	to.POST(keysPath, k.create)
+	to.GET(one, k.show)
+	to.PATCH(one, k.edit)
+	to.DELETE(one, k.delete)
+	to.POST(one+"/rotate", k.rotate)
+	to.POST(one+"/block", k.block(true))
+	to.POST(one+"/unblock", k.block(false))
+	to.GET(teamsPath, k.teams)
+	to.POST(teamsPath, k.createTeam)
+	to.GET(team, k.showTeam)
+	to.PATCH(team, k.editTeam)
+	to.DELETE(team, k.deleteTeam)
 }
 
 // KeyView is a key as the admin API shows it.
@@ -148,7 +150,7 @@ func scopeOf(models, tools []string, most *int, labels map[string]string, limits
 }
 
 func (k keysAdmin) view(e *keys.Entry, text string) KeyView {
-	v := KeyView{Key: text, keyFields: fieldsOf(&e.Key), State: k.cfg.Keys.Status(e), Origin: e.Origin, Created: e.Created}
+	v := KeyView{Key: text, keyFields: fieldsOf(&e.Key), State: k.book.Status(e), Origin: e.Origin, Created: e.Created}
 	for _, s := range e.Secrets {
 		if s.Public != "" {
 			v.Texts = append(v.Texts, TextView{s.Public, s.Until})
@@ -171,7 +173,7 @@ func (k keysAdmin) list(c echo.Context) error {
 		}
 		limit = n
 	}
-	page, more := k.cfg.Keys.List(c.QueryParam("after"), limit)
+	page, more := k.book.List(c.QueryParam("after"), limit)
 	out := struct {
 		Keys []KeyView `json:"keys"`
 		More bool      `json:"more"`
@@ -187,7 +189,7 @@ func (k keysAdmin) show(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	e := k.cfg.Keys.Key(name)
+	e := k.book.Key(name)
 	if e == nil {
 		return notThere("key", name, nil, keysPath)
 	}
@@ -293,7 +295,7 @@ func (k keysAdmin) teams(c echo.Context) error {
 	out := struct {
 		Teams []TeamView `json:"teams"`
 	}{Teams: []TeamView{}}
-	for _, t := range k.cfg.Keys.Teams() {
+	for _, t := range k.book.Teams() {
 		out.Teams = append(out.Teams, viewTeam(t))
 	}
 	return c.JSON(http.StatusOK, out)
@@ -304,7 +306,7 @@ func (k keysAdmin) showTeam(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	t := k.cfg.Keys.Team(name)
+	t := k.book.Team(name)
 	if t == nil {
 		return notThere("team", name, nil, teamsPath)
 	}
@@ -341,7 +343,7 @@ func (k keysAdmin) editTeam(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	t := k.cfg.Keys.Team(name)
+	t := k.book.Team(name)
 	if t == nil {
 		return notThere("team", name, nil, teamsPath)
 	}
@@ -366,7 +368,7 @@ func (k keysAdmin) deleteTeam(c echo.Context) error {
 
 // note writes what an operator has done to the log.
 func (k keysAdmin) note(c echo.Context, what, name string) {
-	k.cfg.Log.InfoContext(c.Request().Context(), what, "id", requestID(c), "name", name, "by", operatorOf(c))
+	k.log.InfoContext(c.Request().Context(), what, "id", requestID(c), "name", name, "by", operatorOf(c))
 }
 
 // failed is an error of the manager's as an answer.
@@ -377,7 +379,7 @@ func (k keysAdmin) failed(c echo.Context, err error) error {
 	}
 	var known *keys.Error
 	if !errors.As(err, &known) {
-		k.cfg.Log.ErrorContext(c.Request().Context(), "keys cannot be changed", "id", requestID(c), "error", err)
+		k.log.ErrorContext(c.Request().Context(), "keys cannot be changed", "id", requestID(c), "error", err)
 		return &gateway.Error{Kind: gateway.Overloaded, Code: "store_away", Message: "The store of the keys does not answer; the log says why. Look whether the change was made before you try again.", Err: err}
 	}
 	out := &gateway.Error{Kind: gateway.Invalid, Param: known.Field, Message: known.Message}

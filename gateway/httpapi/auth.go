@@ -37,18 +37,30 @@ func tenantOf(c echo.Context) string {
 	return ""
 }
 
+// door lets requests in: those with a known key, or, where none is asked for, those that do not come
+// from another site's page.
+type door struct {
+	keys    *keys.Book     // may be nil: no key is asked for
+	proxies []netip.Prefix // trusted to say where requests come from
+}
+
 // asksKey reports whether a request needs a key.
-func (s *Server) asksKey() bool { return s.cfg.Keys != nil && s.cfg.Keys.Required() }
+func (d *door) asksKey() bool { return d.keys != nil && d.keys.Required() }
+
+// behind is what stands before a path: what says of which protocol it is, and then the door.
+func (d *door) behind(marks ...echo.MiddlewareFunc) []echo.MiddlewareFunc {
+	return append(marks, d.sameSite, d.authenticate)
+}
 
 // authenticate lets a request through that carries a known key.
-func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
+func (d *door) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if !s.asksKey() {
+		if !d.asksKey() {
 			return next(c)
 		}
-		client, refused := s.client(c, recordOf(c).form == messages.Form)
+		client, refused := d.client(c, recordOf(c).form == messages.Form)
 		if refused != nil {
-			return s.refuse(c, refused)
+			return d.refuse(c, refused)
 		}
 		setClient(c, client)
 		return next(c)
@@ -56,8 +68,8 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // refuse is the error of a key that is not taken.
-func (s *Server) refuse(c echo.Context, why *keys.Refusal) error {
-	s.cfg.Keys.Refuse(why.Reason)
+func (d *door) refuse(c echo.Context, why *keys.Refusal) error {
+	d.keys.Refuse(why.Reason)
 	if why.Key != "" {
 		recordOf(c).key = why.Key
 	}
@@ -75,17 +87,17 @@ func (s *Server) refuse(c echo.Context, why *keys.Refusal) error {
 // client is whose key a request carries. Clients of the Messages API have it in x-api-key, some of
 // them in both headers: one that is not ours does no harm, two of ours that differ do not say who
 // asks.
-func (s *Server) client(c echo.Context, anthropic bool) (*gateway.Client, *keys.Refusal) {
+func (d *door) client(c echo.Context, anthropic bool) (*gateway.Client, *keys.Refusal) {
 	h := c.Request().Header
 	scheme, token, _ := strings.Cut(h.Get(echo.HeaderAuthorization), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		token = ""
 	}
-	client, refused := s.find(c, token)
+	client, refused := d.find(c, token)
 	if !anthropic {
 		return client, refused
 	}
-	other, otherRefused := s.find(c, h.Get("x-api-key"))
+	other, otherRefused := d.find(c, h.Get("x-api-key"))
 	switch {
 	case client != nil && other != nil && client.Key != other.Key:
 		return nil, &keys.Refusal{Reason: keys.Unknown}
@@ -96,10 +108,10 @@ func (s *Server) client(c echo.Context, anthropic bool) (*gateway.Client, *keys.
 }
 
 // find is whose key a text is.
-func (s *Server) find(c echo.Context, token string) (*gateway.Client, *keys.Refusal) {
-	k, team, refused := s.cfg.Keys.Find(token, func() netip.Addr {
+func (d *door) find(c echo.Context, token string) (*gateway.Client, *keys.Refusal) {
+	k, team, refused := d.keys.Find(token, func() netip.Addr {
 		from, _ := netip.ParseAddrPort(c.Request().RemoteAddr)
-		return netaddr.Client(from.Addr(), c.Request().Header.Values("x-forwarded-for"), s.cfg.Proxies)
+		return netaddr.Client(from.Addr(), c.Request().Header.Values("x-forwarded-for"), d.proxies)
 	})
 	if refused != nil {
 		return nil, refused
@@ -132,35 +144,35 @@ func newClient(k *keys.Entry, team *keys.TeamEntry) *gateway.Client {
 }
 
 // checkScope says why a key does not allow a request for a model. Its client is set.
-func (s *Server) checkScope(req *gateway.Request) error {
+func (d *door) checkScope(req *gateway.Request) error {
 	if e := req.Client.CheckModel(req.Model); e != nil {
-		s.cfg.Keys.Refuse(keys.Model)
+		d.keys.Refuse(keys.Model)
 		return e
 	}
 	return nil
 }
 
 // capped is gateway.Request.Capped, counted.
-func (s *Server) capped(req *gateway.Request) (*gateway.Request, error) {
+func (d *door) capped(req *gateway.Request) (*gateway.Request, error) {
 	out, err := req.Capped()
-	s.countCap(err)
+	d.countCap(err)
 	return out, err
 }
 
-func (s *Server) countCap(err error) {
+func (d *door) countCap(err error) {
 	if err != nil && gateway.AsError(err).Code == gateway.CodeTokenCap {
-		s.cfg.Keys.Refuse(keys.Tokens)
+		d.keys.Refuse(keys.Tokens)
 	}
 }
 
 // wholeProvider says why a key may not have its requests sent to a provider as they are, with whatever
 // model they name: it may use some models alone, or so many tokens.
-func (s *Server) wholeProvider(c echo.Context) error {
+func (d *door) wholeProvider(c echo.Context) error {
 	client := clientOf(c)
 	if client == nil || client.MaxTokens == 0 && !client.Restricts() {
 		return nil
 	}
-	s.cfg.Keys.Refuse(keys.Passthrough)
+	d.keys.Refuse(keys.Passthrough)
 	return &gateway.Error{Kind: gateway.Forbidden, Param: "path",
 		Message: fmt.Sprintf("The key %q is limited to some models or to a number of output tokens, and what goes to this path is not looked at: use a key without models and max_tokens.", client.Key)}
 }

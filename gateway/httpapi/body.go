@@ -13,26 +13,37 @@ import (
 	"github.com/callgate/callgate/gateway/protocol"
 )
 
+// bodies reads the bodies of requests.
+type bodies struct {
+	most   int64            // bytes of one
+	memory *inflight.Budget // that all requests in progress share; nil has no bound
+	limits gateway.Limits   // on what a body is made of
+	serves bool             // the gateway runs tools of servers of its own
+}
+
+// answerBody answers a request of a client that has sent a body.
+type answerBody func(c echo.Context, body []byte, from protocol.Client) error
+
 // withBody answers a request of a client that has sent a body. The whole of it is read before
 // anything is sent upstream: a POST whose answer outruns its body loses the answer in net/http
 // (golang/go#40747).
-func (s *Server) withBody(answer func(c echo.Context, body []byte, from protocol.Client) error) echo.HandlerFunc {
+func (b *bodies) withBody(answer answerBody) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		room := s.cfg.Memory.Claim()
+		room := b.memory.Claim()
 		defer room.Close()
-		body, err := s.readBody(c, room)
+		body, err := b.read(c, room)
 		if err != nil {
 			return err
 		}
-		return answer(c, body, protocol.Client{Tenant: tenantOf(c), Key: clientOf(c), RequestID: requestID(c), Header: c.Request().Header, Limits: s.cfg.Limits, Room: room, Serves: s.cfg.Serves})
+		return answer(c, body, protocol.Client{Tenant: tenantOf(c), Key: clientOf(c), RequestID: requestID(c), Header: c.Request().Header, Limits: b.limits, Room: room, Serves: b.serves})
 	}
 }
 
-// readBody reads the request's body up to the limit, and claims room for it as it comes.
-func (s *Server) readBody(c echo.Context, room *inflight.Claim) ([]byte, error) {
+// read reads the request's body up to the limit, and claims room for it as it comes.
+func (b *bodies) read(c echo.Context, room *inflight.Claim) ([]byte, error) {
 	r := c.Request()
-	if r.ContentLength > s.cfg.MaxBody {
-		return nil, s.tooLarge()
+	if r.ContentLength > b.most {
+		return nil, b.tooLarge()
 	}
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return nil, &gateway.Error{Kind: gateway.Invalid, Param: "content-encoding",
@@ -40,7 +51,7 @@ func (s *Server) readBody(c echo.Context, room *inflight.Claim) ([]byte, error) 
 	}
 	conn, from := connectionOf(r.Context()), r.Body
 	if r.ContentLength < 0 { // else net/http reads no more than was said
-		from = http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody)
+		from = http.MaxBytesReader(c.Response(), r.Body, b.most)
 	}
 	conn.beginBody()
 	body, err := readAll(from, r.ContentLength, room)
@@ -50,7 +61,7 @@ func (s *Server) readBody(c echo.Context, room *inflight.Claim) ([]byte, error) 
 	case errors.As(err, &full):
 		return nil, full
 	case errors.As(err, &limit):
-		return nil, s.tooLarge()
+		return nil, b.tooLarge()
 	case err != nil && r.Context().Err() != nil:
 		return nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
 	case err != nil:
@@ -60,8 +71,8 @@ func (s *Server) readBody(c echo.Context, room *inflight.Claim) ([]byte, error) 
 	return body, nil
 }
 
-func (s *Server) tooLarge() *gateway.Error {
-	return &gateway.Error{Kind: gateway.TooLarge, Message: fmt.Sprintf("The request body is larger than %d bytes (limits.body).", s.cfg.MaxBody)}
+func (b *bodies) tooLarge() *gateway.Error {
+	return &gateway.Error{Kind: gateway.TooLarge, Message: fmt.Sprintf("The request body is larger than %d bytes (limits.body).", b.most)}
 }
 
 // firstPiece is how much of a body is made room for before anything of it has come, and growth

@@ -22,23 +22,30 @@ const (
 	maxCount = 4 << 10
 )
 
-// countTokens is POST /v1/messages/count_tokens. An upstream that counts itself is asked; the count of
+// counter counts the tokens of requests of the Messages API.
+type counter struct {
+	gateway Chatter
+	door    *door
+	watch   *watch
+}
+
+// answer is POST /v1/messages/count_tokens. An upstream that counts itself is asked; the count of
 // all others is our own estimate.
-func (s *Server) countTokens(c echo.Context, body []byte, from protocol.Client) error {
+func (n *counter) answer(c echo.Context, body []byte, from protocol.Client) error {
 	answer, err := messages.CountTokens(body, from)
 	if err != nil {
 		return err
 	}
-	if exact := s.askCount(c, body, from); exact != nil {
+	if exact := n.ask(c, body, from); exact != nil {
 		answer = exact
 	}
 	return c.JSONBlob(http.StatusOK, answer)
 }
 
-// askCount is the upstream's own count, nil where there is none.
-func (s *Server) askCount(c echo.Context, body []byte, from protocol.Client) []byte {
-	req, err := s.cfg.Limits.Parse(body, from.Room)
-	if err != nil || s.enter(c, req) != nil {
+// ask is the upstream's own count, nil where there is none.
+func (n *counter) ask(c echo.Context, body []byte, from protocol.Client) []byte {
+	req, err := from.Limits.Parse(body, from.Room)
+	if err != nil || n.door.enter(c, req) != nil {
 		return nil
 	}
 	req.MaxRetries = new(int)
@@ -47,11 +54,11 @@ func (s *Server) askCount(c echo.Context, body []byte, from protocol.Client) []b
 		named := req.Body(model)
 		return io.NopCloser(bytes.NewReader(named)), int64(len(named)), nil
 	}
-	ctx, done := s.begin(c)
+	ctx, done := n.watch.begin(c)
 	defer func() { done(req.Route) }()
 	ctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
-	resp, err := s.cfg.Gateway.Relay(ctx, req, relay, false)
+	resp, err := n.gateway.Relay(ctx, req, relay, false)
 	if err != nil {
 		return nil
 	}

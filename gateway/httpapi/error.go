@@ -16,7 +16,7 @@ import (
 
 // fail is Echo's error handler: it answers with the error, or, where an answer has begun,
 // ends the stream with it, without the end marker.
-func (s *Server) fail(err error, c echo.Context) {
+func fail(err error, c echo.Context) {
 	e := classify(err, c.Request())
 	rec := recordOf(c)
 	rec.err = e
@@ -39,7 +39,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	case w.Committed && rec.raw:
 		rec.abort = true // the client must see that something is missing
 	case w.Committed:
-		s.failLate(w, e, rec)
+		failLate(w, e, rec)
 	case e.Body != nil && rec.form.OpenAI:
 		for name, values := range e.Header {
 			w.Header()[http.CanonicalHeaderKey(name)] = values
@@ -61,7 +61,7 @@ func (s *Server) fail(err error, c echo.Context) {
 }
 
 // failLate ends a stream with an error.
-func (s *Server) failLate(w *echo.Response, e *gateway.Error, rec *record) {
+func failLate(w *echo.Response, e *gateway.Error, rec *record) {
 	var out []byte
 	if rec.summary != nil && e.Summary != nil { // nothing of an answer went out, and so no headers of it
 		out = append(out, observe.Late(rec.summary)...)

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,46 +18,56 @@ import (
 	"github.com/callgate/callgate/gateway/protocol"
 )
 
-// exchange answers the requests of one protocol.
-func (s *Server) exchange(parse protocol.Parser) echo.HandlerFunc {
-	return s.withBody(func(c echo.Context, body []byte, from protocol.Client) error {
+// exchange answers requests for answers of models: it asks the gateway, and writes what comes.
+type exchange struct {
+	gateway   Chatter
+	door      *door
+	bodies    *bodies
+	watch     *watch
+	tapes     *content.Keeper // of what is said; may be nil
+	heartbeat time.Duration   // after how much silence a stream has a sign of life; 0: never
+}
+
+// of answers the requests of one protocol.
+func (x *exchange) of(parse protocol.Parser) echo.HandlerFunc {
+	return x.bodies.withBody(func(c echo.Context, body []byte, from protocol.Client) error {
 		began := time.Now()
-		s.record(c, body)
+		putOnTape(c, x.tapes, body)
 		front, err := parse(c.Request().Context(), body, from)
 		if err != nil {
 			return err
 		}
-		req, err := s.cfg.Limits.Parse(front.Chat(), from.Room)
+		req, err := from.Limits.Parse(front.Chat(), from.Room)
 		if err != nil {
 			return err
 		}
 		req.Source = front.Source()
-		if err := s.enter(c, req); err != nil {
+		if err := x.door.enter(c, req); err != nil {
 			return err
 		}
-		if req, err = s.capped(req); err != nil {
+		if req, err = x.door.capped(req); err != nil {
 			return err
 		}
 		if d, ok := front.(protocol.Detached); ok {
-			return s.detach(c, d, req)
+			return x.detach(c, d, req)
 		}
-		return s.ask(c, front, req, began)
+		return x.ask(c, front, req, began)
 	})
 }
 
 // ask asks the gateway, and writes its answer.
-func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request, began time.Time) error {
+func (x *exchange) ask(c echo.Context, front protocol.Front, req *gateway.Request, began time.Time) error {
 	rec := recordOf(c)
-	beat := s.newHeartbeat(c, rec.form.Ping, req.Stream)
+	beat := newHeartbeat(c, rec.form.Ping, x.heartbeat, req.Stream)
 	defer beat.stop()
-	ctx, done := s.begin(c)
+	ctx, done := x.watch.begin(c)
 	defer func() { done(req.Route) }()
-	resp, err := s.cfg.Gateway.Chat(ctx, req)
+	resp, err := x.gateway.Chat(ctx, req)
 	if short, ok := front.(protocol.Shortener); ok && err != nil && short.Shorten(ctx, gateway.AsError(err)) {
 		if req, err = req.Again(front.Chat(), front.Source()); err != nil {
 			return err
 		}
-		resp, err = s.cfg.Gateway.Chat(ctx, req)
+		resp, err = x.gateway.Chat(ctx, req)
 	}
 	if err != nil {
 		return err
@@ -70,31 +79,12 @@ func (s *Server) ask(c echo.Context, front protocol.Front, req *gateway.Request,
 		resp.Summary.WarningsInHeader += len(said)
 	}
 	rec.writer = front.Writer(resp)
-	return s.write(c, resp, rec.writer, began, beat)
-}
-
-// begin notes in metrics and trace that a request is asked. done tells the route that it took.
-func (s *Server) begin(c echo.Context) (ctx context.Context, done func(route string)) {
-	rec := recordOf(c)
-	ctx = c.Request().Context()
-	if s.cfg.Trace != nil {
-		ctx, rec.endTrace = s.cfg.Trace(ctx, c.Request().Header, c.Request().Method+" "+c.Request().URL.Path)
-	}
-	ctx = content.With(ctx, rec.tape)
-	if s.cfg.Metrics != nil {
-		s.cfg.Metrics.Begin()
-	}
-	return ctx, func(route string) {
-		rec.route = route
-		if s.cfg.Metrics != nil {
-			s.cfg.Metrics.End()
-		}
-	}
+	return write(c, resp, rec.writer, began, beat)
 }
 
 // enter notes on a request what its HTTP request says of it, and whose it is, who has to be allowed
 // its model.
-func (s *Server) enter(c echo.Context, req *gateway.Request) error {
+func (d *door) enter(c echo.Context, req *gateway.Request) error {
 	h := c.Request().Header
 	if err := budget(req, h); err != nil {
 		return err
@@ -109,9 +99,9 @@ func (s *Server) enter(c echo.Context, req *gateway.Request) error {
 	rec := recordOf(c)
 	rec.model, rec.stream = req.Model, req.Stream
 	if req.Model == "" { // a path that goes to a provider whole
-		return s.wholeProvider(c)
+		return d.wholeProvider(c)
 	}
-	return s.checkScope(req)
+	return d.checkScope(req)
 }
 
 // armHeader is what a client sets to be in an arm of a rollout, as rollout/arm, and where it is told
@@ -175,8 +165,23 @@ func delay(h http.Header, name string, most time.Duration) (time.Duration, error
 	return d, nil
 }
 
+// detach begins a response in the background.
+func (x *exchange) detach(c echo.Context, front protocol.Detached, req *gateway.Request) error {
+	recordOf(c).asks = false   // it is told of when it is over
+	req.Room = req.Room.Move() // what the request holds is held until the response is over
+	d, err := front.Detach(c.Request().Context(), req)
+	if err != nil {
+		req.Room.Close()
+		return err
+	}
+	if d.Events == nil {
+		return c.JSONBlob(http.StatusOK, d.Body)
+	}
+	return replay(c, d.Events, x.heartbeat)
+}
+
 // write sends a response, frame by frame.
-func (s *Server) write(c echo.Context, resp *gateway.Response, front protocol.Writer, began time.Time, beat *heartbeat) error {
+func write(c echo.Context, resp *gateway.Response, front protocol.Writer, began time.Time, beat *heartbeat) error {
 	frame, err := resp.Next()
 	if err != nil && err != io.EOF {
 		return err
@@ -188,7 +193,7 @@ func (s *Server) write(c echo.Context, resp *gateway.Response, front protocol.Wr
 			return err
 		}
 		header(w.Header(), resp, true)
-		return s.writeWhole(c, resp, body, began)
+		return writeWhole(c, resp, body, began)
 	}
 	beat.begin(resp.Summary, func() {
 		header(w.Header(), resp, false)
@@ -240,7 +245,7 @@ func streamHeader(h http.Header) {
 	h.Set("x-accel-buffering", "no")
 }
 
-func (s *Server) writeWhole(c echo.Context, resp *gateway.Response, body []byte, began time.Time) error {
+func writeWhole(c echo.Context, resp *gateway.Response, body []byte, began time.Time) error {
 	w := c.Response()
 	h := w.Header()
 	timing(h, began, resp.Summary.Overhead)

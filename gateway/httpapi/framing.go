@@ -15,14 +15,3 @@ func endChunked(next echo.HandlerFunc) echo.HandlerFunc {
 		return next(c)
 	}
 }
-
-// endDraining ends the connection behind a request that comes while the server drains: its
-// client is to find another one.
-func (s *Server) endDraining(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if s.draining.Load() {
-			c.Response().Header().Set("connection", "close")
-		}
-		return next(c)
-	}
-}

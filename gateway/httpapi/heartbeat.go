@@ -31,9 +31,9 @@ type heartbeat struct {
 }
 
 // newHeartbeat begins the heartbeat of a stream. It must be stopped.
-func (s *Server) newHeartbeat(c echo.Context, ping string, streamed bool) *heartbeat {
+func newHeartbeat(c echo.Context, ping string, every time.Duration, streamed bool) *heartbeat {
 	w := c.Response()
-	h := &heartbeat{w: w, conn: connectionOf(c.Request().Context()), ping: ping, every: s.cfg.Heartbeat, last: time.Now()}
+	h := &heartbeat{w: w, conn: connectionOf(c.Request().Context()), ping: ping, every: every, last: time.Now()}
 	if h.every > 0 && streamed {
 		h.mu.Lock()
 		h.timer = time.AfterFunc(h.every, h.beat)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -88,9 +89,17 @@ func setRequestID(c echo.Context) { c.Response().Header()[requestIDHeader] = []s
 // at for each request: any other spelling is made into that one each time.
 const requestIDHeader = "X-Request-Id"
 
+// watch tells log, metrics and traces of requests.
+type watch struct {
+	log     *slog.Logger
+	metrics Metrics // may be nil
+	// trace is Config.Trace.
+	trace func(ctx context.Context, header http.Header, name string) (context.Context, func(gateway.Record))
+}
+
 // observe gives each request its id and writes one line to the log when it is done.
 // No prompt, answer or key is in it.
-func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
+func (w *watch) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
 		o := &observed{Context: c, record: record{form: chat.Form, id: clientID(c.Request().Header.Get(requestIDHeader))}}
@@ -102,7 +111,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := next(c); err != nil {
 			c.Error(err)
 		}
-		s.ended(c, rec, time.Since(began))
+		w.ended(c, rec, time.Since(began))
 		level := slog.LevelInfo
 		if path := c.Request().URL.Path; path == "/livez" || path == "/readyz" {
 			level = slog.LevelDebug
@@ -110,11 +119,11 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 			level = slog.LevelWarn
 		}
 		ctx := c.Request().Context()
-		if s.cfg.Log.Enabled(ctx, level) {
+		if w.log.Enabled(ctx, level) {
 			var room [maxAttrs]slog.Attr
 			line := slog.NewRecord(time.Now(), level, "request", 0) // LogAttrs would look for its caller
 			line.AddAttrs(rec.attrs(room[:0], c, line.Time.Sub(began))...)
-			_ = s.cfg.Log.Handler().Handle(ctx, line) // as LogAttrs does
+			_ = w.log.Handler().Handle(ctx, line) // as LogAttrs does
 		}
 		if rec.abort {
 			panic(http.ErrAbortHandler) // ends the connection without the end of the body
@@ -142,8 +151,27 @@ func (rec *record) failed(status int) bool {
 	return rec.err != nil && rec.err.Kind != gateway.Canceled && (status >= http.StatusInternalServerError || status == http.StatusOK)
 }
 
+// begin notes in metrics and trace that a request is asked. done tells the route that it took.
+func (w *watch) begin(c echo.Context) (ctx context.Context, done func(route string)) {
+	rec := recordOf(c)
+	ctx = c.Request().Context()
+	if w.trace != nil {
+		ctx, rec.endTrace = w.trace(ctx, c.Request().Header, c.Request().Method+" "+c.Request().URL.Path)
+	}
+	ctx = content.With(ctx, rec.tape)
+	if w.metrics != nil {
+		w.metrics.Begin()
+	}
+	return ctx, func(route string) {
+		rec.route = route
+		if w.metrics != nil {
+			w.metrics.End()
+		}
+	}
+}
+
 // ended hands a request for an answer that is over to the metrics and the trace.
-func (s *Server) ended(c echo.Context, rec *record, took time.Duration) {
+func (w *watch) ended(c echo.Context, rec *record, took time.Duration) {
 	if !rec.asks {
 		return
 	}
@@ -154,8 +182,8 @@ func (s *Server) ended(c echo.Context, rec *record, took time.Duration) {
 	if rec.endTrace != nil {
 		rec.endTrace(r)
 	}
-	if s.cfg.Metrics != nil {
-		s.cfg.Metrics.Request(&r)
+	if w.metrics != nil {
+		w.metrics.Request(&r)
 	}
 }
 
@@ -211,21 +239,26 @@ func newID() string {
 	return string(randtext.Append(append(room[:0], prefix...), letters, n))
 }
 
-// recover turns a panic of a handler into an error, so that the client gets an
+// recoverer turns a panic of a handler into an error, so that the client gets an
 // answer and the log the stack.
-func (s *Server) recover(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) (err error) {
-		defer func() {
-			p := recover()
-			if p == nil {
-				return
-			}
-			if p == http.ErrAbortHandler { // net/http panics with this very value
-				panic(p)
-			}
-			s.cfg.Log.Error("panic", "id", requestID(c), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = gateway.AsError(fmt.Errorf("panic: %v", p))
-		}()
-		return next(c)
+func recoverer(log *slog.Logger) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) (err error) {
+			defer func() {
+				if p := recover(); p != nil {
+					err = panicked(log, c, p)
+				}
+			}()
+			return next(c)
+		}
 	}
+}
+
+// panicked is the error of a panic, which the log hears of.
+func panicked(log *slog.Logger, c echo.Context, p any) error {
+	if p == http.ErrAbortHandler { // net/http panics with this very value
+		panic(p)
+	}
+	log.Error("panic", "id", requestID(c), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	return gateway.AsError(fmt.Errorf("panic: %v", p))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/callgate/callgate/gateway"
 	"github.com/callgate/callgate/gateway/inflight"
 	"github.com/callgate/callgate/gateway/internal/upload"
+	"github.com/callgate/callgate/gateway/protocol/chat"
 )
 
 // endpoint is one beside chat completions, whose requests go to the target of their model as
@@ -37,32 +38,53 @@ var endpoints = []endpoint{
 	{path: "images/generations"}, {path: "images/edits"}, {path: "images/variations"},
 }
 
-// relay answers the requests of an endpoint.
-func (s *Server) relay(e endpoint) echo.HandlerFunc {
+// relays send on what is no request for a chat, and the answers to it.
+type relays struct {
+	gateway Chatter
+	door    *door
+	bodies  *bodies
+	uploads *uploads
+	watch   *watch
+}
+
+// route adds the paths of the endpoints, and those whose requests go to one provider: path to provider.
+func (x *relays) route(to *echo.Echo, passthrough map[string]string) {
+	for _, e := range endpoints {
+		to.POST("/v1/"+e.path, x.of(e), x.door.behind(speaks(chat.NewForm(e.path)))...)
+	}
+	for prefix, provider := range passthrough {
+		handler, before := x.passthrough(provider), x.door.behind(speaks(chat.NewForm("passthrough")))
+		to.Any(prefix, handler, before...)
+		to.Any(prefix+"/*", handler, before...)
+	}
+}
+
+// of answers the requests of an endpoint.
+func (x *relays) of(e endpoint) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
-		room := s.cfg.Memory.Claim()
+		room := x.bodies.memory.Claim()
 		defer room.Close()
-		req, body, err := s.relayed(c, room)
+		req, body, err := x.relayed(c, room)
 		if err != nil {
 			return err
 		}
 		defer body.close()
-		if err := s.enter(c, req); err != nil {
+		if err := x.door.enter(c, req); err != nil {
 			return err
 		}
 		if err := req.Bounded(e.text); err != nil {
-			s.countCap(err)
+			x.door.countCap(err)
 			return err
 		}
 		out := &gateway.Relay{Method: http.MethodPost, Path: e.path, Query: c.Request().URL.RawQuery, Header: req.Header, Body: body.open}
-		return s.sendOn(c, req, began, func(ctx context.Context) (*gateway.Response, error) { return s.cfg.Gateway.Relay(ctx, req, out, e.one) })
+		return x.sendOn(c, req, began, func(ctx context.Context) (*gateway.Response, error) { return x.gateway.Relay(ctx, req, out, e.one) })
 	}
 }
 
 // sendOn sends a request on, and the answer back as it comes.
-func (s *Server) sendOn(c echo.Context, req *gateway.Request, began time.Time, send func(context.Context) (*gateway.Response, error)) error {
-	ctx, done := s.begin(c)
+func (x *relays) sendOn(c echo.Context, req *gateway.Request, began time.Time, send func(context.Context) (*gateway.Response, error)) error {
+	ctx, done := x.watch.begin(c)
 	defer func() { done(req.Route) }()
 	resp, err := send(ctx)
 	if err != nil {
@@ -73,24 +95,24 @@ func (s *Server) sendOn(c echo.Context, req *gateway.Request, began time.Time, s
 	h := c.Response().Header()
 	header(h, resp, true)
 	timing(h, began, resp.Summary.Overhead)
-	return s.copyAnswer(c, resp)
+	return copyAnswer(c, resp)
 }
 
 // passthrough sends the requests of a path to a provider.
-func (s *Server) passthrough(provider string) echo.HandlerFunc {
+func (x *relays) passthrough(provider string) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began, r := time.Now(), c.Request()
 		path, err := below(r.URL.EscapedPath())
 		if err != nil {
 			return err
 		}
-		body, err := s.spool(c)
+		body, err := x.uploads.read(c)
 		if err != nil {
 			return err
 		}
 		defer body.Close()
 		req := &gateway.Request{}
-		if err := s.enter(c, req); err != nil {
+		if err := x.door.enter(c, req); err != nil {
 			return err
 		}
 		relay := &gateway.Relay{Method: r.Method, Path: path, Query: r.URL.RawQuery, Header: req.Header}
@@ -101,8 +123,8 @@ func (s *Server) passthrough(provider string) echo.HandlerFunc {
 			out, size := body.Open(upload.Span{}, nil)
 			return io.NopCloser(out), size, nil
 		}
-		return s.sendOn(c, req, began, func(ctx context.Context) (*gateway.Response, error) {
-			return s.cfg.Gateway.Passthrough(ctx, provider, req, relay)
+		return x.sendOn(c, req, began, func(ctx context.Context) (*gateway.Response, error) {
+			return x.gateway.Passthrough(ctx, provider, req, relay)
 		})
 	}
 }
@@ -121,7 +143,7 @@ func below(path string) (string, error) {
 }
 
 // copyAnswer writes an upstream's bytes as they come. Events are flushed one by one.
-func (s *Server) copyAnswer(c echo.Context, resp *gateway.Response) error {
+func copyAnswer(c echo.Context, resp *gateway.Response) error {
 	w := c.Response()
 	events := strings.HasPrefix(w.Header().Get("content-type"), "text/event-stream")
 	recordOf(c).raw = !events
@@ -158,16 +180,16 @@ type relayedBody struct {
 }
 
 // relayed reads a request's body, JSON or a form, and which model it names.
-func (s *Server) relayed(c echo.Context, room *inflight.Claim) (*gateway.Request, *relayedBody, error) {
+func (x *relays) relayed(c echo.Context, room *inflight.Claim) (*gateway.Request, *relayedBody, error) {
 	kind, params, err := mime.ParseMediaType(c.Request().Header.Get("content-type"))
 	if err == nil && kind == "multipart/form-data" {
-		return s.relayedForm(c, params["boundary"])
+		return x.relayedForm(c, params["boundary"])
 	}
-	data, err := s.readBody(c, room)
+	data, err := x.bodies.read(c, room)
 	if err != nil {
 		return nil, nil, err
 	}
-	req, err := s.cfg.Limits.Parse(data, room)
+	req, err := x.bodies.limits.Parse(data, room)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -179,8 +201,8 @@ func (s *Server) relayed(c echo.Context, room *inflight.Claim) (*gateway.Request
 }
 
 // relayedForm reads a form. The field "model" may stand behind the files.
-func (s *Server) relayedForm(c echo.Context, boundary string) (*gateway.Request, *relayedBody, error) {
-	body, err := s.spool(c)
+func (x *relays) relayedForm(c echo.Context, boundary string) (*gateway.Request, *relayedBody, error) {
+	body, err := x.uploads.read(c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -204,29 +226,4 @@ func (s *Server) relayedForm(c echo.Context, boundary string) (*gateway.Request,
 		return io.NopCloser(out), size, nil
 	}
 	return req, &relayedBody{open, done}, nil
-}
-
-// spool reads a body that may be long.
-func (s *Server) spool(c echo.Context) (*upload.Body, error) {
-	conn := connectionOf(c.Request().Context())
-	conn.beginBody()
-	from := http.MaxBytesReader(c.Response(), c.Request().Body, s.cfg.MaxUpload)
-	body, err := upload.Read(from, s.cfg.MaxUpload, upload.Room{Memory: s.cfg.Memory.Claim(), Files: s.cfg.Uploads.Claim()})
-	var limit *http.MaxBytesError
-	switch {
-	case errors.As(err, &limit), errors.Is(err, upload.ErrTooLarge):
-		return nil, &gateway.Error{Kind: gateway.TooLarge, Message: fmt.Sprintf("The request body is larger than %d bytes (limits.upload).", s.cfg.MaxUpload)}
-	case errors.Is(err, inflight.ErrSpent), errors.Is(err, inflight.ErrShare):
-		full := gateway.NoRoom(err, "The request body needs more room than one may have (limits.memory, limits.uploads).")
-		if full.Kind == gateway.MemorySpent {
-			full.Message = "The uploads in progress have taken the room that there is for them (limits.uploads, limits.memory). Try again in a moment."
-		}
-		return nil, full
-	case err != nil && c.Request().Context().Err() != nil:
-		return nil, &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: err}
-	case err != nil:
-		return nil, &gateway.Error{Kind: gateway.Invalid, Message: "The request body could not be read to its end.", Err: err}
-	}
-	conn.endBody()
-	return body, nil
 }

@@ -33,14 +33,16 @@ const reloadPath = "/admin/reload"
 
 // reload has the configuration read again. What is refused is no good configuration, and the answer
 // 422.
-func (a *Admin) reload(c echo.Context) error {
-	out, err := a.cfg.Reload()
-	if err != nil {
-		return err
+func reload(read func() (Reloaded, error)) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		out, err := read()
+		if err != nil {
+			return err
+		}
+		status := http.StatusOK
+		if out.Outcome == Refused {
+			status = http.StatusUnprocessableEntity
+		}
+		return c.JSON(status, out)
 	}
-	status := http.StatusOK
-	if out.Outcome == Refused {
-		status = http.StatusUnprocessableEntity
-	}
-	return c.JSON(status, out)
 }

@@ -10,24 +10,28 @@ import (
 
 const rolloutsPath = "/admin/rollouts"
 
-// mountRollouts serves GET /admin/rollouts, and POST /admin/rollouts/{name}/stop and …/resume, which
-// have the arm as ?arm=; without it all arms but the control are meant.
-func (a *Admin) mountRollouts() {
-	a.echo.GET(rolloutsPath, func(c echo.Context) error {
-		return c.JSON(http.StatusOK, map[string][]rollout.Snapshot{"rollouts": a.cfg.Rollouts()})
+// routeRollouts serves GET /admin/rollouts, and POST /admin/rollouts/{name}/stop and …/resume, which
+// have the arm as ?arm=; without it all arms but the control are meant. The functions are those of
+// AdminConfig.
+func routeRollouts(to *echo.Echo, states func() []rollout.Snapshot, set setArm) {
+	to.GET(rolloutsPath, func(c echo.Context) error {
+		return c.JSON(http.StatusOK, map[string][]rollout.Snapshot{"rollouts": states()})
 	})
-	a.echo.POST(rolloutsPath+"/:name/stop", func(c echo.Context) error { return a.setArm(c, true) })
-	a.echo.POST(rolloutsPath+"/:name/resume", func(c echo.Context) error { return a.setArm(c, false) })
+	to.POST(rolloutsPath+"/:name/stop", func(c echo.Context) error { return set.answer(c, true) })
+	to.POST(rolloutsPath+"/:name/resume", func(c echo.Context) error { return set.answer(c, false) })
 }
 
-// setArm stops an arm or lets it go on, and answers with the state of the rollout.
-func (a *Admin) setArm(c echo.Context, stop bool) error {
+// setArm is AdminConfig.SetArm.
+type setArm func(name, arm string, stop bool) (state *rollout.Snapshot, what string, names []string)
+
+// answer stops an arm or lets it go on, and answers with the state of the rollout.
+func (set setArm) answer(c echo.Context, stop bool) error {
 	name, err := nameOf(c)
 	if err != nil {
 		return err
 	}
 	arm := c.QueryParam("arm")
-	state, what, names := a.cfg.SetArm(name, arm, stop)
+	state, what, names := set(name, arm, stop)
 	switch {
 	case state != nil:
 		return c.JSON(http.StatusOK, state)

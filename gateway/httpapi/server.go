@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -87,10 +86,10 @@ type Config struct {
 
 // Server serves the API. It is an http.Handler.
 type Server struct {
-	cfg      Config
-	echo     *echo.Echo
-	draining atomic.Bool
-	stall    time.Duration
+	echo   *echo.Echo
+	health *health
+	log    *slog.Logger
+	stall  time.Duration
 }
 
 const chatPath = "/v1/chat/completions"
@@ -106,28 +105,30 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, echo: echo.New(), stall: stallLimit}
-	s.echo.HTTPErrorHandler = s.fail
+	s := &Server{
+		echo:   echo.New(),
+		health: &health{ready: cfg.Ready, notes: cfg.Notes},
+		log:    cfg.Log,
+		stall:  stallLimit,
+	}
+	w := &watch{cfg.Log, cfg.Metrics, cfg.Trace}
+	d := &door{cfg.Keys, cfg.Proxies}
+	b := &bodies{cfg.MaxBody, cfg.Memory, cfg.Limits, cfg.Serves}
+	s.echo.HTTPErrorHandler = fail
 	s.echo.IPExtractor = echo.ExtractIPDirect() // no header of a client's says who it is
-	s.echo.Use(s.observe, s.recover, endChunked, s.endDraining)
-	s.echo.GET("/livez", s.livez)
-	s.echo.GET("/readyz", s.readyz)
+	s.echo.Use(w.observe, recoverer(cfg.Log), endChunked, s.health.endDraining)
+	s.echo.GET("/livez", livez)
+	s.echo.GET("/readyz", s.health.readyz)
+	x := &exchange{cfg.Gateway, d, b, w, cfg.Content, cfg.Heartbeat}
 	// Not a group's middleware: Echo would make a route of it for every other path and
 	// method below /v1, and a wrong method would be a wrong path.
-	s.echo.POST(chatPath, s.exchange(chat.Parse), speaks(chat.Form), s.sameSite, s.authenticate)
-	for _, e := range endpoints {
-		s.echo.POST("/v1/"+e.path, s.relay(e), speaks(chat.NewForm(e.path)), s.sameSite, s.authenticate)
-	}
-	for prefix, provider := range cfg.Passthrough {
-		handler, form := s.passthrough(provider), speaks(chat.NewForm("passthrough"))
-		s.echo.Any(prefix, handler, form, s.sameSite, s.authenticate)
-		s.echo.Any(prefix+"/*", handler, form, s.sameSite, s.authenticate)
-	}
-	s.echo.GET("/v1/models", s.models, anyForm, s.sameSite, s.authenticate)
-	s.echo.GET("/v1/models/*", s.model, anyForm, s.sameSite, s.authenticate)
-	s.routeMessages()
-	s.routeResponses()
-	s.routeConversations()
+	s.echo.POST(chatPath, x.of(chat.Parse), d.behind(speaks(chat.Form))...)
+	r := &relays{cfg.Gateway, d, b, &uploads{cfg.MaxUpload, cfg.Memory, cfg.Uploads}, w}
+	r.route(s.echo, cfg.Passthrough)
+	models{cfg.Gateway}.route(s.echo, d)
+	routeMessages(s.echo, x, &counter{cfg.Gateway, d, w})
+	routeResponses(s.echo, x, newParsers(cfg.State, responses.Options{Sealer: cfg.Sealer, Limits: cfg.Limits}))
+	(&library{cfg.State, b, cfg.Heartbeat}).route(s.echo, d)
 	return s, nil
 }
 
@@ -136,7 +137,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.Serv
 
 // Drain makes /readyz say no, so that no new traffic comes while running requests
 // finish, and ends each connection behind its next answer.
-func (s *Server) Drain() { s.draining.Store(true) }
+func (s *Server) Drain() { s.health.draining.Store(true) }
 
 // HTTP returns the server that listens: with limits on headers but none on how long an
 // answer takes. The gateway's own timers bound that, and Listener ends connections of
@@ -148,30 +149,10 @@ func (s *Server) HTTP() *http.Server {
 		IdleTimeout:       120 * time.Second,
 		MaxHeaderBytes:    64 << 10,
 		ConnContext:       withLeave,
-		ErrorLog:          slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelWarn),
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 }
 
 // Listener is l with connections that notice that their client has left, whatever it has sent
 // before, and that end where a client stalls. The server of HTTP is to serve it.
 func (s *Server) Listener(l net.Listener) net.Listener { return listener{l, s.stall} }
-
-func (s *Server) livez(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
-
-func (s *Server) readyz(c echo.Context) error {
-	if s.draining.Load() {
-		return c.String(http.StatusServiceUnavailable, "shutting down\n")
-	}
-	if s.cfg.Ready != nil {
-		if err := s.cfg.Ready(); err != nil {
-			return c.String(http.StatusServiceUnavailable, err.Error()+"\n")
-		}
-	}
-	text := "ok\n"
-	if s.cfg.Notes != nil {
-		for _, note := range s.cfg.Notes() {
-			text += note + "\n"
-		}
-	}
-	return c.String(http.StatusOK, text)
-}

@@ -29,28 +29,28 @@ const (
 	logoutPath   = ssoPath + "/logout"
 )
 
-func (a *Admin) mountSSO() {
-	a.echo.GET(loginPath, func(c echo.Context) error { return a.ssoFailed(c, a.cfg.SSO.Login(c.Response(), c.Request())) })
-	a.echo.GET(callbackPath, func(c echo.Context) error { return a.ssoFailed(c, a.cfg.SSO.Callback(c.Response(), c.Request())) })
-	a.echo.GET(logoutPath, func(c echo.Context) error {
-		a.cfg.SSO.Logout(c.Response())
-		a.cfg.Console.Refuse(c.Response(), c.Request(), http.StatusOK, "You are signed out here. The identity provider may still know you.")
+func (p *page) routeSSO(to *echo.Echo) {
+	to.GET(loginPath, func(c echo.Context) error { return p.ssoFailed(c, p.sso.Login(c.Response(), c.Request())) })
+	to.GET(callbackPath, func(c echo.Context) error { return p.ssoFailed(c, p.sso.Callback(c.Response(), c.Request())) })
+	to.GET(logoutPath, func(c echo.Context) error {
+		p.sso.Logout(c.Response())
+		p.console.Refuse(c.Response(), c.Request(), http.StatusOK, "You are signed out here. The identity provider may still know you.")
 		return nil
 	})
 }
 
 // ofSSO reports whether a request is for signing in or out.
-func (a *Admin) ofSSO(c echo.Context) bool {
-	return a.cfg.SSO != nil && (c.Path() == loginPath || c.Path() == callbackPath || c.Path() == logoutPath)
+func (p *page) ofSSO(c echo.Context) bool {
+	return p.sso != nil && (c.Path() == loginPath || c.Path() == callbackPath || c.Path() == logoutPath)
 }
 
 // ssoFailed is why somebody was not signed in, as a page.
-func (a *Admin) ssoFailed(c echo.Context, err error) error {
+func (p *page) ssoFailed(c echo.Context, err error) error {
 	var known *sso.Error
 	if err == nil || !errors.As(err, &known) {
 		return err
 	}
-	a.cfg.Log.WarnContext(c.Request().Context(), "an operator was not signed in", "id", requestID(c), "message", known.Message, "error", known.Err)
+	p.log.WarnContext(c.Request().Context(), "an operator was not signed in", "id", requestID(c), "message", known.Message, "error", known.Err)
 	kind := map[int]gateway.Kind{http.StatusForbidden: gateway.Forbidden, http.StatusBadGateway: gateway.Unavailable}[known.Status]
 	if kind == gateway.Internal {
 		kind = gateway.Invalid
@@ -61,10 +61,10 @@ func (a *Admin) ssoFailed(c echo.Context, err error) error {
 // signedIn lets a browser through whose operator is signed in, and sends one that is not to sign in. A
 // viewer may look alone. What changes anything has to say where it comes from: a browser that is too old
 // for that would send the cookie with the form of any page.
-func (a *Admin) signedIn(c echo.Context) (in bool, err error) {
+func (p *page) signedIn(c echo.Context) (in bool, err error) {
 	r := c.Request()
 	looks := r.Method == http.MethodGet || r.Method == http.MethodHead
-	s := a.cfg.SSO.Who(r)
+	s := p.sso.Who(r)
 	switch {
 	case s == nil && looks:
 		return false, c.Redirect(http.StatusSeeOther, loginPath+"?to="+url.QueryEscape(r.URL.RequestURI()))

@@ -4,12 +4,14 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway/content"
 )
 
-// record puts a request on a tape, where what is said is kept: the body, and what is answered, as the
+// putOnTape puts a request on a tape, where what is said is kept: the body, and what is answered, as the
 // client gets it.
-func (s *Server) record(c echo.Context, body []byte) {
-	tape := s.cfg.Content.Begin()
+func putOnTape(c echo.Context, tapes *content.Keeper, body []byte) {
+	tape := tapes.Begin()
 	if tape == nil {
 		return
 	}

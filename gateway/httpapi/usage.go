@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -18,24 +19,26 @@ const (
 	cursorHeader = "X-Callgate-Cursor"
 )
 
-// usage answers GET /admin/usage: rows of the ledger, or what they add up to.
-func (a *Admin) usage(c echo.Context) error {
-	q, err := billing.ParseQuery(c.QueryParams(), time.Now())
-	if err != nil {
-		return asked(err)
+// usage answers GET /admin/usage: rows of the ledger, or what they add up to. ask is AdminConfig.Usage.
+func usage(ask func(context.Context, billing.Query) (billing.Answer, error)) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		q, err := billing.ParseQuery(c.QueryParams(), time.Now())
+		if err != nil {
+			return asked(err)
+		}
+		answer, err := ask(c.Request().Context(), q)
+		if err != nil {
+			return asked(err)
+		}
+		var body bytes.Buffer
+		if err := answer.Write(&body); err != nil {
+			return err
+		}
+		if answer.Cursor != "" {
+			c.Response().Header().Set(cursorHeader, answer.Cursor)
+		}
+		return c.Blob(http.StatusOK, billing.Types[q.Format], body.Bytes())
 	}
-	answer, err := a.cfg.Usage(c.Request().Context(), q)
-	if err != nil {
-		return asked(err)
-	}
-	var body bytes.Buffer
-	if err := answer.Write(&body); err != nil {
-		return err
-	}
-	if answer.Cursor != "" {
-		c.Response().Header().Set(cursorHeader, answer.Cursor)
-	}
-	return c.Blob(http.StatusOK, billing.Types[q.Format], body.Bytes())
 }
 
 // asked names what is wrong with a query, or with the ledger.

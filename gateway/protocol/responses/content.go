@@ -12,10 +12,9 @@ type parts struct {
 	item    string // where it is
 	member  string
 	list    []contentPart
-	refusal []byte // as it stands between quotes
-	texts   int    // of the list
-	// needsOwn is told of what only an upstream of the Responses API can take.
-	needsOwn func(*gateway.Error)
+	refusal []byte   // as it stands between quotes
+	texts   int      // of the list
+	remarks *remarks // told of what only an upstream of the Responses API can take
 }
 
 // contentPart is a text, as it stands between quotes, or else another part of the chat's.
@@ -67,12 +66,12 @@ func (p *parts) add(part object, place, role string) error {
 		return invalid(place+".type", "%s.type must be \"output_text\" or \"refusal\" in a message of the model's, not %q.", place, gateway.ExcerptOf(kind, 40))
 	}
 	if part.get("file_id") != nil {
-		p.needsOwn(invalid(place+".file_id", "%s.file_id names a file, of which this gateway stores none: send its bytes.", place))
+		p.remarks.needsOwn(invalid(place+".file_id", "%s.file_id names a file, of which this gateway stores none: send its bytes.", place))
 		return nil
 	}
 	other, err := media(part, kind, place)
 	if err != nil && kind == "input_file" && part.get("file_url") != nil {
-		p.needsOwn(gateway.AsError(err))
+		p.remarks.needsOwn(gateway.AsError(err))
 		return nil
 	}
 	if err != nil {

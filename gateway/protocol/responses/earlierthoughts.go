@@ -12,7 +12,7 @@ func (t *translation) addReasoning(item object, place string) error {
 	text, thoughts, ok := t.unseal(closed)
 	if !ok {
 		if strings.HasPrefix(closed, sealed) { // for another tenant or model
-			t.r.warn("item_dropped", "reasoning")
+			t.remarks.warn("item_dropped", "reasoning")
 			return nil
 		}
 		var err error
@@ -22,9 +22,9 @@ func (t *translation) addReasoning(item object, place string) error {
 		switch { // what is closed only the upstream can read that made it; what it says in words goes on
 		case closed == "":
 		case len(text) == 0:
-			t.r.warn("item_dropped", "reasoning")
+			t.remarks.warn("item_dropped", "reasoning")
 		default:
-			t.r.warn("item_dropped", "encrypted_content")
+			t.remarks.warn("item_dropped", "encrypted_content")
 		}
 	}
 	if len(text) == 0 && len(thoughts) == 0 {
@@ -42,7 +42,7 @@ func (t *translation) addReasoning(item object, place string) error {
 // unseal opens reasoning: its text, as it stands between quotes, and the members that belong to
 // it, with a comma in front of each.
 func (t *translation) unseal(closed string) (text, thoughts []byte, ok bool) {
-	opened, err := t.r.options.Sealer.open(closed, t.r.options.Tenant, t.r.Model())
+	opened, err := t.vault.open(closed)
 	if err != nil {
 		return nil, nil, false
 	}
@@ -84,7 +84,7 @@ func reasoningText(item object, place string) (text []byte, err error) {
 
 // addCompaction translates a summary of what was said before.
 func (t *translation) addCompaction(item object, place string) error {
-	opened, err := t.r.options.Sealer.open(wire.Unquote(item.get("encrypted_content")), t.r.options.Tenant, t.r.Model())
+	opened, err := t.vault.open(wire.Unquote(item.get("encrypted_content")))
 	text := object(opened).get("text")
 	if err != nil || !isString(text) {
 		return invalid(place+".encrypted_content", "%s.encrypted_content was not made by this gateway for this model and key, so that nobody can read it.", place)

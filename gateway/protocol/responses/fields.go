@@ -137,6 +137,59 @@ func misspelt(key []byte) error {
 	return nil
 }
 
+// Model is the name that the client asked for.
+func (f *fields) Model() string { return wire.Unquote(f[fModel]) }
+
+// Stream says that the client wants events.
+func (f *fields) Stream() bool { return f.isTrue(fStream) }
+
+// PreviousResponseID is the response that the request goes on from, or "".
+func (f *fields) PreviousResponseID() string { return wire.Unquote(f[fPrevious]) }
+
+// Conversation is the id of the conversation that the request is a part of, or "".
+func (f *fields) Conversation() string {
+	c := f[fConversation]
+	if len(c) > 0 && c[0] == '{' {
+		return wire.Unquote(object(c).get("id"))
+	}
+	return wire.Unquote(c)
+}
+
+// Background says that the client wants to come back for the response.
+func (f *fields) Background() bool { return f.isTrue(fBackground) }
+
+// Store says whether the client wants the response stored, which is so unless it says no.
+func (f *fields) Store() bool { return string(f[fStore]) != "false" }
+
+// Truncates says that the client would rather lose the oldest items than have an error.
+func (f *fields) Truncates() bool { return string(f[fTruncation]) == `"auto"` }
+
+// Metadata is the client's, an object as it came, or nil.
+func (f *fields) Metadata() []byte { return f[fMetadata] }
+
+// Includes reports whether the client wants something more in the response.
+func (f *fields) Includes(what string) (found bool) {
+	wire.Elements(f[fInclude], 0, func(_ int, v wire.Span) bool {
+		found = wire.Unquote(v.Of(f[fInclude])) == what
+		return !found
+	})
+	return found
+}
+
+// Stateless refuses what needs a store.
+func (f *fields) Stateless() error {
+	for _, m := range [...]struct {
+		id   field
+		used bool
+	}{{fPrevious, f[fPrevious] != nil}, {fConversation, f[fConversation] != nil}, {fBackground, f.Background()}} {
+		if m.used {
+			name := fieldNames[m.id]
+			return invalid(name, "The field %q needs a store of responses, which this gateway does not have: send the whole conversation as input.", name)
+		}
+	}
+	return nil
+}
+
 func (f *fields) isTrue(id field) bool { return string(f[id]) == "true" }
 
 // check refuses values that the API does not have.

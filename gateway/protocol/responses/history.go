@@ -11,12 +11,21 @@ import (
 // translation makes messages of items. What the model has said in one turn, which Responses
 // has several items for, is one message.
 type translation struct {
-	r       *Request
+	tools   *toolReader
+	vault   vault
+	remarks *remarks
 	system  []byte // what stands between the quotes of the first message's text
 	leading bool   // nothing but instructions has come yet
 	list    []*message
 	open    *message            // the model's, that the next of its items goes into
 	calls   map[string]*message // by the id of the call
+	ours    ours
+}
+
+// ours is what a history has of the tools that this gateway runs.
+type ours struct {
+	listed map[string]bool // servers whose tools it has listed
+	ran    bool            // it has calls that this gateway has made
 }
 
 func (t *translation) addSystem(text []byte) {
@@ -78,7 +87,7 @@ func (t *translation) add(item object, place string) error {
 		if !isArray(item.get("tools")) {
 			return invalid(place+".tools", "%s.tools must be an array of tools.", place)
 		}
-		return t.r.readTools(item.get("tools"), place+".tools")
+		return t.tools.read(item.get("tools"), place+".tools")
 	case mcpList, mcpCall, mcpRequest, mcpResponse:
 		return t.addRan(item, kind, place)
 	case "compaction":
@@ -89,10 +98,10 @@ func (t *translation) add(item object, place string) error {
 		return invalid(place+".type", "%s has no type: a message has \"role\" and \"content\", other items say their type.", place)
 	}
 	if !unusable[kind] {
-		t.r.needsOwn(invalid(place+".type", "%s has the type %q, which this gateway does not know.", place, gateway.ExcerptOf(kind, 40)))
+		t.remarks.needsOwn(invalid(place+".type", "%s has the type %q, which this gateway does not know.", place, gateway.ExcerptOf(kind, 40)))
 		return nil
 	}
-	t.r.warn("item_dropped", kind)
+	t.remarks.warn("item_dropped", kind)
 	return nil
 }
 
@@ -110,7 +119,7 @@ func (t *translation) addMessage(item object, place string) error {
 	default:
 		return invalid(place+".role", "%s.role must be \"user\", \"assistant\", \"system\" or \"developer\", not %q.", place, gateway.ExcerptOf(role, 40))
 	}
-	parts := parts{item: place, member: "content", needsOwn: t.r.needsOwn}
+	parts := parts{item: place, member: "content", remarks: t.remarks}
 	if err := parts.read(content, role); err != nil {
 		return err
 	}
@@ -146,7 +155,7 @@ func (t *translation) assistant(item object) *message {
 
 // addAnswer translates what the model has said.
 func (t *translation) addAnswer(item object, content []byte, place string) error {
-	parts := parts{item: place, member: "content", needsOwn: t.r.needsOwn}
+	parts := parts{item: place, member: "content", remarks: t.remarks}
 	if err := parts.read(content, assistant); err != nil {
 		return err
 	}
@@ -202,7 +211,7 @@ func (t *translation) addResult(item object, place string) error {
 	case output == nil || output[0] != '"' && output[0] != '[':
 		return invalid(place+".output", "%s.output must be a string or an array of parts.", place)
 	}
-	r := result{id, parts{item: place, member: "output", needsOwn: t.r.needsOwn}}
+	r := result{id, parts{item: place, member: "output", remarks: t.remarks}}
 	if err := r.content.read(output, "tool"); err != nil {
 		return err
 	}

@@ -359,7 +359,7 @@ func (m *machine) close(status string) {
 // seal seals what there is of the reasoning that has ended: as the client gets it, and as it is
 // stored.
 func (m *machine) seal() (shown, kept string) {
-	include, content := m.req.includes(encryptedReasoning), m.thoughts.seal(m.thought)
+	include, content := m.req.Includes(encryptedReasoning), m.thoughts.seal(m.thought)
 	signed := !m.thoughts.isEmpty()
 	if !jsontext.Value(content).IsValid() { // an upstream's own fault
 		content, signed = (&thoughts{}).seal(m.thought), false
@@ -368,7 +368,7 @@ func (m *machine) seal() (shown, kept string) {
 	if m.req.options.Sealer == nil || !include && (!signed || !m.req.Stored) {
 		return "", ""
 	}
-	kept = m.req.options.Sealer.seal(content, m.req.options.Tenant, m.req.Model())
+	kept = m.req.vault().seal(content)
 	if include {
 		shown = kept
 	}
@@ -377,7 +377,7 @@ func (m *machine) seal() (shown, kept string) {
 
 // pending writes thoughts that no reasoning was said with, if somebody keeps them.
 func (m *machine) pending() {
-	if m.thoughts.isEmpty() || m.req.options.Sealer == nil || !m.req.Stored && !m.req.includes(encryptedReasoning) {
+	if m.thoughts.isEmpty() || m.req.options.Sealer == nil || !m.req.Stored && !m.req.Includes(encryptedReasoning) {
 		return
 	}
 	m.start(&item{kind: reasoningItem})

@@ -11,7 +11,7 @@ import (
 
 // Source implements [protocol.Front]: the client's body, with the items that it goes on from.
 func (r *Request) Source() *gateway.Source {
-	r.source = &gateway.Source{Protocol: Name, Body: r.nativeBody(), Metadata: r.Metadata(), Conversation: r.Conversation(), Foreign: r.foreign}
+	r.source = &gateway.Source{Protocol: Name, Body: r.nativeBody(), Metadata: r.Metadata(), Conversation: r.Conversation(), Foreign: r.remarks.foreign}
 	return r.source
 }
 
@@ -19,9 +19,9 @@ func (r *Request) Source() *gateway.Source {
 // request that went out as it came.
 func (r *Request) Warnings() []string {
 	if r.source == nil || !r.source.Sent() {
-		return r.warnings
+		return r.remarks.warnings
 	}
-	return slices.DeleteFunc(slices.Clone(r.warnings), func(w string) bool {
+	return slices.DeleteFunc(slices.Clone(r.remarks.warnings), func(w string) bool {
 		kind, _, _ := strings.Cut(w, ":")
 		return kind == "tool_dropped" || kind == "item_dropped" || kind == "grammar_not_enforced"
 	})
@@ -29,19 +29,12 @@ func (r *Request) Warnings() []string {
 
 // Foreign is why no upstream can take the request that does not speak the Responses API itself; nil if
 // any can. It is there after Translate.
-func (r *Request) Foreign() *gateway.Error { return r.foreign }
-
-// needsOwn notes what only an upstream of the Responses API can take.
-func (r *Request) needsOwn(e *gateway.Error) {
-	if r.foreign == nil {
-		r.foreign = e
-	}
-}
+func (r *Request) Foreign() *gateway.Error { return r.remarks.foreign }
 
 // nativeBody is the request for an upstream that speaks the Responses API, nil if there is none: the
 // client's body, with earlier items in front of its own, and without what is this gateway's alone.
 func (r *Request) nativeBody() []byte {
-	if r.ranOurs {
+	if r.ours.ran {
 		return nil
 	}
 	own := len(r.earlier) > 0 || r.replaced || r.fields[fInput] == nil
@@ -55,9 +48,9 @@ func (r *Request) nativeBody() []byte {
 	if r.options.Room.Grow(int64(size)) != nil { // as a chat completion it has its room already
 		return nil
 	}
-	input := append(make([]byte, 0, size), '[')
+	input, vault := append(make([]byte, 0, size), '['), r.vault()
 	for _, item := range slices.Concat(r.earlier, r.items) {
-		native := r.nativeItem(item)
+		native := vault.native(item)
 		if native == nil {
 			continue
 		}
@@ -77,17 +70,17 @@ func (r *Request) nativeBody() []byte {
 // openAIFormat is what OpenRouter calls reasoning that OpenAI has encrypted, in reasoning_details.
 const openAIFormat = "openai-responses-v1"
 
-// nativeItem is an item for an upstream that speaks the API, nil for one that only this gateway
+// native is an item for an upstream that speaks the API, nil for one that only this gateway
 // understands.
-func (r *Request) nativeItem(item object) []byte {
+func (v vault) native(item object) []byte {
 	switch kind := itemType(item); kind {
 	case "reasoning":
 		if !strings.HasPrefix(wire.Unquote(item.get("encrypted_content")), sealed) {
 			return item
 		}
-		return r.nativeReasoning(item)
+		return v.nativeReasoning(item)
 	case "compaction":
-		opened, err := r.options.Sealer.open(wire.Unquote(item.get("encrypted_content")), r.options.Tenant, r.Model())
+		opened, err := v.open(wire.Unquote(item.get("encrypted_content")))
 		if err != nil {
 			return item
 		}
@@ -111,8 +104,8 @@ func isOurs(digits string) bool {
 const storedDigits = 32
 
 // nativeReasoning is reasoning that this gateway has sealed, if OpenAI has encrypted it before.
-func (r *Request) nativeReasoning(item object) []byte {
-	opened, err := r.options.Sealer.open(wire.Unquote(item.get("encrypted_content")), r.options.Tenant, r.Model())
+func (v vault) nativeReasoning(item object) []byte {
+	opened, err := v.open(wire.Unquote(item.get("encrypted_content")))
 	if err != nil {
 		return nil
 	}

@@ -139,7 +139,7 @@ func (w *Writer) passRaw(kind string, e []byte) {
 
 // shown is an item as the client gets it: encrypted reasoning only if it has asked for that.
 func (m *machine) shown(item object) []byte {
-	if item.get("encrypted_content") == nil || m.req.includes(encryptedReasoning) {
+	if item.get("encrypted_content") == nil || m.req.Includes(encryptedReasoning) {
 		return item
 	}
 	return wire.Splice(item, wire.Remove(item, "encrypted_content"))

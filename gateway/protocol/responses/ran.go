@@ -51,7 +51,7 @@ func (m *machine) serve(e *served.Event) {
 			m.advance()
 			return
 		}
-	case e.Kind == served.Listed && m.req.listed[e.Server]: // the history has it
+	case e.Kind == served.Listed && m.req.ours.listed[e.Server]: // the history has it
 		return
 	case e.Kind == served.Approval:
 		m.approvals = append(m.approvals, e.ID)

@@ -13,15 +13,15 @@ import (
 func (t *translation) addRan(item object, kind, place string) error {
 	switch kind {
 	case mcpList:
-		if t.r.listed == nil {
-			t.r.listed = map[string]bool{}
+		if t.ours.listed == nil {
+			t.ours.listed = map[string]bool{}
 		}
-		t.r.listed[wire.Unquote(item.get("server_label"))] = true
+		t.ours.listed[wire.Unquote(item.get("server_label"))] = true
 		return nil
 	case mcpResponse:
 		return t.addApproval(item, place)
 	}
-	t.leading, t.r.ranOurs = false, true
+	t.leading, t.ours.ran = false, true
 	server, name, args := wire.Unquote(item.get("server_label")), wire.Unquote(item.get("name")), item.get("arguments")
 	switch {
 	case name == "":

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/callgate/callgate/gateway/internal/subkey"
+	"github.com/callgate/callgate/gateway/wire"
 )
 
 // Sealer seals what a client keeps for the gateway and must not read or change: reasoning, and
@@ -65,6 +66,21 @@ func (s *Sealer) open(text, tenant, model string) ([]byte, error) {
 		return nil, errUnsealed
 	}
 	return content, nil
+}
+
+// vault seals and opens what one client keeps of one model's.
+type vault struct {
+	sealer *Sealer // may be nil: nothing is sealed, and nothing opened
+	tenant string
+	model  []byte // its name, as JSON
+}
+
+func (v vault) seal(content []byte) string {
+	return v.sealer.seal(content, v.tenant, wire.Unquote(v.model))
+}
+
+func (v vault) open(text string) ([]byte, error) {
+	return v.sealer.open(text, v.tenant, wire.Unquote(v.model))
 }
 
 // SealCompaction is the encrypted_content of a compaction: a summary of earlier items, which

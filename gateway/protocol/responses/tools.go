@@ -2,11 +2,9 @@ package responses
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/callgate/callgate/gateway"
-	"github.com/callgate/callgate/gateway/protocol/served"
 	"github.com/callgate/callgate/gateway/wire"
 )
 
@@ -64,16 +62,23 @@ const (
 // flat is the name by which the model knows a tool of a namespace.
 func flat(space, name string) string { return gateway.FlatName(space, name) }
 
-// readTools adds a list of tools.
-func (r *Request) readTools(list []byte, place string) (err error) {
+// toolReader reads the tools that a request offers.
+type toolReader struct {
+	set     *toolset // that they are added to
+	serves  bool     // the gateway runs tools of servers of its own
+	remarks *remarks
+}
+
+// read adds a list of tools.
+func (r *toolReader) read(list []byte, place string) (err error) {
 	wire.Elements(list, 0, func(n int, v wire.Span) bool {
-		err = r.readTool(object(v.Of(list)), place+"["+strconv.Itoa(n)+"]")
+		err = r.readOne(object(v.Of(list)), place+"["+strconv.Itoa(n)+"]")
 		return err == nil
 	})
 	return err
 }
 
-func (r *Request) readTool(t object, place string) error {
+func (r *toolReader) readOne(t object, place string) error {
 	if !isObject(t) {
 		return invalid(place, "%s must be an object, not %s.", place, gateway.Excerpt(t))
 	}
@@ -90,23 +95,23 @@ func (r *Request) readTool(t object, place string) error {
 	case "":
 		return invalid(place+".type", "%s.type is missing: say \"function\", or which tool it is.", place)
 	case "mcp":
-		if !r.options.Serves {
-			r.warn("tool_dropped", kind)
+		if !r.serves {
+			r.remarks.warn("tool_dropped", kind)
 			break
 		}
 		err = r.addServer(t, place)
 	default:
-		r.warn("tool_dropped", kind)
+		r.remarks.warn("tool_dropped", kind)
 	}
 	if err != nil {
 		return err
 	}
-	r.tools.echo = append(r.tools.echo, echo)
+	r.set.echo = append(r.set.echo, echo)
 	return nil
 }
 
 // addNamespace adds the tools of a namespace, under names that say it.
-func (r *Request) addNamespace(t object, place string) error {
+func (r *toolReader) addNamespace(t object, place string) error {
 	space, list := wire.Unquote(t.get("name")), t.get("tools")
 	switch {
 	case space == "":
@@ -137,19 +142,19 @@ func (r *Request) addNamespace(t object, place string) error {
 
 // addServer adds a server whose tools the gateway runs. Its entry goes on as it is: who runs them
 // judges it.
-func (r *Request) addServer(t object, place string) error {
+func (r *toolReader) addServer(t object, place string) error {
 	label := wire.Unquote(t.get("server_label"))
 	name := serverName(label)
-	switch _, twice := r.tools.byName[name]; {
+	switch _, twice := r.set.byName[name]; {
 	case label == "":
 		return invalid(place+".server_label", "%s.server_label is missing: name one of the gateway's tool servers.", place)
 	case twice:
 		return invalid(place+".server_label", "%s.server_label is %q, which is there twice.", place, gateway.ExcerptOf(label, maxName))
-	case len(r.tools.byName) >= maxTools:
+	case len(r.set.byName) >= maxTools:
 		return invalid("tools", "There are more than %d tools.", maxTools)
 	}
-	r.tools.note(name, tool{name: label})
-	r.tools.entries, r.tools.servers = append(r.tools.entries, entry{name, t}), true
+	r.set.note(name, tool{name: label})
+	r.set.entries, r.set.servers = append(r.set.entries, entry{name, t}), true
 	return nil
 }
 
@@ -157,7 +162,7 @@ func (r *Request) addServer(t object, place string) error {
 func serverName(label string) string { return "mcp " + label }
 
 // name notes the name of a tool, given as JSON, and returns that for the model, likewise.
-func (r *Request) name(t object, given []byte, space string, custom bool, place string) (name string, quoted []byte, err error) {
+func (r *toolReader) name(t object, given []byte, space string, custom bool, place string) (name string, quoted []byte, err error) {
 	quoted = given
 	plain := wire.Unquote(quoted)
 	if plain == "" {
@@ -171,13 +176,13 @@ func (r *Request) name(t object, given []byte, space string, custom bool, place 
 		name = flat(space, plain)
 		quoted = wire.AppendQuoted(nil, name)
 	}
-	if _, twice := r.tools.byName[name]; twice {
+	if _, twice := r.set.byName[name]; twice {
 		return "", nil, invalid(place+".name", "%s.name is %q, which another tool is called too.", place, gateway.ExcerptOf(name, maxName))
 	}
-	if len(r.tools.byName) >= maxTools {
+	if len(r.set.byName) >= maxTools {
 		return "", nil, invalid("tools", "There are more than %d tools.", maxTools)
 	}
-	r.tools.note(name, tool{name: plain, space: space, custom: custom})
+	r.set.note(name, tool{name: plain, space: space, custom: custom})
 	return name, quoted, nil
 }
 
@@ -224,7 +229,7 @@ func readFunction(t object) (f function, missing string) {
 }
 
 // addFunction adds a function. missing are the members that its echo has besides.
-func (r *Request) addFunction(t object, space, about, place string) (missing string, err error) {
+func (r *toolReader) addFunction(t object, space, about, place string) (missing string, err error) {
 	f, missing := readFunction(t)
 	name, quoted, err := r.name(t, f.name, space, false, place)
 	if err != nil {
@@ -252,7 +257,7 @@ func (r *Request) addFunction(t object, space, about, place string) (missing str
 	case f.strict != nil:
 		b = append(b, `,"strict":false`...)
 	}
-	r.tools.entries = append(r.tools.entries, entry{name, append(b, "}}"...)})
+	r.set.entries = append(r.set.entries, entry{name, append(b, "}}"...)})
 	return missing, nil
 }
 
@@ -268,7 +273,7 @@ func joined(text []byte, more string) []byte {
 }
 
 // addCustom adds a tool whose input is a text, as a function with that one argument.
-func (r *Request) addCustom(t object, space, about, place string) error {
+func (r *toolReader) addCustom(t object, space, about, place string) error {
 	name, quoted, err := r.name(t, t.get("name"), space, true, place)
 	if err != nil {
 		return err
@@ -282,7 +287,7 @@ func (r *Request) addCustom(t object, space, about, place string) error {
 		if definition == "" {
 			return invalid(place+".format.definition", "%s.format.definition is missing: a grammar is a string.", place)
 		}
-		r.warn("grammar_not_enforced", name)
+		r.remarks.warn("grammar_not_enforced", name)
 		how = fmt.Sprintf("%s It must match this grammar (%s):\n%s", how, gateway.ExcerptOf(syntax, 20), definition)
 	default:
 		return invalid(place+".format.type", "%s.format.type must be \"text\" or \"grammar\", not %q.", place, gateway.ExcerptOf(kind, 40))
@@ -290,7 +295,7 @@ func (r *Request) addCustom(t object, space, about, place string) error {
 	b := append([]byte(`{"type":"function","function":{"name":`), quoted...)
 	b = append(append(b, `,"description":`...), joined(t.get("description"), how+about)...)
 	b = append(b, `,"parameters":{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}}}`...)
-	r.tools.entries = append(r.tools.entries, entry{name, b})
+	r.set.entries = append(r.set.entries, entry{name, b})
 	return nil
 }
 
@@ -363,133 +368,4 @@ func allRequired(properties, required []byte) bool {
 		})
 	}
 	return all
-}
-
-// toolChoice is the chat completion's, nil for none, and settles which tools it has.
-func (r *Request) toolChoice() (choice []byte, err error) {
-	value := r.fields[fToolChoice]
-	if isObject(value) {
-		choice, err = r.choose(value)
-	} else if value != nil {
-		switch word := wire.Unquote(value); word {
-		case "none", "auto", "required":
-			choice = value
-		default:
-			err = invalid("tool_choice", "The field \"tool_choice\" must be \"none\", \"auto\", \"required\" or an object, not %s.", gateway.Excerpt(value))
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	r.tools.entries = slices.DeleteFunc(r.tools.entries, func(e entry) bool { return r.tools.byName[e.name].barred })
-	if string(choice) == `"required"` && len(r.tools.entries) == 0 {
-		r.needsOwn(invalid("tool_choice", "The field \"tool_choice\" demands a call, but there is no tool left that this model could be offered: it has functions and custom tools only."))
-		return nil, nil
-	}
-	return choice, nil
-}
-
-// choose reads a tool_choice that is an object.
-func (r *Request) choose(choice object) ([]byte, error) {
-	switch kind := wire.Unquote(choice.get("type")); kind {
-	case "function", "custom":
-		name, _, err := r.known(choice, "tool_choice")
-		if err != nil {
-			return nil, err
-		}
-		return append(wire.AppendQuoted([]byte(`{"type":"function","function":{"name":`), name), "}}"...), nil
-	case "allowed_tools":
-		return r.allow(choice)
-	case "mcp":
-		if r.options.Serves {
-			return r.chooseServer(choice)
-		}
-		fallthrough
-	default:
-		r.needsOwn(invalid("tool_choice", "The field \"tool_choice\" demands the tool %q, which runs at OpenAI: this model has functions and custom tools only.", gateway.ExcerptOf(kind, 40)))
-		return nil, nil
-	}
-}
-
-// chooseServer reads a tool_choice that demands a tool of a server, or any: of the others too, since
-// chat completions have no word for those of one server.
-func (r *Request) chooseServer(choice object) ([]byte, error) {
-	if _, _, err := r.known(choice, "tool_choice"); err != nil {
-		return nil, err
-	}
-	name := wire.Unquote(choice.get("name"))
-	if name == "" {
-		return []byte(`"required"`), nil
-	}
-	alias := served.Alias(wire.Unquote(choice.get("server_label")), name)
-	return append(append([]byte(`{"type":"function","function":{"name":`), alias...), "}}"...), nil
-}
-
-// known finds the tools that a choice names: one, or all of a namespace.
-func (r *Request) known(choice object, place string) (name string, all []string, err error) {
-	if !isObject(choice) {
-		return "", nil, invalid(place, "%s must be an object, not %s.", place, gateway.Excerpt(choice))
-	}
-	plain, space := wire.Unquote(choice.get("name")), wire.Unquote(choice.get("namespace"))
-	if wire.Unquote(choice.get("type")) == "namespace" {
-		for name, t := range r.tools.byName {
-			if t.space == plain {
-				all = append(all, name)
-			}
-		}
-	} else if kind := wire.Unquote(choice.get("type")); kind == "mcp" {
-		plain = wire.Unquote(choice.get("server_label"))
-		if _, ok := r.tools.byName[serverName(plain)]; ok {
-			all = []string{serverName(plain)}
-		}
-	} else {
-		name = plain
-		if space != "" {
-			name = flat(space, plain)
-		}
-		if _, ok := r.tools.byName[name]; ok {
-			all = []string{name}
-		}
-	}
-	if len(all) == 0 {
-		return "", nil, invalid(place+".name", "%s.name is %q, and no tool is called that.", place, gateway.ExcerptOf(plain, maxName))
-	}
-	return name, all, nil
-}
-
-// allow reads a tool_choice that allows some of the tools. The model does not hear of the
-// others, and a call of one does not reach the client.
-func (r *Request) allow(choice object) ([]byte, error) {
-	mode, list := choice.get("mode"), choice.get("tools")
-	if word := wire.Unquote(mode); word != "auto" && word != "required" {
-		return nil, invalid("tool_choice.mode", "tool_choice.mode must be \"auto\" or \"required\", not %q.", gateway.ExcerptOf(word, 40))
-	}
-	if !isArray(list) {
-		return nil, invalid("tool_choice.tools", "tool_choice.tools must be an array of tools.")
-	}
-	r.tools.restricted = true
-	allowed := map[string]bool{}
-	var err error
-	wire.Elements(list, 0, func(n int, v wire.Span) bool {
-		one, place := object(v.Of(list)), fmt.Sprintf("tool_choice.tools[%d]", n)
-		switch kind := wire.Unquote(one.get("type")); {
-		case kind == "function", kind == "custom", kind == "namespace", kind == "mcp" && r.options.Serves:
-			var names []string
-			_, names, err = r.known(one, place)
-			for _, name := range names {
-				allowed[name] = true
-			}
-		default:
-			r.warn("tool_dropped", kind)
-		}
-		return err == nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	for name, t := range r.tools.byName {
-		t.barred = !allowed[name]
-		r.tools.byName[name] = t
-	}
-	return mode, nil
 }

@@ -13,11 +13,12 @@ func (r *Request) Translate() error {
 	if len(r.earlier)+len(r.items) > maxItems {
 		return invalid("input", "The conversation has %d items; there may be at most %d.", len(r.earlier)+len(r.items), maxItems)
 	}
-	r.tools, r.listed = toolset{}, nil
-	if err := r.readTools(r.fields[fTools], "tools"); err != nil {
+	r.tools = toolset{}
+	tools := toolReader{&r.tools, r.options.Serves, &r.remarks}
+	if err := tools.read(r.fields[fTools], "tools"); err != nil {
 		return err
 	}
-	t := translation{r: r, leading: true}
+	t := translation{tools: &tools, vault: r.vault(), remarks: &r.remarks, leading: true}
 	if v := r.fields[fInstructions]; v != nil {
 		t.addSystem(inner(v))
 	}
@@ -31,10 +32,11 @@ func (r *Request) Translate() error {
 			return err
 		}
 	}
-	if len(t.list) == 0 && t.system == nil && r.foreign == nil {
+	if len(t.list) == 0 && t.system == nil && r.remarks.foreign == nil {
 		return invalid("input", "The field \"input\" has nothing in it that a model could read: send a message.")
 	}
-	choice, err := r.toolChoice()
+	r.ours.listed, r.ours.ran = t.ours.listed, r.ours.ran || t.ours.ran
+	choice, err := (&chooser{&r.tools, r.options.Serves, &r.remarks}).choice(r.fields[fToolChoice])
 	if err != nil {
 		return err
 	}
@@ -55,7 +57,7 @@ func (r *Request) write(t *translation, choice []byte) error {
 	b := append(make([]byte, 0, size), `{"model":`...)
 	b = append(append(b, f[fModel]...), `,"messages":[`...)
 	b = append(t.appendTo(b), ']')
-	b = r.appendTools(b, choice)
+	b = r.tools.appendTo(b, f, choice)
 	r.tools.entries = nil // they are in it
 	for _, same := range [...]struct {
 		id   field
@@ -70,13 +72,13 @@ func (r *Request) write(t *translation, choice []byte) error {
 	}
 	if n := f[fTopLogprobs]; n != nil && string(n) != "0" {
 		b = append(append(b, `,"logprobs":true,"top_logprobs":`...), n...)
-	} else if r.includes("message.output_text.logprobs") {
+	} else if r.Includes("message.output_text.logprobs") {
 		b = append(b, `,"logprobs":true`...)
 	}
 	if effort := object(f[fReasoning]).get("effort"); effort != nil {
 		b = append(append(b, `,"reasoning_effort":`...), effort...)
 	}
-	b, err := r.appendFormat(b)
+	b, err := appendFormat(b, object(f[fText]))
 	if err != nil {
 		return err
 	}
@@ -88,12 +90,11 @@ func (r *Request) write(t *translation, choice []byte) error {
 	return nil
 }
 
-// appendTools appends the tools, and what is said of calls of them.
-func (r *Request) appendTools(b, choice []byte) []byte {
-	f := &r.fields
-	if len(r.tools.entries) > 0 {
+// appendTo appends the tools, and what is said of calls of them.
+func (s *toolset) appendTo(b []byte, f *fields, choice []byte) []byte {
+	if len(s.entries) > 0 {
 		b = append(b, `,"tools":[`...)
-		for i, e := range r.tools.entries {
+		for i, e := range s.entries {
 			if i > 0 {
 				b = append(b, ',')
 			}
@@ -107,15 +108,14 @@ func (r *Request) appendTools(b, choice []byte) []byte {
 			b = append(append(b, `,"parallel_tool_calls":`...), f[fParallel]...)
 		}
 	}
-	if n := f[fMaxToolCalls]; n != nil && r.tools.servers {
+	if n := f[fMaxToolCalls]; n != nil && s.servers {
 		b = append(append(b, `,"max_tool_calls":`...), n...)
 	}
 	return b
 }
 
-// appendFormat appends what "text" says of the answer's form.
-func (r *Request) appendFormat(b []byte) ([]byte, error) {
-	text := object(r.fields[fText])
+// appendFormat appends what the field "text" says of the answer's form.
+func appendFormat(b []byte, text object) ([]byte, error) {
 	if v := text.get("verbosity"); v != nil {
 		if v[0] != '"' {
 			return nil, invalid("text.verbosity", "text.verbosity must be a string, not %s.", gateway.Excerpt(v))

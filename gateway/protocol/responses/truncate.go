@@ -21,7 +21,7 @@ func (r *Request) Shorten(_ context.Context, why *gateway.Error) bool {
 	if len(kept) == len(all) {
 		return false
 	}
-	r.warn("truncated", strconv.Itoa(len(all)-len(kept)))
+	r.remarks.warn("truncated", strconv.Itoa(len(all)-len(kept)))
 	r.earlier = nil
 	r.SetItems(kept)
 	return r.Translate() == nil

@@ -1,0 +1,70 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/protocol/messages"
+)
+
+// model is one entry of GET /v1/models.
+type model struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+}
+
+func newModel(name string) model { return model{ID: name, Object: "model", OwnedBy: "callgate"} }
+
+// models tells which models there are.
+type models struct{ gateway Chatter }
+
+// route adds the paths.
+func (m models) route(to *echo.Echo, d *door) {
+	to.GET("/v1/models", m.list, d.behind(anyForm)...)
+	to.GET("/v1/models/*", m.show, d.behind(anyForm)...)
+}
+
+// of are those that the client may ask for.
+func (m models) of(c echo.Context) []string {
+	return slices.DeleteFunc(slices.Clone(m.gateway.Models(c.Request().Context())), func(name string) bool { return !clientOf(c).MayAsk(name) })
+}
+
+// list is GET /v1/models, in the form of the client's API.
+func (m models) list(c echo.Context) error {
+	names := m.of(c)
+	if isAnthropic(c.Request().Header) {
+		list, err := messages.Models(names, c.QueryParams())
+		if err != nil {
+			return err
+		}
+		return c.JSON(http.StatusOK, list)
+	}
+	list := struct {
+		Object string  `json:"object"`
+		Data   []model `json:"data"`
+	}{Object: "list", Data: []model{}}
+	for _, name := range names {
+		list.Data = append(list.Data, newModel(name))
+	}
+	return c.JSON(http.StatusOK, list)
+}
+
+// show is GET /v1/models/{id}, for every name that chat takes, listed or not. Names have slashes in
+// them.
+func (m models) show(c echo.Context) error {
+	name := c.Param("*")
+	switch {
+	case !clientOf(c).MayAsk(name) || !m.gateway.HasModel(c.Request().Context(), name):
+		return &gateway.Error{Kind: gateway.NotFound, Code: "model_not_found", Param: "model",
+			Message: "The model " + gateway.ExcerptOf(name, 80) + " does not exist. GET /v1/models lists the names that do."}
+	case isAnthropic(c.Request().Header):
+		return c.JSON(http.StatusOK, messages.NewModel(name))
+	default:
+		return c.JSON(http.StatusOK, newModel(name))
+	}
+}

@@ -1,0 +1,116 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/callgate/callgate/gateway"
+	"github.com/callgate/callgate/gateway/inflight"
+	"github.com/callgate/callgate/gateway/protocol"
+	"github.com/callgate/callgate/gateway/protocol/responses"
+	"github.com/callgate/callgate/gateway/protocol/responses/state"
+)
+
+// library answers for what is stored of the Responses API.
+type library struct {
+	state     *state.Service // nil: nothing is
+	bodies    *bodies
+	heartbeat time.Duration // as of an exchange
+}
+
+// route adds the paths of what is stored: of the Responses API, and of the Conversations API.
+func (l *library) route(to *echo.Echo, d *door) {
+	before := d.behind(tells(responses.Form))
+	one, items := responsesPath+"/:id", responsesPath+"/:id/input_items"
+	to.GET(one, l.getResponse, before...)
+	to.DELETE(one, l.stored(l.state.DeleteResponse), before...)
+	to.POST(one+"/cancel", l.stored(l.state.CancelResponse), before...)
+	to.GET(items, l.stored(l.state.InputItems), before...)
+	one, items = conversationsPath+"/:id", conversationsPath+"/:id/items"
+	to.POST(conversationsPath, l.stored(l.state.CreateConversation), before...)
+	to.GET(one, l.stored(l.state.GetConversation), before...)
+	to.POST(one, l.stored(l.state.UpdateConversation), before...)
+	to.DELETE(one, l.stored(l.state.DeleteConversation), before...)
+	to.POST(items, l.stored(l.state.AddItems), before...)
+	to.GET(items, l.stored(l.state.ListItems), before...)
+	to.GET(items+"/:item", l.stored(l.state.GetItem), before...)
+	to.DELETE(items+"/:item", l.stored(l.state.DeleteItem), before...)
+}
+
+// stored answers a request for something stored.
+func (l *library) stored(answer func(context.Context, state.Call) ([]byte, error)) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		room := l.bodies.memory.Claim()
+		defer room.Close()
+		call, err := l.call(c, room)
+		if err != nil {
+			return err
+		}
+		body, err := answer(c.Request().Context(), call)
+		if err != nil {
+			return err
+		}
+		// A client that is slow to take it does not have it for nothing.
+		if err := call.Room.Grow(int64(len(body))); err != nil {
+			return gateway.NoRoom(err, "What is stored there needs more memory than one request may have (limits.memory): ask for fewer items.")
+		}
+		return c.JSONBlob(http.StatusOK, body)
+	}
+}
+
+// call reads a request for something stored.
+func (l *library) call(c echo.Context, room *inflight.Claim) (call state.Call, err error) {
+	if l.state == nil {
+		return call, &gateway.Error{Kind: gateway.NotFound, Message: "This gateway keeps no responses and no conversations (store.kind: off): send the whole conversation as input."}
+	}
+	call.Tenant = tenantOf(c)
+	call.ID, call.Item, call.Query = c.Param("id"), c.Param("item"), c.QueryParams()
+	call.Limits, call.Room = l.bodies.limits, room
+	if c.Request().Method == http.MethodPost {
+		call.Body, err = l.bodies.read(c, call.Room)
+	}
+	return call, err
+}
+
+// getResponse answers with a stored response, or with its events.
+func (l *library) getResponse(c echo.Context) error {
+	if c.QueryParam("stream") != "true" || l.state == nil {
+		return l.stored(l.state.GetResponse)(c)
+	}
+	room := l.bodies.memory.Claim()
+	defer room.Close()
+	call, err := l.call(c, room)
+	if err != nil {
+		return err
+	}
+	events, err := l.state.Replay(c.Request().Context(), call)
+	if err != nil {
+		return err
+	}
+	return replay(c, events, l.heartbeat)
+}
+
+// replay writes events until there are no more, and signs of life between them.
+func replay(c echo.Context, events protocol.Events, heartbeat time.Duration) error {
+	w := c.Response()
+	w.Header().Set("content-type", "text/event-stream")
+	streamHeader(w.Header())
+	beat := newHeartbeat(c, recordOf(c).form.Ping, heartbeat, true)
+	defer beat.stop()
+	for {
+		piece, err := events(c.Request().Context())
+		if werr := beat.write(piece, true); werr != nil {
+			return &gateway.Error{Kind: gateway.Canceled, Message: "The client closed the request.", Err: werr}
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
