@@ -41,14 +41,14 @@ func (s *Server) askCount(c echo.Context, body []byte, from protocol.Client) []b
 	if err != nil || s.enter(c, req) != nil {
 		return nil
 	}
-	req.MaxRetries = new(int)
-	relay := &gateway.Relay{Method: http.MethodPost, Path: gateway.CountPath, Header: req.Header}
+	req.Wishes.MaxRetries = new(int)
+	relay := &gateway.Relay{Method: http.MethodPost, Path: gateway.CountPath, Header: req.From.Header}
 	relay.Body = func(model string) (io.ReadCloser, int64, error) {
-		named := req.Body(model)
+		named := req.With(model, nil).Join()
 		return io.NopCloser(bytes.NewReader(named)), int64(len(named)), nil
 	}
 	ctx, done := s.begin(c)
-	defer func() { done(req.Route) }()
+	defer func() { done(req.Way.Route) }()
 	ctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
 	resp, err := s.cfg.Gateway.Relay(ctx, req, relay, false)
