@@ -125,11 +125,11 @@ func readText(t *testing.T, c *conformance.Case, plan *chain.Plan, runner chain.
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools, err := gateway.ReadTools(req.ToolsJSON())
+	tools, err := gateway.ReadTools(req.Reading.ToolsJSON())
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := chain.Options{Tools: func() []abi.Tool { return tools }, NoTools: !req.OffersTools(), Reasoning: chain.Auto}
+	opts := chain.Options{Tools: func() []abi.Tool { return tools }, NoTools: !req.Reading.OffersTools(), Reasoning: chain.Auto}
 	if c.Open {
 		opts.Reasoning = chain.Open
 	}

@@ -7,119 +7,127 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/callgate/callgate/gateway/internal/conversation"
-	"github.com/callgate/callgate/gateway/internal/ledger"
-	"github.com/callgate/callgate/gateway/internal/tools"
 	"github.com/callgate/callgate/gateway/wire"
-	"github.com/callgate/callgate/sdk/abi"
 )
 
-// Bytes are the request's body, which Places are places in. The caller must not change it.
-func (r *Request) Bytes() []byte { return r.flat().body }
+// Body is the JSON of a request. Its bytes are validated once and kept; fields are read by their
+// places, and what goes upstream is the same bytes with a few edits spliced in.
+type Body struct {
+	// Appended is how many messages at the end are the gateway's own: they are not there in the
+	// next turn.
+	Appended int
+
+	text   []byte
+	places Places
+	edits  []wire.Edit // of text, not spliced in yet
+}
+
+// Places are those of what matters in a request's body; those that are not there are empty.
+type Places struct {
+	Model, Stream, Tools, ToolChoice, Messages wire.Span
+	ResponseFormat, WebSearch, Parallel        wire.Span // web_search_options, parallel_tool_calls
+	Metadata, CacheKey, Stop                   wire.Span // prompt_cache_key
+	StreamOptions                              wire.Span
+	MaxTokens, MaxCompletionTokens, N          wire.Span
+}
+
+// Bytes are those of the JSON, which Places are places in. The caller must not change them.
+func (b *Body) Bytes() []byte { return b.flat().text }
 
 // Size is how many bytes Bytes has, which are not put together for that.
-func (r *Request) Size() int { return len(r.body) + wire.Growth(r.edits) }
+func (b *Body) Size() int { return len(b.text) + wire.Growth(b.edits) }
 
 // Places are those of what matters in Bytes.
-func (r *Request) Places() *Places { return &r.flat().places }
+func (b *Body) Places() *Places { return &b.flat().places }
 
 // flat has the edits spliced in.
-func (r *Request) flat() *Request {
-	if len(r.edits) > 0 {
-		r.body, r.edits = wire.Splice(r.body, r.edits), nil
-		r.locate()
-		r.read.conversation, r.read.ledger = nil, nil
+func (b *Body) flat() *Body {
+	if len(b.edits) > 0 {
+		b.text, b.edits = wire.Splice(b.text, b.edits), nil
+		b.locate()
 	}
-	return r
+	return b
 }
 
-// Edit returns the request with edits of Bytes, which must not overlap. They are spliced in
-// when somebody asks for the bytes: all that are made until then cost one copy. What was
-// read of the tools stays: edits of them do not change what they mean.
-func (r *Request) Edit(edits ...wire.Edit) *Request {
-	if len(edits) == 0 {
-		return r
-	}
-	out := *r.flat()
-	out.edits = edits
-	out.read = &readings{tools: r.read.tools, conversation: r.read.conversation, ledger: r.read.ledger}
-	return &out
+// locate finds the members of the body that matter. odd is one that some servers take
+// for the one that is meant, or "".
+func (b *Body) locate() (odd, meant string, ok bool) {
+	p := &b.places
+	*p = Places{}
+	ok = wire.Members(b.text, 0, func(key []byte, v wire.Span) bool {
+		switch string(key) {
+		case "model":
+			p.Model = v
+		case "stream":
+			p.Stream = v
+		case "tools":
+			p.Tools = v
+		case "tool_choice":
+			p.ToolChoice = v
+		case "messages":
+			p.Messages = v
+		case "response_format":
+			p.ResponseFormat = v
+		case "web_search_options":
+			p.WebSearch = v
+		case "parallel_tool_calls":
+			p.Parallel = v
+		case "metadata":
+			p.Metadata = v
+		case "prompt_cache_key":
+			p.CacheKey = v
+		case "stop":
+			p.Stop = v
+		case "stream_options":
+			p.StreamOptions = v
+		default:
+			if !p.size(key, v) && odd == "" {
+				odd, meant = misspelt(key)
+			}
+		}
+		return true
+	})
+	return odd, meant, ok
 }
 
-// Remake is [Request.Edit] for edits that offer other tools than the client does. The memory of
-// the longer body is the caller's to claim.
-func (r *Request) Remake(edits ...wire.Edit) *Request {
-	out := r.Edit(edits...)
-	if out == r {
-		return r
+// size notes a member that says how much is asked for.
+func (p *Places) size(key []byte, v wire.Span) bool {
+	switch string(key) {
+	case "max_tokens":
+		p.MaxTokens = v
+	case "max_completion_tokens":
+		p.MaxCompletionTokens = v
+	case "n":
+		p.N = v
+	default:
+		return false
 	}
-	out.read = &readings{}
-	if r.Source != nil { // the client's own request does not say the same any more
-		source := *r.Source
-		source.Body, source.sent = nil, false
-		out.Source = &source
-	}
-	return out
-}
-
-// Remark returns the request with edits and, behind the client's messages, one of the
-// gateway's own.
-func (r *Request) Remark(text string, edits ...wire.Edit) *Request {
-	out := r.Edit(append(edits, r.Message("user", text))...)
-	out.Appended++
-	return out
-}
-
-// Body returns the request as it goes upstream: the client's bytes with the upstream's name
-// of the model, and with what was edited for the upstream. The caller must not change them.
-func (r *Request) Body(model string) []byte { return r.With(model, nil).Join() }
-
-// Chat returns the request as [Request.Body] does, but under the client's name of the model: for
-// providers that write a request of another API from it, so that there is no copy between.
-func (r *Request) Chat() []byte {
-	if r.Source != nil {
-		r.Source.sent = false
-	}
-	return r.Bytes()
-}
-
-// Announce tells the gateway which body is about to go to the upstream. Providers call
-// it before they send one, and do not send it if there is an error: that is how tools
-// which an adapter loses are noticed. Who keeps to Body or With has nothing to fear.
-func (r *Request) Announce(body wire.Pieces) error {
-	if r.Announced == nil {
-		return nil
-	}
-	return r.Announced(body)
+	return true
 }
 
 // Field is a member of a request, its value in JSON.
 type Field struct{ Name, Value string }
 
-// With returns the request as [Request.Body] does, in pieces of its bytes, with some fields set,
-// and with further edits of Bytes. Fields that the client has set too are replaced.
-func (r *Request) With(model string, fields []Field, further ...wire.Edit) wire.Pieces {
-	if r.Source != nil {
-		r.Source.sent = false
-	}
+// lay are the bytes in pieces, with fields set, with further edits, and with a name of the model, in
+// JSON; nil leaves the client's.
+func (b *Body) lay(model []byte, fields []Field, further []wire.Edit) wire.Pieces {
 	if len(fields) > 0 || len(further) > 0 {
-		r = r.flat()
+		b = b.flat()
 	}
-	edits := append(slices.Clip(r.edits), further...)
-	if model != r.Model {
-		name, _ := json.Marshal(model) // a string cannot fail
-		edits = append(edits, wire.Edit{At: r.places.Model, With: name})
+	edits := append(slices.Clip(b.edits), further...)
+	if model != nil {
+		edits = append(edits, wire.Edit{At: b.places.Model, With: model})
 	}
 	if len(fields) > 0 {
-		edits = append(edits, r.set(fields)...)
+		edits = append(edits, b.set(fields)...)
 	}
-	return wire.Lay(r.body, edits)
+	return wire.Lay(b.text, edits)
 }
 
 // set are the edits that give members of the body values.
-func (r *Request) set(fields []Field) (edits []wire.Edit) {
+func (b *Body) set(fields []Field) (edits []wire.Edit) {
 	set := make([]bool, len(fields))
-	wire.Members(r.body, 0, func(key []byte, v wire.Span) bool {
+	wire.Members(b.text, 0, func(key []byte, v wire.Span) bool {
 		if bytes.IndexByte(key, '\\') >= 0 {
 			var plain string
 			_ = json.Unmarshal(slices.Concat([]byte{'"'}, key, []byte{'"'}), &plain) // the body is valid
@@ -131,7 +139,7 @@ func (r *Request) set(fields []Field) (edits []wire.Edit) {
 		}
 		return true
 	})
-	brace := bytes.IndexByte(r.body, '{') + 1
+	brace := bytes.IndexByte(b.text, '{') + 1
 	var added []byte
 	for i, f := range fields {
 		if !set[i] {
@@ -143,179 +151,21 @@ func (r *Request) set(fields []Field) (edits []wire.Edit) {
 
 // Set is the edit of Bytes that gives a member a value; at is its place, empty if it is not
 // there.
-func (r *Request) Set(at wire.Span, name, value string) wire.Edit {
+func (b *Body) Set(at wire.Span, name, value string) wire.Edit {
 	if !at.Empty() {
 		return wire.Edit{At: at, With: []byte(value)}
 	}
-	brace := bytes.IndexByte(r.Bytes(), '{') + 1
+	brace := bytes.IndexByte(b.Bytes(), '{') + 1
 	return wire.Edit{At: wire.Span{Start: brace, End: brace}, With: fmt.Appendf(nil, "%q:%s,", name, value)} // the model follows
 }
 
 // Message is the edit of Bytes that puts a message behind the others.
-func (r *Request) Message(role, text string) wire.Edit {
-	list := r.Places().Messages
+func (b *Body) Message(role, text string) wire.Edit {
+	list := b.Places().Messages
 	end := list.End - 1 // in front of the bracket
 	message := wire.AppendQuoted(fmt.Appendf(nil, `,{"role":%q,"content":`, role), text)
-	if wire.Blank(r.body[list.Start+1 : end]) {
+	if wire.Blank(b.text[list.Start+1 : end]) {
 		message = message[1:]
 	}
 	return wire.Edit{At: wire.Span{Start: end, End: end}, With: append(message, '}')}
 }
-
-// Tools is what was read of the offered tools.
-func (r *Request) Tools() *tools.List {
-	if r.read.tools == nil {
-		if r.ToolCache != nil {
-			r.read.tools = r.ToolCache.Read(r.ToolsJSON())
-		} else {
-			r.read.tools = tools.NewList(r.ToolsJSON())
-		}
-	}
-	return r.read.tools
-}
-
-// ToolsJSON is the JSON of the offered tools, or nil.
-func (r *Request) ToolsJSON() []byte {
-	if at := r.Places().Tools; !at.IsNull(r.body) {
-		return at.Of(r.body)
-	}
-	return nil
-}
-
-// Conversation is what was read of the messages. It is used by one goroutine.
-func (r *Request) Conversation() *conversation.Conversation {
-	at := r.Places().Messages
-	if r.read.conversation == nil {
-		r.read.conversation = &conversation.Conversation{}
-		if !at.IsNull(r.body) {
-			r.read.conversation = conversation.Read(at.Of(r.body))
-		}
-	}
-	return r.read.conversation
-}
-
-// Ledger is the account of the calls in the messages, which the guards share. It is used by one
-// goroutine.
-func (r *Request) Ledger() *ledger.Ledger {
-	if c := r.Conversation(); r.read.ledger == nil {
-		r.read.ledger = ledger.New(c, r.ToolsJSON(), r.Ran...)
-	}
-	return r.read.ledger
-}
-
-// WantsUsage reports whether the client of a stream asks for its usage.
-func (r *Request) WantsUsage() bool {
-	at := r.Places().StreamOptions
-	return !at.IsNull(r.body) && r.body[at.Start] == '{' && string(wire.Find(r.body, at, "include_usage").Of(r.body)) == "true"
-}
-
-// HasMessages reports whether there is an array of messages.
-func (r *Request) HasMessages() bool {
-	at := r.Places().Messages
-	return !at.IsNull(r.body) && r.body[at.Start] == '['
-}
-
-// IsEmpty reports whether there is no message: upstreams refuse that, and nothing that is
-// added must hide it.
-func (r *Request) IsEmpty() bool {
-	at := r.Places().Messages
-	return !r.HasMessages() || wire.Blank(r.body[at.Start+1:at.End-1])
-}
-
-// MentionsTools reports whether there can be a call or a result in the messages. It is
-// a search in place of a reading: most conversations have neither.
-func (r *Request) MentionsTools() bool {
-	return r.HasMessages() && bytes.Contains(r.places.Messages.Of(r.body), []byte(`"tool`))
-}
-
-// OffersTools says whether the model may call a tool: the request offers at least
-// one and does not forbid them all with a tool_choice of "none".
-func (r *Request) OffersTools() bool {
-	p := r.Places()
-	if p.Tools.IsNull(r.body) || string(p.ToolChoice.Of(r.body)) == `"none"` {
-		return false
-	}
-	offers := false
-	wire.Elements(r.body, p.Tools.Start, func(int, wire.Span) bool {
-		offers = true
-		return false
-	})
-	return offers
-}
-
-// ToolChoice is what tool_choice says.
-type ToolChoice struct {
-	// None and Required are its words; Tool is the one function that must be called, which
-	// is Required too.
-	None, Required bool
-	Tool           string
-	// Other says that it is of a kind that is not known here, such as allowed_tools.
-	Other bool
-}
-
-// IsAuto reports whether it is left to the model to call a tool.
-func (c ToolChoice) IsAuto() bool { return c == ToolChoice{} }
-
-// Choice reads tool_choice.
-func (r *Request) Choice() ToolChoice {
-	at := r.Places().ToolChoice
-	if at.IsNull(r.body) {
-		return ToolChoice{}
-	}
-	switch wire.Unquote(at.Of(r.body)) {
-	case "auto":
-		return ToolChoice{}
-	case "none":
-		return ToolChoice{None: true}
-	case "required", "any": // "any" is Mistral's word
-		return ToolChoice{Required: true}
-	}
-	if r.body[at.Start] == '{' {
-		function := wire.Find(r.body, at, "function")
-		if !function.IsNull(r.body) && r.body[function.Start] == '{' {
-			if name := wire.Unquote(wire.Find(r.body, function, "name").Of(r.body)); name != "" {
-				return ToolChoice{Required: true, Tool: name}
-			}
-		}
-	}
-	return ToolChoice{Other: true}
-}
-
-// Format is the form that a request wants its answer in.
-type Format struct {
-	// JSON says that it is to be JSON, and Schema is what it is to fit, or nil.
-	JSON   bool
-	Schema []byte
-}
-
-// Format reads response_format. A kind that is not known here, such as a grammar, is none.
-func (r *Request) Format() Format {
-	at := r.Places().ResponseFormat
-	if at.IsNull(r.body) || r.body[at.Start] != '{' {
-		return Format{}
-	}
-	switch wire.Unquote(wire.Find(r.body, at, "type").Of(r.body)) {
-	case "json_object":
-		schema := wire.Find(r.body, at, "schema").Of(r.body) // as Together and llama.cpp have it
-		return Format{JSON: true, Schema: objectOr(schema)}
-	case "json_schema":
-		f := Format{JSON: true}
-		if inner := wire.Find(r.body, at, "json_schema"); !inner.IsNull(r.body) && r.body[inner.Start] == '{' {
-			f.Schema = objectOr(wire.Find(r.body, inner, "schema").Of(r.body))
-		}
-		return f
-	}
-	return Format{}
-}
-
-// objectOr is a value that is an object, or nil.
-func objectOr(v []byte) []byte {
-	if len(v) == 0 || v[0] != '{' {
-		return nil
-	}
-	return v
-}
-
-// ReadTools reads the tools of a request, in OpenAI's form or as bare function objects, into
-// what a parser needs to know of them.
-func ReadTools(list []byte) ([]abi.Tool, error) { return tools.Read(list) }

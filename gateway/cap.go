@@ -21,11 +21,11 @@ const CodeTokenCap = "max_tokens_exceeded" //nolint:gosec // no credential
 // is refused, and one that says nothing gets what there is for each of its choices as
 // max_completion_tokens, and a warning. Without a cap it is the request itself. The error is an *Error.
 func (r *Request) Capped() (*Request, error) {
-	most := r.cap()
+	most := r.From.Client.cap()
 	if most == 0 {
 		return r, nil
 	}
-	asked, choices, err := r.outputLimit()
+	asked, choices, err := r.From.Client.outputLimit(r.Body.Bytes())
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +33,8 @@ func (r *Request) Capped() (*Request, error) {
 		return r, nil
 	}
 	each := most / choices
-	at := wire.Find(r.Bytes(), wire.Span{End: len(r.Bytes())}, "max_completion_tokens")
-	out := r.Edit(r.Set(at, "max_completion_tokens", strconv.FormatInt(each, 10)))
+	at := wire.Find(r.Body.Bytes(), wire.Span{End: len(r.Body.Bytes())}, "max_completion_tokens")
+	out := r.Edit(r.Body.Set(at, "max_completion_tokens", strconv.FormatInt(each, 10)))
 	out.Warnings = append(slices.Clip(r.Warnings), "max_tokens:"+strconv.FormatInt(each, 10))
 	return out, nil
 }
@@ -42,36 +42,37 @@ func (r *Request) Capped() (*Request, error) {
 // Bounded says why a request that is sent on as it is may not be: it asks for more output tokens than
 // its client may, or says nothing although it is one for text. The error is an *Error.
 func (r *Request) Bounded(text bool) error {
-	most := r.cap()
+	most := r.From.Client.cap()
 	if most == 0 {
 		return nil
 	}
-	asked, _, err := r.outputLimit()
+	asked, _, err := r.From.Client.outputLimit(r.Body.Bytes())
 	if err == nil && !asked && text {
 		err = &Error{Kind: Invalid, Code: CodeTokenCap, Param: "max_tokens",
-			Message: fmt.Sprintf("The field \"max_tokens\" is missing, and the key %q may ask for at most %d output tokens: send max_tokens.", r.Client.Key, most)}
+			Message: fmt.Sprintf("The field \"max_tokens\" is missing, and the key %q may ask for at most %d output tokens: send max_tokens.", r.From.Client.Key, most)}
 	}
 	return err
 }
 
-func (r *Request) cap() int64 {
-	if r.Client == nil {
+// cap is how many output tokens the client may ask for in a request, 0 for any number.
+func (c *Client) cap() int64 {
+	if c == nil {
 		return 0
 	}
-	return int64(r.Client.MaxTokens)
+	return int64(c.MaxTokens)
 }
 
-// outputLimit reports whether the request limits its output, and how many choices it asks for, and
+// outputLimit reports whether a request of the client, who has a cap, limits its output, and how many choices it asks for, and
 // refuses it if that is more than may be.
-func (r *Request) outputLimit() (asked bool, choices int64, err error) {
-	body, most := r.Bytes(), r.cap()
+func (c *Client) outputLimit(body []byte) (asked bool, choices int64, err error) {
+	most := c.cap()
 	number := func(name string, at wire.Span, format string) (int64, *Error) {
 		n, wrong := strconv.ParseInt(string(at.Of(body)), 10, 64)
 		if wrong != nil || n < 1 {
-			return 0, invalid(name, fmt.Sprintf("The field %q must be a whole number from 1 on, not %s: the key %q has a limit on output tokens.", name, Excerpt(at.Of(body)), r.Client.Key))
+			return 0, invalid(name, fmt.Sprintf("The field %q must be a whole number from 1 on, not %s: the key %q has a limit on output tokens.", name, Excerpt(at.Of(body)), c.Key))
 		}
 		if n > most {
-			return n, &Error{Kind: Invalid, Code: CodeTokenCap, Param: name, Message: fmt.Sprintf(format, name, n, r.Client.Key, most)}
+			return n, &Error{Kind: Invalid, Code: CodeTokenCap, Param: name, Message: fmt.Sprintf(format, name, n, c.Key, most)}
 		}
 		return n, nil
 	}
@@ -100,7 +101,7 @@ func (r *Request) outputLimit() (asked bool, choices int64, err error) {
 		return err == nil
 	})
 	if err == nil && largest*choices > most { // neither is more than most
-		err = &Error{Kind: Invalid, Code: CodeTokenCap, Param: where, Message: fmt.Sprintf("The field %q is %d for each of %d choices, and the key %q may ask for at most %d output tokens in all: lower one of them.", where, largest, choices, r.Client.Key, most)}
+		err = &Error{Kind: Invalid, Code: CodeTokenCap, Param: where, Message: fmt.Sprintf("The field %q is %d for each of %d choices, and the key %q may ask for at most %d output tokens in all: lower one of them.", where, largest, choices, c.Key, most)}
 	}
 	return largest > 0, choices, err
 }

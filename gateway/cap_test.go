@@ -37,7 +37,7 @@ func TestCapped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Client = &gateway.Client{Key: "dev", MaxTokens: 100}
+		r.From.Client = &gateway.Client{Key: "dev", MaxTokens: 100}
 		out, err := r.Capped()
 		if tt.param != "" {
 			if e := gateway.AsError(err); err == nil || e.Param != tt.param || e.HTTPStatus() != 400 || !strings.Contains(e.Message, `the key "dev"`) {
@@ -49,12 +49,12 @@ func TestCapped(t *testing.T) {
 			t.Errorf("%s: got error %v", tt.body, err)
 			continue
 		}
-		if tt.want == "" && out != r || !strings.Contains(string(out.Bytes()), tt.want) || (len(out.Warnings) == 1) != (tt.want != "") {
-			t.Errorf("%s: got %s, %q, want %s in it", tt.body, out.Bytes(), out.Warnings, tt.want)
+		if tt.want == "" && out != r || !strings.Contains(string(out.Body.Bytes()), tt.want) || (len(out.Warnings) == 1) != (tt.want != "") {
+			t.Errorf("%s: got %s, %q, want %s in it", tt.body, out.Body.Bytes(), out.Warnings, tt.want)
 		}
 		again, err := r.Again([]byte(head+`}`), nil)
-		if err != nil || !strings.Contains(string(again.Bytes()), `"max_completion_tokens":100,`) {
-			t.Errorf("got %s, error %v, want the cap in what is asked again", again.Bytes(), err)
+		if err != nil || !strings.Contains(string(again.Body.Bytes()), `"max_completion_tokens":100,`) {
+			t.Errorf("got %s, error %v, want the cap in what is asked again", again.Body.Bytes(), err)
 		}
 	}
 }

@@ -23,26 +23,6 @@ type Changes struct {
 	Fields []Field
 }
 
-// Native is the request in a protocol as the client has sent it, for an upstream that speaks it
-// too, and what the gateway has changed of it since. The body is nil if the client speaks another
-// protocol, or if something was changed that [Changes] has no word for.
-func (r *Request) Native(protocol string) (body []byte, changes *Changes) {
-	if !r.Speaks(protocol) || r.Source.Body == nil {
-		return nil, nil
-	}
-	changes = &Changes{}
-	if !changes.find(r.origin, r.Bytes()) {
-		return nil, nil
-	}
-	r.Source.sent = true
-	return r.Source.Body, changes
-}
-
-// Speaks reports whether the client speaks a protocol besides chat completions.
-func (r *Request) Speaks(protocol string) bool {
-	return r.Source != nil && r.Source.Protocol == protocol
-}
-
 // find compares a request with what it was. ok is false if there is a change of another kind.
 func (c *Changes) find(was, is []byte) (ok bool) {
 	if len(was) == len(is) && (len(is) == 0 || &was[0] == &is[0]) {

@@ -37,14 +37,14 @@ func (l Limits) withDefaults() Limits {
 
 // checkParts refuses a request of too many parts. values are those of its body: where there are
 // fewer of them than of anything that is bounded, nothing has to be counted.
-func (l Limits) checkParts(r *Request, values int) error {
+func (l Limits) checkParts(b *Body, values int) error {
 	if values > min(l.Messages, l.Calls) {
-		if err := l.checkMessages(r); err != nil {
+		if err := l.checkMessages(b); err != nil {
 			return err
 		}
 	}
-	list := r.places.Tools
-	if list.IsNull(r.body) {
+	list := b.places.Tools
+	if list.IsNull(b.text) {
 		return nil
 	}
 	if n := list.End - list.Start; n > l.ToolBytes {
@@ -54,20 +54,20 @@ func (l Limits) checkParts(r *Request, values int) error {
 	if values <= min(l.Tools, l.ToolDepth, l.Properties) {
 		return nil
 	}
-	return l.checkTools(r.body, list)
+	return l.checkTools(b.text, list)
 }
 
-func (l Limits) checkMessages(r *Request) error {
-	list := r.places.Messages
-	if list.IsNull(r.body) {
+func (l Limits) checkMessages(b *Body) error {
+	list := b.places.Messages
+	if list.IsNull(b.text) {
 		return nil
 	}
 	messages, calls := 0, 0
-	wire.Elements(r.body, list.Start, func(_ int, m wire.Span) bool {
+	wire.Elements(b.text, list.Start, func(_ int, m wire.Span) bool {
 		messages++
-		if r.body[m.Start] == '{' {
-			if at := wire.Find(r.body, m, "tool_calls"); !at.IsNull(r.body) {
-				wire.Elements(r.body, at.Start, func(int, wire.Span) bool { calls++; return true })
+		if b.text[m.Start] == '{' {
+			if at := wire.Find(b.text, m, "tool_calls"); !at.IsNull(b.text) {
+				wire.Elements(b.text, at.Start, func(int, wire.Span) bool { calls++; return true })
 			}
 		}
 		return true

@@ -151,7 +151,7 @@ func (a *account) Begin(provider, model string, why gateway.Purpose, bytes int) 
 // begin begins the row of an answer.
 func (a *account) begin(row *billing.Row, provider, model string, why gateway.Purpose) {
 	a.rows++
-	*row = billing.Row{ID: a.row(a.rows), Request: a.req.ID, Key: a.req.Tenant, Model: a.req.Model, Provider: provider, Served: model, Purpose: string(why)}
+	*row = billing.Row{ID: a.row(a.rows), Request: a.req.ID, Key: a.req.From.Tenant, Model: a.req.Model, Provider: provider, Served: model, Purpose: string(why)}
 	r := a.gate.o.Records
 	if r == nil {
 		return
@@ -159,15 +159,15 @@ func (a *account) begin(row *billing.Row, provider, model string, why gateway.Pu
 	if r.Keeps() { // else it has the time of its end alone
 		row.Time = time.Now()
 	}
-	if a.req.Arm != nil {
-		row.Arm = a.req.Arm.String()
+	if a.req.Way.Arm != nil {
+		row.Arm = a.req.Way.Arm.String()
 	}
-	if a.req.Mirror {
+	if a.req.Way.Mirror {
 		row.Key, row.Purpose = "", string(gateway.ForMirror)
 		return
 	}
 	row.Session = a.req.Session()
-	if c := a.req.Client; c != nil {
+	if c := a.req.From.Client; c != nil {
 		row.Key, row.Team, row.Labels = c.Key, c.Team, c.Labels
 	}
 }

@@ -24,7 +24,7 @@ type inner struct{}
 
 func (inner) Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error) {
 	if m := gateway.MeterOf(ctx); m != nil {
-		_ = m.Begin("up", "real", gateway.ForAnswer, len(req.Bytes()))
+		_ = m.Begin("up", "real", gateway.ForAnswer, len(req.Body.Bytes()))
 		m.Came(100)
 		m.Ended(gateway.Use{Provider: "up", Model: "real", Purpose: gateway.ForAnswer, Complete: true, Usage: gateway.Usage{Reported: true, Input: 20, Output: 30}, Status: "ok"})
 	}
@@ -71,7 +71,7 @@ func run(tb testing.TB, g *admit.Gate, body []byte) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	req.Client = &gateway.Client{Key: "alice", Team: "red"}
+	req.From.Client = &gateway.Client{Key: "alice", Team: "red"}
 	resp, err := g.Chat(tb.Context(), req)
 	if err != nil {
 		tb.Fatal(err)

@@ -95,7 +95,7 @@ type estimate struct {
 func (a *account) estimate(e estimate) {
 	a.ratio, a.output = a.model.guess()
 	a.texts = e.chat || e.text
-	n, pictures := textBytes(a.req.Bytes())
+	n, pictures := textBytes(a.req.Body.Bytes())
 	if a.text = n; e.free {
 		return
 	}
@@ -107,7 +107,7 @@ func (a *account) estimate(e estimate) {
 			out = firstOutput
 		}
 		most, choices := asked(a.req)
-		if c := a.req.Client; c != nil && c.MaxTokens > 0 && (most == 0 || int64(c.MaxTokens) < most) {
+		if c := a.req.From.Client; c != nil && c.MaxTokens > 0 && (most == 0 || int64(c.MaxTokens) < most) {
 			most = int64(c.MaxTokens)
 		}
 		if most > 0 {
@@ -165,7 +165,7 @@ func textBytes(body []byte) (n, pictures int64) {
 
 // asked is how many tokens a request asks for at most, 0 if it does not say, and how many choices.
 func asked(r *gateway.Request) (most, choices int64) {
-	body, p := r.Bytes(), r.Places()
+	body, p := r.Body.Bytes(), r.Body.Places()
 	number := func(at wire.Span) int64 {
 		if at.Empty() {
 			return 0

@@ -72,8 +72,8 @@ func (t *Table) Of(req *gateway.Request) (*limit.Set, error) {
 	if t == nil {
 		return nil, nil
 	}
-	at := subjects{key: req.Tenant, model: req.Model}
-	if c := req.Client; c != nil {
+	at := subjects{key: req.From.Tenant, model: req.Model}
+	if c := req.From.Client; c != nil {
 		at.key, at.team = c.Key, c.Team
 	} else {
 		at.team = t.rules.Team[at.key]

@@ -52,7 +52,7 @@ func (c *caches) ask(t *testing.T, tenant string, messages ...string) gateway.Su
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Tenant = tenant
+	req.From.Tenant = tenant
 	resp, err := c.gateway.Chat(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func (a *actor) Chat(ctx context.Context, model string, req *gateway.Request) (g
 	a.mu.Lock()
 	t := a.turns[min(len(a.asked), len(a.turns)-1)]
 	a.asked = append(a.asked, time.Now())
-	a.bodies = append(a.bodies, string(req.Body(model)))
+	a.bodies = append(a.bodies, string(req.With(model, nil).Join()))
 	a.mu.Unlock()
 	if err := pause(ctx, t.wait); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func BenchmarkParseRequest(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				req.Body("other")
+				req.With("other", nil).Join()
 			}
 		})
 	}

@@ -225,7 +225,7 @@ func (g *Gateway) Chat(ctx context.Context, req *gateway.Request) (*gateway.Resp
 	if !ok {
 		return nil, g.noModel(req.Model)
 	}
-	req.Route, req.ToolCache = choice.Route, g.lists
+	req.Way.Route, req.Reading.Cache = choice.Route, g.lists
 	c, t, err := g.arm(req, choice, cmp.Or(g.routes[choice.Route], g.others))
 	if err != nil {
 		return nil, err
@@ -304,7 +304,7 @@ func (g *Gateway) ask(ctx context.Context, req *gateway.Request, c *compiled, ch
 	if err != nil {
 		return nil, refused(err, p)
 	}
-	p.Notes.Choice = p.Base.Choice()
+	p.Notes.Choice = p.Base.Reading.Choice()
 	g.prompt(p, c)
 	g.judged(p, c, choice)
 	p.Prepared = time.Since(requested)
@@ -338,9 +338,9 @@ func (g *Gateway) prompt(p *attempt.Plan, c *compiled) {
 		p.Affinity = g.affinity.Prompt(chain)
 	}
 	if g.options.Prompts {
-		p.Prompt = &gateway.Prompt{Blocks: chain, Bytes: len(p.Base.ToolsJSON())}
-		if p.Base.HasMessages() {
-			p.Prompt.Bytes += len(p.Base.Places().Messages.Of(p.Base.Bytes()))
+		p.Prompt = &gateway.Prompt{Blocks: chain, Bytes: len(p.Base.Reading.ToolsJSON())}
+		if p.Base.Reading.HasMessages() {
+			p.Prompt.Bytes += len(p.Base.Body.Places().Messages.Of(p.Base.Body.Bytes()))
 		}
 	}
 }

@@ -19,7 +19,7 @@ type loser struct {
 }
 
 func (l *loser) Chat(ctx context.Context, model string, req *gateway.Request) (gateway.Reply, error) {
-	body, _, lost := bytes.Cut(req.Body(model), []byte(`,"tools"`))
+	body, _, lost := bytes.Cut(req.With(model, nil).Join(), []byte(`,"tools"`))
 	if lost {
 		body = slices.Concat(body, []byte{'}'}) // the body itself stays as it is
 	}

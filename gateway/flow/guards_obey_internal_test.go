@@ -210,7 +210,7 @@ func (o *obedient) Chat(_ context.Context, _ string, req *gateway.Request) (gate
 		Choice   json.RawMessage `json:"tool_choice"`
 		Messages []struct{ Role, Content string }
 	}
-	if err := json.Unmarshal(req.Body("m"), &body); err != nil {
+	if err := json.Unmarshal(req.With("m", nil).Join(), &body); err != nil {
 		return nil, err
 	}
 	message := fmt.Sprintf(`{"role":"assistant","content":%s}`, quoted(o.scene.answer))

@@ -68,7 +68,7 @@ func ask(ctx context.Context, p gateway.Provider, model, question string) (text 
 	if err != nil {
 		return "", used, err
 	}
-	req.Header = http.Header{}
+	req.From.Header = http.Header{}
 	reply, err := p.Chat(ctx, model, req)
 	if err != nil {
 		return "", used, err

@@ -21,7 +21,7 @@ type ruler struct {
 
 func (r *ruler) Chat(ctx context.Context, _ string, req *gateway.Request) (gateway.Reply, error) {
 	r.asked++
-	r.seen = string(req.Bytes())
+	r.seen = string(req.Body.Bytes())
 	if r.waits {
 		<-ctx.Done()
 		return nil, ctx.Err()

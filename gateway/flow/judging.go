@@ -15,8 +15,8 @@ func Judging(s gateway.GuardSettings) func(request []byte, answer string) (gatew
 		if err != nil {
 			return gateway.Verdict{}, err
 		}
-		c := r.Choice()
-		k := g.Begin(r.Ledger(), r.Tools().Names, guard.Choice{None: c.None, Required: c.Required, Tool: c.Tool})
+		c := r.Reading.Choice()
+		k := g.Begin(r.Reading.Ledger(), r.Reading.Tools().Names, guard.Choice{None: c.None, Required: c.Required, Tool: c.Tool})
 		return k.Judge(guard.Answer{Text: answer, Finish: "stop", Done: true}), nil
 	}
 }

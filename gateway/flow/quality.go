@@ -94,7 +94,7 @@ func (g *Gateway) judged(p *attempt.Plan, c *compiled, choice *routing.Choice) {
 		return
 	}
 	group := g.sharing.groups[listKey{choice.Route, choice.Rule}]
-	if !group.Applies() || !p.Base.OffersTools() {
+	if !group.Applies() || !p.Base.Reading.OffersTools() {
 		return
 	}
 	p.Quality, p.Conversation = group, conversationOf(g.options.Quality, p.Asked)
@@ -103,10 +103,10 @@ func (g *Gateway) judged(p *attempt.Plan, c *compiled, choice *routing.Choice) {
 // conversationOf is the conversation of a request: whose it is, and what the user has said first. What
 // stands before that changes with the time of day in many a client.
 func conversationOf(b *quality.Book, r *gateway.Request) (c quality.Conversation) {
-	if !r.HasMessages() {
+	if !r.Reading.HasMessages() {
 		return c
 	}
-	talk := r.Conversation()
+	talk := r.Reading.Conversation()
 	var first []byte
 	for _, m := range talk.Messages {
 		switch m.Role {
@@ -118,6 +118,6 @@ func conversationOf(b *quality.Book, r *gateway.Request) (c quality.Conversation
 			c.Running = true
 		}
 	}
-	c.Key = b.Key([]byte(r.Tenant), first)
+	c.Key = b.Key([]byte(r.From.Tenant), first)
 	return c
 }

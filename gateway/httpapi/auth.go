@@ -145,7 +145,7 @@ func newClient(k *keys.Entry, team *keys.TeamEntry) *gateway.Client {
 
 // checkScope says why a key does not allow a request for a model. Its client is set.
 func (d *door) checkScope(req *gateway.Request) error {
-	if e := req.Client.CheckModel(req.Model); e != nil {
+	if e := req.From.Client.CheckModel(req.Model); e != nil {
 		d.keys.Refuse(keys.Model)
 		return e
 	}

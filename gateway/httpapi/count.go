@@ -48,14 +48,14 @@ func (n *counter) ask(c echo.Context, body []byte, from protocol.Client) []byte 
 	if err != nil || n.door.enter(c, req) != nil {
 		return nil
 	}
-	req.MaxRetries = new(int)
-	relay := &gateway.Relay{Method: http.MethodPost, Path: gateway.CountPath, Header: req.Header}
+	req.Wishes.MaxRetries = new(int)
+	relay := &gateway.Relay{Method: http.MethodPost, Path: gateway.CountPath, Header: req.From.Header}
 	relay.Body = func(model string) (io.ReadCloser, int64, error) {
-		named := req.Body(model)
+		named := req.With(model, nil).Join()
 		return io.NopCloser(bytes.NewReader(named)), int64(len(named)), nil
 	}
 	ctx, done := n.watch.begin(c)
-	defer func() { done(req.Route) }()
+	defer func() { done(req.Way.Route) }()
 	ctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
 	resp, err := n.gateway.Relay(ctx, req, relay, false)

@@ -61,7 +61,7 @@ func (x *exchange) ask(c echo.Context, front protocol.Front, req *gateway.Reques
 	beat := newHeartbeat(c, rec.form.Ping, x.heartbeat, req.Stream)
 	defer beat.stop()
 	ctx, done := x.watch.begin(c)
-	defer func() { done(req.Route) }()
+	defer func() { done(req.Way.Route) }()
 	resp, err := x.gateway.Chat(ctx, req)
 	if short, ok := front.(protocol.Shortener); ok && err != nil && short.Shorten(ctx, gateway.AsError(err)) {
 		if req, err = req.Again(front.Chat(), front.Source()); err != nil {
@@ -86,16 +86,16 @@ func (x *exchange) ask(c echo.Context, front protocol.Front, req *gateway.Reques
 // its model.
 func (d *door) enter(c echo.Context, req *gateway.Request) error {
 	h := c.Request().Header
-	if err := budget(req, h); err != nil {
+	if err := budget(&req.Wishes, h); err != nil {
 		return err
 	}
 	hops := countHops(h)
 	if hops >= maxHops {
 		return looped(hops)
 	}
-	req.ID, req.Tenant, req.Client = requestID(c), tenantOf(c), clientOf(c)
-	req.Header, req.ArmAsked = headers.Kept(h), h.Get(armHeader)
-	addHop(req.Header, hops)
+	req.ID, req.From.Tenant, req.From.Client = requestID(c), tenantOf(c), clientOf(c)
+	req.From.Header, req.Wishes.Arm = headers.Kept(h), h.Get(armHeader)
+	addHop(req.From.Header, hops)
 	rec := recordOf(c)
 	rec.model, rec.stream = req.Model, req.Stream
 	if req.Model == "" { // a path that goes to a provider whole
@@ -122,30 +122,30 @@ const (
 
 // budget reads what the client says of retries: how many the gateway may make, and how many
 // its SDK has made already. OpenAI's and Anthropic's SDKs count theirs in a header.
-func budget(req *gateway.Request, h http.Header) error {
+func budget(w *gateway.Wishes, h http.Header) error {
 	if text := h.Get(maxRetriesHeader); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > maxRetries {
 			return &gateway.Error{Kind: gateway.Invalid, Param: strings.ToLower(maxRetriesHeader),
 				Message: fmt.Sprintf("The header %s must be a number from 0 to %d, not %.40q.", strings.ToLower(maxRetriesHeader), maxRetries, text)}
 		}
-		req.MaxRetries = &n
+		w.MaxRetries = &n
 	}
 	var err error
-	if req.BaseDelay, err = delay(h, baseDelayHeader, longestBase); err != nil {
+	if w.BaseDelay, err = delay(h, baseDelayHeader, longestBase); err != nil {
 		return err
 	}
-	if req.MaxDelay, err = delay(h, maxDelayHeader, longestWait); err != nil {
+	if w.MaxDelay, err = delay(h, maxDelayHeader, longestWait); err != nil {
 		return err
 	}
-	if req.MaxDelay > 0 && req.BaseDelay > req.MaxDelay {
+	if w.MaxDelay > 0 && w.BaseDelay > w.MaxDelay {
 		return &gateway.Error{Kind: gateway.Invalid, Param: strings.ToLower(maxDelayHeader),
 			Message: fmt.Sprintf("The header %s (%s) must not be less than %s (%s).",
-				strings.ToLower(maxDelayHeader), req.MaxDelay, strings.ToLower(baseDelayHeader), req.BaseDelay)}
+				strings.ToLower(maxDelayHeader), w.MaxDelay, strings.ToLower(baseDelayHeader), w.BaseDelay)}
 	}
 	if text := h.Get("X-Stainless-Retry-Count"); text != "" {
 		if n, err := strconv.Atoi(text); err == nil {
-			req.ClientRetries = max(n, 0)
+			w.ClientRetries = max(n, 0)
 		}
 	}
 	return nil

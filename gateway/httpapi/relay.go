@@ -77,7 +77,7 @@ func (x *relays) of(e endpoint) echo.HandlerFunc {
 			x.door.countCap(err)
 			return err
 		}
-		out := &gateway.Relay{Method: http.MethodPost, Path: e.path, Query: c.Request().URL.RawQuery, Header: req.Header, Body: body.open}
+		out := &gateway.Relay{Method: http.MethodPost, Path: e.path, Query: c.Request().URL.RawQuery, Header: req.From.Header, Body: body.open}
 		return x.sendOn(c, req, began, func(ctx context.Context) (*gateway.Response, error) { return x.gateway.Relay(ctx, req, out, e.one) })
 	}
 }
@@ -85,7 +85,7 @@ func (x *relays) of(e endpoint) echo.HandlerFunc {
 // sendOn sends a request on, and the answer back as it comes.
 func (x *relays) sendOn(c echo.Context, req *gateway.Request, began time.Time, send func(context.Context) (*gateway.Response, error)) error {
 	ctx, done := x.watch.begin(c)
-	defer func() { done(req.Route) }()
+	defer func() { done(req.Way.Route) }()
 	resp, err := send(ctx)
 	if err != nil {
 		return err
@@ -111,11 +111,11 @@ func (x *relays) passthrough(provider string) echo.HandlerFunc {
 			return err
 		}
 		defer body.Close()
-		req := &gateway.Request{}
+		req := gateway.Bare()
 		if err := x.door.enter(c, req); err != nil {
 			return err
 		}
-		relay := &gateway.Relay{Method: r.Method, Path: path, Query: r.URL.RawQuery, Header: req.Header}
+		relay := &gateway.Relay{Method: r.Method, Path: path, Query: r.URL.RawQuery, Header: req.From.Header}
 		relay.Body = func(string) (io.ReadCloser, int64, error) {
 			if body.Size() == 0 {
 				return http.NoBody, 0, nil
@@ -194,7 +194,7 @@ func (x *relays) relayed(c echo.Context, room *inflight.Claim) (*gateway.Request
 		return nil, nil, err
 	}
 	open := func(model string) (io.ReadCloser, int64, error) {
-		body := req.Body(model)
+		body := req.With(model, nil).Join()
 		return io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 	}
 	return req, &relayedBody{open, func() {}}, nil

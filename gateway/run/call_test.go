@@ -180,7 +180,7 @@ func TestLoudFailure(t *testing.T) {
 	if got := a.summary.ToolRun.Calls[0].Outcome; got != "failed" || a.summary.ToolRun.Failed() != 1 {
 		t.Errorf("got the outcome %q, want failed", got)
 	}
-	if ran := b.model.asked[1].Ran; len(ran) != 1 || ran[0].ID != "c1" || !ran[0].Failed {
+	if ran := b.model.asked[1].Reading.Ran; len(ran) != 1 || ran[0].ID != "c1" || !ran[0].Failed {
 		t.Errorf("got %+v of the call for the guards, want a failure", ran)
 	}
 }

@@ -34,7 +34,7 @@ type model struct {
 // Chat implements run.Chatter.
 func (m *model) Chat(ctx context.Context, r *gateway.Request) (*gateway.Response, error) {
 	m.mu.Lock()
-	m.bodies = append(m.bodies, string(r.Bytes()))
+	m.bodies = append(m.bodies, string(r.Body.Bytes()))
 	m.asked = append(m.asked, r)
 	n := len(m.bodies)
 	m.mu.Unlock()
@@ -245,7 +245,7 @@ func (b *bench) ask(body string, change ...func(*gateway.Request)) *answer {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	req.Header = http.Header{}
+	req.From.Header = http.Header{}
 	for _, f := range change {
 		f(req)
 	}

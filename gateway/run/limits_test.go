@@ -16,7 +16,7 @@ import (
 // search calls the tool search each time, with other arguments.
 func search(stream bool) func(n int, r *gateway.Request) string {
 	return func(n int, r *gateway.Request) string {
-		if r.Choice().None {
+		if r.Reading.Choice().None {
 			return says(stream, n, "Enough.")
 		}
 		return says(stream, n, "", fc{fmt.Sprintf("c%d", n), "a__search", fmt.Sprintf(`{"q":"%d"}`, n)})
@@ -55,7 +55,7 @@ func TestRoundsEnd(t *testing.T) {
 // TestNoProgress: three rounds in a row that bring nothing new are the last ones.
 func TestNoProgress(t *testing.T) {
 	b := newBench(t, run.Policy{}, func(n int, r *gateway.Request) string {
-		if r.Choice().None {
+		if r.Reading.Choice().None {
 			return says(true, n, "Enough.")
 		}
 		return says(true, n, "", fc{fmt.Sprintf("c%d", n), "a__search", []string{`{"q":"x","p":1}`, `{"p": 1, "q": "x"}`}[n%2]})
@@ -96,7 +96,7 @@ func TestModelTimeEnds(t *testing.T) {
 		switch {
 		case n == 1:
 			return says(true, n, "", fc{"c1", "a__search", `{}`}), nil
-		case r.Choice().None:
+		case r.Reading.Choice().None:
 			return says(true, n, "Enough."), nil
 		}
 		<-ctx.Done()

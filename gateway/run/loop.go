@@ -69,12 +69,12 @@ func (r *Runner) begin(ctx context.Context, req *gateway.Request, offer *offer, 
 			l.Close()
 		}
 	}()
-	if err := l.resume(req.Tenant); err != nil {
+	if err := l.resume(req.From.Tenant); err != nil {
 		l.err = err
 		return nil, err
 	}
 	err := l.ask()
-	req.Route = l.req.Route
+	req.Way.Route = l.req.Way.Route
 	if err != nil {
 		l.err = err
 		return nil, l.asking.sum.failed(err)
@@ -190,7 +190,7 @@ func (l *loop) ask() error {
 		hard()
 		cancel(nil)
 	}
-	l.req.Ran = l.ledger.ran
+	l.req.Reading.Ran = l.ledger.ran
 	resp, err := l.runner.o.Inner.Chat(ctx, l.req)
 	soft()
 	if err != nil {
@@ -372,8 +372,8 @@ func (l *loop) edit(added wire.Edit, choice string) {
 	if len(added.With) > 0 {
 		edits = append(edits, added)
 	}
-	if choice != "" && !l.req.Places().Tools.Empty() {
-		edits = append(edits, l.req.Set(l.req.Places().ToolChoice, "tool_choice", choice))
+	if choice != "" && !l.req.Body.Places().Tools.Empty() {
+		edits = append(edits, l.req.Body.Set(l.req.Body.Places().ToolChoice, "tool_choice", choice))
 	}
 	l.req = l.req.Edit(edits...)
 }
@@ -383,9 +383,9 @@ func (l *loop) appended(messages []byte) (wire.Edit, error) {
 	if err := l.req.Room.Grow(int64(len(messages)) * inflight.Body); err != nil {
 		return wire.Edit{}, gateway.Errorf(gateway.MemorySpent, "", "The gateway has no memory for more results of tools.")
 	}
-	list := l.req.Places().Messages
+	list := l.req.Body.Places().Messages
 	at := list.End - 1
-	if wire.Blank(l.req.Bytes()[list.Start+1 : at]) {
+	if wire.Blank(l.req.Body.Bytes()[list.Start+1 : at]) {
 		messages = messages[1:]
 	}
 	return wire.Edit{At: wire.Span{Start: at, End: at}, With: messages}, nil

@@ -53,7 +53,7 @@ type filter struct {
 // offer reads what a request wants; nil if it has none of our tools.
 func (r *Runner) offer(req *gateway.Request, policy Policy) (*offer, error) {
 	o := &offer{byAlias: map[string]*toolserver.Tool{}, own: map[string]bool{}, ask: map[string]bool{}}
-	entries, err := o.read(req.ToolsJSON())
+	entries, err := o.read(req.Reading.ToolsJSON())
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (r *Runner) offer(req *gateway.Request, policy Policy) (*offer, error) {
 	if len(entries) == 0 && len(attach) == 0 {
 		return nil, nil //nolint:nilnil // nothing to run
 	}
-	if err := o.readMost(req.Bytes()); err != nil {
+	if err := o.readMost(req.Body.Bytes()); err != nil {
 		return nil, err
 	}
 	for i := range entries {
@@ -72,7 +72,7 @@ func (r *Runner) offer(req *gateway.Request, policy Policy) (*offer, error) {
 			return nil, r.unknown(entries[i].Label)
 		}
 	}
-	if err := o.add(r, req.Client, entries, attach); err != nil {
+	if err := o.add(r, req.From.Client, entries, attach); err != nil {
 		return nil, err
 	}
 	for alias := range o.byAlias {
@@ -80,15 +80,15 @@ func (r *Runner) offer(req *gateway.Request, policy Policy) (*offer, error) {
 			return nil, invalid("tools", "The field \"tools\" has a function %q, which is also the name of a tool that the gateway runs: give yours another name.", alias)
 		}
 	}
-	if at := wire.Find(req.Bytes(), wire.Span{End: len(req.Bytes())}, "n"); !at.IsNull(req.Bytes()) && string(at.Of(req.Bytes())) != "1" {
-		return nil, invalid("n", "The field \"n\" must be 1 where the gateway runs tools, not %s.", gateway.Excerpt(at.Of(req.Bytes())))
+	if at := wire.Find(req.Body.Bytes(), wire.Span{End: len(req.Body.Bytes())}, "n"); !at.IsNull(req.Body.Bytes()) && string(at.Of(req.Body.Bytes())) != "1" {
+		return nil, invalid("n", "The field \"n\" must be 1 where the gateway runs tools, not %s.", gateway.Excerpt(at.Of(req.Body.Bytes())))
 	}
 	return o, nil
 }
 
 // attached are the servers whose tools a request gets without asking for them.
 func attached(req *gateway.Request, policy Policy) ([]string, error) {
-	switch word := req.Header.Get(switchHeader); word {
+	switch word := req.From.Header.Get(switchHeader); word {
 	case "", "on":
 	case "off":
 		return nil, nil
@@ -344,7 +344,7 @@ func readApproval(raw json.RawMessage) (always func(*toolserver.Tool) bool, err 
 // edits are those that offer the tools to the model.
 func (o *offer) edits(req *gateway.Request, rules *disarm.Rules) []wire.Edit {
 	if len(o.kept)+len(o.list) == 0 {
-		return wire.Remove(req.Bytes(), "tools", "tool_choice", "parallel_tool_calls", mostCalls)
+		return wire.Remove(req.Body.Bytes(), "tools", "tool_choice", "parallel_tool_calls", mostCalls)
 	}
 	list := []byte{'['}
 	add := func(tool []byte) {
@@ -361,7 +361,7 @@ func (o *offer) edits(req *gateway.Request, rules *disarm.Rules) []wire.Edit {
 	}
 	list = append(list, ']')
 	o.all, _ = tools.Read(list)
-	return append(wire.Remove(req.Bytes(), mostCalls), req.Set(req.Places().Tools, "tools", string(list)))
+	return append(wire.Remove(req.Body.Bytes(), mostCalls), req.Body.Set(req.Body.Places().Tools, "tools", string(list)))
 }
 
 // function is a tool as a model is offered it.

@@ -18,7 +18,7 @@ func names(b *bench) string {
 		return "nothing was asked"
 	}
 	var list []string
-	tools, err := gateway.ReadTools(b.model.asked[0].ToolsJSON())
+	tools, err := gateway.ReadTools(b.model.asked[0].Reading.ToolsJSON())
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -58,9 +58,9 @@ func TestOffer(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, run.Policy{Attach: tt.attach}, func(n int, _ *gateway.Request) string { return says(true, n, "Hello.") }, tools...)
 			a := b.ask(fmt.Sprintf(`{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}],"tools":%s}`, tt.tools), func(r *gateway.Request) {
-				r.Client = &gateway.Client{Tools: [][]string{nil, tt.allowed}}
+				r.From.Client = &gateway.Client{Tools: [][]string{nil, tt.allowed}}
 				if tt.header != "" {
-					r.Header = http.Header{"X-Callgate-Tools": {tt.header}}
+					r.From.Header = http.Header{"X-Callgate-Tools": {tt.header}}
 				}
 			})
 			if a.err != nil {

@@ -32,7 +32,7 @@ func TestPeers(t *testing.T) {
 	t.Run("litellm 16437: tool_choice required or named stays and loops", func(t *testing.T) {
 		for _, choice := range []string{`"required"`, `{"type":"function","function":{"name":"a__search"}}`} {
 			b := newBench(t, run.Policy{}, func(n int, r *gateway.Request) string {
-				if r.Choice().Required {
+				if r.Reading.Choice().Required {
 					return says(true, n, "", fc{fmt.Sprintf("c%d", n), "a__search", fmt.Sprintf(`{"q":"%d"}`, n)})
 				}
 				return says(true, n, "Done.")
@@ -62,7 +62,7 @@ func TestPeers(t *testing.T) {
 	})
 	t.Run("ogx 4561: the same tool until the limit", func(t *testing.T) {
 		b := newBench(t, run.Policy{}, func(n int, r *gateway.Request) string {
-			if r.Choice().None {
+			if r.Reading.Choice().None {
 				return says(true, n, "Enough.")
 			}
 			return says(true, n, "", fc{fmt.Sprintf("c%d", n), "a__search", `{}`})
@@ -89,8 +89,8 @@ func TestPeers(t *testing.T) {
 	t.Run("CVE-2026-25536: one user's results to another", func(t *testing.T) {
 		b := newBench(t, run.Policy{}, once(fc{"c1", "a__search", `{}`}, fc{"c2", "mine", `{}`}), searching)
 		d := newDialog(true, mine)
-		d.take(b.ask(d.body(), func(r *gateway.Request) { r.Tenant = "one" }), "r")
-		b.ask(d.body(), func(r *gateway.Request) { r.Tenant = "two" })
+		d.take(b.ask(d.body(), func(r *gateway.Request) { r.From.Tenant = "one" }), "r")
+		b.ask(d.body(), func(r *gateway.Request) { r.From.Tenant = "two" })
 		if got := history(t, b.model.bodies[1]); strings.Contains(got, "c1") {
 			t.Errorf("got the conversation %s, want nothing of the other's", got)
 		}

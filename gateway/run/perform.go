@@ -75,7 +75,7 @@ func (l *loop) perform(mine, theirs []*call) {
 	}
 	w.held = len(held) > 0
 	for _, r := range held {
-		r.call.id = l.runner.sign(l.req.Tenant, r.tool.Alias, r.call.args, l.policy.Time.Approval)
+		r.call.id = l.runner.sign(l.req.From.Tenant, r.tool.Alias, r.call.args, l.policy.Time.Approval)
 		w.theirs = append(w.theirs, r.call)
 	}
 	if len(w.theirs) == 0 {
@@ -259,7 +259,7 @@ func (l *loop) judge() (note, choice string) {
 	if tell {
 		note = leftNote(left)
 	}
-	if c := l.req.Choice(); c.Required { // else it would call without end
+	if c := l.req.Reading.Choice(); c.Required { // else it would call without end
 		choice = `"auto"`
 	}
 	return note, choice

@@ -63,9 +63,9 @@ func (r *Runner) remember(ctx context.Context, req *gateway.Request, l *ledger, 
 	if err != nil {
 		return err
 	}
-	said := lastUser(req.Conversation(), len(req.Conversation().Messages))
+	said := lastUser(req.Reading.Conversation(), len(req.Reading.Conversation().Messages))
 	for _, c := range w.theirs {
-		err = errors.Join(err, r.put(ctx, req.Tenant, turnKey(c.id, c.name, said), body))
+		err = errors.Join(err, r.put(ctx, req.From.Tenant, turnKey(c.id, c.name, said), body))
 	}
 	return err
 }
@@ -114,10 +114,10 @@ func lastUser(c *conversation.Conversation, before int) string {
 // resume puts back what earlier requests of the conversation have run, and runs the calls that
 // the client has agreed to.
 func (l *loop) resume(tenant string) error {
-	if !l.req.MentionsTools() {
+	if !l.req.Reading.MentionsTools() {
 		return nil
 	}
-	c := l.req.Conversation()
+	c := l.req.Reading.Conversation()
 	var edits []wire.Edit
 	looked := 0
 	for i := len(c.Messages) - 1; i >= 0; i-- {
@@ -142,9 +142,9 @@ func (l *loop) resume(tenant string) error {
 		if err := l.req.Room.Grow(int64(max(0, wire.Growth(edits))) * inflight.Body); err != nil {
 			return gateway.Errorf(gateway.MemorySpent, "", "The gateway has no memory for the results of tools that belong to this conversation.")
 		}
-		l.req = l.req.Edit(wire.Shifted(edits, l.req.Places().Messages.Start)...)
+		l.req = l.req.Edit(wire.Shifted(edits, l.req.Body.Places().Messages.Start)...)
 	}
-	c = l.req.Conversation()
+	c = l.req.Reading.Conversation()
 	for _, m := range c.Messages {
 		if m.Role == conversation.Assistant && !l.ledger.tainted {
 			l.ledger.tainted = slices.ContainsFunc(c.Calls(m), func(call conversation.Call) bool {

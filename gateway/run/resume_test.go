@@ -112,7 +112,7 @@ func TestMixedTurn(t *testing.T) {
 			t.Errorf("got the calls %v, want none made twice", b.shelf.made())
 		}
 		// another tenant's request has not
-		b.ask(d.body(), func(r *gateway.Request) { r.Tenant = "other" })
+		b.ask(d.body(), func(r *gateway.Request) { r.From.Tenant = "other" })
 		if got := history(t, b.model.bodies[4]); strings.Contains(got, "c1") || strings.Contains(got, "c2") {
 			t.Errorf("got the conversation %s for another tenant, want nothing of the first one's", got)
 		}
@@ -227,7 +227,7 @@ func TestNoApproval(t *testing.T) {
 				b.change(tt.runner)
 			}
 			d.take(a, tt.word)
-			b.ask(d.body(), func(r *gateway.Request) { r.Tenant = tt.tenant }).one(t, "stop")
+			b.ask(d.body(), func(r *gateway.Request) { r.From.Tenant = tt.tenant }).one(t, "stop")
 			if got := fmt.Sprint(b.shelf.made()); got != `[a__read{}]` {
 				t.Errorf("got the calls %s, want none but the other", got)
 			}

@@ -122,7 +122,7 @@ func New(o Options) *Runner {
 // Chat implements the gateway's Chat with tools. The caller reads the response to its end, or
 // closes it; then nothing runs any more.
 func (r *Runner) Chat(ctx context.Context, req *gateway.Request) (*gateway.Response, error) {
-	named := mayName(req.ToolsJSON())
+	named := mayName(req.Reading.ToolsJSON())
 	if !named && !r.attaches {
 		return r.o.Inner.Chat(ctx, req)
 	}

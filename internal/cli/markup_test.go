@@ -28,8 +28,8 @@ type parrot struct {
 
 func (e *parrot) Chat(_ context.Context, r *gateway.Request) (*gateway.Response, error) {
 	answer := `{"id":"a","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"s__t","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`
-	if strings.Contains(string(r.Bytes()), `"role":"tool"`) {
-		e.second = string(r.Bytes())
+	if strings.Contains(string(r.Body.Bytes()), `"role":"tool"`) {
+		e.second = string(r.Body.Bytes())
 		answer = `{"id":"b","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}`
 	}
 	return &gateway.Response{Reply: &oneFrame{text: answer}, Summary: &gateway.Summary{}}, nil

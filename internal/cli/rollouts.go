@@ -123,8 +123,8 @@ func armTargets(cfg *config.Config, o config.Override, model string) []gateway.T
 func mirrorLog(log *slog.Logger, arm string) func(*gateway.Request, *gateway.Summary, string) {
 	return func(r *gateway.Request, s *gateway.Summary, code string) {
 		attrs := []any{"id", r.ID, "arm", arm, "model", r.Model}
-		if r.Tenant != "" {
-			attrs = append(attrs, "key", r.Tenant)
+		if r.From.Tenant != "" {
+			attrs = append(attrs, "key", r.From.Tenant)
 		}
 		if s != nil {
 			attrs = append(attrs, "provider", s.Provider, "upstream_model", s.Model)

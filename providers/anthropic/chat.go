@@ -23,7 +23,7 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 	if err := req.Announce(ask.body); err != nil {
 		return nil, err
 	}
-	resp, err := p.client.Do(ctx, upstream.Request{URL: p.chatURL, Body: ask.body, Header: req.Header, Room: req.Room, Stream: req.Stream})
+	resp, err := p.client.Do(ctx, upstream.Request{URL: p.chatURL, Body: ask.body, Header: req.From.Header, Room: req.Room, Stream: req.Stream})
 	if err != nil {
 		translateError(err)
 		return nil, err

@@ -29,7 +29,7 @@ func TestHeaders(t *testing.T) {
 		io.WriteString(w, wholeAnswer)
 	})
 	req := request(t, plainBody)
-	req.Header = http.Header{
+	req.From.Header = http.Header{
 		"Authorization": {"Bearer of-the-client"}, "X-Api-Key": {"of-the-client"}, "Anthropic-Version": {"of-the-client"},
 		"Openai-Organization": {"of-the-client"}, "Openai-Project": {"of-the-client"}, "Anthropic-Beta": {"context-1m-2025-08-07"}, "X-Custom": {"c"}, "X-Other": {"of-the-client"},
 	}

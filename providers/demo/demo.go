@@ -256,7 +256,7 @@ func (p *Provider) Chat(ctx context.Context, name string, req *gateway.Request) 
 	if e := req.Foreign(); e != nil {
 		return nil, e
 	}
-	body := req.Body(name)
+	body := req.With(name, nil).Join()
 	if err := req.Announce(wire.Pieces{body}); err != nil {
 		return nil, err
 	}

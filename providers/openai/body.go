@@ -20,8 +20,8 @@ type asked struct {
 
 func (p *Provider) ask(model string, req *gateway.Request) asked {
 	var fields []gateway.Field
-	if req.RawText {
-		fields = rawFields(cmp.Or(req.RawServer, p.server), req.OffersTools() && req.Choice().IsAuto())
+	if req.Raw.Wanted {
+		fields = rawFields(cmp.Or(req.Raw.Server, p.server), req.Reading.OffersTools() && req.Reading.Choice().IsAuto())
 	}
 	a := asked{stream: req.Stream}
 	var gone []string
@@ -33,19 +33,19 @@ func (p *Provider) ask(model string, req *gateway.Request) asked {
 	}
 	if p.fits(req) {
 		var unfit, thoughts []string
-		unfit, edits, thoughts = p.fit(req.Bytes(), model)
+		unfit, edits, thoughts = p.fit(req.Body.Bytes(), model)
 		gone = append(gone, unfit...)
 		for _, name := range thoughts {
 			a.warnings = append(a.warnings, "dropped:messages."+name)
 		}
 	}
 	for _, name := range gone {
-		if len(wire.Remove(req.Bytes(), name)) > 0 {
+		if len(wire.Remove(req.Body.Bytes(), name)) > 0 {
 			a.warnings = append(a.warnings, "dropped:"+name)
 		}
 	}
 	if len(gone) > 0 {
-		edits = append(edits, wire.Remove(req.Bytes(), gone...)...)
+		edits = append(edits, wire.Remove(req.Body.Bytes(), gone...)...)
 	}
 	a.body = req.With(model, fields, edits...)
 	return a
@@ -53,7 +53,7 @@ func (p *Provider) ask(model string, req *gateway.Request) asked {
 
 // asksWhole says whether a stream is asked for whole.
 func (p *Provider) asksWhole(model string, req *gateway.Request) bool {
-	return p.wholeWithTools && req.Stream && req.OffersTools() &&
+	return p.wholeWithTools && req.Stream && req.Reading.OffersTools() &&
 		!slices.ContainsFunc(p.streamOnly, func(pattern string) bool {
 			ok, _ := path.Match(pattern, model) // New has tried the pattern
 			return ok

@@ -33,7 +33,7 @@ func (p *Provider) Chat(ctx context.Context, model string, req *gateway.Request)
 	if err := req.Announce(a.body); err != nil {
 		return nil, err
 	}
-	resp, err := p.client.Do(ctx, upstream.Request{URL: u, Body: a.body, Header: req.Header, Room: req.Room, Stream: a.stream})
+	resp, err := p.client.Do(ctx, upstream.Request{URL: u, Body: a.body, Header: req.From.Header, Room: req.Room, Stream: a.stream})
 	if err != nil {
 		return nil, err
 	}

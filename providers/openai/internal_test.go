@@ -73,7 +73,7 @@ func BenchmarkChat(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	req.Header = http.Header{"Content-Type": {"application/json"}, "User-Agent": {"x"}, "X-Stainless-Lang": {"python"}, "Accept": {"*/*"}}
+	req.From.Header = http.Header{"Content-Type": {"application/json"}, "User-Agent": {"x"}, "X-Stainless-Lang": {"python"}, "Accept": {"*/*"}}
 	b.ReportAllocs()
 	for b.Loop() {
 		reply, err := p.Chat(b.Context(), "m", req)

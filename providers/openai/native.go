@@ -18,7 +18,7 @@ import (
 // native is a client's own request for a response, for an upstream that has them too; nil if it is to
 // be asked for a chat completion.
 func (p *Provider) native(model string, req *gateway.Request) (wire.Pieces, error) {
-	if p.responsesURL == nil || req.RawText || p.asksWhole(model, req) {
+	if p.responsesURL == nil || req.Raw.Wanted || p.asksWhole(model, req) {
 		return nil, nil
 	}
 	body, changes := req.Native(responses.Protocol)
@@ -40,7 +40,7 @@ func (p *Provider) respond(ctx context.Context, model string, req *gateway.Reque
 	if err := req.Announce(body); err != nil {
 		return nil, err
 	}
-	resp, err := p.client.Do(ctx, upstream.Request{URL: p.responsesURL, Body: body, Header: req.Header, Room: req.Room, Stream: req.Stream})
+	resp, err := p.client.Do(ctx, upstream.Request{URL: p.responsesURL, Body: body, Header: req.From.Header, Room: req.Room, Stream: req.Stream})
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func TestConfiguredHeaders(t *testing.T) {
 		"api-key": "canary-of-the-header", "host": "other.example", "x-title": "application/json",
 	}})
 	req := mustRequest(t, false)
-	req.Header = http.Header{"X-Title": {"client"}}
+	req.From.Header = http.Header{"X-Title": {"client"}}
 	reply, err := p.Chat(t.Context(), "m", req)
 	if err != nil {
 		t.Fatal(err)

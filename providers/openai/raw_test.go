@@ -41,7 +41,7 @@ func TestRawText(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			req.RawText = tt.raw
+			req.Raw.Wanted = tt.raw
 			if _, err := p.Chat(t.Context(), "m", req); err != nil {
 				t.Fatal(err)
 			}

@@ -83,7 +83,7 @@ func (wire Wire) requestHeader(t *testing.T, f Factory) {
 	})
 	p := open(t, f, Settings{BaseURL: url})
 	req := plainRequest(t)
-	req.Header = http.Header{
+	req.From.Header = http.Header{
 		"Authorization": {"Bearer of-the-client"}, "X-Api-Key": {"of-the-client"}, "Api-Key": {"of-the-client"},
 		"Cookie": {"a=of-the-client"}, "Accept-Encoding": {"br"}, "Content-Length": {"1"}, "Host": {"of-the-client"},
 		"Connection": {"keep-alive, X-Nominated"}, "X-Nominated": {"of-the-client"}, "Te": {"trailers"},
@@ -134,7 +134,7 @@ func requestOnce(t *testing.T, f Factory) {
 		t.Fatal(err)
 	}
 	req := plainRequest(t)
-	req.Header = http.Header{"Idempotency-Key": {"k"}}
+	req.From.Header = http.Header{"Idempotency-Key": {"k"}}
 	_, err := ask(t, p, req)
 	wantError(t, err, gateway.Unavailable, "upstream_error")
 	if got := requests.Load() - 1; got != 1 {

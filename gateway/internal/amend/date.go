@@ -20,7 +20,7 @@ type Date struct {
 
 // Apply implements gateway.RequestPolicy.
 func (d Date) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptInfo) (a gateway.Amendment, err error) {
-	if r.IsEmpty() {
+	if r.Reading.IsEmpty() {
 		return a, nil
 	}
 	line := d.Now().In(d.Zone).Format("Today's date is Monday, 2 January 2006 (2006-01-02).")
@@ -33,7 +33,7 @@ func (d Date) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptInf
 // systemPromptEdit is the edit that puts a line behind the system prompt, or makes one of it. ok
 // is false where the prompt has it already, or is in no known form.
 func systemPromptEdit(r *gateway.Request, line string) (e wire.Edit, ok bool) {
-	body, list := r.Bytes(), r.Places().Messages
+	body, list := r.Body.Bytes(), r.Body.Places().Messages
 	first := conversation.First(list.Of(body))
 	at := list.Start + 1
 	if first.Role != conversation.System {

@@ -15,11 +15,11 @@ type Format struct{}
 
 // Apply implements gateway.RequestPolicy.
 func (Format) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptInfo) (a gateway.Amendment, err error) {
-	format := r.Format()
-	if !format.JSON || r.IsEmpty() {
+	format := r.Reading.Format()
+	if !format.JSON || r.Reading.IsEmpty() {
 		return a, nil
 	}
-	a.Edits = append(wire.Remove(r.Bytes(), "response_format"), toSystem(r, formatText(format, r.OffersTools())))
+	a.Edits = append(wire.Remove(r.Body.Bytes(), "response_format"), toSystem(r, formatText(format, r.Reading.OffersTools())))
 	a.Repairs = map[string]int{"prompted_format": 1}
 	return a, nil
 }
@@ -45,7 +45,7 @@ func formatText(f gateway.Format, tools bool) string {
 // toSystem is the edit that puts a text behind the system prompt, or in front of the messages as
 // one.
 func toSystem(r *gateway.Request, text string) wire.Edit {
-	talk, at := r.Conversation(), r.Places().Messages
+	talk, at := r.Reading.Conversation(), r.Body.Places().Messages
 	if len(talk.Messages) > 0 {
 		if m := talk.Messages[0]; m.Role == conversation.System && !m.Content.IsNull(talk.Text) {
 			end := at.Start + m.Content.End - 1 // in front of the quote, or of the bracket

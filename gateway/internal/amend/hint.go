@@ -18,10 +18,10 @@ type Prefix struct{ Histories *hint.Histories }
 
 // Apply implements gateway.RequestPolicy.
 func (p Prefix) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptInfo) (a gateway.Amendment, err error) {
-	if !r.HasMessages() {
+	if !r.Reading.HasMessages() {
 		return a, nil
 	}
-	if changed := p.Histories.See([]string{r.Tenant, r.Route, r.Model}, r.ToolsJSON(), r.Conversation()); changed != nil {
+	if changed := p.Histories.See([]string{r.From.Tenant, r.Way.Route, r.Model}, r.Reading.ToolsJSON(), r.Reading.Conversation()); changed != nil {
 		a.Warnings = []string{"prefix_changed:" + changed.String()}
 		a.Note = func(n *gateway.Notes) { n.PrefixChange = changed }
 	}
@@ -78,7 +78,7 @@ func (r *Refusals) has(provider string, now time.Time) bool {
 
 // Apply implements gateway.RequestPolicy.
 func (p Hint) Apply(_ context.Context, r *gateway.Request, at *gateway.AttemptInfo) (a gateway.Amendment, err error) {
-	if r.IsEmpty() || p.Refusals.has(at.Provider, p.Now()) || p.Kind == gateway.MemberMarks && marksItself(r) {
+	if r.Reading.IsEmpty() || p.Refusals.has(at.Provider, p.Now()) || p.Kind == gateway.MemberMarks && marksItself(r) {
 		return a, nil
 	}
 	name, word := "marks", []byte("cache_control")
@@ -114,21 +114,21 @@ func marksItself(r *gateway.Request) bool { return r.Speaks("messages") }
 // bytes: the date and the like do not change it.
 func (p Hint) keyEdits(r *gateway.Request, at *gateway.AttemptInfo) (edits []wire.Edit, wanted bool) {
 	asked := at.Asked
-	size := len(asked.ToolsJSON()) + len(asked.Places().Messages.Of(asked.Bytes()))
-	if !r.Places().CacheKey.Empty() || !asked.HasMessages() || hint.Tokens(size) < hint.LeastKeyed {
+	size := len(asked.Reading.ToolsJSON()) + len(asked.Body.Places().Messages.Of(asked.Body.Bytes()))
+	if !r.Body.Places().CacheKey.Empty() || !asked.Reading.HasMessages() || hint.Tokens(size) < hint.LeastKeyed {
 		return nil, false
 	}
 	if p.Mode != gateway.Repair { // it would be counted
 		return nil, true
 	}
-	key := p.Keys.Key(hint.Scope{Tenant: asked.Tenant, Provider: at.Provider, Model: at.Model}, beginning(asked))
-	return []wire.Edit{r.Set(wire.Span{}, "prompt_cache_key", string(wire.AppendQuoted(nil, key)))}, true
+	key := p.Keys.Key(hint.Scope{Tenant: asked.From.Tenant, Provider: at.Provider, Model: at.Model}, beginning(asked))
+	return []wire.Edit{r.Body.Set(wire.Span{}, "prompt_cache_key", string(wire.AppendQuoted(nil, key)))}, true
 }
 
 // beginning is what all requests of the conversation have in common.
 func beginning(r *gateway.Request) hint.Beginning {
-	talk := r.Conversation()
-	b := hint.Beginning{Common: [][]byte{r.ToolsJSON()}}
+	talk := r.Reading.Conversation()
+	b := hint.Beginning{Common: [][]byte{r.Reading.ToolsJSON()}}
 	for _, m := range talk.Messages {
 		b.First = m.At.Of(talk.Text)
 		b.Common = append(b.Common, b.First)
@@ -141,15 +141,15 @@ func beginning(r *gateway.Request) hint.Beginning {
 
 // markEdits are the edits that mark a request; none if it has marks already, or is too short.
 func (p Hint) markEdits(r *gateway.Request, model string) []wire.Edit {
-	if !r.HasMessages() || hint.HasKey(r.Bytes(), "cache_control") {
+	if !r.Reading.HasMessages() || hint.HasKey(r.Body.Bytes(), "cache_control") {
 		return nil
 	}
 	form := hint.Parts
 	if p.Kind == gateway.MemberMarks {
 		form = hint.Members
 	}
-	in := hint.Request{Tools: r.ToolsJSON(), Talk: r.Conversation(), Own: r.Appended}
+	in := hint.Request{Tools: r.Reading.ToolsJSON(), Talk: r.Reading.Conversation(), Own: r.Body.Appended}
 	tools, messages := hint.Marks(in, form, hint.Minimum(model))
-	places := r.Places()
+	places := r.Body.Places()
 	return append(wire.Shifted(tools, places.Tools.Start), wire.Shifted(messages, places.Messages.Start)...)
 }

@@ -21,15 +21,15 @@ const maxGrowth = 1 << 20
 
 // Apply implements gateway.RequestPolicy.
 func (p History) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptInfo) (a gateway.Amendment, err error) {
-	body, at := r.Bytes(), r.Places().Messages
-	if p.Mode == gateway.Off || p.Needs == (gateway.Needs{}) || at.IsNull(body) || !r.MentionsTools() {
+	body, at := r.Body.Bytes(), r.Body.Places().Messages
+	if p.Mode == gateway.Off || p.Needs == (gateway.Needs{}) || at.IsNull(body) || !r.Reading.MentionsTools() {
 		return a, nil
 	}
 	fix := func(text []byte) ([]byte, bool) {
 		fixed, _, problem := repair.JSON(text, gateway.MaxDepth)
 		return fixed, problem == nil
 	}
-	edits, repairs, err := history.Repair(r.Conversation(), p.Needs, fix)
+	edits, repairs, err := history.Repair(r.Reading.Conversation(), p.Needs, fix)
 	a.Repairs = repairs
 	switch {
 	case p.Mode == gateway.Report:

@@ -21,15 +21,15 @@ type References struct {
 
 // Apply implements gateway.RequestPolicy.
 func (p References) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptInfo) (a gateway.Amendment, err error) {
-	list := r.ToolsJSON()
+	list := r.Reading.ToolsJSON()
 	if list == nil {
 		return a, nil
 	}
-	offered := r.Tools()
+	offered := r.Reading.Tools()
 	declared := bytes.Contains(list, []byte("x-reference"))
 	var rules []gateway.ReferenceRule
 	if declared {
-		a.Edits = wire.Shifted(reference.Strip(list), r.Places().Tools.Start)
+		a.Edits = wire.Shifted(reference.Strip(list), r.Body.Places().Tools.Start)
 		for _, tool := range offered.Tools { // in their order
 			own, problems := reference.FromSchema(tool.Name, offered.Schemas[tool.Name])
 			rules = append(rules, own...)
@@ -38,13 +38,13 @@ func (p References) Apply(_ context.Context, r *gateway.Request, _ *gateway.Atte
 			}
 		}
 	}
-	if !r.OffersTools() {
+	if !r.Reading.OffersTools() {
 		return a, nil
 	}
 	for _, rule := range p.Rules {
 		rules = append(rules, withTypes(offered, rule)...)
 	}
-	if resolver := reference.New(rules, r.Conversation()); resolver != nil {
+	if resolver := reference.New(rules, r.Reading.Conversation()); resolver != nil {
 		a.Note = func(n *gateway.Notes) { n.Resolver, n.References = resolver, p.Mode }
 	}
 	return a, nil

@@ -22,17 +22,17 @@ type Rounds struct {
 
 // Apply implements gateway.RequestPolicy.
 func (p Rounds) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptInfo) (a gateway.Amendment, err error) {
-	if !r.MentionsTools() && !r.OffersTools() {
+	if !r.Reading.MentionsTools() && !r.Reading.OffersTools() {
 		return a, nil
 	}
 	turn := p.turn(r)
 	if turn != nil {
 		a.Note = func(n *gateway.Notes) { n.Turn = turn }
 	}
-	if !r.MentionsTools() {
+	if !r.Reading.MentionsTools() {
 		return a, nil
 	}
-	seen := loop.Check(r.Ledger(), r.Tools().Names, p.Limits)
+	seen := loop.Check(r.Reading.Ledger(), r.Reading.Tools().Names, p.Limits)
 	if seen.Rounds == 0 {
 		return a, nil
 	}
@@ -55,8 +55,8 @@ func (p Rounds) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptI
 	case gateway.LoopRefuse:
 		return a, &gateway.Error{Kind: gateway.Looping, Param: "messages", Message: stopText(&seen)}
 	case gateway.LoopAnswer:
-		if r.OffersTools() {
-			a.Edits = []wire.Edit{r.Set(r.Places().ToolChoice, "tool_choice", `"none"`)}
+		if r.Reading.OffersTools() {
+			a.Edits = []wire.Edit{r.Body.Set(r.Body.Places().ToolChoice, "tool_choice", `"none"`)}
 			a.Repairs = map[string]int{"tool_loop": 1}
 		}
 	}
@@ -65,16 +65,16 @@ func (p Rounds) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptI
 
 // turn is the turn of a request, nil where nobody limits what it takes, and of a copy, which is in none.
 func (p Rounds) turn(r *gateway.Request) *turns.Turn {
-	if r.Mirror || p.Turns == nil || p.Limits.Time <= 0 && p.Limits.Nano <= 0 {
+	if r.Way.Mirror || p.Turns == nil || p.Limits.Time <= 0 && p.Limits.Nano <= 0 {
 		return nil
 	}
-	w := turns.Whose{Tenant: r.Tenant, Session: r.Session()}
-	talk := r.Conversation()
+	w := turns.Whose{Tenant: r.From.Tenant, Session: r.Session()}
+	talk := r.Reading.Conversation()
 	if last := talk.Last(conversation.User); last >= 0 {
 		w.Said = talk.Said(talk.Messages[last])
 	}
 	var ids []string
-	for _, c := range r.Ledger().Turn() {
+	for _, c := range r.Reading.Ledger().Turn() {
 		ids = append(ids, c.ID)
 	}
 	return p.Turns.Find(w, ids)
@@ -106,14 +106,14 @@ type LastRound struct{}
 // Apply implements gateway.RequestPolicy.
 func (LastRound) Apply(_ context.Context, r *gateway.Request, at *gateway.AttemptInfo) (a gateway.Amendment, err error) {
 	rounds := at.Notes.Rounds
-	if rounds == nil || rounds.Stop == "" || !at.Asked.OffersTools() {
+	if rounds == nil || rounds.Stop == "" || !at.Asked.Reading.OffersTools() {
 		return a, nil
 	}
 	note := "No further tool calls are possible for this request. Answer with what the results so far say, and say what is missing."
 	if rounds.Stop == loop.Idle || rounds.Stop == loop.Oscillation {
 		note = "The last tool calls brought nothing new. " + note
 	}
-	a.Edits, a.Appended = []wire.Edit{r.Message("user", note)}, 1
+	a.Edits, a.Appended = []wire.Edit{r.Body.Message("user", note)}, 1
 	// Some upstreams want a message of the model's behind every result.
 	a.Refused = func(e *gateway.Error) bool { return e.Kind == gateway.Rejected }
 	return a, nil

@@ -15,7 +15,7 @@ type Usage struct{}
 // Apply implements gateway.RequestPolicy.
 func (Usage) Apply(ctx context.Context, r *gateway.Request, _ *gateway.AttemptInfo) (gateway.Amendment, error) {
 	// A request in another protocol has it without being asked.
-	if !r.Stream || r.Source != nil && r.Source.Body != nil || gateway.MeterOf(ctx) == nil || r.WantsUsage() {
+	if !r.Stream || r.Source != nil && r.Source.Body != nil || gateway.MeterOf(ctx) == nil || r.Reading.WantsUsage() {
 		return gateway.Amendment{}, nil
 	}
 	return gateway.Amendment{Edits: []wire.Edit{usageEdit(r)}, Warning: "usage_not_asked", Refused: func(e *gateway.Error) bool {
@@ -25,9 +25,9 @@ func (Usage) Apply(ctx context.Context, r *gateway.Request, _ *gateway.AttemptIn
 }
 
 func usageEdit(r *gateway.Request) wire.Edit {
-	body, at := r.Bytes(), r.Places().StreamOptions
+	body, at := r.Body.Bytes(), r.Body.Places().StreamOptions
 	if at.IsNull(body) || body[at.Start] != '{' {
-		return r.Set(at, "stream_options", `{"include_usage":true}`)
+		return r.Body.Set(at, "stream_options", `{"include_usage":true}`)
 	}
 	if own := wire.Find(body, at, "include_usage"); !own.Empty() {
 		return wire.Edit{At: own, With: []byte("true")}

@@ -17,7 +17,7 @@ func Amend(ctx context.Context, r *gateway.Request, policies []gateway.RequestPo
 	splice := func() {
 		if len(edits) > 0 {
 			r = r.Edit(edits...)
-			r.Appended += own
+			r.Body.Appended += own
 			edits, own = nil, 0
 		}
 	}
@@ -46,9 +46,9 @@ type corrections []*gateway.Redo
 func (list corrections) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptInfo) (a gateway.Amendment, err error) {
 	for _, c := range list {
 		if c.Choice != "" {
-			a.Edits = append(a.Edits, r.Set(r.Places().ToolChoice, "tool_choice", c.Choice))
+			a.Edits = append(a.Edits, r.Body.Set(r.Body.Places().ToolChoice, "tool_choice", c.Choice))
 		}
-		a.Edits = append(a.Edits, r.Message("user", c.Remark))
+		a.Edits = append(a.Edits, r.Body.Message("user", c.Remark))
 		a.Appended++
 	}
 	return a, nil

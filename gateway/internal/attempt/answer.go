@@ -232,7 +232,7 @@ func (a *answer) empty(asked *gateway.Request) error {
 	o := a.outcome()
 	ended := o.Finish == "" || o.Finish == "stop" || o.Finish == "tool_calls" || o.Finish == "function_call"
 	choices := len(a.out) > 0 && len(a.out[0].Choices()) > 0
-	if o.HasOutput || !choices && !a.Streamed() || !ended || a.candidate.AllowEmpty || !asked.Places().Stop.IsNull(asked.Bytes()) {
+	if o.HasOutput || !choices && !a.Streamed() || !ended || a.candidate.AllowEmpty || !asked.Body.Places().Stop.IsNull(asked.Body.Bytes()) {
 		return nil
 	}
 	return &gateway.Error{Kind: gateway.Unusable, Message: fmt.Sprintf("Provider %q: the model's answer is empty.", a.candidate.Provider)}

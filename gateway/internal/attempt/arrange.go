@@ -17,7 +17,7 @@ func (e *Engine) arrange(p *Plan) []int {
 	if p.Affinity != nil {
 		return order
 	}
-	if !p.Quality.Applies() || !p.Base.OffersTools() {
+	if !p.Quality.Applies() || !p.Base.Reading.OffersTools() {
 		return toFront(order, weighted(p.Targets))
 	}
 	choice, ok := p.Quality.Choose(p.Conversation, func(i int) bool { return e.upstreams[p.Targets[i].Provider].ready() })
@@ -64,7 +64,7 @@ func (p *Plan) passedOver(t gateway.Target) {
 // shares say, if there is another one that can be asked.
 func (r *run) pass(list []gateway.Candidate) {
 	p := r.plan
-	if !p.Quality.Applies() || p.Conversation.Running || !p.Base.OffersTools() {
+	if !p.Quality.Applies() || p.Conversation.Running || !p.Base.Reading.OffersTools() {
 		return
 	}
 	ready := 0

@@ -109,10 +109,10 @@ func (c *candidate) format() string {
 // detour asks a target that has refused tools in another way, if there is one that was not tried.
 func (r *run) detour(e *gateway.Error) (again bool) {
 	c := r.current
-	if !adapts(&c.Target) || !r.plan.Base.OffersTools() {
+	if !adapts(&c.Target) || !r.plan.Base.Reading.OffersTools() {
 		return false
 	}
-	auto := r.plan.Base.Choice().IsAuto()
+	auto := r.plan.Base.Reading.Choice().IsAuto()
 	way, refused := toolway.Refused(e.Refusal(), auto && c.way.Way != toolway.Raw)
 	if !refused || e.Kind == gateway.RateLimited {
 		return false
@@ -132,5 +132,5 @@ func (r *run) detoured(c *candidate) {
 }
 
 func (r *run) detourKey(c *candidate) detourKey {
-	return detourKey{c.Provider, c.model, r.plan.Base.Choice().IsAuto()}
+	return detourKey{c.Provider, c.model, r.plan.Base.Reading.Choice().IsAuto()}
 }

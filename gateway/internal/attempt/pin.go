@@ -51,7 +51,7 @@ func (p pin) Apply(_ context.Context, r *gateway.Request, at *gateway.AttemptInf
 		return a, nil
 	}
 	choice := `{"type":"function","function":{"name":` + string(wire.AppendQuoted(nil, p.tool)) + `}}`
-	a.Edits = []wire.Edit{r.Set(r.Places().ToolChoice, "tool_choice", choice)}
+	a.Edits = []wire.Edit{r.Body.Set(r.Body.Places().ToolChoice, "tool_choice", choice)}
 	// The target has taken the same request before without the pin.
 	a.Refused = func(e *gateway.Error) bool { return e.Kind == gateway.Rejected && e.Cause() != gateway.ContextLength }
 	a.Warning = "tool_choice_refused:" + at.Provider

@@ -76,12 +76,12 @@ func (e *Engine) Do(ctx context.Context, p *Plan) (*gateway.Response, error) {
 		}
 		c.load = e.loadOf(c.Provider, c.model)
 		c.retries = c.upstream.retry.Max
-		if p.Asked.MaxRetries != nil {
-			c.retries = *p.Asked.MaxRetries
+		if p.Asked.Wishes.MaxRetries != nil {
+			c.retries = *p.Asked.Wishes.MaxRetries
 		}
-		c.waits = waits(c.upstream.retry, p.Asked)
-		c.retries = max(c.retries-p.Asked.ClientRetries, 0) // what the client's SDK has tried is tried
-		if adapts(&c.Target) && p.Base.OffersTools() {
+		c.waits = waits(c.upstream.retry, p.Asked.Wishes)
+		c.retries = max(c.retries-p.Asked.Wishes.ClientRetries, 0) // what the client's SDK has tried is tried
+		if adapts(&c.Target) && p.Base.Reading.OffersTools() {
 			r.warn(c.detour(e.detours.of(r.detourKey(c))))
 		}
 		r.targets = append(r.targets, c)
@@ -92,7 +92,7 @@ func (e *Engine) Do(ctx context.Context, p *Plan) (*gateway.Response, error) {
 }
 
 // waits are those of a provider's retries, unless the client says others.
-func waits(p gateway.RetryPolicy, asked *gateway.Request) gateway.RetryPolicy {
+func waits(p gateway.RetryPolicy, asked gateway.Wishes) gateway.RetryPolicy {
 	if asked.MaxDelay > 0 {
 		p.Cap = asked.MaxDelay
 	}
@@ -205,7 +205,9 @@ func (r *run) ask(ctx context.Context) (*gateway.Response, error) {
 const maxCorrections = 1
 
 // mayCorrect reports whether the model may be corrected yet.
-func (r *run) mayCorrect() bool { return r.spent.reasked < maxCorrections && r.plan.Base.HasMessages() }
+func (r *run) mayCorrect() bool {
+	return r.spent.reasked < maxCorrections && r.plan.Base.Reading.HasMessages()
+}
 
 // correct prepares the next attempt at the same target: one in which the model is told what was
 // wrong, or one without something of ours that the upstream refuses.
@@ -326,7 +328,7 @@ func (r *run) earliest() *candidate {
 // the client's SDK that came back.
 func (r *run) allows(c *candidate) bool {
 	if c.retries == 0 {
-		return !r.spent.waited && r.plan.Asked.ClientRetries == 0 && c.last.Kind == gateway.RateLimited && c.last.RetryAfter > 0
+		return !r.spent.waited && r.plan.Asked.Wishes.ClientRetries == 0 && c.last.Kind == gateway.RateLimited && c.last.RetryAfter > 0
 	}
 	most := 0
 	for _, t := range r.targets {

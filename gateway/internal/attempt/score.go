@@ -63,7 +63,7 @@ func parserOf(t *gateway.Target) string {
 // ends counts how the attempt ended. A turn whose answer is refused, and for which the model is asked
 // again, is counted when that has ended.
 func (s *score) ends(a *answer, err error) {
-	if s == nil || !a.running || !s.info.Sent.OffersTools() {
+	if s == nil || !a.running || !s.info.Sent.Reading.OffersTools() {
 		return
 	}
 	c := a.candidate
@@ -132,7 +132,7 @@ func (s *score) turn(o *gateway.Outcome, e *gateway.Error, left bool) (t quality
 
 // calls counts the calls of an answer, and what was wrong with them.
 func (s *score) calls(t *quality.Turn, o *gateway.Outcome) {
-	offered := s.info.Sent.Tools()
+	offered := s.info.Sent.Reading.Tools()
 	for _, name := range o.Called {
 		if tool, ok := toolOf(offered, name); ok {
 			t.Add(tool, quality.Clean)

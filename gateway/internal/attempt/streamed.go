@@ -25,7 +25,7 @@ func stream(r gateway.Reply, req *gateway.Request) *streamed {
 		h = http.Header{}
 	}
 	h.Set("Content-Type", "text/event-stream")
-	return &streamed{Reply: r, usage: req.WantsUsage(), header: h}
+	return &streamed{Reply: r, usage: req.Reading.WantsUsage(), header: h}
 }
 
 func (s *streamed) Header() http.Header { return s.header }

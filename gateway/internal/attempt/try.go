@@ -88,7 +88,7 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	if err != nil {
 		return err
 	}
-	if err := a.claim(sent.Size() - r.plan.Asked.Size()); err != nil {
+	if err := a.claim(sent.Body.Size() - r.plan.Asked.Body.Size()); err != nil {
 		return err
 	}
 	if a.pipeline, err = NewPipeline(ctx, r.plan.Stages, info, a.outcome(), a.put); err != nil {
@@ -96,15 +96,15 @@ func (r *run) begin(ctx context.Context, a *answer) error {
 	}
 	own := *sent
 	own.Room = a.room
-	own.RawText = a.candidate.RawText && a.candidate.Mode == gateway.Repair && a.candidate.Reads(info.Sent.OffersTools()) // somebody must read it
-	own.RawServer = a.candidate.RawServer
+	own.Raw.Wanted = a.candidate.RawText && a.candidate.Mode == gateway.Repair && a.candidate.Reads(info.Sent.Reading.OffersTools()) // somebody must read it
+	own.Raw.Server = a.candidate.RawServer
 	own.Announced = func(body wire.Pieces) error { return a.pipeline.sent(&own, body) } // whose edits may be spliced in already
 	if r.trace != nil {
-		if own.Header = own.Header.Clone(); own.Header == nil {
-			own.Header = http.Header{}
+		if own.From.Header = own.From.Header.Clone(); own.From.Header == nil {
+			own.From.Header = http.Header{}
 		}
 		a.stream = own.Stream
-		ctx, a.endTrace = r.trace(ctx, a.summary.Attempts[len(a.summary.Attempts)-1], own.Header)
+		ctx, a.endTrace = r.trace(ctx, a.summary.Attempts[len(a.summary.Attempts)-1], own.From.Header)
 	}
 	a.outcome().Changed = len(a.outcome().Repairs) > 0 // also if it was the request's
 	a.summary.Overhead += time.Since(began)
@@ -146,7 +146,7 @@ func (r *run) send(ctx context.Context, a *answer, own *gateway.Request) (gatewa
 	if r.plan.Send == nil {
 		return provider.Chat(ctx, a.candidate.model, own)
 	}
-	relayed, err := r.plan.Send(ctx, provider, a.candidate.model, own.Header)
+	relayed, err := r.plan.Send(ctx, provider, a.candidate.model, own.From.Header)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 // time, and so does who wants several. What a request leaves behind at the upstream, and
 // what the upstream looks up elsewhere, another answer does not bring.
 func isRepeatable(r *gateway.Request) bool {
-	body := r.Bytes()
+	body := r.Body.Bytes()
 	wished, barred := false, false
 	ok := wire.Members(body, 0, func(key []byte, v wire.Span) bool {
 		value := v.Of(body)
@@ -75,7 +75,7 @@ var known = map[string]bool{ //nolint:gochecknoglobals // a table
 // ownTools reports whether all tools are functions, which the client runs. Others may be
 // the upstream's, and their results are of the day.
 func ownTools(r *gateway.Request) bool {
-	body, at := r.Bytes(), r.Places().Tools
+	body, at := r.Body.Bytes(), r.Body.Places().Tools
 	if at.IsNull(body) {
 		return true
 	}
@@ -90,7 +90,7 @@ func ownTools(r *gateway.Request) bool {
 // looksElsewhere reports whether the upstream may have to fetch a picture or a file from
 // the web, which may be another one by then. Rather a request too many is taken for one.
 func looksElsewhere(r *gateway.Request) bool {
-	messages := r.Places().Messages.Of(r.Bytes())
+	messages := r.Body.Places().Messages.Of(r.Body.Bytes())
 	return bytes.Contains(messages, []byte(`_url"`)) && bytes.Contains(messages, []byte("://")) // data: has none
 }
 
@@ -106,7 +106,7 @@ const (
 // freshnessOf reads the header.
 func freshnessOf(r *gateway.Request) freshness {
 	f := anyAnswer
-	for _, line := range r.Header["Cache-Control"] {
+	for _, line := range r.From.Header["Cache-Control"] {
 		for word := range strings.SplitSeq(line, ",") {
 			switch strings.ToLower(strings.TrimSpace(word)) {
 			case "no-store":

@@ -61,12 +61,12 @@ func (a *Affinity) Forget(provider string) {
 // Chain is the prompt of a request as upstreams' caches see it: what comes first is the
 // tools, then the messages. That of the next turn begins with it.
 func Chain(salt []byte, r *gateway.Request, model string) prefix.Chain {
-	parts := [][]byte{r.ToolsJSON()}
-	if r.HasMessages() {
-		messages := r.Places().Messages.Of(r.Bytes())
+	parts := [][]byte{r.Reading.ToolsJSON()}
+	if r.Reading.HasMessages() {
+		messages := r.Body.Places().Messages.Of(r.Body.Bytes())
 		parts = append(parts, messages[1:len(messages)-1]) // the bracket is elsewhere in the next turn
 	}
-	return prefix.Of(prefix.NewKey(salt, r.Tenant, r.Route+"\x00"+model), parts...)
+	return prefix.Of(prefix.NewKey(salt, r.From.Tenant, r.Way.Route+"\x00"+model), parts...)
 }
 
 // Prompt is one request on its way to a target that has the beginning of its prompt. It is

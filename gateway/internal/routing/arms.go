@@ -67,16 +67,16 @@ func newArms(list []Rollout) (out arms) {
 
 // choose finds the arm that a request is in, and its targets. A request that has one keeps it.
 func (all arms) choose(r *gateway.Request, c *Choice) error {
-	if r.ArmAsked != "" && r.Arm == nil {
+	if r.Wishes.Arm != "" && r.Way.Arm == nil {
 		return all.forced(r, c)
 	}
 	for i := range all {
 		a := &all[i]
 		targets := a.Targets[c.Route]
 		switch {
-		case r.Arm != nil && r.Arm.Rollout == a.Rollout.Rollout && targets != nil:
-			c.Arm = r.Arm
-		case r.Arm != nil || targets == nil || c.Rule > 0 || !a.meets(r):
+		case r.Way.Arm != nil && r.Way.Arm.Rollout == a.Rollout.Rollout && targets != nil:
+			c.Arm = r.Way.Arm
+		case r.Way.Arm != nil || targets == nil || c.Rule > 0 || !a.meets(r):
 			continue
 		default:
 			episode := episodeOf(r)
@@ -98,10 +98,10 @@ func (a *armed) meets(r *gateway.Request) bool {
 
 // keyOf is the name of the client's key, "" without one.
 func keyOf(r *gateway.Request) string {
-	if r.Client != nil {
-		return r.Client.Key
+	if r.From.Client != nil {
+		return r.From.Client.Key
 	}
-	return r.Tenant
+	return r.From.Tenant
 }
 
 // unit is what stays in its arm.
@@ -123,7 +123,7 @@ func (a *armed) unit(r *gateway.Request, episode uint64) string {
 // What a client of the latter says is a hash by now, as package messages makes it for upstreams; it is
 // hashed here too, so that a user is the same one in all protocols.
 func userOf(r *gateway.Request) string {
-	body := r.Bytes()
+	body := r.Body.Bytes()
 	root := wire.Span{End: len(body)}
 	for _, name := range [...]string{"safety_identifier", "user"} {
 		if user, ok := text(body, wire.Find(body, root, name)); ok && user != "" {
@@ -150,10 +150,10 @@ func hashed(user string) string {
 func episodeOf(r *gateway.Request) uint64 {
 	d := xxhash.New()
 	_, _ = d.WriteString(keyOf(r)) // no write to a hash fails
-	if !r.HasMessages() {
+	if !r.Reading.HasMessages() {
 		return d.Sum64()
 	}
-	talk := r.Conversation()
+	talk := r.Reading.Conversation()
 	for _, m := range talk.Messages {
 		if m.Role != conversation.System && m.Role != conversation.User {
 			break
@@ -177,7 +177,7 @@ const armParam = "x-callgate-arm"
 func (all arms) forced(r *gateway.Request, c *Choice) error {
 	if !mayChoose(r) {
 		return &gateway.Error{Kind: gateway.Forbidden, Code: "arm_not_allowed", Param: armParam,
-			Message: fmt.Sprintf("This key may not choose the arm %q: leave the header %s out, or have the arm added to the key's arms.", gateway.Excerpt([]byte(r.ArmAsked)), armParam)}
+			Message: fmt.Sprintf("This key may not choose the arm %q: leave the header %s out, or have the arm added to the key's arms.", gateway.Excerpt([]byte(r.Wishes.Arm)), armParam)}
 	}
 	var names []string
 	for i := range all {
@@ -185,7 +185,7 @@ func (all arms) forced(r *gateway.Request, c *Choice) error {
 		for place, name := range a.Arms() {
 			full := a.Name() + "/" + name
 			names = append(names, full)
-			if full != r.ArmAsked {
+			if full != r.Wishes.Arm {
 				continue
 			}
 			targets := a.Targets[c.Route]
@@ -197,8 +197,8 @@ func (all arms) forced(r *gateway.Request, c *Choice) error {
 			return nil
 		}
 	}
-	message := fmt.Sprintf("There is no arm %q.", gateway.Excerpt([]byte(r.ArmAsked)))
-	if near := gateway.Near(r.ArmAsked, names); len(near) > 0 {
+	message := fmt.Sprintf("There is no arm %q.", gateway.Excerpt([]byte(r.Wishes.Arm)))
+	if near := gateway.Near(r.Wishes.Arm, names); len(near) > 0 {
 		message += " Similar ones: " + strings.Join(near, ", ") + "."
 	} else {
 		message += " The header " + armParam + " names a rollout and its arm, as rollout/arm."
@@ -213,8 +213,8 @@ func noArm(message string) error {
 // mayChoose reports whether the client may choose the arm that it asks for. Where there are no keys
 // everybody may, who can connect.
 func mayChoose(r *gateway.Request) bool {
-	if r.Client == nil {
-		return r.Tenant == ""
+	if r.From.Client == nil {
+		return r.From.Tenant == ""
 	}
-	return slices.ContainsFunc(r.Client.Arms, func(p string) bool { return route.NewGlob(p).Match(r.ArmAsked) })
+	return slices.ContainsFunc(r.From.Client.Arms, func(p string) bool { return route.NewGlob(p).Match(r.Wishes.Arm) })
 }

@@ -39,10 +39,10 @@ type fact struct {
 var _ route.Facts = (*facts)(nil)
 
 func (f *facts) Shape() route.Shape {
-	return route.Shape{Tools: f.req.OffersTools(), Stream: f.req.Stream, Size: len(f.req.Bytes())}
+	return route.Shape{Tools: f.req.Reading.OffersTools(), Stream: f.req.Stream, Size: len(f.req.Body.Bytes())}
 }
 
-func (f *facts) Header(name string) []string { return f.req.Header[name] }
+func (f *facts) Header(name string) []string { return f.req.From.Header[name] }
 
 // Metadata implements route.Facts. A value that is no text has none: what it would be as
 // text is for the client to say.
@@ -70,7 +70,7 @@ func (f *facts) said() (body []byte, at wire.Span) {
 	if s := f.req.Source; s != nil && len(s.Metadata) > 0 {
 		return s.Metadata, wire.Span{End: len(s.Metadata)}
 	}
-	return f.req.Bytes(), f.req.Places().Metadata
+	return f.req.Body.Bytes(), f.req.Body.Places().Metadata
 }
 
 // text reads a string that is not too long.
@@ -97,7 +97,7 @@ func (f *facts) Language() string {
 		}
 		return f.language
 	}
-	talk := f.req.Conversation()
+	talk := f.req.Reading.Conversation()
 	if i := talk.Last(conversation.User); i >= 0 {
 		f.language = f.languages.Detect(talk.Said(talk.Messages[i]))
 	}

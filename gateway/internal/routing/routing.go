@@ -167,7 +167,7 @@ func (t *Table) Targets(name string) (targets []gateway.Target, model string, pa
 // Arm finds the arm of a rollout that a request is in, if in any, and puts the arm's targets in the
 // place of those that were chosen. The error says why a client cannot have the arm that it names.
 func (t *Table) Arm(r *gateway.Request, c *Choice) error {
-	if len(t.arms) == 0 && r.ArmAsked == "" {
+	if len(t.arms) == 0 && r.Wishes.Arm == "" {
 		return nil
 	}
 	return t.arms.choose(r, c)

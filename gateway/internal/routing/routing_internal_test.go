@@ -84,7 +84,7 @@ func BenchmarkChoose(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				req.Header = map[string][]string{"X-Tier": {"gold"}}
+				req.From.Header = map[string][]string{"X-Tier": {"gold"}}
 				if _, ok := g.Choose(req); !ok {
 					b.Fatal("no targets")
 				}

@@ -32,14 +32,14 @@ type Policy struct{ Action gateway.BindingAction }
 
 // Apply implements gateway.RequestPolicy.
 func (p Policy) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptInfo) (a gateway.Amendment, err error) {
-	at := r.Places().Tools
-	none := at.IsNull(r.Bytes())
+	at := r.Body.Places().Tools
+	none := at.IsNull(r.Body.Bytes())
 	e := &gateway.Error{Kind: gateway.Invalid}
 	switch {
-	case none && r.Choice().Required:
+	case none && r.Reading.Choice().Required:
 		e.Code, e.Param = choiceAlone, "tool_choice"
 		e.Message = "tool_choice demands a call of a tool, and the request offers no tools."
-	case !none && wire.Blank(r.Bytes()[at.Start+1:at.End-1]):
+	case !none && wire.Blank(r.Body.Bytes()[at.Start+1:at.End-1]):
 		e.Code, e.Param = toolsEmpty, "tools"
 		e.Message = "The list of tools is empty. Leave the field out, or offer a tool."
 	default:
@@ -56,12 +56,12 @@ func (p Policy) Apply(_ context.Context, r *gateway.Request, _ *gateway.AttemptI
 // answer it with an error of their own, with another tool, or with a call that nobody
 // can run; the client has made a slip in every case.
 func CheckChoice(r *gateway.Request) error {
-	name := r.Choice().Tool
+	name := r.Reading.Choice().Tool
 	if name == "" {
 		return nil
 	}
-	tools := r.Tools().Tools
-	if slices.ContainsFunc(tools, func(t abi.Tool) bool { return t.Name == name }) || len(tools) == 0 && r.ToolsJSON() != nil {
+	tools := r.Reading.Tools().Tools
+	if slices.ContainsFunc(tools, func(t abi.Tool) bool { return t.Name == name }) || len(tools) == 0 && r.Reading.ToolsJSON() != nil {
 		return nil // it is there, or the tools are made in another way than OpenAI's
 	}
 	e := &gateway.Error{Kind: gateway.Invalid, Code: repair.UnknownTool, Param: "tool_choice.function.name",
@@ -86,14 +86,14 @@ func (m Heeded) Begin(_ context.Context, a *gateway.AttemptInfo, o *gateway.Outc
 	if !watches(m.Action, a) || !choice.None && !choice.Required {
 		return nil, nil
 	}
-	offers := a.Sent.OffersTools()
+	offers := a.Sent.Reading.OffersTools()
 	return &heeded{action: m.Action, attempt: a, outcome: o, names: offers, held: gateway.Held{Room: inflight.Hold{Of: a.Room}},
 		holds: m.Action == gateway.BindingRefuse && choice.Required && offers && a.Target.Mode != gateway.Report}, nil
 }
 
 // watches reports whether anything is to be known of an answer.
 func watches(action gateway.BindingAction, a *gateway.AttemptInfo) bool {
-	return action != gateway.BindingOff && a.Target.Mode != gateway.Off && !a.Sent.Places().Tools.IsNull(a.Sent.Bytes())
+	return action != gateway.BindingOff && a.Target.Mode != gateway.Off && !a.Sent.Body.Places().Tools.IsNull(a.Sent.Body.Bytes())
 }
 
 type heeded struct {

@@ -35,12 +35,12 @@ var _ gateway.Witness = (*seen)(nil)
 // Sent implements gateway.Witness. Adapters that keep the list of tools keep its bytes; of
 // others the tools are counted. Where some are lost the policy decides whether it goes out.
 func (s *seen) Sent(r *gateway.Request, body wire.Pieces) error {
-	if s.attempt.Target.Prompted != "" || !r.OffersTools() {
+	if s.attempt.Target.Prompted != "" || !r.Reading.OffersTools() {
 		return nil
 	}
-	list := r.ToolsJSON()
+	list := r.Reading.ToolsJSON()
 	same := func(piece []byte) bool { return bytes.Contains(piece, list) }
-	if slices.ContainsFunc(body, same) || body.Elements("tools") >= tools.Count(r.Bytes()) {
+	if slices.ContainsFunc(body, same) || body.Elements("tools") >= tools.Count(r.Body.Bytes()) {
 		return nil
 	}
 	if s.action != gateway.BindingRefuse {
@@ -53,10 +53,10 @@ func (s *seen) Sent(r *gateway.Request, body wire.Pieces) error {
 // Refused implements gateway.Witness: whether it is the tools that the upstream cannot take.
 // Where the policy says so another target may.
 func (s *seen) Refused(e *gateway.Error) *gateway.Error {
-	if e.Kind != gateway.Rejected || s.attempt.Demanded != nil || !s.attempt.Sent.OffersTools() {
+	if e.Kind != gateway.Rejected || s.attempt.Demanded != nil || !s.attempt.Sent.Reading.OffersTools() {
 		return e
 	}
-	if _, refused := toolway.Refused(e.Refusal(), s.attempt.Sent.Choice().IsAuto()); !refused {
+	if _, refused := toolway.Refused(e.Refusal(), s.attempt.Sent.Reading.Choice().IsAuto()); !refused {
 		return e
 	}
 	out := *e
@@ -82,7 +82,7 @@ const leastTools = 600
 
 func (s *seen) End(cause error, _ gateway.Sink) error {
 	a, o := s.attempt, s.outcome
-	n, p := a.Sent.Tools().Runes, o.Usage.Input
+	n, p := a.Sent.Reading.Tools().Runes, o.Usage.Input
 	if cause != io.EOF || o.HasCall() || a.Notes.Choice.None || p <= 0 || n < leastTools || p*runesPerToken >= n {
 		return nil
 	}

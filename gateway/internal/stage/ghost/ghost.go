@@ -62,12 +62,12 @@ func (m *Maker) Begin(ctx context.Context, a *gateway.AttemptInfo, o *gateway.Ou
 // not claim.
 func (m *Maker) judges(a *gateway.AttemptInfo, o *gateway.Outcome) bool {
 	req := a.Sent
-	n := len(req.Tools().Tools)
-	if n == 0 || !req.OffersTools() {
+	n := len(req.Reading.Tools().Tools)
+	if n == 0 || !req.Reading.OffersTools() {
 		return false
 	}
 	choice := a.Notes.Choice
-	others := req.Tools().Others > 0 || !req.Places().WebSearch.IsNull(req.Bytes()) // such as a web search
+	others := req.Reading.Tools().Others > 0 || !req.Body.Places().WebSearch.IsNull(req.Body.Bytes()) // such as a web search
 	fit := n <= maxTools && !choice.Other && (choice.Required || !wantsJSON(req) && !others)
 	if !fit && m.Mode == gateway.Repair {
 		o.Warn("guard_skipped")
@@ -77,7 +77,7 @@ func (m *Maker) judges(a *gateway.AttemptInfo, o *gateway.Outcome) bool {
 
 // wantsJSON reports whether response_format asks for JSON.
 func wantsJSON(r *gateway.Request) bool {
-	body, format := r.Bytes(), r.Places().ResponseFormat
+	body, format := r.Body.Bytes(), r.Body.Places().ResponseFormat
 	if format.IsNull(body) || body[format.Start] != '{' {
 		return false
 	}
@@ -248,8 +248,8 @@ func (s *stage) demand(v *gateway.Verdict) *gateway.Redo {
 func (s *stage) request() *guard.Case {
 	if s.guard == nil {
 		asked := s.attempt.Asked
-		choice := asked.Choice()
-		s.guard = s.maker.Guard.Begin(asked.Ledger(), asked.Tools().Names, guard.Choice{None: choice.None, Required: choice.Required, Tool: choice.Tool})
+		choice := asked.Reading.Choice()
+		s.guard = s.maker.Guard.Begin(asked.Reading.Ledger(), asked.Reading.Tools().Names, guard.Choice{None: choice.None, Required: choice.Required, Tool: choice.Tool})
 	}
 	return s.guard
 }

@@ -24,8 +24,8 @@ func (m Maker) Begin(ctx context.Context, a *gateway.AttemptInfo, o *gateway.Out
 	if meter == nil {
 		return nil, nil
 	}
-	s := &stage{maker: m, meter: meter, outcome: o, began: a.Began, sent: m.Relay, mayHide: !m.Relay && a.Asked.Stream && !a.Asked.WantsUsage()}
-	s.use = gateway.Use{Provider: a.Provider, Model: a.Model, Purpose: gateway.ForAnswer, Sent: len(a.Sent.Bytes())}
+	s := &stage{maker: m, meter: meter, outcome: o, began: a.Began, sent: m.Relay, mayHide: !m.Relay && a.Asked.Stream && !a.Asked.Reading.WantsUsage()}
+	s.use = gateway.Use{Provider: a.Provider, Model: a.Model, Purpose: gateway.ForAnswer, Sent: len(a.Sent.Body.Bytes())}
 	if a.Reason == gateway.Reask || a.Reason == gateway.Forced || a.Reason == gateway.Corrected {
 		s.use.Purpose = gateway.ForReask
 	}
@@ -46,7 +46,7 @@ type stage struct {
 
 // Sent implements gateway.Witness.
 func (s *stage) Sent(r *gateway.Request, body wire.Pieces) error {
-	s.hides = s.mayHide && r.WantsUsage()
+	s.hides = s.mayHide && r.Reading.WantsUsage()
 	s.sent, s.use.Sent = true, body.Size()
 	return nil
 }

@@ -25,10 +25,10 @@ func New() *Maker { return &Maker{newForms()} }
 
 // Begin implements gateway.Maker.
 func (m *Maker) Begin(_ context.Context, a *gateway.AttemptInfo, o *gateway.Outcome) (gateway.Stage, error) {
-	if a.Target.Structured == gateway.Off || a.Sent.Places().ResponseFormat.Empty() {
+	if a.Target.Structured == gateway.Off || a.Sent.Body.Places().ResponseFormat.Empty() {
 		return nil, nil
 	}
-	format := a.Sent.Format()
+	format := a.Sent.Reading.Format()
 	if !format.JSON {
 		return nil, nil
 	}

@@ -52,7 +52,7 @@ func alwaysThinks(model string) bool {
 // chat_template_kwargs, enable_thinking of Qwen's API, think of Ollama's, and
 // OpenAI's reasoning_effort.
 func thinkingOff(r *gateway.Request) (off bool) {
-	body := r.Bytes()
+	body := r.Body.Bytes()
 	isFalse := func(v wire.Span) bool { return string(v.Of(body)) == "false" }
 	wire.Members(body, 0, func(key []byte, v wire.Span) bool {
 		switch string(key) {

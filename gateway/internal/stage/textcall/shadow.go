@@ -32,7 +32,7 @@ const maxShadow = 256 << 10
 
 // Begin implements gateway.Maker. It looks at answers to requests that offer tools.
 func (m *Shadow) Begin(_ context.Context, a *gateway.AttemptInfo, o *gateway.Outcome) (gateway.Stage, error) {
-	if !a.Sent.OffersTools() {
+	if !a.Sent.Reading.OffersTools() {
 		return nil, nil
 	}
 	return &shadow{maker: m, attempt: a, room: inflight.Hold{Of: a.Room}}, nil
@@ -95,7 +95,7 @@ func (s *shadow) End(cause error, _ gateway.Sink) error {
 		return nil
 	}
 	a, live := s.attempt, s.attempt.Target.Parsers
-	reading := reading{text: s.text, model: a.Model, reason: s.reason, splits: s.splits, tools: a.Sent.Tools().Tools, inReasoning: a.Target.InReasoning}
+	reading := reading{text: s.text, model: a.Model, reason: s.reason, splits: s.splits, tools: a.Sent.Reading.Tools().Tools, inReasoning: a.Target.InReasoning}
 	starts := [2]chain.Reasoning{s.start(a.Target.Reasoning), s.start(s.maker.Reasoning)}
 	m, sample := s.maker, rollout.Sample{Time: time.Now(), Request: a.Asked.ID, Model: a.Model, Bytes: len(s.text)}
 	if a.Target.Mode == gateway.Off {

@@ -28,7 +28,7 @@ type Maker struct {
 
 // Begin implements gateway.Maker. It waits until the parsers are loaded.
 func (m *Maker) Begin(ctx context.Context, a *gateway.AttemptInfo, o *gateway.Outcome) (gateway.Stage, error) {
-	offers := a.Sent.OffersTools()
+	offers := a.Sent.Reading.OffersTools()
 	if !a.Target.Reads(offers) {
 		return nil, nil
 	}
@@ -313,7 +313,7 @@ func (s *stage) choice(index int, whole bool) *choice {
 		}
 	}
 	c := &choice{index: index, chain: s.plan.New(s.session, chain.Options{
-		Tools:       func() []abi.Tool { return s.attempt.Sent.Tools().Tools },
+		Tools:       func() []abi.Tool { return s.attempt.Sent.Reading.Tools().Tools },
 		NoTools:     !s.offers,
 		Reasoning:   s.startOf(whole),
 		InReasoning: s.attempt.Target.InReasoning,

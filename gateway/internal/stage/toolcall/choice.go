@@ -139,8 +139,8 @@ type choiceID struct {
 
 // claim returns the id for a call of a choice. ok is false if it is not the upstream's.
 func (c *ids) claim(choice int, theirs, name string) (id string, ok bool) {
-	if sent := c.attempt.Sent; !c.read && sent.MentionsTools() {
-		c.history, c.calls = history.IDs(sent.Conversation())
+	if sent := c.attempt.Sent; !c.read && sent.Reading.MentionsTools() {
+		c.history, c.calls = history.IDs(sent.Reading.Conversation())
 	}
 	if c.taken == nil {
 		c.taken = map[choiceID]bool{}

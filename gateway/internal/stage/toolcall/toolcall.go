@@ -31,10 +31,10 @@ func New() *Maker { return &Maker{repair.NewSchemas(maxSchemas)} }
 
 // Begin implements gateway.Maker.
 func (m *Maker) Begin(_ context.Context, a *gateway.AttemptInfo, o *gateway.Outcome) (gateway.Stage, error) {
-	if a.Target.Mode == gateway.Off || !a.Sent.OffersTools() {
+	if a.Target.Mode == gateway.Off || !a.Sent.Reading.OffersTools() {
 		return nil, nil
 	}
-	return &stage{queue: queue{room: inflight.Hold{Of: a.Room}}, validator: &validator{attempt: a, outcome: o, offered: a.Sent.Tools(), schemas: m.schemas, ids: ids{attempt: a},
+	return &stage{queue: queue{room: inflight.Hold{Of: a.Room}}, validator: &validator{attempt: a, outcome: o, offered: a.Sent.Reading.Tools(), schemas: m.schemas, ids: ids{attempt: a},
 		policy: a.Target.OnInvalid, doubt: a.Target.OnDoubt, report: a.Target.Mode == gateway.Report}}, nil
 }
 

@@ -159,7 +159,7 @@ func (e *exchange) summarize(ctx context.Context, items [][]byte) (string, error
 	if err != nil {
 		return "", err
 	}
-	req.Tenant, req.Client = e.tenant, e.client
+	req.From.Tenant, req.From.Client = e.tenant, e.client
 	req.Source = c.Source()
 	req.Source.Metadata = e.Metadata() // rules that keep a conversation with a provider keep its summary there
 	req.Source.Conversation = e.Conversation()
