@@ -18,6 +18,7 @@ func (s *Store) CreateConversation(_ context.Context, tenant string, c *store.Co
 	if err := s.room(tenant, size, 1); err != nil {
 		return err
 	}
+	items = told(items)
 	kept := &conversation{Conversation: *c, items: slices.Clone(items)}
 	if kept.Created.IsZero() {
 		kept.Created = at(s.o.Clock())
@@ -104,6 +105,7 @@ func (s *Store) AddItems(_ context.Context, tenant, id string, items []store.Ite
 	if err := s.room(tenant, size, 0); err != nil {
 		return err
 	}
+	items = told(items)
 	c.items = append(c.items, items...)
 	s.tenant(tenant).index(items)
 	s.count(tenant, size, 0)

@@ -20,15 +20,20 @@ type Store struct {
 	mu      sync.Mutex
 	tenants map[string]*tenant
 	size    usage
+	spare   usage // of it, what can be given up: responses
 	evicted uint64
 }
 
 // usage is what counts against bounds.
 type usage struct{ bytes, entries int64 }
 
+func (u usage) plus(bytes, entries int) usage {
+	return usage{u.bytes + int64(bytes), u.entries + int64(entries)}
+}
+
 // tenant is what one has.
 type tenant struct {
-	size          usage
+	size, spare   usage // as those of the store
 	responses     map[string]*response
 	conversations map[string]*conversation
 	// items are those of all owners, by id, the one stored last at the end.
@@ -112,18 +117,28 @@ func (s *Store) tenant(name string) *tenant {
 // count notes that a tenant has more or less, and forgets one that has nothing.
 func (s *Store) count(name string, bytes, entries int) {
 	t := s.tenants[name]
-	t.size.bytes, t.size.entries = t.size.bytes+int64(bytes), t.size.entries+int64(entries)
-	s.size.bytes, s.size.entries = s.size.bytes+int64(bytes), s.size.entries+int64(entries)
+	t.size, s.size = t.size.plus(bytes, entries), s.size.plus(bytes, entries)
 	if t.size == (usage{}) {
 		delete(s.tenants, name)
 	}
 }
 
-// room makes room for so much more of a tenant's.
+// fits reports whether there is room for so much more where every response is given up.
+func (s *Store) fits(t *tenant, more usage) bool {
+	l := s.o.Limits
+	return t.size.bytes-t.spare.bytes+more.bytes <= l.TenantBytes && t.size.entries-t.spare.entries+more.entries <= l.TenantEntries &&
+		s.size.bytes-s.spare.bytes+more.bytes <= l.Bytes && s.size.entries-s.spare.entries+more.entries <= l.Entries
+}
+
+// room makes room for so much more of a tenant's. Where that cannot be nothing is given up.
 func (s *Store) room(name string, bytes, entries int) error {
 	l, more := s.o.Limits, usage{int64(bytes), int64(entries)}
 	s.sweep(name)
 	t := s.tenant(name)
+	if !s.fits(t, more) {
+		s.count(name, 0, 0)
+		return store.ErrFull
+	}
 	for t.size.bytes+more.bytes > l.TenantBytes || t.size.entries+more.entries > l.TenantEntries {
 		if !s.evict(name) {
 			return store.ErrFull
@@ -167,6 +182,7 @@ func (s *Store) remove(name string, r *response) {
 	delete(t.responses, r.ID)
 	t.forget(r.Input)
 	t.forget(r.Output)
+	t.spare, s.spare = t.spare.plus(-r.Size(), -1), s.spare.plus(-r.Size(), -1)
 	s.count(name, -r.Size(), -1)
 }
 
@@ -227,12 +243,22 @@ func (t *tenant) forget(items []store.Item) {
 	}
 }
 
-// start is where a text is in memory, which tells it from others; nil for one that is empty.
-func start(text []byte) *byte {
-	if len(text) == 0 {
-		return nil
+// start is where a text is in memory, which tells it from others. It is one of told.
+func start(text []byte) *byte { return &text[:1][0] }
+
+// told returns items whose bodies can be told from each other by start: those of others, but for
+// empty ones, which get a byte of memory of their own.
+func told(items []store.Item) []store.Item {
+	if !slices.ContainsFunc(items, func(i store.Item) bool { return len(i.Body) == 0 }) {
+		return items
 	}
-	return &text[0]
+	items = slices.Clone(items)
+	for n := range items {
+		if len(items[n].Body) == 0 {
+			items[n].Body = make([]byte, 0, 1)
+		}
+	}
+	return items
 }
 
 // live returns a response that has not expired.

@@ -24,25 +24,25 @@ func (s *Store) PutResponse(_ context.Context, tenant string, r *store.Response,
 		}
 		appended = store.ItemsSize(r.Input) + store.ItemsSize(r.Output)
 	}
-	old, _ := s.live(tenant, r.ID)
-	if old != nil {
+	if old, _ := s.live(tenant, r.ID); old != nil {
+		if !s.fits(s.tenants[tenant], usage{int64(size + appended), 1}) {
+			return store.ErrFull
+		}
 		s.remove(tenant, old)
 	}
 	if err := s.room(tenant, size+appended, 1); err != nil {
-		if old != nil {
-			s.add(tenant, old)
-		}
 		return err
 	}
 	kept := &response{Response: *r}
+	kept.Input, kept.Output = told(r.Input), told(r.Output)
 	created, expires := s.o.Stamp(r)
 	kept.Created, kept.Expires, kept.expires = at(created), at(expires), expires
 	s.add(tenant, kept)
 	if into != nil {
-		into.items = append(append(into.items, r.Input...), r.Output...)
+		into.items = append(append(into.items, kept.Input...), kept.Output...)
 		t := s.tenants[tenant]
-		t.index(r.Input)
-		t.index(r.Output)
+		t.index(kept.Input)
+		t.index(kept.Output)
 		s.count(tenant, appended, 0)
 	}
 	return nil
@@ -55,6 +55,7 @@ func (s *Store) add(tenant string, r *response) {
 	t.place(r)
 	t.indexTogether(r.Input)
 	t.indexTogether(r.Output)
+	t.spare, s.spare = t.spare.plus(r.Size(), 1), s.spare.plus(r.Size(), 1)
 	s.count(tenant, r.Size(), 1)
 }
 

@@ -101,6 +101,32 @@ func testFull(t *testing.T, open Opener) {
 	ok(t, s.PutResponse(ctx, "a", &store.Response{ID: "resp_2", Body: make([]byte, 19_000)}, true))
 }
 
+// testRefused holds that what is refused since there is no room for it changes nothing: neither what could have been given
+// up, nor what it would have replaced, nor which of two items was stored last.
+func testRefused(t *testing.T, open Opener) {
+	o := Options()
+	o.Limits = store.Limits{Bytes: 1 << 40, Entries: 1 << 40, TenantBytes: 20_000}
+	s, ctx := open(t, o), t.Context()
+	ok(t, s.CreateConversation(ctx, "a", &store.Conversation{ID: "conv_1"}, []store.Item{{ID: "long", Body: make([]byte, 9000)}}))
+	ok(t, s.PutResponse(ctx, "a", &store.Response{ID: "resp_1", Output: []store.Item{{ID: "x", Body: []byte("1")}}}, true))
+	ok(t, s.PutResponse(ctx, "a", &store.Response{ID: "resp_2", Output: []store.Item{{ID: "x", Body: []byte("2")}}}, true))
+	for _, id := range []string{"resp_1", "resp_3"} {
+		want(t, id, s.PutResponse(ctx, "a", &store.Response{ID: id, Body: make([]byte, 15_000)}, true), store.ErrFull)
+	}
+	want(t, "items", s.AddItems(ctx, "a", "conv_1", []store.Item{{ID: "y", Body: make([]byte, 15_000)}}), store.ErrFull)
+	want(t, "conversation", s.CreateConversation(ctx, "a", &store.Conversation{ID: "conv_2", Metadata: make([]byte, 15_000)}, nil), store.ErrFull)
+	for _, id := range []string{"resp_1", "resp_2"} {
+		_, err := s.GetResponse(ctx, "a", id)
+		want(t, id, err, nil)
+	}
+	if got, err := s.GetItem(ctx, "a", "", "x"); err != nil || string(got.Body) != "2" {
+		t.Errorf("got %q, error %v, want the item that was stored last", got.Body, err)
+	}
+	if st, err := s.Stats(ctx); err != nil || st.Evicted != 0 {
+		t.Errorf("got %+v, error %v, want nothing given up", st, err)
+	}
+}
+
 // testOddIDs asks for ids that no database takes.
 func testOddIDs(t *testing.T, open Opener) {
 	s, ctx := open(t, Options()), t.Context()

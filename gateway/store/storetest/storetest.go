@@ -44,7 +44,7 @@ func Run(t *testing.T, open Opener) {
 	for name, test := range map[string]func(*testing.T, Opener){
 		"response": testResponse, "replaced": testReplaced, "expiry": testExpiry, "chain": testChain, "branch": testBranch, "prolonged": testProlonged,
 		"input pages": testInputPages, "item": testItem, "conversation": testConversation, "conversation's items": testItems,
-		"done": testDone, "record": testRecord, "tenant's bound": testTenantBound, "bound of all": testBound, "full": testFull,
+		"done": testDone, "record": testRecord, "tenant's bound": testTenantBound, "bound of all": testBound, "full": testFull, "refused": testRefused,
 		"odd ids": testOddIDs, "lock": testLock, "concurrent": testConcurrent, "agree": testAgree, "tenants": testTenants, "ended context": testEnded,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -60,10 +60,17 @@ func (s *database) transact(ctx context.Context, db *sql.DB, o *sql.TxOptions, d
 	if err != nil {
 		return err
 	}
-	if err := do(&tx{t, ctx}); err != nil {
+	own := &tx{tx: t, ctx: ctx}
+	if err := do(own); err != nil {
 		return errors.Join(err, t.Rollback())
 	}
-	return t.Commit()
+	if err := t.Commit(); err != nil {
+		return err
+	}
+	for _, then := range own.then {
+		then()
+	}
+	return nil
 }
 
 // clean leaves the store's own errors and contexts' ends as they are.
@@ -83,6 +90,8 @@ func (s *database) clean(err error) error {
 type tx struct {
 	tx  *sql.Tx
 	ctx context.Context //nolint:containedctx // it is the transaction's
+	// then is done once it is committed: one that is rolled back, or tried again, has changed nothing.
+	then []func()
 }
 
 // check refuses texts that a database cannot have. They are ids that somebody asks for, and

@@ -55,16 +55,17 @@ func (s *Store) evict(tx *tx, tenant, keep string, bytes int64) (n int, err erro
 	if err != nil {
 		return 0, err
 	}
-	now := s.o.Clock()
+	now, evicted := s.o.Clock(), uint64(0)
 	for _, id := range ids {
 		expired, err := tx.remove(tenant, id, now)
 		if err != nil {
 			return 0, err
 		}
 		if !expired {
-			s.evicted.Add(1)
+			evicted++
 		}
 	}
+	tx.then = append(tx.then, func() { s.evicted.Add(evicted) })
 	return n, nil
 }
 
